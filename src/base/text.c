@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/text.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *rk_double_text(double value, char out[RK_NUMBER_TEXT_SIZE])
+{
+    if (isnan(value)) {
+        (void)snprintf(out, RK_NUMBER_TEXT_SIZE, "NaN");
+    } else if (isinf(value)) {
+        (void)snprintf(out, RK_NUMBER_TEXT_SIZE, value > 0 ? "Infinity" : "-Infinity");
+    } else if (value == floor(value) && fabs(value) < 1e16) {
+        (void)snprintf(out, RK_NUMBER_TEXT_SIZE, "%.0f", value);
+    } else {
+        for (int digits = 15; digits <= 17; digits++) {
+            (void)snprintf(out, RK_NUMBER_TEXT_SIZE, "%.*g", digits, value);
+            if (strtod(out, NULL) == value) {
+                break;
+            }
+        }
+    }
+    return out;
+}
+
+const char *rk_human_text(double value, rk_human_style style, char out[RK_NUMBER_TEXT_SIZE])
+{
+    static const struct {
+        double step;
+        const char *suffix;
+    } styles[] = {
+        [RK_HUMAN_BASE10] = {1000.0, ""},         [RK_HUMAN_BASE2] = {1024.0, ""},
+        [RK_HUMAN_BYTES] = {1024.0, "iB"},        [RK_HUMAN_BANDWIDTH] = {1000.0, "B/s"},
+        [RK_HUMAN_FLOPS] = {1000.0, "Ops"},       [RK_HUMAN_THROUGHPUT] = {1000.0, "Op/s"},
+    };
+    static const char *const letters[] = {"", "k", "M", "G", "T", "P", "E"};
+    const size_t last = sizeof(letters) / sizeof(letters[0]) - 1;
+
+    assert((size_t)style < sizeof(styles) / sizeof(styles[0]));
+    if (isnan(value)) {
+        (void)snprintf(out, RK_NUMBER_TEXT_SIZE, "n/a %s", styles[style].suffix);
+        return out;
+    }
+    double x = fabs(value);
+    size_t letter = 0;
+    while (letter < last && x >= styles[style].step) {
+        x /= styles[style].step;
+        letter++;
+    }
+    (void)snprintf(out, RK_NUMBER_TEXT_SIZE, "%s%.3f %s%s", value < 0 ? "-" : "", x,
+                   letters[letter], styles[style].suffix);
+    return out;
+}
+
+/* Damerau-Levenshtein distance of two short names, ignoring case; large when either is long. */
+static size_t edit_distance(const char *a, const char *b)
+{
+    enum { LONGEST = 63 };
+    const size_t n = strlen(a), m = strlen(b);
+    if (n > LONGEST || m > LONGEST) {
+        return LONGEST;
+    }
+    size_t row[3][LONGEST + 1]; /* the row before last, the last, this one, in turn */
+    for (size_t j = 0; j <= m; j++) {
+        row[0][j] = j;
+    }
+    for (size_t i = 1; i <= n; i++) {
+        size_t *now = row[i % 3], *last = row[(i + 2) % 3], *before = row[(i + 1) % 3];
+        now[0] = i;
+        for (size_t j = 1; j <= m; j++) {
+            const char x = a[i - 1] | 32, y = b[j - 1] | 32;
+            size_t best = last[j - 1] + (x != y);
+            if (last[j] + 1 < best) {
+                best = last[j] + 1;
+            }
+            if (now[j - 1] + 1 < best) {
+                best = now[j - 1] + 1;
+            }
+            if (i > 1 && j > 1 && x == (b[j - 2] | 32) && (a[i - 2] | 32) == y &&
+                before[j - 2] + 1 < best) {
+                best = before[j - 2] + 1;
+            }
+            now[j] = best;
+        }
+    }
+    return row[n % 3][m];
+}
+
+const char *rk_nearest_name(const char *given, const char *const *names, size_t count)
+{
+    const char *nearest = NULL;
+    size_t least = strlen(given) / 3 + 1;
+    for (size_t i = 0; i < count; i++) {
+        const size_t distance = edit_distance(given, names[i]);
+        if (distance <= least && (!nearest || distance < least)) {
+            nearest = names[i];
+            least = distance;
+        }
+    }
+    return nearest;
+}
+
+bool rk_ends_with(const char *text, const char *suffix)
+{
+    const size_t n = strlen(text), m = strlen(suffix);
+    return n >= m && strcmp(text + n - m, suffix) == 0;
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Numbers and names as text. */
+#ifndef RK_BASE_TEXT_H
+#define RK_BASE_TEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define RK_NUMBER_TEXT_SIZE 40
+
+/*
+ * Writes the shortest decimal text that reads back as the same double ("0.1", "1e-05", "312").
+ * Integral values below 1e16 have no decimal point.  NaN and infinities become "NaN", "Infinity",
+ * "-Infinity".  Returns out.
+ */
+const char *rk_double_text(double value, char out[RK_NUMBER_TEXT_SIZE]);
+
+/* The published styles of human-readable numbers: three decimals, a blank, a letter, a suffix. */
+typedef enum rk_human_style {
+    RK_HUMAN_BASE10,     /* steps of 1000, no suffix */
+    RK_HUMAN_BASE2,      /* steps of 1024, no suffix */
+    RK_HUMAN_BYTES,      /* 1024, "iB" */
+    RK_HUMAN_BANDWIDTH,  /* 1000, "B/s" */
+    RK_HUMAN_FLOPS,      /* 1000, "Ops" */
+    RK_HUMAN_THROUGHPUT, /* 1000, "Op/s" */
+} rk_human_style;
+
+/*
+ * Writes e.g. "52.080 GiB"; NaN prints "n/a iB".  Values past the letter E keep that letter.
+ * Returns out.
+ */
+const char *rk_human_text(double value, rk_human_style style, char out[RK_NUMBER_TEXT_SIZE]);
+
+/*
+ * Returns the name nearest to `given` among names[0..count), or NULL when none is near enough to
+ * be a misspelling (edit distance above a third of the length).
+ */
+const char *rk_nearest_name(const char *given, const char *const *names, size_t count);
+
+/* Returns whether `text` ends in `suffix`. */
+bool rk_ends_with(const char *text, const char *suffix);
+
+#endif

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* JSON documents: reading with exact positions of what is wrong.  Only src/formats knows jansson. */
+#ifndef RK_FORMATS_JSON_H
+#define RK_FORMATS_JSON_H
+
+#include "reckon/reckon.h"
+
+#include <jansson.h>
+
+/* A parsed document.  The caller releases it with rk_json_clear; all zero is an empty one. */
+typedef struct rk_json_doc {
+    json_t *root;   /* owned; an object */
+    char name[256]; /* file path or catalogue name, for messages */
+} rk_json_doc;
+
+/*
+ * Parses `size` bytes of text; `name` is used in messages.  Refuses duplicate keys, trailing
+ * text, numbers that overflow, a root that is no object, nesting deeper than jansson allows
+ * (RK_ERR_SYNTAX with line and column, or RK_ERR_INVALID).
+ */
+rk_status rk_json_parse(const char *text, size_t size, const char *name, rk_json_doc *doc,
+                        rk_error *err);
+
+/*
+ * Loads a file (.json, or .json.gz read through zlib; any other extension is refused), or, when
+ * `name` is no such path, the catalogue entry of that name and kind ("calculon/applications").
+ * A name that is neither is RK_ERR_IO (a path) or RK_ERR_INVALID (a name, with the nearest one).
+ * `kind` may be NULL: files only.  Files above 64 MiB (unpacked) are refused.
+ */
+rk_status rk_json_load(const char *name, const char *kind, rk_json_doc *doc, rk_error *err);
+
+void rk_json_clear(rk_json_doc *doc);
+
+/* Names the JSON type of a value for a message: "an integer", "a string", "null"... */
+const char *rk_json_type_name(const json_t *value);
+
+#endif
