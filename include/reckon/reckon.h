@@ -238,16 +238,24 @@ RK_API const char *rk_calculon_verdict_text(const rk_calculon_verdict *v, char *
 
 #define RK_CALCULON_LAYER_MAX 24
 
+/* What a layer does in one phase. */
+typedef struct rk_calculon_phase_stats {
+    double flops, mem_accessed; /* FLOP, bytes */
+    double arithmetic_intensity; /* FLOP/byte; infinite when nothing is accessed */
+    double processing_time;      /* s */
+} rk_calculon_phase_stats;
+
+/* What a layer sends in one phase: bytes of one tile, bytes in all, s, s not hidden. */
+typedef struct rk_calculon_comm_stats {
+    double tile, size, time, time_exposed;
+} rk_calculon_comm_stats;
+
 /* One layer of the block; index 0 of a pair is the base block, index 1 the edge block. */
 typedef struct rk_calculon_layer_stats {
-    const char *name;
-    int64_t inputs_size, outputs_size; /* elements */
-    struct {
-        double flops, mem_accessed, arithmetic_intensity, processing_time;
-    } fw, agrad, wgrad, optim;
-    struct {
-        double tile, size, time, time_exposed; /* bytes, bytes, s, s */
-    } fw_tp[2], bw_tp[2], recomm[2];
+    const char *name;                   /* static */
+    int64_t inputs_size, outputs_size;  /* elements */
+    rk_calculon_phase_stats fw, agrad, wgrad, optim;
+    rk_calculon_comm_stats fw_tp[2], bw_tp[2], recomm[2];
     double weight, activation, weight_grad, activation_grad, optimizer; /* bytes */
 } rk_calculon_layer_stats;
 
