@@ -52,8 +52,7 @@ static void *worker_main(void *argument)
 }
 
 /* Waits for all workers, ticking ten times a second.  Returns whether a tick asked to stop. */
-static bool wait_for_workers(struct pool *pool, bool (*tick)(void *user, uint64_t done),
-                             void *user)
+static bool wait_for_workers(struct pool *pool, bool (*tick)(void *user, uint64_t done), void *user)
 {
     bool stopped = false;
     struct timespec next;
@@ -86,11 +85,10 @@ static bool wait_for_workers(struct pool *pool, bool (*tick)(void *user, uint64_
     return stopped;
 }
 
-rk_status rk_parallel_run(int threads, uint64_t unit_count,
-                          void (*work)(void *context, int worker, uint64_t unit,
-                                       rk_parallel *shared),
-                          void *context, bool (*tick)(void *user, uint64_t done), void *user,
-                          rk_error *err)
+rk_status
+rk_parallel_run(int threads, uint64_t unit_count,
+                void (*work)(void *context, int worker, uint64_t unit, rk_parallel *shared),
+                void *context, bool (*tick)(void *user, uint64_t done), void *user, rk_error *err)
 {
     if (threads < 1) {
         threads = 1;

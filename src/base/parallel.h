@@ -23,10 +23,9 @@ int rk_core_count(void);
  * of shared->done; when it returns false, shared->stop is set.
  * Returns RK_OK, RK_ERR_STOPPED after a stop by `tick`, or RK_ERR_MEMORY.
  */
-rk_status rk_parallel_run(int threads, uint64_t unit_count,
-                          void (*work)(void *context, int worker, uint64_t unit,
-                                       rk_parallel *shared),
-                          void *context, bool (*tick)(void *user, uint64_t done), void *user,
-                          rk_error *err);
+rk_status
+rk_parallel_run(int threads, uint64_t unit_count,
+                void (*work)(void *context, int worker, uint64_t unit, rk_parallel *shared),
+                void *context, bool (*tick)(void *user, uint64_t done), void *user, rk_error *err);
 
 #endif

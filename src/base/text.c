@@ -32,9 +32,9 @@ const char *rk_human_text(double value, rk_human_style style, char out[RK_NUMBER
         double step;
         const char *suffix;
     } styles[] = {
-        [RK_HUMAN_BASE10] = {1000.0, ""},         [RK_HUMAN_BASE2] = {1024.0, ""},
-        [RK_HUMAN_BYTES] = {1024.0, "iB"},        [RK_HUMAN_BANDWIDTH] = {1000.0, "B/s"},
-        [RK_HUMAN_FLOPS] = {1000.0, "Ops"},       [RK_HUMAN_THROUGHPUT] = {1000.0, "Op/s"},
+        [RK_HUMAN_BASE10] = {1000.0, ""},   [RK_HUMAN_BASE2] = {1024.0, ""},
+        [RK_HUMAN_BYTES] = {1024.0, "iB"},  [RK_HUMAN_BANDWIDTH] = {1000.0, "B/s"},
+        [RK_HUMAN_FLOPS] = {1000.0, "Ops"}, [RK_HUMAN_THROUGHPUT] = {1000.0, "Op/s"},
     };
     static const char *const letters[] = {"", "k", "M", "G", "T", "P", "E"};
     const size_t last = sizeof(letters) / sizeof(letters[0]) - 1;

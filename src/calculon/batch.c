@@ -83,12 +83,10 @@ static struct block_times time_blocks(const rk_calculon_sys *sys, const rk_calcu
 
     b.fw_bare[RK_BASE] = s->block_fw_time + s->baseblock_fw_tp_time_exposed;
     b.fw_bare[RK_EDGE] = s->block_fw_time + s->edgeblock_fw_tp_time_exposed + b.pp_fw;
-    b.bw_bare[RK_BASE] = s->block_re_time + s->baseblock_recomm_time_exposed +
-                         s->block_agrad_time + s->block_wgrad_time +
-                         s->baseblock_agrad_tp_time_exposed;
-    b.bw_bare[RK_EDGE] = s->block_re_time + s->edgeblock_recomm_time_exposed +
-                         s->block_agrad_time + s->block_wgrad_time +
-                         s->edgeblock_agrad_tp_time_exposed + b.pp_bw;
+    b.bw_bare[RK_BASE] = s->block_re_time + s->baseblock_recomm_time_exposed + s->block_agrad_time +
+                         s->block_wgrad_time + s->baseblock_agrad_tp_time_exposed;
+    b.bw_bare[RK_EDGE] = s->block_re_time + s->edgeblock_recomm_time_exposed + s->block_agrad_time +
+                         s->block_wgrad_time + s->edgeblock_agrad_tp_time_exposed + b.pp_bw;
     for (int z = RK_BASE; z <= RK_EDGE; z++) {
         b.fw_off[z] = excess(off_fw + s->block_fw_mem_time, b.fw_bare[z]);
         b.bw_off[z] =
@@ -106,9 +104,9 @@ static struct block_times time_blocks(const rk_calculon_sys *sys, const rk_calcu
 static double bubble_time(const struct counts *n, const struct block_times *b)
 {
     const double reduction =
-        n->c > 1 ? n->missing *
-                       (b->fw[RK_BASE] + b->fw[RK_EDGE] + b->bw[RK_BASE] + b->bw[RK_EDGE]) / 2
-                 : n->missing * (b->fw[RK_EDGE] + b->bw[RK_EDGE]);
+        n->c > 1
+            ? n->missing * (b->fw[RK_BASE] + b->fw[RK_EDGE] + b->bw[RK_BASE] + b->bw[RK_EDGE]) / 2
+            : n->missing * (b->fw[RK_EDGE] + b->bw[RK_EDGE]);
     const double extra = n->M_mod_p != 0 ? (n->v - 1) * (n->p - n->M_mod_p) : 0;
     return (n->p - 1) * b->chunk + (extra * b->chunk - reduction);
 }
@@ -182,8 +180,8 @@ static void overlap_data_parallel(const rk_calculon_sys *sys, const rk_calculon_
         collisions = during < last ? during : last;
     }
     const double chunk_excess = chunk_reduce - (window - collisions * b->pp_bw) + compute * usage;
-    const double chunks = chunk_excess > 0 ? (n->v - 1) * chunk_excess
-                                           : ((n->v - 1) * chunk_reduce) * usage;
+    const double chunks =
+        chunk_excess > 0 ? (n->v - 1) * chunk_excess : ((n->v - 1) * chunk_reduce) * usage;
     const double tail_excess = (n->c - 1) * reduce + (w.compute * usage - w.tail);
     const double tail = tail_excess > 0 ? tail_excess : ((n->c - 1) * reduce) * usage;
     s->dp_comm_exposed_time = reduce + (chunks + tail);
@@ -204,8 +202,7 @@ static void evaluate_data_parallel(const rk_calculon_sys *sys, const rk_calculon
 {
     const bool reduces = exe->data_par > 1 && exe->training;
     s->block_dp_size = reduces ? s->block_weight_space : 0;
-    const double reduce =
-        reduce_seconds(&sys->networks[exe->data_par_net], exe, s->block_dp_size);
+    const double reduce = reduce_seconds(&sys->networks[exe->data_par_net], exe, s->block_dp_size);
     s->dp_comm_link_time = n->L * reduce;
     if (exe->data_par_overlap && reduces) {
         overlap_data_parallel(sys, exe, n, b, reduce, s);
@@ -231,7 +228,7 @@ static void evaluate_spaces(const rk_calculon_exe *exe, const struct counts *n,
     s->act_grad_space = s->block_act_grad_space;
     s->act_grad_space_with_offload = s->block_act_grad_space;
     s->act_space = s->block_act_working_space;
-    s->act_checkpoint_size_with_offload = NAN;
+    s->act_checkpoint_size_with_offload = (double)NAN;
     if (!exe->training) {
         return;
     }
@@ -323,10 +320,9 @@ rk_status rk_batch_rates(const rk_calculon_app *app, const rk_calculon_sys *sys,
     const struct counts n = count(app, exe);
     const struct block_times b = time_blocks(sys, exe, &n, s);
     const double memory_bw = s->block_agrad_mem_time + s->block_wgrad_mem_time;
-    const double free_fw = fmin(b.fw_bare[RK_BASE] - s->block_fw_mem_time,
-                                b.fw_bare[RK_EDGE] - s->block_fw_mem_time);
-    const double free_bw =
-        fmin(b.bw_bare[RK_BASE] - memory_bw, b.bw_bare[RK_EDGE] - memory_bw);
+    const double free_fw =
+        fmin(b.fw_bare[RK_BASE] - s->block_fw_mem_time, b.fw_bare[RK_EDGE] - s->block_fw_mem_time);
+    const double free_bw = fmin(b.bw_bare[RK_BASE] - memory_bw, b.bw_bare[RK_EDGE] - memory_bw);
     if (free_fw == 0 || (exe->training && free_bw == 0)) {
         return rk_fail(err, RK_ERR_INVALID,
                        "every layer is bound by memory alone, so no time is left to offload in "

@@ -52,8 +52,7 @@ static double network_time(const struct pricing *p, const rk_layer *layer,
     }
     const bool reduces = (layer->role == RK_REDUCE) == (phase == RK_FW);
     if (runs && reduces) {
-        const double additions =
-            ((bytes / (double)p->shape->element) * (p->ranks - 1)) / p->ranks;
+        const double additions = ((bytes / (double)p->shape->element) * (p->ranks - 1)) / p->ranks;
         time += rk_curve_seconds(&p->vector->curve, additions);
     }
     return time;
@@ -317,8 +316,7 @@ void rk_block_evaluate_optimizer(const rk_calculon_sys *sys, const rk_calculon_e
         const rk_layer_optimizer o = rk_layer_optimizer_of(layer, block->shape.element, shards);
         t->compute[RK_OPTIM] = rk_curve_seconds(&sys->vector[exe->datatype].curve, o.flops);
         t->memory[RK_OPTIM] = rk_curve_seconds(&sys->mem1.curve, o.state_bytes);
-        t->process[RK_OPTIM] =
-            rk_process_seconds(sys, t->compute[RK_OPTIM], t->memory[RK_OPTIM]);
+        t->process[RK_OPTIM] = rk_process_seconds(sys, t->compute[RK_OPTIM], t->memory[RK_OPTIM]);
         flops += o.flops;
         flops_time += t->compute[RK_OPTIM];
         bytes += o.state_bytes;

@@ -25,8 +25,8 @@ typedef struct rk_block {
 
 /* Weights of one layer under an optimizer sharded `shards` ways. */
 typedef struct rk_layer_optimizer {
-    double flops;            /* of the step */
-    double state_bytes;      /* moments and master copy; also the bytes accessed by the step */
+    double flops;       /* of the step */
+    double state_bytes; /* moments and master copy; also the bytes accessed by the step */
     double weight_grad_bytes;
 } rk_layer_optimizer;
 

@@ -170,8 +170,8 @@ static void list_layer(const rk_block *block, int i, const rk_calculon_exe *exe,
         rk_calculon_comm_stats *comm[] = {out->fw_tp, out->bw_tp, out->recomm};
         for (int z = RK_BASE; z <= RK_EDGE; z++) {
             const double size = (double)layer->comm_bytes[s][z];
-            comm[s][z] = (rk_calculon_comm_stats){size / tiles, size, t->net[s][z],
-                                                  t->exposed[s][z]};
+            comm[s][z] =
+                (rk_calculon_comm_stats){size / tiles, size, t->net[s][z], t->exposed[s][z]};
         }
     }
     out->weight = (double)layer->weights * (double)block->shape.element;

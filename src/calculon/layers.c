@@ -24,8 +24,7 @@ static rk_status check_divides(int64_t value, const char *name, int64_t t, rk_er
  * The largest count of one layer must leave room for sums of sums over a block in 63 bits.
  * Evaluated in double, which cannot overflow.
  */
-static rk_status check_counts(const rk_calculon_app *app, const rk_calculon_exe *exe,
-                              rk_error *err)
+static rk_status check_counts(const rk_calculon_app *app, const rk_calculon_exe *exe, rk_error *err)
 {
     const double room = 9.2e18 / (double)RK_CALCULON_LAYER_MAX / 12.0;
     const double t = (double)exe->tensor_par;
@@ -376,8 +375,7 @@ int rk_block_layers(const rk_calculon_app *app, const rk_calculon_exe *exe,
                     const rk_block_shape *shape, rk_layer *layers)
 {
     struct builder b = {.app = app, .exe = exe, .shape = shape, .layers = layers};
-    const int64_t stream =
-        exe->tensor_par_comm_type == RK_TP_RS_AG ? shape->sharded : shape->full;
+    const int64_t stream = exe->tensor_par_comm_type == RK_TP_RS_AG ? shape->sharded : shape->full;
     add_attention(&b, stream);
     add_mlp(&b, stream);
     return b.count;

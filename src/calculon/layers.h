@@ -28,13 +28,13 @@ typedef struct rk_layer {
     const char *name;
     rk_layer_kind kind;
     rk_comm_role role;
-    bool vector;         /* runs on the vector engine (the optimizer always does) */
-    bool recomputed;     /* executed again in the backward pass */
-    bool recommunicated; /* communicates again in the backward pass */
-    bool reused;         /* activation shares storage: not in the working set */
+    bool vector;                         /* runs on the vector engine (the optimizer always does) */
+    bool recomputed;                     /* executed again in the backward pass */
+    bool recommunicated;                 /* communicates again in the backward pass */
+    bool reused;                         /* activation shares storage: not in the working set */
     bool drops_activation, drops_output; /* not stored for the backward pass */
-    int64_t flops[3];    /* by phase, FLOP */
-    int64_t bytes[3];    /* memory accessed by phase */
+    int64_t flops[3];                    /* by phase, FLOP */
+    int64_t bytes[3];                    /* memory accessed by phase */
     int64_t inputs, outputs, activation, gradient, weights; /* elements: I, Y, Z, G, w */
     int64_t activation_bytes, gradient_bytes;
     int64_t comm_bytes[3][2]; /* by phase (W: repeated) and position */
@@ -42,10 +42,10 @@ typedef struct rk_layer {
 
 /* Integers of a mapping that do not depend on the layer. */
 typedef struct rk_block_shape {
-    int64_t element;        /* e: bytes */
-    int64_t tokens;         /* S = b * s */
-    int64_t full, sharded;  /* A = S * h, A1 = floor(S / t) * h: elements of the residual stream */
-    bool splits[2];         /* by position: all-gather + reduce-scatter instead of all-reduce */
+    int64_t element;       /* e: bytes */
+    int64_t tokens;        /* S = b * s */
+    int64_t full, sharded; /* A = S * h, A1 = floor(S / t) * h: elements of the residual stream */
+    bool splits[2];        /* by position: all-gather + reduce-scatter instead of all-reduce */
 } rk_block_shape;
 
 /*
