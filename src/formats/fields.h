@@ -19,12 +19,12 @@ typedef enum rk_field_type {
 typedef struct rk_field {
     const char *name;
     rk_field_type type;
-    size_t offset;            /* of the value in the struct */
-    bool optional;            /* absent: the struct keeps what it had */
-    double min, max;          /* inclusive bounds of numbers; min == max == 0: none */
+    size_t offset;             /* of the value in the struct */
+    bool optional;             /* absent: the struct keeps what it had */
+    double min, max;           /* inclusive bounds of numbers; min == max == 0: none */
     bool above_min, below_max; /* the bound itself is excluded */
-    const char *const *names; /* of an enum, NULL-terminated; the index is the value */
-    /* Of a custom field: reads `value`, found at JSON path `path`, into the struct at `out`. */
+    const char *const *names;  /* of an enum, NULL-terminated; the index is the value */
+    /* Of a custom field: reads `value`, found at JSON path `path`, into its place `out`. */
     rk_status (*read)(const json_t *value, const char *path, void *out, rk_error *err);
     const char *unit; /* for documentation, e.g. "GB/s"; NULL: none */
     const char *help; /* one line */
@@ -43,6 +43,13 @@ typedef enum rk_unknown_keys {
  */
 rk_status rk_fields_read(const json_t *object, const char *path, const rk_field *fields,
                          size_t count, rk_unknown_keys unknown, void *out, rk_error *err);
+
+/* Reads one value, found at JSON path `path`, into its place in the struct at `out`. */
+rk_status rk_field_read(const json_t *value, const char *path, const rk_field *field, void *out,
+                        rk_error *err);
+
+/* Checks the numbers and enums of a struct that was not read by the table against their bounds. */
+rk_status rk_fields_check(const rk_field *fields, size_t count, const void *in, rk_error *err);
 
 /* Returns a new JSON object with the fields of the struct in table order (custom fields are left
  * out), or NULL when there is no memory.  The caller owns it. */

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* JSON documents: reading with exact positions of what is wrong.  Only src/formats knows jansson. */
+/*
+ * JSON documents: reading with exact positions of what is wrong.  Only src/formats knows jansson.
+ */
 #ifndef RK_FORMATS_JSON_H
 #define RK_FORMATS_JSON_H
 
@@ -33,5 +35,22 @@ void rk_json_clear(rk_json_doc *doc);
 
 /* Names the JSON type of a value for a message: "an integer", "a string", "null"... */
 const char *rk_json_type_name(const json_t *value);
+
+#define RK_JSON_TEXT_SIZE 80
+
+/* Describes a value for a message: 24, a real 8.0, a string "flaot8", an array.  Returns out. */
+const char *rk_json_describe(const json_t *value, char out[RK_JSON_TEXT_SIZE]);
+
+/*
+ * Copies `text` so that it can be shown on one line of a terminal: control characters become '?',
+ * and what does not fit is cut at a character and replaced by "...".  Returns out.
+ */
+const char *rk_json_printable(const char *text, char *out, size_t size);
+
+#define RK_JSON_PATH_SIZE 128
+
+/* The JSON path of a member ("a.b") or an element ("a[1]") of the value at `base` ("": root). */
+const char *rk_json_path_member(const char *base, const char *key, char out[RK_JSON_PATH_SIZE]);
+const char *rk_json_path_element(const char *base, size_t index, char out[RK_JSON_PATH_SIZE]);
 
 #endif
