@@ -459,7 +459,7 @@ static void time_family(struct family_run *run, const rk_block_column *columns,
             pass.column = &columns[i];
             pass.pp_time = rk_network_seconds(&s->sys->networks[j], RK_P2P, size, 2);
             if (any_good && fits && rk_kernel_no_free_time(&columns[i], pass.pp_time)) {
-                report_fault(run, &run->settings[run->lanes->count - 1]);
+                report_fault(run, &run->settings[0]); /* nothing offloaded */
             }
             rk_kernel_run(&pass);
         }

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the hot paths cost, in processor time.
+ *
+ * Usage: bench [RECKON]  With the path of the command, the time of a whole process is measured too.
+ */
+#include "base/parallel.h"
+#include "reckon/reckon.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+static double cpu_seconds(void)
+{
+    struct timespec t;
+    (void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static double wall_seconds(void)
+{
+    struct timespec t;
+    (void)clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static void require(rk_status status, const rk_error *err)
+{
+    char text[1024];
+    if (status) {
+        (void)fprintf(stderr, "bench: %s\n", rk_error_text(err, text, sizeof(text)));
+        exit(1);
+    }
+}
+
+static int compare_doubles(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* Searches five times and prints the median. */
+static void bench_search(const char *model, const char *machine, int64_t procs, int64_t batch,
+                         rk_datatype datatype, int threads)
+{
+    enum { RUNS = 5 };
+    rk_calculon_app app;
+    rk_calculon_sys sys;
+    rk_error err;
+    rk_search_counts counts = {0};
+    double seconds[RUNS];
+    require(rk_calculon_app_load(model, false, &app, &err), &err);
+    require(rk_calculon_sys_load(machine, false, &sys, &err), &err);
+    const rk_calculon_space space = {.num_procs = procs,
+                                     .max_batch_size = batch,
+                                     .datatype = datatype,
+                                     .fused_count = 1,
+                                     .fused = {true}};
+    const rk_search_control control = {.threads = threads};
+    for (int i = 0; i < RUNS; i++) {
+        rk_calculon_ranked best;
+        size_t found;
+        const double start = cpu_seconds();
+        require(rk_calculon_search(&app, &sys, &space, &control, 1, &best, &found, &counts, &err),
+                &err);
+        seconds[i] = cpu_seconds() - start;
+    }
+    qsort(seconds, RUNS, sizeof(seconds[0]), compare_doubles);
+    const double median = seconds[RUNS / 2];
+    (void)printf("%-14s %-28s %6ld %8d %11.0f %8.3f %9.2f %9.1f\n", model, machine, (long)procs,
+                 threads, (double)counts.executed, median, median / (double)counts.executed * 1e9,
+                 (double)counts.executed / median * 1e-6);
+}
+
+static void bench_evaluation(void)
+{
+    enum { RUNS = 200000 };
+    rk_calculon_app app;
+    rk_calculon_sys sys;
+    rk_calculon_stats stats;
+    rk_calculon_verdict verdict;
+    rk_error err;
+    double sum = 0;
+    require(rk_calculon_app_load("gpt3-175B", false, &app, &err), &err);
+    require(rk_calculon_sys_load("a100_80e", false, &sys, &err), &err);
+    rk_calculon_exe exe = {.num_procs = 64,
+                           .tensor_par = 8,
+                           .pipeline_par = 8,
+                           .data_par = 1,
+                           .pipeline_par_net = 1,
+                           .data_par_net = 1,
+                           .batch_size = 64,
+                           .microbatch_size = 1,
+                           .datatype = RK_FLOAT16,
+                           .activation_recompute = RK_RECOMPUTE_ATTN,
+                           .pipeline_interleaving = 3,
+                           .tensor_par_comm_type = RK_TP_RS_AG,
+                           .seq_par_ag_redo = true,
+                           .training = true};
+    const double start = cpu_seconds();
+    for (int i = 0; i < RUNS; i++) {
+        exe.batch_size = 64 + i % 4;
+        require(rk_calculon_evaluate(&app, &sys, &exe, &stats, NULL, NULL, &verdict, &err), &err);
+        sum += stats.total_time;
+    }
+    const double each = (cpu_seconds() - start) / RUNS;
+    (void)printf("one evaluation: %.3f us (mean step %.3f s)\n", each * 1e6, sum / RUNS);
+}
+
+/* Time from starting the command to its end, median of 21. */
+static void bench_process(const char *reckon)
+{
+    enum { RUNS = 21 };
+    double seconds[RUNS];
+    for (int i = 0; i < RUNS; i++) {
+        const double start = wall_seconds();
+        const pid_t child = fork();
+        if (child == 0) {
+            if (freopen("/dev/null", "w", stdout)) {
+                (void)execl(reckon, reckon, "calculon", "lpc", "megatron-22B", (char *)NULL);
+            }
+            _exit(127);
+        }
+        int status;
+        if (child < 0 || waitpid(child, &status, 0) != child || status != 0) {
+            (void)fprintf(stderr, "bench: cannot run %s\n", reckon);
+            exit(1);
+        }
+        seconds[i] = wall_seconds() - start;
+    }
+    qsort(seconds, RUNS, sizeof(seconds[0]), compare_doubles);
+    (void)printf("process, start to answer: %.2f ms\n", seconds[RUNS / 2] * 1e3);
+}
+
+int main(int argc, char **argv)
+{
+    const int cores = rk_core_count();
+    (void)printf("%-14s %-28s %6s %8s %11s %8s %9s %9s\n", "model", "system", "procs", "threads",
+                 "strategies", "cpu s", "ns each", "M/cpu s");
+    bench_search("seed-1T", "h100-80g-off512g50-nvl8", 4096, 3072, RK_FLOAT8, 1);
+    bench_search("seed-1T", "h100-80g-off512g50-nvl8", 4096, 3072, RK_FLOAT8, cores);
+    bench_search("seed-1T", "h100-80g-off0g0-nvl8", 4096, 3072, RK_FLOAT8, 1);
+    bench_search("megatron-22B", "a100_80g", 64, 64, RK_FLOAT16, 1);
+    bench_search("gpt3-13B", "h100-3tier", 40, 24, RK_FLOAT8, 1);
+    bench_evaluation();
+    if (argc > 1) {
+        bench_process(argv[1]);
+    }
+    return 0;
+}
