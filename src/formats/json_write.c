@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The two layouts of JSON: indented and on one line. */
+#include "formats/json_write.h"
+
+static void new_line(rk_json_writer *writer)
+{
+    static const char blanks[] = "                ";
+    int indent = 2 * writer->depth;
+    rk_out_write(writer->out, "\n", 1);
+    while (indent > 0) {
+        const int some = indent < (int)sizeof(blanks) - 1 ? indent : (int)sizeof(blanks) - 1;
+        rk_out_write(writer->out, blanks, (size_t)some);
+        indent -= some;
+    }
+}
+
+void rk_json_item(rk_json_writer *writer)
+{
+    if (writer->started) {
+        rk_out_text(writer->out, writer->indented ? "," : ", ");
+    }
+    if (writer->indented) {
+        new_line(writer);
+    }
+    writer->started = true;
+}
+
+void rk_json_key(rk_json_writer *writer, const char *name)
+{
+    rk_json_item(writer);
+    rk_out_write(writer->out, "\"", 1);
+    rk_out_text(writer->out, name);
+    rk_out_write(writer->out, "\": ", 3);
+}
+
+void rk_json_value(rk_json_writer *writer, const char *text)
+{
+    rk_out_text(writer->out, text);
+}
+
+void rk_json_open(rk_json_writer *writer, const char *bracket)
+{
+    rk_out_text(writer->out, bracket);
+    writer->depth++;
+    writer->started = false;
+}
+
+void rk_json_close(rk_json_writer *writer, const char *bracket)
+{
+    writer->depth--;
+    if (writer->indented && writer->started) {
+        new_line(writer);
+    }
+    rk_out_text(writer->out, bracket);
+    writer->started = true;
+}
