@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Architectures: a model is an embedding, a list of typed layers and a head.  Counts are exact
+ * integers.  Letters in formulas: h hidden, n_q and n_kv heads, d head size, f FFN width, E
+ * experts, k experts per token, V vocabulary, L layers, s sequence length.
+ */
+#ifndef RK_MODEL_MODEL_H
+#define RK_MODEL_MODEL_H
+
+#include "reckon/reckon.h"
+
+#define RK_LAYER_TYPE_MAX 8    /* distinct layer types of one model */
+#define RK_LAYER_MAX      1024 /* layers of one model */
+
+typedef enum rk_attention_kind {
+    RK_ATTENTION_GROUPED, /* softmax over n_q query and n_kv key/value heads: MHA, GQA, MQA */
+    RK_ATTENTION_LATENT,  /* MLA: keys and values from a low-rank latent */
+} rk_attention_kind;
+
+typedef enum rk_qk_norm { RK_QK_NORM_NONE, RK_QK_NORM_HEAD, RK_QK_NORM_FULL } rk_qk_norm;
+
+typedef struct rk_attention_shape {
+    rk_attention_kind kind;
+    int64_t query_heads, kv_heads; /* n_q, n_kv; of MLA n_kv = n_q */
+    int64_t head_size;             /* d; of MLA unused */
+    int64_t window;                /* tokens a query sees; 0: all before it */
+    rk_qk_norm qk_norm;
+    bool bias_qkv, bias_out;
+    bool sinks;              /* one learned logit per query head */
+    bool output_gate;        /* another h x n_q d projection */
+    bool relative_positions; /* Transformer-XL: another h x n_q d projection */
+    int64_t q_rank, kv_rank; /* MLA latents; q_rank 0: queries are not compressed */
+    int64_t nope_size, rope_size, value_size; /* MLA: per head */
+} rk_attention_shape;
+
+typedef struct rk_ffn_shape {
+    int64_t width; /* f; 0: no dense FFN */
+    bool gated;    /* three matrices instead of two */
+    bool bias;
+} rk_ffn_shape;
+
+typedef struct rk_moe_shape {
+    int64_t experts, top_k; /* experts 0: the layer is dense */
+    int64_t expert_width;
+    int64_t shared_experts, shared_width; /* width of one */
+    bool shared_gate, router_bias, expert_bias;
+} rk_moe_shape;
+
+/* One kind of layer: attention, then a dense FFN or experts. */
+typedef struct rk_layer_type {
+    rk_attention_shape attention;
+    rk_ffn_shape ffn; /* of experts too: gated says how an expert looks */
+    rk_moe_shape moe;
+} rk_layer_type;
+
+typedef enum rk_norm_kind { RK_NORM_RMS, RK_NORM_LAYER, RK_NORM_LAYER_NO_BIAS } rk_norm_kind;
+
+typedef struct rk_model {
+    char name[64];
+    int64_t hidden, vocab;
+    int64_t seq;    /* usual training sequence length, tokens */
+    int layers;     /* L, without MTP */
+    int mtp_layers; /* depth of multi-token prediction; each is one more layer of the last type */
+    int type_count;
+    rk_layer_type types[RK_LAYER_TYPE_MAX];
+    uint8_t type_of[RK_LAYER_MAX]; /* index into types, per layer */
+    rk_norm_kind norm;
+    int norms_per_layer; /* 2; 1 for parallel blocks; 4 for sandwich norm */
+    bool final_norm;
+    bool parallel_block; /* attention and FFN side by side */
+    bool tied;           /* head shares the embedding */
+    bool embedding_norm, head_bias;
+    int64_t learned_positions; /* rows of a position table; 0: none */
+} rk_model;
+
+/* Whether a layer has experts. */
+static inline bool rk_layer_is_moe(const rk_layer_type *type)
+{
+    return type->moe.experts > 0;
+}
+
+/* ---- parameters ---------------------------------------------------------------------------- */
+
+/* Parameters of one layer by part. */
+typedef struct rk_layer_params {
+    int64_t attention, ffn; /* matrices and biases; ffn is the dense FFN */
+    int64_t experts;        /* of all routed experts */
+    int64_t expert_each;    /* of one routed expert */
+    int64_t shared, router; /* shared experts with their gate; router with its bias */
+    int64_t norms;
+    int64_t total, active; /* active: top_k of the experts */
+} rk_layer_params;
+
+typedef struct rk_model_params {
+    int64_t embedding, positions, head; /* head 0 when tied; embedding with its norm */
+    int64_t final_norm, layers, mtp;
+    int64_t total;                    /* with embedding and head, without MTP */
+    int64_t active;                   /* per token, likewise */
+    int64_t active_without_embedding; /* less the input table (unless tied) */
+} rk_model_params;
+
+rk_layer_params rk_layer_params_of(const rk_model *model, const rk_layer_type *type);
+rk_model_params rk_model_params_of(const rk_model *model);
+
+/* ---- FLOPs --------------------------------------------------------------------------------- */
+
+/* How model FLOPs of training are counted; see docs/method.md. */
+typedef enum rk_flop_convention {
+    RK_FLOPS_MEGATRON,   /* GEMMs with head, causal attention halved */
+    RK_FLOPS_FULL,       /* the same, attention not halved */
+    RK_FLOPS_PALM,       /* 6 N of all parameters + 12 L n_q d s */
+    RK_FLOPS_TORCHTITAN, /* 6 N without embedding + 6 L n_q (d_qk + d_v) s */
+    RK_FLOPS_NANOTRON,   /* GEMMs with head, attention not halved, vocabulary not padded */
+    RK_FLOP_CONVENTION_COUNT,
+} rk_flop_convention;
+
+extern const char *const rk_flop_convention_names[]; /* NULL-terminated, in enum order */
+
+/*
+ * Model FLOPs of training (forward and backward, no recompute) per token of a sequence of
+ * `seq` tokens.
+ */
+double rk_model_flops_per_token(const rk_model *model, int64_t seq, rk_flop_convention convention);
+
+/* Forward FLOPs of core attention of one layer for one sequence of `seq` tokens, causal, by the
+ * triangle of s^2/2 (or the band of a window); 2 FLOPs per multiply-add, QK and PV. */
+double rk_attention_flops(const rk_attention_shape *attention, int64_t seq);
+
+/* Average keys seen by a query of a causal sequence: s/2, or (s w - w^2/2)/s with a window. */
+double rk_attention_span(const rk_attention_shape *attention, int64_t seq);
+
+/* ---- documents ----------------------------------------------------------------------------- */
+
+/* Checks that all sizes are positive and consistent and that no count overflows. */
+rk_status rk_model_check(const rk_model *model, rk_error *err);
+
+/*
+ * Reads a model: a file (our own document, or a Hugging Face config.json, told apart by their
+ * keys), or a name of the catalogue data/models.  Implemented in src/formats.
+ */
+rk_status rk_model_load(const char *name, rk_model *model, rk_error *err);
+
+#endif

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * How a run is laid over a system: degrees of parallelism, batch, recompute, sharding, precision,
+ * overlap; which of it a framework would accept; and where the groups of ranks stand.
+ *
+ * Ranks are numbered with tensor parallelism fastest, then context, data, pipeline (expert groups
+ * fold over tensor, context and data ranks).
+ */
+#ifndef RK_STRATEGY_STRATEGY_H
+#define RK_STRATEGY_STRATEGY_H
+
+#include "model/model.h"
+#include "schedule/schedule.h"
+#include "system/system.h"
+
+typedef enum rk_recompute_kind {
+    RK_REC_NONE,
+    RK_REC_SELECTIVE, /* the modules of rk_strategy.recompute_modules */
+    RK_REC_FULL,      /* whole layers: recompute_layers of each stage chunk, 0 = all */
+} rk_recompute_kind;
+
+/* Modules of selective recompute, a bit each. */
+enum {
+    RK_MODULE_CORE_ATTENTION = 1,
+    RK_MODULE_NORM = 2,
+    RK_MODULE_ACTIVATION = 4, /* SwiGLU or GELU of FFN and experts */
+    RK_MODULE_MLA_UP = 8,
+    RK_MODULE_MLP = 16,
+    RK_MODULE_MOE = 32,
+};
+
+typedef enum rk_cp_kind { RK_CP_RING, RK_CP_ALL_GATHER, RK_CP_ULYSSES } rk_cp_kind;
+
+typedef enum rk_sharding {
+    RK_SHARD_NONE,      /* plain data parallelism */
+    RK_SHARD_OPTIMIZER, /* ZeRO-1, distributed optimizer */
+    RK_SHARD_GRADIENTS, /* ZeRO-2 */
+    RK_SHARD_ALL,       /* ZeRO-3, FSDP */
+} rk_sharding;
+
+/* Bytes per parameter of model states. */
+typedef struct rk_state_recipe {
+    double weight, gradient, optimizer; /* e.g. 2, 4, 12 */
+    double gather;                      /* bytes of a gathered parameter, 2 or 1 */
+    double reduce;                      /* bytes of a reduced gradient, 4 or 2 */
+} rk_state_recipe;
+
+typedef struct rk_strategy {
+    int64_t tp, cp, pp, vp, dp; /* vp: chunks per pipeline rank */
+    int64_t ep, etp;            /* experts over ep ranks, each over etp */
+    bool sp;                    /* sequence parallelism in the tensor group */
+    rk_cp_kind cp_kind;
+    int64_t micro_batch, global_batch; /* sequences */
+    int64_t seq;                       /* tokens */
+    rk_schedule_kind schedule;
+    rk_recompute_kind recompute;
+    unsigned recompute_modules;
+    int64_t recompute_layers;
+    rk_sharding sharding;
+    int64_t replicas;       /* HSDP: the shard group is dp * cp / replicas; 1 = all */
+    rk_precision precision; /* of the linears */
+    rk_state_recipe states;
+    bool flash_attention;
+    bool tp_overlap, grad_overlap, param_overlap, pp_overlap, moe_overlap;
+    bool graph_capture;
+    bool offload_optimizer, offload_activations, offload_weights;
+    int64_t first_stage_layers, last_stage_layers; /* 0: as even as the rest */
+    bool count_embedding, count_head;              /* they take the place of a layer in the split */
+    double capacity_factor;                        /* MoE; 0: dropless */
+    double imbalance;                              /* most loaded expert rank over the mean, >= 1 */
+} rk_strategy;
+
+/* A plain bf16 strategy of one accelerator for the model's usual sequence length. */
+rk_strategy rk_strategy_defaults(const rk_model *model);
+
+/* tp * cp * pp * dp. */
+int64_t rk_strategy_ranks(const rk_strategy *strategy);
+
+/* Sequences that one data-parallel replica runs per step over micro_batch. */
+int64_t rk_strategy_microbatches(const rk_strategy *strategy);
+
+/* ---- rules --------------------------------------------------------------------------------- */
+
+typedef enum rk_framework {
+    RK_FRAMEWORK_ANY,      /* only what is arithmetically impossible is refused */
+    RK_FRAMEWORK_MEGATRON, /* and what Megatron-LM refuses */
+    RK_FRAMEWORK_TORCHTITAN,
+    RK_FRAMEWORK_DEEPSPEED,
+    RK_FRAMEWORK_COUNT,
+} rk_framework;
+
+extern const char *const rk_framework_names[]; /* NULL-terminated, in enum order */
+
+/* A broken rule: its name, e.g. "heads % tp", what was found and the nearest legal choice. */
+typedef struct rk_violation {
+    const char *rule; /* static; NULL: none */
+    char message[256];
+} rk_violation;
+
+/*
+ * Whether the strategy is legal.  Returns true, or false with the first broken rule; `violation`
+ * may be NULL (then no text is made, for the search).
+ */
+bool rk_strategy_legal(const rk_model *model, const rk_system *system, const rk_strategy *strategy,
+                       rk_framework framework, rk_violation *violation);
+
+/* ---- stages -------------------------------------------------------------------------------- */
+
+/* Layers first .. first+count-1 stand on a chunk; the ends of the model on the first and last. */
+typedef struct rk_chunk {
+    int first, count;
+    bool embedding, head; /* head: final norm, output layer, loss, MTP */
+} rk_chunk;
+
+/*
+ * The layers of chunk `chunk` of pipeline rank `rank`.  Layers are split as Megatron does, with
+ * embedding and head counted as layers where the strategy says so; ZB-V and DualPipe place the
+ * chunks of a rank at both ends of the model.
+ */
+rk_chunk rk_strategy_chunk(const rk_model *model, const rk_strategy *strategy, int64_t rank,
+                           int64_t chunk);
+
+/* ---- groups -------------------------------------------------------------------------------- */
+
+typedef struct rk_groups {
+    rk_group tensor, context, data; /* data: the dp * cp ranks that reduce dense gradients */
+    rk_group shard, replica;        /* of ZeRO/HSDP within data */
+    rk_group expert, expert_tensor, expert_data;
+    rk_group pipeline; /* neighbours */
+} rk_groups;
+
+rk_groups rk_strategy_groups(const rk_system *system, const rk_strategy *strategy);
+
+#endif

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Machines: an accelerator, the network tiers that join accelerators, and what operations cost on
+ * them.  Every function below takes sizes and returns seconds.
+ */
+#ifndef RK_SYSTEM_SYSTEM_H
+#define RK_SYSTEM_SYSTEM_H
+
+#include "reckon/reckon.h"
+
+/* Number formats of GEMM operands. */
+typedef enum rk_precision { RK_FP32, RK_TF32, RK_BF16, RK_FP16, RK_FP8, RK_FP4 } rk_precision;
+#define RK_PRECISION_COUNT 6
+
+extern const char *const rk_precision_names[]; /* NULL-terminated, in enum order */
+
+/* Bytes of one operand element with its scales: 4, 4, 2, 2, 1, 0.5625. */
+double rk_precision_bytes(rk_precision precision);
+
+/* ---- the accelerator ------------------------------------------------------------------------ */
+
+/* The tile, wave and K-loop model of a GEMM engine for one precision. */
+typedef struct rk_gemm_engine {
+    double peak;       /* dense FLOP/s; 0: the accelerator has not this precision */
+    double efficiency; /* of the main loop, sustained */
+    double prologue;   /* k0: extra K per tile to fill the pipeline */
+    double wave_share; /* 0..1: how far a last partial wave costs a full one */
+} rk_gemm_engine;
+
+typedef struct rk_accelerator {
+    char name[48];
+    int64_t cores; /* SMs, compute units, AI cores */
+    rk_gemm_engine gemm[RK_PRECISION_COUNT];
+    double vector_peak;                           /* FLOP/s in fp32 */
+    double memory_capacity;                       /* bytes, nominal */
+    double memory_usable;                         /* bytes that a process can allocate */
+    double memory_bandwidth;                      /* bytes/s, peak */
+    double memory_efficiency;                     /* of streaming kernels */
+    double attention_forward, attention_backward; /* FLOP/s of flash attention, d = 128, long s */
+    double attention_ramp;                        /* tokens: rate(s) = rate * s / (s + ramp) */
+    double kernel_seconds;                        /* fixed cost of a kernel on the device */
+    double launch_seconds;                        /* host time to launch one kernel */
+    double host_bandwidth;                        /* bytes/s each way to host memory */
+    double host_capacity;                         /* bytes of host memory per accelerator */
+    double power;                                 /* W, board */
+} rk_accelerator;
+
+/* ---- network ------------------------------------------------------------------------------- */
+
+typedef enum rk_tier_kind {
+    RK_TIER_SWITCH,
+    RK_TIER_MESH,
+    RK_TIER_TORUS,
+    RK_TIER_FABRIC
+} rk_tier_kind;
+
+/* One tier: inside a domain of `size` accelerators each can send at `bandwidth`. */
+typedef struct rk_tier {
+    char name[32];
+    rk_tier_kind kind;
+    int64_t size;        /* accelerators of one domain, cumulative; a multiple of the tier below */
+    double bandwidth;    /* bytes/s per accelerator per direction */
+    double efficiency;   /* of large messages */
+    double latency;      /* s, fixed per collective */
+    double step_latency; /* s per rank of a group (ring steps) */
+    double half_bytes;   /* bytes: message size scale of the ramp W + sqrt(half W) */
+    bool in_network_reduce; /* all-reduce in the switch (NVLS, SHARP) */
+} rk_tier;
+
+#define RK_TIER_MAX 4
+
+typedef struct rk_system {
+    char name[64];
+    rk_accelerator accelerator;
+    int tier_count;
+    rk_tier tiers[RK_TIER_MAX]; /* innermost first */
+    double price;               /* $ per accelerator hour; 0: unknown */
+} rk_system;
+
+/*
+ * Where the ranks of a communication group stand: within[i] ranks share one domain of tier i
+ * (within[i] divides within[i+1]); the last entry is the size of the group.
+ */
+typedef struct rk_group {
+    int64_t size;
+    int64_t within[RK_TIER_MAX];
+} rk_group;
+
+/*
+ * The group of `size` ranks that are `stride` apart in a machine filled in rank order, so the
+ * ranks of tier i's domain are consecutive.
+ */
+rk_group rk_group_of(const rk_system *system, int64_t size, int64_t stride);
+
+typedef enum rk_collective {
+    RK_COLL_ALL_REDUCE,
+    RK_COLL_REDUCE_SCATTER,
+    RK_COLL_ALL_GATHER,
+    RK_COLL_ALL_TO_ALL,
+    RK_COLL_BROADCAST,
+    RK_COLL_SEND, /* point to point between neighbours of the group */
+} rk_collective;
+
+/* ---- prices -------------------------------------------------------------------------------- */
+
+/*
+ * Time of C[M,N] = A[M,K] B[K,N], `batch` times.  `accumulate_bytes` are the bytes per element
+ * read and written to C beyond one write in bf16 (wgrad into fp32: 8).  M, N, K >= 1.
+ */
+double rk_gemm_seconds(const rk_accelerator *a, rk_precision precision, double batch, double M,
+                       double N, double K, double accumulate_bytes);
+
+/* GEMMs of `groups` experts in one launch, each with `M` rows (padded to the tile). */
+double rk_grouped_gemm_seconds(const rk_accelerator *a, rk_precision precision, double groups,
+                               double M, double N, double K, double accumulate_bytes);
+
+/* What flash attention executes: `flops` by the causal triangle. */
+typedef struct rk_attention_work {
+    double flops;   /* of the pass, as executed */
+    double seq;     /* tokens of a block of queries (of one CP step) */
+    double heads;   /* sequences times query heads on this rank */
+    double qk_size; /* per head */
+    bool backward;
+} rk_attention_work;
+
+double rk_attention_seconds(const rk_accelerator *a, const rk_attention_work *work);
+
+/* A streaming kernel over `bytes` of device memory. */
+double rk_stream_seconds(const rk_accelerator *a, double bytes);
+
+/*
+ * Time of a collective.  `bytes`: all-reduce and broadcast the tensor on each rank;
+ * reduce-scatter its input, all-gather its output, all-to-all the send buffer of one rank; send
+ * the message.  Groups that span tiers run hierarchically; 0 for groups of one rank.
+ */
+double rk_collective_seconds(const rk_system *system, rk_collective op, double bytes,
+                             const rk_group *group);
+
+/* Copying to or from host memory, one direction. */
+double rk_host_copy_seconds(const rk_accelerator *a, double bytes);
+
+/* ---- documents ----------------------------------------------------------------------------- */
+
+rk_status rk_system_check(const rk_system *system, rk_error *err);
+
+/* Reads a system: a file, or a name of the catalogue data/systems.  Implemented in src/formats. */
+rk_status rk_system_load(const char *name, rk_system *system, rk_error *err);
+
+#endif
