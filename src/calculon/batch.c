@@ -64,6 +64,22 @@ static void size_offload(const rk_calculon_exe *exe, const rk_calculon_stats *s,
     b->size_bw = exe->training ? weights + activations + optimizer : 0;
 }
 
+/* What is offloaded, also when it is nothing, is looked up in the curve of mem2. */
+static rk_status check_offload(const rk_calculon_sys *sys, const rk_calculon_exe *exe,
+                               const rk_calculon_stats *s, rk_error *err)
+{
+    struct block_times b;
+    size_offload(exe, s, &b);
+    const double least = exe->training && b.size_bw < b.size_fw ? b.size_bw : b.size_fw;
+    if (rk_curve_covers(&sys->mem2.curve, least)) {
+        return RK_OK;
+    }
+    return rk_fail(err, RK_ERR_INVALID,
+                   "the efficiency curve of mem2 does not reach down to the %.0f bytes that a "
+                   "block offloads: add an entry [0, efficiency] at its end",
+                   least);
+}
+
 static double excess(double offload_and_memory, double block)
 {
     const double x = offload_and_memory - block;
@@ -277,9 +293,13 @@ static void evaluate_capacities(const rk_calculon_exe *exe, const struct counts 
 
 /* ---- the batch --------------------------------------------------------------------------- */
 
-void rk_batch_evaluate(const rk_calculon_app *app, const rk_calculon_sys *sys,
-                       const rk_calculon_exe *exe, rk_calculon_stats *s)
+rk_status rk_batch_evaluate(const rk_calculon_app *app, const rk_calculon_sys *sys,
+                            const rk_calculon_exe *exe, rk_calculon_stats *s, rk_error *err)
 {
+    const rk_status status = check_offload(sys, exe, s, err);
+    if (status) {
+        return status;
+    }
     const struct counts n = count(app, exe);
     const struct block_times b = time_blocks(sys, exe, &n, s);
     const double blocks = n.L * n.M;
@@ -312,6 +332,7 @@ void rk_batch_evaluate(const rk_calculon_app *app, const rk_calculon_sys *sys,
                     s->dp_comm_exposed_time;
     evaluate_spaces(exe, &n, s);
     evaluate_capacities(exe, &n, s);
+    return RK_OK;
 }
 
 rk_status rk_batch_rates(const rk_calculon_app *app, const rk_calculon_sys *sys,

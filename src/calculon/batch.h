@@ -10,10 +10,11 @@
 
 /*
  * Fills the batch-level statistics from the block-level ones in `stats`, up to the capacities
- * (proc_mem_tier*_cap_req), without the quotients of rk_batch_rates.
+ * (proc_mem_tier*_cap_req), without the quotients of rk_batch_rates.  Fails when the curve of
+ * mem2 does not cover what is offloaded.
  */
-void rk_batch_evaluate(const rk_calculon_app *app, const rk_calculon_sys *sys,
-                       const rk_calculon_exe *exe, rk_calculon_stats *stats);
+rk_status rk_batch_evaluate(const rk_calculon_app *app, const rk_calculon_sys *sys,
+                            const rk_calculon_exe *exe, rk_calculon_stats *stats, rk_error *err);
 
 /*
  * Fills required bandwidths, efficiencies and the sample rate.  Fails when no time is free to

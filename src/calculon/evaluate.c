@@ -85,9 +85,18 @@ static rk_verdict memory_verdict(const rk_calculon_sys *sys, const rk_calculon_s
 
 /* ---- system ------------------------------------------------------------------------------ */
 
-static rk_status check_curve(const rk_curve *curve, const char *what, rk_error *err)
+/* Every run looks up size 0 on all curves but, when it offloads, that of mem2. */
+static rk_status check_curve(const rk_curve *curve, bool from_zero, const char *what, rk_error *err)
 {
-    if (rk_curve_covers_zero(curve)) {
+    for (int i = 0; i < curve->count; i++) {
+        if (!(curve->rate[i] > 0)) {
+            return rk_fail(err, RK_ERR_INVALID,
+                           "the rate of %s is zero, and every run divides by it: give the peak "
+                           "rate or bandwidth, also of a memory of capacity 0",
+                           what);
+        }
+    }
+    if (!from_zero || rk_curve_covers(curve, 0)) {
         return RK_OK;
     }
     return rk_fail(err, RK_ERR_INVALID,
@@ -96,13 +105,16 @@ static rk_status check_curve(const rk_curve *curve, const char *what, rk_error *
                    what);
 }
 
-rk_status rk_calculon_sys_check(const rk_calculon_sys *sys, rk_datatype datatype, rk_error *err)
+static rk_status check_rates(const rk_calculon_sys *sys, rk_datatype datatype, bool mem2_from_zero,
+                             rk_error *err)
 {
     static const char *const names[] = {"float8", "float16", "bfloat16", "float32"};
     if ((unsigned)datatype >= RK_DATATYPE_COUNT) {
-        return rk_fail(err, RK_ERR_INVALID, "datatype %d is none of the four", (int)datatype);
+        return rk_fail_at(err, RK_ERR_INVALID, "datatype",
+                          "expected \"float8\", \"float16\", \"bfloat16\" or \"float32\"");
     }
     const rk_calculon_engine *engines[2] = {&sys->matrix[datatype], &sys->vector[datatype]};
+    rk_status status;
     for (int i = 0; i < 2; i++) {
         const char *engine = i ? "vector" : "matrix";
         char what[32];
@@ -113,13 +125,17 @@ rk_status rk_calculon_sys_check(const rk_calculon_sys *sys, rk_datatype datatype
                            engine, names[datatype]);
         }
         (void)snprintf(what, sizeof(what), "%s.%s", engine, names[datatype]);
-        const rk_status status = check_curve(&engines[i]->curve, what, err);
-        if (status) {
+        if ((status = check_curve(&engines[i]->curve, true, what, err))) {
             return status;
         }
     }
-    const rk_status status = check_curve(&sys->mem1.curve, "mem1", err);
-    return status ? status : check_curve(&sys->mem2.curve, "mem2", err);
+    status = check_curve(&sys->mem1.curve, true, "mem1", err);
+    return status ? status : check_curve(&sys->mem2.curve, mem2_from_zero, "mem2", err);
+}
+
+rk_status rk_calculon_sys_check(const rk_calculon_sys *sys, rk_datatype datatype, rk_error *err)
+{
+    return check_rates(sys, datatype, true, err);
 }
 
 static rk_status check_tiers(const rk_calculon_sys *sys, const rk_calculon_exe *exe, rk_error *err)
@@ -201,12 +217,14 @@ rk_status rk_calculon_evaluate(const rk_calculon_app *app, const rk_calculon_sys
     if (verdict->verdict) {
         return RK_OK;
     }
-    if ((status = rk_calculon_sys_check(sys, exe->datatype, err)) ||
+    if ((status = check_rates(sys, exe->datatype, false, err)) ||
         (status = rk_block_evaluate(app, sys, exe, &block, stats, err))) {
         return status;
     }
     rk_block_evaluate_optimizer(sys, exe, &block, stats);
-    rk_batch_evaluate(app, sys, exe, stats);
+    if ((status = rk_batch_evaluate(app, sys, exe, stats, err))) {
+        return status;
+    }
     if (memory_verdict(sys, stats, verdict)) {
         return RK_OK;
     }

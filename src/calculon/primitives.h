@@ -19,18 +19,18 @@ static inline int64_t rk_element_bytes(rk_datatype datatype)
     return datatype == RK_FLOAT8 ? 1 : datatype == RK_FLOAT32 ? 4 : 2;
 }
 
-/* Whether every size >= 0 has a step: the curves are only looked up with such sizes. */
-static inline bool rk_curve_covers_zero(const rk_curve *curve)
+/* Whether `size`, and so every larger one, has a step. */
+static inline bool rk_curve_covers(const rk_curve *curve, double size)
 {
     for (int i = 0; i < curve->count; i++) {
-        if (curve->threshold[i] <= 0) {
+        if (curve->threshold[i] <= size) {
             return true;
         }
     }
     return false;
 }
 
-/* Time of an operation of `size` >= 0: size / rate of the first step it reaches. */
+/* Time of an operation of `size` >= 0, which the curve covers: size / rate of its first step. */
 static inline double rk_curve_seconds(const rk_curve *curve, double size)
 {
     if (size == 0) {
