@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* In place of sqlite_out.c where reckon is built without SQLite: says so when it is asked for. */
+#include "base/error.h"
+#include "formats/sqlite_out.h"
+
+static rk_status fail_absent(rk_error *err)
+{
+    return rk_fail(err, RK_ERR_INVALID,
+                   "this reckon was built without SQLite: write a CSV table, or install SQLite's "
+                   "development files and build again");
+}
+
+rk_status rk_sqlite_open(const char *path, bool resume, const rk_sqlite_layout *layout,
+                         rk_sqlite_out **out, rk_error *err)
+{
+    (void)resume;
+    (void)layout;
+    *out = NULL;
+    (void)fail_absent(err);
+    rk_error_set_file(err, path);
+    return RK_ERR_INVALID;
+}
+
+rk_status rk_sqlite_add(rk_sqlite_out *out, const rk_value *row, rk_error *err)
+{
+    (void)out;
+    (void)row;
+    return fail_absent(err);
+}
+
+rk_status rk_sqlite_commit(rk_sqlite_out *out, rk_error *err)
+{
+    (void)out;
+    return fail_absent(err);
+}
+
+rk_status rk_sqlite_read(rk_sqlite_out *out, uint64_t number, rk_value *row,
+                         rk_status (*visit)(void *user, rk_error *err), void *user, bool *found,
+                         rk_error *err)
+{
+    (void)out;
+    (void)number;
+    (void)row;
+    (void)visit;
+    (void)user;
+    *found = false;
+    return fail_absent(err);
+}
+
+void rk_sqlite_close(rk_sqlite_out *out)
+{
+    (void)out;
+}
