@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { FIELDS_MAX = 64, EXPECTATION_SIZE = 320, KEYS_SIZE = 440 };
+enum { FIELDS_MAX = 64, EXPECTATION_SIZE = 320, KEYS_SIZE = 440, SHORT_LIST = 8 };
 
 /* Appends to the terminated text in out[size], silently cut at its end. */
 RK_PRINTF(3, 4) static void append(char *out, size_t size, const char *format, ...)
@@ -174,15 +174,12 @@ static rk_status fail_unknown(const char *path, const char *key, const rk_field 
     (void)rk_json_path_member(path, key, member);
     (void)rk_json_printable(key, shown, sizeof(shown));
     const char *nearest = rk_nearest_name(key, names, count);
-    if (nearest) {
-        return rk_fail_at(err, RK_ERR_INVALID, member, "unknown key \"%s\"; did you mean \"%s\"?",
-                          shown, nearest);
+    for (size_t i = 0; i < count && (!nearest || count <= SHORT_LIST); i++) {
+        append(all, sizeof(all), "%s%s", i ? ", " : "; the keys are ", names[i]);
     }
-    for (size_t i = 0; i < count; i++) {
-        append(all, sizeof(all), "%s%s", i ? ", " : "", names[i]);
-    }
-    return rk_fail_at(err, RK_ERR_INVALID, member, "unknown key \"%s\"; the keys are %s", shown,
-                      all);
+    return rk_fail_at(err, RK_ERR_INVALID, member, "unknown key \"%s\"%s%s%s%s", shown, all,
+                      nearest ? "; did you mean \"" : "", nearest ? nearest : "",
+                      nearest ? "\"?" : "");
 }
 
 /* Keys for people, which documents may carry anywhere but where unknown keys are never allowed. */

@@ -64,11 +64,12 @@ static int open_target(rk_out *out, const char *path)
         return access(path, W_OK) == 0 && realpath(path, out->target) ? open_temporary(out, &old)
                                                                       : -1;
     }
-    if (strlen(path) >= sizeof(out->target)) {
-        errno = ENAMETOOLONG;
+    const size_t length = strlen(path);
+    if (length == 0 || length >= sizeof(out->target)) {
+        errno = length ? ENAMETOOLONG : ENOENT;
         return -1;
     }
-    memcpy(out->target, path, strlen(path) + 1);
+    memcpy(out->target, path, length + 1);
     return open_temporary(out, NULL);
 }
 
