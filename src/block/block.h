@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One layer, the embedding and the head under a strategy, for one microbatch on one rank: what is
+ * executed, what it takes, what it keeps.  Nothing here depends on the pipeline or on data
+ * parallelism.
+ */
+#ifndef RK_BLOCK_BLOCK_H
+#define RK_BLOCK_BLOCK_H
+
+#include "block/stack.h"
+#include "model/model.h"
+#include "strategy/strategy.h"
+#include "system/system.h"
+
+/* Where time goes, in the order of reports. */
+typedef enum rk_part {
+    RK_PART_LINEAR,    /* GEMMs of attention and dense FFN */
+    RK_PART_ATTENTION, /* core attention */
+    RK_PART_EXPERT,    /* grouped GEMMs, routing and permutation */
+    RK_PART_STREAM,    /* norms, residuals, activations, positions */
+    RK_PART_CAST,      /* conversions to low precision */
+    RK_PART_HEAD,      /* output layer, loss, embedding */
+    RK_PART_HOST,      /* waiting for kernels to be launched */
+    RK_PART_RECOMPUTE, /* forward again in the backward pass */
+    RK_PART_TP,        /* visible communication by group */
+    RK_PART_CP,
+    RK_PART_EP,
+    RK_PART_PP,
+    RK_PART_OFFLOAD,
+    RK_PART_BUBBLE,
+    RK_PART_DP,
+    RK_PART_OPTIMIZER,
+    RK_PART_FIXED, /* per step, and noise of scale */
+    RK_PART_COUNT,
+} rk_part;
+
+extern const char *const rk_part_names[]; /* NULL-terminated, in enum order */
+
+/* Seconds by part of one pass. */
+typedef struct rk_times {
+    double part[RK_PART_COUNT];
+} rk_times;
+
+double rk_times_sum(const rk_times *times);
+
+/* times += factor * other, part by part. */
+void rk_times_add(rk_times *times, double factor, const rk_times *other);
+
+typedef struct rk_cost {
+    rk_times forward, backward; /* s; backward contains what is recomputed */
+    double weight_share;        /* of backward that computes weight gradients, 0..1 */
+    double flops_forward, flops_backward, flops_recompute; /* executed */
+    double saved;                        /* bytes kept from forward to backward, after recompute */
+    double unsaved;                      /* bytes made again for backward, while it runs */
+    double transient;                    /* bytes of temporaries at the worst moment of backward */
+    double dense_params, expert_params;  /* on this rank */
+    double tp_bytes, cp_bytes, ep_bytes; /* sent by this rank, forward and backward */
+} rk_cost;
+
+/* What does not change from layer to layer. */
+typedef struct rk_block_context {
+    const rk_model *model;
+    const rk_system *system;
+    const rk_stack *stack;
+    const rk_strategy *strategy;
+    rk_groups groups;
+    double tokens;       /* T = micro_batch * seq / cp */
+    double local_tokens; /* T / tp with sequence parallelism, else T */
+} rk_block_context;
+
+/* The strategy must be legal. */
+rk_block_context rk_block_context_of(const rk_model *model, const rk_system *system,
+                                     const rk_stack *stack, const rk_strategy *strategy);
+
+/* A layer of a type; `full` says that it is checkpointed at its input. */
+rk_cost rk_block_layer(const rk_block_context *context, const rk_layer_type *type, bool full);
+
+rk_cost rk_block_embedding(const rk_block_context *context);
+
+/* Final norm, output layer and loss, once; MTP layers are in addition. */
+rk_cost rk_block_head(const rk_block_context *context);
+
+#endif

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One strategy on one system: the time of a step and the memory of every pipeline rank, each with
+ * a breakdown that adds up exactly to its total.
+ */
+#ifndef RK_ESTIMATE_ESTIMATE_H
+#define RK_ESTIMATE_ESTIMATE_H
+
+#include "block/block.h"
+
+/* What memory holds, in the order of reports. */
+typedef enum rk_memory_part {
+    RK_MEM_WEIGHTS,
+    RK_MEM_GRADIENTS,
+    RK_MEM_OPTIMIZER,
+    RK_MEM_ACTIVATIONS, /* of microbatches in flight */
+    RK_MEM_RECOMPUTED,  /* one layer made again */
+    RK_MEM_LOGITS,
+    RK_MEM_TRANSIENT, /* temporaries, gathered parameters, workspaces */
+    RK_MEM_FRAGMENTATION,
+    RK_MEM_CONTEXT, /* context and communication buffers, outside the allocator */
+    RK_MEMORY_PART_COUNT,
+} rk_memory_part;
+
+extern const char *const rk_memory_part_names[]; /* NULL-terminated, in enum order */
+
+typedef struct rk_stage_memory {
+    double part[RK_MEMORY_PART_COUNT]; /* bytes */
+    double allocated;                  /* up to and without fragmentation */
+    double reserved;                   /* allocated and fragmentation */
+    double total;                      /* of all parts */
+} rk_stage_memory;
+
+/* Bytes that one rank sends in a step, by group, forward and backward. */
+typedef struct rk_volumes {
+    double tensor, context, expert, pipeline, data;
+} rk_volumes;
+
+typedef struct rk_estimate {
+    double step;                        /* s; the sum of times.part */
+    rk_times times;                     /* of the slowest rank */
+    double model_flops, hardware_flops; /* per step and accelerator; model by convention below */
+    rk_flop_convention convention;
+    double mfu, hfu;          /* against the dense peak of bf16 */
+    double tokens_per_second; /* of the whole system */
+    rk_volumes volumes;
+    bool fits;
+    int64_t worst_stage;    /* pipeline rank that needs most memory */
+    rk_stage_memory memory; /* of that rank */
+    double usable;          /* bytes it may use */
+    double host_bytes;      /* offloaded, per accelerator, of the worst rank */
+} rk_estimate;
+
+/*
+ * Estimates with the closed forms of schedules; no allocation, about ten microseconds.
+ * The strategy must be legal (rk_strategy_legal).
+ */
+void rk_estimate_step(const rk_model *model, const rk_system *system, const rk_stack *stack,
+                      const rk_strategy *strategy, rk_flop_convention convention,
+                      rk_estimate *estimate);
+
+/*
+ * The same with the schedule played event by event, and with the memory of every pipeline rank in
+ * stages[0 .. pp-1] (may be NULL).
+ */
+rk_status rk_estimate_exact(const rk_model *model, const rk_system *system, const rk_stack *stack,
+                            const rk_strategy *strategy, rk_flop_convention convention,
+                            rk_estimate *estimate, rk_stage_memory *stages, rk_error *err);
+
+#endif
