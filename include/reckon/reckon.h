@@ -23,7 +23,7 @@ extern "C" {
 #endif
 
 #if defined(__GNUC__)
-#define RK_API __attribute__((visibility("default")))
+#define RK_API               __attribute__((visibility("default")))
 #define RK_PRINTF(fmt, args) __attribute__((format(printf, fmt, args)))
 #else
 #define RK_API
@@ -120,8 +120,8 @@ typedef struct rk_curve {
 } rk_curve;
 
 typedef struct rk_calculon_engine {
-    bool present;    /* the system document names this datatype */
-    double peak;     /* FLOP/s */
+    bool present; /* the system document names this datatype */
+    double peak;  /* FLOP/s */
     rk_curve curve;
 } rk_calculon_engine;
 
@@ -134,10 +134,10 @@ typedef enum rk_net_op { RK_P2P, RK_REDUCE_SCATTER, RK_ALL_GATHER, RK_ALL_REDUCE
 #define RK_NET_OP_COUNT 4
 
 typedef struct rk_calculon_network {
-    double bandwidth;       /* bytes/s per processor, before efficiency */
-    double efficiency;      /* 0 < e <= 1 */
-    int64_t size;           /* processors that one instance spans */
-    double latency;         /* seconds, once per operation */
+    double bandwidth;  /* bytes/s per processor, before efficiency */
+    double efficiency; /* 0 < e <= 1 */
+    int64_t size;      /* processors that one instance spans */
+    double latency;    /* seconds, once per operation */
     double scalar[RK_NET_OP_COUNT];
     double offset[RK_NET_OP_COUNT];
     bool must_be_filled;
@@ -240,7 +240,7 @@ RK_API const char *rk_calculon_verdict_text(const rk_calculon_verdict *v, char *
 
 /* What a layer does in one phase. */
 typedef struct rk_calculon_phase_stats {
-    double flops, mem_accessed; /* FLOP, bytes */
+    double flops, mem_accessed;  /* FLOP, bytes */
     double arithmetic_intensity; /* FLOP/byte; infinite when nothing is accessed */
     double processing_time;      /* s */
 } rk_calculon_phase_stats;
@@ -252,8 +252,8 @@ typedef struct rk_calculon_comm_stats {
 
 /* One layer of the block; index 0 of a pair is the base block, index 1 the edge block. */
 typedef struct rk_calculon_layer_stats {
-    const char *name;                   /* static */
-    int64_t inputs_size, outputs_size;  /* elements */
+    const char *name;                  /* static */
+    int64_t inputs_size, outputs_size; /* elements */
     rk_calculon_phase_stats fw, agrad, wgrad, optim;
     rk_calculon_comm_stats fw_tp[2], bw_tp[2], recomm[2];
     double weight, activation, weight_grad, activation_grad, optimizer; /* bytes */
@@ -280,8 +280,8 @@ RK_API double rk_calculon_parameters(const rk_calculon_app *app);
 typedef struct rk_calculon_space {
     int64_t num_procs, max_batch_size;
     rk_datatype datatype;
-    int fused_count;     /* 1 or 2 */
-    bool fused[2];       /* values of fused_activation, in order */
+    int fused_count; /* 1 or 2 */
+    bool fused[2];   /* values of fused_activation, in order */
     bool no_tp_overlap, no_dp_overlap;
     bool mbs_break; /* skip larger microbatches once one does not fit */
 } rk_calculon_space;
