@@ -126,9 +126,9 @@ static int fault_column(const json_error_t *error, const char *token, size_t siz
 static rk_status fail_syntax(const json_error_t *error, rk_error *err)
 {
     size_t size;
-    const char *token = token_in_message(error->text, &size);
-    const int shown = (int)size;
     char text[JSON_ERROR_TEXT_LENGTH];
+    const char *token = token_in_message(rk_json_printable(error->text, text, sizeof(text)), &size);
+    const int shown = (int)size;
 
     switch (json_error_code(error)) {
     case json_error_out_of_memory:
@@ -152,7 +152,7 @@ static rk_status fail_syntax(const json_error_t *error, rk_error *err)
         (void)rk_fail(err, RK_ERR_SYNTAX, "a string contains the character \\u0000");
         break;
     default:
-        (void)rk_fail(err, RK_ERR_SYNTAX, "%s", rk_json_printable(error->text, text, sizeof(text)));
+        (void)rk_fail(err, RK_ERR_SYNTAX, "%s", text);
         break;
     }
     if (err) {
