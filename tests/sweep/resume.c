@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The database of a sweep: what it holds, and going on with one that was left unfinished. */
+#include "grid.h"
+
+#include <signal.h>
+#include <sqlite3.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#define KILLS 20
+
+static sqlite3 *open_database(const char *path)
+{
+    sqlite3 *db = NULL;
+    assert_int_equal(sqlite3_open_v2(path, &db, SQLITE_OPEN_READWRITE, NULL), SQLITE_OK);
+    return db;
+}
+
+static int64_t query_integer(const char *path, const char *sql)
+{
+    sqlite3 *db = open_database(path);
+    sqlite3_stmt *statement = NULL;
+    int64_t value = 0;
+    if (sqlite3_prepare_v2(db, sql, -1, &statement, NULL) == SQLITE_OK &&
+        sqlite3_step(statement) == SQLITE_ROW) {
+        value = sqlite3_column_int64(statement, 0);
+    }
+    (void)sqlite3_finalize(statement);
+    (void)sqlite3_close(db);
+    return value;
+}
+
+static void execute(const char *path, const char *sql)
+{
+    sqlite3 *db = open_database(path);
+    assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
+    (void)sqlite3_close(db);
+}
+
+/* All rows of both tables in the order of the CSV file. */
+static const char all_rows[] =
+    "SELECT * FROM points LEFT JOIN results USING (point) ORDER BY point, rank";
+
+/* Compares one value of the database with a cell of the CSV file. */
+static void check_cell(sqlite3_stmt *statement, int column, const char *cell)
+{
+    const char *declared = sqlite3_column_decltype(statement, column);
+    switch (sqlite3_column_type(statement, column)) {
+    case SQLITE_NULL:
+        assert_string_equal(cell, "");
+        break;
+    case SQLITE_TEXT:
+        assert_string_equal(cell, (const char *)sqlite3_column_text(statement, column));
+        break;
+    case SQLITE_FLOAT:
+        assert_true(strtod(cell, NULL) == sqlite3_column_double(statement, column));
+        break;
+    default:
+        if (declared && strcmp(declared, "BOOLEAN") == 0) {
+            assert_string_equal(cell, sqlite3_column_int(statement, column) ? "true" : "false");
+        } else {
+            assert_true(strtoll(cell, NULL, 10) == sqlite3_column_int64(statement, column));
+        }
+        break;
+    }
+}
+
+static void test_database_equals_csv(void **state)
+{
+    char csv_path[512], db_path[512];
+    scratch s;
+    grid_csv csv;
+    (void)state;
+    assert_true(scratch_make(&s));
+    (void)snprintf(csv_path, sizeof(csv_path), "%s", scratch_path(&s, "a.csv"));
+    (void)snprintf(db_path, sizeof(db_path), "%s", scratch_path(&s, "a.db"));
+    rk_sweep_doc *doc = grid_parse(grid_mixed);
+    const rk_sweep_options options = {.csv_path = csv_path, .sqlite_path = db_path};
+    (void)grid_run(doc, &options);
+    grid_csv_read(csv_path, &csv);
+
+    sqlite3 *db = open_database(db_path);
+    sqlite3_stmt *statement = NULL;
+    assert_int_equal(sqlite3_prepare_v2(db, all_rows, -1, &statement, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_column_count(statement), csv.columns);
+    for (size_t i = 0; i < csv.columns; i++) {
+        assert_string_equal(sqlite3_column_name(statement, (int)i), csv.cells[0][i]);
+    }
+    size_t row = 1;
+    for (; sqlite3_step(statement) == SQLITE_ROW; row++) {
+        assert_true(row < csv.rows);
+        for (size_t i = 0; i < csv.columns; i++) {
+            check_cell(statement, (int)i, csv.cells[row][i]);
+        }
+    }
+    assert_int_equal(row, csv.rows);
+    (void)sqlite3_finalize(statement);
+    (void)sqlite3_close(db);
+    assert_int_equal(query_integer(db_path, "SELECT point_count FROM sweep"), 12);
+    assert_int_equal(query_integer(db_path, "SELECT count(*) FROM points"), 12);
+    free(csv.text);
+    rk_sweep_doc_free(doc);
+    scratch_remove(&s);
+}
+
+/* ---- resuming -------------------------------------------------------------------------- */
+
+/* Ends the process without any chance to clean up, once the count in `user` is used up. */
+static bool die(void *user, const rk_sweep_progress *progress)
+{
+    int *left = user;
+    (void)progress;
+    if (--*left == 0) {
+        (void)raise(SIGKILL);
+    }
+    return true;
+}
+
+/* Runs the sweep in a process that is killed after `calls` calls of progress or `delay_ns`. */
+static void run_and_kill(const rk_sweep_doc *doc, rk_sweep_options options, int calls,
+                         long delay_ns)
+{
+    const pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        rk_sweep_totals totals;
+        rk_error err;
+        options.progress = calls > 0 ? die : NULL;
+        options.user = &calls;
+        _exit(rk_sweep_run(doc, &options, &totals, &err) == RK_OK ? 0 : 1);
+    }
+    if (calls == 0) {
+        const struct timespec delay = {.tv_nsec = delay_ns};
+        (void)nanosleep(&delay, NULL);
+        (void)kill(child, SIGKILL);
+    }
+    int status = 0;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    /* A timed kill may come too late; nothing else may have gone wrong. */
+    assert_true(WIFSIGNALED(status) || (calls == 0 && WEXITSTATUS(status) == 0));
+}
+
+/* Fails unless the file holds `size` bytes equal to `text`. */
+static void check_file(const char *path, const char *text, size_t size)
+{
+    size_t found = 0;
+    char *other = scratch_read(path, &found);
+    assert_non_null(other);
+    assert_int_equal(found, size);
+    assert_memory_equal(other, text, size);
+    free(other);
+}
+
+/* Resumes what is left in the files, and compares the outcome with an uninterrupted run. */
+static void check_resumed(const rk_sweep_doc *doc, const rk_sweep_options *options,
+                          const char *whole_csv, size_t whole_size, uint64_t fitting)
+{
+    rk_sweep_options again = *options;
+    const int64_t finished =
+        access(options->sqlite_path, F_OK) == 0
+            ? query_integer(options->sqlite_path, "SELECT count(*) FROM points")
+            : 0;
+    again.resume = true;
+    const rk_sweep_totals totals = grid_run(doc, &again);
+    assert_int_equal(totals.resumed, finished);
+    assert_int_equal(totals.fitting, fitting);
+    check_file(options->csv_path, whole_csv, whole_size);
+
+    /* The rows that the killed run wrote and those of this one make the same table. */
+    const rk_sweep_totals copied = grid_run(doc, &again);
+    assert_int_equal(copied.resumed, copied.points);
+    check_file(options->csv_path, whole_csv, whole_size);
+    (void)unlink(options->csv_path);
+    (void)unlink(options->sqlite_path);
+}
+
+static void test_resume_after_kill(void **state)
+{
+    char csv_path[512], db_path[512];
+    scratch s;
+    size_t size = 0;
+    struct timespec started, ended;
+    (void)state;
+    assert_true(scratch_make(&s));
+    (void)snprintf(csv_path, sizeof(csv_path), "%s", scratch_path(&s, "a.csv"));
+    (void)snprintf(db_path, sizeof(db_path), "%s", scratch_path(&s, "a.db"));
+    rk_sweep_doc *doc = grid_parse(grid_mixed);
+    const rk_sweep_options options = {.csv_path = csv_path, .sqlite_path = db_path, .threads = 2};
+    (void)clock_gettime(CLOCK_MONOTONIC, &started);
+    const rk_sweep_totals totals = grid_run(doc, &options);
+    (void)clock_gettime(CLOCK_MONOTONIC, &ended);
+    char *whole = scratch_read(csv_path, &size);
+    assert_non_null(whole);
+    (void)unlink(csv_path);
+    (void)unlink(db_path);
+
+    /* At given places: before the first point, between points, after the last. */
+    for (int calls = 1; calls <= 13; calls += 4) {
+        run_and_kill(doc, options, calls, 0);
+        check_resumed(doc, &options, whole, size, totals.fitting);
+    }
+    /* At any moment: spread over the time that a whole run takes. */
+    const long whole_ns =
+        (ended.tv_sec - started.tv_sec) * 1000000000L + (ended.tv_nsec - started.tv_nsec);
+    for (long i = 0; i < KILLS; i++) {
+        const long delay = whole_ns / KILLS * i;
+        run_and_kill(doc, options, 0, delay < 999999999L ? delay : 999999999L);
+        check_resumed(doc, &options, whole, size, totals.fitting);
+    }
+    free(whole);
+    rk_sweep_doc_free(doc);
+    scratch_remove(&s);
+}
+
+/* A finished point is taken as it stands, not searched again. */
+static void test_nothing_twice(void **state)
+{
+    char csv_path[512];
+    scratch s;
+    grid_csv csv;
+    (void)state;
+    assert_true(scratch_make(&s));
+    (void)snprintf(csv_path, sizeof(csv_path), "%s", scratch_path(&s, "a.csv"));
+    rk_sweep_doc *doc = grid_parse(grid_small);
+    rk_sweep_options options = {.sqlite_path = scratch_path(&s, "a.db")};
+    (void)grid_run(doc, &options);
+    execute(s.path, "UPDATE points SET executed = 77 WHERE point = 2;"
+                    "DELETE FROM results WHERE point = 3; DELETE FROM points WHERE point = 3");
+    options.resume = true;
+    options.csv_path = csv_path;
+    const rk_sweep_totals totals = grid_run(doc, &options);
+    assert_int_equal(totals.resumed, 5);
+    grid_csv_read(csv_path, &csv);
+    assert_int_equal(csv.rows, 1 + 6 * GRID_TOP);
+    for (size_t row = 1; row < csv.rows; row++) {
+        const char *point = grid_csv_cell(&csv, row, "point");
+        const char *executed = grid_csv_cell(&csv, row, "executed");
+        assert_int_equal(strcmp(executed, "77") == 0, strcmp(point, "2") == 0);
+    }
+    free(csv.text);
+    rk_sweep_doc_free(doc);
+    scratch_remove(&s);
+}
+
+/* ---- what is refused ------------------------------------------------------------------- */
+
+/* Runs the sweep into `a.db` and expects a refusal that says `says` and leaves the CSV alone. */
+static void check_refused(scratch *s, const char *grid, bool resume, rk_status code,
+                          const char *says)
+{
+    char csv_path[512], db_path[512];
+    rk_sweep_totals totals;
+    rk_error err = {0};
+    rk_sweep_doc *doc = grid_parse(grid);
+    (void)snprintf(db_path, sizeof(db_path), "%s", scratch_path(s, "a.db"));
+    assert_true(scratch_write(s, "a.csv", "old", 3));
+    (void)snprintf(csv_path, sizeof(csv_path), "%s", s->path);
+    const rk_sweep_options options = {
+        .csv_path = csv_path, .sqlite_path = db_path, .resume = resume};
+    assert_int_equal(rk_sweep_run(doc, &options, &totals, &err), code);
+    assert_string_equal(err.file, db_path);
+    if (!strstr(err.message, says)) {
+        fail_msg("%s", err.message);
+    }
+    check_file(csv_path, "old", 3);
+    rk_sweep_doc_free(doc);
+}
+
+static void test_refusals(void **state)
+{
+    scratch s;
+    (void)state;
+    assert_true(scratch_make(&s));
+    rk_sweep_doc *doc = grid_parse(grid_small);
+    const rk_sweep_options options = {.sqlite_path = scratch_path(&s, "a.db")};
+    (void)grid_run(doc, &options);
+    rk_sweep_doc_free(doc);
+
+    check_refused(&s, grid_small, false, RK_ERR_INVALID, "the file exists");
+    check_refused(&s, grid_mixed, true, RK_ERR_INVALID, "another sweep");
+    execute(scratch_path(&s, "a.db"), "UPDATE sweep SET reckon_version = '0.0.1'");
+    check_refused(&s, grid_small, true, RK_ERR_INVALID, "another version");
+    execute(scratch_path(&s, "a.db"), "DROP TABLE sweep");
+    check_refused(&s, grid_small, true, RK_ERR_INVALID, "not written by a sweep");
+    execute(scratch_path(&s, "a.db"), "CREATE TABLE sweep (reckon_version, document)");
+    check_refused(&s, grid_small, true, RK_ERR_INVALID, "not written by a sweep");
+
+    static const char text[] = "these are a few notes that somebody wrote, and no database at all";
+    assert_true(scratch_write(&s, "a.db", text, strlen(text)));
+    check_refused(&s, grid_small, true, RK_ERR_IO, "not a database");
+    scratch_remove(&s);
+}
+
+/* An empty file, and a file that is not there, are new databases, resumed or not. */
+static void test_new_files(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 4; i++) {
+        scratch s;
+        assert_true(scratch_make(&s));
+        if (i & 1) {
+            assert_true(scratch_write(&s, "a.db", "", 0));
+        }
+        rk_sweep_doc *doc = grid_parse(grid_small);
+        const rk_sweep_options options = {.sqlite_path = scratch_path(&s, "a.db"),
+                                          .resume = (i & 2) != 0};
+        assert_int_equal(grid_run(doc, &options).resumed, 0);
+        assert_int_equal(query_integer(s.path, "SELECT count(*) FROM results"), 6 * GRID_TOP);
+        rk_sweep_doc_free(doc);
+        scratch_remove(&s);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_database_equals_csv), cmocka_unit_test(test_resume_after_kill),
+        cmocka_unit_test(test_nothing_twice),       cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_new_files),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
