@@ -51,6 +51,23 @@ typedef struct rk_estimate {
     double host_bytes;      /* offloaded, per accelerator, of the worst rank */
 } rk_estimate;
 
+/* Costs of all blocks of a model under a strategy; they do not depend on pp, vp, dp, schedule. */
+typedef struct rk_cost_table {
+    rk_block_context context;
+    rk_cost layers[RK_LAYER_TYPE_MAX][2]; /* by type; [1]: checkpointed whole */
+    rk_cost embedding, head;
+} rk_cost_table;
+
+void rk_cost_table_fill(const rk_model *model, const rk_system *system, const rk_stack *stack,
+                        const rk_strategy *strategy, rk_cost_table *table);
+
+/*
+ * Estimates from a table that was filled for the same model, system, stack, tp, cp, sp, ep, etp,
+ * micro_batch, seq, recompute, precision and overlap.
+ */
+void rk_estimate_combine(const rk_cost_table *table, const rk_strategy *strategy,
+                         rk_flop_convention convention, rk_estimate *estimate);
+
 /*
  * Estimates with the closed forms of schedules; no allocation, about ten microseconds.
  * The strategy must be legal (rk_strategy_legal).
