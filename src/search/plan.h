@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Exhaustive search of strategies by the reckon model.  Costs of blocks are filled once for all
+ * strategies that share them; memory is checked before time.
+ */
+#ifndef RK_SEARCH_PLAN_H
+#define RK_SEARCH_PLAN_H
+
+#include "estimate/estimate.h"
+
+#define RK_CHOICE_MAX 32
+
+/* Values that a degree may take; count 0: all that divide. */
+typedef struct rk_choices {
+    int count;
+    int64_t values[RK_CHOICE_MAX];
+} rk_choices;
+
+typedef struct rk_plan_space {
+    int64_t accelerators;
+    int64_t global_batch; /* sequences per step */
+    rk_choices tp, cp, pp, vp, ep, etp, micro_batch;
+    unsigned schedules;  /* a bit per rk_schedule_kind */
+    unsigned shardings;  /* a bit per rk_sharding */
+    unsigned recomputes; /* a bit per rk_recompute_kind; selective tries the usual module sets */
+    unsigned cp_kinds;   /* a bit per rk_cp_kind */
+    unsigned offloads;   /* bits 1: optimizer, 2: activations, 4: weights may be offloaded */
+    rk_framework framework;
+    double max_memory; /* bytes per accelerator; 0: what the accelerator can use */
+    rk_flop_convention convention;
+    rk_strategy base; /* everything that is not searched: sequence, precision, states, overlap... */
+} rk_plan_space;
+
+/* The usual space: everything free that the framework can run, for the stack's defaults. */
+rk_plan_space rk_plan_space_defaults(const rk_model *model, const rk_system *system,
+                                     int64_t accelerators, int64_t global_batch);
+
+typedef struct rk_planned {
+    rk_strategy strategy;
+    rk_estimate estimate;
+    uint64_t index; /* place in the enumeration; orders equal times */
+} rk_planned;
+
+typedef struct rk_plan_counts {
+    uint64_t enumerated; /* combinations of the space */
+    uint64_t legal;      /* of them legal for model and framework */
+    uint64_t fitting;    /* of them within memory */
+} rk_plan_counts;
+
+/*
+ * Fills the `top_n` fastest fitting strategies, best first, *found of them.  `nearest` (may be
+ * NULL) gets the legal strategy that needs least memory, whether it fits or not; its index is
+ * UINT64_MAX when no strategy is legal at all.  The result does not depend on threads.
+ */
+rk_status rk_plan_search(const rk_model *model, const rk_system *system, const rk_stack *stack,
+                         const rk_plan_space *space, const rk_search_control *control, size_t top_n,
+                         rk_planned *planned, size_t *found, rk_planned *nearest,
+                         rk_plan_counts *counts, rk_error *err);
+
+#endif
