@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Texts, divisors, threads and the top list. */
+#include "base/divisors.h"
+#include "base/error.h"
+#include "base/parallel.h"
+#include "base/text.h"
+#include "search/top.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static void test_double_text(void **state)
+{
+    static const struct {
+        double value;
+        const char *text;
+    } cases[] = {
+        {0, "0"},
+        {-3, "-3"},
+        {312, "312"},
+        {0.1, "0.1"},
+        {1e-05, "1e-05"},
+        {1.0 / 3, "0.3333333333333333"},
+        {1e15, "1000000000000000"},
+        {1e22, "1e+22"},
+        {0.30000000000000004, "0.30000000000000004"},
+    };
+    char out[RK_NUMBER_TEXT_SIZE];
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        assert_string_equal(rk_double_text(cases[i].value, out), cases[i].text);
+    }
+    assert_string_equal(rk_double_text((double)NAN, out), "NaN");
+    assert_string_equal(rk_double_text(-(double)INFINITY, out), "-Infinity");
+    uint64_t bits = 88172645463325252U;
+    for (int i = 0; i < 20000; i++) {
+        double value, back;
+        bits ^= bits << 13;
+        bits ^= bits >> 7;
+        bits ^= bits << 17;
+        memcpy(&value, &bits, sizeof(value));
+        if (isfinite(value)) {
+            back = strtod(rk_double_text(value, out), NULL);
+            assert_memory_equal(&back, &value, sizeof(value));
+        }
+    }
+}
+
+static void test_human_text(void **state)
+{
+    char out[RK_NUMBER_TEXT_SIZE];
+    (void)state;
+    assert_string_equal(rk_human_text(55920607232.0, RK_HUMAN_BYTES, out), "52.080 GiB");
+    assert_string_equal(rk_human_text(0, RK_HUMAN_BYTES, out), "0.000 iB");
+    assert_string_equal(rk_human_text(34063640830.4, RK_HUMAN_BANDWIDTH, out), "34.064 GB/s");
+    assert_string_equal(rk_human_text(1.008e12, RK_HUMAN_BASE10, out), "1.008 T");
+    assert_string_equal(rk_human_text(1023.99999, RK_HUMAN_BYTES, out), "1024.000 iB");
+    assert_string_equal(rk_human_text(-2048, RK_HUMAN_BASE2, out), "-2.000 k");
+    assert_string_equal(rk_human_text((double)NAN, RK_HUMAN_FLOPS, out), "n/a Ops");
+    assert_string_equal(rk_human_text(1e25, RK_HUMAN_THROUGHPUT, out), "10000000.000 EOp/s");
+}
+
+static void test_nearest_name(void **state)
+{
+    static const char *const names[] = {"bandwidth", "efficiency", "size", "latency"};
+    (void)state;
+    assert_string_equal(rk_nearest_name("bandwith", names, 4), "bandwidth");
+    assert_string_equal(rk_nearest_name("bandwdith", names, 4), "bandwidth");
+    assert_string_equal(rk_nearest_name("SIZE", names, 4), "size");
+    assert_null(rk_nearest_name("colour", names, 4));
+    assert_null(rk_nearest_name("", names, 0));
+}
+
+static void test_error_text(void **state)
+{
+    rk_error err;
+    char out[256];
+    (void)state;
+    assert_int_equal(rk_fail_at(&err, RK_ERR_INVALID, "a.b", "is %d", 3), RK_ERR_INVALID);
+    assert_string_equal(rk_error_text(&err, out, sizeof(out)), "a.b: is 3");
+    rk_error_set_file(&err, "x.json");
+    rk_error_set_file(&err, "y.json");
+    assert_string_equal(rk_error_text(&err, out, sizeof(out)), "x.json: a.b: is 3");
+    err.line = 4;
+    err.column = 7;
+    assert_string_equal(rk_error_text(&err, out, sizeof(out)), "x.json:4:7: is 3");
+    assert_int_equal(rk_fail(NULL, RK_ERR_IO, "no one listens"), RK_ERR_IO);
+}
+
+static void test_divisors(void **state)
+{
+    rk_int_list list = {0};
+    rk_error err;
+    (void)state;
+    for (int64_t n = 1; n <= 3000; n++) {
+        size_t found = 0;
+        assert_int_equal(rk_divisors(n, &list, &err), RK_OK);
+        for (int64_t d = 1; d <= n; d++) {
+            if (n % d == 0) {
+                assert_true(found < list.count);
+                assert_int_equal(list.items[found++], d);
+            }
+        }
+        assert_int_equal(found, list.count);
+    }
+    rk_int_list_clear(&list);
+}
+
+struct tally {
+    atomic_int seen[1000];
+};
+
+static void work(void *context, int worker, uint64_t unit, rk_parallel *shared)
+{
+    struct tally *tally = context;
+    assert_in_range(worker, 0, 3);
+    atomic_fetch_add(&tally->seen[unit], 1);
+    atomic_fetch_add(&shared->done, 1);
+}
+
+static void test_parallel(void **state)
+{
+    static struct tally tally;
+    rk_error err;
+    (void)state;
+    for (int threads = 0; threads <= 4; threads++) {
+        memset(&tally, 0, sizeof(tally));
+        assert_int_equal(rk_parallel_run(threads, 1000, work, &tally, NULL, NULL, &err), RK_OK);
+        for (int i = 0; i < 1000; i++) {
+            assert_int_equal(atomic_load(&tally.seen[i]), 1);
+        }
+    }
+    assert_true(rk_core_count() >= 1);
+}
+
+static int by_rank(const void *a, const void *b)
+{
+    const rk_calculon_ranked *x = a, *y = b;
+    if (x->sample_rate > y->sample_rate || x->sample_rate < y->sample_rate) {
+        return x->sample_rate > y->sample_rate ? -1 : 1;
+    }
+    return (x->index > y->index) - (x->index < y->index);
+}
+
+/* The list equals the head of a full sort, whatever the order of arrival; many rates are equal. */
+static void test_top(void **state)
+{
+    enum { COUNT = 500 };
+    static const size_t limits[] = {0, 1, 7, 499, 500, 800};
+    rk_calculon_ranked all[COUNT];
+    rk_error err;
+    uint64_t r = 12345;
+    (void)state;
+    memset(all, 0, sizeof(all));
+    for (size_t i = 0; i < COUNT; i++) {
+        r = r * 6364136223846793005U + 1442695040888963407U;
+        all[i].sample_rate = (double)(r >> 60);
+        all[i].index = (i * 237) % COUNT;
+    }
+    for (size_t l = 0; l < sizeof(limits) / sizeof(limits[0]); l++) {
+        rk_top top;
+        rk_calculon_ranked sorted[COUNT];
+        rk_top_init(&top, limits[l]);
+        for (size_t i = 0; i < COUNT; i++) {
+            assert_int_equal(rk_top_offer(&top, &all[i], &err), RK_OK);
+        }
+        rk_top_sort(&top);
+        memcpy(sorted, all, sizeof(all));
+        qsort(sorted, COUNT, sizeof(sorted[0]), by_rank);
+        assert_int_equal(top.count, limits[l] < COUNT ? limits[l] : COUNT);
+        for (size_t i = 0; i < top.count; i++) {
+            assert_int_equal(top.heap[i].index, sorted[i].index);
+        }
+        rk_top_clear(&top);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_double_text),  cmocka_unit_test(test_human_text),
+        cmocka_unit_test(test_nearest_name), cmocka_unit_test(test_error_text),
+        cmocka_unit_test(test_divisors),     cmocka_unit_test(test_parallel),
+        cmocka_unit_test(test_top),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
