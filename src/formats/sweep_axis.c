@@ -5,7 +5,7 @@
 #include "base/text.h"
 #include "formats/fields.h"
 
-#include <inttypes.h>
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +13,51 @@
 
 #define EXACT_MAX 9007199254740992.0 /* 2^53: integers up to here are exact in a double */
 #define SLACK     1e-9 /* how far, relatively, rounding may carry the last of some fractions */
+
+/* ---- keys ------------------------------------------------------------------------------ */
+
+#define NAME_CHARACTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_"
+
+/* One part of a key: a name, or an index in brackets. */
+struct part {
+    bool indexed;
+    size_t index;
+    char name[RK_JSON_PATH_SIZE];
+};
+
+/* Cuts the next part off *rest.  Returns false when there is none that is well formed. */
+static bool next_part(const char *key, const char **rest, struct part *part)
+{
+    const char *at = *rest;
+    part->indexed = *at == '[';
+    if (part->indexed) {
+        const size_t digits = strspn(++at, "0123456789");
+        part->index = (size_t)strtoul(at, NULL, 10);
+        *rest = at + digits + 1;
+        return digits > 0 && digits < 10 && at[digits] == ']';
+    }
+    const bool first = at == key;
+    at += !first && *at == '.';
+    const size_t length = strspn(at, NAME_CHARACTERS);
+    if (length == 0 || length >= sizeof(part->name) || (!first && at == *rest)) {
+        return false;
+    }
+    memcpy(part->name, at, length);
+    part->name[length] = '\0';
+    *rest = at + length;
+    return true;
+}
+
+static bool is_key(const char *text)
+{
+    struct part part;
+    const char *rest = text;
+    bool good = strlen(text) < RK_JSON_PATH_SIZE;
+    do {
+        good = good && next_part(text, &rest, &part);
+    } while (good && *rest);
+    return good;
+}
 
 /* ---- reading --------------------------------------------------------------------------- */
 
@@ -26,11 +71,12 @@ static rk_status read_key(const json_t *value, const char *path, void *out, rk_e
 {
     char text[RK_JSON_TEXT_SIZE];
     *(const json_t **)out = value;
-    if (json_is_string(value) && json_string_length(value) > 0) {
+    if (json_is_string(value) && is_key(json_string_value(value))) {
         return RK_OK;
     }
     return rk_fail_at(err, RK_ERR_INVALID, path,
-                      "expected the key to vary, such as \"application.hidden\", found %s",
+                      "expected the key to vary, such as \"processors\", \"application.hidden\" "
+                      "or \"system.networks[0].size\", found %s",
                       rk_json_describe(value, text));
 }
 
@@ -279,37 +325,7 @@ rk_value rk_sweep_axis_value(const rk_sweep_axis *axis, size_t index)
 
 /* ---- placing --------------------------------------------------------------------------- */
 
-#define NAME_MAX_SIZE 128
-#define SIBLINGS_MAX  64
-
-/* One part of a key: a name, or an index in brackets. */
-struct part {
-    bool indexed;
-    size_t index;
-    char name[NAME_MAX_SIZE];
-};
-
-/* Cuts the next part off *rest.  Returns false when there is none that is well formed. */
-static bool next_part(const char *key, const char **rest, struct part *part)
-{
-    const char *at = *rest;
-    part->indexed = *at == '[';
-    if (part->indexed) {
-        const size_t digits = strspn(++at, "0123456789");
-        part->index = (size_t)strtoul(at, NULL, 10);
-        *rest = at + digits + 1;
-        return digits > 0 && digits < 10 && at[digits] == ']';
-    }
-    at += at != key && *at == '.';
-    const size_t length = strcspn(at, ".[");
-    if (length == 0 || length >= sizeof(part->name) || (at != key && at == *rest)) {
-        return false;
-    }
-    memcpy(part->name, at, length);
-    part->name[length] = '\0';
-    *rest = at + length;
-    return true;
-}
+#define SIBLINGS_MAX 64 /* names that are looked at for a suggestion */
 
 static rk_status fail_no_member(json_t *parent, const char *path, const char *name, rk_error *err)
 {
@@ -321,10 +337,13 @@ static rk_status fail_no_member(json_t *parent, const char *path, const char *na
     }
     char shown[RK_JSON_TEXT_SIZE];
     const char *nearest = rk_nearest_name(name, names, count);
-    return rk_fail_at(
-        err, RK_ERR_INVALID, path, "there is no \"%s\" here that an axis could vary%s%s%s",
-        rk_json_printable(name, shown, sizeof(shown)), nearest ? "; did you mean \"" : "",
-        nearest ? nearest : "", nearest ? "\"?" : "");
+    if (!nearest) {
+        return rk_fail_at(err, RK_ERR_INVALID, path,
+                          "there is no \"%s\" here that an axis could vary", name);
+    }
+    return rk_fail_at(err, RK_ERR_INVALID, path,
+                      "there is no \"%s\" here that an axis could vary; did you mean \"%s\"?", name,
+                      rk_json_printable(nearest, shown, sizeof(shown)));
 }
 
 /* The member or element of `parent` that `part` names; `path` becomes its path. */
@@ -352,13 +371,6 @@ static rk_status descend(const struct part *part, json_t *parent, char path[RK_J
     return RK_OK;
 }
 
-static rk_status fail_key(const char *key, rk_error *err)
-{
-    return rk_fail_at(err, RK_ERR_INVALID, key,
-                      "an axis has a key like \"processors\", \"application.hidden\" or "
-                      "\"system.networks[0].size\"");
-}
-
 /* Walks to the last part of `key`; *child is what stands there now, or NULL. */
 static rk_status walk(const char *key, json_t *root, json_t **parent, struct part *part,
                       rk_error *err)
@@ -372,8 +384,9 @@ static rk_status walk(const char *key, json_t *root, json_t **parent, struct par
             return fail_no_member(*parent, path, part->name, err);
         }
         *parent = child;
-        status = next_part(key, &rest, part) ? descend(part, *parent, path, &child, err)
-                                             : fail_key(key, err);
+        const bool good = next_part(key, &rest, part);
+        assert(good); /* the key was checked when it was read */
+        status = good ? descend(part, *parent, path, &child, err) : RK_ERR_INVALID;
     } while (status == RK_OK && *rest);
     return status;
 }

@@ -6,7 +6,7 @@
 #include "formats/json.h"
 #include "formats/value.h"
 
-#define RK_SWEEP_AXIS_VALUES_MAX 1000000
+#define RK_SWEEP_AXIS_VALUES_MAX 100000
 
 /* Released with rk_sweep_axis_clear; all zero is an empty one. */
 typedef struct rk_sweep_axis {

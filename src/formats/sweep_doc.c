@@ -247,7 +247,9 @@ static rk_status load_reference(const rk_sweep_doc *doc, const char *where, cons
 
     rk_json_doc loaded = {0};
     const rk_status status = rk_json_load(path, kind, &loaded, err);
-    if (status != RK_OK && err && !err->file[0]) {
+    if (status != RK_OK && err && err->file[0]) {
+        (void)rk_json_printable(path, err->file, sizeof(err->file));
+    } else if (status != RK_OK && err) {
         (void)snprintf(err->path, sizeof(err->path), "%s", where);
     }
     *root = json_incref(loaded.root);
