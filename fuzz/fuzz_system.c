@@ -11,7 +11,8 @@ static void require_curve(const rk_curve *curve, double peak)
     REQUIRE(curve->count >= 0 && curve->count <= RK_CURVE_MAX);
     for (int i = 0; i < curve->count; i++) {
         REQUIRE(isfinite(curve->threshold[i]));
-        REQUIRE(curve->rate[i] >= 0 && curve->rate[i] <= peak);
+        REQUIRE(curve->rate[i] == 0 || curve->rate[i] >= 1);
+        REQUIRE(curve->rate[i] <= peak);
     }
 }
 
@@ -39,11 +40,13 @@ static void require_network(const rk_calculon_network *net)
 {
     REQUIRE(net->bandwidth > 0 && isfinite(net->bandwidth));
     REQUIRE(net->efficiency > 0 && net->efficiency <= 1);
+    REQUIRE(net->bandwidth * net->efficiency >= 1);
     REQUIRE(net->size >= 0 && net->size <= INT64_C(1) << 40);
     REQUIRE(net->latency >= 0 && isfinite(net->latency));
     REQUIRE(net->processor_usage >= 0 && net->processor_usage < 1);
     for (int op = 0; op < RK_NET_OP_COUNT; op++) {
-        REQUIRE(net->scalar[op] > 0 && isfinite(net->scalar[op]) && isfinite(net->offset[op]));
+        REQUIRE(net->scalar[op] > 0 && isfinite(net->scalar[op]));
+        REQUIRE(net->offset[op] >= -2 && isfinite(net->offset[op]));
     }
     REQUIRE(net->offset[RK_P2P] == 0);
 }

@@ -36,5 +36,6 @@ calculon=$root/data/calculon
 seeds=$root/fuzz/seeds
 fuzz json "$1" "$seeds/json" "$seeds/execution" "$calculon/applications"
 fuzz application "$1" "$calculon/applications"
+fuzz evaluate "$1" "$seeds/evaluate"
 fuzz execution "$1" "$seeds/execution"
 fuzz system "$1" "$calculon/systems"

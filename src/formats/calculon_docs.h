@@ -5,6 +5,9 @@
 
 #include "formats/fields.h"
 
+/* Largest count of a document: elements, tokens, sequences, processors of a network tier. */
+#define RK_DOCUMENT_COUNT_MAX 0x1p40
+
 /* Names of the enums in documents, NULL-terminated, in enum order. */
 extern const char *const rk_datatype_names[];
 extern const char *const rk_attention_names[];

@@ -38,28 +38,30 @@ static bool is_in_range(const rk_field *field, double value)
     return low && high;
 }
 
-/* Says what a field wants: "an integer of at least 1 and at most 16", "true or false"... */
-static const char *expectation(const rk_field *field, char out[EXPECTATION_SIZE])
+static void append_range(char out[EXPECTATION_SIZE], const rk_field *field)
 {
     char low[RK_NUMBER_TEXT_SIZE], high[RK_NUMBER_TEXT_SIZE];
+    (void)rk_double_text(field->min, low);
+    (void)rk_double_text(field->max, high);
+    if (field->above_min || field->below_max) {
+        append(out, EXPECTATION_SIZE, " %s %s and %s %s",
+               field->above_min ? "above" : "of at least", low,
+               field->below_max ? "below" : "at most", high);
+    } else if (is_bounded(field)) {
+        append(out, EXPECTATION_SIZE, " from %s to %s", low, high);
+    }
+}
+
+/* Says what a field wants: "an integer from 1 to 16", "true or false"... */
+static const char *expectation(const rk_field *field, char out[EXPECTATION_SIZE])
+{
     out[0] = '\0';
     switch (field->type) {
     case RK_FIELD_INT:
     case RK_FIELD_NUMBER:
         append(out, EXPECTATION_SIZE, "%s",
                field->type == RK_FIELD_INT ? "an integer" : "a number");
-        if (is_bounded(field)) {
-            const bool inclusive = !field->above_min && !field->below_max;
-            append(out, EXPECTATION_SIZE, " %s %s %s %s",
-                   inclusive          ? "from"
-                   : field->above_min ? "above"
-                                      : "of at least",
-                   rk_double_text(field->min, low),
-                   inclusive          ? "to"
-                   : field->below_max ? "and below"
-                                      : "and at most",
-                   rk_double_text(field->max, high));
-        }
+        append_range(out, field);
         if (field->unit) {
             append(out, EXPECTATION_SIZE, " (%s)", field->unit);
         }

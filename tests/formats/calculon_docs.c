@@ -199,6 +199,12 @@ static void test_sys_faults(void **state)
         {"networks[1].ops.all_gather", "[1]", NULL, "[scalar, offset], found a list of 1"},
         {"networks[1].ops.all_gather[0]", "-1", NULL, "found -1"},
         {"networks[1].ops.all_gather[1]", "null", NULL, "found null"},
+        {"networks[1].ops.all_gather[1]", "-2.5", NULL, "from -2 to"},
+        {"networks[1].bandwidth", "1e-300", "networks[1]", "less than 1"},
+        {"networks[1].efficiency", "1e-300", "networks[1]", "less than 1"},
+        {"mem1.GBps", "1e-300", "mem1.MB_efficiency[0]", "less than 1"},
+        {"vector.float16.gflops_efficiency[1][1]", "1e-300", "vector.float16.gflops_efficiency[1]",
+         "less than 1"},
         {"system", "1", NULL, "unknown key \"system\""},
     };
     (void)state;
