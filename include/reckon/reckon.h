@@ -156,7 +156,7 @@ typedef struct rk_calculon_sys {
 /*
  * Read one document.  `name` is a path that ends in .json or .json.gz, or a catalogue name
  * ("seed-1T", "h100-80g-off512g50-nvl8"); a path wins.  With `lenient`, unknown keys of the
- * application and of the top level of the system are ignored, as the published tool does.
+ * application, and of the system outside its networks, are ignored, as the published tool does.
  * Errors: RK_ERR_IO, RK_ERR_SYNTAX, RK_ERR_INVALID with the JSON path and the nearest name.
  */
 RK_API rk_status rk_calculon_app_load(const char *name, bool lenient, rk_calculon_app *app,
