@@ -11,7 +11,7 @@
 
 #define GAP "  " /* between columns */
 
-void rk_table_init(rk_table *table, const rk_column *columns, size_t column_count)
+void rk_table_init(rk_table *table, const rk_table_column *columns, size_t column_count)
 {
     assert(column_count > 0);
     *table = (rk_table){.columns = columns, .column_count = column_count};
@@ -122,7 +122,7 @@ static void write_aligned(FILE *to, const char *text, size_t width, rk_align ali
     }
 }
 
-static void write_text(FILE *to, const rk_table *table, const size_t *widths, bool terminal)
+static void write_table(FILE *to, const rk_table *table, const size_t *widths, bool terminal)
 {
     const size_t n = table->column_count;
     const char *stroke = terminal ? "\u2500" : "-";
@@ -146,31 +146,6 @@ static void write_text(FILE *to, const rk_table *table, const size_t *widths, bo
     }
 }
 
-static void write_csv_cell(FILE *to, const char *text, bool last)
-{
-    const bool quote = strpbrk(text, ",\"\r\n") != NULL;
-    (void)fputs(quote ? "\"" : "", to);
-    for (; *text; text++) {
-        (void)fputs(*text == '"' ? "\"" : "", to);
-        (void)fputc(*text, to);
-    }
-    (void)fputs(quote ? "\"" : "", to);
-    (void)fputc(last ? '\n' : ',', to);
-}
-
-static void write_csv(FILE *to, const rk_table *table)
-{
-    const size_t n = table->column_count;
-    for (size_t c = 0; c < n; c++) {
-        write_csv_cell(to, table->columns[c].title, c + 1 == n);
-    }
-    for (size_t i = 0; i < table->cell_count; i++) {
-        if (table->cells[i]) {
-            write_csv_cell(to, table->cells[i], i % n + 1 == n);
-        }
-    }
-}
-
 rk_status rk_table_text(const rk_table *table, rk_table_style style, char **text, rk_error *err)
 {
     size_t size = 0;
@@ -184,11 +159,7 @@ rk_status rk_table_text(const rk_table *table, rk_table_style style, char **text
         for (size_t c = 0; c < table->column_count; c++) {
             widths[c] = column_width(table, c);
         }
-        if (style == RK_TABLE_CSV) {
-            write_csv(to, table);
-        } else {
-            write_text(to, table, widths, style == RK_TABLE_TERMINAL);
-        }
+        write_table(to, table, widths, style == RK_TABLE_TERMINAL);
         const bool broken = ferror(to) != 0;
         written = fclose(to) == 0 && !broken;
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tables of text: filled cell by cell, written for people or as CSV. */
+/* Tables for people: filled cell by cell, written with aligned columns. */
 #ifndef RK_REPORT_TABLE_H
 #define RK_REPORT_TABLE_H
 
@@ -7,33 +7,32 @@
 
 typedef enum rk_align { RK_ALIGN_LEFT, RK_ALIGN_RIGHT } rk_align;
 
-typedef struct rk_column {
+typedef struct rk_table_column {
     const char *title;
     rk_align align;
-} rk_column;
+} rk_table_column;
 
 typedef enum rk_table_style {
     RK_TABLE_PLAIN,    /* ASCII, for pipes and files */
     RK_TABLE_TERMINAL, /* bold titles and drawn lines */
-    RK_TABLE_CSV,      /* RFC 4180, lines end in \n */
 } rk_table_style;
 
 /* Rows are filled from left to right.  Released with rk_table_clear. */
 typedef struct rk_table {
-    const rk_column *columns; /* borrowed */
+    const rk_table_column *columns; /* borrowed */
     size_t column_count;
     char **cells; /* owned, row by row; a row of NULLs is a rule */
     size_t cell_count, room;
     bool failed; /* there was no memory; rk_table_text reports it */
 } rk_table;
 
-void rk_table_init(rk_table *table, const rk_column *columns, size_t column_count);
+void rk_table_init(rk_table *table, const rk_table_column *columns, size_t column_count);
 void rk_table_clear(rk_table *table);
 
 /* Appends the next cell. */
 void rk_table_cell(rk_table *table, const char *format, ...) RK_PRINTF(2, 3);
 
-/* Draws a line between the rows before and those to come; CSV leaves it out. */
+/* Draws a line between the rows before and those to come. */
 void rk_table_rule(rk_table *table);
 
 /*

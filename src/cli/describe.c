@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/describe.h"
+
+#include "base/text.h"
+#include "formats/calculon_docs.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#define GIB     0x1p30
+#define ENDLESS 0x1p60 /* bytes */
+
+/* A text that grows at its end and is cut where the buffer ends. */
+typedef struct words {
+    char *text;
+    size_t used, size;
+} words;
+
+static void add(words *to, const char *format, ...) RK_PRINTF(2, 3);
+
+static void add(words *to, const char *format, ...)
+{
+    va_list list;
+    va_start(list, format);
+    if (to->used < to->size) {
+        const int n = vsnprintf(to->text + to->used, to->size - to->used, format, list);
+        to->used += n > 0 ? (size_t)n : 0;
+    }
+    va_end(list);
+}
+
+const char *rk_with_commas(uint64_t number, char out[RK_COMMAS_SIZE])
+{
+    char digits[RK_COMMAS_SIZE];
+    size_t used = 0;
+    const size_t count = (size_t)snprintf(digits, sizeof(digits), "%" PRIu64, number);
+    for (size_t i = 0; i < count; i++) {
+        if (i > 0 && (count - i) % 3 == 0) {
+            out[used++] = ',';
+        }
+        out[used++] = digits[i];
+    }
+    out[used] = '\0';
+    return out;
+}
+
+const char *rk_describe_gib(double bytes, char out[RK_GIB_SIZE])
+{
+    if (bytes >= ENDLESS) {
+        (void)snprintf(out, RK_GIB_SIZE, "unlimited");
+    } else {
+        (void)snprintf(out, RK_GIB_SIZE, "%.6g", bytes / GIB);
+    }
+    return out;
+}
+
+static void add_gib(words *to, double bytes)
+{
+    char gib[RK_GIB_SIZE];
+    add(to, "%s%s", rk_describe_gib(bytes, gib), bytes >= ENDLESS ? "" : " GiB");
+}
+
+static void add_rate(words *to, double bytes_per_s)
+{
+    const bool tera = bytes_per_s >= 1e12;
+    add(to, "%.4g %s/s", bytes_per_s / (tera ? 1e12 : 1e9), tera ? "TB" : "GB");
+}
+
+/* The best rate of a curve: that of the largest sizes in all sensible documents. */
+static double best_rate(const rk_curve *curve)
+{
+    double best = 0;
+    for (int i = 0; i < curve->count; i++) {
+        best = curve->rate[i] > best ? curve->rate[i] : best;
+    }
+    return best;
+}
+
+const char *rk_describe_app(const rk_calculon_app *app, char out[RK_WORDS_SIZE])
+{
+    words to = {.text = out, .size = RK_WORDS_SIZE};
+    add(&to, "%" PRId64 " blocks, hidden %" PRId64 ", feed-forward %" PRId64, app->num_blocks,
+        app->hidden, app->feedforward);
+    add(&to, ", %" PRId64 " heads of %" PRId64 ", sequence %" PRId64, app->attn_heads,
+        app->attn_size, app->seq_size);
+    return out;
+}
+
+const char *rk_describe_engines(const rk_calculon_sys *sys, rk_datatype datatype,
+                                char out[RK_WORDS_SIZE])
+{
+    const rk_calculon_engine *matrix = &sys->matrix[datatype], *vector = &sys->vector[datatype];
+    words to = {.text = out, .size = RK_WORDS_SIZE};
+    add(&to, "%s: ", rk_datatype_names[datatype]);
+    if (matrix->present && vector->present) {
+        add(&to, "matrix %.6g TFLOP/s, vector %.6g TFLOP/s", matrix->peak / 1e12,
+            vector->peak / 1e12);
+    } else {
+        add(&to, "not supported");
+    }
+    return out;
+}
+
+const char *rk_describe_memory(const rk_calculon_sys *sys, char out[RK_WORDS_SIZE])
+{
+    words to = {.text = out, .size = RK_WORDS_SIZE};
+    add_gib(&to, sys->mem1.capacity);
+    add(&to, " at up to ");
+    add_rate(&to, best_rate(&sys->mem1.curve));
+    if (sys->mem2.capacity > 0) {
+        add(&to, "; offload to ");
+        add_gib(&to, sys->mem2.capacity);
+        add(&to, " at up to ");
+        add_rate(&to, best_rate(&sys->mem2.curve));
+    } else {
+        add(&to, "; no offload memory");
+    }
+    return out;
+}
+
+const char *rk_describe_networks(const rk_calculon_sys *sys, char out[RK_WORDS_SIZE])
+{
+    words to = {.text = out, .size = RK_WORDS_SIZE};
+    out[0] = '\0';
+    for (int i = 0; i < sys->network_count; i++) {
+        const rk_calculon_network *network = &sys->networks[i];
+        add(&to, "%stier %d: %" PRId64 "%s at ", i ? "; " : "", i, network->size,
+            i ? "" : " processors");
+        add_rate(&to, network->bandwidth);
+    }
+    return out;
+}
+
+const char *rk_describe_offload(const rk_calculon_exe *exe, char out[RK_OFFLOAD_TEXT_SIZE])
+{
+    const struct {
+        bool on;
+        const char *name;
+    } parts[] = {{exe->weight_offload, "weights"},
+                 {exe->activations_offload, "activations"},
+                 {exe->optimizer_offload, "optimizer"}};
+    words to = {.text = out, .size = RK_OFFLOAD_TEXT_SIZE};
+    for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+        if (parts[i].on) {
+            add(&to, "%s%s", to.used ? "+" : "", parts[i].name);
+        }
+    }
+    if (to.used == 0) {
+        add(&to, "none");
+    }
+    return out;
+}
+
+const char *rk_describe_exe(const rk_calculon_exe *exe, char out[RK_WORDS_SIZE])
+{
+    char offload[RK_OFFLOAD_TEXT_SIZE];
+    words to = {.text = out, .size = RK_WORDS_SIZE};
+    add(&to, "TP %" PRId64 ", PP %" PRId64 ", DP %" PRId64, exe->tensor_par, exe->pipeline_par,
+        exe->data_par);
+    add(&to, ", interleaving %" PRId64 ", batch %" PRId64 ", microbatch %" PRId64,
+        exe->pipeline_interleaving, exe->batch_size, exe->microbatch_size);
+    add(&to, ", recompute %s", rk_recompute_names[exe->activation_recompute]);
+    add(&to, ", TP communication %s", rk_tp_comm_names[exe->tensor_par_comm_type]);
+    if (exe->optimizer_sharding) {
+        add(&to, ", sharded optimizer");
+    }
+    add(&to, ", offload %s", rk_describe_offload(exe, offload));
+    return out;
+}

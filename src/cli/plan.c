@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `reckon plan`: the best strategies for a model on a system, by exhaustive search. */
+#include "cli/plan.h"
+
+#include "base/error.h"
+#include "cli/commands.h"
+#include "cli/print.h"
+#include "formats/calculon_docs.h"
+#include "formats/out.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define MOST_RANKED  1000
+#define MOST_THREADS 4096
+
+const char *const rk_plan_methods[] = {"calculon", NULL};
+
+static const char *const fused_names[] = {"true", "false", "both", NULL};
+enum { FUSED_TRUE, FUSED_FALSE, FUSED_BOTH };
+
+#define PLACE(member) offsetof(rk_plan_request, member)
+
+static const rk_option plan_options[] = {
+    {.name = "model",
+     .required = true,
+     .offset = PLACE(model),
+     .value = "NAME|FILE",
+     .catalogue = "calculon/applications",
+     .help = "the model: a catalogue name ('reckon list models') or a .json file"},
+    {.name = "system",
+     .required = true,
+     .offset = PLACE(system),
+     .value = "NAME|FILE",
+     .catalogue = "calculon/systems",
+     .help = "the machine: a catalogue name ('reckon list systems') or a .json file"},
+    {.name = "processors",
+     .letter = 'p',
+     .required = true,
+     .type = RK_OPTION_COUNT,
+     .offset = PLACE(processors),
+     .min = 1,
+     .max = INT64_MAX,
+     .value = "N",
+     .help = "processors to train on"},
+    {.name = "batch",
+     .letter = 'b',
+     .required = true,
+     .type = RK_OPTION_COUNT,
+     .offset = PLACE(batch),
+     .min = 1,
+     .max = INT64_MAX,
+     .value = "N",
+     .help = "largest global batch, sequences"},
+    {.name = "datatype",
+     .type = RK_OPTION_CHOICE,
+     .offset = PLACE(datatype),
+     .choices = rk_datatype_names,
+     .value = "NAME",
+     .help = "precision of the training"},
+    {.name = "top",
+     .letter = 'n',
+     .type = RK_OPTION_COUNT,
+     .offset = PLACE(top),
+     .min = 1,
+     .max = MOST_RANKED,
+     .value = "N",
+     .help = "strategies to show; 5 unless given"},
+    {.name = "method",
+     .type = RK_OPTION_CHOICE,
+     .offset = PLACE(method),
+     .choices = rk_plan_methods,
+     .value = "NAME",
+     .help = "how to estimate"},
+    {.name = "fused",
+     .type = RK_OPTION_CHOICE,
+     .offset = PLACE(fused),
+     .choices = fused_names,
+     .value = "WHICH",
+     .help = "fused activation functions; true unless given"},
+    {.name = "no-tp-overlap",
+     .type = RK_OPTION_FLAG,
+     .offset = PLACE(no_tp_overlap),
+     .help = "leave out overlap of tensor-parallel communication"},
+    {.name = "no-dp-overlap",
+     .type = RK_OPTION_FLAG,
+     .offset = PLACE(no_dp_overlap),
+     .help = "leave out overlap of data-parallel communication"},
+    {.name = "mbs-break",
+     .type = RK_OPTION_FLAG,
+     .offset = PLACE(mbs_break),
+     .help = "skip larger microbatches once one does not fit (same answer, fewer strategies)"},
+    {.name = "threads",
+     .letter = 't',
+     .type = RK_OPTION_COUNT,
+     .offset = PLACE(threads),
+     .max = MOST_THREADS,
+     .value = "N",
+     .help = "threads to use; one per core unless given"},
+    {.name = "json",
+     .type = RK_OPTION_FLAG,
+     .offset = PLACE(json),
+     .help = "write the answer as JSON"},
+    {.name = "csv",
+     .type = RK_OPTION_FLAG,
+     .offset = PLACE(csv),
+     .help = "write the strategies as CSV"},
+    {.name = "output",
+     .letter = 'o',
+     .offset = PLACE(output),
+     .value = "FILE",
+     .help = "write to a file instead of standard output"},
+};
+
+rk_status rk_plan_evaluate(const rk_plan *plan, const rk_calculon_sys *sys,
+                           const rk_calculon_exe *exe, rk_calculon_result *strategy,
+                           rk_calculon_verdict *verdict, rk_error *err)
+{
+    strategy->exe = *exe;
+    strategy->layer_count = 0;
+    return rk_calculon_evaluate(&plan->app, sys, exe, &strategy->stats, NULL, NULL, verdict, err);
+}
+
+static rk_status load(rk_plan *plan, rk_error *err)
+{
+    const rk_plan_request *request = &plan->request;
+    rk_status status = rk_calculon_app_load(request->model, false, &plan->app, err);
+    if (!status) {
+        status = rk_calculon_sys_load(request->system, false, &plan->sys, err);
+    }
+    plan->space = (rk_calculon_space){
+        .num_procs = request->processors,
+        .max_batch_size = request->batch,
+        .datatype = (rk_datatype)request->datatype,
+        .fused_count = request->fused == FUSED_BOTH ? 2 : 1,
+        .fused = {request->fused == FUSED_TRUE, true},
+        .no_tp_overlap = request->no_tp_overlap,
+        .no_dp_overlap = request->no_dp_overlap,
+        .mbs_break = request->mbs_break,
+    };
+    return status;
+}
+
+/* Searches, and evaluates the best strategies once more for all of their statistics. */
+static rk_status search(rk_plan *plan, const rk_search_control *control, rk_error *err)
+{
+    const size_t top = (size_t)plan->request.top;
+    size_t found = 0;
+    rk_calculon_verdict verdict;
+    rk_calculon_ranked *ranked = calloc(top, sizeof(*ranked));
+    plan->strategies = calloc(top, sizeof(*plan->strategies));
+    rk_status status = RK_OK;
+    if (!ranked || !plan->strategies) {
+        status = rk_fail(err, RK_ERR_MEMORY, "not enough memory for the ranking");
+        goto cleanup;
+    }
+    const double cpu = rk_cpu_seconds(), wall = rk_wall_seconds();
+    status = rk_calculon_search(&plan->app, &plan->sys, &plan->space, control, top, ranked, &found,
+                                &plan->counts, err);
+    plan->cpu_s = rk_cpu_seconds() - cpu;
+    plan->wall_s = rk_wall_seconds() - wall;
+    for (; !status && plan->strategy_count < found; plan->strategy_count++) {
+        status = rk_plan_evaluate(plan, &plan->sys, &ranked[plan->strategy_count].exe,
+                                  &plan->strategies[plan->strategy_count], &verdict, err);
+    }
+cleanup:
+    free(ranked);
+    return status;
+}
+
+static rk_status write_text(const rk_plan *plan, rk_error *err)
+{
+    char *text = NULL;
+    size_t size = 0;
+    rk_out *out = NULL;
+    const bool to_stdout = strcmp(plan->request.output, "-") == 0;
+    const bool terminal = to_stdout && rk_stdout_style() == RK_TABLE_TERMINAL;
+    FILE *to = open_memstream(&text, &size);
+    if (!to) {
+        return rk_fail(err, RK_ERR_MEMORY, "not enough memory for the answer");
+    }
+    rk_status status = rk_plan_write_text(to, plan, terminal, rk_stdout_width(), err);
+    if (fclose(to) && !status) {
+        status = rk_fail(err, RK_ERR_MEMORY, "not enough memory for the answer");
+    }
+    if (!status) {
+        status = rk_out_open(plan->request.output, &out, err);
+    }
+    if (!status) {
+        rk_out_write(out, text, size);
+        status = rk_out_close(out, err);
+    }
+    free(text);
+    return status;
+}
+
+static rk_status write_answer(const rk_plan *plan, rk_error *err)
+{
+    if (plan->request.json) {
+        return rk_plan_write_json(plan, err);
+    }
+    return plan->request.csv ? rk_plan_write_csv(plan, err) : write_text(plan, err);
+}
+
+static int run_plan(int argc, char **argv)
+{
+    rk_plan plan = {.request = {.top = 5, .output = "-", .fused = FUSED_TRUE}};
+    rk_progress progress;
+    rk_error err;
+    int result = rk_options_parse(&rk_command_plan, argc, argv, &plan.request);
+    if (result != RK_PARSED) {
+        return result;
+    }
+    if (plan.request.json && plan.request.csv) {
+        return rk_command_fail(&rk_command_plan, "--json and --csv exclude each other");
+    }
+    if (load(&plan, &err)) {
+        return rk_command_fail_error(&rk_command_plan, &err);
+    }
+    const rk_search_control control = {
+        .threads = (int)plan.request.threads, .progress = rk_cli_progress, .user = &progress};
+    rk_progress_start(&progress, "strategies");
+    rk_status status = search(&plan, &control, &err);
+    if (!status && plan.strategy_count == 0) {
+        status = rk_plan_find_shortfall(&plan, &control, &err);
+    }
+    rk_progress_end(&progress);
+    if (!status) {
+        status = write_answer(&plan, &err);
+    }
+    if (status == RK_ERR_STOPPED) {
+        result = rk_progress_signal_status();
+    } else if (status) {
+        result = rk_command_fail_error(&rk_command_plan, &err);
+    } else {
+        result = plan.strategy_count > 0 ? RK_EXIT_DONE : RK_EXIT_NOTHING;
+    }
+    free(plan.strategies);
+    return result;
+}
+
+const rk_command rk_command_plan = {
+    .name = "plan",
+    .purpose = "Find the best strategies to train a model on a system, by exhaustive search",
+    .options = plan_options,
+    .option_count = sizeof(plan_options) / sizeof(plan_options[0]),
+    .notes = "Numbers may end in k, M, G, T (powers of 1000) or Ki, Mi, Gi, Ti (of 1024).\n"
+             "Exit status: 0 done, 1 no strategy fits, 2 wrong usage or input.\n\n"
+             "example: reckon plan --model seed-1T --system h100-80g-off512g50-nvl8 \\\n"
+             "             --processors 4096 --batch 3072 --datatype float8",
+    .run = run_plan,
+};

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `reckon plan`: what its files share. */
+#ifndef RK_CLI_PLAN_H
+#define RK_CLI_PLAN_H
+
+#include "cli/progress.h"
+#include "formats/calculon_write.h"
+
+/* The command line. */
+typedef struct rk_plan_request {
+    const char *model, *system;  /* catalogue names or files */
+    int method, datatype, fused; /* indices of choices */
+    int64_t processors, batch, top, threads;
+    bool no_tp_overlap, no_dp_overlap, mbs_break, json, csv;
+    const char *output; /* file, or "-" */
+} rk_plan_request;
+
+extern const char *const rk_plan_methods[]; /* names of `method` */
+
+/* A strategy that would run if a memory tier were larger. */
+typedef struct rk_plan_need {
+    bool found;
+    rk_calculon_result strategy;
+} rk_plan_need;
+
+/* What was asked and what was found. */
+typedef struct rk_plan {
+    rk_plan_request request;
+    rk_calculon_app app;
+    rk_calculon_sys sys;
+    rk_calculon_space space;
+    rk_search_counts counts;
+    double cpu_s, wall_s;           /* of the search */
+    rk_calculon_result *strategies; /* owned; best first */
+    size_t strategy_count;
+    /* Filled when nothing fits. */
+    rk_plan_need fastest;     /* with memory without end in both tiers */
+    rk_plan_need least_tier1; /* of the tier-1 memory, with tier 2 as it is */
+    rk_plan_need least_tier2; /* of the tier-2 memory, with tier 1 as it is */
+    int64_t least_batch;      /* of an empty space: the batch at which it is not; 0: none is */
+    char misfit[256];         /* why the first strategy does not run, whatever the memory */
+} rk_plan;
+
+/* Evaluates a mapping in full. */
+rk_status rk_plan_evaluate(const rk_plan *plan, const rk_calculon_sys *sys,
+                           const rk_calculon_exe *exe, rk_calculon_result *strategy,
+                           rk_calculon_verdict *verdict, rk_error *err);
+
+/*
+ * Finds out what is missing when nothing fits, by searching again with other memories.  The two
+ * least needs are those of real strategies, and within one percent of the least there is.
+ */
+rk_status rk_plan_find_shortfall(rk_plan *plan, const rk_search_control *control, rk_error *err);
+
+/* Writes the answer for people, `width` columns wide where it can. */
+rk_status rk_plan_write_text(FILE *to, const rk_plan *plan, bool terminal, int width,
+                             rk_error *err);
+
+/* Writes the answer for programs to the file that the request names. */
+rk_status rk_plan_write_json(const rk_plan *plan, rk_error *err);
+rk_status rk_plan_write_csv(const rk_plan *plan, rk_error *err);
+
+#endif

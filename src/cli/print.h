@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tables on a terminal, in a pipe or in a file. */
+#ifndef RK_CLI_PRINT_H
+#define RK_CLI_PRINT_H
+
+#include "report/table.h"
+
+#include <stdio.h>
+
+/* Drawn lines and bold type when standard output is a terminal that can, and NO_COLOR is unset. */
+rk_table_style rk_stdout_style(void);
+
+/* Columns of the terminal that standard output is, else 80. */
+int rk_stdout_width(void);
+
+/* Writes a table. */
+rk_status rk_print_table(FILE *to, const rk_table *table, rk_table_style style, rk_error *err);
+
+#endif

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `reckon show`: one document in words, and as it stands in the catalogue. */
+#include "cli/commands.h"
+
+#include "base/text.h"
+#include "cli/describe.h"
+#include "formats/catalogue.h"
+#include "formats/document.h"
+
+#include <stdio.h>
+
+typedef struct show_arguments {
+    const char *name;
+    bool json;
+} show_arguments;
+
+static const rk_option show_options[] = {
+    {.name = "name",
+     .positional = true,
+     .required = true,
+     .offset = offsetof(show_arguments, name),
+     .value = "NAME|FILE",
+     .catalogue = "calculon/",
+     .help = "a model, a system or an execution"},
+    {.name = "json",
+     .type = RK_OPTION_FLAG,
+     .offset = offsetof(show_arguments, json),
+     .help = "print only the document, as a start for one of your own"},
+};
+
+static void print_line(const char *label, const char *words)
+{
+    (void)printf("%-10s%s\n", label, words);
+}
+
+static rk_status show_app(const char *name, rk_error *err)
+{
+    rk_calculon_app app;
+    char words[RK_WORDS_SIZE], parameters[RK_NUMBER_TEXT_SIZE];
+    const rk_status status = rk_calculon_app_load(name, false, &app, err);
+    if (!status) {
+        (void)rk_human_text(rk_calculon_parameters(&app), RK_HUMAN_BASE10, parameters);
+        (void)printf("model     %s, %s parameters\n", name, parameters);
+        print_line("", rk_describe_app(&app, words));
+    }
+    return status;
+}
+
+static rk_status show_sys(const char *name, rk_error *err)
+{
+    rk_calculon_sys sys;
+    char words[RK_WORDS_SIZE];
+    const rk_status status = rk_calculon_sys_load(name, false, &sys, err);
+    if (status) {
+        return status;
+    }
+    print_line("system", name);
+    for (int i = 0; i < RK_DATATYPE_COUNT; i++) {
+        if (sys.matrix[i].present && sys.vector[i].present) {
+            print_line("", rk_describe_engines(&sys, (rk_datatype)i, words));
+        }
+    }
+    print_line("memory", rk_describe_memory(&sys, words));
+    print_line("networks", rk_describe_networks(&sys, words));
+    print_line("compute", sys.roofline ? "overlaps with memory access (roofline)"
+                                       : "adds up with memory access");
+    return RK_OK;
+}
+
+static rk_status show_exe(const char *name, rk_error *err)
+{
+    rk_calculon_exe exe;
+    char words[RK_WORDS_SIZE];
+    const rk_status status = rk_calculon_exe_load(name, &exe, err);
+    if (!status) {
+        print_line("execution", name);
+        print_line("", rk_describe_exe(&exe, words));
+    }
+    return status;
+}
+
+static rk_status (*const show_kind[])(const char *name, rk_error *err) = {
+    [RK_DOCUMENT_CALCULON_APP] = show_app,
+    [RK_DOCUMENT_CALCULON_SYS] = show_sys,
+    [RK_DOCUMENT_CALCULON_EXE] = show_exe,
+};
+
+static int run_show(int argc, char **argv)
+{
+    show_arguments arguments = {0};
+    rk_document_kind kind;
+    rk_error err;
+    const int done = rk_options_parse(&rk_command_show, argc, argv, &arguments);
+    if (done != RK_PARSED) {
+        return done;
+    }
+    if (rk_document_identify(arguments.name, &kind, &err)) {
+        return rk_command_fail_error(&rk_command_show, &err);
+    }
+    const char *folder = rk_document_folders[kind];
+    const rk_catalogue_entry *entry = folder ? rk_catalogue_find(folder, arguments.name) : NULL;
+    if (arguments.json && !entry) {
+        return rk_command_fail(&rk_command_show,
+                               "--json prints documents of the catalogue; %s is a file already",
+                               arguments.name);
+    }
+    if (!arguments.json && show_kind[kind](arguments.name, &err)) {
+        return rk_command_fail_error(&rk_command_show, &err);
+    }
+    if (entry) {
+        (void)fputs(arguments.json ? "" : "\n", stdout);
+        (void)fwrite(entry->text, 1, entry->size, stdout);
+        (void)fputs(entry->size && entry->text[entry->size - 1] == '\n' ? "" : "\n", stdout);
+    }
+    return RK_EXIT_DONE;
+}
+
+const rk_command rk_command_show = {
+    .name = "show",
+    .purpose = "Explain a document and check it; print it when it is in the catalogue",
+    .options = show_options,
+    .option_count = sizeof(show_options) / sizeof(show_options[0]),
+    .run = run_show,
+};
