@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `reckon sweep`: a search at every point of a grid. */
+#include "search/sweep.h"
+
+#include "cli/commands.h"
+#include "cli/progress.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#define MOST_THREADS   4096
+#define REDRAW_SECONDS 0.1
+
+struct arguments {
+    const char *grid, *output, *sqlite;
+    int64_t threads;
+    bool resume, dry_run;
+};
+
+static const rk_option sweep_options[] = {
+    {.name = "grid",
+     .positional = true,
+     .required = true,
+     .offset = offsetof(struct arguments, grid),
+     .value = "GRID.json",
+     .help = "the search and the axes along which it varies"},
+    {.name = "output",
+     .letter = 'o',
+     .offset = offsetof(struct arguments, output),
+     .value = "FILE.csv",
+     .help = "write a CSV table here (standard output, unless --sqlite is given)"},
+    {.name = "sqlite",
+     .offset = offsetof(struct arguments, sqlite),
+     .value = "FILE.db",
+     .help = "write a SQLite database here"},
+    {.name = "resume",
+     .type = RK_OPTION_FLAG,
+     .offset = offsetof(struct arguments, resume),
+     .help = "go on with the database where an earlier run stopped"},
+    {.name = "threads",
+     .letter = 't',
+     .type = RK_OPTION_COUNT,
+     .offset = offsetof(struct arguments, threads),
+     .min = 1,
+     .max = MOST_THREADS,
+     .value = "N",
+     .help = "threads to use (one per core)"},
+    {.name = "dry-run",
+     .type = RK_OPTION_FLAG,
+     .offset = offsetof(struct arguments, dry_run),
+     .help = "check all points, count them and their strategies, and stop"},
+};
+
+const rk_command rk_command_sweep = {
+    .name = "sweep",
+    .purpose = "Search at every point of a grid of models, systems, processors and batches",
+    .options = sweep_options,
+    .option_count = sizeof(sweep_options) / sizeof(sweep_options[0]),
+    .notes = "Exit status: 0 done, 1 nothing fits at any point, 2 wrong usage or wrong input.",
+    .run = rk_cmd_sweep,
+};
+
+/* ---- progress -------------------------------------------------------------------------- */
+
+struct display {
+    rk_progress line;
+    bool checking;    /* what the line is about */
+    double redraw_at; /* on the clock of rk_wall_seconds */
+};
+
+static void start_display(struct display *display, bool checking)
+{
+    display->checking = checking;
+    rk_progress_start(&display->line, checking ? "points" : "strategies");
+}
+
+/* What an earlier run settled is left out, so that rate and time left are those of this one. */
+static bool show(void *user, const rk_sweep_progress *progress)
+{
+    struct display *display = user;
+    if (display->checking != progress->checking) {
+        rk_progress_end(&display->line);
+        start_display(display, progress->checking);
+    }
+    const double now = rk_wall_seconds();
+    if (now < display->redraw_at) {
+        return rk_progress_signal_status() == 0;
+    }
+    display->redraw_at = now + REDRAW_SECONDS;
+    if (progress->checking) {
+        return rk_cli_progress(&display->line, progress->points_done, progress->points_total);
+    }
+    const bool go_on = rk_cli_progress(&display->line, progress->done - progress->resumed,
+                                       progress->total - progress->resumed);
+    if (display->line.shown) {
+        (void)fprintf(stderr, ", %" PRIu64 " of %" PRIu64 " points done\033[K",
+                      progress->points_done, progress->points_total);
+    }
+    return go_on;
+}
+
+/* ---- the command ----------------------------------------------------------------------- */
+
+static int check_arguments(struct arguments *arguments)
+{
+    if (arguments->resume && !arguments->sqlite) {
+        return rk_command_fail(&rk_command_sweep,
+                               "--resume needs the database of the earlier run: add "
+                               "--sqlite FILE.db");
+    }
+    if (!arguments->output && !arguments->sqlite) {
+        arguments->output = "-";
+    }
+    return RK_PARSED;
+}
+
+/* Tells the outcome.  Returns the exit status. */
+static int finish(const struct arguments *arguments, const rk_sweep_totals *totals, bool terminal,
+                  double seconds)
+{
+    if (arguments->dry_run) {
+        (void)printf("points      %" PRIu64 "\nstrategies  %" PRIu64 "\n", totals->points,
+                     totals->strategies);
+        return RK_EXIT_DONE;
+    }
+    if (terminal) {
+        (void)fprintf(stderr,
+                      "%" PRIu64 " points (%" PRIu64 " finished before), %" PRIu64
+                      " strategies, %.1f s; %" PRIu64 " points have a strategy that fits\n",
+                      totals->points, totals->resumed, totals->strategies, seconds,
+                      totals->fitting);
+    }
+    if (totals->fitting == 0) {
+        (void)fputs("reckon sweep: nothing fits at any point\n", stderr);
+        return RK_EXIT_NOTHING;
+    }
+    return RK_EXIT_DONE;
+}
+
+int rk_cmd_sweep(int argc, char **argv)
+{
+    struct arguments arguments = {0};
+    int done = rk_options_parse(&rk_command_sweep, argc, argv, &arguments);
+    if (done == RK_PARSED) {
+        done = check_arguments(&arguments);
+    }
+    if (done != RK_PARSED) {
+        return done;
+    }
+    struct display display = {0};
+    const rk_sweep_options options = {
+        .csv_path = arguments.output,
+        .sqlite_path = arguments.sqlite,
+        .resume = arguments.resume,
+        .threads = (int)arguments.threads,
+        .progress = show,
+        .user = &display,
+    };
+    rk_sweep_totals totals = {0};
+    rk_sweep_doc *doc = NULL;
+    rk_error err = {0};
+    const double started = rk_wall_seconds();
+    start_display(&display, true);
+    rk_status status = rk_sweep_doc_load(arguments.grid, &doc, &err);
+    if (status == RK_OK) {
+        status = arguments.dry_run ? rk_sweep_check(doc, &options, &totals, &err)
+                                   : rk_sweep_run(doc, &options, &totals, &err);
+    }
+    rk_progress_end(&display.line);
+    rk_sweep_doc_free(doc);
+    if (status == RK_ERR_STOPPED && rk_progress_signal_status() != 0) {
+        return rk_progress_signal_status();
+    }
+    return status == RK_OK
+               ? finish(&arguments, &totals, display.line.terminal, rk_wall_seconds() - started)
+               : rk_command_fail_error(&rk_command_sweep, &err);
+}
