@@ -3,6 +3,7 @@
  * Evaluations of whatever a document can hold: bytes choose values, often extreme ones, and what
  * comes out is a reason or finite numbers.
  */
+#include "calculon/execution.h"
 #include "formats/calculon_docs.h"
 #include "formats/calculon_write.h"
 

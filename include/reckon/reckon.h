@@ -66,6 +66,8 @@ RK_API const char *rk_version(void);
 
 typedef enum rk_datatype { RK_FLOAT8, RK_FLOAT16, RK_BFLOAT16, RK_FLOAT32 } rk_datatype;
 #define RK_DATATYPE_COUNT 4
+/* A name that is none of them; an evaluation refuses it, though only after the networks. */
+#define RK_DATATYPE_UNKNOWN ((rk_datatype)RK_DATATYPE_COUNT)
 
 typedef enum rk_attention { RK_MULTIHEAD, RK_MULTIQUERY } rk_attention;
 typedef enum rk_recompute { RK_RECOMPUTE_FULL, RK_RECOMPUTE_ATTN, RK_RECOMPUTE_NONE } rk_recompute;
@@ -319,7 +321,10 @@ RK_API rk_status rk_calculon_search(const rk_calculon_app *app, const rk_calculo
                                     rk_calculon_ranked *ranked, size_t *ranked_count,
                                     rk_search_counts *counts, rk_error *err);
 
-/* Number of mappings that the search enumerates (without mbs_break), without evaluating any. */
+/*
+ * Number of mappings that the search enumerates, without evaluating any.  With mbs_break, one
+ * microbatch per setting is counted, as the published tool does when nothing is evaluated.
+ */
 RK_API rk_status rk_calculon_space_count(const rk_calculon_app *app, const rk_calculon_sys *sys,
                                          const rk_calculon_space *space, uint64_t *count,
                                          rk_error *err);

@@ -7,6 +7,7 @@
 #include "formats/calculon_docs.h"
 
 #include "base/error.h"
+#include "calculon/execution.h"
 
 #include <string.h>
 
@@ -89,94 +90,37 @@ const rk_field rk_calculon_exe_fields[RK_CALCULON_EXE_FIELD_COUNT] = {
     EXE_BOOL(training, "forward and backward; otherwise inference"),
 };
 
-static long long common_divisor(long long a, long long b)
+/* Whether the datatype is a string, but none of the four. */
+static bool has_unknown_datatype(const json_t *object)
 {
-    while (b) {
-        const long long rest = a % b;
-        a = b;
-        b = rest;
-    }
-    return a;
-}
-
-/* The degrees multiply to the processors and split the batch; all values are in their bounds. */
-static rk_status check_degrees(const rk_calculon_exe *exe, rk_error *err)
-{
-    const long long procs = exe->num_procs, batch = exe->batch_size, data = exe->data_par;
-    const long long model = (long long)(exe->tensor_par * exe->pipeline_par); /* up to 2^62 */
-    if (model > procs || model * data != procs) {
-        return rk_fail_at(err, RK_ERR_INVALID, "num_procs",
-                          "tensor_par * pipeline_par * data_par is %.0f, but num_procs is %lld",
-                          (double)model * (double)data, procs);
-    }
-    if (batch % data) {
-        const long long above = (batch / data + 1) * data;
-        const bool up = above - batch <= batch % data || batch < data;
-        return rk_fail_at(err, RK_ERR_INVALID, "batch_size",
-                          "batch_size %lld is no multiple of data_par %lld; the nearest is %lld",
-                          batch, data, up ? above : above - data);
-    }
-    const long long local = batch / data, microbatch = exe->microbatch_size;
-    if (local % microbatch) {
-        return rk_fail_at(err, RK_ERR_INVALID, "microbatch_size",
-                          "batch_size / data_par is %lld, which is no multiple of microbatch_size "
-                          "%lld; %lld would do",
-                          local, microbatch, common_divisor(local, microbatch));
-    }
-    return RK_OK;
-}
-
-/* Settings that need another setting. */
-static rk_status check_settings(const rk_calculon_exe *exe, rk_error *err)
-{
-    const bool recompute = exe->activation_recompute != RK_RECOMPUTE_NONE;
-    const struct {
-        bool broken;
-        const char *key, *message;
-    } rules[] = {
-        {recompute && !exe->training, "activation_recompute",
-         "recomputation needs training; use \"none\" for inference"},
-        {exe->pipeline_par == 1 && exe->pipeline_interleaving > 1, "pipeline_interleaving",
-         "interleaving needs pipeline_par above 1; use 1 without pipeline parallelism"},
-        {exe->optimizer_sharding && exe->data_par == 1, "optimizer_sharding",
-         "sharding the optimizer needs data_par above 1; use false"},
-        {exe->tensor_par_overlap != RK_OVERLAP_NONE && exe->tensor_par == 1, "tensor_par_overlap",
-         "overlap needs tensor_par above 1; use \"none\" without tensor parallelism"},
-        {exe->seq_par_ag_redo && exe->tensor_par_comm_type != RK_TP_RS_AG, "seq_par_ag_redo",
-         "repeating all-gathers needs tensor_par_comm_type \"rs_ag\"; use false"},
-        {exe->seq_par_ag_redo && exe->activation_recompute == RK_RECOMPUTE_FULL, "seq_par_ag_redo",
-         "full recomputation repeats all-gathers already; use false, or activation_recompute "
-         "\"attn_only\" or \"none\""},
-        {exe->data_par_overlap && !exe->training, "data_par_overlap",
-         "overlap of gradients needs training; use false for inference"},
-        {exe->data_par_overlap && exe->data_par == 1, "data_par_overlap",
-         "overlap of gradients needs data_par above 1; use false"},
-        {exe->optimizer_offload && !exe->training, "optimizer_offload",
-         "inference has no optimizer to offload; use false"},
-    };
-    for (size_t i = 0; i < COUNT(rules); i++) {
-        if (rules[i].broken) {
-            return rk_fail_at(err, RK_ERR_INVALID, rules[i].key, "%s", rules[i].message);
+    const char *name = json_string_value(json_object_get(object, "datatype"));
+    for (size_t i = 0; name && rk_datatype_names[i]; i++) {
+        if (strcmp(name, rk_datatype_names[i]) == 0) {
+            return false;
         }
     }
-    return RK_OK;
-}
-
-rk_status rk_calculon_exe_check(const rk_calculon_exe *exe, rk_error *err)
-{
-    rk_status status =
-        rk_fields_check(rk_calculon_exe_fields, RK_CALCULON_EXE_FIELD_COUNT, exe, err);
-    if (!status) {
-        status = check_degrees(exe, err);
-    }
-    return status ? status : check_settings(exe, err);
+    return name != NULL;
 }
 
 rk_status rk_calculon_exe_from_json(const json_t *object, rk_calculon_exe *exe, rk_error *err)
 {
+    json_t *readable = NULL;
     memset(exe, 0, sizeof(*exe));
-    rk_status status = rk_fields_read(object, "", rk_calculon_exe_fields,
+    /* The published tool looks at the name of the datatype after the networks: see evaluate.c. */
+    const bool unknown = has_unknown_datatype(object);
+    if (unknown) {
+        readable = json_copy((json_t *)(uintptr_t)object);
+        if (json_object_set_new(readable, "datatype", json_string(rk_datatype_names[0]))) {
+            json_decref(readable);
+            return rk_fail(err, RK_ERR_MEMORY, "there is not enough memory to read the document");
+        }
+    }
+    rk_status status = rk_fields_read(unknown ? readable : object, "", rk_calculon_exe_fields,
                                       RK_CALCULON_EXE_FIELD_COUNT, RK_UNKNOWN_NEVER, exe, err);
+    json_decref(readable);
+    if (unknown) {
+        exe->datatype = RK_DATATYPE_UNKNOWN;
+    }
     return status ? status : rk_calculon_exe_check(exe, err);
 }
 

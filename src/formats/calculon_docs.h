@@ -28,9 +28,6 @@ rk_status rk_calculon_sys_from_json(const json_t *object, bool lenient, rk_calcu
 /* Checks all load-time rules of the mapping too (degrees multiply to num_procs, ...). */
 rk_status rk_calculon_exe_from_json(const json_t *object, rk_calculon_exe *exe, rk_error *err);
 
-/* The load-time rules alone, for a mapping that was built in memory. */
-rk_status rk_calculon_exe_check(const rk_calculon_exe *exe, rk_error *err);
-
 /* Returns a new object, owned by the caller, or NULL when there is no memory. */
 json_t *rk_calculon_exe_to_json(const rk_calculon_exe *exe);
 

@@ -251,34 +251,6 @@ rk_status rk_fields_read(const json_t *object, const char *path, const rk_field 
     return key ? fail_unknown(path, key, fields, count, err) : RK_OK;
 }
 
-rk_status rk_fields_check(const rk_field *fields, size_t count, const void *in, rk_error *err)
-{
-    for (size_t i = 0; i < count; i++) {
-        const rk_field *field = &fields[i];
-        const void *place = (const char *)in + field->offset;
-        char wanted[EXPECTATION_SIZE], found[RK_NUMBER_TEXT_SIZE];
-        double value = 0;
-        bool good = true;
-        if (field->type == RK_FIELD_INT) {
-            value = (double)*(const int64_t *)place;
-            good = is_in_range(field, value);
-        } else if (field->type == RK_FIELD_NUMBER) {
-            value = *(const double *)place;
-            good = is_in_range(field, value);
-        } else if (field->type == RK_FIELD_ENUM) {
-            value = *(const unsigned *)place;
-            for (unsigned name = 0; good && name <= *(const unsigned *)place; name++) {
-                good = field->names[name] != NULL;
-            }
-        }
-        if (!good) {
-            return rk_fail_at(err, RK_ERR_INVALID, field->name, "expected %s, found %s",
-                              expectation(field, wanted), rk_double_text(value, found));
-        }
-    }
-    return RK_OK;
-}
-
 static json_t *write_field(const rk_field *field, const void *place)
 {
     switch (field->type) {

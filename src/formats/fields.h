@@ -48,9 +48,6 @@ rk_status rk_fields_read(const json_t *object, const char *path, const rk_field 
 rk_status rk_field_read(const json_t *value, const char *path, const rk_field *field, void *out,
                         rk_error *err);
 
-/* Checks the numbers and enums of a struct that was not read by the table against their bounds. */
-rk_status rk_fields_check(const rk_field *fields, size_t count, const void *in, rk_error *err);
-
 /* Returns a new JSON object with the fields of the struct in table order (custom fields are left
  * out), or NULL when there is no memory.  The caller owns it. */
 json_t *rk_fields_write(const rk_field *fields, size_t count, const void *in);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The three Calculon documents: what is read, and every class of fault that is refused. */
 #include "formats/calculon_docs.h"
+#include "calculon/execution.h"
 #include "formats/catalogue.h"
 
 #include <setjmp.h>

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "calculon/execution.h"
+
+#include "base/error.h"
+
+#include <inttypes.h>
+
+/* Every number is positive and small enough that products of two stay within 63 bits. */
+static rk_status check_ranges(const rk_calculon_exe *exe, rk_error *err)
+{
+    const int64_t degree_most = (int64_t)1 << 31, count_most = (int64_t)1 << 40;
+    const struct {
+        const char *name;
+        int64_t value, most;
+    } counts[] = {
+        {"num_procs", exe->num_procs, degree_most},
+        {"tensor_par", exe->tensor_par, degree_most},
+        {"pipeline_par", exe->pipeline_par, degree_most},
+        {"data_par", exe->data_par, degree_most},
+        {"pipeline_interleaving", exe->pipeline_interleaving, degree_most},
+        {"batch_size", exe->batch_size, count_most},
+        {"microbatch_size", exe->microbatch_size, count_most},
+    };
+    for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
+        if (counts[i].value < 1 || counts[i].value > counts[i].most) {
+            return rk_fail_at(err, RK_ERR_INVALID, counts[i].name,
+                              "expected 1 to %" PRId64 ", found %" PRId64, counts[i].most,
+                              counts[i].value);
+        }
+    }
+    if ((unsigned)exe->attention_type > RK_MULTIQUERY ||
+        (unsigned)exe->activation_recompute > RK_RECOMPUTE_NONE ||
+        (unsigned)exe->tensor_par_comm_type > RK_TP_RS_AG ||
+        (unsigned)exe->tensor_par_overlap > RK_OVERLAP_PIPE) {
+        return rk_fail(err, RK_ERR_INVALID, "a setting of the mapping is none of its enum");
+    }
+    return RK_OK;
+}
+
+static long long common_divisor(long long a, long long b)
+{
+    while (b) {
+        const long long rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
+/* The degrees multiply to the processors and split the batch; all values are in their bounds. */
+static rk_status check_degrees(const rk_calculon_exe *exe, rk_error *err)
+{
+    const long long procs = exe->num_procs, batch = exe->batch_size, data = exe->data_par;
+    const long long model = (long long)(exe->tensor_par * exe->pipeline_par); /* up to 2^62 */
+    if (model > procs || model * data != procs) {
+        return rk_fail_at(err, RK_ERR_INVALID, "num_procs",
+                          "tensor_par * pipeline_par * data_par is %.0f, but num_procs is %lld",
+                          (double)model * (double)data, procs);
+    }
+    if (batch % data) {
+        const long long above = (batch / data + 1) * data;
+        const bool up = above - batch <= batch % data || batch < data;
+        return rk_fail_at(err, RK_ERR_INVALID, "batch_size",
+                          "batch_size %lld is no multiple of data_par %lld; the nearest is %lld",
+                          batch, data, up ? above : above - data);
+    }
+    const long long local = batch / data, microbatch = exe->microbatch_size;
+    if (local % microbatch) {
+        return rk_fail_at(err, RK_ERR_INVALID, "microbatch_size",
+                          "batch_size / data_par is %lld, which is no multiple of microbatch_size "
+                          "%lld; %lld would do",
+                          local, microbatch, common_divisor(local, microbatch));
+    }
+    return RK_OK;
+}
+
+/* Settings that need another setting. */
+static rk_status check_settings(const rk_calculon_exe *exe, rk_error *err)
+{
+    const bool recompute = exe->activation_recompute != RK_RECOMPUTE_NONE;
+    const struct {
+        bool broken;
+        const char *key, *message;
+    } rules[] = {
+        {recompute && !exe->training, "activation_recompute",
+         "recomputation needs training; use \"none\" for inference"},
+        {exe->pipeline_par == 1 && exe->pipeline_interleaving > 1, "pipeline_interleaving",
+         "interleaving needs pipeline_par above 1; use 1 without pipeline parallelism"},
+        {exe->optimizer_sharding && exe->data_par == 1, "optimizer_sharding",
+         "sharding the optimizer needs data_par above 1; use false"},
+        {exe->tensor_par_overlap != RK_OVERLAP_NONE && exe->tensor_par == 1, "tensor_par_overlap",
+         "overlap needs tensor_par above 1; use \"none\" without tensor parallelism"},
+        {exe->seq_par_ag_redo && exe->tensor_par_comm_type != RK_TP_RS_AG, "seq_par_ag_redo",
+         "repeating all-gathers needs tensor_par_comm_type \"rs_ag\"; use false"},
+        {exe->seq_par_ag_redo && exe->activation_recompute == RK_RECOMPUTE_FULL, "seq_par_ag_redo",
+         "full recomputation repeats all-gathers already; use false, or activation_recompute "
+         "\"attn_only\" or \"none\""},
+        {exe->data_par_overlap && !exe->training, "data_par_overlap",
+         "overlap of gradients needs training; use false for inference"},
+        {exe->data_par_overlap && exe->data_par == 1, "data_par_overlap",
+         "overlap of gradients needs data_par above 1; use false"},
+        {exe->optimizer_offload && !exe->training, "optimizer_offload",
+         "inference has no optimizer to offload; use false"},
+    };
+    for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++) {
+        if (rules[i].broken) {
+            return rk_fail_at(err, RK_ERR_INVALID, rules[i].key, "%s", rules[i].message);
+        }
+    }
+    return RK_OK;
+}
+
+rk_status rk_calculon_exe_check(const rk_calculon_exe *exe, rk_error *err)
+{
+    rk_status status;
+    if ((status = check_ranges(exe, err)) || (status = check_degrees(exe, err))) {
+        return status;
+    }
+    return check_settings(exe, err);
+}
