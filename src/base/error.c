@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+RK_PRINTF(4, 0)
 static rk_status fail(rk_error *err, rk_status code, const char *path, const char *format,
                       va_list args)
 {

@@ -41,6 +41,7 @@ static inline char *scratch_read(const char *path, size_t *size)
     enum { MOST = 1 << 20 };
     FILE *file = fopen(path, "rb");
     char *text = file ? malloc(MOST) : NULL;
+    *size = 0;
     if (text) {
         *size = fread(text, 1, MOST - 1, file);
         text[*size] = '\0';
