@@ -169,6 +169,8 @@ int rk_cmd_sweep(int argc, char **argv)
     rk_progress_end(&display.line);
     rk_sweep_doc_free(doc);
     if (status == RK_ERR_STOPPED && rk_progress_signal_status() != 0) {
+        (void)fprintf(stderr, "reckon sweep: stopped%s\n",
+                      arguments.sqlite && !arguments.dry_run ? "; --resume goes on from here" : "");
         return rk_progress_signal_status();
     }
     return status == RK_OK
