@@ -27,7 +27,7 @@ static const rk_option list_options[] = {
      .type = RK_OPTION_CHOICE,
      .offset = offsetof(list_arguments, what),
      .choices = list_choices,
-     .value = "models|systems",
+     .value = "WHAT",
      .help = "list only these"},
 };
 

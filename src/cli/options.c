@@ -38,11 +38,14 @@ int rk_command_fail_error(const rk_command *command, const rk_error *err)
     return rk_command_fail(command, "%s", rk_error_text(err, text, sizeof(text)));
 }
 
-/* The forms of an option for a message, e.g. "--output" or "NAME". */
+/* An option in a message: "--output", or "FILE" where it is positional. */
 #define FORM_SIZE 64
 static const char *form(const rk_option *option, char out[FORM_SIZE])
 {
-    (void)snprintf(out, FORM_SIZE, "%s%s", option->positional ? "" : "--", option->name);
+    if (option->positional) {
+        return option->value;
+    }
+    (void)snprintf(out, FORM_SIZE, "--%s", option->name);
     return out;
 }
 
@@ -152,6 +155,10 @@ static int set_count(const rk_command *command, const rk_option *option, const c
         return rk_command_fail(command, "%s needs a whole number such as 64, 4k or 2Mi, not '%s'",
                                form(option, name), given);
     }
+    if (*value < option->min && option->max == INT64_MAX) {
+        return rk_command_fail(command, "%s needs at least %" PRId64 ", not %s", form(option, name),
+                               option->min, given);
+    }
     if (*value < option->min || *value > option->max) {
         return rk_command_fail(command, "%s needs a number from %" PRId64 " to %" PRId64 ", not %s",
                                form(option, name), option->min, option->max, given);
@@ -171,7 +178,7 @@ static int set_choice(const rk_command *command, const rk_option *option, const 
         }
     }
     const char *nearest = rk_nearest_name(given, option->choices, count);
-    return rk_command_fail(command, "%s is %s, not '%s'%s%s%s", form(option, name),
+    return rk_command_fail(command, "%s must be %s, not '%s'%s%s%s", form(option, name),
                            join(option->choices, count, " or ", list, sizeof(list)), given,
                            nearest ? "; did you mean " : "", nearest ? nearest : "",
                            nearest ? "?" : "");

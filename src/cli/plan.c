@@ -11,8 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MOST_RANKED  1000
-#define MOST_THREADS 4096
+#define DATATYPE_OF_SYSTEM (-1) /* none was asked for */
+#define MOST_RANKED        1000
+#define MOST_THREADS       4096
 
 const char *const rk_plan_methods[] = {"calculon", NULL};
 
@@ -27,13 +28,13 @@ static const rk_option plan_options[] = {
      .offset = PLACE(model),
      .value = "NAME|FILE",
      .catalogue = "calculon/applications",
-     .help = "the model: a catalogue name ('reckon list models') or a .json file"},
+     .help = "the model: a name of 'reckon list models' or a .json file"},
     {.name = "system",
      .required = true,
      .offset = PLACE(system),
      .value = "NAME|FILE",
      .catalogue = "calculon/systems",
-     .help = "the machine: a catalogue name ('reckon list systems') or a .json file"},
+     .help = "the machine: a name of 'reckon list systems' or a .json file"},
     {.name = "processors",
      .letter = 'p',
      .required = true,
@@ -57,7 +58,7 @@ static const rk_option plan_options[] = {
      .offset = PLACE(datatype),
      .choices = rk_datatype_names,
      .value = "NAME",
-     .help = "precision of the training"},
+     .help = "precision; the smallest that the system has unless given"},
     {.name = "top",
      .letter = 'n',
      .type = RK_OPTION_COUNT,
@@ -89,7 +90,7 @@ static const rk_option plan_options[] = {
     {.name = "mbs-break",
      .type = RK_OPTION_FLAG,
      .offset = PLACE(mbs_break),
-     .help = "skip larger microbatches once one does not fit (same answer, fewer strategies)"},
+     .help = "skip larger microbatches once one does not fit; same answer"},
     {.name = "threads",
      .letter = 't',
      .type = RK_OPTION_COUNT,
@@ -121,12 +122,26 @@ rk_status rk_plan_evaluate(const rk_plan *plan, const rk_calculon_sys *sys,
     return rk_calculon_evaluate(&plan->app, sys, exe, &strategy->stats, NULL, NULL, verdict, err);
 }
 
+/* Returns the first datatype that the system computes in; the search complains if there is none. */
+static int smallest_datatype(const rk_calculon_sys *sys)
+{
+    for (int i = 0; i < RK_DATATYPE_COUNT; i++) {
+        if (sys->matrix[i].present && sys->vector[i].present) {
+            return i;
+        }
+    }
+    return 0;
+}
+
 static rk_status load(rk_plan *plan, rk_error *err)
 {
-    const rk_plan_request *request = &plan->request;
+    rk_plan_request *request = &plan->request;
     rk_status status = rk_calculon_app_load(request->model, false, &plan->app, err);
     if (!status) {
         status = rk_calculon_sys_load(request->system, false, &plan->sys, err);
+    }
+    if (!status && request->datatype == DATATYPE_OF_SYSTEM) {
+        request->datatype = smallest_datatype(&plan->sys);
     }
     plan->space = (rk_calculon_space){
         .num_procs = request->processors,
@@ -204,7 +219,8 @@ static rk_status write_answer(const rk_plan *plan, rk_error *err)
 
 static int run_plan(int argc, char **argv)
 {
-    rk_plan plan = {.request = {.top = 5, .output = "-", .fused = FUSED_TRUE}};
+    rk_plan plan = {
+        .request = {.top = 5, .output = "-", .datatype = DATATYPE_OF_SYSTEM, .fused = FUSED_TRUE}};
     rk_progress progress;
     rk_error err;
     int result = rk_options_parse(&rk_command_plan, argc, argv, &plan.request);

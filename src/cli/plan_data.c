@@ -115,9 +115,15 @@ static void write_best(rk_json_writer *writer, const rk_plan *plan)
 
 static void write_need(rk_json_writer *writer, const char *key, const rk_plan_need *need)
 {
+    const rk_calculon_stats *stats = &need->strategy.stats;
     if (need->found) {
-        rk_json_key(writer, key);
+        open_object(writer, key);
+        write_real(writer, "memory_bytes", stats->proc_mem_tier1_cap_req);
+        write_real(writer, "offload_memory_bytes", stats->proc_mem_tier2_cap_req);
+        write_real(writer, "step_s", stats->total_time);
+        rk_json_key(writer, "strategies");
         rk_calculon_write_ranked(writer->out, false, &need->strategy, 1);
+        rk_json_close(writer, "}");
     }
 }
 

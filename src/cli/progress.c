@@ -56,7 +56,7 @@ void rk_progress_start(rk_progress *progress, const char *what)
 static const char *duration(double seconds, char *out, size_t size)
 {
     if (seconds < 100) {
-        (void)snprintf(out, size, "%.0f s", seconds);
+        (void)snprintf(out, size, seconds < 10 ? "%.1f s" : "%.0f s", seconds);
     } else if (seconds < 6000) {
         (void)snprintf(out, size, "%.0f min", seconds / 60);
     } else {

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reading command lines; the messages are in the golden tests. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "cli/options.h"
+
+#include <stdint.h>
+#include <stdio.h>
+
+typedef struct arguments {
+    const char *name, *extra;
+    int64_t count;
+    int color;
+    bool loud;
+} arguments;
+
+static const char *const colors[] = {"red", "green", NULL};
+
+static const rk_option options[] = {
+    {.name = "name", .positional = true, .offset = offsetof(arguments, name), .value = "NAME"},
+    {.name = "extra", .positional = true, .offset = offsetof(arguments, extra), .value = "EXTRA"},
+    {.name = "count",
+     .letter = 'c',
+     .type = RK_OPTION_COUNT,
+     .offset = offsetof(arguments, count),
+     .min = -5,
+     .max = INT64_MAX,
+     .value = "N"},
+    {.name = "color",
+     .type = RK_OPTION_CHOICE,
+     .offset = offsetof(arguments, color),
+     .choices = colors,
+     .value = "COLOR"},
+    {.name = "loud", .letter = 'l', .type = RK_OPTION_FLAG, .offset = offsetof(arguments, loud)},
+};
+
+static const rk_command command = {
+    .name = "test", .options = options, .option_count = sizeof(options) / sizeof(options[0])};
+
+#define MOST_WORDS 8
+
+/* Parses up to MOST_WORDS words into `to`. */
+static int parse(arguments *to, const char *const words[MOST_WORDS])
+{
+    char copies[MOST_WORDS + 1][64] = {"test"};
+    char *argv[MOST_WORDS + 2] = {copies[0]};
+    int argc = 1;
+    for (; argc <= MOST_WORDS && words[argc - 1]; argc++) {
+        (void)snprintf(copies[argc], sizeof(copies[argc]), "%s", words[argc - 1]);
+        argv[argc] = copies[argc];
+    }
+    *to = (arguments){.count = 7};
+    return rk_options_parse(&command, argc, argv, to);
+}
+
+static void test_any_order(void **state)
+{
+    (void)state;
+    arguments a;
+    const char *const words[MOST_WORDS] = {"one", "-c", "3", "two", "--color=green", "-l"};
+    assert_int_equal(parse(&a, words), RK_PARSED);
+    assert_int_equal(a.count, 3);
+    assert_int_equal(a.color, 1);
+    assert_true(a.loud);
+}
+
+static void test_defaults_stay(void **state)
+{
+    (void)state;
+    arguments a;
+    const char *const words[MOST_WORDS] = {NULL};
+    assert_int_equal(parse(&a, words), RK_PARSED);
+    assert_null(a.name);
+    assert_int_equal(a.count, 7);
+    assert_false(a.loud);
+}
+
+static void test_dashes(void **state)
+{
+    (void)state;
+    arguments a;
+    const char *const words[MOST_WORDS] = {"-", "--", "-l"};
+    assert_int_equal(parse(&a, words), RK_PARSED);
+    assert_non_null(a.name);
+    assert_non_null(a.extra);
+    assert_false(a.loud); /* behind "--" it is an argument */
+}
+
+static void test_counts(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        int result;
+        int64_t value;
+    } cases[] = {
+        {"0", RK_PARSED, 0},
+        {"-5", RK_PARSED, -5},
+        {"4k", RK_PARSED, 4000},
+        {"4K", RK_PARSED, 4000},
+        {"4Ki", RK_PARSED, 4096},
+        {"3m", RK_PARSED, 3000000},
+        {"2Gi", RK_PARSED, INT64_C(2) << 30},
+        {"1T", RK_PARSED, INT64_C(1000000000000)},
+        {"9223372036854775807", RK_PARSED, INT64_MAX},
+        {"9223372036854775808", RK_EXIT_USAGE, 0},
+        {"9223372036854776k", RK_EXIT_USAGE, 0},
+        {"-6", RK_EXIT_USAGE, 0},
+        {"", RK_EXIT_USAGE, 0},
+        {"k", RK_EXIT_USAGE, 0},
+        {" 4", RK_EXIT_USAGE, 0},
+        {"4 ", RK_EXIT_USAGE, 0},
+        {"4kk", RK_EXIT_USAGE, 0},
+        {"4kib", RK_EXIT_USAGE, 0},
+        {"0x10", RK_EXIT_USAGE, 0},
+        {"1e3", RK_EXIT_USAGE, 0},
+        {"1.5k", RK_EXIT_USAGE, 0},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        arguments a;
+        const char *const words[MOST_WORDS] = {"--count", cases[i].text};
+        assert_int_equal(parse(&a, words), cases[i].result);
+        if (cases[i].result == RK_PARSED) {
+            assert_int_equal(a.count, cases[i].value);
+        }
+    }
+}
+
+static void test_wrong_usage(void **state)
+{
+    (void)state;
+    static const char *const lines[][MOST_WORDS] = {
+        {"--color", "blue"},     {"--color"}, {"--colour", "red"},
+        {"--co", "3"},           {"-x"},      {"--loud=yes"},
+        {"one", "two", "three"}, {"-c"},      {"--count", "ten"},
+    };
+    for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
+        arguments a;
+        assert_int_equal(parse(&a, lines[i]), RK_EXIT_USAGE);
+    }
+}
+
+static void test_abbreviation(void **state)
+{
+    (void)state;
+    arguments a;
+    const char *const words[MOST_WORDS] = {"--lo", "--cou", "2"};
+    assert_int_equal(parse(&a, words), RK_PARSED);
+    assert_true(a.loud);
+    assert_int_equal(a.count, 2);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_any_order),   cmocka_unit_test(test_defaults_stay),
+        cmocka_unit_test(test_dashes),      cmocka_unit_test(test_counts),
+        cmocka_unit_test(test_wrong_usage), cmocka_unit_test(test_abbreviation),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "report/table.h"
+
+#include <stdlib.h>
+
+static const rk_table_column columns[] = {{"name", RK_ALIGN_LEFT}, {"n", RK_ALIGN_RIGHT}};
+
+/* Writes the table, compares the text and releases both. */
+static void expect(rk_table *table, rk_table_style style, const char *wanted)
+{
+    char *text;
+    rk_error err;
+    assert_int_equal(rk_table_text(table, style, &text, &err), RK_OK);
+    assert_string_equal(text, wanted);
+    free(text);
+    rk_table_clear(table);
+}
+
+static void test_plain(void **state)
+{
+    (void)state;
+    rk_table table;
+    rk_table_init(&table, columns, 2);
+    rk_table_cell(&table, "%s", "a");
+    rk_table_cell(&table, "%d", 12345);
+    rk_table_rule(&table);
+    rk_table_cell(&table, "longer");
+    rk_table_cell(&table, "%d", 7);
+    expect(&table, RK_TABLE_PLAIN,
+           "name        n\n------  -----\na       12345\n------  -----\nlonger      7\n");
+}
+
+static void test_no_rows(void **state)
+{
+    (void)state;
+    rk_table table;
+    rk_table_init(&table, columns, 2);
+    expect(&table, RK_TABLE_PLAIN, "name  n\n----  -\n");
+}
+
+static void test_terminal_counts_characters(void **state)
+{
+    (void)state;
+    rk_table table;
+    rk_table_init(&table, columns, 2);
+    rk_table_cell(&table, "\u00e9t\u00e9s\u2026");
+    rk_table_cell(&table, "1");
+    expect(&table, RK_TABLE_TERMINAL,
+           "\033[1mname   n\033[0m\n\u2500\u2500\u2500\u2500\u2500  \u2500\n"
+           "\u00e9t\u00e9s\u2026  1\n");
+}
+
+static void test_many_cells(void **state)
+{
+    (void)state;
+    enum { ROWS = 1000 };
+    rk_table table;
+    char *text;
+    rk_error err;
+    rk_table_init(&table, columns, 2);
+    for (int i = 0; i < ROWS; i++) {
+        rk_table_cell(&table, "row");
+        rk_table_cell(&table, "%d", i);
+    }
+    assert_int_equal(rk_table_text(&table, RK_TABLE_PLAIN, &text, &err), RK_OK);
+    int lines = 0;
+    for (const char *c = text; *c; c++) {
+        lines += *c == '\n';
+    }
+    assert_int_equal(lines, ROWS + 2);
+    free(text);
+    rk_table_clear(&table);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_plain),
+        cmocka_unit_test(test_no_rows),
+        cmocka_unit_test(test_terminal_counts_characters),
+        cmocka_unit_test(test_many_cells),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
