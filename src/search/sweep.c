@@ -2,6 +2,7 @@
 #include "search/sweep.h"
 
 #include "base/error.h"
+#include "calculon/execution.h"
 #include "formats/csv_out.h"
 #include "formats/sqlite_out.h"
 #include "formats/sweep_table.h"
@@ -33,18 +34,19 @@ static bool report(const rk_sweep_options *options, const rk_sweep_progress *pro
     return !options->progress || options->progress(options->user, progress);
 }
 
-/* Reads a point and counts its strategies. */
+/* Reads a point, checks what its search would refuse, and counts its strategies. */
 static rk_status read_point(const rk_sweep_doc *doc, uint64_t number, rk_sweep_point *point,
                             uint64_t *strategies, rk_error *err)
 {
-    const rk_status status = rk_sweep_doc_point(doc, number, point, err);
+    rk_status status = rk_sweep_doc_point(doc, number, point, err);
     if (status != RK_OK) {
         return status;
     }
-    return rk_calculon_space_count(&point->app, &point->sys, &point->space, strategies, err) ==
-                   RK_OK
-               ? RK_OK
-               : rk_sweep_doc_fail_at(doc, number, err);
+    status = rk_calculon_sys_check(&point->sys, point->space.datatype, err);
+    if (status == RK_OK) {
+        status = rk_calculon_space_count(&point->app, &point->sys, &point->space, strategies, err);
+    }
+    return status == RK_OK ? RK_OK : rk_sweep_doc_fail_at(doc, number, err);
 }
 
 rk_status rk_sweep_check(const rk_sweep_doc *doc, const rk_sweep_options *options,

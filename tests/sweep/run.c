@@ -261,22 +261,33 @@ static void test_stop(void **state)
 /* An invalid point is found before anything is computed or written. */
 static void test_points_are_checked_first(void **state)
 {
-    static const char text[] =
-        "{\"application\": \"megatron-126M\", \"system\": \"a100_80g\", \"batch\": 4,"
-        "\"datatype\": \"float16\", \"axes\": [{\"key\": \"processors\", \"values\": [2, 4, 0]}]}";
-    scratch s;
-    rk_sweep_totals totals;
-    rk_error err = {0};
+#define SEARCH "{\"application\": \"megatron-126M\", \"system\": \"a100_80g\", \"batch\": 4,"
+    static const struct {
+        const char *text, *says;
+    } cases[] = {
+        {SEARCH "\"datatype\": \"float16\", \"axes\": [{\"key\": \"processors\","
+                "\"values\": [2, 4, 0]}]}",
+         "(at point 2: processors = 0)"},
+        /* Not of one document, but of two of them together. */
+        {SEARCH "\"processors\": 2, \"axes\": [{\"key\": \"datatype\","
+                "\"values\": [\"float16\", \"float32\"]}]}",
+         "(at point 1: datatype = float32)"},
+    };
     (void)state;
-    assert_true(scratch_make(&s));
-    rk_sweep_doc *doc = grid_parse(text);
-    const rk_sweep_options options = {.csv_path = scratch_path(&s, "a.csv")};
-    assert_int_equal(rk_sweep_run(doc, &options, &totals, &err), RK_ERR_INVALID);
-    assert_string_equal(err.path, "processors");
-    assert_non_null(strstr(err.message, "(at point 2: processors = 0)"));
-    assert_int_equal(scratch_count(&s), 0);
-    rk_sweep_doc_free(doc);
-    scratch_remove(&s);
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        scratch s;
+        rk_sweep_totals totals;
+        rk_error err = {0};
+        assert_true(scratch_make(&s));
+        rk_sweep_doc *doc = grid_parse(cases[i].text);
+        const rk_sweep_options options = {.csv_path = scratch_path(&s, "a.csv")};
+        assert_int_equal(rk_sweep_run(doc, &options, &totals, &err), RK_ERR_INVALID);
+        assert_string_equal(err.file, "grid.json");
+        assert_non_null(strstr(err.message, cases[i].says));
+        assert_int_equal(scratch_count(&s), 0);
+        rk_sweep_doc_free(doc);
+        scratch_remove(&s);
+    }
 }
 
 int main(void)
