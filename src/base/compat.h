@@ -6,7 +6,8 @@
 /*
  * RK_SIMD_CLONES: compile a function once per vector width and choose at load time.  Results do
  * not depend on the choice: no contraction, no reassociation.  Left out where load-time selection
- * is not to be had (other libcs) or gets in the way (sanitizers).
+ * is not to be had (other libcs; clang 14, which gives the chosen function another name than its
+ * callers know) or gets in the way (sanitizers).
  */
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) ||                         \
@@ -18,7 +19,7 @@
 #define RK_SANITIZED 1
 #endif
 
-#if defined(__x86_64__) && defined(__GLIBC__) && !defined(RK_SANITIZED)
+#if defined(__x86_64__) && defined(__GLIBC__) && !defined(RK_SANITIZED) && !defined(__clang__)
 #define RK_SIMD_CLONES __attribute__((target_clones("default", "avx2", "avx512f")))
 #else
 #define RK_SIMD_CLONES
