@@ -27,10 +27,8 @@
 
 #if defined(__GNUC__)
 #define RK_ALWAYS_INLINE __attribute__((always_inline)) inline
-#define RK_NOINLINE      __attribute__((noinline))
 #else
 #define RK_ALWAYS_INLINE inline
-#define RK_NOINLINE
 #endif
 
 #endif
