@@ -5,6 +5,8 @@
 #
 #     terminal.sh RECKON
 set -eu
+# The arguments of a command are kept in one word each.
+# shellcheck disable=SC2086
 
 reckon=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
 command -v script >/dev/null || exit 77

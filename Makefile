@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: Apache-2.0
+# The front door; Meson and Ninja do the work.
+BUILD ?= build
+
+all: $(BUILD)/build.ninja
+	ninja -C $(BUILD)
+
+# The best way to train a trillion parameters on 4,096 processors.
+demo: setup all
+	$(BUILD)/reckon plan --model seed-1T --system h100-80g-off512g50-nvl8 \
+	    --processors 4096 --batch 3072 --datatype float8
+
+check: setup all
+	meson test -C $(BUILD) --print-errorlogs
+
+# What every change has to pass: two compilers, sanitizers, fuzzing, size limits.
+ci:
+	.ci/run
+
+bench: all
+	ninja -C $(BUILD) bench-table
+
+# SECONDS_EACH for every parser.
+SECONDS_EACH ?= 60
+fuzz:
+	fuzz/run.sh $(SECONDS_EACH)
+
+install: all
+	meson install -C $(BUILD) --no-rebuild $(if $(DESTDIR),--destdir $(abspath $(DESTDIR)))
+
+setup:
+	tools/setup.sh
+
+clean:
+	rm -rf $(BUILD)
+
+$(BUILD)/build.ninja:
+	meson setup $(BUILD)
+
+.PHONY: all demo check ci bench fuzz install setup clean
