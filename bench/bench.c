@@ -115,6 +115,7 @@ static void bench_process(const char *reckon)
 {
     enum { RUNS = 21 };
     double seconds[RUNS];
+    (void)fflush(stdout); /* or every child would print it again */
     for (int i = 0; i < RUNS; i++) {
         const double start = wall_seconds();
         const pid_t child = fork();
