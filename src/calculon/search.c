@@ -339,13 +339,11 @@ static void offer(void *user, size_t v_index, int data_tier, bool dp_overlap, co
         }
         rk_space_setting setting = run->settings[i];
         setting.dp_overlap = dp_overlap;
-        const rk_calculon_ranked candidate = {
-            .exe = rk_space_mapping(&run->search->plan, run->search->space, run->cell, &setting,
-                                    &place),
-            .sample_rate = rate,
-            .index = rk_space_index(&run->search->plan, run->cell, &setting, &place),
-        };
-        w->status = rk_top_offer(&w->top, &candidate, &w->error);
+        const struct search *s = run->search;
+        const rk_calculon_exe exe =
+            rk_space_mapping(&s->plan, s->space, run->cell, &setting, &place);
+        const uint64_t index = rk_space_index(&s->plan, run->cell, &setting, &place);
+        w->status = rk_top_offer(&w->top, rate, index, &exe, &w->error);
     }
 }
 
@@ -670,7 +668,7 @@ static rk_status init_workers(struct search *s, int threads, size_t cells_max, r
     }
     for (int i = 0; i < threads; i++) {
         struct worker *w = &s->workers[i];
-        rk_top_init(&w->top, s->top_n);
+        rk_top_init(&w->top, s->top_n, sizeof(rk_calculon_exe));
         w->columns = malloc(FAMILY_MAX * tiers * sizeof(*w->columns));
         w->batches = malloc(s->v_max * sizeof(*w->batches));
         w->limits = aligned_alloc(64, s->v_max * sizeof(*w->limits));
@@ -710,18 +708,20 @@ static rk_status merge_workers(struct search *s, int threads, rk_calculon_ranked
         }
         counts->executed += w->counts.executed;
         counts->good += w->counts.good;
-        for (size_t j = 0; i > 0 && j < w->top.count; j++) {
-            const rk_status status = rk_top_offer(top, &w->top.heap[j], err);
-            if (status) {
-                return status;
-            }
+        const rk_status status = i > 0 ? rk_top_merge(top, &w->top, err) : RK_OK;
+        if (status) {
+            return status;
         }
     }
     counts->bad = counts->executed - counts->good;
     rk_top_sort(top);
     *ranked_count = top->count;
-    if (top->count > 0) {
-        memcpy(ranked, top->heap, top->count * sizeof(*ranked));
+    for (size_t i = 0; i < top->count; i++) {
+        ranked[i] = (rk_calculon_ranked){
+            .exe = *(const rk_calculon_exe *)rk_top_payload(top, i),
+            .sample_rate = top->heap[i].score,
+            .index = top->heap[i].index,
+        };
     }
     return RK_OK;
 }

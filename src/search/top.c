@@ -3,28 +3,31 @@
 
 #include "base/error.h"
 
+#include <assert.h>
 #include <stdlib.h>
+#include <string.h>
 
-void rk_top_init(rk_top *top, size_t limit)
+void rk_top_init(rk_top *top, size_t limit, size_t payload_size)
 {
-    *top = (rk_top){.limit = limit};
+    assert(payload_size > 0);
+    *top = (rk_top){.limit = limit, .payload_size = payload_size};
 }
 
 void rk_top_clear(rk_top *top)
 {
     free(top->heap);
+    free(top->payloads);
     *top = (rk_top){0};
 }
 
 /* Whether a ranks before b. */
-static bool better(const rk_calculon_ranked *a, const rk_calculon_ranked *b)
+static bool better(const rk_top_entry *a, const rk_top_entry *b)
 {
-    return a->sample_rate != b->sample_rate ? a->sample_rate > b->sample_rate : a->index < b->index;
+    return a->score != b->score ? a->score > b->score : a->index < b->index;
 }
 
 /* Places *item into the hole at heap[hole] of a heap of `count`, moving better children down. */
-static void sift_down(rk_calculon_ranked *heap, size_t count, size_t hole,
-                      const rk_calculon_ranked *item)
+static void sift_down(rk_top_entry *heap, size_t count, size_t hole, const rk_top_entry *item)
 {
     for (;;) {
         size_t child = 2 * hole + 1;
@@ -43,7 +46,7 @@ static void sift_down(rk_calculon_ranked *heap, size_t count, size_t hole,
     heap[hole] = *item;
 }
 
-static void sift_up(rk_calculon_ranked *heap, size_t hole, const rk_calculon_ranked *item)
+static void sift_up(rk_top_entry *heap, size_t hole, const rk_top_entry *item)
 {
     while (hole > 0 && better(&heap[(hole - 1) / 2], item)) {
         heap[hole] = heap[(hole - 1) / 2];
@@ -52,36 +55,61 @@ static void sift_up(rk_calculon_ranked *heap, size_t hole, const rk_calculon_ran
     heap[hole] = *item;
 }
 
-rk_status rk_top_offer(rk_top *top, const rk_calculon_ranked *candidate, rk_error *err)
+static rk_status grow(rk_top *top, rk_error *err)
 {
-    if (top->limit == 0) {
-        return RK_OK;
+    const size_t room = top->room ? 2 * top->room : 16;
+    const size_t each = sizeof(*top->heap) + top->payload_size;
+    rk_top_entry *heap = NULL;
+    unsigned char *payloads = NULL;
+    if (room < SIZE_MAX / 2 / each) {
+        heap = realloc(top->heap, room * sizeof(*heap));
+        top->heap = heap ? heap : top->heap;
+        payloads = heap ? realloc(top->payloads, room * top->payload_size) : NULL;
     }
-    if (top->count == top->limit) {
-        if (better(candidate, &top->heap[0])) {
-            sift_down(top->heap, top->count, 0, candidate);
-        }
-        return RK_OK;
+    if (!payloads) {
+        return rk_fail(err, RK_ERR_MEMORY, "no memory to keep %zu strategies: ask for fewer", room);
     }
-    if (top->count == top->room) {
-        const size_t most = SIZE_MAX / sizeof(*top->heap) / 2;
-        const size_t room = top->room ? 2 * top->room : 16;
-        rk_calculon_ranked *heap = room < most ? realloc(top->heap, room * sizeof(*heap)) : NULL;
-        if (!heap) {
-            return rk_fail(err, RK_ERR_MEMORY, "no memory to keep %zu strategies: ask for fewer",
-                           room);
-        }
-        top->heap = heap;
-        top->room = room;
-    }
-    sift_up(top->heap, top->count++, candidate);
+    top->payloads = payloads;
+    top->room = room;
     return RK_OK;
+}
+
+rk_status rk_top_offer(rk_top *top, double score, uint64_t index, const void *payload,
+                       rk_error *err)
+{
+    rk_top_entry entry = {.score = score, .index = index, .slot = top->count};
+    const bool full = top->count == top->limit;
+    if (full && (top->limit == 0 || !better(&entry, &top->heap[0]))) {
+        return RK_OK;
+    }
+    if (full) {
+        entry.slot = top->heap[0].slot;
+        sift_down(top->heap, top->count, 0, &entry);
+    } else {
+        const rk_status status = top->count == top->room ? grow(top, err) : RK_OK;
+        if (status) {
+            return status;
+        }
+        sift_up(top->heap, top->count++, &entry);
+    }
+    memcpy(top->payloads + entry.slot * top->payload_size, payload, top->payload_size);
+    return RK_OK;
+}
+
+rk_status rk_top_merge(rk_top *top, const rk_top *other, rk_error *err)
+{
+    rk_status status = RK_OK;
+    for (size_t i = 0; i < other->count && !status; i++) {
+        const rk_top_entry *entry = &other->heap[i];
+        status = rk_top_offer(top, entry->score, entry->index, rk_top_payload(other, i), err);
+    }
+    return status;
 }
 
 void rk_top_sort(rk_top *top)
 {
     for (size_t n = top->count; n > 1; n--) {
-        const rk_calculon_ranked worst = top->heap[0], last = top->heap[n - 1];
+        const rk_top_entry worst = top->heap[0], last = top->heap[n - 1];
         sift_down(top->heap, n - 1, 0, &last);
         top->heap[n - 1] = worst;
     }

@@ -140,45 +140,55 @@ static void test_parallel(void **state)
     assert_true(rk_core_count() >= 1);
 }
 
+struct candidate {
+    double score;
+    uint64_t index;
+};
+
 static int by_rank(const void *a, const void *b)
 {
-    const rk_calculon_ranked *x = a, *y = b;
-    if (x->sample_rate > y->sample_rate || x->sample_rate < y->sample_rate) {
-        return x->sample_rate > y->sample_rate ? -1 : 1;
+    const struct candidate *x = a, *y = b;
+    if (x->score > y->score || x->score < y->score) {
+        return x->score > y->score ? -1 : 1;
     }
     return (x->index > y->index) - (x->index < y->index);
 }
 
-/* The list equals the head of a full sort, whatever the order of arrival; many rates are equal. */
+/* The list equals the head of a full sort, whatever the order of arrival; many scores are equal. */
 static void test_top(void **state)
 {
     enum { COUNT = 500 };
     static const size_t limits[] = {0, 1, 7, 499, 500, 800};
-    rk_calculon_ranked all[COUNT];
+    struct candidate all[COUNT], sorted[COUNT];
     rk_error err;
     uint64_t r = 12345;
     (void)state;
-    memset(all, 0, sizeof(all));
     for (size_t i = 0; i < COUNT; i++) {
         r = r * 6364136223846793005U + 1442695040888963407U;
-        all[i].sample_rate = (double)(r >> 60);
-        all[i].index = (i * 237) % COUNT;
+        all[i] = (struct candidate){.score = (double)(r >> 60), .index = (i * 237) % COUNT};
     }
+    memcpy(sorted, all, sizeof(all));
+    qsort(sorted, COUNT, sizeof(sorted[0]), by_rank);
     for (size_t l = 0; l < sizeof(limits) / sizeof(limits[0]); l++) {
-        rk_top top;
-        rk_calculon_ranked sorted[COUNT];
-        rk_top_init(&top, limits[l]);
+        rk_top top, other; /* two lists merged at the end */
+        rk_top_init(&top, limits[l], sizeof(all[0]));
+        rk_top_init(&other, limits[l], sizeof(all[0]));
         for (size_t i = 0; i < COUNT; i++) {
-            assert_int_equal(rk_top_offer(&top, &all[i], &err), RK_OK);
+            assert_int_equal(
+                rk_top_offer(i % 3 ? &top : &other, all[i].score, all[i].index, &all[i], &err),
+                RK_OK);
         }
+        assert_int_equal(rk_top_merge(&top, &other, &err), RK_OK);
         rk_top_sort(&top);
-        memcpy(sorted, all, sizeof(all));
-        qsort(sorted, COUNT, sizeof(sorted[0]), by_rank);
         assert_int_equal(top.count, limits[l] < COUNT ? limits[l] : COUNT);
         for (size_t i = 0; i < top.count; i++) {
+            const struct candidate *kept = rk_top_payload(&top, i);
             assert_int_equal(top.heap[i].index, sorted[i].index);
+            assert_int_equal(kept->index, sorted[i].index);
+            assert_true(kept->score == top.heap[i].score);
         }
         rk_top_clear(&top);
+        rk_top_clear(&other);
     }
 }
 

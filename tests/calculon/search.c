@@ -81,9 +81,7 @@ static bool visit(void *user, uint64_t index, const rk_calculon_exe *exe)
     }
     twin->counts.good++;
     twin->good = true;
-    const rk_calculon_ranked candidate = {
-        .exe = *exe, .sample_rate = stats.sample_rate, .index = index};
-    assert_int_equal(rk_top_offer(&twin->top, &candidate, &err), 0);
+    assert_int_equal(rk_top_offer(&twin->top, stats.sample_rate, index, exe, &err), 0);
     return true;
 }
 
@@ -97,7 +95,7 @@ static void compare_with_twin(const rk_calculon_app *app, const rk_calculon_sys 
     const rk_search_control control = {.threads = threads};
     rk_calculon_ranked *ranked = calloc(top_n, sizeof(*ranked));
     assert_non_null(ranked);
-    rk_top_init(&twin.top, top_n);
+    rk_top_init(&twin.top, top_n, sizeof(rk_calculon_exe));
     assert_int_equal(rk_calculon_space_each(app, sys, space, visit, &twin, &err), 0);
     rk_top_sort(&twin.top);
     const rk_status status =
@@ -113,10 +111,11 @@ static void compare_with_twin(const rk_calculon_app *app, const rk_calculon_sys 
     assert_int_equal(counts.bad, twin.counts.bad);
     assert_int_equal(found, twin.top.count);
     for (size_t i = 0; i < found; i++) {
+        const rk_calculon_exe *exe = rk_top_payload(&twin.top, i);
         assert_int_equal(ranked[i].index, twin.top.heap[i].index);
-        assert_true(ranked[i].sample_rate == twin.top.heap[i].sample_rate);
-        assert_true(same_setting(ranked[i].exe, &twin.top.heap[i].exe));
-        assert_int_equal(ranked[i].exe.microbatch_size, twin.top.heap[i].exe.microbatch_size);
+        assert_true(ranked[i].sample_rate == twin.top.heap[i].score);
+        assert_true(same_setting(ranked[i].exe, exe));
+        assert_int_equal(ranked[i].exe.microbatch_size, exe->microbatch_size);
     }
     rk_top_clear(&twin.top);
     free(ranked);
