@@ -27,7 +27,8 @@ status=0
 NO_COLOR=1 COLUMNS=80 sh -c "\"$reckon\" $command" >out 2>err </dev/null || status=$?
 
 mask='
-s/[0-9.]+ s of processor time, [0-9.]+ million strategies/# s of processor time, # million strategies/
+s/[0-9.]+ s of processor time/# s of processor time/
+s/time, [0-9.]+ million strategies/time, # million strategies/
 s/"(processor|wall)_time_s": [-+.e0-9]+/"\1_time_s": #/
 s/^reckon [0-9]+\.[0-9]+\.[0-9]+$/reckon #/
 '

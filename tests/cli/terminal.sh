@@ -1,12 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
+# shellcheck disable=SC2086 # the words of a command stand in one variable
 # The command on a terminal (drawn lines, a progress line that is gone at the end, Ctrl-C) and in a
 # pipe (plain ASCII).  Skipped where script(1) is missing.
 #
 #     terminal.sh RECKON
 set -eu
-# The arguments of a command are kept in one word each.
-# shellcheck disable=SC2086
 
 reckon=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
 command -v script >/dev/null || exit 77
