@@ -19,10 +19,11 @@ double rk_precision_bytes(rk_precision precision);
 
 /* ---- the accelerator ------------------------------------------------------------------------ */
 
-/* The tile, wave and K-loop model of a GEMM engine for one precision. */
+/* The tile, wave and K-loop model of a GEMM engine for one precision; see gemm.c. */
 typedef struct rk_gemm_engine {
     double peak;       /* dense FLOP/s; 0: the accelerator has not this precision */
-    double efficiency; /* of the main loop, sustained */
+    double efficiency; /* of the main loop, sustained in training */
+    double feed;       /* cost of feeding operands to a tile, in elements of its edges */
     double prologue;   /* k0: extra K per tile to fill the pipeline */
     double wave_share; /* 0..1: how far a last partial wave costs a full one */
 } rk_gemm_engine;
@@ -38,12 +39,24 @@ typedef struct rk_accelerator {
     double memory_efficiency;                     /* of streaming kernels */
     double attention_forward, attention_backward; /* FLOP/s of flash attention, d = 128, long s */
     double attention_ramp;                        /* tokens: rate(s) = rate * s / (s + ramp) */
+    double attention_softmax;                     /* head size that costs as much as the softmax */
     double kernel_seconds;                        /* fixed cost of a kernel on the device */
     double launch_seconds;                        /* host time to launch one kernel */
-    double host_bandwidth;                        /* bytes/s each way to host memory */
-    double host_capacity;                         /* bytes of host memory per accelerator */
-    double power;                                 /* W, board */
+    double burst;           /* rate of short GEMM benchmarks over the sustained, >= 1 */
+    double host_bandwidth;  /* bytes/s each way to host memory, of the link */
+    double host_efficiency; /* of large pinned copies */
+    double host_capacity;   /* bytes of host memory per accelerator */
+    double power;           /* W, board; 0: unknown */
 } rk_accelerator;
+
+/*
+ * The accelerator under another limit of board power, in W: clocks fall below the power it is
+ * built for, and rates of compute with them.  Returned as it is when its power is not known.
+ */
+rk_accelerator rk_accelerator_at_power(const rk_accelerator *a, double watts);
+
+/* The accelerator as short GEMM benchmarks see it: before heat and power limit the clock. */
+rk_accelerator rk_accelerator_in_burst(const rk_accelerator *a);
 
 /* ---- network ------------------------------------------------------------------------------- */
 
@@ -54,7 +67,13 @@ typedef enum rk_tier_kind {
     RK_TIER_FABRIC
 } rk_tier_kind;
 
-/* One tier: inside a domain of `size` accelerators each can send at `bandwidth`. */
+extern const char *const rk_tier_kind_names[]; /* NULL-terminated, in enum order */
+
+/*
+ * One tier: inside a domain of `size` accelerators each can send at `bandwidth` over all of its
+ * links.  Switch: any set of peers at full rate.  Mesh: the bandwidth is split evenly over a link
+ * to every other unit.  Torus: over both directions of `axes` rings.  Fabric: NICs and switches.
+ */
 typedef struct rk_tier {
     char name[32];
     rk_tier_kind kind;
@@ -64,7 +83,12 @@ typedef struct rk_tier {
     double latency;      /* s, fixed per collective */
     double step_latency; /* s per rank of a group (ring steps) */
     double half_bytes;   /* bytes: message size scale of the ramp W + sqrt(half W) */
+    double exchange_share;  /* bandwidth of all-to-all over that of rings */
+    double serial;          /* 0..1: how far faster tiers wait for this one; see collective.c */
     bool in_network_reduce; /* all-reduce in the switch (NVLS, SHARP) */
+    double reduce_share;    /* bandwidth of that over that of rings; 0 without */
+    int64_t axes;           /* of a torus; else 0 */
+    int64_t ring;           /* of a torus: units along an axis whose ends are joined */
 } rk_tier;
 
 #define RK_TIER_MAX 4
@@ -88,7 +112,8 @@ typedef struct rk_group {
 
 /*
  * The group of `size` ranks that are `stride` apart in a machine filled in rank order, so the
- * ranks of tier i's domain are consecutive.
+ * ranks of tier i's domain are consecutive.  A domain that a whole number of equal parts of the
+ * group cannot fill is filled in part (64 of 72 for 128 ranks).  size, stride >= 1.
  */
 rk_group rk_group_of(const rk_system *system, int64_t size, int64_t stride);
 
@@ -105,7 +130,8 @@ typedef enum rk_collective {
 
 /*
  * Time of C[M,N] = A[M,K] B[K,N], `batch` times.  `accumulate_bytes` are the bytes per element
- * read and written to C beyond one write in bf16 (wgrad into fp32: 8).  M, N, K >= 1.
+ * read and written to C beyond one write in bf16 (wgrad into fp32: 8).  M, N, K > 0.  Infinite
+ * where the accelerator has not the precision.
  */
 double rk_gemm_seconds(const rk_accelerator *a, rk_precision precision, double batch, double M,
                        double N, double K, double accumulate_bytes);
@@ -125,7 +151,7 @@ typedef struct rk_attention_work {
 
 double rk_attention_seconds(const rk_accelerator *a, const rk_attention_work *work);
 
-/* A streaming kernel over `bytes` of device memory. */
+/* A streaming kernel over `bytes` of device memory; 0 bytes: no kernel. */
 double rk_stream_seconds(const rk_accelerator *a, double bytes);
 
 /*
@@ -141,9 +167,13 @@ double rk_host_copy_seconds(const rk_accelerator *a, double bytes);
 
 /* ---- documents ----------------------------------------------------------------------------- */
 
+/* Refuses numbers out of their range and tiers that do not nest; `err` gets the path. */
 rk_status rk_system_check(const rk_system *system, rk_error *err);
 
-/* Reads a system: a file, or a name of the catalogue data/systems.  Implemented in src/formats. */
+/*
+ * Reads a system: a file, or a name of the catalogue: a cluster of data/systems, or an accelerator
+ * of data/accelerators with its usual node and NIC.  Implemented in src/formats.
+ */
 rk_status rk_system_load(const char *name, rk_system *system, rk_error *err);
 
 #endif

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Number formats, and accelerators at other clocks. */
+#include "system/system.h"
+
+#include <math.h>
+
+const char *const rk_precision_names[] = {"fp32", "tf32", "bf16", "fp16", "fp8", "fp4", NULL};
+
+/* fp4: half a byte and one scale byte for 16 elements. */
+double rk_precision_bytes(rk_precision precision)
+{
+    static const double bytes[RK_PRECISION_COUNT] = {4, 4, 2, 2, 1, 0.5625};
+    return bytes[precision];
+}
+
+static void scale_engines(rk_accelerator *a, double factor)
+{
+    for (int i = 0; i < RK_PRECISION_COUNT; i++) {
+        a->gemm[i].efficiency *= factor;
+    }
+}
+
+/*
+ * Power follows about the cube of the clock down to what leakage and memory take; training on
+ * 500 W boards of a 700 W design ran as (500 / 700)^0.4 (torchtitan runs on H100).
+ */
+rk_accelerator rk_accelerator_at_power(const rk_accelerator *a, double watts)
+{
+    const double exponent = 0.4;
+    rk_accelerator limited = *a;
+    if (a->power > 0 && watts > 0 && watts < a->power) {
+        const double factor = pow(watts / a->power, exponent);
+        scale_engines(&limited, factor);
+        limited.attention_forward *= factor;
+        limited.attention_backward *= factor;
+        limited.power = watts;
+    }
+    return limited;
+}
+
+rk_accelerator rk_accelerator_in_burst(const rk_accelerator *a)
+{
+    rk_accelerator fast = *a;
+    scale_engines(&fast, a->burst);
+    return fast;
+}

@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The time of a collective on a group of ranks that stands in one or several tiers.
+ *
+ * A group that spans tiers works in phases, one per tier, and each phase moves the part of the
+ * tensor that the tiers below leave to one rank (NCCL, HCCL: reduce-scatter inside, all-reduce of
+ * the shards between, all-gather inside).  Every rank uses its own NIC.  Phases overlap in part:
+ * t = longest + serial * (sum - longest), where `serial` is 0 when chunks are pipelined perfectly
+ * and 1 when phases follow each other.
+ */
+#include "system/system.h"
+
+#include <math.h>
+
+/* The part of a collective inside one tier. */
+typedef struct phase {
+    const rk_tier *tier;
+    rk_collective op;
+    double units; /* domains of the tier below, or ranks, that exchange data */
+    double links; /* units that the domain has in all */
+    double ranks; /* of the group, in this domain */
+    double bytes; /* of the tensor that one rank handles here; send and all-to-all: sent */
+} phase;
+
+/* What a phase costs: latency of steps, and bytes over the links of one rank. */
+typedef struct traffic {
+    double steps, bytes, bandwidth;
+    double ramp; /* of the tier's ramp, 1 or more */
+} traffic;
+
+/*
+ * Share of the bandwidth that a ring reaches in a switch, by its steps: short rings do not fill the
+ * links.  1 - 1/(steps + 1)^2 is 0.75 for a gather of 2 ranks, 0.94 of 4, 0.98 of 8, 0.89 for an
+ * all-reduce of 2 (single-node tables of A100, H100 and B200).
+ */
+static double ring_fill(double steps)
+{
+    return 1 - 1 / ((steps + 1) * (steps + 1));
+}
+
+/*
+ * Switch and fabric: rings; each rank sends (n-1)/n of the tensor per direction of travel.  The
+ * steps of a ring go through all ranks of the group and each waits for the slowest link (H100
+ * across nodes: latency in proportion to ranks).  Fabrics all-reduce small tensors along a tree,
+ * 2 hops of 2 steps per doubling.
+ */
+static traffic ring_traffic(const phase *p)
+{
+    const rk_tier *tier = p->tier;
+    const double n = p->units;
+    const bool fabric = tier->kind == RK_TIER_FABRIC;
+    traffic t = {
+        .steps = p->ranks - 1,
+        .bytes = (n - 1) / n * p->bytes,
+        .bandwidth = tier->bandwidth,
+        .ramp = 1,
+    };
+    double fill = ring_fill(n - 1);
+    switch (p->op) {
+    case RK_COLL_ALL_REDUCE:
+        t.steps = fabric ? fmin(2 * t.steps, 4 * log2(n)) : 2 * t.steps;
+        t.bytes *= 2;
+        fill = ring_fill(2 * (n - 1));
+        break;
+    case RK_COLL_ALL_TO_ALL: /* messages to all peers are under way together */
+        t.steps = log2(p->ranks);
+        t.bytes = p->bytes;
+        t.bandwidth *= tier->exchange_share;
+        break;
+    case RK_COLL_BROADCAST:
+        t.steps = log2(p->ranks);
+        t.bytes = p->bytes;
+        break;
+    default:
+        break;
+    }
+    t.bandwidth *= fabric ? 1 : fill;
+    return t;
+}
+
+/*
+ * Mesh: every rank has a link to every other of its domain and uses those that lead to its peers
+ * at once, so a group of n out of `links` has (n-1)/(links-1) of the bandwidth; one step each way.
+ */
+static traffic mesh_traffic(const phase *p)
+{
+    const double n = p->units;
+    const double passes = p->op == RK_COLL_ALL_REDUCE || p->op == RK_COLL_BROADCAST ? 2 : 1;
+    return (traffic){
+        .steps = passes,
+        .bytes = p->op == RK_COLL_ALL_TO_ALL ? p->bytes : passes * (n - 1) / n * p->bytes,
+        .bandwidth = p->tier->bandwidth * (n - 1) / (p->links - 1),
+        .ramp = 1,
+    };
+}
+
+/*
+ * Torus: the group takes as many axes as it can with 4 units along each, X units along an axis,
+ * and works on all its axes at once.  On an axis data travels both ways around the ring, X/2 hops;
+ * where the ends are not joined, one way, X-1 hops.  All-to-all is bound by the links that cross
+ * the middle of an axis: X/8 of the buffer each, twice that without the joining links.
+ * (JAX scaling book, sharding; AG of V over a closed axis: V / (two links).)
+ */
+static traffic torus_traffic(const phase *p)
+{
+    const rk_tier *tier = p->tier;
+    const double n = p->units;
+    const double axes = fmin(fmax(floor(log2(n) / 2), 1), (double)tier->axes);
+    const double along = pow(n, 1 / axes);
+    const bool closed = along >= (double)tier->ring * (1 - 1e-9);
+    const double link = tier->bandwidth / (2 * (double)tier->axes); /* one way */
+    const double passes = p->op == RK_COLL_ALL_REDUCE || p->op == RK_COLL_BROADCAST ? 2 : 1;
+    const double hops = closed ? along / 2 : along - 1;
+    traffic t = {
+        .steps = passes * hops * axes,
+        .bytes = passes * hops / along * p->bytes,
+        .bandwidth = link * axes,
+        .ramp = 1,
+    };
+    if (p->op == RK_COLL_ALL_TO_ALL) {
+        t.bytes = p->bytes * n / (n - 1) * along * (closed ? 1 : 2) / 8;
+        t.bandwidth = link;
+    }
+    return t;
+}
+
+/* t = latency + steps * step + (W + sqrt(h W)) / B: the ramp of measured collectives by size. */
+static double traffic_seconds(const rk_tier *tier, const traffic *t)
+{
+    const double ramp = t->ramp * sqrt(tier->half_bytes * t->bytes);
+    return tier->latency + t->steps * tier->step_latency +
+           (t->bytes + ramp) / (t->bandwidth * tier->efficiency);
+}
+
+/*
+ * An all-reduce in the switch: each rank sends its tensor once and receives the sum, of which it
+ * adds a share 1/n itself: (1 + 1/n) S.  Its ramp is twice as long as that of rings (H100, B200).
+ */
+static traffic in_network_traffic(const phase *p)
+{
+    return (traffic){
+        .steps = 2 * (p->ranks - 1),
+        .bytes = (1 + 1 / p->units) * p->bytes,
+        .bandwidth = p->tier->bandwidth * p->tier->reduce_share,
+        .ramp = 2,
+    };
+}
+
+static double phase_seconds(const phase *p)
+{
+    const rk_tier *tier = p->tier;
+    traffic t = tier->kind == RK_TIER_MESH    ? mesh_traffic(p)
+                : tier->kind == RK_TIER_TORUS ? torus_traffic(p)
+                                              : ring_traffic(p);
+    const double seconds = traffic_seconds(tier, &t);
+    if (p->op == RK_COLL_ALL_REDUCE && tier->in_network_reduce) {
+        t = in_network_traffic(p);
+        return fmin(seconds, traffic_seconds(tier, &t));
+    }
+    return seconds;
+}
+
+/* Between neighbours of the group: the slowest hop crosses the outermost tier. */
+static double send_seconds(const rk_system *system, double bytes, const rk_group *group)
+{
+    int outer = 0;
+    for (int i = 1; i < system->tier_count; i++) {
+        outer = group->within[i] > group->within[i - 1] ? i : outer;
+    }
+    const rk_tier *tier = &system->tiers[outer];
+    const traffic t = {.steps = 1, .bytes = bytes, .bandwidth = tier->bandwidth, .ramp = 1};
+    return traffic_seconds(tier, &t);
+}
+
+double rk_collective_seconds(const rk_system *system, rk_collective op, double bytes,
+                             const rk_group *group)
+{
+    double sum = 0, longest = 0, serial = 0;
+    int64_t below = 1, domain = 1;
+    if (group->size <= 1) {
+        return 0;
+    }
+    if (op == RK_COLL_SEND) {
+        return send_seconds(system, bytes, group);
+    }
+    for (int i = 0; i < system->tier_count; i++) {
+        const rk_tier *tier = &system->tiers[i];
+        const int64_t within = group->within[i];
+        if (within > below) {
+            /* Of an all-to-all, what goes to the ranks that this tier adds. */
+            const double share = op == RK_COLL_ALL_TO_ALL
+                                     ? (double)(within - below) / (double)group->size
+                                     : 1 / (double)below;
+            const phase p = {
+                .tier = tier,
+                .op = op,
+                .units = (double)(within / below),
+                .links = (double)(tier->size / domain),
+                .ranks = (double)within,
+                .bytes = bytes * share,
+            };
+            const double seconds = phase_seconds(&p);
+            sum += seconds;
+            longest = fmax(longest, seconds);
+            serial = op == RK_COLL_ALL_TO_ALL ? 0 : tier->serial;
+        }
+        below = within;
+        domain = tier->size;
+    }
+    return longest + serial * (sum - longest);
+}
