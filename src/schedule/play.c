@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The exact evaluation: every rank runs its order, a step starts when its rank is free and its
+ * input has come.  A rank that waits is looked at again only when its neighbour has moved on, so
+ * the work is linear in the number of steps.
+ */
+#include "schedule/order.h"
+
+#include "base/error.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdlib.h>
+
+/* Steps beyond which a schedule is refused; 2 GiB of them. */
+#define STEPS_MAX ((int64_t)1 << 27)
+
+struct rank {
+    rk_order order;
+    int64_t next;   /* step to run */
+    double free_at; /* s */
+    double busy;    /* s computed */
+    int64_t kept;   /* activations of chunks */
+    int64_t peak;   /* most of them at once */
+    bool in_queue;
+};
+
+struct play {
+    const rk_pipeline *pipeline;
+    void (*visit)(void *user, const rk_op *op);
+    void *user;
+    struct rank *ranks;
+    rk_step *steps;       /* of all ranks */
+    double *forward_end;  /* s, by chunk and microbatch; -1: not yet run */
+    double *backward_end; /* by input */
+    int64_t *queue;       /* ranks that may have a step to run */
+    int64_t queued;
+};
+
+static void write_order(const rk_pipeline *pipeline, int64_t rank, rk_order *order)
+{
+    static void (*const writers[])(const rk_pipeline *, int64_t, rk_order *) = {
+        [RK_SCHEDULE_GPIPE] = rk_order_gpipe,
+        [RK_SCHEDULE_1F1B] = rk_order_1f1b,
+        [RK_SCHEDULE_INTERLEAVED] = rk_order_interleaved,
+        [RK_SCHEDULE_ZB_H1] = rk_order_zb_h1,
+        [RK_SCHEDULE_ZB_V] = rk_order_zb_v,
+        [RK_SCHEDULE_DUALPIPE] = rk_order_dualpipe,
+    };
+    writers[pipeline->kind](pipeline, rank, order);
+}
+
+/* ---- times --------------------------------------------------------------------------------- */
+
+static double *end_of(const struct play *y, double *ends, rk_place place, int64_t microbatch)
+{
+    const rk_pipeline *p = y->pipeline;
+    return &ends[(place.rank * p->chunks_per_rank + place.chunk) * p->microbatches + microbatch];
+}
+
+static const rk_chunk_times *times_of(const rk_pipeline *p, rk_place place)
+{
+    return &p->chunks[place.rank * p->chunks_per_rank + place.chunk];
+}
+
+/*
+ * When the input from the chunk before (forward, direction -1) or after (backward, 1) has come:
+ * 0 at the ends of the model, -1 when it is not known yet.
+ */
+static double arrival(const struct play *y, double *ends, rk_place place, int64_t microbatch,
+                      int direction)
+{
+    rk_place from;
+    if (!rk_place_next(y->pipeline, place, direction, &from)) {
+        return 0;
+    }
+    const double end = *end_of(y, ends, from, microbatch);
+    return end < 0 || from.rank == place.rank ? end : end + y->pipeline->send_seconds;
+}
+
+/* The chunk that runs the backward of a step. */
+static rk_place backward_place(rk_place place, const rk_step *step)
+{
+    return step->kind == RK_STEP_PAIR ? (rk_place){place.rank, 1 - place.chunk} : place;
+}
+
+static int64_t backward_microbatch(const rk_step *step)
+{
+    return step->kind == RK_STEP_PAIR ? step->pair_microbatch : step->microbatch;
+}
+
+static bool has_forward(const rk_step *step)
+{
+    return step->kind == RK_STEP_FORWARD || step->kind == RK_STEP_PAIR;
+}
+
+static bool has_backward(const rk_step *step)
+{
+    return step->kind != RK_STEP_FORWARD && step->kind != RK_STEP_WEIGHT;
+}
+
+/* When all inputs of a step have come, or -1.  Weight gradients follow on their own rank. */
+static double ready_at(const struct play *y, rk_place place, const rk_step *step)
+{
+    double ready = 0;
+    if (has_forward(step)) {
+        ready = arrival(y, y->forward_end, place, step->microbatch, -1);
+    }
+    if (has_backward(step) && ready >= 0) {
+        const double back =
+            arrival(y, y->backward_end, backward_place(place, step), backward_microbatch(step), 1);
+        ready = back < 0 ? back : fmax(ready, back);
+    }
+    return ready;
+}
+
+static double duration_of(const rk_pipeline *p, rk_place place, const rk_step *step)
+{
+    const rk_chunk_times *t = times_of(p, place);
+    const rk_chunk_times *back = times_of(p, backward_place(place, step));
+    switch (step->kind) {
+    case RK_STEP_FORWARD:
+        return t->forward;
+    case RK_STEP_INPUT:
+        return t->backward;
+    case RK_STEP_WEIGHT:
+        return t->weight;
+    case RK_STEP_PAIR:
+        return p->overlapped_pair > 0 ? p->overlapped_pair
+                                      : t->forward + back->backward + back->weight;
+    default:
+        return t->backward + t->weight;
+    }
+}
+
+/* ---- steps --------------------------------------------------------------------------------- */
+
+static void enqueue(struct play *y, int64_t rank)
+{
+    struct rank *r = &y->ranks[rank];
+    if (!r->in_queue) {
+        r->in_queue = true;
+        y->queue[y->queued++] = rank;
+    }
+}
+
+/* Records the end of an operation and wakes the rank that may wait for it. */
+static bool pass_on(struct play *y, double *ends, rk_place place, int64_t microbatch, double end,
+                    int direction)
+{
+    rk_place next;
+    *end_of(y, ends, place, microbatch) = end;
+    if (!rk_place_next(y->pipeline, place, direction, &next) || next.rank == place.rank) {
+        return false;
+    }
+    enqueue(y, next.rank);
+    return true;
+}
+
+static void keep(struct rank *r, const rk_step *step)
+{
+    if (has_forward(step)) {
+        r->kept++;
+        r->peak = r->kept > r->peak ? r->kept : r->peak;
+    }
+    if (step->kind != RK_STEP_FORWARD && step->kind != RK_STEP_INPUT) {
+        r->kept--;
+    }
+}
+
+static void report(const struct play *y, rk_op_kind kind, rk_place place, int64_t microbatch,
+                   double start, double end)
+{
+    if (y->visit) {
+        const rk_op op = {
+            kind, (int32_t)place.rank, (int32_t)place.chunk, (int32_t)microbatch, start, end};
+        y->visit(y->user, &op);
+    }
+}
+
+static void run_step(struct play *y, rk_place place, const rk_step *step, double start)
+{
+    struct rank *r = &y->ranks[place.rank];
+    const double duration = duration_of(y->pipeline, place, step), end = start + duration;
+    bool sends = false;
+    if (has_forward(step)) {
+        report(y, RK_OP_FORWARD, place, step->microbatch, start, end);
+        sends = pass_on(y, y->forward_end, place, step->microbatch, end, 1);
+    }
+    if (has_backward(step)) {
+        const rk_place back = backward_place(place, step);
+        const int64_t microbatch = backward_microbatch(step);
+        report(y, RK_OP_BACKWARD, back, microbatch, start, end);
+        sends = pass_on(y, y->backward_end, back, microbatch, end, -1) || sends;
+    }
+    if (step->kind == RK_STEP_WEIGHT) {
+        report(y, RK_OP_WEIGHT, place, step->microbatch, start, end);
+    }
+    keep(r, step);
+    r->busy += duration;
+    r->free_at = sends && !y->pipeline->send_overlapped ? end + y->pipeline->send_seconds : end;
+    r->next++;
+}
+
+/* Runs a rank as far as it can go. */
+static void advance(struct play *y, int64_t rank)
+{
+    struct rank *r = &y->ranks[rank];
+    while (r->next < r->order.count) {
+        const rk_step *step = &r->order.steps[r->next];
+        const rk_place place = {rank, step->chunk};
+        const double ready = ready_at(y, place, step);
+        if (ready < 0) {
+            return;
+        }
+        run_step(y, place, step, fmax(r->free_at, ready));
+    }
+}
+
+/* ---- the pipeline -------------------------------------------------------------------------- */
+
+static void play_release(struct play *y)
+{
+    free(y->ranks);
+    free(y->steps);
+    free(y->forward_end);
+    free(y->queue);
+}
+
+static rk_status play_prepare(struct play *y, rk_error *err)
+{
+    const rk_pipeline *p = y->pipeline;
+    const int64_t chunks = p->ranks * p->chunks_per_rank;
+    if (chunks > STEPS_MAX / 3 / p->microbatches) {
+        return rk_fail(err, RK_ERR_LIMIT,
+                       "%lld chunks of %lld microbatches are more than the %lld steps that can be "
+                       "played",
+                       (long long)chunks, (long long)p->microbatches, (long long)STEPS_MAX);
+    }
+    const int64_t ends = chunks * p->microbatches, room = 3 * p->chunks_per_rank * p->microbatches;
+    y->ranks = calloc((size_t)p->ranks, sizeof(*y->ranks));
+    y->steps = malloc((size_t)(p->ranks * room) * sizeof(*y->steps));
+    y->forward_end = malloc((size_t)(2 * ends) * sizeof(*y->forward_end));
+    y->queue = malloc((size_t)p->ranks * sizeof(*y->queue));
+    if (!y->ranks || !y->steps || !y->forward_end || !y->queue) {
+        return rk_fail(err, RK_ERR_MEMORY, "out of memory for %lld steps of a pipeline",
+                       (long long)(p->ranks * room));
+    }
+    y->backward_end = y->forward_end + ends;
+    for (int64_t i = 0; i < 2 * ends; i++) {
+        y->forward_end[i] = -1;
+    }
+    for (int64_t r = 0; r < p->ranks; r++) {
+        y->ranks[r].order.steps = y->steps + r * room;
+        write_order(p, r, &y->ranks[r].order);
+        assert(y->ranks[r].order.count <= room);
+        enqueue(y, r);
+    }
+    return RK_OK;
+}
+
+static void fill_result(const struct play *y, rk_pipeline_result *result)
+{
+    const rk_pipeline *p = y->pipeline;
+    /* a microbatch keeps one chunk of a rank of DualPipe, all of any other */
+    const int64_t chunks = p->kind == RK_SCHEDULE_DUALPIPE ? 1 : p->chunks_per_rank;
+    result->seconds = 0;
+    for (int64_t r = 0; r < p->ranks; r++) {
+        result->seconds = fmax(result->seconds, y->ranks[r].free_at);
+    }
+    for (int64_t r = 0; r < p->ranks; r++) {
+        if (result->idle) {
+            result->idle[r] = result->seconds - y->ranks[r].busy;
+        }
+        if (result->in_flight) {
+            result->in_flight[r] = (double)y->ranks[r].peak / (double)chunks;
+        }
+    }
+}
+
+rk_status rk_pipeline_play(const rk_pipeline *pipeline, rk_pipeline_result *result,
+                           void (*visit)(void *user, const rk_op *op), void *user, rk_error *err)
+{
+    struct play y = {.pipeline = pipeline, .visit = visit, .user = user};
+    rk_status status = rk_pipeline_check_order(pipeline, err);
+    if (status == RK_OK) {
+        status = play_prepare(&y, err);
+    }
+    while (status == RK_OK && y.queued > 0) {
+        const int64_t rank = y.queue[--y.queued];
+        y.ranks[rank].in_queue = false;
+        advance(&y, rank);
+    }
+    for (int64_t r = 0; status == RK_OK && r < pipeline->ranks; r++) {
+        if (y.ranks[r].next < y.ranks[r].order.count) {
+            status = rk_fail(err, RK_ERR_INVALID,
+                             "%s with %lld microbatches on %lld ranks never ends: its ranks wait "
+                             "for one another; use a multiple of %lld microbatches",
+                             rk_schedule_names[pipeline->kind], (long long)pipeline->microbatches,
+                             (long long)pipeline->ranks, (long long)pipeline->ranks);
+        }
+    }
+    if (status == RK_OK) {
+        fill_result(&y, result);
+    }
+    play_release(&y);
+    return status;
+}
