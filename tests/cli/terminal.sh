@@ -2,13 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck disable=SC2086 # the words of a command stand in one variable
 # The command on a terminal (drawn lines, a progress line that is gone at the end, Ctrl-C) and in a
-# pipe (plain ASCII).  Skipped where script(1) is missing.
+# pipe (plain ASCII).  Skipped where script(1) finds no terminal.
 #
 #     terminal.sh RECKON
 set -eu
 
 reckon=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
-command -v script >/dev/null || exit 77
+script -qec true /dev/null </dev/null >/dev/null 2>&1 || exit 77
 plan="plan --model megatron-22B --system a100_80g -p 8 -b 4 --datatype float16"
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
