@@ -1,0 +1,465 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "formats/system_doc.h"
+
+#include "base/error.h"
+#include "base/text.h"
+#include "formats/catalogue.h"
+#include "formats/fields.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+static const char system_folder[] = "systems", accelerator_folder[] = "accelerators";
+
+/* ---- fields ----------------------------------------------------------------------------- */
+
+/* Units of keys, and what they are in the structs. */
+static const struct {
+    const char *unit;
+    double factor;
+} units[] = {
+    {"GB/s", 1e9}, {"GB", 1e9}, {"GiB", 0x1p30}, {"MB", 1e6}, {"TFLOP/s", 1e12}, {"us", 1e-6},
+};
+
+static double unit_factor(const rk_field *field)
+{
+    for (size_t i = 0; field->unit && i < COUNT(units); i++) {
+        if (strcmp(field->unit, units[i].unit) == 0) {
+            return units[i].factor;
+        }
+    }
+    return 1;
+}
+
+/* As rk_fields_read, into a struct of seconds, bytes and FLOP. */
+static rk_status read_group(const json_t *object, const char *path, const rk_field *fields,
+                            size_t count, void *out, rk_error *err)
+{
+    rk_status status = rk_fields_read(object, path, fields, count, RK_UNKNOWN_REFUSE, out, err);
+    for (size_t i = 0; !status && i < count; i++) {
+        if (fields[i].type == RK_FIELD_NUMBER && json_object_get(object, fields[i].name)) {
+            *(double *)((char *)out + fields[i].offset) *= unit_factor(&fields[i]);
+        }
+    }
+    return status;
+}
+
+#define RATE_MOST 1e12 /* GB/s, TFLOP/s, GB, tokens */
+
+/* A positive number; the key is written with its unit. */
+#define POSITIVE(key, type_, place, unit_, text)                                                   \
+    {                                                                                              \
+        .name = key, .type = RK_FIELD_NUMBER, .offset = offsetof(type_, place), .max = RATE_MOST,  \
+        .above_min = true, .unit = unit_, .help = text                                             \
+    }
+/* A number of at least 0 and at most `most` that may be absent. */
+#define OPTIONAL(key, type_, place, most, unit_, text)                                             \
+    {                                                                                              \
+        .name = key, .type = RK_FIELD_NUMBER, .offset = offsetof(type_, place), .optional = true,  \
+        .max = most, .unit = unit_, .help = text                                                   \
+    }
+/* A share above 0 and at most 1. */
+#define SHARE(key, type_, place, text)                                                             \
+    {                                                                                              \
+        .name = key, .type = RK_FIELD_NUMBER, .offset = offsetof(type_, place), .max = 1,          \
+        .above_min = true, .help = text                                                            \
+    }
+/* The list of doubtful keys is for people and tests: it changes nothing. */
+static rk_status read_uncertain(const json_t *value, const char *path, void *out, rk_error *err)
+{
+    char found[RK_JSON_TEXT_SIZE];
+    bool good = json_is_array(value);
+    (void)out;
+    for (size_t i = 0; good && i < json_array_size(value); i++) {
+        good = json_is_string(json_array_get(value, i));
+    }
+    return good ? RK_OK
+                : rk_fail_at(err, RK_ERR_INVALID, path, "expected a list of keys, found %s",
+                             rk_json_describe(value, found));
+}
+
+#define UNCERTAIN                                                                                  \
+    {                                                                                              \
+        .name = "uncertain", .type = RK_FIELD_CUSTOM, .optional = true, .read = read_uncertain,    \
+        .help = "a list of keys"                                                                   \
+    }
+
+static rk_status read_text(const json_t *value, const char *path, char *out, size_t size,
+                           rk_error *err)
+{
+    char found[RK_JSON_TEXT_SIZE];
+    if (json_string_length(value) == 0 || json_string_length(value) >= size) {
+        return rk_fail_at(err, RK_ERR_INVALID, path,
+                          "expected a text of 1 to %zu characters, found %s", size - 1,
+                          rk_json_describe(value, found));
+    }
+    memcpy(out, json_string_value(value), json_string_length(value) + 1);
+    return RK_OK;
+}
+
+/* ---- the accelerator ---------------------------------------------------------------------- */
+
+static const rk_field compute_fields[] = {
+    {.name = "cores",
+     .type = RK_FIELD_INT,
+     .offset = offsetof(rk_accelerator, cores),
+     .min = 1,
+     .max = 1e6,
+     .help = "units that run a tile each: SMs, compute units, matrix units"},
+    POSITIVE("vector_tflops", rk_accelerator, vector_peak, "TFLOP/s", "vector rate in fp32"),
+    OPTIONAL("kernel_us", rk_accelerator, kernel_seconds, 1e6, "us", "fixed cost of a kernel"),
+    OPTIONAL("launch_us", rk_accelerator, launch_seconds, 1e6, "us", "host time of a launch"),
+    OPTIONAL("power_W", rk_accelerator, power, RATE_MOST, "W", "limit of the board"),
+    {.name = "burst",
+     .type = RK_FIELD_NUMBER,
+     .offset = offsetof(rk_accelerator, burst),
+     .optional = true,
+     .min = 1,
+     .max = 10,
+     .help = "GEMM rate of short benchmarks over the sustained rate"},
+    UNCERTAIN,
+};
+
+static const rk_field engine_fields[] = {
+    POSITIVE("tflops", rk_gemm_engine, peak, "TFLOP/s", "dense peak"),
+    {.name = "efficiency",
+     .type = RK_FIELD_NUMBER,
+     .offset = offsetof(rk_gemm_engine, efficiency),
+     .optional = true,
+     .max = 2,
+     .above_min = true,
+     .help = "of the main loop, sustained in training"},
+    OPTIONAL("feed", rk_gemm_engine, feed, 1e4, NULL, "cost of feeding a tile, elements"),
+    OPTIONAL("prologue", rk_gemm_engine, prologue, 1e6, NULL, "extra K per tile"),
+    OPTIONAL("wave_share", rk_gemm_engine, wave_share, 1, NULL, "cost of a partial wave, 0 to 1"),
+    UNCERTAIN,
+};
+
+static rk_status read_engine(const json_t *value, const char *path, void *out, rk_error *err)
+{
+    rk_gemm_engine *engine = out;
+    /* Defaults are the middle of what is measured on Hopper and later chips. */
+    *engine = (rk_gemm_engine){.efficiency = 0.7, .feed = 2, .prologue = 100, .wave_share = 0.3};
+    return read_group(value, path, engine_fields, COUNT(engine_fields), engine, err);
+}
+
+#define ENGINE(key, index)                                                                         \
+    {                                                                                              \
+        .name = key, .type = RK_FIELD_CUSTOM, .offset = (index) * sizeof(rk_gemm_engine),          \
+        .optional = true, .read = read_engine, .help = "an engine"                                 \
+    }
+
+static const rk_field gemm_fields[] = {
+    ENGINE("fp32", RK_FP32), ENGINE("tf32", RK_TF32), ENGINE("bf16", RK_BF16),
+    ENGINE("fp16", RK_FP16), ENGINE("fp8", RK_FP8),   ENGINE("fp4", RK_FP4),
+};
+
+static const rk_field attention_fields[] = {
+    POSITIVE("forward_tflops", rk_accelerator, attention_forward, "TFLOP/s",
+             "head size 128, long sequences"),
+    POSITIVE("backward_tflops", rk_accelerator, attention_backward, "TFLOP/s",
+             "head size 128, long sequences"),
+    OPTIONAL("ramp_tokens", rk_accelerator, attention_ramp, 1e6, NULL,
+             "sequence that reaches half the rate"),
+    OPTIONAL("softmax_elements", rk_accelerator, attention_softmax, 1e4, NULL,
+             "head size whose products take as long as the softmax"),
+    UNCERTAIN,
+};
+
+static const rk_field memory_fields[] = {
+    POSITIVE("capacity_GB", rk_accelerator, memory_capacity, "GB", "nominal"),
+    POSITIVE("usable_GiB", rk_accelerator, memory_usable, "GiB", "that a process can allocate"),
+    POSITIVE("bandwidth_GBps", rk_accelerator, memory_bandwidth, "GB/s", "peak"),
+    SHARE("efficiency", rk_accelerator, memory_efficiency, "of streaming kernels"),
+    UNCERTAIN,
+};
+
+static const rk_field host_fields[] = {
+    POSITIVE("bandwidth_GBps", rk_accelerator, host_bandwidth, "GB/s", "of the link, each way"),
+    SHARE("efficiency", rk_accelerator, host_efficiency, "of large pinned copies"),
+    OPTIONAL("capacity_GiB", rk_accelerator, host_capacity, RATE_MOST, "GiB",
+             "host memory per accelerator"),
+    UNCERTAIN,
+};
+
+static rk_status read_compute(const json_t *value, const char *path, void *out, rk_error *err)
+{
+    return read_group(value, path, compute_fields, COUNT(compute_fields), out, err);
+}
+
+/* The two 16-bit formats run alike everywhere; a chip that lacks one is used with the other. */
+static rk_status read_gemm(const json_t *value, const char *path, void *out, rk_error *err)
+{
+    rk_gemm_engine *engines = ((rk_accelerator *)out)->gemm;
+    rk_status status = read_group(value, path, gemm_fields, COUNT(gemm_fields), engines, err);
+    if (!json_object_get(value, "fp16")) {
+        engines[RK_FP16] = engines[RK_BF16];
+    } else if (!json_object_get(value, "bf16")) {
+        engines[RK_BF16] = engines[RK_FP16];
+    }
+    return status;
+}
+
+static rk_status read_attention(const json_t *value, const char *path, void *out, rk_error *err)
+{
+    return read_group(value, path, attention_fields, COUNT(attention_fields), out, err);
+}
+
+static rk_status read_memory(const json_t *value, const char *path, void *out, rk_error *err)
+{
+    return read_group(value, path, memory_fields, COUNT(memory_fields), out, err);
+}
+
+static rk_status read_host(const json_t *value, const char *path, void *out, rk_error *err)
+{
+    return read_group(value, path, host_fields, COUNT(host_fields), out, err);
+}
+
+/* ---- tiers -------------------------------------------------------------------------------- */
+
+static rk_status read_tier_name(const json_t *value, const char *path, void *out, rk_error *err)
+{
+    return read_text(value, path, out, sizeof(((rk_tier *)NULL)->name), err);
+}
+
+#define TIER_INT(key, place, text)                                                                 \
+    {                                                                                              \
+        .name = key, .type = RK_FIELD_INT, .offset = offsetof(rk_tier, place), .optional = true,   \
+        .min = 1, .max = 0x1p31, .help = text                                                      \
+    }
+
+static const rk_field tier_fields[] = {
+    {.name = "name",
+     .type = RK_FIELD_CUSTOM,
+     .offset = offsetof(rk_tier, name),
+     .read = read_tier_name,
+     .help = "a text"},
+    {.name = "kind",
+     .type = RK_FIELD_ENUM,
+     .offset = offsetof(rk_tier, kind),
+     .names = rk_tier_kind_names},
+    TIER_INT("size", size, "accelerators of a domain; the last tier may leave it open"),
+    POSITIVE("bandwidth_GBps", rk_tier, bandwidth, "GB/s", "per accelerator and direction"),
+    SHARE("efficiency", rk_tier, efficiency, "of large messages"),
+    OPTIONAL("latency_us", rk_tier, latency, 1e6, "us", "of a collective"),
+    OPTIONAL("step_latency_us", rk_tier, step_latency, 1e6, "us", "per rank of a ring"),
+    OPTIONAL("half_MB", rk_tier, half_bytes, 1e6, "MB", "scale of the ramp by size"),
+    OPTIONAL("exchange_share", rk_tier, exchange_share, 10, NULL, "all-to-all over rings"),
+    OPTIONAL("serial", rk_tier, serial, 1, NULL, "how far inner tiers wait, 0 to 1"),
+    {.name = "in_network_reduce",
+     .type = RK_FIELD_BOOL,
+     .offset = offsetof(rk_tier, in_network_reduce),
+     .optional = true},
+    OPTIONAL("reduce_share", rk_tier, reduce_share, 1, NULL, "in-network all-reduce over rings"),
+    TIER_INT("axes", axes, "of a torus"),
+    TIER_INT("ring", ring, "units along a closed axis of a torus"),
+    UNCERTAIN,
+};
+
+/* A tier without a size is as large as anybody asks for. */
+enum { OPEN_SIZE = 1 << 20 };
+
+static rk_status read_tiers(const json_t *value, const char *path, void *out, rk_error *err)
+{
+    rk_system *system = out;
+    const size_t count = json_array_size(value);
+    char element[RK_JSON_PATH_SIZE], found[RK_JSON_TEXT_SIZE];
+    if (count < 1 || count > RK_TIER_MAX) {
+        return rk_fail_at(err, RK_ERR_INVALID, path, "expected a list of 1 to %d tiers, found %s",
+                          RK_TIER_MAX, rk_json_describe(value, found));
+    }
+    int64_t below = 1;
+    for (size_t i = 0; i < count; i++) {
+        rk_tier *tier = &system->tiers[i];
+        *tier = (rk_tier){.exchange_share = 1, .serial = 0.5};
+        (void)rk_json_path_element(path, i, element);
+        rk_status status = read_group(json_array_get(value, i), element, tier_fields,
+                                      COUNT(tier_fields), tier, err);
+        if (status) {
+            return status;
+        }
+        if (tier->size == 0 && i + 1 < count) {
+            return rk_fail_at(err, RK_ERR_INVALID, element,
+                              "the key \"size\" is missing: only the last tier may leave it open");
+        }
+        if (tier->size == 0) {
+            tier->size = below < OPEN_SIZE ? OPEN_SIZE / below * below : below * 2;
+        }
+        below = tier->size;
+    }
+    system->tier_count = (int)count;
+    return RK_OK;
+}
+
+/* ---- documents ----------------------------------------------------------------------------- */
+
+static rk_status read_accelerator_name(const json_t *value, const char *path, void *out,
+                                       rk_error *err)
+{
+    return read_text(value, path, out, sizeof(((rk_accelerator *)NULL)->name), err);
+}
+
+static rk_status read_system_name(const json_t *value, const char *path, void *out, rk_error *err)
+{
+    return read_text(value, path, out, sizeof(((rk_system *)NULL)->name), err);
+}
+
+#define GROUP(key, reader)                                                                         \
+    {                                                                                              \
+        .name = key, .type = RK_FIELD_CUSTOM, .offset = offsetof(rk_system, accelerator),          \
+        .read = reader, .help = "a group of numbers"                                               \
+    }
+
+/* Places are in an rk_system. */
+static const rk_field accelerator_fields[] = {
+    {.name = "name",
+     .type = RK_FIELD_CUSTOM,
+     .offset = offsetof(rk_system, accelerator.name),
+     .read = read_accelerator_name,
+     .help = "a text"},
+    GROUP("compute", read_compute),
+    GROUP("gemm", read_gemm),
+    GROUP("attention", read_attention),
+    GROUP("memory", read_memory),
+    GROUP("host", read_host),
+    {.name = "tiers", .type = RK_FIELD_CUSTOM, .read = read_tiers, .help = "a list of tiers"},
+};
+
+static rk_status read_accelerator_object(const json_t *object, const char *path, rk_system *system,
+                                         rk_error *err)
+{
+    *system = (rk_system){.accelerator.burst = 1};
+    return read_group(object, path, accelerator_fields, COUNT(accelerator_fields), system, err);
+}
+
+/* The accelerator of a cluster: a name of the catalogue, a file, or an object. */
+static rk_status read_accelerator(const json_t *value, const char *path, void *out, rk_error *err)
+{
+    rk_json_doc doc;
+    char found[RK_JSON_TEXT_SIZE];
+    if (json_is_object(value)) {
+        return read_accelerator_object(value, path, out, err);
+    }
+    if (!json_is_string(value)) {
+        return rk_fail_at(err, RK_ERR_INVALID, path, "expected a name or an object, found %s",
+                          rk_json_describe(value, found));
+    }
+    rk_status status = rk_json_load(json_string_value(value), accelerator_folder, &doc, err);
+    if (!status) {
+        status = read_accelerator_object(doc.root, "", out, err);
+        rk_error_set_file(status ? err : NULL, doc.name);
+    }
+    rk_json_clear(&doc);
+    return status;
+}
+
+static rk_status read_power(const json_t *value, const char *path, void *out, rk_error *err)
+{
+    char found[RK_JSON_TEXT_SIZE];
+    rk_accelerator *a = out;
+    if (!(json_number_value(value) > 0)) {
+        return rk_fail_at(err, RK_ERR_INVALID, path, "expected a power above 0 (W), found %s",
+                          rk_json_describe(value, found));
+    }
+    *a = rk_accelerator_at_power(a, json_number_value(value));
+    return RK_OK;
+}
+
+static const rk_field cluster_fields[] = {
+    {.name = "accelerator", /* first: the others change parts of it */
+     .type = RK_FIELD_CUSTOM,
+     .read = read_accelerator,
+     .help = "a name or an object"},
+    {.name = "name",
+     .type = RK_FIELD_CUSTOM,
+     .offset = offsetof(rk_system, name),
+     .read = read_system_name,
+     .help = "a text"},
+    {.name = "tiers",
+     .type = RK_FIELD_CUSTOM,
+     .optional = true,
+     .read = read_tiers,
+     .help = "a list of tiers"},
+    {.name = "power_W",
+     .type = RK_FIELD_CUSTOM,
+     .offset = offsetof(rk_system, accelerator),
+     .optional = true,
+     .read = read_power,
+     .help = "limit of a board"},
+    OPTIONAL("host_capacity_GiB", rk_system, accelerator.host_capacity, RATE_MOST, "GiB",
+             "host memory per accelerator"),
+    OPTIONAL("price_usd_per_hour", rk_system, price, RATE_MOST, "USD", "of an accelerator"),
+    UNCERTAIN,
+};
+
+rk_status rk_system_from_json(const json_t *object, rk_system *system, rk_error *err)
+{
+    rk_status status;
+    *system = (rk_system){.tier_count = 0};
+    if (json_object_get(object, "accelerator")) {
+        status = read_group(object, "", cluster_fields, COUNT(cluster_fields), system, err);
+    } else {
+        status = read_accelerator_object(object, "", system, err);
+        memcpy(system->name, system->accelerator.name, sizeof(system->accelerator.name));
+    }
+    return status ? status : rk_system_check(system, err);
+}
+
+/* The folder of a name: an accelerator stands for itself with its usual node. */
+static const char *folder_of(const char *name)
+{
+    return rk_catalogue_find(accelerator_folder, name) ? accelerator_folder : system_folder;
+}
+
+/* Appends the names of a folder that go on where `start` ends, as far as there is room. */
+static void list_names(const char *folder, const char *start, char *out, size_t size)
+{
+    for (size_t i = 0; i < rk_catalogue_count; i++) {
+        const rk_catalogue_entry *entry = &rk_catalogue[i];
+        const size_t used = strlen(out), more = strlen(entry->name) + 3;
+        if (strcmp(entry->kind, folder) == 0 && used + more < size &&
+            strncmp(entry->name, start, strlen(start)) == 0) {
+            (void)snprintf(out + used, size - used, "%s%s", used ? ", " : "", entry->name);
+        }
+    }
+}
+
+static rk_status fail_unknown(const char *name, rk_error *err)
+{
+    char shown[RK_JSON_TEXT_SIZE], longer[200] = "";
+    const char *near[2];
+    size_t count = 0;
+    (void)rk_json_printable(name, shown, sizeof(shown));
+    list_names(accelerator_folder, name, longer, sizeof(longer));
+    list_names(system_folder, name, longer, sizeof(longer));
+    if (name[0] && longer[0]) {
+        return rk_fail(err, RK_ERR_INVALID,
+                       "\"%s\" is not the whole name of a system; there are %s", shown, longer);
+    }
+    for (size_t i = 0; i < 2; i++) {
+        near[count] = rk_catalogue_nearest(i ? accelerator_folder : system_folder, name);
+        count += near[count] ? 1 : 0;
+    }
+    const char *nearest = rk_nearest_name(name, near, count);
+    return rk_fail(err, RK_ERR_INVALID, "the catalogue has no system \"%s\"; %s%s%s", shown,
+                   nearest ? "did you mean \"" : "a file's name ends in .json or .json.gz",
+                   nearest ? nearest : "", nearest ? "\"?" : "");
+}
+
+rk_status rk_system_load(const char *name, rk_system *system, rk_error *err)
+{
+    rk_json_doc doc;
+    const bool file = rk_ends_with(name, ".json") || rk_ends_with(name, ".json.gz");
+    if (!file && !rk_catalogue_find(folder_of(name), name)) {
+        return fail_unknown(name, err);
+    }
+    rk_status status = rk_json_load(name, folder_of(name), &doc, err);
+    if (!status) {
+        status = rk_system_from_json(doc.root, system, err);
+        rk_error_set_file(status ? err : NULL, doc.name);
+    }
+    rk_json_clear(&doc);
+    return status;
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The documents of machines.
+ *
+ * An accelerator (data/accelerators) describes a chip in groups of numbers: compute, gemm,
+ * attention, memory, host; and the tiers of its usual node and NIC.  A cluster (data/systems) names
+ * an accelerator, or holds one, and says what is different: the tiers, the power limit, the host
+ * memory, the price.  Keys carry units.  Every group has a "source", and an "uncertain" list of
+ * those of its keys that the source does not settle.
+ */
+#ifndef RK_FORMATS_SYSTEM_DOC_H
+#define RK_FORMATS_SYSTEM_DOC_H
+
+#include "formats/json.h"
+#include "system/system.h"
+
+/* Reads either document and checks it; `err` gets the JSON path, the caller adds the file. */
+rk_status rk_system_from_json(const json_t *object, rk_system *system, rk_error *err);
+
+#endif
