@@ -42,9 +42,10 @@ static void offer_values(const char *prefix, const rk_option *option)
 static void offer_options(const char *prefix, const rk_command *command)
 {
     char text[96];
-    for (size_t i = 0; i < command->option_count; i++) {
-        if (!command->options[i].positional) {
-            (void)snprintf(text, sizeof(text), "--%s", command->options[i].name);
+    for (size_t i = 0; i < rk_command_option_count(command); i++) {
+        const rk_option *option = rk_command_option(command, i);
+        if (!option->positional) {
+            (void)snprintf(text, sizeof(text), "--%s", option->name);
             offer(prefix, text);
         }
     }
@@ -54,8 +55,8 @@ static void offer_options(const char *prefix, const rk_command *command)
 /* The option that `word` names and that takes the next word as its value, or NULL. */
 static const rk_option *expects_value(const rk_command *command, const char *word)
 {
-    for (size_t i = 0; i < command->option_count; i++) {
-        const rk_option *option = &command->options[i];
+    for (size_t i = 0; i < rk_command_option_count(command); i++) {
+        const rk_option *option = rk_command_option(command, i);
         const char letter[] = {'-', option->letter, '\0'};
         const bool named = (strncmp(word, "--", 2) == 0 && strcmp(word + 2, option->name) == 0) ||
                            (option->letter && strcmp(word, letter) == 0);
@@ -83,9 +84,10 @@ static int run_complete(int argc, char **argv)
         } else if (last[0] == '-') {
             offer_options(last, command);
         } else {
-            for (size_t i = 0; i < command->option_count; i++) {
-                if (command->options[i].positional) {
-                    offer_values(last, &command->options[i]);
+            for (size_t i = 0; i < rk_command_option_count(command); i++) {
+                const rk_option *positional = rk_command_option(command, i);
+                if (positional->positional) {
+                    offer_values(last, positional);
                 }
             }
         }

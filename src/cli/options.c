@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,6 +19,19 @@ enum {
 };
 
 #define LINE_WIDTH 100
+
+/* ---- the table ------------------------------------------------------------------------- */
+
+size_t rk_command_option_count(const rk_command *command)
+{
+    return command->shared_count + command->option_count;
+}
+
+const rk_option *rk_command_option(const rk_command *command, size_t index)
+{
+    return index < command->shared_count ? &command->shared[index]
+                                         : &command->options[index - command->shared_count];
+}
 
 /* ---- errors ---------------------------------------------------------------------------- */
 
@@ -75,7 +89,7 @@ static size_t choice_count(const char *const *choices)
 /* Explains a long option that getopt_long refuses: the start of several, or of none. */
 static int fail_unknown(const rk_command *command, const char *given)
 {
-    const char *names[RK_OPTION_MAX + 1], *fitting[RK_OPTION_MAX + 1];
+    const char *names[2 * RK_OPTION_MAX + 1], *fitting[2 * RK_OPTION_MAX + 1];
     char list[256];
     size_t name_count = 0, fitting_count = 0;
     const char *name = given + strspn(given, "-");
@@ -84,9 +98,13 @@ static int fail_unknown(const rk_command *command, const char *given)
     (void)snprintf(wanted, sizeof(wanted), "%.*s", (int)length, name);
 
     names[name_count++] = "help";
-    for (size_t i = 0; i < command->option_count; i++) {
-        if (!command->options[i].positional) {
-            names[name_count++] = command->options[i].name;
+    for (size_t i = 0; i < rk_command_option_count(command); i++) {
+        const rk_option *option = rk_command_option(command, i);
+        if (!option->positional) {
+            names[name_count++] = option->name;
+        }
+        if (option->alias) {
+            names[name_count++] = option->alias;
         }
     }
     for (size_t i = 0; i < name_count; i++) {
@@ -184,6 +202,64 @@ static int set_choice(const rk_command *command, const rk_option *option, const 
                            nearest ? "?" : "");
 }
 
+static int set_real(const rk_command *command, const rk_option *option, const char *given,
+                    double *value)
+{
+    char name[FORM_SIZE], *end = NULL;
+    const bool starts = (given[0] >= '0' && given[0] <= '9') || given[0] == '.' || given[0] == '-';
+    *value = starts ? strtod(given, &end) : 0;
+    if (!starts || end == given || *end || !isfinite(*value)) {
+        return rk_command_fail(command, "%s needs a number such as 1.5, not '%s'",
+                               form(option, name), given);
+    }
+    if (*value < (double)option->min || *value > (double)option->max) {
+        return rk_command_fail(command, "%s needs a number from %" PRId64 " to %" PRId64 ", not %s",
+                               form(option, name), option->min, option->max, given);
+    }
+    return RK_PARSED;
+}
+
+/* Takes the next of several values between commas off `*rest`; false when there is none. */
+static bool next_item(const char **rest, char item[FORM_SIZE])
+{
+    if (!*rest) {
+        return false;
+    }
+    const size_t length = strcspn(*rest, ",");
+    (void)snprintf(item, FORM_SIZE, "%.*s", (int)length, *rest);
+    *rest = (*rest)[length] ? *rest + length + 1 : NULL;
+    return true;
+}
+
+static int set_counts(const rk_command *command, const rk_option *option, const char *given,
+                      rk_option_counts *counts)
+{
+    char item[FORM_SIZE], name[FORM_SIZE];
+    int result = RK_PARSED;
+    counts->count = 0;
+    while (result == RK_PARSED && next_item(&given, item)) {
+        if (counts->count == RK_OPTION_COUNTS_MAX) {
+            return rk_command_fail(command, "%s takes at most %d numbers", form(option, name),
+                                   RK_OPTION_COUNTS_MAX);
+        }
+        result = set_count(command, option, item, &counts->values[counts->count++]);
+    }
+    return result;
+}
+
+static int set_set(const rk_command *command, const rk_option *option, const char *given,
+                   unsigned *set)
+{
+    char item[FORM_SIZE];
+    int result = RK_PARSED, index = 0;
+    *set = 0;
+    while (result == RK_PARSED && next_item(&given, item)) {
+        result = set_choice(command, option, item, &index);
+        *set |= 1U << index;
+    }
+    return result;
+}
+
 static int set_value(const rk_command *command, const rk_option *option, const char *given,
                      void *values)
 {
@@ -199,6 +275,12 @@ static int set_value(const rk_command *command, const rk_option *option, const c
         return set_count(command, option, given, value);
     case RK_OPTION_CHOICE:
         return set_choice(command, option, given, value);
+    case RK_OPTION_REAL:
+        return set_real(command, option, given, value);
+    case RK_OPTION_COUNTS:
+        return set_counts(command, option, given, value);
+    case RK_OPTION_SET:
+        return set_set(command, option, given, value);
     }
     return RK_PARSED;
 }
@@ -208,7 +290,7 @@ static int set_value(const rk_command *command, const rk_option *option, const c
 /* The table in getopt_long's two forms. */
 typedef struct getopt_tables {
     char letters[2 * RK_OPTION_MAX + 4];
-    struct option names[RK_OPTION_MAX + 2];
+    struct option names[2 * RK_OPTION_MAX + 2];
 } getopt_tables;
 
 /*
@@ -218,14 +300,14 @@ typedef struct getopt_tables {
 static void fill_tables(const rk_command *command, getopt_tables *tables)
 {
     size_t letter_count = 0, name_count = 0;
-    assert(command->option_count <= RK_OPTION_MAX);
+    assert(rk_command_option_count(command) <= RK_OPTION_MAX);
     memset(tables, 0, sizeof(*tables));
     tables->letters[letter_count++] = '-';
     tables->letters[letter_count++] = ':';
     tables->letters[letter_count++] = 'h';
     tables->names[name_count++] = (struct option){"help", no_argument, NULL, 'h'};
-    for (size_t i = 0; i < command->option_count; i++) {
-        const rk_option *option = &command->options[i];
+    for (size_t i = 0; i < rk_command_option_count(command); i++) {
+        const rk_option *option = rk_command_option(command, i);
         const bool flag = option->type == RK_OPTION_FLAG;
         if (option->positional) {
             continue;
@@ -236,30 +318,37 @@ static void fill_tables(const rk_command *command, getopt_tables *tables)
             letter_count += flag ? 0 : 1;
             tables->letters[letter_count] = '\0';
         }
-        tables->names[name_count++] = (struct option){
-            option->name, flag ? no_argument : required_argument, NULL, LONG_OPTION + (int)i};
+        struct option name = {option->name, flag ? no_argument : required_argument, NULL,
+                              LONG_OPTION + (int)i};
+        tables->names[name_count++] = name;
+        if (option->alias) {
+            name.name = option->alias;
+            tables->names[name_count++] = name;
+        }
     }
 }
 
-/* Returns the option that getopt_long answered with, NULL when there is none. */
-static const rk_option *find_option(const rk_command *command, int answer)
+/* Returns the place of the option that getopt_long answered with, NO_OPTION when there is none. */
+#define NO_OPTION SIZE_MAX
+static size_t find_option(const rk_command *command, int answer)
 {
     if (answer >= LONG_OPTION) {
-        return &command->options[answer - LONG_OPTION];
+        return (size_t)(answer - LONG_OPTION);
     }
-    for (size_t i = 0; i < command->option_count; i++) {
-        if (answer && command->options[i].letter == answer) {
-            return &command->options[i];
+    for (size_t i = 0; i < rk_command_option_count(command); i++) {
+        if (answer && rk_command_option(command, i)->letter == answer) {
+            return i;
         }
     }
-    return NULL;
+    return NO_OPTION;
 }
 
 /* Explains an answer of '?' or ':'; `given` is the argument at fault. */
 static int fail_option(const rk_command *command, int answer, const char *given)
 {
     char name[FORM_SIZE];
-    const rk_option *option = find_option(command, optopt);
+    const size_t place = find_option(command, optopt);
+    const rk_option *option = place == NO_OPTION ? NULL : rk_command_option(command, place);
     if (option && answer == ':') {
         return rk_command_fail(command, "%s needs a value: %s", form(option, name), option->value);
     }
@@ -277,14 +366,15 @@ static int fail_option(const rk_command *command, int answer, const char *given)
 /* Gives a value to the next positional argument; `*next` is where to look for it. */
 static int set_positional(const rk_command *command, const char *given, void *values, size_t *next)
 {
-    while (*next < command->option_count && !command->options[*next].positional) {
+    const size_t count = rk_command_option_count(command);
+    while (*next < count && !rk_command_option(command, *next)->positional) {
         (*next)++;
     }
-    if (*next == command->option_count) {
+    if (*next == count) {
         return rk_command_fail(command, "unexpected argument '%s'; 'reckon %s --help' says more",
                                given, command->name);
     }
-    return set_value(command, &command->options[(*next)++], given, values);
+    return set_value(command, rk_command_option(command, (*next)++), given, values);
 }
 
 static int check_required(const rk_command *command, const bool *seen)
@@ -292,9 +382,10 @@ static int check_required(const rk_command *command, const bool *seen)
     char names[RK_OPTION_MAX][FORM_SIZE], list[256];
     const char *missing[RK_OPTION_MAX];
     size_t count = 0;
-    for (size_t i = 0; i < command->option_count; i++) {
-        if (command->options[i].required && !seen[i]) {
-            missing[count] = form(&command->options[i], names[count]);
+    for (size_t i = 0; i < rk_command_option_count(command); i++) {
+        const rk_option *option = rk_command_option(command, i);
+        if (option->required && !seen[i]) {
+            missing[count] = form(option, names[count]);
             count++;
         }
     }
@@ -328,16 +419,16 @@ int rk_options_parse(const rk_command *command, int argc, char **argv, void *val
         if (answer == POSITIONAL) {
             result = set_positional(command, optarg, values, &next);
         } else {
-            const rk_option *option = find_option(command, answer);
-            seen[option - command->options] = true;
-            result = set_value(command, option, optarg, values);
+            const size_t place = find_option(command, answer);
+            seen[place] = true;
+            result = set_value(command, rk_command_option(command, place), optarg, values);
         }
     }
     for (; result == RK_PARSED && optind < argc; optind++) { /* behind "--" */
         result = set_positional(command, argv[optind], values, &next);
     }
     for (size_t i = 0; i < next; i++) {
-        seen[i] = seen[i] || command->options[i].positional;
+        seen[i] = seen[i] || rk_command_option(command, i)->positional;
     }
     return result == RK_PARSED ? check_required(command, seen) : result;
 }
@@ -358,8 +449,8 @@ static void print_usage(const rk_command *command)
     bool optional = false;
     char piece[128];
     int column = printf("usage: reckon %s", command->name);
-    for (size_t i = 0; i < command->option_count; i++) {
-        const rk_option *option = &command->options[i];
+    for (size_t i = 0; i < rk_command_option_count(command); i++) {
+        const rk_option *option = rk_command_option(command, i);
         if (option->positional) {
             (void)snprintf(piece, sizeof(piece), option->required ? "%s" : "[%s]", option->value);
         } else if (option->required) {
@@ -399,14 +490,27 @@ static void print_option(const rk_option *option)
     (void)putchar('\n');
 }
 
+static void print_aliases(const rk_command *command)
+{
+    const char *introduction = "\nalso understood:\n";
+    for (size_t i = 0; i < rk_command_option_count(command); i++) {
+        const rk_option *option = rk_command_option(command, i);
+        if (option->alias) {
+            (void)printf("%s  --%s for --%s\n", introduction, option->alias, option->name);
+            introduction = "";
+        }
+    }
+}
+
 void rk_options_help(const rk_command *command)
 {
     print_usage(command);
     (void)printf("\n%s.\n\n", command->purpose);
-    for (size_t i = 0; i < command->option_count; i++) {
-        print_option(&command->options[i]);
+    for (size_t i = 0; i < rk_command_option_count(command); i++) {
+        print_option(rk_command_option(command, i));
     }
     (void)printf("  %-28s  %s\n", "-h, --help", "print this text");
+    print_aliases(command);
     if (command->notes) {
         (void)printf("\n%s\n", command->notes);
     }

@@ -18,33 +18,49 @@ typedef enum rk_option_type {
     RK_OPTION_FLAG,   /* bool; takes no value */
     RK_OPTION_COUNT,  /* int64_t; k M G T stand for powers of 1000, Ki Mi Gi Ti of 1024 */
     RK_OPTION_CHOICE, /* int: index in `choices` */
+    RK_OPTION_REAL,   /* double */
+    RK_OPTION_COUNTS, /* rk_option_counts: counts between commas */
+    RK_OPTION_SET,    /* unsigned: names between commas, a bit per index in `choices` */
 } rk_option_type;
+
+#define RK_OPTION_COUNTS_MAX 32
+typedef struct rk_option_counts {
+    int count;
+    int64_t values[RK_OPTION_COUNTS_MAX];
+} rk_option_counts;
 
 /* One option or positional argument.  What is not given keeps its value in the struct. */
 typedef struct rk_option {
-    const char *name; /* "threads": --threads, or the name of a positional argument */
-    char letter;      /* 'o': -o as well; 0: none */
-    bool positional;  /* taken in table order */
+    const char *name;  /* "threads": --threads, or the name of a positional argument */
+    const char *alias; /* another long name, which users of other tools type; NULL: none */
+    char letter;       /* 'o': -o as well; 0: none */
+    bool positional;   /* taken in table order */
     bool required;
     rk_option_type type;
     size_t offset;              /* of the variable in the struct */
-    int64_t min, max;           /* inclusive bounds of a count */
+    int64_t min, max;           /* inclusive bounds of numbers */
     const char *const *choices; /* NULL-terminated */
     const char *value;          /* what help calls the value, e.g. "NAME|FILE" */
     const char *catalogue;      /* shell completion offers names of this kind; NULL: none */
     const char *help;           /* one line */
 } rk_option;
 
-#define RK_OPTION_MAX 40 /* entries of one table */
+#define RK_OPTION_MAX 64 /* options of one command */
 
 typedef struct rk_command {
     const char *name;    /* "plan" */
     const char *purpose; /* one sentence, without a full stop */
     const rk_option *options;
     size_t option_count;
+    const rk_option *shared; /* options of several commands, told first; NULL: none */
+    size_t shared_count;
     const char *notes;                 /* ends the help text; NULL: nothing */
     int (*run)(int argc, char **argv); /* argv[0] is the name; returns the exit status */
 } rk_command;
+
+/* All options of a command: `shared`, then `options`. */
+size_t rk_command_option_count(const rk_command *command);
+const rk_option *rk_command_option(const rk_command *command, size_t index);
 
 #define RK_PARSED (-1)
 

@@ -16,6 +16,9 @@ typedef struct arguments {
     int64_t count;
     int color;
     bool loud;
+    double share;
+    rk_option_counts sizes;
+    unsigned colors;
 } arguments;
 
 static const char *const colors[] = {"red", "green", NULL};
@@ -38,8 +41,34 @@ static const rk_option options[] = {
     {.name = "loud", .letter = 'l', .type = RK_OPTION_FLAG, .offset = offsetof(arguments, loud)},
 };
 
+static const rk_option shared[] = {
+    {.name = "share",
+     .type = RK_OPTION_REAL,
+     .offset = offsetof(arguments, share),
+     .min = 0,
+     .max = 2,
+     .value = "X"},
+    {.name = "sizes",
+     .alias = "data-sizes",
+     .type = RK_OPTION_COUNTS,
+     .offset = offsetof(arguments, sizes),
+     .min = 1,
+     .max = INT64_MAX,
+     .value = "N,..."},
+    {.name = "palette",
+     .type = RK_OPTION_SET,
+     .offset = offsetof(arguments, colors),
+     .choices = colors,
+     .value = "COLOR,..."},
+};
+
 static const rk_command command = {
-    .name = "test", .options = options, .option_count = sizeof(options) / sizeof(options[0])};
+    .name = "test",
+    .options = options,
+    .option_count = sizeof(options) / sizeof(options[0]),
+    .shared = shared,
+    .shared_count = sizeof(shared) / sizeof(shared[0]),
+};
 
 #define MOST_WORDS 8
 
@@ -134,9 +163,24 @@ static void test_wrong_usage(void **state)
 {
     (void)state;
     static const char *const lines[][MOST_WORDS] = {
-        {"--color", "blue"},     {"--color"}, {"--colour", "red"},
-        {"--co", "3"},           {"-x"},      {"--loud=yes"},
-        {"one", "two", "three"}, {"-c"},      {"--count", "ten"},
+        {"--color", "blue"},
+        {"--color"},
+        {"--colour", "red"},
+        {"--co", "3"},
+        {"-x"},
+        {"--loud=yes"},
+        {"one", "two", "three"},
+        {"-c"},
+        {"--count", "ten"},
+        {"--share", "2.5"},
+        {"--share", "1x"},
+        {"--share", "nan"},
+        {"--share", ""},
+        {"--sizes", "1,,2"},
+        {"--sizes", "1,0"},
+        {"--sizes", "1,"},
+        {"--palette", "red,blue"},
+        {"--palette", ""},
     };
     for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
         arguments a;
@@ -154,12 +198,39 @@ static void test_abbreviation(void **state)
     assert_int_equal(a.count, 2);
 }
 
+static void test_shared(void **state)
+{
+    (void)state;
+    arguments a;
+    const char *const words[MOST_WORDS] = {"--share", ".25", "-l", "--data-sizes=1,2k,3"};
+    assert_int_equal(parse(&a, words), RK_PARSED);
+    assert_true(a.share == 0.25);
+    assert_true(a.loud);
+    assert_int_equal(a.sizes.count, 3);
+    assert_int_equal(a.sizes.values[1], 2000);
+    assert_int_equal(a.sizes.values[2], 3);
+    assert_int_equal(a.colors, 0);
+}
+
+static void test_sets(void **state)
+{
+    (void)state;
+    arguments a;
+    const char *const both[MOST_WORDS] = {"--palette", "green,red,green"};
+    const char *const last[MOST_WORDS] = {"--palette", "red", "--palette", "green"};
+    assert_int_equal(parse(&a, both), RK_PARSED);
+    assert_int_equal(a.colors, 3);
+    assert_int_equal(parse(&a, last), RK_PARSED);
+    assert_int_equal(a.colors, 2);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_any_order),   cmocka_unit_test(test_defaults_stay),
         cmocka_unit_test(test_dashes),      cmocka_unit_test(test_counts),
         cmocka_unit_test(test_wrong_usage), cmocka_unit_test(test_abbreviation),
+        cmocka_unit_test(test_shared),      cmocka_unit_test(test_sets),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
