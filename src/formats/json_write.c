@@ -2,6 +2,11 @@
 /* The two layouts of JSON: indented and on one line. */
 #include "formats/json_write.h"
 
+#include "base/text.h"
+
+#include <inttypes.h>
+#include <math.h>
+
 static void new_line(rk_json_writer *writer)
 {
     static const char blanks[] = "                ";
@@ -53,4 +58,48 @@ void rk_json_close(rk_json_writer *writer, const char *bracket)
     }
     rk_out_text(writer->out, bracket);
     writer->started = true;
+}
+
+/* ---- members --------------------------------------------------------------------------- */
+
+void rk_json_count(rk_json_writer *writer, const char *key, uint64_t value)
+{
+    rk_json_key(writer, key);
+    rk_out_printf(writer->out, "%" PRIu64, value);
+}
+
+void rk_json_real(rk_json_writer *writer, const char *key, double value)
+{
+    char text[RK_NUMBER_TEXT_SIZE];
+    rk_json_key(writer, key);
+    rk_json_value(writer, isfinite(value) ? rk_double_text(value, text) : "null");
+}
+
+void rk_json_flag(rk_json_writer *writer, const char *key, bool value)
+{
+    rk_json_key(writer, key);
+    rk_json_value(writer, value ? "true" : "false");
+}
+
+void rk_json_string(rk_json_writer *writer, const char *key, const char *text)
+{
+    rk_json_key(writer, key);
+    rk_out_text(writer->out, "\"");
+    for (; *text; text++) {
+        const unsigned char c = (unsigned char)*text;
+        if (c == '"' || c == '\\') {
+            rk_out_printf(writer->out, "\\%c", c);
+        } else if (c < 0x20) {
+            rk_out_printf(writer->out, "\\u%04x", c);
+        } else {
+            rk_out_write(writer->out, text, 1);
+        }
+    }
+    rk_out_text(writer->out, "\"");
+}
+
+void rk_json_open_member(rk_json_writer *writer, const char *key, const char *bracket)
+{
+    rk_json_key(writer, key);
+    rk_json_open(writer, bracket);
 }

@@ -24,6 +24,15 @@ void rk_json_item(rk_json_writer *writer);
 /* Writes a value that is JSON text already. */
 void rk_json_value(rk_json_writer *writer, const char *text);
 
+/* Write a member: a whole number, a number (null when it is not finite), a truth, a string. */
+void rk_json_count(rk_json_writer *writer, const char *key, uint64_t value);
+void rk_json_real(rk_json_writer *writer, const char *key, double value);
+void rk_json_flag(rk_json_writer *writer, const char *key, bool value);
+void rk_json_string(rk_json_writer *writer, const char *key, const char *text);
+
+/* Open an object or an array as a member. */
+void rk_json_open_member(rk_json_writer *writer, const char *key, const char *bracket);
+
 /* Opens or closes an object ("{", "}") or an array ("[", "]") as a value. */
 void rk_json_open(rk_json_writer *writer, const char *bracket);
 void rk_json_close(rk_json_writer *writer, const char *bracket);
