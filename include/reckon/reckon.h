@@ -169,22 +169,25 @@ RK_API rk_status rk_calculon_exe_load(const char *name, rk_calculon_exe *exe, rk
 
 /* ---- the Calculon methodology: one evaluation -------------------------------------------- */
 
-/* The published statistics, in their order.  Times in s, sizes in bytes, rates in bytes/s. */
+/*
+ * The published statistics, in their order.  Times in s, sizes in bytes, rates in bytes/s.  Counts
+ * of FLOPs are long double: whole numbers, exact below 2^63.
+ */
 typedef struct rk_calculon_stats {
-    int64_t block_fw_flops;
+    long double block_fw_flops;
     double block_fw_flops_time, block_fw_mem_accessed, block_fw_mem_time, block_fw_time;
     double baseblock_fw_tp_time, edgeblock_fw_tp_time;
     double baseblock_fw_tp_time_exposed, edgeblock_fw_tp_time_exposed;
-    int64_t block_re_flops;
+    long double block_re_flops;
     double block_re_flops_time, block_re_mem_accessed, block_re_mem_time, block_re_time;
     double baseblock_recomm_time, edgeblock_recomm_time;
     double baseblock_recomm_time_exposed, edgeblock_recomm_time_exposed;
-    int64_t block_agrad_flops;
+    long double block_agrad_flops;
     double block_agrad_flops_time, block_agrad_mem_accessed, block_agrad_mem_time;
     double block_agrad_time;
     double baseblock_agrad_tp_time, edgeblock_agrad_tp_time;
     double baseblock_agrad_tp_time_exposed, edgeblock_agrad_tp_time_exposed;
-    int64_t block_wgrad_flops;
+    long double block_wgrad_flops;
     double block_wgrad_flops_time, block_wgrad_mem_accessed, block_wgrad_mem_time;
     double block_wgrad_time;
     double block_optim_flops, block_optim_flops_time, block_optim_mem_accessed;
@@ -211,7 +214,7 @@ typedef struct rk_calculon_stats {
     double total_time;
     double act_offload_bw_req, weight_offload_bw_req, optim_offload_bw_req, offload_mem_bw_req;
     double proc_mem_tier1_cap_req, proc_mem_tier2_cap_req;
-    long double useful_flops; /* per block and microbatch; exact below 2^63 in inference */
+    long double useful_flops; /* per block and microbatch; not whole in training */
     double compute_efficiency, system_efficiency, total_efficiency;
     double sample_rate; /* sequences/s */
 } rk_calculon_stats;
@@ -265,7 +268,7 @@ typedef struct rk_calculon_layer_stats {
  * Evaluates one mapping.  On RK_OK, `verdict` says whether it runs; `stats` is complete only when
  * it does (verdict RK_FITS).  `layers` may be NULL, else room for RK_CALCULON_LAYER_MAX entries;
  * *layer_count is set.  Errors: RK_ERR_INVALID for what the published tool dies of (a degree that
- * does not divide, an uncovered curve), RK_ERR_LIMIT for counts beyond 2^62.
+ * does not divide, an uncovered curve), RK_ERR_LIMIT for sizes beyond 2^62 bytes.
  * Cost: about a microsecond; no allocation.
  */
 RK_API rk_status rk_calculon_evaluate(const rk_calculon_app *app, const rk_calculon_sys *sys,

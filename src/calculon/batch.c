@@ -361,8 +361,8 @@ rk_status rk_batch_rates(const rk_calculon_app *app, const rk_calculon_sys *sys,
         s->offload_mem_bw_req = fmax(s->offload_mem_bw_req, b.size_bw / free_bw);
     }
 
-    const int64_t flops = s->block_fw_flops + s->block_agrad_flops + s->block_wgrad_flops;
-    s->useful_flops = (long double)flops + (long double)s->block_optim_flops;
+    s->useful_flops = s->block_fw_flops + s->block_agrad_flops + s->block_wgrad_flops +
+                      (long double)s->block_optim_flops;
     const double ideal =
         (double)((long double)(n.L * n.M) * s->useful_flops) / sys->matrix[exe->datatype].peak;
     const double busy = s->fw_time + s->bw_time + s->optim_step_time;

@@ -157,7 +157,7 @@ static void sum_forward(const rk_block *block, rk_calculon_stats *s)
  */
 static void sum_recompute(const rk_block *block, rk_calculon_stats *s)
 {
-    int64_t flops = 0;
+    long double flops = 0;
     double flops_time = 0, bytes = 0, mem_time = 0;
     for (int i = 0; i < block->layer_count; i++) {
         const rk_layer *layer = &block->layers[i];

@@ -21,25 +21,24 @@ static rk_status check_divides(int64_t value, const char *name, int64_t t, rk_er
 }
 
 /*
- * The largest count of one layer must leave room for sums of sums over a block in 63 bits.
- * Evaluated in double, which cannot overflow.
+ * Elements and bytes are 64-bit integers: the largest tensors must leave room for sums over a
+ * block.  Evaluated in double, which cannot overflow.
  */
-static rk_status check_counts(const rk_calculon_app *app, const rk_calculon_exe *exe, rk_error *err)
+static rk_status check_sizes(const rk_calculon_app *app, const rk_calculon_exe *exe, rk_error *err)
 {
-    const double room = 9.2e18 / (double)RK_CALCULON_LAYER_MAX / 12.0;
-    const double t = (double)exe->tensor_par;
-    const double tokens = (double)exe->microbatch_size * (double)app->seq_size;
+    const double room = 0x1p62 / (double)RK_CALCULON_LAYER_MAX / 16; /* 16: bytes and tensors */
+    const double h = (double)app->hidden, f = (double)app->feedforward;
     const double heads = (double)app->attn_heads * (double)app->attn_size;
-    const double linear = 2 * tokens * (double)app->hidden *
-                          ((double)app->feedforward + 3 * heads + (double)app->attn_size * t) / t;
-    const double scores = 4 * tokens * (double)app->seq_size * heads / t;
-    const double stream = 32 * tokens * ((double)app->hidden + (double)app->feedforward);
-    const double largest = linear > scores ? linear : scores;
-    if (largest > room || stream > room) {
+    const double tokens = (double)exe->microbatch_size * (double)app->seq_size;
+    const double scores = tokens * (double)app->seq_size * (double)app->attn_heads;
+    const double streams = tokens * (h + f + 3 * heads), weights = h * (f + 3 * heads);
+    double largest = scores > streams ? scores : streams;
+    largest = weights > largest ? weights : largest;
+    if (largest > room) {
         return rk_fail(err, RK_ERR_LIMIT,
-                       "a layer of this model has %.3g FLOP per microbatch, more than can be "
-                       "counted exactly: use a smaller microbatch or a larger tensor_par",
-                       largest > stream ? largest : stream);
+                       "a tensor of this model has %.3g elements, more than can be counted: use a "
+                       "smaller microbatch",
+                       largest);
     }
     return RK_OK;
 }
@@ -48,7 +47,7 @@ rk_status rk_block_shape_init(const rk_calculon_app *app, const rk_calculon_exe 
                               rk_block_shape *shape, rk_error *err)
 {
     const int64_t t = exe->tensor_par;
-    rk_status status = check_counts(app, exe, err);
+    rk_status status = check_sizes(app, exe, err);
     if (status) {
         return status;
     }
@@ -106,7 +105,7 @@ static rk_layer *add(struct builder *b, const char *name, int flags)
     return layer;
 }
 
-static void set_flops(rk_layer *layer, int64_t fw, int64_t agrad, int64_t wgrad)
+static void set_flops(rk_layer *layer, long double fw, long double agrad, long double wgrad)
 {
     layer->flops[RK_FW] = fw;
     layer->flops[RK_AGRAD] = agrad;
@@ -135,7 +134,8 @@ static void add_linear(struct builder *b, const char *name, int flags, int64_t m
                        int64_t k)
 {
     rk_layer *layer = add(b, name, flags);
-    set_flops(layer, 2 * m * n * k, 2 * m * n * k, 2 * m * n * k);
+    const long double flops = 2.0L * (long double)(m * n) * (long double)k;
+    set_flops(layer, flops, flops, flops);
     set_elements(b, layer, m * n, m * k, m * n, m * k, n * k);
 }
 
@@ -145,7 +145,8 @@ static void add_batch_matmul(struct builder *b, const char *name, int flags, int
 {
     rk_layer *layer = add(b, name, flags);
     const int64_t inputs = pairs * (m * n + n * k), outputs = pairs * m * k;
-    set_flops(layer, 2 * pairs * m * n * k, 4 * pairs * m * n * k, 0);
+    const long double flops = 2.0L * (long double)(pairs * m * n) * (long double)k;
+    set_flops(layer, flops, 2 * flops, 0);
     set_elements(b, layer, inputs, outputs, inputs, outputs, 0);
 }
 
@@ -153,7 +154,7 @@ static void add_layer_norm(struct builder *b, const char *name, int flags, int64
 {
     rk_layer *layer = add(b, name, flags);
     layer->vector = true;
-    set_flops(layer, 9 * x, 14 * x, 7 * x);
+    set_flops(layer, (long double)(9 * x), (long double)(14 * x), (long double)(7 * x));
     set_elements(b, layer, x, x, x, x, 2 * b->app->hidden);
 }
 
@@ -162,7 +163,7 @@ static void add_dropout(struct builder *b, const char *name, int flags, int64_t 
 {
     rk_layer *layer = add(b, name, flags);
     layer->vector = true;
-    set_flops(layer, x, x, 0);
+    set_flops(layer, (long double)x, (long double)x, 0);
     set_elements(b, layer, x, x, x, x, 0);
     layer->bytes[RK_FW] = (x + x) * b->shape->element + x;
     layer->bytes[RK_AGRAD] = layer->bytes[RK_FW];
@@ -175,7 +176,7 @@ static void add_gelu(struct builder *b, const char *name, int flags, int64_t x, 
 {
     rk_layer *layer = add(b, name, flags);
     layer->vector = true;
-    set_flops(layer, 8 * x, 13 * x, 0);
+    set_flops(layer, (long double)(8 * x), (long double)(13 * x), 0);
     set_elements(b, layer, x, x, fused ? 0 : x, fused ? 0 : x, 0);
     layer->bytes[RK_AGRAD] = layer->bytes[RK_FW];
 }
@@ -184,7 +185,7 @@ static void add_softmax(struct builder *b, const char *name, int flags, int64_t 
 {
     rk_layer *layer = add(b, name, flags);
     layer->vector = true;
-    set_flops(layer, 5 * x, 8 * x, 0);
+    set_flops(layer, (long double)(5 * x), (long double)(8 * x), 0);
     set_elements(b, layer, x, x, x, x, 0);
     layer->bytes[RK_AGRAD] = layer->bytes[RK_FW];
 }
@@ -194,7 +195,7 @@ static void add_residual(struct builder *b, const char *name, int flags, int64_t
 {
     rk_layer *layer = add(b, name, flags);
     layer->vector = true;
-    set_flops(layer, x, 2 * x, 0);
+    set_flops(layer, (long double)x, (long double)(2 * x), 0);
     set_elements(b, layer, 2 * x, x, 2 * x, x, 0);
 }
 
@@ -203,7 +204,7 @@ static void add_fork(struct builder *b, const char *name, int flags, int64_t x, 
 {
     rk_layer *layer = add(b, name, flags);
     layer->vector = true;
-    set_flops(layer, 0, users * x, 0);
+    set_flops(layer, 0, (long double)(users * x), 0);
     set_elements(b, layer, x, 0, x, 0, 0);
     layer->bytes[RK_FW] = 0;
     layer->bytes[RK_AGRAD] = x * b->shape->element * (users + 1);
@@ -236,7 +237,7 @@ static void add_comm(struct builder *b, const char *name, int flags, rk_comm_rol
     if (t == 1) {
         return;
     }
-    const int64_t additions = full / t * (t - 1);
+    const long double additions = (long double)(full / t) * (long double)(t - 1);
     set_flops(layer, role == RK_REDUCE ? additions : 0, role == RK_GATHER ? additions : 0, 0);
     set_elements(b, layer, full, full, full, full, 0);
     layer->bytes[RK_FW] = split || role == RK_REDUCE ? moved : 0;
@@ -270,7 +271,8 @@ static void add_tiled(struct builder *b, const char *name, int flags, rk_comm_ro
         activation = split ? m * n1 : 0;
         gradient = split ? m * k / t + m * k / t : 2 * m * k;
     }
-    set_flops(layer, 2 * m * n1 * k1, 2 * m * n1 * k1, 2 * m * n1 * k1);
+    const long double flops = 2.0L * (long double)(m * n1) * (long double)k1;
+    set_flops(layer, flops, flops, flops);
     set_elements(b, layer, m * n1, m * k1, activation, gradient, n1 * k1);
     set_comm_bytes(b->shape, layer, (role == RK_GATHER ? m * n1 : m * k1) * e,
                    (role == RK_GATHER ? m * n1 : m * k1) * e);

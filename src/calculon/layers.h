@@ -33,7 +33,7 @@ typedef struct rk_layer {
     bool recommunicated;                 /* communicates again in the backward pass */
     bool reused;                         /* activation shares storage: not in the working set */
     bool drops_activation, drops_output; /* not stored for the backward pass */
-    int64_t flops[3];                    /* by phase, FLOP */
+    long double flops[3];                /* by phase, FLOP; whole numbers */
     int64_t bytes[3];                    /* memory accessed by phase */
     int64_t inputs, outputs, activation, gradient, weights; /* elements: I, Y, Z, G, w */
     int64_t activation_bytes, gradient_bytes;

@@ -14,10 +14,6 @@
 /* ---- statistics ------------------------------------------------------------------------- */
 
 /* clang-format off: one field a line, in the order of the document. */
-#define COUNT(field, unit)                                                                         \
-    {                                                                                              \
-#field, RK_STAT_COUNT, offsetof(rk_calculon_stats, field), unit                            \
-    }
 #define REAL(field, unit)                                                                          \
     {                                                                                              \
 #field, RK_STAT_REAL, offsetof(rk_calculon_stats, field), unit                             \
@@ -28,7 +24,7 @@
     }
 
 const rk_stat_field rk_calculon_stat_fields[RK_CALCULON_STATS_COUNT] = {
-    COUNT(block_fw_flops, "FLOP"),
+    LONG(block_fw_flops, "FLOP"),
     REAL(block_fw_flops_time, "s"),
     REAL(block_fw_mem_accessed, "B"),
     REAL(block_fw_mem_time, "s"),
@@ -37,7 +33,7 @@ const rk_stat_field rk_calculon_stat_fields[RK_CALCULON_STATS_COUNT] = {
     REAL(edgeblock_fw_tp_time, "s"),
     REAL(baseblock_fw_tp_time_exposed, "s"),
     REAL(edgeblock_fw_tp_time_exposed, "s"),
-    COUNT(block_re_flops, "FLOP"),
+    LONG(block_re_flops, "FLOP"),
     REAL(block_re_flops_time, "s"),
     REAL(block_re_mem_accessed, "B"),
     REAL(block_re_mem_time, "s"),
@@ -46,7 +42,7 @@ const rk_stat_field rk_calculon_stat_fields[RK_CALCULON_STATS_COUNT] = {
     REAL(edgeblock_recomm_time, "s"),
     REAL(baseblock_recomm_time_exposed, "s"),
     REAL(edgeblock_recomm_time_exposed, "s"),
-    COUNT(block_agrad_flops, "FLOP"),
+    LONG(block_agrad_flops, "FLOP"),
     REAL(block_agrad_flops_time, "s"),
     REAL(block_agrad_mem_accessed, "B"),
     REAL(block_agrad_mem_time, "s"),
@@ -55,7 +51,7 @@ const rk_stat_field rk_calculon_stat_fields[RK_CALCULON_STATS_COUNT] = {
     REAL(edgeblock_agrad_tp_time, "s"),
     REAL(baseblock_agrad_tp_time_exposed, "s"),
     REAL(edgeblock_agrad_tp_time_exposed, "s"),
-    COUNT(block_wgrad_flops, "FLOP"),
+    LONG(block_wgrad_flops, "FLOP"),
     REAL(block_wgrad_flops_time, "s"),
     REAL(block_wgrad_mem_accessed, "B"),
     REAL(block_wgrad_mem_time, "s"),
@@ -131,8 +127,6 @@ double rk_calculon_stat_value(const rk_calculon_stats *stats, const rk_stat_fiel
 {
     const void *place = (const char *)stats + field->offset;
     switch (field->kind) {
-    case RK_STAT_COUNT:
-        return (double)*(const int64_t *)place;
     case RK_STAT_LONG:
         return (double)*(const long double *)place;
     default:
@@ -153,10 +147,6 @@ const char *rk_calculon_stat_text(const rk_calculon_stats *stats, const rk_stat_
                                   char out[RK_STAT_TEXT_SIZE])
 {
     const void *place = (const char *)stats + field->offset;
-    if (field->kind == RK_STAT_COUNT) {
-        (void)snprintf(out, RK_STAT_TEXT_SIZE, "%" PRId64, *(const int64_t *)place);
-        return out;
-    }
     if (field->kind == RK_STAT_LONG) {
         const long double value = *(const long double *)place;
         if (fabsl(value) < 0x1p63L && value == floorl(value)) {

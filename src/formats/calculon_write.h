@@ -8,11 +8,11 @@
 #include <stdio.h>
 
 /* How a statistics field is stored in rk_calculon_stats. */
-typedef enum rk_stat_kind { RK_STAT_COUNT, RK_STAT_REAL, RK_STAT_LONG } rk_stat_kind;
+typedef enum rk_stat_kind { RK_STAT_REAL, RK_STAT_LONG } rk_stat_kind;
 
 typedef struct rk_stat_field {
     const char *name;
-    rk_stat_kind kind; /* int64_t, double, long double */
+    rk_stat_kind kind; /* double, long double */
     size_t offset;
     const char *unit; /* "FLOP", "s", "B", "B/s", "1/s" or "" */
 } rk_stat_field;

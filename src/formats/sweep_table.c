@@ -42,7 +42,6 @@ static rk_column stat_column(const rk_stat_field *field)
 {
     /* A long double is stored as an integer where it is one. */
     static const rk_value_type types[] = {
-        [RK_STAT_COUNT] = RK_VALUE_INT,
         [RK_STAT_REAL] = RK_VALUE_REAL,
         [RK_STAT_LONG] = RK_VALUE_NULL,
     };
@@ -116,9 +115,6 @@ static rk_value real_value(double value)
 static rk_value stat_value(const rk_calculon_stats *stats, const rk_stat_field *field)
 {
     const void *place = (const char *)stats + field->offset;
-    if (field->kind == RK_STAT_COUNT) {
-        return rk_value_int(*(const int64_t *)place);
-    }
     if (field->kind == RK_STAT_LONG) {
         const long double value = *(const long double *)place;
         if (fabsl(value) < 0x1p63L && value == floorl(value)) {

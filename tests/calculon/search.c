@@ -264,6 +264,29 @@ static void test_counts(void **state)
     }
 }
 
+/* Counts of FLOPs beyond 63 bits, in microbatches that no one would run, do not end a search. */
+static void test_large_microbatches(void **state)
+{
+    rk_calculon_app app;
+    rk_calculon_sys sys;
+    rk_calculon_ranked best;
+    rk_search_counts counts;
+    rk_error err;
+    size_t found;
+    uint64_t count;
+    (void)state;
+    load("seed-128T", "h100-80g-off512g50-nvl8", &app, &sys);
+    const rk_calculon_space space = {.num_procs = 4096,
+                                     .max_batch_size = 1 << 20,
+                                     .datatype = RK_FLOAT8,
+                                     .fused_count = 1,
+                                     .fused = {true}};
+    assert_int_equal(rk_calculon_space_count(&app, &sys, &space, &count, &err), RK_OK);
+    assert_int_equal(rk_calculon_search(&app, &sys, &space, NULL, 1, &best, &found, &counts, &err),
+                     RK_OK);
+    assert_int_equal(counts.executed, count);
+}
+
 /* A tensor degree that feedforward is not a multiple of ends the search with an error. */
 static void test_feedforward_fault(void **state)
 {
@@ -328,7 +351,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_counts),        cmocka_unit_test(test_whole_spaces),
         cmocka_unit_test(test_random_spaces), cmocka_unit_test(test_feedforward_fault),
-        cmocka_unit_test(test_stop),
+        cmocka_unit_test(test_stop),          cmocka_unit_test(test_large_microbatches),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

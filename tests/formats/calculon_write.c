@@ -43,9 +43,9 @@ static void fill_stats(rk_calculon_stats *stats, int shift)
 {
     for (int i = 0; i < RK_CALCULON_STATS_COUNT; i++) {
         void *place = (char *)stats + rk_calculon_stat_fields[i].offset;
-        if (rk_calculon_stat_fields[i].kind == RK_STAT_COUNT) {
-            *(int64_t *)place = (i + 1) * INT64_C(1000003) + shift;
-        } else if (rk_calculon_stat_fields[i].kind == RK_STAT_REAL) {
+        if (rk_calculon_stat_fields[i].kind == RK_STAT_LONG) {
+            *(long double *)place = (i + 1) * 1000003.0L + shift;
+        } else {
             *(double *)place = i + 1.25 + shift;
         }
     }
