@@ -10,12 +10,13 @@ demo: setup all
 	$(BUILD)/reckon plan --model seed-1T --system h100-80g-off512g50-nvl8 \
 	    --processors 4096 --batch 3072 --datatype float8
 
-check: setup all
-	meson test -C $(BUILD) --print-errorlogs
+# What every change has to pass: two compilers, sanitizers, fuzzing, format and size limits.
+check:
+	tools/check.sh
 
-# What every change has to pass: two compilers, sanitizers, fuzzing, size limits.
-ci:
-	.ci/run
+# The tests alone, with one compiler.
+test: setup all
+	meson test -C $(BUILD) --print-errorlogs
 
 bench: all
 	ninja -C $(BUILD) bench-table
@@ -37,4 +38,4 @@ clean:
 $(BUILD)/build.ninja:
 	meson setup $(BUILD)
 
-.PHONY: all demo check ci bench fuzz install setup clean
+.PHONY: all demo check test bench fuzz install setup clean
