@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Installs the Debian packages that are missing; needs neither network nor rights when none is.
 #
-#     tools/setup.sh [ci]      "ci" adds what .ci/run needs
+#     tools/setup.sh [ci]      "ci" adds what tools/check.sh needs
 set -eu
 
 packages="gcc meson ninja-build pkg-config libjansson-dev libcmocka-dev libsqlite3-dev zlib1g-dev
