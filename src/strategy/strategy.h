@@ -46,7 +46,7 @@ typedef struct rk_state_recipe {
 } rk_state_recipe;
 
 typedef struct rk_strategy {
-    int64_t tp, cp, pp, vp, dp; /* vp: chunks per pipeline rank */
+    int64_t tp, cp, pp, vp, dp; /* vp: chunks per rank of the interleaved schedule, else 1 */
     int64_t ep, etp;            /* experts over ep ranks, each over etp */
     bool sp;                    /* sequence parallelism in the tensor group */
     rk_cp_kind cp_kind;
@@ -64,7 +64,7 @@ typedef struct rk_strategy {
     bool tp_overlap, grad_overlap, param_overlap, pp_overlap, moe_overlap;
     bool graph_capture;
     bool offload_optimizer, offload_activations, offload_weights;
-    int64_t first_stage_layers, last_stage_layers; /* 0: as even as the rest */
+    int64_t first_stage_layers, last_stage_layers; /* of a rank, all chunks; 0: as the rest */
     bool count_embedding, count_head;              /* they take the place of a layer in the split */
     double capacity_factor;                        /* MoE; 0: dropless */
     double imbalance;                              /* most loaded expert rank over the mean, >= 1 */
@@ -99,10 +99,16 @@ typedef struct rk_violation {
 
 /*
  * Whether the strategy is legal.  Returns true, or false with the first broken rule; `violation`
- * may be NULL (then no text is made, for the search).
+ * may be NULL (then no text is made, for the search), `system` too (then any precision passes).
  */
 bool rk_strategy_legal(const rk_model *model, const rk_system *system, const rk_strategy *strategy,
                        rk_framework framework, rk_violation *violation);
+
+/*
+ * Name of rule `index` in the order in which rules are looked at, NULL past the last; several may
+ * share a name.  *frameworks gets a bit 1u << rk_framework for each that refuses what breaks it.
+ */
+const char *rk_strategy_rule(size_t index, unsigned *frameworks);
 
 /* ---- stages -------------------------------------------------------------------------------- */
 
@@ -113,9 +119,10 @@ typedef struct rk_chunk {
 } rk_chunk;
 
 /*
- * The layers of chunk `chunk` of pipeline rank `rank`.  Layers are split as Megatron does, with
- * embedding and head counted as layers where the strategy says so; ZB-V and DualPipe place the
- * chunks of a rank at both ends of the model.
+ * The layers of chunk `chunk` of pipeline rank `rank` of a legal strategy.  Layers are split as
+ * Megatron does, with embedding and head counted as layers where the strategy says so; where they
+ * do not divide, earlier stages have one more.  ZB-V and DualPipe place the two chunks of a rank at
+ * both ends of the model; DualPipe has every stage on two ranks, so every layer stands twice.
  */
 rk_chunk rk_strategy_chunk(const rk_model *model, const rk_strategy *strategy, int64_t rank,
                            int64_t chunk);

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The strategy that others are made from, and numbers that follow from one. */
+#include "strategy/strategy.h"
+
+const char *const rk_framework_names[] = {"any", "megatron", "torchtitan", "deepspeed", NULL};
+
+rk_strategy rk_strategy_defaults(const rk_model *model)
+{
+    return (rk_strategy){
+        .tp = 1,
+        .cp = 1,
+        .pp = 1,
+        .vp = 1,
+        .dp = 1,
+        .ep = 1,
+        .etp = 1,
+        .micro_batch = 1,
+        .global_batch = 1,
+        .seq = model->seq,
+        .schedule = RK_SCHEDULE_1F1B,
+        .replicas = 1,
+        .precision = RK_BF16,
+        /* weights in bf16, gradients in fp32, Adam with a master copy in fp32 */
+        .states = {.weight = 2, .gradient = 4, .optimizer = 12, .gather = 2, .reduce = 4},
+        .flash_attention = true,
+        .grad_overlap = true,
+        .param_overlap = true,
+        .pp_overlap = true,
+        .imbalance = 1,
+    };
+}
+
+int64_t rk_strategy_ranks(const rk_strategy *strategy)
+{
+    return strategy->tp * strategy->cp * strategy->pp * strategy->dp;
+}
+
+int64_t rk_strategy_microbatches(const rk_strategy *strategy)
+{
+    return strategy->global_batch / (strategy->micro_batch * strategy->dp);
+}

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The message of a broken rule.  The nearest legal values are found by trying: the field is moved
+ * down and up until all rules that would move it are kept, so they are right by construction.
+ */
+#include "strategy/rules.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Values tried in each direction. */
+#define TRIES_MAX 1000000
+
+static const struct {
+    const char *key; /* in texts */
+    const char *name;
+    size_t offset; /* of an int64_t in rk_strategy */
+} fields[VARY_COUNT] = {
+    [VARY_TP] = {"tp", "tp", offsetof(rk_strategy, tp)},
+    [VARY_CP] = {"cp", "cp", offsetof(rk_strategy, cp)},
+    [VARY_PP] = {"pp", "pp", offsetof(rk_strategy, pp)},
+    [VARY_VP] = {"vp", "vp", offsetof(rk_strategy, vp)},
+    [VARY_DP] = {"dp", "dp", offsetof(rk_strategy, dp)},
+    [VARY_EP] = {"ep", "ep", offsetof(rk_strategy, ep)},
+    [VARY_ETP] = {"etp", "etp", offsetof(rk_strategy, etp)},
+    [VARY_MICRO_BATCH] = {"mbs", "micro-batch", offsetof(rk_strategy, micro_batch)},
+    [VARY_GLOBAL_BATCH] = {"gbs", "global batch", offsetof(rk_strategy, global_batch)},
+    [VARY_SEQ] = {"seq", "sequence", offsetof(rk_strategy, seq)},
+    [VARY_REPLICAS] = {"replicas", "replicas", offsetof(rk_strategy, replicas)},
+    [VARY_FIRST] = {"first", "layers of the first stage",
+                    offsetof(rk_strategy, first_stage_layers)},
+    [VARY_LAST] = {"last", "layers of the last stage", offsetof(rk_strategy, last_stage_layers)},
+};
+
+static int64_t field_value(const rk_strategy *strategy, enum vary field)
+{
+    int64_t value;
+    memcpy(&value, (const char *)strategy + fields[field].offset, sizeof(value));
+    return value;
+}
+
+static void set_field(rk_strategy *strategy, enum vary field, int64_t value)
+{
+    memcpy((char *)strategy + fields[field].offset, &value, sizeof(value));
+}
+
+/* ---- text ---------------------------------------------------------------------------------- */
+
+struct text {
+    char *out;
+    size_t size, length; /* length stays below size */
+};
+
+static void append(struct text *t, const char *piece, size_t length)
+{
+    const size_t room = t->size - 1 - t->length;
+    const size_t taken = length < room ? length : room;
+    memcpy(t->out + t->length, piece, taken);
+    t->length += taken;
+    t->out[t->length] = '\0';
+}
+
+static void append_string(struct text *t, const char *piece)
+{
+    append(t, piece, strlen(piece));
+}
+
+static void append_number(struct text *t, int64_t number)
+{
+    char digits[24];
+    (void)snprintf(digits, sizeof(digits), "%lld", (long long)number);
+    append_string(t, digits);
+}
+
+static void append_schedules(struct text *t, unsigned schedules)
+{
+    const char *separator = "";
+    for (int i = 0; rk_schedule_names[i]; i++) {
+        if (schedules >> i & 1u) {
+            append_string(t, separator);
+            append_string(t, rk_schedule_names[i]);
+            separator = ", ";
+        }
+    }
+}
+
+static bool is_key(const char *key, size_t length, const char *name)
+{
+    return strlen(name) == length && memcmp(key, name, length) == 0;
+}
+
+/* Writes the value that a key of a text stands for. */
+static void append_key(struct text *t, const struct question *q, int64_t number, const char *key,
+                       size_t length)
+{
+    const rk_strategy *s = q->strategy;
+    for (int i = VARY_NONE + 1; i < VARY_COUNT; i++) {
+        if (is_key(key, length, fields[i].key)) {
+            append_number(t, field_value(s, (enum vary)i));
+            return;
+        }
+    }
+    if (is_key(key, length, "n")) {
+        append_number(t, number);
+    } else if (is_key(key, length, "m")) {
+        append_number(t, rk_strategy_microbatches(s));
+    } else if (is_key(key, length, "chunks")) {
+        append_number(t, rk_schedule_stages(s->schedule, 1, s->vp));
+    } else if (is_key(key, length, "schedule")) {
+        append_string(t, rk_schedule_names[s->schedule]);
+    } else if (is_key(key, length, "schedules")) {
+        append_schedules(t, rk_framework_schedules[q->framework]);
+    } else if (is_key(key, length, "framework")) {
+        append_string(t, rk_framework_names[q->framework]);
+    } else if (is_key(key, length, "precision")) {
+        append_string(t, rk_precision_names[s->precision]);
+    } else if (is_key(key, length, "accelerator")) {
+        append_string(t, q->system->accelerator.name);
+    } else if (is_key(key, length, "model")) {
+        append_string(t, q->model->name);
+    }
+}
+
+static void append_text(struct text *t, const struct question *q, int64_t number, const char *text)
+{
+    const char *open = strchr(text, '{');
+    while (open) {
+        const char *close = strchr(open, '}');
+        append(t, text, (size_t)(open - text));
+        append_key(t, q, number, open + 1, (size_t)(close - open - 1));
+        text = close + 1;
+        open = strchr(text, '{');
+    }
+    append_string(t, text);
+}
+
+/* ---- nearest legal values ------------------------------------------------------------------ */
+
+/* Whether all rules that name values of this field are kept. */
+static bool field_is_legal(const struct question *q, enum vary field)
+{
+    for (size_t i = 0; i < rk_rule_count; i++) {
+        if (rk_rules[i].vary == field && (rk_rules[i].frameworks & 1u << q->framework) &&
+            rk_rules[i].broken(q)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* The next legal value of a field in steps of +1 or -1; 0: none. */
+static int64_t next_legal(const struct question *q, enum vary field, int step)
+{
+    rk_strategy moved = *q->strategy;
+    struct question asked = *q;
+    int64_t value = field_value(q->strategy, field);
+    asked.strategy = &moved;
+    for (int i = 0; i < TRIES_MAX && value + step >= 1; i++) {
+        value += step;
+        set_field(&moved, field, value);
+        if (field_is_legal(&asked, field)) {
+            return value;
+        }
+    }
+    return 0;
+}
+
+static void append_nearest(struct text *t, const struct question *q, enum vary field)
+{
+    const int64_t below = next_legal(q, field, -1), above = next_legal(q, field, 1);
+    if (below == 0 && above == 0) {
+        return;
+    }
+    append_string(t, "; nearest legal ");
+    append_string(t, fields[field].name);
+    append_string(t, ": ");
+    if (below > 0) {
+        append_number(t, below);
+    }
+    if (above > 0) {
+        append_string(t, below > 0 ? " or " : "");
+        append_number(t, above);
+    }
+}
+
+void rk_rule_tell(const struct question *q, const struct rule *rule, rk_violation *violation)
+{
+    struct text t = {.out = violation->message, .size = sizeof(violation->message)};
+    violation->rule = rule->name;
+    violation->message[0] = '\0';
+    append_text(&t, q, rule->broken(q), rule->text);
+    if (rule->vary != VARY_NONE) {
+        append_nearest(&t, q, rule->vary);
+    }
+}

@@ -1,0 +1,653 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What is refused, by whom.  A rule that holds for any framework is arithmetic; the others follow
+ * the checks of Megatron-LM (arguments.py, transformer_config.py, parallel_state.py), torchtitan
+ * and DeepSpeed.  Rules are looked at in the order of the table, and may rely on the ones before.
+ */
+#include "strategy/rules.h"
+
+#include <string.h>
+
+/* Beyond these, products of sizes are not computed. */
+#define SIZE_LIMIT       ((int64_t)1 << 30)
+#define ACCELERATORS_MAX 0x1p31
+
+static bool divides(int64_t part, int64_t whole)
+{
+    /* most degrees are powers of two, and a division costs more than all the rest here */
+    return (part & (part - 1)) == 0 ? (whole & (part - 1)) == 0 : whole % part == 0;
+}
+
+/* ---- sizes --------------------------------------------------------------------------------- */
+
+static int64_t bad_size(const struct question *q)
+{
+    const rk_strategy *s = q->strategy;
+    const int64_t sizes[] = {s->tp,  s->cp,          s->pp,           s->vp,  s->dp,      s->ep,
+                             s->etp, s->micro_batch, s->global_batch, s->seq, s->replicas};
+    bool bad = false;
+    for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+        bad |= (uint64_t)sizes[i] - 1 >= (uint64_t)SIZE_LIMIT;
+    }
+    return bad;
+}
+
+static int64_t too_many_accelerators(const struct question *q)
+{
+    const rk_strategy *s = q->strategy;
+    return (double)s->tp * (double)s->cp * (double)s->pp * (double)s->dp > ACCELERATORS_MAX;
+}
+
+static int64_t bad_amount(const struct question *q)
+{
+    const rk_strategy *s = q->strategy;
+    return (s->first_stage_layers | s->last_stage_layers | s->recompute_layers) < 0 ||
+           !(s->imbalance >= 1) || !(s->capacity_factor >= 0);
+}
+
+static int64_t missing_precision(const struct question *q)
+{
+    return q->system && !(q->system->accelerator.gemm[q->strategy->precision].peak > 0);
+}
+
+/* ---- batch --------------------------------------------------------------------------------- */
+
+static int64_t batch_rest(const struct question *q)
+{
+    const rk_strategy *s = q->strategy;
+    const int64_t each = s->micro_batch * s->dp;
+    return divides(each, s->global_batch) ? 0 : each;
+}
+
+/* ---- heads, widths, experts ---------------------------------------------------------------- */
+
+static int64_t heads_rest(const struct question *q)
+{
+    for (int i = 0; i < q->model->type_count; i++) {
+        const int64_t heads = q->model->types[i].attention.query_heads;
+        if (!divides(q->strategy->tp, heads)) {
+            return heads;
+        }
+    }
+    return 0;
+}
+
+/* Key/value heads that neither split over `ranks` nor can be copied to equal shares of them. */
+static int64_t kv_heads_rest(const struct question *q, int64_t ranks)
+{
+    for (int i = 0; i < q->model->type_count; i++) {
+        const int64_t heads = q->model->types[i].attention.kv_heads;
+        if (!divides(ranks, heads) && !divides(heads, ranks)) {
+            return heads;
+        }
+    }
+    return 0;
+}
+
+static int64_t kv_heads_tensor(const struct question *q)
+{
+    return kv_heads_rest(q, q->strategy->tp);
+}
+
+static bool exchanges_heads(const rk_strategy *s)
+{
+    return s->cp > 1 && s->cp_kind == RK_CP_ULYSSES;
+}
+
+static int64_t heads_ulysses(const struct question *q)
+{
+    const rk_strategy *s = q->strategy;
+    if (!exchanges_heads(s)) {
+        return 0;
+    }
+    for (int i = 0; i < q->model->type_count; i++) {
+        const int64_t heads = q->model->types[i].attention.query_heads;
+        if (!divides(s->tp * s->cp, heads)) {
+            return heads;
+        }
+    }
+    return 0;
+}
+
+static int64_t kv_heads_ulysses(const struct question *q)
+{
+    const rk_strategy *s = q->strategy;
+    return exchanges_heads(s) ? kv_heads_rest(q, s->tp * s->cp) : 0;
+}
+
+static int64_t ffn_rest(const struct question *q)
+{
+    for (int i = 0; i < q->model->type_count; i++) {
+        const rk_layer_type *type = &q->model->types[i];
+        const int64_t width = rk_layer_is_moe(type)
+                                  ? type->moe.shared_experts * type->moe.shared_width
+                                  : type->ffn.width;
+        if (!divides(q->strategy->tp, width)) {
+            return width;
+        }
+    }
+    return 0;
+}
+
+/* The first layer type with experts, or NULL. */
+static const rk_layer_type *moe_type(const rk_model *model)
+{
+    for (int i = 0; i < model->type_count; i++) {
+        if (rk_layer_is_moe(&model->types[i])) {
+            return &model->types[i];
+        }
+    }
+    return NULL;
+}
+
+static int64_t expert_width_rest(const struct question *q)
+{
+    for (int i = 0; i < q->model->type_count; i++) {
+        const rk_moe_shape *moe = &q->model->types[i].moe;
+        if (moe->experts > 0 && !divides(q->strategy->etp, moe->expert_width)) {
+            return moe->expert_width;
+        }
+    }
+    return 0;
+}
+
+static int64_t experts_missing(const struct question *q)
+{
+    return q->strategy->ep > 1 && !moe_type(q->model);
+}
+
+static int64_t experts_rest(const struct question *q)
+{
+    for (int i = 0; i < q->model->type_count; i++) {
+        const int64_t experts = q->model->types[i].moe.experts;
+        if (experts > 0 && !divides(q->strategy->ep, experts)) {
+            return experts;
+        }
+    }
+    return 0;
+}
+
+/* Expert groups fold over the tensor, context and data ranks of a pipeline stage. */
+static int64_t folding_rest(const struct question *q)
+{
+    const rk_strategy *s = q->strategy;
+    const int64_t ranks = s->tp * s->cp * s->dp;
+    return divides(s->ep * s->etp, ranks) ? 0 : ranks;
+}
+
+static int64_t expert_parallel_without_sp(const struct question *q)
+{
+    const rk_strategy *s = q->strategy;
+    return s->ep > 1 && s->tp > 1 && !s->sp;
+}
+
+static int64_t expert_bias_with_etp(const struct question *q)
+{
+    const rk_layer_type *type = q->strategy->etp > 1 ? moe_type(q->model) : NULL;
+    return type && (type->moe.expert_bias || type->ffn.bias);
+}
+
+static int64_t expert_tensor_parallel(const struct question *q)
+{
+    return q->strategy->etp > 1 && moe_type(q->model);
+}
+
+/* ---- sequence ------------------------------------------------------------------------------ */
+
+static int64_t seq_rest(const struct question *q)
+{
+    return divides(q->strategy->cp, q->strategy->seq) ? 0 : q->strategy->cp;
+}
+
+/* Each rank has one chunk from either end, so that causal work is equal. */
+static int64_t seq_rest_balanced(const struct question *q)
+{
+    const rk_strategy *s = q->strategy;
+    return s->cp > 1 && !divides(2 * s->cp, s->seq) ? 2 * s->cp : 0;
+}
+
+static int64_t seq_rest_tensor(const struct question *q)
+{
+    const rk_strategy *s = q->strategy;
+    return s->sp && s->tp > 1 && !divides(s->tp * s->cp, s->seq) ? s->tp * s->cp : 0;
+}
+
+static int64_t positions_missing(const struct question *q)
+{
+    const int64_t rows = q->model->learned_positions;
+    return rows > 0 && q->strategy->seq > rows ? rows : 0;
+}
+
+static int64_t context_without_ulysses(const struct question *q)
+{
+    return q->strategy->cp > 1 && q->strategy->cp_kind != RK_CP_ULYSSES;
+}
+
+static int64_t sequence_parallel(const struct question *q)
+{
+    return q->strategy->sp && q->strategy->tp > 1;
+}
+
+/* ---- schedule ------------------------------------------------------------------------------ */
+
+static int64_t chunks_without_pipeline(const struct question *q)
+{
+    return q->strategy->vp > 1 && q->strategy->pp == 1;
+}
+
+static int64_t schedule_without_pipeline(const struct question *q)
+{
+    const rk_strategy *s = q->strategy;
+    return s->pp == 1 && s->vp == 1 && s->schedule != RK_SCHEDULE_1F1B;
+}
+
+static int64_t chunks_not_interleaved(const struct question *q)
+{
+    return q->strategy->vp > 1 && q->strategy->schedule != RK_SCHEDULE_INTERLEAVED;
+}
+
+static int64_t interleaved_without_chunks(const struct question *q)
+{
+    return q->strategy->vp == 1 && q->strategy->schedule == RK_SCHEDULE_INTERLEAVED;
+}
+
+const unsigned rk_framework_schedules[] = {
+    [RK_FRAMEWORK_ANY] = (1u << RK_SCHEDULE_KIND_COUNT) - 1,
+    [RK_FRAMEWORK_MEGATRON] = 1u << RK_SCHEDULE_1F1B | 1u << RK_SCHEDULE_INTERLEAVED,
+    [RK_FRAMEWORK_TORCHTITAN] = 1u << RK_SCHEDULE_GPIPE | 1u << RK_SCHEDULE_1F1B |
+                                1u << RK_SCHEDULE_INTERLEAVED | 1u << RK_SCHEDULE_ZB_V,
+    [RK_FRAMEWORK_DEEPSPEED] = 1u << RK_SCHEDULE_1F1B,
+};
+
+static int64_t schedule_unknown(const struct question *q)
+{
+    return !(rk_framework_schedules[q->framework] >> q->strategy->schedule & 1u);
+}
+
+static int64_t ranks_rest_schedule(const struct question *q)
+{
+    const rk_schedule_needs needs = rk_schedule_needs_of(q->strategy->schedule, q->strategy->pp);
+    return divides(needs.rank_multiple, q->strategy->pp) ? 0 : needs.rank_multiple;
+}
+
+static int64_t microbatches_short(const struct question *q)
+{
+    const rk_strategy *s = q->strategy;
+    const rk_schedule_needs needs = rk_schedule_needs_of(s->schedule, s->pp);
+    return needs.microbatch_min > 1 && rk_strategy_microbatches(s) < needs.microbatch_min
+               ? needs.microbatch_min
+               : 0;
+}
+
+static int64_t microbatches_rest(const struct question *q, bool interleaved)
+{
+    const rk_strategy *s = q->strategy;
+    const rk_schedule_needs needs = rk_schedule_needs_of(s->schedule, s->pp);
+    return interleaved != (s->schedule == RK_SCHEDULE_INTERLEAVED) ||
+                   divides(needs.microbatch_multiple, rk_strategy_microbatches(s))
+               ? 0
+               : needs.microbatch_multiple;
+}
+
+static int64_t microbatches_interleaved(const struct question *q)
+{
+    return microbatches_rest(q, true);
+}
+
+static int64_t microbatches_others(const struct question *q)
+{
+    return microbatches_rest(q, false);
+}
+
+/* Neighbours that exchange both ways at once would block each other. */
+static int64_t two_ranks_without_overlap(const struct question *q)
+{
+    const rk_strategy *s = q->strategy;
+    return s->vp > 1 && s->pp == 2 && !s->pp_overlap;
+}
+
+/* ---- layers -------------------------------------------------------------------------------- */
+
+/* What remains to be split evenly once the first and last rank have their own numbers. */
+struct rest {
+    int64_t units;  /* layers, and the ends of the model where they count as such */
+    int64_t ranks;  /* that share them */
+    int64_t chunks; /* parts of the model per rank */
+};
+
+static struct rest rest_of(const struct question *q)
+{
+    const rk_strategy *s = q->strategy;
+    const bool first = s->first_stage_layers > 0, last = s->last_stage_layers > 0;
+    return (struct rest){
+        .units = q->model->layers + s->count_embedding + s->count_head - s->first_stage_layers -
+                 s->last_stage_layers,
+        .ranks = s->pp - first - last,
+        .chunks = rk_schedule_stages(s->schedule, 1, s->vp),
+    };
+}
+
+static int64_t own_layers_without_pipeline(const struct question *q)
+{
+    const rk_strategy *s = q->strategy;
+    return s->pp == 1 && (s->first_stage_layers | s->last_stage_layers) != 0;
+}
+
+static int64_t own_layers_and_counted_ends(const struct question *q)
+{
+    const rk_strategy *s = q->strategy;
+    return (s->first_stage_layers | s->last_stage_layers) != 0 &&
+           (s->count_embedding || s->count_head);
+}
+
+static int64_t own_layers_too_few(const struct question *q)
+{
+    const rk_strategy *s = q->strategy;
+    const int64_t chunks = rk_schedule_stages(s->schedule, 1, s->vp);
+    return (s->first_stage_layers > 0 && s->first_stage_layers < chunks) ||
+                   (s->last_stage_layers > 0 && s->last_stage_layers < chunks)
+               ? chunks
+               : 0;
+}
+
+static int64_t layers_too_few(const struct question *q)
+{
+    const struct rest rest = rest_of(q);
+    const bool too_few = rest.units < rest.ranks * rest.chunks;
+    const bool too_many = rest.ranks == 0 && rest.units > 0 && q->strategy->pp > 1;
+    return too_few || too_many ? q->model->layers : 0;
+}
+
+static int64_t layers_rest_ranks(const struct question *q)
+{
+    const struct rest rest = rest_of(q);
+    return rest.ranks > 0 && !divides(rest.ranks, rest.units) ? rest.units : 0;
+}
+
+static int64_t layers_rest_chunks(const struct question *q)
+{
+    const struct rest rest = rest_of(q);
+    return rest.ranks > 0 && !divides(rest.ranks * rest.chunks, rest.units) ? rest.units : 0;
+}
+
+static int64_t own_layers_rest(const struct question *q)
+{
+    const rk_strategy *s = q->strategy;
+    return !divides(s->vp, s->first_stage_layers) || !divides(s->vp, s->last_stage_layers);
+}
+
+/* ---- sharding ------------------------------------------------------------------------------ */
+
+static int64_t replicas_without_shards(const struct question *q)
+{
+    return q->strategy->replicas > 1 && q->strategy->sharding == RK_SHARD_NONE;
+}
+
+static int64_t replicas_rest(const struct question *q)
+{
+    const rk_strategy *s = q->strategy;
+    return divides(s->replicas, s->dp * s->cp) ? 0 : s->dp * s->cp;
+}
+
+static int64_t expert_replicas_rest(const struct question *q)
+{
+    const rk_strategy *s = q->strategy;
+    const int64_t expert_data = s->tp * s->cp * s->dp / (s->ep * s->etp);
+    return s->replicas == 1 || !moe_type(q->model) || divides(s->replicas, expert_data)
+               ? 0
+               : expert_data;
+}
+
+static int64_t gradient_shards_with_pipeline(const struct question *q)
+{
+    return q->strategy->sharding >= RK_SHARD_GRADIENTS && q->strategy->pp > 1;
+}
+
+static int64_t optimizer_shards_only(const struct question *q)
+{
+    return q->strategy->sharding == RK_SHARD_OPTIMIZER;
+}
+
+/* ---- recompute, offload, overlap ----------------------------------------------------------- */
+
+static int64_t selective_without_modules(const struct question *q)
+{
+    return q->strategy->recompute == RK_REC_SELECTIVE && q->strategy->recompute_modules == 0;
+}
+
+static int64_t layers_not_full(const struct question *q)
+{
+    return q->strategy->recompute != RK_REC_FULL ? q->strategy->recompute_layers : 0;
+}
+
+static bool recomputes(const rk_strategy *s, unsigned module)
+{
+    return s->recompute == RK_REC_SELECTIVE && (s->recompute_modules & module) != 0;
+}
+
+static int64_t latent_recompute_without_mla(const struct question *q)
+{
+    if (!recomputes(q->strategy, RK_MODULE_MLA_UP)) {
+        return 0;
+    }
+    for (int i = 0; i < q->model->type_count; i++) {
+        if (q->model->types[i].attention.kind == RK_ATTENTION_LATENT) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+static int64_t weight_offload_with_pipeline(const struct question *q)
+{
+    return q->strategy->offload_weights && q->strategy->pp > 1;
+}
+
+static int64_t weight_offload_with_recompute(const struct question *q)
+{
+    return q->strategy->offload_weights && q->strategy->recompute != RK_REC_NONE;
+}
+
+static int64_t weight_offload_without_shards(const struct question *q)
+{
+    return q->strategy->offload_weights && q->strategy->sharding != RK_SHARD_ALL;
+}
+
+static int64_t optimizer_offload_without_shards(const struct question *q)
+{
+    return q->strategy->offload_optimizer && q->strategy->sharding == RK_SHARD_NONE;
+}
+
+static int64_t tensor_overlap_without_sp(const struct question *q)
+{
+    return q->strategy->tp_overlap && q->strategy->tp > 1 && !q->strategy->sp;
+}
+
+static int64_t gather_overlap_alone(const struct question *q)
+{
+    const rk_strategy *s = q->strategy;
+    return s->param_overlap && !s->grad_overlap && s->sharding != RK_SHARD_NONE;
+}
+
+static int64_t expert_overlap_without_ep(const struct question *q)
+{
+    return q->strategy->moe_overlap && q->strategy->ep == 1;
+}
+
+static int64_t expert_overlap_without_chunks(const struct question *q)
+{
+    return q->strategy->moe_overlap && q->strategy->pp > 1 && q->strategy->vp == 1;
+}
+
+static int64_t expert_overlap_with_recompute(const struct question *q)
+{
+    const rk_strategy *s = q->strategy;
+    return s->moe_overlap && (s->recompute == RK_REC_FULL || recomputes(s, RK_MODULE_MOE));
+}
+
+static int64_t expert_overlap_with_mtp(const struct question *q)
+{
+    return q->strategy->moe_overlap && q->model->mtp_layers > 1 ? q->model->mtp_layers : 0;
+}
+
+/* ---- the table ----------------------------------------------------------------------------- */
+
+enum {
+    MEGATRON = 1u << RK_FRAMEWORK_MEGATRON,
+    TITAN = 1u << RK_FRAMEWORK_TORCHTITAN,
+    DEEPSPEED = 1u << RK_FRAMEWORK_DEEPSPEED,
+    EVERY = 1u << RK_FRAMEWORK_ANY | MEGATRON | TITAN | DEEPSPEED,
+};
+
+const struct rule rk_rules[] = {
+    {"sizes", EVERY, bad_size, VARY_NONE,
+     "every size must be from 1 to 2^30: tp {tp}, cp {cp}, pp {pp}, vp {vp}, dp {dp}, ep {ep}, etp "
+     "{etp}, micro-batch {mbs}, global batch {gbs}, sequence {seq}, replicas {replicas}"},
+    {"accelerators", EVERY, too_many_accelerators, VARY_NONE,
+     "tp {tp} x cp {cp} x pp {pp} x dp {dp} are more than 2^31 accelerators"},
+    {"amounts", EVERY, bad_amount, VARY_NONE,
+     "layers of stages and of recompute and the capacity factor must be 0 or more, the imbalance 1 "
+     "or more"},
+    {"gbs % (mbs*dp)", EVERY, batch_rest, VARY_GLOBAL_BATCH,
+     "the global batch {gbs} is no multiple of {n} = micro-batch {mbs} x dp {dp}"},
+    {"tp*cp*dp % (ep*etp)", EVERY, folding_rest, VARY_EP,
+     "ep {ep} x etp {etp} does not divide the {n} ranks of a stage, tp {tp} x cp {cp} x dp {dp}"},
+    {"vp needs pp > 1", EVERY, chunks_without_pipeline, VARY_PP,
+     "vp {vp} splits the stages of a pipeline, but pp is 1"},
+    {"schedule needs pp > 1", EVERY, schedule_without_pipeline, VARY_NONE,
+     "the schedule {schedule} is that of a pipeline, but pp is 1; use 1f1b"},
+    {"vp needs interleaving", EVERY, chunks_not_interleaved, VARY_NONE,
+     "vp {vp} needs the schedule interleaved, not {schedule}; or use vp 1"},
+    {"interleaving needs vp > 1", EVERY, interleaved_without_chunks, VARY_VP,
+     "the schedule interleaved needs several chunks per rank, but vp is 1"},
+    {"schedule of the framework", MEGATRON | TITAN | DEEPSPEED, schedule_unknown, VARY_NONE,
+     "{framework} does not run the schedule {schedule}; it runs {schedules}"},
+    {"pp of the schedule", EVERY, ranks_rest_schedule, VARY_PP,
+     "the schedule {schedule} needs a multiple of {n} ranks, but pp is {pp}"},
+    {"microbatches % pp", EVERY, microbatches_interleaved, VARY_GLOBAL_BATCH,
+     "interleaving needs a multiple of {n} = pp microbatches, not {m} (global batch {gbs})"},
+    {"microbatches of the schedule", EVERY, microbatches_short, VARY_GLOBAL_BATCH,
+     "the schedule {schedule} needs {n} microbatches or more, not {m} (global batch {gbs})"},
+    {"microbatches of the schedule", EVERY, microbatches_others, VARY_GLOBAL_BATCH,
+     "the schedule {schedule} needs a multiple of {n} microbatches, not {m} (global batch {gbs})"},
+    {"interleaving of two ranks", MEGATRON, two_ranks_without_overlap, VARY_PP,
+     "pp 2 with vp {vp} needs overlapped messages between stages"},
+    {"stage layers need pp > 1", EVERY, own_layers_without_pipeline, VARY_PP,
+     "layers of the first and last stage are given, but pp is 1"},
+    {"stage layers or counted ends", EVERY, own_layers_and_counted_ends, VARY_NONE,
+     "layers of the first or last stage are given ({first}, {last}), so embedding and head cannot "
+     "count as layers too; drop one of the two"},
+    {"layers of a given stage", EVERY, own_layers_too_few, VARY_NONE,
+     "each of the {n} chunks of a stage needs a layer, but {first} and {last} are given for the "
+     "first and last stage"},
+    {"layers >= stages", EVERY, layers_too_few, VARY_PP,
+     "{n} layers cannot be split over pp {pp} with {chunks} stages each, when {first} and {last} "
+     "are "
+     "given for the first and last rank (0: as the rest)"},
+    {"layers % (pp*vp)", MEGATRON, layers_rest_ranks, VARY_PP,
+     "the {n} layers that are shared evenly do not split over pp {pp}"},
+    {"layers % (pp*vp)", MEGATRON, layers_rest_chunks, VARY_VP,
+     "the {n} layers that are shared evenly do not split over pp {pp} x vp {vp}"},
+    {"stage layers % vp", MEGATRON, own_layers_rest, VARY_VP,
+     "the {first} and {last} layers given for the first and last stage do not split over vp {vp}"},
+    {"heads % tp", EVERY, heads_rest, VARY_TP, "{n} attention heads do not split over tp {tp}"},
+    {"kv_heads % tp", EVERY, kv_heads_tensor, VARY_TP,
+     "{n} key/value heads neither split over tp {tp} nor are copied evenly to it"},
+    {"ffn % tp", EVERY, ffn_rest, VARY_TP, "the FFN width {n} does not split over tp {tp}"},
+    {"ep needs experts", EVERY, experts_missing, VARY_EP, "ep is {ep}, but {model} has no experts"},
+    {"experts % ep", EVERY, experts_rest, VARY_EP, "{n} experts do not split over ep {ep}"},
+    {"expert_ffn % etp", EVERY, expert_width_rest, VARY_ETP,
+     "the expert width {n} does not split over etp {etp}"},
+    {"ep with tp needs sp", MEGATRON | TITAN, expert_parallel_without_sp, VARY_NONE,
+     "ep {ep} with tp {tp} needs sequence parallelism; turn it on"},
+    {"expert bias needs etp = 1", MEGATRON, expert_bias_with_etp, VARY_ETP,
+     "experts with biases cannot be split over etp {etp}"},
+    {"etp", TITAN | DEEPSPEED, expert_tensor_parallel, VARY_ETP,
+     "{framework} does not split experts, but etp is {etp}"},
+    {"seq % cp", EVERY, seq_rest, VARY_SEQ, "the sequence {seq} does not split over cp {n}"},
+    {"seq % (2*cp)", MEGATRON | TITAN, seq_rest_balanced, VARY_SEQ,
+     "the sequence {seq} is no multiple of {n} = 2 x cp {cp}, as balanced causal work needs"},
+    {"seq/cp % tp", EVERY, seq_rest_tensor, VARY_SEQ,
+     "the sequence {seq} does not split over {n} = cp {cp} x tp {tp} with sequence parallelism"},
+    {"seq <= positions", EVERY, positions_missing, VARY_SEQ,
+     "the sequence {seq} is longer than the {n} learned positions of {model}"},
+    {"heads % (tp*cp)", EVERY, heads_ulysses, VARY_CP,
+     "{n} attention heads do not split over tp {tp} x cp {cp}, as Ulysses needs"},
+    {"kv_heads % (tp*cp)", EVERY, kv_heads_ulysses, VARY_CP,
+     "{n} key/value heads neither split over tp {tp} x cp {cp} nor are copied evenly to it, as "
+     "Ulysses needs"},
+    {"cp is Ulysses", DEEPSPEED, context_without_ulysses, VARY_NONE,
+     "{framework} splits sequences by Ulysses only; use that kind of cp, or cp 1"},
+    {"sp", DEEPSPEED, sequence_parallel, VARY_NONE,
+     "{framework} has no sequence parallelism in the tensor group; turn it off"},
+    {"replicas need sharding", EVERY, replicas_without_shards, VARY_REPLICAS,
+     "{replicas} replicas of the shards are asked for, but nothing is sharded"},
+    {"dp*cp % replicas", EVERY, replicas_rest, VARY_REPLICAS,
+     "{n} = dp x cp ranks do not split into {replicas} replicas of the shards"},
+    {"expert_dp % replicas", MEGATRON, expert_replicas_rest, VARY_REPLICAS,
+     "{n} expert-data ranks do not split into {replicas} replicas of the shards"},
+    {"ZeRO-2 and 3 need pp = 1", MEGATRON | DEEPSPEED, gradient_shards_with_pipeline, VARY_PP,
+     "{framework} does not shard gradients or parameters with pp {pp}; use ZeRO-1"},
+    {"ZeRO-1", TITAN, optimizer_shards_only, VARY_NONE,
+     "{framework} does not shard the optimizer alone; shard gradients or all"},
+    {"precision", EVERY, missing_precision, VARY_NONE,
+     "{accelerator} does not multiply in {precision}"},
+    {"selective needs modules", EVERY, selective_without_modules, VARY_NONE,
+     "selective recompute names no module; name one, such as core attention"},
+    {"recompute layers need full", MEGATRON, layers_not_full, VARY_NONE,
+     "{n} layers to recompute are given, which needs full recompute"},
+    {"mla_up needs MLA", MEGATRON, latent_recompute_without_mla, VARY_NONE,
+     "the module mla_up is to be recomputed, but {model} has no latent attention"},
+    {"weight offload needs pp = 1", MEGATRON, weight_offload_with_pipeline, VARY_PP,
+     "weights cannot be offloaded with pp {pp}"},
+    {"weight offload or recompute", MEGATRON, weight_offload_with_recompute, VARY_NONE,
+     "weights cannot be offloaded together with recompute; drop one of the two"},
+    {"weight offload needs ZeRO-3", DEEPSPEED, weight_offload_without_shards, VARY_NONE,
+     "{framework} offloads only sharded weights; use ZeRO-3"},
+    {"optimizer offload needs ZeRO", DEEPSPEED, optimizer_offload_without_shards, VARY_NONE,
+     "{framework} offloads only a sharded optimizer; use ZeRO-1 or more"},
+    {"tp overlap needs sp", MEGATRON, tensor_overlap_without_sp, VARY_NONE,
+     "overlap of tensor-parallel messages needs sequence parallelism; turn it on"},
+    {"param overlap needs grad overlap", MEGATRON, gather_overlap_alone, VARY_NONE,
+     "overlap of the parameter gather needs that of the gradient reduction; turn it on"},
+    {"moe overlap needs ep > 1", MEGATRON, expert_overlap_without_ep, VARY_EP,
+     "overlap of expert messages is on, but ep is 1"},
+    {"moe overlap needs vp > 1", MEGATRON, expert_overlap_without_chunks, VARY_NONE,
+     "overlap of expert messages with pp {pp} needs interleaving (vp 2 or more)"},
+    {"moe overlap or recompute", MEGATRON, expert_overlap_with_recompute, VARY_NONE,
+     "overlap of expert messages excludes recompute of whole layers and of the module moe"},
+    {"moe overlap needs mtp <= 1", MEGATRON, expert_overlap_with_mtp, VARY_NONE,
+     "overlap of expert messages allows one MTP layer, but {model} has {n}"},
+};
+
+const size_t rk_rule_count = sizeof(rk_rules) / sizeof(rk_rules[0]);
+
+/* ---- questions ----------------------------------------------------------------------------- */
+
+const char *rk_strategy_rule(size_t index, unsigned *frameworks)
+{
+    if (index >= rk_rule_count) {
+        return NULL;
+    }
+    *frameworks = rk_rules[index].frameworks;
+    return rk_rules[index].name;
+}
+
+bool rk_strategy_legal(const rk_model *model, const rk_system *system, const rk_strategy *strategy,
+                       rk_framework framework, rk_violation *violation)
+{
+    const struct question q = {model, system, strategy, framework};
+    const unsigned mask = 1u << framework;
+    for (size_t i = 0; i < rk_rule_count; i++) {
+        if ((rk_rules[i].frameworks & mask) && rk_rules[i].broken(&q)) {
+            if (violation) {
+                rk_rule_tell(&q, &rk_rules[i], violation);
+            }
+            return false;
+        }
+    }
+    if (violation) {
+        memset(violation, 0, sizeof(*violation));
+    }
+    return true;
+}

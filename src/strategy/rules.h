@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The table of rules and how a broken one is told; inside src/strategy only. */
+#ifndef RK_STRATEGY_RULES_H
+#define RK_STRATEGY_RULES_H
+
+#include "strategy/strategy.h"
+
+struct question {
+    const rk_model *model;
+    const rk_system *system; /* may be NULL: nothing is asked of it */
+    const rk_strategy *strategy;
+    rk_framework framework;
+};
+
+/* Field of a strategy whose nearest legal values are named. */
+enum vary {
+    VARY_NONE,
+    VARY_TP,
+    VARY_CP,
+    VARY_PP,
+    VARY_VP,
+    VARY_DP,
+    VARY_EP,
+    VARY_ETP,
+    VARY_MICRO_BATCH,
+    VARY_GLOBAL_BATCH,
+    VARY_SEQ,
+    VARY_REPLICAS,
+    VARY_FIRST,
+    VARY_LAST,
+    VARY_COUNT,
+};
+
+struct rule {
+    const char *name;
+    unsigned frameworks; /* 1u << rk_framework of those that refuse it */
+    /* 0 when the rule is kept, otherwise the number {n} of the text. */
+    int64_t (*broken)(const struct question *q);
+    enum vary vary;
+    const char *text; /* what was found; {tp} and the like stand for values */
+};
+
+extern const struct rule rk_rules[];
+extern const size_t rk_rule_count;
+
+/* Schedules that a framework runs, 1u << rk_schedule_kind. */
+extern const unsigned rk_framework_schedules[];
+
+/* Fills the message of a broken rule: what was found, and the nearest legal values. */
+void rk_rule_tell(const struct question *q, const struct rule *rule, rk_violation *violation);
+
+#endif
