@@ -46,15 +46,26 @@ double rk_times_sum(const rk_times *times);
 /* times += factor * other, part by part. */
 void rk_times_add(rk_times *times, double factor, const rk_times *other);
 
+/* Bytes that one rank sends, by group. */
+typedef struct rk_sent {
+    double tensor, context, expert;
+} rk_sent;
+
+/* sent += factor * other. */
+void rk_sent_add(rk_sent *sent, double factor, const rk_sent *other);
+
 typedef struct rk_cost {
     rk_times forward, backward; /* s; backward contains what is recomputed */
-    double weight_share;        /* of backward that computes weight gradients, 0..1 */
+    double weight_seconds;      /* of backward that computes weight gradients */
     double flops_forward, flops_backward, flops_recompute; /* executed */
-    double saved;                        /* bytes kept from forward to backward, after recompute */
-    double unsaved;                      /* bytes made again for backward, while it runs */
-    double transient;                    /* bytes of temporaries at the worst moment of backward */
-    double dense_params, expert_params;  /* on this rank */
-    double tp_bytes, cp_bytes, ep_bytes; /* sent by this rank, forward and backward */
+    rk_sent sent_forward, sent_backward;                   /* recompute is in backward */
+    double saved;             /* bytes kept from forward to backward, after recompute */
+    double unsaved;           /* bytes made again for backward, while it runs */
+    double transient;         /* bytes of temporaries at the worst moment of backward */
+    double wgrad_buffers;     /* bytes that stay, for weight gradients on their way */
+    double dense_params;      /* on this rank */
+    double replicated_params; /* of them, those that every tensor rank holds whole */
+    double expert_params;     /* on this rank */
 } rk_cost;
 
 /* What does not change from layer to layer. */
@@ -66,6 +77,7 @@ typedef struct rk_block_context {
     rk_groups groups;
     double tokens;       /* T = micro_batch * seq / cp */
     double local_tokens; /* T / tp with sequence parallelism, else T */
+    double vocab;        /* padded to a multiple of 128 tp, as Megatron does */
 } rk_block_context;
 
 /* The strategy must be legal. */
@@ -77,7 +89,16 @@ rk_cost rk_block_layer(const rk_block_context *context, const rk_layer_type *typ
 
 rk_cost rk_block_embedding(const rk_block_context *context);
 
-/* Final norm, output layer and loss, once; MTP layers are in addition. */
+/* Final norm, output layer and loss, once. */
 rk_cost rk_block_head(const rk_block_context *context);
+
+/*
+ * Of a model with multi-token prediction: what one of its modules has besides a layer and the
+ * head that it shares, its norms and the projection of hidden state and embedding.
+ */
+rk_cost rk_block_mtp(const rk_block_context *context);
+
+/* Parameters of one rank's part of the embedding table; the same of an output layer. */
+double rk_block_table_params(const rk_block_context *context);
 
 #endif

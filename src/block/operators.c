@@ -25,6 +25,63 @@ void rk_times_add(rk_times *times, double factor, const rk_times *other)
     }
 }
 
+void rk_sent_add(rk_sent *sent, double factor, const rk_sent *other)
+{
+    sent->tensor += factor * other->tensor;
+    sent->context += factor * other->context;
+    sent->expert += factor * other->expert;
+}
+
+/* ---- precision ----------------------------------------------------------------------------- */
+
+static bool is_low(rk_precision precision)
+{
+    return precision == RK_FP8 || precision == RK_FP4;
+}
+
+rk_precision rk_wide_precision(const rk_strategy *strategy)
+{
+    return is_low(strategy->precision) ? RK_BF16 : strategy->precision;
+}
+
+/* One byte and a scale per 32 elements; inputs of 4-bit linears are kept in 8 bits. */
+double rk_saved_input_bytes(const rk_strategy *strategy)
+{
+    return is_low(strategy->precision) ? 1 + 1.0 / 32 : RK_ACTIVATION_BYTES;
+}
+
+/* ---- saved and made again ------------------------------------------------------------------ */
+
+bool rk_recomputes(const rk_strategy *strategy, unsigned module)
+{
+    return strategy->recompute == RK_REC_SELECTIVE && (strategy->recompute_modules & module);
+}
+
+void rk_save(rk_costing *x, bool again, double bytes)
+{
+    if (again) {
+        x->cost.unsaved += bytes;
+    } else {
+        x->cost.saved += bytes;
+    }
+}
+
+void rk_repeat(rk_costing *x, const rk_cost *before)
+{
+    x->cost.backward.part[RK_PART_RECOMPUTE] +=
+        rk_times_sum(&x->cost.forward) - rk_times_sum(&before->forward);
+    x->cost.flops_recompute += x->cost.flops_forward - before->flops_forward;
+    rk_sent_add(&x->cost.sent_backward, 1, &x->cost.sent_forward);
+    rk_sent_add(&x->cost.sent_backward, -1, &before->sent_forward);
+}
+
+void rk_checkpoint(rk_costing *x, const rk_cost *before)
+{
+    rk_repeat(x, before);
+    x->cost.unsaved += x->cost.saved - before->saved;
+    x->cost.saved = before->saved;
+}
+
 /* ---- memory-bound -------------------------------------------------------------------------- */
 
 static double stream_seconds(const rk_costing *x, double bytes)
@@ -42,16 +99,11 @@ void rk_add_stream(rk_costing *x, rk_part part, double forward_bytes, double bac
 
 /*
  * Bytes per element that weight gradients read and write beyond one bf16 output: they are added
- * to what the microbatches before left, in the gradient's precision.
+ * to what the microbatches before left, in the gradient's precision, unless that is done apart.
  */
 static double accumulate_bytes(const rk_costing *x)
 {
-    return 2 * x->c->strategy->states.gradient - 2;
-}
-
-static bool is_low(rk_precision precision)
-{
-    return precision == RK_FP8 || precision == RK_FP4;
+    return x->c->stack->accumulation_bytes > 0 ? 0 : 2 * x->c->strategy->states.gradient - 2;
 }
 
 /* Casts of a low-precision linear: inputs read and written once, output gradients likewise with
@@ -59,29 +111,42 @@ static bool is_low(rk_precision precision)
 static void add_casts(rk_costing *x, rk_precision precision, double M, double N, double K)
 {
     if (is_low(precision)) {
-        const double passes = x->c->stack->cast_passes;
+        const rk_stack *stack = x->c->stack;
+        const double passes = precision == RK_FP4 ? stack->fp4_cast_passes : stack->cast_passes;
         rk_add_stream(x, RK_PART_CAST, passes * 3 * M * K, passes * 4 * M * N);
     }
 }
 
-static void add_flops(rk_costing *x, double forward)
+/* Seconds of the three GEMMs of a linear. */
+struct linear_seconds {
+    double forward, by_input, by_weight;
+};
+
+static void add_linear(rk_costing *x, rk_part part, const struct linear_seconds *s, double share,
+                       double flops)
 {
-    x->cost.flops_forward += forward;
-    x->cost.flops_backward += 2 * forward;
+    x->cost.forward.part[part] += s->forward / share;
+    x->cost.backward.part[part] += (s->by_input + s->by_weight) / share;
+    x->cost.weight_seconds += s->by_weight / share;
+    x->cost.flops_forward += flops;
+    x->cost.flops_backward += 2 * flops;
+}
+
+static double gemm_share(const rk_costing *x, rk_precision precision)
+{
+    return is_low(precision) ? x->c->stack->low_gemm_share : x->c->stack->gemm_share;
 }
 
 void rk_add_linear(rk_costing *x, rk_part part, rk_precision precision, double M, double N,
                    double K)
 {
     const rk_accelerator *a = &x->c->system->accelerator;
-    const double share = x->c->stack->gemm_share;
-    const double forward = rk_gemm_seconds(a, precision, 1, M, N, K, 0);
-    const double by_input = rk_gemm_seconds(a, precision, 1, M, K, N, 0);
-    const double by_weight = rk_gemm_seconds(a, precision, 1, N, K, M, accumulate_bytes(x));
-    x->cost.forward.part[part] += forward / share;
-    x->cost.backward.part[part] += (by_input + by_weight) / share;
-    x->cost.weight_share += by_weight / share; /* seconds until rk_block_* makes it a share */
-    add_flops(x, 2 * M * N * K);
+    const struct linear_seconds s = {
+        .forward = rk_gemm_seconds(a, precision, 1, M, N, K, 0),
+        .by_input = rk_gemm_seconds(a, precision, 1, M, K, N, 0),
+        .by_weight = rk_gemm_seconds(a, precision, 1, N, K, M, accumulate_bytes(x)),
+    };
+    add_linear(x, part, &s, gemm_share(x, precision), 2 * M * N * K);
     add_casts(x, precision, M, N, K);
 }
 
@@ -89,15 +154,13 @@ void rk_add_grouped_linear(rk_costing *x, rk_precision precision, double groups,
                            double K)
 {
     const rk_accelerator *a = &x->c->system->accelerator;
-    const double share = x->c->stack->gemm_share * x->c->stack->expert_gemm_share;
-    const double forward = rk_grouped_gemm_seconds(a, precision, groups, M, N, K, 0);
-    const double by_input = rk_grouped_gemm_seconds(a, precision, groups, M, K, N, 0);
-    const double by_weight =
-        rk_grouped_gemm_seconds(a, precision, groups, N, K, M, accumulate_bytes(x));
-    x->cost.forward.part[RK_PART_EXPERT] += forward / share;
-    x->cost.backward.part[RK_PART_EXPERT] += (by_input + by_weight) / share;
-    x->cost.weight_share += by_weight / share;
-    add_flops(x, 2 * groups * M * N * K);
+    const struct linear_seconds s = {
+        .forward = rk_grouped_gemm_seconds(a, precision, groups, M, N, K, 0),
+        .by_input = rk_grouped_gemm_seconds(a, precision, groups, M, K, N, 0),
+        .by_weight = rk_grouped_gemm_seconds(a, precision, groups, N, K, M, accumulate_bytes(x)),
+    };
+    add_linear(x, RK_PART_EXPERT, &s, gemm_share(x, precision) * x->c->stack->expert_gemm_share,
+               2 * groups * M * N * K);
     add_casts(x, precision, groups * M, N, K);
 }
 
@@ -105,7 +168,7 @@ void rk_add_grouped_linear(rk_costing *x, rk_precision precision, double groups,
 
 double rk_comm_seconds(const rk_costing *x, rk_collective op, double bytes, const rk_group *group)
 {
-    return group->size > 1 ? rk_collective_seconds(x->c->system, op, bytes, group) : 0;
+    return rk_collective_seconds(x->c->system, op, bytes, group);
 }
 
 void rk_add_comm(rk_costing *x, rk_part part, double forward, double backward)
@@ -130,8 +193,11 @@ static void floor_at(rk_times *times, double host)
 
 void rk_add_host_floor(rk_costing *x, double kernels_forward, double kernels_backward)
 {
-    const double share = x->c->strategy->graph_capture ? x->c->stack->graph_share : 1;
-    const double launch = share * x->c->system->accelerator.launch_seconds;
-    floor_at(&x->cost.forward, kernels_forward * launch);
-    floor_at(&x->cost.backward, kernels_backward * launch);
+    const rk_stack *stack = x->c->stack;
+    const rk_strategy *s = x->c->strategy;
+    const double launch =
+        (s->graph_capture ? stack->graph_share : 1) * x->c->system->accelerator.launch_seconds;
+    const double more = s->tp > 1 ? stack->tp_kernels : 0;
+    floor_at(&x->cost.forward, (kernels_forward + more) * launch);
+    floor_at(&x->cost.backward, (kernels_backward + more) * launch);
 }

@@ -5,11 +5,35 @@
 
 #include "block/block.h"
 
+/* Bytes of an element of activations. */
+enum { RK_ACTIVATION_BYTES = 2 };
+
 /* A block being priced. */
 typedef struct rk_costing {
     const rk_block_context *c;
     rk_cost cost;
 } rk_costing;
+
+/* The precision of what low-precision recipes leave as it is: attention, router, head. */
+rk_precision rk_wide_precision(const rk_strategy *strategy);
+
+/* Bytes of an element of the input of a linear that is saved in the linear's precision. */
+double rk_saved_input_bytes(const rk_strategy *strategy);
+
+/* Whether selective recompute covers a module (RK_MODULE_...). */
+bool rk_recomputes(const rk_strategy *strategy, unsigned module);
+
+/* Bytes kept for backward or, where their module is recomputed (`again`), made again for it. */
+void rk_save(rk_costing *x, bool again, double bytes);
+
+/* Repeats in backward what forward has added since `before`. */
+void rk_repeat(rk_costing *x, const rk_cost *before);
+
+/*
+ * Checkpoints what was added since `before`: forward runs again, nothing of it is kept but what
+ * the caller saves.
+ */
+void rk_checkpoint(rk_costing *x, const rk_cost *before);
 
 /*
  * A linear of K input and N output features for M rows, in `precision`: forward (M,N,K), gradient
@@ -36,5 +60,19 @@ double rk_comm_seconds(const rk_costing *x, rk_collective op, double bytes, cons
  * 6 with the device time, so that the bound sets in smoothly.
  */
 void rk_add_host_floor(rk_costing *x, double kernels_forward, double kernels_backward);
+
+/* ---- parts of a layer ---------------------------------------------------------------------- */
+
+/* Projections, core attention and context parallelism. */
+void rk_add_attention(rk_costing *x, const rk_attention_shape *attention);
+
+/* A dense FFN of `width`, sharded over the tensor ranks. */
+void rk_add_ffn(rk_costing *x, bool gated, double width);
+
+/* Router, dispatch, routed and shared experts, combine. */
+void rk_add_experts(rk_costing *x, const rk_layer_type *type);
+
+/* Rows that reach the experts of one rank, all of them together. */
+double rk_expert_rows(const rk_block_context *context, const rk_moe_shape *moe);
 
 #endif

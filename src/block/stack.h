@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The training software as it is: which operators are fused, what overlaps, what a launch costs,
- * what it keeps in memory besides tensors.  One document per stack in data/stacks.
+ * what it keeps in memory besides tensors.  One document per stack in data/stacks; the keys and
+ * what they mean stand in src/formats/stack_doc.c.
  */
 #ifndef RK_BLOCK_STACK_H
 #define RK_BLOCK_STACK_H
@@ -10,42 +11,59 @@
 
 typedef struct rk_stack {
     char name[48];
-    /* Shares of what the accelerator sustains on isolated kernels. */
-    double gemm_share, attention_share, stream_share;
-    double expert_gemm_share; /* of grouped GEMMs, besides gemm_share */
+    /* Rates inside a training step over those of the accelerator's document. */
+    double gemm_share, low_gemm_share; /* of 16-bit and wider, and of 8- and 4-bit formats */
+    double expert_gemm_share;          /* of grouped GEMMs, besides */
+    double attention_share, stream_share;
     /* Traffic of memory-bound operators, bytes per element. */
-    double norm_forward, norm_backward; /* both norms and residual adds of a layer, per hidden */
-    double activation_passes;           /* 1: fused; 2 and more: reads and writes again */
-    double dropout_bytes;               /* bias, dropout, add: per hidden, each way; 0: none */
-    double loss_bytes;                  /* per logit, forward and backward */
-    double cast_passes;                 /* of low-precision casts; 1: as fused kernels do */
-    double permute_passes;              /* of routed tokens */
-    double optimizer_bytes;             /* per parameter of the shard, all passes */
+    double norm_forward, norm_backward;   /* two norms and residual adds, per hidden */
+    double activation_passes;             /* 1: fused; 2 and more: reads and writes again */
+    double dropout_bytes;                 /* bias, dropout, add: per hidden, each way; 0: none */
+    double score_forward, score_backward; /* of attention that is not fused, per score */
+    double loss_bytes;                    /* per logit, forward and backward */
+    double cast_passes, fp4_cast_passes;  /* of low-precision casts; 1: as fused kernels do */
+    double permute_passes;                /* of routed tokens */
+    double dispatch_bytes;                /* of a dispatched element, forward */
+    double accumulation_bytes; /* per parameter and microbatch, of gradients added separately */
+    double optimizer_bytes;    /* per parameter of the shard, all passes */
     /* Host: a layer takes at least kernels * launch, combined smoothly with the device time. */
-    double kernels_forward, kernels_backward;         /* of a dense layer */
+    double kernels_forward, kernels_backward;         /* of a dense layer, and of the head */
+    double tp_kernels;                                /* more with tensor parallelism, each way */
     double moe_kernels_forward, moe_kernels_backward; /* of a layer with experts */
     double expert_kernels;                            /* more per local expert, forward */
+    double expert_cast_kernels;                       /* and in low precision besides */
     double graph_share;                               /* of the kernels with graph capture */
     double router_seconds;                            /* of routing a microbatch, each way */
     /* Shares of communication that stay visible. */
-    double tp_exposed;       /* with tp_overlap */
-    double tp_backward;      /* of the backward all-reduce without sequence parallelism */
-    double regather_exposed; /* of the backward re-gather of saved inputs */
-    double dp_exposed;       /* of gradient and parameter traffic that is overlapped */
-    double dp_window;        /* of the compute of a microbatch under which it hides */
-    double contention;       /* of hidden traffic that slows the compute above it */
-    double pp_exposed;       /* of messages between stages with pp_overlap */
-    double moe_exposed;      /* of all-to-all with moe_overlap */
-    double cp_step_seconds;  /* of one step of a context-parallel ring */
-    bool deduplicates;       /* dispatch sends one copy per node */
+    double tp_forward_exposed, tp_backward_exposed;
+    double tp_overlap_exposed; /* of both with tp_overlap */
+    double regather_exposed;   /* of the backward gather of saved inputs */
+    double dp_exposed;         /* of gradient and parameter traffic that is overlapped */
+    double dp_window;          /* of the compute of a microbatch under which it hides */
+    double contention;         /* of hidden traffic that slows the compute above it */
+    double pp_exposed;         /* of messages between stages with pp_overlap */
+    double moe_exposed;        /* of all-to-all with moe_overlap */
+    double cp_step_seconds;    /* of one step of a context-parallel ring, both ways */
+    double cp_merge_bytes;     /* of adding the result of a ring step, per output element */
+    double bucket_bytes;       /* of data-parallel messages; 0: one message */
+    bool deduplicates;         /* dispatch sends one copy per domain */
+    bool scatters_messages;    /* messages between stages are split over the tensor group */
+    bool reduces_apart;        /* gradients of norms are reduced one by one in the tensor group */
+    bool reduces_whole;        /* a sharded optimizer still all-reduces gradients */
     /* Per step. */
     double step_seconds; /* fixed */
     double scale_growth; /* relative, per doubling of accelerators beyond 8 */
     /* Memory. */
-    double logit_bytes;     /* per logit kept or made by the loss */
-    double context_bytes;   /* context and communicators outside the allocator */
-    double workspace_bytes; /* of libraries, inside the allocator */
-    double fragmentation;   /* reserved over allocated, less 1 */
+    bool keeps_gathered;        /* sequence parallelism keeps the gathered inputs of linears */
+    bool keeps_activation;      /* a gated activation keeps its intermediate */
+    double activation_share;    /* of the activations by tensor list that are live at the peak */
+    double wgrad_bytes;         /* buffers of weight gradients of one layer, per parameter */
+    double logit_bytes;         /* per logit kept or made by the loss */
+    double gathered_buffers;    /* tensors of a whole sequence besides, with tensor parallelism */
+    double optimizer_temporary; /* bytes per parameter while the optimizer steps */
+    double context_bytes;       /* context and communicators outside the allocator */
+    double workspace_bytes;     /* of libraries, inside the allocator */
+    double fragmentation;       /* reserved over allocated, less 1 */
 } rk_stack;
 
 /* Reads a stack: a file, or a name of the catalogue data/stacks.  Implemented in src/formats. */

@@ -27,6 +27,7 @@ void rk_cost_table_fill(const rk_model *model, const rk_system *system, const rk
     }
     table->embedding = rk_block_embedding(&table->context);
     table->head = rk_block_head(&table->context);
+    table->mtp = model->mtp_layers > 0 ? rk_block_mtp(&table->context) : (rk_cost){.saved = 0};
 }
 
 /* ---- the pipeline -------------------------------------------------------------------------- */
@@ -87,52 +88,70 @@ static void survey_ranks(const rk_cost_table *table, const rk_strategy *s, rk_ch
 
 /* ---- data parallelism ---------------------------------------------------------------------- */
 
-/* Time to reduce and to gather what a rank shares with its replicas, s. */
+/* Time to reduce and to gather what a rank shares with its replicas, s, and bytes sent. */
 struct dp_traffic {
     double reduce, gather;
-    double bytes; /* sent */
+    double reduce_bytes, gather_bytes;
 };
 
-static void add_dp_group(const rk_system *system, const rk_strategy *s, double params,
+/* A collective in messages of about the stack's bucket. */
+static double bucketed(const rk_cost_table *table, rk_collective op, double bytes,
+                       const rk_group *group)
+{
+    const double bucket = table->context.stack->bucket_bytes;
+    const double messages = bucket > 0 ? fmax(1, floor(bytes / bucket + 0.5)) : 1;
+    return messages * rk_collective_seconds(table->context.system, op, bytes / messages, group);
+}
+
+/*
+ * Gradients of `params` parameters: all-reduced, or reduce-scattered in the shard group and
+ * all-reduced among its replicas (HSDP); then parameters are gathered.
+ */
+static void add_dp_group(const rk_cost_table *table, const rk_strategy *s, double params,
                          const rk_group *shard, const rk_group *replica, struct dp_traffic *t)
 {
     const double reduced = params * s->states.reduce, gathered = params * s->states.gather;
+    const double n = (double)shard->size, share = (n - 1) / n;
+    const bool sharded = s->sharding != RK_SHARD_NONE;
     if (params <= 0) {
         return;
     }
-    if (s->sharding == RK_SHARD_NONE) {
-        t->reduce += rk_collective_seconds(system, RK_COLL_ALL_REDUCE, reduced, shard);
-        t->bytes += 2 * reduced * ((double)shard->size - 1) / (double)shard->size;
-        return;
+    if (sharded) {
+        t->gather += bucketed(table, RK_COLL_ALL_GATHER, gathered, shard);
+        t->gather_bytes += gathered * share;
     }
-    const double share = ((double)shard->size - 1) / (double)shard->size;
-    t->reduce += rk_collective_seconds(system, RK_COLL_REDUCE_SCATTER, reduced, shard);
-    t->gather += rk_collective_seconds(system, RK_COLL_ALL_GATHER, gathered, shard);
-    t->bytes += (reduced + gathered) * share;
+    if (!sharded || table->context.stack->reduces_whole) {
+        t->reduce += bucketed(table, RK_COLL_ALL_REDUCE, reduced, shard);
+        t->reduce_bytes += 2 * reduced * share;
+    } else {
+        t->reduce += bucketed(table, RK_COLL_REDUCE_SCATTER, reduced, shard);
+        t->reduce_bytes += reduced * share;
+    }
     if (replica && replica->size > 1) {
-        const double part = reduced / (double)shard->size;
-        t->reduce += rk_collective_seconds(system, RK_COLL_ALL_REDUCE, part, replica);
-        t->bytes += 2 * part * ((double)replica->size - 1) / (double)replica->size;
+        const double r = (double)replica->size, part = reduced / n;
+        t->reduce += bucketed(table, RK_COLL_ALL_REDUCE, part, replica);
+        t->reduce_bytes += 2 * part * (r - 1) / r;
     }
 }
 
 static struct dp_traffic dp_traffic(const rk_cost_table *table, const rk_strategy *s, double dense,
                                     double expert)
 {
-    const rk_system *system = table->context.system;
-    const rk_groups groups = rk_strategy_groups(system, s);
-    struct dp_traffic t = {0, 0, 0};
-    const bool sharded = s->sharding != RK_SHARD_NONE;
-    add_dp_group(system, s, dense, sharded ? &groups.shard : &groups.data, &groups.replica, &t);
-    add_dp_group(system, s, expert, &groups.expert_data, NULL, &t);
+    const rk_groups *groups = &table->context.groups;
+    struct dp_traffic t = {0, 0, 0, 0};
+    if (s->sharding == RK_SHARD_NONE) {
+        add_dp_group(table, s, dense, &groups->data, NULL, &t);
+    } else {
+        add_dp_group(table, s, dense, &groups->shard, &groups->replica, &t);
+    }
+    add_dp_group(table, s, expert, &groups->expert_data, NULL, &t);
     return t;
 }
 
 /* What stays visible of traffic that may hide under `window` seconds of compute. */
 static double visible(const rk_stack *stack, double traffic, double window)
 {
-    const double hides = stack->dp_window * window;
-    const double hidden = traffic < hides ? traffic : hides;
+    const double hidden = fmin(traffic, stack->dp_window * window);
     return stack->dp_exposed * traffic + (traffic - hidden) + stack->contention * hidden;
 }
 
@@ -145,7 +164,7 @@ static double reduce_once(const rk_cost_table *table, const rk_strategy *s,
         dp_traffic(table, s, ranks->heaviest.dense_params, ranks->heaviest.expert_params);
     const double backward = rk_times_sum(&ranks->heaviest.backward);
     const double forward = rk_times_sum(&ranks->heaviest.forward);
-    *bytes = t.bytes;
+    *bytes = t.reduce_bytes + t.gather_bytes;
     return (s->grad_overlap ? visible(stack, t.reduce, backward) : t.reduce) +
            (s->param_overlap ? visible(stack, t.gather, forward) : t.gather);
 }
@@ -169,7 +188,7 @@ static double reduce_by_layer(const rk_cost_table *table, const rk_strategy *s,
     const double both = t.gather + t.reduce;
     const double each = overlap ? visible(stack, t.gather, forward) + visible(stack, both, backward)
                                 : t.gather + both;
-    *bytes = m * layers * t.bytes * 1.5;
+    *bytes = m * layers * (2 * t.gather_bytes + t.reduce_bytes);
     /* the first gather and the last scatter have nothing to hide under */
     return m * layers * each + (overlap ? t.gather + t.reduce / 2 : 0);
 }
@@ -177,15 +196,31 @@ static double reduce_by_layer(const rk_cost_table *table, const rk_strategy *s,
 /* A tied embedding has a copy on the first and on the last stage; their gradients are summed. */
 static double tied_seconds(const rk_cost_table *table, const rk_strategy *s)
 {
-    const rk_model *model = table->context.model;
-    if (!model->tied || s->pp == 1) {
+    const rk_block_context *c = &table->context;
+    if (!c->model->tied || s->pp == 1) {
         return 0;
     }
-    const rk_system *system = table->context.system;
-    const rk_group pair = rk_group_of(system, 2, s->tp * s->cp * s->dp * (s->pp - 1));
-    const double bytes =
-        (double)model->vocab * (double)model->hidden / (double)s->tp * s->states.reduce;
-    return rk_collective_seconds(system, RK_COLL_ALL_REDUCE, bytes, &pair);
+    const rk_group pair = rk_group_of(c->system, 2, s->tp * s->cp * s->dp * (s->pp - 1));
+    return rk_collective_seconds(c->system, RK_COLL_ALL_REDUCE,
+                                 rk_block_table_params(c) * s->states.reduce, &pair);
+}
+
+/*
+ * With sequence parallelism tensor ranks see different tokens: gradients of what they hold whole
+ * (norms, router, latents) are summed over them, in one message or one by one.
+ */
+static double replicated_seconds(const rk_cost_table *table, const rk_strategy *s,
+                                 const rk_stage *stage)
+{
+    const rk_block_context *c = &table->context;
+    if (s->tp == 1 || !s->sp) {
+        return 0;
+    }
+    const double norms = (double)(c->model->norms_per_layer * stage->layers + 1);
+    const double messages = c->stack->reduces_apart ? norms : 1;
+    const double bytes = stage->replicated_params * s->states.reduce;
+    return messages * rk_collective_seconds(c->system, RK_COLL_ALL_REDUCE, bytes / messages,
+                                            &c->groups.tensor);
 }
 
 /* ---- once a step --------------------------------------------------------------------------- */
@@ -194,10 +229,8 @@ static double optimizer_seconds(const rk_cost_table *table, const rk_strategy *s
                                 const rk_stage *stage)
 {
     const rk_stack *stack = table->context.stack;
-    const double params =
-        stage->dense_params / rk_shard_ranks(s) + stage->expert_params / rk_expert_shard_ranks(s);
-    return rk_stream_seconds(&table->context.system->accelerator, params * stack->optimizer_bytes) /
-           stack->stream_share;
+    const double bytes = rk_stage_optimized_params(s, stage) * stack->optimizer_bytes;
+    return rk_stream_seconds(&table->context.system->accelerator, bytes) / stack->stream_share;
 }
 
 /*
@@ -212,8 +245,7 @@ static double offload_seconds(const rk_cost_table *table, const rk_strategy *s,
     const double m = (double)rk_strategy_microbatches(s);
     double seconds = 0, each_way = 0;
     if (s->offload_optimizer) {
-        const double params = ranks->heaviest.dense_params / rk_shard_ranks(s) +
-                              ranks->heaviest.expert_params / rk_expert_shard_ranks(s);
+        const double params = rk_stage_optimized_params(s, &ranks->heaviest);
         seconds += 2 * rk_host_copy_seconds(a, params * s->states.optimizer);
     }
     if (s->offload_activations) {
@@ -228,19 +260,26 @@ static double offload_seconds(const rk_cost_table *table, const rk_strategy *s,
     return seconds;
 }
 
-/* Messages between stages: v each way per microbatch, and once along the pipeline. */
+/*
+ * Messages between stages: one each way per microbatch and chunk, and once along the pipeline.
+ * Scattered ones go in parts over the links of the tensor group, which gathers them again.
+ */
 static double send_seconds(const rk_cost_table *table, const rk_strategy *s, double *bytes)
 {
     const rk_block_context *c = &table->context;
+    const double message = 2 * c->local_tokens * (double)c->model->hidden;
+    const bool scatter = c->stack->scatters_messages && !s->sp && s->tp > 1;
+    const double sent = scatter ? message / (double)s->tp : message;
     if (s->pp == 1) {
         return 0;
     }
-    const double m = (double)rk_strategy_microbatches(s), v = (double)rk_stage_chunks(s);
-    const double message = 2 * c->local_tokens * (double)c->model->hidden;
-    const rk_groups groups = rk_strategy_groups(c->system, s);
-    const double once = rk_collective_seconds(c->system, RK_COLL_SEND, message, &groups.pipeline);
-    *bytes = 2 * v * m * message;
-    return 2 * v * m * once * (s->pp_overlap ? c->stack->pp_exposed : 1) +
+    const double crossings = 2 * (double)(rk_stage_passes(s) * rk_strategy_microbatches(s));
+    double once = rk_collective_seconds(c->system, RK_COLL_SEND, sent, &c->groups.pipeline);
+    if (scatter) {
+        once += rk_collective_seconds(c->system, RK_COLL_ALL_GATHER, message, &c->groups.tensor);
+    }
+    *bytes = crossings * sent;
+    return crossings * once * (s->pp_overlap ? c->stack->pp_exposed : 1) +
            2 * (double)(s->pp - 1) * once;
 }
 
@@ -285,6 +324,7 @@ static void combine(const rk_cost_table *table, const rk_strategy *s, rk_flop_co
     const double idle = makespan - m * ranks->busy;
     e->times.part[RK_PART_BUBBLE] = idle > 0 ? idle : 0;
     e->times.part[RK_PART_PP] = send_seconds(table, s, &e->volumes.pipeline);
+    e->times.part[RK_PART_TP] += replicated_seconds(table, s, &ranks->heaviest);
     e->times.part[RK_PART_DP] =
         (s->sharding == RK_SHARD_ALL ? reduce_by_layer(table, s, ranks, &e->volumes.data)
                                      : reduce_once(table, s, ranks, &e->volumes.data)) +
@@ -296,9 +336,9 @@ static void combine(const rk_cost_table *table, const rk_strategy *s, rk_flop_co
         stack->step_seconds + stack->scale_growth * doublings * rk_times_sum(&e->times);
     e->step = rk_times_sum(&e->times);
 
-    e->volumes.tensor = m * ranks->stage.tp_bytes;
-    e->volumes.context = m * ranks->stage.cp_bytes;
-    e->volumes.expert = m * ranks->stage.ep_bytes;
+    e->volumes.tensor = m * ranks->stage.sent.tensor;
+    e->volumes.context = m * ranks->stage.sent.context;
+    e->volumes.expert = m * ranks->stage.sent.expert;
     e->fits = ranks->fits;
     e->worst_stage = ranks->worst;
     e->memory = ranks->memory;

@@ -8,15 +8,18 @@
 
 #include "block/block.h"
 
-/* What memory holds, in the order of reports. */
+/*
+ * What memory holds at the worst moment of a rank, in the order of reports.  The moment is the
+ * backward of a layer, the loss, or the update of the optimizer; parts that are gone by then are 0.
+ */
 typedef enum rk_memory_part {
     RK_MEM_WEIGHTS,
     RK_MEM_GRADIENTS,
     RK_MEM_OPTIMIZER,
     RK_MEM_ACTIVATIONS, /* of microbatches in flight */
     RK_MEM_RECOMPUTED,  /* one layer made again */
-    RK_MEM_LOGITS,
-    RK_MEM_TRANSIENT, /* temporaries, gathered parameters, workspaces */
+    RK_MEM_LOGITS,      /* and what else the head and the loss hold */
+    RK_MEM_TRANSIENT,   /* temporaries, gathered parameters, workspaces */
     RK_MEM_FRAGMENTATION,
     RK_MEM_CONTEXT, /* context and communication buffers, outside the allocator */
     RK_MEMORY_PART_COUNT,
@@ -55,7 +58,7 @@ typedef struct rk_estimate {
 typedef struct rk_cost_table {
     rk_block_context context;
     rk_cost layers[RK_LAYER_TYPE_MAX][2]; /* by type; [1]: checkpointed whole */
-    rk_cost embedding, head;
+    rk_cost embedding, head, mtp;         /* mtp: all zero when the model has none */
 } rk_cost_table;
 
 void rk_cost_table_fill(const rk_model *model, const rk_system *system, const rk_stack *stack,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "estimate/stage.h"
 
-#include <string.h>
+#include <math.h>
 
 int64_t rk_stage_chunks(const rk_strategy *strategy)
 {
@@ -10,39 +10,45 @@ int64_t rk_stage_chunks(const rk_strategy *strategy)
     return both_ends ? 2 : strategy->vp;
 }
 
-static double larger(double a, double b)
+int64_t rk_stage_passes(const rk_strategy *strategy)
 {
-    return a > b ? a : b;
+    return strategy->schedule == RK_SCHEDULE_DUALPIPE ? 1 : rk_stage_chunks(strategy);
 }
 
-/* Adds `count` blocks of one cost. */
-static void add_blocks(rk_stage *stage, double count, const rk_cost *cost)
+/* ---- adding up blocks ---------------------------------------------------------------------- */
+
+/* Adds `count` blocks of one cost, `share` of whose microbatches run here. */
+static void add_blocks(rk_stage *stage, double count, double share, const rk_cost *cost)
 {
-    rk_times_add(&stage->forward, count, &cost->forward);
-    rk_times_add(&stage->backward, count, &cost->backward);
-    stage->weight_seconds += count * cost->weight_share * rk_times_sum(&cost->backward);
-    stage->flops_forward += count * cost->flops_forward;
-    stage->flops_backward += count * cost->flops_backward;
-    stage->flops_recompute += count * cost->flops_recompute;
-    stage->saved += count * cost->saved;
+    const double run = count * share;
+    rk_times_add(&stage->forward, run, &cost->forward);
+    rk_times_add(&stage->backward, run, &cost->backward);
+    stage->weight_seconds += run * cost->weight_seconds;
+    stage->flops_forward += run * cost->flops_forward;
+    stage->flops_backward += run * cost->flops_backward;
+    stage->flops_recompute += run * cost->flops_recompute;
+    rk_sent_add(&stage->sent, run, &cost->sent_forward);
+    rk_sent_add(&stage->sent, run, &cost->sent_backward);
     stage->dense_params += count * cost->dense_params;
+    stage->replicated_params += count * cost->replicated_params;
     stage->expert_params += count * cost->expert_params;
-    stage->tp_bytes += count * cost->tp_bytes;
-    stage->cp_bytes += count * cost->cp_bytes;
-    stage->ep_bytes += count * cost->ep_bytes;
 }
 
-static void add_layers(rk_stage *stage, int count, const rk_cost *cost)
+static void add_layers(rk_stage *stage, int count, double share, const rk_cost *cost)
 {
     if (count == 0) {
         return;
     }
-    add_blocks(stage, count, cost);
+    add_blocks(stage, count, share, cost);
     stage->layers += count;
-    stage->unsaved = larger(stage->unsaved, cost->unsaved);
-    stage->transient = larger(stage->transient, cost->transient);
-    stage->layer_dense_params = larger(stage->layer_dense_params, cost->dense_params);
-    stage->layer_expert_params = larger(stage->layer_expert_params, cost->expert_params);
+    stage->saved += count * share * cost->saved;
+    if (cost->unsaved + cost->transient > stage->unsaved + stage->transient) {
+        stage->unsaved = cost->unsaved;
+        stage->transient = cost->transient;
+    }
+    stage->wgrad_buffers = fmax(stage->wgrad_buffers, cost->wgrad_buffers);
+    stage->layer_dense_params = fmax(stage->layer_dense_params, cost->dense_params);
+    stage->layer_expert_params = fmax(stage->layer_expert_params, cost->expert_params);
 }
 
 /* Layers of a chunk of `count` that are checkpointed whole. */
@@ -55,8 +61,31 @@ static int checkpointed(const rk_strategy *strategy, int count)
     return all ? count : (int)strategy->recompute_layers;
 }
 
-void rk_stage_add_chunk(const rk_cost_table *table, const rk_strategy *strategy,
-                        const rk_chunk *chunk, rk_stage *stage)
+/* The head runs once for the model and once for every MTP module, which hold no copy of it. */
+static void add_head(rk_stage *stage, const rk_cost_table *table, const rk_strategy *strategy,
+                     double share)
+{
+    const rk_model *model = table->context.model;
+    const int modules = model->mtp_layers;
+    const rk_cost *head = &table->head;
+    add_blocks(stage, 1 + modules, share, head);
+    stage->dense_params -= modules * head->dense_params;
+    stage->replicated_params -= modules * head->replicated_params;
+    stage->head_saved = (1 + modules) * head->saved;
+    stage->head_transient = head->transient;
+    stage->head_params = head->dense_params;
+    stage->head = true;
+    if (modules > 0) {
+        const int last = model->type_of[model->layers - 1];
+        const bool full = checkpointed(strategy, 1) > 0;
+        add_layers(stage, modules, share, &table->layers[last][full]);
+        add_blocks(stage, modules, share, &table->mtp);
+        stage->saved += modules * share * table->mtp.saved;
+    }
+}
+
+static void add_chunk(rk_stage *stage, const rk_cost_table *table, const rk_strategy *strategy,
+                      const rk_chunk *chunk, double share)
 {
     const rk_model *model = table->context.model;
     int full[RK_LAYER_TYPE_MAX] = {0}, plain[RK_LAYER_TYPE_MAX] = {0};
@@ -70,21 +99,15 @@ void rk_stage_add_chunk(const rk_cost_table *table, const rk_strategy *strategy,
         }
     }
     for (int type = 0; type < model->type_count; type++) {
-        add_layers(stage, full[type], &table->layers[type][1]);
-        add_layers(stage, plain[type], &table->layers[type][0]);
+        add_layers(stage, full[type], share, &table->layers[type][1]);
+        add_layers(stage, plain[type], share, &table->layers[type][0]);
     }
     if (chunk->embedding) {
-        add_blocks(stage, 1, &table->embedding);
+        add_blocks(stage, 1, share, &table->embedding);
         stage->embedding = true;
     }
     if (chunk->head) {
-        const int last = model->type_of[model->layers - 1];
-        add_blocks(stage, 1 + model->mtp_layers, &table->head);
-        add_layers(stage, model->mtp_layers, &table->layers[last][whole > 0]);
-        /* MTP runs the shared head again but holds no copy of it. */
-        stage->dense_params -= model->mtp_layers * table->head.dense_params;
-        stage->logits = table->head.transient;
-        stage->head = true;
+        add_head(stage, table, strategy, share);
     }
 }
 
@@ -93,19 +116,20 @@ rk_stage rk_stage_of(const rk_cost_table *table, const rk_strategy *strategy, in
 {
     const rk_model *model = table->context.model;
     const int64_t count = rk_stage_chunks(strategy);
+    const double share = (double)rk_stage_passes(strategy) / (double)count;
+    const bool splits = strategy->schedule >= RK_SCHEDULE_ZB_H1;
     rk_stage stage = {.layers = 0};
     double forward = 0, backward = 0, weight = 0;
     for (int64_t i = 0; i < count; i++) {
         const rk_chunk chunk = rk_strategy_chunk(model, strategy, rank, i);
-        rk_stage_add_chunk(table, strategy, &chunk, &stage);
+        add_chunk(&stage, table, strategy, &chunk, share);
         if (chunks) {
             const double f = rk_times_sum(&stage.forward), b = rk_times_sum(&stage.backward);
-            const double w = stage.weight_seconds;
-            const bool splits = strategy->schedule >= RK_SCHEDULE_ZB_H1;
+            const double w = splits ? stage.weight_seconds : 0;
             chunks[i] = (rk_chunk_times){
-                .forward = f - forward,
-                .backward = b - backward - (splits ? w - weight : 0),
-                .weight = splits ? w - weight : 0,
+                .forward = (f - forward) / share,
+                .backward = (b - backward - (w - weight)) / share,
+                .weight = (w - weight) / share,
             };
             forward = f;
             backward = b;
@@ -114,12 +138,12 @@ rk_stage rk_stage_of(const rk_cost_table *table, const rk_strategy *strategy, in
     }
     /* A tied head beside the embedding on one rank is the same matrix. */
     if (model->tied && stage.embedding && stage.head) {
-        stage.dense_params -= table->head.dense_params;
+        stage.dense_params -= rk_block_table_params(&table->context);
     }
     return stage;
 }
 
-/* ---- memory -------------------------------------------------------------------------------- */
+/* ---- states -------------------------------------------------------------------------------- */
 
 double rk_shard_ranks(const rk_strategy *strategy)
 {
@@ -134,55 +158,99 @@ double rk_expert_shard_ranks(const rk_strategy *strategy)
     return strategy->sharding == RK_SHARD_NONE ? 1 : ranks;
 }
 
-/* Bytes of one kind of state: sharded from ZeRO stage `from` on. */
-static double state_bytes(const rk_strategy *s, const rk_stage *stage, double per_param,
-                          rk_sharding from)
+/* Parameters on this rank of a kind of state that is sharded from ZeRO stage `from` on. */
+static double kept_params(const rk_strategy *s, const rk_stage *stage, rk_sharding from)
 {
     const bool sharded = s->sharding >= from;
-    const double dense = stage->dense_params / (sharded ? rk_shard_ranks(s) : 1);
-    const double expert = stage->expert_params / (sharded ? rk_expert_shard_ranks(s) : 1);
-    return per_param * (dense + expert);
+    return stage->dense_params / (sharded ? rk_shard_ranks(s) : 1) +
+           stage->expert_params / (sharded ? rk_expert_shard_ranks(s) : 1);
 }
 
-/* Parameters gathered for use while they are sharded: the layer at hand and the next. */
-static double gathered_bytes(const rk_strategy *s, const rk_stage *stage)
+/* The two ranks that hold the same stages of DualPipe share their optimizer states. */
+double rk_stage_optimized_params(const rk_strategy *strategy, const rk_stage *stage)
 {
-    if (s->sharding != RK_SHARD_ALL) {
-        return 0;
+    const double copies = strategy->schedule == RK_SCHEDULE_DUALPIPE ? 2 : 1;
+    return kept_params(strategy, stage, RK_SHARD_OPTIMIZER) / copies;
+}
+
+/* ---- memory -------------------------------------------------------------------------------- */
+
+/* What lives during a step besides activations, bytes. */
+struct moments {
+    double always; /* workspaces and buffers that stay */
+    double layer;  /* temporaries of the backward of a layer; what it makes again is besides */
+    double head;   /* logits and temporaries of the loss */
+    double update; /* temporaries of the optimizer, after all activations are gone */
+};
+
+static struct moments moments_of(const rk_cost_table *table, const rk_strategy *s,
+                                 const rk_stage *stage)
+{
+    const rk_block_context *c = &table->context;
+    const rk_stack *stack = c->stack;
+    const double hidden = 2 * c->tokens * (double)c->model->hidden;
+    /* GPipe runs the losses of all microbatches before the first backward. */
+    const double losses =
+        s->schedule == RK_SCHEDULE_GPIPE ? (double)rk_strategy_microbatches(s) : 1;
+    struct moments m = {
+        .always = stack->workspace_bytes + stage->wgrad_buffers +
+                  (s->tp > 1 ? stack->gathered_buffers * hidden : 0),
+        .layer = stage->transient,
+        .head = losses * stage->head_saved + stage->head_transient,
+        .update = stack->optimizer_temporary * (stage->dense_params + stage->expert_params),
+    };
+    if (s->sharding == RK_SHARD_ALL) {
+        /* parameters in use: of the layer at hand and the next, or of the head; and gradients */
+        const double layer = stage->layer_dense_params + stage->layer_expert_params;
+        m.layer += layer * (2 * s->states.gather + s->states.reduce);
+        m.head += stage->head_params * (s->states.gather + s->states.reduce);
     }
-    const double layer = stage->layer_dense_params + stage->layer_expert_params;
-    return layer * (2 * s->states.gather + s->states.reduce);
+    return m;
+}
+
+/* Activations of all microbatches in flight that stay on the device. */
+static double kept_activations(const rk_stack *stack, const rk_strategy *s, const rk_stage *stage,
+                               double in_flight)
+{
+    /* Offloaded activations leave two layers' worth behind as buffers. */
+    const double buffers = stage->layers > 2 ? 2.0 / stage->layers : 1;
+    const double kept = s->offload_activations ? fmin(buffers, in_flight) : in_flight;
+    return kept * stage->saved * stack->activation_share;
 }
 
 rk_stage_memory rk_stage_memory_of(const rk_cost_table *table, const rk_strategy *s,
                                    const rk_stage *stage, double in_flight)
 {
     const rk_stack *stack = table->context.stack;
-    const double copies = s->schedule == RK_SCHEDULE_DUALPIPE ? 2 : 1;
-    /* Offloaded activations leave two layers' worth behind as buffers. */
-    const double layers = stage->layers > 0 ? stage->layers : 1;
-    const double kept = s->offload_activations && 2 / layers < in_flight ? 2 / layers : in_flight;
+    const struct moments now = moments_of(table, s, stage);
+    const double activations = kept_activations(stack, s, stage, in_flight);
+    const double layer = stage->unsaved + now.layer;
+    const double loaded =
+        2 * s->states.weight * (stage->layer_dense_params + stage->layer_expert_params);
     rk_stage_memory m = {
         .part =
             {
-                [RK_MEM_WEIGHTS] =
-                    s->offload_weights
-                        ? 2 * s->states.weight *
-                              (stage->layer_dense_params + stage->layer_expert_params)
-                        : copies * state_bytes(s, stage, s->states.weight, RK_SHARD_ALL),
-                [RK_MEM_GRADIENTS] =
-                    copies * state_bytes(s, stage, s->states.gradient, RK_SHARD_GRADIENTS),
-                [RK_MEM_OPTIMIZER] =
-                    s->offload_optimizer
-                        ? 0
-                        : state_bytes(s, stage, s->states.optimizer, RK_SHARD_OPTIMIZER),
-                [RK_MEM_ACTIVATIONS] = kept * stage->saved,
-                [RK_MEM_RECOMPUTED] = stage->unsaved,
-                [RK_MEM_LOGITS] = stage->logits,
-                [RK_MEM_TRANSIENT] =
-                    stage->transient + gathered_bytes(s, stage) + stack->workspace_bytes,
+                [RK_MEM_WEIGHTS] = s->offload_weights
+                                       ? loaded
+                                       : s->states.weight * kept_params(s, stage, RK_SHARD_ALL),
+                [RK_MEM_GRADIENTS] = s->states.gradient * kept_params(s, stage, RK_SHARD_GRADIENTS),
+                [RK_MEM_OPTIMIZER] = s->offload_optimizer ? 0
+                                                          : s->states.optimizer *
+                                                                rk_stage_optimized_params(s, stage),
+                [RK_MEM_TRANSIENT] = now.always,
             },
     };
+    /* The peak is the worst of three moments. */
+    if (now.update > activations + fmax(layer, now.head)) {
+        m.part[RK_MEM_TRANSIENT] += now.update;
+    } else if (now.head > layer) {
+        m.part[RK_MEM_ACTIVATIONS] = activations;
+        m.part[RK_MEM_LOGITS] = now.head;
+    } else {
+        m.part[RK_MEM_ACTIVATIONS] = activations;
+        m.part[RK_MEM_RECOMPUTED] = stage->unsaved;
+        m.part[RK_MEM_TRANSIENT] += now.layer;
+    }
     for (int i = 0; i < RK_MEM_FRAGMENTATION; i++) {
         m.allocated += m.part[i];
     }
@@ -197,13 +265,13 @@ double rk_stage_host_bytes(const rk_strategy *s, const rk_stage *stage, double i
 {
     double bytes = 0;
     if (s->offload_optimizer) {
-        bytes += state_bytes(s, stage, s->states.optimizer, RK_SHARD_OPTIMIZER);
+        bytes += s->states.optimizer * rk_stage_optimized_params(s, stage);
     }
     if (s->offload_activations) {
         bytes += in_flight * stage->saved;
     }
     if (s->offload_weights) {
-        bytes += state_bytes(s, stage, s->states.weight, RK_SHARD_ALL);
+        bytes += s->states.weight * kept_params(s, stage, RK_SHARD_ALL);
     }
     return bytes;
 }

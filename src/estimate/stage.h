@@ -5,24 +5,27 @@
 
 #include "estimate/estimate.h"
 
+/*
+ * Sums over all chunks of the rank.  DualPipe runs half of the microbatches through each of its two
+ * chunks: there, what belongs to a microbatch is the mean of the chunks.
+ */
 typedef struct rk_stage {
-    rk_times forward, backward; /* s of one microbatch, all chunks */
+    rk_times forward, backward; /* s of one microbatch */
     double weight_seconds;      /* of backward that computes weight gradients */
     double flops_forward, flops_backward, flops_recompute;
-    double saved;              /* bytes of one microbatch */
+    rk_sent sent;              /* bytes of one microbatch */
+    double saved;              /* bytes of one microbatch, without the head */
     double unsaved, transient; /* bytes, of the layer with most */
-    double logits;             /* bytes of temporaries of the loss */
-    double dense_params, expert_params;
+    double wgrad_buffers;      /* bytes, of the layer with most */
+    double head_saved;         /* bytes of one microbatch */
+    double head_transient;     /* bytes */
+    double dense_params, expert_params, replicated_params;
     double layer_dense_params; /* of the layer with most */
     double layer_expert_params;
-    double tp_bytes, cp_bytes, ep_bytes;
+    double head_params;
     int layers;
     bool embedding, head;
 } rk_stage;
-
-/* Adds the blocks of one chunk to a stage that starts all zero. */
-void rk_stage_add_chunk(const rk_cost_table *table, const rk_strategy *strategy,
-                        const rk_chunk *chunk, rk_stage *stage);
 
 /* All chunks of a rank; `chunks` (may be NULL) gets the times of each. */
 rk_stage rk_stage_of(const rk_cost_table *table, const rk_strategy *strategy, int64_t rank,
@@ -31,11 +34,17 @@ rk_stage rk_stage_of(const rk_cost_table *table, const rk_strategy *strategy, in
 /* Chunks of one rank: vp, or 2 for schedules that give both ends of the model to a rank. */
 int64_t rk_stage_chunks(const rk_strategy *strategy);
 
+/* Chunks of one rank that a microbatch passes: as above, but 1 of the two of DualPipe. */
+int64_t rk_stage_passes(const rk_strategy *strategy);
+
 /* Ranks over which the states of dense parameters and of experts are sharded. */
 double rk_shard_ranks(const rk_strategy *strategy);
 double rk_expert_shard_ranks(const rk_strategy *strategy);
 
-/* Memory of a rank. */
+/* Parameters of whose optimizer states a rank keeps one copy. */
+double rk_stage_optimized_params(const rk_strategy *strategy, const rk_stage *stage);
+
+/* Memory of a rank that keeps the activations of `in_flight` microbatches. */
 rk_stage_memory rk_stage_memory_of(const rk_cost_table *table, const rk_strategy *strategy,
                                    const rk_stage *stage, double in_flight);
 

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Feed-forward networks, dense and of experts.  Letters: T tokens of a microbatch on a
+ * context-parallel rank, h hidden, t tensor parallel, f width, E experts, k experts per token, e
+ * expert parallel, e_t tensor parallel of experts.
+ */
+#include "block/operators.h"
+
+#include <math.h>
+
+/*
+ * Activation between the two linears on `elements` outputs: a gated one reads two and writes one
+ * forward, reads three and writes two backward; a plain one reads and writes one, then reads two
+ * and writes one.
+ */
+static void add_activation(rk_costing *x, rk_part part, bool gated, double elements)
+{
+    const rk_strategy *s = x->c->strategy;
+    const rk_stack *stack = x->c->stack;
+    const bool again = rk_recomputes(s, RK_MODULE_ACTIVATION);
+    const double passes = stack->activation_passes * RK_ACTIVATION_BYTES * elements;
+    const rk_cost before = x->cost;
+    rk_add_stream(x, part, passes * (gated ? 3 : 2), passes * (gated ? 5 : 3));
+    if (again) {
+        rk_repeat(x, &before);
+    }
+    rk_save(x, false, RK_ACTIVATION_BYTES * elements * (gated ? 2 : 1));
+    rk_save(x, again, gated && stack->keeps_activation ? RK_ACTIVATION_BYTES * elements : 0);
+    rk_save(x, again, rk_saved_input_bytes(s) * elements);
+}
+
+void rk_add_ffn(rk_costing *x, bool gated, double width)
+{
+    const rk_strategy *s = x->c->strategy;
+    const double T = x->c->tokens, h = (double)x->c->model->hidden, f = width / (double)s->tp;
+    rk_add_linear(x, RK_PART_LINEAR, s->precision, T, (gated ? 2 : 1) * f, h);
+    add_activation(x, RK_PART_STREAM, gated, T * f);
+    rk_add_linear(x, RK_PART_LINEAR, s->precision, T, h, f);
+}
+
+/* ---- experts ------------------------------------------------------------------------------- */
+
+/* Tokens that one rank routes: experts run on the shards of the tensor group. */
+static double routed_tokens(const rk_block_context *c)
+{
+    return c->tokens / (double)c->strategy->tp;
+}
+
+/* Rows of the most loaded rank over those of a perfect balance. */
+static double load(const rk_strategy *s)
+{
+    return s->capacity_factor > 0 ? s->capacity_factor : s->imbalance;
+}
+
+double rk_expert_rows(const rk_block_context *c, const rk_moe_shape *moe)
+{
+    return routed_tokens(c) * (double)moe->top_k * (double)c->strategy->etp * load(c->strategy);
+}
+
+/*
+ * Copies of a token that are sent with de-duplication, one per domain that holds any of its k
+ * experts, over the k without.  Of D domains, uniform choices reach D (1 - (1 - 1/D)^k).
+ */
+static double copies_share(const rk_costing *x, double top_k)
+{
+    const rk_group *group = &x->c->groups.expert;
+    const double domains = (double)group->size / (double)group->within[0];
+    if (!x->c->stack->deduplicates || domains <= 1) {
+        return 1;
+    }
+    return domains * (1 - pow(1 - 1 / domains, top_k)) / top_k;
+}
+
+/* Dispatch and combine, and the same for the gradients: each way k copies of the tokens. */
+static void add_dispatch(rk_costing *x, const rk_moe_shape *moe)
+{
+    const rk_strategy *s = x->c->strategy;
+    const rk_stack *stack = x->c->stack;
+    const rk_group *group = &x->c->groups.expert;
+    const double k = (double)moe->top_k, e = (double)s->ep;
+    const double elements =
+        routed_tokens(x->c) * k * (double)x->c->model->hidden * load(s) * copies_share(x, k);
+    const double bytes = RK_ACTIVATION_BYTES * elements, there = stack->dispatch_bytes * elements;
+    const double visible = s->moe_overlap ? stack->moe_exposed : 1;
+    const double once = visible * rk_comm_seconds(x, RK_COLL_ALL_TO_ALL, bytes, group);
+    const double dispatch = visible * rk_comm_seconds(x, RK_COLL_ALL_TO_ALL, there, group);
+    rk_add_comm(x, RK_PART_EP, dispatch + once, 2 * once);
+    x->cost.sent_forward.expert += (there + bytes) * (e - 1) / e;
+    x->cost.sent_backward.expert += 2 * bytes * (e - 1) / e;
+}
+
+/* Gathers the rows over the ranks that share an expert, and scatters the results. */
+static void add_expert_tensor(rk_costing *x, double rows)
+{
+    const double n = (double)x->c->strategy->etp;
+    const double bytes = RK_ACTIVATION_BYTES * rows * (double)x->c->model->hidden;
+    const rk_group *group = &x->c->groups.expert_tensor;
+    const double once = rk_comm_seconds(x, RK_COLL_ALL_GATHER, bytes, group) +
+                        rk_comm_seconds(x, RK_COLL_REDUCE_SCATTER, bytes, group);
+    rk_add_comm(x, RK_PART_EP, once, once);
+    x->cost.sent_forward.expert += 2 * bytes * (n - 1) / n;
+    x->cost.sent_backward.expert += 2 * bytes * (n - 1) / n;
+}
+
+void rk_add_experts(rk_costing *x, const rk_layer_type *type)
+{
+    const rk_strategy *s = x->c->strategy;
+    const rk_stack *stack = x->c->stack;
+    const rk_moe_shape *moe = &type->moe;
+    const bool gated = type->ffn.gated;
+    const double h = (double)x->c->model->hidden, experts = (double)moe->experts;
+    const double local = experts / (double)s->ep,
+                 width = (double)moe->expert_width / (double)s->etp;
+    const double tokens = routed_tokens(x->c), rows = rk_expert_rows(x->c, moe);
+    const double permuted = stack->permute_passes * 8 * rows / (double)s->etp * h;
+
+    rk_add_linear(x, RK_PART_EXPERT, rk_wide_precision(s), tokens, experts, h);
+    rk_add_stream(x, RK_PART_EXPERT, permuted, permuted);
+    x->cost.forward.part[RK_PART_EXPERT] += stack->router_seconds;
+    x->cost.backward.part[RK_PART_EXPERT] += stack->router_seconds;
+    add_dispatch(x, moe);
+    if (s->etp > 1) {
+        add_expert_tensor(x, rows);
+    }
+    rk_add_grouped_linear(x, s->precision, local, rows / local, (gated ? 2 : 1) * width, h);
+    add_activation(x, RK_PART_EXPERT, gated, rows * width);
+    rk_add_grouped_linear(x, s->precision, local, rows / local, h, width);
+    /* logits and map of the router; the permuted input */
+    rk_save(x, false, tokens * experts * (4 + 2));
+    rk_save(x, false, rk_saved_input_bytes(s) * rows * h);
+    if (moe->shared_experts) {
+        rk_add_ffn(x, gated, (double)(moe->shared_experts * moe->shared_width));
+    }
+}

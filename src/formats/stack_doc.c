@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "formats/stack_doc.h"
+
+#include "base/error.h"
+#include "formats/fields.h"
+
+#include <string.h>
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+/* ---- fields ----------------------------------------------------------------------------- */
+
+#define NUMBER(key, most, unit_, text)                                                             \
+    {                                                                                              \
+        .name = #key, .type = RK_FIELD_NUMBER, .offset = offsetof(rk_stack, key),                  \
+        .optional = true, .max = most, .unit = unit_, .help = text                                 \
+    }
+/* A rate over another; far from 1 it would be a mistake. */
+#define SHARE(key, text)                                                                           \
+    {                                                                                              \
+        .name = #key, .type = RK_FIELD_NUMBER, .offset = offsetof(rk_stack, key),                  \
+        .optional = true, .min = 0.05, .max = 2, .help = text                                      \
+    }
+#define PASSES(key, text)  NUMBER(key, 100, NULL, text)
+#define BYTES(key, text)   NUMBER(key, 1e4, "bytes", text)
+#define KERNELS(key, text) NUMBER(key, 1e5, NULL, text)
+#define EXPOSED(key, text) NUMBER(key, 2, NULL, text)
+#define SECONDS(key, text) NUMBER(key, 100, "s", text)
+#define SIZE(key, name_, unit_, text)                                                              \
+    {                                                                                              \
+        .name = name_, .type = RK_FIELD_NUMBER, .offset = offsetof(rk_stack, key),                 \
+        .optional = true, .max = 1e6, .unit = unit_, .help = text                                  \
+    }
+#define FLAG(key, text)                                                                            \
+    {                                                                                              \
+        .name = #key, .type = RK_FIELD_BOOL, .offset = offsetof(rk_stack, key), .optional = true,  \
+        .help = text                                                                               \
+    }
+
+static const rk_field rate_fields[] = {
+    SHARE(gemm_share, "GEMM rate of 16-bit and wider formats over the accelerator's"),
+    SHARE(low_gemm_share, "the same of 8- and 4-bit formats; default gemm_share"),
+    SHARE(expert_gemm_share, "grouped GEMMs over plain ones"),
+    SHARE(attention_share, "flash attention over the accelerator's rate"),
+    SHARE(stream_share, "memory-bound operators over the accelerator's rate"),
+};
+
+static const rk_field traffic_fields[] = {
+    BYTES(norm_forward, "two norms and residual adds of a layer, per hidden element"),
+    BYTES(norm_backward, "the same in backward"),
+    PASSES(activation_passes, "of the activation between the FFN's linears; 1: fused"),
+    BYTES(dropout_bytes, "bias, dropout and add of a layer, per hidden element and pass"),
+    BYTES(score_forward, "attention that is not fused, per score"),
+    BYTES(score_backward, "the same in backward"),
+    BYTES(loss_bytes, "loss, per logit, forward and backward"),
+    PASSES(cast_passes, "of casts to 8 bits; 1: fused"),
+    PASSES(fp4_cast_passes, "of casts to 4 bits"),
+    PASSES(permute_passes, "of routed tokens; 1: fused"),
+    BYTES(dispatch_bytes, "of an element sent to its expert in forward"),
+    BYTES(accumulation_bytes, "of adding gradients, per parameter and microbatch; 0: in GEMMs"),
+    BYTES(optimizer_bytes, "of a step, per parameter of the shard"),
+};
+
+static const rk_field host_fields[] = {
+    KERNELS(kernels_forward, "launches of a dense layer"),
+    KERNELS(kernels_backward, "the same in backward"),
+    KERNELS(tp_kernels, "more with tensor parallelism, each way"),
+    KERNELS(moe_kernels_forward, "launches of a layer with experts"),
+    KERNELS(moe_kernels_backward, "the same in backward"),
+    KERNELS(expert_kernels, "more per local expert, forward"),
+    KERNELS(expert_cast_kernels, "and in 8 and 4 bits besides"),
+    NUMBER(graph_share, 1, NULL, "of the launches that remain with graph capture"),
+    SECONDS(router_seconds, "fixed time of routing a microbatch, each way"),
+};
+
+static const rk_field communication_fields[] = {
+    EXPOSED(tp_forward_exposed, "visible share of tensor-parallel traffic in forward"),
+    EXPOSED(tp_backward_exposed, "the same in backward"),
+    EXPOSED(tp_overlap_exposed, "the same in both with tp_overlap"),
+    EXPOSED(regather_exposed, "of gathering saved inputs again in backward"),
+    EXPOSED(dp_exposed, "of data-parallel traffic that is overlapped"),
+    EXPOSED(dp_window, "of the compute of a microbatch under which that hides"),
+    EXPOSED(contention, "of hidden traffic that slows the compute above it"),
+    EXPOSED(pp_exposed, "of messages between stages with pp_overlap"),
+    EXPOSED(moe_exposed, "of all-to-all with moe_overlap"),
+    SECONDS(cp_step_seconds, "of a step of a context-parallel ring, both ways"),
+    BYTES(cp_merge_bytes, "of adding the result of a ring step, per output element"),
+    SIZE(bucket_bytes, "bucket_MiB", "MiB", "of a data-parallel message; 0: all in one"),
+    FLAG(deduplicates, "dispatch sends one copy of a token per domain"),
+    FLAG(scatters_messages, "messages between stages are split over the tensor group"),
+    FLAG(reduces_apart, "gradients of norms are reduced one by one in the tensor group"),
+    FLAG(reduces_whole, "a sharded optimizer still all-reduces gradients"),
+};
+
+static const rk_field step_fields[] = {
+    SECONDS(step_seconds, "fixed time of a step"),
+    NUMBER(scale_growth, 1, NULL, "relative, per doubling of accelerators beyond 8"),
+};
+
+static const rk_field memory_fields[] = {
+    FLAG(keeps_gathered, "gathered inputs of linears are kept with sequence parallelism"),
+    FLAG(keeps_activation, "a gated activation keeps its intermediate"),
+    SHARE(activation_share, "of the activations by tensor list that live at the peak"),
+    BYTES(wgrad_bytes, "buffers of weight gradients of a layer, per parameter"),
+    BYTES(logit_bytes, "per logit, kept or made by the loss"),
+    NUMBER(gathered_buffers, 100, NULL, "tensors of a whole sequence with tensor parallelism"),
+    BYTES(optimizer_temporary, "per parameter while the optimizer steps"),
+    SIZE(context_bytes, "context_GiB", "GiB", "context and communicators"),
+    SIZE(workspace_bytes, "workspace_GiB", "GiB", "of libraries, inside the allocator"),
+    NUMBER(fragmentation, 1, NULL, "reserved over allocated, less 1"),
+};
+
+/* ---- groups ------------------------------------------------------------------------------- */
+
+static rk_status read_rates(const json_t *value, const char *path, void *out, rk_error *err)
+{
+    rk_stack *stack = out;
+    rk_status status =
+        rk_fields_read(value, path, rate_fields, COUNT(rate_fields), RK_UNKNOWN_REFUSE, stack, err);
+    if (!json_object_get(value, "low_gemm_share")) {
+        stack->low_gemm_share = stack->gemm_share;
+    }
+    return status;
+}
+
+#define READER(name_, table)                                                                       \
+    static rk_status name_(const json_t *value, const char *path, void *out, rk_error *err)        \
+    {                                                                                              \
+        return rk_fields_read(value, path, table, COUNT(table), RK_UNKNOWN_REFUSE, out, err);      \
+    }
+READER(read_traffic, traffic_fields)
+READER(read_host, host_fields)
+READER(read_communication, communication_fields)
+READER(read_step, step_fields)
+READER(read_memory, memory_fields)
+
+#define GROUP(key, reader)                                                                         \
+    {                                                                                              \
+        .name = key, .type = RK_FIELD_CUSTOM, .read = reader, .help = "a group of numbers"         \
+    }
+
+static const rk_field groups[] = {
+    GROUP("rates", read_rates), GROUP("traffic", read_traffic),
+    GROUP("host", read_host),   GROUP("communication", read_communication),
+    GROUP("step", read_step),   GROUP("memory", read_memory),
+};
+
+rk_status rk_stack_from_json(const json_t *object, rk_stack *stack, rk_error *err)
+{
+    *stack = (rk_stack){
+        .gemm_share = 1,
+        .low_gemm_share = 1,
+        .expert_gemm_share = 1,
+        .attention_share = 1,
+        .stream_share = 1,
+        .norm_forward = 16,
+        .norm_backward = 20,
+        .activation_passes = 1,
+        .score_forward = 13,
+        .score_backward = 19,
+        .loss_bytes = 8,
+        .cast_passes = 1,
+        .fp4_cast_passes = 1,
+        .permute_passes = 1,
+        .dispatch_bytes = 2,
+        .optimizer_bytes = 38,
+        .graph_share = 1,
+        .tp_forward_exposed = 1,
+        .tp_backward_exposed = 1,
+        .tp_overlap_exposed = 1,
+        .regather_exposed = 1,
+        .dp_window = 1,
+        .pp_exposed = 1,
+        .moe_exposed = 1,
+        .activation_share = 1,
+        .logit_bytes = 2,
+    };
+    const rk_status status =
+        rk_fields_read(object, "", groups, COUNT(groups), RK_UNKNOWN_REFUSE, stack, err);
+    stack->bucket_bytes *= 0x1p20;
+    stack->context_bytes *= 0x1p30;
+    stack->workspace_bytes *= 0x1p30;
+    return status;
+}
+
+/* ---- files and catalogue ------------------------------------------------------------------ */
+
+rk_status rk_stack_load(const char *name, rk_stack *stack, rk_error *err)
+{
+    rk_json_doc doc;
+    rk_status status = rk_json_load(name, "stacks", &doc, err);
+    if (status) {
+        return status;
+    }
+    status = rk_stack_from_json(doc.root, stack, err);
+    if (status) {
+        rk_error_set_file(err, doc.name);
+    } else {
+        const char *given = json_string_value(json_object_get(doc.root, "name"));
+        (void)rk_json_printable(given ? given : name, stack->name, sizeof(stack->name));
+    }
+    rk_json_clear(&doc);
+    return status;
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The document of a training stack: groups of numbers, each with its "source".  A number that is
+ * absent has the value of software that is perfect in that respect; README of data/stacks says
+ * what each means.
+ */
+#ifndef RK_FORMATS_STACK_DOC_H
+#define RK_FORMATS_STACK_DOC_H
+
+#include "block/stack.h"
+#include "formats/json.h"
+
+/* Reads a parsed document; `err` gets the JSON path, the caller adds the file. */
+rk_status rk_stack_from_json(const json_t *object, rk_stack *stack, rk_error *err);
+
+#endif
