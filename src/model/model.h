@@ -24,13 +24,15 @@ typedef struct rk_attention_shape {
     int64_t query_heads, kv_heads; /* n_q, n_kv; of MLA n_kv = n_q */
     int64_t head_size;             /* d; of MLA unused */
     int64_t window;                /* tokens a query sees; 0: all before it */
+    bool chunked;                  /* the window is a fixed chunk, not a sliding band */
     rk_qk_norm qk_norm;
     bool bias_qkv, bias_out;
-    bool sinks;              /* one learned logit per query head */
-    bool output_gate;        /* another h x n_q d projection */
-    bool relative_positions; /* Transformer-XL: another h x n_q d projection */
-    int64_t q_rank, kv_rank; /* MLA latents; q_rank 0: queries are not compressed */
-    int64_t nope_size, rope_size, value_size; /* MLA: per head */
+    bool sinks;                   /* one learned logit per query head */
+    bool output_gate;             /* another h x n_q d projection */
+    bool relative_positions;      /* Transformer-XL: another h x n_q d projection */
+    int64_t q_rank, kv_rank;      /* MLA latents; q_rank 0: queries are not compressed */
+    int64_t nope_size, rope_size; /* MLA: per head */
+    int64_t value_size;           /* per head; 0: head_size (not of MLA) */
 } rk_attention_shape;
 
 typedef struct rk_ffn_shape {
@@ -53,7 +55,12 @@ typedef struct rk_layer_type {
     rk_moe_shape moe;
 } rk_layer_type;
 
-typedef enum rk_norm_kind { RK_NORM_RMS, RK_NORM_LAYER, RK_NORM_LAYER_NO_BIAS } rk_norm_kind;
+typedef enum rk_norm_kind {
+    RK_NORM_RMS,
+    RK_NORM_LAYER,
+    RK_NORM_LAYER_NO_BIAS,
+    RK_NORM_LAYER_NO_WEIGHT, /* neither gain nor bias */
+} rk_norm_kind;
 
 typedef struct rk_model {
     char name[64];
@@ -79,6 +86,36 @@ static inline bool rk_layer_is_moe(const rk_layer_type *type)
     return type->moe.experts > 0;
 }
 
+/* Elements of one head of queries and keys, and of values. */
+static inline int64_t rk_attention_qk_size(const rk_attention_shape *attention)
+{
+    return attention->kind == RK_ATTENTION_LATENT ? attention->nope_size + attention->rope_size
+                                                  : attention->head_size;
+}
+
+static inline int64_t rk_attention_value_size(const rk_attention_shape *attention)
+{
+    return attention->value_size > 0 ? attention->value_size : attention->head_size;
+}
+
+/*
+ * Gives the model the `layer_count` layers kind_of[i] (indices into `kinds`), so that its types
+ * are the kinds in use in the order of their first layer.  At most RK_LAYER_TYPE_MAX kinds and
+ * RK_LAYER_MAX layers.
+ */
+void rk_model_set_layers(rk_model *model, const rk_layer_type *kinds, const uint8_t *kind_of,
+                         int layer_count);
+
+/* Kinds of layers that differ in their window, in having experts, or in both: bits of an index. */
+enum { RK_KIND_WINDOWED = 1, RK_KIND_MOE = 2, RK_KIND_COUNT = 4 };
+
+/*
+ * Fills the kinds from one layer that has both a dense FFN and experts, and the attention of
+ * windowed layers.
+ */
+void rk_layer_kinds(const rk_layer_type *layer, const rk_attention_shape *windowed,
+                    rk_layer_type kinds[RK_KIND_COUNT]);
+
 /* ---- parameters ---------------------------------------------------------------------------- */
 
 /* Parameters of one layer by part. */
@@ -89,14 +126,16 @@ typedef struct rk_layer_params {
     int64_t shared, router; /* shared experts with their gate; router with its bias */
     int64_t norms;
     int64_t total, active; /* active: top_k of the experts */
+    int64_t gemm;          /* of active: the matrices of attention, FFN and experts */
 } rk_layer_params;
 
 typedef struct rk_model_params {
     int64_t embedding, positions, head; /* head 0 when tied; embedding with its norm */
-    int64_t final_norm, layers, mtp;
+    int64_t final_norm, layers;
     int64_t total;                    /* with embedding and head, without MTP */
     int64_t active;                   /* per token, likewise */
     int64_t active_without_embedding; /* less the input table (unless tied) */
+    int64_t mtp, mtp_active;          /* of all MTP modules; they share embedding and head */
 } rk_model_params;
 
 rk_layer_params rk_layer_params_of(const rk_model *model, const rk_layer_type *type);
@@ -106,9 +145,9 @@ rk_model_params rk_model_params_of(const rk_model *model);
 
 /* How model FLOPs of training are counted; see docs/method.md. */
 typedef enum rk_flop_convention {
-    RK_FLOPS_MEGATRON,   /* GEMMs with head, causal attention halved */
-    RK_FLOPS_FULL,       /* the same, attention not halved */
-    RK_FLOPS_PALM,       /* 6 N of all parameters + 12 L n_q d s */
+    RK_FLOPS_MEGATRON,   /* GEMMs with head, causal attention halved; vocabulary padded to 128 */
+    RK_FLOPS_FULL,       /* the same, attention not halved (Megatron until 2025-03) */
+    RK_FLOPS_PALM,       /* 6 N of all active parameters + 12 L n_q d s */
     RK_FLOPS_TORCHTITAN, /* 6 N without embedding + 6 L n_q (d_qk + d_v) s */
     RK_FLOPS_NANOTRON,   /* GEMMs with head, attention not halved, vocabulary not padded */
     RK_FLOP_CONVENTION_COUNT,
@@ -126,13 +165,18 @@ double rk_model_flops_per_token(const rk_model *model, int64_t seq, rk_flop_conv
  * triangle of s^2/2 (or the band of a window); 2 FLOPs per multiply-add, QK and PV. */
 double rk_attention_flops(const rk_attention_shape *attention, int64_t seq);
 
-/* Average keys seen by a query of a causal sequence: s/2, or (s w - w^2/2)/s with a window. */
+/* Average keys seen by a query of a causal sequence: s/2, or (s w - w^2/2)/s with a window, or
+ * the sum of c^2/2s over chunks of c tokens. */
 double rk_attention_span(const rk_attention_shape *attention, int64_t seq);
 
 /* ---- documents ----------------------------------------------------------------------------- */
 
-/* Checks that all sizes are positive and consistent and that no count overflows. */
+/*
+ * Checks that all sizes are in range and consistent and that no count of parameters exceeds 2^62.
+ * The error's path is the key of a model document.
+ */
 rk_status rk_model_check(const rk_model *model, rk_error *err);
+rk_status rk_layer_type_check(const rk_layer_type *type, rk_error *err);
 
 /*
  * Reads a model: a file (our own document, or a Hugging Face config.json, told apart by their

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Model FLOPs under the conventions in use.  All take 6 FLOPs per weight and token (a multiply-add
+ * forward, two backward) and three times the forward FLOPs of core attention; they differ in which
+ * weights they count and in how many keys they let a query see.  Sources: Megatron-LM's count of
+ * floating-point operations (training.py), PaLM appendix B, torchtitan models/utils.py, nanotron
+ * get_flops.
+ */
+#include "model/model.h"
+
+const char *const rk_flop_convention_names[] = {"megatron",   "full",     "palm",
+                                                "torchtitan", "nanotron", NULL};
+
+typedef enum weight_kind {
+    WEIGHTS_GEMM,         /* matrices of the layers and the head, tied or not */
+    WEIGHTS_ALL,          /* all active parameters */
+    WEIGHTS_NO_EMBEDDING, /* all but an untied input table */
+} weight_kind;
+
+typedef enum reach_kind {
+    REACH_CAUSAL, /* the keys that a query sees on average */
+    REACH_WINDOW, /* the whole window, or sequence: the mask is not credited */
+    REACH_ALL,    /* the whole sequence, windows or not */
+} reach_kind;
+
+typedef struct counting {
+    weight_kind weights;
+    int64_t vocab_multiple; /* the head is padded to a multiple of this */
+    reach_kind reach;
+} counting;
+
+static const counting countings[RK_FLOP_CONVENTION_COUNT] = {
+    [RK_FLOPS_MEGATRON] = {WEIGHTS_GEMM, 128, REACH_CAUSAL},
+    [RK_FLOPS_FULL] = {WEIGHTS_GEMM, 128, REACH_WINDOW},
+    [RK_FLOPS_PALM] = {WEIGHTS_ALL, 1, REACH_ALL},
+    [RK_FLOPS_TORCHTITAN] = {WEIGHTS_NO_EMBEDDING, 1, REACH_ALL},
+    [RK_FLOPS_NANOTRON] = {WEIGHTS_GEMM, 1, REACH_WINDOW},
+};
+
+/* Tokens of the window of a sequence of s tokens, or of a chunk. */
+static double window_of(const rk_attention_shape *a, double s)
+{
+    return a->window > 0 && (double)a->window < s ? (double)a->window : s;
+}
+
+double rk_attention_span(const rk_attention_shape *attention, int64_t seq)
+{
+    const double s = (double)seq, w = window_of(attention, s);
+    if (attention->chunked) {
+        const double rest = (double)(seq % (int64_t)w), chunks = (s - rest) / w;
+        return (chunks * w * w + rest * rest) / (2 * s);
+    }
+    return w - w * w / (2 * s);
+}
+
+/* FLOPs per pair of a query and a key: a product of keys and one of values in every head. */
+static double pair_flops(const rk_attention_shape *a)
+{
+    return 2.0 * (double)a->query_heads *
+           (double)(rk_attention_qk_size(a) + rk_attention_value_size(a));
+}
+
+double rk_attention_flops(const rk_attention_shape *attention, int64_t seq)
+{
+    return pair_flops(attention) * (double)seq * rk_attention_span(attention, seq);
+}
+
+/* Training FLOPs per token of core attention. */
+static double attention_per_token(const rk_attention_shape *a, int64_t seq, reach_kind reach)
+{
+    switch (reach) {
+    case REACH_CAUSAL:
+        return 3 * pair_flops(a) * rk_attention_span(a, seq);
+    case REACH_WINDOW:
+        return 3 * pair_flops(a) * window_of(a, (double)seq);
+    default:
+        return 3 * pair_flops(a) * (double)seq;
+    }
+}
+
+/* The weights that the convention multiplies each token by; MTP runs the head once more. */
+static double counted_weights(const rk_model *model, const counting *c)
+{
+    if (c->weights != WEIGHTS_GEMM) {
+        const rk_model_params p = rk_model_params_of(model);
+        return (double)(c->weights == WEIGHTS_ALL ? p.active : p.active_without_embedding) +
+               (double)p.mtp_active;
+    }
+    const double h = (double)model->hidden, mtp = model->mtp_layers;
+    const int64_t unit = c->vocab_multiple;
+    const double head = h * (double)((model->vocab + unit - 1) / unit * unit);
+    double gemm[RK_LAYER_TYPE_MAX], sum = 0;
+    for (int i = 0; i < model->type_count; i++) {
+        gemm[i] = (double)rk_layer_params_of(model, &model->types[i]).gemm;
+    }
+    for (int i = 0; i < model->layers; i++) {
+        sum += gemm[model->type_of[i]];
+    }
+    return sum + head + mtp * (gemm[model->type_of[model->layers - 1]] + 2 * h * h + head);
+}
+
+double rk_model_flops_per_token(const rk_model *model, int64_t seq, rk_flop_convention convention)
+{
+    const counting *c = &countings[convention];
+    double attention[RK_LAYER_TYPE_MAX], sum = 6 * counted_weights(model, c);
+    for (int i = 0; i < model->type_count; i++) {
+        attention[i] = attention_per_token(&model->types[i].attention, seq, c->reach);
+    }
+    for (int i = 0; i < model->layers; i++) {
+        sum += attention[model->type_of[i]];
+    }
+    return sum + model->mtp_layers * attention[model->type_of[model->layers - 1]];
+}
