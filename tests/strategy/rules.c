@@ -1,0 +1,463 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Every rule broken once, alone; nearest legal values; random strategies against Megatron's list.
+ */
+#include "models.h"
+
+#include "strategy/rules.h"
+
+enum { DENSE, MOE };
+
+#define ANY       RK_FRAMEWORK_ANY
+#define MEGATRON  RK_FRAMEWORK_MEGATRON
+#define TITAN     RK_FRAMEWORK_TORCHTITAN
+#define DEEPSPEED RK_FRAMEWORK_DEEPSPEED
+
+/* A legal strategy of any framework: 64 accelerators, 16 microbatches. */
+static rk_strategy base_strategy(const rk_model *model)
+{
+    rk_strategy s = rk_strategy_defaults(model);
+    s.tp = 2;
+    s.pp = 4;
+    s.dp = 8;
+    s.ep = model->type_count > 1 ? 8 : 1;
+    s.sp = model->type_count > 1;
+    s.global_batch = 128;
+    return s;
+}
+
+/* Name, framework, model, rule, and what breaks it. */
+#define BREAKS(X)                                                                                  \
+    X(zero, ANY, DENSE, "sizes", s->tp = 0)                                                        \
+    X(large, MEGATRON, DENSE, "sizes", s->seq = (int64_t)1 << 40)                                  \
+    X(negative, ANY, DENSE, "sizes", s->replicas = INT64_MIN)                                      \
+    X(accelerators, ANY, DENSE, "accelerators", s->dp = 1 << 29; s->global_batch = 1 << 29)        \
+    X(imbalance, ANY, MOE, "amounts", s->imbalance = 0.5)                                          \
+    X(batch, ANY, DENSE, "gbs % (mbs*dp)", s->global_batch = 130)                                  \
+    X(folding, ANY, MOE, "tp*cp*dp % (ep*etp)", s->ep = 12)                                        \
+    X(vp_alone, ANY, DENSE, "vp needs pp > 1", s->pp = 1; s->vp = 2; interleave(s))                \
+    X(gpipe_alone, ANY, DENSE, "schedule needs pp > 1", s->pp = 1; gpipe(s))                       \
+    X(vp_plain, ANY, DENSE, "vp needs interleaving", s->vp = 2)                                    \
+    X(no_vp, ANY, DENSE, "interleaving needs vp > 1", interleave(s))                               \
+    X(gpipe, MEGATRON, DENSE, "schedule of the framework", gpipe(s))                               \
+    X(zb_h1, TITAN, DENSE, "schedule of the framework", s->schedule = RK_SCHEDULE_ZB_H1)           \
+    X(chunks, DEEPSPEED, DENSE, "schedule of the framework", s->vp = 2; interleave(s))             \
+    X(odd_ranks, ANY, DENSE, "pp of the schedule", s->pp = 5; dualpipe(s))                         \
+    X(remainder, MEGATRON, DENSE, "microbatches % pp", s->vp = 2; interleave(s);                   \
+      s->global_batch = 8 * 18)                                                                    \
+    X(few, ANY, DENSE, "microbatches of the schedule", s->schedule = RK_SCHEDULE_ZB_V;             \
+      s->global_batch = 8 * 6)                                                                     \
+    X(odd, ANY, DENSE, "microbatches of the schedule", dualpipe(s); s->global_batch = 8 * 17)      \
+    X(two_ranks, MEGATRON, DENSE, "interleaving of two ranks", s->pp = 2; s->vp = 2;               \
+      interleave(s); s->pp_overlap = false)                                                        \
+    X(own_alone, ANY, DENSE, "stage layers need pp > 1", s->pp = 1; s->first_stage_layers = 3)     \
+    X(both_ways, ANY, DENSE, "stage layers or counted ends", s->first_stage_layers = 18;           \
+      s->last_stage_layers = 22; s->count_head = true)                                             \
+    X(own_few, ANY, DENSE, "layers of a given stage", s->vp = 4; interleave(s);                    \
+      s->last_stage_layers = 2)                                                                    \
+    X(more_stages, ANY, DENSE, "layers >= stages", s->pp = 81)                                     \
+    X(left_over, ANY, DENSE, "layers >= stages", s->pp = 2; s->first_stage_layers = 30;            \
+      s->last_stage_layers = 40)                                                                   \
+    X(given_all, ANY, DENSE, "layers >= stages", s->first_stage_layers = 78)                       \
+    X(uneven, MEGATRON, DENSE, "layers % (pp*vp)", s->pp = 3)                                      \
+    X(uneven_chunks, MEGATRON, DENSE, "layers % (pp*vp)", s->vp = 3; interleave(s))                \
+    X(counted, MEGATRON, DENSE, "layers % (pp*vp)", s->count_embedding = true)                     \
+    X(uneven_own, MEGATRON, DENSE, "layers % (pp*vp)", s->first_stage_layers = 19)                 \
+    X(own_chunks, MEGATRON, DENSE, "stage layers % vp", s->vp = 2; interleave(s);                  \
+      s->first_stage_layers = 19; s->last_stage_layers = 21)                                       \
+    X(heads, ANY, DENSE, "heads % tp", s->tp = 128)                                                \
+    X(kv_heads, MEGATRON, DENSE, "kv_heads % tp", m->types[0].attention.kv_heads = 3)              \
+    X(ffn, ANY, DENSE, "ffn % tp", m->types[0].ffn.width = 28671)                                  \
+    X(shared, ANY, MOE, "ffn % tp", m->types[1].moe.shared_width = 2047)                           \
+    X(no_experts, ANY, DENSE, "ep needs experts", s->ep = 2; s->sp = true)                         \
+    X(experts, ANY, MOE, "experts % ep", m->types[1].moe.experts = 100)                            \
+    X(expert_ffn, ANY, MOE, "expert_ffn % etp", s->etp = 2; m->types[1].moe.expert_width = 2047)   \
+    X(ep_tp, MEGATRON, MOE, "ep with tp needs sp", s->sp = false)                                  \
+    X(bias, MEGATRON, MOE, "expert bias needs etp = 1", s->etp = 2;                                \
+      m->types[1].moe.expert_bias = true)                                                          \
+    X(etp, TITAN, MOE, "etp", s->etp = 2)                                                          \
+    X(context, ANY, DENSE, "seq % cp", s->cp = 3)                                                  \
+    X(balance, MEGATRON, DENSE, "seq % (2*cp)", s->cp = 2; s->seq = 8190)                          \
+    X(sequence, ANY, DENSE, "seq/cp % tp", s->sp = true; s->seq = 8191)                            \
+    X(positions, ANY, DENSE, "seq <= positions", m->learned_positions = 4096)                      \
+    X(ulysses, ANY, DENSE, "heads % (tp*cp)", s->cp = 64; s->cp_kind = RK_CP_ULYSSES)              \
+    X(ulysses_kv, ANY, DENSE, "kv_heads % (tp*cp)", s->cp = 2; s->cp_kind = RK_CP_ULYSSES;         \
+      m->types[0].attention.kv_heads = 6)                                                          \
+    X(ring, DEEPSPEED, DENSE, "cp is Ulysses", s->cp = 2)                                          \
+    X(sp, DEEPSPEED, DENSE, "sp", s->sp = true)                                                    \
+    X(unsharded, ANY, DENSE, "replicas need sharding", s->replicas = 2)                            \
+    X(replicas, ANY, DENSE, "dp*cp % replicas", s->replicas = 3; s->sharding = RK_SHARD_OPTIMIZER) \
+    X(expert_replicas, MEGATRON, MOE, "expert_dp % replicas", s->replicas = 8;                     \
+      s->sharding = RK_SHARD_OPTIMIZER)                                                            \
+    X(zero2, MEGATRON, DENSE, "ZeRO-2 and 3 need pp = 1", s->sharding = RK_SHARD_GRADIENTS)        \
+    X(zero3, DEEPSPEED, DENSE, "ZeRO-2 and 3 need pp = 1", s->sharding = RK_SHARD_ALL)             \
+    X(zero1, TITAN, DENSE, "ZeRO-1", s->sharding = RK_SHARD_OPTIMIZER)                             \
+    X(fp4, ANY, DENSE, "precision", s->precision = RK_FP4)                                         \
+    X(modules, ANY, DENSE, "selective needs modules", s->recompute = RK_REC_SELECTIVE)             \
+    X(count, MEGATRON, DENSE, "recompute layers need full", s->recompute_layers = 2)               \
+    X(latent, MEGATRON, DENSE, "mla_up needs MLA", recompute(s, RK_MODULE_MLA_UP))                 \
+    X(weights_pp, MEGATRON, DENSE, "weight offload needs pp = 1", s->offload_weights = true)       \
+    X(weights_rec, MEGATRON, DENSE, "weight offload or recompute", s->pp = 1;                      \
+      s->offload_weights = true; s->recompute = RK_REC_FULL)                                       \
+    X(weights, DEEPSPEED, DENSE, "weight offload needs ZeRO-3", s->offload_weights = true)         \
+    X(optimizer, DEEPSPEED, DENSE, "optimizer offload needs ZeRO", s->offload_optimizer = true)    \
+    X(tp_overlap, MEGATRON, DENSE, "tp overlap needs sp", s->tp_overlap = true)                    \
+    X(gather, MEGATRON, DENSE, "param overlap needs grad overlap", s->grad_overlap = false;        \
+      s->sharding = RK_SHARD_OPTIMIZER)                                                            \
+    X(moe_ep, MEGATRON, MOE, "moe overlap needs ep > 1", s->ep = 1; s->pp = 1;                     \
+      s->moe_overlap = true)                                                                       \
+    X(moe_vp, MEGATRON, MOE, "moe overlap needs vp > 1", s->moe_overlap = true)                    \
+    X(moe_full, MEGATRON, MOE, "moe overlap or recompute", s->pp = 1; s->moe_overlap = true;       \
+      s->recompute = RK_REC_FULL)                                                                  \
+    X(moe_module, MEGATRON, MOE, "moe overlap or recompute", s->pp = 1; s->moe_overlap = true;     \
+      recompute(s, RK_MODULE_MOE))                                                                 \
+    X(moe_mtp, MEGATRON, MOE, "moe overlap needs mtp <= 1", s->pp = 1; s->moe_overlap = true;      \
+      m->mtp_layers = 2)
+
+static void interleave(rk_strategy *s)
+{
+    s->schedule = RK_SCHEDULE_INTERLEAVED;
+}
+
+static void gpipe(rk_strategy *s)
+{
+    s->schedule = RK_SCHEDULE_GPIPE;
+}
+
+static void dualpipe(rk_strategy *s)
+{
+    s->schedule = RK_SCHEDULE_DUALPIPE;
+}
+
+static void recompute(rk_strategy *s, unsigned modules)
+{
+    s->recompute = RK_REC_SELECTIVE;
+    s->recompute_modules = modules;
+}
+
+#define BREAKER(id, framework, kind, rule, code)                                                   \
+    static void break_##id(rk_model *m, rk_strategy *s)                                            \
+    {                                                                                              \
+        (void)m;                                                                                   \
+        (void)s;                                                                                   \
+        code;                                                                                      \
+    }
+BREAKS(BREAKER)
+
+#define ROW(id, framework, kind, rule, code) {framework, kind, rule, break_##id},
+static const struct {
+    rk_framework framework;
+    int kind;
+    const char *rule;
+    void (*breaks)(rk_model *, rk_strategy *);
+} breakages[] = {BREAKS(ROW)};
+
+#define BREAKAGE_COUNT (sizeof(breakages) / sizeof(breakages[0]))
+
+/* A system that multiplies in bf16 only. */
+static rk_system bf16_system(void)
+{
+    rk_system system = {.tier_count = 1};
+    system.accelerator.gemm[RK_BF16].peak = 1e15;
+    return system;
+}
+
+static void fill_model(rk_model *model, int kind)
+{
+    if (kind == MOE) {
+        fill_moe(model);
+    } else {
+        fill_dense(model);
+    }
+}
+
+static void assert_legal(const rk_model *model, const rk_strategy *s, rk_framework framework)
+{
+    rk_violation violation;
+    if (!rk_strategy_legal(model, NULL, s, framework, &violation)) {
+        fail_msg("%s: %s: %s", rk_framework_names[framework], violation.rule, violation.message);
+    }
+    assert_null(violation.rule);
+}
+
+static void test_base_is_legal(void **state)
+{
+    (void)state;
+    for (int kind = DENSE; kind <= MOE; kind++) {
+        rk_model model;
+        fill_model(&model, kind);
+        rk_strategy s = base_strategy(&model);
+        for (int f = 0; f < RK_FRAMEWORK_COUNT; f++) {
+            s.sp = kind == MOE && f != RK_FRAMEWORK_DEEPSPEED;
+            assert_legal(&model, &s, (rk_framework)f);
+        }
+        s = rk_strategy_defaults(&model);
+        assert_legal(&model, &s, RK_FRAMEWORK_MEGATRON);
+        assert_int_equal(rk_strategy_ranks(&s), 1);
+        assert_int_equal(rk_strategy_microbatches(&s), 1);
+    }
+}
+
+/* Exactly the expected rule is broken; frameworks that do not have it do not name it. */
+static void test_each_rule_alone(void **state)
+{
+    const rk_system system = bf16_system();
+    (void)state;
+    for (size_t i = 0; i < BREAKAGE_COUNT; i++) {
+        rk_model model;
+        rk_violation violation;
+        fill_model(&model, breakages[i].kind);
+        rk_strategy s = base_strategy(&model);
+        breakages[i].breaks(&model, &s);
+        if (rk_strategy_legal(&model, &system, &s, breakages[i].framework, &violation)) {
+            fail_msg("%s is kept", breakages[i].rule);
+        }
+        assert_string_equal(violation.rule, breakages[i].rule);
+        assert_true(strlen(violation.message) > 20);
+        assert_null(strchr(violation.message, '{'));
+        assert_false(rk_strategy_legal(&model, &system, &s, breakages[i].framework, NULL));
+
+        const struct question q = {&model, &system, &s, breakages[i].framework};
+        for (size_t r = 0; r < rk_rule_count; r++) {
+            const struct rule *rule = &rk_rules[r];
+            if (strcmp(rule->name, "sizes") == 0 && strcmp(violation.rule, "sizes") == 0) {
+                break; /* the rules after it rely on it */
+            }
+            const bool asked = rule->frameworks >> q.framework & 1u;
+            if (asked && strcmp(rule->name, violation.rule) != 0 && rule->broken(&q)) {
+                fail_msg("%s breaks %s too", violation.rule, rule->name);
+            }
+        }
+    }
+}
+
+static void test_every_rule_is_tested(void **state)
+{
+    unsigned frameworks;
+    size_t count = 0;
+    (void)state;
+    for (const char *name; (name = rk_strategy_rule(count, &frameworks)) != NULL; count++) {
+        bool found = false;
+        for (size_t i = 0; i < BREAKAGE_COUNT; i++) {
+            found = found || (strcmp(breakages[i].rule, name) == 0 &&
+                              (frameworks >> breakages[i].framework & 1u));
+        }
+        if (!found) {
+            fail_msg("no test breaks \"%s\"", name);
+        }
+    }
+    assert_int_equal(count, rk_rule_count);
+}
+
+/* Only who refuses it refuses it. */
+static void test_frameworks_differ(void **state)
+{
+    const rk_system system = bf16_system();
+    unsigned frameworks = 0;
+    (void)state;
+    for (size_t i = 0; i < BREAKAGE_COUNT; i++) {
+        rk_model model;
+        fill_model(&model, breakages[i].kind);
+        rk_strategy s = base_strategy(&model);
+        breakages[i].breaks(&model, &s);
+        unsigned refusing = 0; /* all rows of this name together */
+        for (size_t r = 0; rk_strategy_rule(r, &frameworks); r++) {
+            refusing |= strcmp(rk_rules[r].name, breakages[i].rule) == 0 ? frameworks : 0;
+        }
+        for (int f = 0; f < RK_FRAMEWORK_COUNT; f++) {
+            rk_violation violation;
+            (void)rk_strategy_legal(&model, &system, &s, (rk_framework)f, &violation);
+            if (!(refusing >> f & 1u) && violation.rule) {
+                assert_string_not_equal(violation.rule, breakages[i].rule);
+            }
+        }
+    }
+}
+
+/* ---- messages ------------------------------------------------------------------------------ */
+
+static void test_nearest(void **state)
+{
+    static const struct {
+        void (*breaks)(rk_model *, rk_strategy *);
+        rk_framework framework;
+        int kind;
+        const char *says;
+    } cases[] = {
+        {break_batch, ANY, DENSE,
+         "the global batch 130 is no multiple of 8 = micro-batch 1 x dp 8; nearest legal global "
+         "batch: 128 or 136"},
+        {break_heads, ANY, DENSE,
+         "64 attention heads do not split over tp 128; nearest legal tp: 64"},
+        {break_uneven, MEGATRON, DENSE, "nearest legal pp: 2 or 4"},
+        {break_uneven_chunks, MEGATRON, DENSE,
+         "the 80 layers that are shared evenly do not split over pp 4 x vp 3; nearest legal vp: 2 "
+         "or 4"},
+        {break_remainder, MEGATRON, DENSE, "nearest legal global batch: 128 or 160"},
+        {break_experts, ANY, MOE, "nearest legal ep: 4"},
+        {break_folding, ANY, MOE, "nearest legal ep: 8 or 16"},
+        {break_balance, MEGATRON, DENSE, "nearest legal sequence: 8188 or 8192"},
+        {break_gpipe, MEGATRON, DENSE,
+         "megatron does not run the schedule gpipe; it runs 1f1b, interleaved"},
+        {break_more_stages, ANY, DENSE, "nearest legal pp: 80"},
+        {break_odd_ranks, ANY, DENSE, "nearest legal pp: 4 or 6"},
+        {break_zero2, MEGATRON, DENSE, "megatron does not shard gradients or parameters with pp 4"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        rk_model model;
+        rk_violation violation;
+        fill_model(&model, cases[i].kind);
+        rk_strategy s = base_strategy(&model);
+        cases[i].breaks(&model, &s);
+        assert_false(rk_strategy_legal(&model, NULL, &s, cases[i].framework, &violation));
+        if (!strstr(violation.message, cases[i].says)) {
+            fail_msg("\"%s\" does not say \"%s\"", violation.message, cases[i].says);
+        }
+    }
+}
+
+/* A message that is longer than its place is cut, not overrun. */
+static void test_long_message(void **state)
+{
+    rk_model model;
+    rk_violation violation;
+    (void)state;
+    fill_dense(&model);
+    rk_strategy s = base_strategy(&model);
+    int64_t *sizes[] = {&s.tp, &s.cp,  &s.pp,          &s.vp,           &s.dp,
+                        &s.ep, &s.etp, &s.micro_batch, &s.global_batch, &s.seq};
+    for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+        *sizes[i] = INT64_MIN;
+    }
+    assert_false(rk_strategy_legal(&model, NULL, &s, ANY, &violation));
+    assert_int_equal(strlen(violation.message), sizeof(violation.message) - 1);
+}
+
+/* ---- Megatron's list ----------------------------------------------------------------------- */
+
+static rk_strategy random_strategy(const rk_model *model, uint64_t *seed)
+{
+    rk_strategy s = rk_strategy_defaults(model);
+    s.tp = PICK(seed, 1, 1, 2, 3, 4, 8, 16, 32);
+    s.cp = PICK(seed, 1, 1, 1, 2, 3, 4, 8);
+    s.pp = PICK(seed, 1, 2, 3, 4, 5, 8, 16);
+    s.dp = PICK(seed, 1, 2, 3, 4, 6, 8, 16);
+    s.vp = one_in(seed, 3) ? PICK(seed, 2, 3, 4, 5) : 1;
+    s.schedule = s.vp > 1 ? RK_SCHEDULE_INTERLEAVED : RK_SCHEDULE_1F1B;
+    if (one_in(seed, 10)) {
+        s.schedule = (rk_schedule_kind)random_int(seed, 0, RK_SCHEDULE_KIND_COUNT - 1);
+    }
+    s.ep = model->type_count > 1 || one_in(seed, 10) ? PICK(seed, 1, 2, 3, 4, 8, 10, 16) : 1;
+    s.etp = PICK(seed, 1, 1, 1, 2, 4);
+    s.sp = s.tp > 1 && !one_in(seed, 3);
+    s.cp_kind = (rk_cp_kind)random_int(seed, 0, 2);
+    s.micro_batch = PICK(seed, 1, 1, 2, 3);
+    s.global_batch = s.micro_batch * s.dp * PICK(seed, 1, 5, 8, 16, 30, 48);
+    s.global_batch += one_in(seed, 10);
+    s.seq = PICK(seed, 4096, 8192, 8190, 6144);
+    s.sharding = (rk_sharding)random_int(seed, 0, 1);
+    if (one_in(seed, 4)) {
+        s.first_stage_layers = random_int(seed, 0, 24);
+        s.last_stage_layers = random_int(seed, 0, 24);
+    } else {
+        s.count_embedding = one_in(seed, 5);
+        s.count_head = one_in(seed, 5);
+    }
+    return s;
+}
+
+/* The layer split alone, as Megatron checks it, for one kind of split at a time. */
+static bool megatron_splits(const rk_model *m, const rk_strategy *s)
+{
+    const int64_t first = s->first_stage_layers, last = s->last_stage_layers;
+    if (first == 0 && last == 0) {
+        const int64_t units = m->layers + (s->count_embedding ? 1 : 0) + (s->count_head ? 1 : 0);
+        return units % s->pp == 0 && units / s->pp % s->vp == 0 && units >= s->pp * s->vp;
+    }
+    if (s->pp == 1 || first % s->vp != 0 || last % s->vp != 0) {
+        return false;
+    }
+    const int64_t layers = m->layers - first - last;
+    const int64_t ranks = s->pp - (first > 0 ? 1 : 0) - (last > 0 ? 1 : 0);
+    if (ranks == 0 || layers <= 0) {
+        return ranks == 0 && layers == 0;
+    }
+    return layers % ranks == 0 && layers / ranks % s->vp == 0;
+}
+
+/* Everything that random_strategy varies, read off Megatron's checks. */
+static bool megatron_accepts(const rk_model *m, const rk_strategy *s)
+{
+    const rk_attention_shape *a = &m->types[0].attention;
+    const bool moe = m->type_count > 1;
+    const int64_t kv = a->kv_heads, world = s->tp * s->cp * s->pp * s->dp;
+    if (s->global_batch % (s->micro_batch * s->dp) != 0 || world % (s->etp * s->ep * s->pp) != 0) {
+        return false;
+    }
+    if (a->query_heads % s->tp != 0 || (kv % s->tp != 0 && s->tp % kv != 0) || 28672 % s->tp != 0 ||
+        (moe && 2048 % s->tp != 0) || (moe && 2048 % s->etp != 0)) {
+        return false;
+    }
+    if (s->ep > 1 && (!moe || 96 % s->ep != 0 || (s->tp > 1 && !s->sp))) {
+        return false;
+    }
+    if (s->cp > 1 && s->seq % (2 * s->cp) != 0) {
+        return false;
+    }
+    if (s->tp > 1 && s->sp && s->seq % (s->tp * s->cp) != 0) {
+        return false;
+    }
+    const int64_t split = s->tp * s->cp;
+    if (s->cp > 1 && s->cp_kind == RK_CP_ULYSSES &&
+        (a->query_heads % split != 0 || (kv % split != 0 && split % kv != 0))) {
+        return false;
+    }
+    const int64_t microbatches = s->global_batch / (s->micro_batch * s->dp);
+    if (s->vp > 1 ? s->schedule != RK_SCHEDULE_INTERLEAVED : s->schedule != RK_SCHEDULE_1F1B) {
+        return false;
+    }
+    if (s->vp > 1 && (s->pp == 1 || microbatches % s->pp != 0)) {
+        return false;
+    }
+    return megatron_splits(m, s);
+}
+
+static void test_random_strategies(void **state)
+{
+    uint64_t seed = 8;
+    int legal = 0, total = 50000;
+    (void)state;
+    for (int kind = DENSE; kind <= MOE; kind++) {
+        rk_model model;
+        fill_model(&model, kind);
+        for (int i = 0; i < total; i++) {
+            const rk_strategy s = random_strategy(&model, &seed);
+            const bool mine = rk_strategy_legal(&model, NULL, &s, RK_FRAMEWORK_MEGATRON, NULL);
+            if (mine != megatron_accepts(&model, &s)) {
+                rk_violation violation = {0};
+                (void)rk_strategy_legal(&model, NULL, &s, RK_FRAMEWORK_MEGATRON, &violation);
+                fail_msg("sample %d of kind %d: %s %s", i, kind, mine ? "accepted" : violation.rule,
+                         violation.message);
+            }
+            legal += mine;
+            /* what Megatron accepts is possible */
+            assert_true(!mine || rk_strategy_legal(&model, NULL, &s, RK_FRAMEWORK_ANY, NULL));
+        }
+    }
+    print_message("%d of %d random strategies are legal\n", legal, 2 * total);
+    assert_true(legal > 1000);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_base_is_legal),
+        cmocka_unit_test(test_each_rule_alone),
+        cmocka_unit_test(test_every_rule_is_tested),
+        cmocka_unit_test(test_frameworks_differ),
+        cmocka_unit_test(test_nearest),
+        cmocka_unit_test(test_long_message),
+        cmocka_unit_test(test_random_strategies),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,380 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Chunks of all ranks against the model, and groups of ranks against an enumeration of all. */
+#include "models.h"
+
+#include <stdlib.h>
+
+/* ---- chunks -------------------------------------------------------------------------------- */
+
+static int64_t chunks_of(const rk_strategy *s)
+{
+    const bool both_ends = s->schedule == RK_SCHEDULE_ZB_V || s->schedule == RK_SCHEDULE_DUALPIPE;
+    return both_ends ? 2 : s->vp;
+}
+
+/* Layers of all chunks of a rank. */
+static int64_t layers_of(const rk_model *model, const rk_strategy *s, int64_t rank)
+{
+    int64_t layers = 0;
+    for (int64_t i = 0; i < chunks_of(s); i++) {
+        layers += rk_strategy_chunk(model, s, rank, i).count;
+    }
+    return layers;
+}
+
+/* Every layer on one chunk (of DualPipe two), in the order in which microbatches pass. */
+static void check_cover(const rk_model *model, const rk_strategy *s)
+{
+    const int64_t directions = s->schedule == RK_SCHEDULE_DUALPIPE ? 2 : 1;
+    const int64_t rounds = directions == 2 ? 1 : chunks_of(s);
+    for (int64_t direction = 0; direction < directions; direction++) {
+        int64_t next = 0, passed = 0;
+        for (int64_t round = 0; round < rounds; round++) {
+            for (int64_t i = 0; i < s->pp; i++) {
+                const bool back = direction == 1 || (s->schedule == RK_SCHEDULE_ZB_V && round == 1);
+                const rk_chunk chunk = rk_strategy_chunk(model, s, back ? s->pp - 1 - i : i,
+                                                         directions == 2 ? direction : round);
+                assert_true(chunk.count >= 0);
+                assert_int_equal(chunk.first, next);
+                assert_int_equal(chunk.embedding, passed == 0);
+                assert_int_equal(chunk.head, passed == rounds * s->pp - 1);
+                next += chunk.count;
+                passed++;
+            }
+        }
+        assert_int_equal(next, model->layers);
+    }
+}
+
+/* Without numbers of their own, chunks differ by one unit at most, larger ones first. */
+static void check_even(const rk_model *model, const rk_strategy *s)
+{
+    int64_t previous = INT64_MAX, least = INT64_MAX, most = 0;
+    for (int64_t stage = 0; stage < s->pp * s->vp; stage++) {
+        const rk_chunk chunk = rk_strategy_chunk(model, s, stage % s->pp, stage / s->pp);
+        const int64_t units =
+            chunk.count + (s->count_embedding && chunk.embedding) + (s->count_head && chunk.head);
+        assert_true(units <= previous);
+        previous = units;
+        least = units < least ? units : least;
+        most = units > most ? units : most;
+    }
+    assert_true(most - least <= 1);
+    assert_true(least >= 1);
+}
+
+static rk_strategy random_split(const rk_model *model, uint64_t *seed)
+{
+    rk_strategy s = rk_strategy_defaults(model);
+    s.pp = random_int(seed, 1, 12);
+    s.schedule = (rk_schedule_kind)random_int(seed, 0, RK_SCHEDULE_KIND_COUNT - 1);
+    s.vp = s.schedule == RK_SCHEDULE_INTERLEAVED ? random_int(seed, 2, 5) : 1;
+    s.global_batch = 2 * s.pp;
+    if (one_in(seed, 2)) {
+        s.first_stage_layers = random_int(seed, 0, 12);
+        s.last_stage_layers = random_int(seed, 0, 12);
+    } else {
+        s.count_embedding = one_in(seed, 2);
+        s.count_head = one_in(seed, 2);
+    }
+    return s;
+}
+
+static void test_chunks_cover_the_model(void **state)
+{
+    uint64_t seed = 21;
+    int tested = 0, megatron = 0;
+    rk_model model;
+    (void)state;
+    fill_dense(&model);
+    for (int i = 0; i < 100000; i++) {
+        model.layers = (int)random_int(&seed, 1, 70);
+        const rk_strategy s = random_split(&model, &seed);
+        if (!rk_strategy_legal(&model, NULL, &s, RK_FRAMEWORK_ANY, NULL)) {
+            continue;
+        }
+        tested++;
+        check_cover(&model, &s);
+        if (s.first_stage_layers > 0) {
+            assert_int_equal(layers_of(&model, &s, 0),
+                             s.first_stage_layers + (s.schedule == RK_SCHEDULE_DUALPIPE
+                                                         ? rk_strategy_chunk(&model, &s, 0, 1).count
+                                                         : 0));
+        }
+        if (s.last_stage_layers > 0 && s.schedule != RK_SCHEDULE_DUALPIPE) {
+            assert_int_equal(layers_of(&model, &s, s.pp - 1), s.last_stage_layers);
+        }
+        if (s.first_stage_layers + s.last_stage_layers == 0 && s.schedule < RK_SCHEDULE_ZB_V) {
+            check_even(&model, &s);
+        }
+        if (rk_strategy_legal(&model, NULL, &s, RK_FRAMEWORK_MEGATRON, NULL)) {
+            megatron++; /* ranks without a number of their own are equal */
+            for (int64_t r = 2; r < s.pp - 1; r++) {
+                assert_int_equal(layers_of(&model, &s, r), layers_of(&model, &s, 1));
+            }
+        }
+    }
+    print_message("%d splits, %d of them Megatron's\n", tested, megatron);
+    assert_true(tested > 10000);
+    assert_true(megatron > 1000);
+}
+
+static void assert_chunk(const rk_model *model, const rk_strategy *s, int64_t rank, int64_t chunk,
+                         int first, int count)
+{
+    const rk_chunk found = rk_strategy_chunk(model, s, rank, chunk);
+    assert_int_equal(found.first, first);
+    assert_int_equal(found.count, count);
+}
+
+/* 126 layers with both ends counted on 16 x 8 stages: the ends have no layer beside them. */
+static void test_counted_ends(void **state)
+{
+    rk_model model;
+    (void)state;
+    fill_dense(&model);
+    model.layers = 126;
+    rk_strategy s = rk_strategy_defaults(&model);
+    s.pp = 16;
+    s.vp = 8;
+    s.schedule = RK_SCHEDULE_INTERLEAVED;
+    s.count_embedding = s.count_head = true;
+    assert_chunk(&model, &s, 0, 0, 0, 0);
+    assert_chunk(&model, &s, 1, 0, 0, 1);
+    assert_chunk(&model, &s, 0, 1, 15, 1);
+    assert_chunk(&model, &s, 15, 7, 126, 0);
+    assert_true(rk_strategy_chunk(&model, &s, 0, 0).embedding);
+    assert_true(rk_strategy_chunk(&model, &s, 15, 7).head);
+    s.count_embedding = s.count_head = false;
+    s.pp = 9;
+    s.vp = 2;
+    assert_chunk(&model, &s, 8, 1, 119, 7);
+}
+
+/* 61 layers on 16 ranks, 1 on the last: 4 on each other. */
+static void test_own_layers(void **state)
+{
+    rk_model model;
+    (void)state;
+    fill_dense(&model);
+    model.layers = 61;
+    rk_strategy s = rk_strategy_defaults(&model);
+    s.pp = 16;
+    s.last_stage_layers = 1;
+    assert_chunk(&model, &s, 0, 0, 0, 4);
+    assert_chunk(&model, &s, 14, 0, 56, 4);
+    assert_chunk(&model, &s, 15, 0, 60, 1);
+    /* chunks of a rank share its number: stages hold 1, 2, 2, 1, then the same again */
+    model.layers = 12;
+    s.pp = 4;
+    s.vp = 2;
+    s.schedule = RK_SCHEDULE_INTERLEAVED;
+    s.first_stage_layers = s.last_stage_layers = 2;
+    assert_chunk(&model, &s, 0, 0, 0, 1);
+    assert_chunk(&model, &s, 2, 0, 3, 2);
+    assert_chunk(&model, &s, 3, 0, 5, 1);
+    assert_chunk(&model, &s, 0, 1, 6, 1);
+    assert_chunk(&model, &s, 1, 1, 7, 2);
+    assert_chunk(&model, &s, 3, 1, 11, 1);
+}
+
+static void test_both_ends(void **state)
+{
+    rk_model model;
+    (void)state;
+    fill_dense(&model);
+    model.layers = 16;
+    rk_strategy s = rk_strategy_defaults(&model);
+    s.pp = 4;
+    s.schedule = RK_SCHEDULE_ZB_V;
+    assert_chunk(&model, &s, 0, 0, 0, 2);
+    assert_chunk(&model, &s, 0, 1, 14, 2);
+    assert_chunk(&model, &s, 3, 1, 8, 2);
+    assert_true(rk_strategy_chunk(&model, &s, 0, 1).head);
+    s.schedule = RK_SCHEDULE_DUALPIPE;
+    assert_chunk(&model, &s, 0, 0, 0, 4);
+    assert_chunk(&model, &s, 0, 1, 12, 4);
+    assert_chunk(&model, &s, 3, 0, 12, 4);
+    assert_true(rk_strategy_chunk(&model, &s, 3, 1).embedding);
+}
+
+/* ---- groups -------------------------------------------------------------------------------- */
+
+/* Place of a rank along each dimension, by Megatron's two numberings. */
+struct coordinates {
+    int64_t tensor, context, data, pipeline;
+    int64_t expert_tensor, expert, expert_data;
+    int64_t replica, shard; /* of the data and context ranks together */
+};
+
+static struct coordinates coordinates_of(const rk_strategy *s, int64_t rank)
+{
+    const int64_t stage = s->tp * s->cp * s->dp, within = rank % stage;
+    struct coordinates c = {
+        .tensor = within % s->tp,
+        .context = within / s->tp % s->cp,
+        .data = within / (s->tp * s->cp),
+        .pipeline = rank / stage,
+        .expert_tensor = within % s->etp,
+        .expert = within / s->etp % s->ep,
+        .expert_data = within / (s->etp * s->ep),
+    };
+    const int64_t dense = c.data * s->cp + c.context;
+    c.shard = dense % (s->dp * s->cp / s->replicas);
+    c.replica = dense / (s->dp * s->cp / s->replicas);
+    return c;
+}
+
+enum group {
+    TENSOR,
+    CONTEXT,
+    DATA,
+    SHARD,
+    REPLICA,
+    EXPERT,
+    EXPERT_TENSOR,
+    EXPERT_DATA,
+    PIPELINE,
+    GROUP_COUNT
+};
+
+static bool share_group(enum group group, const struct coordinates *a, const struct coordinates *b)
+{
+    const bool stage = a->pipeline == b->pipeline;
+    const bool tensor = a->tensor == b->tensor, context = a->context == b->context;
+    const bool expert_tensor = a->expert_tensor == b->expert_tensor;
+    switch (group) {
+    case TENSOR:
+        return stage && context && a->data == b->data;
+    case CONTEXT:
+        return stage && tensor && a->data == b->data;
+    case DATA:
+        return stage && tensor;
+    case SHARD:
+        return stage && tensor && a->replica == b->replica;
+    case REPLICA:
+        return stage && tensor && a->shard == b->shard;
+    case EXPERT:
+        return stage && expert_tensor && a->expert_data == b->expert_data;
+    case EXPERT_TENSOR:
+        return stage && a->expert == b->expert && a->expert_data == b->expert_data;
+    case EXPERT_DATA:
+        return stage && expert_tensor && a->expert == b->expert;
+    default:
+        return tensor && context && a->data == b->data;
+    }
+}
+
+static const rk_group *group_of(const rk_groups *groups, enum group group)
+{
+    const rk_group *all[] = {
+        [TENSOR] = &groups->tensor,
+        [CONTEXT] = &groups->context,
+        [DATA] = &groups->data,
+        [SHARD] = &groups->shard,
+        [REPLICA] = &groups->replica,
+        [EXPERT] = &groups->expert,
+        [EXPERT_TENSOR] = &groups->expert_tensor,
+        [EXPERT_DATA] = &groups->expert_data,
+        [PIPELINE] = &groups->pipeline,
+    };
+    return all[group];
+}
+
+/* Members of the group of `rank`, all and in its own domain of each tier. */
+static void check_group(const rk_system *system, const rk_strategy *s, const rk_groups *groups,
+                        enum group group, int64_t rank)
+{
+    const struct coordinates mine = coordinates_of(s, rank);
+    const rk_group *found = group_of(groups, group);
+    int64_t size = 0, within[RK_TIER_MAX] = {0};
+    for (int64_t other = 0; other < rk_strategy_ranks(s); other++) {
+        const struct coordinates theirs = coordinates_of(s, other);
+        if (!share_group(group, &mine, &theirs)) {
+            continue;
+        }
+        size++;
+        for (int t = 0; t < system->tier_count; t++) {
+            within[t] += rank / system->tiers[t].size == other / system->tiers[t].size;
+        }
+    }
+    assert_int_equal(found->size, size);
+    for (int t = 0; t < system->tier_count; t++) {
+        assert_int_equal(found->within[t], within[t]);
+    }
+}
+
+static void test_groups(void **state)
+{
+    const rk_system system = {.tier_count = 3,
+                              .tiers = {{.size = 8}, {.size = 32}, {.size = 1 << 20}}};
+    uint64_t seed = 31;
+    int tested = 0;
+    rk_model model;
+    (void)state;
+    fill_moe(&model);
+    while (tested < 150) {
+        rk_strategy s = rk_strategy_defaults(&model);
+        s.tp = PICK(&seed, 1, 2, 4, 8, 16);
+        s.cp = PICK(&seed, 1, 1, 2, 4);
+        s.dp = PICK(&seed, 1, 2, 4, 8, 16);
+        s.pp = PICK(&seed, 1, 2, 4, 8);
+        s.etp = PICK(&seed, 1, 1, 2, 4);
+        s.ep = PICK(&seed, 1, 2, 4, 8, 16);
+        s.replicas = PICK(&seed, 1, 1, 2, 4);
+        const int64_t data = s.dp * s.cp, ranks = rk_strategy_ranks(&s);
+        if (ranks > 256 || s.tp * data % (s.ep * s.etp) != 0 || data % s.replicas != 0) {
+            continue;
+        }
+        const rk_groups groups = rk_strategy_groups(&system, &s);
+        for (int group = 0; group < GROUP_COUNT; group++) {
+            check_group(&system, &s, &groups, (enum group)group, 0);
+            check_group(&system, &s, &groups, (enum group)group, random_int(&seed, 0, ranks - 1));
+        }
+        tested++;
+    }
+}
+
+/* Any sizes: the groups of each kind have as many ranks as they should. */
+static void test_group_sizes(void **state)
+{
+    const rk_system system = {.tier_count = 2, .tiers = {{.size = 72}, {.size = 1 << 20}}};
+    rk_model model;
+    (void)state;
+    fill_moe(&model);
+    rk_strategy s = rk_strategy_defaults(&model);
+    s.tp = 6;
+    s.cp = 2;
+    s.dp = 12;
+    s.pp = 5;
+    s.ep = 24;
+    s.etp = 3;
+    s.replicas = 4;
+    const rk_groups g = rk_strategy_groups(&system, &s);
+    assert_int_equal(g.tensor.size, 6);
+    assert_int_equal(g.context.size, 2);
+    assert_int_equal(g.data.size, 24);
+    assert_int_equal(g.shard.size, 6);
+    assert_int_equal(g.replica.size, 4);
+    assert_int_equal(g.expert.size, 24);
+    assert_int_equal(g.expert_tensor.size, 3);
+    assert_int_equal(g.expert_data.size, 2);
+    assert_int_equal(g.pipeline.size, 5);
+    assert_int_equal(g.data.within[0], 12);   /* 144 ranks of a stage on two domains */
+    assert_int_equal(g.expert.within[0], 24); /* 24 x 3 is one domain */
+    assert_int_equal(g.expert_data.within[0], 1);
+    assert_int_equal(g.pipeline.within[0], 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_chunks_cover_the_model),
+        cmocka_unit_test(test_counted_ends),
+        cmocka_unit_test(test_own_layers),
+        cmocka_unit_test(test_both_ends),
+        cmocka_unit_test(test_groups),
+        cmocka_unit_test(test_group_sizes),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
