@@ -385,41 +385,52 @@ static bool megatron_splits(const rk_model *m, const rk_strategy *s)
     return layers % ranks == 0 && layers / ranks % s->vp == 0;
 }
 
+static bool megatron_accepts_batch(const rk_strategy *s)
+{
+    if (s->global_batch % (s->micro_batch * s->dp) != 0) {
+        return false;
+    }
+    const int64_t microbatches = s->global_batch / (s->micro_batch * s->dp);
+    return s->vp > 1
+               ? s->schedule == RK_SCHEDULE_INTERLEAVED && s->pp > 1 && microbatches % s->pp == 0
+               : s->schedule == RK_SCHEDULE_1F1B;
+}
+
+static bool megatron_accepts_sequence(const rk_attention_shape *a, const rk_strategy *s)
+{
+    const int64_t kv = a->kv_heads, ranks = s->tp * s->cp;
+    if (s->cp > 1 && s->seq % (2 * s->cp) != 0) {
+        return false;
+    }
+    if (s->tp > 1 && s->sp && s->seq % ranks != 0) {
+        return false;
+    }
+    return s->cp == 1 || s->cp_kind != RK_CP_ULYSSES ||
+           (a->query_heads % ranks == 0 && (kv % ranks == 0 || ranks % kv == 0));
+}
+
+static bool megatron_accepts_experts(bool moe, const rk_strategy *s)
+{
+    const int64_t world = s->tp * s->cp * s->pp * s->dp;
+    if (world % (s->etp * s->ep * s->pp) != 0) {
+        return false;
+    }
+    if (moe && (2048 % s->tp != 0 || 2048 % s->etp != 0)) {
+        return false;
+    }
+    return s->ep == 1 || (moe && 96 % s->ep == 0 && (s->tp == 1 || s->sp));
+}
+
 /* Everything that random_strategy varies, read off Megatron's checks. */
 static bool megatron_accepts(const rk_model *m, const rk_strategy *s)
 {
     const rk_attention_shape *a = &m->types[0].attention;
-    const bool moe = m->type_count > 1;
-    const int64_t kv = a->kv_heads, world = s->tp * s->cp * s->pp * s->dp;
-    if (s->global_batch % (s->micro_batch * s->dp) != 0 || world % (s->etp * s->ep * s->pp) != 0) {
+    const int64_t kv = a->kv_heads;
+    if (a->query_heads % s->tp != 0 || (kv % s->tp != 0 && s->tp % kv != 0) || 28672 % s->tp != 0) {
         return false;
     }
-    if (a->query_heads % s->tp != 0 || (kv % s->tp != 0 && s->tp % kv != 0) || 28672 % s->tp != 0 ||
-        (moe && 2048 % s->tp != 0) || (moe && 2048 % s->etp != 0)) {
-        return false;
-    }
-    if (s->ep > 1 && (!moe || 96 % s->ep != 0 || (s->tp > 1 && !s->sp))) {
-        return false;
-    }
-    if (s->cp > 1 && s->seq % (2 * s->cp) != 0) {
-        return false;
-    }
-    if (s->tp > 1 && s->sp && s->seq % (s->tp * s->cp) != 0) {
-        return false;
-    }
-    const int64_t split = s->tp * s->cp;
-    if (s->cp > 1 && s->cp_kind == RK_CP_ULYSSES &&
-        (a->query_heads % split != 0 || (kv % split != 0 && split % kv != 0))) {
-        return false;
-    }
-    const int64_t microbatches = s->global_batch / (s->micro_batch * s->dp);
-    if (s->vp > 1 ? s->schedule != RK_SCHEDULE_INTERLEAVED : s->schedule != RK_SCHEDULE_1F1B) {
-        return false;
-    }
-    if (s->vp > 1 && (s->pp == 1 || microbatches % s->pp != 0)) {
-        return false;
-    }
-    return megatron_splits(m, s);
+    return megatron_accepts_batch(s) && megatron_accepts_sequence(a, s) &&
+           megatron_accepts_experts(m->type_count > 1, s) && megatron_splits(m, s);
 }
 
 static void test_random_strategies(void **state)
