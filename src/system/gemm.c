@@ -43,9 +43,12 @@ static const double split_seconds = 1e-6;
  */
 static const double split_bytes = 8.0 / 3;
 
-/* The smallest integer not below x, for 0 <= x < 2^62; inline where ceil() is a call. */
+/* The smallest integer not below x >= 0; inline where ceil() is a call. */
 static inline double round_up(double x)
 {
+    if (!(x < 0x1p52)) {
+        return x; /* has no fraction */
+    }
     const double whole = (double)(int64_t)x;
     return whole < x ? whole + 1 : whole;
 }

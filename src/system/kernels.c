@@ -45,7 +45,7 @@ double rk_attention_seconds(const rk_accelerator *a, const rk_attention_work *wo
     const double kernels = work->backward ? backward_kernels : forward_kernels;
     const double busy =
         work->flops / rate * (1 + a->attention_ramp / work->seq) * head_factor(a, work->qk_size);
-    const double blocks = work->heads * ceil(work->seq / block_queries);
+    const double blocks = work->heads * fmax(work->seq / block_queries, 1);
     const double longest = busy / blocks * (double)a->cores * longest_block;
     return rk_both_limits(busy, longest) + kernels * a->kernel_seconds;
 }
