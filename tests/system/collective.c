@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Collectives: published cases, bounds of the hierarchy, growth with bytes and ranks. */
+#include "machine.h"
+
+static const double GiB = 0x1p30;
+
+static const rk_collective ops[] = {
+    RK_COLL_ALL_REDUCE, RK_COLL_REDUCE_SCATTER, RK_COLL_ALL_GATHER,
+    RK_COLL_ALL_TO_ALL, RK_COLL_BROADCAST,      RK_COLL_SEND,
+};
+enum { OP_COUNT = sizeof(ops) / sizeof(ops[0]) };
+
+/* A tier that reaches its bandwidth at any size. */
+static rk_tier ideal(rk_tier_kind kind, int64_t size, double bandwidth)
+{
+    return (rk_tier){.kind = kind,
+                     .size = size,
+                     .bandwidth = bandwidth,
+                     .efficiency = 1,
+                     .exchange_share = 1,
+                     .axes = 1,
+                     .ring = size};
+}
+
+static double seconds(const rk_system *system, rk_collective op, double bytes, int64_t size,
+                      int64_t stride)
+{
+    const rk_group group = rk_group_of(system, size, stride);
+    return rk_collective_seconds(system, op, bytes, &group);
+}
+
+/* UT-34: a ring all-reduce of 1 GiB on 8 ranks, 450 GB/s, 3 us a step: 4.2177 ms. */
+static void test_ring(void **state)
+{
+    rk_system s = {.tier_count = 1, .tiers = {ideal(RK_TIER_FABRIC, 8, 450e9)}};
+    (void)state;
+    s.tiers[0].step_latency = 3e-6;
+    assert_near(seconds(&s, RK_COLL_REDUCE_SCATTER, GiB, 8, 1) +
+                    seconds(&s, RK_COLL_ALL_GATHER, GiB, 8, 1),
+                4.2177e-3, 2e-5);
+    /* As one operation it may climb a tree: 12 steps instead of 14. */
+    assert_near(seconds(&s, RK_COLL_ALL_REDUCE, GiB, 8, 1), 4.2177e-3 - 2 * 3e-6, 2e-5);
+    s.tiers[0].kind = RK_TIER_SWITCH; /* no tree, and short rings do not fill its links */
+    assert_near(seconds(&s, RK_COLL_ALL_REDUCE, GiB, 8, 1),
+                14 * 3e-6 + (4.2177e-3 - 14 * 3e-6) / (1 - 1.0 / (15 * 15)), 2e-5);
+}
+
+/* UT-36: all-gather of 1 GiB on 4 servers of 8: mesh links of 56 GB/s, NICs of 50 GB/s. */
+static void test_servers_of_meshes(void **state)
+{
+    rk_system s = {
+        .tier_count = 2,
+        .tiers = {ideal(RK_TIER_MESH, 8, 7 * 56e9), ideal(RK_TIER_FABRIC, 32, 50e9)},
+    };
+    (void)state;
+    s.tiers[0].step_latency = 5e-6;
+    s.tiers[1].step_latency = 3 * 10e-6 / 31; /* three steps of 10 us in a ring of 32 ranks */
+    s.tiers[1].serial = 1;
+    const double serial = seconds(&s, RK_COLL_ALL_GATHER, GiB, 32, 1);
+    assert_near(serial, 4.445e-3, 2e-4);
+    s.tiers[1].serial = 0;
+    const double longest = seconds(&s, RK_COLL_ALL_GATHER, GiB, 32, 1);
+    assert_near(longest, GiB / 8 / 56e9 + 5e-6, 1e-9);
+    /* The published pipeline lies between: 2.647 ms. */
+    assert_true(longest < 2.647e-3 && 2.647e-3 < serial);
+}
+
+/* UT-37: all-reduce of 4 GiB on 4 x 8 B200: 16.1 ms between the nodes, 10.15 ms inside. */
+static void test_partial_overlap(void **state)
+{
+    const double inside = 741e9; /* bus bandwidth of the node alone */
+    rk_system s = {
+        .tier_count = 2,
+        .tiers = {ideal(RK_TIER_SWITCH, 8, inside / (1 - 1.0 / (15 * 15))),
+                  ideal(RK_TIER_MESH, 32, 50e9)}, /* where no ring goes through */
+    };
+    (void)state;
+    assert_near(seconds(&s, RK_COLL_ALL_REDUCE, 4 * GiB, 8, 1), 10.15e-3, 1e-3);
+    assert_near(seconds(&s, RK_COLL_ALL_REDUCE, 4 * GiB / 8, 4, 8), 16.11e-3, 1e-3);
+    s.tiers[1].serial = 0.585;
+    assert_near(seconds(&s, RK_COLL_ALL_REDUCE, 4 * GiB, 32, 1), 22.05e-3, 1e-3);
+}
+
+/* The documents against what was measured on the machines themselves. */
+static void test_measured_clusters(void **state)
+{
+    const rk_system p6 = load_system("b200-p6-efa"), h100 = load_system("dgx-h100-superpod");
+    const double ranks = 32, factor = 2 * (ranks - 1) / ranks;
+    /* Bus bandwidth of 4 nodes of B200 by GiB of tensor (ml-engineering). */
+    static const double measured[][2] = {{0.5, 327e9}, {1, 362e9}, {4, 377e9}, {16, 382e9}};
+    (void)state;
+    for (size_t i = 0; i < sizeof(measured) / sizeof(measured[0]); i++) {
+        const double bytes = measured[i][0] * GiB;
+        const double bus = factor * bytes / seconds(&p6, RK_COLL_ALL_REDUCE, bytes, 32, 1);
+        printf("4 x 8 B200, all-reduce of %4.1f GiB: %.0f GB/s, measured %.0f\n", measured[i][0],
+               bus / 1e9, measured[i][1] / 1e9);
+        assert_near(bus, measured[i][1], 0.12);
+    }
+    /* Nodes of 8 H100 with 8 x 400 Gb/s: 350 to 390 GB/s. */
+    const double bus = factor * 4 * GiB / seconds(&h100, RK_COLL_ALL_REDUCE, 4 * GiB, 32, 1);
+    printf("4 x 8 H100, all-reduce of 4 GiB: %.0f GB/s, measured 350 to 390\n", bus / 1e9);
+    assert_near(bus, 370e9, 0.08);
+}
+
+/* UT-39: rings of TPU v5e (links of 45 GB/s each way) and v4. */
+static void test_torus(void **state)
+{
+    rk_system v5e = {.tier_count = 1, .tiers = {ideal(RK_TIER_TORUS, 16, 90e9)}};
+    const rk_system v4 = {.tier_count = 1, .tiers = {ideal(RK_TIER_TORUS, 4, 90e9)}};
+    (void)state;
+    v5e.tiers[0].ring = 4; /* 16 ranks of one axis */
+    assert_near(seconds(&v5e, RK_COLL_ALL_GATHER, 34e6, 16, 1), 34e6 / 90e9, 1e-9);
+    assert_near(seconds(&v5e, RK_COLL_ALL_REDUCE, 34e6, 16, 1), 2 * 34e6 / 90e9, 1e-9);
+    v5e.tiers[0].ring = 16;
+    assert_near(seconds(&v5e, RK_COLL_ALL_GATHER, 33.6e6, 4, 1), 3 * 8.4e6 / 45e9, 1e-9);
+    assert_near(seconds(&v4, RK_COLL_ALL_GATHER, 1024 * 1024 * 2.0, 4, 1), 23.3e-6, 1e-3);
+    /* All-to-all on a closed ring: an array of V over all ranks takes V / 4W. */
+    assert_near(seconds(&v5e, RK_COLL_ALL_TO_ALL, 1e6, 16, 1), 16e6 / (4 * 90e9), 1e-9);
+    /* Two closed axes carry twice as much. */
+    v5e.tiers[0] = ideal(RK_TIER_TORUS, 256, 180e9);
+    v5e.tiers[0].axes = 2;
+    v5e.tiers[0].ring = 16;
+    assert_near(seconds(&v5e, RK_COLL_ALL_GATHER, 34e6, 256, 1), 34e6 / 180e9, 1e-9);
+}
+
+/* MI300X all-reduce: 47.7 GB/s on 2 ranks, 312.9 on 8: a pair has one link of seven. */
+static void test_mesh(void **state)
+{
+    const rk_system s = load_system("mi300x");
+    (void)state;
+    const double pair = 4 * GiB / seconds(&s, RK_COLL_ALL_REDUCE, 4 * GiB, 2, 1);
+    const double all = 1.75 * 4 * GiB / seconds(&s, RK_COLL_ALL_REDUCE, 4 * GiB, 8, 1);
+    assert_near(pair, 47.7e9, 0.06);
+    assert_near(all, 312.9e9, 0.06);
+}
+
+static void test_in_network_reduce(void **state)
+{
+    rk_system s = {.tier_count = 1, .tiers = {ideal(RK_TIER_FABRIC, 8, 450e9)}};
+    (void)state;
+    s.tiers[0].in_network_reduce = true;
+    s.tiers[0].reduce_share = 1;
+    assert_near(seconds(&s, RK_COLL_ALL_REDUCE, GiB, 8, 1), 1.125 * GiB / 450e9, 1e-9);
+    assert_near(seconds(&s, RK_COLL_ALL_REDUCE, GiB, 2, 1), GiB / 450e9, 1e-9); /* the ring */
+}
+
+static void test_exchange_runs_side_by_side(void **state)
+{
+    const rk_system s = {
+        .tier_count = 2,
+        .tiers = {ideal(RK_TIER_SWITCH, 8, 400e9), ideal(RK_TIER_FABRIC, 64, 50e9)},
+    };
+    (void)state;
+    assert_near(seconds(&s, RK_COLL_ALL_TO_ALL, GiB, 64, 1), GiB * 56 / 64 / 50e9, 1e-9);
+    assert_near(seconds(&s, RK_COLL_ALL_TO_ALL, GiB, 8, 1), GiB * 7 / 8 / (400e9 * 63 / 64), 1e-9);
+}
+
+static void test_nics(void **state)
+{
+    const rk_system s = {
+        .tier_count = 2,
+        .tiers = {ideal(RK_TIER_SWITCH, 8, 1e15), ideal(RK_TIER_FABRIC, 64, 50e9)},
+    };
+    (void)state;
+    /* Eight ranks of a node share the work of sending the tensor out. */
+    assert_near(8 * seconds(&s, RK_COLL_ALL_GATHER, GiB, 64, 1),
+                seconds(&s, RK_COLL_ALL_GATHER, GiB, 8, 8), 1e-6);
+    /* A message between neighbours has one NIC; inside a node it does not leave it. */
+    assert_near(seconds(&s, RK_COLL_SEND, GiB, 4, 8), GiB / 50e9, 1e-9);
+    assert_near(seconds(&s, RK_COLL_SEND, GiB, 4, 2), GiB / 1e15, 1e-9);
+}
+
+/* H100 over EFA: 15 steps of a tensor group of 16 at about 45 us, whatever the size. */
+static void test_latency_by_ranks(void **state)
+{
+    const rk_system s = load_system("h100-p5-efa");
+    (void)state;
+    const double t16 = seconds(&s, RK_COLL_ALL_GATHER, 1024, 16, 1);
+    const double t32 = seconds(&s, RK_COLL_ALL_GATHER, 1024, 32, 1);
+    assert_near(t16, 15 * 45e-6, 0.1);
+    assert_near(t32 - t16, 16 * 45e-6, 0.1);
+}
+
+static void test_one_rank(void **state)
+{
+    const rk_system s = load_system("h100-sxm");
+    (void)state;
+    for (int i = 0; i < OP_COUNT; i++) {
+        assert_true(!(seconds(&s, ops[i], GiB, 1, 1) > 0));
+    }
+}
+
+/* With `serial` 0 the longest phase, with 1 at most their sum; in between it moves evenly or the
+ * single ring is faster. */
+static void check_bounds(const rk_system *system)
+{
+    rk_system s = *system;
+    uint64_t seed = 5;
+    rk_tier *last = &s.tiers[s.tier_count - 1];
+    for (int i = 0; i < 60; i++) {
+        const rk_collective op = ops[i % OP_COUNT];
+        const double bytes = random_size(&seed, 1, 1e10);
+        const int64_t size = (int64_t)1 << (int)random_size(&seed, 1, 11);
+        const int64_t stride = (int64_t)1 << (int)random_size(&seed, 1, 4);
+        last->serial = 0;
+        const double longest = seconds(&s, op, bytes, size, stride);
+        last->serial = 1;
+        const double most = seconds(&s, op, bytes, size, stride);
+        last->serial = 0.25;
+        const double between = seconds(&s, op, bytes, size, stride);
+        assert_true(longest <= between * (1 + 1e-12) && between <= most * (1 + 1e-12));
+        assert_true(most <= longest * s.tier_count * (1 + 1e-12));
+        assert_true(between >= (longest + 0.25 * (most - longest)) * (1 - 1e-12));
+    }
+}
+
+static void test_bounds(void **state)
+{
+    (void)state;
+    each_system(check_bounds);
+}
+
+/* Meshes and tori bring links with every rank, and reducing switches spare ranks their share. */
+static bool ranks_bring_links(const rk_system *s, rk_collective op)
+{
+    for (int i = 0; i < s->tier_count; i++) {
+        const rk_tier *tier = &s->tiers[i];
+        if (tier->kind == RK_TIER_MESH || tier->kind == RK_TIER_TORUS ||
+            (tier->in_network_reduce && op == RK_COLL_ALL_REDUCE)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/*
+ * More bytes never take less time; nor do more ranks of one domain, nor more whole domains.  (Of a
+ * buffer exchanged among more domains, less stays inside each.)
+ */
+static void check_growth(const rk_system *s)
+{
+    uint64_t seed = 9;
+    const int64_t domain = s->tier_count > 1 ? s->tiers[s->tier_count - 2].size : 1;
+    for (int i = 0; i < 600; i++) {
+        const rk_collective op = ops[i % OP_COUNT];
+        const double bytes = random_size(&seed, 1, 1e10);
+        const bool inside = i / OP_COUNT % 2;
+        const int64_t size = inside ? (int64_t)random_size(&seed, 2, (double)s->tiers[0].size)
+                                    : domain * (int64_t)random_size(&seed, 2, 40);
+        const double t = seconds(s, op, bytes, size, 1);
+        assert_true(seconds(s, op, bytes * 1.01 + 1, size, 1) >= t);
+        if (!ranks_bring_links(s, op) && (inside || op != RK_COLL_ALL_TO_ALL)) {
+            const int64_t more = size + (inside ? 1 : domain);
+            assert_true((inside && more > s->tiers[0].size) ||
+                        seconds(s, op, bytes, more, 1) >= t * (1 - 1e-12));
+        }
+    }
+}
+
+static void test_growth(void **state)
+{
+    (void)state;
+    each_system(check_growth);
+}
+
+/*
+ * An all-reduce does what a reduce-scatter does and more.  Across a fabric small ones climb a tree
+ * and reduce-scatters cannot, so there the comparison leaves latency out.
+ */
+static void check_all_reduce(const rk_system *system)
+{
+    rk_system s = *system;
+    uint64_t seed = 13;
+    for (int i = 0; i < s.tier_count; i++) {
+        if (s.tiers[i].kind == RK_TIER_FABRIC) {
+            s.tiers[i].step_latency = 0;
+        }
+    }
+    for (int i = 0; i < 100; i++) {
+        const double bytes = random_size(&seed, 1, 1e10);
+        const int64_t size = (int64_t)1 << (int)random_size(&seed, 1, 12);
+        const double reduce = seconds(&s, RK_COLL_REDUCE_SCATTER, bytes, size, 1);
+        assert_true(seconds(&s, RK_COLL_ALL_REDUCE, bytes, size, 1) >= reduce);
+        assert_near(seconds(&s, RK_COLL_ALL_GATHER, bytes, size, 1), reduce, 1e-12);
+    }
+}
+
+static void test_all_reduce(void **state)
+{
+    (void)state;
+    each_system(check_all_reduce);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_ring),
+        cmocka_unit_test(test_servers_of_meshes),
+        cmocka_unit_test(test_partial_overlap),
+        cmocka_unit_test(test_measured_clusters),
+        cmocka_unit_test(test_torus),
+        cmocka_unit_test(test_mesh),
+        cmocka_unit_test(test_in_network_reduce),
+        cmocka_unit_test(test_exchange_runs_side_by_side),
+        cmocka_unit_test(test_nics),
+        cmocka_unit_test(test_latency_by_ranks),
+        cmocka_unit_test(test_one_rank),
+        cmocka_unit_test(test_bounds),
+        cmocka_unit_test(test_growth),
+        cmocka_unit_test(test_all_reduce),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

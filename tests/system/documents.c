@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Documents of accelerators and clusters: the catalogue, and what is said about faults. */
+#include "formats/system_doc.h"
+#include "machine.h"
+
+/* ---- the catalogue ------------------------------------------------------------------------- */
+
+static const char *const promised[] = {
+    "v100-sxm2-32gb",
+    "a100-sxm-40gb",
+    "a100-sxm-80gb",
+    "a100-pcie-80gb",
+    "a800-sxm-80gb",
+    "h100-sxm",
+    "h100-pcie",
+    "h800-sxm",
+    "h200-sxm",
+    "h20",
+    "gh200",
+    "b200-sxm",
+    "gb200-nvl72",
+    "b300-sxm",
+    "gb300-nvl72",
+    "mi250x",
+    "mi300x",
+    "mi325x",
+    "mi355x",
+    "tpu-v3",
+    "tpu-v4",
+    "tpu-v5e",
+    "tpu-v5p",
+    "tpu-v6e",
+    "tpu-v7",
+    "ascend-910a",
+    "ascend-910b2",
+    "ascend-910b3",
+    "ascend-910c",
+    "gaudi2",
+    "gaudi3",
+    "trainium1",
+    "trainium2",
+    "selene",
+    "dgx-a100-superpod",
+    "dgx-h100-superpod",
+    "hgx-b200-400g",
+    "gb200-nvl72-pod",
+    "tpu-v4-pod",
+    "tpu-v5p-pod",
+    "atlas-800t-a2",
+    "cloudmatrix-384",
+    "deepseek-v3-h800",
+};
+
+static void test_promised(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof(promised) / sizeof(promised[0]); i++) {
+        const rk_system system = load_system(promised[i]);
+        assert_string_equal(system.name, promised[i]);
+        assert_int_equal(rk_system_check(&system, NULL), RK_OK);
+    }
+}
+
+/* A group holds numbers of its own; the lists and groups inside it are looked at by themselves. */
+static bool holds_numbers(json_t *object)
+{
+    for (void *at = json_object_iter(object); at; at = json_object_iter_next(object, at)) {
+        if (json_is_number(json_object_iter_value(at))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Every group says where its numbers are from, and "uncertain" names keys of the group. */
+static void check_sources(json_t *value, const char *where)
+{
+    for (size_t i = 0; i < json_array_size(value); i++) {
+        check_sources(json_array_get(value, i), where);
+    }
+    if (!json_is_object(value)) {
+        return;
+    }
+    if (holds_numbers(value) && json_string_length(json_object_get(value, "source")) < 5) {
+        fail_msg("%s: a group of numbers without a source", where);
+    }
+    json_t *uncertain = json_object_get(value, "uncertain");
+    for (size_t i = 0; i < json_array_size(uncertain); i++) {
+        const char *key = json_string_value(json_array_get(uncertain, i));
+        if (!json_object_get(value, key)) {
+            fail_msg("%s: the uncertain \"%s\" is no key of its group", where, key);
+        }
+    }
+    for (void *at = json_object_iter(value); at; at = json_object_iter_next(value, at)) {
+        check_sources(json_object_iter_value(at), json_object_iter_key(at));
+    }
+}
+
+static void test_sources(void **state)
+{
+    size_t count = 0;
+    (void)state;
+    for (size_t i = 0; i < rk_catalogue_count; i++) {
+        const rk_catalogue_entry *entry = &rk_catalogue[i];
+        rk_json_doc doc;
+        if (strcmp(entry->kind, "accelerators") && strcmp(entry->kind, "systems")) {
+            continue;
+        }
+        assert_int_equal(rk_json_load(entry->name, entry->kind, &doc, NULL), RK_OK);
+        assert_string_equal(json_string_value(json_object_get(doc.root, "name")), entry->name);
+        assert_true(json_string_length(json_object_get(doc.root, "description")) > 5);
+        check_sources(doc.root, entry->name);
+        rk_json_clear(&doc);
+        count++;
+    }
+    assert_true(count >= sizeof(promised) / sizeof(promised[0]));
+}
+
+/* ---- what is read -------------------------------------------------------------------------- */
+
+static void test_units(void **state)
+{
+    const rk_system s = load_system("deepseek-v3-h800");
+    const rk_accelerator *a = &s.accelerator;
+    (void)state;
+    assert_string_equal(a->name, "h800-sxm");
+    assert_near(a->gemm[RK_BF16].peak, 989.4e12, 1e-12);
+    assert_near(a->gemm[RK_FP16].peak, 989.4e12, 1e-12);
+    assert_near(a->memory_usable, 79.1 * 0x1p30, 1e-12);
+    assert_near(a->memory_bandwidth, 3352e9, 1e-12);
+    assert_near(a->launch_seconds, 4e-6, 1e-12);
+    assert_near(s.price, 2, 0);
+    assert_int_equal(s.tier_count, 2);
+    assert_int_equal(s.tiers[0].kind, RK_TIER_SWITCH);
+    assert_near(s.tiers[0].bandwidth, 200e9, 1e-12);
+    assert_near(s.tiers[0].half_bytes, 3.2e6, 1e-12);
+    assert_true(s.tiers[0].in_network_reduce);
+    assert_int_equal(s.tiers[1].size, 2048);
+    assert_false(load_system("a100-sxm-80gb").accelerator.gemm[RK_FP8].peak > 0);
+}
+
+static void test_open_tier(void **state)
+{
+    const rk_system racks = load_system("gb200-nvl72"), nodes = load_system("h100-sxm");
+    (void)state;
+    assert_int_equal(nodes.tiers[1].size, 1 << 20);
+    assert_int_equal(racks.tiers[1].size % 72, 0);
+    assert_true(racks.tiers[1].size > 1000000);
+}
+
+/* ---- documents of users --------------------------------------------------------------------- */
+
+#define TIERS                                                                                      \
+    "\"tiers\": [{\"name\": \"in\", \"kind\": \"switch\", \"size\": 4, \"bandwidth_GBps\": 100,"   \
+    " \"efficiency\": 0.8}, {\"name\": \"out\", \"kind\": \"fabric\", \"bandwidth_GBps\": 25,"     \
+    " \"efficiency\": 0.9}]"
+#define CHIP                                                                                       \
+    "\"name\": \"chip\", \"compute\": {\"cores\": 10, \"vector_tflops\": 5}, \"gemm\": {\"bf16\":" \
+    " {\"tflops\": 100}}, \"attention\": {\"forward_tflops\": 50, \"backward_tflops\": 40},"       \
+    " \"memory\": {\"capacity_GB\": 16, \"usable_GiB\": 14, \"bandwidth_GBps\": 900,"              \
+    " \"efficiency\": 0.8}, \"host\": {\"bandwidth_GBps\": 16, \"efficiency\": 0.8}"
+
+static rk_status read(const char *text, rk_system *system, rk_error *err)
+{
+    rk_json_doc doc;
+    rk_status status = rk_json_parse(text, strlen(text), "test", &doc, err);
+    assert_int_equal(status, RK_OK);
+    status = rk_system_from_json(doc.root, system, err);
+    rk_json_clear(&doc);
+    return status;
+}
+
+static void test_own_chip(void **state)
+{
+    rk_system s;
+    rk_error err;
+    (void)state;
+    assert_int_equal(read("{" CHIP "," TIERS "}", &s, &err), RK_OK);
+    assert_string_equal(s.name, "chip");
+    assert_near(s.accelerator.burst, 1, 0);
+    assert_near(s.accelerator.gemm[RK_FP16].efficiency, 0.7, 1e-12);
+    assert_near(s.tiers[1].exchange_share, 1, 0);
+}
+
+static void test_cluster(void **state)
+{
+    rk_system s;
+    rk_error err;
+    (void)state;
+    assert_int_equal(read("{\"name\": \"c\", \"accelerator\": \"h100-sxm\", " TIERS
+                          ", \"power_W\": 500, \"host_capacity_GiB\": 100}",
+                          &s, &err),
+                     RK_OK);
+    assert_int_equal(s.tiers[0].size, 4);
+    assert_near(s.accelerator.power, 500, 0);
+    assert_near(s.accelerator.host_capacity, 100 * 0x1p30, 1e-12);
+    assert_int_equal(read("{\"name\": \"c\", \"accelerator\": {" CHIP "," TIERS "}}", &s, &err),
+                     RK_OK);
+    assert_string_equal(s.name, "c");
+    assert_string_equal(s.accelerator.name, "chip");
+}
+
+static void expect_fault(const char *text, const char *path, const char *message)
+{
+    rk_system s;
+    rk_error err;
+    assert_int_equal(read(text, &s, &err), RK_ERR_INVALID);
+    assert_string_equal(err.path, path);
+    if (!strstr(err.message, message)) {
+        fail_msg("\"%s\" does not say \"%s\"", err.message, message);
+    }
+}
+
+#define TIER(more)       "{\"name\": \"t\", \"bandwidth_GBps\": 1, \"efficiency\": 1, " more "}"
+#define WITH_TIERS(list) "{" CHIP ", \"tiers\": [" list "]}"
+
+static void test_faults(void **state)
+{
+    (void)state;
+    expect_fault("{\"name\": \"x\"}", "", "\"compute\" is missing");
+    expect_fault("{" CHIP "}", "", "\"tiers\" is missing");
+    expect_fault(WITH_TIERS(""), "tiers", "1 to 4 tiers");
+    expect_fault(WITH_TIERS(TIER("\"kind\": \"swich\"")), "tiers[0].kind",
+                 "did you mean \"switch\"");
+    expect_fault(WITH_TIERS(TIER("\"kind\": \"switch\", \"bandwith_GBps\": 2")),
+                 "tiers[0].bandwith_GBps", "did you mean \"bandwidth_GBps\"");
+    expect_fault(WITH_TIERS(TIER("\"kind\": \"switch\"") "," TIER("\"kind\": \"fabric\"")),
+                 "tiers[0]", "only the last tier");
+    expect_fault(WITH_TIERS(TIER("\"kind\": \"switch\", \"size\": 8") "," TIER(
+                     "\"kind\": \"fabric\", \"size\": 12")),
+                 "tiers[1].size", "multiple of the 8");
+    expect_fault(WITH_TIERS(TIER("\"kind\": \"torus\", \"size\": 16")), "tiers[0].axes",
+                 "at least 1 in a torus");
+    expect_fault(WITH_TIERS(TIER("\"kind\": \"switch\", \"in_network_reduce\": true")),
+                 "tiers[0].reduce_share", "above 0");
+    expect_fault("{\"name\": \"c\", \"accelerator\": 3}", "accelerator", "a name or an object");
+    expect_fault("{\"name\": \"c\", \"accelerator\": \"h100-sxm\", \"power_W\": 0}", "power_W",
+                 "above 0");
+    expect_fault("{\"name\": \"c\", \"accelerator\": \"h100-sxn\"}", "", "h100-sxm");
+    expect_fault("{\"name\": \"\", \"accelerator\": \"h100-sxm\"}", "name", "1 to 63 characters");
+}
+
+static void test_struct_faults(void **state)
+{
+    rk_system s = load_system("h100-sxm");
+    rk_error err;
+    (void)state;
+    s.accelerator.memory_efficiency = 1.5;
+    assert_int_equal(rk_system_check(&s, &err), RK_ERR_INVALID);
+    assert_string_equal(err.path, "accelerator.memory_efficiency");
+    s.accelerator.memory_efficiency = nan("");
+    assert_int_equal(rk_system_check(&s, NULL), RK_ERR_INVALID);
+    s = load_system("h100-sxm");
+    s.accelerator.memory_usable *= 2;
+    assert_int_equal(rk_system_check(&s, &err), RK_ERR_INVALID);
+    s = load_system("h100-sxm");
+    memset(s.accelerator.gemm, 0, sizeof(s.accelerator.gemm));
+    assert_int_equal(rk_system_check(&s, &err), RK_ERR_INVALID);
+    assert_string_equal(err.path, "accelerator.gemm");
+    s = load_system("h100-sxm");
+    s.tier_count = 0;
+    assert_int_equal(rk_system_check(&s, &err), RK_ERR_INVALID);
+}
+
+static void expect_no_system(const char *name, rk_status status, const char *message)
+{
+    rk_system s;
+    rk_error err;
+    assert_int_equal(rk_system_load(name, &s, &err), status);
+    if (!strstr(err.message, message)) {
+        fail_msg("\"%s\" does not say \"%s\"", err.message, message);
+    }
+}
+
+static void test_names(void **state)
+{
+    (void)state;
+    expect_no_system("h100-smx", RK_ERR_INVALID, "did you mean \"h100-sxm\"?");
+    expect_no_system("slene", RK_ERR_INVALID, "did you mean \"selene\"?");
+    expect_no_system("h100", RK_ERR_INVALID, "h100-pcie, h100-sxm, h100-p5-efa");
+    expect_no_system("", RK_ERR_INVALID, "the catalogue has no system");
+    expect_no_system("nothing-like-that", RK_ERR_INVALID, "ends in .json");
+    expect_no_system("absent/file.json", RK_ERR_IO, "cannot open");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_promised), cmocka_unit_test(test_sources),
+        cmocka_unit_test(test_units),    cmocka_unit_test(test_open_tier),
+        cmocka_unit_test(test_own_chip), cmocka_unit_test(test_cluster),
+        cmocka_unit_test(test_faults),   cmocka_unit_test(test_struct_faults),
+        cmocka_unit_test(test_names),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

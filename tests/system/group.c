@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Where groups of ranks stand in the tiers. */
+#include "machine.h"
+
+static rk_system three_tiers(int64_t a, int64_t b, int64_t c)
+{
+    return (rk_system){.tier_count = 3, .tiers = {{.size = a}, {.size = b}, {.size = c}}};
+}
+
+static void expect(const rk_system *system, int64_t size, int64_t stride, int64_t w0, int64_t w1)
+{
+    const rk_group group = rk_group_of(system, size, stride);
+    assert_int_equal(group.size, size);
+    assert_int_equal(group.within[0], w0);
+    assert_int_equal(group.within[1], w1);
+    for (int i = system->tier_count - 1; i < RK_TIER_MAX; i++) {
+        assert_int_equal(group.within[i], size);
+    }
+}
+
+static void test_known(void **state)
+{
+    const rk_system nodes = three_tiers(8, 3072, 24576);
+    const rk_system racks = three_tiers(72, 576, 5760);
+    (void)state;
+    expect(&nodes, 1, 1, 1, 1);
+    expect(&nodes, 8, 1, 8, 8);       /* tensor group in a node */
+    expect(&nodes, 16, 1, 8, 16);     /* over two nodes */
+    expect(&nodes, 4, 8, 1, 4);       /* one rank per node */
+    expect(&nodes, 64, 4, 2, 64);     /* two ranks per node */
+    expect(&nodes, 16, 1024, 1, 2);   /* three fit a pod, but 16 / 3 is no whole number */
+    expect(&nodes, 1024, 16, 1, 128); /* 192 fit */
+    expect(&racks, 64, 1, 64, 64);
+    expect(&racks, 128, 1, 64, 128); /* 72 fit; racks are filled in part */
+    expect(&racks, 6, 12, 6, 6);
+    expect(&racks, 7, 12, 1, 7); /* a prime that does not fit spreads */
+}
+
+/* Counts the ranks 0, stride, 2 stride ... in the first domain. */
+static int64_t count_in_domain(int64_t size, int64_t stride, int64_t domain)
+{
+    int64_t count = 0;
+    for (int64_t rank = 0; rank < size; rank++) {
+        count += rank * stride < domain;
+    }
+    return count;
+}
+
+/* Powers of two fill domains of powers of two exactly. */
+static void test_counted(void **state)
+{
+    (void)state;
+    for (int64_t domain = 2; domain <= 64; domain *= 2) {
+        const rk_system system = three_tiers(domain, domain * 16, domain * 1024);
+        for (int64_t size = 1; size <= 2048; size *= 2) {
+            for (int64_t stride = 1; stride <= 4096; stride *= 2) {
+                expect(&system, size, stride, count_in_domain(size, stride, domain),
+                       count_in_domain(size, stride, domain * 16));
+            }
+        }
+    }
+}
+
+static void test_any(void **state)
+{
+    uint64_t seed = 3;
+    (void)state;
+    for (int i = 0; i < 20000; i++) {
+        const int64_t a = (int64_t)random_size(&seed, 1, 100);
+        const int64_t b = a * (int64_t)random_size(&seed, 2, 100);
+        const rk_system system = three_tiers(a, b, b * 50);
+        const int64_t size = (int64_t)random_size(&seed, 1, 50000);
+        const int64_t stride = (int64_t)random_size(&seed, 1, 5000);
+        const rk_group group = rk_group_of(&system, size, stride);
+        assert_int_equal(group.within[1] % group.within[0], 0);
+        assert_int_equal(size % group.within[1], 0);
+        assert_true(group.within[0] == 1 || group.within[0] * stride <= a);
+        assert_true(group.within[1] == 1 || group.within[1] * stride <= b);
+        /* No larger part would fit. */
+        for (int64_t more = group.within[0] + 1; more <= a / stride && more <= 100; more++) {
+            assert_true(group.within[1] % more != 0);
+        }
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_known),
+        cmocka_unit_test(test_counted),
+        cmocka_unit_test(test_any),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

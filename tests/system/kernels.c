@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Attention, streaming, host copies; accelerators under other clocks. */
+#include "machine.h"
+
+static void test_optimizer_bytes(void **state)
+{
+    const rk_accelerator a = {.memory_bandwidth = 2.039e12, .memory_efficiency = 0.85};
+    (void)state;
+    /* UT-43: Adam moves 30 bytes for each of 1e9 parameters. */
+    assert_near(rk_stream_seconds(&a, 30e9), 17.3e-3, 0.001);
+}
+
+static void test_nothing_costs_nothing(void **state)
+{
+    const rk_accelerator a = load_system("h100-sxm").accelerator;
+    (void)state;
+    assert_true(!(rk_stream_seconds(&a, 0) > 0));
+    assert_true(!(rk_host_copy_seconds(&a, 0) > 0));
+    assert_near(rk_stream_seconds(&a, 1), a.kernel_seconds, 1e-4);
+}
+
+static void test_host_copy(void **state)
+{
+    const rk_accelerator a = load_system("h200-sxm").accelerator;
+    (void)state;
+    assert_near(1e10 / rk_host_copy_seconds(&a, 1e10), 55.4e9, 0.01); /* measured on H200 */
+}
+
+/* Causal forward of whole sequences. */
+static rk_attention_work forward(double heads, double seq, double size)
+{
+    return (rk_attention_work){
+        .flops = 2 * heads * seq * seq * size, .seq = seq, .heads = heads, .qk_size = size};
+}
+
+static double rate(const rk_accelerator *a, double heads, double seq, double size)
+{
+    const rk_attention_work work = forward(heads, seq, size);
+    return work.flops / rk_attention_seconds(a, &work);
+}
+
+static void test_attention_rate(void **state)
+{
+    const rk_accelerator a = load_system("h100-sxm").accelerator;
+    (void)state;
+    assert_near(rate(&a, 256, 131072, 128), a.attention_forward, 0.01);
+    assert_near(rate(&a, 65536, a.attention_ramp, 128), a.attention_forward / 2, 0.01);
+    rk_attention_work work = forward(256, 131072, 128);
+    work.backward = true;
+    assert_near(work.flops / rk_attention_seconds(&a, &work), a.attention_backward, 0.01);
+}
+
+/* One head of 4K tokens has 32 blocks of queries for 132 cores. */
+static void test_few_heads(void **state)
+{
+    rk_accelerator a = load_system("h100-sxm").accelerator;
+    (void)state;
+    a.kernel_seconds = 0;
+    assert_true(rate(&a, 1, 4096, 128) < 0.2 * rate(&a, 64, 4096, 128));
+    assert_near(rate(&a, 64, 4096, 128), rate(&a, 128, 4096, 128), 0.01);
+    assert_near(rate(&a, 2, 4096, 128), 2 * rate(&a, 1, 4096, 128), 0.01);
+}
+
+/* FlashAttention-2 on A100, forward TFLOP/s: d 48 105, 64 178, 80 140, 96 188, 128 200, 160 181. */
+static void test_head_sizes(void **state)
+{
+    const rk_accelerator a = load_system("a100-sxm-80gb").accelerator;
+    (void)state;
+    const double d48 = rate(&a, 256, 32768, 48), d64 = rate(&a, 256, 32768, 64);
+    const double d80 = rate(&a, 256, 32768, 80), d96 = rate(&a, 256, 32768, 96);
+    const double d128 = rate(&a, 256, 32768, 128), d160 = rate(&a, 256, 32768, 160);
+    assert_near(d48 / d64, 48.0 / 64, 0.001); /* padded to the next size */
+    assert_near(d64 / d128, 178.0 / 200, 0.05);
+    assert_near(d80 / d128, 140.0 / 200, 0.2);
+    assert_near(d96 / d128, 188.0 / 200, 0.05);
+    assert_near(d160 / d128, 181.0 / 200, 0.1);
+}
+
+static void check_growth(const rk_system *system)
+{
+    const rk_accelerator *a = &system->accelerator;
+    uint64_t seed = 11;
+    for (int i = 0; i < 300; i++) {
+        double size[3] = {random_size(&seed, 1, 256), random_size(&seed, 1, 65536),
+                          random_size(&seed, 16, 512)};
+        const rk_attention_work few = forward(size[0], size[1], size[2]);
+        size[i % 3] += random_size(&seed, 1, 200);
+        const rk_attention_work many = forward(size[0], size[1], size[2]);
+        assert_true(rk_attention_seconds(a, &many) >= rk_attention_seconds(a, &few) * (1 - 1e-12));
+        const double bytes = random_size(&seed, 1, 1e12);
+        assert_true(rk_stream_seconds(a, bytes + 1e3) > rk_stream_seconds(a, bytes));
+        assert_true(rk_host_copy_seconds(a, bytes + 1e3) > rk_host_copy_seconds(a, bytes));
+    }
+}
+
+static void test_growth(void **state)
+{
+    (void)state;
+    each_system(check_growth);
+}
+
+static void test_power_limit(void **state)
+{
+    const rk_accelerator a = load_system("h100-sxm").accelerator;
+    const rk_accelerator b = rk_accelerator_at_power(&a, 500);
+    const rk_accelerator same = rk_accelerator_at_power(&a, 900);
+    (void)state;
+    assert_near(b.gemm[RK_FP8].efficiency / a.gemm[RK_FP8].efficiency, pow(5.0 / 7, 0.4), 1e-12);
+    assert_near(b.attention_backward / a.attention_backward, pow(5.0 / 7, 0.4), 1e-12);
+    assert_near(b.memory_bandwidth, a.memory_bandwidth, 0);
+    assert_near(b.power, 500, 0);
+    assert_memory_equal(&same, &a, sizeof(a));
+}
+
+static void test_burst(void **state)
+{
+    const rk_accelerator a = load_system("h100-sxm").accelerator;
+    const rk_accelerator b = rk_accelerator_in_burst(&a);
+    (void)state;
+    assert_near(b.gemm[RK_BF16].efficiency, a.gemm[RK_BF16].efficiency * a.burst, 1e-12);
+    assert_near(b.attention_forward, a.attention_forward, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_optimizer_bytes), cmocka_unit_test(test_nothing_costs_nothing),
+        cmocka_unit_test(test_host_copy),       cmocka_unit_test(test_attention_rate),
+        cmocka_unit_test(test_few_heads),       cmocka_unit_test(test_head_sizes),
+        cmocka_unit_test(test_growth),          cmocka_unit_test(test_power_limit),
+        cmocka_unit_test(test_burst),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
