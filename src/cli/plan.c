@@ -6,10 +6,8 @@
 #include "cli/commands.h"
 #include "cli/print.h"
 #include "formats/calculon_docs.h"
-#include "formats/out.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #define DATATYPE_OF_SYSTEM (-1) /* none was asked for */
 #define MOST_RANKED        1000
@@ -183,38 +181,13 @@ cleanup:
     return status;
 }
 
-static rk_status write_text(const rk_plan *plan, rk_error *err)
-{
-    char *text = NULL;
-    size_t size = 0;
-    rk_out *out = NULL;
-    const bool to_stdout = strcmp(plan->request.output, "-") == 0;
-    const bool terminal = to_stdout && rk_stdout_style() == RK_TABLE_TERMINAL;
-    FILE *to = open_memstream(&text, &size);
-    if (!to) {
-        return rk_fail(err, RK_ERR_MEMORY, "not enough memory for the answer");
-    }
-    rk_status status = rk_plan_write_text(to, plan, terminal, rk_stdout_width(), err);
-    if (fclose(to) && !status) {
-        status = rk_fail(err, RK_ERR_MEMORY, "not enough memory for the answer");
-    }
-    if (!status) {
-        status = rk_out_open(plan->request.output, &out, err);
-    }
-    if (!status) {
-        rk_out_write(out, text, size);
-        status = rk_out_close(out, err);
-    }
-    free(text);
-    return status;
-}
-
 static rk_status write_answer(const rk_plan *plan, rk_error *err)
 {
     if (plan->request.json) {
         return rk_plan_write_json(plan, err);
     }
-    return plan->request.csv ? rk_plan_write_csv(plan, err) : write_text(plan, err);
+    return plan->request.csv ? rk_plan_write_csv(plan, err)
+                             : rk_print_text(plan->request.output, rk_plan_write_text, plan, err);
 }
 
 static int run_plan(int argc, char **argv)

@@ -3,6 +3,7 @@
 #ifndef RK_CLI_PLAN_H
 #define RK_CLI_PLAN_H
 
+#include "cli/print.h"
 #include "cli/progress.h"
 #include "formats/calculon_write.h"
 
@@ -53,8 +54,7 @@ rk_status rk_plan_evaluate(const rk_plan *plan, const rk_calculon_sys *sys,
 rk_status rk_plan_find_shortfall(rk_plan *plan, const rk_search_control *control, rk_error *err);
 
 /* Writes the answer for people, `width` columns wide where it can. */
-rk_status rk_plan_write_text(FILE *to, const rk_plan *plan, bool terminal, int width,
-                             rk_error *err);
+rk_text_writer rk_plan_write_text; /* `what` is the rk_plan */
 
 /* Writes the answer for programs to the file that the request names. */
 rk_status rk_plan_write_json(const rk_plan *plan, rk_error *err);

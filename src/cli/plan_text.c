@@ -4,7 +4,6 @@
 
 #include "base/text.h"
 #include "cli/describe.h"
-#include "cli/print.h"
 #include "formats/calculon_docs.h"
 #include "report/calculon_parts.h"
 
@@ -328,9 +327,10 @@ static void write_shortfall(FILE *to, const rk_plan *plan)
 
 /* ---- all of it --------------------------------------------------------------------------- */
 
-rk_status rk_plan_write_text(FILE *to, const rk_plan *plan, bool terminal, int width, rk_error *err)
+rk_status rk_plan_write_text(FILE *to, const void *what, rk_table_style style, int width,
+                             rk_error *err)
 {
-    const rk_table_style style = terminal ? RK_TABLE_TERMINAL : RK_TABLE_PLAIN;
+    const rk_plan *plan = what;
     size_t together = SIDE_BY_SIDE_MAX;
     while (together > 1 && LABEL_WIDTH + (int)together * STRATEGY_WIDTH > width) {
         together--;

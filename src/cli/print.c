@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/print.h"
 
+#include "base/error.h"
+#include "formats/out.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -20,6 +23,32 @@ int rk_stdout_width(void)
     struct winsize size;
     const bool known = ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
     return known ? size.ws_col : PIPE_WIDTH;
+}
+
+rk_status rk_print_text(const char *output, rk_text_writer *write, const void *what, rk_error *err)
+{
+    char *text = NULL;
+    size_t size = 0;
+    rk_out *out = NULL;
+    const bool terminal = strcmp(output, "-") == 0 && rk_stdout_style() == RK_TABLE_TERMINAL;
+    FILE *to = open_memstream(&text, &size);
+    if (!to) {
+        return rk_fail(err, RK_ERR_MEMORY, "not enough memory for the answer");
+    }
+    rk_status status =
+        write(to, what, terminal ? RK_TABLE_TERMINAL : RK_TABLE_PLAIN, rk_stdout_width(), err);
+    if (fclose(to) && !status) {
+        status = rk_fail(err, RK_ERR_MEMORY, "not enough memory for the answer");
+    }
+    if (!status) {
+        status = rk_out_open(output, &out, err);
+    }
+    if (!status) {
+        rk_out_write(out, text, size);
+        status = rk_out_close(out, err);
+    }
+    free(text);
+    return status;
 }
 
 rk_status rk_print_table(FILE *to, const rk_table *table, rk_table_style style, rk_error *err)

@@ -13,6 +13,14 @@ rk_table_style rk_stdout_style(void);
 /* Columns of the terminal that standard output is, else 80. */
 int rk_stdout_width(void);
 
+/*
+ * Writes what `write` puts on a stream to a file ("-": standard output); `width` is that of the
+ * terminal.
+ */
+typedef rk_status rk_text_writer(FILE *to, const void *what, rk_table_style style, int width,
+                                 rk_error *err);
+rk_status rk_print_text(const char *output, rk_text_writer *write, const void *what, rk_error *err);
+
 /* Writes a table. */
 rk_status rk_print_table(FILE *to, const rk_table *table, rk_table_style style, rk_error *err);
 
