@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "formats/hf_table.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <inttypes.h>
 #include <stdarg.h>
@@ -17,10 +18,10 @@
 #include <string.h>
 
 /* A file says how far a model may look, not how long its training sequences were. */
-enum { TRAINING_CONTEXT_MAX = 8192 };
+enum { TRAINING_CONTEXT_MAX = 8192, ARCHITECTURES_MAX = 64 };
 
 /* Bounds the arithmetic below; rk_model_check knows the sizes that make sense. */
-static const int64_t SIZE_MOST = INT64_C(1) << 40;
+#define SIZE_MOST (INT64_C(1) << 40)
 
 /* Where a file that holds more than a language model keeps it. */
 static const char *const nested_configs[] = {"text_config", "llm_config", "language_config",
@@ -194,8 +195,9 @@ static rk_status find_architecture(hf_draft *draft, rk_error *err)
 {
     const json_t *type = hf_find(draft, "model_type");
     const json_t *class_name = json_array_get(hf_find(draft, "architectures"), 0);
-    const char *names[64], *nearest = NULL;
+    const char *names[ARCHITECTURES_MAX], *nearest = NULL;
     char found[RK_JSON_TEXT_SIZE];
+    assert(hf_architecture_count <= ARCHITECTURES_MAX);
     for (size_t i = 0; i < hf_architecture_count; i++) {
         names[i] = hf_architectures[i].type;
         if (json_is_string(type) ? strcmp(json_string_value(type), names[i]) == 0
@@ -229,7 +231,7 @@ static rk_status read_sizes(hf_draft *draft, rk_error *err)
     for (size_t i = 0; i < hf_alias_count; i++) {
         const hf_size size = hf_aliases[i].size;
         const json_t *value = find_raw(draft, hf_aliases[i].key);
-        /* A pattern may also be spelt as a string, which lay_out reads. */
+        /* A pattern may also be a string, which hf_layers.c reads. */
         if (!value || given[size] || (size == HF_WINDOW_PERIOD && json_is_string(value))) {
             continue;
         }

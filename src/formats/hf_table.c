@@ -135,7 +135,7 @@ const size_t hf_harmless_count = COUNT(hf_harmless_keys);
         NULL, true                                                                                 \
     }
 
-/* Bias and biasless classes after Llama's two keys. */
+/* The keys of Llama and its kin. */
 #define LLAMA_BIASES                                                                               \
     .bias_qkv = {"attention_bias", false}, .bias_out = {"attention_bias", false},                  \
     .bias_ffn = {"mlp_bias", false}

@@ -1,0 +1,370 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Model documents: what they say about layers, and every class of fault that is refused. */
+#include "formats/model_doc.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "models.h"
+
+#define ENDS "\"hidden\": 64, \"layers\": 6, \"vocab\": 1000, \"seq\": 128, \"tied\": false"
+
+/* Reads the object {`keys`, ENDS}. */
+static rk_status read_keys(const char *keys, rk_model *model, rk_error *err)
+{
+    char text[4096];
+    rk_json_doc doc;
+    (void)snprintf(text, sizeof(text), "{%s%s" ENDS "}", keys, keys[0] ? ", " : "");
+    rk_status status = rk_json_parse(text, strlen(text), "text", &doc, err);
+    assert_int_equal(status, RK_OK);
+    status = rk_model_from_json(doc.root, model, err);
+    rk_json_clear(&doc);
+    return status;
+}
+
+static rk_model read_good(const char *keys)
+{
+    rk_model model = {0};
+    rk_error err;
+    if (read_keys(keys, &model, &err)) {
+        fail_msg("%s: %s: %s", keys, err.path, err.message);
+    }
+    return model;
+}
+
+/* ---- what documents say ----------------------------------------------------------------- */
+
+/* A dense model needs two keys besides its ends; the rest has the usual values. */
+static void test_defaults(void **state)
+{
+    const rk_model model = read_good("\"heads\": 4, \"ffn\": 256");
+    const rk_layer_type *type = &model.types[0];
+    (void)state;
+    assert_int_equal(model.layers, 6);
+    assert_int_equal(model.type_count, 1);
+    assert_int_equal(type->attention.kind, RK_ATTENTION_GROUPED);
+    assert_int_equal(type->attention.kv_heads, 4);
+    assert_int_equal(type->attention.head_size, 16);
+    assert_true(type->ffn.gated && !type->ffn.bias && !type->attention.bias_qkv);
+    assert_int_equal(model.norm, RK_NORM_RMS);
+    assert_int_equal(model.norms_per_layer, 2);
+    assert_true(model.final_norm && !model.parallel_block && !model.embedding_norm);
+    assert_int_equal(model.mtp_layers, 0);
+    assert_string_equal(model.name, "");
+    assert_int_equal(rk_model_params_of(&model).total,
+                     6 * (4 * 64 * 64 + 3 * 64 * 256 + 2 * 64) + 64 + 2 * 1000 * 64);
+}
+
+/* Every optional key adds what it says, on top of the model above (h 64, n 4, d 16, f 256). */
+static void test_keys_count(void **state)
+{
+    static const struct {
+        const char *keys;
+        int64_t more; /* parameters */
+    } cases[] = {
+        {"\"kv_heads\": 2", 6 * -2 * 64 * 32},
+        {"\"head_size\": 32", 6 * 4 * 64 * 64},
+        {"\"value_size\": 8", 6 * -2 * 64 * 32},
+        {"\"bias_qkv\": true", 6 * 3 * 64},
+        {"\"bias_out\": true", 6 * 64},
+        {"\"ffn_bias\": true", 6 * (2 * 256 + 64)},
+        {"\"gated\": false", 6 * -64 * 256},
+        {"\"gated\": false, \"ffn_bias\": true", 6 * (-64 * 256 + 256 + 64)},
+        {"\"qk_norm\": \"head\"", 6 * 2 * 16},
+        {"\"qk_norm\": \"full\"", 6 * 2 * 64},
+        {"\"sinks\": true", 6 * 4},
+        {"\"output_gate\": true", 6 * 64 * 64},
+        {"\"relative_positions\": true", 6 * 64 * 64},
+        {"\"norm\": \"layer\"", 13 * 64},
+        {"\"norm\": \"layer_no_bias\"", 0},
+        {"\"norm\": \"layer_no_weight\"", -13 * 64},
+        {"\"norms_per_layer\": 1", 6 * -64},
+        {"\"final_norm\": false", -64},
+        {"\"embedding_norm\": true, \"norm\": \"layer\"", 13 * 64 + 2 * 64},
+        {"\"head_bias\": true", 1000},
+        {"\"learned_positions\": 100", 100 * 64},
+        {"\"window\": 10, \"parallel_block\": true", 0},
+    };
+    const int64_t plain = 6 * (4 * 64 * 64 + 3 * 64 * 256 + 2 * 64) + 64 + 2 * 1000 * 64;
+    (void)state;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        char keys[256];
+        (void)snprintf(keys, sizeof(keys), "\"heads\": 4, \"ffn\": 256, %s", cases[i].keys);
+        const rk_model model = read_good(keys);
+        const int64_t more = rk_model_params_of(&model).total - plain;
+        if (more != cases[i].more) {
+            fail_msg("%s: %lld more, expected %lld", cases[i].keys, (long long)more,
+                     (long long)cases[i].more);
+        }
+    }
+}
+
+#define MOE "\"heads\": 4, \"experts\": 8, \"top_k\": 2, \"expert_ffn\": 32"
+
+static void test_experts(void **state)
+{
+    rk_model model = read_good(MOE ", \"shared_experts\": 2, \"shared_gate\": true, "
+                                   "\"router_bias\": true, \"expert_bias\": true");
+    rk_layer_params p = rk_layer_params_of(&model, &model.types[0]);
+    (void)state;
+    assert_int_equal(p.ffn, 0);
+    assert_int_equal(p.expert_each, 3 * 64 * 32 + 2 * 32 + 64);
+    assert_int_equal(p.experts, 8 * p.expert_each);
+    assert_int_equal(p.shared, 2 * 3 * 64 * 32 + 64);
+    assert_int_equal(p.router, 8 * 64 + 8);
+    assert_int_equal(p.total - p.active, 6 * p.expert_each);
+    assert_int_equal(p.gemm, 4 * 64 * 64 + 4 * 3 * 64 * 32);
+
+    model = read_good(MOE ", \"shared_experts\": 1, \"shared_ffn\": 100, \"gated\": false");
+    p = rk_layer_params_of(&model, &model.types[0]);
+    assert_int_equal(p.shared, 2 * 64 * 100);
+    assert_int_equal(p.expert_each, 2 * 64 * 32);
+}
+
+static void test_latent(void **state)
+{
+#define MLA                                                                                        \
+    "\"heads\": 4, \"ffn\": 256, \"kv_rank\": 20, \"nope_size\": 8, \"rope_size\": 4, "            \
+    "\"value_size\": 6"
+    rk_model model = read_good(MLA);
+    (void)state;
+    const int64_t plain = 64 * 4 * 12 + 64 * 24 + 20 + 20 * 4 * 14 + 4 * 6 * 64;
+    assert_int_equal(model.types[0].attention.kind, RK_ATTENTION_LATENT);
+    assert_int_equal(rk_layer_params_of(&model, &model.types[0]).attention, plain);
+    model = read_good(MLA ", \"q_rank\": 10");
+    assert_int_equal(rk_layer_params_of(&model, &model.types[0]).attention,
+                     plain - 64 * 4 * 12 + 64 * 10 + 10 + 10 * 4 * 12);
+    model = read_good(MLA ", \"q_rank\": 10, \"bias_qkv\": true, \"bias_out\": true");
+    assert_int_equal(rk_layer_params_of(&model, &model.types[0]).attention,
+                     plain - 64 * 4 * 12 + 64 * 10 + 10 + 10 * 4 * 12 + 10 + 24 + 64);
+}
+
+/* Layers by rules and by list. */
+static void test_layers(void **state)
+{
+    static const struct {
+        const char *keys, *letters;
+    } cases[] = {
+        {"\"heads\": 4, \"ffn\": 9, \"window\": 8", "wwwwww"},
+        {"\"heads\": 4, \"ffn\": 9, \"window\": 8, \"window_pattern\": \"wwwf\"", "wwwfww"},
+        {"\"heads\": 4, \"ffn\": 9, \"window\": 8, \"chunked\": true, \"window_pattern\": \"cf\"",
+         NULL},
+        {"\"heads\": 4, \"ffn\": 9, \"window\": 8, \"chunked\": true, \"window_pattern\": \"wf\"",
+         "cfcfcf"},
+        {MOE, "FFFFFF"},
+        {MOE ", \"ffn\": 9, \"dense_first\": 2", "ffFFFF"},
+        {MOE ", \"ffn\": 9, \"moe_every\": 2", "fFfFfF"},
+        {MOE ", \"ffn\": 9, \"dense_first\": 2, \"moe_every\": 3", "ffFffF"},
+        {MOE ", \"ffn\": 9, \"dense_first\": 1, \"window\": 8, \"window_pattern\": \"fw\"",
+         "fWFWFW"},
+        {"\"heads\": 4, \"types\": [{\"ffn\": 9}, {\"experts\": 4, \"top_k\": 1, \"expert_ffn\": "
+         "5, \"window\": 7}], \"pattern\": [0, 1, 1]",
+         "fWWfWW"},
+        {"\"heads\": 4, \"ffn\": 9, \"types\": [{}, {\"window\": 7, \"kv_heads\": 2}], "
+         "\"pattern\": [1, 0, 0, 0]",
+         "wfffwf"},
+    };
+    (void)state;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        rk_model model;
+        rk_error err;
+        char letters[RK_LAYER_MAX + 1];
+        const rk_status status = read_keys(cases[i].keys, &model, &err);
+        assert_int_equal(status, cases[i].letters ? RK_OK : RK_ERR_INVALID);
+        if (cases[i].letters) {
+            assert_string_equal(letters_of(&model, letters), cases[i].letters);
+        }
+    }
+    const rk_model model = read_good(cases[COUNT(cases) - 1].keys);
+    assert_int_equal(model.types[0].attention.kv_heads, 2); /* the type of the first layer */
+    assert_int_equal(model.types[1].attention.kv_heads, 4);
+}
+
+/* ---- faults ----------------------------------------------------------------------------- */
+
+static void test_faults(void **state)
+{
+    static const struct {
+        const char *keys, *path, *message; /* message: a part of it */
+    } cases[] = {
+        {"\"ffn\": 256", "", "\"heads\" is missing"},
+        {"\"head\": 4, \"ffn\": 256", "head", "did you mean \"heads\"?"},
+        {"\"heads\": 4, \"fnn\": 256", "fnn", "did you mean \"ffn\"?"},
+        {"\"heads\": 4, \"ffn\": 256, \"widnow\": 8", "widnow", "did you mean \"window\"?"},
+        {"\"heads\": 4", "ffn", "neither"},
+        {"\"heads\": 4, \"ffn\": -1", "ffn", "from 1"},
+        {"\"heads\": 0, \"ffn\": 256", "heads", "from 1"},
+        {"\"heads\": -4, \"ffn\": 256", "heads", "found -4"},
+        {"\"heads\": 4.0, \"ffn\": 256", "heads", "a real"},
+        {"\"heads\": \"4\", \"ffn\": 256", "heads", "a string"},
+        {"\"heads\": 5, \"ffn\": 256", "head_size", "no multiple"},
+        {"\"heads\": 4, \"kv_heads\": 3, \"ffn\": 256", "kv_heads", "divisor"},
+        {"\"heads\": 4, \"kv_heads\": 8, \"ffn\": 256", "kv_heads", "divisor"},
+        {"\"heads\": 4, \"ffn\": 256, \"qk_norm\": \"heads\"", "qk_norm", "\"head\""},
+        {"\"heads\": 4, \"ffn\": 256, \"norm\": \"rmsnorm\"", "norm", "\"rms\""},
+        {"\"heads\": 4, \"ffn\": 256, \"gated\": 1", "gated", "true or false"},
+        {"\"heads\": 4, \"ffn\": 256, \"window\": -1", "window", "from 0"},
+        {"\"heads\": 4, \"ffn\": 256, \"chunked\": true", "window", "from 1"},
+        {"\"heads\": 4, \"ffn\": 256, \"window_pattern\": \"wf\"", "window_pattern", "no effect"},
+        {"\"heads\": 4, \"ffn\": 256, \"window\": 8, \"window_pattern\": \"wl\"", "window_pattern",
+         "w (window) and f (full)"},
+        {"\"heads\": 4, \"ffn\": 256, \"window\": 8, \"window_pattern\": \"\"", "window_pattern",
+         "a string"},
+        {"\"heads\": 4, \"ffn\": 256, \"mtp_layers\": -1", "mtp_layers", "from 0"},
+        {"\"heads\": 4, \"ffn\": 256, \"mtp_layers\": 65", "mtp_layers", "from 0 to 64"},
+        {"\"heads\": 4, \"ffn\": 256, \"norms_per_layer\": 9", "norms_per_layer", "from 0 to 8"},
+        {"\"heads\": 4, \"ffn\": 256, \"name\": 3", "name", "a string"},
+        {"\"heads\": 4, \"ffn\": 256, \"published_parameters\": \"8B\"", "published_parameters",
+         "a number"},
+        /* experts */
+        {"\"heads\": 4, \"experts\": 8, \"expert_ffn\": 32", "top_k", "from 1 to 8"},
+        {MOE ", \"experts2\": 1", "experts2", "experts"},
+        {"\"heads\": 4, \"experts\": 8, \"expert_ffn\": 32, \"top_k\": 9", "top_k", "from 1 to 8"},
+        {"\"heads\": 4, \"experts\": 8, \"top_k\": 2", "expert_ffn", "from 1"},
+        {"\"heads\": 4, \"experts\": -8, \"top_k\": 2, \"expert_ffn\": 32", "experts", "from 1"},
+        {"\"heads\": 4, \"ffn\": 256, \"top_k\": 2", "top_k", "without \"experts\""},
+        {"\"heads\": 4, \"ffn\": 256, \"router_bias\": true", "router_bias", "without \"experts\""},
+        {"\"heads\": 4, \"ffn\": 256, \"dense_first\": 2", "dense_first", "no effect"},
+        {"\"heads\": 4, \"ffn\": 256, \"moe_every\": 2", "moe_every", "no effect"},
+        {MOE ", \"moe_every\": 0", "moe_every", "at least 1"},
+        {MOE ", \"ffn\": 256", "ffn", "no effect"},
+        {MOE ", \"dense_first\": 2", "ffn", "neither"},
+        {MOE ", \"dense_first\": 6, \"ffn\": 256", "experts", "no effect"},
+        {MOE ", \"shared_ffn\": 8", "shared_ffn", "without \"shared_experts\""},
+        {MOE ", \"shared_gate\": true", "shared_gate", "without \"shared_experts\""},
+        /* latent attention */
+        {"\"heads\": 4, \"ffn\": 256, \"q_rank\": 8", "q_rank", "without \"kv_rank\""},
+        {"\"heads\": 4, \"ffn\": 256, \"kv_rank\": 8", "nope_size", "from 1"},
+        {MLA ", \"head_size\": 8", "head_size", "nope_size"},
+        {MLA ", \"kv_heads\": 2", "kv_heads", "expected 4"},
+        {MLA ", \"qk_norm\": \"head\"", "qk_norm", "latents"},
+        /* lists of types */
+        {"\"heads\": 4, \"ffn\": 9, \"types\": [{}]", "", "need each other"},
+        {"\"heads\": 4, \"ffn\": 9, \"pattern\": [0]", "", "need each other"},
+        {"\"heads\": 4, \"ffn\": 9, \"types\": [], \"pattern\": [0]", "types", "at least one"},
+        {"\"heads\": 4, \"ffn\": 9, \"types\": [3], \"pattern\": [0]", "types[0]", "an object"},
+        {"\"heads\": 4, \"ffn\": 9, \"types\": [{}], \"pattern\": [1]", "pattern[0]", "0 to 0"},
+        {"\"heads\": 4, \"ffn\": 9, \"types\": [{}], \"pattern\": [0, \"a\"]", "pattern[1]",
+         "a string"},
+        {"\"heads\": 4, \"ffn\": 9, \"types\": [{}, {\"kv_heads\": 3}], \"pattern\": [0, 1]",
+         "types[1].kv_heads", "divisor"},
+        {"\"heads\": 4, \"ffn\": 9, \"types\": [{\"experts\": 2}], \"pattern\": [0]",
+         "types[0].ffn", "not both"},
+        {"\"heads\": 4, \"ffn\": 9, \"types\": [{\"widnow\": 2}], \"pattern\": [0]",
+         "types[0].widnow", "window"},
+        {"\"heads\": 4, \"ffn\": 9, \"types\": [{\"hidden\": 2}], \"pattern\": [0]",
+         "types[0].hidden", "unknown key"},
+        {"\"heads\": 4, \"ffn\": 9, \"types\": [{},{},{},{},{},{},{},{},{}], \"pattern\": [0]",
+         "types", "at most 8"},
+        {"\"heads\": 4, \"ffn\": 9, \"types\": [{}], \"pattern\": [0], \"moe_every\": 2",
+         "moe_every", "no effect"},
+    };
+    (void)state;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        rk_model model;
+        rk_error err;
+        if (read_keys(cases[i].keys, &model, &err) != RK_ERR_INVALID) {
+            fail_msg("%s is not refused", cases[i].keys);
+        }
+        if (strcmp(err.path, cases[i].path) != 0 || !strstr(err.message, cases[i].message)) {
+            fail_msg("%s: \"%s\" at %s is not in \"%s\" at %s", cases[i].keys, cases[i].message,
+                     cases[i].path, err.message, err.path);
+        }
+    }
+}
+
+/* ---- models from memory ------------------------------------------------------------------- */
+
+/* Sizes out of range are refused one by one, and a total beyond 2^62 although each is in range. */
+static void test_check(void **state)
+{
+    const rk_model good = read_good(MOE ", \"ffn\": 9, \"dense_first\": 1");
+    rk_error err;
+    (void)state;
+    assert_int_equal(rk_model_check(&good, &err), RK_OK);
+
+    rk_model model = good;
+    model.hidden = INT64_MAX;
+    assert_int_equal(rk_model_check(&model, &err), RK_ERR_INVALID);
+    assert_string_equal(err.path, "hidden");
+    model = good;
+    model.layers = RK_LAYER_MAX + 1;
+    assert_int_equal(rk_model_check(&model, &err), RK_ERR_INVALID);
+    assert_string_equal(err.path, "layers");
+    model = good;
+    model.type_of[3] = 2;
+    assert_int_equal(rk_model_check(&model, &err), RK_ERR_INVALID);
+    assert_string_equal(err.path, "pattern");
+    model = good;
+    model.types[1].attention.kind = (rk_attention_kind)7;
+    assert_int_equal(rk_model_check(&model, &err), RK_ERR_INVALID);
+    model = good;
+    model.norm = (rk_norm_kind)9;
+    assert_int_equal(rk_model_check(&model, &err), RK_ERR_INVALID);
+    model = good;
+    model.types[0].attention.qk_norm = (rk_qk_norm)9;
+    assert_int_equal(rk_model_check(&model, &err), RK_ERR_INVALID);
+
+    model = good;
+    model.hidden = 1 << 22;
+    model.types[1].moe.experts = 1 << 14;
+    model.types[1].moe.expert_width = 1 << 22;
+    assert_int_equal(rk_model_check(&model, &err), RK_OK); /* 6 layers: 2^62 are not reached */
+    model.layers = RK_LAYER_MAX;
+    memset(model.type_of, 1, sizeof(model.type_of));
+    assert_int_equal(rk_model_check(&model, &err), RK_ERR_LIMIT);
+}
+
+/* ---- names ------------------------------------------------------------------------------ */
+
+static void write_file(const char *path, const char *text)
+{
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    assert_true(fputs(text, file) >= 0);
+    assert_int_equal(fclose(file), 0);
+}
+
+static void test_names(void **state)
+{
+    char folder[] = "/tmp/reckon-test-XXXXXX", path[128];
+    rk_model model;
+    rk_error err;
+    (void)state;
+    assert_int_equal(rk_model_load("lama3-8b", &model, &err), RK_ERR_INVALID);
+    assert_non_null(strstr(err.message, "did you mean \"llama3-8b\"?"));
+    assert_int_equal(rk_model_load("/nowhere/model.json", &model, &err), RK_ERR_IO);
+
+    assert_non_null(mkdtemp(folder));
+    (void)snprintf(path, sizeof(path), "%s/mine.json", folder);
+    write_file(path, "{\"heads\": 4, \"ffn\": 256, " ENDS "}");
+    assert_int_equal(rk_model_load(path, &model, &err), RK_OK);
+    assert_string_equal(model.name, "mine"); /* after the file where the document says nothing */
+    write_file(path, "{\"name\": \"Mine 1\", \"heads\": 4, \"ffn\": 256, " ENDS "}");
+    assert_int_equal(rk_model_load(path, &model, &err), RK_OK);
+    assert_string_equal(model.name, "Mine 1");
+    write_file(path, "{\"heads\": 0, \"ffn\": 256, " ENDS "}");
+    assert_int_equal(rk_model_load(path, &model, &err), RK_ERR_INVALID);
+    assert_string_equal(err.file, path);
+    assert_string_equal(err.path, "heads");
+    assert_int_equal(unlink(path), 0);
+
+    (void)snprintf(path, sizeof(path), "%s/config.json", folder);
+    write_file(path, "{\"model_type\": \"llama\"}");
+    assert_int_equal(rk_model_load(path, &model, &err), RK_OK);
+    assert_string_equal(model.name, strrchr(folder, '/') + 1);
+    assert_int_equal(rk_model_params_of(&model).total, 6738415616); /* the defaults of the class */
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(rmdir(folder), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_defaults), cmocka_unit_test(test_keys_count),
+        cmocka_unit_test(test_experts),  cmocka_unit_test(test_latent),
+        cmocka_unit_test(test_layers),   cmocka_unit_test(test_faults),
+        cmocka_unit_test(test_check),    cmocka_unit_test(test_names),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

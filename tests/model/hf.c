@@ -1,0 +1,367 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Hugging Face files: the shapes of published models (hf/, with the spellings of their own files)
+ * against published counts, layer by layer where layers differ; what is refused, and why; and a
+ * large collection of whole files where it is at hand.
+ */
+#include "formats/hf_config.h"
+
+#include <stdlib.h>
+
+#include "models.h"
+
+/* Loads a file of the folder hf. */
+static rk_model load(const char *name)
+{
+    char path[512];
+    (void)snprintf(path, sizeof(path), "%s/%s.json", HF_FOLDER, name);
+    return load_model(path);
+}
+
+/* ---- counts ----------------------------------------------------------------------------- */
+
+/* Counts that the Hub or the model card states; of MiMo by an independent sum of its tensors. */
+static void test_counts(void **state)
+{
+    static const struct {
+        const char *name;
+        int64_t total, active, mtp;
+    } cases[] = {
+        {"chatglm2-6b", 6243584000, 6243584000, 0},
+        {"dbrx", 131596523520, 36469708800, 0},
+        {"deepseek-v3", 671026419200, 37552297472, 11610068224},
+        {"exaone-4.0-32b", 32003216384, 32003216384, 0},
+        {"falcon-40b", 41303293952, 41303293952, 0},
+        {"gemma-3-4b", 3880263168, 3880263168, 0},
+        {"gpt-oss-20b", 20914757184, 4187440704, 0},
+        {"gpt2-xl", 1557611200, 1557611200, 0},
+        {"llama-3.1-8b", 8030261248, 8030261248, 0},
+        {"llama-4-maverick", 400711848960, 17184691200, 0},
+        {"mimo-v2-flash", 308778780864, 15445936320, 0},
+        {"minicpm3-4b", 4073875968, 4073875968, 0},
+        {"mixtral-8x7b", 46702792704, 12879925248, 0},
+        {"mpt-7b", 6649286656, 6649286656, 0},
+        {"opt-13b", 12853473280, 12853473280, 0},
+        {"qwen-72b", 72287920128, 72287920128, 0},
+        {"qwen1.5-moe-a2.7b", 14315784192, 2689173504, 0},
+        {"starcoder", 15517462528, 15517462528, 0},
+    };
+    (void)state;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        const rk_model model = load(cases[i].name);
+        const rk_model_params p = rk_model_params_of(&model);
+        if (p.total != cases[i].total || p.active != cases[i].active || p.mtp != cases[i].mtp) {
+            fail_msg("%s: %lld total, %lld active, %lld of MTP", cases[i].name, (long long)p.total,
+                     (long long)p.active, (long long)p.mtp);
+        }
+        assert_string_equal(model.name, cases[i].name);
+    }
+}
+
+/* ---- layers ----------------------------------------------------------------------------- */
+
+static void test_layers(void **state)
+{
+    char letters[RK_LAYER_MAX + 1];
+    rk_model model = load("gemma-3-4b");
+    (void)state;
+    assert_string_equal(letters_of(&model, letters), "wwwwwfwwwwwfwwwwwfwwwwwfwwwwwfwwww");
+    assert_int_equal(model.types[0].attention.window, 1024);
+    assert_int_equal(model.norms_per_layer, 4);
+
+    model = load("gpt-oss-20b");
+    assert_string_equal(letters_of(&model, letters), "WFWFWFWFWFWFWFWFWFWFWFWF");
+    assert_true(model.types[0].attention.sinks && model.types[1].attention.sinks);
+
+    model = load("exaone-4.0-32b"); /* a pattern spelt LLLG */
+    assert_memory_equal(letters_of(&model, letters), "wwwfwwwf", 8);
+
+    model = load("llama-4-maverick");
+    assert_memory_equal(letters_of(&model, letters), "cCcFcCcF", 8);
+    assert_int_equal(model.types[0].attention.window, 8192);
+    assert_int_equal(model.types[0].ffn.width, 16384);
+
+    model = load("deepseek-v3");
+    assert_memory_equal(letters_of(&model, letters), "fffFFF", 6);
+    assert_int_equal(model.types[0].attention.kind, RK_ATTENTION_LATENT);
+
+    model = load("mimo-v2-flash"); /* windowed layers have shapes and sinks of their own */
+    assert_memory_equal(letters_of(&model, letters), "fWWWWFWWWWWF", 12);
+    assert_int_equal(model.types[0].attention.kv_heads, 4);
+    assert_int_equal(model.types[1].attention.kv_heads, 8);
+    assert_int_equal(rk_attention_qk_size(&model.types[1].attention), 192);
+    assert_int_equal(rk_attention_value_size(&model.types[1].attention), 128);
+    assert_true(model.types[1].attention.sinks && !model.types[2].attention.sinks);
+}
+
+/* What counts of parameters do not show. */
+static void test_flags(void **state)
+{
+    rk_model model = load("falcon-40b");
+    (void)state;
+    assert_true(model.parallel_block && model.tied);
+    assert_int_equal(model.norms_per_layer, 2);
+    model = load("opt-13b");
+    assert_int_equal(model.learned_positions, 2050);
+    assert_int_equal(model.seq, 2048);
+    model = load("llama-3.1-8b"); /* a context of 131072 is no training length */
+    assert_int_equal(model.seq, 8192);
+    assert_false(model.tied);
+    model = load("deepseek-v3");
+    assert_int_equal(model.mtp_layers, 1);
+}
+
+/* ---- refusals --------------------------------------------------------------------------- */
+
+#define LLAMA                                                                                      \
+    "\"model_type\": \"llama\", \"hidden_size\": 256, \"num_hidden_layers\": 4, "                  \
+    "\"num_attention_heads\": 8, \"intermediate_size\": 512, \"vocab_size\": 1000"
+
+static rk_status read_text(const char *text, rk_model *model, rk_error *err)
+{
+    rk_json_doc doc;
+    rk_status status = rk_json_parse(text, strlen(text), "text", &doc, err);
+    if (status) {
+        return status;
+    }
+    assert_true(rk_hf_config_recognise(doc.root));
+    status = rk_hf_config_read(doc.root, model, err);
+    rk_json_clear(&doc);
+    return status;
+}
+
+static void test_refusals(void **state)
+{
+    static const struct {
+        const char *text, *path, *message; /* message: a part of it */
+    } cases[] = {
+        {"{\"model_type\": \"lama\"}", "model_type", "near it is \"llama\""},
+        {"{\"model_type\": 3}", "model_type", "found 3"},
+        {"{\"architectures\": []}", "architectures", "nothing"},
+        {"{\"architectures\": [\"FooForCausalLM\"]}", "architectures", "FooForCausalLM"},
+        {"{" LLAMA ", \"index_n_heads\": 4}", "index_n_heads", "indexer"},
+        {"{" LLAMA ", \"linear_num_key_heads\": 4}", "linear_num_key_heads", "linear attention"},
+        {"{" LLAMA ", \"mamba_num_heads\": 4}", "mamba_num_heads", "state-space"},
+        {"{" LLAMA ", \"use_cla\": true}", "use_cla", "borrow"},
+        {"{" LLAMA ", \"block_configs\": [{}]}", "block_configs", "without attention"},
+        {"{" LLAMA ", \"secret_heads\": 4}", "secret_heads", "does not know"},
+        {"{" LLAMA ", \"num_experts\": 8}", "model_type", "8 experts"},
+        {"{" LLAMA ", \"num_key_value_heads\": 3}", "kv_heads", "divisor"},
+        {"{" LLAMA ", \"head_dim\": -1}", "head_dim", "from 0"},
+        {"{" LLAMA ", \"head_dim\": 1e3}", "head_dim", "a real"},
+        {"{" LLAMA ", \"head_dim\": 99999999999999}", "head_dim", "from 0"},
+        {"{" LLAMA ", \"attention_bias\": 1}", "attention_bias", "true or false"},
+        {"{" LLAMA ", \"layer_types\": [\"full_attention\"]}", "layer_types", "4 layers"},
+        {"{" LLAMA ", \"layer_types\": [\"full_attention\", \"linear_attention\", 1, 1]}",
+         "layer_types", "linear_attention"},
+        {"{" LLAMA ", \"layer_types\": [\"sliding_attention\", 0, 0, 0]}", "sliding_window",
+         "missing"},
+        {"{\"model_type\": \"llama\", \"num_attention_heads\": 0}", "num_attention_heads",
+         "from 1"},
+        {"{\"model_type\": \"llama\", \"num_hidden_layers\": 2000}", "num_hidden_layers",
+         "from 1 to 1024"},
+        {"{\"model_type\": \"llama\", \"num_attention_heads\": 33}", "head_dim", "no multiple"},
+        {"{\"model_type\": \"mixtral\", \"num_experts_per_tok\": 9}", "top_k", "from 1 to 8"},
+        {"{\"model_type\": \"mixtral\", \"num_experts_per_tok\": null}", "top_k", "from 1 to 8"},
+        {"{\"model_type\": \"opt\", \"word_embed_proj_dim\": 512}", "word_embed_proj_dim",
+         "narrower"},
+        {"{\"model_type\": \"mpt\", \"expansion_ratio\": -4}", "expansion_ratio", "above 0"},
+        {"{\"model_type\": \"x\", \"text_config\": {" LLAMA ", \"head_dim\": true}}",
+         "text_config.head_dim", "true"},
+        {"{\"model_type\": \"qwen3_moe\", \"mlp_only_layers\": [24]}", "mlp_only_layers",
+         "from 0 to 23"},
+    };
+    (void)state;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        rk_model model;
+        rk_error err;
+        assert_int_equal(read_text(cases[i].text, &model, &err), RK_ERR_INVALID);
+        assert_string_equal(err.path, cases[i].path);
+        if (!strstr(err.message, cases[i].message)) {
+            fail_msg("%s: \"%s\" is not in \"%s\"", cases[i].text, cases[i].message, err.message);
+        }
+    }
+}
+
+/* Keys that ask for nothing refuse nothing, and null is no value. */
+static void test_void_keys(void **state)
+{
+    rk_model plain, same;
+    rk_error err;
+    (void)state;
+    assert_int_equal(read_text("{" LLAMA "}", &plain, &err), RK_OK);
+    assert_int_equal(read_text("{" LLAMA ", \"use_cla\": false, \"index_n_heads\": null, "
+                               "\"linear_attn_config\": {}, \"block_configs\": [], "
+                               "\"num_local_experts\": null, \"num_key_value_heads\": null, "
+                               "\"secret_heads\": 0, \"num_kv_shared_layers\": 0}",
+                               &same, &err),
+                     RK_OK);
+    assert_int_equal(rk_model_params_of(&same).total, rk_model_params_of(&plain).total);
+    assert_int_equal(rk_model_params_of(&plain).total,
+                     4 * (4 * 256 * 256 + 3 * 256 * 512 + 2 * 256) + 256 + 2 * 1000 * 256);
+}
+
+/* Layers of experts by stride, exceptions and lists. */
+static void test_experts_by_layer(void **state)
+{
+#define QWEN                                                                                       \
+    "\"model_type\": \"qwen3_moe\", \"num_hidden_layers\": 6, \"hidden_size\": 256, "              \
+    "\"num_attention_heads\": 4, \"num_experts\": 4, \"num_experts_per_tok\": 2"
+    static const struct {
+        const char *text, *letters;
+    } cases[] = {
+        {"{" QWEN "}", "FFFFFF"},
+        {"{" QWEN ", \"decoder_sparse_step\": 2}", "fFfFfF"},
+        {"{" QWEN ", \"mlp_only_layers\": [0, 5]}", "fFFFFf"},
+        {"{" QWEN ", \"first_k_dense_replace\": 2, \"moe_layer_freq\": 3}", "fffFff"},
+        {"{" QWEN ", \"moe_layer_freq\": [0, 1, 1, 0, 0, 1]}", "fFFffF"},
+        {"{" QWEN ", \"mlp_layer_types\": [\"dense\", \"sparse\", \"sparse\", \"sparse\", "
+         "\"sparse\", \"dense\"]}",
+         "fFFFFf"},
+        {"{" QWEN ", \"use_sliding_window\": true, \"max_window_layers\": 4}", "FFFFWW"},
+        {"{" QWEN ", \"sliding_window\": 16, \"use_sliding_window\": false}", "FFFFFF"},
+    };
+#undef QWEN
+    (void)state;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        rk_model model;
+        rk_error err;
+        char letters[RK_LAYER_MAX + 1];
+        if (read_text(cases[i].text, &model, &err)) {
+            fail_msg("%s: %s: %s", cases[i].text, err.path, err.message);
+        }
+        assert_string_equal(letters_of(&model, letters), cases[i].letters);
+    }
+}
+
+/* ---- the collection --------------------------------------------------------------------- */
+
+enum { FIELDS_MAX = 32, LINE_MAX_BYTES = 4096 };
+
+/* Splits a line of CSV in place; quotes are taken off.  Returns the number of fields. */
+static int split_csv(char *line, char *fields[FIELDS_MAX])
+{
+    int count = 0;
+    bool quoted = false;
+    char *out = line;
+    fields[count++] = out;
+    for (const char *in = line; *in && *in != '\r' && *in != '\n'; in++) {
+        if (*in == '"') {
+            quoted = !quoted;
+        } else if (*in == ',' && !quoted && count < FIELDS_MAX) {
+            *out++ = '\0';
+            fields[count++] = out;
+        } else {
+            *out++ = *in;
+        }
+    }
+    *out = '\0';
+    return count;
+}
+
+static int find_column(char *const fields[], int count, const char *name)
+{
+    for (int i = 0; i < count; i++) {
+        if (strcmp(fields[i], name) == 0) {
+            return i;
+        }
+    }
+    fail_msg("the index has no column %s", name);
+    return -1;
+}
+
+/* Files that cannot be expressed, and a part of the reason; all others must be read. */
+static const char *const refused[][2] = {
+    {"DeepSeek-V3.2", "indexer"},
+    {"DeepSeek-V4-Flash", "indexer"},
+    {"DeepSeek-V4-Pro", "indexer"},
+    {"GLM-5", "indexer"},
+    {"GLM-5.2", "indexer"},
+    {"Hunyuan-Large-A52B-Pretrain", "borrow"},
+    {"Kimi-K3", "linear attention"},
+    {"Llama-3_3-Nemotron-Super-49B-v1", "without attention"},
+    {"MiniMax-M3", "indexer"},
+    {"NVIDIA-Nemotron-3-Nano-30B-A3B-BF16", "state-space"},
+    {"NVIDIA-Nemotron-3-Ultra-550B-A55B-BF16", "state-space"},
+    {"Nemotron-H-56B-Base-8K", "Infinity"}, /* state-space, and no JSON */
+    {"Qwen3-Next-80B-A3B", "linear attention"},
+    {"Qwen3.5-27B", "linear attention"},
+    {"Qwen3.5-397B-A17B", "linear attention"},
+    {"Step-3.7-Flash", "step3p7"},
+    {"gemma-4-26B-A4B", "values that are the keys"},
+    {"opt-350m", "narrower"},
+};
+
+static const char *refusal_of(const char *name)
+{
+    for (size_t i = 0; i < COUNT(refused); i++) {
+        if (strcmp(refused[i][0], name) == 0) {
+            return refused[i][1];
+        }
+    }
+    return NULL;
+}
+
+/* Checks one file; returns whether it was read. */
+static bool check_file(const char *name, int64_t total, int64_t active, int64_t mtp)
+{
+    char path[512], text[1024];
+    rk_model model;
+    rk_error err;
+    (void)snprintf(path, sizeof(path), "%s/hf_configs/%s.config.json", SHARED, name);
+    const char *reason = refusal_of(name);
+    if (rk_model_load(path, &model, &err)) {
+        if (!reason || !strstr(err.message, reason)) {
+            fail_msg("%s", rk_error_text(&err, text, sizeof(text)));
+        }
+        return false;
+    }
+    const rk_model_params p = rk_model_params_of(&model);
+    if (reason) {
+        fail_msg("%s is read, but cannot be expressed", name);
+    }
+    if (p.total != total || p.active != active || (mtp > 0 && p.mtp != mtp)) {
+        fail_msg("%s: %lld total, %lld active, %lld of MTP", name, (long long)p.total,
+                 (long long)p.active, (long long)p.mtp);
+    }
+    return true;
+}
+
+static void test_collection(void **state)
+{
+    FILE *index = fopen(SHARED "/hf_configs/INDEX.csv", "r");
+    char line[LINE_MAX_BYTES];
+    char *fields[FIELDS_MAX];
+    int files = 0, read = 0;
+    (void)state;
+    if (!index) {
+        skip();
+    }
+    assert_non_null(fgets(line, sizeof(line), index));
+    const int columns = split_csv(line, fields);
+    const int total = find_column(fields, columns, "computed_total");
+    const int active = find_column(fields, columns, "computed_active");
+    const int mtp = find_column(fields, columns, "computed_mtp_extra");
+    while (fgets(line, sizeof(line), index)) {
+        assert_int_equal(split_csv(line, fields), columns);
+        files++;
+        read += check_file(fields[0], strtoll(fields[total], NULL, 10),
+                           strtoll(fields[active], NULL, 10), strtoll(fields[mtp], NULL, 10));
+    }
+    (void)fclose(index);
+    print_message("%d files: %d read with the exact count, %d refused\n", files, read,
+                  files - read);
+    assert_int_equal(files, 100);
+    assert_int_equal(files - read, COUNT(refused));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_counts),     cmocka_unit_test(test_layers),
+        cmocka_unit_test(test_flags),      cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_void_keys),  cmocka_unit_test(test_experts_by_layer),
+        cmocka_unit_test(test_collection),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
