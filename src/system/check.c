@@ -66,7 +66,7 @@ static rk_status check_bounds(const void *in, const char *base, const bound *bou
         const double value = *(const double *)((const char *)in + bounds[i].offset);
         const bool enough = bounds[i].above ? value > bounds[i].low : value >= bounds[i].low;
         if (!enough || !(value <= bounds[i].high)) {
-            char path[64];
+            char path[128];
             (void)snprintf(path, sizeof(path), "%s.%s", base, bounds[i].name);
             return rk_fail_at(
                 err, RK_ERR_INVALID, path, "expected a number %s %g and at most %g, found %g",
