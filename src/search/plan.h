@@ -10,7 +10,7 @@
 
 #define RK_CHOICE_MAX 32
 
-/* Values that a degree may take; count 0: all that divide. */
+/* Values that a degree may take, of which those that divide count; count 0: all that divide. */
 typedef struct rk_choices {
     int count;
     int64_t values[RK_CHOICE_MAX];
@@ -22,6 +22,7 @@ typedef struct rk_plan_space {
     rk_choices tp, cp, pp, vp, ep, etp, micro_batch;
     unsigned schedules;  /* a bit per rk_schedule_kind */
     unsigned shardings;  /* a bit per rk_sharding */
+    bool hybrid;         /* with full sharding: also inside one domain, with replicas between */
     unsigned recomputes; /* a bit per rk_recompute_kind; selective tries the usual module sets */
     unsigned cp_kinds;   /* a bit per rk_cp_kind */
     unsigned offloads;   /* bits 1: optimizer, 2: activations, 4: weights may be offloaded */

@@ -1,0 +1,477 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The search runs unit by unit (plan_space.h).  Strategies that share the costs of blocks stand
+ * together, and of them those that share stages: these are the lanes of one base, which differ in
+ * sharding and offload only.  Each base adds up its stages once, asks memory lane by lane, and only
+ * what can still enter the top list is timed.
+ */
+#include "search/plan.h"
+
+#include "base/error.h"
+#include "base/parallel.h"
+#include "estimate/stage.h"
+#include "search/plan_space.h"
+#include "search/top.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What the top list keeps of a strategy. */
+struct found {
+    rk_strategy strategy;
+    rk_estimate estimate;
+};
+
+/* The strategy that needs least memory so far; equal needs are ordered by index. */
+struct least {
+    double bytes;
+    uint64_t index; /* UINT64_MAX: none */
+    rk_strategy strategy;
+};
+
+/* Scratch and results of one thread. */
+struct worker {
+    rk_top top;
+    struct least least;
+    rk_plan_counts counts;
+    rk_cost_table table;
+    bool has_table;         /* of the costs of blocks at hand */
+    rk_stage *stages;       /* owned; of the kinds of ranks at hand */
+    rk_chunk_times *chunks; /* owned; of all ranks */
+    bool *misfits;          /* owned; bases of which no lane fitted a smaller micro-batch */
+    rk_status status;
+    rk_error error;
+};
+
+struct search {
+    const rk_model *model;
+    rk_system system; /* with the memory that the space allows */
+    const rk_stack *stack;
+    const rk_plan_space *space;
+    rk_plan_lists lists;
+    struct worker *workers;
+    size_t top_n;
+};
+
+/* Lanes of one base: `strategy` is complete but for sharding and offload. */
+struct base {
+    rk_strategy strategy;
+    const rk_plan_shape *shape;
+    bool *misfits;  /* as in the worker */
+    uint64_t index; /* of its first lane */
+    uint64_t lanes; /* that the framework can run with its pp and recompute */
+};
+
+/* ---- memory -------------------------------------------------------------------------------- */
+
+static void settle_least(struct least *least, double bytes, uint64_t index,
+                         const rk_strategy *strategy)
+{
+    if (bytes < least->bytes || (!(bytes > least->bytes) && index < least->index)) {
+        *least = (struct least){.bytes = bytes, .index = index, .strategy = *strategy};
+    }
+}
+
+/*
+ * Bytes that the fullest rank needs, with what the host has no room for.  Of equal ranks the first
+ * has most microbatches in flight.  Stops once it neither fits nor is the least.
+ */
+static double needed_bytes(const struct search *s, const struct worker *w, const struct base *base,
+                           const rk_strategy *strategy, bool *fits)
+{
+    const rk_accelerator *a = &s->system.accelerator;
+    const int64_t m = rk_strategy_microbatches(strategy), v = rk_stage_chunks(strategy);
+    double most = 0;
+    *fits = true;
+    for (size_t i = 0; i < base->shape->kind_count && (*fits || most <= w->least.bytes); i++) {
+        const int64_t rank = s->lists.kinds.items[base->shape->kind_first + i];
+        const double in_flight =
+            rk_pipeline_in_flight(strategy->schedule, strategy->pp, v, m, rank);
+        const rk_stage_memory memory =
+            rk_stage_memory_of(&w->table, strategy, &w->stages[i], in_flight);
+        const double host = rk_stage_host_bytes(strategy, &w->stages[i], in_flight);
+        const double bytes = memory.total + fmax(0, host - a->host_capacity);
+        most = fmax(most, bytes);
+        *fits = *fits && memory.total <= a->memory_usable && host <= a->host_capacity;
+    }
+    return most;
+}
+
+/* Settles the memory of legal lanes.  Returns those that fit. */
+static uint64_t fitting_lanes(const struct search *s, struct worker *w, const struct base *base,
+                              uint64_t lanes)
+{
+    uint64_t fitting = 0;
+    rk_strategy strategy = base->strategy;
+    for (int lane = 0; lane < RK_PLAN_LANES; lane++) {
+        if (!(lanes >> lane & 1)) {
+            continue;
+        }
+        bool fits;
+        rk_plan_set_lane(&s->lists, lane, &strategy);
+        const double bytes = needed_bytes(s, w, base, &strategy, &fits);
+        settle_least(&w->least, bytes, base->index + (uint64_t)lane, &strategy);
+        fitting |= (uint64_t)fits << lane;
+        w->counts.fitting += fits;
+    }
+    return fitting;
+}
+
+/* ---- time ---------------------------------------------------------------------------------- */
+
+/* Longest step that can still enter the top list; slightly generous. */
+static double time_limit(const struct worker *w)
+{
+    return -rk_top_floor(&w->top) * (1 + 1e-12);
+}
+
+/* Whether the compute of the slowest rank alone, then with its bubble, is within the limit. */
+static bool is_promising(const struct search *s, struct worker *w, const struct base *base)
+{
+    const rk_strategy *strategy = &base->strategy;
+    const int64_t v = rk_stage_chunks(strategy), m = rk_strategy_microbatches(strategy);
+    const double limit = time_limit(w);
+    double busy = 0;
+    for (size_t i = 0; i < base->shape->kind_count; i++) {
+        busy =
+            fmax(busy, rk_times_sum(&w->stages[i].forward) + rk_times_sum(&w->stages[i].backward));
+    }
+    if ((double)m * busy > limit) {
+        return false;
+    }
+    for (int64_t r = 0; r < strategy->pp; r++) {
+        const int64_t kind = s->lists.ranks.items[base->shape->rank_first + (size_t)r];
+        if (kind == r) {
+            (void)rk_stage_of(&w->table, strategy, r, &w->chunks[r * v]);
+        } else {
+            memcpy(&w->chunks[r * v], &w->chunks[kind * v], (size_t)v * sizeof(*w->chunks));
+        }
+    }
+    const rk_pipeline pipeline = {.kind = strategy->schedule,
+                                  .ranks = strategy->pp,
+                                  .chunks_per_rank = v,
+                                  .microbatches = m,
+                                  .chunks = w->chunks};
+    return !(rk_pipeline_seconds(&pipeline) > limit);
+}
+
+/* Offers the lanes to the top list. */
+static void time_lanes(const struct search *s, struct worker *w, const struct base *base,
+                       uint64_t lanes)
+{
+    struct found found = {.strategy = base->strategy};
+    for (int lane = 0; lane < RK_PLAN_LANES && !w->status; lane++) {
+        if (!(lanes >> lane & 1)) {
+            continue;
+        }
+        rk_plan_set_lane(&s->lists, lane, &found.strategy);
+        /* blocks cost the same wherever the groups of pipeline and data stand */
+        w->table.context.groups = rk_strategy_groups(&s->system, &found.strategy);
+        rk_estimate_combine(&w->table, &found.strategy, s->space->convention, &found.estimate);
+        w->status = rk_top_offer(&w->top, -found.estimate.step, base->index + (uint64_t)lane,
+                                 &found, &w->error);
+    }
+}
+
+/* ---- bases --------------------------------------------------------------------------------- */
+
+/* Those of `lanes` that are legal: all or none, because they agree in what rules ask. */
+static uint64_t legal_lanes(const struct search *s, struct base *base, uint64_t lanes)
+{
+    int first = 0;
+    if (lanes == 0) {
+        return 0;
+    }
+    while (!(lanes >> first & 1)) {
+        first++;
+    }
+    rk_plan_set_lane(&s->lists, first, &base->strategy);
+    return rk_strategy_legal(s->model, &s->system, &base->strategy, s->space->framework, NULL)
+               ? lanes
+               : 0;
+}
+
+static uint64_t count_lanes(uint64_t lanes)
+{
+    uint64_t count = 0;
+    for (; lanes; lanes &= lanes - 1) {
+        count++;
+    }
+    return count;
+}
+
+/* Memory only grows with the micro-batch: a base that has not fitted once never does again. */
+static void search_base(const struct search *s, struct worker *w, struct base *base)
+{
+    /* hybrid sharding is the only choice of lanes that degrees have a say in */
+    const uint64_t plain = base->lanes & ~s->lists.hybrid_lanes;
+    const uint64_t lanes =
+        legal_lanes(s, base, plain) | legal_lanes(s, base, base->lanes & s->lists.hybrid_lanes);
+    w->counts.legal += count_lanes(lanes);
+    if (lanes == 0 || *base->misfits) {
+        return;
+    }
+    if (!w->has_table) {
+        w->costed = base->strategy;
+        rk_cost_table_fill(s->model, &s->system, s->stack, &w->costed, &w->table);
+        w->has_table = true;
+    }
+    for (size_t i = 0; i < base->shape->kind_count; i++) {
+        const int64_t rank = s->lists.kinds.items[base->shape->kind_first + i];
+        w->stages[i] = rk_stage_of(&w->table, &base->strategy, rank, NULL);
+    }
+    const uint64_t fitting = fitting_lanes(s, w, base, lanes);
+    *base->misfits = fitting == 0;
+    if (fitting && is_promising(s, w, base)) {
+        time_lanes(s, w, base, fitting);
+    }
+}
+
+/* ---- units --------------------------------------------------------------------------------- */
+
+/* All shapes of a pipeline degree, from `index` on.  Returns how many strategies were passed. */
+static uint64_t search_pipe(const struct search *s, struct worker *w, const rk_plan_pipe *pipe,
+                            int recompute, const rk_strategy *strategy, int lane_count,
+                            uint64_t index)
+{
+    const uint64_t first = index;
+    struct base base = {
+        .strategy = *strategy,
+        .misfits = &w->misfits[(size_t)recompute * s->lists.base_count + pipe->base_first],
+        .lanes = pipe->legal_lanes[recompute] & (((uint64_t)1 << lane_count) - 1),
+    };
+    rk_plan_set_recompute(&s->lists.recomputes[recompute], &base.strategy);
+    for (size_t i = 0; i < pipe->shape_count; i++) {
+        base.shape = &s->lists.shapes[pipe->shape_first + i];
+        rk_plan_set_shape(base.shape, &base.strategy);
+        const int choices =
+            base.strategy.recompute == RK_REC_FULL ? base.shape->layer_choice_count : 1;
+        for (int j = 0; j < choices && !w->status; j++) {
+            base.strategy.recompute_layers = base.shape->layer_choices[j];
+            base.index = index;
+            search_base(s, w, &base);
+            index += (uint64_t)lane_count;
+            base.misfits++;
+        }
+    }
+    return index - first;
+}
+
+/* All strategies with the degrees, micro-batch and kind of context parallelism given. */
+static uint64_t search_batch(const struct search *s, struct worker *w, const rk_plan_unit *unit,
+                             rk_strategy *strategy, uint64_t index)
+{
+    const rk_plan_lists *l = &s->lists;
+    const uint64_t first = index;
+    for (int recompute = 0; recompute < l->recompute_count; recompute++) {
+        w->has_table = false;
+        for (size_t i = 0; i < l->pipe_count; i++) {
+            const rk_plan_pipe *pipe = &l->pipes[i];
+            const int64_t dp = rk_plan_data_parallel(l, unit, pipe->pp);
+            if (dp == 0 || s->space->global_batch % dp ||
+                s->space->global_batch / dp % strategy->micro_batch) {
+                continue;
+            }
+            strategy->pp = pipe->pp;
+            strategy->dp = dp;
+            const int lanes = rk_plan_shardings(l, unit, dp) * l->offload_count;
+            index += search_pipe(s, w, pipe, recompute, strategy, lanes, index);
+        }
+    }
+    return index - first;
+}
+
+static void search_unit(void *context, int worker_index, uint64_t unit_index, rk_parallel *shared)
+{
+    struct search *s = context;
+    struct worker *w = &s->workers[worker_index];
+    const rk_plan_lists *l = &s->lists;
+    const rk_plan_unit *unit = &l->units[unit_index];
+    uint64_t index = unit->first;
+    rk_strategy strategy = s->space->base;
+    strategy.tp = unit->tp;
+    strategy.cp = unit->cp;
+    strategy.ep = unit->ep;
+    strategy.etp = unit->etp;
+    strategy.sp = unit->tp > 1 && s->space->framework != RK_FRAMEWORK_DEEPSPEED;
+    strategy.global_batch = s->space->global_batch;
+    for (int kind = 0; kind < rk_plan_cp_kinds(l, unit->cp); kind++) {
+        strategy.cp_kind = l->cp_kinds[kind];
+        memset(w->misfits, 0, (size_t)l->recompute_count * l->base_count * sizeof(*w->misfits));
+        for (size_t i = 0; i < l->micro_batch.count; i++) {
+            strategy.micro_batch = l->micro_batch.items[i];
+            const uint64_t passed = search_batch(s, w, unit, &strategy, index);
+            index += passed;
+            atomic_fetch_add_explicit(&shared->done, passed, memory_order_relaxed);
+            if (w->status) {
+                atomic_store(&shared->stop, true);
+            }
+            if (atomic_load_explicit(&shared->stop, memory_order_relaxed)) {
+                return;
+            }
+        }
+    }
+}
+
+/* ---- the search ---------------------------------------------------------------------------- */
+
+rk_plan_space rk_plan_space_defaults(const rk_model *model, const rk_system *system,
+                                     int64_t accelerators, int64_t global_batch)
+{
+    rk_plan_space space = {
+        .accelerators = accelerators,
+        .global_batch = global_batch,
+        .schedules = (1U << RK_SCHEDULE_KIND_COUNT) - 1,
+        .shardings = (1U << (RK_SHARD_ALL + 1)) - 1,
+        .recomputes = (1U << (RK_REC_FULL + 1)) - 1,
+        .hybrid = true,
+        .cp_kinds = (1U << (RK_CP_ULYSSES + 1)) - 1,
+        .offloads = system->accelerator.host_capacity > 0 ? RK_PLAN_OFFLOADS - 1 : 0,
+        .framework = RK_FRAMEWORK_MEGATRON,
+        .convention = RK_FLOPS_MEGATRON,
+        .base = rk_strategy_defaults(model),
+    };
+    space.base.tp_overlap = true;
+    return space;
+}
+
+static rk_status init_workers(struct search *s, int threads, rk_error *err)
+{
+    size_t kinds = 1, chunks = 1;
+    for (size_t i = 0; i < s->lists.shape_count; i++) {
+        const size_t n = s->lists.shapes[i].kind_count;
+        kinds = n > kinds ? n : kinds;
+    }
+    for (size_t i = 0; i < s->lists.pipe_count; i++) {
+        const rk_plan_pipe *pipe = &s->lists.pipes[i];
+        for (size_t j = 0; j < pipe->shape_count; j++) {
+            rk_strategy strategy = {.pp = pipe->pp};
+            rk_plan_set_shape(&s->lists.shapes[pipe->shape_first + j], &strategy);
+            const size_t n = (size_t)(pipe->pp * rk_stage_chunks(&strategy));
+            chunks = n > chunks ? n : chunks;
+        }
+    }
+    s->workers = calloc((size_t)threads, sizeof(*s->workers));
+    if (!s->workers) {
+        return rk_fail(err, RK_ERR_MEMORY, "no memory for %d threads", threads);
+    }
+    for (int i = 0; i < threads; i++) {
+        struct worker *w = &s->workers[i];
+        rk_top_init(&w->top, s->top_n, sizeof(struct found));
+        w->least = (struct least){.bytes = (double)INFINITY, .index = UINT64_MAX};
+        w->stages = malloc(kinds * sizeof(*w->stages));
+        w->chunks = malloc(chunks * sizeof(*w->chunks));
+        w->misfits = malloc((size_t)s->lists.recompute_count * s->lists.base_count + 1);
+        if (!w->stages || !w->chunks || !w->misfits) {
+            return rk_fail(err, RK_ERR_MEMORY, "no memory for the scratch of a search");
+        }
+    }
+    return RK_OK;
+}
+
+static void clear_search(struct search *s, int threads)
+{
+    for (int i = 0; s->workers && i < threads; i++) {
+        rk_top_clear(&s->workers[i].top);
+        free(s->workers[i].stages);
+        free(s->workers[i].chunks);
+        free(s->workers[i].misfits);
+    }
+    free(s->workers);
+    rk_plan_lists_clear(&s->lists);
+}
+
+/* Gathers in the first worker what all have found. */
+static rk_status merge_workers(struct search *s, int threads, rk_error *err)
+{
+    struct worker *all = &s->workers[0];
+    for (int i = 0; i < threads; i++) {
+        const struct worker *w = &s->workers[i];
+        if (w->status) {
+            *err = w->error;
+            return w->status;
+        }
+        if (i == 0) {
+            continue;
+        }
+        const rk_status status = rk_top_merge(&all->top, &w->top, err);
+        if (status) {
+            return status;
+        }
+        settle_least(&all->least, w->least.bytes, w->least.index, &w->least.strategy);
+        all->counts.legal += w->counts.legal;
+        all->counts.fitting += w->counts.fitting;
+    }
+    all->counts.enumerated = s->lists.total;
+    rk_top_sort(&all->top);
+    return RK_OK;
+}
+
+/* Hands out what the first worker has. */
+static void report(const struct search *s, rk_planned *planned, size_t *found, rk_planned *nearest,
+                   rk_plan_counts *counts)
+{
+    const struct worker *w = &s->workers[0];
+    *counts = w->counts;
+    *found = w->top.count;
+    for (size_t i = 0; i < w->top.count; i++) {
+        const struct found *kept = rk_top_payload(&w->top, i);
+        planned[i] = (rk_planned){
+            .strategy = kept->strategy, .estimate = kept->estimate, .index = w->top.heap[i].index};
+    }
+    if (nearest && w->least.index != UINT64_MAX) {
+        nearest->strategy = w->least.strategy;
+        nearest->index = w->least.index;
+        rk_estimate_step(s->model, &s->system, s->stack, &nearest->strategy, s->space->convention,
+                         &nearest->estimate);
+    }
+}
+
+struct ticker {
+    const rk_search_control *control;
+    uint64_t total;
+};
+
+static bool tick(void *user, uint64_t done)
+{
+    const struct ticker *t = user;
+    return t->control->progress(t->control->user, done, t->total);
+}
+
+rk_status rk_plan_search(const rk_model *model, const rk_system *system, const rk_stack *stack,
+                         const rk_plan_space *space, const rk_search_control *control, size_t top_n,
+                         rk_planned *planned, size_t *found, rk_planned *nearest,
+                         rk_plan_counts *counts, rk_error *err)
+{
+    const int threads = control && control->threads > 0 ? control->threads : rk_core_count();
+    struct search s = {
+        .model = model, .system = *system, .stack = stack, .space = space, .top_n = top_n};
+    rk_error ignored;
+    err = err ? err : &ignored;
+    *found = 0;
+    *counts = (rk_plan_counts){0};
+    if (nearest) {
+        *nearest = (rk_planned){.index = UINT64_MAX};
+    }
+    if (space->max_memory > 0) {
+        s.system.accelerator.memory_usable = space->max_memory;
+    }
+    rk_status status = rk_plan_lists_init(model, system, space, &s.lists, err);
+    if (!status) {
+        status = init_workers(&s, threads, err);
+    }
+    if (!status) {
+        struct ticker ticker = {.control = control, .total = s.lists.total};
+        status = rk_parallel_run(threads, s.lists.unit_count, search_unit, &s,
+                                 control && control->progress ? tick : NULL, &ticker, err);
+    }
+    if (!status) {
+        status = merge_workers(&s, threads, err);
+    }
+    if (!status) {
+        report(&s, planned, found, nearest, counts);
+    }
+    clear_search(&s, threads);
+    return status;
+}

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a plan enumerates: lists of values, cut into units of one (tp, cp, ep, etp).  A combination
+ * belongs to the space when its degrees divide what they split: tp the heads, cp the sequence, ep
+ * the experts, micro_batch * dp the batch, tp * cp * pp the accelerators, and when the framework
+ * splits the layers over pp and vp.
+ *
+ * Order, outermost first: tp, cp, ep, etp, cp_kind, micro_batch, recompute, pp, shape,
+ * recompute_layers, sharding, offload.  The place in it is the index of a strategy.
+ */
+#ifndef RK_SEARCH_PLAN_SPACE_H
+#define RK_SEARCH_PLAN_SPACE_H
+
+#include "base/divisors.h"
+#include "search/plan.h"
+
+#define RK_PLAN_RECOMPUTES    8
+#define RK_PLAN_LAYER_CHOICES 8 /* checkpointed layers: all, and the eighths of a chunk */
+#define RK_PLAN_SHARDINGS     5
+#define RK_PLAN_OFFLOADS      8
+#define RK_PLAN_LANES         (RK_PLAN_SHARDINGS * RK_PLAN_OFFLOADS)
+
+typedef struct rk_plan_recompute {
+    rk_recompute_kind kind;
+    unsigned modules;
+} rk_plan_recompute;
+
+typedef struct rk_plan_sharding {
+    rk_sharding kind;
+    bool hybrid; /* inside one domain, with replicas between domains */
+} rk_plan_sharding;
+
+/*
+ * A lane is a sharding and a set of offloads: sharding * offload_count + offload.  Lanes share
+ * everything but the memory of states and the traffic of data parallelism.
+ */
+
+/* How the layers stand on `pp` pipeline ranks, and in which order these run. */
+typedef struct rk_plan_shape {
+    rk_schedule_kind schedule;
+    int64_t vp;
+    int64_t first_stage_layers, last_stage_layers;
+    bool count_embedding, count_head;
+    int64_t layer_choices[RK_PLAN_LAYER_CHOICES]; /* of recompute_layers */
+    int layer_choice_count;
+    size_t rank_first;             /* in lists->ranks: for each rank the first that is like it */
+    size_t kind_first, kind_count; /* in lists->kinds: these first ranks, ascending */
+} rk_plan_shape;
+
+/* A pipeline degree with its shapes. */
+typedef struct rk_plan_pipe {
+    int64_t pp;
+    size_t shape_first, shape_count;
+    size_t base_first, base_count; /* choices of layers of all its shapes, before it and here */
+    uint64_t legal_lanes[RK_PLAN_RECOMPUTES]; /* a bit per lane that the framework can run */
+} rk_plan_pipe;
+
+typedef struct rk_plan_unit {
+    int64_t tp, cp, ep, etp;
+    uint64_t first, count; /* of its strategies */
+} rk_plan_unit;
+
+typedef struct rk_plan_lists {
+    const rk_model *model;
+    const rk_system *system;
+    const rk_plan_space *space;
+    rk_int_list tp, cp, pp, ep, etp, micro_batch;
+    rk_cp_kind cp_kinds[3];
+    rk_plan_recompute recomputes[RK_PLAN_RECOMPUTES];
+    rk_plan_sharding shardings[RK_PLAN_SHARDINGS]; /* hybrid last */
+    unsigned offloads[RK_PLAN_OFFLOADS];           /* bits as in rk_plan_space */
+    int cp_kind_count, recompute_count, sharding_count, offload_count;
+    uint64_t hybrid_lanes; /* a bit per lane */
+    rk_plan_pipe *pipes;   /* owned */
+    rk_plan_shape *shapes; /* owned */
+    rk_plan_unit *units;   /* owned */
+    rk_int_list ranks, kinds;
+    size_t pipe_count, shape_count, unit_count;
+    size_t base_count; /* choices of layers of all shapes */
+    uint64_t total;
+} rk_plan_lists;
+
+/* Checks the space and lists it; released with rk_plan_lists_clear, also after a failure. */
+rk_status rk_plan_lists_init(const rk_model *model, const rk_system *system,
+                             const rk_plan_space *space, rk_plan_lists *lists, rk_error *err);
+void rk_plan_lists_clear(rk_plan_lists *lists);
+
+/* Give a strategy what a shape, a recompute or a lane says; degrees come before the lane. */
+void rk_plan_set_shape(const rk_plan_shape *shape, rk_strategy *strategy);
+void rk_plan_set_recompute(const rk_plan_recompute *recompute, rk_strategy *strategy);
+void rk_plan_set_lane(const rk_plan_lists *lists, int lane, rk_strategy *strategy);
+
+/* Context parallelism of one rank has no kinds. */
+static inline int rk_plan_cp_kinds(const rk_plan_lists *lists, int64_t cp)
+{
+    return cp > 1 ? lists->cp_kind_count : 1;
+}
+
+/* Data-parallel degree of a unit at a pipeline degree; 0: the accelerators cannot be split so. */
+int64_t rk_plan_data_parallel(const rk_plan_lists *lists, const rk_plan_unit *unit, int64_t pp);
+
+/*
+ * The first so many shardings make a difference: one where no state has a second copy, not the
+ * hybrid where the ranks of a domain are one or all.
+ */
+int rk_plan_shardings(const rk_plan_lists *lists, const rk_plan_unit *unit, int64_t dp);
+
+#endif
