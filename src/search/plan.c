@@ -37,6 +37,7 @@ struct worker {
     rk_plan_counts counts;
     rk_cost_table table;
     bool has_table;         /* of the costs of blocks at hand */
+    rk_strategy costed;     /* that it was filled for */
     rk_stage *stages;       /* owned; of the kinds of ranks at hand */
     rk_chunk_times *chunks; /* owned; of all ranks */
     bool *misfits;          /* owned; bases of which no lane fitted a smaller micro-batch */
