@@ -19,6 +19,7 @@ enum {
 };
 
 #define LINE_WIDTH 100
+#define NAMES_MAX  ((1 + RK_ALIAS_MAX) * RK_OPTION_MAX + 1) /* with --help */
 
 /* ---- the table ------------------------------------------------------------------------- */
 
@@ -89,7 +90,7 @@ static size_t choice_count(const char *const *choices)
 /* Explains a long option that getopt_long refuses: the start of several, or of none. */
 static int fail_unknown(const rk_command *command, const char *given)
 {
-    const char *names[2 * RK_OPTION_MAX + 1], *fitting[2 * RK_OPTION_MAX + 1];
+    const char *names[NAMES_MAX], *fitting[NAMES_MAX];
     char list[256];
     size_t name_count = 0, fitting_count = 0;
     const char *name = given + strspn(given, "-");
@@ -103,8 +104,8 @@ static int fail_unknown(const rk_command *command, const char *given)
         if (!option->positional) {
             names[name_count++] = option->name;
         }
-        if (option->alias) {
-            names[name_count++] = option->alias;
+        for (int j = 0; j < RK_ALIAS_MAX && option->aliases[j]; j++) {
+            names[name_count++] = option->aliases[j];
         }
     }
     for (size_t i = 0; i < name_count; i++) {
@@ -290,7 +291,7 @@ static int set_value(const rk_command *command, const rk_option *option, const c
 /* The table in getopt_long's two forms. */
 typedef struct getopt_tables {
     char letters[2 * RK_OPTION_MAX + 4];
-    struct option names[2 * RK_OPTION_MAX + 2];
+    struct option names[NAMES_MAX + 1];
 } getopt_tables;
 
 /*
@@ -321,8 +322,8 @@ static void fill_tables(const rk_command *command, getopt_tables *tables)
         struct option name = {option->name, flag ? no_argument : required_argument, NULL,
                               LONG_OPTION + (int)i};
         tables->names[name_count++] = name;
-        if (option->alias) {
-            name.name = option->alias;
+        for (int j = 0; j < RK_ALIAS_MAX && option->aliases[j]; j++) {
+            name.name = option->aliases[j];
             tables->names[name_count++] = name;
         }
     }
@@ -495,8 +496,8 @@ static void print_aliases(const rk_command *command)
     const char *introduction = "\nalso understood:\n";
     for (size_t i = 0; i < rk_command_option_count(command); i++) {
         const rk_option *option = rk_command_option(command, i);
-        if (option->alias) {
-            (void)printf("%s  --%s for --%s\n", introduction, option->alias, option->name);
+        for (int j = 0; j < RK_ALIAS_MAX && option->aliases[j]; j++) {
+            (void)printf("%s  --%s for --%s\n", introduction, option->aliases[j], option->name);
             introduction = "";
         }
     }

@@ -29,12 +29,14 @@ typedef struct rk_option_counts {
     int64_t values[RK_OPTION_COUNTS_MAX];
 } rk_option_counts;
 
+#define RK_ALIAS_MAX 2
+
 /* One option or positional argument.  What is not given keeps its value in the struct. */
 typedef struct rk_option {
-    const char *name;  /* "threads": --threads, or the name of a positional argument */
-    const char *alias; /* another long name, which users of other tools type; NULL: none */
-    char letter;       /* 'o': -o as well; 0: none */
-    bool positional;   /* taken in table order */
+    const char *name; /* "threads": --threads, or the name of a positional argument */
+    const char *aliases[RK_ALIAS_MAX]; /* other long names, which users of other tools type */
+    char letter;                       /* 'o': -o as well; 0: none */
+    bool positional;                   /* taken in table order */
     bool required;
     rk_option_type type;
     size_t offset;              /* of the variable in the struct */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `reckon plan`: the best strategies for a model on a system, by exhaustive search. */
+/* `reckon plan` by the Calculon methodology: the best strategies, by exhaustive search. */
 #include "cli/plan.h"
 
 #include "base/error.h"
@@ -190,21 +190,32 @@ static rk_status write_answer(const rk_plan *plan, rk_error *err)
                              : rk_print_text(plan->request.output, rk_plan_write_text, plan, err);
 }
 
-static int run_plan(int argc, char **argv)
+static const rk_command calculon_plan = {
+    .name = "plan",
+    .purpose = "Find the best strategies to train a model on a system, by exhaustive search",
+    .options = plan_options,
+    .option_count = sizeof(plan_options) / sizeof(plan_options[0]),
+    .notes = "Numbers may end in k, M, G, T (powers of 1000) or Ki, Mi, Gi, Ti (of 1024).\n"
+             "Exit status: 0 done, 1 no strategy fits, 2 wrong usage or input.\n\n"
+             "example: reckon plan --model seed-1T --system h100-80g-off512g50-nvl8 \\\n"
+             "             --processors 4096 --batch 3072 --datatype float8",
+};
+
+int rk_calculon_plan_run(int argc, char **argv)
 {
     rk_plan plan = {
         .request = {.top = 5, .output = "-", .datatype = DATATYPE_OF_SYSTEM, .fused = FUSED_TRUE}};
     rk_progress progress;
     rk_error err;
-    int result = rk_options_parse(&rk_command_plan, argc, argv, &plan.request);
+    int result = rk_options_parse(&calculon_plan, argc, argv, &plan.request);
     if (result != RK_PARSED) {
         return result;
     }
     if (plan.request.json && plan.request.csv) {
-        return rk_command_fail(&rk_command_plan, "--json and --csv exclude each other");
+        return rk_command_fail(&calculon_plan, "--json and --csv exclude each other");
     }
     if (load(&plan, &err)) {
-        return rk_command_fail_error(&rk_command_plan, &err);
+        return rk_command_fail_error(&calculon_plan, &err);
     }
     const rk_search_control control = {
         .threads = (int)plan.request.threads, .progress = rk_cli_progress, .user = &progress};
@@ -220,22 +231,10 @@ static int run_plan(int argc, char **argv)
     if (status == RK_ERR_STOPPED) {
         result = rk_progress_signal_status();
     } else if (status) {
-        result = rk_command_fail_error(&rk_command_plan, &err);
+        result = rk_command_fail_error(&calculon_plan, &err);
     } else {
         result = plan.strategy_count > 0 ? RK_EXIT_DONE : RK_EXIT_NOTHING;
     }
     free(plan.strategies);
     return result;
 }
-
-const rk_command rk_command_plan = {
-    .name = "plan",
-    .purpose = "Find the best strategies to train a model on a system, by exhaustive search",
-    .options = plan_options,
-    .option_count = sizeof(plan_options) / sizeof(plan_options[0]),
-    .notes = "Numbers may end in k, M, G, T (powers of 1000) or Ki, Mi, Gi, Ti (of 1024).\n"
-             "Exit status: 0 done, 1 no strategy fits, 2 wrong usage or input.\n\n"
-             "example: reckon plan --model seed-1T --system h100-80g-off512g50-nvl8 \\\n"
-             "             --processors 4096 --batch 3072 --datatype float8",
-    .run = run_plan,
-};

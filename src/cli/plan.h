@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `reckon plan`: what its files share. */
+/* `reckon plan` by the Calculon methodology: what its files share. */
 #ifndef RK_CLI_PLAN_H
 #define RK_CLI_PLAN_H
 
@@ -41,6 +41,9 @@ typedef struct rk_plan {
     int64_t least_batch;      /* of an empty space: the batch at which it is not; 0: none is */
     char misfit[256];         /* why the first strategy does not run, whatever the memory */
 } rk_plan;
+
+/* The command; argv as of rk_command. */
+int rk_calculon_plan_run(int argc, char **argv);
 
 /* Evaluates a mapping in full. */
 rk_status rk_plan_evaluate(const rk_plan *plan, const rk_calculon_sys *sys,

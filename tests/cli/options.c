@@ -49,7 +49,7 @@ static const rk_option shared[] = {
      .max = 2,
      .value = "X"},
     {.name = "sizes",
-     .alias = "data-sizes",
+     .aliases = {"data-sizes", "lengths"},
      .type = RK_OPTION_COUNTS,
      .offset = offsetof(arguments, sizes),
      .min = 1,
@@ -202,7 +202,7 @@ static void test_shared(void **state)
 {
     (void)state;
     arguments a;
-    const char *const words[MOST_WORDS] = {"--share", ".25", "-l", "--data-sizes=1,2k,3"};
+    const char *const words[MOST_WORDS] = {"--share", ".25", "-l", "--lengths=1,2k,3"};
     assert_int_equal(parse(&a, words), RK_PARSED);
     assert_true(a.share == 0.25);
     assert_true(a.loud);

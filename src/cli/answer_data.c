@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/answer.h"
+
+#include "report/estimate_fields.h"
+
+static void write_request(rk_json_writer *writer, const rk_request *request,
+                          const rk_inputs *inputs)
+{
+    const rk_model_params params = rk_model_params_of(&inputs->model);
+    const rk_accelerator *accelerator = &inputs->system.accelerator;
+    rk_json_open_member(writer, "request", "{");
+    rk_json_string(writer, "model", request->model);
+    rk_json_string(writer, "system", request->system);
+    rk_json_string(writer, "stack", inputs->stack.name);
+    rk_json_string(writer, "framework", rk_framework_names[request->framework]);
+    rk_json_close(writer, "}");
+    rk_json_open_member(writer, "model", "{");
+    rk_json_count(writer, "parameters", (uint64_t)params.total);
+    rk_json_count(writer, "active_parameters", (uint64_t)params.active);
+    rk_json_close(writer, "}");
+    rk_json_open_member(writer, "system", "{");
+    rk_json_string(writer, "accelerator", accelerator->name);
+    rk_json_real(writer, "bf16_peak_flops_per_s", accelerator->gemm[RK_BF16].peak);
+    rk_json_real(writer, "memory_usable_bytes", accelerator->memory_usable);
+    rk_json_real(writer, "host_memory_bytes", accelerator->host_capacity);
+    rk_json_close(writer, "}");
+}
+
+rk_status rk_write_document(const rk_request *request, const rk_inputs *inputs,
+                            rk_member_writer *write, const void *what, rk_error *err)
+{
+    rk_out *out;
+    const rk_status status = rk_out_open(request->output, &out, err);
+    if (status) {
+        return status;
+    }
+    rk_json_writer writer = {.out = out, .indented = true};
+    rk_json_open(&writer, "{");
+    rk_json_string(&writer, "reckon", rk_version());
+    write_request(&writer, request, inputs);
+    write(&writer, what);
+    rk_json_close(&writer, "}");
+    rk_out_text(out, "\n");
+    return rk_out_close(out, err);
+}
+
+void rk_answer_write_json(rk_json_writer *writer, const rk_answer *answer)
+{
+    rk_strategy_write_json(writer, &answer->strategy);
+    rk_estimate_write_json(writer, &answer->strategy, &answer->estimate);
+    rk_stages_write_json(writer, answer->stages, answer->strategy.pp, answer->estimate.usable);
+}
+
+void rk_explanation_write_json(rk_json_writer *writer, const rk_setting *setting,
+                               const rk_strategy *strategy)
+{
+    rk_sensitivity worth[RK_SENSITIVITY_MAX];
+    rk_estimate e;
+    rk_estimate_step(setting->model, setting->system, setting->stack, strategy, setting->convention,
+                     &e);
+    const size_t count = rk_sensitivities(setting, strategy, e.step, worth);
+    rk_json_open_member(writer, "explanation", "[");
+    for (size_t i = 0; i < count; i++) {
+        char changes[512];
+        rk_json_item(writer);
+        rk_json_open(writer, "{");
+        rk_json_string(writer, "number", worth[i].key);
+        rk_json_string(writer, "name", worth[i].name);
+        rk_json_real(writer, "value", worth[i].value);
+        rk_json_string(writer, "unit", worth[i].unit);
+        rk_json_real(writer, "factor", worth[i].lower ? RK_LESS : RK_MORE);
+        rk_json_real(writer, "step_s", worth[i].step);
+        rk_json_real(writer, "saved_s", e.step - worth[i].step);
+        rk_json_real(writer, "saved_share", (e.step - worth[i].step) / e.step);
+        if (worth[i].changes) {
+            rk_json_string(
+                writer, "change",
+                rk_strategy_changes(strategy, &worth[i].strategy, changes, sizeof(changes)));
+        }
+        rk_json_close(writer, "}");
+    }
+    rk_json_close(writer, "]");
+}
+
+rk_status rk_write_rows(const rk_request *request, const rk_answer *answers, size_t count,
+                        rk_error *err)
+{
+    rk_out *out;
+    const rk_status status = rk_out_open(request->output, &out, err);
+    if (status) {
+        return status;
+    }
+    rk_estimate_write_csv_header(out);
+    for (size_t i = 0; i < count; i++) {
+        rk_estimate_write_csv_row(out, i + 1, &answers[i].strategy, &answers[i].estimate);
+    }
+    return rk_out_close(out, err);
+}

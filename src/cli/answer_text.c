@@ -1,0 +1,448 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/answer.h"
+
+#include "base/error.h"
+#include "base/text.h"
+#include "cli/describe.h"
+#include "estimate/stage.h"
+#include "report/estimate_fields.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define GIB 0x1p30
+
+/* ---- numbers that add up -------------------------------------------------------------------- */
+
+/*
+ * Rounds parts so that the printed parts add up to the printed total: each is the difference of
+ * two rounded running sums, in units of the last printed digit.
+ */
+typedef struct running {
+    double digit; /* the last one printed */
+    double sum, printed;
+} running;
+
+static double next_part(running *r, double part)
+{
+    r->sum += part;
+    const double before = r->printed;
+    r->printed = round(r->sum / r->digit) * r->digit;
+    return r->printed - before;
+}
+
+/* ---- the answer ----------------------------------------------------------------------------- */
+
+rk_setting rk_setting_of(const rk_request *request, const rk_inputs *inputs)
+{
+    return (rk_setting){
+        .model = &inputs->model,
+        .system = &inputs->system,
+        .stack = &inputs->stack,
+        .framework = (rk_framework)request->framework,
+        .convention = (rk_flop_convention)request->convention,
+    };
+}
+
+rk_status rk_answer_fill(const rk_setting *setting, const rk_strategy *strategy, rk_answer *answer,
+                         rk_error *err)
+{
+    *answer = (rk_answer){.strategy = *strategy};
+    answer->stages = calloc((size_t)strategy->pp, sizeof(*answer->stages));
+    if (!answer->stages) {
+        return rk_fail(err, RK_ERR_MEMORY, "not enough memory for the stages of a pipeline");
+    }
+    const rk_status status =
+        rk_estimate_exact(setting->model, setting->system, setting->stack, strategy,
+                          setting->convention, &answer->estimate, answer->stages, err);
+    if (status) {
+        free(answer->stages);
+        answer->stages = NULL;
+    }
+    return status;
+}
+
+/* ---- what was asked ------------------------------------------------------------------------- */
+
+static void write_label(FILE *to, const char *label)
+{
+    (void)fprintf(to, "%-10s", label);
+}
+
+static void write_model(FILE *to, const char *name, const rk_model *model)
+{
+    char total[RK_NUMBER_TEXT_SIZE], active[RK_NUMBER_TEXT_SIZE];
+    const rk_model_params params = rk_model_params_of(model);
+    write_label(to, "model");
+    (void)fprintf(to, "%s: %s parameters", name,
+                  rk_human_text((double)params.total, RK_HUMAN_BASE10, total));
+    if (params.active != params.total) {
+        (void)fprintf(to, ", %s active",
+                      rk_human_text((double)params.active, RK_HUMAN_BASE10, active));
+    }
+    (void)fprintf(to, ", %d layers, hidden %" PRId64 "\n", model->layers, model->hidden);
+}
+
+static void write_system(FILE *to, const rk_request *request, const rk_system *system)
+{
+    const rk_accelerator *a = &system->accelerator;
+    write_label(to, "system");
+    (void)fprintf(to, "%s: %s, %.0f TFLOP/s in bf16, %.1f GiB of memory to use, %.0f GB/s\n",
+                  request->system, a->name, a->gemm[RK_BF16].peak / 1e12, a->memory_usable / GIB,
+                  a->memory_bandwidth / 1e9);
+    write_label(to, "");
+    for (int i = 0; i < system->tier_count; i++) {
+        const rk_tier *tier = &system->tiers[i];
+        (void)fprintf(to, "%s%s: %s%" PRId64 " at %.4g GB/s", i ? "; " : "", tier->name,
+                      i ? "up to " : "", tier->size, tier->bandwidth / 1e9);
+    }
+    (void)fputc('\n', to);
+}
+
+void rk_write_inputs(FILE *to, const rk_request *request, const rk_inputs *inputs)
+{
+    write_model(to, request->model, &inputs->model);
+    write_system(to, request, &inputs->system);
+    write_label(to, "stack");
+    (void)fprintf(to, "%s; rules of %s\n", inputs->stack.name,
+                  rk_framework_names[request->framework]);
+}
+
+/* Writes a field of a strategy behind a comma. */
+static void write_field(FILE *to, const rk_strategy *s, const char *key)
+{
+    char text[RK_STRATEGY_TEXT_SIZE];
+    for (size_t i = 0; i < RK_STRATEGY_FIELD_COUNT; i++) {
+        if (strcmp(rk_strategy_key(i), key) == 0) {
+            (void)fprintf(to, ", %s %s", rk_strategy_label(i), rk_strategy_text(s, i, text));
+        }
+    }
+}
+
+void rk_write_strategy(FILE *to, const rk_strategy *s)
+{
+    char number[RK_COMMAS_SIZE];
+    write_label(to, "strategy");
+    (void)fprintf(to,
+                  "%s accelerators: TP %" PRId64 "%s, CP %" PRId64 ", PP %" PRId64 ", DP %" PRId64
+                  ", EP %" PRId64 ", ETP %" PRId64 "; ZeRO-%d",
+                  rk_with_commas((uint64_t)rk_strategy_ranks(s), number), s->tp,
+                  s->tp > 1 && s->sp ? " with SP" : "", s->cp, s->pp, s->dp, s->ep, s->etp,
+                  (int)s->sharding);
+    if (s->replicas > 1) {
+        write_field(to, s, "hsdp_replicas");
+    }
+    if (s->cp > 1) {
+        write_field(to, s, "cp_kind");
+    }
+    (void)fputc('\n', to);
+    write_label(to, "");
+    (void)fprintf(to,
+                  "batch %" PRId64 " = DP %" PRId64 " x %" PRId64 " microbatches of %" PRId64
+                  ", sequence %" PRId64 "\n",
+                  s->global_batch, s->dp, rk_strategy_microbatches(s), s->micro_batch, s->seq);
+    write_label(to, "");
+    (void)fprintf(to, "%s schedule", rk_schedule_names[s->schedule]);
+    if (s->vp > 1) {
+        (void)fprintf(to, " with %" PRId64 " chunks a rank", s->vp);
+    }
+    write_field(to, s, "recompute");
+    if (s->recompute == RK_REC_SELECTIVE) {
+        write_field(to, s, "recompute_modules");
+    }
+    if (s->recompute_layers > 0) {
+        write_field(to, s, "recompute_layers");
+    }
+    write_field(to, s, "offload");
+    (void)fputc('\n', to);
+    write_label(to, "");
+    (void)fprintf(to, "%s, %s attention", rk_precision_names[s->precision],
+                  s->flash_attention ? "flash" : "unfused");
+    write_field(to, s, "overlap");
+    (void)fprintf(to, ", states of %g + %g + %g bytes a parameter\n", s->states.weight,
+                  s->states.gradient, s->states.optimizer);
+}
+
+/* ---- what it comes to ----------------------------------------------------------------------- */
+
+void rk_write_fit(FILE *to, const rk_inputs *inputs, const rk_answer *answer)
+{
+    const rk_estimate *e = &answer->estimate;
+    const double host = inputs->system.accelerator.host_capacity;
+    const double total = e->memory.total / GIB, usable = e->usable / GIB;
+    write_label(to, "memory");
+    if (e->memory.total > e->usable) {
+        (void)fprintf(to,
+                      "does not fit: %.2f GiB on stage %" PRId64
+                      ", %.2f GiB more than the %.2f GiB there are\n",
+                      total, e->worst_stage, total - usable, usable);
+    } else if (e->host_bytes > host) {
+        (void)fprintf(to,
+                      "does not fit: %.2f GiB of host memory an accelerator, and there are %.2f "
+                      "GiB\n",
+                      e->host_bytes / GIB, host / GIB);
+    } else {
+        (void)fprintf(to, "fits: %.2f of %.2f GiB on stage %" PRId64 ", %.2f GiB left\n", total,
+                      usable, e->worst_stage, usable - total);
+    }
+    if (e->host_bytes > 0 && e->host_bytes <= host) {
+        write_label(to, "");
+        (void)fprintf(to, "and %.2f of %.2f GiB of host memory an accelerator\n",
+                      e->host_bytes / GIB, host / GIB);
+    }
+}
+
+/* Utilisation against the peak that the GEMMs could have, where that is not the one of bf16. */
+static void write_own_peak(FILE *to, const rk_inputs *inputs, const rk_answer *answer)
+{
+    const rk_precision precision = answer->strategy.precision;
+    const double peak = inputs->system.accelerator.gemm[precision].peak;
+    const rk_estimate *e = &answer->estimate;
+    if (precision != RK_BF16 && peak > 0) {
+        write_label(to, "");
+        (void)fprintf(to, "MFU %.2f %%, HFU %.2f %% of the dense %s peak of %.1f TFLOP/s\n",
+                      100 * e->model_flops / e->step / peak,
+                      100 * e->hardware_flops / e->step / peak, rk_precision_names[precision],
+                      peak / 1e12);
+    }
+}
+
+void rk_write_summary(FILE *to, const rk_inputs *inputs, const rk_answer *answer)
+{
+    const rk_estimate *e = &answer->estimate;
+    const double ranks = (double)rk_strategy_ranks(&answer->strategy);
+    char tokens[RK_COMMAS_SIZE];
+    write_label(to, "step");
+    (void)fprintf(to, "%.3f ms; %s tokens/s, %.1f tokens/s/GPU, %.1f TFLOP/s/GPU\n", 1e3 * e->step,
+                  rk_with_commas((uint64_t)llround(e->tokens_per_second), tokens),
+                  e->tokens_per_second / ranks, e->model_flops / e->step / 1e12);
+    write_label(to, "");
+    (void)fprintf(
+        to,
+        "MFU %.2f %%, HFU %.2f %% of the dense bf16 peak of %.1f TFLOP/s, by the count of "
+        "%s\n",
+        100 * e->mfu, 100 * e->hfu, inputs->system.accelerator.gemm[RK_BF16].peak / 1e12,
+        rk_flop_convention_names[e->convention]);
+    write_own_peak(to, inputs, answer);
+    rk_write_fit(to, inputs, answer);
+}
+
+rk_status rk_write_time(FILE *to, const rk_estimate *estimate, rk_table_style style, rk_error *err)
+{
+    static const rk_table_column columns[] = {
+        {"time of a step", RK_ALIGN_LEFT}, {"ms", RK_ALIGN_RIGHT}, {"%", RK_ALIGN_RIGHT}};
+    running milliseconds = {.digit = 1e-3}, percent = {.digit = 1e-2};
+    rk_table table;
+    rk_table_init(&table, columns, sizeof(columns) / sizeof(columns[0]));
+    for (int i = 0; i < RK_PART_COUNT; i++) {
+        const double seconds = estimate->times.part[i];
+        const double shown = next_part(&milliseconds, 1e3 * seconds);
+        const double share = next_part(&percent, 100 * seconds / estimate->step);
+        if (shown > 0) {
+            rk_table_cell(&table, "%s", rk_part_names[i]);
+            rk_table_cell(&table, "%.3f", shown);
+            rk_table_cell(&table, "%.2f", share);
+        }
+    }
+    rk_table_rule(&table);
+    rk_table_cell(&table, "step");
+    rk_table_cell(&table, "%.3f", milliseconds.printed);
+    rk_table_cell(&table, "%.2f", percent.printed);
+    const rk_status status = rk_print_table(to, &table, style, err);
+    rk_table_clear(&table);
+    return status;
+}
+
+static void add_memory_row(rk_table *table, const char *name, double gib)
+{
+    rk_table_cell(table, "%s", name);
+    rk_table_cell(table, "%.3f", gib);
+}
+
+rk_status rk_write_memory(FILE *to, const rk_answer *answer, rk_table_style style, rk_error *err)
+{
+    const rk_estimate *e = &answer->estimate;
+    char title[48];
+    const rk_table_column columns[] = {{title, RK_ALIGN_LEFT}, {"GiB", RK_ALIGN_RIGHT}};
+    running sum = {.digit = 1e-3};
+    rk_table table;
+    (void)snprintf(title, sizeof(title), "memory of stage %" PRId64, e->worst_stage);
+    rk_table_init(&table, columns, sizeof(columns) / sizeof(columns[0]));
+    for (int i = 0; i < RK_MEMORY_PART_COUNT; i++) {
+        if (i == RK_MEM_FRAGMENTATION || i == RK_MEM_CONTEXT) {
+            rk_table_rule(&table);
+            add_memory_row(&table, i == RK_MEM_CONTEXT ? "reserved" : "allocated", sum.printed);
+        }
+        if (e->memory.part[i] > 0) {
+            add_memory_row(&table, rk_memory_part_names[i],
+                           next_part(&sum, e->memory.part[i] / GIB));
+        }
+    }
+    rk_table_rule(&table);
+    add_memory_row(&table, "total", sum.printed);
+    add_memory_row(&table, "there is", e->usable / GIB);
+    const rk_status status = rk_print_table(to, &table, style, err);
+    rk_table_clear(&table);
+    return status;
+}
+
+/* Layers that a pipeline rank holds, and which ends of the model. */
+static int rank_layers(const rk_model *model, const rk_strategy *s, int64_t rank, bool *embedding,
+                       bool *head)
+{
+    int layers = 0;
+    *embedding = *head = false;
+    for (int64_t i = 0; i < rk_stage_chunks(s); i++) {
+        const rk_chunk chunk = rk_strategy_chunk(model, s, rank, i);
+        layers += chunk.count;
+        *embedding = *embedding || chunk.embedding;
+        *head = *head || chunk.head;
+    }
+    return layers;
+}
+
+rk_status rk_write_stages(FILE *to, const rk_inputs *inputs, const rk_answer *answer,
+                          rk_table_style style, rk_error *err)
+{
+    static const rk_table_column columns[] = {
+        {"stage", RK_ALIGN_LEFT},           {"layers", RK_ALIGN_RIGHT},
+        {"allocated, GiB", RK_ALIGN_RIGHT}, {"reserved, GiB", RK_ALIGN_RIGHT},
+        {"total, GiB", RK_ALIGN_RIGHT},     {"left, GiB", RK_ALIGN_RIGHT}};
+    rk_table table;
+    rk_table_init(&table, columns, sizeof(columns) / sizeof(columns[0]));
+    for (int64_t i = 0; i < answer->strategy.pp; i++) {
+        const rk_stage_memory *memory = &answer->stages[i];
+        bool embedding, head;
+        const int layers = rank_layers(&inputs->model, &answer->strategy, i, &embedding, &head);
+        rk_table_cell(&table, "%" PRId64 "%s%s", i, embedding ? " +embedding" : "",
+                      head ? " +head" : "");
+        rk_table_cell(&table, "%d", layers);
+        rk_table_cell(&table, "%.2f", memory->allocated / GIB);
+        rk_table_cell(&table, "%.2f", memory->reserved / GIB);
+        rk_table_cell(&table, "%.2f", memory->total / GIB);
+        rk_table_cell(&table, "%.2f", (answer->estimate.usable - memory->total) / GIB);
+    }
+    const rk_status status = rk_print_table(to, &table, style, err);
+    rk_table_clear(&table);
+    return status;
+}
+
+/* ---- communication -------------------------------------------------------------------------- */
+
+/* Adds a cell "8 a NVLink4, NDR InfiniBand": how many ranks share each tier that is in use. */
+static void add_placement(rk_table *table, const rk_system *system, const rk_group *group)
+{
+    char text[RK_WORDS_SIZE] = "";
+    size_t used = 0;
+    int64_t below = 1;
+    for (int i = 0; i < system->tier_count && below < group->size && used < sizeof(text); i++) {
+        const bool last = group->within[i] == group->size;
+        if (group->within[i] > below) {
+            used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s", used ? ", " : "",
+                                     system->tiers[i].name);
+            if (!last) {
+                used += (size_t)snprintf(text + used, sizeof(text) - used, " (%" PRId64 ")",
+                                         group->within[i]);
+            }
+            below = group->within[i];
+        }
+    }
+    rk_table_cell(table, "%s", text);
+}
+
+rk_status rk_write_volumes(FILE *to, const rk_inputs *inputs, const rk_answer *answer,
+                           rk_table_style style, rk_error *err)
+{
+    static const rk_table_column columns[] = {{"communication", RK_ALIGN_LEFT},
+                                              {"ranks", RK_ALIGN_RIGHT},
+                                              {"sent, GiB", RK_ALIGN_RIGHT},
+                                              {"visible, ms", RK_ALIGN_RIGHT},
+                                              {"over", RK_ALIGN_LEFT}};
+    const rk_estimate *e = &answer->estimate;
+    const rk_groups groups = rk_strategy_groups(&inputs->system, &answer->strategy);
+    const struct {
+        const char *name;
+        const rk_group *group;
+        double bytes;
+        rk_part part;
+    } rows[] = {
+        {"tensor", &groups.tensor, e->volumes.tensor, RK_PART_TP},
+        {"context", &groups.context, e->volumes.context, RK_PART_CP},
+        {"expert", &groups.expert, e->volumes.expert, RK_PART_EP},
+        {"pipeline", &groups.pipeline, e->volumes.pipeline, RK_PART_PP},
+        {"data", &groups.data, e->volumes.data, RK_PART_DP},
+    };
+    rk_table table;
+    rk_table_init(&table, columns, sizeof(columns) / sizeof(columns[0]));
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        if (rows[i].group->size > 1) {
+            rk_table_cell(&table, "%s", rows[i].name);
+            rk_table_cell(&table, "%" PRId64, rows[i].group->size);
+            rk_table_cell(&table, "%.2f", rows[i].bytes / GIB);
+            rk_table_cell(&table, "%.2f", 1e3 * e->times.part[rows[i].part]);
+            add_placement(&table, &inputs->system, rows[i].group);
+        }
+    }
+    const rk_status status = table.cell_count ? rk_print_table(to, &table, style, err) : RK_OK;
+    rk_table_clear(&table);
+    return status;
+}
+
+/* ---- why ------------------------------------------------------------------------------------ */
+
+/* One sentence: the hardware number that is worth most, and what costs most. */
+static void write_bound(FILE *to, const rk_estimate *e, const rk_sensitivity *worth, double step)
+{
+    int most = 0;
+    for (int i = 1; i < RK_PART_COUNT; i++) {
+        most = e->times.part[i] > e->times.part[most] ? i : most;
+    }
+    (void)fprintf(to, "Most of the step is %s, %.1f %%; ", rk_part_names[most],
+                  100 * e->times.part[most] / e->step);
+    const double gain = 100 * (step - worth->step) / step;
+    if (gain < 0.05) {
+        (void)fprintf(to, "no single number of the hardware bounds it.\n");
+    } else {
+        (void)fprintf(to, "%s bounds it: 10 %% %s of it saves %.1f %%.\n", worth->name,
+                      worth->lower ? "less" : "more", gain);
+    }
+}
+
+rk_status rk_write_explanation(FILE *to, const rk_setting *setting, const rk_answer *answer,
+                               rk_table_style style, rk_error *err)
+{
+    static const rk_table_column columns[] = {
+        {"if 10 % better", RK_ALIGN_LEFT}, {"from", RK_ALIGN_RIGHT},
+        {"unit", RK_ALIGN_LEFT},           {"step, ms", RK_ALIGN_RIGHT},
+        {"saves, ms", RK_ALIGN_RIGHT},     {"saves, %", RK_ALIGN_RIGHT}};
+    rk_sensitivity worth[RK_SENSITIVITY_MAX];
+    rk_estimate e;
+    rk_table table;
+    rk_estimate_step(setting->model, setting->system, setting->stack, &answer->strategy,
+                     setting->convention, &e);
+    const size_t count = rk_sensitivities(setting, &answer->strategy, e.step, worth);
+    write_bound(to, &answer->estimate, &worth[0], e.step);
+    (void)fputc('\n', to);
+    rk_table_init(&table, columns, sizeof(columns) / sizeof(columns[0]));
+    for (size_t i = 0; i < count; i++) {
+        rk_table_cell(&table, "%s", worth[i].name);
+        rk_table_cell(&table, "%.5g", worth[i].value);
+        rk_table_cell(&table, "%s", worth[i].unit);
+        rk_table_cell(&table, "%.3f", 1e3 * worth[i].step);
+        rk_table_cell(&table, "%.3f", 1e3 * (e.step - worth[i].step));
+        rk_table_cell(&table, "%.2f", 100 * (e.step - worth[i].step) / e.step);
+    }
+    const rk_status status = rk_print_table(to, &table, style, err);
+    rk_table_clear(&table);
+    for (size_t i = 0; i < count && !status; i++) {
+        char changes[RK_WORDS_SIZE];
+        if (worth[i].changes) {
+            (void)fprintf(to, "\nMore %s would allow: %s.\n", worth[i].name,
+                          rk_strategy_changes(&answer->strategy, &worth[i].strategy, changes,
+                                              sizeof(changes)));
+        }
+    }
+    return status;
+}

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `reckon estimate`: the step of one strategy, its parts, its memory and its communication. */
+#include "cli/answer.h"
+#include "cli/commands.h"
+
+#include <stdlib.h>
+
+static const rk_option estimate_options[] = {
+    {.name = "explain",
+     .type = RK_OPTION_FLAG,
+     .offset = offsetof(rk_request, explain),
+     .help = "say what bounds the step, and what better hardware would buy"},
+};
+
+/* What was asked and what was found. */
+struct estimate {
+    const rk_request *request;
+    const rk_inputs *inputs;
+    rk_setting setting;
+    rk_answer answer;
+};
+
+static rk_status write_tables(FILE *to, const struct estimate *e, rk_table_style style,
+                              rk_error *err)
+{
+    rk_status status = rk_write_time(to, &e->answer.estimate, style, err);
+    (void)fputc('\n', to);
+    if (!status) {
+        status = rk_write_memory(to, &e->answer, style, err);
+        (void)fputc('\n', to);
+    }
+    if (!status) {
+        status = rk_write_stages(to, e->inputs, &e->answer, style, err);
+    }
+    if (!status) {
+        (void)fputc('\n', to);
+        status = rk_write_volumes(to, e->inputs, &e->answer, style, err);
+    }
+    return status;
+}
+
+static rk_status write_text(FILE *to, const void *what, rk_table_style style, int width,
+                            rk_error *err)
+{
+    const struct estimate *e = what;
+    (void)width;
+    rk_write_inputs(to, e->request, e->inputs);
+    rk_write_strategy(to, &e->answer.strategy);
+    (void)fputc('\n', to);
+    rk_write_summary(to, e->inputs, &e->answer);
+    (void)fputc('\n', to);
+    rk_status status = write_tables(to, e, style, err);
+    if (!status && e->request->explain) {
+        (void)fputc('\n', to);
+        status = rk_write_explanation(to, &e->setting, &e->answer, style, err);
+    }
+    return status;
+}
+
+static void write_members(rk_json_writer *writer, const void *what)
+{
+    const struct estimate *e = what;
+    rk_answer_write_json(writer, &e->answer);
+    if (e->request->explain) {
+        rk_explanation_write_json(writer, &e->setting, &e->answer.strategy);
+    }
+}
+
+static rk_status write_answer(const struct estimate *e, rk_error *err)
+{
+    const rk_request *request = e->request;
+    if (request->json) {
+        return rk_write_document(request, e->inputs, write_members, e, err);
+    }
+    return request->csv ? rk_write_rows(request, &e->answer, 1, err)
+                        : rk_print_text(request->output, write_text, e, err);
+}
+
+static int run_estimate(int argc, char **argv)
+{
+    rk_request request = rk_request_defaults();
+    rk_inputs inputs;
+    rk_strategy strategy;
+    rk_error err;
+    int result = rk_request_parse(&rk_command_estimate, argc, argv, &request);
+    if (result != RK_PARSED) {
+        return result;
+    }
+    struct estimate e = {
+        .request = &request, .inputs = &inputs, .setting = rk_setting_of(&request, &inputs)};
+    rk_status status = rk_request_load(&request, &inputs, &err);
+    if (!status) {
+        status = rk_request_strategy(&request, &inputs, &strategy, &err);
+    }
+    if (!status) {
+        status = rk_answer_fill(&e.setting, &strategy, &e.answer, &err);
+    }
+    if (!status) {
+        status = write_answer(&e, &err);
+    }
+    if (status) {
+        result = rk_command_fail_error(&rk_command_estimate, &err);
+    } else {
+        result = e.answer.estimate.fits ? RK_EXIT_DONE : RK_EXIT_NOTHING;
+    }
+    free(e.answer.stages);
+    return result;
+}
+
+const rk_command rk_command_estimate = {
+    .name = "estimate",
+    .purpose = "Predict a step of one strategy: time, memory and communication, part by part",
+    .options = estimate_options,
+    .option_count = sizeof(estimate_options) / sizeof(estimate_options[0]),
+    .shared = rk_strategy_options,
+    .shared_count = RK_STRATEGY_OPTION_COUNT,
+    .notes = "What is not given is 1, or follows from the rest.  Exit status: 0 done, 1 it does "
+             "not fit,\n2 wrong usage or input, or a strategy that the framework refuses.\n\n"
+             "example: reckon estimate --model llama3-70b --system dgx-h100-superpod \\\n"
+             "             --accelerators 64 --tp 8 --pp 2 --global-batch 128 --explain",
+    .run = run_estimate,
+};

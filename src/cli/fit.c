@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `reckon fit`: whether a strategy, or any, fits in memory, and if not what would make it. */
+#include "cli/commands.h"
+#include "cli/progress.h"
+#include "cli/reckon_plan.h"
+
+#include <stdlib.h>
+
+static const rk_option fit_options[] = {
+    {.name = "threads",
+     .letter = 't',
+     .type = RK_OPTION_COUNT,
+     .offset = offsetof(rk_request, threads),
+     .max = 4096,
+     .value = "N",
+     .help = "of a search; one per core unless given"},
+};
+
+/* What was asked and what was found. */
+struct fit {
+    const rk_request *request;
+    const rk_inputs *inputs;
+    bool searched; /* no strategy was given: `plan` has the fastest that fits, or the shortage */
+    rk_reckoning plan;
+    rk_answer answer;
+    rk_remedy remedy; /* of a strategy that was given and does not fit */
+};
+
+static bool fits(const struct fit *fit)
+{
+    return fit->searched ? fit->plan.answer_count > 0 : fit->answer.estimate.fits;
+}
+
+/* The strategy that the answer is about, or NULL: none is legal. */
+static const rk_answer *answer_of(const struct fit *fit)
+{
+    if (!fit->searched) {
+        return &fit->answer;
+    }
+    if (fit->plan.answer_count > 0) {
+        return &fit->plan.answers[0];
+    }
+    return fit->plan.has_nearest ? &fit->plan.nearest : NULL;
+}
+
+static rk_status write_strategy(FILE *to, const struct fit *fit, rk_table_style style,
+                                rk_error *err)
+{
+    const rk_answer *answer = answer_of(fit);
+    if (fit->searched && !fits(fit)) {
+        rk_write_shortage(to, &fit->plan);
+    } else {
+        rk_write_strategy(to, &answer->strategy);
+        (void)fputc('\n', to);
+        rk_write_summary(to, fit->inputs, answer);
+    }
+    if (!answer) {
+        return RK_OK;
+    }
+    (void)fputc('\n', to);
+    const rk_status status = rk_write_memory(to, answer, style, err);
+    (void)fputc('\n', to);
+    return status ? status : rk_write_stages(to, fit->inputs, answer, style, err);
+}
+
+static rk_status write_text(FILE *to, const void *what, rk_table_style style, int width,
+                            rk_error *err)
+{
+    const struct fit *fit = what;
+    (void)width;
+    rk_write_inputs(to, fit->request, fit->inputs);
+    if (fit->searched) {
+        rk_write_search(to, &fit->plan);
+    }
+    const rk_status status = write_strategy(to, fit, style, err);
+    if (!status && !fit->searched && !fits(fit)) {
+        (void)fputc('\n', to);
+        rk_write_remedy(to, &fit->answer, &fit->remedy);
+    }
+    return status;
+}
+
+static void write_members(rk_json_writer *writer, const void *what)
+{
+    const struct fit *fit = what;
+    const rk_answer *answer = answer_of(fit);
+    rk_json_flag(writer, "fits", fits(fit));
+    if (fit->searched) {
+        rk_search_write_json(writer, &fit->plan);
+    }
+    if (fit->searched && !fits(fit)) {
+        rk_shortage_write_json(writer, &fit->plan);
+    } else {
+        rk_json_real(writer, "left_bytes", answer->estimate.usable - answer->estimate.memory.total);
+        rk_answer_write_json(writer, answer);
+        if (!fits(fit)) {
+            rk_remedy_write_json(writer, answer, &fit->remedy);
+        }
+    }
+}
+
+static rk_status write_answer(const struct fit *fit, rk_error *err)
+{
+    const rk_request *request = fit->request;
+    const rk_answer *answer = answer_of(fit);
+    if (request->json) {
+        return rk_write_document(request, fit->inputs, write_members, fit, err);
+    }
+    return request->csv ? rk_write_rows(request, answer, answer ? 1 : 0, err)
+                        : rk_print_text(request->output, write_text, fit, err);
+}
+
+static rk_status find_answer(struct fit *fit, rk_error *err)
+{
+    if (fit->searched) {
+        return rk_reckoning_search(fit->request, fit->inputs, 1, &fit->plan, err);
+    }
+    rk_strategy strategy;
+    const rk_setting setting = rk_setting_of(fit->request, fit->inputs);
+    rk_status status = rk_request_strategy(fit->request, fit->inputs, &strategy, err);
+    if (!status) {
+        status = rk_answer_fill(&setting, &strategy, &fit->answer, err);
+    }
+    if (!status && !fit->answer.estimate.fits) {
+        fit->remedy = rk_remedy_of(&setting, &strategy);
+    }
+    return status;
+}
+
+static int run_fit(int argc, char **argv)
+{
+    rk_request request = rk_request_defaults();
+    rk_inputs inputs;
+    rk_error err;
+    int result = rk_request_parse(&rk_command_fit, argc, argv, &request);
+    if (result != RK_PARSED) {
+        return result;
+    }
+    struct fit fit = {
+        .request = &request, .inputs = &inputs, .searched = !rk_request_is_strategy(&request)};
+    rk_status status = rk_request_load(&request, &inputs, &err);
+    if (!status) {
+        status = find_answer(&fit, &err);
+    }
+    if (!status) {
+        status = write_answer(&fit, &err);
+    }
+    if (status == RK_ERR_STOPPED) {
+        result = rk_progress_signal_status();
+    } else if (status) {
+        result = rk_command_fail_error(&rk_command_fit, &err);
+    } else {
+        result = fits(&fit) ? RK_EXIT_DONE : RK_EXIT_NOTHING;
+    }
+    rk_reckoning_clear(&fit.plan);
+    free(fit.answer.stages);
+    return result;
+}
+
+const rk_command rk_command_fit = {
+    .name = "fit",
+    .purpose = "Say whether a strategy, or any, fits in memory, and if not what would make it fit",
+    .options = fit_options,
+    .option_count = sizeof(fit_options) / sizeof(fit_options[0]),
+    .shared = rk_strategy_options,
+    .shared_count = RK_STRATEGY_OPTION_COUNT,
+    .notes = "Without a degree of parallelism, or with lists of them, the fastest strategy that "
+             "fits is searched.\nExit status: 0 it fits, 1 it does not, 2 wrong usage or input, or "
+             "a strategy that the framework refuses.\n\n"
+             "example: reckon fit --model llama3-70b --system dgx-h100-superpod \\\n"
+             "             --accelerators 16 --global-batch 128",
+    .run = run_fit,
+};

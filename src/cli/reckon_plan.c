@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `reckon plan`: the command, by the reckon model or by the Calculon methodology. */
+#include "cli/reckon_plan.h"
+
+#include "cli/commands.h"
+#include "cli/plan.h"
+#include "cli/progress.h"
+#include "formats/catalogue.h"
+#include "formats/document.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define MOST_RANKED  1000
+#define MOST_THREADS 4096
+
+static const char *const methods[] = {"reckon", "calculon", NULL};
+
+static const rk_option plan_options[] = {
+    {.name = "top",
+     .letter = 'n',
+     .type = RK_OPTION_COUNT,
+     .offset = offsetof(rk_request, top),
+     .min = 1,
+     .max = MOST_RANKED,
+     .value = "N",
+     .help = "strategies to show; 5 unless given"},
+    {.name = "threads",
+     .letter = 't',
+     .type = RK_OPTION_COUNT,
+     .offset = offsetof(rk_request, threads),
+     .max = MOST_THREADS,
+     .value = "N",
+     .help = "threads to use; one per core unless given"},
+    {.name = "method",
+     .type = RK_OPTION_CHOICE,
+     .offset = offsetof(rk_request, method),
+     .choices = methods,
+     .value = "NAME",
+     .help = "how to estimate; as the documents are unless given"},
+};
+
+static void write_members(rk_json_writer *writer, const void *what)
+{
+    const rk_reckoning *plan = what;
+    rk_search_write_json(writer, plan);
+    if (plan->answer_count == 0) {
+        rk_shortage_write_json(writer, plan);
+    }
+    rk_json_open_member(writer, "strategies", "[");
+    for (size_t i = 0; i < plan->answer_count; i++) {
+        rk_json_item(writer);
+        rk_json_open(writer, "{");
+        rk_answer_write_json(writer, &plan->answers[i]);
+        rk_json_close(writer, "}");
+    }
+    rk_json_close(writer, "]");
+}
+
+static rk_status write_answer(const rk_reckoning *plan, rk_error *err)
+{
+    const rk_request *request = plan->request;
+    if (request->json) {
+        return rk_write_document(request, plan->inputs, write_members, plan, err);
+    }
+    return request->csv ? rk_write_rows(request, plan->answers, plan->answer_count, err)
+                        : rk_print_text(request->output, rk_reckoning_write_text, plan, err);
+}
+
+static int run_reckon(int argc, char **argv)
+{
+    rk_request request = rk_request_defaults();
+    rk_inputs inputs;
+    rk_reckoning plan = {0};
+    rk_error err;
+    int result = rk_request_parse(&rk_command_plan, argc, argv, &request);
+    if (result != RK_PARSED) {
+        return result;
+    }
+    rk_status status = rk_request_load(&request, &inputs, &err);
+    if (!status) {
+        status = rk_reckoning_search(&request, &inputs, (size_t)request.top, &plan, &err);
+    }
+    if (!status) {
+        status = write_answer(&plan, &err);
+    }
+    if (status == RK_ERR_STOPPED) {
+        result = rk_progress_signal_status();
+    } else if (status) {
+        result = rk_command_fail_error(&rk_command_plan, &err);
+    } else {
+        result = plan.answer_count > 0 ? RK_EXIT_DONE : RK_EXIT_NOTHING;
+    }
+    rk_reckoning_clear(&plan);
+    return result;
+}
+
+/* ---- which method --------------------------------------------------------------------------- */
+
+/* The value of an option that is given as "--name value" or "--name=value"; NULL: it is not. */
+static const char *find_value(int argc, char **argv, const char *name)
+{
+    const size_t length = strlen(name);
+    for (int i = 1; i < argc; i++) {
+        if (strncmp(argv[i], name, length) == 0 && argv[i][length] == '=') {
+            return argv[i] + length + 1;
+        }
+        if (strcmp(argv[i], name) == 0 && i + 1 < argc) {
+            return argv[i + 1];
+        }
+    }
+    return NULL;
+}
+
+/* Whether a document is one of Calculon's. */
+static bool is_calculon(const char *name, rk_document_kind kind)
+{
+    rk_document_kind found;
+    rk_error err;
+    return name && rk_document_identify(name, &found, &err) == RK_OK && found == kind;
+}
+
+static int run_plan(int argc, char **argv)
+{
+    const char *method = find_value(argc, argv, "--method");
+    const bool calculon =
+        method ? strcmp(method, "calculon") == 0
+               : is_calculon(find_value(argc, argv, "--model"), RK_DOCUMENT_CALCULON_APP) ||
+                     is_calculon(find_value(argc, argv, "--system"), RK_DOCUMENT_CALCULON_SYS);
+    return calculon ? rk_calculon_plan_run(argc, argv) : run_reckon(argc, argv);
+}
+
+const rk_command rk_command_plan = {
+    .name = "plan",
+    .purpose = "Find the best strategies to train a model on a system, by exhaustive search",
+    .options = plan_options,
+    .option_count = sizeof(plan_options) / sizeof(plan_options[0]),
+    .shared = rk_strategy_options,
+    .shared_count = RK_STRATEGY_OPTION_COUNT,
+    .notes = "Degrees may be lists: --tp 4,8.  Numbers may end in k, M, G, T (powers of 1000) or "
+             "Ki, Mi, Gi, Ti\n(of 1024).  Exit status: 0 done, 1 no strategy fits, 2 wrong usage "
+             "or input.\n\nDocuments of Calculon are planned by its methodology, whose options "
+             "'reckon plan --method calculon\n--help' lists.\n\n"
+             "example: reckon plan --model llama3.1-405b --system h100-roce-24k \\\n"
+             "             --accelerators 16384 --global-batch 2048",
+    .run = run_plan,
+};

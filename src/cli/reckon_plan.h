@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Searches by the reckon model: what `reckon plan --method reckon` and `reckon fit` share. */
+#ifndef RK_CLI_RECKON_PLAN_H
+#define RK_CLI_RECKON_PLAN_H
+
+#include "cli/answer.h"
+
+/* What a strategy that does not fit could become. */
+typedef struct rk_remedy {
+    int changes; /* choices that are different; 0: nothing near it fits */
+    rk_strategy strategy;
+    rk_estimate estimate;
+} rk_remedy;
+
+/* What was asked and what was found. */
+typedef struct rk_reckoning {
+    const rk_request *request;
+    const rk_inputs *inputs;
+    rk_setting setting;
+    rk_plan_space space;
+    rk_plan_counts counts;
+    double cpu_s;       /* of the search */
+    rk_answer *answers; /* owned; best first */
+    size_t answer_count;
+    /* Filled when nothing fits. */
+    bool has_nearest;  /* some strategy is legal */
+    rk_answer nearest; /* the one that needs least memory */
+    rk_remedy remedy;  /* of it, beyond the space that was searched */
+    int64_t enough;    /* accelerators with which something fits, the least double; 0: unknown */
+} rk_reckoning;
+
+/*
+ * Searches the space of a request and plays the schedules of the best.  On standard error, a long
+ * search shows how far it is.  Cleared with rk_reckoning_clear, also after a failure.
+ */
+rk_status rk_reckoning_search(const rk_request *request, const rk_inputs *inputs, size_t top,
+                              rk_reckoning *plan, rk_error *err);
+void rk_reckoning_clear(rk_reckoning *plan);
+
+/* The smallest change that makes a strategy fit: at most two choices, with the fastest step. */
+rk_remedy rk_remedy_of(const rk_setting *setting, const rk_strategy *strategy);
+
+void rk_write_remedy(FILE *to, const rk_answer *answer, const rk_remedy *remedy);
+void rk_remedy_write_json(rk_json_writer *writer, const rk_answer *answer, const rk_remedy *remedy);
+
+/* How many strategies there are, and how fast they were gone through. */
+void rk_write_search(FILE *to, const rk_reckoning *plan);
+void rk_search_write_json(rk_json_writer *writer, const rk_reckoning *plan);
+
+/* What is missing when nothing fits. */
+void rk_write_shortage(FILE *to, const rk_reckoning *plan);
+void rk_shortage_write_json(rk_json_writer *writer, const rk_reckoning *plan);
+
+/* The whole answer of `reckon plan`; `what` is the rk_reckoning. */
+rk_text_writer rk_reckoning_write_text;
+
+#endif

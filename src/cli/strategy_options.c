@@ -1,0 +1,470 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/strategy_options.h"
+
+#include "base/error.h"
+#include "report/estimate_fields.h"
+
+#include <inttypes.h>
+
+#define NOT_GIVEN    (-1)
+#define GIB          0x1p30
+#define DEGREE_MAX   (INT64_C(1) << 30)
+#define MEMORY_MAX   1048576 /* GiB */
+#define MOST_REPLICA (INT64_C(1) << 30)
+
+/* ---- the table ------------------------------------------------------------------------------ */
+
+static const char *const precision_choices[] = {"bf16", "fp16", "fp8", "fp4", "fp32", NULL};
+static const rk_precision precisions[] = {RK_BF16, RK_FP16, RK_FP8, RK_FP4, RK_FP32};
+
+static const char *const attention_choices[] = {"flash", "unfused", NULL};
+enum { ATTENTION_FLASH, ATTENTION_UNFUSED };
+
+static const char *const gradient_choices[] = {"fp32", "bf16", NULL};
+static const double gradient_bytes[] = {4, 2};
+
+static const char *const moment_choices[] = {"fp32", "bf16", "fp8", NULL};
+static const double moment_bytes[] = {8, 4, 2}; /* of both moments */
+
+static const char *const offload_choices[] = {"none", "optimizer", "activations", "weights", NULL};
+enum { OFFLOAD_OPTIMIZER = 2, OFFLOAD_ACTIVATIONS = 4, OFFLOAD_WEIGHTS = 8 };
+
+static const char *const overlap_choices[] = {"none", "tp", "grad", "param", "pp", "moe", NULL};
+enum { OVERLAP_TP = 2, OVERLAP_GRAD = 4, OVERLAP_PARAM = 8, OVERLAP_PP = 16, OVERLAP_MOE = 32 };
+
+#define PLACE(member) offsetof(rk_request, member)
+#define DEGREES(name_, alias_, member, help_)                                                      \
+    {                                                                                              \
+        .name = name_, .aliases = {alias_}, .type = RK_OPTION_COUNTS, .offset = PLACE(member),     \
+        .min = 1, .max = DEGREE_MAX, .value = "N", .help = help_                                   \
+    }
+#define NUMBER(name_, alias_, member, min_, help_)                                                 \
+    {                                                                                              \
+        .name = name_, .aliases = {alias_}, .type = RK_OPTION_COUNT, .offset = PLACE(member),      \
+        .min = min_, .max = DEGREE_MAX, .value = "N", .help = help_                                \
+    }
+#define CHOICE(name_, member, names, help_)                                                        \
+    {                                                                                              \
+        .name = name_, .type = RK_OPTION_CHOICE, .offset = PLACE(member), .choices = names,        \
+        .value = "NAME", .help = help_                                                             \
+    }
+#define SET(name_, alias_, member, names, help_)                                                   \
+    {                                                                                              \
+        .name = name_, .aliases = {alias_}, .type = RK_OPTION_SET, .offset = PLACE(member),        \
+        .choices = names, .value = "NAME,...", .help = help_                                       \
+    }
+#define FLAG(name_, alias_, member, help_)                                                         \
+    {                                                                                              \
+        .name = name_, .aliases = {alias_}, .type = RK_OPTION_FLAG, .offset = PLACE(member),       \
+        .help = help_                                                                              \
+    }
+#define REAL(name_, alias_, member, min_, max_, help_)                                             \
+    {                                                                                              \
+        .name = name_, .aliases = {alias_}, .type = RK_OPTION_REAL, .offset = PLACE(member),       \
+        .min = min_, .max = max_, .value = "X", .help = help_                                      \
+    }
+
+const rk_option rk_strategy_options[RK_STRATEGY_OPTION_COUNT] = {
+    {.name = "model",
+     .required = true,
+     .offset = PLACE(model),
+     .value = "NAME|FILE",
+     .catalogue = "models",
+     .help = "the model: a name of 'reckon list models', or a document or config.json"},
+    {.name = "system",
+     .required = true,
+     .offset = PLACE(system),
+     .value = "NAME|FILE",
+     .catalogue = "systems",
+     .help = "the machine: a name of 'reckon list systems', an accelerator, or a document"},
+    {.name = "stack",
+     .offset = PLACE(stack),
+     .value = "NAME|FILE",
+     .catalogue = "stacks",
+     .help = "the training software; the usual one of the framework unless given"},
+    {.name = "accelerators",
+     .aliases = {"gpus", "processors"},
+     .letter = 'p',
+     .type = RK_OPTION_COUNT,
+     .offset = PLACE(accelerators),
+     .min = 1,
+     .max = DEGREE_MAX,
+     .value = "N",
+     .help = "accelerators to train on"},
+    {.name = "global-batch",
+     .aliases = {"global-batch-size", "batch"},
+     .letter = 'b',
+     .type = RK_OPTION_COUNT,
+     .offset = PLACE(global_batch),
+     .min = 1,
+     .max = DEGREE_MAX,
+     .value = "N",
+     .help = "sequences per step"},
+    NUMBER("seq", "seq-length", seq, 1, "tokens of a sequence; the model's unless given"),
+    DEGREES("tp", "tensor-model-parallel-size", tp, "tensor parallelism"),
+    DEGREES("cp", "context-parallel-size", cp, "context parallelism"),
+    DEGREES("pp", "pipeline-model-parallel-size", pp, "pipeline parallelism"),
+    DEGREES("vp", "num-virtual-stages-per-pipeline-rank", vp, "chunks of layers a pipeline rank"),
+    DEGREES("ep", "expert-model-parallel-size", ep, "expert parallelism"),
+    DEGREES("etp", "expert-tensor-parallel-size", etp, "tensor parallelism of experts"),
+    NUMBER("dp", "data-parallel-size", dp, 1, "data parallelism; the rest unless given"),
+    DEGREES("micro-batch", "micro-batch-size", micro_batch, "sequences of a microbatch"),
+    SET("schedule", NULL, schedules, rk_schedule_names, "of the pipeline"),
+    SET("recompute", "recompute-granularity", recomputes, rk_recompute_kind_names,
+        "activations made again in backward"),
+    SET("recompute-modules", NULL, modules, rk_module_names, "of selective recompute"),
+    NUMBER("recompute-layers", "recompute-num-layers", recompute_layers, 1,
+           "of a chunk, with full recompute; all unless given"),
+    {.name = "zero",
+     .aliases = {"zero-stage"},
+     .type = RK_OPTION_COUNTS,
+     .offset = PLACE(zero),
+     .max = RK_SHARD_ALL,
+     .value = "0..3",
+     .help = "sharding of optimizer, gradients and weights; 3 is FSDP"},
+    FLAG("use-distributed-optimizer", NULL, distributed_optimizer, "the same as --zero 1"),
+    NUMBER("hsdp", "num-distributed-optimizer-instances", replicas, 1,
+           "copies of the shards (HSDP)"),
+    CHOICE("precision", precision, precision_choices, "of the linear layers"),
+    CHOICE("gradients", gradients, gradient_choices, "precision in which they are summed"),
+    CHOICE("moments", moments, moment_choices, "precision of the moments of the optimizer"),
+    CHOICE("attention", attention, attention_choices, "kernels"),
+    SET("cp-kind", NULL, cp_kinds, rk_cp_kind_names, "how context parallelism exchanges"),
+    FLAG("sequence-parallel", NULL, sp, "sequence parallelism: as is, with tensor parallelism"),
+    FLAG("no-sp", NULL, no_sp, "tensor without sequence parallelism"),
+    SET("offload", NULL, offloads, offload_choices, "to host memory; none unless given"),
+    SET("overlap", NULL, overlaps, overlap_choices,
+        "communication behind compute; all but moe unless given"),
+    FLAG("graph-capture", "enable-cuda-graph", graph_capture, "kernels launched as graphs"),
+    NUMBER("first-stage-layers", "decoder-first-pipeline-num-layers", first_stage_layers, 1,
+           "layers of the first pipeline rank"),
+    NUMBER("last-stage-layers", "decoder-last-pipeline-num-layers", last_stage_layers, 1,
+           "layers of the last pipeline rank"),
+    FLAG("count-embedding", "account-for-embedding-in-pipeline-split", count_embedding,
+         "the embedding takes the place of a layer"),
+    FLAG("count-head", "account-for-loss-in-pipeline-split", count_head,
+         "the head takes the place of a layer"),
+    REAL("capacity-factor", "moe-expert-capacity-factor", capacity_factor, 0, 1000,
+         "of experts; no token is dropped unless given"),
+    REAL("imbalance", NULL, imbalance, 1, 1000, "tokens of the busiest expert rank over the mean"),
+    CHOICE("framework", framework, rk_framework_names, "whose rules hold; megatron unless given"),
+    REAL("max-memory", NULL, max_memory, 0, MEMORY_MAX,
+         "GiB an accelerator may use; what it has unless given"),
+    CHOICE("mfu-convention", convention, rk_flop_convention_names,
+           "how FLOPs are counted; megatron unless given"),
+    FLAG("json", NULL, json, "write the answer as JSON"),
+    FLAG("csv", NULL, csv, "write the answer as CSV"),
+    {.name = "output",
+     .letter = 'o',
+     .offset = PLACE(output),
+     .value = "FILE",
+     .help = "write to a file instead of standard output"},
+};
+
+rk_request rk_request_defaults(void)
+{
+    return (rk_request){
+        .imbalance = 1,
+        .framework = RK_FRAMEWORK_MEGATRON,
+        .convention = RK_FLOPS_MEGATRON,
+        .output = "-",
+        .top = 5,
+        .method = NOT_GIVEN,
+    };
+}
+
+int rk_request_parse(const rk_command *command, int argc, char **argv, rk_request *request)
+{
+    const int done = rk_options_parse(command, argc, argv, request);
+    if (done == RK_PARSED && request->json && request->csv) {
+        return rk_command_fail(command, "--json and --csv exclude each other");
+    }
+    return done;
+}
+
+/* ---- documents ------------------------------------------------------------------------------ */
+
+/* The stack of the catalogue that comes nearest to what a framework runs on an accelerator. */
+static const char *usual_stack(int framework, const rk_accelerator *accelerator)
+{
+    const bool has_fp4 = accelerator->gemm[RK_FP4].peak > 0; /* from Blackwell on */
+    switch (framework) {
+    case RK_FRAMEWORK_TORCHTITAN:
+        return "torchtitan";
+    case RK_FRAMEWORK_DEEPSPEED:
+        return "fsdp-llm-foundry";
+    default:
+        return has_fp4 ? "megatron-2025-blackwell" : "megatron-2025";
+    }
+}
+
+static rk_status check_accelerators(const rk_request *request, const rk_system *system,
+                                    rk_error *err)
+{
+    const int64_t most = system->tiers[system->tier_count - 1].size;
+    if (system->tier_count == 0 || request->accelerators <= most) {
+        return RK_OK;
+    }
+    return rk_fail(err, RK_ERR_INVALID,
+                   "accelerators of the system: %s has %" PRId64 ", not %" PRId64
+                   "; give fewer, or a system document of more",
+                   system->name, most, request->accelerators);
+}
+
+rk_status rk_request_load(const rk_request *request, rk_inputs *inputs, rk_error *err)
+{
+    rk_status status = rk_model_load(request->model, &inputs->model, err);
+    if (!status) {
+        status = rk_system_load(request->system, &inputs->system, err);
+    }
+    if (!status) {
+        const char *usual = usual_stack(request->framework, &inputs->system.accelerator);
+        status = rk_stack_load(request->stack ? request->stack : usual, &inputs->stack, err);
+    }
+    if (!status) {
+        status = check_accelerators(request, &inputs->system, err);
+    }
+    if (!status && request->max_memory > 0) {
+        inputs->system.accelerator.memory_usable = request->max_memory * GIB;
+    }
+    return status;
+}
+
+/* ---- a strategy ----------------------------------------------------------------------------- */
+
+static rk_sharding usual_sharding(int framework)
+{
+    return framework == RK_FRAMEWORK_TORCHTITAN ? RK_SHARD_ALL : RK_SHARD_OPTIMIZER;
+}
+
+/* Modules that are worth recomputing: what is cheap to make again. */
+static unsigned usual_modules(const rk_strategy *s)
+{
+    return s->flash_attention ? RK_MODULE_NORM | RK_MODULE_ACTIVATION : RK_MODULE_CORE_ATTENTION;
+}
+
+/* Bytes of states; FSDP2 keeps its weights in fp32 and needs no master copy. */
+static rk_state_recipe state_recipe(const rk_request *r, rk_state_recipe usual)
+{
+    const bool fsdp = r->framework == RK_FRAMEWORK_TORCHTITAN;
+    rk_state_recipe states = usual;
+    states.weight = fsdp ? 4 : usual.weight;
+    states.optimizer = (fsdp ? 0 : 4) + moment_bytes[r->moments];
+    states.gradient = fsdp ? 4 : gradient_bytes[r->gradients];
+    states.reduce = gradient_bytes[r->gradients];
+    return states;
+}
+
+/* What does not depend on the degrees, and is the same in all strategies of a space. */
+static void apply_base(const rk_request *r, rk_strategy *s)
+{
+    s->seq = r->seq ? r->seq : s->seq;
+    s->precision = precisions[r->precision];
+    s->flash_attention = r->attention == ATTENTION_FLASH;
+    s->states = state_recipe(r, s->states);
+    s->replicas = r->replicas ? r->replicas : 1;
+    s->graph_capture = r->graph_capture;
+    s->first_stage_layers = r->first_stage_layers;
+    s->last_stage_layers = r->last_stage_layers;
+    s->count_embedding = r->count_embedding;
+    s->count_head = r->count_head;
+    s->capacity_factor = r->capacity_factor;
+    s->imbalance = r->imbalance;
+    if (r->overlaps) {
+        s->tp_overlap = r->overlaps & OVERLAP_TP;
+        s->grad_overlap = r->overlaps & OVERLAP_GRAD;
+        s->param_overlap = r->overlaps & OVERLAP_PARAM;
+        s->pp_overlap = r->overlaps & OVERLAP_PP;
+        s->moe_overlap = r->overlaps & OVERLAP_MOE;
+    }
+}
+
+/* The only value of a list; `usual` when it is empty. */
+static int64_t only_value(const rk_option_counts *counts, int64_t usual)
+{
+    return counts->count ? counts->values[0] : usual;
+}
+
+/* The index of the only bit of a set; `usual` when it is empty. */
+static unsigned only_bit(unsigned set, unsigned usual)
+{
+    unsigned index = 0;
+    while (set >> index > 1) {
+        index++;
+    }
+    return set ? index : usual;
+}
+
+/* Refuses an option that was given several values. */
+static rk_status check_single(const rk_request *r, rk_error *err)
+{
+    const struct {
+        const char *name;
+        bool several;
+    } options[] = {
+        {"tp", r->tp.count > 1},
+        {"cp", r->cp.count > 1},
+        {"pp", r->pp.count > 1},
+        {"vp", r->vp.count > 1},
+        {"ep", r->ep.count > 1},
+        {"etp", r->etp.count > 1},
+        {"micro-batch", r->micro_batch.count > 1},
+        {"zero", r->zero.count > 1},
+        {"schedule", (r->schedules & (r->schedules - 1)) != 0},
+        {"recompute", (r->recomputes & (r->recomputes - 1)) != 0},
+        {"cp-kind", (r->cp_kinds & (r->cp_kinds - 1)) != 0},
+    };
+    for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++) {
+        if (options[i].several) {
+            return rk_fail(err, RK_ERR_INVALID,
+                           "--%s has several values, and one strategy has one; 'reckon plan' "
+                           "searches them",
+                           options[i].name);
+        }
+    }
+    return RK_OK;
+}
+
+/* Degrees that multiply up to the accelerators; what is not given is the rest, or 1. */
+static rk_status apply_degrees(const rk_request *r, rk_strategy *s, rk_error *err)
+{
+    s->tp = only_value(&r->tp, 1);
+    s->cp = only_value(&r->cp, 1);
+    s->pp = only_value(&r->pp, 1);
+    s->vp = only_value(&r->vp, 1);
+    s->ep = only_value(&r->ep, 1);
+    s->etp = only_value(&r->etp, 1);
+    s->dp = r->dp ? r->dp : 1;
+    if (r->accelerators == 0) {
+        return RK_OK;
+    }
+    const double each = (double)s->tp * (double)s->cp * (double)s->pp;
+    const int64_t fit = each <= (double)r->accelerators ? (int64_t)each : 0;
+    if (fit == 0 || r->accelerators % fit || (r->dp && r->accelerators / fit != r->dp)) {
+        const int64_t below = fit ? r->accelerators / fit : 0;
+        return rk_fail(err, RK_ERR_INVALID,
+                       "accelerators = tp*cp*pp*dp: %" PRId64 " accelerators are not %" PRId64
+                       " * %" PRId64 " * %" PRId64 " * dp%s; nearest legal accelerators: %.0f or "
+                       "%.0f",
+                       r->accelerators, s->tp, s->cp, s->pp, r->dp ? " as given" : "",
+                       each * (double)(r->dp   ? r->dp
+                                       : below ? below
+                                               : 1),
+                       each * (double)(r->dp ? r->dp : below + 1));
+    }
+    s->dp = r->accelerators / fit;
+    return RK_OK;
+}
+
+static void apply_schedule(const rk_request *r, rk_strategy *s)
+{
+    s->schedule = (rk_schedule_kind)only_bit(r->schedules, s->vp > 1 ? RK_SCHEDULE_INTERLEAVED
+                                                                     : RK_SCHEDULE_1F1B);
+    s->recompute = (rk_recompute_kind)only_bit(
+        r->recomputes,
+        r->modules ? RK_REC_SELECTIVE : (r->recompute_layers ? RK_REC_FULL : RK_REC_NONE));
+    s->recompute_modules = r->modules;
+    if (s->recompute == RK_REC_SELECTIVE && !r->modules) {
+        s->recompute_modules = usual_modules(s);
+    }
+    s->recompute_layers = r->recompute_layers;
+}
+
+static rk_status check_legal(const rk_request *r, const rk_inputs *inputs,
+                             const rk_strategy *strategy, rk_error *err)
+{
+    rk_violation violation;
+    if (rk_strategy_legal(&inputs->model, &inputs->system, strategy, (rk_framework)r->framework,
+                          &violation)) {
+        return RK_OK;
+    }
+    return rk_fail(err, RK_ERR_INVALID, "the rule %s: %s", violation.rule, violation.message);
+}
+
+rk_status rk_request_strategy(const rk_request *request, const rk_inputs *inputs,
+                              rk_strategy *strategy, rk_error *err)
+{
+    const rk_request *r = request;
+    *strategy = rk_strategy_defaults(&inputs->model);
+    rk_status status = check_single(r, err);
+    if (!status) {
+        status = apply_degrees(r, strategy, err);
+    }
+    if (status) {
+        return status;
+    }
+    apply_base(r, strategy);
+    apply_schedule(r, strategy);
+    strategy->sp = strategy->tp > 1 && !r->no_sp && r->framework != RK_FRAMEWORK_DEEPSPEED;
+    strategy->tp_overlap = r->overlaps ? strategy->tp_overlap : strategy->sp;
+    strategy->cp_kind = (rk_cp_kind)only_bit(
+        r->cp_kinds, r->framework == RK_FRAMEWORK_DEEPSPEED ? RK_CP_ULYSSES : RK_CP_RING);
+    strategy->micro_batch = only_value(&r->micro_batch, 1);
+    strategy->global_batch =
+        r->global_batch ? r->global_batch : strategy->micro_batch * strategy->dp;
+    strategy->sharding = (rk_sharding)only_value(
+        &r->zero, r->distributed_optimizer ? RK_SHARD_OPTIMIZER : usual_sharding(r->framework));
+    strategy->offload_optimizer = r->offloads & OFFLOAD_OPTIMIZER;
+    strategy->offload_activations = r->offloads & OFFLOAD_ACTIVATIONS;
+    strategy->offload_weights = r->offloads & OFFLOAD_WEIGHTS;
+    return check_legal(r, inputs, strategy, err);
+}
+
+bool rk_request_is_strategy(const rk_request *request)
+{
+    const rk_request *r = request;
+    const rk_option_counts *lists[] = {&r->tp, &r->cp,  &r->pp,          &r->vp,
+                                       &r->ep, &r->etp, &r->micro_batch, &r->zero};
+    bool degree = r->dp > 0;
+    for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
+        if (lists[i]->count > 1) {
+            return false;
+        }
+        degree =
+            degree || (lists[i]->count == 1 && lists[i] != &r->micro_batch && lists[i] != &r->zero);
+    }
+    return degree;
+}
+
+/* ---- a space -------------------------------------------------------------------------------- */
+
+static void restrict_choices(const rk_option_counts *given, rk_choices *choices)
+{
+    for (int i = 0; i < given->count; i++) {
+        choices->values[i] = given->values[i];
+    }
+    choices->count = given->count ? given->count : choices->count;
+}
+
+rk_status rk_request_space(const rk_request *request, const rk_inputs *inputs, rk_plan_space *space,
+                           rk_error *err)
+{
+    const rk_request *r = request;
+    if (r->accelerators == 0 || r->global_batch == 0) {
+        return rk_fail(err, RK_ERR_INVALID, "--%s is missing: a search needs it",
+                       r->accelerators == 0 ? "accelerators" : "global-batch");
+    }
+    *space =
+        rk_plan_space_defaults(&inputs->model, &inputs->system, r->accelerators, r->global_batch);
+    space->framework = (rk_framework)r->framework;
+    space->convention = (rk_flop_convention)r->convention;
+    apply_base(r, &space->base);
+    restrict_choices(&r->tp, &space->tp);
+    restrict_choices(&r->cp, &space->cp);
+    restrict_choices(&r->pp, &space->pp);
+    restrict_choices(&r->vp, &space->vp);
+    restrict_choices(&r->ep, &space->ep);
+    restrict_choices(&r->etp, &space->etp);
+    restrict_choices(&r->micro_batch, &space->micro_batch);
+    space->schedules = r->schedules ? r->schedules : space->schedules;
+    space->recomputes = r->recomputes ? r->recomputes : space->recomputes;
+    space->cp_kinds = r->cp_kinds ? r->cp_kinds : space->cp_kinds;
+    if (r->distributed_optimizer) {
+        space->shardings = 1U << RK_SHARD_OPTIMIZER;
+    }
+    for (int i = 0; i < r->zero.count; i++) {
+        space->shardings = (i ? space->shardings : 0) | 1U << r->zero.values[i];
+    }
+    space->offloads = r->offloads >> 1; /* asked for only: what it costs the host is not seen */
+    return RK_OK;
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What `reckon estimate`, `fit` and `plan` are asked: a model, a system, a stack, and a strategy or
+ * as much of it as is known.
+ */
+#ifndef RK_CLI_STRATEGY_OPTIONS_H
+#define RK_CLI_STRATEGY_OPTIONS_H
+
+#include "cli/options.h"
+#include "search/plan.h"
+
+/* The command lines of the three commands; 0, a count of 0 or NULL: not given. */
+typedef struct rk_request {
+    const char *model, *system, *stack; /* catalogue names or files */
+    int64_t accelerators, global_batch, seq;
+    rk_option_counts tp, cp, pp, vp, ep, etp, micro_batch, zero;
+    int64_t dp, replicas;
+    unsigned schedules, recomputes, cp_kinds; /* a bit per name */
+    unsigned modules, offloads, overlaps;
+    int64_t recompute_layers, first_stage_layers, last_stage_layers;
+    int precision, attention, gradients, moments, framework, convention; /* indices of choices */
+    double capacity_factor, imbalance, max_memory;                       /* the last in GiB */
+    bool no_sp, sp, count_embedding, count_head, graph_capture, distributed_optimizer;
+    bool json, csv, explain;
+    const char *output; /* file, or "-" */
+    int64_t top, threads;
+    int method; /* of plan */
+} rk_request;
+
+/* What a command line says before it is read. */
+rk_request rk_request_defaults(void);
+
+#define RK_STRATEGY_OPTION_COUNT 43
+extern const rk_option rk_strategy_options[RK_STRATEGY_OPTION_COUNT];
+
+/* Parses a command line, and refuses options that exclude each other; as rk_options_parse. */
+int rk_request_parse(const rk_command *command, int argc, char **argv, rk_request *request);
+
+/* The documents that a request names. */
+typedef struct rk_inputs {
+    rk_model model;
+    rk_system system; /* with the request's limit of memory */
+    rk_stack stack;
+} rk_inputs;
+
+/* Loads them, and refuses what no strategy can have: more accelerators than there are. */
+rk_status rk_request_load(const rk_request *request, rk_inputs *inputs, rk_error *err);
+
+/* Whether the command line fixes a strategy: it gives one of the degrees, but no lists. */
+bool rk_request_is_strategy(const rk_request *request);
+
+/*
+ * The strategy of a command line; what is not given follows from the rest.  Refuses lists of
+ * values, and what the framework refuses: the error tells the rule and the nearest legal choice.
+ */
+rk_status rk_request_strategy(const rk_request *request, const rk_inputs *inputs,
+                              rk_strategy *strategy, rk_error *err);
+
+/* The strategies that a command line leaves open. */
+rk_status rk_request_space(const rk_request *request, const rk_inputs *inputs, rk_plan_space *space,
+                           rk_error *err);
+
+#endif

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Strategies one choice away from another, on as many accelerators: what would make it fit, what
+ * more memory would allow.
+ */
+#ifndef RK_REPORT_ESTIMATE_CHANGE_H
+#define RK_REPORT_ESTIMATE_CHANGE_H
+
+#include "estimate/estimate.h"
+
+/* What a strategy is judged by. */
+typedef struct rk_setting {
+    const rk_model *model;
+    const rk_system *system;
+    const rk_stack *stack;
+    rk_framework framework;
+    rk_flop_convention convention;
+} rk_setting;
+
+/*
+ * Calls `visit` for every legal strategy that differs from `from` in one choice (a degree taken
+ * from or given to data parallelism, chunks, microbatch, sharding, recompute, offload).
+ */
+void rk_changes_each(const rk_setting *setting, const rk_strategy *from,
+                     void (*visit)(void *user, const rk_strategy *changed), void *user);
+
+/*
+ * Finds the fastest strategy within `most_changes` (1 or 2) choices of `from` that fits, with as
+ * few of them as do.  Returns how many it took, 0 when none fits.
+ */
+int rk_change_to_fit(const rk_setting *setting, const rk_strategy *from, int most_changes,
+                     rk_strategy *changed, rk_estimate *estimate);
+
+#endif
