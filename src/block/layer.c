@@ -34,12 +34,18 @@ static double hidden_bytes(const rk_block_context *c)
 
 /* ---- tensor parallelism -------------------------------------------------------------------- */
 
+/* Of communication that the stack overlaps, its share, or what `window` seconds do not cover. */
+static double visible(double seconds, double share, double window)
+{
+    return fmax(share * seconds, fmin(seconds, seconds - window));
+}
+
 /*
  * Collectives of one layer on S = T h x bytes.  `regions` counts the tensor-parallel regions: 2
  * for attention and dense FFN, 1 where they run side by side or where experts run on the sequence
  * shards.  With sequence parallelism, per region an all-gather and a reduce-scatter each way, and
  * in backward a gather of the saved input; without, an all-reduce each way.  Every collective
- * sends (t-1)/t S, an all-reduce twice that.
+ * sends (t-1)/t S, an all-reduce twice that.  What overlaps does so with the linears of the pass.
  */
 static void add_tensor_parallel(rk_costing *x, double regions)
 {
@@ -48,8 +54,12 @@ static void add_tensor_parallel(rk_costing *x, double regions)
     const rk_group *group = &x->c->groups.tensor;
     const double bytes = hidden_bytes(x->c), t = (double)s->tp;
     const double sent = regions * bytes * (t - 1) / t;
-    const double forward = s->tp_overlap ? stack->tp_overlap_exposed : stack->tp_forward_exposed;
-    const double backward = s->tp_overlap ? stack->tp_overlap_exposed : stack->tp_backward_exposed;
+    /* Kernels that overlap (userbuffers) write into their peers' memory: one domain only. */
+    const bool overlap = s->tp_overlap && group->within[0] == group->size;
+    const double forward = overlap ? stack->tp_overlap_exposed : stack->tp_forward_exposed;
+    const double backward = overlap ? stack->tp_overlap_exposed : stack->tp_backward_exposed;
+    const double linear_forward = x->cost.forward.part[RK_PART_LINEAR];
+    const double linear_backward = x->cost.backward.part[RK_PART_LINEAR];
     if (s->tp == 1) {
         return;
     }
@@ -57,11 +67,13 @@ static void add_tensor_parallel(rk_costing *x, double regions)
     if (s->sp) {
         const double gather = rk_comm_seconds(x, RK_COLL_ALL_GATHER, bytes, group);
         once = gather + rk_comm_seconds(x, RK_COLL_REDUCE_SCATTER, bytes, group);
-        again = stack->keeps_gathered ? 0 : stack->regather_exposed * gather;
+        again = stack->keeps_gathered ? 0 : gather;
     } else {
         once = rk_comm_seconds(x, RK_COLL_ALL_REDUCE, bytes, group);
     }
-    rk_add_comm(x, RK_PART_TP, regions * forward * once, regions * (backward * once + again));
+    rk_add_comm(x, RK_PART_TP, visible(regions * once, forward, linear_forward),
+                visible(regions * once, backward, linear_backward) +
+                    visible(regions * again, stack->regather_exposed, linear_backward));
     x->cost.sent_forward.tensor += 2 * sent;
     x->cost.sent_backward.tensor += (s->sp && !stack->keeps_gathered ? 3 : 2) * sent;
 }
