@@ -45,7 +45,8 @@ typedef struct rk_stack {
     double moe_exposed;        /* of all-to-all with moe_overlap */
     double cp_step_seconds;    /* of one step of a context-parallel ring, both ways */
     double cp_merge_bytes;     /* of adding the result of a ring step, per output element */
-    double bucket_bytes;       /* of data-parallel messages; 0: one message */
+    double bucket_bytes;       /* of messages that reduce gradients; 0: one message */
+    double gather_bytes;       /* of messages that gather parameters; 0: one message */
     bool deduplicates;         /* dispatch sends one copy per domain */
     bool scatters_messages;    /* messages between stages are split over the tensor group */
     bool reduces_apart;        /* gradients of norms are reduced one by one in the tensor group */

@@ -94,12 +94,11 @@ struct dp_traffic {
     double reduce_bytes, gather_bytes;
 };
 
-/* A collective in messages of about the stack's bucket. */
-static double bucketed(const rk_cost_table *table, rk_collective op, double bytes,
-                       const rk_group *group)
+/* A collective in messages of about `most` bytes; 0: in one. */
+static double in_messages(const rk_cost_table *table, rk_collective op, double bytes, double most,
+                          const rk_group *group)
 {
-    const double bucket = table->context.stack->bucket_bytes;
-    const double messages = bucket > 0 ? fmax(1, floor(bytes / bucket + 0.5)) : 1;
+    const double messages = most > 0 ? fmax(1, floor(bytes / most + 0.5)) : 1;
     return messages * rk_collective_seconds(table->context.system, op, bytes / messages, group);
 }
 
@@ -112,24 +111,26 @@ static void add_dp_group(const rk_cost_table *table, const rk_strategy *s, doubl
 {
     const double reduced = params * s->states.reduce, gathered = params * s->states.gather;
     const double n = (double)shard->size, share = (n - 1) / n;
+    const double bucket = table->context.stack->bucket_bytes;
     const bool sharded = s->sharding != RK_SHARD_NONE;
     if (params <= 0) {
         return;
     }
     if (sharded) {
-        t->gather += bucketed(table, RK_COLL_ALL_GATHER, gathered, shard);
+        t->gather += in_messages(table, RK_COLL_ALL_GATHER, gathered,
+                                 table->context.stack->gather_bytes, shard);
         t->gather_bytes += gathered * share;
     }
     if (!sharded || table->context.stack->reduces_whole) {
-        t->reduce += bucketed(table, RK_COLL_ALL_REDUCE, reduced, shard);
+        t->reduce += in_messages(table, RK_COLL_ALL_REDUCE, reduced, bucket, shard);
         t->reduce_bytes += 2 * reduced * share;
     } else {
-        t->reduce += bucketed(table, RK_COLL_REDUCE_SCATTER, reduced, shard);
+        t->reduce += in_messages(table, RK_COLL_REDUCE_SCATTER, reduced, bucket, shard);
         t->reduce_bytes += reduced * share;
     }
     if (replica && replica->size > 1) {
         const double r = (double)replica->size, part = reduced / n;
-        t->reduce += bucketed(table, RK_COLL_ALL_REDUCE, part, replica);
+        t->reduce += in_messages(table, RK_COLL_ALL_REDUCE, part, bucket, replica);
         t->reduce_bytes += 2 * part * (r - 1) / r;
     }
 }
@@ -303,10 +304,9 @@ static void fill_rates(const rk_cost_table *table, const rk_strategy *s, const r
     const double ranks = (double)rk_strategy_ranks(s);
     const double tokens = (double)s->global_batch * (double)s->seq;
     const double peak = c->system->accelerator.gemm[RK_BF16].peak;
-    const double executed = stage->flops_forward + stage->flops_backward + stage->flops_recompute;
     const double done = stage->flops_forward + stage->flops_backward;
     e->model_flops = rk_model_flops_per_token(c->model, s->seq, e->convention) * tokens / ranks;
-    e->hardware_flops = done > 0 ? e->model_flops * executed / done : e->model_flops;
+    e->hardware_flops = e->model_flops * (1 + (done > 0 ? stage->flops_recompute / done : 0));
     e->mfu = e->model_flops / (e->step * peak);
     e->hfu = e->hardware_flops / (e->step * peak);
     e->tokens_per_second = tokens / e->step;
@@ -367,21 +367,28 @@ void rk_estimate_step(const rk_model *model, const rk_system *system, const rk_s
     rk_estimate_combine(&table, strategy, convention, estimate);
 }
 
+rk_status rk_estimate_play(const rk_cost_table *table, const rk_strategy *strategy,
+                           rk_flop_convention convention, rk_estimate *estimate,
+                           rk_stage_memory *stages, rk_error *err)
+{
+    rk_chunk_times chunks[RK_LAYER_MAX + 2];
+    struct ranks ranks;
+    rk_pipeline_result result = {0};
+    assert(strategy->pp * rk_stage_chunks(strategy) <= RK_LAYER_MAX + 2);
+    survey_ranks(table, strategy, chunks, stages, &ranks);
+    const rk_pipeline pipeline = pipeline_of(strategy, chunks);
+    const rk_status status = rk_pipeline_play(&pipeline, &result, NULL, NULL, err);
+    if (!status) {
+        combine(table, strategy, convention, &ranks, result.seconds, estimate);
+    }
+    return status;
+}
+
 rk_status rk_estimate_exact(const rk_model *model, const rk_system *system, const rk_stack *stack,
                             const rk_strategy *strategy, rk_flop_convention convention,
                             rk_estimate *estimate, rk_stage_memory *stages, rk_error *err)
 {
     rk_cost_table table;
-    rk_chunk_times chunks[RK_LAYER_MAX + 2];
-    struct ranks ranks;
-    rk_pipeline_result result = {0};
-    assert(strategy->pp * rk_stage_chunks(strategy) <= RK_LAYER_MAX + 2);
     rk_cost_table_fill(model, system, stack, strategy, &table);
-    survey_ranks(&table, strategy, chunks, stages, &ranks);
-    const rk_pipeline pipeline = pipeline_of(strategy, chunks);
-    const rk_status status = rk_pipeline_play(&pipeline, &result, NULL, NULL, err);
-    if (!status) {
-        combine(&table, strategy, convention, &ranks, result.seconds, estimate);
-    }
-    return status;
+    return rk_estimate_play(&table, strategy, convention, estimate, stages, err);
 }

@@ -80,9 +80,12 @@ void rk_estimate_step(const rk_model *model, const rk_system *system, const rk_s
                       rk_estimate *estimate);
 
 /*
- * The same with the schedule played event by event, and with the memory of every pipeline rank in
- * stages[0 .. pp-1] (may be NULL).
+ * As rk_estimate_combine and rk_estimate_step with the schedule played event by event, and with
+ * the memory of every pipeline rank in stages[0 .. pp-1] (may be NULL).
  */
+rk_status rk_estimate_play(const rk_cost_table *table, const rk_strategy *strategy,
+                           rk_flop_convention convention, rk_estimate *estimate,
+                           rk_stage_memory *stages, rk_error *err);
 rk_status rk_estimate_exact(const rk_model *model, const rk_system *system, const rk_stack *stack,
                             const rk_strategy *strategy, rk_flop_convention convention,
                             rk_estimate *estimate, rk_stage_memory *stages, rk_error *err);

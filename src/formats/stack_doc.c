@@ -85,7 +85,8 @@ static const rk_field communication_fields[] = {
     EXPOSED(moe_exposed, "of all-to-all with moe_overlap"),
     SECONDS(cp_step_seconds, "of a step of a context-parallel ring, both ways"),
     BYTES(cp_merge_bytes, "of adding the result of a ring step, per output element"),
-    SIZE(bucket_bytes, "bucket_MiB", "MiB", "of a data-parallel message; 0: all in one"),
+    SIZE(bucket_bytes, "bucket_MiB", "MiB", "of a message of gradients; 0: all in one"),
+    SIZE(gather_bytes, "gather_MiB", "MiB", "of a message of parameters; 0: all in one"),
     FLAG(deduplicates, "dispatch sends one copy of a token per domain"),
     FLAG(scatters_messages, "messages between stages are split over the tensor group"),
     FLAG(reduces_apart, "gradients of norms are reduced one by one in the tensor group"),
@@ -178,6 +179,7 @@ rk_status rk_stack_from_json(const json_t *object, rk_stack *stack, rk_error *er
     const rk_status status =
         rk_fields_read(object, "", groups, COUNT(groups), RK_UNKNOWN_REFUSE, stack, err);
     stack->bucket_bytes *= 0x1p20;
+    stack->gather_bytes *= 0x1p20;
     stack->context_bytes *= 0x1p30;
     stack->workspace_bytes *= 0x1p30;
     return status;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The document of a training stack: groups of numbers, each with its "source".  A number that is
- * absent has the value of software that is perfect in that respect; README of data/stacks says
- * what each means.
+ * The document of a training stack: groups of numbers, each with its "source".  What is absent has
+ * the value of software that is perfect in that respect; the tables of stack_doc.c say what each
+ * number means.
  */
 #ifndef RK_FORMATS_STACK_DOC_H
 #define RK_FORMATS_STACK_DOC_H

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Bytes that a layer sends, FLOPs that it executes, parameters that its ranks hold. */
+#include "blocks.h"
+
+#include <math.h>
+
+static rk_cost layer_cost(const rk_model *model, int type, const rk_stack *stack,
+                          const rk_strategy *s)
+{
+    const rk_system system = system_of("dgx-h100-superpod");
+    assert_legal(model, &system, s);
+    const rk_block_context context = rk_block_context_of(model, &system, stack, s);
+    return rk_block_layer(&context, &model->types[type], false);
+}
+
+/* Llama-3-70B, 8,192 tokens, t = 8: each collective sends 117.4 MB, 4 forward and 6 backward. */
+static void test_tensor_parallel(void **state)
+{
+    (void)state;
+    const rk_model model = model_of("llama3-70b");
+    const rk_stack stack = stack_of("megatron-2025");
+    const double each = 134217728 * 7.0 / 8;
+    rk_strategy s = rk_strategy_defaults(&model);
+    s.seq = 8192;
+    s.tp = 8;
+    s.sp = true;
+    rk_cost cost = layer_cost(&model, 0, &stack, &s);
+    assert_near(each, 117.4e6, 1e-3);
+    assert_near(cost.sent_forward.tensor, 4 * each, 1e-12);
+    assert_near(cost.sent_backward.tensor, 6 * each, 1e-12);
+    s.sp = false; /* two all-reduces each way, of twice the traffic of a gather */
+    cost = layer_cost(&model, 0, &stack, &s);
+    assert_near(cost.sent_forward.tensor, 4 * each, 1e-12);
+    assert_near(cost.sent_backward.tensor, 4 * each, 1e-12);
+}
+
+/* Llama-3.1-405B, 131,072 tokens over c = 16: 15 steps of 4.19 MB, twice that backward. */
+static void test_context_parallel(void **state)
+{
+    (void)state;
+    const rk_model model = model_of("llama3.1-405b");
+    const rk_stack stack = stack_of("megatron-2025");
+    rk_strategy s = rk_strategy_defaults(&model);
+    s.seq = 131072;
+    s.tp = 8;
+    s.sp = true;
+    s.cp = 16;
+    rk_cost cost = layer_cost(&model, 0, &stack, &s);
+    const double kv = 2.0 * 8192 * 8 * 128 / 8 * 2;
+    assert_near(kv, 4.19e6, 2e-3);
+    assert_near(cost.sent_forward.context, 62.9e6, 2e-3);
+    assert_near(cost.sent_forward.context, 15 * kv, 1e-12);
+    assert_near(cost.sent_backward.context, 30 * kv, 1e-12);
+    s.cp_kind = RK_CP_ALL_GATHER; /* gather and scatter of c kv send as much */
+    cost = layer_cost(&model, 0, &stack, &s);
+    assert_near(cost.sent_forward.context, 15 * kv, 1e-12);
+    assert_near(cost.sent_backward.context, 30 * kv, 1e-12);
+    s.cp_kind = RK_CP_ULYSSES; /* queries, keys, values and output, 15 of 16 parts */
+    cost = layer_cost(&model, 0, &stack, &s);
+    const double query = 8192.0 * 128 * 128 / 8 * 2;
+    assert_near(cost.sent_forward.context, 15.0 / 16 * (2 * query + kv), 1e-12);
+    assert_near(cost.sent_backward.context, 15.0 / 16 * (2 * query + kv), 1e-12);
+}
+
+/* DeepSeek-V3, 4,096 tokens: dispatch in 8 bits 242.2 MB, combine in bf16 469.8 MB. */
+static void test_dispatch(void **state)
+{
+    (void)state;
+    const rk_model model = model_of("deepseek-v3");
+    rk_stack stack = stack_of("megatron-2025");
+    rk_strategy s = rk_strategy_defaults(&model);
+    const int moe = model.type_of[model.layers - 1];
+    stack.deduplicates = false;
+    stack.dispatch_bytes = 1 + 4.0 / 128; /* a scale in fp32 for 128 elements */
+    s.seq = 4096;
+    s.dp = s.global_batch = 64;
+    s.ep = 64;
+    rk_cost cost = layer_cost(&model, moe, &stack, &s);
+    const double there = 242.2e6, back = 469.8e6, others = 63.0 / 64;
+    assert_near(cost.sent_forward.expert, others * (there + back), 1e-3);
+    assert_near(cost.sent_backward.expert, others * 2 * back, 1e-3);
+    /* one copy for each of the 8 nodes that 8 experts lie on: 5.251 instead of 8 */
+    stack.deduplicates = true;
+    const double copies =
+        layer_cost(&model, moe, &stack, &s).sent_forward.expert / cost.sent_forward.expert * 8;
+    assert_near(copies, 5.251, 1e-4);
+}
+
+/*
+ * FLOPs of all layers and the head are those of the convention of Megatron: three times the
+ * forward, with flash attention's extra products in backward left out.
+ */
+static void test_flops(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"llama3-8b",    "llama3.1-405b", "deepseek-v3",
+                                        "mixtral-8x7b", "qwen3-30b-a3b", "gpt-oss-120b",
+                                        "gpt3-175b",    "gemma3-27b"};
+    const rk_system system = system_of("h100-sxm");
+    const rk_stack stack = stack_of("megatron-2025");
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        const rk_model model = model_of(names[i]);
+        rk_strategy s = rk_strategy_defaults(&model);
+        s.seq = 4096;
+        const rk_block_context context = rk_block_context_of(&model, &system, &stack, &s);
+        double forward = rk_block_head(&context).flops_forward * (1 + model.mtp_layers);
+        for (int j = 0; j < model.layers + model.mtp_layers; j++) {
+            const int at = j < model.layers ? j : model.layers - 1;
+            const rk_layer_type *type = &model.types[model.type_of[at]];
+            const double router = 2 * 4096.0 * (double)model.hidden * (double)type->moe.experts;
+            forward += rk_block_layer(&context, type, false).flops_forward - router;
+        }
+        if (model.mtp_layers) {
+            forward += model.mtp_layers * rk_block_mtp(&context).flops_forward;
+        }
+        assert_near(3 * forward / 4096, rk_model_flops_per_token(&model, 4096, RK_FLOPS_MEGATRON),
+                    1e-9);
+    }
+}
+
+/* Over all tensor and expert ranks, what is replicated counted once, stand the model's layers. */
+static void test_parameters(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"llama3-70b", "deepseek-v3",  "qwen3-235b-a22b",
+                                        "gpt3-175b",  "gpt-oss-120b", "command-r-plus-104b"};
+    const rk_system system = system_of("dgx-h100-superpod");
+    const rk_stack stack = stack_of("megatron-2025");
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        const rk_model model = model_of(names[i]);
+        for (int64_t t = 1; t <= 8; t *= 2) {
+            rk_strategy s = rk_strategy_defaults(&model);
+            s.tp = t;
+            const rk_block_context context = rk_block_context_of(&model, &system, &stack, &s);
+            for (int j = 0; j < model.type_count; j++) {
+                const rk_cost cost = rk_block_layer(&context, &model.types[j], false);
+                const double whole = cost.replicated_params;
+                const int64_t kv = model.types[j].attention.kv_heads;
+                const double held = (double)t * (cost.dense_params - whole) + whole;
+                const double wanted =
+                    (double)rk_layer_params_of(&model, &model.types[j]).total - cost.expert_params;
+                if (kv >= t || model.types[j].attention.kind == RK_ATTENTION_LATENT) {
+                    assert_near(held, wanted, 1e-12);
+                } else {
+                    assert_true(held > wanted); /* copies of key and value heads */
+                }
+            }
+        }
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_tensor_parallel), cmocka_unit_test(test_context_parallel),
+        cmocka_unit_test(test_dispatch),        cmocka_unit_test(test_flops),
+        cmocka_unit_test(test_parameters),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,461 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What must hold for every strategy: on random models, machines, stacks and strategies that the
+ * rules accept, parts add up, states of all ranks are the model's, replicas change nothing of the
+ * compute, and closed forms agree with the schedule played.
+ */
+#include "../block/blocks.h"
+
+#include "estimate/stage.h"
+
+enum { LEGAL = 20000, TRIES = 40 * LEGAL };
+
+static const uint64_t seed = 0x9e3779b97f4a7c15;
+
+/* ---- random inputs -------------------------------------------------------------------------- */
+
+static uint64_t random_next(uint64_t *r)
+{
+    *r ^= *r << 13;
+    *r ^= *r >> 7;
+    *r ^= *r << 17;
+    return *r >> 16;
+}
+
+static int64_t below(uint64_t *r, int64_t limit)
+{
+    return (int64_t)(random_next(r) % (uint64_t)limit);
+}
+
+static bool chance(uint64_t *r, int64_t in)
+{
+    return below(r, in) == 0;
+}
+
+/* 1, 2, 4 ... up to 2^most. */
+static int64_t power(uint64_t *r, int64_t most)
+{
+    return (int64_t)1 << below(r, most + 1);
+}
+
+static rk_attention_shape random_attention(uint64_t *r)
+{
+    const int64_t heads = 8 * power(r, 4);
+    if (chance(r, 4)) {
+        return (rk_attention_shape){
+            .kind = RK_ATTENTION_LATENT,
+            .query_heads = heads,
+            .kv_heads = heads,
+            .q_rank = chance(r, 2) ? 0 : 1536,
+            .kv_rank = 512,
+            .nope_size = 128,
+            .rope_size = 64,
+            .value_size = 128,
+        };
+    }
+    const int64_t group = power(r, 3);
+    return (rk_attention_shape){
+        .query_heads = heads,
+        .kv_heads = heads / group,
+        .head_size = 64 * power(r, 1),
+        .window = chance(r, 4) ? 1024 : 0,
+        .qk_norm = (rk_qk_norm)below(r, 3),
+        .bias_qkv = chance(r, 3),
+        .bias_out = chance(r, 3),
+        .sinks = chance(r, 8),
+        .output_gate = chance(r, 8),
+    };
+}
+
+/* Vocabularies are multiples of 128 t for all t in use, so that nothing is padded. */
+static rk_model random_model(uint64_t *r)
+{
+    enum { PLAIN, EXPERTS };
+    rk_layer_type kinds[2] = {{.ffn = {.gated = chance(r, 2), .bias = chance(r, 4)}}};
+    uint8_t kind_of[RK_LAYER_MAX];
+    const bool moe = chance(r, 2);
+    const int layers = (int)(4 * power(r, 4) + (chance(r, 3) ? below(r, 4) : 0));
+    rk_model model = {
+        .name = "random",
+        .hidden = 1024 * (1 + below(r, 8)),
+        .vocab = 8192 * (1 + below(r, 16)),
+        .seq = 2048 * power(r, 3),
+        .norm = (rk_norm_kind)below(r, 4),
+        .norms_per_layer = (int)power(r, 2),
+        .final_norm = !chance(r, 8),
+        .parallel_block = chance(r, 8),
+        .tied = chance(r, 3),
+        .embedding_norm = chance(r, 8),
+        .head_bias = chance(r, 8),
+        .learned_positions = chance(r, 4) ? 2048 : 0,
+        .mtp_layers = chance(r, 8) ? 1 : 0,
+    };
+    kinds[PLAIN].attention = random_attention(r);
+    kinds[EXPERTS] = kinds[PLAIN];
+    kinds[PLAIN].ffn.width = 512 * (1 + below(r, 32));
+    kinds[EXPERTS].moe = (rk_moe_shape){
+        .experts = 8 * power(r, 4),
+        .top_k = power(r, 3),
+        .expert_width = 256 * power(r, 3),
+        .shared_experts = below(r, 3),
+        .shared_width = 512,
+        .router_bias = chance(r, 2),
+        .expert_bias = chance(r, 4),
+    };
+    if (!kinds[EXPERTS].moe.shared_experts) {
+        kinds[EXPERTS].moe.shared_width = 0;
+    }
+    const int dense = (int)below(r, 3);
+    for (int i = 0; i < layers; i++) {
+        kind_of[i] = moe && i >= dense ? EXPERTS : PLAIN;
+    }
+    rk_model_set_layers(&model, kinds, kind_of, layers);
+    return model;
+}
+
+static void random_placement(uint64_t *r, rk_strategy *s)
+{
+    static const rk_schedule_kind schedules[] = {
+        RK_SCHEDULE_1F1B,  RK_SCHEDULE_INTERLEAVED, RK_SCHEDULE_GPIPE,
+        RK_SCHEDULE_ZB_H1, RK_SCHEDULE_ZB_V,        RK_SCHEDULE_DUALPIPE,
+    };
+    s->tp = power(r, 3);
+    s->cp = chance(r, 2) ? 1 : power(r, 3);
+    s->pp = chance(r, 3) ? 1 : power(r, 4);
+    s->dp = power(r, 5);
+    s->ep = chance(r, 2) ? 1 : power(r, 5);
+    s->etp = chance(r, 6) ? power(r, 2) : 1;
+    s->sp = s->tp > 1 && !chance(r, 3);
+    s->cp_kind = (rk_cp_kind)below(r, 3);
+    s->schedule = s->pp > 1 ? schedules[below(r, 6)] : RK_SCHEDULE_1F1B;
+    s->vp = s->schedule == RK_SCHEDULE_INTERLEAVED ? power(r, 2) : 1;
+    s->micro_batch = power(r, 2);
+    s->global_batch = s->micro_batch * s->dp * s->pp * (1 + below(r, 4));
+    s->sharding = (rk_sharding)below(r, 4);
+    s->replicas = s->sharding && chance(r, 4) ? power(r, 2) : 1;
+}
+
+static rk_strategy random_strategy(uint64_t *r, const rk_model *model)
+{
+    static const rk_precision precisions[] = {RK_BF16, RK_BF16, RK_FP16, RK_FP8};
+    rk_strategy s = rk_strategy_defaults(model);
+    random_placement(r, &s);
+    s.recompute = (rk_recompute_kind)below(r, 3);
+    s.recompute_modules = (unsigned)below(r, 64);
+    s.recompute_layers = s.recompute == RK_REC_FULL && chance(r, 2) ? below(r, 4) : 0;
+    s.precision = precisions[below(r, 4)];
+    s.flash_attention = !chance(r, 4);
+    s.tp_overlap = s.sp && chance(r, 2);
+    s.grad_overlap = chance(r, 2);
+    s.param_overlap = chance(r, 2);
+    s.pp_overlap = chance(r, 2);
+    s.moe_overlap = chance(r, 2);
+    s.graph_capture = chance(r, 2);
+    s.offload_optimizer = chance(r, 8);
+    s.offload_activations = chance(r, 8);
+    s.offload_weights = chance(r, 8);
+    s.count_embedding = s.count_head = chance(r, 4);
+    s.capacity_factor = chance(r, 4) ? 1.25 : 0;
+    s.imbalance = chance(r, 2) ? 1 : 1.3;
+    return s;
+}
+
+/* A legal draw of everything; the machine and the stack are from the catalogue. */
+struct draw {
+    rk_model model;
+    rk_system system;
+    rk_stack stack;
+    rk_strategy strategy;
+    rk_cost_table table;
+};
+
+static struct {
+    rk_system systems[4];
+    rk_stack stacks[8];
+} catalogue;
+
+static int load_catalogue(void **state)
+{
+    static const char *const systems[] = {"dgx-h100-superpod", "gb200-nvl72-pod", "h100-p5-efa",
+                                          "gh200"};
+    static const char *const stacks[] = {"megatron-2021",    "nemo-2024",
+                                         "megatron-2025",    "megatron-2025-blackwell",
+                                         "fsdp-llm-foundry", "fsdp-llm-foundry-hopper",
+                                         "torchtitan",       "nanotron"};
+    (void)state;
+    for (size_t i = 0; i < 4; i++) {
+        catalogue.systems[i] = system_of(systems[i]);
+    }
+    for (size_t i = 0; i < 8; i++) {
+        catalogue.stacks[i] = stack_of(stacks[i]);
+    }
+    return 0;
+}
+
+/* Calls `check` on LEGAL random draws that the rules accept. */
+static void for_each_draw(void (*check)(const struct draw *d, uint64_t *r))
+{
+    static struct draw d;
+    uint64_t r = seed;
+    int legal = 0;
+    for (int i = 0; i < TRIES && legal < LEGAL; i++) {
+        rk_error err;
+        d.model = random_model(&r);
+        d.strategy = random_strategy(&r, &d.model);
+        d.system = catalogue.systems[below(&r, 4)];
+        d.stack = catalogue.stacks[below(&r, 8)];
+        if (rk_model_check(&d.model, &err) == RK_OK &&
+            rk_strategy_legal(&d.model, &d.system, &d.strategy, RK_FRAMEWORK_ANY, NULL)) {
+            rk_cost_table_fill(&d.model, &d.system, &d.stack, &d.strategy, &d.table);
+            check(&d, &r);
+            legal++;
+        }
+    }
+    if (legal < LEGAL) {
+        fail_msg("%d legal strategies of %d tries, seed %llx", legal, TRIES,
+                 (unsigned long long)seed);
+    }
+}
+
+/* ---- parts add up --------------------------------------------------------------------------- */
+
+static void assert_exact(double found, double wanted)
+{
+    if (!(found >= wanted && found <= wanted)) {
+        fail_msg("%.17g is not %.17g", found, wanted);
+    }
+}
+
+static void assert_amount(double value)
+{
+    if (!isfinite(value) || value < 0) {
+        fail_msg("%g is no amount", value);
+    }
+}
+
+static void check_parts(const struct draw *d, uint64_t *r)
+{
+    rk_estimate e;
+    double time = 0, memory = 0;
+    (void)r;
+    rk_estimate_combine(&d->table, &d->strategy, RK_FLOPS_MEGATRON, &e);
+    for (int i = 0; i < RK_PART_COUNT; i++) {
+        assert_amount(e.times.part[i]);
+        time += e.times.part[i];
+    }
+    for (int i = 0; i < RK_MEMORY_PART_COUNT; i++) {
+        assert_amount(e.memory.part[i]);
+        memory += e.memory.part[i];
+    }
+    assert_exact(e.step, time);
+    assert_exact(e.memory.total, memory);
+    assert_true(e.step > 0 && e.mfu > 0 && e.mfu <= e.hfu && e.hfu < 1);
+    assert_amount(e.volumes.tensor);
+    assert_amount(e.volumes.context);
+    assert_amount(e.volumes.expert);
+    assert_amount(e.volumes.pipeline);
+    assert_amount(e.volumes.data);
+    assert_amount(e.host_bytes);
+    assert_true(e.worst_stage >= 0 && e.worst_stage < d->strategy.pp);
+    if (e.memory.total > e.usable) {
+        assert_false(e.fits);
+    }
+}
+
+static void test_parts(void **state)
+{
+    (void)state;
+    for_each_draw(check_parts);
+}
+
+/* ---- states of all ranks -------------------------------------------------------------------- */
+
+/* Copies of key and value heads on tensor ranks, and of a tied table at both ends, parameters. */
+static double copies_of(const rk_model *model, const rk_strategy *s)
+{
+    const rk_attention_shape *a = &model->types[0].attention; /* all types have the same */
+    const int64_t more = s->tp - a->kv_heads;
+    double copies = 0;
+    if (a->kind == RK_ATTENTION_GROUPED && more > 0) {
+        const double head = 2 * (double)a->head_size;
+        copies += (double)(model->layers + model->mtp_layers) * (double)more * head *
+                  (double)(model->hidden + (a->bias_qkv ? 1 : 0));
+    }
+    const bool together = s->schedule == RK_SCHEDULE_ZB_V || s->schedule == RK_SCHEDULE_DUALPIPE;
+    if (model->tied && s->pp > 1 && !together) {
+        copies += (double)(model->vocab * model->hidden);
+    }
+    return copies;
+}
+
+/*
+ * Over all ranks of a replica stand the model's parameters, and every kind of state of them,
+ * whatever is sharded; DualPipe holds everything twice but the optimizer's states.
+ */
+static void check_states(const struct draw *d, uint64_t *r)
+{
+    const rk_strategy *s = &d->strategy;
+    const rk_state_recipe *recipe = &s->states;
+    const double t = (double)s->tp, copies = s->schedule == RK_SCHEDULE_DUALPIPE ? 2 : 1;
+    const double ranks = (double)(s->dp * s->cp) / (double)s->replicas;
+    const double expert_ranks = t * (double)(s->dp * s->cp) / (double)(s->ep * s->etp);
+    const rk_model_params p = rk_model_params_of(&d->model);
+    double params = 0;
+    (void)r;
+    for (int64_t rank = 0; rank < s->pp; rank++) {
+        const rk_stage stage = rk_stage_of(&d->table, s, rank, NULL);
+        const double whole = stage.replicated_params;
+        params += t * (stage.dense_params - whole) + whole;
+        params += stage.expert_params * (double)(s->ep * s->etp);
+        const rk_stage_memory m = rk_stage_memory_of(&d->table, s, &stage, 1);
+        const double dense = stage.dense_params, expert = stage.expert_params;
+        const double sharded = dense / ranks + expert / expert_ranks;
+        const double all = dense + expert;
+        if (!s->offload_weights) {
+            assert_near(m.part[RK_MEM_WEIGHTS],
+                        recipe->weight * (s->sharding >= RK_SHARD_ALL ? sharded : all), 1e-12);
+        }
+        assert_near(m.part[RK_MEM_GRADIENTS],
+                    recipe->gradient * (s->sharding >= RK_SHARD_GRADIENTS ? sharded : all), 1e-12);
+        if (!s->offload_optimizer) {
+            assert_near(m.part[RK_MEM_OPTIMIZER],
+                        recipe->optimizer / copies * (s->sharding ? sharded : all), 1e-12);
+        }
+    }
+    assert_near(params, copies * ((double)(p.total + p.mtp) + copies_of(&d->model, s)), 1e-9);
+}
+
+static void test_states(void **state)
+{
+    (void)state;
+    for_each_draw(check_states);
+}
+
+/* ---- one accelerator ------------------------------------------------------------------------ */
+
+/* With all degrees 1 the compute of a step is that of all layers and both ends. */
+static void check_alone(const struct draw *d, uint64_t *r)
+{
+    static rk_cost_table table;
+    const rk_model *model = &d->model;
+    rk_strategy s = d->strategy;
+    rk_estimate e;
+    (void)r;
+    s.tp = s.cp = s.pp = s.vp = s.dp = s.ep = s.etp = s.replicas = 1;
+    s.sp = s.tp_overlap = s.count_embedding = s.count_head = false;
+    s.schedule = RK_SCHEDULE_1F1B;
+    s.recompute_layers = 0;
+    s.global_batch = 3 * s.micro_batch;
+    s.offload_activations = s.offload_weights = false;
+    rk_cost_table_fill(model, &d->system, &d->stack, &s, &table);
+    rk_estimate_combine(&table, &s, RK_FLOPS_MEGATRON, &e);
+    double once = rk_times_sum(&table.embedding.forward) + rk_times_sum(&table.embedding.backward);
+    once += (1 + model->mtp_layers) *
+            (rk_times_sum(&table.head.forward) + rk_times_sum(&table.head.backward));
+    once +=
+        model->mtp_layers * (rk_times_sum(&table.mtp.forward) + rk_times_sum(&table.mtp.backward));
+    for (int i = 0; i < model->layers + model->mtp_layers; i++) {
+        const int at = i < model->layers ? i : model->layers - 1;
+        const rk_cost *cost = &table.layers[model->type_of[at]][s.recompute == RK_REC_FULL];
+        once += rk_times_sum(&cost->forward) + rk_times_sum(&cost->backward);
+    }
+    const double rest = e.times.part[RK_PART_OPTIMIZER] + e.times.part[RK_PART_FIXED] +
+                        e.times.part[RK_PART_OFFLOAD];
+    assert_near(e.step - rest, 3 * once, 1e-9);
+    assert_exact(e.times.part[RK_PART_BUBBLE], 0);
+    assert_exact(e.times.part[RK_PART_TP] + e.times.part[RK_PART_CP] + e.times.part[RK_PART_EP] +
+                     e.times.part[RK_PART_PP] + e.times.part[RK_PART_DP],
+                 0);
+    assert_exact(e.volumes.tensor + e.volumes.context + e.volumes.expert + e.volumes.pipeline +
+                     e.volumes.data,
+                 0);
+}
+
+static void test_alone(void **state)
+{
+    (void)state;
+    for_each_draw(check_alone);
+}
+
+/* ---- replicas ------------------------------------------------------------------------------- */
+
+/* Twice the replicas with twice the batch: what a rank computes is the same. */
+static void check_replicas(const struct draw *d, uint64_t *r)
+{
+    static const rk_part same[] = {
+        RK_PART_LINEAR, RK_PART_ATTENTION, RK_PART_EXPERT,    RK_PART_STREAM,
+        RK_PART_CAST,   RK_PART_HEAD,      RK_PART_RECOMPUTE, RK_PART_TP,
+        RK_PART_CP,     RK_PART_HOST,      RK_PART_BUBBLE,
+    };
+    static rk_cost_table table;
+    rk_strategy s = d->strategy;
+    rk_estimate one, two;
+    (void)r;
+    s.dp *= 2;
+    s.global_batch *= 2;
+    rk_cost_table_fill(&d->model, &d->system, &d->stack, &s, &table);
+    rk_estimate_combine(&d->table, &d->strategy, RK_FLOPS_MEGATRON, &one);
+    rk_estimate_combine(&table, &s, RK_FLOPS_MEGATRON, &two);
+    for (size_t i = 0; i < sizeof(same) / sizeof(same[0]); i++) {
+        assert_near(two.times.part[same[i]], one.times.part[same[i]], 1e-12);
+    }
+    assert_near(two.model_flops, one.model_flops, 1e-12);
+    if (s.sharding == RK_SHARD_NONE) {
+        assert_near(two.memory.total, one.memory.total, 1e-12);
+    }
+}
+
+static void test_replicas(void **state)
+{
+    (void)state;
+    for_each_draw(check_replicas);
+}
+
+/* ---- schedules ------------------------------------------------------------------------------ */
+
+/* Equal stages: the closed form is what playing the schedule gives. */
+static void check_uniform(const struct draw *d, uint64_t *r)
+{
+    static struct draw u;
+    static rk_stage_memory stages[64];
+    const rk_layer_type kind = d->model.types[0];
+    const uint8_t kinds[RK_LAYER_MAX] = {0};
+    rk_estimate closed, played;
+    rk_error err;
+    u = *d;
+    u.model.mtp_layers = 0;
+    u.strategy.count_embedding = u.strategy.count_head = false;
+    const int64_t parts = rk_schedule_stages(u.strategy.schedule, u.strategy.pp, u.strategy.vp);
+    rk_model_set_layers(&u.model, &kind, kinds, (int)(parts * (1 + below(r, 3))));
+    rk_cost_table_fill(&u.model, &u.system, &u.stack, &u.strategy, &u.table);
+    u.table.embedding = u.table.head = (rk_cost){.saved = 0};
+    rk_estimate_combine(&u.table, &u.strategy, RK_FLOPS_MEGATRON, &closed);
+    assert_int_equal(
+        rk_estimate_play(&u.table, &u.strategy, RK_FLOPS_MEGATRON, &played, stages, &err), RK_OK);
+    assert_near(closed.step, played.step, 1e-9);
+    for (int i = 0; i < RK_PART_COUNT; i++) {
+        assert_true(fabs(closed.times.part[i] - played.times.part[i]) <= 1e-9 * played.step);
+    }
+    assert_exact(closed.memory.total, played.memory.total);
+    for (int64_t rank = 0; rank < u.strategy.pp; rank++) {
+        assert_true(stages[rank].total <= played.memory.total);
+    }
+    assert_exact(stages[played.worst_stage].total, played.memory.total);
+}
+
+static void test_uniform(void **state)
+{
+    (void)state;
+    for_each_draw(check_uniform);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_parts),   cmocka_unit_test(test_states),
+        cmocka_unit_test(test_alone),   cmocka_unit_test(test_replicas),
+        cmocka_unit_test(test_uniform),
+    };
+    printf("seed %llx, %d strategies\n", (unsigned long long)seed, LEGAL);
+    return cmocka_run_group_tests(tests, load_catalogue, NULL);
+}

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Memory of pipeline ranks against published tables and measured allocations. */
+#include "../block/blocks.h"
+
+#include "estimate/stage.h"
+
+/* ---- activations of GPT --------------------------------------------------------------------- */
+
+/* Activations of the first stage, GiB, by mode, of Korthikanti et al. 2022. */
+static const struct known {
+    int layers;
+    int64_t hidden, heads, micro_batch, pp, vp, batch;
+    double tp, tp_sp, tp_core, tp_sp_core, full;
+} known[] = {
+    {48, 6144, 64, 4, 1, 1, 4, 59.2500, 39.5625, 29.2500, 9.5625, 4.500},
+    {96, 12288, 96, 1, 8, 3, 64, 66.8438, 41.4141, 37.7812, 12.3516, 5.8125},
+    {105, 20480, 128, 1, 35, 3, 280, 114.0234, 66.5137, 70.5859, 23.0762, 10.8594},
+    {128, 25600, 160, 1, 64, 1, 512, 131.2500, 76.5625, 81.2500, 26.5625, 12.500},
+};
+
+static double first_stage(const struct known *k, bool sp, rk_recompute_kind recompute)
+{
+    const rk_model model = gpt_of(k->layers, k->hidden, k->heads);
+    const rk_system system = system_of("selene");
+    const rk_stack stack = stack_of("megatron-2021");
+    rk_stage_memory stages[64];
+    rk_estimate e;
+    rk_error err;
+    rk_strategy s = rk_strategy_defaults(&model);
+    s.tp = 8;
+    s.sp = sp;
+    s.pp = k->pp;
+    s.vp = k->vp;
+    s.schedule = k->vp > 1 ? RK_SCHEDULE_INTERLEAVED : RK_SCHEDULE_1F1B;
+    s.micro_batch = k->micro_batch;
+    s.global_batch = k->batch;
+    s.flash_attention = false;
+    s.recompute = recompute;
+    s.recompute_modules = RK_MODULE_CORE_ATTENTION;
+    assert_legal(&model, &system, &s);
+    assert_int_equal(
+        rk_estimate_exact(&model, &system, &stack, &s, RK_FLOPS_MEGATRON, &e, stages, &err), RK_OK);
+    return stages[0].part[RK_MEM_ACTIVATIONS] / GIB;
+}
+
+static void test_activations(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+        const struct known *k = &known[i];
+        assert_near(first_stage(k, false, RK_REC_NONE), k->tp, 1e-5);
+        assert_near(first_stage(k, true, RK_REC_NONE), k->tp_sp, 1e-5);
+        assert_near(first_stage(k, false, RK_REC_SELECTIVE), k->tp_core, 1e-5);
+        assert_near(first_stage(k, true, RK_REC_SELECTIVE), k->tp_sp_core, 1e-5);
+        assert_near(first_stage(k, false, RK_REC_FULL), k->full, 1e-5);
+    }
+}
+
+/* 18 bytes for 12 L h^2 parameters over 8 ranks: 45.5625 GiB for the 22B model. */
+static void test_states(void **state)
+{
+    (void)state;
+    rk_model model = gpt_of(48, 6144, 64);
+    const rk_system system = system_of("selene");
+    const rk_stack stack = stack_of("megatron-2021");
+    model.norm = RK_NORM_LAYER_NO_WEIGHT;
+    model.types[0].attention.bias_qkv = model.types[0].attention.bias_out = false;
+    model.types[0].ffn.bias = false;
+    model.learned_positions = 0;
+    rk_strategy s = rk_strategy_defaults(&model);
+    rk_estimate e;
+    s.tp = 8;
+    rk_estimate_step(&model, &system, &stack, &s, RK_FLOPS_MEGATRON, &e);
+    const double states = e.memory.part[RK_MEM_WEIGHTS] + e.memory.part[RK_MEM_GRADIENTS] +
+                          e.memory.part[RK_MEM_OPTIMIZER];
+    const double table = 51200.0 * 6144 / 8;
+    assert_near((states - 18 * table) / GIB, 45.5625, 1e-9);
+}
+
+/* ---- Megatron-LM on B200 -------------------------------------------------------------------- */
+
+/* 12 layers of Llama-3-70B, 4,096 tokens: parts and the measured peak of allocations, GiB. */
+static void test_measured(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t tp, pp, dp;
+        double states, activations, logits, peak;
+    } runs[] = {
+        {1, 2, 4, 51.84, 12.57, 0, 66.55},
+        {2, 1, 4, 51.84, 6.29, 0.49, 60.68},
+        {4, 1, 2, 34.56, 3.14, 0.24, 39.07},
+        {8, 1, 1, 25.92, 1.57, 0.12, 28.29},
+    };
+    rk_model model = model_of("llama3-70b");
+    cut_layers(&model, 12);
+    const rk_system system = system_of("b200-sxm");
+    const rk_stack stack = stack_of("megatron-2025-blackwell");
+    for (size_t i = 0; i < sizeof(runs) / sizeof(runs[0]); i++) {
+        rk_strategy s = rk_strategy_defaults(&model);
+        rk_cost_table table;
+        rk_estimate e;
+        s.tp = runs[i].tp;
+        s.sp = s.tp > 1;
+        s.pp = runs[i].pp;
+        s.dp = runs[i].dp;
+        s.seq = 4096;
+        s.global_batch = 4 * s.dp;
+        s.sharding = RK_SHARD_OPTIMIZER;
+        assert_legal(&model, &system, &s);
+        rk_cost_table_fill(&model, &system, &stack, &s, &table);
+        rk_estimate_combine(&table, &s, RK_FLOPS_MEGATRON, &e);
+        const double states = e.memory.part[RK_MEM_WEIGHTS] + e.memory.part[RK_MEM_GRADIENTS] +
+                              e.memory.part[RK_MEM_OPTIMIZER];
+        assert_near(states / GIB, runs[i].states, 3e-3); /* the table leaves padding out */
+        assert_near(e.memory.part[RK_MEM_ACTIVATIONS] / GIB, runs[i].activations, 2e-3);
+        if (s.pp == 1) {
+            const double norms = 4 * 4096.0 * 8192 / (double)s.tp;
+            assert_near((table.head.saved - norms) / GIB, runs[i].logits, 3e-2);
+        }
+        assert_near(e.memory.allocated / GIB, runs[i].peak, 5e-3);
+    }
+}
+
+/* Llama-3-70B of 12 layers on t = 2, d = 4: 6.184e9 parameters of 6 + 12 / 4 bytes. */
+static void test_sharded_states(void **state)
+{
+    (void)state;
+    rk_model model = model_of("llama3-70b");
+    cut_layers(&model, 12);
+    const rk_system system = system_of("b200-sxm");
+    const rk_stack stack = stack_of("megatron-2025-blackwell");
+    rk_strategy s = rk_strategy_defaults(&model);
+    s.tp = 2;
+    s.sp = true;
+    s.dp = 4;
+    s.global_batch = 16;
+    static const struct {
+        rk_sharding sharding;
+        double weight, gradient, optimizer; /* bytes per parameter */
+    } kinds[] = {
+        {RK_SHARD_NONE, 2, 4, 12},
+        {RK_SHARD_OPTIMIZER, 2, 4, 3},
+        {RK_SHARD_GRADIENTS, 2, 1, 3},
+        {RK_SHARD_ALL, 0.5, 1, 3},
+    };
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+        rk_estimate e;
+        s.sharding = kinds[i].sharding;
+        rk_estimate_step(&model, &system, &stack, &s, RK_FLOPS_MEGATRON, &e);
+        assert_near(e.memory.part[RK_MEM_WEIGHTS], 6.184e9 * kinds[i].weight, 1e-3);
+        assert_near(e.memory.part[RK_MEM_GRADIENTS], 6.184e9 * kinds[i].gradient, 1e-3);
+        assert_near(e.memory.part[RK_MEM_OPTIMIZER], 6.184e9 * kinds[i].optimizer, 1e-3);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_activations),
+        cmocka_unit_test(test_states),
+        cmocka_unit_test(test_measured),
+        cmocka_unit_test(test_sharded_states),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The documents of stacks: all of the catalogue load, and what is wrong is refused where it is. */
+#include "../block/blocks.h"
+
+#include "formats/catalogue.h"
+#include "formats/json.h"
+#include "formats/stack_doc.h"
+
+static rk_status read_text(const char *text, rk_stack *stack, rk_error *err)
+{
+    rk_json_doc doc;
+    rk_status status = rk_json_parse(text, strlen(text), "test", &doc, err);
+    if (!status) {
+        status = rk_stack_from_json(doc.root, stack, err);
+    }
+    rk_json_clear(&doc);
+    return status;
+}
+
+#define EMPTY "\"rates\": {}, \"traffic\": {}, \"host\": {}, \"communication\": {}, \"step\": {}, "
+
+/* Groups may be empty: what is absent costs nothing, and what is fused takes one pass. */
+static void test_defaults(void **state)
+{
+    (void)state;
+    rk_stack stack;
+    rk_error err;
+    assert_int_equal(read_text("{" EMPTY "\"memory\": {}}", &stack, &err), RK_OK);
+    assert_near(stack.gemm_share * stack.low_gemm_share * stack.stream_share, 1, 0);
+    assert_near(stack.tp_forward_exposed, 1, 0);
+    assert_near(stack.activation_passes, 1, 0);
+    assert_true(stack.context_bytes <= 0 && stack.step_seconds <= 0 && stack.kernels_forward <= 0);
+}
+
+/* Keys carry units: GiB and MiB become bytes; formats of 8 bits are as fast as wider ones. */
+static void test_units(void **state)
+{
+    (void)state;
+    rk_stack stack;
+    rk_error err;
+    assert_int_equal(read_text("{\"rates\": {\"gemm_share\": 0.5}, \"traffic\": {}, \"host\": {}, "
+                               "\"communication\": {\"bucket_MiB\": 128, \"gather_MiB\": 64}, "
+                               "\"step\": {\"step_seconds\": 0.25}, "
+                               "\"memory\": {\"context_GiB\": 2, \"workspace_GiB\": 0.5}}",
+                               &stack, &err),
+                     RK_OK);
+    assert_near(stack.low_gemm_share, 0.5, 0);
+    assert_near(stack.bucket_bytes, 0x1p27, 0);
+    assert_near(stack.gather_bytes, 0x1p26, 0);
+    assert_near(stack.context_bytes, 0x1p31, 0);
+    assert_near(stack.workspace_bytes, 0x1p29, 0);
+    assert_near(stack.step_seconds, 0.25, 0);
+}
+
+static void test_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *path, *hint; /* a part of the message */
+    } bad[] = {
+        {"{" EMPTY "\"memory\": {\"fragmentaton\": 0.1}}", "memory.fragmentaton", "fragmentation"},
+        {"{" EMPTY "\"memory\": {\"fragmentation\": -0.1}}", "memory.fragmentation", "from 0 to 1"},
+        {"{" EMPTY "\"memory\": {\"context_GiB\": \"2\"}}", "memory.context_GiB", "a string"},
+        {"{" EMPTY "\"memory\": {\"keeps_gathered\": 1}}", "memory.keeps_gathered",
+         "true or false"},
+        {"{" EMPTY "\"memory\": 3}", "memory", "expected an object"},
+        {"{" EMPTY "\"memry\": {}}", "memry", "memory"},
+        {"{\"rates\": {\"gemm_share\": 0}}", "rates.gemm_share", "from 0.05 to 2"},
+        {"{\"rates\": {}}", "", "traffic"},
+    };
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        rk_stack stack;
+        rk_error err;
+        assert_int_equal(read_text(bad[i].text, &stack, &err), RK_ERR_INVALID);
+        assert_string_equal(err.path, bad[i].path);
+        if (!strstr(err.message, bad[i].hint)) {
+            fail_msg("\"%s\" does not say \"%s\"", err.message, bad[i].hint);
+        }
+    }
+}
+
+/* Every stack of the catalogue loads under its own name. */
+static void test_catalogue(void **state)
+{
+    (void)state;
+    int count = 0;
+    for (size_t i = 0; i < rk_catalogue_count; i++) {
+        if (strcmp(rk_catalogue[i].kind, "stacks") == 0) {
+            assert_string_equal(stack_of(rk_catalogue[i].name).name, rk_catalogue[i].name);
+            count++;
+        }
+    }
+    assert_true(count >= 6);
+}
+
+static void test_unknown(void **state)
+{
+    (void)state;
+    rk_stack stack;
+    rk_error err;
+    assert_int_equal(rk_stack_load("megatron-2052", &stack, &err), RK_ERR_INVALID);
+    assert_non_null(strstr(err.message, "megatron-2025"));
+    assert_int_equal(rk_stack_load("no/such/stack.json", &stack, &err), RK_ERR_IO);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_defaults), cmocka_unit_test(test_units),
+        cmocka_unit_test(test_refused),  cmocka_unit_test(test_catalogue),
+        cmocka_unit_test(test_unknown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Bytes that a rank sends in a step by data and pipeline parallelism. */
+#include "../block/blocks.h"
+
+#include "estimate/estimate.h"
+
+static rk_estimate estimate_of(const rk_model *model, const rk_strategy *s)
+{
+    const rk_system system = system_of("dgx-h100-superpod");
+    const rk_stack stack = stack_of("megatron-2025");
+    rk_estimate e;
+    assert_legal(model, &system, s);
+    rk_estimate_step(model, &system, &stack, s, RK_FLOPS_MEGATRON, &e);
+    return e;
+}
+
+/*
+ * A billion parameters over 64 ranks, reduced in fp32 and gathered in bf16: 5.906 GB with a
+ * sharded optimizer; gathered twice when fully sharded, 7.875 GB, and 5.906 GB reduced in bf16.
+ */
+static void test_data_parallel(void **state)
+{
+    (void)state;
+    const rk_model model = model_of("llama3.2-1b");
+    const double billions = (double)rk_model_params_of(&model).total / 1e9;
+    rk_strategy s = rk_strategy_defaults(&model);
+    s.dp = s.global_batch = 64;
+    static const struct {
+        rk_sharding sharding;
+        double reduce, bytes; /* per parameter; GB per billion parameters */
+    } kinds[] = {
+        {RK_SHARD_NONE, 4, 7.875}, {RK_SHARD_OPTIMIZER, 4, 5.906}, {RK_SHARD_GRADIENTS, 4, 5.906},
+        {RK_SHARD_ALL, 2, 5.906},  {RK_SHARD_ALL, 4, 7.875},
+    };
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+        s.sharding = kinds[i].sharding;
+        s.states.reduce = kinds[i].reduce;
+        assert_near(estimate_of(&model, &s).volumes.data, kinds[i].bytes * 1e9 * billions, 1e-4);
+    }
+    /* of a microbatch more, only the traffic of full sharding */
+    s.global_batch = 128;
+    assert_near(estimate_of(&model, &s).volumes.data, 2 * 7.875e9 * billions, 1e-4);
+    s.sharding = RK_SHARD_OPTIMIZER;
+    assert_near(estimate_of(&model, &s).volumes.data, 5.906e9 * billions, 1e-4);
+    /* hybrid: within 8 ranks as before, an eighth among 8 replicas all-reduced */
+    s.replicas = 8;
+    assert_near(estimate_of(&model, &s).volumes.data,
+                (7.0 / 8 * 6 + 7.0 / 8 * 2 * 4 / 8) * 1e9 * billions, 1e-3);
+}
+
+/* 8,192 tokens of h = 16,384 over t = 8: messages of 33.55 MB, one each way per chunk. */
+static void test_pipeline(void **state)
+{
+    (void)state;
+    const rk_model model = model_of("llama3.1-405b");
+    rk_strategy s = rk_strategy_defaults(&model);
+    s.seq = 8192;
+    s.tp = 8;
+    s.sp = true;
+    s.pp = 9;
+    s.global_batch = 18;
+    assert_near(estimate_of(&model, &s).volumes.pipeline, 2 * 18 * 33.55e6, 1e-3);
+    s.vp = 7;
+    s.schedule = RK_SCHEDULE_INTERLEAVED;
+    assert_near(estimate_of(&model, &s).volumes.pipeline, 7 * 2 * 18 * 33.55e6, 1e-3);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_data_parallel),
+        cmocka_unit_test(test_pipeline),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
