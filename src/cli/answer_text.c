@@ -71,39 +71,23 @@ static void write_label(FILE *to, const char *label)
     (void)fprintf(to, "%-10s", label);
 }
 
-static void write_model(FILE *to, const char *name, const rk_model *model)
-{
-    char total[RK_NUMBER_TEXT_SIZE], active[RK_NUMBER_TEXT_SIZE];
-    const rk_model_params params = rk_model_params_of(model);
-    write_label(to, "model");
-    (void)fprintf(to, "%s: %s parameters", name,
-                  rk_human_text((double)params.total, RK_HUMAN_BASE10, total));
-    if (params.active != params.total) {
-        (void)fprintf(to, ", %s active",
-                      rk_human_text((double)params.active, RK_HUMAN_BASE10, active));
-    }
-    (void)fprintf(to, ", %d layers, hidden %" PRId64 "\n", model->layers, model->hidden);
-}
-
 static void write_system(FILE *to, const rk_request *request, const rk_system *system)
 {
     const rk_accelerator *a = &system->accelerator;
+    char words[RK_WORDS_SIZE];
     write_label(to, "system");
-    (void)fprintf(to, "%s: %s, %.0f TFLOP/s in bf16, %.1f GiB of memory to use, %.0f GB/s\n",
-                  request->system, a->name, a->gemm[RK_BF16].peak / 1e12, a->memory_usable / GIB,
-                  a->memory_bandwidth / 1e9);
+    (void)fprintf(to, "%s: %s, dense TFLOP/s %s\n", request->system, a->name,
+                  rk_describe_matrix(a, words));
     write_label(to, "");
-    for (int i = 0; i < system->tier_count; i++) {
-        const rk_tier *tier = &system->tiers[i];
-        (void)fprintf(to, "%s%s: %s%" PRId64 " at %.4g GB/s", i ? "; " : "", tier->name,
-                      i ? "up to " : "", tier->size, tier->bandwidth / 1e9);
-    }
-    (void)fputc('\n', to);
+    (void)fprintf(to, "%.1f GiB of memory to use, %.0f GB/s; %s GB/s\n", a->memory_usable / GIB,
+                  a->memory_bandwidth / 1e9, rk_describe_tiers(system, words));
 }
 
 void rk_write_inputs(FILE *to, const rk_request *request, const rk_inputs *inputs)
 {
-    write_model(to, request->model, &inputs->model);
+    char words[RK_WORDS_SIZE];
+    write_label(to, "model");
+    (void)fprintf(to, "%s: %s\n", request->model, rk_describe_model(&inputs->model, words));
     write_system(to, request, &inputs->system);
     write_label(to, "stack");
     (void)fprintf(to, "%s; rules of %s\n", inputs->stack.name,

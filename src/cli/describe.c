@@ -169,3 +169,49 @@ const char *rk_describe_exe(const rk_calculon_exe *exe, char out[RK_WORDS_SIZE])
     add(&to, ", offload %s", rk_describe_offload(exe, offload));
     return out;
 }
+
+/* ---- the reckon model ---------------------------------------------------------------------- */
+
+const char *rk_describe_model(const rk_model *model, char out[RK_WORDS_SIZE])
+{
+    const rk_model_params params = rk_model_params_of(model);
+    char number[RK_NUMBER_TEXT_SIZE];
+    words to = {.text = out, .size = RK_WORDS_SIZE};
+    add(&to, "%s parameters", rk_human_text((double)params.total, RK_HUMAN_BASE10, number));
+    if (params.active != params.total) {
+        add(&to, ", %s active", rk_human_text((double)params.active, RK_HUMAN_BASE10, number));
+    }
+    add(&to, ", %d layers, hidden %" PRId64, model->layers, model->hidden);
+    return out;
+}
+
+const char *rk_describe_matrix(const rk_accelerator *accelerator, char out[RK_WORDS_SIZE])
+{
+    words to = {.text = out, .size = RK_WORDS_SIZE};
+    out[0] = '\0';
+    for (int i = RK_BF16; i < RK_PRECISION_COUNT; i++) {
+        if (accelerator->gemm[i].peak > 0) {
+            add(&to, "%s%s %.5g", to.used ? ", " : "", rk_precision_names[i],
+                accelerator->gemm[i].peak / 1e12);
+        }
+    }
+    return out;
+}
+
+/* A fabric that is not said to end has the largest size that nests. */
+#define ENDLESS_TIER ((int64_t)1000000)
+
+const char *rk_describe_tiers(const rk_system *system, char out[RK_WORDS_SIZE])
+{
+    words to = {.text = out, .size = RK_WORDS_SIZE};
+    out[0] = '\0';
+    for (int i = 0; i < system->tier_count; i++) {
+        const rk_tier *tier = &system->tiers[i];
+        add(&to, "%s%s: ", i ? "; " : "", tier->name);
+        if (tier->size < ENDLESS_TIER) {
+            add(&to, "%" PRId64 " x ", tier->size);
+        }
+        add(&to, "%.4g", tier->bandwidth / 1e9);
+    }
+    return out;
+}

@@ -3,7 +3,8 @@
 #ifndef RK_CLI_DESCRIBE_H
 #define RK_CLI_DESCRIBE_H
 
-#include "reckon/reckon.h"
+#include "model/model.h"
+#include "system/system.h"
 
 #define RK_WORDS_SIZE 1024
 
@@ -30,6 +31,15 @@ const char *rk_describe_exe(const rk_calculon_exe *exe, char out[RK_WORDS_SIZE])
 /* What a mapping keeps in tier 2: "weights+activations", or "none". */
 #define RK_OFFLOAD_TEXT_SIZE 40
 const char *rk_describe_offload(const rk_calculon_exe *exe, char out[RK_OFFLOAD_TEXT_SIZE]);
+
+/* "70.554 G parameters, 80 layers, hidden 8192", with the active ones of a mixture of experts. */
+const char *rk_describe_model(const rk_model *model, char out[RK_WORDS_SIZE]);
+
+/* Dense TFLOP/s by precision: "bf16 989.4, fp8 1979". */
+const char *rk_describe_matrix(const rk_accelerator *accelerator, char out[RK_WORDS_SIZE]);
+
+/* "NVLink4: 8 x 450; NDR InfiniBand: 1016 x 50"; a tier without end says how fast it is only. */
+const char *rk_describe_tiers(const rk_system *system, char out[RK_WORDS_SIZE]);
 
 /* A whole number with commas between thousands: "15,904,064". */
 #define RK_COMMAS_SIZE 32

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `reckon list`: the models and systems of the built-in catalogue. */
+/* `reckon list`: what is in the built-in catalogue. */
 #include "cli/commands.h"
 
 #include "base/text.h"
@@ -8,18 +8,29 @@
 #include "formats/calculon_docs.h"
 #include "formats/catalogue.h"
 #include "formats/document.h"
+#include "model/model.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { LIST_MODELS, LIST_SYSTEMS, LIST_ALL };
+enum {
+    LIST_MODELS,
+    LIST_SYSTEMS,
+    LIST_ACCELERATORS,
+    LIST_STACKS,
+    LIST_APPLICATIONS,
+    LIST_CALCULON_SYSTEMS,
+    LIST_ALL
+};
 
 typedef struct list_arguments {
     int what;
 } list_arguments;
 
-static const char *const list_choices[] = {"models", "systems", NULL};
+static const char *const list_choices[] = {
+    "models", "systems", "accelerators", "stacks", "calculon-models", "calculon-systems", NULL,
+};
 
 static const rk_option list_options[] = {
     {.name = "what",
@@ -31,13 +42,15 @@ static const rk_option list_options[] = {
      .help = "list only these"},
 };
 
-static const rk_table_column model_columns[] = {
+/* ---- the Calculon methodology -------------------------------------------------------------- */
+
+static const rk_table_column application_columns[] = {
     {"model", RK_ALIGN_LEFT},      {"parameters", RK_ALIGN_RIGHT},   {"blocks", RK_ALIGN_RIGHT},
     {"hidden", RK_ALIGN_RIGHT},    {"feed-forward", RK_ALIGN_RIGHT}, {"heads", RK_ALIGN_RIGHT},
     {"head size", RK_ALIGN_RIGHT}, {"sequence", RK_ALIGN_RIGHT},
 };
 
-static rk_status add_model(rk_table *table, const char *name, rk_error *err)
+static rk_status add_application(rk_table *table, const char *name, rk_error *err)
 {
     rk_calculon_app app;
     char parameters[RK_NUMBER_TEXT_SIZE];
@@ -56,7 +69,7 @@ static rk_status add_model(rk_table *table, const char *name, rk_error *err)
     return RK_OK;
 }
 
-static const rk_table_column system_columns[] = {
+static const rk_table_column calculon_system_columns[] = {
     {"system", RK_ALIGN_LEFT},
     {"memory, GiB", RK_ALIGN_RIGHT},
     {"offload, GiB", RK_ALIGN_RIGHT},
@@ -92,7 +105,7 @@ static void add_networks(rk_table *table, const rk_calculon_sys *sys)
     rk_table_cell(table, "%s", text);
 }
 
-static rk_status add_system(rk_table *table, const char *name, rk_error *err)
+static rk_status add_calculon_system(rk_table *table, const char *name, rk_error *err)
 {
     rk_calculon_sys sys;
     char gib[RK_GIB_SIZE];
@@ -107,16 +120,120 @@ static rk_status add_system(rk_table *table, const char *name, rk_error *err)
     return status;
 }
 
+/* ---- the reckon model ---------------------------------------------------------------------- */
+
+static const rk_table_column model_columns[] = {
+    {"model", RK_ALIGN_LEFT},     {"parameters", RK_ALIGN_RIGHT}, {"active", RK_ALIGN_RIGHT},
+    {"layers", RK_ALIGN_RIGHT},   {"hidden", RK_ALIGN_RIGHT},     {"heads", RK_ALIGN_RIGHT},
+    {"KV heads", RK_ALIGN_RIGHT}, {"experts", RK_ALIGN_RIGHT},    {"vocabulary", RK_ALIGN_RIGHT},
+    {"sequence", RK_ALIGN_RIGHT},
+};
+
+static rk_status add_model(rk_table *table, const char *name, rk_error *err)
+{
+    rk_model model;
+    char total[RK_NUMBER_TEXT_SIZE], active[RK_NUMBER_TEXT_SIZE];
+    const rk_status status = rk_model_load(name, &model, err);
+    if (status) {
+        return status;
+    }
+    const rk_model_params params = rk_model_params_of(&model);
+    const rk_layer_type *last = &model.types[model.type_of[model.layers - 1]];
+    const int64_t numbers[] = {
+        model.layers,
+        model.hidden,
+        last->attention.query_heads,
+        last->attention.kv_heads,
+        last->moe.experts,
+        model.vocab,
+        model.seq,
+    };
+    rk_table_cell(table, "%s", name);
+    rk_table_cell(table, "%s", rk_human_text((double)params.total, RK_HUMAN_BASE10, total));
+    rk_table_cell(table, "%s", rk_human_text((double)params.active, RK_HUMAN_BASE10, active));
+    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+        rk_table_cell(table, "%" PRId64, numbers[i]);
+    }
+    return RK_OK;
+}
+
+static const rk_table_column system_columns[] = {
+    {"system", RK_ALIGN_LEFT},
+    {"accelerator", RK_ALIGN_LEFT},
+    {"network, accelerators x GB/s", RK_ALIGN_LEFT},
+};
+
+static const rk_table_column accelerator_columns[] = {
+    {"accelerator", RK_ALIGN_LEFT},
+    {"memory, GiB", RK_ALIGN_RIGHT},
+    {"GB/s", RK_ALIGN_RIGHT},
+    {"matrix, TFLOP/s", RK_ALIGN_LEFT},
+    {"usual network, accelerators x GB/s", RK_ALIGN_LEFT},
+};
+
+static void add_tiers(rk_table *table, const rk_system *system)
+{
+    char text[RK_WORDS_SIZE];
+    rk_table_cell(table, "%s", rk_describe_tiers(system, text));
+}
+
+static rk_status add_system(rk_table *table, const char *name, rk_error *err)
+{
+    rk_system system;
+    const rk_status status = rk_system_load(name, &system, err);
+    if (!status) {
+        rk_table_cell(table, "%s", name);
+        rk_table_cell(table, "%s", system.accelerator.name);
+        add_tiers(table, &system);
+    }
+    return status;
+}
+
+static rk_status add_accelerator(rk_table *table, const char *name, rk_error *err)
+{
+    rk_system system;
+    char text[RK_WORDS_SIZE], gib[RK_GIB_SIZE];
+    const rk_status status = rk_system_load(name, &system, err);
+    if (!status) {
+        rk_table_cell(table, "%s", name);
+        rk_table_cell(table, "%s", rk_describe_gib(system.accelerator.memory_usable, gib));
+        rk_table_cell(table, "%.0f", system.accelerator.memory_bandwidth / 1e9);
+        rk_table_cell(table, "%s", rk_describe_matrix(&system.accelerator, text));
+        add_tiers(table, &system);
+    }
+    return status;
+}
+
+static const rk_table_column stack_columns[] = {{"stack", RK_ALIGN_LEFT},
+                                                {"what it is", RK_ALIGN_LEFT}};
+
+static rk_status add_stack(rk_table *table, const char *name, rk_error *err)
+{
+    char text[RK_WORDS_SIZE];
+    (void)err;
+    rk_table_cell(table, "%s", name);
+    rk_table_cell(table, "%s",
+                  rk_document_description(name, RK_DOCUMENT_STACK, text, sizeof(text)));
+    return RK_OK;
+}
+
+/* ---- all lists ----------------------------------------------------------------------------- */
+
+#define COLUMNS(columns) columns, sizeof(columns) / sizeof((columns)[0])
+
 static const struct {
     rk_document_kind kind;
     const rk_table_column *columns;
     size_t column_count;
     rk_status (*add)(rk_table *table, const char *name, rk_error *err);
 } lists[] = {
-    [LIST_MODELS] = {RK_DOCUMENT_CALCULON_APP, model_columns,
-                     sizeof(model_columns) / sizeof(model_columns[0]), add_model},
-    [LIST_SYSTEMS] = {RK_DOCUMENT_CALCULON_SYS, system_columns,
-                      sizeof(system_columns) / sizeof(system_columns[0]), add_system},
+    [LIST_MODELS] = {RK_DOCUMENT_MODEL, COLUMNS(model_columns), add_model},
+    [LIST_SYSTEMS] = {RK_DOCUMENT_SYSTEM, COLUMNS(system_columns), add_system},
+    [LIST_ACCELERATORS] = {RK_DOCUMENT_ACCELERATOR, COLUMNS(accelerator_columns), add_accelerator},
+    [LIST_STACKS] = {RK_DOCUMENT_STACK, COLUMNS(stack_columns), add_stack},
+    [LIST_APPLICATIONS] = {RK_DOCUMENT_CALCULON_APP, COLUMNS(application_columns), add_application},
+    [LIST_CALCULON_SYSTEMS] = {RK_DOCUMENT_CALCULON_SYS, COLUMNS(calculon_system_columns),
+                               add_calculon_system},
 };
 
 static rk_status print_list(int what, rk_error *err)
@@ -161,7 +278,7 @@ static int run_list(int argc, char **argv)
 
 const rk_command rk_command_list = {
     .name = "list",
-    .purpose = "List the models and systems of the built-in catalogue",
+    .purpose = "List the models, systems and training stacks of the built-in catalogue",
     .options = list_options,
     .option_count = sizeof(list_options) / sizeof(list_options[0]),
     .notes = "'reckon show NAME' prints one of them.",

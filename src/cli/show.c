@@ -3,10 +3,12 @@
 #include "cli/commands.h"
 
 #include "base/text.h"
+#include "block/stack.h"
 #include "cli/describe.h"
 #include "formats/catalogue.h"
 #include "formats/document.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 
 typedef struct show_arguments {
@@ -20,8 +22,8 @@ static const rk_option show_options[] = {
      .required = true,
      .offset = offsetof(show_arguments, name),
      .value = "NAME|FILE",
-     .catalogue = "calculon/",
-     .help = "a model, a system or an execution"},
+     .catalogue = "",
+     .help = "a model, a system, an accelerator, a stack or an execution"},
     {.name = "json",
      .type = RK_OPTION_FLAG,
      .offset = offsetof(show_arguments, json),
@@ -79,10 +81,59 @@ static rk_status show_exe(const char *name, rk_error *err)
     return status;
 }
 
+static rk_status show_model(const char *name, rk_error *err)
+{
+    rk_model model;
+    char words[RK_WORDS_SIZE];
+    const rk_status status = rk_model_load(name, &model, err);
+    if (status) {
+        return status;
+    }
+    print_line("model", name);
+    print_line("", rk_describe_model(&model, words));
+    for (int i = 0; i < RK_FLOP_CONVENTION_COUNT; i++) {
+        (void)printf("%-10s%.5g GFLOP a token of %" PRId64 ", counted as %s does\n",
+                     i ? "" : "training",
+                     rk_model_flops_per_token(&model, model.seq, (rk_flop_convention)i) / 1e9,
+                     model.seq, rk_flop_convention_names[i]);
+    }
+    return RK_OK;
+}
+
+static rk_status show_system(const char *name, rk_error *err)
+{
+    rk_system system;
+    char words[RK_WORDS_SIZE];
+    const rk_status status = rk_system_load(name, &system, err);
+    if (!status) {
+        const rk_accelerator *a = &system.accelerator;
+        print_line("system", name);
+        (void)printf("%-10s%s: dense TFLOP/s %s\n", "", a->name, rk_describe_matrix(a, words));
+        (void)printf("%-10s%.1f GiB to use, %.0f GB/s; host %.0f GiB at %.0f GB/s\n", "memory",
+                     a->memory_usable / 0x1p30, a->memory_bandwidth / 1e9,
+                     a->host_capacity / 0x1p30, a->host_bandwidth / 1e9);
+        (void)printf("%-10s%s GB/s each way\n", "network", rk_describe_tiers(&system, words));
+    }
+    return status;
+}
+
+static rk_status show_stack(const char *name, rk_error *err)
+{
+    rk_stack stack;
+    char words[RK_WORDS_SIZE];
+    const rk_status status = rk_stack_load(name, &stack, err);
+    if (!status) {
+        print_line("stack", name);
+        print_line("", rk_document_description(name, RK_DOCUMENT_STACK, words, sizeof(words)));
+    }
+    return status;
+}
+
 static rk_status (*const show_kind[])(const char *name, rk_error *err) = {
-    [RK_DOCUMENT_CALCULON_APP] = show_app,
-    [RK_DOCUMENT_CALCULON_SYS] = show_sys,
-    [RK_DOCUMENT_CALCULON_EXE] = show_exe,
+    [RK_DOCUMENT_CALCULON_APP] = show_app,   [RK_DOCUMENT_CALCULON_SYS] = show_sys,
+    [RK_DOCUMENT_CALCULON_EXE] = show_exe,   [RK_DOCUMENT_MODEL] = show_model,
+    [RK_DOCUMENT_ACCELERATOR] = show_system, [RK_DOCUMENT_SYSTEM] = show_system,
+    [RK_DOCUMENT_STACK] = show_stack,
 };
 
 static int run_show(int argc, char **argv)

@@ -9,8 +9,12 @@ typedef enum rk_document_kind {
     RK_DOCUMENT_CALCULON_APP,
     RK_DOCUMENT_CALCULON_SYS,
     RK_DOCUMENT_CALCULON_EXE,
+    RK_DOCUMENT_MODEL, /* ours, or a Hugging Face config.json */
+    RK_DOCUMENT_ACCELERATOR,
+    RK_DOCUMENT_SYSTEM,
+    RK_DOCUMENT_STACK,
 } rk_document_kind;
-#define RK_DOCUMENT_KIND_COUNT 3
+#define RK_DOCUMENT_KIND_COUNT 7
 
 /* The catalogue folder of a kind, e.g. "calculon/systems"; NULL: the catalogue has none. */
 extern const char *const rk_document_folders[RK_DOCUMENT_KIND_COUNT];
@@ -20,5 +24,9 @@ extern const char *const rk_document_folders[RK_DOCUMENT_KIND_COUNT];
  * catalogue name.  The values are not checked.
  */
 rk_status rk_document_identify(const char *name, rk_document_kind *kind, rk_error *err);
+
+/* Writes what a document says of itself ("description"), "" when it does not.  Returns out. */
+const char *rk_document_description(const char *name, rk_document_kind kind, char *out,
+                                    size_t size);
 
 #endif
