@@ -20,10 +20,7 @@ void rk_cost_table_fill(const rk_model *model, const rk_system *system, const rk
 {
     table->context = rk_block_context_of(model, system, stack, strategy);
     for (int i = 0; i < model->type_count; i++) {
-        table->layers[i][0] = rk_block_layer(&table->context, &model->types[i], false);
-        table->layers[i][1] = strategy->recompute == RK_REC_FULL
-                                  ? rk_block_layer(&table->context, &model->types[i], true)
-                                  : table->layers[i][0];
+        rk_block_layer(&table->context, &model->types[i], table->layers[i]);
     }
     table->embedding = rk_block_embedding(&table->context);
     table->head = rk_block_head(&table->context);
@@ -156,7 +153,10 @@ static double visible(const rk_stack *stack, double traffic, double window)
     return stack->dp_exposed * traffic + (traffic - hidden) + stack->contention * hidden;
 }
 
-/* Once a step: gradients under the last backward, parameters under the next forward. */
+/*
+ * Once a step: gradients under the last backward, parameters under the next forward.  Sharded
+ * gradients (ZeRO-2) keep nothing whole, so every microbatch scatters its own.
+ */
 static double reduce_once(const rk_cost_table *table, const rk_strategy *s,
                           const struct ranks *ranks, double *bytes)
 {
@@ -165,8 +165,10 @@ static double reduce_once(const rk_cost_table *table, const rk_strategy *s,
         dp_traffic(table, s, ranks->heaviest.dense_params, ranks->heaviest.expert_params);
     const double backward = rk_times_sum(&ranks->heaviest.backward);
     const double forward = rk_times_sum(&ranks->heaviest.forward);
-    *bytes = t.reduce_bytes + t.gather_bytes;
-    return (s->grad_overlap ? visible(stack, t.reduce, backward) : t.reduce) +
+    const double times =
+        s->sharding == RK_SHARD_GRADIENTS ? (double)rk_strategy_microbatches(s) : 1;
+    *bytes = times * t.reduce_bytes + t.gather_bytes;
+    return times * (s->grad_overlap ? visible(stack, t.reduce, backward) : t.reduce) +
            (s->param_overlap ? visible(stack, t.gather, forward) : t.gather);
 }
 
