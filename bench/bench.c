@@ -6,6 +6,7 @@
  */
 #include "base/parallel.h"
 #include "reckon/reckon.h"
+#include "search/plan.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -110,6 +111,34 @@ static void bench_evaluation(void)
     (void)printf("one evaluation: %.3f us (mean step %.3f s)\n", each * 1e6, sum / RUNS);
 }
 
+/* Searches the whole space that Megatron runs, by the reckon model. */
+static void bench_plan(const char *name, const char *machine, int64_t accelerators, int64_t batch,
+                       int64_t seq)
+{
+    rk_model model;
+    rk_system system;
+    rk_stack stack;
+    rk_planned best;
+    rk_plan_counts counts;
+    rk_error err;
+    size_t found;
+    require(rk_model_load(name, &model, &err), &err);
+    require(rk_system_load(machine, &system, &err), &err);
+    require(rk_stack_load("megatron-2025", &stack, &err), &err);
+    rk_plan_space space = rk_plan_space_defaults(&model, &system, accelerators, batch);
+    space.base.seq = seq;
+    const rk_search_control control = {.threads = 1};
+    const double start = cpu_seconds();
+    require(rk_plan_search(&model, &system, &stack, &space, &control, 1, &best, &found, NULL,
+                           &counts, &err),
+            &err);
+    const double seconds = cpu_seconds() - start;
+    (void)printf("%-14s %-18s %6ld %12.0f %11.0f %11.0f %8.3f %9.2f %9.1f\n", name, machine,
+                 (long)accelerators, (double)counts.enumerated, (double)counts.legal,
+                 (double)counts.fitting, seconds, seconds / (double)counts.legal * 1e9,
+                 (double)counts.legal / seconds * 1e-6);
+}
+
 /* Time from starting the command to its end, median of 21. */
 static void bench_process(const char *reckon)
 {
@@ -147,6 +176,12 @@ int main(int argc, char **argv)
     bench_search("megatron-22B", "a100_80g", 64, 64, RK_FLOAT16, 1);
     bench_search("gpt3-13B", "h100-3tier", 40, 24, RK_FLOAT8, 1);
     bench_evaluation();
+    (void)printf("%-14s %-18s %6s %12s %11s %11s %8s %9s %9s\n", "plan", "system", "ranks",
+                 "enumerated", "legal", "fitting", "cpu s", "ns/legal", "M/cpu s");
+    bench_plan("llama3-8b", "dgx-h100-superpod", 8, 128, 8192);
+    bench_plan("llama3-70b", "dgx-h100-superpod", 64, 512, 8192);
+    bench_plan("llama3.1-405b", "dgx-h100-superpod", 16384, 2048, 8192);
+    bench_plan("deepseek-v3", "deepseek-v3-h800", 2048, 15360, 4096);
     if (argc > 1) {
         bench_process(argv[1]);
     }

@@ -221,7 +221,6 @@ static rk_strategy bare_strategy(const rk_plan_lists *l, int64_t pp)
     rk_strategy s = rk_strategy_defaults(l->model);
     s.pp = pp;
     s.global_batch = 2 * pp;
-    s.pp_overlap = l->space->base.pp_overlap;
     return s;
 }
 

@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "twin.h"
+
+#include "estimate/stage.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+struct walk {
+    const rk_model *model;
+    rk_system system; /* with the memory of the space */
+    const rk_stack *stack;
+    const rk_plan_space *space;
+    struct twin *twin;
+};
+
+static bool chosen(const rk_choices *choices, int64_t value)
+{
+    bool found = choices->count == 0;
+    for (int i = 0; i < choices->count; i++) {
+        found = found || choices->values[i] == value;
+    }
+    return found;
+}
+
+/* ---- one strategy -------------------------------------------------------------------------- */
+
+/* Bytes that the fullest rank needs, and what its host lacks. */
+static double needed_bytes(const struct walk *w, const rk_strategy *s)
+{
+    rk_cost_table table;
+    double most = 0;
+    rk_cost_table_fill(w->model, &w->system, w->stack, s, &table);
+    for (int64_t r = 0; r < s->pp; r++) {
+        const rk_stage stage = rk_stage_of(&table, s, r, NULL);
+        const double in_flight = rk_pipeline_in_flight(s->schedule, s->pp, rk_stage_chunks(s),
+                                                       rk_strategy_microbatches(s), r);
+        const double lacks =
+            rk_stage_host_bytes(s, &stage, in_flight) - w->system.accelerator.host_capacity;
+        const rk_stage_memory memory = rk_stage_memory_of(&table, s, &stage, in_flight);
+        most = fmax(most, memory.total + fmax(lacks, 0));
+    }
+    return most;
+}
+
+static void keep(struct twin *twin, const rk_planned *planned)
+{
+    if (twin->fitting_count == twin->room) {
+        twin->room = twin->room ? 2 * twin->room : 1024;
+        twin->fitting = realloc(twin->fitting, twin->room * sizeof(*twin->fitting));
+        if (!twin->fitting) {
+            abort();
+        }
+    }
+    twin->fitting[twin->fitting_count++] = *planned;
+}
+
+/* A combination of the space. */
+static void meet(struct walk *w, const rk_strategy *s)
+{
+    struct twin *twin = w->twin;
+    rk_planned planned = {.strategy = *s, .index = twin->counts.enumerated++};
+    if (!rk_strategy_legal(w->model, &w->system, s, w->space->framework, NULL)) {
+        return;
+    }
+    twin->counts.legal++;
+    rk_estimate_step(w->model, &w->system, w->stack, s, w->space->convention, &planned.estimate);
+    if (planned.estimate.fits) {
+        twin->counts.fitting++;
+        keep(twin, &planned);
+    }
+    const double bytes = needed_bytes(w, s);
+    if (twin->nearest.index == UINT64_MAX || bytes < twin->nearest_bytes) {
+        twin->nearest = planned;
+        twin->nearest_bytes = bytes;
+    }
+}
+
+/* ---- the space, innermost loop first ------------------------------------------------------- */
+
+static void walk_offloads(struct walk *w, rk_strategy s)
+{
+    for (unsigned bits = 0; bits < 8; bits++) {
+        if ((bits & w->space->offloads) == bits) {
+            s.offload_optimizer = bits & 1;
+            s.offload_activations = bits & 2;
+            s.offload_weights = bits & 4;
+            meet(w, &s);
+        }
+    }
+}
+
+/* Shardings differ when some parameter has a second copy. */
+static void walk_shardings(struct walk *w, rk_strategy s)
+{
+    const bool copies = s.dp * s.cp > 1 || s.tp * s.cp * s.dp > s.ep * s.etp;
+    bool any = false;
+    for (unsigned i = RK_SHARD_NONE; i <= RK_SHARD_ALL; i++) {
+        if ((w->space->shardings >> i & 1) && (copies || !any)) {
+            s.sharding = (rk_sharding)i;
+            any = true;
+            walk_offloads(w, s);
+        }
+    }
+    const int64_t ranks = s.dp * s.cp;
+    const int64_t inside = rk_strategy_groups(&w->system, &s).data.within[0];
+    if (w->space->hybrid && (w->space->shardings >> RK_SHARD_ALL & 1) && s.replicas == 1 &&
+        1 < inside && inside < ranks) {
+        s.sharding = RK_SHARD_ALL;
+        s.replicas = ranks / inside;
+        walk_offloads(w, s);
+    }
+}
+
+/* Checkpointed layers of a chunk: all, then one to seven eighths of the largest. */
+static void walk_layers(struct walk *w, rk_strategy s)
+{
+    const int64_t stages = rk_schedule_stages(s.schedule, s.pp, s.vp);
+    const int64_t layers = (w->model->layers + stages - 1) / stages;
+    walk_shardings(w, s);
+    for (int64_t i = 1; i < 8 && s.recompute == RK_REC_FULL; i++) {
+        if (i * layers / 8 > s.recompute_layers) {
+            s.recompute_layers = i * layers / 8;
+            walk_shardings(w, s);
+        }
+    }
+}
+
+/* Whether `units` layers split evenly over `stages`, or the framework does not mind. */
+static bool splits(const struct walk *w, int64_t units, int64_t stages)
+{
+    const bool uneven = w->space->framework != RK_FRAMEWORK_MEGATRON;
+    return stages == 0 ? units == 0 : units >= stages && (uneven || units % stages == 0);
+}
+
+/* Ends of the model take the place of layers; or, where no layout divides, have fewer of them. */
+static void walk_layouts(struct walk *w, rk_strategy s)
+{
+    const int64_t layers = w->model->layers, v = s.vp;
+    const int64_t stages = rk_schedule_stages(s.schedule, s.pp, v);
+    const bool own = s.first_stage_layers || s.last_stage_layers;
+    const bool none = !splits(w, layers, s.pp) && !splits(w, layers + 2, s.pp);
+    if (own || s.pp == 1) {
+        const int64_t ends = s.first_stage_layers + s.last_stage_layers;
+        const bool divides = s.first_stage_layers % v == 0 && s.last_stage_layers % v == 0;
+        if (s.pp == 1) {
+            s.first_stage_layers = s.last_stage_layers = 0;
+            walk_layers(w, s);
+        } else if (divides && splits(w, layers - ends, stages - 2 * v)) {
+            walk_layers(w, s);
+        }
+        return;
+    }
+    if (splits(w, layers, stages)) {
+        walk_layers(w, s);
+    }
+    if (stages > 2 && splits(w, layers + 2, stages)) {
+        s.count_embedding = s.count_head = true;
+        walk_layers(w, s);
+        s.count_embedding = s.count_head = false;
+    }
+    const int64_t middle = (layers + s.pp * v - 1) / (s.pp * v) * v;
+    const int64_t rest = layers - (s.pp - 2) * middle;
+    if (none && rest >= 2 * v && rest % v == 0 && (s.pp > 2 || rest == layers)) {
+        s.last_stage_layers = rest / v / 2 * v;
+        s.first_stage_layers = rest - s.last_stage_layers;
+        walk_layers(w, s);
+    }
+}
+
+/* Schedules that the framework runs, with their chunks. */
+static void walk_schedules(struct walk *w, rk_strategy s)
+{
+    static const unsigned runs[RK_FRAMEWORK_COUNT] = {
+        [RK_FRAMEWORK_ANY] = 0x3f,
+        [RK_FRAMEWORK_MEGATRON] = 0x06,
+        [RK_FRAMEWORK_TORCHTITAN] = 0x17,
+        [RK_FRAMEWORK_DEEPSPEED] = 0x02,
+    };
+    for (unsigned i = 0; i < RK_SCHEDULE_KIND_COUNT; i++) {
+        const bool allowed = (w->space->schedules & runs[w->space->framework]) >> i & 1;
+        s.schedule = (rk_schedule_kind)i;
+        if (s.pp == 1 ? i != RK_SCHEDULE_1F1B : !allowed) {
+            continue;
+        }
+        if (i == RK_SCHEDULE_DUALPIPE && s.pp % 2) {
+            continue;
+        }
+        for (int64_t v = 1; v <= w->model->layers + 2; v++) {
+            if ((v > 1) == (i == RK_SCHEDULE_INTERLEAVED) && chosen(&w->space->vp, v)) {
+                s.vp = v;
+                walk_layouts(w, s);
+            }
+        }
+    }
+}
+
+static void walk_pipelines(struct walk *w, rk_strategy s)
+{
+    const int64_t n = w->space->accelerators;
+    for (int64_t pp = 1; pp <= n; pp++) {
+        if (n % (s.tp * s.cp * pp) || !chosen(&w->space->pp, pp)) {
+            continue;
+        }
+        s.pp = pp;
+        s.dp = n / (s.tp * s.cp * pp);
+        if (s.tp * s.cp * s.dp % (s.ep * s.etp) == 0 &&
+            s.global_batch % (s.micro_batch * s.dp) == 0) {
+            walk_schedules(w, s);
+        }
+    }
+}
+
+static void walk_recomputes(struct walk *w, rk_strategy s)
+{
+    const rk_model *model = w->model;
+    bool moe = false, dense = false, latent = false;
+    for (int i = 0; i < model->type_count; i++) {
+        moe = moe || model->types[i].moe.experts > 0;
+        dense = dense || model->types[i].moe.experts == 0;
+        latent = latent || model->types[i].attention.kind == RK_ATTENTION_LATENT;
+    }
+    const unsigned cheap = RK_MODULE_NORM | RK_MODULE_ACTIVATION;
+    const struct {
+        bool wanted;
+        unsigned modules;
+    } sets[] = {
+        {!s.flash_attention, RK_MODULE_CORE_ATTENTION},
+        {true, cheap},
+        {latent, RK_MODULE_MLA_UP},
+        {latent, cheap | RK_MODULE_MLA_UP},
+        {true, (dense ? RK_MODULE_MLP : 0U) | (moe ? RK_MODULE_MOE : 0U)},
+    };
+    if (w->space->recomputes >> RK_REC_NONE & 1) {
+        walk_pipelines(w, s);
+    }
+    for (size_t i = 0; i < sizeof(sets) / sizeof(sets[0]); i++) {
+        if ((w->space->recomputes >> RK_REC_SELECTIVE & 1) && sets[i].wanted) {
+            s.recompute = RK_REC_SELECTIVE;
+            s.recompute_modules = sets[i].modules;
+            walk_pipelines(w, s);
+        }
+    }
+    if (w->space->recomputes >> RK_REC_FULL & 1) {
+        s.recompute = RK_REC_FULL;
+        s.recompute_modules = 0;
+        walk_pipelines(w, s);
+    }
+}
+
+static void walk_microbatches(struct walk *w, rk_strategy s)
+{
+    bool any = false;
+    for (unsigned kind = 0; kind <= RK_CP_ULYSSES; kind++) {
+        if (!(w->space->cp_kinds >> kind & 1) || (s.cp == 1 && any)) {
+            continue;
+        }
+        any = true;
+        s.cp_kind = (rk_cp_kind)kind;
+        for (s.micro_batch = 1; s.micro_batch <= s.global_batch; s.micro_batch++) {
+            if (s.global_batch % s.micro_batch == 0 &&
+                chosen(&w->space->micro_batch, s.micro_batch)) {
+                walk_recomputes(w, s);
+            }
+        }
+    }
+}
+
+/* Whether a degree divides heads, experts and their widths in all layers. */
+static bool divides_model(const rk_model *model, const rk_strategy *s)
+{
+    bool moe = false;
+    for (int i = 0; i < model->type_count; i++) {
+        const rk_layer_type *type = &model->types[i];
+        if (type->attention.query_heads % s->tp) {
+            return false;
+        }
+        if (type->moe.experts && (type->moe.experts % s->ep || type->moe.expert_width % s->etp)) {
+            return false;
+        }
+        moe = moe || type->moe.experts;
+    }
+    return moe || (s->ep == 1 && s->etp == 1);
+}
+
+static int by_time(const void *a, const void *b)
+{
+    const rk_planned *x = a, *y = b;
+    if (x->estimate.step < y->estimate.step || x->estimate.step > y->estimate.step) {
+        return x->estimate.step < y->estimate.step ? -1 : 1;
+    }
+    return (x->index > y->index) - (x->index < y->index);
+}
+
+void twin_run(const rk_model *model, const rk_system *system, const rk_stack *stack,
+              const rk_plan_space *space, struct twin *twin)
+{
+    struct walk w = {model, *system, stack, space, twin};
+    const int64_t n = space->accelerators;
+    rk_strategy s = space->base;
+    *twin = (struct twin){.nearest = {.index = UINT64_MAX}};
+    if (space->max_memory > 0) {
+        w.system.accelerator.memory_usable = space->max_memory;
+    }
+    s.global_batch = space->global_batch;
+    for (s.tp = 1; s.tp <= n; s.tp++) {
+        for (s.cp = 1; s.cp <= n; s.cp++) {
+            for (s.ep = 1; s.ep <= n; s.ep++) {
+                for (s.etp = 1; s.etp <= n; s.etp++) {
+                    s.sp = s.tp > 1 && space->framework != RK_FRAMEWORK_DEEPSPEED;
+                    if (chosen(&space->tp, s.tp) && chosen(&space->cp, s.cp) &&
+                        chosen(&space->ep, s.ep) && chosen(&space->etp, s.etp) &&
+                        (space->etp.count || s.tp % s.etp == 0) && s.seq % s.cp == 0 &&
+                        divides_model(model, &s)) {
+                        walk_microbatches(&w, s);
+                    }
+                }
+            }
+        }
+    }
+    if (twin->fitting_count) {
+        qsort(twin->fitting, twin->fitting_count, sizeof(*twin->fitting), by_time);
+    }
+}
