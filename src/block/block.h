@@ -74,7 +74,7 @@ typedef struct rk_block_context {
     const rk_system *system;
     const rk_stack *stack;
     const rk_strategy *strategy;
-    rk_groups groups;
+    rk_groups groups;    /* of tensor, context and expert parallelism only */
     double tokens;       /* T = micro_batch * seq / cp */
     double local_tokens; /* T / tp with sequence parallelism, else T */
     double vocab;        /* padded to a multiple of 128 tp, as Megatron does */
@@ -84,8 +84,12 @@ typedef struct rk_block_context {
 rk_block_context rk_block_context_of(const rk_model *model, const rk_system *system,
                                      const rk_stack *stack, const rk_strategy *strategy);
 
-/* A layer of a type; `full` says that it is checkpointed at its input. */
-rk_cost rk_block_layer(const rk_block_context *context, const rk_layer_type *type, bool full);
+/* The attention of a layer, without norms and tensor parallelism; types may share it. */
+rk_cost rk_block_attention(const rk_block_context *context, const rk_attention_shape *attention);
+
+/* A layer of a type with its attention; cost[1] is that of the layer checkpointed at its input. */
+void rk_block_layer(const rk_block_context *context, const rk_layer_type *type,
+                    const rk_cost *attention, rk_cost cost[2]);
 
 rk_cost rk_block_embedding(const rk_block_context *context);
 

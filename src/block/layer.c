@@ -216,36 +216,46 @@ static void add_layer_floor(rk_costing *x, const rk_layer_type *type, bool full)
     rk_add_host_floor(x, forward, backward + (full ? forward : 0));
 }
 
-rk_cost rk_block_layer(const rk_block_context *context, const rk_layer_type *type, bool full)
+/* What follows the passes: parameters, gradients added up, the floor of launches, memory. */
+static rk_cost finish_layer(rk_costing x, const rk_layer_type *type, bool full)
+{
+    count_params(&x, type);
+    add_accumulation(&x);
+    add_layer_floor(&x, type, full);
+    x.cost.transient = layer_transient(x.c, type);
+    x.cost.wgrad_buffers = wgrad_buffers(&x, type);
+    return x.cost;
+}
+
+rk_cost rk_block_attention(const rk_block_context *context, const rk_attention_shape *attention)
 {
     rk_costing x = {.c = context};
-    const rk_strategy *s = context->strategy;
-    const rk_cost nothing = x.cost;
+    rk_add_attention(&x, attention);
+    return x.cost;
+}
+
+void rk_block_layer(const rk_block_context *context, const rk_layer_type *type,
+                    const rk_cost *attention, rk_cost cost[2])
+{
+    rk_costing x = {.c = context, .cost = *attention};
+    const rk_cost nothing = {.saved = 0}, before = x.cost;
     const bool moe = rk_layer_is_moe(type);
 
-    rk_add_attention(&x, &type->attention);
-    const rk_cost before = x.cost;
     if (moe) {
         rk_add_experts(&x, type);
     } else {
         rk_add_ffn(&x, type->ffn.gated, (double)type->ffn.width);
     }
-    if (rk_recomputes(s, moe ? RK_MODULE_MOE : RK_MODULE_MLP)) {
+    if (rk_recomputes(context->strategy, moe ? RK_MODULE_MOE : RK_MODULE_MLP)) {
         rk_checkpoint(&x, &before);
     }
     add_norms(&x);
     add_tensor_parallel(&x, tensor_regions(context, type));
-    if (full) {
-        rk_checkpoint(&x, &nothing);
-        rk_save(&x, false,
-                RK_ACTIVATION_BYTES * context->local_tokens * (double)context->model->hidden);
-    }
-    count_params(&x, type);
-    add_accumulation(&x);
-    add_layer_floor(&x, type, full);
-    x.cost.transient = layer_transient(context, type);
-    x.cost.wgrad_buffers = wgrad_buffers(&x, type);
-    return x.cost;
+    cost[0] = finish_layer(x, type, false);
+    rk_checkpoint(&x, &nothing);
+    rk_save(&x, false,
+            RK_ACTIVATION_BYTES * context->local_tokens * (double)context->model->hidden);
+    cost[1] = finish_layer(x, type, true);
 }
 
 /* ---- both ends ----------------------------------------------------------------------------- */

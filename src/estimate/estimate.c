@@ -18,9 +18,15 @@ const char *const rk_memory_part_names[] = {
 void rk_cost_table_fill(const rk_model *model, const rk_system *system, const rk_stack *stack,
                         const rk_strategy *strategy, rk_cost_table *table)
 {
+    const rk_attention_shape *shape_before = NULL;
+    rk_cost attention = {.saved = 0};
     table->context = rk_block_context_of(model, system, stack, strategy);
     for (int i = 0; i < model->type_count; i++) {
-        rk_block_layer(&table->context, &model->types[i], table->layers[i]);
+        const rk_attention_shape *shape = &model->types[i].attention;
+        const bool again = i > 0 && memcmp(shape, shape_before, sizeof(*shape)) == 0;
+        attention = again ? attention : rk_block_attention(&table->context, shape);
+        shape_before = shape;
+        rk_block_layer(&table->context, &model->types[i], &attention, table->layers[i]);
     }
     table->embedding = rk_block_embedding(&table->context);
     table->head = rk_block_head(&table->context);
@@ -135,14 +141,14 @@ static void add_dp_group(const rk_cost_table *table, const rk_strategy *s, doubl
 static struct dp_traffic dp_traffic(const rk_cost_table *table, const rk_strategy *s, double dense,
                                     double expert)
 {
-    const rk_groups *groups = &table->context.groups;
+    const rk_groups groups = rk_strategy_groups(table->context.system, s);
     struct dp_traffic t = {0, 0, 0, 0};
     if (s->sharding == RK_SHARD_NONE) {
-        add_dp_group(table, s, dense, &groups->data, NULL, &t);
+        add_dp_group(table, s, dense, &groups.data, NULL, &t);
     } else {
-        add_dp_group(table, s, dense, &groups->shard, &groups->replica, &t);
+        add_dp_group(table, s, dense, &groups.shard, &groups.replica, &t);
     }
-    add_dp_group(table, s, expert, &groups->expert_data, NULL, &t);
+    add_dp_group(table, s, expert, &groups.expert_data, NULL, &t);
     return t;
 }
 
@@ -277,7 +283,8 @@ static double send_seconds(const rk_cost_table *table, const rk_strategy *s, dou
         return 0;
     }
     const double crossings = 2 * (double)(rk_stage_passes(s) * rk_strategy_microbatches(s));
-    double once = rk_collective_seconds(c->system, RK_COLL_SEND, sent, &c->groups.pipeline);
+    const rk_group neighbours = rk_strategy_groups(c->system, s).pipeline;
+    double once = rk_collective_seconds(c->system, RK_COLL_SEND, sent, &neighbours);
     if (scatter) {
         once += rk_collective_seconds(c->system, RK_COLL_ALL_GATHER, message, &c->groups.tensor);
     }

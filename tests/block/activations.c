@@ -8,7 +8,9 @@ static rk_cost layer_cost(const rk_model *model, int type, const rk_strategy *s)
     const rk_stack stack = stack_of("megatron-2025");
     assert_legal(model, &system, s);
     const rk_block_context context = rk_block_context_of(model, &system, &stack, s);
-    return rk_block_layer(&context, &model->types[type], false);
+    rk_cost cost[2];
+    layer_costs(&context, &model->types[type], cost);
+    return cost[0];
 }
 
 static void test_dense_layers(void **state)
@@ -87,8 +89,9 @@ static void test_checkpoint(void **state)
     s.sp = true;
     stack.kernels_forward = stack.kernels_backward = 0; /* no floor: passes add up */
     const rk_block_context context = rk_block_context_of(&model, &system, &stack, &s);
-    const rk_cost plain = rk_block_layer(&context, &model.types[0], false);
-    const rk_cost full = rk_block_layer(&context, &model.types[0], true);
+    rk_cost cost[2];
+    layer_costs(&context, &model.types[0], cost);
+    const rk_cost plain = cost[0], full = cost[1];
     assert_near(full.saved, 2 * (double)s.seq * (double)model.hidden / 4, 1e-12);
     assert_near(full.unsaved, plain.saved, 1e-12);
     assert_near(full.flops_recompute, plain.flops_forward, 1e-12);

@@ -102,4 +102,12 @@ static inline void assert_legal(const rk_model *model, const rk_system *system,
     }
 }
 
+/* The costs of a layer, plain and checkpointed. */
+static inline void layer_costs(const rk_block_context *context, const rk_layer_type *type,
+                               rk_cost cost[2])
+{
+    const rk_cost attention = rk_block_attention(context, &type->attention);
+    rk_block_layer(context, type, &attention, cost);
+}
+
 #endif

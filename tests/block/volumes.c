@@ -10,7 +10,9 @@ static rk_cost layer_cost(const rk_model *model, int type, const rk_stack *stack
     const rk_system system = system_of("dgx-h100-superpod");
     assert_legal(model, &system, s);
     const rk_block_context context = rk_block_context_of(model, &system, stack, s);
-    return rk_block_layer(&context, &model->types[type], false);
+    rk_cost cost[2];
+    layer_costs(&context, &model->types[type], cost);
+    return cost[0];
 }
 
 /* Llama-3-70B, 8,192 tokens, t = 8: each collective sends 117.4 MB, 4 forward and 6 backward. */
@@ -108,7 +110,9 @@ static void test_flops(void **state)
             const int at = j < model.layers ? j : model.layers - 1;
             const rk_layer_type *type = &model.types[model.type_of[at]];
             const double router = 2 * 4096.0 * (double)model.hidden * (double)type->moe.experts;
-            forward += rk_block_layer(&context, type, false).flops_forward - router;
+            rk_cost cost[2];
+            layer_costs(&context, type, cost);
+            forward += cost[0].flops_forward - router;
         }
         if (model.mtp_layers) {
             forward += model.mtp_layers * rk_block_mtp(&context).flops_forward;
@@ -133,7 +137,9 @@ static void test_parameters(void **state)
             s.tp = t;
             const rk_block_context context = rk_block_context_of(&model, &system, &stack, &s);
             for (int j = 0; j < model.type_count; j++) {
-                const rk_cost cost = rk_block_layer(&context, &model.types[j], false);
+                rk_cost both[2];
+                layer_costs(&context, &model.types[j], both);
+                const rk_cost cost = both[0];
                 const double whole = cost.replicated_params;
                 const int64_t kv = model.types[j].attention.kv_heads;
                 const double held = (double)t * (cost.dense_params - whole) + whole;

@@ -411,6 +411,49 @@ static void test_replicas(void **state)
     for_each_draw(check_replicas);
 }
 
+/* ---- tables --------------------------------------------------------------------------------- */
+
+/* A table serves all strategies with the same blocks. */
+static void check_shared(const struct draw *d, uint64_t *r)
+{
+    static rk_cost_table table;
+    rk_strategy s = d->strategy;
+    rk_estimate shared, own;
+    const rk_strategy other = random_strategy(r, &d->model);
+    s.pp = other.pp;
+    s.vp = other.vp;
+    s.dp = other.dp;
+    s.schedule = other.schedule;
+    s.sharding = other.sharding;
+    s.replicas = other.replicas;
+    s.global_batch = s.micro_batch * s.dp * s.pp * (1 + below(r, 4));
+    s.grad_overlap = other.grad_overlap;
+    s.param_overlap = other.param_overlap;
+    s.pp_overlap = other.pp_overlap;
+    s.offload_optimizer = other.offload_optimizer;
+    s.recompute_layers = other.recompute_layers;
+    if (!rk_strategy_legal(&d->model, &d->system, &s, RK_FRAMEWORK_ANY, NULL)) {
+        return;
+    }
+    rk_cost_table_fill(&d->model, &d->system, &d->stack, &s, &table);
+    rk_estimate_combine(&table, &s, RK_FLOPS_MEGATRON, &own);
+    rk_estimate_combine(&d->table, &s, RK_FLOPS_MEGATRON, &shared);
+    for (int i = 0; i < RK_PART_COUNT; i++) {
+        assert_exact(shared.times.part[i], own.times.part[i]);
+    }
+    for (int i = 0; i < RK_MEMORY_PART_COUNT; i++) {
+        assert_exact(shared.memory.part[i], own.memory.part[i]);
+    }
+    assert_exact(shared.volumes.data, own.volumes.data);
+    assert_exact(shared.volumes.pipeline, own.volumes.pipeline);
+}
+
+static void test_shared(void **state)
+{
+    (void)state;
+    for_each_draw(check_shared);
+}
+
 /* ---- schedules ------------------------------------------------------------------------------ */
 
 /* Equal stages: the closed form is what playing the schedule gives. */
@@ -443,6 +486,42 @@ static void check_uniform(const struct draw *d, uint64_t *r)
     assert_exact(stages[played.worst_stage].total, played.memory.total);
 }
 
+/* Compute, visible communication of layers and the bubble are the pipeline from end to end. */
+static void check_makespan(const struct draw *d, uint64_t *r)
+{
+    static const rk_part besides[] = {RK_PART_PP, RK_PART_OFFLOAD, RK_PART_DP, RK_PART_OPTIMIZER,
+                                      RK_PART_FIXED};
+    const rk_strategy *s = &d->strategy;
+    rk_chunk_times chunks[64 * 4];
+    rk_estimate e;
+    (void)r;
+    const int64_t v = rk_stage_chunks(s);
+    for (int64_t rank = 0; rank < s->pp; rank++) {
+        (void)rk_stage_of(&d->table, s, rank, &chunks[rank * v]);
+    }
+    const rk_pipeline pipeline = {
+        .kind = s->schedule,
+        .ranks = s->pp,
+        .chunks_per_rank = v,
+        .microbatches = rk_strategy_microbatches(s),
+        .chunks = chunks,
+    };
+    rk_estimate_combine(&d->table, s, RK_FLOPS_MEGATRON, &e);
+    double inside = e.step;
+    for (size_t i = 0; i < sizeof(besides) / sizeof(besides[0]); i++) {
+        inside -= e.times.part[besides[i]];
+    }
+    if (!s->sp) { /* else gradients of norms are reduced at the end, in the part of TP */
+        assert_near(inside, rk_pipeline_seconds(&pipeline), 1e-9);
+    }
+}
+
+static void test_makespan(void **state)
+{
+    (void)state;
+    for_each_draw(check_makespan);
+}
+
 static void test_uniform(void **state)
 {
     (void)state;
@@ -452,9 +531,10 @@ static void test_uniform(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_parts),   cmocka_unit_test(test_states),
-        cmocka_unit_test(test_alone),   cmocka_unit_test(test_replicas),
-        cmocka_unit_test(test_uniform),
+        cmocka_unit_test(test_parts),    cmocka_unit_test(test_states),
+        cmocka_unit_test(test_alone),    cmocka_unit_test(test_replicas),
+        cmocka_unit_test(test_shared),   cmocka_unit_test(test_uniform),
+        cmocka_unit_test(test_makespan),
     };
     printf("seed %llx, %d strategies\n", (unsigned long long)seed, LEGAL);
     return cmocka_run_group_tests(tests, load_catalogue, NULL);

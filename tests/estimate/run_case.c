@@ -24,7 +24,7 @@ static const struct source {
     run_memory memory;
 } sources[] = {
     {"vtrain", "", "megatron-2021", 0, RK_SHARD_NONE, 2, 2, RUN_RESERVED},
-    {"bigscience", "", "megatron-2021", 0, RK_SHARD_OPTIMIZER, 2, 2, RUN_RESERVED},
+    {"bigscience", "", "megatron-2021", 0, RK_SHARD_OPTIMIZER, 6, 2, RUN_RESERVED},
     {"sailor", "", "megatron-2021", 0, RK_SHARD_NONE, 4, 4, RUN_TOTAL},
     {"megatron_lm", "H100", "megatron-2025", FLASH | OVERLAP | TP_OVERLAP | SEQUENCE,
      RK_SHARD_OPTIMIZER, 4, 4, RUN_RESERVED},
@@ -89,6 +89,11 @@ static void set_degrees(const run_table *t, size_t row, rk_strategy *s)
     s->etp = degree(t, row, "etp");
     s->dp = (int64_t)run_number(t, row, "dp", (double)(ranks / (s->tp * s->pp * s->cp)));
     s->global_batch = degree(t, row, "gbs");
+    if (run_has(t, row, "model", "grok") && run_cell(t, row, "etp")[0] == '\0' &&
+        (run_has(t, row, "commit_or_version", "v24") ||
+         run_has(t, row, "commit_or_version", "v25.0"))) {
+        s->etp = s->tp; /* until the recipes set it */
+    }
     if (s->global_batch < s->dp) {
         /* sources that count context parallel ranks as data parallel */
         s->dp = s->global_batch;
@@ -113,6 +118,12 @@ static void set_interleaving(const run_table *t, size_t row, const rk_model *mod
         s->vp = 5;
     }
     s->schedule = s->vp > 1 ? RK_SCHEDULE_INTERLEAVED : RK_SCHEDULE_1F1B;
+    if (run_has(t, row, "model", "deepseek-v3") && s->pp > 1 && s->vp == 1) {
+        /* a layout by hand: the last stage has fewer layers beside the loss */
+        const int64_t each = (model->layers + s->pp - 1) / s->pp;
+        s->last_stage_layers = model->layers - (s->pp - 1) * each;
+        return;
+    }
     if (model->layers % (s->pp * s->vp) && (model->layers + 2) % (s->pp * s->vp) == 0) {
         s->count_embedding = s->count_head = true;
     }
@@ -150,7 +161,8 @@ static void set_sharding(const run_table *t, size_t row, const struct source *so
     if (run_has(t, row, "zero_or_fsdp", "distributed opt") ||
         run_has(t, row, "zero_or_fsdp", "ZeRO-1")) {
         s->sharding = RK_SHARD_OPTIMIZER;
-    } else if (run_has(t, row, "zero_or_fsdp", "ZeRO-2")) {
+    } else if (run_has(t, row, "zero_or_fsdp", "ZeRO-2") ||
+               run_has(t, row, "zero_or_fsdp", "not resharded")) {
         s->sharding = RK_SHARD_GRADIENTS;
     } else if (run_has(t, row, "zero_or_fsdp", "FSDP")) {
         s->sharding = RK_SHARD_ALL;
@@ -216,6 +228,9 @@ static bool set_stack(const run_table *t, size_t row, const struct source *sourc
     if (flag(t, row, "impl=full_iteration")) {
         stack->graph_share = 0.1; /* two launches a layer remain */
     }
+    if (run_has(t, row, "model", "gpt-oss") && !flag(t, row, "impl=full_iteration")) {
+        stack->activation_passes = 16; /* a clamped activation that is not fused */
+    }
     if (run_has(t, row, "part", "bridge")) {
         stack->deduplicates = flag(t, row, "hybridep") || flag(t, row, "deepep") ||
                               run_has(t, row, "model", "deepseek");
@@ -231,10 +246,8 @@ static bool set_stack(const run_table *t, size_t row, const struct source *sourc
         !run_has(t, row, "commit_or_version", "v25.02")) {
         stack->attention_share = 0.866; /* later cuDNN */
     }
-    if (run_has(t, row, "part", "vtrain") && run_number(t, row, "n_accel", 0) < 64) {
-        /* composed from profiles of eager PyTorch: 3.06 ms a layer and microbatch at least */
-        stack->kernels_forward = 191;
-        stack->kernels_backward = 382;
+    if (run_has(t, row, "part", "bigscience")) {
+        stack->accumulation_bytes = 10; /* DeepSpeed adds bf16 gradients to fp32 ones */
     }
     if (flag(t, row, "no compile")) {
         stack->activation_passes *= 2;
