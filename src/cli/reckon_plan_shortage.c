@@ -39,7 +39,7 @@ void rk_write_remedy(FILE *to, const rk_answer *answer, const rk_remedy *remedy)
                   rk_memory_part_names[most], e->memory.part[most] / GIB,
                   100 * e->memory.part[most] / e->memory.total, e->worst_stage);
     if (remedy->changes == 0) {
-        (void)fprintf(to, "No %d changes of the strategy make it fit.\n", MOST_CHANGES);
+        (void)fputs("No change of one or two of its choices makes it fit.\n", to);
         return;
     }
     (void)fprintf(
@@ -103,7 +103,7 @@ void rk_write_shortage(FILE *to, const rk_reckoning *plan)
     (void)fputc('\n', to);
     rk_write_remedy(to, &plan->nearest, &plan->remedy);
     if (plan->enough > 0) {
-        (void)fprintf(to, "Strategies that fit there are on %s accelerators.\n",
+        (void)fprintf(to, "With accelerators doubled, strategies that fit appear at %s.\n",
                       rk_with_commas((uint64_t)plan->enough, number));
     }
 }

@@ -139,6 +139,9 @@ static rk_status write_together(FILE *to, const rk_reckoning *plan, size_t first
         }
     }
     for (size_t cost = 0; cost < COST_COUNT; cost++) {
+        if (costs[cost].cell == cell_host && plan->space.offloads == 0) {
+            continue;
+        }
         rk_table_cell(&table, "%s", costs[cost].label);
         for (size_t i = 0; i < count; i++) {
             rk_table_cell(&table, "%s", costs[cost].cell(&answers[i], text));

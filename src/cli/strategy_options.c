@@ -5,6 +5,7 @@
 #include "report/estimate_fields.h"
 
 #include <inttypes.h>
+#include <math.h>
 
 #define NOT_GIVEN    (-1)
 #define GIB          0x1p30
@@ -187,12 +188,13 @@ int rk_request_parse(const rk_command *command, int argc, char **argv, rk_reques
 /* The stack of the catalogue that comes nearest to what a framework runs on an accelerator. */
 static const char *usual_stack(int framework, const rk_accelerator *accelerator)
 {
+    const bool has_fp8 = accelerator->gemm[RK_FP8].peak > 0; /* from Hopper on */
     const bool has_fp4 = accelerator->gemm[RK_FP4].peak > 0; /* from Blackwell on */
     switch (framework) {
     case RK_FRAMEWORK_TORCHTITAN:
         return "torchtitan";
     case RK_FRAMEWORK_DEEPSPEED:
-        return "fsdp-llm-foundry";
+        return has_fp8 ? "fsdp-llm-foundry-hopper" : "fsdp-llm-foundry";
     default:
         return has_fp4 ? "megatron-2025-blackwell" : "megatron-2025";
     }
@@ -206,7 +208,7 @@ static rk_status check_accelerators(const rk_request *request, const rk_system *
         return RK_OK;
     }
     return rk_fail(err, RK_ERR_INVALID,
-                   "accelerators of the system: %s has %" PRId64 ", not %" PRId64
+                   "the rule accelerators of the system: %s has %" PRId64 ", not %" PRId64
                    "; give fewer, or a system document of more",
                    system->name, most, request->accelerators);
 }
@@ -340,17 +342,21 @@ static rk_status apply_degrees(const rk_request *r, rk_strategy *s, rk_error *er
     }
     const double each = (double)s->tp * (double)s->cp * (double)s->pp;
     const int64_t fit = each <= (double)r->accelerators ? (int64_t)each : 0;
-    if (fit == 0 || r->accelerators % fit || (r->dp && r->accelerators / fit != r->dp)) {
-        const int64_t below = fit ? r->accelerators / fit : 0;
+    if (fit == 0 || r->accelerators % fit) {
+        const double times = fit ? (double)(r->accelerators / fit) : 0;
         return rk_fail(err, RK_ERR_INVALID,
-                       "accelerators = tp*cp*pp*dp: %" PRId64 " accelerators are not %" PRId64
-                       " * %" PRId64 " * %" PRId64 " * dp%s; nearest legal accelerators: %.0f or "
-                       "%.0f",
-                       r->accelerators, s->tp, s->cp, s->pp, r->dp ? " as given" : "",
-                       each * (double)(r->dp   ? r->dp
-                                       : below ? below
-                                               : 1),
-                       each * (double)(r->dp ? r->dp : below + 1));
+                       "the rule accelerators %% (tp*cp*pp): %" PRId64
+                       " accelerators are no multiple of %.0f = tp %" PRId64 " x cp %" PRId64
+                       " x pp %" PRId64 "; nearest legal accelerators: %.0f or %.0f",
+                       r->accelerators, each, s->tp, s->cp, s->pp, each * fmax(times, 1),
+                       each * (fmax(times, 1) + 1));
+    }
+    if (r->dp && r->accelerators / fit != r->dp) {
+        return rk_fail(err, RK_ERR_INVALID,
+                       "the rule accelerators = tp*cp*pp*dp: %" PRId64
+                       " accelerators make dp %" PRId64 ", not %" PRId64
+                       "; leave out one of --accelerators and --dp",
+                       r->accelerators, r->accelerators / fit, r->dp);
     }
     s->dp = r->accelerators / fit;
     return RK_OK;
@@ -436,13 +442,40 @@ static void restrict_choices(const rk_option_counts *given, rk_choices *choices)
     choices->count = given->count ? given->count : choices->count;
 }
 
+/* Refuses what is missing for a search, and what a search does not take. */
+static rk_status check_space(const rk_request *r, rk_error *err)
+{
+    const struct {
+        const char *name;
+        bool given;
+    } fixed[] = {
+        {"dp", r->dp > 0},
+        {"no-sp", r->no_sp},
+        {"recompute-modules", r->modules > 0},
+        {"recompute-layers", r->recompute_layers > 0},
+    };
+    if (r->accelerators == 0 || r->global_batch == 0) {
+        return rk_fail(err, RK_ERR_INVALID, "--%s is missing: a search needs it",
+                       r->accelerators == 0 ? "accelerators" : "global-batch");
+    }
+    for (size_t i = 0; i < sizeof(fixed) / sizeof(fixed[0]); i++) {
+        if (fixed[i].given) {
+            return rk_fail(err, RK_ERR_INVALID,
+                           "--%s is for one strategy, and this is a search, which finds it out; "
+                           "leave it out, or give all degrees to 'reckon estimate'",
+                           fixed[i].name);
+        }
+    }
+    return RK_OK;
+}
+
 rk_status rk_request_space(const rk_request *request, const rk_inputs *inputs, rk_plan_space *space,
                            rk_error *err)
 {
     const rk_request *r = request;
-    if (r->accelerators == 0 || r->global_batch == 0) {
-        return rk_fail(err, RK_ERR_INVALID, "--%s is missing: a search needs it",
-                       r->accelerators == 0 ? "accelerators" : "global-batch");
+    const rk_status status = check_space(r, err);
+    if (status) {
+        return status;
     }
     *space =
         rk_plan_space_defaults(&inputs->model, &inputs->system, r->accelerators, r->global_batch);

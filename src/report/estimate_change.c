@@ -91,12 +91,15 @@ static void offer_degrees(const struct walk *walk, const rk_strategy *from)
     static const size_t degrees[] = {offsetof(rk_strategy, tp), offsetof(rk_strategy, pp),
                                      offsetof(rk_strategy, cp)};
     static const size_t factors[] = {offsetof(rk_strategy, ep), offsetof(rk_strategy, etp),
-                                     offsetof(rk_strategy, vp), offsetof(rk_strategy, micro_batch)};
+                                     offsetof(rk_strategy, micro_batch)};
     for (size_t i = 0; i < sizeof(degrees) / sizeof(degrees[0]); i++) {
         offer_degree(walk, from, degrees[i]);
     }
     for (size_t i = 0; i < sizeof(factors) / sizeof(factors[0]); i++) {
         offer_factor(walk, from, factors[i]);
+    }
+    if (from->pp > 1) {
+        offer_factor(walk, from, offsetof(rk_strategy, vp));
     }
     offer_fewer_chunks(walk, from);
 }

@@ -88,6 +88,13 @@ static rk_value make_attention(const rk_strategy *s, char out[RK_STRATEGY_TEXT_S
     return rk_value_text(s->flash_attention ? "flash" : "unfused");
 }
 
+/* Context parallelism of one rank has no kind. */
+static rk_value make_cp_kind(const rk_strategy *s, char out[RK_STRATEGY_TEXT_SIZE])
+{
+    (void)out;
+    return rk_value_text(s->cp > 1 ? rk_cp_kind_names[s->cp_kind] : "none");
+}
+
 static rk_value make_zero(const rk_strategy *s, char out[RK_STRATEGY_TEXT_SIZE])
 {
     (void)out;
@@ -125,7 +132,7 @@ static const struct field fields[RK_STRATEGY_FIELD_COUNT] = {
     COUNT("tp", "TP", tp),
     FLAG("sp", "sequence parallel", sp),
     COUNT("cp", "CP", cp),
-    {"cp_kind", "CP kind", FIELD_ENUM, AT(cp_kind), rk_cp_kind_names, NULL},
+    {"cp_kind", "CP kind", FIELD_CUSTOM, 0, NULL, make_cp_kind},
     COUNT("pp", "PP", pp),
     COUNT("vp", "VP", vp),
     COUNT("ep", "EP", ep),
