@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a step has besides the passes of its microbatches: traffic of data parallelism, messages
+ * between stages, the optimizer, offloading.  `stage` is that of the slowest rank, `heaviest` that
+ * of the rank with most parameters; inside src/estimate only.
+ */
+#ifndef RK_ESTIMATE_ONCE_H
+#define RK_ESTIMATE_ONCE_H
+
+#include "estimate/stage.h"
+
+/* Visible time of reducing gradients and gathering parameters; *bytes: sent by a rank. */
+double rk_reduce_seconds(const rk_cost_table *table, const rk_strategy *strategy,
+                         const rk_stage *stage, const rk_stage *heaviest, double *bytes);
+
+/*
+ * With sequence parallelism tensor ranks see different tokens: gradients of what they hold whole
+ * (norms, router, latents) are summed over them, in one message or one by one.
+ */
+double rk_replicated_seconds(const rk_cost_table *table, const rk_strategy *strategy,
+                             const rk_stage *heaviest);
+
+/*
+ * Messages between stages: one each way per microbatch and chunk, and once along the pipeline.
+ * Scattered ones go in parts over the links of the tensor group, which gathers them again.
+ */
+double rk_send_seconds(const rk_cost_table *table, const rk_strategy *strategy, double *bytes);
+
+/* The update of the parameters of which a rank keeps the states. */
+double rk_optimizer_seconds(const rk_cost_table *table, const rk_strategy *strategy,
+                            const rk_stage *heaviest);
+
+/*
+ * Offloading: the optimizer's states go and come once a step; activations go under forward and
+ * come back under backward, weights come in both, per microbatch.
+ */
+double rk_offload_seconds(const rk_cost_table *table, const rk_strategy *strategy,
+                          const rk_stage *stage, const rk_stage *heaviest);
+
+#endif
