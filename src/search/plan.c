@@ -167,8 +167,6 @@ static void time_lanes(const struct search *s, struct worker *w, const struct ba
             continue;
         }
         rk_plan_set_lane(&s->lists, lane, &found.strategy);
-        /* blocks cost the same wherever the groups of pipeline and data stand */
-        w->table.context.groups = rk_strategy_groups(&s->system, &found.strategy);
         rk_estimate_combine(&w->table, &found.strategy, s->space->convention, &found.estimate);
         w->status = rk_top_offer(&w->top, -found.estimate.step, base->index + (uint64_t)lane,
                                  &found, &w->error);
