@@ -67,7 +67,8 @@ void rk_cost_table_fill(const rk_model *model, const rk_system *system, const rk
 /*
  * Estimates from a table that was filled for the same model, system and stack, and for a strategy
  * that differs at most in pp, vp, dp, schedule, global_batch, sharding, replicas, the split of
- * layers, offloading, and the overlap of gradients, parameters and messages.
+ * layers, how many of them are checkpointed, offloading, and the overlap of gradients, parameters
+ * and messages.
  */
 void rk_estimate_combine(const rk_cost_table *table, const rk_strategy *strategy,
                          rk_flop_convention convention, rk_estimate *estimate);
