@@ -33,6 +33,9 @@ void rk_cost_table_fill(const rk_model *model, const rk_system *system, const rk
     table->mtp = model->mtp_layers > 0 ? rk_block_mtp(&table->context) : (rk_cost){.saved = 0};
 }
 
+/* Most chunks of all ranks: a stage has a layer or an end; DualPipe has every stage twice. */
+enum { CHUNK_MAX = 2 * (RK_LAYER_MAX + 2) };
+
 /* ---- the pipeline -------------------------------------------------------------------------- */
 
 /* The stages of all ranks reduced to what the step needs. */
@@ -153,9 +156,9 @@ static void combine(const rk_cost_table *table, const rk_strategy *s, rk_flop_co
 void rk_estimate_combine(const rk_cost_table *table, const rk_strategy *strategy,
                          rk_flop_convention convention, rk_estimate *estimate)
 {
-    rk_chunk_times chunks[RK_LAYER_MAX + 2];
+    rk_chunk_times chunks[CHUNK_MAX];
     struct ranks ranks;
-    assert(strategy->pp * rk_stage_chunks(strategy) <= RK_LAYER_MAX + 2);
+    assert(strategy->pp * rk_stage_chunks(strategy) <= CHUNK_MAX);
     survey_ranks(table, strategy, chunks, NULL, &ranks);
     const rk_pipeline pipeline = pipeline_of(strategy, chunks);
     combine(table, strategy, convention, &ranks, rk_pipeline_seconds(&pipeline), estimate);
@@ -174,10 +177,10 @@ rk_status rk_estimate_play(const rk_cost_table *table, const rk_strategy *strate
                            rk_flop_convention convention, rk_estimate *estimate,
                            rk_stage_memory *stages, rk_error *err)
 {
-    rk_chunk_times chunks[RK_LAYER_MAX + 2];
+    rk_chunk_times chunks[CHUNK_MAX];
     struct ranks ranks;
     rk_pipeline_result result = {0};
-    assert(strategy->pp * rk_stage_chunks(strategy) <= RK_LAYER_MAX + 2);
+    assert(strategy->pp * rk_stage_chunks(strategy) <= CHUNK_MAX);
     survey_ranks(table, strategy, chunks, stages, &ranks);
     const rk_pipeline pipeline = pipeline_of(strategy, chunks);
     const rk_status status = rk_pipeline_play(&pipeline, &result, NULL, NULL, err);

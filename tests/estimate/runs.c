@@ -48,7 +48,7 @@ static void print_errors(const char *part, const char *what, double *error, size
     }
     qsort(error, count, sizeof(*error), compare);
     printf("%-28s %-7s %5zu  %6.1f  %6.1f  %6.1f  %+6.1f\n", part, what, count, 100 * mean,
-           100 * error[count / 2], 100 * error[(count - 1) * 9 / 10], 100 * bias);
+           100 * error[count / 2], 100 * error[(9 * count + 9) / 10 - 1], 100 * bias);
 }
 
 static errors *part_of(report *r, const char *part, size_t rows)
@@ -129,7 +129,7 @@ static bool estimate_case(const run_case *c, rk_estimate *e, rk_stage_memory *st
 static void add_row(report *r, const run_table *t, size_t row)
 {
     static run_case c;
-    static rk_stage_memory stages[RK_LAYER_MAX];
+    static rk_stage_memory stages[RK_LAYER_MAX + 2];
     char part[NAME_SIZE];
     const char *reason = NULL;
     rk_estimate e;

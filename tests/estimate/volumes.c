@@ -65,11 +65,29 @@ static void test_pipeline(void **state)
     assert_near(estimate_of(&model, &s).volumes.pipeline, 7 * 2 * 18 * 33.55e6, 1e-3);
 }
 
+/* The longest pipelines: a layer per stage, and every stage twice. */
+static void test_longest(void **state)
+{
+    (void)state;
+    const rk_model model = gpt_of(RK_LAYER_MAX, 1024, 8);
+    rk_strategy s = rk_strategy_defaults(&model);
+    s.pp = RK_LAYER_MAX;
+    s.global_batch = 2 * s.pp;
+    s.schedule = RK_SCHEDULE_DUALPIPE;
+    assert_true(isfinite(estimate_of(&model, &s).step));
+    s.schedule = RK_SCHEDULE_1F1B;
+    s.pp += 2;
+    s.count_embedding = s.count_head = true;
+    s.global_batch = s.pp;
+    assert_true(isfinite(estimate_of(&model, &s).step));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_data_parallel),
         cmocka_unit_test(test_pipeline),
+        cmocka_unit_test(test_longest),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
