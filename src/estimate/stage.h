@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The blocks that one pipeline rank holds, added up; inside src/estimate only. */
+/* The blocks that one pipeline rank holds, added up; for src/estimate and the search. */
 #ifndef RK_ESTIMATE_STAGE_H
 #define RK_ESTIMATE_STAGE_H
 

@@ -127,7 +127,10 @@ static double time_limit(const struct worker *w)
     return -rk_top_floor(&w->top) * (1 + 1e-12);
 }
 
-/* Whether the compute of the slowest rank alone, then with its bubble, is within the limit. */
+/*
+ * Whether what a step takes at least is within the limit: all microbatches of the slowest rank,
+ * and then the schedule without messages.
+ */
 static bool is_promising(const struct search *s, struct worker *w, const struct base *base)
 {
     const rk_strategy *strategy = &base->strategy;

@@ -29,7 +29,12 @@ typedef struct rk_plan_space {
     rk_framework framework;
     double max_memory; /* bytes per accelerator; 0: what the accelerator can use */
     rk_flop_convention convention;
-    rk_strategy base; /* everything that is not searched: sequence, precision, states, overlap... */
+    /*
+     * Everything that is not searched: sequence, precision, states, overlap...  Layers are also
+     * laid out with both ends counted as layers, and with shorter ends where nothing else divides,
+     * unless the base has a layout of its own.
+     */
+    rk_strategy base;
 } rk_plan_space;
 
 /* The usual space: everything free that the framework can run, for the stack's defaults. */
@@ -43,15 +48,16 @@ typedef struct rk_planned {
 } rk_planned;
 
 typedef struct rk_plan_counts {
-    uint64_t enumerated; /* combinations of the space */
+    uint64_t enumerated; /* combinations of the space in which every degree divides */
     uint64_t legal;      /* of them legal for model and framework */
     uint64_t fitting;    /* of them within memory */
 } rk_plan_counts;
 
 /*
  * Fills the `top_n` fastest fitting strategies, best first, *found of them.  `nearest` (may be
- * NULL) gets the legal strategy that needs least memory, whether it fits or not; its index is
- * UINT64_MAX when no strategy is legal at all.  The result does not depend on threads.
+ * NULL) gets the legal strategy that needs least memory, whether it fits or not (what it asks of
+ * the host beyond the host's capacity counts too); its index is UINT64_MAX when no strategy is
+ * legal at all.  The result does not depend on threads.
  */
 rk_status rk_plan_search(const rk_model *model, const rk_system *system, const rk_stack *stack,
                          const rk_plan_space *space, const rk_search_control *control, size_t top_n,

@@ -85,6 +85,14 @@ rk_status rk_plan_lists_init(const rk_model *model, const rk_system *system,
                              const rk_plan_space *space, rk_plan_lists *lists, rk_error *err);
 void rk_plan_lists_clear(rk_plan_lists *lists);
 
+bool rk_plan_allows(const rk_choices *choices, int64_t value);
+
+/* A step of the above: fills pipes, shapes, ranks and kinds from the lists of values. */
+rk_status rk_plan_list_pipes(rk_plan_lists *lists, rk_error *err);
+
+/* Domains over which ranks with the same parameters are spread. */
+int64_t rk_plan_domains(const rk_plan_lists *lists, int64_t ranks, int64_t stride);
+
 /* Give a strategy what a shape, a recompute or a lane says; degrees come before the lane. */
 void rk_plan_set_shape(const rk_plan_shape *shape, rk_strategy *strategy);
 void rk_plan_set_recompute(const rk_plan_recompute *recompute, rk_strategy *strategy);

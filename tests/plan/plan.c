@@ -460,7 +460,7 @@ static void test_bad_spaces(void **state)
 {
     rk_model model;
     const rk_plan_space good = large_space(&model);
-    rk_plan_space bad[9];
+    rk_plan_space bad[10];
     rk_planned planned[TOP];
     rk_plan_counts counts;
     size_t found;
@@ -477,6 +477,7 @@ static void test_bad_spaces(void **state)
     bad[6].tp = (rk_choices){1, {0}};
     bad[7].pp.count = RK_CHOICE_MAX + 1;
     bad[8].max_memory = -1;
+    bad[9].base.seq = 0;
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         assert_int_equal(search(&model, &bad[i], NULL, planned, &found, NULL, &counts),
                          RK_ERR_INVALID);

@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Pipeline degrees of a plan: the schedules and layouts that a framework runs, which of their ranks
+ * are alike, and the lanes that go with them.
+ */
+#include "base/error.h"
+#include "estimate/stage.h"
+#include "search/plan_space.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- shapes of the pipeline ---------------------------------------------------------------- */
+
+void rk_plan_set_shape(const rk_plan_shape *shape, rk_strategy *strategy)
+{
+    strategy->schedule = shape->schedule;
+    strategy->vp = shape->vp;
+    strategy->first_stage_layers = shape->first_stage_layers;
+    strategy->last_stage_layers = shape->last_stage_layers;
+    strategy->count_embedding = shape->count_embedding;
+    strategy->count_head = shape->count_head;
+}
+
+/* A strategy without anything else: all degrees 1 and microbatches enough for any schedule. */
+static rk_strategy bare_strategy(const rk_plan_lists *l, int64_t pp)
+{
+    rk_strategy s = rk_strategy_defaults(l->model);
+    s.pp = pp;
+    s.global_batch = 2 * pp;
+    return s;
+}
+
+/* Whether the framework splits the layers so. */
+static bool is_legal_shape(const rk_plan_lists *l, int64_t pp, const rk_plan_shape *shape)
+{
+    rk_strategy s = bare_strategy(l, pp);
+    rk_plan_set_shape(shape, &s);
+    return rk_strategy_legal(l->model, NULL, &s, l->space->framework, NULL);
+}
+
+/* All layers of a chunk, or every eighth of them: what is checkpointed whole. */
+static void list_layer_choices(const rk_model *model, int64_t pp, rk_plan_shape *shape)
+{
+    const int64_t stages = rk_schedule_stages(shape->schedule, pp, shape->vp);
+    const int64_t most = (model->layers + stages - 1) / stages;
+    shape->layer_choices[shape->layer_choice_count++] = 0;
+    for (int64_t i = 1; i < RK_PLAN_LAYER_CHOICES; i++) {
+        const int64_t count = i * most / RK_PLAN_LAYER_CHOICES;
+        if (count > shape->layer_choices[shape->layer_choice_count - 1]) {
+            shape->layer_choices[shape->layer_choice_count++] = count;
+        }
+    }
+}
+
+static rk_status add_shape(rk_plan_lists *l, rk_plan_pipe *pipe, const rk_plan_shape *shape,
+                           rk_error *err)
+{
+    /* room is the power of two that holds them */
+    if ((l->shape_count & (l->shape_count - 1)) == 0) {
+        const size_t room = l->shape_count ? 2 * l->shape_count : 1;
+        rk_plan_shape *shapes = realloc(l->shapes, room * sizeof(*shapes));
+        if (!shapes) {
+            return rk_fail(err, RK_ERR_MEMORY, "no memory for the layouts of a pipeline");
+        }
+        l->shapes = shapes;
+    }
+    rk_plan_shape *added = &l->shapes[l->shape_count];
+    *added = *shape;
+    list_layer_choices(l->model, pipe->pp, added);
+    pipe->base_count += (uint64_t)added->layer_choice_count;
+    pipe->shape_count++;
+    l->shape_count++;
+    return RK_OK;
+}
+
+/* The shape with the layout of the base, which means nothing on one rank. */
+static rk_plan_shape base_shape(const rk_plan_lists *l, int64_t pp, rk_plan_shape shape)
+{
+    const rk_strategy *base = &l->space->base;
+    if (pp > 1) {
+        shape.first_stage_layers = base->first_stage_layers;
+        shape.last_stage_layers = base->last_stage_layers;
+        shape.count_embedding = base->count_embedding;
+        shape.count_head = base->count_head;
+    }
+    return shape;
+}
+
+/* Middle ranks with as many layers as an even split rounded up, the two ends with the rest. */
+static void trim_ends(const rk_model *model, int64_t pp, rk_plan_shape *shape)
+{
+    const int64_t v = shape->vp;
+    const int64_t middle = (model->layers + pp * v - 1) / (pp * v) * v;
+    const int64_t rest = model->layers - middle * (pp - 2);
+    shape->last_stage_layers = rest / v / 2 * v;
+    shape->first_stage_layers = rest - shape->last_stage_layers;
+}
+
+/* Layouts of a pipeline degree that the space asks for. */
+struct layouts {
+    bool counted; /* both ends taken as layers */
+    bool trimmed; /* shorter ends, because nothing else divides */
+};
+
+/* Adds the layouts of a schedule; that of the base comes first. */
+static rk_status add_layouts(rk_plan_lists *l, rk_plan_pipe *pipe, const struct layouts *layouts,
+                             rk_plan_shape shape, rk_error *err)
+{
+    /* one or two stages hold the same with and without their ends counted */
+    const bool counted =
+        layouts->counted && rk_schedule_stages(shape.schedule, pipe->pp, shape.vp) > 2;
+    rk_plan_shape choices[] = {base_shape(l, pipe->pp, shape), shape, shape};
+    rk_status status = RK_OK;
+    choices[1].count_embedding = choices[1].count_head = true;
+    trim_ends(l->model, pipe->pp, &choices[2]);
+    const bool wanted[] = {true, counted, layouts->trimmed && choices[2].last_stage_layers > 0};
+    for (size_t i = 0; i < sizeof(choices) / sizeof(choices[0]) && !status; i++) {
+        if (wanted[i] && is_legal_shape(l, pipe->pp, &choices[i])) {
+            status = add_shape(l, pipe, &choices[i], err);
+        }
+    }
+    return status;
+}
+
+/* A base with a layout of its own has no others. */
+static struct layouts layouts_of(const rk_plan_lists *l, int64_t pp)
+{
+    const rk_strategy *base = &l->space->base;
+    const rk_plan_shape even = {.schedule = RK_SCHEDULE_1F1B, .vp = 1};
+    rk_plan_shape counted = even, trimmed = even;
+    if (pp == 1 || base->first_stage_layers || base->last_stage_layers || base->count_embedding ||
+        base->count_head) {
+        return (struct layouts){false, false};
+    }
+    counted.count_embedding = counted.count_head = true;
+    trim_ends(l->model, pp, &trimmed);
+    return (struct layouts){
+        .counted = true,
+        .trimmed = trimmed.last_stage_layers > 0 && !is_legal_shape(l, pp, &even) &&
+                   !is_legal_shape(l, pp, &counted),
+    };
+}
+
+static rk_status add_shapes(rk_plan_lists *l, rk_plan_pipe *pipe, rk_error *err)
+{
+    const struct layouts layouts = layouts_of(l, pipe->pp);
+    rk_status status = RK_OK;
+    for (unsigned i = 0; i < RK_SCHEDULE_KIND_COUNT; i++) {
+        const bool interleaved = i == RK_SCHEDULE_INTERLEAVED;
+        const int64_t least = interleaved ? 2 : 1;
+        const int64_t most = interleaved ? (l->model->layers + 2) / pipe->pp : 1;
+        /* one rank runs its microbatches one after the other, whatever the schedule */
+        const bool wanted = pipe->pp == 1 ? i == RK_SCHEDULE_1F1B : l->space->schedules >> i & 1;
+        for (int64_t v = least; wanted && v <= most && !status; v++) {
+            if (rk_plan_allows(&l->space->vp, v)) {
+                const rk_plan_shape shape = {.schedule = (rk_schedule_kind)i, .vp = v};
+                status = add_layouts(l, pipe, &layouts, shape, err);
+            }
+        }
+    }
+    return status;
+}
+
+/* ---- equal ranks --------------------------------------------------------------------------- */
+
+/* Whether two ranks hold the same blocks. */
+static bool is_alike(const rk_model *model, const rk_strategy *s, int64_t a, int64_t b)
+{
+    for (int64_t i = 0; i < rk_stage_chunks(s); i++) {
+        const rk_chunk x = rk_strategy_chunk(model, s, a, i);
+        const rk_chunk y = rk_strategy_chunk(model, s, b, i);
+        if (x.count != y.count || x.embedding != y.embedding || x.head != y.head ||
+            memcmp(&model->type_of[x.first], &model->type_of[y.first], (size_t)x.count) != 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* The first rank that is like `rank`. */
+static int64_t first_alike(const rk_plan_lists *l, const rk_plan_shape *shape, const rk_strategy *s,
+                           int64_t rank)
+{
+    for (size_t i = 0; i < shape->kind_count; i++) {
+        const int64_t kind = l->kinds.items[shape->kind_first + i];
+        if (is_alike(l->model, s, kind, rank)) {
+            return kind;
+        }
+    }
+    return rank;
+}
+
+static rk_status list_ranks(rk_plan_lists *l, int64_t pp, rk_plan_shape *shape, rk_error *err)
+{
+    rk_strategy s = {.pp = pp};
+    rk_status status = RK_OK;
+    rk_plan_set_shape(shape, &s);
+    shape->rank_first = l->ranks.count;
+    shape->kind_first = l->kinds.count;
+    for (int64_t r = 0; r < pp && !status; r++) {
+        const int64_t kind = first_alike(l, shape, &s, r);
+        status = rk_int_list_add(&l->ranks, kind, err);
+        if (kind == r && !status) {
+            status = rk_int_list_add(&l->kinds, r, err);
+            shape->kind_count++;
+        }
+    }
+    return status;
+}
+
+/* ---- lanes --------------------------------------------------------------------------------- */
+
+int64_t rk_plan_domains(const rk_plan_lists *l, int64_t ranks, int64_t stride)
+{
+    return ranks / rk_group_of(l->system, ranks, stride).within[0];
+}
+
+void rk_plan_set_lane(const rk_plan_lists *l, int lane, rk_strategy *strategy)
+{
+    const unsigned offloads = l->offloads[lane % l->offload_count];
+    const rk_plan_sharding *sharding = &l->shardings[lane / l->offload_count];
+    strategy->sharding = sharding->kind;
+    strategy->replicas = sharding->hybrid
+                             ? rk_plan_domains(l, strategy->dp * strategy->cp, strategy->tp)
+                             : l->space->base.replicas;
+    strategy->offload_optimizer = offloads & 1;
+    strategy->offload_activations = offloads >> 1 & 1;
+    strategy->offload_weights = offloads >> 2 & 1;
+}
+
+void rk_plan_set_recompute(const rk_plan_recompute *recompute, rk_strategy *strategy)
+{
+    strategy->recompute = recompute->kind;
+    strategy->recompute_modules = recompute->modules;
+    strategy->recompute_layers = 0;
+}
+
+/*
+ * Frameworks tie sharding and offload to pp, to recompute and to each other, and to nothing else:
+ * so a strategy without other degrees tells which lanes they run.
+ */
+static void list_lanes(const rk_plan_lists *l, rk_plan_pipe *pipe)
+{
+    rk_strategy s = bare_strategy(l, pipe->pp);
+    rk_plan_set_shape(&l->shapes[pipe->shape_first], &s);
+    s.dp = l->space->base.replicas;
+    s.global_batch *= s.dp;
+    for (int i = 0; i < l->recompute_count; i++) {
+        rk_plan_set_recompute(&l->recomputes[i], &s);
+        for (int lane = 0; lane < l->sharding_count * l->offload_count; lane++) {
+            rk_plan_set_lane(l, lane, &s);
+            if (rk_strategy_legal(l->model, NULL, &s, l->space->framework, NULL)) {
+                pipe->legal_lanes[i] |= (uint64_t)1 << lane;
+            }
+        }
+    }
+}
+
+rk_status rk_plan_list_pipes(rk_plan_lists *l, rk_error *err)
+{
+    rk_status status = RK_OK;
+    l->pipes = calloc(l->pp.count + 1, sizeof(*l->pipes));
+    if (!l->pipes) {
+        return rk_fail(err, RK_ERR_MEMORY, "no memory for the pipeline degrees of a plan");
+    }
+    for (size_t i = 0; i < l->pp.count && !status; i++) {
+        rk_plan_pipe *pipe = &l->pipes[l->pipe_count];
+        *pipe = (rk_plan_pipe){
+            .pp = l->pp.items[i], .shape_first = l->shape_count, .base_first = l->base_count};
+        status = add_shapes(l, pipe, err);
+        for (size_t j = 0; j < pipe->shape_count && !status; j++) {
+            status = list_ranks(l, pipe->pp, &l->shapes[pipe->shape_first + j], err);
+        }
+        if (pipe->shape_count > 0) {
+            list_lanes(l, pipe);
+            l->base_count += pipe->base_count;
+            l->pipe_count++;
+        }
+    }
+    return status;
+}
