@@ -9,13 +9,13 @@
 #include "base/divisors.h"
 #include "base/error.h"
 #include "base/parallel.h"
+#include "base/top.h"
 #include "calculon/batch.h"
 #include "calculon/block.h"
 #include "calculon/execution.h"
 #include "calculon/primitives.h"
 #include "calculon/search_kernel.h"
 #include "calculon/space.h"
-#include "search/top.h"
 
 #include <math.h>
 #include <stdlib.h>

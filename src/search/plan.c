@@ -9,9 +9,9 @@
 
 #include "base/error.h"
 #include "base/parallel.h"
+#include "base/top.h"
 #include "estimate/stage.h"
 #include "search/plan_space.h"
-#include "search/top.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
 #include "base/error.h"
 #include "base/parallel.h"
 #include "base/text.h"
-#include "search/top.h"
+#include "base/top.h"
 
 #include <math.h>
 #include <setjmp.h>

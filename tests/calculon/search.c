@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The search against its readable twin: every mapping enumerated and evaluated one by one. */
+#include "base/top.h"
 #include "calculon/space.h"
 #include "reckon/reckon.h"
-#include "search/top.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "search/top.h"
+#include "base/top.h"
 
 #include "base/error.h"
 

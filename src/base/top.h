@@ -3,8 +3,8 @@
  * The best n of many candidates.  Order: higher score first, then lower place in the enumeration,
  * so that the answer does not depend on the order in which candidates arrive.
  */
-#ifndef RK_SEARCH_TOP_H
-#define RK_SEARCH_TOP_H
+#ifndef RK_BASE_TOP_H
+#define RK_BASE_TOP_H
 
 #include "reckon/reckon.h"
 
