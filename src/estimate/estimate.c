@@ -55,16 +55,47 @@ static double stage_seconds(const rk_stage *stage)
     return rk_times_sum(&stage->forward) + rk_times_sum(&stage->backward);
 }
 
+/* Whether two chunks hold the same kinds of blocks, so that they cost the same. */
+static bool same_blocks(const rk_model *model, const rk_chunk *a, const rk_chunk *b)
+{
+    return a->count == b->count && a->embedding == b->embedding && a->head == b->head &&
+           (model->type_count == 1 ||
+            memcmp(&model->type_of[a->first], &model->type_of[b->first], (size_t)a->count) == 0);
+}
+
+/*
+ * The stage of rank r and the times of its chunks; most ranks repeat the one before.  `held` has
+ * the chunks of that rank and gets those of this one.
+ */
+static void next_stage(const rk_cost_table *table, const rk_strategy *s, int64_t r,
+                       rk_chunk_times *chunks, rk_chunk *held, rk_stage *stage)
+{
+    const int64_t v = rk_stage_chunks(s);
+    bool repeats = r > 0;
+    for (int64_t i = 0; i < v; i++) {
+        const rk_chunk chunk = rk_strategy_chunk(table->context.model, s, r, i);
+        repeats = repeats && same_blocks(table->context.model, &chunk, &held[i]);
+        held[i] = chunk;
+    }
+    if (repeats) {
+        memcpy(&chunks[r * v], &chunks[(r - 1) * v], (size_t)v * sizeof(*chunks));
+    } else {
+        *stage = rk_stage_of(table, s, r, &chunks[r * v]);
+    }
+}
+
 static void survey_ranks(const rk_cost_table *table, const rk_strategy *s, rk_chunk_times *chunks,
                          rk_stage_memory *stages, struct ranks *out)
 {
+    rk_chunk held[CHUNK_MAX];
+    rk_stage stage = {.layers = 0};
     const int64_t v = rk_stage_chunks(s), m = rk_strategy_microbatches(s);
     const double usable = table->context.system->accelerator.memory_usable;
     double heaviest = -1;
     memset(out, 0, sizeof(*out));
     out->fits = true;
     for (int64_t r = 0; r < s->pp; r++) {
-        const rk_stage stage = rk_stage_of(table, s, r, &chunks[r * v]);
+        next_stage(table, s, r, chunks, held, &stage);
         const double in_flight = rk_pipeline_in_flight(s->schedule, s->pp, v, m, r);
         const rk_stage_memory memory = rk_stage_memory_of(table, s, &stage, in_flight);
         const double host = rk_stage_host_bytes(s, &stage, in_flight);
