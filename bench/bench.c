@@ -112,6 +112,19 @@ static void bench_evaluation(void)
 }
 
 /* Searches the whole space that Megatron runs, by the reckon model. */
+/* Microseconds of one estimate by the closed form. */
+static double estimate_us(const rk_model *model, const rk_system *system, const rk_stack *stack,
+                          const rk_strategy *strategy)
+{
+    enum { RUNS = 20000 };
+    rk_estimate estimate;
+    const double start = cpu_seconds();
+    for (int i = 0; i < RUNS; i++) {
+        rk_estimate_step(model, system, stack, strategy, RK_FLOPS_MEGATRON, &estimate);
+    }
+    return (cpu_seconds() - start) / RUNS * 1e6;
+}
+
 static void bench_plan(const char *name, const char *machine, int64_t accelerators, int64_t batch,
                        int64_t seq)
 {
@@ -133,10 +146,11 @@ static void bench_plan(const char *name, const char *machine, int64_t accelerato
                            &counts, &err),
             &err);
     const double seconds = cpu_seconds() - start;
-    (void)printf("%-14s %-18s %6ld %12.0f %11.0f %11.0f %8.3f %9.2f %9.1f\n", name, machine,
+    const double us = found ? estimate_us(&model, &system, &stack, &best.strategy) : 0;
+    (void)printf("%-14s %-18s %6ld %12.0f %11.0f %11.0f %8.3f %9.2f %9.1f %9.2f\n", name, machine,
                  (long)accelerators, (double)counts.enumerated, (double)counts.legal,
                  (double)counts.fitting, seconds, seconds / (double)counts.legal * 1e9,
-                 (double)counts.legal / seconds * 1e-6);
+                 (double)counts.legal / seconds * 1e-6, us);
 }
 
 /* Time from starting the command to its end, median of 21. */
@@ -176,11 +190,11 @@ int main(int argc, char **argv)
     bench_search("megatron-22B", "a100_80g", 64, 64, RK_FLOAT16, 1);
     bench_search("gpt3-13B", "h100-3tier", 40, 24, RK_FLOAT8, 1);
     bench_evaluation();
-    (void)printf("%-14s %-18s %6s %12s %11s %11s %8s %9s %9s\n", "plan", "system", "ranks",
-                 "enumerated", "legal", "fitting", "cpu s", "ns/legal", "M/cpu s");
+    (void)printf("%-14s %-18s %6s %12s %11s %11s %8s %9s %9s %9s\n", "plan", "system", "ranks",
+                 "enumerated", "legal", "fitting", "cpu s", "ns/legal", "M/cpu s", "us/best");
     bench_plan("llama3-8b", "dgx-h100-superpod", 8, 128, 8192);
     bench_plan("llama3-70b", "dgx-h100-superpod", 64, 512, 8192);
-    bench_plan("llama3.1-405b", "dgx-h100-superpod", 16384, 2048, 8192);
+    bench_plan("llama3.1-405b", "h100-sxm", 16384, 2048, 8192);
     bench_plan("deepseek-v3", "deepseek-v3-h800", 2048, 15360, 4096);
     if (argc > 1) {
         bench_process(argv[1]);
