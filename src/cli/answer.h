@@ -62,7 +62,7 @@ void rk_answer_write_json(rk_json_writer *writer, const rk_answer *answer);
 
 /* The member "explanation": the sensitivities. */
 void rk_explanation_write_json(rk_json_writer *writer, const rk_setting *setting,
-                               const rk_strategy *strategy);
+                               const rk_answer *answer);
 
 /* Writes answers as a CSV table to the file that the request names. */
 rk_status rk_write_rows(const rk_request *request, const rk_answer *answers, size_t count,

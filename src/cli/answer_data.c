@@ -52,13 +52,11 @@ void rk_answer_write_json(rk_json_writer *writer, const rk_answer *answer)
 }
 
 void rk_explanation_write_json(rk_json_writer *writer, const rk_setting *setting,
-                               const rk_strategy *strategy)
+                               const rk_answer *answer)
 {
     rk_sensitivity worth[RK_SENSITIVITY_MAX];
-    rk_estimate e;
-    rk_estimate_step(setting->model, setting->system, setting->stack, strategy, setting->convention,
-                     &e);
-    const size_t count = rk_sensitivities(setting, strategy, e.step, worth);
+    const double step = answer->estimate.step;
+    const size_t count = rk_sensitivities(setting, &answer->strategy, step, worth);
     rk_json_open_member(writer, "explanation", "[");
     for (size_t i = 0; i < count; i++) {
         char changes[512];
@@ -70,12 +68,12 @@ void rk_explanation_write_json(rk_json_writer *writer, const rk_setting *setting
         rk_json_string(writer, "unit", worth[i].unit);
         rk_json_real(writer, "factor", worth[i].lower ? RK_LESS : RK_MORE);
         rk_json_real(writer, "step_s", worth[i].step);
-        rk_json_real(writer, "saved_s", e.step - worth[i].step);
-        rk_json_real(writer, "saved_share", (e.step - worth[i].step) / e.step);
+        rk_json_real(writer, "saved_s", step - worth[i].step);
+        rk_json_real(writer, "saved_share", (step - worth[i].step) / step);
         if (worth[i].changes) {
-            rk_json_string(
-                writer, "change",
-                rk_strategy_changes(strategy, &worth[i].strategy, changes, sizeof(changes)));
+            rk_json_string(writer, "change",
+                           rk_strategy_changes(&answer->strategy, &worth[i].strategy, changes,
+                                               sizeof(changes)));
         }
         rk_json_close(writer, "}");
     }

@@ -377,7 +377,7 @@ rk_status rk_write_volumes(FILE *to, const rk_inputs *inputs, const rk_answer *a
 /* ---- why ------------------------------------------------------------------------------------ */
 
 /* One sentence: the hardware number that is worth most, and what costs most. */
-static void write_bound(FILE *to, const rk_estimate *e, const rk_sensitivity *worth, double step)
+static void write_bound(FILE *to, const rk_estimate *e, const rk_sensitivity *worth)
 {
     int most = 0;
     for (int i = 1; i < RK_PART_COUNT; i++) {
@@ -385,7 +385,7 @@ static void write_bound(FILE *to, const rk_estimate *e, const rk_sensitivity *wo
     }
     (void)fprintf(to, "Most of the step is %s, %.1f %%; ", rk_part_names[most],
                   100 * e->times.part[most] / e->step);
-    const double gain = 100 * (step - worth->step) / step;
+    const double gain = 100 * (e->step - worth->step) / e->step;
     if (gain < 0.05) {
         (void)fprintf(to, "no single number of the hardware bounds it.\n");
     } else {
@@ -402,12 +402,10 @@ rk_status rk_write_explanation(FILE *to, const rk_setting *setting, const rk_ans
         {"unit", RK_ALIGN_LEFT},           {"step, ms", RK_ALIGN_RIGHT},
         {"saves, ms", RK_ALIGN_RIGHT},     {"saves, %", RK_ALIGN_RIGHT}};
     rk_sensitivity worth[RK_SENSITIVITY_MAX];
-    rk_estimate e;
+    const rk_estimate *e = &answer->estimate;
     rk_table table;
-    rk_estimate_step(setting->model, setting->system, setting->stack, &answer->strategy,
-                     setting->convention, &e);
-    const size_t count = rk_sensitivities(setting, &answer->strategy, e.step, worth);
-    write_bound(to, &answer->estimate, &worth[0], e.step);
+    const size_t count = rk_sensitivities(setting, &answer->strategy, e->step, worth);
+    write_bound(to, e, &worth[0]);
     (void)fputc('\n', to);
     rk_table_init(&table, columns, sizeof(columns) / sizeof(columns[0]));
     for (size_t i = 0; i < count; i++) {
@@ -415,8 +413,8 @@ rk_status rk_write_explanation(FILE *to, const rk_setting *setting, const rk_ans
         rk_table_cell(&table, "%.5g", worth[i].value);
         rk_table_cell(&table, "%s", worth[i].unit);
         rk_table_cell(&table, "%.3f", 1e3 * worth[i].step);
-        rk_table_cell(&table, "%.3f", 1e3 * (e.step - worth[i].step));
-        rk_table_cell(&table, "%.2f", 100 * (e.step - worth[i].step) / e.step);
+        rk_table_cell(&table, "%.3f", 1e3 * (e->step - worth[i].step));
+        rk_table_cell(&table, "%.2f", 100 * (e->step - worth[i].step) / e->step);
     }
     const rk_status status = rk_print_table(to, &table, style, err);
     rk_table_clear(&table);

@@ -62,7 +62,7 @@ static void write_members(rk_json_writer *writer, const void *what)
     const struct estimate *e = what;
     rk_answer_write_json(writer, &e->answer);
     if (e->request->explain) {
-        rk_explanation_write_json(writer, &e->setting, &e->answer.strategy);
+        rk_explanation_write_json(writer, &e->setting, &e->answer);
     }
 }
 

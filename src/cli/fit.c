@@ -48,6 +48,7 @@ static rk_status write_strategy(FILE *to, const struct fit *fit, rk_table_style 
 {
     const rk_answer *answer = answer_of(fit);
     if (fit->searched && !fits(fit)) {
+        (void)fputc('\n', to);
         rk_write_shortage(to, &fit->plan);
     } else {
         rk_write_strategy(to, &answer->strategy);

@@ -33,6 +33,18 @@ enum { OFFLOAD_OPTIMIZER = 2, OFFLOAD_ACTIVATIONS = 4, OFFLOAD_WEIGHTS = 8 };
 static const char *const overlap_choices[] = {"none", "tp", "grad", "param", "pp", "moe", NULL};
 enum { OVERLAP_TP = 2, OVERLAP_GRAD = 4, OVERLAP_PARAM = 8, OVERLAP_PP = 16, OVERLAP_MOE = 32 };
 
+/* Ours in the order of the bits, then what Megatron-LM calls some of them. */
+static const char *const module_choices[] = {
+    "core_attn", "norm", "act", "mla_up", "mlp", "moe", "layernorm", "moe_act", "mla_up_proj", NULL,
+};
+
+static unsigned modules_of(unsigned choices)
+{
+    return (choices & 0x3F) | (choices >> 6 & 1 ? RK_MODULE_NORM : 0U) |
+           (choices >> 7 & 1 ? RK_MODULE_ACTIVATION : 0U) |
+           (choices >> 8 & 1 ? RK_MODULE_MLA_UP : 0U);
+}
+
 #define PLACE(member) offsetof(rk_request, member)
 #define DEGREES(name_, alias_, member, help_)                                                      \
     {                                                                                              \
@@ -113,7 +125,7 @@ const rk_option rk_strategy_options[RK_STRATEGY_OPTION_COUNT] = {
     SET("schedule", NULL, schedules, rk_schedule_names, "of the pipeline"),
     SET("recompute", "recompute-granularity", recomputes, rk_recompute_kind_names,
         "activations made again in backward"),
-    SET("recompute-modules", NULL, modules, rk_module_names, "of selective recompute"),
+    SET("recompute-modules", NULL, modules, module_choices, "of selective recompute"),
     NUMBER("recompute-layers", "recompute-num-layers", recompute_layers, 1,
            "of a chunk, with full recompute; all unless given"),
     {.name = "zero",
@@ -369,7 +381,7 @@ static void apply_schedule(const rk_request *r, rk_strategy *s)
     s->recompute = (rk_recompute_kind)only_bit(
         r->recomputes,
         r->modules ? RK_REC_SELECTIVE : (r->recompute_layers ? RK_REC_FULL : RK_REC_NONE));
-    s->recompute_modules = r->modules;
+    s->recompute_modules = modules_of(r->modules);
     if (s->recompute == RK_REC_SELECTIVE && !r->modules) {
         s->recompute_modules = usual_modules(s);
     }

@@ -171,15 +171,19 @@ static int compare(const void *a, const void *b)
 size_t rk_sensitivities(const rk_setting *setting, const rk_strategy *strategy, double step,
                         rk_sensitivity out[RK_SENSITIVITY_MAX])
 {
+    const double closed = step_on(setting, setting->system, strategy);
     size_t count = 0;
     out[count++] = matrix_peak(setting, strategy);
-    out[count++] = memory_capacity(setting, strategy, step);
+    out[count++] = memory_capacity(setting, strategy, closed);
     for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
         out[count++] = accelerator_number(setting, strategy, i);
     }
     for (int i = 0; i < setting->system->tier_count; i++) {
         out[count++] = tier_bandwidth(setting, strategy, i);
         out[count++] = tier_latency(setting, strategy, i);
+    }
+    for (size_t i = 0; i < count; i++) {
+        out[i].step *= step / closed;
     }
     qsort(out, count, sizeof(*out), compare);
     return count;

@@ -24,8 +24,9 @@ typedef struct rk_sensitivity {
 } rk_sensitivity;
 
 /*
- * Fills the sensitivities of a legal strategy, the most valuable first.  `step` is its step by
- * rk_estimate_step.  Returns how many there are.
+ * Fills the sensitivities of a legal strategy, the most valuable first.  `step` is its step as it
+ * was told, in s; what a better number saves is the same share of it as by rk_estimate_step.
+ * Returns how many there are.
  */
 size_t rk_sensitivities(const rk_setting *setting, const rk_strategy *strategy, double step,
                         rk_sensitivity out[RK_SENSITIVITY_MAX]);

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Fields of strategies, strategies one choice away, and what hardware is worth. */
+#include "formats/json.h"
 #include "report/estimate_explain.h"
 #include "report/estimate_fields.h"
 
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -10,6 +12,8 @@
 #include <string.h>
 
 #include <cmocka.h>
+
+#include "../formats/scratch.h"
 
 #define GIB 0x1p30
 
@@ -72,9 +76,62 @@ static void test_fields(void **state)
     b.offload_weights = b.offload_optimizer = true;
     assert_string_equal(rk_strategy_changes(&a, &b, changes, sizeof(changes)),
                         "TP 4 (was 2), DP 32 (was 64), recompute selective (was none), "
-                        "modules layernorm+moe (was none), offload optimizer+weights (was none)");
+                        "modules norm+moe (was none), offload optimizer+weights (was none)");
     /* a text that does not fit is cut */
     assert_true(strlen(rk_strategy_changes(&a, &b, changes, 12)) == 11);
+}
+
+/* The document is JSON without a key twice, and its parts add up in full. */
+static void test_document(void **state)
+{
+    (void)state;
+    struct inputs in;
+    const rk_setting s = setting_of(&in, "llama3-8b", "h100-sxm");
+    const rk_strategy strategy = strategy_of(&s, 2, 2, 2, 1);
+    scratch files;
+    rk_error err;
+    rk_estimate e;
+    rk_stage_memory stages[2];
+    rk_out *out;
+    rk_json_doc doc;
+    assert_true(scratch_make(&files));
+    const char *path = scratch_path(&files, "answer.json");
+    assert_int_equal(
+        rk_estimate_exact(s.model, s.system, s.stack, &strategy, s.convention, &e, stages, &err),
+        RK_OK);
+    assert_int_equal(rk_out_open(path, &out, &err), RK_OK);
+    rk_json_writer writer = {.out = out, .indented = true};
+    rk_json_open(&writer, "{");
+    rk_strategy_write_json(&writer, &strategy);
+    rk_estimate_write_json(&writer, &strategy, &e);
+    rk_stages_write_json(&writer, stages, 2, e.usable);
+    rk_json_close(&writer, "}");
+    assert_int_equal(rk_out_close(out, &err), RK_OK);
+    assert_int_equal(rk_json_load(path, NULL, &doc, &err), RK_OK);
+    scratch_remove(&files);
+
+    const json_t *estimate = json_object_get(doc.root, "estimate"), *stage;
+    const char *key;
+    json_t *part;
+    size_t i;
+    double sum = 0;
+    json_object_foreach(json_object_get(estimate, "time_s"), key, part)
+    {
+        sum += json_number_value(part);
+    }
+    assert_true(fabs(sum - e.step) <= 1e-12 * e.step);
+    assert_true(json_number_value(json_object_get(estimate, "step_s")) == e.step);
+    assert_int_equal(json_array_size(json_object_get(doc.root, "stages")), 2);
+    json_array_foreach(json_object_get(doc.root, "stages"), i, stage)
+    {
+        sum = 0;
+        json_object_foreach(json_object_get(stage, "parts_bytes"), key, part)
+        {
+            sum += json_number_value(part);
+        }
+        assert_true(fabs(sum - stages[i].total) <= 1e-12 * sum);
+    }
+    rk_json_clear(&doc);
 }
 
 /* ---- changes ------------------------------------------------------------------------------- */
@@ -218,9 +275,9 @@ static void test_memory_capacity(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_fields),          cmocka_unit_test(test_changes),
-        cmocka_unit_test(test_two_changes),     cmocka_unit_test(test_sensitivities),
-        cmocka_unit_test(test_memory_capacity),
+        cmocka_unit_test(test_fields),        cmocka_unit_test(test_document),
+        cmocka_unit_test(test_changes),       cmocka_unit_test(test_two_changes),
+        cmocka_unit_test(test_sensitivities), cmocka_unit_test(test_memory_capacity),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
