@@ -111,7 +111,6 @@ static void bench_evaluation(void)
     (void)printf("one evaluation: %.3f us (mean step %.3f s)\n", each * 1e6, sum / RUNS);
 }
 
-/* Searches the whole space that Megatron runs, by the reckon model. */
 /* Microseconds of one estimate by the closed form. */
 static double estimate_us(const rk_model *model, const rk_system *system, const rk_stack *stack,
                           const rk_strategy *strategy)
@@ -125,6 +124,7 @@ static double estimate_us(const rk_model *model, const rk_system *system, const 
     return (cpu_seconds() - start) / RUNS * 1e6;
 }
 
+/* Searches the whole space that Megatron runs, by the reckon model. */
 static void bench_plan(const char *name, const char *machine, int64_t accelerators, int64_t batch,
                        int64_t seq)
 {
