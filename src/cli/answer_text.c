@@ -79,8 +79,10 @@ static void write_system(FILE *to, const rk_request *request, const rk_system *s
     (void)fprintf(to, "%s: %s, dense TFLOP/s %s\n", request->system, a->name,
                   rk_describe_matrix(a, words));
     write_label(to, "");
-    (void)fprintf(to, "%.1f GiB of memory to use, %.0f GB/s; %s GB/s\n", a->memory_usable / GIB,
-                  a->memory_bandwidth / 1e9, rk_describe_tiers(system, words));
+    (void)fprintf(to, "%.1f GiB of memory to use, %.0f GB/s\n", a->memory_usable / GIB,
+                  a->memory_bandwidth / 1e9);
+    write_label(to, "");
+    (void)fprintf(to, "%s GB/s\n", rk_describe_tiers(system, words));
 }
 
 void rk_write_inputs(FILE *to, const rk_request *request, const rk_inputs *inputs)
@@ -110,16 +112,14 @@ void rk_write_strategy(FILE *to, const rk_strategy *s)
     char number[RK_COMMAS_SIZE];
     write_label(to, "strategy");
     (void)fprintf(to,
-                  "%s accelerators: TP %" PRId64 "%s, CP %" PRId64 ", PP %" PRId64 ", DP %" PRId64
-                  ", EP %" PRId64 ", ETP %" PRId64 "; ZeRO-%d",
+                  "%s accelerators: TP %" PRId64 "%s, CP %" PRId64 "%s%s, PP %" PRId64
+                  ", DP %" PRId64 ", EP %" PRId64 ", ETP %" PRId64 "; ZeRO-%d",
                   rk_with_commas((uint64_t)rk_strategy_ranks(s), number), s->tp,
-                  s->tp > 1 && s->sp ? " with SP" : "", s->cp, s->pp, s->dp, s->ep, s->etp,
+                  s->tp > 1 && s->sp ? " with SP" : "", s->cp, s->cp > 1 ? " by " : "",
+                  s->cp > 1 ? rk_cp_kind_names[s->cp_kind] : "", s->pp, s->dp, s->ep, s->etp,
                   (int)s->sharding);
     if (s->replicas > 1) {
         write_field(to, s, "hsdp_replicas");
-    }
-    if (s->cp > 1) {
-        write_field(to, s, "cp_kind");
     }
     (void)fputc('\n', to);
     write_label(to, "");

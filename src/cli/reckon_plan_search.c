@@ -176,10 +176,11 @@ void rk_reckoning_clear(rk_reckoning *plan)
 void rk_write_search(FILE *to, const rk_reckoning *plan)
 {
     char explored[RK_COMMAS_SIZE], legal[RK_COMMAS_SIZE], fitting[RK_COMMAS_SIZE];
-    (void)fprintf(to, "%-10s%s strategies, %s legal, %s fit; %.3f s of processor time", "search",
+    (void)fprintf(to, "%-10s%s strategies, %s legal, %s fit\n", "search",
                   rk_with_commas(plan->counts.enumerated, explored),
                   rk_with_commas(plan->counts.legal, legal),
-                  rk_with_commas(plan->counts.fitting, fitting), plan->cpu_s);
+                  rk_with_commas(plan->counts.fitting, fitting));
+    (void)fprintf(to, "%-10s%.3f s of processor time", "", plan->cpu_s);
     if (plan->cpu_s > 0) {
         (void)fprintf(to, ", %.1f million strategies/s",
                       (double)plan->counts.enumerated / plan->cpu_s / 1e6);
