@@ -37,10 +37,10 @@ const char *const rk_document_folders[RK_DOCUMENT_KIND_COUNT] = {
     [RK_DOCUMENT_STACK] = "stacks",
 };
 
-/* Returns the folder that has the name, else one that has a similar name, else the first. */
+/* Returns the folder that has the name, else one that has a similar name, else models. */
 static const char *find_folder(const char *name)
 {
-    const char *similar = rk_document_folders[0];
+    const char *similar = rk_document_folders[RK_DOCUMENT_MODEL];
     for (int i = 0; i < RK_DOCUMENT_KIND_COUNT; i++) {
         const char *folder = rk_document_folders[i];
         if (folder && rk_catalogue_find(folder, name)) {
