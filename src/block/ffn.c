@@ -58,17 +58,32 @@ double rk_expert_rows(const rk_block_context *c, const rk_moe_shape *moe)
 }
 
 /*
- * Copies of a token that are sent with de-duplication, one per domain that holds any of its k
- * experts, over the k without.  Of D domains, uniform choices reach D (1 - (1 - 1/D)^k).
+ * Domains, of all, that the experts of one token may lie on: those of the groups that it is limited
+ * to, each of which fills a domain, or several where there are more domains than groups.
  */
-static double copies_share(const rk_costing *x, double top_k)
+static double open_domains(const rk_moe_shape *moe, double domains)
+{
+    if (moe->route_groups == 0) {
+        return domains;
+    }
+    const double each = fmax(domains / (double)moe->expert_groups, 1);
+    return fmin((double)moe->route_groups * each, domains);
+}
+
+/*
+ * Copies of a token that are sent with de-duplication, one per domain that holds any of its k
+ * experts, over the k without.  Of D open domains, uniform choices reach D (1 - (1 - 1/D)^k); they
+ * are as likely to be the sender's own as any other, so the traffic leaves it in equal shares.
+ */
+static double copies_share(const rk_costing *x, const rk_moe_shape *moe)
 {
     const rk_group *group = &x->c->groups.expert;
     const double domains = (double)group->size / (double)group->within[0];
+    const double open = open_domains(moe, domains), k = (double)moe->top_k;
     if (!x->c->stack->deduplicates || domains <= 1) {
         return 1;
     }
-    return domains * (1 - pow(1 - 1 / domains, top_k)) / top_k;
+    return open * (1 - pow(1 - 1 / open, k)) / k;
 }
 
 /* Dispatch and combine, and the same for the gradients: each way k copies of the tokens. */
@@ -79,7 +94,7 @@ static void add_dispatch(rk_costing *x, const rk_moe_shape *moe)
     const rk_group *group = &x->c->groups.expert;
     const double k = (double)moe->top_k, e = (double)s->ep;
     const double elements =
-        routed_tokens(x->c) * k * (double)x->c->model->hidden * load(s) * copies_share(x, k);
+        routed_tokens(x->c) * k * (double)x->c->model->hidden * load(s) * copies_share(x, moe);
     const double bytes = RK_ACTIVATION_BYTES * elements, there = stack->dispatch_bytes * elements;
     const double visible = s->moe_overlap ? stack->moe_exposed : 1;
     const double once = visible * rk_comm_seconds(x, RK_COLL_ALL_TO_ALL, bytes, group);

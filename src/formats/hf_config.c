@@ -341,6 +341,10 @@ static rk_status derive_ffn(hf_draft *draft, rk_error *err)
     moe->shared_width = size[HF_SHARED_FFN] != 0   ? size[HF_SHARED_FFN]
                         : moe->shared_experts != 0 ? moe->expert_width
                                                    : 0;
+    if (size[HF_EXPERT_GROUPS] > 1 && size[HF_ROUTE_GROUPS] > 0) {
+        moe->expert_groups = size[HF_EXPERT_GROUPS];
+        moe->route_groups = size[HF_ROUTE_GROUPS];
+    }
     moe->shared_gate = moe->shared_gate && moe->shared_experts != 0;
     return RK_OK;
 }

@@ -29,7 +29,9 @@ typedef enum hf_size {
     HF_EXPERT_FFN,
     HF_SHARED_EXPERTS,
     HF_SHARED_FFN,
-    HF_DENSE_FFN, /* of the dense layers, where HF_FFN is the width of an expert */
+    HF_EXPERT_GROUPS,
+    HF_ROUTE_GROUPS, /* groups of experts that a token may reach */
+    HF_DENSE_FFN,    /* of the dense layers, where HF_FFN is the width of an expert */
     HF_DENSE_FIRST,
     HF_MOE_EVERY,
     HF_MTP,

@@ -107,6 +107,8 @@ static const rk_field fields[] = {
     SIZE(expert_ffn, layer.moe.expert_width, "width of an expert"),
     SIZE(shared_experts, layer.moe.shared_experts, "experts that see every token"),
     SIZE(shared_ffn, layer.moe.shared_width, "width of a shared expert; default expert_ffn"),
+    SIZE(expert_groups, layer.moe.expert_groups, "groups of experts, of which a token reaches few"),
+    SIZE(route_groups, layer.moe.route_groups, "groups that a token may reach; default all"),
     FLAG(shared_gate, layer.moe.shared_gate, "the shared experts have a gate"),
     FLAG(router_bias, layer.moe.router_bias, "the router has a bias"),
     FLAG(expert_bias, layer.moe.expert_bias, "the routed experts have biases"),
@@ -134,7 +136,7 @@ static const rk_field fields[] = {
 };
 
 /* The first fields are those of a layer, which the objects of `types` may override. */
-enum { FIELD_COUNT = sizeof(fields) / sizeof(fields[0]), LAYER_FIELD_COUNT = 27 };
+enum { FIELD_COUNT = sizeof(fields) / sizeof(fields[0]), LAYER_FIELD_COUNT = 29 };
 
 /* ---- layers ----------------------------------------------------------------------------- */
 

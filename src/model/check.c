@@ -131,6 +131,33 @@ static rk_status check_attention(const rk_attention_shape *a, rk_error *err)
     }
 }
 
+/* Node-limited routing: equal groups, and enough experts in those that a token may reach. */
+static rk_status check_groups(const rk_moe_shape *moe, rk_error *err)
+{
+    const bool limited = moe->route_groups != 0;
+    const foreign alone[] = {
+        {"expert_groups", limited ? 0 : moe->expert_groups},
+    };
+    const sized sizes[] = {
+        {"expert_groups", moe->expert_groups, limited, moe->experts},
+        {"route_groups", moe->route_groups, 0, moe->expert_groups},
+    };
+    rk_status status = check_foreign(alone, COUNT(alone), "route_groups", err);
+    status = status ? status : CHECK_SIZES(sizes, err);
+    if (status || !limited) {
+        return status;
+    }
+    if (moe->experts % moe->expert_groups != 0) {
+        return rk_fail_at(err, RK_ERR_INVALID, "expert_groups",
+                          "groups have as many experts each: expected a divisor of experts = "
+                          "%" PRId64 ", found %" PRId64,
+                          moe->experts, moe->expert_groups);
+    }
+    const sized top_k = {"top_k", moe->top_k, 1,
+                         moe->experts / moe->expert_groups * moe->route_groups};
+    return check_sizes(&top_k, 1, err);
+}
+
 static rk_status check_experts(const rk_moe_shape *moe, rk_error *err)
 {
     const bool has_shared = moe->shared_experts != 0;
@@ -145,8 +172,9 @@ static rk_status check_experts(const rk_moe_shape *moe, rk_error *err)
         {"shared_experts", moe->shared_experts, 0, SHARED_MAX},
         {"shared_ffn", moe->shared_width, has_shared, WIDTH_MAX},
     };
-    const rk_status status = check_foreign(shared, COUNT(shared), "shared_experts", err);
-    return status ? status : CHECK_SIZES(sizes, err);
+    rk_status status = check_foreign(shared, COUNT(shared), "shared_experts", err);
+    status = status ? status : CHECK_SIZES(sizes, err);
+    return status ? status : check_groups(moe, err);
 }
 
 static rk_status check_dense(const rk_layer_type *type, rk_error *err)
@@ -159,6 +187,8 @@ static rk_status check_dense(const rk_layer_type *type, rk_error *err)
         {"expert_ffn", type->moe.expert_width},
         {"shared_experts", type->moe.shared_experts},
         {"shared_ffn", type->moe.shared_width},
+        {"expert_groups", type->moe.expert_groups},
+        {"route_groups", type->moe.route_groups},
         {"shared_gate", type->moe.shared_gate},
         {"router_bias", type->moe.router_bias},
         {"expert_bias", type->moe.expert_bias},

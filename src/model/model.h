@@ -45,6 +45,9 @@ typedef struct rk_moe_shape {
     int64_t experts, top_k; /* experts 0: the layer is dense */
     int64_t expert_width;
     int64_t shared_experts, shared_width; /* width of one */
+    /* Node-limited routing: the experts of a token lie in `route_groups` of `expert_groups` equal
+     * groups.  Both 0: anywhere. */
+    int64_t expert_groups, route_groups;
     bool shared_gate, router_bias, expert_bias;
 } rk_moe_shape;
 

@@ -81,11 +81,72 @@ static void test_dispatch(void **state)
     const double there = 242.2e6, back = 469.8e6, others = 63.0 / 64;
     assert_near(cost.sent_forward.expert, others * (there + back), 1e-3);
     assert_near(cost.sent_backward.expert, others * 2 * back, 1e-3);
-    /* one copy for each of the 8 nodes that 8 experts lie on: 5.251 instead of 8 */
-    stack.deduplicates = true;
-    const double copies =
-        layer_cost(&model, moe, &stack, &s).sent_forward.expert / cost.sent_forward.expert * 8;
-    assert_near(copies, 5.251, 1e-4);
+}
+
+/*
+ * UT-33: 8 nodes, a copy of a token for each that holds any of its 8 experts: 5.251 instead of 8,
+ * and 3.600 where the experts lie in 4 of 8 groups.
+ */
+static void test_copies(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t ep, groups; /* groups that a token reaches; 0: all */
+        double copies;
+    } cases[] = {
+        {64, 0, 5.251}, {64, 4, 3.600}, {64, 8, 5.251},
+        {64, 1, 1},     {32, 4, 3.600}, {128, 4, 5.251}, /* a group per two nodes: 8 of 16 */
+        {8, 4, 8},                                       /* one domain: nothing to spare */
+    };
+    rk_model model = model_of("deepseek-v3");
+    rk_stack stack = stack_of("megatron-2025");
+    const int moe = model.type_of[model.layers - 1];
+    assert_int_equal(model.types[moe].moe.route_groups, 4);
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        rk_strategy s = rk_strategy_defaults(&model);
+        s.seq = 4096;
+        s.dp = s.global_batch = s.ep = cases[i].ep;
+        model.types[moe].moe.route_groups = cases[i].groups;
+        model.types[moe].moe.expert_groups = cases[i].groups ? 8 : 0;
+        stack.deduplicates = false;
+        const double all = layer_cost(&model, moe, &stack, &s).sent_forward.expert;
+        stack.deduplicates = true;
+        const double sent = layer_cost(&model, moe, &stack, &s).sent_forward.expert;
+        assert_near(8 * sent / all, cases[i].copies, 1.5e-4);
+    }
+}
+
+/*
+ * UT-33: of the 3.600 copies, 3.150 leave the node: 95.4 MB dispatched in 8 bits and 184.9 MB
+ * combined in bf16, 2.22 ms and 4.30 ms at 43 GB/s.
+ */
+static void test_remote_copies(void **state)
+{
+    (void)state;
+    const rk_model model = model_of("deepseek-v3");
+    rk_system system = system_of("dgx-h100-superpod");
+    rk_stack stack = stack_of("megatron-2025");
+    rk_strategy s = rk_strategy_defaults(&model);
+    const int moe = model.type_of[model.layers - 1];
+    stack.dispatch_bytes = 1 + 4.0 / 128;
+    s.seq = 4096;
+    s.dp = s.global_batch = s.ep = 64;
+    for (int i = 1; i < system.tier_count; i++) { /* bytes over bandwidth, nothing else */
+        rk_tier *tier = &system.tiers[i];
+        tier->bandwidth = 43e9;
+        tier->efficiency = tier->exchange_share = 1;
+        tier->latency = tier->step_latency = tier->half_bytes = 0;
+    }
+    assert_legal(&model, &system, &s);
+    const rk_block_context context = rk_block_context_of(&model, &system, &stack, &s);
+    rk_cost cost[2];
+    layer_costs(&context, &model.types[moe], cost);
+    const double combine = cost[0].backward.part[RK_PART_EP] / 2;
+    const double dispatch = cost[0].forward.part[RK_PART_EP] - combine;
+    assert_near(dispatch, 2.22e-3, 2e-3);
+    assert_near(combine, 4.30e-3, 2e-3);
+    assert_near(dispatch * 43e9, 95.4e6, 1e-3);
+    assert_near(combine * 43e9, 184.9e6, 1e-3);
 }
 
 /*
@@ -159,7 +220,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_tensor_parallel), cmocka_unit_test(test_context_parallel),
-        cmocka_unit_test(test_dispatch),        cmocka_unit_test(test_flops),
+        cmocka_unit_test(test_dispatch),        cmocka_unit_test(test_copies),
+        cmocka_unit_test(test_remote_copies),   cmocka_unit_test(test_flops),
         cmocka_unit_test(test_parameters),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

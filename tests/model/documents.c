@@ -115,6 +115,10 @@ static void test_experts(void **state)
     assert_int_equal(p.total - p.active, 6 * p.expert_each);
     assert_int_equal(p.gemm, 4 * 64 * 64 + 4 * 3 * 64 * 32);
 
+    model = read_good(MOE ", \"expert_groups\": 4, \"route_groups\": 2");
+    assert_int_equal(model.types[0].moe.expert_groups, 4);
+    assert_int_equal(model.types[0].moe.route_groups, 2);
+
     model = read_good(MOE ", \"shared_experts\": 1, \"shared_ffn\": 100, \"gated\": false");
     p = rk_layer_params_of(&model, &model.types[0]);
     assert_int_equal(p.shared, 2 * 64 * 100);
@@ -231,6 +235,12 @@ static void test_faults(void **state)
         {MOE ", \"dense_first\": 2", "ffn", "neither"},
         {MOE ", \"dense_first\": 6, \"ffn\": 256", "experts", "no effect"},
         {MOE ", \"shared_ffn\": 8", "shared_ffn", "without \"shared_experts\""},
+        {MOE ", \"route_groups\": 2", "expert_groups", "from 1 to 8"},
+        {MOE ", \"expert_groups\": 4", "expert_groups", "without \"route_groups\""},
+        {MOE ", \"expert_groups\": 4, \"route_groups\": 5", "route_groups", "from 0 to 4"},
+        {MOE ", \"expert_groups\": 3, \"route_groups\": 1", "expert_groups", "experts = 8"},
+        {MOE ", \"expert_groups\": 8, \"route_groups\": 1", "top_k", "from 1 to 1"},
+        {"\"heads\": 4, \"ffn\": 256, \"route_groups\": 2", "route_groups", "without \"experts\""},
         {MOE ", \"shared_gate\": true", "shared_gate", "without \"shared_experts\""},
         /* latent attention */
         {"\"heads\": 4, \"ffn\": 256, \"q_rank\": 8", "q_rank", "without \"kv_rank\""},

@@ -109,6 +109,9 @@ static void test_flags(void **state)
     assert_false(model.tied);
     model = load("deepseek-v3");
     assert_int_equal(model.mtp_layers, 1);
+    assert_int_equal(model.types[0].moe.route_groups, 0); /* dense */
+    assert_int_equal(model.types[1].moe.expert_groups, 8);
+    assert_int_equal(model.types[1].moe.route_groups, 4);
 }
 
 /* ---- refusals --------------------------------------------------------------------------- */
@@ -180,6 +183,33 @@ static void test_refusals(void **state)
         if (!strstr(err.message, cases[i].message)) {
             fail_msg("%s: \"%s\" is not in \"%s\"", cases[i].text, cases[i].message, err.message);
         }
+    }
+}
+
+/* Routing is limited where there are several groups and a number of them is given. */
+static void test_route_groups(void **state)
+{
+#define V2                                                                                         \
+    "{\"model_type\": \"deepseek_v2\", \"num_experts\": 16, \"num_experts_per_tok\": 2, "          \
+    "\"first_k_dense_replace\": 0, \"kv_lora_rank\": 512"
+    static const struct {
+        const char *text;
+        int64_t groups, reached;
+    } cases[] = {
+        {V2 "}", 0, 0},
+        {V2 ", \"n_group\": 8, \"topk_group\": 3}", 8, 3},
+        {V2 ", \"n_group\": 1, \"topk_group\": 1}", 0, 0},
+        {V2 ", \"n_group\": 8, \"topk_group\": null}", 0, 0},
+        {"{\"model_type\": \"deepseek_v3\", \"first_k_dense_replace\": 0}", 8, 4},
+    };
+#undef V2
+    (void)state;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        rk_model model;
+        rk_error err;
+        assert_int_equal(read_text(cases[i].text, &model, &err), RK_OK);
+        assert_int_equal(model.types[0].moe.expert_groups, cases[i].groups);
+        assert_int_equal(model.types[0].moe.route_groups, cases[i].reached);
     }
 }
 
@@ -358,9 +388,13 @@ static void test_collection(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_counts),     cmocka_unit_test(test_layers),
-        cmocka_unit_test(test_flags),      cmocka_unit_test(test_refusals),
-        cmocka_unit_test(test_void_keys),  cmocka_unit_test(test_experts_by_layer),
+        cmocka_unit_test(test_counts),
+        cmocka_unit_test(test_layers),
+        cmocka_unit_test(test_flags),
+        cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_route_groups),
+        cmocka_unit_test(test_void_keys),
+        cmocka_unit_test(test_experts_by_layer),
         cmocka_unit_test(test_collection),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
