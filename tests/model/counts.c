@@ -159,6 +159,29 @@ static void test_active_without_embedding(void **state)
     assert_int_equal(p.head, 0);
 }
 
+/* UT-18: parameters of the head over those that a token meets in a layer. */
+static void test_head_in_layers(void **state)
+{
+    static const struct {
+        const char *name;
+        double layers, half; /* half a unit of the last digit */
+    } cases[] = {
+        {"llama3-8b", 2.41, 0.005},
+        {"llama3.1-405b", 0.66, 0.005},
+        {"gpt-oss-120b", 4.6, 0.05},
+    };
+    (void)state;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        const rk_model model = load_model(cases[i].name);
+        const double layer = (double)rk_layer_params_of(&model, &model.types[0]).active;
+        const double found = (double)rk_model_params_of(&model).head / layer;
+        if (fabs(found - cases[i].layers) > cases[i].half) {
+            fail_msg("%s: the head is worth %g layers, not %g", cases[i].name, found,
+                     cases[i].layers);
+        }
+    }
+}
+
 /* Parts add up, of the model and of each of its layers. */
 static void test_parts(void **state)
 {
@@ -234,6 +257,7 @@ int main(void)
         cmocka_unit_test(test_deepseek_v3),
         cmocka_unit_test(test_closed_form),
         cmocka_unit_test(test_active_without_embedding),
+        cmocka_unit_test(test_head_in_layers),
         cmocka_unit_test(test_parts),
         cmocka_unit_test(test_shared_table),
     };
