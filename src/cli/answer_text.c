@@ -132,6 +132,9 @@ void rk_write_strategy(FILE *to, const rk_strategy *s)
     if (s->vp > 1) {
         (void)fprintf(to, " with %" PRId64 " chunks a rank", s->vp);
     }
+    if (s->layout_count > 0) {
+        write_field(to, s, "layout");
+    }
     write_field(to, s, "recompute");
     if (s->recompute == RK_REC_SELECTIVE) {
         write_field(to, s, "recompute_modules");

@@ -4,8 +4,10 @@
 #include "base/error.h"
 #include "report/estimate_fields.h"
 
+#include <ctype.h>
 #include <inttypes.h>
 #include <math.h>
+#include <stdlib.h>
 
 #define NOT_GIVEN    (-1)
 #define GIB          0x1p30
@@ -153,6 +155,10 @@ const rk_option rk_strategy_options[RK_STRATEGY_OPTION_COUNT] = {
            "layers of the first pipeline rank"),
     NUMBER("last-stage-layers", "decoder-last-pipeline-num-layers", last_stage_layers, 1,
            "layers of the last pipeline rank"),
+    {.name = "layout",
+     .offset = PLACE(layout_text),
+     .value = "N,N*TIMES,...",
+     .help = "layers of every stage in the model's order"},
     FLAG("count-embedding", "account-for-embedding-in-pipeline-split", count_embedding,
          "the embedding takes the place of a layer"),
     FLAG("count-head", "account-for-loss-in-pipeline-split", count_head,
@@ -186,11 +192,51 @@ rk_request rk_request_defaults(void)
     };
 }
 
+/* Reads "8" or "8*14", layers and the stages that have as many, and moves *text behind it. */
+static bool read_run(const char **text, long *layers, long *stages)
+{
+    char *end = NULL;
+    if (!isdigit((unsigned char)**text)) {
+        return false;
+    }
+    *layers = strtol(*text, &end, 10);
+    *stages = 1;
+    if (*end == '*' && isdigit((unsigned char)end[1])) {
+        *stages = strtol(end + 1, &end, 10);
+    }
+    *text = end;
+    return *layers <= RK_LAYER_MAX && *stages >= 1;
+}
+
+/* Reads "7,8*14,6" into the layout of the request. */
+static bool read_layout(const char *text, rk_request *r)
+{
+    bool more = true;
+    while (more) {
+        long layers = 0, stages = 0;
+        if (!read_run(&text, &layers, &stages) || stages > RK_LAYOUT_MAX - r->layout_count) {
+            return false;
+        }
+        for (long i = 0; i < stages; i++) {
+            r->layout[r->layout_count++] = (int16_t)layers;
+        }
+        more = *text == ',';
+        text += more;
+    }
+    return *text == '\0';
+}
+
 int rk_request_parse(const rk_command *command, int argc, char **argv, rk_request *request)
 {
     const int done = rk_options_parse(command, argc, argv, request);
     if (done == RK_PARSED && request->json && request->csv) {
         return rk_command_fail(command, "--json and --csv exclude each other");
+    }
+    if (done == RK_PARSED && request->layout_text && !read_layout(request->layout_text, request)) {
+        return rk_command_fail(command,
+                               "--layout needs the layers of up to %d stages such as 7,8*14,6, at "
+                               "most %d each, not '%s'",
+                               RK_LAYOUT_MAX, RK_LAYER_MAX, request->layout_text);
     }
     return done;
 }
@@ -415,6 +461,8 @@ rk_status rk_request_strategy(const rk_request *request, const rk_inputs *inputs
     apply_schedule(r, strategy);
     strategy->sp = strategy->tp > 1 && !r->no_sp && r->framework != RK_FRAMEWORK_DEEPSPEED;
     strategy->tp_overlap = r->overlaps ? strategy->tp_overlap : strategy->sp;
+    strategy->layout = r->layout;
+    strategy->layout_count = r->layout_count;
     strategy->cp_kind = (rk_cp_kind)only_bit(
         r->cp_kinds, r->framework == RK_FRAMEWORK_DEEPSPEED ? RK_CP_ULYSSES : RK_CP_RING);
     strategy->micro_batch = only_value(&r->micro_batch, 1);
@@ -465,6 +513,7 @@ static rk_status check_space(const rk_request *r, rk_error *err)
         {"no-sp", r->no_sp},
         {"recompute-modules", r->modules > 0},
         {"recompute-layers", r->recompute_layers > 0},
+        {"layout", r->layout_count > 0},
     };
     if (r->accelerators == 0 || r->global_batch == 0) {
         return rk_fail(err, RK_ERR_INVALID, "--%s is missing: a search needs it",

@@ -9,6 +9,8 @@
 #include "cli/options.h"
 #include "search/plan.h"
 
+#define RK_LAYOUT_MAX 256 /* stages of --layout */
+
 /* The command lines of the three commands; 0, a count of 0 or NULL: not given. */
 typedef struct rk_request {
     const char *model, *system, *stack; /* catalogue names or files */
@@ -18,6 +20,9 @@ typedef struct rk_request {
     unsigned schedules, recomputes, cp_kinds; /* a bit per name */
     unsigned modules, offloads, overlaps;
     int64_t recompute_layers, first_stage_layers, last_stage_layers;
+    const char *layout_text; /* "7,8*14,6" */
+    int16_t layout[RK_LAYOUT_MAX];
+    int layout_count;
     int precision, attention, gradients, moments, framework, convention; /* indices of choices */
     double capacity_factor, imbalance, max_memory;                       /* the last in GiB */
     bool no_sp, sp, count_embedding, count_head, graph_capture, distributed_optimizer;
@@ -30,7 +35,7 @@ typedef struct rk_request {
 /* What a command line says before it is read. */
 rk_request rk_request_defaults(void);
 
-#define RK_STRATEGY_OPTION_COUNT 43
+#define RK_STRATEGY_OPTION_COUNT 44
 extern const rk_option rk_strategy_options[RK_STRATEGY_OPTION_COUNT];
 
 /* Parses a command line, and refuses options that exclude each other; as rk_options_parse. */
@@ -52,6 +57,7 @@ bool rk_request_is_strategy(const rk_request *request);
 /*
  * The strategy of a command line; what is not given follows from the rest.  Refuses lists of
  * values, and what the framework refuses: the error tells the rule and the nearest legal choice.
+ * The layout of the strategy stands in the request.
  */
 rk_status rk_request_strategy(const rk_request *request, const rk_inputs *inputs,
                               rk_strategy *strategy, rk_error *err);

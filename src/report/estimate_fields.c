@@ -111,6 +111,26 @@ static rk_value make_microbatches(const rk_strategy *s, char out[RK_STRATEGY_TEX
     return rk_value_int(rk_strategy_microbatches(s));
 }
 
+/* "7,9*2,7" as --layout takes it. */
+static rk_value make_layout(const rk_strategy *s, char out[RK_STRATEGY_TEXT_SIZE])
+{
+    size_t used = 0;
+    int stages = 0; /* that have as many layers as stage i */
+    for (int i = 0; i < s->layout_count && used < RK_STRATEGY_TEXT_SIZE; i += stages) {
+        stages = 1;
+        while (i + stages < s->layout_count && s->layout[i + stages] == s->layout[i]) {
+            stages++;
+        }
+        used += (size_t)snprintf(out + used, RK_STRATEGY_TEXT_SIZE - used,
+                                 stages > 1 ? "%s%d*%d" : "%s%d", used ? "," : "", s->layout[i],
+                                 stages);
+    }
+    if (used >= RK_STRATEGY_TEXT_SIZE) {
+        (void)snprintf(out + RK_STRATEGY_TEXT_SIZE - 4, 4, "...");
+    }
+    return rk_value_text(used ? out : "none");
+}
+
 #define AT(member) offsetof(rk_strategy, member)
 #define COUNT(key, label, m)                                                                       \
     {                                                                                              \
@@ -155,6 +175,7 @@ static const struct field fields[RK_STRATEGY_FIELD_COUNT] = {
     COUNT("last_stage_layers", "layers, last stage", last_stage_layers),
     FLAG("count_embedding", "embedding as layer", count_embedding),
     FLAG("count_head", "head as layer", count_head),
+    {"layout", "layout", FIELD_CUSTOM, 0, NULL, make_layout},
     REAL("capacity_factor", "capacity factor", capacity_factor),
     REAL("imbalance", "expert imbalance", imbalance),
     REAL("weight_bytes_per_parameter", "bytes, weight", states.weight),

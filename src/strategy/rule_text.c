@@ -89,6 +89,28 @@ static bool is_key(const char *key, size_t length, const char *name)
     return strlen(name) == length && memcmp(key, name, length) == 0;
 }
 
+/* The layout that is nearest to one whose sum is wrong: the fullest stage takes the difference. */
+static void append_repair(struct text *t, const struct question *q)
+{
+    const rk_strategy *s = q->strategy;
+    int fullest = 0;
+    for (int i = 1; i < s->layout_count; i++) {
+        fullest = s->layout[i] > s->layout[fullest] ? i : fullest;
+    }
+    const int64_t right =
+        s->layout[fullest] + q->model->layers - rk_strategy_layout_before(s, s->layout_count);
+    if (right < 0) {
+        append_string(t, "without a layout they are shared evenly");
+        return;
+    }
+    append_string(t, "nearest legal: ");
+    append_number(t, right);
+    append_string(t, " instead of ");
+    append_number(t, s->layout[fullest]);
+    append_string(t, " on stage ");
+    append_number(t, fullest);
+}
+
 /* Writes the value that a key of a text stands for. */
 static void append_key(struct text *t, const struct question *q, int64_t number, const char *key,
                        size_t length)
@@ -106,6 +128,14 @@ static void append_key(struct text *t, const struct question *q, int64_t number,
         append_number(t, rk_strategy_microbatches(s));
     } else if (is_key(key, length, "chunks")) {
         append_number(t, rk_schedule_stages(s->schedule, 1, s->vp));
+    } else if (is_key(key, length, "given")) {
+        append_number(t, s->layout_count);
+    } else if (is_key(key, length, "sum")) {
+        append_number(t, rk_strategy_layout_before(s, s->layout_count));
+    } else if (is_key(key, length, "layers")) {
+        append_number(t, q->model->layers);
+    } else if (is_key(key, length, "repair")) {
+        append_repair(t, q);
     } else if (is_key(key, length, "schedule")) {
         append_string(t, rk_schedule_names[s->schedule]);
     } else if (is_key(key, length, "schedules")) {

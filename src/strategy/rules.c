@@ -308,6 +308,41 @@ static int64_t two_ranks_without_overlap(const struct question *q)
 
 /* ---- layers -------------------------------------------------------------------------------- */
 
+static int64_t layout_below_zero(const struct question *q)
+{
+    const rk_strategy *s = q->strategy;
+    for (int i = 0; i < s->layout_count; i++) {
+        if (s->layout[i] < 0) {
+            return s->layout[i];
+        }
+    }
+    return s->layout_count < 0;
+}
+
+static int64_t layout_and_split(const struct question *q)
+{
+    const rk_strategy *s = q->strategy;
+    return s->layout_count > 0 && ((s->first_stage_layers | s->last_stage_layers) != 0 ||
+                                   s->count_embedding || s->count_head);
+}
+
+static int64_t layout_stages(const struct question *q)
+{
+    const rk_strategy *s = q->strategy;
+    if (s->layout_count == 0) {
+        return 0;
+    }
+    const int64_t stages = rk_schedule_stages(s->schedule, s->pp, s->vp);
+    return s->layout_count != stages ? stages : 0;
+}
+
+static int64_t layout_rest(const struct question *q)
+{
+    const rk_strategy *s = q->strategy;
+    return s->layout_count > 0 ? q->model->layers - rk_strategy_layout_before(s, s->layout_count)
+                               : 0;
+}
+
 /* What remains to be split evenly once the first and last rank have their own numbers. */
 struct rest {
     int64_t units;  /* layers, and the ends of the model where they count as such */
@@ -318,6 +353,9 @@ struct rest {
 static struct rest rest_of(const struct question *q)
 {
     const rk_strategy *s = q->strategy;
+    if (s->layout_count > 0) {
+        return (struct rest){0}; /* it names the layers of every rank */
+    }
     const bool first = s->first_stage_layers > 0, last = s->last_stage_layers > 0;
     return (struct rest){
         .units = q->model->layers + s->count_embedding + s->count_head - s->first_stage_layers -
@@ -532,6 +570,15 @@ const struct rule rk_rules[] = {
      "the schedule {schedule} needs a multiple of {n} microbatches, not {m} (global batch {gbs})"},
     {"interleaving of two ranks", MEGATRON, two_ranks_without_overlap, VARY_PP,
      "pp 2 with vp {vp} needs overlapped messages between stages"},
+    {"layout", EVERY, layout_below_zero, VARY_NONE,
+     "every stage of a layout must have 0 layers or more, not {n}"},
+    {"layout", EVERY, layout_and_split, VARY_NONE,
+     "a layout names the layers of every stage, so layers of the first or last stage and embedding "
+     "or head as layers say nothing; drop one of the two"},
+    {"layout", EVERY, layout_stages, VARY_PP,
+     "the layout has {given} stages, but pp {pp} with {chunks} stages each needs {n}"},
+    {"layout", EVERY, layout_rest, VARY_NONE,
+     "the layout has {sum} layers, but {model} has {layers}; {repair}"},
     {"stage layers need pp > 1", EVERY, own_layers_without_pipeline, VARY_PP,
      "layers of the first and last stage are given, but pp is 1"},
     {"stage layers or counted ends", EVERY, own_layers_and_counted_ends, VARY_NONE,

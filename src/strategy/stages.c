@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which layers stand on which chunk.  Layers, and embedding and head where they count as such, are
- * shared evenly in the order of the model; what does not divide goes to the earlier stages.  The
- * first and the last rank may have numbers of their own.
+ * Which layers stand on which chunk.  A layout names the layers of every stage.  Without one,
+ * layers, and embedding and head where they count as such, are shared evenly in the order of the
+ * model; what does not divide goes to the earlier stages.  The first and the last rank may have
+ * numbers of their own.
  */
 #include "strategy/strategy.h"
 
@@ -36,8 +37,20 @@ static int64_t uneven_before(const rk_strategy *s, int64_t units, int64_t stage)
            share(units - first - last, ranks * chunks, stage - of_first - of_last);
 }
 
+int64_t rk_strategy_layout_before(const rk_strategy *strategy, int64_t stage)
+{
+    int64_t layers = 0;
+    for (int64_t i = 0; i < stage; i++) {
+        layers += strategy->layout[i];
+    }
+    return layers;
+}
+
 static int64_t units_before(const rk_strategy *s, int64_t units, int64_t stages, int64_t stage)
 {
+    if (s->layout_count > 0) {
+        return rk_strategy_layout_before(s, stage);
+    }
     return (s->first_stage_layers | s->last_stage_layers) != 0 ? uneven_before(s, units, stage)
                                                                : share(units, stages, stage);
 }

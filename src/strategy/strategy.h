@@ -66,8 +66,10 @@ typedef struct rk_strategy {
     bool offload_optimizer, offload_activations, offload_weights;
     int64_t first_stage_layers, last_stage_layers; /* of a rank, all chunks; 0: as the rest */
     bool count_embedding, count_head;              /* they take the place of a layer in the split */
-    double capacity_factor;                        /* MoE; 0: dropless */
-    double imbalance;                              /* most loaded expert rank over the mean, >= 1 */
+    const int16_t *layout;  /* the caller's: layers of every virtual stage in the model's order */
+    int layout_count;       /* stages of it; 0: no layout, layers are shared out */
+    double capacity_factor; /* MoE; 0: dropless */
+    double imbalance;       /* most loaded expert rank over the mean, >= 1 */
 } rk_strategy;
 
 /* A plain bf16 strategy of one accelerator for the model's usual sequence length. */
@@ -119,13 +121,17 @@ typedef struct rk_chunk {
 } rk_chunk;
 
 /*
- * The layers of chunk `chunk` of pipeline rank `rank` of a legal strategy.  Layers are split as
+ * The layers of chunk `chunk` of pipeline rank `rank` of a legal strategy: those of its stage in
+ * the layout where there is one.  Otherwise layers are split as
  * Megatron does, with embedding and head counted as layers where the strategy says so; where they
  * do not divide, earlier stages have one more.  ZB-V and DualPipe place the two chunks of a rank at
  * both ends of the model; DualPipe has every stage on two ranks, so every layer stands twice.
  */
 rk_chunk rk_strategy_chunk(const rk_model *model, const rk_strategy *strategy, int64_t rank,
                            int64_t chunk);
+
+/* Layers that a layout has before virtual stage `stage`; of stage layout_count: all. */
+int64_t rk_strategy_layout_before(const rk_strategy *strategy, int64_t stage);
 
 /* ---- groups -------------------------------------------------------------------------------- */
 

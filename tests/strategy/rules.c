@@ -49,6 +49,14 @@ static rk_strategy base_strategy(const rk_model *model)
     X(odd, ANY, DENSE, "microbatches of the schedule", dualpipe(s); s->global_batch = 8 * 17)      \
     X(two_ranks, MEGATRON, DENSE, "interleaving of two ranks", s->pp = 2; s->vp = 2;               \
       interleave(s); s->pp_overlap = false)                                                        \
+    X(layout_below, ANY, DENSE, "layout", lay_out(s, 4, 20, -1, 41, 20))                           \
+    X(layout_split, ANY, DENSE, "layout", lay_out(s, 4, 20, 20, 20, 20); s->count_head = true)     \
+    X(layout_own, ANY, DENSE, "layout", lay_out(s, 4, 20, 20, 20, 20); s->last_stage_layers = 20)  \
+    X(layout_short, MEGATRON, DENSE, "layout", lay_out(s, 2, 30, 50))                              \
+    X(layout_chunks, MEGATRON, DENSE, "layout", s->vp = 2; interleave(s);                          \
+      lay_out(s, 4, 20, 20, 20, 20))                                                               \
+    X(layout_sum, MEGATRON, DENSE, "layout", lay_out(s, 4, 20, 23, 20, 19))                        \
+    X(layout_none, ANY, DENSE, "layout", lay_out(s, 4, 90, 90, 90, 90))                            \
     X(own_alone, ANY, DENSE, "stage layers need pp > 1", s->pp = 1; s->first_stage_layers = 3)     \
     X(both_ways, ANY, DENSE, "stage layers or counted ends", s->first_stage_layers = 18;           \
       s->last_stage_layers = 22; s->count_head = true)                                             \
@@ -117,6 +125,14 @@ static void interleave(rk_strategy *s)
 {
     s->schedule = RK_SCHEDULE_INTERLEAVED;
 }
+
+/* Up to four stages; those that are not given have no layers. */
+#define lay_out(s, count, ...)                                                                     \
+    do {                                                                                           \
+        static const int16_t layout[4] = {__VA_ARGS__};                                            \
+        (s)->layout = layout;                                                                      \
+        (s)->layout_count = count;                                                                 \
+    } while (0)
 
 static void gpipe(rk_strategy *s)
 {
@@ -296,6 +312,11 @@ static void test_nearest(void **state)
         {break_experts, ANY, MOE, "nearest legal ep: 4"},
         {break_folding, ANY, MOE, "nearest legal ep: 8 or 16"},
         {break_balance, MEGATRON, DENSE, "nearest legal sequence: 8188 or 8192"},
+        {break_layout_short, MEGATRON, DENSE,
+         "the layout has 2 stages, but pp 4 with 1 stages each needs 4; nearest legal pp: 2"},
+        {break_layout_sum, MEGATRON, DENSE,
+         "the layout has 82 layers, but dense has 80; nearest legal: 21 instead of 23 on stage 1"},
+        {break_layout_none, ANY, DENSE, "without a layout they are shared evenly"},
         {break_gpipe, MEGATRON, DENSE,
          "megatron does not run the schedule gpipe; it runs 1f1b, interleaved"},
         {break_more_stages, ANY, DENSE, "nearest legal pp: 80"},

@@ -178,6 +178,83 @@ static void test_own_layers(void **state)
     assert_chunk(&model, &s, 3, 1, 11, 1);
 }
 
+/* Layers of the virtual stages of a strategy without a layout. */
+static int list_stages(const rk_model *model, const rk_strategy *s, int16_t *layout)
+{
+    for (int64_t r = 0; r < s->pp; r++) {
+        for (int64_t i = 0; i < chunks_of(s); i++) {
+            layout[rk_schedule_stage(s->schedule, s->pp, r, i)] =
+                (int16_t)rk_strategy_chunk(model, s, r, i).count;
+        }
+    }
+    return (int)rk_schedule_stages(s->schedule, s->pp, s->vp);
+}
+
+static void check_same_chunks(const rk_model *model, const rk_strategy *a, const rk_strategy *b)
+{
+    for (int64_t r = 0; r < a->pp; r++) {
+        for (int64_t i = 0; i < chunks_of(a); i++) {
+            const rk_chunk x = rk_strategy_chunk(model, a, r, i);
+            const rk_chunk y = rk_strategy_chunk(model, b, r, i);
+            assert_int_equal(x.first, y.first);
+            assert_int_equal(x.count, y.count);
+            assert_int_equal(x.embedding, y.embedding);
+            assert_int_equal(x.head, y.head);
+        }
+    }
+}
+
+/* Moves layers between random stages; the sum stays. */
+static void shuffle_layers(int16_t *layout, int stages, uint64_t *seed)
+{
+    for (int i = 0; i < 2 * stages; i++) {
+        int16_t *from = &layout[random_int(seed, 0, stages - 1)];
+        int16_t *to = &layout[random_int(seed, 0, stages - 1)];
+        const int16_t moved = (int16_t)random_int(seed, 0, *from);
+        *from = (int16_t)(*from - moved);
+        *to = (int16_t)(*to + moved);
+    }
+}
+
+/* Any split written as a layout is the same split; any layout of the model covers it. */
+static void test_layouts(void **state)
+{
+    uint64_t seed = 5;
+    int tested[RK_SCHEDULE_KIND_COUNT] = {0}, empty = 0;
+    rk_model model;
+    (void)state;
+    fill_dense(&model);
+    for (int i = 0; i < 20000; i++) {
+        int16_t layout[64];
+        model.layers = (int)random_int(&seed, 1, 70);
+        const rk_strategy split = random_split(&model, &seed);
+        if (!rk_strategy_legal(&model, NULL, &split, RK_FRAMEWORK_ANY, NULL)) {
+            continue;
+        }
+        rk_strategy s = split;
+        s.first_stage_layers = s.last_stage_layers = 0;
+        s.count_embedding = s.count_head = false;
+        s.layout = layout;
+        s.layout_count = list_stages(&model, &split, layout);
+        assert_true(rk_strategy_legal(&model, NULL, &s, RK_FRAMEWORK_ANY, NULL));
+        check_same_chunks(&model, &split, &s);
+        shuffle_layers(layout, s.layout_count, &seed);
+        assert_true(rk_strategy_legal(&model, NULL, &s, RK_FRAMEWORK_ANY, NULL));
+        check_cover(&model, &s);
+        for (int64_t r = 0; r < s.pp; r++) {
+            const rk_chunk chunk = rk_strategy_chunk(&model, &s, r, 0);
+            const int64_t stage = rk_schedule_stage(s.schedule, s.pp, r, 0);
+            assert_int_equal(chunk.count, layout[stage]);
+            empty += chunk.count == 0;
+        }
+        tested[s.schedule]++;
+    }
+    for (int i = 0; i < RK_SCHEDULE_KIND_COUNT; i++) {
+        assert_true(tested[i] > 100);
+    }
+    assert_true(empty > 100);
+}
+
 static void test_both_ends(void **state)
 {
     rk_model model;
@@ -372,6 +449,7 @@ int main(void)
         cmocka_unit_test(test_chunks_cover_the_model),
         cmocka_unit_test(test_counted_ends),
         cmocka_unit_test(test_own_layers),
+        cmocka_unit_test(test_layouts),
         cmocka_unit_test(test_both_ends),
         cmocka_unit_test(test_groups),
         cmocka_unit_test(test_group_sizes),
