@@ -107,6 +107,10 @@ bool run_model_of(const run_table *t, size_t row, rk_model *model, const char **
             type->moe.expert_width = whole(t, row, "moe_ffn", whole(t, row, "ffn", 0));
             type->moe.shared_experts = whole(t, row, "shared_experts", 0);
             type->moe.shared_width = type->moe.shared_experts ? type->moe.expert_width : 0;
+            if (names(t, row, "deepseek-v")) { /* node-limited routing */
+                type->moe.expert_groups = 8;
+                type->moe.route_groups = names(t, row, "deepseek-v2") ? 3 : 4;
+            }
         } else {
             type->ffn.width = whole(t, row, "ffn", 4 * model->hidden);
         }
