@@ -161,7 +161,7 @@ static void test_whole_spaces(void **state)
             .no_dp_overlap = cases[i].no_dp,
             .mbs_break = cases[i].mbs_break,
         };
-        compare_with_twin(&app, &sys, &space, 100000, 1);
+        compare_with_twin(&app, &sys, &space, 250000, 1);
         compare_with_twin(&app, &sys, &space, 17, 3);
     }
 }

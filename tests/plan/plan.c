@@ -460,10 +460,11 @@ static void test_bad_spaces(void **state)
 {
     rk_model model;
     const rk_plan_space good = large_space(&model);
-    rk_plan_space bad[10];
+    rk_plan_space bad[11];
     rk_planned planned[TOP];
     rk_plan_counts counts;
     size_t found;
+    const int16_t layout[] = {1};
     (void)state;
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         bad[i] = good;
@@ -478,6 +479,8 @@ static void test_bad_spaces(void **state)
     bad[7].pp.count = RK_CHOICE_MAX + 1;
     bad[8].max_memory = -1;
     bad[9].base.seq = 0;
+    bad[10].base.layout = layout;
+    bad[10].base.layout_count = 1;
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         assert_int_equal(search(&model, &bad[i], NULL, planned, &found, NULL, &counts),
                          RK_ERR_INVALID);
