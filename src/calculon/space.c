@@ -9,7 +9,7 @@
 
 /* ---- settings ---------------------------------------------------------------------------- */
 
-/* Calls add(list, setting) for every setting of a cell type, in the order of enumeration. */
+/* The settings of a cell type, in the order of enumeration, while they are counted or listed. */
 struct setting_list {
     rk_space_setting *items; /* NULL: only count */
     uint16_t *ordinal;
