@@ -24,21 +24,30 @@ static void add_sends(const rk_pipeline *p, rk_place place, rk_chunk_times *time
     times->backward += rk_place_sends(p, place, -1) ? p->send_seconds : 0;
 }
 
-static struct survey survey(const rk_pipeline *p)
+/* All chunks of rank r. */
+static rk_chunk_times rank_times(const rk_pipeline *p, int64_t r)
 {
     const bool blocking = p->send_seconds > 0 && !p->send_overlapped;
+    rk_chunk_times sum = {0, 0, 0};
+    for (int64_t i = 0; i < p->chunks_per_rank; i++) {
+        rk_chunk_times times = p->chunks[r * p->chunks_per_rank + i];
+        if (blocking) {
+            add_sends(p, (rk_place){r, i}, &times);
+        }
+        sum.forward += times.forward;
+        sum.backward += times.backward;
+        sum.weight += times.weight;
+    }
+    return sum;
+}
+
+static struct survey survey(const rk_pipeline *p)
+{
     struct survey s = {0};
     for (int64_t r = 0; r < p->ranks; r++) {
-        double forward = 0, backward = 0;
-        for (int64_t i = 0; i < p->chunks_per_rank; i++) {
-            rk_chunk_times times = p->chunks[r * p->chunks_per_rank + i];
-            if (blocking) {
-                add_sends(p, (rk_place){r, i}, &times);
-            }
-            forward += times.forward;
-            backward += times.backward + times.weight;
-            s.weight_sum += times.weight;
-        }
+        const rk_chunk_times times = rank_times(p, r);
+        const double forward = times.forward, backward = times.backward + times.weight;
+        s.weight_sum += times.weight;
         s.forward_sum += forward;
         s.backward_sum += backward;
         s.forward_max = forward > s.forward_max ? forward : s.forward_max;
@@ -97,6 +106,26 @@ static double zb_h1_seconds(const rk_pipeline *p, const struct survey *s)
 }
 
 /*
+ * Rank r waits for r forwards before its first step, and for its first backward as long as the
+ * forwards that it runs ahead do not bridge; then it never idles, unless weight gradients are too
+ * short to fill the rest.  With F = B = W the last rank binds: what this schedule is said to have
+ * no bubble of is there again with a barrier at the end of the step.
+ */
+static double zb_h2_seconds(const rk_pipeline *p, const struct survey *s)
+{
+    const rk_chunk_times t = mean_chunk(p, s);
+    const double gaps = (double)(p->ranks - 1), m = (double)p->microbatches;
+    double longest = m * s->work_max + gaps * (t.forward + t.backward - 2 * t.weight);
+    for (int64_t r = 0; r < p->ranks; r++) {
+        const rk_chunk_times own = rank_times(p, r);
+        const double before =
+            (double)r * t.forward + (gaps - (double)r) * fmax(t.backward - t.forward, 0);
+        longest = fmax(longest, m * (own.forward + own.backward + own.weight) + before);
+    }
+    return longest;
+}
+
+/*
  * The longest of the paths that can bind a V of 2p chunks; with F = B = W all wait (p - 1) F.  The
  * later three bind when weight gradients are too short to fill what they should.
  */
@@ -135,6 +164,7 @@ static double (*const seconds_of[])(const rk_pipeline *, const struct survey *) 
     [RK_SCHEDULE_1F1B] = one_f_one_b_seconds,
     [RK_SCHEDULE_INTERLEAVED] = interleaved_seconds,
     [RK_SCHEDULE_ZB_H1] = zb_h1_seconds,
+    [RK_SCHEDULE_ZB_H2] = zb_h2_seconds,
     [RK_SCHEDULE_ZB_V] = zb_v_seconds,
     [RK_SCHEDULE_DUALPIPE] = dualpipe_seconds,
 };
@@ -184,6 +214,8 @@ double rk_pipeline_in_flight(rk_schedule_kind kind, int64_t ranks, int64_t chunk
     }
     case RK_SCHEDULE_ZB_H1:
         return (double)(m < ranks ? m : ranks);
+    case RK_SCHEDULE_ZB_H2:
+        return (double)(m < 2 * ranks - 1 ? m : 2 * ranks - 1);
     case RK_SCHEDULE_ZB_V:
         return (double)ranks;
     default:

@@ -7,7 +7,7 @@
 #include <math.h>
 
 const char *const rk_schedule_names[] = {
-    "gpipe", "1f1b", "interleaved", "zb-h1", "zb-v", "dualpipe", NULL,
+    "gpipe", "1f1b", "interleaved", "zb-h1", "zb-h2", "zb-v", "dualpipe", NULL,
 };
 
 /* ---- stages -------------------------------------------------------------------------------- */
@@ -74,6 +74,8 @@ rk_schedule_needs rk_schedule_needs_of(rk_schedule_kind kind, int64_t ranks)
     switch (kind) {
     case RK_SCHEDULE_INTERLEAVED:
         return (rk_schedule_needs){1, 2, INT32_MAX, ranks, ranks};
+    case RK_SCHEDULE_ZB_H2:
+        return (rk_schedule_needs){1, 1, 1, 1, 2 * ranks - 1};
     case RK_SCHEDULE_ZB_V:
         return (rk_schedule_needs){1, 2, 2, 1, 2 * ranks - 1};
     case RK_SCHEDULE_DUALPIPE:

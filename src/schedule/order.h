@@ -38,6 +38,7 @@ void rk_order_gpipe(const rk_pipeline *pipeline, int64_t rank, rk_order *order);
 void rk_order_1f1b(const rk_pipeline *pipeline, int64_t rank, rk_order *order);
 void rk_order_interleaved(const rk_pipeline *pipeline, int64_t rank, rk_order *order);
 void rk_order_zb_h1(const rk_pipeline *pipeline, int64_t rank, rk_order *order);
+void rk_order_zb_h2(const rk_pipeline *pipeline, int64_t rank, rk_order *order);
 void rk_order_zb_v(const rk_pipeline *pipeline, int64_t rank, rk_order *order);
 void rk_order_dualpipe(const rk_pipeline *pipeline, int64_t rank, rk_order *order);
 

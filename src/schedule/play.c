@@ -44,6 +44,7 @@ static void write_order(const rk_pipeline *pipeline, int64_t rank, rk_order *ord
         [RK_SCHEDULE_1F1B] = rk_order_1f1b,
         [RK_SCHEDULE_INTERLEAVED] = rk_order_interleaved,
         [RK_SCHEDULE_ZB_H1] = rk_order_zb_h1,
+        [RK_SCHEDULE_ZB_H2] = rk_order_zb_h2,
         [RK_SCHEDULE_ZB_V] = rk_order_zb_v,
         [RK_SCHEDULE_DUALPIPE] = rk_order_dualpipe,
     };

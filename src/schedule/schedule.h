@@ -13,6 +13,7 @@ typedef enum rk_schedule_kind {
     RK_SCHEDULE_1F1B,
     RK_SCHEDULE_INTERLEAVED, /* 1F1B with v > 1 chunks a rank */
     RK_SCHEDULE_ZB_H1,       /* weight gradients fill bubbles, memory of 1F1B */
+    RK_SCHEDULE_ZB_H2,       /* the same with memory of 2p - 1 microbatches: fills more of them */
     RK_SCHEDULE_ZB_V,        /* two chunks a rank in a V; only filling it idles when F = B = W */
     RK_SCHEDULE_DUALPIPE,    /* bidirectional, two copies of the weights */
     RK_SCHEDULE_KIND_COUNT,

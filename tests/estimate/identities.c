@@ -116,8 +116,8 @@ static rk_model random_model(uint64_t *r)
 static void random_placement(uint64_t *r, rk_strategy *s)
 {
     static const rk_schedule_kind schedules[] = {
-        RK_SCHEDULE_1F1B,  RK_SCHEDULE_INTERLEAVED, RK_SCHEDULE_GPIPE,
-        RK_SCHEDULE_ZB_H1, RK_SCHEDULE_ZB_V,        RK_SCHEDULE_DUALPIPE,
+        RK_SCHEDULE_1F1B,  RK_SCHEDULE_INTERLEAVED, RK_SCHEDULE_GPIPE,    RK_SCHEDULE_ZB_H1,
+        RK_SCHEDULE_ZB_H2, RK_SCHEDULE_ZB_V,        RK_SCHEDULE_DUALPIPE,
     };
     s->tp = power(r, 3);
     s->cp = chance(r, 2) ? 1 : power(r, 3);
@@ -127,7 +127,7 @@ static void random_placement(uint64_t *r, rk_strategy *s)
     s->etp = chance(r, 6) ? power(r, 2) : 1;
     s->sp = s->tp > 1 && !chance(r, 3);
     s->cp_kind = (rk_cp_kind)below(r, 3);
-    s->schedule = s->pp > 1 ? schedules[below(r, 6)] : RK_SCHEDULE_1F1B;
+    s->schedule = s->pp > 1 ? schedules[below(r, 7)] : RK_SCHEDULE_1F1B;
     s->vp = s->schedule == RK_SCHEDULE_INTERLEAVED ? power(r, 2) : 1;
     s->micro_batch = power(r, 2);
     s->global_batch = s->micro_batch * s->dp * s->pp * (1 + below(r, 4));

@@ -172,9 +172,9 @@ static void walk_layouts(struct walk *w, rk_strategy s)
 static void walk_schedules(struct walk *w, rk_strategy s)
 {
     static const unsigned runs[RK_FRAMEWORK_COUNT] = {
-        [RK_FRAMEWORK_ANY] = 0x3f,
+        [RK_FRAMEWORK_ANY] = 0x7f,
         [RK_FRAMEWORK_MEGATRON] = 0x06,
-        [RK_FRAMEWORK_TORCHTITAN] = 0x17,
+        [RK_FRAMEWORK_TORCHTITAN] = 0x27,
         [RK_FRAMEWORK_DEEPSPEED] = 0x02,
     };
     for (unsigned i = 0; i < RK_SCHEDULE_KIND_COUNT; i++) {

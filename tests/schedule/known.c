@@ -100,6 +100,23 @@ static void visit_span(void *user, const rk_op *op)
     spans->last[op->rank] = fmax(spans->last[op->rank], op->end);
 }
 
+/* Twice the activations leave no wait within a rank; the barrier makes the span that of ZB-H1. */
+static void test_zb_h2(void **state)
+{
+    struct sample s;
+    struct spans spans = {{1e9, 1e9, 1e9, 1e9}, {0}};
+    (void)state;
+    fill_equal(&s, RK_SCHEDULE_ZB_H2, 4, 1, 8, (rk_chunk_times){1, 1, 1});
+    assert_seconds(&s, 27);
+    assert_in_flight(&s, (const double[]){7, 7, 7, 7});
+    (void)play(&s, visit_span, &spans);
+    for (int r = 0; r < 4; r++) {
+        assert_near(spans.last[r] - spans.first[r], 24, &s);
+    }
+    fill_equal(&s, RK_SCHEDULE_ZB_H2, 8, 1, 24, (rk_chunk_times){1, 1.2, 0.8});
+    assert_seconds(&s, 24 * 3 + 7);
+}
+
 static void test_zb_v(void **state)
 {
     struct sample s;
@@ -197,6 +214,8 @@ static void test_refused(void **state)
         {RK_SCHEDULE_INTERLEAVED, 4, 2, 3, "at least 4", true},
         {RK_SCHEDULE_INTERLEAVED, 4, 1, 8, "needs 2 chunks", false},
         {RK_SCHEDULE_1F1B, 4, 2, 8, "1 chunks per rank at most", false},
+        {RK_SCHEDULE_ZB_H2, 4, 1, 6, "at least 7", true},
+        {RK_SCHEDULE_ZB_H2, 4, 2, 8, "1 chunks per rank at most", false},
         {RK_SCHEDULE_ZB_V, 4, 2, 6, "at least 7", true},
         {RK_SCHEDULE_ZB_V, 4, 1, 8, "needs 2 chunks", false},
         {RK_SCHEDULE_DUALPIPE, 3, 2, 8, "multiple of 2 ranks", false},
@@ -258,6 +277,7 @@ int main(void)
         cmocka_unit_test(test_four_ranks),
         cmocka_unit_test(test_eight_ranks),
         cmocka_unit_test(test_zb_h1),
+        cmocka_unit_test(test_zb_h2),
         cmocka_unit_test(test_zb_v),
         cmocka_unit_test(test_dualpipe),
         cmocka_unit_test(test_interleaved_remainder),

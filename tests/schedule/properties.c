@@ -67,7 +67,7 @@ static void check_route(const struct sample *s, const struct log *log, int64_t m
                         double *allowed)
 {
     const rk_pipeline *p = &s->pipeline;
-    const bool splits = p->kind == RK_SCHEDULE_ZB_H1 || p->kind == RK_SCHEDULE_ZB_V;
+    const bool splits = p->kind >= RK_SCHEDULE_ZB_H1 && p->kind <= RK_SCHEDULE_ZB_V;
     int64_t ranks[CHUNKS_MAX], chunks[CHUNKS_MAX];
     const int64_t count = route_of(p, microbatch, ranks, chunks);
     double arrived = 0;
@@ -263,6 +263,7 @@ static void test_uneven_stages(void **state)
         {RK_SCHEDULE_INTERLEAVED, 2, 4, 0.10, -0.015, 0.06},
         {RK_SCHEDULE_INTERLEAVED, 4, 4, 0.10, -0.015, 0.06},
         {RK_SCHEDULE_ZB_H1, 1, 4, 0.10, -0.02, 0.02},
+        {RK_SCHEDULE_ZB_H2, 1, 4, 0.10, -0.03, 0.03},
         {RK_SCHEDULE_ZB_V, 2, 4, 0.10, -0.03, 0.03},
         {RK_SCHEDULE_DUALPIPE, 2, 4, 0.10, -0.02, 0.05},
     };
