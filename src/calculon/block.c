@@ -90,7 +90,8 @@ static void overlap_tiles(const struct pricing *p, double compute, double memory
 
 /* ---- one layer --------------------------------------------------------------------------- */
 
-static void price_layer(const struct pricing *p, const rk_layer *layer, rk_layer_times *times)
+/* What a layer does without its network. */
+static void price_work(const struct pricing *p, const rk_layer *layer, rk_layer_times *times)
 {
     const rk_calculon_engine *engine = layer->vector ? p->vector : p->matrix;
     for (int s = RK_FW; s <= RK_WGRAD; s++) {
@@ -100,6 +101,11 @@ static void price_layer(const struct pricing *p, const rk_layer *layer, rk_layer
     }
     memset(times->net, 0, sizeof(times->net));
     memset(times->exposed, 0, sizeof(times->exposed));
+}
+
+/* The network of a layer, and what its overlap makes of the work. */
+static void price_network(const struct pricing *p, const rk_layer *layer, rk_layer_times *times)
+{
     if (layer->kind == RK_LAYER_LOCAL || p->ranks == 1) {
         return;
     }
@@ -271,27 +277,42 @@ static double pipeline_bytes(const rk_block *block, const rk_calculon_exe *exe)
     return (double)((split ? shape->sharded : shape->full) * shape->element);
 }
 
-rk_status rk_block_evaluate(const rk_calculon_app *app, const rk_calculon_sys *sys,
-                            const rk_calculon_exe *exe, rk_block *block, rk_calculon_stats *stats,
-                            rk_error *err)
+static struct pricing pricing_of(const rk_calculon_sys *sys, const rk_calculon_exe *exe,
+                                 const rk_block_shape *shape)
 {
-    const rk_status status = rk_block_shape_init(app, exe, &block->shape, err);
-    if (status) {
-        return status;
-    }
-    const struct pricing p = {
+    return (struct pricing){
         .sys = sys,
         .matrix = &sys->matrix[exe->datatype],
         .vector = &sys->vector[exe->datatype],
         .net = &sys->networks[exe->tensor_par_net],
         .overlap = exe->tensor_par_overlap,
         .ranks = (double)exe->tensor_par,
-        .shape = &block->shape,
+        .shape = shape,
     };
-    memset(stats, 0, sizeof(*stats));
+}
+
+rk_status rk_block_price(const rk_calculon_app *app, const rk_calculon_sys *sys,
+                         const rk_calculon_exe *exe, rk_block *block, rk_error *err)
+{
+    const rk_status status = rk_block_shape_init(app, exe, &block->shape, err);
+    if (status) {
+        return status;
+    }
+    const struct pricing p = pricing_of(sys, exe, &block->shape);
     block->layer_count = rk_block_layers(app, exe, &block->shape, block->layers);
     for (int i = 0; i < block->layer_count; i++) {
-        price_layer(&p, &block->layers[i], &block->times[i]);
+        price_work(&p, &block->layers[i], &block->times[i]);
+    }
+    return RK_OK;
+}
+
+void rk_block_finish(const rk_calculon_sys *sys, const rk_calculon_exe *exe, rk_block *block,
+                     rk_calculon_stats *stats)
+{
+    const struct pricing p = pricing_of(sys, exe, &block->shape);
+    memset(stats, 0, sizeof(*stats));
+    for (int i = 0; i < block->layer_count; i++) {
+        price_network(&p, &block->layers[i], &block->times[i]);
     }
     sum_forward(block, stats);
     if (exe->training) {
@@ -302,7 +323,17 @@ rk_status rk_block_evaluate(const rk_calculon_app *app, const rk_calculon_sys *s
     sum_space(block, exe, stats);
     stats->block_fw_pp_size = pipeline_bytes(block, exe);
     stats->block_bw_pp_size = exe->training ? stats->block_fw_pp_size : 0;
-    return RK_OK;
+}
+
+rk_status rk_block_evaluate(const rk_calculon_app *app, const rk_calculon_sys *sys,
+                            const rk_calculon_exe *exe, rk_block *block, rk_calculon_stats *stats,
+                            rk_error *err)
+{
+    const rk_status status = rk_block_price(app, sys, exe, block, err);
+    if (!status) {
+        rk_block_finish(sys, exe, block, stats);
+    }
+    return status;
 }
 
 void rk_block_evaluate_optimizer(const rk_calculon_sys *sys, const rk_calculon_exe *exe,

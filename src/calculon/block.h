@@ -46,6 +46,17 @@ rk_status rk_block_evaluate(const rk_calculon_app *app, const rk_calculon_sys *s
                             const rk_calculon_exe *exe, rk_block *block, rk_calculon_stats *stats,
                             rk_error *err);
 
+/*
+ * The two halves of rk_block_evaluate.  The first builds the layers and prices their work; the
+ * second prices the network and adds up.  A priced block can be finished again for a mapping that
+ * differs only in recompute, redo and the tensor-parallel tier, once rk_block_layers has filled its
+ * layers for that mapping.
+ */
+rk_status rk_block_price(const rk_calculon_app *app, const rk_calculon_sys *sys,
+                         const rk_calculon_exe *exe, rk_block *block, rk_error *err);
+void rk_block_finish(const rk_calculon_sys *sys, const rk_calculon_exe *exe, rk_block *block,
+                     rk_calculon_stats *stats);
+
 /* Fills the statistics of optimizer and weight gradients (all zero in inference). */
 void rk_block_evaluate_optimizer(const rk_calculon_sys *sys, const rk_calculon_exe *exe,
                                  rk_block *block, rk_calculon_stats *stats);
