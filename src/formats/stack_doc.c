@@ -146,6 +146,31 @@ static const rk_field groups[] = {
     GROUP("step", read_step),   GROUP("memory", read_memory),
 };
 
+const rk_field *rk_stack_field(const char *key)
+{
+    static const struct {
+        const char *group;
+        const rk_field *fields;
+        size_t count;
+    } tables[] = {
+        {"rates.", rate_fields, COUNT(rate_fields)},
+        {"traffic.", traffic_fields, COUNT(traffic_fields)},
+        {"host.", host_fields, COUNT(host_fields)},
+        {"communication.", communication_fields, COUNT(communication_fields)},
+        {"step.", step_fields, COUNT(step_fields)},
+        {"memory.", memory_fields, COUNT(memory_fields)},
+    };
+    for (size_t i = 0; i < COUNT(tables); i++) {
+        const size_t length = strlen(tables[i].group);
+        for (size_t j = 0; strncmp(key, tables[i].group, length) == 0 && j < tables[i].count; j++) {
+            if (strcmp(key + length, tables[i].fields[j].name) == 0) {
+                return &tables[i].fields[j];
+            }
+        }
+    }
+    return NULL;
+}
+
 rk_status rk_stack_from_json(const json_t *object, rk_stack *stack, rk_error *err)
 {
     *stack = (rk_stack){

@@ -8,9 +8,15 @@
 #define RK_FORMATS_STACK_DOC_H
 
 #include "block/stack.h"
-#include "formats/json.h"
+#include "formats/fields.h"
 
 /* Reads a parsed document; `err` gets the JSON path, the caller adds the file. */
 rk_status rk_stack_from_json(const json_t *object, rk_stack *stack, rk_error *err);
+
+/*
+ * The field of a key written "group.key", e.g. "traffic.activation_passes", or NULL.  Its offset is
+ * in rk_stack; numbers of unit MiB and GiB are bytes there.
+ */
+const rk_field *rk_stack_field(const char *key);
 
 #endif

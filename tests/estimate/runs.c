@@ -4,7 +4,7 @@
  * peak memory by source, and how well out-of-memory outcomes are told.  Not a test: it is looked
  * at by people.  Usage: runs [-v PART] [DIRECTORY [NAME...]], by default ../shared/runs, fit.
  */
-#include "run_case.h"
+#include "runs/runs.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -23,7 +23,7 @@ typedef struct errors {
 typedef struct report {
     errors parts[PART_MAX];
     size_t part_count;
-    const char *reasons[REASON_MAX]; /* why rows were left out */
+    char reasons[REASON_MAX][512]; /* why rows were left out */
     size_t reason_rows[REASON_MAX], reason_count;
     const char *verbose; /* part whose rows are printed; NULL: none */
 } report;
@@ -79,29 +79,21 @@ static void leave_out(report *r, const char *reason)
         i++;
     }
     if (i == r->reason_count && i < REASON_MAX) {
-        r->reasons[r->reason_count++] = reason;
+        (void)snprintf(r->reasons[r->reason_count++], sizeof(r->reasons[0]), "%s", reason);
     }
     r->reason_rows[i < REASON_MAX ? i : 0]++;
 }
 
-static double predicted_memory(const run_case *c, const rk_estimate *e,
-                               const rk_stage_memory *stages)
-{
-    const rk_stage_memory *m = c->first_stage ? &stages[0] : &e->memory;
-    return c->memory_kind == RUN_ALLOCATED  ? m->allocated
-           : c->memory_kind == RUN_RESERVED ? m->reserved
-                                            : m->total;
-}
-
-static void print_row(const run_table *t, size_t row, const run_case *c, const rk_estimate *e,
+static void print_row(const rk_run_table *t, size_t row, const rk_run_case *c, const rk_estimate *e,
                       double memory)
 {
     const rk_strategy *s = &c->strategy;
     printf("%-22s %-24.24s n%-5lld tp%-2lld pp%-2lld vp%-2lld cp%-2lld ep%-2lld dp%-4lld mbs%-3lld "
            "gbs%-5lld s%-6lld",
-           run_cell(t, row, "id"), c->model.name, (long long)rk_strategy_ranks(s), (long long)s->tp,
-           (long long)s->pp, (long long)s->vp, (long long)s->cp, (long long)s->ep, (long long)s->dp,
-           (long long)s->micro_batch, (long long)s->global_batch, (long long)s->seq);
+           rk_run_cell(t, row, RK_RUN_ID), c->model.name, (long long)rk_strategy_ranks(s),
+           (long long)s->tp, (long long)s->pp, (long long)s->vp, (long long)s->cp, (long long)s->ep,
+           (long long)s->dp, (long long)s->micro_batch, (long long)s->global_batch,
+           (long long)s->seq);
     printf(" step %.3f / %.3f %+.1f%%", e->step, c->step_seconds,
            c->step_seconds > 0 ? 100 * (e->step / c->step_seconds - 1) : 0.0);
     printf(" mem %.2f / %.2f %+.1f%%", memory / 0x1p30, c->memory / 0x1p30,
@@ -119,45 +111,33 @@ static void print_row(const run_table *t, size_t row, const run_case *c, const r
     printf("\n");
 }
 
-static bool estimate_case(const run_case *c, rk_estimate *e, rk_stage_memory *stages)
+static void add_row(report *r, const rk_run_sources *sources, const rk_run_table *t, size_t row)
 {
-    rk_error err;
-    return rk_estimate_exact(&c->model, &c->system, &c->stack, &c->strategy, RK_FLOPS_MEGATRON, e,
-                             stages, &err) == RK_OK;
-}
-
-static void add_row(report *r, const run_table *t, size_t row)
-{
-    static run_case c;
-    static rk_stage_memory stages[RK_LAYER_MAX + 2];
+    static rk_run_case c;
+    rk_run_prediction p;
     char part[NAME_SIZE];
-    const char *reason = NULL;
-    rk_estimate e;
-    if (!run_case_of(t, row, &c, &reason)) {
-        leave_out(r, reason);
+    rk_error err;
+    if (rk_run_case_fill(sources, t, row, &c, &err) ||
+        rk_run_predict_exact(sources, &c, NULL, NULL, &p, &err)) {
+        leave_out(r, err.message);
         return;
     }
-    if (!estimate_case(&c, &e, stages)) {
-        leave_out(r, "the schedule does not exist for these numbers");
-        return;
-    }
-    const bool moe = run_number(t, row, "moe_experts", 0) > 0;
-    const bool nodes = strcmp(run_cell(t, row, "part"), "vtrain") == 0;
-    (void)snprintf(part, sizeof(part), "%.30s%s", run_cell(t, row, "part"),
-                   moe                                               ? " MoE"
-                   : nodes && run_number(t, row, "n_accel", 0) >= 64 ? " nodes"
-                   : nodes                                           ? " one node"
-                                                                     : "");
+    const bool moe = rk_run_cell(t, row, RK_RUN_EXPERTS)[0] != '\0';
+    const bool nodes = strcmp(rk_run_cell(t, row, RK_RUN_PART), "vtrain") == 0;
+    (void)snprintf(part, sizeof(part), "%.30s%s", rk_run_cell(t, row, RK_RUN_PART),
+                   moe                                             ? " MoE"
+                   : nodes && rk_strategy_ranks(&c.strategy) >= 64 ? " nodes"
+                   : nodes                                         ? " one node"
+                                                                   : "");
     errors *to = part_of(r, part, t->rows);
-    const double memory = predicted_memory(&c, &e, stages);
     if (to && c.step_seconds > 0) {
-        to->time[to->time_count++] = e.step / c.step_seconds - 1;
+        to->time[to->time_count++] = p.estimate.step / c.step_seconds - 1;
     }
     if (to && c.memory > 0) {
-        to->memory[to->memory_count++] = memory / c.memory - 1;
+        to->memory[to->memory_count++] = p.memory / c.memory - 1;
     }
     if (r->verbose && strstr(part, r->verbose)) {
-        print_row(t, row, &c, &e, memory);
+        print_row(t, row, &c, &p.estimate, p.memory);
     }
 }
 
@@ -182,31 +162,33 @@ static void print_report(report *r)
 /* ---- out of memory ------------------------------------------------------------------------- */
 
 /* Counts rows of the nanotron sweep by whether they are said to fit. */
-static void count_fits(const run_table *t, size_t *fits, size_t *fails)
+static void count_fits(const rk_run_sources *sources, const rk_run_table *t, size_t *fits,
+                       size_t *fails)
 {
-    static run_case c;
+    static rk_run_case c;
     for (size_t row = 0; row < t->rows; row++) {
-        const char *reason = NULL;
-        rk_estimate e;
-        if (run_has(t, row, "part", "hf_playbook") && run_case_of(t, row, &c, &reason)) {
-            rk_estimate_step(&c.model, &c.system, &c.stack, &c.strategy, RK_FLOPS_MEGATRON, &e);
-            *fits += e.fits;
-            *fails += !e.fits;
+        rk_run_prediction p;
+        if (rk_run_contains(rk_run_cell(t, row, RK_RUN_PART), "hf_playbook") &&
+            rk_run_case_fill(sources, t, row, &c, NULL) == RK_OK) {
+            rk_run_predict(sources, &c, NULL, NULL, &p);
+            *fits += p.estimate.fits;
+            *fails += !p.estimate.fits;
         }
     }
 }
 
-static void print_fits(const char *directory, const char *name, const run_table *good)
+static void print_fits(const rk_run_sources *sources, const char *directory, const char *name,
+                       const rk_run_table *good)
 {
     char path[512];
-    run_table bad;
+    rk_run_table bad;
     size_t right = 0, wrong_fail = 0, wrong_fit = 0, caught = 0;
     (void)snprintf(path, sizeof(path), "%s/oom_%s.csv", directory, name);
-    if (!run_table_load(path, &bad)) {
+    if (rk_run_table_load(path, &bad, NULL)) {
         return;
     }
-    count_fits(good, &right, &wrong_fail);
-    count_fits(&bad, &wrong_fit, &caught);
+    count_fits(sources, good, &right, &wrong_fail);
+    count_fits(sources, &bad, &wrong_fit, &caught);
     const size_t all = right + wrong_fail + wrong_fit + caught;
     if (all > 0) {
         printf("out of memory: %zu of %zu right (%.1f%%), precision %.1f%%, recall %.1f%%\n",
@@ -214,7 +196,7 @@ static void print_fits(const char *directory, const char *name, const run_table 
                100.0 * (double)caught / (double)(caught + wrong_fail),
                100.0 * (double)caught / (double)(caught + wrong_fit));
     }
-    run_table_clear(&bad);
+    rk_run_table_clear(&bad);
 }
 
 int main(int argc, char **argv)
@@ -227,25 +209,33 @@ int main(int argc, char **argv)
         blank.verbose = argv[at + 1];
         at += 2;
     }
+    rk_run_sources sources;
+    rk_error err;
+    char message[1024];
+    if (rk_run_sources_load(NULL, &sources, &err)) {
+        printf("%s\n", rk_error_text(&err, message, sizeof(message)));
+        return EXIT_FAILURE;
+    }
     const char *directory = at < argc ? argv[at++] : "../shared/runs";
     char **names = at < argc ? argv + at : usual_names;
     const int name_count = at < argc ? argc - at : 1;
     for (int i = 0; i < name_count; i++) {
         char path[512];
-        run_table table;
+        rk_run_table table;
         (void)snprintf(path, sizeof(path), "%s/%s.csv", directory, names[i]);
-        if (!run_table_load(path, &table)) {
-            printf("no measured runs at %s\n", path);
+        if (rk_run_table_load(path, &table, &err)) {
+            printf("%s\n", rk_error_text(&err, message, sizeof(message)));
             continue;
         }
         report r = blank;
         printf("%s\n", path);
         for (size_t row = 0; row < table.rows; row++) {
-            add_row(&r, &table, row);
+            add_row(&r, &sources, &table, row);
         }
         print_report(&r);
-        print_fits(directory, names[i], &table);
-        run_table_clear(&table);
+        print_fits(&sources, directory, names[i], &table);
+        rk_run_table_clear(&table);
     }
+    rk_run_sources_clear(&sources);
     return EXIT_SUCCESS;
 }

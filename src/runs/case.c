@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A row of a table as the inputs of an estimate. */
+#include "base/error.h"
+#include "runs/facts.h"
+
+#include <string.h>
+
+/* Degrees and batch of a row; 0: not printed. */
+typedef struct degrees {
+    int64_t ranks, tp, pp, vp, cp, ep, etp, dp, micro_batch, global_batch;
+} degrees;
+
+enum { DEGREE_MOST = 1 << 24 };
+
+static rk_status read_degrees(const rk_run_table *table, size_t row, degrees *out, rk_error *err)
+{
+    const struct {
+        rk_run_column column;
+        int64_t *place;
+    } list[] = {
+        {RK_RUN_ACCELERATORS, &out->ranks},
+        {RK_RUN_TP, &out->tp},
+        {RK_RUN_PP, &out->pp},
+        {RK_RUN_VP, &out->vp},
+        {RK_RUN_CP, &out->cp},
+        {RK_RUN_EP, &out->ep},
+        {RK_RUN_ETP, &out->etp},
+        {RK_RUN_DP, &out->dp},
+        {RK_RUN_MICRO_BATCH, &out->micro_batch},
+        {RK_RUN_GLOBAL_BATCH, &out->global_batch},
+    };
+    for (size_t i = 0; i < sizeof(list) / sizeof(list[0]); i++) {
+        double value = 0;
+        rk_status status = rk_run_number(table, row, list[i].column, &value, err);
+        if (status) {
+            return status;
+        }
+        if (value > DEGREE_MOST) {
+            return rk_fail(err, RK_ERR_INVALID, "column %s: expected at most %d",
+                           rk_run_column_names[list[i].column], DEGREE_MOST);
+        }
+        *list[i].place = (int64_t)value;
+    }
+    if (out->ranks < 1 || out->global_batch < 1) {
+        return rk_fail(err, RK_ERR_INVALID, "%s not stated",
+                       out->ranks < 1 ? "number of accelerators" : "batch");
+    }
+    return RK_OK;
+}
+
+static int64_t at_least_1(int64_t value)
+{
+    return value < 1 ? 1 : value;
+}
+
+static void set_degrees(const degrees *d, const rk_run_facts *facts, rk_strategy *s)
+{
+    s->tp = at_least_1(d->tp);
+    s->pp = at_least_1(d->pp);
+    s->cp = at_least_1(d->cp);
+    s->ep = at_least_1(d->ep);
+    s->etp = at_least_1(d->etp ? d->etp : facts->etp);
+    const int64_t inner = s->tp * s->pp; /* at most 2^48 */
+    s->dp = at_least_1(d->dp ? d->dp : d->ranks / inner / s->cp);
+    s->global_batch = d->global_batch;
+    if (s->global_batch < s->dp) {
+        /* Sources that count context-parallel ranks as data-parallel. */
+        s->dp = s->global_batch;
+        s->cp = at_least_1(d->ranks / inner / s->dp);
+    }
+    const int64_t micro = d->micro_batch ? d->micro_batch : facts->micro_batch;
+    s->micro_batch = micro ? micro : s->pp > 1 ? 1 : s->global_batch / s->dp;
+    s->vp = s->pp > 1 ? at_least_1(facts->vp ? facts->vp : d->vp) : 1;
+}
+
+/* Schedule and split of layers that the degrees ask for. */
+static void set_stages(const rk_model *model, const rk_run_facts *facts, rk_strategy *s)
+{
+    const int64_t stages = s->pp * s->vp;
+    s->schedule = s->vp > 1 ? RK_SCHEDULE_INTERLEAVED : RK_SCHEDULE_1F1B;
+    if (facts->short_last_stage && s->pp > 1 && s->vp == 1) {
+        const int64_t each = (model->layers + s->pp - 1) / s->pp;
+        s->last_stage_layers = model->layers - (s->pp - 1) * each;
+    } else if (model->layers % stages && (model->layers + 2) % stages == 0) {
+        s->count_embedding = s->count_head = true;
+    }
+}
+
+static void set_strategy(const rk_run_table *table, size_t row, const degrees *d,
+                         const rk_run_facts *facts, const rk_model *model, rk_strategy *s)
+{
+    *s = rk_strategy_defaults(model);
+    set_degrees(d, facts, s);
+    set_stages(model, facts, s);
+    const char *sp = rk_run_cell(table, row, RK_RUN_SP);
+    s->sp = s->tp > 1 && (sp[0] ? rk_run_contains(sp, "True") : facts->sp);
+    s->recompute = facts->recompute;
+    s->recompute_modules = facts->recompute == RK_REC_SELECTIVE ? facts->modules : 0;
+    s->sharding = facts->sharding;
+    s->precision = facts->precision;
+    s->states = facts->states;
+    s->states.gradient += s->dp > 1 ? facts->bucket_bytes : 0;
+    s->cp_kind = facts->cp_kind;
+    s->flash_attention = facts->flash_attention;
+    s->tp_overlap = s->sp && facts->tp_overlap;
+    s->grad_overlap = facts->grad_overlap;
+    s->param_overlap = facts->param_overlap;
+    s->pp_overlap = s->vp > 1;
+    s->graph_capture = facts->graph_capture;
+    s->moe_overlap = facts->moe_overlap;
+    s->capacity_factor = facts->capacity_factor;
+}
+
+static rk_status set_documents(const rk_run_sources *sources, const rk_run_facts *facts,
+                               rk_run_case *out, rk_error *err)
+{
+    out->stack = rk_run_place(sources->stack_names, sources->stack_count, facts->stack);
+    out->system = rk_run_place(sources->system_names, sources->system_count, facts->system);
+    out->network_bandwidth = 1e9 * facts->network_bandwidth;
+    out->power = facts->power;
+    out->memory_bandwidth = 1e9 * facts->memory_bandwidth;
+    out->memory_usable = 0x1p30 * facts->memory_usable;
+    if (out->system < 0) {
+        return rk_fail(err, RK_ERR_INVALID, "accelerator without a document");
+    }
+    return out->stack < 0 ? rk_fail(err, RK_ERR_INVALID, "no stack is known for such rows") : RK_OK;
+}
+
+static rk_status set_measured(const rk_run_table *table, size_t row, const rk_run_facts *facts,
+                              rk_run_case *out, rk_error *err)
+{
+    const rk_strategy *s = &out->strategy;
+    double rate = 0, memory = 0;
+    out->step_seconds = 0;
+    rk_status status = rk_run_number(table, row, RK_RUN_STEP_SECONDS, &out->step_seconds, err);
+    status = status ? status : rk_run_number(table, row, RK_RUN_TOKENS_PER_SECOND, &rate, err);
+    status = status ? status : rk_run_number(table, row, RK_RUN_MEMORY, &memory, err);
+    if (out->step_seconds <= 0 && rate > 0) {
+        out->step_seconds =
+            (double)s->global_batch * (double)s->seq / (rate * (double)rk_strategy_ranks(s));
+    }
+    out->memory = memory * 0x1p30;
+    out->memory_kind = facts->memory;
+    out->first_stage = facts->first_stage;
+    return status;
+}
+
+rk_status rk_run_case_fill(const rk_run_sources *sources, const rk_run_table *table, size_t row,
+                           rk_run_case *out, rk_error *err)
+{
+    rk_run_facts facts;
+    rk_violation violation = {.rule = NULL};
+    degrees d = {0};
+    rk_status status = rk_run_facts_of(sources, table, row, &facts, out, err);
+    if (!status && facts.unsupported[0]) {
+        status = rk_fail(err, RK_ERR_INVALID, "%s", facts.unsupported);
+    }
+    status = status ? status : read_degrees(table, row, &d, err);
+    status = status ? status : rk_run_model_of(sources, table, row, &facts, &out->model, err);
+    status = status ? status : set_documents(sources, &facts, out, err);
+    if (status) {
+        return status;
+    }
+    set_strategy(table, row, &d, &facts, &out->model, &out->strategy);
+    if (rk_strategy_ranks(&out->strategy) != d.ranks) {
+        return rk_fail(err, RK_ERR_INVALID, "degrees do not multiply to the accelerators");
+    }
+    if (!rk_strategy_legal(&out->model, &sources->systems[out->system], &out->strategy,
+                           RK_FRAMEWORK_ANY, &violation)) {
+        return rk_fail(err, RK_ERR_INVALID, "%s", violation.message);
+    }
+    return set_measured(table, row, &facts, out, err);
+}

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The keys that rules about measured runs may set. */
+#include "runs/facts.h"
+
+#include "base/error.h"
+
+#include <string.h>
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+const rk_run_facts rk_run_facts_default = {
+    .memory = RK_RUN_RESERVED,
+    .norm = RK_NORM_RMS,
+    .gated = true,
+    .dense_layers = -1,
+    .mtp = true,
+    .precision = RK_BF16,
+    .states = {2, 4, 12, 2, 4},
+};
+
+static rk_status read_text(const json_t *value, const char *path, char *out, size_t size,
+                           rk_error *err)
+{
+    char found[RK_JSON_TEXT_SIZE];
+    if (!json_is_string(value) || json_string_length(value) >= size) {
+        return rk_fail_at(err, RK_ERR_INVALID, path,
+                          "expected a text of at most %zu characters, found %s", size - 1,
+                          rk_json_describe(value, found));
+    }
+    memcpy(out, json_string_value(value), json_string_length(value) + 1);
+    return RK_OK;
+}
+
+static rk_status read_name(const json_t *value, const char *path, void *out, rk_error *err)
+{
+    return read_text(value, path, out, sizeof(((rk_run_facts *)NULL)->stack), err);
+}
+
+static rk_status read_why(const json_t *value, const char *path, void *out, rk_error *err)
+{
+    return read_text(value, path, out, sizeof(((rk_run_facts *)NULL)->unsupported), err);
+}
+
+/* Modules of selective recompute in the order of their bits. */
+static const char *const module_names[] = {
+    "core_attention", "norm", "activation", "mla_up", "mlp", "moe", NULL};
+
+static rk_status read_modules(const json_t *value, const char *path, void *out, rk_error *err)
+{
+    unsigned modules = 0;
+    char element[RK_JSON_PATH_SIZE], found[RK_JSON_TEXT_SIZE];
+    if (!json_is_array(value)) {
+        return rk_fail_at(err, RK_ERR_INVALID, path, "expected a list of modules, found %s",
+                          rk_json_describe(value, found));
+    }
+    for (size_t i = 0; i < json_array_size(value); i++) {
+        const rk_field field = {.name = "module", .type = RK_FIELD_ENUM, .names = module_names};
+        unsigned module;
+        (void)rk_json_path_element(path, i, element);
+        rk_status status = rk_field_read(json_array_get(value, i), element, &field, &module, err);
+        if (status) {
+            return status;
+        }
+        modules |= 1u << module;
+    }
+    memcpy(out, &modules, sizeof(modules));
+    return RK_OK;
+}
+
+static const char *const memory_names[] = {"allocated", "reserved", "total", NULL};
+static const char *const norm_names[] = {"rms", "layer", "layer_no_bias", "layer_no_weight", NULL};
+static const char *const qk_norm_names[] = {"none", "head", "full", NULL};
+static const char *const cp_names[] = {"ring", "all_gather", "ulysses", NULL};
+static const char *const sharding_names[] = {"none", "optimizer", "gradients", "all", NULL};
+static const char *const recompute_names[] = {"none", "selective", "full", NULL};
+
+#define TEXT(key, reader, text)                                                                    \
+    {                                                                                              \
+        .name = #key, .type = RK_FIELD_CUSTOM, .offset = offsetof(rk_run_facts, key),              \
+        .optional = true, .read = reader, .help = text                                             \
+    }
+#define NUMBER(key, place, most, unit_, text)                                                      \
+    {                                                                                              \
+        .name = key, .type = RK_FIELD_NUMBER, .offset = offsetof(rk_run_facts, place),             \
+        .optional = true, .max = most, .unit = unit_, .help = text                                 \
+    }
+#define INT(key, low, text)                                                                        \
+    {                                                                                              \
+        .name = #key, .type = RK_FIELD_INT, .offset = offsetof(rk_run_facts, key),                 \
+        .optional = true, .min = low, .max = 1e6, .help = text                                     \
+    }
+#define FLAG(key, text)                                                                            \
+    {                                                                                              \
+        .name = #key, .type = RK_FIELD_BOOL, .offset = offsetof(rk_run_facts, key),                \
+        .optional = true, .help = text                                                             \
+    }
+#define NAMES(key, list, text)                                                                     \
+    {                                                                                              \
+        .name = #key, .type = RK_FIELD_ENUM, .offset = offsetof(rk_run_facts, key),                \
+        .optional = true, .names = list, .help = text                                              \
+    }
+
+const rk_field rk_run_fact_fields[] = {
+    TEXT(unsupported, read_why, "why such rows cannot be predicted"),
+    TEXT(stack, read_name, "a name of data/stacks"),
+    TEXT(system, read_name, "a name of data/systems or data/accelerators"),
+    TEXT(model, read_name, "a name of data/models, for what the row does not print"),
+    NUMBER("network_GBps", network_bandwidth, 1e5, "GB/s", "of the outermost tier"),
+    NUMBER("power_W", power, 1e5, "W", "limit of the board"),
+    NUMBER("memory_GBps", memory_bandwidth, 1e6, "GB/s", "bandwidth of device memory"),
+    NUMBER("memory_GiB", memory_usable, 1e5, "GiB", "memory that a process can allocate"),
+    NAMES(memory, memory_names, "what peak_mem_gib is"),
+    FLAG(first_stage, "peak_mem_gib is that of pipeline rank 0"),
+    NAMES(norm, norm_names, "kind of norm"),
+    FLAG(gated, "feed-forward layers have three matrices"),
+    FLAG(biases, "linears have biases"),
+    FLAG(tied, "the head shares the embedding"),
+    FLAG(learned_positions, "a table of positions"),
+    NAMES(qk_norm, qk_norm_names, "norm of queries and keys"),
+    INT(dense_layers, 0, "leading layers without experts"),
+    FLAG(mtp, "multi-token prediction as the catalogue has it"),
+    INT(micro_batch, 0, "sequences"),
+    INT(vp, 0, "chunks of a pipeline rank"),
+    INT(etp, 0, "tensor parallelism of experts; 0: none"),
+    FLAG(sp, "sequence parallelism"),
+    NAMES(cp_kind, cp_names, "kind of context parallelism"),
+    NAMES(sharding, sharding_names, "of states over data-parallel ranks"),
+    NAMES(recompute, recompute_names, "kind of recompute"),
+    TEXT(modules, read_modules, "a list of recomputed modules"),
+    NAMES(precision, rk_precision_names, "of the linears"),
+    FLAG(flash_attention, "attention does not write its scores"),
+    FLAG(tp_overlap, "of tensor-parallel traffic, where there is sequence parallelism"),
+    FLAG(grad_overlap, "of gradients with the backward pass"),
+    FLAG(param_overlap, "of gathered parameters with the forward pass"),
+    FLAG(moe_overlap, "of all-to-all with compute"),
+    FLAG(graph_capture, "CUDA graphs"),
+    FLAG(short_last_stage, "the last stage has fewer layers"),
+    NUMBER("capacity_factor", capacity_factor, 100, NULL, "of experts; 0: dropless"),
+    NUMBER("weight_bytes", states.weight, 16, "bytes", "per parameter"),
+    NUMBER("gradient_bytes", states.gradient, 16, "bytes", "per parameter"),
+    NUMBER("optimizer_bytes", states.optimizer, 32, "bytes", "per parameter"),
+    NUMBER("gather_bytes", states.gather, 16, "bytes", "per gathered parameter"),
+    NUMBER("reduce_bytes", states.reduce, 16, "bytes", "per reduced gradient"),
+    NUMBER("bucket_bytes", bucket_bytes, 16, "bytes", "per parameter with data parallelism"),
+};
+const size_t rk_run_fact_count = COUNT(rk_run_fact_fields);
+
+rk_run_column rk_run_fact_column(size_t index)
+{
+    static const struct {
+        const char *key;
+        rk_run_column column;
+    } printed[] = {
+        {"vp", RK_RUN_VP},
+        {"etp", RK_RUN_ETP},
+        {"sp", RK_RUN_SP},
+        {"sharding", RK_RUN_SHARDING},
+        {"micro_batch", RK_RUN_MICRO_BATCH},
+        {"recompute", RK_RUN_RECOMPUTE},
+        {"precision", RK_RUN_PRECISION},
+    };
+    for (size_t i = 0; i < COUNT(printed); i++) {
+        if (strcmp(printed[i].key, rk_run_fact_fields[index].name) == 0) {
+            return printed[i].column;
+        }
+    }
+    return RK_RUN_COLUMN_COUNT;
+}

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What rules say of a run: the values of "set" and "assume" in data/runs/sources.json. */
+#ifndef RK_RUNS_FACTS_H
+#define RK_RUNS_FACTS_H
+
+#include "formats/fields.h"
+#include "runs/runs.h"
+
+typedef struct rk_run_facts {
+    char unsupported[128]; /* why the row cannot be predicted; "": it can */
+    /* Names of documents; "": none. */
+    char stack[64], system[64], model[64];
+    /* The machine, where it differs from the document. */
+    double network_bandwidth, power, memory_bandwidth, memory_usable; /* GB/s, W, GB/s, GiB */
+    /* Memory as the source means it. */
+    rk_run_memory memory;
+    bool first_stage;
+    /* Architecture. */
+    rk_norm_kind norm;
+    bool gated, biases, tied, learned_positions;
+    rk_qk_norm qk_norm;
+    int64_t dense_layers; /* leading layers without experts; -1: as in the catalogue, or none */
+    bool mtp;
+    /* Strategy. */
+    int64_t micro_batch, vp, etp; /* 0: none */
+    bool sp;
+    rk_cp_kind cp_kind;
+    rk_sharding sharding;
+    rk_recompute_kind recompute;
+    unsigned modules;
+    rk_precision precision;
+    bool flash_attention, tp_overlap, grad_overlap, param_overlap, moe_overlap, graph_capture;
+    bool short_last_stage; /* a layout by hand: fewer layers beside the loss */
+    double capacity_factor;
+    rk_state_recipe states;
+    double bucket_bytes; /* per parameter, besides, with data parallelism */
+} rk_run_facts;
+
+/* The values before any rule. */
+extern const rk_run_facts rk_run_facts_default;
+
+/* The keys of "set" and "assume"; a key of "assume" has a column. */
+extern const rk_field rk_run_fact_fields[];
+extern const size_t rk_run_fact_count;
+
+/* The column that says the same as field `index`, or RK_RUN_COLUMN_COUNT. */
+rk_run_column rk_run_fact_column(size_t index);
+
+/* A rule of the document. */
+struct rk_run_rule {
+    const json_t *match, *set, *assume; /* in the document; NULL: none */
+    rk_run_change changes[RK_RUN_CHANGE_MAX];
+    int change_count;
+};
+
+/* Whether a row is one that the rule speaks of. */
+bool rk_run_rule_matches(const rk_run_rule *rule, const rk_run_table *table, size_t row);
+
+/* Gathers what all rules say of a row. */
+rk_status rk_run_facts_of(const rk_run_sources *sources, const rk_run_table *table, size_t row,
+                          rk_run_facts *facts, rk_run_case *out, rk_error *err);
+
+/* Fills the architecture of a row. */
+rk_status rk_run_model_of(const rk_run_sources *sources, const rk_run_table *table, size_t row,
+                          const rk_run_facts *facts, rk_model *model, rk_error *err);
+
+/* Place of a name in a list, or -1. */
+int rk_run_place(char (*names)[64], size_t count, const char *name);
+
+#endif

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tables of runs: RFC 4180 as written by anybody, and faults told where they are. */
+#include "runs_test.h"
+
+static rk_status parse(const char *text, rk_run_table *table, rk_error *err)
+{
+    return rk_run_table_parse(text, strlen(text), "test.csv", table, err);
+}
+
+static void test_cells(void **state)
+{
+    (void)state;
+    rk_run_table t;
+    rk_error err;
+    assert_int_equal(parse("id,other,model\n1,x,\"a, \"\"b\"\"\nc\"\n2,,\n", &t, &err), RK_OK);
+    assert_int_equal(t.rows, 2);
+    assert_string_equal(rk_run_cell(&t, 0, RK_RUN_ID), "1");
+    assert_string_equal(rk_run_cell(&t, 0, RK_RUN_MODEL), "a, \"b\"\nc");
+    assert_string_equal(rk_run_cell(&t, 1, RK_RUN_MODEL), "");
+    assert_string_equal(rk_run_cell(&t, 1, RK_RUN_TP), "");
+    rk_run_table_clear(&t);
+}
+
+/* A spreadsheet's mark and line ends, empty lines, and no line end at the end. */
+static void test_spreadsheet(void **state)
+{
+    (void)state;
+    rk_run_table t;
+    rk_error err;
+    assert_int_equal(parse("\xef\xbb\xbfid,tp\r\n\"a\",4\r\n\r\nb,8.0", &t, &err), RK_OK);
+    assert_int_equal(t.rows, 2);
+    double tp = 0;
+    assert_int_equal(rk_run_number(&t, 1, RK_RUN_TP, &tp, &err), RK_OK);
+    assert_near(tp, 8, 0);
+    assert_int_equal(rk_run_number(&t, 1, RK_RUN_PP, &tp, &err), RK_OK);
+    assert_near(tp, 8, 0);
+    rk_run_table_clear(&t);
+}
+
+static void test_faults(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        int line, column;
+    } bad[] = {
+        {"id,tp\n1,2\n3\n", 3, 1},         {"id,tp\n1,2,3\n", 2, 3}, {"id,tp\n1,\"2\n\n", 2, 2},
+        {"id,tp\n\"1\n\",\"2\"x\n", 2, 2}, {"id,tp\n1,2\"\n", 2, 2},
+    };
+    rk_run_table t;
+    rk_error err;
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        assert_int_equal(parse(bad[i].text, &t, &err), RK_ERR_SYNTAX);
+        assert_int_equal(err.line, bad[i].line);
+        assert_int_equal(err.column, bad[i].column);
+        assert_string_equal(err.file, "test.csv");
+    }
+    assert_int_equal(parse("", &t, &err), RK_ERR_INVALID);
+    assert_int_equal(parse("id,id\n", &t, &err), RK_ERR_INVALID);
+    assert_int_equal(rk_run_table_load("no/such.csv", &t, &err), RK_ERR_IO);
+}
+
+static void test_numbers(void **state)
+{
+    (void)state;
+    static const char *const bad[] = {"x", "-1", "nan", "inf", "4 nodes", "1e999"};
+    char text[64] = "id,tp\n1,";
+    rk_run_table t;
+    rk_error err;
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        double value = 7;
+        text[8] = '\0';
+        assert_int_equal(parse(strcat(text, bad[i]), &t, &err), RK_OK);
+        assert_int_equal(rk_run_number(&t, 0, RK_RUN_TP, &value, &err), RK_ERR_INVALID);
+        assert_near(value, 7, 0);
+        assert_non_null(strstr(err.message, "row 1, column tp"));
+        rk_run_table_clear(&t);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_cells),
+        cmocka_unit_test(test_spreadsheet),
+        cmocka_unit_test(test_faults),
+        cmocka_unit_test(test_numbers),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
