@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "plot/page.h"
+
+#include "plot/draw.h"
+
+#include <stdlib.h>
+
+static const char style[] =
+    "body{font:16px/1.5 Helvetica,Arial,'Liberation Sans',sans-serif;color:#222;background:#fff;"
+    "max-width:60rem;margin:2rem auto;padding:0 1rem}\n"
+    "h1{font-size:1.6rem}h2{font-size:1.2rem;margin-top:2rem}\n"
+    "figure{margin:1.5rem 0}figure svg{width:100%;height:auto;max-width:60rem}\n"
+    "figcaption{font-size:.9rem;color:#555}\n"
+    ".wide{overflow-x:auto}table{border-collapse:collapse;font-size:.85rem}\n"
+    "th,td{padding:.2rem .7rem;text-align:left;border-bottom:1px solid #ddd;white-space:nowrap}\n"
+    "th{border-bottom:2px solid #999}td.n{text-align:right;font-variant-numeric:tabular-nums}\n";
+
+static void element(const char *name, const char *text, rk_out *out)
+{
+    rk_out_printf(out, "<%s>", name);
+    rk_draw_escaped(out, text);
+    rk_out_printf(out, "</%s>\n", name);
+}
+
+void rk_page_open(const char *title, rk_out *out)
+{
+    rk_out_text(out, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n"
+                     "<meta name=\"viewport\" content=\"width=device-width\"/>\n");
+    element("title", title, out);
+    rk_out_text(out, "<style>\n");
+    rk_out_text(out, style);
+    rk_out_text(out, "</style>\n</head>\n<body>\n");
+    element("h1", title, out);
+}
+
+void rk_page_heading(const char *text, rk_out *out)
+{
+    element("h2", text, out);
+}
+
+void rk_page_paragraph(const char *text, rk_out *out)
+{
+    element("p", text, out);
+}
+
+rk_status rk_page_figure(const rk_plot_figure *figure, const char *caption, rk_out *out,
+                         rk_error *err)
+{
+    rk_out_text(out, "<figure>\n");
+    const rk_status status = rk_plot_svg(figure, true, out, err);
+    if (caption) {
+        element("figcaption", caption, out);
+    }
+    rk_out_text(out, "</figure>\n");
+    return status;
+}
+
+/* ---- tables ---------------------------------------------------------------------------- */
+
+static bool is_number(const char *text)
+{
+    char *end;
+    (void)strtod(text, &end);
+    return end != text && *end == '\0';
+}
+
+static void row(const char *const *cells, size_t columns, const char *name, rk_out *out)
+{
+    rk_out_text(out, "<tr>");
+    for (size_t i = 0; i < columns; i++) {
+        const char *text = cells[i] ? cells[i] : "";
+        rk_out_printf(out, "<%s%s>", name, is_number(text) ? " class=\"n\"" : "");
+        rk_draw_escaped(out, text);
+        rk_out_printf(out, "</%s>", name);
+    }
+    rk_out_text(out, "</tr>\n");
+}
+
+void rk_page_table_open(const char *const *titles, size_t columns, rk_out *out)
+{
+    rk_out_text(out, "<div class=\"wide\">\n<table>\n<thead>\n");
+    row(titles, columns, "th", out);
+    rk_out_text(out, "</thead>\n<tbody>\n");
+}
+
+void rk_page_table_row(const char *const *cells, size_t columns, rk_out *out)
+{
+    row(cells, columns, "td", out);
+}
+
+void rk_page_table_close(rk_out *out)
+{
+    rk_out_text(out, "</tbody>\n</table>\n</div>\n");
+}
+
+void rk_page_close(rk_out *out)
+{
+    rk_out_text(out, "</body>\n</html>\n");
+}
