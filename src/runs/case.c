@@ -142,6 +142,7 @@ static rk_status set_measured(const rk_run_table *table, size_t row, const rk_ru
     out->memory = memory * 0x1p30;
     out->memory_kind = facts->memory;
     out->first_stage = facts->first_stage;
+    out->out_of_memory = facts->out_of_memory;
     return status;
 }
 

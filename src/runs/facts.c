@@ -111,6 +111,7 @@ const rk_field rk_run_fact_fields[] = {
     NUMBER("memory_GiB", memory_usable, 1e5, "GiB", "memory that a process can allocate"),
     NAMES(memory, memory_names, "what peak_mem_gib is"),
     FLAG(first_stage, "peak_mem_gib is that of pipeline rank 0"),
+    FLAG(out_of_memory, "the run ended so"),
     NAMES(norm, norm_names, "kind of norm"),
     FLAG(gated, "feed-forward layers have three matrices"),
     FLAG(biases, "linears have biases"),

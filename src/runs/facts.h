@@ -14,7 +14,7 @@ typedef struct rk_run_facts {
     double network_bandwidth, power, memory_bandwidth, memory_usable; /* GB/s, W, GB/s, GiB */
     /* Memory as the source means it. */
     rk_run_memory memory;
-    bool first_stage;
+    bool first_stage, out_of_memory;
     /* Architecture. */
     rk_norm_kind norm;
     bool gated, biases, tied, learned_positions;

@@ -65,6 +65,7 @@ typedef struct rk_run_case {
     double memory;                            /* measured peak, bytes; 0: not printed */
     rk_run_memory memory_kind;
     bool first_stage;               /* the memory is that of pipeline rank 0, not of the worst */
+    bool out_of_memory;             /* measured: the run ended so */
     char assumed[RK_RUN_NOTE_SIZE]; /* columns that were empty and got a default: "vpp, mbs" */
 } rk_run_case;
 

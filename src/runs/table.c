@@ -48,6 +48,7 @@ const char *const rk_run_column_names[] = {
     "zero_or_fsdp",
     "precision",
     "other_flags",
+    "outcome",
     "step_time_s",
     "tokens_per_s_per_gpu",
     "tflops_per_gpu",

@@ -41,6 +41,7 @@ typedef enum rk_run_column {
     RK_RUN_SHARDING,
     RK_RUN_PRECISION,
     RK_RUN_FLAGS,
+    RK_RUN_OUTCOME, /* "oom": the run ran out of memory; empty: it ran */
     RK_RUN_STEP_SECONDS,
     RK_RUN_TOKENS_PER_SECOND,
     RK_RUN_TFLOPS,
@@ -65,8 +66,9 @@ typedef struct rk_run_table {
 
 /*
  * Reads a file (.csv, or .csv.gz) or a text: RFC 4180 with LF or CRLF, one header.  A fault is
- * RK_ERR_SYNTAX with the line and, as its column, the number of the cell; files above 256 MiB (unpacked) are refused.
- * The caller releases the table with rk_run_table_clear; all zero is an empty one.
+ * RK_ERR_SYNTAX with the line and, as its column, the number of the cell; files above 256 MiB
+ * (unpacked) are refused. The caller releases the table with rk_run_table_clear; all zero is an
+ * empty one.
  */
 rk_status rk_run_table_load(const char *path, rk_run_table *table, rk_error *err);
 rk_status rk_run_table_parse(const char *text, size_t size, const char *name, rk_run_table *table,

@@ -2,7 +2,7 @@
 /*
  * Estimates against measured runs: reads DIRECTORY/NAME.csv and prints the errors of step time and
  * peak memory by source, and how well out-of-memory outcomes are told.  Not a test: it is looked
- * at by people.  Usage: runs [-v PART] [DIRECTORY [NAME...]], by default ../shared/runs, fit.
+ * at by people.  Usage: runs [-v PART] [DIRECTORY [NAME...]], by default data/runs, fit.
  */
 #include "runs/runs.h"
 
@@ -216,7 +216,7 @@ int main(int argc, char **argv)
         printf("%s\n", rk_error_text(&err, message, sizeof(message)));
         return EXIT_FAILURE;
     }
-    const char *directory = at < argc ? argv[at++] : "../shared/runs";
+    const char *directory = at < argc ? argv[at++] : "data/runs";
     char **names = at < argc ? argv + at : usual_names;
     const int name_count = at < argc ? argc - at : 1;
     for (int i = 0; i < name_count; i++) {
