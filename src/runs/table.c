@@ -17,6 +17,7 @@ enum { TEXT_MAX = 256 << 20, READ_STEP = 64 << 10, COLUMN_MAX = 256 };
 const char *const rk_run_column_names[] = {
     "id",
     "part",
+    "source",
     "commit_or_version",
     "model",
     "layers",
