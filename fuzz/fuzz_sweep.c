@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Any bytes as a sweep document: what is read of its points lies in bounds. */
-#include "formats/sweep_doc.h"
+#include "formats/sweep_point.h"
 
 #include <string.h>
 
@@ -15,16 +15,21 @@ static void require_value(rk_column column, rk_value value)
     REQUIRE(value.type != RK_VALUE_TEXT || value.text);
 }
 
-static void require_point(const rk_sweep_doc *doc, uint64_t number)
+static void require_point(rk_sweep_cursor *cursor, uint64_t number)
 {
+    const rk_sweep_doc *doc = cursor->doc;
     rk_sweep_point point;
     rk_error err;
+    bool kept;
     for (size_t i = 0; i < rk_sweep_doc_axis_count(doc); i++) {
         require_value(rk_sweep_doc_axis_column(doc, i), rk_sweep_doc_axis_value(doc, i, number));
     }
-    const rk_status status = rk_sweep_doc_point(doc, number, &point, &err);
+    const rk_status status = rk_sweep_point_read(cursor, number, &point, &kept, &err);
     if (status) {
         require_sound_error(&err, status);
+        return;
+    }
+    if (!kept) {
         return;
     }
     REQUIRE(point.app.hidden >= 1 && point.sys.network_count >= 1);
@@ -47,10 +52,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     const uint64_t count = rk_sweep_doc_point_count(doc);
     REQUIRE(count >= 1 && count <= RK_SWEEP_POINTS_MAX);
     REQUIRE(strlen(rk_sweep_doc_text(doc)) > 0);
+    rk_sweep_cursor cursor;
+    rk_sweep_cursor_init(&cursor, doc);
     for (uint64_t i = 0; i < POINTS && i < count; i++) {
-        require_point(doc, i);
-        require_point(doc, count - 1 - i);
+        require_point(&cursor, i);
+        require_point(&cursor, count - 1 - i);
     }
+    rk_sweep_cursor_clear(&cursor);
     rk_sweep_doc_free(doc);
     return 0;
 }

@@ -119,15 +119,18 @@ static int finish(const struct arguments *arguments, const rk_sweep_totals *tota
                   double seconds)
 {
     if (arguments->dry_run) {
-        (void)printf("points      %" PRIu64 "\nstrategies  %" PRIu64 "\n", totals->points,
-                     totals->strategies);
+        (void)printf("points      %" PRIu64, totals->points - totals->dropped);
+        if (totals->dropped > 0) {
+            (void)printf(" of %" PRIu64 "; constraints drop the others", totals->points);
+        }
+        (void)printf("\nstrategies  %" PRIu64 "\n", totals->strategies);
         return RK_EXIT_DONE;
     }
     if (terminal) {
         (void)fprintf(stderr,
                       "%" PRIu64 " points (%" PRIu64 " finished before), %" PRIu64
                       " strategies, %.1f s; %" PRIu64 " points have a strategy that fits\n",
-                      totals->points, totals->resumed, totals->strategies, seconds,
+                      totals->points - totals->dropped, totals->resumed, totals->strategies, seconds,
                       totals->fitting);
     }
     if (totals->fitting == 0) {

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "formats/json.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -30,13 +31,14 @@ static rk_status fail_here(const struct parser *p, const char *at, const char *f
 
 static rk_status fail_here(const struct parser *p, const char *at, const char *format, ...)
 {
-    char what[160];
+    char what[160], shown[200];
     va_list arguments;
     va_start(arguments, format);
     (void)vsnprintf(what, sizeof(what), format, arguments);
     va_end(arguments);
-    return rk_fail(p->err, RK_ERR_INVALID, "character %zu of \"%.200s\": %s",
-                   (size_t)(at - p->made->text) + 1, p->made->text, what);
+    return rk_fail(p->err, RK_ERR_INVALID, "character %zu of \"%s\": %s",
+                   (size_t)(at - p->made->text) + 1,
+                   rk_json_printable(p->made->text, shown, sizeof(shown)), what);
 }
 
 static rk_status fail_expected(const struct parser *p, const char *wanted)

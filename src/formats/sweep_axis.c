@@ -5,7 +5,6 @@
 #include "base/text.h"
 #include "formats/fields.h"
 
-#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,51 +12,6 @@
 
 #define EXACT_MAX 9007199254740992.0 /* 2^53: integers up to here are exact in a double */
 #define SLACK     1e-9 /* how far, relatively, rounding may carry the last of some fractions */
-
-/* ---- keys ------------------------------------------------------------------------------ */
-
-#define NAME_CHARACTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_"
-
-/* One part of a key: a name, or an index in brackets. */
-struct part {
-    bool indexed;
-    size_t index;
-    char name[RK_JSON_PATH_SIZE];
-};
-
-/* Cuts the next part off *rest.  Returns false when there is none that is well formed. */
-static bool next_part(const char *key, const char **rest, struct part *part)
-{
-    const char *at = *rest;
-    part->indexed = *at == '[';
-    if (part->indexed) {
-        const size_t digits = strspn(++at, "0123456789");
-        part->index = (size_t)strtoul(at, NULL, 10);
-        *rest = at + digits + 1;
-        return digits > 0 && digits < 10 && at[digits] == ']';
-    }
-    const bool first = at == key;
-    at += !first && *at == '.';
-    const size_t length = strspn(at, NAME_CHARACTERS);
-    if (length == 0 || length >= sizeof(part->name) || (!first && at == *rest)) {
-        return false;
-    }
-    memcpy(part->name, at, length);
-    part->name[length] = '\0';
-    *rest = at + length;
-    return true;
-}
-
-static bool is_key(const char *text)
-{
-    struct part part;
-    const char *rest = text;
-    bool good = strlen(text) < RK_JSON_PATH_SIZE;
-    do {
-        good = good && next_part(text, &rest, &part);
-    } while (good && *rest);
-    return good;
-}
 
 /* ---- reading --------------------------------------------------------------------------- */
 
@@ -71,27 +25,17 @@ static rk_status read_key(const json_t *value, const char *path, void *out, rk_e
 {
     char text[RK_JSON_TEXT_SIZE];
     *(const json_t **)out = value;
-    if (json_is_string(value) && is_key(json_string_value(value))) {
+    if (json_is_string(value)) {
         return RK_OK;
     }
     return rk_fail_at(err, RK_ERR_INVALID, path,
-                      "expected the key to vary, such as \"processors\", \"application.hidden\" "
-                      "or \"system.networks[0].size\", found %s",
+                      "expected the key to vary, such as \"processors\", found %s",
                       rk_json_describe(value, text));
 }
 
 static rk_value_type value_type(const json_t *value)
 {
-    if (json_is_integer(value)) {
-        return RK_VALUE_INT;
-    }
-    if (json_is_real(value)) {
-        return RK_VALUE_REAL;
-    }
-    if (json_is_boolean(value)) {
-        return RK_VALUE_BOOL;
-    }
-    return json_is_string(value) ? RK_VALUE_TEXT : RK_VALUE_NULL;
+    return rk_sweep_value_of(value).type;
 }
 
 static bool is_number(rk_value_type type)
@@ -165,12 +109,15 @@ static double decimal(double value)
     return strtod(text, NULL);
 }
 
+static rk_status fail_memory(rk_error *err)
+{
+    return rk_fail(err, RK_ERR_MEMORY, "there is not enough memory for the axes");
+}
+
 static rk_status append_number(json_t *values, bool whole, double number, rk_error *err)
 {
     json_t *value = whole ? json_integer((json_int_t)number) : json_real(decimal(number));
-    return json_array_append_new(values, value) == 0
-               ? RK_OK
-               : rk_fail(err, RK_ERR_MEMORY, "there is not enough memory for the axes");
+    return json_array_append_new(values, value) == 0 ? RK_OK : fail_memory(err);
 }
 
 static rk_status fail_too_many(const char *path, rk_error *err)
@@ -253,11 +200,20 @@ static rk_value_type common_type(const json_t *values)
     return first;
 }
 
-rk_status rk_sweep_axis_read(const json_t *object, const char *path, rk_sweep_axis *axis,
-                             rk_error *err)
+/* Reads the key of an axis; an error stands at `path`. */
+static rk_status set_key(rk_sweep_axis *axis, const char *text, const char *path, rk_error *err)
+{
+    rk_error fault = {0};
+    const rk_status status = rk_sweep_key_parse(text, &axis->key, &fault);
+    return status == RK_OK ? RK_OK : rk_fail_at(err, status, path, "%s", fault.message);
+}
+
+/* Reads {"key", "values"} or {"key", "from", "to", "step" or "factor"}. */
+static rk_status read_axis(const json_t *object, const char *path, rk_sweep_axis *axis,
+                           rk_error *err)
 {
     struct spec spec = {0};
-    *axis = (rk_sweep_axis){0};
+    char where[RK_JSON_PATH_SIZE];
     rk_status status =
         rk_fields_read(object, path, spec_fields, sizeof(spec_fields) / sizeof(spec_fields[0]),
                        RK_UNKNOWN_REFUSE, &spec, err);
@@ -270,24 +226,143 @@ rk_status rk_sweep_axis_read(const json_t *object, const char *path, rk_sweep_ax
         return rk_fail_at(err, RK_ERR_INVALID, path,
                           "an axis has either \"values\" or a range, not both");
     }
-    axis->key = json_string(json_string_value(spec.key));
+    status =
+        set_key(axis, json_string_value(spec.key), rk_json_path_member(path, "key", where), err);
+    if (status != RK_OK) {
+        return status;
+    }
     axis->values = spec.values ? json_deep_copy(spec.values) : json_array();
-    if (!axis->key || !axis->values) {
-        status = rk_fail(err, RK_ERR_MEMORY, "there is not enough memory for the axes");
+    if (!axis->values) {
+        status = fail_memory(err);
     } else if (!spec.values) {
         status = expand(object, path, &spec, axis->values, err);
     }
-    if (status == RK_OK) {
-        axis->type = common_type(axis->values);
-    } else {
-        rk_sweep_axis_clear(axis);
+    axis->type = status == RK_OK ? common_type(axis->values) : RK_VALUE_NULL;
+    return status;
+}
+
+/* ---- linked axes ----------------------------------------------------------------------- */
+
+static rk_status fail_many(const char *path, rk_error *err)
+{
+    return rk_fail_at(err, RK_ERR_LIMIT, path, "the axes of one sweep have at most %d keys",
+                      RK_SWEEP_AXES_MAX);
+}
+
+/* Reads {"linked": [axis, axis, ...]}, whose axes step together. */
+static rk_status read_linked(const json_t *object, const char *path, rk_sweep_axis *axes,
+                             size_t room, size_t *count, rk_error *err)
+{
+    char list[RK_JSON_PATH_SIZE], where[RK_JSON_PATH_SIZE], text[RK_JSON_TEXT_SIZE];
+    const json_t *linked = json_object_get(object, "linked");
+    (void)rk_json_path_member(path, "linked", list);
+    if (json_array_size(linked) == 0 || json_object_size(object) != 1) {
+        return rk_fail_at(err, RK_ERR_INVALID, path,
+                          "expected {\"linked\": [axis, axis, ...]}, found %s%s",
+                          rk_json_describe(json_array_size(linked) ? object : linked, text),
+                          json_array_size(linked) ? " with other members" : "");
+    }
+    for (size_t i = 0; i < json_array_size(linked); i++) {
+        (void)rk_json_path_element(list, i, where);
+        if (*count == room) {
+            return fail_many(where, err);
+        }
+        rk_sweep_axis *axis = &axes[(*count)++];
+        const rk_status status = read_axis(json_array_get(linked, i), where, axis, err);
+        if (status != RK_OK) {
+            return status;
+        }
+        if (rk_sweep_axis_count(axis) != rk_sweep_axis_count(axes)) {
+            return rk_fail_at(err, RK_ERR_INVALID, where,
+                              "linked axes step together: %zu values, but the first has %zu",
+                              rk_sweep_axis_count(axis), rk_sweep_axis_count(axes));
+        }
+    }
+    return RK_OK;
+}
+
+/* The values of column `column` of a table of rows, as the list that an axis reads. */
+static rk_status take_column(const json_t *rows, size_t column, size_t columns, const char *path,
+                             json_t *list, rk_error *err)
+{
+    char where[RK_JSON_PATH_SIZE], text[RK_JSON_TEXT_SIZE];
+    for (size_t i = 0; i < json_array_size(rows); i++) {
+        json_t *row = json_array_get(rows, i);
+        if (!json_is_array(row) || json_array_size(row) != columns) {
+            return rk_fail_at(err, RK_ERR_INVALID, rk_json_path_element(path, i, where),
+                              "expected a list of %zu values, one for each key, found %s", columns,
+                              json_is_array(row) ? "a list of another length"
+                                                 : rk_json_describe(row, text));
+        }
+        if (json_array_append_new(list, json_deep_copy(json_array_get(row, column)))) {
+            return fail_memory(err);
+        }
+    }
+    return RK_OK;
+}
+
+/* Reads {"keys": [key, key, ...], "values": [[...], [...], ...]}: a row for each step. */
+static rk_status read_table(const json_t *object, const char *path, rk_sweep_axis *axes,
+                            size_t room, size_t *count, rk_error *err)
+{
+    char list[RK_JSON_PATH_SIZE], where[RK_JSON_PATH_SIZE];
+    const json_t *keys = json_object_get(object, "keys");
+    const json_t *rows = json_object_get(object, "values");
+    if (json_array_size(keys) == 0 || !json_is_array(rows) || json_object_size(object) != 2) {
+        return rk_fail_at(err, RK_ERR_INVALID, path,
+                          "an axis of several keys has \"keys\", a list, and \"values\", a list "
+                          "of lists, and nothing else");
+    }
+    rk_status status = RK_OK;
+    for (size_t i = 0; i < json_array_size(keys) && status == RK_OK; i++) {
+        const json_t *key = json_array_get(keys, i);
+        (void)rk_json_path_member(path, "keys", list);
+        (void)rk_json_path_element(list, i, where);
+        (void)rk_json_path_member(path, "values", list);
+        if (*count == room) {
+            return fail_many(where, err);
+        }
+        rk_sweep_axis *axis = &axes[(*count)++];
+        axis->values = json_array();
+        if (!axis->values) {
+            return fail_memory(err);
+        }
+        status = read_key(key, where, &key, err);
+        if (status == RK_OK) {
+            status = set_key(axis, json_string_value(key), where, err);
+        }
+        if (status == RK_OK) {
+            status = take_column(rows, i, json_array_size(keys), list, axis->values, err);
+        }
+        const json_t *checked = NULL;
+        if (status == RK_OK) {
+            status = read_values(axis->values, list, &checked, err);
+        }
+        axis->type = status == RK_OK ? common_type(axis->values) : RK_VALUE_NULL;
     }
     return status;
 }
 
+rk_status rk_sweep_axis_read(const json_t *object, const char *path, rk_sweep_axis *axes,
+                             size_t room, size_t *count, rk_error *err)
+{
+    *count = 0;
+    if (json_object_get(object, "linked")) {
+        return read_linked(object, path, axes, room, count, err);
+    }
+    if (json_object_get(object, "keys")) {
+        return read_table(object, path, axes, room, count, err);
+    }
+    if (room == 0) {
+        return fail_many(path, err);
+    }
+    *count = 1;
+    return read_axis(object, path, axes, err);
+}
+
 void rk_sweep_axis_clear(rk_sweep_axis *axis)
 {
-    json_decref(axis->key);
+    rk_sweep_key_clear(&axis->key);
     json_decref(axis->values);
     json_decref(axis->documents);
     *axis = (rk_sweep_axis){0};
@@ -300,108 +375,14 @@ size_t rk_sweep_axis_count(const rk_sweep_axis *axis)
     return json_array_size(axis->values);
 }
 
-const char *rk_sweep_axis_key(const rk_sweep_axis *axis)
-{
-    return json_string_value(axis->key);
-}
-
 rk_value rk_sweep_axis_value(const rk_sweep_axis *axis, size_t index)
 {
-    const json_t *value = json_array_get(axis->values, index);
-    switch (value_type(value)) {
-    case RK_VALUE_INT:
-        return rk_value_int(json_integer_value(value));
-    case RK_VALUE_REAL:
-        return rk_value_real(json_real_value(value));
-    case RK_VALUE_BOOL:
-        return rk_value_bool(json_is_true(value));
-    case RK_VALUE_TEXT:
-        return rk_value_text(json_string_value(value));
-    case RK_VALUE_NULL:
-        break;
-    }
-    return (rk_value){0};
-}
-
-/* ---- placing --------------------------------------------------------------------------- */
-
-#define SIBLINGS_MAX 64 /* names that are looked at for a suggestion */
-
-static rk_status fail_no_member(json_t *parent, const char *path, const char *name, rk_error *err)
-{
-    const char *names[SIBLINGS_MAX];
-    size_t count = 0;
-    for (void *it = json_object_iter(parent); it && count < SIBLINGS_MAX;
-         it = json_object_iter_next(parent, it)) {
-        names[count++] = json_object_iter_key(it);
-    }
-    char shown[RK_JSON_TEXT_SIZE];
-    const char *nearest = rk_nearest_name(name, names, count);
-    if (!nearest) {
-        return rk_fail_at(err, RK_ERR_INVALID, path,
-                          "there is no \"%s\" here that an axis could vary", name);
-    }
-    return rk_fail_at(err, RK_ERR_INVALID, path,
-                      "there is no \"%s\" here that an axis could vary; did you mean \"%s\"?", name,
-                      rk_json_printable(nearest, shown, sizeof(shown)));
-}
-
-/* The member or element of `parent` that `part` names; `path` becomes its path. */
-static rk_status descend(const struct part *part, json_t *parent, char path[RK_JSON_PATH_SIZE],
-                         json_t **child, rk_error *err)
-{
-    char base[RK_JSON_PATH_SIZE];
-    memcpy(base, path, sizeof(base));
-    *child =
-        part->indexed ? json_array_get(parent, part->index) : json_object_get(parent, part->name);
-    if (part->indexed) {
-        (void)rk_json_path_element(base, part->index, path);
-    } else {
-        (void)rk_json_path_member(base, part->name, path);
-    }
-    if (part->indexed ? !json_is_array(parent) : !json_is_object(parent)) {
-        return rk_fail_at(err, RK_ERR_INVALID, path, "%s is %s, not %s",
-                          base[0] ? base : "the document", rk_json_type_name(parent),
-                          part->indexed ? "an array" : "an object");
-    }
-    if (part->indexed && !*child) {
-        return rk_fail_at(err, RK_ERR_INVALID, path, "%s has %zu entries, numbered from 0", base,
-                          json_array_size(parent));
-    }
-    return RK_OK;
-}
-
-/* Walks to the last part of `key`; *child is what stands there now, or NULL. */
-static rk_status walk(const char *key, json_t *root, json_t **parent, struct part *part,
-                      rk_error *err)
-{
-    char path[RK_JSON_PATH_SIZE] = "";
-    const char *rest = key;
-    json_t *child = root;
-    rk_status status = RK_OK;
-    do {
-        if (!child) {
-            return fail_no_member(*parent, path, part->name, err);
-        }
-        *parent = child;
-        const bool good = next_part(key, &rest, part);
-        assert(good); /* the key was checked when it was read */
-        status = good ? descend(part, *parent, path, &child, err) : RK_ERR_INVALID;
-    } while (status == RK_OK && *rest);
-    return status;
+    return rk_sweep_value_of(json_array_get(axis->values, index));
 }
 
 rk_status rk_sweep_axis_place(const rk_sweep_axis *axis, size_t index, json_t *root, rk_error *err)
 {
-    json_t *parent = NULL;
-    struct part part;
-    const rk_status status = walk(rk_sweep_axis_key(axis), root, &parent, &part, err);
-    if (status != RK_OK) {
-        return status;
-    }
     const json_t *value = json_array_get(axis->documents ? axis->documents : axis->values, index);
     json_t *copy = json_deep_copy(value);
-    const int failed = part.indexed ? json_array_set_new(parent, part.index, copy)
-                                    : json_object_set_new(parent, part.name, copy);
-    return failed ? rk_fail(err, RK_ERR_MEMORY, "there is not enough memory for a point") : RK_OK;
+    return copy ? rk_sweep_key_put(&axis->key, root, copy, err) : fail_memory(err);
 }

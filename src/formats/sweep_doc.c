@@ -3,22 +3,11 @@
 
 #include "base/error.h"
 #include "base/text.h"
-#include "formats/calculon_docs.h"
-#include "formats/sweep_axis.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-struct rk_sweep_doc {
-    char *name;   /* owned: the path, for messages and relative paths */
-    json_t *base; /* owned: the document without its axes, models and systems written out */
-    rk_sweep_axis axes[RK_SWEEP_AXES_MAX]; /* owned */
-    size_t axis_count;
-    uint64_t point_count;
-    char *text; /* owned */
-};
 
 /* The keys that name documents, and where the catalogue keeps those. */
 static const struct {
@@ -29,203 +18,12 @@ static const struct {
 };
 enum { REFERENCE_COUNT = sizeof(references) / sizeof(references[0]) };
 
-/* ---- one point ------------------------------------------------------------------------- */
-
-/* Completes the path of an error in the document that stands at `path`. */
-static rk_status prefix_path(rk_status status, const char *path, rk_error *err)
-{
-    if (status != RK_OK && err) {
-        char inner[sizeof(err->path)];
-        memcpy(inner, err->path, sizeof(inner));
-        if (inner[0]) {
-            (void)rk_json_path_member(path, inner, err->path);
-        } else {
-            (void)snprintf(err->path, sizeof(err->path), "%s", path);
-        }
-    }
-    return status;
-}
-
-static rk_status read_application(const json_t *value, const char *path, void *out, rk_error *err)
-{
-    return prefix_path(rk_calculon_app_from_json(value, false, out, err), path, err);
-}
-
-static rk_status read_system(const json_t *value, const char *path, void *out, rk_error *err)
-{
-    return prefix_path(rk_calculon_sys_from_json(value, false, out, err), path, err);
-}
-
-static rk_status read_fused(const json_t *value, const char *path, void *out, rk_error *err)
-{
-    rk_calculon_space *space = out;
-    char text[RK_JSON_TEXT_SIZE];
-    if (json_is_boolean(value)) {
-        space->fused_count = 1;
-        space->fused[0] = json_is_true(value);
-        return RK_OK;
-    }
-    if (json_is_string(value) && strcmp(json_string_value(value), "both") == 0) {
-        space->fused_count = 2;
-        space->fused[0] = false;
-        space->fused[1] = true;
-        return RK_OK;
-    }
-    return rk_fail_at(err, RK_ERR_INVALID, path, "expected true, false or \"both\", found %s",
-                      rk_json_describe(value, text));
-}
-
-/* The axes are taken out of the document before its points are read. */
-static rk_status refuse_axes(const json_t *value, const char *path, void *out, rk_error *err)
-{
-    (void)value;
-    (void)out;
-    return rk_fail_at(err, RK_ERR_INVALID, path, "the axes themselves cannot be varied");
-}
-
-#define PLACE(member) offsetof(rk_sweep_point, member)
-
-static const rk_field point_fields[] = {
-    {.name = "application",
-     .type = RK_FIELD_CUSTOM,
-     .offset = PLACE(app),
-     .read = read_application,
-     .help = "the model: catalogue name, file or object"},
-    {.name = "system",
-     .type = RK_FIELD_CUSTOM,
-     .offset = PLACE(sys),
-     .read = read_system,
-     .help = "the machine: catalogue name, file or object"},
-    {.name = "processors",
-     .type = RK_FIELD_INT,
-     .offset = PLACE(space.num_procs),
-     .min = 1,
-     .max = 0x1p40,
-     .help = "processors to use"},
-    {.name = "batch",
-     .type = RK_FIELD_INT,
-     .offset = PLACE(space.max_batch_size),
-     .min = 1,
-     .max = 0x1p40,
-     .unit = "sequences",
-     .help = "largest global batch"},
-    {.name = "datatype",
-     .type = RK_FIELD_ENUM,
-     .offset = PLACE(space.datatype),
-     .names = rk_datatype_names,
-     .help = "datatype of weights and activations"},
-    {.name = "fused",
-     .type = RK_FIELD_CUSTOM,
-     .offset = PLACE(space),
-     .optional = true,
-     .read = read_fused,
-     .help = "fused activations: true (unless given), false or \"both\""},
-    {.name = "no_tp_overlap",
-     .type = RK_FIELD_BOOL,
-     .offset = PLACE(space.no_tp_overlap),
-     .optional = true,
-     .help = "leave out overlap of tensor-parallel communication"},
-    {.name = "no_dp_overlap",
-     .type = RK_FIELD_BOOL,
-     .offset = PLACE(space.no_dp_overlap),
-     .optional = true,
-     .help = "leave out overlap of data-parallel communication"},
-    {.name = "mbs_break",
-     .type = RK_FIELD_BOOL,
-     .offset = PLACE(space.mbs_break),
-     .optional = true,
-     .help = "skip larger microbatches once one does not run"},
-    {.name = "top",
-     .type = RK_FIELD_INT,
-     .offset = PLACE(top),
-     .optional = true,
-     .min = 1,
-     .max = RK_SWEEP_TOP_MAX,
-     .help = "mappings to rank at each point (1)"},
-    {.name = "axes",
-     .type = RK_FIELD_CUSTOM,
-     .optional = true,
-     .read = refuse_axes,
-     .help = "what varies"},
-};
-
-/* The place of a point on an axis: its number is written in a system of mixed radices. */
-static size_t axis_index(const rk_sweep_doc *doc, size_t axis, uint64_t number)
-{
-    for (size_t i = doc->axis_count - 1; i > axis; i--) {
-        number /= rk_sweep_axis_count(&doc->axes[i]);
-    }
-    return (size_t)(number % rk_sweep_axis_count(&doc->axes[axis]));
-}
-
-/* The document of a point.  Whole models and systems go in first: other axes may vary them. */
-static rk_status build_point(const rk_sweep_doc *doc, uint64_t number, json_t *object,
-                             rk_error *err)
-{
-    rk_status status = RK_OK;
-    for (int pass = 0; pass < 2; pass++) {
-        for (size_t i = 0; i < doc->axis_count && status == RK_OK; i++) {
-            const rk_sweep_axis *axis = &doc->axes[i];
-            if (!axis->documents == (pass == 1)) {
-                status = rk_sweep_axis_place(axis, axis_index(doc, i, number), object, err);
-            }
-        }
-    }
-    return status;
-}
-
-rk_status rk_sweep_doc_point(const rk_sweep_doc *doc, uint64_t number, rk_sweep_point *point,
-                             rk_error *err)
-{
-    *point = (rk_sweep_point){.space = {.fused_count = 1, .fused = {true}}, .top = 1};
-    json_t *object = json_deep_copy(doc->base);
-    rk_status status = object
-                           ? build_point(doc, number, object, err)
-                           : rk_fail(err, RK_ERR_MEMORY, "there is not enough memory for a point");
-    if (status == RK_OK) {
-        status =
-            rk_fields_read(object, "", point_fields, sizeof(point_fields) / sizeof(point_fields[0]),
-                           RK_UNKNOWN_REFUSE, point, err);
-    }
-    json_decref(object);
-    return status == RK_OK ? RK_OK : rk_sweep_doc_fail_at(doc, number, err);
-}
-
-static void append(char *text, size_t size, const char *more)
-{
-    const size_t used = strlen(text);
-    (void)snprintf(text + used, size - used, "%s", more);
-}
-
-rk_status rk_sweep_doc_fail_at(const rk_sweep_doc *doc, uint64_t number, rk_error *err)
-{
-    char text[RK_JSON_TEXT_SIZE];
-    const size_t size = sizeof(err->message);
-    rk_error_set_file(err, doc->name);
-    if (doc->axis_count == 0) {
-        return err->code;
-    }
-    (void)snprintf(text, sizeof(text), " (at point %" PRIu64, number);
-    append(err->message, size, text);
-    for (size_t i = 0; i < doc->axis_count; i++) {
-        char buffer[RK_NUMBER_TEXT_SIZE];
-        const rk_value value = rk_sweep_doc_axis_value(doc, i, number);
-        append(err->message, size, i == 0 ? ": " : ", ");
-        append(err->message, size, rk_sweep_axis_key(&doc->axes[i]));
-        append(err->message, size, " = ");
-        append(err->message, size,
-               rk_json_printable(rk_value_format(&value, buffer), text, sizeof(text)));
-    }
-    append(err->message, size, ")");
-    return err->code;
-}
-
-/* ---- the document ---------------------------------------------------------------------- */
-
 static rk_status fail_memory(rk_error *err)
 {
     return rk_fail(err, RK_ERR_MEMORY, "there is not enough memory for the sweep");
 }
+
+/* ---- models and systems ---------------------------------------------------------------------- */
 
 /*
  * Loads a model or system that is named at JSON path `where`.  A relative path starts from the
@@ -259,17 +57,17 @@ static rk_status load_reference(const rk_sweep_doc *doc, const char *where, cons
 }
 
 /* Replaces the name of a model or system in the document by what it names. */
-static rk_status resolve_base(const rk_sweep_doc *doc, rk_error *err)
+static rk_status resolve_base(const rk_sweep_doc *doc, json_t *base, rk_error *err)
 {
     rk_status status = RK_OK;
     for (size_t i = 0; i < REFERENCE_COUNT && status == RK_OK; i++) {
-        const json_t *value = json_object_get(doc->base, references[i].key);
+        const json_t *value = json_object_get(base, references[i].key);
         json_t *root = NULL;
         if (json_is_string(value)) {
             status = load_reference(doc, references[i].key, json_string_value(value),
                                     references[i].kind, &root, err);
         }
-        if (root && json_object_set_new(doc->base, references[i].key, root)) {
+        if (root && json_object_set_new(base, references[i].key, root)) {
             status = fail_memory(err);
         }
     }
@@ -282,14 +80,14 @@ static rk_status resolve_axis(const rk_sweep_doc *doc, rk_sweep_axis *axis, cons
 {
     const char *kind = NULL;
     for (size_t i = 0; i < REFERENCE_COUNT; i++) {
-        kind = strcmp(rk_sweep_axis_key(axis), references[i].key) == 0 ? references[i].kind : kind;
+        kind = strcmp(axis->key.text, references[i].key) == 0 ? references[i].kind : kind;
     }
     if (!kind) {
         return RK_OK;
     }
     if (axis->type != RK_VALUE_TEXT) {
         return rk_fail_at(err, RK_ERR_INVALID, path, "the values of \"%s\" must be names or files",
-                          rk_sweep_axis_key(axis));
+                          axis->key.text);
     }
     axis->documents = json_array();
     rk_status status = axis->documents ? RK_OK : fail_memory(err);
@@ -303,15 +101,48 @@ static rk_status resolve_axis(const rk_sweep_doc *doc, rk_sweep_axis *axis, cons
     return status;
 }
 
-/* Checks that the key of the last axis is new. */
-static rk_status check_key(const rk_sweep_doc *doc, const char *path, rk_error *err)
+/* ---- axes ------------------------------------------------------------------------------------ */
+
+/* Checks that the key of an axis is new. */
+static rk_status check_key(const rk_sweep_doc *doc, size_t axis, const char *path, rk_error *err)
 {
-    const char *key = rk_sweep_axis_key(&doc->axes[doc->axis_count - 1]);
-    for (size_t i = 0; i + 1 < doc->axis_count; i++) {
-        if (strcmp(rk_sweep_axis_key(&doc->axes[i]), key) == 0) {
-            return rk_fail_at(err, RK_ERR_INVALID, path, "axes[%zu] varies \"%s\" already", i, key);
+    const rk_sweep_key *key = &doc->axes[axis].key;
+    for (size_t i = 0; i < axis; i++) {
+        if (rk_sweep_key_same(&doc->axes[i].key, key)) {
+            return rk_fail_at(err, RK_ERR_INVALID, path, "axes[%zu] varies \"%s\" already",
+                              doc->axes[i].dimension, key->text);
         }
     }
+    return RK_OK;
+}
+
+/* Reads the axes of one dimension, which stand at `path`. */
+static rk_status read_dimension(rk_sweep_doc *doc, const json_t *object, const char *path,
+                                rk_error *err)
+{
+    size_t count = 0;
+    const size_t first = doc->axis_count;
+    rk_status status =
+        rk_sweep_axis_read(object, path, &doc->axes[first], RK_SWEEP_AXES_MAX - first, &count, err);
+    doc->axis_count += count;
+    for (size_t i = first; i < doc->axis_count && status == RK_OK; i++) {
+        doc->axes[i].dimension = doc->dimension_count;
+        status = check_key(doc, i, path, err);
+        if (status == RK_OK) {
+            status = resolve_axis(doc, &doc->axes[i], path, err);
+        }
+    }
+    if (status != RK_OK) {
+        return status;
+    }
+    doc->dimension_count++;
+    const size_t values = rk_sweep_axis_count(&doc->axes[first]);
+    if (doc->point_count > RK_SWEEP_POINTS_MAX / values) {
+        return rk_fail_at(err, RK_ERR_LIMIT, "axes",
+                          "the axes multiply to more than the %d points of one sweep",
+                          RK_SWEEP_POINTS_MAX);
+    }
+    doc->point_count *= values;
     return RK_OK;
 }
 
@@ -322,50 +153,209 @@ static rk_status read_axes(rk_sweep_doc *doc, const json_t *axes, rk_error *err)
         return rk_fail_at(err, RK_ERR_INVALID, "axes", "expected a list of axes, found %s",
                           rk_json_describe(axes, text));
     }
-    if (json_array_size(axes) > RK_SWEEP_AXES_MAX) {
-        return rk_fail_at(err, RK_ERR_LIMIT, "axes", "%zu axes are more than the %d of one sweep",
-                          json_array_size(axes), RK_SWEEP_AXES_MAX);
-    }
     rk_status status = RK_OK;
     for (size_t i = 0; i < json_array_size(axes) && status == RK_OK; i++) {
-        rk_sweep_axis *axis = &doc->axes[i];
-        (void)rk_json_path_element("axes", i, path);
-        status = rk_sweep_axis_read(json_array_get(axes, i), path, axis, err);
-        if (status != RK_OK) {
-            break;
-        }
-        doc->axis_count = i + 1;
-        status = check_key(doc, path, err);
-        if (status == RK_OK) {
-            status = resolve_axis(doc, axis, path, err);
-        }
-        if (status == RK_OK && doc->point_count > RK_SWEEP_POINTS_MAX / rk_sweep_axis_count(axis)) {
-            status = rk_fail_at(err, RK_ERR_LIMIT, "axes",
-                                "the axes multiply to more than the %d points of one sweep",
-                                RK_SWEEP_POINTS_MAX);
-        }
-        doc->point_count *= rk_sweep_axis_count(axis);
+        status = read_dimension(doc, json_array_get(axes, i), rk_json_path_element("axes", i, path),
+                                err);
     }
     return status;
 }
 
-/* Writes doc->text. */
-static rk_status write_text(rk_sweep_doc *doc, rk_error *err)
+/* ---- expressions ----------------------------------------------------------------------------- */
+
+static rk_status fail_many(const char *path, rk_error *err)
 {
-    json_t *axes = json_array();
-    int failed = 0;
+    return rk_fail_at(err, RK_ERR_LIMIT, path, "a sweep has at most %d expressions of a kind",
+                      RK_SWEEP_FORMULAS_MAX);
+}
+
+/* Checks that nothing else gives the key of the last setting a value. */
+static rk_status check_setting(const rk_sweep_doc *doc, const char *path, rk_error *err)
+{
+    const rk_sweep_key *key = &doc->settings[doc->setting_count - 1].key;
     for (size_t i = 0; i < doc->axis_count; i++) {
-        const rk_sweep_axis *axis = &doc->axes[i];
-        failed |=
-            json_array_append_new(axes, json_pack("{sOsOsO*}", "key", axis->key, "values",
-                                                  axis->values, "documents", axis->documents));
+        if (rk_sweep_key_same(&doc->axes[i].key, key)) {
+            return rk_fail_at(err, RK_ERR_INVALID, path, "axes[%zu] varies \"%s\" already",
+                              doc->axes[i].dimension, key->text);
+        }
     }
-    failed |= json_object_set_new(doc->base, "axes", axes);
-    if (!failed) {
-        doc->text = json_dumps(doc->base, JSON_COMPACT | JSON_SORT_KEYS);
+    for (size_t i = 0; i + 1 < doc->setting_count; i++) {
+        if (rk_sweep_key_same(&doc->settings[i].key, key)) {
+            return rk_fail_at(err, RK_ERR_INVALID, path, "another expression sets \"%s\" already",
+                              key->text);
+        }
     }
-    (void)json_object_del(doc->base, "axes");
+    return RK_OK;
+}
+
+/* Adds the setting of `key` to an expression, which stands at `path`. */
+static rk_status add_setting(rk_sweep_doc *doc, const char *key, const json_t *value,
+                             const char *path, rk_error *err)
+{
+    rk_error fault = {0};
+    if (doc->setting_count == RK_SWEEP_FORMULAS_MAX) {
+        return fail_many(path, err);
+    }
+    rk_sweep_setting *setting = &doc->settings[doc->setting_count++];
+    rk_status status = rk_sweep_key_parse(key, &setting->key, &fault);
+    if (status != RK_OK) {
+        return rk_fail_at(err, status, path, "%s", fault.message);
+    }
+    status = rk_sweep_formula_read(value, path, &setting->formula, err);
+    return status == RK_OK ? check_setting(doc, path, err) : status;
+}
+
+/* Variables that are expressions, and then "set". */
+static rk_status read_settings(rk_sweep_doc *doc, json_t *set, rk_error *err)
+{
+    char path[RK_JSON_PATH_SIZE], text[RK_JSON_TEXT_SIZE];
+    json_t *let = json_object_get(doc->base, "let"), *value = NULL;
+    const char *key = NULL;
+    rk_status status = RK_OK;
+    if ((let && !json_is_object(let)) || (set && !json_is_object(set))) {
+        const bool first = let && !json_is_object(let);
+        return rk_fail_at(err, RK_ERR_INVALID, first ? "let" : "set",
+                          "expected an object of %s and expressions, found %s",
+                          first ? "names" : "keys", rk_json_describe(first ? let : set, text));
+    }
+    json_object_foreach(let, key, value)
+    {
+        (void)rk_json_path_member("let", key, path);
+        if (json_is_string(value) && status == RK_OK) {
+            status = add_setting(doc, path, value, path, err);
+        }
+    }
+    json_object_foreach(set, key, value)
+    {
+        if (status == RK_OK) {
+            (void)rk_json_path_member("set", key, path);
+            status = add_setting(doc, key, value, path, err);
+        }
+    }
+    return status;
+}
+
+static bool uses_any(const rk_sweep_doc *doc, size_t setting, size_t first)
+{
+    for (size_t i = first; i < doc->setting_count; i++) {
+        if (rk_sweep_formula_uses(&doc->settings[setting].formula, &doc->settings[i].key)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Puts each setting after those that it uses. */
+static rk_status order_settings(rk_sweep_doc *doc, rk_error *err)
+{
+    for (size_t done = 0; done < doc->setting_count; done++) {
+        size_t next = done;
+        while (next < doc->setting_count && uses_any(doc, next, done)) {
+            next++;
+        }
+        if (next == doc->setting_count) {
+            return rk_fail_at(err, RK_ERR_INVALID, doc->settings[done].key.text,
+                              "the expression of \"%s\" depends on its own value",
+                              doc->settings[done].key.text);
+        }
+        const rk_sweep_setting found = doc->settings[next];
+        memmove(&doc->settings[done + 1], &doc->settings[done],
+                (next - done) * sizeof(*doc->settings));
+        doc->settings[done] = found;
+    }
+    return RK_OK;
+}
+
+static rk_status read_constraints(rk_sweep_doc *doc, const json_t *list, rk_error *err)
+{
+    static const char name[] = "point_constraints";
+    char path[RK_JSON_PATH_SIZE], text[RK_JSON_TEXT_SIZE];
+    if (list && !json_is_array(list)) {
+        return rk_fail_at(err, RK_ERR_INVALID, name, "expected a list of expressions, found %s",
+                          rk_json_describe(list, text));
+    }
+    rk_status status = RK_OK;
+    for (size_t i = 0; i < json_array_size(list) && status == RK_OK; i++) {
+        (void)rk_json_path_element(name, i, path);
+        status = doc->constraint_count == RK_SWEEP_FORMULAS_MAX
+                     ? fail_many(path, err)
+                     : rk_sweep_formula_read(json_array_get(list, i), path,
+                                             &doc->constraints[doc->constraint_count++], err);
+    }
+    return status;
+}
+
+/* ---- the document ---------------------------------------------------------------------------- */
+
+/* The axes with their values and documents listed; NULL: no memory. */
+static json_t *list_axes(const rk_sweep_doc *doc)
+{
+    json_t *list = json_array();
+    size_t next = 0;
+    for (size_t i = 0; i < doc->axis_count && list; i = next) {
+        json_t *linked = json_array();
+        int failed = 0;
+        for (next = i;
+             next < doc->axis_count && doc->axes[next].dimension == doc->axes[i].dimension;
+             next++) {
+            const rk_sweep_axis *axis = &doc->axes[next];
+            failed |= json_array_append_new(linked,
+                                            json_pack("{sssOsO*}", "key", axis->key.text, "values",
+                                                      axis->values, "documents", axis->documents));
+        }
+        json_t *alone = json_incref(json_array_get(linked, 0));
+        json_t *entry = next - i > 1 ? json_pack("{sO}", "linked", linked) : json_incref(alone);
+        json_decref(alone);
+        json_decref(linked);
+        if (failed || json_array_append_new(list, entry)) {
+            json_decref(list);
+            list = NULL;
+        }
+    }
+    return list;
+}
+
+/* Writes doc->text; `root` is the document with models and systems written out. */
+static rk_status write_text(rk_sweep_doc *doc, json_t *root, rk_error *err)
+{
+    if (json_object_set_new(root, "axes", list_axes(doc)) == 0) {
+        doc->text = json_dumps(root, JSON_COMPACT | JSON_SORT_KEYS);
+    }
     return doc->text ? RK_OK : fail_memory(err);
+}
+
+/* Takes the members that are about points out of the base, and makes room for variables. */
+static rk_status strip_base(json_t *base, rk_error *err)
+{
+    static const char *const members[] = {"axes", "set", "point_constraints"};
+    for (size_t i = 0; i < sizeof(members) / sizeof(members[0]); i++) {
+        (void)json_object_del(base, members[i]);
+    }
+    json_t *let = json_object_get(base, "let");
+    return let || json_object_set_new(base, "let", json_object()) == 0 ? RK_OK : fail_memory(err);
+}
+
+/* Reads everything from `root`, whose names of models and systems are replaced. */
+static rk_status read_document(rk_sweep_doc *doc, json_t *root, rk_error *err)
+{
+    rk_status status = resolve_base(doc, root, err);
+    if (status == RK_OK) {
+        status = read_axes(doc, json_object_get(root, "axes"), err);
+    }
+    if (status == RK_OK) {
+        doc->base = json_deep_copy(root);
+        status = doc->base ? strip_base(doc->base, err) : fail_memory(err);
+    }
+    if (status == RK_OK) {
+        status = read_settings(doc, json_object_get(root, "set"), err);
+    }
+    if (status == RK_OK) {
+        status = order_settings(doc, err);
+    }
+    if (status == RK_OK) {
+        status = read_constraints(doc, json_object_get(root, "point_constraints"), err);
+    }
+    return status == RK_OK ? write_text(doc, root, err) : status;
 }
 
 /* Takes over `root`. */
@@ -380,17 +370,10 @@ static rk_status build(json_t *root, const char *name, rk_sweep_doc **out, rk_er
         free(doc);
         return fail_memory(err);
     }
-    *doc = (rk_sweep_doc){.name = copy, .base = root, .point_count = 1};
-    json_t *axes = json_incref(json_object_get(root, "axes"));
-    (void)json_object_del(root, "axes");
-    rk_status status = resolve_base(doc, err);
-    if (status == RK_OK) {
-        status = read_axes(doc, axes, err);
-    }
-    if (status == RK_OK) {
-        status = write_text(doc, err);
-    }
-    json_decref(axes);
+    doc->name = copy;
+    doc->point_count = 1;
+    const rk_status status = read_document(doc, root, err);
+    json_decref(root);
     if (status == RK_OK) {
         *out = doc;
     } else {
@@ -419,15 +402,23 @@ rk_status rk_sweep_doc_parse(const char *text, size_t size, const char *name, rk
 
 void rk_sweep_doc_free(rk_sweep_doc *doc)
 {
-    if (doc) {
-        for (size_t i = 0; i < doc->axis_count; i++) {
-            rk_sweep_axis_clear(&doc->axes[i]);
-        }
-        json_decref(doc->base);
-        free(doc->text);
-        free(doc->name);
-        free(doc);
+    if (!doc) {
+        return;
     }
+    for (size_t i = 0; i < doc->axis_count; i++) {
+        rk_sweep_axis_clear(&doc->axes[i]);
+    }
+    for (size_t i = 0; i < doc->setting_count; i++) {
+        rk_sweep_key_clear(&doc->settings[i].key);
+        rk_sweep_formula_clear(&doc->settings[i].formula);
+    }
+    for (size_t i = 0; i < doc->constraint_count; i++) {
+        rk_sweep_formula_clear(&doc->constraints[i]);
+    }
+    json_decref(doc->base);
+    free(doc->text);
+    free(doc->name);
+    free(doc);
 }
 
 uint64_t rk_sweep_doc_point_count(const rk_sweep_doc *doc)
@@ -440,6 +431,8 @@ const char *rk_sweep_doc_text(const rk_sweep_doc *doc)
     return doc->text;
 }
 
+/* ---- points ---------------------------------------------------------------------------------- */
+
 size_t rk_sweep_doc_axis_count(const rk_sweep_doc *doc)
 {
     return doc->axis_count;
@@ -447,10 +440,52 @@ size_t rk_sweep_doc_axis_count(const rk_sweep_doc *doc)
 
 rk_column rk_sweep_doc_axis_column(const rk_sweep_doc *doc, size_t axis)
 {
-    return (rk_column){rk_sweep_axis_key(&doc->axes[axis]), doc->axes[axis].type};
+    return (rk_column){doc->axes[axis].key.text, doc->axes[axis].type};
+}
+
+/* The number of a point is written in a system of mixed radices, a digit for each dimension. */
+size_t rk_sweep_doc_axis_index(const rk_sweep_doc *doc, size_t axis, uint64_t number)
+{
+    size_t dimension = doc->dimension_count;
+    for (size_t i = doc->axis_count - 1; doc->axes[i].dimension > doc->axes[axis].dimension; i--) {
+        if (doc->axes[i].dimension < dimension) {
+            dimension = doc->axes[i].dimension;
+            number /= rk_sweep_axis_count(&doc->axes[i]);
+        }
+    }
+    return (size_t)(number % rk_sweep_axis_count(&doc->axes[axis]));
 }
 
 rk_value rk_sweep_doc_axis_value(const rk_sweep_doc *doc, size_t axis, uint64_t number)
 {
-    return rk_sweep_axis_value(&doc->axes[axis], axis_index(doc, axis, number));
+    return rk_sweep_axis_value(&doc->axes[axis], rk_sweep_doc_axis_index(doc, axis, number));
+}
+
+static void append(char *text, size_t size, const char *more)
+{
+    const size_t used = strlen(text);
+    (void)snprintf(text + used, size - used, "%s", more);
+}
+
+rk_status rk_sweep_doc_fail_at(const rk_sweep_doc *doc, uint64_t number, rk_error *err)
+{
+    char text[RK_JSON_TEXT_SIZE];
+    const size_t size = sizeof(err->message);
+    rk_error_set_file(err, doc->name);
+    if (doc->axis_count == 0) {
+        return err->code;
+    }
+    (void)snprintf(text, sizeof(text), " (at point %" PRIu64, number);
+    append(err->message, size, text);
+    for (size_t i = 0; i < doc->axis_count; i++) {
+        char buffer[RK_NUMBER_TEXT_SIZE];
+        const rk_value value = rk_sweep_doc_axis_value(doc, i, number);
+        append(err->message, size, i == 0 ? ": " : ", ");
+        append(err->message, size, doc->axes[i].key.text);
+        append(err->message, size, " = ");
+        append(err->message, size,
+               rk_json_printable(rk_value_format(&value, buffer), text, sizeof(text)));
+    }
+    append(err->message, size, ")");
+    return err->code;
 }

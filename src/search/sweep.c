@@ -5,6 +5,7 @@
 #include "calculon/execution.h"
 #include "formats/csv_out.h"
 #include "formats/sqlite_out.h"
+#include "formats/sweep_point.h"
 #include "formats/sweep_table.h"
 
 #include <stdlib.h>
@@ -35,30 +36,30 @@ static bool report(const rk_sweep_options *options, const rk_sweep_progress *pro
 }
 
 /* Reads a point, checks what its search would refuse, and counts its strategies. */
-static rk_status read_point(const rk_sweep_doc *doc, uint64_t number, rk_sweep_point *point,
-                            uint64_t *strategies, rk_error *err)
+static rk_status read_point(rk_sweep_cursor *cursor, uint64_t number, rk_sweep_point *point,
+                            bool *kept, uint64_t *strategies, rk_error *err)
 {
-    rk_status status = rk_sweep_doc_point(doc, number, point, err);
-    if (status != RK_OK) {
+    *strategies = 0;
+    rk_status status = rk_sweep_point_read(cursor, number, point, kept, err);
+    if (status != RK_OK || !*kept) {
         return status;
     }
     status = rk_calculon_sys_check(&point->sys, point->space.datatype, err);
     if (status == RK_OK) {
         status = rk_calculon_space_count(&point->app, &point->sys, &point->space, strategies, err);
     }
-    return status == RK_OK ? RK_OK : rk_sweep_doc_fail_at(doc, number, err);
+    return status == RK_OK ? RK_OK : rk_sweep_doc_fail_at(cursor->doc, number, err);
 }
 
-rk_status rk_sweep_check(const rk_sweep_doc *doc, const rk_sweep_options *options,
-                         rk_sweep_totals *totals, rk_error *err)
+static rk_status check_points(rk_sweep_cursor *cursor, const rk_sweep_options *options,
+                              rk_sweep_totals *totals, rk_error *err)
 {
-    const uint64_t points = rk_sweep_doc_point_count(doc);
-    rk_sweep_progress progress = {.checking = true, .points_total = points};
-    *totals = (rk_sweep_totals){.points = points};
-    for (uint64_t i = 0; i < points; i++) {
+    rk_sweep_progress progress = {.checking = true, .points_total = totals->points};
+    for (uint64_t i = 0; i < totals->points; i++) {
         rk_sweep_point point;
         uint64_t strategies = 0;
-        const rk_status status = read_point(doc, i, &point, &strategies, err);
+        bool kept = false;
+        const rk_status status = read_point(cursor, i, &point, &kept, &strategies, err);
         if (status != RK_OK) {
             return status;
         }
@@ -66,12 +67,24 @@ rk_status rk_sweep_check(const rk_sweep_doc *doc, const rk_sweep_options *option
             return rk_fail(err, RK_ERR_LIMIT, "the sweep has more than 2^64 strategies");
         }
         totals->strategies += strategies;
+        totals->dropped += !kept;
         progress.points_done = i + 1;
         if (i % CHECKS_PER_TICK == 0 && !report(options, &progress)) {
             return fail_stopped(err);
         }
     }
     return RK_OK;
+}
+
+rk_status rk_sweep_check(const rk_sweep_doc *doc, const rk_sweep_options *options,
+                         rk_sweep_totals *totals, rk_error *err)
+{
+    rk_sweep_cursor cursor;
+    *totals = (rk_sweep_totals){.points = rk_sweep_doc_point_count(doc)};
+    rk_sweep_cursor_init(&cursor, doc);
+    const rk_status status = check_points(&cursor, options, totals, err);
+    rk_sweep_cursor_clear(&cursor);
+    return status;
 }
 
 /* ---- one point ------------------------------------------------------------------------- */
@@ -192,16 +205,18 @@ static rk_status resume_point(struct run *run, uint64_t number, uint64_t strateg
 
 static rk_status run_points(struct run *run, rk_error *err)
 {
+    rk_sweep_cursor cursor;
     rk_status status = RK_OK;
+    rk_sweep_cursor_init(&cursor, run->doc);
     for (uint64_t i = 0; i < run->totals->points && status == RK_OK; i++) {
         rk_sweep_point point;
         uint64_t strategies = 0;
-        bool found = false;
-        status = read_point(run->doc, i, &point, &strategies, err);
-        if (status == RK_OK) {
+        bool kept = false, found = false;
+        status = read_point(&cursor, i, &point, &kept, &strategies, err);
+        if (status == RK_OK && kept) {
             status = resume_point(run, i, strategies, &found, err);
         }
-        if (status == RK_OK && !found) {
+        if (status == RK_OK && kept && !found) {
             status = search_point(run, i, &point, strategies, err);
         }
         run->progress.points_done = i + 1;
@@ -210,6 +225,7 @@ static rk_status run_points(struct run *run, rk_error *err)
             status = fail_stopped(err);
         }
     }
+    rk_sweep_cursor_clear(&cursor);
     return status;
 }
 

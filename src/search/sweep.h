@@ -27,7 +27,8 @@ typedef struct rk_sweep_options {
 } rk_sweep_options;
 
 typedef struct rk_sweep_totals {
-    uint64_t points;
+    uint64_t points;     /* of the grid */
+    uint64_t dropped;    /* of them: break a constraint */
     uint64_t strategies; /* of all points (an upper bound with mbs_break) */
     uint64_t resumed;    /* points that were finished before */
     uint64_t fitting;    /* points with at least one mapping that runs */

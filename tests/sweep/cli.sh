@@ -86,6 +86,10 @@ expect 0 "$reckon" sweep grid.json --dry-run
 sed -n '/sweep grid.json --dry-run$/,/^\$/p' "$page" | sed '1d;$d' | cmp - out ||
     fail "docs/sweep.md shows other counts"
 
+block json 4 >expressions.json
+expect 0 "$reckon" sweep expressions.json --dry-run
+grep -q '^points  *22 of 36' out || fail "the expressions of docs/sweep.md drop other points"
+
 if [ "$sqlite" -eq 0 ]; then
     expect 2 "$reckon" sweep small.json --sqlite small.db
     grep -q 'without SQLite' err || fail "nobody says that SQLite is missing"

@@ -3,6 +3,7 @@
 #ifndef RK_TESTS_SWEEP_GRID_H
 #define RK_TESTS_SWEEP_GRID_H
 
+#include "formats/sweep_point.h"
 #include "search/sweep.h"
 
 #include "../formats/scratch.h"

@@ -105,7 +105,9 @@ static void test_equals_direct_searches(void **state)
     for (uint64_t i = 0; i < totals.points; i++) {
         rk_sweep_point point;
         rk_error err = {0};
-        assert_int_equal(rk_sweep_doc_point(doc, i, &point, &err), RK_OK);
+        bool kept = false;
+        assert_int_equal(rk_sweep_point_at(doc, i, &point, &kept, &err), RK_OK);
+        assert_true(kept);
         assert_int_equal(integer_cell(&csv, row, "point"), i);
         assert_int_equal(integer_cell(&csv, row, "processors"), point.space.num_procs);
         assert_int_equal(integer_cell(&csv, row, "batch"), point.space.max_batch_size);
@@ -168,9 +170,10 @@ static void test_column_names(void **state)
     rk_sweep_table table;
     rk_sweep_point point;
     rk_error err = {0};
+    bool kept = false;
     (void)state;
     rk_sweep_doc *doc = grid_parse(text);
-    assert_int_equal(rk_sweep_doc_point(doc, 0, &point, &err), RK_OK);
+    assert_int_equal(rk_sweep_point_at(doc, 0, &point, &kept, &err), RK_OK);
     assert_int_equal(rk_sweep_table_init(doc, &table, &err), RK_OK);
     assert_int_equal(table.count, 1 + 10 + 3 + 1 + 23 + 96);
     for (size_t i = 0; i < table.count; i++) {
