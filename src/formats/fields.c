@@ -188,7 +188,7 @@ static rk_status fail_unknown(const char *path, const char *key, const rk_field 
 static bool is_remark(const char *key)
 {
     return strcmp(key, "name") == 0 || strcmp(key, "source") == 0 ||
-           strcmp(key, "description") == 0;
+           strcmp(key, "description") == 0 || strcmp(key, "provenance") == 0;
 }
 
 /*

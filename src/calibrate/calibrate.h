@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Fitting the constants of documents to measurements, and how far the result can be trusted.
+ *
+ *     rk_calibrate -> rk_calibration_write (the documents)
+ */
+#ifndef RK_CALIBRATE_CALIBRATE_H
+#define RK_CALIBRATE_CALIBRATE_H
+
+#include "calibrate/problem.h"
+
+/* Relative errors of a set of rows, shares of 1: of exp(log error) - 1. */
+typedef struct rk_error_summary {
+    size_t rows;
+    double mean, median, p90; /* without sign */
+    double rms, bias;
+} rk_error_summary;
+
+enum { RK_DECIDING_ROWS = 3 };
+
+/* A constant that was fitted. */
+typedef struct rk_fitted {
+    double start, found; /* of the recipe; in the first document, NAN: absent */
+    double value;
+    double deviation;    /* standard, by leaving out one group after the other */
+    double width;        /* half of the range in which the loss grows by less than 1% */
+    double importance;   /* growth of the loss at the worse of its bounds, relative */
+    bool at_bound, idle; /* on a bound; importance below 1% */
+    /* Rows without which it would be most different: indices of observations, and by how much. */
+    int deciding_count;
+    size_t deciding[RK_DECIDING_ROWS];
+    double moves[RK_DECIDING_ROWS];
+} rk_fitted;
+
+/* What leaving out a group says. */
+typedef struct rk_left_out {
+    size_t group;
+    rk_error_summary before, after, without; /* its own error, last with constants from the rest */
+    double values[RK_RECIPE_CONSTANTS];
+} rk_left_out;
+
+typedef struct rk_calibration {
+    rk_recipe *recipe; /* owned */
+    rk_bench bench;    /* holds the constants of the end */
+    rk_observations rows;
+    double loss_start, loss_found, loss;
+    rk_error_summary start, found, after; /* of rows to fit */
+    rk_error_summary without;             /* each group by constants from the others */
+    rk_error_summary held_start, held;    /* of rows held out; rows: 0 without any */
+    rk_fitted constants[RK_RECIPE_CONSTANTS];
+    rk_left_out *groups; /* owned; of rows->groups, where refitted */
+    size_t group_count;
+} rk_calibration;
+
+typedef struct rk_calibrate_options {
+    int threads;
+    bool quick; /* no refits without a group: no deviations */
+} rk_calibrate_options;
+
+/*
+ * Reads the recipe, the documents and the tables, and fits.  The caller releases the calibration
+ * with rk_calibration_clear, also after a failure.
+ */
+rk_status rk_calibrate(const char *recipe, const rk_calibrate_options *options,
+                       rk_calibration *calibration, rk_error *err);
+void rk_calibration_clear(rk_calibration *calibration);
+
+/*
+ * Writes every document to its own file, with the fitted numbers and, in each of their groups,
+ * where they come from.
+ */
+rk_status rk_calibration_write(rk_calibration *calibration, rk_error *err);
+
+/* Errors of the rows of a group (-1: all), of rows to fit or of rows held out. */
+rk_status rk_errors_summarise(const rk_bench *bench, int group, bool held, rk_error_summary *out,
+                              rk_error *err);
+
+/* Fills deviation, width, importance and deciding rows; see uncertainty.c. */
+rk_status rk_calibration_judge(rk_calibration *calibration, const rk_calibrate_options *options,
+                               rk_error *err);
+
+#endif

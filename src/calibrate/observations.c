@@ -1,0 +1,431 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reading the tables of a recipe. */
+#include "calibrate/observations.h"
+
+#include "base/error.h"
+#include "base/text.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+/* ---- cells ---------------------------------------------------------------------------------- */
+
+/* Place of a column in the header, or -1. */
+static int column_of(const rk_run_table *table, const char *column)
+{
+    for (size_t i = 0; i < table->columns; i++) {
+        if (strcmp(table->cells[i], column) == 0) {
+            return (int)i;
+        }
+    }
+    return -1;
+}
+
+static const char *cell_of(const rk_run_table *table, size_t row, const char *column)
+{
+    const int at = column_of(table, column);
+    return at < 0 ? "" : table->cells[(row + 1) * table->columns + (size_t)at];
+}
+
+const char *rk_observation_cell(const rk_observations *all, const rk_observation *row,
+                                const char *column)
+{
+    return cell_of(&all->tables[row->table], row->row, column);
+}
+
+static bool is_among(const char *cell, const rk_condition *condition)
+{
+    for (int i = 0; i < condition->text_count; i++) {
+        if (condition->kind == RK_CONDITION_IS ? strcmp(cell, condition->texts[i]) == 0
+                                               : rk_run_contains(cell, condition->texts[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool condition_holds(const rk_condition *condition, const char *cell)
+{
+    char *end = NULL;
+    switch (condition->kind) {
+    case RK_CONDITION_RANGE: {
+        const double value = strtod(cell, &end);
+        return end != cell && value >= condition->min && value <= condition->max;
+    }
+    case RK_CONDITION_WITHOUT:
+        return !is_among(cell, condition);
+    default:
+        return is_among(cell, condition);
+    }
+}
+
+bool rk_conditions_hold(const rk_recipe_table *recipe, const rk_run_table *table, size_t row)
+{
+    for (int i = 0; i < recipe->condition_count; i++) {
+        const rk_condition *condition = &recipe->conditions[i];
+        if (!condition_holds(condition, cell_of(table, row, condition->column))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static rk_status fail_row(const rk_run_table *table, size_t row, const char *column,
+                          const char *expected, rk_error *err)
+{
+    (void)rk_fail(err, RK_ERR_INVALID, "row %zu, column %s: expected %s, found \"%.60s\"", row + 1,
+                  column, expected, cell_of(table, row, column));
+    rk_error_set_file(err, table->name);
+    return RK_ERR_INVALID;
+}
+
+/* A number of at least `low`. */
+static rk_status number(const rk_run_table *table, size_t row, const char *column, double low,
+                        double *value, rk_error *err)
+{
+    const char *cell = cell_of(table, row, column);
+    char *end = NULL;
+    *value = strtod(cell, &end);
+    if (end == cell || *end || !isfinite(*value) || *value < low || *value > 1e18) {
+        return fail_row(table, row, column, low > 0 ? "a number above 0" : "a number of at least 0",
+                        err);
+    }
+    return RK_OK;
+}
+
+/* Index of the cell in a list of names that ends in NULL. */
+static rk_status choice(const rk_run_table *table, size_t row, const char *column,
+                        const char *const *names, int *index, rk_error *err)
+{
+    const char *cell = cell_of(table, row, column);
+    for (*index = 0; names[*index]; (*index)++) {
+        if (strcmp(names[*index], cell) == 0) {
+            return RK_OK;
+        }
+    }
+    return fail_row(table, row, column, names[0], err);
+}
+
+/* ---- rows of operators ---------------------------------------------------------------------- */
+
+#define LEAST 1e-12
+
+static rk_status read_gemm(const rk_run_table *t, size_t row, rk_observation *out, rk_error *err)
+{
+    rk_gemm_row *gemm = &out->gemm;
+    int precision = 0, clock = 0;
+    static const char *const clocks[] = {"sustained", "burst", NULL};
+    rk_status status = choice(t, row, "precision", rk_precision_names, &precision, err);
+    status = status ? status : choice(t, row, "clock", clocks, &clock, err);
+    status = status ? status : number(t, row, "batch", LEAST, &gemm->batch, err);
+    status = status ? status : number(t, row, "m", LEAST, &gemm->m, err);
+    status = status ? status : number(t, row, "n", LEAST, &gemm->n, err);
+    status = status ? status : number(t, row, "k", LEAST, &gemm->k, err);
+    status = status ? status : number(t, row, "accumulate_bytes", 0, &gemm->accumulate_bytes, err);
+    gemm->precision = (rk_precision)precision;
+    gemm->burst = clock == 1;
+    return status;
+}
+
+/* Causal attention counts the triangle; backward executes 2.5 times the products of forward. */
+static rk_status read_attention(const rk_run_table *t, size_t row, rk_observation *out,
+                                rk_error *err)
+{
+    static const char *const passes[] = {"forward", "backward", NULL};
+    static const char *const flags[] = {"0", "1", NULL};
+    rk_attention_row *a = &out->attention;
+    double size = 0, heads = 0, kv_heads = 0, batch = 0, seq = 0;
+    int pass = 0, causal = 0, module = 0;
+    rk_status status = choice(t, row, "pass", passes, &pass, err);
+    status = status ? status : choice(t, row, "causal", flags, &causal, err);
+    status = status ? status : choice(t, row, "module", flags, &module, err);
+    status = status ? status : number(t, row, "head_size", LEAST, &size, err);
+    status = status ? status : number(t, row, "heads", LEAST, &heads, err);
+    status = status ? status : number(t, row, "kv_heads", LEAST, &kv_heads, err);
+    status = status ? status : number(t, row, "batch", LEAST, &batch, err);
+    status = status ? status : number(t, row, "seq", LEAST, &seq, err);
+    a->work = (rk_attention_work){
+        .flops = 4 * batch * heads * seq * seq * size * (causal ? 0.5 : 1) * (pass ? 2.5 : 1),
+        .seq = seq,
+        .heads = batch * heads,
+        .qk_size = size,
+        .backward = pass == 1,
+    };
+    a->module_bytes = module ? 2 * batch * seq * (heads + 2 * kv_heads) * size : 0;
+    return status;
+}
+
+static rk_status read_collective(const rk_run_table *t, size_t row, rk_observation *out,
+                                 rk_error *err)
+{
+    static const char *const names[] = {"all_reduce", "reduce_scatter", "all_gather",
+                                        "all_to_all", "broadcast",      NULL};
+    static const rk_collective ops[] = {RK_COLL_ALL_REDUCE, RK_COLL_REDUCE_SCATTER,
+                                        RK_COLL_ALL_GATHER, RK_COLL_ALL_TO_ALL, RK_COLL_BROADCAST};
+    double ranks = 0;
+    int op = 0;
+    rk_status status = choice(t, row, "op", names, &op, err);
+    status = status ? status : number(t, row, "ranks", 2, &ranks, err);
+    status = status ? status : number(t, row, "bytes", LEAST, &out->collective.bytes, err);
+    out->collective.op = ops[op < (int)COUNT(ops) ? op : 0];
+    out->collective.ranks = ranks <= 1e6 ? (int64_t)ranks : 2;
+    return status;
+}
+
+static rk_status read_stream(const rk_run_table *t, size_t row, rk_observation *out, rk_error *err)
+{
+    return number(t, row, "bytes", LEAST, &out->stream_bytes, err);
+}
+
+static rk_status read_operator(rk_table_kind kind, const rk_run_table *table, size_t row,
+                               rk_observation *out, rk_error *err)
+{
+    static rk_status (*const readers[])(const rk_run_table *, size_t, rk_observation *,
+                                        rk_error *) = {
+        [RK_TABLE_GEMM] = read_gemm,
+        [RK_TABLE_ATTENTION] = read_attention,
+        [RK_TABLE_COLLECTIVE] = read_collective,
+        [RK_TABLE_STREAM] = read_stream,
+    };
+    rk_status status = number(table, row, "us", LEAST, &out->measured, err);
+    out->measured *= 1e-6;
+    return status ? status : readers[kind](table, row, out, err);
+}
+
+/* ---- collecting ------------------------------------------------------------------------------ */
+
+static rk_status fail_memory(rk_error *err)
+{
+    return rk_fail(err, RK_ERR_MEMORY, "there is not enough memory for the measurements");
+}
+
+/* Makes room for one more element; `size` bytes each. */
+static bool grow(void **list, size_t count, size_t *room, size_t size)
+{
+    if (count < *room) {
+        return true;
+    }
+    const size_t more = *room ? 2 * *room : 256;
+    void *larger = realloc(*list, more * size);
+    if (larger) {
+        *list = larger;
+        *room = more;
+    }
+    return larger != NULL;
+}
+
+/* The group of a row: the cells of the columns that the recipe groups by. */
+static rk_status group_of(rk_observations *all, const rk_recipe_table *recipe,
+                          const rk_run_table *table, size_t row, int *group, rk_error *err)
+{
+    char name[sizeof(all->groups->name)] = "";
+    size_t used = 0;
+    for (int i = 0; i < recipe->group_count && used < sizeof(name); i++) {
+        const int wrote = snprintf(name + used, sizeof(name) - used, "%s%.40s", i ? " " : "",
+                                   cell_of(table, row, recipe->groups[i]));
+        used += wrote > 0 ? (size_t)wrote : 0;
+    }
+    if (recipe->group_count == 0) {
+        (void)snprintf(name, sizeof(name), "%s", rk_table_kind_names[recipe->kind]);
+    }
+    for (size_t i = 0; i < all->group_count; i++) {
+        if (strcmp(all->groups[i].name, name) == 0) {
+            *group = (int)i;
+            return RK_OK;
+        }
+    }
+    if (!grow((void **)&all->groups, all->group_count, &all->group_room, sizeof(*all->groups))) {
+        return fail_memory(err);
+    }
+    *group = (int)all->group_count++;
+    all->groups[*group] = (rk_observation_group){.rows = 0};
+    memcpy(all->groups[*group].name, name, sizeof(name));
+    return RK_OK;
+}
+
+static rk_status add(rk_observations *all, const rk_recipe_table *recipe, rk_observation *row,
+                     rk_error *err)
+{
+    rk_status status = group_of(all, recipe, &all->tables[row->table], row->row, &row->group, err);
+    if (status) {
+        return status;
+    }
+    if (!grow((void **)&all->rows, all->count, &all->room, sizeof(*all->rows))) {
+        return fail_memory(err);
+    }
+    all->groups[row->group].rows += !row->held;
+    all->rows[all->count++] = *row;
+    return RK_OK;
+}
+
+static int document_of(const rk_recipe *recipe, const char *const *names, const char *name)
+{
+    for (int i = 0; i < recipe->document_count; i++) {
+        if (strcmp(names[i], name) == 0) {
+            return i;
+        }
+    }
+    return -1;
+}
+
+static bool is_fit(const rk_run_table *table, size_t row)
+{
+    return strcmp(cell_of(table, row, "split"), "fit") == 0;
+}
+
+static rk_status read_operators(const rk_recipe *recipe, const char *const *names, int index,
+                                rk_observations *all, rk_error *err)
+{
+    const rk_recipe_table *from = &recipe->tables[index];
+    const rk_run_table *table = &all->tables[index];
+    rk_status status = RK_OK;
+    for (size_t row = 0; !status && row < table->rows; row++) {
+        rk_observation o = {.table = index, .row = row, .weight = from->weight};
+        o.document = document_of(recipe, names, cell_of(table, row, "accelerator"));
+        o.held = !is_fit(table, row);
+        if (o.document < 0 || !rk_conditions_hold(from, table, row)) {
+            continue;
+        }
+        status = read_operator(from->kind, table, row, &o, err);
+        if (!status) {
+            status = add(all, from, &o, err);
+        }
+    }
+    return status;
+}
+
+/* Whether a run has one of the documents as its software or its machine. */
+static bool concerns(const rk_recipe *recipe, const char *const *names, const rk_observations *all,
+                     const rk_run_case *run)
+{
+    const rk_system *system = &all->sources.systems[run->system];
+    return document_of(recipe, names, all->sources.stack_names[run->stack]) >= 0 ||
+           document_of(recipe, names, all->sources.system_names[run->system]) >= 0 ||
+           document_of(recipe, names, system->accelerator.name) >= 0;
+}
+
+static rk_status add_run(const rk_recipe *recipe, int index, size_t row, const rk_run_case *run,
+                         rk_observations *all, rk_error *err)
+{
+    const rk_recipe_table *from = &recipe->tables[index];
+    const double measured = from->measure == RK_MEASURE_MEMORY ? run->memory : run->step_seconds;
+    rk_observation o = {.table = index, .row = row, .document = -1, .weight = from->weight};
+    if (!(measured > 0)) {
+        all->skipped++;
+        return RK_OK;
+    }
+    if (!grow((void **)&all->cases, all->case_count, &all->case_room, sizeof(*all->cases))) {
+        return fail_memory(err);
+    }
+    o.measured = measured;
+    o.run = all->case_count;
+    all->cases[all->case_count++] = *run;
+    return add(all, from, &o, err);
+}
+
+static rk_status read_runs(const rk_recipe *recipe, const char *const *names, int index,
+                           rk_observations *all, rk_error *err)
+{
+    const rk_run_table *table = &all->tables[index];
+    rk_status status = RK_OK;
+    if (column_of(table, "split") < 0) {
+        (void)rk_fail(err, RK_ERR_INVALID,
+                      "the table has no column \"split\": only rows marked \"fit\" are fitted");
+        rk_error_set_file(err, table->name);
+        return RK_ERR_INVALID;
+    }
+    if (!all->sources.rules) {
+        status = rk_run_sources_load(NULL, &all->sources, err);
+    }
+    for (size_t row = 0; !status && row < table->rows; row++) {
+        rk_run_case run;
+        if (!is_fit(table, row) || !rk_conditions_hold(&recipe->tables[index], table, row)) {
+            continue;
+        }
+        if (rk_run_case_fill(&all->sources, table, row, &run, NULL)) {
+            all->skipped++;
+        } else if (concerns(recipe, names, all, &run)) {
+            status = add_run(recipe, index, row, &run, all, err);
+        }
+    }
+    return status;
+}
+
+/* Columns that conditions and groups name must exist: a misspelt one would match nothing. */
+static rk_status check_columns(const rk_recipe_table *recipe, const rk_run_table *table,
+                               rk_error *err)
+{
+    const char *wrong = NULL;
+    for (int i = 0; i < recipe->condition_count; i++) {
+        const char *column = recipe->conditions[i].column;
+        wrong = column_of(table, column) < 0 ? column : wrong;
+    }
+    for (int i = 0; i < recipe->group_count; i++) {
+        wrong = column_of(table, recipe->groups[i]) < 0 ? recipe->groups[i] : wrong;
+    }
+    if (!wrong) {
+        return RK_OK;
+    }
+    const char *near = rk_nearest_name(wrong, (const char *const *)table->cells, table->columns);
+    (void)rk_fail(err, RK_ERR_INVALID,
+                  "the recipe names the column \"%s\", which is not there%s%s%s", wrong,
+                  near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : "");
+    rk_error_set_file(err, table->name);
+    return RK_ERR_INVALID;
+}
+
+/* Of a weight, a row gets n^-balance in a group of n. */
+static void balance(rk_observations *all, double share)
+{
+    for (size_t i = 0; i < all->count; i++) {
+        rk_observation *row = &all->rows[i];
+        const double rows = (double)all->groups[row->group].rows;
+        row->weight *= rows > 0 ? pow(rows, -share) : 0;
+    }
+}
+
+rk_status rk_observations_read(const rk_recipe *recipe, const char *const *names,
+                               rk_observations *out, rk_error *err)
+{
+    rk_status status = RK_OK;
+    memset(out, 0, sizeof(*out));
+    out->tables = calloc((size_t)recipe->table_count, sizeof(*out->tables));
+    if (!out->tables) {
+        return fail_memory(err);
+    }
+    out->table_count = (size_t)recipe->table_count;
+    for (int i = 0; !status && i < recipe->table_count; i++) {
+        const rk_recipe_table *from = &recipe->tables[i];
+        status = rk_run_table_load(from->file, &out->tables[i], err);
+        if (!status) {
+            status = check_columns(from, &out->tables[i], err);
+        }
+        if (!status) {
+            status = from->kind == RK_TABLE_RUNS ? read_runs(recipe, names, i, out, err)
+                                                 : read_operators(recipe, names, i, out, err);
+        }
+    }
+    if (!status) {
+        balance(out, recipe->balance);
+    } else {
+        rk_observations_clear(out);
+    }
+    return status;
+}
+
+void rk_observations_clear(rk_observations *observations)
+{
+    for (size_t i = 0; i < observations->table_count; i++) {
+        rk_run_table_clear(&observations->tables[i]);
+    }
+    free(observations->tables);
+    free(observations->rows);
+    free(observations->groups);
+    free(observations->cases);
+    rk_run_sources_clear(&observations->sources);
+    memset(observations, 0, sizeof(*observations));
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The errors of all rows as a function of the constants. */
+#ifndef RK_CALIBRATE_PROBLEM_H
+#define RK_CALIBRATE_PROBLEM_H
+
+#include "calibrate/observations.h"
+#include "formats/tuned.h"
+
+/*
+ * Documents and what is read of them under the constants of the moment; one for each thread.
+ * Constants whose key starts with "data." belong to the tables and to no document.
+ */
+typedef struct rk_bench {
+    const rk_recipe *recipe;
+    const rk_observations *rows;
+    rk_tuned *documents[RK_RECIPE_DOCUMENTS];   /* owned */
+    rk_system machines[RK_RECIPE_DOCUMENTS];    /* of documents that are machines */
+    rk_accelerator bursts[RK_RECIPE_DOCUMENTS]; /* the same before heat limits the clock */
+    rk_stack stacks[RK_RECIPE_DOCUMENTS];       /* of documents that are stacks */
+    double module_seconds, module_passes;       /* of rows that time modules of attention */
+    rk_system *systems; /* owned; those of the sources of runs, as the documents make them */
+} rk_bench;
+
+/* Opens the documents of the recipe.  Released with rk_bench_clear. */
+rk_status rk_bench_open(const rk_recipe *recipe, rk_bench *bench, rk_error *err);
+
+/* Gives an open bench its rows. */
+rk_status rk_bench_take(rk_bench *bench, const rk_observations *rows, rk_error *err);
+
+rk_status rk_bench_copy(const rk_bench *bench, rk_bench *copy, rk_error *err);
+void rk_bench_clear(rk_bench *bench);
+
+/* Sets all constants and reads the documents again. */
+rk_status rk_bench_set(rk_bench *bench, const double *values, rk_error *err);
+
+/* log(predicted / measured) of a row under the constants that were set last. */
+double rk_bench_error(const rk_bench *bench, const rk_observation *row);
+
+/* Whether a key belongs to the tables. */
+bool rk_is_table_key(const char *key);
+
+/* Cost of an error under the loss of a recipe, and how steep it is: d cost / d error over error. */
+double rk_loss_cost(const rk_recipe *recipe, double error);
+double rk_loss_weight(const rk_recipe *recipe, double error);
+
+#endif

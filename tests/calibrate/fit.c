@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Calibrations whose answer is known: tables made by the model itself from other constants than a
+ * document has, with noise.
+ */
+#include "calibrate/calibrate.h"
+
+#include "../formats/scratch.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#define NOISE 0.02
+
+/* A fixed sequence (xorshift), even from 0 to 1. */
+static double draw(uint64_t *state)
+{
+    *state ^= *state << 13;
+    *state ^= *state >> 7;
+    *state ^= *state << 17;
+    return (double)(*state >> 11) * 0x1p-53;
+}
+
+static double size_from(uint64_t *state, double low, double high)
+{
+    return 64 * floor(low / 64 * pow(high / low, draw(state)));
+}
+
+/* Copies a document of the catalogue into the folder as `name`.json. */
+static void copy_document(scratch *s, const char *document, const char *name)
+{
+    size_t size;
+    char path[600], file[80];
+    (void)snprintf(path, sizeof(path), "%s/%s.json", DATA_FOLDER, document);
+    (void)snprintf(file, sizeof(file), "%s.json", name);
+    char *text = scratch_read(path, &size);
+    assert_non_null(text);
+    assert_true(scratch_write(s, file, text, size));
+    free(text);
+}
+
+/*
+ * A table of GEMMs on the accelerator with other constants: rows of two libraries, the second
+ * `bias` slower, the last tenth of each held out and ten times too slow.
+ */
+static void write_gemms(scratch *s, const rk_accelerator *a, double bias)
+{
+    uint64_t random = 7;
+    FILE *out = fopen(scratch_path(s, "gemm.csv"), "w");
+    assert_non_null(out);
+    (void)fprintf(out,
+                  "accelerator,library,clock,precision,batch,m,n,k,accumulate_bytes,us,split\n");
+    for (int i = 0; i < 600; i++) {
+        const double m = size_from(&random, 512, 16384), n = size_from(&random, 512, 16384);
+        const double k = size_from(&random, 512, 16384);
+        const double noise = 1 + NOISE * 2 * (draw(&random) - 0.5);
+        const bool held = i % 10 == 9;
+        const double seconds = rk_gemm_seconds(a, RK_BF16, 1, m, n, k, 0) * noise;
+        (void)fprintf(out, "machine,%s,sustained,bf16,1,%g,%g,%g,0,%.6g,%s\n",
+                      i % 2 ? "first" : "second", m, n, k,
+                      1e6 * seconds * (held ? 10 : 1) * (i % 2 ? 1 : bias), held ? "check" : "fit");
+    }
+    assert_int_equal(fclose(out), 0);
+}
+
+static const char gemm_recipe[] =
+    "{\"name\": \"test\", \"documents\": \"machine.json\", \"constants\": ["
+    "{\"key\": \"gemm.bf16.efficiency\", \"start\": 0.9, \"min\": 0.3, \"max\": 1.2, \"meaning\": "
+    "\"a\"},"
+    "{\"key\": \"gemm.bf16.prologue\", \"start\": 10, \"min\": 1, \"max\": 1000, "
+    "\"logarithmic\": true, \"meaning\": \"b\"},"
+    "{\"key\": \"compute.kernel_us\", \"start\": 1, \"min\": 0, \"max\": 20, \"unit\": \"us\", "
+    "\"meaning\": \"c\"},"
+    "{\"key\": \"attention.ramp_tokens\", \"start\": 100, \"min\": 0, \"max\": 1000, \"meaning\": "
+    "\"nothing here depends on it\"}],"
+    "\"data\": [{\"kind\": \"gemm\", \"file\": \"gemm.csv\", \"group_by\": [\"library\"]}]}";
+
+static rk_system load(const char *name)
+{
+    rk_system system;
+    rk_error err;
+    assert_int_equal(rk_system_load(name, &system, &err), RK_OK);
+    return system;
+}
+
+/* Prepares a folder and fits; the caller clears the calibration and removes the folder. */
+static void calibrate(scratch *s, const char *recipe, int threads, rk_calibration *c)
+{
+    const rk_calibrate_options options = {.threads = threads};
+    rk_error err;
+    char text[900];
+    assert_true(scratch_write(s, "recipe.json", recipe, strlen(recipe)));
+    if (rk_calibrate(scratch_path(s, "recipe.json"), &options, c, &err)) {
+        fail_msg("%s", rk_error_text(&err, text, sizeof(text)));
+    }
+}
+
+static void prepare_gemms(scratch *s, double bias)
+{
+    rk_system system = load("h100-sxm");
+    rk_gemm_engine *engine = &system.accelerator.gemm[RK_BF16];
+    assert_true(scratch_make(s));
+    copy_document(s, "accelerators/h100-sxm", "machine");
+    engine->efficiency = 0.55;
+    engine->prologue = 200;
+    system.accelerator.kernel_seconds = 6e-6;
+    write_gemms(s, &system.accelerator, bias);
+}
+
+static void test_recovers(void **state)
+{
+    static const double known[] = {0.55, 200, 6};
+    rk_calibration c;
+    scratch s;
+    (void)state;
+    prepare_gemms(&s, 1);
+    calibrate(&s, gemm_recipe, 1, &c);
+    assert_int_equal(c.after.rows, 540);
+    for (int i = 0; i < 3; i++) {
+        if (fabs(c.constants[i].value / known[i] - 1) > 0.05) {
+            fail_msg("constant %d: %g is not near %g", i, c.constants[i].value, known[i]);
+        }
+        assert_false(c.constants[i].at_bound || c.constants[i].idle);
+        /* 1/sqrt(540) of the noise is not seen in the width, which is that of 1% of the loss */
+        assert_true(fabs(c.constants[i].value - known[i]) < 3 * c.constants[i].width);
+        assert_int_equal(c.constants[i].deciding_count, RK_DECIDING_ROWS);
+    }
+    /* even noise from -2% to 2% has a mean of half its range */
+    assert_true(c.after.mean > 0.4 * NOISE && c.after.mean < 0.6 * NOISE);
+    assert_true(c.start.mean > 5 * c.after.mean && c.loss < c.loss_found);
+    /* what is held out was not fitted, and is told apart */
+    assert_int_equal(c.held.rows, 60);
+    assert_true(c.held.bias < -0.85);
+    /* a constant that nothing depends on stays where it was */
+    assert_true(c.constants[3].idle && c.constants[3].value == 100);
+    rk_calibration_clear(&c);
+    scratch_remove(&s);
+}
+
+/* Two libraries that disagree by 10%: leaving one out moves the efficiency by half of that. */
+static void test_groups(void **state)
+{
+    rk_calibration c;
+    scratch s;
+    (void)state;
+    prepare_gemms(&s, 1.1);
+    calibrate(&s, gemm_recipe, 2, &c);
+    assert_int_equal(c.group_count, 2);
+    assert_true(fabs(c.constants[0].value - 0.525) < 0.015);
+    assert_true(fabs(c.constants[0].deviation - 0.025) < 0.01);
+    assert_true(c.without.mean > 0.08 && c.without.mean < 0.12);
+    assert_true(c.after.mean > 0.035 && c.after.mean < 0.065);
+    rk_calibration_clear(&c);
+    scratch_remove(&s);
+}
+
+static void test_same_again(void **state)
+{
+    rk_calibration first, second;
+    size_t size;
+    scratch s;
+    rk_error err;
+    (void)state;
+    prepare_gemms(&s, 1.1);
+    calibrate(&s, gemm_recipe, 1, &first);
+    assert_int_equal(rk_calibration_write(&first, &err), RK_OK);
+    char *once = scratch_read(scratch_path(&s, "machine.json"), &size);
+    calibrate(&s, gemm_recipe, 3, &second);
+    for (int i = 0; i < first.recipe->constant_count; i++) {
+        assert_true(first.constants[i].value == second.constants[i].value);
+        assert_true(first.constants[i].deviation == second.constants[i].deviation);
+        assert_true(second.constants[i].found == second.constants[i].value);
+    }
+    assert_int_equal(rk_calibration_write(&second, &err), RK_OK);
+    char *twice = scratch_read(scratch_path(&s, "machine.json"), &size);
+    assert_string_equal(once, twice);
+    assert_non_null(strstr(once, "\"provenance\": \"reckon "));
+    free(once);
+    free(twice);
+    rk_calibration_clear(&first);
+    rk_calibration_clear(&second);
+    scratch_remove(&s);
+}
+
+/* Bounds that exclude the truth are kept, and said. */
+static void test_bounds(void **state)
+{
+    static const char recipe[] =
+        "{\"name\": \"test\", \"documents\": \"machine.json\", \"constants\": ["
+        "{\"key\": [\"gemm.bf16.efficiency\", \"gemm.tf32.efficiency\"], \"start\": 0.9, \"min\": "
+        "0.7, \"max\": 1.2, \"meaning\": \"a\"}],"
+        "\"data\": [{\"kind\": \"gemm\", \"file\": \"gemm.csv\", \"where\": {\"library\": "
+        "\"first\", \"m\": {\"max\": 8192}}}]}";
+    rk_calibration c;
+    rk_error err;
+    double value;
+    scratch s;
+    (void)state;
+    prepare_gemms(&s, 1);
+    calibrate(&s, recipe, 1, &c);
+    assert_true(c.constants[0].value == 0.7 && c.constants[0].at_bound);
+    assert_int_equal(c.group_count, 0);
+    for (size_t i = 0; i < c.rows.count; i++) {
+        assert_string_equal(rk_observation_cell(&c.rows, &c.rows.rows[i], "library"), "first");
+        assert_true(c.rows.rows[i].gemm.m <= 8192);
+    }
+    assert_int_equal(rk_tuned_get(c.bench.documents[0], "gemm.tf32.efficiency", -1, &value, &err),
+                     RK_OK);
+    assert_true(value == 0.7);
+    rk_calibration_clear(&c);
+    scratch_remove(&s);
+}
+
+static void expect_refusal(scratch *s, const char *recipe, const char *message)
+{
+    const rk_calibrate_options options = {.threads = 1, .quick = true};
+    rk_calibration c;
+    rk_error err;
+    assert_true(scratch_write(s, "recipe.json", recipe, strlen(recipe)));
+    assert_int_not_equal(rk_calibrate(scratch_path(s, "recipe.json"), &options, &c, &err), RK_OK);
+    if (!strstr(err.message, message)) {
+        fail_msg("\"%s\" does not say \"%s\"", err.message, message);
+    }
+    rk_calibration_clear(&c);
+}
+
+static void test_refusals(void **state)
+{
+#define GEMM(key, where)                                                                           \
+    "{\"name\": \"test\", \"documents\": \"machine.json\", \"constants\": [{\"key\": \"" key       \
+    "\", \"start\": 1, \"min\": 0.5, \"max\": 1.5, \"meaning\": \"a\"}], \"data\": [{\"kind\": "   \
+    "\"gemm\", \"file\": \"gemm.csv\", \"where\": {" where "}}]}"
+#define RUNS(file)                                                                                 \
+    "{\"name\": \"test\", \"documents\": \"machine.json\", \"constants\": [{\"key\": "             \
+    "\"gemm.bf16.efficiency\", \"start\": 1, \"min\": 0.5, \"max\": 1.5, \"meaning\": \"a\"}], "   \
+    "\"data\": [{\"kind\": \"runs\", \"file\": \"" file "\"}]}"
+    static const char checked[] = "id,part,split\na,b,check\n", unmarked[] = "id,part\na,b\n";
+    scratch s;
+    (void)state;
+    prepare_gemms(&s, 1);
+    assert_true(scratch_write(&s, "check.csv", checked, sizeof(checked) - 1));
+    assert_true(scratch_write(&s, "unmarked.csv", unmarked, sizeof(unmarked) - 1));
+    expect_refusal(&s, GEMM("gem.bf16.efficiency", ""), "expected a number to fit, found nothing");
+    expect_refusal(&s, GEMM("gemm.bf16.source", ""), "expected a number to fit, found a string");
+    expect_refusal(&s, GEMM("gemm.bf16.efficency", ""), "efficiency");
+    expect_refusal(&s, GEMM("gemm.bf16.efficiency", "\"libary\": \"first\""), "library");
+    expect_refusal(&s, GEMM("gemm.bf16.efficiency", "\"library\": \"third\""), "0 rows to fit");
+    expect_refusal(&s, GEMM("gemm.bf16.efficiency", "\"split\": \"check\""), "0 rows to fit");
+    expect_refusal(&s, RUNS("check.csv"), "0 rows to fit");
+    expect_refusal(&s, RUNS("unmarked.csv"), "no column \"split\"");
+    expect_refusal(&s, RUNS("nowhere.csv"), "cannot open");
+    expect_refusal(&s, RUNS("gemm.csv"), "0 rows to fit");
+    scratch_remove(&s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_recovers),   cmocka_unit_test(test_groups),
+        cmocka_unit_test(test_same_again), cmocka_unit_test(test_bounds),
+        cmocka_unit_test(test_refusals),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
