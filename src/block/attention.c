@@ -54,7 +54,8 @@ static void add_latent_projections(rk_costing *x, const rk_attention_shape *a)
         rk_repeat(x, &before);
     }
     /* latents before and after their norms; queries, keys (rope broadcast), values */
-    rk_save(x, false, RK_ACTIVATION_BYTES * T * (2 * q_rank + rank + rope + rank));
+    rk_save(x, false, RK_ACTIVATION_BYTES * T * (q_rank + rank + rope));
+    rk_save(x, false, rk_saved_input_bytes(s) * T * (q_rank + rank));
     rk_save(x, up, RK_ACTIVATION_BYTES * T * (w.query + w.key + w.value));
     rk_add_stream(x, RK_PART_STREAM, 4 * T * (w.query + w.key), 4 * T * (w.query + w.key));
 }

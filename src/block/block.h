@@ -66,6 +66,7 @@ typedef struct rk_cost {
     double dense_params;      /* on this rank */
     double replicated_params; /* of them, those that every tensor rank holds whole */
     double expert_params;     /* on this rank */
+    double low_dense_params, low_expert_params; /* of them, those of linears in 8 or 4 bits */
 } rk_cost;
 
 /* What does not change from layer to layer. */

@@ -162,17 +162,32 @@ static double wgrad_buffers(const rk_costing *x, const rk_layer_type *type)
 
 /* ---- the layer ----------------------------------------------------------------------------- */
 
+/*
+ * Bytes kept per hidden element of the outputs of norms.  Those after attention and FFN feed no
+ * linear: they are not kept.  The router, which stays in 16 bits, keeps its input so; in low
+ * precision that is a copy of its own, and shared experts have one more.
+ */
+static double norm_output_bytes(const rk_block_context *c, const rk_layer_type *type)
+{
+    const double outputs = fmin((double)c->model->norms_per_layer, 2);
+    const double each = rk_saved_input_bytes(c->strategy);
+    const bool low = rk_is_low(c->strategy->precision);
+    if (!low || !rk_layer_is_moe(type)) {
+        return outputs * each;
+    }
+    const double linears = type->moe.shared_experts ? outputs : 1;
+    return linears * each + RK_ACTIVATION_BYTES;
+}
+
 /* Norms, residual adds and dropout of the layer, on the sequence shard. */
-static void add_norms(rk_costing *x)
+static void add_norms(rk_costing *x, const rk_layer_type *type)
 {
     const rk_model *model = x->c->model;
     const rk_stack *stack = x->c->stack;
     const rk_strategy *s = x->c->strategy;
     const double elements = x->c->local_tokens * (double)model->hidden;
     const double norms = (double)model->norms_per_layer, pairs = norms / 2;
-    /* Norms after attention and FFN feed no linear: their outputs are not kept. */
-    const double outputs =
-        fmin(norms, 2) * (stack->keeps_gathered ? x->c->tokens : x->c->local_tokens);
+    const double tokens = stack->keeps_gathered ? x->c->tokens : x->c->local_tokens;
     const bool again = rk_recomputes(s, RK_MODULE_NORM);
     const rk_cost before = x->cost;
     rk_add_stream(x, RK_PART_STREAM, pairs * stack->norm_forward * elements,
@@ -183,7 +198,7 @@ static void add_norms(rk_costing *x)
     rk_add_stream(x, RK_PART_STREAM, stack->dropout_bytes * elements,
                   stack->dropout_bytes * elements);
     rk_save(x, false, norms * RK_ACTIVATION_BYTES * elements);
-    rk_save(x, again, outputs * rk_saved_input_bytes(s) * (double)model->hidden);
+    rk_save(x, again, norm_output_bytes(x->c, type) * tokens * (double)model->hidden);
     rk_save(x, false, stack->dropout_bytes > 0 ? 2 * elements : 0); /* masks */
 }
 
@@ -249,7 +264,7 @@ void rk_block_layer(const rk_block_context *context, const rk_layer_type *type,
     if (rk_recomputes(context->strategy, moe ? RK_MODULE_MOE : RK_MODULE_MLP)) {
         rk_checkpoint(&x, &before);
     }
-    add_norms(&x);
+    add_norms(&x, type);
     add_tensor_parallel(&x, tensor_regions(context, type));
     cost[0] = finish_layer(x, type, false);
     rk_checkpoint(&x, &nothing);
@@ -348,7 +363,9 @@ rk_cost rk_block_mtp(const rk_block_context *context)
     x.cost.replicated_params = mtp_norm_params(context->model);
     x.cost.dense_params = 2 * h * h / t + x.cost.replicated_params;
     add_accumulation(&x);
-    /* inputs of the norms, and their outputs beside each other */
-    rk_save(&x, false, (norms + 2) * RK_ACTIVATION_BYTES * elements);
+    /* inputs of the norms, and the outputs of two beside each other, as the projection reads them
+     */
+    rk_save(&x, false, norms * RK_ACTIVATION_BYTES * elements);
+    rk_save(&x, false, 2 * rk_saved_input_bytes(context->strategy) * elements);
     return x.cost;
 }

@@ -32,24 +32,6 @@ void rk_sent_add(rk_sent *sent, double factor, const rk_sent *other)
     sent->expert += factor * other->expert;
 }
 
-/* ---- precision ----------------------------------------------------------------------------- */
-
-static bool is_low(rk_precision precision)
-{
-    return precision == RK_FP8 || precision == RK_FP4;
-}
-
-rk_precision rk_wide_precision(const rk_strategy *strategy)
-{
-    return is_low(strategy->precision) ? RK_BF16 : strategy->precision;
-}
-
-/* One byte and a scale per 32 elements; inputs of 4-bit linears are kept in 8 bits. */
-double rk_saved_input_bytes(const rk_strategy *strategy)
-{
-    return is_low(strategy->precision) ? 1 + 1.0 / 32 : RK_ACTIVATION_BYTES;
-}
-
 /* ---- saved and made again ------------------------------------------------------------------ */
 
 bool rk_recomputes(const rk_strategy *strategy, unsigned module)
@@ -106,14 +88,14 @@ static double accumulate_bytes(const rk_costing *x)
     return x->c->stack->accumulation_bytes > 0 ? 0 : 2 * x->c->strategy->states.gradient - 2;
 }
 
-/* Casts of a low-precision linear: inputs read and written once, output gradients likewise with
- * their transposed copy: 3 bytes per input element forward, 4 per output element backward. */
+/* Casts of a low-precision linear: of its inputs in forward, of its outputs' gradients backward. */
 static void add_casts(rk_costing *x, rk_precision precision, double M, double N, double K)
 {
-    if (is_low(precision)) {
-        const rk_stack *stack = x->c->stack;
-        const double passes = precision == RK_FP4 ? stack->fp4_cast_passes : stack->cast_passes;
-        rk_add_stream(x, RK_PART_CAST, passes * 3 * M * K, passes * 4 * M * N);
+    const rk_strategy *s = x->c->strategy;
+    if (rk_is_low(precision)) {
+        const double bytes =
+            rk_cast_passes(s, x->c->stack) * rk_cast_bytes(s, &x->c->system->accelerator);
+        rk_add_stream(x, RK_PART_CAST, bytes * M * K, bytes * M * N);
     }
 }
 
@@ -134,7 +116,7 @@ static void add_linear(rk_costing *x, rk_part part, const struct linear_seconds 
 
 static double gemm_share(const rk_costing *x, rk_precision precision)
 {
-    return is_low(precision) ? x->c->stack->low_gemm_share : x->c->stack->gemm_share;
+    return rk_is_low(precision) ? x->c->stack->low_gemm_share : x->c->stack->gemm_share;
 }
 
 void rk_add_linear(rk_costing *x, rk_part part, rk_precision precision, double M, double N,
@@ -147,6 +129,7 @@ void rk_add_linear(rk_costing *x, rk_part part, rk_precision precision, double M
         .by_weight = rk_gemm_seconds(a, precision, 1, N, K, M, accumulate_bytes(x)),
     };
     add_linear(x, part, &s, gemm_share(x, precision), 2 * M * N * K);
+    x->cost.low_dense_params += rk_is_low(precision) ? N * K : 0;
     add_casts(x, precision, M, N, K);
 }
 
@@ -161,6 +144,7 @@ void rk_add_grouped_linear(rk_costing *x, rk_precision precision, double groups,
     };
     add_linear(x, RK_PART_EXPERT, &s, gemm_share(x, precision) * x->c->stack->expert_gemm_share,
                2 * groups * M * N * K);
+    x->cost.low_expert_params += rk_is_low(precision) ? groups * N * K : 0;
     add_casts(x, precision, groups * M, N, K);
 }
 

@@ -4,6 +4,7 @@
 #define RK_BLOCK_OPERATORS_H
 
 #include "block/block.h"
+#include "block/precision.h"
 
 /* Bytes of an element of activations. */
 enum { RK_ACTIVATION_BYTES = 2 };
@@ -13,12 +14,6 @@ typedef struct rk_costing {
     const rk_block_context *c;
     rk_cost cost;
 } rk_costing;
-
-/* The precision of what low-precision recipes leave as it is: attention, router, head. */
-rk_precision rk_wide_precision(const rk_strategy *strategy);
-
-/* Bytes of an element of the input of a linear that is saved in the linear's precision. */
-double rk_saved_input_bytes(const rk_strategy *strategy);
 
 /* Whether selective recompute covers a module (RK_MODULE_...). */
 bool rk_recomputes(const rk_strategy *strategy, unsigned module);

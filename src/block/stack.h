@@ -21,9 +21,10 @@ typedef struct rk_stack {
     double dropout_bytes;                 /* bias, dropout, add: per hidden, each way; 0: none */
     double score_forward, score_backward; /* of attention that is not fused, per score */
     double loss_bytes;                    /* per logit, forward and backward */
-    double cast_passes, fp4_cast_passes;  /* of low-precision casts; 1: as fused kernels do */
-    double permute_passes;                /* of routed tokens */
-    double dispatch_bytes;                /* of a dispatched element, forward */
+    /* of low-precision casts, over what one kernel per operand reads and writes */
+    double cast_passes, mx_cast_passes, fp4_cast_passes;
+    double permute_passes;     /* of routed tokens */
+    double dispatch_bytes;     /* of a dispatched element, forward */
     double accumulation_bytes; /* per parameter and microbatch, of gradients added separately */
     double optimizer_bytes;    /* per parameter of the shard, all passes */
     /* Host: a layer takes at least kernels * launch, combined smoothly with the device time. */

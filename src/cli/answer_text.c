@@ -96,15 +96,22 @@ void rk_write_inputs(FILE *to, const rk_request *request, const rk_inputs *input
                   rk_framework_names[request->framework]);
 }
 
+/* The field of a strategy that is called `key`. */
+static size_t field_of(const char *key)
+{
+    size_t field = 0;
+    while (strcmp(rk_strategy_key(field), key) != 0) {
+        field++;
+    }
+    return field;
+}
+
 /* Writes a field of a strategy behind a comma. */
 static void write_field(FILE *to, const rk_strategy *s, const char *key)
 {
     char text[RK_STRATEGY_TEXT_SIZE];
-    for (size_t i = 0; i < RK_STRATEGY_FIELD_COUNT; i++) {
-        if (strcmp(rk_strategy_key(i), key) == 0) {
-            (void)fprintf(to, ", %s %s", rk_strategy_label(i), rk_strategy_text(s, i, text));
-        }
-    }
+    const size_t field = field_of(key);
+    (void)fprintf(to, ", %s %s", rk_strategy_label(field), rk_strategy_text(s, field, text));
 }
 
 void rk_write_strategy(FILE *to, const rk_strategy *s)
@@ -145,8 +152,16 @@ void rk_write_strategy(FILE *to, const rk_strategy *s)
     write_field(to, s, "offload");
     (void)fputc('\n', to);
     write_label(to, "");
-    (void)fprintf(to, "%s, %s attention", rk_precision_names[s->precision],
-                  s->flash_attention ? "flash" : "unfused");
+    if (s->precision == RK_FP8 || s->precision == RK_FP4) {
+        char recipe[RK_STRATEGY_TEXT_SIZE];
+        (void)fprintf(to, "%s by the recipe %s, weights in %s\n", rk_precision_names[s->precision],
+                      rk_strategy_text(s, field_of("recipe"), recipe),
+                      rk_precision_names[s->low_weights ? s->precision : RK_BF16]);
+        write_label(to, "");
+    } else {
+        (void)fprintf(to, "%s, ", rk_precision_names[s->precision]);
+    }
+    (void)fprintf(to, "%s attention", s->flash_attention ? "flash" : "unfused");
     write_field(to, s, "overlap");
     (void)fprintf(to, ", states of %g + %g + %g bytes a parameter\n", s->states.weight,
                   s->states.gradient, s->states.optimizer);

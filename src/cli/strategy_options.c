@@ -17,8 +17,12 @@
 
 /* ---- the table ------------------------------------------------------------------------------ */
 
-static const char *const precision_choices[] = {"bf16", "fp16", "fp8", "fp4", "fp32", NULL};
-static const rk_precision precisions[] = {RK_BF16, RK_FP16, RK_FP8, RK_FP4, RK_FP32};
+static const char *const precision_choices[] = {
+    "bf16", "fp16", "fp8", "fp4", "fp32", "mxfp8", "nvfp4", NULL,
+};
+static const rk_precision precisions[] = {RK_BF16, RK_FP16, RK_FP8, RK_FP4,
+                                          RK_FP32, RK_FP8,  RK_FP4};
+enum { PRECISION_MXFP8 = 5 };
 
 static const char *const attention_choices[] = {"flash", "unfused", NULL};
 enum { ATTENTION_FLASH, ATTENTION_UNFUSED };
@@ -141,6 +145,10 @@ const rk_option rk_strategy_options[RK_STRATEGY_OPTION_COUNT] = {
     NUMBER("hsdp", "num-distributed-optimizer-instances", replicas, 1,
            "copies of the shards (HSDP)"),
     CHOICE("precision", precision, precision_choices, "of the linear layers"),
+    CHOICE("fp8-recipe", fp8_recipe, rk_fp8_recipe_names,
+           "how fp8 is scaled; tensorwise unless given"),
+    FLAG("fp8-param-gather", NULL, low_weights,
+         "weights of fp8 and fp4 linears are kept in them alone"),
     CHOICE("gradients", gradients, gradient_choices, "precision in which they are summed"),
     CHOICE("moments", moments, moment_choices, "precision of the moments of the optimizer"),
     CHOICE("attention", attention, attention_choices, "kernels"),
@@ -189,6 +197,7 @@ rk_request rk_request_defaults(void)
         .output = "-",
         .top = 5,
         .method = NOT_GIVEN,
+        .fp8_recipe = NOT_GIVEN,
     };
 }
 
@@ -231,6 +240,13 @@ int rk_request_parse(const rk_command *command, int argc, char **argv, rk_reques
     const int done = rk_options_parse(command, argc, argv, request);
     if (done == RK_PARSED && request->json && request->csv) {
         return rk_command_fail(command, "--json and --csv exclude each other");
+    }
+    if (done == RK_PARSED && request->fp8_recipe != NOT_GIVEN &&
+        (precisions[request->precision] != RK_FP8 ||
+         (request->precision == PRECISION_MXFP8 && request->fp8_recipe != RK_FP8_MX))) {
+        return rk_command_fail(command, "--fp8-recipe %s needs --precision fp8, not %s",
+                               rk_fp8_recipe_names[request->fp8_recipe],
+                               precision_choices[request->precision]);
     }
     if (done == RK_PARSED && request->layout_text && !read_layout(request->layout_text, request)) {
         return rk_command_fail(command,
@@ -315,11 +331,19 @@ static rk_state_recipe state_recipe(const rk_request *r, rk_state_recipe usual)
     return states;
 }
 
+static rk_fp8_recipe recipe_of(const rk_request *r)
+{
+    const rk_fp8_recipe usual = r->precision == PRECISION_MXFP8 ? RK_FP8_MX : RK_FP8_TENSORWISE;
+    return r->fp8_recipe == NOT_GIVEN ? usual : (rk_fp8_recipe)r->fp8_recipe;
+}
+
 /* What does not depend on the degrees, and is the same in all strategies of a space. */
 static void apply_base(const rk_request *r, rk_strategy *s)
 {
     s->seq = r->seq ? r->seq : s->seq;
     s->precision = precisions[r->precision];
+    s->fp8_recipe = recipe_of(r);
+    s->low_weights = r->low_weights;
     s->flash_attention = r->attention == ATTENTION_FLASH;
     s->states = state_recipe(r, s->states);
     s->replicas = r->replicas ? r->replicas : 1;

@@ -166,6 +166,7 @@ static void combine(const rk_cost_table *table, const rk_strategy *s, rk_flop_co
     e->times.part[RK_PART_TP] += rk_replicated_seconds(table, s, &ranks->heaviest);
     e->times.part[RK_PART_DP] =
         rk_reduce_seconds(table, s, &ranks->stage, &ranks->heaviest, &e->volumes.data);
+    e->times.part[RK_PART_CAST] += rk_weight_cast_seconds(table, s, &ranks->heaviest);
     e->times.part[RK_PART_OPTIMIZER] = rk_optimizer_seconds(table, s, &ranks->heaviest);
     e->times.part[RK_PART_OFFLOAD] = rk_offload_seconds(table, s, &ranks->stage, &ranks->heaviest);
     const double doublings = n > 8 ? log2(n / 8) : 0;

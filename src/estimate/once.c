@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "estimate/once.h"
 
+#include "block/precision.h"
+
 #include <math.h>
 
 /* ---- data parallelism ---------------------------------------------------------------------- */
@@ -24,9 +26,11 @@ static double in_messages(const rk_cost_table *table, rk_collective op, double b
  * all-reduced among its replicas (HSDP); then parameters are gathered.
  */
 static void add_dp_group(const rk_cost_table *table, const rk_strategy *s, double params,
-                         const rk_group *shard, const rk_group *replica, struct dp_traffic *t)
+                         double low, const rk_group *shard, const rk_group *replica,
+                         struct dp_traffic *t)
 {
-    const double reduced = params * s->states.reduce, gathered = params * s->states.gather;
+    const double reduced = params * s->states.reduce;
+    const double gathered = rk_gathered_bytes(s, params, low);
     const double n = (double)shard->size, share = (n - 1) / n;
     const double bucket = table->context.stack->bucket_bytes;
     const bool sharded = s->sharding != RK_SHARD_NONE;
@@ -52,17 +56,20 @@ static void add_dp_group(const rk_cost_table *table, const rk_strategy *s, doubl
     }
 }
 
-static struct dp_traffic dp_traffic(const rk_cost_table *table, const rk_strategy *s, double dense,
-                                    double expert)
+/* Traffic of `share` of the parameters of a stage. */
+static struct dp_traffic dp_traffic(const rk_cost_table *table, const rk_strategy *s,
+                                    const rk_stage *stage, double share)
 {
+    const double dense = share * stage->dense_params, low = share * stage->low_dense_params;
     const rk_groups groups = rk_strategy_groups(table->context.system, s);
     struct dp_traffic t = {0, 0, 0, 0};
     if (s->sharding == RK_SHARD_NONE) {
-        add_dp_group(table, s, dense, &groups.data, NULL, &t);
+        add_dp_group(table, s, dense, low, &groups.data, NULL, &t);
     } else {
-        add_dp_group(table, s, dense, &groups.shard, &groups.replica, &t);
+        add_dp_group(table, s, dense, low, &groups.shard, &groups.replica, &t);
     }
-    add_dp_group(table, s, expert, &groups.expert_data, NULL, &t);
+    add_dp_group(table, s, share * stage->expert_params, share * stage->low_expert_params,
+                 &groups.expert_data, NULL, &t);
     return t;
 }
 
@@ -81,8 +88,7 @@ static double reduce_once(const rk_cost_table *table, const rk_strategy *s,
                           const rk_stage *heaviest, double *bytes)
 {
     const rk_stack *stack = table->context.stack;
-    const struct dp_traffic t =
-        dp_traffic(table, s, heaviest->dense_params, heaviest->expert_params);
+    const struct dp_traffic t = dp_traffic(table, s, heaviest, 1);
     const double backward = rk_times_sum(&heaviest->backward);
     const double forward = rk_times_sum(&heaviest->forward);
     const double times =
@@ -102,8 +108,7 @@ static double reduce_by_layer(const rk_cost_table *table, const rk_strategy *s,
     const rk_stack *stack = table->context.stack;
     const double layers = stage->layers > 0 ? stage->layers : 1;
     const double m = (double)rk_strategy_microbatches(s);
-    const struct dp_traffic t =
-        dp_traffic(table, s, stage->dense_params / layers, stage->expert_params / layers);
+    const struct dp_traffic t = dp_traffic(table, s, stage, 1 / layers);
     const double forward = rk_times_sum(&stage->forward) / layers;
     const double backward = rk_times_sum(&stage->backward) / layers;
     const bool overlap = s->grad_overlap && s->param_overlap;
@@ -151,6 +156,28 @@ double rk_replicated_seconds(const rk_cost_table *table, const rk_strategy *s,
 
 /* ---- once a step --------------------------------------------------------------------------- */
 
+double rk_weight_cast_seconds(const rk_cost_table *table, const rk_strategy *s,
+                              const rk_stage *stage)
+{
+    const rk_block_context *c = &table->context;
+    const double params = stage->low_dense_params + stage->low_expert_params;
+    const double copies = rk_low_weight_copies(s, &c->system->accelerator);
+    const double turn = (copies - 1) * 2 * rk_low_weight_bytes(s); /* one copy into another */
+    double bytes;
+    if (params <= 0) {
+        return 0;
+    }
+    if (s->sharding == RK_SHARD_ALL) {
+        const double pass = rk_gathers_low(s) ? turn : 2 * rk_weight_cast_bytes(s, 1);
+        bytes = (double)rk_strategy_microbatches(s) * pass;
+    } else {
+        bytes = rk_gathers_low(s) ? turn : rk_weight_cast_bytes(s, copies);
+    }
+    return rk_stream_seconds(&c->system->accelerator,
+                             rk_cast_passes(s, c->stack) * bytes * params) /
+           c->stack->stream_share;
+}
+
 double rk_optimizer_seconds(const rk_cost_table *table, const rk_strategy *s, const rk_stage *stage)
 {
     const rk_stack *stack = table->context.stack;
@@ -172,8 +199,9 @@ double rk_offload_seconds(const rk_cost_table *table, const rk_strategy *s, cons
         each_way += rk_host_copy_seconds(a, stage->saved);
     }
     if (s->offload_weights) {
-        each_way += rk_host_copy_seconds(a, s->states.weight *
-                                                (stage->dense_params + stage->expert_params));
+        each_way += rk_host_copy_seconds(
+            a, rk_stored_bytes(s, stage->dense_params + stage->expert_params,
+                               stage->low_dense_params + stage->low_expert_params));
     }
     seconds += m * fmax(0, each_way - rk_times_sum(&stage->forward));
     seconds += m * fmax(0, each_way - rk_times_sum(&stage->backward));

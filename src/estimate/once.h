@@ -26,6 +26,13 @@ double rk_replicated_seconds(const rk_cost_table *table, const rk_strategy *stra
  */
 double rk_send_seconds(const rk_cost_table *table, const rk_strategy *strategy, double *bytes);
 
+/*
+ * Casts of the weights of linears in low precision: all copies once a step, from what is gathered;
+ * of fully sharded weights one in every pass.
+ */
+double rk_weight_cast_seconds(const rk_cost_table *table, const rk_strategy *strategy,
+                              const rk_stage *heaviest);
+
 /* The update of the parameters of which a rank keeps the states. */
 double rk_optimizer_seconds(const rk_cost_table *table, const rk_strategy *strategy,
                             const rk_stage *heaviest);

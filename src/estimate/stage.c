@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "estimate/stage.h"
 
+#include "block/precision.h"
+
 #include <math.h>
 
 int64_t rk_stage_chunks(const rk_strategy *strategy)
@@ -32,6 +34,8 @@ static void add_blocks(rk_stage *stage, double count, double share, const rk_cos
     stage->dense_params += count * cost->dense_params;
     stage->replicated_params += count * cost->replicated_params;
     stage->expert_params += count * cost->expert_params;
+    stage->low_dense_params += count * cost->low_dense_params;
+    stage->low_expert_params += count * cost->low_expert_params;
 }
 
 static void add_layers(rk_stage *stage, int count, double share, const rk_cost *cost)
@@ -49,6 +53,8 @@ static void add_layers(rk_stage *stage, int count, double share, const rk_cost *
     stage->wgrad_buffers = fmax(stage->wgrad_buffers, cost->wgrad_buffers);
     stage->layer_dense_params = fmax(stage->layer_dense_params, cost->dense_params);
     stage->layer_expert_params = fmax(stage->layer_expert_params, cost->expert_params);
+    stage->layer_low_params =
+        fmax(stage->layer_low_params, cost->low_dense_params + cost->low_expert_params);
 }
 
 /* Layers of a chunk of `count` that are checkpointed whole. */
@@ -159,11 +165,57 @@ double rk_expert_shard_ranks(const rk_strategy *strategy)
 }
 
 /* Parameters on this rank of a kind of state that is sharded from ZeRO stage `from` on. */
-static double kept_params(const rk_strategy *s, const rk_stage *stage, rk_sharding from)
+static double kept_of(const rk_strategy *s, double dense, double expert, rk_sharding from)
 {
     const bool sharded = s->sharding >= from;
-    return stage->dense_params / (sharded ? rk_shard_ranks(s) : 1) +
-           stage->expert_params / (sharded ? rk_expert_shard_ranks(s) : 1);
+    return dense / (sharded ? rk_shard_ranks(s) : 1) +
+           expert / (sharded ? rk_expert_shard_ranks(s) : 1);
+}
+
+static double kept_params(const rk_strategy *s, const rk_stage *stage, rk_sharding from)
+{
+    return kept_of(s, stage->dense_params, stage->expert_params, from);
+}
+
+static double kept_low_params(const rk_strategy *s, const rk_stage *stage)
+{
+    return kept_of(s, stage->low_dense_params, stage->low_expert_params, RK_SHARD_ALL);
+}
+
+double rk_stored_bytes(const rk_strategy *s, double params, double low)
+{
+    return s->low_weights ? s->states.weight * (params - low) + rk_low_weight_bytes(s) * low
+                          : s->states.weight * params;
+}
+
+double rk_gathered_bytes(const rk_strategy *s, double params, double low)
+{
+    return s->states.gather * (params - low) + rk_low_gather_bytes(s) * low;
+}
+
+/*
+ * Copies of weights in low precision that stay besides what is stored: all that the GEMMs read, but
+ * the one that is stored itself.  Of fully sharded weights they are made for a layer at a time.
+ */
+static double extra_copies(const rk_cost_table *table, const rk_strategy *s)
+{
+    const rk_accelerator *a = &table->context.system->accelerator;
+    return rk_low_weight_copies(s, a) - (s->low_weights ? 1 : 0);
+}
+
+static double kept_weights(const rk_cost_table *table, const rk_strategy *s, const rk_stage *stage)
+{
+    const double low = kept_low_params(s, stage);
+    const double extra = s->sharding == RK_SHARD_ALL ? 0 : extra_copies(table, s);
+    return rk_stored_bytes(s, kept_params(s, stage, RK_SHARD_ALL), low) +
+           extra * rk_low_weight_bytes(s) * low;
+}
+
+/* Offloaded weights: those of two layers are there. */
+static double loaded_weights(const rk_strategy *s, const rk_stage *stage)
+{
+    return 2 * rk_stored_bytes(s, stage->layer_dense_params + stage->layer_expert_params,
+                               stage->layer_low_params);
 }
 
 /* The two ranks that hold the same stages of DualPipe share their optimizer states. */
@@ -202,7 +254,9 @@ static struct moments moments_of(const rk_cost_table *table, const rk_strategy *
     if (s->sharding == RK_SHARD_ALL) {
         /* parameters in use: of the layer at hand and the next, or of the head; and gradients */
         const double layer = stage->layer_dense_params + stage->layer_expert_params;
-        m.layer += layer * (2 * s->states.gather + s->states.reduce);
+        const double low = stage->layer_low_params;
+        m.layer += 2 * rk_gathered_bytes(s, layer, low) + layer * s->states.reduce +
+                   extra_copies(table, s) * rk_low_weight_bytes(s) * low;
         m.head += stage->head_params * (s->states.gather + s->states.reduce);
     }
     return m;
@@ -225,14 +279,11 @@ rk_stage_memory rk_stage_memory_of(const rk_cost_table *table, const rk_strategy
     const struct moments now = moments_of(table, s, stage);
     const double activations = kept_activations(stack, s, stage, in_flight);
     const double layer = stage->unsaved + now.layer;
-    const double loaded =
-        2 * s->states.weight * (stage->layer_dense_params + stage->layer_expert_params);
     rk_stage_memory m = {
         .part =
             {
-                [RK_MEM_WEIGHTS] = s->offload_weights
-                                       ? loaded
-                                       : s->states.weight * kept_params(s, stage, RK_SHARD_ALL),
+                [RK_MEM_WEIGHTS] =
+                    s->offload_weights ? loaded_weights(s, stage) : kept_weights(table, s, stage),
                 [RK_MEM_GRADIENTS] = s->states.gradient * kept_params(s, stage, RK_SHARD_GRADIENTS),
                 [RK_MEM_OPTIMIZER] = s->offload_optimizer ? 0
                                                           : s->states.optimizer *
@@ -271,7 +322,7 @@ double rk_stage_host_bytes(const rk_strategy *s, const rk_stage *stage, double i
         bytes += in_flight * stage->saved;
     }
     if (s->offload_weights) {
-        bytes += s->states.weight * kept_params(s, stage, RK_SHARD_ALL);
+        bytes += rk_stored_bytes(s, kept_params(s, stage, RK_SHARD_ALL), kept_low_params(s, stage));
     }
     return bytes;
 }

@@ -20,8 +20,10 @@ typedef struct rk_stage {
     double head_saved;         /* bytes of one microbatch */
     double head_transient;     /* bytes */
     double dense_params, expert_params, replicated_params;
-    double layer_dense_params; /* of the layer with most */
+    double low_dense_params, low_expert_params; /* of them, those of linears in 8 or 4 bits */
+    double layer_dense_params;                  /* of the layer with most */
     double layer_expert_params;
+    double layer_low_params;
     double head_params;
     int layers;
     bool embedding, head;
@@ -47,6 +49,13 @@ double rk_stage_optimized_params(const rk_strategy *strategy, const rk_stage *st
 /* Memory of a rank that keeps the activations of `in_flight` microbatches. */
 rk_stage_memory rk_stage_memory_of(const rk_cost_table *table, const rk_strategy *strategy,
                                    const rk_stage *stage, double in_flight);
+
+/*
+ * Bytes of so many parameters as they are stored and gathered; `low` of them belong to linears in 8
+ * or 4 bits.
+ */
+double rk_stored_bytes(const rk_strategy *strategy, double params, double low);
+double rk_gathered_bytes(const rk_strategy *strategy, double params, double low);
 
 /* Bytes that a rank keeps in host memory. */
 double rk_stage_host_bytes(const rk_strategy *strategy, const rk_stage *stage, double in_flight);

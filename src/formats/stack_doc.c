@@ -53,8 +53,9 @@ static const rk_field traffic_fields[] = {
     BYTES(score_forward, "attention that is not fused, per score"),
     BYTES(score_backward, "the same in backward"),
     BYTES(loss_bytes, "loss, per logit, forward and backward"),
-    PASSES(cast_passes, "of casts to 8 bits; 1: fused"),
-    PASSES(fp4_cast_passes, "of casts to 4 bits"),
+    PASSES(cast_passes, "of casts to 8 bits over one kernel per operand"),
+    PASSES(mx_cast_passes, "the same with MXFP8; default cast_passes"),
+    PASSES(fp4_cast_passes, "the same to 4 bits; default cast_passes"),
     PASSES(permute_passes, "of routed tokens; 1: fused"),
     BYTES(dispatch_bytes, "of an element sent to its expert in forward"),
     BYTES(accumulation_bytes, "of adding gradients, per parameter and microbatch; 0: in GEMMs"),
@@ -124,12 +125,25 @@ static rk_status read_rates(const json_t *value, const char *path, void *out, rk
     return status;
 }
 
+static rk_status read_traffic(const json_t *value, const char *path, void *out, rk_error *err)
+{
+    rk_stack *stack = out;
+    rk_status status = rk_fields_read(value, path, traffic_fields, COUNT(traffic_fields),
+                                      RK_UNKNOWN_REFUSE, stack, err);
+    if (!json_object_get(value, "mx_cast_passes")) {
+        stack->mx_cast_passes = stack->cast_passes;
+    }
+    if (!json_object_get(value, "fp4_cast_passes")) {
+        stack->fp4_cast_passes = stack->cast_passes;
+    }
+    return status;
+}
+
 #define READER(name_, table)                                                                       \
     static rk_status name_(const json_t *value, const char *path, void *out, rk_error *err)        \
     {                                                                                              \
         return rk_fields_read(value, path, table, COUNT(table), RK_UNKNOWN_REFUSE, out, err);      \
     }
-READER(read_traffic, traffic_fields)
 READER(read_host, host_fields)
 READER(read_communication, communication_fields)
 READER(read_step, step_fields)
@@ -186,6 +200,7 @@ rk_status rk_stack_from_json(const json_t *object, rk_stack *stack, rk_error *er
         .score_backward = 19,
         .loss_bytes = 8,
         .cast_passes = 1,
+        .mx_cast_passes = 1,
         .fp4_cast_passes = 1,
         .permute_passes = 1,
         .dispatch_bytes = 2,

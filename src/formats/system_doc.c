@@ -119,6 +119,11 @@ static const rk_field compute_fields[] = {
      .min = 1,
      .max = 10,
      .help = "GEMM rate of short benchmarks over the sustained rate"},
+    {.name = "fp8_one_layout",
+     .type = RK_FIELD_BOOL,
+     .offset = offsetof(rk_accelerator, fp8_one_layout),
+     .optional = true,
+     .help = "8-bit GEMMs read both operands along K only, so transposed copies are kept"},
     UNCERTAIN,
 };
 

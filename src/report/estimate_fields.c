@@ -80,6 +80,15 @@ static rk_value make_overlap(const rk_strategy *s, char out[RK_STRATEGY_TEXT_SIZ
                       names, out);
 }
 
+/* How operands of linears in 8 and 4 bits are scaled. */
+static rk_value make_recipe(const rk_strategy *s, char out[RK_STRATEGY_TEXT_SIZE])
+{
+    (void)out;
+    return rk_value_text(s->precision == RK_FP8   ? rk_fp8_recipe_names[s->fp8_recipe]
+                         : s->precision == RK_FP4 ? "nvfp4"
+                                                  : "none");
+}
+
 static rk_value make_attention(const rk_strategy *s, char out[RK_STRATEGY_TEXT_SIZE])
 {
     (void)out;
@@ -167,6 +176,8 @@ static const struct field fields[RK_STRATEGY_FIELD_COUNT] = {
     {"recompute_modules", "modules", FIELD_BITS, AT(recompute_modules), rk_module_names, NULL},
     COUNT("recompute_layers", "recomputed layers", recompute_layers),
     {"precision", "precision", FIELD_ENUM, AT(precision), rk_precision_names, NULL},
+    {"recipe", "recipe", FIELD_CUSTOM, 0, NULL, make_recipe},
+    FLAG("low_precision_weights", "weights in low precision", low_weights),
     {"attention", "attention", FIELD_CUSTOM, 0, NULL, make_attention},
     {"offload", "offload", FIELD_CUSTOM, 0, NULL, make_offload},
     {"overlap", "overlap", FIELD_CUSTOM, 0, NULL, make_overlap},

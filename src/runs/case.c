@@ -98,6 +98,8 @@ static void set_strategy(const rk_run_table *table, size_t row, const degrees *d
     s->recompute_modules = facts->recompute == RK_REC_SELECTIVE ? facts->modules : 0;
     s->sharding = facts->sharding;
     s->precision = facts->precision;
+    s->fp8_recipe = facts->fp8_recipe;
+    s->low_weights = facts->low_weights;
     s->states = facts->states;
     s->states.gradient += s->dp > 1 ? facts->bucket_bytes : 0;
     s->cp_kind = facts->cp_kind;

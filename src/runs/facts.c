@@ -129,6 +129,8 @@ const rk_field rk_run_fact_fields[] = {
     NAMES(recompute, recompute_names, "kind of recompute"),
     TEXT(modules, read_modules, "a list of recomputed modules"),
     NAMES(precision, rk_precision_names, "of the linears"),
+    NAMES(fp8_recipe, rk_fp8_recipe_names, "how fp8 is scaled"),
+    FLAG(low_weights, "weights of fp8 and fp4 linears are kept in them alone"),
     FLAG(flash_attention, "attention does not write its scores"),
     FLAG(tp_overlap, "of tensor-parallel traffic, where there is sequence parallelism"),
     FLAG(grad_overlap, "of gradients with the backward pass"),

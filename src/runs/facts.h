@@ -29,6 +29,8 @@ typedef struct rk_run_facts {
     rk_recompute_kind recompute;
     unsigned modules;
     rk_precision precision;
+    rk_fp8_recipe fp8_recipe;
+    bool low_weights;
     bool flash_attention, tp_overlap, grad_overlap, param_overlap, moe_overlap, graph_capture;
     bool short_last_stage; /* a layout by hand: fewer layers beside the loss */
     double capacity_factor;

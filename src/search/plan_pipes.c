@@ -237,14 +237,18 @@ void rk_plan_set_recompute(const rk_plan_recompute *recompute, rk_strategy *stra
 }
 
 /*
- * Frameworks tie sharding and offload to pp, to recompute and to each other, and to nothing else:
- * so a strategy without other degrees tells which lanes they run.
+ * Frameworks tie sharding and offload to pp, to recompute, to precision and to each other, and to
+ * nothing else: so a strategy without other degrees tells which lanes they run.
  */
 static void list_lanes(const rk_plan_lists *l, rk_plan_pipe *pipe)
 {
+    const rk_strategy *given = &l->space->base;
     rk_strategy s = bare_strategy(l, pipe->pp);
     rk_plan_set_shape(&l->shapes[pipe->shape_first], &s);
-    s.dp = l->space->base.replicas;
+    s.precision = given->precision;
+    s.fp8_recipe = given->fp8_recipe;
+    s.low_weights = given->low_weights;
+    s.dp = given->replicas;
     s.global_batch *= s.dp;
     for (int i = 0; i < l->recompute_count; i++) {
         rk_plan_set_recompute(&l->recomputes[i], &s);

@@ -50,6 +50,48 @@ static int64_t missing_precision(const struct question *q)
     return q->system && !(q->system->accelerator.gemm[q->strategy->precision].peak > 0);
 }
 
+/* ---- low precision ------------------------------------------------------------------------- */
+
+static bool is_low(const rk_strategy *s)
+{
+    return s->precision == RK_FP8 || s->precision == RK_FP4;
+}
+
+/* Scales per 32 elements are read by the engines that read those of fp4. */
+static int64_t missing_mx(const struct question *q)
+{
+    const rk_strategy *s = q->strategy;
+    return q->system && s->precision == RK_FP8 && s->fp8_recipe == RK_FP8_MX &&
+           !(q->system->accelerator.gemm[RK_FP4].peak > 0);
+}
+
+static int64_t low_weights_without_linears(const struct question *q)
+{
+    return q->strategy->low_weights && !is_low(q->strategy);
+}
+
+static int64_t low_weights_without_shards(const struct question *q)
+{
+    return q->strategy->low_weights && q->strategy->sharding == RK_SHARD_NONE;
+}
+
+/* The update on the host writes 8-bit weights with scales that it knows beforehand. */
+static int64_t low_weights_with_offload(const struct question *q)
+{
+    const rk_strategy *s = q->strategy;
+    return s->low_weights && s->offload_optimizer &&
+           !(s->precision == RK_FP8 && s->fp8_recipe == RK_FP8_DELAYED);
+}
+
+/* Outputs that are dropped and made again would enter the history of scales twice. */
+static int64_t delayed_with_recompute(const struct question *q)
+{
+    const rk_strategy *s = q->strategy;
+    return s->precision == RK_FP8 && s->fp8_recipe == RK_FP8_DELAYED &&
+           s->recompute == RK_REC_SELECTIVE &&
+           (s->recompute_modules & (RK_MODULE_NORM | RK_MODULE_ACTIVATION)) != 0;
+}
+
 /* ---- batch --------------------------------------------------------------------------------- */
 
 static int64_t batch_rest(const struct question *q)
@@ -639,6 +681,18 @@ const struct rule rk_rules[] = {
      "{framework} does not shard the optimizer alone; shard gradients or all"},
     {"precision", EVERY, missing_precision, VARY_NONE,
      "{accelerator} does not multiply in {precision}"},
+    {"mxfp8 of the accelerator", EVERY, missing_mx, VARY_NONE,
+     "{accelerator} does not read the scales of mxfp8; use the recipe tensorwise, delayed or "
+     "blockwise"},
+    {"fp8 weights need fp8", EVERY, low_weights_without_linears, VARY_NONE,
+     "weights are kept in the precision of the linears, but that is {precision}; use fp8 or fp4"},
+    {"fp8 weights need ZeRO", MEGATRON, low_weights_without_shards, VARY_NONE,
+     "weights in low precision need the distributed optimizer; use ZeRO-1 or more"},
+    {"fp8 weights or optimizer offload", MEGATRON, low_weights_with_offload, VARY_NONE,
+     "an offloaded optimizer writes weights in fp8 by the recipe delayed only; use that, or keep "
+     "weights in bf16"},
+    {"delayed or recompute", MEGATRON, delayed_with_recompute, VARY_NONE,
+     "the modules norm and act cannot be recomputed with the fp8 recipe delayed; use tensorwise"},
     {"selective needs modules", EVERY, selective_without_modules, VARY_NONE,
      "selective recompute names no module; name one, such as core attention"},
     {"recompute layers need full", MEGATRON, layers_not_full, VARY_NONE,

@@ -38,7 +38,20 @@ typedef enum rk_sharding {
     RK_SHARD_ALL,       /* ZeRO-3, FSDP */
 } rk_sharding;
 
-/* Bytes per parameter of model states. */
+/*
+ * How the operands of linears in fp8 are scaled, by the names of Transformer Engine.  Linears in
+ * fp4 have one recipe, NVFP4: a scale of 8 bits per 16 elements and one per tensor.
+ */
+typedef enum rk_fp8_recipe {
+    RK_FP8_TENSORWISE, /* one scale per tensor, of what it holds now: one more pass over it */
+    RK_FP8_DELAYED,    /* one scale per tensor, of what it held in earlier steps */
+    RK_FP8_BLOCKWISE,  /* 1x128 of activations and gradients, 128x128 of weights (DeepSeek) */
+    RK_FP8_MX,         /* 1x32 along the inner dimension of each GEMM, in 8 bits */
+} rk_fp8_recipe;
+
+extern const char *const rk_fp8_recipe_names[]; /* NULL-terminated, in enum order */
+
+/* Bytes per parameter of model states; weights are those that the optimizer writes. */
 typedef struct rk_state_recipe {
     double weight, gradient, optimizer; /* e.g. 2, 4, 12 */
     double gather;                      /* bytes of a gathered parameter, 2 or 1 */
@@ -59,6 +72,8 @@ typedef struct rk_strategy {
     rk_sharding sharding;
     int64_t replicas;       /* HSDP: the shard group is dp * cp / replicas; 1 = all */
     rk_precision precision; /* of the linears */
+    rk_fp8_recipe fp8_recipe;
+    bool low_weights; /* those of linears in fp8 and fp4 exist so only, but for the optimizer's */
     rk_state_recipe states;
     bool flash_attention;
     bool tp_overlap, grad_overlap, param_overlap, pp_overlap, moe_overlap;

@@ -32,9 +32,10 @@ typedef struct rk_accelerator {
     char name[48];
     int64_t cores; /* SMs, compute units, AI cores */
     rk_gemm_engine gemm[RK_PRECISION_COUNT];
-    double vector_peak;                           /* FLOP/s in fp32 */
-    double memory_capacity;                       /* bytes, nominal */
-    double memory_usable;                         /* bytes that a process can allocate */
+    bool fp8_one_layout;    /* 8-bit GEMMs read both operands along K: transposed copies are kept */
+    double vector_peak;     /* FLOP/s in fp32 */
+    double memory_capacity; /* bytes, nominal */
+    double memory_usable;   /* bytes that a process can allocate */
     double memory_bandwidth;                      /* bytes/s, peak */
     double memory_efficiency;                     /* of streaming kernels */
     double attention_forward, attention_backward; /* FLOP/s of flash attention, d = 128, long s */

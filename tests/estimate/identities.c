@@ -6,7 +6,8 @@
  */
 #include "../block/blocks.h"
 
-#include "estimate/stage.h"
+#include "block/precision.h"
+#include "estimate/once.h"
 
 enum { LEGAL = 20000, TRIES = 40 * LEGAL };
 
@@ -137,13 +138,15 @@ static void random_placement(uint64_t *r, rk_strategy *s)
 
 static rk_strategy random_strategy(uint64_t *r, const rk_model *model)
 {
-    static const rk_precision precisions[] = {RK_BF16, RK_BF16, RK_FP16, RK_FP8};
+    static const rk_precision precisions[] = {RK_BF16, RK_BF16, RK_FP16, RK_FP8, RK_FP4};
     rk_strategy s = rk_strategy_defaults(model);
     random_placement(r, &s);
     s.recompute = (rk_recompute_kind)below(r, 3);
     s.recompute_modules = (unsigned)below(r, 64);
     s.recompute_layers = s.recompute == RK_REC_FULL && chance(r, 2) ? below(r, 4) : 0;
-    s.precision = precisions[below(r, 4)];
+    s.precision = precisions[below(r, 5)];
+    s.fp8_recipe = (rk_fp8_recipe)below(r, 4);
+    s.low_weights = (s.precision == RK_FP8 || s.precision == RK_FP4) && chance(r, 2);
     s.flash_attention = !chance(r, 4);
     s.tp_overlap = s.sp && chance(r, 2);
     s.grad_overlap = chance(r, 2);
@@ -288,6 +291,21 @@ static double copies_of(const rk_model *model, const rk_strategy *s)
     return copies;
 }
 
+/* Weights as they are stored, and the copies in low precision that the GEMMs of a step read. */
+static double weight_bytes(const struct draw *d, const rk_stage *stage)
+{
+    const rk_strategy *s = &d->strategy;
+    const bool sharded = s->sharding == RK_SHARD_ALL;
+    const double ranks = sharded ? rk_shard_ranks(s) : 1;
+    const double expert_ranks = sharded ? rk_expert_shard_ranks(s) : 1;
+    const double all = stage->dense_params / ranks + stage->expert_params / expert_ranks;
+    const double low = stage->low_dense_params / ranks + stage->low_expert_params / expert_ranks;
+    const double copies =
+        sharded ? (s->low_weights ? 1 : 0) : rk_low_weight_copies(s, &d->system.accelerator);
+    return s->states.weight * (s->low_weights ? all - low : all) +
+           copies * rk_low_weight_bytes(s) * low;
+}
+
 /*
  * Over all ranks of a replica stand the model's parameters, and every kind of state of them,
  * whatever is sharded; DualPipe holds everything twice but the optimizer's states.
@@ -312,8 +330,7 @@ static void check_states(const struct draw *d, uint64_t *r)
         const double sharded = dense / ranks + expert / expert_ranks;
         const double all = dense + expert;
         if (!s->offload_weights) {
-            assert_near(m.part[RK_MEM_WEIGHTS],
-                        recipe->weight * (s->sharding >= RK_SHARD_ALL ? sharded : all), 1e-12);
+            assert_near(m.part[RK_MEM_WEIGHTS], weight_bytes(d, &stage), 1e-12);
         }
         assert_near(m.part[RK_MEM_GRADIENTS],
                     recipe->gradient * (s->sharding >= RK_SHARD_GRADIENTS ? sharded : all), 1e-12);
@@ -359,8 +376,9 @@ static void check_alone(const struct draw *d, uint64_t *r)
         const rk_cost *cost = &table.layers[model->type_of[at]][s.recompute == RK_REC_FULL];
         once += rk_times_sum(&cost->forward) + rk_times_sum(&cost->backward);
     }
+    const rk_stage stage = rk_stage_of(&table, &s, 0, NULL);
     const double rest = e.times.part[RK_PART_OPTIMIZER] + e.times.part[RK_PART_FIXED] +
-                        e.times.part[RK_PART_OFFLOAD];
+                        e.times.part[RK_PART_OFFLOAD] + rk_weight_cast_seconds(&table, &s, &stage);
     assert_near(e.step - rest, 3 * once, 1e-9);
     assert_exact(e.times.part[RK_PART_BUBBLE], 0);
     assert_exact(e.times.part[RK_PART_TP] + e.times.part[RK_PART_CP] + e.times.part[RK_PART_EP] +
@@ -467,6 +485,7 @@ static void check_uniform(const struct draw *d, uint64_t *r)
     rk_error err;
     u = *d;
     u.model.mtp_layers = 0;
+    u.model.tied = false; /* there is no table to share */
     u.strategy.count_embedding = u.strategy.count_head = false;
     const int64_t parts = rk_schedule_stages(u.strategy.schedule, u.strategy.pp, u.strategy.vp);
     rk_model_set_layers(&u.model, &kind, kinds, (int)(parts * (1 + below(r, 3))));
@@ -494,10 +513,14 @@ static void check_makespan(const struct draw *d, uint64_t *r)
     const rk_strategy *s = &d->strategy;
     rk_chunk_times chunks[64 * 4];
     rk_estimate e;
+    double casts = 0, most = 0; /* of the weights of the rank with most parameters, once a step */
     (void)r;
     const int64_t v = rk_stage_chunks(s);
     for (int64_t rank = 0; rank < s->pp; rank++) {
-        (void)rk_stage_of(&d->table, s, rank, &chunks[rank * v]);
+        const rk_stage stage = rk_stage_of(&d->table, s, rank, &chunks[rank * v]);
+        const double params = stage.dense_params + stage.expert_params;
+        casts = params > most ? rk_weight_cast_seconds(&d->table, s, &stage) : casts;
+        most = fmax(most, params);
     }
     const rk_pipeline pipeline = {
         .kind = s->schedule,
@@ -507,7 +530,7 @@ static void check_makespan(const struct draw *d, uint64_t *r)
         .chunks = chunks,
     };
     rk_estimate_combine(&d->table, s, RK_FLOPS_MEGATRON, &e);
-    double inside = e.step;
+    double inside = e.step - casts;
     for (size_t i = 0; i < sizeof(besides) / sizeof(besides[0]); i++) {
         inside -= e.times.part[besides[i]];
     }

@@ -100,6 +100,16 @@ static rk_strategy base_strategy(const rk_model *model)
     X(zero3, DEEPSPEED, DENSE, "ZeRO-2 and 3 need pp = 1", s->sharding = RK_SHARD_ALL)             \
     X(zero1, TITAN, DENSE, "ZeRO-1", s->sharding = RK_SHARD_OPTIMIZER)                             \
     X(fp4, ANY, DENSE, "precision", s->precision = RK_FP4)                                         \
+    X(mxfp8, ANY, DENSE, "mxfp8 of the accelerator", s->precision = RK_FP8;                        \
+      s->fp8_recipe = RK_FP8_MX)                                                                   \
+    X(wide_weights, ANY, DENSE, "fp8 weights need fp8", s->low_weights = true;                     \
+      s->sharding = RK_SHARD_OPTIMIZER)                                                            \
+    X(low_weights, MEGATRON, DENSE, "fp8 weights need ZeRO", s->precision = RK_FP8;                \
+      s->low_weights = true)                                                                       \
+    X(low_offload, MEGATRON, DENSE, "fp8 weights or optimizer offload", s->precision = RK_FP8;     \
+      s->low_weights = true; s->sharding = RK_SHARD_OPTIMIZER; s->offload_optimizer = true)        \
+    X(delayed, MEGATRON, DENSE, "delayed or recompute", s->precision = RK_FP8;                     \
+      s->fp8_recipe = RK_FP8_DELAYED; recompute(s, RK_MODULE_NORM))                                \
     X(modules, ANY, DENSE, "selective needs modules", s->recompute = RK_REC_SELECTIVE)             \
     X(count, MEGATRON, DENSE, "recompute layers need full", s->recompute_layers = 2)               \
     X(latent, MEGATRON, DENSE, "mla_up needs MLA", recompute(s, RK_MODULE_MLA_UP))                 \
@@ -169,11 +179,12 @@ static const struct {
 
 #define BREAKAGE_COUNT (sizeof(breakages) / sizeof(breakages[0]))
 
-/* A system that multiplies in bf16 only. */
-static rk_system bf16_system(void)
+/* A system that multiplies in bf16 and fp8. */
+static rk_system hopper_like(void)
 {
     rk_system system = {.tier_count = 1};
     system.accelerator.gemm[RK_BF16].peak = 1e15;
+    system.accelerator.gemm[RK_FP8].peak = 2e15;
     return system;
 }
 
@@ -216,7 +227,7 @@ static void test_base_is_legal(void **state)
 /* Exactly the expected rule is broken; frameworks that do not have it do not name it. */
 static void test_each_rule_alone(void **state)
 {
-    const rk_system system = bf16_system();
+    const rk_system system = hopper_like();
     (void)state;
     for (size_t i = 0; i < BREAKAGE_COUNT; i++) {
         rk_model model;
@@ -267,7 +278,7 @@ static void test_every_rule_is_tested(void **state)
 /* Only who refuses it refuses it. */
 static void test_frameworks_differ(void **state)
 {
-    const rk_system system = bf16_system();
+    const rk_system system = hopper_like();
     unsigned frameworks = 0;
     (void)state;
     for (size_t i = 0; i < BREAKAGE_COUNT; i++) {
