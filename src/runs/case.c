@@ -68,7 +68,8 @@ static void set_degrees(const degrees *d, const rk_run_facts *facts, rk_strategy
         s->dp = s->global_batch;
         s->cp = at_least_1(d->ranks / inner / s->dp);
     }
-    const int64_t micro = d->micro_batch ? d->micro_batch : facts->micro_batch;
+    const int64_t printed = d->micro_batch ? d->micro_batch : facts->micro_batch;
+    const int64_t micro = facts->no_accumulation ? 0 : printed;
     s->micro_batch = micro ? micro : s->pp > 1 ? 1 : s->global_batch / s->dp;
     s->vp = s->pp > 1 ? at_least_1(facts->vp ? facts->vp : d->vp) : 1;
 }
@@ -98,8 +99,7 @@ static void set_strategy(const rk_run_table *table, size_t row, const degrees *d
     s->recompute_modules = facts->recompute == RK_REC_SELECTIVE ? facts->modules : 0;
     s->sharding = facts->sharding;
     s->precision = facts->precision;
-    s->fp8_recipe = facts->fp8_recipe;
-    s->low_weights = facts->low_weights;
+    s->replicas = at_least_1(facts->replicas);
     s->states = facts->states;
     s->states.gradient += s->dp > 1 ? facts->bucket_bytes : 0;
     s->cp_kind = facts->cp_kind;
@@ -132,11 +132,16 @@ static rk_status set_measured(const rk_run_table *table, size_t row, const rk_ru
                               rk_run_case *out, rk_error *err)
 {
     const rk_strategy *s = &out->strategy;
-    double rate = 0, memory = 0;
+    double rate = 0, tflops = 0, memory = 0;
     out->step_seconds = 0;
     rk_status status = rk_run_number(table, row, RK_RUN_STEP_SECONDS, &out->step_seconds, err);
     status = status ? status : rk_run_number(table, row, RK_RUN_TOKENS_PER_SECOND, &rate, err);
+    status = status ? status : rk_run_number(table, row, RK_RUN_TFLOPS, &tflops, err);
     status = status ? status : rk_run_number(table, row, RK_RUN_MEMORY, &memory, err);
+    if (rate <= 0 && tflops > 0 && facts->rate > 0) {
+        const rk_flop_convention convention = (rk_flop_convention)(facts->rate - 1);
+        rate = 1e12 * tflops / rk_model_flops_per_token(&out->model, s->seq, convention);
+    }
     if (out->step_seconds <= 0 && rate > 0) {
         out->step_seconds =
             (double)s->global_batch * (double)s->seq / (rate * (double)rk_strategy_ranks(s));

@@ -67,6 +67,9 @@ static rk_status read_modules(const json_t *value, const char *path, void *out, 
     return RK_OK;
 }
 
+/* "none", then rk_flop_convention in order. */
+static const char *const rate_names[] = {"none",       "megatron", "full", "palm",
+                                         "torchtitan", "nanotron", NULL};
 static const char *const memory_names[] = {"allocated", "reserved", "total", NULL};
 static const char *const norm_names[] = {"rms", "layer", "layer_no_bias", "layer_no_weight", NULL};
 static const char *const qk_norm_names[] = {"none", "head", "full", NULL};
@@ -112,6 +115,8 @@ const rk_field rk_run_fact_fields[] = {
     NAMES(memory, memory_names, "what peak_mem_gib is"),
     FLAG(first_stage, "peak_mem_gib is that of pipeline rank 0"),
     FLAG(out_of_memory, "the run ended so"),
+    NAMES(rate, rate_names, "how tflops_per_gpu counts, where no time is printed"),
+    INT(vocab, 0, "entries of the vocabulary"),
     NAMES(norm, norm_names, "kind of norm"),
     FLAG(gated, "feed-forward layers have three matrices"),
     FLAG(biases, "linears have biases"),
@@ -122,7 +127,9 @@ const rk_field rk_run_fact_fields[] = {
     FLAG(mtp, "multi-token prediction as the catalogue has it"),
     INT(micro_batch, 0, "sequences"),
     INT(vp, 0, "chunks of a pipeline rank"),
+    INT(replicas, 0, "copies of the sharded states (HSDP); 0: one"),
     INT(etp, 0, "tensor parallelism of experts; 0: none"),
+    FLAG(no_accumulation, "a step is one microbatch, whatever mbs says"),
     FLAG(sp, "sequence parallelism"),
     NAMES(cp_kind, cp_names, "kind of context parallelism"),
     NAMES(sharding, sharding_names, "of states over data-parallel ranks"),
@@ -154,6 +161,7 @@ rk_run_column rk_run_fact_column(size_t index)
         const char *key;
         rk_run_column column;
     } printed[] = {
+        {"vocab", RK_RUN_VOCAB},
         {"vp", RK_RUN_VP},
         {"etp", RK_RUN_ETP},
         {"sp", RK_RUN_SP},

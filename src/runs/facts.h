@@ -15,14 +15,18 @@ typedef struct rk_run_facts {
     /* Memory as the source means it. */
     rk_run_memory memory;
     bool first_stage, out_of_memory;
+    int rate; /* how printed TFLOP/s count: 1 + rk_flop_convention; 0: not to be used */
     /* Architecture. */
     rk_norm_kind norm;
     bool gated, biases, tied, learned_positions;
     rk_qk_norm qk_norm;
+    int64_t vocab;        /* where the row prints none */
     int64_t dense_layers; /* leading layers without experts; -1: as in the catalogue, or none */
     bool mtp;
     /* Strategy. */
     int64_t micro_batch, vp, etp; /* 0: none */
+    int64_t replicas;             /* HSDP; 0: none */
+    bool no_accumulation;         /* a step is one microbatch, whatever is printed */
     bool sp;
     rk_cp_kind cp_kind;
     rk_sharding sharding;

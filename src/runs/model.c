@@ -127,6 +127,7 @@ rk_status rk_run_model_of(const rk_run_sources *sources, const rk_run_table *tab
     if (status) {
         return status;
     }
+    n.vocab = n.vocab ? n.vocab : facts->vocab;
     if (n.layers < 1 || n.layers > RK_LAYER_MAX || n.heads < 1 || n.vocab < 1 || n.seq < 1 ||
         n.hidden < 1) {
         return rk_fail(err, RK_ERR_INVALID, "architecture not stated: %s is missing",
