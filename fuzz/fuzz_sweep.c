@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Any bytes as a sweep document: what is read of its points lies in bounds. */
-#include "formats/sweep_point.h"
+#include "sweep/point.h"
 
 #include <string.h>
 

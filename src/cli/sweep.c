@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `reckon sweep`: a search at every point of a grid. */
-#include "search/sweep.h"
+#include "sweep/sweep.h"
 
 #include "cli/commands.h"
 #include "cli/progress.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * JSON documents: reading with exact positions of what is wrong.  Only src/formats knows jansson.
+ * JSON documents: reading with exact positions of what is wrong.  Only src/formats
+ * and src/sweep, which patches documents, know jansson.
  */
 #ifndef RK_FORMATS_JSON_H
 #define RK_FORMATS_JSON_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sweep documents: expansion of axes, patching of points, and what is refused. */
-#include "formats/sweep_point.h"
+#include "sweep/point.h"
 
 #include "../formats/scratch.h"
 

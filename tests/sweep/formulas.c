@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What follows from the axes of a sweep: linked axes, variables, expressions and constraints. */
-#include "formats/sweep_point.h"
+#include "sweep/point.h"
 
 #include "base/error.h"
 

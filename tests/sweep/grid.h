@@ -3,8 +3,8 @@
 #ifndef RK_TESTS_SWEEP_GRID_H
 #define RK_TESTS_SWEEP_GRID_H
 
-#include "formats/sweep_point.h"
-#include "search/sweep.h"
+#include "sweep/point.h"
+#include "sweep/sweep.h"
 
 #include "../formats/scratch.h"
 

@@ -3,7 +3,7 @@
 #include "formats/calculon_docs.h"
 #include "formats/calculon_write.h"
 #include "formats/csv_out.h"
-#include "formats/sweep_table.h"
+#include "sweep/table.h"
 
 #include "grid.h"
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "search/sweep.h"
+#include "sweep/sweep.h"
 
 #include "base/error.h"
 #include "calculon/execution.h"
 #include "formats/csv_out.h"
 #include "formats/sqlite_out.h"
-#include "formats/sweep_point.h"
-#include "formats/sweep_table.h"
+#include "sweep/point.h"
+#include "sweep/table.h"
 
 #include <stdlib.h>
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The axes of a sweep: the keys that they vary, their values, and putting one of them in place. */
-#ifndef RK_FORMATS_SWEEP_AXIS_H
-#define RK_FORMATS_SWEEP_AXIS_H
+#ifndef RK_SWEEP_AXIS_H
+#define RK_SWEEP_AXIS_H
 
-#include "formats/sweep_key.h"
+#include "sweep/key.h"
 
 #define RK_SWEEP_AXES_MAX        64 /* keys that one sweep varies */
 #define RK_SWEEP_AXIS_VALUES_MAX 100000

@@ -3,10 +3,10 @@
  * The result table of a sweep: for each point its number, the values of the axes and the counts
  * of its search; then for each ranked mapping the rank, the mapping and its statistics.
  */
-#ifndef RK_FORMATS_SWEEP_TABLE_H
-#define RK_FORMATS_SWEEP_TABLE_H
+#ifndef RK_SWEEP_TABLE_H
+#define RK_SWEEP_TABLE_H
 
-#include "formats/sweep_doc.h"
+#include "sweep/doc.h"
 
 /* The columns, and one row of values that the functions below fill. */
 typedef struct rk_sweep_table {

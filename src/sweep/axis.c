@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "formats/sweep_axis.h"
+#include "sweep/axis.h"
 
 #include "base/error.h"
 #include "base/text.h"

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Expressions of a sweep, whose names are keys of its document or columns of its results. */
-#ifndef RK_FORMATS_SWEEP_FORMULA_H
-#define RK_FORMATS_SWEEP_FORMULA_H
+#ifndef RK_SWEEP_FORMULA_H
+#define RK_SWEEP_FORMULA_H
 
 #include "formats/expression.h"
-#include "formats/sweep_key.h"
+#include "sweep/key.h"
 
 #define RK_SWEEP_FORMULA_NAMES 64
 

@@ -3,8 +3,8 @@
  * Keys: places in a document, such as "processors" or "system.networks[0].size".  A key whose first
  * name the document does not have is looked for among the variables in its member "let".
  */
-#ifndef RK_FORMATS_SWEEP_KEY_H
-#define RK_FORMATS_SWEEP_KEY_H
+#ifndef RK_SWEEP_KEY_H
+#define RK_SWEEP_KEY_H
 
 #include "formats/json.h"
 #include "formats/value.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "formats/sweep_point.h"
+#include "sweep/point.h"
 
 #include "base/error.h"
 #include "formats/calculon_docs.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "formats/sweep_doc.h"
+#include "sweep/doc.h"
 
 #include "base/error.h"
 

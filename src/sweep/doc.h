@@ -4,12 +4,12 @@
  * what follows from them.  The axes span a grid; its points are numbered row by row, the first axis
  * slowest.  Points that break a constraint are dropped; their numbers stay free.
  */
-#ifndef RK_FORMATS_SWEEP_DOC_H
-#define RK_FORMATS_SWEEP_DOC_H
+#ifndef RK_SWEEP_DOC_H
+#define RK_SWEEP_DOC_H
 
-#include "formats/sweep_axis.h"
-#include "formats/sweep_formula.h"
 #include "reckon/reckon.h"
+#include "sweep/axis.h"
+#include "sweep/formula.h"
 
 #define RK_SWEEP_POINTS_MAX   10000000
 #define RK_SWEEP_TOP_MAX      100000

@@ -3,10 +3,10 @@
  * Running a sweep: a search at every point of a grid, whose results are written as soon as a
  * point is done.  Memory does not grow with the number of points.
  */
-#ifndef RK_SEARCH_SWEEP_H
-#define RK_SEARCH_SWEEP_H
+#ifndef RK_SWEEP_H
+#define RK_SWEEP_H
 
-#include "formats/sweep_doc.h"
+#include "sweep/doc.h"
 
 typedef struct rk_sweep_progress {
     bool checking;                      /* all points are being read, before the first search */

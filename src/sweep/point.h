@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The search by the Calculon methodology at one point of a sweep. */
-#ifndef RK_FORMATS_SWEEP_POINT_H
-#define RK_FORMATS_SWEEP_POINT_H
+#ifndef RK_SWEEP_POINT_H
+#define RK_SWEEP_POINT_H
 
-#include "formats/sweep_doc.h"
+#include "sweep/doc.h"
 
 typedef struct rk_sweep_point {
     rk_calculon_app app;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "formats/sweep_key.h"
+#include "sweep/key.h"
 
 #include "base/error.h"
 #include "base/text.h"

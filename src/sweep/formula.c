@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "formats/sweep_formula.h"
+#include "sweep/formula.h"
 
 #include "base/error.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "formats/sweep_table.h"
+#include "sweep/table.h"
 
 #include "base/error.h"
 #include "formats/calculon_docs.h"
