@@ -43,15 +43,17 @@ typedef struct rk_stack {
     double dp_window;          /* of the compute of a microbatch under which it hides */
     double contention;         /* of hidden traffic that slows the compute above it */
     double pp_exposed;         /* of messages between stages with pp_overlap */
+    double send_seconds;       /* of a message between stages, besides the network's */
     double moe_exposed;        /* of all-to-all with moe_overlap */
     double cp_step_seconds;    /* of one step of a context-parallel ring, both ways */
     double cp_merge_bytes;     /* of adding the result of a ring step, per output element */
+    double norm_rings;         /* rings of the tensor group per norm and step; 0: one message */
+    double norm_rings_whole;   /* more where every rank updates all of its parameters */
     double bucket_bytes;       /* of messages that reduce gradients; 0: one message */
     double gather_bytes;       /* of messages that gather parameters; 0: one message */
     bool deduplicates;         /* dispatch sends one copy per domain */
     bool scatters_messages;    /* messages between stages are split over the tensor group */
-    bool reduces_apart;        /* gradients of norms are reduced one by one in the tensor group */
-    bool reduces_whole;        /* a sharded optimizer still all-reduces gradients */
+    bool reduces_whole; /* with a sharded optimizer gradients are all-reduced, after backward */
     /* Per step. */
     double step_seconds; /* fixed */
     double scale_growth; /* relative, per doubling of accelerators beyond 8 */

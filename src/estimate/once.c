@@ -82,7 +82,8 @@ static double visible(const rk_stack *stack, double traffic, double window)
 
 /*
  * Once a step: gradients under the last backward, parameters under the next forward.  Sharded
- * gradients (ZeRO-2) keep nothing whole, so every microbatch scatters its own.
+ * gradients (ZeRO-2) keep nothing whole, so every microbatch scatters its own.  Where a sharded
+ * optimizer still wants whole gradients, their reduction waits for the end of backward.
  */
 static double reduce_once(const rk_cost_table *table, const rk_strategy *s,
                           const rk_stage *heaviest, double *bytes)
@@ -93,8 +94,9 @@ static double reduce_once(const rk_cost_table *table, const rk_strategy *s,
     const double forward = rk_times_sum(&heaviest->forward);
     const double times =
         s->sharding == RK_SHARD_GRADIENTS ? (double)rk_strategy_microbatches(s) : 1;
+    const bool late = stack->reduces_whole && s->sharding != RK_SHARD_NONE;
     *bytes = times * t.reduce_bytes + t.gather_bytes;
-    return times * (s->grad_overlap ? visible(stack, t.reduce, backward) : t.reduce) +
+    return times * (s->grad_overlap && !late ? visible(stack, t.reduce, backward) : t.reduce) +
            (s->param_overlap ? visible(stack, t.gather, forward) : t.gather);
 }
 
@@ -147,11 +149,17 @@ double rk_replicated_seconds(const rk_cost_table *table, const rk_strategy *s,
     if (s->tp == 1 || !s->sp) {
         return 0;
     }
+    const rk_stack *stack = c->stack;
+    const rk_group *group = &c->groups.tensor;
     const double norms = (double)(c->model->norms_per_layer * stage->layers + 1);
-    const double messages = c->stack->reduces_apart ? norms : 1;
     const double bytes = stage->replicated_params * s->states.reduce;
-    return messages * rk_collective_seconds(c->system, RK_COLL_ALL_REDUCE, bytes / messages,
-                                            &c->groups.tensor);
+    if (stack->norm_rings <= 0) {
+        return rk_collective_seconds(c->system, RK_COLL_ALL_REDUCE, bytes, group);
+    }
+    const double whole = s->sharding == RK_SHARD_NONE ? stack->norm_rings_whole : 0;
+    return (stack->norm_rings + whole) * norms *
+           (rk_collective_seconds(c->system, RK_COLL_REDUCE_SCATTER, bytes / norms, group) +
+            rk_collective_seconds(c->system, RK_COLL_ALL_GATHER, bytes / norms, group));
 }
 
 /* ---- once a step --------------------------------------------------------------------------- */
@@ -219,7 +227,8 @@ double rk_send_seconds(const rk_cost_table *table, const rk_strategy *s, double 
     }
     const double crossings = 2 * (double)(rk_stage_passes(s) * rk_strategy_microbatches(s));
     const rk_group neighbours = rk_strategy_groups(c->system, s).pipeline;
-    double once = rk_collective_seconds(c->system, RK_COLL_SEND, sent, &neighbours);
+    double once = c->stack->send_seconds +
+                  rk_collective_seconds(c->system, RK_COLL_SEND, sent, &neighbours);
     if (scatter) {
         once += rk_collective_seconds(c->system, RK_COLL_ALL_GATHER, message, &c->groups.tensor);
     }

@@ -15,7 +15,7 @@ double rk_reduce_seconds(const rk_cost_table *table, const rk_strategy *strategy
 
 /*
  * With sequence parallelism tensor ranks see different tokens: gradients of what they hold whole
- * (norms, router, latents) are summed over them, in one message or one by one.
+ * (norms, router, latents) are summed over them, in one message or in rings of each.
  */
 double rk_replicated_seconds(const rk_cost_table *table, const rk_strategy *strategy,
                              const rk_stage *heaviest);

@@ -83,15 +83,18 @@ static const rk_field communication_fields[] = {
     EXPOSED(dp_window, "of the compute of a microbatch under which that hides"),
     EXPOSED(contention, "of hidden traffic that slows the compute above it"),
     EXPOSED(pp_exposed, "of messages between stages with pp_overlap"),
+    SECONDS(send_seconds, "of a message between stages, besides the network's"),
     EXPOSED(moe_exposed, "of all-to-all with moe_overlap"),
     SECONDS(cp_step_seconds, "of a step of a context-parallel ring, both ways"),
     BYTES(cp_merge_bytes, "of adding the result of a ring step, per output element"),
+    NUMBER(norm_rings, 100, NULL,
+           "of the tensor group per norm and step: reduce-scatter and gather; 0: one message"),
+    NUMBER(norm_rings_whole, 100, NULL, "more where the optimizer is not sharded"),
     SIZE(bucket_bytes, "bucket_MiB", "MiB", "of a message of gradients; 0: all in one"),
     SIZE(gather_bytes, "gather_MiB", "MiB", "of a message of parameters; 0: all in one"),
     FLAG(deduplicates, "dispatch sends one copy of a token per domain"),
     FLAG(scatters_messages, "messages between stages are split over the tensor group"),
-    FLAG(reduces_apart, "gradients of norms are reduced one by one in the tensor group"),
-    FLAG(reduces_whole, "a sharded optimizer still all-reduces gradients"),
+    FLAG(reduces_whole, "with a sharded optimizer gradients are all-reduced, after backward"),
 };
 
 static const rk_field step_fields[] = {

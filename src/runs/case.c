@@ -75,11 +75,16 @@ static void set_degrees(const degrees *d, const rk_run_facts *facts, rk_strategy
 }
 
 /* Schedule and split of layers that the degrees ask for. */
-static void set_stages(const rk_model *model, const rk_run_facts *facts, rk_strategy *s)
+static void set_stages(const rk_model *model, const rk_run_facts *facts, rk_strategy *s,
+                       int16_t *layout)
 {
     const int64_t stages = s->pp * s->vp;
     s->schedule = s->vp > 1 ? RK_SCHEDULE_INTERLEAVED : RK_SCHEDULE_1F1B;
-    if (facts->short_last_stage && s->pp > 1 && s->vp == 1) {
+    if (facts->split_by_weight && s->pp > 1 && stages <= RK_RUN_STAGE_MAX) {
+        rk_strategy_layout_by_weight(model, stages, layout);
+        s->layout = layout;
+        s->layout_count = (int)stages;
+    } else if (facts->short_last_stage && s->pp > 1 && s->vp == 1) {
         const int64_t each = (model->layers + s->pp - 1) / s->pp;
         s->last_stage_layers = model->layers - (s->pp - 1) * each;
     } else if (model->layers % stages && (model->layers + 2) % stages == 0) {
@@ -88,11 +93,12 @@ static void set_stages(const rk_model *model, const rk_run_facts *facts, rk_stra
 }
 
 static void set_strategy(const rk_run_table *table, size_t row, const degrees *d,
-                         const rk_run_facts *facts, const rk_model *model, rk_strategy *s)
+                         const rk_run_facts *facts, const rk_model *model, rk_strategy *s,
+                         int16_t *layout)
 {
     *s = rk_strategy_defaults(model);
     set_degrees(d, facts, s);
-    set_stages(model, facts, s);
+    set_stages(model, facts, s, layout);
     const char *sp = rk_run_cell(table, row, RK_RUN_SP);
     s->sp = s->tp > 1 && (sp[0] ? rk_run_contains(sp, "True") : facts->sp);
     s->recompute = facts->recompute;
@@ -169,7 +175,7 @@ rk_status rk_run_case_fill(const rk_run_sources *sources, const rk_run_table *ta
     if (status) {
         return status;
     }
-    set_strategy(table, row, &d, &facts, &out->model, &out->strategy);
+    set_strategy(table, row, &d, &facts, &out->model, &out->strategy, out->layout);
     if (rk_strategy_ranks(&out->strategy) != d.ranks) {
         return rk_fail(err, RK_ERR_INVALID, "degrees do not multiply to the accelerators");
     }

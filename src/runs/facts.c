@@ -144,6 +144,7 @@ const rk_field rk_run_fact_fields[] = {
     FLAG(param_overlap, "of gathered parameters with the forward pass"),
     FLAG(moe_overlap, "of all-to-all with compute"),
     FLAG(graph_capture, "CUDA graphs"),
+    FLAG(split_by_weight, "stages take layers until their share of the weights, head included"),
     FLAG(short_last_stage, "the last stage has fewer layers"),
     NUMBER("capacity_factor", capacity_factor, 100, NULL, "of experts; 0: dropless"),
     NUMBER("weight_bytes", states.weight, 16, "bytes", "per parameter"),

@@ -36,6 +36,7 @@ typedef struct rk_run_facts {
     rk_fp8_recipe fp8_recipe;
     bool low_weights;
     bool flash_attention, tp_overlap, grad_overlap, param_overlap, moe_overlap, graph_capture;
+    bool split_by_weight;  /* stages as nanotron fills them */
     bool short_last_stage; /* a layout by hand: fewer layers beside the loss */
     double capacity_factor;
     rk_state_recipe states;

@@ -66,6 +66,14 @@ static void choose(const rk_run_sources *sources, const rk_run_case *run, const 
     }
 }
 
+/* The strategy with the layout of the case, which may have been copied since it was filled. */
+static rk_strategy strategy_of(const rk_run_case *run)
+{
+    rk_strategy s = run->strategy;
+    s.layout = s.layout_count > 0 ? run->layout : NULL;
+    return s;
+}
+
 static void finish(const rk_run_case *run, const rk_stage_memory *memory, rk_run_prediction *out)
 {
     const rk_estimate *e = &out->estimate;
@@ -80,9 +88,9 @@ void rk_run_predict(const rk_run_sources *sources, const rk_run_case *run, const
                     const rk_stack *stack, rk_run_prediction *out)
 {
     documents d;
+    const rk_strategy strategy = strategy_of(run);
     choose(sources, run, system, stack, &d);
-    rk_estimate_step(&run->model, d.system, d.stack, &run->strategy, RK_FLOPS_MEGATRON,
-                     &out->estimate);
+    rk_estimate_step(&run->model, d.system, d.stack, &strategy, RK_FLOPS_MEGATRON, &out->estimate);
     finish(run, &out->estimate.memory, out);
 }
 
@@ -92,8 +100,9 @@ rk_status rk_run_predict_exact(const rk_run_sources *sources, const rk_run_case 
 {
     rk_stage_memory stages[RK_LAYER_MAX + 2];
     documents d;
+    const rk_strategy strategy = strategy_of(run);
     choose(sources, run, system, stack, &d);
-    rk_status status = rk_estimate_exact(&run->model, d.system, d.stack, &run->strategy,
+    rk_status status = rk_estimate_exact(&run->model, d.system, d.stack, &strategy,
                                          RK_FLOPS_MEGATRON, &out->estimate, stages, err);
     if (!status) {
         finish(run, run->first_stage ? &stages[0] : &out->estimate.memory, out);

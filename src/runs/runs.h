@@ -50,12 +50,12 @@ typedef struct rk_run_change {
     double value;
 } rk_run_change;
 
-enum { RK_RUN_CHANGE_MAX = 8, RK_RUN_NOTE_SIZE = 160 };
+enum { RK_RUN_STAGE_MAX = 256, RK_RUN_CHANGE_MAX = 8, RK_RUN_NOTE_SIZE = 160 };
 
 typedef struct rk_run_case {
     rk_model model;
-    rk_strategy strategy;
-    int stack, system; /* into the lists of rk_run_sources */
+    rk_strategy strategy; /* its layout stands below */
+    int stack, system;    /* into the lists of rk_run_sources */
     int change_count;
     rk_run_change changes[RK_RUN_CHANGE_MAX]; /* of the stack */
     double network_bandwidth;                 /* bytes/s of the outermost tier; 0: as documented */
@@ -64,9 +64,10 @@ typedef struct rk_run_case {
     double step_seconds;                      /* measured; 0: not printed */
     double memory;                            /* measured peak, bytes; 0: not printed */
     rk_run_memory memory_kind;
-    bool first_stage;               /* the memory is that of pipeline rank 0, not of the worst */
-    bool out_of_memory;             /* measured: the run ended so */
-    char assumed[RK_RUN_NOTE_SIZE]; /* columns that were empty and got a default: "vpp, mbs" */
+    int16_t layout[RK_RUN_STAGE_MAX]; /* of the strategy, where it has one */
+    bool first_stage;                 /* the memory is that of pipeline rank 0, not of the worst */
+    bool out_of_memory;               /* measured: the run ended so */
+    char assumed[RK_RUN_NOTE_SIZE];   /* columns that were empty and got a default: "vpp, mbs" */
 } rk_run_case;
 
 /*

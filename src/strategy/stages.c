@@ -73,3 +73,23 @@ rk_chunk rk_strategy_chunk(const rk_model *model, const rk_strategy *strategy, i
         .head = stage == stages - 1,
     };
 }
+
+void rk_strategy_layout_by_weight(const rk_model *model, int64_t stages, int16_t *layout)
+{
+    double weights[RK_LAYER_TYPE_MAX], all = (double)model->vocab * (double)model->hidden, sum = 0;
+    int64_t stage = 0;
+    for (int i = 0; i < model->type_count; i++) {
+        weights[i] = (double)rk_layer_params_of(model, &model->types[i]).gemm;
+    }
+    for (int i = 0; i < model->layers; i++) {
+        all += weights[model->type_of[i]];
+    }
+    for (int64_t i = 0; i < stages; i++) {
+        layout[i] = 0;
+    }
+    for (int i = 0; i < model->layers; i++) {
+        layout[stage]++;
+        sum += weights[model->type_of[i]];
+        stage += stage + 1 < stages && sum * (double)stages >= all * (double)(stage + 1);
+    }
+}

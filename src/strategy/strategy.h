@@ -145,6 +145,14 @@ typedef struct rk_chunk {
 rk_chunk rk_strategy_chunk(const rk_model *model, const rk_strategy *strategy, int64_t rank,
                            int64_t chunk);
 
+/*
+ * Writes the layout of nanotron: the layers, then the head, each counted by the weights that its
+ * products read for a token, go to one stage after the other, which is closed once the sum
+ * reaches its share of the whole.  Where the head is as heavy as several layers, the last stages
+ * hold none.  stages >= 1.
+ */
+void rk_strategy_layout_by_weight(const rk_model *model, int64_t stages, int16_t *layout);
+
 /* Layers that a layout has before virtual stage `stage`; of stage layout_count: all. */
 int64_t rk_strategy_layout_before(const rk_strategy *strategy, int64_t stage);
 

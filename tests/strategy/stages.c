@@ -178,6 +178,40 @@ static void test_own_layers(void **state)
     assert_chunk(&model, &s, 3, 1, 11, 1);
 }
 
+/*
+ * The 1.34B model of the H100 sweep: 16 layers of 67 M weights and a head of 268 M.  The parameters
+ * that its logs print for rank 0 say 10 layers of 2 stages, 5 of 4, 3 of 8 and 2 of 16.
+ */
+static void test_layout_by_weight(void **state)
+{
+    static const struct {
+        int64_t stages;
+        int16_t layout[16];
+    } known[] = {
+        {1, {16}},
+        {2, {10, 6}},
+        {4, {5, 5, 5, 1}},
+        {8, {3, 2, 3, 2, 3, 2, 1, 0}},
+        {16, {2, 1, 1, 1, 2, 1, 1, 1, 2, 1, 1, 1, 1, 0, 0, 0}},
+    };
+    rk_model model;
+    (void)state;
+    fill_dense(&model);
+    model.hidden = 2048;
+    model.vocab = 131072;
+    model.layers = 16;
+    model.types[0].attention =
+        (rk_attention_shape){.query_heads = 32, .kv_heads = 32, .head_size = 64};
+    model.types[0].ffn.width = 8192;
+    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+        int16_t layout[16];
+        rk_strategy_layout_by_weight(&model, known[i].stages, layout);
+        for (int64_t stage = 0; stage < known[i].stages; stage++) {
+            assert_int_equal(layout[stage], known[i].layout[stage]);
+        }
+    }
+}
+
 /* Layers of the virtual stages of a strategy without a layout. */
 static int list_stages(const rk_model *model, const rk_strategy *s, int16_t *layout)
 {
@@ -449,6 +483,7 @@ int main(void)
         cmocka_unit_test(test_chunks_cover_the_model),
         cmocka_unit_test(test_counted_ends),
         cmocka_unit_test(test_own_layers),
+        cmocka_unit_test(test_layout_by_weight),
         cmocka_unit_test(test_layouts),
         cmocka_unit_test(test_both_ends),
         cmocka_unit_test(test_groups),

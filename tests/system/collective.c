@@ -38,8 +38,8 @@ static void test_ring(void **state)
     assert_near(seconds(&s, RK_COLL_REDUCE_SCATTER, GiB, 8, 1) +
                     seconds(&s, RK_COLL_ALL_GATHER, GiB, 8, 1),
                 4.2177e-3, 2e-5);
-    /* As one operation it may climb a tree: 12 steps instead of 14. */
-    assert_near(seconds(&s, RK_COLL_ALL_REDUCE, GiB, 8, 1), 4.2177e-3 - 2 * 3e-6, 2e-5);
+    /* As one operation it may climb a tree and come down: 6 steps instead of 14. */
+    assert_near(seconds(&s, RK_COLL_ALL_REDUCE, GiB, 8, 1), 4.2177e-3 - 8 * 3e-6, 2e-5);
     s.tiers[0].kind = RK_TIER_SWITCH; /* no tree, and short rings do not fill its links */
     assert_near(seconds(&s, RK_COLL_ALL_REDUCE, GiB, 8, 1),
                 14 * 3e-6 + (4.2177e-3 - 14 * 3e-6) / (1 - 1.0 / (15 * 15)), 2e-5);
@@ -170,15 +170,15 @@ static void test_nics(void **state)
     assert_near(seconds(&s, RK_COLL_SEND, GiB, 4, 2), GiB / 1e15, 1e-9);
 }
 
-/* H100 over EFA: 15 steps of a tensor group of 16 at about 45 us, whatever the size. */
+/* H100 over EFA: 15 steps of a tensor group of 16 at about 53 us, whatever the size. */
 static void test_latency_by_ranks(void **state)
 {
     const rk_system s = load_system("h100-p5-efa");
     (void)state;
     const double t16 = seconds(&s, RK_COLL_ALL_GATHER, 1024, 16, 1);
     const double t32 = seconds(&s, RK_COLL_ALL_GATHER, 1024, 32, 1);
-    assert_near(t16, 15 * 45e-6, 0.1);
-    assert_near(t32 - t16, 16 * 45e-6, 0.1);
+    assert_near(t16, 15 * 53e-6, 0.1);
+    assert_near(t32 - t16, 16 * 53e-6, 0.1);
 }
 
 static void test_one_rank(void **state)

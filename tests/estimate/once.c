@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What happens once a step, by the rules of the stack: reductions, rings of norms, messages. */
+#include "../block/blocks.h"
+
+#include "estimate/estimate.h"
+
+static rk_estimate estimate_of(const rk_model *model, const rk_stack *stack, const rk_strategy *s)
+{
+    const rk_system system = system_of("h100-p5-efa");
+    rk_estimate e;
+    assert_legal(model, &system, s);
+    rk_estimate_step(model, &system, stack, s, RK_FLOPS_NANOTRON, &e);
+    return e;
+}
+
+static rk_strategy tensor_strategy(const rk_model *model, int64_t tp)
+{
+    rk_strategy s = rk_strategy_defaults(model);
+    s.tp = tp;
+    s.sp = tp > 1;
+    s.dp = 4;
+    s.global_batch = 4;
+    s.param_overlap = false;
+    return s;
+}
+
+/*
+ * Gradients that a sharded optimizer wants whole are reduced after backward: the same time however
+ * long backward takes.  Without sharding, more of it hides when backward is longer.
+ */
+static void test_late_reduction(void **state)
+{
+    (void)state;
+    const rk_model model = gpt_of(24, 4096, 32);
+    const rk_stack stack = stack_of("nanotron");
+    rk_strategy s = tensor_strategy(&model, 8);
+    double hidden[2], late[2];
+    assert_true(stack.reduces_whole);
+    for (int i = 0; i < 2; i++) {
+        s.micro_batch = i ? 16 : 1;
+        s.global_batch = s.dp * s.micro_batch;
+        s.sharding = RK_SHARD_NONE;
+        hidden[i] = estimate_of(&model, &stack, &s).times.part[RK_PART_DP];
+        s.sharding = RK_SHARD_OPTIMIZER;
+        late[i] = estimate_of(&model, &stack, &s).times.part[RK_PART_DP];
+    }
+    assert_near(late[1], late[0], 1e-12);
+    assert_true(hidden[1] < 0.9 * hidden[0]);
+    assert_true(hidden[0] < late[0]);
+}
+
+/* A ring of 32 ranks is 31 steps each way; of 2 L + 1 norms, as many as the stack says. */
+static void test_norm_rings(void **state)
+{
+    (void)state;
+    const rk_model model = gpt_of(16, 2048, 32);
+    const rk_system system = system_of("h100-p5-efa");
+    rk_stack stack = stack_of("nanotron");
+    rk_strategy s = tensor_strategy(&model, 32);
+    double step[3];
+    for (int i = 0; i < 3; i++) {
+        stack.norm_rings = i + 1;
+        stack.norm_rings_whole = 0;
+        step[i] = estimate_of(&model, &stack, &s).step;
+    }
+    const double ring = 2 * 31 * system.tiers[1].step_latency;
+    assert_near(step[1] - step[0], 33 * ring, 0.05); /* and a little for bytes */
+    assert_near(step[2] - step[1], step[1] - step[0], 1e-9);
+    /* the rest is for those who update everything */
+    stack.norm_rings = 1;
+    stack.norm_rings_whole = 2;
+    assert_near(estimate_of(&model, &stack, &s).step, step[2], 1e-9);
+    s.sharding = RK_SHARD_OPTIMIZER;
+    const double sharded = estimate_of(&model, &stack, &s).step;
+    stack.norm_rings_whole = 0;
+    assert_near(sharded, estimate_of(&model, &stack, &s).step, 0);
+}
+
+/* Two messages a microbatch, and two for every stage that the first passes on its way. */
+static void test_send_seconds(void **state)
+{
+    (void)state;
+    const rk_model model = gpt_of(16, 2048, 32);
+    rk_stack stack = stack_of("nanotron");
+    rk_strategy s = tensor_strategy(&model, 8);
+    s.pp = 4;
+    s.pp_overlap = false;
+    s.global_batch = 4 * 10;
+    stack.send_seconds = 0;
+    const double without = estimate_of(&model, &stack, &s).step;
+    stack.send_seconds = 1e-3;
+    assert_near(estimate_of(&model, &stack, &s).step - without, (2 * 10 + 2 * 3) * 1e-3, 1e-9);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_late_reduction),
+        cmocka_unit_test(test_norm_rings),
+        cmocka_unit_test(test_send_seconds),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
