@@ -227,8 +227,8 @@ double rk_send_seconds(const rk_cost_table *table, const rk_strategy *s, double 
     }
     const double crossings = 2 * (double)(rk_stage_passes(s) * rk_strategy_microbatches(s));
     const rk_group neighbours = rk_strategy_groups(c->system, s).pipeline;
-    double once = c->stack->send_seconds +
-                  rk_collective_seconds(c->system, RK_COLL_SEND, sent, &neighbours);
+    double once =
+        c->stack->send_seconds + rk_collective_seconds(c->system, RK_COLL_SEND, sent, &neighbours);
     if (scatter) {
         once += rk_collective_seconds(c->system, RK_COLL_ALL_GATHER, message, &c->groups.tensor);
     }
