@@ -325,6 +325,30 @@ RK_API rk_status rk_calculon_search(const rk_calculon_app *app, const rk_calculo
                                     rk_search_counts *counts, rk_error *err);
 
 /*
+ * How a bounded search settled the strategies of a space: total is the sum of evaluated and of the
+ * four below it.  How many of them would run is not known.
+ */
+typedef struct rk_bounded_counts {
+    uint64_t total;        /* strategies of the space (mbs_break is ignored) */
+    uint64_t evaluated;    /* of which the step time was computed */
+    uint64_t by_time;      /* in a group that takes too long at least */
+    uint64_t by_memory;    /* in a group that needs more memory than there is */
+    uint64_t by_dominance; /* of which one that offloads less, and is as fast, is too slow */
+    uint64_t by_rule;      /* that no network tiers hold or no framework runs */
+    uint64_t bounds;       /* bounds that were computed, each for a group */
+} rk_bounded_counts;
+
+/*
+ * As rk_calculon_search, bit for bit the same ranking, but without evaluating what bounds settle
+ * (docs/search.md).  The counts do not depend on the number of threads either.
+ */
+RK_API rk_status rk_calculon_search_bounded(const rk_calculon_app *app, const rk_calculon_sys *sys,
+                                            const rk_calculon_space *space,
+                                            const rk_search_control *control, size_t top_n,
+                                            rk_calculon_ranked *ranked, size_t *ranked_count,
+                                            rk_bounded_counts *counts, rk_error *err);
+
+/*
  * Number of mappings that the search enumerates, without evaluating any.  With mbs_break, one
  * microbatch per setting is counted, as the published tool does when nothing is evaluated.
  */

@@ -5,6 +5,7 @@
 #include "calculon/primitives.h"
 
 #include <math.h>
+#include <string.h>
 
 /* ---- families ---------------------------------------------------------------------------- */
 
@@ -37,14 +38,13 @@ int rk_families_tiers(const rk_calculon_sys *sys, int64_t t)
 /* ---- columns ----------------------------------------------------------------------------- */
 
 static rk_calculon_exe column_mapping(const rk_calculon_space *space, int64_t t, int64_t b,
-                                      const rk_family *family, int tier)
+                                      const rk_family *family)
 {
     return (rk_calculon_exe){
         .num_procs = space->num_procs,
         .tensor_par = t,
         .pipeline_par = 2, /* any but 1: the message between stages is priced */
         .data_par = 1,
-        .tensor_par_net = tier,
         .batch_size = b,
         .microbatch_size = b,
         .datatype = space->datatype,
@@ -95,16 +95,13 @@ static bool same_layers(const rk_family *a, const rk_family *b)
 }
 
 /* Columns of one family on all tiers, from a block whose work is priced. */
-static void finish_family(const rk_calculon_app *app, const rk_calculon_sys *sys,
-                          const rk_calculon_space *space, const rk_family *family, int64_t t,
-                          int64_t b, rk_block *block, rk_block_column *columns)
+static void finish_family(const rk_calculon_sys *sys, const rk_calculon_exe *family_exe,
+                          rk_block *block, rk_block_column *columns)
 {
-    for (int tier = 0; tier < rk_families_tiers(sys, t); tier++) {
-        const rk_calculon_exe exe = column_mapping(space, t, b, family, tier);
+    rk_calculon_exe exe = *family_exe;
+    for (int tier = 0; tier < rk_families_tiers(sys, exe.tensor_par); tier++) {
         rk_calculon_stats stats;
-        if (tier == 0) {
-            block->layer_count = rk_block_layers(app, &exe, &block->shape, block->layers);
-        }
+        exe.tensor_par_net = tier;
         rk_block_finish(sys, &exe, block, &stats);
         fill_column(&stats, &columns[tier]);
     }
@@ -121,14 +118,17 @@ rk_status rk_families_price(const rk_calculon_app *app, const rk_calculon_sys *s
             continue;
         }
         rk_block block;
-        const rk_calculon_exe exe = column_mapping(space, t, b, &families[first], 0);
+        rk_calculon_exe exe = column_mapping(space, t, b, &families[first]);
         const rk_status status = rk_block_price(app, sys, &exe, &block, err);
         if (status) {
             return status;
         }
-        for (int f = first; f < count; f++) {
+        finish_family(sys, &exe, &block, &columns[first * tiers]);
+        for (int f = first + 1; f < count; f++) {
             if (same_layers(&families[first], &families[f])) {
-                finish_family(app, sys, space, &families[f], t, b, &block, &columns[f * tiers]);
+                exe = column_mapping(space, t, b, &families[f]);
+                block.layer_count = rk_block_layers(app, &exe, &block.shape, block.layers);
+                finish_family(sys, &exe, &block, &columns[f * tiers]);
                 done[f] = true;
             }
         }
@@ -143,7 +143,7 @@ rk_status rk_optimizer_cost_of(const rk_calculon_app *app, const rk_calculon_sys
                                bool tiled, bool sharded, rk_optimizer_cost *cost, rk_error *err)
 {
     const rk_family family = {.tp_overlap = tiled ? RK_OVERLAP_RING : RK_OVERLAP_NONE};
-    rk_calculon_exe exe = column_mapping(space, cell->t, b, &family, 0);
+    rk_calculon_exe exe = column_mapping(space, cell->t, b, &family);
     rk_block block;
     rk_calculon_stats stats = {0};
     exe.data_par = cell->D;
@@ -165,6 +165,16 @@ rk_status rk_optimizer_cost_of(const rk_calculon_app *app, const rk_calculon_sys
 }
 
 /* ---- lanes ------------------------------------------------------------------------------- */
+
+int rk_lanes_count(const rk_calculon_sys *sys, const rk_space_cell *cell, const rk_family *family)
+{
+    const int shardings = cell->type & RK_CELL_DATA ? 2 : 1;
+    if (!(sys->mem2.capacity > 0)) {
+        return shardings;
+    }
+    /* weights and optimizer; activations too unless they are made again */
+    return shardings * (family->recompute == RK_RECOMPUTE_FULL ? 4 : 8);
+}
 
 int rk_lanes_list(const rk_calculon_sys *sys, const rk_space_cell *cell, const rk_family *family,
                   rk_space_setting settings[RK_LANE_MAX])
@@ -283,6 +293,8 @@ void rk_net_fits_of(const rk_calculon_sys *sys, const rk_space_cell *cell, rk_ne
 {
     rk_calculon_exe exe = {.tensor_par = cell->t, .pipeline_par = cell->p, .data_par = cell->D};
     nets->count = 0;
+    memset(nets->on_data, 0, sizeof(nets->on_data));
+    memset(nets->on_pipeline, 0, sizeof(nets->on_pipeline));
     for (int i = 0; i < cell->nets[0]; i++) {
         for (int j = 0; j < cell->nets[1]; j++) {
             for (int k = 0; k < cell->nets[2]; k++) {
@@ -290,8 +302,11 @@ void rk_net_fits_of(const rk_calculon_sys *sys, const rk_space_cell *cell, rk_ne
                 exe.tensor_par_net = i;
                 exe.pipeline_par_net = j;
                 exe.data_par_net = k;
-                nets->fits[i][j][k] = rk_network_verdict(sys, &exe, &tier) == RK_FITS;
-                nets->count += nets->fits[i][j][k];
+                const bool fits = rk_network_verdict(sys, &exe, &tier) == RK_FITS;
+                nets->fits[i][j][k] = fits;
+                nets->on_pipeline[i][j] = nets->on_pipeline[i][j] || fits;
+                nets->on_data[k] = nets->on_data[k] || fits;
+                nets->count += fits;
             }
         }
     }

@@ -46,7 +46,8 @@ rk_status rk_optimizer_cost_of(const rk_calculon_app *app, const rk_calculon_sys
                                const rk_calculon_space *space, const rk_space_cell *cell, int64_t b,
                                bool tiled, bool sharded, rk_optimizer_cost *cost, rk_error *err);
 
-/* The settings of the lanes of a family in a cell.  Returns their number. */
+/* Number of lanes of a family in a cell, and their settings. */
+int rk_lanes_count(const rk_calculon_sys *sys, const rk_space_cell *cell, const rk_family *family);
 int rk_lanes_list(const rk_calculon_sys *sys, const rk_space_cell *cell, const rk_family *family,
                   rk_space_setting settings[RK_LANE_MAX]);
 
@@ -66,9 +67,12 @@ double rk_reduce_block_seconds(const rk_calculon_sys *sys, const rk_space_cell *
 void rk_batches_fill(const rk_calculon_app *app, const rk_space_plan *plan,
                      const rk_space_cell *cell, int64_t b, rk_batch_counts *batches);
 
-/* Network tiers of a cell that its degrees fit; [tensor][pipeline][data], and their number. */
+/* Network tiers of a cell that its degrees fit; [tensor][pipeline][data]. */
 typedef struct rk_net_fits {
     bool fits[RK_NETWORK_MAX][RK_NETWORK_MAX][RK_NETWORK_MAX];
+    /* whether some tier of the dimension that is left out fits with those that are given */
+    bool on_pipeline[RK_NETWORK_MAX][RK_NETWORK_MAX]; /* [tensor][pipeline] */
+    bool on_data[RK_NETWORK_MAX];
     uint64_t count;
 } rk_net_fits;
 

@@ -6,7 +6,6 @@
  * offload, data-parallel choice and network tier.  Rank and count do not depend on the order:
  * equal rates are ordered by the index of their mapping in the enumeration.
  */
-#include "base/divisors.h"
 #include "base/error.h"
 #include "base/parallel.h"
 #include "base/top.h"
@@ -14,27 +13,18 @@
 #include "calculon/execution.h"
 #include "calculon/family.h"
 #include "calculon/primitives.h"
-#include "calculon/space.h"
+#include "calculon/units.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* A unit of work: the microbatches b_first .. b_first+b_count-1 of one t. */
-struct unit {
-    size_t cell_first, cell_count; /* cells of this t */
-    size_t b_first, b_count;       /* in search->microbatches */
-};
 
 struct search {
     const rk_calculon_app *app;
     const rk_calculon_sys *sys;
     const rk_calculon_space *space;
     rk_space_plan plan;
-    struct unit *units;
-    size_t unit_count;
-    rk_int_list microbatches;
-    size_t v_max;                         /* interleavings of one cell, at most */
+    rk_space_units units;
     rk_family families[2][RK_FAMILY_MAX]; /* t = 1, t > 1 */
     int family_count[2];
     double usage[RK_NETWORK_MAX];
@@ -229,7 +219,7 @@ static void search_cell(const struct search *s, struct worker *w, const rk_space
             .settings = settings,
             .b_index = b_index,
         };
-        unsigned char *family_dead = dead ? dead + (size_t)f * s->v_max * RK_LANE_MAX : NULL;
+        unsigned char *family_dead = dead ? dead + (size_t)f * s->units.v_max * RK_LANE_MAX : NULL;
         const bool any_good = settle_memory(&run, columns, &nets, family_dead);
         time_family(&run, columns, &nets, any_good);
     }
@@ -239,36 +229,25 @@ static void search_cell(const struct search *s, struct worker *w, const rk_space
 
 static size_t dead_size(const struct search *s)
 {
-    return (size_t)RK_FAMILY_MAX * s->v_max * RK_LANE_MAX;
-}
-
-/* Returns the place of b among the microbatches of a cell, or SIZE_MAX. */
-static size_t find_microbatch(const struct search *s, const rk_space_cell *cell, int64_t b)
-{
-    for (size_t i = 0; i < cell->b_count; i++) {
-        if (s->plan.values[cell->b_first + i] == b) {
-            return i;
-        }
-    }
-    return SIZE_MAX;
+    return (size_t)RK_FAMILY_MAX * s->units.v_max * RK_LANE_MAX;
 }
 
 static void search_unit(void *context, int worker_index, uint64_t unit_index, rk_parallel *shared)
 {
     struct search *s = context;
     struct worker *w = &s->workers[worker_index];
-    const struct unit *unit = &s->units[unit_index];
+    const rk_space_unit *unit = &s->units.items[unit_index];
     const int64_t t = s->plan.cells[unit->cell_first].t;
     if (w->dead) {
         memset(w->dead, 0, unit->cell_count * dead_size(s));
     }
     for (size_t j = 0; j < unit->b_count; j++) {
-        const int64_t b = s->microbatches.items[unit->b_first + j];
+        const int64_t b = s->units.microbatches.items[unit->b_first + j];
         w->status = rk_families_price(s->app, s->sys, s->space, s->families[t > 1],
                                       s->family_count[t > 1], t, b, w->columns, &w->error);
         for (size_t i = 0; i < unit->cell_count && !w->status; i++) {
             const rk_space_cell *cell = &s->plan.cells[unit->cell_first + i];
-            const size_t b_index = find_microbatch(s, cell, b);
+            const size_t b_index = rk_space_find_microbatch(&s->plan, cell, b);
             if (b_index == SIZE_MAX) {
                 continue;
             }
@@ -288,84 +267,9 @@ static void search_unit(void *context, int worker_index, uint64_t unit_index, rk
     }
 }
 
-static int compare_int64(const void *a, const void *b)
-{
-    const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return (x > y) - (x < y);
-}
-
-/* Appends the union of the microbatches of some cells, ascending. */
-static rk_status merge_microbatches(struct search *s, size_t cell_first, size_t cell_count,
-                                    rk_error *err)
-{
-    rk_int_list *list = &s->microbatches;
-    const size_t first = list->count;
-    for (size_t i = cell_first; i < cell_first + cell_count; i++) {
-        const rk_space_cell *cell = &s->plan.cells[i];
-        for (size_t j = 0; j < cell->b_count; j++) {
-            const rk_status status = rk_int_list_add(list, s->plan.values[cell->b_first + j], err);
-            if (status) {
-                return status;
-            }
-        }
-    }
-    qsort(list->items + first, list->count - first, sizeof(*list->items), compare_int64);
-    size_t kept = first;
-    for (size_t i = first; i < list->count; i++) {
-        if (kept == first || list->items[kept - 1] != list->items[i]) {
-            list->items[kept++] = list->items[i];
-        }
-    }
-    list->count = kept;
-    return RK_OK;
-}
-
-/*
- * Cuts the cells of one t into units: one per microbatch, or, with mbs_break, one in all, because
- * what a microbatch settles decides about the larger ones.
- */
-static rk_status add_units(struct search *s, size_t cell_first, size_t cell_count, rk_error *err)
-{
-    const size_t b_first = s->microbatches.count;
-    const rk_status status = merge_microbatches(s, cell_first, cell_count, err);
-    if (status) {
-        return status;
-    }
-    const size_t b_count = s->microbatches.count - b_first;
-    const size_t step = s->space->mbs_break ? b_count : 1;
-    struct unit *units = realloc(s->units, (s->unit_count + b_count / step) * sizeof(*units));
-    if (!units) {
-        return rk_fail(err, RK_ERR_MEMORY, "no memory for the units of a search");
-    }
-    s->units = units;
-    for (size_t i = 0; i < b_count; i += step) {
-        s->units[s->unit_count++] = (struct unit){
-            .cell_first = cell_first,
-            .cell_count = cell_count,
-            .b_first = b_first + i,
-            .b_count = step,
-        };
-    }
-    return RK_OK;
-}
-
-static rk_status plan_units(struct search *s, size_t *cells_max, rk_error *err)
-{
-    const rk_space_plan *plan = &s->plan;
-    rk_status status = RK_OK;
-    for (size_t i = 0, next; i < plan->cell_count && !status; i = next) {
-        for (next = i; next < plan->cell_count && plan->cells[next].t == plan->cells[i].t; next++) {
-            s->v_max = plan->cells[next].v_count > s->v_max ? plan->cells[next].v_count : s->v_max;
-        }
-        *cells_max = next - i > *cells_max ? next - i : *cells_max;
-        status = add_units(s, i, next - i, err);
-    }
-    return status;
-}
-
 /* ---- the search -------------------------------------------------------------------------- */
 
-static rk_status init_workers(struct search *s, int threads, size_t cells_max, rk_error *err)
+static rk_status init_workers(struct search *s, int threads, rk_error *err)
 {
     const size_t tiers = (size_t)s->sys->network_count;
     s->workers = calloc((size_t)threads, sizeof(*s->workers));
@@ -376,9 +280,9 @@ static rk_status init_workers(struct search *s, int threads, size_t cells_max, r
         struct worker *w = &s->workers[i];
         rk_top_init(&w->top, s->top_n, sizeof(rk_calculon_exe));
         w->columns = malloc(RK_FAMILY_MAX * tiers * sizeof(*w->columns));
-        w->batches = malloc(s->v_max * sizeof(*w->batches));
-        w->limits = aligned_alloc(64, s->v_max * sizeof(*w->limits));
-        w->dead = s->space->mbs_break ? malloc(cells_max * dead_size(s)) : NULL;
+        w->batches = malloc(s->units.v_max * sizeof(*w->batches));
+        w->limits = aligned_alloc(64, s->units.v_max * sizeof(*w->limits));
+        w->dead = s->space->mbs_break ? malloc(s->units.cells_max * dead_size(s)) : NULL;
         if (!w->columns || !w->batches || !w->limits || (s->space->mbs_break && !w->dead)) {
             return rk_fail(err, RK_ERR_MEMORY, "no memory for the scratch of a search");
         }
@@ -396,8 +300,7 @@ static void clear_search(struct search *s, int threads)
         free(s->workers[i].dead);
     }
     free(s->workers);
-    free(s->units);
-    rk_int_list_clear(&s->microbatches);
+    rk_space_units_clear(&s->units);
     rk_space_plan_clear(&s->plan);
 }
 
@@ -450,7 +353,6 @@ rk_status rk_calculon_search(const rk_calculon_app *app, const rk_calculon_sys *
 {
     const int threads = control && control->threads > 0 ? control->threads : rk_core_count();
     struct search s = {.app = app, .sys = sys, .space = space, .top_n = top_n};
-    size_t cells_max = 0;
     rk_status status;
     rk_error ignored;
     err = err ? err : &ignored;
@@ -458,8 +360,8 @@ rk_status rk_calculon_search(const rk_calculon_app *app, const rk_calculon_sys *
     *counts = (rk_search_counts){0};
     if ((status = rk_calculon_sys_check(sys, space->datatype, err)) ||
         (status = rk_space_plan_init(app, sys, space, &s.plan, err)) ||
-        (status = plan_units(&s, &cells_max, err)) || s.unit_count == 0 ||
-        (status = init_workers(&s, threads, cells_max, err))) {
+        (status = rk_space_units_init(&s.plan, space->mbs_break, &s.units, err)) ||
+        s.units.count == 0 || (status = init_workers(&s, threads, err))) {
         goto cleanup;
     }
     for (int tensor = 0; tensor < 2; tensor++) {
@@ -469,7 +371,7 @@ rk_status rk_calculon_search(const rk_calculon_app *app, const rk_calculon_sys *
         s.usage[i] = sys->networks[i].processor_usage;
     }
     struct ticker ticker = {.control = control, .total = s.plan.total};
-    status = rk_parallel_run(threads, s.unit_count, search_unit, &s,
+    status = rk_parallel_run(threads, s.units.count, search_unit, &s,
                              control && control->progress ? tick : NULL, &ticker, err);
     if (!status) {
         status = merge_workers(&s, threads, ranked, ranked_count, counts, err);

@@ -170,6 +170,9 @@ RK_SIMD_CLONES void rk_kernel_run(const rk_kernel_pass *pass)
         time_batch(pass, n, &b, &t);
         for (int tier = 0; tier < pass->tier_count; tier++) {
             for (int overlap = pass->overlap; overlap >= 0; overlap--) {
+                if (pass->points && !(pass->points[v] & rk_kernel_point(tier, overlap))) {
+                    continue;
+                }
                 if (overlap) {
                     total_overlapped(pass, n, &b, &t, tier, total);
                 } else {

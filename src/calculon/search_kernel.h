@@ -55,6 +55,7 @@ typedef struct rk_kernel_pass {
     const rk_lanes *lanes;
     const rk_batch_counts *counts;      /* [v_count] */
     const double (*limit)[RK_LANE_MAX]; /* [v_count]: largest total time of interest, by lane */
+    const uint32_t *points; /* [v_count]: a bit per rk_kernel_point to compute; NULL: all */
     size_t v_count;
     double pp_time; /* s of a pipeline message */
     int tier_count; /* data-parallel tiers to try */
@@ -65,6 +66,12 @@ typedef struct rk_kernel_pass {
     void (*hit)(void *user, size_t v_index, int data_tier, bool dp_overlap, const double *total);
     void *user;
 } rk_kernel_pass;
+
+/* The bit of a data-parallel tier and overlap. */
+static inline uint32_t rk_kernel_point(int data_tier, bool overlap)
+{
+    return (uint32_t)1 << (2 * data_tier + overlap);
+}
 
 void rk_kernel_run(const rk_kernel_pass *pass);
 

@@ -21,6 +21,7 @@ struct ranking {
     rk_calculon_ranked *items; /* owned */
     size_t count;
     rk_search_counts counts;
+    rk_bounded_counts bounded;
 };
 
 /* Fills `result` with one ranked mapping and its statistics. */
@@ -130,8 +131,31 @@ static rk_status search(const rk_calculon_search_args *args, const rk_calculon_s
     if (!ranking->items) {
         return rk_fail(err, RK_ERR_MEMORY, "no memory to rank %zu executions; lower --top-n", room);
     }
-    return rk_calculon_search(&in->app, &in->sys, &in->space, &in->control, room, ranking->items,
-                              &ranking->count, &ranking->counts, err);
+    return args->bounded
+               ? rk_calculon_search_bounded(&in->app, &in->sys, &in->space, &in->control, room,
+                                            ranking->items, &ranking->count, &ranking->bounded, err)
+               : rk_calculon_search(&in->app, &in->sys, &in->space, &in->control, room,
+                                    ranking->items, &ranking->count, &ranking->counts, err);
+}
+
+/* Logs how the executions were settled. */
+static void log_counts(const rk_calculon_log *log, const rk_calculon_search_args *args,
+                       const struct ranking *ranking, double seconds)
+{
+    const rk_bounded_counts *bounded = &ranking->bounded;
+    if (!args->bounded || args->debug) {
+        rk_calculon_log_print(log, RK_LOG_INFO, "Total executions: %" PRIu64,
+                              ranking->counts.executed);
+        rk_calculon_log_counts(log, &ranking->counts, seconds);
+        return;
+    }
+    rk_calculon_log_print(log, RK_LOG_INFO, "Total executions: %" PRIu64, bounded->total);
+    rk_calculon_log_print(log, RK_LOG_INFO, "Evaluated executions: %" PRIu64, bounded->evaluated);
+    rk_calculon_log_print(log, RK_LOG_INFO,
+                          "Settled by time: %" PRIu64 ", memory: %" PRIu64 ", dominance: %" PRIu64
+                          ", networks: %" PRIu64,
+                          bounded->by_time, bounded->by_memory, bounded->by_dominance,
+                          bounded->by_rule);
 }
 
 /* Tells what was found and writes it.  Returns the exit status. */
@@ -181,9 +205,7 @@ int rk_calculon_optimal_execution(const rk_calculon_log *log, int argc, char **a
     if (status != RK_OK) {
         done = rk_calculon_search_fail(&command, &err);
     } else {
-        rk_calculon_log_print(log, RK_LOG_INFO, "Total executions: %" PRIu64,
-                              ranking.counts.executed);
-        rk_calculon_log_counts(log, &ranking.counts, seconds);
+        log_counts(log, &args, &ranking, seconds);
         done = args.debug ? RK_EXIT_DONE : finish(log, &args, &in, &ranking);
     }
     free(ranking.items);

@@ -114,6 +114,10 @@ const rk_option rk_calculon_search_options[RK_CALCULON_SEARCH_OPTIONS] = {
      .type = RK_OPTION_FLAG,
      .offset = PLACE(no_dp_overlap),
      .help = "leave out overlap of data-parallel communication"},
+    {.name = "bounded",
+     .type = RK_OPTION_FLAG,
+     .offset = PLACE(bounded),
+     .help = "settle most executions by bounds; same ranking (not in the published tool)"},
 };
 
 rk_status rk_calculon_search_load(const rk_calculon_search_args *args, rk_progress *progress,

@@ -10,11 +10,11 @@ typedef struct rk_calculon_search_args {
     const char *application, *system, *output;
     int64_t num_procs, max_batch_size, cpus, top_n;
     int datatype, fused; /* indices of choices */
-    bool debug, noneok, mbs_break, layers, no_tp_overlap, no_dp_overlap;
+    bool debug, noneok, mbs_break, layers, no_tp_overlap, no_dp_overlap, bounded;
 } rk_calculon_search_args;
 
 /* The options of `llm-optimal-execution`; `llm-all-executions` takes the first few only. */
-#define RK_CALCULON_SEARCH_OPTIONS 15
+#define RK_CALCULON_SEARCH_OPTIONS 16
 #define RK_CALCULON_SHARED_OPTIONS 10
 extern const rk_option rk_calculon_search_options[RK_CALCULON_SEARCH_OPTIONS];
 

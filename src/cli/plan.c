@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `reckon plan` by the Calculon methodology: the best strategies, by exhaustive search. */
+/* `reckon plan` by the Calculon methodology: the best strategies. */
 #include "cli/plan.h"
 
 #include "base/error.h"
@@ -89,6 +89,10 @@ static const rk_option plan_options[] = {
      .type = RK_OPTION_FLAG,
      .offset = PLACE(mbs_break),
      .help = "skip larger microbatches once one does not fit; same answer"},
+    {.name = "bounded",
+     .type = RK_OPTION_FLAG,
+     .offset = PLACE(bounded),
+     .help = "settle most strategies by bounds, without evaluating them; same answer"},
     {.name = "threads",
      .letter = 't',
      .type = RK_OPTION_COUNT,
@@ -168,8 +172,11 @@ static rk_status search(rk_plan *plan, const rk_search_control *control, rk_erro
         goto cleanup;
     }
     const double cpu = rk_cpu_seconds(), wall = rk_wall_seconds();
-    status = rk_calculon_search(&plan->app, &plan->sys, &plan->space, control, top, ranked, &found,
-                                &plan->counts, err);
+    status = plan->request.bounded
+                 ? rk_calculon_search_bounded(&plan->app, &plan->sys, &plan->space, control, top,
+                                              ranked, &found, &plan->bounded, err)
+                 : rk_calculon_search(&plan->app, &plan->sys, &plan->space, control, top, ranked,
+                                      &found, &plan->counts, err);
     plan->cpu_s = rk_cpu_seconds() - cpu;
     plan->wall_s = rk_wall_seconds() - wall;
     for (; !status && plan->strategy_count < found; plan->strategy_count++) {
@@ -192,7 +199,7 @@ static rk_status write_answer(const rk_plan *plan, rk_error *err)
 
 static const rk_command calculon_plan = {
     .name = "plan",
-    .purpose = "Find the best strategies to train a model on a system, by exhaustive search",
+    .purpose = "Find the best strategies to train a model on a system",
     .options = plan_options,
     .option_count = sizeof(plan_options) / sizeof(plan_options[0]),
     .notes = "Numbers may end in k, M, G, T (powers of 1000) or Ki, Mi, Gi, Ti (of 1024).\n"

@@ -12,7 +12,7 @@ typedef struct rk_plan_request {
     const char *model, *system;  /* catalogue names or files */
     int method, datatype, fused; /* indices of choices */
     int64_t processors, batch, top, threads;
-    bool no_tp_overlap, no_dp_overlap, mbs_break, json, csv;
+    bool no_tp_overlap, no_dp_overlap, mbs_break, bounded, json, csv;
     const char *output; /* file, or "-" */
 } rk_plan_request;
 
@@ -30,7 +30,8 @@ typedef struct rk_plan {
     rk_calculon_app app;
     rk_calculon_sys sys;
     rk_calculon_space space;
-    rk_search_counts counts;
+    rk_search_counts counts;        /* of an exhaustive search */
+    rk_bounded_counts bounded;      /* of a bounded one */
     double cpu_s, wall_s;           /* of the search */
     rk_calculon_result *strategies; /* owned; best first */
     size_t strategy_count;
@@ -41,6 +42,12 @@ typedef struct rk_plan {
     int64_t least_batch;      /* of an empty space: the batch at which it is not; 0: none is */
     char misfit[256];         /* why the first strategy does not run, whatever the memory */
 } rk_plan;
+
+/* Strategies of the space. */
+static inline uint64_t rk_plan_total(const rk_plan *plan)
+{
+    return plan->request.bounded ? plan->bounded.total : plan->counts.executed;
+}
 
 /* The command; argv as of rk_command. */
 int rk_calculon_plan_run(int argc, char **argv);

@@ -2,6 +2,7 @@
 /* The answer of `reckon plan` for programs. */
 #include "cli/plan.h"
 
+#include "cli/bounded.h"
 #include "formats/calculon_docs.h"
 #include "formats/json_write.h"
 #include "report/calculon_parts.h"
@@ -29,8 +30,12 @@ static void write_request(rk_json_writer *writer, const rk_plan *plan)
     rk_json_real(writer, "offload_memory_bytes", plan->sys.mem2.capacity);
     rk_json_close(writer, "}");
     rk_json_open_member(writer, "search", "{");
-    rk_json_count(writer, "strategies", plan->counts.executed);
-    rk_json_count(writer, "fit", plan->counts.good);
+    if (request->bounded) {
+        rk_bounded_write_json(writer, &plan->bounded);
+    } else {
+        rk_json_count(writer, "strategies", plan->counts.executed);
+        rk_json_count(writer, "fit", plan->counts.good);
+    }
     rk_json_real(writer, "processor_time_s", plan->cpu_s);
     rk_json_real(writer, "wall_time_s", plan->wall_s);
     rk_json_close(writer, "}");

@@ -16,12 +16,12 @@ static rk_status search_with(const rk_plan *plan, double tier1, double tier2,
     rk_calculon_sys sys = plan->sys;
     rk_calculon_ranked best;
     rk_calculon_verdict verdict;
-    rk_search_counts counts;
+    rk_bounded_counts counts;
     size_t found = 0;
     sys.mem1.capacity = tier1;
     sys.mem2.capacity = tier2;
-    rk_status status =
-        rk_calculon_search(&plan->app, &sys, &plan->space, control, 1, &best, &found, &counts, err);
+    rk_status status = rk_calculon_search_bounded(&plan->app, &sys, &plan->space, control, 1, &best,
+                                                  &found, &counts, err);
     need->found = !status && found > 0;
     if (need->found) {
         status = rk_plan_evaluate(plan, &sys, &best.exe, &need->strategy, &verdict, err);
@@ -99,7 +99,7 @@ static bool remember_misfit(void *user, uint64_t index, const rk_calculon_exe *e
 
 rk_status rk_plan_find_shortfall(rk_plan *plan, const rk_search_control *control, rk_error *err)
 {
-    if (plan->counts.executed == 0) {
+    if (rk_plan_total(plan) == 0) {
         return find_least_batch(plan, err);
     }
     const double tier2 = plan->sys.mem2.capacity > 0 ? ENDLESS : 0; /* a missing tier stays so */

@@ -3,6 +3,7 @@
 #include "cli/plan.h"
 
 #include "base/text.h"
+#include "cli/bounded.h"
 #include "cli/describe.h"
 #include "formats/calculon_docs.h"
 #include "report/calculon_parts.h"
@@ -38,6 +39,10 @@ static void write_header(FILE *to, const rk_plan *plan)
     (void)fprintf(to, "batch of up to %s sequences, %s\n",
                   rk_with_commas((uint64_t)request->batch, number),
                   rk_datatype_names[request->datatype]);
+    if (request->bounded) {
+        rk_write_bounded(to, &plan->bounded, rk_plan_methods[request->method], plan->cpu_s);
+        return;
+    }
     (void)fprintf(to, "%-10s%s strategies, ", "search",
                   rk_with_commas(plan->counts.executed, number));
     (void)fprintf(to, "%s fit; %s method\n", rk_with_commas(plan->counts.good, number),
@@ -303,7 +308,7 @@ static void write_need(FILE *to, const char *intro, const rk_plan_need *need, do
 static void write_shortfall(FILE *to, const rk_plan *plan)
 {
     char number[RK_COMMAS_SIZE], words[RK_WORDS_SIZE];
-    if (plan->counts.executed == 0) {
+    if (rk_plan_total(plan) == 0) {
         (void)fprintf(to, "No strategy exists: TP must divide hidden and heads, PP the blocks, and "
                           "DP, the rest of the\nprocessors, must not exceed the batch.\n");
         if (plan->least_batch > 0) {

@@ -132,7 +132,7 @@ static int run_plan(int argc, char **argv)
 
 const rk_command rk_command_plan = {
     .name = "plan",
-    .purpose = "Find the best strategies to train a model on a system, by exhaustive search",
+    .purpose = "Find the best strategies to train a model on a system",
     .options = plan_options,
     .option_count = sizeof(plan_options) / sizeof(plan_options[0]),
     .shared = rk_strategy_options,

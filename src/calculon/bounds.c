@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "calculon/bounds.h"
+
+#include <math.h>
+
+bool rk_bounds_apply(const rk_calculon_sys *sys)
+{
+    for (int i = 0; i < sys->network_count; i++) {
+        const rk_calculon_network *net = &sys->networks[i];
+        if (!(net->latency >= 0) || !(net->bandwidth > 0) || !(net->efficiency > 0)) {
+            return false;
+        }
+        for (int op = 0; op < RK_NET_OP_COUNT; op++) {
+            /* bytes * scalar * (1 + offset/ranks), for the fewest ranks there are */
+            if (!(net->scalar[op] >= 0) || !(net->offset[op] >= -2)) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+rk_bound_block rk_bound_block_of(const rk_block_column *k)
+{
+    const double work = k->fw_time + k->agrad_time + k->wgrad_time + k->re_time;
+    return (rk_bound_block){
+        .base = work + k->fw_tp[RK_BASE] + k->agrad_tp[RK_BASE] + k->recomm[RK_BASE],
+        .edge = work + k->fw_tp[RK_EDGE] + k->agrad_tp[RK_EDGE] + k->recomm[RK_EDGE],
+    };
+}
+
+double rk_bound_once(const rk_calculon_app *app, const rk_calculon_sys *sys,
+                     const rk_space_cell *cell, const rk_net_fits *nets,
+                     const rk_block_column *column, const rk_optimizer_cost *optimizer,
+                     bool sharded)
+{
+    const double L = (double)(app->num_blocks / cell->p);
+    double reduce = (double)INFINITY;
+    for (int tier = 0; tier < cell->nets[2]; tier++) {
+        if (nets->on_data[tier]) {
+            reduce = fmin(reduce,
+                          rk_reduce_block_seconds(sys, cell, column->weight_space, sharded, tier));
+        }
+    }
+    return L * optimizer->time + reduce;
+}
+
+double rk_bound_memory(const rk_calculon_sys *sys, const rk_block_column *k,
+                       const rk_optimizer_cost *o, const rk_batch_counts *n, bool full_recompute)
+{
+    const double L = n->L;
+    const bool offloads = sys->mem2.capacity > 0 && L >= 3;
+    const double stored =
+        full_recompute ? L * k->checkpoint_size * n->depth : k->storage_space * (L * n->depth - 1);
+    const double kept = full_recompute || !offloads ? stored : fmin(stored, k->storage_space);
+    const double weights = offloads ? fmin(2, L) * k->weight_space : L * k->weight_space;
+    const double states =
+        offloads ? o->gradient + 2 * o->state : o->gradient * (L - 1) + L * o->state;
+    return weights + (k->working_space + kept) + (k->gradient_unsharded + states) +
+           k->act_grad_space;
+}
