@@ -3,7 +3,7 @@
 #include "base/error.h"
 #include "runs/facts.h"
 
-#include <string.h>
+#include <stdio.h>
 
 /* Degrees and batch of a row; 0: not printed. */
 typedef struct degrees {
@@ -159,13 +159,41 @@ static rk_status set_measured(const rk_run_table *table, size_t row, const rk_ru
     return status;
 }
 
+/* Names the columns that were filled in, where they matter to the run. */
+static void note_assumed(uint64_t assumed, const rk_strategy *s, char out[RK_RUN_NOTE_SIZE])
+{
+    size_t length = 0;
+    assumed &= ~(s->tp > 1 ? 0 : UINT64_C(1) << RK_RUN_SP);
+    assumed &= ~(s->pp > 1 ? 0 : UINT64_C(1) << RK_RUN_VP);
+    out[0] = '\0';
+    for (int column = 0; column < RK_RUN_COLUMN_COUNT; column++) {
+        if (assumed >> column & 1 && length + 32 < RK_RUN_NOTE_SIZE) {
+            const int added = snprintf(out + length, RK_RUN_NOTE_SIZE - length, "%s%s",
+                                       length ? ", " : "", rk_run_column_names[column]);
+            length += added > 0 ? (size_t)added : 0;
+        }
+    }
+}
+
+static void set_group(const rk_run_table *table, size_t row, const rk_run_facts *facts,
+                      rk_run_case *out)
+{
+    const char *part = rk_run_cell(table, row, RK_RUN_PART);
+    (void)snprintf(out->group, sizeof(out->group), "%.63s",
+                   facts->group[0] ? facts->group
+                   : part[0]       ? part
+                                   : "runs");
+}
+
 rk_status rk_run_case_fill(const rk_run_sources *sources, const rk_run_table *table, size_t row,
                            rk_run_case *out, rk_error *err)
 {
     rk_run_facts facts;
     rk_violation violation = {.rule = NULL};
     degrees d = {0};
-    rk_status status = rk_run_facts_of(sources, table, row, &facts, out, err);
+    uint64_t assumed;
+    rk_status status = rk_run_facts_of(sources, table, row, &facts, out, &assumed, err);
+    set_group(table, row, &facts, out);
     if (!status && facts.unsupported[0]) {
         status = rk_fail(err, RK_ERR_INVALID, "%s", facts.unsupported);
     }
@@ -176,6 +204,7 @@ rk_status rk_run_case_fill(const rk_run_sources *sources, const rk_run_table *ta
         return status;
     }
     set_strategy(table, row, &d, &facts, &out->model, &out->strategy, out->layout);
+    note_assumed(assumed, &out->strategy, out->assumed);
     if (rk_strategy_ranks(&out->strategy) != d.ranks) {
         return rk_fail(err, RK_ERR_INVALID, "degrees do not multiply to the accelerators");
     }

@@ -10,6 +10,7 @@ typedef struct rk_run_facts {
     char unsupported[128]; /* why the row cannot be predicted; "": it can */
     /* Names of documents; "": none. */
     char stack[64], system[64], model[64];
+    char group[64]; /* name under which the row's errors are told; "": that of its part */
     /* The machine, where it differs from the document. */
     double network_bandwidth, power, memory_bandwidth, memory_usable; /* GB/s, W, GB/s, GiB */
     /* Memory as the source means it. */
@@ -63,9 +64,12 @@ struct rk_run_rule {
 /* Whether a row is one that the rule speaks of. */
 bool rk_run_rule_matches(const rk_run_rule *rule, const rk_run_table *table, size_t row);
 
-/* Gathers what all rules say of a row. */
+/*
+ * Gathers what all rules say of a row; the changes of its stack go into the case.  *assumed gets a
+ * bit (1 << rk_run_column) for each column that was filled in.
+ */
 rk_status rk_run_facts_of(const rk_run_sources *sources, const rk_run_table *table, size_t row,
-                          rk_run_facts *facts, rk_run_case *out, rk_error *err);
+                          rk_run_facts *facts, rk_run_case *out, uint64_t *assumed, rk_error *err);
 
 /* Fills the architecture of a row. */
 rk_status rk_run_model_of(const rk_run_sources *sources, const rk_run_table *table, size_t row,

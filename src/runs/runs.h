@@ -53,6 +53,7 @@ typedef struct rk_run_change {
 enum { RK_RUN_STAGE_MAX = 256, RK_RUN_CHANGE_MAX = 8, RK_RUN_NOTE_SIZE = 160 };
 
 typedef struct rk_run_case {
+    char group[64]; /* name under which its errors are told: the source, or a part of it */
     rk_model model;
     rk_strategy strategy; /* its layout stands below */
     int stack, system;    /* into the lists of rk_run_sources */

@@ -6,7 +6,6 @@
 #include "runs/facts.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -347,23 +346,10 @@ static rk_status apply_assumed(const json_t *assume, const rk_run_table *table, 
     return RK_OK;
 }
 
-static void note_assumed(uint64_t assumed, char out[RK_RUN_NOTE_SIZE])
-{
-    size_t length = 0;
-    out[0] = '\0';
-    for (int column = 0; column < RK_RUN_COLUMN_COUNT; column++) {
-        if (assumed >> column & 1 && length + 32 < RK_RUN_NOTE_SIZE) {
-            const int added = snprintf(out + length, RK_RUN_NOTE_SIZE - length, "%s%s",
-                                       length ? ", " : "", rk_run_column_names[column]);
-            length += added > 0 ? (size_t)added : 0;
-        }
-    }
-}
-
 rk_status rk_run_facts_of(const rk_run_sources *sources, const rk_run_table *table, size_t row,
-                          rk_run_facts *facts, rk_run_case *out, rk_error *err)
+                          rk_run_facts *facts, rk_run_case *out, uint64_t *assumed, rk_error *err)
 {
-    uint64_t assumed = 0;
+    *assumed = 0;
     *facts = rk_run_facts_default;
     out->change_count = 0;
     for (size_t i = 0; i < sources->rule_count; i++) {
@@ -371,7 +357,7 @@ rk_status rk_run_facts_of(const rk_run_sources *sources, const rk_run_table *tab
         if (!rk_run_rule_matches(rule, table, row)) {
             continue;
         }
-        rk_status status = apply_assumed(rule->assume, table, row, facts, &assumed, err);
+        rk_status status = apply_assumed(rule->assume, table, row, facts, assumed, err);
         status = status ? status : apply_set(rule->set, facts, err);
         if (status) {
             return status;
@@ -383,6 +369,5 @@ rk_status rk_run_facts_of(const rk_run_sources *sources, const rk_run_table *tab
             out->changes[out->change_count++] = rule->changes[change];
         }
     }
-    note_assumed(assumed, out->assumed);
     return RK_OK;
 }

@@ -9,7 +9,7 @@
  * data/runs/README.md for units and conventions. */
 typedef enum rk_run_column {
     RK_RUN_ID,
-    RK_RUN_PART, /* collection that the row comes from */
+    RK_RUN_PART,   /* collection that the row comes from */
     RK_RUN_SOURCE, /* table of the collection, with its release */
     RK_RUN_RELEASE,
     RK_RUN_MODEL,

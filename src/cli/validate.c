@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `reckon validate`: measured runs beside their predictions. */
+#include "cli/validate.h"
+
+#include "base/error.h"
+#include "cli/commands.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define PLACE(field) offsetof(rk_validate_request, field)
+
+static const char *const split_names[] = {"fit", "check", NULL};
+
+static const rk_option validate_options[] = {
+    {.name = "runs",
+     .required = true,
+     .offset = PLACE(runs),
+     .value = "FILE.csv,...",
+     .help = "tables of measured runs; see data/runs/README.md for the columns"},
+    {.name = "split",
+     .type = RK_OPTION_CHOICE,
+     .offset = PLACE(split),
+     .choices = split_names,
+     .help = "only rows of this split; rows of split fit still fit the null model"},
+    {.name = "only",
+     .offset = PLACE(only),
+     .value = "TEXT",
+     .help = "only rows with this in their id, source, model, accelerator or stack"},
+    {.name = "by",
+     .type = RK_OPTION_SET,
+     .offset = PLACE(by),
+     .choices = rk_dimension_names,
+     .help = "one or two dimensions in which errors are told; default: source,kind"},
+    {.name = "rows",
+     .type = RK_OPTION_FLAG,
+     .offset = PLACE(rows),
+     .help = "print every run, with the main parts of its predicted time"},
+    {.name = "sources",
+     .offset = PLACE(sources),
+     .value = "FILE.json",
+     .help = "rules about sources in place of the built-in ones"},
+    {.name = "plot",
+     .offset = PLACE(plot),
+     .value = "FILE.svg",
+     .help = "draw predicted against measured, and the errors"},
+    {.name = "json", .type = RK_OPTION_FLAG, .offset = PLACE(json), .help = "write JSON"},
+    {.name = "csv", .type = RK_OPTION_FLAG, .offset = PLACE(csv), .help = "write all runs as CSV"},
+    {.name = "output",
+     .letter = 'o',
+     .offset = PLACE(output),
+     .value = "FILE",
+     .help = "write to a file instead of standard output"},
+};
+
+/* Loads the files that stand between commas. */
+static rk_status load_tables(const char *list, rk_validation *v, rk_error *err)
+{
+    char path[1024];
+    for (const char *at = list; *at;) {
+        const size_t length = strcspn(at, ",");
+        if (length >= sizeof(path) || v->table_count == RK_VALIDATE_FILES) {
+            return rk_fail(err, RK_ERR_INVALID, "--runs takes at most %d files", RK_VALIDATE_FILES);
+        }
+        memcpy(path, at, length);
+        path[length] = '\0';
+        const rk_status status = rk_run_table_load(path, &v->tables[v->table_count], err);
+        if (status) {
+            return status;
+        }
+        v->table_count++;
+        at += length + (at[length] == ',');
+    }
+    return RK_OK;
+}
+
+static rk_status compare(rk_validation *v, rk_error *err)
+{
+    const rk_validate_request *request = v->request;
+    const rk_selection selection = {
+        .split = request->split < 0 ? NULL : split_names[request->split], .only = request->only};
+    rk_dimension by[RK_DIMENSION_COUNT];
+    size_t by_count = 0;
+    for (unsigned i = 0; i < RK_DIMENSION_COUNT; i++) {
+        if (request->by >> i & 1) {
+            by[by_count++] = (rk_dimension)i;
+        }
+    }
+    rk_status status = rk_run_sources_load(request->sources, &v->sources, err);
+    status = status ? status : load_tables(request->runs, v, err);
+    status = status ? status
+                    : rk_compare_runs(&v->sources, v->tables, v->table_count, &selection,
+                                      &v->comparison, err);
+    status = status ? status : rk_score_groups(&v->comparison, NULL, 0, &v->all, err);
+    return status ? status : rk_score_groups(&v->comparison, by, by_count, &v->by, err);
+}
+
+static rk_status write_answer(const rk_validation *v, rk_error *err)
+{
+    const rk_validate_request *request = v->request;
+    rk_status status = request->plot ? rk_validation_plot(v, request->plot, err) : RK_OK;
+    if (status) {
+        return status;
+    }
+    return request->json  ? rk_validation_write_json(v, err)
+           : request->csv ? rk_validation_write_csv(v, err)
+                          : rk_print_text(request->output, rk_validation_write_text, v, err);
+}
+
+static int count_bits(unsigned bits)
+{
+    int count = 0;
+    for (; bits; bits &= bits - 1) {
+        count++;
+    }
+    return count;
+}
+
+static int run_validate(int argc, char **argv)
+{
+    rk_validate_request request = {
+        .split = -1, .output = "-", .by = 1u << RK_BY_SOURCE | 1u << RK_BY_KIND};
+    rk_error err;
+    int result = rk_options_parse(&rk_command_validate, argc, argv, &request);
+    if (result != RK_PARSED) {
+        return result;
+    }
+    if (request.json && request.csv) {
+        return rk_command_fail(&rk_command_validate, "--json and --csv exclude each other");
+    }
+    if (count_bits(request.by) > 2) {
+        return rk_command_fail(&rk_command_validate, "--by takes one or two dimensions");
+    }
+    rk_validation *v = calloc(1, sizeof(*v));
+    if (!v) {
+        return rk_command_fail(&rk_command_validate, "there is not enough memory");
+    }
+    v->request = &request;
+    rk_status status = compare(v, &err);
+    status = status ? status : write_answer(v, &err);
+    if (status) {
+        result = rk_command_fail_error(&rk_command_validate, &err);
+    } else {
+        result = v->all.count > 0 ? RK_EXIT_DONE : RK_EXIT_NOTHING;
+    }
+    rk_grouping_clear(&v->all);
+    rk_grouping_clear(&v->by);
+    rk_comparison_clear(&v->comparison);
+    for (size_t i = 0; i < v->table_count; i++) {
+        rk_run_table_clear(&v->tables[i]);
+    }
+    rk_run_sources_clear(&v->sources);
+    free(v);
+    return result;
+}
+
+const rk_command rk_command_validate = {
+    .name = "validate",
+    .purpose = "Compare predictions with measured runs, and say how good they are",
+    .options = validate_options,
+    .option_count = sizeof(validate_options) / sizeof(validate_options[0]),
+    .notes =
+        "Exit status: 0 done, 1 no run could be predicted, 2 wrong usage or input.\n\n"
+        "example: reckon validate --runs data/runs/fit.csv,data/runs/check.csv --split check \\\n"
+        "             --by accelerator,precision --plot errors.svg",
+    .run = run_validate,
+};
