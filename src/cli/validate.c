@@ -64,11 +64,13 @@ static rk_status load_tables(const char *list, rk_validation *v, rk_error *err)
         }
         memcpy(path, at, length);
         path[length] = '\0';
-        const rk_status status = rk_run_table_load(path, &v->tables[v->table_count], err);
+        rk_status status = rk_run_table_load(path, &v->tables[v->table_count], err);
+        if (!status) {
+            status = rk_run_table_check(&v->tables[v->table_count++], err);
+        }
         if (status) {
             return status;
         }
-        v->table_count++;
         at += length + (at[length] == ',');
     }
     return RK_OK;

@@ -297,7 +297,7 @@ static void write_value(rk_json_writer *w, const char *key, const rk_value *valu
         rk_json_string(w, key, value->text);
         break;
     default:
-        rk_json_real(w, key, NAN);
+        rk_json_real(w, key, (double)NAN);
     }
 }
 

@@ -148,6 +148,23 @@ rk_status rk_run_number(const rk_run_table *table, size_t row, rk_run_column col
     return RK_OK;
 }
 
+rk_status rk_run_table_check(const rk_run_table *table, rk_error *err)
+{
+    static const rk_run_column needed[] = {
+        RK_RUN_LAYERS, RK_RUN_HIDDEN,      RK_RUN_HEADS,        RK_RUN_VOCAB,
+        RK_RUN_SEQ,    RK_RUN_ACCELERATOR, RK_RUN_ACCELERATORS, RK_RUN_GLOBAL_BATCH};
+    for (size_t i = 0; i < sizeof(needed) / sizeof(needed[0]); i++) {
+        if (table->at[needed[i]] < 0) {
+            (void)rk_fail(err, RK_ERR_INVALID,
+                          "the header lacks the column %s: this is no table of runs",
+                          rk_run_column_names[needed[i]]);
+            rk_error_set_file(err, table->name);
+            return RK_ERR_INVALID;
+        }
+    }
+    return RK_OK;
+}
+
 static char lower(char c)
 {
     return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;

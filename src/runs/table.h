@@ -86,6 +86,9 @@ const char *rk_run_cell(const rk_run_table *table, size_t row, rk_run_column col
 rk_status rk_run_number(const rk_run_table *table, size_t row, rk_run_column column, double *value,
                         rk_error *err);
 
+/* Refuses a table that lacks a column without which no row can be a run. */
+rk_status rk_run_table_check(const rk_run_table *table, rk_error *err);
+
 /* Whether `text` contains `part`, letters of either case alike. */
 bool rk_run_contains(const char *text, const char *part);
 

@@ -25,7 +25,7 @@ double rk_median(const double *sorted, size_t count)
 double rk_percentile(const double *sorted, size_t count, double share)
 {
     if (count == 0) {
-        return NAN;
+        return (double)NAN;
     }
     const double place = ceil(share * (double)count - 1e-9);
     return sorted[place < 1 ? 0 : (size_t)place - 1];

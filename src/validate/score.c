@@ -25,7 +25,7 @@ static void add_pair(pairs *p, double ratio, double predicted, double measured)
 
 static rk_status finish_pairs(pairs *p, rk_errors *out, rk_error *err)
 {
-    double correlation = NAN;
+    double correlation = (double)NAN;
     const rk_status status = rk_spearman(p->predicted, p->measured, p->count, &correlation, err);
     *out = rk_errors_of(p->ratio, p->count);
     out->rank = correlation;
