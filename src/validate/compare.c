@@ -32,6 +32,8 @@ static void set_case(const rk_run_sources *sources, const rk_run_case *run, rk_c
     c->stack = &sources->stacks[run->stack];
     c->system = &sources->systems[run->system];
     c->strategy = run->strategy;
+    c->strategy.layout = NULL; /* it lies in the case */
+    c->strategy.layout_count = 0;
     c->ranks = rk_strategy_ranks(&run->strategy);
     c->moe = false;
     for (int i = 0; i < run->model.type_count; i++) {

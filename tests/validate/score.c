@@ -55,7 +55,7 @@ static int make_table(void **state)
 {
     rk_error err;
     (void)state;
-    return rk_run_table_parse(text, sizeof(text) - 1, "test.csv", &table, &err);
+    return rk_run_table_parse(text, sizeof(text) - 1, "test.csv", &table, &err) != RK_OK;
 }
 
 static int clear_table(void **state)
