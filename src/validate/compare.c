@@ -39,11 +39,16 @@ static void set_case(const rk_run_sources *sources, const rk_run_case *run, rk_c
     for (int i = 0; i < run->model.type_count; i++) {
         c->moe |= rk_layer_is_moe(&run->model.types[i]);
     }
+    c->kin = rk_kin_of(c->system, c->stack, &run->model, &run->strategy);
     c->step_measured = run->step_seconds;
     c->memory_measured = run->memory;
     c->out_of_memory = run->out_of_memory;
     (void)snprintf(c->assumed, sizeof(c->assumed), "%s", run->assumed);
     (void)snprintf(c->group, sizeof(c->group), "%s", run->group);
+    const char *accelerator = c->system->accelerator.name; /* up to '-': its generation */
+    (void)snprintf(c->err_group, sizeof(c->err_group), "%s, %.63s, %.*s", c->group,
+                   rk_run_cell(c->table, c->row, RK_RUN_MODEL), (int)strcspn(accelerator, "-"),
+                   accelerator);
 }
 
 static void set_nodes(rk_compared *c)
@@ -150,6 +155,42 @@ void rk_comparison_clear(rk_comparison *comparison)
 {
     free(comparison->rows);
     *comparison = (rk_comparison){.rows = NULL};
+}
+
+rk_status rk_compare_intervals(rk_comparison *comparison, const rk_residuals *residuals,
+                               rk_error *err)
+{
+    for (size_t i = 0; i < comparison->count; i++) {
+        rk_compared *c = &comparison->rows[i];
+        rk_interval interval;
+        if (!c->predicted) {
+            continue;
+        }
+        const rk_status status = rk_interval_of(residuals, &c->kin, c->err_group, &interval, err);
+        if (status) {
+            return status;
+        }
+        c->low = interval.low * c->step;
+        c->high = interval.high * c->step;
+    }
+    return RK_OK;
+}
+
+rk_status rk_compare_residuals(const rk_comparison *comparison, rk_residuals *out, rk_error *err)
+{
+    *out = (rk_residuals){.spread = 1};
+    rk_status status = RK_OK;
+    for (size_t i = 0; !status && i < comparison->count; i++) {
+        const rk_compared *c = &comparison->rows[i];
+        if (rk_compared_has_time(c)) {
+            status = rk_residuals_add(out, &c->kin, c->err_group, c->step_measured / c->step, err);
+        }
+    }
+    status = status ? status : rk_residuals_spread(out, err);
+    if (status) {
+        rk_residuals_clear(out);
+    }
+    return status;
 }
 
 bool rk_compared_has_time(const rk_compared *row)

@@ -4,6 +4,7 @@
 #define RK_VALIDATE_COMPARE_H
 
 #include "runs/runs.h"
+#include "validate/interval.h"
 
 enum { RK_COMPARED_TEXT = 160, RK_LABEL_TEXT = 64 };
 
@@ -26,6 +27,9 @@ typedef struct rk_compared {
     rk_times times;
     double need, usable; /* bytes of the rank that needs most, and those it may use */
     bool fits, near_full;
+    rk_kin kin;
+    char err_group[RK_KIN_GROUP]; /* runs that err together: model, source, accelerators */
+    double low, high; /* 10th to 90th percentile of the step; 0: nothing is comparable */
     double null_step; /* of the null model; 0: no run of this accelerator to fit it on */
     /* Measured; 0: not printed. */
     double step_measured, memory_measured, mfu_measured;
@@ -45,6 +49,16 @@ typedef struct rk_selection {
 
 /* Memory above this share of what is usable: the allocator may thrash, and a step take longer. */
 #define RK_NEAR_FULL 0.95
+
+/*
+ * Sets the intervals of all predicted rows from the residuals; rows of a group that is among them
+ * get theirs from the other groups.
+ */
+rk_status rk_compare_intervals(rk_comparison *comparison, const rk_residuals *residuals,
+                               rk_error *err);
+
+/* Gathers the residuals of all selected rows, and their spread. */
+rk_status rk_compare_residuals(const rk_comparison *comparison, rk_residuals *out, rk_error *err);
 
 /*
  * Predicts every row of the tables, which outlive the comparison.  The caller releases it with

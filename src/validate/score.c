@@ -200,6 +200,18 @@ static rk_status score_regret(const rk_compared **rows, size_t count, rk_regret 
     return status;
 }
 
+/* ---- intervals ----------------------------------------------------------------------------- */
+
+/* Adds the interval of a run, and its width to the sum. */
+static void add_interval(const rk_compared *row, rk_score *out)
+{
+    if (rk_compared_has_time(row) && row->low > 0) {
+        out->intervals++;
+        out->inside += row->step_measured >= row->low && row->step_measured <= row->high;
+        out->width += row->high / row->low - 1;
+    }
+}
+
 /* ---- scores -------------------------------------------------------------------------------- */
 
 rk_status rk_score_rows(const rk_compared **rows, size_t count, rk_score *out, rk_error *err)
@@ -207,7 +219,9 @@ rk_status rk_score_rows(const rk_compared **rows, size_t count, rk_score *out, r
     *out = (rk_score){.time = {.count = 0}};
     for (size_t i = 0; i < count; i++) {
         add_verdict(rows[i], &out->verdicts);
+        add_interval(rows[i], out);
     }
+    out->width /= out->intervals ? (double)out->intervals : 1;
     const rk_status status = score_errors(rows, count, out, err);
     return status ? status : score_regret(rows, count, &out->regret, err);
 }

@@ -30,7 +30,9 @@ double rk_verdicts_recall(const rk_verdicts *v);
 
 typedef struct rk_score {
     rk_errors time, memory;
-    rk_errors null; /* of the null model, over the rows that it predicts */
+    size_t intervals, inside; /* runs with an interval of time, and those measured within it */
+    double width;             /* mean of high over low, less 1 */
+    rk_errors null;           /* of the null model, over the rows that it predicts */
     rk_regret regret;
     rk_verdicts verdicts;
 } rk_score;

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * How far an estimate may be off: the 10th to 90th percentile of measured over predicted step time
+ * among comparable runs.
+ *
+ * Residuals are kept in groups of runs that err together (one model of one source on one
+ * generation of accelerators); in a percentile every group weighs the same.  Comparable runs are
+ * those that agree in stack, accelerator, dense or MoE, place of tensor parallelism, one or
+ * several nodes, and width of the formats; where they are fewer than RK_INTERVAL_RUNS, or of fewer
+ * than RK_INTERVAL_GROUPS groups, less has to agree.  The percentiles are spread about the median
+ * by a factor that makes the intervals hold four in five of the groups that they were not made
+ * from.
+ */
+#ifndef RK_VALIDATE_INTERVAL_H
+#define RK_VALIDATE_INTERVAL_H
+
+#include "block/stack.h"
+#include "strategy/strategy.h"
+
+enum {
+    RK_INTERVAL_RUNS = 12,
+    RK_INTERVAL_GROUPS = 3,
+    RK_KIN_NAME = 64,
+    RK_KIN_GROUP = 160,
+    RK_BASIS_TEXT = 256
+};
+
+typedef enum rk_tensor_place {
+    RK_TENSOR_NONE,
+    RK_TENSOR_INSIDE, /* within the fastest tier */
+    RK_TENSOR_ACROSS,
+} rk_tensor_place;
+
+extern const char *const rk_tensor_place_names[]; /* NULL-terminated, in enum order */
+
+/* What comparable runs agree in. */
+typedef struct rk_kin {
+    char stack[RK_KIN_NAME], accelerator[RK_KIN_NAME];
+    bool moe, several, low; /* several nodes; formats of 8 bits and less */
+    rk_tensor_place tensor;
+} rk_kin;
+
+rk_kin rk_kin_of(const rk_system *system, const rk_stack *stack, const rk_model *model,
+                 const rk_strategy *strategy);
+
+/* Runs that agree in everything and err together. */
+typedef struct rk_residual_cell {
+    rk_kin kin;
+    char group[RK_KIN_GROUP];
+    size_t peer;         /* the first cell of the same group */
+    size_t first, count; /* in ratios */
+} rk_residual_cell;
+
+typedef struct rk_residuals {
+    rk_residual_cell *cells; /* owned */
+    size_t cell_count, cell_room;
+    double *ratios; /* owned; measured over predicted */
+    size_t ratio_count, ratio_room;
+    double spread; /* about the median; at least 1 */
+} rk_residuals;
+
+typedef struct rk_interval {
+    double low, middle, high; /* of measured over predicted; 0: nothing is comparable */
+    size_t runs, groups;
+    char basis[RK_BASIS_TEXT]; /* which runs: "nanotron on h100-sxm, dense, TP in a node" */
+} rk_interval;
+
+/*
+ * The interval of what is like `kin`, without the runs of group `except` (NULL: none).  The only
+ * failure is RK_ERR_MEMORY.
+ */
+rk_status rk_interval_of(const rk_residuals *residuals, const rk_kin *kin, const char *except,
+                         rk_interval *out, rk_error *err);
+
+/* ---- making and keeping residuals ------------------------------------------------------------ */
+
+/* Adds a run.  All zero is an empty set; released with rk_residuals_clear. */
+rk_status rk_residuals_add(rk_residuals *residuals, const rk_kin *kin, const char *group,
+                           double ratio, rk_error *err);
+void rk_residuals_clear(rk_residuals *residuals);
+
+/*
+ * Finds the spread: the smallest with which four in five groups, on average, lie in the intervals
+ * that are made of all other groups.
+ */
+rk_status rk_residuals_spread(rk_residuals *residuals, rk_error *err);
+
+/* Reads residuals: a file, or NULL for the built-in ones. */
+rk_status rk_residuals_load(const char *name, rk_residuals *residuals, rk_error *err);
+
+/* Writes them as a document; `source` says what they were made of. */
+rk_status rk_residuals_write(const rk_residuals *residuals, const char *path, const char *source,
+                             rk_error *err);
+
+#endif
