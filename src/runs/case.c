@@ -104,6 +104,9 @@ static void set_strategy(const rk_run_table *table, size_t row, const degrees *d
     s->recompute = facts->recompute;
     s->recompute_modules = facts->recompute == RK_REC_SELECTIVE ? facts->modules : 0;
     s->sharding = facts->sharding;
+    if (facts->shard_ranks > 0 && s->sharding != RK_SHARD_NONE) {
+        s->replicas = at_least_1(s->dp * s->cp / facts->shard_ranks);
+    }
     s->precision = facts->precision;
     s->replicas = at_least_1(facts->replicas);
     s->states = facts->states;
@@ -115,6 +118,7 @@ static void set_strategy(const rk_run_table *table, size_t row, const degrees *d
     s->param_overlap = facts->param_overlap;
     s->pp_overlap = s->vp > 1;
     s->graph_capture = facts->graph_capture;
+    s->graph_step = facts->graph_step;
     s->moe_overlap = facts->moe_overlap;
     s->capacity_factor = facts->capacity_factor;
 }

@@ -31,12 +31,14 @@ typedef struct rk_run_facts {
     bool sp;
     rk_cp_kind cp_kind;
     rk_sharding sharding;
+    int64_t shard_ranks; /* of a group that shards; 0: all data-parallel ranks */
     rk_recompute_kind recompute;
     unsigned modules;
     rk_precision precision;
     rk_fp8_recipe fp8_recipe;
     bool low_weights;
-    bool flash_attention, tp_overlap, grad_overlap, param_overlap, moe_overlap, graph_capture;
+    bool flash_attention, tp_overlap, grad_overlap, param_overlap, moe_overlap;
+    bool graph_capture, graph_step;
     bool split_by_weight;  /* stages as nanotron fills them */
     bool short_last_stage; /* a layout by hand: fewer layers beside the loss */
     double capacity_factor;
