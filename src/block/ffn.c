@@ -13,12 +13,15 @@
  * forward, reads three and writes two backward; a plain one reads and writes one, then reads two
  * and writes one.
  */
-static void add_activation(rk_costing *x, rk_part part, bool gated, double elements)
+static void add_activation(rk_costing *x, rk_part part, const rk_ffn_shape *ffn, double elements)
 {
     const rk_strategy *s = x->c->strategy;
     const rk_stack *stack = x->c->stack;
-    const bool again = rk_recomputes(s, RK_MODULE_ACTIVATION);
-    const double passes = stack->activation_passes * RK_ACTIVATION_BYTES * elements;
+    const bool again = rk_recomputes(s, RK_MODULE_ACTIVATION), gated = ffn->gated;
+    /* A captured step runs the compiled form of a clamped activation. */
+    const bool clamped = ffn->clamped && !s->graph_step;
+    const double passes = (clamped ? stack->clamped_passes : stack->activation_passes) *
+                          RK_ACTIVATION_BYTES * elements;
     const rk_cost before = x->cost;
     rk_add_stream(x, part, passes * (gated ? 3 : 2), passes * (gated ? 5 : 3));
     if (again) {
@@ -29,12 +32,12 @@ static void add_activation(rk_costing *x, rk_part part, bool gated, double eleme
     rk_save(x, again, rk_saved_input_bytes(s) * elements);
 }
 
-void rk_add_ffn(rk_costing *x, bool gated, double width)
+void rk_add_ffn(rk_costing *x, const rk_ffn_shape *ffn, double width)
 {
     const rk_strategy *s = x->c->strategy;
     const double T = x->c->tokens, h = (double)x->c->model->hidden, f = width / (double)s->tp;
-    rk_add_linear(x, RK_PART_LINEAR, s->precision, T, (gated ? 2 : 1) * f, h);
-    add_activation(x, RK_PART_STREAM, gated, T * f);
+    rk_add_linear(x, RK_PART_LINEAR, s->precision, T, (ffn->gated ? 2 : 1) * f, h);
+    add_activation(x, RK_PART_STREAM, ffn, T * f);
     rk_add_linear(x, RK_PART_LINEAR, s->precision, T, h, f);
 }
 
@@ -96,7 +99,8 @@ static void add_dispatch(rk_costing *x, const rk_moe_shape *moe)
     const double elements =
         routed_tokens(x->c) * k * (double)x->c->model->hidden * load(s) * copies_share(x, moe);
     const double bytes = RK_ACTIVATION_BYTES * elements, there = stack->dispatch_bytes * elements;
-    const double visible = s->moe_overlap ? stack->moe_exposed : 1;
+    const double exposed = s->graph_step ? stack->moe_exposed : stack->moe_eager_exposed;
+    const double visible = s->moe_overlap ? exposed : 1;
     const double once = visible * rk_comm_seconds(x, RK_COLL_ALL_TO_ALL, bytes, group);
     const double dispatch = visible * rk_comm_seconds(x, RK_COLL_ALL_TO_ALL, there, group);
     rk_add_comm(x, RK_PART_EP, dispatch + once, 2 * once);
@@ -122,7 +126,6 @@ void rk_add_experts(rk_costing *x, const rk_layer_type *type)
     const rk_strategy *s = x->c->strategy;
     const rk_stack *stack = x->c->stack;
     const rk_moe_shape *moe = &type->moe;
-    const bool gated = type->ffn.gated;
     const double h = (double)x->c->model->hidden, experts = (double)moe->experts;
     const double local = experts / (double)s->ep,
                  width = (double)moe->expert_width / (double)s->etp;
@@ -137,13 +140,14 @@ void rk_add_experts(rk_costing *x, const rk_layer_type *type)
     if (s->etp > 1) {
         add_expert_tensor(x, rows);
     }
-    rk_add_grouped_linear(x, s->precision, local, rows / local, (gated ? 2 : 1) * width, h);
-    add_activation(x, RK_PART_EXPERT, gated, rows * width);
+    rk_add_grouped_linear(x, s->precision, local, rows / local, (type->ffn.gated ? 2 : 1) * width,
+                          h);
+    add_activation(x, RK_PART_EXPERT, &type->ffn, rows * width);
     rk_add_grouped_linear(x, s->precision, local, rows / local, h, width);
     /* logits and map of the router; the permuted input */
     rk_save(x, false, tokens * experts * (4 + 2));
     rk_save(x, false, rk_saved_input_bytes(s) * rows * h);
     if (moe->shared_experts) {
-        rk_add_ffn(x, gated, (double)(moe->shared_experts * moe->shared_width));
+        rk_add_ffn(x, &type->ffn, (double)(moe->shared_experts * moe->shared_width));
     }
 }

@@ -45,7 +45,9 @@ static double visible(double seconds, double share, double window)
  * for attention and dense FFN, 1 where they run side by side or where experts run on the sequence
  * shards.  With sequence parallelism, per region an all-gather and a reduce-scatter each way, and
  * in backward a gather of the saved input; without, an all-reduce each way.  Every collective
- * sends (t-1)/t S, an all-reduce twice that.  What overlaps does so with the linears of the pass.
+ * sends (t-1)/t S, an all-reduce twice that.  In backward a region gathers the gradients of its
+ * output before it can start and reduces those of its input while it makes weight gradients.  What
+ * overlaps does so with the linears of the pass.
  */
 static void add_tensor_parallel(rk_costing *x, double regions)
 {
@@ -56,24 +58,27 @@ static void add_tensor_parallel(rk_costing *x, double regions)
     const double sent = regions * bytes * (t - 1) / t;
     /* Kernels that overlap (userbuffers) write into their peers' memory: one domain only. */
     const bool overlap = s->tp_overlap && group->within[0] == group->size;
-    const double forward = overlap ? stack->tp_overlap_exposed : stack->tp_forward_exposed;
-    const double backward = overlap ? stack->tp_overlap_exposed : stack->tp_backward_exposed;
+    const double all = stack->tp_overlap_exposed;
+    const double forward = overlap ? all : stack->tp_forward_exposed;
+    const double backward = overlap ? all : stack->tp_backward_exposed;
+    const double reduce = overlap ? all : stack->tp_reduce_exposed;
     const double linear_forward = x->cost.forward.part[RK_PART_LINEAR];
-    const double linear_backward = x->cost.backward.part[RK_PART_LINEAR];
+    /* half of the linears of backward make gradients of inputs, half of weights */
+    const double linear_half = x->cost.backward.part[RK_PART_LINEAR] / 2;
     if (s->tp == 1) {
         return;
     }
-    double once = 0, again = 0;
+    double gather = 0, sum = 0, again = 0;
     if (s->sp) {
-        const double gather = rk_comm_seconds(x, RK_COLL_ALL_GATHER, bytes, group);
-        once = gather + rk_comm_seconds(x, RK_COLL_REDUCE_SCATTER, bytes, group);
+        gather = regions * rk_comm_seconds(x, RK_COLL_ALL_GATHER, bytes, group);
+        sum = regions * rk_comm_seconds(x, RK_COLL_REDUCE_SCATTER, bytes, group);
         again = stack->keeps_gathered ? 0 : gather;
     } else {
-        once = rk_comm_seconds(x, RK_COLL_ALL_REDUCE, bytes, group);
+        sum = regions * rk_comm_seconds(x, RK_COLL_ALL_REDUCE, bytes, group);
     }
-    rk_add_comm(x, RK_PART_TP, visible(regions * once, forward, linear_forward),
-                visible(regions * once, backward, linear_backward) +
-                    visible(regions * again, stack->regather_exposed, linear_backward));
+    rk_add_comm(x, RK_PART_TP, visible(gather + sum, forward, linear_forward),
+                visible(gather, backward, linear_half) + visible(sum, reduce, linear_half) +
+                    visible(again, stack->regather_exposed, linear_half));
     x->cost.sent_forward.tensor += 2 * sent;
     x->cost.sent_backward.tensor += (s->sp && !stack->keeps_gathered ? 3 : 2) * sent;
 }
@@ -259,7 +264,7 @@ void rk_block_layer(const rk_block_context *context, const rk_layer_type *type,
     if (moe) {
         rk_add_experts(&x, type);
     } else {
-        rk_add_ffn(&x, type->ffn.gated, (double)type->ffn.width);
+        rk_add_ffn(&x, &type->ffn, (double)type->ffn.width);
     }
     if (rk_recomputes(context->strategy, moe ? RK_MODULE_MOE : RK_MODULE_MLP)) {
         rk_checkpoint(&x, &before);

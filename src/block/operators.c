@@ -179,8 +179,9 @@ void rk_add_host_floor(rk_costing *x, double kernels_forward, double kernels_bac
 {
     const rk_stack *stack = x->c->stack;
     const rk_strategy *s = x->c->strategy;
-    const double launch =
-        (s->graph_capture ? stack->graph_share : 1) * x->c->system->accelerator.launch_seconds;
+    const double captured = s->graph_step ? 0 : s->graph_capture ? stack->graph_share : 1;
+    const double overlap = s->moe_overlap ? stack->overlap_launches : 1;
+    const double launch = captured * overlap * x->c->system->accelerator.launch_seconds;
     const double more = s->tp > 1 ? stack->tp_kernels : 0;
     floor_at(&x->cost.forward, (kernels_forward + more) * launch);
     floor_at(&x->cost.backward, (kernels_backward + more) * launch);

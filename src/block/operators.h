@@ -62,7 +62,7 @@ void rk_add_host_floor(rk_costing *x, double kernels_forward, double kernels_bac
 void rk_add_attention(rk_costing *x, const rk_attention_shape *attention);
 
 /* A dense FFN of `width`, sharded over the tensor ranks. */
-void rk_add_ffn(rk_costing *x, bool gated, double width);
+void rk_add_ffn(rk_costing *x, const rk_ffn_shape *ffn, double width);
 
 /* Router, dispatch, routed and shared experts, combine. */
 void rk_add_experts(rk_costing *x, const rk_layer_type *type);

@@ -18,6 +18,7 @@ typedef struct rk_stack {
     /* Traffic of memory-bound operators, bytes per element. */
     double norm_forward, norm_backward;   /* two norms and residual adds, per hidden */
     double activation_passes;             /* 1: fused; 2 and more: reads and writes again */
+    double clamped_passes;                /* the same of a clamped activation */
     double dropout_bytes;                 /* bias, dropout, add: per hidden, each way; 0: none */
     double score_forward, score_backward; /* of attention that is not fused, per score */
     double loss_bytes;                    /* per logit, forward and backward */
@@ -34,23 +35,28 @@ typedef struct rk_stack {
     double expert_kernels;                            /* more per local expert, forward */
     double expert_cast_kernels;                       /* and in low precision besides */
     double graph_share;                               /* of the kernels with graph capture */
+    double overlap_launches;                          /* launches with moe_overlap over without */
     double router_seconds;                            /* of routing a microbatch, each way */
     /* Shares of communication that stay visible. */
     double tp_forward_exposed, tp_backward_exposed;
-    double tp_overlap_exposed; /* of both with tp_overlap */
+    double tp_reduce_exposed;  /* of reducing gradients beside the weight gradients */
+    double tp_overlap_exposed; /* of all three with tp_overlap */
     double regather_exposed;   /* of the backward gather of saved inputs */
     double dp_exposed;         /* of gradient and parameter traffic that is overlapped */
     double dp_window;          /* of the compute of a microbatch under which it hides */
     double contention;         /* of hidden traffic that slows the compute above it */
     double pp_exposed;         /* of messages between stages with pp_overlap */
     double send_seconds;       /* of a message between stages, besides the network's */
-    double moe_exposed;        /* of all-to-all with moe_overlap */
+    double moe_exposed;        /* of all-to-all with moe_overlap, in a captured step */
+    double moe_eager_exposed;  /* the same where every kernel is launched */
     double cp_step_seconds;    /* of one step of a context-parallel ring, both ways */
     double cp_merge_bytes;     /* of adding the result of a ring step, per output element */
     double norm_rings;         /* rings of the tensor group per norm and step; 0: one message */
     double norm_rings_whole;   /* more where every rank updates all of its parameters */
     double bucket_bytes;       /* of messages that reduce gradients; 0: one message */
     double gather_bytes;       /* of messages that gather parameters; 0: one message */
+    double bucket_params;      /* of messages of either kind: at least so many parameters, */
+    double bucket_rank_params; /* and so many for every rank of the group */
     bool deduplicates;         /* dispatch sends one copy per domain */
     bool scatters_messages;    /* messages between stages are split over the tensor group */
     bool reduces_whole; /* with a sharded optimizer gradients are all-reduced, after backward */

@@ -159,6 +159,7 @@ const rk_option rk_strategy_options[RK_STRATEGY_OPTION_COUNT] = {
     SET("overlap", NULL, overlaps, overlap_choices,
         "communication behind compute; all but moe unless given"),
     FLAG("graph-capture", "enable-cuda-graph", graph_capture, "kernels launched as graphs"),
+    FLAG("graph-step", NULL, graph_step, "one graph holds the whole step"),
     NUMBER("first-stage-layers", "decoder-first-pipeline-num-layers", first_stage_layers, 1,
            "layers of the first pipeline rank"),
     NUMBER("last-stage-layers", "decoder-last-pipeline-num-layers", last_stage_layers, 1,
@@ -348,6 +349,7 @@ static void apply_base(const rk_request *r, rk_strategy *s)
     s->states = state_recipe(r, s->states);
     s->replicas = r->replicas ? r->replicas : 1;
     s->graph_capture = r->graph_capture;
+    s->graph_step = r->graph_step;
     s->first_stage_layers = r->first_stage_layers;
     s->last_stage_layers = r->last_stage_layers;
     s->count_embedding = r->count_embedding;

@@ -13,11 +13,21 @@ struct dp_traffic {
     double reduce_bytes, gather_bytes;
 };
 
-/* A collective in messages of about `most` bytes; 0: in one. */
-static double in_messages(const rk_cost_table *table, rk_collective op, double bytes, double most,
-                          const rk_group *group)
+/*
+ * A collective on `params` parameters in `bytes`, in messages of about `most` bytes and of at least
+ * as many parameters as the stack's buckets have; in one where there is no limit, and of a layer
+ * of fully sharded parameters.  Buckets grow with the group, so that the latency of its ring does
+ * not (Megatron-Core: the larger of 40 million and 1 million per rank).
+ */
+static double in_messages(const rk_cost_table *table, const rk_strategy *s, rk_collective op,
+                          double params, double bytes, double most, const rk_group *group)
 {
-    const double messages = most > 0 ? fmax(1, floor(bytes / most + 0.5)) : 1;
+    const rk_stack *stack = table->context.stack;
+    const double bucket =
+        fmax(stack->bucket_params, stack->bucket_rank_params * (double)group->size);
+    const double message = fmax(most, bucket * bytes / params);
+    const bool cut = message > 0 && s->sharding != RK_SHARD_ALL;
+    const double messages = cut ? fmax(1, floor(bytes / message + 0.5)) : 1;
     return messages * rk_collective_seconds(table->context.system, op, bytes / messages, group);
 }
 
@@ -29,30 +39,28 @@ static void add_dp_group(const rk_cost_table *table, const rk_strategy *s, doubl
                          double low, const rk_group *shard, const rk_group *replica,
                          struct dp_traffic *t)
 {
+    const rk_stack *stack = table->context.stack;
     const double reduced = params * s->states.reduce;
     const double gathered = rk_gathered_bytes(s, params, low);
     const double n = (double)shard->size, share = (n - 1) / n;
-    const double bucket = table->context.stack->bucket_bytes;
     const bool sharded = s->sharding != RK_SHARD_NONE;
     if (params <= 0) {
         return;
     }
     if (sharded) {
-        t->gather += in_messages(table, RK_COLL_ALL_GATHER, gathered,
-                                 table->context.stack->gather_bytes, shard);
+        t->gather +=
+            in_messages(table, s, RK_COLL_ALL_GATHER, params, gathered, stack->gather_bytes, shard);
         t->gather_bytes += gathered * share;
     }
-    if (!sharded || table->context.stack->reduces_whole) {
-        t->reduce += in_messages(table, RK_COLL_ALL_REDUCE, reduced, bucket, shard);
-        t->reduce_bytes += 2 * reduced * share;
-    } else {
-        t->reduce += in_messages(table, RK_COLL_REDUCE_SCATTER, reduced, bucket, shard);
-        t->reduce_bytes += reduced * share;
-    }
+    const bool whole = !sharded || stack->reduces_whole;
+    t->reduce += in_messages(table, s, whole ? RK_COLL_ALL_REDUCE : RK_COLL_REDUCE_SCATTER, params,
+                             reduced, stack->bucket_bytes, shard);
+    t->reduce_bytes += (whole ? 2 : 1) * reduced * share;
     if (replica && replica->size > 1) {
-        const double r = (double)replica->size, part = reduced / n;
-        t->reduce += in_messages(table, RK_COLL_ALL_REDUCE, part, bucket, replica);
-        t->reduce_bytes += 2 * part * (r - 1) / r;
+        const double r = (double)replica->size;
+        t->reduce += in_messages(table, s, RK_COLL_ALL_REDUCE, params / n, reduced / n,
+                                 stack->bucket_bytes, replica);
+        t->reduce_bytes += 2 * reduced / n * (r - 1) / r;
     }
 }
 

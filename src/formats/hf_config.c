@@ -275,6 +275,7 @@ static rk_status read_flags(hf_draft *draft, rk_error *err)
     }
     layer->attention.qk_norm = normalises_qk ? a->qk_norm : RK_QK_NORM_NONE;
     layer->ffn.gated = !a->plain;
+    layer->ffn.clamped = a->clamped;
     layer->moe.shared_gate = a->shared_gate;
     layer->moe.expert_bias = a->expert_bias;
     draft->model.norm = a->norm;

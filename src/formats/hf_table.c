@@ -324,6 +324,7 @@ const hf_architecture hf_architectures[] = {
         .ffn_is_expert = true,
         .router_bias = YES,
         .expert_bias = true,
+        .clamped = true,
     },
     {
         .type = "llama4_text",

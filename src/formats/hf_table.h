@@ -88,6 +88,7 @@ typedef struct hf_architecture {
     bool ffn_is_expert;      /* HF_FFN is the width of an expert */
     bool shared_gate;        /* shared experts have a gate */
     bool expert_bias;        /* experts have biases */
+    bool clamped;            /* the activation limits its inputs */
     bool embedding_norm;     /* a norm follows the embedding */
     bool head_bias;          /* the output layer has a bias */
     bool positions;          /* a table of HF_CONTEXT positions is learned */

@@ -101,6 +101,7 @@ static const rk_field fields[] = {
     SIZE(rope_size, layer.attention.rope_size, "MLA: elements per head with position"),
     SIZE(ffn, layer.ffn.width, "width of the dense FFN"),
     FLAG(gated, layer.ffn.gated, "FFN and experts have three matrices, not two; default true"),
+    FLAG(clamped, layer.ffn.clamped, "the activation of FFN and experts limits its inputs"),
     FLAG(ffn_bias, layer.ffn.bias, "the dense FFN has biases"),
     SIZE(experts, layer.moe.experts, "routed experts of a layer"),
     SIZE(top_k, layer.moe.top_k, "experts per token"),

@@ -49,6 +49,7 @@ static const rk_field traffic_fields[] = {
     BYTES(norm_forward, "two norms and residual adds of a layer, per hidden element"),
     BYTES(norm_backward, "the same in backward"),
     PASSES(activation_passes, "of the activation between the FFN's linears; 1: fused"),
+    PASSES(clamped_passes, "of a clamped activation; default activation_passes"),
     BYTES(dropout_bytes, "bias, dropout and add of a layer, per hidden element and pass"),
     BYTES(score_forward, "attention that is not fused, per score"),
     BYTES(score_backward, "the same in backward"),
@@ -71,20 +72,23 @@ static const rk_field host_fields[] = {
     KERNELS(expert_kernels, "more per local expert, forward"),
     KERNELS(expert_cast_kernels, "and in 8 and 4 bits besides"),
     NUMBER(graph_share, 1, NULL, "of the launches that remain with graph capture"),
+    NUMBER(overlap_launches, 10, NULL, "launches with all-to-all overlapped, over without"),
     SECONDS(router_seconds, "fixed time of routing a microbatch, each way"),
 };
 
 static const rk_field communication_fields[] = {
     EXPOSED(tp_forward_exposed, "visible share of tensor-parallel traffic in forward"),
-    EXPOSED(tp_backward_exposed, "the same in backward"),
-    EXPOSED(tp_overlap_exposed, "the same in both with tp_overlap"),
+    EXPOSED(tp_backward_exposed, "of gathering output gradients in backward"),
+    EXPOSED(tp_reduce_exposed, "of reducing input gradients; default tp_backward_exposed"),
+    EXPOSED(tp_overlap_exposed, "the same in all three with tp_overlap"),
     EXPOSED(regather_exposed, "of gathering saved inputs again in backward"),
     EXPOSED(dp_exposed, "of data-parallel traffic that is overlapped"),
     EXPOSED(dp_window, "of the compute of a microbatch under which that hides"),
     EXPOSED(contention, "of hidden traffic that slows the compute above it"),
     EXPOSED(pp_exposed, "of messages between stages with pp_overlap"),
     SECONDS(send_seconds, "of a message between stages, besides the network's"),
-    EXPOSED(moe_exposed, "of all-to-all with moe_overlap"),
+    EXPOSED(moe_exposed, "of all-to-all with moe_overlap in a captured step"),
+    EXPOSED(moe_eager_exposed, "the same without; default moe_exposed"),
     SECONDS(cp_step_seconds, "of a step of a context-parallel ring, both ways"),
     BYTES(cp_merge_bytes, "of adding the result of a ring step, per output element"),
     NUMBER(norm_rings, 100, NULL,
@@ -92,6 +96,9 @@ static const rk_field communication_fields[] = {
     NUMBER(norm_rings_whole, 100, NULL, "more where the optimizer is not sharded"),
     SIZE(bucket_bytes, "bucket_MiB", "MiB", "of a message of gradients; 0: all in one"),
     SIZE(gather_bytes, "gather_MiB", "MiB", "of a message of parameters; 0: all in one"),
+    SIZE(bucket_params, "bucket_Mparams", "million", "parameters of a message of either kind"),
+    SIZE(bucket_rank_params, "bucket_rank_Mparams", "million",
+         "and at least so many for every rank of the group"),
     FLAG(deduplicates, "dispatch sends one copy of a token per domain"),
     FLAG(scatters_messages, "messages between stages are split over the tensor group"),
     FLAG(reduces_whole, "with a sharded optimizer gradients are all-reduced, after backward"),
@@ -117,36 +124,13 @@ static const rk_field memory_fields[] = {
 
 /* ---- groups ------------------------------------------------------------------------------- */
 
-static rk_status read_rates(const json_t *value, const char *path, void *out, rk_error *err)
-{
-    rk_stack *stack = out;
-    rk_status status =
-        rk_fields_read(value, path, rate_fields, COUNT(rate_fields), RK_UNKNOWN_REFUSE, stack, err);
-    if (!json_object_get(value, "low_gemm_share")) {
-        stack->low_gemm_share = stack->gemm_share;
-    }
-    return status;
-}
-
-static rk_status read_traffic(const json_t *value, const char *path, void *out, rk_error *err)
-{
-    rk_stack *stack = out;
-    rk_status status = rk_fields_read(value, path, traffic_fields, COUNT(traffic_fields),
-                                      RK_UNKNOWN_REFUSE, stack, err);
-    if (!json_object_get(value, "mx_cast_passes")) {
-        stack->mx_cast_passes = stack->cast_passes;
-    }
-    if (!json_object_get(value, "fp4_cast_passes")) {
-        stack->fp4_cast_passes = stack->cast_passes;
-    }
-    return status;
-}
-
 #define READER(name_, table)                                                                       \
     static rk_status name_(const json_t *value, const char *path, void *out, rk_error *err)        \
     {                                                                                              \
         return rk_fields_read(value, path, table, COUNT(table), RK_UNKNOWN_REFUSE, out, err);      \
     }
+READER(read_rates, rate_fields)
+READER(read_traffic, traffic_fields)
 READER(read_host, host_fields)
 READER(read_communication, communication_fields)
 READER(read_step, step_fields)
@@ -188,17 +172,26 @@ const rk_field *rk_stack_field(const char *key)
     return NULL;
 }
 
+/* A number that was not given is that of another key. */
+enum { NOT_GIVEN = -1 };
+
+static void follow(double *value, double other)
+{
+    *value = *value < 0 ? other : *value;
+}
+
 rk_status rk_stack_from_json(const json_t *object, rk_stack *stack, rk_error *err)
 {
     *stack = (rk_stack){
         .gemm_share = 1,
-        .low_gemm_share = 1,
+        .low_gemm_share = NOT_GIVEN,
         .expert_gemm_share = 1,
         .attention_share = 1,
         .stream_share = 1,
         .norm_forward = 16,
         .norm_backward = 20,
         .activation_passes = 1,
+        .clamped_passes = NOT_GIVEN,
         .score_forward = 13,
         .score_backward = 19,
         .loss_bytes = 8,
@@ -209,18 +202,29 @@ rk_status rk_stack_from_json(const json_t *object, rk_stack *stack, rk_error *er
         .dispatch_bytes = 2,
         .optimizer_bytes = 38,
         .graph_share = 1,
+        .overlap_launches = 1,
         .tp_forward_exposed = 1,
         .tp_backward_exposed = 1,
+        .tp_reduce_exposed = NOT_GIVEN,
         .tp_overlap_exposed = 1,
         .regather_exposed = 1,
         .dp_window = 1,
         .pp_exposed = 1,
         .moe_exposed = 1,
+        .moe_eager_exposed = NOT_GIVEN,
         .activation_share = 1,
         .logit_bytes = 2,
     };
     const rk_status status =
         rk_fields_read(object, "", groups, COUNT(groups), RK_UNKNOWN_REFUSE, stack, err);
+    follow(&stack->low_gemm_share, stack->gemm_share);
+    follow(&stack->mx_cast_passes, stack->cast_passes);
+    follow(&stack->fp4_cast_passes, stack->cast_passes);
+    follow(&stack->clamped_passes, stack->activation_passes);
+    follow(&stack->tp_reduce_exposed, stack->tp_backward_exposed);
+    follow(&stack->moe_eager_exposed, stack->moe_exposed);
+    stack->bucket_params *= 1e6;
+    stack->bucket_rank_params *= 1e6;
     stack->bucket_bytes *= 0x1p20;
     stack->gather_bytes *= 0x1p20;
     stack->context_bytes *= 0x1p30;

@@ -38,6 +38,7 @@ typedef struct rk_attention_shape {
 typedef struct rk_ffn_shape {
     int64_t width; /* f; 0: no dense FFN */
     bool gated;    /* three matrices instead of two */
+    bool clamped;  /* the activation limits its inputs (gpt-oss) */
     bool bias;
 } rk_ffn_shape;
 

@@ -182,6 +182,7 @@ static const struct field fields[RK_STRATEGY_FIELD_COUNT] = {
     {"offload", "offload", FIELD_CUSTOM, 0, NULL, make_offload},
     {"overlap", "overlap", FIELD_CUSTOM, 0, NULL, make_overlap},
     FLAG("graph_capture", "graph capture", graph_capture),
+    FLAG("graph_step", "graph of the step", graph_step),
     COUNT("first_stage_layers", "layers, first stage", first_stage_layers),
     COUNT("last_stage_layers", "layers, last stage", last_stage_layers),
     FLAG("count_embedding", "embedding as layer", count_embedding),

@@ -77,7 +77,8 @@ typedef struct rk_strategy {
     rk_state_recipe states;
     bool flash_attention;
     bool tp_overlap, grad_overlap, param_overlap, pp_overlap, moe_overlap;
-    bool graph_capture;
+    bool graph_capture; /* kernels of layers are launched as graphs */
+    bool graph_step;    /* a graph holds all kernels of a step */
     bool offload_optimizer, offload_activations, offload_weights;
     int64_t first_stage_layers, last_stage_layers; /* of a rank, all chunks; 0: as the rest */
     bool count_embedding, count_head;              /* they take the place of a layer in the split */

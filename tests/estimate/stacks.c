@@ -29,7 +29,26 @@ static void test_defaults(void **state)
     assert_near(stack.gemm_share * stack.low_gemm_share * stack.stream_share, 1, 0);
     assert_near(stack.tp_forward_exposed, 1, 0);
     assert_near(stack.activation_passes, 1, 0);
+    assert_near(stack.clamped_passes * stack.tp_reduce_exposed * stack.moe_eager_exposed, 1, 0);
     assert_true(stack.context_bytes <= 0 && stack.step_seconds <= 0 && stack.kernels_forward <= 0);
+}
+
+/* What is not given is what a key beside it says. */
+static void test_follow(void **state)
+{
+    (void)state;
+    rk_stack stack;
+    rk_error err;
+    assert_int_equal(
+        read_text("{\"rates\": {}, \"traffic\": {\"activation_passes\": 3}, \"host\": {}, "
+                  "\"communication\": {\"tp_backward_exposed\": 0.5, \"moe_exposed\": 0.25, "
+                  "\"bucket_Mparams\": 40}, \"step\": {}, \"memory\": {}}",
+                  &stack, &err),
+        RK_OK);
+    assert_near(stack.clamped_passes, 3, 0);
+    assert_near(stack.tp_reduce_exposed, 0.5, 0);
+    assert_near(stack.moe_eager_exposed, 0.25, 0);
+    assert_near(stack.bucket_params, 4e7, 0);
 }
 
 /* Keys carry units: GiB and MiB become bytes; formats of 8 bits are as fast as wider ones. */
@@ -98,7 +117,7 @@ static void test_unknown(void **state)
     (void)state;
     rk_stack stack;
     rk_error err;
-    assert_int_equal(rk_stack_load("megatron-2052", &stack, &err), RK_ERR_INVALID);
+    assert_int_equal(rk_stack_load("megatron-225", &stack, &err), RK_ERR_INVALID);
     assert_non_null(strstr(err.message, "megatron-2025"));
     assert_int_equal(rk_stack_load("no/such/stack.json", &stack, &err), RK_ERR_IO);
 }
@@ -106,9 +125,9 @@ static void test_unknown(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_defaults), cmocka_unit_test(test_units),
-        cmocka_unit_test(test_refused),  cmocka_unit_test(test_catalogue),
-        cmocka_unit_test(test_unknown),
+        cmocka_unit_test(test_defaults),  cmocka_unit_test(test_units),
+        cmocka_unit_test(test_follow),    cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_catalogue), cmocka_unit_test(test_unknown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -15,6 +15,37 @@ static rk_estimate estimate_of(const rk_model *model, const rk_strategy *s)
 }
 
 /*
+ * Gradients go in messages of at least the bucket, which grows with the ranks that share them: the
+ * latency of a ring is paid once a message.
+ */
+static void test_buckets(void **state)
+{
+    (void)state;
+    const rk_model model = model_of("llama3.2-1b");
+    const rk_system system = system_of("dgx-h100-superpod");
+    rk_stack stack = stack_of("megatron-2025");
+    rk_strategy s = rk_strategy_defaults(&model);
+    s.dp = s.global_batch = 64;
+    s.sharding = RK_SHARD_NONE;
+    s.grad_overlap = false;
+    const double params = (double)rk_model_params_of(&model).total;
+    const rk_group group = rk_strategy_groups(&system, &s).data;
+    static const struct {
+        double bucket, by_rank, messages; /* of all parameters */
+    } cases[] = {{0, 0, 1}, {1. / 8, 0, 8}, {1. / 8, 1. / 4, 4}, {1. / 8, 2, 1}};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        rk_estimate e;
+        const double count = cases[i].messages, each = params * s.states.reduce / count;
+        stack.bucket_bytes = 0;
+        stack.bucket_params = cases[i].bucket * params;
+        stack.bucket_rank_params = cases[i].by_rank * params / 64;
+        rk_estimate_step(&model, &system, &stack, &s, RK_FLOPS_MEGATRON, &e);
+        assert_near(e.times.part[RK_PART_DP],
+                    count * rk_collective_seconds(&system, RK_COLL_ALL_REDUCE, each, &group), 1e-3);
+    }
+}
+
+/*
  * A billion parameters over 64 ranks, reduced in fp32 and gathered in bf16: 5.906 GB with a
  * sharded optimizer; gathered twice when fully sharded, 7.875 GB, and 5.906 GB reduced in bf16.
  */
@@ -85,6 +116,7 @@ static void test_longest(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_buckets),
         cmocka_unit_test(test_data_parallel),
         cmocka_unit_test(test_pipeline),
         cmocka_unit_test(test_longest),

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the software of a stack changes in the cost of a layer. */
+#include "blocks.h"
+
+static rk_cost cost_of(const rk_model *model, const rk_system *system, const rk_stack *stack,
+                       const rk_strategy *s)
+{
+    assert_legal(model, system, s);
+    const rk_block_context context = rk_block_context_of(model, system, stack, s);
+    rk_cost cost[2];
+    layer_costs(&context, &model->types[0], cost);
+    return cost[0];
+}
+
+/* Launches bind a small layer; captured layers have fewer of them, a captured step has none. */
+static void test_graphs(void **state)
+{
+    (void)state;
+    const rk_model model = gpt_of(2, 256, 4);
+    const rk_system system = system_of("h100-sxm");
+    rk_stack stack = stack_of("megatron-2025");
+    rk_strategy s = rk_strategy_defaults(&model);
+    s.seq = 128;
+    stack.graph_share = 0.5;
+    const rk_cost eager = cost_of(&model, &system, &stack, &s);
+    s.graph_capture = true;
+    const rk_cost captured = cost_of(&model, &system, &stack, &s);
+    s.graph_step = true;
+    const rk_cost step = cost_of(&model, &system, &stack, &s);
+    const double launches = stack.kernels_forward * system.accelerator.launch_seconds;
+    assert_true(rk_times_sum(&eager.forward) >= launches);
+    assert_true(rk_times_sum(&captured.forward) >= launches / 2);
+    assert_true(captured.forward.part[RK_PART_HOST] < eager.forward.part[RK_PART_HOST]);
+    assert_near(step.forward.part[RK_PART_HOST] + step.backward.part[RK_PART_HOST], 0, 0);
+}
+
+/* Overlapped all-to-all hides in a captured step; where kernels are launched it costs launches. */
+static void test_expert_overlap(void **state)
+{
+    (void)state;
+    const rk_model model = model_of("qwen3-30b-a3b");
+    const rk_system system = system_of("h100-sxm");
+    rk_stack stack = stack_of("megatron-2025");
+    rk_strategy s = rk_strategy_defaults(&model);
+    s.dp = s.ep = s.global_batch = 8;
+    stack.moe_exposed = 0.25;
+    stack.moe_eager_exposed = 1;
+    stack.overlap_launches = 3;
+    const rk_cost plain = cost_of(&model, &system, &stack, &s);
+    s.moe_overlap = true;
+    const rk_cost eager = cost_of(&model, &system, &stack, &s);
+    s.graph_step = true;
+    const rk_cost step = cost_of(&model, &system, &stack, &s);
+    assert_near(eager.forward.part[RK_PART_EP], plain.forward.part[RK_PART_EP], 1e-12);
+    assert_true(eager.forward.part[RK_PART_HOST] > plain.forward.part[RK_PART_HOST]);
+    assert_near(step.forward.part[RK_PART_EP], plain.forward.part[RK_PART_EP] / 4, 1e-12);
+}
+
+/* A clamped activation that is not fused reads and writes its elements again: 6 forward. */
+static void test_clamped(void **state)
+{
+    (void)state;
+    rk_model model = model_of("gpt-oss-20b");
+    const rk_system system = system_of("h100-sxm");
+    rk_stack stack = stack_of("megatron-2025");
+    rk_strategy s = rk_strategy_defaults(&model);
+    stack.clamped_passes = stack.activation_passes + 3;
+    const rk_cost clamped = cost_of(&model, &system, &stack, &s);
+    s.graph_step = true;
+    const rk_cost fused = cost_of(&model, &system, &stack, &s);
+    s.graph_step = false;
+    model.types[0].ffn.clamped = false;
+    const rk_cost plain = cost_of(&model, &system, &stack, &s);
+    const rk_moe_shape *moe = &model.types[0].moe;
+    const double elements =
+        (double)s.micro_batch * (double)s.seq * (double)moe->top_k * (double)moe->expert_width;
+    const rk_accelerator *a = &system.accelerator;
+    const double seconds =
+        3 * 6 * elements / (a->memory_bandwidth * a->memory_efficiency * stack.stream_share);
+    assert_near(clamped.forward.part[RK_PART_EXPERT] - plain.forward.part[RK_PART_EXPERT], seconds,
+                1e-6);
+    assert_near(fused.forward.part[RK_PART_EXPERT], plain.forward.part[RK_PART_EXPERT], 1e-12);
+}
+
+/*
+ * Backward with sequence parallelism: output gradients are gathered before, input gradients
+ * reduced and inputs gathered again beside the products; without, only an all-reduce beside them.
+ */
+static void test_tensor_overlap(void **state)
+{
+    (void)state;
+    const rk_model model = gpt_of(2, 8192, 64);
+    const rk_system system = system_of("h100-sxm");
+    rk_stack stack = stack_of("megatron-2025");
+    rk_strategy s = rk_strategy_defaults(&model);
+    s.tp = 8;
+    s.sp = true;
+    const rk_block_context context = rk_block_context_of(&model, &system, &stack, &s);
+    const double bytes = 2 * context.tokens * (double)model.hidden;
+    const rk_group *group = &context.groups.tensor;
+    const double gather = rk_collective_seconds(&system, RK_COLL_ALL_GATHER, bytes, group);
+    const double sum = rk_collective_seconds(&system, RK_COLL_REDUCE_SCATTER, bytes, group);
+    stack.tp_backward_exposed = 1;
+    stack.tp_reduce_exposed = 0;
+    stack.regather_exposed = 0;
+    assert_near(cost_of(&model, &system, &stack, &s).backward.part[RK_PART_TP], 2 * gather, 1e-9);
+    stack.tp_reduce_exposed = 0.5;
+    assert_near(cost_of(&model, &system, &stack, &s).backward.part[RK_PART_TP], 2 * gather + sum,
+                1e-9);
+    s.sp = false;
+    const double all = rk_collective_seconds(&system, RK_COLL_ALL_REDUCE, bytes, group);
+    assert_near(cost_of(&model, &system, &stack, &s).backward.part[RK_PART_TP], all, 1e-9);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_graphs),
+        cmocka_unit_test(test_expert_overlap),
+        cmocka_unit_test(test_clamped),
+        cmocka_unit_test(test_tensor_overlap),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
