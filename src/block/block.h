@@ -55,8 +55,9 @@ typedef struct rk_sent {
 void rk_sent_add(rk_sent *sent, double factor, const rk_sent *other);
 
 typedef struct rk_cost {
-    rk_times forward, backward; /* s; backward contains what is recomputed */
-    double weight_seconds;      /* of backward that computes weight gradients */
+    rk_times forward, backward;               /* s; backward contains what is recomputed */
+    double forward_seconds, backward_seconds; /* sums of these; of a finished block */
+    double weight_seconds;                    /* of backward that computes weight gradients */
     double flops_forward, flops_backward, flops_recompute; /* executed */
     rk_sent sent_forward, sent_backward;                   /* recompute is in backward */
     double saved;             /* bytes kept from forward to backward, after recompute */

@@ -7,12 +7,14 @@
 #include "cli/strategy_options.h"
 #include "formats/json_write.h"
 #include "report/estimate_explain.h"
+#include "validate/interval.h"
 
 /* One strategy in full. */
 typedef struct rk_answer {
     rk_strategy strategy;
     rk_estimate estimate;
     rk_stage_memory *stages; /* owned; strategy.pp entries */
+    rk_interval interval;    /* of measured over predicted, by comparable runs */
 } rk_answer;
 
 /* Estimates a legal strategy with its schedule played; cleared with free(answer->stages). */

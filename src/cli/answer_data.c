@@ -44,10 +44,27 @@ rk_status rk_write_document(const rk_request *request, const rk_inputs *inputs,
     return rk_out_close(out, err);
 }
 
+/* The member "interval": where the step is measured, and the runs that say so. */
+static void write_interval(rk_json_writer *writer, const rk_answer *answer)
+{
+    const rk_interval *interval = &answer->interval;
+    rk_json_open_member(writer, "interval", "{");
+    rk_json_real(writer, "step_p10_s", interval->low * answer->estimate.step);
+    rk_json_real(writer, "step_p50_s", interval->middle * answer->estimate.step);
+    rk_json_real(writer, "step_p90_s", interval->high * answer->estimate.step);
+    rk_json_count(writer, "runs", interval->runs);
+    rk_json_count(writer, "models", interval->groups);
+    rk_json_string(writer, "comparable", interval->basis);
+    rk_json_close(writer, "}");
+}
+
 void rk_answer_write_json(rk_json_writer *writer, const rk_answer *answer)
 {
     rk_strategy_write_json(writer, &answer->strategy);
     rk_estimate_write_json(writer, &answer->strategy, &answer->estimate);
+    if (answer->interval.runs > 0) {
+        write_interval(writer, answer);
+    }
     rk_stages_write_json(writer, answer->stages, answer->strategy.pp, answer->estimate.usable);
 }
 

@@ -46,6 +46,19 @@ rk_setting rk_setting_of(const rk_request *request, const rk_inputs *inputs)
     };
 }
 
+static rk_status set_interval(const rk_setting *setting, rk_answer *answer, rk_error *err)
+{
+    const rk_kin kin =
+        rk_kin_of(setting->system, setting->stack, setting->model, &answer->strategy);
+    rk_residuals residuals;
+    rk_status status = rk_residuals_load(NULL, &residuals, err);
+    if (!status) {
+        status = rk_interval_of(&residuals, &kin, NULL, &answer->interval, err);
+        rk_residuals_clear(&residuals);
+    }
+    return status;
+}
+
 rk_status rk_answer_fill(const rk_setting *setting, const rk_strategy *strategy, rk_answer *answer,
                          rk_error *err)
 {
@@ -54,9 +67,10 @@ rk_status rk_answer_fill(const rk_setting *setting, const rk_strategy *strategy,
     if (!answer->stages) {
         return rk_fail(err, RK_ERR_MEMORY, "not enough memory for the stages of a pipeline");
     }
-    const rk_status status =
+    rk_status status =
         rk_estimate_exact(setting->model, setting->system, setting->stack, strategy,
                           setting->convention, &answer->estimate, answer->stages, err);
+    status = status ? status : set_interval(setting, answer, err);
     if (status) {
         free(answer->stages);
         answer->stages = NULL;
@@ -211,6 +225,20 @@ static void write_own_peak(FILE *to, const rk_inputs *inputs, const rk_answer *a
     }
 }
 
+/* The interval of the step, and the runs that it comes from. */
+static void write_interval(FILE *to, const rk_answer *answer)
+{
+    const rk_interval *i = &answer->interval;
+    const double step = answer->estimate.step;
+    if (i->runs > 0) {
+        write_label(to, "");
+        (void)fprintf(to, "10th to 90th percentile %.3g to %.3g s, by %zu runs of %zu models:\n",
+                      i->low * step, i->high * step, i->runs, i->groups);
+        write_label(to, "");
+        (void)fprintf(to, "%s\n", i->basis);
+    }
+}
+
 void rk_write_summary(FILE *to, const rk_inputs *inputs, const rk_answer *answer)
 {
     const rk_estimate *e = &answer->estimate;
@@ -220,6 +248,7 @@ void rk_write_summary(FILE *to, const rk_inputs *inputs, const rk_answer *answer
     (void)fprintf(to, "%.3f ms; %s tokens/s, %.1f tokens/s/GPU, %.1f TFLOP/s/GPU\n", 1e3 * e->step,
                   rk_with_commas((uint64_t)llround(e->tokens_per_second), tokens),
                   e->tokens_per_second / ranks, e->model_flops / e->step / 1e12);
+    write_interval(to, answer);
     write_label(to, "");
     (void)fprintf(
         to,

@@ -40,6 +40,10 @@ static const rk_option validate_options[] = {
      .offset = PLACE(sources),
      .value = "FILE.json",
      .help = "rules about sources in place of the built-in ones"},
+    {.name = "residuals",
+     .offset = PLACE(residuals),
+     .value = "FILE.json",
+     .help = "write what intervals are made of, from the rows asked for"},
     {.name = "plot",
      .offset = PLACE(plot),
      .value = "FILE.svg",
@@ -76,6 +80,29 @@ static rk_status load_tables(const char *list, rk_validation *v, rk_error *err)
     return RK_OK;
 }
 
+static rk_status set_intervals(rk_validation *v, rk_error *err)
+{
+    rk_residuals residuals;
+    rk_status status = rk_residuals_load(NULL, &residuals, err);
+    if (!status) {
+        status = rk_compare_intervals(&v->comparison, &residuals, err);
+        rk_residuals_clear(&residuals);
+    }
+    return status;
+}
+
+/* Gathers residuals of what was asked for, and writes them. */
+static rk_status write_residuals(const rk_validation *v, rk_error *err)
+{
+    rk_residuals residuals;
+    rk_status status = rk_compare_residuals(&v->comparison, &residuals, err);
+    if (!status) {
+        status = rk_residuals_write(&residuals, v->request->residuals, v->request->runs, err);
+        rk_residuals_clear(&residuals);
+    }
+    return status;
+}
+
 static rk_status compare(rk_validation *v, rk_error *err)
 {
     const rk_validate_request *request = v->request;
@@ -93,6 +120,7 @@ static rk_status compare(rk_validation *v, rk_error *err)
     status = status ? status
                     : rk_compare_runs(&v->sources, v->tables, v->table_count, &selection,
                                       &v->comparison, err);
+    status = status ? status : set_intervals(v, err);
     status = status ? status : rk_score_groups(&v->comparison, NULL, 0, &v->all, err);
     return status ? status : rk_score_groups(&v->comparison, by, by_count, &v->by, err);
 }
@@ -101,6 +129,9 @@ static rk_status write_answer(const rk_validation *v, rk_error *err)
 {
     const rk_validate_request *request = v->request;
     rk_status status = request->plot ? rk_validation_plot(v, request->plot, err) : RK_OK;
+    if (!status && request->residuals) {
+        status = write_residuals(v, err);
+    }
     if (status) {
         return status;
     }

@@ -11,7 +11,7 @@
 enum { RK_VALIDATE_FILES = 8 };
 
 typedef struct rk_validate_request {
-    const char *runs, *only, *sources, *output, *plot;
+    const char *runs, *only, *sources, *output, *plot, *residuals;
     int split;   /* place in the names of splits; -1: all */
     unsigned by; /* rk_dimension, a bit each */
     bool rows, json, csv;
@@ -35,7 +35,7 @@ rk_status rk_validation_plot(const rk_validation *v, const char *path, rk_error 
 /* ---- fields of a row, for tables that programs read -------------------------------------------
  */
 
-enum { RK_COMPARED_FIELDS = 39 };
+enum { RK_COMPARED_FIELDS = 41 };
 extern const rk_column rk_compared_columns[RK_COMPARED_FIELDS];
 
 /* The value of a field; a text lies in the row, the table or the program. */

@@ -38,6 +38,8 @@ const rk_column rk_compared_columns[RK_COMPARED_FIELDS] = {
     {"step_s", RK_VALUE_REAL},
     {"step_measured_s", RK_VALUE_REAL},
     {"step_error", RK_VALUE_REAL},
+    {"step_low_s", RK_VALUE_REAL},
+    {"step_high_s", RK_VALUE_REAL},
     {"null_step_s", RK_VALUE_REAL},
     {"tokens_per_s", RK_VALUE_REAL},
     {"flops_per_s", RK_VALUE_REAL},
@@ -92,6 +94,8 @@ static rk_value predicted_value(const rk_compared *c, size_t field)
         rk_value_real(c->step),
         positive(c->step_measured),
         error_of(c->step, c->step_measured),
+        positive(c->low),
+        positive(c->high),
         positive(c->null_step),
         rk_value_real(c->tokens_per_second),
         rk_value_real(c->flops_per_second),
@@ -264,6 +268,10 @@ static void write_group(rk_json_writer *w, const rk_score_group *g)
     rk_json_string(w, "group", g->label);
     write_errors(w, "step", &g->score.time);
     write_errors(w, "null_model", &g->score.null);
+    if (g->score.intervals > 0) {
+        rk_json_real(w, "interval_coverage", (double)g->score.inside / (double)g->score.intervals);
+        rk_json_real(w, "interval_width", g->score.width);
+    }
     write_errors(w, "memory", &g->score.memory);
     write_regret(w, &g->score.regret);
     if (g->score.verdicts.oom_fits + g->score.verdicts.oom_not > 0) {

@@ -70,6 +70,7 @@ static rk_status write_time(FILE *to, const rk_validation *v, rk_table_style sty
         {"rank", RK_ALIGN_RIGHT},
         {"null mean", RK_ALIGN_RIGHT},
         {"null median", RK_ALIGN_RIGHT},
+        {"in 10-90%", RK_ALIGN_RIGHT},
     };
     rk_table table;
     rk_table_init(&table, columns, COUNT(columns));
@@ -91,6 +92,9 @@ static rk_status write_time(FILE *to, const rk_validation *v, rk_table_style sty
         cell_rank(&table, g->score.time.rank);
         cell_percent(&table, g->score.null.count ? g->score.null.mean : (double)NAN);
         cell_percent(&table, g->score.null.median);
+        cell_percent(&table, g->score.intervals
+                                 ? (double)g->score.inside / (double)g->score.intervals
+                                 : (double)NAN);
     }
     const rk_status status = rk_print_table(to, &table, style, err);
     rk_table_clear(&table);

@@ -15,6 +15,13 @@ const char *const rk_memory_part_names[] = {
     "logits",  "temporaries", "allocator fragments", "context",     NULL,
 };
 
+/* Sums up the times of a block. */
+static void finish(rk_cost *cost)
+{
+    cost->forward_seconds = rk_times_sum(&cost->forward);
+    cost->backward_seconds = rk_times_sum(&cost->backward);
+}
+
 void rk_cost_table_fill(const rk_model *model, const rk_system *system, const rk_stack *stack,
                         const rk_strategy *strategy, rk_cost_table *table)
 {
@@ -27,10 +34,15 @@ void rk_cost_table_fill(const rk_model *model, const rk_system *system, const rk
         attention = again ? attention : rk_block_attention(&table->context, shape);
         shape_before = shape;
         rk_block_layer(&table->context, &model->types[i], &attention, table->layers[i]);
+        finish(&table->layers[i][0]);
+        finish(&table->layers[i][1]);
     }
     table->embedding = rk_block_embedding(&table->context);
     table->head = rk_block_head(&table->context);
     table->mtp = model->mtp_layers > 0 ? rk_block_mtp(&table->context) : (rk_cost){.saved = 0};
+    finish(&table->embedding);
+    finish(&table->head);
+    finish(&table->mtp);
 }
 
 /* Most chunks of all ranks: a stage has a layer or an end; DualPipe has every stage twice. */
@@ -50,9 +62,15 @@ struct ranks {
     bool fits;
 };
 
-static double stage_seconds(const rk_stage *stage)
+/* Of a microbatch on a rank with these chunks. */
+static double rank_seconds(const rk_strategy *s, const rk_chunk_times *chunks)
 {
-    return rk_times_sum(&stage->forward) + rk_times_sum(&stage->backward);
+    const int64_t v = rk_stage_chunks(s);
+    double seconds = 0;
+    for (int64_t i = 0; i < v; i++) {
+        seconds += chunks[i].forward + (chunks[i].backward + chunks[i].weight);
+    }
+    return seconds * (double)rk_stage_passes(s) / (double)v;
 }
 
 /* Whether two chunks hold the same kinds of blocks, so that they cost the same. */
@@ -99,7 +117,7 @@ static void survey_ranks(const rk_cost_table *table, const rk_strategy *s, rk_ch
         const double in_flight = rk_pipeline_in_flight(s->schedule, s->pp, v, m, r);
         const rk_stage_memory memory = rk_stage_memory_of(table, s, &stage, in_flight);
         const double host = rk_stage_host_bytes(s, &stage, in_flight);
-        const double busy = stage_seconds(&stage);
+        const double busy = rank_seconds(s, &chunks[r * v]);
         const double params = stage.dense_params + stage.expert_params;
         if (r == 0 || busy > out->busy) {
             out->slowest = r;

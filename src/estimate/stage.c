@@ -4,6 +4,7 @@
 #include "block/precision.h"
 
 #include <math.h>
+#include <string.h>
 
 int64_t rk_stage_chunks(const rk_strategy *strategy)
 {
@@ -17,20 +18,50 @@ int64_t rk_stage_passes(const rk_strategy *strategy)
     return strategy->schedule == RK_SCHEDULE_DUALPIPE ? 1 : rk_stage_chunks(strategy);
 }
 
-/* ---- adding up blocks ---------------------------------------------------------------------- */
+/* ---- counting blocks ----------------------------------------------------------------------- */
 
-/* Adds `count` blocks of one cost, `share` of whose microbatches run here. */
-static void add_blocks(rk_stage *stage, double count, double share, const rk_cost *cost)
+/* Layers of a chunk of `count` that are checkpointed whole. */
+static int checkpointed(const rk_strategy *strategy, int count)
 {
-    const double run = count * share;
-    rk_times_add(&stage->forward, run, &cost->forward);
-    rk_times_add(&stage->backward, run, &cost->backward);
-    stage->weight_seconds += run * cost->weight_seconds;
-    stage->flops_forward += run * cost->flops_forward;
-    stage->flops_backward += run * cost->flops_backward;
-    stage->flops_recompute += run * cost->flops_recompute;
-    rk_sent_add(&stage->sent, run, &cost->sent_forward);
-    rk_sent_add(&stage->sent, run, &cost->sent_backward);
+    if (strategy->recompute != RK_REC_FULL) {
+        return 0;
+    }
+    const bool all = strategy->recompute_layers == 0 || strategy->recompute_layers > count;
+    return all ? count : (int)strategy->recompute_layers;
+}
+
+static void count_chunk(const rk_model *model, const rk_strategy *strategy, int64_t rank,
+                        int64_t index, rk_stage_blocks *blocks)
+{
+    const rk_chunk chunk = rk_strategy_chunk(model, strategy, rank, index);
+    const int whole = checkpointed(strategy, chunk.count);
+    for (int i = 0; i < chunk.count; i++) {
+        const int type = model->type_of[chunk.first + i];
+        blocks->layers[type][i < whole]++;
+    }
+    blocks->embedding = blocks->embedding || chunk.embedding;
+    if (chunk.head) {
+        const int last = model->type_of[model->layers - 1];
+        blocks->head = true;
+        blocks->layers[last][checkpointed(strategy, 1)] += (int16_t)model->mtp_layers;
+    }
+}
+
+rk_stage_blocks rk_stage_blocks_of(const rk_model *model, const rk_strategy *strategy, int64_t rank)
+{
+    rk_stage_blocks blocks;
+    memset(&blocks, 0, sizeof(blocks)); /* padding too: blocks are compared as bytes */
+    blocks.halved = strategy->schedule == RK_SCHEDULE_DUALPIPE;
+    for (int64_t i = 0; i < rk_stage_chunks(strategy); i++) {
+        count_chunk(model, strategy, rank, i, &blocks);
+    }
+    return blocks;
+}
+
+/* ---- what blocks keep ---------------------------------------------------------------------- */
+
+static void keep_params(rk_stage *stage, double count, const rk_cost *cost)
+{
     stage->dense_params += count * cost->dense_params;
     stage->replicated_params += count * cost->replicated_params;
     stage->expert_params += count * cost->expert_params;
@@ -38,12 +69,12 @@ static void add_blocks(rk_stage *stage, double count, double share, const rk_cos
     stage->low_expert_params += count * cost->low_expert_params;
 }
 
-static void add_layers(rk_stage *stage, int count, double share, const rk_cost *cost)
+static void keep_layers(rk_stage *stage, int count, double share, const rk_cost *cost)
 {
     if (count == 0) {
         return;
     }
-    add_blocks(stage, count, share, cost);
+    keep_params(stage, count, cost);
     stage->layers += count;
     stage->saved += count * share * cost->saved;
     if (cost->unsaved + cost->transient > stage->unsaved + stage->transient) {
@@ -57,94 +88,135 @@ static void add_layers(rk_stage *stage, int count, double share, const rk_cost *
         fmax(stage->layer_low_params, cost->low_dense_params + cost->low_expert_params);
 }
 
-/* Layers of a chunk of `count` that are checkpointed whole. */
-static int checkpointed(const rk_strategy *strategy, int count)
+/* MTP modules run the head once more each, but hold no copy of it. */
+static void keep_head(rk_stage *stage, const rk_cost_table *table, double share)
 {
-    if (strategy->recompute != RK_REC_FULL) {
-        return 0;
-    }
-    const bool all = strategy->recompute_layers == 0 || strategy->recompute_layers > count;
-    return all ? count : (int)strategy->recompute_layers;
-}
-
-/* The head runs once for the model and once for every MTP module, which hold no copy of it. */
-static void add_head(rk_stage *stage, const rk_cost_table *table, const rk_strategy *strategy,
-                     double share)
-{
-    const rk_model *model = table->context.model;
-    const int modules = model->mtp_layers;
+    const int modules = table->context.model->mtp_layers;
     const rk_cost *head = &table->head;
-    add_blocks(stage, 1 + modules, share, head);
-    stage->dense_params -= modules * head->dense_params;
-    stage->replicated_params -= modules * head->replicated_params;
+    keep_params(stage, 1, head);
     stage->head_saved = (1 + modules) * head->saved;
     stage->head_transient = head->transient;
     stage->head_params = head->dense_params;
     stage->head = true;
     if (modules > 0) {
-        const int last = model->type_of[model->layers - 1];
-        const bool full = checkpointed(strategy, 1) > 0;
-        add_layers(stage, modules, share, &table->layers[last][full]);
-        add_blocks(stage, modules, share, &table->mtp);
+        keep_params(stage, modules, &table->mtp);
         stage->saved += modules * share * table->mtp.saved;
     }
 }
 
-static void add_chunk(rk_stage *stage, const rk_cost_table *table, const rk_strategy *strategy,
-                      const rk_chunk *chunk, double share)
+static double share_of(const rk_stage_blocks *blocks)
+{
+    return blocks->halved ? 0.5 : 1;
+}
+
+void rk_stage_keep(const rk_cost_table *table, const rk_stage_blocks *blocks, rk_stage *stage)
 {
     const rk_model *model = table->context.model;
-    int full[RK_LAYER_TYPE_MAX] = {0}, plain[RK_LAYER_TYPE_MAX] = {0};
-    const int whole = checkpointed(strategy, chunk->count);
-    for (int i = 0; i < chunk->count; i++) {
-        const int type = model->type_of[chunk->first + i];
-        if (i < whole) {
-            full[type]++;
-        } else {
-            plain[type]++;
+    const double share = share_of(blocks);
+    stage->saved = stage->unsaved = stage->transient = stage->wgrad_buffers = 0;
+    stage->head_saved = stage->head_transient = stage->head_params = 0;
+    stage->dense_params = stage->expert_params = stage->replicated_params = 0;
+    stage->low_dense_params = stage->low_expert_params = 0;
+    stage->layer_dense_params = stage->layer_expert_params = stage->layer_low_params = 0;
+    stage->layers = 0;
+    stage->embedding = blocks->embedding;
+    stage->head = blocks->head;
+    for (int type = 0; type < model->type_count; type++) {
+        keep_layers(stage, blocks->layers[type][1], share, &table->layers[type][1]);
+        keep_layers(stage, blocks->layers[type][0], share, &table->layers[type][0]);
+    }
+    if (blocks->embedding) {
+        keep_params(stage, 1, &table->embedding);
+    }
+    if (blocks->head) {
+        keep_head(stage, table, share);
+    }
+    /* A tied head beside the embedding on one rank is the same matrix. */
+    if (model->tied && blocks->embedding && blocks->head) {
+        stage->dense_params -= rk_block_table_params(&table->context);
+    }
+}
+
+/* ---- what blocks take ---------------------------------------------------------------------- */
+
+/* Adds what `run` passes of a block take. */
+typedef void block_runner(void *to, double run, const rk_cost *cost);
+
+static void run_blocks(const rk_cost_table *table, const rk_stage_blocks *blocks,
+                       block_runner *runner, void *to)
+{
+    const rk_model *model = table->context.model;
+    const double share = share_of(blocks);
+    for (int type = 0; type < model->type_count; type++) {
+        for (int full = 1; full >= 0; full--) {
+            if (blocks->layers[type][full]) {
+                runner(to, blocks->layers[type][full] * share, &table->layers[type][full]);
+            }
         }
     }
-    for (int type = 0; type < model->type_count; type++) {
-        add_layers(stage, full[type], share, &table->layers[type][1]);
-        add_layers(stage, plain[type], share, &table->layers[type][0]);
+    if (blocks->embedding) {
+        runner(to, share, &table->embedding);
     }
-    if (chunk->embedding) {
-        add_blocks(stage, 1, share, &table->embedding);
-        stage->embedding = true;
+    if (blocks->head) {
+        runner(to, (1 + model->mtp_layers) * share, &table->head);
+        if (model->mtp_layers > 0) {
+            runner(to, model->mtp_layers * share, &table->mtp);
+        }
     }
-    if (chunk->head) {
-        add_head(stage, table, strategy, share);
-    }
+}
+
+static void run_whole(void *to, double run, const rk_cost *cost)
+{
+    rk_stage *stage = to;
+    rk_times_add(&stage->forward, run, &cost->forward);
+    rk_times_add(&stage->backward, run, &cost->backward);
+    stage->weight_seconds += run * cost->weight_seconds;
+    stage->flops_forward += run * cost->flops_forward;
+    stage->flops_backward += run * cost->flops_backward;
+    stage->flops_recompute += run * cost->flops_recompute;
+    rk_sent_add(&stage->sent, run, &cost->sent_forward);
+    rk_sent_add(&stage->sent, run, &cost->sent_backward);
+}
+
+static void run_seconds(void *to, double run, const rk_cost *cost)
+{
+    rk_chunk_times *times = to;
+    times->forward += run * cost->forward_seconds;
+    times->backward += run * cost->backward_seconds;
+    times->weight += run * cost->weight_seconds;
+}
+
+/* The times of one chunk, whose microbatches all run there. */
+static rk_chunk_times chunk_times(const rk_cost_table *table, const rk_strategy *strategy,
+                                  int64_t rank, int64_t index)
+{
+    const bool splits = strategy->schedule >= RK_SCHEDULE_ZB_H1;
+    rk_stage_blocks blocks;
+    rk_chunk_times times = {0, 0, 0};
+    memset(&blocks, 0, sizeof(blocks));
+    count_chunk(table->context.model, strategy, rank, index, &blocks);
+    run_blocks(table, &blocks, run_seconds, &times);
+    times.weight = splits ? times.weight : 0;
+    times.backward -= times.weight;
+    return times;
+}
+
+double rk_stage_seconds(const rk_cost_table *table, const rk_stage_blocks *blocks)
+{
+    rk_chunk_times times = {0, 0, 0};
+    run_blocks(table, blocks, run_seconds, &times);
+    return times.forward + times.backward;
 }
 
 rk_stage rk_stage_of(const rk_cost_table *table, const rk_strategy *strategy, int64_t rank,
                      rk_chunk_times *chunks)
 {
-    const rk_model *model = table->context.model;
-    const int64_t count = rk_stage_chunks(strategy);
-    const double share = (double)rk_stage_passes(strategy) / (double)count;
-    const bool splits = strategy->schedule >= RK_SCHEDULE_ZB_H1;
+    const rk_stage_blocks blocks = rk_stage_blocks_of(table->context.model, strategy, rank);
     rk_stage stage = {.layers = 0};
-    double forward = 0, backward = 0, weight = 0;
-    for (int64_t i = 0; i < count; i++) {
-        const rk_chunk chunk = rk_strategy_chunk(model, strategy, rank, i);
-        add_chunk(&stage, table, strategy, &chunk, share);
-        if (chunks) {
-            const double f = rk_times_sum(&stage.forward), b = rk_times_sum(&stage.backward);
-            const double w = splits ? stage.weight_seconds : 0;
-            chunks[i] = (rk_chunk_times){
-                .forward = (f - forward) / share,
-                .backward = (b - backward - (w - weight)) / share,
-                .weight = (w - weight) / share,
-            };
-            forward = f;
-            backward = b;
-            weight = w;
-        }
-    }
-    /* A tied head beside the embedding on one rank is the same matrix. */
-    if (model->tied && stage.embedding && stage.head) {
-        stage.dense_params -= rk_block_table_params(&table->context);
+    rk_stage_keep(table, &blocks, &stage);
+    run_blocks(table, &blocks, run_whole, &stage);
+    for (int64_t i = 0; chunks && i < rk_stage_chunks(strategy); i++) {
+        chunks[i] = chunk_times(table, strategy, rank, i);
     }
     return stage;
 }

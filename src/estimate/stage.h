@@ -29,6 +29,22 @@ typedef struct rk_stage {
     bool embedding, head;
 } rk_stage;
 
+/* How many blocks of each kind all chunks of a rank hold; comparable as bytes. */
+typedef struct rk_stage_blocks {
+    int16_t layers[RK_LAYER_TYPE_MAX][2]; /* by type; [1]: checkpointed whole */
+    bool embedding, head;                 /* the head with its MTP modules, whose layers count */
+    bool halved;                          /* half of the microbatches run here (DualPipe) */
+} rk_stage_blocks;
+
+rk_stage_blocks rk_stage_blocks_of(const rk_model *model, const rk_strategy *strategy,
+                                   int64_t rank);
+
+/* Fills what a stage of these blocks keeps in memory, and nothing else. */
+void rk_stage_keep(const rk_cost_table *table, const rk_stage_blocks *blocks, rk_stage *stage);
+
+/* Seconds of a microbatch, both passes, up to rounding as the parts of a stage add up. */
+double rk_stage_seconds(const rk_cost_table *table, const rk_stage_blocks *blocks);
+
 /* All chunks of a rank; `chunks` (may be NULL) gets the times of each. */
 rk_stage rk_stage_of(const rk_cost_table *table, const rk_strategy *strategy, int64_t rank,
                      rk_chunk_times *chunks);
