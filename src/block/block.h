@@ -30,7 +30,7 @@ typedef enum rk_part {
     RK_PART_BUBBLE,
     RK_PART_DP,
     RK_PART_OPTIMIZER,
-    RK_PART_FIXED, /* per step, and noise of scale */
+    RK_PART_FIXED, /* per step, noise of scale, an allocator out of memory */
     RK_PART_COUNT,
 } rk_part;
 
@@ -61,6 +61,7 @@ typedef struct rk_cost {
     double flops_forward, flops_backward, flops_recompute; /* executed */
     rk_sent sent_forward, sent_backward;                   /* recompute is in backward */
     double saved;             /* bytes kept from forward to backward, after recompute */
+    double late;              /* of them, bytes that nothing needs but that are not free yet */
     double unsaved;           /* bytes made again for backward, while it runs */
     double transient;         /* bytes of temporaries at the worst moment of backward */
     double wgrad_buffers;     /* bytes that stay, for weight gradients on their way */

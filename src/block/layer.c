@@ -192,7 +192,9 @@ static void add_norms(rk_costing *x, const rk_layer_type *type)
     const rk_strategy *s = x->c->strategy;
     const double elements = x->c->local_tokens * (double)model->hidden;
     const double norms = (double)model->norms_per_layer, pairs = norms / 2;
-    const double tokens = stack->keeps_gathered ? x->c->tokens : x->c->local_tokens;
+    const double kept = x->c->local_tokens;
+    const double gathered = stack->keeps_gathered ? stack->gathered_share * x->c->tokens : kept;
+    const double output = norm_output_bytes(x->c, type) * (double)model->hidden;
     const bool again = rk_recomputes(s, RK_MODULE_NORM);
     const rk_cost before = x->cost;
     rk_add_stream(x, RK_PART_STREAM, pairs * stack->norm_forward * elements,
@@ -203,7 +205,8 @@ static void add_norms(rk_costing *x, const rk_layer_type *type)
     rk_add_stream(x, RK_PART_STREAM, stack->dropout_bytes * elements,
                   stack->dropout_bytes * elements);
     rk_save(x, false, norms * RK_ACTIVATION_BYTES * elements);
-    rk_save(x, again, norm_output_bytes(x->c, type) * tokens * (double)model->hidden);
+    rk_save(x, again, output * fmax(gathered, kept));
+    x->cost.late += again ? 0 : output * fmax(gathered - kept, 0);
     rk_save(x, false, stack->dropout_bytes > 0 ? 2 * elements : 0); /* masks */
 }
 

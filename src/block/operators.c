@@ -62,6 +62,7 @@ void rk_checkpoint(rk_costing *x, const rk_cost *before)
     rk_repeat(x, before);
     x->cost.unsaved += x->cost.saved - before->saved;
     x->cost.saved = before->saved;
+    x->cost.late = before->late;
 }
 
 /* ---- memory-bound -------------------------------------------------------------------------- */

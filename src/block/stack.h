@@ -66,14 +66,19 @@ typedef struct rk_stack {
     /* Memory. */
     bool keeps_gathered;        /* sequence parallelism keeps the gathered inputs of linears */
     bool keeps_activation;      /* a gated activation keeps its intermediate */
+    double gathered_share;      /* of the gathered inputs kept that are live at the peak */
     double activation_share;    /* of the activations by tensor list that are live at the peak */
     double wgrad_bytes;         /* buffers of weight gradients of one layer, per parameter */
     double logit_bytes;         /* per logit kept or made by the loss */
+    double stale_logit_bytes;   /* of the microbatch before, per logit, which are not yet free */
     double gathered_buffers;    /* tensors of a whole sequence besides, with tensor parallelism */
+    double late_buffers;        /* more of them where no stage holds the host back */
     double optimizer_temporary; /* bytes per parameter while the optimizer steps */
-    double context_bytes;       /* context and communicators outside the allocator */
-    double workspace_bytes;     /* of libraries, inside the allocator */
-    double fragmentation;       /* reserved over allocated, less 1 */
+    double thrash_seconds;  /* per GiB beyond memory and microbatch, of giving back and taking */
+    double context_bytes;   /* context and communicators outside the allocator */
+    double workspace_bytes; /* of libraries, inside the allocator */
+    double fragmentation;   /* reserved over allocated, less 1 */
+    double stage_fragmentation; /* the same of activations of pipeline stages */
 } rk_stack;
 
 /* Reads a stack: a file, or a name of the catalogue data/stacks.  Implemented in src/formats. */

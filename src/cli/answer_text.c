@@ -189,7 +189,13 @@ void rk_write_fit(FILE *to, const rk_inputs *inputs, const rk_answer *answer)
     const double host = inputs->system.accelerator.host_capacity;
     const double total = e->memory.total / GIB, usable = e->usable / GIB;
     write_label(to, "memory");
-    if (e->memory.total > e->usable) {
+    if (e->thrashes) {
+        (void)fprintf(to,
+                      "will thrash: %.2f GiB on stage %" PRId64
+                      ", and of the %.2f GiB beyond the %.2f GiB there are, all can be given back "
+                      "and taken again\n",
+                      total, e->worst_stage, total - usable, usable);
+    } else if (e->memory.total > e->usable) {
         (void)fprintf(to,
                       "does not fit: %.2f GiB on stage %" PRId64
                       ", %.2f GiB more than the %.2f GiB there are\n",

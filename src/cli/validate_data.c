@@ -106,9 +106,9 @@ static rk_value predicted_value(const rk_compared *c, size_t field)
         error_of(c->memory, c->memory_measured),
         rk_value_real(c->need),
         rk_value_real(c->usable),
-        rk_value_text(c->near_full ? "nearly full"
-                      : c->fits    ? "yes"
-                                   : "no"),
+        rk_value_text(c->thrashes ? "will thrash"
+                      : c->fits   ? "yes"
+                                  : "no"),
         rk_value_bool(c->out_of_memory),
         rk_value_text(c->assumed),
         nothing,
@@ -253,8 +253,8 @@ static void write_verdicts(rk_json_writer *w, const rk_verdicts *v)
     rk_json_count(w, "ran_said_not_to_fit", v->ran_not);
     rk_json_count(w, "ran_out_said_to_fit", v->oom_fits);
     rk_json_count(w, "ran_out_said_not_to_fit", v->oom_not);
-    rk_json_count(w, "ran_said_nearly_full", v->near_ran);
-    rk_json_count(w, "ran_out_said_nearly_full", v->near_oom);
+    rk_json_count(w, "ran_said_to_thrash", v->thrash_ran);
+    rk_json_count(w, "ran_out_said_to_thrash", v->thrash_oom);
     rk_json_real(w, "accuracy", rk_verdicts_accuracy(v));
     rk_json_real(w, "precision", rk_verdicts_precision(v));
     rk_json_real(w, "recall", rk_verdicts_recall(v));

@@ -187,9 +187,8 @@ static void write_verdicts(FILE *to, const rk_score_group *g)
                   100 * rk_verdicts_precision(v), 100 * rk_verdicts_recall(v));
     (void)fprintf(to,
                   "  %zu said to fit ran out of memory, %zu said not to fit ran; of the %zu said "
-                  "to fit nearly full (over %.0f%%), %zu ran out\n",
-                  v->oom_fits, v->ran_not, v->near_ran + v->near_oom, 100 * RK_NEAR_FULL,
-                  v->near_oom);
+                  "to thrash, %zu ran out\n",
+                  v->oom_fits, v->ran_not, v->thrash_ran + v->thrash_oom, v->thrash_oom);
 }
 
 /* ---- rows ------------------------------------------------------------------------------------ */
@@ -285,9 +284,9 @@ static rk_status write_rows(FILE *to, const rk_validation *v, rk_table_style sty
         cell_percent(&table, row->mfu_measured > 0 ? row->mfu_measured : (double)NAN);
         cells_measure(&table, row->memory / 0x1p30, row->memory_measured / 0x1p30);
         rk_table_cell(&table, "%s%s",
-                      row->near_full ? "nearly full"
-                      : row->fits    ? "yes"
-                                     : "no",
+                      row->thrashes ? "will thrash"
+                      : row->fits   ? "yes"
+                                    : "no",
                       row->out_of_memory ? ", ran out" : "");
         cell_parts(&table, row);
         rk_table_cell(&table, "%s", row->assumed);

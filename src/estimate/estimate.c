@@ -59,7 +59,7 @@ struct ranks {
     int64_t worst;     /* rank with most memory */
     rk_stage_memory memory;
     double host_bytes;
-    bool fits;
+    bool fits, runs; /* with, and without what the allocator can give back */
 };
 
 /* Of a microbatch on a rank with these chunks. */
@@ -111,7 +111,7 @@ static void survey_ranks(const rk_cost_table *table, const rk_strategy *s, rk_ch
     const double usable = table->context.system->accelerator.memory_usable;
     double heaviest = -1;
     memset(out, 0, sizeof(*out));
-    out->fits = true;
+    out->fits = out->runs = true;
     for (int64_t r = 0; r < s->pp; r++) {
         next_stage(table, s, r, chunks, held, &stage);
         const double in_flight = rk_pipeline_in_flight(s->schedule, s->pp, v, m, r);
@@ -133,8 +133,9 @@ static void survey_ranks(const rk_cost_table *table, const rk_strategy *s, rk_ch
             out->memory = memory;
             out->host_bytes = host;
         }
-        out->fits = out->fits && memory.total <= usable &&
-                    host <= table->context.system->accelerator.host_capacity;
+        const bool host_fits = host <= table->context.system->accelerator.host_capacity;
+        out->fits = out->fits && memory.total <= usable && host_fits;
+        out->runs = out->runs && memory.total - memory.late <= usable && host_fits;
         if (stages) {
             stages[r] = memory;
         }
@@ -169,6 +170,17 @@ static void fill_rates(const rk_cost_table *table, const rk_strategy *s, const r
     e->tokens_per_second = tokens / e->step;
 }
 
+/*
+ * An allocator that runs out waits for the device, gives all back that it caches, and takes it
+ * again, in every microbatch: so much per GiB that it would have liked to keep.
+ */
+static double thrash_seconds(const rk_stack *stack, const struct ranks *ranks, double usable,
+                             double microbatches)
+{
+    const double beyond = (ranks->memory.total - usable) / 0x1p30;
+    return ranks->runs && beyond > 0 ? stack->thrash_seconds * microbatches * beyond : 0;
+}
+
 static void combine(const rk_cost_table *table, const rk_strategy *s, rk_flop_convention convention,
                     const struct ranks *ranks, double makespan, rk_estimate *e)
 {
@@ -187,18 +199,20 @@ static void combine(const rk_cost_table *table, const rk_strategy *s, rk_flop_co
     e->times.part[RK_PART_CAST] += rk_weight_cast_seconds(table, s, &ranks->heaviest);
     e->times.part[RK_PART_OPTIMIZER] = rk_optimizer_seconds(table, s, &ranks->heaviest);
     e->times.part[RK_PART_OFFLOAD] = rk_offload_seconds(table, s, &ranks->stage, &ranks->heaviest);
+    e->usable = table->context.system->accelerator.memory_usable;
     const double doublings = n > 8 ? log2(n / 8) : 0;
-    e->times.part[RK_PART_FIXED] =
-        stack->step_seconds + stack->scale_growth * doublings * rk_times_sum(&e->times);
+    e->times.part[RK_PART_FIXED] = stack->step_seconds +
+                                   stack->scale_growth * doublings * rk_times_sum(&e->times) +
+                                   thrash_seconds(stack, ranks, e->usable, m);
     e->step = rk_times_sum(&e->times);
 
     e->volumes.tensor = m * ranks->stage.sent.tensor;
     e->volumes.context = m * ranks->stage.sent.context;
     e->volumes.expert = m * ranks->stage.sent.expert;
     e->fits = ranks->fits;
+    e->thrashes = ranks->runs && !ranks->fits;
     e->worst_stage = ranks->worst;
     e->memory = ranks->memory;
-    e->usable = table->context.system->accelerator.memory_usable;
     e->host_bytes = ranks->host_bytes;
     fill_rates(table, s, &ranks->stage, e);
 }

@@ -32,6 +32,7 @@ typedef struct rk_stage_memory {
     double allocated;                  /* up to and without fragmentation */
     double reserved;                   /* allocated and fragmentation */
     double total;                      /* of all parts */
+    double late;                       /* of it, what the allocator gives back when it runs out */
 } rk_stage_memory;
 
 /* Bytes that one rank sends in a step, by group, forward and backward. */
@@ -47,7 +48,8 @@ typedef struct rk_estimate {
     double mfu, hfu;          /* against the dense peak of bf16 */
     double tokens_per_second; /* of the whole system */
     rk_volumes volumes;
-    bool fits;
+    bool fits;              /* with all that the allocator would like to keep */
+    bool thrashes;          /* does not, but runs while memory is given back and taken again */
     int64_t worst_stage;    /* pipeline rank that needs most memory */
     rk_stage_memory memory; /* of that rank */
     double usable;          /* bytes it may use */

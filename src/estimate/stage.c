@@ -77,6 +77,7 @@ static void keep_layers(rk_stage *stage, int count, double share, const rk_cost 
     keep_params(stage, count, cost);
     stage->layers += count;
     stage->saved += count * share * cost->saved;
+    stage->late += count * share * cost->late;
     if (cost->unsaved + cost->transient > stage->unsaved + stage->transient) {
         stage->unsaved = cost->unsaved;
         stage->transient = cost->transient;
@@ -307,20 +308,28 @@ struct moments {
     double update; /* temporaries of the optimizer, after all activations are gone */
 };
 
+/* Bytes of a hidden state that is not split over the tensor group. */
+static double whole_sequence(const rk_block_context *c)
+{
+    return 2 * c->tokens * (double)c->model->hidden;
+}
+
 static struct moments moments_of(const rk_cost_table *table, const rk_strategy *s,
                                  const rk_stage *stage)
 {
     const rk_block_context *c = &table->context;
     const rk_stack *stack = c->stack;
-    const double hidden = 2 * c->tokens * (double)c->model->hidden;
+    const double buffers = s->tp > 1 ? stack->gathered_buffers * whole_sequence(c) : 0;
+    const double logits = c->tokens * c->vocab / (double)s->tp;
+    const bool stale = stage->head && rk_strategy_microbatches(s) > 1;
     /* GPipe runs the losses of all microbatches before the first backward. */
     const double losses =
         s->schedule == RK_SCHEDULE_GPIPE ? (double)rk_strategy_microbatches(s) : 1;
     struct moments m = {
-        .always = stack->workspace_bytes + stage->wgrad_buffers +
-                  (s->tp > 1 ? stack->gathered_buffers * hidden : 0),
+        .always = stack->workspace_bytes + stage->wgrad_buffers + buffers,
         .layer = stage->transient,
-        .head = losses * stage->head_saved + stage->head_transient,
+        .head = losses * stage->head_saved + stage->head_transient +
+                (stale ? stack->stale_logit_bytes * logits : 0),
         .update = stack->optimizer_temporary * (stage->dense_params + stage->expert_params),
     };
     if (s->sharding == RK_SHARD_ALL) {
@@ -334,14 +343,34 @@ static struct moments moments_of(const rk_cost_table *table, const rk_strategy *
     return m;
 }
 
-/* Activations of all microbatches in flight that stay on the device. */
-static double kept_activations(const rk_stack *stack, const rk_strategy *s, const rk_stage *stage,
-                               double in_flight)
+/* Activations of all microbatches in flight that stay on the device, and late ones among them. */
+struct activations {
+    double all, late;
+};
+
+/*
+ * Tensors that collectives on streams of their own still read are free only when the device gets
+ * there, while the host runs ahead; messages between stages hold the host back.
+ */
+static struct activations activations_of(const rk_block_context *c, const rk_strategy *s,
+                                         const rk_stage *stage, double in_flight)
 {
+    const rk_stack *stack = c->stack;
     /* Offloaded activations leave two layers' worth behind as buffers. */
     const double buffers = stage->layers > 2 ? 2.0 / stage->layers : 1;
-    const double kept = s->offload_activations ? fmin(buffers, in_flight) : in_flight;
-    return kept * stage->saved * stack->activation_share;
+    const double kept =
+        stack->activation_share * (s->offload_activations ? fmin(buffers, in_flight) : in_flight);
+    const double ahead = s->tp > 1 && s->pp == 1 ? stack->late_buffers * whole_sequence(c) : 0;
+    return (struct activations){kept * stage->saved + ahead, kept * stage->late + ahead};
+}
+
+/* What the allocator holds besides tensors: cached blocks that nothing fits into. */
+static void add_fragments(const rk_stack *stack, const rk_strategy *s, rk_stage_memory *m)
+{
+    const double of_stages = s->pp > 1 ? stack->stage_fragmentation : 0;
+    const double all = stack->fragmentation * m->allocated;
+    m->part[RK_MEM_FRAGMENTATION] = all + of_stages * m->part[RK_MEM_ACTIVATIONS];
+    m->late = m->late * (1 + of_stages) + all;
 }
 
 rk_stage_memory rk_stage_memory_of(const rk_cost_table *table, const rk_strategy *s,
@@ -349,7 +378,7 @@ rk_stage_memory rk_stage_memory_of(const rk_cost_table *table, const rk_strategy
 {
     const rk_stack *stack = table->context.stack;
     const struct moments now = moments_of(table, s, stage);
-    const double activations = kept_activations(stack, s, stage, in_flight);
+    const struct activations kept = activations_of(&table->context, s, stage, in_flight);
     const double layer = stage->unsaved + now.layer;
     rk_stage_memory m = {
         .part =
@@ -360,24 +389,26 @@ rk_stage_memory rk_stage_memory_of(const rk_cost_table *table, const rk_strategy
                 [RK_MEM_OPTIMIZER] = s->offload_optimizer ? 0
                                                           : s->states.optimizer *
                                                                 rk_stage_optimized_params(s, stage),
+                [RK_MEM_ACTIVATIONS] = kept.all,
                 [RK_MEM_TRANSIENT] = now.always,
             },
     };
-    /* The peak is the worst of three moments. */
-    if (now.update > activations + fmax(layer, now.head)) {
+    /* The peak is the worst of three moments, also when what is late is given back. */
+    const double peak = kept.all + fmax(layer, now.head);
+    m.late = fmin(kept.late, fmax(peak - now.update, 0));
+    if (now.update > peak) {
+        m.part[RK_MEM_ACTIVATIONS] = 0;
         m.part[RK_MEM_TRANSIENT] += now.update;
     } else if (now.head > layer) {
-        m.part[RK_MEM_ACTIVATIONS] = activations;
         m.part[RK_MEM_LOGITS] = now.head;
     } else {
-        m.part[RK_MEM_ACTIVATIONS] = activations;
         m.part[RK_MEM_RECOMPUTED] = stage->unsaved;
         m.part[RK_MEM_TRANSIENT] += now.layer;
     }
     for (int i = 0; i < RK_MEM_FRAGMENTATION; i++) {
         m.allocated += m.part[i];
     }
-    m.part[RK_MEM_FRAGMENTATION] = stack->fragmentation * m.allocated;
+    add_fragments(stack, s, &m);
     m.part[RK_MEM_CONTEXT] = stack->context_bytes;
     m.reserved = m.allocated + m.part[RK_MEM_FRAGMENTATION];
     m.total = m.reserved + m.part[RK_MEM_CONTEXT];

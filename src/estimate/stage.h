@@ -15,6 +15,7 @@ typedef struct rk_stage {
     double flops_forward, flops_backward, flops_recompute;
     rk_sent sent;              /* bytes of one microbatch */
     double saved;              /* bytes of one microbatch, without the head */
+    double late;               /* of it, see rk_cost */
     double unsaved, transient; /* bytes, of the layer with most */
     double wgrad_buffers;      /* bytes, of the layer with most */
     double head_saved;         /* bytes of one microbatch */

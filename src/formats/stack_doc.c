@@ -112,14 +112,21 @@ static const rk_field step_fields[] = {
 static const rk_field memory_fields[] = {
     FLAG(keeps_gathered, "gathered inputs of linears are kept with sequence parallelism"),
     FLAG(keeps_activation, "a gated activation keeps its intermediate"),
+    SHARE(gathered_share, "of the gathered inputs kept that live at the peak"),
     SHARE(activation_share, "of the activations by tensor list that live at the peak"),
     BYTES(wgrad_bytes, "buffers of weight gradients of a layer, per parameter"),
     BYTES(logit_bytes, "per logit, kept or made by the loss"),
+    BYTES(stale_logit_bytes, "of the microbatch before, per logit, not yet free"),
     NUMBER(gathered_buffers, 100, NULL, "tensors of a whole sequence with tensor parallelism"),
+    NUMBER(late_buffers, 100, NULL,
+           "more of them that wait for the device, where no stage holds the host back"),
     BYTES(optimizer_temporary, "per parameter while the optimizer steps"),
+    SECONDS(thrash_seconds,
+            "per GiB beyond memory and microbatch, of giving back and taking again"),
     SIZE(context_bytes, "context_GiB", "GiB", "context and communicators"),
     SIZE(workspace_bytes, "workspace_GiB", "GiB", "of libraries, inside the allocator"),
     NUMBER(fragmentation, 1, NULL, "reserved over allocated, less 1"),
+    NUMBER(stage_fragmentation, 1, NULL, "the same of activations of pipeline stages"),
 };
 
 /* ---- groups ------------------------------------------------------------------------------- */
@@ -212,8 +219,10 @@ rk_status rk_stack_from_json(const json_t *object, rk_stack *stack, rk_error *er
         .pp_exposed = 1,
         .moe_exposed = 1,
         .moe_eager_exposed = NOT_GIVEN,
+        .gathered_share = 1,
         .activation_share = 1,
         .logit_bytes = 2,
+        .thrash_seconds = 0.087,
     };
     const rk_status status =
         rk_fields_read(object, "", groups, COUNT(groups), RK_UNKNOWN_REFUSE, stack, err);

@@ -361,6 +361,7 @@ void rk_estimate_write_json(rk_json_writer *writer, const rk_strategy *strategy,
 {
     rk_json_open_member(writer, "estimate", "{");
     rk_json_flag(writer, "fits", estimate->fits);
+    rk_json_flag(writer, "thrashes", estimate->thrashes);
     for (size_t i = 0; i < RESULT_COUNT; i++) {
         rk_json_real(writer, results[i].key, result_value(i, strategy, estimate));
     }
@@ -408,7 +409,7 @@ void rk_estimate_write_csv_header(rk_out *out)
     for (size_t i = 0; i < RK_STRATEGY_FIELD_COUNT; i++) {
         rk_out_printf(out, ",%s", fields[i].key);
     }
-    rk_out_text(out, ",fits");
+    rk_out_text(out, ",fits,thrashes");
     for (size_t i = 0; i < RESULT_COUNT; i++) {
         rk_out_printf(out, ",%s", results[i].key);
     }
@@ -441,6 +442,7 @@ void rk_estimate_write_csv_row(rk_out *out, size_t rank, const rk_strategy *stra
         rk_out_printf(out, ",%s", rk_value_format(&value, number));
     }
     rk_out_text(out, estimate->fits ? ",true" : ",false");
+    rk_out_text(out, estimate->thrashes ? ",true" : ",false");
     for (size_t i = 0; i < RESULT_COUNT; i++) {
         write_cell(out, result_value(i, strategy, estimate));
     }

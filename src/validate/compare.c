@@ -72,8 +72,8 @@ static void set_prediction(const rk_run_prediction *p, rk_compared *c)
     c->mfu = e->mfu;
     c->need = e->memory.total;
     c->usable = e->usable;
-    c->fits = e->fits;
-    c->near_full = e->fits && c->need > RK_NEAR_FULL * c->usable;
+    c->fits = e->fits || e->thrashes;
+    c->thrashes = e->thrashes;
     if (c->step_measured > 0 && peak > 0) {
         c->mfu_measured = e->model_flops / c->step_measured / peak;
     }

@@ -26,7 +26,7 @@ typedef struct rk_compared {
     double step, memory, tokens_per_second, flops_per_second, mfu;
     rk_times times;
     double need, usable; /* bytes of the rank that needs most, and those it may use */
-    bool fits, near_full;
+    bool fits, thrashes;
     rk_kin kin;
     char err_group[RK_KIN_GROUP]; /* runs that err together: model, source, accelerators */
     double low, high; /* 10th to 90th percentile of the step; 0: nothing is comparable */
@@ -46,9 +46,6 @@ typedef struct rk_selection {
     const char *split; /* "fit" or "check" */
     const char *only;  /* part of the id, source, model, accelerator or stack */
 } rk_selection;
-
-/* Memory above this share of what is usable: the allocator may thrash, and a step take longer. */
-#define RK_NEAR_FULL 0.95
 
 /*
  * Sets the intervals of all predicted rows from the residuals; rows of a group that is among them

@@ -74,8 +74,8 @@ static void add_verdict(const rk_compared *row, rk_verdicts *v)
     ++*(row->out_of_memory ? row->fits ? &v->oom_fits : &v->oom_not
         : row->fits        ? &v->ran_fits
                            : &v->ran_not);
-    if (row->near_full) {
-        ++*(row->out_of_memory ? &v->near_oom : &v->near_ran);
+    if (row->thrashes) {
+        ++*(row->out_of_memory ? &v->thrash_oom : &v->thrash_ran);
     }
 }
 

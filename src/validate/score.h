@@ -19,9 +19,9 @@ typedef struct rk_regret {
 
 /* Verdicts on memory, of sources that tell of runs which ran out of it. */
 typedef struct rk_verdicts {
-    size_t ran_fits, ran_not;  /* runs that ran, by what is predicted */
-    size_t oom_fits, oom_not;  /* runs that ran out of memory */
-    size_t near_ran, near_oom; /* of them, said to fit but nearly full */
+    size_t ran_fits, ran_not;      /* runs that ran, by what is predicted */
+    size_t oom_fits, oom_not;      /* runs that ran out of memory */
+    size_t thrash_ran, thrash_oom; /* of them, said to run, but short of memory */
 } rk_verdicts;
 
 double rk_verdicts_accuracy(const rk_verdicts *v);

@@ -99,14 +99,14 @@ static void test_verdicts(void **state)
     rk_error err;
     make(rows);
     rows[4].fits = false;
-    rows[3].near_full = true;
+    rows[3].thrashes = true;
     assert_int_equal(rk_score_groups(&all, NULL, 0, &grouping, &err), RK_OK);
     const rk_verdicts *v = &grouping.groups[0].score.verdicts;
     assert_int_equal(v->ran_fits, 5);
     assert_int_equal(v->ran_not, 1);
     assert_int_equal(v->oom_fits, 1);
     assert_int_equal(v->oom_not, 1);
-    assert_int_equal(v->near_oom, 1);
+    assert_int_equal(v->thrash_oom, 1);
     assert_near(rk_verdicts_accuracy(v), 6.0 / 8, 1e-12);
     assert_near(rk_verdicts_precision(v), 1.0 / 2, 1e-12);
     assert_near(rk_verdicts_recall(v), 1.0 / 2, 1e-12);
