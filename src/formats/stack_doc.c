@@ -222,7 +222,6 @@ rk_status rk_stack_from_json(const json_t *object, rk_stack *stack, rk_error *er
         .gathered_share = 1,
         .activation_share = 1,
         .logit_bytes = 2,
-        .thrash_seconds = 0.087,
     };
     const rk_status status =
         rk_fields_read(object, "", groups, COUNT(groups), RK_UNKNOWN_REFUSE, stack, err);
