@@ -108,6 +108,8 @@ static void set_strategy(const rk_run_table *table, size_t row, const degrees *d
         s->replicas = at_least_1(s->dp * s->cp / facts->shard_ranks);
     }
     s->precision = facts->precision;
+    s->fp8_recipe = facts->fp8_recipe;
+    s->low_weights = facts->low_weights;
     s->replicas = at_least_1(facts->replicas);
     s->states = facts->states;
     s->states.gradient += s->dp > 1 ? facts->bucket_bytes : 0;

@@ -40,12 +40,15 @@ static void test_follow(void **state)
     rk_stack stack;
     rk_error err;
     assert_int_equal(
-        read_text("{\"rates\": {}, \"traffic\": {\"activation_passes\": 3}, \"host\": {}, "
+        read_text("{\"rates\": {}, \"traffic\": {\"activation_passes\": 3, \"cast_passes\": 2}, "
+                  "\"host\": {}, "
                   "\"communication\": {\"tp_backward_exposed\": 0.5, \"moe_exposed\": 0.25, "
                   "\"bucket_Mparams\": 40}, \"step\": {}, \"memory\": {}}",
                   &stack, &err),
         RK_OK);
     assert_near(stack.clamped_passes, 3, 0);
+    assert_near(stack.mx_cast_passes, 2, 0);
+    assert_near(stack.fp4_cast_passes, 2, 0);
     assert_near(stack.tp_reduce_exposed, 0.5, 0);
     assert_near(stack.moe_eager_exposed, 0.25, 0);
     assert_near(stack.bucket_params, 4e7, 0);

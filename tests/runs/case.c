@@ -2,6 +2,8 @@
 /* Rows become cases: what is printed, what is known of the source, what is assumed. */
 #include "runs_test.h"
 
+#include <stdio.h>
+
 #define HEADER                                                                                     \
     "id,part,model,layers,hidden,ffn,heads,vocab,seq,accelerator,n_accel,tp,pp,vpp,dp,mbs,gbs,"    \
     "recompute,zero_or_fsdp,precision,step_time_s,tokens_per_s_per_gpu,peak_mem_gib\n"
@@ -37,6 +39,35 @@ static void test_printed(void **state)
     assert_near(c.memory, 40 * 0x1p30, 0);
     assert_int_equal(c.model.types[0].attention.head_size, 128);
     assert_string_equal(c.assumed, "seq_parallel");
+}
+
+/* What a row calls its precision names the format and the recipe of its scales. */
+static void test_precision(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        rk_precision precision;
+        rk_fp8_recipe recipe;
+        bool low_weights;
+    } names[] = {
+        {"BF16", RK_BF16, RK_FP8_TENSORWISE, false},
+        {"FP8-CS", RK_FP8, RK_FP8_TENSORWISE, true},
+        {"FP8 (TE hybrid)", RK_FP8, RK_FP8_DELAYED, true},
+        {"MXFP8", RK_FP8, RK_FP8_MX, true},
+        {"FP8 (128x128 blocks)", RK_FP8, RK_FP8_BLOCKWISE, true},
+    };
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        static rk_run_case c;
+        rk_error err;
+        char row[256];
+        (void)snprintf(row, sizeof(row), "1,mine," SHAPE "8,8,1,,1,1,16,none,none,%s,1,,\n",
+                       names[i].text);
+        assert_int_equal(fill(row, &c, &err), RK_OK);
+        assert_int_equal(c.strategy.precision, names[i].precision);
+        assert_int_equal(c.strategy.fp8_recipe, names[i].recipe);
+        assert_int_equal(c.strategy.low_weights, names[i].low_weights);
+    }
 }
 
 /* Tokens per second say the same as a step. */
@@ -125,9 +156,9 @@ static void test_exchange(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_printed),  cmocka_unit_test(test_rate),
-        cmocka_unit_test(test_sources),  cmocka_unit_test(test_missing),
-        cmocka_unit_test(test_exchange),
+        cmocka_unit_test(test_printed), cmocka_unit_test(test_precision),
+        cmocka_unit_test(test_rate),    cmocka_unit_test(test_sources),
+        cmocka_unit_test(test_missing), cmocka_unit_test(test_exchange),
     };
     rk_error err;
     if (rk_run_sources_load(NULL, &sources, &err)) {
