@@ -7,7 +7,8 @@
 #define HEADER                                                                                     \
     "id,part,model,layers,hidden,ffn,heads,vocab,seq,accelerator,n_accel,tp,pp,vpp,dp,mbs,gbs,"    \
     "recompute,zero_or_fsdp,precision,step_time_s,tokens_per_s_per_gpu,peak_mem_gib\n"
-#define SHAPE "llama,32,4096,11008,32,32000,4096,H100,"
+#define MODEL "llama,32,4096,11008,32,32000,4096,"
+#define SHAPE MODEL "H100,"
 
 static rk_run_sources sources;
 
@@ -52,16 +53,17 @@ static void test_precision(void **state)
         bool low_weights;
     } names[] = {
         {"BF16", RK_BF16, RK_FP8_TENSORWISE, false},
+        {"NVFP4", RK_FP4, RK_FP8_TENSORWISE, false},
         {"FP8-CS", RK_FP8, RK_FP8_TENSORWISE, true},
         {"FP8 (TE hybrid)", RK_FP8, RK_FP8_DELAYED, true},
         {"MXFP8", RK_FP8, RK_FP8_MX, true},
-        {"FP8 (128x128 blocks)", RK_FP8, RK_FP8_BLOCKWISE, true},
+
     };
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         static rk_run_case c;
         rk_error err;
         char row[256];
-        (void)snprintf(row, sizeof(row), "1,mine," SHAPE "8,8,1,,1,1,16,none,none,%s,1,,\n",
+        (void)snprintf(row, sizeof(row), "1,mine," MODEL "B200,8,8,1,,1,1,16,none,none,%s,1,,\n",
                        names[i].text);
         assert_int_equal(fill(row, &c, &err), RK_OK);
         assert_int_equal(c.strategy.precision, names[i].precision);
