@@ -10,6 +10,10 @@ demo: setup all
 	$(BUILD)/reckon plan --model seed-1T --system h100-80g-off512g50-nvl8 \
 	    --processors 4096 --batch 3072 --datatype float8
 
+# The constants of the shipped documents, fitted anew to the measurements in data/.
+calibrate: setup all
+	tools/calibrate.sh $(abspath $(BUILD))
+
 # What every change has to pass: two compilers, sanitizers, fuzzing, format and size limits.
 check:
 	tools/check.sh
@@ -38,4 +42,4 @@ clean:
 $(BUILD)/build.ninja:
 	meson setup $(BUILD)
 
-.PHONY: all demo check test bench fuzz install setup clean
+.PHONY: all demo calibrate check test bench fuzz install setup clean

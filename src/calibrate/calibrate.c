@@ -123,7 +123,7 @@ static rk_status fit(rk_calibration *c, rk_error *err)
     return status ? status : assess(c, values, &c->loss, &c->after, &c->held, err);
 }
 
-static rk_status read_rows(rk_calibration *c, const char *recipe, rk_error *err)
+static rk_status read_rows(rk_calibration *c, rk_error *err)
 {
     const char *names[RK_RECIPE_DOCUMENTS];
     for (int i = 0; i < c->recipe->document_count; i++) {
@@ -139,22 +139,30 @@ static rk_status read_rows(rk_calibration *c, const char *recipe, rk_error *err)
                          "%zu rows to fit meet the conditions: expected at least as many as the "
                          "%d constants",
                          fitted, c->recipe->constant_count);
-        rk_error_set_file(err, recipe);
     }
     return status;
 }
 
-rk_status rk_calibrate(const char *recipe, const rk_calibrate_options *options,
-                       rk_calibration *calibration, rk_error *err)
+rk_status rk_calibrate_by(rk_recipe *recipe, const rk_calibrate_options *options,
+                          rk_calibration *calibration, rk_error *err)
 {
     rk_calibration *c = calibration;
     memset(c, 0, sizeof(*c));
-    rk_status status = rk_recipe_load(recipe, &c->recipe, err);
-    status = status ? status : rk_bench_open(c->recipe, &c->bench, err);
-    status = status ? status : read_rows(c, recipe, err);
+    c->recipe = recipe;
+    rk_status status = rk_bench_open(recipe, &c->bench, err);
+    status = status ? status : read_rows(c, err);
     status = status ? status : rk_bench_take(&c->bench, &c->rows, err);
     status = status ? status : fit(c, err);
     return status ? status : rk_calibration_judge(c, options, err);
+}
+
+rk_status rk_calibrate(const char *path, const rk_calibrate_options *options,
+                       rk_calibration *calibration, rk_error *err)
+{
+    rk_recipe *recipe;
+    memset(calibration, 0, sizeof(*calibration));
+    const rk_status status = rk_recipe_load(path, &recipe, err);
+    return status ? status : rk_calibrate_by(recipe, options, calibration, err);
 }
 
 void rk_calibration_clear(rk_calibration *calibration)
@@ -200,7 +208,7 @@ static void list_constants(const rk_calibration *c, int document, const char *gr
             }
             append(text, size, "%s%s %.3g", first ? "" : ", ",
                    constant->keys[k] + strlen(group) + 1, c->constants[i].value);
-            if (c->group_count > 0) {
+            if (c->refitted) {
                 append(text, size, " +- %.2g", c->constants[i].deviation);
             }
             first = false;
@@ -227,7 +235,7 @@ static void describe(const rk_calibration *c, int document, const char *group, c
     }
     append(text, size, ", median error %.1f%% (%.1f%% at the start of the recipe",
            100 * c->after.median, 100 * c->start.median);
-    if (c->group_count > 0) {
+    if (c->refitted) {
         append(text, size, ", %.1f%% of a group by the others", 100 * c->without.median);
     }
     if (c->held.rows > 0) {

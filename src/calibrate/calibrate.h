@@ -48,8 +48,9 @@ typedef struct rk_calibration {
     rk_error_summary without;             /* each group by constants from the others */
     rk_error_summary held_start, held;    /* of rows held out; rows: 0 without any */
     rk_fitted constants[RK_RECIPE_CONSTANTS];
-    rk_left_out *groups; /* owned; of rows->groups, where refitted */
+    rk_left_out *groups; /* owned; those of rows.groups that have rows to fit */
     size_t group_count;
+    bool refitted; /* without one group after the other: deviations and `without` are known */
 } rk_calibration;
 
 typedef struct rk_calibrate_options {
@@ -61,8 +62,13 @@ typedef struct rk_calibrate_options {
  * Reads the recipe, the documents and the tables, and fits.  The caller releases the calibration
  * with rk_calibration_clear, also after a failure.
  */
-rk_status rk_calibrate(const char *recipe, const rk_calibrate_options *options,
+rk_status rk_calibrate(const char *path, const rk_calibrate_options *options,
                        rk_calibration *calibration, rk_error *err);
+
+/* The same by a recipe that is read already; the calibration takes it over, also on failure. */
+rk_status rk_calibrate_by(rk_recipe *recipe, const rk_calibrate_options *options,
+                          rk_calibration *calibration, rk_error *err);
+
 void rk_calibration_clear(rk_calibration *calibration);
 
 /*

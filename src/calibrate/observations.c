@@ -114,13 +114,16 @@ static rk_status choice(const rk_run_table *table, size_t row, const char *colum
 
 #define LEAST 1e-12
 
+static const char *const flags[] = {"0", "1", NULL};
+
 static rk_status read_gemm(const rk_run_table *t, size_t row, rk_observation *out, rk_error *err)
 {
     rk_gemm_row *gemm = &out->gemm;
-    int precision = 0, clock = 0;
+    int precision = 0, clock = 0, module = 0;
     static const char *const clocks[] = {"sustained", "burst", NULL};
     rk_status status = choice(t, row, "precision", rk_precision_names, &precision, err);
     status = status ? status : choice(t, row, "clock", clocks, &clock, err);
+    status = status ? status : choice(t, row, "module", flags, &module, err);
     status = status ? status : number(t, row, "batch", LEAST, &gemm->batch, err);
     status = status ? status : number(t, row, "m", LEAST, &gemm->m, err);
     status = status ? status : number(t, row, "n", LEAST, &gemm->n, err);
@@ -128,6 +131,7 @@ static rk_status read_gemm(const rk_run_table *t, size_t row, rk_observation *ou
     status = status ? status : number(t, row, "accumulate_bytes", 0, &gemm->accumulate_bytes, err);
     gemm->precision = (rk_precision)precision;
     gemm->burst = clock == 1;
+    gemm->module_bytes = module ? 2 * gemm->batch * gemm->m * gemm->k : 0;
     return status;
 }
 
@@ -136,7 +140,6 @@ static rk_status read_attention(const rk_run_table *t, size_t row, rk_observatio
                                 rk_error *err)
 {
     static const char *const passes[] = {"forward", "backward", NULL};
-    static const char *const flags[] = {"0", "1", NULL};
     rk_attention_row *a = &out->attention;
     double size = 0, heads = 0, kv_heads = 0, batch = 0, seq = 0;
     int pass = 0, causal = 0, module = 0;

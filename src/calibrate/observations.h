@@ -10,7 +10,8 @@
 typedef struct rk_gemm_row {
     rk_precision precision;
     double batch, m, n, k, accumulate_bytes;
-    bool burst; /* short benchmark, before the board's power limit */
+    bool burst;          /* short benchmark, before the board's power limit */
+    double module_bytes; /* of the input, where the row times its quantisation too; else 0 */
 } rk_gemm_row;
 
 typedef struct rk_attention_row {

@@ -17,8 +17,10 @@ bool rk_is_table_key(const char *key)
 rk_status rk_bench_open(const rk_recipe *recipe, rk_bench *bench, rk_error *err)
 {
     rk_status status = RK_OK;
-    *bench = (rk_bench){.recipe = recipe, .module_seconds = 0};
+    memset(bench, 0, sizeof(*bench));
+    bench->recipe = recipe;
     for (int i = 0; !status && i < recipe->document_count; i++) {
+        bench->extra[i].rate = 1;
         status = rk_tuned_open(recipe->documents[i], &bench->documents[i], err);
     }
     if (status) {
@@ -88,6 +90,20 @@ static rk_system with_document(const rk_system *listed, const char *name, const 
     return system;
 }
 
+static void set_engines(rk_bench *bench, int index)
+{
+    const rk_accelerator *a = &bench->machines[index].accelerator;
+    for (int rated = 0; rated < 2; rated++) {
+        rk_accelerator *engines[2] = {&bench->engines[index][0][rated],
+                                      &bench->engines[index][1][rated]};
+        *engines[0] = *a;
+        for (int i = 0; rated && i < RK_PRECISION_COUNT; i++) {
+            engines[0]->gemm[i].efficiency *= bench->extra[index].rate;
+        }
+        *engines[1] = rk_accelerator_in_burst(engines[0]);
+    }
+}
+
 static rk_status read_document(rk_bench *bench, int index, rk_error *err)
 {
     const rk_tuned *document = bench->documents[index];
@@ -98,7 +114,7 @@ static rk_status read_document(rk_bench *bench, int index, rk_error *err)
     rk_system *machine = &bench->machines[index];
     const rk_status status = rk_tuned_system(document, machine, err);
     if (!status) {
-        bench->bursts[index] = rk_accelerator_in_burst(&machine->accelerator);
+        set_engines(bench, index);
         const rk_run_sources *sources = &bench->rows->sources;
         for (size_t i = 0; i < sources->system_count; i++) {
             const rk_system *listed = &sources->systems[i];
@@ -110,13 +126,30 @@ static rk_status read_document(rk_bench *bench, int index, rk_error *err)
     return status;
 }
 
-static void set_table_key(rk_bench *bench, const char *key, double value)
+static rk_status set_number(rk_bench *bench, int document, const char *key, double value,
+                            rk_error *err)
 {
-    if (strcmp(key, "data.module_us") == 0) {
-        bench->module_seconds = value * 1e-6;
-    } else if (strcmp(key, "data.module_passes") == 0) {
-        bench->module_passes = value;
+    rk_table_constants *extra = &bench->extra[document];
+    const struct {
+        const char *key;
+        double *place, unit;
+    } keys[] = {
+        {"data.module_us", &extra->module_seconds, 1e-6},
+        {"data.module_passes", &extra->module_passes, 1},
+        {"data.rate", &extra->rate, 1},
+        {"data.droop", &extra->droop, 1},
+    };
+    for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+        if (strcmp(keys[i].key, key) == 0) {
+            *keys[i].place = value * keys[i].unit;
+            return RK_OK;
+        }
     }
+    return rk_is_table_key(key)
+               ? rk_fail_at(err, RK_ERR_INVALID, key,
+                            "of tables there are data.module_us, data.module_passes, data.rate and "
+                            "data.droop")
+               : rk_tuned_set(bench->documents[document], key, value, err);
 }
 
 rk_status rk_bench_set(rk_bench *bench, const double *values, rk_error *err)
@@ -126,14 +159,9 @@ rk_status rk_bench_set(rk_bench *bench, const double *values, rk_error *err)
     for (int i = 0; i < recipe->constant_count; i++) {
         const rk_constant *constant = &recipe->constants[i];
         for (int k = 0; k < constant->key_count; k++) {
-            const char *key = constant->keys[k];
-            if (rk_is_table_key(key)) {
-                set_table_key(bench, key, values[i]);
-                continue;
-            }
             for (int j = 0; !status && j < recipe->document_count; j++) {
                 if (constant->documents >> j & 1) {
-                    status = rk_tuned_set(bench->documents[j], key, values[i], err);
+                    status = set_number(bench, j, constant->keys[k], values[i], err);
                 }
             }
         }
@@ -147,28 +175,46 @@ rk_status rk_bench_set(rk_bench *bench, const double *values, rk_error *err)
 /* ---- errors -----------------------------------------------------------------------------------
  */
 
-/* A module of an inference stack: positions and the cache of keys and values beside the kernel. */
-static double attention_seconds(const rk_bench *bench, const rk_accelerator *a,
-                                const rk_attention_row *row)
+/*
+ * What a row times besides its kernel: some small kernels, and passes over the tensors of the
+ * module (positions and the cache of keys and values; the quantisation of a GEMM's input).
+ */
+static double beside_seconds(const rk_bench *bench, int document, double module_bytes)
 {
-    const double kernel = rk_attention_seconds(a, &row->work);
-    return row->module_bytes > 0
-               ? kernel + bench->module_seconds +
-                     rk_stream_seconds(a, bench->module_passes * row->module_bytes)
-               : kernel;
+    const rk_table_constants *extra = &bench->extra[document];
+    return module_bytes > 0
+               ? extra->module_seconds + rk_stream_seconds(&bench->machines[document].accelerator,
+                                                           extra->module_passes * module_bytes)
+               : 0;
+}
+
+/*
+ * A short benchmark runs before heat limits the clock, but kernels of milliseconds see the clock
+ * fall while they run: slower by `droop` t / (t + 1 ms).
+ */
+static double gemm_seconds(const rk_bench *bench, const rk_observation *row)
+{
+    static const double time_of_droop = 1e-3;
+    const rk_gemm_row *gemm = &row->gemm;
+    const bool rated = bench->recipe->tables[row->table].rated;
+    const rk_accelerator *a = &bench->engines[row->document][gemm->burst][rated];
+    const double droop = gemm->burst ? bench->extra[row->document].droop : 0;
+    const double t = rk_gemm_seconds(a, gemm->precision, gemm->batch, gemm->m, gemm->n, gemm->k,
+                                     gemm->accumulate_bytes);
+    return t * (1 + droop * t / (t + time_of_droop)) +
+           beside_seconds(bench, row->document, gemm->module_bytes);
 }
 
 static double operator_seconds(const rk_bench *bench, const rk_observation *row)
 {
     const rk_system *machine = &bench->machines[row->document];
     const rk_accelerator *a = &machine->accelerator;
-    const rk_gemm_row *gemm = &row->gemm;
     switch (bench->recipe->tables[row->table].kind) {
     case RK_TABLE_GEMM:
-        return rk_gemm_seconds(gemm->burst ? &bench->bursts[row->document] : a, gemm->precision,
-                               gemm->batch, gemm->m, gemm->n, gemm->k, gemm->accumulate_bytes);
+        return gemm_seconds(bench, row);
     case RK_TABLE_ATTENTION:
-        return attention_seconds(bench, a, &row->attention);
+        return rk_attention_seconds(a, &row->attention.work) +
+               beside_seconds(bench, row->document, row->attention.module_bytes);
     case RK_TABLE_COLLECTIVE: {
         const rk_group group = rk_group_of(machine, row->collective.ranks, 1);
         return rk_collective_seconds(machine, row->collective.op, row->collective.bytes, &group);

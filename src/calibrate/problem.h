@@ -6,6 +6,13 @@
 #include "calibrate/observations.h"
 #include "formats/tuned.h"
 
+/* What rows of operators time besides the price, by machine; see rk_is_table_key. */
+typedef struct rk_table_constants {
+    double module_seconds, module_passes; /* beside the kernel of a module */
+    double rate;  /* of the GEMMs of tables that are "rated", over the document's */
+    double droop; /* of clocks in long kernels of short benchmarks */
+} rk_table_constants;
+
 /*
  * Documents and what is read of them under the constants of the moment; one for each thread.
  * Constants whose key starts with "data." belong to the tables and to no document.
@@ -13,11 +20,12 @@
 typedef struct rk_bench {
     const rk_recipe *recipe;
     const rk_observations *rows;
-    rk_tuned *documents[RK_RECIPE_DOCUMENTS];   /* owned */
-    rk_system machines[RK_RECIPE_DOCUMENTS];    /* of documents that are machines */
-    rk_accelerator bursts[RK_RECIPE_DOCUMENTS]; /* the same before heat limits the clock */
-    rk_stack stacks[RK_RECIPE_DOCUMENTS];       /* of documents that are stacks */
-    double module_seconds, module_passes;       /* of rows that time modules of attention */
+    rk_tuned *documents[RK_RECIPE_DOCUMENTS]; /* owned */
+    rk_system machines[RK_RECIPE_DOCUMENTS];  /* of documents that are machines */
+    rk_stack stacks[RK_RECIPE_DOCUMENTS];     /* of documents that are stacks */
+    rk_table_constants extra[RK_RECIPE_DOCUMENTS];
+    /* The accelerators as GEMM rows see them: [burst][rated]. */
+    rk_accelerator engines[RK_RECIPE_DOCUMENTS][2][2];
     rk_system *systems; /* owned; those of the sources of runs, as the documents make them */
 } rk_bench;
 

@@ -69,6 +69,7 @@ typedef struct rk_recipe_table {
     int group_count; /* rows with equal cells in these columns stand or fall together */
     char groups[RK_RECIPE_GROUPS][RK_RECIPE_NAME];
     rk_measure measure; /* of runs */
+    bool rated;         /* GEMMs at clocks that are not the document's: their rate is data.rate */
     double weight;
 } rk_recipe_table;
 

@@ -118,6 +118,9 @@ rk_status rk_search(rk_bench *bench, int without, int64_t starts, uint64_t seed,
     const unsigned count = (unsigned)recipe->constant_count;
     double best[RK_RECIPE_CONSTANTS], shares[RK_RECIPE_CONSTANTS], least = HUGE_VAL;
     task t = {.bench = bench, .without = without, .status = RK_OK, .err = err};
+    if (count == 0) {
+        return RK_OK; /* the documents as they are */
+    }
     for (int64_t start = 0; start <= starts && !t.status; start++) {
         for (unsigned i = 0; i < count; i++) {
             const double given = rk_constant_share(&recipe->constants[i], values[i]);

@@ -48,13 +48,7 @@ static void refit(void *context, int worker, uint64_t unit, rk_parallel *shared)
     for (int i = 0; i < r->c->recipe->constant_count; i++) {
         left->values[i] = r->c->constants[i].value;
     }
-    rk_status status = rk_bench_set(bench, left->values, err);
-    if (!status) {
-        status = rk_errors_summarise(bench, (int)left->group, false, &left->after, err);
-    }
-    if (!status) {
-        status = rk_search(bench, (int)left->group, 0, 0, left->values, err);
-    }
+    rk_status status = rk_search(bench, (int)left->group, 0, 0, left->values, err);
     if (!status) {
         status = rk_bench_set(bench, left->values, err);
     }
@@ -82,7 +76,10 @@ static void set_deviations(rk_calibration *c)
             const double away = c->groups[j].values[i] - mean;
             square += away * away;
         }
-        c->constants[i].deviation = sqrt((g - 1) / g * square);
+        /* below what the search resolves: held by a bound */
+        const double range = c->recipe->constants[i].max - c->recipe->constants[i].min;
+        const double deviation = sqrt((g - 1) / g * square);
+        c->constants[i].deviation = deviation > 1e-9 * range ? deviation : 0;
     }
 }
 
@@ -139,16 +136,17 @@ static rk_status run_refits(refits *r, int threads, rk_error *err)
     return status;
 }
 
-/* The groups that have rows to fit, with their errors at the start of the recipe. */
+/* The groups that have rows to fit, with their errors before and after. */
 static rk_status list_groups(rk_calibration *c, rk_error *err)
 {
-    double start[CONSTANTS];
+    double start[CONSTANTS], values[CONSTANTS];
     c->groups = calloc(c->rows.group_count, sizeof(*c->groups));
     if (!c->groups) {
         return rk_fail(err, RK_ERR_MEMORY, "there is not enough memory for the groups");
     }
     for (int i = 0; i < c->recipe->constant_count; i++) {
         start[i] = c->constants[i].start;
+        values[i] = c->constants[i].value;
     }
     rk_status status = rk_bench_set(&c->bench, start, err);
     for (size_t i = 0; !status && i < c->rows.group_count; i++) {
@@ -158,16 +156,16 @@ static rk_status list_groups(rk_calibration *c, rk_error *err)
             status = rk_errors_summarise(&c->bench, (int)i, false, &left->before, err);
         }
     }
+    status = status ? status : rk_bench_set(&c->bench, values, err);
+    for (size_t i = 0; !status && i < c->group_count; i++) {
+        rk_left_out *left = &c->groups[i];
+        status = rk_errors_summarise(&c->bench, (int)left->group, false, &left->after, err);
+    }
     return status;
 }
 
 static rk_status leave_out_groups(rk_calibration *c, int threads, rk_error *err)
 {
-    rk_status status = list_groups(c, err);
-    if (status || c->group_count < 2) {
-        c->group_count = 0;
-        return status;
-    }
     threads = threads < (int)c->group_count ? threads : (int)c->group_count;
     refits r = {
         .c = c,
@@ -176,10 +174,12 @@ static rk_status leave_out_groups(rk_calibration *c, int threads, rk_error *err)
         .errors = calloc(c->group_count, sizeof(*r.errors)),
         .each = calloc(c->rows.count, sizeof(*r.each)),
     };
-    status = r.benches && r.statuses && r.errors && r.each
-                 ? run_refits(&r, threads, err)
-                 : rk_fail(err, RK_ERR_MEMORY, "there is not enough memory for the refits");
+    rk_status status =
+        r.benches && r.statuses && r.errors && r.each
+            ? run_refits(&r, threads, err)
+            : rk_fail(err, RK_ERR_MEMORY, "there is not enough memory for the refits");
     if (!status) {
+        c->refitted = true;
         set_deviations(c);
         set_without(c, r.each);
     }
@@ -348,7 +348,7 @@ static rk_status set_importance(rk_calibration *c, rk_error *err)
             values[i] = side ? constant->max : constant->min;
             status = rk_bench_set(&c->bench, values, err);
             const double loss = status ? 0 : rk_bench_loss(&c->bench, -1);
-            fitted->importance = fmax(fitted->importance, loss / c->loss - 1);
+            fitted->importance = fmax(fitted->importance, loss / fmax(c->loss, 1e-12) - 1);
         }
         fitted->at_bound = share < slack || share > 1 - slack;
         fitted->idle = fitted->importance < 0.01;
@@ -362,7 +362,13 @@ rk_status rk_calibration_judge(rk_calibration *calibration, const rk_calibrate_o
 {
     rk_calibration *c = calibration;
     const size_t slopes = c->rows.count * (size_t)c->recipe->constant_count;
-    rk_status status = options->quick ? RK_OK : leave_out_groups(c, options->threads, err);
+    rk_status status = list_groups(c, err);
+    if (status || slopes == 0) {
+        return status;
+    }
+    if (!status && !options->quick && c->group_count > 1) {
+        status = leave_out_groups(c, options->threads, err);
+    }
     curvature v = {
         .slopes = calloc(slopes, sizeof(*v.slopes)),
         .errors = calloc(c->rows.count, sizeof(*v.errors)),

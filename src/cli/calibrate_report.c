@@ -77,7 +77,7 @@ static rk_status write_errors(FILE *to, const rk_calibration *c, rk_table_style 
     add_errors(&table, "at the start of the recipe", &c->start);
     add_errors(&table, "by the documents as found", &c->found);
     add_errors(&table, "fitted", &c->after);
-    if (c->group_count > 0) {
+    if (c->refitted) {
         add_errors(&table, "each group by the others", &c->without);
     }
     if (c->held.rows > 0) {
@@ -113,7 +113,7 @@ static rk_status write_constants(FILE *to, const rk_calibration *c, rk_table_sty
             rk_table_cell(&table, "%.4g", f->found);
         }
         rk_table_cell(&table, "%.4g", f->value);
-        if (c->group_count > 0) {
+        if (c->refitted) {
             rk_table_cell(&table, "%.2g", f->deviation);
         } else {
             rk_table_cell(&table, "-");
@@ -191,15 +191,20 @@ static rk_status write_groups(FILE *to, const rk_calibration *c, rk_table_style 
     rk_table_init(&table, columns, sizeof(columns) / sizeof(columns[0]));
     for (size_t i = 0; i < c->group_count; i++) {
         const rk_left_out *left = &c->groups[i];
-        double by;
-        const int most = most_moved(c, left, &by);
+        double by = 0;
+        const int most = c->refitted ? most_moved(c, left, &by) : 0;
         rk_table_cell(&table, "%s", c->rows.groups[left->group].name);
         rk_table_cell(&table, "%zu", left->after.rows);
         rk_table_cell(&table, "%.2f", 100 * left->before.mean);
         rk_table_cell(&table, "%.2f", 100 * left->after.mean);
         rk_table_cell(&table, "%+.2f", 100 * left->after.bias);
-        rk_table_cell(&table, "%.2f", 100 * left->without.mean);
-        rk_table_cell(&table, "%s %+.1f sd", c->recipe->constants[most].keys[0], by);
+        if (c->refitted) {
+            rk_table_cell(&table, "%.2f", 100 * left->without.mean);
+            rk_table_cell(&table, "%s %+.1f sd", c->recipe->constants[most].keys[0], by);
+        } else {
+            rk_table_cell(&table, "-");
+            rk_table_cell(&table, "-");
+        }
     }
     const rk_status status = rk_print_table(to, &table, style, err);
     rk_table_clear(&table);
@@ -226,7 +231,7 @@ rk_status rk_calibration_text(FILE *to, const void *what, rk_table_style style, 
     status = status ? status : write_errors(to, c, style, err);
     (void)fputc('\n', to);
     status = status ? status : write_deciding(to, c, style, err);
-    if (!status && c->group_count > 0) {
+    if (!status && c->group_count > 1) {
         (void)fputc('\n', to);
         status = write_groups(to, c, style, err);
     }
@@ -261,7 +266,7 @@ static void write_constant(rk_json_writer *w, const rk_calibration *c, int index
     rk_json_real(w, "start", f->start);
     rk_json_real(w, "found", f->found);
     rk_json_real(w, "value", f->value);
-    rk_json_real(w, "deviation", c->group_count > 0 ? f->deviation : (double)NAN);
+    rk_json_real(w, "deviation", c->refitted ? f->deviation : (double)NAN);
     rk_json_real(w, "width", f->width);
     rk_json_real(w, "importance", f->importance);
     rk_json_flag(w, "at_bound", f->at_bound);
@@ -286,7 +291,9 @@ static void write_group(rk_json_writer *w, const rk_calibration *c, const rk_lef
     rk_json_string(w, "group", c->rows.groups[left->group].name);
     write_summary(w, "start", &left->before);
     write_summary(w, "fitted", &left->after);
-    write_summary(w, "by_the_others", &left->without);
+    if (c->refitted) {
+        write_summary(w, "by_the_others", &left->without);
+    }
     rk_json_close(w, "}");
 }
 
@@ -309,7 +316,9 @@ void rk_calibration_json(rk_json_writer *writer, const rk_calibration *calibrati
     write_summary(writer, "start", &c->start);
     write_summary(writer, "found", &c->found);
     write_summary(writer, "fitted", &c->after);
-    write_summary(writer, "by_the_others", &c->without);
+    if (c->refitted) {
+        write_summary(writer, "by_the_others", &c->without);
+    }
     write_summary(writer, "held_out", &c->held);
     rk_json_open_member(writer, "constants", "[");
     for (int i = 0; i < c->recipe->constant_count; i++) {
