@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Bytes put together piece by piece, and taken apart again: what threads and ranks exchange. */
+#ifndef RK_BASE_BYTES_H
+#define RK_BASE_BYTES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* All zero is empty.  Released with rk_bytes_clear. */
+typedef struct rk_bytes {
+    unsigned char *data; /* owned */
+    size_t size, room;
+    bool failed; /* memory ran out; adding does nothing from then on */
+} rk_bytes;
+
+void rk_bytes_clear(rk_bytes *bytes);
+
+/* Empties it and keeps its room. */
+void rk_bytes_reset(rk_bytes *bytes);
+
+void rk_bytes_add(rk_bytes *bytes, const void *data, size_t size);
+void rk_bytes_add_number(rk_bytes *bytes, uint64_t number);
+
+/* Text with its end; NULL stands for "". */
+void rk_bytes_add_text(rk_bytes *bytes, const char *text);
+
+/* Reads from the front.  What is not there is zero, and `failed` is set. */
+typedef struct rk_bytes_reader {
+    const unsigned char *at;
+    size_t left;
+    bool failed;
+} rk_bytes_reader;
+
+rk_bytes_reader rk_bytes_read(const rk_bytes *bytes);
+void rk_bytes_take(rk_bytes_reader *reader, void *out, size_t size);
+uint64_t rk_bytes_take_number(rk_bytes_reader *reader);
+
+/* Text that lives as long as the bytes. */
+const char *rk_bytes_take_text(rk_bytes_reader *reader);
+
+#endif
