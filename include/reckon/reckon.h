@@ -310,6 +310,12 @@ typedef struct rk_search_control {
      */
     bool (*progress)(void *user, uint64_t done, uint64_t total);
     void *user;
+    /*
+     * Search only part `slice` (from 0) of `slices`; slices 0: all.  Every strategy is in one part,
+     * so counts of all parts add up, and the best of their ranked ones are those of the whole.
+     * Bounded searches take no parts: they search all.
+     */
+    uint64_t slice, slices;
 } rk_search_control;
 
 /*

@@ -9,6 +9,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#define TICK_SECONDS 0.1
+
 /* One run: the queue of units is a counter; `running` lets the caller wait for the workers. */
 struct pool {
     rk_parallel shared;
@@ -85,13 +87,43 @@ static bool wait_for_workers(struct pool *pool, bool (*tick)(void *user, uint64_
     return stopped;
 }
 
+static double seconds_now(void)
+{
+    struct timespec t;
+    (void)clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* All units on the calling thread: starting one would take longer than a small search. */
+static rk_status
+run_alone(uint64_t unit_count,
+          void (*work)(void *context, int worker, uint64_t unit, rk_parallel *shared),
+          void *context, bool (*tick)(void *user, uint64_t done), void *user, rk_error *err)
+{
+    rk_parallel shared;
+    atomic_init(&shared.done, 0);
+    atomic_init(&shared.stop, false);
+    double ticked = tick ? seconds_now() : 0;
+    for (uint64_t i = 0; i < unit_count && !atomic_load(&shared.stop); i++) {
+        work(context, 0, i, &shared);
+        if (!tick || seconds_now() - ticked < TICK_SECONDS) {
+            continue;
+        }
+        if (!tick(user, atomic_load(&shared.done))) {
+            return rk_fail(err, RK_ERR_STOPPED, "stopped before the end");
+        }
+        ticked = seconds_now();
+    }
+    return RK_OK;
+}
+
 rk_status
 rk_parallel_run(int threads, uint64_t unit_count,
                 void (*work)(void *context, int worker, uint64_t unit, rk_parallel *shared),
                 void *context, bool (*tick)(void *user, uint64_t done), void *user, rk_error *err)
 {
-    if (threads < 1) {
-        threads = 1;
+    if (threads <= 1) {
+        return run_alone(unit_count, work, context, tick, user, err);
     }
     struct worker *workers = calloc((size_t)threads, sizeof(*workers));
     if (!workers) {

@@ -30,6 +30,7 @@ struct search {
     double usage[RK_NETWORK_MAX];
     struct worker *workers;
     size_t top_n;
+    uint64_t slice, slices; /* of the control */
 };
 
 /* Scratch and results of one thread. */
@@ -232,11 +233,11 @@ static size_t dead_size(const struct search *s)
     return (size_t)RK_FAMILY_MAX * s->units.v_max * RK_LANE_MAX;
 }
 
-static void search_unit(void *context, int worker_index, uint64_t unit_index, rk_parallel *shared)
+static void search_unit(void *context, int worker_index, uint64_t number, rk_parallel *shared)
 {
     struct search *s = context;
     struct worker *w = &s->workers[worker_index];
-    const rk_space_unit *unit = &s->units.items[unit_index];
+    const rk_space_unit *unit = &s->units.items[rk_slice_unit(number, s->slice, s->slices)];
     const int64_t t = s->plan.cells[unit->cell_first].t;
     if (w->dead) {
         memset(w->dead, 0, unit->cell_count * dead_size(s));
@@ -352,7 +353,12 @@ rk_status rk_calculon_search(const rk_calculon_app *app, const rk_calculon_sys *
                              rk_search_counts *counts, rk_error *err)
 {
     const int threads = control && control->threads > 0 ? control->threads : rk_core_count();
-    struct search s = {.app = app, .sys = sys, .space = space, .top_n = top_n};
+    struct search s = {.app = app,
+                       .sys = sys,
+                       .space = space,
+                       .top_n = top_n,
+                       .slice = control ? control->slice : 0,
+                       .slices = control ? control->slices : 0};
     rk_status status;
     rk_error ignored;
     err = err ? err : &ignored;
@@ -371,8 +377,9 @@ rk_status rk_calculon_search(const rk_calculon_app *app, const rk_calculon_sys *
         s.usage[i] = sys->networks[i].processor_usage;
     }
     struct ticker ticker = {.control = control, .total = s.plan.total};
-    status = rk_parallel_run(threads, s.units.count, search_unit, &s,
-                             control && control->progress ? tick : NULL, &ticker, err);
+    ticker.total /= s.slices ? s.slices : 1;
+    status = rk_parallel_run(threads, rk_slice_count(s.units.count, s.slice, s.slices), search_unit,
+                             &s, control && control->progress ? tick : NULL, &ticker, err);
     if (!status) {
         status = merge_workers(&s, threads, ranked, ranked_count, counts, err);
     }

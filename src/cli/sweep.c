@@ -12,7 +12,7 @@
 #define REDRAW_SECONDS 0.1
 
 struct arguments {
-    const char *grid, *output, *sqlite;
+    const char *grid, *output, *sqlite, *pareto;
     int64_t threads;
     bool resume, dry_run;
 };
@@ -33,6 +33,10 @@ static const rk_option sweep_options[] = {
      .offset = offsetof(struct arguments, sqlite),
      .value = "FILE.db",
      .help = "write a SQLite database here"},
+    {.name = "pareto",
+     .offset = offsetof(struct arguments, pareto),
+     .value = "COLUMN,...",
+     .help = "keep what nothing beats in all of these: time, memory, rate, max:COLUMN..."},
     {.name = "resume",
      .type = RK_OPTION_FLAG,
      .offset = offsetof(struct arguments, resume),
@@ -154,6 +158,7 @@ int rk_cmd_sweep(int argc, char **argv)
     const rk_sweep_options options = {
         .csv_path = arguments.output,
         .sqlite_path = arguments.sqlite,
+        .pareto = arguments.pareto,
         .resume = arguments.resume,
         .threads = (int)arguments.threads,
         .progress = show,
@@ -172,7 +177,8 @@ int rk_cmd_sweep(int argc, char **argv)
     rk_progress_end(&display.line);
     rk_sweep_doc_free(doc);
     if (status == RK_ERR_STOPPED && rk_progress_signal_status() != 0) {
-        (void)fprintf(stderr, "reckon sweep: stopped%s\n",
+        (void)fprintf(stderr, "reckon sweep: stopped%s%s%s\n",
+                      totals.missing[0] ? "; points begun and not finished: " : "", totals.missing,
                       arguments.sqlite && !arguments.dry_run ? "; --resume goes on from here" : "");
         return rk_progress_signal_status();
     }

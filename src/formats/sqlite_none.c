@@ -21,7 +21,14 @@ rk_status rk_sqlite_open(const char *path, bool resume, const rk_sqlite_layout *
     return RK_ERR_INVALID;
 }
 
-rk_status rk_sqlite_add(rk_sqlite_out *out, const rk_value *row, rk_error *err)
+rk_status rk_sqlite_add_point(rk_sqlite_out *out, const rk_value *row, rk_error *err)
+{
+    (void)out;
+    (void)row;
+    return fail_absent(err);
+}
+
+rk_status rk_sqlite_add_result(rk_sqlite_out *out, const rk_value *row, rk_error *err)
 {
     (void)out;
     (void)row;
@@ -34,16 +41,34 @@ rk_status rk_sqlite_commit(rk_sqlite_out *out, rk_error *err)
     return fail_absent(err);
 }
 
+rk_status rk_sqlite_points(rk_sqlite_out *out,
+                           void (*visit)(void *user, uint64_t number, bool has_results), void *user,
+                           rk_error *err)
+{
+    (void)out;
+    (void)visit;
+    (void)user;
+    return fail_absent(err);
+}
+
 rk_status rk_sqlite_read(rk_sqlite_out *out, uint64_t number, rk_value *row,
-                         rk_status (*visit)(void *user, rk_error *err), void *user, bool *found,
-                         rk_error *err)
+                         rk_status (*visit)(void *user, rk_error *err), void *user, rk_error *err)
 {
     (void)out;
     (void)number;
     (void)row;
     (void)visit;
     (void)user;
-    *found = false;
+    return fail_absent(err);
+}
+
+rk_status rk_sqlite_write_pareto(rk_sqlite_out *out, const uint64_t *points, const uint64_t *ranks,
+                                 size_t count, rk_error *err)
+{
+    (void)out;
+    (void)points;
+    (void)ranks;
+    (void)count;
     return fail_absent(err);
 }
 

@@ -8,7 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define BUSY_MS 30000 /* how long to wait for another program that reads or writes the file */
+#define RANK_BITS 20    /* of the ID of a result; the point has the bits above */
+#define BUSY_MS   30000 /* how long to wait for another program that reads or writes the file */
 
 struct rk_sqlite_out {
     char name[256];
@@ -72,11 +73,24 @@ static void append_columns(sqlite3_str *sql, const rk_column *columns, size_t co
     }
 }
 
-static void append_insert(sqlite3_str *sql, const char *table, size_t count)
+/*
+ * An insertion into `points`, or into `results`, whose rows get the ID that their place in order
+ * has: values 1 and 2 are point and rank.
+ */
+static void append_insert(sqlite3_str *sql, const rk_sqlite_layout *layout,
+                          const rk_column *columns, size_t count, bool results)
 {
-    sqlite3_str_appendf(sql, "INSERT INTO %s VALUES (?", table);
-    for (size_t i = 1; i < count; i++) {
-        sqlite3_str_appendall(sql, ", ?");
+    sqlite3_str_appendf(sql, "INSERT INTO %s (", results ? "results" : "points");
+    if (results) {
+        sqlite3_str_appendf(sql, "rowid, \"%w\"", layout->columns[0].name);
+    }
+    for (size_t i = 0; i < count; i++) {
+        sqlite3_str_appendf(sql, results || i > 0 ? ", \"%w\"" : "\"%w\"", columns[i].name);
+    }
+    sqlite3_str_appendf(sql, results ? ") VALUES ((?1 << %d) + ?2, ?1, ?2" : ") VALUES (?1",
+                        RANK_BITS);
+    for (size_t i = results ? 3 : 2; i <= count + results; i++) {
+        sqlite3_str_appendf(sql, ", ?%d", (int)i);
     }
     sqlite3_str_appendall(sql, ")");
 }
@@ -168,8 +182,9 @@ static rk_status prepare_statements(rk_sqlite_out *out, rk_error *err)
                           sqlite3_str_new(out->db)};
     sqlite3_stmt **statements[] = {&out->add_point, &out->add_result, &out->select};
 
-    append_insert(sql[0], "points", layout->point_column_count);
-    append_insert(sql[1], "results", layout->column_count - layout->point_column_count + 1);
+    append_insert(sql[0], layout, layout->columns, layout->point_column_count, false);
+    append_insert(sql[1], layout, layout->columns + layout->point_column_count,
+                  layout->column_count - layout->point_column_count, true);
     sqlite3_str_appendf(sql[2],
                         "SELECT * FROM points LEFT JOIN results USING (\"%w\") WHERE \"%w\" = ? "
                         "ORDER BY \"%w\"",
@@ -269,27 +284,56 @@ static rk_status insert(const rk_sqlite_out *out, sqlite3_stmt *statement, const
     return status;
 }
 
-rk_status rk_sqlite_add(rk_sqlite_out *out, const rk_value *row, rk_error *err)
+static rk_status begin(const rk_sqlite_out *out, rk_error *err)
 {
-    const rk_sqlite_layout *layout = out->layout;
-    const size_t points = layout->point_column_count;
-    rk_status status = RK_OK;
-    if (sqlite3_get_autocommit(out->db)) {
-        status = execute(out, "BEGIN IMMEDIATE", err);
-        if (status == RK_OK) {
-            status = insert(out, out->add_point, row, row + 1, points - 1, err);
-        }
-    }
-    if (status == RK_OK && row[points].type != RK_VALUE_NULL) {
-        status =
-            insert(out, out->add_result, row, row + points, layout->column_count - points, err);
-    }
-    return status;
+    return sqlite3_get_autocommit(out->db) ? execute(out, "BEGIN IMMEDIATE", err) : RK_OK;
+}
+
+rk_status rk_sqlite_add_point(rk_sqlite_out *out, const rk_value *row, rk_error *err)
+{
+    const rk_status status = begin(out, err);
+    return status == RK_OK
+               ? insert(out, out->add_point, row, row + 1, out->layout->point_column_count - 1, err)
+               : status;
+}
+
+rk_status rk_sqlite_add_result(rk_sqlite_out *out, const rk_value *row, rk_error *err)
+{
+    const size_t points = out->layout->point_column_count;
+    const rk_status status = begin(out, err);
+    return status == RK_OK ? insert(out, out->add_result, row, row + points,
+                                    out->layout->column_count - points, err)
+                           : status;
 }
 
 rk_status rk_sqlite_commit(rk_sqlite_out *out, rk_error *err)
 {
-    return execute(out, "COMMIT", err);
+    return sqlite3_get_autocommit(out->db) ? RK_OK : execute(out, "COMMIT", err);
+}
+
+rk_status rk_sqlite_points(rk_sqlite_out *out,
+                           void (*visit)(void *user, uint64_t number, bool has_results), void *user,
+                           rk_error *err)
+{
+    const char *point = out->layout->columns[0].name;
+    sqlite3_stmt *statement = NULL;
+    char *sql =
+        sqlite3_mprintf("SELECT \"%w\", EXISTS (SELECT 1 FROM results WHERE results.\"%w\" ="
+                        " points.\"%w\") FROM points ORDER BY \"%w\"",
+                        point, point, point, point);
+    rk_status status = sql ? prepare(out, sql, &statement, err)
+                           : rk_fail(err, RK_ERR_MEMORY, "no memory to read the database");
+    int code = SQLITE_DONE;
+    while (status == RK_OK && (code = sqlite3_step(statement)) == SQLITE_ROW) {
+        visit(user, (uint64_t)sqlite3_column_int64(statement, 0),
+              sqlite3_column_int(statement, 1) != 0);
+    }
+    if (code != SQLITE_DONE) {
+        status = fail_sqlite(out, err);
+    }
+    (void)sqlite3_finalize(statement);
+    sqlite3_free(sql);
+    return status;
 }
 
 static rk_value read_value(sqlite3_stmt *statement, int place, rk_value_type type)
@@ -308,18 +352,15 @@ static rk_value read_value(sqlite3_stmt *statement, int place, rk_value_type typ
 }
 
 rk_status rk_sqlite_read(rk_sqlite_out *out, uint64_t number, rk_value *row,
-                         rk_status (*visit)(void *user, rk_error *err), void *user, bool *found,
-                         rk_error *err)
+                         rk_status (*visit)(void *user, rk_error *err), void *user, rk_error *err)
 {
     const rk_sqlite_layout *layout = out->layout;
     rk_status status = RK_OK;
     int code = sqlite3_bind_int64(out->select, 1, (sqlite3_int64)number);
-    *found = false;
     while (code == SQLITE_OK && (code = sqlite3_step(out->select)) == SQLITE_ROW) {
         for (size_t i = 0; i < layout->column_count; i++) {
             row[i] = read_value(out->select, (int)i, layout->columns[i].type);
         }
-        *found = true;
         status = visit(user, err);
         code = status == RK_OK ? SQLITE_OK : SQLITE_DONE;
     }
@@ -328,4 +369,27 @@ rk_status rk_sqlite_read(rk_sqlite_out *out, uint64_t number, rk_value *row,
     }
     (void)sqlite3_reset(out->select);
     return status;
+}
+
+rk_status rk_sqlite_write_pareto(rk_sqlite_out *out, const uint64_t *points, const uint64_t *ranks,
+                                 size_t count, rk_error *err)
+{
+    sqlite3_stmt *statement = NULL;
+    rk_status status = begin(out, err);
+    if (status == RK_OK) {
+        status = execute(out,
+                         "DROP TABLE IF EXISTS pareto; CREATE TABLE pareto (point INTEGER,"
+                         " rank INTEGER, PRIMARY KEY (point, rank))",
+                         err);
+    }
+    if (status == RK_OK) {
+        status = prepare(out, "INSERT INTO pareto VALUES (?, ?)", &statement, err);
+    }
+    for (size_t i = 0; i < count && status == RK_OK; i++) {
+        const rk_value point = rk_value_int((int64_t)points[i]);
+        const rk_value rank = rk_value_int((int64_t)ranks[i]);
+        status = insert(out, statement, &point, &rank, 1, err);
+    }
+    (void)sqlite3_finalize(statement);
+    return status == RK_OK ? rk_sqlite_commit(out, err) : status;
 }

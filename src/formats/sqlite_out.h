@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The results of a sweep in an SQLite file.  Tables: `sweep`, one row that says what was asked;
- * `points`, one row for each finished point; `results`, one row for each ranked mapping of it.
- * The rows of a point appear together, so a point that is there is finished.
+ * `points`, one row for each finished point; `results`, one row for each of its results; `pareto`,
+ * when it is asked for.  The rows of a point appear together, so a point that is there is finished.
+ * Results lie in the order of point and rank whatever the order in which they come, so that dumps
+ * of the same results are the same.
  */
 #ifndef RK_FORMATS_SQLITE_OUT_H
 #define RK_FORMATS_SQLITE_OUT_H
@@ -29,19 +31,29 @@ typedef struct rk_sqlite_layout {
 rk_status rk_sqlite_open(const char *path, bool resume, const rk_sqlite_layout *layout,
                          rk_sqlite_out **out, rk_error *err);
 
-/* Adds a row of values.  A point without results has one row, whose rank is RK_VALUE_NULL. */
-rk_status rk_sqlite_add(rk_sqlite_out *out, const rk_value *row, rk_error *err);
+/* Add the columns of a point, or the number and the others of a row; a transaction is opened. */
+rk_status rk_sqlite_add_point(rk_sqlite_out *out, const rk_value *row, rk_error *err);
+rk_status rk_sqlite_add_result(rk_sqlite_out *out, const rk_value *row, rk_error *err);
 
-/* Ends the point to which the last rows belong: they are safe now. */
+/* Ends the transaction, if there is one: what was added is safe now.  A point that was added must
+ * have all of its results. */
 rk_status rk_sqlite_commit(rk_sqlite_out *out, rk_error *err);
 
+/* Calls `visit` for each point that is there, in order of number. */
+rk_status rk_sqlite_points(rk_sqlite_out *out,
+                           void (*visit)(void *user, uint64_t number, bool has_results), void *user,
+                           rk_error *err);
+
 /*
- * Reads the rows of a finished point by rank into `row` (column_count values; text lives until
- * `visit` returns) and calls `visit` for each.  *found says whether the point is finished.
+ * Reads the rows of a point by rank into `row` (column_count values; text lives until `visit`
+ * returns) and calls `visit` for each; one without results has one, whose rank is RK_VALUE_NULL.
  */
 rk_status rk_sqlite_read(rk_sqlite_out *out, uint64_t number, rk_value *row,
-                         rk_status (*visit)(void *user, rk_error *err), void *user, bool *found,
-                         rk_error *err);
+                         rk_status (*visit)(void *user, rk_error *err), void *user, rk_error *err);
+
+/* Replaces the table `pareto` by these rows, of which `points` and `ranks` tell the places. */
+rk_status rk_sqlite_write_pareto(rk_sqlite_out *out, const uint64_t *points, const uint64_t *ranks,
+                                 size_t count, rk_error *err);
 
 /* Closes the file; rows that were not committed are gone.  NULL is legal. */
 void rk_sqlite_close(rk_sqlite_out *out);

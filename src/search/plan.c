@@ -53,6 +53,8 @@ struct search {
     rk_plan_lists lists;
     struct worker *workers;
     size_t top_n;
+    uint64_t slice, slices; /* of the control */
+    uint64_t total;         /* strategies of the slice */
 };
 
 /* Lanes of one base: `strategy` is complete but for sharding and offload. */
@@ -284,12 +286,12 @@ static uint64_t search_batch(const struct search *s, struct worker *w, const rk_
     return index - first;
 }
 
-static void search_unit(void *context, int worker_index, uint64_t unit_index, rk_parallel *shared)
+static void search_unit(void *context, int worker_index, uint64_t number, rk_parallel *shared)
 {
     struct search *s = context;
     struct worker *w = &s->workers[worker_index];
     const rk_plan_lists *l = &s->lists;
-    const rk_plan_unit *unit = &l->units[unit_index];
+    const rk_plan_unit *unit = &l->units[rk_slice_unit(number, s->slice, s->slices)];
     uint64_t index = unit->first;
     rk_strategy strategy = s->space->base;
     strategy.tp = unit->tp;
@@ -405,7 +407,7 @@ static rk_status merge_workers(struct search *s, int threads, rk_error *err)
         all->counts.legal += w->counts.legal;
         all->counts.fitting += w->counts.fitting;
     }
-    all->counts.enumerated = s->lists.total;
+    all->counts.enumerated = s->total;
     rk_top_sort(&all->top);
     return RK_OK;
 }
@@ -447,8 +449,13 @@ rk_status rk_plan_search(const rk_model *model, const rk_system *system, const r
                          rk_plan_counts *counts, rk_error *err)
 {
     const int threads = control && control->threads > 0 ? control->threads : rk_core_count();
-    struct search s = {
-        .model = model, .system = *system, .stack = stack, .space = space, .top_n = top_n};
+    struct search s = {.model = model,
+                       .system = *system,
+                       .stack = stack,
+                       .space = space,
+                       .top_n = top_n,
+                       .slice = control ? control->slice : 0,
+                       .slices = control ? control->slices : 0};
     rk_error ignored;
     err = err ? err : &ignored;
     *found = 0;
@@ -464,8 +471,12 @@ rk_status rk_plan_search(const rk_model *model, const rk_system *system, const r
         status = init_workers(&s, threads, err);
     }
     if (!status) {
-        struct ticker ticker = {.control = control, .total = s.lists.total};
-        status = rk_parallel_run(threads, s.lists.unit_count, search_unit, &s,
+        const uint64_t units = rk_slice_count(s.lists.unit_count, s.slice, s.slices);
+        for (uint64_t i = 0; i < units; i++) {
+            s.total += s.lists.units[rk_slice_unit(i, s.slice, s.slices)].count;
+        }
+        struct ticker ticker = {.control = control, .total = s.total};
+        status = rk_parallel_run(threads, units, search_unit, &s,
                                  control && control->progress ? tick : NULL, &ticker, err);
     }
     if (!status) {

@@ -32,7 +32,15 @@ typedef struct rk_sweep_setting {
     rk_sweep_formula formula;
 } rk_sweep_setting;
 
+/* What is done at the points. */
+typedef struct rk_sweep_mode {
+    bool reckon;   /* by the reckon model, not the Calculon methodology */
+    bool estimate; /* one strategy, not a search */
+    bool bounded;  /* a search that leaves out what bounds settle */
+} rk_sweep_mode;
+
 typedef struct rk_sweep_doc {
+    rk_sweep_mode mode;
     char *name;   /* owned: the path, for messages and relative paths */
     json_t *base; /* owned: what a point is read from; models and systems are written out */
     char *text;   /* owned; see rk_sweep_doc_text */
@@ -43,6 +51,7 @@ typedef struct rk_sweep_doc {
     size_t setting_count;
     rk_sweep_formula constraints[RK_SWEEP_FORMULAS_MAX]; /* owned: of points */
     size_t constraint_count;
+    json_t *result_constraints, *columns; /* owned; as they are written, or NULL */
 } rk_sweep_doc;
 
 /*

@@ -54,14 +54,20 @@ void rk_sweep_formula_clear(rk_sweep_formula *formula)
     *formula = (rk_sweep_formula){0};
 }
 
-bool rk_sweep_formula_bind(rk_sweep_formula *formula, const rk_column *columns, size_t count)
+bool rk_sweep_formula_bind(rk_sweep_formula *formula, const rk_column *columns, size_t first,
+                           size_t count, json_t *known)
 {
     bool any = false;
     for (size_t i = 0; i < rk_expression_name_count(formula->expression); i++) {
         struct rk_sweep_name *name = &formula->names[i];
+        json_t *found = NULL;
+        if (name->is_column ||
+            (known && rk_sweep_key_find(&name->key, known, &found, NULL) == RK_OK)) {
+            continue;
+        }
         for (size_t j = 0; j < count && !name->is_column; j++) {
             name->is_column = strcmp(columns[j].name, name->key.text) == 0;
-            name->column = j;
+            name->column = first + j;
         }
         any = any || name->is_column;
     }

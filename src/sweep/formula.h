@@ -23,8 +23,12 @@ rk_status rk_sweep_formula_read(const json_t *value, const char *path, rk_sweep_
                                 rk_error *err);
 void rk_sweep_formula_clear(rk_sweep_formula *formula);
 
-/* Names that are those of columns mean these from now on.  Returns whether there is one. */
-bool rk_sweep_formula_bind(rk_sweep_formula *formula, const rk_column *columns, size_t count);
+/*
+ * Names that are those of columns mean these from now on, counted from `first`; but not those that
+ * `known` (may be NULL) has as keys.  Returns whether there is one.
+ */
+bool rk_sweep_formula_bind(rk_sweep_formula *formula, const rk_column *columns, size_t first,
+                           size_t count, json_t *known);
 
 /* Whether the value of the formula depends on what stands at the key. */
 bool rk_sweep_formula_uses(const rk_sweep_formula *formula, const rk_sweep_key *key);

@@ -22,14 +22,27 @@ static rk_status prefix_path(rk_status status, const char *path, rk_error *err)
     return status;
 }
 
+/* Members of a search's document, and where an execution document has the same. */
+static const struct {
+    const char *name, *execution_name;
+} shared_fields[] = {
+    {"processors", "num_procs"}, {"batch", "batch_size"}, {"datatype", "datatype"}};
+
+/* Both are read again only when they have changed. */
 static rk_status read_application(const json_t *value, const char *path, void *out, rk_error *err)
 {
-    return prefix_path(rk_calculon_app_from_json(value, false, out, err), path, err);
+    rk_sweep_point *point = out;
+    return point->changed & RK_SWEEP_APPLICATION
+               ? prefix_path(rk_calculon_app_from_json(value, false, &point->app, err), path, err)
+               : RK_OK;
 }
 
 static rk_status read_system(const json_t *value, const char *path, void *out, rk_error *err)
 {
-    return prefix_path(rk_calculon_sys_from_json(value, false, out, err), path, err);
+    rk_sweep_point *point = out;
+    return point->changed & RK_SWEEP_SYSTEM
+               ? prefix_path(rk_calculon_sys_from_json(value, false, &point->sys, err), path, err)
+               : RK_OK;
 }
 
 static rk_status read_fused(const json_t *value, const char *path, void *out, rk_error *err)
@@ -51,37 +64,53 @@ static rk_status read_fused(const json_t *value, const char *path, void *out, rk
                       rk_json_describe(value, text));
 }
 
-/* What is about all points is taken out of the document before one is read. */
-static rk_status refuse(const json_t *value, const char *path, void *out, rk_error *err)
+/* The mapping takes processors, batch and datatype from the document where that has them. */
+static rk_status read_strategy(const json_t *value, const char *path, void *out, rk_error *err)
 {
-    (void)value;
-    (void)out;
-    return rk_fail_at(err, RK_ERR_INVALID, path, "this is about all points and cannot be varied");
-}
-
-/* Variables stand for themselves. */
-static rk_status pass(const json_t *value, const char *path, void *out, rk_error *err)
-{
-    (void)value;
-    (void)path;
-    (void)out;
-    (void)err;
-    return RK_OK;
+    rk_sweep_point *point = out;
+    char text[RK_JSON_TEXT_SIZE];
+    if (!(point->changed & (RK_SWEEP_STRATEGY | RK_SWEEP_OTHER))) {
+        return RK_OK;
+    }
+    if (!json_is_object(value)) {
+        return rk_fail_at(err, RK_ERR_INVALID, path, "expected an execution document, found %s",
+                          rk_json_describe(value, text));
+    }
+    json_t *object = json_copy((json_t *)(uintptr_t)value); /* jansson copies no const object */
+    int failed = !object;
+    for (size_t i = 0; i < sizeof(shared_fields) / sizeof(shared_fields[0]); i++) {
+        json_t *shared = json_object_get(point->root, shared_fields[i].name);
+        failed |=
+            shared && object && json_object_set(object, shared_fields[i].execution_name, shared);
+    }
+    rk_status status =
+        failed ? rk_fail(err, RK_ERR_MEMORY, "there is not enough memory for a point")
+               : rk_fields_read(object, path, rk_calculon_exe_fields, RK_CALCULON_EXE_FIELD_COUNT,
+                                RK_UNKNOWN_REFUSE, &point->exe, err);
+    json_decref(object);
+    return status;
 }
 
 #define PLACE(member) offsetof(rk_sweep_point, member)
 
-static const rk_field point_fields[] = {
-    {.name = "application",
-     .type = RK_FIELD_CUSTOM,
-     .offset = PLACE(app),
-     .read = read_application,
-     .help = "the model: catalogue name, file or object"},
-    {.name = "system",
-     .type = RK_FIELD_CUSTOM,
-     .offset = PLACE(sys),
-     .read = read_system,
-     .help = "the machine: catalogue name, file or object"},
+#define INPUT_FIELDS                                                                               \
+    {.name = "application",                                                                        \
+     .type = RK_FIELD_CUSTOM,                                                                      \
+     .read = read_application,                                                                     \
+     .help = "the model: catalogue name, file or object"},                                         \
+    {                                                                                              \
+        .name = "system", .type = RK_FIELD_CUSTOM, .read = read_system,                            \
+        .help = "the machine: catalogue name, file or object"                                      \
+    }
+
+#define FLAG(member, explanation)                                                                  \
+    {                                                                                              \
+        .name = #member, .type = RK_FIELD_BOOL, .offset = PLACE(space.member), .optional = true,   \
+        .help = explanation                                                                        \
+    }
+
+static const rk_field search_fields[] = {
+    INPUT_FIELDS,
     {.name = "processors",
      .type = RK_FIELD_INT,
      .offset = PLACE(space.num_procs),
@@ -106,66 +135,44 @@ static const rk_field point_fields[] = {
      .optional = true,
      .read = read_fused,
      .help = "fused activations: true (unless given), false or \"both\""},
-    {.name = "no_tp_overlap",
-     .type = RK_FIELD_BOOL,
-     .offset = PLACE(space.no_tp_overlap),
-     .optional = true,
-     .help = "leave out overlap of tensor-parallel communication"},
-    {.name = "no_dp_overlap",
-     .type = RK_FIELD_BOOL,
-     .offset = PLACE(space.no_dp_overlap),
-     .optional = true,
-     .help = "leave out overlap of data-parallel communication"},
-    {.name = "mbs_break",
-     .type = RK_FIELD_BOOL,
-     .offset = PLACE(space.mbs_break),
-     .optional = true,
-     .help = "skip larger microbatches once one does not run"},
-    {.name = "top",
-     .type = RK_FIELD_INT,
-     .offset = PLACE(top),
-     .optional = true,
-     .min = 1,
-     .max = RK_SWEEP_TOP_MAX,
-     .help = "mappings to rank at each point (1)"},
-    {.name = "let", .type = RK_FIELD_CUSTOM, .optional = true, .read = pass, .help = "variables"},
-    {.name = "axes",
-     .type = RK_FIELD_CUSTOM,
-     .optional = true,
-     .read = refuse,
-     .help = "what varies"},
-    {.name = "set",
-     .type = RK_FIELD_CUSTOM,
-     .optional = true,
-     .read = refuse,
-     .help = "what follows from it"},
-    {.name = "point_constraints",
-     .type = RK_FIELD_CUSTOM,
-     .optional = true,
-     .read = refuse,
-     .help = "which points are dropped"},
+    FLAG(no_tp_overlap, "leave out overlap of tensor-parallel communication"),
+    FLAG(no_dp_overlap, "leave out overlap of data-parallel communication"),
+    FLAG(mbs_break, "skip larger microbatches once one does not run"),
+    RK_SWEEP_COMMON_FIELDS(rk_sweep_point),
 };
 
-rk_status rk_sweep_point_read(rk_sweep_cursor *cursor, uint64_t number, rk_sweep_point *point,
-                              bool *kept, rk_error *err)
-{
-    rk_status status = rk_sweep_cursor_move(cursor, number, kept, err);
-    if (status != RK_OK || !*kept) {
-        return status;
+/* Members that an execution document has too stand in for its own. */
+#define SHARED(name_, help_)                                                                       \
+    {                                                                                              \
+        .name = name_, .type = RK_FIELD_CUSTOM, .optional = true, .read = rk_sweep_pass,           \
+        .help = help_                                                                              \
     }
-    *point = (rk_sweep_point){.space = {.fused_count = 1, .fused = {true}}, .top = 1};
-    status = rk_fields_read(cursor->root, "", point_fields,
-                            sizeof(point_fields) / sizeof(point_fields[0]), RK_UNKNOWN_REFUSE,
-                            point, err);
-    return status == RK_OK ? RK_OK : rk_sweep_doc_fail_at(cursor->doc, number, err);
-}
 
-rk_status rk_sweep_point_at(const rk_sweep_doc *doc, uint64_t number, rk_sweep_point *point,
-                            bool *kept, rk_error *err)
+static const rk_field estimate_fields[] = {
+    INPUT_FIELDS,
+    SHARED("processors", "num_procs of the strategy"),
+    SHARED("batch", "batch_size of the strategy"),
+    SHARED("datatype", "datatype of the strategy"),
+    {.name = "strategy",
+     .type = RK_FIELD_CUSTOM,
+     .read = read_strategy,
+     .help = "the mapping to estimate, as an execution document"},
+    RK_SWEEP_COMMON_FIELDS(rk_sweep_point),
+};
+
+#define COUNT(fields) (sizeof(fields) / sizeof((fields)[0]))
+
+rk_status rk_sweep_point_read(rk_sweep_point *point, bool estimate, const json_t *root,
+                              unsigned changed, rk_error *err)
 {
-    rk_sweep_cursor cursor;
-    rk_sweep_cursor_init(&cursor, doc);
-    const rk_status status = rk_sweep_point_read(&cursor, number, point, kept, err);
-    rk_sweep_cursor_clear(&cursor);
+    point->space = (rk_calculon_space){.fused_count = 1, .fused = {true}};
+    point->common = rk_sweep_common_defaults;
+    point->root = root;
+    point->changed = changed;
+    rk_status status = estimate ? rk_fields_read(root, "", estimate_fields, COUNT(estimate_fields),
+                                                 RK_UNKNOWN_REFUSE, point, err)
+                                : rk_fields_read(root, "", search_fields, COUNT(search_fields),
+                                                 RK_UNKNOWN_REFUSE, point, err);
+    point->datatype = estimate ? point->exe.datatype : point->space.datatype;
     return status;
 }

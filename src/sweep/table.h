@@ -1,32 +1,51 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The result table of a sweep: for each point its number, the values of the axes and the counts
- * of its search; then for each ranked mapping the rank, the mapping and its statistics.
+ * The result table of a sweep.  Inside, a row has everything: the point, its axes and counts, then
+ * the rank and all columns of the method.  Outside, it has the columns that the document asks for,
+ * of which some are expressions: first those of the point, then the rank and those of the result.
  */
 #ifndef RK_SWEEP_TABLE_H
 #define RK_SWEEP_TABLE_H
 
-#include "sweep/doc.h"
+#include "sweep/method.h"
 
-/* The columns, and one row of values that the functions below fill. */
+/* A column outside: a copy of one inside, or an expression. */
+typedef struct rk_sweep_output {
+    size_t inside;            /* when there is no expression */
+    rk_sweep_formula formula; /* expression NULL: none */
+} rk_sweep_output;
+
 typedef struct rk_sweep_table {
-    rk_column *columns; /* owned; names are borrowed from the document */
-    rk_value *row;      /* owned */
-    size_t count;
-    size_t point_count; /* the first columns, which are the same in all rows of a point */
-    size_t good;        /* the column of the number of mappings that run */
+    const rk_sweep_doc *doc;
+    const rk_sweep_method *method;
+
+    rk_column *inside; /* owned; names are borrowed from document and method */
+    char (*axis_names)[RK_JSON_PATH_SIZE + 8]; /* owned */
+    size_t inside_count, first_count, count_count, rank;
+
+    rk_sweep_output *outputs;  /* owned */
+    rk_column *columns;        /* owned; of the outputs; names are borrowed likewise */
+    size_t count, point_count; /* the first columns are the same in all rows of a point */
+
+    rk_sweep_formula *constraints; /* owned: of results */
+    size_t constraint_count;
 } rk_sweep_table;
 
-/* The document must outlive the table; the caller releases it with rk_sweep_table_clear. */
-rk_status rk_sweep_table_init(const rk_sweep_doc *doc, rk_sweep_table *table, rk_error *err);
+/* Checks the columns and result constraints of the document, which must outlive the table. */
+rk_status rk_sweep_table_init(const rk_sweep_doc *doc, const rk_sweep_method *method,
+                              rk_sweep_table *table, rk_error *err);
 void rk_sweep_table_clear(rk_sweep_table *table);
 
-/* Fills the columns of the point and empties those of the mapping. */
-void rk_sweep_table_set_point(rk_sweep_table *table, const rk_sweep_doc *doc, uint64_t number,
-                              const rk_search_counts *counts);
+/* Fills what stands inside before the rank. */
+void rk_sweep_table_set_point(const rk_sweep_table *table, uint64_t number, const rk_value *counts,
+                              rk_value *inside);
 
-/* Fills the columns of the mapping; rank 0 is the best. */
-void rk_sweep_table_set_result(rk_sweep_table *table, uint64_t rank, const rk_calculon_exe *exe,
-                               const rk_calculon_stats *stats);
+/* Whether a row meets the constraints of results; `root` is the document of its point. */
+rk_status rk_sweep_table_keeps(const rk_sweep_table *table, const rk_value *inside, json_t *root,
+                               bool *keeps, rk_error *err);
+
+/* The columns outside, from `first` to before `end`, of a row. */
+rk_status rk_sweep_table_outputs(const rk_sweep_table *table, const rk_value *inside, json_t *root,
+                                 size_t first, size_t end, rk_value *row, rk_error *err);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sweep documents: expansion of axes, patching of points, and what is refused. */
-#include "sweep/point.h"
+#include "point_at.h"
 
 #include "../formats/scratch.h"
 
@@ -38,7 +38,7 @@ static rk_sweep_point point_at(const rk_sweep_doc *doc, uint64_t number)
     rk_sweep_point point;
     rk_error err = {0};
     bool kept = false;
-    if (rk_sweep_point_at(doc, number, &point, &kept, &err) != RK_OK || !kept) {
+    if (read_point_at(doc, number, &point, &kept, &err) != RK_OK || !kept) {
         fail_msg("point %d: %s: %s", (int)number, err.path, err.message);
     }
     return point;
@@ -111,7 +111,7 @@ static void test_settings(void **state)
     assert_int_equal(point.space.fused_count, 1);
     assert_true(point.space.fused[0]);
     assert_false(point.space.no_tp_overlap || point.space.no_dp_overlap || point.space.mbs_break);
-    assert_int_equal(point.top, 1);
+    assert_int_equal(point.common.top, 1);
     rk_sweep_doc_free(doc);
 
     assert_int_equal(parse("{" BASE ", \"fused\": \"both\", \"no_tp_overlap\": true,"
@@ -123,7 +123,7 @@ static void test_settings(void **state)
     assert_false(point.space.fused[0]);
     assert_true(point.space.fused[1]);
     assert_true(point.space.no_tp_overlap && point.space.no_dp_overlap && point.space.mbs_break);
-    assert_int_equal(point.top, 7);
+    assert_int_equal(point.common.top, 7);
     rk_sweep_doc_free(doc);
 }
 
@@ -241,7 +241,7 @@ static void check_fault(const struct fault *fault)
     for (uint64_t i = 0; status == RK_OK && i < rk_sweep_doc_point_count(doc); i++) {
         rk_sweep_point point;
         bool kept;
-        status = rk_sweep_point_at(doc, i, &point, &kept, &err);
+        status = read_point_at(doc, i, &point, &kept, &err);
     }
     rk_sweep_doc_free(doc);
     if (status != fault->code || strcmp(err.path, fault->path) != 0 ||

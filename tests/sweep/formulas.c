@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What follows from the axes of a sweep: linked axes, variables, expressions and constraints. */
-#include "sweep/point.h"
+#include "point_at.h"
 
 #include "base/error.h"
 
@@ -30,10 +30,10 @@ static rk_sweep_doc *parse(const char *members)
 
 static rk_sweep_point point_at(const rk_sweep_doc *doc, uint64_t number, bool kept)
 {
-    rk_sweep_point point = {.top = 0};
+    rk_sweep_point point = {.changed = 0};
     rk_error err = {0};
     bool found = false;
-    if (rk_sweep_point_at(doc, number, &point, &found, &err) != RK_OK) {
+    if (read_point_at(doc, number, &point, &found, &err) != RK_OK) {
         fail_msg("point %d: %s: %s", (int)number, err.path, err.message);
     }
     assert_int_equal(found, kept);
@@ -61,11 +61,11 @@ static void test_linked(void **state)
         assert_int_equal(rk_sweep_doc_axis_count(doc), 4);
         for (uint64_t i = 0; i < 12; i++) {
             const rk_sweep_point point = point_at(doc, i, true);
-            assert_int_equal(point.top, 1 + i / 6);
+            assert_int_equal(point.common.top, 1 + i / 6);
             assert_int_equal(point.app.hidden, hidden[i / 2 % 3]);
             assert_int_equal(point.app.attn_heads, heads[i / 2 % 3]);
             assert_int_equal(point.space.max_batch_size, 3 + i % 2);
-            assert_int_equal(rk_sweep_doc_axis_value(doc, 0, i).integer, point.top);
+            assert_int_equal(rk_sweep_doc_axis_value(doc, 0, i).integer, point.common.top);
             assert_int_equal(rk_sweep_doc_axis_value(doc, 1, i).integer, point.app.hidden);
             assert_int_equal(rk_sweep_doc_axis_value(doc, 2, i).integer, point.app.attn_heads);
             assert_int_equal(rk_sweep_doc_axis_value(doc, 3, i).integer, 3 + i % 2);
@@ -248,7 +248,7 @@ static void test_faults(void **state)
         (void)snprintf(text, sizeof(text), "{" BASE "%s}", faults[i].members);
         rk_status status = rk_sweep_doc_parse(text, strlen(text), "grid.json", &doc, &err);
         if (status == RK_OK) {
-            status = rk_sweep_point_at(doc, 0, &point, &kept, &err);
+            status = read_point_at(doc, 0, &point, &kept, &err);
         }
         if (status != RK_ERR_INVALID || strcmp(err.path, faults[i].path) != 0 ||
             !strstr(err.message, faults[i].says) || strcmp(err.file, "grid.json") != 0) {

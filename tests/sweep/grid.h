@@ -3,10 +3,10 @@
 #ifndef RK_TESTS_SWEEP_GRID_H
 #define RK_TESTS_SWEEP_GRID_H
 
-#include "sweep/point.h"
 #include "sweep/sweep.h"
 
 #include "../formats/scratch.h"
+#include "point_at.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

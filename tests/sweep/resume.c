@@ -2,6 +2,7 @@
 /* The database of a sweep: what it holds, and going on with one that was left unfinished. */
 #include "grid.h"
 
+#include <inttypes.h>
 #include <signal.h>
 #include <sqlite3.h>
 #include <sys/wait.h>
@@ -103,8 +104,6 @@ static void test_database_equals_csv(void **state)
     scratch_remove(&s);
 }
 
-/* ---- resuming -------------------------------------------------------------------------- */
-
 /* Ends the process without any chance to clean up, once the count in `user` is used up. */
 static bool die(void *user, const rk_sweep_progress *progress)
 {
@@ -116,8 +115,11 @@ static bool die(void *user, const rk_sweep_progress *progress)
     return true;
 }
 
-/* Runs the sweep in a process that is killed after `calls` calls of progress or `delay_ns`. */
-static void run_and_kill(const rk_sweep_doc *doc, rk_sweep_options options, int calls,
+/*
+ * Runs the sweep in a process that is killed after `calls` calls of progress or `delay_ns`. Returns
+ * whether the kill came in time.
+ */
+static bool run_and_kill(const rk_sweep_doc *doc, rk_sweep_options options, int calls,
                          long delay_ns)
 {
     const pid_t child = fork();
@@ -138,77 +140,205 @@ static void run_and_kill(const rk_sweep_doc *doc, rk_sweep_options options, int 
     assert_int_equal(waitpid(child, &status, 0), child);
     /* A timed kill may come too late; nothing else may have gone wrong. */
     assert_true(WIFSIGNALED(status) || (calls == 0 && WEXITSTATUS(status) == 0));
+    return WIFSIGNALED(status);
 }
 
-/* Fails unless the file holds `size` bytes equal to `text`. */
-static void check_file(const char *path, const char *text, size_t size)
+/* ---- resuming ------------------------------------------------------------------------------ */
+
+/* Appends printed text to a string that grows. */
+static void append(char **text, size_t *size, const char *more)
 {
-    size_t found = 0;
-    char *other = scratch_read(path, &found);
-    assert_non_null(other);
-    assert_int_equal(found, size);
-    assert_memory_equal(other, text, size);
-    free(other);
+    const size_t length = strlen(more);
+    *text = realloc(*text, *size + length + 1);
+    assert_non_null(*text);
+    memcpy(*text + *size, more, length + 1);
+    *size += length;
 }
 
-/* Resumes what is left in the files, and compares the outcome with an uninterrupted run. */
-static void check_resumed(const rk_sweep_doc *doc, const rk_sweep_options *options,
-                          const char *whole_csv, size_t whole_size, uint64_t fitting)
+/* Everything that a database holds, in the order in which it lies there; the caller frees it. */
+static char *dump(const char *path)
 {
-    rk_sweep_options again = *options;
-    const int64_t finished =
-        access(options->sqlite_path, F_OK) == 0
-            ? query_integer(options->sqlite_path, "SELECT count(*) FROM points")
-            : 0;
-    again.resume = true;
-    const rk_sweep_totals totals = grid_run(doc, &again);
-    assert_int_equal(totals.resumed, finished);
-    assert_int_equal(totals.fitting, fitting);
-    check_file(options->csv_path, whole_csv, whole_size);
-
-    /* The rows that the killed run wrote and those of this one make the same table. */
-    const rk_sweep_totals copied = grid_run(doc, &again);
-    assert_int_equal(copied.resumed, copied.points);
-    check_file(options->csv_path, whole_csv, whole_size);
-    (void)unlink(options->csv_path);
-    (void)unlink(options->sqlite_path);
-}
-
-static void test_resume_after_kill(void **state)
-{
-    char csv_path[512], db_path[512];
-    scratch s;
+    static const char *const tables[] = {"SELECT sql FROM sqlite_master", "SELECT * FROM sweep",
+                                         "SELECT * FROM points", "SELECT * FROM results",
+                                         "SELECT * FROM pareto"};
+    sqlite3 *db = open_database(path);
+    char *text = NULL;
     size_t size = 0;
-    struct timespec started, ended;
+    for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++) {
+        sqlite3_stmt *statement = NULL;
+        assert_int_equal(sqlite3_prepare_v2(db, tables[i], -1, &statement, NULL), SQLITE_OK);
+        while (sqlite3_step(statement) == SQLITE_ROW) {
+            for (int j = 0; j < sqlite3_column_count(statement); j++) {
+                char cell[64] = "";
+                if (sqlite3_column_type(statement, j) == SQLITE_FLOAT) {
+                    (void)snprintf(cell, sizeof(cell), "%a", sqlite3_column_double(statement, j));
+                }
+                const char *plain = (const char *)sqlite3_column_text(statement, j);
+                append(&text, &size, cell[0] ? cell : plain ? plain : "NULL");
+                append(&text, &size, "|");
+            }
+            append(&text, &size, "\n");
+        }
+        (void)sqlite3_finalize(statement);
+    }
+    (void)sqlite3_close(db);
+    return text;
+}
+
+/*
+ * Thirty-six points with all that can be asked for: results that constraints drop, expressions of
+ * both kinds, points where nothing fits and points that are dropped.
+ */
+static const char grid_rich[] =
+    "{\"system\": \"a100_80g\", \"datatype\": \"float16\", \"top\": 3, \"let\": {\"gib\": 80},"
+    " \"set\": {\"system.mem1.GiB\": \"gib / 2\"},"
+    " \"point_constraints\": [\"processors > 1 or batch > 4\"],"
+    " \"result_constraints\": [\"pipeline_par * tensor_par > 1\"],"
+    " \"columns\": [\"tensor_par\", \"pipeline_par\", \"sample_rate\", \"total_time\","
+    " {\"cost\": \"processors * total_time * 2 / 3600\", \"twice\": \"2 * processors\","
+    "  \"is_large\": \"total_time > 1\"}],"
+    " \"axes\": [{\"key\": \"application\", \"values\": [\"megatron-126M\", \"gpt3-13B\"]},"
+    " {\"key\": \"gib\", \"values\": [80, 1, 0.5]}, {\"keys\": [\"processors\", \"batch\"],"
+    " \"values\": [[1, 4], [1, 8], [2, 4], [2, 8], [4, 4], [4, 8]]}]}";
+
+/* An uninterrupted run, what it left, and how long it took. */
+struct whole {
+    rk_sweep_doc *doc;
+    rk_sweep_options options;
+    char csv_path[512], db_path[512];
+    char *csv, *database; /* owned */
+    size_t csv_size;
+    rk_sweep_totals totals;
+    double seconds;
+};
+
+static double seconds_now(void)
+{
+    struct timespec t;
+    (void)clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static void run_whole(struct whole *w, scratch *s)
+{
+    *w = (struct whole){.doc = grid_parse(grid_rich)};
+    (void)snprintf(w->csv_path, sizeof(w->csv_path), "%s", scratch_path(s, "a.csv"));
+    (void)snprintf(w->db_path, sizeof(w->db_path), "%s", scratch_path(s, "a.db"));
+    w->options = (rk_sweep_options){.csv_path = w->csv_path,
+                                    .sqlite_path = w->db_path,
+                                    .pareto = "time,cost",
+                                    .threads = 2,
+                                    .block_points = 1,
+                                    .flush_seconds = 0.02};
+    const double started = seconds_now();
+    w->totals = grid_run(w->doc, &w->options);
+    w->seconds = seconds_now() - started;
+    w->csv = scratch_read(w->csv_path, &w->csv_size);
+    w->database = dump(w->db_path);
+    assert_non_null(w->csv);
+    assert_true(w->totals.dropped > 0 && w->totals.fitting > 0);
+    assert_true(w->totals.fitting < w->totals.points - w->totals.dropped);
+}
+
+static void remove_files(const struct whole *w)
+{
+    (void)unlink(w->csv_path);
+    (void)unlink(w->db_path);
+}
+
+static void clear_whole(struct whole *w)
+{
+    remove_files(w);
+    free(w->csv);
+    free(w->database);
+    rk_sweep_doc_free(w->doc);
+}
+
+/* Finishes what is left in the files, and compares the outcome with the uninterrupted run. */
+static void check_resumed(const struct whole *w)
+{
+    rk_sweep_options again = w->options;
+    const int64_t finished = access(w->db_path, F_OK) == 0
+                                 ? query_integer(w->db_path, "SELECT count(*) FROM points")
+                                 : 0;
+    again.resume = true;
+    for (int i = 0; i < 2; i++) { /* the second time, all is there */
+        size_t size = 0;
+        const rk_sweep_totals totals = grid_run(w->doc, &again);
+        assert_int_equal(totals.resumed,
+                         i == 0 ? (uint64_t)finished : w->totals.points - w->totals.dropped);
+        assert_int_equal(totals.fitting, w->totals.fitting);
+        char *csv = scratch_read(w->csv_path, &size);
+        char *database = dump(w->db_path);
+        assert_int_equal(size, w->csv_size);
+        assert_memory_equal(csv, w->csv, size);
+        assert_string_equal(database, w->database);
+        free(csv);
+        free(database);
+    }
+}
+
+/* At given places: before the first point, between points, after the last. */
+static void test_kill_between_points(void **state)
+{
+    struct whole w;
+    scratch s;
     (void)state;
     assert_true(scratch_make(&s));
-    (void)snprintf(csv_path, sizeof(csv_path), "%s", scratch_path(&s, "a.csv"));
-    (void)snprintf(db_path, sizeof(db_path), "%s", scratch_path(&s, "a.db"));
-    rk_sweep_doc *doc = grid_parse(grid_mixed);
-    const rk_sweep_options options = {.csv_path = csv_path, .sqlite_path = db_path, .threads = 2};
-    (void)clock_gettime(CLOCK_MONOTONIC, &started);
-    const rk_sweep_totals totals = grid_run(doc, &options);
-    (void)clock_gettime(CLOCK_MONOTONIC, &ended);
-    char *whole = scratch_read(csv_path, &size);
-    assert_non_null(whole);
-    (void)unlink(csv_path);
-    (void)unlink(db_path);
+    run_whole(&w, &s);
+    for (int calls = 1; calls <= 29; calls += 7) {
+        remove_files(&w);
+        (void)run_and_kill(w.doc, w.options, calls, 0);
+        check_resumed(&w);
+    }
+    clear_whole(&w);
+    scratch_remove(&s);
+}
 
-    /* At given places: before the first point, between points, after the last. */
-    for (int calls = 1; calls <= 13; calls += 4) {
-        run_and_kill(doc, options, calls, 0);
-        check_resumed(doc, &options, whole, size, totals.fitting);
+static uint64_t seed = 20250611;
+
+/* A moment of the time that a whole run takes, in ns. */
+static long draw_moment(double seconds)
+{
+    seed = seed * 6364136223846793005U + 1442695040888963407U;
+    const double ns = (double)(seed >> 33) / 0x1p31 * seconds * 1e9;
+    return ns < 999999999.0 ? (long)ns : 999999999L;
+}
+
+static void test_kill_at_random_moments(void **state)
+{
+    struct whole w;
+    scratch s;
+    int killed = 0;
+    (void)state;
+    assert_true(scratch_make(&s));
+    run_whole(&w, &s);
+    print_message("%d kills, seed %" PRIu64 ", a run takes %.3f s\n", KILLS, seed, w.seconds);
+    for (int i = 0; i < KILLS; i++) {
+        remove_files(&w);
+        killed += run_and_kill(w.doc, w.options, 0, draw_moment(w.seconds));
+        check_resumed(&w);
     }
-    /* At any moment: spread over the time that a whole run takes. */
-    const long whole_ns =
-        (ended.tv_sec - started.tv_sec) * 1000000000L + (ended.tv_nsec - started.tv_nsec);
-    for (long i = 0; i < KILLS; i++) {
-        const long delay = whole_ns / KILLS * i;
-        run_and_kill(doc, options, 0, delay < 999999999L ? delay : 999999999L);
-        check_resumed(doc, &options, whole, size, totals.fitting);
+    assert_true(killed >= KILLS / 4); /* the others were done before the kill came */
+    clear_whole(&w);
+    scratch_remove(&s);
+}
+
+/* One run that is killed again and again while it resumes. */
+static void test_kill_again_and_again(void **state)
+{
+    struct whole w;
+    scratch s;
+    (void)state;
+    assert_true(scratch_make(&s));
+    run_whole(&w, &s);
+    remove_files(&w);
+    w.options.resume = true;
+    for (int i = 0; i < KILLS; i++) {
+        (void)run_and_kill(w.doc, w.options, 0, draw_moment(w.seconds / 4));
     }
-    free(whole);
-    rk_sweep_doc_free(doc);
+    check_resumed(&w);
+    clear_whole(&w);
     scratch_remove(&s);
 }
 
@@ -243,6 +373,17 @@ static void test_nothing_twice(void **state)
 }
 
 /* ---- what is refused ------------------------------------------------------------------- */
+
+/* Fails unless the file holds `size` bytes equal to `text`. */
+static void check_file(const char *path, const char *text, size_t size)
+{
+    size_t found = 0;
+    char *other = scratch_read(path, &found);
+    assert_non_null(other);
+    assert_int_equal(found, size);
+    assert_memory_equal(other, text, size);
+    free(other);
+}
 
 /* Runs the sweep into `a.db` and expects a refusal that says `says` and leaves the CSV alone. */
 static void check_refused(scratch *s, const char *grid, bool resume, rk_status code,
@@ -314,8 +455,12 @@ static void test_new_files(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_database_equals_csv), cmocka_unit_test(test_resume_after_kill),
-        cmocka_unit_test(test_nothing_twice),       cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_database_equals_csv),
+        cmocka_unit_test(test_kill_between_points),
+        cmocka_unit_test(test_kill_at_random_moments),
+        cmocka_unit_test(test_kill_again_and_again),
+        cmocka_unit_test(test_nothing_twice),
+        cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_new_files),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -106,7 +106,7 @@ static void test_equals_direct_searches(void **state)
         rk_sweep_point point;
         rk_error err = {0};
         bool kept = false;
-        assert_int_equal(rk_sweep_point_at(doc, i, &point, &kept, &err), RK_OK);
+        assert_int_equal(read_point_at(doc, i, &point, &kept, &err), RK_OK);
         assert_true(kept);
         assert_int_equal(integer_cell(&csv, row, "point"), i);
         assert_int_equal(integer_cell(&csv, row, "processors"), point.space.num_procs);
@@ -173,8 +173,8 @@ static void test_column_names(void **state)
     bool kept = false;
     (void)state;
     rk_sweep_doc *doc = grid_parse(text);
-    assert_int_equal(rk_sweep_point_at(doc, 0, &point, &kept, &err), RK_OK);
-    assert_int_equal(rk_sweep_table_init(doc, &table, &err), RK_OK);
+    assert_int_equal(read_point_at(doc, 0, &point, &kept, &err), RK_OK);
+    assert_int_equal(rk_sweep_table_init(doc, &rk_sweep_calculon, &table, &err), RK_OK);
     assert_int_equal(table.count, 1 + 10 + 3 + 1 + 23 + 96);
     for (size_t i = 0; i < table.count; i++) {
         for (size_t j = 0; j < i; j++) {
@@ -251,8 +251,11 @@ static void test_stop(void **state)
     (void)state;
     assert_true(scratch_make(&s));
     rk_sweep_doc *doc = grid_parse(grid_small);
-    const rk_sweep_options options = {
-        .csv_path = scratch_path(&s, "a.csv"), .threads = 1, .progress = count_down, .user = &left};
+    const rk_sweep_options options = {.csv_path = scratch_path(&s, "a.csv"),
+                                      .threads = 1,
+                                      .block_points = 1,
+                                      .progress = count_down,
+                                      .user = &left};
     assert_int_equal(rk_sweep_run(doc, &options, &totals, &err), RK_ERR_STOPPED);
     grid_csv_read(s.path, &csv);
     assert_true(csv.rows <= 1 + 3 * GRID_TOP && (csv.rows - 1) % GRID_TOP == 0);

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "sweep/common.h"
+
+#include "base/error.h"
+#include "sweep/doc_parts.h"
+
+#include <string.h>
+
+const rk_sweep_common rk_sweep_common_defaults = {.top = 1};
+
+rk_status rk_sweep_pass(const json_t *value, const char *path, void *out, rk_error *err)
+{
+    (void)value;
+    (void)path;
+    (void)out;
+    (void)err;
+    return RK_OK;
+}
+
+rk_status rk_sweep_refuse(const json_t *value, const char *path, void *out, rk_error *err)
+{
+    (void)value;
+    (void)out;
+    return rk_fail_at(err, RK_ERR_INVALID, path, "this is about all points and cannot be varied");
+}
+
+/* ---- what is done at the points -------------------------------------------------------------- */
+
+static const char *const method_names[] = {"calculon", "reckon", NULL};
+static const char *const task_names[] = {"search", "estimate", NULL};
+static const char *const search_names[] = {"exhaustive", "bounded", NULL};
+
+struct choices {
+    unsigned method, task, search;
+};
+
+#define CHOICE(member, help_)                                                                      \
+    {                                                                                              \
+        .name = #member, .type = RK_FIELD_ENUM, .offset = offsetof(struct choices, member),        \
+        .names = member##_names, .optional = true, .help = help_                                   \
+    }
+
+static const rk_field choice_fields[] = {
+    CHOICE(method, "which model of cost"),
+    CHOICE(task, "what is done at every point"),
+    CHOICE(search, "whether every strategy is evaluated"),
+};
+
+static bool names_model(const json_t *key)
+{
+    return json_is_string(key) && strcmp(json_string_value(key), "model") == 0;
+}
+
+/* Whether an axis, or one of linked axes, varies the whole model. */
+static bool varies_model(const json_t *axis)
+{
+    const json_t *keys = json_object_get(axis, "keys"), *linked = json_object_get(axis, "linked");
+    bool found = names_model(json_object_get(axis, "key"));
+    for (size_t i = 0; i < json_array_size(keys); i++) {
+        found = found || names_model(json_array_get(keys, i));
+    }
+    for (size_t i = 0; i < json_array_size(linked); i++) {
+        found = found || names_model(json_object_get(json_array_get(linked, i), "key"));
+    }
+    return found;
+}
+
+/* The method that the documents are for: those of the reckon model have a "model". */
+static bool is_for_reckon(const json_t *root)
+{
+    const json_t *axes = json_object_get(root, "axes");
+    bool found = json_object_get(root, "model") != NULL;
+    for (size_t i = 0; i < json_array_size(axes); i++) {
+        found = found || varies_model(json_array_get(axes, i));
+    }
+    return found;
+}
+
+rk_status rk_sweep_doc_read_mode(rk_sweep_doc *doc, const json_t *root, rk_error *err)
+{
+    struct choices choices = {.method = is_for_reckon(root)};
+    const rk_status status =
+        rk_fields_read(root, "", choice_fields, sizeof(choice_fields) / sizeof(choice_fields[0]),
+                       RK_UNKNOWN_IGNORE, &choices, err);
+    doc->mode = (rk_sweep_mode){.reckon = choices.method == 1,
+                                .estimate = choices.task == 1,
+                                .bounded = choices.search == 1};
+    if (status == RK_OK && doc->mode.estimate && doc->mode.bounded) {
+        return rk_fail_at(err, RK_ERR_INVALID, "search", "an estimate searches nothing");
+    }
+    return status;
+}
