@@ -90,7 +90,6 @@ static void add_flash(rk_costing *x, const rk_attention_shape *a)
 {
     const rk_strategy *s = x->c->strategy;
     const rk_accelerator *acc = &x->c->system->accelerator;
-    const double share = x->c->stack->attention_share;
     const double sequences = (double)s->micro_batch, cp = (double)s->cp, t = (double)s->tp;
     const double flops = sequences * rk_attention_flops(a, s->seq) / (t * cp);
     const double qk = (double)rk_attention_qk_size(a), v = (double)rk_attention_value_size(a);
@@ -103,11 +102,13 @@ static void add_flash(rk_costing *x, const rk_attention_shape *a)
         .seq = s->cp_kind == RK_CP_RING ? seen / cp : seen,
         .heads = sequences * (double)a->query_heads / (by_heads ? t * cp : t),
         .qk_size = qk,
+        .share = x->c->stack->attention_share,
     };
-    x->cost.forward.part[RK_PART_ATTENTION] += rk_attention_seconds(acc, &work) / share;
+    x->cost.forward.part[RK_PART_ATTENTION] += rk_attention_seconds(acc, &work);
     work.flops = flops * ratio;
     work.backward = true;
-    x->cost.backward.part[RK_PART_ATTENTION] += rk_attention_seconds(acc, &work) / share;
+    work.share = x->c->stack->attention_backward_share;
+    x->cost.backward.part[RK_PART_ATTENTION] += rk_attention_seconds(acc, &work);
     x->cost.flops_forward += flops;
     x->cost.flops_backward += flops * ratio;
 }

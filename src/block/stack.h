@@ -14,7 +14,7 @@ typedef struct rk_stack {
     /* Rates inside a training step over those of the accelerator's document. */
     double gemm_share, low_gemm_share; /* of 16-bit and wider, and of 8- and 4-bit formats */
     double expert_gemm_share;          /* of grouped GEMMs, besides */
-    double attention_share, stream_share;
+    double attention_share, attention_backward_share, stream_share;
     /* Traffic of memory-bound operators, bytes per element. */
     double norm_forward, norm_backward;   /* two norms and residual adds, per hidden */
     double activation_passes;             /* 1: fused; 2 and more: reads and writes again */

@@ -42,6 +42,7 @@ static const rk_field rate_fields[] = {
     SHARE(low_gemm_share, "the same of 8- and 4-bit formats; default gemm_share"),
     SHARE(expert_gemm_share, "grouped GEMMs over plain ones"),
     SHARE(attention_share, "flash attention over the accelerator's rate"),
+    SHARE(attention_backward_share, "the same in backward; default attention_share"),
     SHARE(stream_share, "memory-bound operators over the accelerator's rate"),
 };
 
@@ -194,6 +195,7 @@ rk_status rk_stack_from_json(const json_t *object, rk_stack *stack, rk_error *er
         .low_gemm_share = NOT_GIVEN,
         .expert_gemm_share = 1,
         .attention_share = 1,
+        .attention_backward_share = NOT_GIVEN,
         .stream_share = 1,
         .norm_forward = 16,
         .norm_backward = 20,
@@ -226,6 +228,7 @@ rk_status rk_stack_from_json(const json_t *object, rk_stack *stack, rk_error *er
     const rk_status status =
         rk_fields_read(object, "", groups, COUNT(groups), RK_UNKNOWN_REFUSE, stack, err);
     follow(&stack->low_gemm_share, stack->gemm_share);
+    follow(&stack->attention_backward_share, stack->attention_share);
     follow(&stack->mx_cast_passes, stack->cast_passes);
     follow(&stack->fp4_cast_passes, stack->cast_passes);
     follow(&stack->clamped_passes, stack->activation_passes);

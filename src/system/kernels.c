@@ -23,16 +23,16 @@ static const double usual_head = 128, small_step = 32, large_step = 64;
 
 /*
  * Cost of a FLOP at a head size, relative to 128: kernels pad to a step, and the exponentials of
- * the softmax run beside the two products of a score, for as long as `attention_softmax` elements
- * of them take.  (Measured: FlashAttention-2 on A100 for sizes 32 to 256, Hopper and Blackwell
- * tables for 64, 128 and 256.)
+ * the softmax run beside the two products of a score, for as long as `softmax` elements of
+ * them take: fewer for a kernel that is slow at products.  (Measured: FlashAttention-2 on A100 for
+ * sizes 32 to 256, Hopper and Blackwell tables for 64, 128 and 256.)
  */
-static double head_factor(const rk_accelerator *a, double size)
+static double head_factor(double softmax, double size)
 {
     const double step = size > usual_head ? large_step : small_step;
     const double padded = ceil(size / step) * step;
-    return padded / size * rk_both_limits(1, a->attention_softmax / padded) /
-           rk_both_limits(1, a->attention_softmax / usual_head);
+    return padded / size * rk_both_limits(1, softmax / padded) /
+           rk_both_limits(1, softmax / usual_head);
 }
 
 /*
@@ -41,10 +41,11 @@ static double head_factor(const rk_accelerator *a, double size)
  */
 double rk_attention_seconds(const rk_accelerator *a, const rk_attention_work *work)
 {
-    const double rate = work->backward ? a->attention_backward : a->attention_forward;
+    const double share = work->share > 0 ? work->share : 1;
+    const double rate = share * (work->backward ? a->attention_backward : a->attention_forward);
     const double kernels = work->backward ? backward_kernels : forward_kernels;
-    const double busy =
-        work->flops / rate * (1 + a->attention_ramp / work->seq) * head_factor(a, work->qk_size);
+    const double busy = work->flops / rate * (1 + a->attention_ramp / work->seq) *
+                        head_factor(share * a->attention_softmax, work->qk_size);
     const double blocks = work->heads * fmax(work->seq / block_queries, 1);
     const double longest = busy / blocks * (double)a->cores * longest_block;
     return rk_both_limits(busy, longest) + kernels * a->kernel_seconds;

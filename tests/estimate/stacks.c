@@ -60,13 +60,15 @@ static void test_units(void **state)
     (void)state;
     rk_stack stack;
     rk_error err;
-    assert_int_equal(read_text("{\"rates\": {\"gemm_share\": 0.5}, \"traffic\": {}, \"host\": {}, "
+    assert_int_equal(read_text("{\"rates\": {\"gemm_share\": 0.5, \"attention_share\": 0.25}, "
+                               "\"traffic\": {}, \"host\": {}, "
                                "\"communication\": {\"bucket_MiB\": 128, \"gather_MiB\": 64}, "
                                "\"step\": {\"step_seconds\": 0.25}, "
                                "\"memory\": {\"context_GiB\": 2, \"workspace_GiB\": 0.5}}",
                                &stack, &err),
                      RK_OK);
     assert_near(stack.low_gemm_share, 0.5, 0);
+    assert_near(stack.attention_backward_share, 0.25, 0);
     assert_near(stack.bucket_bytes, 0x1p27, 0);
     assert_near(stack.gather_bytes, 0x1p26, 0);
     assert_near(stack.context_bytes, 0x1p31, 0);
