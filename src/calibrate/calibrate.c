@@ -161,8 +161,12 @@ rk_status rk_calibrate(const char *path, const rk_calibrate_options *options,
 {
     rk_recipe *recipe;
     memset(calibration, 0, sizeof(*calibration));
-    const rk_status status = rk_recipe_load(path, &recipe, err);
-    return status ? status : rk_calibrate_by(recipe, options, calibration, err);
+    rk_status status = rk_recipe_load(path, &recipe, err);
+    if (!status) {
+        status = rk_calibrate_by(recipe, options, calibration, err);
+        rk_error_set_file(status ? err : NULL, path);
+    }
+    return status;
 }
 
 void rk_calibration_clear(rk_calibration *calibration)

@@ -145,7 +145,7 @@ static rk_status write_deciding(FILE *to, const rk_calibration *c, rk_table_styl
     for (int i = 0; i < c->recipe->constant_count; i++) {
         const rk_fitted *f = &c->constants[i];
         constant_name(&c->recipe->constants[i], name, sizeof(name));
-        for (int k = 0; k < f->deciding_count; k++) {
+        for (int k = 0; k < f->deciding_count && !f->idle; k++) {
             const rk_observation *row = &c->rows.rows[f->deciding[k]];
             rk_observation_name(&c->rows, row, row_name, sizeof(row_name));
             rk_table_cell(&table, "%s", k ? "" : name);

@@ -187,6 +187,88 @@ static void test_same_again(void **state)
     scratch_remove(&s);
 }
 
+/* ---- runs ---------------------------------------------------------------------------------------
+ */
+
+static void write_cell(FILE *out, const char *cell)
+{
+    const bool quoted = strpbrk(cell, ",\"") != NULL;
+    (void)fputs(quoted ? "\"" : "", out);
+    for (; *cell; cell++) {
+        (void)fputs(*cell == '"' ? "\"\"" : (char[]){*cell, 0}, out);
+    }
+    (void)fputs(quoted ? "\"" : "", out);
+}
+
+/* A row of the measured runs with another step time; the header with none. */
+static void write_row(FILE *out, const rk_run_table *table, char *const *cells, double step)
+{
+    for (size_t i = 0; i < table->columns; i++) {
+        const char *column = table->cells[i], *cell = cells[i];
+        (void)fputs(i ? "," : "", out);
+        if (step > 0 && strcmp(column, "step_time_s") == 0) {
+            (void)fprintf(out, "%.6g", step);
+        } else if (step <= 0 || strcmp(column, "tokens_per_s_per_gpu") != 0) {
+            write_cell(out, cell);
+        }
+    }
+    (void)fputc('\n', out);
+}
+
+/* llm-foundry's runs on A100, taking what they would with other shares. */
+static void write_runs(scratch *s, double gemm_share, double stream_share)
+{
+    rk_run_table table;
+    rk_run_sources sources;
+    rk_error err;
+    uint64_t random = 11;
+    assert_int_equal(rk_run_table_load(DATA_FOLDER "/runs/fit.csv", &table, &err), RK_OK);
+    assert_int_equal(rk_run_sources_load(NULL, &sources, &err), RK_OK);
+    FILE *out = fopen(scratch_path(s, "runs.csv"), "w");
+    assert_non_null(out);
+    write_row(out, &table, table.cells, 0);
+    for (size_t row = 0; row < table.rows; row++) {
+        rk_run_case run;
+        rk_run_prediction p;
+        if (rk_run_case_fill(&sources, &table, row, &run, NULL) ||
+            strcmp(sources.stack_names[run.stack], "fsdp-llm-foundry") != 0) {
+            continue;
+        }
+        rk_stack stack = sources.stacks[run.stack];
+        stack.gemm_share = stack.low_gemm_share = gemm_share;
+        stack.stream_share = stream_share;
+        rk_run_predict(&sources, &run, NULL, &stack, &p);
+        write_row(out, &table, table.cells + (row + 1) * table.columns,
+                  p.estimate.step * (1 + NOISE * 2 * (draw(&random) - 0.5)));
+    }
+    assert_int_equal(fclose(out), 0);
+    rk_run_table_clear(&table);
+    rk_run_sources_clear(&sources);
+}
+
+static void test_runs(void **state)
+{
+    static const char recipe[] =
+        "{\"name\": \"test\", \"documents\": \"fsdp-llm-foundry.json\", \"constants\": ["
+        "{\"key\": \"rates.gemm_share\", \"start\": 1, \"min\": 0.4, \"max\": 1.2, \"meaning\": "
+        "\"a\"}, {\"key\": \"rates.stream_share\", \"start\": 1, \"min\": 0.2, \"max\": 1.2, "
+        "\"meaning\": \"b\"}], \"data\": [{\"kind\": \"runs\", \"file\": \"runs.csv\", "
+        "\"group_by\": \"model\"}]}";
+    rk_calibration c;
+    scratch s;
+    (void)state;
+    assert_true(scratch_make(&s));
+    copy_document(&s, "stacks/fsdp-llm-foundry", "fsdp-llm-foundry");
+    write_runs(&s, 0.7, 0.5);
+    calibrate(&s, recipe, 2, &c);
+    assert_true(c.after.rows > 150 && c.rows.skipped == 0);
+    assert_true(fabs(c.constants[0].value - 0.7) < 0.01);
+    assert_true(fabs(c.constants[1].value - 0.5) < 0.015);
+    assert_true(c.after.mean < 0.6 * NOISE && c.without.mean < 0.8 * NOISE);
+    rk_calibration_clear(&c);
+    scratch_remove(&s);
+}
+
 /* Bounds that exclude the truth are kept, and said. */
 static void test_bounds(void **state)
 {
@@ -262,8 +344,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_recovers),   cmocka_unit_test(test_groups),
-        cmocka_unit_test(test_same_again), cmocka_unit_test(test_bounds),
-        cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_same_again), cmocka_unit_test(test_runs),
+        cmocka_unit_test(test_bounds),     cmocka_unit_test(test_refusals),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
