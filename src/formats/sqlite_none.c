@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* In place of sqlite_out.c where reckon is built without SQLite: says so when it is asked for. */
+/* In place of sqlite_in.c and sqlite_out.c where reckon is built without SQLite: says so when it is
+ * asked for. */
 #include "base/error.h"
+#include "formats/sqlite_in.h"
 #include "formats/sqlite_out.h"
 
 static rk_status fail_absent(rk_error *err)
@@ -70,6 +72,14 @@ rk_status rk_sqlite_write_pareto(rk_sqlite_out *out, const uint64_t *points, con
     (void)ranks;
     (void)count;
     return fail_absent(err);
+}
+
+rk_status rk_sqlite_load(const char *path, rk_csv_in *table, rk_error *err)
+{
+    *table = (rk_csv_in){.text = NULL};
+    (void)fail_absent(err);
+    rk_error_set_file(err, path);
+    return RK_ERR_INVALID;
 }
 
 void rk_sqlite_close(rk_sqlite_out *out)

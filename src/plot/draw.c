@@ -222,6 +222,16 @@ const char *rk_label_short(double value, char out[RK_LABEL_SIZE])
     return out;
 }
 
+bool rk_label_is_number(const char *text)
+{
+    static const char dash[] = "\xE2\x80\x93";
+    const size_t sign =
+        strncmp(text, MINUS, sizeof(MINUS) - 1) == 0 ? sizeof(MINUS) - 1 : text[0] == '-';
+    const size_t digits = strspn(text + sign, "0123456789.,");
+    const size_t letters = strspn(text + sign + digits, "MGTPe+-0123456789");
+    return strcmp(text, dash) == 0 || (digits > 0 && text[sign + digits + letters] == '\0');
+}
+
 /* ---- shapes ---------------------------------------------------------------------------- */
 
 static void attribute(rk_out *out, const char *name, double value)

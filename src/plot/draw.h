@@ -33,6 +33,9 @@ const char *rk_label_short(double value, char out[RK_LABEL_SIZE]);
 /* As a power of ten: "3.5x10^20" with a real cross and raised digits; not for 0.  Returns out. */
 const char *rk_label_power(double value, int decimals, char out[RK_LABEL_SIZE]);
 
+/* Whether text is a number as the functions above write it, or stands for none (a dash). */
+bool rk_label_is_number(const char *text);
+
 typedef enum rk_anchor { RK_ANCHOR_START, RK_ANCHOR_MIDDLE, RK_ANCHOR_END } rk_anchor;
 
 typedef struct rk_text_style {

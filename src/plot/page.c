@@ -3,8 +3,6 @@
 
 #include "plot/draw.h"
 
-#include <stdlib.h>
-
 static const char style[] =
     "body{font:16px/1.5 Helvetica,Arial,'Liberation Sans',sans-serif;color:#222;background:#fff;"
     "max-width:60rem;margin:2rem auto;padding:0 1rem}\n"
@@ -57,19 +55,12 @@ rk_status rk_page_figure(const rk_plot_figure *figure, const char *caption, rk_o
 
 /* ---- tables ---------------------------------------------------------------------------- */
 
-static bool is_number(const char *text)
-{
-    char *end;
-    (void)strtod(text, &end);
-    return end != text && *end == '\0';
-}
-
 static void row(const char *const *cells, size_t columns, const char *name, rk_out *out)
 {
     rk_out_text(out, "<tr>");
     for (size_t i = 0; i < columns; i++) {
         const char *text = cells[i] ? cells[i] : "";
-        rk_out_printf(out, "<%s%s>", name, is_number(text) ? " class=\"n\"" : "");
+        rk_out_printf(out, "<%s%s>", name, rk_label_is_number(text) ? " class=\"n\"" : "");
         rk_draw_escaped(out, text);
         rk_out_printf(out, "</%s>", name);
     }

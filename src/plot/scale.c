@@ -177,11 +177,15 @@ static void logarithmic_ticks(rk_scale *scale, size_t wanted)
     }
 }
 
-static void logarithmic_range(rk_scale *scale, rk_extent extent)
+static void logarithmic_range(rk_scale *scale, const rk_plot_axis *axis, rk_extent extent)
 {
     scale->from = 1;
     scale->to = 10;
-    if (extent.least <= extent.greatest) {
+    if (axis->ticks && extent.least < extent.greatest) {
+        const double room = pow(extent.greatest / extent.least, 0.04);
+        scale->from = extent.least / room;
+        scale->to = extent.greatest * room;
+    } else if (extent.least <= extent.greatest) {
         scale->from = round_125(extent.least, false);
         scale->to = round_125(extent.greatest, true);
         if (scale->from >= scale->to) {
@@ -205,7 +209,7 @@ rk_scale rk_scale_of(const rk_plot_axis *axis, rk_extent extent, size_t wanted)
         scale.from = axis->from;
         scale.to = axis->to;
     } else if (axis->logarithmic) {
-        logarithmic_range(&scale, extent);
+        logarithmic_range(&scale, axis, extent);
     } else {
         linear_range(&scale, axis, extent);
     }
