@@ -18,9 +18,10 @@ typedef struct rk_reckoning {
     const rk_inputs *inputs;
     rk_setting setting;
     rk_plan_space space;
-    rk_plan_counts counts;
-    double cpu_s;       /* of the search */
-    rk_answer *answers; /* owned; best first */
+    rk_plan_counts counts;     /* of an exhaustive search */
+    rk_bounded_counts bounded; /* of a bounded one */
+    double cpu_s;              /* of the search */
+    rk_answer *answers;        /* owned; best first */
     size_t answer_count;
     /* Filled when nothing fits. */
     bool has_nearest;  /* some strategy is legal */

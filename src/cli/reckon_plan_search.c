@@ -3,9 +3,11 @@
 #include "cli/reckon_plan.h"
 
 #include "base/error.h"
+#include "cli/bounded.h"
 #include "cli/describe.h"
 #include "cli/progress.h"
 #include "report/estimate_fields.h"
+#include "search/bounded_plan.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -97,14 +99,14 @@ static rk_status find_enough(rk_reckoning *plan, const rk_search_control *contro
     rk_status status = RK_OK;
     for (int i = 0; i < MOST_DOUBLINGS && !status && plan->enough == 0; i++) {
         rk_planned planned;
-        rk_plan_counts counts;
+        rk_bounded_counts counts;
         size_t found = 0;
         space.accelerators *= 2;
         if (space.accelerators > most) {
             break;
         }
-        status = rk_plan_search(plan->setting.model, system, plan->setting.stack, &space, control,
-                                1, &planned, &found, NULL, &counts, err);
+        status = rk_plan_search_bounded(plan->setting.model, system, plan->setting.stack, &space,
+                                        control, 1, &planned, &found, &counts, err);
         plan->enough = found > 0 ? space.accelerators : 0;
     }
     return status;
@@ -124,6 +126,25 @@ static rk_status explain_shortage(rk_reckoning *plan, const rk_planned *nearest,
     }
     plan->remedy = rk_remedy_of(&plan->setting, &nearest->strategy);
     return find_enough(plan, control, err);
+}
+
+/* What needs least memory is known to a search that looks at all of it only. */
+static rk_status search(rk_reckoning *plan, const rk_search_control *control, size_t top,
+                        rk_planned *planned, size_t *found, rk_planned *nearest, rk_error *err)
+{
+    const rk_inputs *inputs = plan->inputs;
+    rk_status status = RK_OK;
+    *found = 0;
+    if (plan->request->bounded) {
+        status =
+            rk_plan_search_bounded(&inputs->model, &inputs->system, &inputs->stack, &plan->space,
+                                   control, top, planned, found, &plan->bounded, err);
+    }
+    if (!status && *found == 0) {
+        status = rk_plan_search(&inputs->model, &inputs->system, &inputs->stack, &plan->space,
+                                control, top, planned, found, nearest, &plan->counts, err);
+    }
+    return status;
 }
 
 rk_status rk_reckoning_search(const rk_request *request, const rk_inputs *inputs, size_t top,
@@ -146,8 +167,7 @@ rk_status rk_reckoning_search(const rk_request *request, const rk_inputs *inputs
     }
     rk_progress_start(&progress, "strategies");
     const double started = rk_cpu_seconds();
-    status = rk_plan_search(&inputs->model, &inputs->system, &inputs->stack, &plan->space, &control,
-                            top * VARIANTS, planned, &found, &nearest, &plan->counts, err);
+    status = search(plan, &control, top * VARIANTS, planned, &found, &nearest, err);
     plan->cpu_s = rk_cpu_seconds() - started;
     if (!status) {
         found = drop_variants(planned, found, top);
@@ -175,6 +195,10 @@ void rk_reckoning_clear(rk_reckoning *plan)
 
 void rk_write_search(FILE *to, const rk_reckoning *plan)
 {
+    if (plan->request->bounded) {
+        rk_write_bounded(to, &plan->bounded, "reckon", plan->cpu_s);
+        return;
+    }
     char explored[RK_COMMAS_SIZE], legal[RK_COMMAS_SIZE], fitting[RK_COMMAS_SIZE];
     (void)fprintf(to, "%-10s%s strategies, %s legal, %s fit\n", "search",
                   rk_with_commas(plan->counts.enumerated, explored),
@@ -191,9 +215,13 @@ void rk_write_search(FILE *to, const rk_reckoning *plan)
 void rk_search_write_json(rk_json_writer *writer, const rk_reckoning *plan)
 {
     rk_json_open_member(writer, "search", "{");
-    rk_json_count(writer, "strategies", plan->counts.enumerated);
-    rk_json_count(writer, "legal", plan->counts.legal);
-    rk_json_count(writer, "fit", plan->counts.fitting);
+    if (plan->request->bounded) {
+        rk_bounded_write_json(writer, &plan->bounded);
+    } else {
+        rk_json_count(writer, "strategies", plan->counts.enumerated);
+        rk_json_count(writer, "legal", plan->counts.legal);
+        rk_json_count(writer, "fit", plan->counts.fitting);
+    }
     rk_json_real(writer, "processor_time_s", plan->cpu_s);
     rk_json_close(writer, "}");
 }

@@ -28,7 +28,7 @@ typedef struct rk_request {
     double capacity_factor, imbalance, max_memory;                       /* the last in GiB */
     bool no_sp, sp, count_embedding, count_head, graph_capture, graph_step, distributed_optimizer;
     bool low_weights;
-    bool json, csv, explain;
+    bool json, csv, explain, bounded;
     const char *output; /* file, or "-" */
     int64_t top, threads;
     int method; /* of plan */

@@ -25,15 +25,14 @@ static void finish(rk_cost *cost)
 void rk_cost_table_fill(const rk_model *model, const rk_system *system, const rk_stack *stack,
                         const rk_strategy *strategy, rk_cost_table *table)
 {
-    const rk_attention_shape *shape_before = NULL;
-    rk_cost attention = {.saved = 0};
     table->context = rk_block_context_of(model, system, stack, strategy);
     for (int i = 0; i < model->type_count; i++) {
         const rk_attention_shape *shape = &model->types[i].attention;
-        const bool again = i > 0 && memcmp(shape, shape_before, sizeof(*shape)) == 0;
-        attention = again ? attention : rk_block_attention(&table->context, shape);
-        shape_before = shape;
-        rk_block_layer(&table->context, &model->types[i], &attention, table->layers[i]);
+        const bool again =
+            i > 0 && memcmp(shape, &model->types[i - 1].attention, sizeof(*shape)) == 0;
+        table->attention[i] =
+            again ? table->attention[i - 1] : rk_block_attention(&table->context, shape);
+        rk_block_layer(&table->context, &model->types[i], &table->attention[i], table->layers[i]);
         finish(&table->layers[i][0]);
         finish(&table->layers[i][1]);
     }
@@ -43,6 +42,21 @@ void rk_cost_table_fill(const rk_model *model, const rk_system *system, const rk
     finish(&table->embedding);
     finish(&table->head);
     finish(&table->mtp);
+}
+
+void rk_cost_table_fill_experts(const rk_strategy *strategy, rk_cost_table *table)
+{
+    const rk_block_context before = table->context;
+    const rk_model *model = before.model;
+    table->context = rk_block_context_of(model, before.system, before.stack, strategy);
+    for (int i = 0; i < model->type_count; i++) {
+        if (rk_layer_is_moe(&model->types[i])) {
+            rk_block_layer(&table->context, &model->types[i], &table->attention[i],
+                           table->layers[i]);
+            finish(&table->layers[i][0]);
+            finish(&table->layers[i][1]);
+        }
+    }
 }
 
 /* Most chunks of all ranks: a stage has a layer or an end; DualPipe has every stage twice. */
@@ -185,7 +199,7 @@ static void combine(const rk_cost_table *table, const rk_strategy *s, rk_flop_co
                     const struct ranks *ranks, double makespan, rk_estimate *e)
 {
     const rk_stack *stack = table->context.stack;
-    const double m = (double)rk_strategy_microbatches(s), n = (double)rk_strategy_ranks(s);
+    const double m = (double)rk_strategy_microbatches(s);
     memset(e, 0, sizeof(*e));
     e->convention = convention;
     rk_times_add(&e->times, m, &ranks->stage.forward);
@@ -200,9 +214,7 @@ static void combine(const rk_cost_table *table, const rk_strategy *s, rk_flop_co
     e->times.part[RK_PART_OPTIMIZER] = rk_optimizer_seconds(table, s, &ranks->heaviest);
     e->times.part[RK_PART_OFFLOAD] = rk_offload_seconds(table, s, &ranks->stage, &ranks->heaviest);
     e->usable = table->context.system->accelerator.memory_usable;
-    const double doublings = n > 8 ? log2(n / 8) : 0;
-    e->times.part[RK_PART_FIXED] = stack->step_seconds +
-                                   stack->scale_growth * doublings * rk_times_sum(&e->times) +
+    e->times.part[RK_PART_FIXED] = rk_fixed_seconds(stack, s, rk_times_sum(&e->times)) +
                                    thrash_seconds(stack, ranks, e->usable, m);
     e->step = rk_times_sum(&e->times);
 

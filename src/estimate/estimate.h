@@ -59,12 +59,19 @@ typedef struct rk_estimate {
 /* Costs of all blocks of a model under a strategy; they do not depend on pp, vp, dp, schedule. */
 typedef struct rk_cost_table {
     rk_block_context context;
+    rk_cost attention[RK_LAYER_TYPE_MAX]; /* by type, part of what follows */
     rk_cost layers[RK_LAYER_TYPE_MAX][2]; /* by type; [1]: checkpointed whole */
     rk_cost embedding, head, mtp;         /* mtp: all zero when the model has none */
 } rk_cost_table;
 
 void rk_cost_table_fill(const rk_model *model, const rk_system *system, const rk_stack *stack,
                         const rk_strategy *strategy, rk_cost_table *table);
+
+/*
+ * As above, for a table that was filled for a strategy that differs at most in ep, etp and in what
+ * tables do not depend on.
+ */
+void rk_cost_table_fill_experts(const rk_strategy *strategy, rk_cost_table *table);
 
 /*
  * Estimates from a table that was filled for the same model, system and stack, and for a strategy

@@ -244,3 +244,10 @@ double rk_send_seconds(const rk_cost_table *table, const rk_strategy *s, double 
     return crossings * once * (s->pp_overlap ? c->stack->pp_exposed : 1) +
            2 * (double)(s->pp - 1) * once;
 }
+
+double rk_fixed_seconds(const rk_stack *stack, const rk_strategy *s, double seconds)
+{
+    const double n = (double)rk_strategy_ranks(s);
+    const double doublings = n > 8 ? log2(n / 8) : 0;
+    return stack->step_seconds + stack->scale_growth * doublings * seconds;
+}

@@ -18,6 +18,11 @@ int64_t rk_stage_passes(const rk_strategy *strategy)
     return strategy->schedule == RK_SCHEDULE_DUALPIPE ? 1 : rk_stage_chunks(strategy);
 }
 
+bool rk_stage_splits(const rk_strategy *strategy)
+{
+    return strategy->schedule >= RK_SCHEDULE_ZB_H1;
+}
+
 /* ---- counting blocks ----------------------------------------------------------------------- */
 
 /* Layers of a chunk of `count` that are checkpointed whole. */
@@ -191,7 +196,7 @@ static void run_seconds(void *to, double run, const rk_cost *cost)
 static rk_chunk_times chunk_times(const rk_cost_table *table, const rk_strategy *strategy,
                                   int64_t rank, int64_t index)
 {
-    const bool splits = strategy->schedule >= RK_SCHEDULE_ZB_H1;
+    const bool splits = rk_stage_splits(strategy);
     rk_stage_blocks blocks;
     rk_chunk_times times = {0, 0, 0};
     memset(&blocks, 0, sizeof(blocks));

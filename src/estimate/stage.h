@@ -56,6 +56,9 @@ int64_t rk_stage_chunks(const rk_strategy *strategy);
 /* Chunks of one rank that a microbatch passes: as above, but 1 of the two of DualPipe. */
 int64_t rk_stage_passes(const rk_strategy *strategy);
 
+/* Whether the schedule runs weight gradients apart from the rest of backward. */
+bool rk_stage_splits(const rk_strategy *strategy);
+
 /* Ranks over which the states of dense parameters and of experts are sharded. */
 double rk_shard_ranks(const rk_strategy *strategy);
 double rk_expert_shard_ranks(const rk_strategy *strategy);

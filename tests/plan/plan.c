@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The search of strategies against its readable twin, and what it promises to callers. */
+#include "models.h"
 #include "twin.h"
 
 #include <setjmp.h>
@@ -12,72 +13,6 @@
 #include <cmocka.h>
 
 #define GIB 1073741824.0
-
-/* splitmix64 */
-static uint64_t next_random(uint64_t *state)
-{
-    uint64_t z = (*state += 0x9e3779b97f4a7c15u);
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    return z ^ (z >> 31);
-}
-
-static int64_t pick(uint64_t *state, const int64_t *from, size_t count)
-{
-    return from[next_random(state) % count];
-}
-
-#define PICK(state, ...)                                                                           \
-    pick(state, (const int64_t[]){__VA_ARGS__},                                                    \
-         sizeof((const int64_t[]){__VA_ARGS__}) / sizeof(int64_t))
-
-/* ---- what is planned ----------------------------------------------------------------------- */
-
-static rk_model dense_model(int layers)
-{
-    rk_model model = {
-        .name = "dense",
-        .hidden = 2048,
-        .vocab = 32000,
-        .seq = 2048,
-        .layers = layers,
-        .type_count = 1,
-        .types = {{.attention = {.query_heads = 16, .kv_heads = 4, .head_size = 128},
-                   .ffn = {.width = 8192, .gated = true}}},
-        .norms_per_layer = 2,
-        .final_norm = true,
-    };
-    return model;
-}
-
-/* One dense layer, then experts; windows on every other layer. */
-static rk_model moe_model(int layers, bool latent)
-{
-    rk_model model = dense_model(layers);
-    rk_layer_type *first = &model.types[0];
-    if (latent) {
-        first->attention = (rk_attention_shape){.kind = RK_ATTENTION_LATENT,
-                                                .query_heads = 16,
-                                                .kv_heads = 16,
-                                                .kv_rank = 512,
-                                                .q_rank = 768,
-                                                .nope_size = 128,
-                                                .rope_size = 64,
-                                                .value_size = 128};
-        model.mtp_layers = 1;
-    }
-    model.types[1] = *first;
-    model.types[1].ffn = (rk_ffn_shape){.gated = true};
-    model.types[1].moe = (rk_moe_shape){
-        .experts = 8, .top_k = 2, .expert_width = 1024, .shared_experts = 1, .shared_width = 1024};
-    model.types[2] = model.types[1];
-    model.types[2].attention.window = latent ? 0 : 512;
-    model.type_count = 3;
-    for (int i = 1; i < layers; i++) {
-        model.type_of[i] = (uint8_t)(1 + i % 2);
-    }
-    return model;
-}
 
 static void load(rk_system *system, rk_stack *stack)
 {
