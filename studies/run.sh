@@ -1,0 +1,39 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Does the studies: every NAME/*.sweep.json becomes a table *.csv beside it, and page.json the
+# figures, README.md and page.html.
+#
+#     studies/run.sh RECKON [NAME...]     all of them unless named
+#     studies/run.sh --pages RECKON ...   only the figures and pages, from the tables that are there
+set -eu
+
+pages_only=
+if [ "$1" = --pages ]; then
+    pages_only=yes
+    shift
+fi
+reckon=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
+shift
+cd "$(dirname "$0")"
+if [ $# -eq 0 ]; then
+    set -- */
+fi
+
+for study in "$@"; do
+    study=${study%/}
+    echo "$study"
+    for sweep in "$study"/*.sweep.json; do
+        if [ -z "$pages_only" ]; then
+            "$reckon" sweep "$sweep" -o "${sweep%.sweep.json}.csv.part"
+            mv "${sweep%.sweep.json}.csv.part" "${sweep%.sweep.json}.csv"
+        fi
+    done
+    "$reckon" plot "$study/page.json" -o "$study/README.md"
+    "$reckon" plot "$study/page.json" -o "$study/page.html"
+done
+"$reckon" plot index.json -o README.md
+if [ -z "$pages_only" ]; then
+    times >times.txt
+    sed -n '2s/ .*/ of processor time/p' times.txt
+    rm times.txt
+fi
