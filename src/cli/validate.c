@@ -44,6 +44,10 @@ static const rk_option validate_options[] = {
      .offset = PLACE(residuals),
      .value = "FILE.json",
      .help = "write what intervals are made of, from the rows asked for"},
+    {.name = "figures",
+     .offset = PLACE(figures),
+     .value = "FILE.json",
+     .help = "judge by these figures instead: exit status 1 when one got worse"},
     {.name = "plot",
      .offset = PLACE(plot),
      .value = "FILE.svg",
@@ -140,6 +144,29 @@ static rk_status write_answer(const rk_validation *v, rk_error *err)
                           : rk_print_text(request->output, rk_validation_write_text, v, err);
 }
 
+/* Judges by figures; *worse: one is worse than was written down. */
+static rk_status judge(const rk_validation *v, bool *worse, rk_error *err)
+{
+    const rk_validate_request *request = v->request;
+    rk_figures figures;
+    rk_status status = rk_figures_load(request->figures, &figures, err);
+    if (status) {
+        return status;
+    }
+    status = rk_figures_evaluate(&figures, &v->comparison, err);
+    if (!status) {
+        status = request->json
+                     ? rk_figures_write(&figures, request->output, err)
+                     : rk_print_text(request->output, rk_validation_write_figures, &figures, err);
+    }
+    *worse = false;
+    for (size_t i = 0; i < figures.count; i++) {
+        *worse |= figures.list[i].worse;
+    }
+    rk_figures_clear(&figures);
+    return status;
+}
+
 static int count_bits(unsigned bits)
 {
     int count = 0;
@@ -161,6 +188,11 @@ static int run_validate(int argc, char **argv)
     if (request.json && request.csv) {
         return rk_command_fail(&rk_command_validate, "--json and --csv exclude each other");
     }
+    if (request.figures && (request.split >= 0 || request.only || request.csv)) {
+        return rk_command_fail(
+            &rk_command_validate,
+            "--figures chooses rows itself: leave out --split, --only and --csv");
+    }
     if (count_bits(request.by) > 2) {
         return rk_command_fail(&rk_command_validate, "--by takes one or two dimensions");
     }
@@ -169,12 +201,15 @@ static int run_validate(int argc, char **argv)
         return rk_command_fail(&rk_command_validate, "there is not enough memory");
     }
     v->request = &request;
+    bool worse = false;
     rk_status status = compare(v, &err);
-    status = status ? status : write_answer(v, &err);
+    if (!status) {
+        status = request.figures ? judge(v, &worse, &err) : write_answer(v, &err);
+    }
     if (status) {
         result = rk_command_fail_error(&rk_command_validate, &err);
     } else {
-        result = v->all.count > 0 ? RK_EXIT_DONE : RK_EXIT_NOTHING;
+        result = v->all.count > 0 && !worse ? RK_EXIT_DONE : RK_EXIT_NOTHING;
     }
     rk_grouping_clear(&v->all);
     rk_grouping_clear(&v->by);
@@ -193,7 +228,8 @@ const rk_command rk_command_validate = {
     .options = validate_options,
     .option_count = sizeof(validate_options) / sizeof(validate_options[0]),
     .notes =
-        "Exit status: 0 done, 1 no run could be predicted, 2 wrong usage or input.\n\n"
+        "Exit status: 0 done, 1 no run could be predicted, or a figure got worse, 2 wrong usage or "
+        "input.\n\n"
         "example: reckon validate --runs data/runs/fit.csv,data/runs/check.csv --split check \\\n"
         "             --by accelerator,precision --plot errors.svg",
     .run = run_validate,

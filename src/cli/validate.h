@@ -6,12 +6,12 @@
 #include "cli/options.h"
 #include "cli/print.h"
 #include "formats/value.h"
-#include "validate/score.h"
+#include "validate/figures.h"
 
 enum { RK_VALIDATE_FILES = 8 };
 
 typedef struct rk_validate_request {
-    const char *runs, *only, *sources, *output, *plot, *residuals;
+    const char *runs, *only, *sources, *output, *plot, *residuals, *figures;
     int split;   /* place in the names of splits; -1: all */
     unsigned by; /* rk_dimension, a bit each */
     bool rows, json, csv;
@@ -30,6 +30,7 @@ typedef struct rk_validation {
 rk_text_writer rk_validation_write_text; /* `what` is an rk_validation */
 rk_status rk_validation_write_json(const rk_validation *v, rk_error *err);
 rk_status rk_validation_write_csv(const rk_validation *v, rk_error *err);
+rk_text_writer rk_validation_write_figures; /* `what` is an rk_figures */
 rk_status rk_validation_plot(const rk_validation *v, const char *path, rk_error *err);
 
 /* ---- fields of a row, for tables that programs read -------------------------------------------

@@ -310,6 +310,52 @@ static void write_missing(FILE *to, const rk_validation *v)
     (void)fputc('\n', to);
 }
 
+/* ---- figures --------------------------------------------------------------------------------- */
+
+static void cell_target(rk_table *table, const rk_figure *f)
+{
+    switch (f->statistic) {
+    case RK_STATISTIC_COVERAGE:
+        rk_table_cell(table, "%.3g to %.3g", 100 * f->target, 100 * f->target_most);
+        break;
+    case RK_STATISTIC_ACCURACY:
+    case RK_STATISTIC_PRECISION:
+    case RK_STATISTIC_RECALL:
+        rk_table_cell(table, "at least %.3g", 100 * f->target);
+        break;
+    default:
+        rk_table_cell(table, "at most %.3g", 100 * f->target);
+    }
+}
+
+rk_status rk_validation_write_figures(FILE *to, const void *what, rk_table_style style, int width,
+                                      rk_error *err)
+{
+    static const rk_table_column columns[] = {
+        {"figure, %", RK_ALIGN_LEFT}, {"runs", RK_ALIGN_RIGHT}, {"target", RK_ALIGN_LEFT},
+        {"now", RK_ALIGN_RIGHT},      {"", RK_ALIGN_LEFT},      {"was", RK_ALIGN_RIGHT},
+        {"margin", RK_ALIGN_RIGHT},   {"", RK_ALIGN_LEFT},
+    };
+    const rk_figures *figures = what;
+    rk_table table;
+    (void)width;
+    rk_table_init(&table, columns, COUNT(columns));
+    for (size_t i = 0; i < figures->count; i++) {
+        const rk_figure *f = &figures->list[i];
+        rk_table_cell(&table, "%s", f->name);
+        rk_table_cell(&table, "%lld", (long long)f->runs_now);
+        cell_target(&table, f);
+        cell_percent(&table, f->now);
+        rk_table_cell(&table, "%s", f->meets ? "met" : "missed");
+        cell_percent(&table, f->value >= 0 ? f->value : (double)NAN);
+        rk_table_cell(&table, "%.1f", 100 * f->margin);
+        rk_table_cell(&table, "%s", f->worse ? "WORSE" : "");
+    }
+    const rk_status status = rk_print_table(to, &table, style, err);
+    rk_table_clear(&table);
+    return status;
+}
+
 rk_status rk_validation_write_text(FILE *to, const void *what, rk_table_style style, int width,
                                    rk_error *err)
 {

@@ -162,6 +162,7 @@ static rk_status set_measured(const rk_run_table *table, size_t row, const rk_ru
     out->memory_kind = facts->memory;
     out->first_stage = facts->first_stage;
     out->out_of_memory = facts->out_of_memory;
+    out->convention = facts->flops;
     return status;
 }
 

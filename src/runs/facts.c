@@ -118,6 +118,7 @@ const rk_field rk_run_fact_fields[] = {
     FLAG(out_of_memory, "the run ended so"),
     NAMES(rate, rate_names, "how tflops_per_gpu counts, where no time is printed"),
     INT(vocab, 0, "entries of the vocabulary"),
+    NAMES(flops, rk_flop_convention_names, "how the source counts FLOPs of a step"),
     NAMES(norm, norm_names, "kind of norm"),
     FLAG(gated, "feed-forward layers have three matrices"),
     FLAG(biases, "linears have biases"),

@@ -16,6 +16,7 @@ typedef struct rk_run_facts {
     /* Memory as the source means it. */
     rk_run_memory memory;
     bool first_stage, out_of_memory;
+    rk_flop_convention flops; /* that the source counts utilisation by */
     int rate; /* how printed TFLOP/s count: 1 + rk_flop_convention; 0: not to be used */
     /* Architecture. */
     rk_norm_kind norm;

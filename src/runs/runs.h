@@ -68,6 +68,7 @@ typedef struct rk_run_case {
     int16_t layout[RK_RUN_STAGE_MAX]; /* of the strategy, where it has one */
     bool first_stage;                 /* the memory is that of pipeline rank 0, not of the worst */
     bool out_of_memory;               /* measured: the run ended so */
+    rk_flop_convention convention;    /* that the source counts utilisation by */
     char assumed[RK_RUN_NOTE_SIZE];   /* columns that were empty and got a default: "vpp, mbs" */
 } rk_run_case;
 

@@ -59,7 +59,7 @@ static void set_nodes(rk_compared *c)
     c->nodes = nodes > 1 ? (int64_t)(nodes + 0.5) : 1;
 }
 
-static void set_prediction(const rk_run_prediction *p, rk_compared *c)
+static void set_prediction(const rk_run_case *run, const rk_run_prediction *p, rk_compared *c)
 {
     const rk_estimate *e = &p->estimate;
     const double peak = c->system->accelerator.gemm[RK_BF16].peak;
@@ -75,7 +75,11 @@ static void set_prediction(const rk_run_prediction *p, rk_compared *c)
     c->fits = e->fits || e->thrashes;
     c->thrashes = e->thrashes;
     if (c->step_measured > 0 && peak > 0) {
+        const int64_t seq = run->strategy.seq;
         c->mfu_measured = e->model_flops / c->step_measured / peak;
+        c->utilisation = c->mfu_measured *
+                         rk_model_flops_per_token(&run->model, seq, run->convention) /
+                         rk_model_flops_per_token(&run->model, seq, e->convention);
     }
 }
 
@@ -95,7 +99,7 @@ static void compare_row(const rk_run_sources *sources, rk_run_case *scratch, rk_
     if (status) {
         (void)snprintf(c->reason, sizeof(c->reason), "%.*s", RK_COMPARED_TEXT - 1, err.message);
     } else {
-        set_prediction(&prediction, c);
+        set_prediction(scratch, &prediction, c);
     }
 }
 

@@ -33,6 +33,7 @@ typedef struct rk_compared {
     double null_step; /* of the null model; 0: no run of this accelerator to fit it on */
     /* Measured; 0: not printed. */
     double step_measured, memory_measured, mfu_measured;
+    double utilisation;           /* measured MFU by the source's own count of FLOPs */
     bool out_of_memory, labelled; /* labelled: its source tells of runs that ran out of memory */
 } rk_compared;
 

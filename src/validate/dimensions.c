@@ -34,11 +34,11 @@ static int utilisation_label(const rk_compared *row, char out[RK_LABEL_TEXT])
     static const double bounds[] = {0.05, 0.2, 0.35, 0.5};
     static const char *const names[] = {"MFU 0-5%", "MFU 5-20%", "MFU 20-35%", "MFU 35-50%",
                                         "MFU over 50%"};
-    if (row->mfu_measured <= 0) {
+    if (row->utilisation <= 0) {
         (void)snprintf(out, RK_LABEL_TEXT, "not measured");
         return 9;
     }
-    const int i = band(row->mfu_measured, bounds, 4);
+    const int i = band(row->utilisation, bounds, 4);
     (void)snprintf(out, RK_LABEL_TEXT, "%s", names[i]);
     return 1 + i;
 }
