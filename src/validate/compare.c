@@ -45,10 +45,6 @@ static void set_case(const rk_run_sources *sources, const rk_run_case *run, rk_c
     c->out_of_memory = run->out_of_memory;
     (void)snprintf(c->assumed, sizeof(c->assumed), "%s", run->assumed);
     (void)snprintf(c->group, sizeof(c->group), "%s", run->group);
-    const char *accelerator = c->system->accelerator.name; /* up to '-': its generation */
-    (void)snprintf(c->err_group, sizeof(c->err_group), "%s, %.63s, %.*s", c->group,
-                   rk_run_cell(c->table, c->row, RK_RUN_MODEL), (int)strcspn(accelerator, "-"),
-                   accelerator);
 }
 
 static void set_nodes(rk_compared *c)
@@ -170,7 +166,11 @@ rk_status rk_compare_intervals(rk_comparison *comparison, const rk_residuals *re
         if (!c->predicted) {
             continue;
         }
-        const rk_status status = rk_interval_of(residuals, &c->kin, c->err_group, &interval, err);
+        const rk_left_out own = {.source = rk_run_cell(c->table, c->row, RK_RUN_PART),
+                                 .model = rk_run_cell(c->table, c->row, RK_RUN_MODEL)};
+        const bool known = strcmp(rk_run_cell(c->table, c->row, RK_RUN_SPLIT), "fit") == 0;
+        const rk_status status =
+            rk_interval_of(residuals, &c->kin, known ? &own : NULL, &interval, err);
         if (status) {
             return status;
         }
@@ -187,7 +187,9 @@ rk_status rk_compare_residuals(const rk_comparison *comparison, rk_residuals *ou
     for (size_t i = 0; !status && i < comparison->count; i++) {
         const rk_compared *c = &comparison->rows[i];
         if (rk_compared_has_time(c)) {
-            status = rk_residuals_add(out, &c->kin, c->err_group, c->step_measured / c->step, err);
+            status = rk_residuals_add(out, &c->kin, rk_run_cell(c->table, c->row, RK_RUN_PART),
+                                      rk_run_cell(c->table, c->row, RK_RUN_MODEL),
+                                      c->step_measured / c->step, err);
         }
     }
     status = status ? status : rk_residuals_spread(out, err);

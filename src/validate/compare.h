@@ -28,7 +28,6 @@ typedef struct rk_compared {
     double need, usable; /* bytes of the rank that needs most, and those it may use */
     bool fits, thrashes;
     rk_kin kin;
-    char err_group[RK_KIN_GROUP]; /* runs that err together: model, source, accelerators */
     double low, high; /* 10th to 90th percentile of the step; 0: nothing is comparable */
     double null_step; /* of the null model; 0: no run of this accelerator to fit it on */
     /* Measured; 0: not printed. */
@@ -49,8 +48,8 @@ typedef struct rk_selection {
 } rk_selection;
 
 /*
- * Sets the intervals of all predicted rows from the residuals; rows of a group that is among them
- * get theirs from the other groups.
+ * Sets the intervals of all predicted rows from the residuals.  Rows of split "fit", which the
+ * built-in residuals are made of, get theirs without those of their source and model.
  */
 rk_status rk_compare_intervals(rk_comparison *comparison, const rk_residuals *residuals,
                                rk_error *err);

@@ -148,19 +148,26 @@ static double percentile(const weighted *list, size_t count, double total, doubl
     return value;
 }
 
+static bool is_left_out(const rk_residual_cell *cell, const rk_kin *kin, const rk_left_out *except)
+{
+    return strcmp(cell->source, except->source) == 0 &&
+           (!except->model || (strcmp(cell->model, except->model) == 0 &&
+                               same_stem(cell->kin.accelerator, kin->accelerator)));
+}
+
 /*
  * Runs and groups at a rung.  sizes[] gets the runs that count of each group, at its first cell;
  * counted[] which cells count.
  */
-static void count_runs(const rk_residuals *r, const rk_kin *kin, const char *except, unsigned rung,
-                       bool *counted, size_t *sizes, rk_interval *out)
+static void count_runs(const rk_residuals *r, const rk_kin *kin, const rk_left_out *except,
+                       unsigned rung, bool *counted, size_t *sizes, rk_interval *out)
 {
     out->runs = out->groups = 0;
     memset(sizes, 0, r->cell_count * sizeof(*sizes));
     for (size_t i = 0; i < r->cell_count; i++) {
         const rk_residual_cell *cell = &r->cells[i];
         counted[i] = (agreement(&cell->kin, kin) & rung) == rung &&
-                     !(except && strcmp(cell->group, except) == 0);
+                     !(except && is_left_out(cell, kin, except));
         if (counted[i]) {
             out->groups += sizes[cell->peer] == 0;
             out->runs += cell->count;
@@ -187,8 +194,8 @@ static void set_percentiles(const rk_residuals *r, const bool *counted, const si
     out->high = exp(middle + r->spread * (percentile(list, count, total, 0.9) - middle));
 }
 
-rk_status rk_interval_of(const rk_residuals *residuals, const rk_kin *kin, const char *except,
-                         rk_interval *out, rk_error *err)
+rk_status rk_interval_of(const rk_residuals *residuals, const rk_kin *kin,
+                         const rk_left_out *except, rk_interval *out, rk_error *err)
 {
     size_t *sizes = calloc(residuals->cell_count + 1, sizeof(*sizes));
     bool *counted = calloc(residuals->cell_count + 1, sizeof(*counted));
@@ -239,12 +246,19 @@ static rk_status fail_memory(rk_error *err)
     return rk_fail(err, RK_ERR_MEMORY, "there is not enough memory for the residuals");
 }
 
-rk_status rk_residuals_add(rk_residuals *residuals, const rk_kin *kin, const char *group,
-                           double ratio, rk_error *err)
+/* Whether a run of the cell errs together with one of source, model and accelerator. */
+static bool same_group(const rk_residual_cell *cell, const rk_kin *kin, const char *source,
+                       const char *model)
+{
+    return is_left_out(cell, kin, &(rk_left_out){.source = source, .model = model});
+}
+
+rk_status rk_residuals_add(rk_residuals *residuals, const rk_kin *kin, const char *source,
+                           const char *model, double ratio, rk_error *err)
 {
     size_t i = 0, peer = residuals->cell_count;
     for (; i < residuals->cell_count; i++) {
-        const bool same = strcmp(residuals->cells[i].group, group) == 0;
+        const bool same = same_group(&residuals->cells[i], kin, source, model);
         peer = same && peer == residuals->cell_count ? i : peer;
         if (same && same_kin(&residuals->cells[i].kin, kin)) {
             break;
@@ -261,7 +275,8 @@ rk_status rk_residuals_add(rk_residuals *residuals, const rk_kin *kin, const cha
     rk_residual_cell *cell = &residuals->cells[i];
     if (i == residuals->cell_count) {
         *cell = (rk_residual_cell){.kin = *kin, .peer = peer, .first = residuals->ratio_count};
-        (void)snprintf(cell->group, sizeof(cell->group), "%s", group);
+        (void)snprintf(cell->source, sizeof(cell->source), "%s", source);
+        (void)snprintf(cell->model, sizeof(cell->model), "%s", model);
         residuals->cell_count++;
     }
     /* The ratios of a cell lie together: later cells move up. */
@@ -286,16 +301,16 @@ void rk_residuals_clear(rk_residuals *residuals)
 /* ---- spread ------------------------------------------------------------------------------------
  */
 
-/* A run, the interval that the other groups make for it (with spread 1), and its group's weight. */
+/* A run, the interval that the other sources make for it (with spread 1), and what it weighs. */
 typedef struct held_out {
     double value, low, middle, high, weight;
 } held_out;
 
-static size_t group_size(const rk_residuals *r, const char *group)
+static size_t source_size(const rk_residuals *r, const char *source)
 {
     size_t size = 0;
     for (size_t i = 0; i < r->cell_count; i++) {
-        size += strcmp(r->cells[i].group, group) == 0 ? r->cells[i].count : 0;
+        size += strcmp(r->cells[i].source, source) == 0 ? r->cells[i].count : 0;
     }
     return size;
 }
@@ -304,19 +319,18 @@ static rk_status hold_out(const rk_residuals *r, held_out *list, rk_error *err)
 {
     for (size_t i = 0; i < r->cell_count; i++) {
         const rk_residual_cell *cell = &r->cells[i];
+        const rk_left_out source = {.source = cell->source};
         rk_interval interval;
-        const rk_status status = rk_interval_of(r, &cell->kin, cell->group, &interval, err);
+        const rk_status status = rk_interval_of(r, &cell->kin, &source, &interval, err);
         if (status) {
             return status;
         }
-        for (size_t j = cell->first; j < cell->first + cell->count; j++) {
+        for (size_t j = cell->first; interval.runs > 0 && j < cell->first + cell->count; j++) {
             list[j] = (held_out){.value = log(r->ratios[j]),
-                                 .weight = 1 / (double)group_size(r, cell->group)};
-            if (interval.low > 0) {
-                list[j].low = log(interval.low);
-                list[j].middle = log(interval.middle);
-                list[j].high = log(interval.high);
-            }
+                                 .low = log(interval.low),
+                                 .middle = log(interval.middle),
+                                 .high = log(interval.high),
+                                 .weight = 1 / (double)source_size(r, cell->source)};
         }
     }
     return RK_OK;

@@ -8,8 +8,8 @@
  * those that agree in stack, accelerator, dense or MoE, place of tensor parallelism, one or
  * several nodes, and width of the formats; where they are fewer than RK_INTERVAL_RUNS, or of fewer
  * than RK_INTERVAL_GROUPS groups, less has to agree.  The percentiles are spread about the median
- * by a factor that makes the intervals hold four in five of the groups that they were not made
- * from.
+ * by a factor that makes them hold four in five runs of a source that they are not made from: a
+ * run to be estimated is one of a source that nobody knows yet.
  */
 #ifndef RK_VALIDATE_INTERVAL_H
 #define RK_VALIDATE_INTERVAL_H
@@ -17,13 +17,7 @@
 #include "block/stack.h"
 #include "strategy/strategy.h"
 
-enum {
-    RK_INTERVAL_RUNS = 12,
-    RK_INTERVAL_GROUPS = 3,
-    RK_KIN_NAME = 64,
-    RK_KIN_GROUP = 160,
-    RK_BASIS_TEXT = 256
-};
+enum { RK_INTERVAL_RUNS = 12, RK_INTERVAL_GROUPS = 3, RK_KIN_NAME = 64, RK_BASIS_TEXT = 256 };
 
 typedef enum rk_tensor_place {
     RK_TENSOR_NONE,
@@ -46,7 +40,7 @@ rk_kin rk_kin_of(const rk_system *system, const rk_stack *stack, const rk_model 
 /* Runs that agree in everything and err together. */
 typedef struct rk_residual_cell {
     rk_kin kin;
-    char group[RK_KIN_GROUP];
+    char source[RK_KIN_NAME], model[RK_KIN_NAME];
     size_t peer;         /* the first cell of the same group */
     size_t first, count; /* in ratios */
 } rk_residual_cell;
@@ -65,23 +59,29 @@ typedef struct rk_interval {
     char basis[RK_BASIS_TEXT]; /* which runs: "nanotron on h100-sxm, dense, TP in a node" */
 } rk_interval;
 
+/* Runs that an interval is not to be made of. */
+typedef struct rk_left_out {
+    const char *source;
+    const char *model; /* on the generation of the accelerator in question; NULL: any model */
+} rk_left_out;
+
 /*
- * The interval of what is like `kin`, without the runs of group `except` (NULL: none).  The only
- * failure is RK_ERR_MEMORY.
+ * The interval of what is like `kin`, without some runs (NULL: with all).  The only failure is
+ * RK_ERR_MEMORY.
  */
-rk_status rk_interval_of(const rk_residuals *residuals, const rk_kin *kin, const char *except,
-                         rk_interval *out, rk_error *err);
+rk_status rk_interval_of(const rk_residuals *residuals, const rk_kin *kin,
+                         const rk_left_out *except, rk_interval *out, rk_error *err);
 
 /* ---- making and keeping residuals ------------------------------------------------------------ */
 
 /* Adds a run.  All zero is an empty set; released with rk_residuals_clear. */
-rk_status rk_residuals_add(rk_residuals *residuals, const rk_kin *kin, const char *group,
-                           double ratio, rk_error *err);
+rk_status rk_residuals_add(rk_residuals *residuals, const rk_kin *kin, const char *source,
+                           const char *model, double ratio, rk_error *err);
 void rk_residuals_clear(rk_residuals *residuals);
 
 /*
- * Finds the spread: the smallest with which four in five groups, on average, lie in the intervals
- * that are made of all other groups.
+ * Finds the spread: the smallest, in steps of 0.05, with which four in five runs lie in the
+ * intervals that are made of all other sources; every source weighs the same.
  */
 rk_status rk_residuals_spread(rk_residuals *residuals, rk_error *err);
 

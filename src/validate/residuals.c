@@ -13,7 +13,7 @@
 /* A cell as it is read; its ratios go straight into the residuals. */
 typedef struct cell_document {
     rk_kin kin;
-    char group[RK_KIN_GROUP];
+    char source[RK_KIN_NAME], model[RK_KIN_NAME];
     const json_t *ratios;
 } cell_document;
 
@@ -33,11 +33,6 @@ static rk_status read_text(const json_t *value, const char *path, char *out, siz
 static rk_status read_name(const json_t *value, const char *path, void *out, rk_error *err)
 {
     return read_text(value, path, out, RK_KIN_NAME, err);
-}
-
-static rk_status read_group(const json_t *value, const char *path, void *out, rk_error *err)
-{
-    return read_text(value, path, out, RK_KIN_GROUP, err);
 }
 
 static rk_status read_ratios(const json_t *value, const char *path, void *out, rk_error *err)
@@ -65,7 +60,8 @@ static rk_status read_ratios(const json_t *value, const char *path, void *out, r
     }
 
 static const rk_field cell_fields[] = {
-    TEXT("group", group, read_group),
+    TEXT("source", source, read_name),
+    TEXT("model", model, read_name),
     TEXT("stack", kin.stack, read_name),
     TEXT("accelerator", kin.accelerator, read_name),
     FLAG("moe", kin.moe),
@@ -89,7 +85,7 @@ static rk_status read_cell(const json_t *object, const char *path, rk_residuals 
     rk_status status =
         rk_fields_read(object, path, cell_fields, COUNT(cell_fields), RK_UNKNOWN_NEVER, &cell, err);
     for (size_t i = 0; !status && i < json_array_size(cell.ratios); i++) {
-        status = rk_residuals_add(residuals, &cell.kin, cell.group,
+        status = rk_residuals_add(residuals, &cell.kin, cell.source, cell.model,
                                   json_number_value(json_array_get(cell.ratios, i)), err);
     }
     return status;
@@ -137,7 +133,8 @@ static void write_cell(rk_out *out, const rk_residuals *residuals, const rk_resi
 {
     rk_json_writer w = {.out = out};
     rk_json_open(&w, "{");
-    rk_json_string(&w, "group", cell->group);
+    rk_json_string(&w, "source", cell->source);
+    rk_json_string(&w, "model", cell->model);
     rk_json_string(&w, "stack", cell->kin.stack);
     rk_json_string(&w, "accelerator", cell->kin.accelerator);
     rk_json_flag(&w, "moe", cell->kin.moe);

@@ -11,11 +11,11 @@
 static const rk_kin dense = {
     .stack = "megatron-2025", .accelerator = "h100-sxm", .tensor = RK_TENSOR_INSIDE};
 
-static void add(rk_residuals *r, const rk_kin *kin, const char *group, double ratio, int times)
+static void add(rk_residuals *r, const rk_kin *kin, const char *model, double ratio, int times)
 {
     rk_error err;
     for (int i = 0; i < times; i++) {
-        assert_int_equal(rk_residuals_add(r, kin, group, ratio, &err), RK_OK);
+        assert_int_equal(rk_residuals_add(r, kin, model, model, ratio, &err), RK_OK);
     }
 }
 
@@ -70,18 +70,18 @@ static void test_ladder(void **state)
     assert_string_equal(i.basis, "megatron on h100, dense");
     assert_int_equal(rk_interval_of(&r, &other, NULL, &i, &err), RK_OK);
     assert_string_equal(i.basis, "any stack on any accelerator, dense");
-    assert_int_equal(rk_interval_of(&r, &nemo, "b", &i, &err), RK_OK);
+    assert_int_equal(rk_interval_of(&r, &nemo, &(rk_left_out){"b", NULL}, &i, &err), RK_OK);
     assert_int_equal(i.runs, 31); /* without b there are two groups of dense runs */
     assert_int_equal(i.groups, 3);
     assert_string_equal(i.basis, "any stack on any accelerator");
-    assert_int_equal(rk_interval_of(&r, &moe, "m", &i, &err), RK_OK);
+    assert_int_equal(rk_interval_of(&r, &moe, &(rk_left_out){"m", "m"}, &i, &err), RK_OK);
     assert_near(i.high, 1.25, 1e-12);
     rk_residuals_clear(&r);
     assert_int_equal(rk_interval_of(&r, &dense, NULL, &i, &err), RK_OK);
     assert_int_equal(i.runs, 0);
 }
 
-/* Groups that agree need no spread; of ten that do not, eight have to lie inside. */
+/* Sources that agree need no spread; of ten that do not, eight have to lie inside. */
 static void test_spread(void **state)
 {
     (void)state;
@@ -101,8 +101,9 @@ static void test_spread(void **state)
     assert_true(r.spread >= 1 && r.spread < 1.5);
     size_t inside = 0;
     for (size_t cell = 0; cell < r.cell_count; cell++) {
+        const rk_left_out source = {.source = r.cells[cell].source};
         rk_interval i;
-        assert_int_equal(rk_interval_of(&r, &dense, r.cells[cell].group, &i, &err), RK_OK);
+        assert_int_equal(rk_interval_of(&r, &dense, &source, &i, &err), RK_OK);
         const double ratio = r.ratios[r.cells[cell].first];
         inside += ratio >= i.low && ratio <= i.high;
     }
@@ -125,8 +126,8 @@ static void test_document(void **state)
     assert_int_equal(rk_residuals_load(path, &again, &err), RK_OK);
     unlink(path);
     rmdir(folder);
-    assert_int_equal(rk_interval_of(&r, &dense, "b", &i, &err), RK_OK);
-    assert_int_equal(rk_interval_of(&again, &dense, "b", &j, &err), RK_OK);
+    assert_int_equal(rk_interval_of(&r, &dense, &(rk_left_out){"b", "b"}, &i, &err), RK_OK);
+    assert_int_equal(rk_interval_of(&again, &dense, &(rk_left_out){"b", "b"}, &j, &err), RK_OK);
     assert_int_equal(i.runs, j.runs);
     assert_near(i.low, j.low, 1e-3);
     assert_near(i.high, j.high, 1e-3);

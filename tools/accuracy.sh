@@ -1,0 +1,26 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Measures accuracy anew after a change of the model or of a document: the residuals that intervals
+# are made of (from split fit), the values in data/runs/figures.json that a test holds, and
+# docs/accuracy.md with its plots.
+#
+#     tools/accuracy.sh [BUILD]
+set -eu
+
+cd "$(dirname "$0")/.."
+build=${1:-build}
+reckon=$build/reckon
+fit=data/runs/fit.csv
+all=$fit,data/runs/check.csv,data/runs/oom_fit.csv,data/runs/oom_check.csv
+export NO_COLOR=1 COLUMNS=100
+
+ninja -C "$build" --quiet reckon
+"$reckon" validate --runs "$fit" --split fit --residuals data/runs/residuals.json -o /dev/null
+ninja -C "$build" --quiet reckon
+"$reckon" validate --runs "$all" --figures data/runs/figures.json --json -o data/runs/figures.json ||
+    test $? -eq 1
+for split in fit check; do
+    "$reckon" validate --runs "$all" --split "$split" --by source \
+        --plot "docs/accuracy-$split.svg" -o /dev/null
+done
+tools/accuracy-page.sh "$reckon" >docs/accuracy.md
