@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Writes docs/accuracy.md; see tools/accuracy.sh, which calls this.
+# Writes the second half of docs/accuracy.md anew; tools/accuracy.sh calls this.
 #
-#     tools/accuracy-page.sh RECKON >docs/accuracy.md
+#     tools/accuracy-page.sh RECKON
 set -eu
 
 reckon=$1
@@ -23,17 +23,13 @@ show()
     echo '```'
 }
 
+page=docs/accuracy.md
+mark='<!-- What follows is made by tools/accuracy.sh. -->'
+new=$(mktemp)
+trap 'rm -f "$new"' EXIT
+exec >"$new"
+sed "/^$mark\$/q" "$page"
 cat <<'TEXT'
-# How close the reckon model comes
-
-Predicted against measured, run by run, on public training runs of two dozen collections
-(`data/runs/README.md` names them). The error is predicted over measured, less one, without sign;
-bias is its mean with sign. Rows of one source, model and accelerator stand in one split: constants
-are fitted on `fit`, `check` is for looking. This page, its plots and the values that a test holds
-are made by `tools/accuracy.sh`; `reckon validate --runs data/runs/check.csv --rows` prints every run.
-
-No constant belongs to a source, a model or a band: what is known of a source (which stack, which
-machine, facts of its software) stands in `data/runs/sources.json` with a reason for each line.
 
 ## What it is judged by
 
@@ -67,8 +63,6 @@ TEXT
 show 2 2 --split fit
 cat <<'TEXT'
 
-![Predicted against measured step times of split fit, and their errors](accuracy-fit.svg)
-
 ## Memory, the first choice, and running out of memory
 
 The peak of memory in the sense of each source (allocated, reserved, or of the device); how much
@@ -85,23 +79,8 @@ TEXT
 show 3 99 --split fit --by source
 cat <<'TEXT'
 
-## Intervals
-
-`reckon estimate`, `fit` and `plan` give the 10th to 90th percentile of measured over predicted
-among comparable runs: same stack, accelerator, dense or MoE, placement of tensor parallelism,
-number of nodes and width of formats, and less of that where there are fewer than 12 runs or 3
-models. Runs of one model, source and generation of accelerators err together, so each such group
-weighs the same, and the percentiles are spread until four in five groups lie within the intervals
-made of the others. Coverage stands in the tables above: on `check` of intervals made from `fit`, on
-`fit` of intervals made without the group of the run.
-
-## Operators
-
-`tests/system` prices measured GEMMs, attention and collectives that were not used for fitting and
-fails beyond its limits: bf16 GEMMs with all sizes of at least 512 on A100, H100, H200 and
-Blackwell, attention forward and backward, collectives within a node.
-
 ## What is left out, and what is assumed
 
 TEXT
 show 1 1
+cp "$new" "$page"

@@ -2,8 +2,13 @@
 /* Scores of small sets of runs whose answers are known: groups, null model, regret, verdicts. */
 #include "../runs/runs_test.h"
 
+#include "validate/figures.h"
 #include "validate/null.h"
 #include "validate/score.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
 
 enum { ROWS = 8 };
 
@@ -161,13 +166,58 @@ static void test_groups(void **state)
     rk_grouping_clear(&grouping);
 }
 
+#define FIGURE(name, where, measure, statistic, rest)                                              \
+    "{\"name\": \"" name "\", \"where\": {" where "}, \"measure\": \"" measure                     \
+    "\", \"statistic\": \"" statistic "\", " rest "}"
+
+/* Statistics of the right rows; worse than written down by more than the margin, or of fewer runs.
+ */
+static void test_figures(void **state)
+{
+    (void)state;
+    static const char document[] = "{\"figures\": [" FIGURE(
+        "mean", "\"source\": [\"a\", \"so*\"], \"nodes\": \"1 node\"", "time", "mean",
+        "\"target\": 0.1, \"margin\": 0.05, \"value\": 0.06, \"runs\": 1") "," //
+        FIGURE("recall", "", "verdict", "recall",
+               "\"target\": 0.6, \"margin\": 0.01, \"value\": 0.52") "," //
+        FIGURE("fewer", "", "first_choice", "median",
+               "\"target\": 1, \"margin\": 1, \"value\": 0.3, \"runs\": 2") "]}";
+    char folder[] = "/tmp/figures-XXXXXX", path[64];
+    rk_compared rows[ROWS];
+    const rk_comparison all = {.rows = rows, .count = ROWS};
+    rk_figures figures;
+    rk_error err;
+    make(rows);
+    rows[1].nodes = 1;
+    rows[4].fits = false;
+    assert_non_null(mkdtemp(folder));
+    snprintf(path, sizeof(path), "%s/figures.json", folder);
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    assert_true(fputs(document, file) >= 0);
+    assert_int_equal(fclose(file), 0);
+    assert_int_equal(rk_figures_load(path, &figures, &err), RK_OK);
+    unlink(path);
+    rmdir(folder);
+    assert_int_equal(rk_figures_evaluate(&figures, &all, &err), RK_OK);
+    assert_near(figures.list[0].now, 0.1, 1e-12);
+    assert_true(figures.list[0].meets && !figures.list[0].worse);
+    assert_near(figures.list[1].now, 0.5, 1e-12);
+    assert_true(!figures.list[1].meets && figures.list[1].worse); /* 0.52 - 0.5 > 0.01 */
+    assert_int_equal(figures.list[2].runs_now, 2);
+    assert_true(figures.list[2].meets && !figures.list[2].worse);
+    rows[5].selected = false;
+    assert_int_equal(rk_figures_evaluate(&figures, &all, &err), RK_OK);
+    assert_true(figures.list[2].worse);
+    rk_figures_clear(&figures);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_regret),
-        cmocka_unit_test(test_verdicts),
-        cmocka_unit_test(test_null_model),
-        cmocka_unit_test(test_groups),
+        cmocka_unit_test(test_regret),     cmocka_unit_test(test_verdicts),
+        cmocka_unit_test(test_null_model), cmocka_unit_test(test_groups),
+        cmocka_unit_test(test_figures),
     };
     return cmocka_run_group_tests(tests, make_table, clear_table);
 }
