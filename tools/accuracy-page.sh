@@ -28,7 +28,7 @@ mark='<!-- What follows is made by tools/accuracy.sh. -->'
 new=$(mktemp)
 trap 'rm -f "$new"' EXIT
 exec >"$new"
-sed "/^$mark\$/q" "$page"
+awk -v mark="$mark" '{print} $0 == mark {exit}' "$page"
 cat <<'TEXT'
 
 ## What it is judged by
