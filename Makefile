@@ -22,6 +22,10 @@ check:
 test: setup all
 	meson test -C $(BUILD) --print-errorlogs
 
+# Every study of studies/: billions of strategies, less than a minute of processor time.
+studies: setup all
+	studies/run.sh $(BUILD)/reckon
+
 bench: all
 	ninja -C $(BUILD) bench-table
 
@@ -42,4 +46,4 @@ clean:
 $(BUILD)/build.ninja:
 	meson setup $(BUILD)
 
-.PHONY: all demo calibrate check test bench fuzz install setup clean
+.PHONY: all demo calibrate check test studies bench fuzz install setup clean
