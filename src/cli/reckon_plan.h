@@ -38,6 +38,15 @@ rk_status rk_reckoning_search(const rk_request *request, const rk_inputs *inputs
                               rk_reckoning *plan, rk_error *err);
 void rk_reckoning_clear(rk_reckoning *plan);
 
+/* Strategies to find for each that is shown: most of them are variants of others. */
+#define RK_PLAN_VARIANTS 32
+
+/*
+ * Keeps at most `top` strategies, the fastest first, none of which is another with more sharded or
+ * offloaded than it needs.  Returns how many there are.
+ */
+size_t rk_planned_drop_variants(rk_planned *planned, size_t found, size_t top);
+
 /* The smallest change that makes a strategy fit: at most two choices, with the fastest step. */
 rk_remedy rk_remedy_of(const rk_setting *setting, const rk_strategy *strategy);
 

@@ -13,7 +13,6 @@
 #include <stdlib.h>
 
 #define MOST_DOUBLINGS 6    /* of accelerators, to find out how many would do */
-#define VARIANTS       32   /* of a strategy: shardings times offloads */
 #define SAME_STEP      1e-4 /* relative difference of steps that are as good as equal */
 
 /* ---- the search ----------------------------------------------------------------------------- */
@@ -54,8 +53,7 @@ static bool is_variant(const rk_planned *a, const rk_planned *b)
            !rk_strategy_changes(&a->strategy, &s, changes, sizeof(changes))[0];
 }
 
-/* Keeps `top` strategies, none of them a variant of another.  Returns how many there are. */
-static size_t drop_variants(rk_planned *planned, size_t found, size_t top)
+size_t rk_planned_drop_variants(rk_planned *planned, size_t found, size_t top)
 {
     size_t kept = 0;
     qsort(planned, found, sizeof(*planned), compare_planned);
@@ -151,7 +149,7 @@ rk_status rk_reckoning_search(const rk_request *request, const rk_inputs *inputs
                               rk_reckoning *plan, rk_error *err)
 {
     rk_progress progress;
-    rk_planned nearest, *planned = calloc(top * VARIANTS, sizeof(*planned));
+    rk_planned nearest, *planned = calloc(top * RK_PLAN_VARIANTS, sizeof(*planned));
     size_t found = 0;
     const rk_search_control control = {
         .threads = (int)request->threads, .progress = rk_cli_progress, .user = &progress};
@@ -167,10 +165,10 @@ rk_status rk_reckoning_search(const rk_request *request, const rk_inputs *inputs
     }
     rk_progress_start(&progress, "strategies");
     const double started = rk_cpu_seconds();
-    status = search(plan, &control, top * VARIANTS, planned, &found, &nearest, err);
+    status = search(plan, &control, top * RK_PLAN_VARIANTS, planned, &found, &nearest, err);
     plan->cpu_s = rk_cpu_seconds() - started;
     if (!status) {
-        found = drop_variants(planned, found, top);
+        found = rk_planned_drop_variants(planned, found, top);
         status = found > 0 ? fill_answers(plan, planned, found, err)
                            : explain_shortage(plan, &nearest, &control, err);
     }

@@ -236,32 +236,40 @@ static bool read_layout(const char *text, rk_request *r)
     return *text == '\0';
 }
 
+rk_status rk_request_complete(rk_request *request, rk_error *err)
+{
+    if (request->fp8_recipe != NOT_GIVEN &&
+        (precisions[request->precision] != RK_FP8 ||
+         (request->precision == PRECISION_MXFP8 && request->fp8_recipe != RK_FP8_MX))) {
+        return rk_fail(err, RK_ERR_INVALID, "--fp8-recipe %s needs --precision fp8, not %s",
+                       rk_fp8_recipe_names[request->fp8_recipe],
+                       precision_choices[request->precision]);
+    }
+    if (request->layout_text && !read_layout(request->layout_text, request)) {
+        return rk_fail(err, RK_ERR_INVALID,
+                       "--layout needs the layers of up to %d stages such as 7,8*14,6, at most %d "
+                       "each, not '%.200s'",
+                       RK_LAYOUT_MAX, RK_LAYER_MAX, request->layout_text);
+    }
+    return RK_OK;
+}
+
 int rk_request_parse(const rk_command *command, int argc, char **argv, rk_request *request)
 {
     const int done = rk_options_parse(command, argc, argv, request);
+    rk_error err;
     if (done == RK_PARSED && request->json && request->csv) {
         return rk_command_fail(command, "--json and --csv exclude each other");
     }
-    if (done == RK_PARSED && request->fp8_recipe != NOT_GIVEN &&
-        (precisions[request->precision] != RK_FP8 ||
-         (request->precision == PRECISION_MXFP8 && request->fp8_recipe != RK_FP8_MX))) {
-        return rk_command_fail(command, "--fp8-recipe %s needs --precision fp8, not %s",
-                               rk_fp8_recipe_names[request->fp8_recipe],
-                               precision_choices[request->precision]);
-    }
-    if (done == RK_PARSED && request->layout_text && !read_layout(request->layout_text, request)) {
-        return rk_command_fail(command,
-                               "--layout needs the layers of up to %d stages such as 7,8*14,6, at "
-                               "most %d each, not '%s'",
-                               RK_LAYOUT_MAX, RK_LAYER_MAX, request->layout_text);
-    }
-    return done;
+    return done == RK_PARSED && rk_request_complete(request, &err) != RK_OK
+               ? rk_command_fail_error(command, &err)
+               : done;
 }
 
 /* ---- documents ------------------------------------------------------------------------------ */
 
 /* The stack of the catalogue that comes nearest to what a framework runs on an accelerator. */
-static const char *usual_stack(int framework, const rk_accelerator *accelerator)
+const char *rk_usual_stack(int framework, const rk_accelerator *accelerator)
 {
     const bool has_fp8 = accelerator->gemm[RK_FP8].peak > 0; /* from Hopper on */
     const bool has_fp4 = accelerator->gemm[RK_FP4].peak > 0; /* from Blackwell on */
@@ -288,6 +296,15 @@ static rk_status check_accelerators(const rk_request *request, const rk_system *
                    system->name, most, request->accelerators);
 }
 
+rk_status rk_request_limit(const rk_request *request, rk_system *system, rk_error *err)
+{
+    const rk_status status = check_accelerators(request, system, err);
+    if (!status && request->max_memory > 0) {
+        system->accelerator.memory_usable = request->max_memory * GIB;
+    }
+    return status;
+}
+
 rk_status rk_request_load(const rk_request *request, rk_inputs *inputs, rk_error *err)
 {
     rk_status status = rk_model_load(request->model, &inputs->model, err);
@@ -295,16 +312,10 @@ rk_status rk_request_load(const rk_request *request, rk_inputs *inputs, rk_error
         status = rk_system_load(request->system, &inputs->system, err);
     }
     if (!status) {
-        const char *usual = usual_stack(request->framework, &inputs->system.accelerator);
+        const char *usual = rk_usual_stack(request->framework, &inputs->system.accelerator);
         status = rk_stack_load(request->stack ? request->stack : usual, &inputs->stack, err);
     }
-    if (!status) {
-        status = check_accelerators(request, &inputs->system, err);
-    }
-    if (!status && request->max_memory > 0) {
-        inputs->system.accelerator.memory_usable = request->max_memory * GIB;
-    }
-    return status;
+    return status ? status : rk_request_limit(request, &inputs->system, err);
 }
 
 /* ---- a strategy ----------------------------------------------------------------------------- */

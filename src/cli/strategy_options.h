@@ -43,6 +43,9 @@ extern const rk_option rk_strategy_options[RK_STRATEGY_OPTION_COUNT];
 /* Parses a command line, and refuses options that exclude each other; as rk_options_parse. */
 int rk_request_parse(const rk_command *command, int argc, char **argv, rk_request *request);
 
+/* Reads the layout of a request, and refuses options that exclude each other. */
+rk_status rk_request_complete(rk_request *request, rk_error *err);
+
 /* The documents that a request names. */
 typedef struct rk_inputs {
     rk_model model;
@@ -52,6 +55,10 @@ typedef struct rk_inputs {
 
 /* Loads them, and refuses what no strategy can have: more accelerators than there are. */
 rk_status rk_request_load(const rk_request *request, rk_inputs *inputs, rk_error *err);
+
+/* The steps of it: the stack unless one is given, and the request's limits of a system. */
+const char *rk_usual_stack(int framework, const rk_accelerator *accelerator);
+rk_status rk_request_limit(const rk_request *request, rk_system *system, rk_error *err);
 
 /* Whether the command line fixes a strategy: it gives one of the degrees, but no lists. */
 bool rk_request_is_strategy(const rk_request *request);

@@ -4,6 +4,7 @@
 
 #include "cli/commands.h"
 #include "cli/progress.h"
+#include "cli/sweep_reckon.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -134,8 +135,8 @@ static int finish(const struct arguments *arguments, const rk_sweep_totals *tota
         (void)fprintf(stderr,
                       "%" PRIu64 " points (%" PRIu64 " finished before), %" PRIu64
                       " strategies, %.1f s; %" PRIu64 " points have a strategy that fits\n",
-                      totals->points - totals->dropped, totals->resumed, totals->strategies, seconds,
-                      totals->fitting);
+                      totals->points - totals->dropped, totals->resumed, totals->strategies,
+                      seconds, totals->fitting);
     }
     if (totals->fitting == 0) {
         (void)fputs("reckon sweep: nothing fits at any point\n", stderr);
@@ -155,7 +156,7 @@ int rk_cmd_sweep(int argc, char **argv)
         return done;
     }
     struct display display = {0};
-    const rk_sweep_options options = {
+    rk_sweep_options options = {
         .csv_path = arguments.output,
         .sqlite_path = arguments.sqlite,
         .pareto = arguments.pareto,
@@ -171,6 +172,7 @@ int rk_cmd_sweep(int argc, char **argv)
     start_display(&display, true);
     rk_status status = rk_sweep_doc_load(arguments.grid, &doc, &err);
     if (status == RK_OK) {
+        options.method = doc->mode.reckon ? &rk_sweep_reckon : &rk_sweep_calculon;
         status = arguments.dry_run ? rk_sweep_check(doc, &options, &totals, &err)
                                    : rk_sweep_run(doc, &options, &totals, &err);
     }

@@ -2,6 +2,7 @@
 #include "report/estimate_fields.h"
 
 #include <assert.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -401,61 +402,118 @@ void rk_stages_write_json(rk_json_writer *writer, const rk_stage_memory *stages,
     rk_json_close(writer, "]");
 }
 
+/* ---- columns ------------------------------------------------------------------------------- */
+
+/* The columns of an estimate behind those of its strategy. */
+enum {
+    FITS = RK_STRATEGY_FIELD_COUNT,
+    THRASHES,
+    FIRST_RESULT,
+    CONVENTION = FIRST_RESULT + RESULT_COUNT,
+    WORST_STAGE,
+    FIRST_PART,
+    FIRST_MEMORY = FIRST_PART + RK_PART_COUNT,
+    FIRST_VOLUME = FIRST_MEMORY + RK_MEMORY_PART_COUNT,
+    COLUMN_COUNT = FIRST_VOLUME + VOLUME_COUNT,
+};
+
+size_t rk_estimate_column_count(void)
+{
+    return COLUMN_COUNT;
+}
+
+static rk_value_type field_type(const struct field *field)
+{
+    switch (field->kind) {
+    case FIELD_COUNT:
+    case FIELD_DERIVED:
+        return RK_VALUE_INT;
+    case FIELD_FLAG:
+        return RK_VALUE_BOOL;
+    case FIELD_REAL:
+        return RK_VALUE_REAL;
+    default:
+        return field->make == make_zero ? RK_VALUE_INT : RK_VALUE_TEXT;
+    }
+}
+
+rk_value_type rk_estimate_column(size_t column, char name[RK_ESTIMATE_COLUMN_SIZE])
+{
+    const size_t size = RK_ESTIMATE_COLUMN_SIZE;
+    assert(column < COLUMN_COUNT);
+    if (column >= FIRST_VOLUME) {
+        (void)snprintf(name, size, "%s_sent_bytes", volumes[column - FIRST_VOLUME].key);
+    } else if (column >= FIRST_MEMORY) {
+        (void)snprintf(name, size, "%s_bytes", rk_memory_part_keys[column - FIRST_MEMORY]);
+    } else if (column >= FIRST_PART) {
+        (void)snprintf(name, size, "%s_s", rk_part_keys[column - FIRST_PART]);
+    } else if (column >= CONVENTION) {
+        (void)snprintf(name, size, column == CONVENTION ? "mfu_convention" : "worst_stage");
+        return column == CONVENTION ? RK_VALUE_TEXT : RK_VALUE_INT;
+    } else if (column >= FIRST_RESULT) {
+        (void)snprintf(name, size, "%s", results[column - FIRST_RESULT].key);
+    } else {
+        (void)snprintf(name, size, "%s",
+                       column == FITS       ? "fits"
+                       : column == THRASHES ? "thrashes"
+                                            : fields[column].key);
+        return column >= FITS ? RK_VALUE_BOOL : field_type(&fields[column]);
+    }
+    return RK_VALUE_REAL;
+}
+
+static rk_value number_value(double number)
+{
+    return isnan(number) ? (rk_value){.type = RK_VALUE_NULL} : rk_value_real(number);
+}
+
+void rk_estimate_values(const rk_strategy *strategy, const rk_estimate *estimate,
+                        rk_estimate_texts texts, rk_value *values)
+{
+    for (size_t i = 0; i < RK_STRATEGY_FIELD_COUNT; i++) {
+        *values++ = rk_strategy_value(strategy, i, texts[i]);
+    }
+    *values++ = rk_value_bool(estimate->fits);
+    *values++ = rk_value_bool(estimate->thrashes);
+    for (size_t i = 0; i < RESULT_COUNT; i++) {
+        *values++ = number_value(result_value(i, strategy, estimate));
+    }
+    *values++ = rk_value_text(rk_flop_convention_names[estimate->convention]);
+    *values++ = rk_value_int(estimate->worst_stage);
+    for (int i = 0; i < RK_PART_COUNT; i++) {
+        *values++ = number_value(estimate->times.part[i]);
+    }
+    for (int i = 0; i < RK_MEMORY_PART_COUNT; i++) {
+        *values++ = number_value(estimate->memory.part[i]);
+    }
+    for (size_t i = 0; i < VOLUME_COUNT; i++) {
+        *values++ = number_value(volume_value(i, &estimate->volumes));
+    }
+}
+
 /* ---- CSV ----------------------------------------------------------------------------------- */
 
 void rk_estimate_write_csv_header(rk_out *out)
 {
+    char name[RK_ESTIMATE_COLUMN_SIZE];
     rk_out_text(out, "rank");
-    for (size_t i = 0; i < RK_STRATEGY_FIELD_COUNT; i++) {
-        rk_out_printf(out, ",%s", fields[i].key);
-    }
-    rk_out_text(out, ",fits,thrashes");
-    for (size_t i = 0; i < RESULT_COUNT; i++) {
-        rk_out_printf(out, ",%s", results[i].key);
-    }
-    rk_out_text(out, ",mfu_convention,worst_stage");
-    for (int i = 0; i < RK_PART_COUNT; i++) {
-        rk_out_printf(out, ",%s_s", rk_part_keys[i]);
-    }
-    for (int i = 0; i < RK_MEMORY_PART_COUNT; i++) {
-        rk_out_printf(out, ",%s_bytes", rk_memory_part_keys[i]);
-    }
-    for (size_t i = 0; i < VOLUME_COUNT; i++) {
-        rk_out_printf(out, ",%s_sent_bytes", volumes[i].key);
+    for (size_t i = 0; i < COLUMN_COUNT; i++) {
+        (void)rk_estimate_column(i, name);
+        rk_out_printf(out, ",%s", name);
     }
     rk_out_text(out, "\n");
-}
-
-static void write_cell(rk_out *out, double value)
-{
-    char text[RK_NUMBER_TEXT_SIZE];
-    rk_out_printf(out, ",%s", rk_double_text(value, text));
 }
 
 void rk_estimate_write_csv_row(rk_out *out, size_t rank, const rk_strategy *strategy,
                                const rk_estimate *estimate)
 {
-    char text[RK_STRATEGY_TEXT_SIZE], number[RK_NUMBER_TEXT_SIZE];
+    rk_estimate_texts texts;
+    rk_value values[COLUMN_COUNT];
+    char number[RK_NUMBER_TEXT_SIZE];
     rk_out_printf(out, "%zu", rank);
-    for (size_t i = 0; i < RK_STRATEGY_FIELD_COUNT; i++) {
-        const rk_value value = rk_strategy_value(strategy, i, text);
-        rk_out_printf(out, ",%s", rk_value_format(&value, number));
-    }
-    rk_out_text(out, estimate->fits ? ",true" : ",false");
-    rk_out_text(out, estimate->thrashes ? ",true" : ",false");
-    for (size_t i = 0; i < RESULT_COUNT; i++) {
-        write_cell(out, result_value(i, strategy, estimate));
-    }
-    rk_out_printf(out, ",%s,%lld", rk_flop_convention_names[estimate->convention],
-                  (long long)estimate->worst_stage);
-    for (int i = 0; i < RK_PART_COUNT; i++) {
-        write_cell(out, estimate->times.part[i]);
-    }
-    for (int i = 0; i < RK_MEMORY_PART_COUNT; i++) {
-        write_cell(out, estimate->memory.part[i]);
-    }
-    for (size_t i = 0; i < VOLUME_COUNT; i++) {
-        write_cell(out, volume_value(i, &estimate->volumes));
+    rk_estimate_values(strategy, estimate, texts, values);
+    for (size_t i = 0; i < COLUMN_COUNT; i++) {
+        rk_out_printf(out, ",%s", rk_value_format(&values[i], number));
     }
     rk_out_text(out, "\n");
 }

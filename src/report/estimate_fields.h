@@ -52,7 +52,20 @@ void rk_estimate_write_json(rk_json_writer *writer, const rk_strategy *strategy,
 void rk_stages_write_json(rk_json_writer *writer, const rk_stage_memory *stages, int64_t count,
                           double usable);
 
-/* A table: the rank, the strategy, and its estimate with all parts. */
+/* ---- tables -------------------------------------------------------------------------------- */
+
+#define RK_ESTIMATE_COLUMN_SIZE 48 /* of a name */
+
+/* The columns of an estimate: the strategy, then results with all parts.  Returns the type. */
+size_t rk_estimate_column_count(void);
+rk_value_type rk_estimate_column(size_t column, char name[RK_ESTIMATE_COLUMN_SIZE]);
+
+/* Fills a value for each; text may stand in `texts`. */
+typedef char rk_estimate_texts[RK_STRATEGY_FIELD_COUNT][RK_STRATEGY_TEXT_SIZE];
+void rk_estimate_values(const rk_strategy *strategy, const rk_estimate *estimate,
+                        rk_estimate_texts texts, rk_value *values);
+
+/* A CSV table: the rank, the strategy, and its estimate with all parts. */
 void rk_estimate_write_csv_header(rk_out *out);
 void rk_estimate_write_csv_row(rk_out *out, size_t rank, const rk_strategy *strategy,
                                const rk_estimate *estimate);

@@ -340,6 +340,16 @@ rk_plan_space rk_plan_space_defaults(const rk_model *model, const rk_system *sys
     return space;
 }
 
+rk_status rk_plan_count(const rk_model *model, const rk_system *system, const rk_plan_space *space,
+                        uint64_t *count, rk_error *err)
+{
+    rk_plan_lists lists;
+    const rk_status status = rk_plan_lists_init(model, system, space, &lists, err);
+    *count = lists.total;
+    rk_plan_lists_clear(&lists);
+    return status;
+}
+
 static rk_status init_workers(struct search *s, int threads, rk_error *err)
 {
     size_t kinds = 1, chunks = 1;

@@ -47,6 +47,10 @@ typedef struct rk_planned {
     uint64_t index; /* place in the enumeration; orders equal times */
 } rk_planned;
 
+/* Strategies of a space: what a search calls enumerated. */
+rk_status rk_plan_count(const rk_model *model, const rk_system *system, const rk_plan_space *space,
+                        uint64_t *count, rk_error *err);
+
 typedef struct rk_plan_counts {
     uint64_t enumerated; /* combinations of the space in which every degree divides */
     uint64_t legal;      /* of them legal for model and framework */

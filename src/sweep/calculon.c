@@ -32,7 +32,12 @@ static const rk_column *count_columns(const rk_sweep_mode *mode, size_t *count)
     return mode->estimate ? estimated : mode->bounded ? bounded : searched;
 }
 
-static rk_column result_column(size_t index)
+static size_t result_count(void)
+{
+    return RK_CALCULON_EXE_FIELD_COUNT + RK_CALCULON_STATS_COUNT;
+}
+
+static rk_value_type result_column(size_t index, char name[RK_SWEEP_COLUMN_SIZE])
 {
     static const rk_value_type exe_types[] = {
         [RK_FIELD_INT] = RK_VALUE_INT,     [RK_FIELD_NUMBER] = RK_VALUE_REAL,
@@ -40,12 +45,13 @@ static rk_column result_column(size_t index)
         [RK_FIELD_CUSTOM] = RK_VALUE_NULL,
     };
     if (index < RK_CALCULON_EXE_FIELD_COUNT) {
-        const rk_field *field = &rk_calculon_exe_fields[index];
-        return (rk_column){field->name, exe_types[field->type]};
+        (void)snprintf(name, RK_SWEEP_COLUMN_SIZE, "%s", rk_calculon_exe_fields[index].name);
+        return exe_types[rk_calculon_exe_fields[index].type];
     }
     /* A long double is stored as an integer where it is one. */
     const rk_stat_field *field = &rk_calculon_stat_fields[index - RK_CALCULON_EXE_FIELD_COUNT];
-    return (rk_column){field->name, field->kind == RK_STAT_REAL ? RK_VALUE_REAL : RK_VALUE_NULL};
+    (void)snprintf(name, RK_SWEEP_COLUMN_SIZE, "%s", field->name);
+    return field->kind == RK_STAT_REAL ? RK_VALUE_REAL : RK_VALUE_NULL;
 }
 
 static rk_value exe_value(const rk_calculon_exe *exe, const rk_field *field)
@@ -159,13 +165,6 @@ static rk_status search(rk_sweep_state *state, const rk_search_control *control,
     return status;
 }
 
-static void add_counts(rk_value *counts, const rk_value *more)
-{
-    for (size_t i = 0; i < 3; i++) {
-        counts[i] = rk_value_int(counts[i].integer + more[i].integer);
-    }
-}
-
 /* ---- an estimate ----------------------------------------------------------------------------- */
 
 static rk_status estimate(rk_sweep_state *state, rk_sweep_found *found, rk_error *err)
@@ -222,7 +221,8 @@ static rk_status result(rk_sweep_state *state, const rk_top *top, size_t index, 
 
 const rk_sweep_method rk_sweep_calculon = {
     .count_columns = count_columns,
-    .result_count = RK_CALCULON_EXE_FIELD_COUNT + RK_CALCULON_STATS_COUNT,
+    .result_count = result_count,
+    .top_max = RK_SWEEP_TOP_MAX,
     .result_column = result_column,
     .open = open_state,
     .close = close_state,
@@ -232,7 +232,6 @@ const rk_sweep_method rk_sweep_calculon = {
     .candidates = 1,
     .slice = SLICE,
     .search = search,
-    .add_counts = add_counts,
     .estimate = estimate,
     .refine = refine,
     .result = result,

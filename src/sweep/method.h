@@ -11,6 +11,7 @@
 
 #define RK_SWEEP_COUNTS_MAX  4
 #define RK_SWEEP_REASON_SIZE 512
+#define RK_SWEEP_COLUMN_SIZE 64 /* of the name of a column of results */
 
 /* What has been found at a point. */
 typedef struct rk_sweep_found {
@@ -24,12 +25,15 @@ typedef struct rk_sweep_found {
 typedef struct rk_sweep_state rk_sweep_state;
 
 typedef struct rk_sweep_method {
-    /* The columns of a point that tell how it was settled, by what is done there. */
+    /* The columns of a point that tell how it was settled, by what is done there; those of a search
+     * in slices are whole numbers, which add up. */
     const rk_column *(*count_columns)(const rk_sweep_mode *mode, size_t *count);
 
     /* The columns of a result. */
-    size_t result_count;
-    rk_column (*result_column)(size_t index);
+    size_t (*result_count)(void);
+    rk_value_type (*result_column)(size_t index, char name[RK_SWEEP_COLUMN_SIZE]);
+
+    int64_t top_max; /* results at a point, at most */
 
     /* Makes a state, released with `close`; NULL: no memory. */
     rk_sweep_state *(*open)(const rk_sweep_mode *mode);
@@ -50,9 +54,6 @@ typedef struct rk_sweep_method {
     /* Searches, or a slice of it, into an empty rk_sweep_found whose top has its limit. */
     rk_status (*search)(rk_sweep_state *state, const rk_search_control *control,
                         rk_sweep_found *found, rk_error *err);
-
-    /* Adds to the counts of a slice those of another. */
-    void (*add_counts)(rk_value *counts, const rk_value *more);
 
     /* The estimate of the one strategy that the point has, into an empty rk_sweep_found. */
     rk_status (*estimate)(rk_sweep_state *state, rk_sweep_found *found, rk_error *err);

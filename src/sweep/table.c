@@ -17,8 +17,8 @@ static rk_column axis_column(const rk_sweep_table *table, size_t axis)
 {
     rk_column column = rk_sweep_doc_axis_column(table->doc, axis);
     char *name = table->axis_names[axis];
-    for (size_t i = 0; i < table->method->result_count; i++) {
-        if (strcmp(column.name, table->method->result_column(i).name) == 0) {
+    for (size_t i = table->rank + 1; i < table->inside_count; i++) {
+        if (strcmp(column.name, table->inside[i].name) == 0) {
             (void)snprintf(name, sizeof(table->axis_names[axis]), "axis.%s", column.name);
             column.name = name;
             break;
@@ -30,14 +30,20 @@ static rk_column axis_column(const rk_sweep_table *table, size_t axis)
 static rk_status list_inside(rk_sweep_table *table, rk_error *err)
 {
     const size_t axes = rk_sweep_doc_axis_count(table->doc);
+    const size_t results = table->method->result_count();
     const rk_column *counts = table->method->count_columns(&table->doc->mode, &table->count_count);
     table->first_count = 1 + axes;
     table->rank = table->first_count + table->count_count;
-    table->inside_count = table->rank + 1 + table->method->result_count;
+    table->inside_count = table->rank + 1 + results;
     table->inside = calloc(table->inside_count, sizeof(*table->inside));
     table->axis_names = calloc(axes + 1, sizeof(*table->axis_names));
-    if (!table->inside || !table->axis_names) {
+    table->names = calloc(results, sizeof(*table->names));
+    if (!table->inside || !table->axis_names || !table->names) {
         return rk_sweep_fail_memory(err);
+    }
+    for (size_t i = 0; i < results; i++) {
+        const rk_value_type type = table->method->result_column(i, table->names[i]);
+        table->inside[table->rank + 1 + i] = (rk_column){table->names[i], type};
     }
     table->inside[0] = (rk_column){"point", RK_VALUE_INT};
     for (size_t i = 0; i < axes; i++) {
@@ -45,9 +51,6 @@ static rk_status list_inside(rk_sweep_table *table, rk_error *err)
     }
     memcpy(&table->inside[table->first_count], counts, table->count_count * sizeof(*counts));
     table->inside[table->rank] = (rk_column){"rank", RK_VALUE_INT};
-    for (size_t i = 0; i < table->method->result_count; i++) {
-        table->inside[table->rank + 1 + i] = table->method->result_column(i);
-    }
     return RK_OK;
 }
 
@@ -275,6 +278,7 @@ void rk_sweep_table_clear(rk_sweep_table *table)
     }
     free(table->inside);
     free(table->axis_names);
+    free(table->names);
     free(table->outputs);
     free(table->columns);
     free(table->constraints);

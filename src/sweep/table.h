@@ -19,8 +19,9 @@ typedef struct rk_sweep_table {
     const rk_sweep_doc *doc;
     const rk_sweep_method *method;
 
-    rk_column *inside; /* owned; names are borrowed from document and method */
+    rk_column *inside;                         /* owned */
     char (*axis_names)[RK_JSON_PATH_SIZE + 8]; /* owned */
+    char (*names)[RK_SWEEP_COLUMN_SIZE];       /* owned; of results */
     size_t inside_count, first_count, count_count, rank;
 
     rk_sweep_output *outputs;  /* owned */

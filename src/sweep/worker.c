@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "sweep/doc_parts.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -48,6 +49,10 @@ rk_status rk_sweep_worker_read(rk_sweep_worker *worker, uint64_t number, bool *k
     }
     status = worker->table->method->read(worker->state, cursor->root, cursor->changed, &worker->top,
                                          err);
+    if (status == RK_OK && worker->top > worker->table->method->top_max) {
+        status = rk_fail_at(err, RK_ERR_LIMIT, "top", "at most %" PRId64 " results fit in a point",
+                            worker->table->method->top_max);
+    }
     if (status == RK_OK) {
         cursor->changed = 0;
     }
@@ -220,8 +225,9 @@ rk_status rk_sweep_found_add(const rk_sweep_worker *worker, rk_sweep_found *foun
     rk_sweep_rows_take(&reader, counts, RK_SWEEP_COUNTS_MAX);
     if (first) {
         memcpy(found->counts, counts, sizeof(counts));
-    } else {
-        method->add_counts(found->counts, counts);
+    }
+    for (size_t i = 0; i < RK_SWEEP_COUNTS_MAX && !first; i++) {
+        found->counts[i].integer += counts[i].integer;
     }
     const uint64_t count = rk_bytes_take_number(&reader);
     unsigned char *payload = malloc(method->candidate_size);

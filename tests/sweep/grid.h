@@ -52,7 +52,7 @@ static inline rk_sweep_totals grid_run(const rk_sweep_doc *doc, const rk_sweep_o
 #define GRID_ROWS_MAX    64
 #define GRID_COLUMNS_MAX 160
 
-/* A CSV file cut into cells; none of the grids above writes a cell that needs quotes. */
+/* A CSV file cut into cells; quotes stay, and none stand inside. */
 typedef struct grid_csv {
     char *text; /* owned */
     size_t size, rows, columns;
@@ -70,7 +70,7 @@ static inline void grid_csv_read(const char *path, grid_csv *csv)
         size_t columns = 0;
         *end = '\0';
         for (char *cell = line; cell; columns++) {
-            char *comma = strchr(cell, ',');
+            char *comma = strchr(*cell == '"' ? strchr(cell + 1, '"') : cell, ',');
             assert_true(csv->rows < GRID_ROWS_MAX && columns < GRID_COLUMNS_MAX);
             csv->cells[csv->rows][columns] = cell;
             if (comma) {

@@ -1,0 +1,93 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Sweeps by the reckon model say at every point what `reckon plan` and `reckon estimate` say there.
+#
+#     reckon.sh RECKON
+set -eu
+
+reckon=$(realpath "$1")
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+cd "$folder"
+
+fail()
+{
+    echo "reckon.sh: $*" >&2
+    exit 1
+}
+
+# from_rank FILE: the columns of a CSV table from "rank" on, without the header.
+from_rank()
+{
+    awk -F, 'NR == 1 { for (first = 1; $first != "rank"; first++) { } next }
+             { row = $first; for (i = first + 1; i <= NF; i++) { row = row "," $i } print row }' "$1"
+}
+
+# A search: the command ranks from 1, a sweep from 0.
+cat >search.json <<'END'
+{"model": "llama3-8b", "system": "dgx-h100-superpod", "top": 3,
+ "let": {"sequences": 4}, "set": {"global_batch": "sequences * accelerators"},
+ "strategy": {"tp": [1, 2, 4], "recompute": ["none", "full"], "zero": 1},
+ "axes": [{"key": "accelerators", "values": [8, 16]},
+          {"keys": ["system.tiers[0].bandwidth_GBps", "sequences"], "values": [[450, 4], [225, 8]]}]}
+END
+"$reckon" sweep search.json -o search.csv
+"$reckon" sweep search.json --threads 1 | cmp - search.csv || fail "threads change the table"
+for point in 8,32 16,64; do
+    "$reckon" plan --model llama3-8b --system dgx-h100-superpod --tp 1,2,4 \
+        --recompute none,full --zero 1 --top 3 --csv \
+        --accelerators "${point%,*}" --global-batch "${point#*,}" >plan.csv
+    from_rank plan.csv
+done | awk -F, -v OFS=, '{ $1 = $1 - 1; print }' >expected
+awk -F, 'NR == 1 || $3 == 450' search.csv >some.csv
+from_rank some.csv | cmp - expected || fail "a sweep finds other strategies than reckon plan"
+
+# A bounded search finds the same.
+sed 's/{"model"/{"search": "bounded", "model"/' search.json >bounded.json
+"$reckon" sweep bounded.json -o bounded.csv
+from_rank search.csv >expected
+from_rank bounded.csv | cmp - expected || fail "a bounded search finds other strategies"
+
+# An estimate: what is refused, and what does not fit, is told.
+cat >estimate.json <<'END'
+{"model": "llama3-70b", "system": "dgx-h100-superpod", "task": "estimate", "accelerators": 64,
+ "global_batch": 128, "strategy": {"pp": 2, "micro_batch": 1, "layout": "40,40"},
+ "axes": [{"key": "strategy.tp", "values": [4, 8, 48]},
+          {"key": "strategy.recompute", "values": ["none", "full"]}]}
+END
+"$reckon" sweep estimate.json -o estimate.csv
+for tp in 4 8; do
+    for recompute in none full; do
+        status=0
+        "$reckon" estimate --model llama3-70b --system dgx-h100-superpod --accelerators 64 \
+            --global-batch 128 --pp 2 --micro-batch 1 --layout 40,40 --tp "$tp" \
+            --recompute "$recompute" --csv >one.csv || status=$?
+        from_rank one.csv
+    done
+done | awk -F'"' -v OFS='"' '{ sub(/^[0-9]*/, ""); print }' >expected
+[ -s expected ] || fail "reckon estimate writes no table"
+grep -v 'the rule' estimate.csv >legal.csv
+from_rank legal.csv | awk '{ sub(/^[0-9]*/, ""); print }' | cmp - expected ||
+    fail "a sweep estimates something else than reckon estimate"
+[ "$(grep -c 'the rule accelerators % (tp\*cp\*pp)' estimate.csv)" -eq 2 ] ||
+    fail "nobody says why a strategy is refused"
+grep -q 'needs .* GiB of ' estimate.csv || fail "nobody says what does not fit"
+
+# What is wrong is told with its place.
+expect()
+{
+    if echo "$1" >wrong.json && "$reckon" sweep wrong.json >out 2>err; then
+        fail "accepted: $1"
+    fi
+    grep -qF -- "$2" err || fail "$1: $(cat err)"
+}
+start='"model": "llama3-8b", "system": "dgx-h100-superpod", "global_batch": 8, "accelerators": 8'
+expect "{$start, \"strategy\": {\"tpp\": 2}}" 'strategy.tpp: unknown; did you mean "tp"?'
+expect "{$start, \"strategy\": {\"tp\": 0}}" 'strategy.tp: expected an integer from 1'
+expect "{$start, \"strategy\": {\"tp\": [2, \"x\"]}}" 'strategy.tp[1]: expected an integer from 1'
+expect "{$start, \"strategy\": {\"recompute\": \"fulll\"}}" 'did you mean "full"?'
+expect "{$start, \"strategy\": {\"dp\": 2}}" '--dp is for one strategy'
+expect "{$start, \"framework\": 3}" 'framework: expected one of'
+expect "{$start, \"strateggy\": {}}" 'did you mean "strategy"?'
+expect "{$start, \"top\": 5000}" 'top: at most 1000'
+expect "{$start, \"axes\": [{\"key\": \"model\", \"values\": [\"llama3-8\"]}]}" 'axes[0]'
