@@ -119,17 +119,19 @@ static const char *const flags[] = {"0", "1", NULL};
 static rk_status read_gemm(const rk_run_table *t, size_t row, rk_observation *out, rk_error *err)
 {
     rk_gemm_row *gemm = &out->gemm;
-    int precision = 0, clock = 0, module = 0;
+    int precision = 0, clock = 0, module = 0, grouped = 0;
     static const char *const clocks[] = {"sustained", "burst", NULL};
     rk_status status = choice(t, row, "precision", rk_precision_names, &precision, err);
     status = status ? status : choice(t, row, "clock", clocks, &clock, err);
     status = status ? status : choice(t, row, "module", flags, &module, err);
+    status = status ? status : choice(t, row, "grouped", flags, &grouped, err);
     status = status ? status : number(t, row, "batch", LEAST, &gemm->batch, err);
     status = status ? status : number(t, row, "m", LEAST, &gemm->m, err);
     status = status ? status : number(t, row, "n", LEAST, &gemm->n, err);
     status = status ? status : number(t, row, "k", LEAST, &gemm->k, err);
     status = status ? status : number(t, row, "accumulate_bytes", 0, &gemm->accumulate_bytes, err);
     gemm->precision = (rk_precision)precision;
+    gemm->grouped = grouped == 1;
     gemm->burst = clock == 1;
     gemm->module_bytes = module ? 2 * gemm->batch * gemm->m * gemm->k : 0;
     return status;

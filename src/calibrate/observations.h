@@ -10,6 +10,7 @@
 typedef struct rk_gemm_row {
     rk_precision precision;
     double batch, m, n, k, accumulate_bytes;
+    bool grouped;        /* `batch` experts in one launch, not a batched product */
     bool burst;          /* short benchmark, before the board's power limit */
     double module_bytes; /* of the input, where the row times its quantisation too; else 0 */
 } rk_gemm_row;

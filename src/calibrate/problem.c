@@ -199,8 +199,8 @@ static double gemm_seconds(const rk_bench *bench, const rk_observation *row)
     const bool rated = bench->recipe->tables[row->table].rated;
     const rk_accelerator *a = &bench->engines[row->document][gemm->burst][rated];
     const double droop = gemm->burst ? bench->extra[row->document].droop : 0;
-    const double t = rk_gemm_seconds(a, gemm->precision, gemm->batch, gemm->m, gemm->n, gemm->k,
-                                     gemm->accumulate_bytes);
+    const double t = (gemm->grouped ? rk_grouped_gemm_seconds : rk_gemm_seconds)(
+        a, gemm->precision, gemm->batch, gemm->m, gemm->n, gemm->k, gemm->accumulate_bytes);
     return t * (1 + droop * t / (t + time_of_droop)) +
            beside_seconds(bench, row->document, gemm->module_bytes);
 }

@@ -131,7 +131,7 @@ typedef enum rk_collective {
 
 /*
  * Time of C[M,N] = A[M,K] B[K,N], `batch` times.  `accumulate_bytes` are the bytes per element
- * read and written to C beyond one write in bf16 (wgrad into fp32: 8).  M, N, K > 0.  Infinite
+ * read and written to C beyond one write in bf16 (wgrad into fp32: 6).  M, N, K > 0.  Infinite
  * where the accelerator has not the precision.
  */
 double rk_gemm_seconds(const rk_accelerator *a, rk_precision precision, double batch, double M,

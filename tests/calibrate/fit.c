@@ -53,7 +53,7 @@ static void write_gemms(scratch *s, const rk_accelerator *a, double bias)
     uint64_t random = 7;
     FILE *out = fopen(scratch_path(s, "gemm.csv"), "w");
     assert_non_null(out);
-    (void)fprintf(out, "accelerator,library,clock,precision,module,batch,m,n,k,"
+    (void)fprintf(out, "accelerator,library,clock,precision,module,grouped,batch,m,n,k,"
                        "accumulate_bytes,us,split\n");
     for (int i = 0; i < 600; i++) {
         const double m = size_from(&random, 512, 16384), n = size_from(&random, 512, 16384);
@@ -61,7 +61,7 @@ static void write_gemms(scratch *s, const rk_accelerator *a, double bias)
         const double noise = 1 + NOISE * 2 * (draw(&random) - 0.5);
         const bool held = i % 10 == 9;
         const double seconds = rk_gemm_seconds(a, RK_BF16, 1, m, n, k, 0) * noise;
-        (void)fprintf(out, "machine,%s,sustained,bf16,0,1,%g,%g,%g,0,%.6g,%s\n",
+        (void)fprintf(out, "machine,%s,sustained,bf16,0,0,1,%g,%g,%g,0,%.6g,%s\n",
                       i % 2 ? "first" : "second", m, n, k,
                       1e6 * seconds * (held ? 10 : 1) * (i % 2 ? 1 : bias), held ? "check" : "fit");
     }
