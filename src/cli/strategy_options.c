@@ -172,6 +172,7 @@ const rk_option rk_strategy_options[RK_STRATEGY_OPTION_COUNT] = {
          "the embedding takes the place of a layer"),
     FLAG("count-head", "account-for-loss-in-pipeline-split", count_head,
          "the head takes the place of a layer"),
+    FLAG("mtp-before-head", NULL, mtp_before_head, "MTP stands on the stage before the head's"),
     REAL("capacity-factor", "moe-expert-capacity-factor", capacity_factor, 0, 1000,
          "of experts; no token is dropped unless given"),
     REAL("imbalance", NULL, imbalance, 1, 1000, "tokens of the busiest expert rank over the mean"),
@@ -365,6 +366,7 @@ static void apply_base(const rk_request *r, rk_strategy *s)
     s->last_stage_layers = r->last_stage_layers;
     s->count_embedding = r->count_embedding;
     s->count_head = r->count_head;
+    s->mtp_before_head = r->mtp_before_head;
     s->capacity_factor = r->capacity_factor;
     s->imbalance = r->imbalance;
     if (r->overlaps) {

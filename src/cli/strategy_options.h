@@ -26,7 +26,8 @@ typedef struct rk_request {
     int fp8_recipe; /* index of the choice; below 0: not given */
     int precision, attention, gradients, moments, framework, convention; /* indices of choices */
     double capacity_factor, imbalance, max_memory;                       /* the last in GiB */
-    bool no_sp, sp, count_embedding, count_head, graph_capture, graph_step, distributed_optimizer;
+    bool no_sp, sp, count_embedding, count_head, mtp_before_head, graph_capture, graph_step,
+        distributed_optimizer;
     bool low_weights;
     bool json, csv, explain, bounded;
     const char *output; /* file, or "-" */
@@ -37,7 +38,7 @@ typedef struct rk_request {
 /* What a command line says before it is read. */
 rk_request rk_request_defaults(void);
 
-#define RK_STRATEGY_OPTION_COUNT 47
+#define RK_STRATEGY_OPTION_COUNT 48
 extern const rk_option rk_strategy_options[RK_STRATEGY_OPTION_COUNT];
 
 /* Parses a command line, and refuses options that exclude each other; as rk_options_parse. */

@@ -91,6 +91,7 @@ static double rank_seconds(const rk_strategy *s, const rk_chunk_times *chunks)
 static bool same_blocks(const rk_model *model, const rk_chunk *a, const rk_chunk *b)
 {
     return a->count == b->count && a->embedding == b->embedding && a->head == b->head &&
+           a->mtp == b->mtp &&
            (model->type_count == 1 ||
             memcmp(&model->type_of[a->first], &model->type_of[b->first], (size_t)a->count) == 0);
 }

@@ -45,9 +45,10 @@ static void count_chunk(const rk_model *model, const rk_strategy *strategy, int6
         blocks->layers[type][i < whole]++;
     }
     blocks->embedding = blocks->embedding || chunk.embedding;
-    if (chunk.head) {
+    blocks->head = blocks->head || chunk.head;
+    if (chunk.mtp) {
         const int last = model->type_of[model->layers - 1];
-        blocks->head = true;
+        blocks->mtp = true;
         blocks->layers[last][checkpointed(strategy, 1)] += (int16_t)model->mtp_layers;
     }
 }
@@ -95,7 +96,7 @@ static void keep_layers(rk_stage *stage, int count, double share, const rk_cost 
 }
 
 /* MTP modules run the head once more each, but hold no copy of it. */
-static void keep_head(rk_stage *stage, const rk_cost_table *table, double share)
+static void keep_head(rk_stage *stage, const rk_cost_table *table)
 {
     const int modules = table->context.model->mtp_layers;
     const rk_cost *head = &table->head;
@@ -104,10 +105,6 @@ static void keep_head(rk_stage *stage, const rk_cost_table *table, double share)
     stage->head_transient = head->transient;
     stage->head_params = head->dense_params;
     stage->head = true;
-    if (modules > 0) {
-        keep_params(stage, modules, &table->mtp);
-        stage->saved += modules * share * table->mtp.saved;
-    }
 }
 
 static double share_of(const rk_stage_blocks *blocks)
@@ -135,7 +132,11 @@ void rk_stage_keep(const rk_cost_table *table, const rk_stage_blocks *blocks, rk
         keep_params(stage, 1, &table->embedding);
     }
     if (blocks->head) {
-        keep_head(stage, table, share);
+        keep_head(stage, table);
+    }
+    if (blocks->mtp && model->mtp_layers > 0) {
+        keep_params(stage, model->mtp_layers, &table->mtp);
+        stage->saved += model->mtp_layers * share * table->mtp.saved;
     }
     /* A tied head beside the embedding on one rank is the same matrix. */
     if (model->tied && blocks->embedding && blocks->head) {
@@ -165,9 +166,9 @@ static void run_blocks(const rk_cost_table *table, const rk_stage_blocks *blocks
     }
     if (blocks->head) {
         runner(to, (1 + model->mtp_layers) * share, &table->head);
-        if (model->mtp_layers > 0) {
-            runner(to, model->mtp_layers * share, &table->mtp);
-        }
+    }
+    if (blocks->mtp && model->mtp_layers > 0) {
+        runner(to, model->mtp_layers * share, &table->mtp);
     }
 }
 

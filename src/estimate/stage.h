@@ -33,7 +33,7 @@ typedef struct rk_stage {
 /* How many blocks of each kind all chunks of a rank hold; comparable as bytes. */
 typedef struct rk_stage_blocks {
     int16_t layers[RK_LAYER_TYPE_MAX][2]; /* by type; [1]: checkpointed whole */
-    bool embedding, head;                 /* the head with its MTP modules, whose layers count */
+    bool embedding, head, mtp;            /* mtp: projections of MTP; its layers are counted */
     bool halved;                          /* half of the microbatches run here (DualPipe) */
 } rk_stage_blocks;
 

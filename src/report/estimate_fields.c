@@ -188,6 +188,7 @@ static const struct field fields[RK_STRATEGY_FIELD_COUNT] = {
     COUNT("last_stage_layers", "layers, last stage", last_stage_layers),
     FLAG("count_embedding", "embedding as layer", count_embedding),
     FLAG("count_head", "head as layer", count_head),
+    FLAG("mtp_before_head", "MTP before the head", mtp_before_head),
     {"layout", "layout", FIELD_CUSTOM, 0, NULL, make_layout},
     REAL("capacity_factor", "capacity factor", capacity_factor),
     REAL("imbalance", "expert imbalance", imbalance),

@@ -74,6 +74,27 @@ static void set_degrees(const degrees *d, const rk_run_facts *facts, rk_strategy
     s->vp = s->pp > 1 ? at_least_1(facts->vp ? facts->vp : d->vp) : 1;
 }
 
+/*
+ * A layout by hand, as recipes of models with a heavy head have it: fewer layers beside the loss;
+ * where stages are too short for that, none, and the MTP modules on the stage before.
+ */
+static void spare_head(const rk_model *model, int64_t stages, rk_strategy *s, int16_t *layout)
+{
+    const int64_t each = (model->layers + stages - 1) / stages;
+    const bool fits = each * (stages - 1) <= model->layers;
+    const int64_t full = fits ? stages - 1 : stages - 2;
+    for (int64_t i = 0; i < stages; i++) {
+        const int64_t shared = model->layers / full + (i < model->layers % full);
+        layout[i] = (int16_t)(i < full ? (fits ? each : shared) : 0);
+    }
+    if (fits) {
+        layout[stages - 1] = (int16_t)(model->layers - full * each);
+    }
+    s->mtp_before_head = !fits;
+    s->layout = layout;
+    s->layout_count = (int)stages;
+}
+
 /* Schedule and split of layers that the degrees ask for. */
 static void set_stages(const rk_model *model, const rk_run_facts *facts, rk_strategy *s,
                        int16_t *layout)
@@ -84,9 +105,8 @@ static void set_stages(const rk_model *model, const rk_run_facts *facts, rk_stra
         rk_strategy_layout_by_weight(model, stages, layout);
         s->layout = layout;
         s->layout_count = (int)stages;
-    } else if (facts->short_last_stage && s->pp > 1 && s->vp == 1) {
-        const int64_t each = (model->layers + s->pp - 1) / s->pp;
-        s->last_stage_layers = model->layers - (s->pp - 1) * each;
+    } else if (facts->short_last_stage && stages > 2 && stages <= RK_RUN_STAGE_MAX) {
+        spare_head(model, stages, s, layout);
     } else if (model->layers % stages && (model->layers + 2) % stages == 0) {
         s->count_embedding = s->count_head = true;
     }

@@ -171,6 +171,7 @@ static bool is_alike(const rk_model *model, const rk_strategy *s, int64_t a, int
         const rk_chunk x = rk_strategy_chunk(model, s, a, i);
         const rk_chunk y = rk_strategy_chunk(model, s, b, i);
         if (x.count != y.count || x.embedding != y.embedding || x.head != y.head ||
+            x.mtp != y.mtp ||
             memcmp(&model->type_of[x.first], &model->type_of[y.first], (size_t)x.count) != 0) {
             return false;
         }

@@ -71,6 +71,7 @@ rk_chunk rk_strategy_chunk(const rk_model *model, const rk_strategy *strategy, i
         .count = (int)(end - begin),
         .embedding = stage == 0,
         .head = stage == stages - 1,
+        .mtp = stage == (s->mtp_before_head && stages > 1 ? stages - 2 : stages - 1),
     };
 }
 

@@ -82,6 +82,7 @@ typedef struct rk_strategy {
     bool offload_optimizer, offload_activations, offload_weights;
     int64_t first_stage_layers, last_stage_layers; /* of a rank, all chunks; 0: as the rest */
     bool count_embedding, count_head;              /* they take the place of a layer in the split */
+    bool mtp_before_head;                          /* MTP stands on the stage before the head's */
     const int16_t *layout;  /* the caller's: layers of every virtual stage in the model's order */
     int layout_count;       /* stages of it; 0: no layout, layers are shared out */
     double capacity_factor; /* MoE; 0: dropless */
@@ -133,7 +134,8 @@ const char *rk_strategy_rule(size_t index, unsigned *frameworks);
 /* Layers first .. first+count-1 stand on a chunk; the ends of the model on the first and last. */
 typedef struct rk_chunk {
     int first, count;
-    bool embedding, head; /* head: final norm, output layer, loss, MTP */
+    bool embedding, head; /* head: final norm, output layer, loss, also those of MTP */
+    bool mtp;             /* layers and projections of MTP modules */
 } rk_chunk;
 
 /*

@@ -158,6 +158,8 @@ static rk_strategy random_strategy(uint64_t *r, const rk_model *model)
     s.offload_activations = chance(r, 8);
     s.offload_weights = chance(r, 8);
     s.count_embedding = s.count_head = chance(r, 4);
+    s.mtp_before_head = chance(r, 2);
+    s.graph_step = chance(r, 4);
     s.capacity_factor = chance(r, 4) ? 1.25 : 0;
     s.imbalance = chance(r, 2) ? 1 : 1.3;
     return s;

@@ -38,6 +38,8 @@ static void check_cover(const rk_model *model, const rk_strategy *s)
                 assert_int_equal(chunk.first, next);
                 assert_int_equal(chunk.embedding, passed == 0);
                 assert_int_equal(chunk.head, passed == rounds * s->pp - 1);
+                const bool apart = s->mtp_before_head && rounds * s->pp > 1;
+                assert_int_equal(chunk.mtp, passed == rounds * s->pp - (apart ? 2 : 1));
                 next += chunk.count;
                 passed++;
             }
@@ -128,6 +130,26 @@ static void assert_chunk(const rk_model *model, const rk_strategy *s, int64_t ra
 }
 
 /* 126 layers with both ends counted on 16 x 8 stages: the ends have no layer beside them. */
+/* MTP modules go to the stage before the head's where there is one. */
+static void test_mtp_before_head(void **state)
+{
+    (void)state;
+    rk_model model;
+    fill_dense(&model);
+    model.layers = 61;
+    rk_strategy s = rk_strategy_defaults(&model);
+    s.mtp_before_head = true;
+    check_cover(&model, &s);
+    s.pp = 8;
+    check_cover(&model, &s);
+    s.vp = 4;
+    s.schedule = RK_SCHEDULE_INTERLEAVED;
+    check_cover(&model, &s);
+    s.vp = 1;
+    s.schedule = RK_SCHEDULE_ZB_V;
+    check_cover(&model, &s);
+}
+
 static void test_counted_ends(void **state)
 {
     rk_model model;
@@ -481,6 +503,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_chunks_cover_the_model),
+        cmocka_unit_test(test_mtp_before_head),
         cmocka_unit_test(test_counted_ends),
         cmocka_unit_test(test_own_layers),
         cmocka_unit_test(test_layout_by_weight),
