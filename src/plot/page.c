@@ -10,8 +10,9 @@ static const char style[] =
     "figure{margin:1.5rem 0}figure svg{width:100%;height:auto;max-width:60rem}\n"
     "figcaption{font-size:.9rem;color:#555}\n"
     ".wide{overflow-x:auto}table{border-collapse:collapse;font-size:.85rem}\n"
-    "th,td{padding:.2rem .7rem;text-align:left;border-bottom:1px solid #ddd;white-space:nowrap}\n"
-    "th{border-bottom:2px solid #999}td.n{text-align:right;font-variant-numeric:tabular-nums}\n";
+    "th,td{padding:.2rem .7rem;text-align:left;vertical-align:top;border-bottom:1px solid #ddd}\n"
+    "th{border-bottom:2px solid "
+    "#999}.n{text-align:right;white-space:nowrap;font-variant-numeric:tabular-nums}\n";
 
 static void element(const char *name, const char *text, rk_out *out)
 {
@@ -55,32 +56,37 @@ rk_status rk_page_figure(const rk_plot_figure *figure, const char *caption, rk_o
 
 /* ---- tables ---------------------------------------------------------------------------- */
 
-static void row(const char *const *cells, size_t columns, const char *name, rk_out *out)
+bool rk_page_is_numeric(const char *const *cells, size_t rows, size_t columns, size_t column)
 {
+    for (size_t row = 1; row <= rows; row++) {
+        if (!rk_label_is_number(cells[row * columns + column])) {
+            return false;
+        }
+    }
+    return rows > 0;
+}
+
+static void draw_row(const char *const *cells, size_t rows, size_t columns, size_t row, rk_out *out)
+{
+    const char *const name = row == 0 ? "th" : "td";
     rk_out_text(out, "<tr>");
     for (size_t i = 0; i < columns; i++) {
-        const char *text = cells[i] ? cells[i] : "";
-        rk_out_printf(out, "<%s%s>", name, rk_label_is_number(text) ? " class=\"n\"" : "");
-        rk_draw_escaped(out, text);
+        rk_out_printf(out, "<%s%s>", name,
+                      rk_page_is_numeric(cells, rows, columns, i) ? " class=\"n\"" : "");
+        rk_draw_escaped(out, cells[row * columns + i]);
         rk_out_printf(out, "</%s>", name);
     }
     rk_out_text(out, "</tr>\n");
 }
 
-void rk_page_table_open(const char *const *titles, size_t columns, rk_out *out)
+void rk_page_table(const char *const *cells, size_t rows, size_t columns, rk_out *out)
 {
     rk_out_text(out, "<div class=\"wide\">\n<table>\n<thead>\n");
-    row(titles, columns, "th", out);
+    draw_row(cells, rows, columns, 0, out);
     rk_out_text(out, "</thead>\n<tbody>\n");
-}
-
-void rk_page_table_row(const char *const *cells, size_t columns, rk_out *out)
-{
-    row(cells, columns, "td", out);
-}
-
-void rk_page_table_close(rk_out *out)
-{
+    for (size_t row = 1; row <= rows; row++) {
+        draw_row(cells, rows, columns, row, out);
+    }
     rk_out_text(out, "</tbody>\n</table>\n</div>\n");
 }
 

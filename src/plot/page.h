@@ -16,13 +16,11 @@ void rk_page_paragraph(const char *text, rk_out *out);
 rk_status rk_page_figure(const rk_plot_figure *figure, const char *caption, rk_out *out,
                          rk_error *err);
 
-/*
- * A table of `columns` titles, then rows of as many cells: rk_page_table_open, a call of
- * rk_page_table_row for each row, rk_page_table_close.  Cells that are numbers stand to the right.
- */
-void rk_page_table_open(const char *const *titles, size_t columns, rk_out *out);
-void rk_page_table_row(const char *const *cells, size_t columns, rk_out *out);
-void rk_page_table_close(rk_out *out);
+/* A table: a row of titles, then `rows` rows of cells.  Columns of numbers stand to the right. */
+void rk_page_table(const char *const *cells, size_t rows, size_t columns, rk_out *out);
+
+/* Whether all cells of a column but its title are numbers, or dashes. */
+bool rk_page_is_numeric(const char *const *cells, size_t rows, size_t columns, size_t column);
 
 void rk_page_close(rk_out *out);
 

@@ -2,7 +2,6 @@
 /* A study as HTML and as Markdown. */
 #include "study/study.h"
 
-#include "plot/draw.h"
 #include "plot/page.h"
 
 #include <string.h>
@@ -24,11 +23,7 @@ rk_status rk_study_html(const rk_study *study, rk_out *out, rk_error *err)
             status = rk_page_figure(&item->figure, item->text, out, err);
             break;
         case RK_STUDY_TABLE:
-            rk_page_table_open(item->cells, item->columns, out);
-            for (size_t row = 1; row <= item->rows; row++) {
-                rk_page_table_row(item->cells + row * item->columns, item->columns, out);
-            }
-            rk_page_table_close(out);
+            rk_page_table(item->cells, item->rows, item->columns, out);
             break;
         }
     }
@@ -70,17 +65,6 @@ static void cell(const char *text, rk_out *out)
     rk_out_text(out, " |");
 }
 
-/* Whether all cells of a column but its title are numbers. */
-static bool is_numeric(const rk_study_item *item, size_t column)
-{
-    for (size_t row = 1; row <= item->rows; row++) {
-        if (!rk_label_is_number(item->cells[row * item->columns + column])) {
-            return false;
-        }
-    }
-    return item->rows > 0;
-}
-
 static void markdown_table(const rk_study_item *item, rk_out *out)
 {
     for (size_t row = 0; row <= item->rows; row++) {
@@ -91,7 +75,9 @@ static void markdown_table(const rk_study_item *item, rk_out *out)
         rk_out_text(out, "\n");
         for (size_t column = 0; row == 0 && column < item->columns; column++) {
             rk_out_text(out, column == 0 ? "|" : "");
-            rk_out_text(out, is_numeric(item, column) ? " ---: |" : " --- |");
+            rk_out_text(out, rk_page_is_numeric(item->cells, item->rows, item->columns, column)
+                                 ? " ---: |"
+                                 : " --- |");
         }
         rk_out_text(out, row == 0 ? "\n" : "");
     }
