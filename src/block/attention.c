@@ -67,8 +67,14 @@ static void add_grouped_projections(rk_costing *x, const rk_attention_shape *a)
     const struct widths w = widths_of(a, (double)s->tp);
     const double gate = a->output_gate ? w.output : 0;
     const double all = w.query + w.key + w.value + gate, qk = T * (w.query + w.key);
+    const bool operators = rk_recomputes(s, RK_MODULE_OPERATORS);
     rk_add_linear(x, RK_PART_LINEAR, s->precision, T, all, h);
-    rk_save(x, false, RK_ACTIVATION_BYTES * T * all);
+    rk_add_product_again(x, T, w.key, h);
+    const rk_cost before = x->cost;
+    /* keys, and queries with their positions, are made from what is kept of the products */
+    rk_save(x, false, RK_ACTIVATION_BYTES * T * (all - w.key));
+    rk_save(x, operators, RK_ACTIVATION_BYTES * T * w.key);
+    x->cost.unsaved += operators ? RK_ACTIVATION_BYTES * T * w.query : 0;
     if (a->relative_positions) {
         rk_add_linear(x, RK_PART_LINEAR, s->precision, T, w.query, h);
     } else if (!x->c->model->learned_positions) {
@@ -77,6 +83,9 @@ static void add_grouped_projections(rk_costing *x, const rk_attention_shape *a)
     if (a->qk_norm != RK_QK_NORM_NONE) {
         rk_add_stream(x, RK_PART_STREAM, 4 * qk, 6 * qk);
         rk_save(x, rk_recomputes(s, RK_MODULE_NORM), RK_ACTIVATION_BYTES * qk);
+    }
+    if (operators) {
+        rk_repeat(x, &before);
     }
 }
 
@@ -237,6 +246,7 @@ void rk_add_attention(rk_costing *x, const rk_attention_shape *a)
         rk_repeat(x, &before);
     }
     rk_add_linear(x, RK_PART_LINEAR, s->precision, T, (double)x->c->model->hidden, w.output);
+    rk_add_product_again(x, T, (double)x->c->model->hidden, w.output);
     /* the output, which is also the input of the projection unless that is cast; row sums */
     rk_save(x, again, RK_ACTIVATION_BYTES * T * w.output);
     rk_save(x, again, s->flash_attention ? 4 * T * heads : 0);

@@ -11,9 +11,10 @@
 /*
  * Activation between the two linears on `elements` outputs: a gated one reads two and writes one
  * forward, reads three and writes two backward; a plain one reads and writes one, then reads two
- * and writes one.
+ * and writes one.  Of what it reads, `inputs_again` are made again.
  */
-static void add_activation(rk_costing *x, rk_part part, const rk_ffn_shape *ffn, double elements)
+static void add_activation(rk_costing *x, rk_part part, const rk_ffn_shape *ffn, double elements,
+                           double inputs_again)
 {
     const rk_strategy *s = x->c->strategy;
     const rk_stack *stack = x->c->stack;
@@ -27,7 +28,8 @@ static void add_activation(rk_costing *x, rk_part part, const rk_ffn_shape *ffn,
     if (again) {
         rk_repeat(x, &before);
     }
-    rk_save(x, false, RK_ACTIVATION_BYTES * elements * (gated ? 2 : 1));
+    rk_save(x, false, RK_ACTIVATION_BYTES * elements * ((gated ? 2 : 1) - inputs_again));
+    rk_save(x, true, RK_ACTIVATION_BYTES * elements * inputs_again);
     rk_save(x, again, gated && stack->keeps_activation ? RK_ACTIVATION_BYTES * elements : 0);
     rk_save(x, again, rk_saved_input_bytes(s) * elements);
 }
@@ -36,9 +38,14 @@ void rk_add_ffn(rk_costing *x, const rk_ffn_shape *ffn, double width)
 {
     const rk_strategy *s = x->c->strategy;
     const double T = x->c->tokens, h = (double)x->c->model->hidden, f = width / (double)s->tp;
+    const bool operators = ffn->gated && rk_recomputes(s, RK_MODULE_OPERATORS);
     rk_add_linear(x, RK_PART_LINEAR, s->precision, T, (ffn->gated ? 2 : 1) * f, h);
-    add_activation(x, RK_PART_STREAM, ffn, T * f);
+    add_activation(x, RK_PART_STREAM, ffn, T * f, operators ? 1 : 0);
     rk_add_linear(x, RK_PART_LINEAR, s->precision, T, h, f);
+    if (operators) { /* of gate, up and down the second is made again, the last is kept */
+        rk_add_product_again(x, T, f, h);
+        rk_save(x, false, RK_ACTIVATION_BYTES * T * h);
+    }
 }
 
 /* ---- experts ------------------------------------------------------------------------------- */
@@ -126,6 +133,7 @@ void rk_add_experts(rk_costing *x, const rk_layer_type *type)
     const rk_strategy *s = x->c->strategy;
     const rk_stack *stack = x->c->stack;
     const rk_moe_shape *moe = &type->moe;
+    const bool operators = rk_recomputes(s, RK_MODULE_OPERATORS);
     const double h = (double)x->c->model->hidden, experts = (double)moe->experts;
     const double local = experts / (double)s->ep,
                  width = (double)moe->expert_width / (double)s->etp;
@@ -140,9 +148,14 @@ void rk_add_experts(rk_costing *x, const rk_layer_type *type)
     if (s->etp > 1) {
         add_expert_tensor(x, rows);
     }
+    const rk_cost before = x->cost;
     rk_add_grouped_linear(x, s->precision, local, rows / local, (type->ffn.gated ? 2 : 1) * width,
                           h);
-    add_activation(x, RK_PART_EXPERT, &type->ffn, rows * width);
+    if (operators) { /* which keeps no product of experts; nothing needs the last one */
+        rk_repeat(x, &before);
+    }
+    add_activation(x, RK_PART_EXPERT, &type->ffn, rows * width,
+                   operators ? (type->ffn.gated ? 2 : 1) : 0);
     rk_add_grouped_linear(x, s->precision, local, rows / local, h, width);
     /* logits and map of the router; the permuted input */
     rk_save(x, false, tokens * experts * (4 + 2));

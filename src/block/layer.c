@@ -204,7 +204,9 @@ static void add_norms(rk_costing *x, const rk_layer_type *type)
     }
     rk_add_stream(x, RK_PART_STREAM, stack->dropout_bytes * elements,
                   stack->dropout_bytes * elements);
-    rk_save(x, false, norms * RK_ACTIVATION_BYTES * elements);
+    const double inputs = RK_ACTIVATION_BYTES * elements;
+    rk_save(x, false, inputs); /* of the layer; those within it are made again by operators */
+    rk_save(x, rk_recomputes(s, RK_MODULE_OPERATORS), (norms - 1) * inputs);
     rk_save(x, again, output * fmax(gathered, kept));
     x->cost.late += again ? 0 : output * fmax(gathered - kept, 0);
     rk_save(x, false, stack->dropout_bytes > 0 ? 2 * elements : 0); /* masks */

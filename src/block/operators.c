@@ -36,7 +36,10 @@ void rk_sent_add(rk_sent *sent, double factor, const rk_sent *other)
 
 bool rk_recomputes(const rk_strategy *strategy, unsigned module)
 {
-    return strategy->recompute == RK_REC_SELECTIVE && (strategy->recompute_modules & module);
+    const unsigned by_operators = RK_MODULE_NORM | RK_MODULE_ACTIVATION;
+    const unsigned modules = strategy->recompute_modules;
+    const bool operators = modules & RK_MODULE_OPERATORS && module & by_operators;
+    return strategy->recompute == RK_REC_SELECTIVE && (modules & module || operators);
 }
 
 void rk_save(rk_costing *x, bool again, double bytes)
@@ -46,6 +49,17 @@ void rk_save(rk_costing *x, bool again, double bytes)
     } else {
         x->cost.saved += bytes;
     }
+}
+
+void rk_add_product_again(rk_costing *x, double M, double N, double K)
+{
+    if (!rk_recomputes(x->c->strategy, RK_MODULE_OPERATORS)) {
+        return;
+    }
+    rk_costing again = {.c = x->c};
+    rk_add_linear(&again, RK_PART_LINEAR, x->c->strategy->precision, M, N, K);
+    x->cost.backward.part[RK_PART_RECOMPUTE] += rk_times_sum(&again.cost.forward);
+    x->cost.flops_recompute += again.cost.flops_forward;
 }
 
 void rk_repeat(rk_costing *x, const rk_cost *before)

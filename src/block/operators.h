@@ -25,6 +25,13 @@ void rk_save(rk_costing *x, bool again, double bytes);
 void rk_repeat(rk_costing *x, const rk_cost *before);
 
 /*
+ * The forward of a linear once more in backward, where recompute by operators covers it: of the
+ * products of a layer in their order (queries, keys, values, output, gate, up, down) the second,
+ * fourth and sixth.
+ */
+void rk_add_product_again(rk_costing *x, double M, double N, double K);
+
+/*
  * Checkpoints what was added since `before`: forward runs again, nothing of it is kept but what
  * the caller saves.
  */

@@ -41,14 +41,15 @@ enum { OVERLAP_TP = 2, OVERLAP_GRAD = 4, OVERLAP_PARAM = 8, OVERLAP_PP = 16, OVE
 
 /* Ours in the order of the bits, then what Megatron-LM calls some of them. */
 static const char *const module_choices[] = {
-    "core_attn", "norm", "act", "mla_up", "mlp", "moe", "layernorm", "moe_act", "mla_up_proj", NULL,
+    "core_attn", "norm",      "act",     "mla_up",      "mlp", "moe",
+    "operators", "layernorm", "moe_act", "mla_up_proj", NULL,
 };
 
 static unsigned modules_of(unsigned choices)
 {
-    return (choices & 0x3F) | (choices >> 6 & 1 ? RK_MODULE_NORM : 0U) |
-           (choices >> 7 & 1 ? RK_MODULE_ACTIVATION : 0U) |
-           (choices >> 8 & 1 ? RK_MODULE_MLA_UP : 0U);
+    return (choices & 0x7F) | (choices >> 7 & 1 ? RK_MODULE_NORM : 0U) |
+           (choices >> 8 & 1 ? RK_MODULE_ACTIVATION : 0U) |
+           (choices >> 9 & 1 ? RK_MODULE_MLA_UP : 0U);
 }
 
 #define PLACE(member) offsetof(rk_request, member)
@@ -327,8 +328,11 @@ static rk_sharding usual_sharding(int framework)
 }
 
 /* Modules that are worth recomputing: what is cheap to make again. */
-static unsigned usual_modules(const rk_strategy *s)
+static unsigned usual_modules(const rk_request *r, const rk_strategy *s)
 {
+    if (r->framework == RK_FRAMEWORK_TORCHTITAN) {
+        return RK_MODULE_OPERATORS;
+    }
     return s->flash_attention ? RK_MODULE_NORM | RK_MODULE_ACTIVATION : RK_MODULE_CORE_ATTENTION;
 }
 
@@ -468,7 +472,7 @@ static void apply_schedule(const rk_request *r, rk_strategy *s)
         r->modules ? RK_REC_SELECTIVE : (r->recompute_layers ? RK_REC_FULL : RK_REC_NONE));
     s->recompute_modules = modules_of(r->modules);
     if (s->recompute == RK_REC_SELECTIVE && !r->modules) {
-        s->recompute_modules = usual_modules(s);
+        s->recompute_modules = usual_modules(r, s);
     }
     s->recompute_layers = r->recompute_layers;
 }

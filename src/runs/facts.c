@@ -43,7 +43,7 @@ static rk_status read_why(const json_t *value, const char *path, void *out, rk_e
 
 /* Modules of selective recompute in the order of their bits. */
 static const char *const module_names[] = {
-    "core_attention", "norm", "activation", "mla_up", "mlp", "moe", NULL};
+    "core_attention", "norm", "activation", "mla_up", "mlp", "moe", "operators", NULL};
 
 static rk_status read_modules(const json_t *value, const char *path, void *out, rk_error *err)
 {

@@ -505,6 +505,17 @@ static bool recomputes(const rk_strategy *s, unsigned module)
     return s->recompute == RK_REC_SELECTIVE && (s->recompute_modules & module) != 0;
 }
 
+static int64_t operators_and_modules(const struct question *q)
+{
+    return recomputes(q->strategy, RK_MODULE_OPERATORS) &&
+           q->strategy->recompute_modules != RK_MODULE_OPERATORS;
+}
+
+static int64_t operators_recomputed(const struct question *q)
+{
+    return recomputes(q->strategy, RK_MODULE_OPERATORS);
+}
+
 static int64_t latent_recompute_without_mla(const struct question *q)
 {
     if (!recomputes(q->strategy, RK_MODULE_MLA_UP)) {
@@ -695,6 +706,10 @@ const struct rule rk_rules[] = {
      "the modules norm and act cannot be recomputed with the fp8 recipe delayed; use tensorwise"},
     {"selective needs modules", EVERY, selective_without_modules, VARY_NONE,
      "selective recompute names no module; name one, such as core attention"},
+    {"operators or modules", EVERY, operators_and_modules, VARY_NONE,
+     "recompute by operators covers norms, activations and more; name no other module"},
+    {"operators of the framework", MEGATRON | DEEPSPEED, operators_recomputed, VARY_NONE,
+     "{framework} recomputes modules or layers, not operators"},
     {"recompute layers need full", MEGATRON, layers_not_full, VARY_NONE,
      "{n} layers to recompute are given, which needs full recompute"},
     {"mla_up needs MLA", MEGATRON, latent_recompute_without_mla, VARY_NONE,

@@ -27,6 +27,8 @@ enum {
     RK_MODULE_MLA_UP = 8,
     RK_MODULE_MLP = 16,
     RK_MODULE_MOE = 32,
+    /* torchtitan's operators: all but attention, messages and every second product of a layer */
+    RK_MODULE_OPERATORS = 64,
 };
 
 typedef enum rk_cp_kind { RK_CP_RING, RK_CP_ALL_GATHER, RK_CP_ULYSSES } rk_cp_kind;

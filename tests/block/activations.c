@@ -77,6 +77,30 @@ static void test_recompute(void **state)
                 all - T * (2 * h + 4 * (double)model.types[0].attention.query_heads), 1e-12);
 }
 
+/*
+ * torchtitan's policy on Llama-3-8B: kept are the layer's input, queries, values, the output and
+ * row sums of attention, gate and down; keys, output and up are multiplied again.
+ */
+static void test_operators(void **state)
+{
+    (void)state;
+    const rk_model model = model_of("llama3-8b");
+    rk_strategy s = rk_strategy_defaults(&model);
+    const double T = (double)s.seq, h = (double)model.hidden, kv = 1024;
+    const double f = (double)model.types[0].ffn.width, heads = 32;
+    const rk_cost plain = layer_cost(&model, 0, &s);
+    s.recompute = RK_REC_SELECTIVE;
+    s.recompute_modules = RK_MODULE_OPERATORS;
+    const rk_cost cost = layer_cost(&model, 0, &s);
+    assert_near(cost.saved, T * (8 * h + 2 * kv + 2 * f + 4 * heads), 1e-12);
+    assert_near(cost.flops_recompute, 2 * T * h * (kv + h + f), 1e-12);
+    assert_near(cost.flops_backward, plain.flops_backward, 0);
+    const double again = cost.backward.part[RK_PART_RECOMPUTE];
+    assert_true(again > plain.forward.part[RK_PART_STREAM]);
+    assert_true(again <
+                plain.forward.part[RK_PART_STREAM] + plain.forward.part[RK_PART_LINEAR] / 2);
+}
+
 /* A checkpointed layer keeps its input and runs its whole forward again. */
 static void test_checkpoint(void **state)
 {
@@ -132,8 +156,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_dense_layers), cmocka_unit_test(test_latent_attention),
-        cmocka_unit_test(test_recompute),    cmocka_unit_test(test_checkpoint),
-        cmocka_unit_test(test_logits),
+        cmocka_unit_test(test_recompute),    cmocka_unit_test(test_operators),
+        cmocka_unit_test(test_checkpoint),   cmocka_unit_test(test_logits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -111,6 +111,10 @@ static rk_strategy base_strategy(const rk_model *model)
     X(delayed, MEGATRON, DENSE, "delayed or recompute", s->precision = RK_FP8;                     \
       s->fp8_recipe = RK_FP8_DELAYED; recompute(s, RK_MODULE_NORM))                                \
     X(modules, ANY, DENSE, "selective needs modules", s->recompute = RK_REC_SELECTIVE)             \
+    X(operators, ANY, DENSE, "operators or modules",                                               \
+      recompute(s, RK_MODULE_OPERATORS | RK_MODULE_NORM))                                          \
+    X(operators_of, MEGATRON, DENSE, "operators of the framework",                                 \
+      recompute(s, RK_MODULE_OPERATORS))                                                           \
     X(count, MEGATRON, DENSE, "recompute layers need full", s->recompute_layers = 2)               \
     X(latent, MEGATRON, DENSE, "mla_up needs MLA", recompute(s, RK_MODULE_MLA_UP))                 \
     X(weights_pp, MEGATRON, DENSE, "weight offload needs pp = 1", s->offload_weights = true)       \
