@@ -62,6 +62,7 @@ static void add_tensor_parallel(rk_costing *x, double regions)
     const double forward = overlap ? all : stack->tp_forward_exposed;
     const double backward = overlap ? all : stack->tp_backward_exposed;
     const double reduce = overlap ? all : stack->tp_reduce_exposed;
+    const bool operators = rk_recomputes(s, RK_MODULE_OPERATORS);
     const double linear_forward = x->cost.forward.part[RK_PART_LINEAR];
     /* half of the linears of backward make gradients of inputs, half of weights */
     const double linear_half = x->cost.backward.part[RK_PART_LINEAR] / 2;
@@ -72,15 +73,18 @@ static void add_tensor_parallel(rk_costing *x, double regions)
     if (s->sp) {
         gather = regions * rk_comm_seconds(x, RK_COLL_ALL_GATHER, bytes, group);
         sum = regions * rk_comm_seconds(x, RK_COLL_REDUCE_SCATTER, bytes, group);
-        again = stack->keeps_gathered ? 0 : gather;
+        again = stack->keeps_gathered || operators ? 0 : gather;
     } else {
         sum = regions * rk_comm_seconds(x, RK_COLL_ALL_REDUCE, bytes, group);
     }
     rk_add_comm(x, RK_PART_TP, visible(gather + sum, forward, linear_forward),
                 visible(gather, backward, linear_half) + visible(sum, reduce, linear_half) +
                     visible(again, stack->regather_exposed, linear_half));
+    if (operators && s->sp) { /* sums are kept, gathers are not */
+        x->cost.backward.part[RK_PART_RECOMPUTE] += visible(gather, forward, linear_forward);
+    }
     x->cost.sent_forward.tensor += 2 * sent;
-    x->cost.sent_backward.tensor += (s->sp && !stack->keeps_gathered ? 3 : 2) * sent;
+    x->cost.sent_backward.tensor += (s->sp && (!stack->keeps_gathered || operators) ? 3 : 2) * sent;
 }
 
 /* ---- parameters ---------------------------------------------------------------------------- */

@@ -21,15 +21,17 @@ static void scale_engines(rk_accelerator *a, double factor)
 }
 
 /*
- * Power follows about the cube of the clock down to what leakage and memory take; training on
- * 500 W boards of a 700 W design ran as (500 / 700)^0.4 (torchtitan runs on H100).
+ * Power follows the cube of the clock above what memory and leakage take at any clock, about 200 W
+ * of the 700 of an H100 (five stacks of HBM at 30 W; boards that idle with memory clocked up draw
+ * 100 to 120 W): at 500 W the clock falls to 0.84.
  */
 rk_accelerator rk_accelerator_at_power(const rk_accelerator *a, double watts)
 {
-    const double exponent = 0.4;
+    const double standing = 0.28 * a->power;
     rk_accelerator limited = *a;
     if (a->power > 0 && watts > 0 && watts < a->power) {
-        const double factor = pow(watts / a->power, exponent);
+        const double moving = fmax(watts - standing, 0.02 * a->power);
+        const double factor = cbrt(moving / (a->power - standing));
         scale_engines(&limited, factor);
         limited.attention_forward *= factor;
         limited.attention_backward *= factor;
