@@ -44,7 +44,8 @@ double rk_optimizer_seconds(const rk_cost_table *table, const rk_strategy *strat
 double rk_offload_seconds(const rk_cost_table *table, const rk_strategy *strategy,
                           const rk_stage *stage, const rk_stage *heaviest);
 
-/* What does not depend on the strategy, and what the rest, of so many seconds, grows by at scale. */
+/* What does not depend on the strategy, and what the rest, of so many seconds, grows by at scale.
+ */
 double rk_fixed_seconds(const rk_stack *stack, const rk_strategy *strategy, double seconds);
 
 #endif

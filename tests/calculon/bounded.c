@@ -135,8 +135,8 @@ static bool compare(const struct problem *p, rk_calculon_ranked *all, rk_calculo
     whole.mbs_break = false;
     assert_int_equal(rk_calculon_space_count(&p->app, &p->sys, &whole, &total, &err), 0);
     assert_int_equal(bounded->total, total);
-    assert_int_equal(bounded->evaluated + bounded->by_time + bounded->by_memory +
-                         bounded->by_rule + bounded->by_dominance,
+    assert_int_equal(bounded->evaluated + bounded->by_time + bounded->by_memory + bounded->by_rule +
+                         bounded->by_dominance,
                      total);
     control.threads = 3;
     assert_int_equal(rk_calculon_search_bounded(&p->app, &p->sys, &p->space, &control, p->top_n,
