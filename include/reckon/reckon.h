@@ -129,6 +129,7 @@ typedef struct rk_calculon_engine {
 
 typedef struct rk_calculon_memory {
     double capacity; /* bytes */
+    double peak;     /* bytes/s, before efficiency */
     rk_curve curve;
 } rk_calculon_memory;
 
@@ -316,6 +317,7 @@ typedef struct rk_search_control {
      * Bounded searches take no parts: they search all.
      */
     uint64_t slice, slices;
+    double least_rate; /* sequences/s: a bounded search does not look for slower strategies */
 } rk_search_control;
 
 /*

@@ -351,9 +351,10 @@ static rk_status run_rounds(struct search *s, rk_error *err)
 {
     const rk_bounded *b = &s->shared;
     const size_t units = b->units.count;
+    const double least_rate = s->control ? s->control->least_rate : 0;
     rk_status status = RK_OK;
     for (size_t size = 1; s->done < units && !status; size *= 2) {
-        const double floor_rate = rk_top_floor(&b->top);
+        const double floor_rate = fmax(rk_top_floor(&b->top), least_rate);
         const double most = floor_rate > 0 ? 1 / floor_rate : (double)INFINITY;
         size_t count = 0;
         while (count < size && s->done + count < units &&
@@ -497,9 +498,11 @@ static rk_status search_all(const rk_bounded *s, const rk_search_control *contro
                             rk_bounded_counts *counts, rk_error *err)
 {
     rk_calculon_space space = *s->space;
+    rk_search_control whole = control ? *control : (rk_search_control){0};
     rk_search_counts all;
     space.mbs_break = false;
-    const rk_status status = rk_calculon_search(s->app, s->sys, &space, control, s->top_n, ranked,
+    whole.slices = 0;
+    const rk_status status = rk_calculon_search(s->app, s->sys, &space, &whole, s->top_n, ranked,
                                                 ranked_count, &all, err);
     *counts = (rk_bounded_counts){.total = all.executed, .evaluated = all.executed};
     return status;

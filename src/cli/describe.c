@@ -170,6 +170,56 @@ const char *rk_describe_exe(const rk_calculon_exe *exe, char out[RK_WORDS_SIZE])
     return out;
 }
 
+static void add_change(words *to, const char *label, const char *is, const char *was)
+{
+    if (strcmp(is, was) != 0) {
+        add(to, "%s%s %s (was %s)", to->used ? ", " : "", label, is, was);
+    }
+}
+
+static void add_number_change(words *to, const char *label, int64_t is, int64_t was)
+{
+    char a[24], b[24];
+    (void)snprintf(a, sizeof(a), "%" PRId64, is);
+    (void)snprintf(b, sizeof(b), "%" PRId64, was);
+    add_change(to, label, a, b);
+}
+
+static const char *yes(bool flag)
+{
+    return flag ? "yes" : "no";
+}
+
+const char *rk_describe_exe_changes(const rk_calculon_exe *a, const rk_calculon_exe *b,
+                                    char out[RK_WORDS_SIZE])
+{
+    char offload[2][RK_OFFLOAD_TEXT_SIZE];
+    words to = {.text = out, .size = RK_WORDS_SIZE};
+    out[0] = '\0';
+    add_number_change(&to, "TP", b->tensor_par, a->tensor_par);
+    add_number_change(&to, "PP", b->pipeline_par, a->pipeline_par);
+    add_number_change(&to, "DP", b->data_par, a->data_par);
+    add_number_change(&to, "VP", b->pipeline_interleaving, a->pipeline_interleaving);
+    add_number_change(&to, "batch", b->batch_size, a->batch_size);
+    add_number_change(&to, "microbatch", b->microbatch_size, a->microbatch_size);
+    add_change(&to, "recompute", rk_recompute_names[b->activation_recompute],
+               rk_recompute_names[a->activation_recompute]);
+    add_change(&to, "TP communication", rk_tp_comm_names[b->tensor_par_comm_type],
+               rk_tp_comm_names[a->tensor_par_comm_type]);
+    add_change(&to, "TP overlap", rk_tp_overlap_names[b->tensor_par_overlap],
+               rk_tp_overlap_names[a->tensor_par_overlap]);
+    add_change(&to, "repeat all-gather", yes(b->seq_par_ag_redo), yes(a->seq_par_ag_redo));
+    add_change(&to, "DP overlap", yes(b->data_par_overlap), yes(a->data_par_overlap));
+    add_change(&to, "fused activation", yes(b->fused_activation), yes(a->fused_activation));
+    add_change(&to, "sharded optimizer", yes(b->optimizer_sharding), yes(a->optimizer_sharding));
+    add_change(&to, "offload", rk_describe_offload(b, offload[0]),
+               rk_describe_offload(a, offload[1]));
+    add_number_change(&to, "network of TP", b->tensor_par_net, a->tensor_par_net);
+    add_number_change(&to, "network of PP", b->pipeline_par_net, a->pipeline_par_net);
+    add_number_change(&to, "network of DP", b->data_par_net, a->data_par_net);
+    return out;
+}
+
 /* ---- the reckon model ---------------------------------------------------------------------- */
 
 const char *rk_describe_model(const rk_model *model, char out[RK_WORDS_SIZE])

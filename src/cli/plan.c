@@ -9,18 +9,20 @@
 
 #include <stdlib.h>
 
-#define DATATYPE_OF_SYSTEM (-1) /* none was asked for */
-#define MOST_RANKED        1000
-#define MOST_THREADS       4096
+#define MOST_RANKED  1000
+#define MOST_THREADS 4096
 
 const char *const rk_plan_methods[] = {"calculon", NULL};
 
 static const char *const fused_names[] = {"true", "false", "both", NULL};
 enum { FUSED_TRUE, FUSED_FALSE, FUSED_BOTH };
 
+const rk_plan_request rk_plan_request_defaults = {
+    .top = 5, .output = "-", .datatype = -1, .fused = FUSED_TRUE};
+
 #define PLACE(member) offsetof(rk_plan_request, member)
 
-static const rk_option plan_options[] = {
+const rk_option rk_calculon_plan_options[RK_CALCULON_PLAN_OPTIONS] = {
     {.name = "model",
      .required = true,
      .offset = PLACE(model),
@@ -57,20 +59,6 @@ static const rk_option plan_options[] = {
      .choices = rk_datatype_names,
      .value = "NAME",
      .help = "precision; the smallest that the system has unless given"},
-    {.name = "top",
-     .letter = 'n',
-     .type = RK_OPTION_COUNT,
-     .offset = PLACE(top),
-     .min = 1,
-     .max = MOST_RANKED,
-     .value = "N",
-     .help = "strategies to show; 5 unless given"},
-    {.name = "method",
-     .type = RK_OPTION_CHOICE,
-     .offset = PLACE(method),
-     .choices = rk_plan_methods,
-     .value = "NAME",
-     .help = "how to estimate"},
     {.name = "fused",
      .type = RK_OPTION_CHOICE,
      .offset = PLACE(fused),
@@ -85,14 +73,6 @@ static const rk_option plan_options[] = {
      .type = RK_OPTION_FLAG,
      .offset = PLACE(no_dp_overlap),
      .help = "leave out overlap of data-parallel communication"},
-    {.name = "mbs-break",
-     .type = RK_OPTION_FLAG,
-     .offset = PLACE(mbs_break),
-     .help = "skip larger microbatches once one does not fit; same answer"},
-    {.name = "bounded",
-     .type = RK_OPTION_FLAG,
-     .offset = PLACE(bounded),
-     .help = "settle most strategies by bounds, without evaluating them; same answer"},
     {.name = "threads",
      .letter = 't',
      .type = RK_OPTION_COUNT,
@@ -115,6 +95,31 @@ static const rk_option plan_options[] = {
      .help = "write to a file instead of standard output"},
 };
 
+static const rk_option plan_options[] = {
+    {.name = "top",
+     .letter = 'n',
+     .type = RK_OPTION_COUNT,
+     .offset = PLACE(top),
+     .min = 1,
+     .max = MOST_RANKED,
+     .value = "N",
+     .help = "strategies to show; 5 unless given"},
+    {.name = "method",
+     .type = RK_OPTION_CHOICE,
+     .offset = PLACE(method),
+     .choices = rk_plan_methods,
+     .value = "NAME",
+     .help = "how to estimate"},
+    {.name = "mbs-break",
+     .type = RK_OPTION_FLAG,
+     .offset = PLACE(mbs_break),
+     .help = "skip larger microbatches once one does not fit; same answer"},
+    {.name = "bounded",
+     .type = RK_OPTION_FLAG,
+     .offset = PLACE(bounded),
+     .help = "settle most strategies by bounds, without evaluating them; same answer"},
+};
+
 rk_status rk_plan_evaluate(const rk_plan *plan, const rk_calculon_sys *sys,
                            const rk_calculon_exe *exe, rk_calculon_result *strategy,
                            rk_calculon_verdict *verdict, rk_error *err)
@@ -135,14 +140,14 @@ static int smallest_datatype(const rk_calculon_sys *sys)
     return 0;
 }
 
-static rk_status load(rk_plan *plan, rk_error *err)
+rk_status rk_plan_load(rk_plan *plan, rk_error *err)
 {
     rk_plan_request *request = &plan->request;
     rk_status status = rk_calculon_app_load(request->model, false, &plan->app, err);
     if (!status) {
         status = rk_calculon_sys_load(request->system, false, &plan->sys, err);
     }
-    if (!status && request->datatype == DATATYPE_OF_SYSTEM) {
+    if (!status && request->datatype == -1) {
         request->datatype = smallest_datatype(&plan->sys);
     }
     plan->space = (rk_calculon_space){
@@ -158,8 +163,7 @@ static rk_status load(rk_plan *plan, rk_error *err)
     return status;
 }
 
-/* Searches, and evaluates the best strategies once more for all of their statistics. */
-static rk_status search(rk_plan *plan, const rk_search_control *control, rk_error *err)
+rk_status rk_plan_rank(rk_plan *plan, const rk_search_control *control, rk_error *err)
 {
     const size_t top = (size_t)plan->request.top;
     size_t found = 0;
@@ -202,6 +206,8 @@ static const rk_command calculon_plan = {
     .purpose = "Find the best strategies to train a model on a system",
     .options = plan_options,
     .option_count = sizeof(plan_options) / sizeof(plan_options[0]),
+    .shared = rk_calculon_plan_options,
+    .shared_count = RK_CALCULON_PLAN_OPTIONS,
     .notes = "Numbers may end in k, M, G, T (powers of 1000) or Ki, Mi, Gi, Ti (of 1024).\n"
              "Exit status: 0 done, 1 no strategy fits, 2 wrong usage or input.\n\n"
              "example: reckon plan --model seed-1T --system h100-80g-off512g50-nvl8 \\\n"
@@ -210,8 +216,7 @@ static const rk_command calculon_plan = {
 
 int rk_calculon_plan_run(int argc, char **argv)
 {
-    rk_plan plan = {
-        .request = {.top = 5, .output = "-", .datatype = DATATYPE_OF_SYSTEM, .fused = FUSED_TRUE}};
+    rk_plan plan = {.request = rk_plan_request_defaults};
     rk_progress progress;
     rk_error err;
     int result = rk_options_parse(&calculon_plan, argc, argv, &plan.request);
@@ -221,13 +226,13 @@ int rk_calculon_plan_run(int argc, char **argv)
     if (plan.request.json && plan.request.csv) {
         return rk_command_fail(&calculon_plan, "--json and --csv exclude each other");
     }
-    if (load(&plan, &err)) {
+    if (rk_plan_load(&plan, &err)) {
         return rk_command_fail_error(&calculon_plan, &err);
     }
     const rk_search_control control = {
         .threads = (int)plan.request.threads, .progress = rk_cli_progress, .user = &progress};
     rk_progress_start(&progress, "strategies");
-    rk_status status = search(&plan, &control, &err);
+    rk_status status = rk_plan_rank(&plan, &control, &err);
     if (!status && plan.strategy_count == 0) {
         status = rk_plan_find_shortfall(&plan, &control, &err);
     }

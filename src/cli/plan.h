@@ -3,6 +3,7 @@
 #ifndef RK_CLI_PLAN_H
 #define RK_CLI_PLAN_H
 
+#include "cli/options.h"
 #include "cli/print.h"
 #include "cli/progress.h"
 #include "formats/calculon_write.h"
@@ -17,6 +18,13 @@ typedef struct rk_plan_request {
 } rk_plan_request;
 
 extern const char *const rk_plan_methods[]; /* names of `method` */
+
+/* What is not given: five strategies, the smallest datatype (below 0), standard output. */
+extern const rk_plan_request rk_plan_request_defaults;
+
+/* What is searched, how and to where: the options of `reckon plan` and `explain`. */
+#define RK_CALCULON_PLAN_OPTIONS 12
+extern const rk_option rk_calculon_plan_options[RK_CALCULON_PLAN_OPTIONS];
 
 /* A strategy that would run if a memory tier were larger. */
 typedef struct rk_plan_need {
@@ -52,6 +60,12 @@ static inline uint64_t rk_plan_total(const rk_plan *plan)
 /* The command; argv as of rk_command. */
 int rk_calculon_plan_run(int argc, char **argv);
 
+/* Loads the documents of the request and completes it. */
+rk_status rk_plan_load(rk_plan *plan, rk_error *err);
+
+/* Searches, and evaluates the best strategies once more for all of their statistics. */
+rk_status rk_plan_rank(rk_plan *plan, const rk_search_control *control, rk_error *err);
+
 /* Evaluates a mapping in full. */
 rk_status rk_plan_evaluate(const rk_plan *plan, const rk_calculon_sys *sys,
                            const rk_calculon_exe *exe, rk_calculon_result *strategy,
@@ -62,6 +76,9 @@ rk_status rk_plan_evaluate(const rk_plan *plan, const rk_calculon_sys *sys,
  * least needs are those of real strategies, and within one percent of the least there is.
  */
 rk_status rk_plan_find_shortfall(rk_plan *plan, const rk_search_control *control, rk_error *err);
+
+/* What was asked: model, system and run. */
+void rk_plan_write_inputs(FILE *to, const rk_plan *plan);
 
 /* Writes the answer for people, `width` columns wide where it can. */
 rk_text_writer rk_plan_write_text; /* `what` is the rk_plan */

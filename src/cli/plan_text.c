@@ -23,7 +23,7 @@ static void write_line(FILE *to, const char *label, const char *words)
     (void)fprintf(to, "%-10s%s\n", label, words);
 }
 
-static void write_header(FILE *to, const rk_plan *plan)
+void rk_plan_write_inputs(FILE *to, const rk_plan *plan)
 {
     const rk_plan_request *request = &plan->request;
     char words[RK_WORDS_SIZE], number[RK_COMMAS_SIZE], parameters[RK_NUMBER_TEXT_SIZE];
@@ -39,6 +39,12 @@ static void write_header(FILE *to, const rk_plan *plan)
     (void)fprintf(to, "batch of up to %s sequences, %s\n",
                   rk_with_commas((uint64_t)request->batch, number),
                   rk_datatype_names[request->datatype]);
+}
+
+static void write_search(FILE *to, const rk_plan *plan)
+{
+    const rk_plan_request *request = &plan->request;
+    char number[RK_COMMAS_SIZE];
     if (request->bounded) {
         rk_write_bounded(to, &plan->bounded, rk_plan_methods[request->method], plan->cpu_s);
         return;
@@ -340,7 +346,8 @@ rk_status rk_plan_write_text(FILE *to, const void *what, rk_table_style style, i
     while (together > 1 && LABEL_WIDTH + (int)together * STRATEGY_WIDTH > width) {
         together--;
     }
-    write_header(to, plan);
+    rk_plan_write_inputs(to, plan);
+    write_search(to, plan);
     (void)fputc('\n', to);
     if (plan->strategy_count == 0) {
         write_shortfall(to, plan);

@@ -14,7 +14,7 @@
 #define MOST_RANKED  1000
 #define MOST_THREADS 4096
 
-static const char *const methods[] = {"reckon", "calculon", NULL};
+const char *const rk_reckon_plan_methods[] = {"reckon", "calculon", NULL};
 
 static const rk_option plan_options[] = {
     {.name = "top",
@@ -39,7 +39,7 @@ static const rk_option plan_options[] = {
     {.name = "method",
      .type = RK_OPTION_CHOICE,
      .offset = offsetof(rk_request, method),
-     .choices = methods,
+     .choices = rk_reckon_plan_methods,
      .value = "NAME",
      .help = "how to estimate; as the documents are unless given"},
 };
@@ -61,7 +61,7 @@ static void write_members(rk_json_writer *writer, const void *what)
     rk_json_close(writer, "]");
 }
 
-static rk_status write_answer(const rk_reckoning *plan, rk_error *err)
+rk_status rk_reckoning_write(const rk_reckoning *plan, rk_error *err)
 {
     const rk_request *request = plan->request;
     if (request->json) {
@@ -86,7 +86,7 @@ static int run_reckon(int argc, char **argv)
         status = rk_reckoning_search(&request, &inputs, (size_t)request.top, &plan, &err);
     }
     if (!status) {
-        status = write_answer(&plan, &err);
+        status = rk_reckoning_write(&plan, &err);
     }
     if (status == RK_ERR_STOPPED) {
         result = rk_progress_signal_status();
@@ -124,14 +124,18 @@ static bool is_calculon(const char *name, rk_document_kind kind)
     return name && rk_document_identify(name, &found, &err) == RK_OK && found == kind;
 }
 
-static int run_plan(int argc, char **argv)
+bool rk_wants_calculon(int argc, char **argv)
 {
     const char *method = find_value(argc, argv, "--method");
-    const bool calculon =
-        method ? strcmp(method, "calculon") == 0
-               : is_calculon(find_value(argc, argv, "--model"), RK_DOCUMENT_CALCULON_APP) ||
-                     is_calculon(find_value(argc, argv, "--system"), RK_DOCUMENT_CALCULON_SYS);
-    return calculon ? rk_calculon_plan_run(argc, argv) : run_reckon(argc, argv);
+    return method ? strcmp(method, "calculon") == 0
+                  : is_calculon(find_value(argc, argv, "--model"), RK_DOCUMENT_CALCULON_APP) ||
+                        is_calculon(find_value(argc, argv, "--system"), RK_DOCUMENT_CALCULON_SYS);
+}
+
+static int run_plan(int argc, char **argv)
+{
+    return rk_wants_calculon(argc, argv) ? rk_calculon_plan_run(argc, argv)
+                                         : run_reckon(argc, argv);
 }
 
 const rk_command rk_command_plan = {

@@ -61,7 +61,19 @@ void rk_search_write_json(rk_json_writer *writer, const rk_reckoning *plan);
 void rk_write_shortage(FILE *to, const rk_reckoning *plan);
 void rk_shortage_write_json(rk_json_writer *writer, const rk_reckoning *plan);
 
+/* What was asked: model, system, stack and run. */
+void rk_reckoning_write_inputs(FILE *to, const rk_reckoning *plan);
+
 /* The whole answer of `reckon plan`; `what` is the rk_reckoning. */
 rk_text_writer rk_reckoning_write_text;
+
+/* Writes it as the request wants it. */
+rk_status rk_reckoning_write(const rk_reckoning *plan, rk_error *err);
+
+/* Names of rk_request.method; NULL-terminated. */
+extern const char *const rk_reckon_plan_methods[];
+
+/* Whether a command line asks for the Calculon methodology: by --method, or by its documents. */
+bool rk_wants_calculon(int argc, char **argv);
 
 #endif

@@ -211,18 +211,23 @@ static rk_status write_best(FILE *to, const rk_reckoning *plan, rk_table_style s
     return status;
 }
 
-rk_status rk_reckoning_write_text(FILE *to, const void *what, rk_table_style style, int width,
-                                  rk_error *err)
+void rk_reckoning_write_inputs(FILE *to, const rk_reckoning *plan)
 {
-    const rk_reckoning *plan = what;
     const rk_strategy *base = &plan->space.base;
     char accelerators[RK_COMMAS_SIZE], batch[RK_COMMAS_SIZE];
-    rk_status status = RK_OK;
     rk_write_inputs(to, plan->request, plan->inputs);
     (void)fprintf(to, "%-10s%s accelerators, batch of %s sequences of %" PRId64 ", %s\n", "run",
                   rk_with_commas((uint64_t)plan->space.accelerators, accelerators),
                   rk_with_commas((uint64_t)plan->space.global_batch, batch), base->seq,
                   rk_precision_names[base->precision]);
+}
+
+rk_status rk_reckoning_write_text(FILE *to, const void *what, rk_table_style style, int width,
+                                  rk_error *err)
+{
+    const rk_reckoning *plan = what;
+    rk_status status = RK_OK;
+    rk_reckoning_write_inputs(to, plan);
     rk_write_search(to, plan);
     (void)fputc('\n', to);
     if (plan->answer_count == 0) {

@@ -238,6 +238,7 @@ static rk_status read_memory(const json_t *value, const char *path, void *out, r
         status = scale_curve(&document.curve, 1e6, document.GBps * 1e9, curve, err);
     }
     place->memory->capacity = document.GiB * 0x1p30;
+    place->memory->peak = document.GBps * 1e9;
     place->memory->curve = document.curve;
     return status;
 }

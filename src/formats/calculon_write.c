@@ -277,7 +277,7 @@ static const char *exe_text(const rk_calculon_exe *exe, const rk_field *field, c
     return out;
 }
 
-static void write_exe(rk_json_writer *writer, const rk_calculon_exe *exe)
+void rk_calculon_write_exe(rk_json_writer *writer, const rk_calculon_exe *exe)
 {
     char text[RK_STAT_TEXT_SIZE];
     rk_json_open(writer, "{");
@@ -306,7 +306,7 @@ void rk_calculon_write_ranked(rk_out *out, bool indented, const rk_calculon_resu
         rk_json_key(&writer, rank);
         rk_json_open(&writer, "{");
         rk_json_key(&writer, "execution");
-        write_exe(&writer, &results[i].exe);
+        rk_calculon_write_exe(&writer, &results[i].exe);
         rk_json_key(&writer, "stats");
         write_stats(&writer, &results[i]);
         rk_json_close(&writer, "}");

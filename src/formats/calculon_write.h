@@ -3,7 +3,7 @@
 #ifndef RK_FORMATS_CALCULON_WRITE_H
 #define RK_FORMATS_CALCULON_WRITE_H
 
-#include "formats/out.h"
+#include "formats/json_write.h"
 
 #include <stdio.h>
 
@@ -41,6 +41,9 @@ typedef struct rk_calculon_result {
  * (.json), or on one line (.json.gz).
  */
 void rk_calculon_write_stats(rk_out *out, bool indented, const rk_calculon_result *result);
+
+/* An execution document, as a value. */
+void rk_calculon_write_exe(rk_json_writer *writer, const rk_calculon_exe *exe);
 
 /* {"0": {"execution": ..., "stats": ...}, ...}; count may be 0 ("{}"). */
 void rk_calculon_write_ranked(rk_out *out, bool indented, const rk_calculon_result *results,

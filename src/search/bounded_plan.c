@@ -684,9 +684,13 @@ static rk_status end_round(struct search *s, rk_error *err)
 
 static rk_status run_rounds(struct search *s, rk_error *err)
 {
+    const double least_rate = s->control ? s->control->least_rate : 0;
+    const double cutoff = least_rate > 0
+                              ? (double)s->space->global_batch / least_rate * (1 + RK_LEAST_SLACK)
+                              : (double)INFINITY;
     rk_status status = RK_OK;
     for (size_t size = 1; s->done < s->batch_count && !status; size *= 2) {
-        const double most = limit_of(&s->top);
+        const double most = fmin(limit_of(&s->top), cutoff);
         size_t count = 0;
         while (count < size && s->done + count < s->batch_count &&
                s->batches[s->done + count].bound <= most &&

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `reckon explain`: what its files share. */
+#ifndef RK_CLI_EXPLAIN_H
+#define RK_CLI_EXPLAIN_H
+
+#include "cli/describe.h"
+#include "cli/plan.h"
+#include "cli/reckon_plan.h"
+#include "codesign/replan.h"
+
+/* What was asked and what was found; of the methods, one. */
+typedef struct rk_explain {
+    const rk_plan *plan;           /* the Calculon methodology; its best strategy is the first */
+    const rk_reckoning *reckoning; /* the reckon model; likewise */
+    double change;                 /* 0.1: every number 10 % better */
+    double step, rate;             /* s, sequences/s: of the best strategy on the system as it is */
+    rk_replan replans[RK_NUMBER_MAX];
+    size_t count;
+    rk_bounded_counts counts; /* of all searches */
+    double cpu_s;
+    const char *output; /* file, or "-" */
+} rk_explain;
+
+/* Better by what share of the rate: 0.05 for 5 %. */
+double rk_explain_gain(const rk_explain *explain, const rk_replan *replan);
+
+/* What is different in the strategy that is best then; "" when it is the same. */
+const char *rk_explain_changes(const rk_explain *explain, const rk_replan *replan,
+                               char out[RK_WORDS_SIZE]);
+
+rk_text_writer rk_explain_write_text; /* `what` is the rk_explain */
+rk_status rk_explain_write_json(const rk_explain *explain, rk_error *err);
+rk_status rk_explain_write_csv(const rk_explain *explain, rk_error *err);
+
+#endif
