@@ -7,10 +7,14 @@
 #ifndef RK_BLOCK_STACK_H
 #define RK_BLOCK_STACK_H
 
-#include "reckon/reckon.h"
+#include "system/system.h"
 
 typedef struct rk_stack {
     char name[48];
+    char family[24];      /* software under one name over the years, e.g. megatron; "": none */
+    char base[24];        /* family that it builds on: stands in where it has no document */
+    int64_t year;         /* of its releases; 0: not said */
+    unsigned generations; /* of accelerators that it was fitted on: bits 1 << rk_generation */
     /* Rates inside a training step over those of the accelerator's document. */
     double gemm_share, low_gemm_share; /* of 16-bit and wider, and of 8- and 4-bit formats */
     double expert_gemm_share;          /* of grouped GEMMs, besides */
@@ -83,5 +87,14 @@ typedef struct rk_stack {
 
 /* Reads a stack: a file, or a name of the catalogue data/stacks.  Implemented in src/formats. */
 rk_status rk_stack_load(const char *name, rk_stack *stack, rk_error *err);
+
+/*
+ * Reads the stack that a name means on an accelerator.  A file, or a document made for its
+ * generation, is that document.  A family ("megatron") is its newest document for the generation; a
+ * family with a year ("megatron-2023") and a document for another generation are the document of
+ * the family for this generation that is nearest in time.  Implemented in src/formats.
+ */
+rk_status rk_stack_choose(const char *name, const rk_accelerator *accelerator, rk_stack *stack,
+                          rk_error *err);
 
 #endif

@@ -3,6 +3,7 @@
 #include "cli/commands.h"
 
 #include "base/text.h"
+#include "block/stack.h"
 #include "cli/describe.h"
 #include "cli/print.h"
 #include "formats/calculon_docs.h"
@@ -205,13 +206,27 @@ static rk_status add_accelerator(rk_table *table, const char *name, rk_error *er
 }
 
 static const rk_table_column stack_columns[] = {{"stack", RK_ALIGN_LEFT},
+                                                {"year", RK_ALIGN_RIGHT},
+                                                {"for", RK_ALIGN_LEFT},
                                                 {"what it is", RK_ALIGN_LEFT}};
 
 static rk_status add_stack(rk_table *table, const char *name, rk_error *err)
 {
-    char text[RK_WORDS_SIZE];
-    (void)err;
+    char text[RK_WORDS_SIZE] = "";
+    rk_stack stack;
+    const rk_status status = rk_stack_load(name, &stack, err);
+    if (status) {
+        return status;
+    }
     rk_table_cell(table, "%s", name);
+    rk_table_cell(table, "%" PRId64, stack.year);
+    for (size_t i = 0, used = 0; rk_generation_names[i]; i++) {
+        if (stack.generations >> i & 1) {
+            used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s", used ? ", " : "",
+                                     rk_generation_names[i]);
+        }
+    }
+    rk_table_cell(table, "%s", text);
     rk_table_cell(table, "%s",
                   rk_document_description(name, RK_DOCUMENT_STACK, text, sizeof(text)));
     return RK_OK;

@@ -270,18 +270,16 @@ int rk_request_parse(const rk_command *command, int argc, char **argv, rk_reques
 
 /* ---- documents ------------------------------------------------------------------------------ */
 
-/* The stack of the catalogue that comes nearest to what a framework runs on an accelerator. */
-const char *rk_usual_stack(int framework, const rk_accelerator *accelerator)
+/* The family of stacks that comes nearest to what a framework runs. */
+const char *rk_usual_stack(int framework)
 {
-    const bool has_fp8 = accelerator->gemm[RK_FP8].peak > 0; /* from Hopper on */
-    const bool has_fp4 = accelerator->gemm[RK_FP4].peak > 0; /* from Blackwell on */
     switch (framework) {
     case RK_FRAMEWORK_TORCHTITAN:
         return "torchtitan";
     case RK_FRAMEWORK_DEEPSPEED:
-        return has_fp8 ? "fsdp-llm-foundry-hopper" : "fsdp-llm-foundry";
+        return "fsdp-llm-foundry";
     default:
-        return has_fp4 ? "megatron-2025-blackwell" : "megatron-2025";
+        return "megatron";
     }
 }
 
@@ -314,8 +312,9 @@ rk_status rk_request_load(const rk_request *request, rk_inputs *inputs, rk_error
         status = rk_system_load(request->system, &inputs->system, err);
     }
     if (!status) {
-        const char *usual = rk_usual_stack(request->framework, &inputs->system.accelerator);
-        status = rk_stack_load(request->stack ? request->stack : usual, &inputs->stack, err);
+        const char *usual = rk_usual_stack(request->framework);
+        status = rk_stack_choose(request->stack ? request->stack : usual,
+                                 &inputs->system.accelerator, &inputs->stack, err);
     }
     return status ? status : rk_request_limit(request, &inputs->system, err);
 }

@@ -58,7 +58,7 @@ typedef struct rk_inputs {
 rk_status rk_request_load(const rk_request *request, rk_inputs *inputs, rk_error *err);
 
 /* The steps of it: the stack unless one is given, and the request's limits of a system. */
-const char *rk_usual_stack(int framework, const rk_accelerator *accelerator);
+const char *rk_usual_stack(int framework);
 rk_status rk_request_limit(const rk_request *request, rk_system *system, rk_error *err);
 
 /* Whether the command line fixes a strategy: it gives one of the degrees, but no lists. */

@@ -25,9 +25,10 @@ struct point {
     rk_sweep_common common;
     rk_request request;
     rk_inputs inputs;
-    double memory_usable;    /* of the accelerator, without the request's limit */
-    unsigned changed;        /* while it is read */
-    const char *usual_stack; /* that inputs.stack is; NULL: another */
+    double memory_usable;           /* of the accelerator, without the request's limit */
+    unsigned changed;               /* while it is read */
+    const char *usual_stack;        /* that inputs.stack is; NULL: another */
+    rk_generation usual_generation; /* that it was chosen for */
 };
 
 struct rk_sweep_state {
@@ -156,12 +157,15 @@ static void close_state(rk_sweep_state *state)
 /* The stack of the catalogue, where the point names none. */
 static rk_status load_usual_stack(struct point *point, rk_error *err)
 {
-    const char *usual = rk_usual_stack(point->request.framework, &point->inputs.system.accelerator);
-    if (point->usual_stack && strcmp(usual, point->usual_stack) == 0) {
+    const rk_accelerator *accelerator = &point->inputs.system.accelerator;
+    const char *usual = rk_usual_stack(point->request.framework);
+    if (point->usual_stack && strcmp(usual, point->usual_stack) == 0 &&
+        accelerator->generation == point->usual_generation) {
         return RK_OK;
     }
     point->usual_stack = usual;
-    return rk_stack_load(usual, &point->inputs.stack, err);
+    point->usual_generation = accelerator->generation;
+    return rk_stack_choose(usual, accelerator, &point->inputs.stack, err);
 }
 
 static rk_status read_point(rk_sweep_state *state, json_t *root, unsigned changed, int64_t *top,

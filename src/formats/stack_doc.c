@@ -149,10 +149,75 @@ READER(read_memory, memory_fields)
         .name = key, .type = RK_FIELD_CUSTOM, .read = reader, .help = "a group of numbers"         \
     }
 
+/* The name of a family into its place, which has the size of all of them. */
+static rk_status read_family(const json_t *value, const char *path, void *out, rk_error *err)
+{
+    enum { SIZE = sizeof(((rk_stack *)NULL)->family) };
+    char found[RK_JSON_TEXT_SIZE];
+    if (!json_is_string(value) || json_string_length(value) >= SIZE) {
+        return rk_fail_at(err, RK_ERR_INVALID, path,
+                          "expected a name of at most %d characters, found %s", SIZE - 1,
+                          rk_json_describe(value, found));
+    }
+    memcpy(out, json_string_value(value), json_string_length(value) + 1);
+    return RK_OK;
+}
+
+static rk_status read_generations(const json_t *value, const char *path, void *out, rk_error *err)
+{
+    static const rk_field one = {
+        .name = "generation", .type = RK_FIELD_ENUM, .names = rk_generation_names};
+    rk_stack *stack = out;
+    char element[RK_JSON_PATH_SIZE], found[RK_JSON_TEXT_SIZE];
+    if (!json_is_array(value)) {
+        return rk_fail_at(err, RK_ERR_INVALID, path, "expected a list of generations, found %s",
+                          rk_json_describe(value, found));
+    }
+    stack->generations = 0;
+    for (size_t i = 0; i < json_array_size(value); i++) {
+        unsigned generation;
+        (void)rk_json_path_element(path, i, element);
+        const rk_status status =
+            rk_field_read(json_array_get(value, i), element, &one, &generation, err);
+        if (status) {
+            return status;
+        }
+        stack->generations |= 1u << generation;
+    }
+    return RK_OK;
+}
+
 static const rk_field groups[] = {
-    GROUP("rates", read_rates), GROUP("traffic", read_traffic),
-    GROUP("host", read_host),   GROUP("communication", read_communication),
-    GROUP("step", read_step),   GROUP("memory", read_memory),
+    {.name = "family",
+     .type = RK_FIELD_CUSTOM,
+     .offset = offsetof(rk_stack, family),
+     .optional = true,
+     .read = read_family,
+     .help = "what the software is called over the years"},
+    {.name = "base",
+     .type = RK_FIELD_CUSTOM,
+     .offset = offsetof(rk_stack, base),
+     .optional = true,
+     .read = read_family,
+     .help = "family that it builds on"},
+    {.name = "year",
+     .type = RK_FIELD_INT,
+     .offset = offsetof(rk_stack, year),
+     .optional = true,
+     .min = 2015,
+     .max = 2100,
+     .help = "of its releases"},
+    {.name = "generations",
+     .type = RK_FIELD_CUSTOM,
+     .optional = true,
+     .read = read_generations,
+     .help = "of accelerators that it was fitted on"},
+    GROUP("rates", read_rates),
+    GROUP("traffic", read_traffic),
+    GROUP("host", read_host),
+    GROUP("communication", read_communication),
+    GROUP("step", read_step),
+    GROUP("memory", read_memory),
 };
 
 const rk_field *rk_stack_field(const char *key)

@@ -6,6 +6,10 @@
 
 const char *const rk_precision_names[] = {"fp32", "tf32", "bf16", "fp16", "fp8", "fp4", NULL};
 
+const char *const rk_generation_names[] = {"none",  "volta",    "ampere", "hopper", "blackwell",
+                                           "cdna2", "cdna3",    "cdna4",  "gaudi",  "ascend",
+                                           "tpu",   "trainium", NULL};
+
 /* fp4: half a byte and one scale byte for 16 elements. */
 double rk_precision_bytes(rk_precision precision)
 {

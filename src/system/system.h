@@ -28,8 +28,27 @@ typedef struct rk_gemm_engine {
     double wave_share; /* 0..1: how far a last partial wave costs a full one */
 } rk_gemm_engine;
 
+/* Architectures that software is built for. */
+typedef enum rk_generation {
+    RK_GENERATION_NONE, /* not said */
+    RK_GENERATION_VOLTA,
+    RK_GENERATION_AMPERE,
+    RK_GENERATION_HOPPER,
+    RK_GENERATION_BLACKWELL,
+    RK_GENERATION_CDNA2,
+    RK_GENERATION_CDNA3,
+    RK_GENERATION_CDNA4,
+    RK_GENERATION_GAUDI,
+    RK_GENERATION_ASCEND,
+    RK_GENERATION_TPU,
+    RK_GENERATION_TRAINIUM,
+} rk_generation;
+
+extern const char *const rk_generation_names[]; /* NULL-terminated, in enum order */
+
 typedef struct rk_accelerator {
     char name[48];
+    rk_generation generation;
     int64_t cores; /* SMs, compute units, AI cores */
     rk_gemm_engine gemm[RK_PRECISION_COUNT];
     bool fp8_one_layout;    /* 8-bit GEMMs read both operands along K: transposed copies are kept */

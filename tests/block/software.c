@@ -56,6 +56,23 @@ static void test_expert_overlap(void **state)
     assert_near(step.forward.part[RK_PART_EP], plain.forward.part[RK_PART_EP] / 4, 1e-12);
 }
 
+/* Experts of a fixed capacity need no shapes from the device: half of their launches. */
+static void test_capacity(void **state)
+{
+    (void)state;
+    const rk_model model = model_of("qwen3-30b-a3b");
+    rk_system system = system_of("h100-sxm");
+    const rk_stack stack = stack_of("megatron-2025");
+    rk_strategy s = rk_strategy_defaults(&model);
+    system.accelerator.launch_seconds = 1; /* nothing else matters */
+    const double experts = (double)model.types[0].moe.experts * stack.expert_kernels;
+    const rk_cost dropless = cost_of(&model, &system, &stack, &s);
+    s.capacity_factor = 1;
+    const rk_cost dropped = cost_of(&model, &system, &stack, &s);
+    assert_near(rk_times_sum(&dropless.forward), stack.moe_kernels_forward + experts, 1e-6);
+    assert_near(rk_times_sum(&dropped.forward), stack.moe_kernels_forward + experts / 2, 1e-6);
+}
+
 /* A clamped activation that is not fused reads and writes its elements again: 6 forward. */
 static void test_clamped(void **state)
 {
@@ -115,9 +132,8 @@ static void test_tensor_overlap(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_graphs),
-        cmocka_unit_test(test_expert_overlap),
-        cmocka_unit_test(test_clamped),
+        cmocka_unit_test(test_graphs),         cmocka_unit_test(test_expert_overlap),
+        cmocka_unit_test(test_capacity),       cmocka_unit_test(test_clamped),
         cmocka_unit_test(test_tensor_overlap),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

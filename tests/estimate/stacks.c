@@ -91,6 +91,9 @@ static void test_refused(void **state)
         {"{" EMPTY "\"memry\": {}}", "memry", "memory"},
         {"{\"rates\": {\"gemm_share\": 0}}", "rates.gemm_share", "from 0.05 to 2"},
         {"{\"rates\": {}}", "", "traffic"},
+        {"{\"family\": 3}", "family", "a name"},
+        {"{\"generations\": \"hopper\"}", "generations", "a list"},
+        {"{\"generations\": [\"hoper\"]}", "generations[0]", "hopper"},
     };
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         rk_stack stack;
@@ -117,6 +120,51 @@ static void test_catalogue(void **state)
     assert_true(count >= 6);
 }
 
+/* A family stands for its newest document for the generation, a year for the nearest to it. */
+static void test_choice(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        rk_generation generation;
+        const char *chosen;
+    } cases[] = {
+        {"megatron", RK_GENERATION_AMPERE, "megatron-2024-ampere"},
+        {"megatron", RK_GENERATION_HOPPER, "megatron-2025"},
+        {"megatron", RK_GENERATION_BLACKWELL, "megatron-2026-blackwell"},
+        {"megatron", RK_GENERATION_VOLTA, "megatron-2021"},
+        {"megatron", RK_GENERATION_CDNA3, "megatron-2025"}, /* of Hopper, for want of its own */
+        {"megatron-2022", RK_GENERATION_AMPERE, "megatron-2022"},
+        {"megatron-2022", RK_GENERATION_HOPPER, "megatron-2024"},
+        {"megatron-2025", RK_GENERATION_AMPERE, "megatron-2024-ampere"},
+        {"megatron-2025", RK_GENERATION_BLACKWELL, "megatron-2025-blackwell"},
+        {"megatron-2020", RK_GENERATION_AMPERE, "megatron-2021"},
+        {"nemo", RK_GENERATION_HOPPER, "nemo-2025"},
+        {"nemo", RK_GENERATION_AMPERE, "megatron-2024-ampere"}, /* builds on Megatron */
+        {"nanotron", RK_GENERATION_BLACKWELL, "nanotron"},
+        {"fsdp-llm-foundry", RK_GENERATION_HOPPER, "fsdp-llm-foundry-hopper"},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        const rk_accelerator accelerator = {.generation = cases[i].generation};
+        rk_stack stack;
+        rk_error err;
+        assert_int_equal(rk_stack_choose(cases[i].name, &accelerator, &stack, &err), RK_OK);
+        assert_string_equal(stack.name, cases[i].chosen);
+    }
+}
+
+/* Every accelerator of the catalogue says what it is, so that a stack is chosen for it. */
+static void test_generations(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < rk_catalogue_count; i++) {
+        if (strcmp(rk_catalogue[i].kind, "accelerators") == 0) {
+            const rk_system system = system_of(rk_catalogue[i].name);
+            assert_int_not_equal(system.accelerator.generation, RK_GENERATION_NONE);
+        }
+    }
+}
+
 static void test_unknown(void **state)
 {
     (void)state;
@@ -125,14 +173,18 @@ static void test_unknown(void **state)
     assert_int_equal(rk_stack_load("megatron-225", &stack, &err), RK_ERR_INVALID);
     assert_non_null(strstr(err.message, "megatron-2025"));
     assert_int_equal(rk_stack_load("no/such/stack.json", &stack, &err), RK_ERR_IO);
+    const rk_accelerator accelerator = {.generation = RK_GENERATION_HOPPER};
+    assert_int_equal(rk_stack_choose("megatrom", &accelerator, &stack, &err), RK_ERR_INVALID);
+    assert_int_equal(rk_stack_choose("no/such/stack.json", &accelerator, &stack, &err), RK_ERR_IO);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_defaults),  cmocka_unit_test(test_units),
-        cmocka_unit_test(test_follow),    cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_catalogue), cmocka_unit_test(test_unknown),
+        cmocka_unit_test(test_defaults),    cmocka_unit_test(test_units),
+        cmocka_unit_test(test_follow),      cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_catalogue),   cmocka_unit_test(test_choice),
+        cmocka_unit_test(test_generations), cmocka_unit_test(test_unknown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
