@@ -20,18 +20,13 @@ static const struct {
     const char *recipe;
     double rms, median;
 } promises[] = {
-    {"gemm-ampere", 0.08, 0.05},
-    {"gemm-hopper", 0.08, 0.05},
-    {"gemm-hopper-fp8", 0.08, 0.05},
-    {"gemm-blackwell", 0.11, 0.06},
-    {"gemm-blackwell-fp8", 0.11, 0.05},
+    {"gemm-ampere", 0.08, 0.05},        {"gemm-ampere-pcie", 0.08, 0.05},
+    {"gemm-hopper", 0.08, 0.05},        {"gemm-hopper-fp8", 0.08, 0.05},
+    {"gemm-blackwell", 0.11, 0.06},     {"gemm-blackwell-fp8", 0.11, 0.05},
     {"gemm-blackwell-fp4", 0.14, 0.08}, /* library versions differ by as much */
-    {"attention-hopper", 0.09, 0.05},
-    {"attention-b200", 0.09, 0.05},
-    {"attention-b300", 0.09, 0.05},
-    {"collective-nvlink3", 0.15, 0.06},
-    {"collective-nvlink4", 0.15, 0.06},
-    {"collective-nvlink5", 0.15, 0.06},
+    {"attention-hopper", 0.09, 0.05},   {"attention-b200", 0.09, 0.05},
+    {"attention-b300", 0.09, 0.05},     {"collective-nvlink3", 0.15, 0.06},
+    {"collective-nvlink4", 0.15, 0.06}, {"collective-nvlink5", 0.15, 0.06},
     {"memory-ampere", 0.04, 0.03},
 };
 
