@@ -77,6 +77,7 @@ typedef struct rk_stack {
     double stale_logit_bytes;   /* of the microbatch before, per logit, which are not yet free */
     double gathered_buffers;    /* tensors of a whole sequence besides, with tensor parallelism */
     double late_buffers;        /* more of them where no stage holds the host back */
+    double stage_tensors;       /* hidden states that a pipeline keeps per microbatch in flight */
     double optimizer_temporary; /* bytes per parameter while the optimizer steps */
     double thrash_seconds;  /* per GiB beyond memory and microbatch, of giving back and taking */
     double context_bytes;   /* context and communicators outside the allocator */

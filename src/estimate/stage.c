@@ -367,7 +367,9 @@ static struct activations activations_of(const rk_block_context *c, const rk_str
     const double kept =
         stack->activation_share * (s->offload_activations ? fmin(buffers, in_flight) : in_flight);
     const double ahead = s->tp > 1 && s->pp == 1 ? stack->late_buffers * whole_sequence(c) : 0;
-    return (struct activations){kept * stage->saved + ahead, kept * stage->late + ahead};
+    const double message = 2 * c->local_tokens * (double)c->model->hidden;
+    const double ends = s->pp > 1 ? in_flight * stack->stage_tensors * message : 0;
+    return (struct activations){kept * stage->saved + ahead + ends, kept * stage->late + ahead};
 }
 
 /* What the allocator holds besides tensors: cached blocks that nothing fits into. */

@@ -121,6 +121,8 @@ static const rk_field memory_fields[] = {
     NUMBER(gathered_buffers, 100, NULL, "tensors of a whole sequence with tensor parallelism"),
     NUMBER(late_buffers, 100, NULL,
            "more of them that wait for the device, where no stage holds the host back"),
+    NUMBER(stage_tensors, 100, NULL,
+           "hidden states that the pipeline keeps beside activations, per microbatch in flight"),
     BYTES(optimizer_temporary, "per parameter while the optimizer steps"),
     SECONDS(thrash_seconds,
             "per GiB beyond memory and microbatch, of giving back and taking again"),

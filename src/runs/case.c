@@ -178,7 +178,7 @@ static rk_status set_measured(const rk_run_table *table, size_t row, const rk_ru
         out->step_seconds =
             (double)s->global_batch * (double)s->seq / (rate * (double)rk_strategy_ranks(s));
     }
-    out->memory = memory * 0x1p30;
+    out->memory = memory * (facts->decimal_memory ? 1e9 : 0x1p30);
     out->memory_kind = facts->memory;
     out->first_stage = facts->first_stage;
     out->out_of_memory = facts->out_of_memory;

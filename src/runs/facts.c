@@ -114,6 +114,7 @@ const rk_field rk_run_fact_fields[] = {
     NUMBER("memory_GBps", memory_bandwidth, 1e6, "GB/s", "bandwidth of device memory"),
     NUMBER("memory_GiB", memory_usable, 1e5, "GiB", "memory that a process can allocate"),
     NAMES(memory, memory_names, "what peak_mem_gib is"),
+    FLAG(decimal_memory, "peak_mem_gib is in GB of 10^9 bytes"),
     FLAG(first_stage, "peak_mem_gib is that of pipeline rank 0"),
     FLAG(out_of_memory, "the run ended so"),
     NAMES(rate, rate_names, "how tflops_per_gpu counts, where no time is printed"),

@@ -15,6 +15,7 @@ typedef struct rk_run_facts {
     double network_bandwidth, power, memory_bandwidth, memory_usable; /* GB/s, W, GB/s, GiB */
     /* Memory as the source means it. */
     rk_run_memory memory;
+    bool decimal_memory; /* printed in GB of 10^9 bytes */
     bool first_stage, out_of_memory;
     rk_flop_convention flops; /* that the source counts utilisation by */
     int rate; /* how printed TFLOP/s count: 1 + rk_flop_convention; 0: not to be used */

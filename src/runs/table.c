@@ -56,6 +56,7 @@ const char *const rk_run_column_names[] = {
     "year",
     "tier",
     "split",
+    "notes",
     NULL,
 };
 

@@ -52,6 +52,7 @@ typedef enum rk_run_column {
     RK_RUN_YEAR,
     RK_RUN_TIER,
     RK_RUN_SPLIT,
+    RK_RUN_NOTES,
     RK_RUN_COLUMN_COUNT,
 } rk_run_column;
 
