@@ -11,6 +11,7 @@
 #include "base/parallel.h"
 #include "base/top.h"
 #include "estimate/stage.h"
+#include "search/plan_fit.h"
 #include "search/plan_space.h"
 
 #include <math.h>
@@ -36,9 +37,10 @@ struct worker {
     struct least least;
     rk_plan_counts counts;
     rk_cost_table table;
-    bool has_table;         /* of the costs of blocks at hand */
-    rk_strategy costed;     /* that it was filled for */
-    rk_stage *stages;       /* owned; of the kinds of ranks at hand */
+    bool has_table;     /* of the costs of blocks at hand */
+    rk_strategy costed; /* that it was filled for */
+    rk_plan_fit fit;
+    rk_plan_rank *ranks;    /* owned; those at hand that are unlike */
     rk_chunk_times *chunks; /* owned; of all ranks */
     bool *misfits;          /* owned; bases of which no lane fitted a smaller micro-batch */
     rk_status status;
@@ -61,6 +63,7 @@ struct search {
 struct base {
     rk_strategy strategy;
     const rk_plan_shape *shape;
+    size_t choice;  /* of checkpointed layers, as rk_plan_held */
     bool *misfits;  /* as in the worker */
     uint64_t index; /* of its first lane */
     uint64_t lanes; /* that the framework can run with its pp and recompute */
@@ -76,34 +79,24 @@ static void settle_least(struct least *least, double bytes, uint64_t index,
     }
 }
 
-/*
- * Bytes that the fullest rank needs, with what the host has no room for.  Of equal ranks the first
- * has most microbatches in flight.  Stops once it neither fits nor is the least.
- */
-static double needed_bytes(const struct search *s, const struct worker *w, const struct base *base,
-                           const rk_strategy *strategy, bool *fits)
+/* The ranks of a base: of those that are alike the first has most microbatches in flight. */
+static size_t list_ranks(const struct search *s, struct worker *w, const struct base *base)
 {
-    const rk_accelerator *a = &s->system.accelerator;
+    const rk_strategy *strategy = &base->strategy;
     const int64_t m = rk_strategy_microbatches(strategy), v = rk_stage_chunks(strategy);
-    double most = 0;
-    *fits = true;
-    for (size_t i = 0; i < base->shape->kind_count && (*fits || most <= w->least.bytes); i++) {
+    for (size_t i = 0; i < base->shape->kind_count; i++) {
         const int64_t rank = s->lists.kinds.items[base->shape->kind_first + i];
-        const double in_flight =
-            rk_pipeline_in_flight(strategy->schedule, strategy->pp, v, m, rank);
-        const rk_stage_memory memory =
-            rk_stage_memory_of(&w->table, strategy, &w->stages[i], in_flight);
-        const double host = rk_stage_host_bytes(strategy, &w->stages[i], in_flight);
-        const double bytes = memory.total + fmax(0, host - a->host_capacity);
-        most = fmax(most, bytes);
-        *fits = *fits && memory.total <= a->memory_usable && host <= a->host_capacity;
+        w->ranks[i] = (rk_plan_rank){
+            .blocks = rk_plan_held(&s->lists, base->shape, base->choice, i),
+            .in_flight = rk_pipeline_in_flight(strategy->schedule, strategy->pp, v, m, rank),
+        };
     }
-    return most;
+    return base->shape->kind_count;
 }
 
 /* Settles the memory of legal lanes.  Returns those that fit. */
 static uint64_t fitting_lanes(const struct search *s, struct worker *w, const struct base *base,
-                              uint64_t lanes)
+                              uint64_t lanes, size_t ranks)
 {
     uint64_t fitting = 0;
     rk_strategy strategy = base->strategy;
@@ -111,9 +104,10 @@ static uint64_t fitting_lanes(const struct search *s, struct worker *w, const st
         if (!(lanes >> lane & 1)) {
             continue;
         }
-        bool fits;
+        double bytes;
         rk_plan_set_lane(&s->lists, lane, &strategy);
-        const double bytes = needed_bytes(s, w, base, &strategy, &fits);
+        const bool fits =
+            rk_plan_fit_lane(&w->fit, &strategy, lane, w->ranks, ranks, w->least.bytes, &bytes);
         settle_least(&w->least, bytes, base->index + (uint64_t)lane, &strategy);
         fitting |= (uint64_t)fits << lane;
         w->counts.fitting += fits;
@@ -133,17 +127,13 @@ static double time_limit(const struct worker *w)
  * Whether what a step takes at least is within the limit: all microbatches of the slowest rank,
  * and then the schedule without messages.
  */
-static bool is_promising(const struct search *s, struct worker *w, const struct base *base)
+static bool is_promising(const struct search *s, struct worker *w, const struct base *base,
+                         size_t ranks)
 {
     const rk_strategy *strategy = &base->strategy;
     const int64_t v = rk_stage_chunks(strategy), m = rk_strategy_microbatches(strategy);
     const double limit = time_limit(w);
-    double busy = 0;
-    for (size_t i = 0; i < base->shape->kind_count; i++) {
-        busy =
-            fmax(busy, rk_times_sum(&w->stages[i].forward) + rk_times_sum(&w->stages[i].backward));
-    }
-    if ((double)m * busy > limit) {
+    if ((double)m * rk_plan_fit_seconds(&w->fit, w->ranks, ranks) > limit) {
         return false;
     }
     for (int64_t r = 0; r < strategy->pp; r++) {
@@ -196,6 +186,16 @@ static uint64_t legal_lanes(const struct search *s, struct base *base, uint64_t 
                : 0;
 }
 
+/*
+ * Those of a base that are legal, whatever number of layers is checkpointed: hybrid sharding is the
+ * only choice of lanes that degrees have a say in.
+ */
+static uint64_t all_legal_lanes(const struct search *s, struct base *base)
+{
+    const uint64_t hybrid = s->lists.hybrid_lanes;
+    return legal_lanes(s, base, base->lanes & ~hybrid) | legal_lanes(s, base, base->lanes & hybrid);
+}
+
 static uint64_t count_lanes(uint64_t lanes)
 {
     uint64_t count = 0;
@@ -206,12 +206,9 @@ static uint64_t count_lanes(uint64_t lanes)
 }
 
 /* Memory only grows with the micro-batch: a base that has not fitted once never does again. */
-static void search_base(const struct search *s, struct worker *w, struct base *base)
+static void search_base(const struct search *s, struct worker *w, const struct base *base,
+                        uint64_t lanes)
 {
-    /* hybrid sharding is the only choice of lanes that degrees have a say in */
-    const uint64_t plain = base->lanes & ~s->lists.hybrid_lanes;
-    const uint64_t lanes =
-        legal_lanes(s, base, plain) | legal_lanes(s, base, base->lanes & s->lists.hybrid_lanes);
     w->counts.legal += count_lanes(lanes);
     if (lanes == 0 || *base->misfits) {
         return;
@@ -221,13 +218,10 @@ static void search_base(const struct search *s, struct worker *w, struct base *b
         rk_cost_table_fill(s->model, &s->system, s->stack, &w->costed, &w->table);
         w->has_table = true;
     }
-    for (size_t i = 0; i < base->shape->kind_count; i++) {
-        const int64_t rank = s->lists.kinds.items[base->shape->kind_first + i];
-        w->stages[i] = rk_stage_of(&w->table, &base->strategy, rank, NULL);
-    }
-    const uint64_t fitting = fitting_lanes(s, w, base, lanes);
+    const size_t ranks = list_ranks(s, w, base);
+    const uint64_t fitting = fitting_lanes(s, w, base, lanes, ranks);
     *base->misfits = fitting == 0;
-    if (fitting && is_promising(s, w, base)) {
+    if (fitting && is_promising(s, w, base, ranks)) {
         time_lanes(s, w, base, fitting);
     }
 }
@@ -246,15 +240,19 @@ static uint64_t search_pipe(const struct search *s, struct worker *w, const rk_p
         .lanes = pipe->legal_lanes[recompute] & (((uint64_t)1 << lane_count) - 1),
     };
     rk_plan_set_recompute(&s->lists.recomputes[recompute], &base.strategy);
+    rk_plan_fit_turn(&w->fit, &w->table, pipe);
     for (size_t i = 0; i < pipe->shape_count; i++) {
         base.shape = &s->lists.shapes[pipe->shape_first + i];
         rk_plan_set_shape(base.shape, &base.strategy);
-        const int choices =
-            base.strategy.recompute == RK_REC_FULL ? base.shape->layer_choice_count : 1;
+        base.strategy.recompute_layers = 0;
+        const uint64_t lanes = all_legal_lanes(s, &base);
+        const bool full = base.strategy.recompute == RK_REC_FULL;
+        const int choices = full ? base.shape->layer_choice_count : 1;
         for (int j = 0; j < choices && !w->status; j++) {
             base.strategy.recompute_layers = base.shape->layer_choices[j];
+            base.choice = full ? (size_t)j + 1 : 0;
             base.index = index;
-            search_base(s, w, &base);
+            search_base(s, w, &base, lanes);
             index += (uint64_t)lane_count;
             base.misfits++;
         }
@@ -374,11 +372,15 @@ static rk_status init_workers(struct search *s, int threads, rk_error *err)
         struct worker *w = &s->workers[i];
         rk_top_init(&w->top, s->top_n, sizeof(struct found));
         w->least = (struct least){.bytes = (double)INFINITY, .index = UINT64_MAX};
-        w->stages = malloc(kinds * sizeof(*w->stages));
+        w->ranks = malloc(kinds * sizeof(*w->ranks));
         w->chunks = malloc(chunks * sizeof(*w->chunks));
         w->misfits = malloc((size_t)s->lists.recompute_count * s->lists.base_count + 1);
-        if (!w->stages || !w->chunks || !w->misfits) {
+        if (!w->ranks || !w->chunks || !w->misfits) {
             return rk_fail(err, RK_ERR_MEMORY, "no memory for the scratch of a search");
+        }
+        const rk_status status = rk_plan_fit_init(&w->fit, &s->lists, &s->system, err);
+        if (status) {
+            return status;
         }
     }
     return RK_OK;
@@ -388,7 +390,8 @@ static void clear_search(struct search *s, int threads)
 {
     for (int i = 0; s->workers && i < threads; i++) {
         rk_top_clear(&s->workers[i].top);
-        free(s->workers[i].stages);
+        free(s->workers[i].ranks);
+        rk_plan_fit_clear(&s->workers[i].fit);
         free(s->workers[i].chunks);
         free(s->workers[i].misfits);
     }

@@ -210,6 +210,52 @@ static rk_status list_ranks(rk_plan_lists *l, int64_t pp, rk_plan_shape *shape, 
     return status;
 }
 
+/* ---- what ranks hold ----------------------------------------------------------------------- */
+
+/* The place of blocks among those of a pipe, which get them if they are new. */
+static rk_status place_blocks(rk_plan_lists *l, rk_plan_pipe *pipe, const rk_stage_blocks *blocks,
+                              size_t *place, rk_error *err)
+{
+    for (*place = 0; *place < pipe->block_count; (*place)++) {
+        if (memcmp(&l->blocks[pipe->block_first + *place], blocks, sizeof(*blocks)) == 0) {
+            return RK_OK;
+        }
+    }
+    if ((l->block_count & (l->block_count - 1)) == 0) {
+        const size_t room = l->block_count ? 2 * l->block_count : 1;
+        rk_stage_blocks *more = realloc(l->blocks, room * sizeof(*more));
+        if (!more) {
+            return rk_fail(err, RK_ERR_MEMORY, "no memory for the stages of a plan");
+        }
+        l->blocks = more;
+    }
+    l->blocks[l->block_count++] = *blocks;
+    pipe->block_count++;
+    return RK_OK;
+}
+
+/* Lists what each kind of rank of a shape holds, by how many layers are checkpointed. */
+static rk_status list_held(rk_plan_lists *l, rk_plan_pipe *pipe, rk_plan_shape *shape,
+                           rk_error *err)
+{
+    rk_strategy s = {.pp = pipe->pp};
+    rk_status status = RK_OK;
+    rk_plan_set_shape(shape, &s);
+    shape->held_first = l->held.count;
+    for (int choice = 0; choice <= shape->layer_choice_count; choice++) {
+        s.recompute = choice ? RK_REC_FULL : RK_REC_NONE;
+        s.recompute_layers = choice ? shape->layer_choices[choice - 1] : 0;
+        for (size_t i = 0; i < shape->kind_count && !status; i++) {
+            const int64_t rank = l->kinds.items[shape->kind_first + i];
+            const rk_stage_blocks blocks = rk_stage_blocks_of(l->model, &s, rank);
+            size_t place = 0;
+            status = place_blocks(l, pipe, &blocks, &place, err);
+            status = status ? status : rk_int_list_add(&l->held, (int64_t)place, err);
+        }
+    }
+    return status;
+}
+
 /* ---- lanes --------------------------------------------------------------------------------- */
 
 int64_t rk_plan_domains(const rk_plan_lists *l, int64_t ranks, int64_t stride)
@@ -272,10 +318,16 @@ rk_status rk_plan_list_pipes(rk_plan_lists *l, rk_error *err)
     for (size_t i = 0; i < l->pp.count && !status; i++) {
         rk_plan_pipe *pipe = &l->pipes[l->pipe_count];
         *pipe = (rk_plan_pipe){
-            .pp = l->pp.items[i], .shape_first = l->shape_count, .base_first = l->base_count};
+            .pp = l->pp.items[i],
+            .shape_first = l->shape_count,
+            .base_first = l->base_count,
+            .block_first = l->block_count,
+        };
         status = add_shapes(l, pipe, err);
         for (size_t j = 0; j < pipe->shape_count && !status; j++) {
-            status = list_ranks(l, pipe->pp, &l->shapes[pipe->shape_first + j], err);
+            rk_plan_shape *shape = &l->shapes[pipe->shape_first + j];
+            status = list_ranks(l, pipe->pp, shape, err);
+            status = status ? status : list_held(l, pipe, shape, err);
         }
         if (pipe->shape_count > 0) {
             list_lanes(l, pipe);

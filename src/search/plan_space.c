@@ -325,8 +325,10 @@ void rk_plan_lists_clear(rk_plan_lists *lists)
     rk_int_list_clear(&lists->micro_batch);
     rk_int_list_clear(&lists->ranks);
     rk_int_list_clear(&lists->kinds);
+    rk_int_list_clear(&lists->held);
     free(lists->pipes);
     free(lists->shapes);
     free(lists->units);
+    free(lists->blocks);
     *lists = (rk_plan_lists){0};
 }

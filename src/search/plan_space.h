@@ -12,6 +12,7 @@
 #define RK_SEARCH_PLAN_SPACE_H
 
 #include "base/divisors.h"
+#include "estimate/stage.h"
 #include "search/plan.h"
 
 #define RK_PLAN_RECOMPUTES    8
@@ -45,13 +46,15 @@ typedef struct rk_plan_shape {
     int layer_choice_count;
     size_t rank_first;             /* in lists->ranks: for each rank the first that is like it */
     size_t kind_first, kind_count; /* in lists->kinds: these first ranks, ascending */
+    size_t held_first;             /* in lists->held: the blocks of each kind, see rk_plan_held */
 } rk_plan_shape;
 
 /* A pipeline degree with its shapes. */
 typedef struct rk_plan_pipe {
     int64_t pp;
     size_t shape_first, shape_count;
-    size_t base_first, base_count; /* choices of layers of all its shapes, before it and here */
+    size_t base_first, base_count;   /* choices of layers of all its shapes, before it and here */
+    size_t block_first, block_count; /* in lists->blocks: what any rank of its shapes holds */
     uint64_t legal_lanes[RK_PLAN_RECOMPUTES]; /* a bit per lane that the framework can run */
 } rk_plan_pipe;
 
@@ -70,12 +73,13 @@ typedef struct rk_plan_lists {
     rk_plan_sharding shardings[RK_PLAN_SHARDINGS]; /* hybrid last */
     unsigned offloads[RK_PLAN_OFFLOADS];           /* bits as in rk_plan_space */
     int cp_kind_count, recompute_count, sharding_count, offload_count;
-    uint64_t hybrid_lanes; /* a bit per lane */
-    rk_plan_pipe *pipes;   /* owned */
-    rk_plan_shape *shapes; /* owned */
-    rk_plan_unit *units;   /* owned */
-    rk_int_list ranks, kinds;
-    size_t pipe_count, shape_count, unit_count;
+    uint64_t hybrid_lanes;   /* a bit per lane */
+    rk_plan_pipe *pipes;     /* owned */
+    rk_plan_shape *shapes;   /* owned */
+    rk_plan_unit *units;     /* owned */
+    rk_stage_blocks *blocks; /* owned */
+    rk_int_list ranks, kinds, held;
+    size_t pipe_count, shape_count, unit_count, block_count;
     size_t base_count; /* choices of layers of all shapes */
     uint64_t total;
 } rk_plan_lists;
@@ -92,6 +96,16 @@ rk_status rk_plan_list_pipes(rk_plan_lists *lists, rk_error *err);
 
 /* Domains over which ranks with the same parameters are spread. */
 int64_t rk_plan_domains(const rk_plan_lists *lists, int64_t ranks, int64_t stride);
+
+/*
+ * The blocks of the pipe that a kind of rank of a shape holds: `choice` is 0 unless layers are
+ * checkpointed whole, and then 1 and the place in layer_choices.
+ */
+static inline size_t rk_plan_held(const rk_plan_lists *lists, const rk_plan_shape *shape,
+                                  size_t choice, size_t kind)
+{
+    return (size_t)lists->held.items[shape->held_first + choice * shape->kind_count + kind];
+}
 
 /* Give a strategy what a shape, a recompute or a lane says; degrees come before the lane. */
 void rk_plan_set_shape(const rk_plan_shape *shape, rk_strategy *strategy);
