@@ -130,8 +130,9 @@ static void survey_ranks(const rk_cost_table *table, const rk_strategy *s, rk_ch
     for (int64_t r = 0; r < s->pp; r++) {
         next_stage(table, s, r, chunks, held, &stage);
         const double in_flight = rk_pipeline_in_flight(s->schedule, s->pp, v, m, r);
-        const rk_stage_memory memory = rk_stage_memory_of(table, s, &stage, in_flight);
-        const double host = rk_stage_host_bytes(s, &stage, in_flight);
+        const rk_stage_need need = rk_stage_need_of(table, s, &stage);
+        const rk_stage_memory memory = rk_stage_memory_at(&need, in_flight);
+        const double host = rk_stage_host_at(&need, in_flight);
         const double busy = rank_seconds(s, &chunks[r * v]);
         const double params = stage.dense_params + stage.expert_params;
         if (r == 0 || busy > out->busy) {

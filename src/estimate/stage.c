@@ -243,22 +243,29 @@ double rk_expert_shard_ranks(const rk_strategy *strategy)
     return strategy->sharding == RK_SHARD_NONE ? 1 : ranks;
 }
 
-/* Parameters on this rank of a kind of state that is sharded from ZeRO stage `from` on. */
-static double kept_of(const rk_strategy *s, double dense, double expert, rk_sharding from)
+/* Parameters that a rank keeps where they are whole and where they are sharded. */
+struct kept {
+    double whole, sharded;
+    double low, low_sharded; /* of them, those of linears in 8 or 4 bits */
+};
+
+static struct kept kept_of(const rk_strategy *s, const rk_stage *stage)
 {
-    const bool sharded = s->sharding >= from;
-    return dense / (sharded ? rk_shard_ranks(s) : 1) +
-           expert / (sharded ? rk_expert_shard_ranks(s) : 1);
+    const double dense = rk_shard_ranks(s), expert = rk_expert_shard_ranks(s);
+    const double low = stage->low_dense_params + stage->low_expert_params;
+    return (struct kept){
+        .whole = stage->dense_params + stage->expert_params,
+        .sharded = stage->dense_params / dense + stage->expert_params / expert,
+        .low = low,
+        .low_sharded =
+            low > 0 ? stage->low_dense_params / dense + stage->low_expert_params / expert : 0,
+    };
 }
 
-static double kept_params(const rk_strategy *s, const rk_stage *stage, rk_sharding from)
+/* Those of a kind of state that is sharded from ZeRO stage `from` on. */
+static double kept_from(const rk_strategy *s, const struct kept *kept, rk_sharding from)
 {
-    return kept_of(s, stage->dense_params, stage->expert_params, from);
-}
-
-static double kept_low_params(const rk_strategy *s, const rk_stage *stage)
-{
-    return kept_of(s, stage->low_dense_params, stage->low_expert_params, RK_SHARD_ALL);
+    return s->sharding >= from ? kept->sharded : kept->whole;
 }
 
 double rk_stored_bytes(const rk_strategy *s, double params, double low)
@@ -282,12 +289,15 @@ static double extra_copies(const rk_cost_table *table, const rk_strategy *s)
     return rk_low_weight_copies(s, a) - (s->low_weights ? 1 : 0);
 }
 
-static double kept_weights(const rk_cost_table *table, const rk_strategy *s, const rk_stage *stage)
+static double kept_weights(const rk_cost_table *table, const rk_strategy *s,
+                           const struct kept *kept)
 {
-    const double low = kept_low_params(s, stage);
-    const double extra = s->sharding == RK_SHARD_ALL ? 0 : extra_copies(table, s);
-    return rk_stored_bytes(s, kept_params(s, stage, RK_SHARD_ALL), low) +
-           extra * rk_low_weight_bytes(s) * low;
+    if (s->sharding == RK_SHARD_ALL) {
+        return rk_stored_bytes(s, kept->sharded, kept->low_sharded);
+    }
+    const double stored = rk_stored_bytes(s, kept->whole, kept->low);
+    return kept->low > 0 ? stored + extra_copies(table, s) * rk_low_weight_bytes(s) * kept->low
+                         : stored;
 }
 
 /* Offloaded weights: those of two layers are there. */
@@ -298,21 +308,19 @@ static double loaded_weights(const rk_strategy *s, const rk_stage *stage)
 }
 
 /* The two ranks that hold the same stages of DualPipe share their optimizer states. */
+static double optimized_params(const rk_strategy *s, const struct kept *kept)
+{
+    const double params = kept_from(s, kept, RK_SHARD_OPTIMIZER);
+    return s->schedule == RK_SCHEDULE_DUALPIPE ? params / 2 : params;
+}
+
 double rk_stage_optimized_params(const rk_strategy *strategy, const rk_stage *stage)
 {
-    const double copies = strategy->schedule == RK_SCHEDULE_DUALPIPE ? 2 : 1;
-    return kept_params(strategy, stage, RK_SHARD_OPTIMIZER) / copies;
+    const struct kept kept = kept_of(strategy, stage);
+    return optimized_params(strategy, &kept);
 }
 
 /* ---- memory -------------------------------------------------------------------------------- */
-
-/* What lives during a step besides activations, bytes. */
-struct moments {
-    double always; /* workspaces and buffers that stay */
-    double layer;  /* temporaries of the backward of a layer; what it makes again is besides */
-    double head;   /* logits and temporaries of the loss */
-    double update; /* temporaries of the optimizer, after all activations are gone */
-};
 
 /* Bytes of a hidden state that is not split over the tensor group. */
 static double whole_sequence(const rk_block_context *c)
@@ -320,8 +328,9 @@ static double whole_sequence(const rk_block_context *c)
     return 2 * c->tokens * (double)c->model->hidden;
 }
 
-static struct moments moments_of(const rk_cost_table *table, const rk_strategy *s,
-                                 const rk_stage *stage)
+/* Fills the temporaries of the moments at which memory may be fullest. */
+static void fill_moments(const rk_cost_table *table, const rk_strategy *s, const rk_stage *stage,
+                         rk_stage_need *need)
 {
     const rk_block_context *c = &table->context;
     const rk_stack *stack = c->stack;
@@ -331,109 +340,131 @@ static struct moments moments_of(const rk_cost_table *table, const rk_strategy *
     /* GPipe runs the losses of all microbatches before the first backward. */
     const double losses =
         s->schedule == RK_SCHEDULE_GPIPE ? (double)rk_strategy_microbatches(s) : 1;
-    struct moments m = {
-        .always = stack->workspace_bytes + stage->wgrad_buffers + buffers,
-        .layer = stage->transient,
-        .head = losses * stage->head_saved + stage->head_transient +
-                (stale ? stack->stale_logit_bytes * logits : 0),
-        .update = stack->optimizer_temporary * (stage->dense_params + stage->expert_params),
-    };
+    need->always = stack->workspace_bytes + stage->wgrad_buffers + buffers;
+    need->unsaved = stage->unsaved;
+    need->layer = stage->transient;
+    need->head = losses * stage->head_saved + stage->head_transient +
+                 (stale ? stack->stale_logit_bytes * logits : 0);
+    need->update = stack->optimizer_temporary * (stage->dense_params + stage->expert_params);
     if (s->sharding == RK_SHARD_ALL) {
         /* parameters in use: of the layer at hand and the next, or of the head; and gradients */
         const double layer = stage->layer_dense_params + stage->layer_expert_params;
         const double low = stage->layer_low_params;
-        m.layer += 2 * rk_gathered_bytes(s, layer, low) + layer * s->states.reduce +
-                   extra_copies(table, s) * rk_low_weight_bytes(s) * low;
-        m.head += stage->head_params * (s->states.gather + s->states.reduce);
+        need->layer += 2 * rk_gathered_bytes(s, layer, low) + layer * s->states.reduce +
+                       extra_copies(table, s) * rk_low_weight_bytes(s) * low;
+        need->head += stage->head_params * (s->states.gather + s->states.reduce);
     }
-    return m;
 }
-
-/* Activations of all microbatches in flight that stay on the device, and late ones among them. */
-struct activations {
-    double all, late;
-};
 
 /*
  * Tensors that collectives on streams of their own still read are free only when the device gets
  * there, while the host runs ahead; messages between stages hold the host back.
  */
-static struct activations activations_of(const rk_block_context *c, const rk_strategy *s,
-                                         const rk_stage *stage, double in_flight)
+static void fill_activations(const rk_block_context *c, const rk_strategy *s, const rk_stage *stage,
+                             rk_stage_need *need)
 {
-    const rk_stack *stack = c->stack;
     /* Offloaded activations leave two layers' worth behind as buffers. */
     const double buffers = stage->layers > 2 ? 2.0 / stage->layers : 1;
-    const double kept =
-        stack->activation_share * (s->offload_activations ? fmin(buffers, in_flight) : in_flight);
-    const double ahead = s->tp > 1 && s->pp == 1 ? stack->late_buffers * whole_sequence(c) : 0;
+    need->most = s->offload_activations ? buffers : (double)INFINITY;
+    need->live = c->stack->activation_share;
+    need->saved = stage->saved;
+    need->late = stage->late;
+    need->ahead = s->tp > 1 && s->pp == 1 ? c->stack->late_buffers * whole_sequence(c) : 0;
     const double message = 2 * c->local_tokens * (double)c->model->hidden;
-    const double ends = s->pp > 1 ? in_flight * stack->stage_tensors * message : 0;
-    return (struct activations){kept * stage->saved + ahead + ends, kept * stage->late + ahead};
+    need->ends = s->pp > 1 ? c->stack->stage_tensors * message : 0;
+}
+
+/* What is offloaded. */
+static void fill_host(const rk_strategy *s, const rk_stage *stage, const struct kept *kept,
+                      rk_stage_need *need)
+{
+    const bool sharded = s->sharding == RK_SHARD_ALL;
+    if (s->offload_optimizer) {
+        need->host += s->states.optimizer * optimized_params(s, kept);
+    }
+    if (s->offload_activations) {
+        need->host_saved = stage->saved;
+    }
+    if (s->offload_weights) {
+        need->host += rk_stored_bytes(s, sharded ? kept->sharded : kept->whole,
+                                      sharded ? kept->low_sharded : kept->low);
+    }
+}
+
+rk_stage_need rk_stage_need_of(const rk_cost_table *table, const rk_strategy *s,
+                               const rk_stage *stage)
+{
+    const rk_stack *stack = table->context.stack;
+    const struct kept kept = kept_of(s, stage);
+    const double states = s->states.optimizer * optimized_params(s, &kept);
+    rk_stage_need need = {
+        .weights = s->offload_weights ? loaded_weights(s, stage) : kept_weights(table, s, &kept),
+        .gradients = s->states.gradient * kept_from(s, &kept, RK_SHARD_GRADIENTS),
+        .optimizer = s->offload_optimizer ? 0 : states,
+        .fragmentation = stack->fragmentation,
+        .stage_fragmentation = s->pp > 1 ? stack->stage_fragmentation : 0,
+        .context = stack->context_bytes,
+    };
+    fill_activations(&table->context, s, stage, &need);
+    fill_moments(table, s, stage, &need);
+    fill_host(s, stage, &kept, &need);
+    return need;
 }
 
 /* What the allocator holds besides tensors: cached blocks that nothing fits into. */
-static void add_fragments(const rk_stack *stack, const rk_strategy *s, rk_stage_memory *m)
+static void add_fragments(const rk_stage_need *need, rk_stage_memory *m)
 {
-    const double of_stages = s->pp > 1 ? stack->stage_fragmentation : 0;
-    const double all = stack->fragmentation * m->allocated;
+    const double of_stages = need->stage_fragmentation;
+    const double all = need->fragmentation * m->allocated;
     m->part[RK_MEM_FRAGMENTATION] = all + of_stages * m->part[RK_MEM_ACTIVATIONS];
     m->late = m->late * (1 + of_stages) + all;
 }
 
-rk_stage_memory rk_stage_memory_of(const rk_cost_table *table, const rk_strategy *s,
-                                   const rk_stage *stage, double in_flight)
+rk_stage_memory rk_stage_memory_at(const rk_stage_need *need, double in_flight)
 {
-    const rk_stack *stack = table->context.stack;
-    const struct moments now = moments_of(table, s, stage);
-    const struct activations kept = activations_of(&table->context, s, stage, in_flight);
-    const double layer = stage->unsaved + now.layer;
+    const double kept = need->live * fmin(need->most, in_flight);
+    const double activations = kept * need->saved + need->ahead + in_flight * need->ends;
+    const double layer = need->unsaved + need->layer;
     rk_stage_memory m = {
         .part =
             {
-                [RK_MEM_WEIGHTS] =
-                    s->offload_weights ? loaded_weights(s, stage) : kept_weights(table, s, stage),
-                [RK_MEM_GRADIENTS] = s->states.gradient * kept_params(s, stage, RK_SHARD_GRADIENTS),
-                [RK_MEM_OPTIMIZER] = s->offload_optimizer ? 0
-                                                          : s->states.optimizer *
-                                                                rk_stage_optimized_params(s, stage),
-                [RK_MEM_ACTIVATIONS] = kept.all,
-                [RK_MEM_TRANSIENT] = now.always,
+                [RK_MEM_WEIGHTS] = need->weights,
+                [RK_MEM_GRADIENTS] = need->gradients,
+                [RK_MEM_OPTIMIZER] = need->optimizer,
+                [RK_MEM_ACTIVATIONS] = activations,
+                [RK_MEM_TRANSIENT] = need->always,
             },
     };
     /* The peak is the worst of three moments, also when what is late is given back. */
-    const double peak = kept.all + fmax(layer, now.head);
-    m.late = fmin(kept.late, fmax(peak - now.update, 0));
-    if (now.update > peak) {
+    const double peak = activations + fmax(layer, need->head);
+    m.late = fmin(kept * need->late + need->ahead, fmax(peak - need->update, 0));
+    if (need->update > peak) {
         m.part[RK_MEM_ACTIVATIONS] = 0;
-        m.part[RK_MEM_TRANSIENT] += now.update;
-    } else if (now.head > layer) {
-        m.part[RK_MEM_LOGITS] = now.head;
+        m.part[RK_MEM_TRANSIENT] += need->update;
+    } else if (need->head > layer) {
+        m.part[RK_MEM_LOGITS] = need->head;
     } else {
-        m.part[RK_MEM_RECOMPUTED] = stage->unsaved;
-        m.part[RK_MEM_TRANSIENT] += now.layer;
+        m.part[RK_MEM_RECOMPUTED] = need->unsaved;
+        m.part[RK_MEM_TRANSIENT] += need->layer;
     }
     for (int i = 0; i < RK_MEM_FRAGMENTATION; i++) {
         m.allocated += m.part[i];
     }
-    add_fragments(stack, s, &m);
-    m.part[RK_MEM_CONTEXT] = stack->context_bytes;
+    add_fragments(need, &m);
+    m.part[RK_MEM_CONTEXT] = need->context;
     m.reserved = m.allocated + m.part[RK_MEM_FRAGMENTATION];
     m.total = m.reserved + m.part[RK_MEM_CONTEXT];
     return m;
 }
 
-double rk_stage_host_bytes(const rk_strategy *s, const rk_stage *stage, double in_flight)
+rk_stage_memory rk_stage_memory_of(const rk_cost_table *table, const rk_strategy *s,
+                                   const rk_stage *stage, double in_flight)
 {
-    double bytes = 0;
-    if (s->offload_optimizer) {
-        bytes += s->states.optimizer * rk_stage_optimized_params(s, stage);
-    }
-    if (s->offload_activations) {
-        bytes += in_flight * stage->saved;
-    }
-    if (s->offload_weights) {
-        bytes += rk_stored_bytes(s, kept_params(s, stage, RK_SHARD_ALL), kept_low_params(s, stage));
-    }
-    return bytes;
+    const rk_stage_need need = rk_stage_need_of(table, s, stage);
+    return rk_stage_memory_at(&need, in_flight);
+}
+
+double rk_stage_host_at(const rk_stage_need *need, double in_flight)
+{
+    return need->host + in_flight * need->host_saved;
 }

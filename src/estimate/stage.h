@@ -66,7 +66,30 @@ double rk_expert_shard_ranks(const rk_strategy *strategy);
 /* Parameters of whose optimizer states a rank keeps one copy. */
 double rk_stage_optimized_params(const rk_strategy *strategy, const rk_stage *stage);
 
-/* Memory of a rank that keeps the activations of `in_flight` microbatches. */
+/* What the memory of a rank is made of, bytes, besides the number of microbatches in flight. */
+typedef struct rk_stage_need {
+    double weights, gradients, optimizer;
+    double saved;         /* activations of a microbatch */
+    double live;          /* share of them that lives at the peak */
+    double most;          /* microbatches whose activations stay on the device at once */
+    double always;        /* workspaces and buffers that stay */
+    double unsaved;       /* what a layer makes again in backward */
+    double layer;         /* temporaries of the backward of a layer */
+    double head;          /* logits and temporaries of the loss */
+    double update;        /* temporaries of the optimizer, after all activations are gone */
+    double fragmentation; /* share */
+    double context;
+    double host, host_saved; /* in host memory: always, and of a microbatch in flight */
+} rk_stage_need;
+
+rk_stage_need rk_stage_need_of(const rk_cost_table *table, const rk_strategy *strategy,
+                               const rk_stage *stage);
+
+/* Memory of a rank that keeps the activations of `in_flight` microbatches; bytes on the host. */
+rk_stage_memory rk_stage_memory_at(const rk_stage_need *need, double in_flight);
+double rk_stage_host_at(const rk_stage_need *need, double in_flight);
+
+/* Both steps at once. */
 rk_stage_memory rk_stage_memory_of(const rk_cost_table *table, const rk_strategy *strategy,
                                    const rk_stage *stage, double in_flight);
 
@@ -76,8 +99,5 @@ rk_stage_memory rk_stage_memory_of(const rk_cost_table *table, const rk_strategy
  */
 double rk_stored_bytes(const rk_strategy *strategy, double params, double low);
 double rk_gathered_bytes(const rk_strategy *strategy, double params, double low);
-
-/* Bytes that a rank keeps in host memory. */
-double rk_stage_host_bytes(const rk_strategy *strategy, const rk_stage *stage, double in_flight);
 
 #endif

@@ -18,6 +18,7 @@ struct rk_plan_bracket {
     uint64_t visit;
     double fits, fails;
     double least, bytes; /* the fewest that were evaluated */
+    rk_stage_need need;
 };
 
 /* The losses of all microbatches lie in memory with GPipe. */
@@ -31,9 +32,11 @@ rk_status rk_plan_fit_init(rk_plan_fit *fit, const rk_plan_lists *lists, const r
         const size_t count = lists->pipes[i].block_count;
         most = count > most ? count : most;
     }
-    *fit = (rk_plan_fit){.lists = lists, .system = system};
+    *fit = (rk_plan_fit){.lists = lists,
+                         .system = system,
+                         .lanes = (size_t)(lists->sharding_count * lists->offload_count)};
     fit->known = calloc(most, sizeof(*fit->known));
-    fit->bracket = calloc(most * WAYS * RK_PLAN_LANES, sizeof(*fit->bracket));
+    fit->bracket = calloc(most * WAYS * fit->lanes, sizeof(*fit->bracket));
     return fit->known && fit->bracket
                ? RK_OK
                : rk_fail(err, RK_ERR_MEMORY, "no memory for the stages of a plan");
@@ -81,22 +84,25 @@ static struct rk_plan_bracket *bracket_of(rk_plan_fit *fit, const rk_strategy *s
                                           size_t blocks)
 {
     const size_t way = strategy->schedule == RK_SCHEDULE_GPIPE;
-    struct rk_plan_bracket *b = &fit->bracket[(blocks * WAYS + way) * RK_PLAN_LANES + (size_t)lane];
+    struct rk_plan_bracket *b = &fit->bracket[(blocks * WAYS + way) * fit->lanes + (size_t)lane];
     if (b->visit != fit->visit) {
         *b = (struct rk_plan_bracket){
-            .visit = fit->visit, .fits = -1, .fails = (double)INFINITY, .least = (double)INFINITY};
+            .visit = fit->visit,
+            .fits = -1,
+            .fails = (double)INFINITY,
+            .least = (double)INFINITY,
+            .need = rk_stage_need_of(fit->table, strategy, &known_of(fit, blocks)->stage),
+        };
     }
     return b;
 }
 
 /* Evaluates a rank and remembers what is found.  Returns the bytes that it needs. */
-static double evaluate(rk_plan_fit *fit, const rk_strategy *strategy, struct rk_plan_bracket *b,
-                       const rk_plan_rank *rank)
+static double evaluate(const rk_plan_fit *fit, struct rk_plan_bracket *b, const rk_plan_rank *rank)
 {
     const rk_accelerator *a = &fit->system->accelerator;
-    const rk_stage *stage = &known_of(fit, rank->blocks)->stage;
-    const double total = rk_stage_memory_of(fit->table, strategy, stage, rank->in_flight).total;
-    const double host = rk_stage_host_bytes(strategy, stage, rank->in_flight);
+    const double total = rk_stage_memory_at(&b->need, rank->in_flight).total;
+    const double host = rk_stage_host_at(&b->need, rank->in_flight);
     const double bytes = total + fmax(0, host - a->host_capacity);
     if (total <= a->memory_usable && host <= a->host_capacity) {
         b->fits = fmax(b->fits, rank->in_flight);
@@ -115,7 +121,7 @@ static bool rank_fits(rk_plan_fit *fit, const rk_strategy *strategy, int lane,
 {
     struct rk_plan_bracket *b = bracket_of(fit, strategy, lane, rank->blocks);
     if (rank->in_flight > b->fits && rank->in_flight < b->fails) {
-        (void)evaluate(fit, strategy, b, rank);
+        (void)evaluate(fit, b, rank);
     }
     return rank->in_flight <= b->fits;
 }
@@ -144,7 +150,7 @@ bool rk_plan_fit_lane(rk_plan_fit *fit, const rk_strategy *strategy, int lane,
         *bytes = 0;
         for (size_t i = 0; i < count; i++) {
             struct rk_plan_bracket *b = bracket_of(fit, strategy, lane, ranks[i].blocks);
-            *bytes = fmax(*bytes, evaluate(fit, strategy, b, &ranks[i]));
+            *bytes = fmax(*bytes, evaluate(fit, b, &ranks[i]));
         }
     }
     for (size_t i = 0; i < count && fits; i++) {

@@ -25,6 +25,7 @@ typedef struct rk_plan_fit {
     const rk_plan_pipe *pipe;
     struct rk_plan_known *known;     /* owned; by blocks */
     struct rk_plan_bracket *bracket; /* owned; by blocks, whether GPipe, and lane */
+    size_t lanes;
     uint64_t visit;
 } rk_plan_fit;
 

@@ -35,9 +35,10 @@ static double needed_bytes(const struct walk *w, const rk_strategy *s)
         const rk_stage stage = rk_stage_of(&table, s, r, NULL);
         const double in_flight = rk_pipeline_in_flight(s->schedule, s->pp, rk_stage_chunks(s),
                                                        rk_strategy_microbatches(s), r);
+        const rk_stage_need need = rk_stage_need_of(&table, s, &stage);
         const double lacks =
-            rk_stage_host_bytes(s, &stage, in_flight) - w->system.accelerator.host_capacity;
-        const rk_stage_memory memory = rk_stage_memory_of(&table, s, &stage, in_flight);
+            rk_stage_host_at(&need, in_flight) - w->system.accelerator.host_capacity;
+        const rk_stage_memory memory = rk_stage_memory_at(&need, in_flight);
         most = fmax(most, memory.total + fmax(lacks, 0));
     }
     return most;
