@@ -69,15 +69,18 @@ double rk_stage_optimized_params(const rk_strategy *strategy, const rk_stage *st
 /* What the memory of a rank is made of, bytes, besides the number of microbatches in flight. */
 typedef struct rk_stage_need {
     double weights, gradients, optimizer;
-    double saved;         /* activations of a microbatch */
-    double live;          /* share of them that lives at the peak */
-    double most;          /* microbatches whose activations stay on the device at once */
-    double always;        /* workspaces and buffers that stay */
-    double unsaved;       /* what a layer makes again in backward */
-    double layer;         /* temporaries of the backward of a layer */
-    double head;          /* logits and temporaries of the loss */
-    double update;        /* temporaries of the optimizer, after all activations are gone */
-    double fragmentation; /* share */
+    double saved;               /* activations of a microbatch */
+    double late;                /* of them, see rk_cost */
+    double live;                /* share of both that lives at the peak */
+    double most;                /* microbatches that leave theirs on the device at once */
+    double ahead;               /* late ones of a host that runs ahead */
+    double always;              /* workspaces and buffers that stay */
+    double unsaved;             /* what a layer makes again in backward */
+    double layer;               /* temporaries of the backward of a layer */
+    double head;                /* logits and temporaries of the loss */
+    double update;              /* temporaries of the optimizer, after all activations are gone */
+    double fragmentation;       /* share of what is allocated */
+    double stage_fragmentation; /* share of activations, besides */
     double context;
     double host, host_saved; /* in host memory: always, and of a microbatch in flight */
 } rk_stage_need;

@@ -431,10 +431,9 @@ static bool lane_fits(const struct search *s, const struct worker *w, const stru
         const int64_t rank = s->lists.kinds.items[shape->kind_first + i];
         const double in_flight =
             rk_pipeline_in_flight(strategy->schedule, strategy->pp, v, m, rank);
-        const rk_stage_memory memory =
-            rk_stage_memory_of(&w->table, strategy, &w->stages[i], in_flight);
-        if (!(memory.total <= a->memory_usable) ||
-            !(rk_stage_host_bytes(strategy, &w->stages[i], in_flight) <= a->host_capacity)) {
+        const rk_stage_need need = rk_stage_need_of(&w->table, strategy, &w->stages[i]);
+        if (!(rk_stage_memory_at(&need, in_flight).total <= a->memory_usable) ||
+            !(rk_stage_host_at(&need, in_flight) <= a->host_capacity)) {
             return false;
         }
     }
