@@ -74,6 +74,7 @@ typedef struct rk_stage_need {
     double live;                /* share of both that lives at the peak */
     double most;                /* microbatches that leave theirs on the device at once */
     double ahead;               /* late ones of a host that runs ahead */
+    double ends;                /* messages between stages, of a microbatch in flight */
     double always;              /* workspaces and buffers that stay */
     double unsaved;             /* what a layer makes again in backward */
     double layer;               /* temporaries of the backward of a layer */
