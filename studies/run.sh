@@ -20,14 +20,17 @@ if [ $# -eq 0 ]; then
 fi
 
 for study in "$@"; do
-    study=${study%/}
-    echo "$study"
-    for sweep in "$study"/*.sweep.json; do
+    for sweep in "${study%/}"/*.sweep.json; do
         if [ -z "$pages_only" ]; then
+            echo "$sweep"
             "$reckon" sweep "$sweep" -o "${sweep%.sweep.json}.csv.part"
             mv "${sweep%.sweep.json}.csv.part" "${sweep%.sweep.json}.csv"
         fi
     done
+done
+for study in "$@"; do
+    study=${study%/}
+    echo "$study"
     "$reckon" plot "$study/page.json" -o "$study/README.md"
     "$reckon" plot "$study/page.json" -o "$study/page.html"
 done

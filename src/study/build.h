@@ -42,6 +42,8 @@ rk_status rk_build_figure(rk_builder *builder, const json_t *value, const char *
                           rk_study_item *item, rk_error *err);
 rk_status rk_build_table(rk_builder *builder, const json_t *value, const char *path,
                          rk_study_item *item, rk_error *err);
+rk_status rk_build_lines(rk_builder *builder, const json_t *value, const char *path,
+                         rk_study_item *item, rk_error *err);
 rk_status rk_build_claims(rk_builder *builder, const json_t *value, const char *path,
                           rk_study_item *item, rk_error *err);
 

@@ -268,6 +268,7 @@ static const rk_field item_fields[] = {
     NESTED(rk_spec_item, text, "text", read_any),
     NESTED(rk_spec_item, figure, "figure", read_object),
     NESTED(rk_spec_item, table, "table", read_object),
+    NESTED(rk_spec_item, lines, "lines", read_list),
     NESTED(rk_spec_item, claims, "claims", read_list),
 };
 
@@ -355,7 +356,7 @@ rk_status rk_spec_read_item(const json_t *value, const char *path, rk_spec_item 
     rk_status status = read_fields(value, path, item_fields, COUNT(item_fields), out, err);
     if (!status && json_object_size(value) != 1) {
         status = rk_fail_at(err, RK_ERR_INVALID, path,
-                            "expected one of heading, text, figure, table and claims");
+                            "expected one of heading, text, figure, table, lines and claims");
     }
     return status;
 }

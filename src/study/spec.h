@@ -89,7 +89,7 @@ typedef struct rk_spec_note {
 } rk_spec_note;
 
 typedef struct rk_spec_item {
-    const json_t *heading, *text, *figure, *table, *claims;
+    const json_t *heading, *text, *figure, *table, *lines, *claims;
 } rk_spec_item;
 
 typedef struct rk_spec_source {

@@ -315,6 +315,9 @@ static rk_status build_item(rk_builder *builder, const json_t *value, const char
     if (spec.table) {
         return rk_build_table(builder, spec.table, RK_PATH(path, "table"), item, err);
     }
+    if (spec.lines) {
+        return rk_build_lines(builder, spec.lines, RK_PATH(path, "lines"), item, err);
+    }
     if (spec.claims) {
         return rk_build_claims(builder, spec.claims, RK_PATH(path, "claims"), item, err);
     }

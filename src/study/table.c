@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tables of a study: rows as they are, values by two quantities, claims. */
+/* Tables of a study: rows as they are, values by two quantities, lines of text, claims. */
 #include "study/build.h"
 
 #include "base/error.h"
@@ -146,6 +146,30 @@ rk_status rk_build_table(rk_builder *builder, const json_t *value, const char *p
     }
     return spec.columns ? list_rows(builder, &spec, &rows, path, item, err)
                         : list_pivot(builder, &spec, &rows, path, item, err);
+}
+
+/* ---- lines of text --------------------------------------------------------------------- */
+
+rk_status rk_build_lines(rk_builder *builder, const json_t *value, const char *path,
+                         rk_study_item *item, rk_error *err)
+{
+    const size_t rows = json_array_size(value);
+    const size_t columns = json_array_size(json_array_get(value, 0));
+    const char **cells;
+    if (columns == 0) {
+        return rk_fail_at(err, RK_ERR_INVALID, path, "expected lists of texts, the titles first");
+    }
+    rk_status status = start_table(builder, rows - 1, columns, item, &cells, err);
+    for (size_t i = 0; i < rows * columns && !status; i++) {
+        const json_t *line = json_array_get(value, i / columns);
+        const json_t *text = json_array_get(line, i % columns);
+        const char *place = RK_PLACE(path, i / columns);
+        if (json_array_size(line) != columns || !json_is_string(text)) {
+            return rk_fail_at(err, RK_ERR_INVALID, place, "expected a list of %zu texts", columns);
+        }
+        status = rk_build_text(builder, json_string_value(text), place, &cells[i], err);
+    }
+    return status;
 }
 
 /* ---- claims ---------------------------------------------------------------------------- */

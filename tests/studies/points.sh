@@ -32,8 +32,15 @@ again two-models/blocks "application.num_blocks == 254"
 again two-models/counts "application.num_blocks == 256"
 again two-models/speed "system.mem1.GiB == 112 \&\& system.mem2.GiB == 0"
 
-# No study is left out above.
+# No study is left out above.  Today's moves with the calibration of the reckon model: only its
+# sweeps are checked.
 for sweep in "$studies"/*/*.sweep.json; do
     name=${sweep#"$studies"/}
+    case $name in
+    today/*)
+        "$reckon" sweep "$sweep" --dry-run >"$scratch/count"
+        continue
+        ;;
+    esac
     grep -q "^again ${name%.sweep.json} " "$0"
 done

@@ -44,6 +44,7 @@ cat >page.json <<'END'
               "heat": {"value": "rate", "labels": true, "decimals": 1}}},
   {"table": {"columns": ["model", {"value": "rate", "decimals": 1, "title": "rate|s"}]}},
   {"table": {"rows": "model", "by": {"value": "size", "suffix": " GiB"}, "value": "rate"}},
+  {"lines": [["question", "answer"], ["mean", "{mean:1}"]]},
   {"claims": [{"paper": "p", "here": "{best:0}", "holds": "best == 30"},
               {"paper": "q", "here": "h", "holds": "best < 30"},
               {"paper": "r", "here": "h", "holds": "best < 30", "partly": "best > 20"}]}]}
@@ -73,6 +74,10 @@ cat >wanted <<'END'
 | --- | ---: | ---: |
 | model A | 10.5 | 20 |
 | b | 30 | – |
+
+| question | answer |
+| --- | ---: |
+| mean | 20.2 |
 
 | the paper says | here | reproduced |
 | --- | --- | --- |
@@ -139,6 +144,8 @@ refused "{$data, \"page\": [{\"heading\": \"a\", \"text\": \"b\"}]}" "one of hea
 refused "{$data, \"page\": [{\"table\": {\"rows\": \"model\"}}]}" "rows, by and value"
 refused "{$data, \"page\": [{\"claims\": [{\"paper\": \"p\", \"here\": \"h\", \"holds\": \"'x'\"}]}]}" \
     "neither true nor false"
+refused "{$data, \"page\": [{\"lines\": [[\"a\", \"b\"], [\"c\"]]}]}" "a list of 2 texts"
+refused "{$data, \"page\": [{\"lines\": []}]}" "the titles first"
 refused "{$data, \"page\": []}" "several figures or none"
 refused '{"table": "absent.csv", "page": []}' "absent.csv"
 refused '[1]' "object"
