@@ -93,7 +93,8 @@ static void compare_row(const rk_run_sources *sources, rk_run_case *scratch, rk_
         status = rk_run_predict_exact(sources, scratch, NULL, NULL, &prediction, &err);
     }
     if (status) {
-        (void)snprintf(c->reason, sizeof(c->reason), "%.*s", RK_COMPARED_TEXT - 1, err.message);
+        (void)snprintf(c->reason, sizeof(c->reason), "%.60s%s%.*s", err.path,
+                       err.path[0] ? ": " : "", RK_COMPARED_TEXT - 64, err.message);
     } else {
         set_prediction(scratch, &prediction, c);
     }
