@@ -3,6 +3,7 @@
 #include "cli/explain.h"
 
 #include "cli/commands.h"
+#include "codesign/each.h"
 #include "report/estimate_fields.h"
 
 #include <stdlib.h>

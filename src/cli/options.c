@@ -209,7 +209,8 @@ static int set_real(const rk_command *command, const rk_option *option, const ch
     char name[FORM_SIZE], *end = NULL;
     const bool starts = (given[0] >= '0' && given[0] <= '9') || given[0] == '.' || given[0] == '-';
     *value = starts ? strtod(given, &end) : 0;
-    if (!starts || end == given || *end || !isfinite(*value)) {
+    *value *= starts && end != given ? (double)suffix_factor(end) : 0;
+    if (!starts || end == given || suffix_factor(end) == 0 || !isfinite(*value)) {
         return rk_command_fail(command, "%s needs a number such as 1.5, not '%s'",
                                form(option, name), given);
     }

@@ -3,18 +3,18 @@
 #include "cli/plan.h"
 
 #include "base/error.h"
+#include "cli/calculon_options.h"
 #include "cli/commands.h"
 #include "cli/print.h"
 #include "formats/calculon_docs.h"
 
 #include <stdlib.h>
 
-#define MOST_RANKED  1000
-#define MOST_THREADS 4096
+#define MOST_RANKED 1000
 
 const char *const rk_plan_methods[] = {"calculon", NULL};
 
-static const char *const fused_names[] = {"true", "false", "both", NULL};
+const char *const rk_fused_names[] = {"true", "false", "both", NULL};
 enum { FUSED_TRUE, FUSED_FALSE, FUSED_BOTH };
 
 const rk_plan_request rk_plan_request_defaults = {
@@ -23,76 +23,10 @@ const rk_plan_request rk_plan_request_defaults = {
 #define PLACE(member) offsetof(rk_plan_request, member)
 
 const rk_option rk_calculon_plan_options[RK_CALCULON_PLAN_OPTIONS] = {
-    {.name = "model",
-     .required = true,
-     .offset = PLACE(model),
-     .value = "NAME|FILE",
-     .catalogue = "calculon/applications",
-     .help = "the model: a name of 'reckon list models' or a .json file"},
-    {.name = "system",
-     .required = true,
-     .offset = PLACE(system),
-     .value = "NAME|FILE",
-     .catalogue = "calculon/systems",
-     .help = "the machine: a name of 'reckon list systems' or a .json file"},
-    {.name = "processors",
-     .letter = 'p',
-     .required = true,
-     .type = RK_OPTION_COUNT,
-     .offset = PLACE(processors),
-     .min = 1,
-     .max = INT64_MAX,
-     .value = "N",
-     .help = "processors to train on"},
-    {.name = "batch",
-     .letter = 'b',
-     .required = true,
-     .type = RK_OPTION_COUNT,
-     .offset = PLACE(batch),
-     .min = 1,
-     .max = INT64_MAX,
-     .value = "N",
-     .help = "largest global batch, sequences"},
-    {.name = "datatype",
-     .type = RK_OPTION_CHOICE,
-     .offset = PLACE(datatype),
-     .choices = rk_datatype_names,
-     .value = "NAME",
-     .help = "precision; the smallest that the system has unless given"},
-    {.name = "fused",
-     .type = RK_OPTION_CHOICE,
-     .offset = PLACE(fused),
-     .choices = fused_names,
-     .value = "WHICH",
-     .help = "fused activation functions; true unless given"},
-    {.name = "no-tp-overlap",
-     .type = RK_OPTION_FLAG,
-     .offset = PLACE(no_tp_overlap),
-     .help = "leave out overlap of tensor-parallel communication"},
-    {.name = "no-dp-overlap",
-     .type = RK_OPTION_FLAG,
-     .offset = PLACE(no_dp_overlap),
-     .help = "leave out overlap of data-parallel communication"},
-    {.name = "threads",
-     .letter = 't',
-     .type = RK_OPTION_COUNT,
-     .offset = PLACE(threads),
-     .max = MOST_THREADS,
-     .value = "N",
-     .help = "threads to use; one per core unless given"},
-    {.name = "json",
-     .type = RK_OPTION_FLAG,
-     .offset = PLACE(json),
-     .help = "write the answer as JSON"},
-    {.name = "csv",
-     .type = RK_OPTION_FLAG,
-     .offset = PLACE(csv),
-     .help = "write the strategies as CSV"},
-    {.name = "output",
-     .letter = 'o',
-     .offset = PLACE(output),
-     .value = "FILE",
-     .help = "write to a file instead of standard output"},
+    RK_OPTION_APPLICATION,   RK_OPTION_SYSTEM,        RK_OPTION_PROCESSORS(true),
+    RK_OPTION_BATCH,         RK_OPTION_DATATYPE,      RK_OPTION_FUSED,
+    RK_OPTION_NO_TP_OVERLAP, RK_OPTION_NO_DP_OVERLAP, RK_OPTION_THREADS,
+    RK_OPTION_JSON,          RK_OPTION_CSV,           RK_OPTION_OUTPUT,
 };
 
 static const rk_option plan_options[] = {
@@ -143,7 +77,8 @@ static int smallest_datatype(const rk_calculon_sys *sys)
 rk_status rk_plan_load(rk_plan *plan, rk_error *err)
 {
     rk_plan_request *request = &plan->request;
-    rk_status status = rk_calculon_app_load(request->model, false, &plan->app, err);
+    rk_status status =
+        request->model ? rk_calculon_app_load(request->model, false, &plan->app, err) : RK_OK;
     if (!status) {
         status = rk_calculon_sys_load(request->system, false, &plan->sys, err);
     }

@@ -60,7 +60,7 @@ static inline uint64_t rk_plan_total(const rk_plan *plan)
 /* The command; argv as of rk_command. */
 int rk_calculon_plan_run(int argc, char **argv);
 
-/* Loads the documents of the request and completes it. */
+/* Loads the documents of the request, the model where it names one, and completes it. */
 rk_status rk_plan_load(rk_plan *plan, rk_error *err);
 
 /* Searches, and evaluates the best strategies once more for all of their statistics. */
@@ -77,8 +77,10 @@ rk_status rk_plan_evaluate(const rk_plan *plan, const rk_calculon_sys *sys,
  */
 rk_status rk_plan_find_shortfall(rk_plan *plan, const rk_search_control *control, rk_error *err);
 
-/* What was asked: model, system and run. */
+/* What was asked: model, system and run; and the first two alone. */
 void rk_plan_write_inputs(FILE *to, const rk_plan *plan);
+void rk_plan_write_model(FILE *to, const rk_plan *plan);
+void rk_plan_write_system(FILE *to, const rk_plan *plan);
 
 /* Writes the answer for people, `width` columns wide where it can. */
 rk_text_writer rk_plan_write_text; /* `what` is the rk_plan */

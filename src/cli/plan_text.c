@@ -23,17 +23,29 @@ static void write_line(FILE *to, const char *label, const char *words)
     (void)fprintf(to, "%-10s%s\n", label, words);
 }
 
+void rk_plan_write_model(FILE *to, const rk_plan *plan)
+{
+    char words[RK_WORDS_SIZE], parameters[RK_NUMBER_TEXT_SIZE];
+    (void)rk_human_text(rk_calculon_parameters(&plan->app), RK_HUMAN_BASE10, parameters);
+    (void)fprintf(to, "%-10s%s, %s parameters\n", "model", plan->request.model, parameters);
+    write_line(to, "", rk_describe_app(&plan->app, words));
+}
+
+void rk_plan_write_system(FILE *to, const rk_plan *plan)
+{
+    char words[RK_WORDS_SIZE];
+    write_line(to, "system", plan->request.system);
+    write_line(to, "", rk_describe_engines(&plan->sys, plan->space.datatype, words));
+    (void)fprintf(to, "%-10smemory %s\n", "", rk_describe_memory(&plan->sys, words));
+    (void)fprintf(to, "%-10snetwork %s\n", "", rk_describe_networks(&plan->sys, words));
+}
+
 void rk_plan_write_inputs(FILE *to, const rk_plan *plan)
 {
     const rk_plan_request *request = &plan->request;
-    char words[RK_WORDS_SIZE], number[RK_COMMAS_SIZE], parameters[RK_NUMBER_TEXT_SIZE];
-    (void)rk_human_text(rk_calculon_parameters(&plan->app), RK_HUMAN_BASE10, parameters);
-    (void)fprintf(to, "%-10s%s, %s parameters\n", "model", request->model, parameters);
-    write_line(to, "", rk_describe_app(&plan->app, words));
-    write_line(to, "system", request->system);
-    write_line(to, "", rk_describe_engines(&plan->sys, (rk_datatype)request->datatype, words));
-    (void)fprintf(to, "%-10smemory %s\n", "", rk_describe_memory(&plan->sys, words));
-    (void)fprintf(to, "%-10snetwork %s\n", "", rk_describe_networks(&plan->sys, words));
+    char number[RK_COMMAS_SIZE];
+    rk_plan_write_model(to, plan);
+    rk_plan_write_system(to, plan);
     (void)fprintf(to, "%-10s%s processors, ", "run",
                   rk_with_commas((uint64_t)request->processors, number));
     (void)fprintf(to, "batch of up to %s sequences, %s\n",

@@ -1,21 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "codesign/replan.h"
 
+#include "codesign/each.h"
 #include "search/bounded_plan.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-void rk_bounded_counts_add(rk_bounded_counts *sum, const rk_bounded_counts *counts)
-{
-    sum->total += counts->total;
-    sum->evaluated += counts->evaluated;
-    sum->by_time += counts->by_time;
-    sum->by_memory += counts->by_memory;
-    sum->by_dominance += counts->by_dominance;
-    sum->by_rule += counts->by_rule;
-    sum->bounds += counts->bounds;
-}
 
 /* The largest rate first; the order of numbers settles ties. */
 static int compare(const void *a, const void *b)

@@ -36,7 +36,4 @@ rk_status rk_plan_replan(const rk_setting *setting, const rk_plan_space *space,
                          rk_replan replans[RK_NUMBER_MAX], size_t *count, rk_bounded_counts *counts,
                          rk_error *err);
 
-/* Adds the counts of a search to a sum. */
-void rk_bounded_counts_add(rk_bounded_counts *sum, const rk_bounded_counts *counts);
-
 #endif

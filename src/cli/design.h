@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `reckon design`: what its files share. */
+#ifndef RK_CLI_DESIGN_H
+#define RK_CLI_DESIGN_H
+
+#include "cli/describe.h"
+#include "cli/plan.h"
+#include "codesign/design.h"
+
+/* The command line; 0 or NULL: not given. */
+typedef struct rk_design_args {
+    rk_plan_request request;
+    const char *prices;
+    double step, tokens_per_second, days, tokens;
+} rk_design_args;
+
+/* What was asked and what was found. */
+typedef struct rk_designing {
+    rk_design_args args;
+    rk_plan plan; /* model, system and space */
+    rk_prices prices;
+    double least_rate;  /* sequences/s that are asked for; 0: none */
+    rk_design *designs; /* owned; cheapest first */
+    size_t count;
+    const rk_design *cheapest; /* that meets the target; NULL: none, or no target */
+    rk_bounded_counts counts;
+    double cpu_s;
+} rk_designing;
+
+/* Seconds in which a machine trains the whole batch. */
+double rk_designing_step(const rk_designing *d, const rk_design *design);
+
+/* Days for the tokens that were asked for; 0: no tokens. */
+double rk_designing_days(const rk_designing *d, const rk_design *design);
+
+/* What a run costs of the life of a machine; 0: not known. */
+double rk_designing_run_cost(const rk_designing *d, const rk_design *design);
+
+rk_text_writer rk_designing_write_text; /* `what` is the rk_designing */
+rk_status rk_designing_write_json(const rk_designing *d, rk_error *err);
+rk_status rk_designing_write_csv(const rk_designing *d, rk_error *err);
+
+#endif

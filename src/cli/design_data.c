@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The answer of `reckon design` for programs. */
+#include "cli/design.h"
+
+#include "cli/bounded.h"
+#include "formats/csv_out.h"
+
+#include <string.h>
+
+static void write_design(rk_json_writer *writer, const rk_designing *d, const rk_design *design)
+{
+    rk_json_open(writer, "{");
+    rk_json_count(writer, "processors", (uint64_t)design->processors);
+    rk_json_open_member(writer, "numbers", "{");
+    for (int i = 0; i < d->prices.axis_count; i++) {
+        const rk_price_axis *axis = &d->prices.axes[i];
+        if (strcmp(axis->key, "processors") != 0) {
+            rk_json_real(writer, axis->key, axis->values[design->choice[i]]);
+        }
+    }
+    rk_json_close(writer, "}");
+    rk_json_real(writer, "cost_of_one", design->each);
+    rk_json_real(writer, "cost", design->cost);
+    rk_json_real(writer, "batch_s", rk_designing_step(d, design));
+    rk_json_real(writer, "sequences_per_s", design->rate);
+    rk_json_real(writer, "tokens_per_s", design->rate * (double)d->plan.app.seq_size);
+    if (d->args.tokens > 0) {
+        rk_json_real(writer, "days", rk_designing_days(d, design));
+    }
+    if (rk_designing_run_cost(d, design) > 0) {
+        rk_json_real(writer, "run_cost", rk_designing_run_cost(d, design));
+    }
+    rk_json_real(writer, "efficiency", design->efficiency);
+    rk_json_key(writer, "strategy");
+    rk_calculon_write_exe(writer, &design->exe);
+    rk_json_close(writer, "}");
+}
+
+rk_status rk_designing_write_json(const rk_designing *d, rk_error *err)
+{
+    rk_out *out;
+    const rk_status status = rk_out_open(d->args.request.output, &out, err);
+    if (status) {
+        return status;
+    }
+    rk_json_writer writer = {.out = out, .indented = true};
+    rk_json_open(&writer, "{");
+    rk_json_string(&writer, "reckon", rk_version());
+    rk_json_string(&writer, "prices", d->args.prices);
+    rk_json_string(&writer, "currency", d->prices.currency);
+    rk_json_count(&writer, "machines", d->count);
+    rk_json_open_member(&writer, "search", "{");
+    rk_bounded_write_json(&writer, &d->counts);
+    rk_json_real(&writer, "processor_time_s", d->cpu_s);
+    rk_json_close(&writer, "}");
+    rk_json_real(&writer, "target_sequences_per_s", d->least_rate);
+    if (d->cheapest) {
+        rk_json_key(&writer, "cheapest");
+        write_design(&writer, d, d->cheapest);
+    }
+    rk_json_open_member(&writer, "front", "[");
+    for (size_t i = 0; i < d->count; i++) {
+        if (d->designs[i].best) {
+            rk_json_item(&writer);
+            write_design(&writer, d, &d->designs[i]);
+        }
+    }
+    rk_json_close(&writer, "]");
+    rk_json_close(&writer, "}");
+    rk_out_text(out, "\n");
+    return rk_out_close(out, err);
+}
+
+/* ---- all machines -------------------------------------------------------------------------- */
+
+enum { BEFORE = 3, AFTER = 10 }; /* columns around those of the axes */
+
+static const rk_column before[BEFORE] = {
+    {"cost", RK_VALUE_REAL}, {"cost_of_one", RK_VALUE_REAL}, {"processors", RK_VALUE_INT}};
+
+static const rk_column after[AFTER] = {
+    {"runs", RK_VALUE_BOOL},       {"on_front", RK_VALUE_BOOL},     {"meets_target", RK_VALUE_BOOL},
+    {"batch_s", RK_VALUE_REAL},    {"tokens_per_s", RK_VALUE_REAL}, {"days", RK_VALUE_REAL},
+    {"efficiency", RK_VALUE_REAL}, {"tensor_par", RK_VALUE_INT},    {"pipeline_par", RK_VALUE_INT},
+    {"data_par", RK_VALUE_INT},
+};
+
+static size_t fill_row(const rk_designing *d, const rk_design *design, rk_value *row)
+{
+    const rk_value none = {.type = RK_VALUE_NULL};
+    const bool runs = design->runs;
+    size_t count = 0;
+    row[count++] = rk_value_real(design->cost);
+    row[count++] = rk_value_real(design->each);
+    row[count++] = rk_value_int(design->processors);
+    for (int i = 0; i < d->prices.axis_count; i++) {
+        const rk_price_axis *axis = &d->prices.axes[i];
+        if (strcmp(axis->key, "processors") != 0) {
+            row[count++] = rk_value_real(axis->values[design->choice[i]]);
+        }
+    }
+    row[count++] = rk_value_bool(runs);
+    row[count++] = rk_value_bool(design->best);
+    row[count++] = rk_value_bool(runs && design->rate >= d->least_rate);
+    row[count++] = runs ? rk_value_real(rk_designing_step(d, design)) : none;
+    row[count++] = runs ? rk_value_real(design->rate * (double)d->plan.app.seq_size) : none;
+    row[count++] = runs && d->args.tokens > 0 ? rk_value_real(rk_designing_days(d, design)) : none;
+    row[count++] = runs ? rk_value_real(design->efficiency) : none;
+    row[count++] = runs ? rk_value_int(design->exe.tensor_par) : none;
+    row[count++] = runs ? rk_value_int(design->exe.pipeline_par) : none;
+    row[count++] = runs ? rk_value_int(design->exe.data_par) : none;
+    return count;
+}
+
+rk_status rk_designing_write_csv(const rk_designing *d, rk_error *err)
+{
+    rk_column columns[BEFORE + RK_PRICE_AXES_MAX + AFTER];
+    rk_value row[BEFORE + RK_PRICE_AXES_MAX + AFTER];
+    size_t count = BEFORE;
+    rk_csv_out *csv;
+    const rk_status status = rk_csv_open(d->args.request.output, &csv, err);
+    if (status) {
+        return status;
+    }
+    memcpy(columns, before, sizeof(before));
+    for (int i = 0; i < d->prices.axis_count; i++) {
+        if (strcmp(d->prices.axes[i].key, "processors") != 0) {
+            columns[count++] = (rk_column){d->prices.axes[i].key, RK_VALUE_REAL};
+        }
+    }
+    memcpy(&columns[count], after, sizeof(after));
+    count += AFTER;
+    rk_csv_header(csv, columns, count);
+    for (size_t i = 0; i < d->count; i++) {
+        rk_csv_row(csv, row, fill_row(d, &d->designs[i], row));
+    }
+    return rk_csv_close(csv, err);
+}

@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "codesign/design.h"
+
+#include "base/error.h"
+#include "base/text.h"
+#include "codesign/each.h"
+#include "codesign/numbers.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MACHINES_MAX 1000000
+
+struct grid {
+    const rk_calculon_app *app;
+    const rk_calculon_sys *sys;
+    const rk_calculon_space *space;
+    const rk_prices *prices;
+    rk_number numbers[RK_PRICE_AXES_MAX]; /* of each axis as the system has it */
+    int processors;                       /* the axis that says how many; -1: none */
+    rk_design *designs;
+    size_t count;
+};
+
+/* ---- axes ---------------------------------------------------------------------------------- */
+
+static rk_status fail_value(const rk_price_axis *axis, double value, const char *expected,
+                            rk_error *err)
+{
+    return rk_fail(err, RK_ERR_INVALID, "the axis %s has the value %g; %s", axis->key, value,
+                   expected);
+}
+
+static rk_status check_values(const rk_price_axis *axis, bool whole, bool zero, rk_error *err)
+{
+    for (int i = 0; i < axis->count; i++) {
+        const double value = axis->values[i];
+        if (whole && (!(value >= 1) || value > 0x1p40 || value != floor(value))) {
+            return fail_value(axis, value, "it counts something: give whole numbers from 1 on",
+                              err);
+        }
+        if (!(value > 0) && !zero) {
+            return fail_value(axis, value, "it divides something: give values above 0", err);
+        }
+    }
+    return RK_OK;
+}
+
+/* Finds the numbers that the axes vary. */
+static rk_status find_numbers(struct grid *g, rk_error *err)
+{
+    rk_number all[RK_NUMBER_MAX];
+    const char *names[RK_NUMBER_MAX + 1];
+    const size_t count = rk_calculon_numbers(g->sys, g->space->datatype, all);
+    for (size_t i = 0; i < count; i++) {
+        names[i] = all[i].key;
+    }
+    names[count] = "processors";
+    g->processors = -1;
+    for (int i = 0; i < g->prices->axis_count; i++) {
+        const rk_price_axis *axis = &g->prices->axes[i];
+        size_t n = 0;
+        while (n <= count && strcmp(names[n], axis->key) != 0) {
+            n++;
+        }
+        if (n > count) {
+            const char *nearest = rk_nearest_name(axis->key, names, count + 1);
+            return rk_fail(err, RK_ERR_INVALID, "no number of the machine is called %s%s%s%s",
+                           axis->key, nearest ? "; did you mean " : "", nearest ? nearest : "",
+                           nearest ? "?" : "");
+        }
+        if (n == count) {
+            g->processors = i;
+        } else if (!(all[n].value > 0) && all[n].kind != RK_NUMBER_OFFLOAD_SIZE) {
+            return rk_fail(err, RK_ERR_INVALID,
+                           "the system has 0 %s of %s, which cannot be scaled: give it a value",
+                           all[n].unit, axis->key);
+        } else {
+            g->numbers[i] = all[n];
+        }
+        const rk_status status =
+            check_values(axis, n == count || all[n].whole,
+                         n < count && all[n].kind == RK_NUMBER_OFFLOAD_SIZE, err);
+        if (status) {
+            return status;
+        }
+    }
+    return RK_OK;
+}
+
+/* ---- machines ------------------------------------------------------------------------------ */
+
+/* Lists all machines with their prices, the last axis fastest. */
+static rk_status list_designs(struct grid *g, rk_error *err)
+{
+    const rk_prices *p = g->prices;
+    size_t count = 1;
+    for (int i = 0; i < p->axis_count; i++) {
+        count *= (size_t)p->axes[i].count;
+        if (count > MACHINES_MAX) {
+            return rk_fail(err, RK_ERR_LIMIT, "the axes span more than %d machines", MACHINES_MAX);
+        }
+    }
+    g->designs = calloc(count, sizeof(*g->designs));
+    if (!g->designs) {
+        return rk_fail(err, RK_ERR_MEMORY, "no memory for %zu machines", count);
+    }
+    for (g->count = 0; g->count < count; g->count++) {
+        rk_design *d = &g->designs[g->count];
+        size_t rest = g->count;
+        *d = (rk_design){.processors = g->space->num_procs, .each = p->processor};
+        for (int i = p->axis_count - 1; i >= 0; i--) {
+            d->choice[i] = (int)(rest % (size_t)p->axes[i].count);
+            rest /= (size_t)p->axes[i].count;
+            if (i == g->processors) {
+                d->processors = (int64_t)p->axes[i].values[d->choice[i]];
+            } else {
+                d->each += p->axes[i].prices[d->choice[i]];
+            }
+        }
+        d->cost = d->each * (double)d->processors;
+    }
+    return RK_OK;
+}
+
+static rk_status search_design(void *context, uint64_t index, rk_bounded_counts *counts,
+                               rk_error *err)
+{
+    const struct grid *g = context;
+    const rk_search_control control = {.threads = 1};
+    rk_design *d = &g->designs[index];
+    rk_calculon_sys sys = *g->sys;
+    rk_calculon_space space = *g->space;
+    rk_calculon_ranked best;
+    rk_calculon_stats stats;
+    rk_calculon_verdict verdict;
+    rk_bounded_counts own;
+    size_t found;
+    space.num_procs = d->processors;
+    for (int i = 0; i < g->prices->axis_count; i++) {
+        if (i != g->processors) {
+            rk_calculon_set_number(&sys, &g->numbers[i], g->prices->axes[i].values[d->choice[i]]);
+        }
+    }
+    rk_status status =
+        rk_calculon_search_bounded(g->app, &sys, &space, &control, 1, &best, &found, &own, err);
+    rk_bounded_counts_add(counts, &own);
+    d->runs = !status && found > 0;
+    if (d->runs) {
+        d->rate = best.sample_rate;
+        d->exe = best.exe;
+        status = rk_calculon_evaluate(g->app, &sys, &best.exe, &stats, NULL, NULL, &verdict, err);
+        d->efficiency = stats.total_efficiency;
+    }
+    return status;
+}
+
+/* ---- the front ----------------------------------------------------------------------------- */
+
+static int compare(const void *a, const void *b)
+{
+    const rk_design *x = a, *y = b;
+    if (x->cost != y->cost) {
+        return x->cost > y->cost ? 1 : -1;
+    }
+    if (x->rate != y->rate) {
+        return x->rate < y->rate ? 1 : -1;
+    }
+    return memcmp(x->choice, y->choice, sizeof(x->choice));
+}
+
+static void find_front(rk_design *designs, size_t count)
+{
+    double fastest = 0;
+    qsort(designs, count, sizeof(*designs), compare);
+    for (size_t i = 0; i < count; i++) {
+        designs[i].best = designs[i].runs && designs[i].rate > fastest;
+        fastest = fmax(fastest, designs[i].rate);
+    }
+}
+
+rk_status rk_design_search(const rk_calculon_app *app, const rk_calculon_sys *sys,
+                           const rk_calculon_space *space, const rk_prices *prices,
+                           const rk_search_control *control, rk_design **designs, size_t *count,
+                           rk_bounded_counts *counts, rk_error *err)
+{
+    struct grid g = {.app = app, .sys = sys, .space = space, .prices = prices};
+    rk_status status;
+    *designs = NULL;
+    *count = 0;
+    *counts = (rk_bounded_counts){0};
+    if ((status = find_numbers(&g, err)) || (status = list_designs(&g, err)) ||
+        (status = rk_search_each(g.count, search_design, &g, control, counts, err))) {
+        free(g.designs);
+        return status;
+    }
+    find_front(g.designs, g.count);
+    *designs = g.designs;
+    *count = g.count;
+    return RK_OK;
+}
+
+const rk_design *rk_design_cheapest(const rk_design *designs, size_t count, double least_rate)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (designs[i].runs && designs[i].rate >= least_rate) {
+            return &designs[i];
+        }
+    }
+    return NULL;
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Many searches that do not depend on each other, spread over threads. */
+#ifndef RK_CODESIGN_EACH_H
+#define RK_CODESIGN_EACH_H
+
+#include "reckon/reckon.h"
+
+/* One of them; adds what it counts to *counts. */
+typedef rk_status rk_each_search(void *context, uint64_t index, rk_bounded_counts *counts,
+                                 rk_error *err);
+
+/*
+ * Runs search(context, index) for index = 0 .. count-1.  Threads and progress (in searches) are
+ * those of `control`.  *counts gets the sum.  The error is that of the first search that fails.
+ */
+rk_status rk_search_each(uint64_t count, rk_each_search *search, void *context,
+                         const rk_search_control *control, rk_bounded_counts *counts,
+                         rk_error *err);
+
+/* Adds the counts of a search to a sum. */
+void rk_bounded_counts_add(rk_bounded_counts *sum, const rk_bounded_counts *counts);
+
+#endif

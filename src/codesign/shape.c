@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "codesign/shape.h"
+
+#include "base/error.h"
+#include "codesign/each.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#define SHAPES_MAX 100000
+#define BLOCKS_MAX 4096 /* that are tried unless they are given */
+
+struct survey {
+    const rk_shape_space *wanted;
+    const rk_calculon_sys *sys;
+    const rk_calculon_space *space;
+    rk_shape *shapes;
+    size_t count, room;
+};
+
+/* ---- shapes -------------------------------------------------------------------------------- */
+
+static rk_status add_shape(struct survey *s, const rk_calculon_app *app, rk_error *err)
+{
+    if (s->count == SHAPES_MAX) {
+        return rk_fail(err, RK_ERR_LIMIT,
+                       "more than %d shapes: give blocks or heads, or a smaller tolerance",
+                       SHAPES_MAX);
+    }
+    if (s->count == s->room) {
+        const size_t room = s->room ? 2 * s->room : 64;
+        rk_shape *shapes = realloc(s->shapes, room * sizeof(*shapes));
+        if (!shapes) {
+            return rk_fail(err, RK_ERR_MEMORY, "no memory for %zu shapes", room);
+        }
+        s->shapes = shapes;
+        s->room = room;
+    }
+    s->shapes[s->count++] = (rk_shape){.app = *app, .parameters = rk_calculon_parameters(app)};
+    return RK_OK;
+}
+
+static rk_calculon_app shape_of(const rk_shape_space *w, int64_t blocks, int64_t heads,
+                                int64_t head_size)
+{
+    /* a multiple of the heads, so that what splits them splits it too */
+    const double inner = floor(w->feedforward_ratio * (double)head_size + 0.5);
+    return (rk_calculon_app){
+        .hidden = heads * head_size,
+        .feedforward = heads * (int64_t)inner,
+        .seq_size = w->seq,
+        .attn_heads = heads,
+        .attn_size = head_size,
+        .num_blocks = blocks,
+    };
+}
+
+/* Adds a shape when it is near enough.  *larger says whether it has too many parameters. */
+static rk_status try_shape(struct survey *s, int64_t blocks, int64_t heads, int64_t head_size,
+                           bool *larger, rk_error *err)
+{
+    const rk_shape_space *w = s->wanted;
+    const rk_calculon_app app = shape_of(w, blocks, heads, head_size);
+    const double parameters = rk_calculon_parameters(&app);
+    const double aspect = (double)app.hidden / (double)blocks;
+    *larger = parameters > w->parameters * (1 + w->tolerance);
+    const bool near = !*larger && parameters >= w->parameters * (1 - w->tolerance);
+    return near && aspect >= w->aspect_min && aspect <= w->aspect_max ? add_shape(s, &app, err)
+                                                                      : RK_OK;
+}
+
+/* All numbers of heads for so many blocks. */
+static rk_status list_heads(struct survey *s, int64_t blocks, int64_t head_size, rk_error *err)
+{
+    const rk_shape_space *w = s->wanted;
+    rk_status status = RK_OK;
+    bool larger = false;
+    for (int i = 0; i < w->head_count && !status; i++) {
+        status = try_shape(s, blocks, w->heads[i], head_size, &larger, err);
+    }
+    for (int64_t heads = w->head_multiple; w->head_count == 0 && !larger && !status;
+         heads += w->head_multiple) {
+        status = try_shape(s, blocks, heads, head_size, &larger, err);
+    }
+    return status;
+}
+
+static rk_status list_shapes(struct survey *s, rk_error *err)
+{
+    const rk_shape_space *w = s->wanted;
+    rk_status status = RK_OK;
+    for (int i = 0; i < w->head_size_count && !status; i++) {
+        for (int j = 0; j < w->block_count && !status; j++) {
+            status = list_heads(s, w->blocks[j], w->head_sizes[i], err);
+        }
+        for (int64_t n = 1; w->block_count == 0 && n <= BLOCKS_MAX && !status; n++) {
+            status = list_heads(s, n, w->head_sizes[i], err);
+        }
+    }
+    return status;
+}
+
+/* ---- searches ------------------------------------------------------------------------------ */
+
+static rk_status search_shape(void *context, uint64_t index, rk_bounded_counts *counts,
+                              rk_error *err)
+{
+    const struct survey *s = context;
+    const rk_search_control control = {.threads = 1};
+    rk_shape *shape = &s->shapes[index];
+    rk_calculon_ranked best;
+    rk_calculon_stats stats;
+    rk_calculon_verdict verdict;
+    rk_bounded_counts own;
+    size_t found;
+    rk_status status = rk_calculon_search_bounded(&shape->app, s->sys, s->space, &control, 1, &best,
+                                                  &found, &own, err);
+    rk_bounded_counts_add(counts, &own);
+    shape->mappings = own.total;
+    shape->runs = !status && found > 0;
+    if (shape->runs) {
+        status =
+            rk_calculon_evaluate(&shape->app, s->sys, &best.exe, &stats, NULL, NULL, &verdict, err);
+        shape->rate = best.sample_rate;
+        shape->exe = best.exe;
+        shape->step = stats.total_time;
+        shape->efficiency = stats.total_efficiency;
+    }
+    return status;
+}
+
+static int compare(const void *a, const void *b)
+{
+    const rk_shape *x = a, *y = b;
+    if (x->efficiency != y->efficiency) {
+        return x->efficiency < y->efficiency ? 1 : -1;
+    }
+    if (x->mappings != y->mappings) {
+        return x->mappings < y->mappings ? 1 : -1;
+    }
+    if (x->app.num_blocks != y->app.num_blocks) {
+        return x->app.num_blocks > y->app.num_blocks ? 1 : -1;
+    }
+    return (x->app.attn_heads > y->app.attn_heads) - (x->app.attn_heads < y->app.attn_heads);
+}
+
+rk_status rk_shape_search(const rk_shape_space *shapes_space, const rk_calculon_sys *sys,
+                          const rk_calculon_space *space, const rk_search_control *control,
+                          rk_shape **shapes, size_t *count, rk_bounded_counts *counts,
+                          rk_error *err)
+{
+    struct survey s = {.wanted = shapes_space, .sys = sys, .space = space};
+    *shapes = NULL;
+    *count = 0;
+    *counts = (rk_bounded_counts){0};
+    rk_status status = list_shapes(&s, err);
+    if (!status) {
+        status = rk_search_each(s.count, search_shape, &s, control, counts, err);
+    }
+    if (status) {
+        free(s.shapes);
+        return status;
+    }
+    qsort(s.shapes, s.count, sizeof(*s.shapes), compare);
+    *shapes = s.shapes;
+    *count = s.count;
+    return RK_OK;
+}
