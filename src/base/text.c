@@ -18,7 +18,7 @@ const char *rk_double_text(double value, char out[RK_NUMBER_TEXT_SIZE])
     } else {
         for (int digits = 15; digits <= 17; digits++) {
             (void)snprintf(out, RK_NUMBER_TEXT_SIZE, "%.*g", digits, value);
-            if (strtod(out, NULL) == value) {
+            if (digits < 17 && strtod(out, NULL) == value) { /* 17 always do */
                 break;
             }
         }

@@ -10,7 +10,9 @@
 #include <string.h>
 
 struct rk_csv_out {
-    FILE *file; /* owned, unless it is stdout */
+    FILE *file;    /* owned, unless it is stdout */
+    rk_bytes line; /* owned; scratch */
+    bool failed;   /* memory ran out */
     char name[256];
 };
 
@@ -41,43 +43,66 @@ rk_status rk_csv_open(const char *path, rk_csv_out **out, rk_error *err)
     return RK_OK;
 }
 
-/* Writes text as one cell of RFC 4180. */
-static void write_cell(FILE *file, const char *text)
+/* Appends text as one cell of RFC 4180. */
+static void add_cell(rk_bytes *line, const char *text)
 {
     if (!strpbrk(text, ",\"\r\n")) {
-        (void)fputs(text, file);
+        rk_bytes_add(line, text, strlen(text));
         return;
     }
-    (void)fputc('"', file);
+    rk_bytes_add(line, "\"", 1);
     for (; *text; text++) {
         if (*text == '"') {
-            (void)fputc('"', file);
+            rk_bytes_add(line, "\"", 1);
         }
-        (void)fputc(*text, file);
+        rk_bytes_add(line, text, 1);
     }
-    (void)fputc('"', file);
+    rk_bytes_add(line, "\"", 1);
+}
+
+void rk_csv_add_line(rk_bytes *lines, const rk_value *row, size_t count)
+{
+    char buffer[RK_NUMBER_TEXT_SIZE];
+    for (size_t i = 0; i < count; i++) {
+        add_cell(lines, rk_value_format(&row[i], buffer));
+        rk_bytes_add(lines, i + 1 < count ? "," : "\n", 1);
+    }
+}
+
+void rk_csv_text(rk_csv_out *out, const char *lines)
+{
+    (void)fputs(lines, out->file);
+}
+
+/* Writes the line at hand and empties it. */
+static void write_line(rk_csv_out *out)
+{
+    (void)fwrite(out->line.data, 1, out->line.size, out->file);
+    out->failed = out->failed || out->line.failed;
+    rk_bytes_reset(&out->line);
 }
 
 void rk_csv_row(rk_csv_out *out, const rk_value *row, size_t count)
 {
-    char buffer[RK_NUMBER_TEXT_SIZE];
-    for (size_t i = 0; i < count; i++) {
-        write_cell(out->file, rk_value_format(&row[i], buffer));
-        (void)fputc(i + 1 < count ? ',' : '\n', out->file);
-    }
+    rk_csv_add_line(&out->line, row, count);
+    write_line(out);
 }
 
 void rk_csv_header(rk_csv_out *out, const rk_column *columns, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        write_cell(out->file, columns[i].name);
-        (void)fputc(i + 1 < count ? ',' : '\n', out->file);
+        add_cell(&out->line, columns[i].name);
+        rk_bytes_add(&out->line, i + 1 < count ? "," : "\n", 1);
     }
+    write_line(out);
 }
 
 rk_status rk_csv_flush(rk_csv_out *out, rk_error *err)
 {
     errno = 0;
+    if (out->failed) {
+        return rk_fail(err, RK_ERR_MEMORY, "there is not enough memory for a line of the table");
+    }
     if (fflush(out->file) == 0 && !ferror(out->file)) {
         return RK_OK;
     }
@@ -98,6 +123,7 @@ rk_status rk_csv_close(rk_csv_out *out, rk_error *err)
         status = rk_fail(err, RK_ERR_IO, "cannot write: %s", strerror(errno ? errno : EIO));
         rk_error_set_file(err, out->name);
     }
+    rk_bytes_clear(&out->line);
     free(out);
     return status;
 }

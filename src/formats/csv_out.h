@@ -6,6 +6,7 @@
 #ifndef RK_FORMATS_CSV_OUT_H
 #define RK_FORMATS_CSV_OUT_H
 
+#include "base/bytes.h"
 #include "formats/value.h"
 #include "reckon/reckon.h"
 
@@ -17,6 +18,11 @@ rk_status rk_csv_open(const char *path, rk_csv_out **out, rk_error *err);
 /* Writing remembers a failure; rk_csv_flush reports it.  Text is quoted where it has to be. */
 void rk_csv_header(rk_csv_out *out, const rk_column *columns, size_t count);
 void rk_csv_row(rk_csv_out *out, const rk_value *row, size_t count);
+
+/* The same in two steps, of which the first, which takes longer, may be done elsewhere. */
+void rk_csv_add_line(rk_bytes *lines, const rk_value *row, size_t count);
+void rk_csv_text(rk_csv_out *out, const char *lines);
+
 rk_status rk_csv_flush(rk_csv_out *out, rk_error *err);
 
 /* Flushes and frees.  NULL is legal (RK_OK). */

@@ -77,18 +77,46 @@ const char *rk_json_printable(const char *text, char *out, size_t size)
     return out;
 }
 
+/* Paths are made for every value that is read, so by hand: printing one takes ten times as long. */
+static size_t append_path(char out[RK_JSON_PATH_SIZE], size_t used, const char *text)
+{
+    while (*text && used + 1 < RK_JSON_PATH_SIZE) {
+        out[used++] = *text++;
+    }
+    out[used] = '\0';
+    return used;
+}
+
+static bool is_plain(const char *text)
+{
+    while (*text > ' ' && *text <= '~') {
+        text++;
+    }
+    return *text == '\0';
+}
+
 const char *rk_json_path_member(const char *base, const char *key, char out[RK_JSON_PATH_SIZE])
 {
     char shown[RK_JSON_PATH_SIZE / 2];
-    const int length = snprintf(out, RK_JSON_PATH_SIZE, "%s%s%s", base, base[0] ? "." : "",
-                                rk_json_printable(key, shown, sizeof(shown)));
-    return length < 0 ? "" : out;
+    const bool whole = is_plain(key) && strlen(key) < sizeof(shown);
+    size_t used = append_path(out, 0, base);
+    used = append_path(out, used, base[0] ? "." : "");
+    (void)append_path(out, used, whole ? key : rk_json_printable(key, shown, sizeof(shown)));
+    return out;
 }
 
 const char *rk_json_path_element(const char *base, size_t index, char out[RK_JSON_PATH_SIZE])
 {
-    const int length = snprintf(out, RK_JSON_PATH_SIZE, "%s[%zu]", base, index);
-    return length < 0 ? "" : out;
+    char digits[24] = "", *first = &digits[sizeof(digits) - 1];
+    do {
+        *--first = (char)('0' + index % 10);
+        index /= 10;
+    } while (index > 0);
+    size_t used = append_path(out, 0, base);
+    used = append_path(out, used, "[");
+    used = append_path(out, used, first);
+    (void)append_path(out, used, "]");
+    return out;
 }
 
 /*

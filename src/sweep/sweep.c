@@ -297,6 +297,7 @@ static rk_status work_points(rk_sweep_worker *worker, rk_bytes_reader *task, str
             status = rk_sweep_worker_settle(worker, &control, result, err);
         } else if (status == RK_OK) {
             rk_sweep_rows_begin(result, number, 0);
+            rk_bytes_add_text(result, "");
         }
         if (status == RK_OK && atomic_load(ticker->stop)) {
             status = rk_fail(err, RK_ERR_STOPPED, "the sweep was stopped");
@@ -525,6 +526,7 @@ rk_status rk_sweep_run(const rk_sweep_doc *doc, const rk_sweep_options *options,
     run.threads = options->threads > 0 ? options->threads : rk_core_count();
     rk_status status = rk_sweep_table_init(doc, method_of(options), &run.table, err);
     if (status == RK_OK) {
+        run.table.has_text = options->csv_path && !options->pareto;
         status = start_workers(&run, err);
     }
     if (status == RK_OK && first) {

@@ -28,6 +28,7 @@ typedef struct rk_sweep_table {
     rk_column *columns;        /* owned; of the outputs; names are borrowed likewise */
     size_t count, point_count; /* the first columns are the same in all rows of a point */
 
+    bool has_text;                 /* rows are wanted as CSV lines too */
     rk_sweep_formula *constraints; /* owned: of results */
     size_t constraint_count;
 } rk_sweep_table;

@@ -2,6 +2,7 @@
 #include "sweep/worker.h"
 
 #include "base/error.h"
+#include "formats/csv_out.h"
 #include "sweep/doc_parts.h"
 
 #include <inttypes.h>
@@ -29,6 +30,7 @@ void rk_sweep_worker_clear(rk_sweep_worker *worker)
         worker->table->method->close(worker->state);
         free(worker->inside);
         free(worker->row);
+        rk_bytes_clear(&worker->text);
     }
     *worker = (rk_sweep_worker){0};
 }
@@ -98,6 +100,9 @@ static rk_status add_row(rk_sweep_worker *worker, size_t first, rk_bytes *rows, 
     const rk_status status = rk_sweep_table_outputs(table, worker->inside, worker->cursor.root,
                                                     first, table->count, worker->row, err);
     rk_sweep_rows_add(rows, worker->row, table->count);
+    if (table->has_text) {
+        rk_csv_add_line(&worker->text, worker->row, table->count);
+    }
     return status;
 }
 
@@ -130,6 +135,7 @@ static rk_status add_point(rk_sweep_worker *worker, const rk_sweep_found *found,
 {
     const rk_sweep_table *table = worker->table;
     const size_t start = rows->size;
+    rk_bytes_reset(&worker->text);
     memset(worker->inside, 0, table->inside_count * sizeof(*worker->inside));
     rk_sweep_table_set_point(table, worker->cursor.number, found->counts, worker->inside);
     rk_status status = rk_sweep_table_outputs(table, worker->inside, worker->cursor.root, 0,
@@ -143,6 +149,9 @@ static rk_status add_point(rk_sweep_worker *worker, const rk_sweep_found *found,
                (table->inside_count - table->rank) * sizeof(*worker->inside));
         status = add_row(worker, table->point_count, rows, err);
     }
+    rk_bytes_add(rows, worker->text.data, worker->text.size);
+    rk_bytes_add(rows, "", 1);
+    rows->failed = rows->failed || worker->text.failed;
     if (status == RK_OK && !rows->failed) {
         const uint64_t row_count = *kept > 0 ? *kept : 1;
         memcpy(rows->data + start + sizeof(uint64_t), &row_count, sizeof(row_count));

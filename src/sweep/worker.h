@@ -19,6 +19,7 @@ typedef struct rk_sweep_worker {
     int64_t top;           /* results that the point asks for */
     rk_value *inside;      /* owned; a row of the table */
     rk_value *row;         /* owned; the same outside */
+    rk_bytes text;         /* owned; the CSV lines of a point */
 } rk_sweep_worker;
 
 /* The table must outlive the worker; cleared with rk_sweep_worker_clear, also after a failure. */
@@ -63,11 +64,15 @@ rk_status rk_sweep_worker_finish(rk_sweep_worker *worker, unsigned round, rk_swe
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
-/* The rows of a point begin with its number and how many there are: 0 when it was dropped. */
+/*
+ * The rows of a point begin with its number and how many there are: 0 when it was dropped.  They
+ * end with the same rows as text, CSV lines or "": formatting takes longer than all else of a small
+ * estimate, so whoever makes rows does it.
+ */
 void rk_sweep_rows_begin(rk_bytes *rows, uint64_t number, uint64_t count);
 void rk_sweep_rows_add(rk_bytes *rows, const rk_value *row, size_t count);
 
-/* Reads them again; text lives as long as the bytes. */
+/* Reads them again; text lives as long as the bytes.  rk_bytes_take_text reads the lines. */
 bool rk_sweep_rows_next(rk_bytes_reader *reader, uint64_t *number, uint64_t *count);
 void rk_sweep_rows_take(rk_bytes_reader *reader, rk_value *row, size_t count);
 

@@ -125,7 +125,11 @@ static rk_status write_place(rk_sweep_writer *writer, const rk_sweep_place *plac
     while (status == RK_OK && rk_sweep_rows_next(&reader, &number, &count)) {
         for (uint64_t i = 0; i < count && status == RK_OK; i++) {
             rk_sweep_rows_take(&reader, writer->row, writer->table->count);
-            status = write_row(writer, err);
+            status = writer->has_pareto ? write_row(writer, err) : RK_OK;
+        }
+        const char *lines = rk_bytes_take_text(&reader);
+        if (!writer->has_pareto) {
+            rk_csv_text(writer->csv, lines);
         }
     }
     return status;
@@ -150,6 +154,7 @@ static rk_status store(rk_sweep_writer *writer, rk_bytes_reader reader, rk_error
             }
         }
         writer->fitting += fits;
+        (void)rk_bytes_take_text(&reader);
     }
     return status == RK_OK && reader.failed
                ? rk_fail(err, RK_ERR_INVALID, "the rows of a point have arrived incomplete")
