@@ -9,16 +9,17 @@
 #include <time.h>
 
 #define TICK_SECONDS    0.1
-#define POLL_SECONDS    0.001 /* between looks for messages */
-#define ALIVE_SECONDS   1.0   /* a rank says something at least so often */
-#define SILENT_SECONDS  60.0  /* after which it counts as lost */
-#define PATIENT_SECONDS 600.0 /* that other ranks wait for rank 0, which also writes files */
+#define POLL_SECONDS    0.001  /* between looks for messages */
+#define ALIVE_SECONDS   1.0    /* a rank says something at least so often */
+#define SILENT_SECONDS  60.0   /* after which it counts as lost */
+#define PATIENT_SECONDS 3600.0 /* that other ranks wait for rank 0, which also checks and writes   \
+                                */
 
 /* What messages start with: the number of the run, then one of these. */
 enum message {
     HELLO,  /* to rank 0: version, fingerprint, threads */
     TASK,   /* number, task */
-    RESULT, /* to rank 0: number, status, error, result */
+    RESULT, /* to rank 0: number, processor time, status, error, result */
     ALIVE,
     LEAVE, /* to rank 0: error */
     STOP,
@@ -30,6 +31,7 @@ struct peer {
     bool joined, lost;
     uint64_t room, given; /* tasks that it may have, and has */
     double heard;         /* when it last said something */
+    double cpu_s;         /* processor time that it has spent */
 };
 
 struct share {
@@ -44,13 +46,19 @@ struct share {
     bool exhausted; /* there is no task before a result comes */
     rk_bytes message;
     double ticked, spoken;
+    double cpu_started; /* of this process */
 };
+
+static double seconds_of(clockid_t clock)
+{
+    struct timespec t;
+    (void)clock_gettime(clock, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
 
 static double now(void)
 {
-    struct timespec t;
-    (void)clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+    return seconds_of(CLOCK_MONOTONIC);
 }
 
 uint64_t rk_share_fingerprint(const char *text)
@@ -208,9 +216,10 @@ static rk_status settle(struct share *s, rk_task *task, rk_error *err)
     return status;
 }
 
-static rk_status take_result(struct share *s, rk_bytes_reader *reader, rk_error *err)
+static rk_status take_result(struct share *s, int rank, rk_bytes_reader *reader, rk_error *err)
 {
     rk_task *task = take_number(&s->away, rk_bytes_take_number(reader));
+    rk_bytes_take(reader, &s->peers[rank].cpu_s, sizeof(s->peers[rank].cpu_s));
     if (!task) {
         /* The rank was given up too early; what it had may still wait to be given out again. */
         return RK_OK;
@@ -254,7 +263,7 @@ static rk_status take_messages(struct share *s, rk_error *err)
         if (kind == HELLO) {
             status = take_hello(s, from, &reader, err);
         } else if (kind == RESULT) {
-            status = take_result(s, &reader, err);
+            status = take_result(s, from, &reader, err);
         } else if (kind == LEAVE) {
             rk_error fault;
             take_error(&reader, &fault);
@@ -276,6 +285,7 @@ static void lose(struct share *s, int rank)
     }
     s->away = rest;
     peer->lost = true;
+    s->team->broken = true;
     s->given -= peer->given;
     peer->given = 0;
     if (s->job->lost) {
@@ -385,6 +395,10 @@ static rk_status run_first(struct share *s, int threads, rk_error *err)
     s->peers[0].joined = true;
     s->peers[0].room = room_for((uint64_t)threads);
     const rk_status status = end(s, lead(s, err), err);
+    s->peers[0].cpu_s = seconds_of(CLOCK_PROCESS_CPUTIME_ID) - s->cpu_started;
+    for (int rank = 0; rank < s->size && s->team && s->team->cpu_s; rank++) {
+        s->team->cpu_s[rank] += s->peers[rank].cpu_s;
+    }
     free_tasks(&s->away);
     free_tasks(&s->again);
     free(s->peers);
@@ -396,7 +410,9 @@ static rk_status run_first(struct share *s, int threads, rk_error *err)
 static rk_status send_result(struct share *s, const rk_task *task, rk_error *err)
 {
     begin(&s->message, s->team, RESULT);
+    const double cpu_s = seconds_of(CLOCK_PROCESS_CPUTIME_ID) - s->cpu_started;
     rk_bytes_add_number(&s->message, task->number);
+    rk_bytes_add(&s->message, &cpu_s, sizeof(cpu_s));
     rk_bytes_add_number(&s->message, (uint64_t)task->status);
     rk_bytes_add(&s->message, &task->error, sizeof(task->error));
     rk_bytes_add(&s->message, task->result.data, task->result.size);
@@ -488,7 +504,10 @@ static void leave(const rk_team *team, const rk_error *err)
 
 rk_status rk_share_run(const rk_share_job *job, rk_team *team, int threads, rk_error *err)
 {
-    struct share s = {.job = job, .team = team, .size = team ? team->size : 1};
+    struct share s = {.job = job,
+                      .team = team,
+                      .size = team ? team->size : 1,
+                      .cpu_started = seconds_of(CLOCK_PROCESS_CPUTIME_ID)};
     threads = threads > 1 ? threads : 1;
     if (team) {
         team->runs++;

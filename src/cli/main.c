@@ -3,6 +3,7 @@
 #include "cli/commands.h"
 
 #include "base/text.h"
+#include "cli/team.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -149,12 +150,12 @@ static int dispatch(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-    const int status = dispatch(argc, argv);
+    int status = dispatch(argc, argv);
     errno = 0;
     if (fflush(stdout) || ferror(stdout)) {
         (void)fprintf(stderr, "reckon: cannot write to standard output%s%s\n", errno ? ": " : "",
                       errno ? strerror(errno) : "");
-        return RK_EXIT_USAGE;
+        status = RK_EXIT_USAGE;
     }
-    return status;
+    return rk_team_end(status);
 }

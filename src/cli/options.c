@@ -2,6 +2,7 @@
 #include "cli/options.h"
 
 #include "base/text.h"
+#include "cli/team.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -39,6 +40,9 @@ const rk_option *rk_command_option(const rk_command *command, size_t index)
 int rk_command_fail(const rk_command *command, const char *format, ...)
 {
     va_list list;
+    if (!rk_team_is_first()) {
+        return RK_EXIT_USAGE;
+    }
     va_start(list, format);
     (void)fprintf(stderr, "reckon %s: ", command->name);
     (void)vfprintf(stderr, format, list);

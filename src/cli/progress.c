@@ -84,13 +84,18 @@ bool rk_cli_progress(void *user, uint64_t done, uint64_t total)
     return !stopped_by;
 }
 
-void rk_progress_end(rk_progress *progress)
+void rk_progress_clear(rk_progress *progress)
 {
     if (progress->shown) {
         (void)fputs("\r\033[K", stderr);
         (void)fflush(stderr);
         progress->shown = false;
     }
+}
+
+void rk_progress_end(rk_progress *progress)
+{
+    rk_progress_clear(progress);
     for (size_t i = 0; i < STOP_SIGNAL_COUNT; i++) {
         (void)sigaction(stop_signals[i], &actions_before[i], NULL);
     }

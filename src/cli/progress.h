@@ -27,6 +27,9 @@ void rk_progress_start(rk_progress *progress, const char *what);
 /* The callback of rk_search_control; `user` is the rk_progress. */
 bool rk_cli_progress(void *user, uint64_t done, uint64_t total);
 
+/* Clears the line, so that something else can be told. */
+void rk_progress_clear(rk_progress *progress);
+
 /* Ends the job: clears the line and gives the signals back. */
 void rk_progress_end(rk_progress *progress);
 

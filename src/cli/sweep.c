@@ -2,19 +2,23 @@
 /* `reckon sweep`: a search at every point of a grid. */
 #include "sweep/sweep.h"
 
+#include "base/share.h"
 #include "cli/commands.h"
 #include "cli/progress.h"
 #include "cli/sweep_reckon.h"
+#include "cli/team.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 
 #define MOST_THREADS   4096
 #define REDRAW_SECONDS 0.1
+#define MOST_SECONDS   86400
 
 struct arguments {
     const char *grid, *output, *sqlite, *pareto;
     int64_t threads;
+    double lost_after;
     bool resume, dry_run;
 };
 
@@ -50,6 +54,12 @@ static const rk_option sweep_options[] = {
      .max = MOST_THREADS,
      .value = "N",
      .help = "threads to use (one per core)"},
+    {.name = "lost-after",
+     .type = RK_OPTION_REAL,
+     .offset = offsetof(struct arguments, lost_after),
+     .max = MOST_SECONDS,
+     .value = "SECONDS",
+     .help = "of silence, for a rank of mpirun; others do again what it had (60)"},
     {.name = "dry-run",
      .type = RK_OPTION_FLAG,
      .offset = offsetof(struct arguments, dry_run),
@@ -70,6 +80,7 @@ const rk_command rk_command_sweep = {
 struct display {
     rk_progress line;
     bool checking;    /* what the line is about */
+    bool resumable;   /* there is a database */
     double redraw_at; /* on the clock of rk_wall_seconds */
 };
 
@@ -134,10 +145,11 @@ static int finish(const struct arguments *arguments, const rk_sweep_totals *tota
     if (terminal) {
         (void)fprintf(stderr,
                       "%" PRIu64 " points (%" PRIu64 " finished before), %" PRIu64
-                      " strategies, %.1f s; %" PRIu64 " points have a strategy that fits\n",
+                      " strategies, %.1f s; %" PRIu64 " points have a result\n",
                       totals->points - totals->dropped, totals->resumed, totals->strategies,
                       seconds, totals->fitting);
     }
+    rk_team_report(&rk_command_sweep);
     if (totals->fitting == 0) {
         (void)fputs("reckon sweep: nothing fits at any point\n", stderr);
         return RK_EXIT_NOTHING;
@@ -145,46 +157,95 @@ static int finish(const struct arguments *arguments, const rk_sweep_totals *tota
     return RK_EXIT_DONE;
 }
 
+/* What the sweep tells of itself while it runs goes through the display. */
+static void tell_stopped(void *user, const char *points)
+{
+    struct display *display = user;
+    rk_progress_clear(&display->line);
+    (void)fprintf(stderr, "reckon sweep: stopped%s%s%s\n",
+                  points[0] ? "; points begun and not finished: " : "", points,
+                  display->resumable ? "; --resume goes on from here" : "");
+}
+
+static void tell_lost(void *user, int rank, const char *points)
+{
+    struct display *display = user;
+    rk_progress_clear(&display->line);
+    (void)fprintf(stderr, "reckon sweep: rank %d is lost; the others do again its points: %s\n",
+                  rank, points[0] ? points : "none");
+}
+
+/* What the first rank does: it reads, shares, writes and reports. */
+static int run_first(const struct arguments *arguments, rk_sweep_options *options)
+{
+    struct display display = {.resumable = arguments->sqlite != NULL};
+    rk_sweep_totals totals = {0};
+    rk_sweep_doc *doc = NULL;
+    rk_error err = {0};
+    const double started = rk_wall_seconds();
+    options->progress = show;
+    options->lost = tell_lost;
+    options->stopped = tell_stopped;
+    options->user = &display;
+    start_display(&display, true);
+    rk_status status = rk_sweep_doc_load(arguments->grid, &doc, &err);
+    if (status == RK_OK) {
+        options->method = doc->mode.reckon ? &rk_sweep_reckon : &rk_sweep_calculon;
+        status = arguments->dry_run ? rk_sweep_check(doc, options, &totals, &err)
+                                    : rk_sweep_run(doc, options, &totals, &err);
+    } else {
+        rk_share_leave(options->team, &err);
+    }
+    rk_progress_end(&display.line);
+    rk_sweep_doc_free(doc);
+    if (status == RK_ERR_STOPPED && rk_progress_signal_status() != 0) {
+        return rk_progress_signal_status();
+    }
+    return status == RK_OK
+               ? finish(arguments, &totals, display.line.terminal, rk_wall_seconds() - started)
+               : rk_command_fail_error(&rk_command_sweep, &err);
+}
+
+/* What the others do: they take part, in silence.  What is wrong here, rank 0 tells. */
+static int run_other(const struct arguments *arguments, rk_sweep_options *options)
+{
+    rk_sweep_totals totals;
+    rk_sweep_doc *doc = NULL;
+    rk_error err = {0};
+    if (arguments->dry_run) {
+        return RK_EXIT_DONE;
+    }
+    if (rk_sweep_doc_load(arguments->grid, &doc, &err) == RK_OK) {
+        options->method = doc->mode.reckon ? &rk_sweep_reckon : &rk_sweep_calculon;
+        (void)rk_sweep_run(doc, options, &totals, &err);
+    } else {
+        rk_share_leave(options->team, &err);
+    }
+    rk_sweep_doc_free(doc);
+    return RK_EXIT_DONE;
+}
+
 int rk_cmd_sweep(int argc, char **argv)
 {
     struct arguments arguments = {0};
-    int done = rk_options_parse(&rk_command_sweep, argc, argv, &arguments);
+    int done = rk_team_join(&rk_command_sweep);
+    if (done == RK_PARSED) {
+        done = rk_options_parse(&rk_command_sweep, argc, argv, &arguments);
+    }
     if (done == RK_PARSED) {
         done = check_arguments(&arguments);
     }
     if (done != RK_PARSED) {
         return done;
     }
-    struct display display = {0};
     rk_sweep_options options = {
         .csv_path = arguments.output,
         .sqlite_path = arguments.sqlite,
         .pareto = arguments.pareto,
         .resume = arguments.resume,
-        .threads = (int)arguments.threads,
-        .progress = show,
-        .user = &display,
+        .threads = rk_team_threads(arguments.threads),
+        .team = rk_team_joined(),
+        .silent_seconds = arguments.lost_after,
     };
-    rk_sweep_totals totals = {0};
-    rk_sweep_doc *doc = NULL;
-    rk_error err = {0};
-    const double started = rk_wall_seconds();
-    start_display(&display, true);
-    rk_status status = rk_sweep_doc_load(arguments.grid, &doc, &err);
-    if (status == RK_OK) {
-        options.method = doc->mode.reckon ? &rk_sweep_reckon : &rk_sweep_calculon;
-        status = arguments.dry_run ? rk_sweep_check(doc, &options, &totals, &err)
-                                   : rk_sweep_run(doc, &options, &totals, &err);
-    }
-    rk_progress_end(&display.line);
-    rk_sweep_doc_free(doc);
-    if (status == RK_ERR_STOPPED && rk_progress_signal_status() != 0) {
-        (void)fprintf(stderr, "reckon sweep: stopped%s%s%s\n",
-                      totals.missing[0] ? "; points begun and not finished: " : "", totals.missing,
-                      arguments.sqlite && !arguments.dry_run ? "; --resume goes on from here" : "");
-        return rk_progress_signal_status();
-    }
-    return status == RK_OK
-               ? finish(&arguments, &totals, display.line.terminal, rk_wall_seconds() - started)
-               : rk_command_fail_error(&rk_command_sweep, &err);
+    return rk_team_is_first() ? run_first(&arguments, &options) : run_other(&arguments, &options);
 }

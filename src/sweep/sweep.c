@@ -15,6 +15,7 @@
 #define CHECKS_PER_TICK 256 /* points read between two calls of progress */
 #define BLOCK_POINTS    128 /* of one task, at most */
 #define SLICES_MAX      64  /* of one search */
+#define MISSING_SIZE    512 /* of the text that lists points */
 
 /* ---- checking -------------------------------------------------------------------------------- */
 
@@ -336,6 +337,20 @@ static rk_status work(void *context, int thread, const rk_bytes *task, rk_bytes 
     return status;
 }
 
+/* ---- stopping ------------------------------------------------------------------------------ */
+
+/* Brings everything to safety before waiting for threads: mpirun waits for a second, not longer. */
+static bool stop(struct run *run)
+{
+    char text[MISSING_SIZE];
+    (void)rk_sweep_writer_flush(&run->writer, true, NULL);
+    if (run->options->stopped) {
+        run->options->stopped(run->options->user,
+                              rk_sweep_writer_missing(&run->writer, text, sizeof(text)));
+    }
+    return false;
+}
+
 /* ---- taking in ------------------------------------------------------------------------------- */
 
 /* Takes a search out of the list of those that are cut. */
@@ -406,7 +421,7 @@ static rk_status take_result(void *context, const rk_bytes *task, const rk_bytes
     if (status == RK_OK) {
         status = rk_sweep_writer_flush(&run->writer, false, err);
     }
-    return status == RK_OK && !report(run->options, &run->progress)
+    return status == RK_OK && !report(run->options, &run->progress) && !stop(run)
                ? rk_fail(err, RK_ERR_STOPPED, "the sweep was stopped")
                : status;
 }
@@ -423,13 +438,13 @@ static bool tick(void *context)
     progress.done = progress.done < progress.total ? progress.done : progress.total;
     /* an error of the files comes back with the next rows, or at the end */
     return rk_sweep_writer_flush(&run->writer, false, NULL) == RK_OK &&
-           report(run->options, &progress);
+           (report(run->options, &progress) || stop(run));
 }
 
 static void lost(void *context, int rank, const rk_task_list *tasks)
 {
     const struct run *run = context;
-    char text[RK_SWEEP_MISSING_SIZE] = "";
+    char text[MISSING_SIZE] = "";
     size_t used = 0;
     for (const rk_task *task = tasks->first; task && used < sizeof(text); task = task->next) {
         rk_bytes_reader reader = rk_bytes_read(&task->bytes);
@@ -539,8 +554,6 @@ rk_status rk_sweep_run(const rk_sweep_doc *doc, const rk_sweep_options *options,
     }
     if (first && status == RK_OK) {
         status = rk_sweep_writer_finish(&run.writer, err);
-    } else if (first) {
-        (void)rk_sweep_writer_missing(&run.writer, totals->missing, sizeof(totals->missing));
     }
     if (first) {
         status = rk_sweep_writer_close(&run.writer, status, err);

@@ -33,10 +33,13 @@ typedef struct rk_sweep_options {
     bool (*progress)(void *user, const rk_sweep_progress *progress);
     /* Called when a rank is lost, with the points that others do again: "3-7, 12".  May be NULL. */
     void (*lost)(void *user, int rank, const char *points);
+    /*
+     * Called when `progress` has stopped the sweep and what was finished is safe, with the points
+     * that were begun: at once, because there may be little time.  May be NULL.
+     */
+    void (*stopped)(void *user, const char *points);
     void *user;
 } rk_sweep_options;
-
-#define RK_SWEEP_MISSING_SIZE 512
 
 typedef struct rk_sweep_totals {
     uint64_t points;     /* of the grid */
@@ -44,7 +47,6 @@ typedef struct rk_sweep_totals {
     uint64_t strategies; /* of all points (an upper bound with mbs_break); of estimates, points */
     uint64_t resumed;    /* points that were finished before */
     uint64_t fitting;    /* points with at least one result */
-    char missing[RK_SWEEP_MISSING_SIZE]; /* points that were begun and not finished: "3-7, 12" */
 } rk_sweep_totals;
 
 /* Reads every point and counts its strategies; sets points, dropped and strategies. */

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/team.h"
+
+#include "mpi/mpi_team.h"
+
+#include <stdio.h>
+
+/* A process is in one team at most, from the start of its command to its end. */
+static rk_team *joined;
+
+int rk_team_join(const rk_command *command)
+{
+    const int started = rk_mpi_started();
+    if (started == 0) {
+        return RK_PARSED;
+    }
+    if (!rk_mpi_is_built()) {
+        return started == 1 ? RK_PARSED
+                            : rk_command_fail(command,
+                                              "this reckon was built without MPI, and each of the "
+                                              "%d processes would do all of the work: install MPI "
+                                              "(libopenmpi-dev) and build again, or start one",
+                                              started);
+    }
+    joined = rk_mpi_begin();
+    if (joined && joined->rank > 0 && !freopen("/dev/null", "w", stdout)) {
+        return RK_EXIT_USAGE; /* it would say what rank 0 says */
+    }
+    return joined ? RK_PARSED : rk_command_fail(command, "MPI does not work here");
+}
+
+rk_team *rk_team_joined(void)
+{
+    return joined && joined->size > 1 ? joined : NULL;
+}
+
+bool rk_team_is_first(void)
+{
+    return !joined || joined->rank == 0;
+}
+
+int rk_team_threads(int64_t asked)
+{
+    return asked > 0 || !rk_team_joined() ? (int)asked : joined->cores;
+}
+
+void rk_team_report(const rk_command *command)
+{
+    const rk_team *team = rk_team_joined();
+    double all = 0;
+    if (!team || team->rank > 0) {
+        return;
+    }
+    for (int rank = 0; rank < team->size; rank++) {
+        all += team->cpu_s[rank];
+    }
+    (void)fprintf(stderr, "reckon %s: processor time by rank:", command->name);
+    for (int rank = 0; rank < team->size; rank++) {
+        (void)fprintf(stderr, "%s %.3f s (%.1f %%)", rank ? "," : "", team->cpu_s[rank],
+                      all > 0 ? 100 * team->cpu_s[rank] / all : 0);
+    }
+    (void)fputc('\n', stderr);
+}
+
+int rk_team_end(int status)
+{
+    const int told = rk_team_is_first() ? status : RK_EXIT_DONE;
+    rk_mpi_end(joined, told);
+    joined = NULL;
+    return told;
+}
