@@ -50,7 +50,6 @@ static void write_interval(rk_json_writer *writer, const rk_answer *answer)
     const rk_interval *interval = &answer->interval;
     rk_json_open_member(writer, "interval", "{");
     rk_json_real(writer, "step_p10_s", interval->low * answer->estimate.step);
-    rk_json_real(writer, "step_p50_s", interval->middle * answer->estimate.step);
     rk_json_real(writer, "step_p90_s", interval->high * answer->estimate.step);
     rk_json_count(writer, "runs", interval->runs);
     rk_json_count(writer, "models", interval->groups);

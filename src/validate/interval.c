@@ -182,16 +182,16 @@ static void set_percentiles(const rk_residuals *r, const bool *counted, const si
     size_t count = 0;
     for (size_t i = 0; i < r->cell_count; i++) {
         for (size_t j = 0; counted[i] && j < r->cells[i].count; j++) {
-            list[count++] = (weighted){.value = log(r->ratios[r->cells[i].first + j]),
+            list[count++] = (weighted){.value = fabs(log(r->ratios[r->cells[i].first + j])),
                                        .weight = 1 / (double)sizes[r->cells[i].peer]};
         }
     }
     qsort(list, count, sizeof(*list), compare_weighted);
     const double total = (double)out->groups;
-    const double middle = percentile(list, count, total, 0.5);
-    out->low = exp(middle - r->spread * (middle - percentile(list, count, total, 0.1)));
-    out->middle = exp(middle);
-    out->high = exp(middle + r->spread * (percentile(list, count, total, 0.9) - middle));
+    /* Four in five of the runs and their mirror images. */
+    const double far = r->spread * percentile(list, count, total, 0.8);
+    out->low = exp(-far);
+    out->high = exp(far);
 }
 
 rk_status rk_interval_of(const rk_residuals *residuals, const rk_kin *kin,
@@ -301,9 +301,12 @@ void rk_residuals_clear(rk_residuals *residuals)
 /* ---- spread ------------------------------------------------------------------------------------
  */
 
-/* A run, the interval that the other sources make for it (with spread 1), and what it weighs. */
+/*
+ * A run, the interval that the other sources make for it (with spread 1), and what it weighs: all
+ * runs of a source together 1, or less where they are fewer than RK_INTERVAL_RUNS.
+ */
 typedef struct held_out {
-    double value, low, middle, high, weight;
+    double off, far, weight; /* distance from the estimate, and of the ends, in logarithms */
 } held_out;
 
 static size_t source_size(const rk_residuals *r, const char *source)
@@ -325,12 +328,11 @@ static rk_status hold_out(const rk_residuals *r, held_out *list, rk_error *err)
         if (status) {
             return status;
         }
+        const double size = (double)source_size(r, cell->source);
         for (size_t j = cell->first; interval.runs > 0 && j < cell->first + cell->count; j++) {
-            list[j] = (held_out){.value = log(r->ratios[j]),
-                                 .low = log(interval.low),
-                                 .middle = log(interval.middle),
-                                 .high = log(interval.high),
-                                 .weight = 1 / (double)source_size(r, cell->source)};
+            list[j] = (held_out){.off = fabs(log(r->ratios[j])),
+                                 .far = log(interval.high),
+                                 .weight = 1 / fmax(size, RK_INTERVAL_RUNS)};
         }
     }
     return RK_OK;
@@ -342,8 +344,7 @@ static double coverage(const held_out *list, size_t count, double spread)
     for (size_t i = 0; i < count; i++) {
         const held_out *h = &list[i];
         total += h->weight;
-        if (h->value >= h->middle - spread * (h->middle - h->low) &&
-            h->value <= h->middle + spread * (h->high - h->middle)) {
+        if (h->off <= spread * h->far + 1e-9) {
             inside += h->weight;
         }
     }

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * How far an estimate may be off: the 10th to 90th percentile of measured over predicted step time
- * among comparable runs.
+ * among comparable runs, of which each counts as far above as below the estimate.  Whether runs of
+ * one source take longer than predicted or less says little of those of another; how far off they
+ * are says more.
  *
  * Residuals are kept in groups of runs that err together (one model of one source on one
  * generation of accelerators); in a percentile every group weighs the same.  Comparable runs are
  * those that agree in stack, accelerator, dense or MoE, place of tensor parallelism, one or
  * several nodes, and width of the formats; where they are fewer than RK_INTERVAL_RUNS, or of fewer
- * than RK_INTERVAL_GROUPS groups, less has to agree.  The percentiles are spread about the median
- * by a factor that makes them hold four in five runs of a source that they are not made from: a
+ * than RK_INTERVAL_GROUPS groups, less has to agree.  The percentiles are spread by a factor, where
+ * they need one, that makes them hold four in five runs of a source that they are not made from: a
  * run to be estimated is one of a source that nobody knows yet.
  */
 #ifndef RK_VALIDATE_INTERVAL_H
@@ -50,11 +52,11 @@ typedef struct rk_residuals {
     size_t cell_count, cell_room;
     double *ratios; /* owned; measured over predicted */
     size_t ratio_count, ratio_room;
-    double spread; /* about the median; at least 1 */
+    double spread; /* of intervals, in logarithms; at least 1 */
 } rk_residuals;
 
 typedef struct rk_interval {
-    double low, middle, high; /* of measured over predicted; 0: nothing is comparable */
+    double low, high; /* of measured over predicted; 0: nothing is comparable */
     size_t runs, groups;
     char basis[RK_BASIS_TEXT]; /* which runs: "nanotron on h100-sxm, dense, TP in a node" */
 } rk_interval;
@@ -81,7 +83,8 @@ void rk_residuals_clear(rk_residuals *residuals);
 
 /*
  * Finds the spread: the smallest, in steps of 0.05, with which four in five runs lie in the
- * intervals that are made of all other sources; every source weighs the same.
+ * intervals that are made of all other sources; every source of RK_INTERVAL_RUNS runs and more
+ * weighs the same.
  */
 rk_status rk_residuals_spread(rk_residuals *residuals, rk_error *err);
 
