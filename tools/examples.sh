@@ -8,29 +8,7 @@ set -eu
 reckon=${1:-build/reckon}
 export NO_COLOR=1 COLUMNS=100
 
-# Shows a command, broken before options, and its answer; that nothing fits is an answer too.
-show()
-{
-    line="$ reckon"
-    echo '```'
-    piece=
-    for word in "$@" --; do
-        case $word in
-        --*)
-            if [ $((${#line} + ${#piece})) -gt 96 ]; then
-                printf '%s \\\n' "$line"
-                line="     "
-            fi
-            line="$line$piece"
-            piece=
-            ;;
-        esac
-        piece="$piece $word"
-    done
-    echo "$line"
-    "$reckon" "$@" || test $? -eq 1
-    echo '```'
-}
+. "$(dirname "$0")/show.sh"
 
 cat <<'TEXT'
 # Five questions

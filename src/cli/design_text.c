@@ -16,8 +16,10 @@
 static const char *money(const rk_designing *d, double amount, char out[MONEY_SIZE])
 {
     char number[RK_NUMBER_TEXT_SIZE];
-    (void)snprintf(out, MONEY_SIZE, "%s %s", d->prices.currency,
-                   rk_human_text(amount, RK_HUMAN_BASE10, number));
+    const char *text = rk_human_text(amount, RK_HUMAN_BASE10, number);
+    const size_t length = strlen(text); /* a blank ends what has no letter */
+    (void)snprintf(out, MONEY_SIZE, "%s %.*s", d->prices.currency,
+                   (int)(length > 0 && text[length - 1] == ' ' ? length - 1 : length), text);
     return out;
 }
 
@@ -137,17 +139,23 @@ static rk_status write_front(FILE *to, const rk_designing *d, rk_table_style sty
     columns[count++] = (rk_table_column){d->args.tokens > 0 ? "days" : "tokens/s", RK_ALIGN_RIGHT};
     columns[count++] = (rk_table_column){"eff., %", RK_ALIGN_RIGHT};
     rk_table_init(&table, columns, count);
+    size_t rows = 0, slower = 0; /* slower: those that do not meet the target */
     for (size_t i = 0; i < d->count; i++) {
         const rk_design *design = &d->designs[i];
         if (design == d->cheapest) {
+            slower = rows;
+        }
+        if (design == d->cheapest && rows > 0) {
             rk_table_rule(&table);
         }
         if (design->best) {
             add_design(&table, d, design);
+            rows++;
         }
     }
     (void)fprintf(to, "Machines that no other beats in cost and speed%s:\n\n",
-                  d->cheapest ? "; those below the line meet the target" : "");
+                  d->cheapest && rows > 0 ? "; from the cheapest above on they meet the target"
+                                          : "");
     const rk_status status = rk_print_table(to, &table, style, err);
     rk_table_clear(&table);
     return status;

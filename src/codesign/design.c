@@ -33,6 +33,14 @@ static rk_status fail_value(const rk_price_axis *axis, double value, const char 
                    expected);
 }
 
+static rk_status fail_unknown(const char *key, const char *const *names, size_t count,
+                              rk_error *err)
+{
+    const char *nearest = rk_nearest_name(key, names, count);
+    return rk_fail(err, RK_ERR_INVALID, "no number of the machine is called %s%s%s%s", key,
+                   nearest ? "; did you mean " : "", nearest ? nearest : "", nearest ? "?" : "");
+}
+
 static rk_status check_values(const rk_price_axis *axis, bool whole, bool zero, rk_error *err)
 {
     for (int i = 0; i < axis->count; i++) {
@@ -48,46 +56,48 @@ static rk_status check_values(const rk_price_axis *axis, bool whole, bool zero, 
     return RK_OK;
 }
 
-/* Finds the numbers that the axes vary. */
-static rk_status find_numbers(struct grid *g, rk_error *err)
+/* The number that an axis varies; `all` ends before the name of processors. */
+static rk_status find_number(struct grid *g, int axis_index, const rk_number *all, size_t count,
+                             rk_error *err)
 {
-    rk_number all[RK_NUMBER_MAX];
+    const rk_price_axis *axis = &g->prices->axes[axis_index];
     const char *names[RK_NUMBER_MAX + 1];
-    const size_t count = rk_calculon_numbers(g->sys, g->space->datatype, all);
+    size_t n = 0;
     for (size_t i = 0; i < count; i++) {
         names[i] = all[i].key;
     }
     names[count] = "processors";
-    g->processors = -1;
-    for (int i = 0; i < g->prices->axis_count; i++) {
-        const rk_price_axis *axis = &g->prices->axes[i];
-        size_t n = 0;
-        while (n <= count && strcmp(names[n], axis->key) != 0) {
-            n++;
-        }
-        if (n > count) {
-            const char *nearest = rk_nearest_name(axis->key, names, count + 1);
-            return rk_fail(err, RK_ERR_INVALID, "no number of the machine is called %s%s%s%s",
-                           axis->key, nearest ? "; did you mean " : "", nearest ? nearest : "",
-                           nearest ? "?" : "");
-        }
-        if (n == count) {
-            g->processors = i;
-        } else if (!(all[n].value > 0) && all[n].kind != RK_NUMBER_OFFLOAD_SIZE) {
-            return rk_fail(err, RK_ERR_INVALID,
-                           "the system has 0 %s of %s, which cannot be scaled: give it a value",
-                           all[n].unit, axis->key);
-        } else {
-            g->numbers[i] = all[n];
-        }
-        const rk_status status =
-            check_values(axis, n == count || all[n].whole,
-                         n < count && all[n].kind == RK_NUMBER_OFFLOAD_SIZE, err);
-        if (status) {
-            return status;
-        }
+    while (n <= count && strcmp(names[n], axis->key) != 0) {
+        n++;
     }
-    return RK_OK;
+    if (n > count) {
+        return fail_unknown(axis->key, names, count + 1, err);
+    }
+    if (n == count) {
+        g->processors = axis_index;
+        return check_values(axis, true, false, err);
+    }
+    const bool capacity = all[n].kind == RK_NUMBER_OFFLOAD_SIZE;
+    if (!(all[n].value > 0) && !capacity) {
+        return rk_fail(err, RK_ERR_INVALID,
+                       "the system has 0 %s of %s, which cannot be scaled: give it a value",
+                       all[n].unit, axis->key);
+    }
+    g->numbers[axis_index] = all[n];
+    return check_values(axis, all[n].whole, capacity, err);
+}
+
+static rk_status find_numbers(struct grid *g, rk_error *err)
+{
+    rk_number all[RK_NUMBER_MAX];
+    const size_t count = rk_calculon_numbers(g->sys, g->space->datatype, all);
+    rk_status status = RK_OK;
+    g->processors = -1;
+    for (int i = 0; i < g->prices->axis_count && !status; i++) {
+        status = find_number(g, i, all, count, err);
+    }
+    rk_error_set_file(status ? err : NULL, g->prices->name);
+    return status;
 }
 
 /* ---- machines ------------------------------------------------------------------------------ */
