@@ -154,8 +154,9 @@ static rk_status write_front(FILE *to, const rk_designing *d, rk_table_style sty
         }
     }
     (void)fprintf(to, "Machines that no other beats in cost and speed%s:\n\n",
-                  d->cheapest && rows > 0 ? "; from the cheapest above on they meet the target"
-                                          : "");
+                  !d->cheapest ? ""
+                  : slower > 0 ? "; those below the line meet the target"
+                               : "; all of them meet the target");
     const rk_status status = rk_print_table(to, &table, style, err);
     rk_table_clear(&table);
     return status;
