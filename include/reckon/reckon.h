@@ -318,6 +318,11 @@ typedef struct rk_search_control {
      */
     uint64_t slice, slices;
     double least_rate; /* sequences/s: a bounded search does not look for slower strategies */
+    /*
+     * What other parts have found already: strategies below this score (the rate, or the negative
+     * time of a step) are of no use, and may be left out of the ranking.  NULL: all are of use.
+     */
+    const double *floor;
 } rk_search_control;
 
 /*

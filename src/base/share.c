@@ -8,12 +8,13 @@
 #include <string.h>
 #include <time.h>
 
-#define TICK_SECONDS    0.1
-#define POLL_SECONDS    0.001  /* between looks for messages */
-#define ALIVE_SECONDS   1.0    /* a rank says something at least so often */
-#define SILENT_SECONDS  60.0   /* after which it counts as lost */
-#define PATIENT_SECONDS 3600.0 /* that other ranks wait for rank 0, which also checks and writes   \
-                                */
+#define TICK_SECONDS   0.1
+#define POLL_SECONDS   0.001 /* between looks for messages */
+#define ALIVE_SECONDS  1.0   /* a rank says something at least so often */
+#define SILENT_SECONDS 60.0  /* after which it counts as lost */
+#define PATIENT_SECONDS                                                                            \
+    3600.0 /* that other ranks wait for rank 0, which also checks and writes                       \
+            */
 
 /* What messages start with: the number of the run, then one of these. */
 enum message {
@@ -61,13 +62,19 @@ static double now(void)
     return seconds_of(CLOCK_MONOTONIC);
 }
 
-uint64_t rk_share_fingerprint(const char *text)
+uint64_t rk_share_fingerprint_of(const void *data, size_t size)
 {
+    const unsigned char *bytes = data;
     uint64_t hash = 14695981039346656037U; /* FNV-1a */
-    for (; *text; text++) {
-        hash = (hash ^ (unsigned char)*text) * 1099511628211U;
+    for (size_t i = 0; i < size; i++) {
+        hash = (hash ^ bytes[i]) * 1099511628211U;
     }
     return hash;
+}
+
+uint64_t rk_share_fingerprint(const char *text)
+{
+    return rk_share_fingerprint_of(text, strlen(text));
 }
 
 /* ---- messages -------------------------------------------------------------------------------- */

@@ -47,7 +47,8 @@ rk_status rk_share_run(const rk_share_job *job, rk_team *team, int threads, rk_e
  */
 void rk_share_leave(rk_team *team, const rk_error *err);
 
-/* A number that differs when the text does. */
+/* A number that differs when the bytes do. */
+uint64_t rk_share_fingerprint_of(const void *data, size_t size);
 uint64_t rk_share_fingerprint(const char *text);
 
 #endif

@@ -31,6 +31,7 @@ struct search {
     struct worker *workers;
     size_t top_n;
     uint64_t slice, slices; /* of the control */
+    double floor;           /* likewise; 0: none */
 };
 
 /* Scratch and results of one thread. */
@@ -61,9 +62,9 @@ struct family_run {
 /* ---- one family in one cell -------------------------------------------------------------- */
 
 /* Largest total time whose rate can still enter the top list; slightly generous. */
-static double time_limit(const struct worker *w, const rk_space_cell *cell)
+static double time_limit(const struct search *s, const struct worker *w, const rk_space_cell *cell)
 {
-    const double floor_rate = rk_top_floor(&w->top);
+    const double floor_rate = fmax(rk_top_floor(&w->top), s->floor);
     return floor_rate <= 0 ? (double)INFINITY : (double)cell->B / floor_rate * (1 + 1e-14);
 }
 
@@ -111,7 +112,7 @@ static bool settle_memory(const struct family_run *run, const rk_block_column *c
     const rk_space_cell *cell = run->cell;
     const bool overlap = (cell->type & RK_CELL_DATA) && !s->space->no_dp_overlap;
     const uint64_t shared = (overlap ? 2 : 1);
-    const double most = time_limit(w, cell);
+    const double most = time_limit(s, w, cell);
     uint64_t executed = 0, good = 0;
     for (size_t v = 0; v < cell->v_count; v++) {
         double *limit = w->limits[v];
@@ -358,7 +359,8 @@ rk_status rk_calculon_search(const rk_calculon_app *app, const rk_calculon_sys *
                        .space = space,
                        .top_n = top_n,
                        .slice = control ? control->slice : 0,
-                       .slices = control ? control->slices : 0};
+                       .slices = control ? control->slices : 0,
+                       .floor = control && control->floor ? *control->floor : 0};
     rk_status status;
     rk_error ignored;
     err = err ? err : &ignored;

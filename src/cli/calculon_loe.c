@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `calculon llm-optimal-execution`: the mappings of highest sample rate. */
 #include "cli/calculon_search.h"
+#include "cli/team.h"
 
 #include "base/error.h"
+#include "base/share.h"
 #include "base/text.h"
 #include "formats/calculon_write.h"
+#include "search/shared.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -134,8 +137,9 @@ static rk_status search(const rk_calculon_search_args *args, const rk_calculon_s
     return args->bounded
                ? rk_calculon_search_bounded(&in->app, &in->sys, &in->space, &in->control, room,
                                             ranking->items, &ranking->count, &ranking->bounded, err)
-               : rk_calculon_search(&in->app, &in->sys, &in->space, &in->control, room,
-                                    ranking->items, &ranking->count, &ranking->counts, err);
+               : rk_calculon_search_shared(rk_team_joined(), &in->app, &in->sys, &in->space,
+                                           &in->control, room, ranking->items, &ranking->count,
+                                           &ranking->counts, err);
 }
 
 /* Logs how the executions were settled. */
@@ -183,9 +187,15 @@ static int finish(const rk_calculon_log *log, const rk_calculon_search_args *arg
 int rk_calculon_optimal_execution(const rk_calculon_log *log, int argc, char **argv)
 {
     rk_calculon_search_args args = {.top_n = 1};
-    int done = rk_options_parse(&command, argc, argv, &args);
+    int done = rk_team_join(&command);
+    if (done == RK_PARSED) {
+        done = rk_options_parse(&command, argc, argv, &args);
+    }
     if (done == RK_PARSED) {
         done = check_output(&args);
+    }
+    if (done == RK_PARSED && !rk_team_is_first() && (args.debug || args.bounded)) {
+        done = RK_EXIT_DONE; /* only the exhaustive search is shared */
     }
     if (done != RK_PARSED) {
         return done;
@@ -203,8 +213,12 @@ int rk_calculon_optimal_execution(const rk_calculon_log *log, int argc, char **a
     const double seconds = rk_wall_seconds() - progress.started;
     rk_progress_end(&progress);
     if (status != RK_OK) {
+        rk_share_leave(rk_team_joined(), &err);
         done = rk_calculon_search_fail(&command, &err);
+    } else if (!rk_team_is_first()) {
+        done = RK_EXIT_DONE;
     } else {
+        rk_team_report(&command);
         log_counts(log, &args, &ranking, seconds);
         done = args.debug ? RK_EXIT_DONE : finish(log, &args, &in, &ranking);
     }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/calculon_search.h"
+#include "cli/team.h"
 
 #include "formats/calculon_docs.h"
 
@@ -135,7 +136,7 @@ rk_status rk_calculon_search_load(const rk_calculon_search_args *args, rk_progre
         .mbs_break = args->mbs_break,
     };
     in->control = (rk_search_control){
-        .threads = (int)args->cpus,
+        .threads = rk_team_threads(args->cpus),
         .progress = rk_cli_progress,
         .user = progress,
     };

@@ -3,10 +3,13 @@
 #include "cli/plan.h"
 
 #include "base/error.h"
+#include "base/share.h"
 #include "cli/calculon_options.h"
 #include "cli/commands.h"
 #include "cli/print.h"
+#include "cli/team.h"
 #include "formats/calculon_docs.h"
+#include "search/shared.h"
 
 #include <stdlib.h>
 
@@ -111,12 +114,15 @@ rk_status rk_plan_rank(rk_plan *plan, const rk_search_control *control, rk_error
         goto cleanup;
     }
     const double cpu = rk_cpu_seconds(), wall = rk_wall_seconds();
+    if (plan->request.bounded && !rk_team_is_first()) {
+        goto cleanup; /* only the exhaustive search is shared */
+    }
     status = plan->request.bounded
                  ? rk_calculon_search_bounded(&plan->app, &plan->sys, &plan->space, control, top,
                                               ranked, &found, &plan->bounded, err)
-                 : rk_calculon_search(&plan->app, &plan->sys, &plan->space, control, top, ranked,
-                                      &found, &plan->counts, err);
-    plan->cpu_s = rk_cpu_seconds() - cpu;
+                 : rk_calculon_search_shared(rk_team_joined(), &plan->app, &plan->sys, &plan->space,
+                                             control, top, ranked, &found, &plan->counts, err);
+    plan->cpu_s = rk_cpu_seconds() - cpu + rk_team_other_cpu_s();
     plan->wall_s = rk_wall_seconds() - wall;
     for (; !status && plan->strategy_count < found; plan->strategy_count++) {
         status = rk_plan_evaluate(plan, &plan->sys, &ranked[plan->strategy_count].exe,
@@ -162,17 +168,20 @@ int rk_calculon_plan_run(int argc, char **argv)
         return rk_command_fail(&calculon_plan, "--json and --csv exclude each other");
     }
     if (rk_plan_load(&plan, &err)) {
+        rk_share_leave(rk_team_joined(), &err);
         return rk_command_fail_error(&calculon_plan, &err);
     }
-    const rk_search_control control = {
-        .threads = (int)plan.request.threads, .progress = rk_cli_progress, .user = &progress};
+    const rk_search_control control = {.threads = rk_team_threads(plan.request.threads),
+                                       .progress = rk_cli_progress,
+                                       .user = &progress};
     rk_progress_start(&progress, "strategies");
     rk_status status = rk_plan_rank(&plan, &control, &err);
-    if (!status && plan.strategy_count == 0) {
+    if (!status && plan.strategy_count == 0 && rk_team_is_first()) {
         status = rk_plan_find_shortfall(&plan, &control, &err);
     }
     rk_progress_end(&progress);
-    if (!status) {
+    if (!status && rk_team_is_first()) {
+        rk_team_report(&calculon_plan);
         status = write_answer(&plan, &err);
     }
     if (status == RK_ERR_STOPPED) {

@@ -2,9 +2,11 @@
 /* `reckon plan`: the command, by the reckon model or by the Calculon methodology. */
 #include "cli/reckon_plan.h"
 
+#include "base/share.h"
 #include "cli/commands.h"
 #include "cli/plan.h"
 #include "cli/progress.h"
+#include "cli/team.h"
 #include "formats/catalogue.h"
 #include "formats/document.h"
 
@@ -82,10 +84,13 @@ static int run_reckon(int argc, char **argv)
         return result;
     }
     rk_status status = rk_request_load(&request, &inputs, &err);
-    if (!status) {
+    if (status) {
+        rk_share_leave(rk_team_joined(), &err);
+    } else {
         status = rk_reckoning_search(&request, &inputs, (size_t)request.top, &plan, &err);
     }
-    if (!status) {
+    if (!status && rk_team_is_first()) {
+        rk_team_report(&rk_command_plan);
         status = rk_reckoning_write(&plan, &err);
     }
     if (status == RK_ERR_STOPPED) {
@@ -134,6 +139,10 @@ bool rk_wants_calculon(int argc, char **argv)
 
 static int run_plan(int argc, char **argv)
 {
+    const int done = rk_team_join(&rk_command_plan);
+    if (done != RK_PARSED) {
+        return done;
+    }
     return rk_wants_calculon(argc, argv) ? rk_calculon_plan_run(argc, argv)
                                          : run_reckon(argc, argv);
 }

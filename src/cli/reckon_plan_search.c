@@ -3,11 +3,14 @@
 #include "cli/reckon_plan.h"
 
 #include "base/error.h"
+#include "base/share.h"
 #include "cli/bounded.h"
 #include "cli/describe.h"
 #include "cli/progress.h"
+#include "cli/team.h"
 #include "report/estimate_fields.h"
 #include "search/bounded_plan.h"
+#include "search/shared.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -126,21 +129,28 @@ static rk_status explain_shortage(rk_reckoning *plan, const rk_planned *nearest,
     return find_enough(plan, control, err);
 }
 
-/* What needs least memory is known to a search that looks at all of it only. */
+/*
+ * What needs least memory is known to a search that looks at all of it only, which is also the one
+ * that ranks share.
+ */
 static rk_status search(rk_reckoning *plan, const rk_search_control *control, size_t top,
                         rk_planned *planned, size_t *found, rk_planned *nearest, rk_error *err)
 {
     const rk_inputs *inputs = plan->inputs;
     rk_status status = RK_OK;
     *found = 0;
+    if (plan->request->bounded && !rk_team_is_first()) {
+        return RK_OK;
+    }
     if (plan->request->bounded) {
         status =
             rk_plan_search_bounded(&inputs->model, &inputs->system, &inputs->stack, &plan->space,
                                    control, top, planned, found, &plan->bounded, err);
     }
     if (!status && *found == 0) {
-        status = rk_plan_search(&inputs->model, &inputs->system, &inputs->stack, &plan->space,
-                                control, top, planned, found, nearest, &plan->counts, err);
+        status = rk_plan_search_shared(rk_team_joined(), &inputs->model, &inputs->system,
+                                       &inputs->stack, &plan->space, control, top, planned, found,
+                                       nearest, &plan->counts, err);
     }
     return status;
 }
@@ -151,23 +161,27 @@ rk_status rk_reckoning_search(const rk_request *request, const rk_inputs *inputs
     rk_progress progress;
     rk_planned nearest, *planned = calloc(top * RK_PLAN_VARIANTS, sizeof(*planned));
     size_t found = 0;
-    const rk_search_control control = {
-        .threads = (int)request->threads, .progress = rk_cli_progress, .user = &progress};
+    const rk_search_control control = {.threads = rk_team_threads(request->threads),
+                                       .progress = rk_cli_progress,
+                                       .user = &progress};
     *plan = (rk_reckoning){
         .request = request, .inputs = inputs, .setting = rk_setting_of(request, inputs)};
     if (!planned) {
-        return rk_fail(err, RK_ERR_MEMORY, "not enough memory for the ranking");
+        const rk_status failed = rk_fail(err, RK_ERR_MEMORY, "not enough memory for the ranking");
+        rk_share_leave(rk_team_joined(), err);
+        return failed;
     }
     rk_status status = rk_request_space(request, inputs, &plan->space, err);
     if (status) {
+        rk_share_leave(rk_team_joined(), err);
         free(planned);
         return status;
     }
     rk_progress_start(&progress, "strategies");
     const double started = rk_cpu_seconds();
     status = search(plan, &control, top * RK_PLAN_VARIANTS, planned, &found, &nearest, err);
-    plan->cpu_s = rk_cpu_seconds() - started;
-    if (!status) {
+    plan->cpu_s = rk_cpu_seconds() - started + rk_team_other_cpu_s();
+    if (!status && rk_team_is_first()) {
         found = rk_planned_drop_variants(planned, found, top);
         status = found > 0 ? fill_answers(plan, planned, found, err)
                            : explain_shortage(plan, &nearest, &control, err);

@@ -79,7 +79,8 @@ const rk_command rk_command_sweep = {
 
 struct display {
     rk_progress line;
-    bool checking;    /* what the line is about */
+    bool checking; /* what the line is about */
+    bool dry_run;
     bool resumable;   /* there is a database */
     double redraw_at; /* on the clock of rk_wall_seconds */
 };
@@ -167,6 +168,17 @@ static void tell_stopped(void *user, const char *points)
                   display->resumable ? "; --resume goes on from here" : "");
 }
 
+static void tell_resumed(void *user, uint64_t missing, const char *points)
+{
+    const struct display *display = user;
+    if (display->line.terminal || rk_team_joined() || display->dry_run) {
+        (void)fprintf(display->dry_run ? stdout : stderr,
+                      display->dry_run ? "missing     %" PRIu64 "%s%s\n"
+                                       : "reckon sweep: %" PRIu64 " points are missing%s%s\n",
+                      missing, missing > 0 ? ": " : "", points);
+    }
+}
+
 static void tell_lost(void *user, int rank, const char *points)
 {
     struct display *display = user;
@@ -178,12 +190,14 @@ static void tell_lost(void *user, int rank, const char *points)
 /* What the first rank does: it reads, shares, writes and reports. */
 static int run_first(const struct arguments *arguments, rk_sweep_options *options)
 {
-    struct display display = {.resumable = arguments->sqlite != NULL};
+    struct display display = {.resumable = arguments->sqlite != NULL,
+                              .dry_run = arguments->dry_run};
     rk_sweep_totals totals = {0};
     rk_sweep_doc *doc = NULL;
     rk_error err = {0};
     const double started = rk_wall_seconds();
     options->progress = show;
+    options->resumed = tell_resumed;
     options->lost = tell_lost;
     options->stopped = tell_stopped;
     options->user = &display;

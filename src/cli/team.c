@@ -44,16 +44,23 @@ int rk_team_threads(int64_t asked)
     return asked > 0 || !rk_team_joined() ? (int)asked : joined->cores;
 }
 
-void rk_team_report(const rk_command *command)
+double rk_team_other_cpu_s(void)
 {
     const rk_team *team = rk_team_joined();
     double all = 0;
+    for (int rank = 1; team && rank < team->size; rank++) {
+        all += team->cpu_s[rank];
+    }
+    return all;
+}
+
+void rk_team_report(const rk_command *command)
+{
+    const rk_team *team = rk_team_joined();
     if (!team || team->rank > 0) {
         return;
     }
-    for (int rank = 0; rank < team->size; rank++) {
-        all += team->cpu_s[rank];
-    }
+    const double all = team->cpu_s[0] + rk_team_other_cpu_s();
     (void)fprintf(stderr, "reckon %s: processor time by rank:", command->name);
     for (int rank = 0; rank < team->size; rank++) {
         (void)fprintf(stderr, "%s %.3f s (%.1f %%)", rank ? "," : "", team->cpu_s[rank],

@@ -21,6 +21,9 @@ bool rk_team_is_first(void);
 /* Threads of this rank: those that are asked for, or its share of the cores (0: one per core). */
 int rk_team_threads(int64_t asked);
 
+/* Processor time that the other ranks have spent on what was shared, s. */
+double rk_team_other_cpu_s(void);
+
 /* Tells on standard error how much processor time each rank has spent on what they shared. */
 void rk_team_report(const rk_command *command);
 

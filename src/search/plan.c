@@ -56,6 +56,7 @@ struct search {
     struct worker *workers;
     size_t top_n;
     uint64_t slice, slices; /* of the control */
+    double floor;           /* likewise; less: none */
     uint64_t total;         /* strategies of the slice */
 };
 
@@ -118,9 +119,9 @@ static uint64_t fitting_lanes(const struct search *s, struct worker *w, const st
 /* ---- time ---------------------------------------------------------------------------------- */
 
 /* Longest step that can still enter the top list; slightly generous. */
-static double time_limit(const struct worker *w)
+static double time_limit(const struct search *s, const struct worker *w)
 {
-    return -rk_top_floor(&w->top) * (1 + 1e-12);
+    return -fmax(rk_top_floor(&w->top), s->floor) * (1 + 1e-12);
 }
 
 /*
@@ -132,7 +133,7 @@ static bool is_promising(const struct search *s, struct worker *w, const struct 
 {
     const rk_strategy *strategy = &base->strategy;
     const int64_t v = rk_stage_chunks(strategy), m = rk_strategy_microbatches(strategy);
-    const double limit = time_limit(w);
+    const double limit = time_limit(s, w);
     if ((double)m * rk_plan_fit_seconds(&w->fit, w->ranks, ranks) > limit) {
         return false;
     }
@@ -440,6 +441,7 @@ static void report(const struct search *s, rk_planned *planned, size_t *found, r
     if (nearest && w->least.index != UINT64_MAX) {
         nearest->strategy = w->least.strategy;
         nearest->index = w->least.index;
+        nearest->needed = w->least.bytes;
         rk_estimate_step(s->model, &s->system, s->stack, &nearest->strategy, s->space->convention,
                          &nearest->estimate);
     }
@@ -468,7 +470,8 @@ rk_status rk_plan_search(const rk_model *model, const rk_system *system, const r
                        .space = space,
                        .top_n = top_n,
                        .slice = control ? control->slice : 0,
-                       .slices = control ? control->slices : 0};
+                       .slices = control ? control->slices : 0,
+                       .floor = control && control->floor ? *control->floor : -(double)INFINITY};
     rk_error ignored;
     err = err ? err : &ignored;
     *found = 0;

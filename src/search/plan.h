@@ -45,6 +45,7 @@ typedef struct rk_planned {
     rk_strategy strategy;
     rk_estimate estimate;
     uint64_t index; /* place in the enumeration; orders equal times */
+    double needed;  /* bytes, of the one that needs least: what no other undercuts */
 } rk_planned;
 
 /* Strategies of a space: what a search calls enumerated. */

@@ -31,6 +31,8 @@ typedef struct rk_sweep_options {
     double silent_seconds;         /* after which a rank counts as lost; 0: a minute */
     /* Called several times a second, and for every task; return false to stop.  May be NULL. */
     bool (*progress)(void *user, const rk_sweep_progress *progress);
+    /* Called when a sweep is resumed, with how many points are missing and which: "3-7, 12". */
+    void (*resumed)(void *user, uint64_t missing, const char *points);
     /* Called when a rank is lost, with the points that others do again: "3-7, 12".  May be NULL. */
     void (*lost)(void *user, int rank, const char *points);
     /*
@@ -49,7 +51,10 @@ typedef struct rk_sweep_totals {
     uint64_t fitting;    /* points with at least one result */
 } rk_sweep_totals;
 
-/* Reads every point and counts its strategies; sets points, dropped and strategies. */
+/*
+ * Reads every point and counts its strategies; sets points, dropped and strategies.  With `resume`
+ * it also looks what is in the database.
+ */
 rk_status rk_sweep_check(const rk_sweep_doc *doc, const rk_sweep_options *options,
                          rk_sweep_totals *totals, rk_error *err);
 

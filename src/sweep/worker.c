@@ -70,6 +70,14 @@ rk_status rk_sweep_worker_count(rk_sweep_worker *worker, uint64_t *strategies, r
                            err);
 }
 
+rk_status rk_sweep_worker_look(rk_sweep_worker *worker, uint64_t number, bool *kept,
+                               uint64_t *strategies, rk_error *err)
+{
+    *strategies = 0;
+    const rk_status status = rk_sweep_worker_read(worker, number, kept, err);
+    return status == RK_OK && *kept ? rk_sweep_worker_count(worker, strategies, err) : status;
+}
+
 /* ---- rounds ---------------------------------------------------------------------------------- */
 
 size_t rk_sweep_worker_wanted(const rk_sweep_worker *worker, unsigned round)

@@ -32,6 +32,10 @@ rk_status rk_sweep_worker_read(rk_sweep_worker *worker, uint64_t number, bool *k
 /* Strategies of the point that was read; 1 of an estimate. */
 rk_status rk_sweep_worker_count(rk_sweep_worker *worker, uint64_t *strategies, rk_error *err);
 
+/* Both: the strategies are 0 when the point is dropped. */
+rk_status rk_sweep_worker_look(rk_sweep_worker *worker, uint64_t number, bool *kept,
+                               uint64_t *strategies, rk_error *err);
+
 /* Appends the rows of the point that was read, after a search or an estimate. */
 rk_status rk_sweep_worker_settle(rk_sweep_worker *worker, const rk_search_control *control,
                                  rk_bytes *rows, rk_error *err);
