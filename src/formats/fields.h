@@ -31,7 +31,8 @@ typedef struct rk_field {
 } rk_field;
 
 typedef enum rk_unknown_keys {
-    RK_UNKNOWN_REFUSE, /* error with the nearest name; "name", "source", "description", "provenance" pass */
+    RK_UNKNOWN_REFUSE, /* error with the nearest name; "name", "source", "description", "provenance"
+                          pass */
     RK_UNKNOWN_IGNORE, /* pass; a missing key still suggests a misspelt one */
     RK_UNKNOWN_NEVER,  /* error for any other key at all */
 } rk_unknown_keys;

@@ -6,7 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-const char *const rk_module_names[] = {"core_attn", "norm", "act", "mla_up", "mlp", "moe", "operators", NULL};
+const char *const rk_module_names[] = {"core_attn", "norm", "act",       "mla_up",
+                                       "mlp",       "moe",  "operators", NULL};
 const char *const rk_recompute_kind_names[] = {"none", "selective", "full", NULL};
 const char *const rk_cp_kind_names[] = {"ring", "all-gather", "ulysses", NULL};
 

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the bounded search by the reckon model (bounded_plan.c) keeps while it runs. */
+#ifndef RK_SEARCH_BOUNDED_STATE_H
+#define RK_SEARCH_BOUNDED_STATE_H
+
+#include "base/top.h"
+#include "search/bounded_plan.h"
+#include "search/plan_space.h"
+
+/* What the top list keeps of a strategy. */
+struct found {
+    rk_strategy strategy;
+    rk_estimate estimate;
+};
+
+/* Strategies that share costs of blocks but for recompute. */
+struct batch {
+    double bound; /* s of a step; infinite: no strategy can fit */
+    uint64_t first, count;
+    const rk_plan_unit *unit;
+    int cp_kind;
+    int64_t micro_batch;
+};
+
+/* Strategies of a batch with one recompute and one shape. */
+struct node {
+    double bound;   /* s of a step */
+    uint64_t first; /* index of its first strategy */
+    const rk_plan_pipe *pipe;
+    const rk_plan_shape *shape;
+    int64_t dp;
+    int recompute, lanes;
+};
+
+/* Scratch and results of one thread. */
+struct worker {
+    rk_top top;          /* of the batch at hand */
+    rk_top found;        /* of the batches before it in this round */
+    double most_seconds; /* of a step that can still enter, when the round began */
+    rk_bounded_counts counts;
+    rk_cost_table table;
+    rk_strategy costed;     /* that the table was filled for */
+    rk_stage whole;         /* by the table */
+    rk_chunk_times *chunks; /* owned; of all ranks */
+    rk_stage *stages;       /* owned; of the kinds of ranks at hand */
+    double *least;          /* owned; by shape: s of a step in the batch at hand */
+    struct node *nodes;     /* owned; of a batch */
+    rk_status status;
+    rk_error error;
+};
+
+struct search {
+    const rk_model *model;
+    rk_system system; /* with the memory that the space allows */
+    const rk_stack *stack;
+    const rk_plan_space *space;
+    rk_plan_lists lists;
+    size_t top_n;
+    struct batch *batches; /* owned */
+    size_t batch_count, batch_room;
+    size_t *groups; /* owned: where batches that differ in ep and etp only begin, and the end */
+    size_t group_count;
+    size_t done; /* batches that are settled */
+    rk_top top;  /* of all rounds */
+    struct worker *workers;
+    int threads;
+    const rk_search_control *control;
+    uint64_t settled; /* strategies, in the rounds before */
+};
+
+#endif
