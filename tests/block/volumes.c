@@ -216,13 +216,32 @@ static void test_parameters(void **state)
     }
 }
 
+/* UT-6: flash attention of DeepSeek-V3 at 4096 tokens executes 1786.7 GFLOP in backward. */
+static void test_flash_backward(void **state)
+{
+    (void)state;
+    const rk_system system = system_of("h800-sxm");
+    const rk_stack stack = stack_of("megatron-2025");
+    const rk_model model = model_of("deepseek-v3");
+    rk_strategy s = rk_strategy_defaults(&model);
+    rk_cost cost[2];
+    s.seq = 4096;
+    s.flash_attention = true;
+    const rk_block_context context = rk_block_context_of(&model, &system, &stack, &s);
+    const rk_layer_type *type = &model.types[model.type_of[0]];
+    layer_costs(&context, type, cost);
+    const double attention = rk_attention_flops(&type->attention, 4096);
+    const double linears = 2 * (cost[0].flops_forward - attention);
+    assert_near(cost[0].flops_backward - linears, 1786.7e9, 1e-4);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_tensor_parallel), cmocka_unit_test(test_context_parallel),
         cmocka_unit_test(test_dispatch),        cmocka_unit_test(test_copies),
         cmocka_unit_test(test_remote_copies),   cmocka_unit_test(test_flops),
-        cmocka_unit_test(test_parameters),
+        cmocka_unit_test(test_parameters),      cmocka_unit_test(test_flash_backward),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
