@@ -110,8 +110,9 @@ suite build gcc ""
 step "the main job" demo
 step "installed files" installed
 suite build-clang clang-14 ""
-suite build-asan clang-14 "-Db_sanitize=address,undefined -Db_lundef=false --buildtype=debugoptimized" -t 5
-suite build-tsan clang-14 "-Db_sanitize=thread -Db_lundef=false --buildtype=debugoptimized" -t 5 --no-suite reference
+# The 500 problems of each bounded search ("slow") take minutes under a sanitizer.
+suite build-asan clang-14 "-Db_sanitize=address,undefined -Db_lundef=false --buildtype=debugoptimized" -t 5 --no-suite slow
+suite build-tsan clang-14 "-Db_sanitize=thread -Db_lundef=false --buildtype=debugoptimized" -t 5 --no-suite reference --no-suite slow
 if echo 'int LLVMFuzzerTestOneInput(void){return 0;}' |
     clang -fsanitize=fuzzer -x c - -o /dev/null 2>/dev/null; then
     step "fuzz targets, $fuzz_seconds s each" fuzz/run.sh "$fuzz_seconds"
