@@ -5,6 +5,16 @@
 #include <stdio.h>
 #include <string.h>
 
+/* Names from input may hold anything; whoever shows an error counts on one line. */
+static void make_one_line(char *text)
+{
+    for (; *text; text++) {
+        if ((unsigned char)*text < 0x20 || *text == 0x7f) {
+            *text = '?';
+        }
+    }
+}
+
 RK_PRINTF(4, 0)
 static rk_status fail(rk_error *err, rk_status code, const char *path, const char *format,
                       va_list args)
@@ -14,6 +24,8 @@ static rk_status fail(rk_error *err, rk_status code, const char *path, const cha
         err->code = code;
         (void)snprintf(err->path, sizeof(err->path), "%s", path);
         (void)vsnprintf(err->message, sizeof(err->message), format, args);
+        make_one_line(err->path);
+        make_one_line(err->message);
     }
     return code;
 }
@@ -40,6 +52,7 @@ void rk_error_set_file(rk_error *err, const char *file)
 {
     if (err && err->file[0] == '\0') {
         (void)snprintf(err->file, sizeof(err->file), "%s", file);
+        make_one_line(err->file);
     }
 }
 

@@ -161,7 +161,9 @@ rk_status rk_shape_search(const rk_shape_space *shapes_space, const rk_calculon_
         free(s.shapes);
         return status;
     }
-    qsort(s.shapes, s.count, sizeof(*s.shapes), compare);
+    if (s.count > 0) {
+        qsort(s.shapes, s.count, sizeof(*s.shapes), compare);
+    }
     *shapes = s.shapes;
     *count = s.count;
     return RK_OK;

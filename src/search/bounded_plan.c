@@ -328,7 +328,9 @@ static int compare_costs(const void *a, const void *b)
 
 static rk_status list_groups(struct search *s, rk_error *err)
 {
-    qsort(s->batches, s->batch_count, sizeof(*s->batches), compare_costs);
+    if (s->batch_count > 0) {
+        qsort(s->batches, s->batch_count, sizeof(*s->batches), compare_costs);
+    }
     s->groups = malloc((s->batch_count + 1) * sizeof(*s->groups));
     if (!s->groups) {
         return rk_fail(err, RK_ERR_MEMORY, "no memory for the micro-batches of a plan");
@@ -757,7 +759,7 @@ rk_status rk_plan_search_bounded(const rk_model *model, const rk_system *system,
            (status = list_batches(&s, err)) || (status = init_workers(&s, err)) ||
            (status = list_groups(&s, err)) ||
            (status = run_batches(&s, bound_group, s.group_count, err)));
-    if (!status) {
+    if (!status && s.batch_count > 0) {
         qsort(s.batches, s.batch_count, sizeof(*s.batches), compare_batches);
         status = run_rounds(&s, err);
     }

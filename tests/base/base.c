@@ -92,6 +92,10 @@ static void test_error_text(void **state)
     err.column = 7;
     assert_string_equal(rk_error_text(&err, out, sizeof(out)), "x.json:4:7: is 3");
     assert_int_equal(rk_fail(NULL, RK_ERR_IO, "no one listens"), RK_ERR_IO);
+    assert_int_equal(rk_fail_at(&err, RK_ERR_INVALID, "a\tb", "\"%s\" is none", "x\003\n\177"),
+                     RK_ERR_INVALID);
+    rk_error_set_file(&err, "z\n.json");
+    assert_string_equal(rk_error_text(&err, out, sizeof(out)), "z?.json: a?b: \"x???\" is none");
 }
 
 static void test_divisors(void **state)
