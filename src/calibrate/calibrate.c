@@ -175,6 +175,7 @@ void rk_calibration_clear(rk_calibration *calibration)
     rk_observations_clear(&calibration->rows);
     rk_recipe_free(calibration->recipe);
     free(calibration->groups);
+    free(calibration->by_others);
     memset(calibration, 0, sizeof(*calibration));
 }
 

@@ -50,7 +50,8 @@ typedef struct rk_calibration {
     rk_fitted constants[RK_RECIPE_CONSTANTS];
     rk_left_out *groups; /* owned; those of rows.groups that have rows to fit */
     size_t group_count;
-    bool refitted; /* without one group after the other: deviations and `without` are known */
+    double *by_others; /* owned; error of each row by constants that its group had no part in */
+    bool refitted;     /* without one group after the other: deviations and `without` are known */
 } rk_calibration;
 
 typedef struct rk_calibrate_options {

@@ -223,39 +223,67 @@ static bool grow(void **list, size_t count, size_t *room, size_t size)
     return larger != NULL;
 }
 
-/* The group of a row: the cells of the columns that the recipe groups by. */
-static rk_status group_of(rk_observations *all, const rk_recipe_table *recipe,
-                          const rk_run_table *table, size_t row, int *group, rk_error *err)
+/* Place in a list of a name, which is added when it is new. */
+static rk_status place_of(rk_observation_group **list, size_t *count, size_t *room,
+                          const char *name, int *place, rk_error *err)
 {
-    char name[sizeof(all->groups->name)] = "";
-    size_t used = 0;
-    for (int i = 0; i < recipe->group_count && used < sizeof(name); i++) {
-        const int wrote = snprintf(name + used, sizeof(name) - used, "%s%.40s", i ? " " : "",
-                                   cell_of(table, row, recipe->groups[i]));
-        used += wrote > 0 ? (size_t)wrote : 0;
-    }
-    if (recipe->group_count == 0) {
-        (void)snprintf(name, sizeof(name), "%s", rk_table_kind_names[recipe->kind]);
-    }
-    for (size_t i = 0; i < all->group_count; i++) {
-        if (strcmp(all->groups[i].name, name) == 0) {
-            *group = (int)i;
+    for (size_t i = 0; i < *count; i++) {
+        if (strcmp((*list)[i].name, name) == 0) {
+            *place = (int)i;
             return RK_OK;
         }
     }
-    if (!grow((void **)&all->groups, all->group_count, &all->group_room, sizeof(*all->groups))) {
+    if (!grow((void **)list, *count, room, sizeof(**list))) {
         return fail_memory(err);
     }
-    *group = (int)all->group_count++;
-    all->groups[*group] = (rk_observation_group){.rows = 0};
-    memcpy(all->groups[*group].name, name, sizeof(name));
+    *place = (int)(*count)++;
+    (*list)[*place] = (rk_observation_group){.rows = 0};
+    (void)snprintf((*list)[*place].name, sizeof((*list)->name), "%s", name);
     return RK_OK;
+}
+
+enum { CELL_LETTERS = 40 };
+
+/* The cells of a row in some columns, with blanks between; or each up to its first blank. */
+static void join_cells(const rk_run_table *table, size_t row, const char columns[][RK_RECIPE_NAME],
+                       int count, bool first_word,
+                       char name[sizeof(((rk_observation_group *)NULL)->name)])
+{
+    const size_t size = sizeof(((rk_observation_group *)NULL)->name);
+    size_t used = 0;
+    for (int i = 0; i < count && used < size; i++) {
+        const char *cell = cell_of(table, row, columns[i]);
+        const size_t word = first_word ? strcspn(cell, " ") : CELL_LETTERS;
+        const int wrote = snprintf(name + used, size - used, "%s%.*s", i ? " " : "",
+                                   (int)(word < CELL_LETTERS ? word : CELL_LETTERS), cell);
+        used += wrote > 0 ? (size_t)wrote : 0;
+    }
+}
+
+static rk_status set_groups(rk_observations *all, const rk_recipe_table *recipe,
+                            rk_observation *row, rk_error *err)
+{
+    const rk_run_table *table = &all->tables[row->table];
+    char name[sizeof(all->groups->name)];
+    (void)snprintf(name, sizeof(name), "%s", rk_table_kind_names[recipe->kind]);
+    if (recipe->group_count > 0) {
+        join_cells(table, row->row, recipe->groups, recipe->group_count, false, name);
+    }
+    const rk_status status =
+        place_of(&all->clusters, &all->cluster_count, &all->cluster_room, name, &row->cluster, err);
+    if (status) {
+        return status;
+    }
+    if (recipe->leave_out_count > 0) {
+        join_cells(table, row->row, recipe->leave_out, recipe->leave_out_count, true, name);
+    }
+    return place_of(&all->groups, &all->group_count, &all->group_room, name, &row->group, err);
 }
 
 static rk_status add(rk_observations *all, const rk_recipe_table *recipe, rk_observation *row,
                      rk_error *err)
 {
-    rk_status status = group_of(all, recipe, &all->tables[row->table], row->row, &row->group, err);
+    const rk_status status = set_groups(all, recipe, row, err);
     if (status) {
         return status;
     }
@@ -263,6 +291,7 @@ static rk_status add(rk_observations *all, const rk_recipe_table *recipe, rk_obs
         return fail_memory(err);
     }
     all->groups[row->group].rows += !row->held;
+    all->clusters[row->cluster].rows += !row->held;
     all->rows[all->count++] = *row;
     return RK_OK;
 }
@@ -372,6 +401,9 @@ static rk_status check_columns(const rk_recipe_table *recipe, const rk_run_table
     for (int i = 0; i < recipe->group_count; i++) {
         wrong = column_of(table, recipe->groups[i]) < 0 ? recipe->groups[i] : wrong;
     }
+    for (int i = 0; i < recipe->leave_out_count; i++) {
+        wrong = column_of(table, recipe->leave_out[i]) < 0 ? recipe->leave_out[i] : wrong;
+    }
     if (!wrong) {
         return RK_OK;
     }
@@ -383,12 +415,12 @@ static rk_status check_columns(const rk_recipe_table *recipe, const rk_run_table
     return RK_ERR_INVALID;
 }
 
-/* Of a weight, a row gets n^-balance in a group of n. */
+/* Of a weight, a row gets n^-balance in a cluster of n. */
 static void balance(rk_observations *all, double share)
 {
     for (size_t i = 0; i < all->count; i++) {
         rk_observation *row = &all->rows[i];
-        const double rows = (double)all->groups[row->group].rows;
+        const double rows = (double)all->clusters[row->cluster].rows;
         row->weight *= rows > 0 ? pow(rows, -share) : 0;
     }
 }
@@ -430,6 +462,7 @@ void rk_observations_clear(rk_observations *observations)
     free(observations->tables);
     free(observations->rows);
     free(observations->groups);
+    free(observations->clusters);
     free(observations->cases);
     rk_run_sources_clear(&observations->sources);
     memset(observations, 0, sizeof(*observations));

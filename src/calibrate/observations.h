@@ -29,7 +29,8 @@ typedef struct rk_collective_row {
 typedef struct rk_observation {
     int table;       /* of the recipe */
     size_t row;      /* of its file, 0-based */
-    int group;       /* into the groups */
+    int group;       /* left out together: into the groups */
+    int cluster;     /* sharing their weight: into the clusters */
     int document;    /* of the recipe, whose machine the row ran on; runs: -1 */
     bool held;       /* not fitted: only its error is told */
     double measured; /* seconds, or bytes of memory */
@@ -51,8 +52,8 @@ typedef struct rk_observation_group {
 typedef struct rk_observations {
     rk_observation *rows; /* owned */
     size_t count, room;
-    rk_observation_group *groups; /* owned */
-    size_t group_count, group_room;
+    rk_observation_group *groups, *clusters; /* owned */
+    size_t group_count, group_room, cluster_count, cluster_room;
     rk_run_table *tables; /* owned; one for each table of the recipe */
     size_t table_count;
     rk_run_sources sources; /* of runs; empty without them */

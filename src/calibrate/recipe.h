@@ -66,10 +66,12 @@ typedef struct rk_recipe_table {
     char file[RK_RECIPE_PATH]; /* as the program finds it */
     int condition_count;
     rk_condition conditions[RK_RECIPE_CONDITIONS];
-    int group_count; /* rows with equal cells in these columns stand or fall together */
+    int group_count; /* rows with equal cells in these columns share their weight */
     char groups[RK_RECIPE_GROUPS][RK_RECIPE_NAME];
-    rk_measure measure; /* of runs */
-    bool rated;         /* GEMMs at clocks that are not the document's: their rate is data.rate */
+    int leave_out_count; /* and with these, up to their first blank, are left out together; */
+    char leave_out[RK_RECIPE_GROUPS][RK_RECIPE_NAME]; /* 0: the groups */
+    rk_measure measure;                               /* of runs */
+    bool rated; /* GEMMs at clocks that are not the document's: their rate is data.rate */
     double weight;
 } rk_recipe_table;
 
@@ -92,6 +94,7 @@ typedef struct rk_recipe {
     rk_recipe_table tables[RK_RECIPE_TABLES];
     rk_loss_kind loss;
     double scale;   /* of the loss */
+    double ridge;   /* cost of a constant away from its start, per square of shares of its range */
     double balance; /* 0: each row weighs alike; 1: each group; between: n^-balance a row */
     int64_t starts; /* random starts besides the given one */
     int64_t seed;

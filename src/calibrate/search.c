@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Subplex (Rowan 1990, in NLopt) from several starts: the loss has kinks where a kernel takes
- * another tile, so no derivatives.  Where it is flat, a ridge far below any real difference keeps
- * the constants at their start.
+ * another tile, so no derivatives.  A ridge keeps constants at their start where the loss is flat;
+ * a recipe may ask for more of it, which makes the start of a constant what is known of it before
+ * any run.
  */
 #include "calibrate/search.h"
 
@@ -63,7 +64,6 @@ typedef struct task {
 
 static double loss_at(unsigned count, const double *shares, double *gradient, void *data)
 {
-    static const double ridge = 1e-7;
     task *t = data;
     const rk_recipe *recipe = t->bench->recipe;
     double values[RK_RECIPE_CONSTANTS], away = 0;
@@ -77,7 +77,7 @@ static double loss_at(unsigned count, const double *shares, double *gradient, vo
     if (!t->status) {
         t->status = rk_bench_set(t->bench, values, t->err);
     }
-    return t->status ? HUGE_VAL : rk_bench_loss(t->bench, t->without) + ridge * away;
+    return t->status ? HUGE_VAL : rk_bench_loss(t->bench, t->without) + recipe->ridge * away;
 }
 
 /* One descent from `shares`, which get its end.  Returns the loss there. */

@@ -35,7 +35,6 @@ typedef struct refits {
     rk_bench *benches;   /* one for each thread */
     rk_status *statuses; /* of groups */
     rk_error *errors;
-    double *each; /* errors of all rows by constants that their group had no part in */
 } refits;
 
 static void refit(void *context, int worker, uint64_t unit, rk_parallel *shared)
@@ -58,7 +57,7 @@ static void refit(void *context, int worker, uint64_t unit, rk_parallel *shared)
     for (size_t i = 0; !status && i < r->c->rows.count; i++) {
         const rk_observation *row = &r->c->rows.rows[i];
         if (!row->held && row->group == (int)left->group) {
-            r->each[i] = rk_bench_error(bench, row);
+            r->c->by_others[i] = expm1(rk_bench_error(bench, row));
         }
     }
     r->statuses[unit] = status;
@@ -90,13 +89,17 @@ static int by_size(const void *a, const void *b)
 }
 
 /* Errors of all groups by constants from the others. */
-static void set_without(rk_calibration *c, double *each)
+static rk_status set_without(rk_calibration *c, rk_error *err)
 {
     rk_error_summary *out = &c->without;
+    double *each = calloc(c->rows.count, sizeof(*each));
     size_t count = 0;
+    if (!each) {
+        return rk_fail(err, RK_ERR_MEMORY, "there is not enough memory for the errors");
+    }
     for (size_t i = 0; i < c->rows.count; i++) {
         if (!c->rows.rows[i].held) {
-            const double error = expm1(each[i]);
+            const double error = c->by_others[i];
             out->bias += error;
             out->rms += error * error;
             out->mean += fabs(error);
@@ -111,6 +114,8 @@ static void set_without(rk_calibration *c, double *each)
     out->rms = sqrt(out->rms / n);
     out->median = each[count / 2];
     out->p90 = each[(9 * count + 9) / 10 - 1];
+    free(each);
+    return RK_OK;
 }
 
 static rk_status run_refits(refits *r, int threads, rk_error *err)
@@ -172,21 +177,20 @@ static rk_status leave_out_groups(rk_calibration *c, int threads, rk_error *err)
         .benches = calloc((size_t)threads, sizeof(*r.benches)),
         .statuses = calloc(c->group_count, sizeof(*r.statuses)),
         .errors = calloc(c->group_count, sizeof(*r.errors)),
-        .each = calloc(c->rows.count, sizeof(*r.each)),
     };
+    c->by_others = calloc(c->rows.count, sizeof(*c->by_others));
     rk_status status =
-        r.benches && r.statuses && r.errors && r.each
+        r.benches && r.statuses && r.errors && c->by_others
             ? run_refits(&r, threads, err)
             : rk_fail(err, RK_ERR_MEMORY, "there is not enough memory for the refits");
     if (!status) {
         c->refitted = true;
         set_deviations(c);
-        set_without(c, r.each);
+        status = set_without(c, err);
     }
     free(r.benches);
     free(r.statuses);
     free(r.errors);
-    free(r.each);
     return status;
 }
 

@@ -6,7 +6,7 @@
 #include "base/parallel.h"
 
 typedef struct calibrate_arguments {
-    const char *recipe, *output;
+    const char *recipe, *output, *rows;
     int64_t threads;
     bool quick, write, json;
 } calibrate_arguments;
@@ -41,6 +41,10 @@ static const rk_option calibrate_options[] = {
      .offset = offsetof(calibrate_arguments, output),
      .value = "FILE",
      .help = "write the report there"},
+    {.name = "rows",
+     .offset = offsetof(calibrate_arguments, rows),
+     .value = "FILE.csv",
+     .help = "write the errors there, row by row"},
     {.name = "json",
      .type = RK_OPTION_FLAG,
      .offset = offsetof(calibrate_arguments, json),
@@ -75,6 +79,9 @@ static int run_calibrate(int argc, char **argv)
         status = arguments.json
                      ? write_json(arguments.output, &calibration, &err)
                      : rk_print_text(arguments.output, rk_calibration_text, &calibration, &err);
+    }
+    if (!status && arguments.rows) {
+        status = rk_calibration_rows(arguments.rows, &calibration, &err);
     }
     if (!status && arguments.write) {
         status = rk_calibration_write(&calibration, &err);

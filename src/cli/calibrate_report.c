@@ -2,6 +2,7 @@
 #include "cli/calibrate_report.h"
 
 #include "base/text.h"
+#include "formats/csv_out.h"
 
 #include <math.h>
 #include <string.h>
@@ -331,4 +332,39 @@ void rk_calibration_json(rk_json_writer *writer, const rk_calibration *calibrati
     }
     rk_json_close(writer, "]");
     rk_json_close(writer, "}");
+}
+
+/* ---- rows ------------------------------------------------------------------------------------ */
+
+rk_status rk_calibration_rows(const char *path, const rk_calibration *calibration, rk_error *err)
+{
+    static const rk_column columns[] = {
+        {"row", RK_VALUE_TEXT},
+        {"group", RK_VALUE_TEXT},
+        {"held_out", RK_VALUE_BOOL},
+        {"error", RK_VALUE_REAL},
+        {"error_by_the_others", RK_VALUE_REAL},
+    };
+    enum { COLUMNS = sizeof(columns) / sizeof(columns[0]) };
+    const rk_calibration *c = calibration;
+    rk_csv_out *csv;
+    const rk_status status = rk_csv_open(path, &csv, err);
+    if (status) {
+        return status;
+    }
+    rk_csv_header(csv, columns, COLUMNS);
+    for (size_t i = 0; i < c->rows.count; i++) {
+        const rk_observation *row = &c->rows.rows[i];
+        char name[256];
+        rk_observation_name(&c->rows, row, name, sizeof(name));
+        const rk_value cells[COLUMNS] = {
+            rk_value_text(name),
+            rk_value_text(c->rows.groups[row->group].name),
+            rk_value_bool(row->held),
+            rk_value_real(expm1(rk_bench_error(&c->bench, row))),
+            rk_value_real(c->by_others && !row->held ? c->by_others[i] : (double)NAN),
+        };
+        rk_csv_row(csv, cells, COLUMNS);
+    }
+    return rk_csv_close(csv, err);
 }

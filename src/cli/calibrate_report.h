@@ -12,6 +12,9 @@ rk_text_writer rk_calibration_text;
 
 void rk_calibration_json(rk_json_writer *writer, const rk_calibration *calibration);
 
+/* Errors row by row as CSV. */
+rk_status rk_calibration_rows(const char *path, const rk_calibration *calibration, rk_error *err);
+
 /* id of a run, or the shape of an operator: names the row of an observation. */
 void rk_observation_name(const rk_observations *all, const rk_observation *row, char *text,
                          size_t size);

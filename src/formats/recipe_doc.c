@@ -274,6 +274,13 @@ static rk_status read_groups(const json_t *value, const char *path, void *out, r
                       &table->group_count, err);
 }
 
+static rk_status read_leave_out(const json_t *value, const char *path, void *out, rk_error *err)
+{
+    rk_recipe_table *table = out;
+    return read_texts(value, path, RK_RECIPE_GROUPS, table->leave_out[0], RK_RECIPE_NAME,
+                      &table->leave_out_count, err);
+}
+
 static rk_status read_path(const json_t *value, const char *path, void *out, rk_error *err)
 {
     return read_text(value, path, out, RK_RECIPE_PATH, err);
@@ -298,6 +305,11 @@ static const rk_field table_fields[] = {
      .type = RK_FIELD_CUSTOM,
      .optional = true,
      .read = read_groups,
+     .help = "columns"},
+    {.name = "leave_out",
+     .type = RK_FIELD_CUSTOM,
+     .optional = true,
+     .read = read_leave_out,
      .help = "columns"},
     {.name = "measure",
      .type = RK_FIELD_ENUM,
@@ -357,6 +369,7 @@ static const rk_field loss_fields[] = {
      .optional = true,
      .names = rk_loss_kind_names},
     NUMBER("scale", rk_recipe, scale, true, 1e-4, 10),
+    NUMBER("ridge", rk_recipe, ridge, true, 0, 10),
     NUMBER("balance", rk_recipe, balance, true, 0, 1),
 };
 
@@ -431,6 +444,7 @@ static rk_status read_recipe(const rk_json_doc *doc, const char *name, rk_recipe
     }
     made->loss = RK_LOSS_HUBER;
     made->scale = 0.05;
+    made->ridge = 1e-7;
     made->balance = 0.5;
     made->starts = 4;
     made->seed = 1;
