@@ -113,8 +113,17 @@ static rk_status write_text(rk_sweep_doc *doc, json_t *root, rk_error *err)
     return doc->text ? RK_OK : rk_sweep_fail_memory(err);
 }
 
-/* Takes the members that are about points out of the base, and makes room for variables. */
-static rk_status strip_base(json_t *base, rk_error *err)
+/* Adds an empty object to the base, for keys to stand in, unless there is one. */
+static bool add_object(json_t *base, const char *name)
+{
+    return json_object_get(base, name) || json_object_set_new(base, name, json_object()) == 0;
+}
+
+/*
+ * Takes the members that are about points out of the base, and makes room for variables, and for
+ * what is known of the strategy of the reckon model.
+ */
+static rk_status strip_base(const rk_sweep_mode *mode, json_t *base, rk_error *err)
 {
     static const char *const members[] = {
         "axes", "set",   "point_constraints", "result_constraints", "columns", "method",
@@ -122,9 +131,9 @@ static rk_status strip_base(json_t *base, rk_error *err)
     for (size_t i = 0; i < sizeof(members) / sizeof(members[0]); i++) {
         (void)json_object_del(base, members[i]);
     }
-    json_t *let = json_object_get(base, "let");
-    return let || json_object_set_new(base, "let", json_object()) == 0 ? RK_OK
-                                                                       : rk_sweep_fail_memory(err);
+    return add_object(base, "let") && (!mode->reckon || add_object(base, "strategy"))
+               ? RK_OK
+               : rk_sweep_fail_memory(err);
 }
 
 /* Reads everything from `root`, whose names of models and systems are replaced. */
@@ -139,7 +148,7 @@ static rk_status read_document(rk_sweep_doc *doc, json_t *root, rk_error *err)
     }
     if (status == RK_OK) {
         doc->base = json_deep_copy(root);
-        status = doc->base ? strip_base(doc->base, err) : rk_sweep_fail_memory(err);
+        status = doc->base ? strip_base(&doc->mode, doc->base, err) : rk_sweep_fail_memory(err);
     }
     if (status == RK_OK) {
         doc->result_constraints = json_incref(json_object_get(root, "result_constraints"));

@@ -14,24 +14,26 @@ cat >plans.json <<'END'
 END
 search()
 {
-    "$@" sweep grid.json -o grid.csv --pareto time,cost
-    "$@" sweep grid.json -o whole.csv --threads 1
-    "$@" sweep plans.json -o plans.csv --threads 1
-    "$@" plan --model mixtral-8x7b --system dgx-h100-superpod --accelerators 256 \
-        --global-batch 512 --json -o plan.json --threads 1
+    "$@" sweep grid.json -o grid.csv --pareto time,cost &&
+        "$@" sweep grid.json -o whole.csv --threads 1 &&
+        "$@" sweep plans.json -o plans.csv --threads 1 &&
+        "$@" plan --model mixtral-8x7b --system dgx-h100-superpod --accelerators 256 \
+            --global-batch 512 --json -o plan.json --threads 1 || return 1
     "$@" plan --model llama3-70b --system dgx-h100-superpod --accelerators 1 --global-batch 8 \
-        --json -o none.json --threads 1 || [ $? -eq 1 ]
+        --json -o none.json --threads 1 || [ $? -eq 1 ] || return 1
     "$@" plan --model seed-1T --system h100-80g-off512g50-nvl8 --processors 512 --batch 768 \
-        --datatype float8 --json -o calculon.json --threads 1
-    "$@" calculon llm-optimal-execution gpt3-175B 256 96 float16 a100_80g loe.json -t 3 -c 1 >calculon.log
+        --datatype float8 --json -o calculon.json --threads 1 &&
+        "$@" calculon llm-optimal-execution gpt3-175B 256 96 float16 a100_80g loe.json -t 3 -c 1 \
+            >calculon.log || return 1
     # how long it took is the one thing that may differ
-    cat grid.csv whole.csv plans.csv plan.json none.json calculon.json loe.json |
-        grep -v -e processor_time_s -e wall_time_s
+    cat grid.csv whole.csv plans.csv plan.json none.json calculon.json loe.json >all || return 1
+    grep -v -e processor_time_s -e wall_time_s all
+    rm -f -- *.csv plan.json none.json calculon.json loe.json
 }
 
 search "$reckon" >expected 2>log || fail "one process: $(cat log)"
-[ "$(wc -l <whole.csv)" -gt 18 ] || fail "the sweep finds next to nothing"
-[ "$(wc -l <grid.csv)" -gt 2 ] || fail "the front is empty"
+[ "$(grep -c '^[0-9]*,512,' expected)" -ge 6 ] || fail "the sweep finds next to nothing"
+[ "$(grep -c '^[0-9]*,128,full,' expected)" -eq 2 ] || fail "the sweep of plans finds nothing"
 for count in 1 2 3 4; do
     run()
     {

@@ -42,6 +42,18 @@ done | awk -F, -v OFS=, '{ $1 = $1 - 1; print }' >expected
 awk -F, 'NR == 1 || $3 == 450' search.csv >some.csv
 from_rank some.csv | cmp - expected || fail "a sweep finds other strategies than reckon plan"
 
+# A strategy of which only the axes tell something.
+cat >axes.json <<'END'
+{"model": "llama3-8b", "system": "dgx-h100-superpod", "accelerators": 8, "global_batch": 32,
+ "axes": [{"key": "strategy.tp", "values": [1, 2]}]}
+END
+"$reckon" sweep axes.json -o axes.csv
+for tp in 1 2; do
+    "$reckon" plan --model llama3-8b --system dgx-h100-superpod --tp "$tp" --top 1 --csv \
+        --accelerators 8 --global-batch 32 | tail -n 1 | cut -d , -f 2-
+done >expected
+sed 1d axes.csv | cut -d , -f 7- | cmp - expected || fail "axes alone tell another strategy"
+
 # A bounded search finds the same.
 sed 's/{"model"/{"search": "bounded", "model"/' search.json >bounded.json
 "$reckon" sweep bounded.json -o bounded.csv
@@ -91,3 +103,4 @@ expect "{$start, \"framework\": 3}" 'framework: expected one of'
 expect "{$start, \"strateggy\": {}}" 'did you mean "strategy"?'
 expect "{$start, \"top\": 5000}" 'top: at most 1000'
 expect "{$start, \"axes\": [{\"key\": \"model\", \"values\": [\"llama3-8\"]}]}" 'axes[0]'
+expect "{$start, \"axes\": [{\"key\": \"strategy.tpp\", \"values\": [1]}]}" 'did you mean "tp"?'
