@@ -28,10 +28,18 @@ static double number_of(const rk_value *value)
     return value->type == RK_VALUE_INT ? (double)value->integer : value->real;
 }
 
-/* x rounded by `rounding` to a multiple of `unit`. */
+/*
+ * x rounded by `rounding` to a multiple of `unit`.  A unit such as 0.01 is not a double, but the
+ * whole number that it divides 1 into is: by it the nearest double to 6.39 comes out.
+ */
 static double to_multiple(double (*rounding)(double), double x, double unit)
 {
-    return unit == 0 ? (double)NAN : rounding(x / unit) * unit;
+    const double parts = round(1 / unit);
+    if (unit == 0) {
+        return (double)NAN;
+    }
+    return fabs(unit) < 1 && 1 / parts == unit ? rounding(x * parts) / parts
+                                               : rounding(x / unit) * unit;
 }
 
 static double greatest(const double *x, unsigned count)

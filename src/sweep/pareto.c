@@ -2,6 +2,7 @@
 #include "sweep/pareto.h"
 
 #include "base/error.h"
+#include "base/text.h"
 #include "sweep/doc_parts.h"
 
 #include <stdlib.h>
@@ -50,6 +51,24 @@ static bool find_goal(const rk_sweep_table *table, const char *name, size_t *col
     return false;
 }
 
+static rk_status fail_goal(const char *name, const rk_sweep_table *table, rk_error *err)
+{
+    char shown[RK_JSON_TEXT_SIZE];
+    const char **names = calloc(table->count + 1, sizeof(*names));
+    for (size_t i = 0; i < table->count && names; i++) {
+        names[i] = table->columns[i].name;
+    }
+    const char *nearest = names ? rk_nearest_name(name, names, table->count) : NULL;
+    free(names);
+    (void)rk_json_printable(name, shown, sizeof(shown));
+    return nearest ? rk_fail(err, RK_ERR_INVALID,
+                             "the table has no column \"%s\" to be good in; did you mean \"%s\"?",
+                             shown, nearest)
+                   : rk_fail(err, RK_ERR_INVALID,
+                             "the table has no column \"%s\" to be good in; add it to \"columns\"",
+                             shown);
+}
+
 /* Cuts "min:" or "max:" off a goal; otherwise the column tells which it is. */
 static rk_status read_goal(const char *text, const rk_sweep_table *table, rk_sweep_pareto *pareto,
                            rk_error *err)
@@ -57,10 +76,7 @@ static rk_status read_goal(const char *text, const rk_sweep_table *table, rk_swe
     const bool given = strncmp(text, "max:", 4) == 0 || strncmp(text, "min:", 4) == 0;
     size_t column = 0;
     if (!find_goal(table, given ? text + 4 : text, &column)) {
-        char shown[RK_JSON_TEXT_SIZE];
-        return rk_fail(err, RK_ERR_INVALID,
-                       "the table has no column \"%s\" to be good in; add it to \"columns\"",
-                       rk_json_printable(given ? text + 4 : text, shown, sizeof(shown)));
+        return fail_goal(given ? text + 4 : text, table, err);
     }
     if (pareto->goal_count == RK_SWEEP_GOALS_MAX) {
         return rk_fail(err, RK_ERR_LIMIT, "at most %d columns make a Pareto front",

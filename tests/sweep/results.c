@@ -426,6 +426,7 @@ static void test_faults(void **state)
         {"\"task\": \"estimate\"", NULL, "", "\"strategy\" is missing"},
         {"\"strategy\": {}", NULL, "strategy", "unknown"},
         {"\"top\": 2", "time,speed", "", "no column \"speed\""},
+        {"\"top\": 2", "max:sampl_rate", "", "did you mean \"sample_rate\"?"},
         {"\"top\": 2", "rate,rate,rate,rate,rate,rate,rate,rate,rate", "", "at most 8"},
     };
     (void)state;
