@@ -7,7 +7,8 @@
  * between, all-gather inside).  Every rank uses its own NIC.  Phases overlap in part:
  * t = longest + serial * (sum - longest), where `serial` is 0 when chunks are pipelined perfectly
  * and 1 when phases follow each other.  On switches and fabrics a single ring through all ranks
- * competes: it moves more between the tiers, but all tiers at once.
+ * competes: it moves more between the tiers, but all tiers at once.  Where no switch reduces (A100
+ * and before), NCCL has no all-reduce of large tensors but that ring.
  */
 #include "system/system.h"
 
@@ -193,7 +194,7 @@ static double phase_seconds(const phase *p)
  * H100 with 8 NICs of 50 GB/s.)
  */
 static double ring_seconds(const rk_system *system, rk_collective op, double bytes,
-                           const rk_group *group)
+                           const rk_group *group, double *latency_seconds)
 {
     const double n = (double)group->size;
     const double passes = op == RK_COLL_ALL_REDUCE ? 2 : 1;
@@ -203,6 +204,7 @@ static double ring_seconds(const rk_system *system, rk_collective op, double byt
         const rk_tier *tier = &system->tiers[i];
         if (group->within[i] > below) {
             if (tier->kind == RK_TIER_MESH || tier->kind == RK_TIER_TORUS) {
+                *latency_seconds = 0;
                 return HUGE_VAL;
             }
             const double moved = passes * (n - 1) / n * bytes / (double)below;
@@ -211,7 +213,18 @@ static double ring_seconds(const rk_system *system, rk_collective op, double byt
         }
         below = group->within[i];
     }
+    *latency_seconds = latency;
     return latency + transfer;
+}
+
+/* Whether a switch below the outermost tier adds what passes through it. */
+static bool switch_reduces(const rk_system *system, int outer)
+{
+    bool reduces = false;
+    for (int i = 0; i < outer; i++) {
+        reduces = reduces || system->tiers[i].in_network_reduce;
+    }
+    return reduces;
 }
 
 /* The outermost tier whose domains the group leaves. */
@@ -273,9 +286,17 @@ double rk_collective_seconds(const rk_system *system, rk_collective op, double b
     if (op == RK_COLL_SEND) {
         return send_seconds(&system->tiers[outer], bytes);
     }
-    const double seconds = hierarchy_seconds(system, op, bytes, group);
+    double seconds = hierarchy_seconds(system, op, bytes, group);
     const bool spans = outer > 0 && group->within[outer - 1] > 1;
     const bool rings =
         op == RK_COLL_ALL_REDUCE || op == RK_COLL_REDUCE_SCATTER || op == RK_COLL_ALL_GATHER;
-    return spans && rings ? fmin(seconds, ring_seconds(system, op, bytes, group)) : seconds;
+    if (!spans || !rings) {
+        return seconds;
+    }
+    double latency;
+    const double ring = ring_seconds(system, op, bytes, group, &latency);
+    if (op == RK_COLL_ALL_REDUCE && isfinite(ring) && !switch_reduces(system, outer)) {
+        seconds = fmax(seconds, ring - latency); /* trees save latency alone */
+    }
+    return fmin(seconds, ring);
 }
