@@ -4,6 +4,7 @@
  * document has, with noise.
  */
 #include "calibrate/calibrate.h"
+#include "calibrate/search.h"
 
 #include "../formats/scratch.h"
 
@@ -45,10 +46,10 @@ static void copy_document(scratch *s, const char *document, const char *name)
 }
 
 /*
- * A table of GEMMs on the accelerator with other constants: rows of two libraries, the second
+ * A table of GEMMs on the accelerator with other constants: rows of two libraries, the `second`
  * `bias` slower, the last tenth of each held out and ten times too slow.
  */
-static void write_gemms(scratch *s, const rk_accelerator *a, double bias)
+static void write_gemms(scratch *s, const rk_accelerator *a, double bias, const char *second)
 {
     uint64_t random = 7;
     FILE *out = fopen(scratch_path(s, "gemm.csv"), "w");
@@ -62,7 +63,7 @@ static void write_gemms(scratch *s, const rk_accelerator *a, double bias)
         const bool held = i % 10 == 9;
         const double seconds = rk_gemm_seconds(a, RK_BF16, 1, m, n, k, 0) * noise;
         (void)fprintf(out, "machine,%s,sustained,bf16,0,0,1,%g,%g,%g,0,%.6g,%s\n",
-                      i % 2 ? "first" : "second", m, n, k,
+                      i % 2 ? "first" : second, m, n, k,
                       1e6 * seconds * (held ? 10 : 1) * (i % 2 ? 1 : bias), held ? "check" : "fit");
     }
     assert_int_equal(fclose(out), 0);
@@ -100,7 +101,7 @@ static void calibrate(scratch *s, const char *recipe, int threads, rk_calibratio
     }
 }
 
-static void prepare_gemms(scratch *s, double bias)
+static void prepare_gemms(scratch *s, double bias, const char *second)
 {
     rk_system system = load("h100-sxm");
     rk_gemm_engine *engine = &system.accelerator.gemm[RK_BF16];
@@ -109,7 +110,7 @@ static void prepare_gemms(scratch *s, double bias)
     engine->efficiency = 0.55;
     engine->prologue = 200;
     system.accelerator.kernel_seconds = 6e-6;
-    write_gemms(s, &system.accelerator, bias);
+    write_gemms(s, &system.accelerator, bias, second);
 }
 
 static void test_recovers(void **state)
@@ -118,7 +119,7 @@ static void test_recovers(void **state)
     rk_calibration c;
     scratch s;
     (void)state;
-    prepare_gemms(&s, 1);
+    prepare_gemms(&s, 1, "second");
     calibrate(&s, gemm_recipe, 1, &c);
     assert_int_equal(c.after.rows, 540);
     for (int i = 0; i < 3; i++) {
@@ -148,13 +149,61 @@ static void test_groups(void **state)
     rk_calibration c;
     scratch s;
     (void)state;
-    prepare_gemms(&s, 1.1);
+    prepare_gemms(&s, 1.1, "second");
     calibrate(&s, gemm_recipe, 2, &c);
     assert_int_equal(c.group_count, 2);
     assert_true(fabs(c.constants[0].value - 0.525) < 0.015);
     assert_true(fabs(c.constants[0].deviation - 0.025) < 0.01);
     assert_true(c.without.mean > 0.08 && c.without.mean < 0.12);
     assert_true(c.after.mean > 0.035 && c.after.mean < 0.065);
+    rk_calibration_clear(&c);
+    scratch_remove(&s);
+}
+
+/* The same with libraries that share their first word: weighed apart, left out as one. */
+static void test_leave_out(void **state)
+{
+    char recipe[sizeof(gemm_recipe) + 40];
+    rk_calibration c;
+    scratch s;
+    (void)state;
+    (void)snprintf(recipe, sizeof(recipe), "%.*s, \"leave_out\": \"library\"}]}",
+                   (int)sizeof(gemm_recipe) - 4, gemm_recipe);
+    prepare_gemms(&s, 1.1, "first too");
+    calibrate(&s, recipe, 2, &c);
+    assert_int_equal(c.rows.cluster_count, 2);
+    assert_int_equal(c.group_count, 1);
+    assert_false(c.refitted);
+    assert_null(c.by_others);
+    rk_calibration_clear(&c);
+    prepare_gemms(&s, 1.1, "second");
+    calibrate(&s, recipe, 2, &c);
+    assert_int_equal(c.group_count, 2);
+    for (size_t i = 0; i < c.rows.count; i++) { /* half of the bias each way, told of the rest */
+        const rk_observation *row = &c.rows.rows[i];
+        assert_true(row->held || (fabs(c.by_others[i]) > 0.05 && fabs(c.by_others[i]) < 0.15));
+    }
+    rk_calibration_clear(&c);
+    scratch_remove(&s);
+}
+
+/* A ridge above all that the rows say holds constants at what is known before any run. */
+static void test_ridge(void **state)
+{
+    char recipe[sizeof(gemm_recipe) + 40];
+    rk_calibration c;
+    scratch s;
+    (void)state;
+    (void)snprintf(recipe, sizeof(recipe), "%.*s, \"loss\": {\"ridge\": 10}}",
+                   (int)sizeof(gemm_recipe) - 2, gemm_recipe);
+    prepare_gemms(&s, 1, "second");
+    calibrate(&s, recipe, 1, &c);
+    for (int i = 0; i < c.recipe->constant_count; i++) {
+        const rk_constant *constant = &c.recipe->constants[i];
+        assert_true(fabs(rk_constant_share(constant, c.constants[i].value) -
+                         rk_constant_share(constant, constant->start)) < 0.05);
+    }
+    assert_true(c.after.mean > 0.05); /* test_recovers: 0.01 */
     rk_calibration_clear(&c);
     scratch_remove(&s);
 }
@@ -166,7 +215,7 @@ static void test_same_again(void **state)
     scratch s;
     rk_error err;
     (void)state;
-    prepare_gemms(&s, 1.1);
+    prepare_gemms(&s, 1.1, "second");
     calibrate(&s, gemm_recipe, 1, &first);
     assert_int_equal(rk_calibration_write(&first, &err), RK_OK);
     char *once = scratch_read(scratch_path(&s, "machine.json"), &size);
@@ -283,7 +332,7 @@ static void test_bounds(void **state)
     double value;
     scratch s;
     (void)state;
-    prepare_gemms(&s, 1);
+    prepare_gemms(&s, 1, "second");
     calibrate(&s, recipe, 1, &c);
     assert_true(c.constants[0].value == 0.7 && c.constants[0].at_bound);
     assert_false(c.refitted); /* of one group */
@@ -324,7 +373,7 @@ static void test_refusals(void **state)
     static const char checked[] = "id,part,split\na,b,check\n", unmarked[] = "id,part\na,b\n";
     scratch s;
     (void)state;
-    prepare_gemms(&s, 1);
+    prepare_gemms(&s, 1, "second");
     assert_true(scratch_write(&s, "check.csv", checked, sizeof(checked) - 1));
     assert_true(scratch_write(&s, "unmarked.csv", unmarked, sizeof(unmarked) - 1));
     expect_refusal(&s, GEMM("gem.bf16.efficiency", ""), "expected a number to fit, found nothing");
@@ -344,6 +393,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_recovers),   cmocka_unit_test(test_groups),
+        cmocka_unit_test(test_leave_out),  cmocka_unit_test(test_ridge),
         cmocka_unit_test(test_same_again), cmocka_unit_test(test_runs),
         cmocka_unit_test(test_bounds),     cmocka_unit_test(test_refusals),
     };
