@@ -47,3 +47,13 @@ rk_status rk_divisors(int64_t n, rk_int_list *list, rk_error *err)
     }
     return status;
 }
+
+int64_t rk_common_divisor(int64_t a, int64_t b)
+{
+    while (b) {
+        const int64_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a;
+}

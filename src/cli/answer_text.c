@@ -142,6 +142,9 @@ void rk_write_strategy(FILE *to, const rk_strategy *s)
     if (s->replicas > 1) {
         write_field(to, s, "hsdp_replicas");
     }
+    if (s->order != RK_ORDER_DATA_PIPELINE) {
+        write_field(to, s, "rank_order");
+    }
     (void)fputc('\n', to);
     write_label(to, "");
     (void)fprintf(to,

@@ -52,6 +52,17 @@ static unsigned modules_of(unsigned choices)
            (choices >> 9 & 1 ? RK_MODULE_MLA_UP : 0U);
 }
 
+/* Likewise: Megatron-LM names the place of experts too, which is that of cp. */
+static const char *const order_choices[] = {"tp-cp-dp-pp", "tp-cp-pp-dp", "tp-cp-ep-dp-pp",
+                                            "tp-cp-ep-pp-dp", NULL};
+
+/* Sets of rk_rank_order; 0: not given. */
+static unsigned orders_of(const rk_request *r)
+{
+    const unsigned given = (r->orders | r->orders >> RK_ORDER_COUNT) & ((1U << RK_ORDER_COUNT) - 1);
+    return given | (r->pipeline_first ? 1U << RK_ORDER_PIPELINE_DATA : 0U);
+}
+
 #define PLACE(member) offsetof(rk_request, member)
 #define DEGREES(name_, alias_, member, help_)                                                      \
     {                                                                                              \
@@ -128,6 +139,9 @@ const rk_option rk_strategy_options[RK_STRATEGY_OPTION_COUNT] = {
     DEGREES("ep", "expert-model-parallel-size", ep, "expert parallelism"),
     DEGREES("etp", "expert-tensor-parallel-size", etp, "tensor parallelism of experts"),
     NUMBER("dp", "data-parallel-size", dp, 1, "data parallelism; the rest unless given"),
+    SET("order", "rank-order", orders, order_choices,
+        "of ranks, the fastest first; tp-cp-dp-pp unless given"),
+    FLAG("use-tp-pp-dp-mapping", NULL, pipeline_first, "the same as --order tp-cp-pp-dp"),
     DEGREES("micro-batch", "micro-batch-size", micro_batch, "sequences of a microbatch"),
     SET("schedule", NULL, schedules, rk_schedule_names, "of the pipeline"),
     SET("recompute", "recompute-granularity", recomputes, rk_recompute_kind_names,
@@ -415,6 +429,7 @@ static rk_status check_single(const rk_request *r, rk_error *err)
         {"schedule", (r->schedules & (r->schedules - 1)) != 0},
         {"recompute", (r->recomputes & (r->recomputes - 1)) != 0},
         {"cp-kind", (r->cp_kinds & (r->cp_kinds - 1)) != 0},
+        {"order", (orders_of(r) & (orders_of(r) - 1)) != 0},
     };
     for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++) {
         if (options[i].several) {
@@ -507,6 +522,7 @@ rk_status rk_request_strategy(const rk_request *request, const rk_inputs *inputs
     strategy->layout_count = r->layout_count;
     strategy->cp_kind = (rk_cp_kind)only_bit(
         r->cp_kinds, r->framework == RK_FRAMEWORK_DEEPSPEED ? RK_CP_ULYSSES : RK_CP_RING);
+    strategy->order = (rk_rank_order)only_bit(orders_of(r), RK_ORDER_DATA_PIPELINE);
     strategy->micro_batch = only_value(&r->micro_batch, 1);
     strategy->global_batch =
         r->global_batch ? r->global_batch : strategy->micro_batch * strategy->dp;
@@ -594,6 +610,7 @@ rk_status rk_request_space(const rk_request *request, const rk_inputs *inputs, r
     restrict_choices(&r->micro_batch, &space->micro_batch);
     space->schedules = r->schedules ? r->schedules : space->schedules;
     space->recomputes = r->recomputes ? r->recomputes : space->recomputes;
+    space->orders = orders_of(r) ? orders_of(r) : space->orders;
     space->cp_kinds = r->cp_kinds ? r->cp_kinds : space->cp_kinds;
     if (r->distributed_optimizer) {
         space->shardings = 1U << RK_SHARD_OPTIMIZER;

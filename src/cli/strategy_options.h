@@ -17,7 +17,7 @@ typedef struct rk_request {
     int64_t accelerators, global_batch, seq;
     rk_option_counts tp, cp, pp, vp, ep, etp, micro_batch, zero;
     int64_t dp, replicas;
-    unsigned schedules, recomputes, cp_kinds; /* a bit per name */
+    unsigned schedules, recomputes, cp_kinds, orders; /* a bit per name */
     unsigned modules, offloads, overlaps;
     int64_t recompute_layers, first_stage_layers, last_stage_layers;
     const char *layout_text; /* "7,8*14,6" */
@@ -27,7 +27,7 @@ typedef struct rk_request {
     int precision, attention, gradients, moments, framework, convention; /* indices of choices */
     double capacity_factor, imbalance, max_memory;                       /* the last in GiB */
     bool no_sp, sp, count_embedding, count_head, mtp_before_head, graph_capture, graph_step,
-        distributed_optimizer;
+        distributed_optimizer, pipeline_first;
     bool low_weights;
     bool json, csv, explain, bounded;
     const char *output; /* file, or "-" */
@@ -38,7 +38,7 @@ typedef struct rk_request {
 /* What a command line says before it is read. */
 rk_request rk_request_defaults(void);
 
-#define RK_STRATEGY_OPTION_COUNT 48
+#define RK_STRATEGY_OPTION_COUNT 50
 extern const rk_option rk_strategy_options[RK_STRATEGY_OPTION_COUNT];
 
 /* Parses a command line, and refuses options that exclude each other; as rk_options_parse. */

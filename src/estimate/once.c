@@ -137,7 +137,7 @@ static double tied_seconds(const rk_cost_table *table, const rk_strategy *s)
     if (!c->model->tied || s->pp == 1) {
         return 0;
     }
-    const rk_group pair = rk_group_of(c->system, 2, s->tp * s->cp * s->dp * (s->pp - 1));
+    const rk_group pair = rk_strategy_ends_group(c->system, s);
     return rk_collective_seconds(c->system, RK_COLL_ALL_REDUCE,
                                  rk_block_table_params(c) * s->states.reduce, &pair);
 }

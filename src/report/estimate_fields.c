@@ -167,6 +167,7 @@ static const struct field fields[RK_STRATEGY_FIELD_COUNT] = {
     COUNT("ep", "EP", ep),
     COUNT("etp", "ETP", etp),
     COUNT("dp", "DP", dp),
+    {"rank_order", "order of ranks", FIELD_ENUM, AT(order), rk_rank_order_names, NULL},
     {"zero", "ZeRO", FIELD_CUSTOM, 0, NULL, make_zero},
     COUNT("hsdp_replicas", "HSDP replicas", replicas),
     COUNT("micro_batch", "microbatch", micro_batch),

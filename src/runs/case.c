@@ -134,6 +134,7 @@ static void set_strategy(const rk_run_table *table, size_t row, const degrees *d
     s->states = facts->states;
     s->states.gradient += s->dp > 1 ? facts->bucket_bytes : 0;
     s->cp_kind = facts->cp_kind;
+    s->order = facts->order;
     s->flash_attention = facts->flash_attention;
     s->tp_overlap = s->sp && facts->tp_overlap;
     s->grad_overlap = facts->grad_overlap;

@@ -135,6 +135,7 @@ const rk_field rk_run_fact_fields[] = {
     FLAG(no_accumulation, "a step is one microbatch, whatever mbs says"),
     FLAG(sp, "sequence parallelism"),
     NAMES(cp_kind, cp_names, "kind of context parallelism"),
+    NAMES(order, rk_rank_order_names, "of ranks, the fastest first"),
     NAMES(sharding, sharding_names, "of states over data-parallel ranks"),
     INT(shard_ranks, 0, "ranks of a group that shards; 0: all"),
     NAMES(recompute, recompute_names, "kind of recompute"),

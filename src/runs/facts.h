@@ -32,6 +32,7 @@ typedef struct rk_run_facts {
     bool no_accumulation;         /* a step is one microbatch, whatever is printed */
     bool sp;
     rk_cp_kind cp_kind;
+    rk_rank_order order;
     rk_sharding sharding;
     int64_t shard_ranks; /* of a group that shards; 0: all data-parallel ranks */
     rk_recompute_kind recompute;

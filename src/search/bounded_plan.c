@@ -43,9 +43,9 @@ static int64_t data_parallel(const struct search *s, const struct batch *b,
     return divides ? dp : 0;
 }
 
-static int lane_count(const struct search *s, const struct batch *b, int64_t dp)
+static int lane_count(const struct search *s, const struct batch *b, int64_t pp, int64_t dp)
 {
-    return rk_plan_shardings(&s->lists, b->unit, dp) * s->lists.offload_count;
+    return rk_plan_shardings(&s->lists, b->unit, pp, dp) * s->lists.offload_count;
 }
 
 /* Strategies of a node: its choices of layers times its lanes. */
@@ -72,7 +72,7 @@ static uint64_t batch_size(const struct search *s, const struct batch *b)
         const int64_t dp = data_parallel(s, b, pipe);
         if (dp) {
             count += (plain * pipe->shape_count + full * pipe->base_count) *
-                     (uint64_t)lane_count(s, b, dp);
+                     (uint64_t)lane_count(s, b, pipe->pp, dp);
         }
     }
     return count;
@@ -122,6 +122,7 @@ static rk_status list_batches(struct search *s, rk_error *err)
 static rk_strategy batch_strategy(const struct search *s, const struct batch *b)
 {
     rk_strategy strategy = s->space->base;
+    strategy.order = b->unit->order;
     strategy.tp = b->unit->tp;
     strategy.cp = b->unit->cp;
     strategy.ep = b->unit->ep;
@@ -221,7 +222,7 @@ static double bound_shapes(const struct search *s, struct worker *w, const struc
     bool known[2] = {false, false};
     double least = (double)INFINITY, send = 0;
     int64_t passes = 0; /* that `send` is of */
-    struct node node = {.pipe = pipe, .dp = dp, .lanes = lane_count(s, b, dp)};
+    struct node node = {.pipe = pipe, .dp = dp, .lanes = lane_count(s, b, pipe->pp, dp)};
     for (; node.recompute < s->lists.recompute_count; node.recompute++) {
         legal |= node_lanes(&node);
     }
@@ -254,7 +255,7 @@ static bool find_legal(const struct search *s, const struct batch *b, rk_strateg
     const rk_plan_lists *l = &s->lists;
     for (size_t i = 0; i < l->pipe_count; i++) {
         struct node node = {.pipe = &l->pipes[i], .dp = data_parallel(s, b, &l->pipes[i])};
-        node.lanes = node.dp ? lane_count(s, b, node.dp) : 0;
+        node.lanes = node.dp ? lane_count(s, b, node.pipe->pp, node.dp) : 0;
         for (node.recompute = 0; node.dp && node.recompute < l->recompute_count; node.recompute++) {
             for (size_t j = 0; j < node.pipe->shape_count; j++) {
                 node.shape = &l->shapes[node.pipe->shape_first + j];
@@ -316,8 +317,8 @@ static void bound_group(void *context, int worker_index, uint64_t index, rk_para
 static int compare_costs(const void *a, const void *b)
 {
     const struct batch *x = a, *y = b;
-    const int64_t p[] = {x->unit->tp, x->unit->cp, x->cp_kind, x->micro_batch};
-    const int64_t q[] = {y->unit->tp, y->unit->cp, y->cp_kind, y->micro_batch};
+    const int64_t p[] = {x->unit->order, x->unit->tp, x->unit->cp, x->cp_kind, x->micro_batch};
+    const int64_t q[] = {y->unit->order, y->unit->tp, y->unit->cp, y->cp_kind, y->micro_batch};
     for (size_t i = 0; i < sizeof(p) / sizeof(p[0]); i++) {
         if (p[i] != q[i]) {
             return p[i] > q[i] ? 1 : -1;
@@ -507,7 +508,7 @@ static size_t list_nodes(const struct search *s, struct worker *w, const struct 
         if (!node.dp) {
             continue;
         }
-        node.lanes = lane_count(s, b, node.dp);
+        node.lanes = lane_count(s, b, node.pipe->pp, node.dp);
         if (node.recompute == 0) {
             (void)bound_shapes(s, w, b, node.pipe, node.dp);
         }

@@ -278,7 +278,7 @@ static uint64_t search_batch(const struct search *s, struct worker *w, const rk_
             }
             strategy->pp = pipe->pp;
             strategy->dp = dp;
-            const int lanes = rk_plan_shardings(l, unit, dp) * l->offload_count;
+            const int lanes = rk_plan_shardings(l, unit, pipe->pp, dp) * l->offload_count;
             index += search_pipe(s, w, pipe, recompute, strategy, lanes, index);
         }
     }
@@ -293,6 +293,7 @@ static void search_unit(void *context, int worker_index, uint64_t number, rk_par
     const rk_plan_unit *unit = &l->units[rk_slice_unit(number, s->slice, s->slices)];
     uint64_t index = unit->first;
     rk_strategy strategy = s->space->base;
+    strategy.order = unit->order;
     strategy.tp = unit->tp;
     strategy.cp = unit->cp;
     strategy.ep = unit->ep;
@@ -330,6 +331,7 @@ rk_plan_space rk_plan_space_defaults(const rk_model *model, const rk_system *sys
         .recomputes = (1U << (RK_REC_FULL + 1)) - 1,
         .hybrid = true,
         .cp_kinds = (1U << (RK_CP_ULYSSES + 1)) - 1,
+        .orders = 1U << RK_ORDER_DATA_PIPELINE,
         .offloads = system->accelerator.host_capacity > 0 ? RK_PLAN_OFFLOADS - 1 : 0,
         .framework = RK_FRAMEWORK_MEGATRON,
         .convention = RK_FLOPS_MEGATRON,

@@ -25,6 +25,7 @@ typedef struct rk_plan_space {
     bool hybrid;         /* with full sharding: also inside one domain, with replicas between */
     unsigned recomputes; /* a bit per rk_recompute_kind; selective tries the usual module sets */
     unsigned cp_kinds;   /* a bit per rk_cp_kind */
+    unsigned orders;     /* a bit per rk_rank_order; where two place all ranks alike, the first */
     unsigned offloads;   /* bits 1: optimizer, 2: activations, 4: weights may be offloaded */
     rk_framework framework;
     double max_memory; /* bytes per accelerator; 0: what the accelerator can use */

@@ -258,9 +258,10 @@ static rk_status list_held(rk_plan_lists *l, rk_plan_pipe *pipe, rk_plan_shape *
 
 /* ---- lanes --------------------------------------------------------------------------------- */
 
-int64_t rk_plan_domains(const rk_plan_lists *l, int64_t ranks, int64_t stride)
+int64_t rk_plan_domains(const rk_plan_lists *l, const rk_strategy *strategy)
 {
-    return ranks / rk_group_of(l->system, ranks, stride).within[0];
+    const rk_group group = rk_strategy_data_group(l->system, strategy);
+    return group.size / group.within[0];
 }
 
 void rk_plan_set_lane(const rk_plan_lists *l, int lane, rk_strategy *strategy)
@@ -268,9 +269,7 @@ void rk_plan_set_lane(const rk_plan_lists *l, int lane, rk_strategy *strategy)
     const unsigned offloads = l->offloads[lane % l->offload_count];
     const rk_plan_sharding *sharding = &l->shardings[lane / l->offload_count];
     strategy->sharding = sharding->kind;
-    strategy->replicas = sharding->hybrid
-                             ? rk_plan_domains(l, strategy->dp * strategy->cp, strategy->tp)
-                             : l->space->base.replicas;
+    strategy->replicas = sharding->hybrid ? rk_plan_domains(l, strategy) : l->space->base.replicas;
     strategy->offload_optimizer = offloads & 1;
     strategy->offload_activations = offloads >> 1 & 1;
     strategy->offload_weights = offloads >> 2 & 1;

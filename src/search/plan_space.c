@@ -55,6 +55,7 @@ static rk_status check_space(const rk_plan_space *s, rk_error *err)
         {"sharding", s->shardings, (1U << (RK_SHARD_ALL + 1)) - 1},
         {"kind of recompute", s->recomputes, (1U << (RK_REC_FULL + 1)) - 1},
         {"kind of context parallelism", s->cp_kinds, (1U << (RK_CP_ULYSSES + 1)) - 1},
+        {"order of ranks", s->orders, (1U << RK_ORDER_COUNT) - 1},
     };
     for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
         if (sizes[i].value < 1 || sizes[i].value > LARGEST) {
@@ -86,16 +87,6 @@ static rk_status check_space(const rk_plan_space *s, rk_error *err)
 }
 
 /* ---- lists of values ----------------------------------------------------------------------- */
-
-static int64_t common_divisor(int64_t a, int64_t b)
-{
-    while (b) {
-        const int64_t rest = a % b;
-        a = b;
-        b = rest;
-    }
-    return a;
-}
 
 /* Fills an ascending list of the choices up to `most` that divide `whole`. */
 static rk_status list_degrees(const rk_choices *choices, int64_t whole, int64_t most,
@@ -133,10 +124,10 @@ static struct sizes survey_model(const rk_model *model)
     struct sizes sizes = {0};
     for (int i = 0; i < model->type_count; i++) {
         const rk_layer_type *type = &model->types[i];
-        sizes.heads = common_divisor(type->attention.query_heads, sizes.heads);
-        sizes.experts = common_divisor(type->moe.experts, sizes.experts);
+        sizes.heads = rk_common_divisor(type->attention.query_heads, sizes.heads);
+        sizes.experts = rk_common_divisor(type->moe.experts, sizes.experts);
         if (rk_layer_is_moe(type)) {
-            sizes.expert_width = common_divisor(type->moe.expert_width, sizes.expert_width);
+            sizes.expert_width = rk_common_divisor(type->moe.expert_width, sizes.expert_width);
         }
         sizes.dense = sizes.dense || !rk_layer_is_moe(type);
         sizes.latent = sizes.latent || type->attention.kind == RK_ATTENTION_LATENT;
@@ -152,11 +143,11 @@ static rk_status list_all_degrees(rk_plan_lists *l, const struct sizes *sizes, r
     const int64_t experts = sizes->experts ? sizes->experts : 1;
     const int64_t width = sizes->experts ? sizes->expert_width : 1;
     rk_status status;
-    (void)((status = list_degrees(&s->tp, common_divisor(n, sizes->heads), n, &l->tp, err)) ||
-           (status = list_degrees(&s->cp, common_divisor(n, seq), n, &l->cp, err)) ||
+    (void)((status = list_degrees(&s->tp, rk_common_divisor(n, sizes->heads), n, &l->tp, err)) ||
+           (status = list_degrees(&s->cp, rk_common_divisor(n, seq), n, &l->cp, err)) ||
            (status = list_degrees(&s->pp, n, l->model->layers + 2, &l->pp, err)) ||
-           (status = list_degrees(&s->ep, common_divisor(n, experts), n, &l->ep, err)) ||
-           (status = list_degrees(&s->etp, common_divisor(n, width), n, &l->etp, err)) ||
+           (status = list_degrees(&s->ep, rk_common_divisor(n, experts), n, &l->ep, err)) ||
+           (status = list_degrees(&s->etp, rk_common_divisor(n, width), n, &l->etp, err)) ||
            (status = list_degrees(&s->micro_batch, s->global_batch, s->global_batch,
                                   &l->micro_batch, err)));
     return status;
@@ -192,6 +183,11 @@ static void list_recomputes(rk_plan_lists *l, const struct sizes *sizes)
 static void list_bits(rk_plan_lists *l)
 {
     const rk_plan_space *s = l->space;
+    for (unsigned i = 0; i < RK_ORDER_COUNT; i++) {
+        if (s->orders & 1U << i) {
+            l->orders[l->order_count++] = (rk_rank_order)i;
+        }
+    }
     for (unsigned i = 0; i <= RK_CP_ULYSSES; i++) {
         if (s->cp_kinds & 1U << i) {
             l->cp_kinds[l->cp_kind_count++] = (rk_cp_kind)i;
@@ -225,16 +221,19 @@ int64_t rk_plan_data_parallel(const rk_plan_lists *l, const rk_plan_unit *unit, 
     if (n % inner || n / inner % pp || n / pp % (unit->ep * unit->etp)) {
         return 0;
     }
-    return n / inner / pp;
+    const int64_t dp = n / inner / pp;
+    return unit->order != l->orders[0] && (pp == 1 || dp == 1) ? 0 : dp;
 }
 
-int rk_plan_shardings(const rk_plan_lists *l, const rk_plan_unit *unit, int64_t dp)
+int rk_plan_shardings(const rk_plan_lists *l, const rk_plan_unit *unit, int64_t pp, int64_t dp)
 {
     const int64_t ranks = dp * unit->cp;
     if (ranks == 1 && unit->tp == unit->ep * unit->etp) {
         return 1;
     }
-    const int64_t domains = rk_plan_domains(l, ranks, unit->tp);
+    const rk_strategy strategy = {
+        .order = unit->order, .tp = unit->tp, .cp = unit->cp, .pp = pp, .dp = dp};
+    const int64_t domains = rk_plan_domains(l, &strategy);
     const bool hybrid = l->shardings[l->sharding_count - 1].hybrid;
     return l->sharding_count - (hybrid && (domains == 1 || domains == ranks));
 }
@@ -262,7 +261,7 @@ static uint64_t count_unit(const rk_plan_lists *l, const rk_plan_unit *unit)
         const rk_plan_pipe *pipe = &l->pipes[i];
         const int64_t dp = rk_plan_data_parallel(l, unit, pipe->pp);
         if (dp) {
-            const int lanes = rk_plan_shardings(l, unit, dp) * l->offload_count;
+            const int lanes = rk_plan_shardings(l, unit, pipe->pp, dp) * l->offload_count;
             count += count_microbatches(l, dp) * (uint64_t)lanes *
                      (plain * pipe->shape_count + full * pipe->base_count);
         }
@@ -272,7 +271,8 @@ static uint64_t count_unit(const rk_plan_lists *l, const rk_plan_unit *unit)
 
 static rk_status list_units(rk_plan_lists *l, rk_error *err)
 {
-    const size_t most = l->tp.count * l->cp.count * l->ep.count * l->etp.count;
+    const size_t most =
+        (size_t)l->order_count * l->tp.count * l->cp.count * l->ep.count * l->etp.count;
     l->units = malloc((most + 1) * sizeof(*l->units));
     if (!l->units) {
         return rk_fail(err, RK_ERR_MEMORY, "no memory for the units of a plan");
@@ -285,7 +285,9 @@ static rk_status list_units(rk_plan_lists *l, rk_error *err)
         unit.ep = l->ep.items[rest % l->ep.count];
         rest /= l->ep.count;
         unit.cp = l->cp.items[rest % l->cp.count];
-        unit.tp = l->tp.items[rest / l->cp.count];
+        rest /= l->cp.count;
+        unit.tp = l->tp.items[rest % l->tp.count];
+        unit.order = l->orders[rest / l->tp.count];
         /* free expert tensor groups stay inside tensor groups */
         if (l->space->etp.count || unit.tp % unit.etp == 0) {
             unit.count = count_unit(l, &unit);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a plan enumerates: lists of values, cut into units of one (tp, cp, ep, etp).  A combination
- * belongs to the space when its degrees divide what they split: tp the heads, cp the sequence, ep
- * the experts, micro_batch * dp the batch, tp * cp * pp the accelerators, and when the framework
- * splits the layers over pp and vp.
+ * What a plan enumerates: lists of values, cut into units of one (order, tp, cp, ep, etp).  A
+ * combination belongs to the space when its degrees divide what they split: tp the heads, cp the
+ * sequence, ep the experts, micro_batch * dp the batch, tp * cp * pp the accelerators, and when the
+ * framework splits the layers over pp and vp.
  *
- * Order, outermost first: tp, cp, ep, etp, cp_kind, micro_batch, recompute, pp, shape,
+ * Order, outermost first: rank order, tp, cp, ep, etp, cp_kind, micro_batch, recompute, pp, shape,
  * recompute_layers, sharding, offload.  The place in it is the index of a strategy.
  */
 #ifndef RK_SEARCH_PLAN_SPACE_H
@@ -59,6 +59,7 @@ typedef struct rk_plan_pipe {
 } rk_plan_pipe;
 
 typedef struct rk_plan_unit {
+    rk_rank_order order;
     int64_t tp, cp, ep, etp;
     uint64_t first, count; /* of its strategies */
 } rk_plan_unit;
@@ -68,11 +69,12 @@ typedef struct rk_plan_lists {
     const rk_system *system;
     const rk_plan_space *space;
     rk_int_list tp, cp, pp, ep, etp, micro_batch;
+    rk_rank_order orders[RK_ORDER_COUNT];
     rk_cp_kind cp_kinds[3];
     rk_plan_recompute recomputes[RK_PLAN_RECOMPUTES];
     rk_plan_sharding shardings[RK_PLAN_SHARDINGS]; /* hybrid last */
     unsigned offloads[RK_PLAN_OFFLOADS];           /* bits as in rk_plan_space */
-    int cp_kind_count, recompute_count, sharding_count, offload_count;
+    int order_count, cp_kind_count, recompute_count, sharding_count, offload_count;
     uint64_t hybrid_lanes;   /* a bit per lane */
     rk_plan_pipe *pipes;     /* owned */
     rk_plan_shape *shapes;   /* owned */
@@ -94,8 +96,8 @@ bool rk_plan_allows(const rk_choices *choices, int64_t value);
 /* A step of the above: fills pipes, shapes, ranks and kinds from the lists of values. */
 rk_status rk_plan_list_pipes(rk_plan_lists *lists, rk_error *err);
 
-/* Domains over which ranks with the same parameters are spread. */
-int64_t rk_plan_domains(const rk_plan_lists *lists, int64_t ranks, int64_t stride);
+/* Domains over which the ranks with the same parameters are spread. */
+int64_t rk_plan_domains(const rk_plan_lists *lists, const rk_strategy *strategy);
 
 /*
  * The blocks of the pipe that a kind of rank of a shape holds: `choice` is 0 unless layers are
@@ -118,13 +120,16 @@ static inline int rk_plan_cp_kinds(const rk_plan_lists *lists, int64_t cp)
     return cp > 1 ? lists->cp_kind_count : 1;
 }
 
-/* Data-parallel degree of a unit at a pipeline degree; 0: the accelerators cannot be split so. */
+/*
+ * Data-parallel degree of a unit at a pipeline degree; 0: the accelerators cannot be split so, or
+ * the first order has placed all ranks alike.
+ */
 int64_t rk_plan_data_parallel(const rk_plan_lists *lists, const rk_plan_unit *unit, int64_t pp);
 
 /*
  * The first so many shardings make a difference: one where no state has a second copy, not the
  * hybrid where the ranks of a domain are one or all.
  */
-int rk_plan_shardings(const rk_plan_lists *lists, const rk_plan_unit *unit, int64_t dp);
+int rk_plan_shardings(const rk_plan_lists *lists, const rk_plan_unit *unit, int64_t pp, int64_t dp);
 
 #endif

@@ -4,6 +4,8 @@
 
 const char *const rk_framework_names[] = {"any", "megatron", "torchtitan", "deepspeed", NULL};
 
+const char *const rk_rank_order_names[] = {"tp-cp-dp-pp", "tp-cp-pp-dp", NULL};
+
 const char *const rk_fp8_recipe_names[] = {"tensorwise", "delayed", "blockwise", "mxfp8", NULL};
 
 rk_strategy rk_strategy_defaults(const rk_model *model)

@@ -217,6 +217,24 @@ static int64_t folding_rest(const struct question *q)
     return divides(s->ep * s->etp, ranks) ? 0 : ranks;
 }
 
+/*
+ * With pipeline before data, a block of tp*cp ranks is all of a stage that stands together, and
+ * groups of experts fill it: the two kinds of layers have the same pipelines only then.
+ */
+static int64_t experts_off_block(const struct question *q)
+{
+    const rk_strategy *s = q->strategy;
+    return s->order == RK_ORDER_PIPELINE_DATA && s->pp > 1 && s->ep * s->etp != s->tp * s->cp &&
+                   moe_type(q->model)
+               ? s->tp * s->cp
+               : 0;
+}
+
+static int64_t pipeline_before_data(const struct question *q)
+{
+    return q->strategy->order == RK_ORDER_PIPELINE_DATA && q->strategy->pp > 1;
+}
+
 static int64_t expert_parallel_without_sp(const struct question *q)
 {
     const rk_strategy *s = q->strategy;
@@ -603,6 +621,11 @@ const struct rule rk_rules[] = {
      "the global batch {gbs} is no multiple of {n} = micro-batch {mbs} x dp {dp}"},
     {"tp*cp*dp % (ep*etp)", EVERY, folding_rest, VARY_EP,
      "ep {ep} x etp {etp} does not divide the {n} ranks of a stage, tp {tp} x cp {cp} x dp {dp}"},
+    {"ep*etp = tp*cp", EVERY, experts_off_block, VARY_EP,
+     "the order tp-cp-pp-dp needs ep x etp = {n} = tp x cp, not ep {ep} x etp {etp}; or use the "
+     "order tp-cp-dp-pp"},
+    {"order of the framework", TITAN, pipeline_before_data, VARY_NONE,
+     "{framework} numbers ranks in the order tp-cp-dp-pp only"},
     {"vp needs pp > 1", EVERY, chunks_without_pipeline, VARY_PP,
      "vp {vp} splits the stages of a pipeline, but pp is 1"},
     {"schedule needs pp > 1", EVERY, schedule_without_pipeline, VARY_NONE,

@@ -3,8 +3,8 @@
  * How a run is laid over a system: degrees of parallelism, batch, recompute, sharding, precision,
  * overlap; which of it a framework would accept; and where the groups of ranks stand.
  *
- * Ranks are numbered with tensor parallelism fastest, then context, data, pipeline (expert groups
- * fold over tensor, context and data ranks).
+ * Ranks are numbered with tensor parallelism fastest, then context, then data and pipeline in the
+ * strategy's order (expert groups fold over tensor, context and data ranks).
  */
 #ifndef RK_STRATEGY_STRATEGY_H
 #define RK_STRATEGY_STRATEGY_H
@@ -32,6 +32,15 @@ enum {
 };
 
 typedef enum rk_cp_kind { RK_CP_RING, RK_CP_ALL_GATHER, RK_CP_ULYSSES } rk_cp_kind;
+
+/* How ranks are numbered, the fastest first; experts take the place of cp in their layers. */
+typedef enum rk_rank_order {
+    RK_ORDER_DATA_PIPELINE, /* tp-cp-dp-pp: Megatron-LM's default */
+    RK_ORDER_PIPELINE_DATA, /* tp-cp-pp-dp: that of Llama 3 */
+} rk_rank_order;
+#define RK_ORDER_COUNT 2
+
+extern const char *const rk_rank_order_names[]; /* NULL-terminated, in enum order */
 
 typedef enum rk_sharding {
     RK_SHARD_NONE,      /* plain data parallelism */
@@ -65,6 +74,7 @@ typedef struct rk_strategy {
     int64_t ep, etp;            /* experts over ep ranks, each over etp */
     bool sp;                    /* sequence parallelism in the tensor group */
     rk_cp_kind cp_kind;
+    rk_rank_order order;
     int64_t micro_batch, global_batch; /* sequences */
     int64_t seq;                       /* tokens */
     rk_schedule_kind schedule;
@@ -171,5 +181,11 @@ typedef struct rk_groups {
 } rk_groups;
 
 rk_groups rk_strategy_groups(const rk_system *system, const rk_strategy *strategy);
+
+/* Only the group `data` of these. */
+rk_group rk_strategy_data_group(const rk_system *system, const rk_strategy *strategy);
+
+/* The first and the last rank of a pipeline of two or more. */
+rk_group rk_strategy_ends_group(const rk_system *system, const rk_strategy *strategy);
 
 #endif

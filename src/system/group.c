@@ -21,16 +21,38 @@ static int64_t divisor_up_to(int64_t n, int64_t limit)
     return n / parts;
 }
 
+/* Of `count` ranks `stride` apart, those that a domain of tier i holds, in equal parts. */
+static int64_t held(const rk_system *system, int tier, int64_t count, int64_t stride)
+{
+    const int64_t fit = system->tiers[tier].size / stride;
+    return divisor_up_to(count, fit > 1 ? fit : 1);
+}
+
 rk_group rk_group_of(const rk_system *system, int64_t size, int64_t stride)
 {
     rk_group group = {.size = size};
     int64_t above = size;
     for (int i = RK_TIER_MAX - 1; i >= 0; i--) {
-        if (i < system->tier_count - 1) {
-            const int64_t fit = system->tiers[i].size / stride;
-            above = divisor_up_to(above, fit > 1 ? fit : 1);
-        }
+        above = i < system->tier_count - 1 ? held(system, i, above, stride) : above;
         group.within[i] = above;
+    }
+    return group;
+}
+
+rk_group rk_group_of_parts(const rk_system *system, int64_t size, int64_t stride, int64_t count,
+                           int64_t apart)
+{
+    if (count == 1 || apart == size * stride) {
+        return rk_group_of(system, size * count, stride);
+    }
+    rk_group group = {.size = size * count};
+    int64_t part = size, parts = count;
+    for (int i = RK_TIER_MAX - 1; i >= 0; i--) {
+        if (i < system->tier_count - 1) {
+            part = held(system, i, part, stride);
+            parts = part == size ? held(system, i, parts, apart) : 1;
+        }
+        group.within[i] = part * parts;
     }
     return group;
 }

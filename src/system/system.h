@@ -137,6 +137,10 @@ typedef struct rk_group {
  */
 rk_group rk_group_of(const rk_system *system, int64_t size, int64_t stride);
 
+/* The group of `count` such groups, `apart` ranks from one to the next; apart >= size * stride. */
+rk_group rk_group_of_parts(const rk_system *system, int64_t size, int64_t stride, int64_t count,
+                           int64_t apart);
+
 typedef enum rk_collective {
     RK_COLL_ALL_REDUCE,
     RK_COLL_REDUCE_SCATTER,

@@ -109,6 +109,7 @@ awk -F, 'NR == 1 {for (i = 1; i <= NF; i++) name[i] = $i; next}
                  if (value["recompute_layers"] > 0)
                      printf " --recompute-layers %s", value["recompute_layers"]
                  if (value["cp"] > 1) printf " --cp-kind %s", value["cp_kind"]
+                 printf " --order %s", value["rank_order"]
                  if (value["count_head"] == "true") printf " --count-embedding --count-head"
                  print ""}' "$scratch/plan" | tr + , >"$scratch/again"
 row=1

@@ -128,6 +128,7 @@ static void random_placement(uint64_t *r, rk_strategy *s)
     s->etp = chance(r, 6) ? power(r, 2) : 1;
     s->sp = s->tp > 1 && !chance(r, 3);
     s->cp_kind = (rk_cp_kind)below(r, 3);
+    s->order = (rk_rank_order)below(r, 2);
     s->schedule = s->pp > 1 ? schedules[below(r, 7)] : RK_SCHEDULE_1F1B;
     s->vp = s->schedule == RK_SCHEDULE_INTERLEAVED ? power(r, 2) : 1;
     s->micro_batch = power(r, 2);

@@ -51,6 +51,7 @@ static struct problem random_problem(uint64_t seed)
     p.space.shardings = (unsigned)PICK(&r, 15, 15, 3, 2);
     p.space.recomputes = (unsigned)PICK(&r, 7, 7, 5, 4);
     p.space.hybrid = PICK(&r, 0, 1);
+    p.space.orders = (unsigned)PICK(&r, 1, 1, 2, 3);
     p.space.base.precision = PICK(&r, 0, 1) ? RK_FP8 : RK_BF16;
     p.space.base.pp_overlap = PICK(&r, 0, 1);
     p.space.base.flash_attention = PICK(&r, 0, 1, 1, 1);
@@ -64,28 +65,14 @@ static void assert_same(const rk_planned *a, const rk_planned *b)
     assert_memory_equal(&a->estimate.step, &b->estimate.step, sizeof(a->estimate.step));
     assert_memory_equal(&a->estimate.times, &b->estimate.times, sizeof(a->estimate.times));
     assert_memory_equal(&a->estimate.memory, &b->estimate.memory, sizeof(a->estimate.memory));
-    const int64_t x[] = {a->strategy.tp,
-                         a->strategy.pp,
-                         a->strategy.dp,
-                         a->strategy.ep,
-                         a->strategy.vp,
-                         a->strategy.micro_batch,
-                         a->strategy.schedule,
-                         a->strategy.sharding,
-                         a->strategy.recompute,
-                         a->strategy.cp_kind,
-                         a->strategy.recompute_layers};
-    const int64_t y[] = {b->strategy.tp,
-                         b->strategy.pp,
-                         b->strategy.dp,
-                         b->strategy.ep,
-                         b->strategy.vp,
-                         b->strategy.micro_batch,
-                         b->strategy.schedule,
-                         b->strategy.sharding,
-                         b->strategy.recompute,
-                         b->strategy.cp_kind,
-                         b->strategy.recompute_layers};
+    const int64_t x[] = {a->strategy.tp,       a->strategy.pp,       a->strategy.dp,
+                         a->strategy.ep,       a->strategy.vp,       a->strategy.micro_batch,
+                         a->strategy.schedule, a->strategy.sharding, a->strategy.recompute,
+                         a->strategy.cp_kind,  a->strategy.order,    a->strategy.recompute_layers};
+    const int64_t y[] = {b->strategy.tp,       b->strategy.pp,       b->strategy.dp,
+                         b->strategy.ep,       b->strategy.vp,       b->strategy.micro_batch,
+                         b->strategy.schedule, b->strategy.sharding, b->strategy.recompute,
+                         b->strategy.cp_kind,  b->strategy.order,    b->strategy.recompute_layers};
     assert_memory_equal(x, y, sizeof(x));
 }
 

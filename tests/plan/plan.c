@@ -44,6 +44,7 @@ static void assert_same_strategy(const rk_strategy *a, const rk_strategy *b)
                          a->etp,
                          a->sp,
                          a->cp_kind,
+                         a->order,
                          a->micro_batch,
                          a->global_batch,
                          a->seq,
@@ -69,6 +70,7 @@ static void assert_same_strategy(const rk_strategy *a, const rk_strategy *b)
                          b->etp,
                          b->sp,
                          b->cp_kind,
+                         b->order,
                          b->micro_batch,
                          b->global_batch,
                          b->seq,
@@ -215,6 +217,7 @@ static void test_random_spaces(void **state)
         space.hybrid = PICK(&r, 0, 1);
         space.recomputes = (unsigned)PICK(&r, 7, 1, 2, 4, 5);
         space.cp_kinds = (unsigned)PICK(&r, 7, 1, 4, 6);
+        space.orders = (unsigned)PICK(&r, 1, 1, 2, 3);
         space.offloads = (unsigned)PICK(&r, 7, 0, 1, 5);
         space.framework = (rk_framework)PICK(&r, 0, 1, 1, 2, 3);
         space.base.flash_attention = PICK(&r, 0, 1, 1);

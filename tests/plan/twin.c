@@ -205,7 +205,10 @@ static void walk_pipelines(struct walk *w, rk_strategy s)
         }
         s.pp = pp;
         s.dp = n / (s.tp * s.cp * pp);
-        if (s.tp * s.cp * s.dp % (s.ep * s.etp) == 0 &&
+        /* pipeline before data is data before pipeline where there is one of either */
+        const bool again = s.order == RK_ORDER_PIPELINE_DATA && (pp == 1 || s.dp == 1) &&
+                           (w->space->orders >> RK_ORDER_DATA_PIPELINE & 1);
+        if (!again && s.tp * s.cp * s.dp % (s.ep * s.etp) == 0 &&
             s.global_batch % (s.micro_batch * s.dp) == 0) {
             walk_schedules(w, s);
         }
@@ -284,6 +287,26 @@ static bool divides_model(const rk_model *model, const rk_strategy *s)
     return moe || (s->ep == 1 && s->etp == 1);
 }
 
+static void walk_degrees(struct walk *w, rk_strategy s)
+{
+    const int64_t n = w->space->accelerators;
+    for (s.tp = 1; s.tp <= n; s.tp++) {
+        for (s.cp = 1; s.cp <= n; s.cp++) {
+            for (s.ep = 1; s.ep <= n; s.ep++) {
+                for (s.etp = 1; s.etp <= n; s.etp++) {
+                    s.sp = s.tp > 1 && w->space->framework != RK_FRAMEWORK_DEEPSPEED;
+                    if (chosen(&w->space->tp, s.tp) && chosen(&w->space->cp, s.cp) &&
+                        chosen(&w->space->ep, s.ep) && chosen(&w->space->etp, s.etp) &&
+                        (w->space->etp.count || s.tp % s.etp == 0) && s.seq % s.cp == 0 &&
+                        divides_model(w->model, &s)) {
+                        walk_microbatches(w, s);
+                    }
+                }
+            }
+        }
+    }
+}
+
 static int by_time(const void *a, const void *b)
 {
     const rk_planned *x = a, *y = b;
@@ -297,26 +320,16 @@ void twin_run(const rk_model *model, const rk_system *system, const rk_stack *st
               const rk_plan_space *space, struct twin *twin)
 {
     struct walk w = {model, *system, stack, space, twin};
-    const int64_t n = space->accelerators;
     rk_strategy s = space->base;
     *twin = (struct twin){.nearest = {.index = UINT64_MAX}};
     if (space->max_memory > 0) {
         w.system.accelerator.memory_usable = space->max_memory;
     }
     s.global_batch = space->global_batch;
-    for (s.tp = 1; s.tp <= n; s.tp++) {
-        for (s.cp = 1; s.cp <= n; s.cp++) {
-            for (s.ep = 1; s.ep <= n; s.ep++) {
-                for (s.etp = 1; s.etp <= n; s.etp++) {
-                    s.sp = s.tp > 1 && space->framework != RK_FRAMEWORK_DEEPSPEED;
-                    if (chosen(&space->tp, s.tp) && chosen(&space->cp, s.cp) &&
-                        chosen(&space->ep, s.ep) && chosen(&space->etp, s.etp) &&
-                        (space->etp.count || s.tp % s.etp == 0) && s.seq % s.cp == 0 &&
-                        divides_model(model, &s)) {
-                        walk_microbatches(&w, s);
-                    }
-                }
-            }
+    for (unsigned order = 0; order < RK_ORDER_COUNT; order++) {
+        s.order = (rk_rank_order)order;
+        if (space->orders >> order & 1) {
+            walk_degrees(&w, s);
         }
     }
     if (twin->fitting_count) {

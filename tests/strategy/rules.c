@@ -80,6 +80,8 @@ static rk_strategy base_strategy(const rk_model *model)
     X(experts, ANY, MOE, "experts % ep", m->types[1].moe.experts = 100)                            \
     X(expert_ffn, ANY, MOE, "expert_ffn % etp", s->etp = 2; m->types[1].moe.expert_width = 2047)   \
     X(ep_tp, MEGATRON, MOE, "ep with tp needs sp", s->sp = false)                                  \
+    X(order_experts, ANY, MOE, "ep*etp = tp*cp", s->order = RK_ORDER_PIPELINE_DATA)                \
+    X(order_titan, TITAN, DENSE, "order of the framework", s->order = RK_ORDER_PIPELINE_DATA)      \
     X(bias, MEGATRON, MOE, "expert bias needs etp = 1", s->etp = 2;                                \
       m->types[1].moe.expert_bias = true)                                                          \
     X(etp, TITAN, MOE, "etp", s->etp = 2)                                                          \
@@ -385,6 +387,10 @@ static rk_strategy random_strategy(const rk_model *model, uint64_t *seed)
     }
     s.ep = model->type_count > 1 || one_in(seed, 10) ? PICK(seed, 1, 2, 3, 4, 8, 10, 16) : 1;
     s.etp = PICK(seed, 1, 1, 1, 2, 4);
+    if (one_in(seed, 4)) {
+        s.order = RK_ORDER_PIPELINE_DATA;
+        s.etp = one_in(seed, 2) ? s.tp : s.etp;
+    }
     s.sp = s.tp > 1 && !one_in(seed, 3);
     s.cp_kind = (rk_cp_kind)random_int(seed, 0, 2);
     s.micro_batch = PICK(seed, 1, 1, 2, 3);
@@ -449,6 +455,11 @@ static bool megatron_accepts_experts(bool moe, const rk_strategy *s)
 {
     const int64_t world = s->tp * s->cp * s->pp * s->dp;
     if (world % (s->etp * s->ep * s->pp) != 0) {
+        return false;
+    }
+    /* groups of dense models are those of tensor parallelism alone */
+    if (moe && s->order == RK_ORDER_PIPELINE_DATA && s->pp > 1 &&
+        world / (s->etp * s->ep * s->pp) != s->dp) {
         return false;
     }
     if (moe && (2048 % s->tp != 0 || 2048 % s->etp != 0)) {

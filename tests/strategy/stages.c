@@ -333,7 +333,7 @@ static void test_both_ends(void **state)
 
 /* ---- groups -------------------------------------------------------------------------------- */
 
-/* Place of a rank along each dimension, by Megatron's two numberings. */
+/* Place of a rank along each dimension, by Megatron's numberings. */
 struct coordinates {
     int64_t tensor, context, data, pipeline;
     int64_t expert_tensor, expert, expert_data;
@@ -342,12 +342,15 @@ struct coordinates {
 
 static struct coordinates coordinates_of(const rk_strategy *s, int64_t rank)
 {
-    const int64_t stage = s->tp * s->cp * s->dp, within = rank % stage;
+    const int64_t block = s->tp * s->cp, blocks = rank / block;
+    const bool pipeline_first = s->order == RK_ORDER_PIPELINE_DATA;
+    const int64_t data = pipeline_first ? blocks / s->pp : blocks % s->dp;
+    const int64_t within = data * block + rank % block; /* the stage, counted on its own */
     struct coordinates c = {
         .tensor = within % s->tp,
         .context = within / s->tp % s->cp,
-        .data = within / (s->tp * s->cp),
-        .pipeline = rank / stage,
+        .data = data,
+        .pipeline = pipeline_first ? blocks % s->pp : blocks / s->dp,
         .expert_tensor = within % s->etp,
         .expert = within / s->etp % s->ep,
         .expert_data = within / (s->etp * s->ep),
@@ -455,6 +458,7 @@ static void test_groups(void **state)
         s.etp = PICK(&seed, 1, 1, 2, 4);
         s.ep = PICK(&seed, 1, 2, 4, 8, 16);
         s.replicas = PICK(&seed, 1, 1, 2, 4);
+        s.order = (rk_rank_order)random_int(&seed, 0, RK_ORDER_COUNT - 1);
         const int64_t data = s.dp * s.cp, ranks = rk_strategy_ranks(&s);
         if (ranks > 256 || s.tp * data % (s.ep * s.etp) != 0 || data % s.replicas != 0) {
             continue;
@@ -466,6 +470,64 @@ static void test_groups(void **state)
         }
         tested++;
     }
+}
+
+/*
+ * Both orders number all ranks once: every rank has coordinates of its own, so it is in one group
+ * of each kind, and pipelines of two layers of a kind are the same.
+ */
+static void test_numbering(void **state)
+{
+    enum { RANKS = 2 * 3 * 4 * 5 };
+    rk_model model;
+    (void)state;
+    fill_moe(&model);
+    for (int order = 0; order < RK_ORDER_COUNT; order++) {
+        bool dense[RANKS] = {false}, experts[RANKS] = {false};
+        rk_strategy s = rk_strategy_defaults(&model);
+        s.tp = 2;
+        s.cp = s.ep = 3;
+        s.etp = 2;
+        s.dp = 4;
+        s.pp = 5;
+        s.order = (rk_rank_order)order;
+        for (int64_t rank = 0; rank < RANKS; rank++) {
+            const struct coordinates c = coordinates_of(&s, rank);
+            const int64_t x = c.tensor + s.tp * (c.context + s.cp * (c.data + s.dp * c.pipeline));
+            const int64_t y =
+                c.expert_tensor + s.etp * (c.expert + s.ep * (c.expert_data + s.dp * c.pipeline));
+            assert_in_range(x, 0, RANKS - 1);
+            assert_in_range(y, 0, RANKS - 1);
+            assert_false(dense[x] || experts[y]);
+            dense[x] = experts[y] = true;
+        }
+    }
+}
+
+/* Where groups stand by the two orders: TP 2, CP 2, PP 2 and DP 4 in nodes of 8. */
+static void test_orders(void **state)
+{
+    const rk_system system = {.tier_count = 2, .tiers = {{.size = 8}, {.size = 1 << 20}}};
+    rk_model model;
+    (void)state;
+    fill_dense(&model);
+    rk_strategy s = rk_strategy_defaults(&model);
+    s.tp = s.cp = s.pp = s.replicas = 2;
+    s.dp = 4;
+    const rk_groups first = rk_strategy_groups(&system, &s);
+    assert_int_equal(first.data.within[0], 4); /* CP 2 and DP 2 */
+    assert_int_equal(first.pipeline.within[0], 1);
+    assert_int_equal(rk_strategy_ends_group(&system, &s).within[0], 1);
+    s.order = RK_ORDER_PIPELINE_DATA;
+    const rk_groups second = rk_strategy_groups(&system, &s);
+    assert_int_equal(second.data.size, 8);
+    assert_int_equal(second.data.within[0], 2); /* CP only */
+    assert_int_equal(second.shard.within[0], 2);
+    assert_int_equal(second.replica.within[0], 1);
+    assert_int_equal(second.pipeline.within[0], 2);
+    assert_int_equal(rk_strategy_ends_group(&system, &s).within[0], 2);
+    assert_memory_equal(&first.tensor, &second.tensor, sizeof(first.tensor));
+    assert_memory_equal(&first.context, &second.context, sizeof(first.context));
 }
 
 /* Any sizes: the groups of each kind have as many ranks as they should. */
@@ -510,6 +572,8 @@ int main(void)
         cmocka_unit_test(test_layouts),
         cmocka_unit_test(test_both_ends),
         cmocka_unit_test(test_groups),
+        cmocka_unit_test(test_numbering),
+        cmocka_unit_test(test_orders),
         cmocka_unit_test(test_group_sizes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -27,7 +27,8 @@ from_rank()
 cat >search.json <<'END'
 {"model": "llama3-8b", "system": "dgx-h100-superpod", "top": 3,
  "let": {"sequences": 4}, "set": {"global_batch": "sequences * accelerators"},
- "strategy": {"tp": [1, 2, 4], "recompute": ["none", "full"], "zero": 1},
+ "strategy": {"tp": [1, 2, 4], "recompute": ["none", "full"], "zero": 1,
+              "order": ["tp-cp-dp-pp", "tp-cp-pp-dp"]},
  "axes": [{"key": "accelerators", "values": [8, 16]},
           {"keys": ["system.tiers[0].bandwidth_GBps", "sequences"], "values": [[450, 4], [225, 8]]}]}
 END
@@ -35,7 +36,7 @@ END
 "$reckon" sweep search.json --threads 1 | cmp - search.csv || fail "threads change the table"
 for point in 8,32 16,64; do
     "$reckon" plan --model llama3-8b --system dgx-h100-superpod --tp 1,2,4 \
-        --recompute none,full --zero 1 --top 3 --csv \
+        --recompute none,full --zero 1 --order tp-cp-dp-pp,tp-cp-pp-dp --top 3 --csv \
         --accelerators "${point%,*}" --global-batch "${point#*,}" >plan.csv
     from_rank plan.csv
 done | awk -F, -v OFS=, '{ $1 = $1 - 1; print }' >expected

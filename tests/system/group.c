@@ -61,6 +61,35 @@ static void test_counted(void **state)
     }
 }
 
+/* 1 to 32. */
+static int64_t random_power(uint64_t *seed)
+{
+    return (int64_t)1 << (int)log2(random_size(seed, 1, 64));
+}
+
+/* Parts of a group in powers of two, counted likewise. */
+static void test_parts(void **state)
+{
+    const rk_system system = three_tiers(16, 256, 1 << 20);
+    uint64_t seed = 5;
+    (void)state;
+    for (int i = 0; i < 5000; i++) {
+        const int64_t stride = random_power(&seed), size = random_power(&seed);
+        const int64_t count = random_power(&seed), apart = size * stride * random_power(&seed);
+        const rk_group group = rk_group_of_parts(&system, size, stride, count, apart);
+        int64_t within[2] = {0, 0};
+        for (int64_t rank = 0; rank < size * count; rank++) {
+            const int64_t place = rank / size * apart + rank % size * stride;
+            within[0] += place < 16;
+            within[1] += place < 256;
+        }
+        assert_int_equal(group.size, size * count);
+        assert_int_equal(group.within[0], within[0]);
+        assert_int_equal(group.within[1], within[1]);
+        assert_int_equal(group.within[2], size * count);
+    }
+}
+
 static void test_any(void **state)
 {
     uint64_t seed = 3;
@@ -88,6 +117,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_known),
         cmocka_unit_test(test_counted),
+        cmocka_unit_test(test_parts),
         cmocka_unit_test(test_any),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
