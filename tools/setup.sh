@@ -9,7 +9,8 @@ packages="gcc meson ninja-build pkg-config libjansson-dev libcmocka-dev libsqlit
           zlib1g-dev
           scdoc"
 if [ "${1:-}" = ci ]; then
-    packages="$packages clang-14 clang-format-14 libclang-rt-14-dev pmccabe"
+    packages="$packages clang-14 clang-format-14 libclang-rt-14-dev pmccabe sqlite3
+              libopenmpi-dev openmpi-bin"
 fi
 
 if ! command -v dpkg-query >/dev/null; then

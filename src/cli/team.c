@@ -23,6 +23,13 @@ int rk_team_join(const rk_command *command)
                                               started);
     }
     joined = rk_mpi_begin();
+    if (joined && joined->size == 1 && started > 1) {
+        return rk_command_fail(command,
+                               "this is one of %d processes, but MPI does not see the others, and "
+                               "each would do all of the work: start them by the mpirun of the MPI "
+                               "that reckon was built with, or by srun --mpi=pmix",
+                               started);
+    }
     if (joined && joined->rank > 0 && !freopen("/dev/null", "w", stdout)) {
         return RK_EXIT_USAGE; /* it would say what rank 0 says */
     }

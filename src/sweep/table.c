@@ -115,13 +115,43 @@ static rk_status add_named(rk_sweep_table *table, const char *name, const char *
     return found ? status : fail_no_column(table, name, path, err);
 }
 
-/* Finds out what names mean: axes and counts, keys, or else results.  Returns whether any is one.
+/* Whether a name that means nothing yet is that of a new column. */
+static bool names_new_column(const rk_sweep_table *table, const rk_sweep_formula *formula)
+{
+    const json_t *list = table->doc->columns;
+    for (size_t i = 0; i < rk_expression_name_count(formula->expression); i++) {
+        const struct rk_sweep_name *name = &formula->names[i];
+        json_t *found = NULL;
+        if (name->is_column ||
+            rk_sweep_key_find(&name->key, table->doc->base, &found, NULL) == RK_OK) {
+            continue;
+        }
+        for (size_t j = 0; j < json_array_size(list); j++) {
+            if (json_object_get(json_array_get(list, j), name->key.text)) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/*
+ * Finds out what names mean: axes and counts, keys, or else results, or new columns that stand
+ * before.  Returns whether any is a result, or made of one.  Columns that are made of the point
+ * alone are all added before the rank, so what is not there by then is made of results.
  */
 static bool bind(const rk_sweep_table *table, rk_sweep_formula *formula)
 {
+    const size_t of_points = table->point_count > 0 ? table->point_count : table->count;
+    json_t *known = table->doc->base;
     (void)rk_sweep_formula_bind(formula, table->inside, 0, table->rank, NULL);
-    return rk_sweep_formula_bind(formula, &table->inside[table->rank], table->rank,
-                                 table->inside_count - table->rank, table->doc->base);
+    const bool of_results = rk_sweep_formula_bind(formula, &table->inside[table->rank], table->rank,
+                                                  table->inside_count - table->rank, known);
+    (void)rk_sweep_formula_bind(formula, table->columns, table->inside_count, of_points, known);
+    return rk_sweep_formula_bind(formula, &table->columns[of_points],
+                                 table->inside_count + of_points, table->count - of_points,
+                                 known) ||
+           names_new_column(table, formula) || of_results;
 }
 
 /* Adds the expressions of {"name": "expression", ...} that are about the point, or the others. */
@@ -309,9 +339,10 @@ rk_status rk_sweep_table_keeps(const rk_sweep_table *table, const rk_value *insi
     return status;
 }
 
-rk_status rk_sweep_table_outputs(const rk_sweep_table *table, const rk_value *inside, json_t *root,
-                                 size_t first, size_t end, rk_value *row, rk_error *err)
+rk_status rk_sweep_table_outputs(const rk_sweep_table *table, rk_value *inside, json_t *root,
+                                 size_t first, size_t end, rk_error *err)
 {
+    rk_value *row = inside + table->inside_count;
     rk_status status = RK_OK;
     for (size_t i = first; i < end && status == RK_OK; i++) {
         const rk_sweep_output *output = &table->outputs[i];

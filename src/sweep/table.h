@@ -42,12 +42,13 @@ void rk_sweep_table_clear(rk_sweep_table *table);
 void rk_sweep_table_set_point(const rk_sweep_table *table, uint64_t number, const rk_value *counts,
                               rk_value *inside);
 
-/* Whether a row meets the constraints of results; `root` is the document of its point. */
+/* Whether a row meets the constraints of results, with what stands outside; `root` is the document
+ * of its point. */
 rk_status rk_sweep_table_keeps(const rk_sweep_table *table, const rk_value *inside, json_t *root,
                                bool *keeps, rk_error *err);
 
-/* The columns outside, from `first` to before `end`, of a row. */
-rk_status rk_sweep_table_outputs(const rk_sweep_table *table, const rk_value *inside, json_t *root,
-                                 size_t first, size_t end, rk_value *row, rk_error *err);
+/* Fills the columns outside, from `first` to before `end`, which stand behind those inside. */
+rk_status rk_sweep_table_outputs(const rk_sweep_table *table, rk_value *inside, json_t *root,
+                                 size_t first, size_t end, rk_error *err);
 
 #endif

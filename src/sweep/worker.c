@@ -18,9 +18,9 @@ rk_status rk_sweep_worker_init(rk_sweep_worker *worker, const rk_sweep_table *ta
     *worker = (rk_sweep_worker){.table = table};
     rk_sweep_cursor_init(&worker->cursor, table->doc);
     worker->state = table->method->open(&table->doc->mode);
-    worker->inside = calloc(table->inside_count, sizeof(*worker->inside));
-    worker->row = calloc(table->count, sizeof(*worker->row));
-    return worker->state && worker->inside && worker->row ? RK_OK : rk_sweep_fail_memory(err);
+    worker->inside = calloc(table->inside_count + table->count, sizeof(*worker->inside));
+    worker->row = worker->inside ? worker->inside + table->inside_count : NULL;
+    return worker->state && worker->inside ? RK_OK : rk_sweep_fail_memory(err);
 }
 
 void rk_sweep_worker_clear(rk_sweep_worker *worker)
@@ -29,7 +29,6 @@ void rk_sweep_worker_clear(rk_sweep_worker *worker)
         rk_sweep_cursor_clear(&worker->cursor);
         worker->table->method->close(worker->state);
         free(worker->inside);
-        free(worker->row);
         rk_bytes_clear(&worker->text);
     }
     *worker = (rk_sweep_worker){0};
@@ -101,17 +100,22 @@ void rk_sweep_found_start(const rk_sweep_worker *worker, unsigned round, rk_swee
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
-/* Appends a row; the columns inside are filled. */
-static rk_status add_row(rk_sweep_worker *worker, size_t first, rk_bytes *rows, rk_error *err)
+/* Fills the columns outside of a result; those inside are filled. */
+static rk_status fill_row(rk_sweep_worker *worker, rk_error *err)
 {
     const rk_sweep_table *table = worker->table;
-    const rk_status status = rk_sweep_table_outputs(table, worker->inside, worker->cursor.root,
-                                                    first, table->count, worker->row, err);
+    return rk_sweep_table_outputs(table, worker->inside, worker->cursor.root, table->point_count,
+                                  table->count, err);
+}
+
+/* Appends a row. */
+static void add_row(rk_sweep_worker *worker, rk_bytes *rows)
+{
+    const rk_sweep_table *table = worker->table;
     rk_sweep_rows_add(rows, worker->row, table->count);
     if (table->has_text) {
         rk_csv_add_line(&worker->text, worker->row, table->count);
     }
-    return status;
 }
 
 /* Appends the rows of at most `worker->top` of `count` results; *kept: how many there are. */
@@ -127,10 +131,13 @@ static rk_status add_results(rk_sweep_worker *worker, const rk_top *top, size_t 
         status =
             table->method->result(worker->state, top, i, &worker->inside[table->rank + 1], err);
         if (status == RK_OK) {
+            status = fill_row(worker, err);
+        }
+        if (status == RK_OK) {
             status = rk_sweep_table_keeps(table, worker->inside, worker->cursor.root, &keeps, err);
         }
         if (status == RK_OK && keeps) {
-            status = add_row(worker, table->point_count, rows, err);
+            add_row(worker, rows);
             ++*kept;
         }
     }
@@ -147,7 +154,7 @@ static rk_status add_point(rk_sweep_worker *worker, const rk_sweep_found *found,
     memset(worker->inside, 0, table->inside_count * sizeof(*worker->inside));
     rk_sweep_table_set_point(table, worker->cursor.number, found->counts, worker->inside);
     rk_status status = rk_sweep_table_outputs(table, worker->inside, worker->cursor.root, 0,
-                                              table->point_count, worker->row, err);
+                                              table->point_count, err);
     rk_sweep_rows_begin(rows, worker->cursor.number, 0);
     if (status == RK_OK) {
         status = add_results(worker, &found->top, count, rows, kept, err);
@@ -155,7 +162,8 @@ static rk_status add_point(rk_sweep_worker *worker, const rk_sweep_found *found,
     if (status == RK_OK && *kept == 0) {
         memset(&worker->inside[table->rank], 0,
                (table->inside_count - table->rank) * sizeof(*worker->inside));
-        status = add_row(worker, table->point_count, rows, err);
+        status = fill_row(worker, err);
+        add_row(worker, rows);
     }
     rk_bytes_add(rows, worker->text.data, worker->text.size);
     rk_bytes_add(rows, "", 1);

@@ -18,7 +18,7 @@ typedef struct rk_sweep_worker {
     rk_sweep_state *state; /* owned; of the method */
     int64_t top;           /* results that the point asks for */
     rk_value *inside;      /* owned; a row of the table */
-    rk_value *row;         /* owned; the same outside */
+    rk_value *row;         /* the same outside, behind it */
     rk_bytes text;         /* owned; the CSV lines of a point */
 } rk_sweep_worker;
 

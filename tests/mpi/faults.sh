@@ -41,5 +41,13 @@ status=0
 "$mpirun" -n 2 ./reckon.sh sweep grid.json -o "$folder/out.csv" 2>log || status=$?
 [ "$status" -eq 2 ] && grep -q 'rank 1 reads other documents' log || fail "another file: $(cat log)"
 
+# Processes of another MPI, or of an srun that does not know this one, do not see each other.
+if "$mpirun" --version | grep -q 'Open MPI'; then
+    status=0
+    PMI_RANK=1 PMI_SIZE=2 "$reckon" sweep grid.json >out 2>log || status=$?
+    [ "$status" -eq 2 ] && grep -q 'one of 2 processes' log || fail "alone: exit $status: $(cat log)"
+    [ ! -s out ] || fail "a process that sees no others works alone"
+fi
+
 # Nothing of it is in the way of the next run.
 ranks 2 sweep grid.json -o out.csv 2>log || fail "$(cat log)"

@@ -90,6 +90,18 @@ block json 4 >expressions.json
 expect 0 "$reckon" sweep expressions.json --dry-run
 grep -q '^points  *22 of 36' out || fail "the expressions of docs/sweep.md drop other points"
 
+# Its grids of the reckon model, and of a front, which it shows.
+block json 5 >plans.json
+expect 0 "$reckon" sweep plans.json --pareto days,cost
+[ "$(wc -l <out)" -gt 3 ] || fail "docs/sweep.md: a front of less than three"
+block json 6 >estimate.json
+expect 0 "$reckon" sweep estimate.json
+[ "$(grep -c '' out)" -eq 13 ] || fail "docs/sweep.md: an estimate at each of twelve points"
+block json 7 >machines.json
+expect 0 "$reckon" sweep machines.json --pareto million,days
+sed -n '/sweep machines.json --pareto/,/^```/p' "$page" | sed '1d;$d' | cmp - out ||
+    fail "docs/sweep.md shows another front"
+
 if [ "$sqlite" -eq 0 ]; then
     expect 2 "$reckon" sweep small.json --sqlite small.db
     grep -q 'without SQLite' err || fail "nobody says that SQLite is missing"
@@ -108,4 +120,9 @@ if command -v sqlite3 >/dev/null; then
     block text 1 | cmp - found || fail "docs/sweep.md shows other results"
     block sql 2 | sqlite3 -header -csv results.db | wc -l >found
     wc -l <results.csv | cmp - found || fail "the query of docs/sweep.md finds other rows"
+    expect 0 "$reckon" sweep machines.json --pareto million,days --sqlite machines.db
+    mv out front.csv
+    expect 0 "$reckon" sweep machines.json --pareto million,days -o front.csv
+    block sql 3 | sqlite3 -csv machines.db | wc -l >found
+    sed 1d front.csv | wc -l | cmp - found || fail "docs/sweep.md: a front of other rows"
 fi

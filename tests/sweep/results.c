@@ -359,6 +359,45 @@ static void test_estimates(void **state)
     free(searched.text);
 }
 
+/* New columns and constraints may use new columns that stand before. */
+static void test_new_columns(void **state)
+{
+    static const char *const first[] = {
+        "point", "processors", "cores",      "twice", "constant", "executed",   "good",
+        "bad",   "rank",       "total_time", "cost",  "more",     "processors_"};
+    static grid_csv csv;
+    (void)state;
+    const rk_sweep_totals totals =
+        run(SMALL "\"batch\": 8, \"top\": 3, \"columns\": [{\"cores\": \"8 * processors\","
+                  "\"twice\": \"2 * cores\"}, \"total_time\", {\"cost\": \"twice * total_time\","
+                  "\"more\": \"cost + twice\", \"constant\": \"cores - cores + 7\"},"
+                  "{\"processors_\": \"round(more - cost, 1) / 16\"}],"
+                  "\"result_constraints\": [\"more - cost > 33\"],"
+                  "\"axes\": [{\"key\": \"processors\", \"values\": [1, 2, 4, 8]}]",
+            (rk_sweep_options){.threads = 1}, &csv);
+    assert_int_equal(csv.columns, sizeof(first) / sizeof(first[0]));
+    for (size_t i = 0; i < csv.columns; i++) {
+        assert_string_equal(csv.cells[0][i], first[i]);
+    }
+    /* less than four processors are not worth so much */
+    assert_int_equal(totals.fitting, 2);
+    assert_int_equal(csv.rows, 1 + 2 + 2 * 3);
+    for (size_t row = 1; row < csv.rows; row++) {
+        const double processors = real_cell(&csv, row, "processors");
+        assert_true(real_cell(&csv, row, "twice") == 16 * processors);
+        assert_true(real_cell(&csv, row, "constant") == 7);
+        if (processors <= 2) {
+            assert_string_equal(grid_csv_cell(&csv, row, "more"), "");
+            continue;
+        }
+        const double cost = 16 * processors * real_cell(&csv, row, "total_time");
+        assert_true(real_cell(&csv, row, "cost") == cost);
+        assert_true(real_cell(&csv, row, "more") == cost + 16 * processors);
+        assert_true(real_cell(&csv, row, "processors_") == processors);
+    }
+    free(csv.text);
+}
+
 /* ---- fronts ---------------------------------------------------------------------------------- */
 
 static void test_pareto(void **state)
@@ -414,6 +453,7 @@ static void test_faults(void **state)
         {"\"columns\": [\"total_time\", \"*\"]", NULL, "columns[1]", "another column"},
         {"\"columns\": [{\"Rank\": \"1\"}]", NULL, "columns", "another column \"rank\""},
         {"\"columns\": [{\"a\": \"1 +\"}]", NULL, "columns[0].a", "found the end"},
+        {"\"columns\": [{\"a\": \"2 * b\", \"b\": \"total_time\"}]", NULL, "b", "no \"b\" here"},
         {"\"columns\": [{\"a\": \"total_tim\"}]", NULL, "total_tim", "there is no \"total_tim\""},
         {"\"result_constraints\": \"x\"", NULL, "result_constraints", "expected a list"},
         {"\"result_constraints\": [\"total_time\"]", NULL, "result_constraints[0]",
@@ -457,7 +497,8 @@ int main(void)
         cmocka_unit_test(test_constraints),     cmocka_unit_test(test_slices),
         cmocka_unit_test(test_slices_of_plans), cmocka_unit_test(test_cut_search),
         cmocka_unit_test(test_bounded),         cmocka_unit_test(test_estimates),
-        cmocka_unit_test(test_pareto),          cmocka_unit_test(test_faults),
+        cmocka_unit_test(test_new_columns),     cmocka_unit_test(test_pareto),
+        cmocka_unit_test(test_faults),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
