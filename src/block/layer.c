@@ -238,8 +238,8 @@ static void add_layer_floor(rk_costing *x, const rk_layer_type *type, bool full)
     const rk_strategy *s = x->c->strategy;
     const bool moe = rk_layer_is_moe(type), low = rk_wide_precision(s) != s->precision;
     const double each = stack->expert_kernels + (low ? stack->expert_cast_kernels : 0);
-    /* With a capacity, shapes are known before routing: a quarter of the bookkeeping goes. */
-    const double known = s->capacity_factor > 0 ? 0.75 : 1;
+    /* With a capacity, shapes are known before routing. */
+    const double known = s->capacity_factor > 0 ? stack->capacity_launches : 1;
     const double experts = moe ? (double)type->moe.experts / (double)s->ep * each * known : 0;
     const double forward = (moe ? stack->moe_kernels_forward : stack->kernels_forward) + experts;
     const double backward =

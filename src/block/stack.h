@@ -37,6 +37,7 @@ typedef struct rk_stack {
     double tp_kernels;                                /* more with tensor parallelism, each way */
     double moe_kernels_forward, moe_kernels_backward; /* of a layer with experts */
     double expert_kernels;                            /* more per local expert, forward */
+    double capacity_launches;                         /* of these with a capacity over without */
     double expert_cast_kernels;                       /* and in low precision besides */
     double graph_share;                               /* of the kernels with graph capture */
     double overlap_launches;                          /* launches with moe_overlap over without */
