@@ -262,6 +262,9 @@ const char *rk_describe_tiers(const rk_system *system, char out[RK_WORDS_SIZE])
             add(&to, "%" PRId64 " x ", tier->size);
         }
         add(&to, "%.4g", tier->bandwidth / 1e9);
+        for (int j = 0; j < tier->side_count; j++) {
+            add(&to, " + %s %.4g", tier->sides[j].name, tier->sides[j].bandwidth / 1e9);
+        }
     }
     return out;
 }

@@ -229,6 +229,43 @@ static rk_status read_tier_name(const json_t *value, const char *path, void *out
     return read_text(value, path, out, sizeof(((rk_tier *)NULL)->name), err);
 }
 
+static rk_status read_side_name(const json_t *value, const char *path, void *out, rk_error *err)
+{
+    return read_text(value, path, out, sizeof(((rk_side_link *)NULL)->name), err);
+}
+
+static const rk_field side_fields[] = {
+    {.name = "name",
+     .type = RK_FIELD_CUSTOM,
+     .offset = offsetof(rk_side_link, name),
+     .read = read_side_name,
+     .help = "a text"},
+    POSITIVE("bandwidth_GBps", rk_side_link, bandwidth, "GB/s", "per accelerator and direction"),
+    SHARE("efficiency", rk_side_link, efficiency, "of large messages"),
+    OPTIONAL("latency_us", rk_side_link, latency, 1e6, "us", "of a collective"),
+    UNCERTAIN,
+};
+
+/* `out` is the tier. */
+static rk_status read_sides(const json_t *value, const char *path, void *out, rk_error *err)
+{
+    rk_tier *tier = out;
+    const size_t count = json_array_size(value);
+    char element[RK_JSON_PATH_SIZE], found[RK_JSON_TEXT_SIZE];
+    rk_status status = RK_OK;
+    if (!json_is_array(value) || count > RK_SIDE_LINK_MAX) {
+        return rk_fail_at(err, RK_ERR_INVALID, path, "expected a list of up to %d links, found %s",
+                          RK_SIDE_LINK_MAX, rk_json_describe(value, found));
+    }
+    for (size_t i = 0; i < count && !status; i++) {
+        (void)rk_json_path_element(path, i, element);
+        status = read_group(json_array_get(value, i), element, side_fields, COUNT(side_fields),
+                            &tier->sides[i], err);
+    }
+    tier->side_count = (int)count;
+    return status;
+}
+
 #define TIER_INT(key, place, text)                                                                 \
     {                                                                                              \
         .name = key, .type = RK_FIELD_INT, .offset = offsetof(rk_tier, place), .optional = true,   \
@@ -260,6 +297,11 @@ static const rk_field tier_fields[] = {
     OPTIONAL("reduce_share", rk_tier, reduce_share, 1, NULL, "in-network all-reduce over rings"),
     TIER_INT("axes", axes, "of a torus"),
     TIER_INT("ring", ring, "units along a closed axis of a torus"),
+    {.name = "side_links",
+     .type = RK_FIELD_CUSTOM,
+     .optional = true,
+     .read = read_sides,
+     .help = "a list of links that work beside the tier's in collectives inside a domain"},
     UNCERTAIN,
 };
 

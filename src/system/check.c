@@ -58,6 +58,12 @@ static const bound tier_bounds[] = {
     {"serial", offsetof(rk_tier, serial), 0, 1, false},
 };
 
+static const bound side_bounds[] = {
+    {"bandwidth", offsetof(rk_side_link, bandwidth), 0, MOST, true},
+    {"efficiency", offsetof(rk_side_link, efficiency), 0, 1, true},
+    {"latency", offsetof(rk_side_link, latency), 0, 1, false},
+};
+
 /* `base` names the struct in messages, e.g. "tiers[1]". */
 static rk_status check_bounds(const void *in, const char *base, const bound *bounds, size_t count,
                               rk_error *err)
@@ -106,6 +112,22 @@ static rk_status check_accelerator(const rk_accelerator *a, rk_error *err)
     return status;
 }
 
+static rk_status check_sides(const rk_tier *tier, const char *path, rk_error *err)
+{
+    char member[64];
+    rk_status status = RK_OK;
+    if (tier->side_count < 0 || tier->side_count > RK_SIDE_LINK_MAX) {
+        (void)snprintf(member, sizeof(member), "%s.side_links", path);
+        return rk_fail_at(err, RK_ERR_INVALID, member, "expected at most %d links, found %d",
+                          RK_SIDE_LINK_MAX, tier->side_count);
+    }
+    for (int i = 0; !status && i < tier->side_count; i++) {
+        (void)snprintf(member, sizeof(member), "%s.side_links[%d]", path, i);
+        status = check_bounds(&tier->sides[i], member, side_bounds, COUNT(side_bounds), err);
+    }
+    return status;
+}
+
 /* `below`: accelerators of a domain of the tier below. */
 static rk_status check_tier(const rk_tier *tier, const char *path, int64_t below, rk_error *err)
 {
@@ -130,7 +152,8 @@ static rk_status check_tier(const rk_tier *tier, const char *path, int64_t below
         return rk_fail_at(err, RK_ERR_INVALID, member, "expected at least 1 in a torus, found %lld",
                           (long long)(tier->axes < 1 ? tier->axes : tier->ring));
     }
-    return check_bounds(tier, path, tier_bounds, COUNT(tier_bounds), err);
+    const rk_status status = check_sides(tier, path, err);
+    return status ? status : check_bounds(tier, path, tier_bounds, COUNT(tier_bounds), err);
 }
 
 rk_status rk_system_check(const rk_system *system, rk_error *err)

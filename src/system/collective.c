@@ -188,6 +188,36 @@ static double phase_seconds(const phase *p)
 }
 
 /*
+ * A phase of which side links take a part: each moves of its part what a ring would, and all end
+ * together.  Time over the tier's own links bends with the bytes, so the part is found by halving.
+ */
+static double seconds_with_sides(const phase *p)
+{
+    const rk_tier *tier = p->tier;
+    const double moved =
+        ring_traffic(p).bytes / p->bytes; /* over a link, of a byte of the tensor */
+    rk_link links[RK_SIDE_LINK_MAX];
+    for (int i = 0; i < tier->side_count; i++) {
+        const rk_side_link *side = &tier->sides[i];
+        links[i] = (rk_link){side->bandwidth * side->efficiency / moved, side->latency};
+    }
+    phase own = *p;
+    double seconds = phase_seconds(&own), least = 0, most = p->bytes; /* bytes over the sides */
+    for (int i = 0; i < 40; i++) {
+        const double part = (least + most) / 2;
+        own.bytes = p->bytes - part;
+        const double rest = phase_seconds(&own);
+        if (rk_split_seconds(links, (size_t)tier->side_count, part, NULL) < rest) {
+            least = part;
+            seconds = rest;
+        } else {
+            most = part;
+        }
+    }
+    return seconds;
+}
+
+/*
  * One ring through all n ranks: every rank passes (n-1)/n of the tensor on; in a tier, what leaves
  * a domain of the tier below is shared by the links of its ranks.  All links work at once and the
  * slowest tier decides.  (NCCL across nodes: 377 of 400 GB/s on 4 nodes of 8 B200 and 350 to 390 on
@@ -265,7 +295,10 @@ static double hierarchy_seconds(const rk_system *system, rk_collective op, doubl
                 .ranks = (double)within,
                 .bytes = bytes * share,
             };
-            const double seconds = phase_seconds(&p);
+            /* side links may be what carries data to the next tier: they help within one only */
+            const bool sides = tier->side_count > 0 && within == group->size && below == 1;
+            const double seconds =
+                sides && p.bytes > 0 ? seconds_with_sides(&p) : phase_seconds(&p);
             sum += seconds;
             longest = fmax(longest, seconds);
             serial = op == RK_COLL_ALL_TO_ALL ? 0 : tier->serial;

@@ -89,6 +89,22 @@ typedef enum rk_tier_kind {
 
 extern const char *const rk_tier_kind_names[]; /* NULL-terminated, in enum order */
 
+/* A link as a transfer sees it. */
+typedef struct rk_link {
+    double bandwidth; /* bytes/s, reached by large messages */
+    double latency;   /* s before the first byte */
+} rk_link;
+
+/* A link beside those of a tier, such as PCIe or a NIC beside NVLink. */
+typedef struct rk_side_link {
+    char name[32];
+    double bandwidth;  /* bytes/s per accelerator per direction */
+    double efficiency; /* of large messages */
+    double latency;    /* s, fixed per collective */
+} rk_side_link;
+
+#define RK_SIDE_LINK_MAX 3
+
 /*
  * One tier: inside a domain of `size` accelerators each can send at `bandwidth` over all of its
  * links.  Switch: any set of peers at full rate.  Mesh: the bandwidth is split evenly over a link
@@ -109,6 +125,8 @@ typedef struct rk_tier {
     double reduce_share;    /* bandwidth of that over that of rings; 0 without */
     int64_t axes;           /* of a torus; else 0 */
     int64_t ring;           /* of a torus: units along an axis whose ends are joined */
+    int side_count;
+    rk_side_link sides[RK_SIDE_LINK_MAX]; /* take a part of what stays in a domain of the tier */
 } rk_tier;
 
 #define RK_TIER_MAX 4
@@ -186,6 +204,13 @@ double rk_stream_seconds(const rk_accelerator *a, double bytes);
  */
 double rk_collective_seconds(const rk_system *system, rk_collective op, double bytes,
                              const rk_group *group);
+
+/*
+ * Time of a transfer that several links share out so that all end together; links that would begin
+ * too late take nothing.  `shares` (may be NULL) gets the bytes of each.  count >= 1, bytes and
+ * bandwidths > 0, latencies >= 0.
+ */
+double rk_split_seconds(const rk_link *links, size_t count, double bytes, double *shares);
 
 /* Copying to or from host memory, one direction. */
 double rk_host_copy_seconds(const rk_accelerator *a, double bytes);

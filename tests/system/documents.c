@@ -200,6 +200,33 @@ static void test_cluster(void **state)
     assert_string_equal(s.accelerator.name, "chip");
 }
 
+#define TIER(more)       "{\"name\": \"t\", \"bandwidth_GBps\": 1, \"efficiency\": 1, " more "}"
+#define WITH_TIERS(list) "{" CHIP ", \"tiers\": [" list "]}"
+
+#define SIDE(more)  "{\"name\": \"PCIe\", \"bandwidth_GBps\": 50, \"efficiency\": 0.5" more "}"
+#define SIDES(list) "\"kind\": \"switch\", \"side_links\": [" list "]"
+
+static void test_side_links(void **state)
+{
+    rk_system s;
+    rk_error err;
+    (void)state;
+    assert_int_equal(
+        read(WITH_TIERS(TIER(SIDES(SIDE("") "," SIDE(", \"latency_us\": 30")))), &s, &err), RK_OK);
+    assert_int_equal(s.tiers[0].side_count, 2);
+    assert_string_equal(s.tiers[0].sides[1].name, "PCIe");
+    assert_near(s.tiers[0].sides[1].bandwidth, 50e9, 1e-12);
+    assert_near(s.tiers[0].sides[1].efficiency, 0.5, 1e-12);
+    assert_near(s.tiers[0].sides[1].latency, 30e-6, 1e-12);
+    assert_near(s.tiers[0].sides[0].latency, 0, 0);
+    s.tiers[0].sides[1].latency = 2;
+    assert_int_equal(rk_system_check(&s, &err), RK_ERR_INVALID);
+    assert_string_equal(err.path, "tiers[0].side_links[1].latency");
+    s.tiers[0].side_count = RK_SIDE_LINK_MAX + 1;
+    assert_int_equal(rk_system_check(&s, &err), RK_ERR_INVALID);
+    assert_string_equal(err.path, "tiers[0].side_links");
+}
+
 static void expect_fault(const char *text, const char *path, const char *message)
 {
     rk_system s;
@@ -210,9 +237,6 @@ static void expect_fault(const char *text, const char *path, const char *message
         fail_msg("\"%s\" does not say \"%s\"", err.message, message);
     }
 }
-
-#define TIER(more)       "{\"name\": \"t\", \"bandwidth_GBps\": 1, \"efficiency\": 1, " more "}"
-#define WITH_TIERS(list) "{" CHIP ", \"tiers\": [" list "]}"
 
 static void test_faults(void **state)
 {
@@ -233,6 +257,14 @@ static void test_faults(void **state)
                  "at least 1 in a torus");
     expect_fault(WITH_TIERS(TIER("\"kind\": \"switch\", \"in_network_reduce\": true")),
                  "tiers[0].reduce_share", "above 0");
+    expect_fault(WITH_TIERS(TIER("\"kind\": \"switch\", \"side_links\": {}")),
+                 "tiers[0].side_links", "a list of up to 3 links");
+    expect_fault(WITH_TIERS(TIER(SIDES(SIDE("") "," SIDE("") "," SIDE("") "," SIDE("")))),
+                 "tiers[0].side_links", "a list of up to 3 links");
+    expect_fault(WITH_TIERS(TIER(SIDES(SIDE(", \"latency_u\": 30")))),
+                 "tiers[0].side_links[0].latency_u", "did you mean \"latency_us\"");
+    expect_fault(WITH_TIERS(TIER(SIDES("{\"name\": \"PCIe\", \"efficiency\": 1}"))),
+                 "tiers[0].side_links[0]", "\"bandwidth_GBps\" is missing");
     expect_fault("{\"name\": \"c\", \"accelerator\": 3}", "accelerator", "a name or an object");
     expect_fault("{\"name\": \"c\", \"accelerator\": \"h100-sxm\", \"power_W\": 0}", "power_W",
                  "above 0");
@@ -290,7 +322,7 @@ int main(void)
         cmocka_unit_test(test_units),    cmocka_unit_test(test_open_tier),
         cmocka_unit_test(test_own_chip), cmocka_unit_test(test_cluster),
         cmocka_unit_test(test_faults),   cmocka_unit_test(test_struct_faults),
-        cmocka_unit_test(test_names),
+        cmocka_unit_test(test_names),    cmocka_unit_test(test_side_links),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

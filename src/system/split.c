@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One transfer over several links at once: all end together, because whoever ended earlier could
+ * have taken more.  Link j of bandwidth B_j begins after its latency a_j and takes x_j of V bytes
+ * until t:
+ *
+ *     x_j = B_j (t - a_j), sum x_j = V   =>   t = (V + sum B_j a_j) / sum B_j
+ *
+ * A link whose latency is not below t has nothing to take and is left out, which makes t smaller.
+ */
+#include "system/system.h"
+
+#include <math.h>
+
+/* Seconds from `first` on, of the links that begin before `limit` seconds from there. */
+static double end_together(const rk_link *links, size_t count, double bytes, double first,
+                           double limit)
+{
+    double rate = 0, late = 0;
+    for (size_t j = 0; j < count; j++) {
+        const double delay = links[j].latency - first;
+        if (delay < limit) {
+            rate += links[j].bandwidth;
+            late += links[j].bandwidth * delay;
+        }
+    }
+    return (bytes + late) / rate;
+}
+
+double rk_split_seconds(const rk_link *links, size_t count, double bytes, double *shares)
+{
+    double first = HUGE_VAL, end = HUGE_VAL, before;
+    for (size_t j = 0; j < count; j++) {
+        first = fmin(first, links[j].latency);
+    }
+    do { /* one link is left at least: that which begins first */
+        before = end;
+        end = end_together(links, count, bytes, first, before);
+    } while (end < before);
+    for (size_t j = 0; shares && j < count; j++) {
+        shares[j] = links[j].bandwidth * fmax(0, end - (links[j].latency - first));
+    }
+    return first + end;
+}
