@@ -19,10 +19,13 @@ if [ $# -eq 0 ]; then
     set -- */
 fi
 
+all=0
 for study in "$@"; do
     for sweep in "${study%/}"/*.sweep.json; do
         if [ -z "$pages_only" ]; then
-            echo "$sweep"
+            count=$("$reckon" sweep "$sweep" --dry-run | sed -n 's/^strategies *//p')
+            all=$((all + count))
+            echo "$sweep: $count strategies"
             "$reckon" sweep "$sweep" -o "${sweep%.sweep.json}.csv.part"
             mv "${sweep%.sweep.json}.csv.part" "${sweep%.sweep.json}.csv"
         fi
@@ -37,6 +40,6 @@ done
 "$reckon" plot index.json -o README.md
 if [ -z "$pages_only" ]; then
     times >times.txt
-    sed -n '2s/ .*/ of processor time/p' times.txt
+    echo "$all strategies, $(sed -n '2s/\.[0-9]*s .*/s/p' times.txt) of processor time"
     rm times.txt
 fi

@@ -4,12 +4,15 @@
 
 #include <math.h>
 
-#define TICK        3.0
-#define X_SPACING   42.0 /* room for a label of the x axis, about */
-#define Y_SPACING   22.0
-#define COLOR_ROOM  19.0 /* gap, colour scale and tick of a heat map */
-#define TURN        (-40.0)
-#define TURN_HEIGHT 0.643 /* sine of the turn */
+#define TICK       3.0
+#define X_SPACING  42.0 /* room for a label of the x axis, about */
+#define Y_SPACING  22.0
+#define COLOR_ROOM 19.0 /* gap, colour scale and tick of a heat map */
+
+/* How labels of the x axis are turned that have no room side by side: as little as will do. */
+static const struct turn {
+    double degrees, sine, cosine;
+} turns[] = {{-40, 0.643, 0.766}, {-65, 0.906, 0.423}};
 
 /* ---- scales and margins ---------------------------------------------------------------- */
 
@@ -131,11 +134,13 @@ void rk_panel_set_width(rk_panel *panel, double width, bool legend)
     double labels = RK_SIZE_TICK;
     if (data->x.categories && panel->x_every > 1) {
         const double room = width / (double)data->x.category_count;
-        panel->turned = true;
-        panel->x_every = room >= RK_SIZE_TICK + 2 ? 1 : (size_t)ceil((RK_SIZE_TICK + 2) / room);
-        labels = widest_label(&data->x, &panel->x) * TURN_HEIGHT + RK_SIZE_TICK * 0.8;
+        const struct turn *turn = room * turns[0].sine > RK_SIZE_TICK ? &turns[0] : &turns[1];
+        panel->turn = turn->degrees;
+        panel->x_every = (size_t)ceil((RK_SIZE_TICK + 0.5) / (room * turn->sine));
+        labels = widest_label(&data->x, &panel->x) * turn->sine + RK_SIZE_TICK * 0.8;
         /* The first labels reach out to the left. */
-        const double reach = rk_text_width(label_at(&data->x, &panel->x, 0), RK_SIZE_TICK) * 0.766;
+        const double reach =
+            rk_text_width(label_at(&data->x, &panel->x, 0), RK_SIZE_TICK) * turn->cosine;
         panel->left = fmax(panel->left, reach - room / 2);
     }
     panel->top = data->title ? 14 : 5;
@@ -173,8 +178,8 @@ static void draw_x_axis(const rk_panel *panel, rk_out *out)
     const rk_plot_axis *axis = &panel->data->x;
     const double y = panel->y.start;
     rk_text_style style = {.size = RK_SIZE_TICK,
-                           .anchor = panel->turned ? RK_ANCHOR_END : RK_ANCHOR_MIDDLE,
-                           .turn = panel->turned ? TURN : 0};
+                           .anchor = panel->turn != 0 ? RK_ANCHOR_END : RK_ANCHOR_MIDDLE,
+                           .turn = panel->turn};
     rk_draw_line(out, panel->x.start, y, panel->x.start + panel->width, y, RK_COLOR_FRAME, 0.7,
                  false);
     for (size_t i = 0, shown = 0; i < label_count(axis, &panel->x); i++) {
@@ -185,8 +190,8 @@ static void draw_x_axis(const rk_panel *panel, rk_out *out)
             rk_draw_line(out, x, y, x, y + (bare ? TICK / 2 : TICK), RK_COLOR_FRAME, 0.6, false);
         }
         if (!bare) {
-            rk_draw_text(out, panel->turned ? x + 3 : x,
-                         y + TICK + 2 + RK_SIZE_TICK * (panel->turned ? 0.6 : 0.8),
+            rk_draw_text(out, panel->turn != 0 ? x + 3 : x,
+                         y + TICK + 2 + RK_SIZE_TICK * (panel->turn != 0 ? 0.6 : 0.8),
                          label_at(axis, &panel->x, i), style);
         }
     }

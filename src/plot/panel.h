@@ -23,7 +23,7 @@ typedef struct rk_panel {
     double width, height;            /* of the plotting area, at x.start and y.start + y.length */
     rk_scale heat;                   /* the colour scale */
     size_t x_every, y_every;         /* every so many labels are written */
-    bool turned;                     /* the labels of the x axis are */
+    double turn;                     /* of the labels of the x axis, in degrees; 0: none */
 } rk_panel;
 
 /* Finds the scales, for a plotting area of about that size, and the margins at the sides. */
