@@ -251,6 +251,32 @@ rk_status rk_fields_read(const json_t *object, const char *path, const rk_field 
     return key ? fail_unknown(path, key, fields, count, err) : RK_OK;
 }
 
+static rk_status read_text(const json_t *value, const char *path, size_t least, char *out,
+                           size_t size, rk_error *err)
+{
+    char found[RK_JSON_TEXT_SIZE];
+    if (!json_is_string(value) || json_string_length(value) < least ||
+        json_string_length(value) >= size) {
+        return rk_fail_at(err, RK_ERR_INVALID, path,
+                          "expected a text of %zu to %zu characters, found %s", least, size - 1,
+                          rk_json_describe(value, found));
+    }
+    memcpy(out, json_string_value(value), json_string_length(value) + 1);
+    return RK_OK;
+}
+
+rk_status rk_field_text(const json_t *value, const char *path, char *out, size_t size,
+                        rk_error *err)
+{
+    return read_text(value, path, 1, out, size, err);
+}
+
+rk_status rk_field_text_or_empty(const json_t *value, const char *path, char *out, size_t size,
+                                 rk_error *err)
+{
+    return read_text(value, path, 0, out, size, err);
+}
+
 static json_t *write_field(const rk_field *field, const void *place)
 {
     switch (field->type) {

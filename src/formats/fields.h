@@ -49,6 +49,12 @@ rk_status rk_fields_read(const json_t *object, const char *path, const rk_field 
 rk_status rk_field_read(const json_t *value, const char *path, const rk_field *field, void *out,
                         rk_error *err);
 
+/* Reads a text of 1 to size - 1 characters; or of none, too.  For the readers of custom fields. */
+rk_status rk_field_text(const json_t *value, const char *path, char *out, size_t size,
+                        rk_error *err);
+rk_status rk_field_text_or_empty(const json_t *value, const char *path, char *out, size_t size,
+                                 rk_error *err);
+
 /* Returns a new JSON object with the fields of the struct in table order (custom fields are left
  * out), or NULL when there is no memory.  The caller owns it. */
 json_t *rk_fields_write(const rk_field *fields, size_t count, const void *in);

@@ -12,28 +12,14 @@
 
 /* ---- values -------------------------------------------------------------------------------- */
 
-static rk_status read_text(const json_t *value, const char *path, char *out, size_t size,
-                           rk_error *err)
-{
-    char found[RK_JSON_TEXT_SIZE];
-    const size_t length = json_string_length(value); /* 0 of what is no string */
-    if (length == 0 || length >= size) {
-        return rk_fail_at(err, RK_ERR_INVALID, path,
-                          "expected a text of 1 to %zu characters, found %s", size - 1,
-                          rk_json_describe(value, found));
-    }
-    memcpy(out, json_string_value(value), length + 1);
-    return RK_OK;
-}
-
 static rk_status read_currency(const json_t *value, const char *path, void *out, rk_error *err)
 {
-    return read_text(value, path, out, sizeof(((rk_prices *)0)->currency), err);
+    return rk_field_text(value, path, out, sizeof(((rk_prices *)0)->currency), err);
 }
 
 static rk_status read_key(const json_t *value, const char *path, void *out, rk_error *err)
 {
-    return read_text(value, path, out, sizeof(((rk_price_axis *)0)->key), err);
+    return rk_field_text(value, path, out, sizeof(((rk_price_axis *)0)->key), err);
 }
 
 /* Numbers that are not negative.  Sets *count. */

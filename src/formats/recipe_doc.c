@@ -18,19 +18,6 @@ const char *const rk_loss_kind_names[] = {"absolute", "square", "huber", NULL};
 
 /* ---- texts --------------------------------------------------------------------------------- */
 
-static rk_status read_text(const json_t *value, const char *path, char *out, size_t size,
-                           rk_error *err)
-{
-    char found[RK_JSON_TEXT_SIZE];
-    if (json_string_length(value) == 0 || json_string_length(value) >= size) {
-        return rk_fail_at(err, RK_ERR_INVALID, path,
-                          "expected a text of 1 to %zu characters, found %s", size - 1,
-                          rk_json_describe(value, found));
-    }
-    memcpy(out, json_string_value(value), json_string_length(value) + 1);
-    return RK_OK;
-}
-
 /* Reads one text, or a list of 1 to `most`, each into `size` bytes from `out` on. */
 static rk_status read_texts(const json_t *value, const char *path, int most, char *out, size_t size,
                             int *count, rk_error *err)
@@ -39,7 +26,7 @@ static rk_status read_texts(const json_t *value, const char *path, int most, cha
     rk_status status = RK_OK;
     *count = 1;
     if (json_is_string(value)) {
-        return read_text(value, path, out, size, err);
+        return rk_field_text(value, path, out, size, err);
     }
     const size_t given = json_array_size(value);
     if (given < 1 || given > (size_t)most) {
@@ -48,7 +35,7 @@ static rk_status read_texts(const json_t *value, const char *path, int most, cha
     }
     for (size_t i = 0; !status && i < given; i++) {
         (void)rk_json_path_element(path, i, element);
-        status = read_text(json_array_get(value, i), element, out + i * size, size, err);
+        status = rk_field_text(json_array_get(value, i), element, out + i * size, size, err);
     }
     *count = (int)given;
     return status;
@@ -58,12 +45,12 @@ static rk_status read_texts(const json_t *value, const char *path, int most, cha
 
 static rk_status read_unit(const json_t *value, const char *path, void *out, rk_error *err)
 {
-    return read_text(value, path, out, sizeof(((rk_constant *)NULL)->unit), err);
+    return rk_field_text(value, path, out, sizeof(((rk_constant *)NULL)->unit), err);
 }
 
 static rk_status read_meaning(const json_t *value, const char *path, void *out, rk_error *err)
 {
-    return read_text(value, path, out, sizeof(((rk_constant *)NULL)->meaning), err);
+    return rk_field_text(value, path, out, sizeof(((rk_constant *)NULL)->meaning), err);
 }
 
 static rk_status read_keys(const json_t *value, const char *path, void *out, rk_error *err)
@@ -283,7 +270,7 @@ static rk_status read_leave_out(const json_t *value, const char *path, void *out
 
 static rk_status read_path(const json_t *value, const char *path, void *out, rk_error *err)
 {
-    return read_text(value, path, out, RK_RECIPE_PATH, err);
+    return rk_field_text(value, path, out, RK_RECIPE_PATH, err);
 }
 
 static const rk_field table_fields[] = {
@@ -352,7 +339,7 @@ static rk_status read_tables(const json_t *value, const char *path, void *out, r
 
 static rk_status read_name(const json_t *value, const char *path, void *out, rk_error *err)
 {
-    return read_text(value, path, out, RK_RECIPE_NAME, err);
+    return rk_field_text(value, path, out, RK_RECIPE_NAME, err);
 }
 
 static rk_status read_documents(const json_t *value, const char *path, void *out, rk_error *err)

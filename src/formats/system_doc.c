@@ -86,19 +86,6 @@ static rk_status read_uncertain(const json_t *value, const char *path, void *out
         .help = "a list of keys"                                                                   \
     }
 
-static rk_status read_text(const json_t *value, const char *path, char *out, size_t size,
-                           rk_error *err)
-{
-    char found[RK_JSON_TEXT_SIZE];
-    if (json_string_length(value) == 0 || json_string_length(value) >= size) {
-        return rk_fail_at(err, RK_ERR_INVALID, path,
-                          "expected a text of 1 to %zu characters, found %s", size - 1,
-                          rk_json_describe(value, found));
-    }
-    memcpy(out, json_string_value(value), json_string_length(value) + 1);
-    return RK_OK;
-}
-
 /* ---- the accelerator ---------------------------------------------------------------------- */
 
 static const rk_field compute_fields[] = {
@@ -226,12 +213,12 @@ static rk_status read_host(const json_t *value, const char *path, void *out, rk_
 
 static rk_status read_tier_name(const json_t *value, const char *path, void *out, rk_error *err)
 {
-    return read_text(value, path, out, sizeof(((rk_tier *)NULL)->name), err);
+    return rk_field_text(value, path, out, sizeof(((rk_tier *)NULL)->name), err);
 }
 
 static rk_status read_side_name(const json_t *value, const char *path, void *out, rk_error *err)
 {
-    return read_text(value, path, out, sizeof(((rk_side_link *)NULL)->name), err);
+    return rk_field_text(value, path, out, sizeof(((rk_side_link *)NULL)->name), err);
 }
 
 static const rk_field side_fields[] = {
@@ -345,12 +332,12 @@ static rk_status read_tiers(const json_t *value, const char *path, void *out, rk
 static rk_status read_accelerator_name(const json_t *value, const char *path, void *out,
                                        rk_error *err)
 {
-    return read_text(value, path, out, sizeof(((rk_accelerator *)NULL)->name), err);
+    return rk_field_text(value, path, out, sizeof(((rk_accelerator *)NULL)->name), err);
 }
 
 static rk_status read_system_name(const json_t *value, const char *path, void *out, rk_error *err)
 {
-    return read_text(value, path, out, sizeof(((rk_system *)NULL)->name), err);
+    return rk_field_text(value, path, out, sizeof(((rk_system *)NULL)->name), err);
 }
 
 #define GROUP(key, reader)                                                                         \

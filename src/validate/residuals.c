@@ -17,22 +17,9 @@ typedef struct cell_document {
     const json_t *ratios;
 } cell_document;
 
-static rk_status read_text(const json_t *value, const char *path, char *out, size_t size,
-                           rk_error *err)
-{
-    char found[RK_JSON_TEXT_SIZE];
-    if (!json_is_string(value) || json_string_length(value) >= size) {
-        return rk_fail_at(err, RK_ERR_INVALID, path,
-                          "expected a text of at most %zu characters, found %s", size - 1,
-                          rk_json_describe(value, found));
-    }
-    memcpy(out, json_string_value(value), json_string_length(value) + 1);
-    return RK_OK;
-}
-
 static rk_status read_name(const json_t *value, const char *path, void *out, rk_error *err)
 {
-    return read_text(value, path, out, RK_KIN_NAME, err);
+    return rk_field_text_or_empty(value, path, out, RK_KIN_NAME, err);
 }
 
 static rk_status read_ratios(const json_t *value, const char *path, void *out, rk_error *err)
