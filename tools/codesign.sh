@@ -74,6 +74,13 @@ show design --model seed-1T --system h100-80g-off512g50-nvl8 --batch 3072 --pric
     --tokens 15T --days 200
 cat <<'TEXT'
 
+The reckon model answers the same for the models of today, with the options of `reckon plan`. 70
+billion parameters, 15 trillion tokens, 60 days, where an axis of offload memory also allows offload:
+
+TEXT
+show design --model llama3-70b --system h100-sxm --batch 1024 --prices example --tokens 15T --days 60
+cat <<'TEXT'
+
 The target can also be a step of the whole batch (`--step`) or a rate (`--tokens-per-second`); with
 several, all have to be met. `--csv` writes all machines, those that do not run too.
 

@@ -5,19 +5,22 @@
 
 #include "cli/describe.h"
 #include "cli/plan.h"
+#include "cli/reckon_plan.h"
 #include "codesign/design.h"
 
-/* The command line; 0 or NULL: not given. */
-typedef struct rk_design_args {
-    rk_plan_request request;
-    const char *prices;
+/* What a machine has to do; 0: not asked. */
+typedef struct rk_design_target {
+    const char *prices; /* of which document */
     double step, tokens_per_second, days, tokens;
-} rk_design_args;
+} rk_design_target;
 
 /* What was asked and what was found. */
 typedef struct rk_designing {
-    rk_design_args args;
-    rk_plan plan; /* model, system and space */
+    rk_design_target target;
+    const rk_plan *plan;           /* model, system and space of the Calculon methodology */
+    const rk_reckoning *reckoning; /* or those of the reckon model; the other is NULL */
+    const char *output;
+    int64_t batch, seq; /* sequences of a step, tokens of one */
     rk_prices prices;
     double least_rate;  /* sequences/s that are asked for; 0: none */
     rk_design *designs; /* owned; cheapest first */

@@ -27,7 +27,7 @@ static const char *money(const rk_designing *d, double amount, char out[MONEY_SI
 
 static void write_target(FILE *to, const rk_designing *d)
 {
-    const rk_design_args *args = &d->args;
+    const rk_design_target *args = &d->target;
     const char *separator = "";
     char number[RK_NUMBER_TEXT_SIZE];
     (void)fprintf(to, "%-10s", "target");
@@ -53,18 +53,26 @@ static void write_target(FILE *to, const rk_designing *d)
 
 static void write_inputs(FILE *to, const rk_designing *d)
 {
-    const rk_plan_request *request = &d->plan.request;
     char number[RK_COMMAS_SIZE], price[MONEY_SIZE];
-    rk_plan_write_model(to, &d->plan);
-    rk_plan_write_system(to, &d->plan);
-    (void)fprintf(to, "%-10s%s: %s a processor, and what the axes add\n", "prices", d->args.prices,
-                  money(d, d->prices.processor, price));
-    (void)fprintf(to, "%-10sbatch of up to %s sequences, %s\n", "run",
-                  rk_with_commas((uint64_t)request->batch, number),
-                  rk_datatype_names[request->datatype]);
+    if (d->plan) {
+        rk_plan_write_model(to, d->plan);
+        rk_plan_write_system(to, d->plan);
+    } else {
+        rk_write_inputs(to, d->reckoning->request, d->reckoning->inputs);
+    }
+    (void)fprintf(to, "%-10s%s: %s a processor, and what the axes add\n", "prices",
+                  d->target.prices, money(d, d->prices.processor, price));
+    (void)rk_with_commas((uint64_t)d->batch, number);
+    if (d->plan) {
+        (void)fprintf(to, "%-10sbatch of up to %s sequences, %s\n", "run", number,
+                      rk_datatype_names[d->plan->request.datatype]);
+    } else {
+        (void)fprintf(to, "%-10sbatch of %s sequences of %" PRId64 ", %s\n", "run", number, d->seq,
+                      rk_precision_names[d->reckoning->space.base.precision]);
+    }
     write_target(to, d);
     (void)fprintf(to, "%-10s%s machines\n", "", rk_with_commas((uint64_t)d->count, number));
-    rk_write_bounded(to, &d->counts, "calculon", d->cpu_s);
+    rk_write_bounded(to, &d->counts, d->plan ? "calculon" : "reckon", d->cpu_s);
 }
 
 /* ---- machines ------------------------------------------------------------------------------ */
@@ -86,20 +94,26 @@ static void write_cheapest(FILE *to, const rk_designing *d)
             separator = ", ";
         }
     }
-    (void)fprintf(to, "\n  %.5g s for the batch, %s tokens/s, efficiency %.2f %%\n",
+    (void)fprintf(to, "\n  %.5g s for the batch, %s tokens/s, %s %.2f %%\n",
                   rk_designing_step(d, best),
-                  rk_human_text(best->rate * (double)d->plan.app.seq_size, RK_HUMAN_BASE10, rate),
-                  100 * best->efficiency);
-    if (d->args.tokens > 0) {
+                  rk_human_text(best->rate * (double)d->seq, RK_HUMAN_BASE10, rate),
+                  d->plan ? "efficiency" : "MFU", 100 * best->efficiency);
+    if (d->target.tokens > 0) {
         (void)fprintf(to, "  %.4g days for %s tokens", rk_designing_days(d, best),
-                      rk_human_text(d->args.tokens, RK_HUMAN_BASE10, rate));
+                      rk_human_text(d->target.tokens, RK_HUMAN_BASE10, rate));
         if (d->prices.life_days > 0) {
             (void)fprintf(to, ", %s of a life of %.5g days",
                           money(d, rk_designing_run_cost(d, best), price), d->prices.life_days);
         }
         (void)fputc('\n', to);
     }
-    (void)fprintf(to, "  %s\n\n", rk_describe_exe(&best->exe, words));
+    if (d->plan) {
+        (void)fprintf(to, "  %s\n\n", rk_describe_exe(&best->exe, words));
+    } else {
+        (void)fputc('\n', to);
+        rk_write_strategy(to, &best->strategy);
+        (void)fputc('\n', to);
+    }
 }
 
 static void add_design(rk_table *table, const rk_designing *d, const rk_design *design)
@@ -114,10 +128,10 @@ static void add_design(rk_table *table, const rk_designing *d, const rk_design *
         }
     }
     rk_table_cell(table, "%.5g", rk_designing_step(d, design));
-    if (d->args.tokens > 0) {
+    if (d->target.tokens > 0) {
         rk_table_cell(table, "%.4g", rk_designing_days(d, design));
     } else {
-        const double tokens = design->rate * (double)d->plan.app.seq_size;
+        const double tokens = design->rate * (double)d->seq;
         rk_table_cell(table, "%s", rk_human_text(tokens, RK_HUMAN_BASE10, text));
     }
     rk_table_cell(table, "%.2f", 100 * design->efficiency);
@@ -136,8 +150,9 @@ static rk_status write_front(FILE *to, const rk_designing *d, rk_table_style sty
         }
     }
     columns[count++] = (rk_table_column){"batch, s", RK_ALIGN_RIGHT};
-    columns[count++] = (rk_table_column){d->args.tokens > 0 ? "days" : "tokens/s", RK_ALIGN_RIGHT};
-    columns[count++] = (rk_table_column){"eff., %", RK_ALIGN_RIGHT};
+    columns[count++] =
+        (rk_table_column){d->target.tokens > 0 ? "days" : "tokens/s", RK_ALIGN_RIGHT};
+    columns[count++] = (rk_table_column){d->plan ? "eff., %" : "MFU, %", RK_ALIGN_RIGHT};
     rk_table_init(&table, columns, count);
     size_t rows = 0, slower = 0; /* slower: those that do not meet the target */
     for (size_t i = 0; i < d->count; i++) {

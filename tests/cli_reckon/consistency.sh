@@ -127,3 +127,32 @@ awk '/^if 10 % better/ {inside = 1; getline; next}
      inside && NF == 0 {exit}
      inside {if ($NF < 0 || (rows++ && $NF > last)) exit 1; last = $NF}
      END {exit rows < 9}' "$scratch/text" || fail "explain: not in order"
+
+# Every machine of a design is as fast as a plan on it, but for what playing the schedule tells
+# better; the cheapest that meets a target meets it.
+cat >"$scratch/prices.json" <<'END'
+{"processor": 100, "axes": [{"key": "processors", "values": [8, 16]},
+                            {"key": "memory_GiB", "values": [40, 70], "price_per_unit": 1}]}
+END
+design="--model llama3-8b --system dgx-h100-superpod --global-batch 64 --prices $scratch/prices.json"
+# shellcheck disable=SC2086
+"$reckon" design $design --csv >"$scratch/designs"
+test "$(wc -l <"$scratch/designs")" -eq 5 || fail "design: not four machines"
+for machine in 8,40 8,70 16,40 16,70; do
+    "$reckon" plan --model llama3-8b --system dgx-h100-superpod --global-batch 64 --top 1 --bounded \
+        --gpus "${machine%,*}" --max-memory "${machine#*,}" --json >"$scratch/plan"
+    step=$(sed -n 's/^ *"step_s": \([0-9.e+-]*\),*$/\1/p' "$scratch/plan" | head -1)
+    awk -F, -v machine="$machine" -v step="$step" '
+        NR == 1 {for (i = 1; i <= NF; i++) if ($i == "batch_s") batch = i}
+        $3 "," $4 == machine {found = $batch > 0.97 * step && $batch < 1.03 * step}
+        END {exit !found}' "$scratch/designs" || fail "design: $machine is no $step s"
+done
+# shellcheck disable=SC2086
+"$reckon" design $design --tokens-per-second 150k --json >"$scratch/text"
+sed -n '/"cheapest"/,/"front"/s/^ *"tokens_per_s": \([0-9.]*\),$/\1/p' "$scratch/text" |
+    awk '{met = $1 >= 150000} END {exit !met}' || fail "design: the target is not met"
+status=0
+# shellcheck disable=SC2086
+"$reckon" design $design --tokens-per-second 1G >"$scratch/text" || status=$?
+test $status -eq 1 || fail "design: an impossible target: exit $status"
+grep -q '^No machine meets the target' "$scratch/text" || fail "design: nobody says so"

@@ -99,6 +99,63 @@ static void test_machines(void **state)
     }
 }
 
+/* The same by the reckon model. */
+static void test_plan_machines(void **state)
+{
+    static const rk_prices plan_prices = {
+        .currency = "$",
+        .processor = 100,
+        .axis_count = 4,
+        .axes = {{"processors", 2, {8, 32}, {0, 0}},
+                 {"memory_GiB", 3, {10, 30, 79}, {1, 3, 8}},
+                 {"offload_GiB", 2, {0, 256}, {0, 10}},
+                 {"domain", 2, {8, 16}, {5, 7}}},
+    };
+    rk_model model;
+    rk_system system;
+    rk_stack stack;
+    rk_design *designs;
+    rk_bounded_counts bounded;
+    rk_error err;
+    size_t count, running = 0, offloading = 0;
+    (void)state;
+    assert_int_equal(rk_model_load("llama3-8b", &model, &err), RK_OK);
+    assert_int_equal(rk_system_load("h100-sxm", &system, &err), RK_OK);
+    assert_int_equal(rk_stack_load("megatron-2025", &stack, &err), RK_OK);
+    rk_plan_space plans = rk_plan_space_defaults(&model, &system, 8, 32);
+    plans.offloads = 1;
+    const rk_setting setting = {&model, &system, &stack, plans.framework, plans.convention};
+    assert_int_equal(rk_plan_design_search(&setting, &plans, &plan_prices, NULL, &designs, &count,
+                                           &bounded, &err),
+                     RK_OK);
+    assert_int_equal(count, 24);
+    for (size_t i = 0; i < count; i++) {
+        const rk_design *d = &designs[i];
+        rk_system built = system;
+        rk_planned best;
+        rk_plan_counts counts;
+        size_t found;
+        plans.accelerators = d->choice[0] ? 32 : 8;
+        built.accelerator.memory_usable = plan_prices.axes[1].values[d->choice[1]] * GIB;
+        built.accelerator.host_capacity = plan_prices.axes[2].values[d->choice[2]] * GIB;
+        built.tiers[0].size = d->choice[3] ? 16 : 8;
+        assert_true(d->cost == d->each * (double)plans.accelerators);
+        assert_int_equal(rk_plan_search(&model, &built, &stack, &plans, NULL, 1, &best, &found,
+                                        NULL, &counts, &err),
+                         RK_OK);
+        assert_int_equal(d->runs, found == 1);
+        running += found;
+        if (found) {
+            assert_true(fabs(d->rate * best.estimate.step - 32) <= 1e-9);
+            assert_true(d->efficiency == best.estimate.mfu);
+            assert_int_equal(d->strategy.tp, best.strategy.tp);
+            offloading += d->strategy.offload_optimizer;
+        }
+    }
+    free(designs);
+    assert_true(running > 12 && running < 24 && offloading > 0); /* or this shows little */
+}
+
 /* On the front stands what no other machine beats, and nothing else. */
 static void test_front(void **state)
 {
@@ -147,6 +204,8 @@ static void test_axes(void **state)
         {{"processors", 2, {8, 0}, {0}}, "whole"},
         {{"tier1_GBps", 1, {0}, {0}}, "above 0"},
     };
+    const rk_prices many = {.axis_count = 1, .axes = {{"processors", 2, {8, 1e9}, {0}}}};
+    rk_system system;
     rk_calculon_app app;
     rk_calculon_sys sys;
     rk_design *designs;
@@ -163,6 +222,13 @@ static void test_axes(void **state)
         assert_non_null(strstr(err.message, cases[i].text));
         assert_null(designs);
     }
+    assert_int_equal(rk_system_load("dgx-h100-superpod", &system, &err), RK_OK);
+    const rk_setting setting = {.system = &system};
+    const rk_plan_space plans = {.accelerators = 8, .base = {.precision = RK_BF16}};
+    assert_int_equal(
+        rk_plan_design_search(&setting, &plans, &many, NULL, &designs, &count, &bounded, &err),
+        RK_ERR_INVALID);
+    assert_non_null(strstr(err.message, "the system has 1016"));
 }
 
 /* The example of the catalogue: prices by unit and by value. */
@@ -189,9 +255,8 @@ static void test_example(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_machines),
-        cmocka_unit_test(test_front),
-        cmocka_unit_test(test_axes),
+        cmocka_unit_test(test_machines), cmocka_unit_test(test_plan_machines),
+        cmocka_unit_test(test_front),    cmocka_unit_test(test_axes),
         cmocka_unit_test(test_example),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
