@@ -165,6 +165,23 @@ static void test_constraints(void **state)
 
 /* ---- cut searches ---------------------------------------------------------------------------- */
 
+/* Field by field: between them lies what nobody set. */
+static void assert_same_exe(const rk_calculon_exe *a, const rk_calculon_exe *b)
+{
+#define FIELDS(e)                                                                                  \
+    {                                                                                              \
+        (e)->num_procs, (e)->tensor_par, (e)->pipeline_par, (e)->data_par, (e)->tensor_par_net,    \
+            (e)->pipeline_par_net, (e)->data_par_net, (e)->batch_size, (e)->microbatch_size,       \
+            (e)->datatype, (e)->fused_activation, (e)->attention_type, (e)->activation_recompute,  \
+            (e)->pipeline_interleaving, (e)->optimizer_sharding, (e)->tensor_par_comm_type,        \
+            (e)->tensor_par_overlap, (e)->seq_par_ag_redo, (e)->data_par_overlap,                  \
+            (e)->weight_offload, (e)->activations_offload, (e)->optimizer_offload, (e)->training   \
+    }
+    const int64_t x[] = FIELDS(a), y[] = FIELDS(b);
+#undef FIELDS
+    assert_memory_equal(x, y, sizeof(x));
+}
+
 /* Slices of a search are the search. */
 static void test_slices(void **state)
 {
@@ -211,7 +228,7 @@ static void test_slices(void **state)
         for (size_t i = 0; i < TOP; i++) {
             assert_int_equal(top.heap[i].index, whole[i].index);
             assert_true(top.heap[i].score == whole[i].sample_rate);
-            assert_memory_equal(rk_top_payload(&top, i), &whole[i].exe, sizeof(whole[i].exe));
+            assert_same_exe(rk_top_payload(&top, i), &whole[i].exe);
         }
         rk_top_clear(&top);
     }
