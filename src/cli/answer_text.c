@@ -290,9 +290,7 @@ rk_status rk_write_time(FILE *to, const rk_estimate *estimate, rk_table_style st
     rk_table_cell(&table, "step");
     rk_table_cell(&table, "%.3f", milliseconds.printed);
     rk_table_cell(&table, "%.2f", percent.printed);
-    const rk_status status = rk_print_table(to, &table, style, err);
-    rk_table_clear(&table);
-    return status;
+    return rk_print_table(to, &table, style, err);
 }
 
 static void add_memory_row(rk_table *table, const char *name, double gib)
@@ -323,9 +321,7 @@ rk_status rk_write_memory(FILE *to, const rk_answer *answer, rk_table_style styl
     rk_table_rule(&table);
     add_memory_row(&table, "total", sum.printed);
     add_memory_row(&table, "there is", e->usable / GIB);
-    const rk_status status = rk_print_table(to, &table, style, err);
-    rk_table_clear(&table);
-    return status;
+    return rk_print_table(to, &table, style, err);
 }
 
 /* Layers that a pipeline rank holds, and which ends of the model. */
@@ -364,9 +360,7 @@ rk_status rk_write_stages(FILE *to, const rk_inputs *inputs, const rk_answer *an
         rk_table_cell(&table, "%.2f", memory->total / GIB);
         rk_table_cell(&table, "%.2f", (answer->estimate.usable - memory->total) / GIB);
     }
-    const rk_status status = rk_print_table(to, &table, style, err);
-    rk_table_clear(&table);
-    return status;
+    return rk_print_table(to, &table, style, err);
 }
 
 /* ---- communication -------------------------------------------------------------------------- */

@@ -39,6 +39,12 @@
         .help = "largest global batch, sequences"                                                  \
     }
 
+#define RK_OPTION_METHOD                                                                           \
+    {                                                                                              \
+        .name = "method", .type = RK_OPTION_CHOICE, .offset = RK_PLAN_PLACE(method),               \
+        .choices = rk_plan_methods, .value = "NAME", .help = "how to estimate"                     \
+    }
+
 #define RK_OPTION_DATATYPE                                                                         \
     {                                                                                              \
         .name = "datatype", .type = RK_OPTION_CHOICE, .offset = RK_PLAN_PLACE(datatype),           \

@@ -85,9 +85,7 @@ static rk_status write_errors(FILE *to, const rk_calibration *c, rk_table_style 
         add_errors(&table, "held out, at the start", &c->held_start);
         add_errors(&table, "held out, fitted", &c->held);
     }
-    const rk_status status = rk_print_table(to, &table, style, err);
-    rk_table_clear(&table);
-    return status;
+    return rk_print_table(to, &table, style, err);
 }
 
 static rk_status write_constants(FILE *to, const rk_calibration *c, rk_table_style style,
@@ -126,9 +124,7 @@ static rk_status write_constants(FILE *to, const rk_calibration *c, rk_table_sty
         rk_table_cell(&table, "%s", constant->unit);
         rk_table_cell(&table, "%s", remark(f));
     }
-    const rk_status status = rk_print_table(to, &table, style, err);
-    rk_table_clear(&table);
-    return status;
+    return rk_print_table(to, &table, style, err);
 }
 
 static rk_status write_deciding(FILE *to, const rk_calibration *c, rk_table_style style,
@@ -155,9 +151,7 @@ static rk_status write_deciding(FILE *to, const rk_calibration *c, rk_table_styl
             rk_table_cell(&table, "%+.1f", 100 * expm1(rk_bench_error(&c->bench, row)));
         }
     }
-    const rk_status status = rk_print_table(to, &table, style, err);
-    rk_table_clear(&table);
-    return status;
+    return rk_print_table(to, &table, style, err);
 }
 
 /* Which constant leaving out the group moves most, in units of its deviation. */
@@ -207,9 +201,7 @@ static rk_status write_groups(FILE *to, const rk_calibration *c, rk_table_style 
             rk_table_cell(&table, "-");
         }
     }
-    const rk_status status = rk_print_table(to, &table, style, err);
-    rk_table_clear(&table);
-    return status;
+    return rk_print_table(to, &table, style, err);
 }
 
 rk_status rk_calibration_text(FILE *to, const void *what, rk_table_style style, int width,

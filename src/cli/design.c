@@ -10,8 +10,6 @@
 
 #define DAY 86400.0 /* s */
 
-#define MOST_THREADS 4096
-
 /* ---- options ------------------------------------------------------------------------------- */
 
 /* The command lines of the two methods. */
@@ -45,42 +43,18 @@ struct reckon_args {
         TARGET(args, tokens, "tokens", "N", "tokens to train on: 15T")
 
 static const rk_option calculon_options[] = {
-    RK_OPTION_APPLICATION,
-    RK_OPTION_SYSTEM,
-    RK_OPTION_BATCH,
-    RK_OPTION_PROCESSORS(false),
-    TARGETS(calculon_args),
-    {.name = "method",
-     .type = RK_OPTION_CHOICE,
-     .offset = offsetof(struct calculon_args, request.method),
-     .choices = rk_plan_methods,
-     .value = "NAME",
-     .help = "how to estimate"},
-    RK_OPTION_DATATYPE,
-    RK_OPTION_FUSED,
-    RK_OPTION_NO_TP_OVERLAP,
-    RK_OPTION_NO_DP_OVERLAP,
-    RK_OPTION_THREADS,
-    RK_OPTION_JSON,
-    RK_OPTION_CSV,
-    RK_OPTION_OUTPUT,
+    RK_OPTION_APPLICATION,   RK_OPTION_SYSTEM,
+    RK_OPTION_BATCH,         RK_OPTION_PROCESSORS(false),
+    TARGETS(calculon_args),  RK_OPTION_METHOD,
+    RK_OPTION_DATATYPE,      RK_OPTION_FUSED,
+    RK_OPTION_NO_TP_OVERLAP, RK_OPTION_NO_DP_OVERLAP,
+    RK_OPTION_THREADS,       RK_OPTION_JSON,
+    RK_OPTION_CSV,           RK_OPTION_OUTPUT,
 };
 
 static const rk_option reckon_options[] = {
     TARGETS(reckon_args),
-    {.name = "threads",
-     .letter = 't',
-     .type = RK_OPTION_COUNT,
-     .offset = offsetof(struct reckon_args, request.threads),
-     .max = MOST_THREADS,
-     .value = "N",
-     .help = "threads to use; one per core unless given"},
-    {.name = "method",
-     .type = RK_OPTION_CHOICE,
-     .offset = offsetof(struct reckon_args, request.method),
-     .choices = rk_reckon_plan_methods,
-     .value = "NAME",
-     .help = "how to estimate; as the documents are unless given"},
+    RK_OPTIONS_OF_SEARCH,
 };
 
 static const rk_command calculon_design = {
@@ -188,21 +162,6 @@ static int check_processors(const rk_command *command, const rk_designing *d, bo
     return RK_PARSED;
 }
 
-/* The exit status after a search and what followed. */
-static int finish(const rk_command *command, const rk_designing *d, rk_status status,
-                  const rk_error *err)
-{
-    if (status == RK_ERR_STOPPED) {
-        return rk_progress_signal_status();
-    }
-    if (status) {
-        return rk_command_fail_error(command, err);
-    }
-    const bool found = d->least_rate > 0 ? d->cheapest != NULL
-                                         : rk_design_cheapest(d->designs, d->count, 0) != NULL;
-    return found ? RK_EXIT_DONE : RK_EXIT_NOTHING;
-}
-
 /* Searches, and writes the answer. */
 static int answer(const rk_command *command, rk_designing *d, int64_t threads, bool json, bool csv)
 {
@@ -213,7 +172,9 @@ static int answer(const rk_command *command, rk_designing *d, int64_t threads, b
                  : csv ? rk_designing_write_csv(d, &err)
                        : rk_print_text(d->output, rk_designing_write_text, d, &err);
     }
-    const int result = finish(command, d, status, &err);
+    const bool found = d->least_rate > 0 ? d->cheapest != NULL
+                                         : rk_design_cheapest(d->designs, d->count, 0) != NULL;
+    const int result = rk_command_end(command, status, found, &err);
     free(d->designs);
     return result;
 }

@@ -172,9 +172,7 @@ static rk_status write_front(FILE *to, const rk_designing *d, rk_table_style sty
                   !d->cheapest ? ""
                   : slower > 0 ? "; those below the line meet the target"
                                : "; all of them meet the target");
-    const rk_status status = rk_print_table(to, &table, style, err);
-    rk_table_clear(&table);
-    return status;
+    return rk_print_table(to, &table, style, err);
 }
 
 rk_status rk_designing_write_text(FILE *to, const void *what, rk_table_style style, int width,

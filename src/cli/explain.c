@@ -2,6 +2,7 @@
 /* `reckon explain`: what each number of a machine is worth to the best strategy, planned again. */
 #include "cli/explain.h"
 
+#include "cli/calculon_options.h"
 #include "cli/commands.h"
 #include "codesign/each.h"
 #include "report/estimate_fields.h"
@@ -9,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MOST_THREADS   4096
 #define DEFAULT_CHANGE 10 /* % */
 
 /* ---- options ------------------------------------------------------------------------------- */
@@ -34,29 +34,12 @@ struct reckon_args {
 
 static const rk_option calculon_options[] = {
     CHANGE_OPTION(calculon_args),
-    {.name = "method",
-     .type = RK_OPTION_CHOICE,
-     .offset = offsetof(struct calculon_args, request.method),
-     .choices = rk_plan_methods,
-     .value = "NAME",
-     .help = "how to estimate"},
+    RK_OPTION_METHOD,
 };
 
 static const rk_option reckon_options[] = {
     CHANGE_OPTION(reckon_args),
-    {.name = "threads",
-     .letter = 't',
-     .type = RK_OPTION_COUNT,
-     .offset = offsetof(struct reckon_args, request.threads),
-     .max = MOST_THREADS,
-     .value = "N",
-     .help = "threads to use; one per core unless given"},
-    {.name = "method",
-     .type = RK_OPTION_CHOICE,
-     .offset = offsetof(struct reckon_args, request.method),
-     .choices = rk_reckon_plan_methods,
-     .value = "NAME",
-     .help = "how to estimate; as the documents are unless given"},
+    RK_OPTIONS_OF_SEARCH,
 };
 
 static const rk_command calculon_explain = {
@@ -99,18 +82,6 @@ static rk_status write_answer(const rk_explain *explain, bool json, bool csv, rk
     }
     return csv ? rk_explain_write_csv(explain, err)
                : rk_print_text(explain->output, rk_explain_write_text, explain, err);
-}
-
-/* The exit status after a search and what followed. */
-static int finish(const rk_command *command, rk_status status, bool found, const rk_error *err)
-{
-    if (status == RK_ERR_STOPPED) {
-        return rk_progress_signal_status();
-    }
-    if (status) {
-        return rk_command_fail_error(command, err);
-    }
-    return found ? RK_EXIT_DONE : RK_EXIT_NOTHING;
 }
 
 /* ---- the Calculon methodology -------------------------------------------------------------- */
@@ -175,7 +146,7 @@ static int run_calculon(int argc, char **argv)
                      ? write_answer(&explain, args.request.json, args.request.csv, &err)
                      : write_calculon_shortfall(&plan, &err);
     }
-    const int result = finish(&calculon_explain, status, plan.strategy_count > 0, &err);
+    const int result = rk_command_end(&calculon_explain, status, plan.strategy_count > 0, &err);
     free(plan.strategies);
     return result;
 }
@@ -231,7 +202,7 @@ static int run_reckon(int argc, char **argv)
                      ? write_answer(&explain, args.request.json, args.request.csv, &err)
                      : rk_reckoning_write(&plan, &err);
     }
-    const int result = finish(&rk_command_explain, status, plan.answer_count > 0, &err);
+    const int result = rk_command_end(&rk_command_explain, status, plan.answer_count > 0, &err);
     rk_reckoning_clear(&plan);
     return result;
 }

@@ -74,9 +74,7 @@ static rk_status write_numbers(FILE *to, const rk_explain *explain, rk_table_sty
         const double gain = round(1e4 * rk_explain_gain(explain, replan)) / 100;
         rk_table_cell(&table, replan->rate > 0 ? "%.2f" : "-", gain == 0 ? 0.0 : gain);
     }
-    const rk_status status = rk_print_table(to, &table, style, err);
-    rk_table_clear(&table);
-    return status;
+    return rk_print_table(to, &table, style, err);
 }
 
 static void write_changes(FILE *to, const rk_explain *explain)

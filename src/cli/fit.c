@@ -146,13 +146,7 @@ static int run_fit(int argc, char **argv)
     if (!status) {
         status = write_answer(&fit, &err);
     }
-    if (status == RK_ERR_STOPPED) {
-        result = rk_progress_signal_status();
-    } else if (status) {
-        result = rk_command_fail_error(&rk_command_fit, &err);
-    } else {
-        result = fits(&fit) ? RK_EXIT_DONE : RK_EXIT_NOTHING;
-    }
+    result = rk_command_end(&rk_command_fit, status, fits(&fit), &err);
     rk_reckoning_clear(&fit.plan);
     free(fit.answer.stages);
     return result;

@@ -2,6 +2,7 @@
 #include "cli/options.h"
 
 #include "base/text.h"
+#include "cli/progress.h"
 #include "cli/team.h"
 
 #include <assert.h>
@@ -55,6 +56,17 @@ int rk_command_fail_error(const rk_command *command, const rk_error *err)
 {
     char text[1024];
     return rk_command_fail(command, "%s", rk_error_text(err, text, sizeof(text)));
+}
+
+int rk_command_end(const rk_command *command, rk_status status, bool found, const rk_error *err)
+{
+    if (status == RK_ERR_STOPPED) {
+        return rk_progress_signal_status();
+    }
+    if (status) {
+        return rk_command_fail_error(command, err);
+    }
+    return found ? RK_EXIT_DONE : RK_EXIT_NOTHING;
 }
 
 /* An option in a message: "--output", or "FILE" where it is positional. */

@@ -82,4 +82,7 @@ int rk_command_fail(const rk_command *command, const char *format, ...) RK_PRINT
 /* The same with the text of an error. */
 int rk_command_fail_error(const rk_command *command, const rk_error *err);
 
+/* The exit status after a search: of the signal that stopped it, of its error, or of its answer. */
+int rk_command_end(const rk_command *command, rk_status status, bool found, const rk_error *err);
+
 #endif

@@ -41,12 +41,7 @@ static const rk_option plan_options[] = {
      .max = MOST_RANKED,
      .value = "N",
      .help = "strategies to show; 5 unless given"},
-    {.name = "method",
-     .type = RK_OPTION_CHOICE,
-     .offset = PLACE(method),
-     .choices = rk_plan_methods,
-     .value = "NAME",
-     .help = "how to estimate"},
+    RK_OPTION_METHOD,
     {.name = "mbs-break",
      .type = RK_OPTION_FLAG,
      .offset = PLACE(mbs_break),
@@ -184,13 +179,7 @@ int rk_calculon_plan_run(int argc, char **argv)
         rk_team_report(&calculon_plan);
         status = write_answer(&plan, &err);
     }
-    if (status == RK_ERR_STOPPED) {
-        result = rk_progress_signal_status();
-    } else if (status) {
-        result = rk_command_fail_error(&calculon_plan, &err);
-    } else {
-        result = plan.strategy_count > 0 ? RK_EXIT_DONE : RK_EXIT_NOTHING;
-    }
+    result = rk_command_end(&calculon_plan, status, plan.strategy_count > 0, &err);
     free(plan.strategies);
     return result;
 }

@@ -198,9 +198,7 @@ static rk_status write_comparison(FILE *to, const rk_plan *plan, size_t first, s
             costs[row].add(&table, plan, &strategies[i]);
         }
     }
-    const rk_status status = rk_print_table(to, &table, style, err);
-    rk_table_clear(&table);
-    return status;
+    return rk_print_table(to, &table, style, err);
 }
 
 /* ---- the best strategy ------------------------------------------------------------------- */
@@ -224,9 +222,7 @@ static rk_status write_time(FILE *to, const rk_time_part parts[RK_TIME_PART_COUN
     rk_table_cell(&table, "total");
     rk_table_cell(&table, "%.4f", total);
     rk_table_cell(&table, "%.2f", 100.0);
-    const rk_status status = rk_print_table(to, &table, style, err);
-    rk_table_clear(&table);
-    return status;
+    return rk_print_table(to, &table, style, err);
 }
 
 static void add_memory_row(rk_table *table, const char *name, double tier1, double tier2)
@@ -258,9 +254,7 @@ static rk_status write_memory(FILE *to, const rk_plan *plan, const rk_calculon_r
     rk_table_cell(&table, "there is");
     rk_table_cell(&table, "%s", rk_describe_gib(plan->sys.mem1.capacity, gib));
     rk_table_cell(&table, "%s", rk_describe_gib(plan->sys.mem2.capacity, gib));
-    const rk_status status = rk_print_table(to, &table, style, err);
-    rk_table_clear(&table);
-    return status;
+    return rk_print_table(to, &table, style, err);
 }
 
 /* Says in one sentence where the time goes. */

@@ -51,7 +51,7 @@ rk_status rk_print_text(const char *output, rk_text_writer *write, const void *w
     return status;
 }
 
-rk_status rk_print_table(FILE *to, const rk_table *table, rk_table_style style, rk_error *err)
+rk_status rk_print_table(FILE *to, rk_table *table, rk_table_style style, rk_error *err)
 {
     char *text;
     const rk_status status = rk_table_text(table, style, &text, err);
@@ -59,5 +59,6 @@ rk_status rk_print_table(FILE *to, const rk_table *table, rk_table_style style, 
         (void)fputs(text, to);
     }
     free(text);
+    rk_table_clear(table);
     return status;
 }

@@ -21,7 +21,7 @@ typedef rk_status rk_text_writer(FILE *to, const void *what, rk_table_style styl
                                  rk_error *err);
 rk_status rk_print_text(const char *output, rk_text_writer *write, const void *what, rk_error *err);
 
-/* Writes a table. */
-rk_status rk_print_table(FILE *to, const rk_table *table, rk_table_style style, rk_error *err);
+/* Writes a table, and clears it. */
+rk_status rk_print_table(FILE *to, rk_table *table, rk_table_style style, rk_error *err);
 
 #endif

@@ -13,9 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MOST_RANKED  1000
-#define MOST_THREADS 4096
-
+#define MOST_RANKED 1000
 const char *const rk_reckon_plan_methods[] = {"reckon", "calculon", NULL};
 
 static const rk_option plan_options[] = {
@@ -31,19 +29,7 @@ static const rk_option plan_options[] = {
      .type = RK_OPTION_FLAG,
      .offset = offsetof(rk_request, bounded),
      .help = "settle most strategies by bounds, without evaluating them; same answer"},
-    {.name = "threads",
-     .letter = 't',
-     .type = RK_OPTION_COUNT,
-     .offset = offsetof(rk_request, threads),
-     .max = MOST_THREADS,
-     .value = "N",
-     .help = "threads to use; one per core unless given"},
-    {.name = "method",
-     .type = RK_OPTION_CHOICE,
-     .offset = offsetof(rk_request, method),
-     .choices = rk_reckon_plan_methods,
-     .value = "NAME",
-     .help = "how to estimate; as the documents are unless given"},
+    RK_OPTIONS_OF_SEARCH,
 };
 
 static void write_members(rk_json_writer *writer, const void *what)
@@ -93,13 +79,7 @@ static int run_reckon(int argc, char **argv)
         rk_team_report(&rk_command_plan);
         status = rk_reckoning_write(&plan, &err);
     }
-    if (status == RK_ERR_STOPPED) {
-        result = rk_progress_signal_status();
-    } else if (status) {
-        result = rk_command_fail_error(&rk_command_plan, &err);
-    } else {
-        result = plan.answer_count > 0 ? RK_EXIT_DONE : RK_EXIT_NOTHING;
-    }
+    result = rk_command_end(&rk_command_plan, status, plan.answer_count > 0, &err);
     rk_reckoning_clear(&plan);
     return result;
 }

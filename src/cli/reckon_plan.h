@@ -5,6 +5,8 @@
 
 #include "cli/answer.h"
 
+#define RK_THREADS_MAX 4096
+
 /* What a strategy that does not fit could become. */
 typedef struct rk_remedy {
     int changes; /* choices that are different; 0: nothing near it fits */
@@ -72,6 +74,21 @@ rk_status rk_reckoning_write(const rk_reckoning *plan, rk_error *err);
 
 /* Names of rk_request.method; NULL-terminated. */
 extern const char *const rk_reckon_plan_methods[];
+
+/* Options of commands that search, the struct of each of which begins with an rk_request. */
+#define RK_OPTIONS_OF_SEARCH                                                                       \
+    {.name = "threads",                                                                            \
+     .letter = 't',                                                                                \
+     .type = RK_OPTION_COUNT,                                                                      \
+     .offset = offsetof(rk_request, threads),                                                      \
+     .max = RK_THREADS_MAX,                                                                        \
+     .value = "N",                                                                                 \
+     .help = "threads to use; one per core unless given"},                                         \
+    {                                                                                              \
+        .name = "method", .type = RK_OPTION_CHOICE, .offset = offsetof(rk_request, method),        \
+        .choices = rk_reckon_plan_methods, .value = "NAME",                                        \
+        .help = "how to estimate; as the documents are unless given"                               \
+    }
 
 /* Whether a command line asks for the Calculon methodology: by --method, or by its documents. */
 bool rk_wants_calculon(int argc, char **argv);

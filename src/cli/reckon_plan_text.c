@@ -147,9 +147,7 @@ static rk_status write_together(FILE *to, const rk_reckoning *plan, size_t first
             rk_table_cell(&table, "%s", costs[cost].cell(&answers[i], text));
         }
     }
-    const rk_status status = rk_print_table(to, &table, style, err);
-    rk_table_clear(&table);
-    return status;
+    return rk_print_table(to, &table, style, err);
 }
 
 /* ---- why the others are slower -------------------------------------------------------------- */

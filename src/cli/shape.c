@@ -159,13 +159,7 @@ static int run_shape(int argc, char **argv)
     if (!status) {
         status = write_answer(&s, &err);
     }
-    if (status == RK_ERR_STOPPED) {
-        result = rk_progress_signal_status();
-    } else if (status) {
-        result = rk_command_fail_error(&rk_command_shape, &err);
-    } else {
-        result = s.runs > 0 ? RK_EXIT_DONE : RK_EXIT_NOTHING;
-    }
+    result = rk_command_end(&rk_command_shape, status, s.runs > 0, &err);
     free(s.shapes);
     return result;
 }

@@ -93,9 +93,7 @@ static rk_status write_shapes(FILE *to, const rk_shaping *s, rk_table_style styl
     for (size_t i = 0; i < s->count && i < top; i++) {
         add_shape(&table, i + 1, &s->shapes[i]);
     }
-    const rk_status status = rk_print_table(to, &table, style, err);
-    rk_table_clear(&table);
-    return status;
+    return rk_print_table(to, &table, style, err);
 }
 
 static int compare_counts(const void *a, const void *b)

@@ -59,21 +59,6 @@ static rk_value_type result_column(size_t index, char name[RK_SWEEP_COLUMN_SIZE]
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
-/* Completes the path of an error in the document that stands at `path`. */
-static rk_status prefix_path(rk_status status, const char *path, rk_error *err)
-{
-    char inner[RK_JSON_PATH_SIZE];
-    if (status != RK_OK) {
-        memcpy(inner, err->path, sizeof(inner));
-        if (inner[0]) {
-            (void)rk_json_path_member(path, inner, err->path);
-        } else {
-            (void)snprintf(err->path, sizeof(err->path), "%s", path);
-        }
-    }
-    return status;
-}
-
 static rk_status read_model(const json_t *value, const char *path, void *out, rk_error *err)
 {
     struct point *point = out;
@@ -81,9 +66,10 @@ static rk_status read_model(const json_t *value, const char *path, void *out, rk
         return RK_OK;
     }
     rk_model *model = &point->inputs.model;
-    return prefix_path(rk_hf_config_recognise(value) ? rk_hf_config_read(value, model, err)
-                                                     : rk_model_from_json(value, model, err),
-                       path, err);
+    return rk_sweep_prefix_path(rk_hf_config_recognise(value)
+                                    ? rk_hf_config_read(value, model, err)
+                                    : rk_model_from_json(value, model, err),
+                                path, err);
 }
 
 static rk_status read_system(const json_t *value, const char *path, void *out, rk_error *err)
@@ -94,7 +80,8 @@ static rk_status read_system(const json_t *value, const char *path, void *out, r
         system->accelerator.memory_usable = point->memory_usable;
         return RK_OK;
     }
-    const rk_status status = prefix_path(rk_system_from_json(value, system, err), path, err);
+    const rk_status status =
+        rk_sweep_prefix_path(rk_system_from_json(value, system, err), path, err);
     point->memory_usable = system->accelerator.memory_usable;
     return status;
 }
@@ -106,7 +93,7 @@ static rk_status read_stack(const json_t *value, const char *path, void *out, rk
         return RK_OK;
     }
     point->usual_stack = NULL;
-    return prefix_path(rk_stack_from_json(value, &point->inputs.stack, err), path, err);
+    return rk_sweep_prefix_path(rk_stack_from_json(value, &point->inputs.stack, err), path, err);
 }
 
 #define DOCUMENT(name_, optional_, help_)                                                          \

@@ -96,9 +96,7 @@ static rk_status write_time(FILE *to, const rk_validation *v, rk_table_style sty
                                  ? (double)g->score.inside / (double)g->score.intervals
                                  : (double)NAN);
     }
-    const rk_status status = rk_print_table(to, &table, style, err);
-    rk_table_clear(&table);
-    return status;
+    return rk_print_table(to, &table, style, err);
 }
 
 static rk_status write_memory(FILE *to, const rk_validation *v, rk_table_style style, rk_error *err)
@@ -132,9 +130,7 @@ static rk_status write_memory(FILE *to, const rk_validation *v, rk_table_style s
         }
     }
     (void)fputc('\n', to);
-    const rk_status status = rk_print_table(to, &table, style, err);
-    rk_table_clear(&table);
-    return status;
+    return rk_print_table(to, &table, style, err);
 }
 
 static rk_status write_regret(FILE *to, const rk_validation *v, rk_table_style style, rk_error *err)
@@ -168,9 +164,7 @@ static rk_status write_regret(FILE *to, const rk_validation *v, rk_table_style s
         }
     }
     (void)fputc('\n', to);
-    const rk_status status = rk_print_table(to, &table, style, err);
-    rk_table_clear(&table);
-    return status;
+    return rk_print_table(to, &table, style, err);
 }
 
 static void write_verdicts(FILE *to, const rk_score_group *g)
@@ -351,9 +345,7 @@ rk_status rk_validation_write_figures(FILE *to, const void *what, rk_table_style
         rk_table_cell(&table, "%.1f", 100 * f->margin);
         rk_table_cell(&table, "%s", f->worse ? "WORSE" : "");
     }
-    const rk_status status = rk_print_table(to, &table, style, err);
-    rk_table_clear(&table);
-    return status;
+    return rk_print_table(to, &table, style, err);
 }
 
 rk_status rk_validation_write_text(FILE *to, const void *what, rk_table_style style, int width,

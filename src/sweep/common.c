@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "sweep/doc_parts.h"
 
+#include <stdio.h>
 #include <string.h>
 
 const rk_sweep_common rk_sweep_common_defaults = {.top = 1};
@@ -22,6 +23,20 @@ rk_status rk_sweep_refuse(const json_t *value, const char *path, void *out, rk_e
     (void)value;
     (void)out;
     return rk_fail_at(err, RK_ERR_INVALID, path, "this is about all points and cannot be varied");
+}
+
+rk_status rk_sweep_prefix_path(rk_status status, const char *path, rk_error *err)
+{
+    if (status != RK_OK && err) {
+        char inner[sizeof(err->path)];
+        memcpy(inner, err->path, sizeof(inner));
+        if (inner[0]) {
+            (void)rk_json_path_member(path, inner, err->path);
+        } else {
+            (void)snprintf(err->path, sizeof(err->path), "%s", path);
+        }
+    }
+    return status;
 }
 
 /* ---- what is done at the points -------------------------------------------------------------- */

@@ -17,6 +17,9 @@ extern const rk_sweep_common rk_sweep_common_defaults;
 rk_status rk_sweep_pass(const json_t *value, const char *path, void *out, rk_error *err);
 rk_status rk_sweep_refuse(const json_t *value, const char *path, void *out, rk_error *err);
 
+/* Completes the path of an error in the document that stands at `path`. */
+rk_status rk_sweep_prefix_path(rk_status status, const char *path, rk_error *err);
+
 #define RK_SWEEP_ABOUT_ALL(name_, help_)                                                           \
     {                                                                                              \
         .name = name_, .type = RK_FIELD_CUSTOM, .optional = true, .read = rk_sweep_refuse,         \

@@ -7,21 +7,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Completes the path of an error in the document that stands at `path`. */
-static rk_status prefix_path(rk_status status, const char *path, rk_error *err)
-{
-    if (status != RK_OK && err) {
-        char inner[sizeof(err->path)];
-        memcpy(inner, err->path, sizeof(inner));
-        if (inner[0]) {
-            (void)rk_json_path_member(path, inner, err->path);
-        } else {
-            (void)snprintf(err->path, sizeof(err->path), "%s", path);
-        }
-    }
-    return status;
-}
-
 /* Members of a search's document, and where an execution document has the same. */
 static const struct {
     const char *name, *execution_name;
@@ -33,7 +18,8 @@ static rk_status read_application(const json_t *value, const char *path, void *o
 {
     rk_sweep_point *point = out;
     return point->changed & RK_SWEEP_APPLICATION
-               ? prefix_path(rk_calculon_app_from_json(value, false, &point->app, err), path, err)
+               ? rk_sweep_prefix_path(rk_calculon_app_from_json(value, false, &point->app, err),
+                                      path, err)
                : RK_OK;
 }
 
@@ -41,7 +27,8 @@ static rk_status read_system(const json_t *value, const char *path, void *out, r
 {
     rk_sweep_point *point = out;
     return point->changed & RK_SWEEP_SYSTEM
-               ? prefix_path(rk_calculon_sys_from_json(value, false, &point->sys, err), path, err)
+               ? rk_sweep_prefix_path(rk_calculon_sys_from_json(value, false, &point->sys, err),
+                                      path, err)
                : RK_OK;
 }
 
