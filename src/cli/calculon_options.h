@@ -15,14 +15,14 @@
     {                                                                                              \
         .name = "model", .required = true, .offset = RK_PLAN_PLACE(model), .value = "NAME|FILE",   \
         .catalogue = "calculon/applications",                                                      \
-        .help = "the model: a name of 'reckon list models' or a .json file"                        \
+        .help = "the model: a name of 'reckon list calculon-models' or a .json file"               \
     }
 
 #define RK_OPTION_SYSTEM                                                                           \
     {                                                                                              \
         .name = "system", .required = true, .offset = RK_PLAN_PLACE(system), .value = "NAME|FILE", \
         .catalogue = "calculon/systems",                                                           \
-        .help = "the machine: a name of 'reckon list systems' or a .json file"                     \
+        .help = "the machine: a name of 'reckon list calculon-systems' or a .json file"            \
     }
 
 #define RK_OPTION_PROCESSORS(required_)                                                            \

@@ -19,7 +19,7 @@ static const rk_command calculon_command = {
 
 static const rk_command sweep_command = {
     .name = "sweep",
-    .purpose = "Search at every point of a grid of models, systems, processors and batches",
+    .purpose = "Search or estimate at every point of a grid of models, systems and strategies",
     .run = rk_cmd_sweep,
 };
 

@@ -68,7 +68,7 @@ static const rk_option sweep_options[] = {
 
 const rk_command rk_command_sweep = {
     .name = "sweep",
-    .purpose = "Search at every point of a grid of models, systems, processors and batches",
+    .purpose = "Search or estimate at every point of a grid of models, systems and strategies",
     .options = sweep_options,
     .option_count = sizeof(sweep_options) / sizeof(sweep_options[0]),
     .notes = "Exit status: 0 done, 1 nothing fits at any point, 2 wrong usage or wrong input.",

@@ -295,9 +295,13 @@ static rk_status fail_unknown_name(const char *name, const char *kind, rk_error 
         return rk_fail(err, RK_ERR_INVALID,
                        "\"%s\" is no JSON file: its name must end in .json or .json.gz", shown);
     }
-    return rk_fail(err, RK_ERR_INVALID, "the catalogue has no \"%s\" in %s; %s%s%s", shown, kind,
-                   nearest ? "did you mean \"" : "a file's name ends in .json or .json.gz",
-                   nearest ? nearest : "", nearest ? "\"?" : "");
+    const bool calculon = strncmp(kind, "calculon/", strlen("calculon/")) == 0;
+    return rk_fail(err, RK_ERR_INVALID, "the catalogue has no \"%s\" in %s; %s%s%s%s", shown, kind,
+                   nearest    ? "did you mean \""
+                   : calculon ? "'reckon list' shows what the Calculon methodology knows; "
+                              : "",
+                   nearest ? nearest : "", nearest ? "\"?" : "",
+                   nearest ? "" : "a file's name ends in .json or .json.gz");
 }
 
 rk_status rk_json_load(const char *name, const char *kind, rk_json_doc *doc, rk_error *err)
