@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The shipped accelerators are what `make calibrate` makes of the operators. */
+/* The shipped documents are what `make calibrate` makes of operators and runs. */
 #include "calibrate/calibrate.h"
 
 #include <math.h>
@@ -8,15 +8,30 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <string.h>
 
 #include <cmocka.h>
 
-static const char *const recipes[] = {
+static const char *const operator_recipes[] = {
     "memory-ampere",      "gemm-ampere",        "gemm-ampere-pcie",   "gemm-hopper",
     "gemm-hopper-fp8",    "gemm-blackwell",     "gemm-blackwell-fp8", "gemm-blackwell-fp4",
     "attention-hopper",   "attention-b200",     "attention-b300",     "collective-nvlink3",
     "collective-nvlink4", "collective-nvlink5",
 };
+static const char *const stack_recipes[] = {
+    "stacks-selene",
+    "stacks-2024",
+    "stacks-eager-2023",
+    "stacks-hopper",
+    "stacks-experts-hopper",
+    "stacks-blackwell",
+    "stacks-experts-blackwell",
+    "stack-fsdp-llm-foundry",
+    "stack-fsdp-llm-foundry-hopper",
+    "stack-nanotron",
+};
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 static void load(const char *name, rk_recipe **recipe)
 {
@@ -28,32 +43,48 @@ static void load(const char *name, rk_recipe **recipe)
     }
 }
 
-/* The documents hold what their recipes find, as far as the rows decide it. */
-static void test_shipped(void **state)
+/* A document holds what its recipe finds, as far as the rows decide it. */
+static void check_shipped(const char *name)
 {
     const rk_calibrate_options options = {.threads = 1, .quick = true};
-    (void)state;
-    for (size_t i = 0; i < sizeof(recipes) / sizeof(recipes[0]); i++) {
-        rk_recipe *recipe;
-        rk_calibration c;
-        rk_error err;
-        load(recipes[i], &recipe);
-        assert_int_equal(rk_calibrate_by(recipe, &options, &c, &err), RK_OK);
-        for (int k = 0; k < recipe->constant_count; k++) {
-            const rk_fitted *f = &c.constants[k];
-            const double slack = f->idle ? HUGE_VAL : 0.01 * fabs(f->value) + 0.1 * f->width;
-            if (!rk_is_table_key(recipe->constants[k].keys[0]) &&
-                fabs(f->found - f->value) > slack) {
-                fail_msg("%s: %s is %g, its recipe finds %g: make calibrate", recipes[i],
-                         recipe->constants[k].keys[0], f->found, f->value);
-            }
+    rk_recipe *recipe;
+    rk_calibration c;
+    rk_error err;
+    load(name, &recipe);
+    assert_int_equal(rk_calibrate_by(recipe, &options, &c, &err), RK_OK);
+    for (int k = 0; k < recipe->constant_count; k++) {
+        const rk_fitted *f = &c.constants[k];
+        const double slack = f->idle ? HUGE_VAL : 0.01 * fabs(f->value) + 0.1 * f->width;
+        if (!rk_is_table_key(recipe->constants[k].keys[0]) && fabs(f->found - f->value) > slack) {
+            fail_msg("%s: %s is %g, its recipe finds %g: make calibrate", name,
+                     recipe->constants[k].keys[0], f->found, f->value);
         }
-        rk_calibration_clear(&c);
+    }
+    rk_calibration_clear(&c);
+}
+
+static void test_accelerators(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT(operator_recipes); i++) {
+        check_shipped(operator_recipes[i]);
     }
 }
 
-int main(void)
+static void test_stacks(void **state)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_shipped)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    (void)state;
+    for (size_t i = 0; i < COUNT(stack_recipes); i++) {
+        check_shipped(stack_recipes[i]);
+    }
+}
+
+/* shipped accelerators|stacks */
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest accelerators[] = {cmocka_unit_test(test_accelerators)};
+    const struct CMUnitTest stacks[] = {cmocka_unit_test(test_stacks)};
+    return argc > 1 && strcmp(argv[1], "stacks") == 0
+               ? cmocka_run_group_tests(stacks, NULL, NULL)
+               : cmocka_run_group_tests(accelerators, NULL, NULL);
 }
