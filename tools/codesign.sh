@@ -88,7 +88,7 @@ several, all have to be met. `--csv` writes all machines, those that do not run 
 
 Models of nearly as many parameters can be few wide blocks or many narrow ones. Wide ones compute
 more efficiently; how many strategies a shape has depends on the divisors of its blocks, heads and
-hidden size.
+hidden size. By the Calculon methodology:
 
 TEXT
 show shape --parameters 1T --system h100-80g-off512g50-nvl8 --processors 4096 --batch 3072 \
@@ -109,3 +109,12 @@ and the best shapes of that size there, of all that are not too flat or too deep
 TEXT
 show shape --parameters 1.04T --system h100-80g-off0g0-nvl8 --processors 4096 --batch 3072 \
     --seq 8192 --head-size 128,192 --top 8
+cat <<'TEXT'
+
+The reckon model varies the model that it is given: kinds of layers, keys and values, experts,
+vocabulary and the ratios of widths stay, and as many parameters are wanted as it has. Would Llama 3
+70B have been faster in another shape?
+
+TEXT
+show shape --model llama3-70b --system h100-sxm --accelerators 256 --global-batch 1024 --tolerance 3 \
+    --top 8

@@ -8,27 +8,69 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PLACE_OF(member) offsetof(rk_shape_args, member)
-#define MOST_SHOWN       1000
-#define MOST_VALUE       (1 << 24) /* blocks, heads, sizes */
+#define MOST_SHOWN    1000
+#define MOST_VALUE    (1 << 24) /* blocks, heads, sizes */
+#define TOP           10        /* to show unless given */
+#define TOLERANCE     2         /* % */
+#define HEAD_MULTIPLE 8
+#define ASPECT_MIN    64
+#define ASPECT_MAX    256
 
-#define REAL(member, text, least, most, unit, words)                                               \
+/* ---- options ------------------------------------------------------------------------------- */
+
+/* The command lines of the two methods. */
+struct calculon_args {
+    rk_plan_request request;
+    rk_shape_wish wish;
+};
+
+struct reckon_args {
+    rk_request request;
+    rk_shape_wish wish;
+};
+
+#define REAL(args, member, text, least, most, unit, words)                                         \
     {                                                                                              \
-        .name = text, .type = RK_OPTION_REAL, .offset = PLACE_OF(member), .min = least,            \
-        .max = most, .value = unit, .help = words                                                  \
+        .name = text, .type = RK_OPTION_REAL, .offset = offsetof(struct args, wish.member),        \
+        .min = least, .max = most, .value = unit, .help = words                                    \
     }
 
-#define COUNTS(member, text, words)                                                                \
+#define COUNT(args, member, text, words)                                                           \
     {                                                                                              \
-        .name = text, .type = RK_OPTION_COUNTS, .offset = PLACE_OF(member), .min = 1,              \
-        .max = MOST_VALUE, .value = "N,...", .help = words                                         \
+        .name = text, .type = RK_OPTION_COUNT, .offset = offsetof(struct args, wish.member),       \
+        .min = 1, .max = MOST_VALUE, .value = "N", .help = words                                   \
     }
 
-static const rk_option shape_options[] = {
+#define COUNTS(args, member, text, words)                                                          \
+    {                                                                                              \
+        .name = text, .type = RK_OPTION_COUNTS, .offset = offsetof(struct args, wish.member),      \
+        .min = 1, .max = MOST_VALUE, .value = "N,...", .help = words                               \
+    }
+
+#define SHAPES(args)                                                                               \
+    REAL(args, tolerance, "tolerance", 0, 50, "PERCENT",                                           \
+         "how far from --parameters a shape may be; 2 unless given"),                              \
+        COUNTS(args, blocks, "blocks", "blocks to try; all that --aspect allows unless given"),    \
+        COUNTS(args, heads, "heads",                                                               \
+               "heads to try; all multiples of --head-multiple unless given"),                     \
+        COUNT(args, head_multiple, "head-multiple", "heads are multiples of it; 8 unless given"),  \
+        REAL(args, aspect_min, "aspect-min", 0, INT64_MAX, "RATIO",                                \
+             "least hidden size over blocks; 64 unless given"),                                    \
+        REAL(args, aspect_max, "aspect-max", 0, INT64_MAX, "RATIO",                                \
+             "and the most; 256 unless given")
+
+#define TOP_OPTION(args)                                                                           \
+    {                                                                                              \
+        .name = "top", .letter = 'n', .type = RK_OPTION_COUNT,                                     \
+        .offset = offsetof(struct args, request.top), .min = 1, .max = MOST_SHOWN, .value = "N",   \
+        .help = "shapes to show; 10 unless given"                                                  \
+    }
+
+static const rk_option calculon_options[] = {
     {.name = "parameters",
      .required = true,
      .type = RK_OPTION_REAL,
-     .offset = PLACE_OF(parameters),
+     .offset = offsetof(struct calculon_args, wish.parameters),
      .min = 1,
      .max = INT64_MAX,
      .value = "N",
@@ -36,38 +78,13 @@ static const rk_option shape_options[] = {
     RK_OPTION_SYSTEM,
     RK_OPTION_PROCESSORS(true),
     RK_OPTION_BATCH,
-    REAL(tolerance, "tolerance", 0, 50, "PERCENT",
-         "how far from --parameters a shape may be; 2 unless given"),
-    {.name = "seq",
-     .type = RK_OPTION_COUNT,
-     .offset = PLACE_OF(seq),
-     .min = 1,
-     .max = MOST_VALUE,
-     .value = "N",
-     .help = "tokens of a sequence; 2048 unless given"},
-    COUNTS(blocks, "blocks", "blocks to try; all that --aspect allows unless given"),
-    COUNTS(heads, "heads", "heads to try; all multiples of --head-multiple unless given"),
-    COUNTS(head_sizes, "head-size", "sizes of a head to try; 128 unless given"),
-    {.name = "head-multiple",
-     .type = RK_OPTION_COUNT,
-     .offset = PLACE_OF(head_multiple),
-     .min = 1,
-     .max = MOST_VALUE,
-     .value = "N",
-     .help = "heads are multiples of it; 8 unless given"},
-    REAL(feedforward, "feedforward", 1, 64, "RATIO",
+    SHAPES(calculon_args),
+    COUNT(calculon_args, seq, "seq", "tokens of a sequence; 2048 unless given"),
+    COUNTS(calculon_args, head_sizes, "head-size", "sizes of a head to try; 128 unless given"),
+    REAL(calculon_args, feedforward, "feedforward", 1, 64, "RATIO",
          "feed-forward over hidden size; 4 unless given"),
-    REAL(aspect_min, "aspect-min", 0, INT64_MAX, "RATIO",
-         "least hidden size over blocks; 64 unless given"),
-    REAL(aspect_max, "aspect-max", 0, INT64_MAX, "RATIO", "and the most; 256 unless given"),
-    {.name = "top",
-     .letter = 'n',
-     .type = RK_OPTION_COUNT,
-     .offset = PLACE_OF(request.top),
-     .min = 1,
-     .max = MOST_SHOWN,
-     .value = "N",
-     .help = "shapes to show; 10 unless given"},
+    TOP_OPTION(calculon_args),
+    RK_OPTION_METHOD,
     RK_OPTION_DATATYPE,
     RK_OPTION_FUSED,
     RK_OPTION_NO_TP_OVERLAP,
@@ -78,48 +95,75 @@ static const rk_option shape_options[] = {
     RK_OPTION_OUTPUT,
 };
 
-static const rk_shape_args defaults = {
-    .tolerance = 2,
-    .seq = 2048,
-    .head_multiple = 8,
-    .head_sizes = {1, {128}},
-    .feedforward = 4,
-    .aspect_min = 64,
-    .aspect_max = 256,
+static const rk_option reckon_options[] = {
+    REAL(reckon_args, parameters, "parameters", 1, INT64_MAX, "N",
+         "parameters of the shapes: 1.1T; as many as --model has unless given"),
+    SHAPES(reckon_args),
+    COUNTS(reckon_args, head_sizes, "head-size",
+           "sizes of a head to try; that of --model unless given"),
+    REAL(reckon_args, feedforward, "feedforward", 1, 64, "RATIO",
+         "feed-forward over hidden size; that of --model unless given"),
+    TOP_OPTION(reckon_args),
+    RK_OPTIONS_OF_SEARCH,
 };
 
+static const rk_command calculon_shape = {
+    .name = "shape",
+    .purpose = "Find the shape in which a model of so many parameters trains best on a machine",
+    .options = calculon_options,
+    .option_count = sizeof(calculon_options) / sizeof(calculon_options[0]),
+    .notes = "By the Calculon methodology: blocks, heads and hidden size are varied, and the best "
+             "strategy is\nsearched for each shape.  What is given with --blocks or --heads "
+             "stands for itself.  Exit status: 0\ndone, 1 no shape runs, 2 wrong usage or "
+             "input.\n\n"
+             "example: reckon shape --parameters 1T --system h100-80g-off512g50-nvl8 \\\n"
+             "             --processors 4096 --batch 3072 --seq 8192 --head-size 128,192",
+};
+
+static const rk_shape_wish wish_defaults = {
+    .tolerance = TOLERANCE,
+    .head_multiple = HEAD_MULTIPLE,
+    .aspect_min = ASPECT_MIN,
+    .aspect_max = ASPECT_MAX,
+};
+
+/* ---- both methods -------------------------------------------------------------------------- */
+
 /* Values that are given stand for themselves: blocks may have any aspect. */
-static rk_shape_space space_of(const rk_shape_args *args)
+static rk_shape_space space_of(const rk_shape_wish *wish)
 {
-    const bool all = args->blocks.count == 0;
+    const bool all = wish->blocks.count == 0;
     rk_shape_space space = {
-        .parameters = args->parameters,
-        .tolerance = args->tolerance / 100,
-        .seq = args->seq,
-        .feedforward_ratio = args->feedforward,
-        .head_multiple = args->head_multiple,
-        .aspect_min = all ? args->aspect_min : 0,
-        .aspect_max = all ? args->aspect_max : (double)INT64_MAX,
-        .block_count = args->blocks.count,
-        .head_size_count = args->head_sizes.count,
-        .head_count = args->heads.count,
+        .parameters = wish->parameters,
+        .tolerance = wish->tolerance / 100,
+        .seq = wish->seq,
+        .feedforward_ratio = wish->feedforward,
+        .head_multiple = wish->head_multiple,
+        .aspect_min = all ? wish->aspect_min : 0,
+        .aspect_max = all ? wish->aspect_max : (double)INT64_MAX,
+        .block_count = wish->blocks.count,
+        .head_size_count = wish->head_sizes.count,
+        .head_count = wish->heads.count,
     };
-    memcpy(space.blocks, args->blocks.values, sizeof(space.blocks));
-    memcpy(space.head_sizes, args->head_sizes.values, sizeof(space.head_sizes));
-    memcpy(space.heads, args->heads.values, sizeof(space.heads));
+    memcpy(space.blocks, wish->blocks.values, sizeof(space.blocks));
+    memcpy(space.head_sizes, wish->head_sizes.values, sizeof(space.head_sizes));
+    memcpy(space.heads, wish->heads.values, sizeof(space.heads));
     return space;
 }
 
-static rk_status search(rk_shaping *s, rk_error *err)
+static rk_status search(rk_shaping *s, int64_t threads, rk_error *err)
 {
     rk_progress progress;
     const rk_search_control control = {
-        .threads = (int)s->args.request.threads, .progress = rk_cli_progress, .user = &progress};
-    s->space = space_of(&s->args);
+        .threads = (int)threads, .progress = rk_cli_progress, .user = &progress};
+    s->space = space_of(&s->wish);
     rk_progress_start(&progress, "shapes");
     const double started = rk_cpu_seconds();
-    const rk_status status = rk_shape_search(&s->space, &s->plan.sys, &s->plan.space, &control,
-                                             &s->shapes, &s->count, &s->counts, err);
+    const rk_status status =
+        s->plan ? rk_shape_search(&s->space, &s->plan->sys, &s->plan->space, &control, &s->shapes,
+                                  &s->count, &s->counts, err)
+                : rk_plan_shape_search(&s->space, &s->reckoning->setting, &s->reckoning->space,
+                                       &control, &s->shapes, &s->count, &s->counts, err);
     s->cpu_s = rk_cpu_seconds() - started;
     rk_progress_end(&progress);
     for (size_t i = 0; i < s->count; i++) {
@@ -128,52 +172,105 @@ static rk_status search(rk_shaping *s, rk_error *err)
     return status;
 }
 
-static rk_status write_answer(const rk_shaping *s, rk_error *err)
+/* Searches, and writes the answer. */
+static int answer(const rk_command *command, rk_shaping *s, int64_t threads, bool json, bool csv)
 {
-    const rk_plan_request *request = &s->args.request;
-    if (request->json) {
-        return rk_shaping_write_json(s, err);
+    rk_error err;
+    rk_status status = search(s, threads, &err);
+    if (!status) {
+        status = json  ? rk_shaping_write_json(s, &err)
+                 : csv ? rk_shaping_write_csv(s, &err)
+                       : rk_print_text(s->output, rk_shaping_write_text, s, &err);
     }
-    return request->csv ? rk_shaping_write_csv(s, err)
-                        : rk_print_text(request->output, rk_shaping_write_text, s, err);
+    const int result = rk_command_end(command, status, s->runs > 0, &err);
+    free(s->shapes);
+    return result;
+}
+
+/* ---- the commands -------------------------------------------------------------------------- */
+
+static int run_calculon(int argc, char **argv)
+{
+    struct calculon_args args = {.request = rk_plan_request_defaults, .wish = wish_defaults};
+    rk_plan plan;
+    rk_error err;
+    args.request.top = TOP;
+    args.wish.seq = 2048;
+    args.wish.feedforward = 4;
+    args.wish.head_sizes = (rk_option_counts){1, {128}};
+    const int parsed = rk_options_parse(&calculon_shape, argc, argv, &args);
+    if (parsed != RK_PARSED) {
+        return parsed;
+    }
+    if (args.request.json && args.request.csv) {
+        return rk_command_fail(&calculon_shape, "--json and --csv exclude each other");
+    }
+    plan = (rk_plan){.request = args.request};
+    if (rk_plan_load(&plan, &err)) {
+        return rk_command_fail_error(&calculon_shape, &err);
+    }
+    rk_shaping s = {.wish = args.wish,
+                    .plan = &plan,
+                    .output = args.request.output,
+                    .top = (size_t)args.request.top};
+    return answer(&calculon_shape, &s, args.request.threads, args.request.json, args.request.csv);
+}
+
+/* What the wish leaves open is as the model has it. */
+static void complete_wish(const rk_model *model, rk_shape_wish *wish)
+{
+    if (!(wish->parameters > 0)) {
+        wish->parameters = (double)rk_model_params_of(model).total;
+    }
+    if (wish->head_sizes.count == 0) {
+        wish->head_sizes =
+            (rk_option_counts){1, {rk_attention_qk_size(&model->types[0].attention)}};
+    }
+}
+
+static int run_reckon(int argc, char **argv)
+{
+    struct reckon_args args = {.request = rk_request_defaults(), .wish = wish_defaults};
+    rk_inputs inputs;
+    rk_reckoning reckoning = {.request = &args.request, .inputs = &inputs};
+    rk_error err;
+    args.request.top = TOP;
+    const int parsed = rk_request_parse(&rk_command_shape, argc, argv, &args.request);
+    if (parsed != RK_PARSED) {
+        return parsed;
+    }
+    if (rk_request_load(&args.request, &inputs, &err) ||
+        rk_request_space(&args.request, &inputs, &reckoning.space, &err)) {
+        return rk_command_fail_error(&rk_command_shape, &err);
+    }
+    reckoning.setting = rk_setting_of(&args.request, &inputs);
+    complete_wish(&inputs.model, &args.wish);
+    rk_shaping s = {.wish = args.wish,
+                    .reckoning = &reckoning,
+                    .output = args.request.output,
+                    .top = (size_t)args.request.top};
+    return answer(&rk_command_shape, &s, args.request.threads, args.request.json, args.request.csv);
 }
 
 static int run_shape(int argc, char **argv)
 {
-    rk_shaping s = {.args = defaults};
-    rk_error err;
-    s.args.request = rk_plan_request_defaults;
-    s.args.request.top = 10;
-    int result = rk_options_parse(&rk_command_shape, argc, argv, &s.args);
-    if (result != RK_PARSED) {
-        return result;
-    }
-    if (s.args.request.json && s.args.request.csv) {
-        return rk_command_fail(&rk_command_shape, "--json and --csv exclude each other");
-    }
-    s.plan.request = s.args.request;
-    rk_status status = rk_plan_load(&s.plan, &err);
-    if (!status) {
-        status = search(&s, &err);
-    }
-    if (!status) {
-        status = write_answer(&s, &err);
-    }
-    result = rk_command_end(&rk_command_shape, status, s.runs > 0, &err);
-    free(s.shapes);
-    return result;
+    return rk_wants_calculon(argc, argv) ? run_calculon(argc, argv) : run_reckon(argc, argv);
 }
 
 const rk_command rk_command_shape = {
     .name = "shape",
     .purpose = "Find the shape in which a model of so many parameters trains best on a machine",
-    .options = shape_options,
-    .option_count = sizeof(shape_options) / sizeof(shape_options[0]),
-    .notes = "By the Calculon methodology: blocks, heads and hidden size are varied, and the best "
-             "strategy is\nsearched for each shape.  What is given with --blocks or --heads "
-             "stands for itself.  Exit status: 0\ndone, 1 no shape runs, 2 wrong usage or "
-             "input.\n\n"
-             "example: reckon shape --parameters 1T --system h100-80g-off512g50-nvl8 \\\n"
-             "             --processors 4096 --batch 3072 --seq 8192 --head-size 128,192",
+    .options = reckon_options,
+    .option_count = sizeof(reckon_options) / sizeof(reckon_options[0]),
+    .shared = rk_strategy_options,
+    .shared_count = RK_STRATEGY_OPTION_COUNT,
+    .notes =
+        "Blocks, heads and hidden size are varied, and the best strategy is searched for each "
+        "shape; all else\nis as --model has it.  What is given with --blocks or --heads stands "
+        "for itself.  Systems of Calculon\nare judged by its methodology, whose options 'reckon "
+        "shape --method calculon --help' lists.\nExit status: 0 done, 1 no shape runs, 2 wrong "
+        "usage or input.\n\n"
+        "example: reckon shape --model llama3-70b --system h100-sxm --accelerators 256 \\\n"
+        "             --global-batch 1024",
     .run = run_shape,
 };

@@ -4,21 +4,24 @@
 #define RK_CLI_SHAPE_H
 
 #include "cli/plan.h"
+#include "cli/reckon_plan.h"
 #include "codesign/shape.h"
 
-/* The command line. */
-typedef struct rk_shape_args {
-    rk_plan_request request;
+/* What shapes are asked for. */
+typedef struct rk_shape_wish {
     double parameters, tolerance; /* the second in % */
     int64_t seq, head_multiple;
     rk_option_counts blocks, heads, head_sizes; /* count 0: not given */
     double feedforward, aspect_min, aspect_max;
-} rk_shape_args;
+} rk_shape_wish;
 
 /* What was asked and what was found. */
 typedef struct rk_shaping {
-    rk_shape_args args;
-    rk_plan plan; /* system and space */
+    rk_shape_wish wish;
+    const rk_plan *plan;           /* system and space of the Calculon methodology */
+    const rk_reckoning *reckoning; /* or those of the reckon model; the other is NULL */
+    const char *output;
+    size_t top; /* to show */
     rk_shape_space space;
     rk_shape *shapes; /* owned; the most efficient first */
     size_t count, runs;

@@ -4,13 +4,14 @@
 
 #include "cli/bounded.h"
 #include "formats/csv_out.h"
+#include "report/estimate_fields.h"
 
-static void write_shape(rk_json_writer *writer, const rk_shape *shape)
+static void write_shape(rk_json_writer *writer, const rk_shaping *s, const rk_shape *shape)
 {
     const rk_calculon_app *app = &shape->app;
     rk_json_item(writer);
     rk_json_open(writer, "{");
-    rk_json_open_member(writer, "application", "{");
+    rk_json_open_member(writer, s->plan ? "application" : "shape", "{");
     rk_json_count(writer, "hidden", (uint64_t)app->hidden);
     rk_json_count(writer, "feedforward", (uint64_t)app->feedforward);
     rk_json_count(writer, "seq_size", (uint64_t)app->seq_size);
@@ -22,12 +23,16 @@ static void write_shape(rk_json_writer *writer, const rk_shape *shape)
     rk_json_count(writer, "mappings", shape->mappings);
     rk_json_flag(writer, "runs", shape->runs);
     if (shape->runs) {
-        rk_json_real(writer, "efficiency", shape->efficiency);
+        rk_json_real(writer, s->plan ? "efficiency" : "mfu", shape->efficiency);
         rk_json_real(writer, "step_s", shape->step);
         rk_json_real(writer, "sequences_per_s", shape->rate);
         rk_json_real(writer, "tokens_per_s", shape->rate * (double)app->seq_size);
-        rk_json_key(writer, "strategy");
-        rk_calculon_write_exe(writer, &shape->exe);
+        if (s->plan) {
+            rk_json_key(writer, "strategy");
+            rk_calculon_write_exe(writer, &shape->exe);
+        } else {
+            rk_strategy_write_json(writer, &shape->strategy);
+        }
     }
     rk_json_close(writer, "}");
 }
@@ -35,20 +40,21 @@ static void write_shape(rk_json_writer *writer, const rk_shape *shape)
 rk_status rk_shaping_write_json(const rk_shaping *s, rk_error *err)
 {
     rk_out *out;
-    const rk_status status = rk_out_open(s->args.request.output, &out, err);
+    const rk_status status = rk_out_open(s->output, &out, err);
     if (status) {
         return status;
     }
     rk_json_writer writer = {.out = out, .indented = true};
     rk_json_open(&writer, "{");
     rk_json_string(&writer, "reckon", rk_version());
+    rk_json_string(&writer, "method", s->plan ? "calculon" : "reckon");
     rk_json_open_member(&writer, "search", "{");
     rk_bounded_write_json(&writer, &s->counts);
     rk_json_real(&writer, "processor_time_s", s->cpu_s);
     rk_json_close(&writer, "}");
     rk_json_open_member(&writer, "shapes", "[");
     for (size_t i = 0; i < s->count; i++) {
-        write_shape(&writer, &s->shapes[i]);
+        write_shape(&writer, s, &s->shapes[i]);
     }
     rk_json_close(&writer, "]");
     rk_json_close(&writer, "}");
@@ -58,18 +64,25 @@ rk_status rk_shaping_write_json(const rk_shaping *s, rk_error *err)
 
 rk_status rk_shaping_write_csv(const rk_shaping *s, rk_error *err)
 {
-    static const rk_column columns[] = {
-        {"blocks", RK_VALUE_INT},           {"hidden", RK_VALUE_INT},
-        {"feedforward", RK_VALUE_INT},      {"heads", RK_VALUE_INT},
-        {"head_size", RK_VALUE_INT},        {"parameters", RK_VALUE_REAL},
-        {"mappings", RK_VALUE_INT},         {"runs", RK_VALUE_BOOL},
-        {"efficiency", RK_VALUE_REAL},      {"step_s", RK_VALUE_REAL},
-        {"sequences_per_s", RK_VALUE_REAL}, {"tensor_par", RK_VALUE_INT},
-        {"pipeline_par", RK_VALUE_INT},     {"data_par", RK_VALUE_INT},
+    const rk_column columns[] = {
+        {"blocks", RK_VALUE_INT},
+        {"hidden", RK_VALUE_INT},
+        {"feedforward", RK_VALUE_INT},
+        {"heads", RK_VALUE_INT},
+        {"head_size", RK_VALUE_INT},
+        {"parameters", RK_VALUE_REAL},
+        {"mappings", RK_VALUE_INT},
+        {"runs", RK_VALUE_BOOL},
+        {s->plan ? "efficiency" : "mfu", RK_VALUE_REAL},
+        {"step_s", RK_VALUE_REAL},
+        {"sequences_per_s", RK_VALUE_REAL},
+        {s->plan ? "tensor_par" : "tp", RK_VALUE_INT},
+        {s->plan ? "pipeline_par" : "pp", RK_VALUE_INT},
+        {s->plan ? "data_par" : "dp", RK_VALUE_INT},
     };
     enum { COLUMNS = sizeof(columns) / sizeof(columns[0]) };
     rk_csv_out *csv;
-    const rk_status status = rk_csv_open(s->args.request.output, &csv, err);
+    const rk_status status = rk_csv_open(s->output, &csv, err);
     if (status) {
         return status;
     }
@@ -91,9 +104,9 @@ rk_status rk_shaping_write_csv(const rk_shaping *s, rk_error *err)
             runs ? rk_value_real(shape->efficiency) : none,
             runs ? rk_value_real(shape->step) : none,
             runs ? rk_value_real(shape->rate) : none,
-            runs ? rk_value_int(shape->exe.tensor_par) : none,
-            runs ? rk_value_int(shape->exe.pipeline_par) : none,
-            runs ? rk_value_int(shape->exe.data_par) : none,
+            runs ? rk_value_int(s->plan ? shape->exe.tensor_par : shape->strategy.tp) : none,
+            runs ? rk_value_int(s->plan ? shape->exe.pipeline_par : shape->strategy.pp) : none,
+            runs ? rk_value_int(s->plan ? shape->exe.data_par : shape->strategy.dp) : none,
         };
         rk_csv_row(csv, row, COLUMNS);
     }

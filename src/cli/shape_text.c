@@ -20,42 +20,55 @@ static void write_values(FILE *to, const rk_option_counts *counts)
     }
 }
 
+static void write_run(FILE *to, const rk_shaping *s)
+{
+    char number[RK_COMMAS_SIZE], batch[RK_COMMAS_SIZE];
+    if (s->plan) {
+        const rk_plan_request *request = &s->plan->request; /* with the datatype of the system */
+        rk_plan_write_system(to, s->plan);
+        (void)fprintf(to, "%-10s%s processors, batch of up to %s sequences of %" PRId64 ", %s\n",
+                      "run", rk_with_commas((uint64_t)request->processors, number),
+                      rk_with_commas((uint64_t)request->batch, batch), s->wish.seq,
+                      rk_datatype_names[request->datatype]);
+    } else {
+        rk_reckoning_write_inputs(to, s->reckoning);
+    }
+}
+
 static void write_inputs(FILE *to, const rk_shaping *s)
 {
-    const rk_plan_request *request = &s->plan.request; /* with the datatype of the system */
-    const rk_shape_args *args = &s->args;
+    const rk_shape_wish *wish = &s->wish;
     char number[RK_COMMAS_SIZE], parameters[RK_NUMBER_TEXT_SIZE];
-    rk_plan_write_system(to, &s->plan);
-    (void)fprintf(to, "%-10s%s processors, ", "run",
-                  rk_with_commas((uint64_t)request->processors, number));
-    (void)fprintf(to, "batch of up to %s sequences of %" PRId64 ", %s\n",
-                  rk_with_commas((uint64_t)request->batch, number), args->seq,
-                  rk_datatype_names[request->datatype]);
-    (void)fprintf(to, "%-10s%s parameters within %.4g %%, feed-forward %.4g times hidden, heads of",
-                  "shapes", rk_human_text(args->parameters, RK_HUMAN_BASE10, parameters),
-                  args->tolerance, args->feedforward);
-    write_values(to, &args->head_sizes);
-    (void)fprintf(to, "\n%-10s", "");
-    if (args->blocks.count > 0) {
-        (void)fputs("blocks", to);
-        write_values(to, &args->blocks);
+    write_run(to, s);
+    (void)fprintf(to, "%-10s%s parameters within %.4g %%, ", "shapes",
+                  rk_human_text(wish->parameters, RK_HUMAN_BASE10, parameters), wish->tolerance);
+    if (wish->feedforward > 0) {
+        (void)fprintf(to, "feed-forward %.4g times hidden, heads of", wish->feedforward);
     } else {
-        (void)fprintf(to, "hidden %.4g to %.4g times the blocks", args->aspect_min,
-                      args->aspect_max);
+        (void)fprintf(to, "all else like %s, heads of", s->reckoning->inputs->model.name);
     }
-    if (args->heads.count > 0) {
-        (void)fputs("; heads", to);
-        write_values(to, &args->heads);
+    write_values(to, &wish->head_sizes);
+    (void)fprintf(to, "\n%-10s", "");
+    if (wish->blocks.count > 0) {
+        (void)fputs("blocks", to);
+        write_values(to, &wish->blocks);
     } else {
-        (void)fprintf(to, "; heads in multiples of %" PRId64, args->head_multiple);
+        (void)fprintf(to, "hidden %.4g to %.4g times the blocks", wish->aspect_min,
+                      wish->aspect_max);
+    }
+    if (wish->heads.count > 0) {
+        (void)fputs("; heads", to);
+        write_values(to, &wish->heads);
+    } else {
+        (void)fprintf(to, "; heads in multiples of %" PRId64, wish->head_multiple);
     }
     (void)fprintf(to, ": %s shapes\n", rk_with_commas((uint64_t)s->count, number));
-    rk_write_bounded(to, &s->counts, "calculon", s->cpu_s);
+    rk_write_bounded(to, &s->counts, s->plan ? "calculon" : "reckon", s->cpu_s);
 }
 
 /* ---- shapes -------------------------------------------------------------------------------- */
 
-static void add_shape(rk_table *table, size_t rank, const rk_shape *shape)
+static void add_shape(rk_table *table, const rk_shaping *s, size_t rank, const rk_shape *shape)
 {
     const rk_calculon_app *app = &shape->app;
     char number[RK_COMMAS_SIZE], parameters[RK_NUMBER_TEXT_SIZE];
@@ -74,24 +87,29 @@ static void add_shape(rk_table *table, size_t rank, const rk_shape *shape)
     }
     rk_table_cell(table, "%.2f", 100 * shape->efficiency);
     rk_table_cell(table, "%.5g", shape->step);
-    rk_table_cell(table, "%" PRId64 "/%" PRId64 "/%" PRId64, shape->exe.tensor_par,
-                  shape->exe.pipeline_par, shape->exe.data_par);
+    if (s->plan) {
+        rk_table_cell(table, "%" PRId64 "/%" PRId64 "/%" PRId64, shape->exe.tensor_par,
+                      shape->exe.pipeline_par, shape->exe.data_par);
+    } else {
+        const rk_strategy *best = &shape->strategy;
+        rk_table_cell(table, "%" PRId64 "/%" PRId64 "/%" PRId64 "/%" PRId64 "/%" PRId64, best->tp,
+                      best->cp, best->pp, best->ep, best->dp);
+    }
 }
 
 static rk_status write_shapes(FILE *to, const rk_shaping *s, rk_table_style style, rk_error *err)
 {
-    static const rk_table_column columns[] = {
+    const rk_table_column columns[] = {
         {"rank", RK_ALIGN_RIGHT},     {"blocks", RK_ALIGN_RIGHT},
         {"hidden", RK_ALIGN_RIGHT},   {"heads", RK_ALIGN_RIGHT},
         {"aspect", RK_ALIGN_RIGHT},   {"parameters", RK_ALIGN_RIGHT},
-        {"mappings", RK_ALIGN_RIGHT}, {"efficiency, %", RK_ALIGN_RIGHT},
-        {"step, s", RK_ALIGN_RIGHT},  {"TP/PP/DP", RK_ALIGN_RIGHT},
+        {"mappings", RK_ALIGN_RIGHT}, {s->plan ? "efficiency, %" : "MFU, %", RK_ALIGN_RIGHT},
+        {"step, s", RK_ALIGN_RIGHT},  {s->plan ? "TP/PP/DP" : "TP/CP/PP/EP/DP", RK_ALIGN_RIGHT},
     };
-    const size_t top = (size_t)s->args.request.top;
     rk_table table;
     rk_table_init(&table, columns, sizeof(columns) / sizeof(columns[0]));
-    for (size_t i = 0; i < s->count && i < top; i++) {
-        add_shape(&table, i + 1, &s->shapes[i]);
+    for (size_t i = 0; i < s->count && i < s->top; i++) {
+        add_shape(&table, s, i + 1, &s->shapes[i]);
     }
     return rk_print_table(to, &table, style, err);
 }
@@ -115,9 +133,9 @@ static rk_status write_spread(FILE *to, const rk_shaping *s, rk_error *err)
     }
     qsort(mappings, s->count, sizeof(*mappings), compare_counts);
     (void)fprintf(to,
-                  "\nOf %zu shapes %zu run, with an efficiency of %.2f %% at best, %.2f %% in the "
+                  "\nOf %zu shapes %zu run, with an %s of %.2f %% at best, %.2f %% in the "
                   "middle and %.2f %% at\nworst; they have %s to %s mappings, %s in the middle.\n",
-                  s->count, s->runs, 100 * s->shapes[0].efficiency,
+                  s->count, s->runs, s->plan ? "efficiency" : "MFU", 100 * s->shapes[0].efficiency,
                   100 * s->shapes[s->runs / 2].efficiency, 100 * s->shapes[s->runs - 1].efficiency,
                   rk_with_commas(mappings[0], least), rk_with_commas(mappings[s->count - 1], most),
                   rk_with_commas(mappings[s->count / 2], middle));
@@ -142,8 +160,9 @@ rk_status rk_shaping_write_text(FILE *to, const void *what, rk_table_style style
     if (status || s->runs == 0) {
         return status;
     }
-    (void)fputs("\nefficiency: FLOP of all layers, recompute left out, over time and matrix peak\n"
-                "mappings: strategies of the space, whether they fit or not\n",
-                to);
+    (void)fprintf(
+        to, "\n%smappings: strategies of the space, whether they fit or not\n",
+        s->plan ? "efficiency: FLOP of all layers, recompute left out, over time and matrix peak\n"
+                : "");
     return write_spread(to, s, err);
 }

@@ -156,3 +156,13 @@ status=0
 "$reckon" design $design --tokens-per-second 1G >"$scratch/text" || status=$?
 test $status -eq 1 || fail "design: an impossible target: exit $status"
 grep -q '^No machine meets the target' "$scratch/text" || fail "design: nobody says so"
+
+# A model with its own blocks and heads is as fast as it is, and as large.
+"$reckon" shape --model llama3-8b --system dgx-h100-superpod --gpus 8 --global-batch 64 --blocks 32 \
+    --heads 32 --csv >"$scratch/shapes"
+test "$(wc -l <"$scratch/shapes")" -eq 2 || fail "shape: not one shape"
+step=$("$reckon" plan $plan --top 1 --bounded --json | sed -n 's/^ *"step_s": \([0-9.e+-]*\),*$/\1/p' | head -1)
+awk -F, -v step="$step" '
+    NR == 1 {for (i = 1; i <= NF; i++) {if ($i == "step_s") at = i; if ($i == "hidden") hidden = i}}
+    NR == 2 {good = $hidden == 4096 && $at > 0.97 * step && $at < 1.03 * step}
+    END {exit !good}' "$scratch/shapes" || fail "shape: another step than $step s"

@@ -175,12 +175,107 @@ static void test_mappability(void **state)
     free(shapes);
 }
 
+/* ---- the reckon model ---------------------------------------------------------------------- */
+
+static void load_model(const char *name, rk_model *model)
+{
+    rk_error err;
+    assert_int_equal(rk_model_load(name, model, &err), RK_OK);
+}
+
+/* A model with its own blocks and heads is itself, and Llama 3 8B with those of 70B is that. */
+static void test_reshape(void **state)
+{
+    static const char *const names[] = {"llama3-8b", "deepseek-v3", "mixtral-8x7b", "gemma3-27b"};
+    const rk_shape_space wanted = {.parameters = 1};
+    rk_model like, out, larger;
+    (void)state;
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        load_model(names[i], &like);
+        const rk_attention_shape *a = &like.types[0].attention;
+        assert_true(rk_model_reshape(&like, &wanted, like.layers, a->query_heads,
+                                     rk_attention_qk_size(a), &out));
+        assert_int_equal(rk_model_params_of(&out).total, rk_model_params_of(&like).total);
+        assert_memory_equal(out.type_of, like.type_of, (size_t)like.layers);
+        assert_int_equal(out.hidden, like.hidden);
+    }
+    load_model("llama3-8b", &like);
+    load_model("llama3-70b", &larger);
+    assert_true(rk_model_reshape(&like, &wanted, 80, 64, 128, &out));
+    assert_int_equal(rk_model_params_of(&out).total, rk_model_params_of(&larger).total);
+    assert_int_equal(out.types[0].ffn.width, larger.types[0].ffn.width);
+    assert_false(rk_model_reshape(&like, &wanted, 80, 63, 128, &out)); /* 8 heads of keys */
+    assert_false(rk_model_reshape(&like, &wanted, RK_LAYER_MAX + 1, 64, 128, &out));
+}
+
+/* All shapes that are near enough, each once, in order, as exhaustive searches find them. */
+static void test_plan_shapes(void **state)
+{
+    const rk_shape_space wanted = {.parameters = 3e9,
+                                   .tolerance = 0.1,
+                                   .head_multiple = 8,
+                                   .aspect_min = 64,
+                                   .aspect_max = 256,
+                                   .head_size_count = 2,
+                                   .head_sizes = {64, 128}};
+    rk_model like, model;
+    rk_system system;
+    rk_stack stack;
+    rk_shape *shapes;
+    rk_bounded_counts bounded;
+    rk_error err;
+    size_t count, expected = 0;
+    (void)state;
+    load_model("llama3-8b", &like);
+    assert_int_equal(rk_system_load("h100-sxm", &system, &err), RK_OK);
+    assert_int_equal(rk_stack_load("megatron-2025", &stack, &err), RK_OK);
+    const rk_plan_space plans = rk_plan_space_defaults(&like, &system, 16, 64);
+    const rk_setting setting = {&like, &system, &stack, plans.framework, plans.convention};
+    assert_int_equal(
+        rk_plan_shape_search(&wanted, &setting, &plans, NULL, &shapes, &count, &bounded, &err),
+        RK_OK);
+    for (int64_t blocks = 1; blocks <= 200; blocks++) {
+        for (int64_t heads = 8; heads <= 200; heads += 8) {
+            for (int64_t head_size = 64; head_size <= 128; head_size += 64) {
+                const double aspect = (double)(heads * head_size) / (double)blocks;
+                assert_true(rk_model_reshape(&like, &wanted, blocks, heads, head_size, &model));
+                const double parameters = (double)rk_model_params_of(&model).total;
+                const bool near =
+                    fabs(parameters / 3e9 - 1) <= 0.1 && aspect >= 64 && aspect <= 256;
+                const rk_shape *shape = find(shapes, count, blocks, heads, head_size);
+                assert_int_equal(model.hidden, heads * head_size);
+                assert_int_equal(shape != NULL, near);
+                expected += near;
+            }
+        }
+    }
+    assert_int_equal(count, expected);
+    assert_true(count > 5);
+    for (size_t i = 0; i < count; i++) {
+        const rk_calculon_app *app = &shapes[i].app;
+        rk_planned best;
+        rk_plan_counts counts;
+        size_t found;
+        assert_true(rk_model_reshape(&like, &wanted, app->num_blocks, app->attn_heads,
+                                     app->attn_size, &model));
+        assert_int_equal(rk_plan_search(&model, &system, &stack, &plans, NULL, 1, &best, &found,
+                                        NULL, &counts, &err),
+                         RK_OK);
+        assert_int_equal(found, 1);
+        assert_int_equal(shapes[i].mappings, counts.enumerated);
+        assert_true(shapes[i].runs && shapes[i].step == best.estimate.step);
+        assert_true(shapes[i].parameters == (double)rk_model_params_of(&model).total);
+        assert_true(i == 0 || shapes[i].efficiency <= shapes[i - 1].efficiency);
+    }
+    free(shapes);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_shapes),
-        cmocka_unit_test(test_lists),
-        cmocka_unit_test(test_mappability),
+        cmocka_unit_test(test_shapes),      cmocka_unit_test(test_lists),
+        cmocka_unit_test(test_mappability), cmocka_unit_test(test_reshape),
+        cmocka_unit_test(test_plan_shapes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
