@@ -45,10 +45,7 @@ static const rk_column *count_columns(const rk_sweep_mode *mode, size_t *count)
 {
     static const rk_column searched[] = {
         {"strategies", RK_VALUE_INT}, {"legal", RK_VALUE_INT}, {"fitting", RK_VALUE_INT}};
-    static const rk_column bounded[] = {{"strategies", RK_VALUE_INT}, {"evaluated", RK_VALUE_INT}};
-    static const rk_column estimated[] = {{"reason", RK_VALUE_TEXT}};
-    *count = mode->estimate ? 1 : mode->bounded ? 2 : 3;
-    return mode->estimate ? estimated : mode->bounded ? bounded : searched;
+    return rk_sweep_count_columns(mode, searched, count);
 }
 
 static rk_value_type result_column(size_t index, char name[RK_SWEEP_COLUMN_SIZE])

@@ -57,6 +57,19 @@ static void write_remarks(FILE *to, const char *title, const rk_remark *remarks,
 
 /* ---- errors ---------------------------------------------------------------------------------- */
 
+/* Begins a row: what is told of errors in time and in memory alike. */
+static void cell_errors(rk_table *table, const char *label, const rk_errors *e)
+{
+    rk_table_cell(table, "%s", label);
+    rk_table_cell(table, "%zu", e->count);
+    cell_percent(table, e->mean);
+    cell_percent(table, e->median);
+    cell_percent(table, e->p90);
+    cell_percent(table, e->worst);
+    rk_table_cell(table, "%+.1f", 100 * e->bias);
+    cell_rank(table, e->rank);
+}
+
 static rk_status write_time(FILE *to, const rk_validation *v, rk_table_style style, rk_error *err)
 {
     static const rk_table_column columns[] = {
@@ -82,14 +95,7 @@ static rk_status write_time(FILE *to, const rk_validation *v, rk_table_style sty
         if (i == v->by.count) {
             rk_table_rule(&table);
         }
-        rk_table_cell(&table, "%s", g->label);
-        rk_table_cell(&table, "%zu", g->score.time.count);
-        cell_percent(&table, g->score.time.mean);
-        cell_percent(&table, g->score.time.median);
-        cell_percent(&table, g->score.time.p90);
-        cell_percent(&table, g->score.time.worst);
-        rk_table_cell(&table, "%+.1f", 100 * g->score.time.bias);
-        cell_rank(&table, g->score.time.rank);
+        cell_errors(&table, g->label, &g->score.time);
         cell_percent(&table, g->score.null.count ? g->score.null.mean : (double)NAN);
         cell_percent(&table, g->score.null.median);
         cell_percent(&table, g->score.intervals
@@ -119,14 +125,7 @@ static rk_status write_memory(FILE *to, const rk_validation *v, rk_table_style s
     for (size_t i = 0; i < v->by.count; i++) {
         const rk_errors *e = &v->by.groups[i].score.memory;
         if (e->count > 0) {
-            rk_table_cell(&table, "%s", v->by.groups[i].label);
-            rk_table_cell(&table, "%zu", e->count);
-            cell_percent(&table, e->mean);
-            cell_percent(&table, e->median);
-            cell_percent(&table, e->p90);
-            cell_percent(&table, e->worst);
-            rk_table_cell(&table, "%+.1f", 100 * e->bias);
-            cell_rank(&table, e->rank);
+            cell_errors(&table, v->by.groups[i].label, e);
         }
     }
     (void)fputc('\n', to);

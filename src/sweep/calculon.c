@@ -4,6 +4,7 @@
 #include "calculon/execution.h"
 #include "formats/calculon_docs.h"
 #include "formats/calculon_write.h"
+#include "sweep/common.h"
 #include "sweep/method.h"
 #include "sweep/point.h"
 
@@ -26,10 +27,7 @@ static const rk_column *count_columns(const rk_sweep_mode *mode, size_t *count)
 {
     static const rk_column searched[] = {
         {"executed", RK_VALUE_INT}, {"good", RK_VALUE_INT}, {"bad", RK_VALUE_INT}};
-    static const rk_column bounded[] = {{"strategies", RK_VALUE_INT}, {"evaluated", RK_VALUE_INT}};
-    static const rk_column estimated[] = {{"reason", RK_VALUE_TEXT}};
-    *count = mode->estimate ? 1 : mode->bounded ? 2 : 3;
-    return mode->estimate ? estimated : mode->bounded ? bounded : searched;
+    return rk_sweep_count_columns(mode, searched, count);
 }
 
 static size_t result_count(void)

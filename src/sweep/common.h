@@ -4,7 +4,7 @@
 #define RK_SWEEP_COMMON_H
 
 #include "formats/fields.h"
-#include "sweep/doc.h"
+#include "sweep/method.h"
 
 /* Those that points may have. */
 typedef struct rk_sweep_common {
@@ -16,6 +16,10 @@ extern const rk_sweep_common rk_sweep_common_defaults;
 /* Variables are passed over; what is about all points is taken out before a point is read. */
 rk_status rk_sweep_pass(const json_t *value, const char *path, void *out, rk_error *err);
 rk_status rk_sweep_refuse(const json_t *value, const char *path, void *out, rk_error *err);
+
+/* The columns that tell how a point was settled; an exhaustive search has three of its own. */
+const rk_column *rk_sweep_count_columns(const rk_sweep_mode *mode, const rk_column searched[3],
+                                        size_t *count);
 
 /* Completes the path of an error in the document that stands at `path`. */
 rk_status rk_sweep_prefix_path(rk_status status, const char *path, rk_error *err);
