@@ -55,4 +55,18 @@ timeout -s TERM --preserve-status 2 $reckon $huge >"$scratch/piped" 2>"$scratch/
 test "$stopped" -eq 143 || fail "exit status $stopped after SIGTERM, not 143"
 test -s "$scratch/errors" && fail "a progress line in a pipe"
 test -s "$scratch/piped" && fail "an answer after a signal"
+
+# A sweep besides says how many points are done, and what was begun when it is stopped.
+cat >"$scratch/sweep.json" <<'END'
+{"application": "huge.json", "system": "h100-3tier", "batch": 720720, "datatype": "float16",
+ "axes": [{"key": "processors", "values": [1, 2, 55440]}]}
+END
+stopped=0
+on_terminal "timeout -s INT --preserve-status 3 $reckon sweep $scratch/sweep.json -o $scratch/csv" ||
+    stopped=$?
+test "$stopped" -eq 130 || fail "a sweep: exit status $stopped after Ctrl-C, not 130"
+grep -q 'strategies/s, .* left.*[0-9] of 3 points done' "$scratch/screen" ||
+    fail "a sweep: no progress line on a terminal"
+grep -q 'stopped; points begun and not finished: 2' "$scratch/screen" ||
+    fail "a sweep: nobody says what was begun"
 exit 0
