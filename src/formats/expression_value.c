@@ -34,10 +34,10 @@ static double number_of(const rk_value *value)
  */
 static double to_multiple(double (*rounding)(double), double x, double unit)
 {
-    const double parts = round(1 / unit);
     if (unit == 0) {
         return (double)NAN;
     }
+    const double parts = round(1 / unit);
     return fabs(unit) < 1 && 1 / parts == unit ? rounding(x * parts) / parts
                                                : rounding(x / unit) * unit;
 }
