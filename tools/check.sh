@@ -77,7 +77,8 @@ sizes()
     mapfile -t files < <(git ls-files '*.c' '*.h')
     long=$(wc -l "${files[@]}" | awk '$2 != "total" && $1 > 800')
     big=$(pmccabe "${files[@]}" |
-        awk -F'\t' '$1 > 25 || $5 > 100 {print $6, $7 ": complexity " $1 ", " $5 " lines"}')
+        awk -F'\t' '$1 > 25 || $5 > 100 {print $6, $7 ": complexity " $1 ", " $5 " lines"}') ||
+        return 1
     printf '%s' "$long${long:+$'\n'}$big${big:+$'\n'}"
     [ -z "$long$big" ]
 }

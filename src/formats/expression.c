@@ -311,14 +311,13 @@ static rk_status parse_unary(struct parser *p)
     return status;
 }
 
-struct operator
-{
+struct infix {
     const char *symbol;
     rk_operation operation;
 };
 
 /* Takes the first of `operators` (which a NULL symbol ends) that stands next. */
-static const struct operator* take_operator(struct parser *p, const struct operator* operators)
+static const struct infix *take_operator(struct parser *p, const struct infix *operators)
 {
     for (; operators->symbol; operators++) {
         const bool word = strspn(operators->symbol, LETTERS) > 0;
@@ -331,10 +330,10 @@ static const struct operator* take_operator(struct parser *p, const struct opera
 
 /* Values of the next tighter level joined by `operators`, from the left; once, unless `chain`. */
 static rk_status parse_level(struct parser *p, rk_status (*parse_next)(struct parser *p),
-                             const struct operator* operators, bool chain)
+                             const struct infix *operators, bool chain)
 {
     rk_status status = parse_next(p);
-    const struct operator* found = NULL;
+    const struct infix *found = NULL;
     do {
         skip_blanks(p);
         const char *at = p->at;
@@ -349,39 +348,37 @@ static rk_status parse_level(struct parser *p, rk_status (*parse_next)(struct pa
 
 static rk_status parse_product(struct parser *p)
 {
-    static const struct operator operators[] = {
+    static const struct infix operators[] = {
         {"*", RK_OP_MULTIPLY}, {"/", RK_OP_DIVIDE}, {"%", RK_OP_REMAINDER}, {NULL, RK_OP_ADD}};
     return parse_level(p, parse_unary, operators, true);
 }
 
 static rk_status parse_sum(struct parser *p)
 {
-    static const struct operator operators[] = {
+    static const struct infix operators[] = {
         {"+", RK_OP_ADD}, {"-", RK_OP_SUBTRACT}, {NULL, RK_OP_ADD}};
     return parse_level(p, parse_product, operators, true);
 }
 
 static rk_status parse_comparison(struct parser *p)
 {
-    static const struct operator operators[] = {
-        {"==", RK_OP_EQUAL},      {"!=", RK_OP_UNEQUAL},
-        {"<=", RK_OP_LESS_EQUAL}, {">=", RK_OP_GREATER_EQUAL},
-        {"<", RK_OP_LESS},        {">", RK_OP_GREATER},
-        {NULL, RK_OP_ADD}};
+    static const struct infix operators[] = {{"==", RK_OP_EQUAL},      {"!=", RK_OP_UNEQUAL},
+                                             {"<=", RK_OP_LESS_EQUAL}, {">=", RK_OP_GREATER_EQUAL},
+                                             {"<", RK_OP_LESS},        {">", RK_OP_GREATER},
+                                             {NULL, RK_OP_ADD}};
     return parse_level(p, parse_sum, operators, false);
 }
 
 static rk_status parse_and(struct parser *p)
 {
-    static const struct operator operators[] = {
+    static const struct infix operators[] = {
         {"&&", RK_OP_AND}, {"and", RK_OP_AND}, {NULL, RK_OP_ADD}};
     return parse_level(p, parse_comparison, operators, true);
 }
 
 static rk_status parse_or(struct parser *p)
 {
-    static const struct operator operators[] = {
-        {"||", RK_OP_OR}, {"or", RK_OP_OR}, {NULL, RK_OP_ADD}};
+    static const struct infix operators[] = {{"||", RK_OP_OR}, {"or", RK_OP_OR}, {NULL, RK_OP_ADD}};
     return parse_level(p, parse_and, operators, true);
 }
 

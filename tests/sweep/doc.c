@@ -252,10 +252,16 @@ static void check_fault(const struct fault *fault)
 
 #define AXIS(members) "\"axes\": [{" members "}]"
 
-static void test_faults(void **state)
+static void check_faults(const struct fault *faults, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        check_fault(&faults[i]);
+    }
+}
+
+static void test_faulty_keys(void **state)
 {
     static const struct fault faults[] = {
-        /* keys */
         {AXIS("\"key\": \"application.hiden\", \"values\": [4]"), RK_ERR_INVALID,
          "application.hiden", "did you mean \"hidden\"?"},
         {AXIS("\"key\": \"aplication.hidden\", \"values\": [4]"), RK_ERR_INVALID, "aplication",
@@ -307,7 +313,14 @@ static void test_faults(void **state)
          "an empty one"},
         {AXIS("\"keys\": [\"batch\"], \"values\": [[1]], \"step\": 1"), RK_ERR_INVALID, "axes[0]",
          "nothing else"},
-        /* values */
+    };
+    (void)state;
+    check_faults(faults, sizeof(faults) / sizeof(faults[0]));
+}
+
+static void test_faulty_values(void **state)
+{
+    static const struct fault faults[] = {
         {AXIS("\"key\": \"processors\", \"values\": [4, 0]"), RK_ERR_INVALID, "processors",
          "(at point 1: processors = 0)"},
         {AXIS("\"key\": \"processors\", \"values\": [4, 2.5]"), RK_ERR_INVALID, "processors",
@@ -360,9 +373,7 @@ static void test_faults(void **state)
         {"\"top\": 0", RK_ERR_INVALID, "top", "found 0"},
     };
     (void)state;
-    for (size_t i = 0; i < sizeof(faults) / sizeof(faults[0]); i++) {
-        check_fault(&faults[i]);
-    }
+    check_faults(faults, sizeof(faults) / sizeof(faults[0]));
 }
 
 int main(void)
@@ -375,7 +386,8 @@ int main(void)
         cmocka_unit_test(test_models_before_parts),
         cmocka_unit_test(test_files),
         cmocka_unit_test(test_text),
-        cmocka_unit_test(test_faults),
+        cmocka_unit_test(test_faulty_keys),
+        cmocka_unit_test(test_faulty_values),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
