@@ -314,12 +314,15 @@ static void test_kill_at_random_moments(void **state)
     assert_true(scratch_make(&s));
     run_whole(&w, &s);
     print_message("%d kills, seed %" PRIu64 ", a run takes %.3f s\n", KILLS, seed, w.seconds);
-    for (int i = 0; i < KILLS; i++) {
+    double seconds = w.seconds;
+    for (int tries = 0; killed < KILLS; tries++) {
+        assert_true(tries < 10 * KILLS);
         remove_files(&w);
-        killed += run_and_kill(w.doc, w.options, 0, draw_moment(w.seconds));
+        const int landed = run_and_kill(w.doc, w.options, 0, draw_moment(seconds));
+        seconds *= landed ? 1 : 0.95; /* the machine is faster than it was: the run was over */
+        killed += landed;
         check_resumed(&w);
     }
-    assert_true(killed >= KILLS / 4); /* the others were done before the kill came */
     clear_whole(&w);
     scratch_remove(&s);
 }
