@@ -23,27 +23,10 @@ show()
     echo '```'
 }
 
-# left_out KIND RECIPES...: errors of rows by constants from all other models.
-left_out()
-{
-    kind=$1
-    shift
-    for recipe; do
-        "$reckon" calibrate "data/calibrations/$recipe.json" --rows "$rows" -o /dev/null
-        awk -F, '$3 == "false" {print $5 < 0 ? -$5 : $5}' "$rows"
-    done | sort -g | awk -v kind="$kind" -v target="$target" '
-        {error[NR] = 100 * $1; sum += error[NR]}
-        END {
-            printf "| %s | %d | %.1f | %.1f | %.1f | %s |\n", kind, NR, sum / NR,
-                error[int((NR + 1) / 2)], error[int((9 * NR + 9) / 10)], target
-        }'
-}
-
 page=docs/accuracy.md
 mark='<!-- What follows is made by tools/accuracy.sh. -->'
 new=$(mktemp)
-rows=$(mktemp)
-trap 'rm -f "$new" "$rows"' EXIT
+trap 'rm -f "$new"' EXIT
 exec >"$new"
 awk -v mark="$mark" '{print} $0 == mark {exit}' "$page"
 cat <<'TEXT'
@@ -89,10 +72,7 @@ contradicting others.
 | models | rows | mean, % | median | 90 % | target of the last |
 |---|--:|--:|--:|--:|--:|
 TEXT
-target="at most 8"
-left_out dense stacks-hopper stacks-blackwell
-target="at most 20"
-left_out "with experts" stacks-experts-hopper stacks-experts-blackwell
+tools/left-out.sh "$reckon" || test $? -eq 1
 cat <<'TEXT'
 
 ## Memory, the first choice, and running out of memory
