@@ -12,9 +12,8 @@
 #define POLL_SECONDS   0.001 /* between looks for messages */
 #define ALIVE_SECONDS  1.0   /* a rank says something at least so often */
 #define SILENT_SECONDS 60.0  /* after which it counts as lost */
-#define PATIENT_SECONDS                                                                            \
-    3600.0 /* that other ranks wait for rank 0, which also checks and writes                       \
-            */
+/* Other ranks are more patient with rank 0, which also checks points and writes files. */
+#define PATIENT_SECONDS 3600.0
 
 /* What messages start with: the number of the run, then one of these. */
 enum message {

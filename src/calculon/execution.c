@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "calculon/execution.h"
 
+#include "base/divisors.h"
 #include "base/error.h"
 
 #include <inttypes.h>
@@ -37,16 +38,6 @@ static rk_status check_ranges(const rk_calculon_exe *exe, rk_error *err)
     return RK_OK;
 }
 
-static long long common_divisor(long long a, long long b)
-{
-    while (b) {
-        const long long rest = a % b;
-        a = b;
-        b = rest;
-    }
-    return a;
-}
-
 /* The degrees multiply to the processors and split the batch; all values are in their bounds. */
 static rk_status check_degrees(const rk_calculon_exe *exe, rk_error *err)
 {
@@ -69,7 +60,7 @@ static rk_status check_degrees(const rk_calculon_exe *exe, rk_error *err)
         return rk_fail_at(err, RK_ERR_INVALID, "microbatch_size",
                           "batch_size / data_par is %lld, which is no multiple of microbatch_size "
                           "%lld; %lld would do",
-                          local, microbatch, common_divisor(local, microbatch));
+                          local, microbatch, (long long)rk_common_divisor(local, microbatch));
     }
     return RK_OK;
 }

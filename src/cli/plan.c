@@ -80,7 +80,7 @@ rk_status rk_plan_load(rk_plan *plan, rk_error *err)
     if (!status) {
         status = rk_calculon_sys_load(request->system, false, &plan->sys, err);
     }
-    if (!status && request->datatype == -1) {
+    if (!status && request->datatype < 0) {
         request->datatype = smallest_datatype(&plan->sys);
     }
     plan->space = (rk_calculon_space){

@@ -155,15 +155,7 @@ READER(read_memory, memory_fields)
 /* The name of a family into its place, which has the size of all of them. */
 static rk_status read_family(const json_t *value, const char *path, void *out, rk_error *err)
 {
-    enum { SIZE = sizeof(((rk_stack *)NULL)->family) };
-    char found[RK_JSON_TEXT_SIZE];
-    if (!json_is_string(value) || json_string_length(value) >= SIZE) {
-        return rk_fail_at(err, RK_ERR_INVALID, path,
-                          "expected a name of at most %d characters, found %s", SIZE - 1,
-                          rk_json_describe(value, found));
-    }
-    memcpy(out, json_string_value(value), json_string_length(value) + 1);
-    return RK_OK;
+    return rk_field_text_or_empty(value, path, out, sizeof(((rk_stack *)NULL)->family), err);
 }
 
 static rk_status read_generations(const json_t *value, const char *path, void *out, rk_error *err)

@@ -91,7 +91,7 @@ static void test_refused(void **state)
         {"{" EMPTY "\"memry\": {}}", "memry", "memory"},
         {"{\"rates\": {\"gemm_share\": 0}}", "rates.gemm_share", "from 0.05 to 2"},
         {"{\"rates\": {}}", "", "traffic"},
-        {"{\"family\": 3}", "family", "a name"},
+        {"{\"family\": 3}", "family", "a text"},
         {"{\"generations\": \"hopper\"}", "generations", "a list"},
         {"{\"generations\": [\"hoper\"]}", "generations[0]", "hopper"},
     };
