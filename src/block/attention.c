@@ -175,7 +175,8 @@ static void add_ring(rk_costing *x, double kv, double out)
 {
     const rk_stack *stack = x->c->stack;
     const double c = (double)x->c->strategy->cp, hides = 0.9;
-    const double send = (c - 1) * rk_comm_seconds(x, RK_COLL_SEND, kv, &x->c->groups.context);
+    const double send =
+        (c - 1) * rk_comm_seconds(x, RK_COLL_SEND, kv, &x->c->groups[RK_GROUP_CONTEXT]);
     const double merge = c * stack->cp_merge_bytes * out / RK_ACTIVATION_BYTES / 2;
     const double fixed = c * stack->cp_step_seconds / 2;
     const double forward = beyond(send, hides * x->cost.forward.part[RK_PART_ATTENTION]);
@@ -190,7 +191,7 @@ static void add_ring(rk_costing *x, double kv, double out)
 static void add_gathers(rk_costing *x, double kv)
 {
     const double c = (double)x->c->strategy->cp;
-    const rk_group *group = &x->c->groups.context;
+    const rk_group *group = &x->c->groups[RK_GROUP_CONTEXT];
     const double gather = rk_comm_seconds(x, RK_COLL_ALL_GATHER, c * kv, group);
     rk_add_comm(x, RK_PART_CP, gather,
                 gather + rk_comm_seconds(x, RK_COLL_REDUCE_SCATTER, c * kv, group));
@@ -205,7 +206,7 @@ static void add_gathers(rk_costing *x, double kv)
 static void add_exchanges(rk_costing *x, double qkv, double out)
 {
     const double c = (double)x->c->strategy->cp;
-    const rk_group *group = &x->c->groups.context;
+    const rk_group *group = &x->c->groups[RK_GROUP_CONTEXT];
     const double once = rk_comm_seconds(x, RK_COLL_ALL_TO_ALL, qkv, group) +
                         rk_comm_seconds(x, RK_COLL_ALL_TO_ALL, out, group);
     rk_add_comm(x, RK_PART_CP, once, once);

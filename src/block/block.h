@@ -77,10 +77,13 @@ typedef struct rk_block_context {
     const rk_system *system;
     const rk_stack *stack;
     const rk_strategy *strategy;
-    rk_groups groups;    /* of tensor, context and expert parallelism only */
+    rk_group groups[RK_GROUP_LAYER_COUNT];
     double tokens;       /* T = micro_batch * seq / cp */
     double local_tokens; /* T / tp with sequence parallelism, else T */
     double vocab;        /* padded to a multiple of 128 tp, as Megatron does */
+    /* s, collectives on the hidden state of T tokens over the tensor group */
+    double gather; /* with sequence parallelism; else 0 */
+    double reduce; /* reduce-scatter with sequence parallelism, else all-reduce */
 } rk_block_context;
 
 /* The strategy must be legal. */

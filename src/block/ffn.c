@@ -87,7 +87,7 @@ static double open_domains(const rk_moe_shape *moe, double domains)
  */
 static double copies_share(const rk_costing *x, const rk_moe_shape *moe)
 {
-    const rk_group *group = &x->c->groups.expert;
+    const rk_group *group = &x->c->groups[RK_GROUP_EXPERT];
     const double domains = (double)group->size / (double)group->within[0];
     const double open = open_domains(moe, domains), k = (double)moe->top_k;
     if (!x->c->stack->deduplicates || domains <= 1) {
@@ -101,7 +101,7 @@ static void add_dispatch(rk_costing *x, const rk_moe_shape *moe)
 {
     const rk_strategy *s = x->c->strategy;
     const rk_stack *stack = x->c->stack;
-    const rk_group *group = &x->c->groups.expert;
+    const rk_group *group = &x->c->groups[RK_GROUP_EXPERT];
     const double k = (double)moe->top_k, e = (double)s->ep;
     const double elements =
         routed_tokens(x->c) * k * (double)x->c->model->hidden * load(s) * copies_share(x, moe);
@@ -109,7 +109,8 @@ static void add_dispatch(rk_costing *x, const rk_moe_shape *moe)
     const double exposed = s->graph_step ? stack->moe_exposed : stack->moe_eager_exposed;
     const double visible = s->moe_overlap ? exposed : 1;
     const double once = visible * rk_comm_seconds(x, RK_COLL_ALL_TO_ALL, bytes, group);
-    const double dispatch = visible * rk_comm_seconds(x, RK_COLL_ALL_TO_ALL, there, group);
+    const double dispatch =
+        there == bytes ? once : visible * rk_comm_seconds(x, RK_COLL_ALL_TO_ALL, there, group);
     rk_add_comm(x, RK_PART_EP, dispatch + once, 2 * once);
     x->cost.sent_forward.expert += (there + bytes) * (e - 1) / e;
     x->cost.sent_backward.expert += 2 * bytes * (e - 1) / e;
@@ -120,7 +121,7 @@ static void add_expert_tensor(rk_costing *x, double rows)
 {
     const double n = (double)x->c->strategy->etp;
     const double bytes = RK_ACTIVATION_BYTES * rows * (double)x->c->model->hidden;
-    const rk_group *group = &x->c->groups.expert_tensor;
+    const rk_group *group = &x->c->groups[RK_GROUP_EXPERT_TENSOR];
     const double once = rk_comm_seconds(x, RK_COLL_ALL_GATHER, bytes, group) +
                         rk_comm_seconds(x, RK_COLL_REDUCE_SCATTER, bytes, group);
     rk_add_comm(x, RK_PART_EP, once, once);

@@ -8,28 +8,37 @@
 
 #include <math.h>
 
+/* Bytes of the hidden state of all T tokens. */
+static double hidden_bytes(const rk_block_context *c)
+{
+    return RK_ACTIVATION_BYTES * c->tokens * (double)c->model->hidden;
+}
+
 rk_block_context rk_block_context_of(const rk_model *model, const rk_system *system,
                                      const rk_stack *stack, const rk_strategy *strategy)
 {
     const double tokens =
         (double)strategy->micro_batch * (double)strategy->seq / (double)strategy->cp;
     const double step = 128 * (double)strategy->tp;
-    return (rk_block_context){
+    rk_block_context context = {
         .model = model,
         .system = system,
         .stack = stack,
         .strategy = strategy,
-        .groups = rk_strategy_groups(system, strategy),
         .tokens = tokens,
         .local_tokens = strategy->sp ? tokens / (double)strategy->tp : tokens,
         .vocab = ceil((double)model->vocab / step) * step,
     };
-}
-
-/* Bytes of the hidden state of all T tokens. */
-static double hidden_bytes(const rk_block_context *c)
-{
-    return RK_ACTIVATION_BYTES * c->tokens * (double)c->model->hidden;
+    for (int i = 0; i < RK_GROUP_LAYER_COUNT; i++) {
+        context.groups[i] = rk_strategy_group(system, strategy, (rk_group_kind)i);
+    }
+    const rk_collective reduction = strategy->sp ? RK_COLL_REDUCE_SCATTER : RK_COLL_ALL_REDUCE;
+    const rk_group *tensor = &context.groups[RK_GROUP_TENSOR];
+    const double bytes = hidden_bytes(&context);
+    context.gather =
+        strategy->sp ? rk_collective_seconds(system, RK_COLL_ALL_GATHER, bytes, tensor) : 0;
+    context.reduce = rk_collective_seconds(system, reduction, bytes, tensor);
+    return context;
 }
 
 /* ---- tensor parallelism -------------------------------------------------------------------- */
@@ -53,7 +62,7 @@ static void add_tensor_parallel(rk_costing *x, double regions)
 {
     const rk_strategy *s = x->c->strategy;
     const rk_stack *stack = x->c->stack;
-    const rk_group *group = &x->c->groups.tensor;
+    const rk_group *group = &x->c->groups[RK_GROUP_TENSOR];
     const double bytes = hidden_bytes(x->c), t = (double)s->tp;
     const double sent = regions * bytes * (t - 1) / t;
     /* Kernels that overlap (userbuffers) write into their peers' memory: one domain only. */
@@ -69,14 +78,8 @@ static void add_tensor_parallel(rk_costing *x, double regions)
     if (s->tp == 1) {
         return;
     }
-    double gather = 0, sum = 0, again = 0;
-    if (s->sp) {
-        gather = regions * rk_comm_seconds(x, RK_COLL_ALL_GATHER, bytes, group);
-        sum = regions * rk_comm_seconds(x, RK_COLL_REDUCE_SCATTER, bytes, group);
-        again = stack->keeps_gathered || operators ? 0 : gather;
-    } else {
-        sum = regions * rk_comm_seconds(x, RK_COLL_ALL_REDUCE, bytes, group);
-    }
+    const double gather = regions * x->c->gather, sum = regions * x->c->reduce;
+    const double again = stack->keeps_gathered || operators ? 0 : gather;
     rk_add_comm(x, RK_PART_TP, visible(gather + sum, forward, linear_forward),
                 visible(gather, backward, linear_half) + visible(sum, reduce, linear_half) +
                     visible(again, stack->regather_exposed, linear_half));
@@ -247,10 +250,9 @@ static void add_layer_floor(rk_costing *x, const rk_layer_type *type, bool full)
     rk_add_host_floor(x, forward, backward + (full ? forward : 0));
 }
 
-/* What follows the passes: parameters, gradients added up, the floor of launches, memory. */
+/* What follows the passes: gradients added up, the floor of launches, memory. */
 static rk_cost finish_layer(rk_costing x, const rk_layer_type *type, bool full)
 {
-    count_params(&x, type);
     add_accumulation(&x);
     add_layer_floor(&x, type, full);
     x.cost.transient = layer_transient(x.c, type);
@@ -282,6 +284,7 @@ void rk_block_layer(const rk_block_context *context, const rk_layer_type *type,
     }
     add_norms(&x, type);
     add_tensor_parallel(&x, tensor_regions(context, type));
+    count_params(&x, type);
     cost[0] = finish_layer(x, type, false);
     rk_checkpoint(&x, &nothing);
     rk_save(&x, false,
@@ -300,14 +303,11 @@ rk_cost rk_block_embedding(const rk_block_context *context)
     /* gather and write forward; rows of the fp32 gradient read and written backward */
     rk_add_stream(&x, RK_PART_HEAD, 2 * bytes, 4 * bytes);
     if (s->tp > 1) {
-        const rk_group *group = &context->groups.tensor;
-        const rk_collective op = s->sp ? RK_COLL_REDUCE_SCATTER : RK_COLL_ALL_REDUCE;
-        rk_add_comm(&x, RK_PART_TP, rk_comm_seconds(&x, op, bytes, group),
-                    s->sp ? rk_comm_seconds(&x, RK_COLL_ALL_GATHER, bytes, group) : 0);
+        rk_add_comm(&x, RK_PART_TP, context->reduce, context->gather);
         x.cost.sent_forward.tensor = (s->sp ? 1 : 2) * bytes * (t - 1) / t;
         x.cost.sent_backward.tensor = s->sp ? bytes * (t - 1) / t : 0;
     }
-    const rk_model_params p = rk_model_params_of(model);
+    const rk_end_params p = rk_end_params_of(model);
     x.cost.replicated_params = (double)(p.positions + p.embedding - model->vocab * model->hidden);
     x.cost.dense_params = rk_block_table_params(context) + x.cost.replicated_params;
     add_accumulation(&x);
@@ -319,15 +319,13 @@ static void add_head_comm(rk_costing *x)
 {
     const rk_block_context *c = x->c;
     const rk_strategy *s = c->strategy;
-    const rk_group *group = &c->groups.tensor;
+    const rk_group *group = &c->groups[RK_GROUP_TENSOR];
     const double bytes = hidden_bytes(c), each = 4 * c->tokens, t = (double)s->tp;
     if (s->tp == 1) {
         return;
     }
     const double loss = 3 * rk_comm_seconds(x, RK_COLL_ALL_REDUCE, each, group);
-    const double in = s->sp ? rk_comm_seconds(x, RK_COLL_ALL_GATHER, bytes, group) : 0;
-    const rk_collective op = s->sp ? RK_COLL_REDUCE_SCATTER : RK_COLL_ALL_REDUCE;
-    rk_add_comm(x, RK_PART_TP, in + loss, rk_comm_seconds(x, op, bytes, group));
+    rk_add_comm(x, RK_PART_TP, c->gather + loss, c->reduce);
     x->cost.sent_forward.tensor = ((s->sp ? bytes : 0) + 6 * each) * (t - 1) / t;
     x->cost.sent_backward.tensor = (s->sp ? 1 : 2) * bytes * (t - 1) / t;
 }
@@ -347,7 +345,7 @@ rk_cost rk_block_head(const rk_block_context *context)
                   stack->loss_bytes / 2 * logits + stack->norm_forward / 2 * elements,
                   stack->loss_bytes / 2 * logits + stack->norm_backward / 2 * elements);
     add_head_comm(&x);
-    x.cost.replicated_params = (double)rk_model_params_of(model).final_norm;
+    x.cost.replicated_params = (double)rk_end_params_of(model).final_norm;
     x.cost.dense_params =
         rk_block_table_params(context) + x.cost.replicated_params + (model->head_bias ? width : 0);
     add_accumulation(&x);
@@ -356,15 +354,6 @@ rk_cost rk_block_head(const rk_block_context *context)
     x.cost.saved = 2 * RK_ACTIVATION_BYTES * elements + stack->logit_bytes * logits;
     x.cost.transient = hidden_bytes(context) + stack->wgrad_bytes * rk_block_table_params(context);
     return x.cost;
-}
-
-/* What a module has besides a layer of the last type and the projection. */
-static double mtp_norm_params(const rk_model *model)
-{
-    const rk_layer_type *last = &model->types[model->type_of[model->layers - 1]];
-    const int64_t each = rk_model_params_of(model).mtp / model->mtp_layers;
-    return (double)(each - rk_layer_params_of(model, last).total -
-                    2 * model->hidden * model->hidden);
 }
 
 rk_cost rk_block_mtp(const rk_block_context *context)
@@ -376,7 +365,7 @@ rk_cost rk_block_mtp(const rk_block_context *context)
     rk_add_linear(&x, RK_PART_LINEAR, context->strategy->precision, context->tokens, h / t, 2 * h);
     rk_add_stream(&x, RK_PART_STREAM, norms / 2 * stack->norm_forward * elements,
                   norms / 2 * stack->norm_backward * elements);
-    x.cost.replicated_params = mtp_norm_params(context->model);
+    x.cost.replicated_params = (double)rk_end_params_of(context->model).mtp_norms;
     x.cost.dense_params = 2 * h * h / t + x.cost.replicated_params;
     add_accumulation(&x);
     /* inputs of the norms, and the outputs of two beside each other, as the projection reads them

@@ -324,17 +324,15 @@ rk_status rk_write_memory(FILE *to, const rk_answer *answer, rk_table_style styl
     return rk_print_table(to, &table, style, err);
 }
 
-/* Layers that a pipeline rank holds, and which ends of the model. */
-static int rank_layers(const rk_model *model, const rk_strategy *s, int64_t rank, bool *embedding,
-                       bool *head)
+/* Layers that the chunks of a pipeline rank hold, and which ends of the model. */
+static int rank_layers(const rk_chunk *chunks, int64_t count, bool *embedding, bool *head)
 {
     int layers = 0;
     *embedding = *head = false;
-    for (int64_t i = 0; i < rk_stage_chunks(s); i++) {
-        const rk_chunk chunk = rk_strategy_chunk(model, s, rank, i);
-        layers += chunk.count;
-        *embedding = *embedding || chunk.embedding;
-        *head = *head || chunk.head;
+    for (int64_t i = 0; i < count; i++) {
+        layers += chunks[i].count;
+        *embedding = *embedding || chunks[i].embedding;
+        *head = *head || chunks[i].head;
     }
     return layers;
 }
@@ -346,12 +344,15 @@ rk_status rk_write_stages(FILE *to, const rk_inputs *inputs, const rk_answer *an
         {"stage", RK_ALIGN_LEFT},           {"layers", RK_ALIGN_RIGHT},
         {"allocated, GiB", RK_ALIGN_RIGHT}, {"reserved, GiB", RK_ALIGN_RIGHT},
         {"total, GiB", RK_ALIGN_RIGHT},     {"left, GiB", RK_ALIGN_RIGHT}};
+    const int64_t v = rk_stage_chunks(&answer->strategy);
+    rk_chunk chunks[RK_CHUNK_MAX];
     rk_table table;
+    rk_strategy_chunks(&inputs->model, &answer->strategy, chunks);
     rk_table_init(&table, columns, sizeof(columns) / sizeof(columns[0]));
     for (int64_t i = 0; i < answer->strategy.pp; i++) {
         const rk_stage_memory *memory = &answer->stages[i];
         bool embedding, head;
-        const int layers = rank_layers(&inputs->model, &answer->strategy, i, &embedding, &head);
+        const int layers = rank_layers(&chunks[i * v], v, &embedding, &head);
         rk_table_cell(&table, "%" PRId64 "%s%s", i, embedding ? " +embedding" : "",
                       head ? " +head" : "");
         rk_table_cell(&table, "%d", layers);
@@ -395,28 +396,28 @@ rk_status rk_write_volumes(FILE *to, const rk_inputs *inputs, const rk_answer *a
                                               {"visible, ms", RK_ALIGN_RIGHT},
                                               {"over", RK_ALIGN_LEFT}};
     const rk_estimate *e = &answer->estimate;
-    const rk_groups groups = rk_strategy_groups(&inputs->system, &answer->strategy);
     const struct {
         const char *name;
-        const rk_group *group;
+        rk_group_kind kind;
         double bytes;
         rk_part part;
     } rows[] = {
-        {"tensor", &groups.tensor, e->volumes.tensor, RK_PART_TP},
-        {"context", &groups.context, e->volumes.context, RK_PART_CP},
-        {"expert", &groups.expert, e->volumes.expert, RK_PART_EP},
-        {"pipeline", &groups.pipeline, e->volumes.pipeline, RK_PART_PP},
-        {"data", &groups.data, e->volumes.data, RK_PART_DP},
+        {"tensor", RK_GROUP_TENSOR, e->volumes.tensor, RK_PART_TP},
+        {"context", RK_GROUP_CONTEXT, e->volumes.context, RK_PART_CP},
+        {"expert", RK_GROUP_EXPERT, e->volumes.expert, RK_PART_EP},
+        {"pipeline", RK_GROUP_PIPELINE, e->volumes.pipeline, RK_PART_PP},
+        {"data", RK_GROUP_DATA, e->volumes.data, RK_PART_DP},
     };
     rk_table table;
     rk_table_init(&table, columns, sizeof(columns) / sizeof(columns[0]));
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        if (rows[i].group->size > 1) {
+        const rk_group group = rk_strategy_group(&inputs->system, &answer->strategy, rows[i].kind);
+        if (group.size > 1) {
             rk_table_cell(&table, "%s", rows[i].name);
-            rk_table_cell(&table, "%" PRId64, rows[i].group->size);
+            rk_table_cell(&table, "%" PRId64, group.size);
             rk_table_cell(&table, "%.2f", rows[i].bytes / GIB);
             rk_table_cell(&table, "%.2f", 1e3 * e->times.part[rows[i].part]);
-            add_placement(&table, &inputs->system, rows[i].group);
+            add_placement(&table, &inputs->system, &group);
         }
     }
     const rk_status status = table.cell_count ? rk_print_table(to, &table, style, err) : RK_OK;

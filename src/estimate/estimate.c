@@ -6,7 +6,6 @@
 #include "estimate/once.h"
 #include "estimate/stage.h"
 
-#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -59,9 +58,6 @@ void rk_cost_table_fill_experts(const rk_strategy *strategy, rk_cost_table *tabl
     }
 }
 
-/* Most chunks of all ranks: a stage has a layer or an end; DualPipe has every stage twice. */
-enum { CHUNK_MAX = 2 * (RK_LAYER_MAX + 2) };
-
 /* ---- the pipeline -------------------------------------------------------------------------- */
 
 /* The stages of all ranks reduced to what the step needs. */
@@ -87,53 +83,40 @@ static double rank_seconds(const rk_strategy *s, const rk_chunk_times *chunks)
     return seconds * (double)rk_stage_passes(s) / (double)v;
 }
 
-/* Whether two chunks hold the same kinds of blocks, so that they cost the same. */
-static bool same_blocks(const rk_model *model, const rk_chunk *a, const rk_chunk *b)
-{
-    return a->count == b->count && a->embedding == b->embedding && a->head == b->head &&
-           a->mtp == b->mtp &&
-           (model->type_count == 1 ||
-            memcmp(&model->type_of[a->first], &model->type_of[b->first], (size_t)a->count) == 0);
-}
-
-/*
- * The stage of rank r and the times of its chunks; most ranks repeat the one before.  `held` has
- * the chunks of that rank and gets those of this one.
- */
-static void next_stage(const rk_cost_table *table, const rk_strategy *s, int64_t r,
-                       rk_chunk_times *chunks, rk_chunk *held, rk_stage *stage)
+/* Whether a rank holds the same kinds of blocks as the one before. */
+static bool repeats(const rk_model *model, const rk_strategy *s, const rk_chunk *chunks, int64_t r)
 {
     const int64_t v = rk_stage_chunks(s);
-    bool repeats = r > 0;
-    for (int64_t i = 0; i < v; i++) {
-        const rk_chunk chunk = rk_strategy_chunk(table->context.model, s, r, i);
-        repeats = repeats && same_blocks(table->context.model, &chunk, &held[i]);
-        held[i] = chunk;
+    for (int64_t i = r * v; r > 0 && i < (r + 1) * v; i++) {
+        if (!rk_chunk_alike(model, &chunks[i], &chunks[i - v])) {
+            return false;
+        }
     }
-    if (repeats) {
-        memcpy(&chunks[r * v], &chunks[(r - 1) * v], (size_t)v * sizeof(*chunks));
-    } else {
-        *stage = rk_stage_of(table, s, r, &chunks[r * v]);
-    }
+    return r > 0;
 }
 
-static void survey_ranks(const rk_cost_table *table, const rk_strategy *s, rk_chunk_times *chunks,
+static void survey_ranks(const rk_cost_table *table, const rk_strategy *s, rk_chunk_times *times,
                          rk_stage_memory *stages, struct ranks *out)
 {
-    rk_chunk held[CHUNK_MAX];
+    rk_chunk chunks[RK_CHUNK_MAX];
     rk_stage stage = {.layers = 0};
     const int64_t v = rk_stage_chunks(s), m = rk_strategy_microbatches(s);
     const double usable = table->context.system->accelerator.memory_usable;
     double heaviest = -1;
     memset(out, 0, sizeof(*out));
     out->fits = out->runs = true;
+    rk_strategy_chunks(table->context.model, s, chunks);
     for (int64_t r = 0; r < s->pp; r++) {
-        next_stage(table, s, r, chunks, held, &stage);
+        if (repeats(table->context.model, s, chunks, r)) {
+            memcpy(&times[r * v], &times[(r - 1) * v], (size_t)v * sizeof(*times));
+        } else {
+            stage = rk_stage_of(table, s, &chunks[r * v], &times[r * v]);
+        }
         const double in_flight = rk_pipeline_in_flight(s->schedule, s->pp, v, m, r);
         const rk_stage_need need = rk_stage_need_of(table, s, &stage);
         const rk_stage_memory memory = rk_stage_memory_at(&need, in_flight);
         const double host = rk_stage_host_at(&need, in_flight);
-        const double busy = rank_seconds(s, &chunks[r * v]);
+        const double busy = rank_seconds(s, &times[r * v]);
         const double params = stage.dense_params + stage.expert_params;
         if (r == 0 || busy > out->busy) {
             out->slowest = r;
@@ -234,9 +217,8 @@ static void combine(const rk_cost_table *table, const rk_strategy *s, rk_flop_co
 void rk_estimate_combine(const rk_cost_table *table, const rk_strategy *strategy,
                          rk_flop_convention convention, rk_estimate *estimate)
 {
-    rk_chunk_times chunks[CHUNK_MAX];
+    rk_chunk_times chunks[RK_CHUNK_MAX];
     struct ranks ranks;
-    assert(strategy->pp * rk_stage_chunks(strategy) <= CHUNK_MAX);
     survey_ranks(table, strategy, chunks, NULL, &ranks);
     const rk_pipeline pipeline = pipeline_of(strategy, chunks);
     combine(table, strategy, convention, &ranks, rk_pipeline_seconds(&pipeline), estimate);
@@ -255,10 +237,9 @@ rk_status rk_estimate_play(const rk_cost_table *table, const rk_strategy *strate
                            rk_flop_convention convention, rk_estimate *estimate,
                            rk_stage_memory *stages, rk_error *err)
 {
-    rk_chunk_times chunks[CHUNK_MAX];
+    rk_chunk_times chunks[RK_CHUNK_MAX];
     struct ranks ranks;
     rk_pipeline_result result = {0};
-    assert(strategy->pp * rk_stage_chunks(strategy) <= CHUNK_MAX);
     survey_ranks(table, strategy, chunks, stages, &ranks);
     const rk_pipeline pipeline = pipeline_of(strategy, chunks);
     const rk_status status = rk_pipeline_play(&pipeline, &result, NULL, NULL, err);

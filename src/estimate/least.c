@@ -12,7 +12,9 @@ rk_stage rk_whole_model(const rk_cost_table *table, const rk_strategy *strategy)
     s.first_stage_layers = s.last_stage_layers = 0;
     s.count_embedding = s.count_head = false;
     s.layout_count = 0;
-    return rk_stage_of(table, &s, 0, NULL);
+    rk_chunk chunk;
+    rk_strategy_chunks(table->context.model, &s, &chunk);
+    return rk_stage_of(table, &s, &chunk, NULL);
 }
 
 double rk_least_send(const rk_cost_table *table, const rk_strategy *s)

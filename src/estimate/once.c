@@ -69,15 +69,21 @@ static struct dp_traffic dp_traffic(const rk_cost_table *table, const rk_strateg
                                     const rk_stage *stage, double share)
 {
     const double dense = share * stage->dense_params, low = share * stage->low_dense_params;
-    const rk_groups groups = rk_strategy_groups(table->context.system, s);
+    const rk_system *system = table->context.system;
     struct dp_traffic t = {0, 0, 0, 0};
     if (s->sharding == RK_SHARD_NONE) {
-        add_dp_group(table, s, dense, low, &groups.data, NULL, &t);
+        const rk_group data = rk_strategy_group(system, s, RK_GROUP_DATA);
+        add_dp_group(table, s, dense, low, &data, NULL, &t);
     } else {
-        add_dp_group(table, s, dense, low, &groups.shard, &groups.replica, &t);
+        const rk_group shard = rk_strategy_group(system, s, RK_GROUP_SHARD);
+        const rk_group replica = rk_strategy_group(system, s, RK_GROUP_REPLICA);
+        add_dp_group(table, s, dense, low, &shard, &replica, &t);
     }
-    add_dp_group(table, s, share * stage->expert_params, share * stage->low_expert_params,
-                 &groups.expert_data, NULL, &t);
+    if (stage->expert_params > 0) {
+        const rk_group data = rk_strategy_group(system, s, RK_GROUP_EXPERT_DATA);
+        add_dp_group(table, s, share * stage->expert_params, share * stage->low_expert_params,
+                     &data, NULL, &t);
+    }
     return t;
 }
 
@@ -137,7 +143,7 @@ static double tied_seconds(const rk_cost_table *table, const rk_strategy *s)
     if (!c->model->tied || s->pp == 1) {
         return 0;
     }
-    const rk_group pair = rk_strategy_ends_group(c->system, s);
+    const rk_group pair = rk_strategy_group(c->system, s, RK_GROUP_ENDS);
     return rk_collective_seconds(c->system, RK_COLL_ALL_REDUCE,
                                  rk_block_table_params(c) * s->states.reduce, &pair);
 }
@@ -158,7 +164,7 @@ double rk_replicated_seconds(const rk_cost_table *table, const rk_strategy *s,
         return 0;
     }
     const rk_stack *stack = c->stack;
-    const rk_group *group = &c->groups.tensor;
+    const rk_group *group = &c->groups[RK_GROUP_TENSOR];
     const double norms = (double)(c->model->norms_per_layer * stage->layers + 1);
     const double bytes = stage->replicated_params * s->states.reduce;
     if (stack->norm_rings <= 0) {
@@ -234,11 +240,12 @@ double rk_send_seconds(const rk_cost_table *table, const rk_strategy *s, double 
         return 0;
     }
     const double crossings = 2 * (double)(rk_stage_passes(s) * rk_strategy_microbatches(s));
-    const rk_group neighbours = rk_strategy_groups(c->system, s).pipeline;
+    const rk_group neighbours = rk_strategy_group(c->system, s, RK_GROUP_PIPELINE);
     double once =
         c->stack->send_seconds + rk_collective_seconds(c->system, RK_COLL_SEND, sent, &neighbours);
     if (scatter) {
-        once += rk_collective_seconds(c->system, RK_COLL_ALL_GATHER, message, &c->groups.tensor);
+        once += rk_collective_seconds(c->system, RK_COLL_ALL_GATHER, message,
+                                      &c->groups[RK_GROUP_TENSOR]);
     }
     *bytes = crossings * sent;
     return crossings * once * (s->pp_overlap ? c->stack->pp_exposed : 1) +

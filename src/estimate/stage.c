@@ -6,13 +6,6 @@
 #include <math.h>
 #include <string.h>
 
-int64_t rk_stage_chunks(const rk_strategy *strategy)
-{
-    const bool both_ends =
-        strategy->schedule == RK_SCHEDULE_ZB_V || strategy->schedule == RK_SCHEDULE_DUALPIPE;
-    return both_ends ? 2 : strategy->vp;
-}
-
 int64_t rk_stage_passes(const rk_strategy *strategy)
 {
     return strategy->schedule == RK_SCHEDULE_DUALPIPE ? 1 : rk_stage_chunks(strategy);
@@ -35,31 +28,31 @@ static int checkpointed(const rk_strategy *strategy, int count)
     return all ? count : (int)strategy->recompute_layers;
 }
 
-static void count_chunk(const rk_model *model, const rk_strategy *strategy, int64_t rank,
-                        int64_t index, rk_stage_blocks *blocks)
+static void count_chunk(const rk_model *model, const rk_strategy *strategy, const rk_chunk *chunk,
+                        rk_stage_blocks *blocks)
 {
-    const rk_chunk chunk = rk_strategy_chunk(model, strategy, rank, index);
-    const int whole = checkpointed(strategy, chunk.count);
-    for (int i = 0; i < chunk.count; i++) {
-        const int type = model->type_of[chunk.first + i];
+    const int whole = checkpointed(strategy, chunk->count);
+    for (int i = 0; i < chunk->count; i++) {
+        const int type = model->type_of[chunk->first + i];
         blocks->layers[type][i < whole]++;
     }
-    blocks->embedding = blocks->embedding || chunk.embedding;
-    blocks->head = blocks->head || chunk.head;
-    if (chunk.mtp) {
+    blocks->embedding = blocks->embedding || chunk->embedding;
+    blocks->head = blocks->head || chunk->head;
+    if (chunk->mtp) {
         const int last = model->type_of[model->layers - 1];
         blocks->mtp = true;
         blocks->layers[last][checkpointed(strategy, 1)] += (int16_t)model->mtp_layers;
     }
 }
 
-rk_stage_blocks rk_stage_blocks_of(const rk_model *model, const rk_strategy *strategy, int64_t rank)
+rk_stage_blocks rk_stage_blocks_of(const rk_model *model, const rk_strategy *strategy,
+                                   const rk_chunk *chunks)
 {
     rk_stage_blocks blocks;
     memset(&blocks, 0, sizeof(blocks)); /* padding too: blocks are compared as bytes */
     blocks.halved = strategy->schedule == RK_SCHEDULE_DUALPIPE;
     for (int64_t i = 0; i < rk_stage_chunks(strategy); i++) {
-        count_chunk(model, strategy, rank, i, &blocks);
+        count_chunk(model, strategy, &chunks[i], &blocks);
     }
     return blocks;
 }
@@ -195,17 +188,29 @@ static void run_seconds(void *to, double run, const rk_cost *cost)
 
 /* The times of one chunk, whose microbatches all run there. */
 static rk_chunk_times chunk_times(const rk_cost_table *table, const rk_strategy *strategy,
-                                  int64_t rank, int64_t index)
+                                  const rk_stage_blocks *blocks)
 {
-    const bool splits = rk_stage_splits(strategy);
-    rk_stage_blocks blocks;
     rk_chunk_times times = {0, 0, 0};
-    memset(&blocks, 0, sizeof(blocks));
-    count_chunk(table->context.model, strategy, rank, index, &blocks);
-    run_blocks(table, &blocks, run_seconds, &times);
-    times.weight = splits ? times.weight : 0;
+    run_blocks(table, blocks, run_seconds, &times);
+    times.weight = rk_stage_splits(strategy) ? times.weight : 0;
     times.backward -= times.weight;
     return times;
+}
+
+static void fill_chunk_times(const rk_cost_table *table, const rk_strategy *strategy,
+                             const rk_chunk *chunks, int64_t count, rk_chunk_times *times)
+{
+    const rk_model *model = table->context.model;
+    for (int64_t i = 0; i < count; i++) {
+        if (i > 0 && rk_chunk_alike(model, &chunks[i], &chunks[i - 1])) {
+            times[i] = times[i - 1];
+            continue;
+        }
+        rk_stage_blocks blocks;
+        memset(&blocks, 0, sizeof(blocks));
+        count_chunk(model, strategy, &chunks[i], &blocks);
+        times[i] = chunk_times(table, strategy, &blocks);
+    }
 }
 
 double rk_stage_seconds(const rk_cost_table *table, const rk_stage_blocks *blocks)
@@ -215,15 +220,18 @@ double rk_stage_seconds(const rk_cost_table *table, const rk_stage_blocks *block
     return times.forward + times.backward;
 }
 
-rk_stage rk_stage_of(const rk_cost_table *table, const rk_strategy *strategy, int64_t rank,
-                     rk_chunk_times *chunks)
+rk_stage rk_stage_of(const rk_cost_table *table, const rk_strategy *strategy,
+                     const rk_chunk *chunks, rk_chunk_times *times)
 {
-    const rk_stage_blocks blocks = rk_stage_blocks_of(table->context.model, strategy, rank);
+    const int64_t count = rk_stage_chunks(strategy);
+    const rk_stage_blocks blocks = rk_stage_blocks_of(table->context.model, strategy, chunks);
     rk_stage stage = {.layers = 0};
     rk_stage_keep(table, &blocks, &stage);
     run_blocks(table, &blocks, run_whole, &stage);
-    for (int64_t i = 0; chunks && i < rk_stage_chunks(strategy); i++) {
-        chunks[i] = chunk_times(table, strategy, rank, i);
+    if (times && count == 1) {
+        times[0] = chunk_times(table, strategy, &blocks);
+    } else if (times) {
+        fill_chunk_times(table, strategy, chunks, count, times);
     }
     return stage;
 }

@@ -37,8 +37,9 @@ typedef struct rk_stage_blocks {
     bool halved;                          /* half of the microbatches run here (DualPipe) */
 } rk_stage_blocks;
 
+/* `chunks`: those of one rank (rk_strategy_chunks). */
 rk_stage_blocks rk_stage_blocks_of(const rk_model *model, const rk_strategy *strategy,
-                                   int64_t rank);
+                                   const rk_chunk *chunks);
 
 /* Fills what a stage of these blocks keeps in memory, and nothing else. */
 void rk_stage_keep(const rk_cost_table *table, const rk_stage_blocks *blocks, rk_stage *stage);
@@ -46,12 +47,9 @@ void rk_stage_keep(const rk_cost_table *table, const rk_stage_blocks *blocks, rk
 /* Seconds of a microbatch, both passes, up to rounding as the parts of a stage add up. */
 double rk_stage_seconds(const rk_cost_table *table, const rk_stage_blocks *blocks);
 
-/* All chunks of a rank; `chunks` (may be NULL) gets the times of each. */
-rk_stage rk_stage_of(const rk_cost_table *table, const rk_strategy *strategy, int64_t rank,
-                     rk_chunk_times *chunks);
-
-/* Chunks of one rank: vp, or 2 for schedules that give both ends of the model to a rank. */
-int64_t rk_stage_chunks(const rk_strategy *strategy);
+/* All `chunks` of a rank; `times` (may be NULL) gets those of each. */
+rk_stage rk_stage_of(const rk_cost_table *table, const rk_strategy *strategy,
+                     const rk_chunk *chunks, rk_chunk_times *times);
 
 /* Chunks of one rank that a microbatch passes: as above, but 1 of the two of DualPipe. */
 int64_t rk_stage_passes(const rk_strategy *strategy);

@@ -78,8 +78,20 @@ static double attention_per_token(const rk_attention_shape *a, int64_t seq, reac
     }
 }
 
+/* Layers of each type, those of MTP modules too. */
+static void count_layers(const rk_model *model, int *count)
+{
+    for (int i = 0; i < model->type_count; i++) {
+        count[i] = 0;
+    }
+    for (int i = 0; i < model->layers; i++) {
+        count[model->type_of[i]]++;
+    }
+    count[model->type_of[model->layers - 1]] += model->mtp_layers;
+}
+
 /* The weights that the convention multiplies each token by; MTP runs the head once more. */
-static double counted_weights(const rk_model *model, const counting *c)
+static double counted_weights(const rk_model *model, const counting *c, const int *layers)
 {
     if (c->weights != WEIGHTS_GEMM) {
         const rk_model_params p = rk_model_params_of(model);
@@ -89,25 +101,21 @@ static double counted_weights(const rk_model *model, const counting *c)
     const double h = (double)model->hidden, mtp = model->mtp_layers;
     const int64_t unit = c->vocab_multiple;
     const double head = h * (double)((model->vocab + unit - 1) / unit * unit);
-    double gemm[RK_LAYER_TYPE_MAX], sum = 0;
+    double sum = head + mtp * (2 * h * h + head);
     for (int i = 0; i < model->type_count; i++) {
-        gemm[i] = (double)rk_layer_params_of(model, &model->types[i]).gemm;
+        sum += layers[i] * (double)rk_layer_params_of(model, &model->types[i]).gemm;
     }
-    for (int i = 0; i < model->layers; i++) {
-        sum += gemm[model->type_of[i]];
-    }
-    return sum + head + mtp * (gemm[model->type_of[model->layers - 1]] + 2 * h * h + head);
+    return sum;
 }
 
 double rk_model_flops_per_token(const rk_model *model, int64_t seq, rk_flop_convention convention)
 {
     const counting *c = &countings[convention];
-    double attention[RK_LAYER_TYPE_MAX], sum = 6 * counted_weights(model, c);
+    int layers[RK_LAYER_TYPE_MAX];
+    count_layers(model, layers);
+    double sum = 6 * counted_weights(model, c, layers);
     for (int i = 0; i < model->type_count; i++) {
-        attention[i] = attention_per_token(&model->types[i].attention, seq, c->reach);
+        sum += layers[i] * attention_per_token(&model->types[i].attention, seq, c->reach);
     }
-    for (int i = 0; i < model->layers; i++) {
-        sum += attention[model->type_of[i]];
-    }
-    return sum + model->mtp_layers * attention[model->type_of[model->layers - 1]];
+    return sum;
 }

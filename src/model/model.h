@@ -133,9 +133,16 @@ typedef struct rk_layer_params {
     int64_t gemm;          /* of active: the matrices of attention, FFN and experts */
 } rk_layer_params;
 
-typedef struct rk_model_params {
+/* What stands at the ends of a model. */
+typedef struct rk_end_params {
     int64_t embedding, positions, head; /* head 0 when tied; embedding with its norm */
-    int64_t final_norm, layers;
+    int64_t final_norm;
+    int64_t mtp_norms; /* of one MTP module */
+} rk_end_params;
+
+typedef struct rk_model_params {
+    rk_end_params ends;
+    int64_t layers;
     int64_t total;                    /* with embedding and head, without MTP */
     int64_t active;                   /* per token, likewise */
     int64_t active_without_embedding; /* less the input table (unless tied) */
@@ -143,6 +150,7 @@ typedef struct rk_model_params {
 } rk_model_params;
 
 rk_layer_params rk_layer_params_of(const rk_model *model, const rk_layer_type *type);
+rk_end_params rk_end_params_of(const rk_model *model);
 rk_model_params rk_model_params_of(const rk_model *model);
 
 /* ---- FLOPs --------------------------------------------------------------------------------- */

@@ -92,25 +92,33 @@ rk_layer_params rk_layer_params_of(const rk_model *model, const rk_layer_type *t
     return p;
 }
 
+rk_end_params rk_end_params_of(const rk_model *model)
+{
+    const int64_t table = model->vocab * model->hidden;
+    return (rk_end_params){
+        .embedding = table + (model->embedding_norm ? norm_params(model) : 0),
+        .positions = model->learned_positions * model->hidden,
+        .head = (model->tied ? 0 : table) + (model->head_bias ? model->vocab : 0),
+        .final_norm = model->final_norm ? norm_params(model) : 0,
+        .mtp_norms = 3 * norm_params(model),
+    };
+}
+
 /*
- * One MTP module: a layer like the last of the model, the 2h x h projection of hidden state and
+ * MTP modules: each a layer like the last of the model, the 2h x h projection of hidden state and
  * embedding, and three norms.
  */
-static int64_t mtp_params(const rk_model *model, int64_t layer)
+static int64_t mtp_params(const rk_model *model, int64_t layer, int64_t norms)
 {
-    return model->mtp_layers * (layer + 2 * model->hidden * model->hidden + 3 * norm_params(model));
+    return model->mtp_layers * (layer + 2 * model->hidden * model->hidden + norms);
 }
 
 rk_model_params rk_model_params_of(const rk_model *model)
 {
     const int64_t table = model->vocab * model->hidden;
     rk_layer_params of_type[RK_LAYER_TYPE_MAX];
-    rk_model_params p = {
-        .embedding = table + (model->embedding_norm ? norm_params(model) : 0),
-        .positions = model->learned_positions * model->hidden,
-        .head = (model->tied ? 0 : table) + (model->head_bias ? model->vocab : 0),
-        .final_norm = model->final_norm ? norm_params(model) : 0,
-    };
+    rk_model_params p = {.ends = rk_end_params_of(model)};
+    const rk_end_params *e = &p.ends;
     int64_t active_layers = 0;
 
     for (int i = 0; i < model->type_count; i++) {
@@ -121,9 +129,9 @@ rk_model_params rk_model_params_of(const rk_model *model)
         active_layers += of_type[model->type_of[i]].active;
     }
     const rk_layer_params *last = &of_type[model->type_of[model->layers - 1]];
-    const int64_t ends = p.embedding + p.positions + p.head + p.final_norm;
-    p.mtp = mtp_params(model, last->total);
-    p.mtp_active = mtp_params(model, last->active);
+    const int64_t ends = e->embedding + e->positions + e->head + e->final_norm;
+    p.mtp = mtp_params(model, last->total, e->mtp_norms);
+    p.mtp_active = mtp_params(model, last->active, e->mtp_norms);
     p.total = ends + p.layers;
     p.active = ends + active_layers;
     p.active_without_embedding = p.active - (model->tied ? 0 : table);

@@ -387,12 +387,15 @@ static double base_bound(const struct search *s, struct worker *w, const struct 
     const rk_strategy *strategy = &base->strategy;
     const rk_plan_shape *shape = base->node->shape;
     const int64_t v = rk_stage_chunks(strategy);
+    rk_chunk chunks[RK_CHUNK_MAX];
     size_t kinds = 0;
     w->counts.bounds++;
+    rk_strategy_chunks(s->model, strategy, chunks);
     for (int64_t r = 0; r < strategy->pp; r++) {
         const int64_t kind = s->lists.ranks.items[shape->rank_first + (size_t)r];
         if (kind == r) {
-            w->stages[kinds++] = rk_stage_of(&w->table, strategy, r, &w->chunks[r * v]);
+            w->stages[kinds++] =
+                rk_stage_of(&w->table, strategy, &chunks[r * v], &w->chunks[r * v]);
         } else {
             memcpy(&w->chunks[r * v], &w->chunks[kind * v], (size_t)v * sizeof(*w->chunks));
         }

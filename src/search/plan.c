@@ -134,13 +134,15 @@ static bool is_promising(const struct search *s, struct worker *w, const struct 
     const rk_strategy *strategy = &base->strategy;
     const int64_t v = rk_stage_chunks(strategy), m = rk_strategy_microbatches(strategy);
     const double limit = time_limit(s, w);
+    rk_chunk chunks[RK_CHUNK_MAX];
     if ((double)m * rk_plan_fit_seconds(&w->fit, w->ranks, ranks) > limit) {
         return false;
     }
+    rk_strategy_chunks(s->model, strategy, chunks);
     for (int64_t r = 0; r < strategy->pp; r++) {
         const int64_t kind = s->lists.ranks.items[base->shape->rank_first + (size_t)r];
         if (kind == r) {
-            (void)rk_stage_of(&w->table, strategy, r, &w->chunks[r * v]);
+            (void)rk_stage_of(&w->table, strategy, &chunks[r * v], &w->chunks[r * v]);
         } else {
             memcpy(&w->chunks[r * v], &w->chunks[kind * v], (size_t)v * sizeof(*w->chunks));
         }

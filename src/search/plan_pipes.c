@@ -164,15 +164,11 @@ static rk_status add_shapes(rk_plan_lists *l, rk_plan_pipe *pipe, rk_error *err)
 
 /* ---- equal ranks --------------------------------------------------------------------------- */
 
-/* Whether two ranks hold the same blocks. */
-static bool is_alike(const rk_model *model, const rk_strategy *s, int64_t a, int64_t b)
+/* Whether two ranks of v chunks hold the same blocks. */
+static bool is_alike(const rk_model *model, const rk_chunk *a, const rk_chunk *b, int64_t v)
 {
-    for (int64_t i = 0; i < rk_stage_chunks(s); i++) {
-        const rk_chunk x = rk_strategy_chunk(model, s, a, i);
-        const rk_chunk y = rk_strategy_chunk(model, s, b, i);
-        if (x.count != y.count || x.embedding != y.embedding || x.head != y.head ||
-            x.mtp != y.mtp ||
-            memcmp(&model->type_of[x.first], &model->type_of[y.first], (size_t)x.count) != 0) {
+    for (int64_t i = 0; i < v; i++) {
+        if (!rk_chunk_alike(model, &a[i], &b[i])) {
             return false;
         }
     }
@@ -180,12 +176,12 @@ static bool is_alike(const rk_model *model, const rk_strategy *s, int64_t a, int
 }
 
 /* The first rank that is like `rank`. */
-static int64_t first_alike(const rk_plan_lists *l, const rk_plan_shape *shape, const rk_strategy *s,
-                           int64_t rank)
+static int64_t first_alike(const rk_plan_lists *l, const rk_plan_shape *shape,
+                           const rk_chunk *chunks, int64_t v, int64_t rank)
 {
     for (size_t i = 0; i < shape->kind_count; i++) {
         const int64_t kind = l->kinds.items[shape->kind_first + i];
-        if (is_alike(l->model, s, kind, rank)) {
+        if (is_alike(l->model, &chunks[kind * v], &chunks[rank * v], v)) {
             return kind;
         }
     }
@@ -194,13 +190,15 @@ static int64_t first_alike(const rk_plan_lists *l, const rk_plan_shape *shape, c
 
 static rk_status list_ranks(rk_plan_lists *l, int64_t pp, rk_plan_shape *shape, rk_error *err)
 {
+    rk_chunk chunks[RK_CHUNK_MAX];
     rk_strategy s = {.pp = pp};
     rk_status status = RK_OK;
     rk_plan_set_shape(shape, &s);
+    rk_strategy_chunks(l->model, &s, chunks);
     shape->rank_first = l->ranks.count;
     shape->kind_first = l->kinds.count;
     for (int64_t r = 0; r < pp && !status; r++) {
-        const int64_t kind = first_alike(l, shape, &s, r);
+        const int64_t kind = first_alike(l, shape, chunks, rk_stage_chunks(&s), r);
         status = rk_int_list_add(&l->ranks, kind, err);
         if (kind == r && !status) {
             status = rk_int_list_add(&l->kinds, r, err);
@@ -238,16 +236,19 @@ static rk_status place_blocks(rk_plan_lists *l, rk_plan_pipe *pipe, const rk_sta
 static rk_status list_held(rk_plan_lists *l, rk_plan_pipe *pipe, rk_plan_shape *shape,
                            rk_error *err)
 {
+    rk_chunk chunks[RK_CHUNK_MAX];
     rk_strategy s = {.pp = pipe->pp};
     rk_status status = RK_OK;
     rk_plan_set_shape(shape, &s);
+    rk_strategy_chunks(l->model, &s, chunks);
     shape->held_first = l->held.count;
     for (int choice = 0; choice <= shape->layer_choice_count; choice++) {
         s.recompute = choice ? RK_REC_FULL : RK_REC_NONE;
         s.recompute_layers = choice ? shape->layer_choices[choice - 1] : 0;
         for (size_t i = 0; i < shape->kind_count && !status; i++) {
             const int64_t rank = l->kinds.items[shape->kind_first + i];
-            const rk_stage_blocks blocks = rk_stage_blocks_of(l->model, &s, rank);
+            const rk_stage_blocks blocks =
+                rk_stage_blocks_of(l->model, &s, &chunks[rank * rk_stage_chunks(&s)]);
             size_t place = 0;
             status = place_blocks(l, pipe, &blocks, &place, err);
             status = status ? status : rk_int_list_add(&l->held, (int64_t)place, err);
@@ -260,7 +261,7 @@ static rk_status list_held(rk_plan_lists *l, rk_plan_pipe *pipe, rk_plan_shape *
 
 int64_t rk_plan_domains(const rk_plan_lists *l, const rk_strategy *strategy)
 {
-    const rk_group group = rk_strategy_data_group(l->system, strategy);
+    const rk_group group = rk_strategy_group(l->system, strategy, RK_GROUP_DATA);
     return group.size / group.within[0];
 }
 

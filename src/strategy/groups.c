@@ -41,30 +41,30 @@ static rk_group in_stage(const rk_system *system, const rk_strategy *s, int64_t 
     return rk_group_of_parts(system, inside, stride, size / inside, apart * blocks);
 }
 
-rk_group rk_strategy_data_group(const rk_system *system, const rk_strategy *strategy)
-{
-    return in_stage(system, strategy, strategy->dp * strategy->cp, strategy->tp);
-}
-
-rk_group rk_strategy_ends_group(const rk_system *system, const rk_strategy *strategy)
-{
-    return rk_group_of(system, 2, strides_of(strategy).stage * (strategy->pp - 1));
-}
-
-rk_groups rk_strategy_groups(const rk_system *system, const rk_strategy *strategy)
+rk_group rk_strategy_group(const rk_system *system, const rk_strategy *strategy, rk_group_kind kind)
 {
     const rk_strategy *s = strategy;
-    const int64_t data = s->dp * s->cp, expert = s->ep * s->etp;
-    const int64_t shard = data / s->replicas, stage = strides_of(s).stage;
-    return (rk_groups){
-        .tensor = rk_group_of(system, s->tp, 1),
-        .context = rk_group_of(system, s->cp, s->tp),
-        .data = rk_strategy_data_group(system, s),
-        .shard = in_stage(system, s, shard, s->tp),
-        .replica = in_stage(system, s, s->replicas, s->tp * shard),
-        .expert = in_stage(system, s, s->ep, s->etp),
-        .expert_tensor = in_stage(system, s, s->etp, 1),
-        .expert_data = in_stage(system, s, s->tp * data / expert, expert),
-        .pipeline = rk_group_of(system, s->pp, stage),
-    };
+    const int64_t data = s->dp * s->cp, expert = s->ep * s->etp, stage = strides_of(s).stage;
+    switch (kind) {
+    case RK_GROUP_TENSOR:
+        return rk_group_of(system, s->tp, 1);
+    case RK_GROUP_CONTEXT:
+        return rk_group_of(system, s->cp, s->tp);
+    case RK_GROUP_DATA:
+        return in_stage(system, s, data, s->tp);
+    case RK_GROUP_SHARD:
+        return in_stage(system, s, data / s->replicas, s->tp);
+    case RK_GROUP_REPLICA:
+        return in_stage(system, s, s->replicas, s->tp * (data / s->replicas));
+    case RK_GROUP_EXPERT:
+        return in_stage(system, s, s->ep, s->etp);
+    case RK_GROUP_EXPERT_TENSOR:
+        return in_stage(system, s, s->etp, 1);
+    case RK_GROUP_EXPERT_DATA:
+        return in_stage(system, s, s->tp * data / expert, expert);
+    case RK_GROUP_PIPELINE:
+        return rk_group_of(system, s->pp, stage);
+    default:
+        return rk_group_of(system, 2, stage * (s->pp - 1));
+    }
 }

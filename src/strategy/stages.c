@@ -7,34 +7,14 @@
  */
 #include "strategy/strategy.h"
 
-/* Units that the first `count` of `parts` shares hold. */
-static int64_t share(int64_t units, int64_t parts, int64_t count)
-{
-    const int32_t each = parts > 0 ? (int32_t)units / (int32_t)parts : 0;
-    const int64_t over = units - each * parts;
-    return each * count + (count < over ? count : over);
-}
+#include <assert.h>
+#include <string.h>
 
-/* Chunks of rank `rank` among the first `stage` stages. */
-static int64_t chunks_before(const rk_strategy *s, int64_t chunks, int64_t rank, int64_t stage)
+int64_t rk_stage_chunks(const rk_strategy *strategy)
 {
-    int64_t count = 0;
-    for (int64_t i = 0; i < chunks; i++) {
-        count += rk_schedule_stage(s->schedule, s->pp, rank, i) < stage;
-    }
-    return count;
-}
-
-/* Units before virtual stage `stage` when the first or last rank has its own number. */
-static int64_t uneven_before(const rk_strategy *s, int64_t units, int64_t stage)
-{
-    const int64_t chunks = rk_schedule_stages(s->schedule, 1, s->vp);
-    const int64_t first = s->first_stage_layers, last = s->last_stage_layers;
-    const int64_t ranks = s->pp - (first > 0) - (last > 0);
-    const int64_t of_first = first > 0 ? chunks_before(s, chunks, 0, stage) : 0;
-    const int64_t of_last = last > 0 ? chunks_before(s, chunks, s->pp - 1, stage) : 0;
-    return share(first, chunks, of_first) + share(last, chunks, of_last) +
-           share(units - first - last, ranks * chunks, stage - of_first - of_last);
+    const bool both_ends =
+        strategy->schedule == RK_SCHEDULE_ZB_V || strategy->schedule == RK_SCHEDULE_DUALPIPE;
+    return both_ends ? 2 : strategy->vp;
 }
 
 int64_t rk_strategy_layout_before(const rk_strategy *strategy, int64_t stage)
@@ -46,33 +26,91 @@ int64_t rk_strategy_layout_before(const rk_strategy *strategy, int64_t stage)
     return layers;
 }
 
-static int64_t units_before(const rk_strategy *s, int64_t units, int64_t stages, int64_t stage)
+/* ---- what stages hold ---------------------------------------------------------------------- */
+
+/* Ranks by how the units of their stages are counted. */
+enum owner { OTHERS, FIRST, LAST, OWNER_COUNT };
+
+/* Units of each of the stages that are still to come; of the first `over` one more. */
+struct shares {
+    int64_t each, over;
+};
+
+static struct shares shares_of(int64_t units, int64_t parts)
 {
-    if (s->layout_count > 0) {
-        return rk_strategy_layout_before(s, stage);
-    }
-    return (s->first_stage_layers | s->last_stage_layers) != 0 ? uneven_before(s, units, stage)
-                                                               : share(units, stages, stage);
+    const int64_t each = parts > 0 ? (int32_t)units / (int32_t)parts : 0;
+    return (struct shares){each, units - each * parts};
 }
 
-rk_chunk rk_strategy_chunk(const rk_model *model, const rk_strategy *strategy, int64_t rank,
-                           int64_t chunk)
+/* Shares `units` among the stages: bounds[i] of them come before stage i. */
+static void fill_bounds(const rk_strategy *s, int64_t units, int64_t stages, int32_t *bounds)
+{
+    const int64_t chunks = rk_schedule_stages(s->schedule, 1, s->vp);
+    const int64_t first = s->first_stage_layers, last = s->last_stage_layers;
+    const int64_t ranks = s->pp - (first > 0) - (last > 0);
+    struct shares shares[OWNER_COUNT] = {
+        [OTHERS] = shares_of(units - first - last, ranks * chunks),
+        [FIRST] = shares_of(first, chunks),
+        [LAST] = shares_of(last, chunks),
+    };
+    uint8_t owners[RK_CHUNK_MAX];
+    memset(owners, OTHERS, (size_t)stages);
+    for (int64_t i = 0; i < chunks && first > 0; i++) {
+        owners[rk_schedule_stage(s->schedule, s->pp, 0, i)] = FIRST;
+    }
+    for (int64_t i = 0; i < chunks && last > 0; i++) {
+        owners[rk_schedule_stage(s->schedule, s->pp, s->pp - 1, i)] = LAST;
+    }
+    bounds[0] = 0;
+    for (int64_t i = 0; i < stages; i++) {
+        struct shares *share = &shares[owners[i]];
+        bounds[i + 1] = bounds[i] + (int32_t)(share->each + (share->over-- > 0));
+    }
+}
+
+static void fill_bounds_of_layout(const rk_strategy *s, int64_t stages, int32_t *bounds)
+{
+    bounds[0] = 0;
+    for (int64_t i = 0; i < stages; i++) {
+        bounds[i + 1] = bounds[i] + s->layout[i];
+    }
+}
+
+void rk_strategy_chunks(const rk_model *model, const rk_strategy *strategy, rk_chunk *chunks)
 {
     const rk_strategy *s = strategy;
-    const int64_t stages = rk_schedule_stages(s->schedule, s->pp, s->vp);
-    const int64_t stage = rk_schedule_stage(s->schedule, s->pp, rank, chunk);
-    const int64_t units = model->layers + s->count_embedding + s->count_head;
-    int64_t begin = units_before(s, units, stages, stage) - s->count_embedding;
-    int64_t end = units_before(s, units, stages, stage + 1) - s->count_embedding;
-    begin = begin > 0 ? begin : 0;
-    end = end < model->layers ? end : model->layers;
-    return (rk_chunk){
-        .first = (int)begin,
-        .count = (int)(end - begin),
-        .embedding = stage == 0,
-        .head = stage == stages - 1,
-        .mtp = stage == (s->mtp_before_head && stages > 1 ? stages - 2 : stages - 1),
-    };
+    const int64_t stages = rk_schedule_stages(s->schedule, s->pp, s->vp), v = rk_stage_chunks(s);
+    const int64_t mtp = s->mtp_before_head && stages > 1 ? stages - 2 : stages - 1;
+    const int32_t layers = model->layers, before = s->count_embedding;
+    int32_t bounds[RK_CHUNK_MAX + 1];
+    assert(s->pp * v <= RK_CHUNK_MAX);
+    if (s->layout_count > 0) {
+        fill_bounds_of_layout(s, stages, bounds);
+    } else {
+        fill_bounds(s, layers + s->count_embedding + s->count_head, stages, bounds);
+    }
+    for (int64_t rank = 0; rank < s->pp; rank++) {
+        for (int64_t i = 0; i < v; i++) {
+            const int64_t stage = rk_schedule_stage(s->schedule, s->pp, rank, i);
+            const int32_t begin = bounds[stage] - before, end = bounds[stage + 1] - before;
+            const int32_t from = begin > 0 ? begin : 0, to = end < layers ? end : layers;
+            chunks[rank * v + i] = (rk_chunk){
+                .first = from,
+                .count = to - from,
+                .embedding = stage == 0,
+                .head = stage == stages - 1,
+                .mtp = stage == mtp,
+            };
+        }
+    }
+}
+
+bool rk_chunk_alike(const rk_model *model, const rk_chunk *a, const rk_chunk *b)
+{
+    return a->count == b->count && a->embedding == b->embedding && a->head == b->head &&
+           a->mtp == b->mtp &&
+           (model->type_count == 1 ||
+            memcmp(&model->type_of[a->first], &model->type_of[b->first], (size_t)a->count) == 0);
 }
 
 void rk_strategy_layout_by_weight(const rk_model *model, int64_t stages, int16_t *layout)

@@ -150,15 +150,24 @@ typedef struct rk_chunk {
     bool mtp;             /* layers and projections of MTP modules */
 } rk_chunk;
 
+/* Most chunks of all ranks: a stage has a layer or an end; DualPipe has every stage twice. */
+enum { RK_CHUNK_MAX = 2 * (RK_LAYER_MAX + 2) };
+
+/* Chunks of one rank: vp, or 2 for schedules that give both ends of the model to a rank. */
+int64_t rk_stage_chunks(const rk_strategy *strategy);
+
 /*
- * The layers of chunk `chunk` of pipeline rank `rank` of a legal strategy: those of its stage in
- * the layout where there is one.  Otherwise layers are split as
- * Megatron does, with embedding and head counted as layers where the strategy says so; where they
- * do not divide, earlier stages have one more.  ZB-V and DualPipe place the two chunks of a rank at
- * both ends of the model; DualPipe has every stage on two ranks, so every layer stands twice.
+ * The chunks of all ranks of a legal strategy, those of rank r from chunks[r * rk_stage_chunks]
+ * on; at most RK_CHUNK_MAX.  Each holds the layers of its stage in the layout where there is one.
+ * Otherwise layers are split as Megatron does, with embedding and head counted as layers where the
+ * strategy says so; where they do not divide, earlier stages have one more.  ZB-V and DualPipe
+ * place the two chunks of a rank at both ends of the model; DualPipe has every stage on two ranks,
+ * so every layer stands twice.
  */
-rk_chunk rk_strategy_chunk(const rk_model *model, const rk_strategy *strategy, int64_t rank,
-                           int64_t chunk);
+void rk_strategy_chunks(const rk_model *model, const rk_strategy *strategy, rk_chunk *chunks);
+
+/* Whether two chunks hold the same kinds of blocks, so that they cost the same. */
+bool rk_chunk_alike(const rk_model *model, const rk_chunk *a, const rk_chunk *b);
 
 /*
  * Writes the layout of nanotron: the layers, then the head, each counted by the weights that its
@@ -173,19 +182,23 @@ int64_t rk_strategy_layout_before(const rk_strategy *strategy, int64_t stage);
 
 /* ---- groups -------------------------------------------------------------------------------- */
 
-typedef struct rk_groups {
-    rk_group tensor, context, data; /* data: the dp * cp ranks that reduce dense gradients */
-    rk_group shard, replica;        /* of ZeRO/HSDP within data */
-    rk_group expert, expert_tensor, expert_data;
-    rk_group pipeline; /* neighbours */
-} rk_groups;
+typedef enum rk_group_kind {
+    RK_GROUP_TENSOR,
+    RK_GROUP_CONTEXT,
+    RK_GROUP_EXPERT,
+    RK_GROUP_EXPERT_TENSOR,
+    RK_GROUP_LAYER_COUNT,                 /* those above talk inside layers */
+    RK_GROUP_DATA = RK_GROUP_LAYER_COUNT, /* the dp * cp ranks that reduce dense gradients */
+    RK_GROUP_SHARD,                       /* of ZeRO or HSDP, within data */
+    RK_GROUP_REPLICA,                     /* of shards, within data */
+    RK_GROUP_EXPERT_DATA,
+    RK_GROUP_PIPELINE, /* neighbours */
+    RK_GROUP_ENDS,     /* the first and the last rank of a pipeline of two or more */
+    RK_GROUP_COUNT,
+} rk_group_kind;
 
-rk_groups rk_strategy_groups(const rk_system *system, const rk_strategy *strategy);
-
-/* Only the group `data` of these. */
-rk_group rk_strategy_data_group(const rk_system *system, const rk_strategy *strategy);
-
-/* The first and the last rank of a pipeline of two or more. */
-rk_group rk_strategy_ends_group(const rk_system *system, const rk_strategy *strategy);
+/* Where the groups of a kind stand in the tiers of a machine. */
+rk_group rk_strategy_group(const rk_system *system, const rk_strategy *strategy,
+                           rk_group_kind kind);
 
 #endif

@@ -14,24 +14,24 @@
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-/* Elements of a tile, tiles per row and column of the output, and the cores that share a tile. */
+/* FLOP of a core per step of K, tiles per row and column of the output, cores that share a tile. */
 typedef struct tile {
-    double size, per_row, per_column, cores;
+    double flops, per_row, per_column, cores;
 } tile;
 
 #define TILE(rows, columns, cores)                                                                 \
     {                                                                                              \
-        (double)(rows) * (columns), 1.0 / (rows), 1.0 / (columns), cores                           \
+        2.0 * (rows) * (columns) / (cores), 1.0 / (rows), 1.0 / (columns), cores                   \
     }
 
-/* The tiles of the usual libraries. */
+/* The tiles of the usual libraries, the best fed first. */
 static const tile tiles[] = {
     TILE(256, 256, 2), TILE(256, 128, 1), TILE(128, 256, 1), TILE(128, 128, 1), TILE(128, 64, 1),
     TILE(64, 128, 1),  TILE(64, 64, 1),   TILE(32, 64, 1),   TILE(16, 64, 1),
 };
 
-/* How many cores may divide the K of a tile among them. */
-static const double splits[] = {1, 2, 4, 8};
+/* How many times the K of a tile may be halved, for other cores to take their part. */
+enum { HALVINGS = 3 };
 
 /* A shorter part of K takes as long as this one. */
 static const double split_k_least = 256;
@@ -43,20 +43,50 @@ static const double split_seconds = 1e-6;
  */
 static const double split_bytes = 8.0 / 3;
 
-/* The smallest integer not below x >= 0; inline where ceil() is a call. */
+/* The smallest integer not below x >= 0, where doubles have fractions; ceil() is a call. */
 static inline double round_up(double x)
 {
-    if (!(x < 0x1p52)) {
-        return x; /* has no fraction */
-    }
-    const double whole = (double)(int64_t)x;
-    return whole < x ? whole + 1 : whole;
+    const double nearest = (x + 0x1p52) - 0x1p52;
+    return nearest < x ? nearest + 1 : nearest;
 }
 
 /* fmax() without its care for NaN, which is a call. */
 static inline double at_least(double x, double low)
 {
     return x < low ? low : x;
+}
+
+/* A GEMM on an engine, and what its tiles have in common. */
+typedef struct product {
+    double batch, M, N, K;
+    double q, k0, c; /* wave_share, prologue and feed of the engine */
+    double per_core; /* 1 / cores */
+    double merge;    /* FLOP of a core to add the parts of a split K, and for each part */
+    double merge_part;
+} product;
+
+/* FLOP of a core for w waves of tiles that take `per_k` per step of a K of length k. */
+static inline double waves_flops(const product *p, double w, double per_k, double k)
+{
+    return at_least((1 - p->q) * w + p->q * round_up(w), 1) * per_k * (k + p->k0);
+}
+
+/* The least of `least` and of w1 waves of tiles whose K is split. */
+static double split_flops(const product *p, double w1, double per_k, double least)
+{
+    double s = 1, part = p->K;
+    for (int i = 0; i < HALVINGS; i++) {
+        s *= 2;
+        part *= 0.5;
+        const double merge = p->merge + s * p->merge_part;
+        const double w = w1 * s, k = at_least(part, split_k_least);
+        if (w * per_k * (k + p->k0) + merge >= least) {
+            break; /* not even with full waves, nor with more splits */
+        }
+        const double flops = waves_flops(p, w, per_k, k) + merge;
+        least = flops < least ? flops : least;
+    }
+    return least;
 }
 
 /*
@@ -67,32 +97,27 @@ static inline double at_least(double x, double low)
  *     waves = max(1, (1 - q) w + q ceil(w))                    q: wave_share
  *     tile  = 2 tm tn (max(K / s, 256) + k0) (1 + c (1/tm + 1/tn)) / cores of a tile
  *
- * least of waves * tile + merge over tiles and splits.  Never falls when a size grows.
+ * least of waves * tile + merge over tiles and splits.  Never falls when a size grows.  Tiles that
+ * covered just the output, in full waves, bound what is to come: from below, and rising from tile
+ * to tile and with every split.
  */
-static double engine_flops(const rk_accelerator *a, const rk_gemm_engine *engine, double batch,
-                           double M, double N, double K, size_t split_count)
+static double engine_flops(const product *p, bool splits_k)
 {
-    const double per_core = 1 / (double)a->cores, q = engine->wave_share;
-    const double rate = engine->peak * engine->efficiency * per_core;
-    const double merge_fixed = split_seconds * rate;
-    const double merge_each = split_bytes * batch * M * N / a->memory_bandwidth * rate;
+    const double exact = 2 * p->batch * p->M * p->N * p->per_core * (p->K + p->k0);
+    const double halves = p->K + 2 * p->k0, merge = p->merge + 2 * p->merge_part;
     double least = HUGE_VAL;
     for (size_t i = 0; i < COUNT(tiles); i++) {
         const tile *t = &tiles[i];
-        const double w1 =
-            batch * round_up(M * t->per_row) * round_up(N * t->per_column) * t->cores * per_core;
-        const double per_k =
-            2 * t->size / t->cores * (1 + engine->feed * (t->per_row + t->per_column));
-        for (size_t j = 0; j < split_count; j++) {
-            const double s = splits[j], merge = j ? merge_fixed + s * merge_each : 0;
-            const double w = w1 * s;
-            const double k = at_least(K / s, j ? split_k_least : 0) + engine->prologue;
-            if (w * per_k * k + merge >= least) {
-                break; /* not even with full waves, nor with more splits */
-            }
-            const double waves = at_least((1 - q) * w + q * round_up(w), 1);
-            const double flops = waves * per_k * k + merge;
-            least = flops < least ? flops : least;
+        const double fed = 1 + p->c * (t->per_row + t->per_column);
+        if (exact * fed >= least) {
+            break;
+        }
+        const double w = p->batch * round_up(p->M * t->per_row) * round_up(p->N * t->per_column) *
+                         t->cores * p->per_core;
+        const double per_k = t->flops * fed, flops = waves_flops(p, w, per_k, p->K);
+        least = flops < least ? flops : least;
+        if (splits_k && w * per_k * halves + merge < least) {
+            least = split_flops(p, w, per_k, least);
         }
     }
     return least;
@@ -100,16 +125,28 @@ static double engine_flops(const rk_accelerator *a, const rk_gemm_engine *engine
 
 /* Engine and memory side by side, then the fixed cost of the kernel. */
 static double gemm_seconds(const rk_accelerator *a, rk_precision precision, double batch, double M,
-                           double N, double K, double accumulate_bytes, size_t split_count)
+                           double N, double K, double accumulate_bytes, bool splits_k)
 {
     const rk_gemm_engine *engine = &a->gemm[precision];
     if (!(engine->peak > 0)) {
         return HUGE_VAL;
     }
+    const double rate = engine->peak * engine->efficiency, per_core = 1 / (double)a->cores;
+    const product p = {
+        .batch = batch,
+        .M = M,
+        .N = N,
+        .K = K,
+        .q = engine->wave_share,
+        .k0 = engine->prologue,
+        .c = engine->feed,
+        .per_core = per_core,
+        .merge = split_seconds * (rate * per_core),
+        .merge_part = split_bytes * batch * M * N / a->memory_bandwidth * (rate * per_core),
+    };
     const double bytes =
         batch * (rk_precision_bytes(precision) * (M * K + K * N) + (2 + accumulate_bytes) * M * N);
-    const double math = engine_flops(a, engine, batch, M, N, K, split_count) * (double)a->cores /
-                        (engine->peak * engine->efficiency);
+    const double math = engine_flops(&p, splits_k) * (double)a->cores / rate;
     const double memory = bytes / (a->memory_bandwidth * a->memory_efficiency);
     return rk_both_limits(math, memory) + a->kernel_seconds;
 }
@@ -117,12 +154,12 @@ static double gemm_seconds(const rk_accelerator *a, rk_precision precision, doub
 double rk_gemm_seconds(const rk_accelerator *a, rk_precision precision, double batch, double M,
                        double N, double K, double accumulate_bytes)
 {
-    return gemm_seconds(a, precision, batch, M, N, K, accumulate_bytes, COUNT(splits));
+    return gemm_seconds(a, precision, batch, M, N, K, accumulate_bytes, true);
 }
 
 /* All tiles of all groups run in the same waves; grouped kernels do not split K. */
 double rk_grouped_gemm_seconds(const rk_accelerator *a, rk_precision precision, double groups,
                                double M, double N, double K, double accumulate_bytes)
 {
-    return gemm_seconds(a, precision, groups, M, N, K, accumulate_bytes, 1);
+    return gemm_seconds(a, precision, groups, M, N, K, accumulate_bytes, false);
 }

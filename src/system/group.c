@@ -24,6 +24,9 @@ static int64_t divisor_up_to(int64_t n, int64_t limit)
 /* Of `count` ranks `stride` apart, those that a domain of tier i holds, in equal parts. */
 static int64_t held(const rk_system *system, int tier, int64_t count, int64_t stride)
 {
+    if (count == 1) {
+        return 1;
+    }
     const int64_t fit = system->tiers[tier].size / stride;
     return divisor_up_to(count, fit > 1 ? fit : 1);
 }

@@ -131,7 +131,7 @@ static void test_tensor_overlap(void **state)
     s.sp = true;
     const rk_block_context context = rk_block_context_of(&model, &system, &stack, &s);
     const double bytes = 2 * context.tokens * (double)model.hidden;
-    const rk_group *group = &context.groups.tensor;
+    const rk_group *group = &context.groups[RK_GROUP_TENSOR];
     const double gather = rk_collective_seconds(&system, RK_COLL_ALL_GATHER, bytes, group);
     const double sum = rk_collective_seconds(&system, RK_COLL_REDUCE_SCATTER, bytes, group);
     stack.tp_backward_exposed = 1;

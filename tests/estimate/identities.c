@@ -315,6 +315,7 @@ static double weight_bytes(const struct draw *d, const rk_stage *stage)
  */
 static void check_states(const struct draw *d, uint64_t *r)
 {
+    rk_chunk chunks[RK_CHUNK_MAX];
     const rk_strategy *s = &d->strategy;
     const rk_state_recipe *recipe = &s->states;
     const double t = (double)s->tp, copies = s->schedule == RK_SCHEDULE_DUALPIPE ? 2 : 1;
@@ -323,8 +324,9 @@ static void check_states(const struct draw *d, uint64_t *r)
     const rk_model_params p = rk_model_params_of(&d->model);
     double params = 0;
     (void)r;
+    rk_strategy_chunks(&d->model, s, chunks);
     for (int64_t rank = 0; rank < s->pp; rank++) {
-        const rk_stage stage = rk_stage_of(&d->table, s, rank, NULL);
+        const rk_stage stage = rk_stage_of(&d->table, s, &chunks[rank * rk_stage_chunks(s)], NULL);
         const double whole = stage.replicated_params;
         params += t * (stage.dense_params - whole) + whole;
         params += stage.expert_params * (double)(s->ep * s->etp);
@@ -379,7 +381,9 @@ static void check_alone(const struct draw *d, uint64_t *r)
         const rk_cost *cost = &table.layers[model->type_of[at]][s.recompute == RK_REC_FULL];
         once += rk_times_sum(&cost->forward) + rk_times_sum(&cost->backward);
     }
-    const rk_stage stage = rk_stage_of(&table, &s, 0, NULL);
+    rk_chunk chunk;
+    rk_strategy_chunks(model, &s, &chunk);
+    const rk_stage stage = rk_stage_of(&table, &s, &chunk, NULL);
     const double rest = e.times.part[RK_PART_OPTIMIZER] + e.times.part[RK_PART_FIXED] +
                         e.times.part[RK_PART_OFFLOAD] + rk_weight_cast_seconds(&table, &s, &stage);
     assert_near(e.step - rest, 3 * once, 1e-9);
@@ -514,13 +518,15 @@ static void check_makespan(const struct draw *d, uint64_t *r)
     static const rk_part besides[] = {RK_PART_PP, RK_PART_OFFLOAD, RK_PART_DP, RK_PART_OPTIMIZER,
                                       RK_PART_FIXED};
     const rk_strategy *s = &d->strategy;
-    rk_chunk_times chunks[64 * 4];
+    rk_chunk_times times[64 * 4];
+    rk_chunk chunks[RK_CHUNK_MAX];
     rk_estimate e;
     double casts = 0, most = 0; /* of the weights of the rank with most parameters, once a step */
     (void)r;
     const int64_t v = rk_stage_chunks(s);
+    rk_strategy_chunks(&d->model, s, chunks);
     for (int64_t rank = 0; rank < s->pp; rank++) {
-        const rk_stage stage = rk_stage_of(&d->table, s, rank, &chunks[rank * v]);
+        const rk_stage stage = rk_stage_of(&d->table, s, &chunks[rank * v], &times[rank * v]);
         const double params = stage.dense_params + stage.expert_params;
         casts = params > most ? rk_weight_cast_seconds(&d->table, s, &stage) : casts;
         most = fmax(most, params);
@@ -530,7 +536,7 @@ static void check_makespan(const struct draw *d, uint64_t *r)
         .ranks = s->pp,
         .chunks_per_rank = v,
         .microbatches = rk_strategy_microbatches(s),
-        .chunks = chunks,
+        .chunks = times,
     };
     rk_estimate_combine(&d->table, s, RK_FLOPS_MEGATRON, &e);
     double inside = e.step - casts;

@@ -29,7 +29,7 @@ static void test_buckets(void **state)
     s.sharding = RK_SHARD_NONE;
     s.grad_overlap = false;
     const double params = (double)rk_model_params_of(&model).total;
-    const rk_group group = rk_strategy_groups(&system, &s).data;
+    const rk_group group = rk_strategy_group(&system, &s, RK_GROUP_DATA);
     static const struct {
         double bucket, by_rank, messages; /* of all parameters */
     } cases[] = {{0, 0, 1}, {1. / 8, 0, 8}, {1. / 8, 1. / 4, 4}, {1. / 8, 2, 1}};

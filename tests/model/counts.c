@@ -156,7 +156,7 @@ static void test_active_without_embedding(void **state)
     model = load_model("gemma3-1b"); /* a tied table is the output layer: it stays */
     const rk_model_params p = rk_model_params_of(&model);
     assert_int_equal(p.active_without_embedding, p.active);
-    assert_int_equal(p.head, 0);
+    assert_int_equal(p.ends.head, 0);
 }
 
 /* UT-18: parameters of the head over those that a token meets in a layer. */
@@ -174,7 +174,7 @@ static void test_head_in_layers(void **state)
     for (size_t i = 0; i < COUNT(cases); i++) {
         const rk_model model = load_model(cases[i].name);
         const double layer = (double)rk_layer_params_of(&model, &model.types[0]).active;
-        const double found = (double)rk_model_params_of(&model).head / layer;
+        const double found = (double)rk_end_params_of(&model).head / layer;
         if (fabs(found - cases[i].layers) > cases[i].half) {
             fail_msg("%s: the head is worth %g layers, not %g", cases[i].name, found,
                      cases[i].layers);
@@ -205,7 +205,9 @@ static void test_parts(void **state)
             inactive += (type->moe.experts - type->moe.top_k) * q.expert_each;
         }
         assert_int_equal(p.layers, layers);
-        assert_int_equal(p.embedding + p.positions + p.head + p.final_norm + layers, p.total);
+        assert_int_equal(p.ends.embedding + p.ends.positions + p.ends.head + p.ends.final_norm +
+                             layers,
+                         p.total);
         assert_int_equal(p.total - inactive, p.active);
     }
 }

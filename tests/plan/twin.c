@@ -29,10 +29,12 @@ static bool chosen(const rk_choices *choices, int64_t value)
 static double needed_bytes(const struct walk *w, const rk_strategy *s)
 {
     rk_cost_table table;
+    rk_chunk chunks[RK_CHUNK_MAX];
     double most = 0;
     rk_cost_table_fill(w->model, &w->system, w->stack, s, &table);
+    rk_strategy_chunks(w->model, s, chunks);
     for (int64_t r = 0; r < s->pp; r++) {
-        const rk_stage stage = rk_stage_of(&table, s, r, NULL);
+        const rk_stage stage = rk_stage_of(&table, s, &chunks[r * rk_stage_chunks(s)], NULL);
         const double in_flight = rk_pipeline_in_flight(s->schedule, s->pp, rk_stage_chunks(s),
                                                        rk_strategy_microbatches(s), r);
         const rk_stage_need need = rk_stage_need_of(&table, s, &stage);
@@ -104,7 +106,7 @@ static void walk_shardings(struct walk *w, rk_strategy s)
         }
     }
     const int64_t ranks = s.dp * s.cp;
-    const int64_t inside = rk_strategy_groups(&w->system, &s).data.within[0];
+    const int64_t inside = rk_strategy_group(&w->system, &s, RK_GROUP_DATA).within[0];
     if (w->space->hybrid && (w->space->shardings >> RK_SHARD_ALL & 1) && s.replicas == 1 &&
         1 < inside && inside < ranks) {
         s.sharding = RK_SHARD_ALL;

@@ -6,18 +6,19 @@
 
 /* ---- chunks -------------------------------------------------------------------------------- */
 
-static int64_t chunks_of(const rk_strategy *s)
+static rk_chunk chunk_of(const rk_model *model, const rk_strategy *s, int64_t rank, int64_t chunk)
 {
-    const bool both_ends = s->schedule == RK_SCHEDULE_ZB_V || s->schedule == RK_SCHEDULE_DUALPIPE;
-    return both_ends ? 2 : s->vp;
+    rk_chunk chunks[RK_CHUNK_MAX];
+    rk_strategy_chunks(model, s, chunks);
+    return chunks[rank * rk_stage_chunks(s) + chunk];
 }
 
 /* Layers of all chunks of a rank. */
 static int64_t layers_of(const rk_model *model, const rk_strategy *s, int64_t rank)
 {
     int64_t layers = 0;
-    for (int64_t i = 0; i < chunks_of(s); i++) {
-        layers += rk_strategy_chunk(model, s, rank, i).count;
+    for (int64_t i = 0; i < rk_stage_chunks(s); i++) {
+        layers += chunk_of(model, s, rank, i).count;
     }
     return layers;
 }
@@ -26,14 +27,14 @@ static int64_t layers_of(const rk_model *model, const rk_strategy *s, int64_t ra
 static void check_cover(const rk_model *model, const rk_strategy *s)
 {
     const int64_t directions = s->schedule == RK_SCHEDULE_DUALPIPE ? 2 : 1;
-    const int64_t rounds = directions == 2 ? 1 : chunks_of(s);
+    const int64_t rounds = directions == 2 ? 1 : rk_stage_chunks(s);
     for (int64_t direction = 0; direction < directions; direction++) {
         int64_t next = 0, passed = 0;
         for (int64_t round = 0; round < rounds; round++) {
             for (int64_t i = 0; i < s->pp; i++) {
                 const bool back = direction == 1 || (s->schedule == RK_SCHEDULE_ZB_V && round == 1);
-                const rk_chunk chunk = rk_strategy_chunk(model, s, back ? s->pp - 1 - i : i,
-                                                         directions == 2 ? direction : round);
+                const rk_chunk chunk = chunk_of(model, s, back ? s->pp - 1 - i : i,
+                                                directions == 2 ? direction : round);
                 assert_true(chunk.count >= 0);
                 assert_int_equal(chunk.first, next);
                 assert_int_equal(chunk.embedding, passed == 0);
@@ -53,7 +54,7 @@ static void check_even(const rk_model *model, const rk_strategy *s)
 {
     int64_t previous = INT64_MAX, least = INT64_MAX, most = 0;
     for (int64_t stage = 0; stage < s->pp * s->vp; stage++) {
-        const rk_chunk chunk = rk_strategy_chunk(model, s, stage % s->pp, stage / s->pp);
+        const rk_chunk chunk = chunk_of(model, s, stage % s->pp, stage / s->pp);
         const int64_t units =
             chunk.count + (s->count_embedding && chunk.embedding) + (s->count_head && chunk.head);
         assert_true(units <= previous);
@@ -100,7 +101,7 @@ static void test_chunks_cover_the_model(void **state)
         if (s.first_stage_layers > 0) {
             assert_int_equal(layers_of(&model, &s, 0),
                              s.first_stage_layers + (s.schedule == RK_SCHEDULE_DUALPIPE
-                                                         ? rk_strategy_chunk(&model, &s, 0, 1).count
+                                                         ? chunk_of(&model, &s, 0, 1).count
                                                          : 0));
         }
         if (s.last_stage_layers > 0 && s.schedule != RK_SCHEDULE_DUALPIPE) {
@@ -124,7 +125,7 @@ static void test_chunks_cover_the_model(void **state)
 static void assert_chunk(const rk_model *model, const rk_strategy *s, int64_t rank, int64_t chunk,
                          int first, int count)
 {
-    const rk_chunk found = rk_strategy_chunk(model, s, rank, chunk);
+    const rk_chunk found = chunk_of(model, s, rank, chunk);
     assert_int_equal(found.first, first);
     assert_int_equal(found.count, count);
 }
@@ -165,8 +166,8 @@ static void test_counted_ends(void **state)
     assert_chunk(&model, &s, 1, 0, 0, 1);
     assert_chunk(&model, &s, 0, 1, 15, 1);
     assert_chunk(&model, &s, 15, 7, 126, 0);
-    assert_true(rk_strategy_chunk(&model, &s, 0, 0).embedding);
-    assert_true(rk_strategy_chunk(&model, &s, 15, 7).head);
+    assert_true(chunk_of(&model, &s, 0, 0).embedding);
+    assert_true(chunk_of(&model, &s, 15, 7).head);
     s.count_embedding = s.count_head = false;
     s.pp = 9;
     s.vp = 2;
@@ -238,9 +239,9 @@ static void test_layout_by_weight(void **state)
 static int list_stages(const rk_model *model, const rk_strategy *s, int16_t *layout)
 {
     for (int64_t r = 0; r < s->pp; r++) {
-        for (int64_t i = 0; i < chunks_of(s); i++) {
+        for (int64_t i = 0; i < rk_stage_chunks(s); i++) {
             layout[rk_schedule_stage(s->schedule, s->pp, r, i)] =
-                (int16_t)rk_strategy_chunk(model, s, r, i).count;
+                (int16_t)chunk_of(model, s, r, i).count;
         }
     }
     return (int)rk_schedule_stages(s->schedule, s->pp, s->vp);
@@ -249,9 +250,9 @@ static int list_stages(const rk_model *model, const rk_strategy *s, int16_t *lay
 static void check_same_chunks(const rk_model *model, const rk_strategy *a, const rk_strategy *b)
 {
     for (int64_t r = 0; r < a->pp; r++) {
-        for (int64_t i = 0; i < chunks_of(a); i++) {
-            const rk_chunk x = rk_strategy_chunk(model, a, r, i);
-            const rk_chunk y = rk_strategy_chunk(model, b, r, i);
+        for (int64_t i = 0; i < rk_stage_chunks(a); i++) {
+            const rk_chunk x = chunk_of(model, a, r, i);
+            const rk_chunk y = chunk_of(model, b, r, i);
             assert_int_equal(x.first, y.first);
             assert_int_equal(x.count, y.count);
             assert_int_equal(x.embedding, y.embedding);
@@ -298,7 +299,7 @@ static void test_layouts(void **state)
         assert_true(rk_strategy_legal(&model, NULL, &s, RK_FRAMEWORK_ANY, NULL));
         check_cover(&model, &s);
         for (int64_t r = 0; r < s.pp; r++) {
-            const rk_chunk chunk = rk_strategy_chunk(&model, &s, r, 0);
+            const rk_chunk chunk = chunk_of(&model, &s, r, 0);
             const int64_t stage = rk_schedule_stage(s.schedule, s.pp, r, 0);
             assert_int_equal(chunk.count, layout[stage]);
             empty += chunk.count == 0;
@@ -323,12 +324,12 @@ static void test_both_ends(void **state)
     assert_chunk(&model, &s, 0, 0, 0, 2);
     assert_chunk(&model, &s, 0, 1, 14, 2);
     assert_chunk(&model, &s, 3, 1, 8, 2);
-    assert_true(rk_strategy_chunk(&model, &s, 0, 1).head);
+    assert_true(chunk_of(&model, &s, 0, 1).head);
     s.schedule = RK_SCHEDULE_DUALPIPE;
     assert_chunk(&model, &s, 0, 0, 0, 4);
     assert_chunk(&model, &s, 0, 1, 12, 4);
     assert_chunk(&model, &s, 3, 0, 12, 4);
-    assert_true(rk_strategy_chunk(&model, &s, 3, 1).embedding);
+    assert_true(chunk_of(&model, &s, 3, 1).embedding);
 }
 
 /* ---- groups -------------------------------------------------------------------------------- */
@@ -361,68 +362,40 @@ static struct coordinates coordinates_of(const rk_strategy *s, int64_t rank)
     return c;
 }
 
-enum group {
-    TENSOR,
-    CONTEXT,
-    DATA,
-    SHARD,
-    REPLICA,
-    EXPERT,
-    EXPERT_TENSOR,
-    EXPERT_DATA,
-    PIPELINE,
-    GROUP_COUNT
-};
-
-static bool share_group(enum group group, const struct coordinates *a, const struct coordinates *b)
+static bool share_group(rk_group_kind group, const struct coordinates *a,
+                        const struct coordinates *b)
 {
     const bool stage = a->pipeline == b->pipeline;
     const bool tensor = a->tensor == b->tensor, context = a->context == b->context;
     const bool expert_tensor = a->expert_tensor == b->expert_tensor;
     switch (group) {
-    case TENSOR:
+    case RK_GROUP_TENSOR:
         return stage && context && a->data == b->data;
-    case CONTEXT:
+    case RK_GROUP_CONTEXT:
         return stage && tensor && a->data == b->data;
-    case DATA:
+    case RK_GROUP_DATA:
         return stage && tensor;
-    case SHARD:
+    case RK_GROUP_SHARD:
         return stage && tensor && a->replica == b->replica;
-    case REPLICA:
+    case RK_GROUP_REPLICA:
         return stage && tensor && a->shard == b->shard;
-    case EXPERT:
+    case RK_GROUP_EXPERT:
         return stage && expert_tensor && a->expert_data == b->expert_data;
-    case EXPERT_TENSOR:
+    case RK_GROUP_EXPERT_TENSOR:
         return stage && a->expert == b->expert && a->expert_data == b->expert_data;
-    case EXPERT_DATA:
+    case RK_GROUP_EXPERT_DATA:
         return stage && expert_tensor && a->expert == b->expert;
     default:
         return tensor && context && a->data == b->data;
     }
 }
 
-static const rk_group *group_of(const rk_groups *groups, enum group group)
-{
-    const rk_group *all[] = {
-        [TENSOR] = &groups->tensor,
-        [CONTEXT] = &groups->context,
-        [DATA] = &groups->data,
-        [SHARD] = &groups->shard,
-        [REPLICA] = &groups->replica,
-        [EXPERT] = &groups->expert,
-        [EXPERT_TENSOR] = &groups->expert_tensor,
-        [EXPERT_DATA] = &groups->expert_data,
-        [PIPELINE] = &groups->pipeline,
-    };
-    return all[group];
-}
-
 /* Members of the group of `rank`, all and in its own domain of each tier. */
-static void check_group(const rk_system *system, const rk_strategy *s, const rk_groups *groups,
-                        enum group group, int64_t rank)
+static void check_group(const rk_system *system, const rk_strategy *s, rk_group_kind group,
+                        int64_t rank)
 {
     const struct coordinates mine = coordinates_of(s, rank);
-    const rk_group *found = group_of(groups, group);
+    const rk_group found = rk_strategy_group(system, s, group);
     int64_t size = 0, within[RK_TIER_MAX] = {0};
     for (int64_t other = 0; other < rk_strategy_ranks(s); other++) {
         const struct coordinates theirs = coordinates_of(s, other);
@@ -434,9 +407,9 @@ static void check_group(const rk_system *system, const rk_strategy *s, const rk_
             within[t] += rank / system->tiers[t].size == other / system->tiers[t].size;
         }
     }
-    assert_int_equal(found->size, size);
+    assert_int_equal(found.size, size);
     for (int t = 0; t < system->tier_count; t++) {
-        assert_int_equal(found->within[t], within[t]);
+        assert_int_equal(found.within[t], within[t]);
     }
 }
 
@@ -463,10 +436,9 @@ static void test_groups(void **state)
         if (ranks > 256 || s.tp * data % (s.ep * s.etp) != 0 || data % s.replicas != 0) {
             continue;
         }
-        const rk_groups groups = rk_strategy_groups(&system, &s);
-        for (int group = 0; group < GROUP_COUNT; group++) {
-            check_group(&system, &s, &groups, (enum group)group, 0);
-            check_group(&system, &s, &groups, (enum group)group, random_int(&seed, 0, ranks - 1));
+        for (int group = 0; group < RK_GROUP_ENDS; group++) {
+            check_group(&system, &s, (rk_group_kind)group, 0);
+            check_group(&system, &s, (rk_group_kind)group, random_int(&seed, 0, ranks - 1));
         }
         tested++;
     }
@@ -504,6 +476,11 @@ static void test_numbering(void **state)
     }
 }
 
+static int64_t within_node(const rk_system *system, const rk_strategy *s, rk_group_kind kind)
+{
+    return rk_strategy_group(system, s, kind).within[0];
+}
+
 /* Where groups stand by the two orders: TP 2, CP 2, PP 2 and DP 4 in nodes of 8. */
 static void test_orders(void **state)
 {
@@ -514,20 +491,18 @@ static void test_orders(void **state)
     rk_strategy s = rk_strategy_defaults(&model);
     s.tp = s.cp = s.pp = s.replicas = 2;
     s.dp = 4;
-    const rk_groups first = rk_strategy_groups(&system, &s);
-    assert_int_equal(first.data.within[0], 4); /* CP 2 and DP 2 */
-    assert_int_equal(first.pipeline.within[0], 1);
-    assert_int_equal(rk_strategy_ends_group(&system, &s).within[0], 1);
+    assert_int_equal(within_node(&system, &s, RK_GROUP_DATA), 4); /* CP 2 and DP 2 */
+    assert_int_equal(within_node(&system, &s, RK_GROUP_PIPELINE), 1);
+    assert_int_equal(within_node(&system, &s, RK_GROUP_ENDS), 1);
     s.order = RK_ORDER_PIPELINE_DATA;
-    const rk_groups second = rk_strategy_groups(&system, &s);
-    assert_int_equal(second.data.size, 8);
-    assert_int_equal(second.data.within[0], 2); /* CP only */
-    assert_int_equal(second.shard.within[0], 2);
-    assert_int_equal(second.replica.within[0], 1);
-    assert_int_equal(second.pipeline.within[0], 2);
-    assert_int_equal(rk_strategy_ends_group(&system, &s).within[0], 2);
-    assert_memory_equal(&first.tensor, &second.tensor, sizeof(first.tensor));
-    assert_memory_equal(&first.context, &second.context, sizeof(first.context));
+    assert_int_equal(rk_strategy_group(&system, &s, RK_GROUP_DATA).size, 8);
+    assert_int_equal(within_node(&system, &s, RK_GROUP_DATA), 2); /* CP only */
+    assert_int_equal(within_node(&system, &s, RK_GROUP_SHARD), 2);
+    assert_int_equal(within_node(&system, &s, RK_GROUP_REPLICA), 1);
+    assert_int_equal(within_node(&system, &s, RK_GROUP_PIPELINE), 2);
+    assert_int_equal(within_node(&system, &s, RK_GROUP_ENDS), 2);
+    assert_int_equal(within_node(&system, &s, RK_GROUP_TENSOR), 2);
+    assert_int_equal(within_node(&system, &s, RK_GROUP_CONTEXT), 2);
 }
 
 /* Any sizes: the groups of each kind have as many ranks as they should. */
@@ -545,20 +520,22 @@ static void test_group_sizes(void **state)
     s.ep = 24;
     s.etp = 3;
     s.replicas = 4;
-    const rk_groups g = rk_strategy_groups(&system, &s);
-    assert_int_equal(g.tensor.size, 6);
-    assert_int_equal(g.context.size, 2);
-    assert_int_equal(g.data.size, 24);
-    assert_int_equal(g.shard.size, 6);
-    assert_int_equal(g.replica.size, 4);
-    assert_int_equal(g.expert.size, 24);
-    assert_int_equal(g.expert_tensor.size, 3);
-    assert_int_equal(g.expert_data.size, 2);
-    assert_int_equal(g.pipeline.size, 5);
-    assert_int_equal(g.data.within[0], 12);   /* 144 ranks of a stage on two domains */
-    assert_int_equal(g.expert.within[0], 24); /* 24 x 3 is one domain */
-    assert_int_equal(g.expert_data.within[0], 1);
-    assert_int_equal(g.pipeline.within[0], 1);
+    static const struct {
+        rk_group_kind kind;
+        int64_t size;
+    } sizes[] = {
+        {RK_GROUP_TENSOR, 6},        {RK_GROUP_CONTEXT, 2},     {RK_GROUP_DATA, 24},
+        {RK_GROUP_SHARD, 6},         {RK_GROUP_REPLICA, 4},     {RK_GROUP_EXPERT, 24},
+        {RK_GROUP_EXPERT_TENSOR, 3}, {RK_GROUP_EXPERT_DATA, 2}, {RK_GROUP_PIPELINE, 5},
+    };
+    for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+        assert_int_equal(rk_strategy_group(&system, &s, sizes[i].kind).size, sizes[i].size);
+    }
+    assert_int_equal(within_node(&system, &s, RK_GROUP_DATA),
+                     12); /* 144 ranks of a stage on two domains */
+    assert_int_equal(within_node(&system, &s, RK_GROUP_EXPERT), 24); /* 24 x 3 is one domain */
+    assert_int_equal(within_node(&system, &s, RK_GROUP_EXPERT_DATA), 1);
+    assert_int_equal(within_node(&system, &s, RK_GROUP_PIPELINE), 1);
 }
 
 int main(void)
