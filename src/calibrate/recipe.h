@@ -68,9 +68,10 @@ typedef struct rk_recipe_table {
     rk_condition conditions[RK_RECIPE_CONDITIONS];
     int group_count; /* rows with equal cells in these columns share their weight */
     char groups[RK_RECIPE_GROUPS][RK_RECIPE_NAME];
-    int leave_out_count; /* and with these, up to their first blank, are left out together; */
-    char leave_out[RK_RECIPE_GROUPS][RK_RECIPE_NAME]; /* 0: the groups */
-    rk_measure measure;                               /* of runs */
+    /* Rows with equal cells in these, up to their first blank, are left out together; 0: groups. */
+    int leave_out_count;
+    char leave_out[RK_RECIPE_GROUPS][RK_RECIPE_NAME];
+    rk_measure measure; /* of runs */
     bool rated; /* GEMMs at clocks that are not the document's: their rate is data.rate */
     double weight;
 } rk_recipe_table;
