@@ -72,7 +72,7 @@ typedef struct rk_recipe_table {
     int leave_out_count;
     char leave_out[RK_RECIPE_GROUPS][RK_RECIPE_NAME];
     rk_measure measure; /* of runs */
-    bool rated; /* GEMMs at clocks that are not the document's: their rate is data.rate */
+    bool rated;         /* GEMMs at clocks that are not the document's: their rate is data.rate */
     double weight;
 } rk_recipe_table;
 
