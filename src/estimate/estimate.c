@@ -62,10 +62,10 @@ void rk_cost_table_fill_experts(const rk_strategy *strategy, rk_cost_table *tabl
 
 /* The stages of all ranks reduced to what the step needs. */
 struct ranks {
-    int64_t slowest;   /* rank with the longest microbatch */
-    rk_stage stage;    /* that rank */
+    rk_stage stage;    /* of the rank with the longest microbatch */
     double busy;       /* s of its microbatch */
-    rk_stage heaviest; /* rank with most parameters: it reduces and updates most */
+    rk_stage heaviest; /* of the rank with most parameters: it reduces and updates most */
+    double params;     /* of that rank */
     int64_t worst;     /* rank with most memory */
     rk_stage_memory memory;
     double host_bytes;
@@ -98,47 +98,54 @@ static bool repeats(const rk_model *model, const rk_strategy *s, const rk_chunk 
 static void survey_ranks(const rk_cost_table *table, const rk_strategy *s, rk_chunk_times *times,
                          rk_stage_memory *stages, struct ranks *out)
 {
-    rk_chunk chunks[RK_CHUNK_MAX];
-    rk_stage stage = {.layers = 0};
+    const rk_model *model = table->context.model;
+    const rk_accelerator *a = &table->context.system->accelerator;
     const int64_t v = rk_stage_chunks(s), m = rk_strategy_microbatches(s);
-    const double usable = table->context.system->accelerator.memory_usable;
-    double heaviest = -1;
+    rk_chunk chunks[RK_CHUNK_MAX];
+    rk_stage_blocks blocks, of_stage, of_heaviest;
+    rk_stage stage;
+    rk_stage_need need;
     memset(out, 0, sizeof(*out));
     out->fits = out->runs = true;
-    rk_strategy_chunks(table->context.model, s, chunks);
+    rk_strategy_chunks(model, s, chunks);
     for (int64_t r = 0; r < s->pp; r++) {
-        if (repeats(table->context.model, s, chunks, r)) {
+        if (repeats(model, s, chunks, r)) {
             memcpy(&times[r * v], &times[(r - 1) * v], (size_t)v * sizeof(*times));
         } else {
-            stage = rk_stage_of(table, s, &chunks[r * v], &times[r * v]);
+            blocks = rk_stage_blocks_of(model, s, &chunks[r * v]);
+            rk_stage_keep(table, &blocks, &stage);
+            rk_stage_times(table, s, &chunks[r * v], &times[r * v]);
+            need = rk_stage_need_of(table, s, &stage);
         }
         const double in_flight = rk_pipeline_in_flight(s->schedule, s->pp, v, m, r);
-        const rk_stage_need need = rk_stage_need_of(table, s, &stage);
         const rk_stage_memory memory = rk_stage_memory_at(&need, in_flight);
         const double host = rk_stage_host_at(&need, in_flight);
         const double busy = rank_seconds(s, &times[r * v]);
         const double params = stage.dense_params + stage.expert_params;
         if (r == 0 || busy > out->busy) {
-            out->slowest = r;
             out->stage = stage;
             out->busy = busy;
+            of_stage = blocks;
         }
-        if (params > heaviest) {
-            heaviest = params;
+        if (r == 0 || params > out->params) {
             out->heaviest = stage;
+            out->params = params;
+            of_heaviest = blocks;
         }
         if (r == 0 || memory.total > out->memory.total) {
             out->worst = r;
             out->memory = memory;
             out->host_bytes = host;
         }
-        const bool host_fits = host <= table->context.system->accelerator.host_capacity;
-        out->fits = out->fits && memory.total <= usable && host_fits;
-        out->runs = out->runs && memory.total - memory.late <= usable && host_fits;
+        const bool host_fits = host <= a->host_capacity;
+        out->fits = out->fits && memory.total <= a->memory_usable && host_fits;
+        out->runs = out->runs && memory.total - memory.late <= a->memory_usable && host_fits;
         if (stages) {
             stages[r] = memory;
         }
     }
+    rk_stage_run(table, &of_stage, &out->stage);
+    rk_stage_run(table, &of_heaviest, &out->heaviest);
 }
 
 /* ---- the step ------------------------------------------------------------------------------ */

@@ -14,7 +14,7 @@ rk_stage rk_whole_model(const rk_cost_table *table, const rk_strategy *strategy)
     s.layout_count = 0;
     rk_chunk chunk;
     rk_strategy_chunks(table->context.model, &s, &chunk);
-    return rk_stage_of(table, &s, &chunk, NULL);
+    return rk_stage_of(table, &s, &chunk);
 }
 
 double rk_least_send(const rk_cost_table *table, const rk_strategy *s)

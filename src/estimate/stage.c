@@ -31,10 +31,13 @@ static int checkpointed(const rk_strategy *strategy, int count)
 static void count_chunk(const rk_model *model, const rk_strategy *strategy, const rk_chunk *chunk,
                         rk_stage_blocks *blocks)
 {
+    const uint8_t *types = &model->type_of[chunk->first];
     const int whole = checkpointed(strategy, chunk->count);
-    for (int i = 0; i < chunk->count; i++) {
-        const int type = model->type_of[chunk->first + i];
-        blocks->layers[type][i < whole]++;
+    for (int i = 0; i < whole; i++) {
+        blocks->layers[types[i]][1]++;
+    }
+    for (int i = whole; i < chunk->count; i++) {
+        blocks->layers[types[i]][0]++;
     }
     blocks->embedding = blocks->embedding || chunk->embedding;
     blocks->head = blocks->head || chunk->head;
@@ -109,7 +112,7 @@ void rk_stage_keep(const rk_cost_table *table, const rk_stage_blocks *blocks, rk
 {
     const rk_model *model = table->context.model;
     const double share = share_of(blocks);
-    stage->saved = stage->unsaved = stage->transient = stage->wgrad_buffers = 0;
+    stage->saved = stage->late = stage->unsaved = stage->transient = stage->wgrad_buffers = 0;
     stage->head_saved = stage->head_transient = stage->head_params = 0;
     stage->dense_params = stage->expert_params = stage->replicated_params = 0;
     stage->low_dense_params = stage->low_expert_params = 0;
@@ -186,31 +189,14 @@ static void run_seconds(void *to, double run, const rk_cost *cost)
     times->weight += run * cost->weight_seconds;
 }
 
-/* The times of one chunk, whose microbatches all run there. */
-static rk_chunk_times chunk_times(const rk_cost_table *table, const rk_strategy *strategy,
-                                  const rk_stage_blocks *blocks)
+void rk_stage_run(const rk_cost_table *table, const rk_stage_blocks *blocks, rk_stage *stage)
 {
-    rk_chunk_times times = {0, 0, 0};
-    run_blocks(table, blocks, run_seconds, &times);
-    times.weight = rk_stage_splits(strategy) ? times.weight : 0;
-    times.backward -= times.weight;
-    return times;
-}
-
-static void fill_chunk_times(const rk_cost_table *table, const rk_strategy *strategy,
-                             const rk_chunk *chunks, int64_t count, rk_chunk_times *times)
-{
-    const rk_model *model = table->context.model;
-    for (int64_t i = 0; i < count; i++) {
-        if (i > 0 && rk_chunk_alike(model, &chunks[i], &chunks[i - 1])) {
-            times[i] = times[i - 1];
-            continue;
-        }
-        rk_stage_blocks blocks;
-        memset(&blocks, 0, sizeof(blocks));
-        count_chunk(model, strategy, &chunks[i], &blocks);
-        times[i] = chunk_times(table, strategy, &blocks);
-    }
+    memset(&stage->forward, 0, sizeof(stage->forward));
+    memset(&stage->backward, 0, sizeof(stage->backward));
+    stage->weight_seconds = 0;
+    stage->flops_forward = stage->flops_backward = stage->flops_recompute = 0;
+    stage->sent = (rk_sent){0, 0, 0};
+    run_blocks(table, blocks, run_whole, stage);
 }
 
 double rk_stage_seconds(const rk_cost_table *table, const rk_stage_blocks *blocks)
@@ -221,19 +207,34 @@ double rk_stage_seconds(const rk_cost_table *table, const rk_stage_blocks *block
 }
 
 rk_stage rk_stage_of(const rk_cost_table *table, const rk_strategy *strategy,
-                     const rk_chunk *chunks, rk_chunk_times *times)
+                     const rk_chunk *chunks)
 {
-    const int64_t count = rk_stage_chunks(strategy);
     const rk_stage_blocks blocks = rk_stage_blocks_of(table->context.model, strategy, chunks);
-    rk_stage stage = {.layers = 0};
+    rk_stage stage;
     rk_stage_keep(table, &blocks, &stage);
-    run_blocks(table, &blocks, run_whole, &stage);
-    if (times && count == 1) {
-        times[0] = chunk_times(table, strategy, &blocks);
-    } else if (times) {
-        fill_chunk_times(table, strategy, chunks, count, times);
-    }
+    rk_stage_run(table, &blocks, &stage);
     return stage;
+}
+
+/* The microbatches of a chunk all run there, also where a rank has half of them (DualPipe). */
+void rk_stage_times(const rk_cost_table *table, const rk_strategy *strategy, const rk_chunk *chunks,
+                    rk_chunk_times *times)
+{
+    const rk_model *model = table->context.model;
+    const bool splits = rk_stage_splits(strategy);
+    for (int64_t i = 0; i < rk_stage_chunks(strategy); i++) {
+        if (i > 0 && rk_chunk_alike(model, &chunks[i], &chunks[i - 1])) {
+            times[i] = times[i - 1];
+            continue;
+        }
+        rk_stage_blocks blocks;
+        memset(&blocks, 0, sizeof(blocks));
+        count_chunk(model, strategy, &chunks[i], &blocks);
+        times[i] = (rk_chunk_times){0, 0, 0};
+        run_blocks(table, &blocks, run_seconds, &times[i]);
+        times[i].weight = splits ? times[i].weight : 0;
+        times[i].backward -= times[i].weight;
+    }
 }
 
 /* ---- states -------------------------------------------------------------------------------- */

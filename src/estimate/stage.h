@@ -44,12 +44,19 @@ rk_stage_blocks rk_stage_blocks_of(const rk_model *model, const rk_strategy *str
 /* Fills what a stage of these blocks keeps in memory, and nothing else. */
 void rk_stage_keep(const rk_cost_table *table, const rk_stage_blocks *blocks, rk_stage *stage);
 
+/* Fills the rest: what the passes of a microbatch take, do and send. */
+void rk_stage_run(const rk_cost_table *table, const rk_stage_blocks *blocks, rk_stage *stage);
+
 /* Seconds of a microbatch, both passes, up to rounding as the parts of a stage add up. */
 double rk_stage_seconds(const rk_cost_table *table, const rk_stage_blocks *blocks);
 
-/* All `chunks` of a rank; `times` (may be NULL) gets those of each. */
+/* All `chunks` of a rank, both what they keep and what they run. */
 rk_stage rk_stage_of(const rk_cost_table *table, const rk_strategy *strategy,
-                     const rk_chunk *chunks, rk_chunk_times *times);
+                     const rk_chunk *chunks);
+
+/* The times of each of the `chunks` of a rank. */
+void rk_stage_times(const rk_cost_table *table, const rk_strategy *strategy, const rk_chunk *chunks,
+                    rk_chunk_times *times);
 
 /* Chunks of one rank that a microbatch passes: as above, but 1 of the two of DualPipe. */
 int64_t rk_stage_passes(const rk_strategy *strategy);

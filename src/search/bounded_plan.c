@@ -381,7 +381,7 @@ static bool lane_fits(const struct search *s, const struct worker *w, const stru
     return true;
 }
 
-/* The schedule with the chunks as they are; fills the stages of the kinds of ranks. */
+/* The schedule with the chunks as they are; fills what the kinds of ranks keep. */
 static double base_bound(const struct search *s, struct worker *w, const struct base *base)
 {
     const rk_strategy *strategy = &base->strategy;
@@ -394,8 +394,9 @@ static double base_bound(const struct search *s, struct worker *w, const struct 
     for (int64_t r = 0; r < strategy->pp; r++) {
         const int64_t kind = s->lists.ranks.items[shape->rank_first + (size_t)r];
         if (kind == r) {
-            w->stages[kinds++] =
-                rk_stage_of(&w->table, strategy, &chunks[r * v], &w->chunks[r * v]);
+            const rk_stage_blocks blocks = rk_stage_blocks_of(s->model, strategy, &chunks[r * v]);
+            rk_stage_keep(&w->table, &blocks, &w->stages[kinds++]);
+            rk_stage_times(&w->table, strategy, &chunks[r * v], &w->chunks[r * v]);
         } else {
             memcpy(&w->chunks[r * v], &w->chunks[kind * v], (size_t)v * sizeof(*w->chunks));
         }

@@ -142,7 +142,7 @@ static bool is_promising(const struct search *s, struct worker *w, const struct 
     for (int64_t r = 0; r < strategy->pp; r++) {
         const int64_t kind = s->lists.ranks.items[base->shape->rank_first + (size_t)r];
         if (kind == r) {
-            (void)rk_stage_of(&w->table, strategy, &chunks[r * v], &w->chunks[r * v]);
+            rk_stage_times(&w->table, strategy, &chunks[r * v], &w->chunks[r * v]);
         } else {
             memcpy(&w->chunks[r * v], &w->chunks[kind * v], (size_t)v * sizeof(*w->chunks));
         }

@@ -309,6 +309,19 @@ static double weight_bytes(const struct draw *d, const rk_stage *stage)
            copies * rk_low_weight_bytes(s) * low;
 }
 
+/* Filling a stage that was filled before leaves nothing of what it was. */
+static void check_filled_again(const struct draw *d, const rk_chunk *chunks, const rk_stage *stage)
+{
+    const rk_stage_blocks blocks = rk_stage_blocks_of(&d->model, &d->strategy, chunks);
+    rk_stage again = *stage;
+    rk_stage_keep(&d->table, &blocks, &again);
+    rk_stage_run(&d->table, &blocks, &again);
+    assert_exact(again.saved, stage->saved);
+    assert_exact(again.late, stage->late);
+    assert_exact(again.flops_forward, stage->flops_forward);
+    assert_exact(rk_times_sum(&again.backward), rk_times_sum(&stage->backward));
+}
+
 /*
  * Over all ranks of a replica stand the model's parameters, and every kind of state of them,
  * whatever is sharded; DualPipe holds everything twice but the optimizer's states.
@@ -326,11 +339,12 @@ static void check_states(const struct draw *d, uint64_t *r)
     (void)r;
     rk_strategy_chunks(&d->model, s, chunks);
     for (int64_t rank = 0; rank < s->pp; rank++) {
-        const rk_stage stage = rk_stage_of(&d->table, s, &chunks[rank * rk_stage_chunks(s)], NULL);
+        const rk_stage stage = rk_stage_of(&d->table, s, &chunks[rank * rk_stage_chunks(s)]);
         const double whole = stage.replicated_params;
         params += t * (stage.dense_params - whole) + whole;
         params += stage.expert_params * (double)(s->ep * s->etp);
         const rk_stage_memory m = rk_stage_memory_of(&d->table, s, &stage, 1);
+        check_filled_again(d, &chunks[rank * rk_stage_chunks(s)], &stage);
         const double dense = stage.dense_params, expert = stage.expert_params;
         const double sharded = dense / ranks + expert / expert_ranks;
         const double all = dense + expert;
@@ -383,7 +397,7 @@ static void check_alone(const struct draw *d, uint64_t *r)
     }
     rk_chunk chunk;
     rk_strategy_chunks(model, &s, &chunk);
-    const rk_stage stage = rk_stage_of(&table, &s, &chunk, NULL);
+    const rk_stage stage = rk_stage_of(&table, &s, &chunk);
     const double rest = e.times.part[RK_PART_OPTIMIZER] + e.times.part[RK_PART_FIXED] +
                         e.times.part[RK_PART_OFFLOAD] + rk_weight_cast_seconds(&table, &s, &stage);
     assert_near(e.step - rest, 3 * once, 1e-9);
@@ -526,7 +540,8 @@ static void check_makespan(const struct draw *d, uint64_t *r)
     const int64_t v = rk_stage_chunks(s);
     rk_strategy_chunks(&d->model, s, chunks);
     for (int64_t rank = 0; rank < s->pp; rank++) {
-        const rk_stage stage = rk_stage_of(&d->table, s, &chunks[rank * v], &times[rank * v]);
+        const rk_stage stage = rk_stage_of(&d->table, s, &chunks[rank * v]);
+        rk_stage_times(&d->table, s, &chunks[rank * v], &times[rank * v]);
         const double params = stage.dense_params + stage.expert_params;
         casts = params > most ? rk_weight_cast_seconds(&d->table, s, &stage) : casts;
         most = fmax(most, params);

@@ -34,7 +34,7 @@ static double needed_bytes(const struct walk *w, const rk_strategy *s)
     rk_cost_table_fill(w->model, &w->system, w->stack, s, &table);
     rk_strategy_chunks(w->model, s, chunks);
     for (int64_t r = 0; r < s->pp; r++) {
-        const rk_stage stage = rk_stage_of(&table, s, &chunks[r * rk_stage_chunks(s)], NULL);
+        const rk_stage stage = rk_stage_of(&table, s, &chunks[r * rk_stage_chunks(s)]);
         const double in_flight = rk_pipeline_in_flight(s->schedule, s->pp, rk_stage_chunks(s),
                                                        rk_strategy_microbatches(s), r);
         const rk_stage_need need = rk_stage_need_of(&table, s, &stage);
