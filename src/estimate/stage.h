@@ -58,7 +58,7 @@ rk_stage rk_stage_of(const rk_cost_table *table, const rk_strategy *strategy,
 void rk_stage_times(const rk_cost_table *table, const rk_strategy *strategy, const rk_chunk *chunks,
                     rk_chunk_times *times);
 
-/* Chunks of one rank that a microbatch passes: as above, but 1 of the two of DualPipe. */
+/* Chunks of one rank that a microbatch passes: rk_stage_chunks, but 1 of the two of DualPipe. */
 int64_t rk_stage_passes(const rk_strategy *strategy);
 
 /* Whether the schedule runs weight gradients apart from the rest of backward. */

@@ -99,21 +99,28 @@ static double split_flops(const product *p, double w1, double per_k, double leas
  *
  * least of waves * tile + merge over tiles and splits.  Never falls when a size grows.  Tiles that
  * covered just the output, in full waves, bound what is to come: from below, and rising from tile
- * to tile and with every split.
+ * to tile and with every split.  Tiles with as many FLOP per core as the first make the same waves,
+ * less well fed, where the first leave no rest.
  */
 static double engine_flops(const product *p, bool splits_k)
 {
     const double exact = 2 * p->batch * p->M * p->N * p->per_core * (p->K + p->k0);
     const double halves = p->K + 2 * p->k0, merge = p->merge + 2 * p->merge_part;
     double least = HUGE_VAL;
+    bool no_rest = false;
     for (size_t i = 0; i < COUNT(tiles); i++) {
         const tile *t = &tiles[i];
         const double fed = 1 + p->c * (t->per_row + t->per_column);
         if (exact * fed >= least) {
             break;
         }
-        const double w = p->batch * round_up(p->M * t->per_row) * round_up(p->N * t->per_column) *
-                         t->cores * p->per_core;
+        if (no_rest && t->flops == tiles[0].flops) {
+            continue;
+        }
+        const double rows = p->M * t->per_row, columns = p->N * t->per_column;
+        const double whole_rows = round_up(rows), whole_columns = round_up(columns);
+        const double w = p->batch * whole_rows * whole_columns * t->cores * p->per_core;
+        no_rest = no_rest || (i == 0 && whole_rows == rows && whole_columns == columns);
         const double per_k = t->flops * fed, flops = waves_flops(p, w, per_k, p->K);
         least = flops < least ? flops : least;
         if (splits_k && w * per_k * halves + merge < least) {
