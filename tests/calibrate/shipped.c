@@ -19,15 +19,8 @@ static const char *const operator_recipes[] = {
     "collective-nvlink4", "collective-nvlink5",
 };
 static const char *const stack_recipes[] = {
-    "stacks-selene",
-    "stacks-2024",
-    "stacks-eager-2023",
-    "stacks-hopper",
-    "stacks-experts-hopper",
-    "stacks-blackwell",
-    "stacks-experts-blackwell",
-    "stack-fsdp-llm-foundry",
-    "stack-fsdp-llm-foundry-hopper",
+    "stacks-selene",    "stacks-2024",    "stacks-eager-2023",      "stacks-hopper",
+    "stacks-blackwell", "stacks-experts", "stack-fsdp-llm-foundry", "stack-fsdp-llm-foundry-hopper",
     "stack-nanotron",
 };
 
