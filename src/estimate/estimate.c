@@ -83,18 +83,6 @@ static double rank_seconds(const rk_strategy *s, const rk_chunk_times *chunks)
     return seconds * (double)rk_stage_passes(s) / (double)v;
 }
 
-/* Whether a rank holds the same kinds of blocks as the one before. */
-static bool repeats(const rk_model *model, const rk_strategy *s, const rk_chunk *chunks, int64_t r)
-{
-    const int64_t v = rk_stage_chunks(s);
-    for (int64_t i = r * v; r > 0 && i < (r + 1) * v; i++) {
-        if (!rk_chunk_alike(model, &chunks[i], &chunks[i - v])) {
-            return false;
-        }
-    }
-    return r > 0;
-}
-
 static void survey_ranks(const rk_cost_table *table, const rk_strategy *s, rk_chunk_times *times,
                          rk_stage_memory *stages, struct ranks *out)
 {
@@ -109,7 +97,7 @@ static void survey_ranks(const rk_cost_table *table, const rk_strategy *s, rk_ch
     out->fits = out->runs = true;
     rk_strategy_chunks(model, s, chunks);
     for (int64_t r = 0; r < s->pp; r++) {
-        if (repeats(model, s, chunks, r)) {
+        if (r > 0 && rk_chunks_alike(model, &chunks[r * v], &chunks[(r - 1) * v], v)) {
             memcpy(&times[r * v], &times[(r - 1) * v], (size_t)v * sizeof(*times));
         } else {
             blocks = rk_stage_blocks_of(model, s, &chunks[r * v]);

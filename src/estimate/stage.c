@@ -223,7 +223,7 @@ void rk_stage_times(const rk_cost_table *table, const rk_strategy *strategy, con
     const rk_model *model = table->context.model;
     const bool splits = rk_stage_splits(strategy);
     for (int64_t i = 0; i < rk_stage_chunks(strategy); i++) {
-        if (i > 0 && rk_chunk_alike(model, &chunks[i], &chunks[i - 1])) {
+        if (i > 0 && rk_chunks_alike(model, &chunks[i], &chunks[i - 1], 1)) {
             times[i] = times[i - 1];
             continue;
         }

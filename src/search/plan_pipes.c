@@ -164,24 +164,13 @@ static rk_status add_shapes(rk_plan_lists *l, rk_plan_pipe *pipe, rk_error *err)
 
 /* ---- equal ranks --------------------------------------------------------------------------- */
 
-/* Whether two ranks of v chunks hold the same blocks. */
-static bool is_alike(const rk_model *model, const rk_chunk *a, const rk_chunk *b, int64_t v)
-{
-    for (int64_t i = 0; i < v; i++) {
-        if (!rk_chunk_alike(model, &a[i], &b[i])) {
-            return false;
-        }
-    }
-    return true;
-}
-
 /* The first rank that is like `rank`. */
 static int64_t first_alike(const rk_plan_lists *l, const rk_plan_shape *shape,
                            const rk_chunk *chunks, int64_t v, int64_t rank)
 {
     for (size_t i = 0; i < shape->kind_count; i++) {
         const int64_t kind = l->kinds.items[shape->kind_first + i];
-        if (is_alike(l->model, &chunks[kind * v], &chunks[rank * v], v)) {
+        if (rk_chunks_alike(l->model, &chunks[kind * v], &chunks[rank * v], v)) {
             return kind;
         }
     }

@@ -105,12 +105,22 @@ void rk_strategy_chunks(const rk_model *model, const rk_strategy *strategy, rk_c
     }
 }
 
-bool rk_chunk_alike(const rk_model *model, const rk_chunk *a, const rk_chunk *b)
+static bool is_alike(const rk_model *model, const rk_chunk *a, const rk_chunk *b)
 {
     return a->count == b->count && a->embedding == b->embedding && a->head == b->head &&
            a->mtp == b->mtp &&
            (model->type_count == 1 ||
             memcmp(&model->type_of[a->first], &model->type_of[b->first], (size_t)a->count) == 0);
+}
+
+bool rk_chunks_alike(const rk_model *model, const rk_chunk *a, const rk_chunk *b, int64_t count)
+{
+    for (int64_t i = 0; i < count; i++) {
+        if (!is_alike(model, &a[i], &b[i])) {
+            return false;
+        }
+    }
+    return true;
 }
 
 void rk_strategy_layout_by_weight(const rk_model *model, int64_t stages, int16_t *layout)

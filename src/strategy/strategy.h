@@ -166,8 +166,9 @@ int64_t rk_stage_chunks(const rk_strategy *strategy);
  */
 void rk_strategy_chunks(const rk_model *model, const rk_strategy *strategy, rk_chunk *chunks);
 
-/* Whether two chunks hold the same kinds of blocks, so that they cost the same. */
-bool rk_chunk_alike(const rk_model *model, const rk_chunk *a, const rk_chunk *b);
+/* Whether `count` chunks each hold the same kinds of blocks as others, so that they cost the same.
+ */
+bool rk_chunks_alike(const rk_model *model, const rk_chunk *a, const rk_chunk *b, int64_t count);
 
 /*
  * Writes the layout of nanotron: the layers, then the head, each counted by the weights that its
@@ -194,7 +195,6 @@ typedef enum rk_group_kind {
     RK_GROUP_EXPERT_DATA,
     RK_GROUP_PIPELINE, /* neighbours */
     RK_GROUP_ENDS,     /* the first and the last rank of a pipeline of two or more */
-    RK_GROUP_COUNT,
 } rk_group_kind;
 
 /* Where the groups of a kind stand in the tiers of a machine. */

@@ -130,7 +130,6 @@ static void assert_chunk(const rk_model *model, const rk_strategy *s, int64_t ra
     assert_int_equal(found.count, count);
 }
 
-/* 126 layers with both ends counted on 16 x 8 stages: the ends have no layer beside them. */
 /* MTP modules go to the stage before the head's where there is one. */
 static void test_mtp_before_head(void **state)
 {
@@ -151,6 +150,7 @@ static void test_mtp_before_head(void **state)
     check_cover(&model, &s);
 }
 
+/* 126 layers with both ends counted on 16 x 8 stages: the ends have no layer beside them. */
 static void test_counted_ends(void **state)
 {
     rk_model model;

@@ -117,8 +117,10 @@ static void compare_with_twin(const rk_system *system)
     const rk_accelerator *a = &system->accelerator;
     uint64_t seed = 41;
     for (int i = 0; i < 400; i++) {
-        const double b = random_size(&seed, 1, 64), M = random_size(&seed, 1, 65536);
-        const double N = random_size(&seed, 1, 65536), K = random_size(&seed, 1, 65536);
+        const double step = i % 2 ? 256 : 1; /* whole tiles in every second GEMM */
+        const double b = random_size(&seed, 1, 64), K = random_size(&seed, 1, 65536);
+        const double M = step * ceil(random_size(&seed, 1, 65536) / step);
+        const double N = step * ceil(random_size(&seed, 1, 65536) / step);
         const double more = i % 3 ? 0 : 8;
         assert_near(rk_gemm_seconds(a, RK_BF16, b, M, N, K, more),
                     twin(a, RK_BF16, b, M, N, K, more, true), 1e-11);
