@@ -138,15 +138,44 @@ static void survey_ranks(const rk_cost_table *table, const rk_strategy *s, rk_ch
 
 /* ---- the step ------------------------------------------------------------------------------ */
 
-static rk_pipeline pipeline_of(const rk_strategy *s, const rk_chunk_times *chunks)
+/* A step in its pipeline. */
+struct makespan {
+    double work;       /* s, without messages between stages */
+    double sends;      /* s that they add */
+    double sent_bytes; /* by a rank */
+};
+
+static rk_status pipeline_seconds(const rk_pipeline *pipeline, bool played, double *seconds,
+                                  rk_error *err)
 {
-    return (rk_pipeline){
-        .kind = s->schedule,
-        .ranks = s->pp,
-        .chunks_per_rank = rk_stage_chunks(s),
-        .microbatches = rk_strategy_microbatches(s),
-        .chunks = chunks,
-    };
+    rk_pipeline_result result = {0};
+    rk_status status = RK_OK;
+    if (played) {
+        status = rk_pipeline_play(pipeline, &result, NULL, NULL, err);
+        *seconds = result.seconds;
+    } else {
+        *seconds = rk_pipeline_seconds(pipeline);
+    }
+    return status;
+}
+
+/* By the closed form, which cannot fail, or played event by event. */
+static rk_status find_makespan(const rk_cost_table *table, const rk_strategy *s,
+                               const rk_chunk_times *chunks, bool played, struct makespan *out,
+                               rk_error *err)
+{
+    const double send = rk_send_seconds(table, s, &out->sent_bytes);
+    const rk_pipeline without = rk_pipeline_of(s, chunks, 0);
+    const rk_pipeline with = rk_pipeline_of(s, chunks, send);
+    rk_status status = pipeline_seconds(&without, played, &out->work, err);
+    if (with.send_seconds > 0 && !status) {
+        double all = 0;
+        status = pipeline_seconds(&with, played, &all, err);
+        out->sends = all - out->work;
+    } else {
+        out->sends = rk_overlapped_sends(table->context.stack, s, send);
+    }
+    return status;
 }
 
 static void fill_rates(const rk_cost_table *table, const rk_strategy *s, const rk_stage *stage,
@@ -176,7 +205,7 @@ static double thrash_seconds(const rk_stack *stack, const struct ranks *ranks, d
 }
 
 static void combine(const rk_cost_table *table, const rk_strategy *s, rk_flop_convention convention,
-                    const struct ranks *ranks, double makespan, rk_estimate *e)
+                    const struct ranks *ranks, const struct makespan *makespan, rk_estimate *e)
 {
     const rk_stack *stack = table->context.stack;
     const double m = (double)rk_strategy_microbatches(s);
@@ -184,9 +213,9 @@ static void combine(const rk_cost_table *table, const rk_strategy *s, rk_flop_co
     e->convention = convention;
     rk_times_add(&e->times, m, &ranks->stage.forward);
     rk_times_add(&e->times, m, &ranks->stage.backward);
-    const double idle = makespan - m * ranks->busy;
+    const double idle = makespan->work - m * ranks->busy;
     e->times.part[RK_PART_BUBBLE] = idle > 0 ? idle : 0;
-    e->times.part[RK_PART_PP] = rk_send_seconds(table, s, &e->volumes.pipeline);
+    e->times.part[RK_PART_PP] = makespan->sends;
     e->times.part[RK_PART_TP] += rk_replicated_seconds(table, s, &ranks->heaviest);
     e->times.part[RK_PART_DP] =
         rk_reduce_seconds(table, s, &ranks->stage, &ranks->heaviest, &e->volumes.data);
@@ -198,6 +227,7 @@ static void combine(const rk_cost_table *table, const rk_strategy *s, rk_flop_co
                                    thrash_seconds(stack, ranks, e->usable, m);
     e->step = rk_times_sum(&e->times);
 
+    e->volumes.pipeline = makespan->sent_bytes;
     e->volumes.tensor = m * ranks->stage.sent.tensor;
     e->volumes.context = m * ranks->stage.sent.context;
     e->volumes.expert = m * ranks->stage.sent.expert;
@@ -214,9 +244,10 @@ void rk_estimate_combine(const rk_cost_table *table, const rk_strategy *strategy
 {
     rk_chunk_times chunks[RK_CHUNK_MAX];
     struct ranks ranks;
+    struct makespan makespan;
     survey_ranks(table, strategy, chunks, NULL, &ranks);
-    const rk_pipeline pipeline = pipeline_of(strategy, chunks);
-    combine(table, strategy, convention, &ranks, rk_pipeline_seconds(&pipeline), estimate);
+    (void)find_makespan(table, strategy, chunks, false, &makespan, NULL);
+    combine(table, strategy, convention, &ranks, &makespan, estimate);
 }
 
 void rk_estimate_step(const rk_model *model, const rk_system *system, const rk_stack *stack,
@@ -234,12 +265,11 @@ rk_status rk_estimate_play(const rk_cost_table *table, const rk_strategy *strate
 {
     rk_chunk_times chunks[RK_CHUNK_MAX];
     struct ranks ranks;
-    rk_pipeline_result result = {0};
+    struct makespan makespan;
     survey_ranks(table, strategy, chunks, stages, &ranks);
-    const rk_pipeline pipeline = pipeline_of(strategy, chunks);
-    const rk_status status = rk_pipeline_play(&pipeline, &result, NULL, NULL, err);
+    const rk_status status = find_makespan(table, strategy, chunks, true, &makespan, err);
     if (!status) {
-        combine(table, strategy, convention, &ranks, result.seconds, estimate);
+        combine(table, strategy, convention, &ranks, &makespan, estimate);
     }
     return status;
 }

@@ -23,29 +23,19 @@ double rk_least_send(const rk_cost_table *table, const rk_strategy *s)
     return rk_send_seconds(table, s, &bytes);
 }
 
-static rk_pipeline pipeline_of(const rk_strategy *s, const rk_chunk_times *chunks)
-{
-    return (rk_pipeline){
-        .kind = s->schedule,
-        .ranks = s->pp,
-        .chunks_per_rank = rk_stage_chunks(s),
-        .microbatches = rk_strategy_microbatches(s),
-        .chunks = chunks,
-    };
-}
-
 double rk_least_step_of(const rk_cost_table *table, const rk_strategy *s,
                         const rk_chunk_times *chunks, double send)
 {
-    const rk_pipeline pipeline = pipeline_of(s, chunks);
-    const double seconds = rk_pipeline_seconds(&pipeline) + send;
+    const rk_pipeline pipeline = rk_pipeline_of(s, chunks, send);
+    const double seconds =
+        rk_pipeline_seconds(&pipeline) + rk_overlapped_sends(table->context.stack, s, send);
     return seconds + rk_fixed_seconds(table->context.stack, s, seconds);
 }
 
 double rk_least_step(const rk_cost_table *table, const rk_strategy *s, const rk_stage *whole,
                      double send)
 {
-    const rk_pipeline pipeline = pipeline_of(s, NULL);
+    const rk_pipeline pipeline = rk_pipeline_of(s, NULL, send);
     const double stages = (double)rk_schedule_stages(s->schedule, s->pp, s->vp);
     const double weight = rk_stage_splits(s) ? whole->weight_seconds : 0;
     const rk_chunk_times chunk = {
@@ -53,7 +43,8 @@ double rk_least_step(const rk_cost_table *table, const rk_strategy *s, const rk_
         .backward = (rk_times_sum(&whole->backward) - weight) / stages,
         .weight = weight / stages,
     };
-    const double seconds = rk_pipeline_least_seconds(&pipeline, &chunk) + send;
+    const double seconds = rk_pipeline_least_seconds(&pipeline, &chunk) +
+                           rk_overlapped_sends(table->context.stack, s, send);
     return seconds + rk_fixed_seconds(table->context.stack, s, seconds);
 }
 

@@ -24,7 +24,7 @@ double rk_least_step(const rk_cost_table *table, const rk_strategy *strategy, co
 double rk_least_step_of(const rk_cost_table *table, const rk_strategy *strategy,
                         const rk_chunk_times *chunks, double send);
 
-/* Seconds of the messages between stages; of shapes of a pipeline it depends on passes only. */
+/* Seconds of a message between stages: the same for all shapes of a pipeline degree. */
 double rk_least_send(const rk_cost_table *table, const rk_strategy *strategy);
 
 /* Bytes that the fullest rank needs at least: the states of the mean one. */

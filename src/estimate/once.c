@@ -230,16 +230,22 @@ double rk_offload_seconds(const rk_cost_table *table, const rk_strategy *s, cons
     return seconds;
 }
 
+/* Messages between stages of one rank in a step, with inner ones beside it. */
+static double crossings(const rk_strategy *s)
+{
+    return 2 * (double)(rk_stage_passes(s) * rk_strategy_microbatches(s));
+}
+
 double rk_send_seconds(const rk_cost_table *table, const rk_strategy *s, double *bytes)
 {
     const rk_block_context *c = &table->context;
     const double message = 2 * c->local_tokens * (double)c->model->hidden;
     const bool scatter = c->stack->scatters_messages && !s->sp && s->tp > 1;
     const double sent = scatter ? message / (double)s->tp : message;
+    *bytes = 0;
     if (s->pp == 1) {
         return 0;
     }
-    const double crossings = 2 * (double)(rk_stage_passes(s) * rk_strategy_microbatches(s));
     const rk_group neighbours = rk_strategy_group(c->system, s, RK_GROUP_PIPELINE);
     double once =
         c->stack->send_seconds + rk_collective_seconds(c->system, RK_COLL_SEND, sent, &neighbours);
@@ -247,9 +253,26 @@ double rk_send_seconds(const rk_cost_table *table, const rk_strategy *s, double 
         once += rk_collective_seconds(c->system, RK_COLL_ALL_GATHER, message,
                                       &c->groups[RK_GROUP_TENSOR]);
     }
-    *bytes = crossings * sent;
-    return crossings * once * (s->pp_overlap ? c->stack->pp_exposed : 1) +
-           2 * (double)(s->pp - 1) * once;
+    *bytes = crossings(s) * sent;
+    return once;
+}
+
+rk_pipeline rk_pipeline_of(const rk_strategy *s, const rk_chunk_times *chunks, double send)
+{
+    return (rk_pipeline){
+        .kind = s->schedule,
+        .ranks = s->pp,
+        .chunks_per_rank = rk_stage_chunks(s),
+        .microbatches = rk_strategy_microbatches(s),
+        .chunks = chunks,
+        .send_seconds = s->pp_overlap ? 0 : send,
+    };
+}
+
+double rk_overlapped_sends(const rk_stack *stack, const rk_strategy *s, double send)
+{
+    const double on_the_way = 2 * (double)(s->pp - 1);
+    return s->pp_overlap ? (crossings(s) * stack->pp_exposed + on_the_way) * send : 0;
 }
 
 double rk_fixed_seconds(const rk_stack *stack, const rk_strategy *s, double seconds)

@@ -21,10 +21,17 @@ double rk_replicated_seconds(const rk_cost_table *table, const rk_strategy *stra
                              const rk_stage *heaviest);
 
 /*
- * Messages between stages: one each way per microbatch and chunk, and once along the pipeline.
- * Scattered ones go in parts over the links of the tensor group, which gathers them again.
+ * Seconds of one message between stages; 0 without stages.  *bytes: sent by a rank in a step, a
+ * message each way per microbatch and chunk.  Scattered ones go in parts over the links of the
+ * tensor group, which gathers them again.
  */
 double rk_send_seconds(const rk_cost_table *table, const rk_strategy *strategy, double *bytes);
+
+/* The pipeline of a strategy; messages of `send` seconds hold their sender unless they overlap. */
+rk_pipeline rk_pipeline_of(const rk_strategy *strategy, const rk_chunk_times *chunks, double send);
+
+/* What messages that overlap with compute add to a step: a share of all, and those on the way. */
+double rk_overlapped_sends(const rk_stack *stack, const rk_strategy *strategy, double send);
 
 /*
  * Casts of the weights of linears in low precision: all copies once a step, from what is gathered;

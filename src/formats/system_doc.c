@@ -259,7 +259,23 @@ static rk_status read_sides(const json_t *value, const char *path, void *out, rk
         .min = 1, .max = 0x1p31, .help = text                                                      \
     }
 
+/* Who reads a tier has begun with the one that is named here. */
+static rk_status read_model(const json_t *value, const char *path, void *out, rk_error *err)
+{
+    char found[RK_JSON_TEXT_SIZE];
+    (void)out;
+    return json_is_string(value)
+               ? RK_OK
+               : rk_fail_at(err, RK_ERR_INVALID, path, "expected the name of a tier, found %s",
+                            rk_json_describe(value, found));
+}
+
 static const rk_field tier_fields[] = {
+    {.name = "as",
+     .type = RK_FIELD_CUSTOM,
+     .optional = true,
+     .read = read_model,
+     .help = "a tier of the accelerator, whose values hold where none is given here"},
     {.name = "name",
      .type = RK_FIELD_CUSTOM,
      .offset = offsetof(rk_tier, name),
@@ -295,9 +311,42 @@ static const rk_field tier_fields[] = {
 /* A tier without a size is as large as anybody asks for. */
 enum { OPEN_SIZE = 1 << 20 };
 
+/* A tier; one that is as a tier of `node` says only what is different. */
+static rk_status read_tier(const json_t *value, const char *path, const rk_system *node,
+                           rk_tier *tier, rk_error *err)
+{
+    rk_field fields[COUNT(tier_fields)];
+    const char *names[RK_TIER_MAX];
+    const char *model = json_string_value(json_object_get(value, "as"));
+    *tier = (rk_tier){.exchange_share = 1, .serial = 0.5};
+    if (!model) {
+        return read_group(value, path, tier_fields, COUNT(tier_fields), tier, err);
+    }
+    int found = 0;
+    for (int i = 0; i < node->tier_count; i++) {
+        names[i] = node->tiers[i].name;
+        found += strcmp(names[i], model) != 0 && found == i;
+    }
+    if (found == node->tier_count) {
+        char shown[RK_JSON_TEXT_SIZE];
+        (void)rk_json_printable(model, shown, sizeof(shown));
+        const char *nearest = rk_nearest_name(model, names, (size_t)node->tier_count);
+        return rk_fail_at(err, RK_ERR_INVALID, path, "the accelerator has no tier \"%s\"%s%s%s",
+                          shown, nearest ? "; did you mean \"" : "", nearest ? nearest : "",
+                          nearest ? "\"?" : "");
+    }
+    *tier = node->tiers[found];
+    memcpy(fields, tier_fields, sizeof(fields));
+    for (size_t i = 0; i < COUNT(fields); i++) {
+        fields[i].optional = true;
+    }
+    return read_group(value, path, fields, COUNT(fields), tier, err);
+}
+
 static rk_status read_tiers(const json_t *value, const char *path, void *out, rk_error *err)
 {
     rk_system *system = out;
+    const rk_system node = *system; /* of the accelerator */
     const size_t count = json_array_size(value);
     char element[RK_JSON_PATH_SIZE], found[RK_JSON_TEXT_SIZE];
     if (count < 1 || count > RK_TIER_MAX) {
@@ -307,10 +356,8 @@ static rk_status read_tiers(const json_t *value, const char *path, void *out, rk
     int64_t below = 1;
     for (size_t i = 0; i < count; i++) {
         rk_tier *tier = &system->tiers[i];
-        *tier = (rk_tier){.exchange_share = 1, .serial = 0.5};
         (void)rk_json_path_element(path, i, element);
-        rk_status status = read_group(json_array_get(value, i), element, tier_fields,
-                                      COUNT(tier_fields), tier, err);
+        rk_status status = read_tier(json_array_get(value, i), element, &node, tier, err);
         if (status) {
             return status;
         }

@@ -207,9 +207,25 @@ static double zb_h2_least(const rk_pipeline *p, const rk_chunk_times *t)
     return m * (t->forward + t->backward + t->weight) + fmax(before, around);
 }
 
-double rk_pipeline_least_seconds(const rk_pipeline *pipeline, const rk_chunk_times *chunk)
+/* The mean chunk with the messages that hold their sender: of p v - 1 both ways, or 2 (p - 1). */
+static rk_chunk_times chunk_with_sends(const rk_pipeline *p, const rk_chunk_times *chunk)
+{
+    const double chunks = (double)(p->ranks * p->chunks_per_rank);
+    const double gaps = p->kind == RK_SCHEDULE_INTERLEAVED
+                            ? chunks - 1
+                            : (double)((p->ranks - 1) * p->chunks_per_rank);
+    rk_chunk_times with = *chunk;
+    if (p->send_seconds > 0 && !p->send_overlapped && p->ranks > 1) {
+        with.forward += p->send_seconds * gaps / chunks;
+        with.backward += p->send_seconds * gaps / chunks;
+    }
+    return with;
+}
+
+double rk_pipeline_least_seconds(const rk_pipeline *pipeline, const rk_chunk_times *mean)
 {
     assert((unsigned)pipeline->kind < RK_SCHEDULE_KIND_COUNT);
+    const rk_chunk_times with = chunk_with_sends(pipeline, mean), *chunk = &with;
     const double ranks = (double)pipeline->ranks, v = (double)pipeline->chunks_per_rank;
     const double forward = v * chunk->forward, backward = v * (chunk->backward + chunk->weight);
     const struct survey s = {

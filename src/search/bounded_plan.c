@@ -220,8 +220,7 @@ static double bound_shapes(const struct search *s, struct worker *w, const struc
 {
     uint64_t fitting[2] = {0, 0}, legal = 0; /* by DualPipe or not */
     bool known[2] = {false, false};
-    double least = (double)INFINITY, send = 0;
-    int64_t passes = 0; /* that `send` is of */
+    double least = (double)INFINITY;
     struct node node = {.pipe = pipe, .dp = dp, .lanes = lane_count(s, b, pipe->pp, dp)};
     for (; node.recompute < s->lists.recompute_count; node.recompute++) {
         legal |= node_lanes(&node);
@@ -229,6 +228,7 @@ static double bound_shapes(const struct search *s, struct worker *w, const struc
     node.recompute = 0;
     node.shape = &s->lists.shapes[pipe->shape_first];
     rk_strategy strategy = node_strategy(s, b, &node);
+    const double send = rk_least_send(&w->table, &strategy);
     for (size_t i = pipe->shape_first; i < pipe->shape_first + pipe->shape_count; i++) {
         rk_plan_set_shape(&s->lists.shapes[i], &strategy);
         const bool twice = strategy.schedule == RK_SCHEDULE_DUALPIPE;
@@ -238,9 +238,6 @@ static double bound_shapes(const struct search *s, struct worker *w, const struc
         }
         w->least[i] = (double)INFINITY;
         if (fitting[twice]) {
-            send =
-                passes == rk_stage_passes(&strategy) ? send : rk_least_send(&w->table, &strategy);
-            passes = rk_stage_passes(&strategy);
             w->least[i] = rk_least_step(&w->table, &strategy, &w->whole, send);
             w->counts.bounds++;
         }

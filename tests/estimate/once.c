@@ -76,7 +76,11 @@ static void test_norm_rings(void **state)
     assert_near(sharded, estimate_of(&model, &stack, &s).step, 0);
 }
 
-/* Two messages a microbatch, and two for every stage that the first passes on its way. */
+/*
+ * Two messages for every stage that a microbatch passes on its way.  The last stage, which has the
+ * head, sets the pace while messages are short: it sends one a microbatch.  Long ones make it a
+ * stage in the middle, which sends two.
+ */
 static void test_send_seconds(void **state)
 {
     (void)state;
@@ -89,7 +93,16 @@ static void test_send_seconds(void **state)
     stack.send_seconds = 0;
     const double without = estimate_of(&model, &stack, &s).step;
     stack.send_seconds = 1e-3;
-    assert_near(estimate_of(&model, &stack, &s).step - without, (2 * 10 + 2 * 3) * 1e-3, 1e-9);
+    assert_near(estimate_of(&model, &stack, &s).step - without, (9 + 2 * 3) * 1e-3, 1e-9);
+    stack.send_seconds = 10;
+    const double longer = estimate_of(&model, &stack, &s).step;
+    stack.send_seconds = 11;
+    assert_near(estimate_of(&model, &stack, &s).step - longer, 2 * 9 + 2 * 3, 1e-9);
+    s.pp_overlap = true;
+    const double overlapped = estimate_of(&model, &stack, &s).step;
+    stack.send_seconds = 10;
+    assert_near(overlapped - estimate_of(&model, &stack, &s).step,
+                2 * 10 * stack.pp_exposed + 2 * 3, 1e-9);
 }
 
 int main(void)

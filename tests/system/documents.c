@@ -133,10 +133,40 @@ static void test_units(void **state)
     assert_int_equal(s.tier_count, 2);
     assert_int_equal(s.tiers[0].kind, RK_TIER_SWITCH);
     assert_near(s.tiers[0].bandwidth, 200e9, 1e-12);
-    assert_near(s.tiers[0].half_bytes, 3.2e6, 1e-12);
+    assert_near(s.tiers[0].step_latency, load_system("h800-sxm").tiers[0].step_latency, 0);
+    assert_near(s.tiers[1].half_bytes, 0.5e6, 1e-12);
     assert_true(s.tiers[0].in_network_reduce);
     assert_int_equal(s.tiers[1].size, 2048);
     assert_false(load_system("a100-sxm-80gb").accelerator.gemm[RK_FP8].peak > 0);
+}
+
+/* One set of constants per accelerator: clusters do not repeat the tiers of its node. */
+static void test_tiers_once(void **state)
+{
+    int clusters = 0;
+    (void)state;
+    for (size_t i = 0; i < rk_catalogue_count; i++) {
+        const rk_catalogue_entry *entry = &rk_catalogue[i];
+        rk_json_doc doc;
+        if (strcmp(entry->kind, "systems")) {
+            continue;
+        }
+        assert_int_equal(rk_json_load(entry->name, entry->kind, &doc, NULL), RK_OK);
+        const rk_system node =
+            load_system(json_string_value(json_object_get(doc.root, "accelerator")));
+        const json_t *tiers = json_object_get(doc.root, "tiers");
+        for (size_t t = 0; t < json_array_size(tiers); t++) {
+            const char *name = json_string_value(json_object_get(json_array_get(tiers, t), "name"));
+            for (int n = 0; name && n < node.tier_count; n++) {
+                if (strcmp(name, node.tiers[n].name) == 0) {
+                    fail_msg("%s repeats %s of its accelerator", entry->name, name);
+                }
+            }
+        }
+        rk_json_clear(&doc);
+        clusters++;
+    }
+    assert_true(clusters > 10);
 }
 
 static void test_open_tier(void **state)
@@ -198,6 +228,24 @@ static void test_cluster(void **state)
                      RK_OK);
     assert_string_equal(s.name, "c");
     assert_string_equal(s.accelerator.name, "chip");
+}
+
+#define CLUSTER(tiers) "{\"name\": \"c\", \"accelerator\": \"h100-sxm\", \"tiers\": [" tiers "]}"
+
+static void test_tier_as(void **state)
+{
+    const rk_system node = load_system("h100-sxm");
+    rk_system s;
+    rk_error err;
+    (void)state;
+    assert_int_equal(read(CLUSTER("{\"as\": \"NVLink4\"}, {\"as\": \"NDR InfiniBand\", \"name\":"
+                                  " \"rail\", \"bandwidth_GBps\": 25}"),
+                          &s, &err),
+                     RK_OK);
+    assert_memory_equal(&s.tiers[0], &node.tiers[0], sizeof(rk_tier));
+    assert_string_equal(s.tiers[1].name, "rail");
+    assert_near(s.tiers[1].bandwidth, 25e9, 1e-12);
+    assert_near(s.tiers[1].step_latency, node.tiers[1].step_latency, 0);
 }
 
 #define TIER(more)       "{\"name\": \"t\", \"bandwidth_GBps\": 1, \"efficiency\": 1, " more "}"
@@ -265,6 +313,11 @@ static void test_faults(void **state)
                  "tiers[0].side_links[0].latency_u", "did you mean \"latency_us\"");
     expect_fault(WITH_TIERS(TIER(SIDES("{\"name\": \"PCIe\", \"efficiency\": 1}"))),
                  "tiers[0].side_links[0]", "\"bandwidth_GBps\" is missing");
+    expect_fault(CLUSTER("{\"as\": \"NVLink5\"}"), "tiers[0]", "did you mean \"NVLink4\"");
+    expect_fault(CLUSTER("{\"as\": 4, \"name\": \"t\", \"kind\": \"switch\", \"efficiency\": 1,"
+                         " \"bandwidth_GBps\": 1}"),
+                 "tiers[0].as", "the name of a tier");
+    expect_fault(WITH_TIERS("{\"as\": \"NVLink4\"}"), "tiers[0]", "has no tier");
     expect_fault("{\"name\": \"c\", \"accelerator\": 3}", "accelerator", "a name or an object");
     expect_fault("{\"name\": \"c\", \"accelerator\": \"h100-sxm\", \"power_W\": 0}", "power_W",
                  "above 0");
@@ -323,6 +376,7 @@ int main(void)
         cmocka_unit_test(test_own_chip), cmocka_unit_test(test_cluster),
         cmocka_unit_test(test_faults),   cmocka_unit_test(test_struct_faults),
         cmocka_unit_test(test_names),    cmocka_unit_test(test_side_links),
+        cmocka_unit_test(test_tier_as),  cmocka_unit_test(test_tiers_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
