@@ -353,7 +353,7 @@ static double coverage(const held_out *list, size_t count, double spread)
 
 rk_status rk_residuals_spread(rk_residuals *residuals, rk_error *err)
 {
-    const double wanted = 0.8, step = 0.05, most = 3;
+    const double wanted = 0.8, step = 0.01, most = 3;
     held_out *list = calloc(residuals->ratio_count + 1, sizeof(*list));
     if (!list) {
         return fail_memory(err);

@@ -136,7 +136,7 @@ static void test_exchange(void **state)
         fill("1,bigscience,g,32,4096,11008,32,32000,4096,A100,64,4,2,,8,1,256,full,,FP16,2.5,,40\n",
              &c, &err),
         RK_OK);
-    assert_near(c.network_bandwidth, 6.25e9, 0);
+    assert_near(c.network_bandwidth, 2.67e9, 0);
     rk_run_predict(&sources, &c, NULL, NULL, &usual);
     assert_int_equal(rk_run_predict_exact(&sources, &c, NULL, NULL, &played, &err), RK_OK);
     assert_near(played.estimate.step / usual.estimate.step, 1, 0.02);
