@@ -9,7 +9,7 @@
 #include "reckon/reckon.h"
 
 enum {
-    RK_RECIPE_DOCUMENTS = 8,
+    RK_RECIPE_DOCUMENTS = 16,
     RK_RECIPE_CONSTANTS = 16, /* over all documents; a document should have at most about eight */
     RK_RECIPE_KEYS = 6,
     RK_RECIPE_TABLES = 16,
