@@ -71,23 +71,35 @@ void rk_bench_clear(rk_bench *bench)
     bench->systems = NULL;
 }
 
-/*
- * A machine of the sources of runs as it is with a document in the place of its own: a machine
- * that is the document, or a cluster of the same accelerator, which keeps its limits.
- */
-static rk_system with_document(const rk_system *listed, const char *name, const rk_system *machine,
-                               const char *document)
+static bool is_document(const rk_bench *bench, const char *name)
 {
-    rk_system system = *listed;
-    if (strcmp(name, document) == 0) {
-        return *machine;
+    for (int i = 0; i < bench->recipe->document_count; i++) {
+        if (strcmp(rk_tuned_name(bench->documents[i]), name) == 0) {
+            return true;
+        }
     }
-    if (strcmp(listed->accelerator.name, machine->accelerator.name) == 0) {
-        system.accelerator =
-            rk_accelerator_at_power(&machine->accelerator, listed->accelerator.power);
-        system.accelerator.host_capacity = listed->accelerator.host_capacity;
+    return false;
+}
+
+/*
+ * The machines of the sources of runs with a document in the place of their own: the one that is
+ * the document, and clusters of that accelerator that are no documents themselves.
+ */
+static rk_status place_machine(rk_bench *bench, const rk_tuned *document, const rk_system *machine,
+                               rk_error *err)
+{
+    const rk_run_sources *sources = &bench->rows->sources;
+    rk_status status = RK_OK;
+    for (size_t i = 0; i < sources->system_count && !status; i++) {
+        const char *name = sources->system_names[i];
+        const char *accelerator = sources->systems[i].accelerator.name;
+        if (strcmp(name, rk_tuned_name(document)) == 0) {
+            bench->systems[i] = *machine;
+        } else if (strcmp(accelerator, rk_tuned_name(document)) == 0 && !is_document(bench, name)) {
+            status = rk_tuned_cluster(document, name, &bench->systems[i], err);
+        }
     }
-    return system;
+    return status;
 }
 
 static void set_engines(rk_bench *bench, int index)
@@ -107,7 +119,6 @@ static void set_engines(rk_bench *bench, int index)
 static rk_status read_document(rk_bench *bench, int index, rk_error *err)
 {
     const rk_tuned *document = bench->documents[index];
-    const char *name = rk_tuned_name(document);
     if (rk_tuned_kind_of(document) == RK_TUNED_STACK) {
         return rk_tuned_stack(document, &bench->stacks[index], err);
     }
@@ -115,15 +126,8 @@ static rk_status read_document(rk_bench *bench, int index, rk_error *err)
     const rk_status status = rk_tuned_system(document, machine, err);
     if (!status) {
         set_engines(bench, index);
-        const rk_run_sources *sources = &bench->rows->sources;
-        for (size_t i = 0; i < sources->system_count; i++) {
-            const rk_system *listed = &sources->systems[i];
-            if (strcmp(listed->accelerator.name, machine->accelerator.name) == 0) {
-                bench->systems[i] = with_document(listed, sources->system_names[i], machine, name);
-            }
-        }
     }
-    return status;
+    return status ? status : place_machine(bench, document, machine, err);
 }
 
 static rk_status set_number(rk_bench *bench, int document, const char *key, double value,

@@ -219,6 +219,20 @@ rk_status rk_tuned_system(const rk_tuned *tuned, rk_system *system, rk_error *er
     return status;
 }
 
+rk_status rk_tuned_cluster(const rk_tuned *tuned, const char *name, rk_system *system,
+                           rk_error *err)
+{
+    rk_json_doc doc;
+    rk_status status = rk_json_load(name, "systems", &doc, err);
+    if (!status && json_object_set(doc.root, "accelerator", tuned->doc.root)) {
+        status = rk_fail(err, RK_ERR_MEMORY, "there is not enough memory to read a machine");
+    }
+    status = status ? status : rk_system_from_json(doc.root, system, err);
+    rk_error_set_file(status ? err : NULL, name);
+    rk_json_clear(&doc);
+    return status;
+}
+
 rk_status rk_tuned_stack(const rk_tuned *tuned, rk_stack *stack, rk_error *err)
 {
     const rk_status status = rk_stack_from_json(tuned->doc.root, stack, err);

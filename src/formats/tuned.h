@@ -38,6 +38,10 @@ rk_status rk_tuned_set(rk_tuned *tuned, const char *path, double value, rk_error
 rk_status rk_tuned_system(const rk_tuned *tuned, rk_system *system, rk_error *err);
 rk_status rk_tuned_stack(const rk_tuned *tuned, rk_stack *stack, rk_error *err);
 
+/* A cluster of the catalogue or of a file as it is with this document as its accelerator. */
+rk_status rk_tuned_cluster(const rk_tuned *tuned, const char *name, rk_system *system,
+                           rk_error *err);
+
 /* Sets the text of the member "provenance" of a group ("gemm.bf16", "tiers[0]"). */
 rk_status rk_tuned_note(rk_tuned *tuned, const char *group, const char *note, rk_error *err);
 

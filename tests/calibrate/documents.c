@@ -213,12 +213,33 @@ static void test_recipe_refusals(void **state)
     }
 }
 
+/* A cluster sees what is changed of its accelerator, and keeps what it says itself. */
+static void test_cluster(void **state)
+{
+    static rk_system usual, changed;
+    rk_tuned *tuned;
+    rk_error err;
+    (void)state;
+    assert_int_equal(rk_system_load("dgx-h100-superpod", &usual, &err), RK_OK);
+    assert_int_equal(rk_tuned_open(DATA_FOLDER "/accelerators/h100-sxm.json", &tuned, &err), RK_OK);
+    assert_int_equal(rk_tuned_set(tuned, "tiers[1].exchange_share", 0.5, &err), RK_OK);
+    assert_int_equal(rk_tuned_set(tuned, "memory.efficiency", 0.6, &err), RK_OK);
+    assert_int_equal(rk_tuned_cluster(tuned, "dgx-h100-superpod", &changed, &err), RK_OK);
+    assert_true(changed.tiers[1].exchange_share == 0.5);
+    assert_true(changed.accelerator.memory_efficiency == 0.6);
+    assert_int_equal(changed.tiers[1].size, usual.tiers[1].size);
+    assert_string_equal(changed.name, "dgx-h100-superpod");
+    assert_int_equal(rk_tuned_cluster(tuned, "no-such-cluster", &changed, &err), RK_ERR_INVALID);
+    rk_tuned_free(tuned);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_edit),
         cmocka_unit_test(test_edit_keeps_bytes),
         cmocka_unit_test(test_tuned),
+        cmocka_unit_test(test_cluster),
         cmocka_unit_test(test_recipe),
         cmocka_unit_test(test_recipe_refusals),
     };
