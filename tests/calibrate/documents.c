@@ -236,12 +236,9 @@ static void test_cluster(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_edit),
-        cmocka_unit_test(test_edit_keeps_bytes),
-        cmocka_unit_test(test_tuned),
-        cmocka_unit_test(test_cluster),
-        cmocka_unit_test(test_recipe),
-        cmocka_unit_test(test_recipe_refusals),
+        cmocka_unit_test(test_edit),   cmocka_unit_test(test_edit_keeps_bytes),
+        cmocka_unit_test(test_tuned),  cmocka_unit_test(test_cluster),
+        cmocka_unit_test(test_recipe), cmocka_unit_test(test_recipe_refusals),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
