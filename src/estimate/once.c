@@ -230,7 +230,7 @@ double rk_offload_seconds(const rk_cost_table *table, const rk_strategy *s, cons
     return seconds;
 }
 
-/* Messages between stages of one rank in a step, with inner ones beside it. */
+/* Messages that a stage in the middle sends in a step. */
 static double crossings(const rk_strategy *s)
 {
     return 2 * (double)(rk_stage_passes(s) * rk_strategy_microbatches(s));

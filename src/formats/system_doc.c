@@ -259,8 +259,8 @@ static rk_status read_sides(const json_t *value, const char *path, void *out, rk
         .min = 1, .max = 0x1p31, .help = text                                                      \
     }
 
-/* Who reads a tier has begun with the one that is named here. */
-static rk_status read_model(const json_t *value, const char *path, void *out, rk_error *err)
+/* read_tier() looks the name up; here it is checked to be one. */
+static rk_status read_as(const json_t *value, const char *path, void *out, rk_error *err)
 {
     char found[RK_JSON_TEXT_SIZE];
     (void)out;
@@ -274,7 +274,7 @@ static const rk_field tier_fields[] = {
     {.name = "as",
      .type = RK_FIELD_CUSTOM,
      .optional = true,
-     .read = read_model,
+     .read = read_as,
      .help = "a tier of the accelerator, whose values hold where none is given here"},
     {.name = "name",
      .type = RK_FIELD_CUSTOM,
@@ -311,26 +311,26 @@ static const rk_field tier_fields[] = {
 /* A tier without a size is as large as anybody asks for. */
 enum { OPEN_SIZE = 1 << 20 };
 
-/* A tier; one that is as a tier of `node` says only what is different. */
+/* A tier; one that is as a tier of the accelerator's `node` says only what is different. */
 static rk_status read_tier(const json_t *value, const char *path, const rk_system *node,
                            rk_tier *tier, rk_error *err)
 {
     rk_field fields[COUNT(tier_fields)];
     const char *names[RK_TIER_MAX];
-    const char *model = json_string_value(json_object_get(value, "as"));
+    const char *as = json_string_value(json_object_get(value, "as"));
     *tier = (rk_tier){.exchange_share = 1, .serial = 0.5};
-    if (!model) {
+    if (!as) {
         return read_group(value, path, tier_fields, COUNT(tier_fields), tier, err);
     }
     int found = 0;
     for (int i = 0; i < node->tier_count; i++) {
         names[i] = node->tiers[i].name;
-        found += strcmp(names[i], model) != 0 && found == i;
+        found += strcmp(names[i], as) != 0 && found == i;
     }
     if (found == node->tier_count) {
         char shown[RK_JSON_TEXT_SIZE];
-        (void)rk_json_printable(model, shown, sizeof(shown));
-        const char *nearest = rk_nearest_name(model, names, (size_t)node->tier_count);
+        (void)rk_json_printable(as, shown, sizeof(shown));
+        const char *nearest = rk_nearest_name(as, names, (size_t)node->tier_count);
         return rk_fail_at(err, RK_ERR_INVALID, path, "the accelerator has no tier \"%s\"%s%s%s",
                           shown, nearest ? "; did you mean \"" : "", nearest ? nearest : "",
                           nearest ? "\"?" : "");

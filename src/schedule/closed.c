@@ -225,18 +225,18 @@ static rk_chunk_times chunk_with_sends(const rk_pipeline *p, const rk_chunk_time
 double rk_pipeline_least_seconds(const rk_pipeline *pipeline, const rk_chunk_times *mean)
 {
     assert((unsigned)pipeline->kind < RK_SCHEDULE_KIND_COUNT);
-    const rk_chunk_times with = chunk_with_sends(pipeline, mean), *chunk = &with;
+    const rk_chunk_times chunk = chunk_with_sends(pipeline, mean);
     const double ranks = (double)pipeline->ranks, v = (double)pipeline->chunks_per_rank;
-    const double forward = v * chunk->forward, backward = v * (chunk->backward + chunk->weight);
+    const double forward = v * chunk.forward, backward = v * (chunk.backward + chunk.weight);
     const struct survey s = {
         .forward_sum = ranks * forward,
         .backward_sum = ranks * backward,
-        .weight_sum = ranks * v * chunk->weight,
+        .weight_sum = ranks * v * chunk.weight,
         .forward_max = forward,
         .backward_max = backward,
         .work_max = forward + backward,
     };
-    return pipeline->kind == RK_SCHEDULE_ZB_H2 ? zb_h2_least(pipeline, chunk)
+    return pipeline->kind == RK_SCHEDULE_ZB_H2 ? zb_h2_least(pipeline, &chunk)
                                                : seconds_of[pipeline->kind](pipeline, &s);
 }
 
