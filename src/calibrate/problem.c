@@ -71,14 +71,15 @@ void rk_bench_clear(rk_bench *bench)
     bench->systems = NULL;
 }
 
-static bool is_document(const rk_bench *bench, const char *name)
+/* Index of the document of a name, or -1. */
+static int find_document(const rk_bench *bench, const char *name)
 {
     for (int i = 0; i < bench->recipe->document_count; i++) {
         if (strcmp(rk_tuned_name(bench->documents[i]), name) == 0) {
-            return true;
+            return i;
         }
     }
-    return false;
+    return -1;
 }
 
 /*
@@ -95,7 +96,8 @@ static rk_status place_machine(rk_bench *bench, const rk_tuned *document, const 
         const char *accelerator = sources->systems[i].accelerator.name;
         if (strcmp(name, rk_tuned_name(document)) == 0) {
             bench->systems[i] = *machine;
-        } else if (strcmp(accelerator, rk_tuned_name(document)) == 0 && !is_document(bench, name)) {
+        } else if (strcmp(accelerator, rk_tuned_name(document)) == 0 &&
+                   find_document(bench, name) < 0) {
             status = rk_tuned_cluster(document, name, &bench->systems[i], err);
         }
     }
@@ -231,13 +233,8 @@ static double operator_seconds(const rk_bench *bench, const rk_observation *row)
 /* The document that is the software of a run, or NULL. */
 static const rk_stack *stack_of(const rk_bench *bench, const rk_run_case *run)
 {
-    const char *name = bench->rows->sources.stack_names[run->stack];
-    for (int i = 0; i < bench->recipe->document_count; i++) {
-        if (strcmp(rk_tuned_name(bench->documents[i]), name) == 0) {
-            return &bench->stacks[i];
-        }
-    }
-    return NULL;
+    const int index = find_document(bench, bench->rows->sources.stack_names[run->stack]);
+    return index < 0 ? NULL : &bench->stacks[index];
 }
 
 static double run_prediction(const rk_bench *bench, const rk_observation *row)
