@@ -54,6 +54,7 @@ struct post {
         struct letter *next;
     } * boxes[RANKS_MAX];
     bool cut[RANKS_MAX];
+    bool spoken[RANKS_MAX]; /* has sent a letter */
 };
 
 struct address {
@@ -75,6 +76,7 @@ static void post_send(void *context, int to, const void *data, size_t size)
             end = &(*end)->next;
         }
         *end = letter;
+        post->spoken[self->rank] = true;
     }
     (void)pthread_mutex_unlock(&post->lock);
 }
@@ -144,6 +146,18 @@ static rk_status work(void *context, int worker, const rk_bytes *task, rk_bytes 
     return RK_OK;
 }
 
+/* Cuts a rank off once it has said something, so that there is someone to lose. */
+static void cut_off(struct post *post, int rank)
+{
+    const struct timespec pause = {.tv_nsec = 1000000};
+    while (!post->cut[rank]) {
+        (void)pthread_mutex_lock(&post->lock);
+        post->cut[rank] = post->spoken[rank];
+        (void)pthread_mutex_unlock(&post->lock);
+        (void)nanosleep(&pause, NULL);
+    }
+}
+
 static rk_status done(void *context, const rk_bytes *task, const rk_bytes *result, rk_error *err)
 {
     struct squares *job = context;
@@ -154,9 +168,7 @@ static rk_status done(void *context, const rk_bytes *task, const rk_bytes *resul
     job->taken[x]++;
     job->sum += square;
     if (++job->done == 20 && job->cut_rank) {
-        (void)pthread_mutex_lock(&job->post->lock);
-        job->post->cut[job->cut_rank] = true;
-        (void)pthread_mutex_unlock(&job->post->lock);
+        cut_off(job->post, job->cut_rank);
     }
     return RK_OK;
 }
