@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Build tool: writes the JSON documents of data/ as a C file that defines rk_catalogue.
+ * Build tool: writes the documents and tables of data/ as a C file that defines rk_catalogue.
  *
  *     embed DATA OUTPUT DEPFILE FOLDER...
  *
- * reads DATA/FOLDER/(name).json for every folder.  Entries come out sorted by folder and name, as
- * rk_catalogue_find expects; DEPFILE lists everything that was looked at, for ninja.
+ * reads DATA/FOLDER/(name).json for every folder, and .csv in "measured".  Entries come out sorted
+ * by folder and name, as rk_catalogue_find expects; DEPFILE lists everything that was looked at,
+ * for ninja.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -62,17 +63,29 @@ static void embed_bytes(FILE *code, size_t index, const char *path)
     fputs("\n};\n", code);
 }
 
-static int is_document(const struct dirent *entry)
+/* Length of a file name without an ending; 0 for other names. */
+static size_t stem_length(const char *name, const char *ending)
 {
-    const size_t length = strlen(entry->d_name);
-    return length > 5 && strcmp(entry->d_name + length - 5, ".json") == 0;
+    const size_t length = strlen(name), end = strlen(ending);
+    return length > end && strcmp(name + length - end, ending) == 0 ? length - end : 0;
 }
 
-/* Names may end in any character, so ".json" is left out of the comparison. */
-static int compare_documents(const struct dirent **a, const struct dirent **b)
+static int is_document(const struct dirent *entry)
 {
-    const size_t n = strlen((*a)->d_name) - 5, m = strlen((*b)->d_name) - 5;
-    const int order = strncmp((*a)->d_name, (*b)->d_name, n < m ? n : m);
+    return stem_length(entry->d_name, ".json") > 0;
+}
+
+static int is_table(const struct dirent *entry)
+{
+    return stem_length(entry->d_name, ".csv") > 0;
+}
+
+/* Names may end in any character, so the ending is left out of the comparison. */
+static int compare_entries(const struct dirent **a, const struct dirent **b)
+{
+    const char *x = (*a)->d_name, *y = (*b)->d_name;
+    const size_t n = (size_t)(strrchr(x, '.') - x), m = (size_t)(strrchr(y, '.') - y);
+    const int order = strncmp(x, y, n < m ? n : m);
     return order ? order : (n > m) - (n < m);
 }
 
@@ -82,7 +95,8 @@ static void embed_folder(output *out, const char *data, const char *folder)
     struct dirent **entries;
     snprintf(path, sizeof(path), "%s/%s", data, folder);
     write_dependency(out->deps, path);
-    const int count = scandir(path, &entries, is_document, compare_documents);
+    const int count = scandir(path, &entries, strcmp(folder, "measured") ? is_document : is_table,
+                              compare_entries);
     if (count < 0) {
         die("cannot list", path);
     }
@@ -92,7 +106,7 @@ static void embed_folder(output *out, const char *data, const char *folder)
         write_dependency(out->deps, path);
         embed_bytes(out->code, out->count, path);
         fprintf(out->table, "    {\"%s\", \"%.*s\", (const char *)text_%zu, sizeof(text_%zu)},\n",
-                folder, (int)strlen(name) - 5, name, out->count, out->count);
+                folder, (int)(strrchr(name, '.') - name), name, out->count, out->count);
         out->count++;
         free(entries[i]);
     }

@@ -145,12 +145,15 @@ static void add_unfused(rk_costing *x, const rk_attention_shape *a)
     const double n = (double)s->seq, queries = n / (double)s->cp;
     const double heads = (double)s->micro_batch * (double)a->query_heads / (double)s->tp;
     const double qk = (double)rk_attention_qk_size(a), v = (double)rk_attention_value_size(a);
-    const double products = (rk_gemm_seconds(acc, precision, heads, queries, n, qk, 0) +
-                             rk_gemm_seconds(acc, precision, heads, queries, v, n, 0)) /
-                            stack->gemm_share * unaligned(qk);
+    /* Products that make scores (Q K', and dO V' backward), and that sum over them. */
+    const double slow = unaligned(qk) / stack->gemm_share;
+    const double scores_qk = slow * rk_gemm_seconds(acc, precision, heads, queries, n, qk, 0);
+    const double scores_v = slow * rk_gemm_seconds(acc, precision, heads, queries, n, v, 0);
+    const double sum_qk = slow * rk_gemm_seconds(acc, precision, heads, queries, qk, n, 0);
+    const double sum_v = slow * rk_gemm_seconds(acc, precision, heads, queries, v, n, 0);
     const double scores = heads * queries * n, flops = 2 * scores * (qk + v);
-    x->cost.forward.part[RK_PART_ATTENTION] += products;
-    x->cost.backward.part[RK_PART_ATTENTION] += 2 * products;
+    x->cost.forward.part[RK_PART_ATTENTION] += scores_qk + sum_v;
+    x->cost.backward.part[RK_PART_ATTENTION] += scores_v + sum_v + 2 * sum_qk;
     x->cost.flops_forward += flops;
     x->cost.flops_backward += 2 * flops;
     rk_add_stream(x, RK_PART_ATTENTION, stack->score_forward * scores,

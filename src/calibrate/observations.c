@@ -14,21 +14,23 @@
 
 /* ---- cells ---------------------------------------------------------------------------------- */
 
+static rk_cells cells_of(const rk_run_table *table)
+{
+    return (rk_cells){table->name, table->cells, table->rows, table->columns};
+}
+
 /* Place of a column in the header, or -1. */
 static int column_of(const rk_run_table *table, const char *column)
 {
-    for (size_t i = 0; i < table->columns; i++) {
-        if (strcmp(table->cells[i], column) == 0) {
-            return (int)i;
-        }
-    }
-    return -1;
+    const rk_cells cells = cells_of(table);
+    return rk_cell_column(&cells, column);
 }
 
 static const char *cell_of(const rk_run_table *table, size_t row, const char *column)
 {
-    const int at = column_of(table, column);
-    return at < 0 ? "" : table->cells[(row + 1) * table->columns + (size_t)at];
+    const rk_cells cells = cells_of(table);
+    const char *cell = rk_cell(&cells, row, column);
+    return cell ? cell : "";
 }
 
 const char *rk_observation_cell(const rk_observations *all, const rk_observation *row,
@@ -74,98 +76,11 @@ bool rk_conditions_hold(const rk_recipe_table *recipe, const rk_run_table *table
     return true;
 }
 
-static rk_status fail_row(const rk_run_table *table, size_t row, const char *column,
-                          const char *expected, rk_error *err)
-{
-    (void)rk_fail(err, RK_ERR_INVALID, "row %zu, column %s: expected %s, found \"%.60s\"", row + 1,
-                  column, expected, cell_of(table, row, column));
-    rk_error_set_file(err, table->name);
-    return RK_ERR_INVALID;
-}
-
-/* A number of at least `low`. */
-static rk_status number(const rk_run_table *table, size_t row, const char *column, double low,
-                        double *value, rk_error *err)
-{
-    const char *cell = cell_of(table, row, column);
-    char *end = NULL;
-    *value = strtod(cell, &end);
-    if (end == cell || *end || !isfinite(*value) || *value < low || *value > 1e18) {
-        return fail_row(table, row, column, low > 0 ? "a number above 0" : "a number of at least 0",
-                        err);
-    }
-    return RK_OK;
-}
-
-/* Index of the cell in a list of names that ends in NULL. */
-static rk_status choice(const rk_run_table *table, size_t row, const char *column,
-                        const char *const *names, int *index, rk_error *err)
-{
-    const char *cell = cell_of(table, row, column);
-    for (*index = 0; names[*index]; (*index)++) {
-        if (strcmp(names[*index], cell) == 0) {
-            return RK_OK;
-        }
-    }
-    return fail_row(table, row, column, names[0], err);
-}
-
 /* ---- rows of operators ---------------------------------------------------------------------- */
 
-#define LEAST 1e-12
+static const double least = 1e-12;
 
-static const char *const flags[] = {"0", "1", NULL};
-
-static rk_status read_gemm(const rk_run_table *t, size_t row, rk_observation *out, rk_error *err)
-{
-    rk_gemm_row *gemm = &out->gemm;
-    int precision = 0, clock = 0, module = 0, grouped = 0;
-    static const char *const clocks[] = {"sustained", "burst", NULL};
-    rk_status status = choice(t, row, "precision", rk_precision_names, &precision, err);
-    status = status ? status : choice(t, row, "clock", clocks, &clock, err);
-    status = status ? status : choice(t, row, "module", flags, &module, err);
-    status = status ? status : choice(t, row, "grouped", flags, &grouped, err);
-    status = status ? status : number(t, row, "batch", LEAST, &gemm->batch, err);
-    status = status ? status : number(t, row, "m", LEAST, &gemm->m, err);
-    status = status ? status : number(t, row, "n", LEAST, &gemm->n, err);
-    status = status ? status : number(t, row, "k", LEAST, &gemm->k, err);
-    status = status ? status : number(t, row, "accumulate_bytes", 0, &gemm->accumulate_bytes, err);
-    gemm->precision = (rk_precision)precision;
-    gemm->grouped = grouped == 1;
-    gemm->burst = clock == 1;
-    gemm->module_bytes = module ? 2 * gemm->batch * gemm->m * gemm->k : 0;
-    return status;
-}
-
-/* Causal attention counts the triangle; backward executes 2.5 times the products of forward. */
-static rk_status read_attention(const rk_run_table *t, size_t row, rk_observation *out,
-                                rk_error *err)
-{
-    static const char *const passes[] = {"forward", "backward", NULL};
-    rk_attention_row *a = &out->attention;
-    double size = 0, heads = 0, kv_heads = 0, batch = 0, seq = 0;
-    int pass = 0, causal = 0, module = 0;
-    rk_status status = choice(t, row, "pass", passes, &pass, err);
-    status = status ? status : choice(t, row, "causal", flags, &causal, err);
-    status = status ? status : choice(t, row, "module", flags, &module, err);
-    status = status ? status : number(t, row, "head_size", LEAST, &size, err);
-    status = status ? status : number(t, row, "heads", LEAST, &heads, err);
-    status = status ? status : number(t, row, "kv_heads", LEAST, &kv_heads, err);
-    status = status ? status : number(t, row, "batch", LEAST, &batch, err);
-    status = status ? status : number(t, row, "seq", LEAST, &seq, err);
-    a->work = (rk_attention_work){
-        .flops = 4 * batch * heads * seq * seq * size * (causal ? 0.5 : 1) * (pass ? 2.5 : 1),
-        .seq = seq,
-        .heads = batch * heads,
-        .qk_size = size,
-        .backward = pass == 1,
-    };
-    a->module_bytes = module ? 2 * batch * seq * (heads + 2 * kv_heads) * size : 0;
-    return status;
-}
-
-static rk_status read_collective(const rk_run_table *t, size_t row, rk_observation *out,
-                                 rk_error *err)
+static rk_status read_collective(const rk_cells *t, size_t row, rk_observation *out, rk_error *err)
 {
     static const char *const names[] = {"all_reduce", "reduce_scatter", "all_gather",
                                         "all_to_all", "broadcast",      NULL};
@@ -173,32 +88,34 @@ static rk_status read_collective(const rk_run_table *t, size_t row, rk_observati
                                         RK_COLL_ALL_GATHER, RK_COLL_ALL_TO_ALL, RK_COLL_BROADCAST};
     double ranks = 0;
     int op = 0;
-    rk_status status = choice(t, row, "op", names, &op, err);
-    status = status ? status : number(t, row, "ranks", 2, &ranks, err);
-    status = status ? status : number(t, row, "bytes", LEAST, &out->collective.bytes, err);
+    rk_status status = rk_cell_choice(t, row, "op", names, false, &op, err);
+    status = status ? status : rk_cell_number(t, row, "ranks", 2, false, &ranks, err);
+    status = status ? status
+                    : rk_cell_number(t, row, "bytes", least, false, &out->collective.bytes, err);
     out->collective.op = ops[op < (int)COUNT(ops) ? op : 0];
     out->collective.ranks = ranks <= 1e6 ? (int64_t)ranks : 2;
     return status;
 }
 
-static rk_status read_stream(const rk_run_table *t, size_t row, rk_observation *out, rk_error *err)
-{
-    return number(t, row, "bytes", LEAST, &out->stream_bytes, err);
-}
-
 static rk_status read_operator(rk_table_kind kind, const rk_run_table *table, size_t row,
                                rk_observation *out, rk_error *err)
 {
-    static rk_status (*const readers[])(const rk_run_table *, size_t, rk_observation *,
-                                        rk_error *) = {
-        [RK_TABLE_GEMM] = read_gemm,
-        [RK_TABLE_ATTENTION] = read_attention,
-        [RK_TABLE_COLLECTIVE] = read_collective,
-        [RK_TABLE_STREAM] = read_stream,
-    };
-    rk_status status = number(table, row, "us", LEAST, &out->measured, err);
+    const rk_cells cells = cells_of(table);
+    const rk_status status = rk_cell_number(&cells, row, "us", least, false, &out->measured, err);
     out->measured *= 1e-6;
-    return status ? status : readers[kind](table, row, out, err);
+    if (status) {
+        return status;
+    }
+    switch (kind) {
+    case RK_TABLE_GEMM:
+        return rk_operator_row_read(RK_KERNEL_GEMM, &cells, row, &out->op, err);
+    case RK_TABLE_ATTENTION:
+        return rk_operator_row_read(RK_KERNEL_ATTENTION, &cells, row, &out->op, err);
+    case RK_TABLE_COLLECTIVE:
+        return read_collective(&cells, row, out, err);
+    default:
+        return rk_cell_number(&cells, row, "bytes", least, false, &out->stream_bytes, err);
+    }
 }
 
 /* ---- collecting ------------------------------------------------------------------------------ */

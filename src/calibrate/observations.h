@@ -4,21 +4,9 @@
 #define RK_CALIBRATE_OBSERVATIONS_H
 
 #include "calibrate/recipe.h"
+#include "formats/operator_rows.h"
 #include "runs/runs.h"
 #include "system/system.h"
-
-typedef struct rk_gemm_row {
-    rk_precision precision;
-    double batch, m, n, k, accumulate_bytes;
-    bool grouped;        /* `batch` experts in one launch, not a batched product */
-    bool burst;          /* short benchmark, before the board's power limit */
-    double module_bytes; /* of the input, where the row times its quantisation too; else 0 */
-} rk_gemm_row;
-
-typedef struct rk_attention_row {
-    rk_attention_work work;
-    double module_bytes; /* queries, keys, values, where the row times a module; else 0 */
-} rk_attention_row;
 
 typedef struct rk_collective_row {
     rk_collective op;
@@ -36,8 +24,7 @@ typedef struct rk_observation {
     double measured; /* seconds, or bytes of memory */
     double weight;
     union {
-        rk_gemm_row gemm;
-        rk_attention_row attention;
+        rk_operator_row op; /* GEMM or attention */
         rk_collective_row collective;
         double stream_bytes;
         size_t run; /* into the cases */

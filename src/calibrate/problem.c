@@ -201,14 +201,14 @@ static double beside_seconds(const rk_bench *bench, int document, double module_
 static double gemm_seconds(const rk_bench *bench, const rk_observation *row)
 {
     static const double time_of_droop = 1e-3;
-    const rk_gemm_row *gemm = &row->gemm;
+    const rk_gemm_work *gemm = &row->op.kernel.gemm;
     const bool rated = bench->recipe->tables[row->table].rated;
     const rk_accelerator *a = &bench->engines[row->document][gemm->burst][rated];
     const double droop = gemm->burst ? bench->extra[row->document].droop : 0;
     const double t = (gemm->grouped ? rk_grouped_gemm_seconds : rk_gemm_seconds)(
-        a, gemm->precision, gemm->batch, gemm->m, gemm->n, gemm->k, gemm->accumulate_bytes);
+        a, gemm->precision, gemm->batch, gemm->M, gemm->N, gemm->K, gemm->accumulate_bytes);
     return t * (1 + droop * t / (t + time_of_droop)) +
-           beside_seconds(bench, row->document, gemm->module_bytes);
+           beside_seconds(bench, row->document, row->op.module_bytes);
 }
 
 static double operator_seconds(const rk_bench *bench, const rk_observation *row)
@@ -219,8 +219,8 @@ static double operator_seconds(const rk_bench *bench, const rk_observation *row)
     case RK_TABLE_GEMM:
         return gemm_seconds(bench, row);
     case RK_TABLE_ATTENTION:
-        return rk_attention_seconds(a, &row->attention.work) +
-               beside_seconds(bench, row->document, row->attention.module_bytes);
+        return rk_attention_seconds(a, &row->op.kernel.attention) +
+               beside_seconds(bench, row->document, row->op.module_bytes);
     case RK_TABLE_COLLECTIVE: {
         const rk_group group = rk_group_of(machine, row->collective.ranks, 1);
         return rk_collective_seconds(machine, row->collective.op, row->collective.bytes, &group);

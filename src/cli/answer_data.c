@@ -2,6 +2,7 @@
 #include "cli/answer.h"
 
 #include "report/estimate_fields.h"
+#include "system/measured.h"
 
 static void write_request(rk_json_writer *writer, const rk_request *request,
                           const rk_inputs *inputs)
@@ -23,6 +24,10 @@ static void write_request(rk_json_writer *writer, const rk_request *request,
     rk_json_real(writer, "bf16_peak_flops_per_s", accelerator->gemm[RK_BF16].peak);
     rk_json_real(writer, "memory_usable_bytes", accelerator->memory_usable);
     rk_json_real(writer, "host_memory_bytes", accelerator->host_capacity);
+    rk_json_count(writer, "measured_gemms",
+                  rk_measured_count(accelerator->measured, RK_KERNEL_GEMM));
+    rk_json_count(writer, "measured_attention_kernels",
+                  rk_measured_count(accelerator->measured, RK_KERNEL_ATTENTION));
     rk_json_close(writer, "}");
 }
 

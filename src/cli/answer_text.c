@@ -97,6 +97,10 @@ static void write_system(FILE *to, const rk_request *request, const rk_system *s
                   a->memory_bandwidth / 1e9);
     write_label(to, "");
     (void)fprintf(to, "%s GB/s\n", rk_describe_tiers(system, words));
+    if (a->measured) {
+        write_label(to, "");
+        (void)fprintf(to, "measured: %s\n", rk_describe_measured(a, words));
+    }
 }
 
 void rk_write_inputs(FILE *to, const rk_request *request, const rk_inputs *inputs)

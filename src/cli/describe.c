@@ -3,6 +3,7 @@
 
 #include "base/text.h"
 #include "formats/calculon_docs.h"
+#include "system/measured.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -250,6 +251,18 @@ const char *rk_describe_matrix(const rk_accelerator *accelerator, char out[RK_WO
 
 /* A fabric that is not said to end has the largest size that nests. */
 #define ENDLESS_TIER ((int64_t)1000000)
+
+const char *rk_describe_measured(const rk_accelerator *accelerator, char out[RK_WORDS_SIZE])
+{
+    words to = {.text = out, .size = RK_WORDS_SIZE};
+    if (!accelerator->measured) {
+        return NULL;
+    }
+    add(&to, "tables of %zu GEMMs and %zu attention kernels",
+        rk_measured_count(accelerator->measured, RK_KERNEL_GEMM),
+        rk_measured_count(accelerator->measured, RK_KERNEL_ATTENTION));
+    return out;
+}
 
 const char *rk_describe_tiers(const rk_system *system, char out[RK_WORDS_SIZE])
 {

@@ -262,11 +262,14 @@ static int run_reckon(int argc, char **argv)
         return result;
     }
     if (load_reckoning(&d.prices, &args.request, &inputs, &reckoning, &err)) {
-        return rk_command_fail_error(&rk_command_design, &err);
+        result = rk_command_fail_error(&rk_command_design, &err);
+    } else {
+        d.seq = reckoning.space.base.seq;
+        result = answer(&rk_command_design, &d, args.request.threads, args.request.json,
+                        args.request.csv);
     }
-    d.seq = reckoning.space.base.seq;
-    return answer(&rk_command_design, &d, args.request.threads, args.request.json,
-                  args.request.csv);
+    rk_inputs_clear(&inputs);
+    return result;
 }
 
 static int run_design(int argc, char **argv)

@@ -104,6 +104,7 @@ static int run_estimate(int argc, char **argv)
         result = e.answer.estimate.fits ? RK_EXIT_DONE : RK_EXIT_NOTHING;
     }
     free(e.answer.stages);
+    rk_inputs_clear(&inputs);
     return result;
 }
 

@@ -204,6 +204,7 @@ static int run_reckon(int argc, char **argv)
     }
     const int result = rk_command_end(&rk_command_explain, status, plan.answer_count > 0, &err);
     rk_reckoning_clear(&plan);
+    rk_inputs_clear(&inputs);
     return result;
 }
 

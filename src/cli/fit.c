@@ -149,6 +149,7 @@ static int run_fit(int argc, char **argv)
     result = rk_command_end(&rk_command_fit, status, fits(&fit), &err);
     rk_reckoning_clear(&fit.plan);
     free(fit.answer.stages);
+    rk_inputs_clear(&inputs);
     return result;
 }
 

@@ -186,6 +186,7 @@ static rk_status add_system(rk_table *table, const char *name, rk_error *err)
         rk_table_cell(table, "%s", name);
         rk_table_cell(table, "%s", system.accelerator.name);
         add_tiers(table, &system);
+        rk_system_clear(&system);
     }
     return status;
 }
@@ -201,6 +202,7 @@ static rk_status add_accelerator(rk_table *table, const char *name, rk_error *er
         rk_table_cell(table, "%.0f", system.accelerator.memory_bandwidth / 1e9);
         rk_table_cell(table, "%s", rk_describe_matrix(&system.accelerator, text));
         add_tiers(table, &system);
+        rk_system_clear(&system);
     }
     return status;
 }

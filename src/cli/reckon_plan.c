@@ -81,6 +81,7 @@ static int run_reckon(int argc, char **argv)
     }
     result = rk_command_end(&rk_command_plan, status, plan.answer_count > 0, &err);
     rk_reckoning_clear(&plan);
+    rk_inputs_clear(&inputs);
     return result;
 }
 

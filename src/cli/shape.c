@@ -241,6 +241,7 @@ static int run_reckon(int argc, char **argv)
     }
     if (rk_request_load(&args.request, &inputs, &err) ||
         rk_request_space(&args.request, &inputs, &reckoning.space, &err)) {
+        rk_inputs_clear(&inputs);
         return rk_command_fail_error(&rk_command_shape, &err);
     }
     reckoning.setting = rk_setting_of(&args.request, &inputs);
@@ -249,7 +250,10 @@ static int run_reckon(int argc, char **argv)
                     .reckoning = &reckoning,
                     .output = args.request.output,
                     .top = (size_t)args.request.top};
-    return answer(&rk_command_shape, &s, args.request.threads, args.request.json, args.request.csv);
+    const int result =
+        answer(&rk_command_shape, &s, args.request.threads, args.request.json, args.request.csv);
+    rk_inputs_clear(&inputs);
+    return result;
 }
 
 static int run_shape(int argc, char **argv)

@@ -113,6 +113,10 @@ static rk_status show_system(const char *name, rk_error *err)
                      a->memory_usable / 0x1p30, a->memory_bandwidth / 1e9,
                      a->host_capacity / 0x1p30, a->host_bandwidth / 1e9);
         (void)printf("%-10s%s GB/s each way\n", "network", rk_describe_tiers(&system, words));
+        if (a->measured) {
+            print_line("measured", rk_describe_measured(a, words));
+        }
+        rk_system_clear(&system);
     }
     return status;
 }

@@ -321,6 +321,7 @@ rk_status rk_request_limit(const rk_request *request, rk_system *system, rk_erro
 
 rk_status rk_request_load(const rk_request *request, rk_inputs *inputs, rk_error *err)
 {
+    inputs->system.accelerator.measured = NULL;
     rk_status status = rk_model_load(request->model, &inputs->model, err);
     if (!status) {
         status = rk_system_load(request->system, &inputs->system, err);
@@ -331,6 +332,11 @@ rk_status rk_request_load(const rk_request *request, rk_inputs *inputs, rk_error
                                  &inputs->system.accelerator, &inputs->stack, err);
     }
     return status ? status : rk_request_limit(request, &inputs->system, err);
+}
+
+void rk_inputs_clear(rk_inputs *inputs)
+{
+    rk_system_clear(&inputs->system);
 }
 
 /* ---- a strategy ----------------------------------------------------------------------------- */

@@ -54,8 +54,12 @@ typedef struct rk_inputs {
     rk_stack stack;
 } rk_inputs;
 
-/* Loads them, and refuses what no strategy can have: more accelerators than there are. */
+/*
+ * Loads them, and refuses what no strategy can have: more accelerators than there are.  The caller
+ * releases the inputs, also after a failure, with rk_inputs_clear.
+ */
 rk_status rk_request_load(const rk_request *request, rk_inputs *inputs, rk_error *err);
+void rk_inputs_clear(rk_inputs *inputs);
 
 /* The steps of it: the stack unless one is given, and the request's limits of a system. */
 const char *rk_usual_stack(int framework);

@@ -77,6 +77,7 @@ static rk_status read_system(const json_t *value, const char *path, void *out, r
         system->accelerator.memory_usable = point->memory_usable;
         return RK_OK;
     }
+    rk_system_clear(system);
     const rk_status status =
         rk_sweep_prefix_path(rk_system_from_json(value, system, err), path, err);
     point->memory_usable = system->accelerator.memory_usable;
@@ -133,6 +134,7 @@ static rk_sweep_state *open_state(const rk_sweep_mode *mode)
 static void close_state(rk_sweep_state *state)
 {
     if (state) {
+        rk_inputs_clear(&state->point.inputs);
         free(state->planned);
         free(state);
     }

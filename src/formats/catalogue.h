@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The documents of data/, embedded in the program. */
+/* The documents and tables of data/, embedded in the program. */
 #ifndef RK_FORMATS_CATALOGUE_H
 #define RK_FORMATS_CATALOGUE_H
 
@@ -7,7 +7,7 @@
 
 typedef struct rk_catalogue_entry {
     const char *kind; /* folder below data/, e.g. "calculon/applications" */
-    const char *name; /* file name without .json */
+    const char *name; /* file name without .json or .csv */
     const char *text; /* size bytes, not terminated */
     size_t size;
 } rk_catalogue_entry;

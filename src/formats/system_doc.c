@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "formats/catalogue.h"
 #include "formats/fields.h"
+#include "formats/measured_doc.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -387,6 +388,19 @@ static rk_status read_system_name(const json_t *value, const char *path, void *o
     return rk_field_text(value, path, out, sizeof(((rk_system *)NULL)->name), err);
 }
 
+/* The tables are read when all else is: their rows are compared with the model. */
+static rk_status read_measured(const json_t *value, const char *path, void *out, rk_error *err)
+{
+    (void)out;
+    return rk_measured_doc_check(value, path, err);
+}
+
+#define MEASURED                                                                                   \
+    {                                                                                              \
+        .name = "measured", .type = RK_FIELD_CUSTOM, .optional = true, .read = read_measured,      \
+        .help = "tables of kernels that were timed"                                                \
+    }
+
 #define GROUP(key, reader)                                                                         \
     {                                                                                              \
         .name = key, .type = RK_FIELD_CUSTOM, .offset = offsetof(rk_system, accelerator),          \
@@ -412,6 +426,7 @@ static const rk_field accelerator_fields[] = {
     GROUP("memory", read_memory),
     GROUP("host", read_host),
     {.name = "tiers", .type = RK_FIELD_CUSTOM, .read = read_tiers, .help = "a list of tiers"},
+    MEASURED,
 };
 
 static rk_status read_accelerator_object(const json_t *object, const char *path, rk_system *system,
@@ -419,6 +434,13 @@ static rk_status read_accelerator_object(const json_t *object, const char *path,
 {
     *system = (rk_system){.accelerator.burst = 1};
     return read_group(object, path, accelerator_fields, COUNT(accelerator_fields), system, err);
+}
+
+static rk_status read_tables(const json_t *object, const char *document, rk_system *system,
+                             rk_error *err)
+{
+    return rk_measured_doc_read(json_object_get(object, "measured"), document, &system->accelerator,
+                                err);
 }
 
 /* The accelerator of a cluster: a name of the catalogue, a file, or an object. */
@@ -435,7 +457,9 @@ static rk_status read_accelerator(const json_t *value, const char *path, void *o
     }
     rk_status status = rk_json_load(json_string_value(value), accelerator_folder, &doc, err);
     if (!status) {
-        status = read_accelerator_object(doc.root, "", out, err);
+        rk_system *system = out;
+        status = read_accelerator_object(doc.root, "", system, err);
+        status = status ? status : read_tables(doc.root, doc.name, system, err);
         rk_error_set_file(status ? err : NULL, doc.name);
     }
     rk_json_clear(&doc);
@@ -478,20 +502,43 @@ static const rk_field cluster_fields[] = {
     OPTIONAL("host_capacity_GiB", rk_system, accelerator.host_capacity, RATE_MOST, "GiB",
              "host memory per accelerator"),
     OPTIONAL("price_usd_per_hour", rk_system, price, RATE_MOST, "USD", "of an accelerator"),
+    MEASURED,
     UNCERTAIN,
 };
 
-rk_status rk_system_from_json(const json_t *object, rk_system *system, rk_error *err)
+/* A cluster; its own tables take the place of those of its accelerator. */
+static rk_status read_cluster(const json_t *object, const char *document, rk_system *system,
+                              rk_error *err)
+{
+    rk_status status = read_group(object, "", cluster_fields, COUNT(cluster_fields), system, err);
+    if (!status) { /* of an object; read_accelerator() has read those of a document */
+        status = read_tables(json_object_get(object, "accelerator"), document, system, err);
+    }
+    return status ? status : read_tables(object, document, system, err);
+}
+
+static rk_status read_document(const json_t *object, const char *document, rk_system *system,
+                               rk_error *err)
 {
     rk_status status;
     *system = (rk_system){.tier_count = 0};
     if (json_object_get(object, "accelerator")) {
-        status = read_group(object, "", cluster_fields, COUNT(cluster_fields), system, err);
+        status = read_cluster(object, document, system, err);
     } else {
         status = read_accelerator_object(object, "", system, err);
+        status = status ? status : read_tables(object, document, system, err);
         memcpy(system->name, system->accelerator.name, sizeof(system->accelerator.name));
     }
-    return status ? status : rk_system_check(system, err);
+    status = status ? status : rk_system_check(system, err);
+    if (status) {
+        rk_system_clear(system);
+    }
+    return status;
+}
+
+rk_status rk_system_from_json(const json_t *object, rk_system *system, rk_error *err)
+{
+    return read_document(object, "", system, err);
 }
 
 /* The folder of a name: an accelerator stands for itself with its usual node. */
@@ -544,7 +591,7 @@ rk_status rk_system_load(const char *name, rk_system *system, rk_error *err)
     }
     rk_status status = rk_json_load(name, folder_of(name), &doc, err);
     if (!status) {
-        status = rk_system_from_json(doc.root, system, err);
+        status = read_document(doc.root, doc.name, system, err);
         rk_error_set_file(status ? err : NULL, doc.name);
     }
     rk_json_clear(&doc);

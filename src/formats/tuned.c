@@ -212,10 +212,19 @@ rk_status rk_tuned_set(rk_tuned *tuned, const char *path, double value, rk_error
     return add_number(tuned, path, value, err);
 }
 
+/* Measured tables would hide the constants of the model, which are what is sought. */
+static void drop_tables(rk_status status, rk_system *system)
+{
+    if (!status) {
+        rk_system_clear(system);
+    }
+}
+
 rk_status rk_tuned_system(const rk_tuned *tuned, rk_system *system, rk_error *err)
 {
     const rk_status status = rk_system_from_json(tuned->doc.root, system, err);
     rk_error_set_file(status ? err : NULL, tuned->file);
+    drop_tables(status, system);
     return status;
 }
 
@@ -229,6 +238,7 @@ rk_status rk_tuned_cluster(const rk_tuned *tuned, const char *name, rk_system *s
     }
     status = status ? status : rk_system_from_json(doc.root, system, err);
     rk_error_set_file(status ? err : NULL, name);
+    drop_tables(status, system);
     rk_json_clear(&doc);
     return status;
 }

@@ -34,7 +34,7 @@ rk_status rk_tuned_get(const rk_tuned *tuned, const char *path, double missing, 
 /* Changes a number, or adds it. */
 rk_status rk_tuned_set(rk_tuned *tuned, const char *path, double value, rk_error *err);
 
-/* The document as it stands after the changes. */
+/* The document as it stands after the changes; machines without their measured tables. */
 rk_status rk_tuned_system(const rk_tuned *tuned, rk_system *system, rk_error *err);
 rk_status rk_tuned_stack(const rk_tuned *tuned, rk_stack *stack, rk_error *err);
 

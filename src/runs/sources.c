@@ -311,6 +311,9 @@ void rk_run_sources_clear(rk_run_sources *sources)
     free(sources->rules);
     free(sources->stacks);
     free(sources->stack_names);
+    for (size_t i = 0; i < sources->system_count; i++) {
+        rk_system_clear(&sources->systems[i]);
+    }
     free(sources->systems);
     free(sources->system_names);
     free(sources->models);

@@ -5,10 +5,11 @@
  *
  * The form and the rounding terms were found on public measurements of tens of thousands of shapes
  * (NVIDIA aiconfigurator tables): on A100 the waves matter most, on later chips the K loop.  No
- * larger form does better than two library versions differ, about 5% rms.
+ * larger form does better than two library versions differ, about 5% rms.  Where a machine has
+ * tables of its own, they correct it (measured.h).
  */
 #include "system/limits.h"
-#include "system/system.h"
+#include "system/measured.h"
 
 #include <math.h>
 
@@ -161,12 +162,17 @@ static double gemm_seconds(const rk_accelerator *a, rk_precision precision, doub
 double rk_gemm_seconds(const rk_accelerator *a, rk_precision precision, double batch, double M,
                        double N, double K, double accumulate_bytes)
 {
-    return gemm_seconds(a, precision, batch, M, N, K, accumulate_bytes, true);
+    const double seconds = gemm_seconds(a, precision, batch, M, N, K, accumulate_bytes, true);
+    return a->measured && batch == 1
+               ? seconds * rk_measured_gemm(a->measured, precision, false, M, N, K)
+               : seconds;
 }
 
 /* All tiles of all groups run in the same waves; grouped kernels do not split K. */
 double rk_grouped_gemm_seconds(const rk_accelerator *a, rk_precision precision, double groups,
                                double M, double N, double K, double accumulate_bytes)
 {
-    return gemm_seconds(a, precision, groups, M, N, K, accumulate_bytes, false);
+    const double seconds = gemm_seconds(a, precision, groups, M, N, K, accumulate_bytes, false);
+    return a->measured ? seconds * rk_measured_gemm(a->measured, precision, true, M, N, K)
+                       : seconds;
 }

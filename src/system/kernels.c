@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What is not a GEMM: flash attention, streaming kernels, copies to the host. */
 #include "system/limits.h"
-#include "system/system.h"
+#include "system/measured.h"
 
 #include <math.h>
 
@@ -48,7 +48,8 @@ double rk_attention_seconds(const rk_accelerator *a, const rk_attention_work *wo
                         head_factor(share * a->attention_softmax, work->qk_size);
     const double blocks = work->heads * fmax(work->seq / block_queries, 1);
     const double longest = busy / blocks * (double)a->cores * longest_block;
-    return rk_both_limits(busy, longest) + kernels * a->kernel_seconds;
+    const double seconds = rk_both_limits(busy, longest) + kernels * a->kernel_seconds;
+    return a->measured ? seconds * rk_measured_attention(a->measured, work) : seconds;
 }
 
 double rk_stream_seconds(const rk_accelerator *a, double bytes)

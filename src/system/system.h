@@ -19,6 +19,9 @@ double rk_precision_bytes(rk_precision precision);
 
 /* ---- the accelerator ------------------------------------------------------------------------ */
 
+/* What kernels took, by shape; see measured.h. */
+typedef struct rk_measured rk_measured;
+
 /* The tile, wave and K-loop model of a GEMM engine for one precision; see gemm.c. */
 typedef struct rk_gemm_engine {
     double peak;       /* dense FLOP/s; 0: the accelerator has not this precision */
@@ -67,6 +70,7 @@ typedef struct rk_accelerator {
     double host_efficiency; /* of large pinned copies */
     double host_capacity;   /* bytes of host memory per accelerator */
     double power;           /* W, board; 0: unknown */
+    rk_measured *measured;  /* owned by the system that was loaded, copies borrow; NULL: none */
 } rk_accelerator;
 
 /*
@@ -222,8 +226,12 @@ rk_status rk_system_check(const rk_system *system, rk_error *err);
 
 /*
  * Reads a system: a file, or a name of the catalogue: a cluster of data/systems, or an accelerator
- * of data/accelerators with its usual node and NIC.  Implemented in src/formats.
+ * of data/accelerators with its usual node and NIC.  The caller releases it with rk_system_clear;
+ * copies of it borrow its measured tables.  Implemented in src/formats.
  */
 rk_status rk_system_load(const char *name, rk_system *system, rk_error *err);
+
+/* Releases what a system owns; it and its copies price by the physical model alone then. */
+void rk_system_clear(rk_system *system);
 
 #endif

@@ -301,13 +301,8 @@ void rk_residuals_clear(rk_residuals *residuals)
 /* ---- spread ------------------------------------------------------------------------------------
  */
 
-/*
- * A run, the interval that the other sources make for it (with spread 1), and what it weighs: all
- * runs of a source together 1, or less where they are fewer than RK_INTERVAL_RUNS.
- */
-typedef struct held_out {
-    double off, far, weight; /* distance from the estimate, and of the ends, in logarithms */
-} held_out;
+/* Half width of an interval that is taken for one, in logarithms. */
+static const double least_interval = 1e-9;
 
 static size_t source_size(const rk_residuals *r, const char *source)
 {
@@ -318,7 +313,12 @@ static size_t source_size(const rk_residuals *r, const char *source)
     return size;
 }
 
-static rk_status hold_out(const rk_residuals *r, held_out *list, rk_error *err)
+/*
+ * For every run with an interval by the other sources alone (with spread 1), how much wider that
+ * has to be to hold the run, and what it weighs: all runs of a source together 1, or less where
+ * they are fewer than RK_INTERVAL_RUNS.
+ */
+static rk_status hold_out(const rk_residuals *r, weighted *list, size_t *count, rk_error *err)
 {
     for (size_t i = 0; i < r->cell_count; i++) {
         const rk_residual_cell *cell = &r->cells[i];
@@ -329,40 +329,44 @@ static rk_status hold_out(const rk_residuals *r, held_out *list, rk_error *err)
             return status;
         }
         const double size = (double)source_size(r, cell->source);
+        const double far = fmax(log(interval.high), least_interval);
         for (size_t j = cell->first; interval.runs > 0 && j < cell->first + cell->count; j++) {
-            list[j] = (held_out){.off = fabs(log(r->ratios[j])),
-                                 .far = log(interval.high),
-                                 .weight = 1 / fmax(size, RK_INTERVAL_RUNS)};
+            list[(*count)++] = (weighted){.value = fabs(log(r->ratios[j])) / far,
+                                          .weight = 1 / fmax(size, RK_INTERVAL_RUNS)};
         }
     }
     return RK_OK;
 }
 
-static double coverage(const held_out *list, size_t count, double spread)
+/* The least value that a share of the weight does not exceed; 0 for an empty list. */
+static double least_above(weighted *list, size_t count, double share)
 {
-    double inside = 0, total = 0;
+    double total = 0, below = 0;
+    qsort(list, count, sizeof(*list), compare_weighted);
     for (size_t i = 0; i < count; i++) {
-        const held_out *h = &list[i];
-        total += h->weight;
-        if (h->off <= spread * h->far + 1e-9) {
-            inside += h->weight;
+        total += list[i].weight;
+    }
+    for (size_t i = 0; i < count; i++) {
+        below += list[i].weight;
+        if (below >= share * total * (1 - 1e-12)) {
+            return list[i].value;
         }
     }
-    return total > 0 ? inside / total : 1;
+    return 0;
 }
 
 rk_status rk_residuals_spread(rk_residuals *residuals, rk_error *err)
 {
-    const double wanted = 0.8, step = 0.01, most = 3;
-    held_out *list = calloc(residuals->ratio_count + 1, sizeof(*list));
+    const double wanted = 0.8, most = 3;
+    size_t count = 0;
+    weighted *list = calloc(residuals->ratio_count + 1, sizeof(*list));
     if (!list) {
         return fail_memory(err);
     }
     residuals->spread = 1;
-    const rk_status status = hold_out(residuals, list, err);
-    while (!status && coverage(list, residuals->ratio_count, residuals->spread) < wanted &&
-           residuals->spread < most) {
-        residuals->spread += step;
+    const rk_status status = hold_out(residuals, list, &count, err);
+    if (!status) {
+        residuals->spread = fmin(fmax(least_above(list, count, wanted), 1), most);
     }
     free(list);
     return status;

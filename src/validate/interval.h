@@ -82,7 +82,7 @@ rk_status rk_residuals_add(rk_residuals *residuals, const rk_kin *kin, const cha
 void rk_residuals_clear(rk_residuals *residuals);
 
 /*
- * Finds the spread: the smallest, in steps of 0.05, with which four in five runs lie in the
+ * Finds the spread: the smallest from 1 to 3 with which four in five runs lie in the
  * intervals that are made of all other sources; every source of RK_INTERVAL_RUNS runs and more
  * weighs the same.
  */

@@ -152,7 +152,7 @@ rk_status rk_residuals_write(const rk_residuals *residuals, const char *path, co
                   "  \"description\": \"Measured over predicted step time of runs, in groups that "
                   "err together; what intervals of estimates are made of\",\n"
                   "  \"source\": \"reckon validate --residuals: %s\",\n"
-                  "  \"spread\": %.2f,\n  \"cells\": [\n",
+                  "  \"spread\": %.4f,\n  \"cells\": [\n",
                   source, residuals->spread);
     for (size_t i = 0; i < residuals->cell_count; i++) {
         rk_out_text(out, "    ");

@@ -338,7 +338,7 @@ static void test_bounds(void **state)
     assert_false(c.refitted); /* of one group */
     for (size_t i = 0; i < c.rows.count; i++) {
         assert_string_equal(rk_observation_cell(&c.rows, &c.rows.rows[i], "library"), "first");
-        assert_true(c.rows.rows[i].gemm.m <= 8192);
+        assert_true(c.rows.rows[i].op.kernel.gemm.M <= 8192);
     }
     assert_int_equal(rk_tuned_get(c.bench.documents[0], "gemm.tf32.efficiency", -1, &value, &err),
                      RK_OK);

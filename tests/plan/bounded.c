@@ -5,6 +5,7 @@
 #include "estimate/least.h"
 #include "models.h"
 #include "search/plan_space.h"
+#include "system/measured.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -202,6 +203,51 @@ static void test_admissible(void **state)
     free(all);
 }
 
+/* Gives the machine tables of GEMMs and attention that are faster and slower than the model. */
+static void measure(rk_accelerator *a, uint64_t seed)
+{
+    enum { KERNELS = 60 };
+    rk_measured_kernel kernels[KERNELS];
+    uint64_t r = seed;
+    rk_error err;
+    for (int i = 0; i < KERNELS; i++) {
+        rk_measured_kernel *k = &kernels[i];
+        *k = (rk_measured_kernel){.kind = PICK(&r, 0, 1) ? RK_KERNEL_GEMM : RK_KERNEL_ATTENTION,
+                                  .seconds = 1};
+        if (k->kind == RK_KERNEL_GEMM) {
+            k->gemm = (rk_gemm_work){.precision = PICK(&r, 0, 1) ? RK_FP8 : RK_BF16,
+                                     .batch = 1,
+                                     .M = (double)(next_random(&r) % 8192 + 1),
+                                     .N = (double)(next_random(&r) % 8192 + 1),
+                                     .K = (double)(next_random(&r) % 8192 + 1),
+                                     .grouped = PICK(&r, 0, 1)};
+        } else {
+            k->attention = (rk_attention_work){.flops = 1e12,
+                                               .seq = (double)(next_random(&r) % 8192 + 1),
+                                               .heads = (double)PICK(&r, 1, 4, 16, 64),
+                                               .qk_size = 128,
+                                               .backward = PICK(&r, 0, 1)};
+        }
+        k->seconds = (double)PICK(&r, 50, 90, 150, 300) / 100 / rk_measured_ratio(a, k);
+    }
+    assert_int_equal(rk_measured_set(a, kernels, KERNELS, &err), RK_OK);
+}
+
+static void test_measured_tables(void **state)
+{
+    rk_planned *all = calloc(TOP_MAX, sizeof(*all)), *best = calloc(TOP_MAX, sizeof(*best));
+    (void)state;
+    assert_true(all && best);
+    for (uint64_t seed = 1; seed <= 60; seed++) {
+        struct problem p = random_problem(seed);
+        measure(&p.system.accelerator, seed);
+        (void)compare(&p, all, best);
+        rk_system_clear(&p.system);
+    }
+    free(all);
+    free(best);
+}
+
 /* A table whose experts are filled anew is that of the other degrees. */
 static void test_fill_experts(void **state)
 {
@@ -235,6 +281,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_random_problems),
         cmocka_unit_test(test_admissible),
+        cmocka_unit_test(test_measured_tables),
         cmocka_unit_test(test_fill_experts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -44,14 +44,15 @@ static inline rk_system load_system(const char *name)
     return system;
 }
 
-/* Calls `visit` for every system of the catalogue. */
+/* Calls `visit` for every system of the catalogue, priced by the physical model alone. */
 static inline void each_system(void (*visit)(const rk_system *system))
 {
     size_t count = 0;
     for (size_t i = 0; i < rk_catalogue_count; i++) {
         const rk_catalogue_entry *entry = &rk_catalogue[i];
         if (strcmp(entry->kind, "accelerators") == 0 || strcmp(entry->kind, "systems") == 0) {
-            const rk_system system = load_system(entry->name);
+            rk_system system = load_system(entry->name);
+            rk_system_clear(&system);
             visit(&system);
             count++;
         }

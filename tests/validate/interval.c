@@ -94,10 +94,10 @@ static void test_spread(void **state)
         add(&r, &dense, source, source[0] == 'b' ? exp(-0.01) : exp(0.01), 12);
     }
     assert_int_equal(rk_residuals_spread(&r, &err), RK_OK);
-    assert_near(r.spread, 1, 0);
+    assert_near(r.spread, 1, 1e-12);
     add(&r, &dense, "d", exp(0.024), 12);
     assert_int_equal(rk_residuals_spread(&r, &err), RK_OK);
-    assert_near(r.spread, 2.4, 0.011);
+    assert_near(r.spread, 2.4, 1e-9);
     rk_residuals_clear(&r);
 }
 

@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "formats/measured_doc.h"
+
+#include "base/error.h"
+#include "base/text.h"
+#include "formats/catalogue.h"
+#include "formats/csv_in.h"
+#include "formats/fields.h"
+#include "formats/operator_rows.h"
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+static const char table_folder[] = "measured";
+
+/* Sizes of kernels; a table holds whole octaves about each. */
+static const double size_least = 1, size_most = 0x1p40, head_most = 4096;
+
+/* ---- the member ---------------------------------------------------------------------------- */
+
+static rk_status check_name(const json_t *value, const char *path, void *out, rk_error *err)
+{
+    char found[RK_JSON_TEXT_SIZE];
+    (void)out;
+    return json_is_string(value)
+               ? RK_OK
+               : rk_fail_at(err, RK_ERR_INVALID, path, "expected the name of a table, found %s",
+                            rk_json_describe(value, found));
+}
+
+/* Only texts: cells are compared as they are written. */
+static rk_status check_where(const json_t *value, const char *path, void *out, rk_error *err)
+{
+    char found[RK_JSON_TEXT_SIZE], member[RK_JSON_PATH_SIZE];
+    json_t *where = (json_t *)(uintptr_t)value; /* jansson iterates over no const object */
+    rk_status status =
+        json_is_object(value)
+            ? RK_OK
+            : rk_fail_at(err, RK_ERR_INVALID, path, "expected columns and their texts, found %s",
+                         rk_json_describe(value, found));
+    (void)out;
+    for (void *at = json_object_iter(where); at && !status; at = json_object_iter_next(where, at)) {
+        const json_t *text = json_object_iter_value(at);
+        if (!json_is_string(text)) {
+            status = rk_fail_at(
+                err, RK_ERR_INVALID, rk_json_path_member(path, json_object_iter_key(at), member),
+                "expected the text of a cell, found %s", rk_json_describe(text, found));
+        }
+    }
+    return status;
+}
+
+static const rk_field table_fields[] = {
+    {.name = "file", .type = RK_FIELD_CUSTOM, .read = check_name, .help = "a table"},
+    {.name = "where",
+     .type = RK_FIELD_CUSTOM,
+     .optional = true,
+     .read = check_where,
+     .help = "texts of cells of the rows that count, by column"},
+};
+
+/* One table: a name, or an object of a name and the rows that count. */
+static rk_status check_table(const json_t *value, const char *path, void *out, rk_error *err)
+{
+    return json_is_object(value) ? rk_fields_read(value, path, table_fields, COUNT(table_fields),
+                                                  RK_UNKNOWN_REFUSE, out, err)
+                                 : check_name(value, path, out, err);
+}
+
+#define TABLE(key)                                                                                 \
+    {                                                                                              \
+        .name = key, .type = RK_FIELD_CUSTOM, .optional = true, .read = check_table,               \
+        .help = "a table"                                                                          \
+    }
+
+static const rk_field kind_fields[] = {
+    [RK_KERNEL_GEMM] = TABLE("gemm"), [RK_KERNEL_ATTENTION] = TABLE("attention")};
+
+rk_status rk_measured_doc_check(const json_t *value, const char *path, rk_error *err)
+{
+    char nothing = 0; /* is filled */
+    return rk_fields_read(value, path, kind_fields, COUNT(kind_fields), RK_UNKNOWN_REFUSE, &nothing,
+                          err);
+}
+
+/* ---- tables -------------------------------------------------------------------------------- */
+
+/* Reads a file beside the document, or a table of the catalogue. */
+static rk_status load_table(const char *name, const char *document, rk_csv_in *csv, rk_error *err)
+{
+    char path[1024], shown[RK_JSON_TEXT_SIZE];
+    if (!rk_ends_with(name, ".csv") && !rk_ends_with(name, ".csv.gz")) {
+        const rk_catalogue_entry *entry = rk_catalogue_find(table_folder, name);
+        (void)rk_json_printable(name, shown, sizeof(shown));
+        return entry ? rk_csv_parse(entry->text, entry->size, name, csv, err)
+                     : rk_fail(err, RK_ERR_INVALID,
+                               "the catalogue has no measured table \"%s\"; a file's name ends in "
+                               ".csv or .csv.gz",
+                               shown);
+    }
+    const char *slash = strrchr(document, '/');
+    const int folder = slash && name[0] != '/' ? (int)(slash - document) + 1 : 0;
+    const int size = snprintf(path, sizeof(path), "%.*s%s", folder, document, name);
+    return size < (int)sizeof(path) ? rk_csv_load(path, csv, err)
+                                    : rk_fail(err, RK_ERR_INVALID,
+                                              "the name of the table is too "
+                                              "long");
+}
+
+static bool is_asked(json_t *where, const rk_cells *cells, size_t row)
+{
+    for (void *at = json_object_iter(where); at; at = json_object_iter_next(where, at)) {
+        const char *cell = rk_cell(cells, row, json_object_iter_key(at));
+        if (!cell || strcmp(cell, json_string_value(json_object_iter_value(at))) != 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool fits(double size)
+{
+    return size >= size_least && size <= size_most;
+}
+
+/* Refuses sizes and times that no kernel of the accelerator has. */
+static rk_status check_kernel(const rk_accelerator *a, const rk_measured_kernel *k, size_t row,
+                              rk_error *err)
+{
+    const rk_gemm_work *g = &k->gemm;
+    const bool right = k->kind == RK_KERNEL_GEMM
+                           ? fits(g->M) && fits(g->N) && fits(g->K)
+                           : fits(k->attention.seq) && fits(k->attention.heads) &&
+                                 fits(k->attention.qk_size) && k->attention.qk_size <= head_most;
+    if (!right) {
+        return rk_fail(err, RK_ERR_INVALID, "row %zu: sizes are from 1 to 2^40, of heads to %.0f",
+                       row + 1, head_most);
+    }
+    const double ratio = rk_measured_ratio(a, k);
+    if (ratio < 0) {
+        return rk_fail(err, RK_ERR_INVALID, "row %zu: the accelerator has no rate of %s", row + 1,
+                       k->kind == RK_KERNEL_GEMM ? rk_precision_names[g->precision] : "attention");
+    }
+    if (ratio > RK_MEASURED_RATIO_MOST || ratio < 1 / RK_MEASURED_RATIO_MOST) {
+        return rk_fail(err, RK_ERR_INVALID,
+                       "row %zu: %g us is %.3g times what the model of this accelerator says: are "
+                       "these microseconds?",
+                       row + 1, k->seconds * 1e6, ratio);
+    }
+    return RK_OK;
+}
+
+/* Kernels read so far; `rows` has room for those of the tables that are open. */
+typedef struct kernel_list {
+    rk_measured_kernel *rows; /* owned */
+    size_t count;
+} kernel_list;
+
+static rk_status make_room(kernel_list *list, size_t rows, rk_error *err)
+{
+    rk_measured_kernel *more = realloc(list->rows, (list->count + rows) * sizeof(*more));
+    if (!more) {
+        return rk_fail(err, RK_ERR_MEMORY, "there is not enough memory for measured tables");
+    }
+    list->rows = more;
+    return RK_OK;
+}
+
+/* Appends the rows of a table that are asked for; those of batched products say nothing here. */
+static rk_status take_rows(const rk_cells *cells, rk_kernel_kind kind, json_t *where,
+                           const rk_accelerator *a, kernel_list *list, rk_error *err)
+{
+    const size_t before = list->count;
+    rk_status status = make_room(list, cells->rows + 1, err);
+    for (size_t row = 0; row < cells->rows && !status; row++) {
+        rk_operator_row read;
+        if (!is_asked(where, cells, row)) {
+            continue;
+        }
+        status = rk_operator_row_read(kind, cells, row, &read, err);
+        const rk_measured_kernel *k = &read.kernel;
+        const bool batched = kind == RK_KERNEL_GEMM && !k->gemm.grouped && k->gemm.batch != 1;
+        if (status || batched || read.module_bytes > 0) {
+            continue;
+        }
+        status = check_kernel(a, k, row, err);
+        list->rows[list->count++] = *k;
+    }
+    return status || list->count > before
+               ? status
+               : rk_fail(err, RK_ERR_INVALID, "no row of the table is a kernel that was asked for");
+}
+
+static rk_status read_table(const json_t *table, rk_kernel_kind kind, const char *document,
+                            const rk_accelerator *a, kernel_list *list, rk_error *err)
+{
+    const char *name =
+        json_string_value(json_is_string(table) ? table : json_object_get(table, "file"));
+    rk_csv_in csv = {.rows = 0};
+    rk_status status = load_table(name, document, &csv, err);
+    if (!status) {
+        const rk_cells cells = {csv.name, csv.cells, csv.rows, csv.columns};
+        status = take_rows(&cells, kind, json_object_get(table, "where"), a, list, err);
+        rk_error_set_file(status ? err : NULL, csv.name);
+    }
+    rk_csv_in_clear(&csv);
+    return status;
+}
+
+rk_status rk_measured_doc_read(const json_t *value, const char *document, rk_accelerator *a,
+                               rk_error *err)
+{
+    kernel_list list = {.count = 0};
+    rk_status status = RK_OK;
+    for (int kind = 0; kind < (int)COUNT(kind_fields) && !status; kind++) {
+        const json_t *table = json_object_get(value, kind_fields[kind].name);
+        status = table ? read_table(table, (rk_kernel_kind)kind, document, a, &list, err) : RK_OK;
+    }
+    if (!status && list.count > 0) {
+        status = rk_measured_set(a, list.rows, list.count, err);
+    }
+    free(list.rows);
+    return status;
+}

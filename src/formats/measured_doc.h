@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The member "measured" of documents of machines: tables of kernels that were timed.
+ *
+ *     "measured": {"gemm": "my-gemm.csv", "attention": {"file": "all.csv", "where": {"library":
+ * "x"}}}
+ *
+ * A name that ends in .csv or .csv.gz is a file beside the document, any other is of the catalogue
+ * (data/measured).  "where" keeps the rows whose cells are so.  Columns, times in us:
+ *
+ *     gemm       precision,m,n,k,us; also batch,grouped,accumulate_bytes,clock,module
+ *     attention  pass,head_size,heads,batch,seq,us; also causal,module
+ *
+ * as in data/ops/README.md; rows with module 1 time more than the kernel and are passed over.
+ */
+#ifndef RK_FORMATS_MEASURED_DOC_H
+#define RK_FORMATS_MEASURED_DOC_H
+
+#include "formats/json.h"
+#include "system/system.h"
+
+/* Refuses what is no such member, without reading tables. */
+rk_status rk_measured_doc_check(const json_t *value, const char *path, rk_error *err);
+
+/*
+ * Reads the tables that `value` (NULL: none) names into an accelerator whose other numbers are
+ * read. `document`: the file that says so, or a name of the catalogue.
+ */
+rk_status rk_measured_doc_read(const json_t *value, const char *document, rk_accelerator *a,
+                               rk_error *err);
+
+#endif

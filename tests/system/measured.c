@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Measured tables: what they change, what they leave, and the documents that name them. */
+#include "machine.h"
+
+#include "../formats/scratch.h"
+#include "formats/system_doc.h"
+#include "system/measured.h"
+
+static rk_measured_kernel gemm(double M, double N, double K)
+{
+    return (rk_measured_kernel){
+        .kind = RK_KERNEL_GEMM,
+        .gemm = {.precision = RK_BF16, .batch = 1, .M = M, .N = N, .K = K},
+    };
+}
+
+static rk_measured_kernel attention(double seq, double heads, double size)
+{
+    return (rk_measured_kernel){
+        .kind = RK_KERNEL_ATTENTION,
+        .attention = {.flops = 4 * heads * seq * seq * size,
+                      .seq = seq,
+                      .heads = heads,
+                      .qk_size = size},
+    };
+}
+
+/* The kernel as if it took `ratio` of what the model says. */
+static rk_measured_kernel taking(const rk_accelerator *a, rk_measured_kernel k, double ratio)
+{
+    k.seconds = 1;
+    k.seconds = ratio / rk_measured_ratio(a, &k);
+    return k;
+}
+
+static void set(rk_system *s, const rk_measured_kernel *kernels, size_t count)
+{
+    rk_error err;
+    assert_int_equal(rk_measured_set(&s->accelerator, kernels, count, &err), RK_OK);
+}
+
+static double price(const rk_accelerator *a, const rk_measured_kernel *k)
+{
+    return k->kind == RK_KERNEL_GEMM ? rk_gemm_seconds(a, k->gemm.precision, k->gemm.batch,
+                                                       k->gemm.M, k->gemm.N, k->gemm.K, 0)
+                                     : rk_attention_seconds(a, &k->attention);
+}
+
+/* Price with tables over price without. */
+static double change(const rk_system *s, const rk_measured_kernel *k)
+{
+    rk_accelerator plain = s->accelerator;
+    plain.measured = NULL;
+    return price(&s->accelerator, k) / price(&plain, k);
+}
+
+static void test_near_and_far(void **state)
+{
+    rk_system s = load_system("h100-sxm");
+    const rk_measured_kernel one = taking(&s.accelerator, gemm(4096, 8192, 2048), 1.5);
+    (void)state;
+    set(&s, &one, 1);
+    assert_near(change(&s, &one), pow(1.5, 1 / 1.1), 1e-12);
+    const rk_measured_kernel wider = gemm(8192, 8192, 2048), far = gemm(4096, 8192, 16384);
+    assert_true(change(&s, &wider) > 1 && change(&s, &wider) < change(&s, &one));
+    assert_near(change(&s, &far), 1, 0);
+    rk_system_clear(&s);
+    assert_near(change(&s, &one), 1, 0);
+}
+
+/* What was not measured is priced by the model: other formats, batches, groups, passes, heads. */
+static void test_others_stay(void **state)
+{
+    rk_system s = load_system("h100-sxm");
+    const rk_measured_kernel both[] = {taking(&s.accelerator, gemm(4096, 4096, 4096), 2),
+                                       taking(&s.accelerator, attention(4096, 32, 128), 2)};
+    rk_measured_kernel other = gemm(4096, 4096, 4096);
+    const rk_accelerator *a = &s.accelerator;
+    (void)state;
+    const double grouped = rk_grouped_gemm_seconds(a, RK_BF16, 8, 4096, 4096, 4096, 0);
+    set(&s, both, 2);
+    assert_int_equal(rk_measured_count(a->measured, RK_KERNEL_GEMM), 1);
+    assert_int_equal(rk_measured_count(a->measured, RK_KERNEL_ATTENTION), 1);
+    assert_near(rk_grouped_gemm_seconds(a, RK_BF16, 8, 4096, 4096, 4096, 0), grouped, 0);
+    other.gemm.precision = RK_FP8;
+    assert_near(change(&s, &other), 1, 0);
+    other.gemm.precision = RK_FP16;
+    assert_near(change(&s, &other), change(&s, &both[0]), 1e-12);
+    other.gemm.batch = 2;
+    assert_near(change(&s, &other), 1, 0);
+    other = attention(4096, 32, 128);
+    assert_true(change(&s, &other) > 1.8);
+    other.attention.backward = true;
+    assert_near(change(&s, &other), 1, 0);
+    other = attention(4096, 32, 64);
+    assert_near(change(&s, &other), 1, 0);
+    rk_system_clear(&s);
+}
+
+static void test_groups(void **state)
+{
+    rk_system s = load_system("h100-sxm");
+    rk_measured_kernel k = gemm(512, 4096, 1024);
+    const rk_accelerator *a = &s.accelerator;
+    (void)state;
+    k.gemm.grouped = true;
+    k.gemm.batch = 16;
+    const double before = rk_grouped_gemm_seconds(a, RK_BF16, 16, 512, 4096, 1024, 0);
+    k.seconds = 3 * before;
+    set(&s, &k, 1);
+    assert_near(rk_grouped_gemm_seconds(a, RK_BF16, 16, 512, 4096, 1024, 0),
+                before * pow(3, 1 / 1.1), 1e-12);
+    const rk_measured_kernel alone = gemm(512, 4096, 1024);
+    assert_near(change(&s, &alone), 1, 0);
+    rk_system_clear(&s);
+}
+
+/* Rows of short benchmarks are compared with the model at that clock. */
+static void test_burst(void **state)
+{
+    rk_system s = load_system("h100-sxm");
+    rk_measured_kernel k = gemm(8192, 8192, 8192);
+    const rk_accelerator fast = rk_accelerator_in_burst(&s.accelerator);
+    (void)state;
+    assert_true(s.accelerator.burst > 1);
+    k.gemm.burst = true;
+    k.seconds = price(&fast, &k);
+    set(&s, &k, 1);
+    assert_near(change(&s, &k), 1, 1e-12);
+    rk_system_clear(&s);
+}
+
+/* The ratio lies among those of the rows, and moves by little with sizes. */
+static void test_smooth(void **state)
+{
+    enum { KERNELS = 40, PLACES = 4000 };
+    rk_system s = load_system("a100-sxm-80gb");
+    rk_measured_kernel kernels[KERNELS];
+    uint64_t r = 7;
+    (void)state;
+    for (int i = 0; i < KERNELS; i++) {
+        kernels[i] = taking(&s.accelerator,
+                            gemm(random_size(&r, 256, 65536), random_size(&r, 256, 65536),
+                                 random_size(&r, 256, 65536)),
+                            random_size(&r, 60, 180) / 100);
+    }
+    set(&s, kernels, KERNELS);
+    for (int i = 0; i < PLACES; i++) {
+        const double M = random_size(&r, 1, 1e6), N = random_size(&r, 1, 1e6),
+                     K = random_size(&r, 1, 1e6);
+        const double ratio = rk_measured_gemm(s.accelerator.measured, RK_BF16, false, M, N, K);
+        assert_true(ratio >= 0.6 - 1e-9 && ratio <= 1.8 + 1e-9);
+        assert_near(rk_measured_gemm(s.accelerator.measured, RK_BF16, false, M * 1.01, N, K), ratio,
+                    0.03);
+    }
+    rk_system_clear(&s);
+}
+
+/* New tables take the place of old ones; a copy under another power limit borrows them. */
+static void test_replaced(void **state)
+{
+    rk_system s = load_system("h100-sxm");
+    const rk_measured_kernel slow = taking(&s.accelerator, gemm(4096, 4096, 4096), 2);
+    const rk_measured_kernel fast = taking(&s.accelerator, gemm(4096, 4096, 4096), 0.5);
+    (void)state;
+    set(&s, &slow, 1);
+    set(&s, &fast, 1);
+    assert_true(change(&s, &slow) < 1);
+    rk_system limited = s;
+    limited.accelerator = rk_accelerator_at_power(&s.accelerator, 500);
+    assert_near(change(&limited, &slow), change(&s, &slow), 1e-12);
+    rk_system_clear(&s);
+}
+
+/* ---- documents ----------------------------------------------------------------------------- */
+
+#define GEMM_HEAD "precision,m,n,k,us\n"
+
+static void write_text(scratch *files, const char *name, const char *text)
+{
+    assert_true(scratch_write(files, name, text, strlen(text)));
+}
+
+/* Loads a cluster of H100 whose member "measured" is `member`. */
+static rk_status load_measured(scratch *files, const char *member, rk_system *s, rk_error *err)
+{
+    char text[600];
+    (void)snprintf(text, sizeof(text),
+                   "{\"name\": \"c\", \"accelerator\": \"h100-sxm\", \"measured\": %s}", member);
+    write_text(files, "machine.json", text);
+    return rk_system_load(scratch_path(files, "machine.json"), s, err);
+}
+
+static void test_document(void **state)
+{
+    scratch files;
+    rk_system s;
+    rk_error err;
+    (void)state;
+    assert_true(scratch_make(&files));
+    write_text(&files, "gemm.csv",
+               "card,precision,m,n,k,us,module,batch\nmine,bf16,4096,4096,4096,400,0,1\n"
+               "mine,bf16,4096,4096,8192,1,1,1\nmine,bf16,1024,1024,64,9,0,32\n"
+               "theirs,fp16,4096,4096,4096,9000,0,1\n");
+    write_text(&files, "attention.csv",
+               "pass,head_size,heads,batch,seq,us,causal\nforward,128,32,1,4096,300,1\n");
+    assert_int_equal(load_measured(&files,
+                                   "{\"gemm\": {\"file\": \"gemm.csv\", \"where\": {\"card\": "
+                                   "\"mine\"}}, \"attention\": \"attention.csv\"}",
+                                   &s, &err),
+                     RK_OK);
+    assert_int_equal(rk_measured_count(s.accelerator.measured, RK_KERNEL_GEMM), 1);
+    assert_int_equal(rk_measured_count(s.accelerator.measured, RK_KERNEL_ATTENTION), 1);
+    const double now = rk_gemm_seconds(&s.accelerator, RK_BF16, 1, 4096, 4096, 4096, 0);
+    assert_true(now > 330e-6 && now < 400e-6);
+    rk_system_clear(&s);
+    scratch_remove(&files);
+}
+
+/* Tables of the chip serve its clusters, unless a cluster has its own. */
+static void test_chip_and_cluster(void **state)
+{
+    scratch files;
+    rk_system s;
+    rk_error err;
+    (void)state;
+    assert_true(scratch_make(&files));
+    write_text(&files, "chip.csv", GEMM_HEAD "bf16,4096,4096,4096,400\n");
+    write_text(&files, "two.csv", GEMM_HEAD "bf16,4096,4096,4096,600\nbf16,512,512,512,50\n");
+    const rk_catalogue_entry *h100 = rk_catalogue_find("accelerators", "h100-sxm");
+    char *text = calloc(1, h100->size + 100);
+    assert_non_null(text);
+    (void)snprintf(text, h100->size + 100, "{\"measured\": {\"gemm\": \"chip.csv\"}, %.*s",
+                   (int)h100->size - 1, h100->text + 1);
+    write_text(&files, "chip.json", text);
+    free(text);
+
+    assert_int_equal(rk_system_load(scratch_path(&files, "chip.json"), &s, &err), RK_OK);
+    assert_int_equal(rk_measured_count(s.accelerator.measured, RK_KERNEL_GEMM), 1);
+    rk_system_clear(&s);
+    for (int own = 0; own < 2; own++) {
+        char cluster[800];
+        (void)snprintf(cluster, sizeof(cluster), "{\"name\": \"c\", \"accelerator\": \"%s\"%s}",
+                       scratch_path(&files, "chip.json"),
+                       own ? ", \"measured\": {\"gemm\": \"two.csv\"}" : "");
+        write_text(&files, "cluster.json", cluster);
+        assert_int_equal(rk_system_load(scratch_path(&files, "cluster.json"), &s, &err), RK_OK);
+        assert_int_equal(rk_measured_count(s.accelerator.measured, RK_KERNEL_GEMM), own + 1);
+        rk_system_clear(&s);
+    }
+    scratch_remove(&files);
+}
+
+static void test_refusals(void **state)
+{
+    static const struct {
+        const char *member, *table, *message;
+    } cases[] = {
+        {"[]", "", "expected an object"},
+        {"{\"gems\": \"t.csv\"}", "", "did you mean \"gemm\""},
+        {"{\"gemm\": 5}", "", "expected the name of a table"},
+        {"{\"gemm\": {\"file\": \"t.csv\", \"where\": {\"m\": 5}}}", "", "the text of a cell"},
+        {"{\"gemm\": \"no-such\"}", "", "no measured table \"no-such\""},
+        {"{\"gemm\": \"gone.csv\"}", "", "gone.csv"},
+        {"{\"gemm\": \"t.csv\"}", "precision,m,n,us\nbf16,1,1,1\n", "the column k is missing"},
+        {"{\"gemm\": \"t.csv\"}", GEMM_HEAD "bf16,64,x,64,1\n", "row 1, column n"},
+        {"{\"gemm\": \"t.csv\"}", GEMM_HEAD "int8,64,64,64,1\n", "row 1, column precision"},
+        {"{\"gemm\": \"t.csv\"}", GEMM_HEAD "bf16,64,64,64,0.0000001\n", "microseconds"},
+        {"{\"gemm\": \"t.csv\"}", GEMM_HEAD "bf16,4096,4096,4096,0.4\n", "microseconds"},
+        {"{\"gemm\": \"t.csv\"}", GEMM_HEAD "bf16,1e17,64,64,1\n", "sizes are from 1"},
+        {"{\"gemm\": \"t.csv\"}", GEMM_HEAD "fp4,64,64,64,5\n", "no rate of fp4"},
+        {"{\"gemm\": \"t.csv\"}", GEMM_HEAD, "no row"},
+        {"{\"attention\": \"t.csv\"}", "pass,head_size,heads,batch,seq,us\nforward,9000,1,1,64,9\n",
+         "of heads to 4096"},
+    };
+    scratch files;
+    (void)state;
+    assert_true(scratch_make(&files));
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        rk_system s;
+        rk_error err;
+        char text[900];
+        write_text(&files, "t.csv", cases[i].table);
+        if (load_measured(&files, cases[i].member, &s, &err) == RK_OK) {
+            fail_msg("case %zu was not refused", i);
+        }
+        assert_null(s.accelerator.measured);
+        if (!strstr(rk_error_text(&err, text, sizeof(text)), cases[i].message)) {
+            fail_msg("case %zu: %s", i, text);
+        }
+    }
+    scratch_remove(&files);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_near_and_far), cmocka_unit_test(test_others_stay),
+        cmocka_unit_test(test_groups),       cmocka_unit_test(test_burst),
+        cmocka_unit_test(test_smooth),       cmocka_unit_test(test_replaced),
+        cmocka_unit_test(test_document),     cmocka_unit_test(test_chip_and_cluster),
+        cmocka_unit_test(test_refusals),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
