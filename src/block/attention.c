@@ -111,6 +111,7 @@ static void add_flash(rk_costing *x, const rk_attention_shape *a)
         .seq = s->cp_kind == RK_CP_RING ? seen / cp : seen,
         .heads = sequences * (double)a->query_heads / (by_heads ? t * cp : t),
         .qk_size = qk,
+        .group = (double)a->query_heads / fmax((double)a->kv_heads, t),
         .share = x->c->stack->attention_share,
     };
     x->cost.forward.part[RK_PART_ATTENTION] += rk_attention_seconds(acc, &work);

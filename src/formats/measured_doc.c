@@ -135,9 +135,11 @@ static rk_status check_kernel(const rk_accelerator *a, const rk_measured_kernel 
     const bool right = k->kind == RK_KERNEL_GEMM
                            ? fits(g->M) && fits(g->N) && fits(g->K)
                            : fits(k->attention.seq) && fits(k->attention.heads) &&
-                                 fits(k->attention.qk_size) && k->attention.qk_size <= head_most;
+                                 fits(k->attention.qk_size) && k->attention.qk_size <= head_most &&
+                                 k->attention.group <= head_most;
     if (!right) {
-        return rk_fail(err, RK_ERR_INVALID, "row %zu: sizes are from 1 to 2^40, of heads to %.0f",
+        return rk_fail(err, RK_ERR_INVALID,
+                       "row %zu: sizes are from 1 to 2^40, of heads and their groups to %.0f",
                        row + 1, head_most);
     }
     const double ratio = rk_measured_ratio(a, k);

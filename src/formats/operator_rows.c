@@ -119,6 +119,7 @@ static rk_status read_attention(const rk_cells *t, size_t row, rk_operator_row *
         .seq = seq,
         .heads = batch * heads,
         .qk_size = size,
+        .group = heads / kv_heads,
         .backward = pass == 1,
     };
     out->module_bytes = module ? 2 * batch * seq * (heads + 2 * kv_heads) * size : 0;

@@ -7,25 +7,27 @@
 #include <stdlib.h>
 
 /*
- * Steps along the axes of a table: half an octave of a size; 8 elements of a head size, where
- * kernels pad to multiples of 32 or 64.
+ * Steps along the axes of a table: of sizes, of query heads per key head, and of a head size, where
+ * kernels pad to multiples of 32 or 64.  (Of 1 to 2.6 steps an octave of sizes and 0 to 1 of groups
+ * these told rows to fit on of data/ops best, each fifth by the others; it matters little.)
  */
-static const double steps_per_octave = 2, head_step = 8;
+static const double steps_per_octave = 1.4, group_steps = 0.6, head_step = 8;
 
 /*
  * The logarithm at a node is the mean of those of the kernels about it, weighted by exp(-d^2 / 2),
  * d in steps, for |d| < REACH along each axis, with `rest` more of weight at 0: a node on a kernel
- * takes 0.9 of it, a node far from all takes nothing.  (Of steps of 1/4, 1/2 and 1 octave the
- * middle one told kernels that were left out best, on nearly all tables of data/ops.)
+ * takes 0.97 of it, a node far from all takes nothing.  (0.03 of 0.01 to 0.3: as good as 0.01 on
+ * the same rows, and it fades more softly.)
  */
-enum { AXES = 3, REACH = 3, MARGIN = REACH + 1 };
-static const double rest = 0.1;
+enum { GEMM_AXES = 3, AXES = 4, REACH = 3, NEAR = 2 * REACH, MARGIN = REACH + 1 };
+static const double rest = 0.03;
 
 /* GEMMs by format, alone and in groups; attention forward and backward. */
 enum { ATTENTION = 2 * RK_PRECISION_COUNT, TABLES = ATTENTION + 2 };
 
 typedef struct ratio_table {
-    double *logs;      /* owned; the last axis fastest; NULL: no kernel was measured */
+    double *logs; /* owned; the last axis fastest; NULL: no kernel was measured */
+    int axes;
     double low[AXES];  /* place of the first node, steps */
     double high[AXES]; /* and of the last */
     int nodes[AXES];
@@ -56,6 +58,7 @@ static void place_attention(const rk_attention_work *work, double at[AXES])
     at[0] = steps_per_octave * log2(work->seq);
     at[1] = steps_per_octave * log2(work->heads);
     at[2] = work->qk_size / head_step;
+    at[3] = work->group > 1 ? group_steps * log2(work->group) : 0;
 }
 
 /* Returns the index of the table of a kernel, and its place there. */
@@ -102,10 +105,11 @@ double rk_measured_ratio(const rk_accelerator *a, const rk_measured_kernel *kern
 }
 
 /* Makes the box of a table hold a place. */
-static void widen(ratio_table *table, const double at[AXES])
+static void widen(ratio_table *table, int axes, const double at[AXES])
 {
-    const bool first = table->nodes[0] == 0;
-    for (int i = 0; i < AXES; i++) {
+    const bool first = table->axes == 0;
+    table->axes = axes;
+    for (int i = 0; i < axes; i++) {
         const double low = floor(at[i]) - MARGIN, high = ceil(at[i]) + MARGIN;
         table->low[i] = first || low < table->low[i] ? low : table->low[i];
         table->high[i] = first || high > table->high[i] ? high : table->high[i];
@@ -113,39 +117,39 @@ static void widen(ratio_table *table, const double at[AXES])
     }
 }
 
-static size_t node_index(const ratio_table *table, int x, int y, int z)
-{
-    return ((size_t)x * (size_t)table->nodes[1] + (size_t)y) * (size_t)table->nodes[2] + (size_t)z;
-}
-
 static size_t node_count(const ratio_table *table)
 {
-    return node_index(table, table->nodes[0], 0, 0);
+    size_t count = 1;
+    for (int i = 0; i < table->axes; i++) {
+        count *= (size_t)table->nodes[i];
+    }
+    return count;
 }
 
 /* Adds a kernel to the nodes about it, and what it weighs there. */
 static void spread(ratio_table *table, double *weights, const double at[AXES], double log_ratio)
 {
-    enum { NEAR = 2 * REACH };
     double share[AXES][NEAR];
-    int first[AXES];
-    for (int i = 0; i < AXES; i++) {
+    int first[AXES], places = 1;
+    for (int i = 0; i < table->axes; i++) {
         const double place = at[i] - table->low[i];
         first[i] = (int)floor(place) - REACH + 1;
+        places *= NEAR;
         for (int j = 0; j < NEAR; j++) {
             const double d = first[i] + j - place;
             share[i][j] = fabs(d) < REACH ? exp(-0.5 * d * d) : 0;
         }
     }
-    for (int x = 0; x < NEAR; x++) {
-        for (int y = 0; y < NEAR; y++) {
-            const size_t row = node_index(table, first[0] + x, first[1] + y, first[2]);
-            for (size_t z = 0; z < NEAR; z++) {
-                const double weight = share[0][x] * share[1][y] * share[2][z];
-                weights[row + z] += weight;
-                table->logs[row + z] += weight * log_ratio;
-            }
+    for (int place = 0; place < places; place++) {
+        double weight = 1;
+        size_t node = 0;
+        for (int i = 0, left = place; i < table->axes; i++, left /= NEAR) {
+            const int j = left % NEAR;
+            weight *= share[i][j];
+            node = node * (size_t)table->nodes[i] + (size_t)(first[i] + j);
         }
+        weights[node] += weight;
+        table->logs[node] += weight * log_ratio;
     }
 }
 
@@ -188,10 +192,11 @@ rk_status rk_measured_set(rk_accelerator *a, const rk_measured_kernel *kernels, 
     bool room = m != NULL;
     for (size_t i = 0; i < count && room; i++) {
         double at[AXES];
-        widen(&m->tables[locate(&kernels[i], at)], at);
+        const int t = locate(&kernels[i], at);
+        widen(&m->tables[t], t < ATTENTION ? GEMM_AXES : AXES, at);
     }
     for (int t = 0; t < TABLES && room; t++) {
-        if (m->tables[t].nodes[0] > 0) {
+        if (m->tables[t].axes > 0) {
             weights[t] = calloc(node_count(&m->tables[t]), sizeof(*weights[t]));
             m->tables[t].logs = calloc(node_count(&m->tables[t]), sizeof(*m->tables[t].logs));
             room = weights[t] && m->tables[t].logs;
@@ -218,12 +223,12 @@ size_t rk_measured_count(const rk_measured *measured, rk_kernel_kind kind)
 
 /* ---- asking -------------------------------------------------------------------------------- */
 
-/* exp of the logarithm between the eight nodes about a place; outside of the table it is 0. */
+/* exp of the logarithm between the nodes about a place; outside of the table it is 0. */
 static double ratio_at(const ratio_table *table, const double at[AXES])
 {
     double part[AXES], log_ratio = 0;
     int cell[AXES];
-    for (int i = 0; i < AXES; i++) {
+    for (int i = 0; i < table->axes; i++) {
         if (!(at[i] > table->low[i] && at[i] < table->high[i])) {
             return 1;
         }
@@ -231,11 +236,15 @@ static double ratio_at(const ratio_table *table, const double at[AXES])
         cell[i] = (int)place;
         part[i] = place - cell[i];
     }
-    for (int corner = 0; corner < 1 << AXES; corner++) {
-        const int x = corner & 1, y = corner >> 1 & 1, z = corner >> 2;
-        const double weight =
-            (x ? part[0] : 1 - part[0]) * (y ? part[1] : 1 - part[1]) * (z ? part[2] : 1 - part[2]);
-        log_ratio += weight * table->logs[node_index(table, cell[0] + x, cell[1] + y, cell[2] + z)];
+    for (int corner = 0; corner < 1 << table->axes; corner++) {
+        double weight = 1;
+        size_t node = 0;
+        for (int i = 0; i < table->axes; i++) {
+            const int far = corner >> i & 1;
+            weight *= far ? part[i] : 1 - part[i];
+            node = node * (size_t)table->nodes[i] + (size_t)(cell[i] + far);
+        }
+        log_ratio += weight * table->logs[node];
     }
     return exp(log_ratio);
 }

@@ -192,6 +192,7 @@ typedef struct rk_attention_work {
     double seq;     /* tokens of a block of queries (of one CP step) */
     double heads;   /* sequences times query heads on this rank */
     double qk_size; /* per head */
+    double group;   /* query heads that share keys and values; 0: 1 */
     double share;   /* of the accelerator's rate, which the kernel reaches; 0: all of it */
     bool backward;
 } rk_attention_work;
