@@ -80,23 +80,6 @@ bool rk_conditions_hold(const rk_recipe_table *recipe, const rk_run_table *table
 
 static const double least = 1e-12;
 
-static rk_status read_collective(const rk_cells *t, size_t row, rk_observation *out, rk_error *err)
-{
-    static const char *const names[] = {"all_reduce", "reduce_scatter", "all_gather",
-                                        "all_to_all", "broadcast",      NULL};
-    static const rk_collective ops[] = {RK_COLL_ALL_REDUCE, RK_COLL_REDUCE_SCATTER,
-                                        RK_COLL_ALL_GATHER, RK_COLL_ALL_TO_ALL, RK_COLL_BROADCAST};
-    double ranks = 0;
-    int op = 0;
-    rk_status status = rk_cell_choice(t, row, "op", names, false, &op, err);
-    status = status ? status : rk_cell_number(t, row, "ranks", 2, false, &ranks, err);
-    status = status ? status
-                    : rk_cell_number(t, row, "bytes", least, false, &out->collective.bytes, err);
-    out->collective.op = ops[op < (int)COUNT(ops) ? op : 0];
-    out->collective.ranks = ranks <= 1e6 ? (int64_t)ranks : 2;
-    return status;
-}
-
 static rk_status read_operator(rk_table_kind kind, const rk_run_table *table, size_t row,
                                rk_observation *out, rk_error *err)
 {
@@ -112,7 +95,7 @@ static rk_status read_operator(rk_table_kind kind, const rk_run_table *table, si
     case RK_TABLE_ATTENTION:
         return rk_operator_row_read(RK_KERNEL_ATTENTION, &cells, row, &out->op, err);
     case RK_TABLE_COLLECTIVE:
-        return read_collective(&cells, row, out, err);
+        return rk_collective_row_read(&cells, row, &out->collective, err);
     default:
         return rk_cell_number(&cells, row, "bytes", least, false, &out->stream_bytes, err);
     }

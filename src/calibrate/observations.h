@@ -8,12 +8,6 @@
 #include "runs/runs.h"
 #include "system/system.h"
 
-typedef struct rk_collective_row {
-    rk_collective op;
-    int64_t ranks;
-    double bytes;
-} rk_collective_row;
-
 typedef struct rk_observation {
     int table;       /* of the recipe */
     size_t row;      /* of its file, 0-based */

@@ -28,6 +28,8 @@ static void write_request(rk_json_writer *writer, const rk_request *request,
                   rk_measured_count(accelerator->measured, RK_KERNEL_GEMM));
     rk_json_count(writer, "measured_attention_kernels",
                   rk_measured_count(accelerator->measured, RK_KERNEL_ATTENTION));
+    rk_json_count(writer, "measured_collectives",
+                  rk_measured_count(accelerator->measured, RK_KERNEL_COLLECTIVE));
     rk_json_close(writer, "}");
 }
 

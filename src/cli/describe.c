@@ -254,13 +254,18 @@ const char *rk_describe_matrix(const rk_accelerator *accelerator, char out[RK_WO
 
 const char *rk_describe_measured(const rk_accelerator *accelerator, char out[RK_WORDS_SIZE])
 {
+    static const char *const kinds[RK_KERNEL_KINDS] = {"GEMMs", "attention kernels", "collectives"};
     words to = {.text = out, .size = RK_WORDS_SIZE};
     if (!accelerator->measured) {
         return NULL;
     }
-    add(&to, "tables of %zu GEMMs and %zu attention kernels",
-        rk_measured_count(accelerator->measured, RK_KERNEL_GEMM),
-        rk_measured_count(accelerator->measured, RK_KERNEL_ATTENTION));
+    out[0] = '\0';
+    for (int kind = 0; kind < RK_KERNEL_KINDS; kind++) {
+        const size_t count = rk_measured_count(accelerator->measured, (rk_kernel_kind)kind);
+        if (count > 0) {
+            add(&to, "%s%zu %s", out[0] ? ", " : "", count, kinds[kind]);
+        }
+    }
     return out;
 }
 

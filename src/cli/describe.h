@@ -42,7 +42,7 @@ const char *rk_describe_model(const rk_model *model, char out[RK_WORDS_SIZE]);
 /* Dense TFLOP/s by precision: "bf16 989.4, fp8 1979". */
 const char *rk_describe_matrix(const rk_accelerator *accelerator, char out[RK_WORDS_SIZE]);
 
-/* "tables of 622 GEMMs and 44 attention kernels"; NULL without tables. */
+/* "622 GEMMs, 44 attention kernels"; NULL without tables. */
 const char *rk_describe_measured(const rk_accelerator *accelerator, char out[RK_WORDS_SIZE]);
 
 /* "NVLink4: 8 x 450; NDR InfiniBand: 1016 x 50"; a tier without end says how fast it is only. */

@@ -8,7 +8,8 @@
 #include "formats/fields.h"
 #include "formats/operator_rows.h"
 
-#include <stdint.h>
+#include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -77,8 +78,11 @@ static rk_status check_table(const json_t *value, const char *path, void *out, r
         .help = "a table"                                                                          \
     }
 
-static const rk_field kind_fields[] = {
-    [RK_KERNEL_GEMM] = TABLE("gemm"), [RK_KERNEL_ATTENTION] = TABLE("attention")};
+static const rk_field kind_fields[RK_KERNEL_KINDS] = {
+    [RK_KERNEL_GEMM] = TABLE("gemm"),
+    [RK_KERNEL_ATTENTION] = TABLE("attention"),
+    [RK_KERNEL_COLLECTIVE] = TABLE("collective"),
+};
 
 rk_status rk_measured_doc_check(const json_t *value, const char *path, rk_error *err)
 {
@@ -127,29 +131,39 @@ static bool fits(double size)
     return size >= size_least && size <= size_most;
 }
 
-/* Refuses sizes and times that no kernel of the accelerator has. */
-static rk_status check_kernel(const rk_accelerator *a, const rk_measured_kernel *k, size_t row,
-                              rk_error *err)
+static bool has_sizes(const rk_measured_kernel *k)
 {
     const rk_gemm_work *g = &k->gemm;
-    const bool right = k->kind == RK_KERNEL_GEMM
-                           ? fits(g->M) && fits(g->N) && fits(g->K)
-                           : fits(k->attention.seq) && fits(k->attention.heads) &&
-                                 fits(k->attention.qk_size) && k->attention.qk_size <= head_most &&
-                                 k->attention.group <= head_most;
-    if (!right) {
+    const rk_attention_work *a = &k->attention;
+    switch (k->kind) {
+    case RK_KERNEL_ATTENTION:
+        return fits(a->seq) && fits(a->heads) && fits(a->qk_size) && a->qk_size <= head_most &&
+               a->group <= head_most;
+    case RK_KERNEL_COLLECTIVE:
+        return fits(k->collective.bytes);
+    default:
+        return fits(g->M) && fits(g->N) && fits(g->K);
+    }
+}
+
+/* Refuses sizes and times that no kernel of the machine has. */
+static rk_status check_kernel(const rk_system *system, const rk_measured_kernel *k, size_t row,
+                              rk_error *err)
+{
+    if (!has_sizes(k)) {
         return rk_fail(err, RK_ERR_INVALID,
                        "row %zu: sizes are from 1 to 2^40, of heads and their groups to %.0f",
                        row + 1, head_most);
     }
-    const double ratio = rk_measured_ratio(a, k);
+    const double ratio = rk_measured_ratio(system, k);
     if (ratio < 0) {
-        return rk_fail(err, RK_ERR_INVALID, "row %zu: the accelerator has no rate of %s", row + 1,
-                       k->kind == RK_KERNEL_GEMM ? rk_precision_names[g->precision] : "attention");
+        return rk_fail(err, RK_ERR_INVALID, "row %zu: the machine has no rate of %s", row + 1,
+                       k->kind == RK_KERNEL_GEMM ? rk_precision_names[k->gemm.precision]
+                                                 : kind_fields[k->kind].name);
     }
     if (ratio > RK_MEASURED_RATIO_MOST || ratio < 1 / RK_MEASURED_RATIO_MOST) {
         return rk_fail(err, RK_ERR_INVALID,
-                       "row %zu: %g us is %.3g times what the model of this accelerator says: are "
+                       "row %zu: %g us is %.3g times what the model of this machine says: are "
                        "these microseconds?",
                        row + 1, k->seconds * 1e6, ratio);
     }
@@ -172,25 +186,71 @@ static rk_status make_room(kernel_list *list, size_t rows, rk_error *err)
     return RK_OK;
 }
 
-/* Appends the rows of a table that are asked for; those of batched products say nothing here. */
+/* The group of a row: ranks one after the other, or as many of each node as the row says. */
+static rk_status read_collective(const rk_cells *cells, size_t row, const rk_system *system,
+                                 rk_measured_kernel *k, rk_error *err)
+{
+    rk_collective_row read;
+    double us = 0;
+    rk_status status = rk_cell_number(cells, row, "us", 1e-12, false, &us, err);
+    status = status ? status : rk_collective_row_read(cells, row, &read, err);
+    const int64_t node = system->tier_count > 0 ? system->tiers[0].size : 1;
+    if (!status && (read.per_node > node || (read.per_node > 0 && read.ranks % read.per_node))) {
+        status = rk_fail(err, RK_ERR_INVALID,
+                         "row %zu: %" PRId64 " ranks are no whole number of nodes with %" PRId64
+                         " of at most %" PRId64,
+                         row + 1, read.ranks, read.per_node, node);
+    }
+    if (status) {
+        return status;
+    }
+    const int64_t parts = read.per_node > 0 ? read.ranks / read.per_node : 1;
+    *k = (rk_measured_kernel){
+        .kind = RK_KERNEL_COLLECTIVE,
+        .seconds = us * 1e-6,
+        .collective = {.op = read.op,
+                       .bytes = read.bytes,
+                       .group = parts > 1 ? rk_group_of_parts(system, read.per_node, 1, parts, node)
+                                          : rk_group_of(system, read.ranks, 1)},
+    };
+    return RK_OK;
+}
+
+/* Reads a row; *counts: whether it is a kernel by itself, no module and no batch of products. */
+static rk_status read_kernel(const rk_cells *cells, rk_kernel_kind kind, size_t row,
+                             const rk_system *system, rk_measured_kernel *k, bool *counts,
+                             rk_error *err)
+{
+    rk_operator_row read;
+    *counts = true;
+    if (kind == RK_KERNEL_COLLECTIVE) {
+        return read_collective(cells, row, system, k, err);
+    }
+    const rk_status status = rk_operator_row_read(kind, cells, row, &read, err);
+    const rk_gemm_work *g = &read.kernel.gemm;
+    *k = read.kernel;
+    *counts = !(read.module_bytes > 0) &&
+              (kind == RK_KERNEL_ATTENTION || g->grouped || !(fabs(g->batch - 1) > 0));
+    return status;
+}
+
+/* Appends the rows of a table that are asked for. */
 static rk_status take_rows(const rk_cells *cells, rk_kernel_kind kind, json_t *where,
-                           const rk_accelerator *a, kernel_list *list, rk_error *err)
+                           const rk_system *system, kernel_list *list, rk_error *err)
 {
     const size_t before = list->count;
     rk_status status = make_room(list, cells->rows + 1, err);
     for (size_t row = 0; row < cells->rows && !status; row++) {
-        rk_operator_row read;
+        rk_measured_kernel *k = &list->rows[list->count];
+        bool counts;
         if (!is_asked(where, cells, row)) {
             continue;
         }
-        status = rk_operator_row_read(kind, cells, row, &read, err);
-        const rk_measured_kernel *k = &read.kernel;
-        const bool batched = kind == RK_KERNEL_GEMM && !k->gemm.grouped && k->gemm.batch != 1;
-        if (status || batched || read.module_bytes > 0) {
-            continue;
+        status = read_kernel(cells, kind, row, system, k, &counts, err);
+        if (!status && counts) {
+            status = check_kernel(system, k, row, err);
+            list->count++;
         }
-        status = check_kernel(a, k, row, err);
-        list->rows[list->count++] = *k;
     }
     return status || list->count > before
                ? status
@@ -198,7 +258,7 @@ static rk_status take_rows(const rk_cells *cells, rk_kernel_kind kind, json_t *w
 }
 
 static rk_status read_table(const json_t *table, rk_kernel_kind kind, const char *document,
-                            const rk_accelerator *a, kernel_list *list, rk_error *err)
+                            const rk_system *system, kernel_list *list, rk_error *err)
 {
     const char *name =
         json_string_value(json_is_string(table) ? table : json_object_get(table, "file"));
@@ -206,24 +266,25 @@ static rk_status read_table(const json_t *table, rk_kernel_kind kind, const char
     rk_status status = load_table(name, document, &csv, err);
     if (!status) {
         const rk_cells cells = {csv.name, csv.cells, csv.rows, csv.columns};
-        status = take_rows(&cells, kind, json_object_get(table, "where"), a, list, err);
+        status = take_rows(&cells, kind, json_object_get(table, "where"), system, list, err);
         rk_error_set_file(status ? err : NULL, csv.name);
     }
     rk_csv_in_clear(&csv);
     return status;
 }
 
-rk_status rk_measured_doc_read(const json_t *value, const char *document, rk_accelerator *a,
+rk_status rk_measured_doc_read(const json_t *value, const char *document, rk_system *system,
                                rk_error *err)
 {
     kernel_list list = {.count = 0};
     rk_status status = RK_OK;
     for (int kind = 0; kind < (int)COUNT(kind_fields) && !status; kind++) {
         const json_t *table = json_object_get(value, kind_fields[kind].name);
-        status = table ? read_table(table, (rk_kernel_kind)kind, document, a, &list, err) : RK_OK;
+        status =
+            table ? read_table(table, (rk_kernel_kind)kind, document, system, &list, err) : RK_OK;
     }
     if (!status && list.count > 0) {
-        status = rk_measured_set(a, list.rows, list.count, err);
+        status = rk_measured_set(system, list.rows, list.count, err);
     }
     free(list.rows);
     return status;

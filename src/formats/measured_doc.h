@@ -2,14 +2,15 @@
 /*
  * The member "measured" of documents of machines: tables of kernels that were timed.
  *
- *     "measured": {"gemm": "my-gemm.csv", "attention": {"file": "all.csv", "where": {"library":
- * "x"}}}
+ *     "measured": {"gemm": "my-gemm.csv", "collective": "nccl.csv",
+ *                  "attention": {"file": "all.csv", "where": {"library": "x"}}}
  *
  * A name that ends in .csv or .csv.gz is a file beside the document, any other is of the catalogue
  * (data/measured).  "where" keeps the rows whose cells are so.  Columns, times in us:
  *
  *     gemm       precision,m,n,k,us; also batch,grouped,accumulate_bytes,clock,module
- *     attention  pass,head_size,heads,batch,seq,us; also causal,module
+ *     attention  pass,head_size,heads,batch,seq,us; also causal,kv_heads,module
+ *     collective op,ranks,bytes,us; also ranks_per_node
  *
  * as in data/ops/README.md; rows with module 1 time more than the kernel and are passed over.
  */
@@ -26,7 +27,7 @@ rk_status rk_measured_doc_check(const json_t *value, const char *path, rk_error 
  * Reads the tables that `value` (NULL: none) names into an accelerator whose other numbers are
  * read. `document`: the file that says so, or a name of the catalogue.
  */
-rk_status rk_measured_doc_read(const json_t *value, const char *document, rk_accelerator *a,
+rk_status rk_measured_doc_read(const json_t *value, const char *document, rk_system *system,
                                rk_error *err);
 
 #endif

@@ -73,7 +73,7 @@ rk_status rk_cell_choice(const rk_cells *table, size_t row, const char *column,
 
 /* ---- operators ----------------------------------------------------------------------------- */
 
-static const double least = 1e-12;
+static const double least = 1e-12, ranks_most = 1e6;
 static const char *const flags[] = {"0", "1", NULL};
 
 static rk_status read_gemm(const rk_cells *t, size_t row, rk_operator_row *out, rk_error *err)
@@ -123,6 +123,27 @@ static rk_status read_attention(const rk_cells *t, size_t row, rk_operator_row *
         .backward = pass == 1,
     };
     out->module_bytes = module ? 2 * batch * seq * (heads + 2 * kv_heads) * size : 0;
+    return status;
+}
+
+rk_status rk_collective_row_read(const rk_cells *table, size_t row, rk_collective_row *out,
+                                 rk_error *err)
+{
+    static const char *const names[] = {"all_reduce", "reduce_scatter", "all_gather", "all_to_all",
+                                        "broadcast",  "send",           NULL};
+    static const rk_collective ops[] = {RK_COLL_ALL_REDUCE, RK_COLL_REDUCE_SCATTER,
+                                        RK_COLL_ALL_GATHER, RK_COLL_ALL_TO_ALL,
+                                        RK_COLL_BROADCAST,  RK_COLL_SEND};
+    double ranks = 2, per_node = 0;
+    int op = 0;
+    rk_status status = rk_cell_choice(table, row, "op", names, false, &op, err);
+    status = status ? status : rk_cell_number(table, row, "ranks", 2, false, &ranks, err);
+    status =
+        status ? status : rk_cell_number(table, row, "ranks_per_node", 1, true, &per_node, err);
+    status = status ? status : rk_cell_number(table, row, "bytes", least, false, &out->bytes, err);
+    out->op = ops[op];
+    out->ranks = ranks <= ranks_most ? (int64_t)ranks : 2;
+    out->per_node = per_node <= ranks ? (int64_t)per_node : 0;
     return status;
 }
 

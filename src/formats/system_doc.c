@@ -439,8 +439,7 @@ static rk_status read_accelerator_object(const json_t *object, const char *path,
 static rk_status read_tables(const json_t *object, const char *document, rk_system *system,
                              rk_error *err)
 {
-    return rk_measured_doc_read(json_object_get(object, "measured"), document, &system->accelerator,
-                                err);
+    return rk_measured_doc_read(json_object_get(object, "measured"), document, system, err);
 }
 
 /* The accelerator of a cluster: a name of the catalogue, a file, or an object. */

@@ -10,7 +10,7 @@
  * competes: it moves more between the tiers, but all tiers at once.  Where no switch reduces (A100
  * and before), NCCL has no all-reduce of large tensors but that ring.
  */
-#include "system/system.h"
+#include "system/measured.h"
 
 #include <math.h>
 
@@ -309,12 +309,10 @@ static double hierarchy_seconds(const rk_system *system, rk_collective op, doubl
     return longest + serial * (sum - longest);
 }
 
-double rk_collective_seconds(const rk_system *system, rk_collective op, double bytes,
-                             const rk_group *group)
+/* By the physical model, in a group of two ranks and more. */
+static double modelled(const rk_system *system, rk_collective op, double bytes,
+                       const rk_group *group)
 {
-    if (group->size <= 1) {
-        return 0;
-    }
     const int outer = outermost(system, group);
     if (op == RK_COLL_SEND) {
         return send_seconds(&system->tiers[outer], bytes);
@@ -332,4 +330,15 @@ double rk_collective_seconds(const rk_system *system, rk_collective op, double b
         seconds = fmax(seconds, ring - latency); /* trees save latency alone */
     }
     return fmin(seconds, ring);
+}
+
+double rk_collective_seconds(const rk_system *system, rk_collective op, double bytes,
+                             const rk_group *group)
+{
+    if (group->size <= 1) {
+        return 0;
+    }
+    const rk_measured *measured = system->accelerator.measured;
+    const double seconds = modelled(system, op, bytes, group);
+    return measured ? seconds * rk_measured_collective(measured, op, bytes, group) : seconds;
 }

@@ -19,11 +19,15 @@ static const double steps_per_octave = 1.4, group_steps = 0.6, head_step = 8;
  * takes 0.97 of it, a node far from all takes nothing.  (0.03 of 0.01 to 0.3: as good as 0.01 on
  * the same rows, and it fades more softly.)
  */
-enum { GEMM_AXES = 3, AXES = 4, REACH = 3, NEAR = 2 * REACH, MARGIN = REACH + 1 };
+enum { AXES = 4, REACH = 3, NEAR = 2 * REACH, MARGIN = REACH + 1 };
 static const double rest = 0.03;
 
-/* GEMMs by format, alone and in groups; attention forward and backward. */
-enum { ATTENTION = 2 * RK_PRECISION_COUNT, TABLES = ATTENTION + 2 };
+/* GEMMs by format, alone and in groups; attention forward and backward; collectives. */
+enum {
+    ATTENTION = 2 * RK_PRECISION_COUNT,
+    COLLECTIVE = ATTENTION + 2,
+    TABLES = COLLECTIVE + RK_COLL_SEND + 1,
+};
 
 typedef struct ratio_table {
     double *logs; /* owned; the last axis fastest; NULL: no kernel was measured */
@@ -35,7 +39,7 @@ typedef struct ratio_table {
 
 struct rk_measured {
     ratio_table tables[TABLES];
-    size_t counts[2]; /* kernels of a kind */
+    size_t counts[RK_KERNEL_KINDS];
 };
 
 /* ---- places -------------------------------------------------------------------------------- */
@@ -61,15 +65,33 @@ static void place_attention(const rk_attention_work *work, double at[AXES])
     at[3] = work->group > 1 ? group_steps * log2(work->group) : 0;
 }
 
+/* By the ranks that share a node, too: the same number runs otherwise over more of them. */
+static void place_collective(double bytes, const rk_group *group, double at[AXES])
+{
+    at[0] = steps_per_octave * log2(bytes);
+    at[1] = steps_per_octave * log2((double)group->size);
+    at[2] = steps_per_octave * log2((double)group->within[0]);
+}
+
 /* Returns the index of the table of a kernel, and its place there. */
 static int locate(const rk_measured_kernel *k, double at[AXES])
 {
-    if (k->kind == RK_KERNEL_ATTENTION) {
+    switch (k->kind) {
+    case RK_KERNEL_ATTENTION:
         place_attention(&k->attention, at);
         return ATTENTION + (k->attention.backward ? 1 : 0);
+    case RK_KERNEL_COLLECTIVE:
+        place_collective(k->collective.bytes, &k->collective.group, at);
+        return COLLECTIVE + (int)k->collective.op;
+    default:
+        place_gemm(k->gemm.M, k->gemm.N, k->gemm.K, at);
+        return gemm_table(k->gemm.precision, k->gemm.grouped);
     }
-    place_gemm(k->gemm.M, k->gemm.N, k->gemm.K, at);
-    return gemm_table(k->gemm.precision, k->gemm.grouped);
+}
+
+static int axes_of(rk_kernel_kind kind)
+{
+    return kind == RK_KERNEL_ATTENTION ? 4 : 3;
 }
 
 /* ---- making -------------------------------------------------------------------------------- */
@@ -81,26 +103,34 @@ static int locate(const rk_measured_kernel *k, double at[AXES])
  */
 static const double time_of_droop = 1e-3;
 
-/* Seconds of the physical model alone, at the clock of the row. */
-static double modelled(const rk_accelerator *a, const rk_measured_kernel *k)
+/* Of a GEMM, at the clock of the row. */
+static double gemm_seconds(const rk_accelerator *a, const rk_gemm_work *g)
 {
-    const rk_gemm_work *g = &k->gemm;
-    rk_accelerator plain = *a;
-    plain.measured = NULL;
-    if (k->kind == RK_KERNEL_ATTENTION) {
-        return rk_attention_seconds(&plain, &k->attention);
-    }
-    if (g->burst) {
-        plain = rk_accelerator_in_burst(&plain);
-    }
+    const rk_accelerator own = g->burst ? rk_accelerator_in_burst(a) : *a;
     const double t = (g->grouped ? rk_grouped_gemm_seconds : rk_gemm_seconds)(
-        &plain, g->precision, g->batch, g->M, g->N, g->K, g->accumulate_bytes);
+        &own, g->precision, g->batch, g->M, g->N, g->K, g->accumulate_bytes);
     return g->burst && t < HUGE_VAL ? t * (1 + (a->burst - 1) * t / (t + time_of_droop)) : t;
 }
 
-double rk_measured_ratio(const rk_accelerator *a, const rk_measured_kernel *kernel)
+/* Seconds of the physical model alone. */
+static double modelled(const rk_system *system, const rk_measured_kernel *k)
 {
-    const double seconds = modelled(a, kernel);
+    rk_system plain = *system;
+    plain.accelerator.measured = NULL;
+    switch (k->kind) {
+    case RK_KERNEL_ATTENTION:
+        return rk_attention_seconds(&plain.accelerator, &k->attention);
+    case RK_KERNEL_COLLECTIVE:
+        return rk_collective_seconds(&plain, k->collective.op, k->collective.bytes,
+                                     &k->collective.group);
+    default:
+        return gemm_seconds(&plain.accelerator, &k->gemm);
+    }
+}
+
+double rk_measured_ratio(const rk_system *system, const rk_measured_kernel *kernel)
+{
+    const double seconds = modelled(system, kernel);
     return seconds > 0 && seconds < HUGE_VAL ? kernel->seconds / seconds : -1;
 }
 
@@ -154,13 +184,13 @@ static void spread(ratio_table *table, double *weights, const double at[AXES], d
 }
 
 /* Makes the tables, laid out by widen() before; `weights`: room for each table that has nodes. */
-static void fill(rk_measured *m, double *const *weights, const rk_accelerator *a,
+static void fill(rk_measured *m, double *const *weights, const rk_system *system,
                  const rk_measured_kernel *kernels, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         double at[AXES];
         const int t = locate(&kernels[i], at);
-        spread(&m->tables[t], weights[t], at, log(rk_measured_ratio(a, &kernels[i])));
+        spread(&m->tables[t], weights[t], at, log(rk_measured_ratio(system, &kernels[i])));
         m->counts[kernels[i].kind]++;
     }
     for (int t = 0; t < TABLES; t++) {
@@ -184,7 +214,7 @@ void rk_system_clear(rk_system *system)
     system->accelerator.measured = NULL;
 }
 
-rk_status rk_measured_set(rk_accelerator *a, const rk_measured_kernel *kernels, size_t count,
+rk_status rk_measured_set(rk_system *system, const rk_measured_kernel *kernels, size_t count,
                           rk_error *err)
 {
     double *weights[TABLES] = {NULL};
@@ -193,7 +223,7 @@ rk_status rk_measured_set(rk_accelerator *a, const rk_measured_kernel *kernels, 
     for (size_t i = 0; i < count && room; i++) {
         double at[AXES];
         const int t = locate(&kernels[i], at);
-        widen(&m->tables[t], t < ATTENTION ? GEMM_AXES : AXES, at);
+        widen(&m->tables[t], axes_of(kernels[i].kind), at);
     }
     for (int t = 0; t < TABLES && room; t++) {
         if (m->tables[t].axes > 0) {
@@ -203,9 +233,9 @@ rk_status rk_measured_set(rk_accelerator *a, const rk_measured_kernel *kernels, 
         }
     }
     if (room) {
-        fill(m, weights, a, kernels, count);
-        free_tables(a->measured);
-        a->measured = m;
+        fill(m, weights, system, kernels, count);
+        free_tables(system->accelerator.measured);
+        system->accelerator.measured = m;
     } else {
         free_tables(m);
     }
@@ -269,5 +299,17 @@ double rk_measured_attention(const rk_measured *measured, const rk_attention_wor
         return 1;
     }
     place_attention(work, at);
+    return ratio_at(table, at);
+}
+
+double rk_measured_collective(const rk_measured *measured, rk_collective op, double bytes,
+                              const rk_group *group)
+{
+    const ratio_table *table = &measured->tables[COLLECTIVE + (int)op];
+    double at[AXES];
+    if (!table->logs) {
+        return 1;
+    }
+    place_collective(bytes, group, at);
     return ratio_at(table, at);
 }

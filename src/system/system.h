@@ -19,7 +19,7 @@ double rk_precision_bytes(rk_precision precision);
 
 /* ---- the accelerator ------------------------------------------------------------------------ */
 
-/* What kernels took, by shape; see measured.h. */
+/* What kernels and collectives took, by shape; see measured.h. */
 typedef struct rk_measured rk_measured;
 
 /* The tile, wave and K-loop model of a GEMM engine for one precision; see gemm.c. */

@@ -38,6 +38,12 @@ static const struct {
     {RK_KERNEL_GEMM, "h200-sxm", "vllm-0.22.0", "sustained", 0.04},
     {RK_KERNEL_GEMM, "b200-sxm", "vllm-0.22.0", "sustained", 0.06},
     {RK_KERNEL_GEMM, "gb200-nvl72", "trtllm-1.3.0rc17", "sustained", 0.05},
+    {RK_KERNEL_COLLECTIVE, "a100-sxm-80gb", "nccl-2.27.3", NULL, 0.06},
+    {RK_KERNEL_COLLECTIVE, "h100-sxm", "nccl-2.29.2", NULL, 0.06},
+    {RK_KERNEL_COLLECTIVE, "h200-sxm", "nccl-2.29.2", NULL, 0.06},
+    {RK_KERNEL_COLLECTIVE, "b200-sxm", "nccl-2.29.2", NULL, 0.06},
+    {RK_KERNEL_COLLECTIVE, "b300-sxm", "nccl-2.29.2", NULL, 0.06},
+    {RK_KERNEL_COLLECTIVE, "gb200-nvl72", "nccl-2.29.2", NULL, 0.06},
 };
 
 typedef struct sample {
@@ -55,32 +61,42 @@ static bool is(const rk_cells *table, size_t row, const char *column, const char
 static bool counts(const rk_measured_kernel *k)
 {
     const rk_gemm_work *g = &k->gemm;
-    return k->kind == RK_KERNEL_ATTENTION || (g->precision == RK_BF16 && !g->grouped &&
-                                              g->batch == 1 && fmin(fmin(g->M, g->N), g->K) >= 512);
+    return k->kind != RK_KERNEL_GEMM || (g->precision == RK_BF16 && !g->grouped && g->batch == 1 &&
+                                         fmin(fmin(g->M, g->N), g->K) >= 512);
 }
 
-static sample read_sample(const rk_cells *table, size_t promise)
+static rk_measured_kernel read_kernel(const rk_system *m, rk_kernel_kind kind,
+                                      const rk_cells *table, size_t row)
+{
+    rk_operator_row read;
+    rk_collective_row c;
+    rk_error err;
+    if (kind != RK_KERNEL_COLLECTIVE) {
+        assert_int_equal(rk_operator_row_read(kind, table, row, &read, &err), RK_OK);
+        return read.kernel;
+    }
+    assert_int_equal(rk_collective_row_read(table, row, &c, &err), RK_OK);
+    return (rk_measured_kernel){.kind = kind,
+                                .seconds = strtod(rk_cell(table, row, "us"), NULL) * 1e-6,
+                                .collective = {c.op, c.bytes, rk_group_of(m, c.ranks, 1)}};
+}
+
+static sample read_sample(const rk_system *m, const rk_cells *table, size_t promise)
 {
     sample s = {.fit = calloc(table->rows, sizeof(*s.fit)),
                 .held = calloc(table->rows, sizeof(*s.held))};
-    rk_error err;
     assert_true(s.fit && s.held);
     for (size_t row = 0; row < table->rows; row++) {
-        rk_operator_row read;
         if (!is(table, row, "accelerator", promises[promise].accelerator) ||
             !is(table, row, "library", promises[promise].library) ||
             !is(table, row, "clock", promises[promise].clock)) {
             continue;
         }
-        assert_int_equal(rk_operator_row_read(promises[promise].kind, table, row, &read, &err),
-                         RK_OK);
-        if (!counts(&read.kernel)) {
-            continue;
-        }
-        if (is(table, row, "split", "fit")) {
-            s.fit[s.fit_count++] = read.kernel;
-        } else {
-            s.held[s.held_count++] = read.kernel;
+        const rk_measured_kernel k = read_kernel(m, promises[promise].kind, table, row);
+        if (counts(&k) && is(table, row, "split", "fit")) {
+            s.fit[s.fit_count++] = k;
+        } else if (counts(&k)) {
+            s.held[s.held_count++] = k;
         }
     }
     return s;
@@ -92,20 +108,25 @@ static int compare_doubles(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+static double ratio_of(const rk_measured *tables, const rk_measured_kernel *k)
+{
+    const rk_gemm_work *g = &k->gemm;
+    const rk_collective_work *c = &k->collective;
+    return k->kind == RK_KERNEL_GEMM
+               ? rk_measured_gemm(tables, g->precision, false, g->M, g->N, g->K)
+           : k->kind == RK_KERNEL_ATTENTION
+               ? rk_measured_attention(tables, &k->attention)
+               : rk_measured_collective(tables, c->op, c->bytes, &c->group);
+}
+
 /* Median error of the rows held out; `tables`: whether those of the accelerator count. */
-static double median_error(const rk_accelerator *a, const sample *s, bool tables)
+static double median_error(const rk_system *m, const sample *s, bool tables)
 {
     double *errors = calloc(s->held_count, sizeof(*errors));
     assert_non_null(errors);
     for (size_t i = 0; i < s->held_count; i++) {
-        const rk_measured_kernel *k = &s->held[i];
-        const rk_gemm_work *g = &k->gemm;
-        const double change =
-            !tables ? 1
-            : k->kind == RK_KERNEL_GEMM
-                ? rk_measured_gemm(a->measured, g->precision, false, g->M, g->N, g->K)
-                : rk_measured_attention(a->measured, &k->attention);
-        errors[i] = fabs(change / rk_measured_ratio(a, k) - 1);
+        const double change = tables ? ratio_of(m->accelerator.measured, &s->held[i]) : 1;
+        errors[i] = fabs(change / rk_measured_ratio(m, &s->held[i]) - 1);
     }
     qsort(errors, s->held_count, sizeof(*errors), compare_doubles);
     const double median = errors[s->held_count / 2];
@@ -115,19 +136,19 @@ static double median_error(const rk_accelerator *a, const sample *s, bool tables
 
 static void judge(const rk_cells *table, size_t promise)
 {
-    sample s = read_sample(table, promise);
+    static const char *const kinds[RK_KERNEL_KINDS] = {"GEMM", "attention", "collective"};
     rk_system machine;
     rk_error err;
-    assert_true(s.fit_count >= 50 && s.held_count >= 50);
     assert_int_equal(rk_system_load(promises[promise].accelerator, &machine, &err), RK_OK);
-    assert_int_equal(rk_measured_set(&machine.accelerator, s.fit, s.fit_count, &err), RK_OK);
-    const double alone = median_error(&machine.accelerator, &s, false);
-    const double median = median_error(&machine.accelerator, &s, true);
+    sample s = read_sample(&machine, table, promise);
+    assert_true(s.fit_count >= 50 && s.held_count >= 50);
+    assert_int_equal(rk_measured_set(&machine, s.fit, s.fit_count, &err), RK_OK);
+    const double alone = median_error(&machine, &s, false);
+    const double median = median_error(&machine, &s, true);
     printf(
         "%-14s %-18s %-10s %4zu rows, %4zu held out: median %4.1f%%, by the model alone %4.1f%%\n",
-        promises[promise].accelerator, promises[promise].library,
-        promises[promise].kind == RK_KERNEL_GEMM ? "GEMM" : "attention", s.fit_count, s.held_count,
-        100 * median, 100 * alone);
+        promises[promise].accelerator, promises[promise].library, kinds[promises[promise].kind],
+        s.fit_count, s.held_count, 100 * median, 100 * alone);
     assert_true(median <= promises[promise].median && median < alone + 0.005);
     rk_system_clear(&machine);
     free(s.fit);
@@ -137,11 +158,12 @@ static void judge(const rk_cells *table, size_t promise)
 static void test_held_out(void **state)
 {
     static const char *const files[] = {[RK_KERNEL_GEMM] = DATA_FOLDER "/ops/gemm.csv",
-                                        [RK_KERNEL_ATTENTION] = DATA_FOLDER "/ops/attention.csv"};
-    rk_csv_in csv[2];
+                                        [RK_KERNEL_ATTENTION] = DATA_FOLDER "/ops/attention.csv",
+                                        [RK_KERNEL_COLLECTIVE] = DATA_FOLDER "/ops/collective.csv"};
+    rk_csv_in csv[RK_KERNEL_KINDS];
     rk_error err;
     (void)state;
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < RK_KERNEL_KINDS; i++) {
         assert_int_equal(rk_csv_load(files[i], &csv[i], &err), RK_OK);
     }
     for (size_t i = 0; i < sizeof(promises) / sizeof(promises[0]); i++) {
@@ -149,7 +171,7 @@ static void test_held_out(void **state)
         const rk_cells table = {from->name, from->cells, from->rows, from->columns};
         judge(&table, i);
     }
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < RK_KERNEL_KINDS; i++) {
         rk_csv_in_clear(&csv[i]);
     }
 }

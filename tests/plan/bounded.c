@@ -203,17 +203,16 @@ static void test_admissible(void **state)
     free(all);
 }
 
-/* Gives the machine tables of GEMMs and attention that are faster and slower than the model. */
-static void measure(rk_accelerator *a, uint64_t seed)
+/* Gives the machine tables of kernels that are faster and slower than the model. */
+static void measure(rk_system *system, uint64_t seed)
 {
-    enum { KERNELS = 60 };
+    enum { KERNELS = 90 };
     rk_measured_kernel kernels[KERNELS];
     uint64_t r = seed;
     rk_error err;
     for (int i = 0; i < KERNELS; i++) {
         rk_measured_kernel *k = &kernels[i];
-        *k = (rk_measured_kernel){.kind = PICK(&r, 0, 1) ? RK_KERNEL_GEMM : RK_KERNEL_ATTENTION,
-                                  .seconds = 1};
+        *k = (rk_measured_kernel){.kind = (rk_kernel_kind)PICK(&r, 0, 1, 2), .seconds = 1};
         if (k->kind == RK_KERNEL_GEMM) {
             k->gemm = (rk_gemm_work){.precision = PICK(&r, 0, 1) ? RK_FP8 : RK_BF16,
                                      .batch = 1,
@@ -221,6 +220,11 @@ static void measure(rk_accelerator *a, uint64_t seed)
                                      .N = (double)(next_random(&r) % 8192 + 1),
                                      .K = (double)(next_random(&r) % 8192 + 1),
                                      .grouped = PICK(&r, 0, 1)};
+        } else if (k->kind == RK_KERNEL_COLLECTIVE) {
+            k->collective = (rk_collective_work){
+                .op = (rk_collective)PICK(&r, 0, 1, 2, 3, 5),
+                .bytes = (double)(1ULL << (next_random(&r) % 16 + 12)),
+                .group = rk_group_of(system, PICK(&r, 2, 4, 8, 16), PICK(&r, 1, 1, 2, 8))};
         } else {
             k->attention = (rk_attention_work){.flops = 1e12,
                                                .seq = (double)(next_random(&r) % 8192 + 1),
@@ -228,9 +232,9 @@ static void measure(rk_accelerator *a, uint64_t seed)
                                                .qk_size = 128,
                                                .backward = PICK(&r, 0, 1)};
         }
-        k->seconds = (double)PICK(&r, 50, 90, 150, 300) / 100 / rk_measured_ratio(a, k);
+        k->seconds = (double)PICK(&r, 50, 90, 150, 300) / 100 / rk_measured_ratio(system, k);
     }
-    assert_int_equal(rk_measured_set(a, kernels, KERNELS, &err), RK_OK);
+    assert_int_equal(rk_measured_set(system, kernels, KERNELS, &err), RK_OK);
 }
 
 static void test_measured_tables(void **state)
@@ -240,7 +244,7 @@ static void test_measured_tables(void **state)
     assert_true(all && best);
     for (uint64_t seed = 1; seed <= 60; seed++) {
         struct problem p = random_problem(seed);
-        measure(&p.system.accelerator, seed);
+        measure(&p.system, seed);
         (void)compare(&p, all, best);
         rk_system_clear(&p.system);
     }

@@ -26,17 +26,17 @@ static rk_measured_kernel attention(double seq, double heads, double size)
 }
 
 /* The kernel as if it took `ratio` of what the model says. */
-static rk_measured_kernel taking(const rk_accelerator *a, rk_measured_kernel k, double ratio)
+static rk_measured_kernel taking(const rk_system *s, rk_measured_kernel k, double ratio)
 {
     k.seconds = 1;
-    k.seconds = ratio / rk_measured_ratio(a, &k);
+    k.seconds = ratio / rk_measured_ratio(s, &k);
     return k;
 }
 
 static void set(rk_system *s, const rk_measured_kernel *kernels, size_t count)
 {
     rk_error err;
-    assert_int_equal(rk_measured_set(&s->accelerator, kernels, count, &err), RK_OK);
+    assert_int_equal(rk_measured_set(s, kernels, count, &err), RK_OK);
 }
 
 static double price(const rk_accelerator *a, const rk_measured_kernel *k)
@@ -57,7 +57,7 @@ static double change(const rk_system *s, const rk_measured_kernel *k)
 static void test_near_and_far(void **state)
 {
     rk_system s = load_system("h100-sxm");
-    const rk_measured_kernel one = taking(&s.accelerator, gemm(1024, 32768, 1024), 1.5);
+    const rk_measured_kernel one = taking(&s, gemm(1024, 32768, 1024), 1.5);
     (void)state;
     set(&s, &one, 1);
     assert_near(change(&s, &one), pow(1.5, 1 / 1.03), 1e-12);
@@ -72,8 +72,8 @@ static void test_near_and_far(void **state)
 static void test_others_stay(void **state)
 {
     rk_system s = load_system("h100-sxm");
-    const rk_measured_kernel both[] = {taking(&s.accelerator, gemm(4096, 4096, 4096), 2),
-                                       taking(&s.accelerator, attention(4096, 32, 128), 2)};
+    const rk_measured_kernel both[] = {taking(&s, gemm(4096, 4096, 4096), 2),
+                                       taking(&s, attention(4096, 32, 128), 2)};
     rk_measured_kernel other = gemm(4096, 4096, 4096);
     const rk_accelerator *a = &s.accelerator;
     (void)state;
@@ -94,6 +94,39 @@ static void test_others_stay(void **state)
     assert_near(change(&s, &other), 1, 0);
     other = attention(4096, 32, 64);
     assert_near(change(&s, &other), 1, 0);
+    rk_system_clear(&s);
+}
+
+/* By operation, size, ranks and ranks of a node. */
+static void test_collectives(void **state)
+{
+    rk_system s = load_system("dgx-h100-superpod");
+    const rk_group node = rk_group_of(&s, 8, 1), rails = rk_group_of(&s, 8, 8);
+    rk_measured_kernel k = {.kind = RK_KERNEL_COLLECTIVE,
+                            .collective = {RK_COLL_ALL_REDUCE, 32 << 20, node}};
+    const struct {
+        rk_collective op;
+        double bytes;
+        const rk_group *group;
+        bool changes;
+    } cases[] = {
+        {RK_COLL_ALL_REDUCE, 32 << 20, &node, true},  {RK_COLL_ALL_REDUCE, 48 << 20, &node, true},
+        {RK_COLL_ALL_REDUCE, 1 << 30, &node, false},  {RK_COLL_ALL_REDUCE, 32 << 20, &rails, false},
+        {RK_COLL_ALL_GATHER, 32 << 20, &node, false},
+    };
+    double before[5];
+    (void)state;
+    for (int i = 0; i < 5; i++) {
+        before[i] = rk_collective_seconds(&s, cases[i].op, cases[i].bytes, cases[i].group);
+    }
+    k = taking(&s, k, 1.5);
+    set(&s, &k, 1);
+    assert_int_equal(rk_measured_count(s.accelerator.measured, RK_KERNEL_COLLECTIVE), 1);
+    for (int i = 0; i < 5; i++) {
+        const double now =
+            rk_collective_seconds(&s, cases[i].op, cases[i].bytes, cases[i].group) / before[i];
+        assert_true(cases[i].changes ? now > 1.2 && now < 1.5 : fabs(now - 1) < 1e-12);
+    }
     rk_system_clear(&s);
 }
 
@@ -128,7 +161,7 @@ static void test_burst(void **state)
     for (double size = 512; size <= 65536; size *= 128) {
         k.gemm.M = k.gemm.N = k.gemm.K = size;
         k.seconds = price(size < 1000 ? &fast : &s.accelerator, &k);
-        assert_near(rk_measured_ratio(&s.accelerator, &k), 1, 0.01);
+        assert_near(rk_measured_ratio(&s, &k), 1, 0.01);
     }
     rk_system_clear(&s);
 }
@@ -142,7 +175,7 @@ static void test_smooth(void **state)
     uint64_t r = 7;
     (void)state;
     for (int i = 0; i < KERNELS; i++) {
-        kernels[i] = taking(&s.accelerator,
+        kernels[i] = taking(&s,
                             gemm(random_size(&r, 256, 65536), random_size(&r, 256, 65536),
                                  random_size(&r, 256, 65536)),
                             random_size(&r, 60, 180) / 100);
@@ -163,8 +196,8 @@ static void test_smooth(void **state)
 static void test_replaced(void **state)
 {
     rk_system s = load_system("h100-sxm");
-    const rk_measured_kernel slow = taking(&s.accelerator, gemm(4096, 4096, 4096), 2);
-    const rk_measured_kernel fast = taking(&s.accelerator, gemm(4096, 4096, 4096), 0.5);
+    const rk_measured_kernel slow = taking(&s, gemm(4096, 4096, 4096), 2);
+    const rk_measured_kernel fast = taking(&s, gemm(4096, 4096, 4096), 0.5);
     (void)state;
     set(&s, &slow, 1);
     set(&s, &fast, 1);
@@ -207,11 +240,18 @@ static void test_document(void **state)
                "theirs,fp16,4096,4096,4096,9000,0,1\n");
     write_text(&files, "attention.csv",
                "pass,head_size,heads,batch,seq,us,causal\nforward,128,32,1,4096,300,1\n");
+    write_text(&files, "nccl.csv",
+               "op,ranks,ranks_per_node,bytes,us\nall_reduce,8,8,1048576,40\n"
+               "all_reduce,4,1,1048576,90\nsend,2,1,1048576,30\n");
     assert_int_equal(load_measured(&files,
                                    "{\"gemm\": {\"file\": \"gemm.csv\", \"where\": {\"card\": "
-                                   "\"mine\"}}, \"attention\": \"attention.csv\"}",
+                                   "\"mine\"}}, \"attention\": \"attention.csv\", "
+                                   "\"collective\": \"nccl.csv\"}",
                                    &s, &err),
                      RK_OK);
+    assert_int_equal(rk_measured_count(s.accelerator.measured, RK_KERNEL_COLLECTIVE), 3);
+    const rk_group rails = rk_group_of(&s, 4, 8);
+    assert_near(rk_collective_seconds(&s, RK_COLL_ALL_REDUCE, 1048576, &rails), 90e-6, 0.1);
     assert_int_equal(rk_measured_count(s.accelerator.measured, RK_KERNEL_GEMM), 1);
     assert_int_equal(rk_measured_count(s.accelerator.measured, RK_KERNEL_ATTENTION), 1);
     const double now = rk_gemm_seconds(&s.accelerator, RK_BF16, 1, 4096, 4096, 4096, 0);
@@ -273,6 +313,10 @@ static void test_refusals(void **state)
         {"{\"gemm\": \"t.csv\"}", GEMM_HEAD "bf16,1e17,64,64,1\n", "sizes are from 1"},
         {"{\"gemm\": \"t.csv\"}", GEMM_HEAD "fp4,64,64,64,5\n", "no rate of fp4"},
         {"{\"gemm\": \"t.csv\"}", GEMM_HEAD, "no row"},
+        {"{\"collective\": \"t.csv\"}", "op,ranks,bytes,us\nreduce,8,64,9\n", "column op"},
+        {"{\"collective\": \"t.csv\"}", "op,ranks,bytes,us\nall_gather,1,64,9\n", "column ranks"},
+        {"{\"collective\": \"t.csv\"}", "op,ranks,ranks_per_node,bytes,us\nall_gather,12,8,64,9\n",
+         "no whole number of nodes"},
         {"{\"attention\": \"t.csv\"}", "pass,head_size,heads,batch,seq,us\nforward,9000,1,1,64,9\n",
          "heads and their groups to 4096"},
     };
@@ -298,10 +342,15 @@ static void test_refusals(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_near_and_far), cmocka_unit_test(test_others_stay),
-        cmocka_unit_test(test_groups),       cmocka_unit_test(test_burst),
-        cmocka_unit_test(test_smooth),       cmocka_unit_test(test_replaced),
-        cmocka_unit_test(test_document),     cmocka_unit_test(test_chip_and_cluster),
+        cmocka_unit_test(test_near_and_far),
+        cmocka_unit_test(test_others_stay),
+        cmocka_unit_test(test_groups),
+        cmocka_unit_test(test_collectives),
+        cmocka_unit_test(test_burst),
+        cmocka_unit_test(test_smooth),
+        cmocka_unit_test(test_replaced),
+        cmocka_unit_test(test_document),
+        cmocka_unit_test(test_chip_and_cluster),
         cmocka_unit_test(test_refusals),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
