@@ -170,13 +170,7 @@ static rk_status check_kernel(const rk_system *system, const rk_measured_kernel 
     return RK_OK;
 }
 
-/* Kernels read so far; `rows` has room for those of the tables that are open. */
-typedef struct kernel_list {
-    rk_measured_kernel *rows; /* owned */
-    size_t count;
-} kernel_list;
-
-static rk_status make_room(kernel_list *list, size_t rows, rk_error *err)
+static rk_status make_room(rk_measured_kernels *list, size_t rows, rk_error *err)
 {
     rk_measured_kernel *more = realloc(list->rows, (list->count + rows) * sizeof(*more));
     if (!more) {
@@ -234,9 +228,9 @@ static rk_status read_kernel(const rk_cells *cells, rk_kernel_kind kind, size_t 
     return status;
 }
 
-/* Appends the rows of a table that are asked for. */
-static rk_status take_rows(const rk_cells *cells, rk_kernel_kind kind, json_t *where,
-                           const rk_system *system, kernel_list *list, rk_error *err)
+rk_status rk_measured_kernels_read(const rk_cells *cells, rk_kernel_kind kind, json_t *where,
+                                   const rk_system *system, rk_measured_kernels *list,
+                                   rk_error *err)
 {
     const size_t before = list->count;
     rk_status status = make_room(list, cells->rows + 1, err);
@@ -258,7 +252,7 @@ static rk_status take_rows(const rk_cells *cells, rk_kernel_kind kind, json_t *w
 }
 
 static rk_status read_table(const json_t *table, rk_kernel_kind kind, const char *document,
-                            const rk_system *system, kernel_list *list, rk_error *err)
+                            const rk_system *system, rk_measured_kernels *list, rk_error *err)
 {
     const char *name =
         json_string_value(json_is_string(table) ? table : json_object_get(table, "file"));
@@ -266,7 +260,8 @@ static rk_status read_table(const json_t *table, rk_kernel_kind kind, const char
     rk_status status = load_table(name, document, &csv, err);
     if (!status) {
         const rk_cells cells = {csv.name, csv.cells, csv.rows, csv.columns};
-        status = take_rows(&cells, kind, json_object_get(table, "where"), system, list, err);
+        status = rk_measured_kernels_read(&cells, kind, json_object_get(table, "where"), system,
+                                          list, err);
         rk_error_set_file(status ? err : NULL, csv.name);
     }
     rk_csv_in_clear(&csv);
@@ -276,7 +271,7 @@ static rk_status read_table(const json_t *table, rk_kernel_kind kind, const char
 rk_status rk_measured_doc_read(const json_t *value, const char *document, rk_system *system,
                                rk_error *err)
 {
-    kernel_list list = {.count = 0};
+    rk_measured_kernels list = {.count = 0};
     rk_status status = RK_OK;
     for (int kind = 0; kind < (int)COUNT(kind_fields) && !status; kind++) {
         const json_t *table = json_object_get(value, kind_fields[kind].name);

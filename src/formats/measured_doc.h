@@ -18,7 +18,7 @@
 #define RK_FORMATS_MEASURED_DOC_H
 
 #include "formats/json.h"
-#include "system/system.h"
+#include "formats/operator_rows.h"
 
 /* Refuses what is no such member, without reading tables. */
 rk_status rk_measured_doc_check(const json_t *value, const char *path, rk_error *err);
@@ -29,5 +29,19 @@ rk_status rk_measured_doc_check(const json_t *value, const char *path, rk_error 
  */
 rk_status rk_measured_doc_read(const json_t *value, const char *document, rk_system *system,
                                rk_error *err);
+
+/* Kernels of some tables.  All zero is none; the caller frees `rows`. */
+typedef struct rk_measured_kernels {
+    rk_measured_kernel *rows; /* owned */
+    size_t count;
+} rk_measured_kernels;
+
+/*
+ * Appends the rows of a table whose cells are as `where` (NULL: any) says.  Refuses faulty rows,
+ * sizes and times that no kernel of the machine has, and a table without a row that counts.
+ */
+rk_status rk_measured_kernels_read(const rk_cells *table, rk_kernel_kind kind, json_t *where,
+                                   const rk_system *system, rk_measured_kernels *list,
+                                   rk_error *err);
 
 #endif

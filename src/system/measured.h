@@ -54,7 +54,8 @@ double rk_measured_ratio(const rk_system *system, const rk_measured_kernel *kern
 /*
  * Makes tables of `count` kernels for a machine whose other numbers are read, and gives them to it:
  * rk_system_clear releases them, and those it had.  Sizes are from 1 to 2^40, ratios within
- * RK_MEASURED_RATIO_MOST: the caller checks.  RK_ERR_MEMORY: the machine is as it was.
+ * RK_MEASURED_RATIO_MOST: the caller checks.  RK_ERR_MEMORY, or RK_ERR_LIMIT for shapes that lie
+ * too far apart: the machine is as it was.
  */
 rk_status rk_measured_set(rk_system *system, const rk_measured_kernel *kernels, size_t count,
                           rk_error *err);

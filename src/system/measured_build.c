@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Making measured tables: rows over the model, spread over the nodes of grids. */
+#include "system/measured_tables.h"
+
+#include "base/error.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/*
+ * The logarithm at a node is the mean of those of the kernels about it, weighted by exp(-d^2 / 2),
+ * d in steps, for |d| < REACH along each axis, with `rest` more of weight at 0: a node on a kernel
+ * takes 0.97 of it, a node far from all takes nothing.  (0.03 of 0.01 to 0.3: as good as 0.01 on
+ * rows to fit on of data/ops, each fifth by the others, and it fades more softly.)
+ */
+enum { AXES = RK_MEASURED_AXES, REACH = 3, NEAR = 2 * REACH, MARGIN = REACH + 1 };
+static const double rest = 0.03;
+
+/* A grid of more nodes is of shapes that lie absurdly far apart; 32 MiB. */
+static const double nodes_most = 4 << 20;
+
+/*
+ * Time of kernels in which half of the clock above the sustained one is lost: a short benchmark
+ * runs before heat limits the clock, but kernels of milliseconds see it fall.  (As fitted to tables
+ * of A100 and Blackwell, which lose all of it; those of Hopper lose 0.6.)
+ */
+static const double time_of_droop = 1e-3;
+
+/* Of a GEMM, at the clock of the row. */
+static double gemm_seconds(const rk_accelerator *a, const rk_gemm_work *g)
+{
+    const rk_accelerator own = g->burst ? rk_accelerator_in_burst(a) : *a;
+    const double t = (g->grouped ? rk_grouped_gemm_seconds : rk_gemm_seconds)(
+        &own, g->precision, g->batch, g->M, g->N, g->K, g->accumulate_bytes);
+    return g->burst && t < HUGE_VAL ? t * (1 + (a->burst - 1) * t / (t + time_of_droop)) : t;
+}
+
+/* Seconds of the physical model alone. */
+static double modelled(const rk_system *system, const rk_measured_kernel *k)
+{
+    rk_system plain = *system;
+    plain.accelerator.measured = NULL;
+    switch (k->kind) {
+    case RK_KERNEL_ATTENTION:
+        return rk_attention_seconds(&plain.accelerator, &k->attention);
+    case RK_KERNEL_COLLECTIVE:
+        return rk_collective_seconds(&plain, k->collective.op, k->collective.bytes,
+                                     &k->collective.group);
+    default:
+        return gemm_seconds(&plain.accelerator, &k->gemm);
+    }
+}
+
+double rk_measured_ratio(const rk_system *system, const rk_measured_kernel *kernel)
+{
+    const double seconds = modelled(system, kernel);
+    return seconds > 0 && seconds < HUGE_VAL ? kernel->seconds / seconds : -1;
+}
+
+/* Makes the box of a table hold a place. */
+static void widen(rk_ratio_table *table, int axes, const double at[AXES])
+{
+    const bool first = table->axes == 0;
+    table->axes = axes;
+    for (int i = 0; i < axes; i++) {
+        const double low = floor(at[i]) - MARGIN, high = ceil(at[i]) + MARGIN;
+        table->low[i] = first || low < table->low[i] ? low : table->low[i];
+        table->high[i] = first || high > table->high[i] ? high : table->high[i];
+        table->nodes[i] = (int)(table->high[i] - table->low[i]) + 1;
+    }
+}
+
+static size_t node_count(const rk_ratio_table *table)
+{
+    size_t count = 1;
+    for (int i = 0; i < table->axes; i++) {
+        count *= (size_t)table->nodes[i];
+    }
+    return count;
+}
+
+/* Adds a kernel to the nodes about it, and what it weighs there. */
+static void spread(rk_ratio_table *table, double *weights, const double at[AXES], double log_ratio)
+{
+    double share[AXES][NEAR];
+    int first[AXES], places = 1;
+    for (int i = 0; i < table->axes; i++) {
+        const double place = at[i] - table->low[i];
+        first[i] = (int)floor(place) - REACH + 1;
+        places *= NEAR;
+        for (int j = 0; j < NEAR; j++) {
+            const double d = first[i] + j - place;
+            share[i][j] = fabs(d) < REACH ? exp(-0.5 * d * d) : 0;
+        }
+    }
+    for (int place = 0; place < places; place++) {
+        double weight = 1;
+        size_t node = 0;
+        for (int i = 0, left = place; i < table->axes; i++, left /= NEAR) {
+            const int j = left % NEAR;
+            weight *= share[i][j];
+            node = node * (size_t)table->nodes[i] + (size_t)(first[i] + j);
+        }
+        weights[node] += weight;
+        table->logs[node] += weight * log_ratio;
+    }
+}
+
+/* Makes the tables, laid out by widen() before; `weights`: room for each table that has nodes. */
+static void fill(rk_measured *m, double *const *weights, const rk_system *system,
+                 const rk_measured_kernel *kernels, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        double at[AXES];
+        const int t = rk_measured_locate(&kernels[i], at);
+        spread(&m->tables[t], weights[t], at, log(rk_measured_ratio(system, &kernels[i])));
+        m->counts[kernels[i].kind]++;
+    }
+    for (int t = 0; t < RK_MEASURED_TABLES; t++) {
+        for (size_t i = 0; weights[t] && i < node_count(&m->tables[t]); i++) {
+            m->tables[t].logs[i] /= weights[t][i] + rest;
+        }
+    }
+}
+
+/* Lays the tables out; false when they would be too large. */
+static bool lay_out(rk_measured *m, const rk_measured_kernel *kernels, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        double at[AXES];
+        const int t = rk_measured_locate(&kernels[i], at);
+        widen(&m->tables[t], kernels[i].kind == RK_KERNEL_ATTENTION ? 4 : 3, at);
+    }
+    for (int t = 0; t < RK_MEASURED_TABLES; t++) {
+        double nodes = 1;
+        for (int i = 0; i < m->tables[t].axes; i++) {
+            nodes *= (double)m->tables[t].nodes[i];
+        }
+        if (nodes > nodes_most) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Room for the logarithms, and in `weights` for what they are divided by. */
+static bool make_room(rk_measured *m, double *weights[RK_MEASURED_TABLES])
+{
+    bool room = true;
+    for (int t = 0; t < RK_MEASURED_TABLES && room; t++) {
+        if (m->tables[t].axes > 0) {
+            weights[t] = calloc(node_count(&m->tables[t]), sizeof(*weights[t]));
+            m->tables[t].logs = calloc(node_count(&m->tables[t]), sizeof(*m->tables[t].logs));
+            room = weights[t] && m->tables[t].logs;
+        }
+    }
+    return room;
+}
+
+rk_status rk_measured_set(rk_system *system, const rk_measured_kernel *kernels, size_t count,
+                          rk_error *err)
+{
+    double *weights[RK_MEASURED_TABLES] = {NULL};
+    rk_status status = RK_OK;
+    rk_measured *m = calloc(1, sizeof(*m));
+    if (m && !lay_out(m, kernels, count)) {
+        status = rk_fail(err, RK_ERR_LIMIT,
+                         "the shapes of a measured table lie too far apart; leave out the least "
+                         "or the largest");
+    } else if (!m || !make_room(m, weights)) {
+        status = rk_fail(err, RK_ERR_MEMORY, "there is not enough memory for measured tables");
+    }
+    if (!status) {
+        fill(m, weights, system, kernels, count);
+        rk_measured_free(system->accelerator.measured);
+        system->accelerator.measured = m;
+    } else {
+        rk_measured_free(m);
+    }
+    for (int t = 0; t < RK_MEASURED_TABLES; t++) {
+        free(weights[t]);
+    }
+    return status;
+}
