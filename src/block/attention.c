@@ -147,11 +147,15 @@ static void add_unfused(rk_costing *x, const rk_attention_shape *a)
     const double heads = (double)s->micro_batch * (double)a->query_heads / (double)s->tp;
     const double qk = (double)rk_attention_qk_size(a), v = (double)rk_attention_value_size(a);
     /* Products that make scores (Q K', and dO V' backward), and that sum over them. */
+    const bool alike = rk_attention_qk_size(a) == rk_attention_value_size(a);
     const double slow = unaligned(qk) / stack->gemm_share;
     const double scores_qk = slow * rk_gemm_seconds(acc, precision, heads, queries, n, qk, 0);
-    const double scores_v = slow * rk_gemm_seconds(acc, precision, heads, queries, n, v, 0);
     const double sum_qk = slow * rk_gemm_seconds(acc, precision, heads, queries, qk, n, 0);
-    const double sum_v = slow * rk_gemm_seconds(acc, precision, heads, queries, v, n, 0);
+    double scores_v = scores_qk, sum_v = sum_qk;
+    if (!alike) {
+        scores_v = slow * rk_gemm_seconds(acc, precision, heads, queries, n, v, 0);
+        sum_v = slow * rk_gemm_seconds(acc, precision, heads, queries, v, n, 0);
+    }
     const double scores = heads * queries * n, flops = 2 * scores * (qk + v);
     x->cost.forward.part[RK_PART_ATTENTION] += scores_qk + sum_v;
     x->cost.backward.part[RK_PART_ATTENTION] += scores_v + sum_v + 2 * sum_qk;
