@@ -10,6 +10,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +18,8 @@
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 static const char table_folder[] = "measured";
+
+enum { PATH_SIZE = 1024 };
 
 /* Sizes of kernels; a table holds whole octaves about each. */
 static const double size_least = 1, size_most = 0x1p40, head_most = 4096;
@@ -93,11 +96,24 @@ rk_status rk_measured_doc_check(const json_t *value, const char *path, rk_error 
 
 /* ---- tables -------------------------------------------------------------------------------- */
 
+/* The path of a file beside the document; false when it is too long. */
+static bool find_beside(const char *name, const char *document, char path[PATH_SIZE])
+{
+    const char *slash = strrchr(document, '/');
+    const int folder = slash && name[0] != '/' ? (int)(slash - document) + 1 : 0;
+    return snprintf(path, PATH_SIZE, "%.*s%s", folder, document, name) < PATH_SIZE;
+}
+
+static bool is_file(const char *name)
+{
+    return rk_ends_with(name, ".csv") || rk_ends_with(name, ".csv.gz");
+}
+
 /* Reads a file beside the document, or a table of the catalogue. */
 static rk_status load_table(const char *name, const char *document, rk_csv_in *csv, rk_error *err)
 {
-    char path[1024], shown[RK_JSON_TEXT_SIZE];
-    if (!rk_ends_with(name, ".csv") && !rk_ends_with(name, ".csv.gz")) {
+    char path[PATH_SIZE], shown[RK_JSON_TEXT_SIZE];
+    if (!is_file(name)) {
         const rk_catalogue_entry *entry = rk_catalogue_find(table_folder, name);
         (void)rk_json_printable(name, shown, sizeof(shown));
         return entry ? rk_csv_parse(entry->text, entry->size, name, csv, err)
@@ -106,13 +122,9 @@ static rk_status load_table(const char *name, const char *document, rk_csv_in *c
                                ".csv or .csv.gz",
                                shown);
     }
-    const char *slash = strrchr(document, '/');
-    const int folder = slash && name[0] != '/' ? (int)(slash - document) + 1 : 0;
-    const int size = snprintf(path, sizeof(path), "%.*s%s", folder, document, name);
-    return size < (int)sizeof(path) ? rk_csv_load(path, csv, err)
-                                    : rk_fail(err, RK_ERR_INVALID,
-                                              "the name of the table is too "
-                                              "long");
+    return find_beside(name, document, path)
+               ? rk_csv_load(path, csv, err)
+               : rk_fail(err, RK_ERR_INVALID, "the name of the table is too long");
 }
 
 static bool is_asked(json_t *where, const rk_cells *cells, size_t row)
@@ -251,6 +263,11 @@ rk_status rk_measured_kernels_read(const rk_cells *cells, rk_kernel_kind kind, j
                : rk_fail(err, RK_ERR_INVALID, "no row of the table is a kernel that was asked for");
 }
 
+static json_t *name_of(const json_t *table)
+{
+    return json_is_string(table) ? (json_t *)(uintptr_t)table : json_object_get(table, "file");
+}
+
 static rk_status read_table(const json_t *table, rk_kernel_kind kind, const char *document,
                             const rk_system *system, rk_measured_kernels *list, rk_error *err)
 {
@@ -283,4 +300,19 @@ rk_status rk_measured_doc_read(const json_t *value, const char *document, rk_sys
     }
     free(list.rows);
     return status;
+}
+
+bool rk_measured_doc_rebase(json_t *document, const char *file)
+{
+    const json_t *measured = json_object_get(document, "measured");
+    bool good = true;
+    for (size_t kind = 0; kind < COUNT(kind_fields) && good; kind++) {
+        json_t *name = name_of(json_object_get(measured, kind_fields[kind].name));
+        char path[PATH_SIZE];
+        if (json_is_string(name) && is_file(json_string_value(name))) {
+            good = find_beside(json_string_value(name), file, path) &&
+                   json_string_set(name, path) == 0;
+        }
+    }
+    return good;
 }

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "formats/catalogue.h"
+#include "formats/measured_doc.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -50,7 +51,13 @@ static rk_status load_reference(const rk_sweep_doc *doc, const char *where, cons
     }
     *root = json_incref(loaded.root);
     rk_json_clear(&loaded);
+    const bool found = status != RK_OK || rk_measured_doc_rebase(*root, path);
     free(path);
+    if (!found) {
+        json_decref(*root);
+        *root = NULL;
+        return rk_sweep_fail_memory(err);
+    }
     return status;
 }
 

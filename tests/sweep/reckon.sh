@@ -86,6 +86,22 @@ from_rank legal.csv | awk '{ sub(/^[0-9]*/, ""); print }' | cmp - expected ||
     fail "nobody says why a strategy is refused"
 grep -q 'needs .* GiB of ' estimate.csv || fail "nobody says what does not fit"
 
+# Measured tables of a machine are found beside its document, wherever the command runs.
+mkdir machines
+printf 'op,ranks,bytes,us\nall_gather,8,134217728,9000\n' >machines/nccl.csv
+cat >machines/slow.json <<'END'
+{"name": "slow", "accelerator": "h100-sxm", "measured": {"collective": {"file": "nccl.csv"}}}
+END
+cat >machines/sweep.json <<'END'
+{"model": "llama3-70b", "accelerators": 64, "global_batch": 128, "top": 1,
+ "strategy": {"tp": 8, "pp": 2, "micro_batch": 1, "recompute": "full"},
+ "axes": [{"key": "system", "values": ["slow.json", "h100-sxm"]}]}
+END
+"$reckon" sweep machines/sweep.json -o measured.csv
+awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == "step_s") at = i }
+         NR > 1 { step[NR] = $at } END { exit !(step[2] > 1.05 * step[3] && step[3] > 0) }' \
+    measured.csv || fail "measured tables change nothing: $(cat measured.csv)"
+
 # What is wrong is told with its place.
 expect()
 {
