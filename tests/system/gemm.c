@@ -92,7 +92,7 @@ static double twin(const rk_accelerator *a, rk_precision precision, double batch
     const rk_gemm_engine *e = &a->gemm[precision];
     const double q = e->wave_share, core_rate = e->peak * e->efficiency / (double)a->cores;
     double math = HUGE_VAL;
-    for (int i = 0; i < 9; i++) {
+    for (int i = split && batch > 1 ? 3 : 0; i < 9; i++) { /* batched ones take small tiles */
         for (double s = 1; s <= (split ? 8 : 1); s *= 2) {
             const double tm = tiles[i][0], tn = tiles[i][1], shared = tiles[i][2];
             const double count = batch * ceil(M / tm) * ceil(N / tn) * s;
