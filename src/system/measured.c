@@ -61,14 +61,13 @@ int rk_measured_locate(const rk_measured_kernel *k, double at[AXES])
 
 /* ---- asking -------------------------------------------------------------------------------- */
 
-/* exp of the logarithm between the nodes about a place; outside of the table it is 0. */
-static double ratio_at(const rk_ratio_table *table, const double at[AXES])
+double rk_measured_log(const rk_ratio_table *table, const double at[AXES])
 {
     double part[AXES], log_ratio = 0;
     int cell[AXES];
     for (int i = 0; i < table->axes; i++) {
         if (!(at[i] > table->low[i] && at[i] < table->high[i])) {
-            return 1;
+            return 0;
         }
         const double place = at[i] - table->low[i];
         cell[i] = (int)place;
@@ -84,7 +83,7 @@ static double ratio_at(const rk_ratio_table *table, const double at[AXES])
         }
         log_ratio += weight * table->logs[node];
     }
-    return exp(log_ratio);
+    return log_ratio;
 }
 
 double rk_measured_gemm(const rk_measured *measured, rk_precision precision, bool grouped, double M,
@@ -96,7 +95,7 @@ double rk_measured_gemm(const rk_measured *measured, rk_precision precision, boo
         return 1;
     }
     place_gemm(M, N, K, at);
-    return ratio_at(table, at);
+    return exp(rk_measured_log(table, at));
 }
 
 double rk_measured_attention(const rk_measured *measured, const rk_attention_work *work)
@@ -108,7 +107,7 @@ double rk_measured_attention(const rk_measured *measured, const rk_attention_wor
         return 1;
     }
     place_attention(work, at);
-    return ratio_at(table, at);
+    return exp(rk_measured_log(table, at));
 }
 
 double rk_measured_collective(const rk_measured *measured, rk_collective op, double bytes,
@@ -120,7 +119,7 @@ double rk_measured_collective(const rk_measured *measured, rk_collective op, dou
         return 1;
     }
     place_collective(bytes, group, at);
-    return ratio_at(table, at);
+    return exp(rk_measured_log(table, at));
 }
 
 size_t rk_measured_count(const rk_measured *measured, rk_kernel_kind kind)

@@ -10,10 +10,11 @@
 /*
  * The logarithm at a node is the mean of those of the kernels about it, weighted by exp(-d^2 / 2),
  * d in steps, for |d| < REACH along each axis, with `rest` more of weight at 0: a node on a kernel
- * takes 0.97 of it, a node far from all takes nothing.  (0.03 of 0.01 to 0.3: as good as 0.01 on
- * rows to fit on of data/ops, each fifth by the others, and it fades more softly.)
+ * takes 0.97 of it, a node far from all takes nothing.  What is left of each kernel is spread the
+ * same way and added.  (Of 0.01 to 0.3 and of one to three passes, with steps as they are or
+ * narrower: as good as any on rows to fit on of data/ops, each fifth by the others.)
  */
-enum { AXES = RK_MEASURED_AXES, REACH = 3, NEAR = 2 * REACH, MARGIN = REACH + 1 };
+enum { AXES = RK_MEASURED_AXES, REACH = 3, NEAR = 2 * REACH, MARGIN = REACH + 1, PASSES = 2 };
 static const double rest = 0.03;
 
 /* A grid of more nodes is of shapes that lie absurdly far apart; 32 MiB. */
@@ -79,8 +80,14 @@ static size_t node_count(const rk_ratio_table *table)
     return count;
 }
 
-/* Adds a kernel to the nodes about it, and what it weighs there. */
-static void spread(rk_ratio_table *table, double *weights, const double at[AXES], double log_ratio)
+/* Sums at the nodes of a table: logarithms by their weights, and weights. */
+typedef struct node_sums {
+    double *logs, *weights; /* owned; NULL where the table is empty */
+} node_sums;
+
+/* Adds a kernel to the nodes about it. */
+static void spread(const rk_ratio_table *table, node_sums *sums, const double at[AXES],
+                   double log_ratio)
 {
     double share[AXES][NEAR];
     int first[AXES], places = 1;
@@ -101,24 +108,26 @@ static void spread(rk_ratio_table *table, double *weights, const double at[AXES]
             weight *= share[i][j];
             node = node * (size_t)table->nodes[i] + (size_t)(first[i] + j);
         }
-        weights[node] += weight;
-        table->logs[node] += weight * log_ratio;
+        sums->weights[node] += weight;
+        sums->logs[node] += weight * log_ratio;
     }
 }
 
-/* Makes the tables, laid out by widen() before; `weights`: room for each table that has nodes. */
-static void fill(rk_measured *m, double *const *weights, const rk_system *system,
-                 const rk_measured_kernel *kernels, size_t count)
+/* Spreads what the tables leave of every kernel. */
+static void add_pass(rk_measured *m, node_sums sums[RK_MEASURED_TABLES], const rk_system *system,
+                     const rk_measured_kernel *kernels, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         double at[AXES];
         const int t = rk_measured_locate(&kernels[i], at);
-        spread(&m->tables[t], weights[t], at, log(rk_measured_ratio(system, &kernels[i])));
-        m->counts[kernels[i].kind]++;
+        const double left =
+            log(rk_measured_ratio(system, &kernels[i])) - rk_measured_log(&m->tables[t], at);
+        spread(&m->tables[t], &sums[t], at, left);
     }
     for (int t = 0; t < RK_MEASURED_TABLES; t++) {
-        for (size_t i = 0; weights[t] && i < node_count(&m->tables[t]); i++) {
-            m->tables[t].logs[i] /= weights[t][i] + rest;
+        for (size_t i = 0; sums[t].logs && i < node_count(&m->tables[t]); i++) {
+            m->tables[t].logs[i] += sums[t].logs[i] / (sums[t].weights[i] + rest);
+            sums[t].logs[i] = sums[t].weights[i] = 0;
         }
     }
 }
@@ -143,15 +152,16 @@ static bool lay_out(rk_measured *m, const rk_measured_kernel *kernels, size_t co
     return true;
 }
 
-/* Room for the logarithms, and in `weights` for what they are divided by. */
-static bool make_room(rk_measured *m, double *weights[RK_MEASURED_TABLES])
+/* Room for the tables, and for sums at their nodes. */
+static bool make_room(rk_measured *m, node_sums sums[RK_MEASURED_TABLES])
 {
     bool room = true;
     for (int t = 0; t < RK_MEASURED_TABLES && room; t++) {
-        if (m->tables[t].axes > 0) {
-            weights[t] = calloc(node_count(&m->tables[t]), sizeof(*weights[t]));
-            m->tables[t].logs = calloc(node_count(&m->tables[t]), sizeof(*m->tables[t].logs));
-            room = weights[t] && m->tables[t].logs;
+        const size_t nodes = m->tables[t].axes > 0 ? node_count(&m->tables[t]) : 0;
+        if (nodes > 0) {
+            m->tables[t].logs = calloc(nodes, sizeof(*m->tables[t].logs));
+            sums[t] = (node_sums){calloc(nodes, sizeof(double)), calloc(nodes, sizeof(double))};
+            room = m->tables[t].logs && sums[t].logs && sums[t].weights;
         }
     }
     return room;
@@ -160,25 +170,31 @@ static bool make_room(rk_measured *m, double *weights[RK_MEASURED_TABLES])
 rk_status rk_measured_set(rk_system *system, const rk_measured_kernel *kernels, size_t count,
                           rk_error *err)
 {
-    double *weights[RK_MEASURED_TABLES] = {NULL};
+    node_sums sums[RK_MEASURED_TABLES] = {{NULL, NULL}};
     rk_status status = RK_OK;
     rk_measured *m = calloc(1, sizeof(*m));
     if (m && !lay_out(m, kernels, count)) {
         status = rk_fail(err, RK_ERR_LIMIT,
                          "the shapes of a measured table lie too far apart; leave out the least "
                          "or the largest");
-    } else if (!m || !make_room(m, weights)) {
+    } else if (!m || !make_room(m, sums)) {
         status = rk_fail(err, RK_ERR_MEMORY, "there is not enough memory for measured tables");
     }
     if (!status) {
-        fill(m, weights, system, kernels, count);
+        for (int pass = 0; pass < PASSES; pass++) {
+            add_pass(m, sums, system, kernels, count);
+        }
+        for (size_t i = 0; i < count; i++) {
+            m->counts[kernels[i].kind]++;
+        }
         rk_measured_free(system->accelerator.measured);
         system->accelerator.measured = m;
     } else {
         rk_measured_free(m);
     }
     for (int t = 0; t < RK_MEASURED_TABLES; t++) {
-        free(weights[t]);
+        free(sums[t].logs);
+        free(sums[t].weights);
     }
     return status;
 }

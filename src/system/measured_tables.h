@@ -32,6 +32,9 @@ struct rk_measured {
 /* Returns the index of the table of a kernel; `at` gets its place there, in steps of the axes. */
 int rk_measured_locate(const rk_measured_kernel *kernel, double at[RK_MEASURED_AXES]);
 
+/* Logarithm between the nodes about a place; 0 outside of the table. */
+double rk_measured_log(const rk_ratio_table *table, const double at[RK_MEASURED_AXES]);
+
 /* Releases tables; NULL: none. */
 void rk_measured_free(rk_measured *measured);
 

@@ -31,7 +31,7 @@ static const struct {
     {RK_KERNEL_ATTENTION, "b300-sxm", "trtllm-1.3.0rc20", NULL, 0.05},
     {RK_KERNEL_ATTENTION, "gb200-nvl72", "trtllm-1.3.0rc20", NULL, 0.05},
     {RK_KERNEL_ATTENTION, "gh200", "FlashAttention-2", NULL, 0.05},
-    {RK_KERNEL_ATTENTION, "h100-sxm", "sglang-0.5.14-fa3", NULL, 0.06},
+    {RK_KERNEL_ATTENTION, "h100-sxm", "sglang-0.5.14-fa3", NULL, 0.05},
     {RK_KERNEL_ATTENTION, "a100-sxm-80gb", "FlashAttention-2", NULL, 0.08},
     {RK_KERNEL_GEMM, "a100-sxm-80gb", "trtllm-1.0.0", "burst", 0.04},
     {RK_KERNEL_GEMM, "h100-sxm", "trtllm-1.3.0rc20", "burst", 0.05},
