@@ -21,7 +21,7 @@ static const char table_folder[] = "measured";
 
 enum { PATH_SIZE = 1024 };
 
-/* Sizes of kernels; a table holds whole octaves about each. */
+/* Of kernels. */
 static const double size_least = 1, size_most = 0x1p40, head_most = 4096;
 
 /* ---- the member ---------------------------------------------------------------------------- */
@@ -263,6 +263,7 @@ rk_status rk_measured_kernels_read(const rk_cells *cells, rk_kernel_kind kind, j
                : rk_fail(err, RK_ERR_INVALID, "no row of the table is a kernel that was asked for");
 }
 
+/* The name in a table that was checked. */
 static json_t *name_of(const json_t *table)
 {
     return json_is_string(table) ? (json_t *)(uintptr_t)table : json_object_get(table, "file");
@@ -271,8 +272,7 @@ static json_t *name_of(const json_t *table)
 static rk_status read_table(const json_t *table, rk_kernel_kind kind, const char *document,
                             const rk_system *system, rk_measured_kernels *list, rk_error *err)
 {
-    const char *name =
-        json_string_value(json_is_string(table) ? table : json_object_get(table, "file"));
+    const char *name = json_string_value(name_of(table));
     rk_csv_in csv = {.rows = 0};
     rk_status status = load_table(name, document, &csv, err);
     if (!status) {

@@ -505,7 +505,7 @@ static const rk_field cluster_fields[] = {
     UNCERTAIN,
 };
 
-/* A cluster; its own tables take the place of those of its accelerator. */
+/* A cluster; its tables of a kind take the place of those of its accelerator. */
 static rk_status read_cluster(const json_t *object, const char *document, rk_system *system,
                               rk_error *err)
 {

@@ -3,9 +3,9 @@
  * Measured tables: what kernels and collectives of a machine took, by shape.
  *
  * A table holds the ratio of measured time to the time of the physical model (gemm.c, kernels.c,
- * collective.c).
- * Between shapes the logarithm of the ratio is interpolated, so that the model still tells how time
- * goes with size; away from all measured shapes the ratio fades to 1 and the model is alone.
+ * collective.c).  Between shapes the logarithm of the ratio is interpolated, so that the model
+ * still tells how time goes with size; away from all measured shapes the ratio fades to 1 and the
+ * model is alone.
  */
 #ifndef RK_SYSTEM_MEASURED_H
 #define RK_SYSTEM_MEASURED_H
@@ -53,9 +53,9 @@ double rk_measured_ratio(const rk_system *system, const rk_measured_kernel *kern
 
 /*
  * Makes tables of `count` kernels for a machine whose other numbers are read, and gives them to it:
- * rk_system_clear releases them, and those it had.  Sizes are from 1 to 2^40, ratios within
- * RK_MEASURED_RATIO_MOST: the caller checks.  RK_ERR_MEMORY, or RK_ERR_LIMIT for shapes that lie
- * too far apart: the machine is as it was.
+ * rk_system_clear releases them.  They take the place of those of their kinds that it had.  Sizes
+ * are from 1 to 2^40, ratios within RK_MEASURED_RATIO_MOST: the caller checks.  RK_ERR_MEMORY, or
+ * RK_ERR_LIMIT for shapes that lie too far apart: the machine is as it was.
  */
 rk_status rk_measured_set(rk_system *system, const rk_measured_kernel *kernels, size_t count,
                           rk_error *err);

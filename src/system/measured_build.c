@@ -6,6 +6,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 /*
  * The logarithm at a node is the mean of those of the kernels about it, weighted by exp(-d^2 / 2),
@@ -167,6 +168,29 @@ static bool make_room(rk_measured *m, node_sums sums[RK_MEASURED_TABLES])
     return room;
 }
 
+static rk_kernel_kind kind_of(int table)
+{
+    return table < RK_TABLE_OF_ATTENTION    ? RK_KERNEL_GEMM
+           : table < RK_TABLE_OF_COLLECTIVE ? RK_KERNEL_ATTENTION
+                                            : RK_KERNEL_COLLECTIVE;
+}
+
+/* Takes over the tables of kinds of which there are no new ones. */
+static void keep_others(rk_measured *m, rk_measured *old)
+{
+    size_t counts[RK_KERNEL_KINDS];
+    for (int kind = 0; kind < RK_KERNEL_KINDS; kind++) {
+        counts[kind] = m->counts[kind] > 0 ? m->counts[kind] : old->counts[kind];
+    }
+    for (int t = 0; t < RK_MEASURED_TABLES; t++) {
+        if (m->counts[kind_of(t)] == 0) {
+            m->tables[t] = old->tables[t];
+            old->tables[t].logs = NULL;
+        }
+    }
+    memcpy(m->counts, counts, sizeof(counts));
+}
+
 rk_status rk_measured_set(rk_system *system, const rk_measured_kernel *kernels, size_t count,
                           rk_error *err)
 {
@@ -187,7 +211,10 @@ rk_status rk_measured_set(rk_system *system, const rk_measured_kernel *kernels, 
         for (size_t i = 0; i < count; i++) {
             m->counts[kernels[i].kind]++;
         }
-        rk_measured_free(system->accelerator.measured);
+        if (system->accelerator.measured) {
+            keep_others(m, system->accelerator.measured);
+            rk_measured_free(system->accelerator.measured);
+        }
         system->accelerator.measured = m;
     } else {
         rk_measured_free(m);

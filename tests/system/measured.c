@@ -272,6 +272,8 @@ static void test_chip_and_cluster(void **state)
     (void)state;
     assert_true(scratch_make(&files));
     write_text(&files, "chip.csv", GEMM_HEAD "bf16,4096,4096,4096,400\n");
+    write_text(&files, "attention.csv",
+               "pass,head_size,heads,batch,seq,us\nforward,128,32,1,4096,600\n");
     write_text(&files, "two.csv", GEMM_HEAD "bf16,4096,4096,4096,600\nbf16,512,512,512,50\n");
     const rk_catalogue_entry *h100 = rk_catalogue_find("accelerators", "h100-sxm");
     char *text = calloc(1, h100->size + 100);
@@ -284,14 +286,19 @@ static void test_chip_and_cluster(void **state)
     assert_int_equal(rk_system_load(scratch_path(&files, "chip.json"), &s, &err), RK_OK);
     assert_int_equal(rk_measured_count(s.accelerator.measured, RK_KERNEL_GEMM), 1);
     rk_system_clear(&s);
-    for (int own = 0; own < 2; own++) {
+    for (int own = 0; own < 3; own++) {
         char cluster[800];
         (void)snprintf(cluster, sizeof(cluster), "{\"name\": \"c\", \"accelerator\": \"%s\"%s}",
                        scratch_path(&files, "chip.json"),
-                       own ? ", \"measured\": {\"gemm\": \"two.csv\"}" : "");
+                       own == 2   ? ", \"measured\": {\"attention\": \"attention.csv\"}"
+                       : own == 1 ? ", \"measured\": {\"gemm\": \"two.csv\"}"
+                                  : "");
         write_text(&files, "cluster.json", cluster);
         assert_int_equal(rk_system_load(scratch_path(&files, "cluster.json"), &s, &err), RK_OK);
-        assert_int_equal(rk_measured_count(s.accelerator.measured, RK_KERNEL_GEMM), own + 1);
+        assert_int_equal(rk_measured_count(s.accelerator.measured, RK_KERNEL_GEMM),
+                         own == 1 ? 2 : 1);
+        assert_int_equal(rk_measured_count(s.accelerator.measured, RK_KERNEL_ATTENTION), own == 2);
+        assert_true(rk_gemm_seconds(&s.accelerator, RK_BF16, 1, 4096, 4096, 4096, 0) > 300e-6);
         rk_system_clear(&s);
     }
     scratch_remove(&files);
