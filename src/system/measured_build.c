@@ -133,6 +133,25 @@ static void add_pass(rk_measured *m, node_sums sums[RK_MEASURED_TABLES], const r
     }
 }
 
+/* Keeps the tables within what was measured and the model: a second pass can go beyond. */
+static void clamp(rk_measured *m, const rk_system *system, const rk_measured_kernel *kernels,
+                  size_t count)
+{
+    double low[RK_MEASURED_TABLES] = {0}, high[RK_MEASURED_TABLES] = {0};
+    for (size_t i = 0; i < count; i++) {
+        double at[AXES];
+        const int t = rk_measured_locate(&kernels[i], at);
+        const double log_ratio = log(rk_measured_ratio(system, &kernels[i]));
+        low[t] = fmin(low[t], log_ratio);
+        high[t] = fmax(high[t], log_ratio);
+    }
+    for (int t = 0; t < RK_MEASURED_TABLES; t++) {
+        for (size_t i = 0; m->tables[t].logs && i < node_count(&m->tables[t]); i++) {
+            m->tables[t].logs[i] = fmin(fmax(m->tables[t].logs[i], low[t]), high[t]);
+        }
+    }
+}
+
 /* Lays the tables out; false when they would be too large. */
 static bool lay_out(rk_measured *m, const rk_measured_kernel *kernels, size_t count)
 {
@@ -208,6 +227,7 @@ rk_status rk_measured_set(rk_system *system, const rk_measured_kernel *kernels, 
         for (int pass = 0; pass < PASSES; pass++) {
             add_pass(m, sums, system, kernels, count);
         }
+        clamp(m, system, kernels, count);
         for (size_t i = 0; i < count; i++) {
             m->counts[kernels[i].kind]++;
         }

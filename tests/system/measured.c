@@ -178,10 +178,9 @@ static void test_smooth(void **state)
     uint64_t r = 7;
     (void)state;
     for (int i = 0; i < KERNELS; i++) {
-        kernels[i] = taking(&s,
-                            gemm(random_size(&r, 256, 65536), random_size(&r, 256, 65536),
-                                 random_size(&r, 256, 65536)),
-                            random_size(&r, 60, 180) / 100);
+        const double M = random_size(&r, 256, 65536), N = random_size(&r, 256, 65536);
+        const double K = random_size(&r, 256, 65536), ratio = random_size(&r, 60, 180) / 100;
+        kernels[i] = taking(&s, gemm(M, N, K), ratio);
     }
     set(&s, kernels, KERNELS);
     for (int i = 0; i < PLACES; i++) {
