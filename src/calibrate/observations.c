@@ -84,20 +84,23 @@ static rk_status read_operator(rk_table_kind kind, const rk_run_table *table, si
                                rk_observation *out, rk_error *err)
 {
     const rk_cells cells = cells_of(table);
-    const rk_status status = rk_cell_number(&cells, row, "us", least, false, &out->measured, err);
-    out->measured *= 1e-6;
-    if (status) {
-        return status;
-    }
+    rk_status status;
     switch (kind) {
     case RK_TABLE_GEMM:
-        return rk_operator_row_read(RK_KERNEL_GEMM, &cells, row, &out->op, err);
     case RK_TABLE_ATTENTION:
-        return rk_operator_row_read(RK_KERNEL_ATTENTION, &cells, row, &out->op, err);
+        status = rk_operator_row_read(kind == RK_TABLE_GEMM ? RK_KERNEL_GEMM : RK_KERNEL_ATTENTION,
+                                      &cells, row, &out->op, err);
+        out->measured = out->op.kernel.seconds;
+        return status;
     case RK_TABLE_COLLECTIVE:
-        return rk_collective_row_read(&cells, row, &out->collective, err);
+        status = rk_collective_row_read(&cells, row, &out->collective, err);
+        out->measured = out->collective.seconds;
+        return status;
     default:
-        return rk_cell_number(&cells, row, "bytes", least, false, &out->stream_bytes, err);
+        status = rk_cell_number(&cells, row, "us", least, false, &out->measured, err);
+        out->measured *= 1e-6;
+        return status ? status
+                      : rk_cell_number(&cells, row, "bytes", least, false, &out->stream_bytes, err);
     }
 }
 

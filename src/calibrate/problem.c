@@ -194,20 +194,16 @@ static double beside_seconds(const rk_bench *bench, int document, double module_
                : 0;
 }
 
-/*
- * A short benchmark runs before heat limits the clock, but kernels of milliseconds see the clock
- * fall while they run: slower by `droop` t / (t + 1 ms).
- */
+/* A short benchmark runs before heat limits the clock, and long kernels see the clock fall. */
 static double gemm_seconds(const rk_bench *bench, const rk_observation *row)
 {
-    static const double time_of_droop = 1e-3;
     const rk_gemm_work *gemm = &row->op.kernel.gemm;
     const bool rated = bench->recipe->tables[row->table].rated;
     const rk_accelerator *a = &bench->engines[row->document][gemm->burst][rated];
     const double droop = gemm->burst ? bench->extra[row->document].droop : 0;
     const double t = (gemm->grouped ? rk_grouped_gemm_seconds : rk_gemm_seconds)(
         a, gemm->precision, gemm->batch, gemm->M, gemm->N, gemm->K, gemm->accumulate_bytes);
-    return t * (1 + droop * t / (t + time_of_droop)) +
+    return rk_drooping_seconds(t, droop) +
            beside_seconds(bench, row->document, row->op.module_bytes);
 }
 

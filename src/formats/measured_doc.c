@@ -104,6 +104,11 @@ static bool find_beside(const char *name, const char *document, char path[PATH_S
     return snprintf(path, PATH_SIZE, "%.*s%s", folder, document, name) < PATH_SIZE;
 }
 
+static rk_status fail_long(rk_error *err)
+{
+    return rk_fail(err, RK_ERR_INVALID, "the name of the table is too long");
+}
+
 static bool is_file(const char *name)
 {
     return rk_ends_with(name, ".csv") || rk_ends_with(name, ".csv.gz");
@@ -122,9 +127,7 @@ static rk_status load_table(const char *name, const char *document, rk_csv_in *c
                                ".csv or .csv.gz",
                                shown);
     }
-    return find_beside(name, document, path)
-               ? rk_csv_load(path, csv, err)
-               : rk_fail(err, RK_ERR_INVALID, "the name of the table is too long");
+    return find_beside(name, document, path) ? rk_csv_load(path, csv, err) : fail_long(err);
 }
 
 static bool is_asked(json_t *where, const rk_cells *cells, size_t row)
@@ -197,9 +200,7 @@ static rk_status read_collective(const rk_cells *cells, size_t row, const rk_sys
                                  rk_measured_kernel *k, rk_error *err)
 {
     rk_collective_row read;
-    double us = 0;
-    rk_status status = rk_cell_number(cells, row, "us", 1e-12, false, &us, err);
-    status = status ? status : rk_collective_row_read(cells, row, &read, err);
+    rk_status status = rk_collective_row_read(cells, row, &read, err);
     const int64_t node = system->tier_count > 0 ? system->tiers[0].size : 1;
     if (!status && (read.per_node > node || (read.per_node > 0 && read.ranks % read.per_node))) {
         status = rk_fail(err, RK_ERR_INVALID,
@@ -213,7 +214,7 @@ static rk_status read_collective(const rk_cells *cells, size_t row, const rk_sys
     const int64_t parts = read.per_node > 0 ? read.ranks / read.per_node : 1;
     *k = (rk_measured_kernel){
         .kind = RK_KERNEL_COLLECTIVE,
-        .seconds = us * 1e-6,
+        .seconds = read.seconds,
         .collective = {.op = read.op,
                        .bytes = read.bytes,
                        .group = parts > 1 ? rk_group_of_parts(system, read.per_node, 1, parts, node)
@@ -302,17 +303,21 @@ rk_status rk_measured_doc_read(const json_t *value, const char *document, rk_sys
     return status;
 }
 
-bool rk_measured_doc_rebase(json_t *document, const char *file)
+rk_status rk_measured_doc_rebase(json_t *document, const char *file, rk_error *err)
 {
     const json_t *measured = json_object_get(document, "measured");
-    bool good = true;
-    for (size_t kind = 0; kind < COUNT(kind_fields) && good; kind++) {
+    for (size_t kind = 0; kind < COUNT(kind_fields); kind++) {
         json_t *name = name_of(json_object_get(measured, kind_fields[kind].name));
         char path[PATH_SIZE];
-        if (json_is_string(name) && is_file(json_string_value(name))) {
-            good = find_beside(json_string_value(name), file, path) &&
-                   json_string_set(name, path) == 0;
+        if (!json_is_string(name) || !is_file(json_string_value(name))) {
+            continue;
+        }
+        if (!find_beside(json_string_value(name), file, path)) {
+            return fail_long(err);
+        }
+        if (json_string_set(name, path)) {
+            return rk_fail(err, RK_ERR_MEMORY, "there is not enough memory for measured tables");
         }
     }
-    return good;
+    return RK_OK;
 }

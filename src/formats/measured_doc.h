@@ -32,10 +32,9 @@ rk_status rk_measured_doc_read(const json_t *value, const char *document, rk_sys
 
 /*
  * Makes the tables that a document of a machine names found from the working directory instead of
- * beside `file`, which the document came from: for documents that become part of others.  False
- * without memory, or for names that are too long.
+ * beside `file`, which the document came from: for documents that become part of others.
  */
-bool rk_measured_doc_rebase(json_t *document, const char *file);
+rk_status rk_measured_doc_rebase(json_t *document, const char *file, rk_error *err);
 
 /* Kernels of some tables.  All zero is none; the caller frees `rows`. */
 typedef struct rk_measured_kernels {

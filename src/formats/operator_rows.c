@@ -141,6 +141,8 @@ rk_status rk_collective_row_read(const rk_cells *table, size_t row, rk_collectiv
     status =
         status ? status : rk_cell_number(table, row, "ranks_per_node", 1, true, &per_node, err);
     status = status ? status : rk_cell_number(table, row, "bytes", least, false, &out->bytes, err);
+    status = status ? status : rk_cell_number(table, row, "us", least, false, &out->seconds, err);
+    out->seconds *= 1e-6;
     out->op = ops[op];
     out->ranks = ranks <= ranks_most ? (int64_t)ranks : 2;
     out->per_node = per_node <= ranks ? (int64_t)per_node : 0;

@@ -47,9 +47,10 @@ typedef struct rk_collective_row {
     rk_collective op;
     int64_t ranks, per_node; /* of a node; 0: as many as fit */
     double bytes;            /* as rk_collective_seconds counts them */
+    double seconds;          /* measured */
 } rk_collective_row;
 
-/* Reads a collective: op, ranks, bytes, and ranks_per_node where the table has it. */
+/* Reads a collective: op, ranks, bytes, us, and ranks_per_node where the table has it. */
 rk_status rk_collective_row_read(const rk_cells *table, size_t row, rk_collective_row *out,
                                  rk_error *err);
 

@@ -505,13 +505,30 @@ static const rk_field cluster_fields[] = {
     UNCERTAIN,
 };
 
+/*
+ * Tables of an accelerator that is written out; read_accelerator() has read those of a document.
+ * They are compared with the accelerator as it is, not with what the cluster makes of it.
+ */
+static rk_status read_inner_tables(const json_t *accelerator, const char *document,
+                                   rk_system *system, rk_error *err)
+{
+    rk_system node;
+    if (!json_object_get(accelerator, "measured")) {
+        return RK_OK;
+    }
+    rk_status status = read_accelerator_object(accelerator, "accelerator", &node, err);
+    status = status ? status : read_tables(accelerator, document, &node, err);
+    system->accelerator.measured = node.accelerator.measured;
+    return status;
+}
+
 /* A cluster; its tables of a kind take the place of those of its accelerator. */
 static rk_status read_cluster(const json_t *object, const char *document, rk_system *system,
                               rk_error *err)
 {
     rk_status status = read_group(object, "", cluster_fields, COUNT(cluster_fields), system, err);
-    if (!status) { /* of an object; read_accelerator() has read those of a document */
-        status = read_tables(json_object_get(object, "accelerator"), document, system, err);
+    if (!status) {
+        status = read_inner_tables(json_object_get(object, "accelerator"), document, system, err);
     }
     return status ? status : read_tables(object, document, system, err);
 }

@@ -43,7 +43,7 @@ static rk_status load_reference(const rk_sweep_doc *doc, const char *where, cons
     memcpy(path + folder, name, size - folder);
 
     rk_json_doc loaded = {0};
-    const rk_status status = rk_json_load(path, kind, &loaded, err);
+    rk_status status = rk_json_load(path, kind, &loaded, err);
     if (status != RK_OK && err && err->file[0]) {
         (void)rk_json_printable(path, err->file, sizeof(err->file));
     } else if (status != RK_OK && err) {
@@ -51,13 +51,14 @@ static rk_status load_reference(const rk_sweep_doc *doc, const char *where, cons
     }
     *root = json_incref(loaded.root);
     rk_json_clear(&loaded);
-    const bool found = status != RK_OK || rk_measured_doc_rebase(*root, path);
-    free(path);
-    if (!found) {
-        json_decref(*root);
-        *root = NULL;
-        return rk_sweep_fail_memory(err);
+    if (status == RK_OK) {
+        status = rk_measured_doc_rebase(*root, path, err);
+        if (status != RK_OK) {
+            json_decref(*root);
+            *root = NULL;
+        }
     }
+    free(path);
     return status;
 }
 

@@ -50,3 +50,11 @@ rk_accelerator rk_accelerator_in_burst(const rk_accelerator *a)
     scale_engines(&fast, a->burst);
     return fast;
 }
+
+/* Slower by droop t / (t + 1 ms): kernels of milliseconds see the clock fall while they run. */
+double rk_drooping_seconds(double seconds, double droop)
+{
+    static const double time_of_droop = 1e-3;
+    return seconds < HUGE_VAL ? seconds * (1 + droop * seconds / (seconds + time_of_droop))
+                              : seconds;
+}

@@ -22,19 +22,16 @@ static const double rest = 0.03;
 static const double nodes_most = 4 << 20;
 
 /*
- * Time of kernels in which half of the clock above the sustained one is lost: a short benchmark
- * runs before heat limits the clock, but kernels of milliseconds see it fall.  (As fitted to tables
- * of A100 and Blackwell, which lose all of it; those of Hopper lose 0.6.)
+ * Of a GEMM, at the clock of the row.  Long kernels of short benchmarks run at the clock of
+ * training.  (Of what the clock is above it, tables of A100 lose 0.8, of Blackwell all, of Hopper
+ * 0.6, by the droop that recipes fit.)
  */
-static const double time_of_droop = 1e-3;
-
-/* Of a GEMM, at the clock of the row. */
 static double gemm_seconds(const rk_accelerator *a, const rk_gemm_work *g)
 {
     const rk_accelerator own = g->burst ? rk_accelerator_in_burst(a) : *a;
     const double t = (g->grouped ? rk_grouped_gemm_seconds : rk_gemm_seconds)(
         &own, g->precision, g->batch, g->M, g->N, g->K, g->accumulate_bytes);
-    return g->burst && t < HUGE_VAL ? t * (1 + (a->burst - 1) * t / (t + time_of_droop)) : t;
+    return g->burst ? rk_drooping_seconds(t, a->burst - 1) : t;
 }
 
 /* Seconds of the physical model alone. */

@@ -82,6 +82,9 @@ rk_accelerator rk_accelerator_at_power(const rk_accelerator *a, double watts);
 /* The accelerator as short GEMM benchmarks see it: before heat and power limit the clock. */
 rk_accelerator rk_accelerator_in_burst(const rk_accelerator *a);
 
+/* What a kernel of `seconds` takes there, whose rate falls by `droop` within milliseconds. */
+double rk_drooping_seconds(double seconds, double droop);
+
 /* ---- network ------------------------------------------------------------------------------- */
 
 typedef enum rk_tier_kind {

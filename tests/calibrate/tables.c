@@ -77,7 +77,7 @@ static rk_measured_kernel read_kernel(const rk_system *m, rk_kernel_kind kind,
     }
     assert_int_equal(rk_collective_row_read(table, row, &c, &err), RK_OK);
     return (rk_measured_kernel){.kind = kind,
-                                .seconds = strtod(rk_cell(table, row, "us"), NULL) * 1e-6,
+                                .seconds = c.seconds,
                                 .collective = {c.op, c.bytes, rk_group_of(m, c.ranks, 1)}};
 }
 

@@ -210,6 +210,17 @@ static void test_replaced(void **state)
     rk_system_clear(&s);
 }
 
+static void test_limit(void **state)
+{
+    rk_system s = load_system("h100-sxm");
+    rk_measured_kernel far[] = {attention(1, 1, 8), attention(0x1p40, 0x1p40, 4096)};
+    rk_error err;
+    (void)state;
+    far[0].seconds = far[1].seconds = 1;
+    assert_int_equal(rk_measured_set(&s, far, 2, &err), RK_ERR_LIMIT);
+    assert_null(s.accelerator.measured);
+}
+
 /* ---- documents ----------------------------------------------------------------------------- */
 
 #define GEMM_HEAD "precision,m,n,k,us\n"
@@ -303,6 +314,41 @@ static void test_chip_and_cluster(void **state)
     scratch_remove(&files);
 }
 
+/* An accelerator that is written out, as in sweeps, is what its document is: at lower power, too.
+ */
+static void test_written_out(void **state)
+{
+    scratch files;
+    rk_system s;
+    rk_error err;
+    double seconds[2];
+    (void)state;
+    assert_true(scratch_make(&files));
+    write_text(&files, "chip.csv", GEMM_HEAD "bf16,4096,4096,4096,400\n");
+    const rk_catalogue_entry *h100 = rk_catalogue_find("accelerators", "h100-sxm");
+    const size_t size = h100->size + 300;
+    char *chip = calloc(1, size), *cluster = calloc(1, size);
+    assert_true(chip && cluster);
+    (void)snprintf(chip, size, "{\"measured\": {\"gemm\": \"chip.csv\"}, %.*s", (int)h100->size - 1,
+                   h100->text + 1);
+    write_text(&files, "chip.json", chip);
+    for (int i = 0; i < 2; i++) {
+        char name[300];
+        (void)snprintf(name, sizeof(name), "\"%s/chip.json\"", files.folder);
+        (void)snprintf(cluster, size, "{\"name\": \"c\", \"power_W\": 400, \"accelerator\": %s}",
+                       i ? chip : name);
+        write_text(&files, "cluster.json", cluster);
+        assert_int_equal(rk_system_load(scratch_path(&files, "cluster.json"), &s, &err), RK_OK);
+        seconds[i] = rk_gemm_seconds(&s.accelerator, RK_BF16, 1, 4096, 4096, 4096, 0);
+        rk_system_clear(&s);
+    }
+    assert_true(seconds[0] > 420e-6); /* slower than measured at full power */
+    assert_near(seconds[1], seconds[0], 1e-12);
+    free(chip);
+    free(cluster);
+    scratch_remove(&files);
+}
+
 static void test_refusals(void **state)
 {
     static const struct {
@@ -361,6 +407,8 @@ int main(void)
         cmocka_unit_test(test_document),
         cmocka_unit_test(test_chip_and_cluster),
         cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_limit),
+        cmocka_unit_test(test_written_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
