@@ -278,6 +278,7 @@ static rk_status read_runs(const rk_recipe *recipe, const char *const *names, in
     if (!all->sources.rules) {
         status = rk_run_sources_load(NULL, &all->sources, err);
     }
+    status = status ? status : rk_run_sources_add(&all->sources, table, err);
     for (size_t row = 0; !status && row < table->rows; row++) {
         rk_run_case run;
         if (!is_fit(table, row) || !rk_conditions_hold(&recipe->tables[index], table, row)) {

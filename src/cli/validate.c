@@ -74,7 +74,9 @@ static rk_status load_tables(const char *list, rk_validation *v, rk_error *err)
         path[length] = '\0';
         rk_status status = rk_run_table_load(path, &v->tables[v->table_count], err);
         if (!status) {
-            status = rk_run_table_check(&v->tables[v->table_count++], err);
+            const rk_run_table *table = &v->tables[v->table_count++];
+            status = rk_run_table_check(table, err);
+            status = status ? status : rk_run_sources_add(&v->sources, table, err);
         }
         if (status) {
             return status;

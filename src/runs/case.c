@@ -48,6 +48,19 @@ static rk_status read_degrees(const rk_run_table *table, size_t row, degrees *ou
     return RK_OK;
 }
 
+/* One degree follows from the others, and sharding of all states needs none. */
+static rk_status check_stated(const degrees *d, const rk_run_facts *facts, rk_error *err)
+{
+    const bool stated = d->dp > 0 || (d->tp > 0 && d->pp > 0);
+    if (stated || d->ranks == 1 || facts->sharding == RK_SHARD_ALL) {
+        return RK_OK;
+    }
+    return rk_fail(err, RK_ERR_INVALID, "degrees not stated: %s and dp are missing",
+                   d->tp > 0   ? "pp"
+                   : d->pp > 0 ? "tp"
+                               : "tp, pp");
+}
+
 static int64_t at_least_1(int64_t value)
 {
     return value < 1 ? 1 : value;
@@ -72,6 +85,11 @@ static void set_degrees(const degrees *d, const rk_run_facts *facts, rk_strategy
     const int64_t micro = facts->no_accumulation ? 0 : printed;
     s->micro_batch = micro ? micro : s->pp > 1 ? 1 : s->global_batch / s->dp;
     s->vp = s->pp > 1 ? at_least_1(facts->vp ? facts->vp : d->vp) : 1;
+    s->schedule = s->vp > 1 ? RK_SCHEDULE_INTERLEAVED : RK_SCHEDULE_1F1B;
+    if (facts->schedule > 0 && s->pp > 1) {
+        s->schedule = (rk_schedule_kind)(facts->schedule - 1);
+        s->vp = s->schedule == RK_SCHEDULE_INTERLEAVED ? s->vp : 1; /* sources count those of a V */
+    }
 }
 
 /*
@@ -95,12 +113,11 @@ static void spare_head(const rk_model *model, int64_t stages, rk_strategy *s, in
     s->layout_count = (int)stages;
 }
 
-/* Schedule and split of layers that the degrees ask for. */
+/* Split of layers that the degrees ask for. */
 static void set_stages(const rk_model *model, const rk_run_facts *facts, rk_strategy *s,
                        int16_t *layout)
 {
-    const int64_t stages = s->pp * s->vp;
-    s->schedule = s->vp > 1 ? RK_SCHEDULE_INTERLEAVED : RK_SCHEDULE_1F1B;
+    const int64_t stages = rk_schedule_stages(s->schedule, s->pp, s->vp);
     if (facts->split_by_weight && s->pp > 1 && stages <= RK_RUN_STAGE_MAX) {
         rk_strategy_layout_by_weight(model, stages, layout);
         s->layout = layout;
@@ -124,13 +141,11 @@ static void set_strategy(const rk_run_table *table, size_t row, const degrees *d
     s->recompute = facts->recompute;
     s->recompute_modules = facts->recompute == RK_REC_SELECTIVE ? facts->modules : 0;
     s->sharding = facts->sharding;
-    if (facts->shard_ranks > 0 && s->sharding != RK_SHARD_NONE) {
-        s->replicas = at_least_1(s->dp * s->cp / facts->shard_ranks);
-    }
+    const bool groups = facts->shard_ranks > 0 && s->sharding != RK_SHARD_NONE;
+    s->replicas = at_least_1(groups ? s->dp * s->cp / facts->shard_ranks : facts->replicas);
     s->precision = facts->precision;
     s->fp8_recipe = facts->fp8_recipe;
     s->low_weights = facts->low_weights;
-    s->replicas = at_least_1(facts->replicas);
     s->states = facts->states;
     s->states.gradient += s->dp > 1 ? facts->bucket_bytes : 0;
     s->cp_kind = facts->cp_kind;
@@ -156,7 +171,8 @@ static rk_status set_documents(const rk_run_sources *sources, const rk_run_facts
     out->memory_bandwidth = 1e9 * facts->memory_bandwidth;
     out->memory_usable = 0x1p30 * facts->memory_usable;
     if (out->system < 0) {
-        return rk_fail(err, RK_ERR_INVALID, "accelerator without a document");
+        return rk_fail(err, RK_ERR_INVALID,
+                       "accelerator without a document; name one in the column system");
     }
     return out->stack < 0 ? rk_fail(err, RK_ERR_INVALID, "no stack is known for such rows") : RK_OK;
 }
@@ -221,11 +237,13 @@ rk_status rk_run_case_fill(const rk_run_sources *sources, const rk_run_table *ta
     degrees d = {0};
     uint64_t assumed;
     rk_status status = rk_run_facts_of(sources, table, row, &facts, out, &assumed, err);
+    status = status ? status : rk_run_facts_named(table, row, &facts, err);
     set_group(table, row, &facts, out);
     if (!status && facts.unsupported[0]) {
         status = rk_fail(err, RK_ERR_INVALID, "%s", facts.unsupported);
     }
     status = status ? status : read_degrees(table, row, &d, err);
+    status = status ? status : check_stated(&d, &facts, err);
     status = status ? status : rk_run_model_of(sources, table, row, &facts, &out->model, err);
     status = status ? status : set_documents(sources, &facts, out, err);
     if (status) {

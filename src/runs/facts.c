@@ -58,6 +58,9 @@ static rk_status read_modules(const json_t *value, const char *path, void *out, 
 /* "none", then rk_flop_convention in order. */
 static const char *const rate_names[] = {"none",       "megatron", "full", "palm",
                                          "torchtitan", "nanotron", NULL};
+/* "printed", then rk_schedule_kind in order. */
+static const char *const schedule_names[] = {"printed", "gpipe", "1f1b",     "interleaved", "zb-h1",
+                                             "zb-h2",   "zb-v",  "dualpipe", NULL};
 static const char *const memory_names[] = {"allocated", "reserved", "total", NULL};
 static const char *const norm_names[] = {"rms", "layer", "layer_no_bias", "layer_no_weight", NULL};
 static const char *const qk_norm_names[] = {"none", "head", "full", NULL};
@@ -113,11 +116,13 @@ const rk_field rk_run_fact_fields[] = {
     FLAG(biases, "linears have biases"),
     FLAG(tied, "the head shares the embedding"),
     FLAG(learned_positions, "a table of positions"),
+    FLAG(parallel_block, "attention and feed-forward layer side by side, after one norm"),
     NAMES(qk_norm, qk_norm_names, "norm of queries and keys"),
     INT(dense_layers, 0, "leading layers without experts"),
     FLAG(mtp, "multi-token prediction as the catalogue has it"),
     INT(micro_batch, 0, "sequences"),
     INT(vp, 0, "chunks of a pipeline rank"),
+    NAMES(schedule, schedule_names, "of the pipeline, in the place of what its chunks say"),
     INT(replicas, 0, "copies of the sharded states (HSDP); 0: one"),
     INT(etp, 0, "tensor parallelism of experts; 0: none"),
     FLAG(no_accumulation, "a step is one microbatch, whatever mbs says"),

@@ -21,13 +21,14 @@ typedef struct rk_run_facts {
     int rate; /* how printed TFLOP/s count: 1 + rk_flop_convention; 0: not to be used */
     /* Architecture. */
     rk_norm_kind norm;
-    bool gated, biases, tied, learned_positions;
+    bool gated, biases, tied, learned_positions, parallel_block;
     rk_qk_norm qk_norm;
     int64_t vocab;        /* where the row prints none */
     int64_t dense_layers; /* leading layers without experts; -1: as in the catalogue, or none */
     bool mtp;
     /* Strategy. */
     int64_t micro_batch, vp, etp; /* 0: none */
+    int schedule;                 /* 1 + rk_schedule_kind; 0: as vp says */
     int64_t replicas;             /* HSDP; 0: none */
     bool no_accumulation;         /* a step is one microbatch, whatever is printed */
     bool sp;
@@ -79,6 +80,14 @@ rk_status rk_run_facts_of(const rk_run_sources *sources, const rk_run_table *tab
 /* Fills the architecture of a row. */
 rk_status rk_run_model_of(const rk_run_sources *sources, const rk_run_table *table, size_t row,
                           const rk_run_facts *facts, rk_model *model, rk_error *err);
+
+/* The stack and the system that the row itself names, in the place of what rules say. */
+rk_status rk_run_facts_named(const rk_run_table *table, size_t row, rk_run_facts *facts,
+                             rk_error *err);
+
+/* Loads the documents that `named` names and that are not in the lists yet. */
+rk_status rk_run_documents_add(rk_run_sources *sources, const rk_run_facts *named, rk_error *err);
+void rk_run_documents_clear(rk_run_sources *sources);
 
 /* Place of a name in a list, or -1. */
 int rk_run_place(char (*names)[64], size_t count, const char *name);

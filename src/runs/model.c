@@ -143,7 +143,8 @@ rk_status rk_run_model_of(const rk_run_sources *sources, const rk_run_table *tab
     } else {
         *model = (rk_model){
             .norm = facts->norm,
-            .norms_per_layer = 2,
+            .norms_per_layer = facts->parallel_block ? 1 : 2,
+            .parallel_block = facts->parallel_block,
             .final_norm = true,
             .tied = facts->tied,
             .learned_positions = facts->learned_positions ? n.seq : 0,

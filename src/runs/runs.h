@@ -38,6 +38,9 @@ typedef struct rk_run_sources {
 rk_status rk_run_sources_load(const char *name, rk_run_sources *sources, rk_error *err);
 void rk_run_sources_clear(rk_run_sources *sources);
 
+/* Loads the documents that the rows of a table name themselves (its columns stack and system). */
+rk_status rk_run_sources_add(rk_run_sources *sources, const rk_run_table *table, rk_error *err);
+
 /* ---- cases ---------------------------------------------------------------------------------- */
 
 /* What a source means by memory. */

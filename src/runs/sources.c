@@ -48,12 +48,29 @@ static rk_run_column column_of(const char *name)
     return (rk_run_column)column;
 }
 
+/* Where tables name what ran: "software" in a rule is any of these. */
+static const char software[] = "software";
+static const rk_run_column software_columns[] = {RK_RUN_PART, RK_RUN_SOURCE, RK_RUN_FLAGS};
+
+static bool matches_row(const char *key, const json_t *wanted, const rk_run_table *table,
+                        size_t row)
+{
+    const bool any = strcmp(key, software) == 0;
+    const size_t count = any ? sizeof(software_columns) / sizeof(software_columns[0]) : 1;
+    for (size_t i = 0; i < count; i++) {
+        const rk_run_column column = any ? software_columns[i] : column_of(key);
+        if (matches_cell(wanted, rk_run_cell(table, row, column))) {
+            return true;
+        }
+    }
+    return false;
+}
+
 bool rk_run_rule_matches(const rk_run_rule *rule, const rk_run_table *table, size_t row)
 {
     json_t *match = (json_t *)(uintptr_t)rule->match; /* jansson iterates over no const object */
     for (void *at = json_object_iter(match); at; at = json_object_iter_next(match, at)) {
-        const char *cell = rk_run_cell(table, row, column_of(json_object_iter_key(at)));
-        if (!matches_cell(json_object_iter_value(at), cell)) {
+        if (!matches_row(json_object_iter_key(at), json_object_iter_value(at), table, row)) {
             return false;
         }
     }
@@ -90,7 +107,7 @@ static rk_status check_match(const json_t *match, const char *path, rk_error *er
     for (void *at = json_object_iter(iterable); at; at = json_object_iter_next(iterable, at)) {
         const char *key = json_object_iter_key(at);
         (void)rk_json_path_member(path, key, member);
-        if (column_of(key) == RK_RUN_COLUMN_COUNT) {
+        if (column_of(key) == RK_RUN_COLUMN_COUNT && strcmp(key, software) != 0) {
             const char *nearest = rk_nearest_name(key, rk_run_column_names, RK_RUN_COLUMN_COUNT);
             return rk_fail_at(err, RK_ERR_INVALID, member, "no column of runs has this name%s%s%s",
                               nearest ? "; did you mean \"" : "", nearest ? nearest : "",
@@ -219,48 +236,6 @@ static rk_status read_rule(const json_t *object, const char *path, rk_run_rule *
     return status ? status : read_changes(object, "stack_scale", path, true, rule, err);
 }
 
-/* ---- documents ------------------------------------------------------------------------------ */
-
-int rk_run_place(char (*names)[64], size_t count, const char *name)
-{
-    for (size_t i = 0; i < count; i++) {
-        if (strcmp(names[i], name) == 0) {
-            return (int)i;
-        }
-    }
-    return -1;
-}
-
-static void *grown(void *list, size_t count, size_t size)
-{
-    return realloc(list, (count + 1) * size);
-}
-
-/* Loads what `named` names and is not in the lists yet. */
-static rk_status add_documents(rk_run_sources *s, const rk_run_facts *named, rk_error *err)
-{
-#define ADD(kind, load)                                                                            \
-    if (named->kind[0] && rk_run_place(s->kind##_names, s->kind##_count, named->kind) < 0) {       \
-        void *names = grown(s->kind##_names, s->kind##_count, sizeof(*s->kind##_names));           \
-        s->kind##_names = names ? names : s->kind##_names;                                         \
-        void *documents = grown(s->kind##s, s->kind##_count, sizeof(*s->kind##s));                 \
-        s->kind##s = documents ? documents : s->kind##s;                                           \
-        if (!names || !documents) {                                                                \
-            return rk_fail(err, RK_ERR_MEMORY, "there is not enough memory for the documents");    \
-        }                                                                                          \
-        const rk_status status = load(named->kind, &s->kind##s[s->kind##_count], err);             \
-        if (status) {                                                                              \
-            return status;                                                                         \
-        }                                                                                          \
-        memcpy(s->kind##_names[s->kind##_count++], named->kind, sizeof(named->kind));              \
-    }
-    ADD(stack, rk_stack_load)
-    ADD(system, rk_system_load)
-    ADD(model, rk_model_load)
-#undef ADD
-    return RK_OK;
-}
-
 static rk_status read_rules(rk_run_sources *s, const json_t *list, const char *name, rk_error *err)
 {
     const size_t count = json_array_size(list);
@@ -283,7 +258,7 @@ static rk_status read_rules(rk_run_sources *s, const json_t *list, const char *n
             rk_error_set_file(err, name);
             return status;
         }
-        status = add_documents(s, &named, err);
+        status = rk_run_documents_add(s, &named, err);
         if (status) {
             return status;
         }
@@ -309,15 +284,7 @@ rk_status rk_run_sources_load(const char *name, rk_run_sources *sources, rk_erro
 void rk_run_sources_clear(rk_run_sources *sources)
 {
     free(sources->rules);
-    free(sources->stacks);
-    free(sources->stack_names);
-    for (size_t i = 0; i < sources->system_count; i++) {
-        rk_system_clear(&sources->systems[i]);
-    }
-    free(sources->systems);
-    free(sources->system_names);
-    free(sources->models);
-    free(sources->model_names);
+    rk_run_documents_clear(sources);
     json_decref(sources->document);
     memset(sources, 0, sizeof(*sources));
 }

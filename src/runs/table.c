@@ -57,6 +57,9 @@ const char *const rk_run_column_names[] = {
     "tier",
     "split",
     "notes",
+    "task",
+    "stack",
+    "system",
     NULL,
 };
 

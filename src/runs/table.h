@@ -53,6 +53,9 @@ typedef enum rk_run_column {
     RK_RUN_TIER,
     RK_RUN_SPLIT,
     RK_RUN_NOTES,
+    RK_RUN_TASK,   /* pretrain, sft, lora; empty: pretrain */
+    RK_RUN_STACK,  /* a name of data/stacks, or a file; empty: as rules say */
+    RK_RUN_SYSTEM, /* a name of data/systems or data/accelerators, or a file; likewise */
     RK_RUN_COLUMN_COUNT,
 } rk_run_column;
 

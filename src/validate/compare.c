@@ -183,7 +183,7 @@ rk_status rk_compare_intervals(rk_comparison *comparison, const rk_residuals *re
 
 rk_status rk_compare_residuals(const rk_comparison *comparison, rk_residuals *out, rk_error *err)
 {
-    *out = (rk_residuals){.spread = 1};
+    *out = (rk_residuals){.cells = NULL};
     rk_status status = RK_OK;
     for (size_t i = 0; !status && i < comparison->count; i++) {
         const rk_compared *c = &comparison->rows[i];
@@ -193,7 +193,7 @@ rk_status rk_compare_residuals(const rk_comparison *comparison, rk_residuals *ou
                                       c->step_measured / c->step, err);
         }
     }
-    status = status ? status : rk_residuals_spread(out, err);
+    status = status ? status : rk_residuals_source_error(out, err);
     if (status) {
         rk_residuals_clear(out);
     }

@@ -54,7 +54,7 @@ typedef struct rk_selection {
 rk_status rk_compare_intervals(rk_comparison *comparison, const rk_residuals *residuals,
                                rk_error *err);
 
-/* Gathers the residuals of all selected rows, and their spread. */
+/* Gathers the residuals of all selected rows, and the error of a source. */
 rk_status rk_compare_residuals(const rk_comparison *comparison, rk_residuals *out, rk_error *err);
 
 /*

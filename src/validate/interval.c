@@ -189,7 +189,7 @@ static void set_percentiles(const rk_residuals *r, const bool *counted, const si
     qsort(list, count, sizeof(*list), compare_weighted);
     const double total = (double)out->groups;
     /* Four in five of the runs and their mirror images. */
-    const double far = r->spread * percentile(list, count, total, 0.8);
+    const double far = hypot(percentile(list, count, total, 0.8), r->source_error);
     out->low = exp(-far);
     out->high = exp(far);
 }
@@ -207,8 +207,7 @@ rk_status rk_interval_of(const rk_residuals *residuals, const rk_kin *kin,
     }
     for (size_t i = 0; !status && i < RUNGS; i++) {
         count_runs(residuals, kin, except, rungs[i], counted, sizes, out);
-        const bool enough = out->runs >= RK_INTERVAL_RUNS && out->groups >= RK_INTERVAL_GROUPS;
-        if (enough || (i + 1 == RUNGS && out->runs > 0)) {
+        if (out->runs >= RK_INTERVAL_RUNS || (i + 1 == RUNGS && out->runs > 0)) {
             set_percentiles(residuals, counted, sizes, list, out);
             describe(kin, rungs[i], out->basis);
             break;
@@ -298,11 +297,8 @@ void rk_residuals_clear(rk_residuals *residuals)
     *residuals = (rk_residuals){.cells = NULL};
 }
 
-/* ---- spread ------------------------------------------------------------------------------------
+/* ---- sources that are not known ---------------------------------------------------------------
  */
-
-/* Half width of an interval that is taken for one, in logarithms. */
-static const double least_interval = 1e-9;
 
 static size_t source_size(const rk_residuals *r, const char *source)
 {
@@ -314,9 +310,9 @@ static size_t source_size(const rk_residuals *r, const char *source)
 }
 
 /*
- * For every run with an interval by the other sources alone (with spread 1), how much wider that
- * has to be to hold the run, and what it weighs: all runs of a source together 1, or less where
- * they are fewer than RK_INTERVAL_RUNS.
+ * For every run with an interval by the other sources alone (without an error of its own), what
+ * its source has to err by for that to hold the run, and what it weighs: all runs of a source
+ * together 1, or less where they are fewer than RK_INTERVAL_RUNS.
  */
 static rk_status hold_out(const rk_residuals *r, weighted *list, size_t *count, rk_error *err)
 {
@@ -329,9 +325,10 @@ static rk_status hold_out(const rk_residuals *r, weighted *list, size_t *count, 
             return status;
         }
         const double size = (double)source_size(r, cell->source);
-        const double far = fmax(log(interval.high), least_interval);
+        const double far = log(interval.high);
         for (size_t j = cell->first; interval.runs > 0 && j < cell->first + cell->count; j++) {
-            list[(*count)++] = (weighted){.value = fabs(log(r->ratios[j])) / far,
+            const double off = fabs(log(r->ratios[j]));
+            list[(*count)++] = (weighted){.value = sqrt(fmax(off * off - far * far, 0)),
                                           .weight = 1 / fmax(size, RK_INTERVAL_RUNS)};
         }
     }
@@ -355,18 +352,18 @@ static double least_above(weighted *list, size_t count, double share)
     return 0;
 }
 
-rk_status rk_residuals_spread(rk_residuals *residuals, rk_error *err)
+rk_status rk_residuals_source_error(rk_residuals *residuals, rk_error *err)
 {
-    const double wanted = 0.8, most = 3;
+    const double wanted = 0.8, most = 1;
     size_t count = 0;
     weighted *list = calloc(residuals->ratio_count + 1, sizeof(*list));
     if (!list) {
         return fail_memory(err);
     }
-    residuals->spread = 1;
+    residuals->source_error = 0;
     const rk_status status = hold_out(residuals, list, &count, err);
     if (!status) {
-        residuals->spread = fmin(fmax(least_above(list, count, wanted), 1), most);
+        residuals->source_error = fmin(least_above(list, count, wanted), most);
     }
     free(list);
     return status;

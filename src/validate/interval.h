@@ -8,10 +8,11 @@
  * Residuals are kept in groups of runs that err together (one model of one source on one
  * generation of accelerators); in a percentile every group weighs the same.  Comparable runs are
  * those that agree in stack, accelerator, dense or MoE, place of tensor parallelism, one or
- * several nodes, and width of the formats; where they are fewer than RK_INTERVAL_RUNS, or of fewer
- * than RK_INTERVAL_GROUPS groups, less has to agree.  The percentiles are spread by a factor, where
- * they need one, that makes them hold four in five runs of a source that they are not made from: a
- * run to be estimated is one of a source that nobody knows yet.
+ * several nodes, and width of the formats; where they are fewer than RK_INTERVAL_RUNS, less has to
+ * agree.  A run to be estimated is one of a source that
+ * nobody knows yet, and every source errs by something of its own besides: its variance adds to
+ * that of comparable runs, and is such that four in five runs of a source lie in the intervals of
+ * the others.
  */
 #ifndef RK_VALIDATE_INTERVAL_H
 #define RK_VALIDATE_INTERVAL_H
@@ -19,7 +20,7 @@
 #include "block/stack.h"
 #include "strategy/strategy.h"
 
-enum { RK_INTERVAL_RUNS = 12, RK_INTERVAL_GROUPS = 3, RK_KIN_NAME = 64, RK_BASIS_TEXT = 256 };
+enum { RK_INTERVAL_RUNS = 12, RK_KIN_NAME = 64, RK_BASIS_TEXT = 256 };
 
 typedef enum rk_tensor_place {
     RK_TENSOR_NONE,
@@ -52,7 +53,7 @@ typedef struct rk_residuals {
     size_t cell_count, cell_room;
     double *ratios; /* owned; measured over predicted */
     size_t ratio_count, ratio_room;
-    double spread; /* of intervals, in logarithms; at least 1 */
+    double source_error; /* of a source that is not known, in logarithms; 0: as those that are */
 } rk_residuals;
 
 typedef struct rk_interval {
@@ -82,11 +83,11 @@ rk_status rk_residuals_add(rk_residuals *residuals, const rk_kin *kin, const cha
 void rk_residuals_clear(rk_residuals *residuals);
 
 /*
- * Finds the spread: the smallest from 1 to 3 with which four in five runs lie in the
+ * Finds the error of a source: the smallest up to 1 with which four in five runs lie in the
  * intervals that are made of all other sources; every source of RK_INTERVAL_RUNS runs and more
  * weighs the same.
  */
-rk_status rk_residuals_spread(rk_residuals *residuals, rk_error *err);
+rk_status rk_residuals_source_error(rk_residuals *residuals, rk_error *err);
 
 /* Reads residuals: a file, or NULL for the built-in ones. */
 rk_status rk_residuals_load(const char *name, rk_residuals *residuals, rk_error *err);

@@ -81,9 +81,11 @@ static rk_status read_cell(const json_t *object, const char *path, rk_residuals 
 static rk_status read_document(const json_t *root, rk_residuals *residuals, rk_error *err)
 {
     const json_t *cells = json_object_get(root, "cells");
-    residuals->spread = json_number_value(json_object_get(root, "spread"));
-    if (!(residuals->spread >= 1 && residuals->spread <= 10)) {
-        return rk_fail_at(err, RK_ERR_INVALID, "spread", "expected a number from 1 to 10");
+    const json_t *source_error = json_object_get(root, "source_error");
+    residuals->source_error = json_number_value(source_error);
+    if (!json_is_number(source_error) ||
+        !(residuals->source_error >= 0 && residuals->source_error <= 1)) {
+        return rk_fail_at(err, RK_ERR_INVALID, "source_error", "expected a number from 0 to 1");
     }
     if (!json_is_array(cells)) {
         return rk_fail_at(err, RK_ERR_INVALID, "cells", "expected a list");
@@ -102,7 +104,7 @@ static rk_status read_document(const json_t *root, rk_residuals *residuals, rk_e
 rk_status rk_residuals_load(const char *name, rk_residuals *residuals, rk_error *err)
 {
     rk_json_doc doc;
-    *residuals = (rk_residuals){.spread = 1};
+    *residuals = (rk_residuals){.cells = NULL};
     rk_status status = rk_json_load(name ? name : "residuals", "runs", &doc, err);
     if (status) {
         return status;
@@ -152,8 +154,8 @@ rk_status rk_residuals_write(const rk_residuals *residuals, const char *path, co
                   "  \"description\": \"Measured over predicted step time of runs, in groups that "
                   "err together; what intervals of estimates are made of\",\n"
                   "  \"source\": \"reckon validate --residuals: %s\",\n"
-                  "  \"spread\": %.4f,\n  \"cells\": [\n",
-                  source, residuals->spread);
+                  "  \"source_error\": %.4f,\n  \"cells\": [\n",
+                  source, residuals->source_error);
     for (size_t i = 0; i < residuals->cell_count; i++) {
         rk_out_text(out, "    ");
         write_cell(out, residuals, &residuals->cells[i]);

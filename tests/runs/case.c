@@ -4,23 +4,34 @@
 
 #include <stdio.h>
 
-#define HEADER                                                                                     \
+#define COLUMNS                                                                                    \
     "id,part,model,layers,hidden,ffn,heads,vocab,seq,accelerator,n_accel,tp,pp,vpp,dp,mbs,gbs,"    \
-    "recompute,zero_or_fsdp,precision,step_time_s,tokens_per_s_per_gpu,peak_mem_gib\n"
+    "recompute,zero_or_fsdp,precision,step_time_s,tokens_per_s_per_gpu,peak_mem_gib"
 #define MODEL "llama,32,4096,11008,32,32000,4096,"
 #define SHAPE MODEL "H100,"
 
 static rk_run_sources sources;
 
-static rk_status fill(const char *row, rk_run_case *run, rk_error *err)
+static rk_status fill_under(const char *header, const char *row, rk_run_case *run, rk_error *err)
 {
-    char text[1024] = HEADER;
+    char text[1024];
     rk_run_table table;
-    strcat(text, row);
+    (void)snprintf(text, sizeof(text), "%s\n%s", header, row);
     assert_int_equal(rk_run_table_parse(text, strlen(text), "test.csv", &table, err), RK_OK);
     const rk_status status = rk_run_case_fill(&sources, &table, 0, run, err);
     rk_run_table_clear(&table);
     return status;
+}
+
+static rk_status fill(const char *row, rk_run_case *run, rk_error *err)
+{
+    return fill_under(COLUMNS, row, run, err);
+}
+
+/* The same with the year and the flags. */
+static rk_status fill_flags(const char *row, rk_run_case *run, rk_error *err)
+{
+    return fill_under(COLUMNS ",year,other_flags", row, run, err);
 }
 
 static void test_printed(void **state)
@@ -117,12 +128,112 @@ static void test_missing(void **state)
         {"1,x," SHAPE "24,8,1,,2,1,16,,,,1,,\n", "do not multiply"},
         {"1,x," SHAPE "8,eight,1,,1,1,16,,,,1,,\n", "row 1, column tp"},
         {"1,x," SHAPE "3,3,1,,1,1,16,,,,1,,\n", "heads"},
+        {"1,x," SHAPE "24,,,,,1,16,,,,1,,\n", "degrees not stated: tp, pp and dp are"},
+        {"1,x," SHAPE "24,,3,,,1,16,,,,1,,\n", "degrees not stated: tp and dp are"},
     };
     rk_error err;
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         assert_int_equal(fill(bad[i].row, &c, &err), RK_ERR_INVALID);
         assert_non_null(strstr(err.message, bad[i].reason));
     }
+}
+
+/* States are sharded within groups of ranks, whose number follows. */
+static void test_shard_groups(void **state)
+{
+    (void)state;
+    static rk_run_case c;
+    rk_error err;
+    assert_int_equal(fill("1,internevo," MODEL "A100,64,1,1,,64,1,256,none,\"ZeRO-1, groups of 8\","
+                          "BF16,1,,\n",
+                          &c, &err),
+                     RK_OK);
+    assert_int_equal(c.strategy.sharding, RK_SHARD_OPTIMIZER);
+    assert_int_equal(c.strategy.replicas, 8);
+}
+
+/* Sources that no rule names are told by the software that they name, and by their age. */
+static void test_software(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *cells, *stack;
+    } rows[] = {
+        {"unseen," MODEL "A100,8,1,1,,8,1,256,none,,FP16,1,,,2021,", "megatron-2021"},
+        {"unseen," MODEL "A100,8,1,1,,8,1,256,none,,FP16,1,,,2023,Megatron-DeepSpeed 0.9",
+         "megatron-deepspeed-2022"},
+        {"unseen," MODEL "H100,8,1,1,,8,1,256,none,,BF16,1,,,2024,nanotron main", "nanotron"},
+        {"unseen," MODEL "H100,8,1,1,,8,1,256,none,,BF16,1,,,2025,MaxText", "maxtext-gpu"},
+        {"unseen," MODEL "TPU v5p,8,1,1,,8,1,256,none,,BF16,1,,,2025,", "maxtext-tpu"},
+        {"mlperf," MODEL "NVIDIA H100-SXM5-80GB,8,1,1,,8,1,256,none,,FP8,1,,,2023,", "nemo-2024"},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        static rk_run_case c;
+        rk_error err;
+        char row[256];
+        (void)snprintf(row, sizeof(row), "1,%s\n", rows[i].cells);
+        assert_int_equal(fill_flags(row, &c, &err), RK_OK);
+        assert_string_equal(sources.stack_names[c.stack], rows[i].stack);
+    }
+}
+
+/* Runs of one's own name their documents. */
+static void test_named(void **state)
+{
+    (void)state;
+    static rk_run_case c;
+    rk_run_table table;
+    rk_error err;
+    static const char text[] = COLUMNS ",stack,system\n"
+                                       "1,ours," MODEL "Ours,64,8,1,,8,1,256,none,,BF16,1,,,"
+                                       "megatron-2026-blackwell,b200-p6-efa\n"
+                                       "2,ours," MODEL "H100,64,8,1,,8,1,256,none,,BF16,1,,,,\n";
+    assert_int_equal(rk_run_table_parse(text, strlen(text), "ours.csv", &table, &err), RK_OK);
+    assert_int_equal(rk_run_case_fill(&sources, &table, 0, &c, &err), RK_ERR_INVALID);
+    assert_int_equal(rk_run_sources_add(&sources, &table, &err), RK_OK);
+    assert_int_equal(rk_run_case_fill(&sources, &table, 0, &c, &err), RK_OK);
+    assert_string_equal(sources.stack_names[c.stack], "megatron-2026-blackwell");
+    assert_string_equal(sources.systems[c.system].name, "b200-p6-efa");
+    assert_int_equal(rk_run_case_fill(&sources, &table, 1, &c, &err), RK_OK);
+    assert_string_equal(sources.system_names[c.system], "h100-sxm");
+    rk_run_table_clear(&table);
+
+    static const char bad[] =
+        COLUMNS ",stack,system\n"
+                "1,ours," MODEL "H100,8,1,1,,8,1,8,none,,BF16,1,,,megatorn,\n";
+    assert_int_equal(rk_run_table_parse(bad, strlen(bad), "ours.csv", &table, &err), RK_OK);
+    assert_int_equal(rk_run_sources_add(&sources, &table, &err), RK_ERR_INVALID);
+    assert_non_null(strstr(err.message, "megatorn"));
+    rk_run_table_clear(&table);
+}
+
+/* What a row says of its schedule and its overlap stands in the place of what is usual. */
+static void test_flags(void **state)
+{
+    (void)state;
+    static rk_run_case c;
+    rk_error err;
+    assert_int_equal(
+        fill_flags("1,x," SHAPE "16,1,8,2,2,1,256,none,,BF16,1,,,2025,PP schedule zbv\n", &c, &err),
+        RK_OK);
+    assert_int_equal(c.strategy.schedule, RK_SCHEDULE_ZB_V);
+    assert_int_equal(c.strategy.vp, 1);
+    assert_int_equal(fill_flags("1,mlperf," SHAPE
+                                "16,8,1,,2,1,256,none,,FP8,1,,,2024,TP_COMM_OVERLAP=False\n",
+                                &c, &err),
+                     RK_OK);
+    assert_true(c.strategy.sp && !c.strategy.tp_overlap);
+    assert_int_equal(
+        fill_flags("1,x," SHAPE
+                   "16,8,1,,2,1,256,none,,BF16,1,,,2024,+ parallel transformer block\n",
+                   &c, &err),
+        RK_OK);
+    assert_true(c.model.parallel_block);
+    assert_int_equal(
+        fill_flags("1,x," SHAPE "8,1,8,,1,1,16,,,,1,,,2025,PP schedule v-half\n", &c, &err),
+        RK_ERR_INVALID);
+    assert_non_null(strstr(err.message, "V-half"));
+    assert_int_equal(c.model.norms_per_layer, 1);
 }
 
 /* Documents can be exchanged, and the run's own changes hold for any. */
@@ -158,9 +269,11 @@ static void test_exchange(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_printed), cmocka_unit_test(test_precision),
-        cmocka_unit_test(test_rate),    cmocka_unit_test(test_sources),
-        cmocka_unit_test(test_missing), cmocka_unit_test(test_exchange),
+        cmocka_unit_test(test_printed),      cmocka_unit_test(test_precision),
+        cmocka_unit_test(test_rate),         cmocka_unit_test(test_sources),
+        cmocka_unit_test(test_missing),      cmocka_unit_test(test_exchange),
+        cmocka_unit_test(test_shard_groups), cmocka_unit_test(test_software),
+        cmocka_unit_test(test_flags),        cmocka_unit_test(test_named),
     };
     rk_error err;
     if (rk_run_sources_load(NULL, &sources, &err)) {

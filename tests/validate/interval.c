@@ -25,7 +25,6 @@ static void add_thirds(rk_residuals *r, const rk_kin *kin)
     add(r, kin, "a", 1, 10);
     add(r, kin, "b", 1.25, 1);
     add(r, kin, "c", 0.8, 1);
-    r->spread = 1;
 }
 
 static void test_percentiles(void **state)
@@ -40,7 +39,7 @@ static void test_percentiles(void **state)
     assert_int_equal(i.groups, 3);
     assert_near(i.low, 0.8, 1e-12);
     assert_near(i.high, 1.25, 1e-12);
-    r.spread = 2; /* in logarithms */
+    r.source_error = sqrt(3) * log(1.25); /* variances add, of logarithms */
     assert_int_equal(rk_interval_of(&r, &dense, NULL, &i, &err), RK_OK);
     assert_near(i.low, 0.8 * 0.8, 1e-12);
     assert_near(i.high, 1.25 * 1.25, 1e-12);
@@ -70,7 +69,7 @@ static void test_ladder(void **state)
     assert_int_equal(rk_interval_of(&r, &other, NULL, &i, &err), RK_OK);
     assert_string_equal(i.basis, "any stack on any accelerator, dense");
     assert_int_equal(rk_interval_of(&r, &nemo, &(rk_left_out){"b", NULL}, &i, &err), RK_OK);
-    assert_int_equal(i.runs, 31); /* without b there are two groups of dense runs */
+    assert_int_equal(i.runs, 31); /* without b there are eleven dense ones */
     assert_int_equal(i.groups, 3);
     assert_string_equal(i.basis, "any stack on any accelerator");
     assert_int_equal(rk_interval_of(&r, &moe, &(rk_left_out){"m", "m"}, &i, &err), RK_OK);
@@ -81,10 +80,10 @@ static void test_ladder(void **state)
 }
 
 /*
- * Sources that agree need no spread.  Where one of four is off by more than the three others say,
- * three in four lie inside, which is too few: the spread reaches the fourth.
+ * Sources that agree have no error of their own.  Where one of four is off by more than the three
+ * others say, three in four lie inside, which is too few: the error reaches the fourth.
  */
-static void test_spread(void **state)
+static void test_source_error(void **state)
 {
     (void)state;
     rk_residuals r = {.cells = NULL};
@@ -93,11 +92,11 @@ static void test_spread(void **state)
     for (; source[0] < 'd'; source[0]++) {
         add(&r, &dense, source, source[0] == 'b' ? exp(-0.01) : exp(0.01), 12);
     }
-    assert_int_equal(rk_residuals_spread(&r, &err), RK_OK);
-    assert_near(r.spread, 1, 1e-12);
-    add(&r, &dense, "d", exp(0.024), 12);
-    assert_int_equal(rk_residuals_spread(&r, &err), RK_OK);
-    assert_near(r.spread, 2.4, 1e-9);
+    assert_int_equal(rk_residuals_source_error(&r, &err), RK_OK);
+    assert_near(r.source_error, 0, 1e-8); /* the root of what rounding leaves */
+    add(&r, &dense, "d", exp(0.026), 12);
+    assert_int_equal(rk_residuals_source_error(&r, &err), RK_OK);
+    assert_near(r.source_error, 0.024, 1e-9);
     rk_residuals_clear(&r);
 }
 
@@ -111,7 +110,7 @@ static void test_document(void **state)
     assert_non_null(mkdtemp(folder));
     snprintf(path, sizeof(path), "%s/residuals.json", folder);
     add_thirds(&r, &dense);
-    r.spread = 1.2;
+    r.source_error = 0.05;
     assert_int_equal(rk_residuals_write(&r, path, "a test", &err), RK_OK);
     assert_int_equal(rk_residuals_load(path, &again, &err), RK_OK);
     unlink(path);
@@ -134,7 +133,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_percentiles),
         cmocka_unit_test(test_ladder),
-        cmocka_unit_test(test_spread),
+        cmocka_unit_test(test_source_error),
         cmocka_unit_test(test_document),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
