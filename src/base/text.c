@@ -108,3 +108,16 @@ bool rk_ends_with(const char *text, const char *suffix)
     const size_t n = strlen(text), m = strlen(suffix);
     return n >= m && strcmp(text + n - m, suffix) == 0;
 }
+
+bool rk_path_beside(const char *name, const char *document, char *out, size_t size)
+{
+    const char *slash = strrchr(document, '/');
+    const size_t folder = slash && name[0] != '/' ? (size_t)(slash - document) + 1 : 0;
+    const size_t length = strlen(name);
+    if (length >= size || folder >= size - length) {
+        return false;
+    }
+    memcpy(out, document, folder);
+    memcpy(out + folder, name, length + 1);
+    return true;
+}

@@ -41,4 +41,10 @@ const char *rk_nearest_name(const char *given, const char *const *names, size_t 
 /* Returns whether `text` ends in `suffix`. */
 bool rk_ends_with(const char *text, const char *suffix);
 
+/*
+ * The path of a file that a document names: an absolute one as it is, another from the folder of
+ * the document.  Returns false when it does not fit into `size` bytes.
+ */
+bool rk_path_beside(const char *name, const char *document, char *out, size_t size);
+
 #endif

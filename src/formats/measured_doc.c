@@ -96,14 +96,6 @@ rk_status rk_measured_doc_check(const json_t *value, const char *path, rk_error 
 
 /* ---- tables -------------------------------------------------------------------------------- */
 
-/* The path of a file beside the document; false when it is too long. */
-static bool find_beside(const char *name, const char *document, char path[PATH_SIZE])
-{
-    const char *slash = strrchr(document, '/');
-    const int folder = slash && name[0] != '/' ? (int)(slash - document) + 1 : 0;
-    return snprintf(path, PATH_SIZE, "%.*s%s", folder, document, name) < PATH_SIZE;
-}
-
 static rk_status fail_long(rk_error *err)
 {
     return rk_fail(err, RK_ERR_INVALID, "the name of the table is too long");
@@ -127,7 +119,8 @@ static rk_status load_table(const char *name, const char *document, rk_csv_in *c
                                ".csv or .csv.gz",
                                shown);
     }
-    return find_beside(name, document, path) ? rk_csv_load(path, csv, err) : fail_long(err);
+    return rk_path_beside(name, document, path, sizeof(path)) ? rk_csv_load(path, csv, err)
+                                                              : fail_long(err);
 }
 
 static bool is_asked(json_t *where, const rk_cells *cells, size_t row)
@@ -312,7 +305,7 @@ rk_status rk_measured_doc_rebase(json_t *document, const char *file, rk_error *e
         if (!json_is_string(name) || !is_file(json_string_value(name))) {
             continue;
         }
-        if (!find_beside(json_string_value(name), file, path)) {
+        if (!rk_path_beside(json_string_value(name), file, path, sizeof(path))) {
             return fail_long(err);
         }
         if (json_string_set(name, path)) {

@@ -598,16 +598,36 @@ static rk_status fail_unknown(const char *name, rk_error *err)
                    nearest ? nearest : "", nearest ? "\"?" : "");
 }
 
+static bool is_file(const char *name)
+{
+    return rk_ends_with(name, ".json") || rk_ends_with(name, ".json.gz");
+}
+
+rk_status rk_system_doc_rebase(json_t *cluster, const char *document, rk_error *err)
+{
+    char path[1024];
+    json_t *name = json_object_get(cluster, "accelerator");
+    if (!json_is_string(name) || !is_file(json_string_value(name))) {
+        return RK_OK;
+    }
+    if (!rk_path_beside(json_string_value(name), document, path, sizeof(path))) {
+        return rk_fail_at(err, RK_ERR_INVALID, "accelerator", "the name of the file is too long");
+    }
+    return json_string_set(name, path)
+               ? rk_fail(err, RK_ERR_MEMORY, "there is not enough memory for a system")
+               : RK_OK;
+}
+
 rk_status rk_system_load(const char *name, rk_system *system, rk_error *err)
 {
     rk_json_doc doc;
-    const bool file = rk_ends_with(name, ".json") || rk_ends_with(name, ".json.gz");
-    if (!file && !rk_catalogue_find(folder_of(name), name)) {
+    if (!is_file(name) && !rk_catalogue_find(folder_of(name), name)) {
         return fail_unknown(name, err);
     }
     rk_status status = rk_json_load(name, folder_of(name), &doc, err);
     if (!status) {
-        status = read_document(doc.root, doc.name, system, err);
+        status = rk_system_doc_rebase(doc.root, doc.name, err);
+        status = status ? status : read_document(doc.root, doc.name, system, err);
         rk_error_set_file(status ? err : NULL, doc.name);
     }
     rk_json_clear(&doc);

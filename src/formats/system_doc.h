@@ -22,4 +22,7 @@
  */
 rk_status rk_system_from_json(const json_t *object, rk_system *system, rk_error *err);
 
+/* Makes the file of an accelerator that a cluster names one beside `document`, the cluster's. */
+rk_status rk_system_doc_rebase(json_t *cluster, const char *document, rk_error *err);
+
 #endif

@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "formats/catalogue.h"
 #include "formats/measured_doc.h"
+#include "formats/system_doc.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -53,6 +54,8 @@ static rk_status load_reference(const rk_sweep_doc *doc, const char *where, cons
     rk_json_clear(&loaded);
     if (status == RK_OK) {
         status = rk_measured_doc_rebase(*root, path, err);
+        /* what it names in turn starts from the folder of the sweep again */
+        status = status ? status : rk_system_doc_rebase(*root, name, err);
         if (status != RK_OK) {
             json_decref(*root);
             *root = NULL;

@@ -102,6 +102,20 @@ awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == "step_s") at = i }
          NR > 1 { step[NR] = $at } END { exit !(step[2] > 1.05 * step[3] && step[3] > 0) }' \
     measured.csv || fail "measured tables change nothing: $(cat measured.csv)"
 
+# So is the file of an accelerator that a cluster names.
+mkdir machines/chips
+"$reckon" show h100-sxm --json >machines/chips/chip.json
+cat >machines/chips/cluster.json <<'END'
+{"name": "cluster", "accelerator": "chip.json", "tiers": [{"as": "NVLink4"}, {"as": "NDR InfiniBand"}]}
+END
+sed 's|slow.json|chips/cluster.json|' machines/sweep.json >machines/nested.json
+"$reckon" sweep machines/nested.json -o nested.csv
+awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == "step_s") at = i }
+         NR > 1 { step[NR] = $at } END { exit !(step[2] == step[3] && step[3] > 0) }' \
+    nested.csv || fail "an accelerator beside its cluster is another: $(cat nested.csv)"
+"$reckon" estimate --model llama3-8b --system machines/chips/cluster.json --accelerators 8 \
+    --global-batch 64 --zero 3 --recompute full >nested.txt || fail "an accelerator is not found beside its cluster"
+
 # What is wrong is told with its place.
 expect()
 {
