@@ -264,7 +264,7 @@ void rk_add_attention(rk_costing *x, const rk_attention_shape *a)
     if (rk_recomputes(s, RK_MODULE_CORE_ATTENTION)) {
         rk_repeat(x, &before);
     }
-    rk_add_linear(x, RK_PART_LINEAR, s->precision, T, (double)x->c->model->hidden, w.output);
+    rk_add_row_linear(x, s->precision, T, (double)x->c->model->hidden, w.output);
     rk_add_product_again(x, T, (double)x->c->model->hidden, w.output);
     /* the output, which is also the input of the projection unless that is cast; row sums */
     rk_save(x, again, RK_ACTIVATION_BYTES * T * w.output);

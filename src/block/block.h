@@ -69,6 +69,7 @@ typedef struct rk_cost {
     double replicated_params; /* of them, those that every tensor rank holds whole */
     double expert_params;     /* on this rank */
     double low_dense_params, low_expert_params; /* of them, those of linears in 8 or 4 bits */
+    double adapters;                            /* linears that have one */
 } rk_cost;
 
 /* What does not change from layer to layer. */

@@ -41,7 +41,7 @@ void rk_add_ffn(rk_costing *x, const rk_ffn_shape *ffn, double width)
     const bool operators = ffn->gated && rk_recomputes(s, RK_MODULE_OPERATORS);
     rk_add_linear(x, RK_PART_LINEAR, s->precision, T, (ffn->gated ? 2 : 1) * f, h);
     add_activation(x, RK_PART_STREAM, ffn, T * f, operators ? 1 : 0);
-    rk_add_linear(x, RK_PART_LINEAR, s->precision, T, h, f);
+    rk_add_row_linear(x, s->precision, T, h, f);
     if (operators) { /* of gate, up and down the second is made again, the last is kept */
         rk_add_product_again(x, T, f, h);
         rk_save(x, false, RK_ACTIVATION_BYTES * T * h);

@@ -73,15 +73,18 @@ static void add_tensor_parallel(rk_costing *x, double regions)
     const double reduce = overlap ? all : stack->tp_reduce_exposed;
     const bool operators = rk_recomputes(s, RK_MODULE_OPERATORS);
     const double linear_forward = x->cost.forward.part[RK_PART_LINEAR];
-    /* half of the linears of backward make gradients of inputs, half of weights */
-    const double linear_half = x->cost.backward.part[RK_PART_LINEAR] / 2;
+    /* half of the linears of backward make gradients of inputs, half of weights that learn */
+    const double linear_backward = x->cost.backward.part[RK_PART_LINEAR];
+    const bool frozen = s->adapter_rank > 0;
+    const double linear_half = frozen ? linear_backward : linear_backward / 2;
     if (s->tp == 1) {
         return;
     }
     const double gather = regions * x->c->gather, sum = regions * x->c->reduce;
     const double again = stack->keeps_gathered || operators ? 0 : gather;
     rk_add_comm(x, RK_PART_TP, visible(gather + sum, forward, linear_forward),
-                visible(gather, backward, linear_half) + visible(sum, reduce, linear_half) +
+                visible(gather, backward, linear_half) +
+                    visible(sum, reduce, frozen ? 0 : linear_half) +
                     visible(again, stack->regather_exposed, linear_half));
     if (operators && s->sp) { /* sums are kept, gathers are not */
         x->cost.backward.part[RK_PART_RECOMPUTE] += visible(gather, forward, linear_forward);
@@ -169,7 +172,8 @@ static double wgrad_buffers(const rk_costing *x, const rk_layer_type *type)
 {
     const double local = (double)type->moe.experts / (double)x->c->strategy->ep;
     const double expert = local > 0 ? x->cost.expert_params / local : 0;
-    return x->c->stack->wgrad_bytes * (x->cost.dense_params + expert);
+    return rk_strategy_learning(x->c->strategy) * x->c->stack->wgrad_bytes *
+           (x->cost.dense_params + expert);
 }
 
 /* ---- the layer ----------------------------------------------------------------------------- */
@@ -222,8 +226,9 @@ static void add_norms(rk_costing *x, const rk_layer_type *type)
 /* Gradients that are added to those of the microbatches before by kernels of their own. */
 static void add_accumulation(rk_costing *x)
 {
-    rk_add_stream(x, RK_PART_STREAM, 0,
-                  x->c->stack->accumulation_bytes * (x->cost.dense_params + x->cost.expert_params));
+    const double learning =
+        rk_strategy_learning(x->c->strategy) * (x->cost.dense_params + x->cost.expert_params);
+    rk_add_stream(x, RK_PART_STREAM, 0, x->c->stack->accumulation_bytes * learning);
 }
 
 static double tensor_regions(const rk_block_context *c, const rk_layer_type *type)
@@ -234,7 +239,10 @@ static double tensor_regions(const rk_block_context *c, const rk_layer_type *typ
     return rk_layer_is_moe(type) && !type->moe.shared_experts && c->strategy->etp == 1 ? 1 : 2;
 }
 
-/* The backward of an expert launches 1.7 times what its forward does. */
+/*
+ * The backward of an expert launches 1.7 times what its forward does.  An adapter has two products,
+ * a scaling and a sum; in backward the gradients of both products, and as many sums.
+ */
 static void add_layer_floor(rk_costing *x, const rk_layer_type *type, bool full)
 {
     const rk_stack *stack = x->c->stack;
@@ -247,7 +255,9 @@ static void add_layer_floor(rk_costing *x, const rk_layer_type *type, bool full)
     const double forward = (moe ? stack->moe_kernels_forward : stack->kernels_forward) + experts;
     const double backward =
         (moe ? stack->moe_kernels_backward : stack->kernels_backward) + 1.7 * experts;
-    rk_add_host_floor(x, forward, backward + (full ? forward : 0));
+    const double adapters = 4 * x->cost.adapters;
+    rk_add_host_floor(x, forward + adapters,
+                      backward + 2 * adapters + (full ? forward + adapters : 0));
 }
 
 /* What follows the passes: gradients added up, the floor of launches, memory. */
@@ -262,7 +272,8 @@ static rk_cost finish_layer(rk_costing x, const rk_layer_type *type, bool full)
 
 rk_cost rk_block_attention(const rk_block_context *context, const rk_attention_shape *attention)
 {
-    rk_costing x = {.c = context};
+    rk_costing x = {.c = context,
+                    .adapts = context->strategy->adapter_modules & RK_ADAPTED_ATTENTION};
     rk_add_attention(&x, attention);
     return x.cost;
 }
@@ -270,7 +281,9 @@ rk_cost rk_block_attention(const rk_block_context *context, const rk_attention_s
 void rk_block_layer(const rk_block_context *context, const rk_layer_type *type,
                     const rk_cost *attention, rk_cost cost[2])
 {
-    rk_costing x = {.c = context, .cost = *attention};
+    rk_costing x = {.c = context,
+                    .adapts = context->strategy->adapter_modules & RK_ADAPTED_FFN,
+                    .cost = *attention};
     const rk_cost nothing = {.saved = 0}, before = x.cost;
     const bool moe = rk_layer_is_moe(type);
 
@@ -300,12 +313,13 @@ rk_cost rk_block_embedding(const rk_block_context *context)
     const rk_strategy *s = context->strategy;
     const rk_model *model = context->model;
     const double bytes = hidden_bytes(context), t = (double)s->tp;
+    const bool learns = s->adapter_rank == 0;
     /* gather and write forward; rows of the fp32 gradient read and written backward */
-    rk_add_stream(&x, RK_PART_HEAD, 2 * bytes, 4 * bytes);
+    rk_add_stream(&x, RK_PART_HEAD, 2 * bytes, learns ? 4 * bytes : 0);
     if (s->tp > 1) {
-        rk_add_comm(&x, RK_PART_TP, context->reduce, context->gather);
+        rk_add_comm(&x, RK_PART_TP, context->reduce, learns ? context->gather : 0);
         x.cost.sent_forward.tensor = (s->sp ? 1 : 2) * bytes * (t - 1) / t;
-        x.cost.sent_backward.tensor = s->sp ? bytes * (t - 1) / t : 0;
+        x.cost.sent_backward.tensor = s->sp && learns ? bytes * (t - 1) / t : 0;
     }
     const rk_end_params p = rk_end_params_of(model);
     x.cost.replicated_params = (double)(p.positions + p.embedding - model->vocab * model->hidden);
@@ -352,7 +366,8 @@ rk_cost rk_block_head(const rk_block_context *context)
     rk_add_host_floor(&x, stack->kernels_forward, stack->kernels_backward);
     /* input and output of the final norm, logits; then the gradients of input and weight */
     x.cost.saved = 2 * RK_ACTIVATION_BYTES * elements + stack->logit_bytes * logits;
-    x.cost.transient = hidden_bytes(context) + stack->wgrad_bytes * rk_block_table_params(context);
+    x.cost.transient = hidden_bytes(context) + rk_strategy_learning(s) * stack->wgrad_bytes *
+                                                   rk_block_table_params(context);
     return x.cost;
 }
 

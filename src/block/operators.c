@@ -119,6 +119,11 @@ struct linear_seconds {
     double forward, by_input, by_weight;
 };
 
+static bool is_frozen(const rk_costing *x)
+{
+    return x->c->strategy->adapter_rank > 0;
+}
+
 static void add_linear(rk_costing *x, rk_part part, const struct linear_seconds *s, double share,
                        double flops)
 {
@@ -126,7 +131,26 @@ static void add_linear(rk_costing *x, rk_part part, const struct linear_seconds 
     x->cost.backward.part[part] += (s->by_input + s->by_weight) / share;
     x->cost.weight_seconds += s->by_weight / share;
     x->cost.flops_forward += flops;
-    x->cost.flops_backward += 2 * flops;
+    x->cost.flops_backward += (is_frozen(x) ? 1 : 2) * flops;
+}
+
+/*
+ * An adapter of rank r on a linear of K inputs and N outputs: W x + B (A x).  Its products are thin
+ * (r is far below what a GEMM needs), so they take as long as their operands need to pass.  Forward
+ * reads x, writes B A x, and adds it to W x (two reads, a write): M (K + 4 N) elements.  Backward
+ * reads the gradient of the output for that of B and for the way down, writes the gradient of the
+ * input and adds it, and reads x again for that of A: M (2 N + 5 K).  Where outputs are summed over
+ * the tensor group, B A x is made of the sum of A x, for the `summed` rows of this rank.
+ */
+static void add_adapter(rk_costing *x, double M, double summed, double N, double K)
+{
+    const double r = (double)x->c->strategy->adapter_rank;
+    rk_add_stream(x, RK_PART_STREAM, RK_ACTIVATION_BYTES * (M * K + 4 * summed * N),
+                  RK_ACTIVATION_BYTES * (2 * summed * N + 5 * M * K));
+    rk_save(x, false, RK_ACTIVATION_BYTES * M * r);
+    x->cost.flops_forward += 2 * M * r * (N + K);
+    x->cost.flops_backward += 4 * M * r * (N + K);
+    x->cost.adapters++;
 }
 
 static double gemm_share(const rk_costing *x, rk_precision precision)
@@ -134,18 +158,36 @@ static double gemm_share(const rk_costing *x, rk_precision precision)
     return rk_is_low(precision) ? x->c->stack->low_gemm_share : x->c->stack->gemm_share;
 }
 
-void rk_add_linear(rk_costing *x, rk_part part, rk_precision precision, double M, double N,
-                   double K)
+static void add_bare_linear(rk_costing *x, rk_part part, rk_precision precision, double M, double N,
+                            double K)
 {
     const rk_accelerator *a = &x->c->system->accelerator;
     const struct linear_seconds s = {
         .forward = rk_gemm_seconds(a, precision, 1, M, N, K, 0),
         .by_input = rk_gemm_seconds(a, precision, 1, M, K, N, 0),
-        .by_weight = rk_gemm_seconds(a, precision, 1, N, K, M, accumulate_bytes(x)),
+        .by_weight =
+            is_frozen(x) ? 0 : rk_gemm_seconds(a, precision, 1, N, K, M, accumulate_bytes(x)),
     };
     add_linear(x, part, &s, gemm_share(x, precision), 2 * M * N * K);
     x->cost.low_dense_params += rk_is_low(precision) ? N * K : 0;
     add_casts(x, precision, M, N, K);
+}
+
+void rk_add_linear(rk_costing *x, rk_part part, rk_precision precision, double M, double N,
+                   double K)
+{
+    add_bare_linear(x, part, precision, M, N, K);
+    if (x->adapts) {
+        add_adapter(x, M, M, N, K);
+    }
+}
+
+void rk_add_row_linear(rk_costing *x, rk_precision precision, double M, double N, double K)
+{
+    add_bare_linear(x, RK_PART_LINEAR, precision, M, N, K);
+    if (x->adapts) {
+        add_adapter(x, M, M * x->c->local_tokens / x->c->tokens, N, K);
+    }
 }
 
 void rk_add_grouped_linear(rk_costing *x, rk_precision precision, double groups, double M, double N,
@@ -155,7 +197,9 @@ void rk_add_grouped_linear(rk_costing *x, rk_precision precision, double groups,
     const struct linear_seconds s = {
         .forward = rk_grouped_gemm_seconds(a, precision, groups, M, N, K, 0),
         .by_input = rk_grouped_gemm_seconds(a, precision, groups, M, K, N, 0),
-        .by_weight = rk_grouped_gemm_seconds(a, precision, groups, N, K, M, accumulate_bytes(x)),
+        .by_weight = is_frozen(x) ? 0
+                                  : rk_grouped_gemm_seconds(a, precision, groups, N, K, M,
+                                                            accumulate_bytes(x)),
     };
     add_linear(x, RK_PART_EXPERT, &s, gemm_share(x, precision) * x->c->stack->expert_gemm_share,
                2 * groups * M * N * K);

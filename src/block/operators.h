@@ -12,6 +12,7 @@ enum { RK_ACTIVATION_BYTES = 2 };
 /* A block being priced. */
 typedef struct rk_costing {
     const rk_block_context *c;
+    bool adapts; /* linears that are added have adapters */
     rk_cost cost;
 } rk_costing;
 
@@ -39,10 +40,14 @@ void rk_checkpoint(rk_costing *x, const rk_cost *before);
 
 /*
  * A linear of K input and N output features for M rows, in `precision`: forward (M,N,K), gradient
- * by input (M,K,N), gradient by weight (N,K,M) accumulated; with casts where the precision is low.
+ * by input (M,K,N), gradient by weight (N,K,M) accumulated unless the model is frozen; with casts
+ * where the precision is low, and with an adapter where linears have them.
  */
 void rk_add_linear(rk_costing *x, rk_part part, rk_precision precision, double M, double N,
                    double K);
+
+/* The same where the output is summed over the tensor group: an adapter adds to the sum. */
+void rk_add_row_linear(rk_costing *x, rk_precision precision, double M, double N, double K);
 
 /* The same for `groups` experts of M rows each in one launch. */
 void rk_add_grouped_linear(rk_costing *x, rk_precision precision, double groups, double M, double N,

@@ -184,8 +184,15 @@ void rk_write_strategy(FILE *to, const rk_strategy *s)
     }
     (void)fprintf(to, "%s attention", s->flash_attention ? "flash" : "unfused");
     write_field(to, s, "overlap");
-    (void)fprintf(to, ", states of %g + %g + %g bytes a parameter\n", s->states.weight,
+    (void)fprintf(to, ", states of %.3g + %.3g + %.3g bytes a parameter\n", s->states.weight,
                   s->states.gradient, s->states.optimizer);
+    if (s->adapter_rank > 0) {
+        char on[RK_STRATEGY_TEXT_SIZE];
+        write_label(to, "");
+        (void)fprintf(to, "adapters of rank %" PRId64 " on %s learn, %.2f %% of the parameters\n",
+                      s->adapter_rank, rk_strategy_text(s, field_of("adapter_modules"), on),
+                      100 * s->learning);
+    }
 }
 
 /* ---- what it comes to ----------------------------------------------------------------------- */

@@ -188,6 +188,10 @@ const rk_option rk_strategy_options[RK_STRATEGY_OPTION_COUNT] = {
     FLAG("count-head", "account-for-loss-in-pipeline-split", count_head,
          "the head takes the place of a layer"),
     FLAG("mtp-before-head", NULL, mtp_before_head, "MTP stands on the stage before the head's"),
+    NUMBER("lora-rank", "peft-dim", lora_rank, 1,
+           "fine-tune by adapters of this rank; the rest is frozen"),
+    SET("lora-modules", NULL, lora_modules, rk_adapted_names,
+        "whose linears have adapters; both unless given"),
     REAL("capacity-factor", "moe-expert-capacity-factor", capacity_factor, 0, 1000,
          "of experts; no token is dropped unless given"),
     REAL("imbalance", NULL, imbalance, 1, 1000, "tokens of the busiest expert rank over the mean"),
@@ -260,6 +264,10 @@ rk_status rk_request_complete(rk_request *request, rk_error *err)
         return rk_fail(err, RK_ERR_INVALID, "--fp8-recipe %s needs --precision fp8, not %s",
                        rk_fp8_recipe_names[request->fp8_recipe],
                        precision_choices[request->precision]);
+    }
+    if (request->lora_modules && !request->lora_rank) {
+        return rk_fail(err, RK_ERR_INVALID,
+                       "--lora-modules needs --lora-rank: without adapters all weights learn");
     }
     if (request->layout_text && !read_layout(request->layout_text, request)) {
         return rk_fail(err, RK_ERR_INVALID,
@@ -374,7 +382,7 @@ static rk_fp8_recipe recipe_of(const rk_request *r)
 }
 
 /* What does not depend on the degrees, and is the same in all strategies of a space. */
-static void apply_base(const rk_request *r, rk_strategy *s)
+static void apply_base(const rk_request *r, const rk_model *model, rk_strategy *s)
 {
     s->seq = r->seq ? r->seq : s->seq;
     s->precision = precisions[r->precision];
@@ -392,6 +400,10 @@ static void apply_base(const rk_request *r, rk_strategy *s)
     s->mtp_before_head = r->mtp_before_head;
     s->capacity_factor = r->capacity_factor;
     s->imbalance = r->imbalance;
+    if (r->lora_rank > 0) {
+        const unsigned both = RK_ADAPTED_ATTENTION | RK_ADAPTED_FFN;
+        rk_strategy_freeze(model, r->lora_rank, r->lora_modules ? r->lora_modules : both, s);
+    }
     if (r->overlaps) {
         s->tp_overlap = r->overlaps & OVERLAP_TP;
         s->grad_overlap = r->overlaps & OVERLAP_GRAD;
@@ -520,7 +532,7 @@ rk_status rk_request_strategy(const rk_request *request, const rk_inputs *inputs
     if (status) {
         return status;
     }
-    apply_base(r, strategy);
+    apply_base(r, &inputs->model, strategy);
     apply_schedule(r, strategy);
     strategy->sp = strategy->tp > 1 && !r->no_sp && r->framework != RK_FRAMEWORK_DEEPSPEED;
     strategy->tp_overlap = r->overlaps ? strategy->tp_overlap : strategy->sp;
@@ -606,7 +618,7 @@ rk_status rk_request_space(const rk_request *request, const rk_inputs *inputs, r
         rk_plan_space_defaults(&inputs->model, &inputs->system, r->accelerators, r->global_batch);
     space->framework = (rk_framework)r->framework;
     space->convention = (rk_flop_convention)r->convention;
-    apply_base(r, &space->base);
+    apply_base(r, &inputs->model, &space->base);
     restrict_choices(&r->tp, &space->tp);
     restrict_choices(&r->cp, &space->cp);
     restrict_choices(&r->pp, &space->pp);

@@ -186,7 +186,10 @@ static void fill_rates(const rk_cost_table *table, const rk_strategy *s, const r
     const double tokens = (double)s->global_batch * (double)s->seq;
     const double peak = c->system->accelerator.gemm[RK_BF16].peak;
     const double done = stage->flops_forward + stage->flops_backward;
-    e->model_flops = rk_model_flops_per_token(c->model, s->seq, e->convention) * tokens / ranks;
+    const double each = s->adapter_rank > 0
+                            ? rk_model_frozen_flops_per_token(c->model, s->seq, e->convention)
+                            : rk_model_flops_per_token(c->model, s->seq, e->convention);
+    e->model_flops = each * tokens / ranks;
     e->hardware_flops = e->model_flops * (1 + (done > 0 ? stage->flops_recompute / done : 0));
     e->mfu = e->model_flops / (e->step * peak);
     e->hfu = e->hardware_flops / (e->step * peak);

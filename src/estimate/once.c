@@ -43,22 +43,25 @@ static void add_dp_group(const rk_cost_table *table, const rk_strategy *s, doubl
     const double reduced = params * s->states.reduce;
     const double gathered = rk_gathered_bytes(s, params, low);
     const double n = (double)shard->size, share = (n - 1) / n;
+    const double learning = rk_strategy_learning(s), learns = params * learning;
     const bool sharded = s->sharding != RK_SHARD_NONE;
     if (params <= 0) {
         return;
     }
     if (sharded) {
-        t->gather +=
-            in_messages(table, s, RK_COLL_ALL_GATHER, params, gathered, stack->gather_bytes, shard);
-        t->gather_bytes += gathered * share;
+        /* between steps only what learns has changed */
+        const double changed = s->sharding == RK_SHARD_ALL ? 1 : learning;
+        t->gather += in_messages(table, s, RK_COLL_ALL_GATHER, changed * params, changed * gathered,
+                                 stack->gather_bytes, shard);
+        t->gather_bytes += changed * gathered * share;
     }
     const bool whole = !sharded || stack->reduces_whole;
-    t->reduce += in_messages(table, s, whole ? RK_COLL_ALL_REDUCE : RK_COLL_REDUCE_SCATTER, params,
+    t->reduce += in_messages(table, s, whole ? RK_COLL_ALL_REDUCE : RK_COLL_REDUCE_SCATTER, learns,
                              reduced, stack->bucket_bytes, shard);
     t->reduce_bytes += (whole ? 2 : 1) * reduced * share;
     if (replica && replica->size > 1) {
         const double r = (double)replica->size;
-        t->reduce += in_messages(table, s, RK_COLL_ALL_REDUCE, params / n, reduced / n,
+        t->reduce += in_messages(table, s, RK_COLL_ALL_REDUCE, learns / n, reduced / n,
                                  stack->bucket_bytes, replica);
         t->reduce_bytes += 2 * reduced / n * (r - 1) / r;
     }
@@ -140,7 +143,7 @@ static double reduce_by_layer(const rk_cost_table *table, const rk_strategy *s,
 static double tied_seconds(const rk_cost_table *table, const rk_strategy *s)
 {
     const rk_block_context *c = &table->context;
-    if (!c->model->tied || s->pp == 1) {
+    if (!c->model->tied || s->pp == 1 || s->adapter_rank > 0) {
         return 0;
     }
     const rk_group pair = rk_strategy_group(c->system, s, RK_GROUP_ENDS);
@@ -160,7 +163,7 @@ double rk_replicated_seconds(const rk_cost_table *table, const rk_strategy *s,
                              const rk_stage *stage)
 {
     const rk_block_context *c = &table->context;
-    if (s->tp == 1 || !s->sp) {
+    if (s->tp == 1 || !s->sp || s->adapter_rank > 0) {
         return 0;
     }
     const rk_stack *stack = c->stack;
@@ -186,8 +189,8 @@ double rk_weight_cast_seconds(const rk_cost_table *table, const rk_strategy *s,
     const double copies = rk_low_weight_copies(s, &c->system->accelerator);
     const double turn = (copies - 1) * 2 * rk_low_weight_bytes(s); /* one copy into another */
     double bytes;
-    if (params <= 0) {
-        return 0;
+    if (params <= 0 || (s->adapter_rank > 0 && s->sharding != RK_SHARD_ALL)) {
+        return 0; /* frozen weights are cast once and for all */
     }
     if (s->sharding == RK_SHARD_ALL) {
         const double pass = rk_gathers_low(s) ? turn : 2 * rk_weight_cast_bytes(s, 1);
@@ -203,7 +206,8 @@ double rk_weight_cast_seconds(const rk_cost_table *table, const rk_strategy *s,
 double rk_optimizer_seconds(const rk_cost_table *table, const rk_strategy *s, const rk_stage *stage)
 {
     const rk_stack *stack = table->context.stack;
-    const double bytes = rk_stage_optimized_params(s, stage) * stack->optimizer_bytes;
+    const double bytes =
+        rk_strategy_learning(s) * rk_stage_optimized_params(s, stage) * stack->optimizer_bytes;
     return rk_stream_seconds(&table->context.system->accelerator, bytes) / stack->stream_share;
 }
 

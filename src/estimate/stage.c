@@ -354,7 +354,8 @@ static void fill_moments(const rk_cost_table *table, const rk_strategy *s, const
     need->layer = stage->transient;
     need->head = losses * stage->head_saved + stage->head_transient +
                  (stale ? stack->stale_logit_bytes * logits : 0);
-    need->update = stack->optimizer_temporary * (stage->dense_params + stage->expert_params);
+    need->update = rk_strategy_learning(s) * stack->optimizer_temporary *
+                   (stage->dense_params + stage->expert_params);
     if (s->sharding == RK_SHARD_ALL) {
         /* parameters in use: of the layer at hand and the next, or of the head; and gradients */
         const double layer = stage->layer_dense_params + stage->layer_expert_params;

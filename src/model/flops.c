@@ -108,14 +108,26 @@ static double counted_weights(const rk_model *model, const counting *c, const in
     return sum;
 }
 
-double rk_model_flops_per_token(const rk_model *model, int64_t seq, rk_flop_convention convention)
+static double flops_per_token(const rk_model *model, int64_t seq, rk_flop_convention convention,
+                              double per_weight)
 {
     const counting *c = &countings[convention];
     int layers[RK_LAYER_TYPE_MAX];
     count_layers(model, layers);
-    double sum = 6 * counted_weights(model, c, layers);
+    double sum = per_weight * counted_weights(model, c, layers);
     for (int i = 0; i < model->type_count; i++) {
         sum += layers[i] * attention_per_token(&model->types[i].attention, seq, c->reach);
     }
     return sum;
+}
+
+double rk_model_flops_per_token(const rk_model *model, int64_t seq, rk_flop_convention convention)
+{
+    return flops_per_token(model, seq, convention, 6);
+}
+
+double rk_model_frozen_flops_per_token(const rk_model *model, int64_t seq,
+                                       rk_flop_convention convention)
+{
+    return flops_per_token(model, seq, convention, 4);
 }

@@ -173,6 +173,11 @@ extern const char *const rk_flop_convention_names[]; /* NULL-terminated, in enum
  */
 double rk_model_flops_per_token(const rk_model *model, int64_t seq, rk_flop_convention convention);
 
+/* The same for weights that do not learn: 4 FLOPs per weight, for their products have no gradient
+ * by weight. */
+double rk_model_frozen_flops_per_token(const rk_model *model, int64_t seq,
+                                       rk_flop_convention convention);
+
 /* Forward FLOPs of core attention of one layer for one sequence of `seq` tokens, causal, by the
  * triangle of s^2/2 (or the band of a window); 2 FLOPs per multiply-add, QK and PV. */
 double rk_attention_flops(const rk_attention_shape *attention, int64_t seq);

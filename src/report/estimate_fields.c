@@ -192,6 +192,8 @@ static const struct field fields[RK_STRATEGY_FIELD_COUNT] = {
     FLAG("count_head", "head as layer", count_head),
     FLAG("mtp_before_head", "MTP before the head", mtp_before_head),
     {"layout", "layout", FIELD_CUSTOM, 0, NULL, make_layout},
+    COUNT("adapter_rank", "rank of adapters", adapter_rank),
+    {"adapter_modules", "adapters on", FIELD_BITS, AT(adapter_modules), rk_adapted_names, NULL},
     REAL("capacity_factor", "capacity factor", capacity_factor),
     REAL("imbalance", "expert imbalance", imbalance),
     REAL("weight_bytes_per_parameter", "bytes, weight", states.weight),

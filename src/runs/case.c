@@ -148,6 +148,9 @@ static void set_strategy(const rk_run_table *table, size_t row, const degrees *d
     s->low_weights = facts->low_weights;
     s->states = facts->states;
     s->states.gradient += s->dp > 1 ? facts->bucket_bytes : 0;
+    if (facts->lora_rank > 0) {
+        rk_strategy_freeze(model, facts->lora_rank, facts->lora_modules, s);
+    }
     s->cp_kind = facts->cp_kind;
     s->order = facts->order;
     s->flash_attention = facts->flash_attention;

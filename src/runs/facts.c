@@ -15,6 +15,7 @@ const rk_run_facts rk_run_facts_default = {
     .dense_layers = -1,
     .mtp = true,
     .precision = RK_BF16,
+    .lora_modules = RK_ADAPTED_ATTENTION | RK_ADAPTED_FFN,
     .states = {2, 4, 12, 2, 4},
 };
 
@@ -33,7 +34,9 @@ static rk_status read_why(const json_t *value, const char *path, void *out, rk_e
 static const char *const module_names[] = {
     "core_attention", "norm", "activation", "mla_up", "mlp", "moe", "operators", NULL};
 
-static rk_status read_modules(const json_t *value, const char *path, void *out, rk_error *err)
+/* A list of names as bits in their order. */
+static rk_status read_bits(const json_t *value, const char *path, const char *const *names,
+                           void *out, rk_error *err)
 {
     unsigned modules = 0;
     char element[RK_JSON_PATH_SIZE], found[RK_JSON_TEXT_SIZE];
@@ -42,7 +45,7 @@ static rk_status read_modules(const json_t *value, const char *path, void *out, 
                           rk_json_describe(value, found));
     }
     for (size_t i = 0; i < json_array_size(value); i++) {
-        const rk_field field = {.name = "module", .type = RK_FIELD_ENUM, .names = module_names};
+        const rk_field field = {.name = "module", .type = RK_FIELD_ENUM, .names = names};
         unsigned module;
         (void)rk_json_path_element(path, i, element);
         rk_status status = rk_field_read(json_array_get(value, i), element, &field, &module, err);
@@ -53,6 +56,16 @@ static rk_status read_modules(const json_t *value, const char *path, void *out, 
     }
     memcpy(out, &modules, sizeof(modules));
     return RK_OK;
+}
+
+static rk_status read_modules(const json_t *value, const char *path, void *out, rk_error *err)
+{
+    return read_bits(value, path, module_names, out, err);
+}
+
+static rk_status read_adapted(const json_t *value, const char *path, void *out, rk_error *err)
+{
+    return read_bits(value, path, rk_adapted_names, out, err);
 }
 
 /* "none", then rk_flop_convention in order. */
@@ -145,6 +158,8 @@ const rk_field rk_run_fact_fields[] = {
     FLAG(graph_step, "a CUDA graph of the step"),
     FLAG(split_by_weight, "stages take layers until their share of the weights, head included"),
     FLAG(short_last_stage, "the last stage has fewer layers"),
+    INT(lora_rank, 0, "of adapters; 0: all weights learn"),
+    TEXT(lora_modules, read_adapted, "a list of modules with adapters"),
     NUMBER("capacity_factor", capacity_factor, 100, NULL, "of experts; 0: dropless"),
     NUMBER("weight_bytes", states.weight, 16, "bytes", "per parameter"),
     NUMBER("gradient_bytes", states.gradient, 16, "bytes", "per parameter"),

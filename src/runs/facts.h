@@ -46,6 +46,8 @@ typedef struct rk_run_facts {
     bool split_by_weight;  /* stages as nanotron fills them */
     bool short_last_stage; /* a layout by hand: fewer layers beside the loss */
     double capacity_factor;
+    int64_t lora_rank; /* 0: all weights learn */
+    unsigned lora_modules;
     rk_state_recipe states;
     double bucket_bytes; /* per parameter, besides, with data parallelism */
 } rk_run_facts;

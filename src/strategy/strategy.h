@@ -31,6 +31,11 @@ enum {
     RK_MODULE_OPERATORS = 64,
 };
 
+/* Where adapters stand; bits of rk_strategy.adapter_modules. */
+enum rk_adapted { RK_ADAPTED_ATTENTION = 1, RK_ADAPTED_FFN = 2 };
+
+extern const char *const rk_adapted_names[]; /* NULL-terminated, in the order of the bits */
+
 typedef enum rk_cp_kind { RK_CP_RING, RK_CP_ALL_GATHER, RK_CP_ULYSSES } rk_cp_kind;
 
 /* How ranks are numbered, the fastest first; experts take the place of cp in their layers. */
@@ -95,14 +100,33 @@ typedef struct rk_strategy {
     int64_t first_stage_layers, last_stage_layers; /* of a rank, all chunks; 0: as the rest */
     bool count_embedding, count_head;              /* they take the place of a layer in the split */
     bool mtp_before_head;                          /* MTP stands on the stage before the head's */
-    const int16_t *layout;  /* the caller's: layers of every virtual stage in the model's order */
-    int layout_count;       /* stages of it; 0: no layout, layers are shared out */
+    const int16_t *layout; /* the caller's: layers of every virtual stage in the model's order */
+    int layout_count;      /* stages of it; 0: no layout, layers are shared out */
+    /*
+     * Fine-tuning by adapters (LoRA): all that the model has is frozen, and the linears of these
+     * modules (dense and shared FFNs, not routed experts) learn by two thin matrices of this rank.
+     * 0: everything learns.  rk_strategy_freeze sets all three and the bytes of states.
+     */
+    int64_t adapter_rank;
+    unsigned adapter_modules;
+    double learning;        /* with adapters: their parameters over those of the model */
     double capacity_factor; /* MoE; 0: dropless */
     double imbalance;       /* most loaded expert rank over the mean, >= 1 */
 } rk_strategy;
 
 /* A plain bf16 strategy of one accelerator for the model's usual sequence length. */
 rk_strategy rk_strategy_defaults(const rk_model *model);
+
+/*
+ * Freezes the model but for adapters of a rank (at least 1) on `modules`.  Bytes of gradients and
+ * of the optimizer become those of what learns, per parameter of the model; adapters are weights
+ * besides.
+ */
+void rk_strategy_freeze(const rk_model *model, int64_t rank, unsigned modules,
+                        rk_strategy *strategy);
+
+/* Share of the parameters that learn: 1 but with adapters. */
+double rk_strategy_learning(const rk_strategy *strategy);
 
 /* tp * cp * pp * dp. */
 int64_t rk_strategy_ranks(const rk_strategy *strategy);

@@ -17,6 +17,7 @@ rk_kin rk_kin_of(const rk_system *system, const rk_stack *stack, const rk_model 
     rk_kin kin = {
         .several = rk_strategy_ranks(strategy) > node,
         .low = strategy->precision == RK_FP8 || strategy->precision == RK_FP4,
+        .frozen = strategy->adapter_rank > 0,
         .tensor = strategy->tp == 1      ? RK_TENSOR_NONE
                   : strategy->tp <= node ? RK_TENSOR_INSIDE
                                          : RK_TENSOR_ACROSS,
@@ -205,7 +206,7 @@ rk_status rk_interval_of(const rk_residuals *residuals, const rk_kin *kin,
     if (!sizes || !counted || !list) {
         status = rk_fail(err, RK_ERR_MEMORY, "there is not enough memory for an interval");
     }
-    for (size_t i = 0; !status && i < RUNGS; i++) {
+    for (size_t i = 0; !status && !kin->frozen && i < RUNGS; i++) {
         count_runs(residuals, kin, except, rungs[i], counted, sizes, out);
         if (out->runs >= RK_INTERVAL_RUNS || (i + 1 == RUNGS && out->runs > 0)) {
             set_percentiles(residuals, counted, sizes, list, out);

@@ -34,6 +34,7 @@ extern const char *const rk_tensor_place_names[]; /* NULL-terminated, in enum or
 typedef struct rk_kin {
     char stack[RK_KIN_NAME], accelerator[RK_KIN_NAME];
     bool moe, several, low; /* several nodes; formats of 8 bits and less */
+    bool frozen;            /* adapters learn: like no run that residuals are of */
     rk_tensor_place tensor;
 } rk_kin;
 

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Fine-tuning by adapters: what learns, and what a step no longer does. */
+#include "../block/blocks.h"
+
+#include "estimate/estimate.h"
+
+static rk_model model;
+static rk_system machine;
+static rk_stack stack;
+
+/* Adapters of rank 16 on the attention of Llama 2 70B: the count of MLPerf's reference. */
+static void test_count(void **state)
+{
+    (void)state;
+    rk_model llama;
+    rk_error err;
+    assert_int_equal(rk_model_load("llama2-70b", &llama, &err), RK_OK);
+    rk_strategy s = rk_strategy_defaults(&llama);
+    assert_near(rk_strategy_learning(&s), 1, 0);
+    rk_strategy_freeze(&llama, 16, RK_ADAPTED_ATTENTION, &s);
+    const double total = (double)rk_model_params_of(&llama).total;
+    assert_near(rk_strategy_learning(&s) * total, 44564480, 1e-12);
+    assert_near(s.states.optimizer * total, 12 * 44564480.0, 1e-12);
+    assert_near(s.states.weight * total, 2 * (total + 44564480), 1e-12);
+}
+
+/* Latent attention and shared experts have linears too; routed experts have no adapters. */
+static void test_kinds(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"deepseek-v3", "mixtral-8x7b", "qwen1.5-moe-a2.7b"};
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        rk_model moe;
+        rk_error err;
+        assert_int_equal(rk_model_load(names[i], &moe, &err), RK_OK);
+        rk_strategy attention = rk_strategy_defaults(&moe), ffn = attention, both = attention;
+        rk_strategy_freeze(&moe, 8, RK_ADAPTED_ATTENTION, &attention);
+        rk_strategy_freeze(&moe, 8, RK_ADAPTED_FFN, &ffn);
+        rk_strategy_freeze(&moe, 8, RK_ADAPTED_ATTENTION | RK_ADAPTED_FFN, &both);
+        assert_true(attention.learning > 0);
+        assert_near(both.learning, attention.learning + ffn.learning, 1e-12);
+        assert_int_equal(ffn.learning > 0, i != 1); /* Mixtral has routed experts alone */
+    }
+}
+
+static rk_estimate estimate(int64_t rank, unsigned modules, rk_sharding sharding, int64_t tp)
+{
+    rk_strategy s = rk_strategy_defaults(&model);
+    rk_estimate e;
+    s.tp = tp;
+    s.sp = tp > 1;
+    s.dp = 64 / tp;
+    s.global_batch = 256;
+    s.sharding = sharding;
+    s.grad_overlap = s.param_overlap = false;
+    if (rank > 0) {
+        rk_strategy_freeze(&model, rank, modules, &s);
+    }
+    rk_estimate_step(&model, &machine, &stack, &s, RK_FLOPS_MEGATRON, &e);
+    return e;
+}
+
+static void test_step(void **state)
+{
+    (void)state;
+    const unsigned both = RK_ADAPTED_ATTENTION | RK_ADAPTED_FFN;
+    for (int64_t tp = 1; tp <= 8; tp *= 8) {
+        const rk_estimate all = estimate(0, 0, RK_SHARD_OPTIMIZER, tp);
+        const rk_estimate some = estimate(16, both, RK_SHARD_OPTIMIZER, tp);
+        const rk_estimate few = estimate(16, RK_ADAPTED_ATTENTION, RK_SHARD_OPTIMIZER, tp);
+        /* a linear runs forward and by input, not by weight; a third less, by shape more or less */
+        const double linear = few.times.part[RK_PART_LINEAR] / all.times.part[RK_PART_LINEAR];
+        assert_true(linear > 0.6 && linear < 0.75);
+        assert_near(few.times.part[RK_PART_LINEAR], some.times.part[RK_PART_LINEAR], 1e-12);
+        assert_near(few.times.part[RK_PART_ATTENTION], all.times.part[RK_PART_ATTENTION], 1e-12);
+        assert_true(some.times.part[RK_PART_STREAM] > few.times.part[RK_PART_STREAM]);
+        assert_true(few.step < some.step && few.step < all.step);
+        assert_true(some.times.part[RK_PART_OPTIMIZER] < 0.01 * all.times.part[RK_PART_OPTIMIZER]);
+        assert_true(some.times.part[RK_PART_DP] < 0.2 * all.times.part[RK_PART_DP]);
+        /* 4 of 6 FLOPs of a weight, and all of attention */
+        assert_true(some.model_flops > all.model_flops * 4 / 6);
+        assert_true(some.model_flops < all.model_flops * 0.75);
+        const double gradients = some.memory.part[RK_MEM_GRADIENTS];
+        assert_true(gradients > 0 && gradients < 0.01 * all.memory.part[RK_MEM_GRADIENTS]);
+        assert_true(some.memory.total < all.memory.total);
+    }
+}
+
+/* Weights that are sharded are gathered in every pass, whether they learn or not. */
+static void test_sharded(void **state)
+{
+    (void)state;
+    const rk_estimate all = estimate(0, 0, RK_SHARD_ALL, 1);
+    const rk_estimate few = estimate(16, RK_ADAPTED_ATTENTION, RK_SHARD_ALL, 1);
+    /* two gathers of bf16, and a scatter of fp32 only where all learn */
+    const double sent = few.times.part[RK_PART_DP] / all.times.part[RK_PART_DP];
+    assert_true(sent > 0.4 && sent < 0.6);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_count),
+        cmocka_unit_test(test_kinds),
+        cmocka_unit_test(test_step),
+        cmocka_unit_test(test_sharded),
+    };
+    rk_error err;
+    if (rk_model_load("llama3-8b", &model, &err) ||
+        rk_system_load("dgx-h100-superpod", &machine, &err) ||
+        rk_stack_load("megatron-2025", &stack, &err)) {
+        return 1;
+    }
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
