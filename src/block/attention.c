@@ -93,22 +93,26 @@ static void add_grouped_projections(rk_costing *x, const rk_attention_shape *a)
 
 /*
  * Flash attention: 2 products forward; 5 backward, of which one, the scores, is done again: with
- * d of queries and keys and d_v of values, (3 d + 2 d_v) / (d + d_v) times the forward.
+ * d of queries and keys and d_v of values, (3 d + 2 d_v) / (d + d_v) times the forward.  Masks that
+ * keep attention within documents make as many shorter sequences of one.
  */
 static void add_flash(rk_costing *x, const rk_attention_shape *a)
 {
     const rk_strategy *s = x->c->strategy;
     const rk_accelerator *acc = &x->c->system->accelerator;
-    const double sequences = (double)s->micro_batch, cp = (double)s->cp, t = (double)s->tp;
-    const double flops = sequences * rk_attention_flops(a, s->seq) / (t * cp);
+    const int64_t reach = s->document > 0 && s->document < s->seq ? s->document : s->seq;
+    const double sequences = (double)s->micro_batch * (double)s->seq / (double)reach;
+    const double cp = (double)s->cp, t = (double)s->tp;
+    const double flops = sequences * rk_attention_flops(a, reach) / (t * cp);
     const double qk = (double)rk_attention_qk_size(a), v = (double)rk_attention_value_size(a);
     const double ratio = (3 * qk + 2 * v) / (qk + v);
-    const double seen = a->window && a->window < s->seq ? (double)a->window : (double)s->seq;
-    /* Ulysses gives a rank whole sequences of fewer heads. */
+    const double seen = (double)(a->window && a->window < reach ? a->window : reach);
+    /* Ulysses gives a rank whole sequences of fewer heads; a ring does so with short documents. */
     const bool by_heads = s->cp_kind == RK_CP_ULYSSES;
+    const bool cut = s->cp_kind == RK_CP_RING && reach == s->seq;
     rk_attention_work work = {
         .flops = flops,
-        .seq = s->cp_kind == RK_CP_RING ? seen / cp : seen,
+        .seq = cut ? seen / cp : seen,
         .heads = sequences * (double)a->query_heads / (by_heads ? t * cp : t),
         .qk_size = qk,
         .group = (double)a->query_heads / fmax((double)a->kv_heads, t),

@@ -153,8 +153,12 @@ void rk_write_strategy(FILE *to, const rk_strategy *s)
     write_label(to, "");
     (void)fprintf(to,
                   "batch %" PRId64 " = DP %" PRId64 " x %" PRId64 " microbatches of %" PRId64
-                  ", sequence %" PRId64 "\n",
+                  ", sequence %" PRId64,
                   s->global_batch, s->dp, rk_strategy_microbatches(s), s->micro_batch, s->seq);
+    if (s->document > 0) {
+        (void)fprintf(to, " of documents of %" PRId64, s->document);
+    }
+    (void)fputc('\n', to);
     write_label(to, "");
     (void)fprintf(to, "%s schedule", rk_schedule_names[s->schedule]);
     if (s->vp > 1) {

@@ -47,7 +47,7 @@ typedef struct rk_option {
     const char *help;           /* one line */
 } rk_option;
 
-#define RK_OPTION_MAX 64 /* options of one command */
+#define RK_OPTION_MAX 96 /* options of one command */
 
 typedef struct rk_command {
     const char *name;    /* "plan" */

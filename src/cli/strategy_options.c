@@ -132,6 +132,8 @@ const rk_option rk_strategy_options[RK_STRATEGY_OPTION_COUNT] = {
      .value = "N",
      .help = "sequences per step"},
     NUMBER("seq", "seq-length", seq, 1, "tokens of a sequence; the model's unless given"),
+    NUMBER("document-tokens", NULL, document, 1,
+           "of the documents of a sequence, which attention does not cross; all unless given"),
     DEGREES("tp", "tensor-model-parallel-size", tp, "tensor parallelism"),
     DEGREES("cp", "context-parallel-size", cp, "context parallelism"),
     DEGREES("pp", "pipeline-model-parallel-size", pp, "pipeline parallelism"),
@@ -385,6 +387,7 @@ static rk_fp8_recipe recipe_of(const rk_request *r)
 static void apply_base(const rk_request *r, const rk_model *model, rk_strategy *s)
 {
     s->seq = r->seq ? r->seq : s->seq;
+    s->document = r->document;
     s->precision = precisions[r->precision];
     s->fp8_recipe = recipe_of(r);
     s->low_weights = r->low_weights;

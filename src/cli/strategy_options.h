@@ -20,7 +20,7 @@ typedef struct rk_request {
     unsigned schedules, recomputes, cp_kinds, orders; /* a bit per name */
     unsigned modules, offloads, overlaps;
     int64_t recompute_layers, first_stage_layers, last_stage_layers;
-    int64_t lora_rank;
+    int64_t lora_rank, document;
     unsigned lora_modules;   /* a bit per rk_adapted */
     const char *layout_text; /* "7,8*14,6" */
     int16_t layout[RK_LAYOUT_MAX];
@@ -40,7 +40,7 @@ typedef struct rk_request {
 /* What a command line says before it is read. */
 rk_request rk_request_defaults(void);
 
-#define RK_STRATEGY_OPTION_COUNT 52
+#define RK_STRATEGY_OPTION_COUNT 53
 extern const rk_option rk_strategy_options[RK_STRATEGY_OPTION_COUNT];
 
 /* Parses a command line, and refuses options that exclude each other; as rk_options_parse. */

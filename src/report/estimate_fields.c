@@ -174,6 +174,7 @@ static const struct field fields[RK_STRATEGY_FIELD_COUNT] = {
     COUNT("global_batch", "global batch", global_batch),
     {"microbatches", "microbatches", FIELD_DERIVED, 0, NULL, make_microbatches},
     COUNT("seq_tokens", "sequence", seq),
+    COUNT("document_tokens", "document", document),
     {"schedule", "schedule", FIELD_ENUM, AT(schedule), rk_schedule_names, NULL},
     {"recompute", "recompute", FIELD_ENUM, AT(recompute), rk_recompute_kind_names, NULL},
     {"recompute_modules", "modules", FIELD_BITS, AT(recompute_modules), rk_module_names, NULL},

@@ -82,6 +82,7 @@ typedef struct rk_strategy {
     rk_rank_order order;
     int64_t micro_batch, global_batch; /* sequences */
     int64_t seq;                       /* tokens */
+    int64_t document; /* tokens of a document within which attention stays; 0: the sequence */
     rk_schedule_kind schedule;
     rk_recompute_kind recompute;
     unsigned recompute_modules;

@@ -235,6 +235,30 @@ static void test_flash_backward(void **state)
     assert_near(cost[0].flops_backward - linears, 1786.7e9, 1e-4);
 }
 
+/* A mask that keeps attention within documents of a kth of the sequence leaves a kth of it. */
+static void test_documents(void **state)
+{
+    (void)state;
+    const rk_system system = system_of("h100-sxm");
+    const rk_stack stack = stack_of("megatron-2025");
+    const rk_model model = model_of("llama3-8b");
+    rk_strategy s = rk_strategy_defaults(&model);
+    s.seq = 8192;
+    rk_block_context context = rk_block_context_of(&model, &system, &stack, &s);
+    const rk_attention_shape *attention = &model.types[0].attention;
+    const rk_cost whole = rk_block_attention(&context, attention);
+    const double flops = rk_attention_flops(attention, 8192);
+    for (s.document = 16384; s.document >= 256; s.document /= 2) {
+        const double part = s.document < 8192 ? (double)s.document / 8192 : 1;
+        const rk_cost cut = rk_block_attention(&context, attention);
+        assert_near(whole.flops_forward - cut.flops_forward, (1 - part) * flops, 1e-9);
+        const double share =
+            cut.forward.part[RK_PART_ATTENTION] / whole.forward.part[RK_PART_ATTENTION];
+        assert_true(share >= part * (1 - 1e-12) && share <= 1);
+        assert_near(cut.saved, whole.saved, 1e-12);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -242,6 +266,7 @@ int main(void)
         cmocka_unit_test(test_dispatch),        cmocka_unit_test(test_copies),
         cmocka_unit_test(test_remote_copies),   cmocka_unit_test(test_flops),
         cmocka_unit_test(test_parameters),      cmocka_unit_test(test_flash_backward),
+        cmocka_unit_test(test_documents),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
