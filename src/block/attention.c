@@ -107,7 +107,7 @@ static void add_flash(rk_costing *x, const rk_attention_shape *a)
     const double qk = (double)rk_attention_qk_size(a), v = (double)rk_attention_value_size(a);
     const double ratio = (3 * qk + 2 * v) / (qk + v);
     const double seen = (double)(a->window && a->window < reach ? a->window : reach);
-    /* Ulysses gives a rank whole sequences of fewer heads; a ring does so with short documents. */
+    /* Ulysses gives a rank whole sequences of fewer heads; a ring cuts sequences, not documents. */
     const bool by_heads = s->cp_kind == RK_CP_ULYSSES;
     const bool cut = s->cp_kind == RK_CP_RING && reach == s->seq;
     rk_attention_work work = {

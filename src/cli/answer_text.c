@@ -188,7 +188,7 @@ void rk_write_strategy(FILE *to, const rk_strategy *s)
     }
     (void)fprintf(to, "%s attention", s->flash_attention ? "flash" : "unfused");
     write_field(to, s, "overlap");
-    (void)fprintf(to, ", states of %.3g + %.3g + %.3g bytes a parameter\n", s->states.weight,
+    (void)fprintf(to, ", states of %.4g + %.4g + %.4g bytes a parameter\n", s->states.weight,
                   s->states.gradient, s->states.optimizer);
     if (s->adapter_rank > 0) {
         char on[RK_STRATEGY_TEXT_SIZE];

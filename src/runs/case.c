@@ -180,16 +180,19 @@ static rk_status set_documents(const rk_run_sources *sources, const rk_run_facts
     return out->stack < 0 ? rk_fail(err, RK_ERR_INVALID, "no stack is known for such rows") : RK_OK;
 }
 
+/* The measured step; `peak`, FLOP/s, is what utilisation counts by. */
 static rk_status set_measured(const rk_run_table *table, size_t row, const rk_run_facts *facts,
-                              rk_run_case *out, rk_error *err)
+                              double peak, rk_run_case *out, rk_error *err)
 {
     const rk_strategy *s = &out->strategy;
-    double rate = 0, tflops = 0, memory = 0;
+    double rate = 0, tflops = 0, mfu = 0, memory = 0;
     out->step_seconds = 0;
     rk_status status = rk_run_number(table, row, RK_RUN_STEP_SECONDS, &out->step_seconds, err);
     status = status ? status : rk_run_number(table, row, RK_RUN_TOKENS_PER_SECOND, &rate, err);
     status = status ? status : rk_run_number(table, row, RK_RUN_TFLOPS, &tflops, err);
+    status = status ? status : rk_run_number(table, row, RK_RUN_MFU, &mfu, err);
     status = status ? status : rk_run_number(table, row, RK_RUN_MEMORY, &memory, err);
+    tflops = tflops > 0 ? tflops : mfu * peak / 1e12;
     if (rate <= 0 && tflops > 0 && facts->rate > 0) {
         const rk_flop_convention convention = (rk_flop_convention)(facts->rate - 1);
         rate = 1e12 * tflops / rk_model_flops_per_token(&out->model, s->seq, convention);
@@ -261,5 +264,6 @@ rk_status rk_run_case_fill(const rk_run_sources *sources, const rk_run_table *ta
                            RK_FRAMEWORK_ANY, &violation)) {
         return rk_fail(err, RK_ERR_INVALID, "%s", violation.message);
     }
-    return set_measured(table, row, &facts, out, err);
+    const double peak = sources->systems[out->system].accelerator.gemm[RK_BF16].peak;
+    return set_measured(table, row, &facts, peak, out, err);
 }

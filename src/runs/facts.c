@@ -121,7 +121,7 @@ const rk_field rk_run_fact_fields[] = {
     FLAG(decimal_memory, "peak_mem_gib is in GB of 10^9 bytes"),
     FLAG(first_stage, "peak_mem_gib is that of pipeline rank 0"),
     FLAG(out_of_memory, "the run ended so"),
-    NAMES(rate, rate_names, "how tflops_per_gpu counts, where no time is printed"),
+    NAMES(rate, rate_names, "how tflops_per_gpu or mfu count, where no time is printed"),
     INT(vocab, 0, "entries of the vocabulary"),
     NAMES(flops, rk_flop_convention_names, "how the source counts FLOPs of a step"),
     NAMES(norm, norm_names, "kind of norm"),

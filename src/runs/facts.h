@@ -18,7 +18,7 @@ typedef struct rk_run_facts {
     bool decimal_memory; /* printed in GB of 10^9 bytes */
     bool first_stage, out_of_memory;
     rk_flop_convention flops; /* that the source counts utilisation by */
-    int rate; /* how printed TFLOP/s count: 1 + rk_flop_convention; 0: not to be used */
+    int rate; /* how printed TFLOP/s or MFU count: 1 + rk_flop_convention; 0: not to be used */
     /* Architecture. */
     rk_norm_kind norm;
     bool gated, biases, tied, learned_positions, parallel_block;

@@ -43,7 +43,7 @@ static int64_t bad_amount(const struct question *q)
     const rk_strategy *s = q->strategy;
     return (s->first_stage_layers | s->last_stage_layers | s->recompute_layers | s->adapter_rank |
             s->document) < 0 ||
-           !(s->imbalance >= 1) || !(s->capacity_factor >= 0);
+           (s->adapter_rank > 0 && !(s->learning > 0)) || !(s->imbalance >= 1) || !(s->capacity_factor >= 0);
 }
 
 static int64_t missing_precision(const struct question *q)
@@ -616,8 +616,8 @@ const struct rule rk_rules[] = {
     {"accelerators", EVERY, too_many_accelerators, VARY_NONE,
      "tp {tp} x cp {cp} x pp {pp} x dp {dp} are more than 2^31 accelerators"},
     {"amounts", EVERY, bad_amount, VARY_NONE,
-     "layers of stages and of recompute and the capacity factor must be 0 or more, the imbalance 1 "
-     "or more"},
+     "layers of stages and of recompute, the capacity factor, adapters and documents must be 0 or "
+     "more, the imbalance 1 or more; adapters need linears outside routed experts"},
     {"gbs % (mbs*dp)", EVERY, batch_rest, VARY_GLOBAL_BATCH,
      "the global batch {gbs} is no multiple of {n} = micro-batch {mbs} x dp {dp}"},
     {"tp*cp*dp % (ep*etp)", EVERY, folding_rest, VARY_EP,

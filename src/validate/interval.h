@@ -9,10 +9,9 @@
  * generation of accelerators); in a percentile every group weighs the same.  Comparable runs are
  * those that agree in stack, accelerator, dense or MoE, place of tensor parallelism, one or
  * several nodes, and width of the formats; where they are fewer than RK_INTERVAL_RUNS, less has to
- * agree.  A run to be estimated is one of a source that
- * nobody knows yet, and every source errs by something of its own besides: its variance adds to
- * that of comparable runs, and is such that four in five runs of a source lie in the intervals of
- * the others.
+ * agree.  A run to be estimated is one of a source that nobody knows yet, and every source errs by
+ * something of its own besides: its variance adds to that of comparable runs, and is such that four
+ * in five runs of a source lie in the intervals of the others.
  */
 #ifndef RK_VALIDATE_INTERVAL_H
 #define RK_VALIDATE_INTERVAL_H

@@ -32,6 +32,8 @@ static rk_strategy base_strategy(const rk_model *model)
     X(negative, ANY, DENSE, "sizes", s->replicas = INT64_MIN)                                      \
     X(accelerators, ANY, DENSE, "accelerators", s->dp = 1 << 29; s->global_batch = 1 << 29)        \
     X(imbalance, ANY, MOE, "amounts", s->imbalance = 0.5)                                          \
+    X(adapters, ANY, DENSE, "amounts", s->adapter_rank = 8)                                        \
+    X(document, ANY, DENSE, "amounts", s->document = -1)                                           \
     X(batch, ANY, DENSE, "gbs % (mbs*dp)", s->global_batch = 130)                                  \
     X(folding, ANY, MOE, "tp*cp*dp % (ep*etp)", s->ep = 12)                                        \
     X(vp_alone, ANY, DENSE, "vp needs pp > 1", s->pp = 1; s->vp = 2; interleave(s))                \
