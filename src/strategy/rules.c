@@ -43,7 +43,8 @@ static int64_t bad_amount(const struct question *q)
     const rk_strategy *s = q->strategy;
     return (s->first_stage_layers | s->last_stage_layers | s->recompute_layers | s->adapter_rank |
             s->document) < 0 ||
-           (s->adapter_rank > 0 && !(s->learning > 0)) || !(s->imbalance >= 1) || !(s->capacity_factor >= 0);
+           (s->adapter_rank > 0 && !(s->learning > 0)) || !(s->imbalance >= 1) ||
+           !(s->capacity_factor >= 0);
 }
 
 static int64_t missing_precision(const struct question *q)

@@ -57,7 +57,7 @@ static struct problem random_problem(uint64_t seed)
     p.space.base.pp_overlap = PICK(&r, 0, 1);
     p.space.base.flash_attention = PICK(&r, 0, 1, 1, 1);
     if (PICK(&r, 0, 0, 0, 1)) {
-        rk_strategy_freeze(&p.model, PICK(&r, 8, 64), (unsigned)PICK(&r, 1, 2, 3), &p.space.base);
+        rk_strategy_freeze(&p.model, PICK(&r, 8, 64), (unsigned)PICK(&r, 1, 3), &p.space.base);
     }
     p.top_n = (size_t)PICK(&r, 1, 1, 5, 10, 50, TOP_MAX);
     return p;
