@@ -47,6 +47,18 @@ static rk_status read_sizes(const rk_run_table *table, size_t row, sizes *out, r
     return RK_OK;
 }
 
+/* The column without which there is no model; NULL: none. */
+static const char *missing_size(const sizes *n)
+{
+    return n->layers < 1 || n->layers > RK_LAYER_MAX ? "layers"
+           : n->hidden < 1                           ? "hidden"
+           : n->heads < 1                            ? "heads"
+           : n->vocab < 1                            ? "vocab"
+           : n->seq < 1                              ? "seq"
+           : n->experts > 0 && n->top_k < 1          ? "moe_topk"
+                                                     : NULL;
+}
+
 /* The attention of a layer: printed heads over those of `known`. */
 static void set_attention(const sizes *n, const rk_run_facts *facts, bool known,
                           rk_attention_shape *a)
@@ -76,7 +88,7 @@ static void set_feed_forward(const sizes *n, const rk_run_facts *facts, bool kno
         return;
     }
     type->moe.experts = n->experts;
-    type->moe.top_k = n->top_k ? n->top_k : 1;
+    type->moe.top_k = n->top_k;
     type->moe.expert_width = n->expert_ffn ? n->expert_ffn : n->ffn;
     type->moe.shared_experts = n->shared;
     type->moe.shared_width = n->shared ? type->moe.expert_width : 0;
@@ -128,14 +140,9 @@ rk_status rk_run_model_of(const rk_run_sources *sources, const rk_run_table *tab
         return status;
     }
     n.vocab = n.vocab ? n.vocab : facts->vocab;
-    if (n.layers < 1 || n.layers > RK_LAYER_MAX || n.heads < 1 || n.vocab < 1 || n.seq < 1 ||
-        n.hidden < 1) {
-        return rk_fail(err, RK_ERR_INVALID, "architecture not stated: %s is missing",
-                       n.layers < 1 || n.layers > RK_LAYER_MAX ? "layers"
-                       : n.hidden < 1                          ? "hidden"
-                       : n.heads < 1                           ? "heads"
-                       : n.vocab < 1                           ? "vocab"
-                                                               : "seq");
+    const char *missing = missing_size(&n);
+    if (missing) {
+        return rk_fail(err, RK_ERR_INVALID, "architecture not stated: %s is missing", missing);
     }
     if (place >= 0) {
         *model = sources->models[place];

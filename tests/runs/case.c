@@ -7,8 +7,9 @@
 #define COLUMNS                                                                                    \
     "id,part,model,layers,hidden,ffn,heads,vocab,seq,accelerator,n_accel,tp,pp,vpp,dp,mbs,gbs,"    \
     "recompute,zero_or_fsdp,precision,step_time_s,tokens_per_s_per_gpu,peak_mem_gib"
-#define MODEL "llama,32,4096,11008,32,32000,4096,"
-#define SHAPE MODEL "H100,"
+#define EXPERTS COLUMNS ",moe_experts,moe_topk,mfu,source"
+#define MODEL   "llama,32,4096,11008,32,32000,4096,"
+#define SHAPE   MODEL "H100,"
 
 static rk_run_sources sources;
 
@@ -236,6 +237,39 @@ static void test_flags(void **state)
     assert_int_equal(c.model.norms_per_layer, 1);
 }
 
+/* How many experts a token goes to is no matter of taste. */
+static void test_experts(void **state)
+{
+    (void)state;
+    static rk_run_case c;
+    rk_error err;
+    assert_int_equal(
+        fill_under(EXPERTS, "1,x," SHAPE "8,1,1,,8,1,256,none,,BF16,1,,,8,,,\n", &c, &err),
+        RK_ERR_INVALID);
+    assert_non_null(strstr(err.message, "moe_topk is missing"));
+    assert_int_equal(
+        fill_under(EXPERTS, "1,x," SHAPE "8,1,1,,8,1,256,none,,BF16,1,,,8,2,,\n", &c, &err), RK_OK);
+    assert_int_equal(c.model.types[0].moe.top_k, 2);
+}
+
+/* Utilisation is a time where its count is known, and nothing else is printed. */
+static void test_utilisation(void **state)
+{
+    (void)state;
+    static rk_run_case c;
+    rk_error err;
+    static const char known[] = "1,papers," SHAPE "64,8,1,,8,1,256,none,ZeRO-1,BF16,,,,,,0.5,"
+                                "Llama 3 paper Table 4\n";
+    static const char unknown[] =
+        "1,papers," SHAPE "64,8,1,,8,1,256,none,ZeRO-1,BF16,,,,,,0.5,another paper\n";
+    assert_int_equal(fill_under(EXPERTS, known, &c, &err), RK_OK);
+    const double each = rk_model_flops_per_token(&c.model, 4096, RK_FLOPS_PALM);
+    const double peak = sources.systems[c.system].accelerator.gemm[RK_BF16].peak;
+    assert_near(c.step_seconds, 256.0 * 4096 * each / (64 * 0.5 * peak), 1e-9);
+    assert_int_equal(fill_under(EXPERTS, unknown, &c, &err), RK_OK);
+    assert_near(c.step_seconds, 0, 0);
+}
+
 /* Documents can be exchanged, and the run's own changes hold for any. */
 static void test_exchange(void **state)
 {
@@ -274,6 +308,7 @@ int main(void)
         cmocka_unit_test(test_missing),      cmocka_unit_test(test_exchange),
         cmocka_unit_test(test_shard_groups), cmocka_unit_test(test_software),
         cmocka_unit_test(test_flags),        cmocka_unit_test(test_named),
+        cmocka_unit_test(test_experts),      cmocka_unit_test(test_utilisation),
     };
     rk_error err;
     if (rk_run_sources_load(NULL, &sources, &err)) {
