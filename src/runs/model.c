@@ -9,6 +9,7 @@
 typedef struct sizes {
     int64_t layers, hidden, ffn, heads, kv_heads, head_size, vocab, seq;
     int64_t experts, top_k, expert_ffn, shared;
+    double shared_width; /* 0: as an expert */
 } sizes;
 
 enum { SIZE_MOST = 1 << 24 };
@@ -30,7 +31,6 @@ static rk_status read_sizes(const rk_run_table *table, size_t row, sizes *out, r
         {RK_RUN_EXPERTS, &out->experts},
         {RK_RUN_TOP_K, &out->top_k},
         {RK_RUN_EXPERT_FFN, &out->expert_ffn},
-        {RK_RUN_SHARED_EXPERTS, &out->shared},
     };
     for (size_t i = 0; i < sizeof(list) / sizeof(list[0]); i++) {
         double value = 0;
@@ -45,6 +45,28 @@ static rk_status read_sizes(const rk_run_table *table, size_t row, sizes *out, r
         *list[i].place = (int64_t)value;
     }
     return RK_OK;
+}
+
+/* "1", or "1 (width 5632)" where shared experts are wider than the others. */
+static rk_status read_shared(const rk_run_table *table, size_t row, sizes *out, rk_error *err)
+{
+    int count = 0, end = 0;
+    const char *cell = rk_run_cell(table, row, RK_RUN_SHARED_EXPERTS);
+    if (sscanf(cell, "%4d (width %lf)%n", &count, &out->shared_width, &end) == 2 && end > 0 &&
+        cell[end] == '\0' && count >= 0 && out->shared_width >= 1 &&
+        out->shared_width <= SIZE_MOST) {
+        out->shared = count;
+        return RK_OK;
+    }
+    double value = 0;
+    out->shared_width = 0;
+    const rk_status status = rk_run_number(table, row, RK_RUN_SHARED_EXPERTS, &value, err);
+    if (!status && value > SIZE_MOST) {
+        return rk_fail(err, RK_ERR_INVALID, "column %s: no model is that large",
+                       rk_run_column_names[RK_RUN_SHARED_EXPERTS]);
+    }
+    out->shared = (int64_t)value;
+    return status;
 }
 
 /* The column without which there is no model; NULL: none. */
@@ -91,7 +113,9 @@ static void set_feed_forward(const sizes *n, const rk_run_facts *facts, bool kno
     type->moe.top_k = n->top_k;
     type->moe.expert_width = n->expert_ffn ? n->expert_ffn : n->ffn;
     type->moe.shared_experts = n->shared;
-    type->moe.shared_width = n->shared ? type->moe.expert_width : 0;
+    type->moe.shared_width = n->shared == 0        ? 0
+                             : n->shared_width > 0 ? (int64_t)n->shared_width
+                                                   : type->moe.expert_width;
 }
 
 /* Layers as the catalogue orders them, of which a truncated model has the first. */
@@ -136,6 +160,7 @@ rk_status rk_run_model_of(const rk_run_sources *sources, const rk_run_table *tab
     const int place = rk_run_place(sources->model_names, sources->model_count, facts->model);
     sizes n = {0};
     rk_status status = read_sizes(table, row, &n, err);
+    status = status ? status : read_shared(table, row, &n, err);
     if (status) {
         return status;
     }

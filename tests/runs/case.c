@@ -7,7 +7,7 @@
 #define COLUMNS                                                                                    \
     "id,part,model,layers,hidden,ffn,heads,vocab,seq,accelerator,n_accel,tp,pp,vpp,dp,mbs,gbs,"    \
     "recompute,zero_or_fsdp,precision,step_time_s,tokens_per_s_per_gpu,peak_mem_gib"
-#define EXPERTS COLUMNS ",moe_experts,moe_topk,mfu,source"
+#define EXPERTS COLUMNS ",moe_experts,moe_topk,mfu,source,shared_experts"
 #define MODEL   "llama,32,4096,11008,32,32000,4096,"
 #define SHAPE   MODEL "H100,"
 
@@ -244,12 +244,23 @@ static void test_experts(void **state)
     static rk_run_case c;
     rk_error err;
     assert_int_equal(
-        fill_under(EXPERTS, "1,x," SHAPE "8,1,1,,8,1,256,none,,BF16,1,,,8,,,\n", &c, &err),
+        fill_under(EXPERTS, "1,x," SHAPE "8,1,1,,8,1,256,none,,BF16,1,,,8,,,,\n", &c, &err),
         RK_ERR_INVALID);
     assert_non_null(strstr(err.message, "moe_topk is missing"));
     assert_int_equal(
-        fill_under(EXPERTS, "1,x," SHAPE "8,1,1,,8,1,256,none,,BF16,1,,,8,2,,\n", &c, &err), RK_OK);
+        fill_under(EXPERTS, "1,x," SHAPE "8,1,1,,8,1,256,none,,BF16,1,,,8,2,,,1\n", &c, &err),
+        RK_OK);
     assert_int_equal(c.model.types[0].moe.top_k, 2);
+    assert_int_equal(c.model.types[0].moe.shared_width, 11008);
+    assert_int_equal(fill_under(EXPERTS,
+                                "1,x," SHAPE "8,1,1,,8,1,256,none,,BF16,1,,,8,2,,,1 (width 5632)\n",
+                                &c, &err),
+                     RK_OK);
+    assert_int_equal(c.model.types[0].moe.shared_experts, 1);
+    assert_int_equal(c.model.types[0].moe.shared_width, 5632);
+    assert_int_equal(
+        fill_under(EXPERTS, "1,x," SHAPE "8,1,1,,8,1,256,none,,BF16,1,,,8,2,,,wide\n", &c, &err),
+        RK_ERR_INVALID);
 }
 
 /* Utilisation is a time where its count is known, and nothing else is printed. */
@@ -259,9 +270,9 @@ static void test_utilisation(void **state)
     static rk_run_case c;
     rk_error err;
     static const char known[] = "1,papers," SHAPE "64,8,1,,8,1,256,none,ZeRO-1,BF16,,,,,,0.5,"
-                                "Llama 3 paper Table 4\n";
+                                "Llama 3 paper Table 4,\n";
     static const char unknown[] =
-        "1,papers," SHAPE "64,8,1,,8,1,256,none,ZeRO-1,BF16,,,,,,0.5,another paper\n";
+        "1,papers," SHAPE "64,8,1,,8,1,256,none,ZeRO-1,BF16,,,,,,0.5,another paper,\n";
     assert_int_equal(fill_under(EXPERTS, known, &c, &err), RK_OK);
     const double each = rk_model_flops_per_token(&c.model, 4096, RK_FLOPS_PALM);
     const double peak = sources.systems[c.system].accelerator.gemm[RK_BF16].peak;
