@@ -177,7 +177,7 @@ void rk_add_linear(rk_costing *x, rk_part part, rk_precision precision, double M
                    double K)
 {
     add_bare_linear(x, part, precision, M, N, K);
-    if (x->adapts) {
+    if (x->adapts && part == RK_PART_LINEAR) {
         add_adapter(x, M, M, N, K);
     }
 }

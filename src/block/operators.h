@@ -12,7 +12,7 @@ enum { RK_ACTIVATION_BYTES = 2 };
 /* A block being priced. */
 typedef struct rk_costing {
     const rk_block_context *c;
-    bool adapts; /* linears that are added have adapters */
+    bool adapts; /* what is added to RK_PART_LINEAR has adapters */
     rk_cost cost;
 } rk_costing;
 

@@ -304,10 +304,15 @@ static rk_status fail_unknown_name(const char *name, const char *kind, rk_error 
                    nearest ? "" : "a file's name ends in .json or .json.gz");
 }
 
+bool rk_json_is_file(const char *name)
+{
+    return rk_ends_with(name, ".json") || rk_ends_with(name, ".json.gz");
+}
+
 rk_status rk_json_load(const char *name, const char *kind, rk_json_doc *doc, rk_error *err)
 {
     memset(doc, 0, sizeof(*doc));
-    if (rk_ends_with(name, ".json") || rk_ends_with(name, ".json.gz")) {
+    if (rk_json_is_file(name)) {
         return load_file(name, doc, err);
     }
     const rk_catalogue_entry *entry = kind ? rk_catalogue_find(kind, name) : NULL;

@@ -24,6 +24,9 @@ typedef struct rk_json_doc {
 rk_status rk_json_parse(const char *text, size_t size, const char *name, rk_json_doc *doc,
                         rk_error *err);
 
+/* Whether a name is that of a file and not of a catalogue entry: it ends in .json or .json.gz. */
+bool rk_json_is_file(const char *name);
+
 /*
  * Loads a file (.json, or .json.gz read through zlib; any other extension is refused), or, when
  * `name` is no such path, the catalogue entry of that name and kind ("calculon/applications").

@@ -3,8 +3,8 @@
 #include "block/stack.h"
 
 #include "base/error.h"
-#include "base/text.h"
 #include "formats/catalogue.h"
+#include "formats/json.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -83,7 +83,7 @@ static bool find_here(const struct wanted *wanted, rk_stack *out)
 rk_status rk_stack_choose(const char *name, const rk_accelerator *accelerator, rk_stack *stack,
                           rk_error *err)
 {
-    const bool file = rk_ends_with(name, ".json") || rk_ends_with(name, ".json.gz");
+    const bool file = rk_json_is_file(name);
     struct wanted wanted = {.generation = accelerator->generation};
     rk_stack other;
     if (file || rk_catalogue_find("stacks", name)) {

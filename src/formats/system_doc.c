@@ -598,16 +598,11 @@ static rk_status fail_unknown(const char *name, rk_error *err)
                    nearest ? nearest : "", nearest ? "\"?" : "");
 }
 
-static bool is_file(const char *name)
-{
-    return rk_ends_with(name, ".json") || rk_ends_with(name, ".json.gz");
-}
-
 rk_status rk_system_doc_rebase(json_t *cluster, const char *document, rk_error *err)
 {
     char path[1024];
     json_t *name = json_object_get(cluster, "accelerator");
-    if (!json_is_string(name) || !is_file(json_string_value(name))) {
+    if (!json_is_string(name) || !rk_json_is_file(json_string_value(name))) {
         return RK_OK;
     }
     if (!rk_path_beside(json_string_value(name), document, path, sizeof(path))) {
@@ -621,7 +616,7 @@ rk_status rk_system_doc_rebase(json_t *cluster, const char *document, rk_error *
 rk_status rk_system_load(const char *name, rk_system *system, rk_error *err)
 {
     rk_json_doc doc;
-    if (!is_file(name) && !rk_catalogue_find(folder_of(name), name)) {
+    if (!rk_json_is_file(name) && !rk_catalogue_find(folder_of(name), name)) {
         return fail_unknown(name, err);
     }
     rk_status status = rk_json_load(name, folder_of(name), &doc, err);

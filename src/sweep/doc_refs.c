@@ -3,7 +3,6 @@
 #include "sweep/doc_parts.h"
 
 #include "base/error.h"
-#include "base/text.h"
 #include "formats/catalogue.h"
 #include "formats/measured_doc.h"
 #include "formats/system_doc.h"
@@ -33,7 +32,7 @@ static rk_status load_reference(const rk_sweep_doc *doc, const char *where, cons
                                 const char *kind, json_t **root, rk_error *err)
 {
     const char *slash = strrchr(doc->name, '/');
-    const bool file = rk_ends_with(name, ".json") || rk_ends_with(name, ".json.gz");
+    const bool file = rk_json_is_file(name);
     const size_t folder = slash && file && name[0] != '/' ? (size_t)(slash + 1 - doc->name) : 0;
     const size_t size = folder + strlen(name) + 1;
     char *path = malloc(size);

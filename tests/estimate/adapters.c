@@ -43,6 +43,26 @@ static void test_kinds(void **state)
     }
 }
 
+/* Products of one layer that have adapters: not the router, nor routed experts, nor the head. */
+static void test_linears(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *model;
+        int attention, ffn;
+    } layers[] = {{"llama3-8b", 2, 2}, {"mixtral-8x7b", 2, 0}, {"deepseek-v3", 5, 2}};
+    for (size_t i = 0; i < sizeof(layers) / sizeof(layers[0]); i++) {
+        const rk_model some = model_of(layers[i].model);
+        rk_strategy s = rk_strategy_defaults(&some);
+        rk_cost cost[2];
+        rk_strategy_freeze(&some, 16, RK_ADAPTED_ATTENTION | RK_ADAPTED_FFN, &s);
+        const rk_block_context context = rk_block_context_of(&some, &machine, &stack, &s);
+        layer_costs(&context, &some.types[some.type_of[some.layers - 1]], cost);
+        assert_near(cost[0].adapters, layers[i].attention + layers[i].ffn, 0);
+        assert_near(rk_block_head(&context).adapters, 0, 0);
+    }
+}
+
 static rk_estimate estimate(int64_t rank, unsigned modules, rk_sharding sharding, int64_t tp)
 {
     rk_strategy s = rk_strategy_defaults(&model);
@@ -100,9 +120,8 @@ static void test_sharded(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_count),
-        cmocka_unit_test(test_kinds),
-        cmocka_unit_test(test_step),
+        cmocka_unit_test(test_count),   cmocka_unit_test(test_kinds),
+        cmocka_unit_test(test_linears), cmocka_unit_test(test_step),
         cmocka_unit_test(test_sharded),
     };
     rk_error err;
