@@ -107,12 +107,12 @@ static void add_flash(rk_costing *x, const rk_attention_shape *a)
     const double qk = (double)rk_attention_qk_size(a), v = (double)rk_attention_value_size(a);
     const double ratio = (3 * qk + 2 * v) / (qk + v);
     const double seen = (double)(a->window && a->window < reach ? a->window : reach);
-    /* Ulysses gives a rank whole sequences of fewer heads; a ring cuts sequences, not documents. */
-    const bool by_heads = s->cp_kind == RK_CP_ULYSSES;
-    const bool cut = s->cp_kind == RK_CP_RING && reach == s->seq;
+    /* Ulysses gives a rank whole sequences of fewer heads; a ring cuts all but short documents. */
+    const bool by_heads = s->cp_kind == RK_CP_ULYSSES, ring = s->cp_kind == RK_CP_RING;
+    const double piece = reach == s->seq ? seen / cp : fmin(seen, (double)s->seq / cp);
     rk_attention_work work = {
         .flops = flops,
-        .seq = cut ? seen / cp : seen,
+        .seq = ring ? piece : seen,
         .heads = sequences * (double)a->query_heads / (by_heads ? t * cp : t),
         .qk_size = qk,
         .group = (double)a->query_heads / fmax((double)a->kv_heads, t),

@@ -14,6 +14,19 @@ typedef struct sizes {
 
 enum { SIZE_MOST = 1 << 24 };
 
+static rk_status read_size(const rk_run_table *table, size_t row, rk_run_column column,
+                           int64_t *size, rk_error *err)
+{
+    double value = 0;
+    const rk_status status = rk_run_number(table, row, column, &value, err);
+    if (!status && value > SIZE_MOST) {
+        return rk_fail(err, RK_ERR_INVALID, "column %s: no model is that large",
+                       rk_run_column_names[column]);
+    }
+    *size = (int64_t)value;
+    return status;
+}
+
 static rk_status read_sizes(const rk_run_table *table, size_t row, sizes *out, rk_error *err)
 {
     const struct {
@@ -33,16 +46,10 @@ static rk_status read_sizes(const rk_run_table *table, size_t row, sizes *out, r
         {RK_RUN_EXPERT_FFN, &out->expert_ffn},
     };
     for (size_t i = 0; i < sizeof(list) / sizeof(list[0]); i++) {
-        double value = 0;
-        rk_status status = rk_run_number(table, row, list[i].column, &value, err);
+        const rk_status status = read_size(table, row, list[i].column, list[i].place, err);
         if (status) {
             return status;
         }
-        if (value > SIZE_MOST) {
-            return rk_fail(err, RK_ERR_INVALID, "column %s: no model is that large",
-                           rk_run_column_names[list[i].column]);
-        }
-        *list[i].place = (int64_t)value;
     }
     return RK_OK;
 }
@@ -58,15 +65,8 @@ static rk_status read_shared(const rk_run_table *table, size_t row, sizes *out, 
         out->shared = count;
         return RK_OK;
     }
-    double value = 0;
     out->shared_width = 0;
-    const rk_status status = rk_run_number(table, row, RK_RUN_SHARED_EXPERTS, &value, err);
-    if (!status && value > SIZE_MOST) {
-        return rk_fail(err, RK_ERR_INVALID, "column %s: no model is that large",
-                       rk_run_column_names[RK_RUN_SHARED_EXPERTS]);
-    }
-    out->shared = (int64_t)value;
-    return status;
+    return read_size(table, row, RK_RUN_SHARED_EXPERTS, &out->shared, err);
 }
 
 /* The column without which there is no model; NULL: none. */
