@@ -7,22 +7,29 @@
 
 #include "target.h"
 
-/* A table of results that lasts as long as the program. */
+static char table[] = "/tmp/fuzz_study-XXXXXX";
+
+static void remove_table(void)
+{
+    (void)unlink(table);
+}
+
+/* The path of a table of results that lasts as long as the program. */
 static const char *results(void)
 {
     static const char text[] = "point,model,size,good,rank,rate,flag\n"
                                "0,a,1,7,0,10.5,true\n0,a,1,7,1,9,true\n1,a,2,8,0,20,false\n"
                                "2,b,1,9,0,-3e300,true\n3,b,2,0,,,\n";
-    static char path[] = "/tmp/fuzz_study-XXXXXX";
     static bool made;
     if (!made) {
-        const int file = mkstemp(path);
+        const int file = mkstemp(table);
         REQUIRE(file >= 0);
         REQUIRE(write(file, text, sizeof(text) - 1) == (ssize_t)sizeof(text) - 1);
         (void)close(file);
+        REQUIRE(atexit(remove_table) == 0);
         made = true;
     }
-    return path;
+    return table;
 }
 
 /* Endless files are no test. */

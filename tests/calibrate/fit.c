@@ -176,6 +176,7 @@ static void test_leave_out(void **state)
     assert_false(c.refitted);
     assert_null(c.by_others);
     rk_calibration_clear(&c);
+    scratch_remove(&s);
     prepare_gemms(&s, 1.1, "second");
     calibrate(&s, recipe, 2, &c);
     assert_int_equal(c.group_count, 2);
