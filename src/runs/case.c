@@ -66,7 +66,27 @@ static int64_t at_least_1(int64_t value)
     return value < 1 ? 1 : value;
 }
 
-static void set_degrees(const degrees *d, const rk_run_facts *facts, rk_strategy *s)
+/*
+ * Chunks of a pipeline rank; where a row states none, one, or of software that interleaves as many
+ * as a rank has layers, the embedding and the head among them where the layers alone do not divide.
+ */
+static int64_t chunks(const rk_model *model, const degrees *d, const rk_run_facts *facts,
+                      int64_t pp)
+{
+    const int64_t stated = facts->vp ? facts->vp : d->vp, counted = model->layers + 2;
+    if (pp == 1) {
+        return 1;
+    }
+    if (stated > 0 || !facts->layer_chunks) {
+        return at_least_1(stated);
+    }
+    return at_least_1(model->layers % pp == 0 ? model->layers / pp
+                      : counted % pp == 0     ? counted / pp
+                                              : 1);
+}
+
+static void set_degrees(const rk_model *model, const degrees *d, const rk_run_facts *facts,
+                        rk_strategy *s)
 {
     s->tp = at_least_1(d->tp);
     s->pp = at_least_1(d->pp);
@@ -84,7 +104,7 @@ static void set_degrees(const degrees *d, const rk_run_facts *facts, rk_strategy
     const int64_t printed = d->micro_batch ? d->micro_batch : facts->micro_batch;
     const int64_t micro = facts->no_accumulation ? 0 : printed;
     s->micro_batch = micro ? micro : s->pp > 1 ? 1 : s->global_batch / s->dp;
-    s->vp = s->pp > 1 ? at_least_1(facts->vp ? facts->vp : d->vp) : 1;
+    s->vp = chunks(model, d, facts, s->pp);
     s->schedule = s->vp > 1 ? RK_SCHEDULE_INTERLEAVED : RK_SCHEDULE_1F1B;
     if (facts->schedule > 0 && s->pp > 1) {
         s->schedule = (rk_schedule_kind)(facts->schedule - 1);
@@ -134,7 +154,7 @@ static void set_strategy(const rk_run_table *table, size_t row, const degrees *d
                          int16_t *layout)
 {
     *s = rk_strategy_defaults(model);
-    set_degrees(d, facts, s);
+    set_degrees(model, d, facts, s);
     set_stages(model, facts, s, layout);
     const char *sp = rk_run_cell(table, row, RK_RUN_SP);
     s->sp = s->tp > 1 && (sp[0] ? rk_run_contains(sp, "True") : facts->sp);
@@ -209,12 +229,25 @@ static rk_status set_measured(const rk_run_table *table, size_t row, const rk_ru
     return status;
 }
 
+static uint64_t bit(rk_run_column column)
+{
+    return UINT64_C(1) << column;
+}
+
+/* Degrees that neither the row nor a rule states and that do not follow from the others. */
+static uint64_t guessed(const degrees *d, const rk_run_facts *facts, const rk_strategy *s)
+{
+    const bool micro = d->micro_batch || facts->micro_batch || s->global_batch == s->dp;
+    const bool chunks_stated = d->vp || facts->vp || facts->schedule > 0;
+    return (micro ? 0 : bit(RK_RUN_MICRO_BATCH)) | (chunks_stated ? 0 : bit(RK_RUN_VP));
+}
+
 /* Names the columns that were filled in, where they matter to the run. */
 static void note_assumed(uint64_t assumed, const rk_strategy *s, char out[RK_RUN_NOTE_SIZE])
 {
     size_t length = 0;
-    assumed &= ~(s->tp > 1 ? 0 : UINT64_C(1) << RK_RUN_SP);
-    assumed &= ~(s->pp > 1 ? 0 : UINT64_C(1) << RK_RUN_VP);
+    assumed &= ~(s->tp > 1 ? 0 : bit(RK_RUN_SP));
+    assumed &= ~(s->pp > 1 ? 0 : bit(RK_RUN_VP));
     out[0] = '\0';
     for (int column = 0; column < RK_RUN_COLUMN_COUNT; column++) {
         if (assumed >> column & 1 && length + 32 < RK_RUN_NOTE_SIZE) {
@@ -256,6 +289,7 @@ rk_status rk_run_case_fill(const rk_run_sources *sources, const rk_run_table *ta
         return status;
     }
     set_strategy(table, row, &d, &facts, &out->model, &out->strategy, out->layout);
+    assumed |= guessed(&d, &facts, &out->strategy);
     note_assumed(assumed, &out->strategy, out->assumed);
     if (rk_strategy_ranks(&out->strategy) != d.ranks) {
         return rk_fail(err, RK_ERR_INVALID, "degrees do not multiply to the accelerators");

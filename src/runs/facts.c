@@ -135,6 +135,7 @@ const rk_field rk_run_fact_fields[] = {
     FLAG(mtp, "multi-token prediction as the catalogue has it"),
     INT(micro_batch, 0, "sequences"),
     INT(vp, 0, "chunks of a pipeline rank"),
+    FLAG(layer_chunks, "chunks are of one layer where the row does not state them"),
     NAMES(schedule, schedule_names, "of the pipeline, in the place of what its chunks say"),
     INT(replicas, 0, "copies of the sharded states (HSDP); 0: one"),
     INT(etp, 0, "tensor parallelism of experts; 0: none"),

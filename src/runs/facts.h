@@ -28,6 +28,7 @@ typedef struct rk_run_facts {
     bool mtp;
     /* Strategy. */
     int64_t micro_batch, vp, etp; /* 0: none */
+    bool layer_chunks;            /* of a layer each, where the row states none */
     int schedule;                 /* 1 + rk_schedule_kind; 0: as vp says */
     int64_t replicas;             /* HSDP; 0: none */
     bool no_accumulation;         /* a step is one microbatch, whatever is printed */

@@ -237,6 +237,43 @@ static void test_flags(void **state)
     assert_int_equal(c.model.norms_per_layer, 1);
 }
 
+/* Chunks and microbatches that nobody states, and that the row says so. */
+static void test_guessed(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *row;
+        int64_t vp;
+        bool counted; /* the ends count as layers */
+        const char *assumed;
+    } cases[] = {
+        {"32,4096,11008,32,32000,4096,H100,16,1,8,,2,1,256,none,none,BF16,1,,,2025,1F1B", 1, false,
+         "vpp"},
+        {"32,4096,11008,32,32000,4096,H100,16,1,8,,2,1,256,none,none,BF16,1,,,2025,interleaved "
+         "1F1B",
+         4, false, "vpp"},
+        {"32,4096,11008,32,32000,4096,H100,16,1,8,2,2,1,256,none,none,BF16,1,,,2025,interleaved "
+         "1F1B",
+         2, false, ""},
+        {"22,4096,11008,32,32000,4096,H100,16,1,8,,2,,256,none,none,BF16,1,,,2025,interleaved 1F1B",
+         3, true, "vpp, mbs"},
+        {"23,4096,11008,32,32000,4096,H100,16,1,8,,2,1,256,none,none,BF16,1,,,2025,interleaved "
+         "1F1B",
+         1, false, "vpp"},
+        {"32,4096,11008,32,32000,4096,H100,16,1,1,,16,,16,none,none,BF16,1,,,2025,", 1, false, ""},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        static rk_run_case c;
+        rk_error err;
+        char row[256];
+        (void)snprintf(row, sizeof(row), "1,mine,llama,%s\n", cases[i].row);
+        assert_int_equal(fill_flags(row, &c, &err), RK_OK);
+        assert_int_equal(c.strategy.vp, cases[i].vp);
+        assert_true(c.strategy.count_embedding == cases[i].counted);
+        assert_string_equal(c.assumed, cases[i].assumed);
+    }
+}
+
 /* How many experts a token goes to is no matter of taste. */
 static void test_experts(void **state)
 {
@@ -320,6 +357,7 @@ int main(void)
         cmocka_unit_test(test_shard_groups), cmocka_unit_test(test_software),
         cmocka_unit_test(test_flags),        cmocka_unit_test(test_named),
         cmocka_unit_test(test_experts),      cmocka_unit_test(test_utilisation),
+        cmocka_unit_test(test_guessed),
     };
     rk_error err;
     if (rk_run_sources_load(NULL, &sources, &err)) {
