@@ -25,6 +25,20 @@ rk_setting rk_setting_of(const rk_request *request, const rk_inputs *inputs);
 
 /* ---- for people ---------------------------------------------------------------------------- */
 
+/*
+ * Rounds parts so that the printed parts add up to the printed total: each is the difference of
+ * two rounded running sums, in units of the last printed digit.
+ */
+typedef struct rk_rounding {
+    double digit; /* the last one printed */
+    double sum, printed;
+} rk_rounding;
+
+double rk_round_next(rk_rounding *rounding, double part);
+
+/* Starts a line of the form "model     ..."; "" goes on with the one before. */
+void rk_write_label(FILE *to, const char *label);
+
 /* The documents and what they come to, and the strategy in words. */
 void rk_write_inputs(FILE *to, const rk_request *request, const rk_inputs *inputs);
 void rk_write_strategy(FILE *to, const rk_strategy *strategy);

@@ -16,16 +16,7 @@
 
 /* ---- numbers that add up -------------------------------------------------------------------- */
 
-/*
- * Rounds parts so that the printed parts add up to the printed total: each is the difference of
- * two rounded running sums, in units of the last printed digit.
- */
-typedef struct running {
-    double digit; /* the last one printed */
-    double sum, printed;
-} running;
-
-static double next_part(running *r, double part)
+double rk_round_next(rk_rounding *r, double part)
 {
     r->sum += part;
     const double before = r->printed;
@@ -80,7 +71,7 @@ rk_status rk_answer_fill(const rk_setting *setting, const rk_strategy *strategy,
 
 /* ---- what was asked ------------------------------------------------------------------------- */
 
-static void write_label(FILE *to, const char *label)
+void rk_write_label(FILE *to, const char *label)
 {
     (void)fprintf(to, "%-10s", label);
 }
@@ -89,16 +80,16 @@ static void write_system(FILE *to, const rk_request *request, const rk_system *s
 {
     const rk_accelerator *a = &system->accelerator;
     char words[RK_WORDS_SIZE];
-    write_label(to, "system");
+    rk_write_label(to, "system");
     (void)fprintf(to, "%s: %s, dense TFLOP/s %s\n", request->system, a->name,
                   rk_describe_matrix(a, words));
-    write_label(to, "");
+    rk_write_label(to, "");
     (void)fprintf(to, "%.1f GiB of memory to use, %.0f GB/s\n", a->memory_usable / GIB,
                   a->memory_bandwidth / 1e9);
-    write_label(to, "");
+    rk_write_label(to, "");
     (void)fprintf(to, "%s GB/s\n", rk_describe_tiers(system, words));
     if (a->measured) {
-        write_label(to, "");
+        rk_write_label(to, "");
         (void)fprintf(to, "measured: %s\n", rk_describe_measured(a, words));
     }
 }
@@ -106,10 +97,10 @@ static void write_system(FILE *to, const rk_request *request, const rk_system *s
 void rk_write_inputs(FILE *to, const rk_request *request, const rk_inputs *inputs)
 {
     char words[RK_WORDS_SIZE];
-    write_label(to, "model");
+    rk_write_label(to, "model");
     (void)fprintf(to, "%s: %s\n", request->model, rk_describe_model(&inputs->model, words));
     write_system(to, request, &inputs->system);
-    write_label(to, "stack");
+    rk_write_label(to, "stack");
     (void)fprintf(to, "%s; rules of %s\n", inputs->stack.name,
                   rk_framework_names[request->framework]);
 }
@@ -135,7 +126,7 @@ static void write_field(FILE *to, const rk_strategy *s, const char *key)
 void rk_write_strategy(FILE *to, const rk_strategy *s)
 {
     char number[RK_COMMAS_SIZE];
-    write_label(to, "strategy");
+    rk_write_label(to, "strategy");
     (void)fprintf(to,
                   "%s accelerators: TP %" PRId64 "%s, CP %" PRId64 "%s%s, PP %" PRId64
                   ", DP %" PRId64 ", EP %" PRId64 ", ETP %" PRId64 "; ZeRO-%d",
@@ -150,7 +141,7 @@ void rk_write_strategy(FILE *to, const rk_strategy *s)
         write_field(to, s, "rank_order");
     }
     (void)fputc('\n', to);
-    write_label(to, "");
+    rk_write_label(to, "");
     (void)fprintf(to,
                   "batch %" PRId64 " = DP %" PRId64 " x %" PRId64 " microbatches of %" PRId64
                   ", sequence %" PRId64,
@@ -159,7 +150,7 @@ void rk_write_strategy(FILE *to, const rk_strategy *s)
         (void)fprintf(to, " of documents of %" PRId64, s->document);
     }
     (void)fputc('\n', to);
-    write_label(to, "");
+    rk_write_label(to, "");
     (void)fprintf(to, "%s schedule", rk_schedule_names[s->schedule]);
     if (s->vp > 1) {
         (void)fprintf(to, " with %" PRId64 " chunks a rank", s->vp);
@@ -176,13 +167,13 @@ void rk_write_strategy(FILE *to, const rk_strategy *s)
     }
     write_field(to, s, "offload");
     (void)fputc('\n', to);
-    write_label(to, "");
+    rk_write_label(to, "");
     if (s->precision == RK_FP8 || s->precision == RK_FP4) {
         char recipe[RK_STRATEGY_TEXT_SIZE];
         (void)fprintf(to, "%s by the recipe %s, weights in %s\n", rk_precision_names[s->precision],
                       rk_strategy_text(s, field_of("recipe"), recipe),
                       rk_precision_names[s->low_weights ? s->precision : RK_BF16]);
-        write_label(to, "");
+        rk_write_label(to, "");
     } else {
         (void)fprintf(to, "%s, ", rk_precision_names[s->precision]);
     }
@@ -192,7 +183,7 @@ void rk_write_strategy(FILE *to, const rk_strategy *s)
                   s->states.gradient, s->states.optimizer);
     if (s->adapter_rank > 0) {
         char on[RK_STRATEGY_TEXT_SIZE];
-        write_label(to, "");
+        rk_write_label(to, "");
         (void)fprintf(to, "adapters of rank %" PRId64 " on %s learn, %.2f %% of the parameters\n",
                       s->adapter_rank, rk_strategy_text(s, field_of("adapter_modules"), on),
                       100 * s->learning);
@@ -206,7 +197,7 @@ void rk_write_fit(FILE *to, const rk_inputs *inputs, const rk_answer *answer)
     const rk_estimate *e = &answer->estimate;
     const double host = inputs->system.accelerator.host_capacity;
     const double total = e->memory.total / GIB, usable = e->usable / GIB;
-    write_label(to, "memory");
+    rk_write_label(to, "memory");
     if (e->thrashes) {
         (void)fprintf(to,
                       "will thrash: %.2f GiB on stage %" PRId64
@@ -228,7 +219,7 @@ void rk_write_fit(FILE *to, const rk_inputs *inputs, const rk_answer *answer)
                       usable, e->worst_stage, usable - total);
     }
     if (e->host_bytes > 0 && e->host_bytes <= host) {
-        write_label(to, "");
+        rk_write_label(to, "");
         (void)fprintf(to, "and %.2f of %.2f GiB of host memory an accelerator\n",
                       e->host_bytes / GIB, host / GIB);
     }
@@ -241,7 +232,7 @@ static void write_own_peak(FILE *to, const rk_inputs *inputs, const rk_answer *a
     const double peak = inputs->system.accelerator.gemm[precision].peak;
     const rk_estimate *e = &answer->estimate;
     if (precision != RK_BF16 && peak > 0) {
-        write_label(to, "");
+        rk_write_label(to, "");
         (void)fprintf(to, "MFU %.2f %%, HFU %.2f %% of the dense %s peak of %.1f TFLOP/s\n",
                       100 * e->model_flops / e->step / peak,
                       100 * e->hardware_flops / e->step / peak, rk_precision_names[precision],
@@ -255,10 +246,10 @@ static void write_interval(FILE *to, const rk_answer *answer)
     const rk_interval *i = &answer->interval;
     const double step = answer->estimate.step;
     if (i->runs > 0) {
-        write_label(to, "");
+        rk_write_label(to, "");
         (void)fprintf(to, "10th to 90th percentile %.3g to %.3g s, by %zu runs of %zu models:\n",
                       i->low * step, i->high * step, i->runs, i->groups);
-        write_label(to, "");
+        rk_write_label(to, "");
         (void)fprintf(to, "%s\n", i->basis);
     }
 }
@@ -268,12 +259,12 @@ void rk_write_summary(FILE *to, const rk_inputs *inputs, const rk_answer *answer
     const rk_estimate *e = &answer->estimate;
     const double ranks = (double)rk_strategy_ranks(&answer->strategy);
     char tokens[RK_COMMAS_SIZE];
-    write_label(to, "step");
+    rk_write_label(to, "step");
     (void)fprintf(to, "%.3f ms; %s tokens/s, %.1f tokens/s/GPU, %.1f TFLOP/s/GPU\n", 1e3 * e->step,
                   rk_with_commas((uint64_t)llround(e->tokens_per_second), tokens),
                   e->tokens_per_second / ranks, e->model_flops / e->step / 1e12);
     write_interval(to, answer);
-    write_label(to, "");
+    rk_write_label(to, "");
     (void)fprintf(
         to,
         "MFU %.2f %%, HFU %.2f %% of the dense bf16 peak of %.1f TFLOP/s, by the count of "
@@ -288,13 +279,13 @@ rk_status rk_write_time(FILE *to, const rk_estimate *estimate, rk_table_style st
 {
     static const rk_table_column columns[] = {
         {"time of a step", RK_ALIGN_LEFT}, {"ms", RK_ALIGN_RIGHT}, {"%", RK_ALIGN_RIGHT}};
-    running milliseconds = {.digit = 1e-3}, percent = {.digit = 1e-2};
+    rk_rounding milliseconds = {.digit = 1e-3}, percent = {.digit = 1e-2};
     rk_table table;
     rk_table_init(&table, columns, sizeof(columns) / sizeof(columns[0]));
     for (int i = 0; i < RK_PART_COUNT; i++) {
         const double seconds = estimate->times.part[i];
-        const double shown = next_part(&milliseconds, 1e3 * seconds);
-        const double share = next_part(&percent, 100 * seconds / estimate->step);
+        const double shown = rk_round_next(&milliseconds, 1e3 * seconds);
+        const double share = rk_round_next(&percent, 100 * seconds / estimate->step);
         if (shown > 0) {
             rk_table_cell(&table, "%s", rk_part_names[i]);
             rk_table_cell(&table, "%.3f", shown);
@@ -319,7 +310,7 @@ rk_status rk_write_memory(FILE *to, const rk_answer *answer, rk_table_style styl
     const rk_estimate *e = &answer->estimate;
     char title[48];
     const rk_table_column columns[] = {{title, RK_ALIGN_LEFT}, {"GiB", RK_ALIGN_RIGHT}};
-    running sum = {.digit = 1e-3};
+    rk_rounding sum = {.digit = 1e-3};
     rk_table table;
     (void)snprintf(title, sizeof(title), "memory of stage %" PRId64, e->worst_stage);
     rk_table_init(&table, columns, sizeof(columns) / sizeof(columns[0]));
@@ -330,7 +321,7 @@ rk_status rk_write_memory(FILE *to, const rk_answer *answer, rk_table_style styl
         }
         if (e->memory.part[i] > 0) {
             add_memory_row(&table, rk_memory_part_names[i],
-                           next_part(&sum, e->memory.part[i] / GIB));
+                           rk_round_next(&sum, e->memory.part[i] / GIB));
         }
     }
     rk_table_rule(&table);
