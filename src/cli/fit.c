@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `reckon fit`: whether a strategy, or any, fits in memory, and if not what would make it. */
 #include "cli/commands.h"
+#include "cli/found.h"
 #include "cli/progress.h"
-#include "cli/reckon_plan.h"
-
-#include <stdlib.h>
 
 static const rk_option fit_options[] = {
     {.name = "threads",
@@ -20,36 +18,31 @@ static const rk_option fit_options[] = {
 struct fit {
     const rk_request *request;
     const rk_inputs *inputs;
-    bool searched; /* no strategy was given: `plan` has the fastest that fits, or the shortage */
-    rk_reckoning plan;
-    rk_answer answer;
+    rk_found found;
     rk_remedy remedy; /* of a strategy that was given and does not fit */
 };
 
 static bool fits(const struct fit *fit)
 {
-    return fit->searched ? fit->plan.answer_count > 0 : fit->answer.estimate.fits;
+    const rk_answer *answer = rk_found_answer(&fit->found);
+    return answer && answer->estimate.fits;
 }
 
 /* The strategy that the answer is about, or NULL: none is legal. */
 static const rk_answer *answer_of(const struct fit *fit)
 {
-    if (!fit->searched) {
-        return &fit->answer;
-    }
-    if (fit->plan.answer_count > 0) {
-        return &fit->plan.answers[0];
-    }
-    return fit->plan.has_nearest ? &fit->plan.nearest : NULL;
+    const rk_answer *answer = rk_found_answer(&fit->found);
+    const rk_reckoning *plan = &fit->found.plan;
+    return answer ? answer : plan->has_nearest ? &plan->nearest : NULL;
 }
 
 static rk_status write_strategy(FILE *to, const struct fit *fit, rk_table_style style,
                                 rk_error *err)
 {
     const rk_answer *answer = answer_of(fit);
-    if (fit->searched && !fits(fit)) {
+    if (fit->found.searched && !fits(fit)) {
         (void)fputc('\n', to);
-        rk_write_shortage(to, &fit->plan);
+        rk_write_shortage(to, &fit->found.plan);
     } else {
         rk_write_strategy(to, &answer->strategy);
         (void)fputc('\n', to);
@@ -70,13 +63,13 @@ static rk_status write_text(FILE *to, const void *what, rk_table_style style, in
     const struct fit *fit = what;
     (void)width;
     rk_write_inputs(to, fit->request, fit->inputs);
-    if (fit->searched) {
-        rk_write_search(to, &fit->plan);
+    if (fit->found.searched) {
+        rk_write_search(to, &fit->found.plan);
     }
     const rk_status status = write_strategy(to, fit, style, err);
-    if (!status && !fit->searched && !fits(fit)) {
+    if (!status && !fit->found.searched && !fits(fit)) {
         (void)fputc('\n', to);
-        rk_write_remedy(to, &fit->answer, &fit->remedy);
+        rk_write_remedy(to, &fit->found.given, &fit->remedy);
     }
     return status;
 }
@@ -86,11 +79,11 @@ static void write_members(rk_json_writer *writer, const void *what)
     const struct fit *fit = what;
     const rk_answer *answer = answer_of(fit);
     rk_json_flag(writer, "fits", fits(fit));
-    if (fit->searched) {
-        rk_search_write_json(writer, &fit->plan);
+    if (fit->found.searched) {
+        rk_search_write_json(writer, &fit->found.plan);
     }
-    if (fit->searched && !fits(fit)) {
-        rk_shortage_write_json(writer, &fit->plan);
+    if (fit->found.searched && !fits(fit)) {
+        rk_shortage_write_json(writer, &fit->found.plan);
     } else {
         rk_json_real(writer, "left_bytes", answer->estimate.usable - answer->estimate.memory.total);
         rk_answer_write_json(writer, answer);
@@ -113,17 +106,10 @@ static rk_status write_answer(const struct fit *fit, rk_error *err)
 
 static rk_status find_answer(struct fit *fit, rk_error *err)
 {
-    if (fit->searched) {
-        return rk_reckoning_search(fit->request, fit->inputs, 1, &fit->plan, err);
-    }
-    rk_strategy strategy;
-    const rk_setting setting = rk_setting_of(fit->request, fit->inputs);
-    rk_status status = rk_request_strategy(fit->request, fit->inputs, &strategy, err);
-    if (!status) {
-        status = rk_answer_fill(&setting, &strategy, &fit->answer, err);
-    }
-    if (!status && !fit->answer.estimate.fits) {
-        fit->remedy = rk_remedy_of(&setting, &strategy);
+    const rk_status status = rk_found_fill(fit->request, fit->inputs, &fit->found, err);
+    if (!status && !fit->found.searched && !fits(fit)) {
+        const rk_setting setting = rk_setting_of(fit->request, fit->inputs);
+        fit->remedy = rk_remedy_of(&setting, &fit->found.given.strategy);
     }
     return status;
 }
@@ -137,8 +123,7 @@ static int run_fit(int argc, char **argv)
     if (result != RK_PARSED) {
         return result;
     }
-    struct fit fit = {
-        .request = &request, .inputs = &inputs, .searched = !rk_request_is_strategy(&request)};
+    struct fit fit = {.request = &request, .inputs = &inputs};
     rk_status status = rk_request_load(&request, &inputs, &err);
     if (!status) {
         status = find_answer(&fit, &err);
@@ -147,8 +132,7 @@ static int run_fit(int argc, char **argv)
         status = write_answer(&fit, &err);
     }
     result = rk_command_end(&rk_command_fit, status, fits(&fit), &err);
-    rk_reckoning_clear(&fit.plan);
-    free(fit.answer.stages);
+    rk_found_clear(&fit.found);
     rk_inputs_clear(&inputs);
     return result;
 }

@@ -2,14 +2,13 @@
 /* `reckon run`: days, failures, checkpoints, money and energy of a whole training run. */
 #include "cli/commands.h"
 #include "cli/describe.h"
-#include "cli/reckon_plan.h"
+#include "cli/found.h"
 
 #include "base/error.h"
 #include "base/text.h"
 #include "training/training.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 #define DAY    86400.0 /* s */
 #define HOUR   3600.0
@@ -72,21 +71,10 @@ static const rk_option run_options[] = {
 struct run {
     const struct run_args *args;
     const rk_inputs *inputs;
-    bool searched; /* no strategy was given: `plan` has the fastest that fits, or the shortage */
-    rk_reckoning plan;
-    rk_answer answer;
+    rk_found found;
     rk_training training;
     rk_training_result result;
 };
-
-/* The strategy that the answer is about, or NULL: none fits. */
-static const rk_answer *answer_of(const struct run *run)
-{
-    if (!run->searched) {
-        return &run->answer;
-    }
-    return run->plan.answer_count > 0 ? &run->plan.answers[0] : NULL;
-}
 
 /* ---- for people ---------------------------------------------------------------------------- */
 
@@ -219,15 +207,15 @@ static rk_status write_text(FILE *to, const void *what, rk_table_style style, in
                             rk_error *err)
 {
     const struct run *run = what;
-    const rk_answer *answer = answer_of(run);
+    const rk_answer *answer = rk_found_answer(&run->found);
     (void)width;
     rk_write_inputs(to, &run->args->request, run->inputs);
-    if (run->searched) {
-        rk_write_search(to, &run->plan);
+    if (run->found.searched) {
+        rk_write_search(to, &run->found.plan);
     }
     if (!answer) {
         (void)fputc('\n', to);
-        rk_write_shortage(to, &run->plan);
+        rk_write_shortage(to, &run->found.plan);
         return RK_OK;
     }
     rk_write_strategy(to, &answer->strategy);
@@ -284,12 +272,12 @@ static double field_of(const rk_training_result *result, size_t index)
 static void write_members(rk_json_writer *writer, const void *what)
 {
     const struct run *run = what;
-    const rk_answer *answer = answer_of(run);
-    if (run->searched) {
-        rk_search_write_json(writer, &run->plan);
+    const rk_answer *answer = rk_found_answer(&run->found);
+    if (run->found.searched) {
+        rk_search_write_json(writer, &run->found.plan);
     }
     if (!answer) {
-        rk_shortage_write_json(writer, &run->plan);
+        rk_shortage_write_json(writer, &run->found.plan);
         return;
     }
     rk_json_open_member(writer, "run", "{");
@@ -313,13 +301,13 @@ static rk_status write_row(const struct run *run, rk_error *err)
         rk_out_printf(out, "%s%s", i ? "," : "", fields[i].key);
     }
     rk_out_text(out, "\n");
-    for (size_t i = 0; answer_of(run) && i < FIELD_COUNT; i++) {
+    for (size_t i = 0; rk_found_answer(&run->found) && i < FIELD_COUNT; i++) {
         char number[RK_NUMBER_TEXT_SIZE];
         const double value = field_of(&run->result, i);
         rk_out_printf(out, "%s%s", i ? "," : "",
                       isfinite(value) ? rk_double_text(value, number) : "");
     }
-    rk_out_text(out, answer_of(run) ? "\n" : "");
+    rk_out_text(out, rk_found_answer(&run->found) ? "\n" : "");
     return rk_out_close(out, err);
 }
 
@@ -335,18 +323,6 @@ static rk_status write_answer(const struct run *run, rk_error *err)
 
 /* ---- the run ------------------------------------------------------------------------------- */
 
-static rk_status find_answer(struct run *run, rk_error *err)
-{
-    const rk_request *request = &run->args->request;
-    if (run->searched) {
-        return rk_reckoning_search(request, run->inputs, 1, &run->plan, err);
-    }
-    rk_strategy strategy;
-    const rk_setting setting = rk_setting_of(request, run->inputs);
-    const rk_status status = rk_request_strategy(request, run->inputs, &strategy, err);
-    return status ? status : rk_answer_fill(&setting, &strategy, &run->answer, err);
-}
-
 /* A checkpoint holds the weights that learn and the states of the optimizer. */
 static double checkpoint_bytes(const rk_model *model, const rk_strategy *s)
 {
@@ -358,7 +334,7 @@ static double checkpoint_bytes(const rk_model *model, const rk_strategy *s)
 static rk_status fill_training(struct run *run, rk_error *err)
 {
     const struct run_args *args = run->args;
-    const rk_answer *answer = answer_of(run);
+    const rk_answer *answer = rk_found_answer(&run->found);
     const rk_strategy *s = &answer->strategy;
     const rk_accelerator *a = &run->inputs->system.accelerator;
     const double accelerators = (double)rk_strategy_ranks(s);
@@ -399,18 +375,16 @@ static int run_run(int argc, char **argv)
     if (result != RK_PARSED) {
         return result;
     }
-    struct run run = {
-        .args = &args, .inputs = &inputs, .searched = !rk_request_is_strategy(&args.request)};
+    struct run run = {.args = &args, .inputs = &inputs};
     rk_status status = rk_request_load(&args.request, &inputs, &err);
-    status = status ? status : find_answer(&run, &err);
-    if (!status && answer_of(&run)) {
+    status = status ? status : rk_found_fill(&args.request, &inputs, &run.found, &err);
+    if (!status && rk_found_answer(&run.found)) {
         status = fill_training(&run, &err);
     }
     status = status ? status : write_answer(&run, &err);
-    const rk_answer *answer = status ? NULL : answer_of(&run);
+    const rk_answer *answer = status ? NULL : rk_found_answer(&run.found);
     result = rk_command_end(&rk_command_run, status, answer && answer->estimate.fits, &err);
-    rk_reckoning_clear(&run.plan);
-    free(run.answer.stages);
+    rk_found_clear(&run.found);
     rk_inputs_clear(&inputs);
     return result;
 }

@@ -285,3 +285,18 @@ rk_status rk_estimate_exact(const rk_model *model, const rk_system *system, cons
     rk_cost_table_fill(model, system, stack, strategy, &table);
     return rk_estimate_play(&table, strategy, convention, estimate, stages, err);
 }
+
+rk_status rk_estimate_visit(const rk_model *model, const rk_system *system, const rk_stack *stack,
+                            const rk_strategy *strategy, rk_pipeline_result *result,
+                            void (*visit)(void *user, const rk_op *op), void *user, rk_error *err)
+{
+    rk_cost_table table;
+    rk_chunk_times chunks[RK_CHUNK_MAX];
+    struct ranks ranks;
+    double sent;
+    rk_cost_table_fill(model, system, stack, strategy, &table);
+    survey_ranks(&table, strategy, chunks, NULL, &ranks);
+    const double send = rk_send_seconds(&table, strategy, &sent);
+    const rk_pipeline pipeline = rk_pipeline_of(strategy, chunks, send);
+    return rk_pipeline_play(&pipeline, result, visit, user, err);
+}

@@ -7,6 +7,7 @@
 #define RK_ESTIMATE_ESTIMATE_H
 
 #include "block/block.h"
+#include "schedule/schedule.h"
 
 /*
  * What memory holds at the worst moment of a rank, in the order of reports.  The moment is the
@@ -100,5 +101,13 @@ rk_status rk_estimate_play(const rk_cost_table *table, const rk_strategy *strate
 rk_status rk_estimate_exact(const rk_model *model, const rk_system *system, const rk_stack *stack,
                             const rk_strategy *strategy, rk_flop_convention convention,
                             rk_estimate *estimate, rk_stage_memory *stages, rk_error *err);
+
+/*
+ * Plays the pipeline of a strategy, with the messages that hold their sender: `visit` gets every
+ * operation, as of rk_pipeline_play.  What else a step takes comes after it.
+ */
+rk_status rk_estimate_visit(const rk_model *model, const rk_system *system, const rk_stack *stack,
+                            const rk_strategy *strategy, rk_pipeline_result *result,
+                            void (*visit)(void *user, const rk_op *op), void *user, rk_error *err);
 
 #endif

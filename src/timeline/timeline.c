@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "timeline/timeline.h"
+
+#include "base/error.h"
+#include "base/text.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+const char *const rk_op_kind_names[] = {"forward", "backward", "weight", NULL};
+
+/* ---- filling ------------------------------------------------------------------------------- */
+
+/* Takes the operations of a schedule as they are played. */
+struct taker {
+    rk_timeline *timeline;
+    bool failed; /* no memory */
+};
+
+static void take(void *user, const rk_op *op)
+{
+    struct taker *taker = user;
+    rk_timeline *t = taker->timeline;
+    if (t->op_count == t->op_room && !taker->failed) {
+        const size_t room = t->op_room ? 2 * t->op_room : 1024;
+        rk_op *ops = realloc(t->ops, room * sizeof(*ops));
+        taker->failed = !ops;
+        t->ops = ops ? ops : t->ops;
+        t->op_room = ops ? room : t->op_room;
+    }
+    if (!taker->failed) {
+        t->ops[t->op_count++] = *op;
+    }
+}
+
+static int compare_ops(const void *a, const void *b)
+{
+    const rk_op *one = a, *other = b;
+    if (one->rank != other->rank) {
+        return one->rank < other->rank ? -1 : 1;
+    }
+    if (one->start < other->start || one->start > other->start) {
+        return one->start < other->start ? -1 : 1;
+    }
+    return (one->kind > other->kind) - (one->kind < other->kind);
+}
+
+static void add_after(rk_timeline *t, const char *name, double seconds)
+{
+    if (seconds > 0) {
+        t->after[t->after_count++] = (rk_timeline_after){name, seconds};
+    }
+}
+
+/* What of the step's parts is not in the pipeline; the rest is what norms and casts take. */
+static void fill_after(rk_timeline *t, const rk_estimate *e)
+{
+    static const rk_part parts[] = {RK_PART_DP, RK_PART_OPTIMIZER, RK_PART_OFFLOAD, RK_PART_FIXED};
+    const bool sends = t->strategy->pp > 1 && t->strategy->pp_overlap;
+    double rest = e->step - t->pipeline;
+    if (sends) {
+        add_after(t, rk_part_names[RK_PART_PP], e->times.part[RK_PART_PP]);
+        rest -= e->times.part[RK_PART_PP];
+    }
+    for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+        add_after(t, rk_part_names[parts[i]], e->times.part[parts[i]]);
+        rest -= e->times.part[parts[i]];
+    }
+    add_after(t, "norm gradients and casts", rest > 1e-9 * e->step ? rest : 0);
+    t->step = e->step;
+}
+
+rk_status rk_timeline_fill(const rk_model *model, const rk_system *system, const rk_stack *stack,
+                           const rk_strategy *strategy, const rk_estimate *estimate,
+                           rk_timeline *timeline, rk_error *err)
+{
+    struct taker taker = {.timeline = timeline};
+    *timeline = (rk_timeline){
+        .strategy = strategy,
+        .idle = calloc((size_t)strategy->pp, sizeof(double)),
+        .in_flight = calloc((size_t)strategy->pp, sizeof(double)),
+    };
+    rk_pipeline_result result = {.idle = timeline->idle, .in_flight = timeline->in_flight};
+    rk_status status = RK_OK;
+    if (timeline->idle && timeline->in_flight) {
+        status = rk_estimate_visit(model, system, stack, strategy, &result, take, &taker, err);
+    }
+    if (!timeline->idle || !timeline->in_flight || taker.failed) {
+        status = rk_fail(err, RK_ERR_MEMORY, "out of memory for the operations of a step");
+    }
+    if (!status) {
+        qsort(timeline->ops, timeline->op_count, sizeof(*timeline->ops), compare_ops);
+        timeline->pipeline = result.seconds;
+        fill_after(timeline, estimate);
+    }
+    return status;
+}
+
+void rk_timeline_clear(rk_timeline *timeline)
+{
+    free(timeline->ops);
+    free(timeline->idle);
+    free(timeline->in_flight);
+    *timeline = (rk_timeline){0};
+}
+
+size_t rk_timeline_first(const rk_timeline *timeline, int64_t rank)
+{
+    size_t low = 0, high = timeline->op_count;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (timeline->ops[middle].rank < rank) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+/* ---- writing ------------------------------------------------------------------------------- */
+
+const char *rk_timeline_op_name(const rk_timeline *timeline, const rk_op *op,
+                                char out[RK_OP_NAME_SIZE])
+{
+    static const char letters[] = "FBW";
+    const char letter = letters[op->kind];
+    if (timeline->strategy->vp > 1 || timeline->strategy->schedule == RK_SCHEDULE_ZB_V) {
+        (void)snprintf(out, RK_OP_NAME_SIZE, "%c %" PRId32 ".%" PRId32, letter, op->microbatch,
+                       op->chunk);
+    } else {
+        (void)snprintf(out, RK_OP_NAME_SIZE, "%c %" PRId32, letter, op->microbatch);
+    }
+    return out;
+}
+
+void rk_timeline_write_table(const rk_timeline *timeline, rk_out *out)
+{
+    rk_out_text(out, "rank,kind,chunk,microbatch,start_s,end_s\n");
+    for (size_t i = 0; i < timeline->op_count; i++) {
+        const rk_op *op = &timeline->ops[i];
+        char start[RK_NUMBER_TEXT_SIZE], end[RK_NUMBER_TEXT_SIZE];
+        rk_out_printf(out, "%" PRId32 ",%s,%" PRId32 ",%" PRId32 ",%s,%s\n", op->rank,
+                      rk_op_kind_names[op->kind], op->chunk, op->microbatch,
+                      rk_double_text(op->start, start), rk_double_text(op->end, end));
+    }
+}

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a timeline shows is the estimate: every operation once, one after the other, to the end. */
+#include "../block/blocks.h"
+
+#include "timeline/timeline.h"
+
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const struct {
+    rk_schedule_kind schedule;
+    int64_t pp, vp, chunks;
+    bool split, overlapped; /* gradients by weight apart; messages hidden */
+} cases[] = {
+    {RK_SCHEDULE_1F1B, 1, 1, 1, false, false},   {RK_SCHEDULE_GPIPE, 4, 1, 1, false, false},
+    {RK_SCHEDULE_1F1B, 4, 1, 1, false, true},    {RK_SCHEDULE_INTERLEAVED, 4, 4, 4, false, true},
+    {RK_SCHEDULE_ZB_H1, 4, 1, 1, true, false},   {RK_SCHEDULE_ZB_V, 4, 1, 2, true, false},
+    {RK_SCHEDULE_DUALPIPE, 4, 1, 2, true, true},
+};
+enum { CASES = sizeof(cases) / sizeof(cases[0]), MICROBATCHES = 16 };
+
+struct played {
+    rk_model model;
+    rk_system system;
+    rk_stack stack;
+    rk_strategy strategy;
+    rk_estimate estimate;
+    rk_timeline timeline;
+};
+
+static void play(size_t i, struct played *p)
+{
+    rk_error err;
+    p->model = model_of("llama3-8b");
+    p->system = system_of("dgx-h100-superpod");
+    p->stack = stack_of("megatron-2025");
+    p->strategy = rk_strategy_defaults(&p->model);
+    p->strategy.pp = cases[i].pp;
+    p->strategy.vp = cases[i].vp;
+    p->strategy.dp = 8;
+    p->strategy.schedule = cases[i].schedule;
+    p->strategy.pp_overlap = cases[i].overlapped;
+    p->strategy.global_batch = 8 * MICROBATCHES;
+    assert_legal(&p->model, &p->system, &p->strategy);
+    assert_int_equal(rk_estimate_exact(&p->model, &p->system, &p->stack, &p->strategy,
+                                       RK_FLOPS_MEGATRON, &p->estimate, NULL, &err),
+                     RK_OK);
+    assert_int_equal(rk_timeline_fill(&p->model, &p->system, &p->stack, &p->strategy, &p->estimate,
+                                      &p->timeline, &err),
+                     RK_OK);
+}
+
+static void release(struct played *p)
+{
+    rk_timeline_clear(&p->timeline);
+    rk_system_clear(&p->system);
+}
+
+static void check_rank(const rk_timeline *t, int64_t rank, size_t i)
+{
+    const size_t first = rk_timeline_first(t, rank), past = rk_timeline_first(t, rank + 1);
+    size_t count[3] = {0, 0, 0};
+    double busy = 0;
+    for (size_t k = first; k < past; k++) {
+        const rk_op *op = &t->ops[k];
+        assert_int_equal(op->rank, rank);
+        assert_true(op->start >= 0 && op->end >= op->start);
+        assert_true(op->end <= t->pipeline * (1 + 1e-12));
+        if (cases[i].schedule != RK_SCHEDULE_DUALPIPE && k > first) {
+            assert_true(op->start >= t->ops[k - 1].end * (1 - 1e-12));
+        }
+        count[op->kind]++;
+        busy += op->end - op->start;
+    }
+    const size_t microbatches = MICROBATCHES * (size_t)cases[i].chunks /
+                                (cases[i].schedule == RK_SCHEDULE_DUALPIPE ? 2 : 1);
+    assert_int_equal(count[RK_OP_FORWARD], microbatches);
+    assert_int_equal(count[RK_OP_BACKWARD], microbatches);
+    assert_true(cases[i].split || count[RK_OP_WEIGHT] == 0);
+    if (cases[i].schedule != RK_SCHEDULE_DUALPIPE) {
+        assert_near(busy + t->idle[rank], t->pipeline, 1e-9);
+    }
+}
+
+static void test_operations(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < CASES; i++) {
+        struct played p;
+        play(i, &p);
+        double step = p.timeline.pipeline;
+        for (int k = 0; k < p.timeline.after_count; k++) {
+            assert_true(p.timeline.after[k].seconds > 0);
+            step += p.timeline.after[k].seconds;
+        }
+        assert_near(step, p.estimate.step, 1e-9);
+        assert_near(p.timeline.step, p.estimate.step, 0);
+        for (int64_t rank = 0; rank < cases[i].pp; rank++) {
+            check_rank(&p.timeline, rank, i);
+        }
+        assert_int_equal(rk_timeline_first(&p.timeline, cases[i].pp), p.timeline.op_count);
+        release(&p);
+    }
+}
+
+/* ---- files ----------------------------------------------------------------------------------- */
+
+/* What `write` writes, which the caller frees. */
+static char *written(const rk_timeline *t,
+                     void (*write)(const rk_timeline *, const char *, rk_out *))
+{
+    enum { MOST = 1 << 21 };
+    char path[] = "/tmp/reckon-timeline-XXXXXX";
+    rk_out *out;
+    rk_error err;
+    const int file = mkstemp(path);
+    assert_true(file >= 0);
+    assert_int_equal(close(file), 0);
+    assert_int_equal(rk_out_open(path, &out, &err), RK_OK);
+    write(t, "a \"title\" <&>", out);
+    assert_int_equal(rk_out_close(out, &err), RK_OK);
+    FILE *from = fopen(path, "rb");
+    char *text = calloc(1, MOST);
+    assert_true(from && text);
+    assert_true(fread(text, 1, MOST - 1, from) > 0);
+    assert_int_equal(fclose(from), 0);
+    assert_int_equal(unlink(path), 0);
+    return text;
+}
+
+static double real_of(const json_t *event, const char *key)
+{
+    const json_t *value = json_object_get(event, key);
+    assert_true(json_is_number(value));
+    return json_number_value(value);
+}
+
+/* Slices of a thread follow or hold each other, threads belong to one process, and end the step. */
+static void check_trace(const json_t *events, const rk_timeline *t)
+{
+    double end[8 * 100 + 2] = {0}, last = 0;
+    size_t slices = 0;
+    for (size_t i = 0; i < json_array_size(events); i++) {
+        const json_t *event = json_array_get(events, i);
+        const size_t thread = (size_t)real_of(event, "tid");
+        assert_true(thread < sizeof(end) / sizeof(end[0]));
+        assert_int_equal(thread / 100, (size_t)real_of(event, "pid"));
+        if (strcmp(json_string_value(json_object_get(event, "ph")), "X") != 0) {
+            continue;
+        }
+        const double from = real_of(event, "ts"), to = from + real_of(event, "dur");
+        assert_true(from >= end[thread] - 1e-6 || to <= end[thread] + 1e-6);
+        end[thread] = to > end[thread] ? to : end[thread];
+        last = to > last ? to : last;
+        slices++;
+    }
+    assert_true(slices >= t->op_count);
+    assert_true(last >= 1e6 * t->step - 0.01 && last <= 1e6 * t->step + 0.01);
+}
+
+static void test_trace(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < CASES; i++) {
+        struct played p;
+        json_error_t fault;
+        play(i, &p);
+        char *text = written(&p.timeline, rk_timeline_write_trace);
+        json_t *trace = json_loads(text, 0, &fault);
+        if (!trace) {
+            fail_msg("%s in line %d", fault.text, fault.line);
+        }
+        check_trace(json_object_get(trace, "traceEvents"), &p.timeline);
+        json_decref(trace);
+        free(text);
+        release(&p);
+    }
+}
+
+static size_t occurrences(const char *text, const char *part)
+{
+    size_t count = 0;
+    for (; (text = strstr(text, part)) != NULL; text++) {
+        count++;
+    }
+    return count;
+}
+
+static void test_picture(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < CASES; i++) {
+        struct played p;
+        play(i, &p);
+        char *text = written(&p.timeline, rk_timeline_write_picture);
+        assert_non_null(strstr(text, "&lt;&amp;&gt;"));
+        assert_true(occurrences(text, "<rect") > p.timeline.op_count);
+        assert_int_equal(occurrences(text, ">rank "), cases[i].pp);
+        assert_int_equal(occurrences(text, "gradients by weight"), cases[i].split);
+        assert_non_null(strstr(text, "</svg>"));
+        assert_null(strstr(text, "nan"));
+        free(text);
+        release(&p);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_operations),
+        cmocka_unit_test(test_trace),
+        cmocka_unit_test(test_picture),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
