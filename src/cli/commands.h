@@ -11,7 +11,7 @@ int rk_cmd_sweep(int argc, char **argv);
 
 extern const rk_command rk_command_plan, rk_command_sweep, rk_command_list, rk_command_show;
 extern const rk_command rk_command_estimate, rk_command_fit, rk_command_run, rk_command_calibrate;
-extern const rk_command rk_command_timeline;
+extern const rk_command rk_command_timeline, rk_command_comm;
 extern const rk_command rk_command_validate, rk_command_plot;
 extern const rk_command rk_command_explain, rk_command_design, rk_command_shape;
 extern const rk_command rk_command_help, rk_command_version, rk_command_complete;

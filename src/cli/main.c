@@ -24,11 +24,11 @@ static const rk_command sweep_command = {
 };
 
 const rk_command *const rk_commands[] = {
-    &rk_command_plan,     &rk_command_estimate, &rk_command_fit,      &rk_command_run,
-    &rk_command_timeline, &rk_command_explain,  &rk_command_design,   &rk_command_shape,
-    &sweep_command,       &rk_command_plot,     &rk_command_validate, &rk_command_calibrate,
-    &rk_command_list,     &rk_command_show,     &calculon_command,    &rk_command_help,
-    &rk_command_version,  &rk_command_complete,
+    &rk_command_plan,      &rk_command_estimate, &rk_command_fit,      &rk_command_run,
+    &rk_command_timeline,  &rk_command_comm,     &rk_command_explain,  &rk_command_design,
+    &rk_command_shape,     &sweep_command,       &rk_command_plot,     &rk_command_validate,
+    &rk_command_calibrate, &rk_command_list,     &rk_command_show,     &calculon_command,
+    &rk_command_help,      &rk_command_version,  &rk_command_complete,
 };
 const size_t rk_command_count = sizeof(rk_commands) / sizeof(rk_commands[0]);
 

@@ -129,21 +129,16 @@ static rk_status read_attention(const rk_cells *t, size_t row, rk_operator_row *
 rk_status rk_collective_row_read(const rk_cells *table, size_t row, rk_collective_row *out,
                                  rk_error *err)
 {
-    static const char *const names[] = {"all_reduce", "reduce_scatter", "all_gather", "all_to_all",
-                                        "broadcast",  "send",           NULL};
-    static const rk_collective ops[] = {RK_COLL_ALL_REDUCE, RK_COLL_REDUCE_SCATTER,
-                                        RK_COLL_ALL_GATHER, RK_COLL_ALL_TO_ALL,
-                                        RK_COLL_BROADCAST,  RK_COLL_SEND};
     double ranks = 2, per_node = 0;
     int op = 0;
-    rk_status status = rk_cell_choice(table, row, "op", names, false, &op, err);
+    rk_status status = rk_cell_choice(table, row, "op", rk_collective_names, false, &op, err);
     status = status ? status : rk_cell_number(table, row, "ranks", 2, false, &ranks, err);
     status =
         status ? status : rk_cell_number(table, row, "ranks_per_node", 1, true, &per_node, err);
     status = status ? status : rk_cell_number(table, row, "bytes", least, false, &out->bytes, err);
     status = status ? status : rk_cell_number(table, row, "us", least, false, &out->seconds, err);
     out->seconds *= 1e-6;
-    out->op = ops[op];
+    out->op = (rk_collective)op;
     out->ranks = ranks <= ranks_most ? (int64_t)ranks : 2;
     out->per_node = per_node <= ranks ? (int64_t)per_node : 0;
     return status;

@@ -14,6 +14,9 @@
 
 #include <math.h>
 
+const char *const rk_collective_names[] = {
+    "all_reduce", "reduce_scatter", "all_gather", "all_to_all", "broadcast", "send", NULL};
+
 /* The part of a collective inside one tier. */
 typedef struct phase {
     const rk_tier *tier;

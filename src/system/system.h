@@ -175,6 +175,9 @@ typedef enum rk_collective {
     RK_COLL_SEND, /* point to point between neighbours of the group */
 } rk_collective;
 
+extern const char
+    *const rk_collective_names[]; /* "all_reduce"...; NULL-terminated, in enum order */
+
 /* ---- prices -------------------------------------------------------------------------------- */
 
 /*
