@@ -357,12 +357,18 @@ static rk_sharding usual_sharding(int framework)
 }
 
 /* Modules that are worth recomputing: what is cheap to make again. */
-static unsigned usual_modules(const rk_request *r, const rk_strategy *s)
+static unsigned usual_modules(const rk_request *r, const rk_model *model, const rk_strategy *s)
 {
     if (r->framework == RK_FRAMEWORK_TORCHTITAN) {
         return RK_MODULE_OPERATORS;
     }
-    return s->flash_attention ? RK_MODULE_NORM | RK_MODULE_ACTIVATION : RK_MODULE_CORE_ATTENTION;
+    if (!s->flash_attention) {
+        return RK_MODULE_CORE_ATTENTION;
+    }
+    const bool experts = rk_layer_is_moe(&model->types[model->type_of[model->layers - 1]]);
+    return r->framework == RK_FRAMEWORK_MEGATRON && !experts
+               ? RK_MODULE_NORM /* it makes no other activation again than that of experts */
+               : RK_MODULE_NORM | RK_MODULE_ACTIVATION;
 }
 
 /* Bytes of states; FSDP2 keeps its weights in fp32 and needs no master copy. */
@@ -498,7 +504,7 @@ static rk_status apply_degrees(const rk_request *r, rk_strategy *s, rk_error *er
     return RK_OK;
 }
 
-static void apply_schedule(const rk_request *r, rk_strategy *s)
+static void apply_schedule(const rk_request *r, const rk_model *model, rk_strategy *s)
 {
     s->schedule = (rk_schedule_kind)only_bit(r->schedules, s->vp > 1 ? RK_SCHEDULE_INTERLEAVED
                                                                      : RK_SCHEDULE_1F1B);
@@ -507,7 +513,7 @@ static void apply_schedule(const rk_request *r, rk_strategy *s)
         r->modules ? RK_REC_SELECTIVE : (r->recompute_layers ? RK_REC_FULL : RK_REC_NONE));
     s->recompute_modules = modules_of(r->modules);
     if (s->recompute == RK_REC_SELECTIVE && !r->modules) {
-        s->recompute_modules = usual_modules(r, s);
+        s->recompute_modules = usual_modules(r, model, s);
     }
     s->recompute_layers = r->recompute_layers;
 }
@@ -536,7 +542,7 @@ rk_status rk_request_strategy(const rk_request *request, const rk_inputs *inputs
         return status;
     }
     apply_base(r, &inputs->model, strategy);
-    apply_schedule(r, strategy);
+    apply_schedule(r, &inputs->model, strategy);
     strategy->sp = strategy->tp > 1 && !r->no_sp && r->framework != RK_FRAMEWORK_DEEPSPEED;
     strategy->tp_overlap = r->overlaps ? strategy->tp_overlap : strategy->sp;
     strategy->layout = r->layout;

@@ -157,7 +157,8 @@ static rk_status list_all_degrees(rk_plan_lists *l, const struct sizes *sizes, r
 static void list_recomputes(rk_plan_lists *l, const struct sizes *sizes)
 {
     const rk_plan_space *s = l->space;
-    const unsigned element_wise = RK_MODULE_NORM | RK_MODULE_ACTIVATION;
+    const bool act = sizes->experts || s->framework != RK_FRAMEWORK_MEGATRON;
+    const unsigned element_wise = RK_MODULE_NORM | (act ? RK_MODULE_ACTIVATION : 0U);
     const unsigned ffn =
         (sizes->dense ? RK_MODULE_MLP : 0U) | (sizes->experts ? RK_MODULE_MOE : 0U);
     const unsigned sets[] = {

@@ -12,12 +12,6 @@
 #define SIZE_LIMIT       ((int64_t)1 << 30)
 #define ACCELERATORS_MAX 0x1p31
 
-static bool divides(int64_t part, int64_t whole)
-{
-    /* most degrees are powers of two, and a division costs more than all the rest here */
-    return (part & (part - 1)) == 0 ? (whole & (part - 1)) == 0 : whole % part == 0;
-}
-
 /* ---- sizes --------------------------------------------------------------------------------- */
 
 static int64_t bad_size(const struct question *q)
@@ -100,7 +94,7 @@ static int64_t batch_rest(const struct question *q)
 {
     const rk_strategy *s = q->strategy;
     const int64_t each = s->micro_batch * s->dp;
-    return divides(each, s->global_batch) ? 0 : each;
+    return rk_rule_divides(each, s->global_batch) ? 0 : each;
 }
 
 /* ---- heads, widths, experts ---------------------------------------------------------------- */
@@ -109,7 +103,7 @@ static int64_t heads_rest(const struct question *q)
 {
     for (int i = 0; i < q->model->type_count; i++) {
         const int64_t heads = q->model->types[i].attention.query_heads;
-        if (!divides(q->strategy->tp, heads)) {
+        if (!rk_rule_divides(q->strategy->tp, heads)) {
             return heads;
         }
     }
@@ -121,7 +115,7 @@ static int64_t kv_heads_rest(const struct question *q, int64_t ranks)
 {
     for (int i = 0; i < q->model->type_count; i++) {
         const int64_t heads = q->model->types[i].attention.kv_heads;
-        if (!divides(ranks, heads) && !divides(heads, ranks)) {
+        if (!rk_rule_divides(ranks, heads) && !rk_rule_divides(heads, ranks)) {
             return heads;
         }
     }
@@ -146,7 +140,7 @@ static int64_t heads_ulysses(const struct question *q)
     }
     for (int i = 0; i < q->model->type_count; i++) {
         const int64_t heads = q->model->types[i].attention.query_heads;
-        if (!divides(s->tp * s->cp, heads)) {
+        if (!rk_rule_divides(s->tp * s->cp, heads)) {
             return heads;
         }
     }
@@ -166,7 +160,7 @@ static int64_t ffn_rest(const struct question *q)
         const int64_t width = rk_layer_is_moe(type)
                                   ? type->moe.shared_experts * type->moe.shared_width
                                   : type->ffn.width;
-        if (!divides(q->strategy->tp, width)) {
+        if (!rk_rule_divides(q->strategy->tp, width)) {
             return width;
         }
     }
@@ -188,7 +182,7 @@ static int64_t expert_width_rest(const struct question *q)
 {
     for (int i = 0; i < q->model->type_count; i++) {
         const rk_moe_shape *moe = &q->model->types[i].moe;
-        if (moe->experts > 0 && !divides(q->strategy->etp, moe->expert_width)) {
+        if (moe->experts > 0 && !rk_rule_divides(q->strategy->etp, moe->expert_width)) {
             return moe->expert_width;
         }
     }
@@ -204,7 +198,7 @@ static int64_t experts_rest(const struct question *q)
 {
     for (int i = 0; i < q->model->type_count; i++) {
         const int64_t experts = q->model->types[i].moe.experts;
-        if (experts > 0 && !divides(q->strategy->ep, experts)) {
+        if (experts > 0 && !rk_rule_divides(q->strategy->ep, experts)) {
             return experts;
         }
     }
@@ -216,7 +210,7 @@ static int64_t folding_rest(const struct question *q)
 {
     const rk_strategy *s = q->strategy;
     const int64_t ranks = s->tp * s->cp * s->dp;
-    return divides(s->ep * s->etp, ranks) ? 0 : ranks;
+    return rk_rule_divides(s->ep * s->etp, ranks) ? 0 : ranks;
 }
 
 /*
@@ -258,20 +252,20 @@ static int64_t expert_tensor_parallel(const struct question *q)
 
 static int64_t seq_rest(const struct question *q)
 {
-    return divides(q->strategy->cp, q->strategy->seq) ? 0 : q->strategy->cp;
+    return rk_rule_divides(q->strategy->cp, q->strategy->seq) ? 0 : q->strategy->cp;
 }
 
 /* Each rank has one chunk from either end, so that causal work is equal. */
 static int64_t seq_rest_balanced(const struct question *q)
 {
     const rk_strategy *s = q->strategy;
-    return s->cp > 1 && !divides(2 * s->cp, s->seq) ? 2 * s->cp : 0;
+    return s->cp > 1 && !rk_rule_divides(2 * s->cp, s->seq) ? 2 * s->cp : 0;
 }
 
 static int64_t seq_rest_tensor(const struct question *q)
 {
     const rk_strategy *s = q->strategy;
-    return s->sp && s->tp > 1 && !divides(s->tp * s->cp, s->seq) ? s->tp * s->cp : 0;
+    return s->sp && s->tp > 1 && !rk_rule_divides(s->tp * s->cp, s->seq) ? s->tp * s->cp : 0;
 }
 
 static int64_t positions_missing(const struct question *q)
@@ -329,7 +323,7 @@ static int64_t schedule_unknown(const struct question *q)
 static int64_t ranks_rest_schedule(const struct question *q)
 {
     const rk_schedule_needs needs = rk_schedule_needs_of(q->strategy->schedule, q->strategy->pp);
-    return divides(needs.rank_multiple, q->strategy->pp) ? 0 : needs.rank_multiple;
+    return rk_rule_divides(needs.rank_multiple, q->strategy->pp) ? 0 : needs.rank_multiple;
 }
 
 static int64_t microbatches_short(const struct question *q)
@@ -346,7 +340,7 @@ static int64_t microbatches_rest(const struct question *q, bool interleaved)
     const rk_strategy *s = q->strategy;
     const rk_schedule_needs needs = rk_schedule_needs_of(s->schedule, s->pp);
     return interleaved != (s->schedule == RK_SCHEDULE_INTERLEAVED) ||
-                   divides(needs.microbatch_multiple, rk_strategy_microbatches(s))
+                   rk_rule_divides(needs.microbatch_multiple, rk_strategy_microbatches(s))
                ? 0
                : needs.microbatch_multiple;
 }
@@ -368,114 +362,6 @@ static int64_t two_ranks_without_overlap(const struct question *q)
     return s->vp > 1 && s->pp == 2 && !s->pp_overlap;
 }
 
-/* ---- layers -------------------------------------------------------------------------------- */
-
-static int64_t layout_below_zero(const struct question *q)
-{
-    const rk_strategy *s = q->strategy;
-    for (int i = 0; i < s->layout_count; i++) {
-        if (s->layout[i] < 0) {
-            return s->layout[i];
-        }
-    }
-    return s->layout_count < 0;
-}
-
-static int64_t layout_and_split(const struct question *q)
-{
-    const rk_strategy *s = q->strategy;
-    return s->layout_count > 0 && ((s->first_stage_layers | s->last_stage_layers) != 0 ||
-                                   s->count_embedding || s->count_head);
-}
-
-static int64_t layout_stages(const struct question *q)
-{
-    const rk_strategy *s = q->strategy;
-    if (s->layout_count == 0) {
-        return 0;
-    }
-    const int64_t stages = rk_schedule_stages(s->schedule, s->pp, s->vp);
-    return s->layout_count != stages ? stages : 0;
-}
-
-static int64_t layout_rest(const struct question *q)
-{
-    const rk_strategy *s = q->strategy;
-    return s->layout_count > 0 ? q->model->layers - rk_strategy_layout_before(s, s->layout_count)
-                               : 0;
-}
-
-/* What remains to be split evenly once the first and last rank have their own numbers. */
-struct rest {
-    int64_t units;  /* layers, and the ends of the model where they count as such */
-    int64_t ranks;  /* that share them */
-    int64_t chunks; /* parts of the model per rank */
-};
-
-static struct rest rest_of(const struct question *q)
-{
-    const rk_strategy *s = q->strategy;
-    if (s->layout_count > 0) {
-        return (struct rest){0}; /* it names the layers of every rank */
-    }
-    const bool first = s->first_stage_layers > 0, last = s->last_stage_layers > 0;
-    return (struct rest){
-        .units = q->model->layers + s->count_embedding + s->count_head - s->first_stage_layers -
-                 s->last_stage_layers,
-        .ranks = s->pp - first - last,
-        .chunks = rk_schedule_stages(s->schedule, 1, s->vp),
-    };
-}
-
-static int64_t own_layers_without_pipeline(const struct question *q)
-{
-    const rk_strategy *s = q->strategy;
-    return s->pp == 1 && (s->first_stage_layers | s->last_stage_layers) != 0;
-}
-
-static int64_t own_layers_and_counted_ends(const struct question *q)
-{
-    const rk_strategy *s = q->strategy;
-    return (s->first_stage_layers | s->last_stage_layers) != 0 &&
-           (s->count_embedding || s->count_head);
-}
-
-static int64_t own_layers_too_few(const struct question *q)
-{
-    const rk_strategy *s = q->strategy;
-    const int64_t chunks = rk_schedule_stages(s->schedule, 1, s->vp);
-    return (s->first_stage_layers > 0 && s->first_stage_layers < chunks) ||
-                   (s->last_stage_layers > 0 && s->last_stage_layers < chunks)
-               ? chunks
-               : 0;
-}
-
-static int64_t layers_too_few(const struct question *q)
-{
-    const struct rest rest = rest_of(q);
-    const bool too_few = rest.units < rest.ranks * rest.chunks;
-    const bool too_many = rest.ranks == 0 && rest.units > 0 && q->strategy->pp > 1;
-    return too_few || too_many ? q->model->layers : 0;
-}
-
-static int64_t layers_rest_ranks(const struct question *q)
-{
-    const struct rest rest = rest_of(q);
-    return rest.ranks > 0 && !divides(rest.ranks, rest.units) ? rest.units : 0;
-}
-
-static int64_t layers_rest_chunks(const struct question *q)
-{
-    const struct rest rest = rest_of(q);
-    return rest.ranks > 0 && !divides(rest.ranks * rest.chunks, rest.units) ? rest.units : 0;
-}
-
-static int64_t own_layers_rest(const struct question *q)
-{
-    const rk_strategy *s = q->strategy;
-    return !divides(s->vp, s->first_stage_layers) || !divides(s->vp, s->last_stage_layers);
-}
-
 /* ---- sharding ------------------------------------------------------------------------------ */
 
 static int64_t replicas_without_shards(const struct question *q)
@@ -486,14 +372,14 @@ static int64_t replicas_without_shards(const struct question *q)
 static int64_t replicas_rest(const struct question *q)
 {
     const rk_strategy *s = q->strategy;
-    return divides(s->replicas, s->dp * s->cp) ? 0 : s->dp * s->cp;
+    return rk_rule_divides(s->replicas, s->dp * s->cp) ? 0 : s->dp * s->cp;
 }
 
 static int64_t expert_replicas_rest(const struct question *q)
 {
     const rk_strategy *s = q->strategy;
     const int64_t expert_data = s->tp * s->cp * s->dp / (s->ep * s->etp);
-    return s->replicas == 1 || !moe_type(q->model) || divides(s->replicas, expert_data)
+    return s->replicas == 1 || !moe_type(q->model) || rk_rule_divides(s->replicas, expert_data)
                ? 0
                : expert_data;
 }
@@ -547,6 +433,11 @@ static int64_t latent_recompute_without_mla(const struct question *q)
         }
     }
     return 1;
+}
+
+static int64_t activation_recompute_without_experts(const struct question *q)
+{
+    return recomputes(q->strategy, RK_MODULE_ACTIVATION) && !moe_type(q->model);
 }
 
 static int64_t weight_offload_with_pipeline(const struct question *q)
@@ -648,32 +539,32 @@ const struct rule rk_rules[] = {
      "the schedule {schedule} needs a multiple of {n} microbatches, not {m} (global batch {gbs})"},
     {"interleaving of two ranks", MEGATRON, two_ranks_without_overlap, VARY_PP,
      "pp 2 with vp {vp} needs overlapped messages between stages"},
-    {"layout", EVERY, layout_below_zero, VARY_NONE,
+    {"layout", EVERY, rk_rule_layout_below_zero, VARY_NONE,
      "every stage of a layout must have 0 layers or more, not {n}"},
-    {"layout", EVERY, layout_and_split, VARY_NONE,
+    {"layout", EVERY, rk_rule_layout_and_split, VARY_NONE,
      "a layout names the layers of every stage, so layers of the first or last stage and embedding "
      "or head as layers say nothing; drop one of the two"},
-    {"layout", EVERY, layout_stages, VARY_PP,
+    {"layout", EVERY, rk_rule_layout_stages, VARY_PP,
      "the layout has {given} stages, but pp {pp} with {chunks} stages each needs {n}"},
-    {"layout", EVERY, layout_rest, VARY_NONE,
+    {"layout", EVERY, rk_rule_layout_rest, VARY_NONE,
      "the layout has {sum} layers, but {model} has {layers}; {repair}"},
-    {"stage layers need pp > 1", EVERY, own_layers_without_pipeline, VARY_PP,
+    {"stage layers need pp > 1", EVERY, rk_rule_own_layers_without_pipeline, VARY_PP,
      "layers of the first and last stage are given, but pp is 1"},
-    {"stage layers or counted ends", EVERY, own_layers_and_counted_ends, VARY_NONE,
+    {"stage layers or counted ends", EVERY, rk_rule_own_layers_and_counted_ends, VARY_NONE,
      "layers of the first or last stage are given ({first}, {last}), so embedding and head cannot "
      "count as layers too; drop one of the two"},
-    {"layers of a given stage", EVERY, own_layers_too_few, VARY_NONE,
+    {"layers of a given stage", EVERY, rk_rule_own_layers_too_few, VARY_NONE,
      "each of the {n} chunks of a stage needs a layer, but {first} and {last} are given for the "
      "first and last stage"},
-    {"layers >= stages", EVERY, layers_too_few, VARY_PP,
+    {"layers >= stages", EVERY, rk_rule_layers_too_few, VARY_PP,
      "{n} layers cannot be split over pp {pp} with {chunks} stages each, when {first} and {last} "
      "are "
      "given for the first and last rank (0: as the rest)"},
-    {"layers % (pp*vp)", MEGATRON, layers_rest_ranks, VARY_PP,
+    {"layers % (pp*vp)", MEGATRON, rk_rule_layers_rest_ranks, VARY_PP,
      "the {n} layers that are shared evenly do not split over pp {pp}"},
-    {"layers % (pp*vp)", MEGATRON, layers_rest_chunks, VARY_VP,
+    {"layers % (pp*vp)", MEGATRON, rk_rule_layers_rest_chunks, VARY_VP,
      "the {n} layers that are shared evenly do not split over pp {pp} x vp {vp}"},
-    {"stage layers % vp", MEGATRON, own_layers_rest, VARY_VP,
+    {"stage layers % vp", MEGATRON, rk_rule_own_layers_rest, VARY_VP,
      "the {first} and {last} layers given for the first and last stage do not split over vp {vp}"},
     {"heads % tp", EVERY, heads_rest, VARY_TP, "{n} attention heads do not split over tp {tp}"},
     {"kv_heads % tp", EVERY, kv_heads_tensor, VARY_TP,
@@ -739,6 +630,9 @@ const struct rule rk_rules[] = {
      "{n} layers to recompute are given, which needs full recompute"},
     {"mla_up needs MLA", MEGATRON, latent_recompute_without_mla, VARY_NONE,
      "the module mla_up is to be recomputed, but {model} has no latent attention"},
+    {"act needs experts", MEGATRON, activation_recompute_without_experts, VARY_NONE,
+     "the module act is the activation of experts (moe_act), but {model} has none; drop it, or "
+     "recompute the module mlp"},
     {"weight offload needs pp = 1", MEGATRON, weight_offload_with_pipeline, VARY_PP,
      "weights cannot be offloaded with pp {pp}"},
     {"weight offload or recompute", MEGATRON, weight_offload_with_recompute, VARY_NONE,

@@ -43,6 +43,25 @@ struct rule {
 extern const struct rule rk_rules[];
 extern const size_t rk_rule_count;
 
+static inline bool rk_rule_divides(int64_t part, int64_t whole)
+{
+    /* most degrees are powers of two, and a division costs more than all the rest here */
+    return (part & (part - 1)) == 0 ? (whole & (part - 1)) == 0 : whole % part == 0;
+}
+
+/* What rules ask of the split of layers; rules_layers.c. */
+int64_t rk_rule_layout_below_zero(const struct question *q);
+int64_t rk_rule_layout_and_split(const struct question *q);
+int64_t rk_rule_layout_stages(const struct question *q);
+int64_t rk_rule_layout_rest(const struct question *q);
+int64_t rk_rule_own_layers_without_pipeline(const struct question *q);
+int64_t rk_rule_own_layers_and_counted_ends(const struct question *q);
+int64_t rk_rule_own_layers_too_few(const struct question *q);
+int64_t rk_rule_layers_too_few(const struct question *q);
+int64_t rk_rule_layers_rest_ranks(const struct question *q);
+int64_t rk_rule_layers_rest_chunks(const struct question *q);
+int64_t rk_rule_own_layers_rest(const struct question *q);
+
 /* Schedules that a framework runs, 1u << rk_schedule_kind. */
 extern const unsigned rk_framework_schedules[];
 

@@ -226,7 +226,8 @@ static void walk_recomputes(struct walk *w, rk_strategy s)
         dense = dense || model->types[i].moe.experts == 0;
         latent = latent || model->types[i].attention.kind == RK_ATTENTION_LATENT;
     }
-    const unsigned cheap = RK_MODULE_NORM | RK_MODULE_ACTIVATION;
+    const bool act = moe || w->space->framework != RK_FRAMEWORK_MEGATRON; /* it has moe_act */
+    const unsigned cheap = RK_MODULE_NORM | (act ? RK_MODULE_ACTIVATION : 0U);
     const struct {
         bool wanted;
         unsigned modules;

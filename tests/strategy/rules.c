@@ -121,6 +121,8 @@ static rk_strategy base_strategy(const rk_model *model)
       recompute(s, RK_MODULE_OPERATORS))                                                           \
     X(count, MEGATRON, DENSE, "recompute layers need full", s->recompute_layers = 2)               \
     X(latent, MEGATRON, DENSE, "mla_up needs MLA", recompute(s, RK_MODULE_MLA_UP))                 \
+    X(act, MEGATRON, DENSE, "act needs experts",                                                   \
+      recompute(s, RK_MODULE_NORM | RK_MODULE_ACTIVATION))                                         \
     X(weights_pp, MEGATRON, DENSE, "weight offload needs pp = 1", s->offload_weights = true)       \
     X(weights_rec, MEGATRON, DENSE, "weight offload or recompute", s->pp = 1;                      \
       s->offload_weights = true; s->recompute = RK_REC_FULL)                                       \

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Rules about how layers are shared out over stages. */
+#include "strategy/rules.h"
+
+int64_t rk_rule_layout_below_zero(const struct question *q)
+{
+    const rk_strategy *s = q->strategy;
+    for (int i = 0; i < s->layout_count; i++) {
+        if (s->layout[i] < 0) {
+            return s->layout[i];
+        }
+    }
+    return s->layout_count < 0;
+}
+
+int64_t rk_rule_layout_and_split(const struct question *q)
+{
+    const rk_strategy *s = q->strategy;
+    return s->layout_count > 0 && ((s->first_stage_layers | s->last_stage_layers) != 0 ||
+                                   s->count_embedding || s->count_head);
+}
+
+int64_t rk_rule_layout_stages(const struct question *q)
+{
+    const rk_strategy *s = q->strategy;
+    if (s->layout_count == 0) {
+        return 0;
+    }
+    const int64_t stages = rk_schedule_stages(s->schedule, s->pp, s->vp);
+    return s->layout_count != stages ? stages : 0;
+}
+
+int64_t rk_rule_layout_rest(const struct question *q)
+{
+    const rk_strategy *s = q->strategy;
+    return s->layout_count > 0 ? q->model->layers - rk_strategy_layout_before(s, s->layout_count)
+                               : 0;
+}
+
+/* What remains to be split evenly once the first and last rank have their own numbers. */
+struct rest {
+    int64_t units;  /* layers, and the ends of the model where they count as such */
+    int64_t ranks;  /* that share them */
+    int64_t chunks; /* parts of the model per rank */
+};
+
+static struct rest rest_of(const struct question *q)
+{
+    const rk_strategy *s = q->strategy;
+    if (s->layout_count > 0) {
+        return (struct rest){0}; /* it names the layers of every rank */
+    }
+    const bool first = s->first_stage_layers > 0, last = s->last_stage_layers > 0;
+    return (struct rest){
+        .units = q->model->layers + s->count_embedding + s->count_head - s->first_stage_layers -
+                 s->last_stage_layers,
+        .ranks = s->pp - first - last,
+        .chunks = rk_schedule_stages(s->schedule, 1, s->vp),
+    };
+}
+
+int64_t rk_rule_own_layers_without_pipeline(const struct question *q)
+{
+    const rk_strategy *s = q->strategy;
+    return s->pp == 1 && (s->first_stage_layers | s->last_stage_layers) != 0;
+}
+
+int64_t rk_rule_own_layers_and_counted_ends(const struct question *q)
+{
+    const rk_strategy *s = q->strategy;
+    return (s->first_stage_layers | s->last_stage_layers) != 0 &&
+           (s->count_embedding || s->count_head);
+}
+
+int64_t rk_rule_own_layers_too_few(const struct question *q)
+{
+    const rk_strategy *s = q->strategy;
+    const int64_t chunks = rk_schedule_stages(s->schedule, 1, s->vp);
+    return (s->first_stage_layers > 0 && s->first_stage_layers < chunks) ||
+                   (s->last_stage_layers > 0 && s->last_stage_layers < chunks)
+               ? chunks
+               : 0;
+}
+
+int64_t rk_rule_layers_too_few(const struct question *q)
+{
+    const struct rest rest = rest_of(q);
+    const bool too_few = rest.units < rest.ranks * rest.chunks;
+    const bool too_many = rest.ranks == 0 && rest.units > 0 && q->strategy->pp > 1;
+    return too_few || too_many ? q->model->layers : 0;
+}
+
+int64_t rk_rule_layers_rest_ranks(const struct question *q)
+{
+    const struct rest rest = rest_of(q);
+    return rest.ranks > 0 && !rk_rule_divides(rest.ranks, rest.units) ? rest.units : 0;
+}
+
+int64_t rk_rule_layers_rest_chunks(const struct question *q)
+{
+    const struct rest rest = rest_of(q);
+    return rest.ranks > 0 && !rk_rule_divides(rest.ranks * rest.chunks, rest.units) ? rest.units
+                                                                                    : 0;
+}
+
+int64_t rk_rule_own_layers_rest(const struct question *q)
+{
+    const rk_strategy *s = q->strategy;
+    return !rk_rule_divides(s->vp, s->first_stage_layers) ||
+           !rk_rule_divides(s->vp, s->last_stage_layers);
+}
