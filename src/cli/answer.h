@@ -80,6 +80,10 @@ void rk_answer_write_json(rk_json_writer *writer, const rk_answer *answer);
 void rk_explanation_write_json(rk_json_writer *writer, const rk_setting *setting,
                                const rk_answer *answer);
 
+/* Writes the script of --emit to the file that the request names. */
+rk_status rk_write_launch(const rk_request *request, const rk_inputs *inputs,
+                          const rk_answer *answer, rk_error *err);
+
 /* Writes answers as a CSV table to the file that the request names. */
 rk_status rk_write_rows(const rk_request *request, const rk_answer *answers, size_t count,
                         rk_error *err);

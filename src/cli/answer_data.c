@@ -2,6 +2,7 @@
 #include "cli/answer.h"
 
 #include "report/estimate_fields.h"
+#include "report/launch.h"
 #include "system/measured.h"
 
 static void write_request(rk_json_writer *writer, const rk_request *request,
@@ -114,6 +115,31 @@ rk_status rk_write_rows(const rk_request *request, const rk_answer *answers, siz
     rk_estimate_write_csv_header(out);
     for (size_t i = 0; i < count; i++) {
         rk_estimate_write_csv_row(out, i + 1, &answers[i].strategy, &answers[i].estimate);
+    }
+    return rk_out_close(out, err);
+}
+
+const char *const rk_launch_names[] = {"megatron", NULL};
+
+rk_status rk_write_launch(const rk_request *request, const rk_inputs *inputs,
+                          const rk_answer *answer, rk_error *err)
+{
+    const rk_estimate *e = &answer->estimate;
+    char title[160];
+    rk_out *out;
+    (void)snprintf(title, sizeof(title),
+                   "reckon %s: %.0f ms a step, MFU %.1f %%, %.1f of %.1f GiB%s", rk_version(),
+                   1e3 * e->step, 100 * e->mfu, e->memory.total / 0x1p30, e->usable / 0x1p30,
+                   e->fits ? "" : ": it does not fit");
+    rk_status status = rk_out_open(request->output, &out, err);
+    if (status) {
+        return status;
+    }
+    status = rk_launch_megatron(&inputs->model, &inputs->system, &inputs->stack, &answer->strategy,
+                                title, out, err);
+    if (status) {
+        rk_out_abandon(out);
+        return status;
     }
     return rk_out_close(out, err);
 }

@@ -10,6 +10,7 @@ static const rk_option estimate_options[] = {
      .type = RK_OPTION_FLAG,
      .offset = offsetof(rk_request, explain),
      .help = "say what bounds the step, and what better hardware would buy"},
+    RK_OPTION_EMIT,
 };
 
 /* What was asked and what was found. */
@@ -69,6 +70,9 @@ static void write_members(rk_json_writer *writer, const void *what)
 static rk_status write_answer(const struct estimate *e, rk_error *err)
 {
     const rk_request *request = e->request;
+    if (request->emit >= 0) {
+        return rk_write_launch(request, e->inputs, &e->answer, err);
+    }
     if (request->json) {
         return rk_write_document(request, e->inputs, write_members, e, err);
     }

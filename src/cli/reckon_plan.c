@@ -29,6 +29,7 @@ static const rk_option plan_options[] = {
      .type = RK_OPTION_FLAG,
      .offset = offsetof(rk_request, bounded),
      .help = "settle most strategies by bounds, without evaluating them; same answer"},
+    RK_OPTION_EMIT,
     RK_OPTIONS_OF_SEARCH,
 };
 
@@ -52,6 +53,9 @@ static void write_members(rk_json_writer *writer, const void *what)
 rk_status rk_reckoning_write(const rk_reckoning *plan, rk_error *err)
 {
     const rk_request *request = plan->request;
+    if (request->emit >= 0 && plan->answer_count > 0) {
+        return rk_write_launch(request, plan->inputs, &plan->answers[0], err);
+    }
     if (request->json) {
         return rk_write_document(request, plan->inputs, write_members, plan, err);
     }

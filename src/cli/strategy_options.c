@@ -220,6 +220,7 @@ rk_request rk_request_defaults(void)
         .output = "-",
         .top = 5,
         .method = NOT_GIVEN,
+        .emit = NOT_GIVEN,
         .fp8_recipe = NOT_GIVEN,
     };
 }
@@ -286,6 +287,9 @@ int rk_request_parse(const rk_command *command, int argc, char **argv, rk_reques
     rk_error err;
     if (done == RK_PARSED && request->json && request->csv) {
         return rk_command_fail(command, "--json and --csv exclude each other");
+    }
+    if (done == RK_PARSED && request->emit >= 0 && (request->json || request->csv)) {
+        return rk_command_fail(command, "--emit writes a script; leave out --json and --csv");
     }
     return done == RK_PARSED && rk_request_complete(request, &err) != RK_OK
                ? rk_command_fail_error(command, &err)

@@ -35,7 +35,18 @@ typedef struct rk_request {
     const char *output; /* file, or "-" */
     int64_t top, threads;
     int method; /* of plan */
+    int emit;   /* index in rk_launch_names; below 0: nothing */
 } rk_request;
+
+/* What --emit writes for; NULL-terminated. */
+extern const char *const rk_launch_names[];
+
+#define RK_OPTION_EMIT                                                                             \
+    {                                                                                              \
+        .name = "emit", .type = RK_OPTION_CHOICE, .offset = offsetof(rk_request, emit),            \
+        .choices = rk_launch_names, .value = "NAME",                                               \
+        .help = "write a script that starts the strategy"                                          \
+    }
 
 /* What a command line says before it is read. */
 rk_request rk_request_defaults(void);
