@@ -326,9 +326,9 @@ static rk_status write_answer(const struct run *run, rk_error *err)
 /* A checkpoint holds the weights that learn and the states of the optimizer. */
 static double checkpoint_bytes(const rk_model *model, const rk_strategy *s)
 {
-    const double learning = rk_strategy_learning(s);
-    return (double)rk_model_params_of(model).total *
-           (learning * s->states.weight + s->states.optimizer);
+    const rk_model_params params = rk_model_params_of(model);
+    const double each = rk_strategy_learning(s) * s->states.weight + s->states.optimizer;
+    return (double)(params.total + params.mtp) * each;
 }
 
 static rk_status fill_training(struct run *run, rk_error *err)
