@@ -119,11 +119,12 @@ rk_status rk_write_rows(const rk_request *request, const rk_answer *answers, siz
     return rk_out_close(out, err);
 }
 
-const char *const rk_launch_names[] = {"megatron", NULL};
+const char *const rk_launch_names[] = {"megatron", "torchtitan", NULL};
 
 rk_status rk_write_launch(const rk_request *request, const rk_inputs *inputs,
                           const rk_answer *answer, rk_error *err)
 {
+    static rk_launch_writer *const writers[] = {rk_launch_megatron, rk_launch_torchtitan};
     const rk_estimate *e = &answer->estimate;
     char title[160];
     rk_out *out;
@@ -131,12 +132,16 @@ rk_status rk_write_launch(const rk_request *request, const rk_inputs *inputs,
                    "reckon %s: %.0f ms a step, MFU %.1f %%, %.1f of %.1f GiB%s", rk_version(),
                    1e3 * e->step, 100 * e->mfu, e->memory.total / 0x1p30, e->usable / 0x1p30,
                    e->fits ? "" : ": it does not fit");
+    const rk_launch launch = {.model = &inputs->model,
+                              .system = &inputs->system,
+                              .stack = &inputs->stack,
+                              .strategy = &answer->strategy,
+                              .title = title};
     rk_status status = rk_out_open(request->output, &out, err);
     if (status) {
         return status;
     }
-    status = rk_launch_megatron(&inputs->model, &inputs->system, &inputs->stack, &answer->strategy,
-                                title, out, err);
+    status = writers[request->emit](&launch, out, err);
     if (status) {
         rk_out_abandon(out);
         return status;

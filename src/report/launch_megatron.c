@@ -343,24 +343,12 @@ static void write_memory(struct script *x)
     }
 }
 
-/* ---- comments ------------------------------------------------------------------------------ */
-
-/* A line that stays one: names come from documents, and may hold anything. */
-static void write_comment(rk_out *out, const char *words)
-{
-    rk_out_text(out, "# ");
-    for (const char *c = words; *c; c++) {
-        rk_out_printf(out, "%c", (unsigned char)*c < 0x20 || *c == 0x7f ? '?' : *c);
-    }
-    rk_out_text(out, "\n");
-}
-
 /* ---- what has no argument ------------------------------------------------------------------ */
 
 static void note_if(struct script *x, bool found, const char *words)
 {
     if (found) {
-        rk_out_printf(x->out, "# Not said by an argument: %s.\n", words);
+        rk_launch_note(x->out, "an argument", words);
     }
 }
 
@@ -432,28 +420,31 @@ static rk_status check(const rk_strategy *s, rk_error *err)
     return RK_OK;
 }
 
-rk_status rk_launch_megatron(const rk_model *model, const rk_system *system, const rk_stack *stack,
-                             const rk_strategy *strategy, const char *title, rk_out *out,
-                             rk_error *err)
+rk_status rk_launch_megatron(const rk_launch *launch, rk_out *out, rk_error *err)
 {
-    struct script x = {
-        .model = model, .strategy = strategy, .stack = stack, .system = system, .out = out};
+    const rk_strategy *s = launch->strategy;
+    const rk_accelerator *a = &launch->system->accelerator;
+    struct script x = {.model = launch->model,
+                       .strategy = s,
+                       .stack = launch->stack,
+                       .system = launch->system,
+                       .out = out};
     char words[256];
-    const rk_status status = check(strategy, err);
+    const rk_status status = check(s, err);
     if (status) {
         return status;
     }
-    const bool waits = system->accelerator.generation < RK_GENERATION_BLACKWELL &&
-                       strategy->sharding < RK_SHARD_GRADIENTS && !strategy->moe_overlap &&
-                       (strategy->tp > 1 || strategy->cp > 1);
-    write_comment(out, title);
+    const bool waits = a->generation < RK_GENERATION_BLACKWELL &&
+                       s->sharding < RK_SHARD_GRADIENTS && !s->moe_overlap &&
+                       (s->tp > 1 || s->cp > 1);
     (void)snprintf(words, sizeof(words),
                    "Arguments of Megatron-LM as of August 2026 (d98e8a64) for %s on %" PRId64
                    " %s.",
-                   model->name, rk_strategy_ranks(strategy), system->accelerator.name);
-    write_comment(out, words);
-    write_comment(out,
-                  "Data, tokenizer, rotary base, learning rate and checkpoints are yours to add.");
+                   x.model->name, rk_strategy_ranks(s), a->name);
+    rk_launch_comment(out, launch->title);
+    rk_launch_comment(out, words);
+    rk_launch_comment(out, "Data, tokenizer, rotary base, learning rate and checkpoints are yours "
+                           "to add.");
     write_notes(&x);
     rk_out_text(out, waits ? "export CUDA_DEVICE_MAX_CONNECTIONS=1\n" : "");
     rk_out_text(out, "torchrun --nnodes \"$NNODES\" --nproc-per-node \"$GPUS_PER_NODE\" "

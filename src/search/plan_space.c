@@ -153,7 +153,10 @@ static rk_status list_all_degrees(rk_plan_lists *l, const struct sizes *sizes, r
     return status;
 }
 
-/* The module sets that are in use: cheap element-wise outputs, up-projections, whole FFNs. */
+/*
+ * The module sets that are in use: cheap element-wise outputs, up-projections, whole FFNs; and
+ * torchtitan's one.
+ */
 static void list_recomputes(rk_plan_lists *l, const struct sizes *sizes)
 {
     const rk_plan_space *s = l->space;
@@ -161,12 +164,14 @@ static void list_recomputes(rk_plan_lists *l, const struct sizes *sizes)
     const unsigned element_wise = RK_MODULE_NORM | (act ? RK_MODULE_ACTIVATION : 0U);
     const unsigned ffn =
         (sizes->dense ? RK_MODULE_MLP : 0U) | (sizes->experts ? RK_MODULE_MOE : 0U);
+    const bool by_module = s->framework != RK_FRAMEWORK_TORCHTITAN;
+    const unsigned latent = by_module && sizes->latent ? RK_MODULE_MLA_UP : 0U;
     const unsigned sets[] = {
-        s->base.flash_attention ? 0 : RK_MODULE_CORE_ATTENTION,
-        element_wise,
-        sizes->latent ? RK_MODULE_MLA_UP : 0,
-        sizes->latent ? element_wise | RK_MODULE_MLA_UP : 0,
-        ffn,
+        by_module && !s->base.flash_attention ? RK_MODULE_CORE_ATTENTION : 0U,
+        by_module ? element_wise : RK_MODULE_OPERATORS,
+        latent,
+        latent ? element_wise | latent : 0U,
+        by_module ? ffn : 0U,
     };
     if (s->recomputes & 1U << RK_REC_NONE) {
         l->recomputes[l->recompute_count++] = (rk_plan_recompute){RK_REC_NONE, 0};

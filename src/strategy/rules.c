@@ -422,6 +422,11 @@ static int64_t operators_recomputed(const struct question *q)
     return recomputes(q->strategy, RK_MODULE_OPERATORS);
 }
 
+static int64_t modules_recomputed(const struct question *q)
+{
+    return recomputes(q->strategy, ~(unsigned)RK_MODULE_OPERATORS);
+}
+
 static int64_t latent_recompute_without_mla(const struct question *q)
 {
     if (!recomputes(q->strategy, RK_MODULE_MLA_UP)) {
@@ -626,6 +631,8 @@ const struct rule rk_rules[] = {
      "recompute by operators covers norms, activations and more; name no other module"},
     {"operators of the framework", MEGATRON | DEEPSPEED, operators_recomputed, VARY_NONE,
      "{framework} recomputes modules or layers, not operators"},
+    {"modules of the framework", TITAN, modules_recomputed, VARY_NONE,
+     "{framework} recomputes operators or layers, not modules; name the module operators"},
     {"recompute layers need full", MEGATRON, layers_not_full, VARY_NONE,
      "{n} layers to recompute are given, which needs full recompute"},
     {"mla_up needs MLA", MEGATRON, latent_recompute_without_mla, VARY_NONE,

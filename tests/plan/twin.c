@@ -226,17 +226,18 @@ static void walk_recomputes(struct walk *w, rk_strategy s)
         dense = dense || model->types[i].moe.experts == 0;
         latent = latent || model->types[i].attention.kind == RK_ATTENTION_LATENT;
     }
+    const bool titan = w->space->framework == RK_FRAMEWORK_TORCHTITAN;    /* by operators only */
     const bool act = moe || w->space->framework != RK_FRAMEWORK_MEGATRON; /* it has moe_act */
     const unsigned cheap = RK_MODULE_NORM | (act ? RK_MODULE_ACTIVATION : 0U);
     const struct {
         bool wanted;
         unsigned modules;
     } sets[] = {
-        {!s.flash_attention, RK_MODULE_CORE_ATTENTION},
-        {true, cheap},
-        {latent, RK_MODULE_MLA_UP},
-        {latent, cheap | RK_MODULE_MLA_UP},
-        {true, (dense ? RK_MODULE_MLP : 0U) | (moe ? RK_MODULE_MOE : 0U)},
+        {!titan && !s.flash_attention, RK_MODULE_CORE_ATTENTION},
+        {true, titan ? RK_MODULE_OPERATORS : cheap},
+        {!titan && latent, RK_MODULE_MLA_UP},
+        {!titan && latent, cheap | RK_MODULE_MLA_UP},
+        {!titan, (dense ? RK_MODULE_MLP : 0U) | (moe ? RK_MODULE_MOE : 0U)},
     };
     if (w->space->recomputes >> RK_REC_NONE & 1) {
         walk_pipelines(w, s);

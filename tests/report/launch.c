@@ -28,18 +28,19 @@ static int read_known(void **state)
     return 0;
 }
 
-static rk_status launch(const rk_model *model, const char *machine, const rk_strategy *s,
-                        char *text, rk_error *err)
+static rk_status launch_by(rk_launch_writer *write, const rk_model *model, const char *machine,
+                           const rk_strategy *s, char *text, rk_error *err)
 {
     char path[] = "/tmp/reckon-launch-XXXXXX";
     const rk_stack stack = stack_of("megatron-2025");
     rk_system system = system_of(machine);
+    const rk_launch what = {model, &system, &stack, s, "a title"};
     rk_out *out;
     const int file = mkstemp(path);
     assert_true(file >= 0);
     assert_int_equal(close(file), 0);
     assert_int_equal(rk_out_open(path, &out, err), RK_OK);
-    const rk_status status = rk_launch_megatron(model, &system, &stack, s, "a title", out, err);
+    const rk_status status = write(&what, out, err);
     if (status) {
         rk_out_abandon(out);
     } else {
@@ -49,6 +50,12 @@ static rk_status launch(const rk_model *model, const char *machine, const rk_str
     (void)unlink(path);
     rk_system_clear(&system);
     return status;
+}
+
+static rk_status launch(const rk_model *model, const char *machine, const rk_strategy *s,
+                        char *text, rk_error *err)
+{
+    return launch_by(rk_launch_megatron, model, machine, s, text, err);
 }
 
 /* ---- what arguments there are ---------------------------------------------------------------- */
@@ -236,13 +243,74 @@ static void test_refusals(void **state)
     assert_non_null(strstr(err.message, "not operators"));
 }
 
+/* ---- torchtitan ------------------------------------------------------------------------------ */
+
+static void test_titan(void **state)
+{
+    (void)state;
+    static char text[MOST];
+    rk_error err;
+    const rk_model model = model_of("llama3.1-405b");
+    rk_strategy s = rk_strategy_defaults(&model);
+    s.tp = 8;
+    s.sp = s.tp_overlap = true;
+    s.pp = 16;
+    s.vp = 8;
+    s.schedule = RK_SCHEDULE_INTERLEAVED;
+    s.count_embedding = s.count_head = true;
+    s.dp = 4;
+    s.global_batch = 128;
+    s.sharding = RK_SHARD_ALL;
+    s.replicas = 2;
+    assert_int_equal(launch_by(rk_launch_torchtitan, &model, "dgx-h100-superpod", &s, text, &err),
+                     RK_OK);
+    assert_memory_equal(text, "# a title\n# torchtitan", 22);
+    assert_holds(text, "\n[training]\nlocal_batch_size = 32\nglobal_batch_size = 128\n");
+    assert_holds(text, "data_parallel_replicate_degree = 2\ndata_parallel_shard_degree = 2\n"
+                       "fsdp_reshard_after_forward = \"always\"\ntensor_parallel_degree = 8\n"
+                       "enable_async_tensor_parallel = true\npipeline_parallel_degree = 16\n"
+                       "pipeline_parallel_schedule = \"Interleaved1F1B\"\n"
+                       "pipeline_parallel_microbatch_size = 1\n"
+                       "pipeline_parallel_layers_per_stage = 1\n"
+                       "pipeline_parallel_first_stage_less_layers = 1\n"
+                       "pipeline_parallel_last_stage_less_layers = 1\n");
+    assert_holds(text, "[activation_checkpoint]\nmode = \"none\"\n");
+    assert_null(strstr(text, "Not said"));
+    s.replicas = 8;
+    assert_int_equal(launch_by(rk_launch_torchtitan, &model, "dgx-h100-superpod", &s, text, &err),
+                     RK_ERR_INVALID);
+    assert_non_null(strstr(err.message, "dp 4 has no 8 equal parts"));
+    s.replicas = 1;
+    s.sharding = RK_SHARD_OPTIMIZER;
+    assert_int_equal(launch_by(rk_launch_torchtitan, &model, "dgx-h100-superpod", &s, text, &err),
+                     RK_ERR_INVALID);
+    assert_non_null(strstr(err.message, "does not shard the optimizer alone"));
+    s.sharding = RK_SHARD_ALL;
+    s.recompute = RK_REC_SELECTIVE;
+    s.recompute_modules = RK_MODULE_NORM;
+    assert_int_equal(launch_by(rk_launch_torchtitan, &model, "dgx-h100-superpod", &s, text, &err),
+                     RK_ERR_INVALID);
+    s.recompute_modules = RK_MODULE_OPERATORS;
+    s.precision = RK_FP8;
+    s.states.gather = 1;
+    assert_int_equal(launch_by(rk_launch_torchtitan, &model, "dgx-h100-superpod", &s, text, &err),
+                     RK_OK);
+    assert_holds(text, "mode = \"selective\"\nselective_ac_option = \"op\"\n");
+    assert_holds(text, "[quantize.linear.float8]\nrecipe_name = \"tensorwise\"\n"
+                       "enable_fsdp_float8_all_gather = true\n");
+    s.vp = 1;
+    s.schedule = RK_SCHEDULE_ZB_H2;
+    assert_int_equal(launch_by(rk_launch_torchtitan, &model, "dgx-h100-superpod", &s, text, &err),
+                     RK_ERR_INVALID);
+    assert_non_null(strstr(err.message, "zb-h2; use gpipe"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_catalogue),
-        cmocka_unit_test(test_pipeline),
-        cmocka_unit_test(test_experts),
-        cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_catalogue), cmocka_unit_test(test_pipeline),
+        cmocka_unit_test(test_experts),   cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_titan),
     };
     return cmocka_run_group_tests(tests, read_known, NULL);
 }

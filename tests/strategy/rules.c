@@ -119,6 +119,7 @@ static rk_strategy base_strategy(const rk_model *model)
       recompute(s, RK_MODULE_OPERATORS | RK_MODULE_NORM))                                          \
     X(operators_of, MEGATRON, DENSE, "operators of the framework",                                 \
       recompute(s, RK_MODULE_OPERATORS))                                                           \
+    X(modules_of, TITAN, DENSE, "modules of the framework", recompute(s, RK_MODULE_NORM))          \
     X(count, MEGATRON, DENSE, "recompute layers need full", s->recompute_layers = 2)               \
     X(latent, MEGATRON, DENSE, "mla_up needs MLA", recompute(s, RK_MODULE_MLA_UP))                 \
     X(act, MEGATRON, DENSE, "act needs experts",                                                   \
