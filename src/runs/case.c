@@ -71,18 +71,19 @@ static int64_t at_least_1(int64_t value)
  * as a rank has layers, the embedding and the head among them where the layers alone do not divide.
  */
 static int64_t chunks(const rk_model *model, const degrees *d, const rk_run_facts *facts,
-                      int64_t pp)
+                      const rk_strategy *s)
 {
     const int64_t stated = facts->vp ? facts->vp : d->vp, counted = model->layers + 2;
-    if (pp == 1) {
+    const bool interleaves = facts->layer_chunks && rk_strategy_microbatches(s) % s->pp == 0;
+    if (s->pp == 1) {
         return 1;
     }
-    if (stated > 0 || !facts->layer_chunks) {
+    if (stated > 0 || !interleaves) {
         return at_least_1(stated);
     }
-    return at_least_1(model->layers % pp == 0 ? model->layers / pp
-                      : counted % pp == 0     ? counted / pp
-                                              : 1);
+    return at_least_1(model->layers % s->pp == 0 ? model->layers / s->pp
+                      : counted % s->pp == 0     ? counted / s->pp
+                                                 : 1);
 }
 
 static void set_degrees(const rk_model *model, const degrees *d, const rk_run_facts *facts,
@@ -104,7 +105,7 @@ static void set_degrees(const rk_model *model, const degrees *d, const rk_run_fa
     const int64_t printed = d->micro_batch ? d->micro_batch : facts->micro_batch;
     const int64_t micro = facts->no_accumulation ? 0 : printed;
     s->micro_batch = micro ? micro : s->pp > 1 ? 1 : s->global_batch / s->dp;
-    s->vp = chunks(model, d, facts, s->pp);
+    s->vp = chunks(model, d, facts, s);
     s->schedule = s->vp > 1 ? RK_SCHEDULE_INTERLEAVED : RK_SCHEDULE_1F1B;
     if (facts->schedule > 0 && s->pp > 1) {
         s->schedule = (rk_schedule_kind)(facts->schedule - 1);

@@ -260,6 +260,8 @@ static void test_guessed(void **state)
         {"23,4096,11008,32,32000,4096,H100,16,1,8,,2,1,256,none,none,BF16,1,,,2025,interleaved "
          "1F1B",
          1, false, "vpp"},
+        {"32,4096,11008,32,32000,4096,H100,16,1,8,,2,1,20,none,none,BF16,1,,,2025,interleaved 1F1B",
+         1, false, "vpp"}, /* ten microbatches, which do not interleave over eight ranks */
         {"32,4096,11008,32,32000,4096,H100,16,1,1,,16,,16,none,none,BF16,1,,,2025,", 1, false, ""},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
