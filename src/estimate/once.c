@@ -72,20 +72,19 @@ static struct dp_traffic dp_traffic(const rk_cost_table *table, const rk_strateg
                                     const rk_stage *stage, double share)
 {
     const double dense = share * stage->dense_params, low = share * stage->low_dense_params;
+    const double experts = share * stage->expert_params;
     const rk_system *system = table->context.system;
+    const bool sharded = s->sharding != RK_SHARD_NONE;
+    const rk_group replica = rk_strategy_group(system, s, RK_GROUP_REPLICA);
+    const rk_group *replicas = sharded ? &replica : NULL;
+    const rk_group data = rk_strategy_group(system, s, sharded ? RK_GROUP_SHARD : RK_GROUP_DATA);
     struct dp_traffic t = {0, 0, 0, 0};
-    if (s->sharding == RK_SHARD_NONE) {
-        const rk_group data = rk_strategy_group(system, s, RK_GROUP_DATA);
-        add_dp_group(table, s, dense, low, &data, NULL, &t);
-    } else {
-        const rk_group shard = rk_strategy_group(system, s, RK_GROUP_SHARD);
-        const rk_group replica = rk_strategy_group(system, s, RK_GROUP_REPLICA);
-        add_dp_group(table, s, dense, low, &shard, &replica, &t);
-    }
-    if (stage->expert_params > 0) {
-        const rk_group data = rk_strategy_group(system, s, RK_GROUP_EXPERT_DATA);
-        add_dp_group(table, s, share * stage->expert_params, share * stage->low_expert_params,
-                     &data, NULL, &t);
+    add_dp_group(table, s, dense, low, &data, replicas, &t);
+    if (experts > 0) {
+        const rk_group expert_data =
+            rk_strategy_group(system, s, sharded ? RK_GROUP_EXPERT_SHARD : RK_GROUP_EXPERT_DATA);
+        add_dp_group(table, s, experts, share * stage->low_expert_params, &expert_data, replicas,
+                     &t);
     }
     return t;
 }

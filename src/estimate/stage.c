@@ -249,7 +249,7 @@ double rk_expert_shard_ranks(const rk_strategy *strategy)
 {
     const double ranks = (double)(strategy->tp * strategy->cp * strategy->dp) /
                          (double)(strategy->ep * strategy->etp);
-    return strategy->sharding == RK_SHARD_NONE ? 1 : ranks;
+    return strategy->sharding == RK_SHARD_NONE ? 1 : ranks / (double)strategy->replicas;
 }
 
 /* Parameters that a rank keeps where they are whole and where they are sharded. */

@@ -7,7 +7,9 @@
  *     tp-cp-pp-dp: rank = b + TP CP (pp + PP dp)     (--use-tp-pp-dp-mapping; Llama 3)
  *
  * and b = tp + TP cp in dense layers.  Counted on their own, the ranks of a stage are
- * j = b + TP CP dp, and those of experts j = etp + ETP (ep + EP edp).
+ * j = b + TP CP dp, and those of experts j = etp + ETP (ep + EP edp).  Of R replicas of the shards
+ * (HSDP), each has TP CP DP / R consecutive ranks of the stage: a block of data ranks, and of
+ * expert data ranks as well, so that the copies of a shard stand TP CP DP / R apart in both.
  */
 #include "base/divisors.h"
 #include "strategy/strategy.h"
@@ -62,6 +64,8 @@ rk_group rk_strategy_group(const rk_system *system, const rk_strategy *strategy,
         return in_stage(system, s, s->etp, 1);
     case RK_GROUP_EXPERT_DATA:
         return in_stage(system, s, s->tp * data / expert, expert);
+    case RK_GROUP_EXPERT_SHARD:
+        return in_stage(system, s, s->tp * data / expert / s->replicas, expert);
     case RK_GROUP_PIPELINE:
         return rk_group_of(system, s->pp, stage);
     default:

@@ -605,7 +605,7 @@ const struct rule rk_rules[] = {
      "{replicas} replicas of the shards are asked for, but nothing is sharded"},
     {"dp*cp % replicas", EVERY, replicas_rest, VARY_REPLICAS,
      "{n} = dp x cp ranks do not split into {replicas} replicas of the shards"},
-    {"expert_dp % replicas", MEGATRON, expert_replicas_rest, VARY_REPLICAS,
+    {"expert_dp % replicas", EVERY, expert_replicas_rest, VARY_REPLICAS,
      "{n} expert-data ranks do not split into {replicas} replicas of the shards"},
     {"ZeRO-2 and 3 need pp = 1", MEGATRON | DEEPSPEED, gradient_shards_with_pipeline, VARY_PP,
      "{framework} does not shard gradients or parameters with pp {pp}; use ZeRO-1"},

@@ -88,7 +88,8 @@ typedef struct rk_strategy {
     unsigned recompute_modules;
     int64_t recompute_layers;
     rk_sharding sharding;
-    int64_t replicas;       /* HSDP: the shard group is dp * cp / replicas; 1 = all */
+    int64_t
+        replicas; /* HSDP: shard groups are dp * cp / replicas, and as much of experts; 1 = all */
     rk_precision precision; /* of the linears */
     rk_fp8_recipe fp8_recipe;
     bool low_weights; /* those of linears in fp8 and fp4 exist so only, but for the optimizer's */
@@ -216,10 +217,11 @@ typedef enum rk_group_kind {
     RK_GROUP_LAYER_COUNT,                 /* those above talk inside layers */
     RK_GROUP_DATA = RK_GROUP_LAYER_COUNT, /* the dp * cp ranks that reduce dense gradients */
     RK_GROUP_SHARD,                       /* of ZeRO or HSDP, within data */
-    RK_GROUP_REPLICA,                     /* of shards, within data */
+    RK_GROUP_REPLICA,                     /* of shards, within data; of experts the same ranks */
     RK_GROUP_EXPERT_DATA,
-    RK_GROUP_PIPELINE, /* neighbours */
-    RK_GROUP_ENDS,     /* the first and the last rank of a pipeline of two or more */
+    RK_GROUP_EXPERT_SHARD, /* of ZeRO or HSDP, within expert data */
+    RK_GROUP_PIPELINE,     /* neighbours */
+    RK_GROUP_ENDS,         /* the first and the last rank of a pipeline of two or more */
 } rk_group_kind;
 
 /* Where the groups of a kind stand in the tiers of a machine. */

@@ -333,7 +333,7 @@ static void check_states(const struct draw *d, uint64_t *r)
     const rk_state_recipe *recipe = &s->states;
     const double t = (double)s->tp, copies = s->schedule == RK_SCHEDULE_DUALPIPE ? 2 : 1;
     const double ranks = (double)(s->dp * s->cp) / (double)s->replicas;
-    const double expert_ranks = t * (double)(s->dp * s->cp) / (double)(s->ep * s->etp);
+    const double expert_ranks = t * ranks / (double)(s->ep * s->etp);
     const rk_model_params p = rk_model_params_of(&d->model);
     double params = 0;
     (void)r;
@@ -365,6 +365,50 @@ static void test_states(void **state)
 {
     (void)state;
     for_each_draw(check_states);
+}
+
+/*
+ * Counted over all ranks of the system, not with the groups of a strategy: the optimizer holds
+ * every parameter once for each replica of the shards (HSDP), of experts as of the rest, or once on
+ * every data-parallel rank where nothing is sharded; and once more for each of its copies on tensor
+ * ranks.
+ */
+static void check_all_ranks(const struct draw *d, uint64_t *r)
+{
+    rk_chunk chunks[RK_CHUNK_MAX];
+    const rk_strategy *s = &d->strategy;
+    const rk_model_params p = rk_model_params_of(&d->model);
+    const double stage_ranks = (double)(s->tp * s->cp * s->dp);
+    double held = 0, experts = 0, whole = 0;
+    (void)r;
+    if (s->offload_optimizer) {
+        return;
+    }
+    rk_strategy_chunks(&d->model, s, chunks);
+    for (int64_t rank = 0; rank < s->pp; rank++) {
+        const rk_stage stage = rk_stage_of(&d->table, s, &chunks[rank * rk_stage_chunks(s)]);
+        held += stage_ranks * rk_stage_memory_of(&d->table, s, &stage, 1).part[RK_MEM_OPTIMIZER];
+        whole += stage.replicated_params;
+    }
+    const int last = d->model.type_of[d->model.layers - 1];
+    for (int i = 0; i < d->model.layers + d->model.mtp_layers; i++) {
+        const int type = i < d->model.layers ? d->model.type_of[i] : last;
+        experts += (double)rk_layer_params_of(&d->model, &d->model.types[type]).experts;
+    }
+    /* DualPipe has every stage on two ranks, which share its states */
+    whole /= s->schedule == RK_SCHEDULE_DUALPIPE ? 2 : 1;
+    const double dense =
+        (double)(p.total + p.mtp) - experts + copies_of(&d->model, s) + (double)(s->tp - 1) * whole;
+    const double copies = (double)(s->sharding ? s->replicas : s->dp * s->cp);
+    const double expert_copies =
+        (double)(s->sharding ? s->replicas : s->tp * s->dp * s->cp / (s->ep * s->etp));
+    assert_near(held, s->states.optimizer * (copies * dense + expert_copies * experts), 1e-9);
+}
+
+static void test_all_ranks(void **state)
+{
+    (void)state;
+    for_each_draw(check_all_ranks);
 }
 
 /* ---- one accelerator ------------------------------------------------------------------------ */
@@ -605,7 +649,7 @@ int main(void)
         cmocka_unit_test(test_parts),    cmocka_unit_test(test_states),
         cmocka_unit_test(test_alone),    cmocka_unit_test(test_replicas),
         cmocka_unit_test(test_shared),   cmocka_unit_test(test_uniform),
-        cmocka_unit_test(test_makespan),
+        cmocka_unit_test(test_makespan), cmocka_unit_test(test_all_ranks),
     };
     printf("seed %llx, %d strategies\n", (unsigned long long)seed, LEGAL);
     return cmocka_run_group_tests(tests, load_catalogue, NULL);

@@ -79,6 +79,30 @@ static void test_data_parallel(void **state)
                 (7.0 / 8 * 6 + 7.0 / 8 * 2 * 4 / 8) * 1e9 * billions, 1e-3);
 }
 
+/*
+ * Experts over EP 8 of 64 ranks in 4 replicas: shards of 64 / 8 / 4 = 2 ranks, among which
+ * gradients of 4 bytes are scattered and weights of 2 gathered, half of each; then half of the
+ * gradients goes through a ring of 4.  The rest is sharded over 16.
+ */
+static void test_expert_replicas(void **state)
+{
+    (void)state;
+    const rk_model model = model_of("mixtral-8x7b");
+    const rk_model_params p = rk_model_params_of(&model);
+    rk_strategy s = rk_strategy_defaults(&model);
+    s.dp = s.global_batch = 64;
+    s.ep = 8;
+    s.sharding = RK_SHARD_OPTIMIZER;
+    s.replicas = 4;
+    const double layers = model.layers;
+    const double experts = layers * (double)rk_layer_params_of(&model, &model.types[0]).experts;
+    const double dense = (double)p.total - experts;
+    const double per_dense = 15.0 / 16 * (4 + 2) + 3.0 / 4 * 2 * 4 / 16;
+    const double per_expert = 1.0 / 2 * (4 + 2) + 3.0 / 4 * 2 * 4 / 2;
+    assert_near(estimate_of(&model, &s).volumes.data, per_dense * dense + per_expert * experts / 8,
+                1e-4);
+}
+
 /* 8,192 tokens of h = 16,384 over t = 8: messages of 33.55 MB, one each way per chunk. */
 static void test_pipeline(void **state)
 {
@@ -116,9 +140,8 @@ static void test_longest(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_buckets),
-        cmocka_unit_test(test_data_parallel),
-        cmocka_unit_test(test_pipeline),
+        cmocka_unit_test(test_buckets),         cmocka_unit_test(test_data_parallel),
+        cmocka_unit_test(test_expert_replicas), cmocka_unit_test(test_pipeline),
         cmocka_unit_test(test_longest),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

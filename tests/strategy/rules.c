@@ -98,7 +98,7 @@ static rk_strategy base_strategy(const rk_model *model)
     X(sp, DEEPSPEED, DENSE, "sp", s->sp = true)                                                    \
     X(unsharded, ANY, DENSE, "replicas need sharding", s->replicas = 2)                            \
     X(replicas, ANY, DENSE, "dp*cp % replicas", s->replicas = 3; s->sharding = RK_SHARD_OPTIMIZER) \
-    X(expert_replicas, MEGATRON, MOE, "expert_dp % replicas", s->replicas = 8;                     \
+    X(expert_replicas, ANY, MOE, "expert_dp % replicas", s->replicas = 8;                          \
       s->sharding = RK_SHARD_OPTIMIZER)                                                            \
     X(zero2, MEGATRON, DENSE, "ZeRO-2 and 3 need pp = 1", s->sharding = RK_SHARD_GRADIENTS)        \
     X(zero3, DEEPSPEED, DENSE, "ZeRO-2 and 3 need pp = 1", s->sharding = RK_SHARD_ALL)             \

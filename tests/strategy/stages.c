@@ -338,7 +338,8 @@ static void test_both_ends(void **state)
 struct coordinates {
     int64_t tensor, context, data, pipeline;
     int64_t expert_tensor, expert, expert_data;
-    int64_t replica, shard; /* of the data and context ranks together */
+    int64_t replica, shard;               /* of the data and context ranks together */
+    int64_t expert_replica, expert_shard; /* of the expert data ranks */
 };
 
 static struct coordinates coordinates_of(const rk_strategy *s, int64_t rank)
@@ -359,6 +360,9 @@ static struct coordinates coordinates_of(const rk_strategy *s, int64_t rank)
     const int64_t dense = c.data * s->cp + c.context;
     c.shard = dense % (s->dp * s->cp / s->replicas);
     c.replica = dense / (s->dp * s->cp / s->replicas);
+    const int64_t shards = s->tp * s->cp * s->dp / (s->ep * s->etp) / s->replicas;
+    c.expert_shard = c.expert_data % shards;
+    c.expert_replica = c.expert_data / shards;
     return c;
 }
 
@@ -385,6 +389,9 @@ static bool share_group(rk_group_kind group, const struct coordinates *a,
         return stage && a->expert == b->expert && a->expert_data == b->expert_data;
     case RK_GROUP_EXPERT_DATA:
         return stage && expert_tensor && a->expert == b->expert;
+    case RK_GROUP_EXPERT_SHARD:
+        return stage && expert_tensor && a->expert == b->expert &&
+               a->expert_replica == b->expert_replica;
     default:
         return tensor && context && a->data == b->data;
     }
@@ -433,7 +440,8 @@ static void test_groups(void **state)
         s.replicas = PICK(&seed, 1, 1, 2, 4);
         s.order = (rk_rank_order)random_int(&seed, 0, RK_ORDER_COUNT - 1);
         const int64_t data = s.dp * s.cp, ranks = rk_strategy_ranks(&s);
-        if (ranks > 256 || s.tp * data % (s.ep * s.etp) != 0 || data % s.replicas != 0) {
+        if (ranks > 256 || data % s.replicas != 0 ||
+            s.tp * data % (s.ep * s.etp * s.replicas) != 0) {
             continue;
         }
         for (int group = 0; group < RK_GROUP_ENDS; group++) {
@@ -505,6 +513,32 @@ static void test_orders(void **state)
     assert_int_equal(within_node(&system, &s, RK_GROUP_CONTEXT), 2);
 }
 
+/*
+ * Experts have as many replicas as the rest, and the ranks that hold the same shard of an expert
+ * are those that hold the same shard of dense parameters: one group serves both.
+ */
+static void test_expert_replicas(void **state)
+{
+    rk_model model;
+    (void)state;
+    fill_moe(&model);
+    rk_strategy s = rk_strategy_defaults(&model);
+    s.tp = s.cp = s.pp = 2;
+    s.dp = 8;
+    s.ep = 4;
+    s.replicas = 4;
+    for (int64_t rank = 0; rank < rk_strategy_ranks(&s); rank++) {
+        const struct coordinates mine = coordinates_of(&s, rank);
+        for (int64_t other = 0; other < rk_strategy_ranks(&s); other++) {
+            const struct coordinates theirs = coordinates_of(&s, other);
+            const bool experts =
+                mine.pipeline == theirs.pipeline && mine.expert_tensor == theirs.expert_tensor &&
+                mine.expert == theirs.expert && mine.expert_shard == theirs.expert_shard;
+            assert_int_equal(experts, share_group(RK_GROUP_REPLICA, &mine, &theirs));
+        }
+    }
+}
+
 /* Any sizes: the groups of each kind have as many ranks as they should. */
 static void test_group_sizes(void **state)
 {
@@ -551,6 +585,7 @@ int main(void)
         cmocka_unit_test(test_groups),
         cmocka_unit_test(test_numbering),
         cmocka_unit_test(test_orders),
+        cmocka_unit_test(test_expert_replicas),
         cmocka_unit_test(test_group_sizes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
