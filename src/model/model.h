@@ -155,7 +155,7 @@ rk_model_params rk_model_params_of(const rk_model *model);
 
 /* ---- FLOPs --------------------------------------------------------------------------------- */
 
-/* How model FLOPs of training are counted; see docs/method.md. */
+/* How model FLOPs of training are counted; see docs/method/models.md. */
 typedef enum rk_flop_convention {
     RK_FLOPS_MEGATRON,   /* GEMMs with head, causal attention halved; vocabulary padded to 128 */
     RK_FLOPS_FULL,       /* the same, attention not halved (Megatron until 2025-03) */
