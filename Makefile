@@ -34,6 +34,10 @@ SECONDS_EACH ?= 60
 fuzz:
 	fuzz/run.sh $(SECONDS_EACH)
 
+# Whether the tests notice seeded faults: tests/mutants/faults.txt, all in one build.
+mutants: setup
+	tests/mutants/run.py $(BUILD)-mutants
+
 install: all
 	meson install -C $(BUILD) --no-rebuild $(if $(DESTDIR),--destdir $(abspath $(DESTDIR)))
 
@@ -46,4 +50,4 @@ clean:
 $(BUILD)/build.ninja:
 	meson setup $(BUILD)
 
-.PHONY: all demo calibrate check test studies bench fuzz install setup clean
+.PHONY: all demo calibrate check test studies bench fuzz mutants install setup clean

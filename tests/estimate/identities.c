@@ -4,224 +4,14 @@
  * rules accept, parts add up, states of all ranks are the model's, replicas change nothing of the
  * compute, and closed forms agree with the schedule played.
  */
-#include "../block/blocks.h"
+#include "../draws.h"
 
 #include "block/precision.h"
 #include "estimate/once.h"
 
-enum { LEGAL = 20000, TRIES = 40 * LEGAL };
+enum { LEGAL = 20000 };
 
 static const uint64_t seed = 0x9e3779b97f4a7c15;
-
-/* ---- random inputs -------------------------------------------------------------------------- */
-
-static uint64_t random_next(uint64_t *r)
-{
-    *r ^= *r << 13;
-    *r ^= *r >> 7;
-    *r ^= *r << 17;
-    return *r >> 16;
-}
-
-static int64_t below(uint64_t *r, int64_t limit)
-{
-    return (int64_t)(random_next(r) % (uint64_t)limit);
-}
-
-static bool chance(uint64_t *r, int64_t in)
-{
-    return below(r, in) == 0;
-}
-
-/* 1, 2, 4 ... up to 2^most. */
-static int64_t power(uint64_t *r, int64_t most)
-{
-    return (int64_t)1 << below(r, most + 1);
-}
-
-static rk_attention_shape random_attention(uint64_t *r)
-{
-    const int64_t heads = 8 * power(r, 4);
-    if (chance(r, 4)) {
-        return (rk_attention_shape){
-            .kind = RK_ATTENTION_LATENT,
-            .query_heads = heads,
-            .kv_heads = heads,
-            .q_rank = chance(r, 2) ? 0 : 1536,
-            .kv_rank = 512,
-            .nope_size = 128,
-            .rope_size = 64,
-            .value_size = 128,
-        };
-    }
-    const int64_t group = power(r, 3);
-    return (rk_attention_shape){
-        .query_heads = heads,
-        .kv_heads = heads / group,
-        .head_size = 64 * power(r, 1),
-        .window = chance(r, 4) ? 1024 : 0,
-        .qk_norm = (rk_qk_norm)below(r, 3),
-        .bias_qkv = chance(r, 3),
-        .bias_out = chance(r, 3),
-        .sinks = chance(r, 8),
-        .output_gate = chance(r, 8),
-    };
-}
-
-/* Vocabularies are multiples of 128 t for all t in use, so that nothing is padded. */
-static rk_model random_model(uint64_t *r)
-{
-    enum { PLAIN, EXPERTS };
-    rk_layer_type kinds[2] = {{.ffn = {.gated = chance(r, 2), .bias = chance(r, 4)}}};
-    uint8_t kind_of[RK_LAYER_MAX];
-    const bool moe = chance(r, 2);
-    const int layers = (int)(4 * power(r, 4) + (chance(r, 3) ? below(r, 4) : 0));
-    rk_model model = {
-        .name = "random",
-        .hidden = 1024 * (1 + below(r, 8)),
-        .vocab = 8192 * (1 + below(r, 16)),
-        .seq = 2048 * power(r, 3),
-        .norm = (rk_norm_kind)below(r, 4),
-        .norms_per_layer = (int)power(r, 2),
-        .final_norm = !chance(r, 8),
-        .parallel_block = chance(r, 8),
-        .tied = chance(r, 3),
-        .embedding_norm = chance(r, 8),
-        .head_bias = chance(r, 8),
-        .learned_positions = chance(r, 4) ? 2048 : 0,
-        .mtp_layers = chance(r, 8) ? 1 : 0,
-    };
-    kinds[PLAIN].attention = random_attention(r);
-    kinds[EXPERTS] = kinds[PLAIN];
-    kinds[PLAIN].ffn.width = 512 * (1 + below(r, 32));
-    kinds[EXPERTS].moe = (rk_moe_shape){
-        .experts = 8 * power(r, 4),
-        .top_k = power(r, 3),
-        .expert_width = 256 * power(r, 3),
-        .shared_experts = below(r, 3),
-        .shared_width = 512,
-        .router_bias = chance(r, 2),
-        .expert_bias = chance(r, 4),
-    };
-    if (!kinds[EXPERTS].moe.shared_experts) {
-        kinds[EXPERTS].moe.shared_width = 0;
-    }
-    const int dense = (int)below(r, 3);
-    for (int i = 0; i < layers; i++) {
-        kind_of[i] = moe && i >= dense ? EXPERTS : PLAIN;
-    }
-    rk_model_set_layers(&model, kinds, kind_of, layers);
-    return model;
-}
-
-static void random_placement(uint64_t *r, rk_strategy *s)
-{
-    static const rk_schedule_kind schedules[] = {
-        RK_SCHEDULE_1F1B,  RK_SCHEDULE_INTERLEAVED, RK_SCHEDULE_GPIPE,    RK_SCHEDULE_ZB_H1,
-        RK_SCHEDULE_ZB_H2, RK_SCHEDULE_ZB_V,        RK_SCHEDULE_DUALPIPE,
-    };
-    s->tp = power(r, 3);
-    s->cp = chance(r, 2) ? 1 : power(r, 3);
-    s->pp = chance(r, 3) ? 1 : power(r, 4);
-    s->dp = power(r, 5);
-    s->ep = chance(r, 2) ? 1 : power(r, 5);
-    s->etp = chance(r, 6) ? power(r, 2) : 1;
-    s->sp = s->tp > 1 && !chance(r, 3);
-    s->cp_kind = (rk_cp_kind)below(r, 3);
-    s->order = (rk_rank_order)below(r, 2);
-    s->schedule = s->pp > 1 ? schedules[below(r, 7)] : RK_SCHEDULE_1F1B;
-    s->vp = s->schedule == RK_SCHEDULE_INTERLEAVED ? power(r, 2) : 1;
-    s->micro_batch = power(r, 2);
-    s->global_batch = s->micro_batch * s->dp * s->pp * (1 + below(r, 4));
-    s->sharding = (rk_sharding)below(r, 4);
-    s->replicas = s->sharding && chance(r, 4) ? power(r, 2) : 1;
-}
-
-static rk_strategy random_strategy(uint64_t *r, const rk_model *model)
-{
-    static const rk_precision precisions[] = {RK_BF16, RK_BF16, RK_FP16, RK_FP8, RK_FP4};
-    rk_strategy s = rk_strategy_defaults(model);
-    random_placement(r, &s);
-    s.recompute = (rk_recompute_kind)below(r, 3);
-    s.recompute_modules = (unsigned)below(r, 64);
-    s.recompute_layers = s.recompute == RK_REC_FULL && chance(r, 2) ? below(r, 4) : 0;
-    s.precision = precisions[below(r, 5)];
-    s.fp8_recipe = (rk_fp8_recipe)below(r, 4);
-    s.low_weights = (s.precision == RK_FP8 || s.precision == RK_FP4) && chance(r, 2);
-    s.flash_attention = !chance(r, 4);
-    s.tp_overlap = s.sp && chance(r, 2);
-    s.grad_overlap = chance(r, 2);
-    s.param_overlap = chance(r, 2);
-    s.pp_overlap = chance(r, 2);
-    s.moe_overlap = chance(r, 2);
-    s.graph_capture = chance(r, 2);
-    s.offload_optimizer = chance(r, 8);
-    s.offload_activations = chance(r, 8);
-    s.offload_weights = chance(r, 8);
-    s.count_embedding = s.count_head = chance(r, 4);
-    s.mtp_before_head = chance(r, 2);
-    s.graph_step = chance(r, 4);
-    s.capacity_factor = chance(r, 4) ? 1.25 : 0;
-    s.imbalance = chance(r, 2) ? 1 : 1.3;
-    return s;
-}
-
-/* A legal draw of everything; the machine and the stack are from the catalogue. */
-struct draw {
-    rk_model model;
-    rk_system system;
-    rk_stack stack;
-    rk_strategy strategy;
-    rk_cost_table table;
-};
-
-static struct {
-    rk_system systems[4];
-    rk_stack stacks[8];
-} catalogue;
-
-static int load_catalogue(void **state)
-{
-    static const char *const systems[] = {"dgx-h100-superpod", "gb200-nvl72-pod", "h100-p5-efa",
-                                          "gh200"};
-    static const char *const stacks[] = {"megatron-2021",    "nemo-2024",
-                                         "megatron-2025",    "megatron-2025-blackwell",
-                                         "fsdp-llm-foundry", "fsdp-llm-foundry-hopper",
-                                         "torchtitan",       "nanotron"};
-    (void)state;
-    for (size_t i = 0; i < 4; i++) {
-        catalogue.systems[i] = system_of(systems[i]);
-    }
-    for (size_t i = 0; i < 8; i++) {
-        catalogue.stacks[i] = stack_of(stacks[i]);
-    }
-    return 0;
-}
-
-/* Calls `check` on LEGAL random draws that the rules accept. */
-static void for_each_draw(void (*check)(const struct draw *d, uint64_t *r))
-{
-    static struct draw d;
-    uint64_t r = seed;
-    int legal = 0;
-    for (int i = 0; i < TRIES && legal < LEGAL; i++) {
-        rk_error err;
-        d.model = random_model(&r);
-        d.strategy = random_strategy(&r, &d.model);
-        d.system = catalogue.systems[below(&r, 4)];
-        d.stack = catalogue.stacks[below(&r, 8)];
-        if (rk_model_check(&d.model, &err) == RK_OK &&
-            rk_strategy_legal(&d.model, &d.system, &d.strategy, RK_FRAMEWORK_ANY, NULL)) {
-            rk_cost_table_fill(&d.model, &d.system, &d.stack, &d.strategy, &d.table);
-            check(&d, &r);
-            legal++;
-        }
-    }
-    if (legal < LEGAL) {
-        fail_msg("%d legal strategies of %d tries, seed %llx", legal, TRIES,
-                 (unsigned long long)seed);
-    }
-}
 
 /* ---- parts add up --------------------------------------------------------------------------- */
 
@@ -271,7 +61,7 @@ static void check_parts(const struct draw *d, uint64_t *r)
 static void test_parts(void **state)
 {
     (void)state;
-    for_each_draw(check_parts);
+    draw_each(seed, draw_count(LEGAL), check_parts);
 }
 
 /* ---- states of all ranks -------------------------------------------------------------------- */
@@ -364,7 +154,7 @@ static void check_states(const struct draw *d, uint64_t *r)
 static void test_states(void **state)
 {
     (void)state;
-    for_each_draw(check_states);
+    draw_each(seed, draw_count(LEGAL), check_states);
 }
 
 /*
@@ -408,7 +198,7 @@ static void check_all_ranks(const struct draw *d, uint64_t *r)
 static void test_all_ranks(void **state)
 {
     (void)state;
-    for_each_draw(check_all_ranks);
+    draw_each(seed, draw_count(LEGAL), check_all_ranks);
 }
 
 /* ---- one accelerator ------------------------------------------------------------------------ */
@@ -457,7 +247,7 @@ static void check_alone(const struct draw *d, uint64_t *r)
 static void test_alone(void **state)
 {
     (void)state;
-    for_each_draw(check_alone);
+    draw_each(seed, draw_count(LEGAL), check_alone);
 }
 
 /* ---- replicas ------------------------------------------------------------------------------- */
@@ -491,7 +281,7 @@ static void check_replicas(const struct draw *d, uint64_t *r)
 static void test_replicas(void **state)
 {
     (void)state;
-    for_each_draw(check_replicas);
+    draw_each(seed, draw_count(LEGAL), check_replicas);
 }
 
 /* ---- tables --------------------------------------------------------------------------------- */
@@ -502,14 +292,14 @@ static void check_shared(const struct draw *d, uint64_t *r)
     static rk_cost_table table;
     rk_strategy s = d->strategy;
     rk_estimate shared, own;
-    const rk_strategy other = random_strategy(r, &d->model);
+    const rk_strategy other = draw_strategy(r, &d->model);
     s.pp = other.pp;
     s.vp = other.vp;
     s.dp = other.dp;
     s.schedule = other.schedule;
     s.sharding = other.sharding;
     s.replicas = other.replicas;
-    s.global_batch = s.micro_batch * s.dp * s.pp * (1 + below(r, 4));
+    s.global_batch = s.micro_batch * s.dp * s.pp * (1 + draw_below(r, 4));
     s.grad_overlap = other.grad_overlap;
     s.param_overlap = other.param_overlap;
     s.pp_overlap = other.pp_overlap;
@@ -534,7 +324,7 @@ static void check_shared(const struct draw *d, uint64_t *r)
 static void test_shared(void **state)
 {
     (void)state;
-    for_each_draw(check_shared);
+    draw_each(seed, draw_count(LEGAL), check_shared);
 }
 
 /* ---- schedules ------------------------------------------------------------------------------ */
@@ -574,7 +364,7 @@ static void check_uniform(const struct draw *d, uint64_t *r)
     u.model.tied = false; /* there is no table to share */
     u.strategy.count_embedding = u.strategy.count_head = false;
     const int64_t parts = rk_schedule_stages(u.strategy.schedule, u.strategy.pp, u.strategy.vp);
-    rk_model_set_layers(&u.model, &kind, kinds, (int)(parts * (1 + below(r, 3))));
+    rk_model_set_layers(&u.model, &kind, kinds, (int)(parts * (1 + draw_below(r, 3))));
     rk_cost_table_fill(&u.model, &u.system, &u.stack, &u.strategy, &u.table);
     u.table.embedding = u.table.head = (rk_cost){.saved = 0};
     rk_estimate_combine(&u.table, &u.strategy, RK_FLOPS_MEGATRON, &closed);
@@ -634,13 +424,13 @@ static void check_makespan(const struct draw *d, uint64_t *r)
 static void test_makespan(void **state)
 {
     (void)state;
-    for_each_draw(check_makespan);
+    draw_each(seed, draw_count(LEGAL), check_makespan);
 }
 
 static void test_uniform(void **state)
 {
     (void)state;
-    for_each_draw(check_uniform);
+    draw_each(seed, draw_count(LEGAL), check_uniform);
 }
 
 int main(void)
@@ -651,6 +441,6 @@ int main(void)
         cmocka_unit_test(test_shared),   cmocka_unit_test(test_uniform),
         cmocka_unit_test(test_makespan), cmocka_unit_test(test_all_ranks),
     };
-    printf("seed %llx, %d strategies\n", (unsigned long long)seed, LEGAL);
-    return cmocka_run_group_tests(tests, load_catalogue, NULL);
+    printf("seed %llx, %d strategies\n", (unsigned long long)seed, draw_count(LEGAL));
+    return cmocka_run_group_tests(tests, draw_load, NULL);
 }
