@@ -26,6 +26,16 @@ const char *rk_double_text(double value, char out[RK_NUMBER_TEXT_SIZE])
     return out;
 }
 
+const char *rk_python_float_text(double value, char out[RK_NUMBER_TEXT_SIZE])
+{
+    (void)rk_double_text(value, out);
+    const size_t length = strlen(out);
+    if (strspn(out, "-0123456789") == length) {
+        (void)snprintf(out + length, RK_NUMBER_TEXT_SIZE - length, ".0");
+    }
+    return out;
+}
+
 const char *rk_human_text(double value, rk_human_style style, char out[RK_NUMBER_TEXT_SIZE])
 {
     static const struct {

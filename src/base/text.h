@@ -16,6 +16,9 @@
  */
 const char *rk_double_text(double value, char out[RK_NUMBER_TEXT_SIZE]);
 
+/* The same as Python writes a float: integral values below 1e16 end in ".0".  Returns out. */
+const char *rk_python_float_text(double value, char out[RK_NUMBER_TEXT_SIZE]);
+
 /* The published styles of human-readable numbers: three decimals, a blank, a letter, a suffix. */
 typedef enum rk_human_style {
     RK_HUMAN_BASE10,     /* steps of 1000, no suffix */

@@ -50,14 +50,9 @@ const char *rk_calculon_verdict_text(const rk_calculon_verdict *v, char *out, si
     return out;
 }
 
-static rk_verdict mapping_verdict(const rk_calculon_app *app, const rk_calculon_sys *sys,
-                                  const rk_calculon_exe *exe, int *tier)
+static rk_verdict block_verdict(const rk_calculon_app *app, const rk_calculon_exe *exe)
 {
     const int64_t L = rk_blocks_per_proc(app, exe);
-    const rk_verdict network = rk_network_verdict(sys, exe, tier);
-    if (network) {
-        return network;
-    }
     if (exe->pipeline_interleaving > L) {
         return RK_INTERLEAVING_TOO_LARGE;
     }
@@ -105,13 +100,22 @@ static rk_status check_curve(const rk_curve *curve, bool from_zero, const char *
                    what);
 }
 
+static rk_status check_datatype(rk_datatype datatype, rk_error *err)
+{
+    if ((unsigned)datatype < RK_DATATYPE_COUNT) {
+        return RK_OK;
+    }
+    return rk_fail_at(err, RK_ERR_INVALID, "datatype",
+                      "expected \"float8\", \"float16\", \"bfloat16\" or \"float32\"");
+}
+
 static rk_status check_rates(const rk_calculon_sys *sys, rk_datatype datatype, bool mem2_from_zero,
                              rk_error *err)
 {
     static const char *const names[] = {"float8", "float16", "bfloat16", "float32"};
-    if ((unsigned)datatype >= RK_DATATYPE_COUNT) {
-        return rk_fail_at(err, RK_ERR_INVALID, "datatype",
-                          "expected \"float8\", \"float16\", \"bfloat16\" or \"float32\"");
+    rk_status known = check_datatype(datatype, err);
+    if (known) {
+        return known;
     }
     const rk_calculon_engine *engines[2] = {&sys->matrix[datatype], &sys->vector[datatype]};
     rk_status status;
@@ -213,7 +217,15 @@ rk_status rk_calculon_evaluate(const rk_calculon_app *app, const rk_calculon_sys
     if ((status = rk_calculon_exe_check(exe, err)) || (status = check_tiers(sys, exe, err))) {
         return status;
     }
-    verdict->verdict = mapping_verdict(app, sys, exe, &verdict->tier);
+    /* The published order: network, name of the datatype, blocks of a processor, rates. */
+    verdict->verdict = rk_network_verdict(sys, exe, &verdict->tier);
+    if (verdict->verdict) {
+        return RK_OK;
+    }
+    if ((status = check_datatype(exe->datatype, err))) {
+        return status;
+    }
+    verdict->verdict = block_verdict(app, exe);
     if (verdict->verdict) {
         return RK_OK;
     }

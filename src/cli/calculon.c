@@ -91,6 +91,11 @@ struct globals {
     int verbosity;
 };
 
+/* All commands and their aliases in braces, as the published tool lists them. */
+#define COMMAND_NAMES                                                                              \
+    "{llm,llm-optimal-execution,loe,llm-all-executions,lae,llm-parameter-calculator,lpc,"          \
+    "llm-validation,lv,version,v}"
+
 static const rk_option options[] = {
     {.name = "log",
      .letter = 'l',
@@ -109,7 +114,7 @@ static const rk_option options[] = {
      .positional = true,
      .required = true,
      .offset = offsetof(struct globals, command),
-     .value = "command ...",
+     .value = COMMAND_NAMES " ...",
      .help = "one of those below, and its arguments"},
 };
 

@@ -174,7 +174,7 @@ static int finish(const rk_calculon_log *log, const rk_calculon_search_args *arg
     } else {
         char rate[RK_NUMBER_TEXT_SIZE];
         rk_calculon_log_print(log, RK_LOG_INFO, "Best sample rate: %s",
-                              rk_double_text(ranking->items[0].sample_rate, rate));
+                              rk_python_float_text(ranking->items[0].sample_rate, rate));
     }
     rk_error err = {0};
     if (write_output(args, in, ranking, &err) != RK_OK) {

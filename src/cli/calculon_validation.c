@@ -192,13 +192,14 @@ static void print_statistics(const rk_calculon_log *log, const struct group *gro
 {
     for (size_t i = 0; i < MODELS; i++) {
         for (size_t j = 0; j < group->mode_count; j++) {
+            const rk_calculon_exe exe = execution_of(i, group->modes[j]);
             rk_calculon_log_print(log, RK_LOG_INFO, "%s,%s,%s", models[i].name,
                                   modes[group->modes[j]].name, group->system);
             for (size_t k = 0; k < RK_CALCULON_STATS_COUNT; k++) {
                 char text[RK_STAT_TEXT_SIZE];
                 rk_calculon_log_print(
                     log, RK_LOG_INFO, "%s,%s", rk_calculon_stat_fields[k].name,
-                    rk_calculon_stat_text(&stats[i][j], &rk_calculon_stat_fields[k], text));
+                    rk_calculon_stat_text(&exe, &stats[i][j], &rk_calculon_stat_fields[k], text));
             }
         }
     }

@@ -465,7 +465,7 @@ static int print_piece(int column, const char *piece)
 static void print_usage(const rk_command *command)
 {
     bool optional = false;
-    char piece[128];
+    char piece[192];
     int column = printf("usage: reckon %s", command->name);
     for (size_t i = 0; i < rk_command_option_count(command); i++) {
         const rk_option *option = rk_command_option(command, i);
@@ -487,7 +487,7 @@ static void print_usage(const rk_command *command)
 
 static void print_option(const rk_option *option)
 {
-    char left[96];
+    char left[192];
     if (option->positional) {
         (void)snprintf(left, sizeof(left), "%s", option->value);
     } else {

@@ -29,18 +29,11 @@ static void write_string(FILE *to, const char *text)
     (void)fputc(quote, to);
 }
 
-/* Python tells a real from an integer by its point or exponent. */
-static void write_real(FILE *to, double value)
-{
-    char text[RK_NUMBER_TEXT_SIZE];
-    (void)rk_double_text(value, text);
-    (void)fprintf(to, "%s%s", text, strspn(text, "-0123456789") == strlen(text) ? ".0" : "");
-}
-
 /* Recursion is bounded by the depth of nesting that the JSON reader allows. */
 static void write_value(FILE *to, json_t *value)
 {
     const char *separator = "";
+    char number[RK_NUMBER_TEXT_SIZE];
     switch (json_typeof(value)) {
     case JSON_OBJECT:
         (void)fputc('{', to);
@@ -69,7 +62,7 @@ static void write_value(FILE *to, json_t *value)
         (void)fprintf(to, "%" JSON_INTEGER_FORMAT, json_integer_value(value));
         break;
     case JSON_REAL:
-        write_real(to, json_real_value(value));
+        (void)fputs(rk_python_float_text(json_real_value(value), number), to);
         break;
     case JSON_TRUE:
         (void)fputs("True", to);

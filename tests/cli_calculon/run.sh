@@ -85,7 +85,7 @@ for version in version v; do
     equal 0.1.0 "$(cat out)" version
 done
 run 0 --help
-says out llm-optimal-execution
+says out '{llm,llm-optimal-execution,loe,llm-all-executions,lae,llm-parameter-calculator,lpc,llm-validation,lv,version,v} ...'
 for command in llm llm-optimal-execution loe llm-all-executions lae llm-parameter-calculator lpc \
     llm-validation lv version v; do
     run 0 "$command" --help
@@ -171,6 +171,10 @@ says err fault.json:2:
 edit example1_sys.json 's/"roofline"\|"no_overlap"/"overlap"/' fault.json
 refuse llm example1_app.json example1_exe.json fault.json none.json
 says err processing_mode
+edit example1_exe.json 's/"float16"/"float64"/;s/"optimizer_offload": false/"optimizer_offload": true/' fault.json
+edit example1_app.json 's/"num_blocks": [0-9]*/"num_blocks": 2/' two_blocks.json
+refuse llm two_blocks.json fault.json example1_sys.json none.json
+says err 'datatype: expected "float8"'
 refuse llm missing.json example1_exe.json example1_sys.json none.json
 says err missing.json
 refuse llm megatron-22C example1_exe.json example1_sys.json none.json

@@ -348,6 +348,14 @@ static void test_exe_unknown_datatype(void **state)
     assert_int_equal(rk_calculon_evaluate(&app, &sys, &exe, &stats, NULL, NULL, &verdict, &err),
                      RK_OK);
     assert_int_equal(verdict.verdict, RK_NETWORK_TOO_SMALL);
+
+    /* It is refused before the blocks of a processor are counted. */
+    sys.networks[0].size = sys.networks[1].size = 1 << 20;
+    exe.optimizer_offload = true;
+    app.num_blocks = 2;
+    assert_int_equal(rk_calculon_evaluate(&app, &sys, &exe, &stats, NULL, NULL, &verdict, &err),
+                     RK_ERR_INVALID);
+    assert_string_equal(err.path, "datatype");
 }
 
 static void test_lenient(void **state)

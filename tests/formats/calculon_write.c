@@ -216,6 +216,7 @@ static void test_peers(void **state)
 static void test_stat_text(void **state)
 {
     rk_calculon_stats stats = {0};
+    rk_calculon_exe exe = some_exe;
     char text[RK_STAT_TEXT_SIZE];
     const rk_stat_field *flops = NULL;
     (void)state;
@@ -226,16 +227,25 @@ static void test_stat_text(void **state)
     }
     assert_non_null(flops);
     assert_string_equal(flops->name, "useful_flops");
+    exe.training = true; /* a float, as Python writes it */
+    stats.useful_flops = 1.0L;
+    assert_string_equal(rk_calculon_stat_text(&exe, &stats, flops, text), "1.0");
+    stats.useful_flops = 1e16L;
+    assert_string_equal(rk_calculon_stat_text(&exe, &stats, flops, text), "1e+16");
+    exe.training = false; /* an integer */
+    exe.tensor_par = 1;
+    stats.useful_flops = 1e16L;
+    assert_string_equal(rk_calculon_stat_text(&exe, &stats, flops, text), "10000000000000000");
     stats.useful_flops = 0.5L;
-    assert_string_equal(rk_calculon_stat_text(&stats, flops, text), "0.5");
+    assert_string_equal(rk_calculon_stat_text(&exe, &stats, flops, text), "0.5");
     stats.useful_flops = 9223372036854775807.0L;
-    assert_string_equal(rk_calculon_stat_text(&stats, flops, text), "9223372036854775807");
+    assert_string_equal(rk_calculon_stat_text(&exe, &stats, flops, text), "9223372036854775807");
     stats.useful_flops = 1e30L;
-    assert_string_equal(rk_calculon_stat_text(&stats, flops, text), "1e+30");
+    assert_string_equal(rk_calculon_stat_text(&exe, &stats, flops, text), "1e+30");
     stats.useful_flops = -(long double)INFINITY;
-    assert_string_equal(rk_calculon_stat_text(&stats, flops, text), "-Infinity");
+    assert_string_equal(rk_calculon_stat_text(&exe, &stats, flops, text), "-Infinity");
     stats.useful_flops = (long double)NAN;
-    assert_string_equal(rk_calculon_stat_text(&stats, flops, text), "null");
+    assert_string_equal(rk_calculon_stat_text(&exe, &stats, flops, text), "null");
     assert_true(isnan(rk_calculon_stat_value(&stats, flops)));
 }
 
