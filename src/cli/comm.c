@@ -10,7 +10,7 @@
 
 #include <inttypes.h>
 
-#define ALL_OPS ((1U << (RK_COLL_SEND + 1)) - 1)
+#define ALL_OPS ((1U << RK_COLL_COUNT) - 1)
 
 /* ---- options ------------------------------------------------------------------------------- */
 
@@ -95,6 +95,8 @@ static double bus_factor(rk_collective op, double ranks)
     case RK_COLL_REDUCE_SCATTER:
     case RK_COLL_ALL_GATHER:
     case RK_COLL_ALL_TO_ALL:
+    case RK_COLL_SCATTER:
+    case RK_COLL_GATHER:
         return (ranks - 1) / ranks;
     default:
         return 1;

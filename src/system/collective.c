@@ -15,7 +15,8 @@
 #include <math.h>
 
 const char *const rk_collective_names[] = {
-    "all_reduce", "reduce_scatter", "all_gather", "all_to_all", "broadcast", "send", NULL};
+    "all_reduce", "reduce_scatter", "all_gather", "all_to_all", "broadcast",
+    "send",       "scatter",        "gather",     "reduce",     NULL};
 
 /* The part of a collective inside one tier. */
 typedef struct phase {
@@ -74,6 +75,7 @@ static traffic ring_traffic(const phase *p)
         t.bandwidth *= tier->exchange_share;
         break;
     case RK_COLL_BROADCAST:
+    case RK_COLL_REDUCE:
         t.steps = log2(p->ranks);
         t.bytes = p->bytes;
         fill = 1;
@@ -85,6 +87,12 @@ static traffic ring_traffic(const phase *p)
     return t;
 }
 
+/* Mesh and torus: a broadcast scatters and gathers, a reduction reduces and gathers. */
+static double passes_of(rk_collective op)
+{
+    return op == RK_COLL_ALL_REDUCE || op == RK_COLL_BROADCAST || op == RK_COLL_REDUCE ? 2 : 1;
+}
+
 /*
  * Mesh: every rank has a link to every other of its domain and uses those that lead to its peers
  * at once, so a group of n out of `links` has (n-1)/(links-1) of the bandwidth; one step each way.
@@ -92,7 +100,7 @@ static traffic ring_traffic(const phase *p)
 static traffic mesh_traffic(const phase *p)
 {
     const double n = p->units;
-    const double passes = p->op == RK_COLL_ALL_REDUCE || p->op == RK_COLL_BROADCAST ? 2 : 1;
+    const double passes = passes_of(p->op);
     return (traffic){
         .steps = passes,
         .bytes = p->op == RK_COLL_ALL_TO_ALL ? p->bytes : passes * (n - 1) / n * p->bytes,
@@ -116,7 +124,7 @@ static traffic torus_traffic(const phase *p)
     const double along = pow(n, 1 / axes);
     const bool closed = along >= (double)tier->ring * (1 - 1e-9);
     const double link = tier->bandwidth / (2 * (double)tier->axes); /* one way */
-    const double passes = p->op == RK_COLL_ALL_REDUCE || p->op == RK_COLL_BROADCAST ? 2 : 1;
+    const double passes = passes_of(p->op);
     const double hops = closed ? along / 2 : along - 1;
     traffic t = {
         .steps = passes * hops * axes,

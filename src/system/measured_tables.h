@@ -12,7 +12,7 @@
 enum {
     RK_TABLE_OF_ATTENTION = 2 * RK_PRECISION_COUNT,
     RK_TABLE_OF_COLLECTIVE = RK_TABLE_OF_ATTENTION + 2,
-    RK_MEASURED_TABLES = RK_TABLE_OF_COLLECTIVE + RK_COLL_SEND + 1,
+    RK_MEASURED_TABLES = RK_TABLE_OF_COLLECTIVE + RK_COLL_COUNT,
 };
 
 /* Logarithms of measured over modelled time at the nodes of a grid. */

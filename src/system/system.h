@@ -172,7 +172,11 @@ typedef enum rk_collective {
     RK_COLL_ALL_GATHER,
     RK_COLL_ALL_TO_ALL,
     RK_COLL_BROADCAST,
-    RK_COLL_SEND, /* point to point between neighbours of the group */
+    RK_COLL_SEND,    /* point to point between neighbours of the group */
+    RK_COLL_SCATTER, /* from one rank, a part to each */
+    RK_COLL_GATHER,  /* to one rank, a part from each */
+    RK_COLL_REDUCE,  /* the sum to one rank */
+    RK_COLL_COUNT,
 } rk_collective;
 
 extern const char
@@ -211,7 +215,8 @@ double rk_stream_seconds(const rk_accelerator *a, double bytes);
 /*
  * Time of a collective.  `bytes`: all-reduce and broadcast the tensor on each rank;
  * reduce-scatter its input, all-gather its output, all-to-all the send buffer of one rank; send
- * the message.  Groups that span tiers run hierarchically; 0 for groups of one rank.
+ * the message; scatter and gather the buffer of the root, reduce the tensor.  Groups that span
+ * tiers run hierarchically; 0 for groups of one rank.
  */
 double rk_collective_seconds(const rk_system *system, rk_collective op, double bytes,
                              const rk_group *group);

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collective/algorithm.h"
+
+#include <string.h>
+
+const rk_algorithm *const rk_algorithms[] = {
+    &rk_algorithm_ring,
+    &rk_algorithm_tree,
+    &rk_algorithm_halving_doubling,
+    &rk_algorithm_nhr,
+    &rk_algorithm_chain,
+    &rk_algorithm_bruck,
+    &rk_algorithm_pairwise,
+    &rk_algorithm_direct,
+    &rk_algorithm_mesh,
+    &rk_algorithm_in_network,
+    NULL,
+};
+
+const rk_algorithm *rk_algorithm_find(const char *name)
+{
+    for (size_t i = 0; rk_algorithms[i]; i++) {
+        if (strcmp(rk_algorithms[i]->name, name) == 0) {
+            return rk_algorithms[i];
+        }
+    }
+    return NULL;
+}
+
+bool rk_algorithm_runs(const rk_algorithm *algorithm, rk_collective op, int32_t ranks)
+{
+    /* an all-reduce by halving folds the ranks beyond a power of two in */
+    const bool any = !algorithm->powers_of_two || op == RK_COLL_ALL_REDUCE;
+    return ranks >= 2 && (algorithm->ops >> op & 1) && (any || (ranks & (ranks - 1)) == 0);
+}
+
+double rk_algorithm_seconds(const rk_algorithm *algorithm, const rk_collective_job *job,
+                            const rk_link *link, double reduce_seconds_per_byte)
+{
+    const rk_collective_cost cost = algorithm->cost(job);
+    return cost.rounds * link->latency + cost.bytes / link->bandwidth +
+           cost.reduced * reduce_seconds_per_byte;
+}

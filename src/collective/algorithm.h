@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Collective algorithms.  An algorithm is one file and one line of the table in algorithm.c: which
+ * collectives it runs, what they cost in closed form, and the messages it sends.  The messages are
+ * what the closed form is checked against, and what per-link loads are computed from.
+ *
+ * A tensor is cut into blocks.  In a round, messages start together once those of the round before
+ * have arrived.  Ranks are 0 .. ranks-1; a switch that computes is rank `ranks`.
+ */
+#ifndef RK_COLLECTIVE_ALGORITHM_H
+#define RK_COLLECTIVE_ALGORITHM_H
+
+#include "collective/wiring.h"
+#include "system/system.h"
+
+/* What is asked of an algorithm. */
+typedef struct rk_collective_job {
+    rk_collective op;
+    int32_t ranks;  /* 2 or more */
+    double bytes;   /* as rk_collective_seconds counts them */
+    int32_t chunks; /* parts that are pipelined, by algorithms that do; 1 or more */
+} rk_collective_job;
+
+/*
+ * What the slowest rank or link does: seconds = rounds alpha + bytes / bandwidth + reduced gamma,
+ * with alpha the latency of a round, gamma the seconds to add a byte to another.
+ */
+typedef struct rk_collective_cost {
+    double rounds;
+    double bytes;    /* over its port or, of the mesh, over each of its links */
+    double reduced;  /* bytes that a rank adds up */
+    double messages; /* that a rank sends */
+} rk_collective_cost;
+
+typedef struct rk_collective_message {
+    int32_t round, source, target;
+    int32_t first_block, blocks; /* of the tensor, counted round the end */
+    bool reduces;                /* the target adds the blocks to its own */
+    double bytes;
+} rk_collective_message;
+
+typedef void rk_message_visitor(void *user, const rk_collective_message *message);
+
+typedef struct rk_algorithm {
+    const char *name;    /* as options spell it, e.g. "ring" */
+    const char *purpose; /* one line for `list` and documentation */
+    unsigned ops;        /* a bit per rk_collective */
+    bool powers_of_two;  /* other numbers of ranks are refused */
+    bool mesh;           /* made for a link per pair: bytes are those of one link */
+    bool streams;        /* rounds overlap: links work all the time, latency counts every round */
+    rk_collective_cost (*cost)(const rk_collective_job *job);
+    /* Blocks that the tensor is cut into; of all-to-all block source * ranks + target. */
+    int32_t (*blocks)(const rk_collective_job *job);
+    /* Visits the messages of all ranks, round by round. */
+    void (*send)(const rk_collective_job *job, rk_message_visitor *visit, void *user);
+} rk_algorithm;
+
+extern const rk_algorithm rk_algorithm_ring, rk_algorithm_chain, rk_algorithm_tree,
+    rk_algorithm_halving_doubling, rk_algorithm_bruck, rk_algorithm_nhr, rk_algorithm_pairwise,
+    rk_algorithm_direct, rk_algorithm_mesh, rk_algorithm_in_network;
+
+/* All of them; NULL-terminated. */
+extern const rk_algorithm *const rk_algorithms[];
+
+/* The algorithm of a name; NULL: none. */
+const rk_algorithm *rk_algorithm_find(const char *name);
+
+/* Whether it runs a collective on a number of ranks. */
+bool rk_algorithm_runs(const rk_algorithm *algorithm, rk_collective op, int32_t ranks);
+
+/* One link class: seconds of a job by the closed form. */
+double rk_algorithm_seconds(const rk_algorithm *algorithm, const rk_collective_job *job,
+                            const rk_link *link, double reduce_seconds_per_byte);
+
+/* ---- replay -------------------------------------------------------------------------------- */
+
+typedef struct rk_replay {
+    double seconds;
+    int64_t messages;
+    int64_t busiest;      /* the link that carries most bytes over its bandwidth */
+    double busiest_bytes; /* that it carries */
+} rk_replay;
+
+/*
+ * Sends the messages over links.  A round takes as long as its slowest link: its latency, and all
+ * bytes that are routed over it; then the slowest rank adds up what it received.  Algorithms that
+ * stream take the latency of every round and the busiest link's bytes of all rounds.  `loads` (may
+ * be NULL) has an entry per link and gets its bytes.  wiring->ranks is at least job->ranks.
+ */
+rk_status rk_algorithm_replay(const rk_algorithm *algorithm, const rk_collective_job *job,
+                              const rk_wiring *wiring, double reduce_seconds_per_byte,
+                              double *loads, rk_replay *replay, rk_error *err);
+
+#endif

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collective/parameter_server.h"
+
+#include <math.h>
+
+static double ways(const rk_parameter_servers *s)
+{
+    return s->half_duplex ? 2 : 1;
+}
+
+double rk_parameter_server_seconds(const rk_parameter_servers *s)
+{
+    const double worker = s->bytes / s->worker_bandwidth;
+    const double server = s->workers * s->bytes / (s->servers * s->server_bandwidth);
+    return s->latency + ways(s) * fmax(worker, server);
+}
+
+double rk_parameter_server_mixed_seconds(double machines, double extra, double bytes,
+                                         double bandwidth)
+{
+    const double n = machines, k = extra;
+    return 2 * n * (n - 1) * bytes / ((n * n + k * n - 2 * k) * bandwidth);
+}
+
+double rk_parameter_server_async_rate(const rk_parameter_servers *s, double compute_s)
+{
+    const double alone = s->latency + 2 * s->bytes / s->worker_bandwidth;
+    const double capacity = s->servers * s->server_bandwidth / (ways(s) * s->bytes);
+    return fmin(s->workers / (compute_s + alone), capacity);
+}
+
+double rk_parameter_server_staleness(double workers, double bound)
+{
+    const double others = workers - 1;
+    return bound < 0 ? others : fmin(others, bound * others);
+}
+
+double rk_staleness_steps(double staleness, double price)
+{
+    return 1 + price * staleness;
+}

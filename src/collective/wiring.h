@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * How the ranks of a group are joined: links with a bandwidth and a latency, and the links that a
+ * message from one rank to another occupies.  Every link is one-way.
+ */
+#ifndef RK_COLLECTIVE_WIRING_H
+#define RK_COLLECTIVE_WIRING_H
+
+#include "reckon/reckon.h"
+
+typedef enum rk_wiring_kind {
+    RK_WIRING_SWITCH,    /* non-blocking: every rank has one port each way */
+    RK_WIRING_MESH,      /* a link from every rank to every other */
+    RK_WIRING_TORUS,     /* rings along up to three axes */
+    RK_WIRING_SERVERS,   /* servers of `local` ranks: links inside, and a NIC per rank outside */
+    RK_WIRING_FAT_TREE,  /* a NIC per rank, leaf switches of `local` ranks with fewer links up */
+    RK_WIRING_RAILS,     /* servers whose i-th NICs meet on leaf switches of their own */
+    RK_WIRING_DRAGONFLY, /* groups of `local` ranks, all joined pairwise by global links */
+} rk_wiring_kind;
+
+#define RK_WIRING_AXES 3
+
+/* Bandwidths in bytes/s, latencies in s. */
+typedef struct rk_wiring {
+    rk_wiring_kind kind;
+    int32_t ranks;
+    double bandwidth, latency; /* of a port, a pair link, a torus link one way, or a NIC */
+
+    int32_t axis[RK_WIRING_AXES]; /* torus: ranks along each axis, 1 for unused ones */
+    bool closed[RK_WIRING_AXES];  /* torus: whether the ends of an axis are joined */
+
+    int32_t local;   /* ranks of a server, a leaf switch or a dragonfly group; divides `ranks` */
+    bool local_mesh; /* servers: a link per pair inside, otherwise a switch */
+    double local_bandwidth, local_latency; /* inside a server */
+
+    double
+        oversubscription; /* fat tree and rails: NIC bandwidth of a leaf over that of its uplinks */
+    int32_t leaf_servers; /* rails: servers that share the leaf switch of a rail */
+
+    double global_bandwidth, global_latency; /* dragonfly: of all links between two groups */
+} rk_wiring;
+
+/* Most links of a route: every hop along three axes, or NICs, uplinks and local links. */
+#define RK_ROUTE_MAX 4096
+
+/* How many links there are; links are numbered from 0. */
+int64_t rk_wiring_links(const rk_wiring *wiring);
+
+/* Fills the links from `source` to `target`, which differ; returns how many. */
+int rk_wiring_route(const rk_wiring *wiring, int32_t source, int32_t target,
+                    int64_t links[RK_ROUTE_MAX]);
+
+typedef struct rk_wire {
+    double bandwidth; /* bytes/s */
+    double latency;   /* s before the first byte of a round; 0: counted elsewhere on the route */
+} rk_wire;
+
+rk_wire rk_wiring_wire(const rk_wiring *wiring, int64_t link);
+
+#endif

@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Links, routes and what collectives take on topologies, against the textbook. */
+#include "collective/hierarchical.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+#include <math.h>
+
+static void assert_close(double a, double b, double relative)
+{
+    if (!(fabs(a - b) <= relative * fabs(b))) {
+        fail_msg("%.9g is not %.9g", a, b);
+    }
+}
+
+static rk_replay replay_on(const rk_algorithm *algorithm, rk_collective op, double bytes,
+                           int32_t chunks, const rk_wiring *wiring)
+{
+    const rk_collective_job job = {
+        .op = op, .ranks = wiring->ranks, .bytes = bytes, .chunks = chunks};
+    double *loads = calloc((size_t)rk_wiring_links(wiring), sizeof(*loads));
+    rk_replay replay = {.seconds = 0};
+    rk_error err;
+    assert_non_null(loads);
+    assert_int_equal(rk_algorithm_replay(algorithm, &job, wiring, 0, loads, &replay, &err), RK_OK);
+    free(loads);
+    return replay;
+}
+
+/* ---- routes -------------------------------------------------------------------------------- */
+
+static const rk_wiring kinds[] = {
+    {.kind = RK_WIRING_SWITCH, .ranks = 12, .bandwidth = 1e9},
+    {.kind = RK_WIRING_MESH, .ranks = 9, .bandwidth = 1e9},
+    {.kind = RK_WIRING_TORUS,
+     .ranks = 24,
+     .bandwidth = 1e9,
+     .axis = {4, 3, 2},
+     .closed = {true, false, true}},
+    {.kind = RK_WIRING_SERVERS, .ranks = 12, .bandwidth = 1e9, .local = 4, .local_bandwidth = 9e9},
+    {.kind = RK_WIRING_SERVERS,
+     .ranks = 12,
+     .bandwidth = 1e9,
+     .local = 4,
+     .local_mesh = true,
+     .local_bandwidth = 9e9},
+    {.kind = RK_WIRING_FAT_TREE, .ranks = 12, .bandwidth = 1e9, .local = 4, .oversubscription = 2},
+    {.kind = RK_WIRING_RAILS,
+     .ranks = 16,
+     .bandwidth = 1e9,
+     .local = 4,
+     .local_bandwidth = 9e9,
+     .leaf_servers = 2,
+     .oversubscription = 3},
+    {.kind = RK_WIRING_DRAGONFLY,
+     .ranks = 12,
+     .bandwidth = 1e9,
+     .local = 4,
+     .global_bandwidth = 2e9},
+};
+
+/* Routes stay among the links, use none twice, and every pair has one. */
+static void test_routes(void **state)
+{
+    (void)state;
+    for (size_t k = 0; k < sizeof(kinds) / sizeof(kinds[0]); k++) {
+        const rk_wiring *w = &kinds[k];
+        for (int32_t i = 0; i < w->ranks; i++) {
+            for (int32_t j = 0; j < w->ranks; j++) {
+                int64_t links[RK_ROUTE_MAX];
+                const int count = i == j ? 1 : rk_wiring_route(w, i, j, links);
+                assert_true(count >= 1);
+                for (int a = 0; i != j && a < count; a++) {
+                    assert_true(links[a] >= 0 && links[a] < rk_wiring_links(w));
+                    assert_true(rk_wiring_wire(w, links[a]).bandwidth > 0);
+                    for (int b = 0; b < a; b++) {
+                        assert_true(links[a] != links[b]);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/* On a torus the hops are the sum of the distances along the axes. */
+static void test_torus_distance(void **state)
+{
+    const rk_wiring *w = &kinds[2];
+    (void)state;
+    for (int32_t i = 0; i < w->ranks; i++) {
+        for (int32_t j = 0; j < w->ranks; j++) {
+            int64_t links[RK_ROUTE_MAX];
+            const int32_t x = abs(i % 4 - j % 4), y = abs(i / 4 % 3 - j / 4 % 3);
+            const int32_t z = abs(i / 12 - j / 12);
+            const int32_t hops = (x < 4 - x ? x : 4 - x) + y + z; /* axis y is open */
+            assert_int_equal(i == j ? 0 : rk_wiring_route(w, i, j, links), hops);
+        }
+    }
+}
+
+/* ---- collectives on topologies ------------------------------------------------------------- */
+
+/* A ring that is placed contiguously crosses each leaf's uplinks once: 4:1 does not slow it. */
+static void test_fat_tree(void **state)
+{
+    rk_wiring w = {.kind = RK_WIRING_FAT_TREE,
+                   .ranks = 64,
+                   .bandwidth = 50e9,
+                   .latency = 5e-6,
+                   .local = 16,
+                   .oversubscription = 1};
+    const double S = 1e9, n = 64, leaf = 16;
+    (void)state;
+    const double ring = replay_on(&rk_algorithm_ring, RK_COLL_ALL_REDUCE, S, 1, &w).seconds;
+    const double exchange = replay_on(&rk_algorithm_direct, RK_COLL_ALL_TO_ALL, S, 1, &w).seconds;
+    assert_close(ring, 2 * (n - 1) * 5e-6 + 2 * (n - 1) / n * S / 50e9, 1e-12);
+    assert_close(exchange, 5e-6 + (n - 1) / n * S / 50e9, 1e-12);
+    w.oversubscription = 4;
+    assert_close(replay_on(&rk_algorithm_ring, RK_COLL_ALL_REDUCE, S, 1, &w).seconds, ring, 1e-12);
+    /* B_eff = min(B, B / (o phi)) with phi the share that leaves the leaf; 4 phi = 3.05 */
+    const double phi = (n - leaf) / (n - 1);
+    const double slow = replay_on(&rk_algorithm_direct, RK_COLL_ALL_TO_ALL, S, 1, &w).seconds;
+    assert_close(slow, (n - 1) / n * S / fmin(50e9, 50e9 / (4 * phi)), 1e-12);
+}
+
+/* Rank i's NIC talks to NICs of its rail alone: rings per rail never leave their leaf. */
+static void test_rails(void **state)
+{
+    const rk_wiring w = {.kind = RK_WIRING_RAILS,
+                         .ranks = 64,
+                         .bandwidth = 50e9,
+                         .local = 8,
+                         .local_bandwidth = 450e9,
+                         .leaf_servers = 8,
+                         .oversubscription = 7};
+    const double S = 1e9, n = 64, g = 8;
+    (void)state;
+    /* all-to-all reaches min(B_inside, NIC (n-1)/(n-g)) of its buffer */
+    const rk_replay r = replay_on(&rk_algorithm_direct, RK_COLL_ALL_TO_ALL, S, 1, &w);
+    assert_close((n - 1) / n * S / r.seconds, 50e9 * (n - 1) / (n - g), 1e-12);
+}
+
+/* Between groups of a dragonfly, all traffic shares the links that join two groups. */
+static void test_dragonfly(void **state)
+{
+    const rk_wiring w = {.kind = RK_WIRING_DRAGONFLY,
+                         .ranks = 64,
+                         .bandwidth = 25e9,
+                         .local = 16,
+                         .global_bandwidth = 100e9};
+    const double S = 1e9;
+    (void)state;
+    const rk_replay r = replay_on(&rk_algorithm_direct, RK_COLL_ALL_TO_ALL, S, 1, &w);
+    assert_close(r.seconds, 16 * 16 * S / 64 / 100e9, 1e-12);
+    assert_close(r.busiest_bytes, 16 * 16 * S / 64, 1e-12);
+}
+
+/*
+ * 16 TPU chips with links of 45 GB/s each way.  An all-gather of V over a ring of 16 takes
+ * V / (two links); the neighbours of a ring that is laid into 4x4 do as well on one axis alone.
+ */
+static void test_torus(void **state)
+{
+    const rk_wiring ring = {.kind = RK_WIRING_TORUS,
+                            .ranks = 16,
+                            .bandwidth = 45e9,
+                            .axis = {16, 1, 1},
+                            .closed = {true, true, true}};
+    const rk_wiring square = {.kind = RK_WIRING_TORUS,
+                              .ranks = 16,
+                              .bandwidth = 45e9,
+                              .axis = {4, 4, 1},
+                              .closed = {true, true, true}};
+    const double V = 34e6, S = V / 16;
+    (void)state;
+    /* one direction of the ring: V (n-1)/n over one link */
+    assert_close(replay_on(&rk_algorithm_ring, RK_COLL_ALL_GATHER, V, 1, &ring).seconds,
+                 V * 15 / 16 / 45e9, 1e-12);
+    /*
+     * All-to-all is bound by the middle of an axis: on one ring of X the mean distance X/4 loads
+     * each of 2 X links with n^2 blocks X/4 / (2 X); on 4x4 the distance is 1 along each axis.
+     * Distances of exactly X/2 all go one way round, which loads that way by (X/2)^2/2 + X/4
+     * blocks.
+     */
+    const double line =
+        replay_on(&rk_algorithm_direct, RK_COLL_ALL_TO_ALL, S * 16, 1, &ring).seconds;
+    const double plane =
+        replay_on(&rk_algorithm_direct, RK_COLL_ALL_TO_ALL, S * 16, 1, &square).seconds;
+    assert_close(line, (8.0 * 9 / 2) * S / 45e9, 1e-12);
+    assert_close(plane, 4 * (2.0 * 3 / 2) * S / 45e9, 1e-12);
+    assert_true(plane < line / 2);
+}
+
+/* ---- two levels ---------------------------------------------------------------------------- */
+
+/* UT-36: 1 GiB over 4 servers of 8; NICs 50 GB/s after 10 us, mesh links 56 GB/s after 5 us. */
+static void test_concurrent(void **state)
+{
+    const rk_link nic = {50e9, 10e-6}, pair = {56e9, 5e-6};
+    const double S = 0x1p30;
+    const rk_wiring w = {.kind = RK_WIRING_SERVERS,
+                         .ranks = 32,
+                         .bandwidth = nic.bandwidth,
+                         .latency = nic.latency,
+                         .local = 8,
+                         .local_mesh = true,
+                         .local_bandwidth = pair.bandwidth,
+                         .local_latency = pair.latency};
+    (void)state;
+    const double concurrent = rk_concurrent_seconds(RK_COLL_ALL_GATHER, S, 4, 8, &nic, &pair);
+    assert_close(concurrent, 2.647e-3, 5e-3);
+    assert_close(replay_on(&rk_algorithm_concurrent_gather, RK_COLL_ALL_GATHER, S, 8, &w).seconds,
+                 concurrent, 1e-12);
+    assert_close(rk_concurrent_seconds(RK_COLL_ALL_REDUCE, S, 4, 8, &nic, &pair), 2 * concurrent,
+                 1e-12);
+    double phases[RK_PHASE_MAX];
+    const rk_two_levels levels = {.servers = 4,
+                                  .local = 8,
+                                  .inside = &rk_algorithm_mesh,
+                                  .between = &rk_algorithm_ring,
+                                  .inside_link = pair,
+                                  .between_link = nic};
+    const int count = rk_two_levels_phases(&levels, RK_COLL_ALL_GATHER, S, phases);
+    assert_int_equal(count, 2);
+    assert_close(rk_phases_seconds(phases, count, 1, 0), 4.445e-3, 5e-3);
+}
+
+/* UT-37: of 4 GiB over 4 x 8 the part between servers takes 16.11 ms. */
+static void test_phases(void **state)
+{
+    const rk_two_levels levels = {.servers = 4,
+                                  .local = 8,
+                                  .inside = &rk_algorithm_ring,
+                                  .between = &rk_algorithm_ring,
+                                  .inside_link = {900e9, 0},
+                                  .between_link = {50e9, 0}};
+    double phases[RK_PHASE_MAX];
+    (void)state;
+    assert_int_equal(rk_two_levels_phases(&levels, RK_COLL_ALL_REDUCE, 0x1p32, phases), 3);
+    assert_close(phases[1], 16.11e-3, 1e-3);
+    assert_int_equal(rk_two_levels_phases(&levels, RK_COLL_ALL_TO_ALL, 0x1p32, phases), 0);
+
+    /* chunks overlap phases: never below the longest, never above the sum, best where promised */
+    const double s[] = {4e-3, 16e-3, 4e-3};
+    const double best = rk_phases_best_chunks(s, 3, 1e-6);
+    assert_close(best, sqrt(8e-3 / 1e-6), 1e-12);
+    assert_close(rk_phases_seconds(s, 3, 1, 0), 24e-3, 1e-12);
+    assert_true(rk_phases_seconds(s, 3, best, 1e-6) > 16e-3);
+    assert_true(rk_phases_seconds(s, 3, best, 1e-6) <= rk_phases_seconds(s, 3, best / 2, 1e-6));
+    assert_true(rk_phases_seconds(s, 3, best, 1e-6) <= rk_phases_seconds(s, 3, best * 2, 1e-6));
+}
+
+/* Flat all-to-all equals its messages on servers; two levels send fewer, larger messages. */
+static void test_exchange(void **state)
+{
+    const rk_link inside = {450e9, 2e-6}, nic = {50e9, 8e-6};
+    const rk_wiring w = {.kind = RK_WIRING_SERVERS,
+                         .ranks = 32,
+                         .bandwidth = nic.bandwidth,
+                         .latency = nic.latency,
+                         .local = 8,
+                         .local_bandwidth = inside.bandwidth,
+                         .local_latency = inside.latency};
+    (void)state;
+    assert_close(replay_on(&rk_algorithm_direct, RK_COLL_ALL_TO_ALL, 1e9, 1, &w).seconds,
+                 rk_flat_exchange_seconds(1e9, 4, 8, &inside, &nic), 1e-12);
+    assert_close(rk_two_level_exchange_seconds(1e9, 4, 8, &inside, &nic),
+                 10e-6 + 1e9 * 7 / 8 / 450e9 + 1e9 * 3 / 4 / 50e9, 1e-12);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_routes),     cmocka_unit_test(test_torus_distance),
+        cmocka_unit_test(test_fat_tree),   cmocka_unit_test(test_rails),
+        cmocka_unit_test(test_dragonfly),  cmocka_unit_test(test_torus),
+        cmocka_unit_test(test_concurrent), cmocka_unit_test(test_phases),
+        cmocka_unit_test(test_exchange),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
