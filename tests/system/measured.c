@@ -368,7 +368,7 @@ static void test_refusals(void **state)
         {"{\"gemm\": \"t.csv\"}", GEMM_HEAD "bf16,1e17,64,64,1\n", "sizes are from 1"},
         {"{\"gemm\": \"t.csv\"}", GEMM_HEAD "fp4,64,64,64,5\n", "no rate of fp4"},
         {"{\"gemm\": \"t.csv\"}", GEMM_HEAD, "no row"},
-        {"{\"collective\": \"t.csv\"}", "op,ranks,bytes,us\nreduce,8,64,9\n", "column op"},
+        {"{\"collective\": \"t.csv\"}", "op,ranks,bytes,us\nbarrier,8,64,9\n", "column op"},
         {"{\"collective\": \"t.csv\"}", "op,ranks,bytes,us\nall_gather,1,64,9\n", "column ranks"},
         {"{\"collective\": \"t.csv\"}", "op,ranks,ranks_per_node,bytes,us\nall_gather,12,8,64,9\n",
          "no whole number of nodes"},
