@@ -43,10 +43,15 @@ rk_block_context rk_block_context_of(const rk_model *model, const rk_system *sys
 
 /* ---- tensor parallelism -------------------------------------------------------------------- */
 
-/* Of communication that the stack overlaps, its share, or what `window` seconds do not cover. */
-static double visible(double seconds, double share, double window)
+/*
+ * Of communication that the stack overlaps, its share, or what *window seconds do not cover; what
+ * is hidden uses the window up.
+ */
+static double visible(double seconds, double share, double *window)
 {
-    return fmax(share * seconds, fmin(seconds, seconds - window));
+    const double left = fmax(share * seconds, fmin(seconds, seconds - *window));
+    *window -= seconds - left;
+    return left;
 }
 
 /*
@@ -56,7 +61,8 @@ static double visible(double seconds, double share, double window)
  * in backward a gather of the saved input; without, an all-reduce each way.  Every collective
  * sends (t-1)/t S, an all-reduce twice that.  In backward a region gathers the gradients of its
  * output before it can start and reduces those of its input while it makes weight gradients.  What
- * overlaps does so with the linears of the pass.
+ * overlaps does so with the linears of the pass: both gathers with those that make gradients of
+ * inputs, one after the other, and the sum with those that make gradients of weights.
  */
 static void add_tensor_parallel(rk_costing *x, double regions)
 {
@@ -67,27 +73,32 @@ static void add_tensor_parallel(rk_costing *x, double regions)
     const double sent = regions * bytes * (t - 1) / t;
     /* Kernels that overlap (userbuffers) write into their peers' memory: one domain only. */
     const bool overlap = s->tp_overlap && group->within[0] == group->size;
-    const double all = stack->tp_overlap_exposed;
-    const double forward = overlap ? all : stack->tp_forward_exposed;
-    const double backward = overlap ? all : stack->tp_backward_exposed;
-    const double reduce = overlap ? all : stack->tp_reduce_exposed;
+    const double all = overlap ? stack->tp_overlap_exposed : 1;
+    const double forward = fmin(all, stack->tp_forward_exposed);
+    const double backward = fmin(all, stack->tp_backward_exposed);
+    const double reduce = fmin(all, stack->tp_reduce_exposed);
     const bool operators = rk_recomputes(s, RK_MODULE_OPERATORS);
-    const double linear_forward = x->cost.forward.part[RK_PART_LINEAR];
     /* half of the linears of backward make gradients of inputs, half of weights that learn */
     const double linear_backward = x->cost.backward.part[RK_PART_LINEAR];
     const bool frozen = s->adapter_rank > 0;
-    const double linear_half = frozen ? linear_backward : linear_backward / 2;
+    double in_forward = x->cost.forward.part[RK_PART_LINEAR];
+    double by_input = frozen ? linear_backward : linear_backward / 2;
+    double by_weight = frozen ? 0 : linear_backward / 2;
+    double in_recompute = x->cost.backward.part[RK_PART_RECOMPUTE];
     if (s->tp == 1) {
         return;
     }
     const double gather = regions * x->c->gather, sum = regions * x->c->reduce;
     const double again = stack->keeps_gathered || operators ? 0 : gather;
-    rk_add_comm(x, RK_PART_TP, visible(gather + sum, forward, linear_forward),
-                visible(gather, backward, linear_half) +
-                    visible(sum, reduce, frozen ? 0 : linear_half) +
-                    visible(again, stack->regather_exposed, linear_half));
+    const double all_forward = visible(gather + sum, forward, &in_forward);
+    const double gathers = visible(gather, backward, &by_input);
+    const double sums = visible(sum, reduce, &by_weight);
+    /* a schedule that makes weight gradients later has no more of them to hide than is left */
+    x->cost.weight_seconds = fmax(0, x->cost.weight_seconds - (sum - sums));
+    rk_add_comm(x, RK_PART_TP, all_forward,
+                gathers + sums + visible(again, stack->regather_exposed, &by_input));
     if (operators && s->sp) { /* sums are kept, gathers are not */
-        x->cost.backward.part[RK_PART_RECOMPUTE] += visible(gather, forward, linear_forward);
+        x->cost.backward.part[RK_PART_RECOMPUTE] += visible(gather, forward, &in_recompute);
     }
     x->cost.sent_forward.tensor += 2 * sent;
     x->cost.sent_backward.tensor += (s->sp && (!stack->keeps_gathered || operators) ? 3 : 2) * sent;

@@ -222,16 +222,30 @@ void rk_add_comm(rk_costing *x, rk_part part, double forward, double backward)
 
 /* ---- host ---------------------------------------------------------------------------------- */
 
-static void floor_at(rk_times *times, double host)
+/* What a pass of `device` seconds takes whose kernels take `host` seconds to launch. */
+static double launched_seconds(double device, double host)
+{
+    const double high = device > host ? device : host;
+    const double a = device / high, b = host / high;
+    return high * pow(a * a * a * a * a * a + b * b * b * b * b * b, 1.0 / 6);
+}
+
+/*
+ * Of the pass of `seconds` on the device, `weight` make weight gradients, which some schedules run
+ * later: they are left what they add to the rest, so that neither part grows when a kernel takes
+ * less.
+ */
+static void floor_at(rk_times *times, double host, double *weight)
 {
     const double device = rk_times_sum(times);
     if (host <= 0) {
         return;
     }
-    const double high = device > host ? device : host;
-    const double a = device / high, b = host / high;
-    const double both = high * pow(a * a * a * a * a * a + b * b * b * b * b * b, 1.0 / 6);
+    const double both = launched_seconds(device, host);
     times->part[RK_PART_HOST] += both - device;
+    if (*weight > 0) {
+        *weight = both - launched_seconds(device - *weight, host);
+    }
 }
 
 void rk_add_host_floor(rk_costing *x, double kernels_forward, double kernels_backward)
@@ -242,6 +256,7 @@ void rk_add_host_floor(rk_costing *x, double kernels_forward, double kernels_bac
     const double overlap = s->moe_overlap ? stack->overlap_launches : 1;
     const double launch = captured * overlap * x->c->system->accelerator.launch_seconds;
     const double more = s->tp > 1 ? stack->tp_kernels : 0;
-    floor_at(&x->cost.forward, (kernels_forward + more) * launch);
-    floor_at(&x->cost.backward, (kernels_backward + more) * launch);
+    double none = 0;
+    floor_at(&x->cost.forward, (kernels_forward + more) * launch, &none);
+    floor_at(&x->cost.backward, (kernels_backward + more) * launch, &x->cost.weight_seconds);
 }

@@ -220,11 +220,13 @@ static void combine(const rk_cost_table *table, const rk_strategy *s, rk_flop_co
     e->times.part[RK_PART_BUBBLE] = idle > 0 ? idle : 0;
     e->times.part[RK_PART_PP] = makespan->sends;
     e->times.part[RK_PART_TP] += rk_replicated_seconds(table, s, &ranks->heaviest);
-    e->times.part[RK_PART_DP] =
-        rk_reduce_seconds(table, s, &ranks->stage, &ranks->heaviest, &e->volumes.data);
+    const rk_exchange exchange = rk_reduce(table, s, &ranks->stage, &ranks->heaviest);
+    e->times.part[RK_PART_DP] = exchange.visible;
+    e->volumes.data = exchange.bytes;
     e->times.part[RK_PART_CAST] += rk_weight_cast_seconds(table, s, &ranks->heaviest);
     e->times.part[RK_PART_OPTIMIZER] = rk_optimizer_seconds(table, s, &ranks->heaviest);
-    e->times.part[RK_PART_OFFLOAD] = rk_offload_seconds(table, s, &ranks->stage, &ranks->heaviest);
+    e->times.part[RK_PART_OFFLOAD] =
+        rk_offload_seconds(table, s, &ranks->stage, &ranks->heaviest, &exchange);
     e->usable = table->context.system->accelerator.memory_usable;
     e->times.part[RK_PART_FIXED] = rk_fixed_seconds(stack, s, rk_times_sum(&e->times)) +
                                    thrash_seconds(stack, ranks, e->usable, m);

@@ -89,11 +89,20 @@ static struct dp_traffic dp_traffic(const rk_cost_table *table, const rk_strateg
     return t;
 }
 
-/* What stays visible of traffic that may hide under `window` seconds of compute. */
-static double visible(const rk_stack *stack, double traffic, double window)
+/*
+ * What stays visible of T seconds of traffic beside a pass of C seconds, of which a share w may
+ * hide H = min(T, w C): a share e of it, what does not fit, and a share c of what is hidden, by
+ * which it slows the pass; but no more than one after the other would take:
+ *
+ *     visible = min(T, e T + (T - H) + c H)
+ *
+ * T - visible seconds of the pass are then used: they hide nothing else.
+ */
+static double visible(const rk_stack *stack, double traffic, double pass)
 {
-    const double hidden = fmin(traffic, stack->dp_window * window);
-    return stack->dp_exposed * traffic + (traffic - hidden) + stack->contention * hidden;
+    const double hidden = fmin(traffic, stack->dp_window * pass);
+    return fmin(traffic,
+                stack->dp_exposed * traffic + (traffic - hidden) + stack->contention * hidden);
 }
 
 /*
@@ -101,41 +110,58 @@ static double visible(const rk_stack *stack, double traffic, double window)
  * gradients (ZeRO-2) keep nothing whole, so every microbatch scatters its own.  Where a sharded
  * optimizer still wants whole gradients, their reduction waits for the end of backward.
  */
-static double reduce_once(const rk_cost_table *table, const rk_strategy *s,
-                          const rk_stage *heaviest, double *bytes)
+static rk_exchange reduce_once(const rk_cost_table *table, const rk_strategy *s,
+                               const rk_stage *heaviest)
 {
     const rk_stack *stack = table->context.stack;
     const struct dp_traffic t = dp_traffic(table, s, heaviest, 1);
-    const double backward = rk_times_sum(&heaviest->backward);
-    const double forward = rk_times_sum(&heaviest->forward);
     const double times =
         s->sharding == RK_SHARD_GRADIENTS ? (double)rk_strategy_microbatches(s) : 1;
     const bool late = stack->reduces_whole && s->sharding != RK_SHARD_NONE;
-    *bytes = times * t.reduce_bytes + t.gather_bytes;
-    return times * (s->grad_overlap && !late ? visible(stack, t.reduce, backward) : t.reduce) +
-           (s->param_overlap ? visible(stack, t.gather, forward) : t.gather);
+    const double reduce = s->grad_overlap && !late
+                              ? visible(stack, t.reduce, rk_times_sum(&heaviest->backward))
+                              : t.reduce;
+    const double gather =
+        s->param_overlap ? visible(stack, t.gather, rk_times_sum(&heaviest->forward)) : t.gather;
+    return (rk_exchange){
+        .visible = times * reduce + gather,
+        .bytes = times * t.reduce_bytes + t.gather_bytes,
+        .hidden_forward = t.gather - gather,
+        .hidden_backward = times * (t.reduce - reduce),
+        .forwards = 1,
+        .backwards = times,
+    };
 }
 
 /*
  * Fully sharded: every layer gathers its parameters in forward and again in backward and
- * scatters its gradients, each beside the compute of the layer before.
+ * scatters its gradients, each beside the compute of the layer before.  The first gather and half
+ * of the last scatter of a step have nothing to hide under.
  */
-static double reduce_by_layer(const rk_cost_table *table, const rk_strategy *s,
-                              const rk_stage *stage, double *bytes)
+static rk_exchange reduce_by_layer(const rk_cost_table *table, const rk_strategy *s,
+                                   const rk_stage *stage)
 {
     const rk_stack *stack = table->context.stack;
     const double layers = stage->layers > 0 ? stage->layers : 1;
-    const double m = (double)rk_strategy_microbatches(s);
+    const double m = (double)rk_strategy_microbatches(s), times = m * layers;
     const struct dp_traffic t = dp_traffic(table, s, stage, 1 / layers);
-    const double forward = rk_times_sum(&stage->forward) / layers;
-    const double backward = rk_times_sum(&stage->backward) / layers;
     const bool overlap = s->grad_overlap && s->param_overlap;
-    const double both = t.gather + t.reduce;
-    const double each = overlap ? visible(stack, t.gather, forward) + visible(stack, both, backward)
-                                : t.gather + both;
-    *bytes = m * layers * (2 * t.gather_bytes + t.reduce_bytes);
-    /* the first gather and the last scatter have nothing to hide under */
-    return m * layers * each + (overlap ? t.gather + t.reduce / 2 : 0);
+    double gather = t.gather, both = t.gather + t.reduce;
+    if (overlap) {
+        gather = visible(stack, gather, rk_times_sum(&stage->forward) / layers);
+        both = visible(stack, both, rk_times_sum(&stage->backward) / layers);
+    }
+    const double in_forward = times * (t.gather - gather);
+    const double in_backward = times * (t.gather + t.reduce - both);
+    const double first = fmin(t.gather, in_forward), last = fmin(t.reduce / 2, in_backward);
+    return (rk_exchange){
+        .visible = times * (gather + both) + (first + last),
+        .bytes = times * (2 * t.gather_bytes + t.reduce_bytes),
+        .hidden_forward = in_forward - first,
+        .hidden_backward = in_backward - last,
+        .forwards = m,
+        .backwards = m,
+    };
 }
 
 /* A tied embedding has a copy on the first and on the last stage; their gradients are summed. */
@@ -150,12 +176,13 @@ static double tied_seconds(const rk_cost_table *table, const rk_strategy *s)
                                  rk_block_table_params(c) * s->states.reduce, &pair);
 }
 
-double rk_reduce_seconds(const rk_cost_table *table, const rk_strategy *s, const rk_stage *stage,
-                         const rk_stage *heaviest, double *bytes)
+rk_exchange rk_reduce(const rk_cost_table *table, const rk_strategy *s, const rk_stage *stage,
+                      const rk_stage *heaviest)
 {
-    const double seconds = s->sharding == RK_SHARD_ALL ? reduce_by_layer(table, s, stage, bytes)
-                                                       : reduce_once(table, s, heaviest, bytes);
-    return seconds + tied_seconds(table, s);
+    rk_exchange exchange = s->sharding == RK_SHARD_ALL ? reduce_by_layer(table, s, stage)
+                                                       : reduce_once(table, s, heaviest);
+    exchange.visible += tied_seconds(table, s);
+    return exchange;
 }
 
 double rk_replicated_seconds(const rk_cost_table *table, const rk_strategy *s,
@@ -210,8 +237,18 @@ double rk_optimizer_seconds(const rk_cost_table *table, const rk_strategy *s, co
     return rk_stream_seconds(&table->context.system->accelerator, bytes) / stack->stream_share;
 }
 
+/*
+ * What stays visible of copies of `each_way` seconds in every one of `m` passes: `users` of these
+ * hide `used` seconds of other traffic, all together.
+ */
+static double visible_copies(double each_way, double m, double pass, double users, double used)
+{
+    const double left = fmax(0, pass - used / users);
+    return (m - users) * fmax(0, each_way - pass) + users * fmax(0, each_way - left);
+}
+
 double rk_offload_seconds(const rk_cost_table *table, const rk_strategy *s, const rk_stage *stage,
-                          const rk_stage *heaviest)
+                          const rk_stage *heaviest, const rk_exchange *x)
 {
     const rk_accelerator *a = &table->context.system->accelerator;
     const double m = (double)rk_strategy_microbatches(s);
@@ -228,8 +265,12 @@ double rk_offload_seconds(const rk_cost_table *table, const rk_strategy *s, cons
             a, rk_stored_bytes(s, stage->dense_params + stage->expert_params,
                                stage->low_dense_params + stage->low_expert_params));
     }
-    seconds += m * fmax(0, each_way - rk_times_sum(&stage->forward));
-    seconds += m * fmax(0, each_way - rk_times_sum(&stage->backward));
+    if (each_way > 0) {
+        seconds += visible_copies(each_way, m, rk_times_sum(&stage->forward), x->forwards,
+                                  x->hidden_forward);
+        seconds += visible_copies(each_way, m, rk_times_sum(&stage->backward), x->backwards,
+                                  x->hidden_backward);
+    }
     return seconds;
 }
 

@@ -9,9 +9,18 @@
 
 #include "estimate/stage.h"
 
-/* Visible time of reducing gradients and gathering parameters; *bytes: sent by a rank. */
-double rk_reduce_seconds(const rk_cost_table *table, const rk_strategy *strategy,
-                         const rk_stage *stage, const rk_stage *heaviest, double *bytes);
+/* Traffic of data parallelism in a step, and the compute that hides it. */
+typedef struct rk_exchange {
+    double visible; /* s */
+    double bytes;   /* sent by a rank */
+    /* s of the passes of `forwards` and `backwards` microbatches, of all of them together */
+    double hidden_forward, hidden_backward;
+    double forwards, backwards;
+} rk_exchange;
+
+/* Reducing gradients and gathering parameters. */
+rk_exchange rk_reduce(const rk_cost_table *table, const rk_strategy *strategy,
+                      const rk_stage *stage, const rk_stage *heaviest);
 
 /*
  * With sequence parallelism tensor ranks see different tokens: gradients of what they hold whole
@@ -46,10 +55,12 @@ double rk_optimizer_seconds(const rk_cost_table *table, const rk_strategy *strat
 
 /*
  * Offloading: the optimizer's states go and come once a step; activations go under forward and
- * come back under backward, weights come in both, per microbatch.
+ * come back under backward, weights come in both, per microbatch.  They hide under what the
+ * exchange leaves of the passes.
  */
 double rk_offload_seconds(const rk_cost_table *table, const rk_strategy *strategy,
-                          const rk_stage *stage, const rk_stage *heaviest);
+                          const rk_stage *stage, const rk_stage *heaviest,
+                          const rk_exchange *exchange);
 
 /* What does not depend on the strategy, and what the rest, of so many seconds, grows by at scale.
  */
