@@ -119,13 +119,12 @@ rk_status rk_write_rows(const rk_request *request, const rk_answer *answers, siz
     return rk_out_close(out, err);
 }
 
-const char *const rk_launch_names[] = {"megatron", "torchtitan", NULL};
-
 rk_status rk_write_launch(const rk_request *request, const rk_inputs *inputs,
                           const rk_answer *answer, rk_error *err)
 {
-    static rk_launch_writer *const writers[] = {rk_launch_megatron, rk_launch_torchtitan};
     const rk_estimate *e = &answer->estimate;
+    const rk_launch_kind *kind = &rk_launch_kinds[request->emit];
+    rk_launch_notes notes = {0};
     char title[160];
     rk_out *out;
     (void)snprintf(title, sizeof(title),
@@ -136,15 +135,26 @@ rk_status rk_write_launch(const rk_request *request, const rk_inputs *inputs,
                               .system = &inputs->system,
                               .stack = &inputs->stack,
                               .strategy = &answer->strategy,
-                              .title = title};
+                              .title = title,
+                              .notes = &notes};
     rk_status status = rk_out_open(request->output, &out, err);
     if (status) {
         return status;
     }
-    status = writers[request->emit](&launch, out, err);
+    status = kind->write(&launch, out, err);
     if (status) {
         rk_out_abandon(out);
         return status;
+    }
+    for (int i = 0; i < notes.count; i++) {
+        (void)fprintf(stderr, "reckon: warning: not expressed in the launch file: %s\n",
+                      notes.words[i]);
+    }
+    if (!e->fits) {
+        (void)fprintf(stderr,
+                      "reckon: warning: the strategy of the launch file does not fit: it "
+                      "needs %.1f of %.1f GiB\n",
+                      e->memory.total / 0x1p30, e->usable / 0x1p30);
     }
     return rk_out_close(out, err);
 }

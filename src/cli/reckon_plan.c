@@ -53,8 +53,10 @@ static void write_members(rk_json_writer *writer, const void *what)
 rk_status rk_reckoning_write(const rk_reckoning *plan, rk_error *err)
 {
     const rk_request *request = plan->request;
-    if (request->emit >= 0 && plan->answer_count > 0) {
-        return rk_write_launch(request, plan->inputs, &plan->answers[0], err);
+    if (request->emit >= 0) { /* a file that says why there is no plan would be run as a script */
+        return plan->answer_count > 0
+                   ? rk_write_launch(request, plan->inputs, &plan->answers[0], err)
+                   : rk_reckoning_write_text(stderr, plan, RK_TABLE_PLAIN, 80, err);
     }
     if (request->json) {
         return rk_write_document(request, plan->inputs, write_members, plan, err);

@@ -215,7 +215,7 @@ rk_request rk_request_defaults(void)
 {
     return (rk_request){
         .imbalance = 1,
-        .framework = RK_FRAMEWORK_MEGATRON,
+        .framework = NOT_GIVEN,
         .convention = RK_FLOPS_MEGATRON,
         .output = "-",
         .top = 5,
@@ -259,8 +259,29 @@ static bool read_layout(const char *text, rk_request *r)
     return *text == '\0';
 }
 
+/* A launch file is for one framework, so that its rules and defaults have to hold. */
+static rk_status choose_framework(rk_request *request, rk_error *err)
+{
+    const rk_framework usual =
+        request->emit >= 0 ? rk_launch_kinds[request->emit].framework : RK_FRAMEWORK_MEGATRON;
+    if (request->framework == NOT_GIVEN) {
+        request->framework = (int)usual;
+    }
+    if (request->emit >= 0 && request->framework != (int)usual) {
+        return rk_fail(err, RK_ERR_INVALID,
+                       "--emit %s writes for --framework %s, not %s; leave out one of the two",
+                       rk_launch_names[request->emit], rk_framework_names[usual],
+                       rk_framework_names[request->framework]);
+    }
+    return RK_OK;
+}
+
 rk_status rk_request_complete(rk_request *request, rk_error *err)
 {
+    const rk_status status = choose_framework(request, err);
+    if (status) {
+        return status;
+    }
     if (request->fp8_recipe != NOT_GIVEN &&
         (precisions[request->precision] != RK_FP8 ||
          (request->precision == PRECISION_MXFP8 && request->fp8_recipe != RK_FP8_MX))) {
@@ -288,8 +309,13 @@ int rk_request_parse(const rk_command *command, int argc, char **argv, rk_reques
     if (done == RK_PARSED && request->json && request->csv) {
         return rk_command_fail(command, "--json and --csv exclude each other");
     }
-    if (done == RK_PARSED && request->emit >= 0 && (request->json || request->csv)) {
-        return rk_command_fail(command, "--emit writes a script; leave out --json and --csv");
+    if (done == RK_PARSED && request->emit >= 0 &&
+        (request->json || request->csv || request->explain)) {
+        return rk_command_fail(command,
+                               "--emit writes a launch file and nothing else; leave out --%s",
+                               request->json  ? "json"
+                               : request->csv ? "csv"
+                                              : "explain");
     }
     return done == RK_PARSED && rk_request_complete(request, &err) != RK_OK
                ? rk_command_fail_error(command, &err)
@@ -344,6 +370,10 @@ rk_status rk_request_load(const rk_request *request, rk_inputs *inputs, rk_error
         const char *usual = rk_usual_stack(request->framework);
         status = rk_stack_choose(request->stack ? request->stack : usual,
                                  &inputs->system.accelerator, &inputs->stack, err);
+    }
+    if (!status && request->emit >= 0) {
+        status =
+            rk_launch_check(&rk_launch_kinds[request->emit], &inputs->model, &inputs->system, err);
     }
     return status ? status : rk_request_limit(request, &inputs->system, err);
 }

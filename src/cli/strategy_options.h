@@ -7,6 +7,7 @@
 #define RK_CLI_STRATEGY_OPTIONS_H
 
 #include "cli/options.h"
+#include "report/launch.h"
 #include "search/plan.h"
 
 #define RK_LAYOUT_MAX 256 /* stages of --layout */
@@ -38,14 +39,11 @@ typedef struct rk_request {
     int emit;   /* index in rk_launch_names; below 0: nothing */
 } rk_request;
 
-/* What --emit writes for; NULL-terminated. */
-extern const char *const rk_launch_names[];
-
 #define RK_OPTION_EMIT                                                                             \
     {                                                                                              \
         .name = "emit", .type = RK_OPTION_CHOICE, .offset = offsetof(rk_request, emit),            \
         .choices = rk_launch_names, .value = "NAME",                                               \
-        .help = "write a script that starts the strategy"                                          \
+        .help = "write a launch file for the strategy"                                             \
     }
 
 /* What a command line says before it is read. */

@@ -398,9 +398,16 @@ static rk_status adapt(hf_draft *draft, rk_error *err)
 rk_status rk_hf_config_read(const json_t *object, rk_model *model, rk_error *err)
 {
     static rk_status (*const steps[])(hf_draft *, rk_error *) = {
-        refuse_inexpressible, find_architecture, refuse_unknown_sizes,
-        read_sizes,           read_flags,        adapt,
-        derive_model,         derive_attention,  derive_ffn,
+        refuse_inexpressible,
+        find_architecture,
+        refuse_unknown_sizes,
+        read_sizes,
+        read_flags,
+        hf_read_details,
+        adapt,
+        derive_model,
+        derive_attention,
+        derive_ffn,
         hf_lay_out,
     };
     hf_draft draft = {.root = object, .path = ""};

@@ -144,6 +144,9 @@ rk_status hf_read_size(const hf_draft *draft, const char *key, const json_t *val
 /* Gives draft->model its layers, from the sizes and the layer that are in the draft. */
 rk_status hf_lay_out(hf_draft *draft, rk_error *err);
 
+/* Sets the details of draft->model; nothing in them is refused. */
+rk_status hf_read_details(hf_draft *draft, rk_error *err);
+
 /*
  * What single families do in their own way.  Called with all sizes read and all flags of the
  * table set in model and layer, before anything is derived from them.

@@ -76,6 +76,12 @@ static const char *const norm_names[] = {"rms", "layer", "layer_no_bias", "layer
         .name = #key, .type = RK_FIELD_CUSTOM, .offset = offsetof(draft, place), .optional = true, \
         .read = reader                                                                             \
     }
+/* A number of the model's details; 0 stands for a key that is absent. */
+#define DETAIL(key, most, text)                                                                    \
+    {                                                                                              \
+        .name = #key, .type = RK_FIELD_NUMBER, .offset = offsetof(draft, model.details.key),       \
+        .optional = true, .min = 0, .max = (most), .above_min = true, .help = text                 \
+    }
 #define PUBLISHED(key, place, text)                                                                \
     {                                                                                              \
         .name = #key, .type = RK_FIELD_NUMBER, .offset = offsetof(draft, place), .optional = true, \
@@ -132,6 +138,24 @@ static const rk_field fields[] = {
     TAKE(types, types, take_array),
     TAKE(pattern, pattern, take_array),
     TAKE(name, name, take_string),
+    CHOICE(activation, model.details.activation, rk_activation_names,
+           "of FFN and experts; default usual: silu where gated, else gelu"),
+    DETAIL(norm_epsilon, 1, "epsilon of the norms"),
+    CHOICE(router, model.details.router, rk_router_score_names, "scores of experts"),
+    FLAG(router_raw, model.details.router_raw, "scores of chosen experts do not sum to 1"),
+    DETAIL(router_scale, 1e6, "factor on the scores of chosen experts"),
+    FLAG(alibi, model.details.alibi, "ALiBi in place of rotary positions"),
+    DETAIL(rope_base, 1e12, "base of rotary positions"),
+    DETAIL(rope_window_base, 1e12, "of windowed layers, where it is another"),
+    DETAIL(rope_share, 1, "of the elements of a head that rotate; default all"),
+    CHOICE(rope_scaling, model.details.rope_scaling, rk_rope_scaling_names,
+           "of rotary positions beyond rope_positions; default none"),
+    DETAIL(rope_factor, 1e6, "of rope_scaling"),
+    SIZE(rope_positions, model.details.rope_positions, "sequence length before rope_scaling"),
+    DETAIL(rope_mscale, 1e6, "YaRN: factor on attention"),
+    DETAIL(rope_mscale_all, 1e6, "YaRN: factor on attention, of all dimensions"),
+    DETAIL(rope_beta_fast, 1e6, "YaRN: rotations above which nothing is scaled"),
+    DETAIL(rope_beta_slow, 1e6, "YaRN: rotations below which all is scaled"),
     PUBLISHED(published_parameters, published, "exact where it is an integer"),
     PUBLISHED(published_active_parameters, published_active, "per token"),
 };

@@ -2,6 +2,11 @@
 /* Laying typed layers out over a model. */
 #include "model/model.h"
 
+const char *const rk_activation_names[] = {"usual", "silu",  "gelu",  "gelu_tanh",
+                                           "relu",  "relu2", "other", NULL};
+const char *const rk_router_score_names[] = {"softmax", "sigmoid", NULL};
+const char *const rk_rope_scaling_names[] = {"none", "llama3", "yarn", "other", NULL};
+
 #include <assert.h>
 
 void rk_model_set_layers(rk_model *model, const rk_layer_type *kinds, const uint8_t *kind_of,

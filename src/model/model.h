@@ -66,6 +66,48 @@ typedef enum rk_norm_kind {
     RK_NORM_LAYER_NO_WEIGHT, /* neither gain nor bias */
 } rk_norm_kind;
 
+typedef enum rk_activation {
+    RK_ACTIVATION_USUAL, /* SiLU where the FFN is gated, else GELU */
+    RK_ACTIVATION_SILU,
+    RK_ACTIVATION_GELU,
+    RK_ACTIVATION_GELU_TANH, /* GELU approximated by tanh */
+    RK_ACTIVATION_RELU,
+    RK_ACTIVATION_RELU2, /* the square of ReLU */
+    RK_ACTIVATION_OTHER,
+} rk_activation;
+
+typedef enum rk_router_score { RK_ROUTER_SOFTMAX, RK_ROUTER_SIGMOID } rk_router_score;
+
+typedef enum rk_rope_scaling {
+    RK_ROPE_PLAIN,
+    RK_ROPE_LLAMA3,
+    RK_ROPE_YARN,
+    RK_ROPE_OTHER,
+} rk_rope_scaling;
+
+extern const char *const rk_activation_names[];   /* NULL-terminated, in enum order */
+extern const char *const rk_router_score_names[]; /* likewise */
+extern const char *const rk_rope_scaling_names[]; /* likewise */
+
+/* What a model computes beyond its sizes.  No cost depends on it, but launch files have to say it.
+ * Zero: not known. */
+typedef struct rk_model_details {
+    rk_activation activation;
+    double norm_epsilon;
+    rk_router_score router;
+    bool router_raw;     /* scores of the chosen experts are not scaled to a sum of 1 */
+    double router_scale; /* of the scores of the chosen experts */
+    bool alibi;          /* ALiBi in place of rotary positions */
+    double rope_base;
+    double rope_window_base; /* of windowed layers, where it is another */
+    double rope_share;       /* of the elements of a head that rotate; 0: all */
+    rk_rope_scaling rope_scaling;
+    double rope_factor;
+    int64_t rope_positions; /* sequence length before scaling */
+    double rope_mscale, rope_mscale_all;
+    double rope_beta_fast, rope_beta_slow;
+} rk_model_details;
+
 typedef struct rk_model {
     char name[64];
     int64_t hidden, vocab;
@@ -82,6 +124,7 @@ typedef struct rk_model {
     bool tied;           /* head shares the embedding */
     bool embedding_norm, head_bias;
     int64_t learned_positions; /* rows of a position table; 0: none */
+    rk_model_details details;
 } rk_model;
 
 /* Whether a layer has experts. */

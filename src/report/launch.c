@@ -1,6 +1,63 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "report/launch.h"
 
+#include "base/error.h"
+
+#include <assert.h>
+
+const char *const rk_launch_names[] = {"megatron", "megatron-slurm", "torchtitan",
+                                       "torchtitan-python", NULL};
+
+const rk_launch_kind rk_launch_kinds[] = {
+    {RK_FRAMEWORK_MEGATRON, rk_launch_megatron, rk_launch_megatron_missing},
+    {RK_FRAMEWORK_MEGATRON, rk_launch_megatron_slurm, rk_launch_megatron_missing},
+    {RK_FRAMEWORK_TORCHTITAN, rk_launch_torchtitan, NULL},
+    {RK_FRAMEWORK_TORCHTITAN, rk_launch_torchtitan_python, NULL},
+};
+
+/* ---- what can be refused early -------------------------------------------------------------- */
+
+/* The framework of accelerators on which neither Megatron-LM nor torchtitan runs; NULL: they do. */
+static const char *other_framework(rk_generation generation)
+{
+    switch (generation) {
+    case RK_GENERATION_TPU:
+        return "MaxText";
+    case RK_GENERATION_TRAINIUM:
+        return "NeuronX Distributed";
+    case RK_GENERATION_ASCEND:
+        return "MindSpeed";
+    case RK_GENERATION_GAUDI:
+        return "Intel's fork of Megatron-LM";
+    default:
+        return NULL;
+    }
+}
+
+rk_status rk_launch_check(const rk_launch_kind *kind, const rk_model *model,
+                          const rk_system *system, rk_error *err)
+{
+    const rk_accelerator *a = &system->accelerator;
+    const char *framework = rk_framework_names[kind->framework];
+    const char *other = other_framework(a->generation);
+    const char *missing = kind->missing ? kind->missing(model) : NULL;
+    if (other) {
+        return rk_fail(err, RK_ERR_INVALID,
+                       "--emit: %s does not run on %s, whose framework is %s; reckon writes no "
+                       "launch file for that one",
+                       framework, a->name, other);
+    }
+    if (missing) {
+        return rk_fail(err, RK_ERR_INVALID,
+                       "--emit: %s has no argument for %s of %s; its launch file would train "
+                       "another model",
+                       framework, missing, model->name);
+    }
+    return RK_OK;
+}
+
+/* ---- for the writers ------------------------------------------------------------------------ */
+
 /* Names come from documents, and may hold anything. */
 void rk_launch_comment(rk_out *out, const char *words)
 {
@@ -11,7 +68,32 @@ void rk_launch_comment(rk_out *out, const char *words)
     rk_out_text(out, "\n");
 }
 
-void rk_launch_note(rk_out *out, const char *kind, const char *words)
+void rk_launch_note(rk_launch_notes *notes, bool found, const char *words)
 {
-    rk_out_printf(out, "# Not said by %s: %s.\n", kind, words);
+    if (found) {
+        assert(notes->count < RK_LAUNCH_NOTES_MAX);
+        notes->words[notes->count++] = words;
+    }
+}
+
+void rk_launch_write_notes(rk_out *out, const rk_launch_notes *notes, const char *name)
+{
+    for (int i = 0; i < notes->count; i++) {
+        rk_out_printf(out, "# Not expressed in %s: %s.\n", name, notes->words[i]);
+    }
+}
+
+/*
+ * A host drives the innermost domain, up to 16 accelerators.  Larger domains span hosts; those of
+ * NVL72 have compute trays of 4 (NVIDIA, GB200 NVL72 data sheet: 18 trays, 72 GPUs).
+ */
+int64_t rk_launch_node(const rk_system *system, int64_t ranks)
+{
+    enum { HOST_MAX = 16, TRAY = 4 };
+    const int64_t domain = system->tier_count > 0 ? system->tiers[0].size : 1;
+    int64_t node = domain <= HOST_MAX ? domain : TRAY;
+    while (node > 1 && ranks % node != 0) {
+        node--;
+    }
+    return node;
 }

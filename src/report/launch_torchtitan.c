@@ -1,40 +1,151 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The configuration of torchtitan in TOML, as releases up to 0.2.2 read it. */
-#include "report/launch.h"
+/* What the two configurations of torchtitan share: models, stages, and what it cannot run. */
+#include "report/launch_torchtitan.h"
 
 #include "base/error.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 
-struct config {
-    const rk_model *model;
-    const rk_strategy *strategy;
-    rk_out *out;
+/* ---- models --------------------------------------------------------------------------------- */
+
+/* Those that torchtitan ships training configurations of (train_configs at 238fa995, 2025-11). */
+static const rk_titan_flavor flavors[] = {
+    {"llama3", "8B", "llama3_8b", 32, 4096, 128256, 0},
+    {"llama3", "70B", "llama3_70b", 80, 8192, 128256, 0},
+    {"llama3", "405B", "llama3_405b", 126, 16384, 128256, 0},
+    {"llama4", "17bx16e", "llama4_17bx16e", 48, 5120, 202048, 16},
+    {"llama4", "17bx128e", "llama4_17bx128e", 48, 5120, 202048, 128},
+    {"deepseek_v3", "16B", "deepseek_v3_16b", 27, 2048, 102400, 64},
+    {"deepseek_v3", "671B", "deepseek_v3_671b", 61, 7168, 129280, 256},
+    {"qwen3", "0.6B", "qwen3_0_6b", 28, 1024, 151936, 0},
+    {"qwen3", "1.7B", "qwen3_1_7b", 28, 2048, 151936, 0},
+    {"qwen3", "32B", "qwen3_32b", 64, 5120, 151936, 0},
 };
 
-static void section(struct config *x, const char *name)
+static int64_t experts_of(const rk_model *model)
 {
-    rk_out_printf(x->out, "\n[%s]\n", name);
+    int64_t experts = 0;
+    for (int i = 0; i < model->type_count; i++) {
+        const int64_t found = model->types[i].moe.experts;
+        experts = found > experts ? found : experts;
+    }
+    return experts;
 }
 
-static void number(struct config *x, const char *key, int64_t value)
+const rk_titan_flavor *rk_titan_flavor_of(const rk_model *model)
 {
-    rk_out_printf(x->out, "%s = %" PRId64 "\n", key, value);
+    for (size_t i = 0; i < sizeof(flavors) / sizeof(flavors[0]); i++) {
+        const rk_titan_flavor *f = &flavors[i];
+        const bool norms = model->types[0].attention.qk_norm != RK_QK_NORM_NONE;
+        if (f->layers == model->layers && f->hidden == model->hidden && f->vocab == model->vocab &&
+            f->experts == experts_of(model) && norms == (f->name[0] == 'q')) {
+            return f;
+        }
+    }
+    return NULL;
 }
 
-static void text(struct config *x, const char *key, const char *value)
+/* ---- stages --------------------------------------------------------------------------------- */
+
+/* First layer and number of layers of each stage, in the order of the model. */
+struct stages {
+    int64_t count;
+    int first[RK_CHUNK_MAX], layers[RK_CHUNK_MAX];
+};
+
+static void find_stages(const rk_model *model, const rk_strategy *s, struct stages *stages)
 {
-    rk_out_printf(x->out, "%s = \"%s\"\n", key, value);
+    rk_chunk chunks[RK_CHUNK_MAX];
+    const int64_t each = rk_stage_chunks(s);
+    rk_strategy_chunks(model, s, chunks);
+    stages->count = rk_schedule_stages(s->schedule, s->pp, s->vp);
+    for (int64_t rank = 0; rank < s->pp; rank++) {
+        for (int64_t i = 0; i < each; i++) {
+            const int64_t stage = rk_schedule_stage(s->schedule, s->pp, rank, i);
+            stages->first[stage] = chunks[rank * each + i].first;
+            stages->layers[stage] = chunks[rank * each + i].count;
+        }
+    }
 }
 
-static void truth(struct config *x, const char *key, bool value)
+/*
+ * Whether torchtitan would split so (pipeline_parallel.py of 0.2.2,
+ * generate_llm_fqn_per_model_part): layers and both ends in equal parts, the rest one each to the
+ * first stages; the ends then stand for first_less and last_less layers.
+ */
+static bool splits_so(const rk_model *model, const struct stages *stages,
+                      const rk_titan_split *split)
 {
-    rk_out_printf(x->out, "%s = %s\n", key, value ? "true" : "false");
+    const int64_t units = model->layers + split->first_less + split->last_less;
+    const int64_t base = units / stages->count, more = units % stages->count;
+    if (split->first_less > base || split->last_less > base) {
+        return false;
+    }
+    for (int64_t i = 0; i < stages->count; i++) {
+        const int64_t layers = base + (i < more) - (i == 0 ? split->first_less : 0) -
+                               (i == stages->count - 1 ? split->last_less : 0);
+        if (layers != stages->layers[i]) {
+            return false;
+        }
+    }
+    return true;
 }
 
-/* The names of torch.distributed.pipelining; NULL: it has none. */
-static const char *schedule_name(rk_schedule_kind kind)
+/* The number of layers per stage that makes as many stages: their quotient rounds up to it. */
+static int64_t layers_for(int64_t units, int64_t stages)
+{
+    for (int64_t each = 1; each <= units; each++) {
+        if ((units + each - 1) / each == stages) {
+            return each;
+        }
+    }
+    return 0;
+}
+
+rk_titan_split rk_titan_split_of(const rk_model *model, const rk_strategy *strategy)
+{
+    const rk_strategy *s = strategy;
+    struct stages stages;
+    rk_titan_split split = {.first_less = s->count_embedding, .last_less = s->count_head};
+    const int64_t units = model->layers + split.first_less + split.last_less;
+    const bool single = s->schedule == RK_SCHEDULE_1F1B || s->schedule == RK_SCHEDULE_GPIPE;
+    find_stages(model, s, &stages);
+    split.listed = !splits_so(model, &stages, &split);
+    if (stages.count != (single ? s->pp : 2 * s->pp)) {
+        split.layers_per_stage = layers_for(units, stages.count);
+        split.listed = split.listed || split.layers_per_stage == 0;
+    }
+    return split;
+}
+
+void rk_titan_write_modules(rk_out *out, const rk_model *model, const rk_strategy *strategy)
+{
+    struct stages stages;
+    find_stages(model, strategy, &stages);
+    rk_out_text(out, "[\n");
+    for (int64_t i = 0; i < stages.count; i++) {
+        const char *comma = "";
+        rk_out_text(out, "    [");
+        if (i == 0) {
+            rk_out_text(out, "\"tok_embeddings\"");
+            comma = ", ";
+        }
+        for (int k = 0; k < stages.layers[i]; k++) {
+            rk_out_printf(out, "%s\"layers.%d\"", comma, stages.first[i] + k);
+            comma = ", ";
+        }
+        rk_out_printf(out, "%s],\n",
+                      i < stages.count - 1 ? ""
+                      : *comma             ? ", \"norm\", \"output\""
+                                           : "\"norm\", \"output\"");
+    }
+    rk_out_text(out, "]\n");
+}
+
+/* ---- what torchtitan cannot run ---------------------------------------------------------------
+ */
+
+const char *rk_titan_schedule(rk_schedule_kind kind)
 {
     switch (kind) {
     case RK_SCHEDULE_GPIPE:
@@ -50,116 +161,30 @@ static const char *schedule_name(rk_schedule_kind kind)
     }
 }
 
-/* With a pipeline a batch of a rank is cut into microbatches, without one it is one of them. */
-static void write_training(struct config *x)
+static rk_status check_pipeline(const rk_launch *launch, rk_error *err)
 {
-    const rk_strategy *s = x->strategy;
-    section(x, "training");
-    number(x, "local_batch_size", s->pp > 1 ? s->global_batch / s->dp : s->micro_batch);
-    number(x, "global_batch_size", s->global_batch);
-    number(x, "seq_len", s->seq);
-    text(x, "mixed_precision_param", "bfloat16");
-    text(x, "mixed_precision_reduce", s->states.reduce > 2 ? "float32" : "bfloat16");
-    truth(x, "enable_cpu_offload", s->offload_optimizer);
-}
-
-static void write_pipeline(struct config *x)
-{
-    const rk_strategy *s = x->strategy;
-    const int64_t stages = rk_schedule_stages(s->schedule, s->pp, s->vp);
-    number(x, "pipeline_parallel_degree", s->pp);
-    if (s->pp == 1) {
-        return;
-    }
-    text(x, "pipeline_parallel_schedule", schedule_name(s->schedule));
-    number(x, "pipeline_parallel_microbatch_size", s->micro_batch);
-    number(x, "pipeline_parallel_layers_per_stage",
-           (x->model->layers + s->count_embedding + s->count_head) / stages);
-    number(x, "pipeline_parallel_first_stage_less_layers", s->count_embedding);
-    number(x, "pipeline_parallel_last_stage_less_layers", s->count_head);
-}
-
-static void write_parallelism(struct config *x)
-{
-    const rk_strategy *s = x->strategy;
-    const bool shards = s->sharding != RK_SHARD_NONE;
-    const int64_t copies = shards ? s->replicas : s->dp;
-    section(x, "parallelism");
-    number(x, "data_parallel_replicate_degree", copies);
-    number(x, "data_parallel_shard_degree", s->dp / copies);
-    text(x, "fsdp_reshard_after_forward", s->sharding == RK_SHARD_ALL ? "always" : "never");
-    number(x, "tensor_parallel_degree", s->tp);
-    truth(x, "enable_async_tensor_parallel", s->tp > 1 && s->tp_overlap);
-    write_pipeline(x);
-    number(x, "context_parallel_degree", s->cp);
-    if (s->cp > 1) {
-        text(x, "context_parallel_rotate_method",
-             s->cp_kind == RK_CP_ALL_GATHER ? "allgather" : "alltoall");
-    }
-    number(x, "expert_parallel_degree", s->ep);
-    if (s->ep > 1 || s->etp > 1) {
-        number(x, "expert_tensor_parallel_degree", s->etp);
-    }
-}
-
-static void write_rest(struct config *x)
-{
-    const rk_strategy *s = x->strategy;
-    section(x, "activation_checkpoint");
-    text(x, "mode",
-         s->recompute == RK_REC_FULL        ? "full"
-         : s->recompute == RK_REC_SELECTIVE ? "selective"
-                                            : "none");
-    if (s->recompute == RK_REC_SELECTIVE) {
-        text(x, "selective_ac_option", "op");
-    }
-    section(x, "compile");
-    truth(x, "enable", true);
-    if (s->precision == RK_FP8 && s->fp8_recipe == RK_FP8_MX) {
-        section(x, "quantize.linear.mx");
-        text(x, "recipe_name", "mxfp8");
-    } else if (s->precision == RK_FP8) {
-        section(x, "quantize.linear.float8");
-        text(x, "recipe_name", "tensorwise");
-        truth(x, "enable_fsdp_float8_all_gather", s->states.gather < 2);
-    }
-}
-
-static void note_if(struct config *x, bool found, const char *words)
-{
-    if (found) {
-        rk_launch_note(x->out, "a key", words);
-    }
-}
-
-static void write_notes(struct config *x)
-{
-    const rk_strategy *s = x->strategy;
-    const int64_t layers = x->model->layers + s->count_embedding + s->count_head;
-    const bool even = layers % rk_schedule_stages(s->schedule, s->pp, s->vp) == 0;
-    note_if(x, !even || s->first_stage_layers + s->last_stage_layers > 0 || s->layout_count > 0,
-            "how many layers each stage has");
-    note_if(x, s->recompute_layers > 0, "how many layers are recomputed");
-    note_if(x, s->offload_activations || s->offload_weights, "offloaded activations and weights");
-    note_if(x, s->moe_overlap, "all-to-all behind compute");
-    note_if(x, s->graph_capture || s->graph_step, "CUDA graphs");
-    note_if(x, s->document > 0, "documents that attention does not cross");
-    note_if(x, s->precision == RK_FP8 && s->fp8_recipe == RK_FP8_BLOCKWISE, "scales by block");
-    note_if(x, s->precision == RK_FP4, "products in fp4");
-}
-
-static rk_status check(const rk_strategy *s, rk_error *err)
-{
-    if (s->adapter_rank > 0) {
-        return rk_fail(err, RK_ERR_INVALID,
-                       "torchtitan has no adapters; leave out --lora-rank, or emit nothing");
-    }
-    if (!schedule_name(s->schedule)) {
+    const rk_strategy *s = launch->strategy;
+    struct stages stages;
+    if (!rk_titan_schedule(s->schedule)) {
         return rk_fail(err, RK_ERR_INVALID,
                        "torchtitan does not run the schedule %s; use gpipe, 1f1b, interleaved or "
                        "zb-v",
                        rk_schedule_names[s->schedule]);
     }
+    find_stages(launch->model, s, &stages);
+    for (int64_t i = 1; i < stages.count - 1; i++) {
+        if (stages.layers[i] == 0) {
+            return rk_fail(err, RK_ERR_INVALID,
+                           "torchtitan runs no stage without modules, but stage %" PRId64
+                           " has no layers; use another --layout or pp",
+                           i);
+        }
+    }
+    return RK_OK;
+}
+
+static rk_status check_sharding(const rk_strategy *s, rk_error *err)
+{
     if (s->sharding == RK_SHARD_OPTIMIZER) {
         return rk_fail(err, RK_ERR_INVALID,
                        "torchtitan does not shard the optimizer alone; use --zero 2 or 3, or "
@@ -171,36 +196,78 @@ static rk_status check(const rk_strategy *s, rk_error *err)
                        " has no %" PRId64 " equal parts; choose --hsdp that divides it",
                        s->dp, s->replicas);
     }
-    if (s->cp > 1 && s->cp_kind == RK_CP_ULYSSES) {
+    const int64_t copies = s->sharding == RK_SHARD_NONE ? s->dp : s->replicas;
+    if (copies > 1 && s->dp / copies * s->cp == 1 && rk_strategy_ranks(s) != copies) {
         return rk_fail(err, RK_ERR_INVALID,
-                       "torchtitan splits sequences by ring or all-gather, not by Ulysses");
+                       "torchtitan replicates unsharded weights (DDP) only without other "
+                       "parallelism; shard them with --zero 2 or 3");
     }
+    return RK_OK;
+}
+
+static rk_status check_memory(const rk_strategy *s, rk_error *err)
+{
     if (s->recompute == RK_REC_SELECTIVE && s->recompute_modules != RK_MODULE_OPERATORS) {
         return rk_fail(err, RK_ERR_INVALID,
                        "torchtitan recomputes operators or layers, not modules; use "
                        "--recompute-modules operators");
     }
+    if (s->recompute_layers > 0) {
+        return rk_fail(err, RK_ERR_INVALID,
+                       "torchtitan recomputes all layers or none; leave out --recompute-layers");
+    }
+    if (s->offload_activations || s->offload_weights) {
+        return rk_fail(err, RK_ERR_INVALID,
+                       "torchtitan offloads parameters with the optimizer, not %s alone; leave it "
+                       "out of --offload",
+                       s->offload_activations ? "activations" : "weights");
+    }
     return RK_OK;
 }
 
-rk_status rk_launch_torchtitan(const rk_launch *launch, rk_out *out, rk_error *err)
+rk_status rk_titan_check(const rk_launch *launch, rk_error *err)
 {
-    struct config x = {.model = launch->model, .strategy = launch->strategy, .out = out};
-    char words[256];
-    const rk_status status = check(launch->strategy, err);
+    const rk_strategy *s = launch->strategy;
+    rk_status status = rk_launch_check(&rk_launch_kinds[2], launch->model, launch->system, err);
     if (status) {
         return status;
     }
-    (void)snprintf(words, sizeof(words), "torchtitan up to 0.2.2, for %s on %" PRId64 " %s.",
-                   launch->model->name, rk_strategy_ranks(launch->strategy),
-                   launch->system->accelerator.name);
-    rk_launch_comment(out, launch->title);
-    rk_launch_comment(out, words);
-    rk_launch_comment(out, "The flavor of the model, data, optimizer and checkpoints are yours to "
-                           "add.");
-    write_notes(&x);
-    write_training(&x);
-    write_parallelism(&x);
-    write_rest(&x);
-    return RK_OK;
+    if (s->adapter_rank > 0) {
+        return rk_fail(err, RK_ERR_INVALID,
+                       "torchtitan has no adapters; leave out --lora-rank, or emit nothing");
+    }
+    if (s->cp > 1 && s->cp_kind == RK_CP_ULYSSES) {
+        return rk_fail(err, RK_ERR_INVALID,
+                       "torchtitan splits sequences by ring or all-gather, not by Ulysses");
+    }
+    if (s->precision == RK_FP16 || s->precision == RK_FP4 ||
+        (s->precision == RK_FP8 &&
+         (s->fp8_recipe == RK_FP8_BLOCKWISE || s->fp8_recipe == RK_FP8_DELAYED))) {
+        return rk_fail(err, RK_ERR_INVALID,
+                       "torchtitan trains in bf16, fp32, or fp8 scaled by tensor (tensorwise) or "
+                       "in mxfp8, not in %s%s%s",
+                       rk_precision_names[s->precision], s->precision == RK_FP8 ? " " : "",
+                       s->precision == RK_FP8 ? rk_fp8_recipe_names[s->fp8_recipe] : "");
+    }
+    status = check_pipeline(launch, err);
+    status = status ? status : check_sharding(s, err);
+    return status ? status : check_memory(s, err);
+}
+
+void rk_titan_note(const rk_launch *launch)
+{
+    const rk_strategy *s = launch->strategy;
+    rk_launch_notes *notes = launch->notes;
+    rk_launch_note(notes, !rk_titan_flavor_of(launch->model),
+                   "the model, of which torchtitan ships no configuration: add yours");
+    rk_launch_note(notes, launch->model->mtp_layers > 0,
+                   "multi-token prediction, which torchtitan has not");
+    rk_launch_note(notes, s->offload_optimizer,
+                   "offload of the optimizer alone; torchtitan offloads parameters with it");
+    rk_launch_note(notes, s->moe_overlap, "expert messages behind compute");
+    rk_launch_note(notes, s->document > 0, "documents that attention does not cross");
+    rk_launch_note(notes, s->states.reduce <= 2,
+                   "gradients reduced in bf16; torchtitan's are fp32");
+    rk_launch_note(notes, s->order == RK_ORDER_PIPELINE_DATA,
+                   "ranks numbered with pipeline stages before data parallelism");
 }

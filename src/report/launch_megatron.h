@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The parts of a script for Megatron-LM. */
+#ifndef RK_REPORT_LAUNCH_MEGATRON_H
+#define RK_REPORT_LAUNCH_MEGATRON_H
+
+#include "report/launch.h"
+
+#include <inttypes.h>
+
+/* Arguments: " \" ends the line before each. */
+static inline void rk_megatron_flag(rk_out *out, const char *name)
+{
+    rk_out_printf(out, " \\\n    --%s", name);
+}
+
+static inline void rk_megatron_flag_if(rk_out *out, bool given, const char *name)
+{
+    if (given) {
+        rk_megatron_flag(out, name);
+    }
+}
+
+static inline void rk_megatron_count(rk_out *out, const char *name, int64_t value)
+{
+    rk_out_printf(out, " \\\n    --%s %" PRId64, name, value);
+}
+
+static inline void rk_megatron_real(rk_out *out, const char *name, double value)
+{
+    rk_out_printf(out, " \\\n    --%s %.12g", name, value);
+}
+
+static inline void rk_megatron_text(rk_out *out, const char *name, const char *value)
+{
+    rk_out_printf(out, " \\\n    --%s %s", name, value);
+}
+
+/* Writes what differs from Megatron's own 1. */
+static inline void rk_megatron_degree(rk_out *out, const char *name, int64_t value)
+{
+    if (value > 1) {
+        rk_megatron_count(out, name, value);
+    }
+}
+
+/* The model, and the parts of it that have no argument but train the same weights. */
+void rk_megatron_write_model(rk_out *out, const rk_launch *launch);
+void rk_megatron_note_model(const rk_launch *launch);
+
+#endif

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the two configurations of torchtitan share. */
+#ifndef RK_REPORT_LAUNCH_TORCHTITAN_H
+#define RK_REPORT_LAUNCH_TORCHTITAN_H
+
+#include "report/launch.h"
+
+/* A model that torchtitan knows. */
+typedef struct rk_titan_flavor {
+    const char *name, *flavor; /* of 0.2.2, such as "llama3" and "8B" */
+    const char *function;      /* of the registry of 2026, such as "llama3_8b" */
+    int layers;
+    int64_t hidden, vocab, experts;
+} rk_titan_flavor;
+
+/* The flavor with the shape of a model, or NULL. */
+const rk_titan_flavor *rk_titan_flavor_of(const rk_model *model);
+
+/* How torchtitan is made to split the layers over stages as the strategy does. */
+typedef struct rk_titan_split {
+    int64_t first_less, last_less; /* layers that the ends stand for */
+    int64_t layers_per_stage;      /* 0: not given */
+    bool listed;                   /* the keys above cannot say it: list the modules of stages */
+} rk_titan_split;
+
+/* pp > 1. */
+rk_titan_split rk_titan_split_of(const rk_model *model, const rk_strategy *strategy);
+
+/* Writes "[["tok_embeddings", "layers.0"], ["layers.1", "norm", "output"]]", a stage a line. */
+void rk_titan_write_modules(rk_out *out, const rk_model *model, const rk_strategy *strategy);
+
+/* The name of a schedule in torch.distributed.pipelining; NULL: it has none. */
+const char *rk_titan_schedule(rk_schedule_kind kind);
+
+/* Refuses what no torchtitan can run; notes what neither configuration expresses. */
+rk_status rk_titan_check(const rk_launch *launch, rk_error *err);
+void rk_titan_note(const rk_launch *launch);
+
+#endif
