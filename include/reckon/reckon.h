@@ -10,6 +10,9 @@
  * Units: seconds, bytes, FLOP, bytes/s and FLOP/s.
  * Thread safety: every function may run in any number of threads as long as no two of them write
  * to the same object.
+ * Memory: a failed allocation is RK_ERR_MEMORY, never another answer.  JSON is read by jansson,
+ * whose allocator belongs to the process: the first document that is read wraps the functions in
+ * place then (json_set_alloc_funcs), so set your own before that.
  */
 #ifndef RECKON_RECKON_H
 #define RECKON_RECKON_H

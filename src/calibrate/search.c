@@ -89,14 +89,18 @@ static double descend(task *t, unsigned count, double step, int evaluations, dou
         t->status = rk_fail(t->err, RK_ERR_MEMORY, "there is not enough memory for the optimizer");
         return least;
     }
-    (void)nlopt_set_min_objective(optimizer, loss_at, t);
-    (void)nlopt_set_lower_bounds1(optimizer, 0);
-    (void)nlopt_set_upper_bounds1(optimizer, 1);
-    (void)nlopt_set_initial_step1(optimizer, step);
-    (void)nlopt_set_xtol_abs1(optimizer, 1e-4);
-    (void)nlopt_set_maxeval(optimizer, evaluations);
-    if (nlopt_optimize(optimizer, shares, &least) < 0 && !t->status) {
-        t->status = rk_fail(t->err, RK_ERR_INVALID, "the optimizer found no way from its start");
+    nlopt_result result = nlopt_set_min_objective(optimizer, loss_at, t);
+    result = result < 0 ? result : nlopt_set_lower_bounds1(optimizer, 0);
+    result = result < 0 ? result : nlopt_set_upper_bounds1(optimizer, 1);
+    result = result < 0 ? result : nlopt_set_initial_step1(optimizer, step);
+    result = result < 0 ? result : nlopt_set_xtol_abs1(optimizer, 1e-4);
+    result = result < 0 ? result : nlopt_set_maxeval(optimizer, evaluations);
+    result = result < 0 ? result : nlopt_optimize(optimizer, shares, &least);
+    if (result < 0 && !t->status) {
+        t->status =
+            result == NLOPT_OUT_OF_MEMORY
+                ? rk_fail(t->err, RK_ERR_MEMORY, "there is not enough memory for the optimizer")
+                : rk_fail(t->err, RK_ERR_INVALID, "the optimizer found no way from its start");
     }
     nlopt_destroy(optimizer);
     return least;

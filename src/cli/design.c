@@ -274,7 +274,7 @@ static int run_reckon(int argc, char **argv)
 
 static int run_design(int argc, char **argv)
 {
-    return rk_wants_calculon(argc, argv) ? run_calculon(argc, argv) : run_reckon(argc, argv);
+    return rk_run_by_method(&rk_command_design, argc, argv, run_calculon, run_reckon);
 }
 
 const rk_command rk_command_design = {

@@ -212,7 +212,7 @@ static int run_reckon(int argc, char **argv)
 
 static int run_explain(int argc, char **argv)
 {
-    return rk_wants_calculon(argc, argv) ? run_calculon(argc, argv) : run_reckon(argc, argv);
+    return rk_run_by_method(&rk_command_explain, argc, argv, run_calculon, run_reckon);
 }
 
 const rk_command rk_command_explain = {

@@ -216,7 +216,7 @@ static rk_status add_stack(rk_table *table, const char *name, rk_error *err)
 {
     char text[RK_WORDS_SIZE] = "";
     rk_stack stack;
-    const rk_status status = rk_stack_load(name, &stack, err);
+    rk_status status = rk_stack_load(name, &stack, err);
     if (status) {
         return status;
     }
@@ -229,9 +229,9 @@ static rk_status add_stack(rk_table *table, const char *name, rk_error *err)
         }
     }
     rk_table_cell(table, "%s", text);
-    rk_table_cell(table, "%s",
-                  rk_document_description(name, RK_DOCUMENT_STACK, text, sizeof(text)));
-    return RK_OK;
+    status = rk_document_description(name, RK_DOCUMENT_STACK, text, sizeof(text), err);
+    rk_table_cell(table, "%s", text);
+    return status;
 }
 
 /* ---- all lists ----------------------------------------------------------------------------- */

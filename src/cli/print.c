@@ -2,6 +2,7 @@
 #include "cli/print.h"
 
 #include "base/error.h"
+#include "base/text_stream.h"
 #include "formats/out.h"
 
 #include <stdlib.h>
@@ -27,17 +28,18 @@ int rk_stdout_width(void)
 
 rk_status rk_print_text(const char *output, rk_text_writer *write, const void *what, rk_error *err)
 {
-    char *text = NULL;
     size_t size = 0;
+    rk_text_stream stream;
     rk_out *out = NULL;
     const bool terminal = strcmp(output, "-") == 0 && rk_stdout_style() == RK_TABLE_TERMINAL;
-    FILE *to = open_memstream(&text, &size);
+    FILE *to = rk_text_stream_open(&stream);
     if (!to) {
         return rk_fail(err, RK_ERR_MEMORY, "not enough memory for the answer");
     }
     rk_status status =
         write(to, what, terminal ? RK_TABLE_TERMINAL : RK_TABLE_PLAIN, rk_stdout_width(), err);
-    if (fclose(to) && !status) {
+    char *text = rk_text_stream_close(&stream, &size);
+    if (!text && !status) {
         status = rk_fail(err, RK_ERR_MEMORY, "not enough memory for the answer");
     }
     if (!status) {

@@ -108,20 +108,29 @@ static const char *find_value(int argc, char **argv, const char *name)
     return NULL;
 }
 
-/* Whether a document is one of Calculon's. */
-static bool is_calculon(const char *name, rk_document_kind kind)
+/* Whether a document is one of Calculon's; what cannot be read is not, but for want of memory. */
+static rk_status identify_calculon(const char *name, rk_document_kind kind, bool *calculon,
+                                   rk_error *err)
 {
     rk_document_kind found;
-    rk_error err;
-    return name && rk_document_identify(name, &found, &err) == RK_OK && found == kind;
+    const rk_status status = name ? rk_document_identify(name, &found, err) : RK_ERR_INVALID;
+    *calculon = *calculon || (status == RK_OK && found == kind);
+    return status == RK_ERR_MEMORY ? status : RK_OK;
 }
 
-bool rk_wants_calculon(int argc, char **argv)
+int rk_run_by_method(const rk_command *command, int argc, char **argv,
+                     int (*calculon)(int argc, char **argv), int (*reckon)(int argc, char **argv))
 {
     const char *method = find_value(argc, argv, "--method");
-    return method ? strcmp(method, "calculon") == 0
-                  : is_calculon(find_value(argc, argv, "--model"), RK_DOCUMENT_CALCULON_APP) ||
-                        is_calculon(find_value(argc, argv, "--system"), RK_DOCUMENT_CALCULON_SYS);
+    bool wanted = method && strcmp(method, "calculon") == 0;
+    rk_error err;
+    if (!method && (identify_calculon(find_value(argc, argv, "--model"), RK_DOCUMENT_CALCULON_APP,
+                                      &wanted, &err) ||
+                    identify_calculon(find_value(argc, argv, "--system"), RK_DOCUMENT_CALCULON_SYS,
+                                      &wanted, &err))) {
+        return rk_command_fail_error(command, &err);
+    }
+    return wanted ? calculon(argc, argv) : reckon(argc, argv);
 }
 
 static int run_plan(int argc, char **argv)
@@ -130,8 +139,7 @@ static int run_plan(int argc, char **argv)
     if (done != RK_PARSED) {
         return done;
     }
-    return rk_wants_calculon(argc, argv) ? rk_calculon_plan_run(argc, argv)
-                                         : run_reckon(argc, argv);
+    return rk_run_by_method(&rk_command_plan, argc, argv, rk_calculon_plan_run, run_reckon);
 }
 
 const rk_command rk_command_plan = {

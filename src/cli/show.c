@@ -125,10 +125,13 @@ static rk_status show_stack(const char *name, rk_error *err)
 {
     rk_stack stack;
     char words[RK_WORDS_SIZE];
-    const rk_status status = rk_stack_load(name, &stack, err);
+    rk_status status = rk_stack_load(name, &stack, err);
+    if (!status) {
+        status = rk_document_description(name, RK_DOCUMENT_STACK, words, sizeof(words), err);
+    }
     if (!status) {
         print_line("stack", name);
-        print_line("", rk_document_description(name, RK_DOCUMENT_STACK, words, sizeof(words)));
+        print_line("", words);
     }
     return status;
 }

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "calculon/execution.h"
+#include "formats/json_memory.h"
 
 #include <string.h>
 
@@ -109,7 +110,7 @@ rk_status rk_calculon_exe_from_json(const json_t *object, rk_calculon_exe *exe, 
     /* The published tool looks at the name of the datatype after the networks: see evaluate.c. */
     const bool unknown = has_unknown_datatype(object);
     if (unknown) {
-        readable = json_copy((json_t *)(uintptr_t)object);
+        readable = rk_json_copy(object);
         if (json_object_set_new(readable, "datatype", json_string(rk_datatype_names[0]))) {
             json_decref(readable);
             return rk_fail(err, RK_ERR_MEMORY, "there is not enough memory to read the document");

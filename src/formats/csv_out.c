@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 struct rk_csv_out {
     FILE *file;    /* owned, unless it is stdout */
@@ -118,6 +119,9 @@ rk_status rk_csv_close(rk_csv_out *out, rk_error *err)
         return RK_OK;
     }
     rk_status status = rk_csv_flush(out, err);
+    if (out->file != stdout) {
+        (void)fsync(fileno(out->file)); /* what cannot be synced, as a pipe, is written */
+    }
     errno = 0;
     if (out->file != stdout && fclose(out->file) != 0 && status == RK_OK) {
         status = rk_fail(err, RK_ERR_IO, "cannot write: %s", strerror(errno ? errno : EIO));

@@ -103,15 +103,16 @@ rk_status rk_document_identify(const char *name, rk_document_kind *kind, rk_erro
     return status;
 }
 
-const char *rk_document_description(const char *name, rk_document_kind kind, char *out, size_t size)
+rk_status rk_document_description(const char *name, rk_document_kind kind, char *out, size_t size,
+                                  rk_error *err)
 {
     rk_json_doc doc;
-    rk_error err;
+    const rk_status status = rk_json_load(name, rk_document_folders[kind], &doc, err);
     out[0] = '\0';
-    if (rk_json_load(name, rk_document_folders[kind], &doc, &err) == RK_OK) {
+    if (status == RK_OK) {
         const char *text = json_string_value(json_object_get(doc.root, "description"));
         (void)rk_json_printable(text ? text : "", out, size);
         rk_json_clear(&doc);
     }
-    return out;
+    return status;
 }

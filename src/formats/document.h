@@ -25,8 +25,8 @@ extern const char *const rk_document_folders[RK_DOCUMENT_KIND_COUNT];
  */
 rk_status rk_document_identify(const char *name, rk_document_kind *kind, rk_error *err);
 
-/* Writes what a document says of itself ("description"), "" when it does not.  Returns out. */
-const char *rk_document_description(const char *name, rk_document_kind kind, char *out,
-                                    size_t size);
+/* Writes what a document says of itself ("description"), "" when it does not. */
+rk_status rk_document_description(const char *name, rk_document_kind kind, char *out, size_t size,
+                                  rk_error *err);
 
 #endif

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "formats/catalogue.h"
+#include "formats/json_memory.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -197,8 +198,12 @@ rk_status rk_json_parse(const char *text, size_t size, const char *name, rk_json
     rk_status status = RK_OK;
     memset(doc, 0, sizeof(*doc));
     (void)rk_json_printable(name, doc->name, sizeof(doc->name));
-    doc->root = json_loadb(text, size, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &error);
-    if (!doc->root) {
+    bool is_short;
+    doc->root =
+        rk_json_read(text, size, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &error, &is_short);
+    if (is_short) {
+        status = rk_fail(err, RK_ERR_MEMORY, "there is not enough memory to read the document");
+    } else if (!doc->root) {
         status = fail_syntax(&error, err);
     } else if (!json_is_object(doc->root)) {
         status = rk_fail(err, RK_ERR_INVALID, "expected a JSON object, found %s",

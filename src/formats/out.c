@@ -22,11 +22,18 @@ enum { BUFFER_SIZE = 128 << 10, TEMPORARIES = 1000 };
 
 struct rk_out {
     gzFile file;              /* also for plain text, which zlib passes through */
+    int synced;               /* the temporary file once more, which zlib closes; or -1 */
     char name[256];           /* as given, for messages */
     char target[PATH_MAX];    /* "" when the file is written directly */
     char temporary[PATH_MAX]; /* beside the target, on the same file system */
     int failure;              /* errno of the first failure, or 0 */
 };
+
+/* Some file systems cannot, and say so. */
+static int sync_file(int file)
+{
+    return fsync(file) == 0 || errno == EINVAL || errno == ENOSYS || errno == EROFS ? 0 : -1;
+}
 
 /* Opens a new file beside the target, readable as the target was or as the umask wants. */
 static int open_temporary(rk_out *out, const struct stat *old)
@@ -73,6 +80,29 @@ static int open_target(rk_out *out, const char *path)
     return open_temporary(out, NULL);
 }
 
+/* Writes a folder to its disk: the new name in it. */
+static int sync_folder(const char *file)
+{
+    char folder[PATH_MAX];
+    const char *slash = strrchr(file, '/');
+    const int length = !slash ? 1 : slash == file ? 1 : (int)(slash - file);
+    (void)snprintf(folder, sizeof(folder), "%.*s", length, slash ? file : ".");
+    const int open_folder = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (open_folder < 0) {
+        return errno == EACCES ? 0 : -1; /* a folder that may be written but not read */
+    }
+    const int failed = sync_file(open_folder);
+    (void)close(open_folder);
+    return failed;
+}
+
+/* Puts the complete file in the place of the old one, on the disk as well. */
+static int replace_target(const rk_out *out)
+{
+    return sync_file(out->synced) || rename(out->temporary, out->target) ||
+           sync_folder(out->target);
+}
+
 rk_status rk_out_open(const char *path, rk_out **out, rk_error *err)
 {
     rk_status status = RK_OK;
@@ -83,9 +113,13 @@ rk_status rk_out_open(const char *path, rk_out **out, rk_error *err)
     }
     (void)snprintf(opened->name, sizeof(opened->name), "%s", path);
     const int fd = open_target(opened, path);
+    opened->synced = fd >= 0 && opened->target[0] ? fcntl(fd, F_DUPFD_CLOEXEC, 0) : -1;
     if (fd < 0) {
         status = rk_fail(err, RK_ERR_IO, "cannot open for writing: %s", strerror(errno));
         opened->temporary[0] = '\0';
+    } else if (opened->target[0] && opened->synced < 0) {
+        status = rk_fail(err, RK_ERR_IO, "cannot open for writing: %s", strerror(errno));
+        (void)close(fd);
     } else {
         opened->file = gzdopen(fd, rk_ends_with(path, ".gz") ? "wb" : "wbT");
         if (!opened->file || gzbuffer(opened->file, BUFFER_SIZE)) {
@@ -147,7 +181,7 @@ rk_status rk_out_close(rk_out *out, rk_error *err)
         out->failure = errno ? errno : EIO;
     }
     out->file = NULL;
-    if (!out->failure && out->target[0] && rename(out->temporary, out->target)) {
+    if (!out->failure && out->target[0] && replace_target(out)) {
         out->failure = errno;
     }
     if (out->failure) {
@@ -167,6 +201,9 @@ void rk_out_abandon(rk_out *out)
     }
     if (out->file) {
         (void)gzclose_w(out->file);
+    }
+    if (out->synced >= 0) {
+        (void)close(out->synced);
     }
     if (out->temporary[0]) {
         (void)unlink(out->temporary);

@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "base/text_stream.h"
 #include "formats/calculon_docs.h"
 
 #include <stdio.h>
@@ -79,20 +80,14 @@ static void write_value(FILE *to, json_t *value)
 /* Fails when `value` is NULL, which is how jansson tells that there is no memory. */
 static rk_status write_text(json_t *value, char **text, rk_error *err)
 {
-    size_t size = 0;
+    rk_text_stream stream;
+    size_t size;
     *text = NULL;
-    FILE *to = value ? open_memstream(text, &size) : NULL;
-    if (!to) {
-        return rk_fail(err, RK_ERR_MEMORY, "no memory to print a document");
+    if (value && rk_text_stream_open(&stream)) {
+        write_value(stream.file, value);
+        *text = rk_text_stream_close(&stream, &size);
     }
-    write_value(to, value);
-    const bool broken = ferror(to) != 0;
-    if (fclose(to) != 0 || broken) {
-        free(*text);
-        *text = NULL;
-        return rk_fail(err, RK_ERR_MEMORY, "no memory to print a document");
-    }
-    return RK_OK;
+    return *text ? RK_OK : rk_fail(err, RK_ERR_MEMORY, "no memory to print a document");
 }
 
 rk_status rk_python_literal_of_execution(const rk_calculon_exe *exe, char **text, rk_error *err)

@@ -2,6 +2,7 @@
 #include "formats/sqlite_out.h"
 
 #include "base/error.h"
+#include "formats/file_lock.h"
 
 #include <sqlite3.h>
 #include <stdio.h>
@@ -14,6 +15,7 @@
 struct rk_sqlite_out {
     char name[256];
     const rk_sqlite_layout *layout;
+    rk_file_lock lock;
     sqlite3 *db; /* owned, as are the statements */
     sqlite3_stmt *add_point, *add_result, *select;
 };
@@ -214,10 +216,13 @@ rk_status rk_sqlite_open(const char *path, bool resume, const rk_sqlite_layout *
     }
     (void)snprintf(out->name, sizeof(out->name), "%s", path);
     out->layout = layout;
-    rk_status status = sqlite3_open_v2(path, &out->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE,
-                                       NULL) == SQLITE_OK
-                           ? RK_OK
-                           : fail_sqlite(out, err);
+    rk_status status = rk_file_lock_take(path, &out->lock, err);
+    rk_error_set_file(status ? err : NULL, out->name);
+    if (status == RK_OK &&
+        sqlite3_open_v2(path, &out->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, NULL) !=
+            SQLITE_OK) {
+        status = fail_sqlite(out, err);
+    }
     if (status == RK_OK) {
         (void)sqlite3_busy_timeout(out->db, BUSY_MS);
         /* Enough against the end of this process; a power cut may take the last points, not more.
@@ -245,6 +250,7 @@ void rk_sqlite_close(rk_sqlite_out *out)
         (void)sqlite3_finalize(out->add_result);
         (void)sqlite3_finalize(out->select);
         (void)sqlite3_close(out->db);
+        rk_file_lock_release(&out->lock);
         free(out);
     }
 }

@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "formats/json_edit.h"
+#include "formats/json_memory.h"
 #include "formats/out.h"
 #include "formats/stack_doc.h"
 #include "formats/system_doc.h"
@@ -261,7 +262,7 @@ rk_status rk_tuned_copy(const rk_tuned *tuned, rk_tuned **copy, rk_error *err)
     memcpy(made->file, tuned->file, sizeof(made->file));
     made->kind = tuned->kind;
     made->text = strdup(tuned->text);
-    made->doc.root = json_deep_copy(tuned->doc.root);
+    made->doc.root = rk_json_deep_copy(tuned->doc.root);
     rk_status status = made->text && made->doc.root ? RK_OK : fail_memory(err);
     for (size_t i = 0; !status && i < tuned->change_count; i++) {
         const change *known = &tuned->changes[i];

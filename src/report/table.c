@@ -2,6 +2,7 @@
 #include "report/table.h"
 
 #include "base/error.h"
+#include "base/text_stream.h"
 
 #include <assert.h>
 #include <stdarg.h>
@@ -148,26 +149,18 @@ static void write_table(FILE *to, const rk_table *table, const size_t *widths, b
 
 rk_status rk_table_text(const rk_table *table, rk_table_style style, char **text, rk_error *err)
 {
-    size_t size = 0;
-    FILE *to = NULL;
-    size_t *widths = NULL;
-    bool written = false;
+    size_t size;
+    rk_text_stream stream;
+    size_t *widths = table->failed ? NULL : calloc(table->column_count, sizeof(*widths));
     *text = NULL;
-    if (!table->failed && (widths = calloc(table->column_count, sizeof(*widths))) &&
-        (to = open_memstream(text, &size))) {
+    if (widths && rk_text_stream_open(&stream)) {
         assert(table->cell_count % table->column_count == 0);
         for (size_t c = 0; c < table->column_count; c++) {
             widths[c] = column_width(table, c);
         }
-        write_table(to, table, widths, style == RK_TABLE_TERMINAL);
-        const bool broken = ferror(to) != 0;
-        written = fclose(to) == 0 && !broken;
+        write_table(stream.file, table, widths, style == RK_TABLE_TERMINAL);
+        *text = rk_text_stream_close(&stream, &size);
     }
     free(widths);
-    if (!written) {
-        free(*text);
-        *text = NULL;
-        return rk_fail(err, RK_ERR_MEMORY, "not enough memory for a table");
-    }
-    return RK_OK;
+    return *text ? RK_OK : rk_fail(err, RK_ERR_MEMORY, "not enough memory for a table");
 }

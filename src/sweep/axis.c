@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "formats/fields.h"
+#include "formats/json_memory.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -231,7 +232,7 @@ static rk_status read_axis(const json_t *object, const char *path, rk_sweep_axis
     if (status != RK_OK) {
         return status;
     }
-    axis->values = spec.values ? json_deep_copy(spec.values) : json_array();
+    axis->values = spec.values ? rk_json_deep_copy(spec.values) : json_array();
     if (!axis->values) {
         status = fail_memory(err);
     } else if (!spec.values) {
@@ -294,7 +295,7 @@ static rk_status take_column(const json_t *rows, size_t column, size_t columns, 
                               json_is_array(row) ? "a list of another length"
                                                  : rk_json_describe(row, text));
         }
-        if (json_array_append_new(list, json_deep_copy(json_array_get(row, column)))) {
+        if (json_array_append_new(list, rk_json_deep_copy(json_array_get(row, column)))) {
             return fail_memory(err);
         }
     }
@@ -383,6 +384,6 @@ rk_value rk_sweep_axis_value(const rk_sweep_axis *axis, size_t index)
 rk_status rk_sweep_axis_place(const rk_sweep_axis *axis, size_t index, json_t *root, rk_error *err)
 {
     const json_t *value = json_array_get(axis->documents ? axis->documents : axis->values, index);
-    json_t *copy = json_deep_copy(value);
+    json_t *copy = rk_json_deep_copy(value);
     return copy ? rk_sweep_key_put(&axis->key, root, copy, err) : fail_memory(err);
 }

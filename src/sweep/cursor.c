@@ -2,6 +2,7 @@
 #include "sweep/doc.h"
 
 #include "base/error.h"
+#include "formats/json_memory.h"
 
 #include <string.h>
 
@@ -148,7 +149,7 @@ rk_status rk_sweep_cursor_move(rk_sweep_cursor *cursor, uint64_t number, bool *k
     rk_status status = RK_OK;
     *kept = false;
     if (all) {
-        cursor->root = json_deep_copy(cursor->doc->base);
+        cursor->root = rk_json_deep_copy(cursor->doc->base);
         cursor->changed = RK_SWEEP_ALL;
         if (!cursor->root) {
             return rk_fail(err, RK_ERR_MEMORY, "there is not enough memory for a point");

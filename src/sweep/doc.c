@@ -2,6 +2,7 @@
 #include "sweep/doc.h"
 
 #include "base/error.h"
+#include "formats/json_memory.h"
 #include "sweep/doc_parts.h"
 
 #include <inttypes.h>
@@ -147,7 +148,7 @@ static rk_status read_document(rk_sweep_doc *doc, json_t *root, rk_error *err)
         status = read_axes(doc, json_object_get(root, "axes"), err);
     }
     if (status == RK_OK) {
-        doc->base = json_deep_copy(root);
+        doc->base = rk_json_deep_copy(root);
         status = doc->base ? strip_base(&doc->mode, doc->base, err) : rk_sweep_fail_memory(err);
     }
     if (status == RK_OK) {

@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "formats/calculon_docs.h"
+#include "formats/json_memory.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -63,7 +64,7 @@ static rk_status read_strategy(const json_t *value, const char *path, void *out,
         return rk_fail_at(err, RK_ERR_INVALID, path, "expected an execution document, found %s",
                           rk_json_describe(value, text));
     }
-    json_t *object = json_copy((json_t *)(uintptr_t)value); /* jansson copies no const object */
+    json_t *object = rk_json_copy(value);
     int failed = !object;
     for (size_t i = 0; i < sizeof(shared_fields) / sizeof(shared_fields[0]); i++) {
         json_t *shared = json_object_get(point->root, shared_fields[i].name);

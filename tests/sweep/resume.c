@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The database of a sweep: what it holds, and going on with one that was left unfinished. */
+#include "formats/file_lock.h"
+
 #include "grid.h"
 
 #include <inttypes.h>
@@ -64,6 +66,48 @@ static void check_cell(sqlite3_stmt *statement, int column, const char *cell)
         }
         break;
     }
+}
+
+/* While one sweep writes the database, another is refused, whether it resumes or not. */
+static void test_one_writer(void **state)
+{
+    scratch s;
+    char db_path[512], byte = 0;
+    int ready[2];
+    rk_sweep_totals totals;
+    rk_error err;
+    (void)state;
+    assert_true(scratch_make(&s));
+    (void)snprintf(db_path, sizeof(db_path), "%s", scratch_path(&s, "a.db"));
+    assert_int_equal(pipe(ready), 0);
+    const pid_t other = fork();
+    assert_true(other >= 0);
+    if (other == 0) {
+        rk_file_lock lock;
+        byte = rk_file_lock_take(db_path, &lock, &err) == RK_OK;
+        (void)!write(ready[1], &byte, 1);
+        (void)pause();
+        _exit(0);
+    }
+    assert_int_equal(read(ready[0], &byte, 1), 1);
+    assert_int_equal(byte, 1);
+    rk_sweep_doc *doc = grid_parse(grid_small);
+    for (int resume = 0; resume < 2; resume++) {
+        const rk_sweep_options options = {.sqlite_path = db_path, .resume = resume};
+        assert_int_equal(rk_sweep_run(doc, &options, &totals, &err), RK_ERR_INVALID);
+        assert_string_equal(err.file, db_path);
+        assert_non_null(strstr(err.message, "is writing this file"));
+    }
+
+    /* The lock ends with the process that holds it, whose file stays behind. */
+    (void)kill(other, SIGKILL);
+    assert_true(waitpid(other, NULL, 0) == other);
+    const rk_sweep_options options = {.sqlite_path = db_path};
+    (void)grid_run(doc, &options);
+    rk_sweep_doc_free(doc);
+    (void)snprintf(db_path, sizeof(db_path), "%s", scratch_path(&s, "a.db-lock"));
+    assert_true(access(db_path, F_OK) != 0);
+    scratch_remove(&s);
 }
 
 static void test_database_equals_csv(void **state)
@@ -458,6 +502,7 @@ static void test_new_files(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_one_writer),
         cmocka_unit_test(test_database_equals_csv),
         cmocka_unit_test(test_kill_between_points),
         cmocka_unit_test(test_kill_at_random_moments),

@@ -1,0 +1,361 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Runs commands with one failing allocation each, and says what became of them.
+ *
+ *     inject RECKON SHIM COMMANDS SAMPLES [NAME...]
+ *
+ * COMMANDS has a command a line: its name, ": " and the arguments of reckon.  A word that begins
+ * with OUT is a file that the command writes, in a folder for that ("OUT.json"): complete or not at
+ * all, unless it grows row by row (GROWS.csv).  Of a command with N allocations,
+ * SAMPLES are failed, spread evenly over 1 to N; 0: all of them.  With NAMEs, only these commands
+ * run.  A command has to end in one of two ways:
+ *
+ *     refused   status 2, a message that names memory, and no file
+ *     harmless  status, output and file as without the failure
+ *
+ * Lines of the output that differ from one run without failure to the next (times) are not
+ * compared.  Anything else is reported, and the exit status is 1.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { WORDS = 64, REFERENCES = 3, REFUSED = 2 };
+
+struct text {
+    char *bytes; /* NULL: no file */
+    size_t size;
+};
+
+struct outcome {
+    int status; /* as of waitpid */
+    struct text out, err, file;
+};
+
+struct command {
+    char *name, *words[WORDS + 1];
+    char *file; /* what it writes; NULL: nothing */
+    bool grows; /* and leaves incomplete when it is stopped */
+    struct outcome reference[REFERENCES];
+    long allocations;
+    pid_t server;
+    int requests, answers; /* pipes to the server and back */
+};
+
+static const char *reckon, *shim;
+static char folder[] = "/tmp/reckon-inject-XXXXXX";
+static char out_path[64], err_path[64], count_path[64];
+
+static void stop(const char *what)
+{
+    (void)fprintf(stderr, "inject: %s: %s\n", what, strerror(errno));
+    exit(2);
+}
+
+static struct text read_text(const char *path)
+{
+    struct text text = {0};
+    struct stat info;
+    const int file = open(path, O_RDONLY | O_CLOEXEC);
+    if (file < 0) {
+        return text;
+    }
+    if (fstat(file, &info) || !(text.bytes = malloc((size_t)info.st_size + 1))) {
+        stop(path);
+    }
+    while (text.size < (size_t)info.st_size) {
+        const ssize_t got = read(file, text.bytes + text.size, (size_t)info.st_size - text.size);
+        if (got <= 0) {
+            break;
+        }
+        text.size += (size_t)got;
+    }
+    text.bytes[text.size] = '\0';
+    (void)close(file);
+    return text;
+}
+
+static void free_outcome(struct outcome *outcome)
+{
+    free(outcome->out.bytes);
+    free(outcome->err.bytes);
+    free(outcome->file.bytes);
+}
+
+/* Starts the program of a command, which waits for numbers: see fail_allocation.c. */
+static void start(struct command *command)
+{
+    int requests[2], answers[2];
+    if (pipe(requests) || pipe(answers)) {
+        stop("pipe");
+    }
+    command->server = fork();
+    if (command->server < 0) {
+        stop("fork");
+    }
+    if (command->server == 0) {
+        char number[2][16];
+        const struct rlimit no_core = {0, 0};
+        const int none = open("/dev/null", O_RDONLY);
+        (void)setrlimit(RLIMIT_CORE, &no_core);
+        (void)dup2(none, STDIN_FILENO);
+        (void)close(requests[1]);
+        (void)close(answers[0]);
+        (void)snprintf(number[0], sizeof(number[0]), "%d", requests[0]);
+        (void)snprintf(number[1], sizeof(number[1]), "%d", answers[1]);
+        (void)setenv("FAIL_REQUESTS", number[0], 1);
+        (void)setenv("FAIL_ANSWERS", number[1], 1);
+        (void)setenv("FAIL_OUT", out_path, 1);
+        (void)setenv("FAIL_ERR", err_path, 1);
+        (void)setenv("FAIL_COUNT", count_path, 1);
+        (void)setenv("LD_PRELOAD", shim, 1);
+        (void)execv(reckon, command->words);
+        _exit(127);
+    }
+    (void)close(requests[0]);
+    (void)close(answers[1]);
+    command->requests = requests[1];
+    command->answers = answers[0];
+}
+
+static void finish(struct command *command)
+{
+    (void)close(command->requests);
+    (void)close(command->answers);
+    (void)waitpid(command->server, NULL, 0);
+}
+
+/* Runs a command whose allocation number `failing` fails; 0: none, and they are counted. */
+static struct outcome run(const struct command *command, long failing)
+{
+    struct outcome outcome = {0};
+    if (command->file) {
+        (void)unlink(command->file);
+    }
+    if (write(command->requests, &failing, sizeof(failing)) != (ssize_t)sizeof(failing) ||
+        read(command->answers, &outcome.status, sizeof(outcome.status)) !=
+            (ssize_t)sizeof(outcome.status)) {
+        stop(command->name);
+    }
+    outcome.out = read_text(out_path);
+    outcome.err = read_text(err_path);
+    if (command->file) {
+        outcome.file = read_text(command->file);
+    }
+    return outcome;
+}
+
+/* The end of the line at `at`. */
+static size_t line_end(const struct text *text, size_t at)
+{
+    const char *end = at < text->size ? memchr(text->bytes + at, '\n', text->size - at) : NULL;
+    return end ? (size_t)(end - text->bytes) + 1 : text->size;
+}
+
+/* Whether two texts have the same lines, but for those that change in the references. */
+static bool same_text(const struct text *mine, const struct text *const references[REFERENCES])
+{
+    size_t at = 0, places[REFERENCES] = {0};
+    if (!mine->bytes != !references[0]->bytes) {
+        return false;
+    }
+    while (places[0] < references[0]->size) {
+        const size_t end = line_end(mine, at), first = line_end(references[0], places[0]);
+        bool steady = true;
+        for (int i = REFERENCES - 1; i >= 0; i--) {
+            const size_t last = line_end(references[i], places[i]), size = last - places[i];
+            steady = steady && size == first - places[0] &&
+                     memcmp(references[i]->bytes + places[i], references[0]->bytes + places[0],
+                            size) == 0;
+            if (i == 0 && steady &&
+                (end - at != size ||
+                 memcmp(mine->bytes + at, references[0]->bytes + places[0], size) != 0)) {
+                return false;
+            }
+            places[i] = last;
+        }
+        if (end == at) {
+            return false;
+        }
+        at = end;
+    }
+    return at == mine->size;
+}
+
+static bool is_harmless(const struct command *command, const struct outcome *outcome)
+{
+    const struct outcome *r = command->reference;
+    const struct text *const outs[REFERENCES] = {&r[0].out, &r[1].out, &r[2].out};
+    const struct text *const files[REFERENCES] = {&r[0].file, &r[1].file, &r[2].file};
+    return outcome->status == r[0].status && same_text(&outcome->out, outs) &&
+           same_text(&outcome->file, files);
+}
+
+static bool is_refused(const struct command *command, const struct outcome *outcome)
+{
+    return WIFEXITED(outcome->status) && WEXITSTATUS(outcome->status) == REFUSED &&
+           outcome->err.size > 0 && (command->grows || !outcome->file.bytes);
+}
+
+/* A message about something else than memory: counted, as it misleads. */
+static bool names_memory(const struct outcome *outcome)
+{
+    return strstr(outcome->err.bytes, "memory") || strstr(outcome->err.bytes, "allocate");
+}
+
+static void complain(const struct command *command, long failing, const struct outcome *outcome)
+{
+    if (WIFSIGNALED(outcome->status)) {
+        const int number = WTERMSIG(outcome->status);
+        printf("%s: allocation %ld: %s\n", command->name, failing,
+               number == SIGALRM ? "hangs" : strsignal(number));
+    } else {
+        printf("%s: allocation %ld: another answer, status %d\n", command->name, failing,
+               WEXITSTATUS(outcome->status));
+    }
+    if (outcome->err.size > 0) {
+        printf("    %.300s\n", outcome->err.bytes);
+    }
+}
+
+/* Splits a line into the words of a command. */
+static bool parse_command(char *line, struct command *command)
+{
+    char *rest = strstr(line, ": ");
+    int count = 1;
+    if (line[0] == '#' || !rest) {
+        return false;
+    }
+    *rest = '\0';
+    *command = (struct command){.name = line};
+    command->words[0] = (char *)(size_t)reckon;
+    for (char *word = strtok(rest + 2, " \n"); word && count < WORDS; word = strtok(NULL, " \n")) {
+        const bool grows = strncmp(word, "GROWS", 5) == 0;
+        if (grows || strncmp(word, "OUT", 3) == 0) {
+            char path[128];
+            (void)snprintf(path, sizeof(path), "%s/%s", folder, word);
+            word = command->file = strdup(path);
+            if (!word) {
+                stop("strdup");
+            }
+            command->grows = grows;
+        }
+        command->words[count++] = word;
+    }
+    return true;
+}
+
+static bool refer(struct command *command)
+{
+    for (int i = 0; i < REFERENCES; i++) {
+        command->reference[i] = run(command, 0);
+        const int status = command->reference[i].status;
+        if (!WIFEXITED(status) || WEXITSTATUS(status) >= REFUSED) {
+            printf("%s: fails without a failing allocation: %s\n", command->name,
+                   command->reference[i].err.bytes);
+            return false;
+        }
+    }
+    struct text count = read_text(count_path);
+    command->allocations = count.bytes ? strtol(count.bytes, NULL, 10) : 0;
+    free(count.bytes);
+    return command->allocations > 0;
+}
+
+/* Returns how many failures went wrong. */
+static long inject(struct command *command, long samples, long *injected)
+{
+    long refused = 0, harmless = 0, misleading = 0, wrong = 0, tried = 0;
+    start(command);
+    if (!refer(command)) {
+        finish(command);
+        return 1;
+    }
+    const long all = command->allocations;
+    const long count = samples == 0 || samples > all ? all : samples;
+    for (long i = 0; i < count; i++) {
+        const long failing = 1 + (count > 1 ? i * (all - 1) / (count - 1) : 0);
+        struct outcome outcome = run(command, failing);
+        tried++;
+        if (is_harmless(command, &outcome)) {
+            harmless++;
+        } else if (is_refused(command, &outcome)) {
+            refused++;
+            if (!names_memory(&outcome)) {
+                misleading++;
+                printf("%s: allocation %ld: %.300s", command->name, failing, outcome.err.bytes);
+            }
+        } else {
+            wrong++;
+            complain(command, failing, &outcome);
+        }
+        free_outcome(&outcome);
+    }
+    printf("%-20s %8ld allocations, %6ld failed: %6ld refused, %4ld harmless, %3ld misleading, "
+           "%ld wrong\n",
+           command->name, all, tried, refused, harmless, misleading, wrong);
+    (void)fflush(stdout);
+    *injected += tried;
+    finish(command);
+    for (int i = 0; i < REFERENCES; i++) {
+        free_outcome(&command->reference[i]);
+    }
+    free(command->file);
+    return wrong + misleading;
+}
+
+static bool is_chosen(const char *name, int count, char **names)
+{
+    for (int i = 0; i < count; i++) {
+        if (strcmp(name, names[i]) == 0) {
+            return true;
+        }
+    }
+    return count == 0;
+}
+
+int main(int argc, char **argv)
+{
+    char *line = NULL;
+    size_t size = 0;
+    long wrong = 0, injected = 0;
+    if (argc < 5) {
+        (void)fputs("usage: inject RECKON SHIM COMMANDS SAMPLES [NAME...]\n", stderr);
+        return 2;
+    }
+    reckon = argv[1];
+    shim = argv[2];
+    (void)setenv("LC_ALL", "C", 1);
+    FILE *commands = fopen(argv[3], "r");
+    if (!commands) {
+        stop(argv[3]);
+    }
+    if (!mkdtemp(folder)) {
+        stop(folder);
+    }
+    (void)snprintf(out_path, sizeof(out_path), "%s/out", folder);
+    (void)snprintf(err_path, sizeof(err_path), "%s/err", folder);
+    (void)snprintf(count_path, sizeof(count_path), "%s/count", folder);
+    while (getline(&line, &size, commands) > 0) {
+        struct command command;
+        if (parse_command(line, &command) && is_chosen(command.name, argc - 5, argv + 5)) {
+            wrong += inject(&command, strtol(argv[4], NULL, 10), &injected);
+        }
+    }
+    printf("%ld failed allocations, %ld of them not as they should be\n", injected, wrong);
+    free(line);
+    (void)fclose(commands);
+    (void)unlink(out_path);
+    (void)unlink(err_path);
+    (void)unlink(count_path);
+    (void)rmdir(folder);
+    return wrong > 0;
+}
