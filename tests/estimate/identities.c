@@ -201,6 +201,66 @@ static void test_all_ranks(void **state)
     draw_each(seed, draw_count(LEGAL), check_all_ranks);
 }
 
+/* ---- FLOPs ---------------------------------------------------------------------------------- */
+
+/*
+ * Weights of a layer that multiply a token, over all ranks of a tensor group: those of the model,
+ * and again on every rank the way down to latents and key and value heads that are copied.
+ */
+static double multiplied_weights(const struct draw *d, const rk_layer_type *type)
+{
+    const rk_attention_shape *a = &type->attention;
+    const double h = (double)d->model.hidden, t = (double)d->strategy.tp;
+    const double load =
+        d->strategy.capacity_factor > 0 ? d->strategy.capacity_factor : d->strategy.imbalance;
+    const rk_layer_params p = rk_layer_params_of(&d->model, type);
+    double sum = (double)p.gemm;
+    if (a->kind == RK_ATTENTION_LATENT) {
+        sum += (t - 1) * h * (double)(a->q_rank + a->kv_rank + a->rope_size);
+    } else if ((double)a->kv_heads < t) {
+        sum += (t - (double)a->kv_heads) * h * 2 * (double)a->head_size;
+    }
+    if (rk_layer_is_moe(type)) {
+        const double each = (type->ffn.gated ? 3 : 2) * h * (double)type->moe.expert_width;
+        sum += (load - 1) * (double)type->moe.top_k * each + h * (double)type->moe.experts;
+    }
+    return sum;
+}
+
+/* All ranks of the tensor and context groups together do what the layer has to: 2 per weight. */
+static void check_flops(const struct draw *d, uint64_t *r)
+{
+    const rk_strategy *s = &d->strategy;
+    const double ranks = (double)(s->tp * s->cp), sequences = (double)s->micro_batch;
+    const double n = (double)s->seq;
+    (void)r;
+    for (int i = 0; i < d->model.type_count; i++) {
+        const rk_layer_type *type = &d->model.types[i];
+        const rk_attention_shape *a = &type->attention;
+        const double qk = (double)rk_attention_qk_size(a), v = (double)rk_attention_value_size(a);
+        const double square = 2 * (double)a->query_heads * n * n * (qk + v);
+        const double core =
+            sequences * (s->flash_attention ? rk_attention_flops(a, s->seq) : square);
+        const double linears = 2 * sequences * n * multiplied_weights(d, type);
+        const rk_cost *cost = &d->table.layers[i][0], *full = &d->table.layers[i][1];
+        /* flash attention makes the scores a second time: 3 products of keys and 2 of values */
+        const double back = s->flash_attention ? (3 * qk + 2 * v) / (qk + v) : 2;
+        assert_near(ranks * cost->flops_forward, linears + core, 1e-12);
+        assert_near(ranks * cost->flops_backward, 2 * linears + back * core, 1e-12);
+        assert_true(cost->flops_recompute >= 0 && full->flops_recompute >= cost->flops_recompute);
+        if (s->recompute != RK_REC_SELECTIVE) {
+            assert_exact(cost->flops_recompute, 0);
+            assert_exact(full->flops_recompute, full->flops_forward);
+        }
+    }
+}
+
+static void test_flops(void **state)
+{
+    (void)state;
+    draw_each(seed, draw_count(LEGAL), check_flops);
+}
+
 /* ---- one accelerator ------------------------------------------------------------------------ */
 
 /* With all degrees 1 the compute of a step is that of all layers and both ends. */
@@ -436,10 +496,11 @@ static void test_uniform(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_parts),    cmocka_unit_test(test_states),
-        cmocka_unit_test(test_alone),    cmocka_unit_test(test_replicas),
-        cmocka_unit_test(test_shared),   cmocka_unit_test(test_uniform),
-        cmocka_unit_test(test_makespan), cmocka_unit_test(test_all_ranks),
+        cmocka_unit_test(test_parts),     cmocka_unit_test(test_states),
+        cmocka_unit_test(test_flops),     cmocka_unit_test(test_alone),
+        cmocka_unit_test(test_replicas),  cmocka_unit_test(test_shared),
+        cmocka_unit_test(test_uniform),   cmocka_unit_test(test_makespan),
+        cmocka_unit_test(test_all_ranks),
     };
     printf("seed %llx, %d strategies\n", (unsigned long long)seed, draw_count(LEGAL));
     return cmocka_run_group_tests(tests, draw_load, NULL);

@@ -261,8 +261,9 @@ def main():
     asked = [fault for fault in faults if fault.name in wanted]
     missed, spent = [], 0.0
     with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
-        results = pool.map(lambda fault: ask(fault, tests, known, kills), asked)
-        for fault, (test, seconds) in zip(asked, results):
+        running = {pool.submit(ask, fault, tests, known, kills): fault for fault in asked}
+        for future in concurrent.futures.as_completed(running):
+            fault, (test, seconds) = running[future], future.result()
             spent += seconds
             print(f"{fault.number:4}  {fault.name:24}  {seconds:6.2f} s  "
                   f"{test or 'NOT CAUGHT: ' + fault.words}", flush=True)
