@@ -261,6 +261,74 @@ static void test_flops(void **state)
     draw_each(seed, draw_count(LEGAL), check_flops);
 }
 
+/* ---- time and traffic ----------------------------------------------------------------------- */
+
+static const double slowest_rate = 1e-6; /* bytes/s: compute takes no time beside it */
+
+/* One tier in which bytes take all the time. */
+static rk_system slowest_network(const rk_system *system)
+{
+    rk_system slow = *system;
+    slow.accelerator.measured = NULL;
+    slow.tier_count = 1;
+    slow.tiers[0] = (rk_tier){.name = "slow",
+                              .kind = RK_TIER_FABRIC,
+                              .size = 1 << 20,
+                              .bandwidth = slowest_rate,
+                              .efficiency = 1,
+                              .exchange_share = 1};
+    return slow;
+}
+
+static void assert_traffic(double seconds, double bytes)
+{
+    if (!(fabs(seconds * slowest_rate - bytes) <= 1e-6 * bytes + 0.1)) {
+        fail_msg("%.9g s for %.9g bytes", seconds, bytes);
+    }
+}
+
+/*
+ * Where messages are slow beyond all measure, nothing hides them: what a rank waits for is what it
+ * sends.  Messages that are sent a second time belong to recomputation.
+ */
+static void check_traffic(const struct draw *d, uint64_t *r)
+{
+    static struct draw slow;
+    rk_chunk chunks[RK_CHUNK_MAX];
+    rk_estimate e;
+    (void)r;
+    slow = *d;
+    rk_strategy *s = &slow.strategy;
+    slow.system = slowest_network(&d->system);
+    slow.model.tied = false; /* the two tables of which are summed besides */
+    s->grad_overlap = s->param_overlap = s->moe_overlap = false;
+    rk_cost_table_fill(&slow.model, &slow.system, &slow.stack, s, &slow.table);
+    rk_estimate_combine(&slow.table, s, RK_FLOPS_MEGATRON, &e);
+    double norms = 0, most = 0; /* gradients of what the tensor group shares, once a step */
+    rk_strategy_chunks(&slow.model, s, chunks);
+    for (int64_t rank = 0; rank < s->pp; rank++) {
+        const rk_stage stage = rk_stage_of(&slow.table, s, &chunks[rank * rk_stage_chunks(s)]);
+        const double params = stage.dense_params + stage.expert_params;
+        norms = params > most ? rk_replicated_seconds(&slow.table, s, &stage) : norms;
+        most = fmax(most, params);
+    }
+    const double *part = e.times.part, tensor = part[RK_PART_TP] - norms;
+    assert_traffic(part[RK_PART_DP], e.volumes.data);
+    if (s->recompute == RK_REC_NONE) {
+        assert_traffic(tensor, e.volumes.tensor);
+        assert_traffic(part[RK_PART_CP], e.volumes.context);
+        assert_traffic(part[RK_PART_EP], e.volumes.expert);
+    }
+    assert_traffic(tensor + part[RK_PART_CP] + part[RK_PART_EP] + part[RK_PART_RECOMPUTE],
+                   e.volumes.tensor + e.volumes.context + e.volumes.expert);
+}
+
+static void test_traffic(void **state)
+{
+    (void)state;
+    draw_each(seed, draw_count(LEGAL), check_traffic);
+}
+
 /* ---- one accelerator ------------------------------------------------------------------------ */
 
 /* With all degrees 1 the compute of a step is that of all layers and both ends. */
@@ -496,11 +564,11 @@ static void test_uniform(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_parts),     cmocka_unit_test(test_states),
-        cmocka_unit_test(test_flops),     cmocka_unit_test(test_alone),
-        cmocka_unit_test(test_replicas),  cmocka_unit_test(test_shared),
-        cmocka_unit_test(test_uniform),   cmocka_unit_test(test_makespan),
-        cmocka_unit_test(test_all_ranks),
+        cmocka_unit_test(test_parts),    cmocka_unit_test(test_states),
+        cmocka_unit_test(test_flops),    cmocka_unit_test(test_traffic),
+        cmocka_unit_test(test_alone),    cmocka_unit_test(test_replicas),
+        cmocka_unit_test(test_shared),   cmocka_unit_test(test_uniform),
+        cmocka_unit_test(test_makespan), cmocka_unit_test(test_all_ranks),
     };
     printf("seed %llx, %d strategies\n", (unsigned long long)seed, draw_count(LEGAL));
     return cmocka_run_group_tests(tests, draw_load, NULL);
