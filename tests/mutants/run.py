@@ -9,13 +9,15 @@ The sources are copied to FOLDER/source, where each expression of faults.txt bec
 
     (rk_mutant(7) ? (faulty) : (original))
 
-and RK_MUTANT=7 in the environment chooses the seventh.  A test that fails, or takes ten times as
-long as without a fault, catches it; the others are not asked then.  FOLDER/caught.json remembers
-which test caught what, so that it is asked first the next time.
+and RK_MUTANT=7 in the environment chooses the seventh.  First all tests run without a fault, which
+tells how long each takes and which of these expressions it reaches.  Then those that reach a fault
+are asked for it; one that fails, or takes ten times as long, catches it, and the others are not
+asked.  FOLDER/caught.json remembers which test caught what: it is asked first the next time.
 """
 
 import argparse
 import concurrent.futures
+import hashlib
 import json
 import os
 import pathlib
@@ -24,6 +26,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 
@@ -32,17 +35,32 @@ ROOT = HERE.parent.parent
 LEAST_SHARE = 0.95
 
 HEADER = """\
-/* Chooses one of the seeded faults: the number in RK_MUTANT. */
+/* Chooses one of the seeded faults, the number in RK_MUTANT; RK_MUTANT_REACHED gets all reached. */
 #ifndef RK_MUTANT_H
 #define RK_MUTANT_H
+#include <stdio.h>
 #include <stdlib.h>
 static int rk_mutant_chosen;
+static unsigned char rk_mutant_reached[1024];
 __attribute__((constructor)) static void rk_mutant_choose(void)
 {
     const char *text = getenv("RK_MUTANT");
     rk_mutant_chosen = text ? atoi(text) : 0;
 }
-#define rk_mutant(number) (rk_mutant_chosen == (number))
+__attribute__((destructor)) static void rk_mutant_report(void)
+{
+    const char *path = getenv("RK_MUTANT_REACHED");
+    FILE *file = path ? fopen(path, "a") : NULL;
+    for (int i = 0; file && i < 1024; i++) {
+        if (rk_mutant_reached[i]) {
+            fprintf(file, "%d\\n", i);
+        }
+    }
+    if (file) {
+        fclose(file);
+    }
+}
+#define rk_mutant(number) (rk_mutant_reached[number] = 1, rk_mutant_chosen == (number))
 #endif
 #line 1
 """
@@ -144,11 +162,14 @@ def write_changed(path, data):
 
 
 def copy_sources(texts, to):
+    """Returns what tells these sources from others."""
     listed = subprocess.run(["git", "ls-files", "-co", "--exclude-standard"], cwd=ROOT, check=True,
                             stdout=subprocess.PIPE, text=True).stdout.split("\n")
     wanted = {file for file in listed if file and (ROOT / file).is_file()}
-    for file in wanted:
+    digest = hashlib.sha256()
+    for file in sorted(wanted):
         data = texts[file].encode() if file in texts else (ROOT / file).read_bytes()
+        digest.update(file.encode() + b"\0" + data)
         write_changed(to / file, data)
         shutil.copymode(ROOT / file, to / file)
     write_changed(to / "src" / "rk_mutant.h", HEADER.encode())
@@ -156,16 +177,17 @@ def copy_sources(texts, to):
         name = path.relative_to(to).as_posix()
         if path.is_file() and name not in wanted and name != "src/rk_mutant.h":
             path.unlink()
+    return digest.hexdigest()
 
 
 def build(folder, texts):
     source, built = folder / "source", folder / "build"
-    copy_sources(texts, source)
+    digest = copy_sources(texts, source)
     if not (built / "build.ninja").is_file():
         subprocess.run(["meson", "setup", built, source, "-Dwerror=false", "-Dmpi=disabled"],
                        check=True, stdout=subprocess.DEVNULL)
     subprocess.run(["ninja", "-C", built, "--quiet"], check=True)
-    return built
+    return built, digest
 
 
 # ---- tests -----------------------------------------------------------------------------------
@@ -180,10 +202,11 @@ class Test:
         self.folder = described["workdir"] or built
         self.env = described["env"]
         self.seconds = 0.0
+        self.reached = []
 
-    def run(self, number, limit):
+    def run(self, number, limit, **more):
         """Whether it passes with a fault, and the seconds of processor time that it takes."""
-        env = dict(os.environ, **self.env, RK_MUTANT=str(number))
+        env = dict(os.environ, **self.env, RK_MUTANT=str(number), **more)
         process = subprocess.Popen(self.command, cwd=self.folder, env=env, start_new_session=True,
                                    stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                                    stderr=subprocess.DEVNULL)
@@ -204,15 +227,24 @@ def list_tests(built):
             and test["name"] != "mutants-placed"]
 
 
-def run_all(tests, jobs):
-    """Runs all tests without a fault; each must pass, and tells how long it takes."""
+def run_all(tests, jobs, store, digest):
+    """Runs all tests without a fault, once for the same sources; each must pass, and is timed."""
+    known = json.loads(store.read_text()) if store.is_file() else {}
+    if known.get("sources") == digest:
+        for test in tests:
+            test.seconds, test.reached = known["tests"][test.name]
+        return
     def one(test):
-        passed, test.seconds = test.run(0, 600)
+        with tempfile.NamedTemporaryFile("r") as file:
+            passed, test.seconds = test.run(0, 600, RK_MUTANT_REACHED=file.name)
+            test.reached = sorted({int(line) for line in file})
         return passed
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
         failed = [test.name for test, passed in zip(tests, pool.map(one, tests)) if not passed]
     if failed:
         raise SystemExit("these tests fail without any fault: " + ", ".join(failed))
+    seen = {test.name: (test.seconds, test.reached) for test in tests}
+    store.write_text(json.dumps({"sources": digest, "tests": seen}) + "\n")
 
 
 def ask(fault, tests, known, kills):
@@ -221,7 +253,7 @@ def ask(fault, tests, known, kills):
         return (test.name != known.get(fault.name),
                 test.seconds / (1 + kills.get(test.name, 0)))
     spent = 0.0
-    for test in sorted(tests, key=order):
+    for test in sorted((test for test in tests if fault.number in test.reached), key=order):
         passed, seconds = test.run(fault.number, 10 * test.seconds + 60)
         spent += seconds
         if not passed:
@@ -235,6 +267,8 @@ def main():
     parser.add_argument("folder", nargs="?", type=pathlib.Path, help="for the build")
     parser.add_argument("--check", action="store_true", help="only see that faults can be placed")
     parser.add_argument("--only", metavar="NAME,...", help="these faults")
+    parser.add_argument("--longest", type=float, default=1e9, metavar="SECONDS",
+                        help="leave tests out that take more processor time")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="tests side by side")
     args = parser.parse_args()
     faults = read_faults(HERE / "faults.txt")
@@ -247,9 +281,11 @@ def main():
     if not args.folder:
         parser.error("give a folder for the build")
     folder = args.folder.resolve()
-    tests = list_tests(build(folder, texts))
+    built, digest = build(folder, texts)
+    tests = list_tests(built)
     started = time.monotonic()
-    run_all(tests, args.jobs)
+    run_all(tests, args.jobs, folder / "reached.json", digest)
+    tests = [test for test in tests if test.seconds <= args.longest]
     print(f"{len(tests)} tests pass without a fault, "
           f"{sum(test.seconds for test in tests):.0f} s of processor time", flush=True)
     store = folder / "caught.json"
