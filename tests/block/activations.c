@@ -101,6 +101,18 @@ static void test_operators(void **state)
                 plain.forward.part[RK_PART_STREAM] + plain.forward.part[RK_PART_LINEAR] / 2);
 }
 
+/* Norms behind attention and FFN keep their inputs; their outputs are added, and nobody's input. */
+static void test_sandwich_norms(void **state)
+{
+    (void)state;
+    rk_model model = model_of("llama3-8b");
+    const rk_strategy s = rk_strategy_defaults(&model);
+    const double two = layer_cost(&model, 0, &s).saved;
+    model.norms_per_layer = 4;
+    assert_near(layer_cost(&model, 0, &s).saved - two, 2 * 2 * (double)(s.seq * model.hidden),
+                1e-12);
+}
+
 /* A checkpointed layer keeps its input and runs its whole forward again. */
 static void test_checkpoint(void **state)
 {
@@ -157,7 +169,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_dense_layers), cmocka_unit_test(test_latent_attention),
         cmocka_unit_test(test_recompute),    cmocka_unit_test(test_operators),
-        cmocka_unit_test(test_checkpoint),   cmocka_unit_test(test_logits),
+        cmocka_unit_test(test_checkpoint),   cmocka_unit_test(test_sandwich_norms),
+        cmocka_unit_test(test_logits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -36,6 +36,22 @@ static void test_tensor_parallel(void **state)
     assert_near(cost.sent_backward.tensor, 4 * each, 1e-12);
 }
 
+/* Attention and FFN side by side share a gather and a sum: half of the traffic of a layer. */
+static void test_parallel_block(void **state)
+{
+    (void)state;
+    rk_model model = model_of("llama3-70b");
+    const rk_stack stack = stack_of("megatron-2025");
+    rk_strategy s = rk_strategy_defaults(&model);
+    s.tp = 8;
+    s.sp = true;
+    const rk_cost one_after_the_other = layer_cost(&model, 0, &stack, &s);
+    model.parallel_block = true;
+    const rk_cost cost = layer_cost(&model, 0, &stack, &s);
+    assert_near(2 * cost.sent_forward.tensor, one_after_the_other.sent_forward.tensor, 1e-12);
+    assert_near(2 * cost.sent_backward.tensor, one_after_the_other.sent_backward.tensor, 1e-12);
+}
+
 /* Llama-3.1-405B, 131,072 tokens over c = 16: 15 steps of 4.19 MB, twice that backward. */
 static void test_context_parallel(void **state)
 {
@@ -262,10 +278,15 @@ static void test_documents(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_tensor_parallel), cmocka_unit_test(test_context_parallel),
-        cmocka_unit_test(test_dispatch),        cmocka_unit_test(test_copies),
-        cmocka_unit_test(test_remote_copies),   cmocka_unit_test(test_flops),
-        cmocka_unit_test(test_parameters),      cmocka_unit_test(test_flash_backward),
+        cmocka_unit_test(test_tensor_parallel),
+        cmocka_unit_test(test_parallel_block),
+        cmocka_unit_test(test_context_parallel),
+        cmocka_unit_test(test_dispatch),
+        cmocka_unit_test(test_copies),
+        cmocka_unit_test(test_remote_copies),
+        cmocka_unit_test(test_flops),
+        cmocka_unit_test(test_parameters),
+        cmocka_unit_test(test_flash_backward),
         cmocka_unit_test(test_documents),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

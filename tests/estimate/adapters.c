@@ -117,12 +117,36 @@ static void test_sharded(void **state)
     assert_true(sent > 0.4 && sent < 0.6);
 }
 
+/*
+ * Frozen linears have no gradient by weight: backward executes what forward does, but for adapters,
+ * whose FLOPs grow with their rank and double backward, and for scores, which double too.
+ */
+static void test_flops(void **state)
+{
+    rk_cost of_rank[2][2];
+    rk_strategy s = rk_strategy_defaults(&model);
+    (void)state;
+    s.flash_attention = false;
+    for (int i = 0; i < 2; i++) {
+        rk_strategy frozen = s;
+        rk_strategy_freeze(&model, 16 << i, RK_ADAPTED_ATTENTION | RK_ADAPTED_FFN, &frozen);
+        const rk_block_context context = rk_block_context_of(&model, &machine, &stack, &frozen);
+        layer_costs(&context, &model.types[0], of_rank[i]);
+    }
+    const rk_cost *small = &of_rank[0][0], *large = &of_rank[1][0];
+    const double adapters = large->flops_forward - small->flops_forward;
+    const double n = (double)s.seq, heads = (double)model.types[0].attention.query_heads;
+    const double scores = 2 * heads * n * n * 2 * (double)model.types[0].attention.head_size;
+    assert_near(large->flops_backward - small->flops_backward, 2 * adapters, 1e-9);
+    assert_near(small->flops_backward, small->flops_forward + adapters + scores, 1e-9);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_count),   cmocka_unit_test(test_kinds),
         cmocka_unit_test(test_linears), cmocka_unit_test(test_step),
-        cmocka_unit_test(test_sharded),
+        cmocka_unit_test(test_sharded), cmocka_unit_test(test_flops),
     };
     rk_error err;
     if (rk_model_load("llama3-8b", &model, &err) ||

@@ -300,7 +300,6 @@ static void check_traffic(const struct draw *d, uint64_t *r)
     slow = *d;
     rk_strategy *s = &slow.strategy;
     slow.system = slowest_network(&d->system);
-    slow.model.tied = false; /* the two tables of which are summed besides */
     s->grad_overlap = s->param_overlap = s->moe_overlap = false;
     rk_cost_table_fill(&slow.model, &slow.system, &slow.stack, s, &slow.table);
     rk_estimate_combine(&slow.table, s, RK_FLOPS_MEGATRON, &e);
@@ -313,7 +312,11 @@ static void check_traffic(const struct draw *d, uint64_t *r)
         most = fmax(most, params);
     }
     const double *part = e.times.part, tensor = part[RK_PART_TP] - norms;
-    assert_traffic(part[RK_PART_DP], e.volumes.data);
+    /* the gradients of tied tables are summed by two ranks besides, once a step */
+    const double tables = slow.model.tied && s->pp > 1
+                              ? rk_block_table_params(&slow.table.context) * s->states.reduce
+                              : 0;
+    assert_traffic(part[RK_PART_DP], e.volumes.data + tables);
     if (s->recompute == RK_REC_NONE) {
         assert_traffic(tensor, e.volumes.tensor);
         assert_traffic(part[RK_PART_CP], e.volumes.context);
@@ -327,6 +330,50 @@ static void test_traffic(void **state)
 {
     (void)state;
     draw_each(seed, draw_count(LEGAL), check_traffic);
+}
+
+/* ---- offloading ----------------------------------------------------------------------------- */
+
+/*
+ * Where the link to the host is slow beyond all measure, its time is its bytes: activations and
+ * weights of every microbatch out and in, states of the optimizer in and out once a step.
+ */
+static void check_offload(const struct draw *d, uint64_t *r)
+{
+    static struct draw slow;
+    const rk_strategy *s = &d->strategy;
+    rk_chunk chunks[RK_CHUNK_MAX];
+    rk_estimate e;
+    double each = 0, once = 0;
+    (void)r;
+    if (s->pp > 1) {
+        return;
+    }
+    slow = *d;
+    slow.system.accelerator.host_bandwidth = slowest_rate;
+    slow.system.accelerator.host_efficiency = 1;
+    rk_cost_table_fill(&slow.model, &slow.system, &slow.stack, s, &slow.table);
+    rk_estimate_combine(&slow.table, s, RK_FLOPS_MEGATRON, &e);
+    rk_strategy_chunks(&slow.model, s, chunks);
+    const rk_stage stage = rk_stage_of(&slow.table, s, chunks);
+    if (s->offload_activations) {
+        each += stage.saved;
+    }
+    if (s->offload_weights) {
+        each += rk_stored_bytes(s, stage.dense_params + stage.expert_params,
+                                stage.low_dense_params + stage.low_expert_params);
+    }
+    if (s->offload_optimizer) {
+        once = s->states.optimizer * rk_stage_optimized_params(s, &stage);
+    }
+    assert_traffic(e.times.part[RK_PART_OFFLOAD],
+                   2 * ((double)rk_strategy_microbatches(s) * each + once));
+}
+
+static void test_offload(void **state)
+{
+    (void)state;
+    draw_each(seed, draw_count(LEGAL), check_offload);
 }
 
 /* ---- one accelerator ------------------------------------------------------------------------ */
@@ -564,11 +611,12 @@ static void test_uniform(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_parts),    cmocka_unit_test(test_states),
-        cmocka_unit_test(test_flops),    cmocka_unit_test(test_traffic),
-        cmocka_unit_test(test_alone),    cmocka_unit_test(test_replicas),
-        cmocka_unit_test(test_shared),   cmocka_unit_test(test_uniform),
-        cmocka_unit_test(test_makespan), cmocka_unit_test(test_all_ranks),
+        cmocka_unit_test(test_parts),     cmocka_unit_test(test_states),
+        cmocka_unit_test(test_flops),     cmocka_unit_test(test_traffic),
+        cmocka_unit_test(test_offload),   cmocka_unit_test(test_alone),
+        cmocka_unit_test(test_replicas),  cmocka_unit_test(test_shared),
+        cmocka_unit_test(test_uniform),   cmocka_unit_test(test_makespan),
+        cmocka_unit_test(test_all_ranks),
     };
     printf("seed %llx, %d strategies\n", (unsigned long long)seed, draw_count(LEGAL));
     return cmocka_run_group_tests(tests, draw_load, NULL);

@@ -191,12 +191,55 @@ static void test_sharded_states(void **state)
     }
 }
 
+/* What a stage needs under a schedule. */
+static rk_stage_need need_of(rk_schedule_kind schedule, bool offload, rk_stage *stage)
+{
+    static rk_cost_table table;
+    static rk_model model;
+    const rk_system system = system_of("dgx-h100-superpod");
+    const rk_stack stack = stack_of("torchtitan");
+    rk_chunk chunks[RK_CHUNK_MAX];
+    model = model_of("llama3-8b");
+    rk_strategy s = rk_strategy_defaults(&model);
+    s.pp = 4;
+    s.global_batch = 16;
+    s.schedule = schedule;
+    s.offload_activations = offload;
+    assert_legal(&model, &system, &s);
+    rk_cost_table_fill(&model, &system, &stack, &s, &table);
+    rk_strategy_chunks(&model, &s, chunks);
+    *stage = rk_stage_of(&table, &s, &chunks[s.pp - 1]);
+    return rk_stage_need_of(&table, &s, stage);
+}
+
+/* GPipe runs the forwards of all 16 microbatches first: their logits wait for the backwards. */
+static void test_losses(void **state)
+{
+    rk_stage stage;
+    (void)state;
+    const double gpipe = need_of(RK_SCHEDULE_GPIPE, false, &stage).head;
+    const double one = need_of(RK_SCHEDULE_1F1B, false, &stage).head;
+    assert_true(stage.head_saved > 0);
+    assert_near(gpipe - one, 15 * stage.head_saved, 1e-9);
+}
+
+/* On the host lie the activations of every microbatch in flight. */
+static void test_offloaded(void **state)
+{
+    rk_stage stage;
+    (void)state;
+    const rk_stage_need need = need_of(RK_SCHEDULE_1F1B, true, &stage);
+    assert_near(rk_stage_host_at(&need, 1), stage.saved, 1e-12);
+    assert_near(rk_stage_host_at(&need, 4), 4 * stage.saved, 1e-12);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_activations),    cmocka_unit_test(test_states),
         cmocka_unit_test(test_measured),       cmocka_unit_test(test_temporaries),
-        cmocka_unit_test(test_sharded_states),
+        cmocka_unit_test(test_sharded_states), cmocka_unit_test(test_losses),
+        cmocka_unit_test(test_offloaded),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
