@@ -120,9 +120,9 @@ def check_comm():
     question = ("comm", "--system", "dgx-h100-superpod", "--ranks", "16", "--bytes", "1Mi,1Gi")
     text, document = ask(*question), json.loads(ask(*question, "--json"))
     lines = ask(*question, "--csv").splitlines()[1:]
-    factors = {"all_reduce": 2 * 15 / 16, "broadcast": 1, "send": 1}
+    factors = {"all_reduce": 2 * 15 / 16, "broadcast": 1, "reduce": 1, "send": 1}
     rows = [line.split() for line in text.splitlines() if re.match(r"[a-z_]+ +[\d,]+ +[\d.]+ ", line)]
-    if not len(rows) == len(lines) == len(document["collectives"]) == 12:
+    if not len(rows) == len(lines) == len(document["collectives"]) >= 12:
         failures.append(f"comm: {len(rows)}, {len(lines)}, {len(document['collectives'])} rows")
     for c, line, row in zip(document["collectives"], lines, rows):
         what = f"comm, {c['op']}"
