@@ -68,7 +68,7 @@ static inline double at_least(double x, double low)
 typedef struct product {
     double batch, M, N, K;
     double q, k0, c; /* wave_share, prologue and feed of the engine */
-    double per_core; /* 1 / cores */
+    double per_core; /* 1 / cores, rounded down: whole waves stay whole */
     double merge;    /* FLOP of a core to add the parts of a split K, and for each part */
     double merge_part;
 } product;
@@ -155,7 +155,7 @@ static double gemm_seconds(const rk_accelerator *a, rk_precision precision, doub
         .q = engine->wave_share,
         .k0 = engine->prologue,
         .c = engine->feed,
-        .per_core = per_core,
+        .per_core = per_core * (1 - 0x1p-51),
         .merge = split_seconds * (rate * per_core),
         .merge_part = split_bytes * batch * M * N / a->memory_bandwidth * (rate * per_core),
     };

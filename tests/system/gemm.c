@@ -39,6 +39,26 @@ static void test_waves(void **state)
     assert_true(rk_gemm_seconds(&a, RK_BF16, 1, 4096, 4608, 8192, 0) < (smooth + whole) / 2);
 }
 
+/*
+ * A whole number of waves is no more than that, however 1 / cores is rounded (7 waves of 150 cores
+ * were 8).
+ */
+static void test_whole_waves(void **state)
+{
+    rk_accelerator a = bare_a100();
+    (void)state;
+    a.gemm[RK_BF16].wave_share = 1;
+    for (int64_t cores = 1; cores <= 512; cores++) {
+        a.cores = cores;
+        const double one = rk_grouped_gemm_seconds(&a, RK_BF16, (double)cores, 128, 256, 4096, 0);
+        for (int waves = 2; waves <= 40; waves++) {
+            const double tiles = (double)(waves * cores);
+            assert_near(rk_grouped_gemm_seconds(&a, RK_BF16, tiles, 128, 256, 4096, 0), waves * one,
+                        1e-12);
+        }
+    }
+}
+
 static void test_prologue(void **state)
 {
     rk_accelerator a = bare_a100();
@@ -181,6 +201,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_peak),
         cmocka_unit_test(test_waves),
+        cmocka_unit_test(test_whole_waves),
         cmocka_unit_test(test_prologue),
         cmocka_unit_test(test_memory_bound),
         cmocka_unit_test(test_split_of_k),
