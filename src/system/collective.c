@@ -201,29 +201,38 @@ static double phase_seconds(const phase *p)
 /*
  * A phase of which side links take a part: each moves of its part what a ring would, and all end
  * together.  Time over the tier's own links bends with the bytes, so the part is found by halving.
+ * Side links that end with all of the bytes before the tier begins take them all.
  */
 static double seconds_with_sides(const phase *p)
 {
     const rk_tier *tier = p->tier;
     const double moved =
         ring_traffic(p).bytes / p->bytes; /* over a link, of a byte of the tensor */
+    const size_t count = (size_t)tier->side_count;
     rk_link links[RK_SIDE_LINK_MAX];
-    for (int i = 0; i < tier->side_count; i++) {
+    for (size_t i = 0; i < count; i++) {
         const rk_side_link *side = &tier->sides[i];
         links[i] = (rk_link){side->bandwidth * side->efficiency / moved, side->latency};
     }
     phase own = *p;
-    double seconds = phase_seconds(&own), least = 0, most = p->bytes; /* bytes over the sides */
-    for (int i = 0; i < 40; i++) {
-        const double part = (least + most) / 2;
-        own.bytes = p->bytes - part;
+    double seconds = phase_seconds(&own), least = 0, most = sqrt(p->bytes); /* over the tier */
+    own.bytes = 0;
+    const double empty = phase_seconds(&own);
+    if (rk_split_seconds(links, count, p->bytes, NULL) <= empty) {
+        return empty;
+    }
+    for (int i = 0; i < 64; i++) {
+        const double root = (least + most) / 2; /* in which the ramp is straight */
+        own.bytes = root * root;
         const double rest = phase_seconds(&own);
-        if (rk_split_seconds(links, (size_t)tier->side_count, part, NULL) < rest) {
-            least = part;
-            seconds = rest;
+        const double sides = rk_split_seconds(links, count, p->bytes - own.bytes, NULL);
+        if (sides < rest) {
+            most = root;
         } else {
-            most = part;
+            least = root;
         }
+        /* never too short, and exact to the last digits where one of the two is flat */
+        seconds = fmin(seconds, fmax(rest, sides));
     }
     return seconds;
 }

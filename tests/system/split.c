@@ -151,12 +151,34 @@ static void test_tier_any(void **state)
     }
 }
 
+/*
+ * Both ends of the range.  Side links that end with all of a tensor before the tier has begun leave
+ * its latency and nothing else.  Of a tier that is far slower than they are, whose ramp is steep at
+ * the few bytes that it takes, the time is known as exactly as theirs.
+ */
+static void test_tier_ends(void **state)
+{
+    rk_system s = with_sides(1);
+    const rk_group group = rk_group_of(&s, 8, 1);
+    (void)state;
+    s.tiers[0].half_bytes = 1e6;
+    s.tiers[0].latency = 1e-3;
+    assert_near(rk_collective_seconds(&s, RK_COLL_ALL_GATHER, 1e6, &group), 1e-3, 1e-14);
+    s.tiers[0].latency = 0;
+    s.tiers[0].bandwidth = 1e6;
+    const double seconds = rk_collective_seconds(&s, RK_COLL_ALL_GATHER, 8e7, &group);
+    /* the tier moves W of 7e7 bytes: W + sqrt(half W) = seconds times its bandwidth */
+    const double root = (sqrt(1e6 + 4 * 1e6 * seconds) - sqrt(1e6)) / 2;
+    assert_near(seconds, 30e-6 + (7e7 - root * root) / 25e9, 1e-12);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_published),  cmocka_unit_test(test_dropped),
         cmocka_unit_test(test_random),     cmocka_unit_test(test_tier),
         cmocka_unit_test(test_tier_alone), cmocka_unit_test(test_tier_any),
+        cmocka_unit_test(test_tier_ends),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
