@@ -160,8 +160,14 @@ static const rk_field fields[] = {
     PUBLISHED(published_active_parameters, published_active, "per token"),
 };
 
-/* The first fields are those of a layer, which the objects of `types` may override. */
-enum { FIELD_COUNT = sizeof(fields) / sizeof(fields[0]), LAYER_FIELD_COUNT = 29 };
+enum { FIELD_COUNT = sizeof(fields) / sizeof(fields[0]) };
+
+/* Whether a field is one of a layer, which the objects of `types` may override. */
+static bool is_of_layer(const rk_field *field)
+{
+    return field->offset >= offsetof(draft, layer) &&
+           field->offset < offsetof(draft, layer) + sizeof(rk_layer_type);
+}
 
 /* ---- layers ----------------------------------------------------------------------------- */
 
@@ -269,16 +275,19 @@ static rk_status lay_by_rules(draft *d, rk_error *err)
 /* Reads an object of `types`: the layer of the document with some keys changed. */
 static rk_status read_type(const draft *base, size_t index, rk_layer_type *type, rk_error *err)
 {
-    rk_field overrides[LAYER_FIELD_COUNT];
+    rk_field overrides[FIELD_COUNT];
+    size_t count = 0;
     char path[RK_JSON_PATH_SIZE], member[RK_JSON_PATH_SIZE];
     draft d = *base;
-    memcpy(overrides, fields, sizeof(overrides));
-    for (int i = 0; i < LAYER_FIELD_COUNT; i++) {
-        overrides[i].optional = true;
+    for (int i = 0; i < FIELD_COUNT; i++) {
+        if (is_of_layer(&fields[i])) {
+            overrides[count] = fields[i];
+            overrides[count++].optional = true;
+        }
     }
     (void)rk_json_path_element("types", index, path);
-    rk_status status = rk_fields_read(json_array_get(base->types, index), path, overrides,
-                                      LAYER_FIELD_COUNT, RK_UNKNOWN_REFUSE, &d, err);
+    rk_status status = rk_fields_read(json_array_get(base->types, index), path, overrides, count,
+                                      RK_UNKNOWN_REFUSE, &d, err);
     if (!status) {
         status = complete_layer(&d.layer, d.model.hidden, path, err);
     }

@@ -184,6 +184,22 @@ static void test_layers(void **state)
     assert_int_equal(model.types[1].attention.kv_heads, 4);
 }
 
+/* Every key of a layer may stand in a type; the last ones of the table too. */
+static void test_type_keys(void **state)
+{
+    static const char *const keys[] = {"heads", "bias_qkv", "clamped", "router_bias",
+                                       "expert_bias"};
+    static const char experts[] = MOE ", \"types\": [{\"%s\": %s}], \"pattern\": [0]";
+    (void)state;
+    for (size_t i = 0; i < COUNT(keys); i++) {
+        char text[256];
+        (void)snprintf(text, sizeof(text), experts, keys[i], i == 0 ? "8" : "true");
+        const rk_model model = read_good(text);
+        assert_int_equal(model.types[0].attention.query_heads, i == 0 ? 8 : 4);
+        assert_int_equal(model.types[0].moe.expert_bias, strcmp(keys[i], "expert_bias") == 0);
+    }
+}
+
 /* ---- faults ----------------------------------------------------------------------------- */
 
 static void test_faults(void **state)
@@ -373,8 +389,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_defaults), cmocka_unit_test(test_keys_count),
         cmocka_unit_test(test_experts),  cmocka_unit_test(test_latent),
-        cmocka_unit_test(test_layers),   cmocka_unit_test(test_faults),
-        cmocka_unit_test(test_check),    cmocka_unit_test(test_names),
+        cmocka_unit_test(test_layers),   cmocka_unit_test(test_type_keys),
+        cmocka_unit_test(test_faults),   cmocka_unit_test(test_check),
+        cmocka_unit_test(test_names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
