@@ -1,0 +1,323 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Random cases: models, systems, stacks and strategies, some from the catalogue, some made up.
+
+A case need not be legal: run.py asks for another one where the rules refuse it.
+"""
+
+import os
+
+from reference.documents import DATA, STACK_DEFAULTS
+
+SCHEDULES = ("gpipe", "1f1b", "interleaved", "zb-h1", "zb-h2", "zb-v", "dualpipe")
+CONVENTIONS = ("megatron", "full", "palm", "torchtitan", "nanotron")
+MODULES = ("core_attention", "norm", "activation", "mla_up", "mlp", "moe")
+
+
+def names_of(folder):
+    return sorted(name[:-5] for name in os.listdir(os.path.join(DATA, folder))
+                  if name.endswith(".json"))
+
+
+CATALOGUE = {folder: names_of(folder) for folder in ("models", "stacks", "accelerators", "systems")}
+
+
+def often(rng, share):
+    return rng.random() < share
+
+
+def between(rng, low, high):
+    """A number between two, all magnitudes alike, with few digits of its own."""
+    return float("%.4g" % (low * (high / low) ** rng.random()))
+
+
+# ---- models ---------------------------------------------------------------------------------
+
+def random_layer(rng, heads):
+    """Fields of a layer besides its heads and FFN."""
+    layer = {}
+    if often(rng, 0.25):
+        layer.update(kv_rank=rng.choice((256, 512)), q_rank=rng.choice((0, 768, 1536)),
+                     nope_size=rng.choice((64, 128)), rope_size=rng.choice((32, 64)),
+                     value_size=rng.choice((64, 128)))
+    else:
+        layer.update(kv_heads=rng.choice([n for n in (1, 2, 4, 8, heads) if heads % n == 0]),
+                     head_size=rng.choice((64, 80, 96, 108, 128, 192, 256)),
+                     qk_norm=rng.choice(("none", "none", "head", "full")))
+        if often(rng, 0.2):
+            layer["value_size"] = rng.choice((64, 96, 128))
+        layer["relative_positions"] = often(rng, 0.1)
+    if often(rng, 0.3):
+        layer.update(window=rng.choice((128, 512, 1000, 4096)), chunked=often(rng, 0.3))
+    for flag in ("bias_qkv", "bias_out", "sinks", "output_gate", "ffn_bias"):
+        layer[flag] = often(rng, 0.2)
+    layer["gated"], layer["clamped"] = often(rng, 0.7), often(rng, 0.2)
+    return layer
+
+
+def random_experts(rng):
+    experts = rng.choice((8, 16, 64, 128, 256))
+    fields = {"experts": experts, "top_k": rng.choice((1, 2, 4, 8)),
+              "expert_ffn": rng.choice((512, 768, 1536, 2048)),
+              "router_bias": often(rng, 0.3), "expert_bias": often(rng, 0.3)}
+    if often(rng, 0.5):
+        fields.update(shared_experts=rng.choice((1, 2)), shared_gate=often(rng, 0.5))
+        if often(rng, 0.5):
+            fields["shared_ffn"] = rng.choice((1024, 1408))
+    if often(rng, 0.3):
+        fields.update(expert_groups=8, route_groups=rng.choice((2, 4, 8)), top_k=2)
+    return fields
+
+
+def random_model(rng):
+    heads = rng.choice((8, 16, 32, 40, 64))
+    model = {
+        "heads": heads, "hidden": rng.choice((768, 1024, 2048, 2880, 4096, 7168)),
+        "layers": rng.choice((4, 7, 12, 16, 24, 32, 48, 61)),
+        "vocab": rng.choice((32000, 50257, 128256, 129280)),
+        "seq": rng.choice((1024, 2048, 4096)), "tied": often(rng, 0.4),
+        "norm": rng.choice(("rms", "layer", "layer_no_bias", "layer_no_weight")),
+        "norms_per_layer": rng.choice((1, 2, 2, 2, 4)), "final_norm": often(rng, 0.8),
+        "parallel_block": often(rng, 0.15), "embedding_norm": often(rng, 0.1),
+        "head_bias": often(rng, 0.2), "mtp_layers": rng.choice((0, 0, 0, 1, 2)),
+    }
+    if often(rng, 0.2):
+        model["learned_positions"] = 2**20
+    model.update(random_layer(rng, heads))
+    dense, experts = {"ffn": rng.choice((2048, 4096, 11008, 14336))}, random_experts(rng)
+    kind = rng.choice(("dense", "experts", "rules", "types"))
+    if kind == "dense":
+        model.update(dense)
+    elif kind == "experts":
+        model.update(experts)
+    elif kind == "rules":
+        model.update(experts, **dense, dense_first=rng.choice((1, 2)), moe_every=rng.choice((1, 2)))
+    else:
+        kinds = [dict(random_layer(rng, heads), **rng.choice((dense, experts)))
+                 for _ in range(rng.choice((1, 2, 3)))]
+        for field in ("window", "chunked", "kv_heads", "head_size", "value_size", "qk_norm",
+                      "kv_rank", "q_rank", "nope_size", "rope_size", "relative_positions"):
+            model.pop(field, None)
+        model.update(types=kinds, pattern=[rng.randrange(len(kinds)) for _ in range(5)])
+    if kind != "types" and model.get("window") and often(rng, 0.5):
+        model["window_pattern"] = rng.choice(("wf", "wwf", "fw"))
+    return model
+
+
+# ---- systems --------------------------------------------------------------------------------
+
+def random_tier(rng, below, last):
+    kind = rng.choice(("switch", "switch", "mesh", "torus", "fabric"))
+    tier = {
+        "name": "tier of %d" % below, "kind": kind,
+        "bandwidth_GBps": between(rng, 10, 1000), "efficiency": between(rng, 0.5, 1),
+        "latency_us": between(rng, 1, 50), "step_latency_us": between(rng, 0.1, 10),
+        "half_MB": between(rng, 0.1, 5), "exchange_share": between(rng, 0.5, 1.2),
+        "serial": between(rng, 0.01, 1),
+    }
+    if not last or often(rng, 0.3):
+        tier["size"] = below * (2**16 if last else rng.choice((4, 8, 8, 16, 9)))
+    if kind == "torus":
+        tier.update(axes=rng.choice((2, 3)), ring=rng.choice((4, 8, 16)))
+    if often(rng, 0.3):
+        tier.update(in_network_reduce=True, reduce_share=between(rng, 0.5, 1))
+    if often(rng, 0.25):
+        tier["side_links"] = [
+            {"name": "side", "bandwidth_GBps": between(rng, 5, 60),
+             "efficiency": between(rng, 0.6, 1), "latency_us": between(rng, 1, 60)}
+            for _ in range(rng.choice((1, 2, 3)))]
+    return tier
+
+
+def random_tiers(rng):
+    tiers, below, count = [], 1, rng.choice((1, 2, 2, 3, 4))
+    for i in range(count):
+        tiers.append(random_tier(rng, below, i == count - 1))
+        below = tiers[-1].get("size", below)
+    return tiers
+
+
+def random_engine(rng, tflops):
+    engine = {"tflops": tflops}
+    for key, low, high in (("efficiency", 0.4, 1), ("feed", 0.1, 20), ("prologue", 10, 1000),
+                           ("wave_share", 0.01, 1)):
+        if often(rng, 0.8):
+            engine[key] = between(rng, low, high)
+    return engine
+
+
+def random_accelerator(rng):
+    peak = between(rng, 50, 2500)
+    gemm = {"bf16": random_engine(rng, peak), "fp8": random_engine(rng, 2 * peak),
+            "fp4": random_engine(rng, 4 * peak), "fp32": random_engine(rng, peak / 16),
+            "tf32": random_engine(rng, peak / 2)}
+    if often(rng, 0.3):
+        gemm["fp16"] = random_engine(rng, peak)
+    usable = between(rng, 16, 300)
+    return {
+        "name": "made up",
+        "compute": {"cores": rng.choice((8, 75, 80, 108, 132, 148, 150, 304)),
+                    "vector_tflops": 50, "kernel_us": between(rng, 0.5, 5),
+                    "launch_us": between(rng, 0.1, 10), "power_W": 700, "burst": 1.2,
+                    "fp8_one_layout": often(rng, 0.5)},
+        "gemm": gemm,
+        "attention": {"forward_tflops": between(rng, 30, 1200),
+                      "backward_tflops": between(rng, 20, 900),
+                      "ramp_tokens": between(rng, 50, 3000),
+                      "softmax_elements": between(rng, 10, 200)},
+        "memory": {"capacity_GB": 2 * usable, "usable_GiB": usable,
+                   "bandwidth_GBps": between(rng, 500, 10000), "efficiency": between(rng, 0.6, 1)},
+        "host": {"bandwidth_GBps": between(rng, 10, 500), "efficiency": between(rng, 0.5, 1),
+                 "capacity_GiB": between(rng, 16, 1000)},
+        "tiers": random_tiers(rng),
+    }
+
+
+def random_system(rng):
+    if often(rng, 0.6):
+        return rng.choice(CATALOGUE["accelerators"] + CATALOGUE["systems"])
+    system = {"name": "made up", "accelerator": random_accelerator(rng)}
+    if often(rng, 0.3):
+        system["accelerator"] = rng.choice(CATALOGUE["accelerators"])
+        system["tiers"] = random_tiers(rng)
+    if often(rng, 0.2):
+        system["power_W"] = between(rng, 150, 900)
+    if often(rng, 0.2):
+        system["host_capacity_GiB"] = between(rng, 10, 500)
+    return system
+
+
+# ---- stacks ---------------------------------------------------------------------------------
+
+# Largest random value of a field; those that are shares of rates begin at 0.3.
+STACK_MOST = {
+    "rates": 1.2, "activation_passes": 5, "clamped_passes": 20, "cast_passes": 2,
+    "mx_cast_passes": 2, "fp4_cast_passes": 2, "permute_passes": 4, "dispatch_bytes": 4,
+    "dropout_bytes": 20, "accumulation_bytes": 16, "optimizer_bytes": 60, "loss_bytes": 20,
+    "kernels_forward": 60, "kernels_backward": 100, "tp_kernels": 10, "moe_kernels_forward": 200,
+    "moe_kernels_backward": 300, "expert_kernels": 20, "expert_cast_kernels": 40,
+    "overlap_launches": 2, "router_seconds": 1e-3, "send_seconds": 1e-3, "cp_step_seconds": 1e-4,
+    "cp_merge_bytes": 30, "norm_rings": 4, "norm_rings_whole": 4, "bucket_MiB": 500,
+    "gather_MiB": 500, "bucket_Mparams": 100, "bucket_rank_Mparams": 5, "step_seconds": 0.1,
+    "scale_growth": 0.05, "gathered_share": 1.5, "activation_share": 1.5, "wgrad_bytes": 6,
+    "logit_bytes": 14, "stale_logit_bytes": 8, "gathered_buffers": 6, "late_buffers": 10,
+    "stage_tensors": 6, "optimizer_temporary": 8, "thrash_seconds": 0.1, "context_GiB": 4,
+    "workspace_GiB": 1, "fragmentation": 0.2, "stage_fragmentation": 0.2, "score_forward": 40,
+    "score_backward": 40, "norm_forward": 40, "norm_backward": 40,
+}
+
+
+def random_stack(rng):
+    if often(rng, 0.4):
+        return rng.choice(CATALOGUE["stacks"])
+    stack = {"name": "made up"}
+    for group, defaults in STACK_DEFAULTS.items():
+        stack[group] = {}
+        for key, usual in defaults.items():
+            if often(rng, 0.3):
+                continue
+            if isinstance(usual, bool):
+                stack[group][key] = often(rng, 0.5)
+            else:
+                most = STACK_MOST.get(group) or STACK_MOST.get(key, 1)
+                low = 0.3 if group == "rates" or key.endswith("_share") else most / 50
+                stack[group][key] = between(rng, low, most)
+    return stack
+
+
+# ---- strategies -----------------------------------------------------------------------------
+
+def experts_of(model):
+    return "experts" in model or any("experts" in own for own in model.get("types", []))
+
+
+def random_recompute(rng):
+    kind = rng.choice(("none", "selective", "selective", "full"))
+    if kind == "selective":
+        modules = [name for name in MODULES if often(rng, 0.35)] or ["norm"]
+        return {"recompute": kind,
+                "recompute_modules": ["operators"] if often(rng, 0.25) else modules}
+    return {"recompute": kind, "recompute_layers": rng.choice((0, 0, 1, 3)) if kind == "full" else 0}
+
+
+def random_precision(rng):
+    precision = rng.choice(("bf16", "bf16", "bf16", "fp16", "fp8", "fp8", "fp4", "fp32", "tf32"))
+    low = precision in ("fp8", "fp4")
+    return {"precision": precision, "low_weights": low and often(rng, 0.4),
+            "fp8_recipe": rng.choice(("tensorwise", "delayed", "blockwise", "mxfp8"))}
+
+
+def random_pipeline(rng, layers):
+    """Schedule, degrees and microbatches of a pipeline, and how layers are split."""
+    if often(rng, 0.25):
+        return {"pp": 1}, rng.choice((1, 2, 4, 8))
+    pp, schedule = rng.choice((2, 2, 3, 4, 4, 8, 12)), rng.choice(SCHEDULES)
+    pipeline = {"pp": pp, "schedule": schedule}
+    m = rng.choice((1, 2, 4, 5, 8, 16, 24))
+    if schedule == "interleaved":
+        pipeline["vp"] = rng.choice((2, 3, 4))
+        m = pp * rng.choice((1, 2, 3))
+    elif schedule in ("zb-h2", "zb-v"):
+        m += 2 * pp
+    elif schedule == "dualpipe":
+        pipeline["pp"] = pp = pp + pp % 2
+        m = 2 * pp + 2 * rng.randrange(5)
+    stages = {"zb-v": 2 * pp, "dualpipe": pp}.get(schedule, pp * pipeline.get("vp", 1))
+    split = rng.choice(("even", "even", "ends", "counted", "layout"))
+    if split == "ends":
+        pipeline.update(first_stage_layers=rng.choice((0, 2, 3)), last_stage_layers=rng.choice((0, 2)))
+    elif split == "counted":
+        pipeline.update(count_embedding=often(rng, 0.7), count_head=often(rng, 0.7))
+    elif split == "layout":
+        cuts = sorted(rng.randrange(layers + 1) for _ in range(stages - 1))
+        pipeline["layout"] = [b - a for a, b in zip([0] + cuts, cuts + [layers])]
+    return pipeline, m
+
+
+def random_strategy(rng, model, layers, has_experts):
+    s, m = random_pipeline(rng, layers)
+    s.update(tp=rng.choice((1, 1, 2, 4, 8)), cp=rng.choice((1, 1, 1, 2, 4)),
+             dp=rng.choice((1, 2, 4, 6, 8, 32, 128)), micro_batch=rng.choice((1, 1, 2, 4)))
+    s["sp"] = s["tp"] > 1 and often(rng, 0.7)
+    s["cp_kind"] = rng.choice(("ring", "all_gather", "ulysses"))
+    s["seq"] = rng.choice((1024, 2048, 4096, 8192, 24000))
+    s["global_batch"] = m * s["micro_batch"] * s["dp"]
+    s["document"] = rng.choice((0, 0, 0, 300, 1024, 5000))
+    ranks = s["tp"] * s["cp"] * s["dp"]
+    if has_experts:
+        s["etp"] = rng.choice((1, 1, 1, 2))
+        s["ep"] = rng.choice([e for e in (1, 2, 4, 8, 16, 64) if ranks % (e * s["etp"]) == 0] or [1])
+        s["moe_overlap"] = s["ep"] > 1 and often(rng, 0.3)
+    if often(rng, 0.25):
+        s["order"] = "tp-cp-pp-dp"
+        if has_experts and often(rng, 0.8):
+            s["ep"], s["etp"] = (s["tp"] * s["cp"], 1) if often(rng, 0.7) else (s["cp"], s["tp"])
+    s["sharding"] = rng.choice(("none", "optimizer", "gradients", "all"))
+    if s["sharding"] != "none":
+        s["replicas"] = rng.choice([r for r in (1, 1, 2, 4) if s["dp"] * s["cp"] % r == 0])
+    s.update(random_precision(rng))
+    s.update(random_recompute(rng))
+    for flag, share in (("flash_attention", 0.75), ("tp_overlap", 0.4), ("grad_overlap", 0.7),
+                        ("param_overlap", 0.7), ("pp_overlap", 0.5), ("graph_capture", 0.2),
+                        ("graph_step", 0.1), ("offload_optimizer", 0.15),
+                        ("offload_activations", 0.15), ("offload_weights", 0.15),
+                        ("mtp_before_head", 0.3)):
+        s[flag] = often(rng, share)
+    s["capacity_factor"] = rng.choice((0, 0, 1, 1.25))
+    s["imbalance"] = rng.choice((1, 1, 1.1, 1.37))
+    if often(rng, 0.3):
+        s["states"] = {"weight": rng.choice((2, 4)), "gradient": rng.choice((2, 4)),
+                       "optimizer": rng.choice((4, 8, 12)), "gather": rng.choice((2, 4)),
+                       "reduce": rng.choice((2, 4))}
+    if often(rng, 0.12):
+        s["adapter_rank"] = rng.choice((8, 16, 64))
+        s["adapter_modules"] = rng.choice((["attention"], ["ffn"], ["attention", "ffn"]))
+    return s
+
+
+def random_case(rng, load):
+    """A case; `load` reads a document of the catalogue."""
+    model = rng.choice(CATALOGUE["models"]) if often(rng, 0.5) else random_model(rng)
+    document = load("models", model) if isinstance(model, str) else model
+    strategy = random_strategy(rng, document, document["layers"], experts_of(document))
+    return {"model": model, "system": random_system(rng), "stack": random_stack(rng),
+            "strategy": strategy, "convention": rng.choice(CONVENTIONS)}

@@ -1,0 +1,176 @@
+# SPDX-License-Identifier: Apache-2.0
+"""docs/method/collectives.md: seconds of a collective on a group of ranks."""
+
+from math import floor, inf, log2, sqrt
+from types import SimpleNamespace as Record
+
+from reference import measured
+
+RINGS = ("all_reduce", "reduce_scatter", "all_gather")
+
+
+def move(tier, size, bandwidth, ramp=1):
+    """Bytes over the links of one rank."""
+    return (size + ramp * sqrt(tier.half * size)) / (bandwidth * tier.efficiency)
+
+
+def fill(steps):
+    return 1 - 1 / (steps + 1) ** 2
+
+
+# ---- one phase, by kind of tier -------------------------------------------------------------
+
+def ring_traffic(phase):
+    tier, u, g, W = phase.tier, phase.units, phase.ranks, phase.bytes
+    fabric = tier.kind == "fabric"
+    share = 1
+    if phase.op == "all_reduce":
+        steps = min(2 * (g - 1), 2 * log2(u)) if fabric else 2 * (g - 1)
+        moved, filled = 2 * (u - 1) / u * W, fill(2 * (u - 1))
+    elif phase.op == "all_to_all":
+        steps, moved, filled, share = 3 + log2(g) / 2, W, fill(u - 1), tier.exchange_share
+    elif phase.op == "broadcast":
+        steps, moved, filled = log2(g), W, 1
+    else:
+        steps, moved, filled = g - 1, (u - 1) / u * W, fill(u - 1)
+    return Record(steps=steps, bytes=moved, ramp=1,
+                  bandwidth=tier.bandwidth * share * (1 if fabric else filled))
+
+
+def passes_of(op):
+    return 2 if op in ("all_reduce", "broadcast") else 1
+
+
+def mesh_traffic(phase):
+    u, x = phase.units, passes_of(phase.op)
+    moved = phase.bytes if phase.op == "all_to_all" else x * (u - 1) / u * phase.bytes
+    return Record(steps=x, bytes=moved, ramp=1,
+                  bandwidth=phase.tier.bandwidth * (u - 1) / (phase.links - 1))
+
+
+def torus_traffic(phase):
+    tier, u, x = phase.tier, phase.units, passes_of(phase.op)
+    axes = min(max(floor(log2(u) / 2), 1), tier.axes)
+    along = u ** (1 / axes)
+    closed = along >= tier.ring * (1 - 1e-9)
+    link = tier.bandwidth / (2 * tier.axes)
+    hops = along / 2 if closed else along - 1
+    if phase.op == "all_to_all":
+        moved = phase.bytes * u / (u - 1) * along / 8 * (1 if closed else 2)
+        return Record(steps=x * hops * axes, bytes=moved, bandwidth=link, ramp=1)
+    return Record(steps=x * hops * axes, bytes=x * hops / along * phase.bytes,
+                  bandwidth=link * axes, ramp=1)
+
+
+def in_network_traffic(phase):
+    return Record(steps=2 * (phase.ranks - 1), bytes=(1 + 1 / phase.units) * phase.bytes,
+                  bandwidth=phase.tier.bandwidth * phase.tier.reduce_share, ramp=2)
+
+
+def traffic_seconds(tier, t):
+    moving = move(tier, t.bytes, t.bandwidth, t.ramp)
+    if tier.kind == "switch":
+        flagged = t.bytes / (0.45 * t.bandwidth * tier.efficiency)
+        moving = min(flagged, sqrt(moving**2 + ((t.steps + 1) * 3.4e-6) ** 2))
+    return tier.latency + t.steps * tier.step_latency + moving
+
+
+def phase_seconds(phase):
+    tier = phase.tier
+    traffic = {"mesh": mesh_traffic, "torus": torus_traffic}.get(tier.kind, ring_traffic)
+    seconds = traffic_seconds(tier, traffic(phase))
+    if phase.op == "all_reduce" and tier.in_network_reduce:
+        seconds = min(seconds, traffic_seconds(tier, in_network_traffic(phase)))
+    return seconds
+
+
+# ---- side links -----------------------------------------------------------------------------
+
+def side_seconds(links, size):
+    """Time of a part over links that all end together."""
+    links = sorted(links, key=lambda link: link.latency)
+    used, end = [], inf
+    for link in links:
+        if link.latency >= end:
+            break
+        used.append(link)
+        rate = sum(l.bandwidth for l in used)
+        end = (size + sum(l.bandwidth * l.latency for l in used)) / rate
+    return end
+
+
+def seconds_with_sides(phase):
+    per_byte = ring_traffic(phase).bytes / phase.bytes
+    links = [Record(bandwidth=side.bandwidth / per_byte, latency=side.latency)
+             for side in phase.tier.sides]
+
+    def rest(own):
+        return phase_seconds(Record(**{**vars(phase), "bytes": own}))
+
+    if side_seconds(links, phase.bytes) <= rest(0):
+        return rest(0)
+    least, most = 0, phase.bytes  # bytes over the tier's own links
+    for _ in range(200):
+        own = (least + most) / 2
+        if side_seconds(links, phase.bytes - own) < rest(own):
+            most = own
+        else:
+            least = own
+    return rest(most)
+
+
+# ---- groups that span tiers -----------------------------------------------------------------
+
+def phases_of(system, op, size, group):
+    phases, below, domain = [], 1, 1
+    for tier, within in zip(system.tiers, group.within):
+        if within > below:
+            share = (within - below) / group.size if op == "all_to_all" else 1 / below
+            phases.append(Record(tier=tier, op=op, units=within / below, ranks=within,
+                                 links=tier.size / domain, bytes=size * share, below=below))
+        below, domain = within, tier.size
+    return phases
+
+
+def hierarchy_seconds(phases, op, group):
+    times = []
+    for phase in phases:
+        alone = phase.ranks == group.size and phase.below == 1
+        sides = alone and phase.tier.sides and phase.bytes > 0
+        times.append(seconds_with_sides(phase) if sides else phase_seconds(phase))
+    serial = 0 if op == "all_to_all" else phases[-1].tier.serial
+    return max(times) + serial * (sum(times) - max(times))
+
+
+def ring_seconds(phases, op, size, group):
+    """Latency and transfer of one ring through all ranks."""
+    if any(phase.tier.kind in ("mesh", "torus") for phase in phases):
+        return None
+    n, x = group.size, 2 if op == "all_reduce" else 1
+    transfer = max(move(phase.tier, x * (n - 1) / n * size / phase.below, phase.tier.bandwidth)
+                   for phase in phases)
+    outer = phases[-1].tier
+    return outer.latency + x * (n - 1) * outer.step_latency, transfer
+
+
+def modelled(system, op, size, group):
+    phases = phases_of(system, op, size, group)
+    outer = phases[-1].tier
+    if op == "send":
+        return outer.latency + outer.step_latency + move(outer, size, outer.bandwidth)
+    seconds = hierarchy_seconds(phases, op, group)
+    ring = ring_seconds(phases, op, size, group)
+    if len(phases) == 1 or op not in RINGS or not ring:
+        return seconds
+    latency, transfer = ring
+    inner = system.tiers[:system.tiers.index(outer)]
+    if op == "all_reduce" and not any(tier.in_network_reduce for tier in inner):
+        seconds = max(seconds, transfer)
+    return min(seconds, latency + transfer)
+
+
+def seconds_of(system, op, size, group):
+    if group.size <= 1:
+        return 0
+    return modelled(system, op, size, group) * measured.collective_ratio(
+        system.accelerator, op, size, group)

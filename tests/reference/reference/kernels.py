@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: Apache-2.0
+"""docs/method/kernels.md: seconds of kernels on one accelerator."""
+
+from math import ceil, exp, inf
+
+from reference import measured
+
+OPERAND_BYTES = {"fp32": 4, "tf32": 4, "bf16": 2, "fp16": 2, "fp8": 1, "fp4": 0.5625}
+# rows, columns, cores that share a tile
+TILES = [(256, 256, 2), (256, 128, 1), (128, 256, 1), (128, 128, 1), (128, 64, 1), (64, 128, 1),
+         (64, 64, 1), (32, 64, 1), (16, 64, 1)]
+BATCHED_TILES = TILES[3:]
+
+
+def both(a, b):
+    """Time of work that two units do at the same time, a and b alone."""
+    return (a**4 + b**4) ** 0.25
+
+
+def stream(a, size):
+    """Memory-bound work on so many bytes."""
+    return size / a.bandwidth + a.kernel if size > 0 else 0
+
+
+def copy(a, size):
+    """Copying to or from the host."""
+    return size / a.host_bandwidth + a.kernel if size > 0 else 0
+
+
+# ---- GEMM -----------------------------------------------------------------------------------
+
+def waves_of(tiles, cores, wave_share):
+    """Waves of so many tiles of one core; whole tiles, so that whole waves are exact."""
+    return max(1, (1 - wave_share) * tiles / cores + wave_share * -(-tiles // cores))
+
+
+def engine_seconds(a, engine, batch, M, N, K, tiles, splits):
+    rate = engine.peak * engine.efficiency
+    least = inf
+    for rows, columns, shared in tiles:
+        fed = 1 + engine.feed * (1 / rows + 1 / columns)
+        for split in splits:
+            count = batch * ceil(M / rows) * ceil(N / columns) * split
+            k = K if split == 1 else max(K / split, 256)
+            merge = 0 if split == 1 else 1e-6 + split * 8 / 3 * batch * M * N / a.memory_bandwidth
+            tile = 2 * rows * columns / shared * (k + engine.prologue) * fed * a.cores / rate
+            waves = waves_of(count * shared, a.cores, engine.wave_share)
+            least = min(least, waves * tile + merge)
+    return least
+
+
+def modelled_gemm(a, precision, batch, M, N, K, accumulate, grouped):
+    if precision not in a.gemm:
+        return inf
+    tiles = BATCHED_TILES if batch > 1 and not grouped else TILES
+    splits = (1,) if grouped else (1, 2, 4, 8)
+    math = engine_seconds(a, a.gemm[precision], batch, M, N, K, tiles, splits)
+    size = batch * (OPERAND_BYTES[precision] * (M * K + K * N) + (2 + accumulate) * M * N)
+    return both(math, size / a.bandwidth) + a.kernel
+
+
+def gemm(a, precision, M, N, K, accumulate=0, batch=1):
+    seconds = modelled_gemm(a, precision, batch, M, N, K, accumulate, False)
+    if batch != 1:
+        return seconds
+    return seconds * measured.gemm_ratio(a, precision, False, M, N, K)
+
+
+def grouped_gemm(a, precision, groups, M, N, K, accumulate=0):
+    """`groups` experts of M rows each in one launch."""
+    seconds = modelled_gemm(a, precision, groups, M, N, K, accumulate, True)
+    return seconds * measured.gemm_ratio(a, precision, True, M, N, K)
+
+
+def burst_seconds(a, precision, batch, M, N, K, accumulate, grouped):
+    """As a short benchmark sees a GEMM."""
+    engine = a.gemm[precision]
+    sustained, engine.efficiency = engine.efficiency, engine.efficiency * a.burst
+    t = modelled_gemm(a, precision, batch, M, N, K, accumulate, grouped)
+    engine.efficiency = sustained
+    return t * (1 + (a.burst - 1) * t / (t + 1e-3))
+
+
+# ---- attention ------------------------------------------------------------------------------
+
+def head_cost(softmax, size):
+    """Cost of a FLOP at a head size over that at 128."""
+    step = 64 if size > 128 else 32
+    padded = ceil(size / step) * step
+    return padded / size * both(1, softmax / padded) / both(1, softmax / 128)
+
+
+def modelled_attention(a, flops, seq, heads, size, share, backward):
+    rate = a.attention_backward if backward else a.attention_forward
+    busy = flops / (share * rate) * (1 + a.ramp / seq) * head_cost(share * a.softmax, size)
+    longest = 1.5 * a.cores * busy / (heads * max(seq / 128, 1))
+    return both(busy, longest) + (4 if backward else 2) * a.kernel
+
+
+def attention(a, flops, seq, heads, size, group, share, backward):
+    seconds = modelled_attention(a, flops, seq, heads, size, share, backward)
+    return seconds * measured.attention_ratio(a, seq, heads, size, group, backward)

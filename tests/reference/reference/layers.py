@@ -1,0 +1,615 @@
+# SPDX-License-Identifier: Apache-2.0
+"""docs/method/layers.md: the operators of a layer, the embedding and the head on one rank."""
+
+import copy
+from math import ceil
+from types import SimpleNamespace as Record
+
+from reference import collectives, kernels, models, precision, strategies
+
+BYTES = 2  # of an element of activations
+PARTS = ("linear layers", "attention", "experts", "memory-bound ops", "casts", "head and loss",
+         "host-bound", "recompute", "TP comm", "CP comm", "EP comm", "PP comm", "offloading",
+         "pipeline bubble", "DP comm", "optimizer", "fixed")
+LAYER_GROUPS = ("tensor", "context", "expert", "expert_tensor")
+
+
+class Setting:
+    """Model, system, stack and strategy, and what is the same in every layer."""
+
+    def __init__(self, model, system, stack, strategy):
+        s = strategy
+        self.model, self.system, self.stack, self.strategy = model, system, stack, s
+        self.accelerator = system.accelerator
+        self.formats = precision.formats_of(s, system.accelerator, stack)
+        self.wide = precision.wide(s)
+        self.low = precision.is_low(s.precision)
+        self.frozen = s.adapter_rank > 0
+        self.T = s.micro_batch * s.seq / s.cp
+        self.T_s = self.T / s.tp if s.sp else self.T
+        self.H = self.T_s * model.hidden
+        self.vocab = ceil(model.vocab / (128 * s.tp)) * 128 * s.tp
+        self.table = self.vocab * model.hidden / s.tp
+        self.groups = {kind: strategies.group_of(system, s, kind) for kind in LAYER_GROUPS}
+        hidden = BYTES * self.T * model.hidden
+        self.gather = self.collective("all_gather", hidden, "tensor") if s.sp else 0
+        self.reduce = self.collective("reduce_scatter" if s.sp else "all_reduce", hidden, "tensor")
+        self.parameters = models.model_parameters(model)
+
+    def collective(self, op, size, group):
+        return collectives.seconds_of(self.system, op, size, self.groups[group])
+
+    def stream(self, size):
+        return kernels.stream(self.accelerator, size) / self.stack.stream_share
+
+    def recomputes(self, module):
+        s = self.strategy
+        if s.recompute != "selective":
+            return False
+        by_operators = module in ("norm", "activation") and "operators" in s.recompute_modules
+        return module in s.recompute_modules or by_operators
+
+
+class Block:
+    """What one pass of a layer, of the embedding or of the head takes, sends and keeps."""
+
+    def __init__(self, setting):
+        self.c = setting
+        self.forward = dict.fromkeys(PARTS, 0.0)
+        self.backward = dict.fromkeys(PARTS, 0.0)
+        self.weight_seconds = 0.0
+        self.flops_forward = self.flops_backward = self.flops_recompute = 0.0
+        self.sent_forward = dict.fromkeys(("tensor", "context", "expert"), 0.0)
+        self.sent_backward = dict.fromkeys(("tensor", "context", "expert"), 0.0)
+        self.saved = self.late = self.unsaved = self.transient = self.wgrad_buffers = 0.0
+        self.dense = self.whole = self.experts = self.low_dense = self.low_experts = 0.0
+        self.adapters = 0
+
+    def copy(self):
+        setting, self.c = self.c, None
+        twin = copy.deepcopy(self)
+        self.c = twin.c = setting
+        return twin
+
+    @property
+    def forward_seconds(self):
+        return sum(self.forward.values())
+
+    @property
+    def backward_seconds(self):
+        return sum(self.backward.values())
+
+    # ---- operators
+
+    def stream(self, part, forward, backward):
+        """Memory-bound work on so many bytes each way."""
+        self.forward[part] += self.c.stream(forward)
+        self.backward[part] += self.c.stream(backward)
+
+    def comm(self, part, forward, backward):
+        self.forward[part] += forward
+        self.backward[part] += backward
+
+    def send(self, group, forward, backward):
+        self.sent_forward[group] += forward
+        self.sent_backward[group] += backward
+
+    def save(self, size, unsaved=False):
+        if unsaved:
+            self.unsaved += size
+        else:
+            self.saved += size
+
+    def gemms(self, part, form, groups, M, N, K):
+        """The three GEMMs of a linear, plain or of `groups` experts, and its casts."""
+        c, stack, a = self.c, self.c.stack, self.c.accelerator
+        low = precision.is_low(form)
+        share = stack.low_gemm_share if low else stack.gemm_share
+        accumulate = 0 if stack.accumulation_bytes > 0 else 2 * c.strategy.states.gradient - 2
+        if groups is None:
+            def seconds(m, n, k, more=0):
+                return kernels.gemm(a, form, m, n, k, more)
+        else:
+            share *= stack.expert_gemm_share
+
+            def seconds(m, n, k, more=0):
+                return kernels.grouped_gemm(a, form, groups, m, n, k, more)
+        by_weight = 0 if c.frozen else seconds(N, K, M, accumulate) / share
+        self.forward[part] += seconds(M, N, K) / share
+        self.backward[part] += seconds(M, K, N) / share + by_weight
+        self.weight_seconds += by_weight
+        flops = 2 * (groups or 1) * M * N * K
+        self.flops_forward += flops
+        self.flops_backward += (1 if c.frozen else 2) * flops
+        if low:
+            size = c.formats.passes * c.formats.cast_input
+            rows = (groups or 1) * M
+            self.stream("casts", size * rows * K, size * rows * N)
+
+    def linear(self, part, form, M, N, K):
+        self.gemms(part, form, None, M, N, K)
+        self.low_dense += N * K if precision.is_low(form) else 0
+
+    def adapter(self, M, M_s, N, K):
+        r = self.c.strategy.adapter_rank
+        self.stream("memory-bound ops", BYTES * (M * K + 4 * M_s * N), BYTES * (2 * M_s * N + 5 * M * K))
+        self.save(BYTES * M * r)
+        self.flops_forward += 2 * M * r * (N + K)
+        self.flops_backward += 4 * M * r * (N + K)
+        self.adapters += 1
+
+    def adapted_linear(self, module, M, N, K, summed=False):
+        """A linear of a module; its outputs may be summed over the tensor group."""
+        c = self.c
+        self.linear("linear layers", c.strategy.precision, M, N, K)
+        if c.frozen and module in c.strategy.adapter_modules:
+            self.adapter(M, M * c.T_s / c.T if summed else M, N, K)
+
+    # ---- recomputation
+
+    def repeat(self, before):
+        """Runs again in backward what forward has added since `before`."""
+        self.backward["recompute"] += self.forward_seconds - before.forward_seconds
+        self.flops_recompute += self.flops_forward - before.flops_forward
+        for group in self.sent_forward:
+            self.sent_backward[group] += self.sent_forward[group] - before.sent_forward[group]
+
+    def checkpoint(self, before):
+        """The same, and keeps nothing of it."""
+        self.repeat(before)
+        self.unsaved += self.saved - before.saved
+        self.saved, self.late = before.saved, before.late
+
+    def product_again(self, M, N, K):
+        """A product that recomputation by operators runs again."""
+        if self.c.recomputes("operators"):
+            again = Block(self.c)
+            again.linear("linear layers", self.c.strategy.precision, M, N, K)
+            self.backward["recompute"] += again.forward_seconds
+            self.flops_recompute += again.flops_forward
+
+    # ---- launches
+
+    def floor_at_launches(self, forward, backward):
+        c, s = self.c, self.c.strategy
+        captured = 0 if s.graph_step else c.stack.graph_share if s.graph_capture else 1
+        overlap = c.stack.overlap_launches if s.moe_overlap else 1
+        more = c.stack.tp_kernels if s.tp > 1 else 0
+        for times, launches in ((self.forward, forward), (self.backward, backward)):
+            host = (launches + more) * c.accelerator.launch * captured * overlap
+            device = sum(times.values())
+            high = max(device, host)
+            if host > 0:
+                both = high * ((device / high) ** 6 + (host / high) ** 6) ** (1 / 6)
+                times["host-bound"] += both - device
+
+
+# ---- attention ------------------------------------------------------------------------------
+
+def widths_of(layer, t):
+    """Elements per token on a rank of queries, keys, values and output."""
+    n = layer.heads / t
+    n_kv = n if layer.latent else max(layer.kv_heads / t, 1)
+    return n * layer.d_qk, n_kv * layer.d_qk, n_kv * layer.d_v, n * layer.d_v
+
+
+def add_latent_projections(x, layer):
+    c, s = x.c, x.c.strategy
+    T, h = c.T, c.model.hidden
+    q, y, z, _ = widths_of(layer, s.tp)
+    rank, q_rank = layer.kv_rank, layer.q_rank
+    up = c.recomputes("mla_up")
+    if q_rank:
+        x.adapted_linear("attention", T, q_rank, h)
+    x.adapted_linear("attention", T, rank + layer.rope_size, h)
+    before = x.copy()
+    x.adapted_linear("attention", T, q, q_rank or h)
+    x.adapted_linear("attention", T, layer.heads / s.tp * layer.nope_size + z, rank)
+    if up:
+        x.repeat(before)
+    x.save(BYTES * T * (q_rank + rank + layer.rope_size))
+    x.save(c.formats.saved_input * T * (q_rank + rank))
+    x.save(BYTES * T * (q + y + z), up)
+    x.stream("memory-bound ops", 4 * T * (q + y), 4 * T * (q + y))
+
+
+def add_grouped_projections(x, layer):
+    c, s = x.c, x.c.strategy
+    T, h = c.T, c.model.hidden
+    q, y, z, o = widths_of(layer, s.tp)
+    gate = o if layer.output_gate else 0
+    operators = c.recomputes("operators")
+    x.adapted_linear("attention", T, q + y + z + gate, h)
+    x.product_again(T, y, h)
+    before = x.copy()
+    x.save(BYTES * T * (q + z + gate))
+    x.save(BYTES * T * y, operators)
+    x.unsaved += BYTES * T * q if operators else 0
+    if layer.relative_positions:
+        x.adapted_linear("attention", T, q, h)
+    elif not c.model.learned_positions:
+        x.stream("memory-bound ops", 4 * T * (q + y), 4 * T * (q + y))
+    if layer.qk_norm != "none":
+        x.stream("memory-bound ops", 4 * T * (q + y), 6 * T * (q + y))
+        x.save(BYTES * T * (q + y), c.recomputes("norm"))
+    if operators:
+        x.repeat(before)
+
+
+def add_flash(x, layer):
+    c, s = x.c, x.c.strategy
+    D = s.document if 0 < s.document < s.seq else s.seq
+    sequences = s.micro_batch * s.seq / D
+    flops = sequences * models.attention_flops(layer, D) / (s.tp * s.cp)
+    ratio = (3 * layer.d_qk + 2 * layer.d_v) / (layer.d_qk + layer.d_v)
+    seq = seen = models.window_of(layer, D)
+    if s.cp_kind == "ring":
+        seq = seen / s.cp if D == s.seq else min(seen, s.seq / s.cp)
+    heads = sequences * layer.heads / (s.tp * (s.cp if s.cp_kind == "ulysses" else 1))
+    group = layer.heads / max(layer.kv_heads, s.tp)
+    x.forward["attention"] += kernels.attention(
+        c.accelerator, flops, seq, heads, layer.d_qk, group, c.stack.attention_share, False)
+    x.backward["attention"] += kernels.attention(
+        c.accelerator, flops * ratio, seq, heads, layer.d_qk, group,
+        c.stack.attention_backward_share, True)
+    x.flops_forward += flops
+    x.flops_backward += flops * ratio
+
+
+def add_unfused(x, layer):
+    c, s = x.c, x.c.strategy
+    d_qk, d_v = layer.d_qk, layer.d_v
+    queries, keys = s.seq / s.cp, s.seq
+    batch = s.micro_batch * layer.heads / s.tp
+    slow = (6 if 2 * d_qk % 16 else 1) / c.stack.gemm_share
+
+    def seconds(n, k):
+        return slow * kernels.gemm(c.accelerator, c.wide, queries, n, k, batch=batch)
+
+    x.forward["attention"] += seconds(keys, d_qk) + seconds(d_v, keys)
+    x.backward["attention"] += seconds(keys, d_v) + seconds(d_v, keys) + 2 * seconds(d_qk, keys)
+    scores = batch * queries * keys
+    x.flops_forward += 2 * scores * (d_qk + d_v)
+    x.flops_backward += 4 * scores * (d_qk + d_v)
+    x.stream("attention", c.stack.score_forward * scores, c.stack.score_backward * scores)
+    x.save((5 if c.stack.dropout_bytes > 0 else 2) * scores, c.recomputes("core_attention"))
+
+
+def add_context_parallel(x, layer):
+    c, s, stack = x.c, x.c.strategy, x.c.stack
+    q, y, z, o = widths_of(layer, s.tp)
+    n, kv, out = s.cp, 2 * c.T * (y + z), 2 * c.T * o
+    qkv = 2 * c.T * q + kv
+    if n == 1:
+        return
+    if s.cp_kind == "ring":
+        send = (n - 1) * c.collective("send", kv, "context")
+        fixed = n * stack.cp_step_seconds / 2
+        x.comm("CP comm", max(0, send - 0.9 * x.forward["attention"]) + fixed,
+               max(0, 2 * send - 0.9 * x.backward["attention"]) + fixed)
+        merge = n * stack.cp_merge_bytes * out / 4
+        x.stream("CP comm", merge, merge)
+        x.send("context", (n - 1) * kv, 2 * (n - 1) * kv)
+    elif s.cp_kind == "all_gather":
+        gather = c.collective("all_gather", n * kv, "context")
+        x.comm("CP comm", gather, gather + c.collective("reduce_scatter", n * kv, "context"))
+        x.send("context", (n - 1) * kv, 2 * (n - 1) * kv)
+    else:
+        once = (c.collective("all_to_all", qkv, "context")
+                + c.collective("all_to_all", out, "context"))
+        x.comm("CP comm", once, once)
+        x.send("context", (n - 1) / n * (qkv + out), (n - 1) / n * (qkv + out))
+        x.save(out, c.recomputes("core_attention"))
+
+
+def add_attention(x, layer):
+    c, s = x.c, x.c.strategy
+    T, h = c.T, c.model.hidden
+    o = widths_of(layer, s.tp)[3]
+    again = c.recomputes("core_attention")
+    (add_latent_projections if layer.latent else add_grouped_projections)(x, layer)
+    before = x.copy()
+    (add_flash if s.flash_attention else add_unfused)(x, layer)
+    add_context_parallel(x, layer)
+    if again:
+        x.repeat(before)
+    x.adapted_linear("attention", T, h, o, summed=True)
+    x.product_again(T, h, o)
+    unsaved = again and s.flash_attention
+    x.save(BYTES * T * o, unsaved)
+    x.save(4 * T * layer.heads / s.tp if s.flash_attention else 0, unsaved)
+    x.save(c.formats.saved_input * T * o if c.low else 0, unsaved)
+
+
+# ---- feed-forward networks ------------------------------------------------------------------
+
+def add_activation(x, part, layer, elements, inputs_unsaved):
+    """`inputs_unsaved`: of its inputs, those that recomputation by operators makes again."""
+    c, s, stack = x.c, x.c.strategy, x.c.stack
+    again = c.recomputes("activation")
+    clamped = layer.clamped and not s.graph_step
+    size = (stack.clamped_passes if clamped else stack.activation_passes) * BYTES * elements
+    before = x.copy()
+    x.stream(part, size * (3 if layer.gated else 2), size * (5 if layer.gated else 3))
+    if again:
+        x.repeat(before)
+    x.save(BYTES * elements * ((2 if layer.gated else 1) - inputs_unsaved))
+    x.save(BYTES * elements * inputs_unsaved, True)
+    x.save(BYTES * elements if layer.gated and stack.keeps_activation else 0, again)
+    x.save(c.formats.saved_input * elements, again)
+
+
+def add_ffn(x, layer, width):
+    c, T, h = x.c, x.c.T, x.c.model.hidden
+    f = width / c.strategy.tp
+    operators = layer.gated and c.recomputes("operators")
+    x.adapted_linear("ffn", T, (2 if layer.gated else 1) * f, h)
+    add_activation(x, "memory-bound ops", layer, T * f, 1 if operators else 0)
+    x.adapted_linear("ffn", T, h, f, summed=True)
+    if operators:
+        x.product_again(T, f, h)
+        x.save(BYTES * T * h)
+
+
+def expert_load(s):
+    return s.capacity_factor if s.capacity_factor > 0 else s.imbalance
+
+
+def expert_rows(c, layer):
+    """Rows that reach the experts of one rank, all of them together."""
+    s = c.strategy
+    return c.T / s.tp * layer.top_k * s.etp * expert_load(s)
+
+
+def copies_share(c, layer):
+    """Copies of a token that are sent, over those without de-duplication."""
+    group, k = c.groups["expert"], layer.top_k
+    domains = group.size / group.within[0]
+    if not c.stack.deduplicates or domains <= 1:
+        return 1
+    reached = domains
+    if layer.route_groups:
+        reached = min(layer.route_groups * max(domains / layer.expert_groups, 1), domains)
+    return reached * (1 - (1 - 1 / reached) ** k) / k
+
+
+def add_dispatch(x, layer):
+    c, s, stack = x.c, x.c.strategy, x.c.stack
+    elements = (c.T / s.tp * layer.top_k * c.model.hidden * expert_load(s)
+                * copies_share(c, layer))
+    exposed = stack.moe_exposed if s.graph_step else stack.moe_eager_exposed
+    visible = exposed if s.moe_overlap else 1
+    there, back = stack.dispatch_bytes * elements, BYTES * elements
+    once = visible * c.collective("all_to_all", back, "expert")
+    x.comm("EP comm", visible * c.collective("all_to_all", there, "expert") + once, 2 * once)
+    leaves = (s.ep - 1) / s.ep
+    x.send("expert", (there + back) * leaves, 2 * back * leaves)
+
+
+def add_experts(x, layer):
+    c, s, stack, h = x.c, x.c.strategy, x.c.stack, x.c.model.hidden
+    local, width = layer.experts // s.ep, layer.expert_ffn / s.etp
+    tokens, rows = c.T / s.tp, expert_rows(c, layer)
+    up = 2 if layer.gated else 1
+    operators = c.recomputes("operators")
+
+    x.linear("experts", c.wide, tokens, layer.experts, h)
+    permuted = stack.permute_passes * 8 * rows / s.etp * h
+    x.stream("experts", permuted, permuted)
+    x.comm("experts", stack.router_seconds, stack.router_seconds)
+    add_dispatch(x, layer)
+    if s.etp > 1:
+        size = BYTES * rows * h
+        once = (c.collective("all_gather", size, "expert_tensor")
+                + c.collective("reduce_scatter", size, "expert_tensor"))
+        x.comm("EP comm", once, once)
+        x.send("expert", *[2 * size * (s.etp - 1) / s.etp] * 2)
+    before = x.copy()
+    x.gemms("experts", s.precision, local, rows / local, up * width, h)
+    if operators:
+        x.repeat(before)
+    add_activation(x, "experts", layer, rows * width, up if operators else 0)
+    x.gemms("experts", s.precision, local, rows / local, h, width)
+    x.low_experts += local * (up + 1) * width * h if c.low else 0
+    x.save(6 * tokens * layer.experts)
+    x.save(c.formats.saved_input * rows * h)
+    if layer.shared_experts:
+        add_ffn(x, layer, layer.shared_experts * layer.shared_ffn)
+
+
+# ---- norms and tensor parallelism -----------------------------------------------------------
+
+def norm_output_bytes(c, layer):
+    outputs = min(c.model.norms_per_layer, 2)
+    if c.low and layer.experts:
+        return (outputs if layer.shared_experts else 1) * c.formats.saved_input + BYTES
+    return outputs * c.formats.saved_input
+
+
+def add_norms(x, layer):
+    c, stack, norms = x.c, x.c.stack, x.c.model.norms_per_layer
+    again = c.recomputes("norm")
+    before = x.copy()
+    x.stream("memory-bound ops", norms / 2 * stack.norm_forward * c.H,
+             norms / 2 * stack.norm_backward * c.H)
+    if again:
+        x.repeat(before)
+    x.stream("memory-bound ops", stack.dropout_bytes * c.H, stack.dropout_bytes * c.H)
+    x.save(BYTES * c.H)
+    x.save((norms - 1) * BYTES * c.H, c.recomputes("operators"))
+    tokens = max(stack.gathered_share * c.T, c.T_s) if stack.keeps_gathered else c.T_s
+    output = norm_output_bytes(c, layer) * c.model.hidden
+    x.save(output * tokens, again)
+    x.late += 0 if again else output * (tokens - c.T_s)
+    x.save(2 * c.H if stack.dropout_bytes > 0 else 0)
+
+
+def visible(seconds, share, window):
+    return max(share * seconds, seconds - window)
+
+
+def tensor_regions(c, layer):
+    if c.model.parallel_block:
+        return 1
+    return 1 if layer.experts and not layer.shared_experts and c.strategy.etp == 1 else 2
+
+
+def add_tensor_parallel(x, layer):
+    c, s, stack = x.c, x.c.strategy, x.c.stack
+    if s.tp == 1:
+        return
+    regions = tensor_regions(c, layer)
+    G, R = regions * c.gather, regions * c.reduce
+    group = c.groups["tensor"]
+    user_buffers = s.tp_overlap and group.within[0] == group.size
+    forward, backward, reduce = ([stack.tp_overlap_exposed] * 3 if user_buffers else
+                                 [stack.tp_forward_exposed, stack.tp_backward_exposed,
+                                  stack.tp_reduce_exposed])
+    operators = c.recomputes("operators")
+    regathers = not stack.keeps_gathered or operators
+    F, both = x.forward["linear layers"], x.backward["linear layers"]
+    B, B_w = (both, 0) if c.frozen else (both / 2, both / 2)
+    again = 0 if stack.keeps_gathered or operators else G
+    x.comm("TP comm", visible(G + R, forward, F),
+           visible(G, backward, B) + visible(R, reduce, B_w)
+           + max(0, visible(again, stack.regather_exposed, B)))
+    if operators and s.sp:
+        x.backward["recompute"] += visible(G, forward, F)
+    sent = regions * BYTES * c.T * c.model.hidden * (s.tp - 1) / s.tp
+    x.send("tensor", 2 * sent, (3 if s.sp and regathers else 2) * sent)
+
+
+# ---- parameters and memory ------------------------------------------------------------------
+
+def count_parameters(x, layer):
+    c, s, h = x.c, x.c.strategy, x.c.model.hidden
+    p = models.layer_parameters(c.model, layer)
+    whole = p.norms + p.router + (h if layer.shared_gate else 0)
+    whole += h if layer.bias_out else 0
+    whole += h if layer.ffn_bias and not layer.experts else 0
+    copies = 0
+    if layer.latent:
+        down = layer.q_rank + layer.kv_rank
+        whole += (h + layer.bias_qkv) * (down + layer.rope_size) + down
+    else:
+        whole += 2 * layer.d_qk if layer.qk_norm == "head" else 0
+        missing = max(0, 1 - layer.kv_heads / s.tp)
+        copies = (h + layer.bias_qkv) * (layer.d_qk + layer.d_v) * missing
+    dense = p.attention + p.ffn + p.shared + p.router + p.norms
+    x.whole = whole
+    x.dense = whole + (dense - whole) / s.tp + copies
+    x.experts = p.experts / (s.ep * s.etp)
+
+
+def layer_temporaries(c, layer):
+    s, up = c.strategy, 2 if layer.gated else 1
+    if layer.experts:
+        inner = up * layer.expert_ffn / s.etp * expert_rows(c, layer)
+    else:
+        inner = up * layer.ffn / s.tp * c.T
+    scores = 0 if s.flash_attention else (
+        2 * s.micro_batch * layer.heads / s.tp * s.seq**2 / s.cp)
+    return BYTES * max(inner, scores) + BYTES * c.T * c.model.hidden
+
+
+def add_accumulation(x):
+    c = x.c
+    x.stream("memory-bound ops", 0, c.stack.accumulation_bytes * c.strategy.learning * (x.dense + x.experts))
+
+
+def add_layer_launches(x, layer, checkpointed):
+    c, s, stack = x.c, x.c.strategy, x.c.stack
+    if layer.experts:
+        each = stack.expert_kernels + (stack.expert_cast_kernels if c.low else 0)
+        each *= stack.capacity_launches if s.capacity_factor > 0 else 1
+        experts = layer.experts / s.ep * each
+        forward = stack.moe_kernels_forward + experts
+        backward = stack.moe_kernels_backward + 1.7 * experts
+    else:
+        forward, backward = stack.kernels_forward, stack.kernels_backward
+    forward += 4 * x.adapters
+    backward += 8 * x.adapters
+    x.floor_at_launches(forward, backward + (forward if checkpointed else 0))
+
+
+def finish_layer(x, layer, checkpointed):
+    c, x = x.c, x.copy()
+    add_accumulation(x)
+    add_layer_launches(x, layer, checkpointed)
+    x.transient = layer_temporaries(c, layer)
+    expert = x.experts / (layer.experts / c.strategy.ep) if layer.experts else 0
+    x.wgrad_buffers = c.strategy.learning * c.stack.wgrad_bytes * (x.dense + expert)
+    return x
+
+
+def layer_blocks(c, layer):
+    """A layer as the strategy recomputes it, and the same checkpointed whole."""
+    x = Block(c)
+    add_attention(x, layer)
+    before = x.copy()
+    if layer.experts:
+        add_experts(x, layer)
+    else:
+        add_ffn(x, layer, layer.ffn)
+    if c.recomputes("moe" if layer.experts else "mlp"):
+        x.checkpoint(before)
+    add_norms(x, layer)
+    add_tensor_parallel(x, layer)
+    count_parameters(x, layer)
+    usual = finish_layer(x, layer, False)
+    x.checkpoint(Block(c))
+    x.save(BYTES * c.H)
+    return usual, finish_layer(x, layer, True)
+
+
+# ---- embedding, head, multi-token prediction ------------------------------------------------
+
+def embedding_block(c):
+    x, s = Block(c), c.strategy
+    size = BYTES * c.T * c.model.hidden
+    x.stream("head and loss", 2 * size, 0 if c.frozen else 4 * size)
+    if s.tp > 1:
+        sent = size * (s.tp - 1) / s.tp
+        x.comm("TP comm", c.reduce, 0 if c.frozen else c.gather)
+        x.send("tensor", (1 if s.sp else 2) * sent, sent if s.sp and not c.frozen else 0)
+    p = c.parameters
+    x.whole = p.positions + p.embedding - c.model.vocab * c.model.hidden
+    x.dense = c.table + x.whole
+    add_accumulation(x)
+    return x
+
+
+def head_block(c):
+    x, s, stack = Block(c), c.strategy, c.stack
+    width = c.vocab / s.tp
+    logits = c.T * width
+    x.linear("head and loss", c.wide, c.T, width, c.model.hidden)
+    x.stream("head and loss", stack.loss_bytes / 2 * logits + stack.norm_forward / 2 * c.H,
+             stack.loss_bytes / 2 * logits + stack.norm_backward / 2 * c.H)
+    size = BYTES * c.T * c.model.hidden
+    if s.tp > 1:
+        loss = 3 * c.collective("all_reduce", 4 * c.T, "tensor")
+        x.comm("TP comm", c.gather + loss, c.reduce)
+        leaves = (s.tp - 1) / s.tp
+        x.send("tensor", ((size if s.sp else 0) + 24 * c.T) * leaves,
+               (1 if s.sp else 2) * size * leaves)
+    x.whole = c.parameters.final_norm
+    x.dense = c.table + x.whole + (width if c.model.head_bias else 0)
+    add_accumulation(x)
+    x.floor_at_launches(stack.kernels_forward, stack.kernels_backward)
+    x.saved = 2 * BYTES * c.H + stack.logit_bytes * logits
+    x.transient = size + s.learning * stack.wgrad_bytes * c.table
+    return x
+
+
+def mtp_block(c):
+    """What a module of multi-token prediction has besides a layer and the head."""
+    x, s, h = Block(c), c.strategy, c.model.hidden
+    x.linear("linear layers", s.precision, c.T, h / s.tp, 2 * h)
+    x.stream("memory-bound ops", 1.5 * c.stack.norm_forward * c.H, 1.5 * c.stack.norm_backward * c.H)
+    x.whole = c.parameters.mtp_norms
+    x.dense = 2 * h * h / s.tp + x.whole
+    add_accumulation(x)
+    x.save(3 * BYTES * c.H)
+    x.save(2 * c.formats.saved_input * c.H)
+    return x

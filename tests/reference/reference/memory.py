@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: Apache-2.0
+"""docs/method/memory.md: what a rank holds at its worst moment."""
+
+from math import inf
+from types import SimpleNamespace as Record
+
+PARTS = ("weights", "gradients", "optimizer states", "activations", "recomputed layer", "logits",
+         "temporaries", "allocator fragments", "context")
+
+
+# ---- states ---------------------------------------------------------------------------------
+
+def shard_ranks(s):
+    """Ranks that share a state of dense parameters, and of routed experts."""
+    if s.sharding == "none":
+        return 1, 1
+    dense = s.dp * s.cp / s.replicas
+    return dense, s.tp * s.cp * s.dp / (s.ep * s.etp) / s.replicas
+
+
+def kept_of(s, rank):
+    """Parameters of a rank, whole and sharded; low: of linears in 8 and 4 bits."""
+    dense, expert = shard_ranks(s)
+    return Record(whole=rank.dense + rank.experts,
+                  sharded=rank.dense / dense + rank.experts / expert,
+                  low=rank.low_dense + rank.low_experts,
+                  low_sharded=rank.low_dense / dense + rank.low_experts / expert)
+
+
+def optimized_parameters(s, rank):
+    """Parameters of whose optimizer states a rank keeps a copy."""
+    kept = kept_of(s, rank)
+    parameters = kept.whole if s.sharding == "none" else kept.sharded
+    return parameters / 2 if s.schedule == "dualpipe" else parameters
+
+
+def stored_bytes(c, parameters, low):
+    weight = c.strategy.states.weight
+    if c.strategy.low_weights:
+        return weight * (parameters - low) + c.formats.weight * low
+    return weight * parameters
+
+
+def gathered_bytes(c, parameters, low):
+    return c.strategy.states.gather * (parameters - low) + c.formats.gather * low
+
+
+def extra_copies(c):
+    return c.formats.weight_copies - (1 if c.strategy.low_weights else 0)
+
+
+def weights_of(c, rank):
+    kept = kept_of(c.strategy, rank)
+    if c.strategy.offload_weights:
+        largest = rank.largest
+        return 2 * stored_bytes(c, largest.dense + largest.experts, largest.low)
+    if c.strategy.sharding == "all":
+        return stored_bytes(c, kept.sharded, kept.low_sharded)
+    return (stored_bytes(c, kept.whole, kept.low)
+            + extra_copies(c) * c.formats.weight * kept.low)
+
+
+# ---- activations and moments ----------------------------------------------------------------
+
+def moments_of(c, rank):
+    """Temporaries that stay, and those of the backward of a layer, of the head, of the update."""
+    s, stack, m = c.strategy, c.stack, c.strategy.microbatches
+    always = stack.workspace_bytes + rank.wgrad_buffers
+    always += stack.gathered_buffers * 2 * c.T * c.model.hidden if s.tp > 1 else 0
+    layer = rank.unsaved + rank.transient
+    head = (m if s.schedule == "gpipe" else 1) * rank.head_saved + rank.head_transient
+    if rank.head and m > 1:
+        head += stack.stale_logit_bytes * c.T * c.vocab / s.tp
+    if s.sharding == "all":
+        largest = rank.largest
+        parameters = largest.dense + largest.experts
+        layer += 2 * gathered_bytes(c, parameters, largest.low) + parameters * s.states.reduce
+        layer += extra_copies(c) * c.formats.weight * largest.low
+        head += rank.head_parameters * (s.states.gather + s.states.reduce)
+    update = s.learning * stack.optimizer_temporary * (rank.dense + rank.experts)
+    return always, layer, head, update
+
+
+def activations_of(c, rank, in_flight):
+    """Bytes of activations, and of them those that are late."""
+    s, stack = c.strategy, c.stack
+    most = inf
+    if s.offload_activations:
+        most = 2 / rank.layers if rank.layers > 2 else 1
+    kept = stack.activation_share * min(in_flight, most)
+    ahead = stack.late_buffers * 2 * c.T * c.model.hidden if s.tp > 1 and s.pp == 1 else 0
+    ends = stack.stage_tensors * 2 * c.T_s * c.model.hidden if s.pp > 1 else 0
+    return kept * rank.saved + ahead + in_flight * ends, kept * rank.late + ahead
+
+
+def memory_of(c, rank, in_flight):
+    s, stack = c.strategy, c.stack
+    kept = kept_of(s, rank)
+    gradients = kept.sharded if s.sharding in ("gradients", "all") else kept.whole
+    part = dict.fromkeys(PARTS, 0.0)
+    part["weights"] = weights_of(c, rank)
+    part["gradients"] = s.states.gradient * gradients
+    if not s.offload_optimizer:
+        part["optimizer states"] = s.states.optimizer * optimized_parameters(s, rank)
+
+    activations, late = activations_of(c, rank, in_flight)
+    always, layer, head, update = moments_of(c, rank)
+    peak = activations + max(layer, head)
+    if update > peak:
+        part["temporaries"] = always + update
+    elif head > layer:
+        part["activations"], part["logits"], part["temporaries"] = activations, head, always
+    else:
+        part["activations"], part["recomputed layer"] = activations, rank.unsaved
+        part["temporaries"] = always + layer - rank.unsaved
+
+    of_stages = stack.stage_fragmentation if s.pp > 1 else 0
+    allocated = sum(part.values())
+    part["allocator fragments"] = stack.fragmentation * allocated + of_stages * part["activations"]
+    part["context"] = stack.context_bytes
+    late = min(late, max(0, peak - update))
+    return Record(part=part, allocated=allocated,
+                  reserved=allocated + part["allocator fragments"],
+                  total=sum(part.values()),
+                  late=late * (1 + of_stages) + stack.fragmentation * allocated)
+
+
+def host_bytes(c, rank, in_flight):
+    s, kept, size = c.strategy, kept_of(c.strategy, rank), 0
+    if s.offload_optimizer:
+        size += s.states.optimizer * optimized_parameters(s, rank)
+    if s.offload_weights:
+        size += (stored_bytes(c, kept.sharded, kept.low_sharded) if s.sharding == "all"
+                 else stored_bytes(c, kept.whole, kept.low))
+    if s.offload_activations:
+        size += in_flight * rank.saved
+    return size

@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: Apache-2.0
+"""docs/method/models.md: parameters and model FLOPs."""
+
+from types import SimpleNamespace as Record
+
+
+def norm_weights(model):
+    h = model.hidden
+    return {"rms": h, "layer": 2 * h, "layer_no_bias": h, "layer_no_weight": 0}[model.norm]
+
+
+def attention_matrices(layer, h):
+    n, n_kv, d_qk, d_v = layer.heads, layer.kv_heads, layer.d_qk, layer.d_v
+    matrices = n * d_v * h
+    if layer.latent:
+        q, kv = layer.q_rank, layer.kv_rank
+        matrices += h * q + q * n * d_qk if q else h * n * d_qk
+        matrices += h * (kv + layer.rope_size) + kv * n * (layer.nope_size + d_v)
+    else:
+        matrices += h * n * d_qk + h * n_kv * (d_qk + d_v)
+    matrices += h * n * d_v if layer.output_gate else 0
+    matrices += h * n * d_qk if layer.relative_positions else 0
+    return matrices
+
+
+def attention_vectors(layer, h):
+    n, n_kv, d_qk, d_v = layer.heads, layer.kv_heads, layer.d_qk, layer.d_v
+    vectors = (n if layer.sinks else 0) + (h if layer.bias_out else 0)
+    if layer.latent:
+        down = layer.q_rank + layer.kv_rank
+        return vectors + down + (down + layer.rope_size if layer.bias_qkv else 0)
+    vectors += n * d_qk + n_kv * (d_qk + d_v) if layer.bias_qkv else 0
+    vectors += {"none": 0, "head": 2 * d_qk, "full": (n + n_kv) * d_qk}[layer.qk_norm]
+    return vectors
+
+
+def layer_parameters(model, layer):
+    h, g = model.hidden, 3 if layer.gated else 2
+    p = Record(ffn=0, experts=0, each=0, shared=0, router=0)
+    p.gemm = attention_matrices(layer, h)
+    p.attention = p.gemm + attention_vectors(layer, h)
+    p.norms = model.norms_per_layer * norm_weights(model)
+    if layer.experts:
+        width = layer.expert_ffn
+        shared = layer.shared_experts * g * h * layer.shared_ffn
+        p.each = g * h * width + ((g - 1) * width + h if layer.expert_bias else 0)
+        p.experts = layer.experts * p.each
+        p.shared = shared + (h if layer.shared_gate else 0)
+        p.router = h * layer.experts + (layer.experts if layer.router_bias else 0)
+        p.gemm += layer.top_k * g * h * width + shared
+    else:
+        width = layer.ffn
+        p.ffn = g * h * width + ((g - 1) * width + h if layer.ffn_bias else 0)
+        p.gemm += g * h * width
+    always = p.attention + p.ffn + p.shared + p.router + p.norms
+    p.total = always + p.experts
+    p.active = always + layer.top_k * p.each
+    return p
+
+
+def model_parameters(model):
+    h, table, norm = model.hidden, model.vocab * model.hidden, norm_weights(model)
+    each = [layer_parameters(model, layer) for layer in model.layers]
+    p = Record()
+    p.embedding = table + (norm if model.embedding_norm else 0)
+    p.positions = model.learned_positions * h
+    p.head = (0 if model.tied else table) + (model.vocab if model.head_bias else 0)
+    p.final_norm = norm if model.final_norm else 0
+    p.mtp_norms = 3 * norm
+    ends = p.embedding + p.positions + p.head + p.final_norm
+    p.total = ends + sum(layer.total for layer in each)
+    p.active = ends + sum(layer.active for layer in each)
+    p.without_embedding = p.active - (0 if model.tied else table)
+    p.mtp = model.mtp_layers * (each[-1].total + 2 * h * h + p.mtp_norms)
+    p.mtp_active = model.mtp_layers * (each[-1].active + 2 * h * h + p.mtp_norms)
+    return p
+
+
+# ---- FLOPs ----------------------------------------------------------------------------------
+
+def window_of(layer, s):
+    return layer.window if 0 < layer.window < s else s
+
+
+def causal_span(layer, s):
+    """Keys that a query sees on average."""
+    w = window_of(layer, s)
+    if layer.chunked:
+        n, r = divmod(s, w)
+        return (n * w * w + r * r) / (2 * s)
+    return w - w * w / (2 * s)
+
+
+def pair_flops(layer):
+    return 2 * layer.heads * (layer.d_qk + layer.d_v)
+
+
+def attention_flops(layer, s):
+    """Forward FLOPs of core attention for one sequence."""
+    return pair_flops(layer) * s * causal_span(layer, s)
+
+
+def counted_weights(model, convention):
+    p = model_parameters(model)
+    if convention == "palm":
+        return p.active + p.mtp_active
+    if convention == "torchtitan":
+        return p.without_embedding + p.mtp_active
+    h, multiple = model.hidden, 1 if convention == "nanotron" else 128
+    head = h * (-(-model.vocab // multiple) * multiple)
+    layers = model.layers + model.layers[-1:] * model.mtp_layers
+    return (sum(layer_parameters(model, layer).gemm for layer in layers)
+            + head + model.mtp_layers * (2 * h * h + head))
+
+
+def span_of(convention):
+    if convention == "megatron":
+        return causal_span
+    return window_of if convention in ("full", "nanotron") else lambda layer, s: s
+
+
+def flops_per_token(model, s, convention, frozen=False):
+    span = span_of(convention)
+    layers = model.layers + model.layers[-1:] * model.mtp_layers
+    return ((4 if frozen else 6) * counted_weights(model, convention)
+            + 3 * sum(pair_flops(layer) * span(layer, s) for layer in layers))

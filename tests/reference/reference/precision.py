@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: Apache-2.0
+"""docs/method/layers.md, "Low precision"."""
+
+from types import SimpleNamespace as Record
+
+WIDE_BYTES = 2
+
+# element, scale of an input, scale of a weight, scale found first, input by row, weight by row,
+# gathered
+RECIPES = {
+    "tensorwise": (1, 0, 0, True, False, False, True),
+    "delayed": (1, 0, 0, False, False, False, True),
+    "blockwise": (1, 4 / 128, 4 / 128**2, False, True, False, True),
+    "mxfp8": (1, 1 / 32, 1 / 32, False, True, True, False),
+    "nvfp4": (1 / 2, 1 / 16, 1 / 16, True, True, True, False),
+}
+
+
+def is_low(precision):
+    return precision in ("fp8", "fp4")
+
+
+def wide(s):
+    """The precision of what recipes leave as it is."""
+    return "bf16" if is_low(s.precision) else s.precision
+
+
+def formats_of(s, accelerator, stack):
+    """Bytes per element of what linears read, keep, gather and cast."""
+    name = "nvfp4" if s.precision == "fp4" else s.fp8_recipe
+    element, of_input, of_weight, found_first, input_by_row, weight_by_row, gathered = RECIPES[name]
+    low = is_low(s.precision)
+    read = WIDE_BYTES * (2 if found_first else 1)
+    input_copies = 2 if input_by_row or accelerator.fp8_one_layout else 1
+    f = Record()
+    f.saved_input = element + of_input if low else WIDE_BYTES
+    f.weight = element + of_weight
+    f.weight_copies = 2 if weight_by_row or accelerator.fp8_one_layout else 1
+    f.cast_input = read + input_copies * (element + of_input)
+    f.cast_weight = lambda copies: read + copies * f.weight
+    f.gathers_low = s.low_weights and gathered
+    f.gather = f.weight if f.gathers_low else s.states.gather
+    f.passes = (stack.fp4_cast_passes if s.precision == "fp4" else
+                stack.mx_cast_passes if s.fp8_recipe == "mxfp8" else stack.cast_passes)
+    return f

@@ -1,0 +1,353 @@
+# SPDX-License-Identifier: Apache-2.0
+"""docs/method/steps.md: what a step takes, by part."""
+
+from collections import Counter
+from math import floor, log2
+from types import SimpleNamespace as Record
+
+from reference import collectives, kernels, layers, memory, models, schedules, strategies
+from reference.documents import GIB
+from reference.strategies import group_of
+
+
+# ---- ranks ----------------------------------------------------------------------------------
+
+class Blocks:
+    """The blocks of a model under a strategy; equal layers are computed once."""
+
+    def __init__(self, c):
+        self.c, self.known = c, {}
+        self.embedding, self.head = layers.embedding_block(c), layers.head_block(c)
+        self.mtp = layers.mtp_block(c) if c.model.mtp_layers else None
+
+    def layer(self, layer, checkpointed):
+        key = repr(sorted(vars(layer).items()))
+        if key not in self.known:
+            self.known[key] = layers.layer_blocks(self.c, layer)
+        return self.known[key][1 if checkpointed else 0]
+
+
+def held_blocks(blocks, stages):
+    """What stages hold: blocks, with how often each is held and how often it runs."""
+    c, s = blocks.c, blocks.c.strategy
+    held, runs, found = Counter(), Counter(), {}
+
+    def add(kind, block, count, passes=None):
+        found[id(block)] = (kind, block)
+        held[id(block)] += count
+        runs[id(block)] += count if passes is None else passes
+
+    for stage in stages:
+        count = len(stage.layers)
+        whole = (count if s.recompute_layers == 0 else min(count, s.recompute_layers))
+        whole = whole if s.recompute == "full" else 0
+        for i, layer in enumerate(stage.layers):
+            add("layer", blocks.layer(layer, i < whole), 1)
+        if stage.embedding:
+            add("embedding", blocks.embedding, 1)
+        if stage.head:
+            add("head", blocks.head, 1, 1 + c.model.mtp_layers)
+        if stage.mtp and blocks.mtp:
+            add("mtp", blocks.mtp, c.model.mtp_layers)
+            last = blocks.layer(c.model.layers[-1], s.recompute == "full")
+            add("layer", last, c.model.mtp_layers)
+    return [Record(kind=found[i][0], block=found[i][1], held=held[i], runs=runs[i]) for i in found]
+
+
+def keep(rank, entries, share, c):
+    """Adds up what a rank keeps."""
+    for name in ("dense", "whole", "experts", "low_dense", "low_experts"):
+        setattr(rank, name, sum(e.held * getattr(e.block, name) for e in entries))
+    kept = [e for e in entries if e.kind in ("layer", "mtp")]
+    own = [e.block for e in entries if e.kind == "layer"]
+    head = next((e for e in entries if e.kind == "head"), None)
+    rank.layers = sum(e.held for e in entries if e.kind == "layer")
+    rank.saved = share * sum(e.held * e.block.saved for e in kept)
+    rank.late = share * sum(e.held * e.block.late for e in kept)
+    fullest = max(own, key=lambda b: b.unsaved + b.transient, default=None)
+    rank.unsaved = fullest.unsaved if fullest else 0
+    rank.transient = fullest.transient if fullest else 0
+    rank.wgrad_buffers = max((b.wgrad_buffers for b in own), default=0)
+    rank.largest = Record(dense=max((b.dense for b in own), default=0),
+                          experts=max((b.experts for b in own), default=0),
+                          low=max((b.low_dense + b.low_experts for b in own), default=0))
+    rank.head = head is not None
+    rank.head_saved = head.runs * head.block.saved if head else 0
+    rank.head_transient = head.block.transient if head else 0
+    rank.head_parameters = head.block.dense if head else 0
+    if c.model.tied and head and any(e.kind == "embedding" for e in entries):
+        rank.dense -= c.table
+
+
+def run(rank, entries, share):
+    """Adds up what a microbatch takes, does and sends."""
+    rank.forward, rank.backward = (
+        {part: share * sum(e.runs * getattr(e.block, way)[part] for e in entries)
+         for part in layers.PARTS} for way in ("forward", "backward"))
+    for name in ("flops_forward", "flops_backward", "flops_recompute"):
+        setattr(rank, name, share * sum(e.runs * getattr(e.block, name) for e in entries))
+    rank.sent = {group: share * sum(e.runs * (e.block.sent_forward[group]
+                                              + e.block.sent_backward[group]) for e in entries)
+                 for group in ("tensor", "context", "expert")}
+    rank.forward_seconds = sum(rank.forward.values())
+    rank.backward_seconds = sum(rank.backward.values())
+
+
+def chunk_times(blocks, stage):
+    """Seconds of a microbatch in one virtual stage."""
+    entries = held_blocks(blocks, [stage])
+    weight = sum(e.runs * e.block.weight_seconds for e in entries)
+    backward = sum(e.runs * e.block.backward_seconds for e in entries)
+    if blocks.c.strategy.schedule not in schedules.SPLITS:
+        weight = 0
+    return Record(forward=sum(e.runs * e.block.forward_seconds for e in entries),
+                  backward=backward - weight, weight=weight)
+
+
+def rank_of(blocks, stages):
+    s = blocks.c.strategy
+    share = 0.5 if s.schedule == "dualpipe" else 1
+    entries = held_blocks(blocks, stages)
+    rank = Record()
+    keep(rank, entries, share, blocks.c)
+    run(rank, entries, share)
+    rank.chunks = [chunk_times(blocks, stage) for stage in stages]
+    rank.busy = sum(t.forward + t.backward + t.weight for t in rank.chunks)
+    rank.busy *= passes(s) / len(stages)
+    return rank
+
+
+def passes(s):
+    """Chunks of a rank that a microbatch passes."""
+    return 1 if s.schedule == "dualpipe" else strategies.chunks_per_rank(s)
+
+
+# ---- messages between stages ----------------------------------------------------------------
+
+def send_of(c):
+    """Seconds of a message between stages; bytes that a rank sends of it."""
+    s, stack = c.strategy, c.stack
+    if s.pp == 1:
+        return 0, 0
+    message = 2 * c.T_s * c.model.hidden
+    scatter = stack.scatters_messages and s.tp > 1 and not s.sp
+    size = message / s.tp if scatter else message
+    seconds = stack.send_seconds + collectives.seconds_of(
+        c.system, "send", size, group_of(c.system, s, "pipeline"))
+    if scatter:
+        seconds += c.collective("all_gather", message, "tensor")
+    return seconds, size
+
+
+def message_seconds(c, times, work, send):
+    """What messages add to a step."""
+    s = c.strategy
+    if s.pp_overlap:
+        crossings = 2 * s.microbatches * passes(s)
+        return (crossings * c.stack.pp_exposed + 2 * (s.pp - 1)) * send
+    if send == 0:
+        return 0
+    return schedules.makespan(s.schedule, s.microbatches, times, send) - work
+
+
+# ---- data parallelism -----------------------------------------------------------------------
+
+def in_messages(c, op, parameters, size, most, group):
+    """A collective on so many parameters, in messages."""
+    s, stack = c.strategy, c.stack
+    bucket = max(stack.bucket_params, stack.bucket_rank_params * group.size)
+    message = max(most, bucket * size / parameters)
+    count = 1
+    if message > 0 and s.sharding != "all":
+        count = max(1, floor(size / message + 0.5))
+    return count * collectives.seconds_of(c.system, op, size / count, group)
+
+
+def traffic_of_group(c, parameters, low, shard, replica):
+    """Seconds to reduce and to gather, and the bytes that a rank sends of each."""
+    s, stack, learning = c.strategy, c.stack, c.strategy.learning
+    t = Record(reduce=0, gather=0, reduce_bytes=0, gather_bytes=0)
+    if parameters == 0:
+        return t
+    reduced = s.states.reduce * parameters
+    leaves = (shard.size - 1) / shard.size
+    if s.sharding != "none":
+        a = 1 if s.sharding == "all" else learning
+        gathered = a * memory.gathered_bytes(c, parameters, low)
+        t.gather = in_messages(c, "all_gather", a * parameters, gathered, stack.gather_bytes, shard)
+        t.gather_bytes = gathered * leaves
+    whole = s.sharding == "none" or stack.reduces_whole
+    t.reduce = in_messages(c, "all_reduce" if whole else "reduce_scatter", learning * parameters,
+                           reduced, stack.bucket_bytes, shard)
+    t.reduce_bytes = (2 if whole else 1) * reduced * leaves
+    if s.sharding != "none" and replica.size > 1:
+        n, r = shard.size, replica.size
+        t.reduce += in_messages(c, "all_reduce", learning * parameters / n, reduced / n,
+                                stack.bucket_bytes, replica)
+        t.reduce_bytes += 2 * reduced / n * (r - 1) / r
+    return t
+
+
+def traffic_of(c, rank, share):
+    """The same for a share of the parameters of a rank, dense and experts."""
+    s = c.strategy
+    kinds = ("data", "expert_data") if s.sharding == "none" else ("shard", "expert_shard")
+    replica = group_of(c.system, s, "replica")
+    sums = Record(reduce=0, gather=0, reduce_bytes=0, gather_bytes=0)
+    for kind, parameters, low in ((kinds[0], rank.dense, rank.low_dense),
+                                  (kinds[1], rank.experts, rank.low_experts)):
+        if parameters > 0:
+            t = traffic_of_group(c, share * parameters, share * low, group_of(c.system, s, kind),
+                                 replica)
+            for name in vars(sums):
+                setattr(sums, name, getattr(sums, name) + getattr(t, name))
+    return sums
+
+
+def visible(stack, seconds, window):
+    hidden = min(seconds, stack.dp_window * window)
+    return stack.dp_exposed * seconds + (seconds - hidden) + stack.contention * hidden
+
+
+def reduce_once(c, heaviest):
+    s, stack = c.strategy, c.stack
+    t = traffic_of(c, heaviest, 1)
+    times = s.microbatches if s.sharding == "gradients" else 1
+    late = stack.reduces_whole and s.sharding != "none"
+    reduce, gather = t.reduce, t.gather
+    if s.grad_overlap and not late:
+        reduce = visible(stack, t.reduce, heaviest.backward_seconds)
+    if s.param_overlap:
+        gather = visible(stack, t.gather, heaviest.forward_seconds)
+    return times * reduce + gather, times * t.reduce_bytes + t.gather_bytes
+
+
+def reduce_by_layer(c, slowest):
+    s, stack, m = c.strategy, c.stack, c.strategy.microbatches
+    n = max(slowest.layers, 1)
+    t = traffic_of(c, slowest, 1 / n)
+    if s.grad_overlap and s.param_overlap:
+        each = (visible(stack, t.gather, slowest.forward_seconds / n)
+                + visible(stack, t.gather + t.reduce, slowest.backward_seconds / n))
+        seconds = m * n * each + t.gather + t.reduce / 2
+    else:
+        seconds = m * n * (2 * t.gather + t.reduce)
+    return seconds, m * n * (2 * t.gather_bytes + t.reduce_bytes)
+
+
+def tied_seconds(c):
+    s = c.strategy
+    if not c.model.tied or s.pp == 1 or c.frozen:
+        return 0
+    return collectives.seconds_of(c.system, "all_reduce", s.states.reduce * c.table,
+                                  group_of(c.system, s, "ends"))
+
+
+def data_parallel(c, slowest, heaviest):
+    seconds, size = (reduce_by_layer(c, slowest) if c.strategy.sharding == "all"
+                     else reduce_once(c, heaviest))
+    return seconds + tied_seconds(c), size
+
+
+def replicated_seconds(c, heaviest):
+    """Gradients of what every tensor rank holds whole."""
+    s, stack = c.strategy, c.stack
+    if s.tp == 1 or not s.sp or c.frozen:
+        return 0
+    size = s.states.reduce * heaviest.whole
+    if stack.norm_rings == 0:
+        return c.collective("all_reduce", size, "tensor")
+    n = c.model.norms_per_layer * heaviest.layers + 1
+    rings = stack.norm_rings + (stack.norm_rings_whole if s.sharding == "none" else 0)
+    return rings * n * (c.collective("reduce_scatter", size / n, "tensor")
+                        + c.collective("all_gather", size / n, "tensor"))
+
+
+# ---- once a step ----------------------------------------------------------------------------
+
+def weight_cast_seconds(c, heaviest):
+    s, f = c.strategy, c.formats
+    low = heaviest.low_dense + heaviest.low_experts
+    turn = 2 * f.weight * (f.weight_copies - 1)
+    if low == 0 or (c.frozen and s.sharding != "all"):
+        return 0
+    if s.sharding == "all":
+        size = s.microbatches * (turn if f.gathers_low else 2 * f.cast_weight(1))
+    else:
+        size = turn if f.gathers_low else f.cast_weight(f.weight_copies)
+    return c.stream(f.passes * size * low)
+
+
+def optimizer_seconds(c, heaviest):
+    s = c.strategy
+    return c.stream(c.stack.optimizer_bytes * s.learning * memory.optimized_parameters(s, heaviest))
+
+
+def offload_seconds(c, slowest, heaviest):
+    s, a = c.strategy, c.accelerator
+    seconds = each_way = 0
+    if s.offload_optimizer:
+        seconds += 2 * kernels.copy(
+            a, s.states.optimizer * memory.optimized_parameters(s, heaviest))
+    if s.offload_activations:
+        each_way += kernels.copy(a, slowest.saved)
+    if s.offload_weights:
+        each_way += kernels.copy(a, memory.stored_bytes(
+            c, slowest.dense + slowest.experts, slowest.low_dense + slowest.low_experts))
+    return seconds + s.microbatches * (max(0, each_way - slowest.forward_seconds)
+                                       + max(0, each_way - slowest.backward_seconds))
+
+
+# ---- the step -------------------------------------------------------------------------------
+
+def first_most(items, key):
+    """Index of the first of the greatest."""
+    return max(range(len(items)), key=lambda i: (key(items[i]), -i))
+
+
+def estimate(model, system, stack, s, convention):
+    c = layers.Setting(model, system, stack, s)
+    blocks, a, m = Blocks(c), system.accelerator, s.microbatches
+    ranks = [rank_of(blocks, stages) for stages in strategies.chunks_of_ranks(model, s)]
+    in_flight = [schedules.in_flight(s.schedule, s.pp, strategies.chunks_per_rank(s), m, r)
+                 for r in range(s.pp)]
+    memories = [memory.memory_of(c, rank, n) for rank, n in zip(ranks, in_flight)]
+    hosts = [memory.host_bytes(c, rank, n) for rank, n in zip(ranks, in_flight)]
+    slowest = ranks[first_most(ranks, lambda rank: rank.busy)]
+    heaviest = ranks[first_most(ranks, lambda rank: rank.dense + rank.experts)]
+    fullest = first_most(memories, lambda held: held.total)
+    host_fits = all(host <= a.host_capacity for host in hosts)
+    fits = host_fits and all(held.total <= a.usable for held in memories)
+    runs = host_fits and all(held.total - held.late <= a.usable for held in memories)
+
+    part = {name: m * (slowest.forward[name] + slowest.backward[name]) for name in layers.PARTS}
+    times = [rank.chunks for rank in ranks]
+    work = schedules.makespan(s.schedule, m, times, 0)
+    send, message = send_of(c)
+    part["pipeline bubble"] = max(0, work - m * slowest.busy)
+    part["PP comm"] = message_seconds(c, times, work, send)
+    part["TP comm"] += replicated_seconds(c, heaviest)
+    part["DP comm"], data_bytes = data_parallel(c, slowest, heaviest)
+    part["casts"] += weight_cast_seconds(c, heaviest)
+    part["optimizer"] = optimizer_seconds(c, heaviest)
+    part["offloading"] = offload_seconds(c, slowest, heaviest)
+    growth = stack.scale_growth * max(0, log2(s.ranks / 8)) * sum(part.values())
+    beyond = (memories[fullest].total - a.usable) / GIB
+    thrashing = stack.thrash_seconds * m * beyond if runs and beyond > 0 else 0
+    part["fixed"] = stack.step_seconds + growth + thrashing
+
+    e = Record(blocks=blocks, part=part, step=sum(part.values()), memories=memories,
+               worst_stage=fullest, fits=fits, thrashes=runs and not fits,
+               host_bytes=hosts[fullest])
+    e.volumes = {group: m * slowest.sent[group] for group in slowest.sent}
+    e.volumes["pipeline"] = 2 * m * passes(s) * message
+    e.volumes["data"] = data_bytes
+    tokens = s.global_batch * s.seq
+    e.model_flops = models.flops_per_token(model, s.seq, convention, c.frozen) * tokens / s.ranks
+    done = slowest.flops_forward + slowest.flops_backward
+    e.hardware_flops = e.model_flops * (1 + slowest.flops_recompute / done)
+    peak = a.gemm["bf16"].peak if "bf16" in a.gemm else 0
+    e.mfu = e.model_flops / (e.step * peak) if peak else None
+    e.hfu = e.hardware_flops / (e.step * peak) if peak else None
+    e.tokens_per_second = tokens / e.step
+    return e

@@ -1,0 +1,193 @@
+# SPDX-License-Identifier: Apache-2.0
+"""docs/method/strategies.md: groups of ranks, stages, adapters."""
+
+from math import gcd
+from types import SimpleNamespace as Record
+
+from reference import models
+
+DEFAULTS = {
+    "tp": 1, "cp": 1, "pp": 1, "vp": 1, "dp": 1, "ep": 1, "etp": 1, "sp": False,
+    "cp_kind": "ring", "order": "tp-cp-dp-pp", "micro_batch": 1, "global_batch": 1,
+    "document": 0, "schedule": "1f1b",
+    "recompute": "none", "recompute_modules": (), "recompute_layers": 0,
+    "sharding": "none", "replicas": 1, "precision": "bf16", "fp8_recipe": "tensorwise",
+    "low_weights": False, "flash_attention": True,
+    "tp_overlap": False, "grad_overlap": True, "param_overlap": True, "pp_overlap": True,
+    "moe_overlap": False, "graph_capture": False, "graph_step": False,
+    "offload_optimizer": False, "offload_activations": False, "offload_weights": False,
+    "first_stage_layers": 0, "last_stage_layers": 0,
+    "count_embedding": False, "count_head": False, "mtp_before_head": False, "layout": (),
+    "capacity_factor": 0, "imbalance": 1, "adapter_rank": 0, "adapter_modules": (),
+}
+STATES = {"weight": 2, "gradient": 4, "optimizer": 12, "gather": 2, "reduce": 4}
+
+
+def strategy_of(document, model):
+    """A strategy from the fields that differ from the defaults."""
+    s = Record(**{**DEFAULTS, "seq": model.seq, **document})
+    s.states = Record(**{**STATES, **document.get("states", {})})
+    s.microbatches = s.global_batch // (s.micro_batch * s.dp)
+    s.ranks = s.tp * s.cp * s.pp * s.dp
+    s.learning = 1
+    if s.adapter_rank > 0:
+        freeze(s, model)
+    return s
+
+
+# ---- adapters -------------------------------------------------------------------------------
+
+def attention_features(layer, h):
+    n, n_kv, d_qk, d_v = layer.heads, layer.kv_heads, layer.d_qk, layer.d_v
+    out = n * d_v + h
+    if not layer.latent:
+        return h + n * d_qk + n_kv * (d_qk + d_v) + out
+    q, kv = layer.q_rank, layer.kv_rank
+    queries = (h + q) + (q + n * d_qk) if q else h + n * d_qk
+    return queries + (h + kv + layer.rope_size) + (kv + n * (layer.nope_size + d_v)) + out
+
+
+def ffn_features(layer, h):
+    width = layer.shared_experts * layer.shared_ffn if layer.experts else layer.ffn
+    up = 2 if layer.gated else 1
+    return (h + up * width) + (width + h) if width else 0
+
+
+def freeze(s, model):
+    """Leaves only the adapters to learn: bytes of states are those of what learns."""
+    features = 0
+    for layer in model.layers:
+        features += attention_features(layer, model.hidden) if "attention" in s.adapter_modules else 0
+        features += ffn_features(layer, model.hidden) if "ffn" in s.adapter_modules else 0
+    s.learning = s.adapter_rank * features / models.model_parameters(model).total
+    for kept in ("weight", "gather"):
+        setattr(s.states, kept, getattr(s.states, kept) * (1 + s.learning))
+    for learned in ("gradient", "reduce", "optimizer"):
+        setattr(s.states, learned, getattr(s.states, learned) * s.learning)
+
+
+# ---- placement ------------------------------------------------------------------------------
+
+def largest_divisor(n, limit):
+    return next(d for d in range(min(n, max(limit, 1)), 0, -1) if n % d == 0)
+
+
+def place(system, size, stride):
+    """A group: its size, and the ranks within one domain of each tier."""
+    within, above = [], size
+    for i, tier in reversed(list(enumerate(system.tiers))):
+        if i < len(system.tiers) - 1:
+            above = largest_divisor(above, tier.size // stride)
+        within.insert(0, above)
+    return Record(size=size, within=within)
+
+
+def place_parts(system, size, stride, count, apart):
+    """The group of `count` parts of `size` ranks, `apart` from one to the next."""
+    if count == 1 or apart == size * stride:
+        return place(system, size * count, stride)
+    within, part, parts = [], size, count
+    for i, tier in reversed(list(enumerate(system.tiers))):
+        if i < len(system.tiers) - 1:
+            part = largest_divisor(part, tier.size // stride)
+            parts = largest_divisor(parts, tier.size // apart) if part == size else 1
+        within.insert(0, part * parts)
+    return Record(size=size * count, within=within)
+
+
+def place_in_stage(system, s, size, stride):
+    """A group of the ranks of a stage, counted on their own."""
+    block = s.tp * s.cp
+    if s.order == "tp-cp-dp-pp":
+        return place(system, size, stride)
+    inside = gcd(size, block // stride) if block % stride == 0 else 1
+    apart = block * s.pp * max(1, stride // block)
+    return place_parts(system, inside, stride, size // inside, apart)
+
+
+def group_of(system, s, kind):
+    data = s.dp * s.cp
+    expert = s.ep * s.etp
+    stage = s.tp * s.cp * (s.dp if s.order == "tp-cp-dp-pp" else 1)
+    if kind == "tensor":
+        return place(system, s.tp, 1)
+    if kind == "context":
+        return place(system, s.cp, s.tp)
+    if kind == "pipeline":
+        return place(system, s.pp, stage)
+    if kind == "ends":
+        return place(system, 2, stage * (s.pp - 1))
+    size, stride = {
+        "data": (data, s.tp),
+        "shard": (data // s.replicas, s.tp),
+        "replica": (s.replicas, s.tp * data // s.replicas),
+        "expert": (s.ep, s.etp),
+        "expert_tensor": (s.etp, 1),
+        "expert_data": (s.tp * data // expert, expert),
+        "expert_shard": (s.tp * data // expert // s.replicas, expert),
+    }[kind]
+    return place_in_stage(system, s, size, stride)
+
+
+# ---- stages ---------------------------------------------------------------------------------
+
+def chunks_per_rank(s):
+    return 2 if s.schedule in ("zb-v", "dualpipe") else s.vp
+
+
+def stage_count(s):
+    return {"zb-v": 2 * s.pp, "dualpipe": s.pp}.get(s.schedule, s.pp * s.vp)
+
+
+def stage_at(s, rank, chunk):
+    if s.schedule == "zb-v":
+        return rank if chunk == 0 else 2 * s.pp - 1 - rank
+    if s.schedule == "dualpipe":
+        return rank if chunk == 0 else s.pp - 1 - rank
+    return chunk * s.pp + rank
+
+
+def share_out(units, stages, take):
+    """Gives `units` to the stages, in the order of the model, the first ones one more."""
+    for i, stage in enumerate(stages):
+        take[stage] = units // len(stages) + (1 if i < units % len(stages) else 0)
+
+
+def units_of_stages(s, layers):
+    """Layers of every stage, and what counts as a layer."""
+    if s.layout:
+        return list(s.layout)
+    stages = stage_count(s)
+    held = 1 if s.schedule == "dualpipe" else chunks_per_rank(s)
+    owned = {
+        "first": sorted(stage_at(s, 0, i) for i in range(held)) if s.first_stage_layers else [],
+        "last": sorted(stage_at(s, s.pp - 1, i) for i in range(held)) if s.last_stage_layers else [],
+    }
+    others = [i for i in range(stages) if i not in owned["first"] + owned["last"]]
+    units = layers + s.count_embedding + s.count_head
+    take = {}
+    share_out(s.first_stage_layers, owned["first"], take)
+    share_out(s.last_stage_layers, owned["last"], take)
+    share_out(units - s.first_stage_layers - s.last_stage_layers, others, take)
+    return [take[i] for i in range(stages)]
+
+
+def stages_of(model, s):
+    """What every stage holds: its layers, and whether embedding, head and MTP modules."""
+    units = units_of_stages(s, len(model.layers))
+    count = len(units)
+    mtp = count - 2 if s.mtp_before_head and count > 1 else count - 1
+    stages, begin = [], -int(s.count_embedding)
+    for i, unit in enumerate(units):
+        end = begin + unit
+        stages.append(Record(layers=model.layers[max(begin, 0):max(end, 0)],
+                             embedding=i == 0, head=i == count - 1, mtp=i == mtp))
+        begin = end
+    return stages
+
+
+def chunks_of_ranks(model, s):
+    """The stages that each rank holds."""
+    stages = stages_of(model, s)
+    return [[stages[stage_at(s, rank, i)] for i in range(chunks_per_rank(s))]
+            for rank in range(s.pp)]
