@@ -6,7 +6,8 @@ A case need not be legal: run.py asks for another one where the rules refuse it.
 
 import os
 
-from reference.documents import DATA, STACK_DEFAULTS
+from reference import collectives, kernels, strategies
+from reference.documents import DATA, STACK_DEFAULTS, load, load_system, system_of
 
 SCHEDULES = ("gpipe", "1f1b", "interleaved", "zb-h1", "zb-h2", "zb-v", "dualpipe")
 CONVENTIONS = ("megatron", "full", "palm", "torchtitan", "nanotron")
@@ -186,6 +187,90 @@ def random_system(rng):
     return system
 
 
+# ---- kernels, and tables of them ------------------------------------------------------------
+
+OPERATIONS = ("all_reduce", "reduce_scatter", "all_gather", "all_to_all", "broadcast", "send",
+              "scatter", "gather", "reduce")
+
+
+def random_gemm(rng, formats):
+    grouped = often(rng, 0.3)
+    return {"gemm": rng.choice(formats), "grouped": grouped,
+            "batch": rng.randint(1, 64) if grouped or often(rng, 0.2) else 1,
+            "M": rng.choice((between(rng, 1, 40000), rng.randint(1, 40000), 2.0**rng.randint(0, 15))),
+            "N": rng.randint(1, 30000), "K": rng.randint(1, 30000),
+            "accumulate": rng.choice((0, 2, 6))}
+
+
+def random_attention(rng):
+    return {"attention": True, "flops": between(rng, 1e8, 1e15), "seq": between(rng, 16, 1e6),
+            "heads": between(rng, 1, 4096), "size": rng.choice((32, 64, 80, 128, 192, 576)),
+            "group": rng.choice((1, 4, 7.5)), "share": between(rng, 0.3, 1.2),
+            "backward": often(rng, 0.5)}
+
+
+def random_collective(rng):
+    size, stride, count = rng.choice((1, 2, 3, 8, 16, 72)), rng.choice((1, 1, 2, 8)), rng.choice((1, 2, 4, 6))
+    apart = size * stride * rng.choice((1, 1, 2, 3))
+    return {"collective": rng.choice(OPERATIONS), "bytes": between(rng, 1, 1e11),
+            "size": size, "stride": stride, "count": count, "apart": apart}
+
+
+def random_probes(rng, formats):
+    return ([random_gemm(rng, formats) for _ in range(4)]
+            + [random_attention(rng), random_collective(rng), random_collective(rng)])
+
+
+def write_table(path, rows):
+    columns = sorted({column for row in rows for column in row})
+    with open(path, "w", encoding="utf-8") as file:
+        for line in [columns] + [[str(row.get(column, 0)) for column in columns] for row in rows]:
+            file.write(",".join(line) + "\n")
+
+
+def random_tables(rng, system, scratch):
+    """Member "measured" of a system: rows about what the model says."""
+    a, gemms, attentions, transfers = system.accelerator, [], [], []
+
+    def noisy(seconds):
+        return repr(seconds * 1e6 * between(rng, 0.5, 2))
+
+    for _ in range(rng.randint(3, 12)):
+        k = random_gemm(rng, sorted(a.gemm))
+        clock = rng.choice(("burst", "sustained"))
+        price = kernels.burst_seconds if clock == "burst" else kernels.modelled_gemm
+        seconds = price(a, k["gemm"], k["batch"], k["M"], k["N"], k["K"], k["accumulate"], k["grouped"])
+        gemms.append({"precision": k["gemm"], "m": k["M"], "n": k["N"], "k": k["K"],
+                      "batch": k["batch"], "accumulate_bytes": k["accumulate"], "clock": clock,
+                      "grouped": int(k["grouped"]), "module": rng.choice((0, 0, 0, 1)),
+                      "library": rng.choice(("old", "new")), "us": noisy(seconds)})
+        seq, heads, size = rng.choice((512, 4096)), rng.choice((8, 32)), rng.choice((64, 128))
+        causal, backward = often(rng, 0.7), often(rng, 0.5)
+        flops = 4 * heads * seq**2 * size * (0.5 if causal else 1) * (2.5 if backward else 1)
+        attentions.append({"pass": "backward" if backward else "forward", "head_size": size,
+                           "heads": heads, "kv_heads": heads // rng.choice((1, 4)), "batch": 1,
+                           "seq": seq, "causal": int(causal), "module": rng.choice((0, 0, 0, 1)),
+                           "us": noisy(kernels.modelled_attention(a, flops, seq, heads, size, 1, backward))})
+        ranks, op, size = rng.choice((2, 4, 8)), rng.choice(OPERATIONS), between(rng, 1e4, 1e9)
+        seconds = collectives.modelled(system, op, size, strategies.place(system, ranks, 1))
+        transfers.append({"op": op, "ranks": ranks, "bytes": size, "us": noisy(seconds)})
+    # a row of each kind that counts for certain
+    gemms.append(dict(gemms[0], precision="bf16", grouped=0, batch=1, module=0, library="old",
+                      clock="sustained", us=noisy(kernels.modelled_gemm(
+                          a, "bf16", 1, gemms[0]["m"], gemms[0]["n"], gemms[0]["k"],
+                          gemms[0]["accumulate_bytes"], False))))
+    attentions[0]["module"] = 0
+    measured = {}
+    for kind, rows in (("gemm", gemms), ("attention", attentions), ("collective", transfers)):
+        if often(rng, 0.7):
+            path = os.path.join(scratch, "%s-%d.csv" % (kind, rng.randrange(10**9)))
+            write_table(path, rows)
+            measured[kind] = path
+            if kind == "gemm" and often(rng, 0.5):
+                measured[kind] = {"file": path, "where": {"library": "old"}}
+    return measured
+
+
 # ---- stacks ---------------------------------------------------------------------------------
 
 # Largest random value of a field; those that are shares of rates begin at 0.3.
@@ -314,10 +399,16 @@ def random_strategy(rng, model, layers, has_experts):
     return s
 
 
-def random_case(rng, load):
-    """A case; `load` reads a document of the catalogue."""
+def random_case(rng, scratch):
+    """A case; its tables are written into the folder `scratch`."""
     model = rng.choice(CATALOGUE["models"]) if often(rng, 0.5) else random_model(rng)
+    system = random_system(rng)
     document = load("models", model) if isinstance(model, str) else model
+    machine = load_system(system) if isinstance(system, str) else system_of(system)
+    if not isinstance(system, str) and often(rng, 0.15):
+        system["measured"] = random_tables(rng, machine, scratch)
     strategy = random_strategy(rng, document, document["layers"], experts_of(document))
-    return {"model": model, "system": random_system(rng), "stack": random_stack(rng),
-            "strategy": strategy, "convention": rng.choice(CONVENTIONS)}
+    return {"model": model, "system": system, "stack": random_stack(rng), "strategy": strategy,
+            "convention": rng.choice(CONVENTIONS),
+            "probes": random_probes(rng, sorted(machine.accelerator.gemm))}
+

@@ -6,8 +6,15 @@
  *     {"model": M, "system": S, "stack": T, "strategy": {...}, "convention": "megatron"}
  *
  * M, S and T are names of the catalogue or documents.  The fields of a strategy are those of
- * docs/method/strategies.md; what is absent has its default.  Standard output has one JSON object
- * per case: the result, {"illegal": RULE}, or {"error": MESSAGE}.
+ * docs/method/strategies.md; what is absent has its default.  A case may have "probes", a list of
+ * single kernels and collectives to price:
+ *
+ *     {"gemm": PRECISION, "batch": 1, "M": 5, "N": 6, "K": 7, "accumulate": 6, "grouped": false}
+ *     {"attention": true, "flops", "seq", "heads", "size", "group", "share", "backward"}
+ *     {"collective": OP, "bytes": 1e6, "size": 8, "stride": 1, "count": 2, "apart": 16}
+ *
+ * Standard output has one JSON object per case: the result, {"illegal": RULE}, or
+ * {"error": MESSAGE}.
  */
 #include "base/error.h"
 #include "estimate/estimate.h"
@@ -331,6 +338,86 @@ static void print_groups(const rk_system *system, const rk_strategy *strategy)
     printf("}, ");
 }
 
+/* ---- probes -------------------------------------------------------------------------------- */
+
+static double number_of(const json_t *object, const char *key)
+{
+    return json_number_value(json_object_get(object, key));
+}
+
+/* Index of the text of a member among `names`; 0 where it is none of them. */
+static unsigned index_of(const json_t *object, const char *key, const char *const *names)
+{
+    const char *text = json_string_value(json_object_get(object, key));
+    unsigned index = 0;
+    while (text && names[index] && strcmp(names[index], text) != 0) {
+        index++;
+    }
+    return text && names[index] ? index : 0;
+}
+
+static double gemm_probe(const json_t *probe, const rk_accelerator *a)
+{
+    const rk_precision precision = (rk_precision)index_of(probe, "gemm", rk_precision_names);
+    const double batch = number_of(probe, "batch"), accumulate = number_of(probe, "accumulate");
+    const double M = number_of(probe, "M"), N = number_of(probe, "N"), K = number_of(probe, "K");
+    return json_is_true(json_object_get(probe, "grouped"))
+               ? rk_grouped_gemm_seconds(a, precision, batch, M, N, K, accumulate)
+               : rk_gemm_seconds(a, precision, batch, M, N, K, accumulate);
+}
+
+static double attention_probe(const json_t *probe, const rk_accelerator *a)
+{
+    const rk_attention_work work = {
+        .flops = number_of(probe, "flops"),
+        .seq = number_of(probe, "seq"),
+        .heads = number_of(probe, "heads"),
+        .qk_size = number_of(probe, "size"),
+        .group = number_of(probe, "group"),
+        .share = number_of(probe, "share"),
+        .backward = json_is_true(json_object_get(probe, "backward")),
+    };
+    return rk_attention_seconds(a, &work);
+}
+
+static double collective_probe(const json_t *probe, const rk_system *system)
+{
+    const rk_collective op = (rk_collective)index_of(probe, "collective", rk_collective_names);
+    const rk_group group = rk_group_of_parts(
+        system, (int64_t)number_of(probe, "size"), (int64_t)number_of(probe, "stride"),
+        (int64_t)number_of(probe, "count"), (int64_t)number_of(probe, "apart"));
+    return rk_collective_seconds(system, op, number_of(probe, "bytes"), &group);
+}
+
+static void print_probes(const json_t *probes, const rk_system *system)
+{
+    const rk_accelerator *a = &system->accelerator;
+    printf("\"probes\": [");
+    for (size_t i = 0; i < json_array_size(probes); i++) {
+        const json_t *probe = json_array_get(probes, i);
+        printf("%s", i ? ", " : "");
+        print_number(json_object_get(probe, "gemm")        ? gemm_probe(probe, a)
+                     : json_object_get(probe, "attention") ? attention_probe(probe, a)
+                                                           : collective_probe(probe, system));
+    }
+    printf("], ");
+}
+
+/* ---- the estimate -------------------------------------------------------------------------- */
+
+/* nanotron's layout of as many stages as the strategy has, where each has a layer on average. */
+static void print_layout(const rk_model *model, const rk_strategy *s)
+{
+    int16_t layout[RK_CHUNK_MAX];
+    const int64_t stages = rk_schedule_stages(s->schedule, s->pp, s->vp);
+    rk_strategy_layout_by_weight(model, stages, layout);
+    printf("\"layout_by_weight\": [");
+    for (int64_t i = 0; i < stages; i++) {
+        printf("%s%d", i ? ", " : "", layout[i]);
+    }
+    printf("], ");
+}
+
 static void print_memory(const rk_stage_memory *memory)
 {
     printf("{");
@@ -365,28 +452,40 @@ static void print_estimate(const rk_estimate *e, const rk_stage_memory *stages, 
     printf("]}\n");
 }
 
-static rk_status evaluate(const rk_model *model, const rk_system *system, const rk_stack *stack,
-                          const rk_strategy *strategy, rk_flop_convention convention, rk_error *err)
+/* A case as it was read. */
+typedef struct question {
+    rk_model model;
+    rk_system system;
+    rk_stack stack;
+    draft draft;
+    unsigned convention;
+    const json_t *probes;
+} question;
+
+static rk_status evaluate(const question *q, rk_error *err)
 {
+    const rk_strategy *s = &q->draft.strategy;
     rk_violation violation;
     rk_cost_table table;
     rk_estimate estimate;
-    if (!rk_strategy_legal(model, system, strategy, RK_FRAMEWORK_ANY, &violation)) {
+    if (!rk_strategy_legal(&q->model, &q->system, s, RK_FRAMEWORK_ANY, &violation)) {
         printf("{\"illegal\": \"%s\"}\n", violation.rule);
         return RK_OK;
     }
-    rk_stage_memory *stages = calloc((size_t)strategy->pp, sizeof(*stages));
-    rk_status status =
-        stages
-            ? rk_estimate_exact(model, system, stack, strategy, convention, &estimate, stages, err)
-            : rk_fail(err, RK_ERR_MEMORY, "there is not enough memory for the stages");
+    rk_stage_memory *stages = calloc((size_t)s->pp, sizeof(*stages));
+    rk_status status = stages ? RK_OK : rk_fail(err, RK_ERR_MEMORY, "out of memory");
+    status = status ? status
+                    : rk_estimate_exact(&q->model, &q->system, &q->stack, s,
+                                        (rk_flop_convention)q->convention, &estimate, stages, err);
     if (!status) {
-        rk_cost_table_fill(model, system, stack, strategy, &table);
+        rk_cost_table_fill(&q->model, &q->system, &q->stack, s, &table);
         printf("{");
-        print_model(model, strategy->seq);
-        print_groups(system, strategy);
+        print_model(&q->model, s->seq);
+        print_layout(&q->model, s);
+        print_groups(&q->system, s);
+        print_probes(q->probes, &q->system);
         print_blocks(&table);
-        print_estimate(&estimate, stages, strategy->pp);
+        print_estimate(&estimate, stages, s->pp);
     }
     free(stages);
     return status;
@@ -394,26 +493,28 @@ static rk_status evaluate(const rk_model *model, const rk_system *system, const 
 
 /* ---- cases --------------------------------------------------------------------------------- */
 
-static rk_status evaluate_case(const json_t *root, rk_error *err)
+static rk_status read_question(const json_t *root, question *q, rk_error *err)
 {
     static const rk_field convention_field = {
         .name = "convention", .type = RK_FIELD_ENUM, .names = rk_flop_convention_names};
-    static rk_model model; /* large */
-    static draft d;
-    rk_system system = {.tier_count = 0};
-    rk_stack stack;
-    unsigned convention = RK_FLOPS_MEGATRON;
-    rk_status status = read_model(json_object_get(root, "model"), &model, err);
-    status = status ? status : read_stack(json_object_get(root, "stack"), &stack, err);
-    status = status ? status : read_strategy(json_object_get(root, "strategy"), &model, &d, err);
+    q->probes = json_object_get(root, "probes");
+    rk_status status = read_model(json_object_get(root, "model"), &q->model, err);
+    status = status ? status : read_stack(json_object_get(root, "stack"), &q->stack, err);
+    status = status ? status
+                    : read_strategy(json_object_get(root, "strategy"), &q->model, &q->draft, err);
     status = status ? status
                     : rk_field_read(json_object_get(root, "convention"), "convention",
-                                    &convention_field, &convention, err);
-    status = status ? status : read_system(json_object_get(root, "system"), &system, err);
+                                    &convention_field, &q->convention, err);
+    return status ? status : read_system(json_object_get(root, "system"), &q->system, err);
+}
+
+static rk_status evaluate_case(const json_t *root, rk_error *err)
+{
+    static question q; /* large */
+    rk_status status = read_question(root, &q, err);
     if (!status) {
-        status =
-            evaluate(&model, &system, &stack, &d.strategy, (rk_flop_convention)convention, err);
-        rk_system_clear(&system);
+        status = evaluate(&q, err);
+        rk_system_clear(&q.system);
     }
     return status;
 }

@@ -14,6 +14,7 @@ import os
 import random
 import subprocess
 import sys
+import tempfile
 from collections import Counter
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -21,7 +22,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, HERE)
 
 import cases  # noqa: E402
-from reference import documents, models, steps, strategies  # noqa: E402
+from reference import collectives, documents, kernels, models, steps, strategies  # noqa: E402
 
 RELATIVE = 1e-9  # of a value
 ROUNDING = 1e-12  # of the sum that a part was taken out of
@@ -130,9 +131,28 @@ def compare_blocks(c, answer, model, blocks):
         c.block("mtp", answer["mtp"], blocks.mtp)
 
 
-def compare(answer, found, model, system, strategy):
+def probe_seconds(probe, system):
+    """A single kernel or collective."""
+    a, p = system.accelerator, probe
+    if "gemm" in p:
+        work = (p["M"], p["N"], p["K"], p["accumulate"])
+        if p["grouped"]:
+            return kernels.grouped_gemm(a, p["gemm"], p["batch"], *work)
+        return kernels.gemm(a, p["gemm"], *work, batch=p["batch"])
+    if "attention" in p:
+        return kernels.attention(a, p["flops"], p["seq"], p["heads"], p["size"], p["group"],
+                                 p["share"], p["backward"])
+    group = strategies.place_parts(system, p["size"], p["stride"], p["count"], p["apart"])
+    return collectives.seconds_of(system, p["collective"], p["bytes"], group)
+
+
+def compare(case, answer, found, model, system, strategy):
     c = Comparison()
     compare_model(c, answer, model, strategy)
+    c.equal("layout by weight", answer["layout_by_weight"],
+            strategies.layout_by_weight(model, strategies.stage_count(strategy)))
+    for probe, seconds in zip(case["probes"], answer["probes"]):
+        c.number(f"probe {json.dumps(probe)}", seconds, probe_seconds(probe, system))
     for kind, placed in answer["groups"].items():
         group = strategies.group_of(system, strategy, kind)
         c.equal(f"group {kind}", placed, [group.size, *group.within])
@@ -154,11 +174,11 @@ def compare(answer, found, model, system, strategy):
 
 # ---- cases ----------------------------------------------------------------------------------
 
-def legal_case(seed, index, evaluator, refused):
+def legal_case(seed, index, evaluator, scratch, refused):
     """The first legal one of the cases of an index, and its answer."""
     rng = random.Random(f"{seed}:{index}")
     for _ in range(ATTEMPTS):
-        case = cases.random_case(rng, documents.load)
+        case = cases.random_case(rng, scratch)
         answer = evaluator.ask(case)
         if "illegal" not in answer and "error" not in answer:
             return case, answer
@@ -192,16 +212,17 @@ def main():
     one = options.case is not None
     indices = [options.case] if one else range(options.first, options.first + options.cases)
     evaluated = compared = different = 0
-    for index in indices:
-        case, answer = legal_case(options.seed, index, evaluator, refused)
-        if case is None:
-            continue
-        c = compare(answer, *estimate(case, catalogue))
-        evaluated += 1
-        compared += c.compared
-        if c.differences:
-            different += 1
-            report(options.seed, index, case, c.differences, one or options.show)
+    with tempfile.TemporaryDirectory() as scratch:
+        for index in indices:
+            case, answer = legal_case(options.seed, index, evaluator, scratch, refused)
+            if case is None:
+                continue
+            c = compare(case, answer, *estimate(case, catalogue))
+            evaluated += 1
+            compared += c.compared
+            if c.differences:
+                different += 1
+                report(options.seed, index, case, c.differences, one or options.show)
     if options.refused:
         for rule, count in refused.most_common():
             print(f"{count:7} {rule}")

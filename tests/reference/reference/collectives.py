@@ -29,7 +29,7 @@ def ring_traffic(phase):
         moved, filled = 2 * (u - 1) / u * W, fill(2 * (u - 1))
     elif phase.op == "all_to_all":
         steps, moved, filled, share = 3 + log2(g) / 2, W, fill(u - 1), tier.exchange_share
-    elif phase.op == "broadcast":
+    elif phase.op in ("broadcast", "reduce"):
         steps, moved, filled = log2(g), W, 1
     else:
         steps, moved, filled = g - 1, (u - 1) / u * W, fill(u - 1)
@@ -38,7 +38,7 @@ def ring_traffic(phase):
 
 
 def passes_of(op):
-    return 2 if op in ("all_reduce", "broadcast") else 1
+    return 2 if op in ("all_reduce", "broadcast", "reduce") else 1
 
 
 def mesh_traffic(phase):

@@ -50,6 +50,12 @@ class Setting:
         return module in s.recompute_modules or by_operators
 
 
+def launched(device, host):
+    """Seconds of a pass whose kernels take `host` seconds to launch."""
+    high = max(device, host)
+    return high * ((device / high) ** 6 + (host / high) ** 6) ** (1 / 6) if host > 0 else device
+
+
 class Block:
     """What one pass of a layer, of the embedding or of the head takes, sends and keeps."""
 
@@ -175,13 +181,12 @@ class Block:
         captured = 0 if s.graph_step else c.stack.graph_share if s.graph_capture else 1
         overlap = c.stack.overlap_launches if s.moe_overlap else 1
         more = c.stack.tp_kernels if s.tp > 1 else 0
-        for times, launches in ((self.forward, forward), (self.backward, backward)):
-            host = (launches + more) * c.accelerator.launch * captured * overlap
-            device = sum(times.values())
-            high = max(device, host)
-            if host > 0:
-                both = high * ((device / high) ** 6 + (host / high) ** 6) ** (1 / 6)
-                times["host-bound"] += both - device
+        each = c.accelerator.launch * captured * overlap
+        self.forward["host-bound"] += (
+            launched(self.forward_seconds, (forward + more) * each) - self.forward_seconds)
+        host, device = (backward + more) * each, self.backward_seconds
+        self.backward["host-bound"] += launched(device, host) - device
+        self.weight_seconds = launched(device, host) - launched(device - self.weight_seconds, host)
 
 
 # ---- attention ------------------------------------------------------------------------------
@@ -462,19 +467,21 @@ def add_tensor_parallel(x, layer):
     G, R = regions * c.gather, regions * c.reduce
     group = c.groups["tensor"]
     user_buffers = s.tp_overlap and group.within[0] == group.size
-    forward, backward, reduce = ([stack.tp_overlap_exposed] * 3 if user_buffers else
-                                 [stack.tp_forward_exposed, stack.tp_backward_exposed,
-                                  stack.tp_reduce_exposed])
+    most = stack.tp_overlap_exposed if user_buffers else 1
+    forward, backward, reduce = (min(most, share) for share in (
+        stack.tp_forward_exposed, stack.tp_backward_exposed, stack.tp_reduce_exposed))
     operators = c.recomputes("operators")
     regathers = not stack.keeps_gathered or operators
     F, both = x.forward["linear layers"], x.backward["linear layers"]
     B, B_w = (both, 0) if c.frozen else (both / 2, both / 2)
-    again = 0 if stack.keeps_gathered or operators else G
-    x.comm("TP comm", visible(G + R, forward, F),
-           visible(G, backward, B) + visible(R, reduce, B_w)
-           + max(0, visible(again, stack.regather_exposed, B)))
+    gathers, sums = visible(G, backward, B), visible(R, reduce, B_w)
+    again = 0
+    if regathers and not operators:
+        again = visible(G, stack.regather_exposed, B - (G - gathers))
+    x.weight_seconds = max(0, x.weight_seconds - (R - sums))
+    x.comm("TP comm", visible(G + R, forward, F), gathers + sums + again)
     if operators and s.sp:
-        x.backward["recompute"] += visible(G, forward, F)
+        x.backward["recompute"] += visible(G, forward, x.backward["recompute"])
     sent = regions * BYTES * c.T * c.model.hidden * (s.tp - 1) / s.tp
     x.send("tensor", 2 * sent, (3 if s.sp and regathers else 2) * sent)
 

@@ -206,10 +206,11 @@ def traffic_of(c, rank, share):
 
 def visible(stack, seconds, window):
     hidden = min(seconds, stack.dp_window * window)
-    return stack.dp_exposed * seconds + (seconds - hidden) + stack.contention * hidden
+    return min(seconds, stack.dp_exposed * seconds + (seconds - hidden) + stack.contention * hidden)
 
 
 def reduce_once(c, heaviest):
+    """Seconds; bytes sent; seconds used of forward and backward passes, and of how many."""
     s, stack = c.strategy, c.stack
     t = traffic_of(c, heaviest, 1)
     times = s.microbatches if s.sharding == "gradients" else 1
@@ -219,20 +220,23 @@ def reduce_once(c, heaviest):
         reduce = visible(stack, t.reduce, heaviest.backward_seconds)
     if s.param_overlap:
         gather = visible(stack, t.gather, heaviest.forward_seconds)
-    return times * reduce + gather, times * t.reduce_bytes + t.gather_bytes
+    return Record(seconds=times * reduce + gather, bytes=times * t.reduce_bytes + t.gather_bytes,
+                  forward=(t.gather - gather, 1), backward=(times * (t.reduce - reduce), times))
 
 
 def reduce_by_layer(c, slowest):
     s, stack, m = c.strategy, c.stack, c.strategy.microbatches
-    n = max(slowest.layers, 1)
-    t = traffic_of(c, slowest, 1 / n)
+    l = max(slowest.layers, 1)
+    t = traffic_of(c, slowest, 1 / l)
+    g, r, used_forward, used_backward = t.gather, t.reduce, 0, 0
     if s.grad_overlap and s.param_overlap:
-        each = (visible(stack, t.gather, slowest.forward_seconds / n)
-                + visible(stack, t.gather + t.reduce, slowest.backward_seconds / n))
-        seconds = m * n * each + t.gather + t.reduce / 2
-    else:
-        seconds = m * n * (2 * t.gather + t.reduce)
-    return seconds, m * n * (2 * t.gather_bytes + t.reduce_bytes)
+        forward = m * l * (g - visible(stack, g, slowest.forward_seconds / l))
+        backward = m * l * (g + r - visible(stack, g + r, slowest.backward_seconds / l))
+        used_forward = forward - min(g, forward)
+        used_backward = backward - min(r / 2, backward)
+    return Record(seconds=m * l * (2 * g + r) - used_forward - used_backward,
+                  bytes=m * l * (2 * t.gather_bytes + t.reduce_bytes),
+                  forward=(used_forward, m), backward=(used_backward, m))
 
 
 def tied_seconds(c):
@@ -244,9 +248,10 @@ def tied_seconds(c):
 
 
 def data_parallel(c, slowest, heaviest):
-    seconds, size = (reduce_by_layer(c, slowest) if c.strategy.sharding == "all"
-                     else reduce_once(c, heaviest))
-    return seconds + tied_seconds(c), size
+    exchange = (reduce_by_layer(c, slowest) if c.strategy.sharding == "all"
+                else reduce_once(c, heaviest))
+    exchange.seconds += tied_seconds(c)
+    return exchange
 
 
 def replicated_seconds(c, heaviest):
@@ -283,7 +288,13 @@ def optimizer_seconds(c, heaviest):
     return c.stream(c.stack.optimizer_bytes * s.learning * memory.optimized_parameters(s, heaviest))
 
 
-def offload_seconds(c, slowest, heaviest):
+def visible_copies(each_way, m, seconds, used, passes_used):
+    """Copies beside m passes, in some of which other traffic uses seconds."""
+    left = max(0, seconds - used / passes_used)
+    return (m - passes_used) * max(0, each_way - seconds) + passes_used * max(0, each_way - left)
+
+
+def offload_seconds(c, slowest, heaviest, exchange):
     s, a = c.strategy, c.accelerator
     seconds = each_way = 0
     if s.offload_optimizer:
@@ -294,8 +305,9 @@ def offload_seconds(c, slowest, heaviest):
     if s.offload_weights:
         each_way += kernels.copy(a, memory.stored_bytes(
             c, slowest.dense + slowest.experts, slowest.low_dense + slowest.low_experts))
-    return seconds + s.microbatches * (max(0, each_way - slowest.forward_seconds)
-                                       + max(0, each_way - slowest.backward_seconds))
+    m = s.microbatches
+    return (seconds + visible_copies(each_way, m, slowest.forward_seconds, *exchange.forward)
+            + visible_copies(each_way, m, slowest.backward_seconds, *exchange.backward))
 
 
 # ---- the step -------------------------------------------------------------------------------
@@ -327,10 +339,11 @@ def estimate(model, system, stack, s, convention):
     part["pipeline bubble"] = max(0, work - m * slowest.busy)
     part["PP comm"] = message_seconds(c, times, work, send)
     part["TP comm"] += replicated_seconds(c, heaviest)
-    part["DP comm"], data_bytes = data_parallel(c, slowest, heaviest)
+    exchange = data_parallel(c, slowest, heaviest)
+    part["DP comm"] = exchange.seconds
     part["casts"] += weight_cast_seconds(c, heaviest)
     part["optimizer"] = optimizer_seconds(c, heaviest)
-    part["offloading"] = offload_seconds(c, slowest, heaviest)
+    part["offloading"] = offload_seconds(c, slowest, heaviest, exchange)
     growth = stack.scale_growth * max(0, log2(s.ranks / 8)) * sum(part.values())
     beyond = (memories[fullest].total - a.usable) / GIB
     thrashing = stack.thrash_seconds * m * beyond if runs and beyond > 0 else 0
@@ -341,7 +354,7 @@ def estimate(model, system, stack, s, convention):
                host_bytes=hosts[fullest])
     e.volumes = {group: m * slowest.sent[group] for group in slowest.sent}
     e.volumes["pipeline"] = 2 * m * passes(s) * message
-    e.volumes["data"] = data_bytes
+    e.volumes["data"] = exchange.bytes
     tokens = s.global_batch * s.seq
     e.model_flops = models.flops_per_token(model, s.seq, convention, c.frozen) * tokens / s.ranks
     done = slowest.flops_forward + slowest.flops_backward

@@ -98,7 +98,7 @@ def place_parts(system, size, stride, count, apart):
 def place_in_stage(system, s, size, stride):
     """A group of the ranks of a stage, counted on their own."""
     block = s.tp * s.cp
-    if s.order == "tp-cp-dp-pp":
+    if s.order == "tp-cp-dp-pp" or s.pp == 1:
         return place(system, size, stride)
     inside = gcd(size, block // stride) if block % stride == 0 else 1
     apart = block * s.pp * max(1, stride // block)
@@ -170,6 +170,19 @@ def units_of_stages(s, layers):
     share_out(s.last_stage_layers, owned["last"], take)
     share_out(units - s.first_stage_layers - s.last_stage_layers, others, take)
     return [take[i] for i in range(stages)]
+
+
+def layout_by_weight(model, stages):
+    """nanotron's layout: by the weights that the products of a layer read for a token."""
+    weights = [models.layer_parameters(model, layer).gemm for layer in model.layers]
+    whole = sum(weights) + model.vocab * model.hidden
+    layout, stage, done = [0] * stages, 0, 0
+    for weight in weights:
+        layout[stage] += 1
+        done += weight
+        if stage + 1 < stages and done * stages >= whole * (stage + 1):
+            stage += 1
+    return layout
 
 
 def stages_of(model, s):
