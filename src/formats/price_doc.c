@@ -160,6 +160,7 @@ static const rk_field price_fields[] = {
      .type = RK_FIELD_NUMBER,
      .offset = offsetof(rk_prices, life_days),
      .optional = true,
+     .min = 1,
      .max = 1e6,
      .unit = "days",
      .help = "over which a machine is paid off; tells what a run costs"},

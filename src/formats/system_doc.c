@@ -47,13 +47,20 @@ static rk_status read_group(const json_t *object, const char *path, const rk_fie
     return status;
 }
 
-#define RATE_MOST 1e12 /* GB/s, TFLOP/s, GB, tokens */
+/*
+ * Far outside of any machine, and far inside of what times, energies and prices computed from them
+ * can hold: no sum or quotient of theirs overflows.
+ */
+#define RATE_LEAST  1e-3 /* GB/s, TFLOP/s, GB: a megabyte a second, a gigaflop a second */
+#define RATE_MOST   1e12 /* GB/s, TFLOP/s, GB, tokens */
+#define SHARE_LEAST 0.01 /* of a rate */
+#define POWER_LEAST 1    /* W */
 
-/* A positive number; the key is written with its unit. */
-#define POSITIVE(key, type_, place, unit_, text)                                                   \
+/* A rate or a capacity; the key is written with its unit. */
+#define RATE(key, type_, place, unit_, text)                                                       \
     {                                                                                              \
-        .name = key, .type = RK_FIELD_NUMBER, .offset = offsetof(type_, place), .max = RATE_MOST,  \
-        .above_min = true, .unit = unit_, .help = text                                             \
+        .name = key, .type = RK_FIELD_NUMBER, .offset = offsetof(type_, place), .min = RATE_LEAST, \
+        .max = RATE_MOST, .unit = unit_, .help = text                                              \
     }
 /* A number of at least 0 and at most `most` that may be absent. */
 #define OPTIONAL(key, type_, place, most, unit_, text)                                             \
@@ -61,11 +68,17 @@ static rk_status read_group(const json_t *object, const char *path, const rk_fie
         .name = key, .type = RK_FIELD_NUMBER, .offset = offsetof(type_, place), .optional = true,  \
         .max = most, .unit = unit_, .help = text                                                   \
     }
-/* A share above 0 and at most 1. */
+/* A share of a rate. */
 #define SHARE(key, type_, place, text)                                                             \
     {                                                                                              \
-        .name = key, .type = RK_FIELD_NUMBER, .offset = offsetof(type_, place), .max = 1,          \
-        .above_min = true, .help = text                                                            \
+        .name = key, .type = RK_FIELD_NUMBER, .offset = offsetof(type_, place),                    \
+        .min = SHARE_LEAST, .max = 1, .help = text                                                 \
+    }
+/* One rate over another, which may be absent. */
+#define RATIO(key, type_, place, most, text)                                                       \
+    {                                                                                              \
+        .name = key, .type = RK_FIELD_NUMBER, .offset = offsetof(type_, place), .optional = true,  \
+        .min = SHARE_LEAST, .max = most, .help = text                                              \
     }
 /* The list of doubtful keys is for people and tests: it changes nothing. */
 static rk_status read_uncertain(const json_t *value, const char *path, void *out, rk_error *err)
@@ -96,10 +109,17 @@ static const rk_field compute_fields[] = {
      .min = 1,
      .max = 1e6,
      .help = "units that run a tile each: SMs, compute units, matrix units"},
-    POSITIVE("vector_tflops", rk_accelerator, vector_peak, "TFLOP/s", "vector rate in fp32"),
+    RATE("vector_tflops", rk_accelerator, vector_peak, "TFLOP/s", "vector rate in fp32"),
     OPTIONAL("kernel_us", rk_accelerator, kernel_seconds, 1e6, "us", "fixed cost of a kernel"),
     OPTIONAL("launch_us", rk_accelerator, launch_seconds, 1e6, "us", "host time of a launch"),
-    OPTIONAL("power_W", rk_accelerator, power, RATE_MOST, "W", "limit of the board"),
+    {.name = "power_W",
+     .type = RK_FIELD_NUMBER,
+     .offset = offsetof(rk_accelerator, power),
+     .optional = true,
+     .min = POWER_LEAST,
+     .max = RATE_MOST,
+     .unit = "W",
+     .help = "limit of the board"},
     {.name = "burst",
      .type = RK_FIELD_NUMBER,
      .offset = offsetof(rk_accelerator, burst),
@@ -116,14 +136,8 @@ static const rk_field compute_fields[] = {
 };
 
 static const rk_field engine_fields[] = {
-    POSITIVE("tflops", rk_gemm_engine, peak, "TFLOP/s", "dense peak"),
-    {.name = "efficiency",
-     .type = RK_FIELD_NUMBER,
-     .offset = offsetof(rk_gemm_engine, efficiency),
-     .optional = true,
-     .max = 2,
-     .above_min = true,
-     .help = "of the main loop, sustained in training"},
+    RATE("tflops", rk_gemm_engine, peak, "TFLOP/s", "dense peak"),
+    RATIO("efficiency", rk_gemm_engine, efficiency, 2, "of the main loop, sustained in training"),
     OPTIONAL("feed", rk_gemm_engine, feed, 1e4, NULL, "cost of feeding a tile, elements"),
     OPTIONAL("prologue", rk_gemm_engine, prologue, 1e6, NULL, "extra K per tile"),
     OPTIONAL("wave_share", rk_gemm_engine, wave_share, 1, NULL, "cost of a partial wave, 0 to 1"),
@@ -150,10 +164,10 @@ static const rk_field gemm_fields[] = {
 };
 
 static const rk_field attention_fields[] = {
-    POSITIVE("forward_tflops", rk_accelerator, attention_forward, "TFLOP/s",
-             "head size 128, long sequences"),
-    POSITIVE("backward_tflops", rk_accelerator, attention_backward, "TFLOP/s",
-             "head size 128, long sequences"),
+    RATE("forward_tflops", rk_accelerator, attention_forward, "TFLOP/s",
+         "head size 128, long sequences"),
+    RATE("backward_tflops", rk_accelerator, attention_backward, "TFLOP/s",
+         "head size 128, long sequences"),
     OPTIONAL("ramp_tokens", rk_accelerator, attention_ramp, 1e6, NULL,
              "sequence that reaches half the rate"),
     OPTIONAL("softmax_elements", rk_accelerator, attention_softmax, 1e4, NULL,
@@ -162,15 +176,15 @@ static const rk_field attention_fields[] = {
 };
 
 static const rk_field memory_fields[] = {
-    POSITIVE("capacity_GB", rk_accelerator, memory_capacity, "GB", "nominal"),
-    POSITIVE("usable_GiB", rk_accelerator, memory_usable, "GiB", "that a process can allocate"),
-    POSITIVE("bandwidth_GBps", rk_accelerator, memory_bandwidth, "GB/s", "peak"),
+    RATE("capacity_GB", rk_accelerator, memory_capacity, "GB", "nominal"),
+    RATE("usable_GiB", rk_accelerator, memory_usable, "GiB", "that a process can allocate"),
+    RATE("bandwidth_GBps", rk_accelerator, memory_bandwidth, "GB/s", "peak"),
     SHARE("efficiency", rk_accelerator, memory_efficiency, "of streaming kernels"),
     UNCERTAIN,
 };
 
 static const rk_field host_fields[] = {
-    POSITIVE("bandwidth_GBps", rk_accelerator, host_bandwidth, "GB/s", "of the link, each way"),
+    RATE("bandwidth_GBps", rk_accelerator, host_bandwidth, "GB/s", "of the link, each way"),
     SHARE("efficiency", rk_accelerator, host_efficiency, "of large pinned copies"),
     OPTIONAL("capacity_GiB", rk_accelerator, host_capacity, RATE_MOST, "GiB",
              "host memory per accelerator"),
@@ -228,7 +242,7 @@ static const rk_field side_fields[] = {
      .offset = offsetof(rk_side_link, name),
      .read = read_side_name,
      .help = "a text"},
-    POSITIVE("bandwidth_GBps", rk_side_link, bandwidth, "GB/s", "per accelerator and direction"),
+    RATE("bandwidth_GBps", rk_side_link, bandwidth, "GB/s", "per accelerator and direction"),
     SHARE("efficiency", rk_side_link, efficiency, "of large messages"),
     OPTIONAL("latency_us", rk_side_link, latency, 1e6, "us", "of a collective"),
     UNCERTAIN,
@@ -287,18 +301,18 @@ static const rk_field tier_fields[] = {
      .offset = offsetof(rk_tier, kind),
      .names = rk_tier_kind_names},
     TIER_INT("size", size, "accelerators of a domain; the last tier may leave it open"),
-    POSITIVE("bandwidth_GBps", rk_tier, bandwidth, "GB/s", "per accelerator and direction"),
+    RATE("bandwidth_GBps", rk_tier, bandwidth, "GB/s", "per accelerator and direction"),
     SHARE("efficiency", rk_tier, efficiency, "of large messages"),
     OPTIONAL("latency_us", rk_tier, latency, 1e6, "us", "of a collective"),
     OPTIONAL("step_latency_us", rk_tier, step_latency, 1e6, "us", "per rank of a ring"),
     OPTIONAL("half_MB", rk_tier, half_bytes, 1e6, "MB", "scale of the ramp by size"),
-    OPTIONAL("exchange_share", rk_tier, exchange_share, 10, NULL, "all-to-all over rings"),
+    RATIO("exchange_share", rk_tier, exchange_share, 10, "all-to-all over rings"),
     OPTIONAL("serial", rk_tier, serial, 1, NULL, "how far inner tiers wait, 0 to 1"),
     {.name = "in_network_reduce",
      .type = RK_FIELD_BOOL,
      .offset = offsetof(rk_tier, in_network_reduce),
      .optional = true},
-    OPTIONAL("reduce_share", rk_tier, reduce_share, 1, NULL, "in-network all-reduce over rings"),
+    RATIO("reduce_share", rk_tier, reduce_share, 1, "in-network all-reduce over rings"),
     TIER_INT("axes", axes, "of a torus"),
     TIER_INT("ring", ring, "units along a closed axis of a torus"),
     {.name = "side_links",
@@ -469,11 +483,13 @@ static rk_status read_power(const json_t *value, const char *path, void *out, rk
 {
     char found[RK_JSON_TEXT_SIZE];
     rk_accelerator *a = out;
-    if (!(json_number_value(value) > 0)) {
-        return rk_fail_at(err, RK_ERR_INVALID, path, "expected a power above 0 (W), found %s",
+    const double watt = json_number_value(value);
+    if (!(watt >= POWER_LEAST && watt <= RATE_MOST)) {
+        return rk_fail_at(err, RK_ERR_INVALID, path,
+                          "expected a power from %d to %.0f (W), found %s", POWER_LEAST, RATE_MOST,
                           rk_json_describe(value, found));
     }
-    *a = rk_accelerator_at_power(a, json_number_value(value));
+    *a = rk_accelerator_at_power(a, watt);
     return RK_OK;
 }
 

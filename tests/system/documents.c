@@ -320,7 +320,16 @@ static void test_faults(void **state)
     expect_fault(WITH_TIERS("{\"as\": \"NVLink4\"}"), "tiers[0]", "has no tier");
     expect_fault("{\"name\": \"c\", \"accelerator\": 3}", "accelerator", "a name or an object");
     expect_fault("{\"name\": \"c\", \"accelerator\": \"h100-sxm\", \"power_W\": 0}", "power_W",
-                 "above 0");
+                 "from 1 to 1000000000000 (W)");
+    /* Numbers that no machine has, and whose times are infinite. */
+    expect_fault(CLUSTER("{\"as\": \"NVLink4\", \"bandwidth_GBps\": 5e-324}"),
+                 "tiers[0].bandwidth_GBps", "from 0.001 to 1000000000000 (GB/s)");
+    expect_fault(CLUSTER("{\"as\": \"NVLink4\", \"efficiency\": 1e-300}"), "tiers[0].efficiency",
+                 "from 0.01 to 1");
+    expect_fault(CLUSTER("{\"as\": \"NVLink4\", \"exchange_share\": 0}"), "tiers[0].exchange_share",
+                 "from 0.01 to 10");
+    expect_fault("{\"name\": \"c\", \"accelerator\": \"h100-sxm\", \"power_W\": 1e-9}", "power_W",
+                 "from 1 to 1000000000000 (W)");
     expect_fault("{\"name\": \"c\", \"accelerator\": \"h100-sxn\"}", "", "h100-sxm");
     expect_fault("{\"name\": \"\", \"accelerator\": \"h100-sxm\"}", "name", "1 to 63 characters");
 }
