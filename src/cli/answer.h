@@ -60,8 +60,9 @@ rk_status rk_write_volumes(FILE *to, const rk_inputs *inputs, const rk_answer *a
                            rk_table_style style, rk_error *err);
 
 /* What bounds the step, and what each number of the hardware is worth. */
-rk_status rk_write_explanation(FILE *to, const rk_setting *setting, const rk_answer *answer,
-                               rk_table_style style, rk_error *err);
+rk_status rk_write_explanation(FILE *to, const rk_answer *answer,
+                               const rk_sensitivities *sensitivities, rk_table_style style,
+                               rk_error *err);
 
 /* ---- for programs -------------------------------------------------------------------------- */
 
@@ -77,8 +78,8 @@ rk_status rk_write_document(const rk_request *request, const rk_inputs *inputs,
 void rk_answer_write_json(rk_json_writer *writer, const rk_answer *answer);
 
 /* The member "explanation": the sensitivities. */
-void rk_explanation_write_json(rk_json_writer *writer, const rk_setting *setting,
-                               const rk_answer *answer);
+void rk_explanation_write_json(rk_json_writer *writer, const rk_answer *answer,
+                               const rk_sensitivities *sensitivities);
 
 /* Writes the script of --emit to the file that the request names. */
 rk_status rk_write_launch(const rk_request *request, const rk_inputs *inputs,

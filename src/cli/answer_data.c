@@ -75,14 +75,13 @@ void rk_answer_write_json(rk_json_writer *writer, const rk_answer *answer)
     rk_stages_write_json(writer, answer->stages, answer->strategy.pp, answer->estimate.usable);
 }
 
-void rk_explanation_write_json(rk_json_writer *writer, const rk_setting *setting,
-                               const rk_answer *answer)
+void rk_explanation_write_json(rk_json_writer *writer, const rk_answer *answer,
+                               const rk_sensitivities *sensitivities)
 {
-    rk_sensitivity worth[RK_SENSITIVITY_MAX];
+    const rk_sensitivity *worth = sensitivities->items;
     const double step = answer->estimate.step;
-    const size_t count = rk_sensitivities(setting, &answer->strategy, step, worth);
     rk_json_open_member(writer, "explanation", "[");
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < sensitivities->count; i++) {
         char changes[512];
         rk_json_item(writer);
         rk_json_open(writer, "{");

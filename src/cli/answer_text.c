@@ -451,17 +451,18 @@ static void write_bound(FILE *to, const rk_estimate *e, const rk_sensitivity *wo
     }
 }
 
-rk_status rk_write_explanation(FILE *to, const rk_setting *setting, const rk_answer *answer,
-                               rk_table_style style, rk_error *err)
+rk_status rk_write_explanation(FILE *to, const rk_answer *answer,
+                               const rk_sensitivities *sensitivities, rk_table_style style,
+                               rk_error *err)
 {
     static const rk_table_column columns[] = {
         {"if 10 % better", RK_ALIGN_LEFT}, {"from", RK_ALIGN_RIGHT},
         {"unit", RK_ALIGN_LEFT},           {"step, ms", RK_ALIGN_RIGHT},
         {"saves, ms", RK_ALIGN_RIGHT},     {"saves, %", RK_ALIGN_RIGHT}};
-    rk_sensitivity worth[RK_SENSITIVITY_MAX];
+    const rk_sensitivity *worth = sensitivities->items;
+    const size_t count = sensitivities->count;
     const rk_estimate *e = &answer->estimate;
     rk_table table;
-    const size_t count = rk_sensitivities(setting, &answer->strategy, e->step, worth);
     write_bound(to, e, &worth[0]);
     (void)fputc('\n', to);
     rk_table_init(&table, columns, sizeof(columns) / sizeof(columns[0]));

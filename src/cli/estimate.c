@@ -19,6 +19,7 @@ struct estimate {
     const rk_inputs *inputs;
     rk_setting setting;
     rk_answer answer;
+    rk_sensitivities worth; /* filled when they are asked for */
 };
 
 static rk_status write_tables(FILE *to, const struct estimate *e, rk_table_style style,
@@ -53,7 +54,7 @@ static rk_status write_text(FILE *to, const void *what, rk_table_style style, in
     rk_status status = write_tables(to, e, style, err);
     if (!status && e->request->explain) {
         (void)fputc('\n', to);
-        status = rk_write_explanation(to, &e->setting, &e->answer, style, err);
+        status = rk_write_explanation(to, &e->answer, &e->worth, style, err);
     }
     return status;
 }
@@ -63,7 +64,7 @@ static void write_members(rk_json_writer *writer, const void *what)
     const struct estimate *e = what;
     rk_answer_write_json(writer, &e->answer);
     if (e->request->explain) {
-        rk_explanation_write_json(writer, &e->setting, &e->answer);
+        rk_explanation_write_json(writer, &e->answer, &e->worth);
     }
 }
 
@@ -98,6 +99,10 @@ static int run_estimate(int argc, char **argv)
     }
     if (!status) {
         status = rk_answer_fill(&e.setting, &strategy, &e.answer, &err);
+    }
+    if (!status && request.explain) {
+        status =
+            rk_find_sensitivities(&e.setting, &strategy, e.answer.estimate.step, &e.worth, &err);
     }
     if (!status) {
         status = write_answer(&e, &err);

@@ -158,14 +158,11 @@ static rk_status explain_reckon(rk_reckoning *plan, rk_explain *explain, rk_erro
     const rk_request *request = plan->request;
     const rk_setting *setting = &plan->setting;
     const rk_strategy *best = &plan->answers[0].strategy;
-    rk_estimate estimate;
     rk_progress progress;
     const rk_search_control control = {
         .threads = (int)request->threads, .progress = rk_cli_progress, .user = &progress};
-    rk_estimate_step(setting->model, setting->system, setting->stack, best, setting->convention,
-                     &estimate);
-    explain->step = estimate.step;
-    explain->rate = (double)plan->space.global_batch / estimate.step;
+    explain->step = plan->answers[0].estimate.step;
+    explain->rate = (double)plan->space.global_batch / explain->step;
     rk_progress_start(&progress, "searches");
     const double started = rk_cpu_seconds();
     const rk_status status =

@@ -106,10 +106,10 @@ static rk_status write_answer(const struct fit *fit, rk_error *err)
 
 static rk_status find_answer(struct fit *fit, rk_error *err)
 {
-    const rk_status status = rk_found_fill(fit->request, fit->inputs, &fit->found, err);
+    rk_status status = rk_found_fill(fit->request, fit->inputs, &fit->found, err);
     if (!status && !fit->found.searched && !fits(fit)) {
         const rk_setting setting = rk_setting_of(fit->request, fit->inputs);
-        fit->remedy = rk_remedy_of(&setting, &fit->found.given.strategy);
+        status = rk_remedy_find(&setting, &fit->found.given.strategy, &fit->remedy, err);
     }
     return status;
 }

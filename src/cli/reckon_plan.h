@@ -33,24 +33,16 @@ typedef struct rk_reckoning {
 } rk_reckoning;
 
 /*
- * Searches the space of a request and plays the schedules of the best.  On standard error, a long
+ * Searches the space of a request for the `top` fastest strategies.  On standard error, a long
  * search shows how far it is.  Cleared with rk_reckoning_clear, also after a failure.
  */
 rk_status rk_reckoning_search(const rk_request *request, const rk_inputs *inputs, size_t top,
                               rk_reckoning *plan, rk_error *err);
 void rk_reckoning_clear(rk_reckoning *plan);
 
-/* Strategies to find for each that is shown: most of them are variants of others. */
-#define RK_PLAN_VARIANTS 32
-
-/*
- * Keeps at most `top` strategies, the fastest first, none of which is another with more sharded or
- * offloaded than it needs.  Returns how many there are.
- */
-size_t rk_planned_drop_variants(rk_planned *planned, size_t found, size_t top);
-
 /* The smallest change that makes a strategy fit: at most two choices, with the fastest step. */
-rk_remedy rk_remedy_of(const rk_setting *setting, const rk_strategy *strategy);
+rk_status rk_remedy_find(const rk_setting *setting, const rk_strategy *strategy, rk_remedy *remedy,
+                         rk_error *err);
 
 void rk_write_remedy(FILE *to, const rk_answer *answer, const rk_remedy *remedy);
 void rk_remedy_write_json(rk_json_writer *writer, const rk_answer *answer, const rk_remedy *remedy);

@@ -12,67 +12,12 @@
 #include "search/bounded_plan.h"
 #include "search/shared.h"
 
-#include <math.h>
 #include <stdlib.h>
 
-#define MOST_DOUBLINGS 6    /* of accelerators, to find out how many would do */
-#define SAME_STEP      1e-4 /* relative difference of steps that are as good as equal */
+#define MOST_DOUBLINGS 6 /* of accelerators, to find out how many would do */
 
 /* ---- the search ----------------------------------------------------------------------------- */
 
-static int offload_count(const rk_strategy *s)
-{
-    return s->offload_optimizer + s->offload_activations + s->offload_weights;
-}
-
-/* The fastest first; of equal ones the plainest. */
-static int compare_planned(const void *a, const void *b)
-{
-    const rk_planned *x = a, *y = b;
-    const int more = offload_count(&x->strategy) - offload_count(&y->strategy);
-    if (x->estimate.step != y->estimate.step) {
-        return x->estimate.step > y->estimate.step ? 1 : -1;
-    }
-    return more ? more : (x->index > y->index) - (x->index < y->index);
-}
-
-static int compare_answers(const void *a, const void *b)
-{
-    const double x = ((const rk_answer *)a)->estimate.step,
-                 y = ((const rk_answer *)b)->estimate.step;
-    return (x > y) - (x < y);
-}
-
-/* Whether b is a with more sharded or offloaded than it needs, at no gain. */
-static bool is_variant(const rk_planned *a, const rk_planned *b)
-{
-    rk_strategy s = b->strategy;
-    char changes[RK_WORDS_SIZE];
-    s.sharding = a->strategy.sharding;
-    s.offload_optimizer = a->strategy.offload_optimizer;
-    s.offload_activations = a->strategy.offload_activations;
-    s.offload_weights = a->strategy.offload_weights;
-    return fabs(b->estimate.step - a->estimate.step) <= SAME_STEP * a->estimate.step &&
-           !rk_strategy_changes(&a->strategy, &s, changes, sizeof(changes))[0];
-}
-
-size_t rk_planned_drop_variants(rk_planned *planned, size_t found, size_t top)
-{
-    size_t kept = 0;
-    qsort(planned, found, sizeof(*planned), compare_planned);
-    for (size_t i = 0; i < found && kept < top; i++) {
-        bool new = true;
-        for (size_t j = 0; j < kept && new; j++) {
-            new = !is_variant(&planned[j], &planned[i]);
-        }
-        if (new) {
-            planned[kept++] = planned[i];
-        }
-    }
-    return kept;
-}
-
-/* Plays the schedules of what was found, which may change the order of near ones. */
 static rk_status fill_answers(rk_reckoning *plan, const rk_planned *planned, size_t found,
                               rk_error *err)
 {
@@ -84,9 +29,6 @@ static rk_status fill_answers(rk_reckoning *plan, const rk_planned *planned, siz
     for (; plan->answer_count < found && !status; plan->answer_count++) {
         status = rk_answer_fill(&plan->setting, &planned[plan->answer_count].strategy,
                                 &plan->answers[plan->answer_count], err);
-    }
-    if (!status) {
-        qsort(plan->answers, found, sizeof(*plan->answers), compare_answers);
     }
     return status;
 }
@@ -120,13 +62,11 @@ static rk_status explain_shortage(rk_reckoning *plan, const rk_planned *nearest,
     if (!plan->has_nearest) {
         return RK_OK;
     }
-    const rk_status status =
-        rk_answer_fill(&plan->setting, &nearest->strategy, &plan->nearest, err);
-    if (status) {
-        return status;
+    rk_status status = rk_answer_fill(&plan->setting, &nearest->strategy, &plan->nearest, err);
+    if (!status) {
+        status = rk_remedy_find(&plan->setting, &nearest->strategy, &plan->remedy, err);
     }
-    plan->remedy = rk_remedy_of(&plan->setting, &nearest->strategy);
-    return find_enough(plan, control, err);
+    return status ? status : find_enough(plan, control, err);
 }
 
 /*
@@ -159,7 +99,7 @@ rk_status rk_reckoning_search(const rk_request *request, const rk_inputs *inputs
                               rk_reckoning *plan, rk_error *err)
 {
     rk_progress progress;
-    rk_planned nearest, *planned = calloc(top * RK_PLAN_VARIANTS, sizeof(*planned));
+    rk_planned nearest, *planned = calloc(top, sizeof(*planned));
     size_t found = 0;
     const rk_search_control control = {.threads = rk_team_threads(request->threads),
                                        .progress = rk_cli_progress,
@@ -179,10 +119,9 @@ rk_status rk_reckoning_search(const rk_request *request, const rk_inputs *inputs
     }
     rk_progress_start(&progress, "strategies");
     const double started = rk_cpu_seconds();
-    status = search(plan, &control, top * RK_PLAN_VARIANTS, planned, &found, &nearest, err);
+    status = search(plan, &control, top, planned, &found, &nearest, err);
     plan->cpu_s = rk_cpu_seconds() - started + rk_team_other_cpu_s();
     if (!status && rk_team_is_first()) {
-        found = rk_planned_drop_variants(planned, found, top);
         status = found > 0 ? fill_answers(plan, planned, found, err)
                            : explain_shortage(plan, &nearest, &control, err);
     }

@@ -12,12 +12,12 @@
 
 /* ---- one strategy --------------------------------------------------------------------------- */
 
-rk_remedy rk_remedy_of(const rk_setting *setting, const rk_strategy *strategy)
+rk_status rk_remedy_find(const rk_setting *setting, const rk_strategy *strategy, rk_remedy *remedy,
+                         rk_error *err)
 {
-    rk_remedy remedy = {0};
-    remedy.changes =
-        rk_change_to_fit(setting, strategy, MOST_CHANGES, &remedy.strategy, &remedy.estimate);
-    return remedy;
+    *remedy = (rk_remedy){0};
+    return rk_change_to_fit(setting, strategy, MOST_CHANGES, &remedy->changes, &remedy->strategy,
+                            &remedy->estimate, err);
 }
 
 /* The part of memory that takes most. */

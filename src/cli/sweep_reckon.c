@@ -279,36 +279,16 @@ static rk_status estimate(rk_sweep_state *state, rk_sweep_found *found, rk_error
     return status ? status : rk_top_offer(&found->top, -planned.estimate.step, 0, &planned, err);
 }
 
-static int compare_played(const void *a, const void *b)
-{
-    const rk_planned *x = a, *y = b;
-    if (x->estimate.step != y->estimate.step) {
-        return x->estimate.step > y->estimate.step ? 1 : -1;
-    }
-    return (x->index > y->index) - (x->index < y->index);
-}
-
-/* As `reckon plan`: variants fall away, and the schedules of the others are played. */
+/* What a search finds are results already. */
 static rk_status refine(rk_sweep_state *state, rk_top *top, size_t wanted, size_t *count,
                         rk_error *err)
 {
-    rk_status status = make_room(state, top->count, err);
+    const rk_status status = make_room(state, top->count, err);
+    rk_top_sort(top);
     for (size_t i = 0; i < top->count && !status; i++) {
         memcpy(&state->planned[i], rk_top_payload(top, i), sizeof(state->planned[i]));
     }
-    *count = 0;
-    if (status || state->estimate) {
-        *count = top->count;
-        return status;
-    }
-    const size_t kept = rk_planned_drop_variants(state->planned, top->count, wanted);
-    for (size_t i = 0; i < kept && !status; i++) {
-        status = play(&state->point, &state->planned[i], err);
-    }
-    if (!status && kept > 0) {
-        qsort(state->planned, kept, sizeof(*state->planned), compare_played);
-    }
-    *count = kept;
+    *count = status ? 0 : top->count < wanted ? top->count : wanted;
     return status;
 }
 
@@ -332,7 +312,7 @@ const rk_sweep_method rk_sweep_reckon = {
     .read = read_point,
     .count = count_strategies,
     .candidate_size = sizeof(rk_planned),
-    .candidates = RK_PLAN_VARIANTS,
+    .candidates = 1,
     .slice = SLICE,
     .search = search,
     .estimate = estimate,

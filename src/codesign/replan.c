@@ -174,7 +174,11 @@ rk_status rk_plan_replan(const rk_setting *setting, const rk_plan_space *space,
             continue;
         }
         (*count)++;
-        rk_estimate_step(setting->model, &changed, setting->stack, best, setting->convention, &old);
+        status = rk_estimate_exact(setting->model, &changed, setting->stack, best,
+                                   setting->convention, &old, NULL, err);
+        if (status) {
+            break;
+        }
         if (old.fits) {
             replan->old_step = old.step;
             replan->old_rate = (double)space->global_batch / old.step;

@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "estimate/once.h"
-#include "estimate/stage.h"
+#include "estimate/step.h"
 
 #include <math.h>
 #include <string.h>
@@ -60,20 +60,15 @@ void rk_cost_table_fill_experts(const rk_strategy *strategy, rk_cost_table *tabl
 
 /* ---- the pipeline -------------------------------------------------------------------------- */
 
-/* The stages of all ranks reduced to what the step needs. */
-struct ranks {
-    rk_stage stage;    /* of the rank with the longest microbatch */
-    double busy;       /* s of its microbatch */
-    rk_stage heaviest; /* of the rank with most parameters: it reduces and updates most */
-    double params;     /* of that rank */
-    int64_t worst;     /* rank with most memory */
+/* The memory of all ranks reduced to what an estimate says. */
+struct fullest {
+    int64_t worst; /* rank with most memory */
     rk_stage_memory memory;
     double host_bytes;
     bool fits, runs; /* with, and without what the allocator can give back */
 };
 
-/* Of a microbatch on a rank with these chunks. */
-static double rank_seconds(const rk_strategy *s, const rk_chunk_times *chunks)
+double rk_rank_seconds(const rk_strategy *s, const rk_chunk_times *chunks)
 {
     const int64_t v = rk_stage_chunks(s);
     double seconds = 0;
@@ -83,8 +78,23 @@ static double rank_seconds(const rk_strategy *s, const rk_chunk_times *chunks)
     return seconds * (double)rk_stage_passes(s) / (double)v;
 }
 
+static void add_memory(const rk_accelerator *a, const rk_stage_need *need, double in_flight,
+                       int64_t rank, struct fullest *out)
+{
+    const rk_stage_memory memory = rk_stage_memory_at(need, in_flight);
+    const double host = rk_stage_host_at(need, in_flight);
+    const bool host_fits = host <= a->host_capacity;
+    if (rank == 0 || memory.total > out->memory.total) {
+        out->worst = rank;
+        out->memory = memory;
+        out->host_bytes = host;
+    }
+    out->fits = out->fits && memory.total <= a->memory_usable && host_fits;
+    out->runs = out->runs && memory.total - memory.late <= a->memory_usable && host_fits;
+}
+
 static void survey_ranks(const rk_cost_table *table, const rk_strategy *s, rk_chunk_times *times,
-                         rk_stage_memory *stages, struct ranks *out)
+                         rk_stage_memory *stages, rk_step_ranks *ranks, struct fullest *out)
 {
     const rk_model *model = table->context.model;
     const rk_accelerator *a = &table->context.system->accelerator;
@@ -93,8 +103,7 @@ static void survey_ranks(const rk_cost_table *table, const rk_strategy *s, rk_ch
     rk_stage_blocks blocks, of_stage, of_heaviest;
     rk_stage stage;
     rk_stage_need need;
-    memset(out, 0, sizeof(*out));
-    out->fits = out->runs = true;
+    *out = (struct fullest){.fits = true, .runs = true};
     rk_strategy_chunks(model, s, chunks);
     for (int64_t r = 0; r < s->pp; r++) {
         if (r > 0 && rk_chunks_alike(model, &chunks[r * v], &chunks[(r - 1) * v], v)) {
@@ -106,76 +115,94 @@ static void survey_ranks(const rk_cost_table *table, const rk_strategy *s, rk_ch
             need = rk_stage_need_of(table, s, &stage);
         }
         const double in_flight = rk_pipeline_in_flight(s->schedule, s->pp, v, m, r);
-        const rk_stage_memory memory = rk_stage_memory_at(&need, in_flight);
-        const double host = rk_stage_host_at(&need, in_flight);
-        const double busy = rank_seconds(s, &times[r * v]);
+        const double busy = rk_rank_seconds(s, &times[r * v]);
         const double params = stage.dense_params + stage.expert_params;
-        if (r == 0 || busy > out->busy) {
-            out->stage = stage;
-            out->busy = busy;
+        if (r == 0 || busy > ranks->busy) {
+            ranks->slowest = stage;
+            ranks->busy = busy;
             of_stage = blocks;
         }
-        if (r == 0 || params > out->params) {
-            out->heaviest = stage;
-            out->params = params;
+        if (r == 0 || params > ranks->params) {
+            ranks->heaviest = stage;
+            ranks->params = params;
             of_heaviest = blocks;
         }
-        if (r == 0 || memory.total > out->memory.total) {
-            out->worst = r;
-            out->memory = memory;
-            out->host_bytes = host;
-        }
-        const bool host_fits = host <= a->host_capacity;
-        out->fits = out->fits && memory.total <= a->memory_usable && host_fits;
-        out->runs = out->runs && memory.total - memory.late <= a->memory_usable && host_fits;
+        add_memory(a, &need, in_flight, r, out);
         if (stages) {
-            stages[r] = memory;
+            stages[r] = rk_stage_memory_at(&need, in_flight);
         }
     }
-    rk_stage_run(table, &of_stage, &out->stage);
-    rk_stage_run(table, &of_heaviest, &out->heaviest);
+    rk_stage_run(table, &of_stage, &ranks->slowest);
+    rk_stage_run(table, &of_heaviest, &ranks->heaviest);
 }
 
 /* ---- the step ------------------------------------------------------------------------------ */
 
-/* A step in its pipeline. */
-struct makespan {
-    double work;       /* s, without messages between stages */
-    double sends;      /* s that they add */
-    double sent_bytes; /* by a rank */
-};
-
-static rk_status pipeline_seconds(const rk_pipeline *pipeline, bool played, double *seconds,
-                                  rk_error *err)
-{
-    rk_pipeline_result result = {0};
-    rk_status status = RK_OK;
-    if (played) {
-        status = rk_pipeline_play(pipeline, &result, NULL, NULL, err);
-        *seconds = result.seconds;
-    } else {
-        *seconds = rk_pipeline_seconds(pipeline);
-    }
-    return status;
-}
-
-/* By the closed form, which cannot fail, or played event by event. */
-static rk_status find_makespan(const rk_cost_table *table, const rk_strategy *s,
-                               const rk_chunk_times *chunks, bool played, struct makespan *out,
-                               rk_error *err)
+rk_status rk_step_makespan(const rk_cost_table *table, const rk_strategy *s,
+                           const rk_chunk_times *chunks, double busy, rk_makespans *makespans,
+                           rk_makespan *out, rk_error *err)
 {
     const double send = rk_send_seconds(table, s, &out->sent_bytes);
     const rk_pipeline without = rk_pipeline_of(s, chunks, 0);
     const rk_pipeline with = rk_pipeline_of(s, chunks, send);
-    rk_status status = pipeline_seconds(&without, played, &out->work, err);
+    if (s->pp == 1) {
+        *out = (rk_makespan){.work = (double)rk_strategy_microbatches(s) * busy};
+        return RK_OK;
+    }
+    rk_status status = rk_pipeline_makespan(makespans, &without, &out->work, err);
     if (with.send_seconds > 0 && !status) {
         double all = 0;
-        status = pipeline_seconds(&with, played, &all, err);
+        status = rk_pipeline_makespan(makespans, &with, &all, err);
         out->sends = all - out->work;
     } else {
         out->sends = rk_overlapped_sends(table->context.stack, s, send);
     }
     return status;
+}
+
+/* By the closed form of the schedule. */
+static rk_makespan closed_makespan(const rk_cost_table *table, const rk_strategy *s,
+                                   const rk_chunk_times *chunks)
+{
+    rk_makespan out = {0};
+    const double send = rk_send_seconds(table, s, &out.sent_bytes);
+    const rk_pipeline without = rk_pipeline_of(s, chunks, 0);
+    const rk_pipeline with = rk_pipeline_of(s, chunks, send);
+    out.work = rk_pipeline_seconds(&without);
+    out.sends = with.send_seconds > 0 ? rk_pipeline_seconds(&with) - out.work
+                                      : rk_overlapped_sends(table->context.stack, s, send);
+    return out;
+}
+
+/* Fills the times of a step but for what memory adds; *bytes: sent for data parallelism. */
+static void fill_times(const rk_cost_table *table, const rk_strategy *s, const rk_step_ranks *ranks,
+                       const rk_makespan *makespan, rk_times *times, double *bytes)
+{
+    const double m = (double)rk_strategy_microbatches(s);
+    const double idle = makespan->work - m * ranks->busy;
+    *times = (rk_times){0};
+    rk_times_add(times, m, &ranks->slowest.forward);
+    rk_times_add(times, m, &ranks->slowest.backward);
+    times->part[RK_PART_BUBBLE] = idle > 0 ? idle : 0;
+    times->part[RK_PART_PP] = makespan->sends;
+    times->part[RK_PART_TP] += rk_replicated_seconds(table, s, &ranks->heaviest);
+    const rk_exchange exchange = rk_reduce(table, s, &ranks->slowest, &ranks->heaviest);
+    times->part[RK_PART_DP] = exchange.visible;
+    *bytes = exchange.bytes;
+    times->part[RK_PART_CAST] += rk_weight_cast_seconds(table, s, &ranks->heaviest);
+    times->part[RK_PART_OPTIMIZER] = rk_optimizer_seconds(table, s, &ranks->heaviest);
+    times->part[RK_PART_OFFLOAD] =
+        rk_offload_seconds(table, s, &ranks->slowest, &ranks->heaviest, &exchange);
+    times->part[RK_PART_FIXED] = rk_fixed_seconds(table->context.stack, s, rk_times_sum(times));
+}
+
+double rk_step_seconds(const rk_cost_table *table, const rk_strategy *strategy,
+                       const rk_step_ranks *ranks, const rk_makespan *makespan)
+{
+    rk_times times;
+    double bytes;
+    fill_times(table, strategy, ranks, makespan, &times, &bytes);
+    return rk_times_sum(&times);
 }
 
 static void fill_rates(const rk_cost_table *table, const rk_strategy *s, const rk_stage *stage,
@@ -200,83 +227,82 @@ static void fill_rates(const rk_cost_table *table, const rk_strategy *s, const r
  * An allocator that runs out waits for the device, gives all back that it caches, and takes it
  * again, in every microbatch: so much per GiB that it would have liked to keep.
  */
-static double thrash_seconds(const rk_stack *stack, const struct ranks *ranks, double usable,
+static double thrash_seconds(const rk_stack *stack, const struct fullest *fullest, double usable,
                              double microbatches)
 {
-    const double beyond = (ranks->memory.total - usable) / 0x1p30;
-    return ranks->runs && beyond > 0 ? stack->thrash_seconds * microbatches * beyond : 0;
+    const double beyond = (fullest->memory.total - usable) / 0x1p30;
+    return fullest->runs && beyond > 0 ? stack->thrash_seconds * microbatches * beyond : 0;
 }
 
 static void combine(const rk_cost_table *table, const rk_strategy *s, rk_flop_convention convention,
-                    const struct ranks *ranks, const struct makespan *makespan, rk_estimate *e)
+                    const rk_step_ranks *ranks, const struct fullest *fullest,
+                    const rk_makespan *makespan, rk_estimate *e)
 {
-    const rk_stack *stack = table->context.stack;
     const double m = (double)rk_strategy_microbatches(s);
     memset(e, 0, sizeof(*e));
     e->convention = convention;
-    rk_times_add(&e->times, m, &ranks->stage.forward);
-    rk_times_add(&e->times, m, &ranks->stage.backward);
-    const double idle = makespan->work - m * ranks->busy;
-    e->times.part[RK_PART_BUBBLE] = idle > 0 ? idle : 0;
-    e->times.part[RK_PART_PP] = makespan->sends;
-    e->times.part[RK_PART_TP] += rk_replicated_seconds(table, s, &ranks->heaviest);
-    const rk_exchange exchange = rk_reduce(table, s, &ranks->stage, &ranks->heaviest);
-    e->times.part[RK_PART_DP] = exchange.visible;
-    e->volumes.data = exchange.bytes;
-    e->times.part[RK_PART_CAST] += rk_weight_cast_seconds(table, s, &ranks->heaviest);
-    e->times.part[RK_PART_OPTIMIZER] = rk_optimizer_seconds(table, s, &ranks->heaviest);
-    e->times.part[RK_PART_OFFLOAD] =
-        rk_offload_seconds(table, s, &ranks->stage, &ranks->heaviest, &exchange);
     e->usable = table->context.system->accelerator.memory_usable;
-    e->times.part[RK_PART_FIXED] = rk_fixed_seconds(stack, s, rk_times_sum(&e->times)) +
-                                   thrash_seconds(stack, ranks, e->usable, m);
+    fill_times(table, s, ranks, makespan, &e->times, &e->volumes.data);
+    e->times.part[RK_PART_FIXED] += thrash_seconds(table->context.stack, fullest, e->usable, m);
     e->step = rk_times_sum(&e->times);
 
     e->volumes.pipeline = makespan->sent_bytes;
-    e->volumes.tensor = m * ranks->stage.sent.tensor;
-    e->volumes.context = m * ranks->stage.sent.context;
-    e->volumes.expert = m * ranks->stage.sent.expert;
-    e->fits = ranks->fits;
-    e->thrashes = ranks->runs && !ranks->fits;
-    e->worst_stage = ranks->worst;
-    e->memory = ranks->memory;
-    e->host_bytes = ranks->host_bytes;
-    fill_rates(table, s, &ranks->stage, e);
+    e->volumes.tensor = m * ranks->slowest.sent.tensor;
+    e->volumes.context = m * ranks->slowest.sent.context;
+    e->volumes.expert = m * ranks->slowest.sent.expert;
+    e->fits = fullest->fits;
+    e->thrashes = fullest->runs && !fullest->fits;
+    e->worst_stage = fullest->worst;
+    e->memory = fullest->memory;
+    e->host_bytes = fullest->host_bytes;
+    fill_rates(table, s, &ranks->slowest, e);
 }
 
-void rk_estimate_combine(const rk_cost_table *table, const rk_strategy *strategy,
-                         rk_flop_convention convention, rk_estimate *estimate)
+rk_status rk_estimate_table(const rk_cost_table *table, const rk_strategy *strategy,
+                            rk_flop_convention convention, rk_makespans *makespans,
+                            rk_estimate *estimate, rk_stage_memory *stages, rk_error *err)
 {
     rk_chunk_times chunks[RK_CHUNK_MAX];
-    struct ranks ranks;
-    struct makespan makespan;
-    survey_ranks(table, strategy, chunks, NULL, &ranks);
-    (void)find_makespan(table, strategy, chunks, false, &makespan, NULL);
-    combine(table, strategy, convention, &ranks, &makespan, estimate);
+    rk_step_ranks ranks;
+    struct fullest fullest;
+    rk_makespan makespan;
+    survey_ranks(table, strategy, chunks, stages, &ranks, &fullest);
+    const rk_status status =
+        rk_step_makespan(table, strategy, chunks, ranks.busy, makespans, &makespan, err);
+    if (!status) {
+        combine(table, strategy, convention, &ranks, &fullest, &makespan, estimate);
+    }
+    return status;
 }
 
-void rk_estimate_step(const rk_model *model, const rk_system *system, const rk_stack *stack,
-                      const rk_strategy *strategy, rk_flop_convention convention,
+void rk_estimate_with(const rk_cost_table *table, const rk_strategy *strategy,
+                      rk_flop_convention convention, const rk_makespan *makespan,
                       rk_estimate *estimate)
 {
-    rk_cost_table table;
-    rk_cost_table_fill(model, system, stack, strategy, &table);
-    rk_estimate_combine(&table, strategy, convention, estimate);
+    rk_chunk_times chunks[RK_CHUNK_MAX];
+    rk_step_ranks ranks;
+    struct fullest fullest;
+    survey_ranks(table, strategy, chunks, NULL, &ranks, &fullest);
+    combine(table, strategy, convention, &ranks, &fullest, makespan, estimate);
 }
 
 rk_status rk_estimate_play(const rk_cost_table *table, const rk_strategy *strategy,
                            rk_flop_convention convention, rk_estimate *estimate,
                            rk_stage_memory *stages, rk_error *err)
 {
-    rk_chunk_times chunks[RK_CHUNK_MAX];
-    struct ranks ranks;
-    struct makespan makespan;
-    survey_ranks(table, strategy, chunks, stages, &ranks);
-    const rk_status status = find_makespan(table, strategy, chunks, true, &makespan, err);
+    rk_makespans *makespans;
+    rk_status status = rk_makespans_new(&makespans, err);
     if (!status) {
-        combine(table, strategy, convention, &ranks, &makespan, estimate);
+        status = rk_estimate_table(table, strategy, convention, makespans, estimate, stages, err);
     }
+    rk_makespans_free(makespans);
     return status;
+}
+
+rk_status rk_estimate_combine(const rk_cost_table *table, const rk_strategy *strategy,
+                              rk_flop_convention convention, rk_estimate *estimate)
+{
+    return rk_estimate_play(table, strategy, convention, estimate, NULL, NULL);
 }
 
 rk_status rk_estimate_exact(const rk_model *model, const rk_system *system, const rk_stack *stack,
@@ -288,16 +314,47 @@ rk_status rk_estimate_exact(const rk_model *model, const rk_system *system, cons
     return rk_estimate_play(&table, strategy, convention, estimate, stages, err);
 }
 
+rk_status rk_estimate_again(const rk_model *model, const rk_system *system, const rk_stack *stack,
+                            const rk_strategy *strategy, rk_flop_convention convention,
+                            rk_makespans *makespans, rk_estimate *estimate, rk_error *err)
+{
+    rk_cost_table table;
+    rk_cost_table_fill(model, system, stack, strategy, &table);
+    return rk_estimate_table(&table, strategy, convention, makespans, estimate, NULL, err);
+}
+
+rk_status rk_estimate_step(const rk_model *model, const rk_system *system, const rk_stack *stack,
+                           const rk_strategy *strategy, rk_flop_convention convention,
+                           rk_estimate *estimate)
+{
+    return rk_estimate_exact(model, system, stack, strategy, convention, estimate, NULL, NULL);
+}
+
+void rk_estimate_closed(const rk_model *model, const rk_system *system, const rk_stack *stack,
+                        const rk_strategy *strategy, rk_flop_convention convention,
+                        rk_estimate *estimate)
+{
+    rk_cost_table table;
+    rk_chunk_times chunks[RK_CHUNK_MAX];
+    rk_step_ranks ranks;
+    struct fullest fullest;
+    rk_cost_table_fill(model, system, stack, strategy, &table);
+    survey_ranks(&table, strategy, chunks, NULL, &ranks, &fullest);
+    const rk_makespan makespan = closed_makespan(&table, strategy, chunks);
+    combine(&table, strategy, convention, &ranks, &fullest, &makespan, estimate);
+}
+
 rk_status rk_estimate_visit(const rk_model *model, const rk_system *system, const rk_stack *stack,
                             const rk_strategy *strategy, rk_pipeline_result *result,
                             void (*visit)(void *user, const rk_op *op), void *user, rk_error *err)
 {
     rk_cost_table table;
     rk_chunk_times chunks[RK_CHUNK_MAX];
-    struct ranks ranks;
+    rk_step_ranks ranks;
+    struct fullest fullest;
     double sent;
     rk_cost_table_fill(model, system, stack, strategy, &table);
-    survey_ranks(&table, strategy, chunks, NULL, &ranks);
+    survey_ranks(&table, strategy, chunks, NULL, &ranks, &fullest);
     const double send = rk_send_seconds(&table, strategy, &sent);
     const rk_pipeline pipeline = rk_pipeline_of(strategy, chunks, send);
     return rk_pipeline_play(&pipeline, result, visit, user, err);

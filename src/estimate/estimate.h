@@ -78,29 +78,44 @@ void rk_cost_table_fill_experts(const rk_strategy *strategy, rk_cost_table *tabl
  * Estimates from a table that was filled for the same model, system and stack, and for a strategy
  * that differs at most in pp, vp, dp, schedule, global_batch, sharding, replicas, the split of
  * layers, how many of them are checkpointed, offloading, and the overlap of gradients, parameters
- * and messages.
+ * and messages.  The strategy must be legal (rk_strategy_legal).  The step has the makespan of its
+ * schedule played event by event; the same strategy has the same bits in every search and command.
+ * `stages` (may be NULL) gets the memory of every pipeline rank, [0 .. pp-1].
  */
-void rk_estimate_combine(const rk_cost_table *table, const rk_strategy *strategy,
-                         rk_flop_convention convention, rk_estimate *estimate);
+rk_status rk_estimate_table(const rk_cost_table *table, const rk_strategy *strategy,
+                            rk_flop_convention convention, rk_makespans *makespans,
+                            rk_estimate *estimate, rk_stage_memory *stages, rk_error *err);
 
-/*
- * Estimates with the closed forms of schedules; no allocation, about ten microseconds.
- * The strategy must be legal (rk_strategy_legal).
- */
-void rk_estimate_step(const rk_model *model, const rk_system *system, const rk_stack *stack,
-                      const rk_strategy *strategy, rk_flop_convention convention,
-                      rk_estimate *estimate);
-
-/*
- * As rk_estimate_combine and rk_estimate_step with the schedule played event by event, and with
- * the memory of every pipeline rank in stages[0 .. pp-1] (may be NULL).
- */
+/* The same of one strategy alone. */
 rk_status rk_estimate_play(const rk_cost_table *table, const rk_strategy *strategy,
                            rk_flop_convention convention, rk_estimate *estimate,
                            rk_stage_memory *stages, rk_error *err);
+rk_status rk_estimate_combine(const rk_cost_table *table, const rk_strategy *strategy,
+                              rk_flop_convention convention, rk_estimate *estimate);
+
+/* The same from the documents. */
 rk_status rk_estimate_exact(const rk_model *model, const rk_system *system, const rk_stack *stack,
                             const rk_strategy *strategy, rk_flop_convention convention,
                             rk_estimate *estimate, rk_stage_memory *stages, rk_error *err);
+
+/* The same without stages for one of many strategies, which share the scratch of makespans. */
+rk_status rk_estimate_again(const rk_model *model, const rk_system *system, const rk_stack *stack,
+                            const rk_strategy *strategy, rk_flop_convention convention,
+                            rk_makespans *makespans, rk_estimate *estimate, rk_error *err);
+
+/* rk_estimate_exact without what few ask for. */
+rk_status rk_estimate_step(const rk_model *model, const rk_system *system, const rk_stack *stack,
+                           const rk_strategy *strategy, rk_flop_convention convention,
+                           rk_estimate *estimate);
+
+/*
+ * With the closed form of the schedule in place of its makespan: no memory, about ten microseconds.
+ * For calibration, which estimates the same runs thousands of times; nothing that is ranked or
+ * reported uses it.
+ */
+void rk_estimate_closed(const rk_model *model, const rk_system *system, const rk_stack *stack,
+                        const rk_strategy *strategy, rk_flop_convention convention,
+                        rk_estimate *estimate);
 
 /*
  * Plays the pipeline of a strategy, with the messages that hold their sender: `visit` gets every

@@ -17,34 +17,20 @@ rk_stage rk_whole_model(const rk_cost_table *table, const rk_strategy *strategy)
     return rk_stage_of(table, &s, &chunk);
 }
 
-double rk_least_send(const rk_cost_table *table, const rk_strategy *s)
+rk_makespan rk_least_makespan(const rk_cost_table *table, const rk_strategy *s,
+                              const rk_chunk_times *chunks)
 {
-    double bytes = 0;
-    return rk_send_seconds(table, s, &bytes);
-}
-
-double rk_least_step_of(const rk_cost_table *table, const rk_strategy *s,
-                        const rk_chunk_times *chunks, double send)
-{
+    rk_makespan least = {0};
+    const double send = rk_send_seconds(table, s, &least.sent_bytes);
     const rk_pipeline pipeline = rk_pipeline_of(s, chunks, send);
-    const double seconds =
-        rk_pipeline_seconds(&pipeline) + rk_overlapped_sends(table->context.stack, s, send);
-    return seconds + rk_fixed_seconds(table->context.stack, s, seconds);
+    least.work = rk_pipeline_bound(&pipeline);
+    least.sends = rk_overlapped_sends(table->context.stack, s, send);
+    return least;
 }
 
-double rk_least_step(const rk_cost_table *table, const rk_strategy *s, const rk_stage *whole,
-                     double send)
+double rk_least_step(const rk_cost_table *table, const rk_strategy *s, const rk_makespan *least)
 {
-    const rk_pipeline pipeline = rk_pipeline_of(s, NULL, send);
-    const double stages = (double)rk_schedule_stages(s->schedule, s->pp, s->vp);
-    const double weight = rk_stage_splits(s) ? whole->weight_seconds : 0;
-    const rk_chunk_times chunk = {
-        .forward = rk_times_sum(&whole->forward) / stages,
-        .backward = (rk_times_sum(&whole->backward) - weight) / stages,
-        .weight = weight / stages,
-    };
-    const double seconds = rk_pipeline_least_seconds(&pipeline, &chunk) +
-                           rk_overlapped_sends(table->context.stack, s, send);
+    const double seconds = least->work + least->sends;
     return seconds + rk_fixed_seconds(table->context.stack, s, seconds);
 }
 

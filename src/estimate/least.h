@@ -6,7 +6,7 @@
 #ifndef RK_ESTIMATE_LEAST_H
 #define RK_ESTIMATE_LEAST_H
 
-#include "estimate/stage.h"
+#include "estimate/step.h"
 
 #define RK_LEAST_SLACK 1e-9 /* relative */
 
@@ -14,18 +14,15 @@
 rk_stage rk_whole_model(const rk_cost_table *table, const rk_strategy *strategy);
 
 /*
- * Seconds of a step of any strategy with these degrees, schedule and batch, whatever its split of
- * layers, recompute of the table, sharding and offload.  `send` is rk_send_seconds.
+ * The makespan of a strategy with these chunks, at least; messages that hold their sender count as
+ * work.
  */
-double rk_least_step(const rk_cost_table *table, const rk_strategy *strategy, const rk_stage *whole,
-                     double send);
+rk_makespan rk_least_makespan(const rk_cost_table *table, const rk_strategy *strategy,
+                              const rk_chunk_times *chunks);
 
-/* Seconds of a step with these chunks, whatever its sharding and offload. */
-double rk_least_step_of(const rk_cost_table *table, const rk_strategy *strategy,
-                        const rk_chunk_times *chunks, double send);
-
-/* Seconds of a message between stages: the same for all shapes of a pipeline degree. */
-double rk_least_send(const rk_cost_table *table, const rk_strategy *strategy);
+/* Seconds of a step with a makespan of so much or more, whatever its sharding and offload. */
+double rk_least_step(const rk_cost_table *table, const rk_strategy *strategy,
+                     const rk_makespan *least);
 
 /* Bytes that the fullest rank needs at least: the states of the mean one. */
 double rk_least_memory(const rk_cost_table *table, const rk_strategy *strategy,

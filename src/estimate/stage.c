@@ -60,6 +60,15 @@ rk_stage_blocks rk_stage_blocks_of(const rk_model *model, const rk_strategy *str
     return blocks;
 }
 
+rk_stage_blocks rk_chunk_blocks_of(const rk_model *model, const rk_strategy *strategy,
+                                   const rk_chunk *chunk)
+{
+    rk_stage_blocks blocks;
+    memset(&blocks, 0, sizeof(blocks));
+    count_chunk(model, strategy, chunk, &blocks);
+    return blocks;
+}
+
 /* ---- what blocks keep ---------------------------------------------------------------------- */
 
 static void keep_params(rk_stage *stage, double count, const rk_cost *cost)
@@ -216,6 +225,16 @@ rk_stage rk_stage_of(const rk_cost_table *table, const rk_strategy *strategy,
     return stage;
 }
 
+rk_chunk_times rk_chunk_times_of(const rk_cost_table *table, const rk_stage_blocks *blocks,
+                                 bool splits)
+{
+    rk_chunk_times times = {0, 0, 0};
+    run_blocks(table, blocks, run_seconds, &times);
+    times.weight = splits ? times.weight : 0;
+    times.backward -= times.weight;
+    return times;
+}
+
 /* The microbatches of a chunk all run there, also where a rank has half of them (DualPipe). */
 void rk_stage_times(const rk_cost_table *table, const rk_strategy *strategy, const rk_chunk *chunks,
                     rk_chunk_times *times)
@@ -227,13 +246,8 @@ void rk_stage_times(const rk_cost_table *table, const rk_strategy *strategy, con
             times[i] = times[i - 1];
             continue;
         }
-        rk_stage_blocks blocks;
-        memset(&blocks, 0, sizeof(blocks));
-        count_chunk(model, strategy, &chunks[i], &blocks);
-        times[i] = (rk_chunk_times){0, 0, 0};
-        run_blocks(table, &blocks, run_seconds, &times[i]);
-        times[i].weight = splits ? times[i].weight : 0;
-        times[i].backward -= times[i].weight;
+        const rk_stage_blocks blocks = rk_chunk_blocks_of(model, strategy, &chunks[i]);
+        times[i] = rk_chunk_times_of(table, &blocks, splits);
     }
 }
 

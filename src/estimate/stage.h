@@ -41,6 +41,10 @@ typedef struct rk_stage_blocks {
 rk_stage_blocks rk_stage_blocks_of(const rk_model *model, const rk_strategy *strategy,
                                    const rk_chunk *chunks);
 
+/* What one chunk of a rank holds. */
+rk_stage_blocks rk_chunk_blocks_of(const rk_model *model, const rk_strategy *strategy,
+                                   const rk_chunk *chunk);
+
 /* Fills what a stage of these blocks keeps in memory, and nothing else. */
 void rk_stage_keep(const rk_cost_table *table, const rk_stage_blocks *blocks, rk_stage *stage);
 
@@ -53,6 +57,10 @@ double rk_stage_seconds(const rk_cost_table *table, const rk_stage_blocks *block
 /* All `chunks` of a rank, both what they keep and what they run. */
 rk_stage rk_stage_of(const rk_cost_table *table, const rk_strategy *strategy,
                      const rk_chunk *chunks);
+
+/* The times of a chunk that holds these blocks. */
+rk_chunk_times rk_chunk_times_of(const rk_cost_table *table, const rk_stage_blocks *blocks,
+                                 bool splits);
 
 /* The times of each of the `chunks` of a rank. */
 void rk_stage_times(const rk_cost_table *table, const rk_strategy *strategy, const rk_chunk *chunks,

@@ -167,9 +167,12 @@ void rk_changes_each(const rk_setting *setting, const rk_strategy *from,
 
 struct best {
     const rk_setting *setting;
+    rk_makespans *makespans;
     bool found;
     rk_strategy strategy;
     rk_estimate estimate;
+    rk_status status;
+    rk_error *err;
 };
 
 static void keep_fastest(void *user, const rk_strategy *changed)
@@ -177,7 +180,11 @@ static void keep_fastest(void *user, const rk_strategy *changed)
     struct best *best = user;
     const rk_setting *s = best->setting;
     rk_estimate estimate;
-    rk_estimate_step(s->model, s->system, s->stack, changed, s->convention, &estimate);
+    if (best->status ||
+        (best->status = rk_estimate_again(s->model, s->system, s->stack, changed, s->convention,
+                                          best->makespans, &estimate, best->err))) {
+        return;
+    }
     if (estimate.fits && (!best->found || estimate.step < best->estimate.step)) {
         best->found = true;
         best->strategy = *changed;
@@ -191,20 +198,25 @@ static void look_further(void *user, const rk_strategy *changed)
     rk_changes_each(best->setting, changed, keep_fastest, user);
 }
 
-int rk_change_to_fit(const rk_setting *setting, const rk_strategy *from, int most_changes,
-                     rk_strategy *changed, rk_estimate *estimate)
+rk_status rk_change_to_fit(const rk_setting *setting, const rk_strategy *from, int most_changes,
+                           int *changes, rk_strategy *changed, rk_estimate *estimate, rk_error *err)
 {
-    struct best best = {.setting = setting};
-    int changes = 1;
-    rk_changes_each(setting, from, keep_fastest, &best);
-    if (!best.found && most_changes > 1) {
-        changes = 2;
+    struct best best = {.setting = setting, .err = err};
+    *changes = 1;
+    best.status = rk_makespans_new(&best.makespans, err);
+    if (!best.status) {
+        rk_changes_each(setting, from, keep_fastest, &best);
+    }
+    if (!best.status && !best.found && most_changes > 1) {
+        *changes = 2;
         rk_changes_each(setting, from, look_further, &best);
     }
-    if (!best.found) {
-        return 0;
+    rk_makespans_free(best.makespans);
+    if (best.status || !best.found) {
+        *changes = 0;
+        return best.status;
     }
     *changed = best.strategy;
     *estimate = best.estimate;
-    return changes;
+    return RK_OK;
 }

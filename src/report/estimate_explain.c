@@ -47,68 +47,69 @@ static const struct {
      false, better_host_link},
 };
 
-static double step_on(const rk_setting *setting, const rk_system *system,
-                      const rk_strategy *strategy)
+/* Fills out->step for a system with one number that is better. */
+static rk_status step_on(const rk_setting *setting, const rk_system *system,
+                         const rk_strategy *strategy, rk_sensitivity *out, rk_error *err)
 {
     rk_estimate estimate;
-    rk_estimate_step(setting->model, system, setting->stack, strategy, setting->convention,
-                     &estimate);
-    return estimate.step;
+    const rk_status status = rk_estimate_exact(setting->model, system, setting->stack, strategy,
+                                               setting->convention, &estimate, NULL, err);
+    out->step = estimate.step;
+    return status;
 }
 
-static rk_sensitivity matrix_peak(const rk_setting *setting, const rk_strategy *strategy)
+static rk_status matrix_peak(const rk_setting *setting, const rk_strategy *strategy,
+                             rk_sensitivity *out, rk_error *err)
 {
     rk_system system = *setting->system;
-    rk_sensitivity s = {
+    *out = (rk_sensitivity){
         .key = "matrix_peak",
         .name = "matrix peak",
         .value = system.accelerator.gemm[strategy->precision].peak / 1e12,
         .unit = "TFLOP/s",
     };
     better_matrix(&system);
-    s.step = step_on(setting, &system, strategy);
-    return s;
+    return step_on(setting, &system, strategy, out, err);
 }
 
-static rk_sensitivity accelerator_number(const rk_setting *setting, const rk_strategy *strategy,
-                                         size_t i)
+static rk_status accelerator_number(const rk_setting *setting, const rk_strategy *strategy,
+                                    size_t i, rk_sensitivity *out, rk_error *err)
 {
     rk_system system = *setting->system;
     const char *accelerator = (const char *)&setting->system->accelerator;
-    rk_sensitivity s = {
+    *out = (rk_sensitivity){
         .value =
             *(const double *)(const void *)(accelerator + numbers[i].offset) / numbers[i].scale,
         .unit = numbers[i].unit,
         .lower = numbers[i].lower,
     };
-    (void)snprintf(s.key, sizeof(s.key), "%s", numbers[i].key);
-    (void)snprintf(s.name, sizeof(s.name), "%s", numbers[i].name);
+    (void)snprintf(out->key, sizeof(out->key), "%s", numbers[i].key);
+    (void)snprintf(out->name, sizeof(out->name), "%s", numbers[i].name);
     numbers[i].better(&system);
-    s.step = step_on(setting, &system, strategy);
-    return s;
+    return step_on(setting, &system, strategy, out, err);
 }
 
-static rk_sensitivity tier_bandwidth(const rk_setting *setting, const rk_strategy *strategy, int i)
+static rk_status tier_bandwidth(const rk_setting *setting, const rk_strategy *strategy, int i,
+                                rk_sensitivity *out, rk_error *err)
 {
     rk_system system = *setting->system;
-    rk_sensitivity s = {.value = system.tiers[i].bandwidth / 1e9, .unit = "GB/s"};
-    (void)snprintf(s.key, sizeof(s.key), "tier%d_bandwidth", i);
-    (void)snprintf(s.name, sizeof(s.name), "%s bandwidth", system.tiers[i].name);
+    *out = (rk_sensitivity){.value = system.tiers[i].bandwidth / 1e9, .unit = "GB/s"};
+    (void)snprintf(out->key, sizeof(out->key), "tier%d_bandwidth", i);
+    (void)snprintf(out->name, sizeof(out->name), "%s bandwidth", system.tiers[i].name);
     system.tiers[i].bandwidth *= RK_MORE;
-    s.step = step_on(setting, &system, strategy);
-    return s;
+    return step_on(setting, &system, strategy, out, err);
 }
 
-static rk_sensitivity tier_latency(const rk_setting *setting, const rk_strategy *strategy, int i)
+static rk_status tier_latency(const rk_setting *setting, const rk_strategy *strategy, int i,
+                              rk_sensitivity *out, rk_error *err)
 {
     rk_system system = *setting->system;
-    rk_sensitivity s = {.value = system.tiers[i].latency * 1e6, .unit = "us", .lower = true};
-    (void)snprintf(s.key, sizeof(s.key), "tier%d_latency", i);
-    (void)snprintf(s.name, sizeof(s.name), "%s latency", system.tiers[i].name);
+    *out = (rk_sensitivity){.value = system.tiers[i].latency * 1e6, .unit = "us", .lower = true};
+    (void)snprintf(out->key, sizeof(out->key), "tier%d_latency", i);
+    (void)snprintf(out->name, sizeof(out->name), "%s latency", system.tiers[i].name);
     system.tiers[i].latency *= RK_LESS;
     system.tiers[i].step_latency *= RK_LESS;
-    s.step = step_on(setting, &system, strategy);
-    return s;
+    return step_on(setting, &system, strategy, out, err);
 }
 
 /* ---- memory capacity ----------------------------------------------------------------------- */
@@ -119,6 +120,9 @@ struct neighbours {
     double usable;       /* bytes, with more */
     double now, then;    /* s */
     rk_strategy fastest; /* of `then` */
+    rk_makespans *makespans;
+    rk_status status;
+    rk_error *err;
 };
 
 static void survey(void *user, const rk_strategy *changed)
@@ -126,7 +130,10 @@ static void survey(void *user, const rk_strategy *changed)
     struct neighbours *n = user;
     const rk_setting *s = n->setting;
     rk_estimate e;
-    rk_estimate_step(s->model, s->system, s->stack, changed, s->convention, &e);
+    if (n->status || (n->status = rk_estimate_again(s->model, s->system, s->stack, changed,
+                                                    s->convention, n->makespans, &e, n->err))) {
+        return;
+    }
     if (e.fits) {
         n->now = e.step < n->now ? e.step : n->now;
     } else if (e.memory.total <= n->usable && e.step < n->then &&
@@ -137,26 +144,30 @@ static void survey(void *user, const rk_strategy *changed)
 }
 
 /* What it buys is what a neighbour that needs it is faster than those that do without. */
-static rk_sensitivity memory_capacity(const rk_setting *setting, const rk_strategy *strategy,
-                                      double step)
+static rk_status memory_capacity(const rk_setting *setting, const rk_strategy *strategy,
+                                 double step, rk_sensitivity *out, rk_error *err)
 {
     const double usable = setting->system->accelerator.memory_usable;
     struct neighbours n = {
-        .setting = setting, .usable = usable * RK_MORE, .now = step, .then = step};
-    rk_sensitivity s = {
+        .setting = setting, .usable = usable * RK_MORE, .now = step, .then = step, .err = err};
+    *out = (rk_sensitivity){
         .key = "memory_capacity",
         .name = "memory capacity",
         .value = usable / 0x1p30,
         .unit = "GiB",
         .step = step,
     };
-    rk_changes_each(setting, strategy, survey, &n);
-    if (n.then < n.now) {
-        s.step = step - (n.now - n.then);
-        s.changes = true;
-        s.strategy = n.fastest;
+    n.status = rk_makespans_new(&n.makespans, err);
+    if (!n.status) {
+        rk_changes_each(setting, strategy, survey, &n);
     }
-    return s;
+    rk_makespans_free(n.makespans);
+    if (n.then < n.now) {
+        out->step = step - (n.now - n.then);
+        out->changes = true;
+        out->strategy = n.fastest;
+    }
+    return n.status;
 }
 
 /* ---- all of them --------------------------------------------------------------------------- */
@@ -168,23 +179,20 @@ static int compare(const void *a, const void *b)
     return x->step != y->step ? (x->step > y->step) - (x->step < y->step) : strcmp(x->key, y->key);
 }
 
-size_t rk_sensitivities(const rk_setting *setting, const rk_strategy *strategy, double step,
-                        rk_sensitivity out[RK_SENSITIVITY_MAX])
+rk_status rk_find_sensitivities(const rk_setting *setting, const rk_strategy *strategy, double step,
+                                rk_sensitivities *out, rk_error *err)
 {
-    const double closed = step_on(setting, setting->system, strategy);
-    size_t count = 0;
-    out[count++] = matrix_peak(setting, strategy);
-    out[count++] = memory_capacity(setting, strategy, closed);
-    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
-        out[count++] = accelerator_number(setting, strategy, i);
+    rk_sensitivity *next = out->items;
+    rk_status status = matrix_peak(setting, strategy, next++, err);
+    status = status ? status : memory_capacity(setting, strategy, step, next++, err);
+    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]) && !status; i++) {
+        status = accelerator_number(setting, strategy, i, next++, err);
     }
-    for (int i = 0; i < setting->system->tier_count; i++) {
-        out[count++] = tier_bandwidth(setting, strategy, i);
-        out[count++] = tier_latency(setting, strategy, i);
+    for (int i = 0; i < setting->system->tier_count && !status; i++) {
+        status = tier_bandwidth(setting, strategy, i, next++, err);
+        status = status ? status : tier_latency(setting, strategy, i, next++, err);
     }
-    for (size_t i = 0; i < count; i++) {
-        out[i].step *= step / closed;
-    }
-    qsort(out, count, sizeof(*out), compare);
-    return count;
+    out->count = status ? 0 : (size_t)(next - out->items);
+    qsort(out->items, out->count, sizeof(*out->items), compare);
+    return status;
 }

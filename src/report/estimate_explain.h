@@ -23,12 +23,14 @@ typedef struct rk_sensitivity {
     rk_strategy strategy;
 } rk_sensitivity;
 
-/*
- * Fills the sensitivities of a legal strategy, the most valuable first.  `step` is its step as it
- * was told, in s; what a better number saves is the same share of it as by rk_estimate_step.
- * Returns how many there are.
- */
-size_t rk_sensitivities(const rk_setting *setting, const rk_strategy *strategy, double step,
-                        rk_sensitivity out[RK_SENSITIVITY_MAX]);
+/* Those of one strategy, the most valuable first. */
+typedef struct rk_sensitivities {
+    rk_sensitivity items[RK_SENSITIVITY_MAX];
+    size_t count;
+} rk_sensitivities;
+
+/* Finds the sensitivities of a legal strategy whose step takes `step` seconds. */
+rk_status rk_find_sensitivities(const rk_setting *setting, const rk_strategy *strategy, double step,
+                                rk_sensitivities *out, rk_error *err);
 
 #endif

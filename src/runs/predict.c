@@ -95,7 +95,8 @@ void rk_run_predict(const rk_run_sources *sources, const rk_run_case *run, const
     documents d;
     const rk_strategy strategy = strategy_of(run);
     choose(sources, run, system, stack, &d);
-    rk_estimate_step(&run->model, d.system, d.stack, &strategy, RK_FLOPS_MEGATRON, &out->estimate);
+    rk_estimate_closed(&run->model, d.system, d.stack, &strategy, RK_FLOPS_MEGATRON,
+                       &out->estimate);
     finish(run, &out->estimate.memory, out);
 }
 

@@ -5,6 +5,7 @@
  * the work is linear in the number of steps.
  */
 #include "schedule/order.h"
+#include "schedule/ticks.h"
 
 #include "base/error.h"
 
@@ -17,23 +18,31 @@
 
 struct rank {
     rk_order order;
-    int64_t next;   /* step to run */
-    double free_at; /* s */
-    double busy;    /* s computed */
-    int64_t kept;   /* activations of chunks */
-    int64_t peak;   /* most of them at once */
+    int64_t next;    /* step to run */
+    int64_t free_at; /* ticks */
+    int64_t busy;    /* ticks computed */
+    int64_t kept;    /* activations of chunks */
+    int64_t peak;    /* most of them at once */
     bool in_queue;
+};
+
+/* Times of a chunk. */
+struct ticks {
+    int64_t forward, backward, weight;
 };
 
 struct play {
     const rk_pipeline *pipeline;
+    rk_clock clock;
+    struct ticks *chunks; /* by rank and chunk */
+    int64_t send, pair;   /* ticks of a message, and of an overlapped pair */
     void (*visit)(void *user, const rk_op *op);
     void *user;
     struct rank *ranks;
-    rk_step *steps;       /* of all ranks */
-    double *forward_end;  /* s, by chunk and microbatch; -1: not yet run */
-    double *backward_end; /* by input */
-    int64_t *queue;       /* ranks that may have a step to run */
+    rk_step *steps;        /* of all ranks */
+    int64_t *forward_end;  /* ticks, by chunk and microbatch; -1: not yet run */
+    int64_t *backward_end; /* by input */
+    int64_t *queue;        /* ranks that may have a step to run */
     int64_t queued;
 };
 
@@ -53,30 +62,35 @@ static void write_order(const rk_pipeline *pipeline, int64_t rank, rk_order *ord
 
 /* ---- times --------------------------------------------------------------------------------- */
 
-static double *end_of(const struct play *y, double *ends, rk_place place, int64_t microbatch)
+static int64_t *end_of(const struct play *y, int64_t *ends, rk_place place, int64_t microbatch)
 {
     const rk_pipeline *p = y->pipeline;
     return &ends[(place.rank * p->chunks_per_rank + place.chunk) * p->microbatches + microbatch];
 }
 
-static const rk_chunk_times *times_of(const rk_pipeline *p, rk_place place)
+static const struct ticks *times_of(const struct play *y, rk_place place)
 {
-    return &p->chunks[place.rank * p->chunks_per_rank + place.chunk];
+    return &y->chunks[place.rank * y->pipeline->chunks_per_rank + place.chunk];
+}
+
+static int64_t later(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
 }
 
 /*
  * When the input from the chunk before (forward, direction -1) or after (backward, 1) has come:
  * 0 at the ends of the model, -1 when it is not known yet.
  */
-static double arrival(const struct play *y, double *ends, rk_place place, int64_t microbatch,
-                      int direction)
+static int64_t arrival(const struct play *y, int64_t *ends, rk_place place, int64_t microbatch,
+                       int direction)
 {
     rk_place from;
     if (!rk_place_next(y->pipeline, place, direction, &from)) {
         return 0;
     }
-    const double end = *end_of(y, ends, from, microbatch);
-    return end < 0 || from.rank == place.rank ? end : end + y->pipeline->send_seconds;
+    const int64_t end = *end_of(y, ends, from, microbatch);
+    return end < 0 || from.rank == place.rank ? end : end + y->send;
 }
 
 /* The chunk that runs the backward of a step. */
@@ -101,24 +115,24 @@ static bool has_backward(const rk_step *step)
 }
 
 /* When all inputs of a step have come, or -1.  Weight gradients follow on their own rank. */
-static double ready_at(const struct play *y, rk_place place, const rk_step *step)
+static int64_t ready_at(const struct play *y, rk_place place, const rk_step *step)
 {
-    double ready = 0;
+    int64_t ready = 0;
     if (has_forward(step)) {
         ready = arrival(y, y->forward_end, place, step->microbatch, -1);
     }
     if (has_backward(step) && ready >= 0) {
-        const double back =
+        const int64_t back =
             arrival(y, y->backward_end, backward_place(place, step), backward_microbatch(step), 1);
-        ready = back < 0 ? back : fmax(ready, back);
+        ready = back < 0 ? back : later(ready, back);
     }
     return ready;
 }
 
-static double duration_of(const rk_pipeline *p, rk_place place, const rk_step *step)
+static int64_t duration_of(const struct play *y, rk_place place, const rk_step *step)
 {
-    const rk_chunk_times *t = times_of(p, place);
-    const rk_chunk_times *back = times_of(p, backward_place(place, step));
+    const struct ticks *t = times_of(y, place);
+    const struct ticks *back = times_of(y, backward_place(place, step));
     switch (step->kind) {
     case RK_STEP_FORWARD:
         return t->forward;
@@ -127,8 +141,8 @@ static double duration_of(const rk_pipeline *p, rk_place place, const rk_step *s
     case RK_STEP_WEIGHT:
         return t->weight;
     case RK_STEP_PAIR:
-        return p->overlapped_pair > 0 ? p->overlapped_pair
-                                      : t->forward + back->backward + back->weight;
+        return y->pipeline->overlapped_pair > 0 ? y->pair
+                                                : t->forward + back->backward + back->weight;
     default:
         return t->backward + t->weight;
     }
@@ -146,7 +160,7 @@ static void enqueue(struct play *y, int64_t rank)
 }
 
 /* Records the end of an operation and wakes the rank that may wait for it. */
-static bool pass_on(struct play *y, double *ends, rk_place place, int64_t microbatch, double end,
+static bool pass_on(struct play *y, int64_t *ends, rk_place place, int64_t microbatch, int64_t end,
                     int direction)
 {
     rk_place next;
@@ -170,19 +184,23 @@ static void keep(struct rank *r, const rk_step *step)
 }
 
 static void report(const struct play *y, rk_op_kind kind, rk_place place, int64_t microbatch,
-                   double start, double end)
+                   int64_t start, int64_t end)
 {
     if (y->visit) {
-        const rk_op op = {
-            kind, (int32_t)place.rank, (int32_t)place.chunk, (int32_t)microbatch, start, end};
+        const rk_op op = {kind,
+                          (int32_t)place.rank,
+                          (int32_t)place.chunk,
+                          (int32_t)microbatch,
+                          rk_to_seconds(y->clock, start),
+                          rk_to_seconds(y->clock, end)};
         y->visit(y->user, &op);
     }
 }
 
-static void run_step(struct play *y, rk_place place, const rk_step *step, double start)
+static void run_step(struct play *y, rk_place place, const rk_step *step, int64_t start)
 {
     struct rank *r = &y->ranks[place.rank];
-    const double duration = duration_of(y->pipeline, place, step), end = start + duration;
+    const int64_t duration = duration_of(y, place, step), end = start + duration;
     bool sends = false;
     if (has_forward(step)) {
         report(y, RK_OP_FORWARD, place, step->microbatch, start, end);
@@ -199,7 +217,7 @@ static void run_step(struct play *y, rk_place place, const rk_step *step, double
     }
     keep(r, step);
     r->busy += duration;
-    r->free_at = sends && !y->pipeline->send_overlapped ? end + y->pipeline->send_seconds : end;
+    r->free_at = sends && !y->pipeline->send_overlapped ? end + y->send : end;
     r->next++;
 }
 
@@ -210,11 +228,11 @@ static void advance(struct play *y, int64_t rank)
     while (r->next < r->order.count) {
         const rk_step *step = &r->order.steps[r->next];
         const rk_place place = {rank, step->chunk};
-        const double ready = ready_at(y, place, step);
+        const int64_t ready = ready_at(y, place, step);
         if (ready < 0) {
             return;
         }
-        run_step(y, place, step, fmax(r->free_at, ready));
+        run_step(y, place, step, later(r->free_at, ready));
     }
 }
 
@@ -222,6 +240,7 @@ static void advance(struct play *y, int64_t rank)
 
 static void play_release(struct play *y)
 {
+    free(y->chunks);
     free(y->ranks);
     free(y->steps);
     free(y->forward_end);
@@ -265,13 +284,14 @@ static void fill_result(const struct play *y, rk_pipeline_result *result)
     const rk_pipeline *p = y->pipeline;
     /* a microbatch keeps one chunk of a rank of DualPipe, all of any other */
     const int64_t chunks = p->kind == RK_SCHEDULE_DUALPIPE ? 1 : p->chunks_per_rank;
-    result->seconds = 0;
+    int64_t last = 0;
     for (int64_t r = 0; r < p->ranks; r++) {
-        result->seconds = fmax(result->seconds, y->ranks[r].free_at);
+        last = later(last, y->ranks[r].free_at);
     }
+    result->seconds = rk_to_seconds(y->clock, last);
     for (int64_t r = 0; r < p->ranks; r++) {
         if (result->idle) {
-            result->idle[r] = result->seconds - y->ranks[r].busy;
+            result->idle[r] = rk_to_seconds(y->clock, last - y->ranks[r].busy);
         }
         if (result->in_flight) {
             result->in_flight[r] = (double)y->ranks[r].peak / (double)chunks;
@@ -279,11 +299,36 @@ static void fill_result(const struct play *y, rk_pipeline_result *result)
     }
 }
 
+/* Turns the times of the pipeline into ticks. */
+static rk_status fill_ticks(struct play *y, rk_error *err)
+{
+    const rk_pipeline *p = y->pipeline;
+    const size_t count = (size_t)(p->ranks * p->chunks_per_rank);
+    y->clock = rk_clock_of(p);
+    y->send = rk_to_ticks(y->clock, p->send_seconds);
+    y->pair = rk_to_ticks(y->clock, p->overlapped_pair);
+    y->chunks = malloc(count * sizeof(*y->chunks));
+    if (!y->chunks) {
+        return rk_fail(err, RK_ERR_MEMORY, "out of memory for the chunks of a pipeline");
+    }
+    for (size_t i = 0; i < count; i++) {
+        y->chunks[i] = (struct ticks){
+            .forward = rk_to_ticks(y->clock, p->chunks[i].forward),
+            .backward = rk_to_ticks(y->clock, p->chunks[i].backward),
+            .weight = rk_to_ticks(y->clock, p->chunks[i].weight),
+        };
+    }
+    return RK_OK;
+}
+
 rk_status rk_pipeline_play(const rk_pipeline *pipeline, rk_pipeline_result *result,
                            void (*visit)(void *user, const rk_op *op), void *user, rk_error *err)
 {
     struct play y = {.pipeline = pipeline, .visit = visit, .user = user};
     rk_status status = rk_pipeline_check_order(pipeline, err);
+    if (status == RK_OK) {
+        status = fill_ticks(&y, err);
+    }
     if (status == RK_OK) {
         status = play_prepare(&y, err);
     }

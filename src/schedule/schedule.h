@@ -120,4 +120,23 @@ typedef struct rk_op {
 rk_status rk_pipeline_play(const rk_pipeline *pipeline, rk_pipeline_result *result,
                            void (*visit)(void *user, const rk_op *op), void *user, rk_error *err);
 
+/* What makespans share: compiled orders and scratch.  For one thread at a time. */
+typedef struct rk_makespans rk_makespans;
+
+rk_status rk_makespans_new(rk_makespans **makespans, rk_error *err);
+void rk_makespans_free(rk_makespans *makespans);
+
+/*
+ * The seconds of rk_pipeline_play, with the same bits, of a pipeline whose numbers are legal.  It
+ * takes nanoseconds per chunk, whatever the number of microbatches once ranks keep pace.
+ */
+rk_status rk_pipeline_makespan(rk_makespans *makespans, const rk_pipeline *pipeline,
+                               double *seconds, rk_error *err);
+
+/*
+ * What a pipeline takes at least: never more than rk_pipeline_play but for rounding, and the same
+ * for equal stages of GPipe, 1F1B and interleaved without overlapped messages.  O(p v), no memory.
+ */
+double rk_pipeline_bound(const rk_pipeline *pipeline);
+
 #endif

@@ -227,18 +227,19 @@ static double bound_shapes(const struct search *s, struct worker *w, const struc
     }
     node.recompute = 0;
     node.shape = &s->lists.shapes[pipe->shape_first];
-    rk_strategy strategy = node_strategy(s, b, &node);
-    const double send = rk_least_send(&w->table, &strategy);
+    rk_plan_base base = {.strategy = node_strategy(s, b, &node)};
+    rk_plan_clock_turn(&w->clock, &w->table, pipe);
     for (size_t i = pipe->shape_first; i < pipe->shape_first + pipe->shape_count; i++) {
-        rk_plan_set_shape(&s->lists.shapes[i], &strategy);
-        const bool twice = strategy.schedule == RK_SCHEDULE_DUALPIPE;
+        base.shape = &s->lists.shapes[i];
+        rk_plan_set_shape(base.shape, &base.strategy);
+        const bool twice = base.strategy.schedule == RK_SCHEDULE_DUALPIPE;
         if (!known[twice]) {
             known[twice] = true;
-            fitting[twice] = fitting_states(s, w, &strategy, legal);
+            fitting[twice] = fitting_states(s, w, &base.strategy, legal);
         }
         w->least[i] = (double)INFINITY;
         if (fitting[twice]) {
-            w->least[i] = rk_least_step(&w->table, &strategy, &w->whole, send);
+            w->least[i] = rk_plan_clock_least(&w->clock, &base);
             w->counts.bounds++;
         }
         least = fmin(least, w->least[i]);
@@ -351,25 +352,18 @@ static int compare_batches(const void *a, const void *b)
 
 /* ---- one choice of layers ------------------------------------------------------------------ */
 
-/* A node with its choice of checkpointed layers. */
-struct base {
-    rk_strategy strategy;
-    const struct node *node;
-    uint64_t index; /* of its first lane */
-};
-
 /* Whether a lane fits on every kind of rank. */
-static bool lane_fits(const struct search *s, const struct worker *w, const struct base *base,
+static bool lane_fits(const struct search *s, struct worker *w, const rk_plan_base *base,
                       const rk_strategy *strategy)
 {
     const rk_accelerator *a = &s->system.accelerator;
-    const rk_plan_shape *shape = base->node->shape;
     const int64_t m = rk_strategy_microbatches(strategy), v = rk_stage_chunks(strategy);
-    for (size_t i = 0; i < shape->kind_count; i++) {
-        const int64_t rank = s->lists.kinds.items[shape->kind_first + i];
+    for (size_t i = 0; i < base->shape->kind_count; i++) {
+        const int64_t rank = s->lists.kinds.items[base->shape->kind_first + i];
         const double in_flight =
             rk_pipeline_in_flight(strategy->schedule, strategy->pp, v, m, rank);
-        const rk_stage_need need = rk_stage_need_of(&w->table, strategy, &w->stages[i]);
+        const rk_stage_need need =
+            rk_stage_need_of(&w->table, strategy, rk_plan_clock_stage(&w->clock, base, i));
         if (!(rk_stage_memory_at(&need, in_flight).total <= a->memory_usable) ||
             !(rk_stage_host_at(&need, in_flight) <= a->host_capacity)) {
             return false;
@@ -378,83 +372,17 @@ static bool lane_fits(const struct search *s, const struct worker *w, const stru
     return true;
 }
 
-/* The schedule with the chunks as they are; fills what the kinds of ranks keep. */
-static double base_bound(const struct search *s, struct worker *w, const struct base *base)
+static void settle_base(const struct search *s, struct worker *w, const struct node *node,
+                        rk_plan_base *base)
 {
-    const rk_strategy *strategy = &base->strategy;
-    const rk_plan_shape *shape = base->node->shape;
-    const int64_t v = rk_stage_chunks(strategy);
-    rk_chunk chunks[RK_CHUNK_MAX];
-    size_t kinds = 0;
-    w->counts.bounds++;
-    rk_strategy_chunks(s->model, strategy, chunks);
-    for (int64_t r = 0; r < strategy->pp; r++) {
-        const int64_t kind = s->lists.ranks.items[shape->rank_first + (size_t)r];
-        if (kind == r) {
-            const rk_stage_blocks blocks = rk_stage_blocks_of(s->model, strategy, &chunks[r * v]);
-            rk_stage_keep(&w->table, &blocks, &w->stages[kinds++]);
-            rk_stage_times(&w->table, strategy, &chunks[r * v], &w->chunks[r * v]);
-        } else {
-            memcpy(&w->chunks[r * v], &w->chunks[kind * v], (size_t)v * sizeof(*w->chunks));
-        }
-    }
-    return rk_least_step_of(&w->table, strategy, w->chunks, rk_least_send(&w->table, strategy));
-}
-
-/* Estimates a lane; returns its step, without what it takes because it does not fit. */
-static double time_lane(const struct search *s, struct worker *w, const struct base *base, int lane,
-                        bool fits)
-{
-    struct found found = {.strategy = base->strategy};
-    rk_plan_set_lane(&s->lists, lane, &found.strategy);
-    rk_estimate_combine(&w->table, &found.strategy, s->space->convention, &found.estimate);
-    w->counts.evaluated++;
-    if (fits && found.estimate.step <= time_limit(w)) {
-        const rk_status status = rk_top_offer(&w->top, -found.estimate.step,
-                                              base->index + (uint64_t)lane, &found, &w->error);
-        w->status = w->status ? w->status : status;
-    }
-    return found.estimate.thrashes ? 0 : found.estimate.step;
-}
-
-/*
- * The lanes of one sharding.  Offloading only adds to the step, so where offloading nothing is too
- * slow the other lanes are settled by it.
- */
-static void settle_sharding(const struct search *s, struct worker *w, const struct base *base,
-                            int sharding, uint64_t fitting)
-{
-    const int count = s->lists.offload_count, plain = sharding * count;
-    const uint64_t own = (((uint64_t)1 << count) - 1) << plain;
-    if (!(fitting & own)) {
-        return;
-    }
-    const double step = time_lane(s, w, base, plain, fitting >> plain & 1);
-    if (!(fitting >> plain & 1)) {
-        w->counts.by_memory--; /* it was counted, and is evaluated all the same */
-    }
-    for (int lane = plain + 1; lane < plain + count; lane++) {
-        if (!(fitting >> lane & 1)) {
-            continue;
-        }
-        if (step > time_limit(w)) {
-            w->counts.by_dominance++;
-        } else {
-            (void)time_lane(s, w, base, lane, true);
-        }
-    }
-}
-
-static void settle_base(const struct search *s, struct worker *w, struct base *base)
-{
-    const struct node *node = base->node;
     const uint64_t lanes = legal_lanes(s, &base->strategy, node_lanes(node));
-    uint64_t fitting = 0;
+    uint64_t fitting = 0, timed = 0;
     w->counts.by_rule += (uint64_t)node->lanes - count_lanes(lanes);
     if (lanes == 0) {
         return;
     }
-    if (base_bound(s, w, base) > time_limit(w)) {
+    w->counts.bounds++;
+    if (rk_plan_clock_least(&w->clock, base) > time_limit(w)) {
         w->counts.by_time += count_lanes(lanes);
         return;
     }
@@ -467,8 +395,11 @@ static void settle_base(const struct search *s, struct worker *w, struct base *b
         }
     }
     w->counts.by_memory += count_lanes(lanes & ~fitting);
-    for (int sharding = 0; sharding * s->lists.offload_count < node->lanes; sharding++) {
-        settle_sharding(s, w, base, sharding, fitting);
+    if (fitting) {
+        w->status = rk_plan_clock_offer(&w->clock, base, fitting, time_limit(w), &w->top, &timed,
+                                        &w->error);
+        w->counts.evaluated += timed;
+        w->counts.by_time += count_lanes(fitting) - timed;
     }
 }
 
@@ -484,15 +415,16 @@ static int compare_nodes(const void *a, const void *b)
                                 : (x->first > y->first) - (x->first < y->first);
 }
 
-static void settle_node(const struct search *s, struct worker *w, const struct batch *b,
-                        const struct node *node)
+static void settle_node(const struct search *s, struct worker *w, const struct node *node,
+                        rk_plan_base *base)
 {
-    struct base base = {.strategy = node_strategy(s, b, node), .node = node, .index = node->first};
+    const bool full = s->lists.recomputes[node->recompute].kind == RK_REC_FULL;
     const int choices = node_choices(s, node->recompute, node->shape);
     for (int i = 0; i < choices && !w->status; i++) {
-        base.strategy.recompute_layers = node->shape->layer_choices[i];
-        settle_base(s, w, &base);
-        base.index += (uint64_t)node->lanes;
+        base->strategy.recompute_layers = node->shape->layer_choices[i];
+        base->choice = full ? (size_t)i + 1 : 0;
+        settle_base(s, w, node, base);
+        base->index += (uint64_t)node->lanes;
     }
 }
 
@@ -542,15 +474,17 @@ static void settle_nodes(const struct search *s, struct worker *w, const struct 
         fill_table(s, w, &strategy);
     }
     for (size_t i = 0; i < count && !w->status; i++) {
-        const rk_strategy whole = node_strategy(s, b, &nodes[i]);
+        rk_plan_base base = {.strategy = node_strategy(s, b, &nodes[i]),
+                             .shape = nodes[i].shape,
+                             .index = nodes[i].first};
+        rk_plan_clock_turn(&w->clock, &w->table, nodes[i].pipe);
         w->counts.bounds += recompute->kind != RK_REC_NONE;
         if (nodes[i].bound > time_limit(w) ||
             (recompute->kind != RK_REC_NONE &&
-             rk_least_step(&w->table, &whole, &w->whole, rk_least_send(&w->table, &whole)) >
-                 time_limit(w))) {
+             rk_plan_clock_least(&w->clock, &base) > time_limit(w))) {
             w->counts.by_time += node_size(s, &nodes[i]);
         } else {
-            settle_node(s, w, b, &nodes[i]);
+            settle_node(s, w, &nodes[i], &base);
         }
     }
 }
@@ -562,7 +496,7 @@ static void settle_batch(void *context, int worker_index, uint64_t index, rk_par
     const struct batch *b = &s->batches[s->done + index];
     rk_strategy legal;
     rk_top_clear(&w->top);
-    rk_top_init(&w->top, s->top_n, sizeof(struct found));
+    rk_top_init(&w->top, s->top_n, sizeof(rk_plan_found));
     if (find_legal(s, b, &legal)) {
         rk_strategy plain = legal;
         plain.recompute = RK_REC_NONE;
@@ -618,7 +552,7 @@ static rk_status end_round(struct search *s, rk_error *err)
         struct worker *w = &s->workers[i];
         status = rk_top_merge(&s->top, &w->found, err);
         rk_top_clear(&w->found);
-        rk_top_init(&w->found, s->top_n, sizeof(struct found));
+        rk_top_init(&w->found, s->top_n, sizeof(rk_plan_found));
     }
     return status;
 }
@@ -659,33 +593,22 @@ static rk_status run_rounds(struct search *s, rk_error *err)
 static rk_status init_workers(struct search *s, rk_error *err)
 {
     const rk_plan_lists *l = &s->lists;
-    size_t kinds = 1, chunks = 1;
-    for (size_t i = 0; i < l->shape_count; i++) {
-        kinds = l->shapes[i].kind_count > kinds ? l->shapes[i].kind_count : kinds;
-    }
-    for (size_t i = 0; i < l->pipe_count; i++) {
-        const rk_plan_pipe *pipe = &l->pipes[i];
-        for (size_t j = 0; j < pipe->shape_count; j++) {
-            rk_strategy strategy = {.pp = pipe->pp};
-            rk_plan_set_shape(&l->shapes[pipe->shape_first + j], &strategy);
-            const size_t n = (size_t)(pipe->pp * rk_stage_chunks(&strategy));
-            chunks = n > chunks ? n : chunks;
-        }
-    }
     s->workers = calloc((size_t)s->threads, sizeof(*s->workers));
     if (!s->workers) {
         return rk_fail(err, RK_ERR_MEMORY, "no memory for %d threads", s->threads);
     }
     for (int i = 0; i < s->threads; i++) {
         struct worker *w = &s->workers[i];
-        rk_top_init(&w->top, s->top_n, sizeof(struct found));
-        rk_top_init(&w->found, s->top_n, sizeof(struct found));
-        w->chunks = malloc(chunks * sizeof(*w->chunks));
-        w->stages = malloc(kinds * sizeof(*w->stages));
+        rk_top_init(&w->top, s->top_n, sizeof(rk_plan_found));
+        rk_top_init(&w->found, s->top_n, sizeof(rk_plan_found));
         w->least = malloc((l->shape_count + 1) * sizeof(*w->least));
         w->nodes = malloc(((size_t)l->recompute_count * l->shape_count + 1) * sizeof(*w->nodes));
-        if (!w->chunks || !w->stages || !w->least || !w->nodes) {
+        if (!w->least || !w->nodes) {
             return rk_fail(err, RK_ERR_MEMORY, "no memory for the scratch of a search");
+        }
+        const rk_status status = rk_plan_clock_init(&w->clock, l, err);
+        if (status) {
+            return status;
         }
     }
     return RK_OK;
@@ -696,8 +619,7 @@ static void clear_search(struct search *s)
     for (int i = 0; s->workers && i < s->threads; i++) {
         rk_top_clear(&s->workers[i].top);
         rk_top_clear(&s->workers[i].found);
-        free(s->workers[i].chunks);
-        free(s->workers[i].stages);
+        rk_plan_clock_clear(&s->workers[i].clock);
         free(s->workers[i].least);
         free(s->workers[i].nodes);
     }
@@ -727,7 +649,7 @@ static void report(struct search *s, rk_planned *planned, size_t *found, rk_boun
     rk_top_sort(&s->top);
     *found = s->top.count;
     for (size_t i = 0; i < s->top.count; i++) {
-        const struct found *kept = rk_top_payload(&s->top, i);
+        const rk_plan_found *kept = rk_top_payload(&s->top, i);
         planned[i] = (rk_planned){
             .strategy = kept->strategy, .estimate = kept->estimate, .index = s->top.heap[i].index};
     }
@@ -756,7 +678,7 @@ rk_status rk_plan_search_bounded(const rk_model *model, const rk_system *system,
     if (space->max_memory > 0) {
         s.system.accelerator.memory_usable = space->max_memory;
     }
-    rk_top_init(&s.top, top_n, sizeof(struct found));
+    rk_top_init(&s.top, top_n, sizeof(rk_plan_found));
     (void)((status = rk_plan_lists_init(model, system, space, &s.lists, err)) ||
            (status = list_batches(&s, err)) || (status = init_workers(&s, err)) ||
            (status = list_groups(&s, err)) ||

@@ -5,13 +5,8 @@
 
 #include "base/top.h"
 #include "search/bounded_plan.h"
+#include "search/plan_clock.h"
 #include "search/plan_space.h"
-
-/* What the top list keeps of a strategy. */
-struct found {
-    rk_strategy strategy;
-    rk_estimate estimate;
-};
 
 /* Strategies that share costs of blocks but for recompute. */
 struct batch {
@@ -39,12 +34,11 @@ struct worker {
     double most_seconds; /* of a step that can still enter, when the round began */
     rk_bounded_counts counts;
     rk_cost_table table;
-    rk_strategy costed;     /* that the table was filled for */
-    rk_stage whole;         /* by the table */
-    rk_chunk_times *chunks; /* owned; of all ranks */
-    rk_stage *stages;       /* owned; of the kinds of ranks at hand */
-    double *least;          /* owned; by shape: s of a step in the batch at hand */
-    struct node *nodes;     /* owned; of a batch */
+    rk_plan_clock clock;
+    rk_strategy costed; /* that the table was filled for */
+    rk_stage whole;     /* by the table */
+    double *least;      /* owned; by shape: s of a step in the batch at hand */
+    struct node *nodes; /* owned; of a batch */
     rk_status status;
     rk_error error;
 };

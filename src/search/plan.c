@@ -10,19 +10,14 @@
 #include "base/error.h"
 #include "base/parallel.h"
 #include "base/top.h"
-#include "estimate/stage.h"
+#include "estimate/least.h"
+#include "search/plan_clock.h"
 #include "search/plan_fit.h"
 #include "search/plan_space.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* What the top list keeps of a strategy. */
-struct found {
-    rk_strategy strategy;
-    rk_estimate estimate;
-};
 
 /* The strategy that needs least memory so far; equal needs are ordered by index. */
 struct least {
@@ -40,9 +35,9 @@ struct worker {
     bool has_table;     /* of the costs of blocks at hand */
     rk_strategy costed; /* that it was filled for */
     rk_plan_fit fit;
-    rk_plan_rank *ranks;    /* owned; those at hand that are unlike */
-    rk_chunk_times *chunks; /* owned; of all ranks */
-    bool *misfits;          /* owned; bases of which no lane fitted a smaller micro-batch */
+    rk_plan_clock clock;
+    rk_plan_rank *ranks; /* owned; those at hand that are unlike */
+    bool *misfits;       /* owned; bases of which no lane fitted a smaller micro-batch */
     rk_status status;
     rk_error error;
 };
@@ -60,13 +55,9 @@ struct search {
     uint64_t total;         /* strategies of the slice */
 };
 
-/* Lanes of one base: `strategy` is complete but for sharding and offload. */
 struct base {
-    rk_strategy strategy;
-    const rk_plan_shape *shape;
-    size_t choice;  /* of checkpointed layers, as rk_plan_held */
+    rk_plan_base its;
     bool *misfits;  /* as in the worker */
-    uint64_t index; /* of its first lane */
     uint64_t lanes; /* that the framework can run with its pp and recompute */
 };
 
@@ -81,7 +72,7 @@ static void settle_least(struct least *least, double bytes, uint64_t index,
 }
 
 /* The ranks of a base: of those that are alike the first has most microbatches in flight. */
-static size_t list_ranks(const struct search *s, struct worker *w, const struct base *base)
+static size_t list_ranks(const struct search *s, struct worker *w, const rk_plan_base *base)
 {
     const rk_strategy *strategy = &base->strategy;
     const int64_t m = rk_strategy_microbatches(strategy), v = rk_stage_chunks(strategy);
@@ -96,7 +87,7 @@ static size_t list_ranks(const struct search *s, struct worker *w, const struct 
 }
 
 /* Settles the memory of legal lanes.  Returns those that fit. */
-static uint64_t fitting_lanes(const struct search *s, struct worker *w, const struct base *base,
+static uint64_t fitting_lanes(const struct search *s, struct worker *w, const rk_plan_base *base,
                               uint64_t lanes, size_t ranks)
 {
     uint64_t fitting = 0;
@@ -118,56 +109,25 @@ static uint64_t fitting_lanes(const struct search *s, struct worker *w, const st
 
 /* ---- time ---------------------------------------------------------------------------------- */
 
-/* Longest step that can still enter the top list; slightly generous. */
+/* Longest step that can still enter the top list; generous, as bounds may be off by rounding. */
 static double time_limit(const struct search *s, const struct worker *w)
 {
-    return -fmax(rk_top_floor(&w->top), s->floor) * (1 + 1e-12);
+    return -fmax(rk_top_floor(&w->top), s->floor) * (1 + RK_LEAST_SLACK);
 }
 
 /*
- * Whether what a step takes at least is within the limit: all microbatches of the slowest rank,
- * and then the schedule without messages.
+ * Times lanes that fit, unless what a step takes at least is beyond the limit: all microbatches of
+ * the slowest rank, and then what the schedule takes at least.
  */
-static bool is_promising(const struct search *s, struct worker *w, const struct base *base,
-                         size_t ranks)
+static void time_base(const struct search *s, struct worker *w, const rk_plan_base *base,
+                      size_t ranks, uint64_t lanes)
 {
-    const rk_strategy *strategy = &base->strategy;
-    const int64_t v = rk_stage_chunks(strategy), m = rk_strategy_microbatches(strategy);
+    const double m = (double)rk_strategy_microbatches(&base->strategy);
     const double limit = time_limit(s, w);
-    rk_chunk chunks[RK_CHUNK_MAX];
-    if ((double)m * rk_plan_fit_seconds(&w->fit, w->ranks, ranks) > limit) {
-        return false;
-    }
-    rk_strategy_chunks(s->model, strategy, chunks);
-    for (int64_t r = 0; r < strategy->pp; r++) {
-        const int64_t kind = s->lists.ranks.items[base->shape->rank_first + (size_t)r];
-        if (kind == r) {
-            rk_stage_times(&w->table, strategy, &chunks[r * v], &w->chunks[r * v]);
-        } else {
-            memcpy(&w->chunks[r * v], &w->chunks[kind * v], (size_t)v * sizeof(*w->chunks));
-        }
-    }
-    const rk_pipeline pipeline = {.kind = strategy->schedule,
-                                  .ranks = strategy->pp,
-                                  .chunks_per_rank = v,
-                                  .microbatches = m,
-                                  .chunks = w->chunks};
-    return !(rk_pipeline_seconds(&pipeline) > limit);
-}
-
-/* Offers the lanes to the top list. */
-static void time_lanes(const struct search *s, struct worker *w, const struct base *base,
-                       uint64_t lanes)
-{
-    struct found found = {.strategy = base->strategy};
-    for (int lane = 0; lane < RK_PLAN_LANES && !w->status; lane++) {
-        if (!(lanes >> lane & 1)) {
-            continue;
-        }
-        rk_plan_set_lane(&s->lists, lane, &found.strategy);
-        rk_estimate_combine(&w->table, &found.strategy, s->space->convention, &found.estimate);
-        w->status = rk_top_offer(&w->top, -found.estimate.step, base->index + (uint64_t)lane,
-                                 &found, &w->error);
+    uint64_t timed;
+    if (m * rk_plan_fit_seconds(&w->fit, w->ranks, ranks) <= limit &&
+        rk_plan_clock_least(&w->clock, base) <= limit) {
+        w->status = rk_plan_clock_offer(&w->clock, base, lanes, limit, &w->top, &timed, &w->error);
     }
 }
 
@@ -183,8 +143,8 @@ static uint64_t legal_lanes(const struct search *s, struct base *base, uint64_t 
     while (!(lanes >> first & 1)) {
         first++;
     }
-    rk_plan_set_lane(&s->lists, first, &base->strategy);
-    return rk_strategy_legal(s->model, &s->system, &base->strategy, s->space->framework, NULL)
+    rk_plan_set_lane(&s->lists, first, &base->its.strategy);
+    return rk_strategy_legal(s->model, &s->system, &base->its.strategy, s->space->framework, NULL)
                ? lanes
                : 0;
 }
@@ -217,15 +177,15 @@ static void search_base(const struct search *s, struct worker *w, const struct b
         return;
     }
     if (!w->has_table) {
-        w->costed = base->strategy;
+        w->costed = base->its.strategy;
         rk_cost_table_fill(s->model, &s->system, s->stack, &w->costed, &w->table);
         w->has_table = true;
     }
-    const size_t ranks = list_ranks(s, w, base);
-    const uint64_t fitting = fitting_lanes(s, w, base, lanes, ranks);
+    const size_t ranks = list_ranks(s, w, &base->its);
+    const uint64_t fitting = fitting_lanes(s, w, &base->its, lanes, ranks);
     *base->misfits = fitting == 0;
-    if (fitting && is_promising(s, w, base, ranks)) {
-        time_lanes(s, w, base, fitting);
+    if (fitting) {
+        time_base(s, w, &base->its, ranks, fitting);
     }
 }
 
@@ -238,23 +198,24 @@ static uint64_t search_pipe(const struct search *s, struct worker *w, const rk_p
 {
     const uint64_t first = index;
     struct base base = {
-        .strategy = *strategy,
+        .its = {.strategy = *strategy},
         .misfits = &w->misfits[(size_t)recompute * s->lists.base_count + pipe->base_first],
         .lanes = pipe->legal_lanes[recompute] & (((uint64_t)1 << lane_count) - 1),
     };
-    rk_plan_set_recompute(&s->lists.recomputes[recompute], &base.strategy);
+    rk_plan_set_recompute(&s->lists.recomputes[recompute], &base.its.strategy);
     rk_plan_fit_turn(&w->fit, &w->table, pipe);
+    rk_plan_clock_turn(&w->clock, &w->table, pipe);
     for (size_t i = 0; i < pipe->shape_count; i++) {
-        base.shape = &s->lists.shapes[pipe->shape_first + i];
-        rk_plan_set_shape(base.shape, &base.strategy);
-        base.strategy.recompute_layers = 0;
+        base.its.shape = &s->lists.shapes[pipe->shape_first + i];
+        rk_plan_set_shape(base.its.shape, &base.its.strategy);
+        base.its.strategy.recompute_layers = 0;
         const uint64_t lanes = all_legal_lanes(s, &base);
-        const bool full = base.strategy.recompute == RK_REC_FULL;
-        const int choices = full ? base.shape->layer_choice_count : 1;
+        const bool full = base.its.strategy.recompute == RK_REC_FULL;
+        const int choices = full ? base.its.shape->layer_choice_count : 1;
         for (int j = 0; j < choices && !w->status; j++) {
-            base.strategy.recompute_layers = base.shape->layer_choices[j];
-            base.choice = full ? (size_t)j + 1 : 0;
-            base.index = index;
+            base.its.strategy.recompute_layers = base.its.shape->layer_choices[j];
+            base.its.choice = full ? (size_t)j + 1 : 0;
+            base.its.index = index;
             search_base(s, w, &base, lanes);
             index += (uint64_t)lane_count;
             base.misfits++;
@@ -355,19 +316,10 @@ rk_status rk_plan_count(const rk_model *model, const rk_system *system, const rk
 
 static rk_status init_workers(struct search *s, int threads, rk_error *err)
 {
-    size_t kinds = 1, chunks = 1;
+    size_t kinds = 1;
     for (size_t i = 0; i < s->lists.shape_count; i++) {
         const size_t n = s->lists.shapes[i].kind_count;
         kinds = n > kinds ? n : kinds;
-    }
-    for (size_t i = 0; i < s->lists.pipe_count; i++) {
-        const rk_plan_pipe *pipe = &s->lists.pipes[i];
-        for (size_t j = 0; j < pipe->shape_count; j++) {
-            rk_strategy strategy = {.pp = pipe->pp};
-            rk_plan_set_shape(&s->lists.shapes[pipe->shape_first + j], &strategy);
-            const size_t n = (size_t)(pipe->pp * rk_stage_chunks(&strategy));
-            chunks = n > chunks ? n : chunks;
-        }
     }
     s->workers = calloc((size_t)threads, sizeof(*s->workers));
     if (!s->workers) {
@@ -375,15 +327,15 @@ static rk_status init_workers(struct search *s, int threads, rk_error *err)
     }
     for (int i = 0; i < threads; i++) {
         struct worker *w = &s->workers[i];
-        rk_top_init(&w->top, s->top_n, sizeof(struct found));
+        rk_top_init(&w->top, s->top_n, sizeof(rk_plan_found));
         w->least = (struct least){.bytes = (double)INFINITY, .index = UINT64_MAX};
         w->ranks = malloc(kinds * sizeof(*w->ranks));
-        w->chunks = malloc(chunks * sizeof(*w->chunks));
         w->misfits = malloc((size_t)s->lists.recompute_count * s->lists.base_count + 1);
-        if (!w->ranks || !w->chunks || !w->misfits) {
+        if (!w->ranks || !w->misfits) {
             return rk_fail(err, RK_ERR_MEMORY, "no memory for the scratch of a search");
         }
-        const rk_status status = rk_plan_fit_init(&w->fit, &s->lists, &s->system, err);
+        rk_status status = rk_plan_fit_init(&w->fit, &s->lists, &s->system, err);
+        status = status ? status : rk_plan_clock_init(&w->clock, &s->lists, err);
         if (status) {
             return status;
         }
@@ -397,7 +349,7 @@ static void clear_search(struct search *s, int threads)
         rk_top_clear(&s->workers[i].top);
         free(s->workers[i].ranks);
         rk_plan_fit_clear(&s->workers[i].fit);
-        free(s->workers[i].chunks);
+        rk_plan_clock_clear(&s->workers[i].clock);
         free(s->workers[i].misfits);
     }
     free(s->workers);
@@ -431,14 +383,14 @@ static rk_status merge_workers(struct search *s, int threads, rk_error *err)
 }
 
 /* Hands out what the first worker has. */
-static void report(const struct search *s, rk_planned *planned, size_t *found, rk_planned *nearest,
-                   rk_plan_counts *counts)
+static rk_status report(const struct search *s, rk_planned *planned, size_t *found,
+                        rk_planned *nearest, rk_plan_counts *counts, rk_error *err)
 {
     const struct worker *w = &s->workers[0];
     *counts = w->counts;
     *found = w->top.count;
     for (size_t i = 0; i < w->top.count; i++) {
-        const struct found *kept = rk_top_payload(&w->top, i);
+        const rk_plan_found *kept = rk_top_payload(&w->top, i);
         planned[i] = (rk_planned){
             .strategy = kept->strategy, .estimate = kept->estimate, .index = w->top.heap[i].index};
     }
@@ -446,9 +398,10 @@ static void report(const struct search *s, rk_planned *planned, size_t *found, r
         nearest->strategy = w->least.strategy;
         nearest->index = w->least.index;
         nearest->needed = w->least.bytes;
-        rk_estimate_step(s->model, &s->system, s->stack, &nearest->strategy, s->space->convention,
-                         &nearest->estimate);
+        return rk_estimate_exact(s->model, &s->system, s->stack, &nearest->strategy,
+                                 s->space->convention, &nearest->estimate, NULL, err);
     }
+    return RK_OK;
 }
 
 struct ticker {
@@ -503,7 +456,7 @@ rk_status rk_plan_search(const rk_model *model, const rk_system *system, const r
         status = merge_workers(&s, threads, err);
     }
     if (!status) {
-        report(&s, planned, found, nearest, counts);
+        status = report(&s, planned, found, nearest, counts, err);
     }
     clear_search(&s, threads);
     return status;

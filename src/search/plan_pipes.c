@@ -180,7 +180,7 @@ static int64_t first_alike(const rk_plan_lists *l, const rk_plan_shape *shape,
 static rk_status list_ranks(rk_plan_lists *l, int64_t pp, rk_plan_shape *shape, rk_error *err)
 {
     rk_chunk chunks[RK_CHUNK_MAX];
-    rk_strategy s = {.pp = pp};
+    rk_strategy s = {.pp = pp, .mtp_before_head = l->space->base.mtp_before_head};
     rk_status status = RK_OK;
     rk_plan_set_shape(shape, &s);
     rk_strategy_chunks(l->model, &s, chunks);
@@ -199,26 +199,39 @@ static rk_status list_ranks(rk_plan_lists *l, int64_t pp, rk_plan_shape *shape, 
 
 /* ---- what ranks hold ----------------------------------------------------------------------- */
 
-/* The place of blocks among those of a pipe, which get them if they are new. */
-static rk_status place_blocks(rk_plan_lists *l, rk_plan_pipe *pipe, const rk_stage_blocks *blocks,
-                              size_t *place, rk_error *err)
+/* The place of blocks among those from `first` on, which get them if they are new. */
+static rk_status place_blocks(rk_stage_blocks **list, size_t first, size_t *count,
+                              const rk_stage_blocks *blocks, size_t *place, rk_error *err)
 {
-    for (*place = 0; *place < pipe->block_count; (*place)++) {
-        if (memcmp(&l->blocks[pipe->block_first + *place], blocks, sizeof(*blocks)) == 0) {
+    for (*place = 0; first + *place < *count; (*place)++) {
+        if (memcmp(&(*list)[first + *place], blocks, sizeof(*blocks)) == 0) {
             return RK_OK;
         }
     }
-    if ((l->block_count & (l->block_count - 1)) == 0) {
-        const size_t room = l->block_count ? 2 * l->block_count : 1;
-        rk_stage_blocks *more = realloc(l->blocks, room * sizeof(*more));
+    if ((*count & (*count - 1)) == 0) { /* room is the power of two that holds them */
+        const size_t room = *count ? 2 * *count : 1;
+        rk_stage_blocks *more = realloc(*list, room * sizeof(*more));
         if (!more) {
             return rk_fail(err, RK_ERR_MEMORY, "no memory for the stages of a plan");
         }
-        l->blocks = more;
+        *list = more;
     }
-    l->blocks[l->block_count++] = *blocks;
-    pipe->block_count++;
+    (*list)[(*count)++] = *blocks;
     return RK_OK;
+}
+
+/* Lists what each chunk of a rank holds. */
+static rk_status list_pieces(rk_plan_lists *l, const rk_plan_pipe *pipe, const rk_strategy *s,
+                             const rk_chunk *chunks, rk_error *err)
+{
+    rk_status status = RK_OK;
+    for (int64_t i = 0; i < rk_stage_chunks(s) && !status; i++) {
+        const rk_stage_blocks blocks = rk_chunk_blocks_of(l->model, s, &chunks[i]);
+        size_t place = 0;
+        status = place_blocks(&l->pieces, pipe->piece_first, &l->piece_count, &blocks, &place, err);
+        status = status ? status : rk_int_list_add(&l->piece_of, (int64_t)place, err);
+    }
+    return status;
 }
 
 /* Lists what each kind of rank of a shape holds, by how many layers are checkpointed. */
@@ -226,21 +239,25 @@ static rk_status list_held(rk_plan_lists *l, rk_plan_pipe *pipe, rk_plan_shape *
                            rk_error *err)
 {
     rk_chunk chunks[RK_CHUNK_MAX];
-    rk_strategy s = {.pp = pipe->pp};
+    rk_strategy s = {.pp = pipe->pp, .mtp_before_head = l->space->base.mtp_before_head};
     rk_status status = RK_OK;
     rk_plan_set_shape(shape, &s);
     rk_strategy_chunks(l->model, &s, chunks);
+    const int64_t v = rk_stage_chunks(&s);
     shape->held_first = l->held.count;
+    shape->piece_first = l->piece_of.count;
+    shape->chunks = (int)v;
     for (int choice = 0; choice <= shape->layer_choice_count; choice++) {
         s.recompute = choice ? RK_REC_FULL : RK_REC_NONE;
         s.recompute_layers = choice ? shape->layer_choices[choice - 1] : 0;
         for (size_t i = 0; i < shape->kind_count && !status; i++) {
             const int64_t rank = l->kinds.items[shape->kind_first + i];
-            const rk_stage_blocks blocks =
-                rk_stage_blocks_of(l->model, &s, &chunks[rank * rk_stage_chunks(&s)]);
+            const rk_stage_blocks blocks = rk_stage_blocks_of(l->model, &s, &chunks[rank * v]);
             size_t place = 0;
-            status = place_blocks(l, pipe, &blocks, &place, err);
+            status =
+                place_blocks(&l->blocks, pipe->block_first, &l->block_count, &blocks, &place, err);
             status = status ? status : rk_int_list_add(&l->held, (int64_t)place, err);
+            status = status ? status : list_pieces(l, pipe, &s, &chunks[rank * v], err);
         }
     }
     return status;
@@ -311,6 +328,7 @@ rk_status rk_plan_list_pipes(rk_plan_lists *l, rk_error *err)
             .shape_first = l->shape_count,
             .base_first = l->base_count,
             .block_first = l->block_count,
+            .piece_first = l->piece_count,
         };
         status = add_shapes(l, pipe, err);
         for (size_t j = 0; j < pipe->shape_count && !status; j++) {
@@ -318,6 +336,8 @@ rk_status rk_plan_list_pipes(rk_plan_lists *l, rk_error *err)
             status = list_ranks(l, pipe->pp, shape, err);
             status = status ? status : list_held(l, pipe, shape, err);
         }
+        pipe->block_count = l->block_count - pipe->block_first;
+        pipe->piece_count = l->piece_count - pipe->piece_first;
         if (pipe->shape_count > 0) {
             list_lanes(l, pipe);
             l->base_count += pipe->base_count;

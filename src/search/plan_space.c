@@ -334,9 +334,11 @@ void rk_plan_lists_clear(rk_plan_lists *lists)
     rk_int_list_clear(&lists->ranks);
     rk_int_list_clear(&lists->kinds);
     rk_int_list_clear(&lists->held);
+    rk_int_list_clear(&lists->piece_of);
     free(lists->pipes);
     free(lists->shapes);
     free(lists->units);
     free(lists->blocks);
+    free(lists->pieces);
     *lists = (rk_plan_lists){0};
 }

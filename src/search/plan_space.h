@@ -47,6 +47,8 @@ typedef struct rk_plan_shape {
     size_t rank_first;             /* in lists->ranks: for each rank the first that is like it */
     size_t kind_first, kind_count; /* in lists->kinds: these first ranks, ascending */
     size_t held_first;             /* in lists->held: the blocks of each kind, see rk_plan_held */
+    size_t piece_first;            /* in lists->piece_of: those of each chunk, see rk_plan_piece */
+    int chunks;                    /* of a rank */
 } rk_plan_shape;
 
 /* A pipeline degree with its shapes. */
@@ -55,6 +57,7 @@ typedef struct rk_plan_pipe {
     size_t shape_first, shape_count;
     size_t base_first, base_count;   /* choices of layers of all its shapes, before it and here */
     size_t block_first, block_count; /* in lists->blocks: what any rank of its shapes holds */
+    size_t piece_first, piece_count; /* in lists->pieces: what any chunk of its shapes holds */
     uint64_t legal_lanes[RK_PLAN_RECOMPUTES]; /* a bit per lane that the framework can run */
 } rk_plan_pipe;
 
@@ -80,8 +83,9 @@ typedef struct rk_plan_lists {
     rk_plan_shape *shapes;   /* owned */
     rk_plan_unit *units;     /* owned */
     rk_stage_blocks *blocks; /* owned */
-    rk_int_list ranks, kinds, held;
-    size_t pipe_count, shape_count, unit_count, block_count;
+    rk_stage_blocks *pieces; /* owned */
+    rk_int_list ranks, kinds, held, piece_of;
+    size_t pipe_count, shape_count, unit_count, block_count, piece_count;
     size_t base_count; /* choices of layers of all shapes */
     uint64_t total;
 } rk_plan_lists;
@@ -107,6 +111,14 @@ static inline size_t rk_plan_held(const rk_plan_lists *lists, const rk_plan_shap
                                   size_t choice, size_t kind)
 {
     return (size_t)lists->held.items[shape->held_first + choice * shape->kind_count + kind];
+}
+
+/* Likewise the blocks of the pipe that a chunk of a kind of rank holds. */
+static inline size_t rk_plan_piece(const rk_plan_lists *lists, const rk_plan_shape *shape,
+                                   size_t choice, size_t kind, int chunk)
+{
+    const size_t at = (choice * shape->kind_count + kind) * (size_t)shape->chunks + (size_t)chunk;
+    return (size_t)lists->piece_of.items[shape->piece_first + at];
 }
 
 /* Give a strategy what a shape, a recompute or a lane says; degrees come before the lane. */

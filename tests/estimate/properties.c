@@ -18,11 +18,9 @@ static const double rounding = 1e-9;
 
 static rk_estimate played(const struct draw *d, const rk_system *system, const rk_strategy *s)
 {
-    static rk_cost_table table;
     rk_estimate e;
-    rk_error err;
-    rk_cost_table_fill(&d->model, system, &d->stack, s, &table);
-    assert_int_equal(rk_estimate_play(&table, s, RK_FLOPS_MEGATRON, &e, NULL, &err), RK_OK);
+    assert_int_equal(rk_estimate_step(&d->model, system, &d->stack, s, RK_FLOPS_MEGATRON, &e),
+                     RK_OK);
     return e;
 }
 

@@ -23,6 +23,11 @@ static bool chosen(const rk_choices *choices, int64_t value)
     return found;
 }
 
+static int offloads(const rk_strategy *s)
+{
+    return s->offload_optimizer + s->offload_activations + s->offload_weights;
+}
+
 /* ---- one strategy -------------------------------------------------------------------------- */
 
 /* Bytes that the fullest rank needs, and what its host lacks. */
@@ -62,7 +67,8 @@ static void keep(struct twin *twin, const rk_planned *planned)
 static void meet(struct walk *w, const rk_strategy *s)
 {
     struct twin *twin = w->twin;
-    rk_planned planned = {.strategy = *s, .index = twin->counts.enumerated++};
+    rk_planned planned = {
+        .strategy = *s, .index = twin->counts.enumerated++, .needed = (double)twin->bases};
     if (!rk_strategy_legal(w->model, &w->system, s, w->space->framework, NULL)) {
         return;
     }
@@ -96,6 +102,7 @@ static void walk_offloads(struct walk *w, rk_strategy s)
 /* Shardings differ when some parameter has a second copy. */
 static void walk_shardings(struct walk *w, rk_strategy s)
 {
+    w->twin->bases++;
     const bool copies = s.dp * s.cp > 1 || s.tp * s.cp * s.dp > s.ep * s.etp;
     bool any = false;
     for (unsigned i = RK_SHARD_NONE; i <= RK_SHARD_ALL; i++) {
@@ -311,13 +318,45 @@ static void walk_degrees(struct walk *w, rk_strategy s)
     }
 }
 
+/* The fastest first; of equal ones in a base the one that offloads least. */
 static int by_time(const void *a, const void *b)
 {
     const rk_planned *x = a, *y = b;
+    const int more = x->needed == y->needed ? offloads(&x->strategy) - offloads(&y->strategy) : 0;
     if (x->estimate.step < y->estimate.step || x->estimate.step > y->estimate.step) {
         return x->estimate.step < y->estimate.step ? -1 : 1;
     }
-    return (x->index > y->index) - (x->index < y->index);
+    return more ? more : (x->index > y->index) - (x->index < y->index);
+}
+
+/* Whether b is a with other sharding and offload, and takes as long. */
+static bool is_variant(const rk_planned *a, const rk_planned *b)
+{
+    return a->needed == b->needed && a->strategy.replicas == b->strategy.replicas &&
+           b->estimate.step - a->estimate.step <= 1e-4 * a->estimate.step;
+}
+
+/* Keeps of sorted strategies those that are no variant of one before. */
+static void drop_variants(struct twin *twin)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < twin->fitting_count; i++) {
+        bool differs = true;
+        for (size_t j = kept; j > 0 && differs; j--) {
+            const rk_planned *before = &twin->fitting[j - 1];
+            differs = !is_variant(before, &twin->fitting[i]);
+            if (twin->fitting[i].estimate.step > before->estimate.step * 1.001) {
+                break; /* those before are faster still */
+            }
+        }
+        if (differs) {
+            twin->fitting[kept++] = twin->fitting[i];
+        }
+    }
+    twin->fitting_count = kept;
+    for (size_t i = 0; i < kept; i++) {
+        twin->fitting[i].needed = 0;
+    }
 }
 
 void twin_run(const rk_model *model, const rk_system *system, const rk_stack *stack,
@@ -338,5 +377,6 @@ void twin_run(const rk_model *model, const rk_system *system, const rk_stack *st
     }
     if (twin->fitting_count) {
         qsort(twin->fitting, twin->fitting_count, sizeof(*twin->fitting), by_time);
+        drop_variants(twin);
     }
 }

@@ -10,8 +10,9 @@
 
 struct twin {
     rk_plan_counts counts;
-    rk_planned *fitting; /* owned; all that fit, best first */
+    rk_planned *fitting; /* owned; all that fit and are no variants of others, best first */
     size_t fitting_count, room;
+    uint64_t bases;       /* strategies but for sharding and offload */
     rk_planned nearest;   /* index UINT64_MAX: none */
     double nearest_bytes; /* that it needs, with what the host lacks */
 };

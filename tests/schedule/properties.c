@@ -131,7 +131,7 @@ static void check_rank(const struct sample *s, const struct log *log, const doub
         const bool pairs =
             p->kind == RK_SCHEDULE_DUALPIPE && after && after->rank == rank && is_pair(op, after);
         assert_true(op->end <= seconds);
-        assert_true(op->start >= allowed[i]);
+        assert_true(op->start >= allowed[i] * (1 - 1e-12));
         kept += op->kind == RK_OP_FORWARD;
         peak = kept > peak ? kept : peak;
         kept -=
@@ -141,7 +141,7 @@ static void check_rank(const struct sample *s, const struct log *log, const doub
             const double needs = pairs ? fmax(allowed[i], allowed[i + 1]) : allowed[i];
             const double sum = time_of(s, log, op) + (pairs ? time_of(s, log, after) : 0);
             const double wanted = pairs && p->overlapped_pair > 0 ? p->overlapped_pair : sum;
-            assert_true(op->start == fmax(free_at, needs));
+            assert_true(near(op->start, fmax(free_at, needs))); /* messages count in ticks */
             assert_true(near(op->end - op->start, wanted));
             busy += op->end - op->start;
             free_at = op->end;
@@ -398,6 +398,106 @@ static void test_blocking_messages(void **state)
     }
 }
 
+/* ---- makespans and bounds -------------------------------------------------------------------- */
+
+/*
+ * Any legal pipeline: few microbatches and many, stages that are equal, equal but for the ends, a
+ * little uneven and very uneven, with and without messages.
+ */
+static void fill_any(struct sample *s, rk_schedule_kind kind, uint64_t *seed)
+{
+    fill_random(s, kind, seed);
+    rk_pipeline *p = &s->pipeline;
+    const int64_t count = p->ranks * p->chunks_per_rank;
+    static const double spreads[] = {0, 0, 0.02, 0.3, 1};
+    const int64_t mode = random_int(seed, 0, 4);
+    if (random_int(seed, 0, 3) == 0) {
+        const rk_schedule_needs needs = rk_schedule_needs_of(kind, p->ranks);
+        p->microbatches += random_int(seed, 0, 200) * needs.microbatch_multiple;
+    }
+    make_uneven(s, spreads[mode], seed);
+    if (mode == 1 && kind != RK_SCHEDULE_DUALPIPE) {
+        s->chunks[0].forward *= random_real(seed, 0, 2);
+        s->chunks[0].backward *= random_real(seed, 0, 2);
+        s->chunks[count - 1].forward *= random_real(seed, 0.99, 1.5);
+    }
+    p->overlapped_pair *= mode == 0 ? 1 : 6; /* at least the longer half */
+    p->send_seconds = random_int(seed, 0, 1) ? random_real(seed, 0, 0.5) : 0;
+}
+
+/* Rounds that are skipped change no bit of the makespan. */
+static void test_makespans(void **state)
+{
+    uint64_t seed = 8;
+    char text[160];
+    rk_makespans *makespans;
+    rk_error err;
+    (void)state;
+    assert_int_equal(rk_makespans_new(&makespans, &err), RK_OK);
+    for (int i = 0; i < 30000; i++) {
+        struct sample s;
+        double seconds = 0;
+        fill_any(&s, (rk_schedule_kind)(i % RK_SCHEDULE_KIND_COUNT), &seed);
+        const double played = play(&s, NULL, NULL);
+        assert_int_equal(rk_pipeline_makespan(makespans, &s.pipeline, &seconds, &err), RK_OK);
+        if (memcmp(&seconds, &played, sizeof(played)) != 0) {
+            fail_msg("%s: played %.17g, makespan %.17g", describe(&s, text), played, seconds);
+        }
+    }
+    rk_makespans_free(makespans);
+}
+
+/* Orders that are not of whole groups have makespans too, or none where ranks wait for ever. */
+static void test_odd_microbatches(void **state)
+{
+    uint64_t seed = 9;
+    rk_makespans *makespans;
+    rk_error err;
+    int ends = 0, waits = 0;
+    (void)state;
+    assert_int_equal(rk_makespans_new(&makespans, &err), RK_OK);
+    for (int i = 0; i < 2000; i++) {
+        struct sample s;
+        double seconds = 0;
+        fill_any(&s, i % 2 ? RK_SCHEDULE_INTERLEAVED : RK_SCHEDULE_ZB_V, &seed);
+        s.pipeline.microbatches = random_int(&seed, 1, 4 * s.pipeline.ranks);
+        rk_pipeline_result result = {0};
+        const rk_status played = rk_pipeline_play(&s.pipeline, &result, NULL, NULL, &err);
+        assert_int_equal(rk_pipeline_makespan(makespans, &s.pipeline, &seconds, &err), played);
+        assert_true(played || seconds == result.seconds);
+        ends += played == RK_OK;
+        waits += played != RK_OK;
+    }
+    assert_true(ends > 100 && waits > 100);
+    rk_makespans_free(makespans);
+}
+
+/* The bound is one, and what equal stages of the usual schedules take. */
+static void test_bounds(void **state)
+{
+    uint64_t seed = 10;
+    char text[160];
+    double most[RK_SCHEDULE_KIND_COUNT] = {0};
+    (void)state;
+    for (int i = 0; i < 70000; i++) {
+        struct sample s;
+        const rk_schedule_kind kind = (rk_schedule_kind)(i % RK_SCHEDULE_KIND_COUNT);
+        fill_any(&s, kind, &seed);
+        const double played = play(&s, NULL, NULL), bound = rk_pipeline_bound(&s.pipeline);
+        if (bound > played * (1 + 1e-11)) {
+            fail_msg("%s: played %.17g, bound %.17g", describe(&s, text), played, bound);
+        }
+        most[kind] = fmax(most[kind], played / bound);
+        fill_random(&s, kind, &seed);
+        if (kind <= RK_SCHEDULE_INTERLEAVED) {
+            assert_true(near(rk_pipeline_bound(&s.pipeline), play(&s, NULL, NULL)));
+        }
+    }
+    for (int i = 0; i < RK_SCHEDULE_KIND_COUNT; i++) {
+        print_message("%s: up to %.3f of its bound\n", rk_schedule_names[i], most[i]);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -410,6 +510,9 @@ int main(void)
         cmocka_unit_test(test_1f1b_bound),
         cmocka_unit_test(test_overlapped_messages),
         cmocka_unit_test(test_blocking_messages),
+        cmocka_unit_test(test_makespans),
+        cmocka_unit_test(test_odd_microbatches),
+        cmocka_unit_test(test_bounds),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

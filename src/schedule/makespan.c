@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The makespan of a schedule, with the same bits as rk_pipeline_play gives it, for searches that
+ * ask for it millions of times: orders are compiled once, and rounds that only repeat the one
+ * before are skipped.
+ */
+#include "schedule/program.h"
+#include "schedule/ticks.h"
+
+#include "base/error.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { BUCKETS = 256 };
+
+/* Instructions that are kept; beyond, all are released and compiled again when they are needed. */
+#define KEPT_MAX ((int64_t)1 << 22)
+
+struct rk_makespans {
+    rk_program *programs[BUCKETS]; /* owned */
+    int64_t kept;                  /* instructions of all of them */
+    int64_t *ends, *durations;     /* owned; ticks */
+    size_t end_room, duration_room;
+};
+
+rk_status rk_makespans_new(rk_makespans **makespans, rk_error *err)
+{
+    *makespans = calloc(1, sizeof(**makespans));
+    return *makespans ? RK_OK : rk_fail(err, RK_ERR_MEMORY, "out of memory for schedules");
+}
+
+static void forget_programs(rk_makespans *m)
+{
+    for (size_t i = 0; i < BUCKETS; i++) {
+        for (rk_program *p = m->programs[i], *next; p; p = next) {
+            next = p->next;
+            rk_program_free(p);
+        }
+        m->programs[i] = NULL;
+    }
+    m->kept = 0;
+}
+
+void rk_makespans_free(rk_makespans *makespans)
+{
+    if (makespans) {
+        forget_programs(makespans);
+        free(makespans->ends);
+        free(makespans->durations);
+        free(makespans);
+    }
+}
+
+/* ---- programs ------------------------------------------------------------------------------ */
+
+static rk_status find_program(rk_makespans *m, const rk_pipeline *p, const rk_program **found,
+                              rk_error *err)
+{
+    const int64_t count = rk_program_microbatches(p);
+    const uint64_t key =
+        (((uint64_t)p->kind * 1031 + (uint64_t)p->ranks) * 1031 + (uint64_t)p->chunks_per_rank) *
+            1031 +
+        (uint64_t)count;
+    rk_program **bucket = &m->programs[key * 0x9e3779b97f4a7c15U >> 56];
+    for (rk_program *at = *bucket; at; at = at->next) {
+        if (at->kind == p->kind && at->ranks == p->ranks &&
+            at->chunks_per_rank == p->chunks_per_rank && at->microbatches == count) {
+            *found = at;
+            return RK_OK;
+        }
+    }
+    if (m->kept > KEPT_MAX) {
+        forget_programs(m);
+    }
+    rk_program *made;
+    const rk_status status = rk_program_new(p, &made, err);
+    if (!status) {
+        made->next = *bucket;
+        *bucket = made;
+        m->kept += made->begin + made->body + made->end;
+        *found = made;
+    }
+    return status;
+}
+
+static rk_status make_room(int64_t **room, size_t *size, size_t wanted, rk_error *err)
+{
+    if (wanted > *size) {
+        int64_t *more = realloc(*room, wanted * sizeof(*more));
+        if (!more) {
+            return rk_fail(err, RK_ERR_MEMORY, "out of memory for the steps of a schedule");
+        }
+        *room = more;
+        *size = wanted;
+    }
+    return RK_OK;
+}
+
+/* ---- durations ----------------------------------------------------------------------------- */
+
+/* A message that is not overlapped keeps its sender: it counts as part of the step that sends. */
+static void fill_durations(const rk_pipeline *p, rk_clock clock, int64_t *durations)
+{
+    const int64_t send = rk_to_ticks(clock, p->send_seconds);
+    for (int64_t r = 0; r < p->ranks; r++) {
+        for (int64_t i = 0; i < p->chunks_per_rank; i++, durations += RK_STEP_KINDS) {
+            const rk_chunk_times *t = &p->chunks[r * p->chunks_per_rank + i];
+            const int64_t forward = rk_to_ticks(clock, t->forward);
+            const int64_t backward = rk_to_ticks(clock, t->backward);
+            const int64_t weight = rk_to_ticks(clock, t->weight);
+            const int64_t up = send && rk_place_sends(p, (rk_place){r, i}, 1) ? send : 0;
+            const int64_t down = send && rk_place_sends(p, (rk_place){r, i}, -1) ? send : 0;
+            durations[RK_STEP_FORWARD] = forward + up;
+            durations[RK_STEP_BACKWARD] = backward + weight + down;
+            durations[RK_STEP_INPUT] = backward + down;
+            durations[RK_STEP_WEIGHT] = weight;
+            durations[RK_STEP_PAIR] = 0;
+        }
+    }
+}
+
+/* A forward of one chunk of a rank with a backward of the other. */
+static void fill_pairs(const rk_pipeline *p, rk_clock clock, int64_t *durations)
+{
+    const int64_t send = rk_to_ticks(clock, p->send_seconds);
+    for (int64_t r = 0; r < p->ranks; r++) {
+        for (int64_t i = 0; i < 2; i++) {
+            const rk_chunk_times *forward = &p->chunks[2 * r + i];
+            const rk_chunk_times *back = &p->chunks[2 * r + 1 - i];
+            const bool sends = rk_place_sends(p, (rk_place){r, i}, 1) ||
+                               rk_place_sends(p, (rk_place){r, 1 - i}, -1);
+            const int64_t both = rk_to_ticks(clock, forward->forward) +
+                                 rk_to_ticks(clock, back->backward) +
+                                 rk_to_ticks(clock, back->weight);
+            durations[(2 * r + i) * RK_STEP_KINDS + RK_STEP_PAIR] =
+                (p->overlapped_pair > 0 ? rk_to_ticks(clock, p->overlapped_pair) : both) +
+                (sends ? send : 0);
+        }
+    }
+}
+
+/* ---- evaluation ---------------------------------------------------------------------------- */
+
+static int64_t later(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+static void run(const rk_instruction *at, int64_t count, const int64_t *durations, int64_t *ends)
+{
+    for (int64_t i = 0; i < count; i++, at++) {
+        const int64_t input = later(ends[at->inputs[0]], ends[at->inputs[1]]);
+        ends[at->step] = later(ends[at->step - 1], input) + durations[at->duration];
+    }
+}
+
+/* Whether the last round is the one before, later by *shift on every rank. */
+static bool repeats_itself(const rk_program *program, const int64_t *ends, int64_t *shift)
+{
+    const int64_t steps = program->round_steps;
+    *shift = ends[program->rounds[0]] - ends[program->rounds[0] - steps];
+    for (int64_t r = 0; r < program->ranks; r++) {
+        const int64_t *round = &ends[program->rounds[r]];
+        for (int64_t i = 0; i < steps; i++) {
+            if (round[i] - round[i - steps] != *shift) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+static void shift_round(const rk_program *program, int64_t *ends, int64_t shift)
+{
+    for (int64_t r = 0; r < program->ranks; r++) {
+        for (int64_t i = 0; i < program->round_steps; i++) {
+            ends[program->rounds[r] + i] += shift;
+        }
+    }
+}
+
+/* What follows waits for the last round only, so when it repeats itself the others are skipped. */
+static void run_rounds(const rk_program *program, int64_t microbatches, const int64_t *durations,
+                       int64_t *ends)
+{
+    int64_t left = 1 + (microbatches - program->microbatches) / program->round_microbatches;
+    int64_t shift;
+    while (left > 0) {
+        run(program->instructions + program->begin, program->body, durations, ends);
+        left--;
+        if (left > 0 && repeats_itself(program, ends, &shift)) {
+            shift_round(program, ends, left * shift);
+            left = 0;
+        }
+        for (int64_t r = 0; r < program->ranks && left > 0; r++) {
+            int64_t *round = &ends[program->rounds[r]];
+            memcpy(round - program->round_steps, round,
+                   (size_t)program->round_steps * sizeof(*round));
+        }
+    }
+}
+
+static int64_t evaluate(const rk_program *program, const rk_pipeline *p, const int64_t *durations,
+                        int64_t *ends)
+{
+    int64_t last = 0;
+    ends[0] = 0;
+    for (int64_t r = 0; r < program->ranks; r++) {
+        ends[program->first[r] - 1] = 0;
+    }
+    run(program->instructions, program->begin, durations, ends);
+    if (program->body > 0) {
+        run_rounds(program, p->microbatches, durations, ends);
+    }
+    run(program->instructions + program->begin + program->body, program->end, durations, ends);
+    for (int64_t r = 0; r < program->ranks; r++) {
+        last = later(last, ends[program->first[r + 1] - 2]);
+    }
+    return last;
+}
+
+/* One rank runs its microbatches one after the other. */
+static int64_t alone_ticks(const rk_pipeline *p, const int64_t *durations)
+{
+    int64_t sum = 0;
+    for (int64_t i = 0; i < p->chunks_per_rank; i++, durations += RK_STEP_KINDS) {
+        sum += durations[RK_STEP_FORWARD] + durations[RK_STEP_BACKWARD];
+    }
+    return p->microbatches * sum;
+}
+
+/*
+ * GPipe: each pass goes through all ranks, and the other microbatches follow at the pace of the
+ * slowest one.
+ */
+static int64_t gpipe_ticks(const rk_pipeline *p, const int64_t *durations)
+{
+    int64_t sum = 0, forward = 0, backward = 0;
+    for (int64_t r = 0; r < p->ranks; r++, durations += RK_STEP_KINDS) {
+        sum += durations[RK_STEP_FORWARD] + durations[RK_STEP_BACKWARD];
+        forward = later(forward, durations[RK_STEP_FORWARD]);
+        backward = later(backward, durations[RK_STEP_BACKWARD]);
+    }
+    return sum + (p->microbatches - 1) * (forward + backward);
+}
+
+rk_status rk_pipeline_makespan(rk_makespans *m, const rk_pipeline *p, double *seconds,
+                               rk_error *err)
+{
+    const size_t durations = (size_t)(p->ranks * p->chunks_per_rank) * RK_STEP_KINDS;
+    const rk_program *program;
+    const rk_clock clock = rk_clock_of(p);
+    if (p->send_seconds > 0 && p->send_overlapped) {
+        rk_pipeline_result result = {0};
+        const rk_status played = rk_pipeline_play(p, &result, NULL, NULL, err);
+        *seconds = result.seconds;
+        return played;
+    }
+    if (!clock.finite) {
+        *seconds = (double)INFINITY;
+        return RK_OK;
+    }
+    rk_status status = make_room(&m->durations, &m->duration_room, durations, err);
+    if (status) {
+        return status;
+    }
+    fill_durations(p, clock, m->durations);
+    if (p->kind == RK_SCHEDULE_DUALPIPE) {
+        fill_pairs(p, clock, m->durations);
+    }
+    if (p->ranks == 1 || p->kind == RK_SCHEDULE_GPIPE) {
+        const int64_t ticks = (p->ranks == 1 ? alone_ticks : gpipe_ticks)(p, m->durations);
+        *seconds = rk_to_seconds(clock, ticks);
+        return RK_OK;
+    }
+    status = find_program(m, p, &program, err);
+    if (!status) {
+        status = make_room(&m->ends, &m->end_room, (size_t)program->ends, err);
+    }
+    if (!status) {
+        *seconds = rk_to_seconds(clock, evaluate(program, p, m->durations, m->ends));
+    }
+    return status;
+}

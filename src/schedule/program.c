@@ -1,0 +1,376 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "schedule/program.h"
+
+#include "base/error.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Steps beyond which a schedule is refused; 2 GiB of them. */
+#define STEPS_MAX ((int64_t)1 << 27)
+
+/* ---- what repeats -------------------------------------------------------------------------- */
+
+/*
+ * A schedule with many microbatches runs the same steps over and over.  Round k of rank r is its
+ * steps [first + k * steps, first + (k + 1) * steps), the same as those of round k - 1 with higher
+ * microbatches, and waits for nothing but rounds k and k - 1 of other ranks; compile() checks that.
+ */
+struct repeat {
+    int64_t steps;        /* of a rank in a round */
+    int64_t microbatches; /* that a round runs */
+    int64_t least;        /* microbatches with which all ranks run one round */
+};
+
+static struct repeat repeat_of(const rk_pipeline *p)
+{
+    const int64_t ranks = p->ranks, v = p->chunks_per_rank;
+    switch (p->kind) {
+    case RK_SCHEDULE_1F1B:
+        return (struct repeat){2, 1, ranks};
+    case RK_SCHEDULE_INTERLEAVED:
+        /* rank 0 runs 2 (p - 1) + (v - 1) p forwards ahead, and then p v forwards in a round */
+        return (struct repeat){2 * ranks * v, ranks, ranks * (2 + (2 * ranks - 3) / ranks)};
+    case RK_SCHEDULE_ZB_H1:
+        return (struct repeat){3, 1, ranks};
+    case RK_SCHEDULE_ZB_H2:
+        return (struct repeat){6, 2, 2 * ranks}; /* a rank waits for two microbatches before */
+    case RK_SCHEDULE_ZB_V:
+        return (struct repeat){6, 1, 2 * ranks};
+    default:
+        assert(p->kind == RK_SCHEDULE_DUALPIPE);
+        return (struct repeat){2, 2, 2 * ranks + 2};
+    }
+}
+
+/* The first step of round 0 of a rank. */
+static int64_t first_round(const rk_pipeline *p, int64_t rank)
+{
+    const int64_t ranks = p->ranks, behind = ranks - 1 - rank;
+    switch (p->kind) {
+    case RK_SCHEDULE_1F1B:
+        return behind;
+    case RK_SCHEDULE_INTERLEAVED:
+        return 2 * behind + (p->chunks_per_rank - 1) * ranks;
+    case RK_SCHEDULE_ZB_H1:
+        return behind + 2 * rank;
+    case RK_SCHEDULE_ZB_H2:
+        return 2 * behind + 4 * rank;
+    case RK_SCHEDULE_ZB_V:
+        return 2 * (behind + 1) - 1 + 2 * rank + 3 * (behind + 1);
+    default: {
+        assert(p->kind == RK_SCHEDULE_DUALPIPE);
+        const int64_t depth = rank < ranks / 2 ? rank : behind;
+        const int64_t inner = ranks / 2 - 1 - depth;
+        /* filling, and the first of the steady rounds, which differs on the innermost ranks */
+        return 2 * inner + 2 * (depth + 1) + 3 * inner + (inner == 0 ? 3 : 2);
+    }
+    }
+}
+
+/* Whether a pipeline has so many microbatches that all ranks run two rounds. */
+static bool repeats(const rk_pipeline *p)
+{
+    if (p->kind == RK_SCHEDULE_GPIPE || p->ranks == 1 ||
+        (p->kind == RK_SCHEDULE_INTERLEAVED && p->microbatches % p->ranks != 0)) {
+        return false;
+    }
+    const struct repeat repeat = repeat_of(p);
+    return p->microbatches >= repeat.least + repeat.microbatches;
+}
+
+int64_t rk_program_microbatches(const rk_pipeline *pipeline)
+{
+    const int64_t m = pipeline->microbatches;
+    if (!repeats(pipeline)) {
+        return m;
+    }
+    const struct repeat repeat = repeat_of(pipeline);
+    const int64_t least = repeat.least + repeat.microbatches;
+    return least + (m - least) % repeat.microbatches;
+}
+
+/* ---- compiling ----------------------------------------------------------------------------- */
+
+struct compiler {
+    const rk_pipeline *pipeline;
+    rk_program *program;
+    rk_order *orders;    /* by rank */
+    rk_step *steps;      /* of all orders */
+    int64_t *first;      /* the program's */
+    int64_t *next;       /* by rank: the step to emit */
+    int32_t *forward_of; /* by chunk and microbatch: place of the step that runs it */
+    int32_t *backward_of;
+    int64_t emitted;
+};
+
+static void release(struct compiler *c)
+{
+    free(c->orders);
+    free(c->steps);
+    free(c->next);
+    free(c->forward_of);
+}
+
+static void write_order(const rk_pipeline *pipeline, int64_t rank, rk_order *order)
+{
+    static void (*const writers[])(const rk_pipeline *, int64_t, rk_order *) = {
+        [RK_SCHEDULE_GPIPE] = rk_order_gpipe,
+        [RK_SCHEDULE_1F1B] = rk_order_1f1b,
+        [RK_SCHEDULE_INTERLEAVED] = rk_order_interleaved,
+        [RK_SCHEDULE_ZB_H1] = rk_order_zb_h1,
+        [RK_SCHEDULE_ZB_H2] = rk_order_zb_h2,
+        [RK_SCHEDULE_ZB_V] = rk_order_zb_v,
+        [RK_SCHEDULE_DUALPIPE] = rk_order_dualpipe,
+    };
+    writers[pipeline->kind](pipeline, rank, order);
+}
+
+static int32_t *place_in(const struct compiler *c, int32_t *places, rk_place place,
+                         int64_t microbatch)
+{
+    const rk_pipeline *p = c->pipeline;
+    return &places[(place.rank * p->chunks_per_rank + place.chunk) * p->microbatches + microbatch];
+}
+
+static bool has_forward(const rk_step *step)
+{
+    return step->kind == RK_STEP_FORWARD || step->kind == RK_STEP_PAIR;
+}
+
+static bool has_backward(const rk_step *step)
+{
+    return step->kind != RK_STEP_FORWARD && step->kind != RK_STEP_WEIGHT;
+}
+
+/* The chunk and the microbatch that the backward of a step belongs to. */
+static rk_place backward_place(int64_t rank, const rk_step *step, int64_t *microbatch)
+{
+    const bool pair = step->kind == RK_STEP_PAIR;
+    *microbatch = pair ? step->pair_microbatch : step->microbatch;
+    return (rk_place){rank, pair ? 1 - step->chunk : step->chunk};
+}
+
+/* Writes all orders, and where every forward and backward stands in them. */
+static rk_status prepare(struct compiler *c, rk_error *err)
+{
+    const rk_pipeline *p = c->pipeline;
+    const int64_t chunks = p->ranks * p->chunks_per_rank;
+    if (chunks > STEPS_MAX / 3 / p->microbatches) {
+        return rk_fail(err, RK_ERR_LIMIT,
+                       "%lld chunks of %lld microbatches are more than the %lld steps that can be "
+                       "played",
+                       (long long)chunks, (long long)p->microbatches, (long long)STEPS_MAX);
+    }
+    const int64_t all = chunks * p->microbatches, room = 3 * p->chunks_per_rank * p->microbatches;
+    c->orders = calloc((size_t)p->ranks, sizeof(*c->orders));
+    c->steps = malloc((size_t)(p->ranks * room) * sizeof(*c->steps));
+    c->next = calloc((size_t)p->ranks, sizeof(*c->next));
+    c->first = c->program->first = calloc((size_t)p->ranks + 1, sizeof(*c->first));
+    c->forward_of = malloc(2 * (size_t)all * sizeof(*c->forward_of));
+    if (!c->orders || !c->steps || !c->first || !c->next || !c->forward_of) {
+        return rk_fail(err, RK_ERR_MEMORY, "out of memory for %lld steps of a pipeline",
+                       (long long)(p->ranks * room));
+    }
+    c->backward_of = c->forward_of + all;
+    int64_t place = 0;
+    for (int64_t r = 0; r < p->ranks; r++) {
+        rk_order *order = &c->orders[r];
+        order->steps = c->steps + r * room;
+        write_order(p, r, order);
+        assert(order->count <= room);
+        c->first[r] = ++place; /* after the entry that stays 0 */
+        for (int64_t i = 0; i < order->count; i++, place++) {
+            const rk_step *step = &order->steps[i];
+            int64_t microbatch;
+            if (has_forward(step)) {
+                *place_in(c, c->forward_of, (rk_place){r, step->chunk}, step->microbatch) =
+                    (int32_t)place;
+            }
+            if (has_backward(step)) {
+                const rk_place back = backward_place(r, step, &microbatch);
+                *place_in(c, c->backward_of, back, microbatch) = (int32_t)place;
+            }
+        }
+    }
+    c->first[p->ranks] = place + 1;
+    c->program->ends = place;
+    return RK_OK;
+}
+
+/*
+ * The place of what a step waits for on another rank, 0 where there is none.  Returns whether that
+ * step has been emitted.
+ */
+static bool find_input(const struct compiler *c, int32_t *places, rk_place place,
+                       int64_t microbatch, int direction, int32_t *input)
+{
+    rk_place from;
+    *input = 0;
+    if (!rk_place_next(c->pipeline, place, direction, &from) || from.rank == place.rank) {
+        return true; /* a step of the same rank is in its order already */
+    }
+    *input = *place_in(c, places, from, microbatch);
+    return *input < c->first[from.rank] + c->next[from.rank];
+}
+
+/* Emits the next step of a rank if its inputs have been. */
+static bool emit(struct compiler *c, int64_t rank)
+{
+    const rk_pipeline *p = c->pipeline;
+    const rk_step *step = &c->orders[rank].steps[c->next[rank]];
+    const rk_place place = {rank, step->chunk};
+    rk_instruction in = {
+        .step = (int32_t)(c->first[rank] + c->next[rank]),
+        .duration = (int32_t)((rank * p->chunks_per_rank + step->chunk) * RK_STEP_KINDS) +
+                    (int32_t)step->kind,
+    };
+    if (has_forward(step) &&
+        !find_input(c, c->forward_of, place, step->microbatch, -1, &in.inputs[0])) {
+        return false;
+    }
+    if (has_backward(step)) {
+        int64_t microbatch;
+        const rk_place back = backward_place(rank, step, &microbatch);
+        if (!find_input(c, c->backward_of, back, microbatch, 1, &in.inputs[1])) {
+            return false;
+        }
+    }
+    c->program->instructions[c->emitted++] = in;
+    c->next[rank]++;
+    return true;
+}
+
+/*
+ * Emits the steps of all ranks before those of `until` (all where it is NULL), rank by rank as far
+ * as each can go.  Returns false when ranks wait for one another.
+ */
+static bool emit_until(struct compiler *c, const int64_t *until)
+{
+    const int64_t ranks = c->pipeline->ranks;
+    bool moved = true, done = false;
+    while (moved && !done) {
+        moved = false;
+        done = true;
+        for (int64_t i = 0; i < 2 * ranks; i++) { /* forwards go up the ranks, backwards down */
+            const int64_t r = i < ranks ? i : 2 * ranks - 1 - i;
+            const int64_t end = until ? until[r] : c->orders[r].count;
+            while (c->next[r] < end && emit(c, r)) {
+                moved = true;
+            }
+            done = done && c->next[r] >= end;
+        }
+    }
+    return done;
+}
+
+/* Whether all inputs of instructions [from, to) stand at `since` of their rank or later. */
+static inline bool reaches_back_to(const struct compiler *c, int64_t from, int64_t to,
+                                   const int64_t *since)
+{
+    const rk_pipeline *p = c->pipeline;
+    for (int64_t i = from; i < to; i++) {
+        for (int k = 0; k < 2; k++) {
+            const int32_t input = c->program->instructions[i].inputs[k];
+            for (int64_t r = 0; r < p->ranks && input > 0; r++) {
+                const int64_t at = input - c->first[r];
+                if (at >= 0 && at < c->orders[r].count && at < since[r]) {
+                    return false;
+                }
+            }
+        }
+    }
+    return true;
+}
+
+static rk_status fail_cycle(const rk_pipeline *p, rk_error *err)
+{
+    return rk_fail(err, RK_ERR_INVALID,
+                   "%s with %lld microbatches on %lld ranks never ends: its ranks wait for one "
+                   "another; use a multiple of %lld microbatches",
+                   rk_schedule_names[p->kind], (long long)p->microbatches, (long long)p->ranks,
+                   (long long)p->ranks);
+}
+
+/* A program for this number of microbatches. */
+static rk_status compile_whole(struct compiler *c, rk_error *err)
+{
+    if (!emit_until(c, NULL)) {
+        return fail_cycle(c->pipeline, err);
+    }
+    c->program->begin = c->emitted;
+    return RK_OK;
+}
+
+/* A program for any number: of two rounds the first is part of the beginning. */
+static rk_status compile_rounds(struct compiler *c, rk_error *err)
+{
+    const rk_pipeline *p = c->pipeline;
+    const struct repeat repeat = repeat_of(p);
+    rk_program *program = c->program;
+    int64_t *cuts = calloc(3 * (size_t)p->ranks, sizeof(*cuts));
+    program->rounds = calloc((size_t)p->ranks, sizeof(*program->rounds));
+    if (!cuts || !program->rounds) {
+        free(cuts);
+        return rk_fail(err, RK_ERR_MEMORY, "out of memory for the rounds of a pipeline");
+    }
+    int64_t *round0 = cuts, *round1 = cuts + p->ranks, *after = cuts + 2 * p->ranks;
+    for (int64_t r = 0; r < p->ranks; r++) {
+        round0[r] = first_round(p, r);
+        round1[r] = round0[r] + repeat.steps;
+        after[r] = round1[r] + repeat.steps;
+        program->rounds[r] = c->first[r] + round1[r];
+    }
+    program->round_microbatches = repeat.microbatches;
+    program->round_steps = repeat.steps;
+    bool done = emit_until(c, round1);
+    program->begin = c->emitted;
+    done = done && emit_until(c, after);
+    program->body = c->emitted - program->begin;
+    done = done && emit_until(c, NULL);
+    program->end = c->emitted - program->begin - program->body;
+    assert(done && reaches_back_to(c, program->begin, c->emitted - program->end, round0) &&
+           reaches_back_to(c, c->emitted - program->end, c->emitted, round1));
+    free(cuts);
+    return done ? RK_OK : fail_cycle(p, err);
+}
+
+rk_status rk_program_new(const rk_pipeline *pipeline, rk_program **program, rk_error *err)
+{
+    rk_pipeline p = *pipeline;
+    p.microbatches = rk_program_microbatches(pipeline);
+    struct compiler c = {.pipeline = &p, .program = calloc(1, sizeof(**program))};
+    rk_status status =
+        c.program ? RK_OK : rk_fail(err, RK_ERR_MEMORY, "out of memory for a schedule");
+    if (!status) {
+        c.program->kind = p.kind;
+        c.program->ranks = p.ranks;
+        c.program->chunks_per_rank = p.chunks_per_rank;
+        c.program->microbatches = p.microbatches;
+        status = prepare(&c, err);
+    }
+    if (!status) {
+        c.program->instructions = malloc((size_t)c.program->ends * sizeof(rk_instruction));
+        status = c.program->instructions
+                     ? (repeats(&p) ? compile_rounds(&c, err) : compile_whole(&c, err))
+                     : rk_fail(err, RK_ERR_MEMORY, "out of memory for the steps of a schedule");
+    }
+    release(&c);
+    if (status) {
+        rk_program_free(c.program);
+        c.program = NULL;
+    }
+    *program = c.program;
+    return status;
+}
+
+void rk_program_free(rk_program *program)
+{
+    if (program) {
+        free(program->instructions);
+        free(program->rounds);
+        free(program->first);
+        free(program);
+    }
+}

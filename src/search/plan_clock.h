@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The time of strategies of a plan, for both searches.  Lanes of a base, which differ in sharding
+ * and offload, share its makespan: bounds decide whether it is needed, and then it is played once.
+ */
+#ifndef RK_SEARCH_PLAN_CLOCK_H
+#define RK_SEARCH_PLAN_CLOCK_H
+
+#include "base/top.h"
+#include "estimate/step.h"
+#include "search/plan_space.h"
+
+/* What a top list keeps of a strategy. */
+typedef struct rk_plan_found {
+    rk_strategy strategy;
+    rk_estimate estimate;
+} rk_plan_found;
+
+/* A strategy but for its lane. */
+typedef struct rk_plan_base {
+    rk_strategy strategy; /* sharding and offload of any lane */
+    const rk_plan_shape *shape;
+    size_t choice;  /* of checkpointed layers, as rk_plan_held */
+    uint64_t index; /* of its first lane */
+} rk_plan_base;
+
+/* Scratch of one thread; released with rk_plan_clock_clear. */
+typedef struct rk_plan_clock {
+    const rk_plan_lists *lists;
+    const rk_cost_table *table;
+    const rk_plan_pipe *pipe;
+    rk_makespans *makespans;       /* owned */
+    struct rk_clock_piece *pieces; /* owned; by pieces of the pipe */
+    struct rk_clock_stage *held;   /* owned; by blocks of the pipe */
+    rk_chunk_times *chunks;        /* owned; of all ranks of the base at hand */
+    rk_makespan least;             /* of that base, at least */
+    uint64_t visit;                /* of a table and a pipe */
+} rk_plan_clock;
+
+rk_status rk_plan_clock_init(rk_plan_clock *clock, const rk_plan_lists *lists, rk_error *err);
+void rk_plan_clock_clear(rk_plan_clock *clock);
+
+/* Turns to a pipeline degree with costs of blocks, and forgets what is known of any other. */
+void rk_plan_clock_turn(rk_plan_clock *clock, const rk_cost_table *table, const rk_plan_pipe *pipe);
+
+/* What a kind of rank of a base holds, keeps in memory and runs. */
+const rk_stage *rk_plan_clock_stage(rk_plan_clock *clock, const rk_plan_base *base, size_t kind);
+
+/*
+ * Seconds of a step that no lane of a base undercuts, whatever more of its layers is recomputed.
+ * The base is the one at hand then.
+ */
+double rk_plan_clock_least(rk_plan_clock *clock, const rk_plan_base *base);
+
+/*
+ * Times the lanes of the base at hand that fit in memory, a bit each, and offers to the top list
+ * what takes `limit` seconds or less.  Of lanes that take the same within one part in ten thousand
+ * the fastest is offered alone, of equally fast ones the one that offloads least: more sharding or
+ * offload at no gain is no strategy of its own.  Which lanes are offered does not depend on the
+ * limit otherwise.  *timed gets the number of lanes whose step was computed.
+ */
+rk_status rk_plan_clock_offer(rk_plan_clock *clock, const rk_plan_base *base, uint64_t lanes,
+                              double limit, rk_top *top, uint64_t *timed, rk_error *err);
+
+#endif
