@@ -197,6 +197,14 @@ static rk_status check_sharding(const rk_strategy *s, rk_error *err)
                        s->dp, s->replicas);
     }
     const int64_t copies = s->sharding == RK_SHARD_NONE ? s->dp : s->replicas;
+    const int64_t mesh = s->dp / copies * s->cp * s->tp;
+    if (mesh % (s->ep * s->etp) != 0) { /* parallel_dims.py */
+        return rk_fail(err, RK_ERR_INVALID,
+                       "torchtitan takes the ranks of experts from the %" PRId64
+                       " that share shards, cp and tp, which ep %" PRId64 " x etp %" PRId64
+                       " does not divide; choose another ep or --hsdp",
+                       mesh, s->ep, s->etp);
+    }
     if (copies > 1 && s->dp / copies * s->cp == 1 && rk_strategy_ranks(s) != copies) {
         return rk_fail(err, RK_ERR_INVALID,
                        "torchtitan replicates unsharded weights (DDP) only without other "

@@ -214,6 +214,39 @@ static void test_route_groups(void **state)
 }
 
 /* Keys that ask for nothing refuse nothing, and null is no value. */
+/* What launch files say: the file's own values, and none of what it leaves out. */
+static void test_details(void **state)
+{
+    (void)state;
+    rk_model model;
+    rk_error err;
+    assert_int_equal(
+        read_text("{" LLAMA ", \"rms_norm_eps\": 1e-6, \"rope_theta\": 500000.0, "
+                  "\"hidden_act\": \"silu\", \"partial_rotary_factor\": 0.5, \"rope_scaling\": "
+                  "{\"rope_type\": \"llama3\", \"factor\": 8.0, "
+                  "\"original_max_position_embeddings\": 8192}}",
+                  &model, &err),
+        RK_OK);
+    const rk_model_details *d = &model.details;
+    assert_int_equal(d->activation, RK_ACTIVATION_SILU);
+    assert_int_equal(d->rope_scaling, RK_ROPE_LLAMA3);
+    assert_int_equal(d->rope_positions, 8192);
+    assert_true(d->norm_epsilon > 0.99e-6 && d->norm_epsilon < 1.01e-6);
+    assert_true(d->rope_base > 499999 && d->rope_base < 500001);
+    assert_true(d->rope_share > 0.49 && d->rope_share < 0.51);
+    assert_int_equal(read_text("{" LLAMA ", \"hidden_act\": \"xielu\", \"rope_theta\": -3, "
+                               "\"rope_scaling\": {\"type\": \"dynamic\"}}",
+                               &model, &err),
+                     RK_OK);
+    assert_int_equal(d->activation, RK_ACTIVATION_OTHER);
+    assert_int_equal(d->rope_scaling, RK_ROPE_OTHER);
+    assert_false(d->rope_base > 0);
+    model = load("deepseek-v3"); /* whose file says nothing of these */
+    assert_int_equal(d->router, RK_ROUTER_SIGMOID);
+    model = load("mixtral-8x7b");
+    assert_int_equal(d->router, RK_ROUTER_SOFTMAX);
+}
+
 static void test_void_keys(void **state)
 {
     rk_model plain, same;
@@ -388,13 +421,10 @@ static void test_collection(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_counts),
-        cmocka_unit_test(test_layers),
-        cmocka_unit_test(test_flags),
-        cmocka_unit_test(test_refusals),
-        cmocka_unit_test(test_route_groups),
-        cmocka_unit_test(test_void_keys),
-        cmocka_unit_test(test_experts_by_layer),
+        cmocka_unit_test(test_counts),       cmocka_unit_test(test_layers),
+        cmocka_unit_test(test_flags),        cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_route_groups), cmocka_unit_test(test_void_keys),
+        cmocka_unit_test(test_details),      cmocka_unit_test(test_experts_by_layer),
         cmocka_unit_test(test_collection),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

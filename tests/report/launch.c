@@ -382,6 +382,25 @@ static void test_titan(void **state)
     assert_non_null(strstr(err.message, "zb-h2; use gpipe"));
 }
 
+/* Experts lie within the ranks over which weights are sharded. */
+static void test_titan_mesh(void **state)
+{
+    (void)state;
+    static char text[MOST];
+    rk_error err;
+    const rk_model model = model_of("mixtral-8x7b");
+    rk_strategy s = rk_strategy_defaults(&model);
+    s.sharding = RK_SHARD_ALL;
+    s.dp = s.global_batch = 16;
+    s.ep = 8;
+    assert_int_equal(launch_by(rk_launch_torchtitan, &model, "dgx-h100-superpod", &s, text, &err),
+                     RK_OK);
+    s.replicas = 4;
+    assert_int_equal(launch_by(rk_launch_torchtitan, &model, "dgx-h100-superpod", &s, text, &err),
+                     RK_ERR_INVALID);
+    assert_holds(err.message, "the 4 that share shards");
+}
+
 /* Stages that torchtitan would not make by itself are listed, every module once. */
 static void test_titan_stages(void **state)
 {
@@ -424,7 +443,7 @@ int main(void)
         cmocka_unit_test(test_details),      cmocka_unit_test(test_one_expert),
         cmocka_unit_test(test_other_models), cmocka_unit_test(test_start),
         cmocka_unit_test(test_places),       cmocka_unit_test(test_strategy_parts),
-        cmocka_unit_test(test_titan_stages),
+        cmocka_unit_test(test_titan_stages), cmocka_unit_test(test_titan_mesh),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -288,6 +288,8 @@ def ask_rules(version, s, place):
     """Asks every rule of a version; returns how many were asked, and those not understood."""
     names = names_of(version, s, place)
     asked, unknown = 0, []
+    ranks, experts = (names["dp_shard"] * names["cp"] * names["tp"], names["ep"] * names["etp"])
+    require(ranks % experts == 0, f"the mesh of experts: {ranks} ranks for {experts}")
     for row in read_rules(version):
         if row["kind"] in ("warn", "derive") or is_not_written(row):
             continue
