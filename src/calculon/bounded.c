@@ -120,7 +120,7 @@ static void bound_unit(void *context, int worker_index, uint64_t index, rk_paral
     const int64_t t = b->plan.cells[unit->cell_first].t, microbatch = microbatch_of(b, unit);
     const bool tensor = t > 1;
     struct ranked_unit *ranked = &s->order[index];
-    *ranked = (struct ranked_unit){.bound = (double)INFINITY, .unit = index};
+    *ranked = (struct ranked_unit){.bound = (double)INFINITY, .unit = (size_t)index};
     w->status = rk_families_price(b->app, b->sys, b->space, s->cores[tensor], s->core_count[tensor],
                                   t, microbatch, w->columns, &w->error);
     if (w->status) {

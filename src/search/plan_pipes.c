@@ -58,7 +58,7 @@ static rk_status add_shape(rk_plan_lists *l, rk_plan_pipe *pipe, const rk_plan_s
 {
     /* room is the power of two that holds them */
     if ((l->shape_count & (l->shape_count - 1)) == 0) {
-        const size_t room = l->shape_count ? 2 * l->shape_count : 1;
+        const size_t room = l->shape_count ? 2 * (size_t)l->shape_count : 1;
         rk_plan_shape *shapes = realloc(l->shapes, room * sizeof(*shapes));
         if (!shapes) {
             return rk_fail(err, RK_ERR_MEMORY, "no memory for the layouts of a pipeline");
