@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "states.h"
+
+#include <math.h>
+
+/* Parameters of the layers: split over tensor ranks, whole on each of them, and of experts. */
+struct counted {
+    double split, whole, experts;
+};
+
+/* What every tensor rank holds: norms, biases behind sums, routers, ways down to latents. */
+static double whole_of(const rk_model *model, const rk_layer_type *type, const rk_layer_params *p)
+{
+    const rk_attention_shape *a = &type->attention;
+    const double h = (double)model->hidden;
+    const double latents = (double)(a->q_rank + a->kv_rank);
+    double whole = (double)(p->norms + p->router);
+    whole += a->bias_out ? h : 0;
+    whole += type->moe.shared_gate ? h : 0;
+    whole += type->ffn.bias && p->ffn > 0 ? h : 0;
+    if (a->kind == RK_ATTENTION_LATENT) {
+        whole += latents + (h + a->bias_qkv) * (latents + (double)a->rope_size);
+    } else if (a->qk_norm == RK_QK_NORM_HEAD) {
+        whole += 2 * (double)a->head_size;
+    }
+    return whole;
+}
+
+static void count_layer(const rk_model *model, const rk_layer_type *type, double t,
+                        struct counted *sum)
+{
+    const rk_attention_shape *a = &type->attention;
+    const rk_layer_params p = rk_layer_params_of(model, type);
+    const double whole = whole_of(model, type, &p);
+    const double head = (double)(rk_attention_qk_size(a) + rk_attention_value_size(a));
+    sum->whole += whole;
+    sum->split += (double)(p.total - p.experts) - whole;
+    sum->experts += (double)p.experts;
+    if (a->kind != RK_ATTENTION_LATENT && (double)a->kv_heads < t) {
+        sum->split += (t - (double)a->kv_heads) * head * ((double)model->hidden + a->bias_qkv);
+    }
+}
+
+static struct counted count_model(const rk_model *model, const rk_strategy *s)
+{
+    const rk_end_params ends = rk_end_params_of(model);
+    const double t = (double)s->tp, h = (double)model->hidden;
+    const double vocab = ceil((double)model->vocab / (128 * t)) * 128 * t;
+    const bool ends_together =
+        s->pp == 1 || s->schedule == RK_SCHEDULE_ZB_V || s->schedule == RK_SCHEDULE_DUALPIPE;
+    struct counted sum = {0, 0, 0};
+    for (int i = 0; i < model->layers; i++) {
+        count_layer(model, &model->types[model->type_of[i]], t, &sum);
+    }
+    for (int i = 0; i < model->mtp_layers; i++) {
+        count_layer(model, &model->types[model->type_of[model->layers - 1]], t, &sum);
+        sum.split += 2 * h * h;
+        sum.whole += (double)ends.mtp_norms;
+    }
+    sum.split += vocab * h * (model->tied && ends_together ? 1 : 2);
+    sum.split += model->head_bias ? vocab : 0;
+    sum.whole += (double)(ends.positions + ends.final_norm);
+    sum.whole += (double)(ends.embedding - model->vocab * model->hidden);
+    return sum;
+}
+
+states states_of(const rk_model *model, const rk_strategy *s)
+{
+    const struct counted all = count_model(model, s);
+    const bool twice = s->schedule == RK_SCHEDULE_DUALPIPE; /* every stage on two ranks */
+    const double copies = twice ? 2 : 1, ranks = (double)(s->dp * s->cp);
+    const double dense = copies * (all.split / (double)s->tp + all.whole);
+    const double experts = copies * all.experts / (double)(s->ep * s->etp);
+    /* HSDP: replicas of the shards of both */
+    const double shards = ranks / (double)s->replicas;
+    const double expert_shards =
+        (double)s->tp * ranks / (double)(s->ep * s->etp) / (double)s->replicas;
+    const double whole = dense + experts;
+    const double sharded = dense / shards + experts / expert_shards;
+    return (states){
+        .weights = s->states.weight * (s->sharding == RK_SHARD_ALL ? sharded : whole),
+        .gradients = s->states.gradient * (s->sharding >= RK_SHARD_GRADIENTS ? sharded : whole),
+        .optimizer =
+            s->states.optimizer * (s->sharding != RK_SHARD_NONE ? sharded : whole) / copies,
+    };
+}
