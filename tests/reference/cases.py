@@ -26,6 +26,11 @@ def often(rng, share):
     return rng.random() < share
 
 
+def without_some(rng, fields, names):
+    """Leaves optional fields out now and then, so that their defaults count."""
+    return {key: value for key, value in fields.items() if key not in names or often(rng, 0.85)}
+
+
 def between(rng, low, high):
     """A number between two, all magnitudes alike, with few digits of its own."""
     return float("%.4g" % (low * (high / low) ** rng.random()))
@@ -126,7 +131,8 @@ def random_tier(rng, below, last):
             {"name": "side", "bandwidth_GBps": between(rng, 5, 60),
              "efficiency": between(rng, 0.6, 1), "latency_us": between(rng, 1, 60)}
             for _ in range(rng.choice((1, 2, 3)))]
-    return tier
+    return without_some(rng, tier, ("latency_us", "step_latency_us", "half_MB", "exchange_share",
+                                    "serial"))
 
 
 def random_tiers(rng):
@@ -154,21 +160,22 @@ def random_accelerator(rng):
     if often(rng, 0.3):
         gemm["fp16"] = random_engine(rng, peak)
     usable = between(rng, 16, 300)
+    compute = {"cores": rng.choice((8, 75, 80, 108, 132, 148, 150, 304)), "vector_tflops": 50,
+               "kernel_us": between(rng, 0.5, 5), "launch_us": between(rng, 0.1, 10),
+               "power_W": 700, "burst": 1.2, "fp8_one_layout": often(rng, 0.5)}
+    attention = {"forward_tflops": between(rng, 30, 1200), "backward_tflops": between(rng, 20, 900),
+                 "ramp_tokens": between(rng, 50, 3000), "softmax_elements": between(rng, 10, 200)}
+    host = {"bandwidth_GBps": between(rng, 10, 500), "efficiency": between(rng, 0.5, 1),
+            "capacity_GiB": between(rng, 16, 1000)}
     return {
         "name": "made up",
-        "compute": {"cores": rng.choice((8, 75, 80, 108, 132, 148, 150, 304)),
-                    "vector_tflops": 50, "kernel_us": between(rng, 0.5, 5),
-                    "launch_us": between(rng, 0.1, 10), "power_W": 700, "burst": 1.2,
-                    "fp8_one_layout": often(rng, 0.5)},
+        "compute": without_some(rng, compute, ("kernel_us", "launch_us", "power_W", "burst",
+                                               "fp8_one_layout")),
         "gemm": gemm,
-        "attention": {"forward_tflops": between(rng, 30, 1200),
-                      "backward_tflops": between(rng, 20, 900),
-                      "ramp_tokens": between(rng, 50, 3000),
-                      "softmax_elements": between(rng, 10, 200)},
+        "attention": without_some(rng, attention, ("ramp_tokens", "softmax_elements")),
         "memory": {"capacity_GB": 2 * usable, "usable_GiB": usable,
                    "bandwidth_GBps": between(rng, 500, 10000), "efficiency": between(rng, 0.6, 1)},
-        "host": {"bandwidth_GBps": between(rng, 10, 500), "efficiency": between(rng, 0.5, 1),
-                 "capacity_GiB": between(rng, 16, 1000)},
+        "host": without_some(rng, host, ("capacity_GiB",)),
         "tiers": random_tiers(rng),
     }
 
@@ -197,7 +204,7 @@ def random_gemm(rng, formats):
     grouped = often(rng, 0.3)
     return {"gemm": rng.choice(formats), "grouped": grouped,
             "batch": rng.randint(1, 64) if grouped or often(rng, 0.2) else 1,
-            "M": rng.choice((between(rng, 1, 40000), rng.randint(1, 40000), 2.0**rng.randint(0, 15))),
+            "M": rng.choice((between(rng, 1, 4e4), rng.randint(1, 40000), 2.0**rng.randint(0, 15))),
             "N": rng.randint(1, 30000), "K": rng.randint(1, 30000),
             "accumulate": rng.choice((0, 2, 6))}
 
@@ -210,7 +217,8 @@ def random_attention(rng):
 
 
 def random_collective(rng):
-    size, stride, count = rng.choice((1, 2, 3, 8, 16, 72)), rng.choice((1, 1, 2, 8)), rng.choice((1, 2, 4, 6))
+    size, stride = rng.choice((1, 2, 3, 8, 16, 72)), rng.choice((1, 1, 2, 8))
+    count = rng.choice((1, 2, 4, 6))
     apart = size * stride * rng.choice((1, 1, 2, 3))
     return {"collective": rng.choice(OPERATIONS), "bytes": between(rng, 1, 1e11),
             "size": size, "stride": stride, "count": count, "apart": apart}
@@ -228,46 +236,57 @@ def write_table(path, rows):
             file.write(",".join(line) + "\n")
 
 
+def noisy(rng, seconds):
+    """Microseconds of a measured row, as text: about what the model says."""
+    return repr(seconds * 1e6 * between(rng, 0.5, 2))
+
+
+def gemm_row(rng, a, k):
+    """A row of a GEMM that random_gemm() made."""
+    clock = rng.choice(("burst", "sustained"))
+    price = kernels.burst_seconds if clock == "burst" else kernels.modelled_gemm
+    seconds = price(a, k["gemm"], k["batch"], k["M"], k["N"], k["K"], k["accumulate"],
+                    k["grouped"])
+    return {"precision": k["gemm"], "m": k["M"], "n": k["N"], "k": k["K"], "batch": k["batch"],
+            "accumulate_bytes": k["accumulate"], "clock": clock, "grouped": int(k["grouped"]),
+            "module": rng.choice((0, 0, 0, 1)), "library": rng.choice(("old", "new")),
+            "us": noisy(rng, seconds)}
+
+
+def attention_row(rng, a):
+    seq, heads, size = rng.choice((512, 4096)), rng.choice((8, 32)), rng.choice((64, 128))
+    causal, backward = often(rng, 0.7), often(rng, 0.5)
+    flops = 4 * heads * seq**2 * size * (0.5 if causal else 1) * (2.5 if backward else 1)
+    seconds = kernels.modelled_attention(a, flops, seq, heads, size, 1, backward)
+    return {"pass": "backward" if backward else "forward", "head_size": size, "heads": heads,
+            "kv_heads": heads // rng.choice((1, 4)), "batch": 1, "seq": seq, "causal": int(causal),
+            "module": rng.choice((0, 0, 0, 1)), "us": noisy(rng, seconds)}
+
+
+def collective_row(rng, system):
+    ranks, op, size = rng.choice((2, 4, 8)), rng.choice(OPERATIONS), between(rng, 1e4, 1e9)
+    seconds = collectives.modelled(system, op, size, strategies.place(system, ranks, 1))
+    return {"op": op, "ranks": ranks, "bytes": size, "us": noisy(rng, seconds)}
+
+
 def random_tables(rng, system, scratch):
-    """Member "measured" of a system: rows about what the model says."""
-    a, gemms, attentions, transfers = system.accelerator, [], [], []
-
-    def noisy(seconds):
-        return repr(seconds * 1e6 * between(rng, 0.5, 2))
-
-    for _ in range(rng.randint(3, 12)):
-        k = random_gemm(rng, sorted(a.gemm))
-        clock = rng.choice(("burst", "sustained"))
-        price = kernels.burst_seconds if clock == "burst" else kernels.modelled_gemm
-        seconds = price(a, k["gemm"], k["batch"], k["M"], k["N"], k["K"], k["accumulate"], k["grouped"])
-        gemms.append({"precision": k["gemm"], "m": k["M"], "n": k["N"], "k": k["K"],
-                      "batch": k["batch"], "accumulate_bytes": k["accumulate"], "clock": clock,
-                      "grouped": int(k["grouped"]), "module": rng.choice((0, 0, 0, 1)),
-                      "library": rng.choice(("old", "new")), "us": noisy(seconds)})
-        seq, heads, size = rng.choice((512, 4096)), rng.choice((8, 32)), rng.choice((64, 128))
-        causal, backward = often(rng, 0.7), often(rng, 0.5)
-        flops = 4 * heads * seq**2 * size * (0.5 if causal else 1) * (2.5 if backward else 1)
-        attentions.append({"pass": "backward" if backward else "forward", "head_size": size,
-                           "heads": heads, "kv_heads": heads // rng.choice((1, 4)), "batch": 1,
-                           "seq": seq, "causal": int(causal), "module": rng.choice((0, 0, 0, 1)),
-                           "us": noisy(kernels.modelled_attention(a, flops, seq, heads, size, 1, backward))})
-        ranks, op, size = rng.choice((2, 4, 8)), rng.choice(OPERATIONS), between(rng, 1e4, 1e9)
-        seconds = collectives.modelled(system, op, size, strategies.place(system, ranks, 1))
-        transfers.append({"op": op, "ranks": ranks, "bytes": size, "us": noisy(seconds)})
-    # a row of each kind that counts for certain
-    gemms.append(dict(gemms[0], precision="bf16", grouped=0, batch=1, module=0, library="old",
-                      clock="sustained", us=noisy(kernels.modelled_gemm(
-                          a, "bf16", 1, gemms[0]["m"], gemms[0]["n"], gemms[0]["k"],
-                          gemms[0]["accumulate_bytes"], False))))
+    """Member "measured" of a system; one row of each table counts for certain."""
+    a, count = system.accelerator, rng.randint(3, 12)
+    gemms = [gemm_row(rng, a, random_gemm(rng, sorted(a.gemm))) for _ in range(count)]
+    gemms[0].update(batch=1, module=0, library="old", accumulate_bytes=0)
+    gemms[0]["us"] = noisy(rng, kernels.modelled_gemm(
+        a, gemms[0]["precision"], 1, gemms[0]["m"], gemms[0]["n"], gemms[0]["k"], 0,
+        bool(gemms[0]["grouped"])))
+    attentions = [attention_row(rng, a) for _ in range(count)]
     attentions[0]["module"] = 0
+    transfers = [collective_row(rng, system) for _ in range(count)]
     measured = {}
     for kind, rows in (("gemm", gemms), ("attention", attentions), ("collective", transfers)):
         if often(rng, 0.7):
             path = os.path.join(scratch, "%s-%d.csv" % (kind, rng.randrange(10**9)))
             write_table(path, rows)
-            measured[kind] = path
-            if kind == "gemm" and often(rng, 0.5):
-                measured[kind] = {"file": path, "where": {"library": "old"}}
+            only_old = kind == "gemm" and often(rng, 0.5)
+            measured[kind] = {"file": path, "where": {"library": "old"}} if only_old else path
     return measured
 
 
@@ -321,7 +340,8 @@ def random_recompute(rng):
         modules = [name for name in MODULES if often(rng, 0.35)] or ["norm"]
         return {"recompute": kind,
                 "recompute_modules": ["operators"] if often(rng, 0.25) else modules}
-    return {"recompute": kind, "recompute_layers": rng.choice((0, 0, 1, 3)) if kind == "full" else 0}
+    layers = rng.choice((0, 0, 1, 3)) if kind == "full" else 0
+    return {"recompute": kind, "recompute_layers": layers}
 
 
 def random_precision(rng):
@@ -349,7 +369,8 @@ def random_pipeline(rng, layers):
     stages = {"zb-v": 2 * pp, "dualpipe": pp}.get(schedule, pp * pipeline.get("vp", 1))
     split = rng.choice(("even", "even", "ends", "counted", "layout"))
     if split == "ends":
-        pipeline.update(first_stage_layers=rng.choice((0, 2, 3)), last_stage_layers=rng.choice((0, 2)))
+        pipeline.update(first_stage_layers=rng.choice((0, 2, 3)),
+                        last_stage_layers=rng.choice((0, 2)))
     elif split == "counted":
         pipeline.update(count_embedding=often(rng, 0.7), count_head=often(rng, 0.7))
     elif split == "layout":
@@ -370,7 +391,8 @@ def random_strategy(rng, model, layers, has_experts):
     ranks = s["tp"] * s["cp"] * s["dp"]
     if has_experts:
         s["etp"] = rng.choice((1, 1, 1, 2))
-        s["ep"] = rng.choice([e for e in (1, 2, 4, 8, 16, 64) if ranks % (e * s["etp"]) == 0] or [1])
+        s["ep"] = rng.choice([e for e in (1, 2, 4, 8, 16, 64)
+                              if ranks % (e * s["etp"]) == 0] or [1])
         s["moe_overlap"] = s["ep"] > 1 and often(rng, 0.3)
     if often(rng, 0.25):
         s["order"] = "tp-cp-pp-dp"

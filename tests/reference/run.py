@@ -72,7 +72,8 @@ def estimate(case, catalogue):
     model, stack = documents.model_of(model), documents.stack_of(stack)
     system = catalogue.system(case["system"])
     strategy = strategies.strategy_of(case["strategy"], model)
-    return steps.estimate(model, system, stack, strategy, case["convention"]), model, system, strategy
+    found = steps.estimate(model, system, stack, strategy, case["convention"])
+    return found, model, system, strategy
 
 
 # ---- comparison -----------------------------------------------------------------------------

@@ -138,7 +138,8 @@ class Block:
 
     def adapter(self, M, M_s, N, K):
         r = self.c.strategy.adapter_rank
-        self.stream("memory-bound ops", BYTES * (M * K + 4 * M_s * N), BYTES * (2 * M_s * N + 5 * M * K))
+        self.stream("memory-bound ops", BYTES * (M * K + 4 * M_s * N),
+                    BYTES * (2 * M_s * N + 5 * M * K))
         self.save(BYTES * M * r)
         self.flops_forward += 2 * M * r * (N + K)
         self.flops_backward += 4 * M * r * (N + K)
@@ -521,7 +522,8 @@ def layer_temporaries(c, layer):
 
 def add_accumulation(x):
     c = x.c
-    x.stream("memory-bound ops", 0, c.stack.accumulation_bytes * c.strategy.learning * (x.dense + x.experts))
+    learning = c.strategy.learning * (x.dense + x.experts)
+    x.stream("memory-bound ops", 0, c.stack.accumulation_bytes * learning)
 
 
 def add_layer_launches(x, layer, checkpointed):
@@ -613,7 +615,8 @@ def mtp_block(c):
     """What a module of multi-token prediction has besides a layer and the head."""
     x, s, h = Block(c), c.strategy, c.model.hidden
     x.linear("linear layers", s.precision, c.T, h / s.tp, 2 * h)
-    x.stream("memory-bound ops", 1.5 * c.stack.norm_forward * c.H, 1.5 * c.stack.norm_backward * c.H)
+    x.stream("memory-bound ops", 1.5 * c.stack.norm_forward * c.H,
+             1.5 * c.stack.norm_backward * c.H)
     x.whole = c.parameters.mtp_norms
     x.dense = 2 * h * h / s.tp + x.whole
     add_accumulation(x)

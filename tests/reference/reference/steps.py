@@ -358,7 +358,7 @@ def estimate(model, system, stack, s, convention):
     tokens = s.global_batch * s.seq
     e.model_flops = models.flops_per_token(model, s.seq, convention, c.frozen) * tokens / s.ranks
     done = slowest.flops_forward + slowest.flops_backward
-    e.hardware_flops = e.model_flops * (1 + slowest.flops_recompute / done)
+    e.hardware_flops = e.model_flops * (1 + (slowest.flops_recompute / done if done else 0))
     peak = a.gemm["bf16"].peak if "bf16" in a.gemm else 0
     e.mfu = e.model_flops / (e.step * peak) if peak else None
     e.hfu = e.hardware_flops / (e.step * peak) if peak else None

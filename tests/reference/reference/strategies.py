@@ -55,10 +55,9 @@ def ffn_features(layer, h):
 
 def freeze(s, model):
     """Leaves only the adapters to learn: bytes of states are those of what learns."""
-    features = 0
-    for layer in model.layers:
-        features += attention_features(layer, model.hidden) if "attention" in s.adapter_modules else 0
-        features += ffn_features(layer, model.hidden) if "ffn" in s.adapter_modules else 0
+    adapted = {"attention": attention_features, "ffn": ffn_features}
+    features = sum(adapted[module](layer, model.hidden)
+                   for layer in model.layers for module in s.adapter_modules)
     s.learning = s.adapter_rank * features / models.model_parameters(model).total
     for kept in ("weight", "gather"):
         setattr(s.states, kept, getattr(s.states, kept) * (1 + s.learning))
@@ -159,15 +158,13 @@ def units_of_stages(s, layers):
         return list(s.layout)
     stages = stage_count(s)
     held = 1 if s.schedule == "dualpipe" else chunks_per_rank(s)
-    owned = {
-        "first": sorted(stage_at(s, 0, i) for i in range(held)) if s.first_stage_layers else [],
-        "last": sorted(stage_at(s, s.pp - 1, i) for i in range(held)) if s.last_stage_layers else [],
-    }
-    others = [i for i in range(stages) if i not in owned["first"] + owned["last"]]
+    first = sorted(stage_at(s, 0, i) for i in range(held) if s.first_stage_layers)
+    last = sorted(stage_at(s, s.pp - 1, i) for i in range(held) if s.last_stage_layers)
+    others = [i for i in range(stages) if i not in first + last]
     units = layers + s.count_embedding + s.count_head
     take = {}
-    share_out(s.first_stage_layers, owned["first"], take)
-    share_out(s.last_stage_layers, owned["last"], take)
+    share_out(s.first_stage_layers, first, take)
+    share_out(s.last_stage_layers, last, take)
     share_out(units - s.first_stage_layers - s.last_stage_layers, others, take)
     return [take[i] for i in range(stages)]
 
