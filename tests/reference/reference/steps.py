@@ -13,17 +13,24 @@ from reference.strategies import group_of
 # ---- ranks ----------------------------------------------------------------------------------
 
 class Blocks:
-    """The blocks of a model under a strategy; equal layers are computed once."""
+    """The blocks of a model under a strategy; equal layers are computed once.
+
+    Layers have the order in which their types come first in the model, checkpointed ones first.
+    """
 
     def __init__(self, c):
         self.c, self.known = c, {}
         self.embedding, self.head = layers.embedding_block(c), layers.head_block(c)
         self.mtp = layers.mtp_block(c) if c.model.mtp_layers else None
+        for layer in c.model.layers:
+            self.layer(layer, False)
 
     def layer(self, layer, checkpointed):
         key = repr(sorted(vars(layer).items()))
         if key not in self.known:
-            self.known[key] = layers.layer_blocks(self.c, layer)
+            usual, whole = layers.layer_blocks(self.c, layer)
+            whole.order, usual.order = 2 * len(self.known), 2 * len(self.known) + 1
+            self.known[key] = usual, whole
         return self.known[key][1 if checkpointed else 0]
 
 
@@ -59,7 +66,7 @@ def keep(rank, entries, share, c):
     for name in ("dense", "whole", "experts", "low_dense", "low_experts"):
         setattr(rank, name, sum(e.held * getattr(e.block, name) for e in entries))
     kept = [e for e in entries if e.kind in ("layer", "mtp")]
-    own = [e.block for e in entries if e.kind == "layer"]
+    own = sorted((e.block for e in entries if e.kind == "layer"), key=lambda block: block.order)
     head = next((e for e in entries if e.kind == "head"), None)
     rank.layers = sum(e.held for e in entries if e.kind == "layer")
     rank.saved = share * sum(e.held * e.block.saved for e in kept)
