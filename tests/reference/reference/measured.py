@@ -143,6 +143,6 @@ def attention_ratio(a, seq, heads, size, group, backward):
 
 
 def collective_ratio(a, op, size, group):
-    if "collective" not in a.measured:
+    if "collective" not in a.measured or size == 0:  # no bytes are outside of every table
         return 1
     return ratio_at(a, "collective", op, collective_place, size, group.size, group.within[0])
