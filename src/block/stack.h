@@ -99,4 +99,15 @@ rk_status rk_stack_load(const char *name, rk_stack *stack, rk_error *err);
 rk_status rk_stack_choose(const char *name, const rk_accelerator *accelerator, rk_stack *stack,
                           rk_error *err);
 
+/* How the stack that was chosen for a name fits the accelerator. */
+typedef enum rk_stack_match {
+    RK_STACK_NAMED,  /* the document of that name */
+    RK_STACK_FAMILY, /* one of the family, measured on this generation */
+    RK_STACK_BASE,   /* one of the family that it builds on, measured on this generation */
+    RK_STACK_OTHER,  /* one measured on other generations only */
+} rk_stack_match;
+
+rk_stack_match rk_stack_match_of(const char *name, const rk_accelerator *accelerator,
+                                 const rk_stack *stack);
+
 #endif

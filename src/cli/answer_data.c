@@ -10,11 +10,16 @@ static void write_request(rk_json_writer *writer, const rk_request *request,
 {
     const rk_model_params params = rk_model_params_of(&inputs->model);
     const rk_accelerator *accelerator = &inputs->system.accelerator;
+    char reason[RK_REASON_SIZE];
     rk_json_open_member(writer, "request", "{");
     rk_json_string(writer, "model", request->model);
     rk_json_string(writer, "system", request->system);
     rk_json_string(writer, "stack", inputs->stack.name);
-    rk_json_string(writer, "framework", rk_framework_names[request->framework]);
+    rk_json_string(writer, "framework", rk_framework_names[inputs->framework]);
+    rk_json_string(writer, "framework_reason", rk_framework_reason(inputs, reason));
+    if (rk_stack_reason(request, inputs, reason)[0]) {
+        rk_json_string(writer, "stack_reason", reason);
+    }
     rk_json_close(writer, "}");
     rk_json_open_member(writer, "model", "{");
     rk_json_count(writer, "parameters", (uint64_t)params.total);

@@ -28,12 +28,13 @@ double rk_round_next(rk_rounding *r, double part)
 
 rk_setting rk_setting_of(const rk_request *request, const rk_inputs *inputs)
 {
+    (void)request;
     return (rk_setting){
         .model = &inputs->model,
         .system = &inputs->system,
         .stack = &inputs->stack,
-        .framework = (rk_framework)request->framework,
-        .convention = (rk_flop_convention)request->convention,
+        .framework = inputs->framework,
+        .convention = inputs->convention,
     };
 }
 
@@ -96,13 +97,20 @@ static void write_system(FILE *to, const rk_request *request, const rk_system *s
 
 void rk_write_inputs(FILE *to, const rk_request *request, const rk_inputs *inputs)
 {
-    char words[RK_WORDS_SIZE];
+    char words[RK_WORDS_SIZE], reason[RK_REASON_SIZE];
     rk_write_label(to, "model");
     (void)fprintf(to, "%s: %s\n", request->model, rk_describe_model(&inputs->model, words));
     write_system(to, request, &inputs->system);
     rk_write_label(to, "stack");
-    (void)fprintf(to, "%s; rules of %s\n", inputs->stack.name,
-                  rk_framework_names[request->framework]);
+    (void)fprintf(to, "%s; rules of %s", inputs->stack.name, rk_framework_names[inputs->framework]);
+    if (inputs->framework_source != RK_FRAMEWORK_GIVEN) {
+        (void)fprintf(to, ", %s", rk_framework_reason(inputs, reason));
+    }
+    (void)fputc('\n', to);
+    if (rk_stack_reason(request, inputs, reason)[0]) {
+        rk_write_label(to, "");
+        (void)fprintf(to, "%s\n", reason);
+    }
 }
 
 /* The field of a strategy that is called `key`. */

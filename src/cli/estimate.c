@@ -91,10 +91,10 @@ static int run_estimate(int argc, char **argv)
     if (result != RK_PARSED) {
         return result;
     }
-    struct estimate e = {
-        .request = &request, .inputs = &inputs, .setting = rk_setting_of(&request, &inputs)};
+    struct estimate e = {.request = &request, .inputs = &inputs};
     rk_status status = rk_request_load(&request, &inputs, &err);
     if (!status) {
+        e.setting = rk_setting_of(&request, &inputs);
         status = rk_request_strategy(&request, &inputs, &strategy, &err);
     }
     if (!status) {

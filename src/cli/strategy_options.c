@@ -112,7 +112,7 @@ const rk_option rk_strategy_options[RK_STRATEGY_OPTION_COUNT] = {
      .offset = PLACE(stack),
      .value = "NAME|FILE",
      .catalogue = "stacks",
-     .help = "the training software; the usual one of the framework unless given"},
+     .help = "the training software; default: the usual one of the framework"},
     {.name = "accelerators",
      .aliases = {"gpus", "processors"},
      .letter = 'p',
@@ -197,11 +197,12 @@ const rk_option rk_strategy_options[RK_STRATEGY_OPTION_COUNT] = {
     REAL("capacity-factor", "moe-expert-capacity-factor", capacity_factor, 0, 1000,
          "of experts; no token is dropped unless given"),
     REAL("imbalance", NULL, imbalance, 1, 1000, "tokens of the busiest expert rank over the mean"),
-    CHOICE("framework", framework, rk_framework_names, "whose rules hold; megatron unless given"),
+    CHOICE("framework", framework, rk_framework_names,
+           "whose constraints and defaults apply; default: the accelerator's usual one"),
     REAL("max-memory", NULL, max_memory, 0, MEMORY_MAX,
          "GiB an accelerator may use; what it has unless given"),
     CHOICE("mfu-convention", convention, rk_flop_convention_names,
-           "how FLOPs are counted; megatron unless given"),
+           "how FLOPs are counted; default: as the framework does"),
     FLAG("json", NULL, json, "write the answer as JSON"),
     FLAG("csv", NULL, csv, "write the answer as CSV"),
     {.name = "output",
@@ -216,7 +217,9 @@ rk_request rk_request_defaults(void)
     return (rk_request){
         .imbalance = 1,
         .framework = NOT_GIVEN,
-        .convention = RK_FLOPS_MEGATRON,
+        .convention = NOT_GIVEN,
+        .gradients = NOT_GIVEN,
+        .moments = NOT_GIVEN,
         .output = "-",
         .top = 5,
         .method = NOT_GIVEN,
@@ -262,17 +265,17 @@ static bool read_layout(const char *text, rk_request *r)
 /* A launch file is for one framework, so that its rules and defaults have to hold. */
 static rk_status choose_framework(rk_request *request, rk_error *err)
 {
-    const rk_framework usual =
-        request->emit >= 0 ? rk_launch_kinds[request->emit].framework : RK_FRAMEWORK_MEGATRON;
-    if (request->framework == NOT_GIVEN) {
-        request->framework = (int)usual;
+    if (request->emit < 0) {
+        return RK_OK;
     }
-    if (request->emit >= 0 && request->framework != (int)usual) {
+    const rk_framework usual = rk_launch_kinds[request->emit].framework;
+    if (request->framework != NOT_GIVEN && request->framework != (int)usual) {
         return rk_fail(err, RK_ERR_INVALID,
                        "--emit %s writes for --framework %s, not %s; leave out one of the two",
                        rk_launch_names[request->emit], rk_framework_names[usual],
                        rk_framework_names[request->framework]);
     }
+    request->framework = (int)usual;
     return RK_OK;
 }
 
@@ -324,19 +327,6 @@ int rk_request_parse(const rk_command *command, int argc, char **argv, rk_reques
 
 /* ---- documents ------------------------------------------------------------------------------ */
 
-/* The family of stacks that comes nearest to what a framework runs. */
-const char *rk_usual_stack(int framework)
-{
-    switch (framework) {
-    case RK_FRAMEWORK_TORCHTITAN:
-        return "torchtitan";
-    case RK_FRAMEWORK_DEEPSPEED:
-        return "fsdp-llm-foundry";
-    default:
-        return "megatron";
-    }
-}
-
 static rk_status check_accelerators(const rk_request *request, const rk_system *system,
                                     rk_error *err)
 {
@@ -367,9 +357,7 @@ rk_status rk_request_load(const rk_request *request, rk_inputs *inputs, rk_error
         status = rk_system_load(request->system, &inputs->system, err);
     }
     if (!status) {
-        const char *usual = rk_usual_stack(request->framework);
-        status = rk_stack_choose(request->stack ? request->stack : usual,
-                                 &inputs->system.accelerator, &inputs->stack, err);
+        status = rk_request_settle(request, false, inputs, err);
     }
     if (!status && request->emit >= 0) {
         status =
@@ -385,36 +373,39 @@ void rk_inputs_clear(rk_inputs *inputs)
 
 /* ---- a strategy ----------------------------------------------------------------------------- */
 
-static rk_sharding usual_sharding(int framework)
+/* Modules that are worth recomputing: what is cheap to compute again. */
+static unsigned usual_modules(const rk_inputs *inputs, const rk_strategy *s)
 {
-    return framework == RK_FRAMEWORK_TORCHTITAN ? RK_SHARD_ALL : RK_SHARD_OPTIMIZER;
-}
-
-/* Modules that are worth recomputing: what is cheap to make again. */
-static unsigned usual_modules(const rk_request *r, const rk_model *model, const rk_strategy *s)
-{
-    if (r->framework == RK_FRAMEWORK_TORCHTITAN) {
+    const rk_framework_traits *f = rk_framework_of(inputs->framework);
+    const rk_model *model = &inputs->model;
+    const bool experts = rk_layer_is_moe(&model->types[model->type_of[model->layers - 1]]);
+    unsigned cheap = RK_MODULE_NORM | RK_MODULE_ACTIVATION;
+    if (f->modules == RK_MODULE_OPERATORS) {
         return RK_MODULE_OPERATORS;
     }
-    if (!s->flash_attention) {
+    if (!s->flash_attention && !(f->rules & RK_RULES_POLICIES)) {
         return RK_MODULE_CORE_ATTENTION;
     }
-    const bool experts = rk_layer_is_moe(&model->types[model->type_of[model->layers - 1]]);
-    return r->framework == RK_FRAMEWORK_MEGATRON && !experts
-               ? RK_MODULE_NORM /* it makes no other activation again than that of experts */
-               : RK_MODULE_NORM | RK_MODULE_ACTIVATION;
+    if ((f->rules & RK_RULES_EXPERT_ACT) && !experts) {
+        cheap = RK_MODULE_NORM;
+    }
+    return cheap & f->modules;
 }
 
-/* Bytes of states; FSDP2 keeps its weights in fp32 and needs no master copy. */
-static rk_state_recipe state_recipe(const rk_request *r, rk_state_recipe usual)
+/* Bytes of gradients and of both moments; 0: not given. */
+static double given_gradient(const rk_request *r)
 {
-    const bool fsdp = r->framework == RK_FRAMEWORK_TORCHTITAN;
-    rk_state_recipe states = usual;
-    states.weight = fsdp ? 4 : usual.weight;
-    states.optimizer = (fsdp ? 0 : 4) + moment_bytes[r->moments];
-    states.gradient = fsdp ? 4 : gradient_bytes[r->gradients];
-    states.reduce = gradient_bytes[r->gradients];
-    return states;
+    return r->gradients < 0 ? 0 : gradient_bytes[r->gradients];
+}
+
+static double given_moments(const rk_request *r)
+{
+    return r->moments < 0 ? 0 : moment_bytes[r->moments];
+}
+
+static rk_state_recipe state_recipe(const rk_request *r, rk_framework framework)
+{
+    return rk_framework_states(framework, given_gradient(r), given_moments(r));
 }
 
 static rk_fp8_recipe recipe_of(const rk_request *r)
@@ -423,8 +414,17 @@ static rk_fp8_recipe recipe_of(const rk_request *r)
     return r->fp8_recipe == NOT_GIVEN ? usual : (rk_fp8_recipe)r->fp8_recipe;
 }
 
+/* With adapters, all weights of the model are frozen. */
+static void freeze(const rk_request *r, const rk_model *model, rk_strategy *s)
+{
+    const unsigned both = RK_ADAPTED_ATTENTION | RK_ADAPTED_FFN;
+    if (r->lora_rank > 0) {
+        rk_strategy_freeze(model, r->lora_rank, r->lora_modules ? r->lora_modules : both, s);
+    }
+}
+
 /* What does not depend on the degrees, and is the same in all strategies of a space. */
-static void apply_base(const rk_request *r, const rk_model *model, rk_strategy *s)
+static void apply_base(const rk_request *r, const rk_inputs *inputs, rk_strategy *s)
 {
     s->seq = r->seq ? r->seq : s->seq;
     s->document = r->document;
@@ -432,7 +432,7 @@ static void apply_base(const rk_request *r, const rk_model *model, rk_strategy *
     s->fp8_recipe = recipe_of(r);
     s->low_weights = r->low_weights;
     s->flash_attention = r->attention == ATTENTION_FLASH;
-    s->states = state_recipe(r, s->states);
+    s->states = state_recipe(r, inputs->framework);
     s->replicas = r->replicas ? r->replicas : 1;
     s->graph_capture = r->graph_capture;
     s->graph_step = r->graph_step;
@@ -443,10 +443,7 @@ static void apply_base(const rk_request *r, const rk_model *model, rk_strategy *
     s->mtp_before_head = r->mtp_before_head;
     s->capacity_factor = r->capacity_factor;
     s->imbalance = r->imbalance;
-    if (r->lora_rank > 0) {
-        const unsigned both = RK_ADAPTED_ATTENTION | RK_ADAPTED_FFN;
-        rk_strategy_freeze(model, r->lora_rank, r->lora_modules ? r->lora_modules : both, s);
-    }
+    freeze(r, &inputs->model, s);
     if (r->overlaps) {
         s->tp_overlap = r->overlaps & OVERLAP_TP;
         s->grad_overlap = r->overlaps & OVERLAP_GRAD;
@@ -538,25 +535,50 @@ static rk_status apply_degrees(const rk_request *r, rk_strategy *s, rk_error *er
     return RK_OK;
 }
 
-static void apply_schedule(const rk_request *r, const rk_model *model, rk_strategy *s)
+static void apply_schedule(const rk_request *r, const rk_inputs *inputs, rk_strategy *s)
 {
-    s->schedule = (rk_schedule_kind)only_bit(r->schedules, s->vp > 1 ? RK_SCHEDULE_INTERLEAVED
-                                                                     : RK_SCHEDULE_1F1B);
+    const rk_framework_traits *f = rk_framework_of(inputs->framework);
+    const rk_schedule_kind plain = s->pp > 1 ? f->schedule : RK_SCHEDULE_1F1B;
+    s->schedule =
+        (rk_schedule_kind)only_bit(r->schedules, s->vp > 1 ? RK_SCHEDULE_INTERLEAVED : plain);
     s->recompute = (rk_recompute_kind)only_bit(
         r->recomputes,
-        r->modules ? RK_REC_SELECTIVE : (r->recompute_layers ? RK_REC_FULL : RK_REC_NONE));
+        r->modules ? RK_REC_SELECTIVE : (r->recompute_layers ? RK_REC_FULL : f->recompute));
     s->recompute_modules = modules_of(r->modules);
     if (s->recompute == RK_REC_SELECTIVE && !r->modules) {
-        s->recompute_modules = usual_modules(r, model, s);
+        s->recompute_modules = usual_modules(inputs, s);
     }
     s->recompute_layers = r->recompute_layers;
 }
 
-static rk_status check_legal(const rk_request *r, const rk_inputs *inputs,
-                             const rk_strategy *strategy, rk_error *err)
+/* Refuses what later releases of the framework brought. */
+static rk_status check_year(const rk_inputs *inputs, const rk_strategy *strategy, rk_error *err)
+{
+    const rk_framework_traits *f = rk_framework_of(inputs->framework);
+    const bool sharded =
+        rk_framework_shardings(inputs->framework, inputs->year) >> strategy->sharding & 1U;
+    const bool replicated =
+        strategy->replicas == 1 || rk_framework_replicates(inputs->framework, inputs->year);
+    if ((f->shardings >> strategy->sharding & 1U) && !sharded) {
+        return rk_fail(err, RK_ERR_INVALID,
+                       "the rule releases of the framework: %s has ZeRO-%d since %d, and the stack "
+                       "%s is of %" PRId64 "; use ZeRO-1, or a later stack",
+                       f->title, (int)strategy->sharding, f->shards_year, inputs->stack.name,
+                       inputs->year);
+    }
+    if (!replicated) {
+        return rk_fail(err, RK_ERR_INVALID,
+                       "the rule releases of the framework: %s replicates shards since %d, and the "
+                       "stack %s is of %" PRId64 "; leave out --hsdp, or use a later stack",
+                       f->title, f->replicas_year, inputs->stack.name, inputs->year);
+    }
+    return RK_OK;
+}
+
+static rk_status check_legal(const rk_inputs *inputs, const rk_strategy *strategy, rk_error *err)
 {
     rk_violation violation;
-    if (rk_strategy_legal(&inputs->model, &inputs->system, strategy, (rk_framework)r->framework,
+    if (rk_strategy_legal(&inputs->model, &inputs->system, strategy, inputs->framework,
                           &violation)) {
         return RK_OK;
     }
@@ -567,6 +589,7 @@ rk_status rk_request_strategy(const rk_request *request, const rk_inputs *inputs
                               rk_strategy *strategy, rk_error *err)
 {
     const rk_request *r = request;
+    const rk_framework_traits *f = rk_framework_of(inputs->framework);
     *strategy = rk_strategy_defaults(&inputs->model);
     rk_status status = check_single(r, err);
     if (!status) {
@@ -575,24 +598,24 @@ rk_status rk_request_strategy(const rk_request *request, const rk_inputs *inputs
     if (status) {
         return status;
     }
-    apply_base(r, &inputs->model, strategy);
-    apply_schedule(r, &inputs->model, strategy);
-    strategy->sp = strategy->tp > 1 && !r->no_sp && r->framework != RK_FRAMEWORK_DEEPSPEED;
+    apply_base(r, inputs, strategy);
+    apply_schedule(r, inputs, strategy);
+    strategy->sp = strategy->tp > 1 && !r->no_sp && f->sp;
     strategy->tp_overlap = r->overlaps ? strategy->tp_overlap : strategy->sp;
     strategy->layout = r->layout;
     strategy->layout_count = r->layout_count;
-    strategy->cp_kind = (rk_cp_kind)only_bit(
-        r->cp_kinds, r->framework == RK_FRAMEWORK_DEEPSPEED ? RK_CP_ULYSSES : RK_CP_RING);
+    strategy->cp_kind = (rk_cp_kind)only_bit(r->cp_kinds, f->cp_kind);
     strategy->order = (rk_rank_order)only_bit(orders_of(r), RK_ORDER_DATA_PIPELINE);
     strategy->micro_batch = only_value(&r->micro_batch, 1);
     strategy->global_batch =
         r->global_batch ? r->global_batch : strategy->micro_batch * strategy->dp;
     strategy->sharding = (rk_sharding)only_value(
-        &r->zero, r->distributed_optimizer ? RK_SHARD_OPTIMIZER : usual_sharding(r->framework));
+        &r->zero, r->distributed_optimizer ? RK_SHARD_OPTIMIZER : f->sharding);
     strategy->offload_optimizer = r->offloads & OFFLOAD_OPTIMIZER;
     strategy->offload_activations = r->offloads & OFFLOAD_ACTIVATIONS;
     strategy->offload_weights = r->offloads & OFFLOAD_WEIGHTS;
-    return check_legal(r, inputs, strategy, err);
+    status = check_year(inputs, strategy, err);
+    return status ? status : check_legal(inputs, strategy, err);
 }
 
 bool rk_request_is_strategy(const rk_request *request)
@@ -649,6 +672,22 @@ static rk_status check_space(const rk_request *r, rk_error *err)
     return RK_OK;
 }
 
+/* Leaves out what later releases of the framework brought than the stack stands for. */
+static rk_status limit_to_year(const rk_inputs *inputs, rk_plan_space *space, rk_error *err)
+{
+    const unsigned has = rk_framework_shardings(inputs->framework, inputs->year);
+    const unsigned given = space->shardings & rk_framework_of(inputs->framework)->shardings;
+    rk_strategy strategy = {.sharding = RK_SHARD_ALL, .replicas = space->base.replicas};
+    if (given & has) {
+        space->shardings &= has;
+        strategy.sharding = RK_SHARD_NONE;
+    } else if (!(given >> RK_SHARD_ALL & 1U)) {
+        strategy.sharding = given ? RK_SHARD_GRADIENTS : RK_SHARD_NONE;
+    }
+    space->hybrid = space->hybrid && rk_framework_replicates(inputs->framework, inputs->year);
+    return check_year(inputs, &strategy, err);
+}
+
 rk_status rk_request_space(const rk_request *request, const rk_inputs *inputs, rk_plan_space *space,
                            rk_error *err)
 {
@@ -659,9 +698,9 @@ rk_status rk_request_space(const rk_request *request, const rk_inputs *inputs, r
     }
     *space =
         rk_plan_space_defaults(&inputs->model, &inputs->system, r->accelerators, r->global_batch);
-    space->framework = (rk_framework)r->framework;
-    space->convention = (rk_flop_convention)r->convention;
-    apply_base(r, &inputs->model, &space->base);
+    space->framework = inputs->framework;
+    space->convention = inputs->convention;
+    apply_base(r, inputs, &space->base);
     restrict_choices(&r->tp, &space->tp);
     restrict_choices(&r->cp, &space->cp);
     restrict_choices(&r->pp, &space->pp);
@@ -679,6 +718,9 @@ rk_status rk_request_space(const rk_request *request, const rk_inputs *inputs, r
     for (int i = 0; i < r->zero.count; i++) {
         space->shardings = (i ? space->shardings : 0) | 1U << r->zero.values[i];
     }
+    if (space->framework == RK_FRAMEWORK_ANY) {
+        rk_plan_recipes_of_all(&inputs->model, given_gradient(r), given_moments(r), space);
+    }
     space->offloads = r->offloads >> 1; /* asked for only: what it costs the host is not seen */
-    return RK_OK;
+    return limit_to_year(inputs, space, err);
 }

@@ -9,8 +9,10 @@
 #include "cli/options.h"
 #include "report/launch.h"
 #include "search/plan.h"
+#include "strategy/framework.h"
 
-#define RK_LAYOUT_MAX 256 /* stages of --layout */
+#define RK_LAYOUT_MAX  256 /* stages of --layout */
+#define RK_REASON_SIZE 256
 
 /* The command lines of the three commands; 0, a count of 0 or NULL: not given. */
 typedef struct rk_request {
@@ -26,9 +28,10 @@ typedef struct rk_request {
     const char *layout_text; /* "7,8*14,6" */
     int16_t layout[RK_LAYOUT_MAX];
     int layout_count;
-    int fp8_recipe; /* index of the choice; below 0: not given */
-    int precision, attention, gradients, moments, framework, convention; /* indices of choices */
-    double capacity_factor, imbalance, max_memory;                       /* the last in GiB */
+    int fp8_recipe;                                /* index of the choice; below 0: not given */
+    int precision, attention;                      /* indices of choices */
+    int gradients, moments, framework, convention; /* likewise; below 0: not given */
+    double capacity_factor, imbalance, max_memory; /* the last in GiB */
     bool no_sp, sp, count_embedding, count_head, mtp_before_head, graph_capture, graph_step,
         distributed_optimizer, pipeline_first;
     bool low_weights;
@@ -58,11 +61,23 @@ int rk_request_parse(const rk_command *command, int argc, char **argv, rk_reques
 /* Reads the layout of a request, and refuses options that exclude each other. */
 rk_status rk_request_complete(rk_request *request, rk_error *err);
 
-/* The documents that a request names. */
+/* What settled the framework of a request. */
+typedef enum rk_framework_source {
+    RK_FRAMEWORK_GIVEN,
+    RK_FRAMEWORK_BY_STACK,
+    RK_FRAMEWORK_BY_ACCELERATOR,
+} rk_framework_source;
+
+/* The documents that a request names, and what follows from them where it says nothing. */
 typedef struct rk_inputs {
     rk_model model;
     rk_system system; /* with the request's limit of memory */
     rk_stack stack;
+    rk_stack_match match; /* of the stack and the accelerator */
+    rk_framework framework;
+    rk_framework_source framework_source;
+    rk_flop_convention convention;
+    int64_t year; /* of the framework's releases; 0: the newest */
 } rk_inputs;
 
 /*
@@ -72,9 +87,19 @@ typedef struct rk_inputs {
 rk_status rk_request_load(const rk_request *request, rk_inputs *inputs, rk_error *err);
 void rk_inputs_clear(rk_inputs *inputs);
 
-/* The steps of it: the stack unless one is given, and the request's limits of a system. */
-const char *rk_usual_stack(int framework);
+/*
+ * The steps of it.  The framework is the one given, or follows from --stack or the accelerator,
+ * and the stack and the FLOP convention from the framework.  `stack_given`: inputs->stack is
+ * already the one that the request names.
+ */
+rk_status rk_request_settle(const rk_request *request, bool stack_given, rk_inputs *inputs,
+                            rk_error *err);
 rk_status rk_request_limit(const rk_request *request, rk_system *system, rk_error *err);
+
+/* Why this framework and this stack, in words; the second is empty where nothing is unusual. */
+const char *rk_framework_reason(const rk_inputs *inputs, char out[RK_REASON_SIZE]);
+const char *rk_stack_reason(const rk_request *request, const rk_inputs *inputs,
+                            char out[RK_REASON_SIZE]);
 
 /* Whether the command line fixes a strategy: it gives one of the degrees, but no lists. */
 bool rk_request_is_strategy(const rk_request *request);

@@ -27,8 +27,9 @@ struct point {
     rk_inputs inputs;
     double memory_usable;           /* of the accelerator, without the request's limit */
     unsigned changed;               /* while it is read */
-    const char *usual_stack;        /* that inputs.stack is; NULL: another */
-    rk_generation usual_generation; /* that it was chosen for */
+    bool has_usual;                 /* inputs.stack is the usual one */
+    int usual_given;                /* of the framework that was given, */
+    rk_generation usual_generation; /* on this generation */
 };
 
 struct rk_sweep_state {
@@ -90,7 +91,7 @@ static rk_status read_stack(const json_t *value, const char *path, void *out, rk
     if (!(point->changed & RK_SWEEP_STACK)) {
         return RK_OK;
     }
-    point->usual_stack = NULL;
+    point->has_usual = false;
     return rk_sweep_prefix_path(rk_stack_from_json(value, &point->inputs.stack, err), path, err);
 }
 
@@ -140,18 +141,17 @@ static void close_state(rk_sweep_state *state)
     }
 }
 
-/* The stack of the catalogue, where the point names none. */
-static rk_status load_usual_stack(struct point *point, rk_error *err)
+/* The framework of the point and, where it names none, the stack of the catalogue. */
+static rk_status settle_stack(struct point *point, bool given, rk_error *err)
 {
     const rk_accelerator *accelerator = &point->inputs.system.accelerator;
-    const char *usual = rk_usual_stack(point->request.framework);
-    if (point->usual_stack && strcmp(usual, point->usual_stack) == 0 &&
-        accelerator->generation == point->usual_generation) {
-        return RK_OK;
-    }
-    point->usual_stack = usual;
+    const bool known =
+        given || (point->has_usual && point->usual_given == point->request.framework &&
+                  accelerator->generation == point->usual_generation);
+    point->has_usual = !given;
+    point->usual_given = point->request.framework;
     point->usual_generation = accelerator->generation;
-    return rk_stack_choose(usual, accelerator, &point->inputs.stack, err);
+    return rk_request_settle(&point->request, known, &point->inputs, err);
 }
 
 static rk_status read_point(rk_sweep_state *state, json_t *root, unsigned changed, int64_t *top,
@@ -168,8 +168,8 @@ static rk_status read_point(rk_sweep_state *state, json_t *root, unsigned change
     if (!status) {
         status = rk_request_read_json(root, &point->request, err);
     }
-    if (!status && !json_object_get(root, "stack")) {
-        status = load_usual_stack(point, err);
+    if (!status) {
+        status = settle_stack(point, json_object_get(root, "stack") != NULL, err);
     }
     if (!status) {
         status = rk_request_limit(&point->request, &point->inputs.system, err);
@@ -254,8 +254,7 @@ static rk_status play(const struct point *point, rk_planned *planned, rk_error *
 {
     const rk_inputs *inputs = &point->inputs;
     return rk_estimate_exact(&inputs->model, &inputs->system, &inputs->stack, &planned->strategy,
-                             (rk_flop_convention)point->request.convention, &planned->estimate,
-                             NULL, err);
+                             point->inputs.convention, &planned->estimate, NULL, err);
 }
 
 static rk_status estimate(rk_sweep_state *state, rk_sweep_found *found, rk_error *err)

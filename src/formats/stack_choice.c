@@ -45,39 +45,76 @@ static double distance(const rk_stack *stack, int64_t year)
     return years > 0 ? years - 0.5 : -years;
 }
 
-/* The nearest document of a family; with `any`, also those for other generations.  False: none. */
-static bool find(const struct wanted *wanted, bool any, rk_stack *out)
+/* Documents of the catalogue, of which the nearest so far is kept. */
+struct nearest {
+    bool found;
+    rk_stack stack;
+};
+
+/* The nearest document of a family; with `any`, also those for other generations. */
+static rk_status find(const struct wanted *wanted, bool any, struct nearest *out, rk_error *err)
 {
-    bool found = false;
+    out->found = false;
     for (size_t i = 0; i < rk_catalogue_count; i++) {
         rk_stack stack;
-        rk_error err;
-        if (strcmp(rk_catalogue[i].kind, "stacks") != 0 ||
-            rk_stack_load(rk_catalogue[i].name, &stack, &err) ||
-            strcmp(stack.family, wanted->family) != 0 ||
+        if (strcmp(rk_catalogue[i].kind, "stacks") != 0) {
+            continue;
+        }
+        const rk_status status = rk_stack_load(rk_catalogue[i].name, &stack, err);
+        if (status) {
+            return status;
+        }
+        if (strcmp(stack.family, wanted->family) != 0 ||
             (!any && !is_for(&stack, wanted->generation))) {
             continue;
         }
-        if (!found || distance(&stack, wanted->year) < distance(out, wanted->year)) {
-            *out = stack;
-            found = true;
+        if (!out->found || distance(&stack, wanted->year) < distance(&out->stack, wanted->year)) {
+            *out = (struct nearest){true, stack};
         }
     }
-    return found;
+    return RK_OK;
 }
 
 /* As find, for the generation; where the family has nothing for it, in the family it builds on. */
-static bool find_here(const struct wanted *wanted, rk_stack *out)
+static rk_status find_here(const struct wanted *wanted, struct nearest *out, rk_error *err)
 {
     struct wanted below = *wanted;
-    if (find(wanted, false, out)) {
-        return true;
+    rk_status status = find(wanted, false, out, err);
+    if (status || out->found) {
+        return status;
     }
-    if (!find(wanted, true, out) || !out->base[0]) {
-        return false;
+    status = find(wanted, true, out, err);
+    if (status || !out->found || !out->stack.base[0]) {
+        out->found = false;
+        return status;
     }
-    memcpy(below.family, out->base, sizeof(below.family));
-    return find(&below, false, out);
+    memcpy(below.family, out->stack.base, sizeof(below.family));
+    return find(&below, false, out, err);
+}
+
+/* A document of the catalogue that is for other generations gives way to one for this. */
+static rk_status choose_instead(const struct wanted *wanted, rk_stack *stack, rk_error *err)
+{
+    struct nearest other;
+    const rk_status status = find_here(wanted, &other, err);
+    if (!status && other.found) {
+        *stack = other.stack;
+    }
+    return status;
+}
+
+/* The document of a family for the generation; else for Hopper, which has most, or for any. */
+static rk_status choose_family(struct wanted *wanted, struct nearest *out, rk_error *err)
+{
+    rk_status status = find_here(wanted, out, err);
+    if (!status && !out->found) {
+        wanted->generation = RK_GENERATION_HOPPER;
+        status = find(wanted, false, out, err);
+    }
+    if (!status && !out->found) {
+        status = find(wanted, true, out, err);
+    }
+    return status;
 }
 
 rk_status rk_stack_choose(const char *name, const rk_accelerator *accelerator, rk_stack *stack,
@@ -85,24 +122,38 @@ rk_status rk_stack_choose(const char *name, const rk_accelerator *accelerator, r
 {
     const bool file = rk_json_is_file(name);
     struct wanted wanted = {.generation = accelerator->generation};
-    rk_stack other;
+    struct nearest nearest;
+    rk_status status;
     if (file || rk_catalogue_find("stacks", name)) {
-        const rk_status status = rk_stack_load(name, stack, err);
+        status = rk_stack_load(name, stack, err);
         if (status || file || stack->generations == 0 || is_for(stack, wanted.generation)) {
             return status;
         }
         memcpy(wanted.family, stack->family, sizeof(wanted.family));
         wanted.year = stack->year;
-        *stack = find_here(&wanted, &other) ? other : *stack;
-        return RK_OK;
+        return choose_instead(&wanted, stack, err);
     }
     split(name, &wanted);
-    if (find_here(&wanted, stack)) {
-        return RK_OK;
+    status = choose_family(&wanted, &nearest, err);
+    if (!status && nearest.found) {
+        *stack = nearest.stack;
+    } else if (!status) {
+        status = rk_stack_load(name, stack, err); /* the error names the nearest document */
     }
-    /* Nothing was fitted on this generation: Hopper's, which has most, or any. */
-    wanted.generation = RK_GENERATION_HOPPER;
-    return find(&wanted, false, stack) || find(&wanted, true, stack)
-               ? RK_OK
-               : rk_stack_load(name, stack, err);
+    return status;
+}
+
+rk_stack_match rk_stack_match_of(const char *name, const rk_accelerator *accelerator,
+                                 const rk_stack *stack)
+{
+    struct wanted wanted = {.generation = accelerator->generation};
+    if (rk_json_is_file(name) || strcmp(name, stack->name) == 0) {
+        return stack->generations == 0 || is_for(stack, wanted.generation) ? RK_STACK_NAMED
+                                                                           : RK_STACK_OTHER;
+    }
+    split(name, &wanted);
+    const bool family = strcmp(wanted.family, stack->family) == 0;
+    return !is_for(stack, wanted.generation)             ? RK_STACK_OTHER
+           : family || rk_catalogue_find("stacks", name) ? RK_STACK_FAMILY
+                                                         : RK_STACK_BASE;
 }

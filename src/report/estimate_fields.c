@@ -6,11 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-const char *const rk_module_names[] = {"core_attn", "norm", "act",       "mla_up",
-                                       "mlp",       "moe",  "operators", NULL};
-const char *const rk_recompute_kind_names[] = {"none", "selective", "full", NULL};
-const char *const rk_cp_kind_names[] = {"ring", "all-gather", "ulysses", NULL};
-
 const char *const rk_part_keys[RK_PART_COUNT] = {
     [RK_PART_LINEAR] = "linear",   [RK_PART_ATTENTION] = "attention",
     [RK_PART_EXPERT] = "expert",   [RK_PART_STREAM] = "memory_bound",

@@ -10,10 +10,6 @@
 #include "formats/json_write.h"
 #include "formats/value.h"
 
-/* Names of the bits of rk_strategy.recompute_modules, and of enums; NULL-terminated. */
-extern const char *const rk_module_names[];
-extern const char *const rk_recompute_kind_names[], *const rk_cp_kind_names[];
-
 /* Keys of the parts of time and memory in documents, in enum order. */
 extern const char *const rk_part_keys[RK_PART_COUNT];
 extern const char *const rk_memory_part_keys[RK_MEMORY_PART_COUNT];

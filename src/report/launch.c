@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "report/launch.h"
 
+#include "strategy/framework.h"
+
 #include "base/error.h"
 
 #include <assert.h>
@@ -17,35 +19,19 @@ const rk_launch_kind rk_launch_kinds[] = {
 
 /* ---- what can be refused early -------------------------------------------------------------- */
 
-/* The framework of accelerators on which neither Megatron-LM nor torchtitan runs; NULL: they do. */
-static const char *other_framework(rk_generation generation)
-{
-    switch (generation) {
-    case RK_GENERATION_TPU:
-        return "MaxText";
-    case RK_GENERATION_TRAINIUM:
-        return "NeuronX Distributed";
-    case RK_GENERATION_ASCEND:
-        return "MindSpeed";
-    case RK_GENERATION_GAUDI:
-        return "Intel's fork of Megatron-LM";
-    default:
-        return NULL;
-    }
-}
-
 rk_status rk_launch_check(const rk_launch_kind *kind, const rk_model *model,
                           const rk_system *system, rk_error *err)
 {
     const rk_accelerator *a = &system->accelerator;
     const char *framework = rk_framework_names[kind->framework];
-    const char *other = other_framework(a->generation);
+    const bool runs = rk_framework_of(kind->framework)->runs_on >> a->generation & 1U;
     const char *missing = kind->missing ? kind->missing(model) : NULL;
-    if (other) {
+    if (!runs) {
         return rk_fail(err, RK_ERR_INVALID,
                        "--emit: %s does not run on %s, whose framework is %s; reckon writes no "
                        "launch file for that one",
-                       framework, a->name, other);
+                       framework, a->name,
+                       rk_framework_of(rk_framework_usual(a->generation))->title);
     }
     if (missing) {
         return rk_fail(err, RK_ERR_INVALID,

@@ -122,12 +122,7 @@ static rk_status list_batches(struct search *s, rk_error *err)
 static rk_strategy batch_strategy(const struct search *s, const struct batch *b)
 {
     rk_strategy strategy = s->space->base;
-    strategy.order = b->unit->order;
-    strategy.tp = b->unit->tp;
-    strategy.cp = b->unit->cp;
-    strategy.ep = b->unit->ep;
-    strategy.etp = b->unit->etp;
-    strategy.sp = b->unit->tp > 1 && s->space->framework != RK_FRAMEWORK_DEEPSPEED;
+    rk_plan_set_unit(b->unit, &strategy);
     strategy.global_batch = s->space->global_batch;
     strategy.micro_batch = b->micro_batch;
     strategy.cp_kind = s->lists.cp_kinds[b->cp_kind];

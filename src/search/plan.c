@@ -256,12 +256,7 @@ static void search_unit(void *context, int worker_index, uint64_t number, rk_par
     const rk_plan_unit *unit = &l->units[rk_slice_unit(number, s->slice, s->slices)];
     uint64_t index = unit->first;
     rk_strategy strategy = s->space->base;
-    strategy.order = unit->order;
-    strategy.tp = unit->tp;
-    strategy.cp = unit->cp;
-    strategy.ep = unit->ep;
-    strategy.etp = unit->etp;
-    strategy.sp = unit->tp > 1 && s->space->framework != RK_FRAMEWORK_DEEPSPEED;
+    rk_plan_set_unit(unit, &strategy);
     strategy.global_batch = s->space->global_batch;
     for (int kind = 0; kind < rk_plan_cp_kinds(l, unit->cp); kind++) {
         strategy.cp_kind = l->cp_kinds[kind];

@@ -7,6 +7,7 @@
 #define RK_SEARCH_PLAN_H
 
 #include "estimate/estimate.h"
+#include "strategy/framework.h"
 
 #define RK_CHOICE_MAX 32
 
@@ -15,6 +16,14 @@ typedef struct rk_choices {
     int count;
     int64_t values[RK_CHOICE_MAX];
 } rk_choices;
+
+#define RK_PLAN_RECIPE_MAX RK_FRAMEWORK_COUNT
+
+/* What some framework does with tensor groups and with states. */
+typedef struct rk_plan_recipe {
+    bool sp; /* sequence parallelism where tp > 1 */
+    rk_state_recipe states;
+} rk_plan_recipe;
 
 typedef struct rk_plan_space {
     int64_t accelerators;
@@ -28,6 +37,9 @@ typedef struct rk_plan_space {
     unsigned orders;     /* a bit per rk_rank_order; where two place all ranks alike, the first */
     unsigned offloads;   /* bits 1: optimizer, 2: activations, 4: weights may be offloaded */
     rk_framework framework;
+    /* Tried one after the other; none: the framework's sp with the states of the base. */
+    rk_plan_recipe recipes[RK_PLAN_RECIPE_MAX];
+    int recipe_count;
     double max_memory; /* bytes per accelerator; 0: what the accelerator can use */
     rk_flop_convention convention;
     /*
@@ -38,9 +50,19 @@ typedef struct rk_plan_space {
     rk_strategy base;
 } rk_plan_space;
 
-/* The usual space: everything free that the framework can run, for the stack's defaults. */
+/*
+ * The usual space of Megatron-LM: everything free, for the stack's defaults.  With framework any it
+ * covers what each framework searches where its recipes do.
+ */
 rk_plan_space rk_plan_space_defaults(const rk_model *model, const rk_system *system,
                                      int64_t accelerators, int64_t global_batch);
+
+/*
+ * Fills the recipes with those of all frameworks, each once, with gradients and both moments of so
+ * many bytes (0: each framework's own) and the adapters of the base.
+ */
+void rk_plan_recipes_of_all(const rk_model *model, double gradient, double moments,
+                            rk_plan_space *space);
 
 typedef struct rk_planned {
     rk_strategy strategy;

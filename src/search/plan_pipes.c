@@ -31,21 +31,47 @@ static rk_strategy bare_strategy(const rk_plan_lists *l, int64_t pp)
     return s;
 }
 
-/* Whether the framework splits the layers so. */
-static bool is_legal_shape(const rk_plan_lists *l, int64_t pp, const rk_plan_shape *shape)
+/* Whether a framework splits the layers so. */
+static bool is_legal_for(const rk_plan_lists *l, int64_t pp, const rk_plan_shape *shape,
+                         rk_framework framework)
 {
     rk_strategy s = bare_strategy(l, pp);
     rk_plan_set_shape(shape, &s);
-    return rk_strategy_legal(l->model, NULL, &s, l->space->framework, NULL);
+    return rk_strategy_legal(l->model, NULL, &s, framework, NULL);
 }
 
-/* All layers of a chunk, or every eighth of them: what is checkpointed whole. */
-static void list_layer_choices(const rk_model *model, int64_t pp, rk_plan_shape *shape)
+static bool is_legal_shape(const rk_plan_lists *l, int64_t pp, const rk_plan_shape *shape)
+{
+    return is_legal_for(l, pp, shape, l->space->framework);
+}
+
+/* Whether only shorter ends let some framework of the space split the layers. */
+static bool needs_trimmed(const rk_plan_lists *l, int64_t pp, const rk_plan_shape *trimmed)
+{
+    const bool any = l->space->framework == RK_FRAMEWORK_ANY;
+    for (int i = 0; i < RK_FRAMEWORK_COUNT; i++) {
+        const rk_framework f = (rk_framework)i;
+        const rk_plan_shape even = {.schedule = rk_framework_of(f)->schedule, .vp = 1};
+        rk_plan_shape counted = even, shorter = *trimmed;
+        counted.count_embedding = counted.count_head = true;
+        shorter.schedule = even.schedule;
+        if ((any || f == l->space->framework) && !is_legal_for(l, pp, &even, f) &&
+            !is_legal_for(l, pp, &counted, f) && is_legal_for(l, pp, &shorter, f)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* All layers of a chunk, or every eighth of them if the framework can: what is checkpointed whole.
+ */
+static void list_layer_choices(const rk_plan_lists *l, int64_t pp, rk_plan_shape *shape)
 {
     const int64_t stages = rk_schedule_stages(shape->schedule, pp, shape->vp);
-    const int64_t most = (model->layers + stages - 1) / stages;
+    const int64_t most = (l->model->layers + stages - 1) / stages;
+    const bool some = rk_framework_of(l->space->framework)->some_layers;
     shape->layer_choices[shape->layer_choice_count++] = 0;
-    for (int64_t i = 1; i < RK_PLAN_LAYER_CHOICES; i++) {
+    for (int64_t i = 1; some && i < RK_PLAN_LAYER_CHOICES; i++) {
         const int64_t count = i * most / RK_PLAN_LAYER_CHOICES;
         if (count > shape->layer_choices[shape->layer_choice_count - 1]) {
             shape->layer_choices[shape->layer_choice_count++] = count;
@@ -67,7 +93,7 @@ static rk_status add_shape(rk_plan_lists *l, rk_plan_pipe *pipe, const rk_plan_s
     }
     rk_plan_shape *added = &l->shapes[l->shape_count];
     *added = *shape;
-    list_layer_choices(l->model, pipe->pp, added);
+    list_layer_choices(l, pipe->pp, added);
     pipe->base_count += (uint64_t)added->layer_choice_count;
     pipe->shape_count++;
     l->shape_count++;
@@ -127,18 +153,15 @@ static rk_status add_layouts(rk_plan_lists *l, rk_plan_pipe *pipe, const struct 
 static struct layouts layouts_of(const rk_plan_lists *l, int64_t pp)
 {
     const rk_strategy *base = &l->space->base;
-    const rk_plan_shape even = {.schedule = RK_SCHEDULE_1F1B, .vp = 1};
-    rk_plan_shape counted = even, trimmed = even;
+    rk_plan_shape trimmed = {.vp = 1};
     if (pp == 1 || base->first_stage_layers || base->last_stage_layers || base->count_embedding ||
         base->count_head) {
         return (struct layouts){false, false};
     }
-    counted.count_embedding = counted.count_head = true;
     trim_ends(l->model, pp, &trimmed);
     return (struct layouts){
         .counted = true,
-        .trimmed = trimmed.last_stage_layers > 0 && !is_legal_shape(l, pp, &even) &&
-                   !is_legal_shape(l, pp, &counted),
+        .trimmed = trimmed.last_stage_layers > 0 && needs_trimmed(l, pp, &trimmed),
     };
 }
 

@@ -4,6 +4,7 @@
 #include "base/error.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* ---- checks -------------------------------------------------------------------------------- */
 
@@ -62,6 +63,10 @@ static rk_status check_space(const rk_plan_space *s, rk_error *err)
             return rk_fail(err, RK_ERR_INVALID, "the %s is %lld; it must be 1 to %lld",
                            sizes[i].name, (long long)sizes[i].value, (long long)LARGEST);
         }
+    }
+    if (s->recipe_count < 0 || s->recipe_count > RK_PLAN_RECIPE_MAX) {
+        return rk_fail(err, RK_ERR_INVALID, "%d recipes of states; give at most %d",
+                       s->recipe_count, RK_PLAN_RECIPE_MAX);
     }
     if (!(s->max_memory >= 0)) {
         return rk_fail(err, RK_ERR_INVALID, "at most %g bytes of memory; give 0 or more",
@@ -153,37 +158,105 @@ static rk_status list_all_degrees(rk_plan_lists *l, const struct sizes *sizes, r
     return status;
 }
 
-/*
- * The module sets that are in use: cheap element-wise outputs, up-projections, whole FFNs; and
- * torchtitan's one.
+static void add_recompute(rk_plan_lists *l, rk_recompute_kind kind, unsigned modules)
+{
+    for (int i = 0; i < l->recompute_count; i++) {
+        if (l->recomputes[i].kind == kind && l->recomputes[i].modules == modules) {
+            return;
+        }
+    }
+    l->recomputes[l->recompute_count++] = (rk_plan_recompute){kind, modules};
+}
+
+/* The module sets that a framework tries: cheap element-wise outputs, up-projections, whole FFNs.
  */
+static void list_modules(rk_plan_lists *l, const struct sizes *sizes,
+                         const rk_framework_traits *framework)
+{
+    const unsigned has = framework->modules;
+    const bool act = sizes->experts || !(framework->rules & RK_RULES_EXPERT_ACT);
+    const unsigned element_wise = (RK_MODULE_NORM | (act ? RK_MODULE_ACTIVATION : 0U)) & has;
+    const unsigned always = framework->rules & RK_RULES_POLICIES ? element_wise : 0U;
+    const unsigned ffn =
+        ((sizes->dense ? RK_MODULE_MLP : 0U) | (sizes->experts ? RK_MODULE_MOE : 0U)) & has;
+    const unsigned latent = sizes->latent ? RK_MODULE_MLA_UP & has : 0U;
+    const unsigned sets[] = {
+        l->space->base.flash_attention ? 0U : RK_MODULE_CORE_ATTENTION & has,
+        element_wise,
+        RK_MODULE_OPERATORS & has,
+        latent,
+        latent ? element_wise | latent : 0U,
+        ffn,
+    };
+    for (size_t i = 0; i < sizeof(sets) / sizeof(sets[0]); i++) {
+        if (sets[i]) {
+            add_recompute(l, RK_REC_SELECTIVE, sets[i] | always);
+        }
+    }
+}
+
 static void list_recomputes(rk_plan_lists *l, const struct sizes *sizes)
 {
     const rk_plan_space *s = l->space;
-    const bool act = sizes->experts || s->framework != RK_FRAMEWORK_MEGATRON;
-    const unsigned element_wise = RK_MODULE_NORM | (act ? RK_MODULE_ACTIVATION : 0U);
-    const unsigned ffn =
-        (sizes->dense ? RK_MODULE_MLP : 0U) | (sizes->experts ? RK_MODULE_MOE : 0U);
-    const bool by_module = s->framework != RK_FRAMEWORK_TORCHTITAN;
-    const unsigned latent = by_module && sizes->latent ? RK_MODULE_MLA_UP : 0U;
-    const unsigned sets[] = {
-        by_module && !s->base.flash_attention ? RK_MODULE_CORE_ATTENTION : 0U,
-        by_module ? element_wise : RK_MODULE_OPERATORS,
-        latent,
-        latent ? element_wise | latent : 0U,
-        by_module ? ffn : 0U,
-    };
+    const bool any = s->framework == RK_FRAMEWORK_ANY;
     if (s->recomputes & 1U << RK_REC_NONE) {
-        l->recomputes[l->recompute_count++] = (rk_plan_recompute){RK_REC_NONE, 0};
+        add_recompute(l, RK_REC_NONE, 0);
     }
-    for (size_t i = 0; i < sizeof(sets) / sizeof(sets[0]); i++) {
-        if ((s->recomputes & 1U << RK_REC_SELECTIVE) && sets[i]) {
-            l->recomputes[l->recompute_count++] = (rk_plan_recompute){RK_REC_SELECTIVE, sets[i]};
+    for (int i = RK_FRAMEWORK_ANY + 1; i < RK_FRAMEWORK_COUNT; i++) {
+        if ((s->recomputes & 1U << RK_REC_SELECTIVE) && (any || i == (int)s->framework)) {
+            list_modules(l, sizes, rk_framework_of((rk_framework)i));
         }
     }
     if (s->recomputes & 1U << RK_REC_FULL) {
-        l->recomputes[l->recompute_count++] = (rk_plan_recompute){RK_REC_FULL, 0};
+        add_recompute(l, RK_REC_FULL, 0);
     }
+}
+
+void rk_plan_recipes_of_all(const rk_model *model, double gradient, double moments,
+                            rk_plan_space *space)
+{
+    space->recipe_count = 0;
+    for (int i = RK_FRAMEWORK_ANY + 1; i < RK_FRAMEWORK_COUNT; i++) {
+        const rk_framework framework = (rk_framework)i;
+        rk_strategy s = space->base;
+        bool known = false;
+        s.states = rk_framework_states(framework, gradient, moments);
+        if (s.adapter_rank > 0) {
+            rk_strategy_freeze(model, s.adapter_rank, s.adapter_modules, &s);
+        }
+        const rk_plan_recipe recipe = {rk_framework_of(framework)->sp, s.states};
+        for (int j = 0; j < space->recipe_count; j++) {
+            const rk_plan_recipe *other = &space->recipes[j];
+            known = known || (other->sp == recipe.sp &&
+                              memcmp(&other->states, &recipe.states, sizeof(s.states)) == 0);
+        }
+        if (!known) {
+            space->recipes[space->recipe_count++] = recipe;
+        }
+    }
+}
+
+static void list_recipes(rk_plan_lists *l)
+{
+    const rk_plan_space *s = l->space;
+    for (int i = 0; i < s->recipe_count; i++) {
+        l->recipes[l->recipe_count++] = s->recipes[i];
+    }
+    if (l->recipe_count == 0) {
+        l->recipes[l->recipe_count++] =
+            (rk_plan_recipe){rk_framework_of(s->framework)->sp, s->base.states};
+    }
+}
+
+/* Shardings of the space that its framework runs; where it runs none of them, all: rules say why.
+ */
+static unsigned listed_shardings(const rk_plan_space *s)
+{
+    const rk_framework_traits *f = rk_framework_of(s->framework);
+    /* replication that goes with no other degree; lanes of a base agree in their degrees */
+    const unsigned plain = f->rules & RK_RULES_PLAIN_DDP ? 1U << RK_SHARD_NONE : 0U;
+    const unsigned listed = s->shardings & f->shardings & ~plain;
+    return listed ? listed : s->shardings;
 }
 
 static void list_bits(rk_plan_lists *l)
@@ -199,12 +272,13 @@ static void list_bits(rk_plan_lists *l)
             l->cp_kinds[l->cp_kind_count++] = (rk_cp_kind)i;
         }
     }
+    const unsigned shardings = listed_shardings(s);
     for (unsigned i = 0; i <= RK_SHARD_ALL; i++) {
-        if (s->shardings & 1U << i) {
+        if (shardings & 1U << i) {
             l->shardings[l->sharding_count++] = (rk_plan_sharding){.kind = (rk_sharding)i};
         }
     }
-    if (s->hybrid && s->base.replicas == 1 && (s->shardings & 1U << RK_SHARD_ALL)) {
+    if (s->hybrid && s->base.replicas == 1 && (shardings & 1U << RK_SHARD_ALL)) {
         l->shardings[l->sharding_count++] = (rk_plan_sharding){RK_SHARD_ALL, .hybrid = true};
     }
     for (unsigned i = 0; i < RK_PLAN_OFFLOADS; i++) {
@@ -275,10 +349,33 @@ static uint64_t count_unit(const rk_plan_lists *l, const rk_plan_unit *unit)
     return count * (uint64_t)rk_plan_cp_kinds(l, unit->cp);
 }
 
+/* Without a tensor group, recipes with and without sequence parallelism are the same. */
+static bool is_repeated(const rk_plan_lists *l, const rk_plan_unit *unit)
+{
+    for (const rk_plan_recipe *before = l->recipes; unit->tp == 1 && before < unit->recipe;
+         before++) {
+        if (memcmp(&before->states, &unit->recipe->states, sizeof(before->states)) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void rk_plan_set_unit(const rk_plan_unit *unit, rk_strategy *strategy)
+{
+    strategy->order = unit->order;
+    strategy->tp = unit->tp;
+    strategy->cp = unit->cp;
+    strategy->ep = unit->ep;
+    strategy->etp = unit->etp;
+    strategy->sp = unit->tp > 1 && unit->recipe->sp;
+    strategy->states = unit->recipe->states;
+}
+
 static rk_status list_units(rk_plan_lists *l, rk_error *err)
 {
-    const size_t most =
-        (size_t)l->order_count * l->tp.count * l->cp.count * l->ep.count * l->etp.count;
+    const size_t most = (size_t)l->recipe_count * (size_t)l->order_count * l->tp.count *
+                        l->cp.count * l->ep.count * l->etp.count;
     l->units = malloc((most + 1) * sizeof(*l->units));
     if (!l->units) {
         return rk_fail(err, RK_ERR_MEMORY, "no memory for the units of a plan");
@@ -293,10 +390,12 @@ static rk_status list_units(rk_plan_lists *l, rk_error *err)
         unit.cp = l->cp.items[rest % l->cp.count];
         rest /= l->cp.count;
         unit.tp = l->tp.items[rest % l->tp.count];
-        unit.order = l->orders[rest / l->tp.count];
+        rest /= l->tp.count;
+        unit.order = l->orders[rest % (size_t)l->order_count];
+        unit.recipe = &l->recipes[rest / (size_t)l->order_count];
         /* free expert tensor groups stay inside tensor groups */
         if (l->space->etp.count || unit.tp % unit.etp == 0) {
-            unit.count = count_unit(l, &unit);
+            unit.count = is_repeated(l, &unit) ? 0 : count_unit(l, &unit);
         }
         if (unit.count) {
             l->units[l->unit_count++] = unit;
@@ -315,6 +414,7 @@ rk_status rk_plan_lists_init(const rk_model *model, const rk_system *system,
         const struct sizes sizes = survey_model(model);
         status = list_all_degrees(lists, &sizes, err);
         list_recomputes(lists, &sizes);
+        list_recipes(lists);
         list_bits(lists);
     }
     if (!status) {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a plan enumerates: lists of values, cut into units of one (order, tp, cp, ep, etp).  A
- * combination belongs to the space when its degrees divide what they split: tp the heads, cp the
+ * What a plan enumerates: lists of values, cut into units of one (recipe, order, tp, cp, ep, etp).
+ * A combination belongs to the space when its degrees divide what they split: tp the heads, cp the
  * sequence, ep the experts, micro_batch * dp the batch, tp * cp * pp the accelerators, and when the
  * framework splits the layers over pp and vp.
  *
- * Order, outermost first: rank order, tp, cp, ep, etp, cp_kind, micro_batch, recompute, pp, shape,
- * recompute_layers, sharding, offload.  The place in it is the index of a strategy.
+ * Order, outermost first: recipe, rank order, tp, cp, ep, etp, cp_kind, micro_batch, recompute, pp,
+ * shape, recompute_layers, sharding, offload.  The place in it is the index of a strategy.
  */
 #ifndef RK_SEARCH_PLAN_SPACE_H
 #define RK_SEARCH_PLAN_SPACE_H
@@ -15,7 +15,7 @@
 #include "estimate/stage.h"
 #include "search/plan.h"
 
-#define RK_PLAN_RECOMPUTES    8
+#define RK_PLAN_RECOMPUTES    24
 #define RK_PLAN_LAYER_CHOICES 8 /* checkpointed layers: all, and the eighths of a chunk */
 #define RK_PLAN_SHARDINGS     5
 #define RK_PLAN_OFFLOADS      8
@@ -62,6 +62,7 @@ typedef struct rk_plan_pipe {
 } rk_plan_pipe;
 
 typedef struct rk_plan_unit {
+    const rk_plan_recipe *recipe;
     rk_rank_order order;
     int64_t tp, cp, ep, etp;
     uint64_t first, count; /* of its strategies */
@@ -72,12 +73,13 @@ typedef struct rk_plan_lists {
     const rk_system *system;
     const rk_plan_space *space;
     rk_int_list tp, cp, pp, ep, etp, micro_batch;
+    rk_plan_recipe recipes[RK_PLAN_RECIPE_MAX];
     rk_rank_order orders[RK_ORDER_COUNT];
     rk_cp_kind cp_kinds[3];
     rk_plan_recompute recomputes[RK_PLAN_RECOMPUTES];
     rk_plan_sharding shardings[RK_PLAN_SHARDINGS]; /* hybrid last */
     unsigned offloads[RK_PLAN_OFFLOADS];           /* bits as in rk_plan_space */
-    int order_count, cp_kind_count, recompute_count, sharding_count, offload_count;
+    int recipe_count, order_count, cp_kind_count, recompute_count, sharding_count, offload_count;
     uint64_t hybrid_lanes;   /* a bit per lane */
     rk_plan_pipe *pipes;     /* owned */
     rk_plan_shape *shapes;   /* owned */
@@ -121,7 +123,9 @@ static inline size_t rk_plan_piece(const rk_plan_lists *lists, const rk_plan_sha
     return (size_t)lists->piece_of.items[shape->piece_first + at];
 }
 
-/* Give a strategy what a shape, a recompute or a lane says; degrees come before the lane. */
+/* Give a strategy what a unit, a shape, a recompute or a lane says; degrees come before the lane.
+ */
+void rk_plan_set_unit(const rk_plan_unit *unit, rk_strategy *strategy);
 void rk_plan_set_shape(const rk_plan_shape *shape, rk_strategy *strategy);
 void rk_plan_set_recompute(const rk_plan_recompute *recompute, rk_strategy *strategy);
 void rk_plan_set_lane(const rk_plan_lists *lists, int lane, rk_strategy *strategy);

@@ -2,7 +2,10 @@
 /* The strategy that others are made from, and numbers that follow from one. */
 #include "strategy/strategy.h"
 
-const char *const rk_framework_names[] = {"any", "megatron", "torchtitan", "deepspeed", NULL};
+const char *const rk_module_names[] = {"core_attn", "norm", "act",       "mla_up",
+                                       "mlp",       "moe",  "operators", NULL};
+const char *const rk_recompute_kind_names[] = {"none", "selective", "full", NULL};
+const char *const rk_cp_kind_names[] = {"ring", "all-gather", "ulysses", NULL};
 
 const char *const rk_rank_order_names[] = {"tp-cp-dp-pp", "tp-cp-pp-dp", NULL};
 

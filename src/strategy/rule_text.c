@@ -72,21 +72,48 @@ static void append_number(struct text *t, int64_t number)
     append_string(t, digits);
 }
 
-static void append_schedules(struct text *t, unsigned schedules)
+static bool is_key(const char *key, size_t length, const char *name)
 {
-    const char *separator = "";
-    for (int i = 0; rk_schedule_names[i]; i++) {
-        if (schedules >> i & 1u) {
-            append_string(t, separator);
-            append_string(t, rk_schedule_names[i]);
-            separator = ", ";
+    return strlen(name) == length && memcmp(key, name, length) == 0;
+}
+
+/* The names whose bits are set, "a, b or c". */
+static void append_names(struct text *t, unsigned set, const char *const *names, const char *last)
+{
+    bool first = true;
+    for (int i = 0; names[i] && set >> i; i++) {
+        if (set >> i & 1U) {
+            append_string(t, first ? "" : set >> i >> 1 ? ", " : last);
+            append_string(t, names[i]);
+            first = false;
         }
     }
 }
 
-static bool is_key(const char *key, size_t length, const char *name)
+/* What the framework has, by the key of a text.  False: the key is another. */
+static bool append_ability(struct text *t, const struct question *q, int64_t number,
+                           const char *key, size_t length)
 {
-    return strlen(name) == length && memcmp(key, name, length) == 0;
+    static const char *const stages[] = {"0", "1", "2", "3", NULL};
+    const rk_framework_traits *f = rk_framework_of(q->framework);
+    if (is_key(key, length, "framework")) {
+        append_string(t, f->name);
+    } else if (is_key(key, length, "schedules")) {
+        append_names(t, f->schedules, rk_schedule_names, " and ");
+    } else if (is_key(key, length, "cp_kinds")) {
+        append_names(t, f->cp_kinds, rk_cp_kind_names, " or ");
+    } else if (is_key(key, length, "shardings")) {
+        append_names(t, f->shardings, stages, " or ");
+    } else if (is_key(key, length, "deep_shards")) {
+        append_names(t, f->deep_shards, stages, " or ");
+    } else if (is_key(key, length, "modules")) {
+        append_names(t, f->modules, rk_module_names, " and ");
+    } else if (is_key(key, length, "lacking")) {
+        append_names(t, (unsigned)number, rk_module_names, " and ");
+    } else {
+        return false;
+    }
+    return true;
 }
 
 /* The layout that is nearest to one whose sum is wrong: the fullest stage takes the difference. */
@@ -122,6 +149,9 @@ static void append_key(struct text *t, const struct question *q, int64_t number,
             return;
         }
     }
+    if (append_ability(t, q, number, key, length)) {
+        return;
+    }
     if (is_key(key, length, "n")) {
         append_number(t, number);
     } else if (is_key(key, length, "m")) {
@@ -138,10 +168,10 @@ static void append_key(struct text *t, const struct question *q, int64_t number,
         append_repair(t, q);
     } else if (is_key(key, length, "schedule")) {
         append_string(t, rk_schedule_names[s->schedule]);
-    } else if (is_key(key, length, "schedules")) {
-        append_schedules(t, rk_framework_schedules[q->framework]);
-    } else if (is_key(key, length, "framework")) {
-        append_string(t, rk_framework_names[q->framework]);
+    } else if (is_key(key, length, "zero")) {
+        append_number(t, (int64_t)s->sharding);
+    } else if (is_key(key, length, "cp_kind")) {
+        append_string(t, rk_cp_kind_names[s->cp_kind]);
     } else if (is_key(key, length, "precision")) {
         append_string(t, rk_precision_names[s->precision]);
     } else if (is_key(key, length, "accelerator")) {
@@ -170,8 +200,8 @@ static void append_text(struct text *t, const struct question *q, int64_t number
 static bool field_is_legal(const struct question *q, enum vary field)
 {
     for (size_t i = 0; i < rk_rule_count; i++) {
-        if (rk_rules[i].vary == field && (rk_rules[i].frameworks & 1u << q->framework) &&
-            rk_rules[i].broken(q)) {
+        if (rk_rules[i].vary == field &&
+            (rk_rules[i].sets & rk_framework_of(q->framework)->rules) && rk_rules[i].broken(q)) {
             return false;
         }
     }

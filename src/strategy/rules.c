@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is refused, by whom.  A rule that holds for any framework is arithmetic; the others follow
- * the checks of Megatron-LM (arguments.py, transformer_config.py, parallel_state.py), torchtitan
- * and DeepSpeed.  Rules are looked at in the order of the table, and may rely on the ones before.
+ * The rules of strategies.  A rule that holds for any framework is arithmetic; the others follow
+ * the checks of the frameworks that have its set (framework.c).  Rules are checked in the order of
+ * the table, and may rely on those before.
  */
 #include "strategy/rules.h"
 
@@ -11,6 +11,11 @@
 /* Beyond these, products of sizes are not computed. */
 #define SIZE_LIMIT       ((int64_t)1 << 30)
 #define ACCELERATORS_MAX 0x1p31
+
+static const rk_framework_traits *traits(const struct question *q)
+{
+    return rk_framework_of(q->framework);
+}
 
 /* ---- sizes --------------------------------------------------------------------------------- */
 
@@ -127,6 +132,18 @@ static int64_t kv_heads_tensor(const struct question *q)
     return kv_heads_rest(q, q->strategy->tp);
 }
 
+/* Key/value heads that do not split over tp. */
+static int64_t kv_heads_whole(const struct question *q)
+{
+    for (int i = 0; i < q->model->type_count; i++) {
+        const int64_t heads = q->model->types[i].attention.kv_heads;
+        if (!rk_rule_divides(q->strategy->tp, heads)) {
+            return heads;
+        }
+    }
+    return 0;
+}
+
 static bool exchanges_heads(const rk_strategy *s)
 {
     return s->cp > 1 && s->cp_kind == RK_CP_ULYSSES;
@@ -226,9 +243,9 @@ static int64_t experts_off_block(const struct question *q)
                : 0;
 }
 
-static int64_t pipeline_before_data(const struct question *q)
+static int64_t order_unknown(const struct question *q)
 {
-    return q->strategy->order == RK_ORDER_PIPELINE_DATA && q->strategy->pp > 1;
+    return q->strategy->pp > 1 && !(traits(q)->orders >> q->strategy->order & 1U);
 }
 
 static int64_t expert_parallel_without_sp(const struct question *q)
@@ -245,7 +262,7 @@ static int64_t expert_bias_with_etp(const struct question *q)
 
 static int64_t expert_tensor_parallel(const struct question *q)
 {
-    return q->strategy->etp > 1 && moe_type(q->model);
+    return q->strategy->etp > 1 && !traits(q)->etp && moe_type(q->model);
 }
 
 /* ---- sequence ------------------------------------------------------------------------------ */
@@ -274,14 +291,14 @@ static int64_t positions_missing(const struct question *q)
     return rows > 0 && q->strategy->seq > rows ? rows : 0;
 }
 
-static int64_t context_without_ulysses(const struct question *q)
+static int64_t context_unknown(const struct question *q)
 {
-    return q->strategy->cp > 1 && q->strategy->cp_kind != RK_CP_ULYSSES;
+    return q->strategy->cp > 1 && !(traits(q)->cp_kinds >> q->strategy->cp_kind & 1U);
 }
 
 static int64_t sequence_parallel(const struct question *q)
 {
-    return q->strategy->sp && q->strategy->tp > 1;
+    return q->strategy->sp && q->strategy->tp > 1 && !traits(q)->sp;
 }
 
 /* ---- schedule ------------------------------------------------------------------------------ */
@@ -307,17 +324,23 @@ static int64_t interleaved_without_chunks(const struct question *q)
     return q->strategy->vp == 1 && q->strategy->schedule == RK_SCHEDULE_INTERLEAVED;
 }
 
-const unsigned rk_framework_schedules[] = {
-    [RK_FRAMEWORK_ANY] = (1u << RK_SCHEDULE_KIND_COUNT) - 1,
-    [RK_FRAMEWORK_MEGATRON] = 1u << RK_SCHEDULE_1F1B | 1u << RK_SCHEDULE_INTERLEAVED,
-    [RK_FRAMEWORK_TORCHTITAN] = 1u << RK_SCHEDULE_GPIPE | 1u << RK_SCHEDULE_1F1B |
-                                1u << RK_SCHEDULE_INTERLEAVED | 1u << RK_SCHEDULE_ZB_V,
-    [RK_FRAMEWORK_DEEPSPEED] = 1u << RK_SCHEDULE_1F1B,
-};
-
 static int64_t schedule_unknown(const struct question *q)
 {
-    return !(rk_framework_schedules[q->framework] >> q->strategy->schedule & 1u);
+    return q->strategy->pp > 1 && !(traits(q)->schedules >> q->strategy->schedule & 1U);
+}
+
+/* XLA's pipeline runs its microbatches in rounds of as many as it has stages. */
+static int64_t rounds_not_full(const struct question *q)
+{
+    const rk_strategy *s = q->strategy;
+    return s->pp > 1 && !rk_rule_divides(s->pp, rk_strategy_microbatches(s)) ? s->pp : 0;
+}
+
+static int64_t stages_unequal(const struct question *q)
+{
+    const rk_strategy *s = q->strategy;
+    return (s->first_stage_layers | s->last_stage_layers | s->layout_count) != 0 ||
+           s->count_embedding || s->count_head;
 }
 
 static int64_t ranks_rest_schedule(const struct question *q)
@@ -384,14 +407,22 @@ static int64_t expert_replicas_rest(const struct question *q)
                : expert_data;
 }
 
-static int64_t gradient_shards_with_pipeline(const struct question *q)
+static int64_t sharding_unknown(const struct question *q)
 {
-    return q->strategy->sharding >= RK_SHARD_GRADIENTS && q->strategy->pp > 1;
+    return !(traits(q)->shardings >> q->strategy->sharding & 1U);
 }
 
-static int64_t optimizer_shards_only(const struct question *q)
+static int64_t sharding_with_pipeline(const struct question *q)
 {
-    return q->strategy->sharding == RK_SHARD_OPTIMIZER;
+    return q->strategy->pp > 1 && !sharding_unknown(q) &&
+           !(traits(q)->deep_shards >> q->strategy->sharding & 1U);
+}
+
+/* DDP by itself, where the other degrees build on a mesh of shards. */
+static int64_t plain_with_degrees(const struct question *q)
+{
+    const rk_strategy *s = q->strategy;
+    return s->sharding == RK_SHARD_NONE && s->dp > 1 && s->tp * s->cp * s->pp * s->ep > 1;
 }
 
 /* ---- recompute, offload, overlap ----------------------------------------------------------- */
@@ -417,14 +448,25 @@ static int64_t operators_and_modules(const struct question *q)
            q->strategy->recompute_modules != RK_MODULE_OPERATORS;
 }
 
-static int64_t operators_recomputed(const struct question *q)
+/* Modules that the framework does not recompute. */
+static int64_t modules_unknown(const struct question *q)
 {
-    return recomputes(q->strategy, RK_MODULE_OPERATORS);
+    const rk_strategy *s = q->strategy;
+    return recomputes(s, ~traits(q)->modules)
+               ? (int64_t)(s->recompute_modules & ~traits(q)->modules)
+               : 0;
 }
 
-static int64_t modules_recomputed(const struct question *q)
+static int64_t policy_unknown(const struct question *q)
 {
-    return recomputes(q->strategy, ~(unsigned)RK_MODULE_OPERATORS);
+    const unsigned always = RK_MODULE_NORM | RK_MODULE_ACTIVATION;
+    return q->strategy->recompute == RK_REC_SELECTIVE &&
+           (q->strategy->recompute_modules & always) != always;
+}
+
+static int64_t some_layers_recomputed(const struct question *q)
+{
+    return traits(q)->some_layers ? 0 : q->strategy->recompute_layers;
 }
 
 static int64_t latent_recompute_without_mla(const struct question *q)
@@ -443,6 +485,11 @@ static int64_t latent_recompute_without_mla(const struct question *q)
 static int64_t activation_recompute_without_experts(const struct question *q)
 {
     return recomputes(q->strategy, RK_MODULE_ACTIVATION) && !moe_type(q->model);
+}
+
+static int64_t weights_offloaded(const struct question *q)
+{
+    return q->strategy->offload_weights && !traits(q)->weight_offload;
 }
 
 static int64_t weight_offload_with_pipeline(const struct question *q)
@@ -500,10 +547,9 @@ static int64_t expert_overlap_with_mtp(const struct question *q)
 /* ---- the table ----------------------------------------------------------------------------- */
 
 enum {
-    MEGATRON = 1u << RK_FRAMEWORK_MEGATRON,
-    TITAN = 1u << RK_FRAMEWORK_TORCHTITAN,
-    DEEPSPEED = 1u << RK_FRAMEWORK_DEEPSPEED,
-    EVERY = 1u << RK_FRAMEWORK_ANY | MEGATRON | TITAN | DEEPSPEED,
+    EVERY = RK_RULES_ARITHMETIC,
+    ABILITY = RK_RULES_ABILITY,
+    MEGATRON = RK_RULES_MEGATRON,
 };
 
 const struct rule rk_rules[] = {
@@ -522,7 +568,7 @@ const struct rule rk_rules[] = {
     {"ep*etp = tp*cp", EVERY, experts_off_block, VARY_EP,
      "the order tp-cp-pp-dp needs ep x etp = {n} = tp x cp, not ep {ep} x etp {etp}; or use the "
      "order tp-cp-dp-pp"},
-    {"order of the framework", TITAN, pipeline_before_data, VARY_NONE,
+    {"order of the framework", ABILITY, order_unknown, VARY_NONE,
      "{framework} numbers ranks in the order tp-cp-dp-pp only"},
     {"vp needs pp > 1", EVERY, chunks_without_pipeline, VARY_PP,
      "vp {vp} splits the stages of a pipeline, but pp is 1"},
@@ -532,12 +578,15 @@ const struct rule rk_rules[] = {
      "vp {vp} needs the schedule interleaved, not {schedule}; or use vp 1"},
     {"interleaving needs vp > 1", EVERY, interleaved_without_chunks, VARY_VP,
      "the schedule interleaved needs several chunks per rank, but vp is 1"},
-    {"schedule of the framework", MEGATRON | TITAN | DEEPSPEED, schedule_unknown, VARY_NONE,
+    {"schedule of the framework", ABILITY, schedule_unknown, VARY_NONE,
      "{framework} does not run the schedule {schedule}; it runs {schedules}"},
     {"pp of the schedule", EVERY, ranks_rest_schedule, VARY_PP,
      "the schedule {schedule} needs a multiple of {n} ranks, but pp is {pp}"},
     {"microbatches % pp", EVERY, microbatches_interleaved, VARY_GLOBAL_BATCH,
      "interleaving needs a multiple of {n} = pp microbatches, not {m} (global batch {gbs})"},
+    {"microbatches of the pipeline", RK_RULES_XLA_PIPELINE, rounds_not_full, VARY_GLOBAL_BATCH,
+     "{framework} runs a pipeline in rounds of {n} = pp microbatches, not {m} (global batch "
+     "{gbs})"},
     {"microbatches of the schedule", EVERY, microbatches_short, VARY_GLOBAL_BATCH,
      "the schedule {schedule} needs {n} microbatches or more, not {m} (global batch {gbs})"},
     {"microbatches of the schedule", EVERY, microbatches_others, VARY_GLOBAL_BATCH,
@@ -565,28 +614,32 @@ const struct rule rk_rules[] = {
      "{n} layers cannot be split over pp {pp} with {chunks} stages each, when {first} and {last} "
      "are "
      "given for the first and last rank (0: as the rest)"},
-    {"layers % (pp*vp)", MEGATRON, rk_rule_layers_rest_ranks, VARY_PP,
+    {"layers % (pp*vp)", RK_RULES_EVEN_LAYERS, rk_rule_layers_rest_ranks, VARY_PP,
      "the {n} layers that are shared evenly do not split over pp {pp}"},
-    {"layers % (pp*vp)", MEGATRON, rk_rule_layers_rest_chunks, VARY_VP,
+    {"layers % (pp*vp)", RK_RULES_EVEN_LAYERS, rk_rule_layers_rest_chunks, VARY_VP,
      "the {n} layers that are shared evenly do not split over pp {pp} x vp {vp}"},
-    {"stage layers % vp", MEGATRON, rk_rule_own_layers_rest, VARY_VP,
+    {"stage layers % vp", RK_RULES_EVEN_LAYERS, rk_rule_own_layers_rest, VARY_VP,
      "the {first} and {last} layers given for the first and last stage do not split over vp {vp}"},
+    {"stages of the framework", RK_RULES_XLA_PIPELINE, stages_unequal, VARY_NONE,
+     "{framework} gives every stage the same layers and none of them the embedding or the head"},
     {"heads % tp", EVERY, heads_rest, VARY_TP, "{n} attention heads do not split over tp {tp}"},
     {"kv_heads % tp", EVERY, kv_heads_tensor, VARY_TP,
      "{n} key/value heads neither split over tp {tp} nor are copied evenly to it"},
+    {"kv_heads of the framework", RK_RULES_WHOLE_KV, kv_heads_whole, VARY_TP,
+     "{framework} does not copy key/value heads: {n} of them do not split over tp {tp}"},
     {"ffn % tp", EVERY, ffn_rest, VARY_TP, "the FFN width {n} does not split over tp {tp}"},
     {"ep needs experts", EVERY, experts_missing, VARY_EP, "ep is {ep}, but {model} has no experts"},
     {"experts % ep", EVERY, experts_rest, VARY_EP, "{n} experts do not split over ep {ep}"},
     {"expert_ffn % etp", EVERY, expert_width_rest, VARY_ETP,
      "the expert width {n} does not split over etp {etp}"},
-    {"ep with tp needs sp", MEGATRON | TITAN, expert_parallel_without_sp, VARY_NONE,
+    {"ep with tp needs sp", RK_RULES_EXPERTS_SP, expert_parallel_without_sp, VARY_NONE,
      "ep {ep} with tp {tp} needs sequence parallelism; turn it on"},
     {"expert bias needs etp = 1", MEGATRON, expert_bias_with_etp, VARY_ETP,
      "experts with biases cannot be split over etp {etp}"},
-    {"etp", TITAN | DEEPSPEED, expert_tensor_parallel, VARY_ETP,
+    {"etp", ABILITY, expert_tensor_parallel, VARY_ETP,
      "{framework} does not split experts, but etp is {etp}"},
     {"seq % cp", EVERY, seq_rest, VARY_SEQ, "the sequence {seq} does not split over cp {n}"},
-    {"seq % (2*cp)", MEGATRON | TITAN, seq_rest_balanced, VARY_SEQ,
+    {"seq % (2*cp)", RK_RULES_BALANCED_CP, seq_rest_balanced, VARY_SEQ,
      "the sequence {seq} is no multiple of {n} = 2 x cp {cp}, as balanced causal work needs"},
     {"seq/cp % tp", EVERY, seq_rest_tensor, VARY_SEQ,
      "the sequence {seq} does not split over {n} = cp {cp} x tp {tp} with sequence parallelism"},
@@ -597,9 +650,9 @@ const struct rule rk_rules[] = {
     {"kv_heads % (tp*cp)", EVERY, kv_heads_ulysses, VARY_CP,
      "{n} key/value heads neither split over tp {tp} x cp {cp} nor are copied evenly to it, as "
      "Ulysses needs"},
-    {"cp is Ulysses", DEEPSPEED, context_without_ulysses, VARY_NONE,
-     "{framework} splits sequences by Ulysses only; use that kind of cp, or cp 1"},
-    {"sp", DEEPSPEED, sequence_parallel, VARY_NONE,
+    {"cp of the framework", ABILITY, context_unknown, VARY_NONE,
+     "{framework} does not split sequences by {cp_kind}; use cp of the kind {cp_kinds}, or cp 1"},
+    {"sp", ABILITY, sequence_parallel, VARY_NONE,
      "{framework} has no sequence parallelism in the tensor group; turn it off"},
     {"replicas need sharding", EVERY, replicas_without_shards, VARY_REPLICAS,
      "{replicas} replicas of the shards are asked for, but nothing is sharded"},
@@ -607,10 +660,12 @@ const struct rule rk_rules[] = {
      "{n} = dp x cp ranks do not split into {replicas} replicas of the shards"},
     {"expert_dp % replicas", EVERY, expert_replicas_rest, VARY_REPLICAS,
      "{n} expert-data ranks do not split into {replicas} replicas of the shards"},
-    {"ZeRO-2 and 3 need pp = 1", MEGATRON | DEEPSPEED, gradient_shards_with_pipeline, VARY_PP,
-     "{framework} does not shard gradients or parameters with pp {pp}; use ZeRO-1"},
-    {"ZeRO-1", TITAN, optimizer_shards_only, VARY_NONE,
-     "{framework} does not shard the optimizer alone; shard gradients or all"},
+    {"sharding with pp", ABILITY, sharding_with_pipeline, VARY_PP,
+     "{framework} does not run ZeRO-{zero} with pp {pp}; use ZeRO-{deep_shards}"},
+    {"sharding of the framework", ABILITY, sharding_unknown, VARY_NONE,
+     "{framework} does not run ZeRO-{zero}; use ZeRO-{shardings}"},
+    {"ZeRO-0 needs data parallelism alone", RK_RULES_PLAIN_DDP, plain_with_degrees, VARY_NONE,
+     "{framework} shards parameters as soon as tp, cp, pp or ep is above 1; use ZeRO-{shardings}"},
     {"precision", EVERY, missing_precision, VARY_NONE,
      "{accelerator} does not multiply in {precision}"},
     {"mxfp8 of the accelerator", EVERY, missing_mx, VARY_NONE,
@@ -629,25 +684,30 @@ const struct rule rk_rules[] = {
      "selective recompute names no module; name one, such as core attention"},
     {"operators or modules", EVERY, operators_and_modules, VARY_NONE,
      "recompute by operators covers norms, activations and more; name no other module"},
-    {"operators of the framework", MEGATRON | DEEPSPEED, operators_recomputed, VARY_NONE,
-     "{framework} recomputes modules or layers, not operators"},
-    {"modules of the framework", TITAN, modules_recomputed, VARY_NONE,
-     "{framework} recomputes operators or layers, not modules; name the module operators"},
+    {"modules of the framework", ABILITY, modules_unknown, VARY_NONE,
+     "{framework} does not recompute the modules {lacking}; it recomputes {modules}"},
+    {"policy of the framework", RK_RULES_POLICIES, policy_unknown, VARY_NONE,
+     "every policy of {framework} recomputes norms and activations; name the modules norm and act "
+     "too"},
+    {"recompute layers of the framework", ABILITY, some_layers_recomputed, VARY_NONE,
+     "{framework} recomputes all layers or none, not {n} of a stage"},
     {"recompute layers need full", MEGATRON, layers_not_full, VARY_NONE,
      "{n} layers to recompute are given, which needs full recompute"},
     {"mla_up needs MLA", MEGATRON, latent_recompute_without_mla, VARY_NONE,
      "the module mla_up is to be recomputed, but {model} has no latent attention"},
-    {"act needs experts", MEGATRON, activation_recompute_without_experts, VARY_NONE,
+    {"act needs experts", RK_RULES_EXPERT_ACT, activation_recompute_without_experts, VARY_NONE,
      "the module act is the activation of experts (moe_act), but {model} has none; drop it, or "
      "recompute the module mlp"},
+    {"weight offload of the framework", ABILITY, weights_offloaded, VARY_NONE,
+     "{framework} does not offload weights"},
     {"weight offload needs pp = 1", MEGATRON, weight_offload_with_pipeline, VARY_PP,
      "weights cannot be offloaded with pp {pp}"},
     {"weight offload or recompute", MEGATRON, weight_offload_with_recompute, VARY_NONE,
      "weights cannot be offloaded together with recompute; drop one of the two"},
-    {"weight offload needs ZeRO-3", DEEPSPEED, weight_offload_without_shards, VARY_NONE,
+    {"weight offload needs ZeRO-3", RK_RULES_ZERO_OFFLOAD, weight_offload_without_shards, VARY_NONE,
      "{framework} offloads only sharded weights; use ZeRO-3"},
-    {"optimizer offload needs ZeRO", DEEPSPEED, optimizer_offload_without_shards, VARY_NONE,
-     "{framework} offloads only a sharded optimizer; use ZeRO-1 or more"},
+    {"optimizer offload needs ZeRO", RK_RULES_ZERO_OFFLOAD, optimizer_offload_without_shards,
+     VARY_NONE, "{framework} offloads only a sharded optimizer; use ZeRO-1 or more"},
     {"tp overlap needs sp", MEGATRON, tensor_overlap_without_sp, VARY_NONE,
      "overlap of tensor-parallel messages needs sequence parallelism; turn it on"},
     {"param overlap needs grad overlap", MEGATRON, gather_overlap_alone, VARY_NONE,
@@ -671,7 +731,10 @@ const char *rk_strategy_rule(size_t index, unsigned *frameworks)
     if (index >= rk_rule_count) {
         return NULL;
     }
-    *frameworks = rk_rules[index].frameworks;
+    *frameworks = 0;
+    for (int i = 0; i < RK_FRAMEWORK_COUNT; i++) {
+        *frameworks |= (rk_frameworks[i].rules & rk_rules[index].sets) != 0 ? 1U << i : 0U;
+    }
     return rk_rules[index].name;
 }
 
@@ -679,9 +742,9 @@ bool rk_strategy_legal(const rk_model *model, const rk_system *system, const rk_
                        rk_framework framework, rk_violation *violation)
 {
     const struct question q = {model, system, strategy, framework};
-    const unsigned mask = 1u << framework;
+    const unsigned sets = rk_framework_of(framework)->rules;
     for (size_t i = 0; i < rk_rule_count; i++) {
-        if ((rk_rules[i].frameworks & mask) && rk_rules[i].broken(&q)) {
+        if ((rk_rules[i].sets & sets) && rk_rules[i].broken(&q)) {
             if (violation) {
                 rk_rule_tell(&q, &rk_rules[i], violation);
             }

@@ -3,7 +3,7 @@
 #ifndef RK_STRATEGY_RULES_H
 #define RK_STRATEGY_RULES_H
 
-#include "strategy/strategy.h"
+#include "strategy/framework.h"
 
 struct question {
     const rk_model *model;
@@ -33,7 +33,7 @@ enum vary {
 
 struct rule {
     const char *name;
-    unsigned frameworks; /* 1u << rk_framework of those that refuse it */
+    unsigned sets; /* bits of rk_rule_set: of the frameworks that check it */
     /* 0 when the rule is kept, otherwise the number {n} of the text. */
     int64_t (*broken)(const struct question *q);
     enum vary vary;
@@ -61,9 +61,6 @@ int64_t rk_rule_layers_too_few(const struct question *q);
 int64_t rk_rule_layers_rest_ranks(const struct question *q);
 int64_t rk_rule_layers_rest_chunks(const struct question *q);
 int64_t rk_rule_own_layers_rest(const struct question *q);
-
-/* Schedules that a framework runs, 1u << rk_schedule_kind. */
-extern const unsigned rk_framework_schedules[];
 
 /* Fills the message of a broken rule: what was found, and the nearest legal values. */
 void rk_rule_tell(const struct question *q, const struct rule *rule, rk_violation *violation);

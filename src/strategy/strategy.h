@@ -31,12 +31,17 @@ enum {
     RK_MODULE_OPERATORS = 64,
 };
 
+extern const char *const rk_recompute_kind_names[]; /* NULL-terminated, in enum order */
+extern const char *const rk_module_names[];         /* likewise, in the order of the bits */
+
 /* Where adapters stand; bits of rk_strategy.adapter_modules. */
 enum rk_adapted { RK_ADAPTED_ATTENTION = 1, RK_ADAPTED_FFN = 2 };
 
 extern const char *const rk_adapted_names[]; /* NULL-terminated, in the order of the bits */
 
 typedef enum rk_cp_kind { RK_CP_RING, RK_CP_ALL_GATHER, RK_CP_ULYSSES } rk_cp_kind;
+
+extern const char *const rk_cp_kind_names[]; /* NULL-terminated, in enum order */
 
 /* How ranks are numbered, the fastest first; experts take the place of cp in their layers. */
 typedef enum rk_rank_order {
@@ -139,10 +144,13 @@ int64_t rk_strategy_microbatches(const rk_strategy *strategy);
 /* ---- rules --------------------------------------------------------------------------------- */
 
 typedef enum rk_framework {
-    RK_FRAMEWORK_ANY,      /* only what is arithmetically impossible is refused */
-    RK_FRAMEWORK_MEGATRON, /* and what Megatron-LM refuses */
+    RK_FRAMEWORK_ANY, /* only what is arithmetically impossible is refused */
+    RK_FRAMEWORK_MEGATRON,
     RK_FRAMEWORK_TORCHTITAN,
     RK_FRAMEWORK_DEEPSPEED,
+    RK_FRAMEWORK_MINDSPEED,
+    RK_FRAMEWORK_MAXTEXT,
+    RK_FRAMEWORK_NEURONX,
     RK_FRAMEWORK_COUNT,
 } rk_framework;
 

@@ -5,6 +5,7 @@
 #include "formats/catalogue.h"
 #include "formats/json.h"
 #include "formats/stack_doc.h"
+#include "strategy/framework.h"
 
 static rk_status read_text(const char *text, rk_stack *stack, rk_error *err)
 {
@@ -143,6 +144,11 @@ static void test_choice(void **state)
         {"nemo", RK_GENERATION_AMPERE, "megatron-2024-ampere"}, /* builds on Megatron */
         {"nanotron", RK_GENERATION_BLACKWELL, "nanotron"},
         {"fsdp-llm-foundry", RK_GENERATION_HOPPER, "fsdp-llm-foundry-hopper"},
+        {"deepspeed", RK_GENERATION_AMPERE, "deepspeed-ampere"},
+        {"deepspeed", RK_GENERATION_HOPPER, "deepspeed-hopper"},
+        {"maxtext", RK_GENERATION_TPU, "maxtext-tpu"},
+        {"mindspeed", RK_GENERATION_ASCEND, "mindspeed"},
+        {"neuronx-distributed", RK_GENERATION_TRAINIUM, "neuronx-distributed"},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         const rk_accelerator accelerator = {.generation = cases[i].generation};
@@ -150,6 +156,44 @@ static void test_choice(void **state)
         rk_error err;
         assert_int_equal(rk_stack_choose(cases[i].name, &accelerator, &stack, &err), RK_OK);
         assert_string_equal(stack.name, cases[i].chosen);
+    }
+}
+
+/* The usual framework of every generation runs on it, and its stack says where it was measured. */
+static void test_usual(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *accelerator;
+        rk_framework framework;
+        const char *stack;
+        rk_stack_match match;
+    } cases[] = {
+        {"h100-sxm", RK_FRAMEWORK_MEGATRON, "megatron-2025", RK_STACK_FAMILY},
+        {"ascend-910b2", RK_FRAMEWORK_MINDSPEED, "mindspeed", RK_STACK_NAMED},
+        {"tpu-v5p", RK_FRAMEWORK_MAXTEXT, "maxtext-tpu", RK_STACK_FAMILY},
+        {"trainium2", RK_FRAMEWORK_NEURONX, "neuronx-distributed", RK_STACK_NAMED},
+        {"mi300x", RK_FRAMEWORK_MEGATRON, "megatron-2025", RK_STACK_OTHER},
+        {"gaudi3", RK_FRAMEWORK_DEEPSPEED, "deepspeed-hopper", RK_STACK_OTHER},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        const rk_system system = system_of(cases[i].accelerator);
+        const rk_generation generation = system.accelerator.generation;
+        const rk_framework usual = rk_framework_usual(generation);
+        const rk_framework_traits *f = rk_framework_of(usual);
+        rk_stack stack;
+        rk_error err;
+        assert_int_equal(usual, cases[i].framework);
+        assert_true(f->runs_on >> generation & 1U);
+        assert_int_equal(rk_stack_choose(f->stacks[0], &system.accelerator, &stack, &err), RK_OK);
+        assert_string_equal(stack.name, cases[i].stack);
+        assert_int_equal(rk_stack_match_of(f->stacks[0], &system.accelerator, &stack),
+                         cases[i].match);
+        assert_int_equal(rk_framework_of_stack(stack.family, stack.base), usual);
+    }
+    for (int i = 0; i < RK_FRAMEWORK_COUNT; i++) {
+        assert_string_equal(rk_frameworks[i].name, rk_framework_names[i]);
+        assert_int_equal(rk_frameworks[i].usual_on & ~rk_frameworks[i].runs_on, 0);
     }
 }
 
@@ -184,7 +228,8 @@ int main(void)
         cmocka_unit_test(test_defaults),    cmocka_unit_test(test_units),
         cmocka_unit_test(test_follow),      cmocka_unit_test(test_refused),
         cmocka_unit_test(test_catalogue),   cmocka_unit_test(test_choice),
-        cmocka_unit_test(test_generations), cmocka_unit_test(test_unknown),
+        cmocka_unit_test(test_generations), cmocka_unit_test(test_usual),
+        cmocka_unit_test(test_unknown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -162,6 +162,9 @@ static void test_whole_spaces(void **state)
         {false, false, 6, RK_FRAMEWORK_ANY, 4, 8, 5},
         {true, false, 4, RK_FRAMEWORK_TORCHTITAN, 4, 4, 4},
         {false, false, 4, RK_FRAMEWORK_DEEPSPEED, 16, 16, 4},
+        {true, false, 4, RK_FRAMEWORK_MINDSPEED, 4, 8, 5},
+        {false, false, 6, RK_FRAMEWORK_MAXTEXT, 8, 8, 3},
+        {true, false, 4, RK_FRAMEWORK_NEURONX, 8, 8, 4},
     };
     rk_system system;
     rk_stack stack;
@@ -219,7 +222,10 @@ static void test_random_spaces(void **state)
         space.cp_kinds = (unsigned)PICK(&r, 7, 1, 4, 6);
         space.orders = (unsigned)PICK(&r, 1, 1, 2, 3);
         space.offloads = (unsigned)PICK(&r, 7, 0, 1, 5);
-        space.framework = (rk_framework)PICK(&r, 0, 1, 1, 2, 3);
+        space.framework = (rk_framework)PICK(&r, 0, 1, 1, 2, 3, 4, 5, 6);
+        if (space.framework == RK_FRAMEWORK_ANY && PICK(&r, 0, 1)) {
+            rk_plan_recipes_of_all(&model, 0, 0, &space);
+        }
         space.base.flash_attention = PICK(&r, 0, 1, 1);
         space.base.pp_overlap = PICK(&r, 0, 1, 1);
         space.base.precision = PICK(&r, 0, 1) ? RK_FP8 : RK_BF16;

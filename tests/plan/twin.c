@@ -5,6 +5,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 struct walk {
     const rk_model *model;
@@ -13,6 +14,32 @@ struct walk {
     const rk_plan_space *space;
     struct twin *twin;
 };
+
+/* What a framework runs, as its documents say; that of any is all of it. */
+struct facts {
+    unsigned schedules, shardings; /* searched, bits as in the space */
+    bool even;                     /* stages hold equally many layers, */
+    bool plain;                    /* and no other layout is known */
+    bool some_layers;              /* of a stage are checkpointed whole */
+    bool expert_act;               /* of activations, only those of experts are recomputed */
+    unsigned modules, always;      /* that are recomputed: some, and in any case */
+};
+
+static const struct facts facts[RK_FRAMEWORK_COUNT] = {
+    [RK_FRAMEWORK_ANY] = {.schedules = 0x7f, .shardings = 0xf, .some_layers = true},
+    [RK_FRAMEWORK_MEGATRON] = {0x06, 0xf, true, false, true, true, 0x3f, 0},
+    [RK_FRAMEWORK_TORCHTITAN] = {0x27, 0xc, false, false, true, false, RK_MODULE_OPERATORS, 0},
+    [RK_FRAMEWORK_DEEPSPEED] = {0x02, 0xf, false, false, true, false, 0x3f, 0},
+    [RK_FRAMEWORK_MINDSPEED] = {0x06, 0xb, true, false, true, false, 0x3f, 0},
+    [RK_FRAMEWORK_MAXTEXT] = {0x01, 0xb, true, true, false, false, 0x37,
+                              RK_MODULE_NORM | RK_MODULE_ACTIVATION},
+    [RK_FRAMEWORK_NEURONX] = {0x06, 0x3, false, false, false, false, 0x33, 0},
+};
+
+static const struct facts *facts_of(const struct walk *w)
+{
+    return &facts[w->space->framework];
+}
 
 static bool chosen(const rk_choices *choices, int64_t value)
 {
@@ -105,8 +132,10 @@ static void walk_shardings(struct walk *w, rk_strategy s)
     w->twin->bases++;
     const bool copies = s.dp * s.cp > 1 || s.tp * s.cp * s.dp > s.ep * s.etp;
     bool any = false;
+    const unsigned both = w->space->shardings & facts_of(w)->shardings;
+    const unsigned shardings = both ? both : w->space->shardings;
     for (unsigned i = RK_SHARD_NONE; i <= RK_SHARD_ALL; i++) {
-        if ((w->space->shardings >> i & 1) && (copies || !any)) {
+        if ((shardings >> i & 1) && (copies || !any)) {
             s.sharding = (rk_sharding)i;
             any = true;
             walk_offloads(w, s);
@@ -114,8 +143,8 @@ static void walk_shardings(struct walk *w, rk_strategy s)
     }
     const int64_t ranks = s.dp * s.cp;
     const int64_t inside = rk_strategy_group(&w->system, &s, RK_GROUP_DATA).within[0];
-    if (w->space->hybrid && (w->space->shardings >> RK_SHARD_ALL & 1) && s.replicas == 1 &&
-        1 < inside && inside < ranks) {
+    if (w->space->hybrid && (shardings >> RK_SHARD_ALL & 1) && s.replicas == 1 && 1 < inside &&
+        inside < ranks) {
         s.sharding = RK_SHARD_ALL;
         s.replicas = ranks / inside;
         walk_offloads(w, s);
@@ -128,7 +157,7 @@ static void walk_layers(struct walk *w, rk_strategy s)
     const int64_t stages = rk_schedule_stages(s.schedule, s.pp, s.vp);
     const int64_t layers = (w->model->layers + stages - 1) / stages;
     walk_shardings(w, s);
-    for (int64_t i = 1; i < 8 && s.recompute == RK_REC_FULL; i++) {
+    for (int64_t i = 1; i < 8 && s.recompute == RK_REC_FULL && facts_of(w)->some_layers; i++) {
         if (i * layers / 8 > s.recompute_layers) {
             s.recompute_layers = i * layers / 8;
             walk_shardings(w, s);
@@ -139,8 +168,8 @@ static void walk_layers(struct walk *w, rk_strategy s)
 /* Whether `units` layers split evenly over `stages`, or the framework does not mind. */
 static bool splits(const struct walk *w, int64_t units, int64_t stages)
 {
-    const bool uneven = w->space->framework != RK_FRAMEWORK_MEGATRON;
-    return stages == 0 ? units == 0 : units >= stages && (uneven || units % stages == 0);
+    return stages == 0 ? units == 0
+                       : units >= stages && (!facts_of(w)->even || units % stages == 0);
 }
 
 /* Ends of the model take the place of layers; or, where no layout divides, have fewer of them. */
@@ -149,14 +178,17 @@ static void walk_layouts(struct walk *w, rk_strategy s)
     const int64_t layers = w->model->layers, v = s.vp;
     const int64_t stages = rk_schedule_stages(s.schedule, s.pp, v);
     const bool own = s.first_stage_layers || s.last_stage_layers;
-    const bool none = !splits(w, layers, s.pp) && !splits(w, layers + 2, s.pp);
+    /* some framework splits evenly only */
+    const bool even = facts_of(w)->even || w->space->framework == RK_FRAMEWORK_ANY;
+    const bool plain = facts_of(w)->plain;
+    const bool none = !plain && even && (layers < s.pp || layers % s.pp) && (layers + 2) % s.pp;
     if (own || s.pp == 1) {
         const int64_t ends = s.first_stage_layers + s.last_stage_layers;
         const bool divides = s.first_stage_layers % v == 0 && s.last_stage_layers % v == 0;
         if (s.pp == 1) {
             s.first_stage_layers = s.last_stage_layers = 0;
             walk_layers(w, s);
-        } else if (divides && splits(w, layers - ends, stages - 2 * v)) {
+        } else if (divides && !facts_of(w)->plain && splits(w, layers - ends, stages - 2 * v)) {
             walk_layers(w, s);
         }
         return;
@@ -164,15 +196,18 @@ static void walk_layouts(struct walk *w, rk_strategy s)
     if (splits(w, layers, stages)) {
         walk_layers(w, s);
     }
-    if (stages > 2 && splits(w, layers + 2, stages)) {
+    if (!plain && stages > 2 && splits(w, layers + 2, stages)) {
         s.count_embedding = s.count_head = true;
         walk_layers(w, s);
         s.count_embedding = s.count_head = false;
     }
     const int64_t middle = (layers + s.pp * v - 1) / (s.pp * v) * v;
     const int64_t rest = layers - (s.pp - 2) * middle;
-    if (none && rest >= 2 * v && rest % v == 0 && (s.pp > 2 || rest == layers)) {
-        s.last_stage_layers = rest / v / 2 * v;
+    const int64_t last = rest / v / 2 * v;
+    const int64_t chunks = stages / s.pp; /* each has a layer */
+    const bool divides = rest % v == 0 || !facts_of(w)->even;
+    if (none && divides && last >= chunks && (s.pp > 2 ? middle >= chunks : rest == layers)) {
+        s.last_stage_layers = last;
         s.first_stage_layers = rest - s.last_stage_layers;
         walk_layers(w, s);
     }
@@ -181,14 +216,8 @@ static void walk_layouts(struct walk *w, rk_strategy s)
 /* Schedules that the framework runs, with their chunks. */
 static void walk_schedules(struct walk *w, rk_strategy s)
 {
-    static const unsigned runs[RK_FRAMEWORK_COUNT] = {
-        [RK_FRAMEWORK_ANY] = 0x7f,
-        [RK_FRAMEWORK_MEGATRON] = 0x06,
-        [RK_FRAMEWORK_TORCHTITAN] = 0x27,
-        [RK_FRAMEWORK_DEEPSPEED] = 0x02,
-    };
     for (unsigned i = 0; i < RK_SCHEDULE_KIND_COUNT; i++) {
-        const bool allowed = (w->space->schedules & runs[w->space->framework]) >> i & 1;
+        const bool allowed = (w->space->schedules & facts_of(w)->schedules) >> i & 1;
         s.schedule = (rk_schedule_kind)i;
         if (s.pp == 1 ? i != RK_SCHEDULE_1F1B : !allowed) {
             continue;
@@ -233,26 +262,42 @@ static void walk_recomputes(struct walk *w, rk_strategy s)
         dense = dense || model->types[i].moe.experts == 0;
         latent = latent || model->types[i].attention.kind == RK_ATTENTION_LATENT;
     }
-    const bool titan = w->space->framework == RK_FRAMEWORK_TORCHTITAN;    /* by operators only */
-    const bool act = moe || w->space->framework != RK_FRAMEWORK_MEGATRON; /* it has moe_act */
-    const unsigned cheap = RK_MODULE_NORM | (act ? RK_MODULE_ACTIVATION : 0U);
-    const struct {
-        bool wanted;
-        unsigned modules;
-    } sets[] = {
-        {!titan && !s.flash_attention, RK_MODULE_CORE_ATTENTION},
-        {true, titan ? RK_MODULE_OPERATORS : cheap},
-        {!titan && latent, RK_MODULE_MLA_UP},
-        {!titan && latent, cheap | RK_MODULE_MLA_UP},
-        {!titan, (dense ? RK_MODULE_MLP : 0U) | (moe ? RK_MODULE_MOE : 0U)},
-    };
+    unsigned tried[32];
+    size_t count = 0;
+    for (int f = RK_FRAMEWORK_ANY + 1; f < RK_FRAMEWORK_COUNT; f++) {
+        const struct facts *has = &facts[f];
+        const bool act = moe || !has->expert_act;
+        const unsigned cheap = (RK_MODULE_NORM | (act ? RK_MODULE_ACTIVATION : 0U)) & has->modules;
+        const unsigned up = latent ? RK_MODULE_MLA_UP & has->modules : 0U;
+        const unsigned sets[] = {
+            s.flash_attention ? 0U : RK_MODULE_CORE_ATTENTION & has->modules,
+            cheap,
+            RK_MODULE_OPERATORS & has->modules,
+            up,
+            up ? cheap | up : 0U,
+            ((dense ? RK_MODULE_MLP : 0U) | (moe ? RK_MODULE_MOE : 0U)) & has->modules,
+        };
+        if (w->space->framework != RK_FRAMEWORK_ANY && (int)w->space->framework != f) {
+            continue;
+        }
+        for (size_t i = 0; i < sizeof(sets) / sizeof(sets[0]); i++) {
+            const unsigned modules = sets[i] ? sets[i] | has->always : 0U;
+            bool known = false;
+            for (size_t j = 0; j < count; j++) {
+                known = known || tried[j] == modules;
+            }
+            if (modules && !known) {
+                tried[count++] = modules;
+            }
+        }
+    }
     if (w->space->recomputes >> RK_REC_NONE & 1) {
         walk_pipelines(w, s);
     }
-    for (size_t i = 0; i < sizeof(sets) / sizeof(sets[0]); i++) {
-        if ((w->space->recomputes >> RK_REC_SELECTIVE & 1) && sets[i].wanted) {
+    for (size_t i = 0; i < count; i++) {
+        if (w->space->recomputes >> RK_REC_SELECTIVE & 1) {
             s.recompute = RK_REC_SELECTIVE;
-            s.recompute_modules = sets[i].modules;
+            s.recompute_modules = tried[i];
             walk_pipelines(w, s);
         }
     }
@@ -298,16 +343,17 @@ static bool divides_model(const rk_model *model, const rk_strategy *s)
     return moe || (s->ep == 1 && s->etp == 1);
 }
 
-static void walk_degrees(struct walk *w, rk_strategy s)
+static void walk_degrees(struct walk *w, rk_strategy s, bool sp, bool repeated)
 {
     const int64_t n = w->space->accelerators;
     for (s.tp = 1; s.tp <= n; s.tp++) {
         for (s.cp = 1; s.cp <= n; s.cp++) {
             for (s.ep = 1; s.ep <= n; s.ep++) {
                 for (s.etp = 1; s.etp <= n; s.etp++) {
-                    s.sp = s.tp > 1 && w->space->framework != RK_FRAMEWORK_DEEPSPEED;
-                    if (chosen(&w->space->tp, s.tp) && chosen(&w->space->cp, s.cp) &&
-                        chosen(&w->space->ep, s.ep) && chosen(&w->space->etp, s.etp) &&
+                    s.sp = s.tp > 1 && sp;
+                    if ((s.tp > 1 || !repeated) && chosen(&w->space->tp, s.tp) &&
+                        chosen(&w->space->cp, s.cp) && chosen(&w->space->ep, s.ep) &&
+                        chosen(&w->space->etp, s.etp) &&
                         (w->space->etp.count || s.tp % s.etp == 0) && s.seq % s.cp == 0 &&
                         divides_model(w->model, &s)) {
                         walk_microbatches(w, s);
@@ -369,10 +415,22 @@ void twin_run(const rk_model *model, const rk_system *system, const rk_stack *st
         w.system.accelerator.memory_usable = space->max_memory;
     }
     s.global_batch = space->global_batch;
-    for (unsigned order = 0; order < RK_ORDER_COUNT; order++) {
-        s.order = (rk_rank_order)order;
-        if (space->orders >> order & 1) {
-            walk_degrees(&w, s);
+    for (int i = 0; i < (space->recipe_count ? space->recipe_count : 1); i++) {
+        const rk_plan_recipe *recipe = &space->recipes[i];
+        bool repeated = false; /* without a tensor group: the same states came before */
+        s.states = space->recipe_count ? recipe->states : space->base.states;
+        for (int j = 0; j < i; j++) {
+            repeated = repeated || memcmp(&space->recipes[j].states, &recipe->states,
+                                          sizeof(recipe->states)) == 0;
+        }
+        for (unsigned order = 0; order < RK_ORDER_COUNT; order++) {
+            s.order = (rk_rank_order)order;
+            if (space->orders >> order & 1) {
+                walk_degrees(&w, s,
+                             space->recipe_count ? recipe->sp
+                                                 : space->framework != RK_FRAMEWORK_DEEPSPEED,
+                             repeated);
+            }
         }
     }
     if (twin->fitting_count) {

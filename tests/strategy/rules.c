@@ -11,16 +11,21 @@ enum { DENSE, MOE };
 #define MEGATRON  RK_FRAMEWORK_MEGATRON
 #define TITAN     RK_FRAMEWORK_TORCHTITAN
 #define DEEPSPEED RK_FRAMEWORK_DEEPSPEED
+#define MINDSPEED RK_FRAMEWORK_MINDSPEED
+#define MAXTEXT   RK_FRAMEWORK_MAXTEXT
+#define NEURONX   RK_FRAMEWORK_NEURONX
 
-/* A legal strategy of any framework: 64 accelerators, 16 microbatches. */
-static rk_strategy base_strategy(const rk_model *model)
+/* A legal strategy of a framework: 64 accelerators, 16 microbatches. */
+static rk_strategy base_strategy(const rk_model *model, rk_framework framework)
 {
     rk_strategy s = rk_strategy_defaults(model);
+    s.schedule = framework == MAXTEXT ? RK_SCHEDULE_GPIPE : RK_SCHEDULE_1F1B;
+    s.sharding = framework == TITAN ? RK_SHARD_GRADIENTS : RK_SHARD_NONE;
     s.tp = 2;
     s.pp = 4;
     s.dp = 8;
     s.ep = model->type_count > 1 ? 8 : 1;
-    s.sp = model->type_count > 1;
+    s.sp = model->type_count > 1 && framework != DEEPSPEED;
     s.global_batch = 128;
     return s;
 }
@@ -49,6 +54,7 @@ static rk_strategy base_strategy(const rk_model *model)
     X(few, ANY, DENSE, "microbatches of the schedule", s->schedule = RK_SCHEDULE_ZB_V;             \
       s->global_batch = 8 * 6)                                                                     \
     X(odd, ANY, DENSE, "microbatches of the schedule", dualpipe(s); s->global_batch = 8 * 17)      \
+    X(rounds, MAXTEXT, DENSE, "microbatches of the pipeline", s->global_batch = 8 * 18)            \
     X(two_ranks, MEGATRON, DENSE, "interleaving of two ranks", s->pp = 2; s->vp = 2;               \
       interleave(s); s->pp_overlap = false)                                                        \
     X(layout_below, ANY, DENSE, "layout", lay_out(s, 4, 20, -1, 41, 20))                           \
@@ -74,8 +80,10 @@ static rk_strategy base_strategy(const rk_model *model)
     X(uneven_own, MEGATRON, DENSE, "layers % (pp*vp)", s->first_stage_layers = 19)                 \
     X(own_chunks, MEGATRON, DENSE, "stage layers % vp", s->vp = 2; interleave(s);                  \
       s->first_stage_layers = 19; s->last_stage_layers = 21)                                       \
+    X(own_xla, MAXTEXT, DENSE, "stages of the framework", s->first_stage_layers = 20)              \
     X(heads, ANY, DENSE, "heads % tp", s->tp = 128)                                                \
     X(kv_heads, MEGATRON, DENSE, "kv_heads % tp", m->types[0].attention.kv_heads = 3)              \
+    X(copied_kv, TITAN, DENSE, "kv_heads of the framework", s->tp = 16)                            \
     X(ffn, ANY, DENSE, "ffn % tp", m->types[0].ffn.width = 28671)                                  \
     X(shared, ANY, MOE, "ffn % tp", m->types[1].moe.shared_width = 2047)                           \
     X(no_experts, ANY, DENSE, "ep needs experts", s->ep = 2; s->sp = true)                         \
@@ -94,15 +102,20 @@ static rk_strategy base_strategy(const rk_model *model)
     X(ulysses, ANY, DENSE, "heads % (tp*cp)", s->cp = 64; s->cp_kind = RK_CP_ULYSSES)              \
     X(ulysses_kv, ANY, DENSE, "kv_heads % (tp*cp)", s->cp = 2; s->cp_kind = RK_CP_ULYSSES;         \
       m->types[0].attention.kv_heads = 6)                                                          \
-    X(ring, DEEPSPEED, DENSE, "cp is Ulysses", s->cp = 2)                                          \
+    X(ring, DEEPSPEED, DENSE, "cp of the framework", s->cp = 2)                                    \
+    X(exchange, TITAN, DENSE, "cp of the framework", s->cp = 2; s->cp_kind = RK_CP_ULYSSES)        \
+    X(gathered, NEURONX, DENSE, "cp of the framework", s->cp = 2; s->cp_kind = RK_CP_ALL_GATHER)   \
     X(sp, DEEPSPEED, DENSE, "sp", s->sp = true)                                                    \
     X(unsharded, ANY, DENSE, "replicas need sharding", s->replicas = 2)                            \
     X(replicas, ANY, DENSE, "dp*cp % replicas", s->replicas = 3; s->sharding = RK_SHARD_OPTIMIZER) \
     X(expert_replicas, ANY, MOE, "expert_dp % replicas", s->replicas = 8;                          \
       s->sharding = RK_SHARD_OPTIMIZER)                                                            \
-    X(zero2, MEGATRON, DENSE, "ZeRO-2 and 3 need pp = 1", s->sharding = RK_SHARD_GRADIENTS)        \
-    X(zero3, DEEPSPEED, DENSE, "ZeRO-2 and 3 need pp = 1", s->sharding = RK_SHARD_ALL)             \
-    X(zero1, TITAN, DENSE, "ZeRO-1", s->sharding = RK_SHARD_OPTIMIZER)                             \
+    X(zero2, MEGATRON, DENSE, "sharding with pp", s->sharding = RK_SHARD_GRADIENTS)                \
+    X(zero3, DEEPSPEED, DENSE, "sharding with pp", s->sharding = RK_SHARD_ALL)                     \
+    X(zero1, TITAN, DENSE, "sharding of the framework", s->sharding = RK_SHARD_OPTIMIZER)          \
+    X(zero2_xla, MAXTEXT, DENSE, "sharding of the framework", s->sharding = RK_SHARD_GRADIENTS)    \
+    X(zero3_neuron, NEURONX, DENSE, "sharding of the framework", s->sharding = RK_SHARD_ALL)       \
+    X(ddp, TITAN, DENSE, "ZeRO-0 needs data parallelism alone", s->sharding = RK_SHARD_NONE)       \
     X(fp4, ANY, DENSE, "precision", s->precision = RK_FP4)                                         \
     X(mxfp8, ANY, DENSE, "mxfp8 of the accelerator", s->precision = RK_FP8;                        \
       s->fp8_recipe = RK_FP8_MX)                                                                   \
@@ -117,13 +130,21 @@ static rk_strategy base_strategy(const rk_model *model)
     X(modules, ANY, DENSE, "selective needs modules", s->recompute = RK_REC_SELECTIVE)             \
     X(operators, ANY, DENSE, "operators or modules",                                               \
       recompute(s, RK_MODULE_OPERATORS | RK_MODULE_NORM))                                          \
-    X(operators_of, MEGATRON, DENSE, "operators of the framework",                                 \
+    X(operators_of, MEGATRON, DENSE, "modules of the framework",                                   \
       recompute(s, RK_MODULE_OPERATORS))                                                           \
     X(modules_of, TITAN, DENSE, "modules of the framework", recompute(s, RK_MODULE_NORM))          \
+    X(latent_neuron, NEURONX, DENSE, "modules of the framework",                                   \
+      recompute(s, RK_MODULE_ACTIVATION))                                                          \
+    X(policy, MAXTEXT, DENSE, "policy of the framework", recompute(s, RK_MODULE_NORM))             \
+    X(some_layers, MAXTEXT, DENSE, "recompute layers of the framework",                            \
+      s->recompute = RK_REC_FULL;                                                                  \
+      s->recompute_layers = 2)                                                                     \
     X(count, MEGATRON, DENSE, "recompute layers need full", s->recompute_layers = 2)               \
     X(latent, MEGATRON, DENSE, "mla_up needs MLA", recompute(s, RK_MODULE_MLA_UP))                 \
     X(act, MEGATRON, DENSE, "act needs experts",                                                   \
       recompute(s, RK_MODULE_NORM | RK_MODULE_ACTIVATION))                                         \
+    X(weights_ascend, MINDSPEED, DENSE, "weight offload of the framework", s->pp = 1;              \
+      s->offload_weights = true)                                                                   \
     X(weights_pp, MEGATRON, DENSE, "weight offload needs pp = 1", s->offload_weights = true)       \
     X(weights_rec, MEGATRON, DENSE, "weight offload or recompute", s->pp = 1;                      \
       s->offload_weights = true; s->recompute = RK_REC_FULL)                                       \
@@ -223,12 +244,11 @@ static void test_base_is_legal(void **state)
     for (int kind = DENSE; kind <= MOE; kind++) {
         rk_model model;
         fill_model(&model, kind);
-        rk_strategy s = base_strategy(&model);
         for (int f = 0; f < RK_FRAMEWORK_COUNT; f++) {
-            s.sp = kind == MOE && f != RK_FRAMEWORK_DEEPSPEED;
+            const rk_strategy s = base_strategy(&model, (rk_framework)f);
             assert_legal(&model, &s, (rk_framework)f);
         }
-        s = rk_strategy_defaults(&model);
+        rk_strategy s = rk_strategy_defaults(&model);
         assert_legal(&model, &s, RK_FRAMEWORK_MEGATRON);
         assert_int_equal(rk_strategy_ranks(&s), 1);
         assert_int_equal(rk_strategy_microbatches(&s), 1);
@@ -244,7 +264,7 @@ static void test_each_rule_alone(void **state)
         rk_model model;
         rk_violation violation;
         fill_model(&model, breakages[i].kind);
-        rk_strategy s = base_strategy(&model);
+        rk_strategy s = base_strategy(&model, breakages[i].framework);
         breakages[i].breaks(&model, &s);
         if (rk_strategy_legal(&model, &system, &s, breakages[i].framework, &violation)) {
             fail_msg("%s is kept", breakages[i].rule);
@@ -260,7 +280,7 @@ static void test_each_rule_alone(void **state)
             if (strcmp(rule->name, "sizes") == 0 && strcmp(violation.rule, "sizes") == 0) {
                 break; /* the rules after it rely on it */
             }
-            const bool asked = rule->frameworks >> q.framework & 1u;
+            const bool asked = rule->sets & rk_framework_of(q.framework)->rules;
             if (asked && strcmp(rule->name, violation.rule) != 0 && rule->broken(&q)) {
                 fail_msg("%s breaks %s too", violation.rule, rule->name);
             }
@@ -295,7 +315,7 @@ static void test_frameworks_differ(void **state)
     for (size_t i = 0; i < BREAKAGE_COUNT; i++) {
         rk_model model;
         fill_model(&model, breakages[i].kind);
-        rk_strategy s = base_strategy(&model);
+        rk_strategy s = base_strategy(&model, breakages[i].framework);
         breakages[i].breaks(&model, &s);
         unsigned refusing = 0; /* all rows of this name together */
         for (size_t r = 0; rk_strategy_rule(r, &frameworks); r++) {
@@ -340,17 +360,22 @@ static void test_nearest(void **state)
          "the layout has 82 layers, but dense has 80; nearest legal: 21 instead of 23 on stage 1"},
         {break_layout_none, ANY, DENSE, "without a layout they are shared evenly"},
         {break_gpipe, MEGATRON, DENSE,
-         "megatron does not run the schedule gpipe; it runs 1f1b, interleaved"},
+         "megatron does not run the schedule gpipe; it runs 1f1b and interleaved"},
         {break_more_stages, ANY, DENSE, "nearest legal pp: 80"},
         {break_odd_ranks, ANY, DENSE, "nearest legal pp: 4 or 6"},
-        {break_zero2, MEGATRON, DENSE, "megatron does not shard gradients or parameters with pp 4"},
+        {break_exchange, TITAN, DENSE,
+         "torchtitan does not split sequences by ulysses; use cp of the kind ring or all-gather"},
+        {break_modules_of, TITAN, DENSE,
+         "torchtitan does not recompute the modules norm; it recomputes operators"},
+        {break_zero2, MEGATRON, DENSE,
+         "megatron does not run ZeRO-2 with pp 4; use ZeRO-0 or 1; nearest legal pp: 1"},
     };
     (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         rk_model model;
         rk_violation violation;
         fill_model(&model, cases[i].kind);
-        rk_strategy s = base_strategy(&model);
+        rk_strategy s = base_strategy(&model, cases[i].framework);
         cases[i].breaks(&model, &s);
         assert_false(rk_strategy_legal(&model, NULL, &s, cases[i].framework, &violation));
         if (!strstr(violation.message, cases[i].says)) {
@@ -366,7 +391,7 @@ static void test_long_message(void **state)
     rk_violation violation;
     (void)state;
     fill_dense(&model);
-    rk_strategy s = base_strategy(&model);
+    rk_strategy s = base_strategy(&model, ANY);
     int64_t *sizes[] = {&s.tp, &s.cp,  &s.pp,          &s.vp,           &s.dp,
                         &s.ep, &s.etp, &s.micro_batch, &s.global_batch, &s.seq};
     for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
@@ -503,8 +528,12 @@ static void test_random_strategies(void **state)
                          violation.message);
             }
             legal += mine;
-            /* what Megatron accepts is possible */
-            assert_true(!mine || rk_strategy_legal(&model, NULL, &s, RK_FRAMEWORK_ANY, NULL));
+            /* what any framework accepts is possible */
+            const bool possible = rk_strategy_legal(&model, NULL, &s, RK_FRAMEWORK_ANY, NULL);
+            for (int f = 0; f < RK_FRAMEWORK_COUNT; f++) {
+                assert_true(possible ||
+                            !rk_strategy_legal(&model, NULL, &s, (rk_framework)f, NULL));
+            }
         }
     }
     print_message("%d of %d random strategies are legal\n", legal, 2 * total);
