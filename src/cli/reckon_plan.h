@@ -4,6 +4,7 @@
 #define RK_CLI_RECKON_PLAN_H
 
 #include "cli/answer.h"
+#include "search/reasons.h"
 
 #define RK_THREADS_MAX 4096
 
@@ -26,10 +27,11 @@ typedef struct rk_reckoning {
     rk_answer *answers;        /* owned; best first */
     size_t answer_count;
     /* Filled when nothing fits. */
-    bool has_nearest;  /* some strategy is legal */
-    rk_answer nearest; /* the one that needs least memory */
-    rk_remedy remedy;  /* of it, beyond the space that was searched */
-    int64_t enough;    /* accelerators with which something fits, the least double; 0: unknown */
+    bool has_nearest;   /* some strategy is legal */
+    rk_reasons reasons; /* why none is */
+    rk_answer nearest;  /* the one that needs least memory */
+    rk_remedy remedy;   /* of it, beyond the space that was searched */
+    int64_t enough;     /* accelerators with which something fits, the least double; 0: unknown */
 } rk_reckoning;
 
 /*
@@ -54,6 +56,10 @@ void rk_search_write_json(rk_json_writer *writer, const rk_reckoning *plan);
 /* What is missing when nothing fits. */
 void rk_write_shortage(FILE *to, const rk_reckoning *plan);
 void rk_shortage_write_json(rk_json_writer *writer, const rk_reckoning *plan);
+
+/* Why no strategy is legal, and what would help. */
+void rk_write_illegal(FILE *to, const rk_reckoning *plan);
+void rk_illegal_write_json(rk_json_writer *writer, const rk_reckoning *plan);
 
 /* What was asked: model, system, stack and run. */
 void rk_reckoning_write_inputs(FILE *to, const rk_reckoning *plan);

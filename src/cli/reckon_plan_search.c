@@ -60,7 +60,8 @@ static rk_status explain_shortage(rk_reckoning *plan, const rk_planned *nearest,
 {
     plan->has_nearest = nearest->index != UINT64_MAX;
     if (!plan->has_nearest) {
-        return RK_OK;
+        return rk_plan_find_reasons(plan->setting.model, plan->setting.system, &plan->space,
+                                    &plan->reasons, err);
     }
     rk_status status = rk_answer_fill(&plan->setting, &nearest->strategy, &plan->nearest, err);
     if (!status) {

@@ -74,27 +74,11 @@ void rk_remedy_write_json(rk_json_writer *writer, const rk_answer *answer, const
 
 /* ---- none of a search ----------------------------------------------------------------------- */
 
-/* Tells the rule that keeps the plainest strategy of the space from being legal. */
-static void write_illegal(FILE *to, const rk_reckoning *plan)
-{
-    rk_strategy strategy = plan->space.base;
-    rk_violation violation = {.rule = NULL};
-    strategy.dp = plan->space.accelerators;
-    strategy.global_batch = plan->space.global_batch;
-    strategy.tp_overlap = false;
-    (void)fputs("No strategy of this space is legal.\n", to);
-    if (!rk_strategy_legal(plan->setting.model, plan->setting.system, &strategy,
-                           plan->setting.framework, &violation)) {
-        (void)fprintf(to, "Data parallelism alone breaks the rule %s: %s.\n", violation.rule,
-                      violation.message);
-    }
-}
-
 void rk_write_shortage(FILE *to, const rk_reckoning *plan)
 {
     char number[RK_COMMAS_SIZE];
     if (!plan->has_nearest) {
-        write_illegal(to, plan);
+        rk_write_illegal(to, plan);
         return;
     }
     (void)fputs("Nothing fits.  The strategy that needs least memory:\n\n", to);
@@ -110,6 +94,9 @@ void rk_write_shortage(FILE *to, const rk_reckoning *plan)
 
 void rk_shortage_write_json(rk_json_writer *writer, const rk_reckoning *plan)
 {
+    if (!plan->has_nearest) {
+        rk_illegal_write_json(writer, plan);
+    }
     if (plan->has_nearest) {
         rk_json_open_member(writer, "nearest", "{");
         rk_answer_write_json(writer, &plan->nearest);

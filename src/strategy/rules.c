@@ -6,8 +6,6 @@
  */
 #include "strategy/rules.h"
 
-#include <string.h>
-
 /* Beyond these, products of sizes are not computed. */
 #define SIZE_LIMIT       ((int64_t)1 << 30)
 #define ACCELERATORS_MAX 0x1p31
@@ -723,36 +721,3 @@ const struct rule rk_rules[] = {
 };
 
 const size_t rk_rule_count = sizeof(rk_rules) / sizeof(rk_rules[0]);
-
-/* ---- questions ----------------------------------------------------------------------------- */
-
-const char *rk_strategy_rule(size_t index, unsigned *frameworks)
-{
-    if (index >= rk_rule_count) {
-        return NULL;
-    }
-    *frameworks = 0;
-    for (int i = 0; i < RK_FRAMEWORK_COUNT; i++) {
-        *frameworks |= (rk_frameworks[i].rules & rk_rules[index].sets) != 0 ? 1U << i : 0U;
-    }
-    return rk_rules[index].name;
-}
-
-bool rk_strategy_legal(const rk_model *model, const rk_system *system, const rk_strategy *strategy,
-                       rk_framework framework, rk_violation *violation)
-{
-    const struct question q = {model, system, strategy, framework};
-    const unsigned sets = rk_framework_of(framework)->rules;
-    for (size_t i = 0; i < rk_rule_count; i++) {
-        if ((rk_rules[i].sets & sets) && rk_rules[i].broken(&q)) {
-            if (violation) {
-                rk_rule_tell(&q, &rk_rules[i], violation);
-            }
-            return false;
-        }
-    }
-    if (violation) {
-        memset(violation, 0, sizeof(*violation));
-    }
-    return true;
-}

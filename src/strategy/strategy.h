@@ -175,6 +175,19 @@ bool rk_strategy_legal(const rk_model *model, const rk_system *system, const rk_
  */
 const char *rk_strategy_rule(size_t index, unsigned *frameworks);
 
+/*
+ * Writes the indices of the first `most` rules that a strategy breaks, in their order.  Returns how
+ * many it breaks.
+ */
+size_t rk_strategy_broken(const rk_model *model, const rk_system *system,
+                          const rk_strategy *strategy, rk_framework framework, size_t *rules,
+                          size_t most);
+
+/* Fills the message of a rule that the strategy breaks. */
+void rk_strategy_explain_rule(const rk_model *model, const rk_system *system,
+                              const rk_strategy *strategy, rk_framework framework, size_t rule,
+                              rk_violation *violation);
+
 /* ---- stages -------------------------------------------------------------------------------- */
 
 /* Layers first .. first+count-1 stand on a chunk; the ends of the model on the first and last. */
