@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "report/launch.h"
 
-#include "strategy/framework.h"
-
 #include "base/error.h"
+#include "strategy/framework.h"
 
 #include <assert.h>
 
