@@ -143,29 +143,43 @@ static int fail_unknown(const rk_command *command, const char *given)
 
 /* ---- values ---------------------------------------------------------------------------- */
 
-/* The factor of a suffix such as "k" or "Gi"; 0 when it is none. */
-static int64_t suffix_factor(const char *suffix)
+/* The power of 1000 or 1024 that a letter stands for; -1: none. */
+static int suffix_power(char letter)
 {
     static const char letters[] = "kmgt";
-    if (!suffix[0]) {
+    const char lower = letter >= 'A' && letter <= 'Z' ? (char)(letter - 'A' + 'a') : letter;
+    const char *place = lower ? strchr(letters, lower) : NULL;
+    return place ? (int)(place - letters) + 1 : -1;
+}
+
+/*
+ * The factor of a suffix such as "k" or "Gi"; 0 when it is none.  "B" is a billion, but of bytes it
+ * is the unit: "64KiB".
+ */
+static int64_t suffix_factor(const char *suffix, bool bytes)
+{
+    size_t length = strlen(suffix);
+    if (!bytes && (strcmp(suffix, "B") == 0 || strcmp(suffix, "b") == 0)) {
+        return 1000000000;
+    }
+    length -= bytes && length > 0 && suffix[length - 1] == 'B';
+    if (length == 0) {
         return 1;
     }
-    const char lower =
-        suffix[0] >= 'A' && suffix[0] <= 'Z' ? (char)(suffix[0] - 'A' + 'a') : suffix[0];
-    const char *place = strchr(letters, lower);
-    const bool binary = suffix[1] == 'i' && suffix[2] == '\0';
-    if (!place || (suffix[1] && !binary)) {
+    const int power = suffix_power(suffix[0]);
+    const bool binary = length == 2 && suffix[1] == 'i';
+    if (power < 0 || (length > 1 && !binary)) {
         return 0;
     }
     int64_t factor = 1;
-    for (const char *c = letters; c <= place; c++) {
+    for (int i = 0; i < power; i++) {
         factor *= binary ? 1024 : 1000;
     }
     return factor;
 }
 
 /* Reads a whole number with an optional suffix. */
-static bool read_count(const char *text, int64_t *value)
+static bool read_count(const char *text, bool bytes, int64_t *value)
 {
     char *end = NULL;
     errno = 0;
@@ -174,7 +188,7 @@ static bool read_count(const char *text, int64_t *value)
     if (!starts || end == text || errno) {
         return false;
     }
-    const int64_t factor = suffix_factor(end);
+    const int64_t factor = suffix_factor(end, bytes);
     if (factor == 0 || number > INT64_MAX / factor || number < INT64_MIN / factor) {
         return false;
     }
@@ -186,9 +200,10 @@ static int set_count(const rk_command *command, const rk_option *option, const c
                      int64_t *value)
 {
     char name[FORM_SIZE];
-    if (!read_count(given, value)) {
-        return rk_command_fail(command, "%s needs a whole number such as 64, 4k or 2Mi, not '%s'",
-                               form(option, name), given);
+    if (!read_count(given, option->bytes, value)) {
+        return rk_command_fail(command, "%s needs a whole number such as %s, not '%s'",
+                               form(option, name),
+                               option->bytes ? "64, 4KiB or 2GB" : "64, 4k or 2Mi", given);
     }
     if (*value < option->min && option->max == INT64_MAX) {
         return rk_command_fail(command, "%s needs at least %" PRId64 ", not %s", form(option, name),
@@ -225,10 +240,15 @@ static int set_real(const rk_command *command, const rk_option *option, const ch
     char name[FORM_SIZE], *end = NULL;
     const bool starts = (given[0] >= '0' && given[0] <= '9') || given[0] == '.' || given[0] == '-';
     *value = starts ? strtod(given, &end) : 0;
-    *value *= starts && end != given ? (double)suffix_factor(end) : 0;
-    if (!starts || end == given || suffix_factor(end) == 0 || !isfinite(*value)) {
+    const int64_t factor = starts && end != given ? suffix_factor(end, option->bytes) : 0;
+    *value *= (double)factor;
+    if (factor == 0 || !isfinite(*value)) {
         return rk_command_fail(command, "%s needs a number such as 1.5, not '%s'",
                                form(option, name), given);
+    }
+    if (option->above && *value <= (double)option->min) {
+        return rk_command_fail(command, "%s needs a number above %" PRId64 ", not %s",
+                               form(option, name), option->min, given);
     }
     if (*value < (double)option->min || *value > (double)option->max) {
         return rk_command_fail(command, "%s needs a number from %" PRId64 " to %" PRId64 ", not %s",

@@ -16,7 +16,8 @@
 typedef enum rk_option_type {
     RK_OPTION_TEXT,   /* const char *, borrowed from argv */
     RK_OPTION_FLAG,   /* bool; takes no value */
-    RK_OPTION_COUNT,  /* int64_t; k M G T stand for powers of 1000, Ki Mi Gi Ti of 1024 */
+    RK_OPTION_COUNT,  /* int64_t; k M G B T stand for powers of 1000 (B: 10^9), Ki Mi Gi Ti of 1024
+                       */
     RK_OPTION_CHOICE, /* int: index in `choices` */
     RK_OPTION_REAL,   /* double */
     RK_OPTION_COUNTS, /* rk_option_counts: counts between commas */
@@ -41,6 +42,8 @@ typedef struct rk_option {
     rk_option_type type;
     size_t offset;              /* of the variable in the struct */
     int64_t min, max;           /* inclusive bounds of numbers */
+    bool above;                 /* `min` itself is refused */
+    bool bytes;                 /* a final B is the unit: 64, 64B, 64KiB, 1GB */
     const char *const *choices; /* NULL-terminated */
     const char *value;          /* what help calls the value, e.g. "NAME|FILE" */
     const char *catalogue;      /* shell completion offers names of this kind; NULL: none */

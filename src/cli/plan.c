@@ -144,7 +144,7 @@ static const rk_command calculon_plan = {
     .option_count = sizeof(plan_options) / sizeof(plan_options[0]),
     .shared = rk_calculon_plan_options,
     .shared_count = RK_CALCULON_PLAN_OPTIONS,
-    .notes = "Numbers may end in k, M, G, T (powers of 1000) or Ki, Mi, Gi, Ti (of 1024).\n"
+    .notes = "Numbers may end in k, M, G, B, T (powers of 1000) or Ki, Mi, Gi, Ti (of 1024).\n"
              "Exit status: 0 done, 1 no strategy fits, 2 wrong usage or input.\n\n"
              "example: reckon plan --model seed-1T --system h100-80g-off512g50-nvl8 \\\n"
              "             --processors 4096 --batch 3072 --datatype float8",

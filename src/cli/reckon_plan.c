@@ -149,9 +149,10 @@ const rk_command rk_command_plan = {
     .option_count = sizeof(plan_options) / sizeof(plan_options[0]),
     .shared = rk_strategy_options,
     .shared_count = RK_STRATEGY_OPTION_COUNT,
-    .notes = "Degrees may be lists: --tp 4,8.  Numbers may end in k, M, G, T (powers of 1000) or "
-             "Ki, Mi, Gi, Ti\n(of 1024).  Exit status: 0 done, 1 no strategy fits, 2 wrong usage "
-             "or input.\n\nDocuments of Calculon are planned by its methodology, whose options "
+    .notes = "Degrees may be lists: --tp 4,8.  Numbers may end in k, M, G, B, T (powers of 1000; B "
+             "is a billion)\nor Ki, Mi, Gi, Ti (of 1024).  Exit status: 0 done, 1 no strategy "
+             "fits, 2 wrong usage or input.\n\nDocuments of Calculon are planned by its "
+             "methodology, whose options "
              "'reckon plan --method calculon\n--help' lists.\n\n"
              "example: reckon plan --model llama3.1-405b --system h100-roce-24k \\\n"
              "             --accelerators 16384 --global-batch 2048",

@@ -77,10 +77,12 @@ static rk_status read_real(const json_t *value, const char *path, const rk_optio
                            double *out, rk_error *err)
 {
     char wanted[96];
-    (void)snprintf(wanted, sizeof(wanted), "a number from %" PRId64 " to %" PRId64, option->min,
-                   option->max);
+    (void)snprintf(wanted, sizeof(wanted), "a number %s %" PRId64 "%s %" PRId64,
+                   option->above ? "above" : "from", option->min,
+                   option->above ? ", at most" : " to", option->max);
     *out = json_number_value(value);
-    return json_is_number(value) && *out >= (double)option->min && *out <= (double)option->max
+    return json_is_number(value) && *out >= (double)option->min &&
+                   !(option->above && *out <= (double)option->min) && *out <= (double)option->max
                ? RK_OK
                : fail_type(value, path, wanted, err);
 }

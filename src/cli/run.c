@@ -33,11 +33,13 @@ struct run_args {
     bool async;
 };
 
-#define REAL(name_, member, unit, words)                                                           \
+#define AT_LEAST(min_, above_, name_, member, unit, words)                                         \
     {                                                                                              \
         .name = name_, .type = RK_OPTION_REAL, .offset = offsetof(struct run_args, member),        \
-        .min = 0, .max = INT64_MAX, .value = unit, .help = words                                   \
+        .min = min_, .above = above_, .max = INT64_MAX, .value = unit, .help = words               \
     }
+#define REAL(name_, member, unit, words)  AT_LEAST(0, false, name_, member, unit, words)
+#define ABOVE(name_, member, unit, words) AT_LEAST(0, true, name_, member, unit, words)
 
 static const rk_option run_options[] = {
     {.name = "tokens",
@@ -52,17 +54,18 @@ static const rk_option run_options[] = {
          "interruptions a day per 1,000 accelerators; 0.474, of Llama 3, unless given"),
     REAL("restart", restart, "MINUTES",
          "from an interruption to the next step, without reading; 10 unless given"),
-    REAL("storage", storage, "GB/s",
-         "of all storage; 0.122 an accelerator, as for Llama 3, unless given"),
-    REAL("checkpoint-every", interval, "MINUTES", "the best interval unless given"),
+    ABOVE("storage", storage, "GB/s",
+          "of all storage; 0.122 an accelerator, as for Llama 3, unless given"),
+    ABOVE("checkpoint-every", interval, "MINUTES", "the best interval unless given"),
     {.name = "async-checkpoint",
      .type = RK_OPTION_FLAG,
      .offset = offsetof(struct run_args, async),
      .help = "training waits for the copy to host memory only"},
     REAL("price", price, "X", "of an accelerator-hour, in any currency"),
-    REAL("power", power, "W",
-         "of an accelerator with its share of the node; 1.82 of the board unless given"),
-    REAL("pue", pue, "X", "power of the building over that of its machines; 1.1 unless given"),
+    ABOVE("power", power, "W",
+          "of an accelerator with its share of the node; 1.82 of the board unless given"),
+    AT_LEAST(1, false, "pue", pue, "X",
+             "power of the building over that of its machines; 1.1 unless given"),
     REAL("carbon", carbon, "G", "grams of CO2 a kWh"),
     RK_OPTIONS_OF_SEARCH,
 };

@@ -2,6 +2,7 @@
 #include "cli/strategy_options.h"
 
 #include "base/error.h"
+#include "cli/request_check.h"
 #include "report/estimate_fields.h"
 
 #include <ctype.h>
@@ -88,6 +89,11 @@ static unsigned orders_of(const rk_request *r)
     {                                                                                              \
         .name = name_, .aliases = {alias_}, .type = RK_OPTION_FLAG, .offset = PLACE(member),       \
         .help = help_                                                                              \
+    }
+#define ABOVE(name_, alias_, member, max_, help_)                                                  \
+    {                                                                                              \
+        .name = name_, .aliases = {alias_}, .type = RK_OPTION_REAL, .offset = PLACE(member),       \
+        .above = true, .max = max_, .value = "X", .help = help_                                    \
     }
 #define REAL(name_, alias_, member, min_, max_, help_)                                             \
     {                                                                                              \
@@ -194,13 +200,13 @@ const rk_option rk_strategy_options[RK_STRATEGY_OPTION_COUNT] = {
            "fine-tune by adapters of this rank; the rest is frozen"),
     SET("lora-modules", NULL, lora_modules, rk_adapted_names,
         "whose linears have adapters; both unless given"),
-    REAL("capacity-factor", "moe-expert-capacity-factor", capacity_factor, 0, 1000,
-         "of experts; no token is dropped unless given"),
+    ABOVE("capacity-factor", "moe-expert-capacity-factor", capacity_factor, 1000,
+          "of experts; no token is dropped unless given"),
     REAL("imbalance", NULL, imbalance, 1, 1000, "tokens of the busiest expert rank over the mean"),
     CHOICE("framework", framework, rk_framework_names,
            "whose constraints and defaults apply; default: the accelerator's usual one"),
-    REAL("max-memory", NULL, max_memory, 0, MEMORY_MAX,
-         "GiB an accelerator may use; what it has unless given"),
+    ABOVE("max-memory", NULL, max_memory, MEMORY_MAX,
+          "GiB an accelerator may use; what it has unless given"),
     CHOICE("mfu-convention", convention, rk_flop_convention_names,
            "how FLOPs are counted; default: as the framework does"),
     FLAG("json", NULL, json, "write the answer as JSON"),
@@ -292,37 +298,24 @@ rk_status rk_request_complete(rk_request *request, rk_error *err)
                        rk_fp8_recipe_names[request->fp8_recipe],
                        precision_choices[request->precision]);
     }
-    if (request->lora_modules && !request->lora_rank) {
-        return rk_fail(err, RK_ERR_INVALID,
-                       "--lora-modules needs --lora-rank: without adapters all weights learn");
-    }
     if (request->layout_text && !read_layout(request->layout_text, request)) {
         return rk_fail(err, RK_ERR_INVALID,
                        "--layout needs the layers of up to %d stages such as 7,8*14,6, at most %d "
                        "each, not '%.200s'",
                        RK_LAYOUT_MAX, RK_LAYER_MAX, request->layout_text);
     }
-    return RK_OK;
+    return rk_request_check(request, err);
 }
 
 int rk_request_parse(const rk_command *command, int argc, char **argv, rk_request *request)
 {
     const int done = rk_options_parse(command, argc, argv, request);
     rk_error err;
-    if (done == RK_PARSED && request->json && request->csv) {
-        return rk_command_fail(command, "--json and --csv exclude each other");
+    if (done == RK_PARSED &&
+        (rk_request_complete(request, &err) || rk_request_settle_output(request, &err))) {
+        return rk_command_fail_error(command, &err);
     }
-    if (done == RK_PARSED && request->emit >= 0 &&
-        (request->json || request->csv || request->explain)) {
-        return rk_command_fail(command,
-                               "--emit writes a launch file and nothing else; leave out --%s",
-                               request->json  ? "json"
-                               : request->csv ? "csv"
-                                              : "explain");
-    }
-    return done == RK_PARSED && rk_request_complete(request, &err) != RK_OK
-               ? rk_command_fail_error(command, &err)
-               : done;
+    return done;
 }
 
 /* ---- documents ------------------------------------------------------------------------------ */
@@ -488,6 +481,7 @@ static rk_status check_single(const rk_request *r, rk_error *err)
         {"recompute", (r->recomputes & (r->recomputes - 1)) != 0},
         {"cp-kind", (r->cp_kinds & (r->cp_kinds - 1)) != 0},
         {"order", (orders_of(r) & (orders_of(r) - 1)) != 0},
+        {"offload", (r->offloads & 1U) && r->offloads > 1},
     };
     for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++) {
         if (options[i].several) {

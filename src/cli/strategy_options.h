@@ -36,6 +36,7 @@ typedef struct rk_request {
         distributed_optimizer, pipeline_first;
     bool low_weights;
     bool json, csv, explain, bounded;
+    bool pictures;      /* the command writes SVG too; not an option */
     const char *output; /* file, or "-" */
     int64_t top, threads;
     int method; /* of plan */

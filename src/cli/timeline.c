@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/found.h"
+#include "cli/request_check.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -137,18 +138,16 @@ static rk_status write_text(FILE *to, const void *what, rk_table_style style, in
 
 typedef enum output_form { FORM_TEXT, FORM_TABLE, FORM_TRACE, FORM_PICTURE } output_form;
 
-/* By the options, or else by the ending of the file. */
+/* By the options, which the ending of the file has settled. */
 static output_form form_of(const rk_request *request)
 {
-    const char *output = request->output ? request->output : "-";
-    if (request->json || rk_ends_with(output, ".json") || rk_ends_with(output, ".json.gz")) {
+    if (request->json) {
         return FORM_TRACE;
     }
-    if (request->csv || rk_ends_with(output, ".csv") || rk_ends_with(output, ".csv.gz")) {
+    if (request->csv) {
         return FORM_TABLE;
     }
-    return rk_ends_with(output, ".svg") || rk_ends_with(output, ".svg.gz") ? FORM_PICTURE
-                                                                           : FORM_TEXT;
+    return rk_output_form_of(request->output) == RK_OUTPUT_SVG ? FORM_PICTURE : FORM_TEXT;
 }
 
 static rk_status write_file(const struct asked *asked, output_form form, rk_error *err)
@@ -189,6 +188,7 @@ static rk_status write_answer(const struct asked *asked, rk_error *err)
 static int run_timeline(int argc, char **argv)
 {
     rk_request request = rk_request_defaults();
+    request.pictures = true;
     rk_inputs inputs;
     rk_error err;
     int result = rk_request_parse(&rk_command_timeline, argc, argv, &request);

@@ -161,6 +161,10 @@ static rk_status take_text(rk_csv_in *table, size_t size, rk_error *err)
 {
     static const char mark[] = "\xef\xbb\xbf"; /* byte order mark that spreadsheets write */
     const size_t skip = size >= 3 && memcmp(table->text, mark, 3) == 0 ? 3 : 0;
+    if (size > skip && table->text[skip] == '<') {
+        return rk_fail(err, RK_ERR_INVALID,
+                       "the file is a web page or XML, not CSV; download the file itself");
+    }
     return cut_rows(table, table->text + skip, size - skip, err);
 }
 

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "formats/catalogue.h"
+#include "formats/json_fault.h"
 #include "formats/json_memory.h"
 
 #include <errno.h>
@@ -152,13 +153,21 @@ static int fault_column(const json_error_t *error, const char *token, size_t siz
     return column;
 }
 
-static rk_status fail_syntax(const json_error_t *error, rk_error *err)
+static rk_status fail_syntax(const json_error_t *error, const char *document, size_t document_size,
+                             rk_error *err)
 {
     size_t size;
     char text[JSON_ERROR_TEXT_LENGTH];
     const char *token = token_in_message(rk_json_printable(error->text, text, sizeof(text)), &size);
     const int shown = (int)size;
-
+    const char *foreign = rk_json_foreign_text(document, document_size);
+    if (foreign) {
+        (void)rk_fail(err, RK_ERR_SYNTAX, "%s", foreign);
+        if (err) {
+            err->line = err->column = 1;
+        }
+        return RK_ERR_SYNTAX;
+    }
     switch (json_error_code(error)) {
     case json_error_out_of_memory:
         return rk_fail(err, RK_ERR_MEMORY, "there is not enough memory to read the document");
@@ -181,7 +190,15 @@ static rk_status fail_syntax(const json_error_t *error, rk_error *err)
         (void)rk_fail(err, RK_ERR_SYNTAX, "a string contains the character \\u0000");
         break;
     default:
-        (void)rk_fail(err, RK_ERR_SYNTAX, "%s", text);
+        foreign = rk_json_foreign_number(document, document_size,
+                                         error->position > 0 ? (size_t)error->position : 0);
+        if (foreign) {
+            (void)rk_fail(err, RK_ERR_SYNTAX,
+                          "JSON has no number %s; give a finite one, or leave the member out",
+                          foreign);
+        } else {
+            (void)rk_fail(err, RK_ERR_SYNTAX, "%s", text);
+        }
         break;
     }
     if (err) {
@@ -204,7 +221,7 @@ rk_status rk_json_parse(const char *text, size_t size, const char *name, rk_json
     if (is_short) {
         status = rk_fail(err, RK_ERR_MEMORY, "there is not enough memory to read the document");
     } else if (!doc->root) {
-        status = fail_syntax(&error, err);
+        status = fail_syntax(&error, text, size, err);
     } else if (!json_is_object(doc->root)) {
         status = rk_fail(err, RK_ERR_INVALID, "expected a JSON object, found %s",
                          rk_json_type_name(doc->root));

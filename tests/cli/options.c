@@ -13,10 +13,10 @@
 
 typedef struct arguments {
     const char *name, *extra;
-    int64_t count;
+    int64_t count, volume;
     int color;
     bool loud;
-    double share;
+    double share, limit;
     rk_option_counts sizes;
     unsigned colors;
 } arguments;
@@ -48,6 +48,18 @@ static const rk_option shared[] = {
      .min = 0,
      .max = 2,
      .value = "X"},
+    {.name = "limit",
+     .type = RK_OPTION_REAL,
+     .offset = offsetof(arguments, limit),
+     .above = true,
+     .max = INT64_MAX,
+     .value = "X"},
+    {.name = "volume",
+     .type = RK_OPTION_COUNT,
+     .offset = offsetof(arguments, volume),
+     .max = INT64_MAX,
+     .bytes = true,
+     .value = "N"},
     {.name = "sizes",
      .aliases = {"data-sizes", "lengths"},
      .type = RK_OPTION_COUNTS,
@@ -135,6 +147,10 @@ static void test_counts(void **state)
         {"3m", RK_PARSED, 3000000},
         {"2Gi", RK_PARSED, INT64_C(2) << 30},
         {"1T", RK_PARSED, INT64_C(1000000000000)},
+        {"300B", RK_PARSED, INT64_C(300000000000)},
+        {"2b", RK_PARSED, INT64_C(2000000000)},
+        {"2Bi", RK_EXIT_USAGE, 0},
+        {"4kB", RK_EXIT_USAGE, 0},
         {"9223372036854775807", RK_PARSED, INT64_MAX},
         {"9223372036854775808", RK_EXIT_USAGE, 0},
         {"9223372036854776k", RK_EXIT_USAGE, 0},
@@ -157,6 +173,45 @@ static void test_counts(void **state)
             assert_int_equal(a.count, cases[i].value);
         }
     }
+}
+
+/* Of bytes, a final B is the unit. */
+static void test_bytes(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        int result;
+        int64_t value;
+    } cases[] = {
+        {"64", RK_PARSED, 64},       {"64B", RK_PARSED, 64},
+        {"4k", RK_PARSED, 4000},     {"4kB", RK_PARSED, 4000},
+        {"4KiB", RK_PARSED, 4096},   {"2GB", RK_PARSED, INT64_C(2000000000)},
+        {"2GiBB", RK_EXIT_USAGE, 0}, {"2BG", RK_EXIT_USAGE, 0},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        arguments a;
+        const char *const words[MOST_WORDS] = {"--volume", cases[i].text};
+        assert_int_equal(parse(&a, words), cases[i].result);
+        if (cases[i].result == RK_PARSED) {
+            assert_int_equal(a.volume, cases[i].value);
+        }
+    }
+}
+
+/* A bound that is refused itself. */
+static void test_above(void **state)
+{
+    (void)state;
+    arguments a;
+    const char *const least[MOST_WORDS] = {"--limit", "1e-9"};
+    const char *const none[MOST_WORDS] = {"--limit", "0"};
+    const char *const tokens[MOST_WORDS] = {"--limit", "1.5B"};
+    assert_int_equal(parse(&a, least), RK_PARSED);
+    assert_true(a.limit == 1e-9);
+    assert_int_equal(parse(&a, none), RK_EXIT_USAGE);
+    assert_int_equal(parse(&a, tokens), RK_PARSED);
+    assert_true(a.limit == 1.5e9);
 }
 
 static void test_wrong_usage(void **state)
@@ -231,6 +286,7 @@ int main(void)
         cmocka_unit_test(test_dashes),      cmocka_unit_test(test_counts),
         cmocka_unit_test(test_wrong_usage), cmocka_unit_test(test_abbreviation),
         cmocka_unit_test(test_shared),      cmocka_unit_test(test_sets),
+        cmocka_unit_test(test_bytes),       cmocka_unit_test(test_above),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

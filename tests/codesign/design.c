@@ -228,7 +228,7 @@ static void test_axes(void **state)
     assert_int_equal(
         rk_plan_design_search(&setting, &plans, &many, NULL, &designs, &count, &bounded, &err),
         RK_ERR_INVALID);
-    assert_non_null(strstr(err.message, "the system has 1016"));
+    assert_non_null(strstr(err.message, "the system has 1024"));
 }
 
 /* The example of the catalogue: prices by unit and by value. */

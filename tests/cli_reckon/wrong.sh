@@ -1,0 +1,173 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Wrong inputs: each is answered by one line on standard error that says what is wrong, nothing on
+# standard output, exit status 2, and no file.
+#
+#     wrong.sh RECKON
+set -eu
+
+reckon=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+cd "$scratch"
+count=0
+
+# wrong TEXT ARGUMENT...: the message holds the text.
+wrong()
+{
+    text=$1
+    shift
+    status=0
+    "$reckon" "$@" >out 2>err </dev/null || status=$?
+    if [ "$status" -ne 2 ] || [ -s out ] || [ "$(wc -l <err)" -ne 1 ] || [ -e x.png ] ||
+        ! grep -qF -- "$text" err; then
+        echo "reckon $*: exit status $status, '$text' expected, found:" >&2
+        head -5 out err >&2
+        exit 1
+    fi
+    count=$((count + 1))
+}
+
+# ---- files ---------------------------------------------------------------------------------------
+
+: >empty.json
+printf '  \n' >blank.json
+printf '<!DOCTYPE html>\n<html></html>\n' >page.json
+printf '\n  <html></html>\n' >page2.json
+printf '\357\273\277{"name": "x"}' >bom.json
+printf '\377\376{\000}\000' >utf16.json
+printf '{"hidden": Infinity}' >infinity.json
+printf '{"hidden": -Infinity}' >minus.json
+printf '{"hidden": [1, NaN]}' >nan.json
+printf '{"hidden": nan}' >nan2.json
+printf 'version https://git-lfs.github.com/spec/v1\noid sha256:0\n' >lfs.json
+printf 'PK\003\004zip' >zip.json
+printf '%%PDF-1.5\n' >pdf.json
+printf '{"hidden": 1e999}' >large.json
+printf '[1, 2]' >list.json
+printf '{"hidden": 1' >cut.json
+: >empty.csv
+printf '<html></html>\n' >page.csv
+for name in empty blank; do
+    wrong 'the file is empty; it must hold a JSON object' \
+        estimate --model ./$name.json --system h100-sxm
+done
+wrong 'the file is empty' plan --model llama3-8b --system ./empty.json -p 8 -b 64
+wrong 'the file is empty' fit --model llama3-8b --system h100-sxm --stack ./empty.json -p 8 -b 8
+wrong 'the file is empty' calculon llm empty.json empty.json empty.json -
+for name in page page2; do
+    wrong 'is a web page or XML, not JSON; download the file itself' \
+        plan --model ./$name.json --system h100-sxm -p 8 -b 64
+done
+wrong 'byte order mark (BOM); save it as UTF-8 without one' \
+    estimate --model ./bom.json --system h100-sxm
+wrong 'is in UTF-16; save it as UTF-8' estimate --model ./utf16.json --system h100-sxm
+wrong 'infinity.json:1:12: JSON has no number Infinity' \
+    estimate --model ./infinity.json --system h100-sxm
+wrong 'JSON has no number -Infinity' estimate --model llama3-8b --system ./minus.json
+wrong 'JSON has no number NaN' estimate --model ./nan.json --system h100-sxm
+wrong 'JSON has no number NaN' estimate --model ./nan2.json --system h100-sxm
+wrong 'Git LFS pointer' estimate --model ./lfs.json --system h100-sxm
+wrong 'ZIP archive' estimate --model ./zip.json --system h100-sxm
+wrong 'PDF document' estimate --model ./pdf.json --system h100-sxm
+wrong 'the number 1e999 is too large' estimate --model ./large.json --system h100-sxm
+wrong 'expected a JSON object, found an array' estimate --model ./list.json --system h100-sxm
+wrong 'cut.json:1:' estimate --model ./cut.json --system h100-sxm
+wrong 'none.json' estimate --model ./none.json --system h100-sxm
+wrong 'the file is empty' validate --runs empty.csv
+wrong 'is a web page or XML, not CSV' validate --runs page.csv
+
+# ---- options that contradict each other ----------------------------------------------------------
+
+run='--model llama3-8b --system h100-sxm -p 8 -b 64'
+# wrong_with TEXT OPTION...: options of a strategy.
+wrong_with()
+{
+    text=$1
+    shift
+    # shellcheck disable=SC2086
+    wrong "$text" estimate $run "$@"
+}
+wrong_with '--sequence-parallel and --no-sp exclude each other' --tp 8 --sequence-parallel --no-sp
+wrong_with '--use-distributed-optimizer is --zero 1' --tp 1 --use-distributed-optimizer --zero 3
+wrong_with '--hsdp copies shards, and --zero 0 shards nothing' --tp 1 --zero 0 --hsdp 2
+wrong_with 'do not split into 3 replicas' --tp 1 --cp 1 --pp 1 --micro-batch 1 --zero 3 \
+    --recompute none --hsdp 3
+wrong_with '--use-tp-pp-dp-mapping is --order tp-cp-pp-dp' --tp 1 --order tp-cp-dp-pp \
+    --use-tp-pp-dp-mapping
+wrong_with '--recompute-modules needs --recompute selective' --recompute none \
+    --recompute-modules norm
+wrong_with '--recompute-modules needs --recompute selective' --recompute full \
+    --recompute-modules norm
+wrong_with '--recompute-layers needs --recompute full' --recompute selective --recompute-layers 2
+wrong_with 'leave out one' --recompute-modules norm --recompute-layers 2
+wrong_with '--offload has several values' --tp 1 --cp 1 --pp 1 --micro-batch 1 --zero 1 \
+    --recompute none --offload none,optimizer
+wrong_with '--overlap none excludes the other names' --tp 1 --overlap tp,none
+wrong_with '--layout names the layers of every stage' --pp 2 --layout 16,16 --first-stage-layers 3
+wrong_with '--layout names the layers of every stage' --pp 2 --layout 16,16 --count-head
+wrong_with '--layout needs the layers' --pp 2 --layout 16,
+wrong_with '--lora-modules needs --lora-rank' --tp 1 --lora-modules attention
+wrong_with '--fp8-recipe mxfp8 needs --precision fp8' --tp 1 --fp8-recipe mxfp8
+wrong_with '--json and --csv exclude each other' --tp 1 --json --csv
+wrong_with '--emit writes a launch file' --tp 1 --emit megatron --json
+wrong_with '--max-memory needs a number above 0, not 0' --max-memory 0
+wrong_with '--capacity-factor needs a number above 0' --capacity-factor 0
+wrong_with '--tp needs a number from 1' --tp 0
+wrong_with '--tp needs a whole number' --tp two
+wrong_with '--tp needs a whole number' --tp 2.5
+wrong_with '--tp needs a whole number' --tp ''
+wrong_with '--max-memory needs a number' --max-memory nan
+wrong_with '--max-memory needs a number' --max-memory inf
+wrong_with '--max-memory needs a number' --max-memory 1e999
+wrong_with 'accelerators make dp 1, not 4' --tp 8 --cp 1 --pp 1 --dp 4
+wrong_with 'did you mean --micro-batch' --microbatch 1
+wrong_with 'did you mean megatron' --framework megatrno
+wrong_with 'not 2B' -p 2B
+
+# ---- files that are not written ------------------------------------------------------------------
+
+# shellcheck disable=SC2086
+for command in plan estimate fit timeline; do
+    wrong '--output x.png' $command $run -o x.png
+done
+# shellcheck disable=SC2086
+{
+    wrong 'a timeline is written as .json (a trace), .csv, .svg or text' timeline $run -o x.png.gz
+    wrong 'a timeline is written as' timeline $run -o x.pdf
+    wrong 'the answer is written as .json, .csv or text' plan $run -o x.svg
+    wrong 'the answer is written as' run $run --tokens 1T -o x.xlsx
+    wrong '--json says otherwise' estimate $run --json -o x.csv
+    wrong '--csv says otherwise' timeline $run --csv -o x.svg
+    wrong 'cannot open for writing' estimate $run --tp 1 -o none/x.json
+    wrong '--tokens needs a number' run $run --tokens 300Q
+    wrong '--tokens needs a number' run $run --tokens 300Bi
+    wrong '--storage needs a number above 0' run $run --tokens 300B --storage 0
+    wrong '--checkpoint-every needs a number above 0' run $run --tokens 300B --checkpoint-every 0
+    wrong '--power needs a number above 0' run $run --tokens 300B --power 0
+    wrong '--pue needs a number from 1' run $run --tokens 300B --pue 0.5
+    wrong '--top needs a number from 1' plan $run -n 0
+    wrong '--bytes needs a whole number such as 64, 4KiB or 2GB' comm --system h100-sxm --bytes 2Q
+}
+
+[ "$count" -ge 40 ] || { echo "only $count wrong inputs" >&2; exit 1; }
+
+# ---- what is right -------------------------------------------------------------------------------
+
+# shellcheck disable=SC2086
+{
+    "$reckon" run $run --tokens 300B --json >billion.json
+    "$reckon" run $run --tokens 300G --json >giga.json
+    "$reckon" run $run --tokens 0.3T -o ending.json
+    "$reckon" plan $run -n 1 -o ending.csv
+}
+for file in billion giga ending; do
+    grep -q '"tokens": 300000000000' $file.json || { echo "$file.json: tokens" >&2; exit 1; }
+done
+head -1 ending.csv | grep -q step_s || { echo "plan -o ending.csv writes no CSV" >&2; exit 1; }
+"$reckon" comm --system h100-sxm --bytes 65536 --csv >plain
+for size in 64Ki 64KiB 65536B; do
+    "$reckon" comm --system h100-sxm --bytes $size --csv | cmp - plain
+done
+"$reckon" plan --model llama3-8b --system dgx-h100-superpod -p 1024 -b 1024 --tp 1 --bounded \
+    -n 1 >out
