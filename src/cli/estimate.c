@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `reckon estimate`: the step of one strategy, its parts, its memory and its communication. */
-#include "cli/answer.h"
 #include "cli/commands.h"
-
-#include <stdlib.h>
+#include "cli/found.h"
 
 static const rk_option estimate_options[] = {
     {.name = "explain",
@@ -18,25 +16,25 @@ struct estimate {
     const rk_request *request;
     const rk_inputs *inputs;
     rk_setting setting;
-    rk_answer answer;
+    rk_found found;
     rk_sensitivities worth; /* filled when they are asked for */
 };
 
-static rk_status write_tables(FILE *to, const struct estimate *e, rk_table_style style,
-                              rk_error *err)
+static rk_status write_tables(FILE *to, const struct estimate *e, const rk_answer *answer,
+                              rk_table_style style, rk_error *err)
 {
-    rk_status status = rk_write_time(to, &e->answer.estimate, style, err);
+    rk_status status = rk_write_time(to, &answer->estimate, style, err);
     (void)fputc('\n', to);
     if (!status) {
-        status = rk_write_memory(to, &e->answer, style, err);
+        status = rk_write_memory(to, answer, style, err);
         (void)fputc('\n', to);
     }
     if (!status) {
-        status = rk_write_stages(to, e->inputs, &e->answer, style, err);
+        status = rk_write_stages(to, e->inputs, answer, style, err);
     }
     if (!status) {
         (void)fputc('\n', to);
-        status = rk_write_volumes(to, e->inputs, &e->answer, style, err);
+        status = rk_write_volumes(to, e->inputs, answer, style, err);
     }
     return status;
 }
@@ -45,16 +43,23 @@ static rk_status write_text(FILE *to, const void *what, rk_table_style style, in
                             rk_error *err)
 {
     const struct estimate *e = what;
+    const rk_answer *answer = rk_found_answer(&e->found);
     (void)width;
     rk_write_inputs(to, e->request, e->inputs);
-    rk_write_strategy(to, &e->answer.strategy);
+    rk_write_found(to, &e->found);
+    if (!answer) {
+        (void)fputc('\n', to);
+        rk_write_shortage(to, &e->found.plan);
+        return RK_OK;
+    }
+    rk_write_strategy(to, &answer->strategy);
     (void)fputc('\n', to);
-    rk_write_summary(to, e->inputs, &e->answer);
+    rk_write_summary(to, e->inputs, answer);
     (void)fputc('\n', to);
-    rk_status status = write_tables(to, e, style, err);
+    rk_status status = write_tables(to, e, answer, style, err);
     if (!status && e->request->explain) {
         (void)fputc('\n', to);
-        status = rk_write_explanation(to, &e->answer, &e->worth, style, err);
+        status = rk_write_explanation(to, answer, &e->worth, style, err);
     }
     return status;
 }
@@ -62,22 +67,29 @@ static rk_status write_text(FILE *to, const void *what, rk_table_style style, in
 static void write_members(rk_json_writer *writer, const void *what)
 {
     const struct estimate *e = what;
-    rk_answer_write_json(writer, &e->answer);
+    const rk_answer *answer = rk_found_answer(&e->found);
+    rk_found_write_json(writer, &e->found);
+    if (!answer) {
+        rk_shortage_write_json(writer, &e->found.plan);
+        return;
+    }
+    rk_answer_write_json(writer, answer);
     if (e->request->explain) {
-        rk_explanation_write_json(writer, &e->answer, &e->worth);
+        rk_explanation_write_json(writer, answer, &e->worth);
     }
 }
 
 static rk_status write_answer(const struct estimate *e, rk_error *err)
 {
     const rk_request *request = e->request;
-    if (request->emit >= 0) {
-        return rk_write_launch(request, e->inputs, &e->answer, err);
+    const rk_answer *answer = rk_found_answer(&e->found);
+    if (request->emit >= 0 && answer) {
+        return rk_write_launch(request, e->inputs, answer, err);
     }
     if (request->json) {
         return rk_write_document(request, e->inputs, write_members, e, err);
     }
-    return request->csv ? rk_write_rows(request, &e->answer, 1, err)
+    return request->csv ? rk_write_rows(request, answer, answer ? 1 : 0, err)
                         : rk_print_text(request->output, write_text, e, err);
 }
 
@@ -85,34 +97,28 @@ static int run_estimate(int argc, char **argv)
 {
     rk_request request = rk_request_defaults();
     rk_inputs inputs;
-    rk_strategy strategy;
     rk_error err;
     int result = rk_request_parse(&rk_command_estimate, argc, argv, &request);
     if (result != RK_PARSED) {
         return result;
     }
+    if (request.accelerators == 0 && request.dp == 0) {
+        request.dp = 1; /* what is not given is 1, also without any degree */
+    }
     struct estimate e = {.request = &request, .inputs = &inputs};
     rk_status status = rk_request_load(&request, &inputs, &err);
     if (!status) {
         e.setting = rk_setting_of(&request, &inputs);
-        status = rk_request_strategy(&request, &inputs, &strategy, &err);
     }
-    if (!status) {
-        status = rk_answer_fill(&e.setting, &strategy, &e.answer, &err);
+    status = status ? status : rk_found_fill(&request, &inputs, &e.found, &err);
+    const rk_answer *answer = status ? NULL : rk_found_answer(&e.found);
+    if (answer && request.explain) {
+        status = rk_find_sensitivities(&e.setting, &answer->strategy, answer->estimate.step,
+                                       &e.worth, &err);
     }
-    if (!status && request.explain) {
-        status =
-            rk_find_sensitivities(&e.setting, &strategy, e.answer.estimate.step, &e.worth, &err);
-    }
-    if (!status) {
-        status = write_answer(&e, &err);
-    }
-    if (status) {
-        result = rk_command_fail_error(&rk_command_estimate, &err);
-    } else {
-        result = e.answer.estimate.fits ? RK_EXIT_DONE : RK_EXIT_NOTHING;
-    }
-    free(e.answer.stages);
+    status = status ? status : write_answer(&e, &err);
+    result = rk_command_end(&rk_command_estimate, status, answer && answer->estimate.fits, &err);
+    rk_found_clear(&e.found);
     rk_inputs_clear(&inputs);
     return result;
 }
@@ -124,9 +130,10 @@ const rk_command rk_command_estimate = {
     .option_count = sizeof(estimate_options) / sizeof(estimate_options[0]),
     .shared = rk_strategy_options,
     .shared_count = RK_STRATEGY_OPTION_COUNT,
-    .notes = "What is not given is 1, or follows from the rest.  Exit status: 0 done, 1 it does "
-             "not fit,\n2 wrong usage or input, or a strategy that the framework refuses.\n\n"
-             "example: reckon estimate --model llama3-70b --system dgx-h100-superpod \\\n"
-             "             --accelerators 64 --tp 8 --pp 2 --global-batch 128 --explain",
+    .notes = RK_NOTES_OF_CHOICES
+    "Without --accelerators what is not given is 1.  Exit status: 0 done, 1 it does not "
+    "fit, 2 wrong\nusage or input, or a strategy that the framework refuses.\n\n"
+    "example: reckon estimate --model llama3-70b --system dgx-h100-superpod \\\n"
+    "             --accelerators 64 --tp 8 --pp 2 --global-batch 128 --explain",
     .run = run_estimate,
 };

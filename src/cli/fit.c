@@ -63,9 +63,7 @@ static rk_status write_text(FILE *to, const void *what, rk_table_style style, in
     const struct fit *fit = what;
     (void)width;
     rk_write_inputs(to, fit->request, fit->inputs);
-    if (fit->found.searched) {
-        rk_write_search(to, &fit->found.plan);
-    }
+    rk_write_found(to, &fit->found);
     const rk_status status = write_strategy(to, fit, style, err);
     if (!status && !fit->found.searched && !fits(fit)) {
         (void)fputc('\n', to);
@@ -79,9 +77,7 @@ static void write_members(rk_json_writer *writer, const void *what)
     const struct fit *fit = what;
     const rk_answer *answer = answer_of(fit);
     rk_json_flag(writer, "fits", fits(fit));
-    if (fit->found.searched) {
-        rk_search_write_json(writer, &fit->found.plan);
-    }
+    rk_found_write_json(writer, &fit->found);
     if (fit->found.searched && !fits(fit)) {
         rk_shortage_write_json(writer, &fit->found.plan);
     } else {
@@ -144,10 +140,10 @@ const rk_command rk_command_fit = {
     .option_count = sizeof(fit_options) / sizeof(fit_options[0]),
     .shared = rk_strategy_options,
     .shared_count = RK_STRATEGY_OPTION_COUNT,
-    .notes = "Without a degree of parallelism, or with lists of them, the fastest strategy that "
-             "fits is searched.\nExit status: 0 it fits, 1 it does not, 2 wrong usage or input, or "
-             "a strategy that the framework refuses.\n\n"
-             "example: reckon fit --model llama3-70b --system dgx-h100-superpod \\\n"
-             "             --accelerators 16 --global-batch 128",
+    .notes =
+        RK_NOTES_OF_CHOICES "Exit status: 0 it fits, 1 it does not, 2 wrong usage or input, or "
+                            "a strategy that the framework refuses.\n\n"
+                            "example: reckon fit --model llama3-70b --system dgx-h100-superpod \\\n"
+                            "             --accelerators 16 --global-batch 128",
     .run = run_fit,
 };

@@ -2,6 +2,8 @@
 /* The answer of `reckon plan` by the reckon model for people. */
 #include "cli/describe.h"
 #include "cli/reckon_plan.h"
+
+#include "cli/found.h"
 #include "report/estimate_fields.h"
 
 #include <inttypes.h>
@@ -227,6 +229,7 @@ rk_status rk_reckoning_write_text(FILE *to, const void *what, rk_table_style sty
     rk_status status = RK_OK;
     rk_reckoning_write_inputs(to, plan);
     rk_write_search(to, plan);
+    rk_write_choices(to, plan);
     (void)fputc('\n', to);
     if (plan->answer_count == 0) {
         rk_write_shortage(to, plan);

@@ -213,9 +213,7 @@ static rk_status write_text(FILE *to, const void *what, rk_table_style style, in
     const rk_answer *answer = rk_found_answer(&run->found);
     (void)width;
     rk_write_inputs(to, &run->args->request, run->inputs);
-    if (run->found.searched) {
-        rk_write_search(to, &run->found.plan);
-    }
+    rk_write_found(to, &run->found);
     if (!answer) {
         (void)fputc('\n', to);
         rk_write_shortage(to, &run->found.plan);
@@ -276,9 +274,7 @@ static void write_members(rk_json_writer *writer, const void *what)
 {
     const struct run *run = what;
     const rk_answer *answer = rk_found_answer(&run->found);
-    if (run->found.searched) {
-        rk_search_write_json(writer, &run->found.plan);
-    }
+    rk_found_write_json(writer, &run->found);
     if (!answer) {
         rk_shortage_write_json(writer, &run->found.plan);
         return;
@@ -399,10 +395,10 @@ const rk_command rk_command_run = {
     .option_count = sizeof(run_options) / sizeof(run_options[0]),
     .shared = rk_strategy_options,
     .shared_count = RK_STRATEGY_OPTION_COUNT,
-    .notes = "Without a degree of parallelism, or with lists of them, the fastest strategy that "
-             "fits is taken.\nExit status: 0 done, 1 it does not fit, 2 wrong usage or input, or "
-             "a strategy that the framework refuses.\n\n"
-             "example: reckon run --model llama3.1-405b --system h100-roce-24k \\\n"
-             "             --accelerators 16384 --global-batch 2048 --tokens 15.6T --price 2.5",
+    .notes = RK_NOTES_OF_CHOICES
+    "Exit status: 0 done, 1 it does not fit, 2 wrong usage or input, or "
+    "a strategy that the framework refuses.\n\n"
+    "example: reckon run --model llama3.1-405b --system h100-roce-24k \\\n"
+    "             --accelerators 16384 --global-batch 2048 --tokens 15.6T --price 2.5",
     .run = run_run,
 };

@@ -2,6 +2,7 @@
 #include "cli/strategy_options.h"
 
 #include "base/error.h"
+#include "cli/choices.h"
 #include "cli/request_check.h"
 #include "report/estimate_fields.h"
 
@@ -494,6 +495,32 @@ static rk_status check_single(const rk_request *r, rk_error *err)
     return RK_OK;
 }
 
+/* Refuses degrees that the accelerators are no multiple of, or that leave another --dp. */
+static rk_status check_degrees(const rk_request *r, int64_t tp, int64_t cp, int64_t pp, bool all,
+                               rk_error *err)
+{
+    const double each = (double)tp * (double)cp * (double)pp;
+    const int64_t fit = each <= (double)r->accelerators ? (int64_t)each : 0;
+    if (fit == 0 || r->accelerators % fit) {
+        const double times = fit ? (double)(r->accelerators / fit) : 0;
+        return rk_fail(err, RK_ERR_INVALID,
+                       "the rule accelerators %% (tp*cp*pp): %" PRId64
+                       " accelerators are no multiple of %.0f = tp %" PRId64 " x cp %" PRId64
+                       " x pp %" PRId64 "; nearest legal accelerators: %.0f or %.0f",
+                       r->accelerators, each, tp, cp, pp, each * fmax(times, 1),
+                       each * (fmax(times, 1) + 1));
+    }
+    const int64_t rest = r->accelerators / fit;
+    if (r->dp && (all ? rest != r->dp : rest % r->dp != 0)) {
+        return rk_fail(err, RK_ERR_INVALID,
+                       "the rule accelerators = tp*cp*pp*dp: %" PRId64
+                       " accelerators make dp %" PRId64 "%s, not %" PRId64
+                       "; leave out one of --accelerators and --dp",
+                       r->accelerators, rest, all ? "" : " or a divisor of it", r->dp);
+    }
+    return RK_OK;
+}
+
 /* Degrees that multiply up to the accelerators; what is not given is the rest, or 1. */
 static rk_status apply_degrees(const rk_request *r, rk_strategy *s, rk_error *err)
 {
@@ -507,26 +534,11 @@ static rk_status apply_degrees(const rk_request *r, rk_strategy *s, rk_error *er
     if (r->accelerators == 0) {
         return RK_OK;
     }
-    const double each = (double)s->tp * (double)s->cp * (double)s->pp;
-    const int64_t fit = each <= (double)r->accelerators ? (int64_t)each : 0;
-    if (fit == 0 || r->accelerators % fit) {
-        const double times = fit ? (double)(r->accelerators / fit) : 0;
-        return rk_fail(err, RK_ERR_INVALID,
-                       "the rule accelerators %% (tp*cp*pp): %" PRId64
-                       " accelerators are no multiple of %.0f = tp %" PRId64 " x cp %" PRId64
-                       " x pp %" PRId64 "; nearest legal accelerators: %.0f or %.0f",
-                       r->accelerators, each, s->tp, s->cp, s->pp, each * fmax(times, 1),
-                       each * (fmax(times, 1) + 1));
+    const rk_status status = check_degrees(r, s->tp, s->cp, s->pp, true, err);
+    if (!status) {
+        s->dp = r->accelerators / (s->tp * s->cp * s->pp);
     }
-    if (r->dp && r->accelerators / fit != r->dp) {
-        return rk_fail(err, RK_ERR_INVALID,
-                       "the rule accelerators = tp*cp*pp*dp: %" PRId64
-                       " accelerators make dp %" PRId64 ", not %" PRId64
-                       "; leave out one of --accelerators and --dp",
-                       r->accelerators, r->accelerators / fit, r->dp);
-    }
-    s->dp = r->accelerators / fit;
-    return RK_OK;
+    return status;
 }
 
 static void apply_schedule(const rk_request *r, const rk_inputs *inputs, rk_strategy *s)
@@ -612,22 +624,6 @@ rk_status rk_request_strategy(const rk_request *request, const rk_inputs *inputs
     return status ? status : check_legal(inputs, strategy, err);
 }
 
-bool rk_request_is_strategy(const rk_request *request)
-{
-    const rk_request *r = request;
-    const rk_option_counts *lists[] = {&r->tp, &r->cp,  &r->pp,          &r->vp,
-                                       &r->ep, &r->etp, &r->micro_batch, &r->zero};
-    bool degree = r->dp > 0;
-    for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
-        if (lists[i]->count > 1) {
-            return false;
-        }
-        degree =
-            degree || (lists[i]->count == 1 && lists[i] != &r->micro_batch && lists[i] != &r->zero);
-    }
-    return degree;
-}
-
 /* ---- a space -------------------------------------------------------------------------------- */
 
 static void restrict_choices(const rk_option_counts *given, rk_choices *choices)
@@ -638,32 +634,37 @@ static void restrict_choices(const rk_option_counts *given, rk_choices *choices)
     choices->count = given->count ? given->count : choices->count;
 }
 
-/* Refuses what is missing for a search, and what a search does not take. */
-static rk_status check_space(const rk_request *r, rk_error *err)
+static int64_t single_value(const rk_option_counts *counts)
 {
-    const struct {
-        const char *name;
-        bool given;
-    } fixed[] = {
-        {"dp", r->dp > 0},
-        {"no-sp", r->no_sp},
-        {"recompute-modules", r->modules > 0},
-        {"recompute-layers", r->recompute_layers > 0},
-        {"layout", r->layout_count > 0},
-    };
+    return counts->count == 1 ? counts->values[0] : 1;
+}
+
+/* Refuses what is missing for a search, and what a search does not take. */
+static rk_status check_space(const rk_request *r, const rk_model *model, rk_error *err)
+{
     if (r->accelerators == 0 || r->global_batch == 0) {
         return rk_fail(err, RK_ERR_INVALID, "--%s is missing: a search needs it",
                        r->accelerators == 0 ? "accelerators" : "global-batch");
     }
-    for (size_t i = 0; i < sizeof(fixed) / sizeof(fixed[0]); i++) {
-        if (fixed[i].given) {
-            return rk_fail(err, RK_ERR_INVALID,
-                           "--%s is for one strategy, and this is a search, which finds it out; "
-                           "leave it out, or give all degrees to 'reckon estimate'",
-                           fixed[i].name);
-        }
+    if (r->layout_count > 0) {
+        char open[RK_CHOICE_LIST_SIZE];
+        return rk_fail(err, RK_ERR_INVALID,
+                       "--layout belongs to one strategy, and %s are open; give them to 'reckon "
+                       "estimate', or leave out --layout",
+                       rk_choice_list(rk_request_choices(r, model).open, open));
     }
-    return RK_OK;
+    return check_degrees(r, single_value(&r->tp), single_value(&r->cp), single_value(&r->pp), false,
+                         err);
+}
+
+/* The kinds of recompute that an option or its details ask for; 0: any. */
+static unsigned wanted_recomputes(const rk_request *r)
+{
+    if (r->recomputes) {
+        return r->recomputes;
+    }
+    return (r->modules ? 1U << RK_REC_SELECTIVE : 0) |
+           (r->recompute_layers ? 1U << RK_REC_FULL : 0);
 }
 
 /* Leaves out what later releases of the framework brought than the stack stands for. */
@@ -686,7 +687,7 @@ rk_status rk_request_space(const rk_request *request, const rk_inputs *inputs, r
                            rk_error *err)
 {
     const rk_request *r = request;
-    const rk_status status = check_space(r, err);
+    const rk_status status = check_space(r, &inputs->model, err);
     if (status) {
         return status;
     }
@@ -703,7 +704,12 @@ rk_status rk_request_space(const rk_request *request, const rk_inputs *inputs, r
     restrict_choices(&r->etp, &space->etp);
     restrict_choices(&r->micro_batch, &space->micro_batch);
     space->schedules = r->schedules ? r->schedules : space->schedules;
-    space->recomputes = r->recomputes ? r->recomputes : space->recomputes;
+    space->recomputes = wanted_recomputes(r) ? wanted_recomputes(r) : space->recomputes;
+    space->modules = modules_of(r->modules);
+    space->recompute_layers = r->recompute_layers;
+    space->dp = r->dp;
+    space->no_sp = r->no_sp;
+    space->base.tp_overlap = space->base.tp_overlap && (r->overlaps || !r->no_sp);
     space->orders = orders_of(r) ? orders_of(r) : space->orders;
     space->cp_kinds = r->cp_kinds ? r->cp_kinds : space->cp_kinds;
     if (r->distributed_optimizer) {

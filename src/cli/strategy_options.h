@@ -102,9 +102,6 @@ const char *rk_framework_reason(const rk_inputs *inputs, char out[RK_REASON_SIZE
 const char *rk_stack_reason(const rk_request *request, const rk_inputs *inputs,
                             char out[RK_REASON_SIZE]);
 
-/* Whether the command line fixes a strategy: it gives one of the degrees, but no lists. */
-bool rk_request_is_strategy(const rk_request *request);
-
 /*
  * The strategy of a command line; what is not given follows from the rest.  Refuses lists of
  * values, and what the framework refuses: the error tells the rule and the nearest legal choice.
@@ -113,7 +110,10 @@ bool rk_request_is_strategy(const rk_request *request);
 rk_status rk_request_strategy(const rk_request *request, const rk_inputs *inputs,
                               rk_strategy *strategy, rk_error *err);
 
-/* The strategies that a command line leaves open. */
+/*
+ * The strategies that a command line leaves open.  Refuses what a search does not take, and degrees
+ * that the accelerators are no multiple of.
+ */
 rk_status rk_request_space(const rk_request *request, const rk_inputs *inputs, rk_plan_space *space,
                            rk_error *err);
 

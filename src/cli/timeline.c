@@ -111,9 +111,7 @@ static rk_status write_text(FILE *to, const void *what, rk_table_style style, in
     const rk_answer *answer = rk_found_answer(&asked->found);
     const rk_timeline *t = &asked->timeline;
     rk_write_inputs(to, asked->request, asked->inputs);
-    if (asked->found.searched) {
-        rk_write_search(to, &asked->found.plan);
-    }
+    rk_write_found(to, &asked->found);
     if (!answer) {
         (void)fputc('\n', to);
         rk_write_shortage(to, &asked->found.plan);
@@ -218,11 +216,11 @@ const rk_command rk_command_timeline = {
     .option_count = sizeof(timeline_options) / sizeof(timeline_options[0]),
     .shared = rk_strategy_options,
     .shared_count = RK_STRATEGY_OPTION_COUNT,
-    .notes = "The ending of the file says what is written: .json a trace, .svg a picture, .csv a "
-             "table of all\noperations; without --output a drawing in letters.  Without a degree "
-             "of parallelism, or with lists\nof them, the fastest strategy that fits is shown.  "
-             "Exit status: 0 done, 1 it does not fit, 2 wrong\nusage or input.\n\n"
-             "example: reckon timeline --model llama3-70b --system dgx-h100-superpod \\\n"
-             "             --accelerators 64 --tp 8 --pp 4 --global-batch 16 -o step.svg",
+    .notes =
+        "The ending of the file says what is written: .json a trace, .svg a picture, .csv a "
+        "table of all\noperations; without --output a drawing in letters.\n" RK_NOTES_OF_CHOICES
+        "Exit status: 0 done, 1 it does not fit, 2 wrong usage or input.\n\n"
+        "example: reckon timeline --model llama3-70b --system dgx-h100-superpod \\\n"
+        "             --accelerators 64 --tp 8 --pp 4 --global-batch 16 -o step.svg",
     .run = run_timeline,
 };

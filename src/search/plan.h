@@ -36,6 +36,11 @@ typedef struct rk_plan_space {
     unsigned cp_kinds;   /* a bit per rk_cp_kind */
     unsigned orders;     /* a bit per rk_rank_order; where two place all ranks alike, the first */
     unsigned offloads;   /* bits 1: optimizer, 2: activations, 4: weights may be offloaded */
+    /* Pinned choices; 0 and false: free. */
+    int64_t dp;
+    unsigned modules;         /* of selective recompute: this set and no other */
+    int64_t recompute_layers; /* of full recompute: so many of each chunk, and no other number */
+    bool no_sp;               /* tensor without sequence parallelism */
     rk_framework framework;
     /* Tried one after the other; none: the framework's sp with the states of the base. */
     rk_plan_recipe recipes[RK_PLAN_RECIPE_MAX];

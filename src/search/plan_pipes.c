@@ -63,13 +63,21 @@ static bool needs_trimmed(const rk_plan_lists *l, int64_t pp, const rk_plan_shap
     return false;
 }
 
-/* All layers of a chunk, or every eighth of them if the framework can: what is checkpointed whole.
+/*
+ * All layers of a chunk, or every eighth of them if the framework can: what is checkpointed whole.
+ * Where their number is pinned, that one, or none when a chunk has fewer.
  */
 static void list_layer_choices(const rk_plan_lists *l, int64_t pp, rk_plan_shape *shape)
 {
     const int64_t stages = rk_schedule_stages(shape->schedule, pp, shape->vp);
     const int64_t most = (l->model->layers + stages - 1) / stages;
     const bool some = rk_framework_of(l->space->framework)->some_layers;
+    const int64_t pinned = l->space->recompute_layers;
+    if (pinned) {
+        shape->layer_choices[0] = pinned;
+        shape->layer_choice_count = pinned <= most;
+        return;
+    }
     shape->layer_choices[shape->layer_choice_count++] = 0;
     for (int64_t i = 1; some && i < RK_PLAN_LAYER_CHOICES; i++) {
         const int64_t count = i * most / RK_PLAN_LAYER_CHOICES;

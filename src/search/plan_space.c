@@ -203,9 +203,13 @@ static void list_recomputes(rk_plan_lists *l, const struct sizes *sizes)
         add_recompute(l, RK_REC_NONE, 0);
     }
     for (int i = RK_FRAMEWORK_ANY + 1; i < RK_FRAMEWORK_COUNT; i++) {
-        if ((s->recomputes & 1U << RK_REC_SELECTIVE) && (any || i == (int)s->framework)) {
+        if ((s->recomputes & 1U << RK_REC_SELECTIVE) && !s->modules &&
+            (any || i == (int)s->framework)) {
             list_modules(l, sizes, rk_framework_of((rk_framework)i));
         }
+    }
+    if ((s->recomputes & 1U << RK_REC_SELECTIVE) && s->modules) {
+        add_recompute(l, RK_REC_SELECTIVE, s->modules);
     }
     if (s->recomputes & 1U << RK_REC_FULL) {
         add_recompute(l, RK_REC_FULL, 0);
@@ -240,11 +244,12 @@ static void list_recipes(rk_plan_lists *l)
 {
     const rk_plan_space *s = l->space;
     for (int i = 0; i < s->recipe_count; i++) {
-        l->recipes[l->recipe_count++] = s->recipes[i];
+        l->recipes[l->recipe_count] = s->recipes[i];
+        l->recipes[l->recipe_count++].sp = s->recipes[i].sp && !s->no_sp;
     }
     if (l->recipe_count == 0) {
         l->recipes[l->recipe_count++] =
-            (rk_plan_recipe){rk_framework_of(s->framework)->sp, s->base.states};
+            (rk_plan_recipe){rk_framework_of(s->framework)->sp && !s->no_sp, s->base.states};
     }
 }
 
@@ -302,6 +307,9 @@ int64_t rk_plan_data_parallel(const rk_plan_lists *l, const rk_plan_unit *unit, 
         return 0;
     }
     const int64_t dp = n / inner / pp;
+    if (l->space->dp && dp != l->space->dp) {
+        return 0;
+    }
     return unit->order != l->orders[0] && (pp == 1 || dp == 1) ? 0 : dp;
 }
 

@@ -120,7 +120,8 @@ wrong_with '--tp needs a whole number' --tp ''
 wrong_with '--max-memory needs a number' --max-memory nan
 wrong_with '--max-memory needs a number' --max-memory inf
 wrong_with '--max-memory needs a number' --max-memory 1e999
-wrong_with 'accelerators make dp 1, not 4' --tp 8 --cp 1 --pp 1 --dp 4
+wrong_with 'accelerators make dp 1 or a divisor of it, not 4' --tp 8 --dp 4
+wrong_with 'accelerators make dp 1, not 4' --tp 8 --zero 1 --micro-batch 1 --recompute none --dp 4
 wrong_with 'did you mean --micro-batch' --microbatch 1
 wrong_with 'did you mean megatron' --framework megatrno
 wrong_with 'not 2B' -p 2B
