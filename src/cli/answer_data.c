@@ -77,6 +77,9 @@ void rk_answer_write_json(rk_json_writer *writer, const rk_answer *answer)
     if (answer->interval.runs > 0) {
         write_interval(writer, answer);
     }
+    if (answer->bf16_step > 0) {
+        rk_json_real(writer, "bf16_step_s", answer->bf16_step);
+    }
     rk_stages_write_json(writer, answer->stages, answer->strategy.pp, answer->estimate.usable);
 }
 

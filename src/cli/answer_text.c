@@ -51,6 +51,26 @@ static rk_status set_interval(const rk_setting *setting, rk_answer *answer, rk_e
     return status;
 }
 
+/* The step of the same strategy in bf16, where that is legal and the strategy is in less. */
+static rk_status set_bf16_step(const rk_setting *setting, rk_answer *answer, rk_error *err)
+{
+    rk_strategy strategy = answer->strategy;
+    rk_estimate estimate;
+    if (strategy.precision != RK_FP8 && strategy.precision != RK_FP4) {
+        return RK_OK;
+    }
+    strategy.precision = RK_BF16;
+    strategy.low_weights = false;
+    if (!rk_strategy_legal(setting->model, setting->system, &strategy, setting->framework, NULL)) {
+        return RK_OK;
+    }
+    const rk_status status =
+        rk_estimate_exact(setting->model, setting->system, setting->stack, &strategy,
+                          setting->convention, &estimate, NULL, err);
+    answer->bf16_step = status ? 0 : estimate.step;
+    return status;
+}
+
 rk_status rk_answer_fill(const rk_setting *setting, const rk_strategy *strategy, rk_answer *answer,
                          rk_error *err)
 {
@@ -63,6 +83,7 @@ rk_status rk_answer_fill(const rk_setting *setting, const rk_strategy *strategy,
         rk_estimate_exact(setting->model, setting->system, setting->stack, strategy,
                           setting->convention, &answer->estimate, answer->stages, err);
     status = status ? status : set_interval(setting, answer, err);
+    status = status ? status : set_bf16_step(setting, answer, err);
     if (status) {
         free(answer->stages);
         answer->stages = NULL;
@@ -248,6 +269,18 @@ static void write_own_peak(FILE *to, const rk_inputs *inputs, const rk_answer *a
     }
 }
 
+/* Says so when lower precision makes a step slower. */
+static void write_slower(FILE *to, const rk_answer *answer)
+{
+    const double bf16 = answer->bf16_step, step = answer->estimate.step;
+    if (bf16 > 0 && step > bf16) {
+        rk_write_label(to, "");
+        (void)fprintf(to,
+                      "slower than bf16: the same strategy in bf16 takes %.3f ms, %.1f %% less\n",
+                      1e3 * bf16, 100 * (step - bf16) / step);
+    }
+}
+
 /* The interval of the step, and the runs that it comes from. */
 static void write_interval(FILE *to, const rk_answer *answer)
 {
@@ -280,6 +313,7 @@ void rk_write_summary(FILE *to, const rk_inputs *inputs, const rk_answer *answer
         100 * e->mfu, 100 * e->hfu, inputs->system.accelerator.gemm[RK_BF16].peak / 1e12,
         rk_flop_convention_names[e->convention]);
     write_own_peak(to, inputs, answer);
+    write_slower(to, answer);
     rk_write_fit(to, inputs, answer);
 }
 

@@ -177,6 +177,23 @@ bool rk_request_is_strategy(const rk_request *request, const rk_model *model)
     return (sets.open & RK_CHOICES_NEEDED) == 0 && sets.several == 0;
 }
 
+rk_request rk_request_open(const rk_request *request)
+{
+    rk_request open = *request;
+    rk_option_counts *lists[] = {&open.tp, &open.cp,  &open.pp,          &open.vp,
+                                 &open.ep, &open.etp, &open.micro_batch, &open.zero};
+    for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
+        lists[i]->count = 0;
+    }
+    open.dp = open.replicas = 0;
+    open.schedules = open.recomputes = open.modules = open.cp_kinds = open.orders = 0;
+    open.recompute_layers = open.first_stage_layers = open.last_stage_layers = 0;
+    open.layout_count = 0;
+    open.distributed_optimizer = open.pipeline_first = open.no_sp = open.sp = false;
+    open.count_embedding = open.count_head = false;
+    return open;
+}
+
 /* ---- in words -------------------------------------------------------------------------------- */
 
 const char *rk_choice_list(unsigned choices, char out[RK_CHOICE_LIST_SIZE])

@@ -50,6 +50,9 @@ rk_choice_sets rk_request_choices(const rk_request *request, const rk_model *mod
 /* Whether a command line leaves nothing to a search. */
 bool rk_request_is_strategy(const rk_request *request, const rk_model *model);
 
+/* The request with all choices of a strategy open. */
+rk_request rk_request_open(const rk_request *request);
+
 /* "TP, CP and PP". */
 #define RK_CHOICE_LIST_SIZE 160
 const char *rk_choice_list(unsigned choices, char out[RK_CHOICE_LIST_SIZE]);

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "search/fewest.h"
+
+#include "search/bounded_plan.h"
+
+#define STEPS 16 /* of domains, before their number doubles */
+#define TRIES 96 /* numbers beyond what the states alone need */
+
+/* Every state has a place somewhere: accelerators for one copy of each, without activations. */
+static double least_accelerators(const rk_model *model, const rk_system *system,
+                                 const rk_plan_space *space)
+{
+    const rk_state_recipe *states = &space->base.states;
+    const bool elsewhere = space->offloads != 0 || space->base.low_weights;
+    const double bytes = states->weight + states->gradient + states->optimizer;
+    const double usable =
+        space->max_memory > 0 ? space->max_memory : system->accelerator.memory_usable;
+    return elsewhere ? 1 : (double)rk_model_params_of(model).total * bytes / usable;
+}
+
+/* The next number after n that is tried. */
+static int64_t next_count(int64_t n, int64_t domain)
+{
+    if (n < domain) {
+        do {
+            n++;
+        } while (domain % n);
+        return n;
+    }
+    int64_t step = domain;
+    while (step * STEPS * 2 <= n) {
+        step *= 2;
+    }
+    return (n / step + 1) * step;
+}
+
+rk_status rk_find_fewest_accelerators(const rk_model *model, const rk_system *system,
+                                      const rk_stack *stack, const rk_plan_space *space,
+                                      const rk_search_control *control, int64_t *fewest,
+                                      rk_planned *planned, rk_error *err)
+{
+    const int64_t most = system->tiers[system->tier_count - 1].size;
+    const double least = least_accelerators(model, system, space);
+    rk_plan_space lean = *space;
+    rk_status status = RK_OK;
+    *fewest = 0;
+    lean.micro_batch = (rk_choices){1, {1}};
+    if (lean.recomputes & 1U << RK_REC_FULL) {
+        lean.recomputes = 1U << RK_REC_FULL;
+    }
+    int64_t n = 1;
+    while (n <= most && (double)n < least) {
+        n = next_count(n, system->tiers[0].size);
+    }
+    for (int i = 0; i < TRIES && n <= most && *fewest == 0 && !status; i++) {
+        size_t found = 0;
+        rk_bounded_counts counts;
+        lean.accelerators = n;
+        status = rk_plan_search_bounded(model, system, stack, &lean, control, 1, planned, &found,
+                                        &counts, err);
+        *fewest = found > 0 ? n : 0;
+        n = next_count(n, system->tiers[0].size);
+    }
+    return status;
+}

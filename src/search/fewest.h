@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The fewest accelerators on which some strategy fits. */
+#ifndef RK_SEARCH_FEWEST_H
+#define RK_SEARCH_FEWEST_H
+
+#include "search/plan.h"
+
+/*
+ * Finds the least number of accelerators with which a strategy of the space fits, whatever number
+ * the space names: the divisors of the innermost domain, then whole domains, in steps of at most a
+ * sixteenth.  Only what needs least memory is tried: microbatches of one sequence, and all layers
+ * recomputed where the space allows it.  *fewest is 0 when the system has too few; otherwise
+ * *planned is the fastest of what was tried there.
+ */
+rk_status rk_find_fewest_accelerators(const rk_model *model, const rk_system *system,
+                                      const rk_stack *stack, const rk_plan_space *space,
+                                      const rk_search_control *control, int64_t *fewest,
+                                      rk_planned *planned, rk_error *err);
+
+#endif
