@@ -140,7 +140,7 @@ static unsigned determined_choices(const rk_request *r, const rk_model *model)
         [RK_CHOICE_TP] = one_tp,
         [RK_CHOICE_CP] = one_cp,
         [RK_CHOICE_PP] = one_pp,
-        [RK_CHOICE_VP] = one_pp || !interleaves,
+        [RK_CHOICE_VP] = one_pp || !interleaves || r->layout_count > 0,
         [RK_CHOICE_EP] = !experts,
         [RK_CHOICE_ETP] = !experts || one_tp, /* expert tensor groups stay inside tensor groups */
         [RK_CHOICE_DP] = true,

@@ -49,6 +49,7 @@ static void test_open(void **state)
          "--recompute-layers 2",
          ""},
         {"-p 64 -b 128 --tp 8 --cp 1 --pp 1 --micro-batch 1 --zero 1,2 --recompute none", "ZeRO"},
+        {"-p 8 -b 32 --tp 2 --pp 4 --layout 7,9,9,7", "micro-batch, ZeRO and recompute"},
         {"--tp 8 --pp 2", ""},
         {"--dp 8", ""},
         {"--tp 4,8", "TP"},
@@ -122,7 +123,7 @@ static void test_space(void **state)
 
     r = request_of("-p 64 -b 128 --pp 4 --layout 7,9,9,7");
     assert_int_equal(rk_request_space(&r, &inputs, &space, &err), RK_ERR_INVALID);
-    assert_non_null(strstr(err.message, "--layout belongs to one strategy, and TP, CP, VP"));
+    assert_non_null(strstr(err.message, "--layout belongs to one strategy, and TP, CP, micro-batch"));
     r = request_of("-p 64 -b 128 --tp 8 --pp 3");
     assert_int_equal(rk_request_space(&r, &inputs, &space, &err), RK_ERR_INVALID);
     assert_non_null(strstr(err.message, "nearest legal accelerators: 48 or 72"));

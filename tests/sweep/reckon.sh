@@ -74,7 +74,7 @@ for tp in 4 8; do
         status=0
         "$reckon" estimate --model llama3-70b --system dgx-h100-superpod --accelerators 64 \
             --global-batch 128 --pp 2 --micro-batch 1 --layout 40,40 --tp "$tp" \
-            --recompute "$recompute" --csv >one.csv || status=$?
+            --cp 1 --zero 1 --recompute "$recompute" --csv >one.csv || status=$?
         from_rank one.csv
     done
 done | awk -F'"' -v OFS='"' '{ sub(/^[0-9]*/, ""); print }' >expected
@@ -129,7 +129,8 @@ expect "{$start, \"strategy\": {\"tpp\": 2}}" 'strategy.tpp: unknown; did you me
 expect "{$start, \"strategy\": {\"tp\": 0}}" 'strategy.tp: expected an integer from 1'
 expect "{$start, \"strategy\": {\"tp\": [2, \"x\"]}}" 'strategy.tp[1]: expected an integer from 1'
 expect "{$start, \"strategy\": {\"recompute\": \"fulll\"}}" 'did you mean "full"?'
-expect "{$start, \"strategy\": {\"dp\": 2}}" '--dp is for one strategy'
+expect "{$start, \"strategy\": {\"dp\": 3}}" 'make dp 8 or a divisor of it, not 3'
+expect "{$start, \"strategy\": {\"pp\": 2, \"layout\": \"16,16\"}}" '--layout belongs to one strategy'
 expect "{$start, \"framework\": 3}" 'framework: expected one of'
 expect "{$start, \"strateggy\": {}}" 'did you mean "strategy"?'
 expect "{$start, \"top\": 5000}" 'top: at most 1000'
