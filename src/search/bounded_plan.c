@@ -310,8 +310,10 @@ static void bound_group(void *context, int worker_index, uint64_t index, rk_para
 static int compare_costs(const void *a, const void *b)
 {
     const struct batch *x = a, *y = b;
-    const int64_t p[] = {x->unit->order, x->unit->tp, x->unit->cp, x->cp_kind, x->micro_batch};
-    const int64_t q[] = {y->unit->order, y->unit->tp, y->unit->cp, y->cp_kind, y->micro_batch};
+    const int64_t recipe = x->unit->recipe - y->unit->recipe;
+    const int64_t p[] = {recipe,      x->unit->order, x->unit->tp,
+                         x->unit->cp, x->cp_kind,     x->micro_batch};
+    const int64_t q[] = {0, y->unit->order, y->unit->tp, y->unit->cp, y->cp_kind, y->micro_batch};
     for (size_t i = 0; i < sizeof(p) / sizeof(p[0]); i++) {
         if (p[i] != q[i]) {
             return p[i] > q[i] ? 1 : -1;
