@@ -104,7 +104,6 @@ const rk_framework_traits rk_frameworks[RK_FRAMEWORK_COUNT] = {
                                  .orders = DATA_FIRST,
                                  .modules = RK_MODULE_OPERATORS,
                                  .sp = true,
-                                 .some_layers = true,
                                  .weight_offload = true,
                                  .schedule = RK_SCHEDULE_1F1B,
                                  .sharding = RK_SHARD_ALL,
