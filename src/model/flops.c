@@ -2,14 +2,16 @@
 /*
  * Model FLOPs under the conventions in use.  All take 6 FLOPs per weight and token (a multiply-add
  * forward, two backward) and three times the forward FLOPs of core attention; they differ in which
- * weights they count and in how many keys they let a query see.  Sources: Megatron-LM's count of
- * floating-point operations (training.py), PaLM appendix B, torchtitan models/utils.py, nanotron
- * get_flops.
+ * weights they count and in how many keys they let a query see.  Sources: Megatron-LM's
+ * num_floating_point_operations (training.py; attention was counted in full before commit
+ * 8873b55d6a of 2025-03-06), which knows no windows; the FLOPs that Megatron-Bridge's tables imply,
+ * which do (gpt-oss 120B: 32.61e9 a token); PaLM, appendix B; torchtitan's models/utils.py;
+ * nanotron's get_flops.
  */
 #include "model/model.h"
 
-const char *const rk_flop_convention_names[] = {"megatron",   "full",     "palm",
-                                                "torchtitan", "nanotron", NULL};
+const char *const rk_flop_convention_names[] = {
+    "megatron", "full", "palm", "torchtitan", "nanotron", "megatron-bridge", NULL};
 
 typedef enum weight_kind {
     WEIGHTS_GEMM,         /* matrices of the layers and the head, tied or not */
@@ -18,23 +20,25 @@ typedef enum weight_kind {
 } weight_kind;
 
 typedef enum reach_kind {
-    REACH_CAUSAL, /* the keys that a query sees on average */
-    REACH_WINDOW, /* the whole window, or sequence: the mask is not credited */
-    REACH_ALL,    /* the whole sequence, windows or not */
+    REACH_WINDOW, /* the keys that a query sees on average */
+    REACH_HALF,   /* half of the sequence: the causal mask is credited, windows are not */
+    REACH_ALL,    /* the whole sequence */
 } reach_kind;
 
 typedef struct counting {
     weight_kind weights;
     int64_t vocab_multiple; /* the head is padded to a multiple of this */
     reach_kind reach;
+    bool mtp; /* modules of multi-token prediction are counted */
 } counting;
 
 static const counting countings[RK_FLOP_CONVENTION_COUNT] = {
-    [RK_FLOPS_MEGATRON] = {WEIGHTS_GEMM, 128, REACH_CAUSAL},
-    [RK_FLOPS_FULL] = {WEIGHTS_GEMM, 128, REACH_WINDOW},
-    [RK_FLOPS_PALM] = {WEIGHTS_ALL, 1, REACH_ALL},
-    [RK_FLOPS_TORCHTITAN] = {WEIGHTS_NO_EMBEDDING, 1, REACH_ALL},
-    [RK_FLOPS_NANOTRON] = {WEIGHTS_GEMM, 1, REACH_WINDOW},
+    [RK_FLOPS_MEGATRON] = {WEIGHTS_GEMM, 128, REACH_HALF, true},
+    [RK_FLOPS_FULL] = {WEIGHTS_GEMM, 128, REACH_ALL, true},
+    [RK_FLOPS_PALM] = {WEIGHTS_ALL, 1, REACH_ALL, true},
+    [RK_FLOPS_TORCHTITAN] = {WEIGHTS_NO_EMBEDDING, 1, REACH_ALL, false},
+    [RK_FLOPS_NANOTRON] = {WEIGHTS_GEMM, 1, REACH_ALL, false},
+    [RK_FLOPS_BRIDGE] = {WEIGHTS_GEMM, 128, REACH_WINDOW, true},
 };
 
 /* Tokens of the window of a sequence of s tokens, or of a chunk. */
@@ -69,17 +73,17 @@ double rk_attention_flops(const rk_attention_shape *attention, int64_t seq)
 static double attention_per_token(const rk_attention_shape *a, int64_t seq, reach_kind reach)
 {
     switch (reach) {
-    case REACH_CAUSAL:
-        return 3 * pair_flops(a) * rk_attention_span(a, seq);
     case REACH_WINDOW:
-        return 3 * pair_flops(a) * window_of(a, (double)seq);
+        return 3 * pair_flops(a) * rk_attention_span(a, seq);
+    case REACH_HALF:
+        return 3 * pair_flops(a) * ((double)seq / 2);
     default:
         return 3 * pair_flops(a) * (double)seq;
     }
 }
 
-/* Layers of each type, those of MTP modules too. */
-static void count_layers(const rk_model *model, int *count)
+/* Layers of each type, with so many of the last type more. */
+static void count_layers(const rk_model *model, int more, int *count)
 {
     for (int i = 0; i < model->type_count; i++) {
         count[i] = 0;
@@ -87,7 +91,16 @@ static void count_layers(const rk_model *model, int *count)
     for (int i = 0; i < model->layers; i++) {
         count[model->type_of[i]]++;
     }
-    count[model->type_of[model->layers - 1]] += model->mtp_layers;
+    count[model->type_of[model->layers - 1]] += more;
+}
+
+/* Of a layer: its matrices, and with latent attention the norms of the latents, as Megatron does.
+ */
+static double layer_weights(const rk_model *model, const rk_layer_type *type)
+{
+    const rk_attention_shape *a = &type->attention;
+    const int64_t norms = a->kind == RK_ATTENTION_LATENT ? a->q_rank + a->kv_rank : 0;
+    return (double)(rk_layer_params_of(model, type).gemm + norms);
 }
 
 /* The weights that the convention multiplies each token by; MTP runs the head once more. */
@@ -96,14 +109,14 @@ static double counted_weights(const rk_model *model, const counting *c, const in
     if (c->weights != WEIGHTS_GEMM) {
         const rk_model_params p = rk_model_params_of(model);
         return (double)(c->weights == WEIGHTS_ALL ? p.active : p.active_without_embedding) +
-               (double)p.mtp_active;
+               (c->mtp ? (double)p.mtp_active : 0);
     }
-    const double h = (double)model->hidden, mtp = model->mtp_layers;
+    const double h = (double)model->hidden, mtp = c->mtp ? model->mtp_layers : 0;
     const int64_t unit = c->vocab_multiple;
     const double head = h * (double)((model->vocab + unit - 1) / unit * unit);
-    double sum = head + mtp * (2 * h * h + head);
+    double sum = head + mtp * (2 * h * h + 3 * h + head);
     for (int i = 0; i < model->type_count; i++) {
-        sum += layers[i] * (double)rk_layer_params_of(model, &model->types[i]).gemm;
+        sum += layers[i] * layer_weights(model, &model->types[i]);
     }
     return sum;
 }
@@ -113,7 +126,7 @@ static double flops_per_token(const rk_model *model, int64_t seq, rk_flop_conven
 {
     const counting *c = &countings[convention];
     int layers[RK_LAYER_TYPE_MAX];
-    count_layers(model, layers);
+    count_layers(model, c->mtp ? model->mtp_layers : 0, layers);
     double sum = per_weight * counted_weights(model, c, layers);
     for (int i = 0; i < model->type_count; i++) {
         sum += layers[i] * attention_per_token(&model->types[i].attention, seq, c->reach);

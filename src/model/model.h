@@ -200,11 +200,12 @@ rk_model_params rk_model_params_of(const rk_model *model);
 
 /* How model FLOPs of training are counted; see docs/method/models.md. */
 typedef enum rk_flop_convention {
-    RK_FLOPS_MEGATRON,   /* GEMMs with head, causal attention halved; vocabulary padded to 128 */
+    RK_FLOPS_MEGATRON,   /* GEMMs with head, attention halved; vocabulary padded to 128 */
     RK_FLOPS_FULL,       /* the same, attention not halved (Megatron until 2025-03) */
     RK_FLOPS_PALM,       /* 6 N of all active parameters + 12 L n_q d s */
-    RK_FLOPS_TORCHTITAN, /* 6 N without embedding + 6 L n_q (d_qk + d_v) s */
-    RK_FLOPS_NANOTRON,   /* GEMMs with head, attention not halved, vocabulary not padded */
+    RK_FLOPS_TORCHTITAN, /* 6 N without embedding and MTP + 6 L n_q (d_qk + d_v) s */
+    RK_FLOPS_NANOTRON,   /* GEMMs with head, attention not halved, vocabulary not padded, no MTP */
+    RK_FLOPS_BRIDGE,     /* megatron, with the windows of attention */
     RK_FLOP_CONVENTION_COUNT,
 } rk_flop_convention;
 

@@ -69,8 +69,8 @@ static rk_status read_adapted(const json_t *value, const char *path, void *out, 
 }
 
 /* "none", then rk_flop_convention in order. */
-static const char *const rate_names[] = {"none",       "megatron", "full", "palm",
-                                         "torchtitan", "nanotron", NULL};
+static const char *const rate_names[] = {
+    "none", "megatron", "full", "palm", "torchtitan", "nanotron", "megatron-bridge", NULL};
 /* "printed", then rk_schedule_kind in order. */
 static const char *const schedule_names[] = {"printed", "gpipe", "1f1b",     "interleaved", "zb-h1",
                                              "zb-h2",   "zb-v",  "dualpipe", NULL};

@@ -35,8 +35,7 @@ static void test_published_pairs(void **state)
     for (size_t i = 0; i < COUNT(pairs); i++) {
         rk_model model = load_model(pairs[i].name);
         model.mtp_layers = pairs[i].mtp;
-        assert_near(pairs[i].name,
-                    rk_model_flops_per_token(&model, pairs[i].seq, RK_FLOPS_MEGATRON),
+        assert_near(pairs[i].name, rk_model_flops_per_token(&model, pairs[i].seq, RK_FLOPS_BRIDGE),
                     pairs[i].tflops * 1e12 / pairs[i].tokens, 0.005);
     }
 }
@@ -47,7 +46,7 @@ static void test_conventions(void **state)
     static const double counts[RK_FLOP_CONVENTION_COUNT] = {
         [RK_FLOPS_MEGATRON] = 51470401536, [RK_FLOPS_FULL] = 57912852480,
         [RK_FLOPS_PALM] = 61066469376,     [RK_FLOPS_TORCHTITAN] = 57914449920,
-        [RK_FLOPS_NANOTRON] = 57912852480,
+        [RK_FLOPS_NANOTRON] = 57912852480, [RK_FLOPS_BRIDGE] = 51470401536,
     };
     const rk_model model = load_model("llama3-8b");
     (void)state;
@@ -159,7 +158,35 @@ static void test_spans(void **state)
     assert_true(rk_attention_span(&shapes[5], 4000) == 500);
 }
 
-/* Windows lower what Megatron counts, and change nothing where the mask is not credited. */
+/*
+ * Megatron-LM's num_floating_point_operations worked out by hand for windows, latent attention,
+ * experts and MTP: 6 [layers (h (n_q + 2 n_kv) d + n_q d h + 3 h F) + h V' (1 + MTP)] + 6 n_q d s
+ * of every layer, whatever its window; with latent attention q (h + n d_qk + 1) + r (h + n (nope +
+ * d_v) + 1) + h rope + n d_v h and 3 n (d_qk + d_v) s, 2 h^2 + 3 h for a module of MTP.
+ */
+static void test_megatron(void **state)
+{
+    static const struct {
+        const char *name;
+        int64_t seq;
+        int mtp;
+        double flops;
+    } cases[] = {
+        {"gpt-oss-120b", 4096, 0, 34330853376},
+        {"deepseek-v3", 4096, 1, 259992950784},
+        {"deepseek-v3", 4096, 0, 249812054016},
+    };
+    (void)state;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        rk_model model = load_model(cases[i].name);
+        model.mtp_layers = cases[i].mtp;
+        assert_near(cases[i].name,
+                    rk_model_flops_per_token(&model, cases[i].seq, RK_FLOPS_MEGATRON),
+                    cases[i].flops, 1e-15);
+    }
+}
+
+/* Windows lower what Megatron-Bridge counts; the others know none. */
 static void test_windows(void **state)
 {
     rk_model model = load_model("gemma3-27b"), full = model;
@@ -167,12 +194,35 @@ static void test_windows(void **state)
     for (int i = 0; i < full.type_count; i++) {
         full.types[i].attention.window = 0;
     }
-    const double saved = rk_model_flops_per_token(&full, 32768, RK_FLOPS_MEGATRON) -
-                         rk_model_flops_per_token(&model, 32768, RK_FLOPS_MEGATRON);
+    const double saved = rk_model_flops_per_token(&full, 32768, RK_FLOPS_BRIDGE) -
+                         rk_model_flops_per_token(&model, 32768, RK_FLOPS_BRIDGE);
     /* 52 of 62 layers, 32 heads of 128: 12 n d (s/2 - (w - w^2/2s)) each */
     assert_near("saved", saved, 52 * 12.0 * 32 * 128 * (16384 - (1024 - 16)), 1e-12);
-    assert_true(rk_model_flops_per_token(&full, 32768, RK_FLOPS_PALM) ==
-                rk_model_flops_per_token(&model, 32768, RK_FLOPS_PALM));
+    for (int c = 0; c < RK_FLOPS_BRIDGE; c++) {
+        assert_true(rk_model_flops_per_token(&full, 32768, (rk_flop_convention)c) ==
+                    rk_model_flops_per_token(&model, 32768, (rk_flop_convention)c));
+    }
+    assert_true(rk_model_flops_per_token(&full, 32768, RK_FLOPS_BRIDGE) ==
+                rk_model_flops_per_token(&full, 32768, RK_FLOPS_MEGATRON));
+}
+
+/* torchtitan and nanotron have no multi-token prediction: its modules count nothing. */
+static void test_mtp(void **state)
+{
+    rk_model with = load_model("deepseek-v3"), without = with;
+    (void)state;
+    with.mtp_layers = 1;
+    without.mtp_layers = 0;
+    for (int c = 0; c < RK_FLOP_CONVENTION_COUNT; c++) {
+        const bool counted = c != RK_FLOPS_TORCHTITAN && c != RK_FLOPS_NANOTRON;
+        const double more = rk_model_flops_per_token(&with, 4096, (rk_flop_convention)c) -
+                            rk_model_flops_per_token(&without, 4096, (rk_flop_convention)c);
+        assert_true(counted ? more > 0 : !(more > 0 || more < 0));
+    }
+    /* 6 (N - V h) + 6 L n (d_qk + d_v) s of the 61 layers */
+    const double active = (double)rk_model_params_of(&without).active - 129280.0 * 7168;
+    assert_near("torchtitan", rk_model_flops_per_token(&with, 4096, RK_FLOPS_TORCHTITAN),
+                6 * active + 6.0 * 61 * 128 * (192 + 128) * 4096, 1e-15);
 }
 
 int main(void)
@@ -182,6 +232,7 @@ int main(void)
         cmocka_unit_test(test_padding),         cmocka_unit_test(test_utilisation),
         cmocka_unit_test(test_recompute_form),  cmocka_unit_test(test_latent_attention),
         cmocka_unit_test(test_spans),           cmocka_unit_test(test_windows),
+        cmocka_unit_test(test_megatron),        cmocka_unit_test(test_mtp),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
