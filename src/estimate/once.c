@@ -261,9 +261,7 @@ double rk_offload_seconds(const rk_cost_table *table, const rk_strategy *s, cons
         each_way += rk_host_copy_seconds(a, stage->saved);
     }
     if (s->offload_weights) {
-        each_way += rk_host_copy_seconds(
-            a, rk_stored_bytes(s, stage->dense_params + stage->expert_params,
-                               stage->low_dense_params + stage->low_expert_params));
+        each_way += rk_host_copy_seconds(a, rk_stage_stored_weights(s, stage));
     }
     if (each_way > 0) {
         seconds += visible_copies(each_way, m, rk_times_sum(&stage->forward), x->forwards,

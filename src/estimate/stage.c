@@ -312,22 +312,46 @@ static double extra_copies(const rk_cost_table *table, const rk_strategy *s)
     return rk_low_weight_copies(s, a) - (s->low_weights ? 1 : 0);
 }
 
+/* Weights as a rank stores them, on the device or on the host: its shards of fully sharded ones. */
+static double stored_weights(const rk_strategy *s, const struct kept *kept)
+{
+    const bool sharded = s->sharding == RK_SHARD_ALL;
+    return rk_stored_bytes(s, sharded ? kept->sharded : kept->whole,
+                           sharded ? kept->low_sharded : kept->low);
+}
+
 static double kept_weights(const rk_cost_table *table, const rk_strategy *s,
                            const struct kept *kept)
 {
-    if (s->sharding == RK_SHARD_ALL) {
-        return rk_stored_bytes(s, kept->sharded, kept->low_sharded);
-    }
-    const double stored = rk_stored_bytes(s, kept->whole, kept->low);
-    return kept->low > 0 ? stored + extra_copies(table, s) * rk_low_weight_bytes(s) * kept->low
-                         : stored;
+    const double stored = stored_weights(s, kept);
+    return s->sharding != RK_SHARD_ALL && kept->low > 0
+               ? stored + extra_copies(table, s) * rk_low_weight_bytes(s) * kept->low
+               : stored;
 }
 
-/* Offloaded weights: those of two layers are there. */
+double rk_stage_stored_weights(const rk_strategy *strategy, const rk_stage *stage)
+{
+    const struct kept kept = kept_of(strategy, stage);
+    return stored_weights(strategy, &kept);
+}
+
+/* How many layers' weights are loaded or gathered at once: that at hand, and the next. */
+static double layers_at_hand(const rk_stage *stage)
+{
+    return stage->layers < 2 ? stage->layers : 2;
+}
+
+/* Offloaded weights: those of two layers are there, of fully sharded ones their shards. */
 static double loaded_weights(const rk_strategy *s, const rk_stage *stage)
 {
-    return 2 * rk_stored_bytes(s, stage->layer_dense_params + stage->layer_expert_params,
-                               stage->layer_low_params);
+    const double dense = stage->layer_dense_params, expert = stage->layer_expert_params;
+    const double whole = dense + expert;
+    if (s->sharding != RK_SHARD_ALL || whole <= 0) {
+        return layers_at_hand(stage) * rk_stored_bytes(s, whole, stage->layer_low_params);
+    }
+    const double sharded = dense / rk_shard_ranks(s) + expert / rk_expert_shard_ranks(s);
+    return layers_at_hand(stage) *
+           rk_stored_bytes(s, sharded, stage->layer_low_params * sharded / whole);
 }
 
 /* The two ranks that hold the same stages of DualPipe share their optimizer states. */
@@ -370,13 +394,18 @@ static void fill_moments(const rk_cost_table *table, const rk_strategy *s, const
                  (stale ? stack->stale_logit_bytes * logits : 0);
     need->update = rk_strategy_learning(s) * stack->optimizer_temporary *
                    (stage->dense_params + stage->expert_params);
+    const double layer = stage->layer_dense_params + stage->layer_expert_params;
+    if (s->sharding >= RK_SHARD_GRADIENTS) {
+        /* gradients are whole until they are scattered: of the layer at hand, or of the head */
+        need->layer += layer * s->states.reduce;
+        need->head += stage->head_params * s->states.reduce;
+    }
     if (s->sharding == RK_SHARD_ALL) {
-        /* parameters in use: of the layer at hand and the next, or of the head; and gradients */
-        const double layer = stage->layer_dense_params + stage->layer_expert_params;
+        /* parameters in use: of the layer at hand and the next, or of the head */
         const double low = stage->layer_low_params;
-        need->layer += 2 * rk_gathered_bytes(s, layer, low) + layer * s->states.reduce +
+        need->layer += layers_at_hand(stage) * rk_gathered_bytes(s, layer, low) +
                        extra_copies(table, s) * rk_low_weight_bytes(s) * low;
-        need->head += stage->head_params * (s->states.gather + s->states.reduce);
+        need->head += stage->head_params * s->states.gather;
     }
 }
 
@@ -402,7 +431,6 @@ static void fill_activations(const rk_block_context *c, const rk_strategy *s, co
 static void fill_host(const rk_strategy *s, const rk_stage *stage, const struct kept *kept,
                       rk_stage_need *need)
 {
-    const bool sharded = s->sharding == RK_SHARD_ALL;
     if (s->offload_optimizer) {
         need->host += s->states.optimizer * optimized_params(s, kept);
     }
@@ -410,8 +438,7 @@ static void fill_host(const rk_strategy *s, const rk_stage *stage, const struct 
         need->host_saved = stage->saved;
     }
     if (s->offload_weights) {
-        need->host += rk_stored_bytes(s, sharded ? kept->sharded : kept->whole,
-                                      sharded ? kept->low_sharded : kept->low);
+        need->host += stored_weights(s, kept);
     }
 }
 

@@ -79,6 +79,9 @@ double rk_expert_shard_ranks(const rk_strategy *strategy);
 /* Parameters of whose optimizer states a rank keeps one copy. */
 double rk_stage_optimized_params(const rk_strategy *strategy, const rk_stage *stage);
 
+/* Bytes of the weights of a stage as a rank stores them. */
+double rk_stage_stored_weights(const rk_strategy *strategy, const rk_stage *stage);
+
 /* What the memory of a rank is made of, bytes, besides the number of microbatches in flight. */
 typedef struct rk_stage_need {
     double weights, gradients, optimizer;

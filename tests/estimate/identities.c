@@ -39,7 +39,7 @@ static void check_parts(const struct draw *d, uint64_t *r)
     rk_estimate e;
     double time = 0, memory = 0;
     (void)r;
-    combine(&d->table, &d->strategy, &e);
+    assert_int_equal(rk_estimate_combine(&d->table, &d->strategy, RK_FLOPS_BRIDGE, &e), RK_OK);
     for (int i = 0; i < RK_PART_COUNT; i++) {
         assert_amount(e.times.part[i]);
         time += e.times.part[i];
@@ -381,6 +381,42 @@ static void test_offload(void **state)
     draw_each(seed, draw_count(LEGAL), check_offload);
 }
 
+/* ---- full sharding -------------------------------------------------------------------------- */
+
+/*
+ * ZeRO-3 needs more than ZeRO-2 at most the weights that it gathers, of two layers or of the
+ * head, less those that it shards.
+ */
+static void check_full_sharding(const struct draw *d, uint64_t *r)
+{
+    rk_chunk chunks[RK_CHUNK_MAX];
+    rk_strategy s = d->strategy;
+    (void)r;
+    s.offload_weights = false;
+    rk_strategy_chunks(&d->model, &s, chunks);
+    for (int64_t rank = 0; rank < s.pp; rank++) {
+        const rk_stage stage = rk_stage_of(&d->table, &s, &chunks[rank * rk_stage_chunks(&s)]);
+        const double layer = stage.layer_dense_params + stage.layer_expert_params;
+        s.sharding = RK_SHARD_GRADIENTS;
+        const rk_stage_memory two = rk_stage_memory_of(&d->table, &s, &stage, 1);
+        s.sharding = RK_SHARD_ALL;
+        const rk_stage_memory three = rk_stage_memory_of(&d->table, &s, &stage, 1);
+        const double copies = 2 * rk_low_weight_bytes(&s) * stage.layer_low_params;
+        const double layers =
+            fmin(2, stage.layers) * rk_gathered_bytes(&s, layer, stage.layer_low_params) + copies;
+        const double gathered = fmax(layers, stage.head_params * s.states.gather);
+        const double saved = two.part[RK_MEM_WEIGHTS] - three.part[RK_MEM_WEIGHTS];
+        const double more = three.allocated - two.allocated;
+        assert_true(more <= gathered - saved + 1e-9 * two.allocated);
+    }
+}
+
+static void test_full_sharding(void **state)
+{
+    (void)state;
+    draw_each(seed, draw_count(LEGAL), check_full_sharding);
+}
+
 /* ---- one accelerator ------------------------------------------------------------------------ */
 
 /* With all degrees 1 the compute of a step is that of all layers and both ends. */
@@ -635,12 +671,12 @@ static void test_uniform(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_parts),     cmocka_unit_test(test_states),
-        cmocka_unit_test(test_flops),     cmocka_unit_test(test_traffic),
-        cmocka_unit_test(test_offload),   cmocka_unit_test(test_alone),
-        cmocka_unit_test(test_replicas),  cmocka_unit_test(test_shared),
-        cmocka_unit_test(test_uniform),   cmocka_unit_test(test_makespan),
-        cmocka_unit_test(test_all_ranks),
+        cmocka_unit_test(test_parts),    cmocka_unit_test(test_states),
+        cmocka_unit_test(test_flops),    cmocka_unit_test(test_traffic),
+        cmocka_unit_test(test_offload),  cmocka_unit_test(test_full_sharding),
+        cmocka_unit_test(test_alone),    cmocka_unit_test(test_replicas),
+        cmocka_unit_test(test_shared),   cmocka_unit_test(test_uniform),
+        cmocka_unit_test(test_makespan), cmocka_unit_test(test_all_ranks),
     };
     printf("seed %llx, %d strategies\n", (unsigned long long)seed, draw_count(LEGAL));
     return cmocka_run_group_tests(tests, draw_load, NULL);

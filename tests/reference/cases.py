@@ -10,7 +10,7 @@ from reference import collectives, kernels, strategies
 from reference.documents import DATA, STACK_DEFAULTS, load, load_system, system_of
 
 SCHEDULES = ("gpipe", "1f1b", "interleaved", "zb-h1", "zb-h2", "zb-v", "dualpipe")
-CONVENTIONS = ("megatron", "full", "palm", "torchtitan", "nanotron")
+CONVENTIONS = ("megatron", "full", "palm", "torchtitan", "nanotron", "megatron-bridge")
 MODULES = ("core_attention", "norm", "activation", "mla_up", "mlp", "moe")
 
 

@@ -49,15 +49,36 @@ def extra_copies(c):
     return c.formats.weight_copies - (1 if c.strategy.low_weights else 0)
 
 
-def weights_of(c, rank):
+def stored_weights(c, rank):
+    """Bytes of the weights of a rank, of its shards where they are sharded."""
     kept = kept_of(c.strategy, rank)
-    if c.strategy.offload_weights:
-        largest = rank.largest
-        return 2 * stored_bytes(c, largest.dense + largest.experts, largest.low)
     if c.strategy.sharding == "all":
         return stored_bytes(c, kept.sharded, kept.low_sharded)
-    return (stored_bytes(c, kept.whole, kept.low)
-            + extra_copies(c) * c.formats.weight * kept.low)
+    return stored_bytes(c, kept.whole, kept.low)
+
+
+def layers_at_hand(rank):
+    """The layer that runs and the next."""
+    return min(2, rank.layers)
+
+
+def loaded_weights(c, rank):
+    """Bytes of offloaded weights that are on the device."""
+    dense, expert = shard_ranks(c.strategy)
+    largest, low = rank.largest, rank.largest.low
+    whole = sharded = largest.dense + largest.experts
+    if c.strategy.sharding == "all" and whole > 0:
+        sharded = largest.dense / dense + largest.experts / expert
+        low *= sharded / whole
+    return layers_at_hand(rank) * stored_bytes(c, sharded, low)
+
+
+def weights_of(c, rank):
+    s = c.strategy
+    if s.offload_weights:
+        return loaded_weights(c, rank)
+    copies = 0 if s.sharding == "all" else extra_copies(c)
+    return stored_weights(c, rank) + copies * c.formats.weight * kept_of(s, rank).low
 
 
 # ---- activations and moments ----------------------------------------------------------------
@@ -71,12 +92,15 @@ def moments_of(c, rank):
     head = (m if s.schedule == "gpipe" else 1) * rank.head_saved + rank.head_transient
     if rank.head and m > 1:
         head += stack.stale_logit_bytes * c.T * c.vocab / s.tp
+    largest = rank.largest
+    parameters = largest.dense + largest.experts
+    if s.sharding in ("gradients", "all"):
+        layer += s.states.reduce * parameters
+        head += s.states.reduce * rank.head_parameters
     if s.sharding == "all":
-        largest = rank.largest
-        parameters = largest.dense + largest.experts
-        layer += 2 * gathered_bytes(c, parameters, largest.low) + parameters * s.states.reduce
+        layer += layers_at_hand(rank) * gathered_bytes(c, parameters, largest.low)
         layer += extra_copies(c) * c.formats.weight * largest.low
-        head += rank.head_parameters * (s.states.gather + s.states.reduce)
+        head += s.states.gather * rank.head_parameters
     update = s.learning * stack.optimizer_temporary * (rank.dense + rank.experts)
     return always, layer, head, update
 
@@ -126,12 +150,11 @@ def memory_of(c, rank, in_flight):
 
 
 def host_bytes(c, rank, in_flight):
-    s, kept, size = c.strategy, kept_of(c.strategy, rank), 0
+    s, size = c.strategy, 0
     if s.offload_optimizer:
         size += s.states.optimizer * optimized_parameters(s, rank)
     if s.offload_weights:
-        size += (stored_bytes(c, kept.sharded, kept.low_sharded) if s.sharding == "all"
-                 else stored_bytes(c, kept.whole, kept.low))
+        size += stored_weights(c, rank)
     if s.offload_activations:
         size += in_flight * rank.saved
     return size

@@ -100,27 +100,29 @@ def attention_flops(layer, s):
     return pair_flops(layer) * s * causal_span(layer, s)
 
 
-def counted_weights(model, convention):
-    p = model_parameters(model)
+def layer_weights(model, layer):
+    """GEMM weights of a layer, and with latent attention the norms of the latents."""
+    norms = layer.q_rank + layer.kv_rank if layer.latent else 0
+    return layer_parameters(model, layer).gemm + norms
+
+
+def counted_weights(model, convention, layers):
+    p, h, mtp = model_parameters(model), model.hidden, model.mtp_layers
     if convention == "palm":
         return p.active + p.mtp_active
     if convention == "torchtitan":
-        return p.without_embedding + p.mtp_active
-    h, multiple = model.hidden, 1 if convention == "nanotron" else 128
+        return p.without_embedding
+    multiple = 1 if convention == "nanotron" else 128
     head = h * (-(-model.vocab // multiple) * multiple)
-    layers = model.layers + model.layers[-1:] * model.mtp_layers
-    return (sum(layer_parameters(model, layer).gemm for layer in layers)
-            + head + model.mtp_layers * (2 * h * h + head))
-
-
-def span_of(convention):
-    if convention == "megatron":
-        return causal_span
-    return window_of if convention in ("full", "nanotron") else lambda layer, s: s
+    weights = sum(layer_weights(model, layer) for layer in layers) + head
+    return weights if convention == "nanotron" else weights + mtp * (2 * h * h + 3 * h + head)
 
 
 def flops_per_token(model, s, convention, frozen=False):
-    span = span_of(convention)
-    layers = model.layers + model.layers[-1:] * model.mtp_layers
-    return ((4 if frozen else 6) * counted_weights(model, convention)
-            + 3 * sum(pair_flops(layer) * span(layer, s) for layer in layers))
+    layers = model.layers
+    if convention not in ("torchtitan", "nanotron"):
+        layers = layers + layers[-1:] * model.mtp_layers
+    span = {"megatron": lambda layer: s / 2,
+            "megatron-bridge": lambda layer: causal_span(layer, s)}.get(convention, lambda layer: s)
+    return ((4 if frozen else 6) * counted_weights(model, convention, layers)
+            + 3 * sum(pair_flops(layer) * span(layer) for layer in layers))

@@ -310,8 +310,7 @@ def offload_seconds(c, slowest, heaviest, exchange):
     if s.offload_activations:
         each_way += kernels.copy(a, slowest.saved)
     if s.offload_weights:
-        each_way += kernels.copy(a, memory.stored_bytes(
-            c, slowest.dense + slowest.experts, slowest.low_dense + slowest.low_experts))
+        each_way += kernels.copy(a, memory.stored_weights(c, slowest))
     m = s.microbatches
     return (seconds + visible_copies(each_way, m, slowest.forward_seconds, *exchange.forward)
             + visible_copies(each_way, m, slowest.backward_seconds, *exchange.backward))
