@@ -28,7 +28,12 @@ static const rk_option plan_options[] = {
     {.name = "bounded",
      .type = RK_OPTION_FLAG,
      .offset = offsetof(rk_request, bounded),
-     .help = "settle most strategies by bounds, without evaluating them; same answer"},
+     .help = "settle most strategies by bounds, without evaluating them; same answer.  Default "
+             "for large spaces"},
+    {.name = "exhaustive",
+     .type = RK_OPTION_FLAG,
+     .offset = offsetof(rk_request, exhaustive),
+     .help = "look at every strategy, and count those that are legal and fit"},
     RK_OPTION_EMIT,
     RK_OPTIONS_OF_SEARCH,
 };

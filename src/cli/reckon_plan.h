@@ -21,6 +21,7 @@ typedef struct rk_reckoning {
     const rk_inputs *inputs;
     rk_setting setting;
     rk_plan_space space;
+    bool by_bounds;            /* the search was a bounded one */
     rk_plan_counts counts;     /* of an exhaustive search */
     rk_bounded_counts bounded; /* of a bounded one */
     double cpu_s;              /* of the search */

@@ -16,6 +16,9 @@
 
 #define MOST_DOUBLINGS 6 /* of accelerators, to find out how many would do */
 
+/* Strategies of a space from which on bounds are faster than looking at all, see docs/search.md. */
+#define BOUNDS_PAY_FROM 1000000
+
 /* ---- the search ----------------------------------------------------------------------------- */
 
 static rk_status fill_answers(rk_reckoning *plan, const rk_planned *planned, size_t found,
@@ -71,6 +74,22 @@ static rk_status explain_shortage(rk_reckoning *plan, const rk_planned *nearest,
 }
 
 /*
+ * Whether to search by bounds: as the request says, and else where the space is so large that it
+ * pays.  Ranks share exhaustive searches only.
+ */
+static rk_status choose_search(rk_reckoning *plan, rk_error *err)
+{
+    const rk_inputs *inputs = plan->inputs;
+    uint64_t strategies = 0;
+    rk_status status = RK_OK;
+    if (!plan->request->bounded && !plan->request->exhaustive && !rk_team_joined()) {
+        status = rk_plan_count(&inputs->model, &inputs->system, &plan->space, &strategies, err);
+    }
+    plan->by_bounds = plan->request->bounded || strategies >= BOUNDS_PAY_FROM;
+    return status;
+}
+
+/*
  * What needs least memory is known to a search that looks at all of it only, which is also the one
  * that ranks share.
  */
@@ -78,17 +97,18 @@ static rk_status search(rk_reckoning *plan, const rk_search_control *control, si
                         rk_planned *planned, size_t *found, rk_planned *nearest, rk_error *err)
 {
     const rk_inputs *inputs = plan->inputs;
-    rk_status status = RK_OK;
+    rk_status status = choose_search(plan, err);
     *found = 0;
-    if (plan->request->bounded && !rk_team_is_first()) {
+    if (!status && plan->by_bounds && !rk_team_is_first()) {
         return RK_OK;
     }
-    if (plan->request->bounded) {
+    if (!status && plan->by_bounds) {
         status =
             rk_plan_search_bounded(&inputs->model, &inputs->system, &inputs->stack, &plan->space,
                                    control, top, planned, found, &plan->bounded, err);
     }
     if (!status && *found == 0) {
+        plan->by_bounds = plan->request->bounded;
         status = rk_plan_search_shared(rk_team_joined(), &inputs->model, &inputs->system,
                                        &inputs->stack, &plan->space, control, top, planned, found,
                                        nearest, &plan->counts, err);
@@ -147,8 +167,12 @@ void rk_reckoning_clear(rk_reckoning *plan)
 
 void rk_write_search(FILE *to, const rk_reckoning *plan)
 {
-    if (plan->request->bounded) {
+    if (plan->by_bounds) {
         rk_write_bounded(to, &plan->bounded, "reckon", plan->cpu_s);
+        if (!plan->request->bounded) {
+            (void)fprintf(to, "%-10sbounded search; --exhaustive counts what is legal and fits\n",
+                          "");
+        }
         return;
     }
     char explored[RK_COMMAS_SIZE], legal[RK_COMMAS_SIZE], fitting[RK_COMMAS_SIZE];
@@ -167,7 +191,8 @@ void rk_write_search(FILE *to, const rk_reckoning *plan)
 void rk_search_write_json(rk_json_writer *writer, const rk_reckoning *plan)
 {
     rk_json_open_member(writer, "search", "{");
-    if (plan->request->bounded) {
+    rk_json_string(writer, "method", plan->by_bounds ? "bounded" : "exhaustive");
+    if (plan->by_bounds) {
         rk_bounded_write_json(writer, &plan->bounded);
     } else {
         rk_json_count(writer, "strategies", plan->counts.enumerated);

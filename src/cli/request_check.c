@@ -55,6 +55,7 @@ rk_status rk_request_check(const rk_request *r, rk_error *err)
         {r->lora_modules && !r->lora_rank,
          "--lora-modules needs --lora-rank: without adapters all weights learn"},
         {r->sp && r->no_sp, "--sequence-parallel and --no-sp exclude each other"},
+        {r->bounded && r->exhaustive, "--bounded and --exhaustive exclude each other"},
         {r->distributed_optimizer && excludes(&r->zero, RK_SHARD_OPTIMIZER),
          "--use-distributed-optimizer is --zero 1, and --zero says otherwise; leave out one"},
         {r->replicas > 1 && r->zero.count > 0 && !excludes(&r->zero, RK_SHARD_NONE),
