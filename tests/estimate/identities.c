@@ -364,9 +364,12 @@ static void check_offload(const struct draw *d, uint64_t *r)
     if (s->offload_activations) {
         each += stage.saved;
     }
-    if (s->offload_weights) {
-        each += rk_stored_bytes(s, stage.dense_params + stage.expert_params,
-                                stage.low_dense_params + stage.low_expert_params);
+    if (s->offload_weights) { /* of full sharding, the shards */
+        const bool sharded = s->sharding == RK_SHARD_ALL;
+        const double dense = sharded ? rk_shard_ranks(s) : 1;
+        const double expert = sharded ? rk_expert_shard_ranks(s) : 1;
+        each += rk_stored_bytes(s, stage.dense_params / dense + stage.expert_params / expert,
+                                stage.low_dense_params / dense + stage.low_expert_params / expert);
     }
     if (s->offload_optimizer) {
         once = s->states.optimizer * rk_stage_optimized_params(s, &stage);

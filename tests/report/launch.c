@@ -276,7 +276,7 @@ static void test_places(void **state)
     static char text[MOST];
     static const char *const cases[][2] = {{"tpu-v5p-pod", "MaxText"},
                                            {"trainium2", "NeuronX"},
-                                           {"gaudi3", "Intel"},
+                                           {"gaudi3", "DeepSpeed"},
                                            {"atlas-800t-a2", "MindSpeed"}};
     rk_launch_writer *const writers[] = {rk_launch_megatron, rk_launch_torchtitan};
     for (size_t i = 0; i < 2 * sizeof(cases) / sizeof(cases[0]); i++) {
