@@ -138,11 +138,16 @@ static void survey_ranks(const rk_cost_table *table, const rk_strategy *s, rk_ch
 
 /* ---- the step ------------------------------------------------------------------------------ */
 
+/*
+ * Messages between stages add what the schedule takes longer when they hold their senders; those
+ * that overlap add rk_overlapped_sends, and never more than that.
+ */
 rk_status rk_step_makespan(const rk_cost_table *table, const rk_strategy *s,
                            const rk_chunk_times *chunks, double busy, rk_makespans *makespans,
                            rk_makespan *out, rk_error *err)
 {
     const double send = rk_send_seconds(table, s, &out->sent_bytes);
+    const double overlapped = rk_overlapped_sends(table->context.stack, s, send);
     const rk_pipeline without = rk_pipeline_of(s, chunks, 0);
     const rk_pipeline with = rk_pipeline_of(s, chunks, send);
     if (s->pp == 1) {
@@ -150,12 +155,11 @@ rk_status rk_step_makespan(const rk_cost_table *table, const rk_strategy *s,
         return RK_OK;
     }
     rk_status status = rk_pipeline_makespan(makespans, &without, &out->work, err);
-    if (with.send_seconds > 0 && !status) {
+    out->sends = send > 0 ? overlapped : 0;
+    if (!status && send > 0 && rk_pipeline_bound(&with) < out->work + overlapped) {
         double all = 0;
         status = rk_pipeline_makespan(makespans, &with, &all, err);
-        out->sends = all - out->work;
-    } else {
-        out->sends = rk_overlapped_sends(table->context.stack, s, send);
+        out->sends = fmin(overlapped, all - out->work);
     }
     return status;
 }
@@ -169,8 +173,8 @@ static rk_makespan closed_makespan(const rk_cost_table *table, const rk_strategy
     const rk_pipeline without = rk_pipeline_of(s, chunks, 0);
     const rk_pipeline with = rk_pipeline_of(s, chunks, send);
     out.work = rk_pipeline_seconds(&without);
-    out.sends = with.send_seconds > 0 ? rk_pipeline_seconds(&with) - out.work
-                                      : rk_overlapped_sends(table->context.stack, s, send);
+    out.sends = fmin(rk_overlapped_sends(table->context.stack, s, send),
+                     rk_pipeline_seconds(&with) - out.work);
     return out;
 }
 
@@ -356,6 +360,6 @@ rk_status rk_estimate_visit(const rk_model *model, const rk_system *system, cons
     rk_cost_table_fill(model, system, stack, strategy, &table);
     survey_ranks(&table, strategy, chunks, NULL, &ranks, &fullest);
     const double send = rk_send_seconds(&table, strategy, &sent);
-    const rk_pipeline pipeline = rk_pipeline_of(strategy, chunks, send);
+    const rk_pipeline pipeline = rk_pipeline_of(strategy, chunks, strategy->pp_overlap ? 0 : send);
     return rk_pipeline_play(&pipeline, result, visit, user, err);
 }

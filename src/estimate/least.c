@@ -3,6 +3,8 @@
 
 #include "estimate/once.h"
 
+#include <math.h>
+
 rk_stage rk_whole_model(const rk_cost_table *table, const rk_strategy *strategy)
 {
     rk_strategy s = *strategy;
@@ -22,9 +24,11 @@ rk_makespan rk_least_makespan(const rk_cost_table *table, const rk_strategy *s,
 {
     rk_makespan least = {0};
     const double send = rk_send_seconds(table, s, &least.sent_bytes);
-    const rk_pipeline pipeline = rk_pipeline_of(s, chunks, send);
-    least.work = rk_pipeline_bound(&pipeline);
-    least.sends = rk_overlapped_sends(table->context.stack, s, send);
+    const rk_pipeline without = rk_pipeline_of(s, chunks, 0);
+    const rk_pipeline with = rk_pipeline_of(s, chunks, send);
+    least.work = rk_pipeline_bound(&without);
+    least.sends = fmin(rk_overlapped_sends(table->context.stack, s, send),
+                       fmax(rk_pipeline_bound(&with) - least.work, 0));
     return least;
 }
 

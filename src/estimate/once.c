@@ -307,14 +307,14 @@ rk_pipeline rk_pipeline_of(const rk_strategy *s, const rk_chunk_times *chunks, d
         .chunks_per_rank = rk_stage_chunks(s),
         .microbatches = rk_strategy_microbatches(s),
         .chunks = chunks,
-        .send_seconds = s->pp_overlap ? 0 : send,
+        .send_seconds = send,
     };
 }
 
 double rk_overlapped_sends(const rk_stack *stack, const rk_strategy *s, double send)
 {
     const double on_the_way = 2 * (double)(s->pp - 1);
-    return s->pp_overlap ? (crossings(s) * stack->pp_exposed + on_the_way) * send : 0;
+    return s->pp_overlap ? (crossings(s) * stack->pp_exposed + on_the_way) * send : HUGE_VAL;
 }
 
 double rk_fixed_seconds(const rk_stack *stack, const rk_strategy *s, double seconds)

@@ -36,10 +36,13 @@ double rk_replicated_seconds(const rk_cost_table *table, const rk_strategy *stra
  */
 double rk_send_seconds(const rk_cost_table *table, const rk_strategy *strategy, double *bytes);
 
-/* The pipeline of a strategy; messages of `send` seconds hold their sender unless they overlap. */
+/* The pipeline of a strategy in which messages of `send` seconds hold their sender. */
 rk_pipeline rk_pipeline_of(const rk_strategy *strategy, const rk_chunk_times *chunks, double send);
 
-/* What messages that overlap with compute add to a step: a share of all, and those on the way. */
+/*
+ * What messages that overlap with compute add to a step: a share of all, and those on the way.
+ * Infinite where they do not overlap.
+ */
 double rk_overlapped_sends(const rk_stack *stack, const rk_strategy *strategy, double send);
 
 /*

@@ -123,7 +123,8 @@ static void check_overlap(const struct draw *given, uint64_t *r)
 {
     struct draw d = *contended(given, r);
     rk_strategy s = d.strategy;
-    bool *const flags[] = {&s.grad_overlap, &s.param_overlap, &s.tp_overlap, &s.moe_overlap};
+    bool *const flags[] = {&s.grad_overlap, &s.param_overlap, &s.tp_overlap, &s.moe_overlap,
+                           &s.pp_overlap};
     d.stack.overlap_launches = 1;
     for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++) {
         s = d.strategy;

@@ -149,12 +149,13 @@ def send_of(c):
 def message_seconds(c, times, work, send):
     """What messages add to a step."""
     s = c.strategy
-    if s.pp_overlap:
-        crossings = 2 * s.microbatches * passes(s)
-        return (crossings * c.stack.pp_exposed + 2 * (s.pp - 1)) * send
     if send == 0:
         return 0
-    return schedules.makespan(s.schedule, s.microbatches, times, send) - work
+    holding = schedules.makespan(s.schedule, s.microbatches, times, send) - work
+    if s.pp_overlap:
+        crossings = 2 * s.microbatches * passes(s)
+        return min((crossings * c.stack.pp_exposed + 2 * (s.pp - 1)) * send, holding)
+    return holding
 
 
 # ---- data parallelism -----------------------------------------------------------------------
