@@ -123,7 +123,8 @@ static void test_space(void **state)
 
     r = request_of("-p 64 -b 128 --pp 4 --layout 7,9,9,7");
     assert_int_equal(rk_request_space(&r, &inputs, &space, &err), RK_ERR_INVALID);
-    assert_non_null(strstr(err.message, "--layout belongs to one strategy, and TP, CP, micro-batch"));
+    assert_non_null(
+        strstr(err.message, "--layout belongs to one strategy, and TP, CP, micro-batch"));
     r = request_of("-p 64 -b 128 --tp 8 --pp 3");
     assert_int_equal(rk_request_space(&r, &inputs, &space, &err), RK_ERR_INVALID);
     assert_non_null(strstr(err.message, "nearest legal accelerators: 48 or 72"));
