@@ -100,10 +100,17 @@ static void test_send_seconds(void **state)
     /* two messages in each of 9 rounds, 3 there and 3 back; one of them is not waited for */
     assert_near(estimate_of(&model, &stack, &s).step - longer, 2 * 9 + 2 * 3 - 1, 1e-9);
     s.pp_overlap = true;
-    const double overlapped = estimate_of(&model, &stack, &s).step;
+    stack.pp_exposed = 0.25;
+    double overlapped = estimate_of(&model, &stack, &s).step;
     stack.send_seconds = 10;
-    assert_near(overlapped - estimate_of(&model, &stack, &s).step,
-                2 * 10 * stack.pp_exposed + 2 * 3, 1e-9);
+    assert_near(overlapped - estimate_of(&model, &stack, &s).step, 2 * 10 * 0.25 + 2 * 3, 1e-9);
+    /* messages that overlap never take longer than those that are waited for */
+    stack.pp_exposed = 1;
+    assert_near(estimate_of(&model, &stack, &s).step, longer, 1e-12);
+    stack.send_seconds = 11;
+    overlapped = estimate_of(&model, &stack, &s).step;
+    stack.send_seconds = 10;
+    assert_near(overlapped - estimate_of(&model, &stack, &s).step, 2 * 9 + 2 * 3 - 1, 1e-9);
 }
 
 int main(void)

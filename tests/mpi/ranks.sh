@@ -6,7 +6,8 @@
 set -eu
 . "$(dirname "$0")/common.sh"
 
-# The same sweep by both methods, a plan by both, and the published command line.
+# The same sweep by both methods, a plan by both, and the published command line.  Ranks share an
+# exhaustive search, so one process makes one, too.
 cat >plans.json <<'END'
 {"model": "llama3-70b", "system": "dgx-h100-superpod", "global_batch": 256, "top": 2,
  "axes": [{"key": "accelerators", "values": [32, 128]},
@@ -18,7 +19,7 @@ search()
         "$@" sweep grid.json -o whole.csv --threads 1 &&
         "$@" sweep plans.json -o plans.csv --threads 1 &&
         "$@" plan --model mixtral-8x7b --system dgx-h100-superpod --accelerators 256 \
-            --global-batch 512 --json -o plan.json --threads 1 || return 1
+            --global-batch 512 --exhaustive --json -o plan.json --threads 1 || return 1
     "$@" plan --model llama3-70b --system dgx-h100-superpod --accelerators 1 --global-batch 8 \
         --json -o none.json --threads 1 || [ $? -eq 1 ] || return 1
     "$@" plan --model seed-1T --system h100-80g-off512g50-nvl8 --processors 512 --batch 768 \

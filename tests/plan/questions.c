@@ -8,6 +8,8 @@
 #include <stdarg.h>
 #include <string.h>
 
+static void say(question *q, const char *format, ...) RK_PRINTF(2, 3);
+
 static void say(question *q, const char *format, ...)
 {
     const size_t used = strlen(q->text);
