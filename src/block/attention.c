@@ -54,10 +54,11 @@ static void add_latent_projections(rk_costing *x, const rk_attention_shape *a)
         rk_repeat(x, &before);
     }
     /* latents before and after their norms; queries, keys (rope broadcast), values */
-    rk_save(x, false, RK_ACTIVATION_BYTES * T * (q_rank + rank + rope));
+    rk_save(x, false, x->c->element * T * (q_rank + rank + rope));
     rk_save(x, false, rk_saved_input_bytes(s) * T * (q_rank + rank));
-    rk_save(x, up, RK_ACTIVATION_BYTES * T * (w.query + w.key + w.value));
-    rk_add_stream(x, RK_PART_STREAM, 4 * T * (w.query + w.key), 4 * T * (w.query + w.key));
+    rk_save(x, up, x->c->element * T * (w.query + w.key + w.value));
+    const double turned = 2 * x->c->element * T * (w.query + w.key);
+    rk_add_stream(x, RK_PART_STREAM, turned, turned);
 }
 
 static void add_grouped_projections(rk_costing *x, const rk_attention_shape *a)
@@ -72,17 +73,18 @@ static void add_grouped_projections(rk_costing *x, const rk_attention_shape *a)
     rk_add_product_again(x, T, w.key, h);
     const rk_cost before = x->cost;
     /* keys, and queries with their positions, are made from what is kept of the products */
-    rk_save(x, false, RK_ACTIVATION_BYTES * T * (all - w.key));
-    rk_save(x, operators, RK_ACTIVATION_BYTES * T * w.key);
-    x->cost.unsaved += operators ? RK_ACTIVATION_BYTES * T * w.query : 0;
+    const double element = x->c->element;
+    rk_save(x, false, element * T * (all - w.key));
+    rk_save(x, operators, element * T * w.key);
+    x->cost.unsaved += operators ? element * T * w.query : 0;
     if (a->relative_positions) {
         rk_add_linear(x, RK_PART_LINEAR, s->precision, T, w.query, h);
     } else if (!x->c->model->learned_positions) {
-        rk_add_stream(x, RK_PART_STREAM, 4 * qk, 4 * qk);
+        rk_add_stream(x, RK_PART_STREAM, 2 * element * qk, 2 * element * qk);
     }
     if (a->qk_norm != RK_QK_NORM_NONE) {
-        rk_add_stream(x, RK_PART_STREAM, 4 * qk, 6 * qk);
-        rk_save(x, rk_recomputes(s, RK_MODULE_NORM), RK_ACTIVATION_BYTES * qk);
+        rk_add_stream(x, RK_PART_STREAM, 2 * element * qk, 3 * element * qk);
+        rk_save(x, rk_recomputes(s, RK_MODULE_NORM), element * qk);
     }
     if (operators) {
         rk_repeat(x, &before);
@@ -116,12 +118,12 @@ static void add_flash(rk_costing *x, const rk_attention_shape *a)
         .heads = sequences * (double)a->query_heads / (by_heads ? t * cp : t),
         .qk_size = qk,
         .group = (double)a->query_heads / fmax((double)a->kv_heads, t),
-        .share = x->c->stack->attention_share,
+        .share = x->c->attention * x->c->stack->attention_share,
     };
     x->cost.forward.part[RK_PART_ATTENTION] += rk_attention_seconds(acc, &work);
     work.flops = flops * ratio;
     work.backward = true;
-    work.share = x->c->stack->attention_backward_share;
+    work.share = x->c->attention * x->c->stack->attention_backward_share;
     x->cost.backward.part[RK_PART_ATTENTION] += rk_attention_seconds(acc, &work);
     x->cost.flops_forward += flops;
     x->cost.flops_backward += flops * ratio;
@@ -132,14 +134,14 @@ static void add_flash(rk_costing *x, const rk_attention_shape *a)
  * engine loads them element by element.  (BLOOM's sweep on A100: heads of 108 lose the time of six
  * such products against 104 and 112.)
  */
-static double unaligned(double head_size)
+static double unaligned(double head_bytes)
 {
-    return fmod(head_size * RK_ACTIVATION_BYTES, 16) > 0 ? 6 : 1;
+    return fmod(head_bytes, 16) > 0 ? 6 : 1;
 }
 
 /*
  * Attention by batched products and separate kernels of softmax and dropout on the whole square of
- * scores.  Saved per score: the softmax, its dropped-out copy (2 bytes each) and the mask.
+ * scores.  Saved per score: the softmax, its dropped-out copy and the mask, a byte.
  */
 static void add_unfused(rk_costing *x, const rk_attention_shape *a)
 {
@@ -152,7 +154,7 @@ static void add_unfused(rk_costing *x, const rk_attention_shape *a)
     const double qk = (double)rk_attention_qk_size(a), v = (double)rk_attention_value_size(a);
     /* Products that make scores (Q K', and dO V' backward), and that sum over them. */
     const bool alike = rk_attention_qk_size(a) == rk_attention_value_size(a);
-    const double slow = unaligned(qk) / stack->gemm_share;
+    const double slow = unaligned(qk * x->c->element) / stack->gemm_share;
     const double scores_qk = slow * rk_gemm_seconds(acc, precision, heads, queries, n, qk, 0);
     const double sum_qk = slow * rk_gemm_seconds(acc, precision, heads, queries, qk, n, 0);
     double scores_v = scores_qk, sum_v = sum_qk;
@@ -165,10 +167,10 @@ static void add_unfused(rk_costing *x, const rk_attention_shape *a)
     x->cost.backward.part[RK_PART_ATTENTION] += scores_v + sum_v + 2 * sum_qk;
     x->cost.flops_forward += flops;
     x->cost.flops_backward += 2 * flops;
-    rk_add_stream(x, RK_PART_ATTENTION, stack->score_forward * scores,
-                  stack->score_backward * scores);
+    rk_add_stream(x, RK_PART_ATTENTION, x->c->width * stack->score_forward * scores,
+                  x->c->width * stack->score_backward * scores);
     rk_save(x, rk_recomputes(s, RK_MODULE_CORE_ATTENTION),
-            (stack->dropout_bytes > 0 ? 5 : 2) * scores);
+            (stack->dropout_bytes > 0 ? 2 * x->c->element + 1 : x->c->element) * scores);
 }
 
 /* ---- context parallelism ------------------------------------------------------------------- */
@@ -189,7 +191,7 @@ static void add_ring(rk_costing *x, double kv, double out)
     const double c = (double)x->c->strategy->cp, hides = 0.9;
     const double send =
         (c - 1) * rk_comm_seconds(x, RK_COLL_SEND, kv, &x->c->groups[RK_GROUP_CONTEXT]);
-    const double merge = c * stack->cp_merge_bytes * out / RK_ACTIVATION_BYTES / 2;
+    const double merge = c * stack->cp_merge_bytes * out / 2 / 2; /* bytes per 16 bits */
     const double fixed = c * stack->cp_step_seconds / 2;
     const double forward = beyond(send, hides * x->cost.forward.part[RK_PART_ATTENTION]);
     const double backward = beyond(2 * send, hides * x->cost.backward.part[RK_PART_ATTENTION]);
@@ -229,7 +231,7 @@ static void add_exchanges(rk_costing *x, double qkv, double out)
 
 static void add_context_parallel(rk_costing *x, const struct widths *w)
 {
-    const double bytes = RK_ACTIVATION_BYTES * x->c->tokens;
+    const double bytes = x->c->element * x->c->tokens;
     const double kv = bytes * (w->key + w->value), out = bytes * w->output;
     if (x->c->strategy->cp == 1) {
         return;
@@ -271,7 +273,7 @@ void rk_add_attention(rk_costing *x, const rk_attention_shape *a)
     rk_add_row_linear(x, s->precision, T, (double)x->c->model->hidden, w.output);
     rk_add_product_again(x, T, (double)x->c->model->hidden, w.output);
     /* the output, which is also the input of the projection unless that is cast; row sums */
-    rk_save(x, again, RK_ACTIVATION_BYTES * T * w.output);
+    rk_save(x, again, x->c->element * T * w.output);
     rk_save(x, again, s->flash_attention ? 4 * T * heads : 0);
     if (rk_wide_precision(s) != s->precision) {
         rk_save(x, again, rk_saved_input_bytes(s) * T * w.output);

@@ -21,16 +21,16 @@ static void add_activation(rk_costing *x, rk_part part, const rk_ffn_shape *ffn,
     const bool again = rk_recomputes(s, RK_MODULE_ACTIVATION), gated = ffn->gated;
     /* A captured step runs the compiled form of a clamped activation. */
     const bool clamped = ffn->clamped && !s->graph_step;
-    const double passes = (clamped ? stack->clamped_passes : stack->activation_passes) *
-                          RK_ACTIVATION_BYTES * elements;
+    const double passes =
+        (clamped ? stack->clamped_passes : stack->activation_passes) * x->c->element * elements;
     const rk_cost before = x->cost;
     rk_add_stream(x, part, passes * (gated ? 3 : 2), passes * (gated ? 5 : 3));
     if (again) {
         rk_repeat(x, &before);
     }
-    rk_save(x, false, RK_ACTIVATION_BYTES * elements * ((gated ? 2 : 1) - inputs_again));
-    rk_save(x, true, RK_ACTIVATION_BYTES * elements * inputs_again);
-    rk_save(x, again, gated && stack->keeps_activation ? RK_ACTIVATION_BYTES * elements : 0);
+    rk_save(x, false, x->c->element * elements * ((gated ? 2 : 1) - inputs_again));
+    rk_save(x, true, x->c->element * elements * inputs_again);
+    rk_save(x, again, gated && stack->keeps_activation ? x->c->element * elements : 0);
     rk_save(x, again, rk_saved_input_bytes(s) * elements);
 }
 
@@ -44,7 +44,7 @@ void rk_add_ffn(rk_costing *x, const rk_ffn_shape *ffn, double width)
     rk_add_row_linear(x, s->precision, T, h, f);
     if (operators) { /* of gate, up and down the second is made again, the last is kept */
         rk_add_product_again(x, T, f, h);
-        rk_save(x, false, RK_ACTIVATION_BYTES * T * h);
+        rk_save(x, false, x->c->element * T * h);
     }
 }
 
@@ -105,7 +105,8 @@ static void add_dispatch(rk_costing *x, const rk_moe_shape *moe)
     const double k = (double)moe->top_k, e = (double)s->ep;
     const double elements =
         routed_tokens(x->c) * k * (double)x->c->model->hidden * load(s) * copies_share(x, moe);
-    const double bytes = RK_ACTIVATION_BYTES * elements, there = stack->dispatch_bytes * elements;
+    const double bytes = x->c->element * elements;
+    const double there = x->c->width * stack->dispatch_bytes * elements;
     const double exposed = s->graph_step ? stack->moe_exposed : stack->moe_eager_exposed;
     const double visible = s->moe_overlap ? exposed : 1;
     const double once = visible * rk_comm_seconds(x, RK_COLL_ALL_TO_ALL, bytes, group);
@@ -120,7 +121,7 @@ static void add_dispatch(rk_costing *x, const rk_moe_shape *moe)
 static void add_expert_tensor(rk_costing *x, double rows)
 {
     const double n = (double)x->c->strategy->etp;
-    const double bytes = RK_ACTIVATION_BYTES * rows * (double)x->c->model->hidden;
+    const double bytes = x->c->element * rows * (double)x->c->model->hidden;
     const rk_group *group = &x->c->groups[RK_GROUP_EXPERT_TENSOR];
     const double once = rk_comm_seconds(x, RK_COLL_ALL_GATHER, bytes, group) +
                         rk_comm_seconds(x, RK_COLL_REDUCE_SCATTER, bytes, group);
@@ -139,7 +140,7 @@ void rk_add_experts(rk_costing *x, const rk_layer_type *type)
     const double local = experts / (double)s->ep,
                  width = (double)moe->expert_width / (double)s->etp;
     const double tokens = routed_tokens(x->c), rows = rk_expert_rows(x->c, moe);
-    const double permuted = stack->permute_passes * 8 * rows / (double)s->etp * h;
+    const double permuted = stack->permute_passes * 4 * x->c->element * rows / (double)s->etp * h;
 
     rk_add_linear(x, RK_PART_EXPERT, rk_wide_precision(s), tokens, experts, h);
     rk_add_stream(x, RK_PART_EXPERT, permuted, permuted);
@@ -159,7 +160,7 @@ void rk_add_experts(rk_costing *x, const rk_layer_type *type)
                    operators ? (type->ffn.gated ? 2 : 1) : 0);
     rk_add_grouped_linear(x, s->precision, local, rows / local, h, width);
     /* logits and map of the router; the permuted input */
-    rk_save(x, false, tokens * experts * (4 + 2));
+    rk_save(x, false, tokens * experts * (4 + x->c->element));
     rk_save(x, false, rk_saved_input_bytes(s) * rows * h);
     if (moe->shared_experts) {
         rk_add_ffn(x, &type->ffn, (double)(moe->shared_experts * moe->shared_width));

@@ -11,7 +11,19 @@
 /* Bytes of the hidden state of all T tokens. */
 static double hidden_bytes(const rk_block_context *c)
 {
-    return RK_ACTIVATION_BYTES * c->tokens * (double)c->model->hidden;
+    return c->element * c->tokens * (double)c->model->hidden;
+}
+
+/*
+ * Rate of attention over that in 16 bits, for which accelerators give it: that of the matrix
+ * engine, where it is wider.
+ */
+static double attention_rate(const rk_accelerator *a, rk_precision precision)
+{
+    const rk_gemm_engine *wide = &a->gemm[precision], *usual = &a->gemm[RK_BF16];
+    return rk_is_full(precision) && wide->peak > 0 && usual->peak > 0
+               ? wide->peak * wide->efficiency / (usual->peak * usual->efficiency)
+               : 1;
 }
 
 rk_block_context rk_block_context_of(const rk_model *model, const rk_system *system,
@@ -25,6 +37,9 @@ rk_block_context rk_block_context_of(const rk_model *model, const rk_system *sys
         .system = system,
         .stack = stack,
         .strategy = strategy,
+        .element = rk_activation_bytes(strategy),
+        .width = rk_activation_bytes(strategy) / 2,
+        .attention = attention_rate(&system->accelerator, strategy->precision),
         .tokens = tokens,
         .local_tokens = strategy->sp ? tokens / (double)strategy->tp : tokens,
         .vocab = ceil((double)model->vocab / step) * step,
@@ -175,7 +190,7 @@ static double layer_transient(const rk_block_context *c, const rk_layer_type *ty
         scores = 2 * (double)s->micro_batch * (double)type->attention.query_heads / t * n * n /
                  (double)s->cp;
     }
-    return RK_ACTIVATION_BYTES * fmax(inner, scores) + hidden_bytes(c);
+    return c->element * fmax(inner, scores) + hidden_bytes(c);
 }
 
 /* Buffers that stay for weight gradients: one of each matrix, one for all experts. */
@@ -183,7 +198,7 @@ static double wgrad_buffers(const rk_costing *x, const rk_layer_type *type)
 {
     const double local = (double)type->moe.experts / (double)x->c->strategy->ep;
     const double expert = local > 0 ? x->cost.expert_params / local : 0;
-    return rk_strategy_learning(x->c->strategy) * x->c->stack->wgrad_bytes *
+    return rk_strategy_learning(x->c->strategy) * x->c->width * x->c->stack->wgrad_bytes *
            (x->cost.dense_params + expert);
 }
 
@@ -203,7 +218,7 @@ static double norm_output_bytes(const rk_block_context *c, const rk_layer_type *
         return outputs * each;
     }
     const double linears = type->moe.shared_experts ? outputs : 1;
-    return linears * each + RK_ACTIVATION_BYTES;
+    return linears * each + c->element;
 }
 
 /* Norms, residual adds and dropout of the layer, on the sequence shard. */
@@ -213,20 +228,20 @@ static void add_norms(rk_costing *x, const rk_layer_type *type)
     const rk_stack *stack = x->c->stack;
     const rk_strategy *s = x->c->strategy;
     const double elements = x->c->local_tokens * (double)model->hidden;
+    const double wide = x->c->width * elements; /* elements of 16 bits that take as many bytes */
     const double norms = (double)model->norms_per_layer, pairs = norms / 2;
     const double kept = x->c->local_tokens;
     const double gathered = stack->keeps_gathered ? stack->gathered_share * x->c->tokens : kept;
     const double output = norm_output_bytes(x->c, type) * (double)model->hidden;
     const bool again = rk_recomputes(s, RK_MODULE_NORM);
     const rk_cost before = x->cost;
-    rk_add_stream(x, RK_PART_STREAM, pairs * stack->norm_forward * elements,
-                  pairs * stack->norm_backward * elements);
+    rk_add_stream(x, RK_PART_STREAM, pairs * stack->norm_forward * wide,
+                  pairs * stack->norm_backward * wide);
     if (again) {
         rk_repeat(x, &before);
     }
-    rk_add_stream(x, RK_PART_STREAM, stack->dropout_bytes * elements,
-                  stack->dropout_bytes * elements);
-    const double inputs = RK_ACTIVATION_BYTES * elements;
+    rk_add_stream(x, RK_PART_STREAM, stack->dropout_bytes * wide, stack->dropout_bytes * wide);
+    const double inputs = x->c->element * elements;
     rk_save(x, false, inputs); /* of the layer; those within it are made again by operators */
     rk_save(x, rk_recomputes(s, RK_MODULE_OPERATORS), (norms - 1) * inputs);
     rk_save(x, again, output * fmax(gathered, kept));
@@ -311,8 +326,7 @@ void rk_block_layer(const rk_block_context *context, const rk_layer_type *type,
     count_params(&x, type);
     cost[0] = finish_layer(x, type, false);
     rk_checkpoint(&x, &nothing);
-    rk_save(&x, false,
-            RK_ACTIVATION_BYTES * context->local_tokens * (double)context->model->hidden);
+    rk_save(&x, false, context->element * context->local_tokens * (double)context->model->hidden);
     cost[1] = finish_layer(x, type, true);
 }
 
@@ -326,7 +340,8 @@ rk_cost rk_block_embedding(const rk_block_context *context)
     const double bytes = hidden_bytes(context), t = (double)s->tp;
     const bool learns = s->adapter_rank == 0;
     /* gather and write forward; rows of the fp32 gradient read and written backward */
-    rk_add_stream(&x, RK_PART_HEAD, 2 * bytes, learns ? 4 * bytes : 0);
+    const double rows = 8 * context->tokens * (double)model->hidden;
+    rk_add_stream(&x, RK_PART_HEAD, 2 * bytes, learns ? rows : 0);
     if (s->tp > 1) {
         rk_add_comm(&x, RK_PART_TP, context->reduce, learns ? context->gather : 0);
         x.cost.sent_forward.tensor = (s->sp ? 1 : 2) * bytes * (t - 1) / t;
@@ -355,6 +370,15 @@ static void add_head_comm(rk_costing *x)
     x->cost.sent_backward.tensor = (s->sp ? 1 : 2) * bytes * (t - 1) / t;
 }
 
+/*
+ * Bytes per logit of a loss that stacks state for logits in 16 bits.  It works in fp32 on its own
+ * copies, which logits in fp32 need no more; it passes over them `times` at least.
+ */
+static double of_logits(const rk_block_context *c, double bytes, double times)
+{
+    return rk_is_full(c->strategy->precision) ? fmax(bytes, times * c->element) : bytes;
+}
+
 rk_cost rk_block_head(const rk_block_context *context)
 {
     rk_costing x = {.c = context};
@@ -363,12 +387,12 @@ rk_cost rk_block_head(const rk_block_context *context)
     const rk_stack *stack = context->stack;
     const double T = context->tokens, h = (double)model->hidden;
     const double width = context->vocab / (double)s->tp, logits = T * width;
-    const double elements = context->local_tokens * h;
+    const double elements = context->local_tokens * h, wide = context->width;
 
     rk_add_linear(&x, RK_PART_HEAD, rk_wide_precision(s), T, width, h);
-    rk_add_stream(&x, RK_PART_HEAD,
-                  stack->loss_bytes / 2 * logits + stack->norm_forward / 2 * elements,
-                  stack->loss_bytes / 2 * logits + stack->norm_backward / 2 * elements);
+    const double loss = of_logits(context, stack->loss_bytes, 4) / 2 * logits;
+    rk_add_stream(&x, RK_PART_HEAD, loss + wide * (stack->norm_forward / 2 * elements),
+                  loss + wide * (stack->norm_backward / 2 * elements));
     add_head_comm(&x);
     x.cost.replicated_params = (double)rk_end_params_of(model).final_norm;
     x.cost.dense_params =
@@ -376,8 +400,9 @@ rk_cost rk_block_head(const rk_block_context *context)
     add_accumulation(&x);
     rk_add_host_floor(&x, stack->kernels_forward, stack->kernels_backward);
     /* input and output of the final norm, logits; then the gradients of input and weight */
-    x.cost.saved = 2 * RK_ACTIVATION_BYTES * elements + stack->logit_bytes * logits;
-    x.cost.transient = hidden_bytes(context) + rk_strategy_learning(s) * stack->wgrad_bytes *
+    x.cost.saved =
+        2 * context->element * elements + of_logits(context, stack->logit_bytes, 1) * logits;
+    x.cost.transient = hidden_bytes(context) + rk_strategy_learning(s) * wide * stack->wgrad_bytes *
                                                    rk_block_table_params(context);
     return x.cost;
 }
@@ -389,14 +414,15 @@ rk_cost rk_block_mtp(const rk_block_context *context)
     const double h = (double)context->model->hidden, t = (double)context->strategy->tp;
     const double elements = context->local_tokens * h, norms = 3;
     rk_add_linear(&x, RK_PART_LINEAR, context->strategy->precision, context->tokens, h / t, 2 * h);
-    rk_add_stream(&x, RK_PART_STREAM, norms / 2 * stack->norm_forward * elements,
-                  norms / 2 * stack->norm_backward * elements);
+    const double wide = context->width;
+    rk_add_stream(&x, RK_PART_STREAM, wide * (norms / 2 * stack->norm_forward * elements),
+                  wide * (norms / 2 * stack->norm_backward * elements));
     x.cost.replicated_params = (double)rk_end_params_of(context->model).mtp_norms;
     x.cost.dense_params = 2 * h * h / t + x.cost.replicated_params;
     add_accumulation(&x);
     /* inputs of the norms, and the outputs of two beside each other, as the projection reads them
      */
-    rk_save(&x, false, norms * RK_ACTIVATION_BYTES * elements);
+    rk_save(&x, false, norms * context->element * elements);
     rk_save(&x, false, 2 * rk_saved_input_bytes(context->strategy) * elements);
     return x.cost;
 }

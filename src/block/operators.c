@@ -95,12 +95,15 @@ void rk_add_stream(rk_costing *x, rk_part part, double forward_bytes, double bac
 /* ---- linear layers ------------------------------------------------------------------------- */
 
 /*
- * Bytes per element that weight gradients read and write beyond one bf16 output: they are added
- * to what the microbatches before left, in the gradient's precision, unless that is done apart.
+ * Bytes per element that weight gradients read and write beyond one output as wide as activations:
+ * they are added to what the microbatches before left, in the gradient's precision, unless that is
+ * done apart.
  */
 static double accumulate_bytes(const rk_costing *x)
 {
-    return x->c->stack->accumulation_bytes > 0 ? 0 : 2 * x->c->strategy->states.gradient - 2;
+    return x->c->stack->accumulation_bytes > 0
+               ? 0
+               : 2 * x->c->strategy->states.gradient - x->c->element;
 }
 
 /* Casts of a low-precision linear: of its inputs in forward, of its outputs' gradients backward. */
@@ -145,9 +148,9 @@ static void add_linear(rk_costing *x, rk_part part, const struct linear_seconds 
 static void add_adapter(rk_costing *x, double M, double summed, double N, double K)
 {
     const double r = (double)x->c->strategy->adapter_rank;
-    rk_add_stream(x, RK_PART_STREAM, RK_ACTIVATION_BYTES * (M * K + 4 * summed * N),
-                  RK_ACTIVATION_BYTES * (2 * summed * N + 5 * M * K));
-    rk_save(x, false, RK_ACTIVATION_BYTES * M * r);
+    rk_add_stream(x, RK_PART_STREAM, x->c->element * (M * K + 4 * summed * N),
+                  x->c->element * (2 * summed * N + 5 * M * K));
+    rk_save(x, false, x->c->element * M * r);
     x->cost.flops_forward += 2 * M * r * (N + K);
     x->cost.flops_backward += 4 * M * r * (N + K);
     x->cost.adapters++;

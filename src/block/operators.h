@@ -6,9 +6,6 @@
 #include "block/block.h"
 #include "block/precision.h"
 
-/* Bytes of an element of activations. */
-enum { RK_ACTIVATION_BYTES = 2 };
-
 /* A block being priced. */
 typedef struct rk_costing {
     const rk_block_context *c;

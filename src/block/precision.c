@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "block/precision.h"
 
-/* Bytes of an element in 16 bits. */
+/* Bytes of an element in 16 bits, from which low precision is cast. */
 #define WIDE_BYTES 2.0
 
 /* A number format with its scales. */
@@ -48,6 +48,11 @@ bool rk_is_low(rk_precision precision)
     return precision == RK_FP8 || precision == RK_FP4;
 }
 
+double rk_activation_bytes(const rk_strategy *strategy)
+{
+    return rk_is_full(strategy->precision) ? 4 : 2;
+}
+
 rk_precision rk_wide_precision(const rk_strategy *strategy)
 {
     return rk_is_low(strategy->precision) ? RK_BF16 : strategy->precision;
@@ -56,7 +61,8 @@ rk_precision rk_wide_precision(const rk_strategy *strategy)
 double rk_saved_input_bytes(const rk_strategy *strategy)
 {
     const struct format *f = format_of(strategy);
-    return rk_is_low(strategy->precision) ? f->element + f->input_scale : WIDE_BYTES;
+    return rk_is_low(strategy->precision) ? f->element + f->input_scale
+                                          : rk_activation_bytes(strategy);
 }
 
 double rk_low_weight_bytes(const rk_strategy *strategy)

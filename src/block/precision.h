@@ -12,12 +12,19 @@
 
 bool rk_is_low(rk_precision precision);
 
+/*
+ * Bytes of an element of activations, and of their gradients and messages: 4 in fp32 and TF32,
+ * which rounds operands inside the matrix engine only, otherwise 2.
+ */
+double rk_activation_bytes(const rk_strategy *strategy);
+
 /* The precision of what low-precision recipes leave as it is. */
 rk_precision rk_wide_precision(const rk_strategy *strategy);
 
 /*
  * Bytes of an element of a linear's input that is kept for its weight gradient: of the copy that
- * gradient reads, with its share of the scales; 2 where the linear is not in low precision.
+ * gradient reads, with its share of the scales; of an activation where the linear is not in low
+ * precision.
  */
 double rk_saved_input_bytes(const rk_strategy *strategy);
 

@@ -20,11 +20,11 @@
 /* ---- the table ------------------------------------------------------------------------------ */
 
 static const char *const precision_choices[] = {
-    "bf16", "fp16", "fp8", "fp4", "fp32", "mxfp8", "nvfp4", NULL,
+    "bf16", "fp16", "fp8", "fp4", "fp32", "tf32", "mxfp8", "nvfp4", NULL,
 };
 static const rk_precision precisions[] = {RK_BF16, RK_FP16, RK_FP8, RK_FP4,
-                                          RK_FP32, RK_FP8,  RK_FP4};
-enum { PRECISION_MXFP8 = 5 };
+                                          RK_FP32, RK_TF32, RK_FP8, RK_FP4};
+enum { PRECISION_MXFP8 = 6 };
 
 static const char *const attention_choices[] = {"flash", "unfused", NULL};
 enum { ATTENTION_FLASH, ATTENTION_UNFUSED };
@@ -399,7 +399,8 @@ static double given_moments(const rk_request *r)
 
 static rk_state_recipe state_recipe(const rk_request *r, rk_framework framework)
 {
-    return rk_framework_states(framework, given_gradient(r), given_moments(r));
+    return rk_framework_states(framework, precisions[r->precision], given_gradient(r),
+                               given_moments(r));
 }
 
 static rk_fp8_recipe recipe_of(const rk_request *r)

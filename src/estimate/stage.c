@@ -372,7 +372,7 @@ double rk_stage_optimized_params(const rk_strategy *strategy, const rk_stage *st
 /* Bytes of a hidden state that is not split over the tensor group. */
 static double whole_sequence(const rk_block_context *c)
 {
-    return 2 * c->tokens * (double)c->model->hidden;
+    return c->element * c->tokens * (double)c->model->hidden;
 }
 
 /* Fills the temporaries of the moments at which memory may be fullest. */
@@ -423,7 +423,7 @@ static void fill_activations(const rk_block_context *c, const rk_strategy *s, co
     need->saved = stage->saved;
     need->late = stage->late;
     need->ahead = s->tp > 1 && s->pp == 1 ? c->stack->late_buffers * whole_sequence(c) : 0;
-    const double message = 2 * c->local_tokens * (double)c->model->hidden;
+    const double message = c->element * c->local_tokens * (double)c->model->hidden;
     need->ends = s->pp > 1 ? c->stack->stage_tensors * message : 0;
 }
 

@@ -47,10 +47,13 @@ static void write_pipeline(rk_out *out, const rk_launch *launch)
     }
 }
 
-/* Moments of 4 bytes are both in bf16, those of 2 in fp8; the master copy takes 4 more. */
+/*
+ * Moments of 4 bytes are both in bf16, those of 2 in fp8; the master copy of weights in 16 bits
+ * takes 4 more.
+ */
 static void write_moments(rk_out *out, const rk_strategy *s)
 {
-    const double moments = s->states.optimizer - 4;
+    const double moments = s->states.optimizer - (rk_is_full(s->precision) ? 0 : 4);
     const bool narrow = moments < 8;
     rk_megatron_flag_if(out, narrow || s->offload_optimizer, "use-precision-aware-optimizer");
     if (narrow) {
@@ -100,7 +103,7 @@ static void write_parallel(rk_out *out, const rk_launch *launch)
 
 static void write_precision(rk_out *out, const rk_strategy *s)
 {
-    if (s->precision != RK_FP32 && s->precision != RK_TF32) {
+    if (!rk_is_full(s->precision)) {
         rk_megatron_flag(out, s->precision == RK_FP16 ? "fp16" : "bf16");
     }
     if (s->precision == RK_FP8) {

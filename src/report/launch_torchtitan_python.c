@@ -31,7 +31,7 @@ static void code(rk_out *out, const char *key, const char *value)
 /* Batches are counted in tokens; microbatches exist with a pipeline only. */
 static void write_training(rk_out *out, const rk_strategy *s)
 {
-    const bool full = s->precision == RK_FP32 || s->precision == RK_TF32;
+    const bool full = rk_is_full(s->precision);
     number(out, "training.num_tokens_per_microbatch_per_dp_rank", s->micro_batch * s->seq);
     number(out, "training.num_tokens_per_train_step", s->global_batch * s->seq);
     number(out, "training.max_context_length", s->seq);

@@ -60,7 +60,7 @@ static void write_training(rk_out *out, const rk_strategy *s)
     number(out, "local_batch_size", s->pp > 1 ? s->global_batch / s->dp : s->micro_batch);
     number(out, "global_batch_size", s->global_batch);
     number(out, "seq_len", s->seq);
-    const bool full = s->precision == RK_FP32 || s->precision == RK_TF32;
+    const bool full = rk_is_full(s->precision);
     text(out, "mixed_precision_param", full ? "float32" : "bfloat16");
     text(out, "mixed_precision_reduce", "float32");
     truth(out, "enable_cpu_offload", s->offload_optimizer);

@@ -154,7 +154,7 @@ static void offer_states(const rk_setting *s, const rk_strategy *from, visitor *
 {
     const rk_strategy usual = rk_strategy_defaults(s->model);
     const bool known = s->framework == RK_FRAMEWORK_MEGATRON || s->framework == RK_FRAMEWORK_ANY;
-    if (!known || from->adapter_rank > 0) {
+    if (!known || from->adapter_rank > 0 || rk_is_full(from->precision)) {
         return;
     }
     rk_strategy changed = *from;

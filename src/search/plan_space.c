@@ -224,7 +224,7 @@ void rk_plan_recipes_of_all(const rk_model *model, double gradient, double momen
         const rk_framework framework = (rk_framework)i;
         rk_strategy s = space->base;
         bool known = false;
-        s.states = rk_framework_states(framework, gradient, moments);
+        s.states = rk_framework_states(framework, s.precision, gradient, moments);
         if (s.adapter_rank > 0) {
             rk_strategy_freeze(model, s.adapter_rank, s.adapter_modules, &s);
         }

@@ -11,6 +11,11 @@ const char *const rk_rank_order_names[] = {"tp-cp-dp-pp", "tp-cp-pp-dp", NULL};
 
 const char *const rk_fp8_recipe_names[] = {"tensorwise", "delayed", "blockwise", "mxfp8", NULL};
 
+bool rk_is_full(rk_precision precision)
+{
+    return precision == RK_FP32 || precision == RK_TF32;
+}
+
 rk_strategy rk_strategy_defaults(const rk_model *model)
 {
     return (rk_strategy){

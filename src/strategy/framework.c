@@ -43,6 +43,10 @@ enum {
         .weight = 4, .gradient = 4, .optimizer = 8, .gather = 2, .reduce = 4                       \
     }
 
+/* Training in fp32 and TF32: weights are their own master copy, and are gathered as they are. */
+static const rk_state_recipe full_states = {
+    .weight = 4, .gradient = 4, .optimizer = 8, .gather = 4, .reduce = 4};
+
 const rk_framework_traits rk_frameworks[RK_FRAMEWORK_COUNT] = {
     /* All that some framework runs. */
     [RK_FRAMEWORK_ANY] = {.name = "any",
@@ -222,14 +226,16 @@ rk_framework rk_framework_of_stack(const char *family, const char *base)
     return base[0] ? rk_framework_of_stack(base, "") : RK_FRAMEWORK_COUNT;
 }
 
-rk_state_recipe rk_framework_states(rk_framework framework, double gradient, double moments)
+rk_state_recipe rk_framework_states(rk_framework framework, rk_precision precision, double gradient,
+                                    double moments)
 {
-    const rk_state_recipe *usual = &rk_framework_of(framework)->states;
+    const rk_state_recipe *usual =
+        rk_is_full(precision) ? &full_states : &rk_framework_of(framework)->states;
     const double usual_moments = 8, master = usual->optimizer - usual_moments;
     rk_state_recipe states = *usual;
     if (gradient > 0) {
         states.reduce = gradient;
-        /* sharded fp32 weights have fp32 gradients, whatever the messages */
+        /* weights in fp32 have fp32 gradients, whatever the messages */
         states.gradient = master > 0 ? gradient : usual->gradient;
     }
     if (moments > 0) {

@@ -69,10 +69,11 @@ rk_framework rk_framework_usual(rk_generation generation);
 rk_framework rk_framework_of_stack(const char *family, const char *base);
 
 /*
- * Bytes of states with gradients of `gradient` bytes and both moments of `moments`; 0: the
- * framework's.
+ * Bytes of states in a precision, with gradients of `gradient` bytes and both moments of `moments`;
+ * 0: the framework's.
  */
-rk_state_recipe rk_framework_states(rk_framework framework, double gradient, double moments);
+rk_state_recipe rk_framework_states(rk_framework framework, rk_precision precision, double gradient,
+                                    double moments);
 
 /* Shardings of a framework whose releases of `year` are used; 0: the newest. */
 unsigned rk_framework_shardings(rk_framework framework, int64_t year);

@@ -121,6 +121,9 @@ typedef struct rk_strategy {
     double imbalance;       /* most loaded expert rank over the mean, >= 1 */
 } rk_strategy;
 
+/* Whether tensors have 32 bits: TF32 rounds operands within the matrix engine only. */
+bool rk_is_full(rk_precision precision);
+
 /* A plain bf16 strategy of one accelerator for the model's usual sequence length. */
 rk_strategy rk_strategy_defaults(const rk_model *model);
 

@@ -159,8 +159,8 @@ static double gemm_seconds(const rk_accelerator *a, rk_precision precision, doub
         .merge = split_seconds * (rate * per_core),
         .merge_part = split_bytes * batch * M * N / a->memory_bandwidth * (rate * per_core),
     };
-    const double bytes =
-        batch * (rk_precision_bytes(precision) * (M * K + K * N) + (2 + accumulate_bytes) * M * N);
+    const double in = rk_precision_bytes(precision), out = in > 2 ? in : 2;
+    const double bytes = batch * (in * (M * K + K * N) + (out + accumulate_bytes) * M * N);
     const size_t first = splits_k && batch > 1 ? FIRST_OF_BATCHED : 0;
     const double math = engine_flops(&p, first, splits_k) * (double)a->cores / rate;
     const double memory = bytes / (a->memory_bandwidth * a->memory_efficiency);

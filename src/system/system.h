@@ -186,8 +186,8 @@ extern const char
 
 /*
  * Time of C[M,N] = A[M,K] B[K,N], `batch` times.  `accumulate_bytes` are the bytes per element
- * read and written to C beyond one write in bf16 (wgrad into fp32: 6).  M, N, K > 0.  Infinite
- * where the accelerator has not the precision.
+ * read and written to C beyond one write in 2 bytes, or 4 of fp32 and TF32 (wgrad of bf16 into
+ * fp32: 6).  M, N, K > 0.  Infinite where the accelerator has not the precision.
  */
 double rk_gemm_seconds(const rk_accelerator *a, rk_precision precision, double batch, double M,
                        double N, double K, double accumulate_bytes);

@@ -168,22 +168,29 @@ static void test_states(void **state)
 {
     static const struct {
         rk_framework framework;
+        rk_precision precision;
         double gradient, moments;
         rk_state_recipe states;
     } cases[] = {
-        {RK_FRAMEWORK_MEGATRON, 0, 0, {2, 4, 12, 2, 4}},
-        {RK_FRAMEWORK_MEGATRON, 2, 4, {2, 2, 8, 2, 2}},
-        {RK_FRAMEWORK_TORCHTITAN, 0, 0, {4, 4, 8, 2, 4}},
-        {RK_FRAMEWORK_TORCHTITAN, 2, 4, {4, 4, 4, 2, 2}},
-        {RK_FRAMEWORK_DEEPSPEED, 0, 0, {2, 2, 12, 2, 2}},
-        {RK_FRAMEWORK_DEEPSPEED, 4, 0, {2, 4, 12, 2, 4}},
-        {RK_FRAMEWORK_MAXTEXT, 0, 0, {4, 4, 8, 2, 4}},
-        {RK_FRAMEWORK_NEURONX, 0, 0, {2, 4, 12, 2, 4}},
+        {RK_FRAMEWORK_MEGATRON, RK_BF16, 0, 0, {2, 4, 12, 2, 4}},
+        {RK_FRAMEWORK_MEGATRON, RK_BF16, 2, 4, {2, 2, 8, 2, 2}},
+        {RK_FRAMEWORK_TORCHTITAN, RK_BF16, 0, 0, {4, 4, 8, 2, 4}},
+        {RK_FRAMEWORK_TORCHTITAN, RK_BF16, 2, 4, {4, 4, 4, 2, 2}},
+        {RK_FRAMEWORK_DEEPSPEED, RK_BF16, 0, 0, {2, 2, 12, 2, 2}},
+        {RK_FRAMEWORK_DEEPSPEED, RK_BF16, 4, 0, {2, 4, 12, 2, 4}},
+        {RK_FRAMEWORK_MAXTEXT, RK_BF16, 0, 0, {4, 4, 8, 2, 4}},
+        {RK_FRAMEWORK_NEURONX, RK_BF16, 0, 0, {2, 4, 12, 2, 4}},
+        /* low precision casts weights in 16 bits; those of 32 are their own master copy */
+        {RK_FRAMEWORK_MEGATRON, RK_FP8, 0, 0, {2, 4, 12, 2, 4}},
+        {RK_FRAMEWORK_MEGATRON, RK_FP32, 0, 0, {4, 4, 8, 4, 4}},
+        {RK_FRAMEWORK_MEGATRON, RK_TF32, 2, 4, {4, 4, 4, 4, 2}},
+        {RK_FRAMEWORK_TORCHTITAN, RK_FP32, 0, 0, {4, 4, 8, 4, 4}},
+        {RK_FRAMEWORK_DEEPSPEED, RK_TF32, 0, 0, {4, 4, 8, 4, 4}},
     };
     (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        const rk_state_recipe states =
-            rk_framework_states(cases[i].framework, cases[i].gradient, cases[i].moments);
+        const rk_state_recipe states = rk_framework_states(cases[i].framework, cases[i].precision,
+                                                           cases[i].gradient, cases[i].moments);
         assert_memory_equal(&states, &cases[i].states, sizeof(states));
     }
 }

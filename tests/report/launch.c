@@ -309,7 +309,11 @@ static void test_strategy_parts(void **state)
     assert_holds(err.message, "all activations");
     s.offload_activations = false;
     s.precision = RK_FP32;
-    s.states.optimizer = 8; /* moments in bf16 */
+    s.states.optimizer = 8; /* moments in fp32; weights are the master copy */
+    assert_int_equal(launch(&model, "dgx-h100-superpod", &s, text, &err), RK_OK);
+    assert_null(strstr(text, "--use-precision-aware-optimizer"));
+    assert_null(strstr(text, "--exp-avg-dtype"));
+    s.states.optimizer = 4; /* moments in bf16 */
     s.pp = 2;
     s.vp = 4;
     s.schedule = RK_SCHEDULE_INTERLEAVED;

@@ -55,7 +55,8 @@ def modelled_gemm(a, precision, batch, M, N, K, accumulate, grouped):
     tiles = BATCHED_TILES if batch > 1 and not grouped else TILES
     splits = (1,) if grouped else (1, 2, 4, 8)
     math = engine_seconds(a, a.gemm[precision], batch, M, N, K, tiles, splits)
-    size = batch * (OPERAND_BYTES[precision] * (M * K + K * N) + (2 + accumulate) * M * N)
+    operand = OPERAND_BYTES[precision]
+    size = batch * (operand * (M * K + K * N) + (max(operand, 2) + accumulate) * M * N)
     return both(math, size / a.bandwidth) + a.kernel
 
 

@@ -7,7 +7,6 @@ from types import SimpleNamespace as Record
 
 from reference import collectives, kernels, models, precision, strategies
 
-BYTES = 2  # of an element of activations
 PARTS = ("linear layers", "attention", "experts", "memory-bound ops", "casts", "head and loss",
          "host-bound", "recompute", "TP comm", "CP comm", "EP comm", "PP comm", "offloading",
          "pipeline bubble", "DP comm", "optimizer", "fixed")
@@ -23,6 +22,9 @@ class Setting:
         self.accelerator = system.accelerator
         self.formats = precision.formats_of(s, system.accelerator, stack)
         self.wide = precision.wide(s)
+        self.element = self.formats.activation
+        self.width = self.element / 2  # stacks give bytes per element of 16 bits
+        self.attention_rate = self.rate_of_attention()
         self.low = precision.is_low(s.precision)
         self.frozen = s.adapter_rank > 0
         self.T = s.micro_batch * s.seq / s.cp
@@ -31,10 +33,18 @@ class Setting:
         self.vocab = ceil(model.vocab / (128 * s.tp)) * 128 * s.tp
         self.table = self.vocab * model.hidden / s.tp
         self.groups = {kind: strategies.group_of(system, s, kind) for kind in LAYER_GROUPS}
-        hidden = BYTES * self.T * model.hidden
+        hidden = self.element * self.T * model.hidden
         self.gather = self.collective("all_gather", hidden, "tensor") if s.sp else 0
         self.reduce = self.collective("reduce_scatter" if s.sp else "all_reduce", hidden, "tensor")
         self.parameters = models.model_parameters(model)
+
+    def rate_of_attention(self):
+        """Of that in 16 bits."""
+        a, form = self.accelerator, self.strategy.precision
+        if not precision.is_full(form) or form not in a.gemm or "bf16" not in a.gemm:
+            return 1
+        full, half = a.gemm[form], a.gemm["bf16"]
+        return full.peak * full.efficiency / (half.peak * half.efficiency)
 
     def collective(self, op, size, group):
         return collectives.seconds_of(self.system, op, size, self.groups[group])
@@ -111,7 +121,8 @@ class Block:
         c, stack, a = self.c, self.c.stack, self.c.accelerator
         low = precision.is_low(form)
         share = stack.low_gemm_share if low else stack.gemm_share
-        accumulate = 0 if stack.accumulation_bytes > 0 else 2 * c.strategy.states.gradient - 2
+        accumulate = 2 * c.strategy.states.gradient - c.element
+        accumulate = 0 if stack.accumulation_bytes > 0 else accumulate
         if groups is None:
             def seconds(m, n, k, more=0):
                 return kernels.gemm(a, form, m, n, k, more)
@@ -138,9 +149,9 @@ class Block:
 
     def adapter(self, M, M_s, N, K):
         r = self.c.strategy.adapter_rank
-        self.stream("memory-bound ops", BYTES * (M * K + 4 * M_s * N),
-                    BYTES * (2 * M_s * N + 5 * M * K))
-        self.save(BYTES * M * r)
+        self.stream("memory-bound ops", self.c.element * (M * K + 4 * M_s * N),
+                    self.c.element * (2 * M_s * N + 5 * M * K))
+        self.save(self.c.element * M * r)
         self.flops_forward += 2 * M * r * (N + K)
         self.flops_backward += 4 * M * r * (N + K)
         self.adapters += 1
@@ -213,10 +224,10 @@ def add_latent_projections(x, layer):
     x.adapted_linear("attention", T, layer.heads / s.tp * layer.nope_size + z, rank)
     if up:
         x.repeat(before)
-    x.save(BYTES * T * (q_rank + rank + layer.rope_size))
+    x.save(c.element * T * (q_rank + rank + layer.rope_size))
     x.save(c.formats.saved_input * T * (q_rank + rank))
-    x.save(BYTES * T * (q + y + z), up)
-    x.stream("memory-bound ops", 4 * T * (q + y), 4 * T * (q + y))
+    x.save(c.element * T * (q + y + z), up)
+    x.stream("memory-bound ops", *[2 * c.element * T * (q + y)] * 2)
 
 
 def add_grouped_projections(x, layer):
@@ -228,16 +239,16 @@ def add_grouped_projections(x, layer):
     x.adapted_linear("attention", T, q + y + z + gate, h)
     x.product_again(T, y, h)
     before = x.copy()
-    x.save(BYTES * T * (q + z + gate))
-    x.save(BYTES * T * y, operators)
-    x.unsaved += BYTES * T * q if operators else 0
+    x.save(c.element * T * (q + z + gate))
+    x.save(c.element * T * y, operators)
+    x.unsaved += c.element * T * q if operators else 0
     if layer.relative_positions:
         x.adapted_linear("attention", T, q, h)
     elif not c.model.learned_positions:
-        x.stream("memory-bound ops", 4 * T * (q + y), 4 * T * (q + y))
+        x.stream("memory-bound ops", *[2 * c.element * T * (q + y)] * 2)
     if layer.qk_norm != "none":
-        x.stream("memory-bound ops", 4 * T * (q + y), 6 * T * (q + y))
-        x.save(BYTES * T * (q + y), c.recomputes("norm"))
+        x.stream("memory-bound ops", 2 * c.element * T * (q + y), 3 * c.element * T * (q + y))
+        x.save(c.element * T * (q + y), c.recomputes("norm"))
     if operators:
         x.repeat(before)
 
@@ -254,10 +265,11 @@ def add_flash(x, layer):
     heads = sequences * layer.heads / (s.tp * (s.cp if s.cp_kind == "ulysses" else 1))
     group = layer.heads / max(layer.kv_heads, s.tp)
     x.forward["attention"] += kernels.attention(
-        c.accelerator, flops, seq, heads, layer.d_qk, group, c.stack.attention_share, False)
+        c.accelerator, flops, seq, heads, layer.d_qk, group,
+        c.attention_rate * c.stack.attention_share, False)
     x.backward["attention"] += kernels.attention(
         c.accelerator, flops * ratio, seq, heads, layer.d_qk, group,
-        c.stack.attention_backward_share, True)
+        c.attention_rate * c.stack.attention_backward_share, True)
     x.flops_forward += flops
     x.flops_backward += flops * ratio
 
@@ -267,7 +279,7 @@ def add_unfused(x, layer):
     d_qk, d_v = layer.d_qk, layer.d_v
     queries, keys = s.seq / s.cp, s.seq
     batch = s.micro_batch * layer.heads / s.tp
-    slow = (6 if 2 * d_qk % 16 else 1) / c.stack.gemm_share
+    slow = (6 if c.element * d_qk % 16 else 1) / c.stack.gemm_share
 
     def seconds(n, k):
         return slow * kernels.gemm(c.accelerator, c.wide, queries, n, k, batch=batch)
@@ -277,15 +289,17 @@ def add_unfused(x, layer):
     scores = batch * queries * keys
     x.flops_forward += 2 * scores * (d_qk + d_v)
     x.flops_backward += 4 * scores * (d_qk + d_v)
-    x.stream("attention", c.stack.score_forward * scores, c.stack.score_backward * scores)
-    x.save((5 if c.stack.dropout_bytes > 0 else 2) * scores, c.recomputes("core_attention"))
+    x.stream("attention", c.width * c.stack.score_forward * scores,
+             c.width * c.stack.score_backward * scores)
+    each = 2 * c.element + 1 if c.stack.dropout_bytes > 0 else c.element
+    x.save(each * scores, c.recomputes("core_attention"))
 
 
 def add_context_parallel(x, layer):
     c, s, stack = x.c, x.c.strategy, x.c.stack
     q, y, z, o = widths_of(layer, s.tp)
-    n, kv, out = s.cp, 2 * c.T * (y + z), 2 * c.T * o
-    qkv = 2 * c.T * q + kv
+    n, kv, out = s.cp, c.element * c.T * (y + z), c.element * c.T * o
+    qkv = c.element * c.T * q + kv
     if n == 1:
         return
     if s.cp_kind == "ring":
@@ -322,7 +336,7 @@ def add_attention(x, layer):
     x.adapted_linear("attention", T, h, o, summed=True)
     x.product_again(T, h, o)
     unsaved = again and s.flash_attention
-    x.save(BYTES * T * o, unsaved)
+    x.save(c.element * T * o, unsaved)
     x.save(4 * T * layer.heads / s.tp if s.flash_attention else 0, unsaved)
     x.save(c.formats.saved_input * T * o if c.low else 0, unsaved)
 
@@ -334,14 +348,14 @@ def add_activation(x, part, layer, elements, inputs_unsaved):
     c, s, stack = x.c, x.c.strategy, x.c.stack
     again = c.recomputes("activation")
     clamped = layer.clamped and not s.graph_step
-    size = (stack.clamped_passes if clamped else stack.activation_passes) * BYTES * elements
+    size = (stack.clamped_passes if clamped else stack.activation_passes) * c.element * elements
     before = x.copy()
     x.stream(part, size * (3 if layer.gated else 2), size * (5 if layer.gated else 3))
     if again:
         x.repeat(before)
-    x.save(BYTES * elements * ((2 if layer.gated else 1) - inputs_unsaved))
-    x.save(BYTES * elements * inputs_unsaved, True)
-    x.save(BYTES * elements if layer.gated and stack.keeps_activation else 0, again)
+    x.save(c.element * elements * ((2 if layer.gated else 1) - inputs_unsaved))
+    x.save(c.element * elements * inputs_unsaved, True)
+    x.save(c.element * elements if layer.gated and stack.keeps_activation else 0, again)
     x.save(c.formats.saved_input * elements, again)
 
 
@@ -354,7 +368,7 @@ def add_ffn(x, layer, width):
     x.adapted_linear("ffn", T, h, f, summed=True)
     if operators:
         x.product_again(T, f, h)
-        x.save(BYTES * T * h)
+        x.save(c.element * T * h)
 
 
 def expert_load(s):
@@ -385,7 +399,7 @@ def add_dispatch(x, layer):
                 * copies_share(c, layer))
     exposed = stack.moe_exposed if s.graph_step else stack.moe_eager_exposed
     visible = exposed if s.moe_overlap else 1
-    there, back = stack.dispatch_bytes * elements, BYTES * elements
+    there, back = c.width * stack.dispatch_bytes * elements, c.element * elements
     once = visible * c.collective("all_to_all", back, "expert")
     x.comm("EP comm", visible * c.collective("all_to_all", there, "expert") + once, 2 * once)
     leaves = (s.ep - 1) / s.ep
@@ -400,12 +414,12 @@ def add_experts(x, layer):
     operators = c.recomputes("operators")
 
     x.linear("experts", c.wide, tokens, layer.experts, h)
-    permuted = stack.permute_passes * 8 * rows / s.etp * h
+    permuted = stack.permute_passes * 4 * c.element * rows / s.etp * h
     x.stream("experts", permuted, permuted)
     x.comm("experts", stack.router_seconds, stack.router_seconds)
     add_dispatch(x, layer)
     if s.etp > 1:
-        size = BYTES * rows * h
+        size = c.element * rows * h
         once = (c.collective("all_gather", size, "expert_tensor")
                 + c.collective("reduce_scatter", size, "expert_tensor"))
         x.comm("EP comm", once, once)
@@ -417,7 +431,7 @@ def add_experts(x, layer):
     add_activation(x, "experts", layer, rows * width, up if operators else 0)
     x.gemms("experts", s.precision, local, rows / local, h, width)
     x.low_experts += local * (up + 1) * width * h if c.low else 0
-    x.save(6 * tokens * layer.experts)
+    x.save((4 + c.element) * tokens * layer.experts)
     x.save(c.formats.saved_input * rows * h)
     if layer.shared_experts:
         add_ffn(x, layer, layer.shared_experts * layer.shared_ffn)
@@ -428,7 +442,7 @@ def add_experts(x, layer):
 def norm_output_bytes(c, layer):
     outputs = min(c.model.norms_per_layer, 2)
     if c.low and layer.experts:
-        return (outputs if layer.shared_experts else 1) * c.formats.saved_input + BYTES
+        return (outputs if layer.shared_experts else 1) * c.formats.saved_input + c.element
     return outputs * c.formats.saved_input
 
 
@@ -436,13 +450,13 @@ def add_norms(x, layer):
     c, stack, norms = x.c, x.c.stack, x.c.model.norms_per_layer
     again = c.recomputes("norm")
     before = x.copy()
-    x.stream("memory-bound ops", norms / 2 * stack.norm_forward * c.H,
-             norms / 2 * stack.norm_backward * c.H)
+    x.stream("memory-bound ops", norms / 2 * stack.norm_forward * c.width * c.H,
+             norms / 2 * stack.norm_backward * c.width * c.H)
     if again:
         x.repeat(before)
-    x.stream("memory-bound ops", stack.dropout_bytes * c.H, stack.dropout_bytes * c.H)
-    x.save(BYTES * c.H)
-    x.save((norms - 1) * BYTES * c.H, c.recomputes("operators"))
+    x.stream("memory-bound ops", *[stack.dropout_bytes * c.width * c.H] * 2)
+    x.save(c.element * c.H)
+    x.save((norms - 1) * c.element * c.H, c.recomputes("operators"))
     tokens = max(stack.gathered_share * c.T, c.T_s) if stack.keeps_gathered else c.T_s
     output = norm_output_bytes(c, layer) * c.model.hidden
     x.save(output * tokens, again)
@@ -483,7 +497,7 @@ def add_tensor_parallel(x, layer):
     x.comm("TP comm", visible(G + R, forward, F), gathers + sums + again)
     if operators and s.sp:
         x.backward["recompute"] += visible(G, forward, x.backward["recompute"])
-    sent = regions * BYTES * c.T * c.model.hidden * (s.tp - 1) / s.tp
+    sent = regions * c.element * c.T * c.model.hidden * (s.tp - 1) / s.tp
     x.send("tensor", 2 * sent, (3 if s.sp and regathers else 2) * sent)
 
 
@@ -517,7 +531,7 @@ def layer_temporaries(c, layer):
         inner = up * layer.ffn / s.tp * c.T
     scores = 0 if s.flash_attention else (
         2 * s.micro_batch * layer.heads / s.tp * s.seq**2 / s.cp)
-    return BYTES * max(inner, scores) + BYTES * c.T * c.model.hidden
+    return c.element * max(inner, scores) + c.element * c.T * c.model.hidden
 
 
 def add_accumulation(x):
@@ -547,7 +561,7 @@ def finish_layer(x, layer, checkpointed):
     add_layer_launches(x, layer, checkpointed)
     x.transient = layer_temporaries(c, layer)
     expert = x.experts / (layer.experts / c.strategy.ep) if layer.experts else 0
-    x.wgrad_buffers = c.strategy.learning * c.stack.wgrad_bytes * (x.dense + expert)
+    x.wgrad_buffers = c.strategy.learning * c.width * c.stack.wgrad_bytes * (x.dense + expert)
     return x
 
 
@@ -567,7 +581,7 @@ def layer_blocks(c, layer):
     count_parameters(x, layer)
     usual = finish_layer(x, layer, False)
     x.checkpoint(Block(c))
-    x.save(BYTES * c.H)
+    x.save(c.element * c.H)
     return usual, finish_layer(x, layer, True)
 
 
@@ -575,8 +589,8 @@ def layer_blocks(c, layer):
 
 def embedding_block(c):
     x, s = Block(c), c.strategy
-    size = BYTES * c.T * c.model.hidden
-    x.stream("head and loss", 2 * size, 0 if c.frozen else 4 * size)
+    size = c.element * c.T * c.model.hidden
+    x.stream("head and loss", 2 * size, 0 if c.frozen else 8 * c.T * c.model.hidden)
     if s.tp > 1:
         sent = size * (s.tp - 1) / s.tp
         x.comm("TP comm", c.reduce, 0 if c.frozen else c.gather)
@@ -593,9 +607,12 @@ def head_block(c):
     width = c.vocab / s.tp
     logits = c.T * width
     x.linear("head and loss", c.wide, c.T, width, c.model.hidden)
-    x.stream("head and loss", stack.loss_bytes / 2 * logits + stack.norm_forward / 2 * c.H,
-             stack.loss_bytes / 2 * logits + stack.norm_backward / 2 * c.H)
-    size = BYTES * c.T * c.model.hidden
+    loss, kept = stack.loss_bytes, stack.logit_bytes
+    if precision.is_full(s.precision):
+        loss, kept = max(loss, 16), max(kept, 4)
+    x.stream("head and loss", loss / 2 * logits + c.width * stack.norm_forward / 2 * c.H,
+             loss / 2 * logits + c.width * stack.norm_backward / 2 * c.H)
+    size = c.element * c.T * c.model.hidden
     if s.tp > 1:
         loss = 3 * c.collective("all_reduce", 4 * c.T, "tensor")
         x.comm("TP comm", c.gather + loss, c.reduce)
@@ -606,8 +623,8 @@ def head_block(c):
     x.dense = c.table + x.whole + (width if c.model.head_bias else 0)
     add_accumulation(x)
     x.floor_at_launches(stack.kernels_forward, stack.kernels_backward)
-    x.saved = 2 * BYTES * c.H + stack.logit_bytes * logits
-    x.transient = size + s.learning * stack.wgrad_bytes * c.table
+    x.saved = 2 * c.element * c.H + kept * logits
+    x.transient = size + s.learning * c.width * stack.wgrad_bytes * c.table
     return x
 
 
@@ -615,11 +632,11 @@ def mtp_block(c):
     """What a module of multi-token prediction has besides a layer and the head."""
     x, s, h = Block(c), c.strategy, c.model.hidden
     x.linear("linear layers", s.precision, c.T, h / s.tp, 2 * h)
-    x.stream("memory-bound ops", 1.5 * c.stack.norm_forward * c.H,
-             1.5 * c.stack.norm_backward * c.H)
+    x.stream("memory-bound ops", 1.5 * c.width * c.stack.norm_forward * c.H,
+             1.5 * c.width * c.stack.norm_backward * c.H)
     x.whole = c.parameters.mtp_norms
     x.dense = 2 * h * h / s.tp + x.whole
     add_accumulation(x)
-    x.save(3 * BYTES * c.H)
+    x.save(3 * c.element * c.H)
     x.save(2 * c.formats.saved_input * c.H)
     return x

@@ -87,7 +87,7 @@ def moments_of(c, rank):
     """Temporaries that stay, and those of the backward of a layer, of the head, of the update."""
     s, stack, m = c.strategy, c.stack, c.strategy.microbatches
     always = stack.workspace_bytes + rank.wgrad_buffers
-    always += stack.gathered_buffers * 2 * c.T * c.model.hidden if s.tp > 1 else 0
+    always += stack.gathered_buffers * c.element * c.T * c.model.hidden if s.tp > 1 else 0
     layer = rank.unsaved + rank.transient
     head = (m if s.schedule == "gpipe" else 1) * rank.head_saved + rank.head_transient
     if rank.head and m > 1:
@@ -112,8 +112,8 @@ def activations_of(c, rank, in_flight):
     if s.offload_activations:
         most = 2 / rank.layers if rank.layers > 2 else 1
     kept = stack.activation_share * min(in_flight, most)
-    ahead = stack.late_buffers * 2 * c.T * c.model.hidden if s.tp > 1 and s.pp == 1 else 0
-    ends = stack.stage_tensors * 2 * c.T_s * c.model.hidden if s.pp > 1 else 0
+    ahead = stack.late_buffers * c.element * c.T * c.model.hidden if s.tp > 1 and s.pp == 1 else 0
+    ends = stack.stage_tensors * c.element * c.T_s * c.model.hidden if s.pp > 1 else 0
     return kept * rank.saved + ahead + in_flight * ends, kept * rank.late + ahead
 
 

@@ -20,6 +20,11 @@ def is_low(precision):
     return precision in ("fp8", "fp4")
 
 
+def is_full(precision):
+    """Whether tensors have 32 bits."""
+    return precision in ("fp32", "tf32")
+
+
 def wide(s):
     """The precision of what recipes leave as it is."""
     return "bf16" if is_low(s.precision) else s.precision
@@ -33,7 +38,8 @@ def formats_of(s, accelerator, stack):
     read = WIDE_BYTES * (2 if found_first else 1)
     input_copies = 2 if input_by_row or accelerator.fp8_one_layout else 1
     f = Record()
-    f.saved_input = element + of_input if low else WIDE_BYTES
+    f.activation = 4 if is_full(s.precision) else 2
+    f.saved_input = element + of_input if low else f.activation
     f.weight = element + of_weight
     f.weight_copies = 2 if weight_by_row or accelerator.fp8_one_layout else 1
     f.cast_input = read + input_copies * (element + of_input)
