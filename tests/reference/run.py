@@ -106,9 +106,10 @@ class Comparison:
     def block(self, path, first, second):
         for parts in ("forward", "backward", "sent_forward", "sent_backward"):
             self.parts(f"{path} {parts}", first[parts], getattr(second, parts))
+        held = first["saved"] + first["unsaved"]
+        wholes = {"saved": held, "unsaved": held, "weight_seconds": sum(first["backward"].values())}
         for name in BLOCK_FIELDS:
-            self.number(f"{path} {name}", first[name], getattr(second, name),
-                        first["saved"] + first["unsaved"] if name in ("saved", "unsaved") else 0)
+            self.number(f"{path} {name}", first[name], getattr(second, name), wholes.get(name, 0))
 
 
 def compare_model(c, answer, model, strategy):
