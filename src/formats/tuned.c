@@ -9,6 +9,7 @@
 #include "formats/stack_doc.h"
 #include "formats/system_doc.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,20 +45,27 @@ static void set_name(rk_tuned *tuned, const char *path)
 static rk_status read_whole(const char *path, char **text, size_t *size, rk_error *err)
 {
     enum { MOST = 1 << 20 };
-    FILE *file = fopen(path, "rb");
     char *read = malloc(MOST + 1);
-    *size = file && read ? fread(read, 1, MOST + 1, file) : 0;
-    if (!file || !read || ferror(file) || *size > MOST) {
-        rk_status status = file && *size > MOST
-                               ? rk_fail(err, RK_ERR_LIMIT, "the document is larger than 1 MiB")
-                               : rk_fail(err, RK_ERR_IO, "cannot read the document");
+    errno = 0;
+    FILE *file = read ? fopen(path, "rb") : NULL;
+    if (!read || (!file && errno == ENOMEM)) {
         free(read);
-        if (file) {
-            (void)fclose(file);
-        }
+        return rk_fail(err, RK_ERR_MEMORY, "there is not enough memory to read the document");
+    }
+    *size = file ? fread(read, 1, MOST + 1, file) : 0;
+    rk_status status = RK_OK;
+    if (!file || ferror(file)) {
+        status = rk_fail(err, RK_ERR_IO, "cannot read the document");
+    } else if (*size > MOST) {
+        status = rk_fail(err, RK_ERR_LIMIT, "the document is larger than 1 MiB");
+    }
+    if (file) {
+        (void)fclose(file);
+    }
+    if (status) {
+        free(read);
         return status;
     }
-    (void)fclose(file);
     read[*size] = '\0';
     *text = read;
     return RK_OK;

@@ -63,8 +63,9 @@ void question_fill(uint64_t number, question *q)
     *q = (question){.count = 0};
     say(q, "--model %s", pick_name(r, "models", "models"));
     say(q, " --system %s", pick_name(r, "systems", "accelerators"));
+    const int64_t batch = accelerators * PICK(r, 1, 1, 2, 4, 8) / PICK(r, 1, 1, 2);
     say(q, " --accelerators %lld --global-batch %lld", (long long)accelerators,
-        (long long)(accelerators * PICK(r, 1, 1, 2, 4, 8) / PICK(r, 1, 1, 2)));
+        (long long)(batch ? batch : 1));
     if (PICK(r, 0, 0, 1)) {
         say(q, " --framework %s", frameworks[next_random(r) % 4]);
     }
