@@ -109,6 +109,11 @@ static rk_status check_accelerator(const rk_accelerator *a, rk_error *err)
                           "%.6g bytes can be used of a memory of %.6g: expected at most its size",
                           a->memory_usable, a->memory_capacity);
     }
+    if (!status && !(a->gemm[RK_BF16].peak > 0)) {
+        return rk_fail_at(err, RK_ERR_INVALID, "gemm.bf16",
+                          "missing; MFU is against this rate, so give that of fp16 where the "
+                          "accelerator has no bf16");
+    }
     return status;
 }
 
