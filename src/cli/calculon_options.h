@@ -49,14 +49,14 @@
     {                                                                                              \
         .name = "datatype", .type = RK_OPTION_CHOICE, .offset = RK_PLAN_PLACE(datatype),           \
         .choices = rk_datatype_names, .value = "NAME",                                             \
-        .help = "precision; the smallest that the system has unless given"                         \
+        .help = "precision; default: the smallest that the system has"                             \
     }
 
 #define RK_OPTION_FUSED                                                                            \
     {                                                                                              \
         .name = "fused", .type = RK_OPTION_CHOICE, .offset = RK_PLAN_PLACE(fused),                 \
         .choices = rk_fused_names, .value = "WHICH",                                               \
-        .help = "fused activation functions; true unless given"                                    \
+        .help = "fused activation functions; default: true"                                        \
     }
 
 #define RK_OPTION_NO_TP_OVERLAP                                                                    \
@@ -75,7 +75,7 @@
     {                                                                                              \
         .name = "threads", .letter = 't', .type = RK_OPTION_COUNT,                                 \
         .offset = RK_PLAN_PLACE(threads), .max = 4096, .value = "N",                               \
-        .help = "threads to use; one per core unless given"                                        \
+        .help = "threads to use; default: one per core"                                            \
     }
 
 #define RK_OPTION_JSON                                                                             \

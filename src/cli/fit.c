@@ -22,7 +22,7 @@ static const rk_option fit_options[] = {
      .offset = offsetof(rk_request, threads),
      .max = 4096,
      .value = "N",
-     .help = "of a search; one per core unless given"},
+     .help = "of a search; default: one per core"},
 };
 
 /* What was asked and what was found. */

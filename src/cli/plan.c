@@ -40,7 +40,7 @@ static const rk_option plan_options[] = {
      .min = 1,
      .max = MOST_RANKED,
      .value = "N",
-     .help = "strategies to show; 5 unless given"},
+     .help = "strategies to show; default: 5"},
     RK_OPTION_METHOD,
     {.name = "mbs-break",
      .type = RK_OPTION_FLAG,

@@ -82,11 +82,11 @@ extern const char *const rk_reckon_plan_methods[];
      .offset = offsetof(rk_request, threads),                                                      \
      .max = RK_THREADS_MAX,                                                                        \
      .value = "N",                                                                                 \
-     .help = "threads to use; one per core unless given"},                                         \
+     .help = "threads to use; default: one per core"},                                             \
     {                                                                                              \
         .name = "method", .type = RK_OPTION_CHOICE, .offset = offsetof(rk_request, method),        \
         .choices = rk_reckon_plan_methods, .value = "NAME",                                        \
-        .help = "how to estimate; as the documents are unless given"                               \
+        .help = "how to estimate; default: as the documents are"                                   \
     }
 
 /*

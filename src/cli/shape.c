@@ -10,7 +10,7 @@
 
 #define MOST_SHOWN    1000
 #define MOST_VALUE    (1 << 24) /* blocks, heads, sizes */
-#define TOP           10        /* to show unless given */
+#define TOP           10        /* to show by default */
 #define TOLERANCE     2         /* % */
 #define HEAD_MULTIPLE 8
 #define ASPECT_MIN    64
@@ -49,21 +49,19 @@ struct reckon_args {
 
 #define SHAPES(args)                                                                               \
     REAL(args, tolerance, "tolerance", 0, 50, "PERCENT",                                           \
-         "how far from --parameters a shape may be; 2 unless given"),                              \
-        COUNTS(args, blocks, "blocks", "blocks to try; all that --aspect allows unless given"),    \
-        COUNTS(args, heads, "heads",                                                               \
-               "heads to try; all multiples of --head-multiple unless given"),                     \
-        COUNT(args, head_multiple, "head-multiple", "heads are multiples of it; 8 unless given"),  \
+         "how far from --parameters a shape may be; default: 2"),                                  \
+        COUNTS(args, blocks, "blocks", "blocks to try; default: all that --aspect allows"),        \
+        COUNTS(args, heads, "heads", "heads to try; default: all multiples of --head-multiple"),   \
+        COUNT(args, head_multiple, "head-multiple", "heads are multiples of it; default: 8"),      \
         REAL(args, aspect_min, "aspect-min", 0, INT64_MAX, "RATIO",                                \
-             "least hidden size over blocks; 64 unless given"),                                    \
-        REAL(args, aspect_max, "aspect-max", 0, INT64_MAX, "RATIO",                                \
-             "and the most; 256 unless given")
+             "least hidden size over blocks; default: 64"),                                        \
+        REAL(args, aspect_max, "aspect-max", 0, INT64_MAX, "RATIO", "and the most; default: 256")
 
 #define TOP_OPTION(args)                                                                           \
     {                                                                                              \
         .name = "top", .letter = 'n', .type = RK_OPTION_COUNT,                                     \
         .offset = offsetof(struct args, request.top), .min = 1, .max = MOST_SHOWN, .value = "N",   \
-        .help = "shapes to show; 10 unless given"                                                  \
+        .help = "shapes to show; default: 10"                                                      \
     }
 
 static const rk_option calculon_options[] = {
@@ -79,10 +77,10 @@ static const rk_option calculon_options[] = {
     RK_OPTION_PROCESSORS(true),
     RK_OPTION_BATCH,
     SHAPES(calculon_args),
-    COUNT(calculon_args, seq, "seq", "tokens of a sequence; 2048 unless given"),
-    COUNTS(calculon_args, head_sizes, "head-size", "sizes of a head to try; 128 unless given"),
+    COUNT(calculon_args, seq, "seq", "tokens of a sequence; default: 2048"),
+    COUNTS(calculon_args, head_sizes, "head-size", "sizes of a head to try; default: 128"),
     REAL(calculon_args, feedforward, "feedforward", 1, 64, "RATIO",
-         "feed-forward over hidden size; 4 unless given"),
+         "feed-forward over hidden size; default: 4"),
     TOP_OPTION(calculon_args),
     RK_OPTION_METHOD,
     RK_OPTION_DATATYPE,
@@ -97,12 +95,12 @@ static const rk_option calculon_options[] = {
 
 static const rk_option reckon_options[] = {
     REAL(reckon_args, parameters, "parameters", 1, INT64_MAX, "N",
-         "parameters of the shapes: 1.1T; as many as --model has unless given"),
+         "parameters of the shapes: 1.1T; default: as many as --model has"),
     SHAPES(reckon_args),
     COUNTS(reckon_args, head_sizes, "head-size",
-           "sizes of a head to try; that of --model unless given"),
+           "sizes of a head to try; default: that of --model"),
     REAL(reckon_args, feedforward, "feedforward", 1, 64, "RATIO",
-         "feed-forward over hidden size; that of --model unless given"),
+         "feed-forward over hidden size; default: that of --model"),
     TOP_OPTION(reckon_args),
     RK_OPTIONS_OF_SEARCH,
 };
