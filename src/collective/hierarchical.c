@@ -71,10 +71,9 @@ double rk_concurrent_seconds(rk_collective op, double bytes, int32_t servers, in
     return op == RK_COLL_ALL_REDUCE ? 2 * once : once;
 }
 
-/* Of one job the ranks of a server are not known: `chunks` carries them. */
 static int32_t servers_of(const rk_collective_job *job)
 {
-    return job->ranks / job->chunks;
+    return job->ranks / job->local;
 }
 
 static rk_collective_cost concurrent_cost(const rk_collective_job *job)
@@ -83,7 +82,7 @@ static rk_collective_cost concurrent_cost(const rk_collective_job *job)
     return (rk_collective_cost){
         .rounds = (double)servers_of(job),
         .bytes = (double)servers_of(job) * chunk, /* where both kinds of link are alike */
-        .messages = (double)servers_of(job) * (double)job->chunks,
+        .messages = (double)servers_of(job) * (double)job->local,
     };
 }
 
@@ -94,7 +93,7 @@ static int32_t concurrent_blocks(const rk_collective_job *job)
 
 static void concurrent_send(const rk_collective_job *job, rk_message_visitor *visit, void *user)
 {
-    const int32_t local = job->chunks, servers = servers_of(job), n = job->ranks;
+    const int32_t local = job->local, servers = servers_of(job), n = job->ranks;
     for (int32_t round = 0; round < servers; round++) {
         for (int32_t rank = 0; rank < n; rank++) {
             const int32_t server = rank / local;

@@ -56,7 +56,7 @@ int rk_two_levels_phases(const rk_two_levels *levels, rk_collective op, double b
 double rk_concurrent_seconds(rk_collective op, double bytes, int32_t servers, int32_t local,
                              const rk_link *between, const rk_link *pair);
 
-/* The messages of such an all-gather, for servers whose ranks are joined by a mesh. */
+/* The messages of such an all-gather, of servers of job->local ranks that a mesh joins. */
 extern const rk_algorithm rk_algorithm_concurrent_gather;
 
 /*

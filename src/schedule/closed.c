@@ -198,48 +198,6 @@ double rk_pipeline_seconds(const rk_pipeline *pipeline)
                : seconds;
 }
 
-/* ZB-H2 may bind on a rank that waits longer but has less to do: so count the mean wait. */
-static double zb_h2_least(const rk_pipeline *p, const rk_chunk_times *t)
-{
-    const double gaps = (double)(p->ranks - 1), m = (double)p->microbatches;
-    const double before = gaps / 2 * (t->forward + fmax(t->backward - t->forward, 0));
-    const double around = gaps * (t->forward + t->backward - 2 * t->weight);
-    return m * (t->forward + t->backward + t->weight) + fmax(before, around);
-}
-
-/* The mean chunk with the messages that hold their sender: of p v - 1 both ways, or 2 (p - 1). */
-static rk_chunk_times chunk_with_sends(const rk_pipeline *p, const rk_chunk_times *chunk)
-{
-    const double chunks = (double)(p->ranks * p->chunks_per_rank);
-    const double gaps = p->kind == RK_SCHEDULE_INTERLEAVED
-                            ? chunks - 1
-                            : (double)((p->ranks - 1) * p->chunks_per_rank);
-    rk_chunk_times with = *chunk;
-    if (p->send_seconds > 0 && !p->send_overlapped && p->ranks > 1) {
-        with.forward += p->send_seconds * gaps / chunks;
-        with.backward += p->send_seconds * gaps / chunks;
-    }
-    return with;
-}
-
-double rk_pipeline_least_seconds(const rk_pipeline *pipeline, const rk_chunk_times *mean)
-{
-    assert((unsigned)pipeline->kind < RK_SCHEDULE_KIND_COUNT);
-    const rk_chunk_times chunk = chunk_with_sends(pipeline, mean);
-    const double ranks = (double)pipeline->ranks, v = (double)pipeline->chunks_per_rank;
-    const double forward = v * chunk.forward, backward = v * (chunk.backward + chunk.weight);
-    const struct survey s = {
-        .forward_sum = ranks * forward,
-        .backward_sum = ranks * backward,
-        .weight_sum = ranks * v * chunk.weight,
-        .forward_max = forward,
-        .backward_max = backward,
-        .work_max = forward + backward,
-    };
-    return pipeline->kind == RK_SCHEDULE_ZB_H2 ? zb_h2_least(pipeline, &chunk)
-                                               : seconds_of[pipeline->kind](pipeline, &s);
-}
-
 double rk_pipeline_in_flight(rk_schedule_kind kind, int64_t ranks, int64_t chunks_per_rank,
                              int64_t microbatches, int64_t rank)
 {

@@ -142,16 +142,11 @@ static void fill_pairs(const rk_pipeline *p, rk_clock clock, int64_t *durations)
 
 /* ---- evaluation ---------------------------------------------------------------------------- */
 
-static int64_t later(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
-}
-
 static void run(const rk_instruction *at, int64_t count, const int64_t *durations, int64_t *ends)
 {
     for (int64_t i = 0; i < count; i++, at++) {
-        const int64_t input = later(ends[at->inputs[0]], ends[at->inputs[1]]);
-        ends[at->step] = later(ends[at->step - 1], input) + durations[at->duration];
+        const int64_t input = rk_later(ends[at->inputs[0]], ends[at->inputs[1]]);
+        ends[at->step] = rk_later(ends[at->step - 1], input) + durations[at->duration];
     }
 }
 
@@ -215,7 +210,7 @@ static int64_t evaluate(const rk_program *program, const rk_pipeline *p, const i
     }
     run(program->instructions + program->begin + program->body, program->end, durations, ends);
     for (int64_t r = 0; r < program->ranks; r++) {
-        last = later(last, ends[program->first[r + 1] - 2]);
+        last = rk_later(last, ends[program->first[r + 1] - 2]);
     }
     return last;
 }
@@ -239,8 +234,8 @@ static int64_t gpipe_ticks(const rk_pipeline *p, const int64_t *durations)
     int64_t sum = 0, forward = 0, backward = 0;
     for (int64_t r = 0; r < p->ranks; r++, durations += RK_STEP_KINDS) {
         sum += durations[RK_STEP_FORWARD] + durations[RK_STEP_BACKWARD];
-        forward = later(forward, durations[RK_STEP_FORWARD]);
-        backward = later(backward, durations[RK_STEP_BACKWARD]);
+        forward = rk_later(forward, durations[RK_STEP_FORWARD]);
+        backward = rk_later(backward, durations[RK_STEP_BACKWARD]);
     }
     return sum + (p->microbatches - 1) * (forward + backward);
 }

@@ -34,6 +34,27 @@ static inline void rk_order_add(rk_order *order, rk_step_kind kind, int64_t chun
     order->steps[order->count++] = (rk_step){kind, (int32_t)chunk, (int32_t)microbatch, 0};
 }
 
+static inline bool rk_step_has_forward(const rk_step *step)
+{
+    return step->kind == RK_STEP_FORWARD || step->kind == RK_STEP_PAIR;
+}
+
+static inline bool rk_step_has_backward(const rk_step *step)
+{
+    return step->kind != RK_STEP_FORWARD && step->kind != RK_STEP_WEIGHT;
+}
+
+/* The chunk and the microbatch of the backward of a step; a pair has it on the other chunk. */
+static inline int32_t rk_step_backward_chunk(const rk_step *step)
+{
+    return step->kind == RK_STEP_PAIR ? 1 - step->chunk : step->chunk;
+}
+
+static inline int32_t rk_step_backward_microbatch(const rk_step *step)
+{
+    return step->kind == RK_STEP_PAIR ? step->pair_microbatch : step->microbatch;
+}
+
 void rk_order_gpipe(const rk_pipeline *pipeline, int64_t rank, rk_order *order);
 void rk_order_1f1b(const rk_pipeline *pipeline, int64_t rank, rk_order *order);
 void rk_order_interleaved(const rk_pipeline *pipeline, int64_t rank, rk_order *order);
@@ -41,6 +62,22 @@ void rk_order_zb_h1(const rk_pipeline *pipeline, int64_t rank, rk_order *order);
 void rk_order_zb_h2(const rk_pipeline *pipeline, int64_t rank, rk_order *order);
 void rk_order_zb_v(const rk_pipeline *pipeline, int64_t rank, rk_order *order);
 void rk_order_dualpipe(const rk_pipeline *pipeline, int64_t rank, rk_order *order);
+
+/* The orders of all ranks. */
+typedef struct rk_orders {
+    rk_order *ranks; /* owned */
+    rk_step *steps;  /* owned; of all ranks */
+} rk_orders;
+
+/*
+ * Writes the order of every rank; released with rk_orders_clear, also after a failure.  Refuses
+ * pipelines of more than 2^27 steps, which take 2 GiB.
+ */
+rk_status rk_orders_init(const rk_pipeline *pipeline, rk_orders *orders, rk_error *err);
+void rk_orders_clear(rk_orders *orders);
+
+/* Refuses a pipeline whose ranks wait for one another. */
+rk_status rk_orders_fail_cycle(const rk_pipeline *pipeline, rk_error *err);
 
 /* A chunk of a rank. */
 typedef struct rk_place {

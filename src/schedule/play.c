@@ -13,11 +13,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Steps beyond which a schedule is refused; 2 GiB of them. */
-#define STEPS_MAX ((int64_t)1 << 27)
-
 struct rank {
-    rk_order order;
     int64_t next;    /* step to run */
     int64_t free_at; /* ticks */
     int64_t busy;    /* ticks computed */
@@ -39,26 +35,12 @@ struct play {
     void (*visit)(void *user, const rk_op *op);
     void *user;
     struct rank *ranks;
-    rk_step *steps;        /* of all ranks */
+    rk_orders orders;
     int64_t *forward_end;  /* ticks, by chunk and microbatch; -1: not yet run */
     int64_t *backward_end; /* by input */
     int64_t *queue;        /* ranks that may have a step to run */
     int64_t queued;
 };
-
-static void write_order(const rk_pipeline *pipeline, int64_t rank, rk_order *order)
-{
-    static void (*const writers[])(const rk_pipeline *, int64_t, rk_order *) = {
-        [RK_SCHEDULE_GPIPE] = rk_order_gpipe,
-        [RK_SCHEDULE_1F1B] = rk_order_1f1b,
-        [RK_SCHEDULE_INTERLEAVED] = rk_order_interleaved,
-        [RK_SCHEDULE_ZB_H1] = rk_order_zb_h1,
-        [RK_SCHEDULE_ZB_H2] = rk_order_zb_h2,
-        [RK_SCHEDULE_ZB_V] = rk_order_zb_v,
-        [RK_SCHEDULE_DUALPIPE] = rk_order_dualpipe,
-    };
-    writers[pipeline->kind](pipeline, rank, order);
-}
 
 /* ---- times --------------------------------------------------------------------------------- */
 
@@ -71,11 +53,6 @@ static int64_t *end_of(const struct play *y, int64_t *ends, rk_place place, int6
 static const struct ticks *times_of(const struct play *y, rk_place place)
 {
     return &y->chunks[place.rank * y->pipeline->chunks_per_rank + place.chunk];
-}
-
-static int64_t later(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
 }
 
 /*
@@ -96,35 +73,20 @@ static int64_t arrival(const struct play *y, int64_t *ends, rk_place place, int6
 /* The chunk that runs the backward of a step. */
 static rk_place backward_place(rk_place place, const rk_step *step)
 {
-    return step->kind == RK_STEP_PAIR ? (rk_place){place.rank, 1 - place.chunk} : place;
-}
-
-static int64_t backward_microbatch(const rk_step *step)
-{
-    return step->kind == RK_STEP_PAIR ? step->pair_microbatch : step->microbatch;
-}
-
-static bool has_forward(const rk_step *step)
-{
-    return step->kind == RK_STEP_FORWARD || step->kind == RK_STEP_PAIR;
-}
-
-static bool has_backward(const rk_step *step)
-{
-    return step->kind != RK_STEP_FORWARD && step->kind != RK_STEP_WEIGHT;
+    return (rk_place){place.rank, rk_step_backward_chunk(step)};
 }
 
 /* When all inputs of a step have come, or -1.  Weight gradients follow on their own rank. */
 static int64_t ready_at(const struct play *y, rk_place place, const rk_step *step)
 {
     int64_t ready = 0;
-    if (has_forward(step)) {
+    if (rk_step_has_forward(step)) {
         ready = arrival(y, y->forward_end, place, step->microbatch, -1);
     }
-    if (has_backward(step) && ready >= 0) {
-        const int64_t back =
-            arrival(y, y->backward_end, backward_place(place, step), backward_microbatch(step), 1);
-        ready = back < 0 ? back : later(ready, back);
+    if (rk_step_has_backward(step) && ready >= 0) {
+        const int64_t back = arrival(y, y->backward_end, backward_place(place, step),
+                                     rk_step_backward_microbatch(step), 1);
+        ready = back < 0 ? back : rk_later(ready, back);
     }
     return ready;
 }
@@ -174,7 +136,7 @@ static bool pass_on(struct play *y, int64_t *ends, rk_place place, int64_t micro
 
 static void keep(struct rank *r, const rk_step *step)
 {
-    if (has_forward(step)) {
+    if (rk_step_has_forward(step)) {
         r->kept++;
         r->peak = r->kept > r->peak ? r->kept : r->peak;
     }
@@ -202,13 +164,13 @@ static void run_step(struct play *y, rk_place place, const rk_step *step, int64_
     struct rank *r = &y->ranks[place.rank];
     const int64_t duration = duration_of(y, place, step), end = start + duration;
     bool sends = false;
-    if (has_forward(step)) {
+    if (rk_step_has_forward(step)) {
         report(y, RK_OP_FORWARD, place, step->microbatch, start, end);
         sends = pass_on(y, y->forward_end, place, step->microbatch, end, 1);
     }
-    if (has_backward(step)) {
+    if (rk_step_has_backward(step)) {
         const rk_place back = backward_place(place, step);
-        const int64_t microbatch = backward_microbatch(step);
+        const int64_t microbatch = rk_step_backward_microbatch(step);
         report(y, RK_OP_BACKWARD, back, microbatch, start, end);
         sends = pass_on(y, y->backward_end, back, microbatch, end, -1) || sends;
     }
@@ -225,14 +187,15 @@ static void run_step(struct play *y, rk_place place, const rk_step *step, int64_
 static void advance(struct play *y, int64_t rank)
 {
     struct rank *r = &y->ranks[rank];
-    while (r->next < r->order.count) {
-        const rk_step *step = &r->order.steps[r->next];
+    const rk_order *order = &y->orders.ranks[rank];
+    while (r->next < order->count) {
+        const rk_step *step = &order->steps[r->next];
         const rk_place place = {rank, step->chunk};
         const int64_t ready = ready_at(y, place, step);
         if (ready < 0) {
             return;
         }
-        run_step(y, place, step, later(r->free_at, ready));
+        run_step(y, place, step, rk_later(r->free_at, ready));
     }
 }
 
@@ -242,7 +205,7 @@ static void play_release(struct play *y)
 {
     free(y->chunks);
     free(y->ranks);
-    free(y->steps);
+    rk_orders_clear(&y->orders);
     free(y->forward_end);
     free(y->queue);
 }
@@ -250,30 +213,23 @@ static void play_release(struct play *y)
 static rk_status play_prepare(struct play *y, rk_error *err)
 {
     const rk_pipeline *p = y->pipeline;
-    const int64_t chunks = p->ranks * p->chunks_per_rank;
-    if (chunks > STEPS_MAX / 3 / p->microbatches) {
-        return rk_fail(err, RK_ERR_LIMIT,
-                       "%lld chunks of %lld microbatches are more than the %lld steps that can be "
-                       "played",
-                       (long long)chunks, (long long)p->microbatches, (long long)STEPS_MAX);
+    const rk_status status = rk_orders_init(p, &y->orders, err);
+    if (status) {
+        return status;
     }
-    const int64_t ends = chunks * p->microbatches, room = 3 * p->chunks_per_rank * p->microbatches;
+    const int64_t ends = p->ranks * p->chunks_per_rank * p->microbatches;
     y->ranks = calloc((size_t)p->ranks, sizeof(*y->ranks));
-    y->steps = malloc((size_t)(p->ranks * room) * sizeof(*y->steps));
     y->forward_end = malloc((size_t)(2 * ends) * sizeof(*y->forward_end));
     y->queue = malloc((size_t)p->ranks * sizeof(*y->queue));
-    if (!y->ranks || !y->steps || !y->forward_end || !y->queue) {
-        return rk_fail(err, RK_ERR_MEMORY, "out of memory for %lld steps of a pipeline",
-                       (long long)(p->ranks * room));
+    if (!y->ranks || !y->forward_end || !y->queue) {
+        return rk_fail(err, RK_ERR_MEMORY, "out of memory for %lld ends of passes of a pipeline",
+                       (long long)(2 * ends));
     }
     y->backward_end = y->forward_end + ends;
     for (int64_t i = 0; i < 2 * ends; i++) {
         y->forward_end[i] = -1;
     }
     for (int64_t r = 0; r < p->ranks; r++) {
-        y->ranks[r].order.steps = y->steps + r * room;
-        write_order(p, r, &y->ranks[r].order);
-        assert(y->ranks[r].order.count <= room);
         enqueue(y, r);
     }
     return RK_OK;
@@ -286,7 +242,7 @@ static void fill_result(const struct play *y, rk_pipeline_result *result)
     const int64_t chunks = p->kind == RK_SCHEDULE_DUALPIPE ? 1 : p->chunks_per_rank;
     int64_t last = 0;
     for (int64_t r = 0; r < p->ranks; r++) {
-        last = later(last, y->ranks[r].free_at);
+        last = rk_later(last, y->ranks[r].free_at);
     }
     result->seconds = rk_to_seconds(y->clock, last);
     for (int64_t r = 0; r < p->ranks; r++) {
@@ -338,12 +294,8 @@ rk_status rk_pipeline_play(const rk_pipeline *pipeline, rk_pipeline_result *resu
         advance(&y, rank);
     }
     for (int64_t r = 0; status == RK_OK && r < pipeline->ranks; r++) {
-        if (y.ranks[r].next < y.ranks[r].order.count) {
-            status = rk_fail(err, RK_ERR_INVALID,
-                             "%s with %lld microbatches on %lld ranks never ends: its ranks wait "
-                             "for one another; use a multiple of %lld microbatches",
-                             rk_schedule_names[pipeline->kind], (long long)pipeline->microbatches,
-                             (long long)pipeline->ranks, (long long)pipeline->ranks);
+        if (y.ranks[r].next < y.orders.ranks[r].count) {
+            status = rk_orders_fail_cycle(pipeline, err);
         }
     }
     if (status == RK_OK) {

@@ -7,9 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Steps beyond which a schedule is refused; 2 GiB of them. */
-#define STEPS_MAX ((int64_t)1 << 27)
-
 /* ---- what repeats -------------------------------------------------------------------------- */
 
 /*
@@ -96,8 +93,7 @@ int64_t rk_program_microbatches(const rk_pipeline *pipeline)
 struct compiler {
     const rk_pipeline *pipeline;
     rk_program *program;
-    rk_order *orders;    /* by rank */
-    rk_step *steps;      /* of all orders */
+    rk_orders orders;
     int64_t *first;      /* the program's */
     int64_t *next;       /* by rank: the step to emit */
     int32_t *forward_of; /* by chunk and microbatch: place of the step that runs it */
@@ -107,24 +103,9 @@ struct compiler {
 
 static void release(struct compiler *c)
 {
-    free(c->orders);
-    free(c->steps);
+    rk_orders_clear(&c->orders);
     free(c->next);
     free(c->forward_of);
-}
-
-static void write_order(const rk_pipeline *pipeline, int64_t rank, rk_order *order)
-{
-    static void (*const writers[])(const rk_pipeline *, int64_t, rk_order *) = {
-        [RK_SCHEDULE_GPIPE] = rk_order_gpipe,
-        [RK_SCHEDULE_1F1B] = rk_order_1f1b,
-        [RK_SCHEDULE_INTERLEAVED] = rk_order_interleaved,
-        [RK_SCHEDULE_ZB_H1] = rk_order_zb_h1,
-        [RK_SCHEDULE_ZB_H2] = rk_order_zb_h2,
-        [RK_SCHEDULE_ZB_V] = rk_order_zb_v,
-        [RK_SCHEDULE_DUALPIPE] = rk_order_dualpipe,
-    };
-    writers[pipeline->kind](pipeline, rank, order);
 }
 
 static int32_t *place_in(const struct compiler *c, int32_t *places, rk_place place,
@@ -134,63 +115,42 @@ static int32_t *place_in(const struct compiler *c, int32_t *places, rk_place pla
     return &places[(place.rank * p->chunks_per_rank + place.chunk) * p->microbatches + microbatch];
 }
 
-static bool has_forward(const rk_step *step)
+/* The chunk that runs the backward of a step. */
+static rk_place backward_place(int64_t rank, const rk_step *step)
 {
-    return step->kind == RK_STEP_FORWARD || step->kind == RK_STEP_PAIR;
-}
-
-static bool has_backward(const rk_step *step)
-{
-    return step->kind != RK_STEP_FORWARD && step->kind != RK_STEP_WEIGHT;
-}
-
-/* The chunk and the microbatch that the backward of a step belongs to. */
-static rk_place backward_place(int64_t rank, const rk_step *step, int64_t *microbatch)
-{
-    const bool pair = step->kind == RK_STEP_PAIR;
-    *microbatch = pair ? step->pair_microbatch : step->microbatch;
-    return (rk_place){rank, pair ? 1 - step->chunk : step->chunk};
+    return (rk_place){rank, rk_step_backward_chunk(step)};
 }
 
 /* Writes all orders, and where every forward and backward stands in them. */
 static rk_status prepare(struct compiler *c, rk_error *err)
 {
     const rk_pipeline *p = c->pipeline;
-    const int64_t chunks = p->ranks * p->chunks_per_rank;
-    if (chunks > STEPS_MAX / 3 / p->microbatches) {
-        return rk_fail(err, RK_ERR_LIMIT,
-                       "%lld chunks of %lld microbatches are more than the %lld steps that can be "
-                       "played",
-                       (long long)chunks, (long long)p->microbatches, (long long)STEPS_MAX);
+    const rk_status status = rk_orders_init(p, &c->orders, err);
+    if (status) {
+        return status;
     }
-    const int64_t all = chunks * p->microbatches, room = 3 * p->chunks_per_rank * p->microbatches;
-    c->orders = calloc((size_t)p->ranks, sizeof(*c->orders));
-    c->steps = malloc((size_t)(p->ranks * room) * sizeof(*c->steps));
+    const int64_t all = p->ranks * p->chunks_per_rank * p->microbatches;
     c->next = calloc((size_t)p->ranks, sizeof(*c->next));
     c->first = c->program->first = calloc((size_t)p->ranks + 1, sizeof(*c->first));
     c->forward_of = malloc(2 * (size_t)all * sizeof(*c->forward_of));
-    if (!c->orders || !c->steps || !c->first || !c->next || !c->forward_of) {
-        return rk_fail(err, RK_ERR_MEMORY, "out of memory for %lld steps of a pipeline",
-                       (long long)(p->ranks * room));
+    if (!c->first || !c->next || !c->forward_of) {
+        return rk_fail(err, RK_ERR_MEMORY, "out of memory for %lld places of a schedule",
+                       (long long)(2 * all));
     }
     c->backward_of = c->forward_of + all;
     int64_t place = 0;
     for (int64_t r = 0; r < p->ranks; r++) {
-        rk_order *order = &c->orders[r];
-        order->steps = c->steps + r * room;
-        write_order(p, r, order);
-        assert(order->count <= room);
+        const rk_order *order = &c->orders.ranks[r];
         c->first[r] = ++place; /* after the entry that stays 0 */
         for (int64_t i = 0; i < order->count; i++, place++) {
             const rk_step *step = &order->steps[i];
-            int64_t microbatch;
-            if (has_forward(step)) {
+            if (rk_step_has_forward(step)) {
                 *place_in(c, c->forward_of, (rk_place){r, step->chunk}, step->microbatch) =
                     (int32_t)place;
             }
-            if (has_backward(step)) {
-                const rk_place back = backward_place(r, step, &microbatch);
-                *place_in(c, c->backward_of, back, microbatch) = (int32_t)place;
+            if (rk_step_has_backward(step)) {
+                *place_in(c, c->backward_of, backward_place(r, step),
+                          rk_step_backward_microbatch(step)) = (int32_t)place;
             }
         }
     }
@@ -219,23 +179,21 @@ static bool find_input(const struct compiler *c, int32_t *places, rk_place place
 static bool emit(struct compiler *c, int64_t rank)
 {
     const rk_pipeline *p = c->pipeline;
-    const rk_step *step = &c->orders[rank].steps[c->next[rank]];
+    const rk_step *step = &c->orders.ranks[rank].steps[c->next[rank]];
     const rk_place place = {rank, step->chunk};
     rk_instruction in = {
         .step = (int32_t)(c->first[rank] + c->next[rank]),
         .duration = (int32_t)((rank * p->chunks_per_rank + step->chunk) * RK_STEP_KINDS) +
                     (int32_t)step->kind,
     };
-    if (has_forward(step) &&
+    if (rk_step_has_forward(step) &&
         !find_input(c, c->forward_of, place, step->microbatch, -1, &in.inputs[0])) {
         return false;
     }
-    if (has_backward(step)) {
-        int64_t microbatch;
-        const rk_place back = backward_place(rank, step, &microbatch);
-        if (!find_input(c, c->backward_of, back, microbatch, 1, &in.inputs[1])) {
-            return false;
-        }
+    if (rk_step_has_backward(step) &&
+        !find_input(c, c->backward_of, backward_place(rank, step),
+                    rk_step_backward_microbatch(step), 1, &in.inputs[1])) {
+        return false;
     }
     c->program->instructions[c->emitted++] = in;
     c->next[rank]++;
@@ -255,7 +213,7 @@ static bool emit_until(struct compiler *c, const int64_t *until)
         done = true;
         for (int64_t i = 0; i < 2 * ranks; i++) { /* forwards go up the ranks, backwards down */
             const int64_t r = i < ranks ? i : 2 * ranks - 1 - i;
-            const int64_t end = until ? until[r] : c->orders[r].count;
+            const int64_t end = until ? until[r] : c->orders.ranks[r].count;
             while (c->next[r] < end && emit(c, r)) {
                 moved = true;
             }
@@ -275,7 +233,7 @@ static inline bool reaches_back_to(const struct compiler *c, int64_t from, int64
             const int32_t input = c->program->instructions[i].inputs[k];
             for (int64_t r = 0; r < p->ranks && input > 0; r++) {
                 const int64_t at = input - c->first[r];
-                if (at >= 0 && at < c->orders[r].count && at < since[r]) {
+                if (at >= 0 && at < c->orders.ranks[r].count && at < since[r]) {
                     return false;
                 }
             }
@@ -284,20 +242,11 @@ static inline bool reaches_back_to(const struct compiler *c, int64_t from, int64
     return true;
 }
 
-static rk_status fail_cycle(const rk_pipeline *p, rk_error *err)
-{
-    return rk_fail(err, RK_ERR_INVALID,
-                   "%s with %lld microbatches on %lld ranks never ends: its ranks wait for one "
-                   "another; use a multiple of %lld microbatches",
-                   rk_schedule_names[p->kind], (long long)p->microbatches, (long long)p->ranks,
-                   (long long)p->ranks);
-}
-
 /* A program for this number of microbatches. */
 static rk_status compile_whole(struct compiler *c, rk_error *err)
 {
     if (!emit_until(c, NULL)) {
-        return fail_cycle(c->pipeline, err);
+        return rk_orders_fail_cycle(c->pipeline, err);
     }
     c->program->begin = c->emitted;
     return RK_OK;
@@ -333,7 +282,7 @@ static rk_status compile_rounds(struct compiler *c, rk_error *err)
     assert(done && reaches_back_to(c, program->begin, c->emitted - program->end, round0) &&
            reaches_back_to(c, c->emitted - program->end, c->emitted, round1));
     free(cuts);
-    return done ? RK_OK : fail_cycle(p, err);
+    return done ? RK_OK : rk_orders_fail_cycle(p, err);
 }
 
 rk_status rk_program_new(const rk_pipeline *pipeline, rk_program **program, rk_error *err)

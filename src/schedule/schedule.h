@@ -91,12 +91,6 @@ rk_status rk_pipeline_check(const rk_pipeline *pipeline, rk_error *err);
 double rk_pipeline_seconds(const rk_pipeline *pipeline);
 
 /*
- * By the same forms: no pipeline whose mean chunk this is takes less.  The chunks of `pipeline` are
- * not looked at, nor its messages when they overlap.
- */
-double rk_pipeline_least_seconds(const rk_pipeline *pipeline, const rk_chunk_times *mean);
-
-/*
  * Peak activations of rank r by closed form, in what one microbatch keeps on the rank: all of its
  * chunks, or one of the two of DualPipe.  An activation is kept from its forward to the end of
  * its backward, by weight where that is split.  Same numbers as rk_pipeline_check.

@@ -42,4 +42,9 @@ static inline double rk_to_seconds(rk_clock clock, int64_t ticks)
     return (double)ticks * clock.seconds;
 }
 
+static inline int64_t rk_later(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
 #endif

@@ -17,10 +17,10 @@ static void assert_close(double a, double b, double relative)
 }
 
 static rk_replay replay_on(const rk_algorithm *algorithm, rk_collective op, double bytes,
-                           int32_t chunks, const rk_wiring *wiring)
+                           const rk_wiring *wiring)
 {
     const rk_collective_job job = {
-        .op = op, .ranks = wiring->ranks, .bytes = bytes, .chunks = chunks};
+        .op = op, .ranks = wiring->ranks, .bytes = bytes, .chunks = 1, .local = wiring->local};
     double *loads = calloc((size_t)rk_wiring_links(wiring), sizeof(*loads));
     rk_replay replay = {.seconds = 0};
     rk_error err;
@@ -114,15 +114,15 @@ static void test_fat_tree(void **state)
                    .oversubscription = 1};
     const double S = 1e9, n = 64, leaf = 16;
     (void)state;
-    const double ring = replay_on(&rk_algorithm_ring, RK_COLL_ALL_REDUCE, S, 1, &w).seconds;
-    const double exchange = replay_on(&rk_algorithm_direct, RK_COLL_ALL_TO_ALL, S, 1, &w).seconds;
+    const double ring = replay_on(&rk_algorithm_ring, RK_COLL_ALL_REDUCE, S, &w).seconds;
+    const double exchange = replay_on(&rk_algorithm_direct, RK_COLL_ALL_TO_ALL, S, &w).seconds;
     assert_close(ring, 2 * (n - 1) * 5e-6 + 2 * (n - 1) / n * S / 50e9, 1e-12);
     assert_close(exchange, 5e-6 + (n - 1) / n * S / 50e9, 1e-12);
     w.oversubscription = 4;
-    assert_close(replay_on(&rk_algorithm_ring, RK_COLL_ALL_REDUCE, S, 1, &w).seconds, ring, 1e-12);
+    assert_close(replay_on(&rk_algorithm_ring, RK_COLL_ALL_REDUCE, S, &w).seconds, ring, 1e-12);
     /* B_eff = min(B, B / (o phi)) with phi the share that leaves the leaf; 4 phi = 3.05 */
     const double phi = (n - leaf) / (n - 1);
-    const double slow = replay_on(&rk_algorithm_direct, RK_COLL_ALL_TO_ALL, S, 1, &w).seconds;
+    const double slow = replay_on(&rk_algorithm_direct, RK_COLL_ALL_TO_ALL, S, &w).seconds;
     assert_close(slow, (n - 1) / n * S / fmin(50e9, 50e9 / (4 * phi)), 1e-12);
 }
 
@@ -139,7 +139,7 @@ static void test_rails(void **state)
     const double S = 1e9, n = 64, g = 8;
     (void)state;
     /* all-to-all reaches min(B_inside, NIC (n-1)/(n-g)) of its buffer */
-    const rk_replay r = replay_on(&rk_algorithm_direct, RK_COLL_ALL_TO_ALL, S, 1, &w);
+    const rk_replay r = replay_on(&rk_algorithm_direct, RK_COLL_ALL_TO_ALL, S, &w);
     assert_close((n - 1) / n * S / r.seconds, 50e9 * (n - 1) / (n - g), 1e-12);
 }
 
@@ -153,7 +153,7 @@ static void test_dragonfly(void **state)
                          .global_bandwidth = 100e9};
     const double S = 1e9;
     (void)state;
-    const rk_replay r = replay_on(&rk_algorithm_direct, RK_COLL_ALL_TO_ALL, S, 1, &w);
+    const rk_replay r = replay_on(&rk_algorithm_direct, RK_COLL_ALL_TO_ALL, S, &w);
     assert_close(r.seconds, 16 * 16 * S / 64 / 100e9, 1e-12);
     assert_close(r.busiest_bytes, 16 * 16 * S / 64, 1e-12);
 }
@@ -177,7 +177,7 @@ static void test_torus(void **state)
     const double V = 34e6, S = V / 16;
     (void)state;
     /* one direction of the ring: V (n-1)/n over one link */
-    assert_close(replay_on(&rk_algorithm_ring, RK_COLL_ALL_GATHER, V, 1, &ring).seconds,
+    assert_close(replay_on(&rk_algorithm_ring, RK_COLL_ALL_GATHER, V, &ring).seconds,
                  V * 15 / 16 / 45e9, 1e-12);
     /*
      * All-to-all is bound by the middle of an axis: on one ring of X the mean distance X/4 loads
@@ -185,10 +185,9 @@ static void test_torus(void **state)
      * Distances of exactly X/2 all go one way round, which loads that way by (X/2)^2/2 + X/4
      * blocks.
      */
-    const double line =
-        replay_on(&rk_algorithm_direct, RK_COLL_ALL_TO_ALL, S * 16, 1, &ring).seconds;
+    const double line = replay_on(&rk_algorithm_direct, RK_COLL_ALL_TO_ALL, S * 16, &ring).seconds;
     const double plane =
-        replay_on(&rk_algorithm_direct, RK_COLL_ALL_TO_ALL, S * 16, 1, &square).seconds;
+        replay_on(&rk_algorithm_direct, RK_COLL_ALL_TO_ALL, S * 16, &square).seconds;
     assert_close(line, (8.0 * 9 / 2) * S / 45e9, 1e-12);
     assert_close(plane, 4 * (2.0 * 3 / 2) * S / 45e9, 1e-12);
     assert_true(plane < line / 2);
@@ -212,7 +211,7 @@ static void test_concurrent(void **state)
     (void)state;
     const double concurrent = rk_concurrent_seconds(RK_COLL_ALL_GATHER, S, 4, 8, &nic, &pair);
     assert_close(concurrent, 2.647e-3, 5e-3);
-    assert_close(replay_on(&rk_algorithm_concurrent_gather, RK_COLL_ALL_GATHER, S, 8, &w).seconds,
+    assert_close(replay_on(&rk_algorithm_concurrent_gather, RK_COLL_ALL_GATHER, S, &w).seconds,
                  concurrent, 1e-12);
     assert_close(rk_concurrent_seconds(RK_COLL_ALL_REDUCE, S, 4, 8, &nic, &pair), 2 * concurrent,
                  1e-12);
@@ -265,7 +264,7 @@ static void test_exchange(void **state)
                          .local_bandwidth = inside.bandwidth,
                          .local_latency = inside.latency};
     (void)state;
-    assert_close(replay_on(&rk_algorithm_direct, RK_COLL_ALL_TO_ALL, 1e9, 1, &w).seconds,
+    assert_close(replay_on(&rk_algorithm_direct, RK_COLL_ALL_TO_ALL, 1e9, &w).seconds,
                  rk_flat_exchange_seconds(1e9, 4, 8, &inside, &nic), 1e-12);
     assert_close(rk_two_level_exchange_seconds(1e9, 4, 8, &inside, &nic),
                  10e-6 + 1e9 * 7 / 8 / 450e9 + 1e9 * 3 / 4 / 50e9, 1e-12);

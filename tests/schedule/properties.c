@@ -289,37 +289,6 @@ static void test_uneven_stages(void **state)
     }
 }
 
-/* No pipeline is shorter than the bound by its mean chunk, and an equal one meets it. */
-static void test_least_seconds(void **state)
-{
-    (void)state;
-    for (uint64_t seed = 1; seed <= 20000; seed++) {
-        uint64_t r = seed;
-        struct sample s;
-        const rk_schedule_kind kind = (rk_schedule_kind)(seed % RK_SCHEDULE_KIND_COUNT);
-        fill_random(&s, kind, &r);
-        const int64_t count = s.pipeline.ranks * s.pipeline.chunks_per_rank;
-        rk_chunk_times mean = {0, 0, 0};
-        s.pipeline.send_seconds = 0;
-        s.pipeline.overlapped_pair = 0;
-        const double equal = rk_pipeline_seconds(&s.pipeline);
-        const double least = rk_pipeline_least_seconds(&s.pipeline, &s.chunks[0]);
-        assert_true(least <= equal * (1 + 1e-12));
-        assert_true(kind == RK_SCHEDULE_ZB_H2 || least >= equal * (1 - 1e-12));
-        const double spread = random_real(&r, 0, 1);
-        for (int64_t i = 0; i < count; i++) {
-            s.chunks[i].forward *= random_real(&r, 1 - spread, 1 + spread);
-            s.chunks[i].backward *= random_real(&r, 1 - spread, 1 + spread);
-            s.chunks[i].weight *= random_real(&r, 1 - spread, 1 + spread);
-            mean.forward += s.chunks[i].forward / (double)count;
-            mean.backward += s.chunks[i].backward / (double)count;
-            mean.weight += s.chunks[i].weight / (double)count;
-        }
-        assert_true(rk_pipeline_least_seconds(&s.pipeline, &mean) <=
-                    rk_pipeline_seconds(&s.pipeline) * (1 + 1e-12));
-    }
-}
-
 /* A pipeline whose last stage holds the head. */
 static void test_slowest_last(void **state)
 {
@@ -505,7 +474,6 @@ int main(void)
         cmocka_unit_test(test_equal_stages),
         cmocka_unit_test(test_in_flight),
         cmocka_unit_test(test_uneven_stages),
-        cmocka_unit_test(test_least_seconds),
         cmocka_unit_test(test_slowest_last),
         cmocka_unit_test(test_1f1b_bound),
         cmocka_unit_test(test_overlapped_messages),

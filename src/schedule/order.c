@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "schedule/order.h"
+
+#include "base/error.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+#define STEPS_MAX ((int64_t)1 << 27)
+
+static void write_order(const rk_pipeline *pipeline, int64_t rank, rk_order *order)
+{
+    static void (*const writers[])(const rk_pipeline *, int64_t, rk_order *) = {
+        [RK_SCHEDULE_GPIPE] = rk_order_gpipe,
+        [RK_SCHEDULE_1F1B] = rk_order_1f1b,
+        [RK_SCHEDULE_INTERLEAVED] = rk_order_interleaved,
+        [RK_SCHEDULE_ZB_H1] = rk_order_zb_h1,
+        [RK_SCHEDULE_ZB_H2] = rk_order_zb_h2,
+        [RK_SCHEDULE_ZB_V] = rk_order_zb_v,
+        [RK_SCHEDULE_DUALPIPE] = rk_order_dualpipe,
+    };
+    writers[pipeline->kind](pipeline, rank, order);
+}
+
+rk_status rk_orders_init(const rk_pipeline *p, rk_orders *orders, rk_error *err)
+{
+    const int64_t chunks = p->ranks * p->chunks_per_rank;
+    *orders = (rk_orders){NULL, NULL};
+    if (chunks > STEPS_MAX / 3 / p->microbatches) {
+        return rk_fail(err, RK_ERR_LIMIT,
+                       "%lld chunks of %lld microbatches are more than the %lld steps that can be "
+                       "played",
+                       (long long)chunks, (long long)p->microbatches, (long long)STEPS_MAX);
+    }
+    const int64_t room = 3 * p->chunks_per_rank * p->microbatches;
+    orders->ranks = calloc((size_t)p->ranks, sizeof(*orders->ranks));
+    orders->steps = malloc((size_t)(p->ranks * room) * sizeof(*orders->steps));
+    if (!orders->ranks || !orders->steps) {
+        return rk_fail(err, RK_ERR_MEMORY, "out of memory for %lld steps of a pipeline",
+                       (long long)(p->ranks * room));
+    }
+    for (int64_t r = 0; r < p->ranks; r++) {
+        orders->ranks[r].steps = orders->steps + r * room;
+        write_order(p, r, &orders->ranks[r]);
+        assert(orders->ranks[r].count <= room);
+    }
+    return RK_OK;
+}
+
+void rk_orders_clear(rk_orders *orders)
+{
+    free(orders->ranks);
+    free(orders->steps);
+}
+
+rk_status rk_orders_fail_cycle(const rk_pipeline *p, rk_error *err)
+{
+    return rk_fail(err, RK_ERR_INVALID,
+                   "%s with %lld microbatches on %lld ranks never ends: its ranks wait for one "
+                   "another; use a multiple of %lld microbatches",
+                   rk_schedule_names[p->kind], (long long)p->microbatches, (long long)p->ranks,
+                   (long long)p->ranks);
+}
