@@ -2,13 +2,10 @@
 /* Every algorithm computes its collective, and its closed form is what its messages take. */
 #include "collective/algorithm.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
+#include "check.h"
+
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
-#include <math.h>
 
 #define RANKS_MAX 40
 
@@ -190,13 +187,6 @@ static double seconds_of(const char *name, rk_collective op, int32_t ranks, doub
     const rk_algorithm *algorithm = rk_algorithm_find(name);
     assert_non_null(algorithm);
     return rk_algorithm_seconds(algorithm, &job, &link, 0);
-}
-
-static void assert_close(double a, double b, double relative)
-{
-    if (!(fabs(a - b) <= relative * fabs(b))) {
-        fail_msg("%.9g is not %.9g", a, b);
-    }
 }
 
 static void test_known(void **state)

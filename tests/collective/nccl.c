@@ -2,19 +2,7 @@
 /* NCCL's cost model: latencies of the model specification (UT-35), and choices that are known. */
 #include "collective/nccl.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
-#include <math.h>
-
-static void assert_close(double a, double b, double relative)
-{
-    if (!(fabs(a - b) <= relative * fabs(b))) {
-        fail_msg("%.9g is not %.9g", a, b);
-    }
-}
+#include "check.h"
 
 /* 8 H100 behind an NVLink switch: 16 channels of 20.6 GB/s. */
 static const rk_nccl_graph node = {

@@ -2,19 +2,9 @@
 /* Links, routes and what collectives take on topologies, against the textbook. */
 #include "collective/hierarchical.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
+#include "check.h"
+
 #include <stdlib.h>
-
-#include <cmocka.h>
-#include <math.h>
-
-static void assert_close(double a, double b, double relative)
-{
-    if (!(fabs(a - b) <= relative * fabs(b))) {
-        fail_msg("%.9g is not %.9g", a, b);
-    }
-}
 
 static rk_replay replay_on(const rk_algorithm *algorithm, rk_collective op, double bytes,
                            const rk_wiring *wiring)

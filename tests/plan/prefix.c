@@ -5,6 +5,7 @@
  */
 #include "models.h"
 #include "search/bounded_plan.h"
+#include "small.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,25 +15,7 @@
 
 #include <cmocka.h>
 
-#define GIB 1073741824.0
-
 enum { MOST = 50, PROBLEMS = 12 };
-
-static void load(rk_system *system, rk_stack *stack)
-{
-    rk_error err;
-    assert_int_equal(rk_system_load("dgx-h100-superpod", system, &err), RK_OK);
-    assert_int_equal(rk_stack_load("megatron-2025", stack, &err), RK_OK);
-}
-
-/* Everything is possible on so many accelerators of so many GiB. */
-static rk_plan_space small_space(const rk_model *model, const rk_system *system,
-                                 int64_t accelerators, int64_t batch, double gib)
-{
-    rk_plan_space space = rk_plan_space_defaults(model, system, accelerators, batch);
-    space.max_memory = gib * GIB;
-    return space;
-}
 
 struct ranking {
     rk_planned planned[MOST];
