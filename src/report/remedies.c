@@ -202,6 +202,7 @@ static void visit_all(const rk_setting *s, const rk_strategy *from, visitor *vis
 struct walk {
     const rk_setting *setting;
     const rk_strategy *from;
+    rk_makespans *makespans;
     rk_fit_changes *changes;
     rk_strategy leanest[KIND_COUNT]; /* by bit: what needs least memory */
     double bytes[KIND_COUNT];        /* of it; infinite: none */
@@ -254,8 +255,8 @@ static void judge(void *user, const rk_strategy *changed)
     if (w->status || change.kinds == 0) {
         return;
     }
-    w->status = rk_estimate_exact(s->model, s->system, s->stack, changed, s->convention,
-                                  &change.estimate, NULL, w->err);
+    w->status = rk_estimate_again(s->model, s->system, s->stack, changed, s->convention,
+                                  w->makespans, &change.estimate, w->err);
     if (!w->status) {
         note_leanest(w, &change);
         if (change.estimate.fits) {
@@ -293,7 +294,8 @@ rk_status rk_find_fit_changes(const rk_setting *setting, const rk_strategy *from
     for (int bit = 0; bit < KIND_COUNT; bit++) {
         w.bytes[bit] = (double)INFINITY;
     }
-    visit_all(setting, from, judge, &w);
+    w.status = rk_makespans_new(&w.makespans, err);
+    visit_all(setting, from, judge, &w); /* judges nothing after a failure */
     if (changes->count == 0) {
         const struct walk first = w;
         for (int bit = 0; bit < KIND_COUNT && !w.status; bit++) {
@@ -302,6 +304,7 @@ rk_status rk_find_fit_changes(const rk_setting *setting, const rk_strategy *from
             }
         }
     }
+    rk_makespans_free(w.makespans);
     sort(changes);
     return w.status;
 }
