@@ -154,11 +154,16 @@ static rk_status write_together(FILE *to, const rk_reckoning *plan, size_t first
 
 /* ---- why the others are slower -------------------------------------------------------------- */
 
-/* The part that differs most between two estimates, but for one; RK_PART_COUNT: none does. */
+#define SHOWN 0.5e-5 /* s: less is printed as 0.00 ms */
+
+/*
+ * The part that differs most between two estimates, but for one; RK_PART_COUNT: none differs by as
+ * much as is printed.
+ */
 static int most_different(const rk_estimate *a, const rk_estimate *b, int but)
 {
     int most = RK_PART_COUNT;
-    double difference = 0;
+    double difference = SHOWN;
     for (int i = 0; i < RK_PART_COUNT; i++) {
         const double d = fabs(b->times.part[i] - a->times.part[i]);
         if (i != but && d > difference) {
