@@ -100,7 +100,8 @@ static double descend(task *t, unsigned count, double step, int evaluations, dou
         t->status =
             result == NLOPT_OUT_OF_MEMORY
                 ? rk_fail(t->err, RK_ERR_MEMORY, "there is not enough memory for the optimizer")
-                : rk_fail(t->err, RK_ERR_INVALID, "the optimizer found no way from its start");
+                : rk_fail(t->err, RK_ERR_INVALID,
+                          "the optimizer could not leave its starting point");
     }
     nlopt_destroy(optimizer);
     return least;

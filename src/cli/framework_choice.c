@@ -103,9 +103,10 @@ const char *rk_stack_reason(const rk_request *request, const rk_inputs *inputs,
                        "warning: measured on %s, not on %s; times are uncertain", measured,
                        rk_generation_names[inputs->system.accelerator.generation]);
     } else if (inputs->match == RK_STACK_BASE) {
-        (void)snprintf(
-            out, RK_REASON_SIZE, "%s was not measured on %s; %s, on which it builds, stands in",
-            asked, rk_generation_names[inputs->system.accelerator.generation], inputs->stack.name);
+        (void)snprintf(out, RK_REASON_SIZE,
+                       "%s was not measured on %s; %s, on which it builds, is used instead", asked,
+                       rk_generation_names[inputs->system.accelerator.generation],
+                       inputs->stack.name);
     } else if (request->stack && strcmp(request->stack, inputs->stack.name) != 0 &&
                !strchr(request->stack, '/')) {
         (void)snprintf(out, RK_REASON_SIZE, "the nearest to %s that was measured on %s", asked,

@@ -28,7 +28,7 @@ void rk_write_illegal(FILE *to, const rk_reckoning *plan)
     char number[RK_COMMAS_SIZE];
     (void)fputs("No strategy of this space is legal.\n", to);
     if (reasons->indivisible[0]) {
-        (void)fprintf(to, "There is none because %s.\n", reasons->indivisible);
+        (void)fprintf(to, "None exists because %s.\n", reasons->indivisible);
     } else if (reasons->strategies == 0) {
         (void)fprintf(
             to,

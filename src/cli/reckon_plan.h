@@ -86,7 +86,7 @@ extern const char *const rk_reckon_plan_methods[];
     {                                                                                              \
         .name = "method", .type = RK_OPTION_CHOICE, .offset = offsetof(rk_request, method),        \
         .choices = rk_reckon_plan_methods, .value = "NAME",                                        \
-        .help = "how to estimate; default: as the documents are"                                   \
+        .help = "how to estimate; default: the method of the documents"                            \
     }
 
 /*

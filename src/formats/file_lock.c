@@ -22,12 +22,14 @@ static rk_status fail_held(int file, rk_error *err)
 {
     struct flock held = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
     if (fcntl(file, F_GETLK, &held) == 0 && held.l_type != F_UNLCK) {
-        return rk_fail(err, RK_ERR_INVALID,
-                       "process %ld is writing this file: let it end, or choose another file",
-                       (long)held.l_pid);
+        return rk_fail(
+            err, RK_ERR_INVALID,
+            "process %ld is writing this file: wait for it to end, or choose another file",
+            (long)held.l_pid);
     }
-    return rk_fail(err, RK_ERR_INVALID,
-                   "another process is writing this file: let it end, or choose another file");
+    return rk_fail(
+        err, RK_ERR_INVALID,
+        "another process is writing this file: wait for it to end, or choose another file");
 }
 
 rk_status rk_file_lock_take(const char *path, rk_file_lock *lock, rk_error *err)

@@ -226,7 +226,7 @@ static void note_strategy(const rk_launch *launch)
 {
     const rk_strategy *s = launch->strategy;
     rk_launch_note(launch->notes, s->document > 0, "documents that attention does not cross");
-    rk_launch_note(launch->notes, s->precision == RK_TF32, "tf32, which PyTorch is told elsewhere");
+    rk_launch_note(launch->notes, s->precision == RK_TF32, "tf32, which is set in PyTorch itself");
 }
 
 /* ---- the script ----------------------------------------------------------------------------- */

@@ -116,7 +116,7 @@ static const char *missing_of_ffn(const rk_model *model)
     }
     if (biases_of(model) == BIASES_SOME ||
         (biases_of(model) == BIASES_ALL && !model->types[0].attention.bias_qkv)) {
-        return "the biases, which some linears have and others have not,";
+        return "the biases, which only some linears have,";
     }
     if (moe && moe->moe.router_bias && model->details.router == RK_ROUTER_SOFTMAX &&
         biases_of(model) != BIASES_ALL) {

@@ -269,7 +269,7 @@ void rk_titan_note(const rk_launch *launch)
     rk_launch_note(notes, !rk_titan_flavor_of(launch->model),
                    "the model, of which torchtitan ships no configuration: add yours");
     rk_launch_note(notes, launch->model->mtp_layers > 0,
-                   "multi-token prediction, which torchtitan has not");
+                   "multi-token prediction, which torchtitan lacks");
     rk_launch_note(notes, s->offload_optimizer,
                    "offload of the optimizer alone; torchtitan offloads parameters with it");
     rk_launch_note(notes, s->moe_overlap, "expert messages behind compute");
