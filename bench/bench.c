@@ -4,9 +4,9 @@
  *
  * Usage: bench [RECKON]  With the path of the command, the time of a whole process is measured too.
  */
-#include "base/parallel.h"
 #include "reckon/reckon.h"
 #include "search/plan.h"
+#include "work/parallel.h"
 
 #include <stdio.h>
 #include <stdlib.h>

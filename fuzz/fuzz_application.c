@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Any bytes as an application document: what is read lies in bounds. */
-#include "formats/calculon_docs.h"
+#include "calculon/calculon_docs.h"
 
 #include <string.h>
 

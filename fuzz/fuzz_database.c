@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Any bytes as the database of a sweep: read as a table, or refused with a reason. */
-#include "formats/sqlite_in.h"
+#include "io/sqlite_in.h"
 
 #include "input_file.h"
 

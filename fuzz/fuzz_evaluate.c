@@ -3,9 +3,9 @@
  * Evaluations of whatever a document can hold: bytes choose values, often extreme ones, and what
  * comes out is a reason or finite numbers.
  */
+#include "calculon/calculon_docs.h"
+#include "calculon/calculon_write.h"
 #include "calculon/execution.h"
-#include "formats/calculon_docs.h"
-#include "formats/calculon_write.h"
 
 #include <math.h>
 #include <string.h>

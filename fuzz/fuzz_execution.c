@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Any bytes as an execution document: a mapping that is read keeps the rules and survives being
  * written. */
-#include "formats/calculon_docs.h"
+#include "calculon/calculon_docs.h"
 
 #include <string.h>
 

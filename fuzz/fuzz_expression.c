@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Any bytes as an expression: it is parsed or refused, and evaluated whatever its names stand for.
  */
-#include "formats/expression.h"
+#include "io/expression.h"
 
 #include <math.h>
 #include <string.h>

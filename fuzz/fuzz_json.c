@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Any bytes as a JSON document: a faulty one has a position, a good one survives being written. */
-#include "formats/json.h"
+#include "io/json.h"
 
 #include <string.h>
 

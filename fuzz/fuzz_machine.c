@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Any bytes as an accelerator or a cluster: what is read is a machine that trains in finite time.
  */
-#include "formats/json.h"
-#include "formats/system_doc.h"
+#include "io/json.h"
+#include "system/system_doc.h"
 
 #include <string.h>
 

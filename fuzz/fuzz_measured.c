@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Any bytes as a table of kernels: a faulty one has a place, a good one prices soundly. */
-#include "formats/csv_in.h"
-#include "formats/measured_doc.h"
+#include "io/csv_in.h"
+#include "system/measured_doc.h"
 
 #include <math.h>
 

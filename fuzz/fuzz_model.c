@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Any bytes as a model, our own document or a config.json: what is read can be computed with. */
-#include "formats/hf_config.h"
-#include "formats/model_doc.h"
+#include "model/hf_config.h"
+#include "model/model_doc.h"
 
 #include <math.h>
 

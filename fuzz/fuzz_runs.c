@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Any bytes as a table of runs: a faulty one has a place, a good one predicts sound numbers. */
-#include "runs/runs.h"
+#include "evidence/runs.h"
 
 #include <math.h>
 #include <string.h>

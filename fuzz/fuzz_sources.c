@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Any bytes as rules of sources: good ones say what a row is, or what is wrong with it. */
-#include "runs/runs.h"
+#include "evidence/runs.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Any bytes as a stack: what is read trains in finite time. */
-#include "formats/json.h"
-#include "formats/stack_doc.h"
+#include "io/json.h"
+#include "stack/stack_doc.h"
 
 #include "machine.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Any bytes as a sweep document: what is read of its points lies in bounds. */
 #include "sweep/point.h"
-#include "sweep/table.h"
+#include "sweep/sweep_table.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Any bytes as a system document: what is read is finite and lies in bounds. */
-#include "formats/calculon_docs.h"
+#include "calculon/calculon_docs.h"
 
 #include <math.h>
 

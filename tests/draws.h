@@ -3,7 +3,7 @@
 #ifndef TESTS_DRAWS_H
 #define TESTS_DRAWS_H
 
-#include "block/blocks.h"
+#include "layer/blocks.h"
 
 #include "estimate/estimate.h"
 

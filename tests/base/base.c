@@ -2,9 +2,9 @@
 /* Texts, divisors, threads and the top list. */
 #include "base/divisors.h"
 #include "base/error.h"
-#include "base/parallel.h"
 #include "base/text.h"
 #include "base/top.h"
+#include "work/parallel.h"
 
 #include <math.h>
 #include <setjmp.h>

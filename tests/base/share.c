@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Shared work: every task is taken in once, whoever does it and whoever is lost on the way. */
-#include "base/share.h"
+#include "work/share.h"
 
 #include "base/error.h"
 

@@ -7,8 +7,8 @@
  * that does not exist is skipped: the whole reference sets are not part of the project.
  */
 #include "base/error.h"
-#include "formats/calculon_docs.h"
-#include "formats/calculon_write.h"
+#include "calculon/calculon_docs.h"
+#include "calculon/calculon_write.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -3,8 +3,8 @@
  * Batched products of attention on A100 (data/ops, PyTorch), to which nothing is fitted, by the
  * shipped document.
  */
-#include "formats/csv_in.h"
-#include "formats/operator_rows.h"
+#include "io/csv_in.h"
+#include "system/operator_rows.h"
 
 #include <math.h>
 #include <setjmp.h>

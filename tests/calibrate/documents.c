@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Documents that are changed number by number, and recipes. */
 #include "calibrate/recipe.h"
-#include "formats/json_edit.h"
-#include "formats/tuned.h"
+#include "calibrate/tuned.h"
+#include "io/json_edit.h"
 
-#include "../formats/scratch.h"
+#include "../io/scratch.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -4,9 +4,9 @@
  * document has, with noise.
  */
 #include "calibrate/calibrate.h"
-#include "calibrate/search.h"
+#include "calibrate/calibrate_search.h"
 
-#include "../formats/scratch.h"
+#include "../io/scratch.h"
 
 #include <math.h>
 #include <setjmp.h>

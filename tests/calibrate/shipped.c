@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The shipped documents are what `make calibrate` makes of operators and runs. */
+#include "base/units.h"
 #include "calibrate/calibrate.h"
 
 #include <math.h>
@@ -23,8 +24,6 @@ static const char *const stack_recipes[] = {
     "stacks-blackwell", "stacks-experts", "stack-fsdp-llm-foundry", "stack-fsdp-llm-foundry-hopper",
     "stack-nanotron",
 };
-
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 static void load(const char *name, rk_recipe **recipe)
 {

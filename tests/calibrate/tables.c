@@ -4,8 +4,8 @@
  * the model alone.  The model has the constants of the shipped documents, the tables whatever their
  * rows time, modules included.
  */
-#include "formats/csv_in.h"
-#include "formats/operator_rows.h"
+#include "io/csv_in.h"
+#include "system/operator_rows.h"
 
 #include <math.h>
 #include <setjmp.h>

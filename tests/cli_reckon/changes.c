@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Fields of strategies, strategies one choice away, and what hardware is worth. */
-#include "formats/json.h"
+#include "io/json.h"
 #include "report/estimate_explain.h"
 #include "report/estimate_fields.h"
 
@@ -13,9 +13,8 @@
 
 #include <cmocka.h>
 
-#include "../formats/scratch.h"
-
-#define GIB 0x1p30
+#include "../io/scratch.h"
+#include "base/units.h"
 
 struct inputs {
     rk_model model;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Machines with prices, against exhaustive searches on machines built by hand. */
 #include "codesign/design.h"
+#include "base/units.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -11,8 +12,6 @@
 #include <string.h>
 
 #include <cmocka.h>
-
-#define GIB 1073741824.0
 
 static void load(rk_calculon_app *app, rk_calculon_sys *sys)
 {

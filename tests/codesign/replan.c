@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a number of a machine is worth, against exhaustive searches on machines changed by hand. */
 #include "codesign/replan.h"
+#include "base/units.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -10,8 +11,6 @@
 #include <string.h>
 
 #include <cmocka.h>
-
-#define GIB 1073741824.0
 
 static const rk_replan *find(const rk_replan *replans, size_t count, const char *key)
 {

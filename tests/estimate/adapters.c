@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Fine-tuning by adapters: what learns, and what a step no longer does. */
-#include "../block/blocks.h"
+#include "../layer/blocks.h"
 
 #include "estimate/estimate.h"
 

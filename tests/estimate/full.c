@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Training in fp32 and TF32: bytes of tensors, messages and states, rates of products. */
-#include "../block/blocks.h"
+#include "../layer/blocks.h"
 
-#include "block/precision.h"
 #include "estimate/estimate.h"
+#include "layer/precision.h"
 #include "strategy/framework.h"
 
 static const rk_precision full[] = {RK_FP32, RK_TF32};

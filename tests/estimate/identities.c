@@ -6,8 +6,8 @@
  */
 #include "../draws.h"
 
-#include "block/precision.h"
 #include "estimate/once.h"
+#include "layer/precision.h"
 
 enum { LEGAL = 20000 };
 

@@ -3,7 +3,7 @@
  * A layer by itself against measurement: GPT of 22 billion parameters, 4 sequences of 2048 tokens,
  * 8 tensor ranks of A100 (arXiv 2205.05198, table 4; forward and backward together).
  */
-#include "../block/blocks.h"
+#include "../layer/blocks.h"
 
 #include "estimate/estimate.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Memory of pipeline ranks against published tables and measured allocations. */
-#include "../block/blocks.h"
+#include "../layer/blocks.h"
 
 #include "estimate/stage.h"
 

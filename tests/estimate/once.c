@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What happens once a step, by the rules of the stack: reductions, rings of norms, messages. */
-#include "../block/blocks.h"
+#include "../layer/blocks.h"
 
 #include "estimate/estimate.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the order of ranks moves from inside nodes to the network between them. */
-#include "../block/blocks.h"
+#include "../layer/blocks.h"
 
 #include "estimate/estimate.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Linears in 8 and 4 bits: bytes of weights, activations, casts and messages, recipe by recipe. */
-#include "../block/blocks.h"
+#include "../layer/blocks.h"
 
-#include "block/precision.h"
 #include "estimate/stage.h"
+#include "layer/precision.h"
 
 /* A recipe, and bytes per element on Hopper, which keeps transposed copies, and on Blackwell. */
 static const struct recipe {

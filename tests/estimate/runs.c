@@ -4,7 +4,7 @@
  * peak memory by source, and how well out-of-memory outcomes are told.  Not a test: it is looked
  * at by people.  Usage: runs [-v PART] [DIRECTORY [NAME...]], by default data/runs, fit.
  */
-#include "runs/runs.h"
+#include "evidence/runs.h"
 
 #include <math.h>
 #include <stdio.h>

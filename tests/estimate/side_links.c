@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What links beside NVLink are worth to tensor parallelism in a node. */
-#include "../block/blocks.h"
+#include "../layer/blocks.h"
 
 #include "estimate/estimate.h"
 

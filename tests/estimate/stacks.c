@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The documents of stacks: all of the catalogue load, and what is wrong is refused where it is. */
-#include "../block/blocks.h"
+#include "../layer/blocks.h"
 
-#include "formats/catalogue.h"
-#include "formats/json.h"
-#include "formats/stack_doc.h"
+#include "io/catalogue.h"
+#include "io/json.h"
+#include "stack/stack_doc.h"
 #include "strategy/framework.h"
 
 static rk_status read_text(const char *text, rk_stack *stack, rk_error *err)

@@ -3,8 +3,8 @@
  * Parameter counts: every model of the catalogue against what was published about it, and the
  * parts of a count against each other.
  */
-#include "formats/catalogue.h"
-#include "formats/json.h"
+#include "io/catalogue.h"
+#include "io/json.h"
 
 #include <math.h>
 

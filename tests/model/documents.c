@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Model documents: what they say about layers, and every class of fault that is refused. */
-#include "formats/model_doc.h"
+#include "model/model_doc.h"
 
 #include <stdlib.h>
 #include <unistd.h>

@@ -4,7 +4,7 @@
  * against published counts, layer by layer where layers differ; what is refused, and why; and a
  * large collection of whole files where it is at hand.
  */
-#include "formats/hf_config.h"
+#include "model/hf_config.h"
 
 #include <stdlib.h>
 

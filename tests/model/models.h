@@ -3,6 +3,7 @@
 #ifndef RK_TESTS_MODEL_MODELS_H
 #define RK_TESTS_MODEL_MODELS_H
 
+#include "base/units.h"
 #include "model/model.h"
 
 #include <setjmp.h>
@@ -12,8 +13,6 @@
 #include <string.h>
 
 #include <cmocka.h>
-
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 /* Loads a model that must load. */
 static inline rk_model load_model(const char *name)

@@ -172,10 +172,10 @@ def copy_sources(texts, to):
         digest.update(file.encode() + b"\0" + data)
         write_changed(to / file, data)
         shutil.copymode(ROOT / file, to / file)
-    write_changed(to / "src" / "rk_mutant.h", HEADER.encode())
+    write_changed(to / "lib" / "rk_mutant.h", HEADER.encode())
     for path in list(to.rglob("*")):
         name = path.relative_to(to).as_posix()
-        if path.is_file() and name not in wanted and name != "src/rk_mutant.h":
+        if path.is_file() and name not in wanted and name != "lib/rk_mutant.h":
             path.unlink()
     return digest.hexdigest()
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "gallery.h"
+#include "base/units.h"
 
 #include <math.h>
 
-#define NONE         ((double)NAN) /* no value */
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+#define NONE ((double)NAN) /* no value */
 
 /* ---- lines ----------------------------------------------------------------------------- */
 

@@ -17,17 +17,16 @@
  * {"error": MESSAGE}.
  */
 #include "base/error.h"
+#include "base/units.h"
 #include "estimate/estimate.h"
-#include "formats/model_doc.h"
-#include "formats/stack_doc.h"
-#include "formats/system_doc.h"
+#include "model/model_doc.h"
+#include "stack/stack_doc.h"
+#include "system/system_doc.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 enum { LINE_SIZE = 1 << 20, LAYOUT_MAX = 1024, GROUP_COUNT = RK_GROUP_ENDS + 1 };
 

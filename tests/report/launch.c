@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Launch files say what was planned, name what they cannot, and refuse to start another model. */
-#include "../block/blocks.h"
+#include "../layer/blocks.h"
 
 #include "report/launch.h"
 

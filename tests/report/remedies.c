@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What makes a strategy fit, and the fewest accelerators on which one does. */
 #include "report/remedies.h"
+#include "base/units.h"
 #include "search/fewest.h"
 
 #include <math.h>
@@ -10,8 +11,6 @@
 #include <string.h>
 
 #include <cmocka.h>
-
-#define GIB 0x1p30
 
 struct inputs {
     rk_model model;

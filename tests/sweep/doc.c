@@ -2,7 +2,7 @@
 /* Sweep documents: expansion of axes, patching of points, and what is refused. */
 #include "point_at.h"
 
-#include "../formats/scratch.h"
+#include "../io/scratch.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

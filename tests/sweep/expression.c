@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Expressions: what they come to, against trees that are evaluated directly, and their errors. */
-#include "formats/expression.h"
+#include "io/expression.h"
 
 #include "base/error.h"
 

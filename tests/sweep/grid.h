@@ -5,7 +5,7 @@
 
 #include "sweep/sweep.h"
 
-#include "../formats/scratch.h"
+#include "../io/scratch.h"
 #include "point_at.h"
 
 #include <setjmp.h>

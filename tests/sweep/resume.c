@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The database of a sweep: what it holds, and going on with one that was left unfinished. */
-#include "formats/file_lock.h"
+#include "io/file_lock.h"
 
 #include "grid.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Running sweeps: the CSV table against direct searches, and how a run ends early. */
-#include "formats/calculon_docs.h"
-#include "formats/calculon_write.h"
-#include "formats/csv_out.h"
-#include "sweep/table.h"
+#include "calculon/calculon_docs.h"
+#include "calculon/calculon_write.h"
+#include "io/csv_out.h"
+#include "sweep/sweep_table.h"
 
 #include "grid.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Documents of accelerators and clusters: the catalogue, and what is said about faults. */
-#include "formats/system_doc.h"
 #include "machine.h"
+#include "system/system_doc.h"
 
 /* ---- the catalogue ------------------------------------------------------------------------- */
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the tests of src/system share: cmocka, random sizes, machines from the catalogue. */
+/* What the tests of lib/system share: cmocka, random sizes, machines from the catalogue. */
 #ifndef TESTS_SYSTEM_MACHINE_H
 #define TESTS_SYSTEM_MACHINE_H
 
-#include "formats/catalogue.h"
+#include "io/catalogue.h"
 #include "system/system.h"
 
 #include <math.h>

@@ -2,9 +2,9 @@
 /* Measured tables: what they change, what they leave, and the documents that name them. */
 #include "machine.h"
 
-#include "../formats/scratch.h"
-#include "formats/system_doc.h"
+#include "../io/scratch.h"
 #include "system/measured.h"
+#include "system/system_doc.h"
 
 /* Of the logarithm at a node that one kernel is on, after two passes. */
 static const double taken = 1 - 0.03 / 1.03 * 0.03 / 1.03;

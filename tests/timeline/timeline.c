@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a timeline shows is the estimate: every operation once, one after the other, to the end. */
-#include "../block/blocks.h"
+#include "../layer/blocks.h"
 
 #include "timeline/timeline.h"
 

@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/describe.h"
+
+#include "base/text.h"
+#include "base/units.h"
+#include "calculon/calculon_docs.h"
+#include "system/measured.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#define ENDLESS 0x1p60 /* bytes */
+
+/* A text that grows at its end and is cut where the buffer ends. */
+typedef struct words {
+    char *text;
+    size_t used, size;
+} words;
+
+static void add(words *to, const char *format, ...) RK_PRINTF(2, 3);
+
+static void add(words *to, const char *format, ...)
+{
+    va_list list;
+    va_start(list, format);
+    if (to->used < to->size) {
+        const int n = vsnprintf(to->text + to->used, to->size - to->used, format, list);
+        to->used += n > 0 ? (size_t)n : 0;
+    }
+    va_end(list);
+}
+
+const char *rk_with_commas(uint64_t number, char out[RK_COMMAS_SIZE])
+{
+    char digits[RK_COMMAS_SIZE];
+    size_t used = 0;
+    const size_t count = (size_t)snprintf(digits, sizeof(digits), "%" PRIu64, number);
+    for (size_t i = 0; i < count; i++) {
+        if (i > 0 && (count - i) % 3 == 0) {
+            out[used++] = ',';
+        }
+        out[used++] = digits[i];
+    }
+    out[used] = '\0';
+    return out;
+}
+
+const char *rk_describe_gib(double bytes, char out[RK_GIB_SIZE])
+{
+    if (bytes >= ENDLESS) {
+        (void)snprintf(out, RK_GIB_SIZE, "unlimited");
+    } else {
+        (void)snprintf(out, RK_GIB_SIZE, "%.6g", bytes / GIB);
+    }
+    return out;
+}
+
+static void add_gib(words *to, double bytes)
+{
+    char gib[RK_GIB_SIZE];
+    add(to, "%s%s", rk_describe_gib(bytes, gib), bytes >= ENDLESS ? "" : " GiB");
+}
+
+static void add_rate(words *to, double bytes_per_s)
+{
+    const bool tera = bytes_per_s >= 1e12;
+    add(to, "%.4g %s/s", bytes_per_s / (tera ? 1e12 : 1e9), tera ? "TB" : "GB");
+}
+
+/* The best rate of a curve: that of the largest sizes in all sensible documents. */
+static double best_rate(const rk_curve *curve)
+{
+    double best = 0;
+    for (int i = 0; i < curve->count; i++) {
+        best = curve->rate[i] > best ? curve->rate[i] : best;
+    }
+    return best;
+}
+
+const char *rk_describe_app(const rk_calculon_app *app, char out[RK_WORDS_SIZE])
+{
+    words to = {.text = out, .size = RK_WORDS_SIZE};
+    add(&to, "%" PRId64 " blocks, hidden %" PRId64 ", feed-forward %" PRId64, app->num_blocks,
+        app->hidden, app->feedforward);
+    add(&to, ", %" PRId64 " heads of %" PRId64 ", sequence %" PRId64, app->attn_heads,
+        app->attn_size, app->seq_size);
+    return out;
+}
+
+const char *rk_describe_engines(const rk_calculon_sys *sys, rk_datatype datatype,
+                                char out[RK_WORDS_SIZE])
+{
+    const rk_calculon_engine *matrix = &sys->matrix[datatype], *vector = &sys->vector[datatype];
+    words to = {.text = out, .size = RK_WORDS_SIZE};
+    add(&to, "%s: ", rk_datatype_names[datatype]);
+    if (matrix->present && vector->present) {
+        add(&to, "matrix %.6g TFLOP/s, vector %.6g TFLOP/s", matrix->peak / 1e12,
+            vector->peak / 1e12);
+    } else {
+        add(&to, "not supported");
+    }
+    return out;
+}
+
+const char *rk_describe_memory(const rk_calculon_sys *sys, char out[RK_WORDS_SIZE])
+{
+    words to = {.text = out, .size = RK_WORDS_SIZE};
+    add_gib(&to, sys->mem1.capacity);
+    add(&to, " at up to ");
+    add_rate(&to, best_rate(&sys->mem1.curve));
+    if (sys->mem2.capacity > 0) {
+        add(&to, "; offload to ");
+        add_gib(&to, sys->mem2.capacity);
+        add(&to, " at up to ");
+        add_rate(&to, best_rate(&sys->mem2.curve));
+    } else {
+        add(&to, "; no offload memory");
+    }
+    return out;
+}
+
+const char *rk_describe_networks(const rk_calculon_sys *sys, char out[RK_WORDS_SIZE])
+{
+    words to = {.text = out, .size = RK_WORDS_SIZE};
+    out[0] = '\0';
+    for (int i = 0; i < sys->network_count; i++) {
+        const rk_calculon_network *network = &sys->networks[i];
+        add(&to, "%stier %d: %" PRId64 "%s at ", i ? "; " : "", i, network->size,
+            i ? "" : " processors");
+        add_rate(&to, network->bandwidth);
+    }
+    return out;
+}
+
+const char *rk_describe_offload(const rk_calculon_exe *exe, char out[RK_OFFLOAD_TEXT_SIZE])
+{
+    const struct {
+        bool on;
+        const char *name;
+    } parts[] = {{exe->weight_offload, "weights"},
+                 {exe->activations_offload, "activations"},
+                 {exe->optimizer_offload, "optimizer"}};
+    words to = {.text = out, .size = RK_OFFLOAD_TEXT_SIZE};
+    for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+        if (parts[i].on) {
+            add(&to, "%s%s", to.used ? "+" : "", parts[i].name);
+        }
+    }
+    if (to.used == 0) {
+        add(&to, "none");
+    }
+    return out;
+}
+
+const char *rk_describe_exe(const rk_calculon_exe *exe, char out[RK_WORDS_SIZE])
+{
+    char offload[RK_OFFLOAD_TEXT_SIZE];
+    words to = {.text = out, .size = RK_WORDS_SIZE};
+    add(&to, "TP %" PRId64 ", PP %" PRId64 ", DP %" PRId64, exe->tensor_par, exe->pipeline_par,
+        exe->data_par);
+    add(&to, ", interleaving %" PRId64 ", batch %" PRId64 ", microbatch %" PRId64,
+        exe->pipeline_interleaving, exe->batch_size, exe->microbatch_size);
+    add(&to, ", recompute %s", rk_recompute_names[exe->activation_recompute]);
+    add(&to, ", TP communication %s", rk_tp_comm_names[exe->tensor_par_comm_type]);
+    if (exe->optimizer_sharding) {
+        add(&to, ", sharded optimizer");
+    }
+    add(&to, ", offload %s", rk_describe_offload(exe, offload));
+    return out;
+}
+
+static void add_change(words *to, const char *label, const char *is, const char *was)
+{
+    if (strcmp(is, was) != 0) {
+        add(to, "%s%s %s (was %s)", to->used ? ", " : "", label, is, was);
+    }
+}
+
+static void add_number_change(words *to, const char *label, int64_t is, int64_t was)
+{
+    char a[24], b[24];
+    (void)snprintf(a, sizeof(a), "%" PRId64, is);
+    (void)snprintf(b, sizeof(b), "%" PRId64, was);
+    add_change(to, label, a, b);
+}
+
+static const char *yes(bool flag)
+{
+    return flag ? "yes" : "no";
+}
+
+const char *rk_describe_exe_changes(const rk_calculon_exe *a, const rk_calculon_exe *b,
+                                    char out[RK_WORDS_SIZE])
+{
+    char offload[2][RK_OFFLOAD_TEXT_SIZE];
+    words to = {.text = out, .size = RK_WORDS_SIZE};
+    out[0] = '\0';
+    add_number_change(&to, "TP", b->tensor_par, a->tensor_par);
+    add_number_change(&to, "PP", b->pipeline_par, a->pipeline_par);
+    add_number_change(&to, "DP", b->data_par, a->data_par);
+    add_number_change(&to, "VP", b->pipeline_interleaving, a->pipeline_interleaving);
+    add_number_change(&to, "batch", b->batch_size, a->batch_size);
+    add_number_change(&to, "microbatch", b->microbatch_size, a->microbatch_size);
+    add_change(&to, "recompute", rk_recompute_names[b->activation_recompute],
+               rk_recompute_names[a->activation_recompute]);
+    add_change(&to, "TP communication", rk_tp_comm_names[b->tensor_par_comm_type],
+               rk_tp_comm_names[a->tensor_par_comm_type]);
+    add_change(&to, "TP overlap", rk_tp_overlap_names[b->tensor_par_overlap],
+               rk_tp_overlap_names[a->tensor_par_overlap]);
+    add_change(&to, "repeat all-gather", yes(b->seq_par_ag_redo), yes(a->seq_par_ag_redo));
+    add_change(&to, "DP overlap", yes(b->data_par_overlap), yes(a->data_par_overlap));
+    add_change(&to, "fused activation", yes(b->fused_activation), yes(a->fused_activation));
+    add_change(&to, "sharded optimizer", yes(b->optimizer_sharding), yes(a->optimizer_sharding));
+    add_change(&to, "offload", rk_describe_offload(b, offload[0]),
+               rk_describe_offload(a, offload[1]));
+    add_number_change(&to, "network of TP", b->tensor_par_net, a->tensor_par_net);
+    add_number_change(&to, "network of PP", b->pipeline_par_net, a->pipeline_par_net);
+    add_number_change(&to, "network of DP", b->data_par_net, a->data_par_net);
+    return out;
+}
+
+/* ---- the reckon model ---------------------------------------------------------------------- */
+
+const char *rk_describe_model(const rk_model *model, char out[RK_WORDS_SIZE])
+{
+    const rk_model_params params = rk_model_params_of(model);
+    char number[RK_NUMBER_TEXT_SIZE];
+    words to = {.text = out, .size = RK_WORDS_SIZE};
+    add(&to, "%s parameters", rk_human_text((double)params.total, RK_HUMAN_BASE10, number));
+    if (params.active != params.total) {
+        add(&to, ", %s active", rk_human_text((double)params.active, RK_HUMAN_BASE10, number));
+    }
+    add(&to, ", %d layers, hidden %" PRId64, model->layers, model->hidden);
+    return out;
+}
+
+const char *rk_describe_matrix(const rk_accelerator *accelerator, char out[RK_WORDS_SIZE])
+{
+    words to = {.text = out, .size = RK_WORDS_SIZE};
+    out[0] = '\0';
+    for (int i = RK_BF16; i < RK_PRECISION_COUNT; i++) {
+        if (accelerator->gemm[i].peak > 0) {
+            add(&to, "%s%s %.5g", to.used ? ", " : "", rk_precision_names[i],
+                accelerator->gemm[i].peak / 1e12);
+        }
+    }
+    return out;
+}
+
+/* A fabric that is not said to end has the largest size that nests. */
+#define ENDLESS_TIER ((int64_t)1000000)
+
+const char *rk_describe_measured(const rk_accelerator *accelerator, char out[RK_WORDS_SIZE])
+{
+    static const char *const kinds[RK_KERNEL_KINDS] = {"GEMMs", "attention kernels", "collectives"};
+    words to = {.text = out, .size = RK_WORDS_SIZE};
+    if (!accelerator->measured) {
+        return NULL;
+    }
+    out[0] = '\0';
+    for (int kind = 0; kind < RK_KERNEL_KINDS; kind++) {
+        const size_t count = rk_measured_count(accelerator->measured, (rk_kernel_kind)kind);
+        if (count > 0) {
+            add(&to, "%s%zu %s", out[0] ? ", " : "", count, kinds[kind]);
+        }
+    }
+    return out;
+}
+
+const char *rk_describe_tiers(const rk_system *system, char out[RK_WORDS_SIZE])
+{
+    words to = {.text = out, .size = RK_WORDS_SIZE};
+    out[0] = '\0';
+    for (int i = 0; i < system->tier_count; i++) {
+        const rk_tier *tier = &system->tiers[i];
+        add(&to, "%s%s: ", i ? "; " : "", tier->name);
+        if (tier->size < ENDLESS_TIER) {
+            add(&to, "%" PRId64 " x ", tier->size);
+        }
+        add(&to, "%.4g", tier->bandwidth / 1e9);
+        for (int j = 0; j < tier->side_count; j++) {
+            add(&to, " + %s %.4g", tier->sides[j].name, tier->sides[j].bandwidth / 1e9);
+        }
+    }
+    return out;
+}

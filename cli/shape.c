@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `reckon shape`: the model of so many parameters that maps best on a machine. */
+#include "cli/shape.h"
+
+#include "cli/calculon_options.h"
+#include "cli/commands.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define MOST_SHOWN    1000
+#define MOST_VALUE    (1 << 24) /* blocks, heads, sizes */
+#define TOP           10        /* to show by default */
+#define TOLERANCE     2         /* % */
+#define HEAD_MULTIPLE 8
+#define ASPECT_MIN    64
+#define ASPECT_MAX    256
+
+/* ---- options ------------------------------------------------------------------------------- */
+
+/* The command lines of the two methods. */
+struct calculon_args {
+    rk_plan_request request;
+    rk_shape_wish wish;
+};
+
+struct reckon_args {
+    rk_request request;
+    rk_shape_wish wish;
+};
+
+#define REAL(args, member, text, least, most, unit, words)                                         \
+    {                                                                                              \
+        .name = text, .type = RK_OPTION_REAL, .offset = offsetof(struct args, wish.member),        \
+        .min = least, .max = most, .value = unit, .help = words                                    \
+    }
+
+#define ONE_COUNT(args, member, text, words)                                                       \
+    {                                                                                              \
+        .name = text, .type = RK_OPTION_COUNT, .offset = offsetof(struct args, wish.member),       \
+        .min = 1, .max = MOST_VALUE, .value = "N", .help = words                                   \
+    }
+
+#define COUNTS(args, member, text, words)                                                          \
+    {                                                                                              \
+        .name = text, .type = RK_OPTION_COUNTS, .offset = offsetof(struct args, wish.member),      \
+        .min = 1, .max = MOST_VALUE, .value = "N,...", .help = words                               \
+    }
+
+#define SHAPES(args)                                                                               \
+    REAL(args, tolerance, "tolerance", 0, 50, "PERCENT",                                           \
+         "how far from --parameters a shape may be; default: 2"),                                  \
+        COUNTS(args, blocks, "blocks", "blocks to try; default: all that --aspect allows"),        \
+        COUNTS(args, heads, "heads", "heads to try; default: all multiples of --head-multiple"),   \
+        ONE_COUNT(args, head_multiple, "head-multiple", "heads are multiples of it; default: 8"),  \
+        REAL(args, aspect_min, "aspect-min", 0, INT64_MAX, "RATIO",                                \
+             "least hidden size over blocks; default: 64"),                                        \
+        REAL(args, aspect_max, "aspect-max", 0, INT64_MAX, "RATIO", "and the most; default: 256")
+
+#define TOP_OPTION(args)                                                                           \
+    {                                                                                              \
+        .name = "top", .letter = 'n', .type = RK_OPTION_COUNT,                                     \
+        .offset = offsetof(struct args, request.top), .min = 1, .max = MOST_SHOWN, .value = "N",   \
+        .help = "shapes to show; default: 10"                                                      \
+    }
+
+static const rk_option calculon_options[] = {
+    {.name = "parameters",
+     .required = true,
+     .type = RK_OPTION_REAL,
+     .offset = offsetof(struct calculon_args, wish.parameters),
+     .min = 1,
+     .max = INT64_MAX,
+     .value = "N",
+     .help = "parameters of the model: 1.1T"},
+    RK_OPTION_SYSTEM,
+    RK_OPTION_PROCESSORS(true),
+    RK_OPTION_BATCH,
+    SHAPES(calculon_args),
+    ONE_COUNT(calculon_args, seq, "seq", "tokens of a sequence; default: 2048"),
+    COUNTS(calculon_args, head_sizes, "head-size", "sizes of a head to try; default: 128"),
+    REAL(calculon_args, feedforward, "feedforward", 1, 64, "RATIO",
+         "feed-forward over hidden size; default: 4"),
+    TOP_OPTION(calculon_args),
+    RK_OPTION_METHOD,
+    RK_OPTION_DATATYPE,
+    RK_OPTION_FUSED,
+    RK_OPTION_NO_TP_OVERLAP,
+    RK_OPTION_NO_DP_OVERLAP,
+    RK_OPTION_THREADS,
+    RK_OPTION_JSON,
+    RK_OPTION_CSV,
+    RK_OPTION_OUTPUT,
+};
+
+static const rk_option reckon_options[] = {
+    REAL(reckon_args, parameters, "parameters", 1, INT64_MAX, "N",
+         "parameters of the shapes: 1.1T; default: as many as --model has"),
+    SHAPES(reckon_args),
+    COUNTS(reckon_args, head_sizes, "head-size",
+           "sizes of a head to try; default: that of --model"),
+    REAL(reckon_args, feedforward, "feedforward", 1, 64, "RATIO",
+         "feed-forward over hidden size; default: that of --model"),
+    TOP_OPTION(reckon_args),
+    RK_OPTIONS_OF_SEARCH,
+};
+
+static const rk_command calculon_shape = {
+    .name = "shape",
+    .purpose = "Find the shape in which a model of so many parameters trains best on a machine",
+    .options = calculon_options,
+    .option_count = sizeof(calculon_options) / sizeof(calculon_options[0]),
+    .notes = "By the Calculon methodology: blocks, heads and hidden size are varied, and the best "
+             "strategy is\nsearched for each shape.  What is given with --blocks or --heads "
+             "stands for itself.  Exit status: 0\ndone, 1 no shape runs, 2 wrong usage or "
+             "input.\n\n"
+             "example: reckon shape --parameters 1T --system h100-80g-off512g50-nvl8 \\\n"
+             "             --processors 4096 --batch 3072 --seq 8192 --head-size 128,192",
+};
+
+static const rk_shape_wish wish_defaults = {
+    .tolerance = TOLERANCE,
+    .head_multiple = HEAD_MULTIPLE,
+    .aspect_min = ASPECT_MIN,
+    .aspect_max = ASPECT_MAX,
+};
+
+/* ---- both methods -------------------------------------------------------------------------- */
+
+/* Values that are given stand for themselves: blocks may have any aspect. */
+static rk_shape_space space_of(const rk_shape_wish *wish)
+{
+    const bool all = wish->blocks.count == 0;
+    rk_shape_space space = {
+        .parameters = wish->parameters,
+        .tolerance = wish->tolerance / 100,
+        .seq = wish->seq,
+        .feedforward_ratio = wish->feedforward,
+        .head_multiple = wish->head_multiple,
+        .aspect_min = all ? wish->aspect_min : 0,
+        .aspect_max = all ? wish->aspect_max : (double)INT64_MAX,
+        .block_count = wish->blocks.count,
+        .head_size_count = wish->head_sizes.count,
+        .head_count = wish->heads.count,
+    };
+    memcpy(space.blocks, wish->blocks.values, sizeof(space.blocks));
+    memcpy(space.head_sizes, wish->head_sizes.values, sizeof(space.head_sizes));
+    memcpy(space.heads, wish->heads.values, sizeof(space.heads));
+    return space;
+}
+
+static rk_status search(rk_shaping *s, int64_t threads, rk_error *err)
+{
+    rk_progress progress;
+    const rk_search_control control = {
+        .threads = (int)threads, .progress = rk_cli_progress, .user = &progress};
+    s->space = space_of(&s->wish);
+    rk_progress_start(&progress, "shapes");
+    const double started = rk_cpu_seconds();
+    const rk_status status =
+        s->plan ? rk_shape_search(&s->space, &s->plan->sys, &s->plan->space, &control, &s->shapes,
+                                  &s->count, &s->counts, err)
+                : rk_plan_shape_search(&s->space, &s->reckoning->setting, &s->reckoning->space,
+                                       &control, &s->shapes, &s->count, &s->counts, err);
+    s->cpu_s = rk_cpu_seconds() - started;
+    rk_progress_end(&progress);
+    for (size_t i = 0; i < s->count; i++) {
+        s->runs += s->shapes[i].runs;
+    }
+    return status;
+}
+
+/* Searches, and writes the answer. */
+static int answer(const rk_command *command, rk_shaping *s, int64_t threads, bool json, bool csv)
+{
+    rk_error err;
+    rk_status status = search(s, threads, &err);
+    if (!status) {
+        status = json  ? rk_shaping_write_json(s, &err)
+                 : csv ? rk_shaping_write_csv(s, &err)
+                       : rk_print_text(s->output, rk_shaping_write_text, s, &err);
+    }
+    const int result = rk_command_end(command, status, s->runs > 0, &err);
+    free(s->shapes);
+    return result;
+}
+
+/* ---- the commands -------------------------------------------------------------------------- */
+
+static int run_calculon(int argc, char **argv)
+{
+    struct calculon_args args = {.request = rk_plan_request_defaults, .wish = wish_defaults};
+    rk_plan plan;
+    rk_error err;
+    args.request.top = TOP;
+    args.wish.seq = 2048;
+    args.wish.feedforward = 4;
+    args.wish.head_sizes = (rk_option_counts){1, {128}};
+    const int parsed = rk_options_parse(&calculon_shape, argc, argv, &args);
+    if (parsed != RK_PARSED) {
+        return parsed;
+    }
+    if (args.request.json && args.request.csv) {
+        return rk_command_fail(&calculon_shape, "--json and --csv exclude each other");
+    }
+    plan = (rk_plan){.request = args.request};
+    if (rk_plan_load(&plan, &err)) {
+        return rk_command_fail_error(&calculon_shape, &err);
+    }
+    rk_shaping s = {.wish = args.wish,
+                    .plan = &plan,
+                    .output = args.request.output,
+                    .top = (size_t)args.request.top};
+    return answer(&calculon_shape, &s, args.request.threads, args.request.json, args.request.csv);
+}
+
+/* What the wish leaves open is as the model has it. */
+static void complete_wish(const rk_model *model, rk_shape_wish *wish)
+{
+    if (!(wish->parameters > 0)) {
+        wish->parameters = (double)rk_model_params_of(model).total;
+    }
+    if (wish->head_sizes.count == 0) {
+        wish->head_sizes =
+            (rk_option_counts){1, {rk_attention_qk_size(&model->types[0].attention)}};
+    }
+}
+
+static int run_reckon(int argc, char **argv)
+{
+    struct reckon_args args = {.request = rk_request_defaults(), .wish = wish_defaults};
+    rk_inputs inputs;
+    rk_reckoning reckoning = {.request = &args.request, .inputs = &inputs};
+    rk_error err;
+    args.request.top = TOP;
+    const int parsed = rk_request_parse(&rk_command_shape, argc, argv, &args.request);
+    if (parsed != RK_PARSED) {
+        return parsed;
+    }
+    if (rk_request_load(&args.request, &inputs, &err) ||
+        rk_request_space(&args.request, &inputs, &reckoning.space, &err)) {
+        rk_inputs_clear(&inputs);
+        return rk_command_fail_error(&rk_command_shape, &err);
+    }
+    reckoning.setting = rk_setting_of(&args.request, &inputs);
+    complete_wish(&inputs.model, &args.wish);
+    rk_shaping s = {.wish = args.wish,
+                    .reckoning = &reckoning,
+                    .output = args.request.output,
+                    .top = (size_t)args.request.top};
+    const int result =
+        answer(&rk_command_shape, &s, args.request.threads, args.request.json, args.request.csv);
+    rk_inputs_clear(&inputs);
+    return result;
+}
+
+static int run_shape(int argc, char **argv)
+{
+    return rk_run_by_method(&rk_command_shape, argc, argv, run_calculon, run_reckon);
+}
+
+const rk_command rk_command_shape = {
+    .name = "shape",
+    .purpose = "Find the shape in which a model of so many parameters trains best on a machine",
+    .options = reckon_options,
+    .option_count = sizeof(reckon_options) / sizeof(reckon_options[0]),
+    .shared = rk_strategy_options,
+    .shared_count = RK_STRATEGY_OPTION_COUNT,
+    .notes =
+        "Blocks, heads and hidden size are varied, and the best strategy is searched for each "
+        "shape; all else\nis as --model has it.  What is given with --blocks or --heads stands "
+        "for itself.  Systems of Calculon\nare judged by its methodology, whose options 'reckon "
+        "shape --method calculon --help' lists.\nExit status: 0 done, 1 no shape runs, 2 wrong "
+        "usage or input.\n\n"
+        "example: reckon shape --model llama3-70b --system h100-sxm --accelerators 256 \\\n"
+        "             --global-batch 1024",
+    .run = run_shape,
+};

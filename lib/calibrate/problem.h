@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The errors of all rows as a function of the constants. */
+#ifndef RK_CALIBRATE_PROBLEM_H
+#define RK_CALIBRATE_PROBLEM_H
+
+#include "calibrate/observations.h"
+#include "calibrate/tuned.h"
+
+/* What rows of operators time besides the price, by machine; see rk_is_table_key. */
+typedef struct rk_table_constants {
+    double module_seconds, module_passes; /* beside the kernel of a module */
+    double rate;  /* of the GEMMs of tables that are "rated", over the document's */
+    double droop; /* of clocks in long kernels of short benchmarks */
+} rk_table_constants;
+
+/*
+ * Documents and what is read of them under the constants of the moment; one for each thread.
+ * Constants whose key starts with "data." belong to the tables and to no document.
+ */
+typedef struct rk_bench {
+    const rk_recipe *recipe;
+    const rk_observations *rows;
+    rk_tuned *documents[RK_RECIPE_DOCUMENTS]; /* owned */
+    rk_system machines[RK_RECIPE_DOCUMENTS];  /* of documents that are machines */
+    rk_stack stacks[RK_RECIPE_DOCUMENTS];     /* of documents that are stacks */
+    rk_table_constants extra[RK_RECIPE_DOCUMENTS];
+    /* The accelerators as GEMM rows see them: [burst][rated]. */
+    rk_accelerator engines[RK_RECIPE_DOCUMENTS][2][2];
+    rk_system *systems; /* owned; those of the sources of runs, as the documents make them */
+} rk_bench;
+
+/* Opens the documents of the recipe.  Released with rk_bench_clear. */
+rk_status rk_bench_open(const rk_recipe *recipe, rk_bench *bench, rk_error *err);
+
+/* Gives an open bench its rows. */
+rk_status rk_bench_take(rk_bench *bench, const rk_observations *rows, rk_error *err);
+
+rk_status rk_bench_copy(const rk_bench *bench, rk_bench *copy, rk_error *err);
+void rk_bench_clear(rk_bench *bench);
+
+/* Sets all constants and reads the documents again. */
+rk_status rk_bench_set(rk_bench *bench, const double *values, rk_error *err);
+
+/* log(predicted / measured) of a row under the constants that were set last. */
+double rk_bench_error(const rk_bench *bench, const rk_observation *row);
+
+/* Whether a key belongs to the tables. */
+bool rk_is_table_key(const char *key);
+
+/* Cost of an error under the loss of a recipe, and how steep it is: d cost / d error over error. */
+double rk_loss_cost(const rk_recipe *recipe, double error);
+double rk_loss_weight(const rk_recipe *recipe, double error);
+
+#endif

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Machines that can be bought, as a grid of numbers with prices. */
+#ifndef RK_CODESIGN_PRICES_H
+#define RK_CODESIGN_PRICES_H
+
+#include "reckon/reckon.h"
+
+#define RK_PRICE_AXES_MAX   12
+#define RK_PRICE_VALUES_MAX 64
+
+/* A number of the machine with the values that are on offer. */
+typedef struct rk_price_axis {
+    char key[32]; /* "processors", or the key of a number (numbers.h) */
+    int count;
+    double values[RK_PRICE_VALUES_MAX];
+    double prices[RK_PRICE_VALUES_MAX]; /* of one processor with that value; of processors 0 */
+} rk_price_axis;
+
+typedef struct rk_prices {
+    char name[64];
+    char currency[8];
+    double processor; /* of one with everything that no axis prices */
+    double life_days; /* over which a machine is paid off; 0: not said */
+    int axis_count;
+    rk_price_axis axes[RK_PRICE_AXES_MAX];
+} rk_prices;
+
+/*
+ * Reads a document of prices: a file, or a name of the catalogue data/prices.  Implemented in
+ * lib/io.
+ */
+rk_status rk_prices_load(const char *name, rk_prices *prices, rk_error *err);
+
+#endif

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One strategy on one system: the time of a step and the memory of every pipeline rank, each with
+ * a breakdown that adds up exactly to its total.
+ */
+#ifndef RK_ESTIMATE_ESTIMATE_H
+#define RK_ESTIMATE_ESTIMATE_H
+
+#include "layer/layer.h"
+#include "schedule/schedule.h"
+
+/*
+ * What memory holds at the worst moment of a rank, in the order of reports.  The moment is the
+ * backward of a layer, the loss, or the update of the optimizer; parts that are gone by then are 0.
+ */
+typedef enum rk_memory_part {
+    RK_MEM_WEIGHTS,
+    RK_MEM_GRADIENTS,
+    RK_MEM_OPTIMIZER,
+    RK_MEM_ACTIVATIONS, /* of microbatches in flight */
+    RK_MEM_RECOMPUTED,  /* one layer made again */
+    RK_MEM_LOGITS,      /* and what else the head and the loss hold */
+    RK_MEM_TRANSIENT,   /* temporaries, gathered parameters, workspaces */
+    RK_MEM_FRAGMENTATION,
+    RK_MEM_CONTEXT, /* context and communication buffers, outside the allocator */
+    RK_MEMORY_PART_COUNT,
+} rk_memory_part;
+
+extern const char *const rk_memory_part_names[]; /* NULL-terminated, in enum order */
+
+typedef struct rk_stage_memory {
+    double part[RK_MEMORY_PART_COUNT]; /* bytes */
+    double allocated;                  /* up to and without fragmentation */
+    double reserved;                   /* allocated and fragmentation */
+    double total;                      /* of all parts */
+    double late;                       /* of it, what the allocator gives back when it runs out */
+} rk_stage_memory;
+
+/* Bytes that one rank sends in a step, by group, forward and backward. */
+typedef struct rk_volumes {
+    double tensor, context, expert, pipeline, data;
+} rk_volumes;
+
+typedef struct rk_estimate {
+    double step;                        /* s; the sum of times.part */
+    rk_times times;                     /* of the slowest rank */
+    double model_flops, hardware_flops; /* per step and accelerator; model by convention below */
+    rk_flop_convention convention;
+    double mfu, hfu;          /* against the dense peak of bf16 */
+    double tokens_per_second; /* of the whole system */
+    rk_volumes volumes;
+    bool fits;              /* with all that the allocator would like to keep */
+    bool thrashes;          /* does not, but runs while memory is given back and taken again */
+    int64_t worst_stage;    /* pipeline rank that needs most memory */
+    rk_stage_memory memory; /* of that rank */
+    double usable;          /* bytes it may use */
+    double host_bytes;      /* offloaded, per accelerator, of the worst rank */
+} rk_estimate;
+
+/* Costs of all blocks of a model under a strategy; they do not depend on pp, vp, dp, schedule. */
+typedef struct rk_cost_table {
+    rk_block_context context;
+    rk_cost attention[RK_LAYER_TYPE_MAX]; /* by type, part of what follows */
+    rk_cost layers[RK_LAYER_TYPE_MAX][2]; /* by type; [1]: checkpointed whole */
+    rk_cost embedding, head, mtp;         /* mtp: all zero when the model has none */
+} rk_cost_table;
+
+void rk_cost_table_fill(const rk_model *model, const rk_system *system, const rk_stack *stack,
+                        const rk_strategy *strategy, rk_cost_table *table);
+
+/*
+ * As above, for a table that was filled for a strategy that differs at most in ep, etp and in what
+ * tables do not depend on.
+ */
+void rk_cost_table_fill_experts(const rk_strategy *strategy, rk_cost_table *table);
+
+/*
+ * Estimates from a table that was filled for the same model, system and stack, and for a strategy
+ * that differs at most in pp, vp, dp, schedule, global_batch, sharding, replicas, the split of
+ * layers, how many of them are checkpointed, offloading, and the overlap of gradients, parameters
+ * and messages.  The strategy must be legal (rk_strategy_legal).  The step has the makespan of its
+ * schedule played event by event; the same strategy has the same bits in every search and command.
+ * `stages` (may be NULL) gets the memory of every pipeline rank, [0 .. pp-1].
+ */
+rk_status rk_estimate_table(const rk_cost_table *table, const rk_strategy *strategy,
+                            rk_flop_convention convention, rk_makespans *makespans,
+                            rk_estimate *estimate, rk_stage_memory *stages, rk_error *err);
+
+/* The same of one strategy alone. */
+rk_status rk_estimate_play(const rk_cost_table *table, const rk_strategy *strategy,
+                           rk_flop_convention convention, rk_estimate *estimate,
+                           rk_stage_memory *stages, rk_error *err);
+rk_status rk_estimate_combine(const rk_cost_table *table, const rk_strategy *strategy,
+                              rk_flop_convention convention, rk_estimate *estimate);
+
+/* The same from the documents. */
+rk_status rk_estimate_exact(const rk_model *model, const rk_system *system, const rk_stack *stack,
+                            const rk_strategy *strategy, rk_flop_convention convention,
+                            rk_estimate *estimate, rk_stage_memory *stages, rk_error *err);
+
+/* The same without stages for one of many strategies, which share the scratch of makespans. */
+rk_status rk_estimate_again(const rk_model *model, const rk_system *system, const rk_stack *stack,
+                            const rk_strategy *strategy, rk_flop_convention convention,
+                            rk_makespans *makespans, rk_estimate *estimate, rk_error *err);
+
+/* rk_estimate_exact without what few ask for. */
+rk_status rk_estimate_step(const rk_model *model, const rk_system *system, const rk_stack *stack,
+                           const rk_strategy *strategy, rk_flop_convention convention,
+                           rk_estimate *estimate);
+
+/*
+ * With the closed form of the schedule in place of its makespan: no memory, about ten microseconds.
+ * For calibration, which estimates the same runs thousands of times; nothing that is ranked or
+ * reported uses it.
+ */
+void rk_estimate_closed(const rk_model *model, const rk_system *system, const rk_stack *stack,
+                        const rk_strategy *strategy, rk_flop_convention convention,
+                        rk_estimate *estimate);
+
+/*
+ * Plays the pipeline of a strategy, with the messages that hold their sender: `visit` gets every
+ * operation, as of rk_pipeline_play.  What else a step takes comes after it.
+ */
+rk_status rk_estimate_visit(const rk_model *model, const rk_system *system, const rk_stack *stack,
+                            const rk_strategy *strategy, rk_pipeline_result *result,
+                            void (*visit)(void *user, const rk_op *op), void *user, rk_error *err);
+
+#endif

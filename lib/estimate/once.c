@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "estimate/once.h"
+
+#include "layer/precision.h"
+
+#include <math.h>
+
+/* ---- data parallelism ---------------------------------------------------------------------- */
+
+/* Time to reduce and to gather what a rank shares with its replicas, s, and bytes sent. */
+struct dp_traffic {
+    double reduce, gather;
+    double reduce_bytes, gather_bytes;
+};
+
+/*
+ * A collective on `params` parameters in `bytes`, in messages of about `most` bytes and of at least
+ * as many parameters as the stack's buckets have; in one where there is no limit, and of a layer
+ * of fully sharded parameters.  Buckets grow with the group, so that the latency of its ring does
+ * not (Megatron-Core: the larger of 40 million and 1 million per rank).
+ */
+static double in_messages(const rk_cost_table *table, const rk_strategy *s, rk_collective op,
+                          double params, double bytes, double most, const rk_group *group)
+{
+    const rk_stack *stack = table->context.stack;
+    const double bucket =
+        fmax(stack->bucket_params, stack->bucket_rank_params * (double)group->size);
+    const double message = fmax(most, bucket * bytes / params);
+    const bool cut = message > 0 && s->sharding != RK_SHARD_ALL;
+    const double messages = cut ? fmax(1, floor(bytes / message + 0.5)) : 1;
+    return messages * rk_collective_seconds(table->context.system, op, bytes / messages, group);
+}
+
+/*
+ * Gradients of `params` parameters: all-reduced, or reduce-scattered in the shard group and
+ * all-reduced among its replicas (HSDP); then parameters are gathered.
+ */
+static void add_dp_group(const rk_cost_table *table, const rk_strategy *s, double params,
+                         double low, const rk_group *shard, const rk_group *replica,
+                         struct dp_traffic *t)
+{
+    const rk_stack *stack = table->context.stack;
+    const double reduced = params * s->states.reduce;
+    const double gathered = rk_gathered_bytes(s, params, low);
+    const double n = (double)shard->size, share = (n - 1) / n;
+    const double learning = rk_strategy_learning(s), learns = params * learning;
+    const bool sharded = s->sharding != RK_SHARD_NONE;
+    if (params <= 0) {
+        return;
+    }
+    if (sharded) {
+        /* between steps only what learns has changed */
+        const double changed = s->sharding == RK_SHARD_ALL ? 1 : learning;
+        t->gather += in_messages(table, s, RK_COLL_ALL_GATHER, changed * params, changed * gathered,
+                                 stack->gather_bytes, shard);
+        t->gather_bytes += changed * gathered * share;
+    }
+    const bool whole = !sharded || stack->reduces_whole;
+    t->reduce += in_messages(table, s, whole ? RK_COLL_ALL_REDUCE : RK_COLL_REDUCE_SCATTER, learns,
+                             reduced, stack->bucket_bytes, shard);
+    t->reduce_bytes += (whole ? 2 : 1) * reduced * share;
+    if (replica && replica->size > 1) {
+        const double r = (double)replica->size;
+        t->reduce += in_messages(table, s, RK_COLL_ALL_REDUCE, learns / n, reduced / n,
+                                 stack->bucket_bytes, replica);
+        t->reduce_bytes += 2 * reduced / n * (r - 1) / r;
+    }
+}
+
+/* Traffic of `share` of the parameters of a stage. */
+static struct dp_traffic dp_traffic(const rk_cost_table *table, const rk_strategy *s,
+                                    const rk_stage *stage, double share)
+{
+    const double dense = share * stage->dense_params, low = share * stage->low_dense_params;
+    const double experts = share * stage->expert_params;
+    const rk_system *system = table->context.system;
+    const bool sharded = s->sharding != RK_SHARD_NONE;
+    const rk_group replica = rk_strategy_group(system, s, RK_GROUP_REPLICA);
+    const rk_group *replicas = sharded ? &replica : NULL;
+    const rk_group data = rk_strategy_group(system, s, sharded ? RK_GROUP_SHARD : RK_GROUP_DATA);
+    struct dp_traffic t = {0, 0, 0, 0};
+    add_dp_group(table, s, dense, low, &data, replicas, &t);
+    if (experts > 0) {
+        const rk_group expert_data =
+            rk_strategy_group(system, s, sharded ? RK_GROUP_EXPERT_SHARD : RK_GROUP_EXPERT_DATA);
+        add_dp_group(table, s, experts, share * stage->low_expert_params, &expert_data, replicas,
+                     &t);
+    }
+    return t;
+}
+
+/*
+ * What stays visible of T seconds of traffic beside a pass of C seconds, of which a share w may
+ * hide H = min(T, w C): a share e of it, what does not fit, and a share c of what is hidden, by
+ * which it slows the pass; but no more than one after the other would take:
+ *
+ *     visible = min(T, e T + (T - H) + c H)
+ *
+ * T - visible seconds of the pass are then used: they hide nothing else.
+ */
+static double visible(const rk_stack *stack, double traffic, double pass)
+{
+    const double hidden = fmin(traffic, stack->dp_window * pass);
+    return fmin(traffic,
+                stack->dp_exposed * traffic + (traffic - hidden) + stack->contention * hidden);
+}
+
+/*
+ * Once a step: gradients under the last backward, parameters under the next forward.  Sharded
+ * gradients (ZeRO-2) keep nothing whole, so every microbatch scatters its own.  Where a sharded
+ * optimizer still wants whole gradients, their reduction waits for the end of backward.
+ */
+static rk_exchange reduce_once(const rk_cost_table *table, const rk_strategy *s,
+                               const rk_stage *heaviest)
+{
+    const rk_stack *stack = table->context.stack;
+    const struct dp_traffic t = dp_traffic(table, s, heaviest, 1);
+    const double times =
+        s->sharding == RK_SHARD_GRADIENTS ? (double)rk_strategy_microbatches(s) : 1;
+    const bool late = stack->reduces_whole && s->sharding != RK_SHARD_NONE;
+    const double reduce = s->grad_overlap && !late
+                              ? visible(stack, t.reduce, rk_times_sum(&heaviest->backward))
+                              : t.reduce;
+    const double gather =
+        s->param_overlap ? visible(stack, t.gather, rk_times_sum(&heaviest->forward)) : t.gather;
+    return (rk_exchange){
+        .visible = times * reduce + gather,
+        .bytes = times * t.reduce_bytes + t.gather_bytes,
+        .hidden_forward = t.gather - gather,
+        .hidden_backward = times * (t.reduce - reduce),
+        .forwards = 1,
+        .backwards = times,
+    };
+}
+
+/*
+ * Fully sharded: every layer gathers its parameters in forward and again in backward and
+ * scatters its gradients, each beside the compute of the layer before.  The first gather and half
+ * of the last scatter of a step have nothing to hide under.
+ */
+static rk_exchange reduce_by_layer(const rk_cost_table *table, const rk_strategy *s,
+                                   const rk_stage *stage)
+{
+    const rk_stack *stack = table->context.stack;
+    const double layers = stage->layers > 0 ? stage->layers : 1;
+    const double m = (double)rk_strategy_microbatches(s), times = m * layers;
+    const struct dp_traffic t = dp_traffic(table, s, stage, 1 / layers);
+    const bool overlap = s->grad_overlap && s->param_overlap;
+    double gather = t.gather, both = t.gather + t.reduce;
+    if (overlap) {
+        gather = visible(stack, gather, rk_times_sum(&stage->forward) / layers);
+        both = visible(stack, both, rk_times_sum(&stage->backward) / layers);
+    }
+    const double in_forward = times * (t.gather - gather);
+    const double in_backward = times * (t.gather + t.reduce - both);
+    const double first = fmin(t.gather, in_forward), last = fmin(t.reduce / 2, in_backward);
+    return (rk_exchange){
+        .visible = times * (gather + both) + (first + last),
+        .bytes = times * (2 * t.gather_bytes + t.reduce_bytes),
+        .hidden_forward = in_forward - first,
+        .hidden_backward = in_backward - last,
+        .forwards = m,
+        .backwards = m,
+    };
+}
+
+/* A tied embedding has a copy on the first and on the last stage; their gradients are summed. */
+static double tied_seconds(const rk_cost_table *table, const rk_strategy *s)
+{
+    const rk_block_context *c = &table->context;
+    if (!c->model->tied || s->pp == 1 || s->adapter_rank > 0) {
+        return 0;
+    }
+    const rk_group pair = rk_strategy_group(c->system, s, RK_GROUP_ENDS);
+    return rk_collective_seconds(c->system, RK_COLL_ALL_REDUCE,
+                                 rk_block_table_params(c) * s->states.reduce, &pair);
+}
+
+rk_exchange rk_reduce(const rk_cost_table *table, const rk_strategy *s, const rk_stage *stage,
+                      const rk_stage *heaviest)
+{
+    rk_exchange exchange = s->sharding == RK_SHARD_ALL ? reduce_by_layer(table, s, stage)
+                                                       : reduce_once(table, s, heaviest);
+    exchange.visible += tied_seconds(table, s);
+    return exchange;
+}
+
+double rk_replicated_seconds(const rk_cost_table *table, const rk_strategy *s,
+                             const rk_stage *stage)
+{
+    const rk_block_context *c = &table->context;
+    if (s->tp == 1 || !s->sp || s->adapter_rank > 0) {
+        return 0;
+    }
+    const rk_stack *stack = c->stack;
+    const rk_group *group = &c->groups[RK_GROUP_TENSOR];
+    const double norms = (double)(c->model->norms_per_layer * stage->layers + 1);
+    const double bytes = stage->replicated_params * s->states.reduce;
+    if (stack->norm_rings <= 0) {
+        return rk_collective_seconds(c->system, RK_COLL_ALL_REDUCE, bytes, group);
+    }
+    const double whole = s->sharding == RK_SHARD_NONE ? stack->norm_rings_whole : 0;
+    return (stack->norm_rings + whole) * norms *
+           (rk_collective_seconds(c->system, RK_COLL_REDUCE_SCATTER, bytes / norms, group) +
+            rk_collective_seconds(c->system, RK_COLL_ALL_GATHER, bytes / norms, group));
+}
+
+/* ---- once a step --------------------------------------------------------------------------- */
+
+double rk_weight_cast_seconds(const rk_cost_table *table, const rk_strategy *s,
+                              const rk_stage *stage)
+{
+    const rk_block_context *c = &table->context;
+    const double params = stage->low_dense_params + stage->low_expert_params;
+    const double copies = rk_low_weight_copies(s, &c->system->accelerator);
+    const double turn = (copies - 1) * 2 * rk_low_weight_bytes(s); /* one copy into another */
+    double bytes;
+    if (params <= 0 || (s->adapter_rank > 0 && s->sharding != RK_SHARD_ALL)) {
+        return 0; /* frozen weights are cast once and for all */
+    }
+    if (s->sharding == RK_SHARD_ALL) {
+        const double pass = rk_gathers_low(s) ? turn : 2 * rk_weight_cast_bytes(s, 1);
+        bytes = (double)rk_strategy_microbatches(s) * pass;
+    } else {
+        bytes = rk_gathers_low(s) ? turn : rk_weight_cast_bytes(s, copies);
+    }
+    return rk_stream_seconds(&c->system->accelerator,
+                             rk_cast_passes(s, c->stack) * bytes * params) /
+           c->stack->stream_share;
+}
+
+double rk_optimizer_seconds(const rk_cost_table *table, const rk_strategy *s, const rk_stage *stage)
+{
+    const rk_stack *stack = table->context.stack;
+    const double bytes =
+        rk_strategy_learning(s) * rk_stage_optimized_params(s, stage) * stack->optimizer_bytes;
+    return rk_stream_seconds(&table->context.system->accelerator, bytes) / stack->stream_share;
+}
+
+/*
+ * What stays visible of copies of `each_way` seconds in every one of `m` passes: `users` of these
+ * hide `used` seconds of other traffic, all together.
+ */
+static double visible_copies(double each_way, double m, double pass, double users, double used)
+{
+    const double left = fmax(0, pass - used / users);
+    return (m - users) * fmax(0, each_way - pass) + users * fmax(0, each_way - left);
+}
+
+double rk_offload_seconds(const rk_cost_table *table, const rk_strategy *s, const rk_stage *stage,
+                          const rk_stage *heaviest, const rk_exchange *x)
+{
+    const rk_accelerator *a = &table->context.system->accelerator;
+    const double m = (double)rk_strategy_microbatches(s);
+    double seconds = 0, each_way = 0;
+    if (s->offload_optimizer) {
+        const double params = rk_stage_optimized_params(s, heaviest);
+        seconds += 2 * rk_host_copy_seconds(a, params * s->states.optimizer);
+    }
+    if (s->offload_activations) {
+        each_way += rk_host_copy_seconds(a, stage->saved);
+    }
+    if (s->offload_weights) {
+        each_way += rk_host_copy_seconds(a, rk_stage_stored_weights(s, stage));
+    }
+    if (each_way > 0) {
+        seconds += visible_copies(each_way, m, rk_times_sum(&stage->forward), x->forwards,
+                                  x->hidden_forward);
+        seconds += visible_copies(each_way, m, rk_times_sum(&stage->backward), x->backwards,
+                                  x->hidden_backward);
+    }
+    return seconds;
+}
+
+/* Messages that a stage in the middle sends in a step. */
+static double crossings(const rk_strategy *s)
+{
+    return 2 * (double)(rk_stage_passes(s) * rk_strategy_microbatches(s));
+}
+
+double rk_send_seconds(const rk_cost_table *table, const rk_strategy *s, double *bytes)
+{
+    const rk_block_context *c = &table->context;
+    const double message = c->element * c->local_tokens * (double)c->model->hidden;
+    const bool scatter = c->stack->scatters_messages && !s->sp && s->tp > 1;
+    const double sent = scatter ? message / (double)s->tp : message;
+    *bytes = 0;
+    if (s->pp == 1) {
+        return 0;
+    }
+    const rk_group neighbours = rk_strategy_group(c->system, s, RK_GROUP_PIPELINE);
+    double once =
+        c->stack->send_seconds + rk_collective_seconds(c->system, RK_COLL_SEND, sent, &neighbours);
+    if (scatter) {
+        once += rk_collective_seconds(c->system, RK_COLL_ALL_GATHER, message,
+                                      &c->groups[RK_GROUP_TENSOR]);
+    }
+    *bytes = crossings(s) * sent;
+    return once;
+}
+
+rk_pipeline rk_pipeline_of(const rk_strategy *s, const rk_chunk_times *chunks, double send)
+{
+    return (rk_pipeline){
+        .kind = s->schedule,
+        .ranks = s->pp,
+        .chunks_per_rank = rk_stage_chunks(s),
+        .microbatches = rk_strategy_microbatches(s),
+        .chunks = chunks,
+        .send_seconds = send,
+    };
+}
+
+double rk_overlapped_sends(const rk_stack *stack, const rk_strategy *s, double send)
+{
+    const double on_the_way = 2 * (double)(s->pp - 1);
+    return s->pp_overlap ? (crossings(s) * stack->pp_exposed + on_the_way) * send : HUGE_VAL;
+}
+
+double rk_fixed_seconds(const rk_stack *stack, const rk_strategy *s, double seconds)
+{
+    const double n = (double)rk_strategy_ranks(s);
+    const double doublings = n > 8 ? log2(n / 8) : 0;
+    return stack->step_seconds + stack->scale_growth * doublings * seconds;
+}

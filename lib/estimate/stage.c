@@ -1,0 +1,521 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "estimate/stage.h"
+
+#include "layer/precision.h"
+
+#include <math.h>
+#include <string.h>
+
+int64_t rk_stage_passes(const rk_strategy *strategy)
+{
+    return strategy->schedule == RK_SCHEDULE_DUALPIPE ? 1 : rk_stage_chunks(strategy);
+}
+
+bool rk_stage_splits(const rk_strategy *strategy)
+{
+    return strategy->schedule >= RK_SCHEDULE_ZB_H1;
+}
+
+/* ---- counting blocks ----------------------------------------------------------------------- */
+
+/* Layers of a chunk of `count` that are checkpointed whole. */
+static int checkpointed(const rk_strategy *strategy, int count)
+{
+    if (strategy->recompute != RK_REC_FULL) {
+        return 0;
+    }
+    const bool all = strategy->recompute_layers == 0 || strategy->recompute_layers > count;
+    return all ? count : (int)strategy->recompute_layers;
+}
+
+static void count_chunk(const rk_model *model, const rk_strategy *strategy, const rk_chunk *chunk,
+                        rk_stage_blocks *blocks)
+{
+    const uint8_t *types = &model->type_of[chunk->first];
+    const int whole = checkpointed(strategy, chunk->count);
+    for (int i = 0; i < whole; i++) {
+        blocks->layers[types[i]][1]++;
+    }
+    for (int i = whole; i < chunk->count; i++) {
+        blocks->layers[types[i]][0]++;
+    }
+    blocks->embedding = blocks->embedding || chunk->embedding;
+    blocks->head = blocks->head || chunk->head;
+    if (chunk->mtp) {
+        const int last = model->type_of[model->layers - 1];
+        blocks->mtp = true;
+        blocks->layers[last][checkpointed(strategy, 1)] += (int16_t)model->mtp_layers;
+    }
+}
+
+rk_stage_blocks rk_stage_blocks_of(const rk_model *model, const rk_strategy *strategy,
+                                   const rk_chunk *chunks)
+{
+    rk_stage_blocks blocks;
+    memset(&blocks, 0, sizeof(blocks)); /* padding too: blocks are compared as bytes */
+    blocks.halved = strategy->schedule == RK_SCHEDULE_DUALPIPE;
+    for (int64_t i = 0; i < rk_stage_chunks(strategy); i++) {
+        count_chunk(model, strategy, &chunks[i], &blocks);
+    }
+    return blocks;
+}
+
+rk_stage_blocks rk_chunk_blocks_of(const rk_model *model, const rk_strategy *strategy,
+                                   const rk_chunk *chunk)
+{
+    rk_stage_blocks blocks;
+    memset(&blocks, 0, sizeof(blocks));
+    count_chunk(model, strategy, chunk, &blocks);
+    return blocks;
+}
+
+/* ---- what blocks keep ---------------------------------------------------------------------- */
+
+static void keep_params(rk_stage *stage, double count, const rk_cost *cost)
+{
+    stage->dense_params += count * cost->dense_params;
+    stage->replicated_params += count * cost->replicated_params;
+    stage->expert_params += count * cost->expert_params;
+    stage->low_dense_params += count * cost->low_dense_params;
+    stage->low_expert_params += count * cost->low_expert_params;
+}
+
+static void keep_layers(rk_stage *stage, int count, double share, const rk_cost *cost)
+{
+    if (count == 0) {
+        return;
+    }
+    keep_params(stage, count, cost);
+    stage->layers += count;
+    stage->saved += count * share * cost->saved;
+    stage->late += count * share * cost->late;
+    if (cost->unsaved + cost->transient > stage->unsaved + stage->transient) {
+        stage->unsaved = cost->unsaved;
+        stage->transient = cost->transient;
+    }
+    stage->wgrad_buffers = fmax(stage->wgrad_buffers, cost->wgrad_buffers);
+    stage->layer_dense_params = fmax(stage->layer_dense_params, cost->dense_params);
+    stage->layer_expert_params = fmax(stage->layer_expert_params, cost->expert_params);
+    stage->layer_low_params =
+        fmax(stage->layer_low_params, cost->low_dense_params + cost->low_expert_params);
+}
+
+/* MTP modules run the head once more each, but hold no copy of it. */
+static void keep_head(rk_stage *stage, const rk_cost_table *table)
+{
+    const int modules = table->context.model->mtp_layers;
+    const rk_cost *head = &table->head;
+    keep_params(stage, 1, head);
+    stage->head_saved = (1 + modules) * head->saved;
+    stage->head_transient = head->transient;
+    stage->head_params = head->dense_params;
+    stage->head = true;
+}
+
+static double share_of(const rk_stage_blocks *blocks)
+{
+    return blocks->halved ? 0.5 : 1;
+}
+
+void rk_stage_keep(const rk_cost_table *table, const rk_stage_blocks *blocks, rk_stage *stage)
+{
+    const rk_model *model = table->context.model;
+    const double share = share_of(blocks);
+    stage->saved = stage->late = stage->unsaved = stage->transient = stage->wgrad_buffers = 0;
+    stage->head_saved = stage->head_transient = stage->head_params = 0;
+    stage->dense_params = stage->expert_params = stage->replicated_params = 0;
+    stage->low_dense_params = stage->low_expert_params = 0;
+    stage->layer_dense_params = stage->layer_expert_params = stage->layer_low_params = 0;
+    stage->layers = 0;
+    stage->embedding = blocks->embedding;
+    stage->head = blocks->head;
+    for (int type = 0; type < model->type_count; type++) {
+        keep_layers(stage, blocks->layers[type][1], share, &table->layers[type][1]);
+        keep_layers(stage, blocks->layers[type][0], share, &table->layers[type][0]);
+    }
+    if (blocks->embedding) {
+        keep_params(stage, 1, &table->embedding);
+    }
+    if (blocks->head) {
+        keep_head(stage, table);
+    }
+    if (blocks->mtp && model->mtp_layers > 0) {
+        keep_params(stage, model->mtp_layers, &table->mtp);
+        stage->saved += model->mtp_layers * share * table->mtp.saved;
+    }
+    /* A tied head beside the embedding on one rank is the same matrix. */
+    if (model->tied && blocks->embedding && blocks->head) {
+        stage->dense_params -= rk_block_table_params(&table->context);
+    }
+}
+
+/* ---- what blocks take ---------------------------------------------------------------------- */
+
+/* Adds what `run` passes of a block take. */
+typedef void block_runner(void *to, double run, const rk_cost *cost);
+
+static void run_blocks(const rk_cost_table *table, const rk_stage_blocks *blocks,
+                       block_runner *runner, void *to)
+{
+    const rk_model *model = table->context.model;
+    const double share = share_of(blocks);
+    for (int type = 0; type < model->type_count; type++) {
+        for (int full = 1; full >= 0; full--) {
+            if (blocks->layers[type][full]) {
+                runner(to, blocks->layers[type][full] * share, &table->layers[type][full]);
+            }
+        }
+    }
+    if (blocks->embedding) {
+        runner(to, share, &table->embedding);
+    }
+    if (blocks->head) {
+        runner(to, (1 + model->mtp_layers) * share, &table->head);
+    }
+    if (blocks->mtp && model->mtp_layers > 0) {
+        runner(to, model->mtp_layers * share, &table->mtp);
+    }
+}
+
+static void run_whole(void *to, double run, const rk_cost *cost)
+{
+    rk_stage *stage = to;
+    rk_times_add(&stage->forward, run, &cost->forward);
+    rk_times_add(&stage->backward, run, &cost->backward);
+    stage->weight_seconds += run * cost->weight_seconds;
+    stage->flops_forward += run * cost->flops_forward;
+    stage->flops_backward += run * cost->flops_backward;
+    stage->flops_recompute += run * cost->flops_recompute;
+    rk_sent_add(&stage->sent, run, &cost->sent_forward);
+    rk_sent_add(&stage->sent, run, &cost->sent_backward);
+}
+
+static void run_seconds(void *to, double run, const rk_cost *cost)
+{
+    rk_chunk_times *times = to;
+    times->forward += run * cost->forward_seconds;
+    times->backward += run * cost->backward_seconds;
+    times->weight += run * cost->weight_seconds;
+}
+
+void rk_stage_run(const rk_cost_table *table, const rk_stage_blocks *blocks, rk_stage *stage)
+{
+    memset(&stage->forward, 0, sizeof(stage->forward));
+    memset(&stage->backward, 0, sizeof(stage->backward));
+    stage->weight_seconds = 0;
+    stage->flops_forward = stage->flops_backward = stage->flops_recompute = 0;
+    stage->sent = (rk_sent){0, 0, 0};
+    run_blocks(table, blocks, run_whole, stage);
+}
+
+double rk_stage_seconds(const rk_cost_table *table, const rk_stage_blocks *blocks)
+{
+    rk_chunk_times times = {0, 0, 0};
+    run_blocks(table, blocks, run_seconds, &times);
+    return times.forward + times.backward;
+}
+
+rk_stage rk_stage_of(const rk_cost_table *table, const rk_strategy *strategy,
+                     const rk_chunk *chunks)
+{
+    const rk_stage_blocks blocks = rk_stage_blocks_of(table->context.model, strategy, chunks);
+    rk_stage stage;
+    rk_stage_keep(table, &blocks, &stage);
+    rk_stage_run(table, &blocks, &stage);
+    return stage;
+}
+
+rk_chunk_times rk_chunk_times_of(const rk_cost_table *table, const rk_stage_blocks *blocks,
+                                 bool splits)
+{
+    rk_chunk_times times = {0, 0, 0};
+    run_blocks(table, blocks, run_seconds, &times);
+    times.weight = splits ? times.weight : 0;
+    times.backward -= times.weight;
+    return times;
+}
+
+/* The microbatches of a chunk all run there, also where a rank has half of them (DualPipe). */
+void rk_stage_times(const rk_cost_table *table, const rk_strategy *strategy, const rk_chunk *chunks,
+                    rk_chunk_times *times)
+{
+    const rk_model *model = table->context.model;
+    const bool splits = rk_stage_splits(strategy);
+    for (int64_t i = 0; i < rk_stage_chunks(strategy); i++) {
+        if (i > 0 && rk_chunks_alike(model, &chunks[i], &chunks[i - 1], 1)) {
+            times[i] = times[i - 1];
+            continue;
+        }
+        const rk_stage_blocks blocks = rk_chunk_blocks_of(model, strategy, &chunks[i]);
+        times[i] = rk_chunk_times_of(table, &blocks, splits);
+    }
+}
+
+/* ---- states -------------------------------------------------------------------------------- */
+
+double rk_shard_ranks(const rk_strategy *strategy)
+{
+    const double ranks = (double)(strategy->dp * strategy->cp);
+    return strategy->sharding == RK_SHARD_NONE ? 1 : ranks / (double)strategy->replicas;
+}
+
+double rk_expert_shard_ranks(const rk_strategy *strategy)
+{
+    const double ranks = (double)(strategy->tp * strategy->cp * strategy->dp) /
+                         (double)(strategy->ep * strategy->etp);
+    return strategy->sharding == RK_SHARD_NONE ? 1 : ranks / (double)strategy->replicas;
+}
+
+/* Parameters that a rank keeps where they are whole and where they are sharded. */
+struct kept {
+    double whole, sharded;
+    double low, low_sharded; /* of them, those of linears in 8 or 4 bits */
+};
+
+static struct kept kept_of(const rk_strategy *s, const rk_stage *stage)
+{
+    const double dense = rk_shard_ranks(s), expert = rk_expert_shard_ranks(s);
+    const double low = stage->low_dense_params + stage->low_expert_params;
+    return (struct kept){
+        .whole = stage->dense_params + stage->expert_params,
+        .sharded = stage->dense_params / dense + stage->expert_params / expert,
+        .low = low,
+        .low_sharded =
+            low > 0 ? stage->low_dense_params / dense + stage->low_expert_params / expert : 0,
+    };
+}
+
+/* Those of a kind of state that is sharded from ZeRO stage `from` on. */
+static double kept_from(const rk_strategy *s, const struct kept *kept, rk_sharding from)
+{
+    return s->sharding >= from ? kept->sharded : kept->whole;
+}
+
+double rk_stored_bytes(const rk_strategy *s, double params, double low)
+{
+    return s->low_weights ? s->states.weight * (params - low) + rk_low_weight_bytes(s) * low
+                          : s->states.weight * params;
+}
+
+double rk_gathered_bytes(const rk_strategy *s, double params, double low)
+{
+    return s->states.gather * (params - low) + rk_low_gather_bytes(s) * low;
+}
+
+/*
+ * Copies of weights in low precision that stay besides what is stored: all that the GEMMs read, but
+ * the one that is stored itself.  Of fully sharded weights they are made for a layer at a time.
+ */
+static double extra_copies(const rk_cost_table *table, const rk_strategy *s)
+{
+    const rk_accelerator *a = &table->context.system->accelerator;
+    return rk_low_weight_copies(s, a) - (s->low_weights ? 1 : 0);
+}
+
+/* Weights as a rank stores them, on the device or on the host: its shards of fully sharded ones. */
+static double stored_weights(const rk_strategy *s, const struct kept *kept)
+{
+    const bool sharded = s->sharding == RK_SHARD_ALL;
+    return rk_stored_bytes(s, sharded ? kept->sharded : kept->whole,
+                           sharded ? kept->low_sharded : kept->low);
+}
+
+static double kept_weights(const rk_cost_table *table, const rk_strategy *s,
+                           const struct kept *kept)
+{
+    const double stored = stored_weights(s, kept);
+    return s->sharding != RK_SHARD_ALL && kept->low > 0
+               ? stored + extra_copies(table, s) * rk_low_weight_bytes(s) * kept->low
+               : stored;
+}
+
+double rk_stage_stored_weights(const rk_strategy *strategy, const rk_stage *stage)
+{
+    const struct kept kept = kept_of(strategy, stage);
+    return stored_weights(strategy, &kept);
+}
+
+/* How many layers' weights are loaded or gathered at once: that at hand, and the next. */
+static double layers_at_hand(const rk_stage *stage)
+{
+    return stage->layers < 2 ? stage->layers : 2;
+}
+
+/* Offloaded weights: those of two layers are there, of fully sharded ones their shards. */
+static double loaded_weights(const rk_strategy *s, const rk_stage *stage)
+{
+    const double dense = stage->layer_dense_params, expert = stage->layer_expert_params;
+    const double whole = dense + expert;
+    if (s->sharding != RK_SHARD_ALL || whole <= 0) {
+        return layers_at_hand(stage) * rk_stored_bytes(s, whole, stage->layer_low_params);
+    }
+    const double sharded = dense / rk_shard_ranks(s) + expert / rk_expert_shard_ranks(s);
+    return layers_at_hand(stage) *
+           rk_stored_bytes(s, sharded, stage->layer_low_params * sharded / whole);
+}
+
+/* The two ranks that hold the same stages of DualPipe share their optimizer states. */
+static double optimized_params(const rk_strategy *s, const struct kept *kept)
+{
+    const double params = kept_from(s, kept, RK_SHARD_OPTIMIZER);
+    return s->schedule == RK_SCHEDULE_DUALPIPE ? params / 2 : params;
+}
+
+double rk_stage_optimized_params(const rk_strategy *strategy, const rk_stage *stage)
+{
+    const struct kept kept = kept_of(strategy, stage);
+    return optimized_params(strategy, &kept);
+}
+
+/* ---- memory -------------------------------------------------------------------------------- */
+
+/* Bytes of a hidden state that is not split over the tensor group. */
+static double whole_sequence(const rk_block_context *c)
+{
+    return c->element * c->tokens * (double)c->model->hidden;
+}
+
+/* Fills the temporaries of the moments at which memory may be fullest. */
+static void fill_moments(const rk_cost_table *table, const rk_strategy *s, const rk_stage *stage,
+                         rk_stage_need *need)
+{
+    const rk_block_context *c = &table->context;
+    const rk_stack *stack = c->stack;
+    const double buffers = s->tp > 1 ? stack->gathered_buffers * whole_sequence(c) : 0;
+    const double logits = c->tokens * c->vocab / (double)s->tp;
+    const bool stale = stage->head && rk_strategy_microbatches(s) > 1;
+    /* GPipe runs the losses of all microbatches before the first backward. */
+    const double losses =
+        s->schedule == RK_SCHEDULE_GPIPE ? (double)rk_strategy_microbatches(s) : 1;
+    need->always = stack->workspace_bytes + stage->wgrad_buffers + buffers;
+    need->unsaved = stage->unsaved;
+    need->layer = stage->transient;
+    need->head = losses * stage->head_saved + stage->head_transient +
+                 (stale ? stack->stale_logit_bytes * logits : 0);
+    need->update = rk_strategy_learning(s) * stack->optimizer_temporary *
+                   (stage->dense_params + stage->expert_params);
+    const double layer = stage->layer_dense_params + stage->layer_expert_params;
+    if (s->sharding >= RK_SHARD_GRADIENTS) {
+        /* gradients are whole until they are scattered: of the layer at hand, or of the head */
+        need->layer += layer * s->states.reduce;
+        need->head += stage->head_params * s->states.reduce;
+    }
+    if (s->sharding == RK_SHARD_ALL) {
+        /* parameters in use: of the layer at hand and the next, or of the head */
+        const double low = stage->layer_low_params;
+        need->layer += layers_at_hand(stage) * rk_gathered_bytes(s, layer, low) +
+                       extra_copies(table, s) * rk_low_weight_bytes(s) * low;
+        need->head += stage->head_params * s->states.gather;
+    }
+}
+
+/*
+ * Tensors that collectives on streams of their own still read are free only when the device gets
+ * there, while the host runs ahead; messages between stages hold the host back.
+ */
+static void fill_activations(const rk_block_context *c, const rk_strategy *s, const rk_stage *stage,
+                             rk_stage_need *need)
+{
+    /* Offloaded activations leave two layers' worth behind as buffers. */
+    const double buffers = stage->layers > 2 ? 2.0 / stage->layers : 1;
+    need->most = s->offload_activations ? buffers : (double)INFINITY;
+    need->live = c->stack->activation_share;
+    need->saved = stage->saved;
+    need->late = stage->late;
+    need->ahead = s->tp > 1 && s->pp == 1 ? c->stack->late_buffers * whole_sequence(c) : 0;
+    const double message = c->element * c->local_tokens * (double)c->model->hidden;
+    need->ends = s->pp > 1 ? c->stack->stage_tensors * message : 0;
+}
+
+/* What is offloaded. */
+static void fill_host(const rk_strategy *s, const rk_stage *stage, const struct kept *kept,
+                      rk_stage_need *need)
+{
+    if (s->offload_optimizer) {
+        need->host += s->states.optimizer * optimized_params(s, kept);
+    }
+    if (s->offload_activations) {
+        need->host_saved = stage->saved;
+    }
+    if (s->offload_weights) {
+        need->host += stored_weights(s, kept);
+    }
+}
+
+rk_stage_need rk_stage_need_of(const rk_cost_table *table, const rk_strategy *s,
+                               const rk_stage *stage)
+{
+    const rk_stack *stack = table->context.stack;
+    const struct kept kept = kept_of(s, stage);
+    const double states = s->states.optimizer * optimized_params(s, &kept);
+    rk_stage_need need = {
+        .weights = s->offload_weights ? loaded_weights(s, stage) : kept_weights(table, s, &kept),
+        .gradients = s->states.gradient * kept_from(s, &kept, RK_SHARD_GRADIENTS),
+        .optimizer = s->offload_optimizer ? 0 : states,
+        .fragmentation = stack->fragmentation,
+        .stage_fragmentation = s->pp > 1 ? stack->stage_fragmentation : 0,
+        .context = stack->context_bytes,
+    };
+    fill_activations(&table->context, s, stage, &need);
+    fill_moments(table, s, stage, &need);
+    fill_host(s, stage, &kept, &need);
+    return need;
+}
+
+/* What the allocator holds besides tensors: cached blocks that nothing fits into. */
+static void add_fragments(const rk_stage_need *need, rk_stage_memory *m)
+{
+    const double of_stages = need->stage_fragmentation;
+    const double all = need->fragmentation * m->allocated;
+    m->part[RK_MEM_FRAGMENTATION] = all + of_stages * m->part[RK_MEM_ACTIVATIONS];
+    m->late = m->late * (1 + of_stages) + all;
+}
+
+rk_stage_memory rk_stage_memory_at(const rk_stage_need *need, double in_flight)
+{
+    const double kept = need->live * fmin(need->most, in_flight);
+    const double activations = kept * need->saved + need->ahead + in_flight * need->ends;
+    const double layer = need->unsaved + need->layer;
+    rk_stage_memory m = {
+        .part =
+            {
+                [RK_MEM_WEIGHTS] = need->weights,
+                [RK_MEM_GRADIENTS] = need->gradients,
+                [RK_MEM_OPTIMIZER] = need->optimizer,
+                [RK_MEM_ACTIVATIONS] = activations,
+                [RK_MEM_TRANSIENT] = need->always,
+            },
+    };
+    /* The peak is the worst of three moments, also when what is late is given back. */
+    const double peak = activations + fmax(layer, need->head);
+    m.late = fmin(kept * need->late + need->ahead, fmax(peak - need->update, 0));
+    if (need->update > peak) {
+        m.part[RK_MEM_ACTIVATIONS] = 0;
+        m.part[RK_MEM_TRANSIENT] += need->update;
+    } else if (need->head > layer) {
+        m.part[RK_MEM_LOGITS] = need->head;
+    } else {
+        m.part[RK_MEM_RECOMPUTED] = need->unsaved;
+        m.part[RK_MEM_TRANSIENT] += need->layer;
+    }
+    for (int i = 0; i < RK_MEM_FRAGMENTATION; i++) {
+        m.allocated += m.part[i];
+    }
+    add_fragments(need, &m);
+    m.part[RK_MEM_CONTEXT] = need->context;
+    m.reserved = m.allocated + m.part[RK_MEM_FRAGMENTATION];
+    m.total = m.reserved + m.part[RK_MEM_CONTEXT];
+    return m;
+}
+
+rk_stage_memory rk_stage_memory_of(const rk_cost_table *table, const rk_strategy *s,
+                                   const rk_stage *stage, double in_flight)
+{
+    const rk_stage_need need = rk_stage_need_of(table, s, stage);
+    return rk_stage_memory_at(&need, in_flight);
+}
+
+double rk_stage_host_at(const rk_stage_need *need, double in_flight)
+{
+    return need->host + in_flight * need->host_saved;
+}

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The blocks that one pipeline rank holds, added up; for lib/estimate and the search. */
+#ifndef RK_ESTIMATE_STAGE_H
+#define RK_ESTIMATE_STAGE_H
+
+#include "estimate/estimate.h"
+
+/*
+ * Sums over all chunks of the rank.  DualPipe runs half of the microbatches through each of its two
+ * chunks: there, what belongs to a microbatch is the mean of the chunks.
+ */
+typedef struct rk_stage {
+    rk_times forward, backward; /* s of one microbatch */
+    double weight_seconds;      /* of backward that computes weight gradients */
+    double flops_forward, flops_backward, flops_recompute;
+    rk_sent sent;              /* bytes of one microbatch */
+    double saved;              /* bytes of one microbatch, without the head */
+    double late;               /* of it, see rk_cost */
+    double unsaved, transient; /* bytes, of the layer with most */
+    double wgrad_buffers;      /* bytes, of the layer with most */
+    double head_saved;         /* bytes of one microbatch */
+    double head_transient;     /* bytes */
+    double dense_params, expert_params, replicated_params;
+    double low_dense_params, low_expert_params; /* of them, those of linears in 8 or 4 bits */
+    double layer_dense_params;                  /* of the layer with most */
+    double layer_expert_params;
+    double layer_low_params;
+    double head_params;
+    int layers;
+    bool embedding, head;
+} rk_stage;
+
+/* How many blocks of each kind all chunks of a rank hold; comparable as bytes. */
+typedef struct rk_stage_blocks {
+    int16_t layers[RK_LAYER_TYPE_MAX][2]; /* by type; [1]: checkpointed whole */
+    bool embedding, head, mtp;            /* mtp: projections of MTP; its layers are counted */
+    bool halved;                          /* half of the microbatches run here (DualPipe) */
+} rk_stage_blocks;
+
+/* `chunks`: those of one rank (rk_strategy_chunks). */
+rk_stage_blocks rk_stage_blocks_of(const rk_model *model, const rk_strategy *strategy,
+                                   const rk_chunk *chunks);
+
+/* What one chunk of a rank holds. */
+rk_stage_blocks rk_chunk_blocks_of(const rk_model *model, const rk_strategy *strategy,
+                                   const rk_chunk *chunk);
+
+/* Fills what a stage of these blocks keeps in memory, and nothing else. */
+void rk_stage_keep(const rk_cost_table *table, const rk_stage_blocks *blocks, rk_stage *stage);
+
+/* Fills the rest: what the passes of a microbatch take, do and send. */
+void rk_stage_run(const rk_cost_table *table, const rk_stage_blocks *blocks, rk_stage *stage);
+
+/* Seconds of a microbatch, both passes, up to rounding as the parts of a stage add up. */
+double rk_stage_seconds(const rk_cost_table *table, const rk_stage_blocks *blocks);
+
+/* All `chunks` of a rank, both what they keep and what they run. */
+rk_stage rk_stage_of(const rk_cost_table *table, const rk_strategy *strategy,
+                     const rk_chunk *chunks);
+
+/* The times of a chunk that holds these blocks. */
+rk_chunk_times rk_chunk_times_of(const rk_cost_table *table, const rk_stage_blocks *blocks,
+                                 bool splits);
+
+/* The times of each of the `chunks` of a rank. */
+void rk_stage_times(const rk_cost_table *table, const rk_strategy *strategy, const rk_chunk *chunks,
+                    rk_chunk_times *times);
+
+/* Chunks of one rank that a microbatch passes: rk_stage_chunks, but 1 of the two of DualPipe. */
+int64_t rk_stage_passes(const rk_strategy *strategy);
+
+/* Whether the schedule runs weight gradients apart from the rest of backward. */
+bool rk_stage_splits(const rk_strategy *strategy);
+
+/* Ranks over which the states of dense parameters and of experts are sharded. */
+double rk_shard_ranks(const rk_strategy *strategy);
+double rk_expert_shard_ranks(const rk_strategy *strategy);
+
+/* Parameters of whose optimizer states a rank keeps one copy. */
+double rk_stage_optimized_params(const rk_strategy *strategy, const rk_stage *stage);
+
+/* Bytes of the weights of a stage as a rank stores them. */
+double rk_stage_stored_weights(const rk_strategy *strategy, const rk_stage *stage);
+
+/* What the memory of a rank is made of, bytes, besides the number of microbatches in flight. */
+typedef struct rk_stage_need {
+    double weights, gradients, optimizer;
+    double saved;               /* activations of a microbatch */
+    double late;                /* of them, see rk_cost */
+    double live;                /* share of both that lives at the peak */
+    double most;                /* microbatches that leave theirs on the device at once */
+    double ahead;               /* late ones of a host that runs ahead */
+    double ends;                /* messages between stages, of a microbatch in flight */
+    double always;              /* workspaces and buffers that stay */
+    double unsaved;             /* what a layer makes again in backward */
+    double layer;               /* temporaries of the backward of a layer */
+    double head;                /* logits and temporaries of the loss */
+    double update;              /* temporaries of the optimizer, after all activations are gone */
+    double fragmentation;       /* share of what is allocated */
+    double stage_fragmentation; /* share of activations, besides */
+    double context;
+    double host, host_saved; /* in host memory: always, and of a microbatch in flight */
+} rk_stage_need;
+
+rk_stage_need rk_stage_need_of(const rk_cost_table *table, const rk_strategy *strategy,
+                               const rk_stage *stage);
+
+/* Memory of a rank that keeps the activations of `in_flight` microbatches; bytes on the host. */
+rk_stage_memory rk_stage_memory_at(const rk_stage_need *need, double in_flight);
+double rk_stage_host_at(const rk_stage_need *need, double in_flight);
+
+/* Both steps at once. */
+rk_stage_memory rk_stage_memory_of(const rk_cost_table *table, const rk_strategy *strategy,
+                                   const rk_stage *stage, double in_flight);
+
+/*
+ * Bytes of so many parameters as they are stored and gathered; `low` of them belong to linears in 8
+ * or 4 bits.
+ */
+double rk_stored_bytes(const rk_strategy *strategy, double params, double low);
+double rk_gathered_bytes(const rk_strategy *strategy, double params, double low);
+
+#endif

@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A row of a table as the inputs of an estimate. */
+#include "base/error.h"
+#include "evidence/facts.h"
+
+#include <stdio.h>
+
+/* Degrees and batch of a row; 0: not printed. */
+typedef struct degrees {
+    int64_t ranks, tp, pp, vp, cp, ep, etp, dp, micro_batch, global_batch;
+} degrees;
+
+enum { DEGREE_MOST = 1 << 24 };
+
+static rk_status read_degrees(const rk_run_table *table, size_t row, degrees *out, rk_error *err)
+{
+    const struct {
+        rk_run_column column;
+        int64_t *place;
+    } list[] = {
+        {RK_RUN_ACCELERATORS, &out->ranks},
+        {RK_RUN_TP, &out->tp},
+        {RK_RUN_PP, &out->pp},
+        {RK_RUN_VP, &out->vp},
+        {RK_RUN_CP, &out->cp},
+        {RK_RUN_EP, &out->ep},
+        {RK_RUN_ETP, &out->etp},
+        {RK_RUN_DP, &out->dp},
+        {RK_RUN_MICRO_BATCH, &out->micro_batch},
+        {RK_RUN_GLOBAL_BATCH, &out->global_batch},
+    };
+    for (size_t i = 0; i < sizeof(list) / sizeof(list[0]); i++) {
+        double value = 0;
+        rk_status status = rk_run_number(table, row, list[i].column, &value, err);
+        if (status) {
+            return status;
+        }
+        if (value > DEGREE_MOST) {
+            return rk_fail(err, RK_ERR_INVALID, "column %s: expected at most %d",
+                           rk_run_column_names[list[i].column], DEGREE_MOST);
+        }
+        *list[i].place = (int64_t)value;
+    }
+    if (out->ranks < 1 || out->global_batch < 1) {
+        return rk_fail(err, RK_ERR_INVALID, "%s not stated",
+                       out->ranks < 1 ? "number of accelerators" : "batch");
+    }
+    return RK_OK;
+}
+
+/* One degree follows from the others, and sharding of all states needs none. */
+static rk_status check_stated(const degrees *d, const rk_run_facts *facts, rk_error *err)
+{
+    const bool stated = d->dp > 0 || (d->tp > 0 && d->pp > 0);
+    if (stated || d->ranks == 1 || facts->sharding == RK_SHARD_ALL) {
+        return RK_OK;
+    }
+    return rk_fail(err, RK_ERR_INVALID, "degrees not stated: %s and dp are missing",
+                   d->tp > 0   ? "pp"
+                   : d->pp > 0 ? "tp"
+                               : "tp, pp");
+}
+
+static int64_t at_least_1(int64_t value)
+{
+    return value < 1 ? 1 : value;
+}
+
+/*
+ * Chunks of a pipeline rank; where a row states none, one, or of software that interleaves as many
+ * as a rank has layers, the embedding and the head among them where the layers alone do not divide.
+ */
+static int64_t chunks(const rk_model *model, const degrees *d, const rk_run_facts *facts,
+                      const rk_strategy *s)
+{
+    const int64_t stated = facts->vp ? facts->vp : d->vp, counted = model->layers + 2;
+    const bool interleaves = facts->layer_chunks && rk_strategy_microbatches(s) % s->pp == 0;
+    if (s->pp == 1) {
+        return 1;
+    }
+    if (stated > 0 || !interleaves) {
+        return at_least_1(stated);
+    }
+    return at_least_1(model->layers % s->pp == 0 ? model->layers / s->pp
+                      : counted % s->pp == 0     ? counted / s->pp
+                                                 : 1);
+}
+
+static void set_degrees(const rk_model *model, const degrees *d, const rk_run_facts *facts,
+                        rk_strategy *s)
+{
+    s->tp = at_least_1(d->tp);
+    s->pp = at_least_1(d->pp);
+    s->cp = at_least_1(d->cp);
+    s->ep = at_least_1(d->ep);
+    s->etp = at_least_1(d->etp ? d->etp : facts->etp);
+    const int64_t inner = s->tp * s->pp; /* at most 2^48 */
+    s->dp = at_least_1(d->dp ? d->dp : d->ranks / inner / s->cp);
+    s->global_batch = d->global_batch;
+    if (s->global_batch < s->dp) {
+        /* Sources that count context-parallel ranks as data-parallel. */
+        s->dp = s->global_batch;
+        s->cp = at_least_1(d->ranks / inner / s->dp);
+    }
+    const int64_t printed = d->micro_batch ? d->micro_batch : facts->micro_batch;
+    const int64_t micro = facts->no_accumulation ? 0 : printed;
+    s->micro_batch = micro ? micro : s->pp > 1 ? 1 : s->global_batch / s->dp;
+    s->vp = chunks(model, d, facts, s);
+    s->schedule = s->vp > 1 ? RK_SCHEDULE_INTERLEAVED : RK_SCHEDULE_1F1B;
+    if (facts->schedule > 0 && s->pp > 1) {
+        s->schedule = (rk_schedule_kind)(facts->schedule - 1);
+        s->vp = s->schedule == RK_SCHEDULE_INTERLEAVED ? s->vp : 1; /* sources count those of a V */
+    }
+}
+
+/*
+ * A layout by hand, as recipes of models with a heavy head have it: fewer layers beside the loss;
+ * where stages are too short for that, none, and the MTP modules on the stage before.
+ */
+static void spare_head(const rk_model *model, int64_t stages, rk_strategy *s, int16_t *layout)
+{
+    const int64_t each = (model->layers + stages - 1) / stages;
+    const bool fits = each * (stages - 1) <= model->layers;
+    const int64_t full = fits ? stages - 1 : stages - 2;
+    for (int64_t i = 0; i < stages; i++) {
+        const int64_t shared = model->layers / full + (i < model->layers % full);
+        layout[i] = (int16_t)(i < full ? (fits ? each : shared) : 0);
+    }
+    if (fits) {
+        layout[stages - 1] = (int16_t)(model->layers - full * each);
+    }
+    s->mtp_before_head = !fits;
+    s->layout = layout;
+    s->layout_count = (int)stages;
+}
+
+/* Split of layers that the degrees ask for. */
+static void set_stages(const rk_model *model, const rk_run_facts *facts, rk_strategy *s,
+                       int16_t *layout)
+{
+    const int64_t stages = rk_schedule_stages(s->schedule, s->pp, s->vp);
+    if (facts->split_by_weight && s->pp > 1 && stages <= RK_RUN_STAGE_MAX) {
+        rk_strategy_layout_by_weight(model, stages, layout);
+        s->layout = layout;
+        s->layout_count = (int)stages;
+    } else if (facts->short_last_stage && stages > 2 && stages <= RK_RUN_STAGE_MAX) {
+        spare_head(model, stages, s, layout);
+    } else if (model->layers % stages && (model->layers + 2) % stages == 0) {
+        s->count_embedding = s->count_head = true;
+    }
+}
+
+static void set_strategy(const rk_run_table *table, size_t row, const degrees *d,
+                         const rk_run_facts *facts, const rk_model *model, rk_strategy *s,
+                         int16_t *layout)
+{
+    *s = rk_strategy_defaults(model);
+    set_degrees(model, d, facts, s);
+    set_stages(model, facts, s, layout);
+    const char *sp = rk_run_cell(table, row, RK_RUN_SP);
+    s->sp = s->tp > 1 && (sp[0] ? rk_run_contains(sp, "True") : facts->sp);
+    s->recompute = facts->recompute;
+    s->recompute_modules = facts->recompute == RK_REC_SELECTIVE ? facts->modules : 0;
+    s->sharding = facts->sharding;
+    const bool groups = facts->shard_ranks > 0 && s->sharding != RK_SHARD_NONE;
+    s->replicas = at_least_1(groups ? s->dp * s->cp / facts->shard_ranks : facts->replicas);
+    s->precision = facts->precision;
+    s->fp8_recipe = facts->fp8_recipe;
+    s->low_weights = facts->low_weights;
+    s->states = facts->states;
+    s->states.gradient += s->dp > 1 ? facts->bucket_bytes : 0;
+    if (facts->lora_rank > 0) {
+        rk_strategy_freeze(model, facts->lora_rank, facts->lora_modules, s);
+    }
+    s->cp_kind = facts->cp_kind;
+    s->order = facts->order;
+    s->flash_attention = facts->flash_attention;
+    s->tp_overlap = s->sp && facts->tp_overlap;
+    s->grad_overlap = facts->grad_overlap;
+    s->param_overlap = facts->param_overlap;
+    s->pp_overlap = s->vp > 1;
+    s->graph_capture = facts->graph_capture;
+    s->graph_step = facts->graph_step;
+    s->moe_overlap = facts->moe_overlap;
+    s->capacity_factor = facts->capacity_factor;
+}
+
+static rk_status set_documents(const rk_run_sources *sources, const rk_run_facts *facts,
+                               rk_run_case *out, rk_error *err)
+{
+    out->stack = rk_run_place(sources->stack_names, sources->stack_count, facts->stack);
+    out->system = rk_run_place(sources->system_names, sources->system_count, facts->system);
+    out->network_bandwidth = 1e9 * facts->network_bandwidth;
+    out->power = facts->power;
+    out->memory_bandwidth = 1e9 * facts->memory_bandwidth;
+    out->memory_usable = 0x1p30 * facts->memory_usable;
+    if (out->system < 0) {
+        return rk_fail(err, RK_ERR_INVALID,
+                       "accelerator without a document; name one in the column system");
+    }
+    return out->stack < 0 ? rk_fail(err, RK_ERR_INVALID, "no stack is known for such rows") : RK_OK;
+}
+
+/* The measured step; `peak`, FLOP/s, is what utilisation counts by. */
+static rk_status set_measured(const rk_run_table *table, size_t row, const rk_run_facts *facts,
+                              double peak, rk_run_case *out, rk_error *err)
+{
+    const rk_strategy *s = &out->strategy;
+    double rate = 0, tflops = 0, mfu = 0, memory = 0;
+    out->step_seconds = 0;
+    rk_status status = rk_run_number(table, row, RK_RUN_STEP_SECONDS, &out->step_seconds, err);
+    status = status ? status : rk_run_number(table, row, RK_RUN_TOKENS_PER_SECOND, &rate, err);
+    status = status ? status : rk_run_number(table, row, RK_RUN_TFLOPS, &tflops, err);
+    status = status ? status : rk_run_number(table, row, RK_RUN_MFU, &mfu, err);
+    status = status ? status : rk_run_number(table, row, RK_RUN_MEMORY, &memory, err);
+    tflops = tflops > 0 ? tflops : mfu * peak / 1e12;
+    if (rate <= 0 && tflops > 0 && facts->rate > 0) {
+        const rk_flop_convention convention = (rk_flop_convention)(facts->rate - 1);
+        rate = 1e12 * tflops / rk_model_flops_per_token(&out->model, s->seq, convention);
+    }
+    if (out->step_seconds <= 0 && rate > 0) {
+        out->step_seconds =
+            (double)s->global_batch * (double)s->seq / (rate * (double)rk_strategy_ranks(s));
+    }
+    out->memory = memory * (facts->decimal_memory ? 1e9 : 0x1p30);
+    out->memory_kind = facts->memory;
+    out->first_stage = facts->first_stage;
+    out->out_of_memory = facts->out_of_memory;
+    out->convention = facts->flops;
+    return status;
+}
+
+static uint64_t bit(rk_run_column column)
+{
+    return UINT64_C(1) << column;
+}
+
+/* Degrees that neither the row nor a rule states and that do not follow from the others. */
+static uint64_t guessed(const degrees *d, const rk_run_facts *facts, const rk_strategy *s)
+{
+    const bool micro = d->micro_batch || facts->micro_batch || s->global_batch == s->dp;
+    const bool chunks_stated = d->vp || facts->vp || facts->schedule > 0;
+    return (micro ? 0 : bit(RK_RUN_MICRO_BATCH)) | (chunks_stated ? 0 : bit(RK_RUN_VP));
+}
+
+/* Names the columns that were filled in, where they matter to the run. */
+static void note_assumed(uint64_t assumed, const rk_strategy *s, char out[RK_RUN_NOTE_SIZE])
+{
+    size_t length = 0;
+    assumed &= ~(s->tp > 1 ? 0 : bit(RK_RUN_SP));
+    assumed &= ~(s->pp > 1 ? 0 : bit(RK_RUN_VP));
+    out[0] = '\0';
+    for (int column = 0; column < RK_RUN_COLUMN_COUNT; column++) {
+        if (assumed >> column & 1 && length + 32 < RK_RUN_NOTE_SIZE) {
+            const int added = snprintf(out + length, RK_RUN_NOTE_SIZE - length, "%s%s",
+                                       length ? ", " : "", rk_run_column_names[column]);
+            length += added > 0 ? (size_t)added : 0;
+        }
+    }
+}
+
+static void set_group(const rk_run_table *table, size_t row, const rk_run_facts *facts,
+                      rk_run_case *out)
+{
+    const char *part = rk_run_cell(table, row, RK_RUN_PART);
+    (void)snprintf(out->group, sizeof(out->group), "%.63s",
+                   facts->group[0] ? facts->group
+                   : part[0]       ? part
+                                   : "runs");
+}
+
+rk_status rk_run_case_fill(const rk_run_sources *sources, const rk_run_table *table, size_t row,
+                           rk_run_case *out, rk_error *err)
+{
+    rk_run_facts facts;
+    rk_violation violation = {.rule = NULL};
+    degrees d = {0};
+    uint64_t assumed;
+    rk_status status = rk_run_facts_of(sources, table, row, &facts, out, &assumed, err);
+    status = status ? status : rk_run_facts_named(table, row, &facts, err);
+    set_group(table, row, &facts, out);
+    if (!status && facts.unsupported[0]) {
+        status = rk_fail(err, RK_ERR_INVALID, "%s", facts.unsupported);
+    }
+    status = status ? status : read_degrees(table, row, &d, err);
+    status = status ? status : check_stated(&d, &facts, err);
+    status = status ? status : rk_run_model_of(sources, table, row, &facts, &out->model, err);
+    status = status ? status : set_documents(sources, &facts, out, err);
+    if (status) {
+        return status;
+    }
+    set_strategy(table, row, &d, &facts, &out->model, &out->strategy, out->layout);
+    assumed |= guessed(&d, &facts, &out->strategy);
+    note_assumed(assumed, &out->strategy, out->assumed);
+    if (rk_strategy_ranks(&out->strategy) != d.ranks) {
+        return rk_fail(err, RK_ERR_INVALID, "degrees do not multiply to the accelerators");
+    }
+    if (!rk_strategy_legal(&out->model, &sources->systems[out->system], &out->strategy,
+                           RK_FRAMEWORK_ANY, &violation)) {
+        return rk_fail(err, RK_ERR_INVALID, "%s", violation.message);
+    }
+    const double peak = sources->systems[out->system].accelerator.gemm[RK_BF16].peak;
+    return set_measured(table, row, &facts, peak, out, err);
+}

@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "evidence/compare.h"
+
+#include "base/error.h"
+#include "evidence/null.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool is_selected(const rk_compared *c, const rk_selection *selection)
+{
+    const char *split = rk_run_cell(c->table, c->row, RK_RUN_SPLIT);
+    const rk_run_column columns[] = {RK_RUN_ID, RK_RUN_PART, RK_RUN_MODEL, RK_RUN_ACCELERATOR};
+    if (selection->split && strcmp(split, selection->split) != 0) {
+        return false;
+    }
+    if (!selection->only || rk_run_contains(c->group, selection->only) ||
+        (c->stack && rk_run_contains(c->stack->name, selection->only))) {
+        return true;
+    }
+    for (size_t i = 0; i < sizeof(columns) / sizeof(columns[0]); i++) {
+        if (rk_run_contains(rk_run_cell(c->table, c->row, columns[i]), selection->only)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void set_case(const rk_run_sources *sources, const rk_run_case *run, rk_compared *c)
+{
+    c->stack = &sources->stacks[run->stack];
+    c->system = &sources->systems[run->system];
+    c->strategy = run->strategy;
+    c->strategy.layout = NULL; /* it lies in the case */
+    c->strategy.layout_count = 0;
+    c->ranks = rk_strategy_ranks(&run->strategy);
+    c->moe = false;
+    for (int i = 0; i < run->model.type_count; i++) {
+        c->moe |= rk_layer_is_moe(&run->model.types[i]);
+    }
+    c->kin = rk_kin_of(c->system, c->stack, &run->model, &run->strategy);
+    c->step_measured = run->step_seconds;
+    c->memory_measured = run->memory;
+    c->out_of_memory = run->out_of_memory;
+    (void)snprintf(c->assumed, sizeof(c->assumed), "%s", run->assumed);
+    (void)snprintf(c->group, sizeof(c->group), "%s", run->group);
+}
+
+static void set_nodes(rk_compared *c)
+{
+    double per_node = (double)c->system->tiers[0].size;
+    (void)rk_run_number(c->table, c->row, RK_RUN_PER_NODE, &per_node, NULL);
+    const double nodes = per_node >= 1 ? (double)c->ranks / per_node : 1;
+    c->nodes = nodes > 1 ? (int64_t)(nodes + 0.5) : 1;
+}
+
+static void set_prediction(const rk_run_case *run, const rk_run_prediction *p, rk_compared *c)
+{
+    const rk_estimate *e = &p->estimate;
+    const double peak = c->system->accelerator.gemm[RK_BF16].peak;
+    c->predicted = true;
+    c->step = e->step;
+    c->times = e->times;
+    c->memory = p->memory;
+    c->tokens_per_second = p->tokens_per_second;
+    c->flops_per_second = p->flops_per_second;
+    c->mfu = e->mfu;
+    c->need = e->memory.total;
+    c->usable = e->usable;
+    c->fits = e->fits || e->thrashes;
+    c->thrashes = e->thrashes;
+    if (c->step_measured > 0 && peak > 0) {
+        const int64_t seq = run->strategy.seq;
+        c->mfu_measured = e->model_flops / c->step_measured / peak;
+        c->utilisation = c->mfu_measured *
+                         rk_model_flops_per_token(&run->model, seq, run->convention) /
+                         rk_model_flops_per_token(&run->model, seq, e->convention);
+    }
+}
+
+static void compare_row(const rk_run_sources *sources, rk_run_case *scratch, rk_compared *c)
+{
+    rk_run_prediction prediction;
+    rk_error err;
+    scratch->group[0] = '\0';
+    rk_status status = rk_run_case_fill(sources, c->table, c->row, scratch, &err);
+    if (status) {
+        (void)snprintf(c->group, sizeof(c->group), "%s", scratch->group);
+    } else {
+        set_case(sources, scratch, c);
+        set_nodes(c);
+        status = rk_run_predict_exact(sources, scratch, NULL, NULL, &prediction, &err);
+    }
+    if (status) {
+        (void)snprintf(c->reason, sizeof(c->reason), "%.60s%s%.*s", err.path,
+                       err.path[0] ? ": " : "", RK_COMPARED_TEXT - 64, err.message);
+    } else {
+        set_prediction(scratch, &prediction, c);
+    }
+}
+
+/* Marks the rows of sources that tell of runs which ran out of memory. */
+static void set_labelled(rk_comparison *out)
+{
+    enum { SOURCE_MAX = 64 };
+    const char *sources[SOURCE_MAX];
+    size_t count = 0;
+    for (size_t i = 0; i < out->count; i++) {
+        size_t s = 0;
+        while (s < count && strcmp(sources[s], out->rows[i].group) != 0) {
+            s++;
+        }
+        if (out->rows[i].out_of_memory && s == count && count < SOURCE_MAX) {
+            sources[count++] = out->rows[i].group;
+        }
+    }
+    for (size_t i = 0; i < out->count; i++) {
+        rk_compared *c = &out->rows[i];
+        for (size_t s = 0; s < count && !c->labelled; s++) {
+            c->labelled = strcmp(sources[s], c->group) == 0;
+        }
+    }
+}
+
+rk_status rk_compare_runs(const rk_run_sources *sources, const rk_run_table *tables,
+                          size_t table_count, const rk_selection *selection, rk_comparison *out,
+                          rk_error *err)
+{
+    size_t total = 0;
+    for (size_t i = 0; i < table_count; i++) {
+        total += tables[i].rows;
+    }
+    rk_run_case *scratch = malloc(sizeof(*scratch));
+    *out = (rk_comparison){.rows = calloc(total ? total : 1, sizeof(*out->rows))};
+    if (!out->rows || !scratch) {
+        free(scratch);
+        rk_comparison_clear(out);
+        return rk_fail(err, RK_ERR_MEMORY, "there is not enough memory for the comparison");
+    }
+    for (size_t i = 0; i < table_count; i++) {
+        for (size_t row = 0; row < tables[i].rows; row++) {
+            rk_compared *c = &out->rows[out->count++];
+            c->table = &tables[i];
+            c->row = row;
+            compare_row(sources, scratch, c);
+            c->selected = is_selected(c, selection);
+        }
+    }
+    free(scratch);
+    set_labelled(out);
+    return rk_null_model(out, err);
+}
+
+void rk_comparison_clear(rk_comparison *comparison)
+{
+    free(comparison->rows);
+    *comparison = (rk_comparison){.rows = NULL};
+}
+
+rk_status rk_compare_intervals(rk_comparison *comparison, const rk_residuals *residuals,
+                               rk_error *err)
+{
+    for (size_t i = 0; i < comparison->count; i++) {
+        rk_compared *c = &comparison->rows[i];
+        rk_interval interval;
+        if (!c->predicted) {
+            continue;
+        }
+        const rk_left_out own = {.source = rk_run_cell(c->table, c->row, RK_RUN_PART),
+                                 .model = rk_run_cell(c->table, c->row, RK_RUN_MODEL)};
+        const bool known = strcmp(rk_run_cell(c->table, c->row, RK_RUN_SPLIT), "fit") == 0;
+        const rk_status status =
+            rk_interval_of(residuals, &c->kin, known ? &own : NULL, &interval, err);
+        if (status) {
+            return status;
+        }
+        c->low = interval.low * c->step;
+        c->high = interval.high * c->step;
+    }
+    return RK_OK;
+}
+
+rk_status rk_compare_residuals(const rk_comparison *comparison, rk_residuals *out, rk_error *err)
+{
+    *out = (rk_residuals){.cells = NULL};
+    rk_status status = RK_OK;
+    for (size_t i = 0; !status && i < comparison->count; i++) {
+        const rk_compared *c = &comparison->rows[i];
+        if (rk_compared_has_time(c)) {
+            status = rk_residuals_add(out, &c->kin, rk_run_cell(c->table, c->row, RK_RUN_PART),
+                                      rk_run_cell(c->table, c->row, RK_RUN_MODEL),
+                                      c->step_measured / c->step, err);
+        }
+    }
+    status = status ? status : rk_residuals_source_error(out, err);
+    if (status) {
+        rk_residuals_clear(out);
+    }
+    return status;
+}
+
+bool rk_compared_has_time(const rk_compared *row)
+{
+    return row->selected && row->predicted && row->step_measured > 0;
+}
+
+bool rk_compared_has_memory(const rk_compared *row)
+{
+    return row->selected && row->predicted && row->memory_measured > 0;
+}

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Predicted beside measured, run by run, and the groups in which errors are told. */
+#ifndef RK_EVIDENCE_COMPARE_H
+#define RK_EVIDENCE_COMPARE_H
+
+#include "evidence/interval.h"
+#include "evidence/runs.h"
+
+enum { RK_COMPARED_TEXT = 160, RK_LABEL_TEXT = 64 };
+
+/* One run.  Texts of the table are borrowed. */
+typedef struct rk_compared {
+    const rk_run_table *table;
+    size_t row;
+    bool selected;                 /* one that the reader asked for; others fit the null model */
+    bool predicted;                /* false: `reason` says what is missing or wrong */
+    char reason[RK_COMPARED_TEXT]; /* "" when predicted */
+    char assumed[RK_RUN_NOTE_SIZE];
+    char group[RK_LABEL_TEXT]; /* the source, or the part of it that is told apart */
+    const rk_stack *stack;
+    const rk_system *system;
+    rk_strategy strategy;
+    bool moe;
+    int64_t ranks, nodes;
+    /* Predicted; seconds, bytes, and per accelerator and second. */
+    double step, memory, tokens_per_second, flops_per_second, mfu;
+    rk_times times;
+    double need, usable; /* bytes of the rank that needs most, and those it may use */
+    bool fits, thrashes;
+    rk_kin kin;
+    double low, high; /* 10th to 90th percentile of the step; 0: nothing is comparable */
+    double null_step; /* of the null model; 0: no run of this accelerator to fit it on */
+    /* Measured; 0: not printed. */
+    double step_measured, memory_measured, mfu_measured;
+    double utilisation;           /* measured MFU by the source's own count of FLOPs */
+    bool out_of_memory, labelled; /* labelled: its source tells of runs that ran out of memory */
+} rk_compared;
+
+typedef struct rk_comparison {
+    rk_compared *rows; /* owned */
+    size_t count;
+} rk_comparison;
+
+/* Which rows the reader asks for; NULL: all. */
+typedef struct rk_selection {
+    const char *split; /* "fit" or "check" */
+    const char *only;  /* part of the id, source, model, accelerator or stack */
+} rk_selection;
+
+/*
+ * Sets the intervals of all predicted rows from the residuals.  Rows of split "fit", which the
+ * built-in residuals are made of, get theirs without those of their source and model.
+ */
+rk_status rk_compare_intervals(rk_comparison *comparison, const rk_residuals *residuals,
+                               rk_error *err);
+
+/* Gathers the residuals of all selected rows, and the error of a source. */
+rk_status rk_compare_residuals(const rk_comparison *comparison, rk_residuals *out, rk_error *err);
+
+/*
+ * Predicts every row of the tables, which outlive the comparison.  The caller releases it with
+ * rk_comparison_clear.
+ */
+rk_status rk_compare_runs(const rk_run_sources *sources, const rk_run_table *tables,
+                          size_t table_count, const rk_selection *selection, rk_comparison *out,
+                          rk_error *err);
+void rk_comparison_clear(rk_comparison *comparison);
+
+/* Whether the time (or the memory) of a row counts: predicted, measured and asked for. */
+bool rk_compared_has_time(const rk_compared *row);
+bool rk_compared_has_memory(const rk_compared *row);
+
+/* ---- groups -------------------------------------------------------------------------------- */
+
+typedef enum rk_dimension {
+    RK_BY_SOURCE,
+    RK_BY_ACCELERATOR,
+    RK_BY_NODES,
+    RK_BY_PRECISION,
+    RK_BY_KIND, /* dense or MoE */
+    RK_BY_TENSOR,
+    RK_BY_SCHEDULE,
+    RK_BY_UTILISATION, /* as measured */
+    RK_BY_STACK,
+    RK_BY_MODEL,
+    RK_BY_TIER,
+    RK_BY_SPLIT,
+    RK_DIMENSION_COUNT,
+} rk_dimension;
+
+extern const char *const rk_dimension_names[]; /* NULL-terminated, in enum order */
+
+/* What a row is in a dimension.  Returns where it stands among others; 0: by the alphabet. */
+int rk_compared_label(const rk_compared *row, rk_dimension dimension, char out[RK_LABEL_TEXT]);
+
+#endif

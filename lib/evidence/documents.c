@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The documents that rules and rows name, each loaded once. */
+#include "base/error.h"
+#include "evidence/facts.h"
+#include "stack/stack_doc.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+int rk_run_place(char (*names)[64], size_t count, const char *name)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(names[i], name) == 0) {
+            return (int)i;
+        }
+    }
+    return -1;
+}
+
+static void *grown(void *list, size_t count, size_t size)
+{
+    return realloc(list, (count + 1) * size);
+}
+
+rk_status rk_run_documents_add(rk_run_sources *s, const rk_run_facts *named, rk_error *err)
+{
+#define ADD(kind, load)                                                                            \
+    if (named->kind[0] && rk_run_place(s->kind##_names, s->kind##_count, named->kind) < 0) {       \
+        void *names = grown(s->kind##_names, s->kind##_count, sizeof(*s->kind##_names));           \
+        s->kind##_names = names ? names : s->kind##_names;                                         \
+        void *documents = grown(s->kind##s, s->kind##_count, sizeof(*s->kind##s));                 \
+        s->kind##s = documents ? documents : s->kind##s;                                           \
+        if (!names || !documents) {                                                                \
+            return rk_fail(err, RK_ERR_MEMORY, "there is not enough memory for the documents");    \
+        }                                                                                          \
+        const rk_status status = load(named->kind, &s->kind##s[s->kind##_count], err);             \
+        if (status) {                                                                              \
+            return status;                                                                         \
+        }                                                                                          \
+        memcpy(s->kind##_names[s->kind##_count++], named->kind, sizeof(named->kind));              \
+    }
+    ADD(stack, rk_stack_load)
+    ADD(system, rk_system_load)
+    ADD(model, rk_model_load)
+#undef ADD
+    return RK_OK;
+}
+
+void rk_run_documents_clear(rk_run_sources *s)
+{
+    free(s->stacks);
+    free(s->stack_names);
+    for (size_t i = 0; i < s->system_count; i++) {
+        rk_system_clear(&s->systems[i]);
+    }
+    free(s->systems);
+    free(s->system_names);
+    free(s->models);
+    free(s->model_names);
+}
+
+static rk_status name_cell(const rk_run_table *table, size_t row, rk_run_column column,
+                           char out[64], rk_error *err)
+{
+    const char *cell = rk_run_cell(table, row, column);
+    const size_t length = strlen(cell);
+    if (length >= 64) {
+        return rk_fail(err, RK_ERR_LIMIT,
+                       "row %zu, column %s: a name or a path of at most 63 characters, found %zu",
+                       row + 1, rk_run_column_names[column], length);
+    }
+    memcpy(out, cell, length + 1);
+    return RK_OK;
+}
+
+rk_status rk_run_facts_named(const rk_run_table *table, size_t row, rk_run_facts *facts,
+                             rk_error *err)
+{
+    char stack[64] = "", system[64] = "";
+    rk_status status = name_cell(table, row, RK_RUN_STACK, stack, err);
+    status = status ? status : name_cell(table, row, RK_RUN_SYSTEM, system, err);
+    if (!status && stack[0]) {
+        memcpy(facts->stack, stack, sizeof(stack));
+    }
+    if (!status && system[0]) {
+        memcpy(facts->system, system, sizeof(system));
+    }
+    return status;
+}
+
+rk_status rk_run_sources_add(rk_run_sources *sources, const rk_run_table *table, rk_error *err)
+{
+    const bool names = table->at[RK_RUN_STACK] >= 0 || table->at[RK_RUN_SYSTEM] >= 0;
+    for (size_t row = 0; names && row < table->rows; row++) {
+        rk_run_facts named = rk_run_facts_default;
+        rk_status status = rk_run_facts_named(table, row, &named, err);
+        if (status) {
+            rk_error_set_file(err, table->name);
+            return status;
+        }
+        status = rk_run_documents_add(sources, &named, err);
+        if (status) {
+            return status;
+        }
+    }
+    return RK_OK;
+}

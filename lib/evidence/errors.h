@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Statistics of predictions. */
+#ifndef RK_EVIDENCE_ERRORS_H
+#define RK_EVIDENCE_ERRORS_H
+
+#include "reckon/reckon.h"
+
+typedef struct rk_errors {
+    size_t count;
+    double mean, median, p90, worst; /* of |predicted / measured - 1| */
+    double bias;                     /* mean of predicted / measured - 1 */
+    double rank;                     /* Spearman's correlation of what was ranked; NaN: none */
+} rk_errors;
+
+void rk_sort_numbers(double *values, size_t count);
+
+/* The middle of sorted values, or the mean of the two in the middle; NaN of none. */
+double rk_median(const double *sorted, size_t count);
+
+/* The smallest of sorted values that a share of them does not exceed; NaN of none. */
+double rk_percentile(const double *sorted, size_t count, double share);
+
+/*
+ * Spearman's rank correlation, with mean ranks for ties; NaN for fewer than two pairs or where
+ * one side does not vary.  RK_ERR_MEMORY is the only failure.
+ */
+rk_status rk_spearman(const double *x, const double *y, size_t count, double *out, rk_error *err);
+
+/* Errors of `count` ratios predicted / measured, which are sorted and changed on the way. */
+rk_errors rk_errors_of(double *ratios, size_t count);
+
+#endif

@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The keys that rules about measured runs may set. */
+#include "evidence/facts.h"
+
+#include "base/error.h"
+#include "base/units.h"
+
+#include <string.h>
+
+const rk_run_facts rk_run_facts_default = {
+    .memory = RK_RUN_RESERVED,
+    .norm = RK_NORM_RMS,
+    .gated = true,
+    .dense_layers = -1,
+    .mtp = true,
+    .precision = RK_BF16,
+    .lora_modules = RK_ADAPTED_ATTENTION | RK_ADAPTED_FFN,
+    .states = {2, 4, 12, 2, 4},
+};
+
+static rk_status read_name(const json_t *value, const char *path, void *out, rk_error *err)
+{
+    return rk_field_text_or_empty(value, path, out, sizeof(((rk_run_facts *)NULL)->stack), err);
+}
+
+static rk_status read_why(const json_t *value, const char *path, void *out, rk_error *err)
+{
+    return rk_field_text_or_empty(value, path, out, sizeof(((rk_run_facts *)NULL)->unsupported),
+                                  err);
+}
+
+/* Modules of selective recompute in the order of their bits. */
+static const char *const module_names[] = {
+    "core_attention", "norm", "activation", "mla_up", "mlp", "moe", "operators", NULL};
+
+/* A list of names as bits in their order. */
+static rk_status read_bits(const json_t *value, const char *path, const char *const *names,
+                           void *out, rk_error *err)
+{
+    unsigned modules = 0;
+    char element[RK_JSON_PATH_SIZE], found[RK_JSON_TEXT_SIZE];
+    if (!json_is_array(value)) {
+        return rk_fail_at(err, RK_ERR_INVALID, path, "expected a list of modules, found %s",
+                          rk_json_describe(value, found));
+    }
+    for (size_t i = 0; i < json_array_size(value); i++) {
+        const rk_field field = {.name = "module", .type = RK_FIELD_ENUM, .names = names};
+        unsigned module;
+        (void)rk_json_path_element(path, i, element);
+        rk_status status = rk_field_read(json_array_get(value, i), element, &field, &module, err);
+        if (status) {
+            return status;
+        }
+        modules |= 1u << module;
+    }
+    memcpy(out, &modules, sizeof(modules));
+    return RK_OK;
+}
+
+static rk_status read_modules(const json_t *value, const char *path, void *out, rk_error *err)
+{
+    return read_bits(value, path, module_names, out, err);
+}
+
+static rk_status read_adapted(const json_t *value, const char *path, void *out, rk_error *err)
+{
+    return read_bits(value, path, rk_adapted_names, out, err);
+}
+
+/* "none", then rk_flop_convention in order. */
+static const char *const rate_names[] = {
+    "none", "megatron", "full", "palm", "torchtitan", "nanotron", "megatron-bridge", NULL};
+/* "printed", then rk_schedule_kind in order. */
+static const char *const schedule_names[] = {"printed", "gpipe", "1f1b",     "interleaved", "zb-h1",
+                                             "zb-h2",   "zb-v",  "dualpipe", NULL};
+static const char *const memory_names[] = {"allocated", "reserved", "total", NULL};
+static const char *const norm_names[] = {"rms", "layer", "layer_no_bias", "layer_no_weight", NULL};
+static const char *const qk_norm_names[] = {"none", "head", "full", NULL};
+static const char *const cp_names[] = {"ring", "all_gather", "ulysses", NULL};
+static const char *const sharding_names[] = {"none", "optimizer", "gradients", "all", NULL};
+static const char *const recompute_names[] = {"none", "selective", "full", NULL};
+
+#define TEXT(key, reader, text)                                                                    \
+    {                                                                                              \
+        .name = #key, .type = RK_FIELD_CUSTOM, .offset = offsetof(rk_run_facts, key),              \
+        .optional = true, .read = reader, .help = text                                             \
+    }
+#define NUMBER(key, place, most, unit_, text)                                                      \
+    {                                                                                              \
+        .name = key, .type = RK_FIELD_NUMBER, .offset = offsetof(rk_run_facts, place),             \
+        .optional = true, .max = most, .unit = unit_, .help = text                                 \
+    }
+#define INT(key, low, text)                                                                        \
+    {                                                                                              \
+        .name = #key, .type = RK_FIELD_INT, .offset = offsetof(rk_run_facts, key),                 \
+        .optional = true, .min = low, .max = 1e6, .help = text                                     \
+    }
+#define FLAG(key, text)                                                                            \
+    {                                                                                              \
+        .name = #key, .type = RK_FIELD_BOOL, .offset = offsetof(rk_run_facts, key),                \
+        .optional = true, .help = text                                                             \
+    }
+#define NAMES(key, list, text)                                                                     \
+    {                                                                                              \
+        .name = #key, .type = RK_FIELD_ENUM, .offset = offsetof(rk_run_facts, key),                \
+        .optional = true, .names = list, .help = text                                              \
+    }
+
+const rk_field rk_run_fact_fields[] = {
+    TEXT(unsupported, read_why, "why such rows cannot be predicted"),
+    TEXT(stack, read_name, "a name of data/stacks"),
+    TEXT(system, read_name, "a name of data/systems or data/accelerators"),
+    TEXT(model, read_name, "a name of data/models, for what the row does not print"),
+    TEXT(group, read_name, "name under which errors are told"),
+    NUMBER("network_GBps", network_bandwidth, 1e5, "GB/s", "of the outermost tier"),
+    NUMBER("power_W", power, 1e5, "W", "limit of the board"),
+    NUMBER("memory_GBps", memory_bandwidth, 1e6, "GB/s", "bandwidth of device memory"),
+    NUMBER("memory_GiB", memory_usable, 1e5, "GiB", "memory that a process can allocate"),
+    NAMES(memory, memory_names, "what peak_mem_gib is"),
+    FLAG(decimal_memory, "peak_mem_gib is in GB of 10^9 bytes"),
+    FLAG(first_stage, "peak_mem_gib is that of pipeline rank 0"),
+    FLAG(out_of_memory, "the run ended so"),
+    NAMES(rate, rate_names, "how tflops_per_gpu or mfu count, where no time is printed"),
+    INT(vocab, 0, "entries of the vocabulary"),
+    NAMES(flops, rk_flop_convention_names, "how the source counts FLOPs of a step"),
+    NAMES(norm, norm_names, "kind of norm"),
+    FLAG(gated, "feed-forward layers have three matrices"),
+    FLAG(biases, "linears have biases"),
+    FLAG(tied, "the head shares the embedding"),
+    FLAG(learned_positions, "a table of positions"),
+    FLAG(parallel_block, "attention and feed-forward layer side by side, after one norm"),
+    NAMES(qk_norm, qk_norm_names, "norm of queries and keys"),
+    INT(dense_layers, 0, "leading layers without experts"),
+    FLAG(mtp, "multi-token prediction as the catalogue has it"),
+    INT(micro_batch, 0, "sequences"),
+    INT(vp, 0, "chunks of a pipeline rank"),
+    FLAG(layer_chunks, "chunks are of one layer where the row does not state them"),
+    NAMES(schedule, schedule_names, "of the pipeline, in the place of what its chunks say"),
+    INT(replicas, 0, "copies of the sharded states (HSDP); 0: one"),
+    INT(etp, 0, "tensor parallelism of experts; 0: none"),
+    FLAG(no_accumulation, "a step is one microbatch, whatever mbs says"),
+    FLAG(sp, "sequence parallelism"),
+    NAMES(cp_kind, cp_names, "kind of context parallelism"),
+    NAMES(order, rk_rank_order_names, "of ranks, the fastest first"),
+    NAMES(sharding, sharding_names, "of states over data-parallel ranks"),
+    INT(shard_ranks, 0, "ranks of a group that shards; 0: all"),
+    NAMES(recompute, recompute_names, "kind of recompute"),
+    TEXT(modules, read_modules, "a list of recomputed modules"),
+    NAMES(precision, rk_precision_names, "of the linears"),
+    NAMES(fp8_recipe, rk_fp8_recipe_names, "how fp8 is scaled"),
+    FLAG(low_weights, "weights of fp8 and fp4 linears are kept in them alone"),
+    FLAG(flash_attention, "attention does not write its scores"),
+    FLAG(tp_overlap, "of tensor-parallel traffic, where there is sequence parallelism"),
+    FLAG(grad_overlap, "of gradients with the backward pass"),
+    FLAG(param_overlap, "of gathered parameters with the forward pass"),
+    FLAG(moe_overlap, "of all-to-all with compute"),
+    FLAG(graph_capture, "CUDA graphs of layers"),
+    FLAG(graph_step, "a CUDA graph of the step"),
+    FLAG(split_by_weight, "stages take layers until their share of the weights, head included"),
+    FLAG(short_last_stage, "the last stage has fewer layers"),
+    INT(lora_rank, 0, "of adapters; 0: all weights learn"),
+    TEXT(lora_modules, read_adapted, "a list of modules with adapters"),
+    NUMBER("capacity_factor", capacity_factor, 100, NULL, "of experts; 0: dropless"),
+    NUMBER("weight_bytes", states.weight, 16, "bytes", "per parameter"),
+    NUMBER("gradient_bytes", states.gradient, 16, "bytes", "per parameter"),
+    NUMBER("optimizer_bytes", states.optimizer, 32, "bytes", "per parameter"),
+    NUMBER("gather_bytes", states.gather, 16, "bytes", "per gathered parameter"),
+    NUMBER("reduce_bytes", states.reduce, 16, "bytes", "per reduced gradient"),
+    NUMBER("bucket_bytes", bucket_bytes, 16, "bytes", "per parameter with data parallelism"),
+};
+const size_t rk_run_fact_count = COUNT(rk_run_fact_fields);
+
+rk_run_column rk_run_fact_column(size_t index)
+{
+    static const struct {
+        const char *key;
+        rk_run_column column;
+    } printed[] = {
+        {"vocab", RK_RUN_VOCAB},
+        {"vp", RK_RUN_VP},
+        {"etp", RK_RUN_ETP},
+        {"sp", RK_RUN_SP},
+        {"sharding", RK_RUN_SHARDING},
+        {"micro_batch", RK_RUN_MICRO_BATCH},
+        {"recompute", RK_RUN_RECOMPUTE},
+        {"precision", RK_RUN_PRECISION},
+    };
+    for (size_t i = 0; i < COUNT(printed); i++) {
+        if (strcmp(printed[i].key, rk_run_fact_fields[index].name) == 0) {
+            return printed[i].column;
+        }
+    }
+    return RK_RUN_COLUMN_COUNT;
+}

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What rules say of a run: the values of "set" and "assume" in data/runs/sources.json. */
+#ifndef RK_EVIDENCE_FACTS_H
+#define RK_EVIDENCE_FACTS_H
+
+#include "evidence/runs.h"
+#include "io/fields.h"
+
+typedef struct rk_run_facts {
+    char unsupported[128]; /* why the row cannot be predicted; "": it can */
+    /* Names of documents; "": none. */
+    char stack[64], system[64], model[64];
+    char group[64]; /* name under which the row's errors are told; "": that of its part */
+    /* The machine, where it differs from the document. */
+    double network_bandwidth, power, memory_bandwidth, memory_usable; /* GB/s, W, GB/s, GiB */
+    /* Memory as the source means it. */
+    rk_run_memory memory;
+    bool decimal_memory; /* printed in GB of 10^9 bytes */
+    bool first_stage, out_of_memory;
+    rk_flop_convention flops; /* that the source counts utilisation by */
+    int rate; /* how printed TFLOP/s or MFU count: 1 + rk_flop_convention; 0: not to be used */
+    /* Architecture. */
+    rk_norm_kind norm;
+    bool gated, biases, tied, learned_positions, parallel_block;
+    rk_qk_norm qk_norm;
+    int64_t vocab;        /* where the row prints none */
+    int64_t dense_layers; /* leading layers without experts; -1: as in the catalogue, or none */
+    bool mtp;
+    /* Strategy. */
+    int64_t micro_batch, vp, etp; /* 0: none */
+    bool layer_chunks;            /* of a layer each, where the row states none */
+    int schedule;                 /* 1 + rk_schedule_kind; 0: as vp says */
+    int64_t replicas;             /* HSDP; 0: none */
+    bool no_accumulation;         /* a step is one microbatch, whatever is printed */
+    bool sp;
+    rk_cp_kind cp_kind;
+    rk_rank_order order;
+    rk_sharding sharding;
+    int64_t shard_ranks; /* of a group that shards; 0: all data-parallel ranks */
+    rk_recompute_kind recompute;
+    unsigned modules;
+    rk_precision precision;
+    rk_fp8_recipe fp8_recipe;
+    bool low_weights;
+    bool flash_attention, tp_overlap, grad_overlap, param_overlap, moe_overlap;
+    bool graph_capture, graph_step;
+    bool split_by_weight;  /* stages as nanotron fills them */
+    bool short_last_stage; /* a layout by hand: fewer layers beside the loss */
+    double capacity_factor;
+    int64_t lora_rank; /* 0: all weights learn */
+    unsigned lora_modules;
+    rk_state_recipe states;
+    double bucket_bytes; /* per parameter, besides, with data parallelism */
+} rk_run_facts;
+
+/* The values before any rule. */
+extern const rk_run_facts rk_run_facts_default;
+
+/* The keys of "set" and "assume"; a key of "assume" has a column. */
+extern const rk_field rk_run_fact_fields[];
+extern const size_t rk_run_fact_count;
+
+/* The column that says the same as field `index`, or RK_RUN_COLUMN_COUNT. */
+rk_run_column rk_run_fact_column(size_t index);
+
+/* A rule of the document. */
+struct rk_run_rule {
+    const json_t *match, *set, *assume; /* in the document; NULL: none */
+    rk_run_change changes[RK_RUN_CHANGE_MAX];
+    int change_count;
+};
+
+/* Whether a row is one that the rule speaks of. */
+bool rk_run_rule_matches(const rk_run_rule *rule, const rk_run_table *table, size_t row);
+
+/*
+ * Gathers what all rules say of a row; the changes of its stack go into the case.  *assumed gets a
+ * bit (1 << rk_run_column) for each column that was filled in.
+ */
+rk_status rk_run_facts_of(const rk_run_sources *sources, const rk_run_table *table, size_t row,
+                          rk_run_facts *facts, rk_run_case *out, uint64_t *assumed, rk_error *err);
+
+/* Fills the architecture of a row. */
+rk_status rk_run_model_of(const rk_run_sources *sources, const rk_run_table *table, size_t row,
+                          const rk_run_facts *facts, rk_model *model, rk_error *err);
+
+/* The stack and the system that the row itself names, in the place of what rules say. */
+rk_status rk_run_facts_named(const rk_run_table *table, size_t row, rk_run_facts *facts,
+                             rk_error *err);
+
+/* Loads the documents that `named` names and that are not in the lists yet. */
+rk_status rk_run_documents_add(rk_run_sources *sources, const rk_run_facts *named, rk_error *err);
+void rk_run_documents_clear(rk_run_sources *sources);
+
+/* Place of a name in a list, or -1. */
+int rk_run_place(char (*names)[64], size_t count, const char *name);
+
+#endif

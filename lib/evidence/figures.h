@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The figures that accuracy is judged by: each a statistic of some runs, with what it should be,
+ * what it was when it was written down, and by how much it may get worse.  data/runs/figures.json.
+ */
+#ifndef RK_EVIDENCE_FIGURES_H
+#define RK_EVIDENCE_FIGURES_H
+
+#include "evidence/score.h"
+
+typedef enum rk_measure {
+    RK_MEASURE_TIME,
+    RK_MEASURE_MEMORY,
+    RK_MEASURE_NULL,         /* time by the null model */
+    RK_MEASURE_VERDICT,      /* runs out of memory, or not */
+    RK_MEASURE_FIRST_CHOICE, /* how much slower than the best */
+    RK_MEASURE_INTERVAL,
+} rk_measure;
+
+typedef enum rk_statistic {
+    RK_STATISTIC_MEAN,
+    RK_STATISTIC_MEDIAN,
+    RK_STATISTIC_P90,
+    RK_STATISTIC_WORST,
+    RK_STATISTIC_ACCURACY,
+    RK_STATISTIC_PRECISION,
+    RK_STATISTIC_RECALL,
+    RK_STATISTIC_COVERAGE,
+} rk_statistic;
+
+extern const char *const rk_figure_measures[], *const rk_figure_statistics[]; /* NULL-terminated */
+
+typedef struct rk_figure {
+    char name[64];
+    char split[16]; /* of the rows; "": any */
+    void *where;    /* owned by the list: labels by dimension */
+    rk_measure measure;
+    rk_statistic statistic;
+    double target;      /* at most; of shares at least */
+    double target_most; /* of coverage: at most */
+    double value;       /* as written down; negative: not yet */
+    double margin;      /* by which it may get worse */
+    int64_t runs;       /* that it was made of; fewer is worse */
+    /* Found by rk_figures_evaluate. */
+    double now; /* NaN: no such rows */
+    int64_t runs_now;
+    bool meets, worse; /* the target; than written down and the margin allows */
+} rk_figure;
+
+typedef struct rk_figures {
+    rk_figure *list; /* owned */
+    size_t count;
+    void *document; /* owned; JSON */
+} rk_figures;
+
+/* Reads figures from a file; released with rk_figures_clear. */
+rk_status rk_figures_load(const char *path, rk_figures *figures, rk_error *err);
+void rk_figures_clear(rk_figures *figures);
+
+/* Computes all figures from the selected rows of a comparison. */
+rk_status rk_figures_evaluate(rk_figures *figures, const rk_comparison *comparison, rk_error *err);
+
+/* Writes the document again, with what was found as the value of each figure. */
+rk_status rk_figures_write(const rk_figures *figures, const char *path, rk_error *err);
+
+#endif

@@ -1,0 +1,371 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "evidence/interval.h"
+
+#include "base/error.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *const rk_tensor_place_names[] = {"none", "in a node", "across nodes", NULL};
+
+rk_kin rk_kin_of(const rk_system *system, const rk_stack *stack, const rk_model *model,
+                 const rk_strategy *strategy)
+{
+    const int64_t node = system->tiers[0].size;
+    rk_kin kin = {
+        .several = rk_strategy_ranks(strategy) > node,
+        .low = strategy->precision == RK_FP8 || strategy->precision == RK_FP4,
+        .frozen = strategy->adapter_rank > 0,
+        .tensor = strategy->tp == 1      ? RK_TENSOR_NONE
+                  : strategy->tp <= node ? RK_TENSOR_INSIDE
+                                         : RK_TENSOR_ACROSS,
+    };
+    for (int i = 0; i < model->type_count; i++) {
+        kin.moe |= rk_layer_is_moe(&model->types[i]);
+    }
+    (void)snprintf(kin.stack, sizeof(kin.stack), "%s", stack->name);
+    (void)snprintf(kin.accelerator, sizeof(kin.accelerator), "%s", system->accelerator.name);
+    return kin;
+}
+
+/* ---- what is comparable -----------------------------------------------------------------------
+ */
+
+/* What two runs agree in, a bit each. */
+enum {
+    SAME_STACK = 1,
+    SAME_FAMILY = 2, /* of stacks */
+    SAME_ACCELERATOR = 4,
+    SAME_GENERATION = 8,
+    SAME_KIND = 16,
+    SAME_TENSOR = 32,
+    SAME_NODES = 64,
+    SAME_WIDTH = 128,
+};
+
+/* What has to agree, strictest first. */
+static const unsigned rungs[] = {
+    SAME_STACK | SAME_ACCELERATOR | SAME_KIND | SAME_TENSOR | SAME_NODES | SAME_WIDTH,
+    SAME_STACK | SAME_ACCELERATOR | SAME_KIND | SAME_TENSOR | SAME_NODES,
+    SAME_STACK | SAME_ACCELERATOR | SAME_KIND,
+    SAME_STACK | SAME_KIND,
+    SAME_FAMILY | SAME_GENERATION | SAME_KIND,
+    SAME_FAMILY | SAME_KIND,
+    SAME_KIND,
+    0,
+};
+enum { RUNGS = sizeof(rungs) / sizeof(rungs[0]) };
+
+/* Length of a name up to its first '-': "megatron-2025" is one of the megatrons. */
+static size_t stem(const char *name)
+{
+    return strcspn(name, "-");
+}
+
+static bool same_stem(const char *a, const char *b)
+{
+    return stem(a) == stem(b) && strncmp(a, b, stem(a)) == 0;
+}
+
+/* NeMo is built on Megatron Core. */
+static const char *family(const char *stack)
+{
+    return strncmp(stack, "nemo-", 5) == 0 ? "megatron-" : stack;
+}
+
+static unsigned agreement(const rk_kin *a, const rk_kin *b)
+{
+    unsigned same = 0;
+    same |= strcmp(a->stack, b->stack) == 0 ? SAME_STACK : 0;
+    same |= same_stem(family(a->stack), family(b->stack)) ? SAME_FAMILY : 0;
+    same |= strcmp(a->accelerator, b->accelerator) == 0 ? SAME_ACCELERATOR : 0;
+    same |= same_stem(a->accelerator, b->accelerator) ? SAME_GENERATION : 0;
+    same |= a->moe == b->moe ? SAME_KIND : 0;
+    same |= a->tensor == b->tensor ? SAME_TENSOR : 0;
+    same |= a->several == b->several ? SAME_NODES : 0;
+    same |= a->low == b->low ? SAME_WIDTH : 0;
+    return same;
+}
+
+/* Says which runs agree with `kin` in what a rung asks for. */
+static void describe(const rk_kin *kin, unsigned rung, char out[RK_BASIS_TEXT])
+{
+    const char *stack = rung & SAME_STACK ? kin->stack : family(kin->stack);
+    char software[80] = "any stack", machine[80] = "any accelerator";
+    if (rung & (SAME_STACK | SAME_FAMILY)) {
+        (void)snprintf(software, sizeof(software), "%.*s",
+                       (int)(rung & SAME_STACK ? strlen(stack) : stem(stack)), stack);
+    }
+    if (rung & (SAME_ACCELERATOR | SAME_GENERATION)) {
+        (void)snprintf(
+            machine, sizeof(machine), "%.*s",
+            (int)(rung & SAME_ACCELERATOR ? strlen(kin->accelerator) : stem(kin->accelerator)),
+            kin->accelerator);
+    }
+    (void)snprintf(out, RK_BASIS_TEXT, "%s on %s%s%s%s%s%s", software, machine,
+                   !(rung & SAME_KIND) ? ""
+                   : kin->moe          ? ", MoE"
+                                       : ", dense",
+                   rung & SAME_TENSOR ? ", TP " : "",
+                   rung & SAME_TENSOR ? rk_tensor_place_names[kin->tensor] : "",
+                   !(rung & SAME_NODES) ? ""
+                   : kin->several       ? ", several nodes"
+                                        : ", one node",
+                   !(rung & SAME_WIDTH) ? ""
+                   : kin->low           ? ", 8 bits or less"
+                                        : ", 16 bits");
+}
+
+/* ---- percentiles ------------------------------------------------------------------------------
+ */
+
+typedef struct weighted {
+    double value, weight;
+} weighted;
+
+static int compare_weighted(const void *a, const void *b)
+{
+    const double x = ((const weighted *)a)->value, y = ((const weighted *)b)->value;
+    return (x > y) - (x < y);
+}
+
+/* A percentile of sorted values, each in the middle of its weight, between them by a line. */
+static double percentile(const weighted *list, size_t count, double total, double share)
+{
+    double below = 0, place = 0, value = list[0].value;
+    for (size_t i = 0; i < count; i++) {
+        const double next = (below + 0.5 * list[i].weight) / total;
+        if (next >= share) {
+            return i == 0 || next <= place
+                       ? list[i].value
+                       : value + (list[i].value - value) * (share - place) / (next - place);
+        }
+        place = next;
+        value = list[i].value;
+        below += list[i].weight;
+    }
+    return value;
+}
+
+static bool is_left_out(const rk_residual_cell *cell, const rk_kin *kin, const rk_left_out *except)
+{
+    return strcmp(cell->source, except->source) == 0 &&
+           (!except->model || (strcmp(cell->model, except->model) == 0 &&
+                               same_stem(cell->kin.accelerator, kin->accelerator)));
+}
+
+/*
+ * Runs and groups at a rung.  sizes[] gets the runs that count of each group, at its first cell;
+ * counted[] which cells count.
+ */
+static void count_runs(const rk_residuals *r, const rk_kin *kin, const rk_left_out *except,
+                       unsigned rung, bool *counted, size_t *sizes, rk_interval *out)
+{
+    out->runs = out->groups = 0;
+    memset(sizes, 0, r->cell_count * sizeof(*sizes));
+    for (size_t i = 0; i < r->cell_count; i++) {
+        const rk_residual_cell *cell = &r->cells[i];
+        counted[i] = (agreement(&cell->kin, kin) & rung) == rung &&
+                     !(except && is_left_out(cell, kin, except));
+        if (counted[i]) {
+            out->groups += sizes[cell->peer] == 0;
+            out->runs += cell->count;
+            sizes[cell->peer] += cell->count;
+        }
+    }
+}
+
+static void set_percentiles(const rk_residuals *r, const bool *counted, const size_t *sizes,
+                            weighted *list, rk_interval *out)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < r->cell_count; i++) {
+        for (size_t j = 0; counted[i] && j < r->cells[i].count; j++) {
+            list[count++] = (weighted){.value = fabs(log(r->ratios[r->cells[i].first + j])),
+                                       .weight = 1 / (double)sizes[r->cells[i].peer]};
+        }
+    }
+    qsort(list, count, sizeof(*list), compare_weighted);
+    const double total = (double)out->groups;
+    /* Four in five of the runs and their mirror images. */
+    const double far = hypot(percentile(list, count, total, 0.8), r->source_error);
+    out->low = exp(-far);
+    out->high = exp(far);
+}
+
+rk_status rk_interval_of(const rk_residuals *residuals, const rk_kin *kin,
+                         const rk_left_out *except, rk_interval *out, rk_error *err)
+{
+    size_t *sizes = calloc(residuals->cell_count + 1, sizeof(*sizes));
+    bool *counted = calloc(residuals->cell_count + 1, sizeof(*counted));
+    weighted *list = malloc((residuals->ratio_count + 1) * sizeof(*list));
+    *out = (rk_interval){.runs = 0};
+    rk_status status = RK_OK;
+    if (!sizes || !counted || !list) {
+        status = rk_fail(err, RK_ERR_MEMORY, "there is not enough memory for an interval");
+    }
+    for (size_t i = 0; !status && !kin->frozen && i < RUNGS; i++) {
+        count_runs(residuals, kin, except, rungs[i], counted, sizes, out);
+        if (out->runs >= RK_INTERVAL_RUNS || (i + 1 == RUNGS && out->runs > 0)) {
+            set_percentiles(residuals, counted, sizes, list, out);
+            describe(kin, rungs[i], out->basis);
+            break;
+        }
+    }
+    free(sizes);
+    free(counted);
+    free(list);
+    return status;
+}
+
+/* ---- gathering --------------------------------------------------------------------------------
+ */
+
+static bool same_kin(const rk_kin *a, const rk_kin *b)
+{
+    return strcmp(a->stack, b->stack) == 0 && strcmp(a->accelerator, b->accelerator) == 0 &&
+           a->moe == b->moe && a->several == b->several && a->low == b->low &&
+           a->tensor == b->tensor;
+}
+
+/* The list, moved where it needs room for one more element; NULL: there is no memory. */
+static void *grown(void *list, size_t count, size_t *room, size_t size)
+{
+    if (count < *room) {
+        return list;
+    }
+    void *more = realloc(list, (2 * *room + 64) * size);
+    *room = more ? 2 * *room + 64 : *room;
+    return more;
+}
+
+static rk_status fail_memory(rk_error *err)
+{
+    return rk_fail(err, RK_ERR_MEMORY, "there is not enough memory for the residuals");
+}
+
+/* Whether a run of the cell errs together with one of source, model and accelerator. */
+static bool same_group(const rk_residual_cell *cell, const rk_kin *kin, const char *source,
+                       const char *model)
+{
+    return is_left_out(cell, kin, &(rk_left_out){.source = source, .model = model});
+}
+
+rk_status rk_residuals_add(rk_residuals *residuals, const rk_kin *kin, const char *source,
+                           const char *model, double ratio, rk_error *err)
+{
+    size_t i = 0, peer = residuals->cell_count;
+    for (; i < residuals->cell_count; i++) {
+        const bool same = same_group(&residuals->cells[i], kin, source, model);
+        peer = same && peer == residuals->cell_count ? i : peer;
+        if (same && same_kin(&residuals->cells[i].kin, kin)) {
+            break;
+        }
+    }
+    rk_residual_cell *cells = grown(residuals->cells, i, &residuals->cell_room, sizeof(*cells));
+    double *ratios =
+        grown(residuals->ratios, residuals->ratio_count, &residuals->ratio_room, sizeof(*ratios));
+    residuals->cells = cells ? cells : residuals->cells;
+    residuals->ratios = ratios ? ratios : residuals->ratios;
+    if (!cells || !ratios) {
+        return fail_memory(err);
+    }
+    rk_residual_cell *cell = &residuals->cells[i];
+    if (i == residuals->cell_count) {
+        *cell = (rk_residual_cell){.kin = *kin, .peer = peer, .first = residuals->ratio_count};
+        (void)snprintf(cell->source, sizeof(cell->source), "%s", source);
+        (void)snprintf(cell->model, sizeof(cell->model), "%s", model);
+        residuals->cell_count++;
+    }
+    /* The ratios of a cell lie together: later cells move up. */
+    const size_t at = cell->first + cell->count++;
+    memmove(&residuals->ratios[at + 1], &residuals->ratios[at],
+            (residuals->ratio_count - at) * sizeof(*residuals->ratios));
+    residuals->ratios[at] = ratio;
+    residuals->ratio_count++;
+    for (size_t j = i + 1; j < residuals->cell_count; j++) {
+        residuals->cells[j].first++;
+    }
+    return RK_OK;
+}
+
+void rk_residuals_clear(rk_residuals *residuals)
+{
+    free(residuals->cells);
+    free(residuals->ratios);
+    *residuals = (rk_residuals){.cells = NULL};
+}
+
+/* ---- sources that are not known ---------------------------------------------------------------
+ */
+
+static size_t source_size(const rk_residuals *r, const char *source)
+{
+    size_t size = 0;
+    for (size_t i = 0; i < r->cell_count; i++) {
+        size += strcmp(r->cells[i].source, source) == 0 ? r->cells[i].count : 0;
+    }
+    return size;
+}
+
+/*
+ * For every run with an interval by the other sources alone (without an error of its own), what
+ * its source has to err by for that to hold the run, and what it weighs: all runs of a source
+ * together 1, or less where they are fewer than RK_INTERVAL_RUNS.
+ */
+static rk_status hold_out(const rk_residuals *r, weighted *list, size_t *count, rk_error *err)
+{
+    for (size_t i = 0; i < r->cell_count; i++) {
+        const rk_residual_cell *cell = &r->cells[i];
+        const rk_left_out source = {.source = cell->source};
+        rk_interval interval;
+        const rk_status status = rk_interval_of(r, &cell->kin, &source, &interval, err);
+        if (status) {
+            return status;
+        }
+        const double size = (double)source_size(r, cell->source);
+        const double far = log(interval.high);
+        for (size_t j = cell->first; interval.runs > 0 && j < cell->first + cell->count; j++) {
+            const double off = fabs(log(r->ratios[j]));
+            list[(*count)++] = (weighted){.value = sqrt(fmax(off * off - far * far, 0)),
+                                          .weight = 1 / fmax(size, RK_INTERVAL_RUNS)};
+        }
+    }
+    return RK_OK;
+}
+
+/* The least value that a share of the weight does not exceed; 0 for an empty list. */
+static double least_above(weighted *list, size_t count, double share)
+{
+    double total = 0, below = 0;
+    qsort(list, count, sizeof(*list), compare_weighted);
+    for (size_t i = 0; i < count; i++) {
+        total += list[i].weight;
+    }
+    for (size_t i = 0; i < count; i++) {
+        below += list[i].weight;
+        if (below >= share * total * (1 - 1e-12)) {
+            return list[i].value;
+        }
+    }
+    return 0;
+}
+
+rk_status rk_residuals_source_error(rk_residuals *residuals, rk_error *err)
+{
+    const double wanted = 0.8, most = 1;
+    size_t count = 0;
+    weighted *list = calloc(residuals->ratio_count + 1, sizeof(*list));
+    if (!list) {
+        return fail_memory(err);
+    }
+    residuals->source_error = 0;
+    const rk_status status = hold_out(residuals, list, &count, err);
+    if (!status) {
+        residuals->source_error = fmin(least_above(list, count, wanted), most);
+    }
+    free(list);
+    return status;
+}

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * How far an estimate may be off: the 10th to 90th percentile of measured over predicted step time
+ * among comparable runs, of which each counts as far above as below the estimate.  Whether runs of
+ * one source take longer than predicted or less says little of those of another; how far off they
+ * are says more.
+ *
+ * Residuals are kept in groups of runs that err together (one model of one source on one
+ * generation of accelerators); in a percentile every group weighs the same.  Comparable runs are
+ * those that agree in stack, accelerator, dense or MoE, place of tensor parallelism, one or
+ * several nodes, and width of the formats; where they are fewer than RK_INTERVAL_RUNS, less has to
+ * agree.  A run to be estimated is one of a source that nobody knows yet, and every source errs by
+ * something of its own besides: its variance adds to that of comparable runs, and is such that four
+ * in five runs of a source lie in the intervals of the others.
+ */
+#ifndef RK_EVIDENCE_INTERVAL_H
+#define RK_EVIDENCE_INTERVAL_H
+
+#include "stack/stack.h"
+#include "strategy/strategy.h"
+
+enum { RK_INTERVAL_RUNS = 12, RK_KIN_NAME = 64, RK_BASIS_TEXT = 256 };
+
+typedef enum rk_tensor_place {
+    RK_TENSOR_NONE,
+    RK_TENSOR_INSIDE, /* within the fastest tier */
+    RK_TENSOR_ACROSS,
+} rk_tensor_place;
+
+extern const char *const rk_tensor_place_names[]; /* NULL-terminated, in enum order */
+
+/* What comparable runs agree in. */
+typedef struct rk_kin {
+    char stack[RK_KIN_NAME], accelerator[RK_KIN_NAME];
+    bool moe, several, low; /* several nodes; formats of 8 bits and less */
+    bool frozen;            /* adapters learn: like no run that residuals are of */
+    rk_tensor_place tensor;
+} rk_kin;
+
+rk_kin rk_kin_of(const rk_system *system, const rk_stack *stack, const rk_model *model,
+                 const rk_strategy *strategy);
+
+/* Runs that agree in everything and err together. */
+typedef struct rk_residual_cell {
+    rk_kin kin;
+    char source[RK_KIN_NAME], model[RK_KIN_NAME];
+    size_t peer;         /* the first cell of the same group */
+    size_t first, count; /* in ratios */
+} rk_residual_cell;
+
+typedef struct rk_residuals {
+    rk_residual_cell *cells; /* owned */
+    size_t cell_count, cell_room;
+    double *ratios; /* owned; measured over predicted */
+    size_t ratio_count, ratio_room;
+    double source_error; /* of a source that is not known, in logarithms; 0: as those that are */
+} rk_residuals;
+
+typedef struct rk_interval {
+    double low, high; /* of measured over predicted; 0: nothing is comparable */
+    size_t runs, groups;
+    char basis[RK_BASIS_TEXT]; /* which runs: "nanotron on h100-sxm, dense, TP in a node" */
+} rk_interval;
+
+/* Runs that an interval is not to be made of. */
+typedef struct rk_left_out {
+    const char *source;
+    const char *model; /* on the generation of the accelerator in question; NULL: any model */
+} rk_left_out;
+
+/*
+ * The interval of what is like `kin`, without some runs (NULL: with all).  The only failure is
+ * RK_ERR_MEMORY.
+ */
+rk_status rk_interval_of(const rk_residuals *residuals, const rk_kin *kin,
+                         const rk_left_out *except, rk_interval *out, rk_error *err);
+
+/* ---- making and keeping residuals ------------------------------------------------------------ */
+
+/* Adds a run.  All zero is an empty set; released with rk_residuals_clear. */
+rk_status rk_residuals_add(rk_residuals *residuals, const rk_kin *kin, const char *source,
+                           const char *model, double ratio, rk_error *err);
+void rk_residuals_clear(rk_residuals *residuals);
+
+/*
+ * Finds the error of a source: the smallest up to 1 with which four in five runs lie in the
+ * intervals that are made of all other sources; every source of RK_INTERVAL_RUNS runs and more
+ * weighs the same.
+ */
+rk_status rk_residuals_source_error(rk_residuals *residuals, rk_error *err);
+
+/* Reads residuals: a file, or NULL for the built-in ones. */
+rk_status rk_residuals_load(const char *name, rk_residuals *residuals, rk_error *err);
+
+/* Writes them as a document; `source` says what they were made of. */
+rk_status rk_residuals_write(const rk_residuals *residuals, const char *path, const char *source,
+                             rk_error *err);
+
+#endif

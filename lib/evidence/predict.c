@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The estimate of a measured run. */
+#include "evidence/runs.h"
+
+#include <math.h>
+#include <string.h>
+
+/* The system of the case as its run had it. */
+static void changed_system(const rk_run_case *run, const rk_system *system, rk_system *out)
+{
+    *out = *system;
+    if (run->network_bandwidth > 0) {
+        out->tiers[out->tier_count - 1].bandwidth = run->network_bandwidth;
+    }
+    if (run->power > 0) {
+        out->accelerator = rk_accelerator_at_power(&out->accelerator, run->power);
+    }
+    if (run->memory_bandwidth > 0) {
+        out->accelerator.memory_bandwidth = run->memory_bandwidth;
+    }
+    if (run->memory_usable > 0) {
+        out->accelerator.memory_usable = run->memory_usable;
+    }
+}
+
+static bool changes_system(const rk_run_case *run)
+{
+    return run->network_bandwidth > 0 || run->power > 0 || run->memory_bandwidth > 0 ||
+           run->memory_usable > 0;
+}
+
+static void changed_stack(const rk_run_case *run, const rk_stack *stack, rk_stack *out)
+{
+    *out = *stack;
+    for (int i = 0; i < run->change_count; i++) {
+        const rk_run_change *change = &run->changes[i];
+        void *place = (char *)out + change->offset;
+        if (change->boolean) {
+            *(bool *)place = change->value > 0;
+        } else {
+            double *number = place;
+            *number = change->scales ? *number * change->value : change->value;
+        }
+    }
+}
+
+/* The documents of a run: as listed, in the place of those, and with the run's own changes. */
+typedef struct documents {
+    const rk_system *system;
+    const rk_stack *stack;
+    rk_system own_system;
+    rk_stack own_stack;
+} documents;
+
+static void choose(const rk_run_sources *sources, const rk_run_case *run, const rk_system *system,
+                   const rk_stack *stack, documents *d)
+{
+    d->system = system ? system : &sources->systems[run->system];
+    d->stack = stack ? stack : &sources->stacks[run->stack];
+    if (changes_system(run)) {
+        changed_system(run, d->system, &d->own_system);
+        d->system = &d->own_system;
+    }
+    if (run->change_count > 0) {
+        changed_stack(run, d->stack, &d->own_stack);
+        d->stack = &d->own_stack;
+    }
+}
+
+/* The strategy with the layout of the case, which may have been copied since it was filled. */
+static rk_strategy strategy_of(const rk_run_case *run)
+{
+    rk_strategy s = run->strategy;
+    s.layout = s.layout_count > 0 ? run->layout : NULL;
+    return s;
+}
+
+static void finish(const rk_run_case *run, const rk_stage_memory *memory, rk_run_prediction *out)
+{
+    const rk_estimate *e = &out->estimate;
+    out->memory = run->memory_kind == RK_RUN_ALLOCATED  ? memory->allocated
+                  : run->memory_kind == RK_RUN_RESERVED ? memory->reserved
+                                                        : memory->total;
+    /* A run that ran cannot have had more than there is. */
+    const double most =
+        run->memory_kind == RK_RUN_TOTAL ? e->usable : e->usable - memory->part[RK_MEM_CONTEXT];
+    out->memory = e->fits ? out->memory : fmin(out->memory, most);
+    out->tokens_per_second = e->tokens_per_second / (double)rk_strategy_ranks(&run->strategy);
+    out->flops_per_second = e->step > 0 ? e->model_flops / e->step : 0;
+}
+
+void rk_run_predict(const rk_run_sources *sources, const rk_run_case *run, const rk_system *system,
+                    const rk_stack *stack, rk_run_prediction *out)
+{
+    documents d;
+    const rk_strategy strategy = strategy_of(run);
+    choose(sources, run, system, stack, &d);
+    rk_estimate_closed(&run->model, d.system, d.stack, &strategy, RK_FLOPS_MEGATRON,
+                       &out->estimate);
+    finish(run, &out->estimate.memory, out);
+}
+
+/* Whether playing the schedule would take longer than anybody wants to wait for a row. */
+static bool is_long(const rk_strategy *s)
+{
+    enum { STEPS = 1 << 18 };
+    return rk_strategy_microbatches(s) > STEPS / (s->pp * s->vp);
+}
+
+rk_status rk_run_predict_exact(const rk_run_sources *sources, const rk_run_case *run,
+                               const rk_system *system, const rk_stack *stack,
+                               rk_run_prediction *out, rk_error *err)
+{
+    rk_stage_memory stages[RK_LAYER_MAX + 2];
+    documents d;
+    const rk_strategy strategy = strategy_of(run);
+    if (is_long(&strategy)) {
+        rk_run_predict(sources, run, system, stack, out);
+        return RK_OK;
+    }
+    choose(sources, run, system, stack, &d);
+    rk_status status = rk_estimate_exact(&run->model, d.system, d.stack, &strategy,
+                                         RK_FLOPS_MEGATRON, &out->estimate, stages, err);
+    if (!status) {
+        finish(run, run->first_stage ? &stages[0] : &out->estimate.memory, out);
+    }
+    return status;
+}

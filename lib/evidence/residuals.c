@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The document of residuals: data/runs/residuals.json, made by `reckon validate --residuals`. */
+#include "base/error.h"
+#include "base/units.h"
+#include "evidence/interval.h"
+#include "io/fields.h"
+#include "io/json_write.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* A cell as it is read; its ratios go straight into the residuals. */
+typedef struct cell_document {
+    rk_kin kin;
+    char source[RK_KIN_NAME], model[RK_KIN_NAME];
+    const json_t *ratios;
+} cell_document;
+
+static rk_status read_name(const json_t *value, const char *path, void *out, rk_error *err)
+{
+    return rk_field_text_or_empty(value, path, out, RK_KIN_NAME, err);
+}
+
+static rk_status read_ratios(const json_t *value, const char *path, void *out, rk_error *err)
+{
+    char found[RK_JSON_TEXT_SIZE];
+    bool good = json_array_size(value) > 0;
+    for (size_t i = 0; good && i < json_array_size(value); i++) {
+        good = json_number_value(json_array_get(value, i)) > 0;
+    }
+    memcpy(out, &value, sizeof(value));
+    return good ? RK_OK
+                : rk_fail_at(err, RK_ERR_INVALID, path,
+                             "expected a list of positive numbers, found %s",
+                             rk_json_describe(value, found));
+}
+
+#define TEXT(key, place, reader)                                                                   \
+    {                                                                                              \
+        .name = key, .type = RK_FIELD_CUSTOM, .offset = offsetof(cell_document, place),            \
+        .read = reader, .help = "a text"                                                           \
+    }
+#define FLAG(key, place)                                                                           \
+    {                                                                                              \
+        .name = key, .type = RK_FIELD_BOOL, .offset = offsetof(cell_document, place)               \
+    }
+
+static const rk_field cell_fields[] = {
+    TEXT("source", source, read_name),
+    TEXT("model", model, read_name),
+    TEXT("stack", kin.stack, read_name),
+    TEXT("accelerator", kin.accelerator, read_name),
+    FLAG("moe", kin.moe),
+    {.name = "tensor",
+     .type = RK_FIELD_ENUM,
+     .offset = offsetof(cell_document, kin.tensor),
+     .names = rk_tensor_place_names},
+    FLAG("several_nodes", kin.several),
+    FLAG("low_precision", kin.low),
+    {.name = "ratios",
+     .type = RK_FIELD_CUSTOM,
+     .offset = offsetof(cell_document, ratios),
+     .read = read_ratios,
+     .help = "a list of positive numbers"},
+};
+
+static rk_status read_cell(const json_t *object, const char *path, rk_residuals *residuals,
+                           rk_error *err)
+{
+    cell_document cell = {.ratios = NULL};
+    rk_status status =
+        rk_fields_read(object, path, cell_fields, COUNT(cell_fields), RK_UNKNOWN_NEVER, &cell, err);
+    for (size_t i = 0; !status && i < json_array_size(cell.ratios); i++) {
+        status = rk_residuals_add(residuals, &cell.kin, cell.source, cell.model,
+                                  json_number_value(json_array_get(cell.ratios, i)), err);
+    }
+    return status;
+}
+
+static rk_status read_document(const json_t *root, rk_residuals *residuals, rk_error *err)
+{
+    const json_t *cells = json_object_get(root, "cells");
+    const json_t *source_error = json_object_get(root, "source_error");
+    residuals->source_error = json_number_value(source_error);
+    if (!json_is_number(source_error) ||
+        !(residuals->source_error >= 0 && residuals->source_error <= 1)) {
+        return rk_fail_at(err, RK_ERR_INVALID, "source_error", "expected a number from 0 to 1");
+    }
+    if (!json_is_array(cells)) {
+        return rk_fail_at(err, RK_ERR_INVALID, "cells", "expected a list");
+    }
+    for (size_t i = 0; i < json_array_size(cells); i++) {
+        char path[RK_JSON_PATH_SIZE];
+        (void)rk_json_path_element("cells", i, path);
+        const rk_status status = read_cell(json_array_get(cells, i), path, residuals, err);
+        if (status) {
+            return status;
+        }
+    }
+    return RK_OK;
+}
+
+rk_status rk_residuals_load(const char *name, rk_residuals *residuals, rk_error *err)
+{
+    rk_json_doc doc;
+    *residuals = (rk_residuals){.cells = NULL};
+    rk_status status = rk_json_load(name ? name : "residuals", "runs", &doc, err);
+    if (status) {
+        return status;
+    }
+    status = read_document(doc.root, residuals, err);
+    if (status) {
+        rk_error_set_file(err, doc.name);
+        rk_residuals_clear(residuals);
+    }
+    rk_json_clear(&doc);
+    return status;
+}
+
+static void write_cell(rk_out *out, const rk_residuals *residuals, const rk_residual_cell *cell)
+{
+    rk_json_writer w = {.out = out};
+    rk_json_open(&w, "{");
+    rk_json_string(&w, "source", cell->source);
+    rk_json_string(&w, "model", cell->model);
+    rk_json_string(&w, "stack", cell->kin.stack);
+    rk_json_string(&w, "accelerator", cell->kin.accelerator);
+    rk_json_flag(&w, "moe", cell->kin.moe);
+    rk_json_string(&w, "tensor", rk_tensor_place_names[cell->kin.tensor]);
+    rk_json_flag(&w, "several_nodes", cell->kin.several);
+    rk_json_flag(&w, "low_precision", cell->kin.low);
+    rk_json_open_member(&w, "ratios", "[");
+    for (size_t i = 0; i < cell->count; i++) {
+        char number[32];
+        (void)snprintf(number, sizeof(number), "%.3f", residuals->ratios[cell->first + i]);
+        rk_json_item(&w);
+        rk_json_value(&w, number);
+    }
+    rk_json_close(&w, "]");
+    rk_json_close(&w, "}");
+}
+
+rk_status rk_residuals_write(const rk_residuals *residuals, const char *path, const char *source,
+                             rk_error *err)
+{
+    rk_out *out;
+    const rk_status status = rk_out_open(path, &out, err);
+    if (status) {
+        return status;
+    }
+    rk_out_printf(out,
+                  "{\n  \"name\": \"residuals\",\n"
+                  "  \"description\": \"Measured over predicted step time of runs, in groups that "
+                  "err together; what intervals of estimates are made of\",\n"
+                  "  \"source\": \"reckon validate --residuals: %s\",\n"
+                  "  \"source_error\": %.4f,\n  \"cells\": [\n",
+                  source, residuals->source_error);
+    for (size_t i = 0; i < residuals->cell_count; i++) {
+        rk_out_text(out, "    ");
+        write_cell(out, residuals, &residuals->cells[i]);
+        rk_out_text(out, i + 1 < residuals->cell_count ? ",\n" : "\n");
+    }
+    rk_out_text(out, "  ]\n}\n");
+    return rk_out_close(out, err);
+}

@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "evidence/run_table.h"
+
+#include "base/error.h"
+#include "base/text.h"
+#include "io/csv_in.h"
+#include "io/json.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *const rk_run_column_names[] = {
+    "id",
+    "part",
+    "source",
+    "commit_or_version",
+    "model",
+    "layers",
+    "hidden",
+    "ffn",
+    "heads",
+    "kv_heads",
+    "head_dim",
+    "vocab",
+    "seq",
+    "moe_experts",
+    "moe_topk",
+    "moe_ffn",
+    "shared_experts",
+    "accelerator",
+    "n_accel",
+    "gpus_per_node",
+    "tp",
+    "pp",
+    "vpp",
+    "cp",
+    "ep",
+    "etp",
+    "dp",
+    "mbs",
+    "gbs",
+    "seq_parallel",
+    "recompute",
+    "zero_or_fsdp",
+    "precision",
+    "other_flags",
+    "outcome",
+    "step_time_s",
+    "tokens_per_s_per_gpu",
+    "tflops_per_gpu",
+    "mfu",
+    "peak_mem_gib",
+    "interconnect",
+    "year",
+    "tier",
+    "split",
+    "notes",
+    "task",
+    "stack",
+    "system",
+    NULL,
+};
+
+/* ---- header -------------------------------------------------------------------------------- */
+
+static rk_status read_header(rk_run_table *table, rk_error *err)
+{
+    for (int column = 0; column < RK_RUN_COLUMN_COUNT; column++) {
+        table->at[column] = -1;
+        for (size_t i = 0; i < table->columns; i++) {
+            if (strcmp(table->cells[i], rk_run_column_names[column]) != 0) {
+                continue;
+            }
+            if (table->at[column] >= 0) {
+                return rk_fail(err, RK_ERR_INVALID, "the header names the column %s twice",
+                               rk_run_column_names[column]);
+            }
+            table->at[column] = (int)i;
+        }
+    }
+    return RK_OK;
+}
+
+/* Takes over what was read. */
+static rk_status take(rk_status status, rk_csv_in *csv, rk_run_table *table, rk_error *err)
+{
+    memset(table, 0, sizeof(*table));
+    memcpy(table->name, csv->name, sizeof(table->name));
+    table->text = csv->text;
+    table->cells = csv->cells;
+    table->rows = csv->rows;
+    table->columns = csv->columns;
+    if (!status) {
+        status = read_header(table, err);
+        if (status) {
+            rk_error_set_file(err, table->name);
+            rk_run_table_clear(table);
+        }
+    }
+    return status;
+}
+
+rk_status rk_run_table_parse(const char *text, size_t size, const char *name, rk_run_table *table,
+                             rk_error *err)
+{
+    rk_csv_in csv;
+    return take(rk_csv_parse(text, size, name, &csv, err), &csv, table, err);
+}
+
+rk_status rk_run_table_load(const char *path, rk_run_table *table, rk_error *err)
+{
+    rk_csv_in csv;
+    return take(rk_csv_load(path, &csv, err), &csv, table, err);
+}
+
+void rk_run_table_clear(rk_run_table *table)
+{
+    free(table->cells);
+    free(table->text);
+    memset(table, 0, sizeof(*table));
+}
+
+/* ---- reading ------------------------------------------------------------------------------- */
+
+const char *rk_run_cell(const rk_run_table *table, size_t row, rk_run_column column)
+{
+    const int at = table->at[column];
+    return at < 0 ? "" : table->cells[(row + 1) * table->columns + (size_t)at];
+}
+
+rk_status rk_run_number(const rk_run_table *table, size_t row, rk_run_column column, double *value,
+                        rk_error *err)
+{
+    const char *cell = rk_run_cell(table, row, column);
+    char shown[RK_JSON_TEXT_SIZE], *end = NULL;
+    if (cell[0] == '\0') {
+        return RK_OK;
+    }
+    const double number = strtod(cell, &end);
+    if (end == cell || *end != '\0' || !isfinite(number) || number < 0) {
+        (void)rk_fail(err, RK_ERR_INVALID,
+                      "row %zu, column %s: expected a number of at least 0, "
+                      "found \"%s\"",
+                      row + 1, rk_run_column_names[column],
+                      rk_json_printable(cell, shown, sizeof(shown)));
+        rk_error_set_file(err, table->name);
+        return RK_ERR_INVALID;
+    }
+    *value = number;
+    return RK_OK;
+}
+
+rk_status rk_run_table_check(const rk_run_table *table, rk_error *err)
+{
+    static const rk_run_column needed[] = {
+        RK_RUN_LAYERS, RK_RUN_HIDDEN,      RK_RUN_HEADS,        RK_RUN_VOCAB,
+        RK_RUN_SEQ,    RK_RUN_ACCELERATOR, RK_RUN_ACCELERATORS, RK_RUN_GLOBAL_BATCH};
+    for (size_t i = 0; i < sizeof(needed) / sizeof(needed[0]); i++) {
+        if (table->at[needed[i]] < 0) {
+            (void)rk_fail(err, RK_ERR_INVALID,
+                          "the header lacks the column %s: this is no table of runs",
+                          rk_run_column_names[needed[i]]);
+            rk_error_set_file(err, table->name);
+            return RK_ERR_INVALID;
+        }
+    }
+    return RK_OK;
+}
+
+static char lower(char c)
+{
+    return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
+}
+
+bool rk_run_contains(const char *text, const char *part)
+{
+    const size_t length = strlen(part);
+    for (; *text; text++) {
+        size_t i = 0;
+        while (i < length && lower(text[i]) == lower(part[i])) {
+            i++;
+        }
+        if (i == length) {
+            return true;
+        }
+    }
+    return length == 0;
+}

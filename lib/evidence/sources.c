@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The rules of data/runs/sources.json: which rows they speak of, and what they say. */
+#include "base/error.h"
+#include "base/text.h"
+#include "evidence/facts.h"
+#include "stack/stack_doc.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- which rows ----------------------------------------------------------------------------- */
+
+/* A text is part of the cell, "" is an empty cell, a number is the cell's value. */
+static bool matches_one(const json_t *wanted, const char *cell)
+{
+    if (json_is_string(wanted)) {
+        const char *text = json_string_value(wanted);
+        return text[0] ? rk_run_contains(cell, text) : cell[0] == '\0';
+    }
+    char *end = NULL;
+    const double value = strtod(cell, &end);
+    return end != cell && fabs(value - json_number_value(wanted)) < 1e-9;
+}
+
+/* A list: one of them; {"all": list}: every one of them. */
+static bool matches_cell(const json_t *wanted, const char *cell)
+{
+    const json_t *all = json_object_get(wanted, "all");
+    const json_t *list = all ? all : wanted;
+    if (!json_is_array(list)) {
+        return matches_one(list, cell);
+    }
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        if (matches_one(json_array_get(list, i), cell) == !all) {
+            return !all;
+        }
+    }
+    return all != NULL;
+}
+
+static rk_run_column column_of(const char *name)
+{
+    int column = 0;
+    while (column < RK_RUN_COLUMN_COUNT && strcmp(rk_run_column_names[column], name) != 0) {
+        column++;
+    }
+    return (rk_run_column)column;
+}
+
+/* Where tables name what ran: "software" in a rule is any of these. */
+static const char software[] = "software";
+static const rk_run_column software_columns[] = {RK_RUN_PART, RK_RUN_SOURCE, RK_RUN_FLAGS};
+
+static bool matches_row(const char *key, const json_t *wanted, const rk_run_table *table,
+                        size_t row)
+{
+    const bool any = strcmp(key, software) == 0;
+    const size_t count = any ? sizeof(software_columns) / sizeof(software_columns[0]) : 1;
+    for (size_t i = 0; i < count; i++) {
+        const rk_run_column column = any ? software_columns[i] : column_of(key);
+        if (matches_cell(wanted, rk_run_cell(table, row, column))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool rk_run_rule_matches(const rk_run_rule *rule, const rk_run_table *table, size_t row)
+{
+    json_t *match = (json_t *)(uintptr_t)rule->match; /* jansson iterates over no const object */
+    for (void *at = json_object_iter(match); at; at = json_object_iter_next(match, at)) {
+        if (!matches_row(json_object_iter_key(at), json_object_iter_value(at), table, row)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* ---- reading rules -------------------------------------------------------------------------- */
+
+static rk_status check_value(const json_t *value, const char *path, rk_error *err)
+{
+    const json_t *all = json_object_get(value, "all");
+    const json_t *list = all ? all : value;
+    char found[RK_JSON_TEXT_SIZE];
+    bool good = json_is_string(list) || json_is_number(list) || json_array_size(list) > 0;
+    for (size_t i = 0; good && i < json_array_size(list); i++) {
+        const json_t *one = json_array_get(list, i);
+        good = json_is_string(one) || json_is_number(one);
+    }
+    return good ? RK_OK
+                : rk_fail_at(err, RK_ERR_INVALID, path,
+                             "expected a text, a number, a list of them or {\"all\": a list}, "
+                             "found %s",
+                             rk_json_describe(value, found));
+}
+
+static rk_status check_match(const json_t *match, const char *path, rk_error *err)
+{
+    json_t *iterable = (json_t *)(uintptr_t)match;
+    char member[RK_JSON_PATH_SIZE], found[RK_JSON_TEXT_SIZE];
+    if (!json_is_object(match)) {
+        return rk_fail_at(err, RK_ERR_INVALID, path, "expected an object of columns, found %s",
+                          rk_json_describe(match, found));
+    }
+    for (void *at = json_object_iter(iterable); at; at = json_object_iter_next(iterable, at)) {
+        const char *key = json_object_iter_key(at);
+        (void)rk_json_path_member(path, key, member);
+        if (column_of(key) == RK_RUN_COLUMN_COUNT && strcmp(key, software) != 0) {
+            const char *nearest = rk_nearest_name(key, rk_run_column_names, RK_RUN_COLUMN_COUNT);
+            return rk_fail_at(err, RK_ERR_INVALID, member, "no column of runs has this name%s%s%s",
+                              nearest ? "; did you mean \"" : "", nearest ? nearest : "",
+                              nearest ? "\"?" : "");
+        }
+        rk_status status = check_value(json_object_iter_value(at), member, err);
+        if (status) {
+            return status;
+        }
+    }
+    return RK_OK;
+}
+
+/* Reads "group.key" of a stack document and the number it gets or is multiplied by. */
+static rk_status read_change(const char *key, const json_t *value, const char *path, bool scales,
+                             rk_run_rule *rule, rk_error *err)
+{
+    char found[RK_JSON_TEXT_SIZE];
+    const rk_field *field = rk_stack_field(key);
+    if (!field) {
+        return rk_fail_at(err, RK_ERR_INVALID, path,
+                          "expected \"group.key\" as in a document of data/stacks");
+    }
+    const bool boolean = field->type == RK_FIELD_BOOL;
+    if (boolean ? scales || !json_is_boolean(value) : !json_is_number(value)) {
+        return rk_fail_at(err, RK_ERR_INVALID, path, "expected %s, found %s",
+                          boolean ? "true or false" : "a number", rk_json_describe(value, found));
+    }
+    if (rule->change_count == RK_RUN_CHANGE_MAX) {
+        return rk_fail_at(err, RK_ERR_LIMIT, path, "a rule changes at most %d numbers of a stack",
+                          RK_RUN_CHANGE_MAX);
+    }
+    const char *unit = field->unit && !scales ? field->unit : "";
+    const double factor = strcmp(unit, "GiB") == 0 ? 0x1p30 : strcmp(unit, "MiB") == 0 ? 0x1p20 : 1;
+    rule->changes[rule->change_count++] = (rk_run_change){
+        .offset = (uint32_t)field->offset,
+        .scales = scales,
+        .boolean = boolean,
+        .value = boolean ? json_is_true(value) : factor * json_number_value(value),
+    };
+    return RK_OK;
+}
+
+static rk_status read_changes(const json_t *rule_object, const char *key, const char *base,
+                              bool scales, rk_run_rule *rule, rk_error *err)
+{
+    json_t *changes = json_object_get(rule_object, key);
+    char path[RK_JSON_PATH_SIZE], member[RK_JSON_PATH_SIZE];
+    (void)rk_json_path_member(base, key, path);
+    for (void *at = json_object_iter(changes); at; at = json_object_iter_next(changes, at)) {
+        const char *name = json_object_iter_key(at);
+        (void)rk_json_path_member(path, name, member);
+        rk_status status = read_change(name, json_object_iter_value(at), member, scales, rule, err);
+        if (status) {
+            return status;
+        }
+    }
+    return RK_OK;
+}
+
+/* Facts of one rule alone: whether they can be read, and the documents that they name. */
+static rk_status check_facts(const json_t *facts, const char *base, const char *key,
+                             rk_run_facts *out, rk_error *err)
+{
+    char path[RK_JSON_PATH_SIZE];
+    (void)rk_json_path_member(base, key, path);
+    return facts ? rk_fields_read(facts, path, rk_run_fact_fields, rk_run_fact_count,
+                                  RK_UNKNOWN_NEVER, out, err)
+                 : RK_OK;
+}
+
+/* What may be assumed is what a table can print. */
+static rk_status check_assumed(const json_t *facts, const char *base, rk_error *err)
+{
+    for (size_t i = 0; i < rk_run_fact_count; i++) {
+        if (json_object_get(facts, rk_run_fact_fields[i].name) &&
+            rk_run_fact_column(i) == RK_RUN_COLUMN_COUNT) {
+            return rk_fail_at(err, RK_ERR_INVALID, base,
+                              "\"%s\" has no column that could be empty: move it to \"set\"",
+                              rk_run_fact_fields[i].name);
+        }
+    }
+    return RK_OK;
+}
+
+static rk_status check_keys(const json_t *object, const char *path, rk_error *err)
+{
+    static const char *const keys[] = {"if",          "set",    "assume", "stack_set",
+                                       "stack_scale", "reason", NULL};
+    json_t *iterable = (json_t *)(uintptr_t)object;
+    const json_t *reason = json_object_get(object, "reason");
+    if (!json_is_string(reason) || json_string_length(reason) == 0) {
+        return rk_fail_at(err, RK_ERR_INVALID, path, "a rule says its \"reason\"");
+    }
+    for (void *at = json_object_iter(iterable); at; at = json_object_iter_next(iterable, at)) {
+        size_t i = 0;
+        while (keys[i] && strcmp(keys[i], json_object_iter_key(at)) != 0) {
+            i++;
+        }
+        if (!keys[i]) {
+            return rk_fail_at(err, RK_ERR_INVALID, path,
+                              "unknown key; the keys are if, set, assume, stack_set, stack_scale, "
+                              "reason");
+        }
+    }
+    return RK_OK;
+}
+
+static rk_status read_rule(const json_t *object, const char *path, rk_run_rule *rule,
+                           rk_run_facts *named, rk_error *err)
+{
+    char match[RK_JSON_PATH_SIZE];
+    (void)rk_json_path_member(path, "if", match);
+    *rule = (rk_run_rule){
+        .match = json_object_get(object, "if"),
+        .set = json_object_get(object, "set"),
+        .assume = json_object_get(object, "assume"),
+    };
+    *named = rk_run_facts_default;
+    rk_status status = check_keys(object, path, err);
+    status = status ? status : check_match(rule->match, match, err);
+    status = status ? status : check_facts(rule->set, path, "set", named, err);
+    status = status ? status : check_facts(rule->assume, path, "assume", named, err);
+    status = status ? status : check_assumed(rule->assume, path, err);
+    status = status ? status : read_changes(object, "stack_set", path, false, rule, err);
+    return status ? status : read_changes(object, "stack_scale", path, true, rule, err);
+}
+
+static rk_status read_rules(rk_run_sources *s, const json_t *list, const char *name, rk_error *err)
+{
+    const size_t count = json_array_size(list);
+    if (count == 0) {
+        (void)rk_fail_at(err, RK_ERR_INVALID, "rules", "expected a list of rules");
+        rk_error_set_file(err, name);
+        return RK_ERR_INVALID;
+    }
+    s->rules = calloc(count, sizeof(*s->rules));
+    if (!s->rules) {
+        return rk_fail(err, RK_ERR_MEMORY, "there is not enough memory for the rules");
+    }
+    for (; s->rule_count < count; s->rule_count++) {
+        char path[RK_JSON_PATH_SIZE];
+        rk_run_facts named;
+        (void)rk_json_path_element("rules", s->rule_count, path);
+        rk_status status = read_rule(json_array_get(list, s->rule_count), path,
+                                     &s->rules[s->rule_count], &named, err);
+        if (status) {
+            rk_error_set_file(err, name);
+            return status;
+        }
+        status = rk_run_documents_add(s, &named, err);
+        if (status) {
+            return status;
+        }
+    }
+    return RK_OK;
+}
+
+rk_status rk_run_sources_load(const char *name, rk_run_sources *sources, rk_error *err)
+{
+    rk_json_doc doc;
+    memset(sources, 0, sizeof(*sources));
+    rk_status status = rk_json_load(name ? name : "sources", "runs", &doc, err);
+    if (!status) {
+        sources->document = doc.root;
+        status = read_rules(sources, json_object_get(doc.root, "rules"), doc.name, err);
+    }
+    if (status) {
+        rk_run_sources_clear(sources);
+    }
+    return status;
+}
+
+void rk_run_sources_clear(rk_run_sources *sources)
+{
+    free(sources->rules);
+    rk_run_documents_clear(sources);
+    json_decref(sources->document);
+    memset(sources, 0, sizeof(*sources));
+}
+
+/* ---- what rules say of a row ------------------------------------------------------------------
+ */
+
+static rk_status apply_set(const json_t *set, rk_run_facts *facts, rk_error *err)
+{
+    return set ? rk_fields_read(set, "set", rk_run_fact_fields, rk_run_fact_count, RK_UNKNOWN_NEVER,
+                                facts, err)
+               : RK_OK;
+}
+
+/* Fills in what the row does not print, and remembers the columns. */
+static rk_status apply_assumed(const json_t *assume, const rk_run_table *table, size_t row,
+                               rk_run_facts *facts, uint64_t *assumed, rk_error *err)
+{
+    for (size_t i = 0; assume && i < rk_run_fact_count; i++) {
+        const json_t *value = json_object_get(assume, rk_run_fact_fields[i].name);
+        if (value && rk_run_cell(table, row, rk_run_fact_column(i))[0] == '\0') {
+            rk_status status = rk_field_read(value, "assume", &rk_run_fact_fields[i], facts, err);
+            if (status) {
+                return status;
+            }
+            *assumed |= UINT64_C(1) << rk_run_fact_column(i);
+        }
+    }
+    return RK_OK;
+}
+
+rk_status rk_run_facts_of(const rk_run_sources *sources, const rk_run_table *table, size_t row,
+                          rk_run_facts *facts, rk_run_case *out, uint64_t *assumed, rk_error *err)
+{
+    *assumed = 0;
+    *facts = rk_run_facts_default;
+    out->change_count = 0;
+    for (size_t i = 0; i < sources->rule_count; i++) {
+        const rk_run_rule *rule = &sources->rules[i];
+        if (!rk_run_rule_matches(rule, table, row)) {
+            continue;
+        }
+        rk_status status = apply_assumed(rule->assume, table, row, facts, assumed, err);
+        status = status ? status : apply_set(rule->set, facts, err);
+        if (status) {
+            return status;
+        }
+        if (out->change_count + rule->change_count > RK_RUN_CHANGE_MAX) {
+            return rk_fail(err, RK_ERR_LIMIT, "too many rules change the stack of one row");
+        }
+        for (int change = 0; change < rule->change_count; change++) {
+            out->changes[out->change_count++] = rule->changes[change];
+        }
+    }
+    return RK_OK;
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The documents and tables of data/, embedded in the program. */
+#ifndef RK_IO_CATALOGUE_H
+#define RK_IO_CATALOGUE_H
+
+#include <stddef.h>
+
+typedef struct rk_catalogue_entry {
+    const char *kind; /* folder below data/, e.g. "calculon/applications" */
+    const char *name; /* file name without .json or .csv */
+    const char *text; /* size bytes, not terminated */
+    size_t size;
+} rk_catalogue_entry;
+
+/* All entries, sorted by kind and name; generated at build time from data/. */
+extern const rk_catalogue_entry rk_catalogue[];
+extern const size_t rk_catalogue_count;
+
+/* Returns the entry, or NULL. */
+const rk_catalogue_entry *rk_catalogue_find(const char *kind, const char *name);
+
+/* Returns the name nearest to `name` among the entries of `kind`, or NULL. */
+const char *rk_catalogue_nearest(const char *kind, const char *name);
+
+#endif

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "io/csv_out.h"
+
+#include "base/error.h"
+#include "base/text.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct rk_csv_out {
+    FILE *file;    /* owned, unless it is stdout */
+    rk_bytes line; /* owned; scratch */
+    bool failed;   /* memory ran out */
+    char name[256];
+};
+
+rk_status rk_csv_open(const char *path, rk_csv_out **out, rk_error *err)
+{
+    rk_status status = RK_OK;
+    *out = NULL;
+    rk_csv_out *opened = calloc(1, sizeof(*opened));
+    if (!opened) {
+        return rk_fail(err, RK_ERR_MEMORY, "there is not enough memory to open a file");
+    }
+    (void)snprintf(opened->name, sizeof(opened->name), "%s", path);
+    if (rk_ends_with(path, ".gz")) {
+        status = rk_fail(err, RK_ERR_INVALID,
+                         "a table that grows row by row is not compressed: leave out .gz");
+    } else {
+        opened->file = strcmp(path, "-") == 0 ? stdout : fopen(path, "w");
+        status = opened->file
+                     ? RK_OK
+                     : rk_fail(err, RK_ERR_IO, "cannot open for writing: %s", strerror(errno));
+    }
+    if (status != RK_OK) {
+        rk_error_set_file(err, opened->name);
+        free(opened);
+        return status;
+    }
+    *out = opened;
+    return RK_OK;
+}
+
+/* Appends text as one cell of RFC 4180. */
+static void add_cell(rk_bytes *line, const char *text)
+{
+    if (!strpbrk(text, ",\"\r\n")) {
+        rk_bytes_add(line, text, strlen(text));
+        return;
+    }
+    rk_bytes_add(line, "\"", 1);
+    for (; *text; text++) {
+        if (*text == '"') {
+            rk_bytes_add(line, "\"", 1);
+        }
+        rk_bytes_add(line, text, 1);
+    }
+    rk_bytes_add(line, "\"", 1);
+}
+
+void rk_csv_add_line(rk_bytes *lines, const rk_value *row, size_t count)
+{
+    char buffer[RK_NUMBER_TEXT_SIZE];
+    for (size_t i = 0; i < count; i++) {
+        add_cell(lines, rk_value_format(&row[i], buffer));
+        rk_bytes_add(lines, i + 1 < count ? "," : "\n", 1);
+    }
+}
+
+void rk_csv_text(rk_csv_out *out, const char *lines)
+{
+    (void)fputs(lines, out->file);
+}
+
+/* Writes the line at hand and empties it. */
+static void write_line(rk_csv_out *out)
+{
+    (void)fwrite(out->line.data, 1, out->line.size, out->file);
+    out->failed = out->failed || out->line.failed;
+    rk_bytes_reset(&out->line);
+}
+
+void rk_csv_row(rk_csv_out *out, const rk_value *row, size_t count)
+{
+    rk_csv_add_line(&out->line, row, count);
+    write_line(out);
+}
+
+void rk_csv_header(rk_csv_out *out, const rk_column *columns, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        add_cell(&out->line, columns[i].name);
+        rk_bytes_add(&out->line, i + 1 < count ? "," : "\n", 1);
+    }
+    write_line(out);
+}
+
+rk_status rk_csv_flush(rk_csv_out *out, rk_error *err)
+{
+    errno = 0;
+    if (out->failed) {
+        return rk_fail(err, RK_ERR_MEMORY, "there is not enough memory for a line of the table");
+    }
+    if (fflush(out->file) == 0 && !ferror(out->file)) {
+        return RK_OK;
+    }
+    const rk_status status =
+        rk_fail(err, RK_ERR_IO, "cannot write: %s", strerror(errno ? errno : EIO));
+    rk_error_set_file(err, out->name);
+    return status;
+}
+
+rk_status rk_csv_close(rk_csv_out *out, rk_error *err)
+{
+    if (!out) {
+        return RK_OK;
+    }
+    rk_status status = rk_csv_flush(out, err);
+    if (out->file != stdout) {
+        (void)fsync(fileno(out->file)); /* what cannot be synced, as a pipe, is written */
+    }
+    errno = 0;
+    if (out->file != stdout && fclose(out->file) != 0 && status == RK_OK) {
+        status = rk_fail(err, RK_ERR_IO, "cannot write: %s", strerror(errno ? errno : EIO));
+        rk_error_set_file(err, out->name);
+    }
+    rk_bytes_clear(&out->line);
+    free(out);
+    return status;
+}

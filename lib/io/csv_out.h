@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A CSV file that can be read while it grows: it appears under its name at once, and rows are
+ * handed to the system when they are flushed.
+ */
+#ifndef RK_IO_CSV_OUT_H
+#define RK_IO_CSV_OUT_H
+
+#include "base/bytes.h"
+#include "io/value.h"
+#include "reckon/reckon.h"
+
+typedef struct rk_csv_out rk_csv_out;
+
+/* Opens `path` ("-": standard output), replacing what it holds.  The caller closes *out. */
+rk_status rk_csv_open(const char *path, rk_csv_out **out, rk_error *err);
+
+/* Writing remembers a failure; rk_csv_flush reports it.  Text is quoted where it has to be. */
+void rk_csv_header(rk_csv_out *out, const rk_column *columns, size_t count);
+void rk_csv_row(rk_csv_out *out, const rk_value *row, size_t count);
+
+/* The same in two steps, of which the first, which takes longer, may be done elsewhere. */
+void rk_csv_add_line(rk_bytes *lines, const rk_value *row, size_t count);
+void rk_csv_text(rk_csv_out *out, const char *lines);
+
+rk_status rk_csv_flush(rk_csv_out *out, rk_error *err);
+
+/* Flushes and frees.  NULL is legal (RK_OK). */
+rk_status rk_csv_close(rk_csv_out *out, rk_error *err);
+
+#endif

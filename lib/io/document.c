@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "io/document.h"
+
+#include "base/error.h"
+#include "io/catalogue.h"
+#include "io/json.h"
+#include "model/hf_config.h"
+
+#include <stdio.h>
+
+/* Keys that no kind after it has: several, so that one of them may be misspelt. */
+#define TELLING_KEY_COUNT 3
+static const char *const telling_keys[RK_DOCUMENT_KIND_COUNT][TELLING_KEY_COUNT] = {
+    [RK_DOCUMENT_CALCULON_APP] = {"feedforward", "num_blocks", "attn_heads"},
+    [RK_DOCUMENT_CALCULON_SYS] = {"networks", "matrix", "mem1"},
+    [RK_DOCUMENT_CALCULON_EXE] = {"tensor_par", "pipeline_par", "num_procs"},
+    [RK_DOCUMENT_MODEL] = {"layers", "heads", "vocab"},
+    [RK_DOCUMENT_ACCELERATOR] = {"compute", "gemm", "attention"},
+    [RK_DOCUMENT_SYSTEM] = {"accelerator", "tiers", "price_usd_per_hour"},
+    [RK_DOCUMENT_STACK] = {"rates", "traffic", "communication"},
+};
+static const char *const kind_names[RK_DOCUMENT_KIND_COUNT] = {
+    [RK_DOCUMENT_CALCULON_APP] = "an application of Calculon",
+    [RK_DOCUMENT_CALCULON_SYS] = "a system of Calculon",
+    [RK_DOCUMENT_CALCULON_EXE] = "an execution of Calculon",
+    [RK_DOCUMENT_MODEL] = "a model",
+    [RK_DOCUMENT_ACCELERATOR] = "an accelerator",
+    [RK_DOCUMENT_SYSTEM] = "a system",
+    [RK_DOCUMENT_STACK] = "a stack",
+};
+const char *const rk_document_folders[RK_DOCUMENT_KIND_COUNT] = {
+    [RK_DOCUMENT_CALCULON_APP] = "calculon/applications",
+    [RK_DOCUMENT_CALCULON_SYS] = "calculon/systems",
+    [RK_DOCUMENT_MODEL] = "models",
+    [RK_DOCUMENT_ACCELERATOR] = "accelerators",
+    [RK_DOCUMENT_SYSTEM] = "systems",
+    [RK_DOCUMENT_STACK] = "stacks",
+};
+
+/* Returns the folder that has the name, else one that has a similar name, else models. */
+static const char *find_folder(const char *name)
+{
+    const char *similar = rk_document_folders[RK_DOCUMENT_MODEL];
+    for (int i = 0; i < RK_DOCUMENT_KIND_COUNT; i++) {
+        const char *folder = rk_document_folders[i];
+        if (folder && rk_catalogue_find(folder, name)) {
+            return folder;
+        }
+        if (folder && rk_catalogue_nearest(folder, name)) {
+            similar = folder;
+        }
+    }
+    return similar;
+}
+
+static bool has_telling_key(const json_t *object, int kind)
+{
+    for (int i = 0; i < TELLING_KEY_COUNT; i++) {
+        if (json_object_get(object, telling_keys[kind][i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Tells by the first telling key of each kind what a document is not. */
+static rk_status fail_unknown(const rk_json_doc *doc, rk_error *err)
+{
+    char list[400] = "";
+    size_t used = 0;
+    for (int i = 0; i < RK_DOCUMENT_KIND_COUNT && used < sizeof(list); i++) {
+        const int n = snprintf(list + used, sizeof(list) - used, "%s%s (\"%s\")",
+                               i == 0                            ? ""
+                               : i + 1 == RK_DOCUMENT_KIND_COUNT ? " or "
+                                                                 : ", ",
+                               kind_names[i], telling_keys[i][0]);
+        used += n > 0 ? (size_t)n : 0;
+    }
+    (void)rk_fail(err, RK_ERR_INVALID, "no key tells whether this is %s", list);
+    rk_error_set_file(err, doc->name);
+    return RK_ERR_INVALID;
+}
+
+rk_status rk_document_identify(const char *name, rk_document_kind *kind, rk_error *err)
+{
+    rk_json_doc doc;
+    rk_status status = rk_json_load(name, find_folder(name), &doc, err);
+    if (status) {
+        return status;
+    }
+    int found = 0;
+    while (found < RK_DOCUMENT_KIND_COUNT && !has_telling_key(doc.root, found)) {
+        found++;
+    }
+    if (found == RK_DOCUMENT_KIND_COUNT && rk_hf_config_recognise(doc.root)) {
+        found = RK_DOCUMENT_MODEL;
+    }
+    *kind = (rk_document_kind)found;
+    if (found == RK_DOCUMENT_KIND_COUNT) {
+        status = fail_unknown(&doc, err);
+    }
+    rk_json_clear(&doc);
+    return status;
+}
+
+rk_status rk_document_description(const char *name, rk_document_kind kind, char *out, size_t size,
+                                  rk_error *err)
+{
+    rk_json_doc doc;
+    const rk_status status = rk_json_load(name, rk_document_folders[kind], &doc, err);
+    out[0] = '\0';
+    if (status == RK_OK) {
+        const char *text = json_string_value(json_object_get(doc.root, "description"));
+        (void)rk_json_printable(text ? text : "", out, size);
+        rk_json_clear(&doc);
+    }
+    return status;
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which kind of document a name stands for. */
+#ifndef RK_IO_DOCUMENT_H
+#define RK_IO_DOCUMENT_H
+
+#include "reckon/reckon.h"
+
+typedef enum rk_document_kind {
+    RK_DOCUMENT_CALCULON_APP,
+    RK_DOCUMENT_CALCULON_SYS,
+    RK_DOCUMENT_CALCULON_EXE,
+    RK_DOCUMENT_MODEL, /* ours, or a Hugging Face config.json */
+    RK_DOCUMENT_ACCELERATOR,
+    RK_DOCUMENT_SYSTEM,
+    RK_DOCUMENT_STACK,
+} rk_document_kind;
+#define RK_DOCUMENT_KIND_COUNT 7
+
+/* The catalogue folder of a kind, e.g. "calculon/systems"; NULL: the catalogue has none. */
+extern const char *const rk_document_folders[RK_DOCUMENT_KIND_COUNT];
+
+/*
+ * Finds the kind of a document, by the keys of a file (.json, .json.gz) or by the folder of a
+ * catalogue name.  The values are not checked.
+ */
+rk_status rk_document_identify(const char *name, rk_document_kind *kind, rk_error *err);
+
+/* Writes what a document says of itself ("description"), "" when it does not. */
+rk_status rk_document_description(const char *name, rk_document_kind kind, char *out, size_t size,
+                                  rk_error *err);
+
+#endif

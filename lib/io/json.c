@@ -1,0 +1,345 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Texts become jansson documents here; every complaint carries a file and a position or path. */
+#include "io/json.h"
+
+#include "base/error.h"
+#include "base/text.h"
+#include "io/catalogue.h"
+#include "io/json_fault.h"
+#include "io/json_memory.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <zlib.h>
+
+enum { FILE_SIZE_MAX = 64 << 20, READ_STEP = 64 << 10 };
+
+const char *rk_json_type_name(const json_t *value)
+{
+    if (!value) {
+        return "nothing";
+    }
+    switch (json_typeof(value)) {
+    case JSON_OBJECT:
+        return "an object";
+    case JSON_ARRAY:
+        return "an array";
+    case JSON_STRING:
+        return "a string";
+    case JSON_INTEGER:
+        return "an integer";
+    case JSON_REAL:
+        return "a real";
+    case JSON_TRUE:
+        return "true";
+    case JSON_FALSE:
+        return "false";
+    default:
+        return "null";
+    }
+}
+
+const char *rk_json_describe(const json_t *value, char out[RK_JSON_TEXT_SIZE])
+{
+    char text[RK_JSON_TEXT_SIZE / 2];
+    if (json_is_integer(value)) {
+        (void)snprintf(out, RK_JSON_TEXT_SIZE, "%" JSON_INTEGER_FORMAT, json_integer_value(value));
+    } else if (json_is_real(value)) {
+        (void)rk_double_text(json_real_value(value), text);
+        (void)snprintf(out, RK_JSON_TEXT_SIZE, "a real %s%s", text,
+                       strpbrk(text, ".e") ? "" : ".0");
+    } else if (json_is_string(value)) {
+        (void)snprintf(out, RK_JSON_TEXT_SIZE, "a string \"%s\"",
+                       rk_json_printable(json_string_value(value), text, sizeof(text)));
+    } else {
+        (void)snprintf(out, RK_JSON_TEXT_SIZE, "%s", rk_json_type_name(value));
+    }
+    return out;
+}
+
+const char *rk_json_printable(const char *text, char *out, size_t size)
+{
+    static const char ellipsis[] = "...";
+    size_t length = strlen(text);
+    const bool cut = length >= size;
+    if (cut) {
+        length = size - sizeof(ellipsis);
+        while (length > 0 && ((unsigned char)text[length] & 0xc0) == 0x80) {
+            length--;
+        }
+    }
+    for (size_t i = 0; i < length; i++) {
+        const unsigned char c = (unsigned char)text[i];
+        out[i] = c < 0x20 || c == 0x7f ? '?' : text[i];
+    }
+    memcpy(out + length, cut ? ellipsis : "", cut ? sizeof(ellipsis) : 1);
+    return out;
+}
+
+/* Paths are made for every value that is read, so by hand: printing one takes ten times as long. */
+static size_t append_path(char out[RK_JSON_PATH_SIZE], size_t used, const char *text)
+{
+    while (*text && used + 1 < RK_JSON_PATH_SIZE) {
+        out[used++] = *text++;
+    }
+    out[used] = '\0';
+    return used;
+}
+
+static bool is_plain(const char *text)
+{
+    while (*text > ' ' && *text <= '~') {
+        text++;
+    }
+    return *text == '\0';
+}
+
+const char *rk_json_path_member(const char *base, const char *key, char out[RK_JSON_PATH_SIZE])
+{
+    char shown[RK_JSON_PATH_SIZE / 2];
+    const bool whole = is_plain(key) && strlen(key) < sizeof(shown);
+    size_t used = append_path(out, 0, base);
+    used = append_path(out, used, base[0] ? "." : "");
+    (void)append_path(out, used, whole ? key : rk_json_printable(key, shown, sizeof(shown)));
+    return out;
+}
+
+const char *rk_json_path_element(const char *base, size_t index, char out[RK_JSON_PATH_SIZE])
+{
+    char digits[24] = "", *first = &digits[sizeof(digits) - 1];
+    do {
+        *--first = (char)('0' + index % 10);
+        index /= 10;
+    } while (index > 0);
+    size_t used = append_path(out, 0, base);
+    used = append_path(out, used, "[");
+    used = append_path(out, used, first);
+    (void)append_path(out, used, "]");
+    return out;
+}
+
+/*
+ * The token that jansson quotes at the end of its message ("... near 'foo'"), as a slice of the
+ * message; *size is 0 where it quotes none.
+ */
+static const char *token_in_message(const char *message, size_t *size)
+{
+    static const char mark[] = " near '";
+    const char *token = strstr(message, mark);
+    const size_t length = strlen(message);
+    *size = 0;
+    if (!token || message[length - 1] != '\'') {
+        return "";
+    }
+    token += sizeof(mark) - 1;
+    *size = (size_t)(message + length - 1 - token);
+    return token;
+}
+
+/*
+ * Column of the fault.  jansson gives the last character that it read, which is the end of a
+ * misplaced token, where its start helps more; inside an unfinished string it is the right one.
+ */
+static int fault_column(const json_error_t *error, const char *token, size_t size)
+{
+    const bool unfinished = size > 0 && token[0] == '"' && (size == 1 || token[size - 1] != '"');
+    int column = error->column > 0 ? error->column : 1;
+    for (size_t i = 1; i < size && !unfinished && column > 1; i++) {
+        column -= ((unsigned char)token[i] & 0xc0) != 0x80;
+    }
+    return column;
+}
+
+static rk_status fail_syntax(const json_error_t *error, const char *document, size_t document_size,
+                             rk_error *err)
+{
+    size_t size;
+    char text[JSON_ERROR_TEXT_LENGTH];
+    const char *token = token_in_message(rk_json_printable(error->text, text, sizeof(text)), &size);
+    const int shown = (int)size;
+    const char *foreign = rk_json_foreign_text(document, document_size);
+    if (foreign) {
+        (void)rk_fail(err, RK_ERR_SYNTAX, "%s", foreign);
+        if (err) {
+            err->line = err->column = 1;
+        }
+        return RK_ERR_SYNTAX;
+    }
+    switch (json_error_code(error)) {
+    case json_error_out_of_memory:
+        return rk_fail(err, RK_ERR_MEMORY, "there is not enough memory to read the document");
+    case json_error_duplicate_key:
+        (void)rk_fail(err, RK_ERR_SYNTAX, "the key %.*s stands twice in the same object", shown,
+                      token);
+        break;
+    case json_error_numeric_overflow:
+        (void)rk_fail(err, RK_ERR_SYNTAX, "the number %.*s is too large to be stored", shown,
+                      token);
+        break;
+    case json_error_end_of_input_expected:
+        (void)rk_fail(err, RK_ERR_SYNTAX, "text follows the end of the document");
+        break;
+    case json_error_stack_overflow:
+        (void)rk_fail(err, RK_ERR_SYNTAX, "the document is nested too deeply");
+        break;
+    case json_error_null_character:
+    case json_error_null_byte_in_key:
+        (void)rk_fail(err, RK_ERR_SYNTAX, "a string contains the character \\u0000");
+        break;
+    default:
+        foreign = rk_json_foreign_number(document, document_size,
+                                         error->position > 0 ? (size_t)error->position : 0);
+        if (foreign) {
+            (void)rk_fail(err, RK_ERR_SYNTAX,
+                          "JSON has no number %s; give a finite one, or leave the member out",
+                          foreign);
+        } else {
+            (void)rk_fail(err, RK_ERR_SYNTAX, "%s", text);
+        }
+        break;
+    }
+    if (err) {
+        err->line = error->line > 0 ? error->line : 1;
+        err->column = fault_column(error, token, size);
+    }
+    return RK_ERR_SYNTAX;
+}
+
+rk_status rk_json_parse(const char *text, size_t size, const char *name, rk_json_doc *doc,
+                        rk_error *err)
+{
+    json_error_t error;
+    rk_status status = RK_OK;
+    memset(doc, 0, sizeof(*doc));
+    (void)rk_json_printable(name, doc->name, sizeof(doc->name));
+    bool is_short;
+    doc->root =
+        rk_json_read(text, size, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &error, &is_short);
+    if (is_short) {
+        status = rk_fail(err, RK_ERR_MEMORY, "there is not enough memory to read the document");
+    } else if (!doc->root) {
+        status = fail_syntax(&error, text, size, err);
+    } else if (!json_is_object(doc->root)) {
+        status = rk_fail(err, RK_ERR_INVALID, "expected a JSON object, found %s",
+                         rk_json_type_name(doc->root));
+    }
+    if (status) {
+        rk_error_set_file(err, doc->name);
+        rk_json_clear(doc);
+    }
+    return status;
+}
+
+void rk_json_clear(rk_json_doc *doc)
+{
+    json_decref(doc->root);
+    doc->root = NULL;
+}
+
+/* Reads all of an open file into *text, which the caller frees. */
+static rk_status read_all(gzFile file, char **text, size_t *size, rk_error *err)
+{
+    size_t capacity = 0;
+    *text = NULL;
+    *size = 0;
+    for (;;) {
+        if (*size > FILE_SIZE_MAX) {
+            return rk_fail(err, RK_ERR_LIMIT, "the file holds more than %d MiB",
+                           FILE_SIZE_MAX >> 20);
+        }
+        if (capacity - *size < READ_STEP) {
+            capacity = 2 * capacity + READ_STEP;
+            char *larger = realloc(*text, capacity);
+            if (!larger) {
+                return rk_fail(err, RK_ERR_MEMORY, "there is not enough memory to read the file");
+            }
+            *text = larger;
+        }
+        const int got = gzread(file, *text + *size, READ_STEP);
+        if (got < 0) {
+            int code;
+            const char *why = gzerror(file, &code);
+            return code == Z_ERRNO
+                       ? rk_fail(err, RK_ERR_IO, "cannot read: %s", strerror(errno))
+                       : rk_fail(err, RK_ERR_IO, "the compressed data is damaged: %s", why);
+        }
+        if (got == 0) {
+            return RK_OK;
+        }
+        *size += (size_t)got;
+    }
+}
+
+static rk_status read_file(const char *path, char **text, size_t *size, rk_error *err)
+{
+    const bool packed = rk_ends_with(path, ".gz");
+    rk_status status;
+    errno = 0;
+    gzFile file = gzopen(path, "rb");
+    if (!file) {
+        return rk_fail(err, RK_ERR_IO, "cannot open: %s", strerror(errno ? errno : ENOMEM));
+    }
+    if (packed == (gzdirect(file) != 0)) {
+        status = packed ? rk_fail(err, RK_ERR_IO, "the file is not gzip data")
+                        : rk_fail(err, RK_ERR_IO, "the file is gzip data: end its name in .gz");
+        (void)gzclose_r(file);
+        return status;
+    }
+    status = read_all(file, text, size, err);
+    if (gzclose_r(file) != Z_OK && !status) {
+        status = rk_fail(err, RK_ERR_IO, "the compressed data ends too early");
+    }
+    return status;
+}
+
+static rk_status load_file(const char *path, rk_json_doc *doc, rk_error *err)
+{
+    char *text = NULL;
+    size_t size = 0;
+    rk_status status = read_file(path, &text, &size, err);
+    if (!status) {
+        status = rk_json_parse(text, size, path, doc, err);
+    }
+    free(text);
+    rk_error_set_file(status ? err : NULL, path);
+    return status;
+}
+
+static rk_status fail_unknown_name(const char *name, const char *kind, rk_error *err)
+{
+    char shown[RK_JSON_TEXT_SIZE];
+    (void)rk_json_printable(name, shown, sizeof(shown));
+    const char *nearest = kind ? rk_catalogue_nearest(kind, name) : NULL;
+    if (!kind || strchr(name, '/') || access(name, F_OK) == 0) {
+        return rk_fail(err, RK_ERR_INVALID,
+                       "\"%s\" is no JSON file: its name must end in .json or .json.gz", shown);
+    }
+    const bool calculon = strncmp(kind, "calculon/", strlen("calculon/")) == 0;
+    return rk_fail(err, RK_ERR_INVALID, "the catalogue has no \"%s\" in %s; %s%s%s%s", shown, kind,
+                   nearest    ? "did you mean \""
+                   : calculon ? "'reckon list' shows what the Calculon methodology knows; "
+                              : "",
+                   nearest ? nearest : "", nearest ? "\"?" : "",
+                   nearest ? "" : "a file's name ends in .json or .json.gz");
+}
+
+bool rk_json_is_file(const char *name)
+{
+    return rk_ends_with(name, ".json") || rk_ends_with(name, ".json.gz");
+}
+
+rk_status rk_json_load(const char *name, const char *kind, rk_json_doc *doc, rk_error *err)
+{
+    memset(doc, 0, sizeof(*doc));
+    if (rk_json_is_file(name)) {
+        return load_file(name, doc, err);
+    }
+    const rk_catalogue_entry *entry = kind ? rk_catalogue_find(kind, name) : NULL;
+    if (!entry) {
+        return fail_unknown_name(name, kind, err);
+    }
+    return rk_json_parse(entry->text, entry->size, name, doc, err);
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Texts that are no JSON for a reason that can be named. */
+#ifndef RK_IO_JSON_FAULT_H
+#define RK_IO_JSON_FAULT_H
+
+#include "reckon/reckon.h"
+
+#include <stddef.h>
+
+/*
+ * What a text is instead of JSON, as a message: empty, a web page, in another encoding, a Git LFS
+ * pointer, binary.  NULL: nothing of the kind.
+ */
+const char *rk_json_foreign_text(const char *text, size_t size);
+
+/*
+ * Whether the text at `place` (from 0; what a parser refused ends or begins there) is a number that
+ * JSON does not have: NaN, Infinity, -Infinity.  Returns its name, or NULL.
+ */
+const char *rk_json_foreign_number(const char *text, size_t size, size_t place);
+
+#endif

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * jansson where memory runs out.  Its parser loses characters of a string that it cannot store,
+ * and frees some twice; its copies lack what did not fit.  Here the answer is "no memory".
+ */
+#ifndef RK_IO_JSON_MEMORY_H
+#define RK_IO_JSON_MEMORY_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+/*
+ * As json_loadb.  *is_short: there was not enough memory, and the result is NULL.  Other failures
+ * are in `error`.  Reads another document in another thread at the same time.
+ */
+json_t *rk_json_read(const char *text, size_t size, size_t flags, json_error_t *error,
+                     bool *is_short);
+
+/* As json_copy and json_deep_copy; NULL when any part of the copy is missing. */
+json_t *rk_json_copy(const json_t *value);
+json_t *rk_json_deep_copy(const json_t *value);
+
+#endif

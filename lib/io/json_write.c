@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The two layouts of JSON: indented and on one line. */
+#include "io/json_write.h"
+
+#include "base/text.h"
+
+#include <inttypes.h>
+#include <math.h>
+
+static void new_line(rk_json_writer *writer)
+{
+    static const char blanks[] = "                ";
+    int indent = 2 * writer->depth;
+    rk_out_write(writer->out, "\n", 1);
+    while (indent > 0) {
+        const int some = indent < (int)sizeof(blanks) - 1 ? indent : (int)sizeof(blanks) - 1;
+        rk_out_write(writer->out, blanks, (size_t)some);
+        indent -= some;
+    }
+}
+
+void rk_json_item(rk_json_writer *writer)
+{
+    if (writer->started) {
+        rk_out_text(writer->out, writer->indented ? "," : ", ");
+    }
+    if (writer->indented) {
+        new_line(writer);
+    }
+    writer->started = true;
+}
+
+void rk_json_key(rk_json_writer *writer, const char *name)
+{
+    rk_json_item(writer);
+    rk_out_write(writer->out, "\"", 1);
+    rk_out_text(writer->out, name);
+    rk_out_write(writer->out, "\": ", 3);
+}
+
+void rk_json_value(rk_json_writer *writer, const char *text)
+{
+    rk_out_text(writer->out, text);
+}
+
+void rk_json_open(rk_json_writer *writer, const char *bracket)
+{
+    rk_out_text(writer->out, bracket);
+    writer->depth++;
+    writer->started = false;
+}
+
+void rk_json_close(rk_json_writer *writer, const char *bracket)
+{
+    writer->depth--;
+    if (writer->indented && writer->started) {
+        new_line(writer);
+    }
+    rk_out_text(writer->out, bracket);
+    writer->started = true;
+}
+
+/* ---- members --------------------------------------------------------------------------- */
+
+void rk_json_count(rk_json_writer *writer, const char *key, uint64_t value)
+{
+    rk_json_key(writer, key);
+    rk_out_printf(writer->out, "%" PRIu64, value);
+}
+
+void rk_json_real(rk_json_writer *writer, const char *key, double value)
+{
+    char text[RK_NUMBER_TEXT_SIZE];
+    rk_json_key(writer, key);
+    rk_json_value(writer, isfinite(value) ? rk_double_text(value, text) : "null");
+}
+
+void rk_json_flag(rk_json_writer *writer, const char *key, bool value)
+{
+    rk_json_key(writer, key);
+    rk_json_value(writer, value ? "true" : "false");
+}
+
+void rk_json_string(rk_json_writer *writer, const char *key, const char *text)
+{
+    rk_json_key(writer, key);
+    rk_out_text(writer->out, "\"");
+    for (; *text; text++) {
+        const unsigned char c = (unsigned char)*text;
+        if (c == '"' || c == '\\') {
+            rk_out_printf(writer->out, "\\%c", c);
+        } else if (c < 0x20) {
+            rk_out_printf(writer->out, "\\u%04x", c);
+        } else {
+            rk_out_write(writer->out, text, 1);
+        }
+    }
+    rk_out_text(writer->out, "\"");
+}
+
+void rk_json_open_member(rk_json_writer *writer, const char *key, const char *bracket)
+{
+    rk_json_key(writer, key);
+    rk_json_open(writer, bracket);
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * JSON written piece by piece, so that a document of any length needs no memory: keys, values and
+ * brackets in the order in which they stand; the caller sees to it that they match.
+ */
+#ifndef RK_IO_JSON_WRITE_H
+#define RK_IO_JSON_WRITE_H
+
+#include "io/out.h"
+
+typedef struct rk_json_writer {
+    rk_out *out;
+    bool indented; /* two blanks a level and one element a line; otherwise all on one line */
+    int depth;     /* open brackets */
+    bool started;  /* the innermost bracket holds something */
+} rk_json_writer;
+
+/* Writes a member's key; its value must follow.  `name` is ASCII that needs no escapes. */
+void rk_json_key(rk_json_writer *writer, const char *name);
+
+/* Starts an element of an array; its value must follow. */
+void rk_json_item(rk_json_writer *writer);
+
+/* Writes a value that is JSON text already. */
+void rk_json_value(rk_json_writer *writer, const char *text);
+
+/* Write a member: a whole number, a number (null when it is not finite), a truth, a string. */
+void rk_json_count(rk_json_writer *writer, const char *key, uint64_t value);
+void rk_json_real(rk_json_writer *writer, const char *key, double value);
+void rk_json_flag(rk_json_writer *writer, const char *key, bool value);
+void rk_json_string(rk_json_writer *writer, const char *key, const char *text);
+
+/* Open an object or an array as a member. */
+void rk_json_open_member(rk_json_writer *writer, const char *key, const char *bracket);
+
+/* Opens or closes an object ("{", "}") or an array ("[", "]") as a value. */
+void rk_json_open(rk_json_writer *writer, const char *bracket);
+void rk_json_close(rk_json_writer *writer, const char *bracket);
+
+#endif

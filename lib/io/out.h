@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Output files: written beside their name and renamed when complete; gzip by extension. */
+#ifndef RK_IO_OUT_H
+#define RK_IO_OUT_H
+
+#include "reckon/reckon.h"
+
+typedef struct rk_out rk_out;
+
+/*
+ * Opens `path` for writing ("-": standard output; "*.gz": gzip).  The file appears under its name
+ * only at rk_out_close.  Existing devices and pipes (/dev/null, /dev/stdout) are written directly.
+ */
+rk_status rk_out_open(const char *path, rk_out **out, rk_error *err);
+
+/* Writing remembers the first failure; rk_out_close reports it. */
+void rk_out_write(rk_out *out, const char *text, size_t size);
+void rk_out_text(rk_out *out, const char *text);
+void rk_out_printf(rk_out *out, const char *format, ...) RK_PRINTF(2, 3);
+
+/* Finishes and frees.  On any failure since opening, no file is left: RK_ERR_IO with the path. */
+rk_status rk_out_close(rk_out *out, rk_error *err);
+
+/* Frees and leaves nothing behind.  NULL is legal. */
+void rk_out_abandon(rk_out *out);
+
+#endif

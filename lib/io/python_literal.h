@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Documents as Python prints them, which the published report shows: {'size': 8, 'full': True}. */
+#ifndef RK_IO_PYTHON_LITERAL_H
+#define RK_IO_PYTHON_LITERAL_H
+
+#include "reckon/reckon.h"
+
+/* A mapping, with its fields in the published order.  The caller frees *text. */
+rk_status rk_python_literal_of_execution(const rk_calculon_exe *exe, char **text, rk_error *err);
+
+/*
+ * A document as it stands in a file, or in the catalogue under `kind` (see rk_json_load).  The
+ * caller frees *text.
+ */
+rk_status rk_python_literal_of_document(const char *name, const char *kind, char **text,
+                                        rk_error *err);
+
+#endif

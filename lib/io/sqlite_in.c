@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "io/sqlite_in.h"
+
+#include "base/error.h"
+#include "base/text.h"
+
+#include <sqlite3.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define BUSY_MS 30000 /* how long to wait for a sweep that writes */
+
+/* A growing CSV text. */
+typedef struct text {
+    char *bytes; /* owned */
+    size_t size, room;
+} text;
+
+static bool add(text *to, const char *bytes, size_t size)
+{
+    if (to->room - to->size < size) {
+        const size_t room = 2 * to->room + size + 4096;
+        char *more = realloc(to->bytes, room);
+        if (!more) {
+            return false;
+        }
+        to->bytes = more;
+        to->room = room;
+    }
+    memcpy(to->bytes + to->size, bytes, size);
+    to->size += size;
+    return true;
+}
+
+/* Adds a cell in quotes and what separates it from the next. */
+static bool add_cell(text *to, const char *cell, bool last)
+{
+    bool good = add(to, "\"", 1);
+    for (; cell && *cell && good; cell++) {
+        good = add(to, cell, 1) && (*cell != '"' || add(to, "\"", 1));
+    }
+    return good && add(to, last ? "\"\n" : "\",", 2);
+}
+
+/* The cell as the CSV file has it: numbers that read back exactly, truths as words. */
+static const char *cell_text(sqlite3_stmt *rows, int column, char out[RK_NUMBER_TEXT_SIZE])
+{
+    const char *type = sqlite3_column_decltype(rows, column);
+    switch (sqlite3_column_type(rows, column)) {
+    case SQLITE_FLOAT:
+        return rk_double_text(sqlite3_column_double(rows, column), out);
+    case SQLITE_INTEGER:
+        if (type && strcmp(type, "BOOLEAN") == 0) {
+            return sqlite3_column_int(rows, column) ? "true" : "false";
+        }
+        break;
+    default:
+        break;
+    }
+    return (const char *)sqlite3_column_text(rows, column);
+}
+
+static rk_status read_rows(sqlite3 *db, text *csv, rk_error *err)
+{
+    sqlite3_stmt *rows = NULL;
+    char number[RK_NUMBER_TEXT_SIZE];
+    bool good = true;
+    int code = sqlite3_prepare_v2(
+        db, "SELECT * FROM points LEFT JOIN results USING (point) ORDER BY point, rank", -1, &rows,
+        NULL);
+    const int columns = code == SQLITE_OK ? sqlite3_column_count(rows) : 0;
+    for (int i = 0; i < columns && good; i++) {
+        good = add_cell(csv, sqlite3_column_name(rows, i), i + 1 == columns);
+    }
+    while (good && code != SQLITE_DONE && columns > 0) {
+        code = sqlite3_step(rows);
+        if (code != SQLITE_ROW) {
+            break;
+        }
+        for (int i = 0; i < columns && good; i++) {
+            good = add_cell(csv, cell_text(rows, i, number), i + 1 == columns);
+        }
+    }
+    rk_status status = RK_OK;
+    if (!good) {
+        status = rk_fail(err, RK_ERR_MEMORY, "there is not enough memory for the table");
+    } else if (code != SQLITE_DONE) {
+        status =
+            rk_fail(err, RK_ERR_INVALID, "this is no database of a sweep: %s", sqlite3_errmsg(db));
+    }
+    (void)sqlite3_finalize(rows);
+    return status;
+}
+
+rk_status rk_sqlite_load(const char *path, rk_csv_in *table, rk_error *err)
+{
+    sqlite3 *db = NULL;
+    text csv = {.bytes = NULL};
+    rk_status status = RK_OK;
+    memset(table, 0, sizeof(*table));
+    if (sqlite3_open_v2(path, &db, SQLITE_OPEN_READONLY, NULL) != SQLITE_OK) {
+        status = rk_fail(err, RK_ERR_IO, "cannot open: %s", db ? sqlite3_errmsg(db) : "no memory");
+    } else {
+        (void)sqlite3_busy_timeout(db, BUSY_MS);
+        status = read_rows(db, &csv, err);
+    }
+    (void)sqlite3_close(db);
+    if (status) {
+        rk_error_set_file(err, path);
+    } else {
+        status = rk_csv_parse(csv.bytes, csv.size, path, table, err);
+    }
+    free(csv.bytes);
+    return status;
+}

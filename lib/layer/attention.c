@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Attention of one layer.  Letters: T tokens of a microbatch on a context-parallel rank, h hidden,
+ * t tensor parallel, n_q and n_kv heads with d elements of keys and d_v of values, c context
+ * parallel.
+ *
+ * Saved activations follow the list of tensors that backward needs (Korthikanti et al. 2022 for
+ * attention that is not fused; flash attention keeps its inputs, its output and a sum per row).
+ */
+#include "layer/operators.h"
+
+#include <math.h>
+
+/* Heads of keys and values on one rank: replicated where there are fewer than tensor ranks. */
+static double local_kv_heads(const rk_attention_shape *a, double t)
+{
+    const double heads = (double)a->kv_heads / t;
+    return heads > 1 ? heads : 1;
+}
+
+/* Elements per token on one rank of queries, keys, values and of the output of attention. */
+struct widths {
+    double query, key, value, output;
+};
+
+static struct widths widths_of(const rk_attention_shape *a, double t)
+{
+    const double heads = (double)a->query_heads / t;
+    const double kv = a->kind == RK_ATTENTION_LATENT ? heads : local_kv_heads(a, t);
+    const double qk = (double)rk_attention_qk_size(a), v = (double)rk_attention_value_size(a);
+    return (struct widths){heads * qk, kv * qk, kv * v, heads * v};
+}
+
+/* ---- projections --------------------------------------------------------------------------- */
+
+static void add_latent_projections(rk_costing *x, const rk_attention_shape *a)
+{
+    const rk_strategy *s = x->c->strategy;
+    const double T = x->c->tokens, h = (double)x->c->model->hidden, t = (double)s->tp;
+    const double heads = (double)a->query_heads / t;
+    const double q_rank = (double)a->q_rank, rank = (double)a->kv_rank;
+    const double rope = (double)a->rope_size;
+    const bool up = rk_recomputes(s, RK_MODULE_MLA_UP);
+    const struct widths w = widths_of(a, t);
+
+    if (a->q_rank) {
+        rk_add_linear(x, RK_PART_LINEAR, s->precision, T, q_rank, h);
+    }
+    rk_add_linear(x, RK_PART_LINEAR, s->precision, T, rank + rope, h);
+    const rk_cost before = x->cost;
+    rk_add_linear(x, RK_PART_LINEAR, s->precision, T, w.query, a->q_rank ? q_rank : h);
+    rk_add_linear(x, RK_PART_LINEAR, s->precision, T, heads * (double)a->nope_size + w.value, rank);
+    if (up) {
+        rk_repeat(x, &before);
+    }
+    /* latents before and after their norms; queries, keys (rope broadcast), values */
+    rk_save(x, false, x->c->element * T * (q_rank + rank + rope));
+    rk_save(x, false, rk_saved_input_bytes(s) * T * (q_rank + rank));
+    rk_save(x, up, x->c->element * T * (w.query + w.key + w.value));
+    const double turned = 2 * x->c->element * T * (w.query + w.key);
+    rk_add_stream(x, RK_PART_STREAM, turned, turned);
+}
+
+static void add_grouped_projections(rk_costing *x, const rk_attention_shape *a)
+{
+    const rk_strategy *s = x->c->strategy;
+    const double T = x->c->tokens, h = (double)x->c->model->hidden;
+    const struct widths w = widths_of(a, (double)s->tp);
+    const double gate = a->output_gate ? w.output : 0;
+    const double all = w.query + w.key + w.value + gate, qk = T * (w.query + w.key);
+    const bool operators = rk_recomputes(s, RK_MODULE_OPERATORS);
+    rk_add_linear(x, RK_PART_LINEAR, s->precision, T, all, h);
+    rk_add_product_again(x, T, w.key, h);
+    const rk_cost before = x->cost;
+    /* keys, and queries with their positions, are made from what is kept of the products */
+    const double element = x->c->element;
+    rk_save(x, false, element * T * (all - w.key));
+    rk_save(x, operators, element * T * w.key);
+    x->cost.unsaved += operators ? element * T * w.query : 0;
+    if (a->relative_positions) {
+        rk_add_linear(x, RK_PART_LINEAR, s->precision, T, w.query, h);
+    } else if (!x->c->model->learned_positions) {
+        rk_add_stream(x, RK_PART_STREAM, 2 * element * qk, 2 * element * qk);
+    }
+    if (a->qk_norm != RK_QK_NORM_NONE) {
+        rk_add_stream(x, RK_PART_STREAM, 2 * element * qk, 3 * element * qk);
+        rk_save(x, rk_recomputes(s, RK_MODULE_NORM), element * qk);
+    }
+    if (operators) {
+        rk_repeat(x, &before);
+    }
+}
+
+/* ---- core attention ------------------------------------------------------------------------ */
+
+/*
+ * Flash attention: 2 products forward; 5 backward, of which one, the scores, is done again: with
+ * d of queries and keys and d_v of values, (3 d + 2 d_v) / (d + d_v) times the forward.  Masks that
+ * keep attention within documents make as many shorter sequences of one.
+ */
+static void add_flash(rk_costing *x, const rk_attention_shape *a)
+{
+    const rk_strategy *s = x->c->strategy;
+    const rk_accelerator *acc = &x->c->system->accelerator;
+    const int64_t reach = s->document > 0 && s->document < s->seq ? s->document : s->seq;
+    const double sequences = (double)s->micro_batch * (double)s->seq / (double)reach;
+    const double cp = (double)s->cp, t = (double)s->tp;
+    const double flops = sequences * rk_attention_flops(a, reach) / (t * cp);
+    const double qk = (double)rk_attention_qk_size(a), v = (double)rk_attention_value_size(a);
+    const double ratio = (3 * qk + 2 * v) / (qk + v);
+    const double seen = (double)(a->window && a->window < reach ? a->window : reach);
+    /* Ulysses gives a rank whole sequences of fewer heads; a ring cuts all but short documents. */
+    const bool by_heads = s->cp_kind == RK_CP_ULYSSES, ring = s->cp_kind == RK_CP_RING;
+    const double piece = reach == s->seq ? seen / cp : fmin(seen, (double)s->seq / cp);
+    rk_attention_work work = {
+        .flops = flops,
+        .seq = ring ? piece : seen,
+        .heads = sequences * (double)a->query_heads / (by_heads ? t * cp : t),
+        .qk_size = qk,
+        .group = (double)a->query_heads / fmax((double)a->kv_heads, t),
+        .share = x->c->attention * x->c->stack->attention_share,
+    };
+    x->cost.forward.part[RK_PART_ATTENTION] += rk_attention_seconds(acc, &work);
+    work.flops = flops * ratio;
+    work.backward = true;
+    work.share = x->c->attention * x->c->stack->attention_backward_share;
+    x->cost.backward.part[RK_PART_ATTENTION] += rk_attention_seconds(acc, &work);
+    x->cost.flops_forward += flops;
+    x->cost.flops_backward += flops * ratio;
+}
+
+/*
+ * Batched products of head sizes that are no multiple of 16 bytes, over aligned ones: the matrix
+ * engine loads them element by element.  (BLOOM's sweep on A100: heads of 108 lose the time of six
+ * such products against 104 and 112.)
+ */
+static double unaligned(double head_bytes)
+{
+    return fmod(head_bytes, 16) > 0 ? 6 : 1;
+}
+
+/*
+ * Attention by batched products and separate kernels of softmax and dropout on the whole square of
+ * scores.  Saved per score: the softmax, its dropped-out copy and the mask, a byte.
+ */
+static void add_unfused(rk_costing *x, const rk_attention_shape *a)
+{
+    const rk_strategy *s = x->c->strategy;
+    const rk_stack *stack = x->c->stack;
+    const rk_accelerator *acc = &x->c->system->accelerator;
+    const rk_precision precision = rk_wide_precision(s);
+    const double n = (double)s->seq, queries = n / (double)s->cp;
+    const double heads = (double)s->micro_batch * (double)a->query_heads / (double)s->tp;
+    const double qk = (double)rk_attention_qk_size(a), v = (double)rk_attention_value_size(a);
+    /* Products that make scores (Q K', and dO V' backward), and that sum over them. */
+    const bool alike = rk_attention_qk_size(a) == rk_attention_value_size(a);
+    const double slow = unaligned(qk * x->c->element) / stack->gemm_share;
+    const double scores_qk = slow * rk_gemm_seconds(acc, precision, heads, queries, n, qk, 0);
+    const double sum_qk = slow * rk_gemm_seconds(acc, precision, heads, queries, qk, n, 0);
+    double scores_v = scores_qk, sum_v = sum_qk;
+    if (!alike) {
+        scores_v = slow * rk_gemm_seconds(acc, precision, heads, queries, n, v, 0);
+        sum_v = slow * rk_gemm_seconds(acc, precision, heads, queries, v, n, 0);
+    }
+    const double scores = heads * queries * n, flops = 2 * scores * (qk + v);
+    x->cost.forward.part[RK_PART_ATTENTION] += scores_qk + sum_v;
+    x->cost.backward.part[RK_PART_ATTENTION] += scores_v + sum_v + 2 * sum_qk;
+    x->cost.flops_forward += flops;
+    x->cost.flops_backward += 2 * flops;
+    rk_add_stream(x, RK_PART_ATTENTION, x->c->width * stack->score_forward * scores,
+                  x->c->width * stack->score_backward * scores);
+    rk_save(x, rk_recomputes(s, RK_MODULE_CORE_ATTENTION),
+            (stack->dropout_bytes > 0 ? 2 * x->c->element + 1 : x->c->element) * scores);
+}
+
+/* ---- context parallelism ------------------------------------------------------------------- */
+
+/* What does not fit under `window` seconds of compute. */
+static double beyond(double seconds, double window)
+{
+    return seconds > window ? seconds - window : 0;
+}
+
+/*
+ * Ring: keys and values pass c-1 times forward and twice that backward (with their gradients),
+ * hidden under 0.9 of the attention of a step; every step's result is merged into the output.
+ */
+static void add_ring(rk_costing *x, double kv, double out)
+{
+    const rk_stack *stack = x->c->stack;
+    const double c = (double)x->c->strategy->cp, hides = 0.9;
+    const double send =
+        (c - 1) * rk_comm_seconds(x, RK_COLL_SEND, kv, &x->c->groups[RK_GROUP_CONTEXT]);
+    const double merge = c * stack->cp_merge_bytes * out / 2 / 2; /* bytes per 16 bits */
+    const double fixed = c * stack->cp_step_seconds / 2;
+    const double forward = beyond(send, hides * x->cost.forward.part[RK_PART_ATTENTION]);
+    const double backward = beyond(2 * send, hides * x->cost.backward.part[RK_PART_ATTENTION]);
+    rk_add_comm(x, RK_PART_CP, forward + fixed, backward + fixed);
+    rk_add_stream(x, RK_PART_CP, merge, merge);
+    x->cost.sent_forward.context += (c - 1) * kv;
+    x->cost.sent_backward.context += 2 * (c - 1) * kv;
+}
+
+/* All-gather: once forward, and again with a reduce-scatter of the gradients backward, visible. */
+static void add_gathers(rk_costing *x, double kv)
+{
+    const double c = (double)x->c->strategy->cp;
+    const rk_group *group = &x->c->groups[RK_GROUP_CONTEXT];
+    const double gather = rk_comm_seconds(x, RK_COLL_ALL_GATHER, c * kv, group);
+    rk_add_comm(x, RK_PART_CP, gather,
+                gather + rk_comm_seconds(x, RK_COLL_REDUCE_SCATTER, c * kv, group));
+    x->cost.sent_forward.context += (c - 1) * kv;
+    x->cost.sent_backward.context += 2 * (c - 1) * kv;
+}
+
+/*
+ * Ulysses: all-to-all of queries, keys and values in and of the output back, mirrored backward,
+ * visible.  The output is kept in both layouts.
+ */
+static void add_exchanges(rk_costing *x, double qkv, double out)
+{
+    const double c = (double)x->c->strategy->cp;
+    const rk_group *group = &x->c->groups[RK_GROUP_CONTEXT];
+    const double once = rk_comm_seconds(x, RK_COLL_ALL_TO_ALL, qkv, group) +
+                        rk_comm_seconds(x, RK_COLL_ALL_TO_ALL, out, group);
+    rk_add_comm(x, RK_PART_CP, once, once);
+    x->cost.sent_forward.context += (c - 1) / c * (qkv + out);
+    x->cost.sent_backward.context += (c - 1) / c * (qkv + out);
+    rk_save(x, rk_recomputes(x->c->strategy, RK_MODULE_CORE_ATTENTION), out);
+}
+
+static void add_context_parallel(rk_costing *x, const struct widths *w)
+{
+    const double bytes = x->c->element * x->c->tokens;
+    const double kv = bytes * (w->key + w->value), out = bytes * w->output;
+    if (x->c->strategy->cp == 1) {
+        return;
+    }
+    switch (x->c->strategy->cp_kind) {
+    case RK_CP_RING:
+        add_ring(x, kv, out);
+        break;
+    case RK_CP_ALL_GATHER:
+        add_gathers(x, kv);
+        break;
+    case RK_CP_ULYSSES:
+        add_exchanges(x, bytes * w->query + kv, out);
+        break;
+    }
+}
+
+void rk_add_attention(rk_costing *x, const rk_attention_shape *a)
+{
+    const rk_strategy *s = x->c->strategy;
+    const double T = x->c->tokens, heads = (double)a->query_heads / (double)s->tp;
+    const struct widths w = widths_of(a, (double)s->tp);
+    const bool again = s->flash_attention && rk_recomputes(s, RK_MODULE_CORE_ATTENTION);
+    if (a->kind == RK_ATTENTION_LATENT) {
+        add_latent_projections(x, a);
+    } else {
+        add_grouped_projections(x, a);
+    }
+    const rk_cost before = x->cost;
+    if (s->flash_attention) {
+        add_flash(x, a);
+    } else {
+        add_unfused(x, a);
+    }
+    add_context_parallel(x, &w);
+    if (rk_recomputes(s, RK_MODULE_CORE_ATTENTION)) {
+        rk_repeat(x, &before);
+    }
+    rk_add_row_linear(x, s->precision, T, (double)x->c->model->hidden, w.output);
+    rk_add_product_again(x, T, (double)x->c->model->hidden, w.output);
+    /* the output, which is also the input of the projection unless that is cast; row sums */
+    rk_save(x, again, x->c->element * T * w.output);
+    rk_save(x, again, s->flash_attention ? 4 * T * heads : 0);
+    if (rk_wide_precision(s) != s->precision) {
+        rk_save(x, again, rk_saved_input_bytes(s) * T * w.output);
+    }
+}

@@ -1,0 +1,428 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A transformer layer, the embedding and the head: their parts put together, with norms, tensor
+ * parallelism, parameters and memory.  Letters: T tokens of a microbatch on a context-parallel
+ * rank, h hidden, t tensor parallel, V vocabulary.
+ */
+#include "layer/operators.h"
+
+#include <math.h>
+
+/* Bytes of the hidden state of all T tokens. */
+static double hidden_bytes(const rk_block_context *c)
+{
+    return c->element * c->tokens * (double)c->model->hidden;
+}
+
+/*
+ * Rate of attention over that in 16 bits, for which accelerators give it: that of the matrix
+ * engine, where it is wider.
+ */
+static double attention_rate(const rk_accelerator *a, rk_precision precision)
+{
+    const rk_gemm_engine *wide = &a->gemm[precision], *usual = &a->gemm[RK_BF16];
+    return rk_is_full(precision) && wide->peak > 0 && usual->peak > 0
+               ? wide->peak * wide->efficiency / (usual->peak * usual->efficiency)
+               : 1;
+}
+
+rk_block_context rk_block_context_of(const rk_model *model, const rk_system *system,
+                                     const rk_stack *stack, const rk_strategy *strategy)
+{
+    const double tokens =
+        (double)strategy->micro_batch * (double)strategy->seq / (double)strategy->cp;
+    const double step = 128 * (double)strategy->tp;
+    rk_block_context context = {
+        .model = model,
+        .system = system,
+        .stack = stack,
+        .strategy = strategy,
+        .element = rk_activation_bytes(strategy),
+        .width = rk_activation_bytes(strategy) / 2,
+        .attention = attention_rate(&system->accelerator, strategy->precision),
+        .tokens = tokens,
+        .local_tokens = strategy->sp ? tokens / (double)strategy->tp : tokens,
+        .vocab = ceil((double)model->vocab / step) * step,
+    };
+    for (int i = 0; i < RK_GROUP_LAYER_COUNT; i++) {
+        context.groups[i] = rk_strategy_group(system, strategy, (rk_group_kind)i);
+    }
+    const rk_collective reduction = strategy->sp ? RK_COLL_REDUCE_SCATTER : RK_COLL_ALL_REDUCE;
+    const rk_group *tensor = &context.groups[RK_GROUP_TENSOR];
+    const double bytes = hidden_bytes(&context);
+    context.gather =
+        strategy->sp ? rk_collective_seconds(system, RK_COLL_ALL_GATHER, bytes, tensor) : 0;
+    context.reduce = rk_collective_seconds(system, reduction, bytes, tensor);
+    return context;
+}
+
+/* ---- tensor parallelism -------------------------------------------------------------------- */
+
+/*
+ * Of communication that the stack overlaps, its share, or what *window seconds do not cover; what
+ * is hidden uses the window up.
+ */
+static double visible(double seconds, double share, double *window)
+{
+    const double left = fmax(share * seconds, fmin(seconds, seconds - *window));
+    *window -= seconds - left;
+    return left;
+}
+
+/*
+ * Collectives of one layer on S = T h x bytes.  `regions` counts the tensor-parallel regions: 2
+ * for attention and dense FFN, 1 where they run side by side or where experts run on the sequence
+ * shards.  With sequence parallelism, per region an all-gather and a reduce-scatter each way, and
+ * in backward a gather of the saved input; without, an all-reduce each way.  Every collective
+ * sends (t-1)/t S, an all-reduce twice that.  In backward a region gathers the gradients of its
+ * output before it can start and reduces those of its input while it makes weight gradients.  What
+ * overlaps does so with the linears of the pass: both gathers with those that make gradients of
+ * inputs, one after the other, and the sum with those that make gradients of weights.
+ */
+static void add_tensor_parallel(rk_costing *x, double regions)
+{
+    const rk_strategy *s = x->c->strategy;
+    const rk_stack *stack = x->c->stack;
+    const rk_group *group = &x->c->groups[RK_GROUP_TENSOR];
+    const double bytes = hidden_bytes(x->c), t = (double)s->tp;
+    const double sent = regions * bytes * (t - 1) / t;
+    /* Kernels that overlap (userbuffers) write into their peers' memory: one domain only. */
+    const bool overlap = s->tp_overlap && group->within[0] == group->size;
+    const double all = overlap ? stack->tp_overlap_exposed : 1;
+    const double forward = fmin(all, stack->tp_forward_exposed);
+    const double backward = fmin(all, stack->tp_backward_exposed);
+    const double reduce = fmin(all, stack->tp_reduce_exposed);
+    const bool operators = rk_recomputes(s, RK_MODULE_OPERATORS);
+    /* half of the linears of backward make gradients of inputs, half of weights that learn */
+    const double linear_backward = x->cost.backward.part[RK_PART_LINEAR];
+    const bool frozen = s->adapter_rank > 0;
+    double in_forward = x->cost.forward.part[RK_PART_LINEAR];
+    double by_input = frozen ? linear_backward : linear_backward / 2;
+    double by_weight = frozen ? 0 : linear_backward / 2;
+    double in_recompute = x->cost.backward.part[RK_PART_RECOMPUTE];
+    if (s->tp == 1) {
+        return;
+    }
+    const double gather = regions * x->c->gather, sum = regions * x->c->reduce;
+    const double again = stack->keeps_gathered || operators ? 0 : gather;
+    const double all_forward = visible(gather + sum, forward, &in_forward);
+    const double gathers = visible(gather, backward, &by_input);
+    const double sums = visible(sum, reduce, &by_weight);
+    /* a schedule that makes weight gradients later has no more of them to hide than is left */
+    x->cost.weight_seconds = fmax(0, x->cost.weight_seconds - (sum - sums));
+    rk_add_comm(x, RK_PART_TP, all_forward,
+                gathers + sums + visible(again, stack->regather_exposed, &by_input));
+    if (operators && s->sp) { /* sums are kept, gathers are not */
+        x->cost.backward.part[RK_PART_RECOMPUTE] += visible(gather, forward, &in_recompute);
+    }
+    x->cost.sent_forward.tensor += 2 * sent;
+    x->cost.sent_backward.tensor += (s->sp && (!stack->keeps_gathered || operators) ? 3 : 2) * sent;
+}
+
+/* ---- parameters ---------------------------------------------------------------------------- */
+
+/*
+ * Parameters of attention that every tensor rank holds whole: the way down to latents with its
+ * norms and biases, norms over a head, the bias after the output projection.
+ */
+static double replicated_attention(const rk_model *model, const rk_attention_shape *a)
+{
+    const double h = (double)model->hidden;
+    double whole = a->bias_out ? h : 0;
+    if (a->kind == RK_ATTENTION_LATENT) {
+        const double down = (double)(a->q_rank + a->kv_rank + a->rope_size);
+        whole += (h + (a->bias_qkv ? 1 : 0)) * down + (double)(a->q_rank + a->kv_rank);
+    } else if (a->qk_norm == RK_QK_NORM_HEAD) {
+        whole += 2 * (double)a->head_size;
+    }
+    return whole;
+}
+
+/* Parameters of copies of key and value heads where there are fewer than tensor ranks. */
+static double copied_heads(const rk_model *model, const rk_attention_shape *a, double t)
+{
+    const double heads = (double)a->kv_heads / t;
+    if (a->kind == RK_ATTENTION_LATENT || heads >= 1) {
+        return 0;
+    }
+    const double size = (double)(rk_attention_qk_size(a) + rk_attention_value_size(a));
+    return ((double)model->hidden + (a->bias_qkv ? 1 : 0)) * size * (1 - heads);
+}
+
+static void count_params(rk_costing *x, const rk_layer_type *type)
+{
+    const rk_model *model = x->c->model;
+    const rk_strategy *s = x->c->strategy;
+    const rk_layer_params p = rk_layer_params_of(model, type);
+    const double t = (double)s->tp;
+    const double bias = type->ffn.bias && p.ffn ? (double)model->hidden : 0;
+    const double gate = type->moe.shared_gate ? (double)model->hidden : 0;
+    const double whole = replicated_attention(model, &type->attention) + bias + gate +
+                         (double)p.norms + (double)p.router;
+    const double dense = (double)(p.attention + p.ffn + p.shared + p.norms + p.router);
+    x->cost.replicated_params = whole;
+    x->cost.dense_params = whole + (dense - whole) / t + copied_heads(model, &type->attention, t);
+    x->cost.expert_params = (double)p.experts / (double)(s->ep * s->etp);
+}
+
+double rk_block_table_params(const rk_block_context *context)
+{
+    return context->vocab * (double)context->model->hidden / (double)context->strategy->tp;
+}
+
+/* ---- memory -------------------------------------------------------------------------------- */
+
+/*
+ * Temporaries at the worst moment of backward: the gradients of what enters and leaves the
+ * activation of the FFN (what it took from the output side is free by then), or those of the
+ * scores of attention that is not fused; and that of the layer's output.
+ */
+static double layer_transient(const rk_block_context *c, const rk_layer_type *type)
+{
+    const rk_strategy *s = c->strategy;
+    const double t = (double)s->tp, n = (double)s->seq;
+    double inner = (double)type->ffn.width / t * c->tokens, scores = 0;
+    if (rk_layer_is_moe(type)) {
+        inner = (double)type->moe.expert_width / (double)s->etp * rk_expert_rows(c, &type->moe);
+    }
+    inner *= type->ffn.gated ? 2 : 1;
+    if (!s->flash_attention) {
+        scores = 2 * (double)s->micro_batch * (double)type->attention.query_heads / t * n * n /
+                 (double)s->cp;
+    }
+    return c->element * fmax(inner, scores) + hidden_bytes(c);
+}
+
+/* Buffers that stay for weight gradients: one of each matrix, one for all experts. */
+static double wgrad_buffers(const rk_costing *x, const rk_layer_type *type)
+{
+    const double local = (double)type->moe.experts / (double)x->c->strategy->ep;
+    const double expert = local > 0 ? x->cost.expert_params / local : 0;
+    return rk_strategy_learning(x->c->strategy) * x->c->width * x->c->stack->wgrad_bytes *
+           (x->cost.dense_params + expert);
+}
+
+/* ---- the layer ----------------------------------------------------------------------------- */
+
+/*
+ * Bytes kept per hidden element of the outputs of norms.  Those after attention and FFN feed no
+ * linear: they are not kept.  The router, which stays in 16 bits, keeps its input so; in low
+ * precision that is a copy of its own, and shared experts have one more.
+ */
+static double norm_output_bytes(const rk_block_context *c, const rk_layer_type *type)
+{
+    const double outputs = fmin((double)c->model->norms_per_layer, 2);
+    const double each = rk_saved_input_bytes(c->strategy);
+    const bool low = rk_is_low(c->strategy->precision);
+    if (!low || !rk_layer_is_moe(type)) {
+        return outputs * each;
+    }
+    const double linears = type->moe.shared_experts ? outputs : 1;
+    return linears * each + c->element;
+}
+
+/* Norms, residual adds and dropout of the layer, on the sequence shard. */
+static void add_norms(rk_costing *x, const rk_layer_type *type)
+{
+    const rk_model *model = x->c->model;
+    const rk_stack *stack = x->c->stack;
+    const rk_strategy *s = x->c->strategy;
+    const double elements = x->c->local_tokens * (double)model->hidden;
+    const double wide = x->c->width * elements; /* elements of 16 bits that take as many bytes */
+    const double norms = (double)model->norms_per_layer, pairs = norms / 2;
+    const double kept = x->c->local_tokens;
+    const double gathered = stack->keeps_gathered ? stack->gathered_share * x->c->tokens : kept;
+    const double output = norm_output_bytes(x->c, type) * (double)model->hidden;
+    const bool again = rk_recomputes(s, RK_MODULE_NORM);
+    const rk_cost before = x->cost;
+    rk_add_stream(x, RK_PART_STREAM, pairs * stack->norm_forward * wide,
+                  pairs * stack->norm_backward * wide);
+    if (again) {
+        rk_repeat(x, &before);
+    }
+    rk_add_stream(x, RK_PART_STREAM, stack->dropout_bytes * wide, stack->dropout_bytes * wide);
+    const double inputs = x->c->element * elements;
+    rk_save(x, false, inputs); /* of the layer; those within it are made again by operators */
+    rk_save(x, rk_recomputes(s, RK_MODULE_OPERATORS), (norms - 1) * inputs);
+    rk_save(x, again, output * fmax(gathered, kept));
+    x->cost.late += again ? 0 : output * fmax(gathered - kept, 0);
+    rk_save(x, false, stack->dropout_bytes > 0 ? 2 * elements : 0); /* masks */
+}
+
+/* Gradients that are added to those of the microbatches before by kernels of their own. */
+static void add_accumulation(rk_costing *x)
+{
+    const double learning =
+        rk_strategy_learning(x->c->strategy) * (x->cost.dense_params + x->cost.expert_params);
+    rk_add_stream(x, RK_PART_STREAM, 0, x->c->stack->accumulation_bytes * learning);
+}
+
+static double tensor_regions(const rk_block_context *c, const rk_layer_type *type)
+{
+    if (c->model->parallel_block) {
+        return 1;
+    }
+    return rk_layer_is_moe(type) && !type->moe.shared_experts && c->strategy->etp == 1 ? 1 : 2;
+}
+
+/*
+ * The backward of an expert launches 1.7 times what its forward does.  An adapter has two products,
+ * a scaling and a sum; in backward the gradients of both products, and as many sums.
+ */
+static void add_layer_floor(rk_costing *x, const rk_layer_type *type, bool full)
+{
+    const rk_stack *stack = x->c->stack;
+    const rk_strategy *s = x->c->strategy;
+    const bool moe = rk_layer_is_moe(type), low = rk_wide_precision(s) != s->precision;
+    const double each = stack->expert_kernels + (low ? stack->expert_cast_kernels : 0);
+    /* With a capacity, shapes are known before routing. */
+    const double known = s->capacity_factor > 0 ? stack->capacity_launches : 1;
+    const double experts = moe ? (double)type->moe.experts / (double)s->ep * each * known : 0;
+    const double forward = (moe ? stack->moe_kernels_forward : stack->kernels_forward) + experts;
+    const double backward =
+        (moe ? stack->moe_kernels_backward : stack->kernels_backward) + 1.7 * experts;
+    const double adapters = 4 * x->cost.adapters;
+    rk_add_host_floor(x, forward + adapters,
+                      backward + 2 * adapters + (full ? forward + adapters : 0));
+}
+
+/* What follows the passes: gradients added up, the floor of launches, memory. */
+static rk_cost finish_layer(rk_costing x, const rk_layer_type *type, bool full)
+{
+    add_accumulation(&x);
+    add_layer_floor(&x, type, full);
+    x.cost.transient = layer_transient(x.c, type);
+    x.cost.wgrad_buffers = wgrad_buffers(&x, type);
+    return x.cost;
+}
+
+rk_cost rk_block_attention(const rk_block_context *context, const rk_attention_shape *attention)
+{
+    rk_costing x = {.c = context,
+                    .adapts = context->strategy->adapter_modules & RK_ADAPTED_ATTENTION};
+    rk_add_attention(&x, attention);
+    return x.cost;
+}
+
+void rk_block_layer(const rk_block_context *context, const rk_layer_type *type,
+                    const rk_cost *attention, rk_cost cost[2])
+{
+    rk_costing x = {.c = context,
+                    .adapts = context->strategy->adapter_modules & RK_ADAPTED_FFN,
+                    .cost = *attention};
+    const rk_cost nothing = {.saved = 0}, before = x.cost;
+    const bool moe = rk_layer_is_moe(type);
+
+    if (moe) {
+        rk_add_experts(&x, type);
+    } else {
+        rk_add_ffn(&x, &type->ffn, (double)type->ffn.width);
+    }
+    if (rk_recomputes(context->strategy, moe ? RK_MODULE_MOE : RK_MODULE_MLP)) {
+        rk_checkpoint(&x, &before);
+    }
+    add_norms(&x, type);
+    add_tensor_parallel(&x, tensor_regions(context, type));
+    count_params(&x, type);
+    cost[0] = finish_layer(x, type, false);
+    rk_checkpoint(&x, &nothing);
+    rk_save(&x, false, context->element * context->local_tokens * (double)context->model->hidden);
+    cost[1] = finish_layer(x, type, true);
+}
+
+/* ---- both ends ----------------------------------------------------------------------------- */
+
+rk_cost rk_block_embedding(const rk_block_context *context)
+{
+    rk_costing x = {.c = context};
+    const rk_strategy *s = context->strategy;
+    const rk_model *model = context->model;
+    const double bytes = hidden_bytes(context), t = (double)s->tp;
+    const bool learns = s->adapter_rank == 0;
+    /* gather and write forward; rows of the fp32 gradient read and written backward */
+    const double rows = 8 * context->tokens * (double)model->hidden;
+    rk_add_stream(&x, RK_PART_HEAD, 2 * bytes, learns ? rows : 0);
+    if (s->tp > 1) {
+        rk_add_comm(&x, RK_PART_TP, context->reduce, learns ? context->gather : 0);
+        x.cost.sent_forward.tensor = (s->sp ? 1 : 2) * bytes * (t - 1) / t;
+        x.cost.sent_backward.tensor = s->sp && learns ? bytes * (t - 1) / t : 0;
+    }
+    const rk_end_params p = rk_end_params_of(model);
+    x.cost.replicated_params = (double)(p.positions + p.embedding - model->vocab * model->hidden);
+    x.cost.dense_params = rk_block_table_params(context) + x.cost.replicated_params;
+    add_accumulation(&x);
+    return x.cost;
+}
+
+/* The loss over a split vocabulary reduces the maximum, the target and the sum of each token. */
+static void add_head_comm(rk_costing *x)
+{
+    const rk_block_context *c = x->c;
+    const rk_strategy *s = c->strategy;
+    const rk_group *group = &c->groups[RK_GROUP_TENSOR];
+    const double bytes = hidden_bytes(c), each = 4 * c->tokens, t = (double)s->tp;
+    if (s->tp == 1) {
+        return;
+    }
+    const double loss = 3 * rk_comm_seconds(x, RK_COLL_ALL_REDUCE, each, group);
+    rk_add_comm(x, RK_PART_TP, c->gather + loss, c->reduce);
+    x->cost.sent_forward.tensor = ((s->sp ? bytes : 0) + 6 * each) * (t - 1) / t;
+    x->cost.sent_backward.tensor = (s->sp ? 1 : 2) * bytes * (t - 1) / t;
+}
+
+/*
+ * Bytes per logit of a loss that stacks state for logits in 16 bits.  It works in fp32 on its own
+ * copies, which logits in fp32 need no more; it passes over them `times` at least.
+ */
+static double of_logits(const rk_block_context *c, double bytes, double times)
+{
+    return rk_is_full(c->strategy->precision) ? fmax(bytes, times * c->element) : bytes;
+}
+
+rk_cost rk_block_head(const rk_block_context *context)
+{
+    rk_costing x = {.c = context};
+    const rk_strategy *s = context->strategy;
+    const rk_model *model = context->model;
+    const rk_stack *stack = context->stack;
+    const double T = context->tokens, h = (double)model->hidden;
+    const double width = context->vocab / (double)s->tp, logits = T * width;
+    const double elements = context->local_tokens * h, wide = context->width;
+
+    rk_add_linear(&x, RK_PART_HEAD, rk_wide_precision(s), T, width, h);
+    const double loss = of_logits(context, stack->loss_bytes, 4) / 2 * logits;
+    rk_add_stream(&x, RK_PART_HEAD, loss + wide * (stack->norm_forward / 2 * elements),
+                  loss + wide * (stack->norm_backward / 2 * elements));
+    add_head_comm(&x);
+    x.cost.replicated_params = (double)rk_end_params_of(model).final_norm;
+    x.cost.dense_params =
+        rk_block_table_params(context) + x.cost.replicated_params + (model->head_bias ? width : 0);
+    add_accumulation(&x);
+    rk_add_host_floor(&x, stack->kernels_forward, stack->kernels_backward);
+    /* input and output of the final norm, logits; then the gradients of input and weight */
+    x.cost.saved =
+        2 * context->element * elements + of_logits(context, stack->logit_bytes, 1) * logits;
+    x.cost.transient = hidden_bytes(context) + rk_strategy_learning(s) * wide * stack->wgrad_bytes *
+                                                   rk_block_table_params(context);
+    return x.cost;
+}
+
+rk_cost rk_block_mtp(const rk_block_context *context)
+{
+    rk_costing x = {.c = context};
+    const rk_stack *stack = context->stack;
+    const double h = (double)context->model->hidden, t = (double)context->strategy->tp;
+    const double elements = context->local_tokens * h, norms = 3;
+    rk_add_linear(&x, RK_PART_LINEAR, context->strategy->precision, context->tokens, h / t, 2 * h);
+    const double wide = context->width;
+    rk_add_stream(&x, RK_PART_STREAM, wide * (norms / 2 * stack->norm_forward * elements),
+                  wide * (norms / 2 * stack->norm_backward * elements));
+    x.cost.replicated_params = (double)rk_end_params_of(context->model).mtp_norms;
+    x.cost.dense_params = 2 * h * h / t + x.cost.replicated_params;
+    add_accumulation(&x);
+    /* inputs of the norms, and the outputs of two beside each other, as the projection reads them
+     */
+    rk_save(&x, false, norms * context->element * elements);
+    rk_save(&x, false, 2 * rk_saved_input_bytes(context->strategy) * elements);
+    return x.cost;
+}

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One layer, the embedding and the head under a strategy, for one microbatch on one rank: what is
+ * executed, what it takes, what it keeps.  Nothing here depends on the pipeline or on data
+ * parallelism.
+ */
+#ifndef RK_LAYER_LAYER_H
+#define RK_LAYER_LAYER_H
+
+#include "model/model.h"
+#include "stack/stack.h"
+#include "strategy/strategy.h"
+#include "system/system.h"
+
+/* Where time goes, in the order of reports. */
+typedef enum rk_part {
+    RK_PART_LINEAR,    /* GEMMs of attention and dense FFN */
+    RK_PART_ATTENTION, /* core attention */
+    RK_PART_EXPERT,    /* grouped GEMMs, routing and permutation */
+    RK_PART_STREAM,    /* norms, residuals, activations, positions */
+    RK_PART_CAST,      /* conversions to low precision */
+    RK_PART_HEAD,      /* output layer, loss, embedding */
+    RK_PART_HOST,      /* waiting for kernels to be launched */
+    RK_PART_RECOMPUTE, /* forward again in the backward pass */
+    RK_PART_TP,        /* visible communication by group */
+    RK_PART_CP,
+    RK_PART_EP,
+    RK_PART_PP,
+    RK_PART_OFFLOAD,
+    RK_PART_BUBBLE,
+    RK_PART_DP,
+    RK_PART_OPTIMIZER,
+    RK_PART_FIXED, /* per step, noise of scale, an allocator out of memory */
+    RK_PART_COUNT,
+} rk_part;
+
+extern const char *const rk_part_names[]; /* NULL-terminated, in enum order */
+
+/* Seconds by part of one pass. */
+typedef struct rk_times {
+    double part[RK_PART_COUNT];
+} rk_times;
+
+double rk_times_sum(const rk_times *times);
+
+/* times += factor * other, part by part. */
+void rk_times_add(rk_times *times, double factor, const rk_times *other);
+
+/* Bytes that one rank sends, by group. */
+typedef struct rk_sent {
+    double tensor, context, expert;
+} rk_sent;
+
+/* sent += factor * other. */
+void rk_sent_add(rk_sent *sent, double factor, const rk_sent *other);
+
+typedef struct rk_cost {
+    rk_times forward, backward;               /* s; backward contains what is recomputed */
+    double forward_seconds, backward_seconds; /* sums of these; of a finished block */
+    double weight_seconds;                    /* of backward that computes weight gradients */
+    double flops_forward, flops_backward, flops_recompute; /* executed */
+    rk_sent sent_forward, sent_backward;                   /* recompute is in backward */
+    double saved;             /* bytes kept from forward to backward, after recompute */
+    double late;              /* of them, bytes that nothing needs but that are not free yet */
+    double unsaved;           /* bytes made again for backward, while it runs */
+    double transient;         /* bytes of temporaries at the worst moment of backward */
+    double wgrad_buffers;     /* bytes that stay, for weight gradients on their way */
+    double dense_params;      /* on this rank */
+    double replicated_params; /* of them, those that every tensor rank holds whole */
+    double expert_params;     /* on this rank */
+    double low_dense_params, low_expert_params; /* of them, those of linears in 8 or 4 bits */
+    double adapters;                            /* linears that have one */
+} rk_cost;
+
+/* What does not change from layer to layer. */
+typedef struct rk_block_context {
+    const rk_model *model;
+    const rk_system *system;
+    const rk_stack *stack;
+    const rk_strategy *strategy;
+    rk_group groups[RK_GROUP_LAYER_COUNT];
+    double element;      /* bytes of an element of activations */
+    double width;        /* that over the 2 bytes for which stacks give bytes per element */
+    double attention;    /* rate of attention over that in 16 bits */
+    double tokens;       /* T = micro_batch * seq / cp */
+    double local_tokens; /* T / tp with sequence parallelism, else T */
+    double vocab;        /* padded to a multiple of 128 tp, as Megatron does */
+    /* s, collectives on the hidden state of T tokens over the tensor group */
+    double gather; /* with sequence parallelism; else 0 */
+    double reduce; /* reduce-scatter with sequence parallelism, else all-reduce */
+} rk_block_context;
+
+/* The strategy must be legal. */
+rk_block_context rk_block_context_of(const rk_model *model, const rk_system *system,
+                                     const rk_stack *stack, const rk_strategy *strategy);
+
+/* The attention of a layer, without norms and tensor parallelism; types may share it. */
+rk_cost rk_block_attention(const rk_block_context *context, const rk_attention_shape *attention);
+
+/* A layer of a type with its attention; cost[1] is that of the layer checkpointed at its input. */
+void rk_block_layer(const rk_block_context *context, const rk_layer_type *type,
+                    const rk_cost *attention, rk_cost cost[2]);
+
+rk_cost rk_block_embedding(const rk_block_context *context);
+
+/* Final norm, output layer and loss, once. */
+rk_cost rk_block_head(const rk_block_context *context);
+
+/*
+ * Of a model with multi-token prediction: what one of its modules has besides a layer and the
+ * head that it shares, its norms and the projection of hidden state and embedding.
+ */
+rk_cost rk_block_mtp(const rk_block_context *context);
+
+/* Parameters of one rank's part of the embedding table; the same of an output layer. */
+double rk_block_table_params(const rk_block_context *context);
+
+#endif

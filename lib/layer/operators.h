@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Adding the cost of one operator to that of a block; inside lib/layer only. */
+#ifndef RK_LAYER_OPERATORS_H
+#define RK_LAYER_OPERATORS_H
+
+#include "layer/layer.h"
+#include "layer/precision.h"
+
+/* A block being priced. */
+typedef struct rk_costing {
+    const rk_block_context *c;
+    bool adapts; /* what is added to RK_PART_LINEAR has adapters */
+    rk_cost cost;
+} rk_costing;
+
+/* Whether selective recompute covers a module (RK_MODULE_...). */
+bool rk_recomputes(const rk_strategy *strategy, unsigned module);
+
+/* Bytes kept for backward or, where their module is recomputed (`again`), made again for it. */
+void rk_save(rk_costing *x, bool again, double bytes);
+
+/* Repeats in backward what forward has added since `before`. */
+void rk_repeat(rk_costing *x, const rk_cost *before);
+
+/*
+ * The forward of a linear once more in backward, where recompute by operators covers it: of the
+ * products of a layer in their order (queries, keys, values, output, gate, up, down) the second,
+ * fourth and sixth.
+ */
+void rk_add_product_again(rk_costing *x, double M, double N, double K);
+
+/*
+ * Checkpoints what was added since `before`: forward runs again, nothing of it is kept but what
+ * the caller saves.
+ */
+void rk_checkpoint(rk_costing *x, const rk_cost *before);
+
+/*
+ * A linear of K input and N output features for M rows, in `precision`: forward (M,N,K), gradient
+ * by input (M,K,N), gradient by weight (N,K,M) accumulated unless the model is frozen; with casts
+ * where the precision is low, and with an adapter where linears have them.
+ */
+void rk_add_linear(rk_costing *x, rk_part part, rk_precision precision, double M, double N,
+                   double K);
+
+/* The same where the output is summed over the tensor group: an adapter adds to the sum. */
+void rk_add_row_linear(rk_costing *x, rk_precision precision, double M, double N, double K);
+
+/* The same for `groups` experts of M rows each in one launch. */
+void rk_add_grouped_linear(rk_costing *x, rk_precision precision, double groups, double M, double N,
+                           double K);
+
+/* Memory-bound work of so many bytes in each pass. */
+void rk_add_stream(rk_costing *x, rk_part part, double forward_bytes, double backward_bytes);
+
+/* Visible communication, s. */
+void rk_add_comm(rk_costing *x, rk_part part, double forward, double backward);
+
+/* Time of a collective on a group; `bytes` as rk_collective_seconds takes them. */
+double rk_comm_seconds(const rk_costing *x, rk_collective op, double bytes, const rk_group *group);
+
+/*
+ * Host-bound floor: the passes take at least the launch of their kernels, combined by a p-norm of
+ * 6 with the device time, so that the bound sets in smoothly.
+ */
+void rk_add_host_floor(rk_costing *x, double kernels_forward, double kernels_backward);
+
+/* ---- parts of a layer ---------------------------------------------------------------------- */
+
+/* Projections, core attention and context parallelism. */
+void rk_add_attention(rk_costing *x, const rk_attention_shape *attention);
+
+/* A dense FFN of `width`, sharded over the tensor ranks. */
+void rk_add_ffn(rk_costing *x, const rk_ffn_shape *ffn, double width);
+
+/* Router, dispatch, routed and shared experts, combine. */
+void rk_add_experts(rk_costing *x, const rk_layer_type *type);
+
+/* Rows that reach the experts of one rank, all of them together. */
+double rk_expert_rows(const rk_block_context *context, const rk_moe_shape *moe);
+
+#endif

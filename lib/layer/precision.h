@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Linears in 8 and 4 bits: what the scaled copies of their operands take, and what casting moves.
+ * Attention, router, embedding and head stay in 16 bits.  Sources: Transformer Engine, "Performance
+ * considerations" of low-precision training; model specification 1.5.7, 3.7 and 6.6.
+ */
+#ifndef RK_LAYER_PRECISION_H
+#define RK_LAYER_PRECISION_H
+
+#include "stack/stack.h"
+#include "strategy/strategy.h"
+
+bool rk_is_low(rk_precision precision);
+
+/*
+ * Bytes of an element of activations, and of their gradients and messages: 4 in fp32 and TF32,
+ * which rounds operands inside the matrix engine only, otherwise 2.
+ */
+double rk_activation_bytes(const rk_strategy *strategy);
+
+/* The precision of what low-precision recipes leave as it is. */
+rk_precision rk_wide_precision(const rk_strategy *strategy);
+
+/*
+ * Bytes of an element of a linear's input that is kept for its weight gradient: of the copy that
+ * gradient reads, with its share of the scales; of an activation where the linear is not in low
+ * precision.
+ */
+double rk_saved_input_bytes(const rk_strategy *strategy);
+
+/* ---- weights ------------------------------------------------------------------------------- */
+
+/* Bytes of an element of one copy of a weight in low precision, with its share of the scales. */
+double rk_low_weight_bytes(const rk_strategy *strategy);
+
+/* Copies that the GEMMs of a step read: along rows, and along columns where that is another. */
+double rk_low_weight_copies(const rk_strategy *strategy, const rk_accelerator *accelerator);
+
+/* Whether weights travel as the copy along rows; otherwise they do as they are written. */
+bool rk_gathers_low(const rk_strategy *strategy);
+
+/* Bytes per parameter that data parallelism gathers of weights of linears in low precision. */
+double rk_low_gather_bytes(const rk_strategy *strategy);
+
+/* ---- casts --------------------------------------------------------------------------------- */
+
+/*
+ * Bytes read and written per element of an activation, or of the gradient of one, to make all its
+ * copies from 16 bits.
+ */
+double rk_cast_bytes(const rk_strategy *strategy, const rk_accelerator *accelerator);
+
+/* The same per element of a weight, for `copies` of them from 16 bits. */
+double rk_weight_cast_bytes(const rk_strategy *strategy, double copies);
+
+/* What the stack's kernels take over that. */
+double rk_cast_passes(const rk_strategy *strategy, const rk_stack *stack);
+
+#endif

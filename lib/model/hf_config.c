@@ -1,0 +1,425 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Reading a config.json of Hugging Face in five steps: find the language model in the file, refuse
+ * what cannot be expressed, find the architecture, read sizes (any spelling, else the default of
+ * the class) and flags, and lay out the layers.
+ */
+#include "model/hf_config.h"
+
+#include "base/error.h"
+#include "base/text.h"
+#include "base/units.h"
+#include "model/hf_table.h"
+
+#include <assert.h>
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+/* A file says how far a model may look, not how long its training sequences were. */
+enum { TRAINING_CONTEXT_MAX = 8192, ARCHITECTURES_MAX = 64 };
+
+/* Bounds the arithmetic below; rk_model_check knows the sizes that make sense. */
+#define SIZE_MOST (INT64_C(1) << 40)
+
+/* Where a file that holds more than a language model keeps it. */
+static const char *const nested_configs[] = {"text_config", "llm_config", "language_config",
+                                             "thinker_config.text_config"};
+
+/* Keys of the file that hold for its language model too. */
+static const char *const shared_keys[] = {"tie_word_embeddings", "num_nextn_predict_layers"};
+
+bool rk_hf_config_recognise(const json_t *object)
+{
+    return json_object_get(object, "model_type") || json_object_get(object, "architectures");
+}
+
+/* ---- finding keys ----------------------------------------------------------------------- */
+
+/* Returns the value of a key ("a.b") of the object, or NULL when absent. */
+static const json_t *find_value(const json_t *object, const char *key)
+{
+    char first[64];
+    const char *dot = strchr(key, '.');
+    if (!dot) {
+        return json_object_get(object, key);
+    }
+    (void)snprintf(first, sizeof(first), "%.*s", (int)(dot - key), key);
+    return find_value(json_object_get(object, first), dot + 1);
+}
+
+/* As hf_find, but returns a null as it stands. */
+static const json_t *find_raw(const hf_draft *draft, const char *key)
+{
+    const json_t *value = find_value(draft->config, key);
+    for (size_t i = 0; !value && i < COUNT(shared_keys); i++) {
+        if (strcmp(key, shared_keys[i]) == 0) {
+            value = json_object_get(draft->root, key);
+        }
+    }
+    return value;
+}
+
+const json_t *hf_find(const hf_draft *draft, const char *key)
+{
+    const json_t *value = find_raw(draft, key);
+    return json_is_null(value) ? NULL : value;
+}
+
+rk_status hf_fail(const hf_draft *draft, const char *key, rk_error *err, const char *format, ...)
+{
+    char path[RK_JSON_PATH_SIZE], message[sizeof(err->message)];
+    va_list args;
+    va_start(args, format);
+    (void)vsnprintf(message, sizeof(message), format, args);
+    va_end(args);
+    return rk_fail_at(err, RK_ERR_INVALID, rk_json_path_member(draft->path, key, path), "%s",
+                      message);
+}
+
+rk_status hf_read_flag(const hf_draft *draft, hf_flag flag, bool *out, rk_error *err)
+{
+    const json_t *value = flag.key ? hf_find(draft, flag.key) : NULL;
+    char found[RK_JSON_TEXT_SIZE];
+    if (value && !json_is_boolean(value)) {
+        return hf_fail(draft, flag.key, err, "expected true or false, found %s",
+                       rk_json_describe(value, found));
+    }
+    *out = value ? json_is_true(value) : flag.value;
+    return RK_OK;
+}
+
+rk_status hf_read_size(const hf_draft *draft, const char *key, const json_t *value, int64_t *out,
+                       rk_error *err)
+{
+    char found[RK_JSON_TEXT_SIZE];
+    const json_int_t size = json_integer_value(value);
+    if (!json_is_integer(value) || size < 0 || size > SIZE_MOST) {
+        return hf_fail(draft, key, err, "expected an integer from 0 to %" PRId64 ", found %s",
+                       SIZE_MOST, rk_json_describe(value, found));
+    }
+    *out = size;
+    return RK_OK;
+}
+
+/* ---- the language model and its architecture --------------------------------------------- */
+
+static void find_language_model(hf_draft *draft)
+{
+    draft->config = draft->root;
+    for (size_t i = 0; i < COUNT(nested_configs); i++) {
+        const json_t *nested = find_value(draft->root, nested_configs[i]);
+        if (json_is_object(nested)) {
+            draft->config = nested;
+            draft->path = nested_configs[i];
+            return;
+        }
+    }
+}
+
+/* Whether a value asks for nothing: null, false, 0, or nothing inside. */
+static bool is_void(const json_t *value)
+{
+    return !value || json_is_null(value) || json_is_false(value) ||
+           (json_is_number(value) && !(json_number_value(value) > 0)) ||
+           (json_is_array(value) && json_array_size(value) == 0) ||
+           (json_is_object(value) && json_object_size(value) == 0);
+}
+
+static rk_status refuse_inexpressible(hf_draft *draft, rk_error *err)
+{
+    for (size_t i = 0; i < hf_refusal_count; i++) {
+        if (!is_void(find_value(draft->config, hf_refusals[i].key))) {
+            return hf_fail(draft, hf_refusals[i].key, err,
+                           "this model has %s, which reckon cannot express yet",
+                           hf_refusals[i].reason);
+        }
+    }
+    return RK_OK;
+}
+
+static bool is_known_key(const char *key)
+{
+    for (size_t i = 0; i < hf_alias_count; i++) {
+        if (strcmp(hf_aliases[i].key, key) == 0) {
+            return true;
+        }
+    }
+    for (size_t i = 0; i < hf_harmless_count; i++) {
+        if (strcmp(hf_harmless_keys[i], key) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Refuses keys that look like sizes of a layer: to pass over one would make a wrong model. */
+static rk_status refuse_unknown_sizes(hf_draft *draft, rk_error *err)
+{
+    static const char *const endings[] = {"_heads",  "_dim",     "_size", "_rank", "_experts",
+                                          "_layers", "_pattern", "_freq", "_types"};
+    json_t *config = (json_t *)(uintptr_t)draft->config; /* jansson iterates over no const object */
+    for (void *at = json_object_iter(config); at; at = json_object_iter_next(config, at)) {
+        const char *key = json_object_iter_key(at);
+        const json_t *value = json_object_iter_value(at);
+        if (is_void(value) || !(json_is_integer(value) || json_is_array(value)) ||
+            is_known_key(key)) {
+            continue;
+        }
+        for (size_t i = 0; i < COUNT(endings); i++) {
+            if (rk_ends_with(key, endings[i])) {
+                return hf_fail(draft, key, err,
+                               "reckon does not know what this key does to the layers; take it out "
+                               "if it does nothing");
+            }
+        }
+    }
+    return RK_OK;
+}
+
+/* Whether a class like "GPTNeoXForCausalLM" is that of a type like "gpt_neox". */
+static bool is_class_of(const char *class_name, const char *type)
+{
+    for (; *type; type++) {
+        if (*type != '_' && tolower((unsigned char)*class_name++) != *type) {
+            return false;
+        }
+    }
+    return strncmp(class_name, "For", 3) == 0 || strncmp(class_name, "LMHead", 6) == 0;
+}
+
+static rk_status find_architecture(hf_draft *draft, rk_error *err)
+{
+    const json_t *type = hf_find(draft, "model_type");
+    const json_t *class_name = json_array_get(hf_find(draft, "architectures"), 0);
+    const char *names[ARCHITECTURES_MAX], *nearest = NULL;
+    char found[RK_JSON_TEXT_SIZE];
+    assert(hf_architecture_count <= ARCHITECTURES_MAX);
+    for (size_t i = 0; i < hf_architecture_count; i++) {
+        names[i] = hf_architectures[i].type;
+        if (json_is_string(type) ? strcmp(json_string_value(type), names[i]) == 0
+                                 : json_is_string(class_name) &&
+                                       is_class_of(json_string_value(class_name), names[i])) {
+            draft->architecture = &hf_architectures[i];
+            return RK_OK;
+        }
+    }
+    const json_t *given = type ? type : class_name;
+    if (json_is_string(given)) {
+        nearest = rk_nearest_name(json_string_value(given), names, hf_architecture_count);
+    }
+    return hf_fail(draft, type ? "model_type" : "architectures", err,
+                   "expected an architecture of Hugging Face that reckon knows, found %s%s%s%s; a "
+                   "model document of reckon (see data/models) can describe most others",
+                   given ? rk_json_describe(given, found) : "nothing",
+                   nearest ? "; near it is \"" : "", nearest ? nearest : "", nearest ? "\"" : "");
+}
+
+/* ---- sizes and flags --------------------------------------------------------------------- */
+
+/*
+ * Fills draft->size: of every size the first spelling that is not null, 0 where all that there is
+ * is null, and the default of the class where there is nothing.
+ */
+static rk_status read_sizes(hf_draft *draft, rk_error *err)
+{
+    bool given[HF_SIZE_COUNT] = {false};
+    memcpy(draft->size, draft->architecture->defaults, sizeof(draft->size));
+    for (size_t i = 0; i < hf_alias_count; i++) {
+        const hf_size size = hf_aliases[i].size;
+        const json_t *value = find_raw(draft, hf_aliases[i].key);
+        /* A pattern may also be a string, which hf_layers.c reads. */
+        if (!value || given[size] || (size == HF_WINDOW_PERIOD && json_is_string(value))) {
+            continue;
+        }
+        if (json_is_null(value)) {
+            draft->size[size] = 0;
+            continue;
+        }
+        given[size] = true;
+        const rk_status status =
+            hf_read_size(draft, hf_aliases[i].key, value, &draft->size[size], err);
+        if (status) {
+            return status;
+        }
+    }
+    return RK_OK;
+}
+
+static rk_status read_flags(hf_draft *draft, rk_error *err)
+{
+    const hf_architecture *a = draft->architecture;
+    rk_layer_type *layer = &draft->layer;
+    bool normalises_qk = false;
+    const struct {
+        hf_flag flag;
+        bool *out;
+    } flags[] = {
+        {a->bias_qkv, &layer->attention.bias_qkv},
+        {a->bias_out, &layer->attention.bias_out},
+        {a->bias_ffn, &layer->ffn.bias},
+        {a->sinks, &layer->attention.sinks},
+        {a->router_bias, &layer->moe.router_bias},
+        {a->normalises_qk, &normalises_qk},
+        {a->parallel, &draft->model.parallel_block},
+        {{"tie_word_embeddings", a->tied}, &draft->model.tied},
+    };
+    for (size_t i = 0; i < COUNT(flags); i++) {
+        const rk_status status = hf_read_flag(draft, flags[i].flag, flags[i].out, err);
+        if (status) {
+            return status;
+        }
+    }
+    layer->attention.qk_norm = normalises_qk ? a->qk_norm : RK_QK_NORM_NONE;
+    layer->ffn.gated = !a->plain;
+    layer->ffn.clamped = a->clamped;
+    layer->moe.shared_gate = a->shared_gate;
+    layer->moe.expert_bias = a->expert_bias;
+    draft->model.norm = a->norm;
+    draft->model.norms_per_layer = a->norms;
+    draft->model.final_norm = true;
+    draft->model.embedding_norm = a->embedding_norm;
+    draft->model.head_bias = a->head_bias;
+    return RK_OK;
+}
+
+/* ---- what follows from them --------------------------------------------------------------- */
+
+static rk_status derive_attention(hf_draft *draft, rk_error *err)
+{
+    rk_attention_shape *a = &draft->layer.attention;
+    const int64_t *size = draft->size;
+    a->query_heads = size[HF_HEADS];
+    a->kv_heads = size[HF_KV_HEADS] != 0 ? size[HF_KV_HEADS] : size[HF_HEADS];
+    a->value_size = size[HF_VALUE_SIZE];
+    if (size[HF_KV_RANK] != 0) {
+        a->kind = RK_ATTENTION_LATENT;
+        a->kv_heads = size[HF_HEADS]; /* files give anything here */
+        a->q_rank = size[HF_Q_RANK];
+        a->kv_rank = size[HF_KV_RANK];
+        a->nope_size = size[HF_NOPE_SIZE];
+        a->rope_size = size[HF_ROPE_SIZE];
+        return RK_OK;
+    }
+    a->head_size = size[HF_HEAD_SIZE];
+    if (a->head_size == 0 && a->query_heads > 0) {
+        if (size[HF_HIDDEN] % a->query_heads != 0) {
+            return hf_fail(draft, "head_dim", err,
+                           "this key is missing, and the width %" PRId64
+                           " is no multiple of the %" PRId64 " heads",
+                           size[HF_HIDDEN], a->query_heads);
+        }
+        a->head_size = size[HF_HIDDEN] / a->query_heads;
+    }
+    return RK_OK;
+}
+
+static rk_status derive_ffn(hf_draft *draft, rk_error *err)
+{
+    const hf_architecture *a = draft->architecture;
+    const int64_t *size = draft->size;
+    const int64_t ffn = size[HF_FFN] != 0 ? size[HF_FFN] : a->ffn_multiple * size[HF_HIDDEN];
+    rk_moe_shape *moe = &draft->layer.moe;
+    if (!a->has_experts && size[HF_EXPERTS] > 1) {
+        return hf_fail(draft, "model_type", err,
+                       "the file has %" PRId64
+                       " experts, but models of type \"%s\" have none: one of the two is wrong",
+                       size[HF_EXPERTS], a->type);
+    }
+    draft->layer.ffn.width = a->ffn_is_expert ? size[HF_DENSE_FFN] : ffn;
+    if (!a->has_experts || size[HF_EXPERTS] == 0) {
+        draft->layer.ffn.width = ffn;
+        draft->layer.moe = (rk_moe_shape){0};
+        return RK_OK;
+    }
+    moe->experts = size[HF_EXPERTS];
+    moe->top_k = size[HF_TOP_K];
+    moe->expert_width = a->ffn_is_expert ? ffn : size[HF_EXPERT_FFN];
+    moe->shared_experts = size[HF_SHARED_FFN] != 0 ? 1 : size[HF_SHARED_EXPERTS];
+    moe->shared_width = size[HF_SHARED_FFN] != 0   ? size[HF_SHARED_FFN]
+                        : moe->shared_experts != 0 ? moe->expert_width
+                                                   : 0;
+    if (size[HF_EXPERT_GROUPS] > 1 && size[HF_ROUTE_GROUPS] > 0) {
+        moe->expert_groups = size[HF_EXPERT_GROUPS];
+        moe->route_groups = size[HF_ROUTE_GROUPS];
+    }
+    moe->shared_gate = moe->shared_gate && moe->shared_experts != 0;
+    return RK_OK;
+}
+
+/* ---- the model ---------------------------------------------------------------------------- */
+
+/* Sizes of the model as a whole. */
+static rk_status derive_model(hf_draft *draft, rk_error *err)
+{
+    const struct {
+        hf_size size;
+        int64_t least, most;
+        const char *key;
+    } bounds[] = {
+        {HF_LAYERS, 1, RK_LAYER_MAX, "num_hidden_layers"},
+        {HF_MTP, 0, RK_LAYER_MAX, "num_nextn_predict_layers"},
+        {HF_MTP_DEPTH, 0, RK_LAYER_MAX, "mtp_transformer_layers"},
+        {HF_HIDDEN, 1, SIZE_MOST, "hidden_size"},
+        {HF_HEADS, 1, SIZE_MOST, "num_attention_heads"},
+        {HF_VOCAB, 1, SIZE_MOST, "vocab_size"},
+    };
+    rk_model *model = &draft->model;
+    const int64_t *size = draft->size;
+    for (size_t i = 0; i < COUNT(bounds); i++) {
+        const int64_t least = bounds[i].least, value = size[bounds[i].size];
+        if (value < least || value > bounds[i].most) {
+            return hf_fail(draft, bounds[i].key, err,
+                           "expected an integer from %" PRId64 " to %" PRId64 ", found %" PRId64,
+                           least, bounds[i].most, value);
+        }
+    }
+    model->hidden = size[HF_HIDDEN];
+    model->vocab = size[HF_VOCAB];
+    model->mtp_layers = (int)(size[HF_MTP] * (size[HF_MTP_DEPTH] > 0 ? size[HF_MTP_DEPTH] : 1));
+    model->seq = TRAINING_CONTEXT_MAX;
+    if (size[HF_CONTEXT] > 0 && size[HF_CONTEXT] < model->seq) {
+        model->seq = size[HF_CONTEXT];
+    }
+    if (draft->architecture->positions) {
+        model->learned_positions = size[HF_CONTEXT] + draft->architecture->spare_positions;
+    }
+    return RK_OK;
+}
+
+static rk_status adapt(hf_draft *draft, rk_error *err)
+{
+    return draft->architecture->adapt ? draft->architecture->adapt(draft, err) : RK_OK;
+}
+
+rk_status rk_hf_config_read(const json_t *object, rk_model *model, rk_error *err)
+{
+    static rk_status (*const steps[])(hf_draft *, rk_error *) = {
+        refuse_inexpressible,
+        find_architecture,
+        refuse_unknown_sizes,
+        read_sizes,
+        read_flags,
+        hf_read_details,
+        adapt,
+        derive_model,
+        derive_attention,
+        derive_ffn,
+        hf_lay_out,
+    };
+    hf_draft draft = {.root = object, .path = ""};
+    rk_status status = RK_OK;
+    find_language_model(&draft);
+    for (size_t i = 0; !status && i < COUNT(steps); i++) {
+        status = steps[i](&draft, err);
+    }
+    if (!status) {
+        status = rk_model_check(&draft.model, err);
+    }
+    if (!status) {
+        *model = draft.model;
+    }
+    return status;
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The config.json of a Hugging Face model. */
+#ifndef RK_MODEL_HF_CONFIG_H
+#define RK_MODEL_HF_CONFIG_H
+
+#include "io/json.h"
+#include "model/model.h"
+
+/* Whether the keys of a document are those of such a file. */
+bool rk_hf_config_recognise(const json_t *object);
+
+/*
+ * Reads the language model of a parsed file and checks it.  What the typed layers of rk_model
+ * cannot express (linear attention, layers without attention, sparse attention with an indexer...)
+ * is refused with the reason.  model->name stays empty, model->seq is the context of the model but
+ * at most 8192 tokens; `err` gets JSON path and message, the caller adds the file.
+ */
+rk_status rk_hf_config_read(const json_t *object, rk_model *model, rk_error *err);
+
+#endif

@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Which layers of a Hugging Face model see a window and which have experts: by a list of the file,
+ * else by the rule of the architecture.
+ */
+#include "base/units.h"
+#include "model/hf_table.h"
+
+#include <string.h>
+
+/* What a word in a list of layers says about the layer. */
+typedef struct word {
+    const char *word;
+    bool mark;
+} word;
+
+static const word window_words[] = {
+    {"full_attention", false},   {"attention", false}, {"sliding_attention", true},
+    {"chunked_attention", true}, {NULL, false},
+};
+static const word expert_words[] = {{"dense", false}, {"sparse", true}, {NULL, false}};
+
+/*
+ * Reads a list with one element per layer: 0 or 1, or one of the words.  Sets *found where there
+ * is such a list (an empty one is none).
+ */
+static rk_status read_marks(const hf_draft *draft, const char *key, const word *words, int layers,
+                            bool marks[RK_LAYER_MAX], bool *found, rk_error *err)
+{
+    const json_t *list = hf_find(draft, key);
+    char text[RK_JSON_TEXT_SIZE];
+    *found = false;
+    if (json_array_size(list) == 0) {
+        return RK_OK;
+    }
+    if (json_array_size(list) < (size_t)layers) {
+        return hf_fail(draft, key, err, "expected an element for each of the %d layers, found %zu",
+                       layers, json_array_size(list));
+    }
+    for (int i = 0; i < layers; i++) {
+        const json_t *element = json_array_get(list, (size_t)i);
+        const word *at = words;
+        while (json_is_string(element) && at->word &&
+               strcmp(at->word, json_string_value(element)) != 0) {
+            at++;
+        }
+        if (!json_is_integer(element) && !(json_is_string(element) && at->word)) {
+            return hf_fail(draft, key, err, "layer %d: reckon cannot express %s (it knows \"%s\")",
+                           i, rk_json_describe(element, text), words[0].word);
+        }
+        marks[i] = json_is_string(element) ? at->mark : json_integer_value(element) != 0;
+    }
+    *found = true;
+    return RK_OK;
+}
+
+/* Sets marks[i] to `value` for all layers i that the list names. */
+static rk_status read_indices(const hf_draft *draft, const char *key, int layers, bool value,
+                              bool marks[RK_LAYER_MAX], rk_error *err)
+{
+    const json_t *list = hf_find(draft, key);
+    char text[RK_JSON_TEXT_SIZE];
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const json_t *element = json_array_get(list, i);
+        const json_int_t layer = json_integer_value(element);
+        if (!json_is_integer(element) || layer < 0 || layer >= layers) {
+            return hf_fail(draft, key, err, "expected layers from 0 to %d, found %s", layers - 1,
+                           rk_json_describe(element, text));
+        }
+        marks[layer] = value;
+    }
+    return RK_OK;
+}
+
+/* Marks the windowed layers by the rule of the architecture. */
+static rk_status mark_windows_by_rule(const hf_draft *draft, int layers, bool marks[RK_LAYER_MAX],
+                                      rk_error *err)
+{
+    const int64_t period = draft->size[HF_WINDOW_PERIOD], from = draft->size[HF_WINDOW_FROM];
+    bool late = false;
+    const rk_status status =
+        hf_read_flag(draft, (hf_flag){"use_sliding_window", false}, &late, err);
+    for (int i = 0; i < layers; i++) {
+        switch (draft->architecture->window) {
+        case HF_WINDOW_NEVER:
+            marks[i] = false;
+            break;
+        case HF_WINDOW_ALWAYS:
+            marks[i] = true;
+            break;
+        case HF_WINDOW_LATE:
+            marks[i] = late && i >= from;
+            break;
+        case HF_WINDOW_PERIODIC:
+        case HF_WINDOW_CHUNKS:
+            marks[i] = period == 0 || (i + 1) % period != 0;
+            break;
+        }
+    }
+    return status;
+}
+
+static rk_status mark_windows(const hf_draft *draft, int layers, int64_t window,
+                              bool marks[RK_LAYER_MAX], rk_error *err)
+{
+    const char *const keys[] = {"layer_types", "hybrid_layer_pattern", "no_rope_layers"};
+    const size_t count = draft->architecture->window == HF_WINDOW_CHUNKS ? 3 : 2;
+    const char *letters = json_string_value(hf_find(draft, "sliding_window_pattern"));
+    bool found = false;
+    for (size_t i = 0; i < count && !found; i++) {
+        const rk_status status =
+            read_marks(draft, keys[i], window_words, layers, marks, &found, err);
+        if (status) {
+            return status;
+        }
+    }
+    if (!found && letters && letters[0]) {
+        for (int i = 0; i < layers; i++) {
+            marks[i] = letters[(size_t)i % strlen(letters)] == 'L'; /* local, else global */
+        }
+        found = true;
+    }
+    if (!found) {
+        return mark_windows_by_rule(draft, layers, marks, err);
+    }
+    for (int i = 0; i < layers; i++) {
+        if (marks[i] && window == 0) {
+            return hf_fail(draft, "sliding_window", err,
+                           "this key is missing: layer %d sees a window", i);
+        }
+    }
+    return RK_OK;
+}
+
+static rk_status mark_experts(const hf_draft *draft, int layers, bool marks[RK_LAYER_MAX],
+                              rk_error *err)
+{
+    const json_t *frequency = hf_find(draft, "moe_layer_freq");
+    int64_t every = draft->size[HF_MOE_EVERY], nth = 1;
+    bool found = false;
+    rk_status status = RK_OK;
+    if (draft->layer.moe.experts == 0) {
+        return RK_OK;
+    }
+    status = read_marks(draft, "mlp_layer_types", expert_words, layers, marks, &found, err);
+    if (!status && !found && json_is_array(frequency)) {
+        status = read_marks(draft, "moe_layer_freq", expert_words, layers, marks, &found, err);
+    } else if (!status && !found && frequency) {
+        status = hf_read_size(draft, "moe_layer_freq", frequency, &nth, err);
+    }
+    if (status || found) {
+        return status;
+    }
+    if (json_array_size(hf_find(draft, "moe_layers")) > 0) {
+        return read_indices(draft, "moe_layers", layers, true, marks, err);
+    }
+    every = every > 0 ? every : 1;
+    nth = nth > 0 ? nth : 1;
+    for (int i = 0; i < layers; i++) {
+        marks[i] = i >= draft->size[HF_DENSE_FIRST] && i % nth == 0 && (i + 1) % every == 0;
+    }
+    return read_indices(draft, "mlp_only_layers", layers, false, marks, err);
+}
+
+/* The attention of windowed layers, where it differs by more than the window. */
+static rk_status derive_windowed(const hf_draft *draft, rk_attention_shape *windowed, rk_error *err)
+{
+    const int64_t *size = draft->size;
+    *windowed = draft->layer.attention;
+    windowed->chunked = draft->architecture->window == HF_WINDOW_CHUNKS;
+    windowed->window = size[windowed->chunked ? HF_CHUNK : HF_WINDOW];
+    if (windowed->window == 0) {
+        windowed->chunked = false;
+    }
+    const struct {
+        hf_size size;
+        int64_t *out;
+    } differing[] = {
+        {HF_WINDOW_HEADS, &windowed->query_heads},
+        {HF_WINDOW_KV_HEADS, &windowed->kv_heads},
+        {HF_WINDOW_HEAD_SIZE, &windowed->head_size},
+        {HF_WINDOW_VALUE_SIZE, &windowed->value_size},
+    };
+    for (size_t i = 0; i < COUNT(differing); i++) {
+        if (size[differing[i].size] != 0) {
+            *differing[i].out = size[differing[i].size];
+        }
+    }
+    return hf_read_flag(draft, draft->architecture->window_sinks, &windowed->sinks, err);
+}
+
+rk_status hf_lay_out(hf_draft *draft, rk_error *err)
+{
+    bool windowed[RK_LAYER_MAX] = {false}, moe[RK_LAYER_MAX] = {false};
+    const int layers = (int)draft->size[HF_LAYERS];
+    rk_attention_shape attention;
+    rk_layer_type kinds[RK_KIND_COUNT];
+    uint8_t kind_of[RK_LAYER_MAX];
+    rk_status status = derive_windowed(draft, &attention, err);
+    if (!status) {
+        status = mark_windows(draft, layers, attention.window, windowed, err);
+    }
+    if (!status) {
+        status = mark_experts(draft, layers, moe, err);
+    }
+    if (status) {
+        return status;
+    }
+    for (int i = 0; i < layers; i++) {
+        kind_of[i] = (uint8_t)((windowed[i] ? RK_KIND_WINDOWED : 0) | (moe[i] ? RK_KIND_MOE : 0));
+    }
+    rk_layer_kinds(&draft->layer, &attention, kinds);
+    rk_model_set_layers(&draft->model, kinds, kind_of, layers);
+    return RK_OK;
+}

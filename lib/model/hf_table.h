@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What reckon knows about the config.json files of Hugging Face: how the same size is spelt, what
+ * holds where a key is silent, and how the layers of each architecture look.
+ */
+#ifndef RK_MODEL_HF_TABLE_H
+#define RK_MODEL_HF_TABLE_H
+
+#include "io/json.h"
+#include "model/model.h"
+
+/* The sizes that files give under various names. */
+typedef enum hf_size {
+    HF_VOCAB,
+    HF_HIDDEN,
+    HF_FFN,
+    HF_LAYERS,
+    HF_HEADS,
+    HF_KV_HEADS,
+    HF_HEAD_SIZE,
+    HF_VALUE_SIZE,
+    HF_CONTEXT,
+    HF_Q_RANK,
+    HF_KV_RANK,
+    HF_NOPE_SIZE,
+    HF_ROPE_SIZE,
+    HF_EXPERTS,
+    HF_TOP_K,
+    HF_EXPERT_FFN,
+    HF_SHARED_EXPERTS,
+    HF_SHARED_FFN,
+    HF_EXPERT_GROUPS,
+    HF_ROUTE_GROUPS, /* groups of experts that a token may reach */
+    HF_DENSE_FFN,    /* of the dense layers, where HF_FFN is the width of an expert */
+    HF_DENSE_FIRST,
+    HF_MOE_EVERY,
+    HF_MTP,
+    HF_MTP_DEPTH, /* layers of each */
+    HF_WINDOW,
+    HF_CHUNK,
+    HF_WINDOW_PERIOD,     /* one full layer in so many */
+    HF_WINDOW_FROM,       /* first windowed layer */
+    HF_WINDOW_HEADS,      /* of windowed layers, where they differ */
+    HF_WINDOW_KV_HEADS,   /* likewise */
+    HF_WINDOW_HEAD_SIZE,  /* likewise */
+    HF_WINDOW_VALUE_SIZE, /* likewise */
+    HF_SIZE_COUNT,
+} hf_size;
+
+typedef struct hf_alias {
+    hf_size size;
+    const char *key; /* "a.b" is the key b of the object a */
+} hf_alias;
+
+/* All spellings; of one size the first that a file has counts. */
+extern const hf_alias hf_aliases[];
+extern const size_t hf_alias_count;
+
+/* A boolean of an architecture: what a key says, or `value` where the key is absent or NULL. */
+typedef struct hf_flag {
+    const char *key;
+    bool value;
+} hf_flag;
+
+/* Which layers see a window, where no list of layers says it. */
+typedef enum hf_window_rule {
+    HF_WINDOW_NEVER,
+    HF_WINDOW_ALWAYS,   /* all layers, if there is a window */
+    HF_WINDOW_LATE,     /* from layer HF_WINDOW_FROM on, if use_sliding_window */
+    HF_WINDOW_PERIODIC, /* all but every HF_WINDOW_PERIOD-th */
+    HF_WINDOW_CHUNKS,   /* chunks, in layers with positions: no_rope_layers, else periodic */
+} hf_window_rule;
+
+struct hf_draft;
+
+typedef struct hf_architecture {
+    const char *type; /* model_type */
+    int64_t defaults[HF_SIZE_COUNT];
+    hf_flag bias_qkv, bias_out, bias_ffn;
+    hf_flag normalises_qk; /* by qk_norm */
+    rk_qk_norm qk_norm;
+    hf_flag sinks, window_sinks; /* of full layers, of windowed ones */
+    hf_flag router_bias;
+    hf_flag parallel;
+    bool tied;               /* where tie_word_embeddings is silent */
+    bool plain;              /* FFN of two matrices */
+    bool has_experts;        /* may have them */
+    bool ffn_is_expert;      /* HF_FFN is the width of an expert */
+    bool shared_gate;        /* shared experts have a gate */
+    bool expert_bias;        /* experts have biases */
+    bool clamped;            /* the activation limits its inputs */
+    bool embedding_norm;     /* a norm follows the embedding */
+    bool head_bias;          /* the output layer has a bias */
+    bool positions;          /* a table of HF_CONTEXT positions is learned */
+    rk_norm_kind norm;       /* of the residual stream */
+    int norms;               /* per layer */
+    int64_t ffn_multiple;    /* FFN width over hidden where HF_FFN is silent */
+    int64_t spare_positions; /* rows of the position table beyond HF_CONTEXT */
+    hf_window_rule window;
+    rk_status (*adapt)(struct hf_draft *draft, rk_error *err); /* NULL: nothing more to say */
+} hf_architecture;
+
+extern const hf_architecture hf_architectures[];
+extern const size_t hf_architecture_count;
+
+/* A key that, unless null, false, 0 or empty, makes a model that reckon cannot express. */
+typedef struct hf_refusal {
+    const char *key;
+    const char *reason;
+} hf_refusal;
+
+extern const hf_refusal hf_refusals[];
+extern const size_t hf_refusal_count;
+
+/* Keys that look like sizes of a layer, but change nothing or are read outside the tables. */
+extern const char *const hf_harmless_keys[];
+extern const size_t hf_harmless_count;
+
+/* A file while it is read. */
+typedef struct hf_draft {
+    const json_t *root;   /* of the file */
+    const json_t *config; /* of the language model: root or a member of it */
+    const char *path;     /* of config in the file, "" for the root */
+    const hf_architecture *architecture;
+    int64_t size[HF_SIZE_COUNT];
+    rk_model model;
+    rk_layer_type layer; /* with dense FFN and experts; its window is that of windowed layers */
+} hf_draft;
+
+/* Returns the value of a key ("a.b") of the language model, or NULL when absent or null. */
+const json_t *hf_find(const hf_draft *draft, const char *key);
+
+/* Fails at a key of the language model. */
+rk_status hf_fail(const hf_draft *draft, const char *key, rk_error *err, const char *format, ...)
+    RK_PRINTF(4, 5);
+
+/* Sets *out to the flag; fails where its key holds no boolean. */
+rk_status hf_read_flag(const hf_draft *draft, hf_flag flag, bool *out, rk_error *err);
+
+/* Reads an integer from 0 to 2^40. */
+rk_status hf_read_size(const hf_draft *draft, const char *key, const json_t *value, int64_t *out,
+                       rk_error *err);
+
+/* Gives draft->model its layers, from the sizes and the layer that are in the draft. */
+rk_status hf_lay_out(hf_draft *draft, rk_error *err);
+
+/* Sets the details of draft->model; nothing in them is refused. */
+rk_status hf_read_details(hf_draft *draft, rk_error *err);
+
+/*
+ * What single families do in their own way.  Called with all sizes read and all flags of the
+ * table set in model and layer, before anything is derived from them.
+ */
+rk_status hf_adapt_chatglm(hf_draft *draft, rk_error *err);
+rk_status hf_adapt_falcon(hf_draft *draft, rk_error *err);
+rk_status hf_adapt_gpt_bigcode(hf_draft *draft, rk_error *err);
+rk_status hf_adapt_minicpm3(hf_draft *draft, rk_error *err);
+rk_status hf_adapt_mpt(hf_draft *draft, rk_error *err);
+rk_status hf_adapt_opt(hf_draft *draft, rk_error *err);
+rk_status hf_adapt_qwen(hf_draft *draft, rk_error *err);
+
+#endif

@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Architectures: a model is an embedding, a list of typed layers and a head.  Counts are exact
+ * integers.  Letters in formulas: h hidden, n_q and n_kv heads, d head size, f FFN width, E
+ * experts, k experts per token, V vocabulary, L layers, s sequence length.
+ */
+#ifndef RK_MODEL_MODEL_H
+#define RK_MODEL_MODEL_H
+
+#include "reckon/reckon.h"
+
+#define RK_LAYER_TYPE_MAX 8    /* distinct layer types of one model */
+#define RK_LAYER_MAX      1024 /* layers of one model */
+
+typedef enum rk_attention_kind {
+    RK_ATTENTION_GROUPED, /* softmax over n_q query and n_kv key/value heads: MHA, GQA, MQA */
+    RK_ATTENTION_LATENT,  /* MLA: keys and values from a low-rank latent */
+} rk_attention_kind;
+
+typedef enum rk_qk_norm { RK_QK_NORM_NONE, RK_QK_NORM_HEAD, RK_QK_NORM_FULL } rk_qk_norm;
+
+typedef struct rk_attention_shape {
+    rk_attention_kind kind;
+    int64_t query_heads, kv_heads; /* n_q, n_kv; of MLA n_kv = n_q */
+    int64_t head_size;             /* d; of MLA unused */
+    int64_t window;                /* tokens a query sees; 0: all before it */
+    bool chunked;                  /* the window is a fixed chunk, not a sliding band */
+    rk_qk_norm qk_norm;
+    bool bias_qkv, bias_out;
+    bool sinks;                   /* one learned logit per query head */
+    bool output_gate;             /* another h x n_q d projection */
+    bool relative_positions;      /* Transformer-XL: another h x n_q d projection */
+    int64_t q_rank, kv_rank;      /* MLA latents; q_rank 0: queries are not compressed */
+    int64_t nope_size, rope_size; /* MLA: per head */
+    int64_t value_size;           /* per head; 0: head_size (not of MLA) */
+} rk_attention_shape;
+
+typedef struct rk_ffn_shape {
+    int64_t width; /* f; 0: no dense FFN */
+    bool gated;    /* three matrices instead of two */
+    bool clamped;  /* the activation limits its inputs (gpt-oss) */
+    bool bias;
+} rk_ffn_shape;
+
+typedef struct rk_moe_shape {
+    int64_t experts, top_k; /* experts 0: the layer is dense */
+    int64_t expert_width;
+    int64_t shared_experts, shared_width; /* width of one */
+    /* Node-limited routing: the experts of a token lie in `route_groups` of `expert_groups` equal
+     * groups.  Both 0: anywhere. */
+    int64_t expert_groups, route_groups;
+    bool shared_gate, router_bias, expert_bias;
+} rk_moe_shape;
+
+/* One kind of layer: attention, then a dense FFN or experts. */
+typedef struct rk_layer_type {
+    rk_attention_shape attention;
+    rk_ffn_shape ffn; /* of experts too: gated says how an expert looks */
+    rk_moe_shape moe;
+} rk_layer_type;
+
+typedef enum rk_norm_kind {
+    RK_NORM_RMS,
+    RK_NORM_LAYER,
+    RK_NORM_LAYER_NO_BIAS,
+    RK_NORM_LAYER_NO_WEIGHT, /* neither gain nor bias */
+} rk_norm_kind;
+
+typedef enum rk_activation {
+    RK_ACTIVATION_USUAL, /* SiLU where the FFN is gated, else GELU */
+    RK_ACTIVATION_SILU,
+    RK_ACTIVATION_GELU,
+    RK_ACTIVATION_GELU_TANH, /* GELU approximated by tanh */
+    RK_ACTIVATION_RELU,
+    RK_ACTIVATION_RELU2, /* the square of ReLU */
+    RK_ACTIVATION_OTHER,
+} rk_activation;
+
+typedef enum rk_router_score { RK_ROUTER_SOFTMAX, RK_ROUTER_SIGMOID } rk_router_score;
+
+typedef enum rk_rope_scaling {
+    RK_ROPE_PLAIN,
+    RK_ROPE_LLAMA3,
+    RK_ROPE_YARN,
+    RK_ROPE_OTHER,
+} rk_rope_scaling;
+
+extern const char *const rk_activation_names[];   /* NULL-terminated, in enum order */
+extern const char *const rk_router_score_names[]; /* likewise */
+extern const char *const rk_rope_scaling_names[]; /* likewise */
+
+/* What a model computes beyond its sizes.  No cost depends on it, but launch files have to say it.
+ * Zero: not known. */
+typedef struct rk_model_details {
+    rk_activation activation;
+    double norm_epsilon;
+    rk_router_score router;
+    bool router_raw;     /* scores of the chosen experts are not scaled to a sum of 1 */
+    double router_scale; /* of the scores of the chosen experts */
+    bool alibi;          /* ALiBi in place of rotary positions */
+    double rope_base;
+    double rope_window_base; /* of windowed layers, where it is another */
+    double rope_share;       /* of the elements of a head that rotate; 0: all */
+    rk_rope_scaling rope_scaling;
+    double rope_factor;
+    int64_t rope_positions; /* sequence length before scaling */
+    double rope_mscale, rope_mscale_all;
+    double rope_beta_fast, rope_beta_slow;
+} rk_model_details;
+
+typedef struct rk_model {
+    char name[64];
+    int64_t hidden, vocab;
+    int64_t seq;    /* usual training sequence length, tokens */
+    int layers;     /* L, without MTP */
+    int mtp_layers; /* depth of multi-token prediction; each is one more layer of the last type */
+    int type_count;
+    rk_layer_type types[RK_LAYER_TYPE_MAX];
+    uint8_t type_of[RK_LAYER_MAX]; /* index into types, per layer */
+    rk_norm_kind norm;
+    int norms_per_layer; /* 2; 1 for parallel blocks; 4 for sandwich norm */
+    bool final_norm;
+    bool parallel_block; /* attention and FFN side by side */
+    bool tied;           /* head shares the embedding */
+    bool embedding_norm, head_bias;
+    int64_t learned_positions; /* rows of a position table; 0: none */
+    rk_model_details details;
+} rk_model;
+
+/* Whether a layer has experts. */
+static inline bool rk_layer_is_moe(const rk_layer_type *type)
+{
+    return type->moe.experts > 0;
+}
+
+/* Elements of one head of queries and keys, and of values. */
+static inline int64_t rk_attention_qk_size(const rk_attention_shape *attention)
+{
+    return attention->kind == RK_ATTENTION_LATENT ? attention->nope_size + attention->rope_size
+                                                  : attention->head_size;
+}
+
+static inline int64_t rk_attention_value_size(const rk_attention_shape *attention)
+{
+    return attention->value_size > 0 ? attention->value_size : attention->head_size;
+}
+
+/*
+ * Gives the model the `layer_count` layers kind_of[i] (indices into `kinds`), so that its types
+ * are the kinds in use in the order of their first layer.  At most RK_LAYER_TYPE_MAX kinds and
+ * RK_LAYER_MAX layers.
+ */
+void rk_model_set_layers(rk_model *model, const rk_layer_type *kinds, const uint8_t *kind_of,
+                         int layer_count);
+
+/* Kinds of layers that differ in their window, in having experts, or in both: bits of an index. */
+enum { RK_KIND_WINDOWED = 1, RK_KIND_MOE = 2, RK_KIND_COUNT = 4 };
+
+/*
+ * Fills the kinds from one layer that has both a dense FFN and experts, and the attention of
+ * windowed layers.
+ */
+void rk_layer_kinds(const rk_layer_type *layer, const rk_attention_shape *windowed,
+                    rk_layer_type kinds[RK_KIND_COUNT]);
+
+/* ---- parameters ---------------------------------------------------------------------------- */
+
+/* Parameters of one layer by part. */
+typedef struct rk_layer_params {
+    int64_t attention, ffn; /* matrices and biases; ffn is the dense FFN */
+    int64_t experts;        /* of all routed experts */
+    int64_t expert_each;    /* of one routed expert */
+    int64_t shared, router; /* shared experts with their gate; router with its bias */
+    int64_t norms;
+    int64_t total, active; /* active: top_k of the experts */
+    int64_t gemm;          /* of active: the matrices of attention, FFN and experts */
+} rk_layer_params;
+
+/* What stands at the ends of a model. */
+typedef struct rk_end_params {
+    int64_t embedding, positions, head; /* head 0 when tied; embedding with its norm */
+    int64_t final_norm;
+    int64_t mtp_norms; /* of one MTP module */
+} rk_end_params;
+
+typedef struct rk_model_params {
+    rk_end_params ends;
+    int64_t layers;
+    int64_t total;                    /* with embedding and head, without MTP */
+    int64_t active;                   /* per token, likewise */
+    int64_t active_without_embedding; /* less the input table (unless tied) */
+    int64_t mtp, mtp_active;          /* of all MTP modules; they share embedding and head */
+} rk_model_params;
+
+rk_layer_params rk_layer_params_of(const rk_model *model, const rk_layer_type *type);
+rk_end_params rk_end_params_of(const rk_model *model);
+rk_model_params rk_model_params_of(const rk_model *model);
+
+/* ---- FLOPs --------------------------------------------------------------------------------- */
+
+/* How model FLOPs of training are counted; see docs/method/models.md. */
+typedef enum rk_flop_convention {
+    RK_FLOPS_MEGATRON,   /* GEMMs with head, attention halved; vocabulary padded to 128 */
+    RK_FLOPS_FULL,       /* the same, attention not halved (Megatron until 2025-03) */
+    RK_FLOPS_PALM,       /* 6 N of all active parameters + 12 L n_q d s */
+    RK_FLOPS_TORCHTITAN, /* 6 N without embedding and MTP + 6 L n_q (d_qk + d_v) s */
+    RK_FLOPS_NANOTRON,   /* GEMMs with head, attention not halved, vocabulary not padded, no MTP */
+    RK_FLOPS_BRIDGE,     /* megatron, with the windows of attention */
+    RK_FLOP_CONVENTION_COUNT,
+} rk_flop_convention;
+
+extern const char *const rk_flop_convention_names[]; /* NULL-terminated, in enum order */
+
+/*
+ * Model FLOPs of training (forward and backward, no recompute) per token of a sequence of
+ * `seq` tokens.
+ */
+double rk_model_flops_per_token(const rk_model *model, int64_t seq, rk_flop_convention convention);
+
+/* The same for weights that do not learn: 4 FLOPs per weight, for their products have no gradient
+ * by weight. */
+double rk_model_frozen_flops_per_token(const rk_model *model, int64_t seq,
+                                       rk_flop_convention convention);
+
+/* Forward FLOPs of core attention of one layer for one sequence of `seq` tokens, causal, by the
+ * triangle of s^2/2 (or the band of a window); 2 FLOPs per multiply-add, QK and PV. */
+double rk_attention_flops(const rk_attention_shape *attention, int64_t seq);
+
+/* Average keys seen by a query of a causal sequence: s/2, or (s w - w^2/2)/s with a window, or
+ * the sum of c^2/2s over chunks of c tokens. */
+double rk_attention_span(const rk_attention_shape *attention, int64_t seq);
+
+/* ---- documents ----------------------------------------------------------------------------- */
+
+/*
+ * Checks that all sizes are in range and consistent and that no count of parameters exceeds 2^62.
+ * The error's path is the key of a model document.
+ */
+rk_status rk_model_check(const rk_model *model, rk_error *err);
+rk_status rk_layer_type_check(const rk_layer_type *type, rk_error *err);
+
+/*
+ * Reads a model: a file (our own document, or a Hugging Face config.json, told apart by their
+ * keys), or a name of the catalogue data/models.  Implemented in lib/io.
+ */
+rk_status rk_model_load(const char *name, rk_model *model, rk_error *err);
+
+#endif

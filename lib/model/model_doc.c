@@ -1,0 +1,390 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The document of a model: the sizes of one layer and of what surrounds the layers; few keys for
+ * a stack of equal layers.  Layers that differ are described
+ *   - by rules: the first `dense_first` layers have no experts, only every `moe_every`-th layer has
+ *     them, and `window_pattern` ("wwwf", repeated) says which layers see a window and which all;
+ *   - or as a list: `types` holds objects with the keys in which a type of layer differs from the
+ *     document, `pattern` (repeated) the type of each layer.
+ */
+#include "model/model_doc.h"
+
+#include "base/error.h"
+
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+/* What a document says, before its layers are laid out. */
+typedef struct draft {
+    rk_model model;
+    rk_layer_type layer;
+    int64_t layers, mtp_layers, norms_per_layer;
+    int64_t dense_first, moe_every;
+    const json_t *name, *window_pattern, *types, *pattern; /* borrowed; NULL: absent */
+    double published, published_active;                    /* for people and tests */
+} draft;
+
+/* Takes a string that is not empty as it is, to be read when everything else is known. */
+static rk_status take_string(const json_t *value, const char *path, void *out, rk_error *err)
+{
+    char found[RK_JSON_TEXT_SIZE];
+    if (json_string_length(value) == 0) {
+        return rk_fail_at(err, RK_ERR_INVALID, path, "expected a string, found %s",
+                          rk_json_describe(value, found));
+    }
+    memcpy(out, &value, sizeof(value));
+    return RK_OK;
+}
+
+static rk_status take_array(const json_t *value, const char *path, void *out, rk_error *err)
+{
+    char found[RK_JSON_TEXT_SIZE];
+    if (json_array_size(value) == 0) {
+        return rk_fail_at(err, RK_ERR_INVALID, path, "expected an array of at least one, found %s",
+                          rk_json_describe(value, found));
+    }
+    memcpy(out, &value, sizeof(value));
+    return RK_OK;
+}
+
+/* ---- fields ----------------------------------------------------------------------------- */
+
+static const char *const qk_norm_names[] = {"none", "head", "full", NULL};
+static const char *const norm_names[] = {"rms", "layer", "layer_no_bias", "layer_no_weight", NULL};
+
+/* Ranges are left to rk_model_check, which knows them for models from anywhere. */
+#define REQUIRED(key, kind, place, text)                                                           \
+    {                                                                                              \
+        .name = #key, .type = kind, .offset = offsetof(draft, place), .help = text                 \
+    }
+#define OPTIONAL(key, kind, place, text)                                                           \
+    {                                                                                              \
+        .name = #key, .type = kind, .offset = offsetof(draft, place), .optional = true,            \
+        .help = text                                                                               \
+    }
+#define SIZE(key, place, text) OPTIONAL(key, RK_FIELD_INT, place, text)
+#define FLAG(key, place, text) OPTIONAL(key, RK_FIELD_BOOL, place, text)
+#define CHOICE(key, place, values, text)                                                           \
+    {                                                                                              \
+        .name = #key, .type = RK_FIELD_ENUM, .offset = offsetof(draft, place), .optional = true,   \
+        .names = values, .help = text                                                              \
+    }
+#define TAKE(key, place, reader)                                                                   \
+    {                                                                                              \
+        .name = #key, .type = RK_FIELD_CUSTOM, .offset = offsetof(draft, place), .optional = true, \
+        .read = reader                                                                             \
+    }
+/* A number of the model's details; 0 stands for a key that is absent. */
+#define DETAIL(key, most, text)                                                                    \
+    {                                                                                              \
+        .name = #key, .type = RK_FIELD_NUMBER, .offset = offsetof(draft, model.details.key),       \
+        .optional = true, .min = 0, .max = (most), .above_min = true, .help = text                 \
+    }
+#define PUBLISHED(key, place, text)                                                                \
+    {                                                                                              \
+        .name = #key, .type = RK_FIELD_NUMBER, .offset = offsetof(draft, place), .optional = true, \
+        .min = 1, .max = 0x1p62, .help = text                                                      \
+    }
+
+static const rk_field fields[] = {
+    REQUIRED(heads, RK_FIELD_INT, layer.attention.query_heads, "an integer: query heads"),
+    SIZE(kv_heads, layer.attention.kv_heads, "key and value heads; default heads"),
+    SIZE(head_size, layer.attention.head_size, "elements per head; default hidden / heads"),
+    SIZE(value_size, layer.attention.value_size, "elements per value head; default head_size"),
+    SIZE(window, layer.attention.window, "tokens that a query sees; default all before it"),
+    FLAG(chunked, layer.attention.chunked, "the window is a fixed chunk"),
+    CHOICE(qk_norm, layer.attention.qk_norm, qk_norm_names, "of queries and keys; default none"),
+    FLAG(bias_qkv, layer.attention.bias_qkv, "biases of queries, keys and values"),
+    FLAG(bias_out, layer.attention.bias_out, "bias of the output projection"),
+    FLAG(sinks, layer.attention.sinks, "a learned logit per query head"),
+    FLAG(output_gate, layer.attention.output_gate, "the output of attention is gated"),
+    FLAG(relative_positions, layer.attention.relative_positions, "a projection of positions"),
+    SIZE(q_rank, layer.attention.q_rank, "MLA: latent of queries; default not compressed"),
+    SIZE(kv_rank, layer.attention.kv_rank, "MLA: latent of keys and values"),
+    SIZE(nope_size, layer.attention.nope_size, "MLA: elements per head without position"),
+    SIZE(rope_size, layer.attention.rope_size, "MLA: elements per head with position"),
+    SIZE(ffn, layer.ffn.width, "width of the dense FFN"),
+    FLAG(gated, layer.ffn.gated, "FFN and experts have three matrices, not two; default true"),
+    FLAG(clamped, layer.ffn.clamped, "the activation of FFN and experts limits its inputs"),
+    FLAG(ffn_bias, layer.ffn.bias, "the dense FFN has biases"),
+    SIZE(experts, layer.moe.experts, "routed experts of a layer"),
+    SIZE(top_k, layer.moe.top_k, "experts per token"),
+    SIZE(expert_ffn, layer.moe.expert_width, "width of an expert"),
+    SIZE(shared_experts, layer.moe.shared_experts, "experts that see every token"),
+    SIZE(shared_ffn, layer.moe.shared_width, "width of a shared expert; default expert_ffn"),
+    SIZE(expert_groups, layer.moe.expert_groups, "groups of experts, of which a token reaches few"),
+    SIZE(route_groups, layer.moe.route_groups, "groups that a token may reach; default all"),
+    FLAG(shared_gate, layer.moe.shared_gate, "the shared experts have a gate"),
+    FLAG(router_bias, layer.moe.router_bias, "the router has a bias"),
+    FLAG(expert_bias, layer.moe.expert_bias, "the routed experts have biases"),
+    REQUIRED(hidden, RK_FIELD_INT, model.hidden, "width of the residual stream"),
+    REQUIRED(layers, RK_FIELD_INT, layers, "layers, without those of MTP"),
+    REQUIRED(vocab, RK_FIELD_INT, model.vocab, "rows of the embedding"),
+    REQUIRED(seq, RK_FIELD_INT, model.seq, "usual training sequence length, tokens"),
+    REQUIRED(tied, RK_FIELD_BOOL, model.tied, "the output layer shares the embedding"),
+    FLAG(embedding_norm, model.embedding_norm, "a norm after the embedding"),
+    FLAG(head_bias, model.head_bias, "the output layer has a bias"),
+    SIZE(learned_positions, model.learned_positions, "rows of the position table"),
+    CHOICE(norm, model.norm, norm_names, "of the residual stream; default rms"),
+    SIZE(norms_per_layer, norms_per_layer, "default 2"),
+    FLAG(final_norm, model.final_norm, "default true"),
+    FLAG(parallel_block, model.parallel_block, "attention and FFN side by side"),
+    SIZE(mtp_layers, mtp_layers, "modules of multi-token prediction"),
+    SIZE(dense_first, dense_first, "layers at the start that have no experts"),
+    SIZE(moe_every, moe_every, "every n-th layer has experts; default 1"),
+    TAKE(window_pattern, window_pattern, take_string),
+    TAKE(types, types, take_array),
+    TAKE(pattern, pattern, take_array),
+    TAKE(name, name, take_string),
+    CHOICE(activation, model.details.activation, rk_activation_names,
+           "of FFN and experts; default usual: silu where gated, else gelu"),
+    DETAIL(norm_epsilon, 1, "epsilon of the norms"),
+    CHOICE(router, model.details.router, rk_router_score_names, "scores of experts"),
+    FLAG(router_raw, model.details.router_raw, "scores of chosen experts do not sum to 1"),
+    DETAIL(router_scale, 1e6, "factor on the scores of chosen experts"),
+    FLAG(alibi, model.details.alibi, "ALiBi in place of rotary positions"),
+    DETAIL(rope_base, 1e12, "base of rotary positions"),
+    DETAIL(rope_window_base, 1e12, "of windowed layers, where it is another"),
+    DETAIL(rope_share, 1, "of the elements of a head that rotate; default all"),
+    CHOICE(rope_scaling, model.details.rope_scaling, rk_rope_scaling_names,
+           "of rotary positions beyond rope_positions; default none"),
+    DETAIL(rope_factor, 1e6, "of rope_scaling"),
+    SIZE(rope_positions, model.details.rope_positions, "sequence length before rope_scaling"),
+    DETAIL(rope_mscale, 1e6, "YaRN: factor on attention"),
+    DETAIL(rope_mscale_all, 1e6, "YaRN: factor on attention, of all dimensions"),
+    DETAIL(rope_beta_fast, 1e6, "YaRN: rotations above which nothing is scaled"),
+    DETAIL(rope_beta_slow, 1e6, "YaRN: rotations below which all is scaled"),
+    PUBLISHED(published_parameters, published, "exact where it is an integer"),
+    PUBLISHED(published_active_parameters, published_active, "per token"),
+};
+
+enum { FIELD_COUNT = sizeof(fields) / sizeof(fields[0]) };
+
+/* Whether a field is one of a layer, which the objects of `types` may override. */
+static bool is_of_layer(const rk_field *field)
+{
+    return field->offset >= offsetof(draft, layer) &&
+           field->offset < offsetof(draft, layer) + sizeof(rk_layer_type);
+}
+
+/* ---- layers ----------------------------------------------------------------------------- */
+
+/* Fills in what follows from other keys of the layer, which was found at `path`. */
+static rk_status complete_layer(rk_layer_type *layer, int64_t hidden, const char *path,
+                                rk_error *err)
+{
+    rk_attention_shape *a = &layer->attention;
+    char member[RK_JSON_PATH_SIZE];
+    (void)rk_json_path_member(path, "head_size", member);
+    if (a->kv_heads == 0) {
+        a->kv_heads = a->query_heads;
+    }
+    if (layer->moe.shared_experts > 0 && layer->moe.shared_width == 0) {
+        layer->moe.shared_width = layer->moe.expert_width;
+    }
+    if (a->kv_rank != 0) {
+        a->kind = RK_ATTENTION_LATENT;
+        return a->head_size == 0
+                   ? RK_OK
+                   : rk_fail_at(err, RK_ERR_INVALID, member,
+                                "latent attention (kv_rank) has nope_size, rope_size and "
+                                "value_size in place of head_size");
+    }
+    if (a->head_size == 0 && a->query_heads > 0) {
+        if (hidden % a->query_heads != 0) {
+            return rk_fail_at(err, RK_ERR_INVALID, member,
+                              "the key \"head_size\" is missing, and hidden = %" PRId64
+                              " is no multiple of heads = %" PRId64,
+                              hidden, a->query_heads);
+        }
+        a->head_size = hidden / a->query_heads;
+    }
+    return RK_OK;
+}
+
+/* Refuses a key that changes nothing, because it is a mistake about something else. */
+static rk_status fail_unused(const char *key, const char *why, rk_error *err)
+{
+    return rk_fail_at(err, RK_ERR_INVALID, key, "the key \"%s\" has no effect: %s", key, why);
+}
+
+static rk_status check_window_pattern(const draft *d, rk_error *err)
+{
+    const char *pattern = json_string_value(d->window_pattern);
+    if (pattern[strspn(pattern, "wf")] != '\0') {
+        char found[RK_JSON_TEXT_SIZE];
+        return rk_fail_at(err, RK_ERR_INVALID, "window_pattern",
+                          "expected a string of w (window) and f (full), found %s",
+                          rk_json_describe(d->window_pattern, found));
+    }
+    return d->layer.attention.window != 0
+               ? RK_OK
+               : fail_unused("window_pattern", "the document has no \"window\"", err);
+}
+
+/* Lays the layers out by the rules dense_first, moe_every and window_pattern. */
+static rk_status lay_by_rules(draft *d, rk_error *err)
+{
+    const char *pattern = d->window_pattern ? json_string_value(d->window_pattern) : "w";
+    const size_t period = strlen(pattern);
+    const bool has_experts = d->layer.moe.experts != 0;
+    rk_layer_type kinds[RK_KIND_COUNT];
+    uint8_t kind_of[RK_LAYER_MAX];
+    unsigned seen = 0;
+
+    if (d->moe_every < 1) {
+        return rk_fail_at(err, RK_ERR_INVALID, "moe_every", "expected at least 1, found %" PRId64,
+                          d->moe_every);
+    }
+    if (!has_experts && (d->dense_first != 0 || d->moe_every != 1)) {
+        return fail_unused(d->dense_first != 0 ? "dense_first" : "moe_every",
+                           "the document has no \"experts\"", err);
+    }
+    rk_status status = d->window_pattern ? check_window_pattern(d, err) : RK_OK;
+    if (!status) {
+        status = complete_layer(&d->layer, d->model.hidden, "", err);
+    }
+    if (!status && !has_experts) {
+        status = rk_layer_type_check(&d->layer, err); /* keys of experts would be lost below */
+    }
+    if (status) {
+        return status;
+    }
+    const rk_attention_shape windowed = d->layer.attention;
+    d->layer.attention.window = 0;
+    d->layer.attention.chunked = false;
+    rk_layer_kinds(&d->layer, &windowed, kinds);
+    for (int i = 0; i < d->layers; i++) {
+        const bool in_window = pattern[(size_t)i % period] == 'w';
+        const bool moe = has_experts && i >= d->dense_first && (i + 1) % d->moe_every == 0;
+        kind_of[i] = (uint8_t)((in_window ? RK_KIND_WINDOWED : 0) | (moe ? RK_KIND_MOE : 0));
+        seen |= moe ? 2U : 1U;
+    }
+    if (has_experts && !(seen & 2U)) {
+        return fail_unused("experts", "no layer has them", err);
+    }
+    if (has_experts && !(seen & 1U) && d->layer.ffn.width != 0) {
+        return fail_unused("ffn", "every layer has experts (expert_ffn is their width)", err);
+    }
+    rk_model_set_layers(&d->model, kinds, kind_of, (int)d->layers);
+    return RK_OK;
+}
+
+/* Reads an object of `types`: the layer of the document with some keys changed. */
+static rk_status read_type(const draft *base, size_t index, rk_layer_type *type, rk_error *err)
+{
+    rk_field overrides[FIELD_COUNT];
+    size_t count = 0;
+    char path[RK_JSON_PATH_SIZE], member[RK_JSON_PATH_SIZE];
+    draft d = *base;
+    for (int i = 0; i < FIELD_COUNT; i++) {
+        if (is_of_layer(&fields[i])) {
+            overrides[count] = fields[i];
+            overrides[count++].optional = true;
+        }
+    }
+    (void)rk_json_path_element("types", index, path);
+    rk_status status = rk_fields_read(json_array_get(base->types, index), path, overrides, count,
+                                      RK_UNKNOWN_REFUSE, &d, err);
+    if (!status) {
+        status = complete_layer(&d.layer, d.model.hidden, path, err);
+    }
+    if (!status && rk_layer_type_check(&d.layer, err)) {
+        char message[sizeof(err->message)];
+        (void)rk_json_path_member(path, err->path, member);
+        (void)snprintf(message, sizeof(message), "%s", err->message);
+        status = rk_fail_at(err, RK_ERR_INVALID, member, "%s", message);
+    }
+    *type = d.layer;
+    return status;
+}
+
+/* Lays the layers out by the list of types and their pattern. */
+static rk_status lay_by_types(draft *d, rk_error *err)
+{
+    const size_t count = json_array_size(d->types), period = json_array_size(d->pattern);
+    rk_layer_type kinds[RK_LAYER_TYPE_MAX];
+    uint8_t kind_of[RK_LAYER_MAX];
+    if (!d->types || !d->pattern) {
+        return rk_fail_at(err, RK_ERR_INVALID, "",
+                          "the keys \"types\" and \"pattern\" need each other");
+    }
+    if (d->dense_first != 0 || d->moe_every != 1 || d->window_pattern) {
+        return fail_unused(d->window_pattern     ? "window_pattern"
+                           : d->dense_first != 0 ? "dense_first"
+                                                 : "moe_every",
+                           "\"types\" and \"pattern\" say what each layer is", err);
+    }
+    if (count > RK_LAYER_TYPE_MAX) {
+        return rk_fail_at(err, RK_ERR_INVALID, "types", "expected at most %d types, found %zu",
+                          RK_LAYER_TYPE_MAX, count);
+    }
+    for (size_t i = 0; i < count; i++) {
+        const rk_status status = read_type(d, i, &kinds[i], err);
+        if (status) {
+            return status;
+        }
+    }
+    for (size_t i = 0; i < (size_t)d->layers; i++) {
+        const json_t *entry = json_array_get(d->pattern, i % period);
+        const json_int_t type = json_integer_value(entry);
+        if (!json_is_integer(entry) || type < 0 || type >= (json_int_t)count) {
+            char path[RK_JSON_PATH_SIZE], found[RK_JSON_TEXT_SIZE];
+            return rk_fail_at(err, RK_ERR_INVALID,
+                              rk_json_path_element("pattern", i % period, path),
+                              "expected an index of types, 0 to %zu, found %s", count - 1,
+                              rk_json_describe(entry, found));
+        }
+        kind_of[i] = (uint8_t)type;
+    }
+    rk_model_set_layers(&d->model, kinds, kind_of, (int)d->layers);
+    return RK_OK;
+}
+
+/* ---- the document ----------------------------------------------------------------------- */
+
+/* Checks and narrows a small count of the model. */
+static rk_status narrow(int64_t value, const char *key, int min, int max, int *out, rk_error *err)
+{
+    if (value < min || value > max) {
+        return rk_fail_at(err, RK_ERR_INVALID, key,
+                          "expected an integer from %d to %d, found %" PRId64, min, max, value);
+    }
+    *out = (int)value;
+    return RK_OK;
+}
+
+rk_status rk_model_from_json(const json_t *object, rk_model *model, rk_error *err)
+{
+    draft d = {
+        .model = {.final_norm = true},
+        .layer = {.ffn = {.gated = true}},
+        .norms_per_layer = 2,
+        .moe_every = 1,
+    };
+    rk_status status = rk_fields_read(object, "", fields, FIELD_COUNT, RK_UNKNOWN_REFUSE, &d, err);
+    if (!status) {
+        status = narrow(d.layers, "layers", 1, RK_LAYER_MAX, &d.model.layers, err);
+    }
+    if (!status) {
+        status = narrow(d.mtp_layers, "mtp_layers", 0, INT_MAX, &d.model.mtp_layers, err);
+    }
+    if (!status) {
+        status =
+            narrow(d.norms_per_layer, "norms_per_layer", 0, INT_MAX, &d.model.norms_per_layer, err);
+    }
+    if (!status) {
+        status = d.types || d.pattern ? lay_by_types(&d, err) : lay_by_rules(&d, err);
+    }
+    if (!status) {
+        status = rk_model_check(&d.model, err);
+    }
+    if (!status) {
+        (void)rk_json_printable(d.name ? json_string_value(d.name) : "", d.model.name,
+                                sizeof(d.model.name));
+        *model = d.model;
+    }
+    return status;
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reading a model by name: our own document or a config.json of Hugging Face. */
+#include "base/error.h"
+#include "base/text.h"
+#include "model/hf_config.h"
+#include "model/model_doc.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Returns where the last name of path[0..end) starts. */
+static const char *last_name(const char *path, const char *end)
+{
+    while (end > path && end[-1] != '/') {
+        end--;
+    }
+    return end;
+}
+
+/*
+ * Names a model after its file: "a/b.json" is b, "a/b.config.json" likewise, and "a/config.json",
+ * which says nothing itself, is a.
+ */
+static void name_after_file(const char *path, char *out, size_t size)
+{
+    static const char *const endings[] = {".gz", ".json", ".config"};
+    static const char anonymous[] = "config";
+    const char *end = path + strlen(path);
+    for (size_t i = 0; i < sizeof(endings) / sizeof(endings[0]); i++) {
+        const size_t length = strlen(endings[i]);
+        if ((size_t)(end - path) > length && strncmp(end - length, endings[i], length) == 0) {
+            end -= length;
+        }
+    }
+    const char *start = last_name(path, end);
+    if (start > path + 1 && (size_t)(end - start) == strlen(anonymous) &&
+        strncmp(start, anonymous, strlen(anonymous)) == 0) {
+        end = start - 1;
+        start = last_name(path, end);
+    }
+    char name[RK_JSON_PATH_SIZE];
+    (void)snprintf(name, sizeof(name), "%.*s", (int)(end - start), start);
+    (void)rk_json_printable(name, out, size);
+}
+
+rk_status rk_model_load(const char *name, rk_model *model, rk_error *err)
+{
+    rk_json_doc doc;
+    rk_status status = rk_json_load(name, "models", &doc, err);
+    if (status) {
+        return status;
+    }
+    status = rk_hf_config_recognise(doc.root) ? rk_hf_config_read(doc.root, model, err)
+                                              : rk_model_from_json(doc.root, model, err);
+    if (status) {
+        rk_error_set_file(err, doc.name);
+    } else if (model->name[0] == '\0') {
+        name_after_file(doc.name, model->name, sizeof(model->name));
+    }
+    rk_json_clear(&doc);
+    return status;
+}

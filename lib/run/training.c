@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "run/training.h"
+
+#include "base/error.h"
+#include "base/units.h"
+
+#include <math.h>
+
+#define J_PER_KWH 3.6e6
+#define SLOWEST   100.0 /* times the run without interruptions: nobody would wait */
+
+const char *const rk_training_part_names[] = {"training", "checkpoints", "work done again",
+                                              "restarts", NULL};
+
+/* Time between checkpoints: what is asked, or the best; a step at least, and time to write one. */
+static double interval_of(const rk_training *t, const rk_training_result *r)
+{
+    if (t->interval > 0) {
+        return t->interval;
+    }
+    if (!(r->mtbf < HUGE_VAL)) {
+        return HUGE_VAL;
+    }
+    const double least = t->host > 0 ? fmax(t->step, r->writing) : t->step;
+    return fmax(rk_checkpoint_daly(r->blocking, r->mtbf), least);
+}
+
+/*
+ * Daly's expectation in parts.  T / tau segments of tau + C seconds; to finish one takes
+ * M (e^((tau + C)/M) - 1) s of computing and as many failures over M, each of which is followed by
+ * M (e^(R/M) - 1) s until a restart succeeds.  What a failure finds unwritten while a checkpoint
+ * is on its way to storage (W s) is lost besides.
+ */
+static void add_failures(const rk_training *t, rk_training_result *r)
+{
+    const double work = t->step * r->steps, segments = work / r->interval, mtbf = r->mtbf;
+    const double waits = t->host > 0 ? r->writing : 0, restart = t->restart + r->writing;
+    r->part[RK_TRAINING_STEPS] = work;
+    r->part[RK_TRAINING_CHECKPOINTS] = segments * r->blocking;
+    if (!(mtbf < HUGE_VAL)) {
+        return;
+    }
+    const double computing = segments * mtbf * expm1((r->interval + r->blocking) / mtbf);
+    const double after = computing * expm1((restart + waits) / mtbf);
+    const double lost = waits > 0 ? after * waits / (restart + waits) : 0;
+    r->part[RK_TRAINING_LOST] = computing - work - r->part[RK_TRAINING_CHECKPOINTS] + lost;
+    r->part[RK_TRAINING_RESTARTS] = after - lost;
+}
+
+static rk_status check(const rk_training *t, const rk_training_result *r, rk_error *err)
+{
+    if (t->host > 0 && r->interval < r->writing) {
+        return rk_fail(err, RK_ERR_INVALID,
+                       "a checkpoint takes %.4g s to write, the next starts after %.4g s; write "
+                       "fewer, or to faster storage",
+                       r->writing, r->interval);
+    }
+    const double restart = t->restart + (t->host > 0 ? 2 : 1) * r->writing;
+    if (r->interval < HUGE_VAL &&
+        !(rk_failure_slowdown(r->interval, r->blocking, restart, r->mtbf) < SLOWEST)) {
+        return rk_fail(err, RK_ERR_INVALID,
+                       "with an interruption every %.4g s, %.4g s to restart and %.4g s between "
+                       "checkpoints the run does not get ahead; restart or write faster",
+                       r->mtbf, restart, r->interval);
+    }
+    return RK_OK;
+}
+
+static void add_prices(const rk_training *t, rk_training_result *r)
+{
+    r->accelerator_hours = t->accelerators * r->total / HOUR;
+    r->energy = t->accelerators * t->power * t->pue * r->total;
+    r->cost = t->price * r->accelerator_hours;
+    r->carbon = t->carbon / 1e3 * r->energy / J_PER_KWH;
+}
+
+rk_status rk_training_run(const rk_training *t, rk_training_result *r, rk_error *err)
+{
+    *r = (rk_training_result){.steps = ceil(t->tokens / t->tokens_per_step)};
+    const double failures = t->failure_rate * t->accelerators;
+    r->mtbf = failures > 0 ? 1 / failures : HUGE_VAL;
+    r->writing = t->checkpoint / t->storage;
+    r->blocking = t->host > 0 ? t->checkpoint / t->accelerators / t->host : r->writing;
+    r->interval = interval_of(t, r);
+    const rk_status status = check(t, r, err);
+    if (status) {
+        return status;
+    }
+    add_failures(t, r);
+    for (int i = 0; i < RK_TRAINING_PART_COUNT; i++) {
+        r->total += r->part[i];
+    }
+    r->failures = r->mtbf < HUGE_VAL ? r->total / r->mtbf : 0;
+    r->goodput = r->part[RK_TRAINING_STEPS] / r->total;
+    add_prices(t, r);
+    return RK_OK;
+}

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A whole training run: what its steps, checkpoints and failures take together, and what that
+ * costs in money, energy and carbon.
+ */
+#ifndef RK_RUN_TRAINING_H
+#define RK_RUN_TRAINING_H
+
+#include "reckon/reckon.h"
+
+/* What a run is; times in s, sizes in bytes. */
+typedef struct rk_training {
+    double tokens;          /* to train on */
+    double tokens_per_step; /* of the whole run */
+    double step;            /* of one that nothing interrupts */
+    double accelerators;
+    /* Failures and what follows them. */
+    double failure_rate; /* interruptions of the run, per accelerator and s; 0: none */
+    double restart;      /* from an interruption to the first step after it, but for reading */
+    /* Checkpoints. */
+    double checkpoint; /* bytes of one, of all accelerators */
+    double storage;    /* bytes/s of all storage, written and read */
+    double host;       /* bytes/s to host memory, per accelerator: training waits for this copy
+                          alone while storage is written; 0: it waits for storage */
+    double interval;   /* from the end of one to the start of the next; 0: the best */
+    /* Prices; 0: not known. */
+    double power;  /* W per accelerator, with its share of the node */
+    double pue;    /* power of the building over that of its machines */
+    double price;  /* of an accelerator-hour */
+    double carbon; /* g per kWh */
+} rk_training;
+
+/* Where the time of a run goes; the four add up to the total. */
+typedef enum rk_training_part {
+    RK_TRAINING_STEPS,
+    RK_TRAINING_CHECKPOINTS, /* training waits for them */
+    RK_TRAINING_LOST,        /* work since the last checkpoint, done again */
+    RK_TRAINING_RESTARTS,
+    RK_TRAINING_PART_COUNT,
+} rk_training_part;
+
+extern const char *const rk_training_part_names[]; /* NULL-terminated, in enum order */
+
+typedef struct rk_training_result {
+    double steps;
+    double mtbf;                         /* s between interruptions; infinite without */
+    double failures;                     /* expected in the run */
+    double blocking;                     /* s that training waits for a checkpoint */
+    double writing;                      /* s until it is in storage; reading takes as long */
+    double interval;                     /* s; infinite: there are no checkpoints */
+    double part[RK_TRAINING_PART_COUNT]; /* s */
+    double total;                        /* s */
+    double goodput;                      /* share of steps in the total */
+    double accelerator_hours;
+    double energy, cost, carbon; /* J, money, kg; 0: not known */
+} rk_training_result;
+
+/*
+ * The expected run.  Fails with RK_ERR_INVALID where interruptions leave no time to get ahead, and
+ * where an interval is shorter than the writing of a checkpoint.
+ */
+rk_status rk_training_run(const rk_training *training, rk_training_result *result, rk_error *err);
+
+/* ---- checkpoints and failures ---------------------------------------------------------------- */
+
+/*
+ * The best time between checkpoints that block training for `cost` s, with a mean time between
+ * failures of `mtbf` s: Young's first order, and Daly's (mtbf itself from cost = 2 mtbf on).
+ */
+double rk_checkpoint_young(double cost, double mtbf);
+double rk_checkpoint_daly(double cost, double mtbf);
+
+/*
+ * Expected time over the time without interruptions, when failures come as a Poisson process and
+ * strike restarts as well (Daly 2006): mtbf e^(restart/mtbf) (e^((interval + cost)/mtbf) - 1) /
+ * interval.
+ */
+double rk_failure_slowdown(double interval, double cost, double restart, double mtbf);
+
+#endif

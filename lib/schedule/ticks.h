@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Times of a pipeline in ticks; inside lib/schedule only.  Sums of whole ticks are exact, so every
+ * way of finding the end of a schedule gives the same bits.  A tick is a power of two of which all
+ * steps of a pipeline one after the other take less than 2^61: rounding to it moves a makespan by
+ * about 1e-13 of itself.
+ */
+#ifndef RK_SCHEDULE_TICKS_H
+#define RK_SCHEDULE_TICKS_H
+
+#include "schedule/schedule.h"
+
+#include <math.h>
+
+typedef struct rk_clock {
+    double seconds;    /* of a tick */
+    double per_second; /* ticks */
+    bool finite;       /* the times of the pipeline are; else there are no ticks of them */
+} rk_clock;
+
+static inline rk_clock rk_clock_of(const rk_pipeline *p)
+{
+    double most = p->overlapped_pair + 2 * p->send_seconds;
+    int exponent = 0;
+    most *= (double)(p->ranks * p->chunks_per_rank);
+    for (int64_t i = 0; i < p->ranks * p->chunks_per_rank; i++) {
+        most += p->chunks[i].forward + p->chunks[i].backward + p->chunks[i].weight;
+    }
+    most *= (double)p->microbatches;
+    (void)frexp(most, &exponent);
+    const int bits = 61 - exponent < 1000 ? 61 - exponent : 1000;
+    return (rk_clock){ldexp(1, -bits), ldexp(1, bits), isfinite(most)};
+}
+
+static inline int64_t rk_to_ticks(rk_clock clock, double seconds)
+{
+    return (int64_t)(seconds * clock.per_second + 0.5);
+}
+
+static inline double rk_to_seconds(rk_clock clock, int64_t ticks)
+{
+    return (double)ticks * clock.seconds;
+}
+
+static inline int64_t rk_later(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+#endif

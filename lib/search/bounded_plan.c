@@ -1,0 +1,692 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Bounded search by the reckon model: the ranking of the exhaustive one (plan.c), with most
+ * strategies settled in groups.  A batch is all strategies of a unit with one kind of context
+ * parallelism and one micro-batch: they share costs of blocks but for recompute, which only adds.
+ * Batches are sorted by what their strategies take at least; within a batch, so are its nodes, a
+ * recompute and a shape of the pipeline each.  Work goes in rounds that double in size.  In a round
+ * every batch knows the times that the rounds before have found and its own, so the counts do not
+ * depend on the number of threads.
+ */
+#include "search/bounded_plan.h"
+
+#include "base/error.h"
+#include "estimate/least.h"
+#include "search/bounded_state.h"
+#include "work/parallel.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- batches ------------------------------------------------------------------------------- */
+
+static double limit_of(const rk_top *top)
+{
+    const double floor_score = rk_top_floor(top);
+    return -floor_score * (1 + RK_LEAST_SLACK);
+}
+
+/* Longest step that can still enter the top list; generous. */
+static double time_limit(const struct worker *w)
+{
+    return fmin(limit_of(&w->top), w->most_seconds);
+}
+
+/* Data-parallel degree of a pipeline degree in a batch; 0: it is not in the space. */
+static int64_t data_parallel(const struct search *s, const struct batch *b,
+                             const rk_plan_pipe *pipe)
+{
+    const int64_t dp = rk_plan_data_parallel(&s->lists, b->unit, pipe->pp);
+    const bool divides = dp > 0 && s->space->global_batch % dp == 0 &&
+                         s->space->global_batch / dp % b->micro_batch == 0;
+    return divides ? dp : 0;
+}
+
+static int lane_count(const struct search *s, const struct batch *b, int64_t pp, int64_t dp)
+{
+    return rk_plan_shardings(&s->lists, b->unit, pp, dp) * s->lists.offload_count;
+}
+
+/* Strategies of a node: its choices of layers times its lanes. */
+static int node_choices(const struct search *s, int recompute, const rk_plan_shape *shape)
+{
+    return s->lists.recomputes[recompute].kind == RK_REC_FULL ? shape->layer_choice_count : 1;
+}
+
+static uint64_t node_size(const struct search *s, const struct node *node)
+{
+    return (uint64_t)node_choices(s, node->recompute, node->shape) * (uint64_t)node->lanes;
+}
+
+static uint64_t batch_size(const struct search *s, const struct batch *b)
+{
+    const rk_plan_lists *l = &s->lists;
+    uint64_t plain = 0, full = 0, count = 0; /* recomputes without and with choices of layers */
+    for (int i = 0; i < l->recompute_count; i++) {
+        plain += l->recomputes[i].kind != RK_REC_FULL;
+        full += l->recomputes[i].kind == RK_REC_FULL;
+    }
+    for (size_t i = 0; i < l->pipe_count; i++) {
+        const rk_plan_pipe *pipe = &l->pipes[i];
+        const int64_t dp = data_parallel(s, b, pipe);
+        if (dp) {
+            count += (plain * pipe->shape_count + full * pipe->base_count) *
+                     (uint64_t)lane_count(s, b, pipe->pp, dp);
+        }
+    }
+    return count;
+}
+
+static rk_status add_batch(struct search *s, const struct batch *batch, rk_error *err)
+{
+    if (s->batch_count == s->batch_room) {
+        const size_t room = s->batch_room ? 2 * s->batch_room : 256;
+        struct batch *batches = realloc(s->batches, room * sizeof(*batches));
+        if (!batches) {
+            return rk_fail(err, RK_ERR_MEMORY, "no memory for %zu micro-batches of a plan", room);
+        }
+        s->batches = batches;
+        s->batch_room = room;
+    }
+    s->batches[s->batch_count++] = *batch;
+    return RK_OK;
+}
+
+/* In the order of enumeration, so that the index of a batch is the count of those before it. */
+static rk_status list_batches(struct search *s, rk_error *err)
+{
+    const rk_plan_lists *l = &s->lists;
+    rk_status status = RK_OK;
+    for (size_t i = 0; i < l->unit_count; i++) {
+        const rk_plan_unit *unit = &l->units[i];
+        uint64_t first = unit->first;
+        for (int kind = 0; kind < rk_plan_cp_kinds(l, unit->cp); kind++) {
+            for (size_t j = 0; j < l->micro_batch.count && !status; j++) {
+                struct batch batch = {.first = first,
+                                      .unit = unit,
+                                      .cp_kind = kind,
+                                      .micro_batch = l->micro_batch.items[j]};
+                batch.count = batch_size(s, &batch);
+                first += batch.count;
+                if (batch.count > 0) {
+                    status = add_batch(s, &batch, err);
+                }
+            }
+        }
+    }
+    return status;
+}
+
+/* What all strategies of a batch have in common. */
+static rk_strategy batch_strategy(const struct search *s, const struct batch *b)
+{
+    rk_strategy strategy = s->space->base;
+    rk_plan_set_unit(b->unit, &strategy);
+    strategy.global_batch = s->space->global_batch;
+    strategy.micro_batch = b->micro_batch;
+    strategy.cp_kind = s->lists.cp_kinds[b->cp_kind];
+    return strategy;
+}
+
+/* Completes the strategy of a batch but for layers and lane. */
+static rk_strategy node_strategy(const struct search *s, const struct batch *b,
+                                 const struct node *node)
+{
+    rk_strategy strategy = batch_strategy(s, b);
+    strategy.pp = node->pipe->pp;
+    strategy.dp = node->dp;
+    rk_plan_set_recompute(&s->lists.recomputes[node->recompute], &strategy);
+    rk_plan_set_shape(node->shape, &strategy);
+    return strategy;
+}
+
+/* Lanes that the framework runs with a pipeline degree and a recompute. */
+static uint64_t node_lanes(const struct node *node)
+{
+    return node->pipe->legal_lanes[node->recompute] & (((uint64_t)1 << node->lanes) - 1);
+}
+
+/* Those of `lanes` that are legal: all or none, because they agree in what rules ask. */
+static uint64_t legal_of(const struct search *s, rk_strategy *strategy, uint64_t lanes)
+{
+    int first = 0;
+    if (lanes == 0) {
+        return 0;
+    }
+    while (!(lanes >> first & 1)) {
+        first++;
+    }
+    rk_plan_set_lane(&s->lists, first, strategy);
+    return rk_strategy_legal(s->model, &s->system, strategy, s->space->framework, NULL) ? lanes : 0;
+}
+
+static uint64_t legal_lanes(const struct search *s, rk_strategy *strategy, uint64_t lanes)
+{
+    /* hybrid sharding is the only choice of lanes that degrees have a say in */
+    return legal_of(s, strategy, lanes & ~s->lists.hybrid_lanes) |
+           legal_of(s, strategy, lanes & s->lists.hybrid_lanes);
+}
+
+static uint64_t count_lanes(uint64_t lanes)
+{
+    uint64_t count = 0;
+    for (; lanes; lanes &= lanes - 1) {
+        count++;
+    }
+    return count;
+}
+
+/* ---- bounds -------------------------------------------------------------------------------- */
+
+/* Fills the costs of blocks for a recompute; `legal` is a legal strategy of the batch. */
+static void fill_table(const struct search *s, struct worker *w, const rk_strategy *legal)
+{
+    w->costed = *legal;
+    rk_cost_table_fill(s->model, &s->system, s->stack, &w->costed, &w->table);
+    w->whole = rk_whole_model(&w->table, &w->costed);
+    w->counts.bounds++;
+}
+
+/* Those of some lanes whose states fit; DualPipe, which holds every stage twice, has a say in it.
+ */
+static uint64_t fitting_states(const struct search *s, struct worker *w,
+                               const rk_strategy *strategy, uint64_t lanes)
+{
+    rk_strategy with = *strategy;
+    const double usable = s->system.accelerator.memory_usable * (1 + RK_LEAST_SLACK);
+    uint64_t fitting = 0;
+    w->counts.bounds++;
+    for (int lane = 0; lanes >> lane; lane++) {
+        if (lanes >> lane & 1) {
+            rk_plan_set_lane(&s->lists, lane, &with);
+            fitting |= (uint64_t)(rk_least_memory(&w->table, &with, &w->whole) <= usable) << lane;
+        }
+    }
+    return fitting;
+}
+
+/*
+ * Bounds all shapes of a pipeline degree: w->least, infinite where the states of no lane fit.  The
+ * table is that of no recompute.  Returns the least of them.
+ */
+static double bound_shapes(const struct search *s, struct worker *w, const struct batch *b,
+                           const rk_plan_pipe *pipe, int64_t dp)
+{
+    uint64_t fitting[2] = {0, 0}, legal = 0; /* by DualPipe or not */
+    bool known[2] = {false, false};
+    double least = (double)INFINITY;
+    struct node node = {.pipe = pipe, .dp = dp, .lanes = lane_count(s, b, pipe->pp, dp)};
+    for (; node.recompute < s->lists.recompute_count; node.recompute++) {
+        legal |= node_lanes(&node);
+    }
+    node.recompute = 0;
+    node.shape = &s->lists.shapes[pipe->shape_first];
+    rk_plan_base base = {.strategy = node_strategy(s, b, &node)};
+    rk_plan_clock_turn(&w->clock, &w->table, pipe);
+    for (size_t i = pipe->shape_first; i < pipe->shape_first + pipe->shape_count; i++) {
+        base.shape = &s->lists.shapes[i];
+        rk_plan_set_shape(base.shape, &base.strategy);
+        const bool twice = base.strategy.schedule == RK_SCHEDULE_DUALPIPE;
+        if (!known[twice]) {
+            known[twice] = true;
+            fitting[twice] = fitting_states(s, w, &base.strategy, legal);
+        }
+        w->least[i] = (double)INFINITY;
+        if (fitting[twice]) {
+            w->least[i] = rk_plan_clock_least(&w->clock, &base);
+            w->counts.bounds++;
+        }
+        least = fmin(least, w->least[i]);
+    }
+    return least;
+}
+
+/* Finds a legal strategy of a batch; its node need not be promising. */
+static bool find_legal(const struct search *s, const struct batch *b, rk_strategy *legal)
+{
+    const rk_plan_lists *l = &s->lists;
+    for (size_t i = 0; i < l->pipe_count; i++) {
+        struct node node = {.pipe = &l->pipes[i], .dp = data_parallel(s, b, &l->pipes[i])};
+        node.lanes = node.dp ? lane_count(s, b, node.pipe->pp, node.dp) : 0;
+        for (node.recompute = 0; node.dp && node.recompute < l->recompute_count; node.recompute++) {
+            for (size_t j = 0; j < node.pipe->shape_count; j++) {
+                node.shape = &l->shapes[node.pipe->shape_first + j];
+                *legal = node_strategy(s, b, &node);
+                if (legal_lanes(s, legal, node_lanes(&node))) {
+                    return true;
+                }
+            }
+        }
+    }
+    return false;
+}
+
+/* `costed` says whether the table is that of a batch that differs in ep and etp only. */
+static void bound_batch(const struct search *s, struct worker *w, struct batch *b, bool *costed)
+{
+    const rk_plan_lists *l = &s->lists;
+    rk_strategy legal;
+    b->bound = (double)INFINITY;
+    if (!find_legal(s, b, &legal)) {
+        w->counts.by_rule += b->count;
+        b->count = 0;
+        return;
+    }
+    legal.recompute = RK_REC_NONE;
+    legal.recompute_modules = 0;
+    if (*costed) {
+        w->costed = legal;
+        rk_cost_table_fill_experts(&w->costed, &w->table);
+        w->whole = rk_whole_model(&w->table, &w->costed);
+        w->counts.bounds++;
+    } else {
+        fill_table(s, w, &legal);
+        *costed = true;
+    }
+    for (size_t i = 0; i < l->pipe_count; i++) {
+        const int64_t dp = data_parallel(s, b, &l->pipes[i]);
+        if (dp) {
+            b->bound = fmin(b->bound, bound_shapes(s, w, b, &l->pipes[i], dp));
+        }
+    }
+    if (!(b->bound < (double)INFINITY)) {
+        w->counts.by_memory += b->count;
+        b->count = 0;
+    }
+}
+
+static void bound_group(void *context, int worker_index, uint64_t index, rk_parallel *shared)
+{
+    struct search *s = context;
+    bool costed = false;
+    (void)shared;
+    for (size_t i = s->groups[index]; i < s->groups[index + 1]; i++) {
+        bound_batch(s, &s->workers[worker_index], &s->batches[i], &costed);
+    }
+}
+
+/* Orders batches by all but ep and etp. */
+static int compare_costs(const void *a, const void *b)
+{
+    const struct batch *x = a, *y = b;
+    const int64_t recipe = x->unit->recipe - y->unit->recipe;
+    const int64_t p[] = {recipe,      x->unit->order, x->unit->tp,
+                         x->unit->cp, x->cp_kind,     x->micro_batch};
+    const int64_t q[] = {0, y->unit->order, y->unit->tp, y->unit->cp, y->cp_kind, y->micro_batch};
+    for (size_t i = 0; i < sizeof(p) / sizeof(p[0]); i++) {
+        if (p[i] != q[i]) {
+            return p[i] > q[i] ? 1 : -1;
+        }
+    }
+    return 0;
+}
+
+static rk_status list_groups(struct search *s, rk_error *err)
+{
+    if (s->batch_count > 0) {
+        qsort(s->batches, s->batch_count, sizeof(*s->batches), compare_costs);
+    }
+    s->groups = malloc((s->batch_count + 1) * sizeof(*s->groups));
+    if (!s->groups) {
+        return rk_fail(err, RK_ERR_MEMORY, "no memory for the micro-batches of a plan");
+    }
+    for (size_t i = 0; i < s->batch_count; i++) {
+        if (i == 0 || compare_costs(&s->batches[i - 1], &s->batches[i]) != 0) {
+            s->groups[s->group_count++] = i;
+        }
+    }
+    s->groups[s->group_count] = s->batch_count;
+    return RK_OK;
+}
+
+static int compare_batches(const void *a, const void *b)
+{
+    const struct batch *x = a, *y = b;
+    return x->bound != y->bound ? (x->bound > y->bound ? 1 : -1)
+                                : (x->first > y->first) - (x->first < y->first);
+}
+
+/* ---- one choice of layers ------------------------------------------------------------------ */
+
+/* Whether a lane fits on every kind of rank. */
+static bool lane_fits(const struct search *s, struct worker *w, const rk_plan_base *base,
+                      const rk_strategy *strategy)
+{
+    const rk_accelerator *a = &s->system.accelerator;
+    const int64_t m = rk_strategy_microbatches(strategy), v = rk_stage_chunks(strategy);
+    for (size_t i = 0; i < base->shape->kind_count; i++) {
+        const int64_t rank = s->lists.kinds.items[base->shape->kind_first + i];
+        const double in_flight =
+            rk_pipeline_in_flight(strategy->schedule, strategy->pp, v, m, rank);
+        const rk_stage_need need =
+            rk_stage_need_of(&w->table, strategy, rk_plan_clock_stage(&w->clock, base, i));
+        if (!(rk_stage_memory_at(&need, in_flight).total <= a->memory_usable) ||
+            !(rk_stage_host_at(&need, in_flight) <= a->host_capacity)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void settle_base(const struct search *s, struct worker *w, const struct node *node,
+                        rk_plan_base *base)
+{
+    const uint64_t lanes = legal_lanes(s, &base->strategy, node_lanes(node));
+    uint64_t fitting = 0, timed = 0;
+    w->counts.by_rule += (uint64_t)node->lanes - count_lanes(lanes);
+    if (lanes == 0) {
+        return;
+    }
+    w->counts.bounds++;
+    if (rk_plan_clock_least(&w->clock, base) > time_limit(w)) {
+        w->counts.by_time += count_lanes(lanes);
+        return;
+    }
+    for (int lane = 0; lane < node->lanes; lane++) {
+        rk_strategy strategy = base->strategy;
+        if (lanes >> lane & 1) {
+            rk_plan_set_lane(&s->lists, lane, &strategy);
+            w->counts.bounds++;
+            fitting |= (uint64_t)lane_fits(s, w, base, &strategy) << lane;
+        }
+    }
+    w->counts.by_memory += count_lanes(lanes & ~fitting);
+    if (fitting) {
+        w->status = rk_plan_clock_offer(&w->clock, base, fitting, time_limit(w), &w->top, &timed,
+                                        &w->error);
+        w->counts.evaluated += timed;
+        w->counts.by_time += count_lanes(fitting) - timed;
+    }
+}
+
+/* ---- nodes --------------------------------------------------------------------------------- */
+
+static int compare_nodes(const void *a, const void *b)
+{
+    const struct node *x = a, *y = b;
+    if (x->recompute != y->recompute) {
+        return x->recompute - y->recompute; /* one table serves them */
+    }
+    return x->bound != y->bound ? (x->bound > y->bound ? 1 : -1)
+                                : (x->first > y->first) - (x->first < y->first);
+}
+
+static void settle_node(const struct search *s, struct worker *w, const struct node *node,
+                        rk_plan_base *base)
+{
+    const bool full = s->lists.recomputes[node->recompute].kind == RK_REC_FULL;
+    const int choices = node_choices(s, node->recompute, node->shape);
+    for (int i = 0; i < choices && !w->status; i++) {
+        base->strategy.recompute_layers = node->shape->layer_choices[i];
+        base->choice = full ? (size_t)i + 1 : 0;
+        settle_base(s, w, node, base);
+        base->index += (uint64_t)node->lanes;
+    }
+}
+
+/* Lists the nodes that bounds do not settle.  The table is that of no recompute. */
+static size_t list_nodes(const struct search *s, struct worker *w, const struct batch *b)
+{
+    const rk_plan_lists *l = &s->lists;
+    uint64_t index = b->first;
+    size_t count = 0;
+    for (int i = 0; i < l->recompute_count * (int)l->pipe_count; i++) {
+        struct node node = {.pipe = &l->pipes[(size_t)i % l->pipe_count],
+                            .recompute = i / (int)l->pipe_count};
+        node.dp = data_parallel(s, b, node.pipe);
+        if (!node.dp) {
+            continue;
+        }
+        node.lanes = lane_count(s, b, node.pipe->pp, node.dp);
+        if (node.recompute == 0) {
+            (void)bound_shapes(s, w, b, node.pipe, node.dp);
+        }
+        for (size_t j = node.pipe->shape_first; j < node.pipe->shape_first + node.pipe->shape_count;
+             j++) {
+            node.shape = &l->shapes[j];
+            node.first = index;
+            node.bound = w->least[j];
+            index += node_size(s, &node);
+            if (node.bound <= time_limit(w) && node.bound < (double)INFINITY) {
+                w->nodes[count++] = node;
+            } else if (node.bound < (double)INFINITY) {
+                w->counts.by_time += node_size(s, &node);
+            } else {
+                w->counts.by_memory += node_size(s, &node);
+            }
+        }
+    }
+    return count;
+}
+
+/* The nodes of one recompute, [0 .. count). */
+static void settle_nodes(const struct search *s, struct worker *w, const struct batch *b,
+                         const rk_strategy *legal, const struct node *nodes, size_t count)
+{
+    const rk_plan_recompute *recompute = &s->lists.recomputes[nodes[0].recompute];
+    rk_strategy strategy = *legal;
+    if (recompute->kind != RK_REC_NONE) { /* that table is there */
+        rk_plan_set_recompute(recompute, &strategy);
+        fill_table(s, w, &strategy);
+    }
+    for (size_t i = 0; i < count && !w->status; i++) {
+        rk_plan_base base = {.strategy = node_strategy(s, b, &nodes[i]),
+                             .shape = nodes[i].shape,
+                             .index = nodes[i].first};
+        rk_plan_clock_turn(&w->clock, &w->table, nodes[i].pipe);
+        w->counts.bounds += recompute->kind != RK_REC_NONE;
+        if (nodes[i].bound > time_limit(w) ||
+            (recompute->kind != RK_REC_NONE &&
+             rk_plan_clock_least(&w->clock, &base) > time_limit(w))) {
+            w->counts.by_time += node_size(s, &nodes[i]);
+        } else {
+            settle_node(s, w, &nodes[i], &base);
+        }
+    }
+}
+
+static void settle_batch(void *context, int worker_index, uint64_t index, rk_parallel *shared)
+{
+    struct search *s = context;
+    struct worker *w = &s->workers[worker_index];
+    const struct batch *b = &s->batches[s->done + index];
+    rk_strategy legal;
+    rk_top_clear(&w->top);
+    rk_top_init(&w->top, s->top_n, sizeof(rk_plan_found));
+    if (find_legal(s, b, &legal)) {
+        rk_strategy plain = legal;
+        plain.recompute = RK_REC_NONE;
+        plain.recompute_modules = 0;
+        fill_table(s, w, &plain);
+        const size_t count = list_nodes(s, w, b);
+        qsort(w->nodes, count, sizeof(*w->nodes), compare_nodes);
+        for (size_t i = 0, next; i < count && !w->status; i = next) {
+            for (next = i; next < count && w->nodes[next].recompute == w->nodes[i].recompute;) {
+                next++;
+            }
+            settle_nodes(s, w, b, &legal, &w->nodes[i], next - i);
+        }
+    }
+    if (!w->status) {
+        w->status = rk_top_merge(&w->found, &w->top, &w->error);
+    }
+    atomic_fetch_add_explicit(&shared->done, b->count, memory_order_relaxed);
+    if (w->status) {
+        atomic_store(&shared->stop, true);
+    }
+}
+
+/* ---- rounds -------------------------------------------------------------------------------- */
+
+static bool tick(void *user, uint64_t done)
+{
+    const struct search *s = user;
+    return s->control->progress(s->control->user, s->settled + done, s->lists.total);
+}
+
+static rk_status run_batches(struct search *s,
+                             void (*work)(void *, int, uint64_t, rk_parallel *shared),
+                             uint64_t count, rk_error *err)
+{
+    const int threads = count < (uint64_t)s->threads ? (int)count : s->threads;
+    const bool ticks = s->control && s->control->progress;
+    rk_status status = rk_parallel_run(threads, count, work, s, ticks ? tick : NULL, s, err);
+    for (int i = 0; i < s->threads && !status; i++) {
+        if (s->workers[i].status) {
+            *err = s->workers[i].error;
+            status = s->workers[i].status;
+        }
+    }
+    return status;
+}
+
+/* Takes over what the workers found in a round. */
+static rk_status end_round(struct search *s, rk_error *err)
+{
+    rk_status status = RK_OK;
+    for (int i = 0; i < s->threads && !status; i++) {
+        struct worker *w = &s->workers[i];
+        status = rk_top_merge(&s->top, &w->found, err);
+        rk_top_clear(&w->found);
+        rk_top_init(&w->found, s->top_n, sizeof(rk_plan_found));
+    }
+    return status;
+}
+
+static rk_status run_rounds(struct search *s, rk_error *err)
+{
+    const double least_rate = s->control ? s->control->least_rate : 0;
+    const double cutoff = least_rate > 0
+                              ? (double)s->space->global_batch / least_rate * (1 + RK_LEAST_SLACK)
+                              : (double)INFINITY;
+    rk_status status = RK_OK;
+    for (size_t size = 1; s->done < s->batch_count && !status; size *= 2) {
+        const double most = fmin(limit_of(&s->top), cutoff);
+        size_t count = 0;
+        while (count < size && s->done + count < s->batch_count &&
+               s->batches[s->done + count].bound <= most &&
+               s->batches[s->done + count].bound < (double)INFINITY) {
+            count++;
+        }
+        if (count == 0) {
+            break;
+        }
+        for (int i = 0; i < s->threads; i++) {
+            s->workers[i].most_seconds = most;
+        }
+        status = run_batches(s, settle_batch, count, err);
+        for (size_t i = 0; i < count; i++) {
+            s->settled += s->batches[s->done + i].count;
+        }
+        s->done += count;
+        status = status ? status : end_round(s, err);
+    }
+    return status;
+}
+
+/* ---- the search ---------------------------------------------------------------------------- */
+
+static rk_status init_workers(struct search *s, rk_error *err)
+{
+    const rk_plan_lists *l = &s->lists;
+    s->workers = calloc((size_t)s->threads, sizeof(*s->workers));
+    if (!s->workers) {
+        return rk_fail(err, RK_ERR_MEMORY, "no memory for %d threads", s->threads);
+    }
+    for (int i = 0; i < s->threads; i++) {
+        struct worker *w = &s->workers[i];
+        rk_top_init(&w->top, s->top_n, sizeof(rk_plan_found));
+        rk_top_init(&w->found, s->top_n, sizeof(rk_plan_found));
+        w->least = malloc((l->shape_count + 1) * sizeof(*w->least));
+        w->nodes = malloc(((size_t)l->recompute_count * l->shape_count + 1) * sizeof(*w->nodes));
+        if (!w->least || !w->nodes) {
+            return rk_fail(err, RK_ERR_MEMORY, "no memory for the scratch of a search");
+        }
+        const rk_status status = rk_plan_clock_init(&w->clock, l, err);
+        if (status) {
+            return status;
+        }
+    }
+    return RK_OK;
+}
+
+static void clear_search(struct search *s)
+{
+    for (int i = 0; s->workers && i < s->threads; i++) {
+        rk_top_clear(&s->workers[i].top);
+        rk_top_clear(&s->workers[i].found);
+        rk_plan_clock_clear(&s->workers[i].clock);
+        free(s->workers[i].least);
+        free(s->workers[i].nodes);
+    }
+    free(s->workers);
+    free(s->batches);
+    free(s->groups);
+    rk_top_clear(&s->top);
+    rk_plan_lists_clear(&s->lists);
+}
+
+/* Hands out the ranking and adds up the counts; what no round reached is settled by time. */
+static void report(struct search *s, rk_planned *planned, size_t *found, rk_bounded_counts *counts)
+{
+    counts->total = s->lists.total;
+    for (int i = 0; i < s->threads; i++) {
+        const rk_bounded_counts *own = &s->workers[i].counts;
+        counts->evaluated += own->evaluated;
+        counts->by_time += own->by_time;
+        counts->by_memory += own->by_memory;
+        counts->by_dominance += own->by_dominance;
+        counts->by_rule += own->by_rule;
+        counts->bounds += own->bounds;
+    }
+    for (size_t i = s->done; i < s->batch_count; i++) {
+        counts->by_time += s->batches[i].count;
+    }
+    rk_top_sort(&s->top);
+    *found = s->top.count;
+    for (size_t i = 0; i < s->top.count; i++) {
+        const rk_plan_found *kept = rk_top_payload(&s->top, i);
+        planned[i] = (rk_planned){
+            .strategy = kept->strategy, .estimate = kept->estimate, .index = s->top.heap[i].index};
+    }
+}
+
+rk_status rk_plan_search_bounded(const rk_model *model, const rk_system *system,
+                                 const rk_stack *stack, const rk_plan_space *space,
+                                 const rk_search_control *control, size_t top_n,
+                                 rk_planned *planned, size_t *found, rk_bounded_counts *counts,
+                                 rk_error *err)
+{
+    struct search s = {
+        .model = model,
+        .system = *system,
+        .stack = stack,
+        .space = space,
+        .top_n = top_n,
+        .threads = control && control->threads > 0 ? control->threads : rk_core_count(),
+        .control = control,
+    };
+    rk_error ignored;
+    rk_status status;
+    err = err ? err : &ignored;
+    *found = 0;
+    *counts = (rk_bounded_counts){0};
+    if (space->max_memory > 0) {
+        s.system.accelerator.memory_usable = space->max_memory;
+    }
+    rk_top_init(&s.top, top_n, sizeof(rk_plan_found));
+    (void)((status = rk_plan_lists_init(model, system, space, &s.lists, err)) ||
+           (status = list_batches(&s, err)) || (status = init_workers(&s, err)) ||
+           (status = list_groups(&s, err)) ||
+           (status = run_batches(&s, bound_group, s.group_count, err)));
+    if (!status && s.batch_count > 0) {
+        qsort(s.batches, s.batch_count, sizeof(*s.batches), compare_batches);
+        status = run_rounds(&s, err);
+    }
+    if (!status) {
+        report(&s, planned, found, counts);
+    }
+    clear_search(&s);
+    return status;
+}

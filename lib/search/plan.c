@@ -1,0 +1,458 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The search runs unit by unit (plan_space.h).  Strategies that share the costs of blocks stand
+ * together, and of them those that share stages: these are the lanes of one base, which differ in
+ * sharding and offload only.  Each base adds up its stages once, asks memory lane by lane, and only
+ * what can still enter the top list is timed.
+ */
+#include "search/plan.h"
+
+#include "base/error.h"
+#include "base/top.h"
+#include "estimate/least.h"
+#include "search/plan_clock.h"
+#include "search/plan_fit.h"
+#include "search/plan_space.h"
+#include "work/parallel.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The strategy that needs least memory so far; equal needs are ordered by index. */
+struct least {
+    double bytes;
+    uint64_t index; /* UINT64_MAX: none */
+    rk_strategy strategy;
+};
+
+/* Scratch and results of one thread. */
+struct worker {
+    rk_top top;
+    struct least least;
+    rk_plan_counts counts;
+    rk_cost_table table;
+    bool has_table;     /* of the costs of blocks at hand */
+    rk_strategy costed; /* that it was filled for */
+    rk_plan_fit fit;
+    rk_plan_clock clock;
+    rk_plan_rank *ranks; /* owned; those at hand that are unlike */
+    bool *misfits;       /* owned; bases of which no lane fitted a smaller micro-batch */
+    rk_status status;
+    rk_error error;
+};
+
+struct search {
+    const rk_model *model;
+    rk_system system; /* with the memory that the space allows */
+    const rk_stack *stack;
+    const rk_plan_space *space;
+    rk_plan_lists lists;
+    struct worker *workers;
+    size_t top_n;
+    uint64_t slice, slices; /* of the control */
+    double floor;           /* likewise; less: none */
+    uint64_t total;         /* strategies of the slice */
+};
+
+struct base {
+    rk_plan_base its;
+    bool *misfits;  /* as in the worker */
+    uint64_t lanes; /* that the framework can run with its pp and recompute */
+};
+
+/* ---- memory -------------------------------------------------------------------------------- */
+
+static void settle_least(struct least *least, double bytes, uint64_t index,
+                         const rk_strategy *strategy)
+{
+    if (bytes < least->bytes || (!(bytes > least->bytes) && index < least->index)) {
+        *least = (struct least){.bytes = bytes, .index = index, .strategy = *strategy};
+    }
+}
+
+/* The ranks of a base: of those that are alike the first has most microbatches in flight. */
+static size_t list_ranks(const struct search *s, struct worker *w, const rk_plan_base *base)
+{
+    const rk_strategy *strategy = &base->strategy;
+    const int64_t m = rk_strategy_microbatches(strategy), v = rk_stage_chunks(strategy);
+    for (size_t i = 0; i < base->shape->kind_count; i++) {
+        const int64_t rank = s->lists.kinds.items[base->shape->kind_first + i];
+        w->ranks[i] = (rk_plan_rank){
+            .blocks = rk_plan_held(&s->lists, base->shape, base->choice, i),
+            .in_flight = rk_pipeline_in_flight(strategy->schedule, strategy->pp, v, m, rank),
+        };
+    }
+    return base->shape->kind_count;
+}
+
+/* Settles the memory of legal lanes.  Returns those that fit. */
+static uint64_t fitting_lanes(const struct search *s, struct worker *w, const rk_plan_base *base,
+                              uint64_t lanes, size_t ranks)
+{
+    uint64_t fitting = 0;
+    rk_strategy strategy = base->strategy;
+    for (int lane = 0; lane < RK_PLAN_LANES; lane++) {
+        if (!(lanes >> lane & 1)) {
+            continue;
+        }
+        double bytes;
+        rk_plan_set_lane(&s->lists, lane, &strategy);
+        const bool fits =
+            rk_plan_fit_lane(&w->fit, &strategy, lane, w->ranks, ranks, w->least.bytes, &bytes);
+        settle_least(&w->least, bytes, base->index + (uint64_t)lane, &strategy);
+        fitting |= (uint64_t)fits << lane;
+        w->counts.fitting += fits;
+    }
+    return fitting;
+}
+
+/* ---- time ---------------------------------------------------------------------------------- */
+
+/* Longest step that can still enter the top list; generous, as bounds may be off by rounding. */
+static double time_limit(const struct search *s, const struct worker *w)
+{
+    return -fmax(rk_top_floor(&w->top), s->floor) * (1 + RK_LEAST_SLACK);
+}
+
+/*
+ * Times lanes that fit, unless what a step takes at least is beyond the limit: all microbatches of
+ * the slowest rank, and then what the schedule takes at least.
+ */
+static void time_base(const struct search *s, struct worker *w, const rk_plan_base *base,
+                      size_t ranks, uint64_t lanes)
+{
+    const double m = (double)rk_strategy_microbatches(&base->strategy);
+    const double limit = time_limit(s, w);
+    uint64_t timed;
+    if (m * rk_plan_fit_seconds(&w->fit, w->ranks, ranks) <= limit &&
+        rk_plan_clock_least(&w->clock, base) <= limit) {
+        w->status = rk_plan_clock_offer(&w->clock, base, lanes, limit, &w->top, &timed, &w->error);
+    }
+}
+
+/* ---- bases --------------------------------------------------------------------------------- */
+
+/* Those of `lanes` that are legal: all or none, because they agree in what rules ask. */
+static uint64_t legal_lanes(const struct search *s, struct base *base, uint64_t lanes)
+{
+    int first = 0;
+    if (lanes == 0) {
+        return 0;
+    }
+    while (!(lanes >> first & 1)) {
+        first++;
+    }
+    rk_plan_set_lane(&s->lists, first, &base->its.strategy);
+    return rk_strategy_legal(s->model, &s->system, &base->its.strategy, s->space->framework, NULL)
+               ? lanes
+               : 0;
+}
+
+/*
+ * Those of a base that are legal, whatever number of layers is checkpointed: hybrid sharding is the
+ * only choice of lanes that degrees have a say in.
+ */
+static uint64_t all_legal_lanes(const struct search *s, struct base *base)
+{
+    const uint64_t hybrid = s->lists.hybrid_lanes;
+    return legal_lanes(s, base, base->lanes & ~hybrid) | legal_lanes(s, base, base->lanes & hybrid);
+}
+
+static uint64_t count_lanes(uint64_t lanes)
+{
+    uint64_t count = 0;
+    for (; lanes; lanes &= lanes - 1) {
+        count++;
+    }
+    return count;
+}
+
+/* Memory only grows with the micro-batch: a base that has not fitted once never does again. */
+static void search_base(const struct search *s, struct worker *w, const struct base *base,
+                        uint64_t lanes)
+{
+    w->counts.legal += count_lanes(lanes);
+    if (lanes == 0 || *base->misfits) {
+        return;
+    }
+    if (!w->has_table) {
+        w->costed = base->its.strategy;
+        rk_cost_table_fill(s->model, &s->system, s->stack, &w->costed, &w->table);
+        w->has_table = true;
+    }
+    const size_t ranks = list_ranks(s, w, &base->its);
+    const uint64_t fitting = fitting_lanes(s, w, &base->its, lanes, ranks);
+    *base->misfits = fitting == 0;
+    if (fitting) {
+        time_base(s, w, &base->its, ranks, fitting);
+    }
+}
+
+/* ---- units --------------------------------------------------------------------------------- */
+
+/* All shapes of a pipeline degree, from `index` on.  Returns how many strategies were passed. */
+static uint64_t search_pipe(const struct search *s, struct worker *w, const rk_plan_pipe *pipe,
+                            int recompute, const rk_strategy *strategy, int lane_count,
+                            uint64_t index)
+{
+    const uint64_t first = index;
+    struct base base = {
+        .its = {.strategy = *strategy},
+        .misfits = &w->misfits[(size_t)recompute * s->lists.base_count + pipe->base_first],
+        .lanes = pipe->legal_lanes[recompute] & (((uint64_t)1 << lane_count) - 1),
+    };
+    rk_plan_set_recompute(&s->lists.recomputes[recompute], &base.its.strategy);
+    rk_plan_fit_turn(&w->fit, &w->table, pipe);
+    rk_plan_clock_turn(&w->clock, &w->table, pipe);
+    for (size_t i = 0; i < pipe->shape_count; i++) {
+        base.its.shape = &s->lists.shapes[pipe->shape_first + i];
+        rk_plan_set_shape(base.its.shape, &base.its.strategy);
+        base.its.strategy.recompute_layers = 0;
+        const uint64_t lanes = all_legal_lanes(s, &base);
+        const bool full = base.its.strategy.recompute == RK_REC_FULL;
+        const int choices = full ? base.its.shape->layer_choice_count : 1;
+        for (int j = 0; j < choices && !w->status; j++) {
+            base.its.strategy.recompute_layers = base.its.shape->layer_choices[j];
+            base.its.choice = full ? (size_t)j + 1 : 0;
+            base.its.index = index;
+            search_base(s, w, &base, lanes);
+            index += (uint64_t)lane_count;
+            base.misfits++;
+        }
+    }
+    return index - first;
+}
+
+/* All strategies with the degrees, micro-batch and kind of context parallelism given. */
+static uint64_t search_batch(const struct search *s, struct worker *w, const rk_plan_unit *unit,
+                             rk_strategy *strategy, uint64_t index)
+{
+    const rk_plan_lists *l = &s->lists;
+    const uint64_t first = index;
+    for (int recompute = 0; recompute < l->recompute_count; recompute++) {
+        w->has_table = false;
+        for (size_t i = 0; i < l->pipe_count; i++) {
+            const rk_plan_pipe *pipe = &l->pipes[i];
+            const int64_t dp = rk_plan_data_parallel(l, unit, pipe->pp);
+            if (dp == 0 || s->space->global_batch % dp ||
+                s->space->global_batch / dp % strategy->micro_batch) {
+                continue;
+            }
+            strategy->pp = pipe->pp;
+            strategy->dp = dp;
+            const int lanes = rk_plan_shardings(l, unit, pipe->pp, dp) * l->offload_count;
+            index += search_pipe(s, w, pipe, recompute, strategy, lanes, index);
+        }
+    }
+    return index - first;
+}
+
+static void search_unit(void *context, int worker_index, uint64_t number, rk_parallel *shared)
+{
+    struct search *s = context;
+    struct worker *w = &s->workers[worker_index];
+    const rk_plan_lists *l = &s->lists;
+    const rk_plan_unit *unit = &l->units[rk_slice_unit(number, s->slice, s->slices)];
+    uint64_t index = unit->first;
+    rk_strategy strategy = s->space->base;
+    rk_plan_set_unit(unit, &strategy);
+    strategy.global_batch = s->space->global_batch;
+    for (int kind = 0; kind < rk_plan_cp_kinds(l, unit->cp); kind++) {
+        strategy.cp_kind = l->cp_kinds[kind];
+        memset(w->misfits, 0, (size_t)l->recompute_count * l->base_count * sizeof(*w->misfits));
+        for (size_t i = 0; i < l->micro_batch.count; i++) {
+            strategy.micro_batch = l->micro_batch.items[i];
+            const uint64_t passed = search_batch(s, w, unit, &strategy, index);
+            index += passed;
+            atomic_fetch_add_explicit(&shared->done, passed, memory_order_relaxed);
+            if (w->status) {
+                atomic_store(&shared->stop, true);
+            }
+            if (atomic_load_explicit(&shared->stop, memory_order_relaxed)) {
+                return;
+            }
+        }
+    }
+}
+
+/* ---- the search ---------------------------------------------------------------------------- */
+
+rk_plan_space rk_plan_space_defaults(const rk_model *model, const rk_system *system,
+                                     int64_t accelerators, int64_t global_batch)
+{
+    rk_plan_space space = {
+        .accelerators = accelerators,
+        .global_batch = global_batch,
+        .schedules = (1U << RK_SCHEDULE_KIND_COUNT) - 1,
+        .shardings = (1U << (RK_SHARD_ALL + 1)) - 1,
+        .recomputes = (1U << (RK_REC_FULL + 1)) - 1,
+        .hybrid = true,
+        .cp_kinds = (1U << (RK_CP_ULYSSES + 1)) - 1,
+        .orders = 1U << RK_ORDER_DATA_PIPELINE,
+        .offloads = system->accelerator.host_capacity > 0 ? RK_PLAN_OFFLOADS - 1 : 0,
+        .framework = RK_FRAMEWORK_MEGATRON,
+        .convention = RK_FLOPS_MEGATRON,
+        .base = rk_strategy_defaults(model),
+    };
+    space.base.tp_overlap = true;
+    return space;
+}
+
+rk_status rk_plan_count(const rk_model *model, const rk_system *system, const rk_plan_space *space,
+                        uint64_t *count, rk_error *err)
+{
+    rk_plan_lists lists;
+    const rk_status status = rk_plan_lists_init(model, system, space, &lists, err);
+    *count = lists.total;
+    rk_plan_lists_clear(&lists);
+    return status;
+}
+
+static rk_status init_workers(struct search *s, int threads, rk_error *err)
+{
+    size_t kinds = 1;
+    for (size_t i = 0; i < s->lists.shape_count; i++) {
+        const size_t n = s->lists.shapes[i].kind_count;
+        kinds = n > kinds ? n : kinds;
+    }
+    s->workers = calloc((size_t)threads, sizeof(*s->workers));
+    if (!s->workers) {
+        return rk_fail(err, RK_ERR_MEMORY, "no memory for %d threads", threads);
+    }
+    for (int i = 0; i < threads; i++) {
+        struct worker *w = &s->workers[i];
+        rk_top_init(&w->top, s->top_n, sizeof(rk_plan_found));
+        w->least = (struct least){.bytes = (double)INFINITY, .index = UINT64_MAX};
+        w->ranks = malloc(kinds * sizeof(*w->ranks));
+        w->misfits = malloc((size_t)s->lists.recompute_count * s->lists.base_count + 1);
+        if (!w->ranks || !w->misfits) {
+            return rk_fail(err, RK_ERR_MEMORY, "no memory for the scratch of a search");
+        }
+        rk_status status = rk_plan_fit_init(&w->fit, &s->lists, &s->system, err);
+        status = status ? status : rk_plan_clock_init(&w->clock, &s->lists, err);
+        if (status) {
+            return status;
+        }
+    }
+    return RK_OK;
+}
+
+static void clear_search(struct search *s, int threads)
+{
+    for (int i = 0; s->workers && i < threads; i++) {
+        rk_top_clear(&s->workers[i].top);
+        free(s->workers[i].ranks);
+        rk_plan_fit_clear(&s->workers[i].fit);
+        rk_plan_clock_clear(&s->workers[i].clock);
+        free(s->workers[i].misfits);
+    }
+    free(s->workers);
+    rk_plan_lists_clear(&s->lists);
+}
+
+/* Gathers in the first worker what all have found. */
+static rk_status merge_workers(struct search *s, int threads, rk_error *err)
+{
+    struct worker *all = &s->workers[0];
+    for (int i = 0; i < threads; i++) {
+        const struct worker *w = &s->workers[i];
+        if (w->status) {
+            *err = w->error;
+            return w->status;
+        }
+        if (i == 0) {
+            continue;
+        }
+        const rk_status status = rk_top_merge(&all->top, &w->top, err);
+        if (status) {
+            return status;
+        }
+        settle_least(&all->least, w->least.bytes, w->least.index, &w->least.strategy);
+        all->counts.legal += w->counts.legal;
+        all->counts.fitting += w->counts.fitting;
+    }
+    all->counts.enumerated = s->total;
+    rk_top_sort(&all->top);
+    return RK_OK;
+}
+
+/* Hands out what the first worker has. */
+static rk_status report(const struct search *s, rk_planned *planned, size_t *found,
+                        rk_planned *nearest, rk_plan_counts *counts, rk_error *err)
+{
+    const struct worker *w = &s->workers[0];
+    *counts = w->counts;
+    *found = w->top.count;
+    for (size_t i = 0; i < w->top.count; i++) {
+        const rk_plan_found *kept = rk_top_payload(&w->top, i);
+        planned[i] = (rk_planned){
+            .strategy = kept->strategy, .estimate = kept->estimate, .index = w->top.heap[i].index};
+    }
+    if (nearest && w->least.index != UINT64_MAX) {
+        nearest->strategy = w->least.strategy;
+        nearest->index = w->least.index;
+        nearest->needed = w->least.bytes;
+        return rk_estimate_exact(s->model, &s->system, s->stack, &nearest->strategy,
+                                 s->space->convention, &nearest->estimate, NULL, err);
+    }
+    return RK_OK;
+}
+
+struct ticker {
+    const rk_search_control *control;
+    uint64_t total;
+};
+
+static bool tick(void *user, uint64_t done)
+{
+    const struct ticker *t = user;
+    return t->control->progress(t->control->user, done, t->total);
+}
+
+rk_status rk_plan_search(const rk_model *model, const rk_system *system, const rk_stack *stack,
+                         const rk_plan_space *space, const rk_search_control *control, size_t top_n,
+                         rk_planned *planned, size_t *found, rk_planned *nearest,
+                         rk_plan_counts *counts, rk_error *err)
+{
+    const int threads = control && control->threads > 0 ? control->threads : rk_core_count();
+    struct search s = {.model = model,
+                       .system = *system,
+                       .stack = stack,
+                       .space = space,
+                       .top_n = top_n,
+                       .slice = control ? control->slice : 0,
+                       .slices = control ? control->slices : 0,
+                       .floor = control && control->floor ? *control->floor : -(double)INFINITY};
+    rk_error ignored;
+    err = err ? err : &ignored;
+    *found = 0;
+    *counts = (rk_plan_counts){0};
+    if (nearest) {
+        *nearest = (rk_planned){.index = UINT64_MAX};
+    }
+    if (space->max_memory > 0) {
+        s.system.accelerator.memory_usable = space->max_memory;
+    }
+    rk_status status = rk_plan_lists_init(model, system, space, &s.lists, err);
+    if (!status) {
+        status = init_workers(&s, threads, err);
+    }
+    if (!status) {
+        const uint64_t units = rk_slice_count(s.lists.unit_count, s.slice, s.slices);
+        for (uint64_t i = 0; i < units; i++) {
+            s.total += s.lists.units[rk_slice_unit(i, s.slice, s.slices)].count;
+        }
+        struct ticker ticker = {.control = control, .total = s.total};
+        status = rk_parallel_run(threads, units, search_unit, &s,
+                                 control && control->progress ? tick : NULL, &ticker, err);
+    }
+    if (!status) {
+        status = merge_workers(&s, threads, err);
+    }
+    if (!status) {
+        status = report(&s, planned, found, nearest, counts, err);
+    }
+    clear_search(&s, threads);
+    return status;
+}

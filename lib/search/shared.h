@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One search shared by the ranks of a team.  Every rank calls with the same arguments; rank 0 gets
+ * what the search by one process gives, bit for bit.  The others get nothing: RK_OK, and 0 found.
+ */
+#ifndef RK_SEARCH_SHARED_H
+#define RK_SEARCH_SHARED_H
+
+#include "search/plan.h"
+#include "work/team.h"
+
+/* As rk_plan_search; threads of the control are those of each rank.  `team` may be NULL. */
+rk_status rk_plan_search_shared(rk_team *team, const rk_model *model, const rk_system *system,
+                                const rk_stack *stack, const rk_plan_space *space,
+                                const rk_search_control *control, size_t top_n, rk_planned *planned,
+                                size_t *found, rk_planned *nearest, rk_plan_counts *counts,
+                                rk_error *err);
+
+/* As rk_calculon_search. */
+rk_status rk_calculon_search_shared(rk_team *team, const rk_calculon_app *app,
+                                    const rk_calculon_sys *sys, const rk_calculon_space *space,
+                                    const rk_search_control *control, size_t top_n,
+                                    rk_calculon_ranked *ranked, size_t *ranked_count,
+                                    rk_search_counts *counts, rk_error *err);
+
+#endif

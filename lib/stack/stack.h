@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The training software as it is: which operators are fused, what overlaps, what a launch costs,
+ * what it keeps in memory besides tensors.  One document per stack in data/stacks; the keys and
+ * what they mean stand in lib/stack/stack_doc.c.
+ */
+#ifndef RK_STACK_STACK_H
+#define RK_STACK_STACK_H
+
+#include "system/system.h"
+
+typedef struct rk_stack {
+    char name[48];
+    char family[24];      /* software under one name over the years, e.g. megatron; "": none */
+    char base[24];        /* family that it builds on: stands in where it has no document */
+    int64_t year;         /* of its releases; 0: not said */
+    unsigned generations; /* of accelerators that it was fitted on: bits 1 << rk_generation */
+    /* Rates inside a training step over those of the accelerator's document. */
+    double gemm_share, low_gemm_share; /* of 16-bit and wider, and of 8- and 4-bit formats */
+    double expert_gemm_share;          /* of grouped GEMMs, besides */
+    double attention_share, attention_backward_share, stream_share;
+    /* Traffic of memory-bound operators, bytes per element. */
+    double norm_forward, norm_backward;   /* two norms and residual adds, per hidden */
+    double activation_passes;             /* 1: fused; 2 and more: reads and writes again */
+    double clamped_passes;                /* the same of a clamped activation */
+    double dropout_bytes;                 /* bias, dropout, add: per hidden, each way; 0: none */
+    double score_forward, score_backward; /* of attention that is not fused, per score */
+    double loss_bytes;                    /* per logit, forward and backward */
+    /* of low-precision casts, over what one kernel per operand reads and writes */
+    double cast_passes, mx_cast_passes, fp4_cast_passes;
+    double permute_passes;     /* of routed tokens */
+    double dispatch_bytes;     /* of a dispatched element, forward */
+    double accumulation_bytes; /* per parameter and microbatch, of gradients added separately */
+    double optimizer_bytes;    /* per parameter of the shard, all passes */
+    /* Host: a layer takes at least kernels * launch, combined smoothly with the device time. */
+    double kernels_forward, kernels_backward;         /* of a dense layer, and of the head */
+    double tp_kernels;                                /* more with tensor parallelism, each way */
+    double moe_kernels_forward, moe_kernels_backward; /* of a layer with experts */
+    double expert_kernels;                            /* more per local expert, forward */
+    double capacity_launches;                         /* of these with a capacity over without */
+    double expert_cast_kernels;                       /* and in low precision besides */
+    double graph_share;                               /* of the kernels with graph capture */
+    double overlap_launches;                          /* launches with moe_overlap over without */
+    double router_seconds;                            /* of routing a microbatch, each way */
+    /* Shares of communication that stay visible. */
+    double tp_forward_exposed, tp_backward_exposed;
+    double tp_reduce_exposed;  /* of reducing gradients beside the weight gradients */
+    double tp_overlap_exposed; /* of all three with tp_overlap */
+    double regather_exposed;   /* of the backward gather of saved inputs */
+    double dp_exposed;         /* of gradient and parameter traffic that is overlapped */
+    double dp_window;          /* of the compute of a microbatch under which it hides */
+    double contention;         /* of hidden traffic that slows the compute above it */
+    double pp_exposed;         /* of messages between stages with pp_overlap */
+    double send_seconds;       /* of a message between stages, besides the network's */
+    double moe_exposed;        /* of all-to-all with moe_overlap, in a captured step */
+    double moe_eager_exposed;  /* the same where every kernel is launched */
+    double cp_step_seconds;    /* of one step of a context-parallel ring, both ways */
+    double cp_merge_bytes;     /* of adding the result of a ring step, per output element */
+    double norm_rings;         /* rings of the tensor group per norm and step; 0: one message */
+    double norm_rings_whole;   /* more where every rank updates all of its parameters */
+    double bucket_bytes;       /* of messages that reduce gradients; 0: one message */
+    double gather_bytes;       /* of messages that gather parameters; 0: one message */
+    double bucket_params;      /* of messages of either kind: at least so many parameters, */
+    double bucket_rank_params; /* and so many for every rank of the group */
+    bool deduplicates;         /* dispatch sends one copy per domain */
+    bool scatters_messages;    /* messages between stages are split over the tensor group */
+    bool reduces_whole; /* with a sharded optimizer gradients are all-reduced, after backward */
+    /* Per step. */
+    double step_seconds; /* fixed */
+    double scale_growth; /* relative, per doubling of accelerators beyond 8 */
+    /* Memory. */
+    bool keeps_gathered;        /* sequence parallelism keeps the gathered inputs of linears */
+    bool keeps_activation;      /* a gated activation keeps its intermediate */
+    double gathered_share;      /* of the gathered inputs kept that are live at the peak */
+    double activation_share;    /* of the activations by tensor list that are live at the peak */
+    double wgrad_bytes;         /* buffers of weight gradients of one layer, per parameter */
+    double logit_bytes;         /* per logit kept or made by the loss */
+    double stale_logit_bytes;   /* of the microbatch before, per logit, which are not yet free */
+    double gathered_buffers;    /* tensors of a whole sequence besides, with tensor parallelism */
+    double late_buffers;        /* more of them where no stage holds the host back */
+    double stage_tensors;       /* hidden states that a pipeline keeps per microbatch in flight */
+    double optimizer_temporary; /* bytes per parameter while the optimizer steps */
+    double thrash_seconds;  /* per GiB beyond memory and microbatch, of giving back and taking */
+    double context_bytes;   /* context and communicators outside the allocator */
+    double workspace_bytes; /* of libraries, inside the allocator */
+    double fragmentation;   /* reserved over allocated, less 1 */
+    double stage_fragmentation; /* the same of activations of pipeline stages */
+} rk_stack;
+
+/* Reads a stack: a file, or a name of the catalogue data/stacks.  Implemented in lib/io. */
+rk_status rk_stack_load(const char *name, rk_stack *stack, rk_error *err);
+
+/*
+ * Reads the stack that a name means on an accelerator.  A file, or a document made for its
+ * generation, is that document.  A family ("megatron") is its newest document for the generation; a
+ * family with a year ("megatron-2023") and a document for another generation are the document of
+ * the family for this generation that is nearest in time.  Implemented in lib/io.
+ */
+rk_status rk_stack_choose(const char *name, const rk_accelerator *accelerator, rk_stack *stack,
+                          rk_error *err);
+
+/* How the stack that was chosen for a name fits the accelerator. */
+typedef enum rk_stack_match {
+    RK_STACK_NAMED,  /* the document of that name */
+    RK_STACK_FAMILY, /* one of the family, measured on this generation */
+    RK_STACK_BASE,   /* one of the family that it builds on, measured on this generation */
+    RK_STACK_OTHER,  /* one measured on other generations only */
+} rk_stack_match;
+
+rk_stack_match rk_stack_match_of(const char *name, const rk_accelerator *accelerator,
+                                 const rk_stack *stack);
+
+#endif

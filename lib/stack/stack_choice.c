@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which document of the catalogue a name of a stack means on an accelerator. */
+#include "stack/stack.h"
+
+#include "base/error.h"
+#include "io/catalogue.h"
+#include "io/json.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* What is looked for: a family, nearest to a year (0: the newest), for a generation. */
+struct wanted {
+    char family[sizeof(((rk_stack *)NULL)->family)];
+    int64_t year;
+    rk_generation generation;
+};
+
+static bool is_for(const rk_stack *stack, rk_generation generation)
+{
+    return (stack->generations >> generation & 1) != 0;
+}
+
+/* Splits "family-2024"; a name without a year is a family. */
+static void split(const char *name, struct wanted *out)
+{
+    const size_t digits = 4, length = strlen(name);
+    size_t family = length;
+    out->year = 0;
+    if (length > digits + 1 && name[length - digits - 1] == '-' &&
+        strspn(name + length - digits, "0123456789") == digits) {
+        family = length - digits - 1;
+        out->year = atoi(name + length - digits);
+    }
+    family = family < sizeof(out->family) ? family : 0; /* no family has so long a name */
+    memcpy(out->family, name, family);
+    out->family[family] = '\0';
+}
+
+/* Years between a document and what is wanted; the newer of two is nearer by half a year. */
+static double distance(const rk_stack *stack, int64_t year)
+{
+    const double newest = 1e4;
+    const double years = (double)stack->year - (year ? (double)year : newest);
+    return years > 0 ? years - 0.5 : -years;
+}
+
+/* Documents of the catalogue, of which the nearest so far is kept. */
+struct nearest {
+    bool found;
+    rk_stack stack;
+};
+
+/* The nearest document of a family; with `any`, also those for other generations. */
+static rk_status find(const struct wanted *wanted, bool any, struct nearest *out, rk_error *err)
+{
+    out->found = false;
+    for (size_t i = 0; i < rk_catalogue_count; i++) {
+        rk_stack stack;
+        if (strcmp(rk_catalogue[i].kind, "stacks") != 0) {
+            continue;
+        }
+        const rk_status status = rk_stack_load(rk_catalogue[i].name, &stack, err);
+        if (status) {
+            return status;
+        }
+        if (strcmp(stack.family, wanted->family) != 0 ||
+            (!any && !is_for(&stack, wanted->generation))) {
+            continue;
+        }
+        if (!out->found || distance(&stack, wanted->year) < distance(&out->stack, wanted->year)) {
+            *out = (struct nearest){true, stack};
+        }
+    }
+    return RK_OK;
+}
+
+/* As find, for the generation; where the family has nothing for it, in the family it builds on. */
+static rk_status find_here(const struct wanted *wanted, struct nearest *out, rk_error *err)
+{
+    struct wanted below = *wanted;
+    rk_status status = find(wanted, false, out, err);
+    if (status || out->found) {
+        return status;
+    }
+    status = find(wanted, true, out, err);
+    if (status || !out->found || !out->stack.base[0]) {
+        out->found = false;
+        return status;
+    }
+    memcpy(below.family, out->stack.base, sizeof(below.family));
+    return find(&below, false, out, err);
+}
+
+/* A document of the catalogue that is for other generations gives way to one for this. */
+static rk_status choose_instead(const struct wanted *wanted, rk_stack *stack, rk_error *err)
+{
+    struct nearest other;
+    const rk_status status = find_here(wanted, &other, err);
+    if (!status && other.found) {
+        *stack = other.stack;
+    }
+    return status;
+}
+
+/* The document of a family for the generation; else for Hopper, which has most, or for any. */
+static rk_status choose_family(struct wanted *wanted, struct nearest *out, rk_error *err)
+{
+    rk_status status = find_here(wanted, out, err);
+    if (!status && !out->found) {
+        wanted->generation = RK_GENERATION_HOPPER;
+        status = find(wanted, false, out, err);
+    }
+    if (!status && !out->found) {
+        status = find(wanted, true, out, err);
+    }
+    return status;
+}
+
+rk_status rk_stack_choose(const char *name, const rk_accelerator *accelerator, rk_stack *stack,
+                          rk_error *err)
+{
+    const bool file = rk_json_is_file(name);
+    struct wanted wanted = {.generation = accelerator->generation};
+    struct nearest nearest;
+    rk_status status;
+    if (file || rk_catalogue_find("stacks", name)) {
+        status = rk_stack_load(name, stack, err);
+        if (status || file || stack->generations == 0 || is_for(stack, wanted.generation)) {
+            return status;
+        }
+        memcpy(wanted.family, stack->family, sizeof(wanted.family));
+        wanted.year = stack->year;
+        return choose_instead(&wanted, stack, err);
+    }
+    split(name, &wanted);
+    status = choose_family(&wanted, &nearest, err);
+    if (!status && nearest.found) {
+        *stack = nearest.stack;
+    } else if (!status) {
+        status = rk_stack_load(name, stack, err); /* the error names the nearest document */
+    }
+    return status;
+}
+
+rk_stack_match rk_stack_match_of(const char *name, const rk_accelerator *accelerator,
+                                 const rk_stack *stack)
+{
+    struct wanted wanted = {.generation = accelerator->generation};
+    if (rk_json_is_file(name) || strcmp(name, stack->name) == 0) {
+        return stack->generations == 0 || is_for(stack, wanted.generation) ? RK_STACK_NAMED
+                                                                           : RK_STACK_OTHER;
+    }
+    split(name, &wanted);
+    const bool family = strcmp(wanted.family, stack->family) == 0;
+    return !is_for(stack, wanted.generation)             ? RK_STACK_OTHER
+           : family || rk_catalogue_find("stacks", name) ? RK_STACK_FAMILY
+                                                         : RK_STACK_BASE;
+}

@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "stack/stack_doc.h"
+
+#include "base/error.h"
+#include "base/units.h"
+#include "io/fields.h"
+
+#include <string.h>
+
+/* ---- fields ----------------------------------------------------------------------------- */
+
+#define NUMBER(key, most, unit_, text)                                                             \
+    {                                                                                              \
+        .name = #key, .type = RK_FIELD_NUMBER, .offset = offsetof(rk_stack, key),                  \
+        .optional = true, .max = most, .unit = unit_, .help = text                                 \
+    }
+/* A rate over another; far from 1 it would be a mistake. */
+#define SHARE(key, text)                                                                           \
+    {                                                                                              \
+        .name = #key, .type = RK_FIELD_NUMBER, .offset = offsetof(rk_stack, key),                  \
+        .optional = true, .min = 0.05, .max = 2, .help = text                                      \
+    }
+#define PASSES(key, text)  NUMBER(key, 100, NULL, text)
+#define BYTES(key, text)   NUMBER(key, 1e4, "bytes", text)
+#define KERNELS(key, text) NUMBER(key, 1e5, NULL, text)
+#define EXPOSED(key, text) NUMBER(key, 2, NULL, text)
+#define SECONDS(key, text) NUMBER(key, 100, "s", text)
+#define SIZE(key, name_, unit_, text)                                                              \
+    {                                                                                              \
+        .name = name_, .type = RK_FIELD_NUMBER, .offset = offsetof(rk_stack, key),                 \
+        .optional = true, .max = 1e6, .unit = unit_, .help = text                                  \
+    }
+#define FLAG(key, text)                                                                            \
+    {                                                                                              \
+        .name = #key, .type = RK_FIELD_BOOL, .offset = offsetof(rk_stack, key), .optional = true,  \
+        .help = text                                                                               \
+    }
+
+static const rk_field rate_fields[] = {
+    SHARE(gemm_share, "GEMM rate of 16-bit and wider formats over the accelerator's"),
+    SHARE(low_gemm_share, "the same of 8- and 4-bit formats; default gemm_share"),
+    SHARE(expert_gemm_share, "grouped GEMMs over plain ones"),
+    SHARE(attention_share, "flash attention over the accelerator's rate"),
+    SHARE(attention_backward_share, "the same in backward; default attention_share"),
+    SHARE(stream_share, "memory-bound operators over the accelerator's rate"),
+};
+
+static const rk_field traffic_fields[] = {
+    BYTES(norm_forward, "two norms and residual adds of a layer, per hidden element"),
+    BYTES(norm_backward, "the same in backward"),
+    PASSES(activation_passes, "of the activation between the FFN's linears; 1: fused"),
+    PASSES(clamped_passes, "of a clamped activation; default activation_passes"),
+    BYTES(dropout_bytes, "bias, dropout and add of a layer, per hidden element and pass"),
+    BYTES(score_forward, "attention that is not fused, per score"),
+    BYTES(score_backward, "the same in backward"),
+    BYTES(loss_bytes, "loss, per logit, forward and backward"),
+    PASSES(cast_passes, "of casts to 8 bits over one kernel per operand"),
+    PASSES(mx_cast_passes, "the same with MXFP8; default cast_passes"),
+    PASSES(fp4_cast_passes, "the same to 4 bits; default cast_passes"),
+    PASSES(permute_passes, "of routed tokens; 1: fused"),
+    BYTES(dispatch_bytes, "of an element sent to its expert in forward"),
+    BYTES(accumulation_bytes, "of adding gradients, per parameter and microbatch; 0: in GEMMs"),
+    BYTES(optimizer_bytes, "of a step, per parameter of the shard"),
+};
+
+static const rk_field host_fields[] = {
+    KERNELS(kernels_forward, "launches of a dense layer"),
+    KERNELS(kernels_backward, "the same in backward"),
+    KERNELS(tp_kernels, "more with tensor parallelism, each way"),
+    KERNELS(moe_kernels_forward, "launches of a layer with experts"),
+    KERNELS(moe_kernels_backward, "the same in backward"),
+    KERNELS(expert_kernels, "more per local expert, forward"),
+    KERNELS(expert_cast_kernels, "and in 8 and 4 bits besides"),
+    NUMBER(capacity_launches, 1, NULL, "of these with a capacity over without"),
+    NUMBER(graph_share, 1, NULL, "of the launches that remain with graph capture"),
+    NUMBER(overlap_launches, 10, NULL, "launches with all-to-all overlapped, over without"),
+    SECONDS(router_seconds, "fixed time of routing a microbatch, each way"),
+};
+
+static const rk_field communication_fields[] = {
+    EXPOSED(tp_forward_exposed, "visible share of tensor-parallel traffic in forward"),
+    EXPOSED(tp_backward_exposed, "of gathering output gradients in backward"),
+    EXPOSED(tp_reduce_exposed, "of reducing input gradients; default tp_backward_exposed"),
+    EXPOSED(tp_overlap_exposed, "the same in all three with tp_overlap"),
+    EXPOSED(regather_exposed, "of gathering saved inputs again in backward"),
+    EXPOSED(dp_exposed, "of data-parallel traffic that is overlapped"),
+    EXPOSED(dp_window, "of the compute of a microbatch under which that hides"),
+    EXPOSED(contention, "of hidden traffic that slows the compute above it"),
+    EXPOSED(pp_exposed, "of messages between stages with pp_overlap"),
+    SECONDS(send_seconds, "of a message between stages, besides the network's"),
+    EXPOSED(moe_exposed, "of all-to-all with moe_overlap in a captured step"),
+    EXPOSED(moe_eager_exposed, "the same without; default moe_exposed"),
+    SECONDS(cp_step_seconds, "of a step of a context-parallel ring, both ways"),
+    BYTES(cp_merge_bytes, "of adding the result of a ring step, per output element"),
+    NUMBER(norm_rings, 100, NULL,
+           "of the tensor group per norm and step: reduce-scatter and gather; 0: one message"),
+    NUMBER(norm_rings_whole, 100, NULL, "more where the optimizer is not sharded"),
+    SIZE(bucket_bytes, "bucket_MiB", "MiB", "of a message of gradients; 0: all in one"),
+    SIZE(gather_bytes, "gather_MiB", "MiB", "of a message of parameters; 0: all in one"),
+    SIZE(bucket_params, "bucket_Mparams", "million", "parameters of a message of either kind"),
+    SIZE(bucket_rank_params, "bucket_rank_Mparams", "million",
+         "and at least so many for every rank of the group"),
+    FLAG(deduplicates, "dispatch sends one copy of a token per domain"),
+    FLAG(scatters_messages, "messages between stages are split over the tensor group"),
+    FLAG(reduces_whole, "with a sharded optimizer gradients are all-reduced, after backward"),
+};
+
+static const rk_field step_fields[] = {
+    SECONDS(step_seconds, "fixed time of a step"),
+    NUMBER(scale_growth, 1, NULL, "relative, per doubling of accelerators beyond 8"),
+};
+
+static const rk_field memory_fields[] = {
+    FLAG(keeps_gathered, "gathered inputs of linears are kept with sequence parallelism"),
+    FLAG(keeps_activation, "a gated activation keeps its intermediate"),
+    SHARE(gathered_share, "of the gathered inputs kept that live at the peak"),
+    SHARE(activation_share, "of the activations by tensor list that live at the peak"),
+    BYTES(wgrad_bytes, "buffers of weight gradients of a layer, per parameter"),
+    BYTES(logit_bytes, "per logit, kept or made by the loss"),
+    BYTES(stale_logit_bytes, "of the microbatch before, per logit, not yet free"),
+    NUMBER(gathered_buffers, 100, NULL, "tensors of a whole sequence with tensor parallelism"),
+    NUMBER(late_buffers, 100, NULL,
+           "more of them that wait for the device, where no stage holds the host back"),
+    NUMBER(stage_tensors, 100, NULL,
+           "hidden states that the pipeline keeps beside activations, per microbatch in flight"),
+    BYTES(optimizer_temporary, "per parameter while the optimizer steps"),
+    SECONDS(thrash_seconds,
+            "per GiB beyond memory and microbatch, of giving back and taking again"),
+    SIZE(context_bytes, "context_GiB", "GiB", "context and communicators"),
+    SIZE(workspace_bytes, "workspace_GiB", "GiB", "of libraries, inside the allocator"),
+    NUMBER(fragmentation, 1, NULL, "reserved over allocated, less 1"),
+    NUMBER(stage_fragmentation, 1, NULL, "the same of activations of pipeline stages"),
+};
+
+/* ---- groups ------------------------------------------------------------------------------- */
+
+#define READER(name_, table)                                                                       \
+    static rk_status name_(const json_t *value, const char *path, void *out, rk_error *err)        \
+    {                                                                                              \
+        return rk_fields_read(value, path, table, COUNT(table), RK_UNKNOWN_REFUSE, out, err);      \
+    }
+READER(read_rates, rate_fields)
+READER(read_traffic, traffic_fields)
+READER(read_host, host_fields)
+READER(read_communication, communication_fields)
+READER(read_step, step_fields)
+READER(read_memory, memory_fields)
+
+#define GROUP(key, reader)                                                                         \
+    {                                                                                              \
+        .name = key, .type = RK_FIELD_CUSTOM, .read = reader, .help = "a group of numbers"         \
+    }
+
+/* The name of a family into its place, which has the size of all of them. */
+static rk_status read_family(const json_t *value, const char *path, void *out, rk_error *err)
+{
+    return rk_field_text_or_empty(value, path, out, sizeof(((rk_stack *)NULL)->family), err);
+}
+
+static rk_status read_generations(const json_t *value, const char *path, void *out, rk_error *err)
+{
+    static const rk_field one = {
+        .name = "generation", .type = RK_FIELD_ENUM, .names = rk_generation_names};
+    rk_stack *stack = out;
+    char element[RK_JSON_PATH_SIZE], found[RK_JSON_TEXT_SIZE];
+    if (!json_is_array(value)) {
+        return rk_fail_at(err, RK_ERR_INVALID, path, "expected a list of generations, found %s",
+                          rk_json_describe(value, found));
+    }
+    stack->generations = 0;
+    for (size_t i = 0; i < json_array_size(value); i++) {
+        unsigned generation;
+        (void)rk_json_path_element(path, i, element);
+        const rk_status status =
+            rk_field_read(json_array_get(value, i), element, &one, &generation, err);
+        if (status) {
+            return status;
+        }
+        stack->generations |= 1u << generation;
+    }
+    return RK_OK;
+}
+
+static const rk_field groups[] = {
+    {.name = "family",
+     .type = RK_FIELD_CUSTOM,
+     .offset = offsetof(rk_stack, family),
+     .optional = true,
+     .read = read_family,
+     .help = "what the software is called over the years"},
+    {.name = "base",
+     .type = RK_FIELD_CUSTOM,
+     .offset = offsetof(rk_stack, base),
+     .optional = true,
+     .read = read_family,
+     .help = "family that it builds on"},
+    {.name = "year",
+     .type = RK_FIELD_INT,
+     .offset = offsetof(rk_stack, year),
+     .optional = true,
+     .min = 2015,
+     .max = 2100,
+     .help = "of its releases"},
+    {.name = "generations",
+     .type = RK_FIELD_CUSTOM,
+     .optional = true,
+     .read = read_generations,
+     .help = "of accelerators that it was fitted on"},
+    GROUP("rates", read_rates),
+    GROUP("traffic", read_traffic),
+    GROUP("host", read_host),
+    GROUP("communication", read_communication),
+    GROUP("step", read_step),
+    GROUP("memory", read_memory),
+};
+
+const rk_field *rk_stack_field(const char *key)
+{
+    static const struct {
+        const char *group;
+        const rk_field *fields;
+        size_t count;
+    } tables[] = {
+        {"rates.", rate_fields, COUNT(rate_fields)},
+        {"traffic.", traffic_fields, COUNT(traffic_fields)},
+        {"host.", host_fields, COUNT(host_fields)},
+        {"communication.", communication_fields, COUNT(communication_fields)},
+        {"step.", step_fields, COUNT(step_fields)},
+        {"memory.", memory_fields, COUNT(memory_fields)},
+    };
+    for (size_t i = 0; i < COUNT(tables); i++) {
+        const size_t length = strlen(tables[i].group);
+        for (size_t j = 0; strncmp(key, tables[i].group, length) == 0 && j < tables[i].count; j++) {
+            if (strcmp(key + length, tables[i].fields[j].name) == 0) {
+                return &tables[i].fields[j];
+            }
+        }
+    }
+    return NULL;
+}
+
+/* A number that was not given is that of another key. */
+enum { NOT_GIVEN = -1 };
+
+static void follow(double *value, double other)
+{
+    *value = *value < 0 ? other : *value;
+}
+
+rk_status rk_stack_from_json(const json_t *object, rk_stack *stack, rk_error *err)
+{
+    *stack = (rk_stack){
+        .gemm_share = 1,
+        .low_gemm_share = NOT_GIVEN,
+        .expert_gemm_share = 1,
+        .attention_share = 1,
+        .attention_backward_share = NOT_GIVEN,
+        .stream_share = 1,
+        .norm_forward = 16,
+        .norm_backward = 20,
+        .activation_passes = 1,
+        .clamped_passes = NOT_GIVEN,
+        .score_forward = 13,
+        .score_backward = 19,
+        .loss_bytes = 8,
+        .cast_passes = 1,
+        .mx_cast_passes = NOT_GIVEN,
+        .fp4_cast_passes = NOT_GIVEN,
+        .permute_passes = 1,
+        .dispatch_bytes = 2,
+        .optimizer_bytes = 38,
+        .graph_share = 1,
+        .capacity_launches = 1,
+        .overlap_launches = 1,
+        .tp_forward_exposed = 1,
+        .tp_backward_exposed = 1,
+        .tp_reduce_exposed = NOT_GIVEN,
+        .tp_overlap_exposed = 1,
+        .regather_exposed = 1,
+        .dp_window = 1,
+        .pp_exposed = 1,
+        .moe_exposed = 1,
+        .moe_eager_exposed = NOT_GIVEN,
+        .gathered_share = 1,
+        .activation_share = 1,
+        .logit_bytes = 2,
+    };
+    const rk_status status =
+        rk_fields_read(object, "", groups, COUNT(groups), RK_UNKNOWN_REFUSE, stack, err);
+    follow(&stack->low_gemm_share, stack->gemm_share);
+    follow(&stack->attention_backward_share, stack->attention_share);
+    follow(&stack->mx_cast_passes, stack->cast_passes);
+    follow(&stack->fp4_cast_passes, stack->cast_passes);
+    follow(&stack->clamped_passes, stack->activation_passes);
+    follow(&stack->tp_reduce_exposed, stack->tp_backward_exposed);
+    follow(&stack->moe_eager_exposed, stack->moe_exposed);
+    stack->bucket_params *= 1e6;
+    stack->bucket_rank_params *= 1e6;
+    stack->bucket_bytes *= 0x1p20;
+    stack->gather_bytes *= 0x1p20;
+    stack->context_bytes *= 0x1p30;
+    stack->workspace_bytes *= 0x1p30;
+    return status;
+}
+
+/* ---- files and catalogue ------------------------------------------------------------------ */
+
+rk_status rk_stack_load(const char *name, rk_stack *stack, rk_error *err)
+{
+    rk_json_doc doc;
+    rk_status status = rk_json_load(name, "stacks", &doc, err);
+    if (status) {
+        return status;
+    }
+    status = rk_stack_from_json(doc.root, stack, err);
+    if (status) {
+        rk_error_set_file(err, doc.name);
+    } else {
+        const char *given = json_string_value(json_object_get(doc.root, "name"));
+        (void)rk_json_printable(given ? given : name, stack->name, sizeof(stack->name));
+    }
+    rk_json_clear(&doc);
+    return status;
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The document of a training stack: groups of numbers, each with its "source".  What is absent has
+ * the value of software that is perfect in that respect; the tables of stack_doc.c say what each
+ * number means.
+ */
+#ifndef RK_STACK_STACK_DOC_H
+#define RK_STACK_STACK_DOC_H
+
+#include "io/fields.h"
+#include "stack/stack.h"
+
+/* Reads a parsed document; `err` gets the JSON path, the caller adds the file. */
+rk_status rk_stack_from_json(const json_t *object, rk_stack *stack, rk_error *err);
+
+/*
+ * The field of a key written "group.key", e.g. "traffic.activation_passes", or NULL.  Its offset is
+ * in rk_stack; numbers of unit MiB and GiB are bytes there.
+ */
+const rk_field *rk_stack_field(const char *key);
+
+#endif

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Members of a sweep's document that do not depend on the method. */
+#ifndef RK_SWEEP_COMMON_H
+#define RK_SWEEP_COMMON_H
+
+#include "io/fields.h"
+#include "sweep/method.h"
+
+/* Those that points may have. */
+typedef struct rk_sweep_common {
+    int64_t top; /* results at each point */
+} rk_sweep_common;
+
+extern const rk_sweep_common rk_sweep_common_defaults;
+
+/* Variables are passed over; what is about all points is taken out before a point is read. */
+rk_status rk_sweep_pass(const json_t *value, const char *path, void *out, rk_error *err);
+rk_status rk_sweep_refuse(const json_t *value, const char *path, void *out, rk_error *err);
+
+/* The columns that tell how a point was settled; an exhaustive search has three of its own. */
+const rk_column *rk_sweep_count_columns(const rk_sweep_mode *mode, const rk_column searched[3],
+                                        size_t *count);
+
+/* Completes the path of an error in the document that stands at `path`. */
+rk_status rk_sweep_prefix_path(rk_status status, const char *path, rk_error *err);
+
+#define RK_SWEEP_ABOUT_ALL(name_, help_)                                                           \
+    {                                                                                              \
+        .name = name_, .type = RK_FIELD_CUSTOM, .optional = true, .read = rk_sweep_refuse,         \
+        .help = help_                                                                              \
+    }
+
+/* Fields of a struct `type` that has an rk_sweep_common as its member `common`. */
+#define RK_SWEEP_COMMON_FIELDS(struct_)                                                            \
+    {.name = "top",                                                                                \
+     .type = RK_FIELD_INT,                                                                         \
+     .offset = offsetof(struct_, common.top),                                                      \
+     .optional = true,                                                                             \
+     .min = 1,                                                                                     \
+     .max = RK_SWEEP_TOP_MAX,                                                                      \
+     .help = "results at each point (1)"},                                                         \
+        {.name = "let",                                                                            \
+         .type = RK_FIELD_CUSTOM,                                                                  \
+         .optional = true,                                                                         \
+         .read = rk_sweep_pass,                                                                    \
+         .help = "variables"},                                                                     \
+        RK_SWEEP_ABOUT_ALL("axes", "what varies"),                                                 \
+        RK_SWEEP_ABOUT_ALL("set", "what follows from it"),                                         \
+        RK_SWEEP_ABOUT_ALL("point_constraints", "which points are dropped"),                       \
+        RK_SWEEP_ABOUT_ALL("result_constraints", "which results are dropped"),                     \
+        RK_SWEEP_ABOUT_ALL("columns", "what is written of a result"),                              \
+        RK_SWEEP_ABOUT_ALL("method", "\"calculon\" or \"reckon\""),                                \
+        RK_SWEEP_ABOUT_ALL("task", "\"search\" or \"estimate\""),                                  \
+        RK_SWEEP_ABOUT_ALL("search", "\"exhaustive\" or \"bounded\"")
+
+#endif

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "sweep/point.h"
+
+#include "base/error.h"
+#include "base/units.h"
+#include "calculon/calculon_docs.h"
+#include "io/json_memory.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Members of a search's document, and where an execution document has the same. */
+static const struct {
+    const char *name, *execution_name;
+} shared_fields[] = {
+    {"processors", "num_procs"}, {"batch", "batch_size"}, {"datatype", "datatype"}};
+
+/* Both are read again only when they have changed. */
+static rk_status read_application(const json_t *value, const char *path, void *out, rk_error *err)
+{
+    rk_sweep_point *point = out;
+    return point->changed & RK_SWEEP_APPLICATION
+               ? rk_sweep_prefix_path(rk_calculon_app_from_json(value, false, &point->app, err),
+                                      path, err)
+               : RK_OK;
+}
+
+static rk_status read_system(const json_t *value, const char *path, void *out, rk_error *err)
+{
+    rk_sweep_point *point = out;
+    return point->changed & RK_SWEEP_SYSTEM
+               ? rk_sweep_prefix_path(rk_calculon_sys_from_json(value, false, &point->sys, err),
+                                      path, err)
+               : RK_OK;
+}
+
+static rk_status read_fused(const json_t *value, const char *path, void *out, rk_error *err)
+{
+    rk_calculon_space *space = out;
+    char text[RK_JSON_TEXT_SIZE];
+    if (json_is_boolean(value)) {
+        space->fused_count = 1;
+        space->fused[0] = json_is_true(value);
+        return RK_OK;
+    }
+    if (json_is_string(value) && strcmp(json_string_value(value), "both") == 0) {
+        space->fused_count = 2;
+        space->fused[0] = false;
+        space->fused[1] = true;
+        return RK_OK;
+    }
+    return rk_fail_at(err, RK_ERR_INVALID, path, "expected true, false or \"both\", found %s",
+                      rk_json_describe(value, text));
+}
+
+/* The mapping takes processors, batch and datatype from the document where that has them. */
+static rk_status read_strategy(const json_t *value, const char *path, void *out, rk_error *err)
+{
+    rk_sweep_point *point = out;
+    char text[RK_JSON_TEXT_SIZE];
+    if (!(point->changed & (RK_SWEEP_STRATEGY | RK_SWEEP_OTHER))) {
+        return RK_OK;
+    }
+    if (!json_is_object(value)) {
+        return rk_fail_at(err, RK_ERR_INVALID, path, "expected an execution document, found %s",
+                          rk_json_describe(value, text));
+    }
+    json_t *object = rk_json_copy(value);
+    int failed = !object;
+    for (size_t i = 0; i < sizeof(shared_fields) / sizeof(shared_fields[0]); i++) {
+        json_t *shared = json_object_get(point->root, shared_fields[i].name);
+        failed |=
+            shared && object && json_object_set(object, shared_fields[i].execution_name, shared);
+    }
+    rk_status status =
+        failed ? rk_fail(err, RK_ERR_MEMORY, "there is not enough memory for a point")
+               : rk_fields_read(object, path, rk_calculon_exe_fields, RK_CALCULON_EXE_FIELD_COUNT,
+                                RK_UNKNOWN_REFUSE, &point->exe, err);
+    json_decref(object);
+    return status;
+}
+
+#define PLACE(member) offsetof(rk_sweep_point, member)
+
+#define INPUT_FIELDS                                                                               \
+    {.name = "application",                                                                        \
+     .type = RK_FIELD_CUSTOM,                                                                      \
+     .read = read_application,                                                                     \
+     .help = "the model: catalogue name, file or object"},                                         \
+    {                                                                                              \
+        .name = "system", .type = RK_FIELD_CUSTOM, .read = read_system,                            \
+        .help = "the machine: catalogue name, file or object"                                      \
+    }
+
+#define FLAG(member, explanation)                                                                  \
+    {                                                                                              \
+        .name = #member, .type = RK_FIELD_BOOL, .offset = PLACE(space.member), .optional = true,   \
+        .help = explanation                                                                        \
+    }
+
+static const rk_field search_fields[] = {
+    INPUT_FIELDS,
+    {.name = "processors",
+     .type = RK_FIELD_INT,
+     .offset = PLACE(space.num_procs),
+     .min = 1,
+     .max = 0x1p40,
+     .help = "processors to use"},
+    {.name = "batch",
+     .type = RK_FIELD_INT,
+     .offset = PLACE(space.max_batch_size),
+     .min = 1,
+     .max = 0x1p40,
+     .unit = "sequences",
+     .help = "largest global batch"},
+    {.name = "datatype",
+     .type = RK_FIELD_ENUM,
+     .offset = PLACE(space.datatype),
+     .names = rk_datatype_names,
+     .help = "datatype of weights and activations"},
+    {.name = "fused",
+     .type = RK_FIELD_CUSTOM,
+     .offset = PLACE(space),
+     .optional = true,
+     .read = read_fused,
+     .help = "fused activations: true (unless given), false or \"both\""},
+    FLAG(no_tp_overlap, "leave out overlap of tensor-parallel communication"),
+    FLAG(no_dp_overlap, "leave out overlap of data-parallel communication"),
+    FLAG(mbs_break, "skip larger microbatches once one does not run"),
+    RK_SWEEP_COMMON_FIELDS(rk_sweep_point),
+};
+
+/* Members that an execution document has too stand in for its own. */
+#define SHARED(name_, help_)                                                                       \
+    {                                                                                              \
+        .name = name_, .type = RK_FIELD_CUSTOM, .optional = true, .read = rk_sweep_pass,           \
+        .help = help_                                                                              \
+    }
+
+static const rk_field estimate_fields[] = {
+    INPUT_FIELDS,
+    SHARED("processors", "num_procs of the strategy"),
+    SHARED("batch", "batch_size of the strategy"),
+    SHARED("datatype", "datatype of the strategy"),
+    {.name = "strategy",
+     .type = RK_FIELD_CUSTOM,
+     .read = read_strategy,
+     .help = "the mapping to estimate, as an execution document"},
+    RK_SWEEP_COMMON_FIELDS(rk_sweep_point),
+};
+
+rk_status rk_sweep_point_read(rk_sweep_point *point, bool estimate, const json_t *root,
+                              unsigned changed, rk_error *err)
+{
+    point->space = (rk_calculon_space){.fused_count = 1, .fused = {true}};
+    point->common = rk_sweep_common_defaults;
+    point->root = root;
+    point->changed = changed;
+    rk_status status = estimate ? rk_fields_read(root, "", estimate_fields, COUNT(estimate_fields),
+                                                 RK_UNKNOWN_REFUSE, point, err)
+                                : rk_fields_read(root, "", search_fields, COUNT(search_fields),
+                                                 RK_UNKNOWN_REFUSE, point, err);
+    point->datatype = estimate ? point->exe.datatype : point->space.datatype;
+    return status;
+}

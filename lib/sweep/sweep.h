@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Running a sweep: a search or an estimate at every point of a grid, spread over threads and ranks.
+ * What is written does not depend on how many there are.  Memory does not grow with the number of
+ * points, but for a bit each.
+ */
+#ifndef RK_SWEEP_SWEEP_H
+#define RK_SWEEP_SWEEP_H
+
+#include "sweep/method.h"
+#include "work/team.h"
+
+typedef struct rk_sweep_progress {
+    bool checking;                      /* all points are being read, before the first search */
+    uint64_t points_done, points_total; /* of what is being done: checking, then searching */
+    uint64_t done, total;               /* strategies; both 0 while checking */
+    uint64_t resumed;                   /* part of `done` that an earlier run settled */
+} rk_sweep_progress;
+
+/* How a sweep is run; all zero is legal. */
+typedef struct rk_sweep_options {
+    const rk_sweep_method *method; /* NULL: the Calculon methodology */
+    const char *csv_path;          /* "-": standard output; NULL: no CSV */
+    const char *sqlite_path;       /* NULL: no database */
+    const char *pareto;            /* goals, see rk_sweep_pareto_init; NULL: no front */
+    bool resume;                   /* take finished points from the database; it may be new */
+    int threads;                   /* of each rank; 0: one per core that this process may use */
+    rk_team *team;                 /* NULL: this process alone */
+    int block_points;              /* that make one task, at most; 0: as many as are worth one */
+    double flush_seconds;          /* between transactions; 0: half a second */
+    double silent_seconds;         /* after which a rank counts as lost; 0: a minute */
+    /* Called several times a second, and for every task; return false to stop.  May be NULL. */
+    bool (*progress)(void *user, const rk_sweep_progress *progress);
+    /* Called when a sweep is resumed, with how many points are missing and which: "3-7, 12". */
+    void (*resumed)(void *user, uint64_t missing, const char *points);
+    /* Called when a rank is lost, with the points that others do again: "3-7, 12".  May be NULL. */
+    void (*lost)(void *user, int rank, const char *points);
+    /*
+     * Called when `progress` has stopped the sweep and what was finished is safe, with the points
+     * that were begun: at once, because there may be little time.  May be NULL.
+     */
+    void (*stopped)(void *user, const char *points);
+    void *user;
+} rk_sweep_options;
+
+typedef struct rk_sweep_totals {
+    uint64_t points;     /* of the grid */
+    uint64_t dropped;    /* of them: break a constraint */
+    uint64_t strategies; /* of all points (an upper bound with mbs_break); of estimates, points */
+    uint64_t resumed;    /* points that were finished before */
+    uint64_t fitting;    /* points with at least one result */
+} rk_sweep_totals;
+
+/*
+ * Reads every point and counts its strategies; sets points, dropped and strategies.  With `resume`
+ * it also looks what is in the database.
+ */
+rk_status rk_sweep_check(const rk_sweep_doc *doc, const rk_sweep_options *options,
+                         rk_sweep_totals *totals, rk_error *err);
+
+/*
+ * Checks every point, then settles all and writes their rows.  After an error the rows of the
+ * points that were finished are there.  On other ranks than 0, takes part in what rank 0 does:
+ * nothing is checked, written or reported.
+ */
+rk_status rk_sweep_run(const rk_sweep_doc *doc, const rk_sweep_options *options,
+                       rk_sweep_totals *totals, rk_error *err);
+
+#endif

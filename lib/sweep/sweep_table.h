@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The result table of a sweep.  Inside, a row has everything: the point, its axes and counts, then
+ * the rank and all columns of the method.  Outside, it has the columns that the document asks for,
+ * of which some are expressions: first those of the point, then the rank and those of the result.
+ */
+#ifndef RK_SWEEP_SWEEP_TABLE_H
+#define RK_SWEEP_SWEEP_TABLE_H
+
+#include "sweep/method.h"
+
+/* A column outside: a copy of one inside, or an expression. */
+typedef struct rk_sweep_output {
+    size_t inside;            /* when there is no expression */
+    rk_sweep_formula formula; /* expression NULL: none */
+} rk_sweep_output;
+
+typedef struct rk_sweep_table {
+    const rk_sweep_doc *doc;
+    const rk_sweep_method *method;
+
+    rk_column *inside;                         /* owned */
+    char (*axis_names)[RK_JSON_PATH_SIZE + 8]; /* owned */
+    char (*names)[RK_SWEEP_COLUMN_SIZE];       /* owned; of results */
+    size_t inside_count, first_count, count_count, rank;
+
+    rk_sweep_output *outputs;  /* owned */
+    rk_column *columns;        /* owned; of the outputs; names are borrowed likewise */
+    size_t count, point_count; /* the first columns are the same in all rows of a point */
+
+    bool has_text;                 /* rows are wanted as CSV lines too */
+    rk_sweep_formula *constraints; /* owned: of results */
+    size_t constraint_count;
+} rk_sweep_table;
+
+/* Checks the columns and result constraints of the document, which must outlive the table. */
+rk_status rk_sweep_table_init(const rk_sweep_doc *doc, const rk_sweep_method *method,
+                              rk_sweep_table *table, rk_error *err);
+void rk_sweep_table_clear(rk_sweep_table *table);
+
+/* Fills what stands inside before the rank. */
+void rk_sweep_table_set_point(const rk_sweep_table *table, uint64_t number, const rk_value *counts,
+                              rk_value *inside);
+
+/* Whether a row meets the constraints of results, with what stands outside; `root` is the document
+ * of its point. */
+rk_status rk_sweep_table_keeps(const rk_sweep_table *table, const rk_value *inside, json_t *root,
+                               bool *keeps, rk_error *err);
+
+/* Fills the columns outside, from `first` to before `end`, which stand behind those inside. */
+rk_status rk_sweep_table_outputs(const rk_sweep_table *table, rk_value *inside, json_t *root,
+                                 size_t first, size_t end, rk_error *err);
+
+#endif

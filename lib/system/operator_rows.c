@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "system/operator_rows.h"
+
+#include "base/error.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- cells --------------------------------------------------------------------------------- */
+
+int rk_cell_column(const rk_cells *table, const char *column)
+{
+    for (size_t i = 0; i < table->columns; i++) {
+        if (strcmp(table->cells[i], column) == 0) {
+            return (int)i;
+        }
+    }
+    return -1;
+}
+
+const char *rk_cell(const rk_cells *table, size_t row, const char *column)
+{
+    const int at = rk_cell_column(table, column);
+    return at < 0 ? NULL : table->cells[(row + 1) * table->columns + (size_t)at];
+}
+
+static rk_status fail_cell(const rk_cells *table, size_t row, const char *column,
+                           const char *expected, rk_error *err)
+{
+    const char *cell = rk_cell(table, row, column);
+    if (cell) {
+        (void)rk_fail(err, RK_ERR_INVALID, "row %zu, column %s: expected %s, found \"%.60s\"",
+                      row + 1, column, expected, cell);
+    } else {
+        (void)rk_fail(err, RK_ERR_INVALID, "the column %s is missing", column);
+    }
+    rk_error_set_file(err, table->name);
+    return RK_ERR_INVALID;
+}
+
+rk_status rk_cell_number(const rk_cells *table, size_t row, const char *column, double low,
+                         bool optional, double *value, rk_error *err)
+{
+    const char *cell = rk_cell(table, row, column);
+    char *end = NULL;
+    if (!cell && optional) {
+        return RK_OK;
+    }
+    *value = cell ? strtod(cell, &end) : -1;
+    if (!cell || end == cell || *end || !isfinite(*value) || *value < low || *value > 1e18) {
+        return fail_cell(table, row, column,
+                         low > 0 ? "a number above 0" : "a number of at least 0", err);
+    }
+    return RK_OK;
+}
+
+rk_status rk_cell_choice(const rk_cells *table, size_t row, const char *column,
+                         const char *const *names, bool optional, int *index, rk_error *err)
+{
+    const char *cell = rk_cell(table, row, column);
+    if (!cell && optional) {
+        return RK_OK;
+    }
+    for (int i = 0; cell && names[i]; i++) {
+        if (strcmp(names[i], cell) == 0) {
+            *index = i;
+            return RK_OK;
+        }
+    }
+    return fail_cell(table, row, column, names[0], err);
+}
+
+/* ---- operators ----------------------------------------------------------------------------- */
+
+static const double least = 1e-12, ranks_most = 1e6;
+static const char *const flags[] = {"0", "1", NULL};
+
+static rk_status read_gemm(const rk_cells *t, size_t row, rk_operator_row *out, rk_error *err)
+{
+    static const char *const clocks[] = {"sustained", "burst", NULL};
+    int precision = 0, clock = 0, module = 0, grouped = 0;
+    rk_gemm_work g = {.batch = 1};
+    rk_status status =
+        rk_cell_choice(t, row, "precision", rk_precision_names, false, &precision, err);
+    status = status ? status : rk_cell_choice(t, row, "clock", clocks, true, &clock, err);
+    status = status ? status : rk_cell_choice(t, row, "module", flags, true, &module, err);
+    status = status ? status : rk_cell_choice(t, row, "grouped", flags, true, &grouped, err);
+    status = status ? status : rk_cell_number(t, row, "batch", least, true, &g.batch, err);
+    status = status ? status : rk_cell_number(t, row, "m", least, false, &g.M, err);
+    status = status ? status : rk_cell_number(t, row, "n", least, false, &g.N, err);
+    status = status ? status : rk_cell_number(t, row, "k", least, false, &g.K, err);
+    status = status ? status
+                    : rk_cell_number(t, row, "accumulate_bytes", 0, true, &g.accumulate_bytes, err);
+    g.precision = (rk_precision)precision;
+    g.grouped = grouped == 1;
+    g.burst = clock == 1;
+    out->kernel.gemm = g;
+    out->module_bytes = module ? 2 * g.batch * g.M * g.K : 0;
+    return status;
+}
+
+static rk_status read_attention(const rk_cells *t, size_t row, rk_operator_row *out, rk_error *err)
+{
+    static const char *const passes[] = {"forward", "backward", NULL};
+    double size = 0, heads = 0, batch = 0, seq = 0;
+    int pass = 0, causal = 0, module = 0;
+    rk_status status = rk_cell_choice(t, row, "pass", passes, false, &pass, err);
+    status = status ? status : rk_cell_choice(t, row, "causal", flags, true, &causal, err);
+    status = status ? status : rk_cell_choice(t, row, "module", flags, true, &module, err);
+    status = status ? status : rk_cell_number(t, row, "head_size", least, false, &size, err);
+    status = status ? status : rk_cell_number(t, row, "heads", least, false, &heads, err);
+    status = status ? status : rk_cell_number(t, row, "batch", least, false, &batch, err);
+    status = status ? status : rk_cell_number(t, row, "seq", least, false, &seq, err);
+    double kv_heads = heads;
+    status = status ? status : rk_cell_number(t, row, "kv_heads", least, true, &kv_heads, err);
+    out->kernel.attention = (rk_attention_work){
+        .flops = 4 * batch * heads * seq * seq * size * (causal ? 0.5 : 1) * (pass ? 2.5 : 1),
+        .seq = seq,
+        .heads = batch * heads,
+        .qk_size = size,
+        .group = heads / kv_heads,
+        .backward = pass == 1,
+    };
+    out->module_bytes = module ? 2 * batch * seq * (heads + 2 * kv_heads) * size : 0;
+    return status;
+}
+
+rk_status rk_collective_row_read(const rk_cells *table, size_t row, rk_collective_row *out,
+                                 rk_error *err)
+{
+    double ranks = 2, per_node = 0;
+    int op = 0;
+    rk_status status = rk_cell_choice(table, row, "op", rk_collective_names, false, &op, err);
+    status = status ? status : rk_cell_number(table, row, "ranks", 2, false, &ranks, err);
+    status =
+        status ? status : rk_cell_number(table, row, "ranks_per_node", 1, true, &per_node, err);
+    status = status ? status : rk_cell_number(table, row, "bytes", least, false, &out->bytes, err);
+    status = status ? status : rk_cell_number(table, row, "us", least, false, &out->seconds, err);
+    out->seconds *= 1e-6;
+    out->op = (rk_collective)op;
+    out->ranks = ranks <= ranks_most ? (int64_t)ranks : 2;
+    out->per_node = per_node <= ranks ? (int64_t)per_node : 0;
+    return status;
+}
+
+rk_status rk_operator_row_read(rk_kernel_kind kind, const rk_cells *table, size_t row,
+                               rk_operator_row *out, rk_error *err)
+{
+    *out = (rk_operator_row){.kernel = {.kind = kind}};
+    const rk_status status =
+        rk_cell_number(table, row, "us", least, false, &out->kernel.seconds, err);
+    out->kernel.seconds *= 1e-6;
+    return status                   ? status
+           : kind == RK_KERNEL_GEMM ? read_gemm(table, row, out, err)
+                                    : read_attention(table, row, out, err);
+}

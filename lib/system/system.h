@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Machines: an accelerator, the network tiers that join accelerators, and what operations cost on
+ * them.  Every function below takes sizes and returns seconds.
+ */
+#ifndef RK_SYSTEM_SYSTEM_H
+#define RK_SYSTEM_SYSTEM_H
+
+#include "reckon/reckon.h"
+
+/* Number formats of GEMM operands. */
+typedef enum rk_precision { RK_FP32, RK_TF32, RK_BF16, RK_FP16, RK_FP8, RK_FP4 } rk_precision;
+#define RK_PRECISION_COUNT 6
+
+extern const char *const rk_precision_names[]; /* NULL-terminated, in enum order */
+
+/* Bytes of one operand element with its scales: 4, 4, 2, 2, 1, 0.5625. */
+double rk_precision_bytes(rk_precision precision);
+
+/* ---- the accelerator ------------------------------------------------------------------------ */
+
+/* What kernels and collectives took, by shape; see measured.h. */
+typedef struct rk_measured rk_measured;
+
+/* The tile, wave and K-loop model of a GEMM engine for one precision; see gemm.c. */
+typedef struct rk_gemm_engine {
+    double peak;       /* dense FLOP/s; 0: the accelerator has not this precision */
+    double efficiency; /* of the main loop, sustained in training */
+    double feed;       /* cost of feeding operands to a tile, in elements of its edges */
+    double prologue;   /* k0: extra K per tile to fill the pipeline */
+    double wave_share; /* 0..1: how far a last partial wave costs a full one */
+} rk_gemm_engine;
+
+/* Architectures that software is built for. */
+typedef enum rk_generation {
+    RK_GENERATION_NONE, /* not said */
+    RK_GENERATION_VOLTA,
+    RK_GENERATION_AMPERE,
+    RK_GENERATION_HOPPER,
+    RK_GENERATION_BLACKWELL,
+    RK_GENERATION_CDNA2,
+    RK_GENERATION_CDNA3,
+    RK_GENERATION_CDNA4,
+    RK_GENERATION_GAUDI,
+    RK_GENERATION_ASCEND,
+    RK_GENERATION_TPU,
+    RK_GENERATION_TRAINIUM,
+} rk_generation;
+
+extern const char *const rk_generation_names[]; /* NULL-terminated, in enum order */
+
+typedef struct rk_accelerator {
+    char name[48];
+    rk_generation generation;
+    int64_t cores; /* SMs, compute units, AI cores */
+    rk_gemm_engine gemm[RK_PRECISION_COUNT];
+    bool fp8_one_layout;    /* 8-bit GEMMs read both operands along K: transposed copies are kept */
+    double vector_peak;     /* FLOP/s in fp32 */
+    double memory_capacity; /* bytes, nominal */
+    double memory_usable;   /* bytes that a process can allocate */
+    double memory_bandwidth;                      /* bytes/s, peak */
+    double memory_efficiency;                     /* of streaming kernels */
+    double attention_forward, attention_backward; /* FLOP/s of flash attention, d = 128, long s */
+    double attention_ramp;                        /* tokens: rate(s) = rate * s / (s + ramp) */
+    double attention_softmax;                     /* head size that costs as much as the softmax */
+    double kernel_seconds;                        /* fixed cost of a kernel on the device */
+    double launch_seconds;                        /* host time to launch one kernel */
+    double burst;           /* rate of short GEMM benchmarks over the sustained, >= 1 */
+    double host_bandwidth;  /* bytes/s each way to host memory, of the link */
+    double host_efficiency; /* of large pinned copies */
+    double host_capacity;   /* bytes of host memory per accelerator */
+    double power;           /* W, board; 0: unknown */
+    rk_measured *measured;  /* owned by the system that was loaded, copies borrow; NULL: none */
+} rk_accelerator;
+
+/*
+ * The accelerator under another limit of board power, in W: clocks fall below the power it is
+ * built for, and rates of compute with them.  Returned as it is when its power is not known.
+ */
+rk_accelerator rk_accelerator_at_power(const rk_accelerator *a, double watts);
+
+/* The accelerator as short GEMM benchmarks see it: before heat and power limit the clock. */
+rk_accelerator rk_accelerator_in_burst(const rk_accelerator *a);
+
+/* What a kernel of `seconds` takes there, whose rate falls by `droop` within milliseconds. */
+double rk_drooping_seconds(double seconds, double droop);
+
+/* ---- network ------------------------------------------------------------------------------- */
+
+typedef enum rk_tier_kind {
+    RK_TIER_SWITCH,
+    RK_TIER_MESH,
+    RK_TIER_TORUS,
+    RK_TIER_FABRIC
+} rk_tier_kind;
+
+extern const char *const rk_tier_kind_names[]; /* NULL-terminated, in enum order */
+
+/* A link as a transfer sees it. */
+typedef struct rk_link {
+    double bandwidth; /* bytes/s, reached by large messages */
+    double latency;   /* s before the first byte */
+} rk_link;
+
+/* A link beside those of a tier, such as PCIe or a NIC beside NVLink. */
+typedef struct rk_side_link {
+    char name[32];
+    double bandwidth;  /* bytes/s per accelerator per direction */
+    double efficiency; /* of large messages */
+    double latency;    /* s, fixed per collective */
+} rk_side_link;
+
+#define RK_SIDE_LINK_MAX 3
+
+/*
+ * One tier: inside a domain of `size` accelerators each can send at `bandwidth` over all of its
+ * links.  Switch: any set of peers at full rate.  Mesh: the bandwidth is split evenly over a link
+ * to every other unit.  Torus: over both directions of `axes` rings.  Fabric: NICs and switches.
+ */
+typedef struct rk_tier {
+    char name[32];
+    rk_tier_kind kind;
+    int64_t size;        /* accelerators of one domain, cumulative; a multiple of the tier below */
+    double bandwidth;    /* bytes/s per accelerator per direction */
+    double efficiency;   /* of large messages */
+    double latency;      /* s, fixed per collective */
+    double step_latency; /* s per rank of a group (ring steps) */
+    double half_bytes;   /* bytes: message size scale of the ramp W + sqrt(half W) */
+    double exchange_share;  /* bandwidth of all-to-all over that of rings */
+    double serial;          /* 0..1: how far faster tiers wait for this one; see collective.c */
+    bool in_network_reduce; /* all-reduce in the switch (NVLS, SHARP) */
+    double reduce_share;    /* bandwidth of that over that of rings; 0 without */
+    int64_t axes;           /* of a torus; else 0 */
+    int64_t ring;           /* of a torus: units along an axis whose ends are joined */
+    int side_count;
+    rk_side_link sides[RK_SIDE_LINK_MAX]; /* take a part of what stays in a domain of the tier */
+} rk_tier;
+
+#define RK_TIER_MAX 4
+
+typedef struct rk_system {
+    char name[64];
+    rk_accelerator accelerator;
+    int tier_count;
+    rk_tier tiers[RK_TIER_MAX]; /* innermost first */
+    double price;               /* $ per accelerator hour; 0: unknown */
+} rk_system;
+
+/*
+ * Where the ranks of a communication group stand: within[i] ranks share one domain of tier i
+ * (within[i] divides within[i+1]); the last entry is the size of the group.
+ */
+typedef struct rk_group {
+    int64_t size;
+    int64_t within[RK_TIER_MAX];
+} rk_group;
+
+/*
+ * The group of `size` ranks that are `stride` apart in a machine filled in rank order, so the
+ * ranks of tier i's domain are consecutive.  A domain that a whole number of equal parts of the
+ * group cannot fill is filled in part (64 of 72 for 128 ranks).  size, stride >= 1.
+ */
+rk_group rk_group_of(const rk_system *system, int64_t size, int64_t stride);
+
+/* The group of `count` such groups, `apart` ranks from one to the next; apart >= size * stride. */
+rk_group rk_group_of_parts(const rk_system *system, int64_t size, int64_t stride, int64_t count,
+                           int64_t apart);
+
+typedef enum rk_collective {
+    RK_COLL_ALL_REDUCE,
+    RK_COLL_REDUCE_SCATTER,
+    RK_COLL_ALL_GATHER,
+    RK_COLL_ALL_TO_ALL,
+    RK_COLL_BROADCAST,
+    RK_COLL_SEND,    /* point to point between neighbours of the group */
+    RK_COLL_SCATTER, /* from one rank, a part to each */
+    RK_COLL_GATHER,  /* to one rank, a part from each */
+    RK_COLL_REDUCE,  /* the sum to one rank */
+    RK_COLL_COUNT,
+} rk_collective;
+
+extern const char
+    *const rk_collective_names[]; /* "all_reduce"...; NULL-terminated, in enum order */
+
+/* ---- prices -------------------------------------------------------------------------------- */
+
+/*
+ * Time of C[M,N] = A[M,K] B[K,N], `batch` times.  `accumulate_bytes` are the bytes per element
+ * read and written to C beyond one write in 2 bytes, or 4 of fp32 and TF32 (wgrad of bf16 into
+ * fp32: 6).  M, N, K > 0.  Infinite where the accelerator has not the precision.
+ */
+double rk_gemm_seconds(const rk_accelerator *a, rk_precision precision, double batch, double M,
+                       double N, double K, double accumulate_bytes);
+
+/* GEMMs of `groups` experts in one launch, each with `M` rows (padded to the tile). */
+double rk_grouped_gemm_seconds(const rk_accelerator *a, rk_precision precision, double groups,
+                               double M, double N, double K, double accumulate_bytes);
+
+/* What flash attention executes: `flops` by the causal triangle. */
+typedef struct rk_attention_work {
+    double flops;   /* of the pass, as executed */
+    double seq;     /* tokens of a block of queries (of one CP step) */
+    double heads;   /* sequences times query heads on this rank */
+    double qk_size; /* per head */
+    double group;   /* query heads that share keys and values; 0: 1 */
+    double share;   /* of the accelerator's rate, which the kernel reaches; 0: all of it */
+    bool backward;
+} rk_attention_work;
+
+double rk_attention_seconds(const rk_accelerator *a, const rk_attention_work *work);
+
+/* A streaming kernel over `bytes` of device memory; 0 bytes: no kernel. */
+double rk_stream_seconds(const rk_accelerator *a, double bytes);
+
+/*
+ * Time of a collective.  `bytes`: all-reduce and broadcast the tensor on each rank;
+ * reduce-scatter its input, all-gather its output, all-to-all the send buffer of one rank; send
+ * the message; scatter and gather the buffer of the root, reduce the tensor.  Groups that span
+ * tiers run hierarchically; 0 for groups of one rank.
+ */
+double rk_collective_seconds(const rk_system *system, rk_collective op, double bytes,
+                             const rk_group *group);
+
+/*
+ * Time of a transfer that several links share out so that all end together; links that would begin
+ * too late take nothing.  `shares` (may be NULL) gets the bytes of each.  count >= 1, bytes and
+ * bandwidths > 0, latencies >= 0.
+ */
+double rk_split_seconds(const rk_link *links, size_t count, double bytes, double *shares);
+
+/* Copying to or from host memory, one direction. */
+double rk_host_copy_seconds(const rk_accelerator *a, double bytes);
+
+/* ---- documents ----------------------------------------------------------------------------- */
+
+/* Refuses numbers out of their range and tiers that do not nest; `err` gets the path. */
+rk_status rk_system_check(const rk_system *system, rk_error *err);
+
+/*
+ * Reads a system: a file, or a name of the catalogue: a cluster of data/systems, or an accelerator
+ * of data/accelerators with its usual node and NIC.  The caller releases it with rk_system_clear;
+ * copies of it borrow its measured tables.  Implemented in lib/io.
+ */
+rk_status rk_system_load(const char *name, rk_system *system, rk_error *err);
+
+/* Releases what a system owns; it and its copies price by the physical model alone then. */
+void rk_system_clear(rk_system *system);
+
+#endif

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Whether a system can be computed with. */
+#include "base/error.h"
+#include "base/units.h"
+#include "system/system.h"
+
+#include <math.h>
+#include <stdio.h>
+
+const char *const rk_tier_kind_names[] = {"switch", "mesh", "torus", "fabric", NULL};
+
+/* Larger than any rate, capacity or size of a machine, far inside the arithmetic of doubles. */
+#define MOST 1e24
+
+typedef struct bound {
+    const char *name;
+    size_t offset; /* of a double */
+    double low, high;
+    bool above; /* low itself is excluded */
+} bound;
+
+static const bound accelerator_bounds[] = {
+    {"vector_peak", offsetof(rk_accelerator, vector_peak), 0, MOST, false},
+    {"memory_capacity", offsetof(rk_accelerator, memory_capacity), 0, MOST, true},
+    {"memory_usable", offsetof(rk_accelerator, memory_usable), 0, MOST, true},
+    {"memory_bandwidth", offsetof(rk_accelerator, memory_bandwidth), 0, MOST, true},
+    {"memory_efficiency", offsetof(rk_accelerator, memory_efficiency), 0, 1, true},
+    {"attention_forward", offsetof(rk_accelerator, attention_forward), 0, MOST, true},
+    {"attention_backward", offsetof(rk_accelerator, attention_backward), 0, MOST, true},
+    {"attention_ramp", offsetof(rk_accelerator, attention_ramp), 0, MOST, false},
+    {"attention_softmax", offsetof(rk_accelerator, attention_softmax), 0, MOST, false},
+    {"kernel_seconds", offsetof(rk_accelerator, kernel_seconds), 0, 1, false},
+    {"launch_seconds", offsetof(rk_accelerator, launch_seconds), 0, 1, false},
+    {"burst", offsetof(rk_accelerator, burst), 1, 10, false},
+    {"host_bandwidth", offsetof(rk_accelerator, host_bandwidth), 0, MOST, true},
+    {"host_efficiency", offsetof(rk_accelerator, host_efficiency), 0, 1, true},
+    {"host_capacity", offsetof(rk_accelerator, host_capacity), 0, MOST, false},
+    {"power", offsetof(rk_accelerator, power), 0, MOST, false},
+};
+
+/* The efficiency may pass 1 where the feed of tiles carries a part of the loss. */
+static const bound engine_bounds[] = {
+    {"peak", offsetof(rk_gemm_engine, peak), 0, MOST, false},
+    {"efficiency", offsetof(rk_gemm_engine, efficiency), 0, 2, true},
+    {"feed", offsetof(rk_gemm_engine, feed), 0, 1e4, false},
+    {"prologue", offsetof(rk_gemm_engine, prologue), 0, 1e6, false},
+    {"wave_share", offsetof(rk_gemm_engine, wave_share), 0, 1, false},
+};
+
+static const bound tier_bounds[] = {
+    {"bandwidth", offsetof(rk_tier, bandwidth), 0, MOST, true},
+    {"efficiency", offsetof(rk_tier, efficiency), 0, 1, true},
+    {"latency", offsetof(rk_tier, latency), 0, 1, false},
+    {"step_latency", offsetof(rk_tier, step_latency), 0, 1, false},
+    {"half_bytes", offsetof(rk_tier, half_bytes), 0, MOST, false},
+    {"exchange_share", offsetof(rk_tier, exchange_share), 0, 10, true},
+    {"serial", offsetof(rk_tier, serial), 0, 1, false},
+};
+
+static const bound side_bounds[] = {
+    {"bandwidth", offsetof(rk_side_link, bandwidth), 0, MOST, true},
+    {"efficiency", offsetof(rk_side_link, efficiency), 0, 1, true},
+    {"latency", offsetof(rk_side_link, latency), 0, 1, false},
+};
+
+/* `base` names the struct in messages, e.g. "tiers[1]". */
+static rk_status check_bounds(const void *in, const char *base, const bound *bounds, size_t count,
+                              rk_error *err)
+{
+    for (size_t i = 0; i < count; i++) {
+        const double value = *(const double *)((const char *)in + bounds[i].offset);
+        const bool enough = bounds[i].above ? value > bounds[i].low : value >= bounds[i].low;
+        if (!enough || !(value <= bounds[i].high)) {
+            char path[128];
+            (void)snprintf(path, sizeof(path), "%s.%s", base, bounds[i].name);
+            return rk_fail_at(
+                err, RK_ERR_INVALID, path, "expected a number %s %g and at most %g, found %g",
+                bounds[i].above ? "above" : "of at least", bounds[i].low, bounds[i].high, value);
+        }
+    }
+    return RK_OK;
+}
+
+static rk_status check_accelerator(const rk_accelerator *a, rk_error *err)
+{
+    bool any = false;
+    if (a->cores < 1) {
+        return rk_fail_at(err, RK_ERR_INVALID, "accelerator.cores",
+                          "expected at least 1 core, found %lld", (long long)a->cores);
+    }
+    rk_status status =
+        check_bounds(a, "accelerator", accelerator_bounds, COUNT(accelerator_bounds), err);
+    for (int i = 0; !status && i < RK_PRECISION_COUNT; i++) {
+        if (a->gemm[i].peak > 0 || a->gemm[i].peak < 0 || isnan(a->gemm[i].peak)) {
+            char path[64];
+            (void)snprintf(path, sizeof(path), "accelerator.gemm.%s", rk_precision_names[i]);
+            status = check_bounds(&a->gemm[i], path, engine_bounds, COUNT(engine_bounds), err);
+            any = true;
+        }
+    }
+    if (!status && !any) {
+        return rk_fail_at(err, RK_ERR_INVALID, "accelerator.gemm",
+                          "expected a matrix engine of at least one precision, found none");
+    }
+    /* Vendors' decimal sizes are binary inside: 80 GB can be 80 GiB. */
+    if (!status && a->memory_usable > a->memory_capacity * (0x1p30 / 1e9)) {
+        return rk_fail_at(err, RK_ERR_INVALID, "accelerator.memory_usable",
+                          "%.6g bytes can be used of a memory of %.6g: expected at most its size",
+                          a->memory_usable, a->memory_capacity);
+    }
+    if (!status && !(a->gemm[RK_BF16].peak > 0)) {
+        return rk_fail_at(err, RK_ERR_INVALID, "gemm.bf16",
+                          "missing; MFU is against this rate, so give that of fp16 where the "
+                          "accelerator has no bf16");
+    }
+    return status;
+}
+
+static rk_status check_sides(const rk_tier *tier, const char *path, rk_error *err)
+{
+    char member[64];
+    rk_status status = RK_OK;
+    if (tier->side_count < 0 || tier->side_count > RK_SIDE_LINK_MAX) {
+        (void)snprintf(member, sizeof(member), "%s.side_links", path);
+        return rk_fail_at(err, RK_ERR_INVALID, member, "expected at most %d links, found %d",
+                          RK_SIDE_LINK_MAX, tier->side_count);
+    }
+    for (int i = 0; !status && i < tier->side_count; i++) {
+        (void)snprintf(member, sizeof(member), "%s.side_links[%d]", path, i);
+        status = check_bounds(&tier->sides[i], member, side_bounds, COUNT(side_bounds), err);
+    }
+    return status;
+}
+
+/* `below`: accelerators of a domain of the tier below. */
+static rk_status check_tier(const rk_tier *tier, const char *path, int64_t below, rk_error *err)
+{
+    char member[64];
+    if (tier->size <= below || tier->size % below) {
+        (void)snprintf(member, sizeof(member), "%s.size", path);
+        return rk_fail_at(
+            err, RK_ERR_INVALID, member,
+            "expected a multiple of the %lld accelerators of the tier below, at least "
+            "%lld, found %lld",
+            (long long)below, (long long)below * 2, (long long)tier->size);
+    }
+    if (tier->in_network_reduce && !(tier->reduce_share > 0 && tier->reduce_share <= 1)) {
+        (void)snprintf(member, sizeof(member), "%s.reduce_share", path);
+        return rk_fail_at(
+            err, RK_ERR_INVALID, member,
+            "expected a number above 0 and at most 1 with in_network_reduce, found %g",
+            tier->reduce_share);
+    }
+    if (tier->kind == RK_TIER_TORUS && (tier->axes < 1 || tier->ring < 1)) {
+        (void)snprintf(member, sizeof(member), "%s.%s", path, tier->axes < 1 ? "axes" : "ring");
+        return rk_fail_at(err, RK_ERR_INVALID, member, "expected at least 1 in a torus, found %lld",
+                          (long long)(tier->axes < 1 ? tier->axes : tier->ring));
+    }
+    const rk_status status = check_sides(tier, path, err);
+    return status ? status : check_bounds(tier, path, tier_bounds, COUNT(tier_bounds), err);
+}
+
+rk_status rk_system_check(const rk_system *system, rk_error *err)
+{
+    if (system->tier_count < 1 || system->tier_count > RK_TIER_MAX) {
+        return rk_fail_at(err, RK_ERR_INVALID, "tiers", "expected from 1 to %d tiers, found %d",
+                          RK_TIER_MAX, system->tier_count);
+    }
+    if (!(system->price >= 0 && system->price <= MOST)) {
+        return rk_fail_at(err, RK_ERR_INVALID, "price",
+                          "expected a price per hour of at least 0, found %g", system->price);
+    }
+    rk_status status = check_accelerator(&system->accelerator, err);
+    int64_t below = 1;
+    for (int i = 0; !status && i < system->tier_count; i++) {
+        char path[32];
+        (void)snprintf(path, sizeof(path), "tiers[%d]", i);
+        status = check_tier(&system->tiers[i], path, below, err);
+        below = system->tiers[i].size;
+    }
+    return status;
+}

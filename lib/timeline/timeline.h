@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A training step as it goes by: what every pipeline rank does when, as a trace for Perfetto and
+ * chrome://tracing, as a picture, and as a table.
+ */
+#ifndef RK_TIMELINE_TIMELINE_H
+#define RK_TIMELINE_TIMELINE_H
+
+#include "estimate/estimate.h"
+#include "io/out.h"
+
+enum { RK_TIMELINE_AFTER_MAX = 8 };
+
+/* What a step takes after its pipeline; on all ranks at once. */
+typedef struct rk_timeline_after {
+    const char *name;
+    double seconds;
+} rk_timeline_after;
+
+typedef struct rk_timeline {
+    const rk_strategy *strategy; /* borrowed */
+    rk_op *ops;                  /* owned; rank by rank, by start */
+    size_t op_count, op_room;
+    double *idle, *in_flight; /* owned, by rank; s, and microbatches at the most */
+    double pipeline;          /* s until the last rank is done */
+    rk_timeline_after after[RK_TIMELINE_AFTER_MAX];
+    int after_count;
+    double step; /* s, of all */
+} rk_timeline;
+
+/* Plays a legal strategy, whose estimate is given; cleared with rk_timeline_clear. */
+rk_status rk_timeline_fill(const rk_model *model, const rk_system *system, const rk_stack *stack,
+                           const rk_strategy *strategy, const rk_estimate *estimate,
+                           rk_timeline *timeline, rk_error *err);
+void rk_timeline_clear(rk_timeline *timeline);
+
+/* The operations of a rank: the first, and one past the last. */
+size_t rk_timeline_first(const rk_timeline *timeline, int64_t rank);
+
+/* "F 3", "B 3", "W 3" of microbatch 3; "F 3.1" of chunk 1 where ranks have several.  Returns out.
+ */
+#define RK_OP_NAME_SIZE 32
+const char *rk_timeline_op_name(const rk_timeline *timeline, const rk_op *op,
+                                char out[RK_OP_NAME_SIZE]);
+
+/* Trace events in JSON: a process a rank, a slice an operation, times in us. */
+void rk_timeline_write_trace(const rk_timeline *timeline, const char *title, rk_out *out);
+
+/* An SVG: a row a rank, a box an operation. */
+void rk_timeline_write_picture(const rk_timeline *timeline, const char *title, rk_out *out);
+
+/* A table in CSV: rank, kind, chunk, microbatch, start and end in s. */
+void rk_timeline_write_table(const rk_timeline *timeline, rk_out *out);
+
+/* Names of rk_op_kind; NULL-terminated. */
+extern const char *const rk_op_kind_names[];
+
+#endif

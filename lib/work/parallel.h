@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Independent units of work spread over threads. */
+#ifndef RK_WORK_PARALLEL_H
+#define RK_WORK_PARALLEL_H
+
+#include "reckon/reckon.h"
+
+#include <stdatomic.h>
+
+/* Shared by the workers of one rk_parallel_run. */
+typedef struct rk_parallel {
+    atomic_uint_fast64_t done; /* workers add what they have settled, in the caller's measure */
+    atomic_bool stop;          /* workers look at it between units and leave early when set */
+} rk_parallel;
+
+/* Cores that this process may use, at least 1. */
+int rk_core_count(void);
+
+/*
+ * Runs work(context, worker, unit, shared) for unit = 0 .. unit_count-1, each once, in order of
+ * taking, on `threads` threads (at least 1); worker = 0 .. threads-1 tells scratch apart.
+ * `tick` (may be NULL) is called from the calling thread about ten times a second with the value
+ * of shared->done; when it returns false, shared->stop is set.  One thread is the calling one
+ * itself; `tick` is then called between units.
+ * Returns RK_OK, RK_ERR_STOPPED after a stop by `tick`, or RK_ERR_MEMORY.
+ */
+rk_status
+rk_parallel_run(int threads, uint64_t unit_count,
+                void (*work)(void *context, int worker, uint64_t unit, rk_parallel *shared),
+                void *context, bool (*tick)(void *user, uint64_t done), void *user, rk_error *err);
+
+/*
+ * Units dealt out like cards to `slices` parts: how many part `slice` gets, and which its i-th is.
+ * Neighbours are alike, so the parts are too.
+ */
+static inline uint64_t rk_slice_count(uint64_t units, uint64_t slice, uint64_t slices)
+{
+    return slices == 0 ? units : slice < units ? (units - slice - 1) / slices + 1 : 0;
+}
+
+static inline uint64_t rk_slice_unit(uint64_t i, uint64_t slice, uint64_t slices)
+{
+    return slices == 0 ? i : slice + i * slices;
+}
+
+#endif

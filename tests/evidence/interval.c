@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Intervals from small sets of residuals whose answers are known. */
+#include "../evidence/runs_test.h"
+
+#include "evidence/interval.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+static const rk_kin dense = {
+    .stack = "megatron-2025", .accelerator = "h100-sxm", .tensor = RK_TENSOR_INSIDE};
+
+static void add(rk_residuals *r, const rk_kin *kin, const char *model, double ratio, int times)
+{
+    rk_error err;
+    for (int i = 0; i < times; i++) {
+        assert_int_equal(rk_residuals_add(r, kin, model, model, ratio, &err), RK_OK);
+    }
+}
+
+/* Twelve runs of three groups that weigh the same: thirds of 0.8, 1 and 1.25. */
+static void add_thirds(rk_residuals *r, const rk_kin *kin)
+{
+    add(r, kin, "a", 1, 10);
+    add(r, kin, "b", 1.25, 1);
+    add(r, kin, "c", 0.8, 1);
+}
+
+static void test_percentiles(void **state)
+{
+    (void)state;
+    rk_residuals r = {.cells = NULL};
+    rk_interval i;
+    rk_error err;
+    add_thirds(&r, &dense);
+    assert_int_equal(rk_interval_of(&r, &dense, NULL, &i, &err), RK_OK);
+    assert_int_equal(i.runs, 12);
+    assert_int_equal(i.groups, 3);
+    assert_near(i.low, 0.8, 1e-12);
+    assert_near(i.high, 1.25, 1e-12);
+    r.source_error = sqrt(3) * log(1.25); /* variances add, of logarithms */
+    assert_int_equal(rk_interval_of(&r, &dense, NULL, &i, &err), RK_OK);
+    assert_near(i.low, 0.8 * 0.8, 1e-12);
+    assert_near(i.high, 1.25 * 1.25, 1e-12);
+    assert_string_equal(i.basis,
+                        "megatron-2025 on h100-sxm, dense, TP in a node, one node, 16 bits");
+    rk_residuals_clear(&r);
+}
+
+/* Fewer runs or groups than enough: those of other stacks and machines are looked at too. */
+static void test_ladder(void **state)
+{
+    (void)state;
+    rk_residuals r = {.cells = NULL};
+    rk_interval i;
+    rk_error err;
+    rk_kin moe = dense, nemo = dense, other = dense;
+    moe.moe = true;
+    snprintf(nemo.stack, sizeof(nemo.stack), "nemo-2024");
+    snprintf(nemo.accelerator, sizeof(nemo.accelerator), "h100-pcie");
+    snprintf(other.stack, sizeof(other.stack), "torchtitan");
+    add_thirds(&r, &nemo);
+    add(&r, &moe, "m", 3, 20);
+
+    assert_int_equal(rk_interval_of(&r, &dense, NULL, &i, &err), RK_OK);
+    assert_int_equal(i.runs, 12); /* NeMo is a Megatron, an H100 an H100 */
+    assert_string_equal(i.basis, "megatron on h100, dense");
+    assert_int_equal(rk_interval_of(&r, &other, NULL, &i, &err), RK_OK);
+    assert_string_equal(i.basis, "any stack on any accelerator, dense");
+    assert_int_equal(rk_interval_of(&r, &nemo, &(rk_left_out){"b", NULL}, &i, &err), RK_OK);
+    assert_int_equal(i.runs, 31); /* without b there are eleven dense ones */
+    assert_int_equal(i.groups, 3);
+    assert_string_equal(i.basis, "any stack on any accelerator");
+    assert_int_equal(rk_interval_of(&r, &moe, &(rk_left_out){"m", "m"}, &i, &err), RK_OK);
+    assert_near(i.high, 1.25, 1e-12);
+    rk_residuals_clear(&r);
+    assert_int_equal(rk_interval_of(&r, &dense, NULL, &i, &err), RK_OK);
+    assert_int_equal(i.runs, 0);
+}
+
+/*
+ * Sources that agree have no error of their own.  Where one of four is off by more than the three
+ * others say, three in four lie inside, which is too few: the error reaches the fourth.
+ */
+static void test_source_error(void **state)
+{
+    (void)state;
+    rk_residuals r = {.cells = NULL};
+    rk_error err;
+    char source[] = "a";
+    for (; source[0] < 'd'; source[0]++) {
+        add(&r, &dense, source, source[0] == 'b' ? exp(-0.01) : exp(0.01), 12);
+    }
+    assert_int_equal(rk_residuals_source_error(&r, &err), RK_OK);
+    assert_near(r.source_error, 0, 1e-8); /* the root of what rounding leaves */
+    add(&r, &dense, "d", exp(0.026), 12);
+    assert_int_equal(rk_residuals_source_error(&r, &err), RK_OK);
+    assert_near(r.source_error, 0.024, 1e-9);
+    rk_residuals_clear(&r);
+}
+
+static void test_document(void **state)
+{
+    (void)state;
+    char folder[] = "/tmp/residuals-XXXXXX", path[64];
+    rk_residuals r = {.cells = NULL}, again;
+    rk_interval i, j;
+    rk_error err;
+    assert_non_null(mkdtemp(folder));
+    snprintf(path, sizeof(path), "%s/residuals.json", folder);
+    add_thirds(&r, &dense);
+    r.source_error = 0.05;
+    assert_int_equal(rk_residuals_write(&r, path, "a test", &err), RK_OK);
+    assert_int_equal(rk_residuals_load(path, &again, &err), RK_OK);
+    unlink(path);
+    rmdir(folder);
+    assert_int_equal(rk_interval_of(&r, &dense, &(rk_left_out){"b", "b"}, &i, &err), RK_OK);
+    assert_int_equal(rk_interval_of(&again, &dense, &(rk_left_out){"b", "b"}, &j, &err), RK_OK);
+    assert_int_equal(i.runs, j.runs);
+    assert_near(i.low, j.low, 1e-3);
+    assert_near(i.high, j.high, 1e-3);
+    rk_residuals_clear(&r);
+    rk_residuals_clear(&again);
+    assert_int_equal(rk_residuals_load(NULL, &again, &err), RK_OK);
+    assert_true(again.ratio_count > 1000);
+    rk_residuals_clear(&again);
+    assert_int_equal(rk_residuals_load("no", &again, &err), RK_ERR_INVALID);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_percentiles),
+        cmocka_unit_test(test_ladder),
+        cmocka_unit_test(test_source_error),
+        cmocka_unit_test(test_document),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

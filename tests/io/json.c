@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reading JSON: positions of faults, files packed and plain, the catalogue. */
+#include "io/json.h"
+#include "io/catalogue.h"
+#include "io/csv_in.h"
+#include "io/out.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "scratch.h"
+
+typedef struct bad_text {
+    const char *text;
+    size_t size;
+    rk_status code;
+    int line, column;
+    const char *says; /* part of the message */
+} bad_text;
+
+#define TEXT(literal) literal, sizeof(literal) - 1
+
+static void test_positions(void **state)
+{
+    static const bad_text cases[] = {
+        {TEXT("{\"a\": 1,\n \"b\" 2}"), RK_ERR_SYNTAX, 2, 6, "':' expected near '2'"},
+        {TEXT("{\"a\": nonsense}"), RK_ERR_SYNTAX, 1, 7, "nonsense"},
+        {TEXT("{\"\xc3\xa9\": nonsense}"), RK_ERR_SYNTAX, 1, 7, "nonsense"},
+        {TEXT("{\"a\": 1,\n \"a\": 2}"), RK_ERR_SYNTAX, 2, 2, "\"a\" stands twice"},
+        {TEXT("{\"b\": {\"a\": 1, \"a\": 1}}"), RK_ERR_SYNTAX, 1, 16, "stands twice"},
+        {TEXT("{\"a\": 99999999999999999999}"), RK_ERR_SYNTAX, 1, 7, "too large"},
+        {TEXT("{\"a\": -1e999}"), RK_ERR_SYNTAX, 1, 7, "too large"},
+        {TEXT("{\"a\": 1} x"), RK_ERR_SYNTAX, 1, 10, "follows the end"},
+        {TEXT("{\"a\": 1}\0"), RK_ERR_SYNTAX, 1, 9, "follows the end"},
+        {TEXT("{\"a\": 1"), RK_ERR_SYNTAX, 1, 7, "'}' expected"},
+        {TEXT(""), RK_ERR_SYNTAX, 1, 1, "the file is empty"},
+        {TEXT(" \n"), RK_ERR_SYNTAX, 1, 1, "the file is empty"},
+        {TEXT("\n<!DOCTYPE html>"), RK_ERR_SYNTAX, 1, 1, "web page"},
+        {TEXT("\xef\xbb\xbf{}"), RK_ERR_SYNTAX, 1, 1, "byte order mark"},
+        {TEXT("\xff\xfe{\0}\0"), RK_ERR_SYNTAX, 1, 1, "UTF-16"},
+        {TEXT("version https://git-lfs.github.com/spec/v1\n"), RK_ERR_SYNTAX, 1, 1, "LFS"},
+        {TEXT("{\"a\":\n \"open"), RK_ERR_SYNTAX, 2, 6, "premature end"},
+        {TEXT("{\"a\": \"x\ny\"}"), RK_ERR_SYNTAX, 1, 8, "newline"},
+        {TEXT("{\"a\": \"x\\u0000\"}"), RK_ERR_SYNTAX, 1, 7, "\\u0000"},
+        {TEXT("{\"a\\u0000\": 1}"), RK_ERR_SYNTAX, 1, 2, "\\u0000"},
+        {TEXT("{\"a\": \"x\0\"}"), RK_ERR_SYNTAX, 1, 8, "control character"},
+        {TEXT("{\"a\": \"x\xff\"}"), RK_ERR_SYNTAX, 1, 8, "0xff"},
+        {TEXT("{\"a\": 1,}"), RK_ERR_SYNTAX, 1, 9, "'}'"},
+        {TEXT("{\"a\": NaN}"), RK_ERR_SYNTAX, 1, 7, "no number NaN"},
+        {TEXT("{\"a\": [1, Infinity]}"), RK_ERR_SYNTAX, 1, 11, "no number Infinity"},
+        {TEXT("{\"a\": -Infinity}"), RK_ERR_SYNTAX, 1, 7, "no number -Infinity"},
+        {TEXT("{\"a\": Info}"), RK_ERR_SYNTAX, 1, 7, "Info"},
+        {TEXT("[1, 2]"), RK_ERR_INVALID, 0, 0, "found an array"},
+        {TEXT("true"), RK_ERR_INVALID, 0, 0, "found true"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        rk_json_doc doc;
+        rk_error err;
+        assert_int_equal(rk_json_parse(cases[i].text, cases[i].size, "x.json", &doc, &err),
+                         cases[i].code);
+        assert_int_equal(err.code, cases[i].code);
+        assert_int_equal(err.line, cases[i].line);
+        assert_int_equal(err.column, cases[i].column);
+        assert_string_equal(err.file, "x.json");
+        if (!strstr(err.message, cases[i].says)) {
+            fail_msg("case %zu says: %s", i, err.message);
+        }
+        assert_null(doc.root);
+    }
+}
+
+static void test_deep_nesting(void **state)
+{
+    enum { DEPTH = 100000 };
+    rk_json_doc doc;
+    rk_error err;
+    char *text = malloc(DEPTH);
+    (void)state;
+    assert_non_null(text);
+    memset(text, '[', DEPTH);
+    assert_int_equal(rk_json_parse(text, DEPTH, "deep", &doc, &err), RK_ERR_SYNTAX);
+    assert_non_null(strstr(err.message, "too deeply"));
+    free(text);
+}
+
+static void test_printable(void **state)
+{
+    char out[8], text[RK_JSON_TEXT_SIZE];
+    json_t *value = json_real(8.0);
+    (void)state;
+    assert_string_equal(rk_json_printable("abcdefg", out, sizeof(out)), "abcdefg");
+    assert_string_equal(rk_json_printable("abcdefgh", out, sizeof(out)), "abcd...");
+    assert_string_equal(rk_json_printable("abc\xc3\xa9"
+                                          "defg",
+                                          out, sizeof(out)),
+                        "abc...");
+    assert_string_equal(rk_json_printable("\x1b[31m\x7f", out, sizeof(out)), "?[31m?");
+    assert_string_equal(rk_json_describe(value, text), "a real 8.0");
+    json_decref(value);
+}
+
+static void test_path(void **state)
+{
+    char path[RK_JSON_PATH_SIZE], longer[4 * RK_JSON_PATH_SIZE];
+    (void)state;
+    assert_string_equal(rk_json_path_member("", "networks", path), "networks");
+    assert_string_equal(rk_json_path_element("networks", 1, path), "networks[1]");
+    assert_string_equal(rk_json_path_member("networks[1]", "size", path), "networks[1].size");
+    memset(longer, 'k', sizeof(longer));
+    longer[sizeof(longer) - 1] = '\0';
+    assert_true(strlen(rk_json_path_member(longer, longer, path)) < sizeof(path));
+}
+
+/* Writes `text` as name (gzip by its extension) in the scratch folder. */
+static void write_document(scratch *s, const char *name, const char *text)
+{
+    rk_out *out;
+    rk_error err;
+    assert_int_equal(rk_out_open(scratch_path(s, name), &out, &err), RK_OK);
+    rk_out_text(out, text);
+    assert_int_equal(rk_out_close(out, &err), RK_OK);
+}
+
+static rk_status load(scratch *s, const char *name, int64_t *value, rk_error *err)
+{
+    rk_json_doc doc;
+    rk_status status = rk_json_load(scratch_path(s, name), NULL, &doc, err);
+    *value = status ? -1 : json_integer_value(json_object_get(doc.root, "a"));
+    rk_json_clear(&doc);
+    return status;
+}
+
+static void test_files(void **state)
+{
+    scratch *s = *state;
+    rk_error err;
+    int64_t value;
+    write_document(s, "plain.json", "{\"a\": 7}");
+    write_document(s, "packed.json.gz", "{\"a\": 8}");
+    assert_int_equal(load(s, "plain.json", &value, &err), RK_OK);
+    assert_int_equal(value, 7);
+    assert_int_equal(load(s, "packed.json.gz", &value, &err), RK_OK);
+    assert_int_equal(value, 8);
+
+    write_document(s, "faulty.json.gz", "{\"a\":\n 8,}");
+    assert_int_equal(load(s, "faulty.json.gz", &value, &err), RK_ERR_SYNTAX);
+    assert_int_equal(err.line, 2);
+    assert_string_equal(err.file, s->path);
+
+    assert_int_equal(load(s, "absent.json", &value, &err), RK_ERR_IO);
+    assert_string_equal(err.file, s->path);
+    assert_int_equal(load(s, "plain.yaml", &value, &err), RK_ERR_INVALID);
+    assert_non_null(strstr(err.message, ".json.gz"));
+    assert_int_equal(rk_json_load("/tmp/.json", NULL, &(rk_json_doc){0}, &err), RK_ERR_IO);
+}
+
+static void test_damaged_gzip(void **state)
+{
+    scratch *s = *state;
+    rk_error err;
+    int64_t value;
+    size_t size;
+    write_document(s, "whole.json.gz", "{\"a\": 12345, \"b\": [1, 2, 3, 4, 5, 6, 7]}");
+    char *packed = scratch_read(s->path, &size);
+    assert_non_null(packed);
+
+    /* However much is missing, nothing is read. */
+    for (size_t keep = 0; keep < size; keep++) {
+        assert_true(scratch_write(s, "cut.json.gz", packed, keep));
+        assert_int_equal(load(s, "cut.json.gz", &value, &err), RK_ERR_IO);
+    }
+    packed[size - 6] ^= 1; /* in the checksum */
+    assert_true(scratch_write(s, "damaged.json.gz", packed, size));
+    assert_int_equal(load(s, "damaged.json.gz", &value, &err), RK_ERR_IO);
+    packed[size - 6] ^= 1;
+
+    assert_true(scratch_write(s, "misnamed.json", packed, size));
+    assert_int_equal(load(s, "misnamed.json", &value, &err), RK_ERR_IO);
+    assert_non_null(strstr(err.message, ".gz"));
+    assert_true(scratch_write(s, "misnamed.json.gz", "{\"a\": 1}", 8));
+    assert_int_equal(load(s, "misnamed.json.gz", &value, &err), RK_ERR_IO);
+    assert_non_null(strstr(err.message, "not gzip"));
+    free(packed);
+}
+
+/* A small file that unpacks to more than the limit is refused before it is all in memory. */
+static void test_unpacked_limit(void **state)
+{
+    scratch *s = *state;
+    static char blanks[1 << 20];
+    rk_error err;
+    rk_out *out;
+    int64_t value;
+    memset(blanks, ' ', sizeof(blanks));
+    assert_int_equal(rk_out_open(scratch_path(s, "bomb.json.gz"), &out, &err), RK_OK);
+    for (int i = 0; i < 65; i++) {
+        rk_out_write(out, blanks, sizeof(blanks));
+    }
+    assert_int_equal(rk_out_close(out, &err), RK_OK);
+    assert_int_equal(load(s, "bomb.json.gz", &value, &err), RK_ERR_LIMIT);
+}
+
+static void test_catalogue(void **state)
+{
+    rk_error err;
+    rk_json_doc doc;
+    (void)state;
+    assert_true(rk_catalogue_count > 0);
+    for (size_t i = 0; i < rk_catalogue_count; i++) {
+        const rk_catalogue_entry *entry = &rk_catalogue[i];
+        assert_ptr_equal(rk_catalogue_find(entry->kind, entry->name), entry);
+        if (strcmp(entry->kind, "measured") == 0) {
+            rk_csv_in table;
+            assert_int_equal(rk_csv_parse(entry->text, entry->size, entry->name, &table, &err),
+                             RK_OK);
+            rk_csv_in_clear(&table);
+            continue;
+        }
+        assert_int_equal(rk_json_load(entry->name, entry->kind, &doc, &err), RK_OK);
+        rk_json_clear(&doc);
+    }
+    assert_null(rk_catalogue_find("calculon/systems", "seed-1T"));
+    assert_string_equal(rk_catalogue_nearest("calculon/applications", "gpt3-157B"), "gpt3-175B");
+
+    assert_int_equal(rk_json_load("sed-1T", "calculon/applications", &doc, &err), RK_ERR_INVALID);
+    assert_non_null(strstr(err.message, "\"seed-1T\""));
+    assert_int_equal(rk_json_load("seed-1T", NULL, &doc, &err), RK_ERR_INVALID);
+}
+
+static int set_up(void **state)
+{
+    static scratch s;
+    *state = &s;
+    return scratch_make(&s) ? 0 : -1;
+}
+
+static int tear_down(void **state)
+{
+    scratch_remove(*state);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_positions),
+        cmocka_unit_test(test_deep_nesting),
+        cmocka_unit_test(test_printable),
+        cmocka_unit_test(test_path),
+        cmocka_unit_test_setup_teardown(test_files, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_damaged_gzip, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_unpacked_limit, set_up, tear_down),
+        cmocka_unit_test(test_catalogue),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Whole runs: published figures, parts that add up, and a twin that lets failures happen. */
+#include "run/training.h"
+#include "base/units.h"
+
+#include <float.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static void assert_near(double value, double known, double tolerance)
+{
+    if (!(fabs(value - known) <= tolerance * fabs(known))) {
+        fail_msg("%.10g is not %.10g within %g", value, known, tolerance);
+    }
+}
+
+/* Llama 3 405B on 16,384 H100, at 400 TFLOP/s each. */
+static rk_training llama(void)
+{
+    return (rk_training){
+        .tokens = 15.6e12,
+        .tokens_per_step = 2048 * 8192,
+        .step = 2048 * 8192 * 2.524e12 / (16384 * 400e12),
+        .accelerators = 16384,
+        .failure_rate = 419 / (54 * DAY * 16384),
+        .restart = 600,
+        .checkpoint = 14 * 405.85e9,
+        .storage = 2e12,
+        .power = 700,
+        .pue = 1.1,
+    };
+}
+
+/* Model specification, UT-48: an interruption in 3.093 hours, ten minutes to restart. */
+static void test_intervals(void **state)
+{
+    (void)state;
+    static const struct {
+        double cost, young, daly, slowdown;
+    } cases[] = {{10, 472, 0, 1.1014}, {60, 1156, 0, 1.173}, {300, 2585, 2389, 1.344}};
+    const double mtbf = 3.093 * 3600;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        const double young = rk_checkpoint_young(cases[i].cost, mtbf);
+        const double daly = rk_checkpoint_daly(cases[i].cost, mtbf);
+        assert_near(young, cases[i].young, 1e-3);
+        if (cases[i].daly > 0) {
+            assert_near(daly, cases[i].daly, 1e-3);
+        }
+        assert_near(rk_failure_slowdown(young, cases[i].cost, 600, mtbf), cases[i].slowdown, 1e-3);
+        for (double factor = 0.5; factor < 2; factor += 0.3) { /* no other interval is better */
+            assert_true(rk_failure_slowdown(factor * daly, cases[i].cost, 600, mtbf) >=
+                        0.99999 * rk_failure_slowdown(daly, cases[i].cost, 600, mtbf));
+        }
+    }
+    assert_near(rk_checkpoint_daly(300, 100), 100, 0);
+}
+
+/* UT-47, UT-49 and UT-50, and what the report of Llama 3 says of its run. */
+static void test_published(void **state)
+{
+    (void)state;
+    rk_training t = llama();
+    rk_training_result r;
+    rk_error err;
+    assert_int_equal(rk_training_run(&t, &r, &err), RK_OK);
+    assert_near(r.mtbf, 3.093 * 3600, 1e-3);
+    assert_near(r.writing, 2.84, 1e-3);
+    assert_true(r.goodput > 0.9 && r.goodput < 0.96); /* "over 90 %" */
+    assert_near(r.energy / r.total, 16384 * 700 * 1.1, 1e-12);
+    assert_near(54 * DAY * r.energy / r.total / 3.6e12, 16.35, 1e-3); /* GWh */
+    assert_near(r.accelerator_hours, 16384 * r.total / 3600, 1e-12);
+    t.failure_rate = 6.5e-3 / 8 / DAY;
+    t.accelerators = 2048 * 8;
+    assert_int_equal(rk_training_run(&t, &r, &err), RK_OK);
+    assert_near(r.mtbf, 1.803 * 3600, 1e-3);
+}
+
+/* ---- identities ------------------------------------------------------------------------------ */
+
+static uint64_t next(uint64_t *random)
+{
+    *random ^= *random << 13;
+    *random ^= *random >> 7;
+    *random ^= *random << 17;
+    return *random;
+}
+
+/* Uniform in (0, 1). */
+static double draw(uint64_t *random)
+{
+    return ((double)(next(random) >> 11) + 0.5) / 0x1p53;
+}
+
+static double between(uint64_t *random, double low, double high)
+{
+    return low * pow(high / low, draw(random));
+}
+
+static rk_training any(uint64_t *random)
+{
+    rk_training t = llama();
+    t.tokens = between(random, 1e9, 1e14);
+    t.step = between(random, 0.1, 60);
+    t.accelerators = floor(between(random, 8, 1e5));
+    t.failure_rate = between(random, 1e-12, 1e-8);
+    t.restart = between(random, 1, 3600);
+    t.checkpoint = between(random, 1e9, 1e13);
+    t.storage = between(random, 1e9, 1e13);
+    t.host = draw(random) < 0.5 ? 0 : between(random, 1e9, 1e11);
+    t.interval = draw(random) < 0.5 ? 0 : between(random, 60, 1e5);
+    return t;
+}
+
+static void test_identities(void **state)
+{
+    (void)state;
+    uint64_t random = 20260101;
+    int done = 0;
+    for (int i = 0; i < 20000; i++) {
+        const rk_training t = any(&random);
+        rk_training_result r;
+        rk_error err;
+        if (rk_training_run(&t, &r, &err)) {
+            assert_int_equal(err.code, RK_ERR_INVALID);
+            continue;
+        }
+        double sum = 0;
+        for (int part = 0; part < RK_TRAINING_PART_COUNT; part++) {
+            assert_true(r.part[part] >= -1e-9 * r.total);
+            sum += r.part[part];
+        }
+        assert_true(sum == r.total);
+        assert_near(r.part[RK_TRAINING_STEPS], r.steps * t.step, 1e-12);
+        if (t.host <= 0) {
+            const double slowdown =
+                rk_failure_slowdown(r.interval, r.blocking, t.restart + r.writing, r.mtbf);
+            assert_near(r.total, r.part[RK_TRAINING_STEPS] * slowdown, 1e-9);
+        }
+        done++;
+    }
+    assert_true(done > 10000);
+}
+
+static void test_no_failures(void **state)
+{
+    (void)state;
+    rk_training t = llama();
+    rk_training_result r;
+    rk_error err;
+    t.failure_rate = 0;
+    assert_int_equal(rk_training_run(&t, &r, &err), RK_OK);
+    assert_true(r.goodput == 1 && r.failures == 0 && isinf(r.interval));
+    t.interval = 3600;
+    assert_int_equal(rk_training_run(&t, &r, &err), RK_OK);
+    assert_near(r.total / r.part[RK_TRAINING_STEPS], 1 + r.writing / 3600, 1e-12);
+}
+
+static void test_refusals(void **state)
+{
+    (void)state;
+    rk_training t = llama();
+    rk_training_result r;
+    rk_error err;
+    t.restart = 1e5;
+    assert_int_equal(rk_training_run(&t, &r, &err), RK_ERR_INVALID);
+    assert_non_null(strstr(err.message, "does not get ahead"));
+    t = llama();
+    t.host = 20e9;
+    t.interval = 1;
+    assert_int_equal(rk_training_run(&t, &r, &err), RK_ERR_INVALID);
+    assert_non_null(strstr(err.message, "2.841 s to write, the next starts after 1 s"));
+}
+
+/* ---- a twin ---------------------------------------------------------------------------------- */
+
+/* Time from a failure to the next step: restarts fail like anything else. */
+static double restarted(double restart, double mtbf, uint64_t *random)
+{
+    double time = 0, failure;
+    while ((failure = -mtbf * log(draw(random))) < restart) {
+        time += failure;
+    }
+    return time + restart;
+}
+
+/*
+ * Wall time of so many segments of `need` s.  A failure within the `writing` s after a checkpoint
+ * finds it unwritten, and its segment is done again as well.
+ */
+static double time_of(int segments, double need, double writing, double restart, double mtbf,
+                      uint64_t *random)
+{
+    double time = 0;
+    bool unwritten = false;
+    for (int done = 0; done < segments;) {
+        const double failure = -mtbf * log(draw(random));
+        if (failure >= need) {
+            time += need;
+            done++;
+            unwritten = true;
+            continue;
+        }
+        done -= unwritten && failure < writing;
+        unwritten = false;
+        time += failure + restarted(restart, mtbf, random);
+    }
+    return time;
+}
+
+/* Failures that happen give what is expected, within the noise of so many segments. */
+static void test_twin(void **state)
+{
+    (void)state;
+    enum { SEGMENTS = 200000 };
+    static const double restarts[] = {60, 600, 5000}, hosts[] = {0, 20e9};
+    uint64_t random = 7;
+    for (size_t i = 0; i < 6; i++) {
+        rk_training t = llama();
+        rk_training_result r;
+        rk_error err;
+        t.restart = restarts[i / 2];
+        t.host = hosts[i % 2];
+        t.interval = 1800;
+        t.storage = 1e10; /* checkpoints of 568 s */
+        assert_int_equal(rk_training_run(&t, &r, &err), RK_OK);
+        const double time = time_of(SEGMENTS, t.interval + r.blocking, t.host > 0 ? r.writing : 0,
+                                    t.restart + r.writing, r.mtbf, &random);
+        assert_near(time / (SEGMENTS * t.interval), r.total / r.part[RK_TRAINING_STEPS], 0.01);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_intervals),  cmocka_unit_test(test_published),
+        cmocka_unit_test(test_identities), cmocka_unit_test(test_no_failures),
+        cmocka_unit_test(test_refusals),   cmocka_unit_test(test_twin),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

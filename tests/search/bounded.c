@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The bounded search of strategies against the exhaustive one, and its bounds. */
+#include "base/units.h"
+#include "search/bounded_plan.h"
+
+#include "estimate/least.h"
+#include "models.h"
+#include "search/plan_space.h"
+#include "system/measured.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { PROBLEMS = 500, TOP_MAX = 1000 };
+
+struct problem {
+    rk_model model;
+    rk_system system;
+    rk_stack stack;
+    rk_plan_space space;
+    size_t top_n;
+};
+
+/* Any model, a system whose figures vary, and a space with hardly a choice taken away. */
+static struct problem random_problem(uint64_t seed)
+{
+    static const char *const stacks[] = {"megatron-2025", "megatron-2021", "torchtitan",
+                                         "nanotron"};
+    uint64_t r = seed;
+    struct problem p;
+    rk_error err;
+    assert_int_equal(rk_system_load("dgx-h100-superpod", &p.system, &err), RK_OK);
+    assert_int_equal(rk_stack_load(stacks[next_random(&r) % 4], &p.stack, &err), RK_OK);
+    const int layers = (int)PICK(&r, 4, 6, 8, 12, 17);
+    p.model = PICK(&r, 0, 1) ? dense_model(layers) : moe_model(layers, PICK(&r, 0, 1));
+    p.system.tiers[0].size = PICK(&r, 2, 4, 8);
+    p.system.accelerator.host_capacity = (double)PICK(&r, 0, 2, 64) * GIB;
+    p.system.accelerator.memory_bandwidth *= (double)PICK(&r, 1, 2, 4) / 2;
+    p.space = rk_plan_space_defaults(&p.model, &p.system, PICK(&r, 1, 4, 6, 8, 16, 24),
+                                     PICK(&r, 8, 16, 24, 32, 64));
+    p.space.max_memory = (double)PICK(&r, 2, 3, 4, 6, 20) * GIB;
+    p.space.framework = (rk_framework)PICK(&r, 0, 1, 1, 2, 3, 4, 5, 6);
+    p.space.schedules = (unsigned)PICK(&r, 127, 127, 6, 2);
+    p.space.shardings = (unsigned)PICK(&r, 15, 15, 3, 2);
+    p.space.recomputes = (unsigned)PICK(&r, 7, 7, 5, 4);
+    p.space.hybrid = PICK(&r, 0, 1);
+    p.space.orders = (unsigned)PICK(&r, 1, 1, 2, 3);
+    p.space.base.precision = PICK(&r, 0, 1) ? RK_FP8 : RK_BF16;
+    p.space.base.pp_overlap = PICK(&r, 0, 1);
+    p.space.base.flash_attention = PICK(&r, 0, 1, 1, 1);
+    if (PICK(&r, 0, 0, 0, 1)) {
+        rk_strategy_freeze(&p.model, PICK(&r, 8, 64), (unsigned)PICK(&r, 1, 3), &p.space.base);
+    }
+    if (p.space.framework == RK_FRAMEWORK_ANY && PICK(&r, 0, 1)) {
+        rk_plan_recipes_of_all(&p.model, 0, 0, &p.space);
+    }
+    p.top_n = (size_t)PICK(&r, 1, 1, 5, 10, 50, TOP_MAX);
+    return p;
+}
+
+static void assert_same(const rk_planned *a, const rk_planned *b)
+{
+    assert_int_equal(a->index, b->index);
+    assert_memory_equal(&a->estimate.step, &b->estimate.step, sizeof(a->estimate.step));
+    assert_memory_equal(&a->estimate.times, &b->estimate.times, sizeof(a->estimate.times));
+    assert_memory_equal(&a->estimate.memory, &b->estimate.memory, sizeof(a->estimate.memory));
+    const int64_t x[] = {a->strategy.tp,       a->strategy.pp,       a->strategy.dp,
+                         a->strategy.ep,       a->strategy.vp,       a->strategy.micro_batch,
+                         a->strategy.schedule, a->strategy.sharding, a->strategy.recompute,
+                         a->strategy.cp_kind,  a->strategy.order,    a->strategy.recompute_layers};
+    const int64_t y[] = {b->strategy.tp,       b->strategy.pp,       b->strategy.dp,
+                         b->strategy.ep,       b->strategy.vp,       b->strategy.micro_batch,
+                         b->strategy.schedule, b->strategy.sharding, b->strategy.recompute,
+                         b->strategy.cp_kind,  b->strategy.order,    b->strategy.recompute_layers};
+    assert_memory_equal(x, y, sizeof(x));
+}
+
+/* Both searches on one problem. */
+static rk_bounded_counts compare(const struct problem *p, rk_planned *all, rk_planned *best)
+{
+    rk_plan_counts counts;
+    rk_bounded_counts bounded, again;
+    rk_error err;
+    size_t all_count, count;
+    rk_search_control control = {.threads = 1};
+    assert_int_equal(rk_plan_search(&p->model, &p->system, &p->stack, &p->space, &control, p->top_n,
+                                    all, &all_count, NULL, &counts, &err),
+                     RK_OK);
+    for (int threads = 1; threads <= 3; threads += 2) {
+        control.threads = threads;
+        assert_int_equal(rk_plan_search_bounded(&p->model, &p->system, &p->stack, &p->space,
+                                                &control, p->top_n, best, &count, &bounded, &err),
+                         RK_OK);
+        assert_int_equal(count, all_count);
+        for (size_t i = 0; i < count; i++) {
+            assert_same(&best[i], &all[i]);
+        }
+        if (threads > 1) {
+            assert_memory_equal(&bounded, &again, sizeof(again));
+        }
+        again = bounded;
+    }
+    assert_int_equal(bounded.total, counts.enumerated);
+    assert_int_equal(bounded.evaluated + bounded.by_time + bounded.by_memory +
+                         bounded.by_dominance + bounded.by_rule,
+                     bounded.total);
+    return bounded;
+}
+
+static int compare_doubles(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static double median(double values[PROBLEMS])
+{
+    qsort(values, PROBLEMS, sizeof(values[0]), compare_doubles);
+    return values[PROBLEMS / 2];
+}
+
+/* Equal rankings, and at most a tenth of the estimates, even of the legal strategies alone. */
+static void test_random_problems(void **state)
+{
+    static double evaluated[PROBLEMS], legal[PROBLEMS], work[PROBLEMS];
+    rk_planned *all = calloc(TOP_MAX, sizeof(*all)), *best = calloc(TOP_MAX, sizeof(*best));
+    uint64_t seed = 0;
+    (void)state;
+    assert_true(all && best);
+    for (int i = 0; i < PROBLEMS; i++) {
+        rk_bounded_counts counts;
+        do {
+            const struct problem p = random_problem(++seed);
+            counts = compare(&p, all, best);
+        } while (counts.total == counts.by_rule);
+        const double some = fmax(1, (double)counts.evaluated);
+        evaluated[i] = (double)counts.total / some;
+        legal[i] = (double)(counts.total - counts.by_rule) / some;
+        work[i] = (double)counts.total / (some + (double)counts.bounds);
+    }
+    print_message("%d problems of %d seeds: strategies for each one evaluated, median %.0f, of "
+                  "legal ones %.1f; strategies for each evaluation or bound, median %.1f\n",
+                  PROBLEMS, (int)seed, median(evaluated), median(legal), median(work));
+    assert_true(median(evaluated) >= 10);
+    assert_true(median(legal) >= 10);
+    free(all);
+    free(best);
+}
+
+/* ---- the bounds ---------------------------------------------------------------------------- */
+
+/* Checks the bounds of a strategy that the exhaustive search has found. */
+static void audit(const struct problem *p, const rk_planned *planned)
+{
+    const rk_strategy *s = &planned->strategy;
+    const int64_t v = rk_stage_chunks(s);
+    rk_strategy plain = *s;
+    rk_chunk chunks[RK_CHUNK_MAX];
+    rk_chunk_times times[RK_CHUNK_MAX], less[RK_CHUNK_MAX];
+    rk_cost_table own, none;
+    rk_cost_table_fill(&p->model, &p->system, &p->stack, s, &own);
+    plain.recompute = RK_REC_NONE;
+    plain.recompute_modules = 0;
+    rk_cost_table_fill(&p->model, &p->system, &p->stack, &plain, &none);
+    rk_strategy_chunks(&p->model, s, chunks);
+    for (int64_t r = 0; r < s->pp; r++) {
+        rk_stage_times(&own, s, &chunks[r * v], &times[r * v]);
+        rk_stage_times(&none, &plain, &chunks[r * v], &less[r * v]);
+    }
+    const rk_stage whole = rk_whole_model(&own, s), least = rk_whole_model(&none, s);
+    const double step = planned->estimate.step * (1 + RK_LEAST_SLACK);
+    /* recompute only adds */
+    const rk_makespan makespan = rk_least_makespan(&own, s, times);
+    const rk_makespan shorter = rk_least_makespan(&none, s, less);
+    const double bound = rk_least_step(&own, s, &makespan);
+    assert_true(bound <= step);
+    assert_true(rk_least_step(&none, s, &shorter) <= bound * (1 + RK_LEAST_SLACK));
+    const double memory = planned->estimate.memory.total * (1 + RK_LEAST_SLACK);
+    assert_true(rk_least_memory(&own, s, &whole) <= memory);
+    assert_true(rk_least_memory(&none, s, &least) <= memory);
+}
+
+static void test_admissible(void **state)
+{
+    rk_planned *all = calloc(TOP_MAX, sizeof(*all));
+    size_t audited = 0;
+    (void)state;
+    assert_non_null(all);
+    for (uint64_t seed = 1; seed <= 100; seed++) {
+        const struct problem p = random_problem(seed);
+        rk_plan_counts counts;
+        rk_error err;
+        size_t count;
+        assert_int_equal(rk_plan_search(&p.model, &p.system, &p.stack, &p.space, NULL, TOP_MAX, all,
+                                        &count, NULL, &counts, &err),
+                         RK_OK);
+        for (size_t i = 0; i < count; i += 1 + count / 80) {
+            audit(&p, &all[i]);
+            audited++;
+        }
+    }
+    print_message("%zu strategies\n", audited);
+    assert_true(audited > 1500);
+    free(all);
+}
+
+/* Gives the machine tables of kernels that are faster and slower than the model. */
+static void measure(rk_system *system, uint64_t seed)
+{
+    enum { KERNELS = 90 };
+    rk_measured_kernel kernels[KERNELS];
+    uint64_t r = seed;
+    rk_error err;
+    for (int i = 0; i < KERNELS; i++) {
+        rk_measured_kernel *k = &kernels[i];
+        *k = (rk_measured_kernel){.kind = (rk_kernel_kind)PICK(&r, 0, 1, 2), .seconds = 1};
+        if (k->kind == RK_KERNEL_GEMM) {
+            k->gemm = (rk_gemm_work){.precision = PICK(&r, 0, 1) ? RK_FP8 : RK_BF16,
+                                     .batch = 1,
+                                     .M = (double)(next_random(&r) % 8192 + 1),
+                                     .N = (double)(next_random(&r) % 8192 + 1),
+                                     .K = (double)(next_random(&r) % 8192 + 1),
+                                     .grouped = PICK(&r, 0, 1)};
+        } else if (k->kind == RK_KERNEL_COLLECTIVE) {
+            k->collective = (rk_collective_work){
+                .op = (rk_collective)PICK(&r, 0, 1, 2, 3, 5),
+                .bytes = (double)(1ULL << (next_random(&r) % 16 + 12)),
+                .group = rk_group_of(system, PICK(&r, 2, 4, 8, 16), PICK(&r, 1, 1, 2, 8))};
+        } else {
+            k->attention = (rk_attention_work){.flops = 1e12,
+                                               .seq = (double)(next_random(&r) % 8192 + 1),
+                                               .heads = (double)PICK(&r, 1, 4, 16, 64),
+                                               .qk_size = 128,
+                                               .backward = PICK(&r, 0, 1)};
+        }
+        k->seconds = (double)PICK(&r, 50, 90, 150, 300) / 100 / rk_measured_ratio(system, k);
+    }
+    assert_int_equal(rk_measured_set(system, kernels, KERNELS, &err), RK_OK);
+}
+
+static void test_measured_tables(void **state)
+{
+    rk_planned *all = calloc(TOP_MAX, sizeof(*all)), *best = calloc(TOP_MAX, sizeof(*best));
+    (void)state;
+    assert_true(all && best);
+    for (uint64_t seed = 1; seed <= 60; seed++) {
+        struct problem p = random_problem(seed);
+        measure(&p.system, seed);
+        (void)compare(&p, all, best);
+        rk_system_clear(&p.system);
+    }
+    free(all);
+    free(best);
+}
+
+/* A table whose experts are filled anew is that of the other degrees. */
+static void test_fill_experts(void **state)
+{
+    struct problem p = random_problem(1);
+    rk_cost_table table, other;
+    rk_strategy a, b;
+    (void)state;
+    p.model = moe_model(6, true);
+    a = rk_strategy_defaults(&p.model);
+    a.tp = 2;
+    a.sp = true;
+    a.dp = 4;
+    a.global_batch = 16;
+    b = a;
+    b.ep = 4;
+    b.etp = 2;
+    memset(&table, 0, sizeof(table));
+    memset(&other, 0, sizeof(other));
+    rk_cost_table_fill(&p.model, &p.system, &p.stack, &a, &table);
+    rk_cost_table_fill_experts(&b, &table);
+    rk_cost_table_fill(&p.model, &p.system, &p.stack, &b, &other);
+    assert_true(table.layers[1][0].forward.part[RK_PART_EP] > 0);
+    assert_memory_equal(&table.layers, &other.layers, sizeof(table.layers));
+    assert_memory_equal(&table.head, &other.head, sizeof(table.head));
+    assert_memory_equal(&table.mtp, &other.mtp, sizeof(table.mtp));
+    assert_memory_equal(&table.embedding, &other.embedding, sizeof(table.embedding));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_random_problems),
+        cmocka_unit_test(test_admissible),
+        cmocka_unit_test(test_measured_tables),
+        cmocka_unit_test(test_fill_experts),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
