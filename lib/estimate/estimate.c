@@ -93,6 +93,32 @@ static void add_memory(const rk_accelerator *a, const rk_stage_need *need, doubl
     out->runs = out->runs && memory.total - memory.late <= a->memory_usable && host_fits;
 }
 
+/* Lengthens the times of the `chunks` of a rank by the traffic that they wait for. */
+static rk_rank_traffic add_traffic(const rk_cost_table *table, const rk_strategy *s,
+                                   const rk_chunk *chunks, rk_chunk_times *times)
+{
+    rk_rank_traffic sum = {0, 0, 0};
+    for (int64_t i = 0; i < rk_stage_chunks(s); i++) {
+        const rk_stage_blocks blocks = rk_chunk_blocks_of(table->context.model, s, &chunks[i]);
+        rk_stage stage;
+        rk_stage_keep(table, &blocks, &stage);
+        const rk_pass_traffic t = rk_pass_traffic_of(table, s, &stage, &times[i]);
+        rk_lengthen_passes(&times[i], &t);
+        rk_add_chunk_traffic(s, &t, &sum);
+    }
+    return sum;
+}
+
+/* What a step of fully sharded parameters begins and ends with; `times` are those of rank 0. */
+static double sharded_ends(const rk_cost_table *table, const rk_strategy *s, const rk_chunk *first,
+                           const rk_chunk_times *times)
+{
+    const rk_stage_blocks blocks = rk_chunk_blocks_of(table->context.model, s, first);
+    rk_stage stage;
+    rk_stage_keep(table, &blocks, &stage);
+    return rk_sharded_ends(table, s, &stage, times);
+}
+
 static void survey_ranks(const rk_cost_table *table, const rk_strategy *s, rk_chunk_times *times,
                          rk_stage_memory *stages, rk_step_ranks *ranks, struct fullest *out)
 {
@@ -103,7 +129,10 @@ static void survey_ranks(const rk_cost_table *table, const rk_strategy *s, rk_ch
     rk_stage_blocks blocks, of_stage, of_heaviest;
     rk_stage stage;
     rk_stage_need need;
+    rk_rank_traffic traffic = {0, 0, 0};
+    const bool waits = rk_has_pass_traffic(s);
     *out = (struct fullest){.fits = true, .runs = true};
+    ranks->ends = 0;
     rk_strategy_chunks(model, s, chunks);
     for (int64_t r = 0; r < s->pp; r++) {
         if (r > 0 && rk_chunks_alike(model, &chunks[r * v], &chunks[(r - 1) * v], v)) {
@@ -113,6 +142,10 @@ static void survey_ranks(const rk_cost_table *table, const rk_strategy *s, rk_ch
             rk_stage_keep(table, &blocks, &stage);
             rk_stage_times(table, s, &chunks[r * v], &times[r * v]);
             need = rk_stage_need_of(table, s, &stage);
+            if (waits) {
+                ranks->ends = r == 0 ? sharded_ends(table, s, chunks, times) : ranks->ends;
+                traffic = add_traffic(table, s, &chunks[r * v], &times[r * v]);
+            }
         }
         const double in_flight = rk_pipeline_in_flight(s->schedule, s->pp, v, m, r);
         const double busy = rk_rank_seconds(s, &times[r * v]);
@@ -120,6 +153,7 @@ static void survey_ranks(const rk_cost_table *table, const rk_strategy *s, rk_ch
         if (r == 0 || busy > ranks->busy) {
             ranks->slowest = stage;
             ranks->busy = busy;
+            ranks->traffic = traffic;
             of_stage = blocks;
         }
         if (r == 0 || params > ranks->params) {
@@ -190,13 +224,13 @@ static void fill_times(const rk_cost_table *table, const rk_strategy *s, const r
     times->part[RK_PART_BUBBLE] = idle > 0 ? idle : 0;
     times->part[RK_PART_PP] = makespan->sends;
     times->part[RK_PART_TP] += rk_replicated_seconds(table, s, &ranks->heaviest);
-    const rk_exchange exchange = rk_reduce(table, s, &ranks->slowest, &ranks->heaviest);
-    times->part[RK_PART_DP] = exchange.visible;
-    *bytes = exchange.bytes;
+    const rk_exchange exchange = rk_reduce(table, s, &ranks->heaviest);
+    times->part[RK_PART_DP] = m * ranks->traffic.data + ranks->ends + exchange.visible;
+    *bytes = m * ranks->traffic.bytes + exchange.bytes;
     times->part[RK_PART_CAST] += rk_weight_cast_seconds(table, s, &ranks->heaviest);
     times->part[RK_PART_OPTIMIZER] = rk_optimizer_seconds(table, s, &ranks->heaviest);
     times->part[RK_PART_OFFLOAD] =
-        rk_offload_seconds(table, s, &ranks->slowest, &ranks->heaviest, &exchange);
+        m * ranks->traffic.copies + rk_offload_seconds(table, s, &ranks->heaviest, &exchange);
     times->part[RK_PART_FIXED] = rk_fixed_seconds(table->context.stack, s, rk_times_sum(times));
 }
 

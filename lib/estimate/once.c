@@ -105,62 +105,169 @@ static double visible(const rk_stack *stack, double traffic, double pass)
                 stack->dp_exposed * traffic + (traffic - hidden) + stack->contention * hidden);
 }
 
-/*
- * Once a step: gradients under the last backward, parameters under the next forward.  Sharded
- * gradients (ZeRO-2) keep nothing whole, so every microbatch scatters its own.  Where a sharded
- * optimizer still wants whole gradients, their reduction waits for the end of backward.
- */
-static rk_exchange reduce_once(const rk_cost_table *table, const rk_strategy *s,
-                               const rk_stage *heaviest)
+static double shown(const rk_stack *stack, bool overlaps, double traffic, double pass)
 {
-    const rk_stack *stack = table->context.stack;
-    const struct dp_traffic t = dp_traffic(table, s, heaviest, 1);
-    const double times =
-        s->sharding == RK_SHARD_GRADIENTS ? (double)rk_strategy_microbatches(s) : 1;
-    const bool late = stack->reduces_whole && s->sharding != RK_SHARD_NONE;
-    const double reduce = s->grad_overlap && !late
-                              ? visible(stack, t.reduce, rk_times_sum(&heaviest->backward))
-                              : t.reduce;
-    const double gather =
-        s->param_overlap ? visible(stack, t.gather, rk_times_sum(&heaviest->forward)) : t.gather;
-    return (rk_exchange){
-        .visible = times * reduce + gather,
-        .bytes = times * t.reduce_bytes + t.gather_bytes,
-        .hidden_forward = t.gather - gather,
-        .hidden_backward = times * (t.reduce - reduce),
-        .forwards = 1,
-        .backwards = times,
+    return overlaps ? visible(stack, traffic, pass) : traffic;
+}
+
+/* A sharded optimizer that still wants whole gradients reduces them after backward. */
+static bool reduces_late(const rk_stack *stack, const rk_strategy *s)
+{
+    return stack->reduces_whole && s->sharding != RK_SHARD_NONE;
+}
+
+/* ---- every microbatch ---------------------------------------------------------------------- */
+
+bool rk_has_pass_traffic(const rk_strategy *s)
+{
+    return s->sharding >= RK_SHARD_GRADIENTS || s->offload_activations || s->offload_weights;
+}
+
+static double sum_of(const rk_chunk_times *passes)
+{
+    return passes->forward + (passes->backward + passes->weight);
+}
+
+void rk_add_chunk_traffic(const rk_strategy *s, const rk_pass_traffic *chunk, rk_rank_traffic *rank)
+{
+    /* of the two chunks of DualPipe a microbatch passes one */
+    const double share = (double)rk_stage_passes(s) / (double)rk_stage_chunks(s);
+    rank->data += share * sum_of(&chunk->data);
+    rank->copies += share * sum_of(&chunk->copies);
+    rank->bytes += share * chunk->bytes;
+}
+
+void rk_lengthen_passes(rk_chunk_times *passes, const rk_pass_traffic *traffic)
+{
+    passes->forward += traffic->data.forward + traffic->copies.forward;
+    passes->backward += traffic->data.backward + traffic->copies.backward;
+    passes->weight += traffic->data.weight + traffic->copies.weight;
+}
+
+/* Seconds of traffic in each pass if nothing hid it: gathers before a pass, gradients after it. */
+static rk_chunk_times exchanged(const rk_strategy *s, double gather, double reduce)
+{
+    const bool splits = rk_stage_splits(s);
+    return (rk_chunk_times){
+        .forward = gather,
+        .backward = splits ? gather : gather + reduce,
+        .weight = splits ? reduce : 0,
     };
 }
 
 /*
  * Fully sharded: every layer gathers its parameters in forward and again in backward and
- * scatters its gradients, each beside the compute of the layer before.  The first gather and half
- * of the last scatter of a step have nothing to hide under.
+ * scatters its gradients, each beside the compute of the layer before.  ZeRO-2 keeps no gradients
+ * whole, so every microbatch scatters its own.  Weight gradients that are computed apart are
+ * scattered beside their own pass.
  */
-static rk_exchange reduce_by_layer(const rk_cost_table *table, const rk_strategy *s,
-                                   const rk_stage *stage)
+static void add_exchange(const rk_cost_table *table, const rk_strategy *s, const rk_stage *stage,
+                         const rk_chunk_times *passes, rk_chunk_times *hidden, rk_pass_traffic *out)
 {
     const rk_stack *stack = table->context.stack;
-    const double layers = stage->layers > 0 ? stage->layers : 1;
-    const double m = (double)rk_strategy_microbatches(s), times = m * layers;
-    const struct dp_traffic t = dp_traffic(table, s, stage, 1 / layers);
-    const bool overlap = s->grad_overlap && s->param_overlap;
-    double gather = t.gather, both = t.gather + t.reduce;
-    if (overlap) {
-        gather = visible(stack, gather, rk_times_sum(&stage->forward) / layers);
-        both = visible(stack, both, rk_times_sum(&stage->backward) / layers);
+    const bool whole = s->sharding == RK_SHARD_ALL;
+    const double pieces = whole && stage->layers > 0 ? stage->layers : 1;
+    const struct dp_traffic t = dp_traffic(table, s, stage, 1 / pieces);
+    const bool overlaps =
+        whole ? s->grad_overlap && s->param_overlap : s->grad_overlap && !reduces_late(stack, s);
+    const rk_chunk_times all = exchanged(s, whole ? t.gather : 0, t.reduce);
+    const rk_chunk_times seen = {
+        .forward = shown(stack, overlaps, all.forward, passes->forward / pieces),
+        .backward = shown(stack, overlaps, all.backward, passes->backward / pieces),
+        .weight = shown(stack, overlaps, all.weight, passes->weight / pieces),
+    };
+    out->data =
+        (rk_chunk_times){pieces * seen.forward, pieces * seen.backward, pieces * seen.weight};
+    *hidden = (rk_chunk_times){pieces * (all.forward - seen.forward),
+                               pieces * (all.backward - seen.backward),
+                               pieces * (all.weight - seen.weight)};
+    out->bytes = pieces * ((whole ? 2 * t.gather_bytes : 0) + t.reduce_bytes);
+}
+
+/* Seconds of copies of a microbatch each way: activations out and back, weights in for each pass.
+ */
+static double copies_each_way(const rk_cost_table *table, const rk_strategy *s,
+                              const rk_stage *stage)
+{
+    const rk_accelerator *a = &table->context.system->accelerator;
+    double seconds = 0;
+    if (s->offload_activations) {
+        seconds += rk_host_copy_seconds(a, stage->saved);
     }
-    const double in_forward = times * (t.gather - gather);
-    const double in_backward = times * (t.gather + t.reduce - both);
-    const double first = fmin(t.gather, in_forward), last = fmin(t.reduce / 2, in_backward);
+    if (s->offload_weights) {
+        seconds += rk_host_copy_seconds(a, rk_stage_stored_weights(s, stage));
+    }
+    return seconds;
+}
+
+/* What stays visible of copies beside a pass of which other traffic uses a part. */
+static double visible_copies(double each_way, double pass, double used)
+{
+    return fmax(0, each_way - fmax(0, pass - used));
+}
+
+rk_pass_traffic rk_pass_traffic_of(const rk_cost_table *table, const rk_strategy *s,
+                                   const rk_stage *stage, const rk_chunk_times *passes)
+{
+    rk_pass_traffic out = {.bytes = 0};
+    rk_chunk_times hidden = {0, 0, 0};
+    if (s->sharding >= RK_SHARD_GRADIENTS) {
+        add_exchange(table, s, stage, passes, &hidden, &out);
+    }
+    const double each_way = copies_each_way(table, s, stage);
+    if (each_way > 0) {
+        out.copies.forward = visible_copies(each_way, passes->forward, hidden.forward);
+        out.copies.backward = visible_copies(each_way, passes->backward, hidden.backward);
+    }
+    return out;
+}
+
+/* What `taken` of the `used` seconds of a pass, which hide other traffic, add to visible copies. */
+static double copies_beside(double each_way, double pass, double used, double taken)
+{
+    return fmax(0, visible_copies(each_way, pass, used) -
+                       visible_copies(each_way, pass, used - taken));
+}
+
+double rk_sharded_ends(const rk_cost_table *table, const rk_strategy *s, const rk_stage *first,
+                       const rk_chunk_times *passes)
+{
+    rk_pass_traffic unused = {.bytes = 0};
+    rk_chunk_times hidden;
+    if (s->sharding != RK_SHARD_ALL) {
+        return 0;
+    }
+    const double layers = first->layers > 0 ? first->layers : 1;
+    const struct dp_traffic t = dp_traffic(table, s, first, 1 / layers);
+    add_exchange(table, s, first, passes, &hidden, &unused);
+    const bool splits = rk_stage_splits(s);
+    const double gather = hidden.forward / layers;
+    const double scatter = fmin(t.reduce / 2, (splits ? hidden.weight : hidden.backward) / layers);
+    const double each_way = copies_each_way(table, s, first);
+    return fmax(0, gather - copies_beside(each_way, passes->forward, hidden.forward, gather)) +
+           fmax(0, scatter - copies_beside(each_way, passes->backward, hidden.backward,
+                                           splits ? 0 : scatter));
+}
+
+/* ---- once a step --------------------------------------------------------------------------- */
+
+/* Gradients under the last backward, parameters under the next forward. */
+static rk_exchange reduce_once(const rk_cost_table *table, const rk_strategy *s,
+                               const rk_stage *heaviest)
+{
+    const rk_stack *stack = table->context.stack;
+    const struct dp_traffic t = dp_traffic(table, s, heaviest, 1);
+    const bool once = s->sharding != RK_SHARD_GRADIENTS;
+    const double all = once ? t.reduce : 0;
+    const double reduce = shown(stack, s->grad_overlap && !reduces_late(stack, s), all,
+                                rk_times_sum(&heaviest->backward));
+    const double gather =
+        shown(stack, s->param_overlap, t.gather, rk_times_sum(&heaviest->forward));
     return (rk_exchange){
-        .visible = times * (gather + both) + (first + last),
-        .bytes = times * (2 * t.gather_bytes + t.reduce_bytes),
-        .hidden_forward = in_forward - first,
-        .hidden_backward = in_backward - last,
-        .forwards = m,
-        .backwards = m,
+        .visible = reduce + gather,
+        .bytes = (once ? t.reduce_bytes : 0) + t.gather_bytes,
+        .hidden_forward = t.gather - gather,
+        .hidden_backward = all - reduce,
     };
 }
 
@@ -176,11 +283,12 @@ static double tied_seconds(const rk_cost_table *table, const rk_strategy *s)
                                  rk_block_table_params(c) * s->states.reduce, &pair);
 }
 
-rk_exchange rk_reduce(const rk_cost_table *table, const rk_strategy *s, const rk_stage *stage,
-                      const rk_stage *heaviest)
+rk_exchange rk_reduce(const rk_cost_table *table, const rk_strategy *s, const rk_stage *heaviest)
 {
-    rk_exchange exchange = s->sharding == RK_SHARD_ALL ? reduce_by_layer(table, s, stage)
-                                                       : reduce_once(table, s, heaviest);
+    rk_exchange exchange = {.visible = 0};
+    if (s->sharding != RK_SHARD_ALL) {
+        exchange = reduce_once(table, s, heaviest);
+    }
     exchange.visible += tied_seconds(table, s);
     return exchange;
 }
@@ -204,8 +312,6 @@ double rk_replicated_seconds(const rk_cost_table *table, const rk_strategy *s,
            (rk_collective_seconds(c->system, RK_COLL_REDUCE_SCATTER, bytes / norms, group) +
             rk_collective_seconds(c->system, RK_COLL_ALL_GATHER, bytes / norms, group));
 }
-
-/* ---- once a step --------------------------------------------------------------------------- */
 
 double rk_weight_cast_seconds(const rk_cost_table *table, const rk_strategy *s,
                               const rk_stage *stage)
@@ -237,37 +343,21 @@ double rk_optimizer_seconds(const rk_cost_table *table, const rk_strategy *s, co
     return rk_stream_seconds(&table->context.system->accelerator, bytes) / stack->stream_share;
 }
 
-/*
- * What stays visible of copies of `each_way` seconds in every one of `m` passes: `users` of these
- * hide `used` seconds of other traffic, all together.
- */
-static double visible_copies(double each_way, double m, double pass, double users, double used)
-{
-    const double left = fmax(0, pass - used / users);
-    return (m - users) * fmax(0, each_way - pass) + users * fmax(0, each_way - left);
-}
-
-double rk_offload_seconds(const rk_cost_table *table, const rk_strategy *s, const rk_stage *stage,
+double rk_offload_seconds(const rk_cost_table *table, const rk_strategy *s,
                           const rk_stage *heaviest, const rk_exchange *x)
 {
     const rk_accelerator *a = &table->context.system->accelerator;
-    const double m = (double)rk_strategy_microbatches(s);
-    double seconds = 0, each_way = 0;
+    const double each_way = copies_each_way(table, s, heaviest);
+    const double forward = rk_times_sum(&heaviest->forward);
+    const double backward = rk_times_sum(&heaviest->backward);
+    double seconds = 0;
     if (s->offload_optimizer) {
         const double params = rk_stage_optimized_params(s, heaviest);
         seconds += 2 * rk_host_copy_seconds(a, params * s->states.optimizer);
     }
-    if (s->offload_activations) {
-        each_way += rk_host_copy_seconds(a, stage->saved);
-    }
-    if (s->offload_weights) {
-        each_way += rk_host_copy_seconds(a, rk_stage_stored_weights(s, stage));
-    }
     if (each_way > 0) {
-        seconds += visible_copies(each_way, m, rk_times_sum(&stage->forward), x->forwards,
-                                  x->hidden_forward);
-        seconds += visible_copies(each_way, m, rk_times_sum(&stage->backward), x->backwards,
-                                  x->hidden_backward);
+        seconds += copies_beside(each_way, forward, x->hidden_forward, x->hidden_forward);
+        seconds += copies_beside(each_way, backward, x->hidden_backward, x->hidden_backward);
     }
     return seconds;
 }

@@ -1,26 +1,54 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a step has besides the passes of its microbatches: traffic of data parallelism, messages
- * between stages, the optimizer, offloading.  `stage` is that of the slowest rank, `heaviest` that
- * of the rank with most parameters; inside lib/estimate only.
+ * What a step has besides computation: traffic of data parallelism, messages between stages, the
+ * optimizer, offloading.  `heaviest` is the stage of the rank with most parameters.  For
+ * lib/estimate and the search.
  */
 #ifndef RK_ESTIMATE_ONCE_H
 #define RK_ESTIMATE_ONCE_H
 
-#include "estimate/stage.h"
+#include "estimate/step.h"
 
-/* Traffic of data parallelism in a step, and the compute that hides it. */
+/*
+ * Traffic of one microbatch beside the passes of one chunk that stays visible: it makes the passes
+ * longer.  Seconds by pass; gradients and parameters, and copies to and from the host.
+ */
+typedef struct rk_pass_traffic {
+    rk_chunk_times data, copies;
+    double bytes; /* sent for data parallelism */
+} rk_pass_traffic;
+
+/* Whether every microbatch has such traffic: ZeRO-2 and 3, offloaded activations and weights. */
+bool rk_has_pass_traffic(const rk_strategy *strategy);
+
+/* That of a chunk that holds `stage`, with the passes of its computation. */
+rk_pass_traffic rk_pass_traffic_of(const rk_cost_table *table, const rk_strategy *strategy,
+                                   const rk_stage *stage, const rk_chunk_times *passes);
+
+/* passes += data + copies. */
+void rk_lengthen_passes(rk_chunk_times *passes, const rk_pass_traffic *traffic);
+
+/* Adds the traffic of one of the chunks of a rank. */
+void rk_add_chunk_traffic(const rk_strategy *strategy, const rk_pass_traffic *chunk,
+                          rk_rank_traffic *rank);
+
+/*
+ * Fully sharded: the first gather and half of the last scatter of a step, on the first stage of the
+ * model, have nothing to hide under.  `passes` are those of its computation.
+ */
+double rk_sharded_ends(const rk_cost_table *table, const rk_strategy *strategy,
+                       const rk_stage *first, const rk_chunk_times *passes);
+
+/* Traffic of data parallelism once a step, and what it uses of a microbatch's passes. */
 typedef struct rk_exchange {
-    double visible; /* s */
-    double bytes;   /* sent by a rank */
-    /* s of the passes of `forwards` and `backwards` microbatches, of all of them together */
-    double hidden_forward, hidden_backward;
-    double forwards, backwards;
+    double visible;                         /* s */
+    double bytes;                           /* sent by a rank */
+    double hidden_forward, hidden_backward; /* s of one pass */
 } rk_exchange;
 
-/* Reducing gradients and gathering parameters. */
+/* Reducing gradients and gathering parameters, as far as that is done once. */
 rk_exchange rk_reduce(const rk_cost_table *table, const rk_strategy *strategy,
-                      const rk_stage *stage, const rk_stage *heaviest);
+                      const rk_stage *heaviest);
 
 /*
  * With sequence parallelism tensor ranks see different tokens: gradients of what they hold whole
@@ -57,13 +85,11 @@ double rk_optimizer_seconds(const rk_cost_table *table, const rk_strategy *strat
                             const rk_stage *heaviest);
 
 /*
- * Offloading: the optimizer's states go and come once a step; activations go under forward and
- * come back under backward, weights come in both, per microbatch.  They hide under what the
- * exchange leaves of the passes.
+ * Copies to and from the host once a step: the optimizer's states, and what is visible of the
+ * copies of one microbatch because the exchange uses its passes.
  */
 double rk_offload_seconds(const rk_cost_table *table, const rk_strategy *strategy,
-                          const rk_stage *stage, const rk_stage *heaviest,
-                          const rk_exchange *exchange);
+                          const rk_stage *heaviest, const rk_exchange *exchange);
 
 /* What does not depend on the strategy, and what the rest, of so many seconds, grows by at scale.
  */

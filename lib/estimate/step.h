@@ -8,10 +8,18 @@
 
 #include "estimate/stage.h"
 
+/* Traffic beside the passes of a microbatch on one rank. */
+typedef struct rk_rank_traffic {
+    double data, copies; /* visible s: gradients and parameters, to and from the host */
+    double bytes;        /* sent for data parallelism */
+} rk_rank_traffic;
+
 /* The ranks of a pipeline reduced to what the time of a step needs. */
 typedef struct rk_step_ranks {
-    rk_stage slowest;  /* of the rank with the longest microbatch */
-    double busy;       /* s of its microbatch */
+    rk_stage slowest; /* of the rank with the longest microbatch */
+    double busy;      /* s of its microbatch, with the traffic that its passes wait for */
+    rk_rank_traffic traffic;
+    double ends;       /* s of traffic that a step begins and ends with, rk_sharded_ends */
     rk_stage heaviest; /* of the rank with most parameters: it reduces and updates most */
     double params;     /* of that rank */
 } rk_step_ranks;
@@ -28,7 +36,8 @@ double rk_rank_seconds(const rk_strategy *strategy, const rk_chunk_times *chunks
 
 /*
  * Plays the schedule with the chunks of all ranks, of which the slowest is `busy` seconds with a
- * microbatch.  It is the same for all shardings and offloads.
+ * microbatch.  Both contain the traffic that passes wait for (rk_pass_traffic), and depend on
+ * nothing else of sharding and offload.
  */
 rk_status rk_step_makespan(const rk_cost_table *table, const rk_strategy *strategy,
                            const rk_chunk_times *chunks, double busy, rk_makespans *makespans,

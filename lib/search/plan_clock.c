@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "estimate/least.h"
+#include "estimate/once.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -14,6 +15,7 @@
 struct rk_clock_piece {
     uint64_t visit;            /* in which the rest was filled; another: not yet */
     rk_chunk_times apart, one; /* with weight gradients apart, and in one with the backward */
+    rk_stage stage;            /* what it keeps; rk_stage_run has not filled the rest */
 };
 
 /* One set of blocks as a stage. */
@@ -21,6 +23,18 @@ struct rk_clock_stage {
     uint64_t visit;
     rk_stage stage;
 };
+
+/* What the passes of a chunk wait for in one lane. */
+struct rk_clock_wait {
+    uint64_t visit;
+    bool splits; /* with weight gradients apart */
+    rk_pass_traffic traffic;
+};
+
+static size_t lane_count(const rk_plan_lists *lists)
+{
+    return (size_t)lists->sharding_count * (size_t)lists->offload_count;
+}
 
 static size_t most_chunks(const rk_plan_lists *lists)
 {
@@ -48,7 +62,9 @@ rk_status rk_plan_clock_init(rk_plan_clock *clock, const rk_plan_lists *lists, r
     clock->pieces = calloc(pieces, sizeof(*clock->pieces));
     clock->held = calloc(blocks, sizeof(*clock->held));
     clock->chunks = calloc(most_chunks(lists), sizeof(*clock->chunks));
-    if (!clock->pieces || !clock->held || !clock->chunks) {
+    clock->longer = calloc(most_chunks(lists), sizeof(*clock->longer));
+    clock->waits = calloc(pieces * lane_count(lists), sizeof(*clock->waits));
+    if (!clock->pieces || !clock->held || !clock->waits || !clock->chunks || !clock->longer) {
         return rk_fail(err, RK_ERR_MEMORY, "no memory for the stages of a plan");
     }
     return rk_makespans_new(&clock->makespans, err);
@@ -59,7 +75,9 @@ void rk_plan_clock_clear(rk_plan_clock *clock)
     rk_makespans_free(clock->makespans);
     free(clock->pieces);
     free(clock->held);
+    free(clock->waits);
     free(clock->chunks);
+    free(clock->longer);
     *clock = (rk_plan_clock){.lists = NULL};
 }
 
@@ -72,7 +90,7 @@ void rk_plan_clock_turn(rk_plan_clock *clock, const rk_cost_table *table, const 
 
 /* ---- blocks -------------------------------------------------------------------------------- */
 
-static const rk_chunk_times *times_of(rk_plan_clock *clock, size_t place, bool splits)
+static const struct rk_clock_piece *piece_at(rk_plan_clock *clock, size_t place)
 {
     struct rk_clock_piece *piece = &clock->pieces[place];
     if (piece->visit != clock->visit) {
@@ -80,8 +98,23 @@ static const rk_chunk_times *times_of(rk_plan_clock *clock, size_t place, bool s
         piece->visit = clock->visit;
         piece->apart = rk_chunk_times_of(clock->table, blocks, true);
         piece->one = rk_chunk_times_of(clock->table, blocks, false);
+        rk_stage_keep(clock->table, blocks, &piece->stage);
     }
-    return splits ? &piece->apart : &piece->one;
+    return piece;
+}
+
+/* Gives every rank of a base the times of its kind, which stand at the first rank of the kind. */
+static void spread_kinds(const rk_plan_clock *clock, const rk_plan_base *base,
+                         rk_chunk_times *chunks)
+{
+    const rk_plan_shape *shape = base->shape;
+    const int v = shape->chunks;
+    for (int64_t r = 0; r < base->strategy.pp; r++) {
+        const int64_t kind = clock->lists->ranks.items[shape->rank_first + (size_t)r];
+        if (kind != r) {
+            memcpy(&chunks[r * v], &chunks[kind * v], (size_t)v * sizeof(*chunks));
+        }
+    }
 }
 
 static void fill_chunks(rk_plan_clock *clock, const rk_plan_base *base)
@@ -94,16 +127,12 @@ static void fill_chunks(rk_plan_clock *clock, const rk_plan_base *base)
     for (size_t i = 0; i < shape->kind_count; i++) {
         rk_chunk_times *own = &clock->chunks[kinds[i] * v];
         for (int j = 0; j < v; j++) {
-            own[j] = *times_of(clock, rk_plan_piece(l, shape, base->choice, i, j), splits);
+            const struct rk_clock_piece *piece =
+                piece_at(clock, rk_plan_piece(l, shape, base->choice, i, j));
+            own[j] = splits ? piece->apart : piece->one;
         }
     }
-    for (int64_t r = 0; r < base->strategy.pp; r++) {
-        const int64_t kind = l->ranks.items[shape->rank_first + (size_t)r];
-        if (kind != r) {
-            memcpy(&clock->chunks[r * v], &clock->chunks[kind * v],
-                   (size_t)v * sizeof(*clock->chunks));
-        }
-    }
+    spread_kinds(clock, base, clock->chunks);
 }
 
 const rk_stage *rk_plan_clock_stage(rk_plan_clock *clock, const rk_plan_base *base, size_t kind)
@@ -128,29 +157,87 @@ double rk_plan_clock_least(rk_plan_clock *clock, const rk_plan_base *base)
     return rk_least_step(clock->table, &base->strategy, &clock->least);
 }
 
-/* The slowest and the heaviest rank of the base at hand; of equal ones the first. */
-static rk_step_ranks find_ranks(rk_plan_clock *clock, const rk_plan_base *base)
+/* A set of lanes that share the times of their passes. */
+struct pace {
+    const rk_chunk_times *chunks; /* of all ranks */
+    rk_step_ranks ranks;
+    rk_makespan makespan; /* or what it is at least */
+};
+
+/* Traffic of a chunk in a lane, which is `number`. */
+static const rk_pass_traffic *traffic_at(rk_plan_clock *clock, const rk_strategy *lane, int number,
+                                         size_t place, const rk_chunk_times *passes)
+{
+    struct rk_clock_wait *wait = &clock->waits[place * lane_count(clock->lists) + (size_t)number];
+    const bool splits = rk_stage_splits(lane);
+    if (wait->visit != clock->visit || wait->splits != splits) {
+        wait->visit = clock->visit;
+        wait->splits = splits;
+        wait->traffic =
+            rk_pass_traffic_of(clock->table, lane, &piece_at(clock, place)->stage, passes);
+    }
+    return &wait->traffic;
+}
+
+/* Lengthens the passes of a kind of rank by the traffic that they wait for. */
+static rk_rank_traffic add_traffic(rk_plan_clock *clock, const rk_plan_base *base,
+                                   const rk_strategy *lane, int number, size_t kind, double *ends)
 {
     const rk_plan_shape *shape = base->shape;
+    const int v = shape->chunks;
+    const size_t first = (size_t)clock->lists->kinds.items[shape->kind_first + kind] * (size_t)v;
+    rk_rank_traffic sum = {0, 0, 0};
+    for (int j = 0; j < v; j++) {
+        const size_t place = rk_plan_piece(clock->lists, shape, base->choice, kind, j);
+        rk_chunk_times *passes = &clock->longer[first + (size_t)j];
+        *passes = clock->chunks[first + (size_t)j];
+        if (first == 0 && j == 0) {
+            *ends = rk_sharded_ends(clock->table, lane, &piece_at(clock, place)->stage, passes);
+        }
+        const rk_pass_traffic *traffic = traffic_at(clock, lane, number, place, passes);
+        rk_lengthen_passes(passes, traffic);
+        rk_add_chunk_traffic(lane, traffic, &sum);
+    }
+    return sum;
+}
+
+/*
+ * The slowest and the heaviest rank of a lane of the base at hand; of equal ones the first.  The
+ * number of a lane whose passes wait for nothing is of no account.
+ */
+static struct pace pace_of(rk_plan_clock *clock, const rk_plan_base *base, const rk_strategy *lane,
+                           int number)
+{
+    const rk_plan_shape *shape = base->shape;
+    const bool waits = rk_has_pass_traffic(lane);
     const rk_stage *slowest = NULL, *heaviest = NULL;
-    rk_step_ranks ranks = {.busy = 0};
+    struct pace pace = {.chunks = waits ? clock->longer : clock->chunks};
+    rk_step_ranks *ranks = &pace.ranks;
     for (size_t i = 0; i < shape->kind_count; i++) {
         const int64_t rank = clock->lists->kinds.items[shape->kind_first + i];
         const rk_stage *stage = rk_plan_clock_stage(clock, base, i);
-        const double busy = rk_rank_seconds(&base->strategy, &clock->chunks[rank * shape->chunks]);
-        const double params = stage->dense_params + stage->expert_params;
-        if (!slowest || busy > ranks.busy) {
-            slowest = stage;
-            ranks.busy = busy;
+        rk_rank_traffic traffic = {0, 0, 0};
+        if (waits) {
+            traffic = add_traffic(clock, base, lane, number, i, &ranks->ends);
         }
-        if (!heaviest || params > ranks.params) {
+        const double busy = rk_rank_seconds(lane, &pace.chunks[rank * shape->chunks]);
+        const double params = stage->dense_params + stage->expert_params;
+        if (!slowest || busy > ranks->busy) {
+            slowest = stage;
+            ranks->busy = busy;
+            ranks->traffic = traffic;
+        }
+        if (!heaviest || params > ranks->params) {
             heaviest = stage;
-            ranks.params = params;
+            ranks->params = params;
         }
     }
-    ranks.slowest = *slowest;
-    ranks.heaviest = *heaviest;
-    return ranks;
+    ranks->slowest = *slowest;
+    ranks->heaviest = *heaviest;
+    if (waits) {
+        spread_kinds(clock, base, clock->longer);
+    }
+    return pace;
 }
 
 /* ---- lanes --------------------------------------------------------------------------------- */
@@ -213,55 +300,113 @@ static int drop_variants(struct lane *lanes, int count)
 
 /* Those of `lanes` that take no longer than the limit with a makespan, which may be a bound. */
 static uint64_t within(const rk_plan_clock *clock, const rk_plan_base *base,
-                       const rk_step_ranks *ranks, const rk_makespan *makespan, uint64_t lanes,
-                       double limit, double steps[RK_PLAN_LANES])
+                       const struct pace *pace, uint64_t lanes, double limit,
+                       double steps[RK_PLAN_LANES])
 {
     rk_strategy strategy = base->strategy;
     uint64_t kept = 0;
     for (int i = 0; i < RK_PLAN_LANES && lanes >> i; i++) {
         if (lanes >> i & 1) {
             rk_plan_set_lane(clock->lists, i, &strategy);
-            steps[i] = rk_step_seconds(clock->table, &strategy, ranks, makespan);
+            steps[i] = rk_step_seconds(clock->table, &strategy, &pace->ranks, &pace->makespan);
             kept |= (uint64_t)(steps[i] <= limit) << i;
         }
     }
     return kept;
 }
 
-rk_status rk_plan_clock_offer(rk_plan_clock *clock, const rk_plan_base *base, uint64_t lanes,
-                              double limit, rk_top *top, uint64_t *timed, rk_error *err)
+/* Lanes whose passes wait for traffic. */
+static uint64_t waiting_lanes(const rk_plan_clock *clock, const rk_plan_base *base, uint64_t lanes)
 {
-    const rk_step_ranks ranks = find_ranks(clock, base);
-    rk_plan_found found = {.strategy = base->strategy};
-    struct lane sorted[RK_PLAN_LANES];
-    double steps[RK_PLAN_LANES];
-    rk_makespan makespan;
-    int count = 0;
-    *timed = 0;
-    lanes = within(clock, base, &ranks, &clock->least, lanes, limit, steps);
-    if (!lanes) {
-        return RK_OK;
+    rk_strategy strategy = base->strategy;
+    uint64_t waiting = 0;
+    for (int i = 0; i < RK_PLAN_LANES && lanes >> i; i++) {
+        rk_plan_set_lane(clock->lists, i, &strategy);
+        waiting |= (lanes & (uint64_t)rk_has_pass_traffic(&strategy) << i);
     }
-    rk_status status = rk_step_makespan(clock->table, &base->strategy, clock->chunks, ranks.busy,
-                                        clock->makespans, &makespan, err);
+    return waiting;
+}
+
+/* Lanes that have been timed, fastest first, and the makespan of each by its number. */
+struct timed {
+    struct lane sorted[RK_PLAN_LANES];
+    rk_makespan makespans[RK_PLAN_LANES];
+    int count;
+    uint64_t computed; /* lanes whose step was computed */
+};
+
+/* Plays the schedule for lanes that share a pace. */
+static rk_status time_lanes(rk_plan_clock *clock, const rk_plan_base *base, struct pace *pace,
+                            uint64_t lanes, double limit, struct timed *out, rk_error *err)
+{
+    double steps[RK_PLAN_LANES];
+    rk_status status = rk_step_makespan(clock->table, &base->strategy, pace->chunks,
+                                        pace->ranks.busy, clock->makespans, &pace->makespan, err);
     if (status) {
         return status;
     }
-    const uint64_t fast = within(clock, base, &ranks, &makespan, lanes, limit, steps);
-    for (int i = 0; i < RK_PLAN_LANES; i++) {
-        *timed += lanes >> i & 1;
+    const uint64_t fast = within(clock, base, pace, lanes, limit, steps);
+    for (int i = 0; i < RK_PLAN_LANES && lanes >> i; i++) {
+        out->computed += lanes >> i & 1;
         if (fast >> i & 1) {
-            insert(sorted, count++, lane_of(clock->lists, i, steps[i]));
+            out->makespans[i] = pace->makespan;
+            insert(out->sorted, out->count++, lane_of(clock->lists, i, steps[i]));
         }
     }
-    count = drop_variants(sorted, count);
+    return RK_OK;
+}
+
+/* One lane whose passes wait for traffic. */
+static rk_status time_waiting(rk_plan_clock *clock, const rk_plan_base *base, int number,
+                              double limit, struct timed *out, rk_error *err)
+{
+    rk_strategy lane = base->strategy;
+    double steps[RK_PLAN_LANES];
+    rk_plan_set_lane(clock->lists, number, &lane);
+    struct pace pace = pace_of(clock, base, &lane, number);
+    pace.makespan = rk_least_makespan(clock->table, &lane, pace.chunks);
+    const uint64_t kept = within(clock, base, &pace, UINT64_C(1) << number, limit, steps);
+    return kept ? time_lanes(clock, base, &pace, kept, limit, out, err) : RK_OK;
+}
+
+static rk_status offer_lanes(const rk_plan_clock *clock, const rk_plan_base *base,
+                             const struct timed *timed, int count, rk_top *top, rk_error *err)
+{
+    rk_plan_found found = {.strategy = base->strategy};
+    rk_status status = RK_OK;
     for (int i = 0; i < count && !status; i++) {
-        rk_plan_set_lane(clock->lists, sorted[i].number, &found.strategy);
-        rk_estimate_with(clock->table, &found.strategy, clock->lists->space->convention, &makespan,
-                         &found.estimate);
-        assert(found.estimate.step == sorted[i].step);
-        status = rk_top_offer(top, -sorted[i].step, base->index + (uint64_t)sorted[i].number,
-                              &found, err);
+        const struct lane *lane = &timed->sorted[i];
+        rk_plan_set_lane(clock->lists, lane->number, &found.strategy);
+        rk_estimate_with(clock->table, &found.strategy, clock->lists->space->convention,
+                         &timed->makespans[lane->number], &found.estimate);
+        assert(found.estimate.step == lane->step);
+        status = rk_top_offer(top, -lane->step, base->index + (uint64_t)lane->number, &found, err);
     }
     return status;
+}
+
+rk_status rk_plan_clock_offer(rk_plan_clock *clock, const rk_plan_base *base, uint64_t lanes,
+                              double limit, rk_top *top, uint64_t *timed, rk_error *err)
+{
+    rk_strategy plain = base->strategy;
+    plain.sharding = RK_SHARD_NONE;
+    plain.offload_activations = plain.offload_weights = false;
+    struct pace pace = pace_of(clock, base, &plain, 0);
+    struct timed all = {.count = 0};
+    double steps[RK_PLAN_LANES];
+    rk_status status = RK_OK;
+    pace.makespan = clock->least;
+    lanes = within(clock, base, &pace, lanes, limit, steps);
+    const uint64_t waiting = waiting_lanes(clock, base, lanes);
+    if (lanes & ~waiting) {
+        status = time_lanes(clock, base, &pace, lanes & ~waiting, limit, &all, err);
+    }
+    for (int i = 0; i < RK_PLAN_LANES && !status && waiting >> i; i++) {
+        if (waiting >> i & 1) {
+            status = time_waiting(clock, base, i, limit, &all, err);
+        }
+    }
+    *timed = all.computed;
+    return status ? status
+                  : offer_lanes(clock, base, &all, drop_variants(all.sorted, all.count), top, err);
 }

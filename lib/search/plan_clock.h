@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The time of strategies of a plan, for both searches.  Lanes of a base, which differ in sharding
- * and offload, share its makespan: bounds decide whether it is needed, and then it is played once.
+ * The time of strategies of a plan, for both searches.  Lanes of a base differ in sharding and
+ * offload.  Those whose passes wait for no traffic share a makespan, which is played once; each of
+ * the others has its own.  Bounds decide whether a makespan is needed.
  */
 #ifndef RK_SEARCH_PLAN_CLOCK_H
 #define RK_SEARCH_PLAN_CLOCK_H
@@ -32,7 +33,9 @@ typedef struct rk_plan_clock {
     rk_makespans *makespans;       /* owned */
     struct rk_clock_piece *pieces; /* owned; by pieces of the pipe */
     struct rk_clock_stage *held;   /* owned; by blocks of the pipe */
+    struct rk_clock_wait *waits;   /* owned; by pieces of the pipe, of each by lane */
     rk_chunk_times *chunks;        /* owned; of all ranks of the base at hand */
+    rk_chunk_times *longer;        /* owned; the same with the traffic of a lane */
     rk_makespan least;             /* of that base, at least */
     uint64_t visit;                /* of a table and a pipe */
 } rk_plan_clock;

@@ -483,6 +483,9 @@ static void check_replicas(const struct draw *d, uint64_t *r)
     rk_strategy s = d->strategy;
     rk_estimate one, two;
     (void)r;
+    if (rk_has_pass_traffic(&s)) { /* passes wait for traffic that depends on dp */
+        return;
+    }
     s.dp *= 2;
     s.global_batch *= 2;
     rk_cost_table_fill(&d->model, &d->system, &d->stack, &s, &table);
@@ -633,6 +636,9 @@ static void check_makespan(const struct draw *d, uint64_t *r)
     rk_estimate e;
     double casts = 0, most = 0; /* of the weights of the rank with most parameters, once a step */
     (void)r;
+    if (rk_has_pass_traffic(s)) { /* which is part of the pipeline; the second implementation */
+        return;                   /* checks these */
+    }
     const int64_t v = rk_stage_chunks(s);
     rk_strategy_chunks(&d->model, s, chunks);
     for (int64_t rank = 0; rank < s->pp; rank++) {

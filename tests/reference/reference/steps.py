@@ -118,9 +118,17 @@ def rank_of(blocks, stages):
     rank = Record()
     keep(rank, entries, share, blocks.c)
     run(rank, entries, share)
-    rank.chunks = [chunk_times(blocks, stage) for stage in stages]
-    rank.busy = sum(t.forward + t.backward + t.weight for t in rank.chunks)
-    rank.busy *= passes(s) / len(stages)
+    computed = [chunk_times(blocks, stage) for stage in stages]
+    waits = [waiting(blocks, stage, times) for stage, times in zip(stages, computed)]
+    each = passes(s) / len(stages)
+    rank.chunks = [Record(**{name: getattr(times, name) + getattr(w.data, name)
+                             + getattr(w.copies, name) for name in PASSES})
+                   for times, w in zip(computed, waits)]
+    rank.busy = each * sum(t.forward + t.backward + t.weight for t in rank.chunks)
+    rank.data_seconds = each * sum(sum(vars(w.data).values()) for w in waits)
+    rank.copy_seconds = each * sum(sum(vars(w.copies).values()) for w in waits)
+    rank.data_bytes = each * sum(w.bytes for w in waits)
+    rank.ends = waits[0].ends
     return rank
 
 
@@ -217,34 +225,76 @@ def visible(stack, seconds, window):
     return min(seconds, stack.dp_exposed * seconds + (seconds - hidden) + stack.contention * hidden)
 
 
+PASSES = ("forward", "backward", "weight")
+
+
+def visible_copies(each_way, seconds, used):
+    """Copies beside a pass of which other traffic uses a part."""
+    return max(0, each_way - max(0, seconds - used))
+
+
+def copies_each_way(c, rank):
+    s, a, seconds = c.strategy, c.accelerator, 0
+    if s.offload_activations:
+        seconds += kernels.copy(a, rank.saved)
+    if s.offload_weights:
+        seconds += kernels.copy(a, memory.stored_weights(c, rank))
+    return seconds
+
+
+def late(c):
+    return c.stack.reduces_whole and c.strategy.sharding != "none"
+
+
+def waiting(blocks, stage, times):
+    """Traffic of every microbatch that the passes of a virtual stage wait for."""
+    c, s, stack = blocks.c, blocks.c.strategy, blocks.c.stack
+    held = Record()
+    keep(held, held_blocks(blocks, [stage]), 1, c)
+    zero = dict.fromkeys(PASSES, 0)
+    hidden, w = Record(**zero), Record(data=Record(**zero), copies=Record(**zero), bytes=0, ends=0)
+    apart = s.schedule in schedules.SPLITS
+    if s.sharding in ("gradients", "all"):
+        l = max(held.layers, 1) if s.sharding == "all" else 1
+        t = traffic_of(c, held, 1 / l)
+        gather = t.gather if s.sharding == "all" else 0
+        overlaps = s.grad_overlap and (s.param_overlap if s.sharding == "all" else not late(c))
+        for name, seconds in (("forward", gather), ("backward", gather + (0 if apart else t.reduce)),
+                              ("weight", t.reduce if apart else 0)):
+            shown = visible(stack, seconds, getattr(times, name) / l) if overlaps else seconds
+            setattr(w.data, name, l * shown)
+            setattr(hidden, name, l * (seconds - shown))
+        w.bytes = l * (t.reduce_bytes + (2 * t.gather_bytes if s.sharding == "all" else 0))
+    each_way = copies_each_way(c, held)
+    for name in ("forward", "backward"):
+        setattr(w.copies, name, visible_copies(each_way, getattr(times, name),
+                                               getattr(hidden, name)))
+    if s.sharding == "all":
+        first = hidden.forward / l
+        last = min(t.reduce / 2, (hidden.weight if apart else hidden.backward) / l)
+        freed = 0 if apart else last
+        w.ends = (first - w.copies.forward
+                  + visible_copies(each_way, times.forward, hidden.forward - first)
+                  + last - w.copies.backward
+                  + visible_copies(each_way, times.backward, hidden.backward - freed))
+    return w
+
+
 def reduce_once(c, heaviest):
-    """Seconds; bytes sent; seconds used of forward and backward passes, and of how many."""
+    """Seconds; bytes sent; seconds used of one forward and one backward pass."""
     s, stack = c.strategy, c.stack
+    if s.sharding == "all":
+        return Record(seconds=0, bytes=0, forward=0, backward=0)
     t = traffic_of(c, heaviest, 1)
-    times = s.microbatches if s.sharding == "gradients" else 1
-    late = stack.reduces_whole and s.sharding != "none"
+    if s.sharding == "gradients":
+        t.reduce = t.reduce_bytes = 0
     reduce, gather = t.reduce, t.gather
-    if s.grad_overlap and not late:
+    if s.grad_overlap and not late(c):
         reduce = visible(stack, t.reduce, heaviest.backward_seconds)
     if s.param_overlap:
         gather = visible(stack, t.gather, heaviest.forward_seconds)
-    return Record(seconds=times * reduce + gather, bytes=times * t.reduce_bytes + t.gather_bytes,
-                  forward=(t.gather - gather, 1), backward=(times * (t.reduce - reduce), times))
-
-
-def reduce_by_layer(c, slowest):
-    s, stack, m = c.strategy, c.stack, c.strategy.microbatches
-    l = max(slowest.layers, 1)
-    t = traffic_of(c, slowest, 1 / l)
-    g, r, used_forward, used_backward = t.gather, t.reduce, 0, 0
-    if s.grad_overlap and s.param_overlap:
-        forward = m * l * (g - visible(stack, g, slowest.forward_seconds / l))
-        backward = m * l * (g + r - visible(stack, g + r, slowest.backward_seconds / l))
-        used_forward = forward - min(g, forward)
-        used_backward = backward - min(r / 2, backward)
-    return Record(seconds=m * l * (2 * g + r) - used_forward - used_backward,
-                  bytes=m * l * (2 * t.gather_bytes + t.reduce_bytes),
-                  forward=(used_forward, m), backward=(used_backward, m))
+    return Record(seconds=reduce + gather, bytes=t.reduce_bytes + t.gather_bytes,
+                  forward=t.gather - gather, backward=t.reduce - reduce)
 
 
 def tied_seconds(c):
@@ -255,10 +305,10 @@ def tied_seconds(c):
                                   group_of(c.system, s, "ends"))
 
 
-def data_parallel(c, slowest, heaviest):
-    exchange = (reduce_by_layer(c, slowest) if c.strategy.sharding == "all"
-                else reduce_once(c, heaviest))
-    exchange.seconds += tied_seconds(c)
+def data_parallel(c, first, slowest, heaviest):
+    exchange, m = reduce_once(c, heaviest), c.strategy.microbatches
+    exchange.seconds += m * slowest.data_seconds + first.ends + tied_seconds(c)
+    exchange.bytes += m * slowest.data_bytes
     return exchange
 
 
@@ -296,25 +346,17 @@ def optimizer_seconds(c, heaviest):
     return c.stream(c.stack.optimizer_bytes * s.learning * memory.optimized_parameters(s, heaviest))
 
 
-def visible_copies(each_way, m, seconds, used, passes_used):
-    """Copies beside m passes, in some of which other traffic uses seconds."""
-    left = max(0, seconds - used / passes_used)
-    return (m - passes_used) * max(0, each_way - seconds) + passes_used * max(0, each_way - left)
-
-
 def offload_seconds(c, slowest, heaviest, exchange):
-    s, a = c.strategy, c.accelerator
-    seconds = each_way = 0
+    s, seconds = c.strategy, c.strategy.microbatches * slowest.copy_seconds
     if s.offload_optimizer:
         seconds += 2 * kernels.copy(
-            a, s.states.optimizer * memory.optimized_parameters(s, heaviest))
-    if s.offload_activations:
-        each_way += kernels.copy(a, slowest.saved)
-    if s.offload_weights:
-        each_way += kernels.copy(a, memory.stored_weights(c, slowest))
-    m = s.microbatches
-    return (seconds + visible_copies(each_way, m, slowest.forward_seconds, *exchange.forward)
-            + visible_copies(each_way, m, slowest.backward_seconds, *exchange.backward))
+            c.accelerator, s.states.optimizer * memory.optimized_parameters(s, heaviest))
+    each_way = copies_each_way(c, heaviest)
+    for pass_seconds, used in ((heaviest.forward_seconds, exchange.forward),
+                               (heaviest.backward_seconds, exchange.backward)):
+        seconds += (visible_copies(each_way, pass_seconds, used)
+                    - visible_copies(each_way, pass_seconds, 0))
+    return seconds
 
 
 # ---- the step -------------------------------------------------------------------------------
@@ -346,7 +388,7 @@ def estimate(model, system, stack, s, convention):
     part["pipeline bubble"] = max(0, work - m * slowest.busy)
     part["PP comm"] = message_seconds(c, times, work, send)
     part["TP comm"] += replicated_seconds(c, heaviest)
-    exchange = data_parallel(c, slowest, heaviest)
+    exchange = data_parallel(c, ranks[0], slowest, heaviest)
     part["DP comm"] = exchange.seconds
     part["casts"] += weight_cast_seconds(c, heaviest)
     part["optimizer"] = optimizer_seconds(c, heaviest)
