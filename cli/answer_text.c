@@ -307,8 +307,8 @@ void rk_write_summary(FILE *to, const rk_inputs *inputs, const rk_answer *answer
     rk_write_label(to, "");
     (void)fprintf(
         to,
-        "MFU %.2f %%, HFU %.2f %% of the dense bf16 peak of %.1f TFLOP/s, by the count of "
-        "%s\n",
+        "MFU %.2f %%, HFU %.2f %% of the dense bf16 peak of %.1f TFLOP/s (FLOP convention: "
+        "%s)\n",
         100 * e->mfu, 100 * e->hfu, inputs->system.accelerator.gemm[RK_BF16].peak / 1e12,
         rk_flop_convention_names[e->convention]);
     write_own_peak(to, inputs, answer);

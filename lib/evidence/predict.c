@@ -100,13 +100,6 @@ void rk_run_predict(const rk_run_sources *sources, const rk_run_case *run, const
     finish(run, &out->estimate.memory, out);
 }
 
-/* Whether playing the schedule would take longer than anybody wants to wait for a row. */
-static bool is_long(const rk_strategy *s)
-{
-    enum { STEPS = 1 << 18 };
-    return rk_strategy_microbatches(s) > STEPS / (s->pp * s->vp);
-}
-
 rk_status rk_run_predict_exact(const rk_run_sources *sources, const rk_run_case *run,
                                const rk_system *system, const rk_stack *stack,
                                rk_run_prediction *out, rk_error *err)
@@ -114,10 +107,6 @@ rk_status rk_run_predict_exact(const rk_run_sources *sources, const rk_run_case 
     rk_stage_memory stages[RK_LAYER_MAX + 2];
     documents d;
     const rk_strategy strategy = strategy_of(run);
-    if (is_long(&strategy)) {
-        rk_run_predict(sources, run, system, stack, out);
-        return RK_OK;
-    }
     choose(sources, run, system, stack, &d);
     rk_status status = rk_estimate_exact(&run->model, d.system, d.stack, &strategy,
                                          RK_FLOPS_MEGATRON, &out->estimate, stages, err);

@@ -100,8 +100,7 @@ void rk_run_predict(const rk_run_sources *sources, const rk_run_case *run, const
                     const rk_stack *stack, rk_run_prediction *out);
 
 /*
- * The same with the schedule played event by event, and the memory of the right rank.  Schedules of
- * more than a quarter of a million steps, which no measured run has, go by their closed forms.
+ * The same with the schedule played event by event, and the memory of the right rank.
  */
 rk_status rk_run_predict_exact(const rk_run_sources *sources, const rk_run_case *run,
                                const rk_system *system, const rk_stack *stack,

@@ -6,8 +6,8 @@ const char *const rk_adapted_names[] = {"attention", "mlp", NULL};
 
 /*
  * Input plus output features of the linears of attention: a rank-r adapter has r times as many
- * parameters (LoRA, arXiv 2106.09685: W x + B A x, A of r x K and B of N x r).  Queries, keys and
- * values are one linear.
+ * parameters (LoRA, arXiv 2106.09685: W x + B A x, A of r x K and B of N x r).  Queries, keys,
+ * values and a gate of the output are one linear, relative positions another.
  */
 static double attention_features(const rk_attention_shape *a, double h)
 {
@@ -15,7 +15,9 @@ static double attention_features(const rk_attention_shape *a, double h)
     const double qk = (double)rk_attention_qk_size(a), v = (double)rk_attention_value_size(a);
     const double out = n * v + h;
     if (a->kind != RK_ATTENTION_LATENT) {
-        return h + n * qk + kv * (qk + v) + out;
+        const double gate = a->output_gate ? n * v : 0;
+        const double positions = a->relative_positions ? h + n * qk : 0;
+        return h + n * qk + kv * (qk + v) + gate + positions + out;
     }
     const double q = (double)a->q_rank, rank = (double)a->kv_rank, rope = (double)a->rope_size;
     const double queries = q > 0 ? h + q + q + n * qk : h + n * qk;

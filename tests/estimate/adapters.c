@@ -43,6 +43,29 @@ static void test_kinds(void **state)
     }
 }
 
+/* The gate of the output is a part of the linear of queries; positions have a linear of their own.
+ */
+static void test_gates(void **state)
+{
+    (void)state;
+    rk_model plain = model_of("llama3-8b");
+    const rk_attention_shape *a = &plain.types[0].attention;
+    const double h = (double)plain.hidden, heads = (double)(a->query_heads * a->head_size);
+    const double layers = plain.layers, rank = 8;
+    rk_model gated = plain, relative = plain;
+    gated.types[0].attention.output_gate = true;
+    relative.types[0].attention.relative_positions = true;
+    const rk_model *const models[] = {&plain, &gated, &relative};
+    double learning[3];
+    for (size_t i = 0; i < 3; i++) {
+        rk_strategy s = rk_strategy_defaults(models[i]);
+        rk_strategy_freeze(models[i], (int64_t)rank, RK_ADAPTED_ATTENTION, &s);
+        learning[i] = s.learning * (double)rk_model_params_of(models[i]).total;
+    }
+    assert_near(learning[1] - learning[0], layers * rank * heads, 1e-9);
+    assert_near(learning[2] - learning[0], layers * rank * (h + heads), 1e-9);
+}
+
 /* Products of one layer that have adapters: not the router, nor routed experts, nor the head. */
 static void test_linears(void **state)
 {
@@ -144,9 +167,10 @@ static void test_flops(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_count),   cmocka_unit_test(test_kinds),
-        cmocka_unit_test(test_linears), cmocka_unit_test(test_step),
-        cmocka_unit_test(test_sharded), cmocka_unit_test(test_flops),
+        cmocka_unit_test(test_count), cmocka_unit_test(test_kinds),
+        cmocka_unit_test(test_gates), cmocka_unit_test(test_linears),
+        cmocka_unit_test(test_step),  cmocka_unit_test(test_sharded),
+        cmocka_unit_test(test_flops),
     };
     rk_error err;
     if (rk_model_load("llama3-8b", &model, &err) ||
