@@ -40,8 +40,7 @@ double rk_least_step(const rk_cost_table *table, const rk_strategy *s, const rk_
 
 double rk_least_memory(const rk_cost_table *table, const rk_strategy *s, const rk_stage *whole)
 {
-    /* DualPipe has every stage on two ranks. */
-    const double share = (s->schedule == RK_SCHEDULE_DUALPIPE ? 2.0 : 1.0) / (double)s->pp;
+    const double share = rk_schedule_copies(s->schedule) / (double)s->pp;
     const rk_stage mean = {
         .dense_params = share * whole->dense_params,
         .expert_params = share * whole->expert_params,

@@ -8,12 +8,12 @@
 
 int64_t rk_stage_passes(const rk_strategy *strategy)
 {
-    return strategy->schedule == RK_SCHEDULE_DUALPIPE ? 1 : rk_stage_chunks(strategy);
+    return rk_schedule_copies(strategy->schedule) == 2 ? 1 : rk_stage_chunks(strategy);
 }
 
 bool rk_stage_splits(const rk_strategy *strategy)
 {
-    return strategy->schedule >= RK_SCHEDULE_ZB_H1;
+    return rk_schedules[strategy->schedule]->splits;
 }
 
 /* ---- counting blocks ----------------------------------------------------------------------- */
@@ -53,7 +53,7 @@ rk_stage_blocks rk_stage_blocks_of(const rk_model *model, const rk_strategy *str
 {
     rk_stage_blocks blocks;
     memset(&blocks, 0, sizeof(blocks)); /* padding too: blocks are compared as bytes */
-    blocks.halved = strategy->schedule == RK_SCHEDULE_DUALPIPE;
+    blocks.halved = rk_schedule_copies(strategy->schedule) == 2;
     for (int64_t i = 0; i < rk_stage_chunks(strategy); i++) {
         count_chunk(model, strategy, &chunks[i], &blocks);
     }
@@ -354,11 +354,11 @@ static double loaded_weights(const rk_strategy *s, const rk_stage *stage)
            rk_stored_bytes(s, sharded, stage->layer_low_params * sharded / whole);
 }
 
-/* The two ranks that hold the same stages of DualPipe share their optimizer states. */
+/* Two ranks that hold the same stages share their optimizer states. */
 static double optimized_params(const rk_strategy *s, const struct kept *kept)
 {
     const double params = kept_from(s, kept, RK_SHARD_OPTIMIZER);
-    return s->schedule == RK_SCHEDULE_DUALPIPE ? params / 2 : params;
+    return params / rk_schedule_copies(s->schedule);
 }
 
 double rk_stage_optimized_params(const rk_strategy *strategy, const rk_stage *stage)
@@ -384,9 +384,8 @@ static void fill_moments(const rk_cost_table *table, const rk_strategy *s, const
     const double buffers = s->tp > 1 ? stack->gathered_buffers * whole_sequence(c) : 0;
     const double logits = c->tokens * c->vocab / (double)s->tp;
     const bool stale = stage->head && rk_strategy_microbatches(s) > 1;
-    /* GPipe runs the losses of all microbatches before the first backward. */
     const double losses =
-        s->schedule == RK_SCHEDULE_GPIPE ? (double)rk_strategy_microbatches(s) : 1;
+        rk_schedules[s->schedule]->losses_first ? (double)rk_strategy_microbatches(s) : 1;
     need->always = stack->workspace_bytes + stage->wgrad_buffers + buffers;
     need->unsaved = stage->unsaved;
     need->layer = stage->transient;

@@ -109,7 +109,7 @@ static void set_degrees(const rk_model *model, const degrees *d, const rk_run_fa
     s->schedule = s->vp > 1 ? RK_SCHEDULE_INTERLEAVED : RK_SCHEDULE_1F1B;
     if (facts->schedule > 0 && s->pp > 1) {
         s->schedule = (rk_schedule_kind)(facts->schedule - 1);
-        s->vp = s->schedule == RK_SCHEDULE_INTERLEAVED ? s->vp : 1; /* sources count those of a V */
+        s->vp = rk_schedule_has_vp(s->schedule) ? s->vp : 1; /* sources count those of a V */
     }
 }
 

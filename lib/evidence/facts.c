@@ -71,8 +71,7 @@ static rk_status read_adapted(const json_t *value, const char *path, void *out, 
 static const char *const rate_names[] = {
     "none", "megatron", "full", "palm", "torchtitan", "nanotron", "megatron-bridge", NULL};
 /* "printed", then rk_schedule_kind in order. */
-static const char *const schedule_names[] = {"printed", "gpipe", "1f1b",     "interleaved", "zb-h1",
-                                             "zb-h2",   "zb-v",  "dualpipe", NULL};
+static const char *const schedule_names[] = {"printed", RK_SCHEDULE_LIST(RK_SCHEDULE_NAME) NULL};
 static const char *const memory_names[] = {"allocated", "reserved", "total", NULL};
 static const char *const norm_names[] = {"rms", "layer", "layer_no_bias", "layer_no_weight", NULL};
 static const char *const qk_norm_names[] = {"none", "head", "full", NULL};

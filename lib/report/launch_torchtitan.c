@@ -108,7 +108,7 @@ rk_titan_split rk_titan_split_of(const rk_model *model, const rk_strategy *strat
     struct stages stages;
     rk_titan_split split = {.first_less = s->count_embedding, .last_less = s->count_head};
     const int64_t units = model->layers + split.first_less + split.last_less;
-    const bool single = s->schedule == RK_SCHEDULE_1F1B || s->schedule == RK_SCHEDULE_GPIPE;
+    const bool single = rk_schedule_needs_of(s->schedule, s->pp).chunks_max == 1;
     find_stages(model, s, &stages);
     split.listed = !splits_so(model, &stages, &split);
     if (stages.count != (single ? s->pp : 2 * s->pp)) {

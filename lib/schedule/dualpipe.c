@@ -5,7 +5,9 @@
  * other's communication.  Every rank holds two stages; the order is symmetric in the two halves of
  * the pipeline.
  */
-#include "schedule/order.h"
+#include "schedule/parts.h"
+
+#include <math.h>
 
 /* The near direction enters at the end of the pipeline that this rank is closer to. */
 enum side { NEAR, FAR };
@@ -51,7 +53,7 @@ static void pair(struct writer *w, enum side side)
 }
 
 /* The weight gradient that waits longest. */
-static void weight(struct writer *w)
+static void add_weight(struct writer *w)
 {
     while (w->order->steps[w->weights].kind != RK_STEP_INPUT) {
         w->weights++;
@@ -72,7 +74,7 @@ static void fill(struct writer *w, int64_t depth, int64_t inner)
     }
     for (int64_t i = 0; i < inner; i++) {
         backward(w, FAR, RK_STEP_INPUT);
-        weight(w);
+        add_weight(w);
         forward(w, FAR);
     }
 }
@@ -104,15 +106,15 @@ static void drain(struct writer *w, int64_t depth, int64_t inner)
         backward(w, i % 2 == 0 ? FAR : NEAR, late ? RK_STEP_INPUT : RK_STEP_BACKWARD);
     }
     for (int64_t i = 0; i < inner; i++) {
-        weight(w);
+        add_weight(w);
         backward(w, NEAR, RK_STEP_INPUT);
     }
     for (int64_t i = 0; i <= depth; i++) {
-        weight(w);
+        add_weight(w);
     }
 }
 
-void rk_order_dualpipe(const rk_pipeline *pipeline, int64_t rank, rk_order *order)
+static void write_order(const rk_pipeline *pipeline, int64_t rank, rk_order *order)
 {
     const int64_t ranks = pipeline->ranks;
     const bool first_half = rank < ranks / 2;
@@ -127,3 +129,86 @@ void rk_order_dualpipe(const rk_pipeline *pipeline, int64_t rank, rk_order *orde
     steady(&w, depth, inner);
     drain(&w, depth, inner);
 }
+
+static rk_schedule_needs needs(int64_t ranks)
+{
+    return (rk_schedule_needs){2, 2, 2, 2, 2 * ranks};
+}
+
+static double in_flight(int64_t ranks, int64_t chunks_per_rank, int64_t microbatches, int64_t rank)
+{
+    (void)chunks_per_rank;
+    (void)microbatches;
+    (void)rank;
+    return (double)(ranks + 1);
+}
+
+/*
+ * Half of the microbatches run through each chunk of a rank, and a rank waits for those
+ * nearer to the end where its first microbatch enters.  Messages of pairs may go at once: they are
+ * left out.
+ */
+static double bound(const rk_pipeline *p)
+{
+    const double half = (double)(p->microbatches / 2);
+    double seconds = 0, before[2] = {0, 0}; /* from either end */
+    for (int64_t depth = 0; depth < p->ranks / 2; depth++) {
+        for (int side = 0; side < 2; side++) {
+            const int64_t r = side == 0 ? depth : p->ranks - 1 - depth;
+            const rk_chunk_times *a = &p->chunks[2 * r], *b = a + 1;
+            const double forward = a->forward + b->forward;
+            const double backward = a->backward + a->weight + b->backward + b->weight;
+            const double work =
+                p->overlapped_pair > 0 ? fmax(forward, backward) : forward + backward;
+            seconds = fmax(seconds, before[side] + half * work);
+            before[side] += (side == 0 ? a : b)->forward;
+        }
+    }
+    return seconds;
+}
+
+/*
+ * With h = p/2: m - h - 2 pairs in a row on the innermost ranks, and what fills and drains them.
+ * The published bubble (h - 1)(pair + B - 2 W) is that of F = B = W.
+ */
+static double closed(const rk_pipeline *p)
+{
+    const rk_pipeline_survey s = rk_survey_pipeline(p);
+    const rk_chunk_times t = s.mean;
+    const double f = t.forward, b = t.backward, w = t.weight;
+    const double h = (double)p->ranks / 2, m = (double)p->microbatches;
+    const double pair = p->overlapped_pair > 0 ? p->overlapped_pair : f + b + w;
+    /* a rank runs half of the microbatches through each of its chunks */
+    const double uneven = p->overlapped_pair > 0 ? 0 : m * (s.work_max / 2 - (f + b + w));
+    return uneven + (m - h - 2) * pair + 2 * h * f + (h + 2) * b + 3 * w +
+           fmax(h * f, (h - 1) * b) + (h - 1) * fmax(b, w);
+}
+
+static rk_schedule_round round_of(const rk_pipeline *p)
+{
+    return (rk_schedule_round){2, 2, 2 * p->ranks + 2};
+}
+
+/* After filling, and the first of the steady rounds, which differs on the innermost ranks. */
+static int64_t first_round(const rk_pipeline *p, int64_t rank)
+{
+    const int64_t ranks = p->ranks;
+    const int64_t depth = rank < ranks / 2 ? rank : ranks - 1 - rank;
+    const int64_t inner = ranks / 2 - 1 - depth;
+    return 2 * inner + 2 * (depth + 1) + 3 * inner + (inner == 0 ? 3 : 2);
+}
+
+const rk_schedule rk_schedule_dualpipe = {
+    .placement = RK_PLACEMENT_TWICE,
+    .splits = true,
+    .pairs = true,
+    .fixed_needs = true,
+    .needs = needs,
+    .write_order = write_order,
+    .in_flight = in_flight,
+    .bound = bound,
+    .closed = closed,
+    .overlapped_sends = rk_sends_both_ways,
+    .round = round_of,
+    .first_round = first_round,
+};

@@ -6,18 +6,19 @@
 
 #include <math.h>
 
-const char *const rk_schedule_names[] = {
-    "gpipe", "1f1b", "interleaved", "zb-h1", "zb-h2", "zb-v", "dualpipe", NULL,
-};
+const char *const rk_schedule_names[] = {RK_SCHEDULE_LIST(RK_SCHEDULE_NAME) NULL};
+
+#define ENTRY(kind, entry, name) [RK_SCHEDULE_##kind] = &rk_schedule_##entry,
+const rk_schedule *const rk_schedules[] = {RK_SCHEDULE_LIST(ENTRY)};
 
 /* ---- stages -------------------------------------------------------------------------------- */
 
 int64_t rk_schedule_stages(rk_schedule_kind kind, int64_t ranks, int64_t chunks_per_rank)
 {
-    switch (kind) {
-    case RK_SCHEDULE_ZB_V:
+    switch (rk_schedules[kind]->placement) {
+    case RK_PLACEMENT_V:
         return 2 * ranks;
-    case RK_SCHEDULE_DUALPIPE:
+    case RK_PLACEMENT_TWICE:
         return ranks;
     default:
         return ranks * chunks_per_rank;
@@ -26,23 +27,23 @@ int64_t rk_schedule_stages(rk_schedule_kind kind, int64_t ranks, int64_t chunks_
 
 int64_t rk_schedule_stage(rk_schedule_kind kind, int64_t ranks, int64_t rank, int64_t chunk)
 {
-    switch (kind) {
-    case RK_SCHEDULE_ZB_V:
+    switch (rk_schedules[kind]->placement) {
+    case RK_PLACEMENT_V:
         return chunk == 0 ? rank : 2 * ranks - 1 - rank;
-    case RK_SCHEDULE_DUALPIPE:
+    case RK_PLACEMENT_TWICE:
         return chunk == 0 ? rank : ranks - 1 - rank;
     default:
         return chunk * ranks + rank;
     }
 }
 
-/* The inverse of rk_schedule_stage; of DualPipe on the chunks of one direction. */
+/* The inverse of rk_schedule_stage; where a stage stands twice, on the chunks of one direction. */
 static rk_place place_of(const rk_pipeline *p, int64_t stage, int64_t direction_chunk)
 {
-    switch (p->kind) {
-    case RK_SCHEDULE_ZB_V:
+    switch (rk_schedules[p->kind]->placement) {
+    case RK_PLACEMENT_V:
         return stage < p->ranks ? (rk_place){stage, 0} : (rk_place){2 * p->ranks - 1 - stage, 1};
-    case RK_SCHEDULE_DUALPIPE:
+    case RK_PLACEMENT_TWICE:
         return (rk_place){direction_chunk == 0 ? stage : p->ranks - 1 - stage, direction_chunk};
     default:
         return (rk_place){stage % p->ranks, stage / p->ranks};
@@ -71,18 +72,13 @@ bool rk_place_sends(const rk_pipeline *pipeline, rk_place place, int direction)
 
 rk_schedule_needs rk_schedule_needs_of(rk_schedule_kind kind, int64_t ranks)
 {
-    switch (kind) {
-    case RK_SCHEDULE_INTERLEAVED:
-        return (rk_schedule_needs){1, 2, INT32_MAX, ranks, ranks};
-    case RK_SCHEDULE_ZB_H2:
-        return (rk_schedule_needs){1, 1, 1, 1, 2 * ranks - 1};
-    case RK_SCHEDULE_ZB_V:
-        return (rk_schedule_needs){1, 2, 2, 1, 2 * ranks - 1};
-    case RK_SCHEDULE_DUALPIPE:
-        return (rk_schedule_needs){2, 2, 2, 2, 2 * ranks};
-    default:
-        return (rk_schedule_needs){1, 1, 1, 1, 1};
-    }
+    return rk_schedules[kind]->needs(ranks);
+}
+
+bool rk_schedule_has_vp(rk_schedule_kind kind)
+{
+    const rk_schedule_needs needs = rk_schedule_needs_of(kind, 1);
+    return needs.chunks_max > needs.chunks_min;
 }
 
 static rk_status check_times(const rk_pipeline *p, rk_error *err)
@@ -103,7 +99,7 @@ static rk_status check_times(const rk_pipeline *p, rk_error *err)
         return rk_fail(err, RK_ERR_INVALID, "a message takes %g s; it must be 0 or more",
                        p->send_seconds);
     }
-    if (p->kind == RK_SCHEDULE_DUALPIPE && p->overlapped_pair != 0 &&
+    if (rk_schedules[p->kind]->pairs && p->overlapped_pair != 0 &&
         !(p->overlapped_pair >= longest && isfinite(p->overlapped_pair))) {
         return rk_fail(err, RK_ERR_INVALID,
                        "an overlapped pair takes %g s, less than the %g s of its longer half",
@@ -169,7 +165,7 @@ rk_status rk_pipeline_check_order(const rk_pipeline *pipeline, rk_error *err)
     }
     const rk_schedule_needs needs = rk_schedule_needs_of(p->kind, p->ranks);
     rk_status status = check_ranks(p, &needs, err);
-    if (status == RK_OK && p->kind == RK_SCHEDULE_DUALPIPE) {
+    if (status == RK_OK && rk_schedules[p->kind]->fixed_needs) {
         status = check_microbatches(p, &needs, err);
     }
     return status == RK_OK ? check_times(p, err) : status;

@@ -225,21 +225,6 @@ static int64_t alone_ticks(const rk_pipeline *p, const int64_t *durations)
     return p->microbatches * sum;
 }
 
-/*
- * GPipe: each pass goes through all ranks, and the other microbatches follow at the pace of the
- * slowest one.
- */
-static int64_t gpipe_ticks(const rk_pipeline *p, const int64_t *durations)
-{
-    int64_t sum = 0, forward = 0, backward = 0;
-    for (int64_t r = 0; r < p->ranks; r++, durations += RK_STEP_KINDS) {
-        sum += durations[RK_STEP_FORWARD] + durations[RK_STEP_BACKWARD];
-        forward = rk_later(forward, durations[RK_STEP_FORWARD]);
-        backward = rk_later(backward, durations[RK_STEP_BACKWARD]);
-    }
-    return sum + (p->microbatches - 1) * (forward + backward);
-}
-
 rk_status rk_pipeline_makespan(rk_makespans *m, const rk_pipeline *p, double *seconds,
                                rk_error *err)
 {
@@ -261,11 +246,12 @@ rk_status rk_pipeline_makespan(rk_makespans *m, const rk_pipeline *p, double *se
         return status;
     }
     fill_durations(p, clock, m->durations);
-    if (p->kind == RK_SCHEDULE_DUALPIPE) {
+    const rk_schedule *schedule = rk_schedules[p->kind];
+    if (schedule->pairs) {
         fill_pairs(p, clock, m->durations);
     }
-    if (p->ranks == 1 || p->kind == RK_SCHEDULE_GPIPE) {
-        const int64_t ticks = (p->ranks == 1 ? alone_ticks : gpipe_ticks)(p, m->durations);
+    if (p->ranks == 1 || schedule->ticks) {
+        const int64_t ticks = (p->ranks == 1 ? alone_ticks : schedule->ticks)(p, m->durations);
         *seconds = rk_to_seconds(clock, ticks);
         return RK_OK;
     }

@@ -8,20 +8,6 @@
 
 #define STEPS_MAX ((int64_t)1 << 27)
 
-static void write_order(const rk_pipeline *pipeline, int64_t rank, rk_order *order)
-{
-    static void (*const writers[])(const rk_pipeline *, int64_t, rk_order *) = {
-        [RK_SCHEDULE_GPIPE] = rk_order_gpipe,
-        [RK_SCHEDULE_1F1B] = rk_order_1f1b,
-        [RK_SCHEDULE_INTERLEAVED] = rk_order_interleaved,
-        [RK_SCHEDULE_ZB_H1] = rk_order_zb_h1,
-        [RK_SCHEDULE_ZB_H2] = rk_order_zb_h2,
-        [RK_SCHEDULE_ZB_V] = rk_order_zb_v,
-        [RK_SCHEDULE_DUALPIPE] = rk_order_dualpipe,
-    };
-    writers[pipeline->kind](pipeline, rank, order);
-}
-
 rk_status rk_orders_init(const rk_pipeline *p, rk_orders *orders, rk_error *err)
 {
     const int64_t chunks = p->ranks * p->chunks_per_rank;
@@ -41,7 +27,7 @@ rk_status rk_orders_init(const rk_pipeline *p, rk_orders *orders, rk_error *err)
     }
     for (int64_t r = 0; r < p->ranks; r++) {
         orders->ranks[r].steps = orders->steps + r * room;
-        write_order(p, r, &orders->ranks[r]);
+        rk_schedules[p->kind]->write_order(p, r, &orders->ranks[r]);
         assert(orders->ranks[r].count <= room);
     }
     return RK_OK;

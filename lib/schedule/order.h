@@ -55,13 +55,10 @@ static inline int32_t rk_step_backward_microbatch(const rk_step *step)
     return step->kind == RK_STEP_PAIR ? step->pair_microbatch : step->microbatch;
 }
 
-void rk_order_gpipe(const rk_pipeline *pipeline, int64_t rank, rk_order *order);
-void rk_order_1f1b(const rk_pipeline *pipeline, int64_t rank, rk_order *order);
-void rk_order_interleaved(const rk_pipeline *pipeline, int64_t rank, rk_order *order);
-void rk_order_zb_h1(const rk_pipeline *pipeline, int64_t rank, rk_order *order);
-void rk_order_zb_h2(const rk_pipeline *pipeline, int64_t rank, rk_order *order);
-void rk_order_zb_v(const rk_pipeline *pipeline, int64_t rank, rk_order *order);
-void rk_order_dualpipe(const rk_pipeline *pipeline, int64_t rank, rk_order *order);
+/* The schedules, each in its own file. */
+#define RK_SCHEDULE_ENTRY(kind, entry, name) extern const rk_schedule rk_schedule_##entry;
+RK_SCHEDULE_LIST(RK_SCHEDULE_ENTRY)
+#undef RK_SCHEDULE_ENTRY
 
 /* The orders of all ranks. */
 typedef struct rk_orders {

@@ -238,8 +238,9 @@ static rk_status play_prepare(struct play *y, rk_error *err)
 static void fill_result(const struct play *y, rk_pipeline_result *result)
 {
     const rk_pipeline *p = y->pipeline;
-    /* a microbatch keeps one chunk of a rank of DualPipe, all of any other */
-    const int64_t chunks = p->kind == RK_SCHEDULE_DUALPIPE ? 1 : p->chunks_per_rank;
+    /* where stages stand twice, a microbatch keeps one chunk of a rank; otherwise all */
+    const bool twice = rk_schedules[p->kind]->placement == RK_PLACEMENT_TWICE;
+    const int64_t chunks = twice ? 1 : p->chunks_per_rank;
     int64_t last = 0;
     for (int64_t r = 0; r < p->ranks; r++) {
         last = rk_later(last, y->ranks[r].free_at);

@@ -10,82 +10,29 @@
 /* ---- what repeats -------------------------------------------------------------------------- */
 
 /*
- * A schedule with many microbatches runs the same steps over and over.  Round k of rank r is its
- * steps [first + k * steps, first + (k + 1) * steps), the same as those of round k - 1 with higher
- * microbatches, and waits for nothing but rounds k and k - 1 of other ranks; compile() checks that.
+ * A schedule with many microbatches runs the same steps over and over, in rounds; compile_rounds
+ * checks that what a schedule says of its rounds holds.  Returns steps = 0 for a pipeline with too
+ * few microbatches for two rounds of every rank.
  */
-struct repeat {
-    int64_t steps;        /* of a rank in a round */
-    int64_t microbatches; /* that a round runs */
-    int64_t least;        /* microbatches with which all ranks run one round */
-};
-
-static struct repeat repeat_of(const rk_pipeline *p)
+static rk_schedule_round round_of(const rk_pipeline *p)
 {
-    const int64_t ranks = p->ranks, v = p->chunks_per_rank;
-    switch (p->kind) {
-    case RK_SCHEDULE_1F1B:
-        return (struct repeat){2, 1, ranks};
-    case RK_SCHEDULE_INTERLEAVED:
-        /* rank 0 runs 2 (p - 1) + (v - 1) p forwards ahead, and then p v forwards in a round */
-        return (struct repeat){2 * ranks * v, ranks, ranks * (2 + (2 * ranks - 3) / ranks)};
-    case RK_SCHEDULE_ZB_H1:
-        return (struct repeat){3, 1, ranks};
-    case RK_SCHEDULE_ZB_H2:
-        return (struct repeat){6, 2, 2 * ranks}; /* a rank waits for two microbatches before */
-    case RK_SCHEDULE_ZB_V:
-        return (struct repeat){6, 1, 2 * ranks};
-    default:
-        assert(p->kind == RK_SCHEDULE_DUALPIPE);
-        return (struct repeat){2, 2, 2 * ranks + 2};
+    const rk_schedule *schedule = rk_schedules[p->kind];
+    if (!schedule->round || p->ranks == 1) {
+        return (rk_schedule_round){0};
     }
-}
-
-/* The first step of round 0 of a rank. */
-static int64_t first_round(const rk_pipeline *p, int64_t rank)
-{
-    const int64_t ranks = p->ranks, behind = ranks - 1 - rank;
-    switch (p->kind) {
-    case RK_SCHEDULE_1F1B:
-        return behind;
-    case RK_SCHEDULE_INTERLEAVED:
-        return 2 * behind + (p->chunks_per_rank - 1) * ranks;
-    case RK_SCHEDULE_ZB_H1:
-        return behind + 2 * rank;
-    case RK_SCHEDULE_ZB_H2:
-        return 2 * behind + 4 * rank;
-    case RK_SCHEDULE_ZB_V:
-        return 2 * (behind + 1) - 1 + 2 * rank + 3 * (behind + 1);
-    default: {
-        assert(p->kind == RK_SCHEDULE_DUALPIPE);
-        const int64_t depth = rank < ranks / 2 ? rank : behind;
-        const int64_t inner = ranks / 2 - 1 - depth;
-        /* filling, and the first of the steady rounds, which differs on the innermost ranks */
-        return 2 * inner + 2 * (depth + 1) + 3 * inner + (inner == 0 ? 3 : 2);
-    }
-    }
-}
-
-/* Whether a pipeline has so many microbatches that all ranks run two rounds. */
-static bool repeats(const rk_pipeline *p)
-{
-    if (p->kind == RK_SCHEDULE_GPIPE || p->ranks == 1 ||
-        (p->kind == RK_SCHEDULE_INTERLEAVED && p->microbatches % p->ranks != 0)) {
-        return false;
-    }
-    const struct repeat repeat = repeat_of(p);
-    return p->microbatches >= repeat.least + repeat.microbatches;
+    const rk_schedule_round round = schedule->round(p);
+    return p->microbatches < round.least + round.microbatches ? (rk_schedule_round){0} : round;
 }
 
 int64_t rk_program_microbatches(const rk_pipeline *pipeline)
 {
     const int64_t m = pipeline->microbatches;
-    if (!repeats(pipeline)) {
+    const rk_schedule_round round = round_of(pipeline);
+    if (round.steps == 0) {
         return m;
     }
-    const struct repeat repeat = repeat_of(pipeline);
-    const int64_t least = repeat.least + repeat.microbatches;
-    return least + (m - least) % repeat.microbatches;
+    const int64_t least = round.least + round.microbatches;
+    return least + (m - least) % round.microbatches;
 }
 
 /* ---- compiling ----------------------------------------------------------------------------- */
@@ -256,7 +203,7 @@ static rk_status compile_whole(struct compiler *c, rk_error *err)
 static rk_status compile_rounds(struct compiler *c, rk_error *err)
 {
     const rk_pipeline *p = c->pipeline;
-    const struct repeat repeat = repeat_of(p);
+    const rk_schedule_round round = round_of(p);
     rk_program *program = c->program;
     int64_t *cuts = calloc(3 * (size_t)p->ranks, sizeof(*cuts));
     program->rounds = calloc((size_t)p->ranks, sizeof(*program->rounds));
@@ -266,13 +213,13 @@ static rk_status compile_rounds(struct compiler *c, rk_error *err)
     }
     int64_t *round0 = cuts, *round1 = cuts + p->ranks, *after = cuts + 2 * p->ranks;
     for (int64_t r = 0; r < p->ranks; r++) {
-        round0[r] = first_round(p, r);
-        round1[r] = round0[r] + repeat.steps;
-        after[r] = round1[r] + repeat.steps;
+        round0[r] = rk_schedules[p->kind]->first_round(p, r);
+        round1[r] = round0[r] + round.steps;
+        after[r] = round1[r] + round.steps;
         program->rounds[r] = c->first[r] + round1[r];
     }
-    program->round_microbatches = repeat.microbatches;
-    program->round_steps = repeat.steps;
+    program->round_microbatches = round.microbatches;
+    program->round_steps = round.steps;
     bool done = emit_until(c, round1);
     program->begin = c->emitted;
     done = done && emit_until(c, after);
@@ -302,7 +249,7 @@ rk_status rk_program_new(const rk_pipeline *pipeline, rk_program **program, rk_e
     if (!status) {
         c.program->instructions = malloc((size_t)c.program->ends * sizeof(rk_instruction));
         status = c.program->instructions
-                     ? (repeats(&p) ? compile_rounds(&c, err) : compile_whole(&c, err))
+                     ? (round_of(&p).steps > 0 ? compile_rounds(&c, err) : compile_whole(&c, err))
                      : rk_fail(err, RK_ERR_MEMORY, "out of memory for the steps of a schedule");
     }
     release(&c);

@@ -8,20 +8,38 @@
 
 #include "reckon/reckon.h"
 
-typedef enum rk_schedule_kind {
-    RK_SCHEDULE_GPIPE,
-    RK_SCHEDULE_1F1B,
-    RK_SCHEDULE_INTERLEAVED, /* 1F1B with v > 1 chunks a rank */
-    RK_SCHEDULE_ZB_H1,       /* weight gradients fill bubbles, memory of 1F1B */
-    RK_SCHEDULE_ZB_H2,       /* the same with memory of 2p - 1 microbatches: fills more of them */
-    RK_SCHEDULE_ZB_V,        /* two chunks a rank in a V; only filling it idles when F = B = W */
-    RK_SCHEDULE_DUALPIPE,    /* bidirectional, two copies of the weights */
-    RK_SCHEDULE_KIND_COUNT,
-} rk_schedule_kind;
+/*
+ * All schedules: RK_SCHEDULE_<kind>, the entry rk_schedule_<entry> that its file defines, and its
+ * name.  A new schedule is one file and one line here; docs/howto/schedule.md tells how.
+ */
+#define RK_SCHEDULE_LIST(X)                                                                        \
+    X(GPIPE, gpipe, "gpipe")                                                                       \
+    X(1F1B, 1f1b, "1f1b")                                                                          \
+    X(INTERLEAVED, interleaved, "interleaved") /* 1F1B with v > 1 chunks a rank */                 \
+    X(ZB_H1, zb_h1, "zb-h1")                   /* weight gradients fill bubbles, memory of 1F1B */ \
+    X(ZB_H2, zb_h2, "zb-h2")          /* the same with 2p - 1 microbatches: fills more of them */  \
+    X(ZB_V, zb_v, "zb-v")             /* a V; only filling it idles when F = B = W */              \
+    X(DUALPIPE, dualpipe, "dualpipe") /* bidirectional, two copies of the weights */
 
+#define RK_SCHEDULE_KIND(kind, entry, name) RK_SCHEDULE_##kind,
+typedef enum rk_schedule_kind {
+    RK_SCHEDULE_LIST(RK_SCHEDULE_KIND) RK_SCHEDULE_KIND_COUNT
+} rk_schedule_kind;
+#undef RK_SCHEDULE_KIND
+
+/* The names of RK_SCHEDULE_LIST as items of an array. */
+#define RK_SCHEDULE_NAME(kind, entry, name) name,
 extern const char *const rk_schedule_names[]; /* NULL-terminated, in enum order */
 
-/* Virtual stages that the layers are split over: p v, 2 p for ZB-V, p for DualPipe. */
+/* Where a schedule places the stages of the model. */
+typedef enum rk_stage_placement {
+    RK_PLACEMENT_LOOP,  /* chunk i of rank r holds stage i p + r of p v */
+    RK_PLACEMENT_V,     /* two chunks: rank r holds stages r and 2p - 1 - r of 2p */
+    RK_PLACEMENT_TWICE, /* two chunks: rank r holds stages r and p - 1 - r of p; each stands twice
+                         */
+} rk_stage_placement;
+
+/* Virtual stages that the layers are split over. */
 int64_t rk_schedule_stages(rk_schedule_kind kind, int64_t ranks, int64_t chunks_per_rank);
 
 /* The virtual stage that is chunk `chunk` of rank `rank`, counted along the model. */
@@ -52,22 +70,73 @@ typedef struct rk_chunk_times {
 
 /*
  * One pipeline.  chunks[r * chunks_per_rank + i] is the i-th chunk of rank r.  Virtual stages are
- * numbered along the model: interleaved has stage = i * ranks + r; ZB-V has 2 chunks, the second
- * going back.  DualPipe has a chunk per direction: rank r holds stages r and ranks-1-r of the same
- * `ranks` stages, and the first half of the microbatches runs through chunks 0 of ranks 0, 1, ...,
- * the second half through chunks 1 of ranks p-1, p-2, ...
+ * numbered along the model and stand where the placement of the schedule says.  Where each stands
+ * twice, the first half of the microbatches runs through chunks 0 of ranks 0, 1, ..., the second
+ * half through chunks 1 of ranks p-1, p-2, ...
  */
 typedef struct rk_pipeline {
     rk_schedule_kind kind;
     int64_t ranks;           /* p */
-    int64_t chunks_per_rank; /* v; 1, but of interleaved any > 1, of ZB-V and DualPipe 2 */
+    int64_t chunks_per_rank; /* v, within the needs of the schedule */
     int64_t microbatches;    /* m */
     const rk_chunk_times *chunks;
     double send_seconds;    /* one message between neighbours */
     bool send_overlapped;   /* messages delay only who waits for them, not the sender */
-    double overlapped_pair; /* DualPipe, s: a forward and a whole backward run together, at least
-                               the longer of them; 0: their sum */
+    double overlapped_pair; /* of schedules that run pairs, s: a forward and a whole backward
+                               together, at least the longer of them; 0: their sum */
 } rk_pipeline;
+
+struct rk_order;
+
+/*
+ * The rounds of a schedule that repeats itself: round k of rank r is its steps
+ * [first + k * steps, first + (k + 1) * steps), the same as those of round k - 1 with higher
+ * microbatches, and waits for nothing but rounds k and k - 1 of other ranks.
+ */
+typedef struct rk_schedule_round {
+    int64_t steps;        /* of a rank in a round; 0: nothing repeats itself */
+    int64_t microbatches; /* that a round runs */
+    int64_t least;        /* microbatches with which all ranks run one round */
+} rk_schedule_round;
+
+/* What there is to know about a schedule. */
+typedef struct rk_schedule {
+    rk_stage_placement placement;
+    bool splits;       /* backward by input and by weight are steps of their own */
+    bool pairs;        /* a forward and a backward of the other direction may run as one step */
+    bool losses_first; /* the losses of all microbatches come before the first backward */
+    bool fixed_needs;  /* an order exists only for microbatches that meet the needs */
+    rk_schedule_needs (*needs)(int64_t ranks);
+
+    /* The steps of one rank. */
+    void (*write_order)(const rk_pipeline *pipeline, int64_t rank, struct rk_order *order);
+    /* Peak activations of a rank, see rk_pipeline_in_flight. */
+    double (*in_flight)(int64_t ranks, int64_t chunks_per_rank, int64_t microbatches, int64_t rank);
+    /* What it takes at least, see rk_pipeline_bound. */
+    double (*bound)(const rk_pipeline *pipeline);
+
+    /* Closed form, s, without overlapped messages; NULL: there is none. */
+    double (*closed)(const rk_pipeline *pipeline);
+    /* Overlapped messages on the longest path; only with a closed form. */
+    double (*overlapped_sends)(const rk_pipeline *pipeline);
+
+    /* Rounds, and where round 0 of a rank begins; NULL: nothing repeats itself. */
+    rk_schedule_round (*round)(const rk_pipeline *pipeline);
+    int64_t (*first_round)(const rk_pipeline *pipeline, int64_t rank);
+    /* The makespan in ticks from the durations of a program; NULL: its order is evaluated. */
+    int64_t (*ticks)(const rk_pipeline *pipeline, const int64_t *durations);
+} rk_schedule;
+
+extern const rk_schedule *const rk_schedules[]; /* in enum order */
+
+/* Whether its chunks per rank can be chosen (vp of a strategy); others have one number of them. */
+bool rk_schedule_has_vp(rk_schedule_kind kind);
+
+/* Ranks that hold each stage: 1 or 2. */
+static inline int rk_schedule_copies(rk_schedule_kind kind)
+{
+    return rk_schedules[kind]->placement == RK_PLACEMENT_TWICE ? 2 : 1;
+}
 
 /* Result by rank; arrays have room for `ranks` entries each and belong to the caller. */
 typedef struct rk_pipeline_result {
@@ -81,7 +150,8 @@ typedef struct rk_pipeline_result {
 rk_status rk_pipeline_check(const rk_pipeline *pipeline, rk_error *err);
 
 /*
- * Closed form of a pipeline that rk_pipeline_check accepts; O(p v), no memory.
+ * Closed form of a pipeline that rk_pipeline_check accepts; O(p v), no memory.  Of schedules that
+ * have none it is rk_pipeline_bound.
  * Equal stages without messages: exact for every schedule.
  * Stages that differ: GPipe exact; 1F1B exact when the last rank is slowest, otherwise up to
  * (p - 1) / m too long; the others within 6% for stages that differ by 10%.
@@ -92,8 +162,8 @@ double rk_pipeline_seconds(const rk_pipeline *pipeline);
 
 /*
  * Peak activations of rank r by closed form, in what one microbatch keeps on the rank: all of its
- * chunks, or one of the two of DualPipe.  An activation is kept from its forward to the end of
- * its backward, by weight where that is split.  Same numbers as rk_pipeline_check.
+ * chunks, or one of the two where every stage stands twice.  An activation is kept from its forward
+ * to the end of its backward, by weight where that is split.  Same numbers as rk_pipeline_check.
  */
 double rk_pipeline_in_flight(rk_schedule_kind kind, int64_t ranks, int64_t chunks_per_rank,
                              int64_t microbatches, int64_t rank);

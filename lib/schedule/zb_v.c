@@ -6,7 +6,9 @@
  *
  * The order is that of 2p - 1 microbatches or more; of fewer, what does not exist is left out.
  */
-#include "schedule/order.h"
+#include "schedule/parts.h"
+
+#include <math.h>
 
 struct writer {
     rk_order *order;
@@ -29,7 +31,7 @@ static void add_backward(struct writer *w, int chunk)
     add(w, RK_STEP_WEIGHT, chunk);
 }
 
-void rk_order_zb_v(const rk_pipeline *pipeline, int64_t rank, rk_order *order)
+static void write_order(const rk_pipeline *pipeline, int64_t rank, rk_order *order)
 {
     const int64_t p = pipeline->ranks, least = 2 * p - 1;
     const int64_t m = pipeline->microbatches > least ? pipeline->microbatches : least;
@@ -69,3 +71,65 @@ void rk_order_zb_v(const rk_pipeline *pipeline, int64_t rank, rk_order *order)
         }
     }
 }
+
+static rk_schedule_needs needs(int64_t ranks)
+{
+    return (rk_schedule_needs){1, 2, 2, 1, 2 * ranks - 1};
+}
+
+static double in_flight(int64_t ranks, int64_t chunks_per_rank, int64_t microbatches, int64_t rank)
+{
+    (void)chunks_per_rank;
+    (void)microbatches;
+    (void)rank;
+    return (double)ranks;
+}
+
+/*
+ * The longest of the paths that can bind a V of 2p chunks; with F = B = W all wait (p - 1) F.  The
+ * later three bind when weight gradients are too short to fill what they should.
+ */
+static double closed(const rk_pipeline *p)
+{
+    const rk_pipeline_survey s = rk_survey_pipeline(p);
+    const rk_chunk_times t = s.mean;
+    const double n = (double)p->ranks, work = (double)p->microbatches * s.work_max;
+    if (p->ranks == 1) {
+        return work;
+    }
+    const double f = t.forward, b = t.backward, w = t.weight, longer = fmax(f, b);
+    const double balanced = longer + (n - 2) * fmax(b, fmax(w, 2 * f - b));
+    const double backward = (2 * n - 3) * longer + b - 2 * (n - 1) * w;
+    const double forward = 2 * (n - 1) * f - w;
+    return work + fmax(fmax(balanced, backward), forward - (n - 1) * fmin(b, 2 * w));
+}
+
+/* Once down and up the V each way. */
+static double overlapped_sends(const rk_pipeline *p)
+{
+    return 4 * (double)(p->ranks - 1);
+}
+
+static rk_schedule_round round_of(const rk_pipeline *p)
+{
+    return (rk_schedule_round){6, 1, 2 * p->ranks};
+}
+
+static int64_t first_round(const rk_pipeline *p, int64_t rank)
+{
+    const int64_t behind = p->ranks - 1 - rank;
+    return 2 * (behind + 1) - 1 + 2 * rank + 3 * (behind + 1);
+}
+
+const rk_schedule rk_schedule_zb_v = {
+    .placement = RK_PLACEMENT_V,
+    .splits = true,
+    .needs = needs,
+    .write_order = write_order,
+    .in_flight = in_flight,
+    .bound = rk_v_bound,
+    .closed = closed,
+    .overlapped_sends = overlapped_sends,
+    .round = round_of,
+    .first_round = first_round,
+};

@@ -213,7 +213,7 @@ static uint64_t fitting_states(const struct search *s, struct worker *w,
 static double bound_shapes(const struct search *s, struct worker *w, const struct batch *b,
                            const rk_plan_pipe *pipe, int64_t dp)
 {
-    uint64_t fitting[2] = {0, 0}, legal = 0; /* by DualPipe or not */
+    uint64_t fitting[2] = {0, 0}, legal = 0; /* by the copies of a stage */
     bool known[2] = {false, false};
     double least = (double)INFINITY;
     struct node node = {.pipe = pipe, .dp = dp, .lanes = lane_count(s, b, pipe->pp, dp)};
@@ -227,7 +227,7 @@ static double bound_shapes(const struct search *s, struct worker *w, const struc
     for (size_t i = pipe->shape_first; i < pipe->shape_first + pipe->shape_count; i++) {
         base.shape = &s->lists.shapes[i];
         rk_plan_set_shape(base.shape, &base.strategy);
-        const bool twice = base.strategy.schedule == RK_SCHEDULE_DUALPIPE;
+        const bool twice = rk_schedule_copies(base.strategy.schedule) == 2;
         if (!known[twice]) {
             known[twice] = true;
             fitting[twice] = fitting_states(s, w, &base.strategy, legal);

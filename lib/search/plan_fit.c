@@ -83,7 +83,7 @@ double rk_plan_fit_seconds(rk_plan_fit *fit, const rk_plan_rank *ranks, size_t c
 static struct rk_plan_bracket *bracket_of(rk_plan_fit *fit, const rk_strategy *strategy, int lane,
                                           size_t blocks)
 {
-    const size_t way = strategy->schedule == RK_SCHEDULE_GPIPE;
+    const size_t way = rk_schedules[strategy->schedule]->losses_first;
     struct rk_plan_bracket *b = &fit->bracket[(blocks * WAYS + way) * fit->lanes + (size_t)lane];
     if (b->visit != fit->visit) {
         *b = (struct rk_plan_bracket){

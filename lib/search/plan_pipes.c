@@ -178,9 +178,9 @@ static rk_status add_shapes(rk_plan_lists *l, rk_plan_pipe *pipe, rk_error *err)
     const struct layouts layouts = layouts_of(l, pipe->pp);
     rk_status status = RK_OK;
     for (unsigned i = 0; i < RK_SCHEDULE_KIND_COUNT; i++) {
-        const bool interleaved = i == RK_SCHEDULE_INTERLEAVED;
-        const int64_t least = interleaved ? 2 : 1;
-        const int64_t most = interleaved ? (l->model->layers + 2) / pipe->pp : 1;
+        const bool chunked = rk_schedule_has_vp((rk_schedule_kind)i);
+        const int64_t least = chunked ? 2 : 1;
+        const int64_t most = chunked ? (l->model->layers + 2) / pipe->pp : 1;
         /* one rank runs its microbatches one after the other, whatever the schedule */
         const bool wanted = pipe->pp == 1 ? i == RK_SCHEDULE_1F1B : l->space->schedules >> i & 1;
         for (int64_t v = least; wanted && v <= most && !status; v++) {

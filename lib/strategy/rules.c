@@ -314,12 +314,12 @@ static int64_t schedule_without_pipeline(const struct question *q)
 
 static int64_t chunks_not_interleaved(const struct question *q)
 {
-    return q->strategy->vp > 1 && q->strategy->schedule != RK_SCHEDULE_INTERLEAVED;
+    return q->strategy->vp > 1 && !rk_schedule_has_vp(q->strategy->schedule);
 }
 
 static int64_t interleaved_without_chunks(const struct question *q)
 {
-    return q->strategy->vp == 1 && q->strategy->schedule == RK_SCHEDULE_INTERLEAVED;
+    return q->strategy->vp == 1 && rk_schedule_has_vp(q->strategy->schedule);
 }
 
 static int64_t schedule_unknown(const struct question *q)
@@ -360,7 +360,7 @@ static int64_t microbatches_rest(const struct question *q, bool interleaved)
 {
     const rk_strategy *s = q->strategy;
     const rk_schedule_needs needs = rk_schedule_needs_of(s->schedule, s->pp);
-    return interleaved != (s->schedule == RK_SCHEDULE_INTERLEAVED) ||
+    return interleaved != rk_schedule_has_vp(s->schedule) ||
                    rk_rule_divides(needs.microbatch_multiple, rk_strategy_microbatches(s))
                ? 0
                : needs.microbatch_multiple;

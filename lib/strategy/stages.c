@@ -12,9 +12,8 @@
 
 int64_t rk_stage_chunks(const rk_strategy *strategy)
 {
-    const bool both_ends =
-        strategy->schedule == RK_SCHEDULE_ZB_V || strategy->schedule == RK_SCHEDULE_DUALPIPE;
-    return both_ends ? 2 : strategy->vp;
+    const bool loop = rk_schedules[strategy->schedule]->placement == RK_PLACEMENT_LOOP;
+    return loop ? strategy->vp : 2;
 }
 
 int64_t rk_strategy_layout_before(const rk_strategy *strategy, int64_t stage)

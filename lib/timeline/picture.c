@@ -59,7 +59,7 @@ static void draw_op(const struct picture *p, const rk_op *op)
     char number[16];
     draw_span(p, op->rank, op->start, op->end, fills[op->kind][light]);
     (void)snprintf(number, sizeof(number), "%" PRId32, op->microbatch);
-    const bool pairs = s->schedule == RK_SCHEDULE_DUALPIPE;
+    const bool pairs = rk_schedules[s->schedule]->pairs;
     if (!pairs && rk_text_width(number, SMALL) + 3 < p->scale * (op->end - op->start)) {
         rk_draw_text(p->out, x_of(p, (op->start + op->end) / 2),
                      y_of(op->rank) + ROW / 2 + SMALL / 3, number,

@@ -126,7 +126,8 @@ const char *rk_timeline_op_name(const rk_timeline *timeline, const rk_op *op,
 {
     static const char letters[] = "FBW";
     const char letter = letters[op->kind];
-    if (timeline->strategy->vp > 1 || timeline->strategy->schedule == RK_SCHEDULE_ZB_V) {
+    if (timeline->strategy->vp > 1 ||
+        rk_schedules[timeline->strategy->schedule]->placement == RK_PLACEMENT_V) {
         (void)snprintf(out, RK_OP_NAME_SIZE, "%c %" PRId32 ".%" PRId32, letter, op->microbatch,
                        op->chunk);
     } else {

@@ -56,7 +56,7 @@ static void write_slice(struct trace *t, trace_lane lane, const char *name, cons
 static void write_op(struct trace *t, const rk_op *op)
 {
     static const char *const colors[] = {"good", "rail_response", "rail_load"};
-    const bool pairs = t->timeline->strategy->schedule == RK_SCHEDULE_DUALPIPE;
+    const bool pairs = rk_schedules[t->timeline->strategy->schedule]->pairs;
     const trace_lane lane = pairs && op->kind != RK_OP_FORWARD ? LANE_BACKWARD : LANE_COMPUTE;
     char name[RK_OP_NAME_SIZE];
     write_slice(t, lane, rk_timeline_op_name(t->timeline, op, name), rk_op_kind_names[op->kind],
@@ -82,7 +82,7 @@ static void write_rank(struct trace *t)
     (void)snprintf(name, sizeof(name), "rank %02" PRId64, t->rank);
     write_name(t, LANE_COMPUTE, "process_name", name);
     write_name(t, LANE_COMPUTE, "thread_name", "0 compute");
-    if (line->strategy->schedule == RK_SCHEDULE_DUALPIPE) {
+    if (rk_schedules[line->strategy->schedule]->pairs) {
         write_name(t, LANE_BACKWARD, "thread_name", "1 backward");
     }
     for (size_t i = rk_timeline_first(line, t->rank); i < past; i++) {

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What closed forms and bounds of several schedules share; inside lib/schedule only. */
+#ifndef RK_SCHEDULE_PARTS_H
+#define RK_SCHEDULE_PARTS_H
+
+#include "schedule/order.h"
+
+static inline int64_t rk_least_of(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* Times of a chunk with the messages that keep their sender. */
+static inline rk_chunk_times rk_chunk_times_at(const rk_pipeline *p, int64_t rank, int64_t chunk)
+{
+    rk_chunk_times t = p->chunks[rank * p->chunks_per_rank + chunk];
+    if (p->send_seconds > 0 && !p->send_overlapped) {
+        t.forward += rk_place_sends(p, (rk_place){rank, chunk}, 1) ? p->send_seconds : 0;
+        t.backward += rk_place_sends(p, (rk_place){rank, chunk}, -1) ? p->send_seconds : 0;
+    }
+    return t;
+}
+
+/* All chunks of a rank. */
+static inline rk_chunk_times rk_rank_times(const rk_pipeline *p, int64_t rank)
+{
+    rk_chunk_times sum = {0, 0, 0};
+    for (int64_t i = 0; i < p->chunks_per_rank; i++) {
+        const rk_chunk_times t = rk_chunk_times_at(p, rank, i);
+        sum.forward += t.forward;
+        sum.backward += t.backward;
+        sum.weight += t.weight;
+    }
+    return sum;
+}
+
+/* Times of the ranks of a pipeline, s of one microbatch. */
+typedef struct rk_pipeline_survey {
+    double forward_sum, backward_sum; /* over ranks, all chunks; backward with weight */
+    double weight_sum;
+    double forward_max, backward_max; /* of one rank */
+    double work_max;                  /* forward and backward of one rank */
+    rk_chunk_times mean;              /* of chunks; backward without weight */
+} rk_pipeline_survey;
+
+rk_pipeline_survey rk_survey_pipeline(const rk_pipeline *pipeline);
+
+/* Messages of a pipeline whose ranks wait for each other once each way: 2 (p - 1). */
+double rk_sends_both_ways(const rk_pipeline *pipeline);
+
+/*
+ * Seconds that a rank waits before its run of steps, and that pass after it, by its two ends: see
+ * bound.c.
+ */
+typedef struct rk_waits {
+    double first_forward, first_backward; /* of a run that begins there */
+    double last_step, last_forward;       /* of a run that ends there */
+    bool forwards_first;                  /* the last forward comes before the first backward */
+} rk_waits;
+
+double rk_longest_wait(const rk_waits *waits);
+
+/*
+ * The bound of one chunk per rank: 1F1B (factor 0), and with weight gradients apart ZB-H1 and
+ * ZB-H2 (factor 1 and 2), which let factor * rank of them lie.
+ */
+double rk_linear_bound(const rk_pipeline *pipeline, int64_t factor);
+
+/* The bound of stages in a V: every rank waits for the first chunks of those before it. */
+double rk_v_bound(const rk_pipeline *pipeline);
+
+#endif
