@@ -110,9 +110,10 @@ step "sizes" sizes
 suite build gcc ""
 step "the main job" demo
 step "installed files" installed
-suite build-clang clang-14 ""
-# The 500 problems of each bounded search, runs of several ranks, killed sweeps and the fits of stacks
-# ("slow") take minutes under a sanitizer; Open MPI ("mpi") is not built for TSan.
+# Runs of several ranks, killed sweeps, the fits of stacks and the long comparisons of searches ("slow")
+# ask nothing of a second compiler and take minutes under a sanitizer; Open MPI ("mpi") is not built
+# for TSan.
+suite build-clang clang-14 "" --no-suite slow
 suite build-asan clang-14 "-Db_sanitize=address,undefined -Db_lundef=false --buildtype=debugoptimized" -t 5 --no-suite slow
 suite build-tsan clang-14 "-Dmpi=disabled -Db_sanitize=thread -Db_lundef=false --buildtype=debugoptimized" -t 5 --no-suite reference --no-suite slow --no-suite mpi
 if echo 'int LLVMFuzzerTestOneInput(void){return 0;}' |
