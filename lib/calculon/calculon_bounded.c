@@ -454,7 +454,7 @@ static void clear_search(struct search *s)
         free(w->batches);
         free(w->nodes);
         free(w->pass);
-        free(s->optimizers[i]);
+        free(s->optimizers ? s->optimizers[i] : NULL);
     }
     free(s->workers);
     free(s->optimizers);

@@ -152,7 +152,8 @@ rk_parallel_run(int threads, uint64_t unit_count,
 
     rk_status status = RK_OK;
     if (started == 0) {
-        status = rk_fail(err, RK_ERR_MEMORY, "no thread could be started");
+        status = rk_fail(err, RK_ERR_MEMORY,
+                         "no thread could be started: no memory for one, or too many run already");
     } else if (wait_for_workers(&pool, tick, user)) {
         status = rk_fail(err, RK_ERR_STOPPED, "stopped before the end");
     }

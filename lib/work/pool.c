@@ -139,7 +139,8 @@ rk_status rk_pool_start(int threads, rk_task_work *work, void *context, rk_pool 
     }
     if (pool->started == 0) {
         rk_pool_free(pool);
-        return rk_fail(err, RK_ERR_MEMORY, "no thread could be started");
+        return rk_fail(err, RK_ERR_MEMORY,
+                       "no thread could be started: no memory for one, or too many run already");
     }
     *out = pool;
     return RK_OK;
