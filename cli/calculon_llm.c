@@ -3,6 +3,7 @@
 #include "cli/calculon.h"
 
 #include "base/text.h"
+#include "calculon/calculon_docs.h"
 #include "calculon/calculon_write.h"
 #include "io/python_literal.h"
 #include "report/calculon_report.h"
@@ -86,7 +87,9 @@ static rk_status write_report(const rk_calculon_log *log, const struct llm *llm,
         return RK_OK;
     }
     char *execution = NULL, *system = NULL;
-    rk_status status = rk_python_literal_of_execution(&llm->result.exe, &execution, err);
+    json_t *exe = rk_calculon_exe_to_json(&llm->result.exe);
+    rk_status status = rk_python_literal_of_value(exe, &execution, err);
+    json_decref(exe);
     if (status == RK_OK) {
         status = rk_python_literal_of_document(llm->system, "calculon/systems", &system, err);
     }

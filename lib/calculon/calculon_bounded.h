@@ -5,7 +5,7 @@
 
 #include "base/top.h"
 #include "calculon/bounds.h"
-#include "calculon/units.h"
+#include "calculon/search_units.h"
 
 #include <math.h>
 

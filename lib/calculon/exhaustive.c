@@ -12,7 +12,7 @@
 #include "calculon/execution.h"
 #include "calculon/family.h"
 #include "calculon/primitives.h"
-#include "calculon/units.h"
+#include "calculon/search_units.h"
 #include "work/parallel.h"
 
 #include <math.h>

@@ -4,7 +4,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "base/text_stream.h"
-#include "calculon/calculon_docs.h"
+#include "io/json.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -77,8 +77,7 @@ static void write_value(FILE *to, json_t *value)
     }
 }
 
-/* Fails when `value` is NULL, which is how jansson tells that there is no memory. */
-static rk_status write_text(json_t *value, char **text, rk_error *err)
+rk_status rk_python_literal_of_value(json_t *value, char **text, rk_error *err)
 {
     rk_text_stream stream;
     size_t size;
@@ -90,21 +89,13 @@ static rk_status write_text(json_t *value, char **text, rk_error *err)
     return *text ? RK_OK : rk_fail(err, RK_ERR_MEMORY, "no memory to print a document");
 }
 
-rk_status rk_python_literal_of_execution(const rk_calculon_exe *exe, char **text, rk_error *err)
-{
-    json_t *object = rk_calculon_exe_to_json(exe);
-    const rk_status status = write_text(object, text, err);
-    json_decref(object);
-    return status;
-}
-
 rk_status rk_python_literal_of_document(const char *name, const char *kind, char **text,
                                         rk_error *err)
 {
     rk_json_doc doc = {0};
     rk_status status = rk_json_load(name, kind, &doc, err);
     if (status == RK_OK) {
-        status = write_text(doc.root, text, err);
+        status = rk_python_literal_of_value(doc.root, text, err);
     }
     rk_json_clear(&doc);
     return status;

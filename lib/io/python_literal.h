@@ -5,8 +5,13 @@
 
 #include "reckon/reckon.h"
 
-/* A mapping, with its fields in the published order.  The caller frees *text. */
-rk_status rk_python_literal_of_execution(const rk_calculon_exe *exe, char **text, rk_error *err);
+#include <jansson.h>
+
+/*
+ * A JSON value; a value of NULL, which jansson returns when there is no memory, is RK_ERR_MEMORY.
+ * The caller frees *text and keeps the value.
+ */
+rk_status rk_python_literal_of_value(json_t *value, char **text, rk_error *err);
 
 /*
  * A document as it stands in a file, or in the catalogue under `kind` (see rk_json_load).  The

@@ -12,16 +12,16 @@ static void set_biases(hf_draft *draft, bool value)
 }
 
 /* ChatGLM and GLM-4: groups count only with multi_query_attention; linear biases cover q, k, v. */
-rk_status hf_adapt_chatglm(hf_draft *draft, rk_error *err)
+rk_status rk_hf_adapt_chatglm(hf_draft *draft, rk_error *err)
 {
     bool grouped = false, bias = false, final_norm = false;
     rk_status status =
-        hf_read_flag(draft, (hf_flag){"multi_query_attention", false}, &grouped, err);
+        rk_hf_read_flag(draft, (hf_flag){"multi_query_attention", false}, &grouped, err);
     if (!status) {
-        status = hf_read_flag(draft, (hf_flag){"add_bias_linear", false}, &bias, err);
+        status = rk_hf_read_flag(draft, (hf_flag){"add_bias_linear", false}, &bias, err);
     }
     if (!status) {
-        status = hf_read_flag(draft, (hf_flag){"post_layer_norm", true}, &final_norm, err);
+        status = rk_hf_read_flag(draft, (hf_flag){"post_layer_norm", true}, &final_norm, err);
     }
     if (!grouped) {
         draft->size[HF_KV_HEADS] = draft->size[HF_HEADS];
@@ -37,16 +37,16 @@ rk_status hf_adapt_chatglm(hf_draft *draft, rk_error *err)
  * Falcon has three shapes: the new one (40B, 180B) with groups of heads and two norms side by
  * side, one key and value head with one norm (7B), and plain heads one after the other (RW).
  */
-rk_status hf_adapt_falcon(hf_draft *draft, rk_error *err)
+rk_status rk_hf_adapt_falcon(hf_draft *draft, rk_error *err)
 {
     bool new_shape = false, multi_query = false;
     rk_status status =
-        hf_read_flag(draft, (hf_flag){"new_decoder_architecture", false}, &new_shape, err);
+        rk_hf_read_flag(draft, (hf_flag){"new_decoder_architecture", false}, &new_shape, err);
     if (!status) {
-        status = hf_read_flag(draft, (hf_flag){"multi_query", true}, &multi_query, err);
+        status = rk_hf_read_flag(draft, (hf_flag){"multi_query", true}, &multi_query, err);
     }
     if (new_shape) {
-        const json_t *norms = hf_find(draft, "num_ln_in_parallel_attn");
+        const json_t *norms = rk_hf_find(draft, "num_ln_in_parallel_attn");
         draft->model.parallel_block = true;
         draft->model.norms_per_layer = norms && json_integer_value(norms) == 1 ? 1 : 2;
     } else {
@@ -57,23 +57,24 @@ rk_status hf_adapt_falcon(hf_draft *draft, rk_error *err)
 }
 
 /* StarCoder: one key and value head, unless multi_query is off. */
-rk_status hf_adapt_gpt_bigcode(hf_draft *draft, rk_error *err)
+rk_status rk_hf_adapt_gpt_bigcode(hf_draft *draft, rk_error *err)
 {
     bool multi_query = false;
-    const rk_status status = hf_read_flag(draft, (hf_flag){"multi_query", true}, &multi_query, err);
+    const rk_status status =
+        rk_hf_read_flag(draft, (hf_flag){"multi_query", true}, &multi_query, err);
     draft->size[HF_KV_HEADS] = multi_query ? 1 : draft->size[HF_HEADS];
     return status;
 }
 
 /* MiniCPM3: values have the size that heads would have without latents. */
-rk_status hf_adapt_minicpm3(hf_draft *draft, rk_error *err)
+rk_status rk_hf_adapt_minicpm3(hf_draft *draft, rk_error *err)
 {
     const int64_t hidden = draft->size[HF_HIDDEN], heads = draft->size[HF_HEADS];
     if (draft->size[HF_VALUE_SIZE] == 0 && heads > 0) {
         if (hidden % heads != 0) {
-            return hf_fail(draft, "v_head_dim", err,
-                           "this key is missing, and hidden_size is no multiple of "
-                           "num_attention_heads");
+            return rk_hf_fail(draft, "v_head_dim", err,
+                              "this key is missing, and hidden_size is no multiple of "
+                              "num_attention_heads");
         }
         draft->size[HF_VALUE_SIZE] = hidden / heads;
     }
@@ -81,16 +82,16 @@ rk_status hf_adapt_minicpm3(hf_draft *draft, rk_error *err)
 }
 
 /* MPT: the FFN is a multiple of the width; no_bias off gives biases to linears and norms. */
-rk_status hf_adapt_mpt(hf_draft *draft, rk_error *err)
+rk_status rk_hf_adapt_mpt(hf_draft *draft, rk_error *err)
 {
-    const json_t *ratio = hf_find(draft, "expansion_ratio");
+    const json_t *ratio = rk_hf_find(draft, "expansion_ratio");
     bool no_bias = true;
-    const rk_status status = hf_read_flag(draft, (hf_flag){"no_bias", true}, &no_bias, err);
+    const rk_status status = rk_hf_read_flag(draft, (hf_flag){"no_bias", true}, &no_bias, err);
     if (ratio) {
         const double width = json_number_value(ratio) * (double)draft->size[HF_HIDDEN];
         if (!(width >= 1 && width <= 0x1p40)) {
-            return hf_fail(draft, "expansion_ratio", err,
-                           "expected a number above 0 (FFN width over d_model)");
+            return rk_hf_fail(draft, "expansion_ratio", err,
+                              "expected a number above 0 (FFN width over d_model)");
         }
         draft->size[HF_FFN] = (int64_t)floor(width);
     }
@@ -102,22 +103,23 @@ rk_status hf_adapt_mpt(hf_draft *draft, rk_error *err)
 }
 
 /* OPT: where norms follow the residual there is no final norm. */
-rk_status hf_adapt_opt(hf_draft *draft, rk_error *err)
+rk_status rk_hf_adapt_opt(hf_draft *draft, rk_error *err)
 {
-    const json_t *projection = hf_find(draft, "word_embed_proj_dim");
+    const json_t *projection = rk_hf_find(draft, "word_embed_proj_dim");
     bool norm_first = true, removed = false, has_weights = true;
     rk_status status =
-        hf_read_flag(draft, (hf_flag){"do_layer_norm_before", true}, &norm_first, err);
+        rk_hf_read_flag(draft, (hf_flag){"do_layer_norm_before", true}, &norm_first, err);
     if (!status) {
-        status = hf_read_flag(draft, (hf_flag){"_remove_final_layer_norm", false}, &removed, err);
+        status =
+            rk_hf_read_flag(draft, (hf_flag){"_remove_final_layer_norm", false}, &removed, err);
     }
     if (!status) {
-        status = hf_read_flag(draft, (hf_flag){"layer_norm_elementwise_affine", true}, &has_weights,
-                              err);
+        status = rk_hf_read_flag(draft, (hf_flag){"layer_norm_elementwise_affine", true},
+                                 &has_weights, err);
     }
     if (projection && json_integer_value(projection) != draft->size[HF_HIDDEN]) {
-        return hf_fail(draft, "word_embed_proj_dim", err,
-                       "reckon cannot express an embedding that is narrower than the layers");
+        return rk_hf_fail(draft, "word_embed_proj_dim", err,
+                          "reckon cannot express an embedding that is narrower than the layers");
     }
     draft->model.final_norm = norm_first && !removed;
     if (!has_weights) {
@@ -127,10 +129,10 @@ rk_status hf_adapt_opt(hf_draft *draft, rk_error *err)
 }
 
 /* Qwen of the first generation: intermediate_size is the sum of both gated branches. */
-rk_status hf_adapt_qwen(hf_draft *draft, rk_error *err)
+rk_status rk_hf_adapt_qwen(hf_draft *draft, rk_error *err)
 {
     bool no_bias = true;
-    const rk_status status = hf_read_flag(draft, (hf_flag){"no_bias", true}, &no_bias, err);
+    const rk_status status = rk_hf_read_flag(draft, (hf_flag){"no_bias", true}, &no_bias, err);
     draft->size[HF_FFN] /= 2;
     if (!no_bias) {
         set_biases(draft, true);

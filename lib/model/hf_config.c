@@ -50,7 +50,7 @@ static const json_t *find_value(const json_t *object, const char *key)
     return find_value(json_object_get(object, first), dot + 1);
 }
 
-/* As hf_find, but returns a null as it stands. */
+/* As rk_hf_find, but returns a null as it stands. */
 static const json_t *find_raw(const hf_draft *draft, const char *key)
 {
     const json_t *value = find_value(draft->config, key);
@@ -62,13 +62,13 @@ static const json_t *find_raw(const hf_draft *draft, const char *key)
     return value;
 }
 
-const json_t *hf_find(const hf_draft *draft, const char *key)
+const json_t *rk_hf_find(const hf_draft *draft, const char *key)
 {
     const json_t *value = find_raw(draft, key);
     return json_is_null(value) ? NULL : value;
 }
 
-rk_status hf_fail(const hf_draft *draft, const char *key, rk_error *err, const char *format, ...)
+rk_status rk_hf_fail(const hf_draft *draft, const char *key, rk_error *err, const char *format, ...)
 {
     char path[RK_JSON_PATH_SIZE], message[sizeof(err->message)];
     va_list args;
@@ -79,26 +79,26 @@ rk_status hf_fail(const hf_draft *draft, const char *key, rk_error *err, const c
                       message);
 }
 
-rk_status hf_read_flag(const hf_draft *draft, hf_flag flag, bool *out, rk_error *err)
+rk_status rk_hf_read_flag(const hf_draft *draft, hf_flag flag, bool *out, rk_error *err)
 {
-    const json_t *value = flag.key ? hf_find(draft, flag.key) : NULL;
+    const json_t *value = flag.key ? rk_hf_find(draft, flag.key) : NULL;
     char found[RK_JSON_TEXT_SIZE];
     if (value && !json_is_boolean(value)) {
-        return hf_fail(draft, flag.key, err, "expected true or false, found %s",
-                       rk_json_describe(value, found));
+        return rk_hf_fail(draft, flag.key, err, "expected true or false, found %s",
+                          rk_json_describe(value, found));
     }
     *out = value ? json_is_true(value) : flag.value;
     return RK_OK;
 }
 
-rk_status hf_read_size(const hf_draft *draft, const char *key, const json_t *value, int64_t *out,
-                       rk_error *err)
+rk_status rk_hf_read_size(const hf_draft *draft, const char *key, const json_t *value, int64_t *out,
+                          rk_error *err)
 {
     char found[RK_JSON_TEXT_SIZE];
     const json_int_t size = json_integer_value(value);
     if (!json_is_integer(value) || size < 0 || size > SIZE_MOST) {
-        return hf_fail(draft, key, err, "expected an integer from 0 to %" PRId64 ", found %s",
-                       SIZE_MOST, rk_json_describe(value, found));
+        return rk_hf_fail(draft, key, err, "expected an integer from 0 to %" PRId64 ", found %s",
+                          SIZE_MOST, rk_json_describe(value, found));
     }
     *out = size;
     return RK_OK;
@@ -130,11 +130,11 @@ static bool is_void(const json_t *value)
 
 static rk_status refuse_inexpressible(hf_draft *draft, rk_error *err)
 {
-    for (size_t i = 0; i < hf_refusal_count; i++) {
-        if (!is_void(find_value(draft->config, hf_refusals[i].key))) {
-            return hf_fail(draft, hf_refusals[i].key, err,
-                           "this model has %s, which reckon cannot express yet",
-                           hf_refusals[i].reason);
+    for (size_t i = 0; i < rk_hf_refusal_count; i++) {
+        if (!is_void(find_value(draft->config, rk_hf_refusals[i].key))) {
+            return rk_hf_fail(draft, rk_hf_refusals[i].key, err,
+                              "this model has %s, which reckon cannot express yet",
+                              rk_hf_refusals[i].reason);
         }
     }
     return RK_OK;
@@ -142,13 +142,13 @@ static rk_status refuse_inexpressible(hf_draft *draft, rk_error *err)
 
 static bool is_known_key(const char *key)
 {
-    for (size_t i = 0; i < hf_alias_count; i++) {
-        if (strcmp(hf_aliases[i].key, key) == 0) {
+    for (size_t i = 0; i < rk_hf_alias_count; i++) {
+        if (strcmp(rk_hf_aliases[i].key, key) == 0) {
             return true;
         }
     }
-    for (size_t i = 0; i < hf_harmless_count; i++) {
-        if (strcmp(hf_harmless_keys[i], key) == 0) {
+    for (size_t i = 0; i < rk_hf_harmless_count; i++) {
+        if (strcmp(rk_hf_harmless_keys[i], key) == 0) {
             return true;
         }
     }
@@ -170,9 +170,10 @@ static rk_status refuse_unknown_sizes(hf_draft *draft, rk_error *err)
         }
         for (size_t i = 0; i < COUNT(endings); i++) {
             if (rk_ends_with(key, endings[i])) {
-                return hf_fail(draft, key, err,
-                               "reckon does not know what this key does to the layers; take it out "
-                               "if it does nothing");
+                return rk_hf_fail(
+                    draft, key, err,
+                    "reckon does not know what this key does to the layers; take it out "
+                    "if it does nothing");
             }
         }
     }
@@ -192,29 +193,30 @@ static bool is_class_of(const char *class_name, const char *type)
 
 static rk_status find_architecture(hf_draft *draft, rk_error *err)
 {
-    const json_t *type = hf_find(draft, "model_type");
-    const json_t *class_name = json_array_get(hf_find(draft, "architectures"), 0);
+    const json_t *type = rk_hf_find(draft, "model_type");
+    const json_t *class_name = json_array_get(rk_hf_find(draft, "architectures"), 0);
     const char *names[ARCHITECTURES_MAX], *nearest = NULL;
     char found[RK_JSON_TEXT_SIZE];
-    assert(hf_architecture_count <= ARCHITECTURES_MAX);
-    for (size_t i = 0; i < hf_architecture_count; i++) {
-        names[i] = hf_architectures[i].type;
+    assert(rk_hf_architecture_count <= ARCHITECTURES_MAX);
+    for (size_t i = 0; i < rk_hf_architecture_count; i++) {
+        names[i] = rk_hf_architectures[i].type;
         if (json_is_string(type) ? strcmp(json_string_value(type), names[i]) == 0
                                  : json_is_string(class_name) &&
                                        is_class_of(json_string_value(class_name), names[i])) {
-            draft->architecture = &hf_architectures[i];
+            draft->architecture = &rk_hf_architectures[i];
             return RK_OK;
         }
     }
     const json_t *given = type ? type : class_name;
     if (json_is_string(given)) {
-        nearest = rk_nearest_name(json_string_value(given), names, hf_architecture_count);
+        nearest = rk_nearest_name(json_string_value(given), names, rk_hf_architecture_count);
     }
-    return hf_fail(draft, type ? "model_type" : "architectures", err,
-                   "expected an architecture of Hugging Face that reckon knows, found %s%s%s%s; a "
-                   "model document of reckon (see data/models) can describe most others",
-                   given ? rk_json_describe(given, found) : "nothing",
-                   nearest ? "; near it is \"" : "", nearest ? nearest : "", nearest ? "\"" : "");
+    return rk_hf_fail(
+        draft, type ? "model_type" : "architectures", err,
+        "expected an architecture of Hugging Face that reckon knows, found %s%s%s%s; a "
+        "model document of reckon (see data/models) can describe most others",
+        given ? rk_json_describe(given, found) : "nothing", nearest ? "; near it is \"" : "",
+        nearest ? nearest : "", nearest ? "\"" : "");
 }
 
 /* ---- sizes and flags --------------------------------------------------------------------- */
@@ -227,9 +229,9 @@ static rk_status read_sizes(hf_draft *draft, rk_error *err)
 {
     bool given[HF_SIZE_COUNT] = {false};
     memcpy(draft->size, draft->architecture->defaults, sizeof(draft->size));
-    for (size_t i = 0; i < hf_alias_count; i++) {
-        const hf_size size = hf_aliases[i].size;
-        const json_t *value = find_raw(draft, hf_aliases[i].key);
+    for (size_t i = 0; i < rk_hf_alias_count; i++) {
+        const hf_size size = rk_hf_aliases[i].size;
+        const json_t *value = find_raw(draft, rk_hf_aliases[i].key);
         /* A pattern may also be a string, which hf_layers.c reads. */
         if (!value || given[size] || (size == HF_WINDOW_PERIOD && json_is_string(value))) {
             continue;
@@ -240,7 +242,7 @@ static rk_status read_sizes(hf_draft *draft, rk_error *err)
         }
         given[size] = true;
         const rk_status status =
-            hf_read_size(draft, hf_aliases[i].key, value, &draft->size[size], err);
+            rk_hf_read_size(draft, rk_hf_aliases[i].key, value, &draft->size[size], err);
         if (status) {
             return status;
         }
@@ -267,7 +269,7 @@ static rk_status read_flags(hf_draft *draft, rk_error *err)
         {{"tie_word_embeddings", a->tied}, &draft->model.tied},
     };
     for (size_t i = 0; i < COUNT(flags); i++) {
-        const rk_status status = hf_read_flag(draft, flags[i].flag, flags[i].out, err);
+        const rk_status status = rk_hf_read_flag(draft, flags[i].flag, flags[i].out, err);
         if (status) {
             return status;
         }
@@ -306,10 +308,10 @@ static rk_status derive_attention(hf_draft *draft, rk_error *err)
     a->head_size = size[HF_HEAD_SIZE];
     if (a->head_size == 0 && a->query_heads > 0) {
         if (size[HF_HIDDEN] % a->query_heads != 0) {
-            return hf_fail(draft, "head_dim", err,
-                           "this key is missing, and the width %" PRId64
-                           " is no multiple of the %" PRId64 " heads",
-                           size[HF_HIDDEN], a->query_heads);
+            return rk_hf_fail(draft, "head_dim", err,
+                              "this key is missing, and the width %" PRId64
+                              " is no multiple of the %" PRId64 " heads",
+                              size[HF_HIDDEN], a->query_heads);
         }
         a->head_size = size[HF_HIDDEN] / a->query_heads;
     }
@@ -323,10 +325,10 @@ static rk_status derive_ffn(hf_draft *draft, rk_error *err)
     const int64_t ffn = size[HF_FFN] != 0 ? size[HF_FFN] : a->ffn_multiple * size[HF_HIDDEN];
     rk_moe_shape *moe = &draft->layer.moe;
     if (!a->has_experts && size[HF_EXPERTS] > 1) {
-        return hf_fail(draft, "model_type", err,
-                       "the file has %" PRId64
-                       " experts, but models of type \"%s\" have none: one of the two is wrong",
-                       size[HF_EXPERTS], a->type);
+        return rk_hf_fail(draft, "model_type", err,
+                          "the file has %" PRId64
+                          " experts, but models of type \"%s\" have none: one of the two is wrong",
+                          size[HF_EXPERTS], a->type);
     }
     draft->layer.ffn.width = a->ffn_is_expert ? size[HF_DENSE_FFN] : ffn;
     if (!a->has_experts || size[HF_EXPERTS] == 0) {
@@ -371,9 +373,9 @@ static rk_status derive_model(hf_draft *draft, rk_error *err)
     for (size_t i = 0; i < COUNT(bounds); i++) {
         const int64_t least = bounds[i].least, value = size[bounds[i].size];
         if (value < least || value > bounds[i].most) {
-            return hf_fail(draft, bounds[i].key, err,
-                           "expected an integer from %" PRId64 " to %" PRId64 ", found %" PRId64,
-                           least, bounds[i].most, value);
+            return rk_hf_fail(draft, bounds[i].key, err,
+                              "expected an integer from %" PRId64 " to %" PRId64 ", found %" PRId64,
+                              least, bounds[i].most, value);
         }
     }
     model->hidden = size[HF_HIDDEN];
@@ -402,12 +404,12 @@ rk_status rk_hf_config_read(const json_t *object, rk_model *model, rk_error *err
         refuse_unknown_sizes,
         read_sizes,
         read_flags,
-        hf_read_details,
+        rk_hf_read_details,
         adapt,
         derive_model,
         derive_attention,
         derive_ffn,
-        hf_lay_out,
+        rk_hf_lay_out,
     };
     hf_draft draft = {.root = object, .path = ""};
     rk_status status = RK_OK;

@@ -15,7 +15,7 @@
 static double find_number(const hf_draft *draft, const char *const *keys, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        const json_t *value = hf_find(draft, keys[i]);
+        const json_t *value = rk_hf_find(draft, keys[i]);
         if (json_number_value(value) > 0 && json_number_value(value) < NUMBER_MAX) {
             return json_number_value(value);
         }
@@ -30,7 +30,7 @@ static double find_number(const hf_draft *draft, const char *const *keys, size_t
 static const char *find_text(const hf_draft *draft, const char *const *keys, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        const json_t *value = hf_find(draft, keys[i]);
+        const json_t *value = rk_hf_find(draft, keys[i]);
         if (json_is_string(value)) {
             return json_string_value(value);
         }
@@ -84,7 +84,7 @@ static void read_router(const hf_draft *draft, rk_model_details *details)
     const bool sigmoid =
         score ? strcmp(score, "sigmoid") == 0 : scores_by_sigmoid(draft->architecture->type);
     details->router = sigmoid ? RK_ROUTER_SIGMOID : RK_ROUTER_SOFTMAX;
-    details->router_raw = json_is_false(hf_find(draft, "norm_topk_prob"));
+    details->router_raw = json_is_false(rk_hf_find(draft, "norm_topk_prob"));
     details->router_scale = FIND_NUMBER(draft, "routed_scaling_factor");
 }
 
@@ -103,8 +103,8 @@ static rk_rope_scaling find_scaling(const hf_draft *draft)
 static void read_positions(const hf_draft *draft, rk_model_details *details)
 {
     const char *type = draft->architecture->type;
-    details->alibi = strcmp(type, "bloom") == 0 || json_is_true(hf_find(draft, "alibi")) ||
-                     json_is_true(hf_find(draft, "attn_config.alibi"));
+    details->alibi = strcmp(type, "bloom") == 0 || json_is_true(rk_hf_find(draft, "alibi")) ||
+                     json_is_true(rk_hf_find(draft, "attn_config.alibi"));
     details->rope_base = FIND_NUMBER(draft, "rope_theta", "rope_parameters.rope_theta",
                                      "rotary_emb_base", "attn_config.rope_theta");
     details->rope_window_base = FIND_NUMBER(draft, "rope_local_base_freq");
@@ -120,7 +120,7 @@ static void read_positions(const hf_draft *draft, rk_model_details *details)
     details->rope_beta_slow = FIND_NUMBER(draft, "rope_scaling.beta_slow");
 }
 
-rk_status hf_read_details(hf_draft *draft, rk_error *err)
+rk_status rk_hf_read_details(hf_draft *draft, rk_error *err)
 {
     rk_model_details *details = &draft->model.details;
     (void)err;

@@ -27,15 +27,16 @@ static const word expert_words[] = {{"dense", false}, {"sparse", true}, {NULL, f
 static rk_status read_marks(const hf_draft *draft, const char *key, const word *words, int layers,
                             bool marks[RK_LAYER_MAX], bool *found, rk_error *err)
 {
-    const json_t *list = hf_find(draft, key);
+    const json_t *list = rk_hf_find(draft, key);
     char text[RK_JSON_TEXT_SIZE];
     *found = false;
     if (json_array_size(list) == 0) {
         return RK_OK;
     }
     if (json_array_size(list) < (size_t)layers) {
-        return hf_fail(draft, key, err, "expected an element for each of the %d layers, found %zu",
-                       layers, json_array_size(list));
+        return rk_hf_fail(draft, key, err,
+                          "expected an element for each of the %d layers, found %zu", layers,
+                          json_array_size(list));
     }
     for (int i = 0; i < layers; i++) {
         const json_t *element = json_array_get(list, (size_t)i);
@@ -45,8 +46,9 @@ static rk_status read_marks(const hf_draft *draft, const char *key, const word *
             at++;
         }
         if (!json_is_integer(element) && !(json_is_string(element) && at->word)) {
-            return hf_fail(draft, key, err, "layer %d: reckon cannot express %s (it knows \"%s\")",
-                           i, rk_json_describe(element, text), words[0].word);
+            return rk_hf_fail(draft, key, err,
+                              "layer %d: reckon cannot express %s (it knows \"%s\")", i,
+                              rk_json_describe(element, text), words[0].word);
         }
         marks[i] = json_is_string(element) ? at->mark : json_integer_value(element) != 0;
     }
@@ -58,14 +60,14 @@ static rk_status read_marks(const hf_draft *draft, const char *key, const word *
 static rk_status read_indices(const hf_draft *draft, const char *key, int layers, bool value,
                               bool marks[RK_LAYER_MAX], rk_error *err)
 {
-    const json_t *list = hf_find(draft, key);
+    const json_t *list = rk_hf_find(draft, key);
     char text[RK_JSON_TEXT_SIZE];
     for (size_t i = 0; i < json_array_size(list); i++) {
         const json_t *element = json_array_get(list, i);
         const json_int_t layer = json_integer_value(element);
         if (!json_is_integer(element) || layer < 0 || layer >= layers) {
-            return hf_fail(draft, key, err, "expected layers from 0 to %d, found %s", layers - 1,
-                           rk_json_describe(element, text));
+            return rk_hf_fail(draft, key, err, "expected layers from 0 to %d, found %s", layers - 1,
+                              rk_json_describe(element, text));
         }
         marks[layer] = value;
     }
@@ -79,7 +81,7 @@ static rk_status mark_windows_by_rule(const hf_draft *draft, int layers, bool ma
     const int64_t period = draft->size[HF_WINDOW_PERIOD], from = draft->size[HF_WINDOW_FROM];
     bool late = false;
     const rk_status status =
-        hf_read_flag(draft, (hf_flag){"use_sliding_window", false}, &late, err);
+        rk_hf_read_flag(draft, (hf_flag){"use_sliding_window", false}, &late, err);
     for (int i = 0; i < layers; i++) {
         switch (draft->architecture->window) {
         case HF_WINDOW_NEVER:
@@ -105,7 +107,7 @@ static rk_status mark_windows(const hf_draft *draft, int layers, int64_t window,
 {
     const char *const keys[] = {"layer_types", "hybrid_layer_pattern", "no_rope_layers"};
     const size_t count = draft->architecture->window == HF_WINDOW_CHUNKS ? 3 : 2;
-    const char *letters = json_string_value(hf_find(draft, "sliding_window_pattern"));
+    const char *letters = json_string_value(rk_hf_find(draft, "sliding_window_pattern"));
     bool found = false;
     for (size_t i = 0; i < count && !found; i++) {
         const rk_status status =
@@ -125,8 +127,8 @@ static rk_status mark_windows(const hf_draft *draft, int layers, int64_t window,
     }
     for (int i = 0; i < layers; i++) {
         if (marks[i] && window == 0) {
-            return hf_fail(draft, "sliding_window", err,
-                           "this key is missing: layer %d sees a window", i);
+            return rk_hf_fail(draft, "sliding_window", err,
+                              "this key is missing: layer %d sees a window", i);
         }
     }
     return RK_OK;
@@ -135,7 +137,7 @@ static rk_status mark_windows(const hf_draft *draft, int layers, int64_t window,
 static rk_status mark_experts(const hf_draft *draft, int layers, bool marks[RK_LAYER_MAX],
                               rk_error *err)
 {
-    const json_t *frequency = hf_find(draft, "moe_layer_freq");
+    const json_t *frequency = rk_hf_find(draft, "moe_layer_freq");
     int64_t every = draft->size[HF_MOE_EVERY], nth = 1;
     bool found = false;
     rk_status status = RK_OK;
@@ -146,12 +148,12 @@ static rk_status mark_experts(const hf_draft *draft, int layers, bool marks[RK_L
     if (!status && !found && json_is_array(frequency)) {
         status = read_marks(draft, "moe_layer_freq", expert_words, layers, marks, &found, err);
     } else if (!status && !found && frequency) {
-        status = hf_read_size(draft, "moe_layer_freq", frequency, &nth, err);
+        status = rk_hf_read_size(draft, "moe_layer_freq", frequency, &nth, err);
     }
     if (status || found) {
         return status;
     }
-    if (json_array_size(hf_find(draft, "moe_layers")) > 0) {
+    if (json_array_size(rk_hf_find(draft, "moe_layers")) > 0) {
         return read_indices(draft, "moe_layers", layers, true, marks, err);
     }
     every = every > 0 ? every : 1;
@@ -186,10 +188,10 @@ static rk_status derive_windowed(const hf_draft *draft, rk_attention_shape *wind
             *differing[i].out = size[differing[i].size];
         }
     }
-    return hf_read_flag(draft, draft->architecture->window_sinks, &windowed->sinks, err);
+    return rk_hf_read_flag(draft, draft->architecture->window_sinks, &windowed->sinks, err);
 }
 
-rk_status hf_lay_out(hf_draft *draft, rk_error *err)
+rk_status rk_hf_lay_out(hf_draft *draft, rk_error *err)
 {
     bool windowed[RK_LAYER_MAX] = {false}, moe[RK_LAYER_MAX] = {false};
     const int layers = (int)draft->size[HF_LAYERS];

@@ -6,7 +6,7 @@
 #include "model/hf_table.h"
 #include "base/units.h"
 
-const hf_alias hf_aliases[] = {
+const hf_alias rk_hf_aliases[] = {
     {HF_VOCAB, "vocab_size"},
     {HF_VOCAB, "padded_vocab_size"},
     {HF_HIDDEN, "hidden_size"},
@@ -75,9 +75,9 @@ const hf_alias hf_aliases[] = {
     {HF_WINDOW_HEAD_SIZE, "swa_head_dim"},
     {HF_WINDOW_VALUE_SIZE, "swa_v_head_dim"},
 };
-const size_t hf_alias_count = COUNT(hf_aliases);
+const size_t rk_hf_alias_count = COUNT(rk_hf_aliases);
 
-const hf_refusal hf_refusals[] = {
+const hf_refusal rk_hf_refusals[] = {
     {"index_n_heads", "sparse attention with an indexer"},
     {"sparse_attention_config", "sparse attention with an indexer"},
     {"sparse_config", "sparse attention"},
@@ -102,9 +102,9 @@ const hf_refusal hf_refusals[] = {
     {"attn_config.qk_ln", "norms of queries and keys with biases"},
     {"cross_attention_layers", "cross-attention"},
 };
-const size_t hf_refusal_count = COUNT(hf_refusals);
+const size_t rk_hf_refusal_count = COUNT(rk_hf_refusals);
 
-const char *const hf_harmless_keys[] = {
+const char *const rk_hf_harmless_keys[] = {
     "encoder_no_repeat_ngram_size",
     "ep_size",
     "hybrid_layer_pattern",
@@ -121,7 +121,7 @@ const char *const hf_harmless_keys[] = {
     "sliding_window_size",
     "word_embed_proj_dim",
 };
-const size_t hf_harmless_count = COUNT(hf_harmless_keys);
+const size_t rk_hf_harmless_count = COUNT(rk_hf_harmless_keys);
 
 /* The common defaults of a class in the order in which they are usually quoted. */
 #define SHAPE(vocab, hidden, ffn, layers, heads)                                                   \
@@ -142,7 +142,7 @@ const size_t hf_harmless_count = COUNT(hf_harmless_keys);
     .bias_ffn = {"mlp_bias", false}
 #define ALL_BIASES .bias_qkv = YES, .bias_out = YES, .bias_ffn = YES
 
-const hf_architecture hf_architectures[] = {
+const hf_architecture rk_hf_architectures[] = {
     {
         .type = "llama",
         .defaults = {SHAPE(32000, 4096, 11008, 32, 32)},
@@ -174,7 +174,7 @@ const hf_architecture hf_architectures[] = {
         .defaults = {SHAPE(0, 4096, 22016, 32, 32)},
         .norms = 2,
         .bias_qkv = YES,
-        .adapt = hf_adapt_qwen,
+        .adapt = rk_hf_adapt_qwen,
     },
     {
         .type = "qwen2",
@@ -270,7 +270,7 @@ const hf_architecture hf_architectures[] = {
         .norms = 2,
         .bias_qkv = {"attention_bias", false},
         .bias_out = {"attention_bias", false},
-        .adapt = hf_adapt_minicpm3,
+        .adapt = rk_hf_adapt_minicpm3,
     },
     {
         .type = "glm4_moe",
@@ -449,7 +449,7 @@ const hf_architecture hf_architectures[] = {
         .bias_qkv = {"bias", false},
         .bias_out = {"bias", false},
         .bias_ffn = {"bias", false},
-        .adapt = hf_adapt_falcon,
+        .adapt = rk_hf_adapt_falcon,
     },
     {
         .type = "bloom",
@@ -474,7 +474,7 @@ const hf_architecture hf_architectures[] = {
         .bias_qkv = {"enable_bias", true},
         .bias_out = {"enable_bias", true},
         .bias_ffn = {"enable_bias", true},
-        .adapt = hf_adapt_opt,
+        .adapt = rk_hf_adapt_opt,
     },
     {
         .type = "gpt2",
@@ -497,7 +497,7 @@ const hf_architecture hf_architectures[] = {
         .ffn_multiple = 4,
         .positions = true,
         ALL_BIASES,
-        .adapt = hf_adapt_gpt_bigcode,
+        .adapt = rk_hf_adapt_gpt_bigcode,
     },
     {
         .type = "gpt_neox",
@@ -518,7 +518,7 @@ const hf_architecture hf_architectures[] = {
         .norms = 2,
         .plain = true,
         .ffn_multiple = 4,
-        .adapt = hf_adapt_mpt,
+        .adapt = rk_hf_adapt_mpt,
     },
     {
         .type = "starcoder2",
@@ -563,7 +563,7 @@ const hf_architecture hf_architectures[] = {
         .bias_qkv = {"add_qkv_bias", false},
         .bias_out = {"add_bias_linear", false},
         .bias_ffn = {"add_bias_linear", false},
-        .adapt = hf_adapt_chatglm,
+        .adapt = rk_hf_adapt_chatglm,
     },
     {
         .type = "baichuan",
@@ -578,4 +578,4 @@ const hf_architecture hf_architectures[] = {
         LLAMA_BIASES,
     },
 };
-const size_t hf_architecture_count = COUNT(hf_architectures);
+const size_t rk_hf_architecture_count = COUNT(rk_hf_architectures);

@@ -53,8 +53,8 @@ typedef struct hf_alias {
 } hf_alias;
 
 /* All spellings; of one size the first that a file has counts. */
-extern const hf_alias hf_aliases[];
-extern const size_t hf_alias_count;
+extern const hf_alias rk_hf_aliases[];
+extern const size_t rk_hf_alias_count;
 
 /* A boolean of an architecture: what a key says, or `value` where the key is absent or NULL. */
 typedef struct hf_flag {
@@ -100,8 +100,8 @@ typedef struct hf_architecture {
     rk_status (*adapt)(struct hf_draft *draft, rk_error *err); /* NULL: nothing more to say */
 } hf_architecture;
 
-extern const hf_architecture hf_architectures[];
-extern const size_t hf_architecture_count;
+extern const hf_architecture rk_hf_architectures[];
+extern const size_t rk_hf_architecture_count;
 
 /* A key that, unless null, false, 0 or empty, makes a model that reckon cannot express. */
 typedef struct hf_refusal {
@@ -109,12 +109,12 @@ typedef struct hf_refusal {
     const char *reason;
 } hf_refusal;
 
-extern const hf_refusal hf_refusals[];
-extern const size_t hf_refusal_count;
+extern const hf_refusal rk_hf_refusals[];
+extern const size_t rk_hf_refusal_count;
 
 /* Keys that look like sizes of a layer, but change nothing or are read outside the tables. */
-extern const char *const hf_harmless_keys[];
-extern const size_t hf_harmless_count;
+extern const char *const rk_hf_harmless_keys[];
+extern const size_t rk_hf_harmless_count;
 
 /* A file while it is read. */
 typedef struct hf_draft {
@@ -128,35 +128,35 @@ typedef struct hf_draft {
 } hf_draft;
 
 /* Returns the value of a key ("a.b") of the language model, or NULL when absent or null. */
-const json_t *hf_find(const hf_draft *draft, const char *key);
+const json_t *rk_hf_find(const hf_draft *draft, const char *key);
 
 /* Fails at a key of the language model. */
-rk_status hf_fail(const hf_draft *draft, const char *key, rk_error *err, const char *format, ...)
+rk_status rk_hf_fail(const hf_draft *draft, const char *key, rk_error *err, const char *format, ...)
     RK_PRINTF(4, 5);
 
 /* Sets *out to the flag; fails where its key holds no boolean. */
-rk_status hf_read_flag(const hf_draft *draft, hf_flag flag, bool *out, rk_error *err);
+rk_status rk_hf_read_flag(const hf_draft *draft, hf_flag flag, bool *out, rk_error *err);
 
 /* Reads an integer from 0 to 2^40. */
-rk_status hf_read_size(const hf_draft *draft, const char *key, const json_t *value, int64_t *out,
-                       rk_error *err);
+rk_status rk_hf_read_size(const hf_draft *draft, const char *key, const json_t *value, int64_t *out,
+                          rk_error *err);
 
 /* Gives draft->model its layers, from the sizes and the layer that are in the draft. */
-rk_status hf_lay_out(hf_draft *draft, rk_error *err);
+rk_status rk_hf_lay_out(hf_draft *draft, rk_error *err);
 
 /* Sets the details of draft->model; nothing in them is refused. */
-rk_status hf_read_details(hf_draft *draft, rk_error *err);
+rk_status rk_hf_read_details(hf_draft *draft, rk_error *err);
 
 /*
  * What single families do in their own way.  Called with all sizes read and all flags of the
  * table set in model and layer, before anything is derived from them.
  */
-rk_status hf_adapt_chatglm(hf_draft *draft, rk_error *err);
-rk_status hf_adapt_falcon(hf_draft *draft, rk_error *err);
-rk_status hf_adapt_gpt_bigcode(hf_draft *draft, rk_error *err);
-rk_status hf_adapt_minicpm3(hf_draft *draft, rk_error *err);
-rk_status hf_adapt_mpt(hf_draft *draft, rk_error *err);
-rk_status hf_adapt_opt(hf_draft *draft, rk_error *err);
-rk_status hf_adapt_qwen(hf_draft *draft, rk_error *err);
+rk_status rk_hf_adapt_chatglm(hf_draft *draft, rk_error *err);
+rk_status rk_hf_adapt_falcon(hf_draft *draft, rk_error *err);
+rk_status rk_hf_adapt_gpt_bigcode(hf_draft *draft, rk_error *err);
+rk_status rk_hf_adapt_minicpm3(hf_draft *draft, rk_error *err);
+rk_status rk_hf_adapt_mpt(hf_draft *draft, rk_error *err);
+rk_status rk_hf_adapt_opt(hf_draft *draft, rk_error *err);
+rk_status rk_hf_adapt_qwen(hf_draft *draft, rk_error *err);
 
 #endif

@@ -9,7 +9,7 @@
 
 /*
  * Writes the report of one evaluation.  `execution` and `system` are the documents as the
- * published tool prints them (formats/python_literal.h).
+ * published tool prints them (io/python_literal.h).
  */
 void rk_calculon_report_write(FILE *to, const rk_calculon_app *app, const rk_calculon_exe *exe,
                               const rk_calculon_stats *stats, const char *execution,

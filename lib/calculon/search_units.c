@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "calculon/units.h"
+#include "calculon/search_units.h"
 
 #include "base/error.h"
 

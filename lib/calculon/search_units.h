@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Units of work of a search: the cells of one t with one microbatch, or with all of them. */
-#ifndef RK_CALCULON_UNITS_H
-#define RK_CALCULON_UNITS_H
+#ifndef RK_CALCULON_SEARCH_UNITS_H
+#define RK_CALCULON_SEARCH_UNITS_H
 
 #include "base/divisors.h"
 #include "calculon/space.h"
