@@ -132,8 +132,7 @@ int main(int argc, char **argv)
         die("cannot hold the table of", argv[2]);
     }
 
-    fputs("/* Made by tools/embed.c from data/. */\n#include \"io/catalogue.h\"\n\n",
-          out.code);
+    fputs("/* Made by tools/embed.c from data/. */\n#include \"io/catalogue.h\"\n\n", out.code);
     fprintf(out.deps, "%s:", argv[2]);
     qsort(argv + 4, (size_t)argc - 4, sizeof(argv[0]), compare_folders);
     for (int i = 4; i < argc; i++) {
