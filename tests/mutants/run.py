@@ -224,7 +224,7 @@ def list_tests(built):
                            stdout=subprocess.PIPE, text=True).stdout
     return [Test(test, built) for test in json.loads(shown)
             if not any(suite.endswith("slow") for suite in test["suite"])
-            and test["name"] != "mutants-placed"]
+            and test["name"] not in ("mutants-placed", "modules", "symbols")]
 
 
 def run_all(tests, jobs, store, digest):
