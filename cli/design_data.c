@@ -88,7 +88,7 @@ static const rk_column after[AFTER] = {{"runs", RK_VALUE_BOOL},         {"on_fro
                                        {"meets_target", RK_VALUE_BOOL}, {"batch_s", RK_VALUE_REAL},
                                        {"tokens_per_s", RK_VALUE_REAL}, {"days", RK_VALUE_REAL}};
 
-/* What of the best strategy is told, by the Calculon methodology and by the reckon model. */
+/* What is reported of the best strategy, by the Calculon methodology and by the reckon model. */
 static const rk_column of_exe[] = {{"efficiency", RK_VALUE_REAL},
                                    {"tensor_par", RK_VALUE_INT},
                                    {"pipeline_par", RK_VALUE_INT},
@@ -103,7 +103,7 @@ static size_t strategy_columns(const rk_designing *d, const rk_column **columns)
     return d->plan ? sizeof(of_exe) / sizeof(of_exe[0]) : STRATEGY;
 }
 
-/* Fills the columns of the best strategy.  Returns how many there are. */
+/* Fills the columns of the best strategy.  Returns their number. */
 static size_t fill_strategy(const rk_designing *d, const rk_design *design, rk_value *row)
 {
     const rk_calculon_exe *exe = &design->exe;

@@ -110,7 +110,7 @@ static rk_status explain_calculon(rk_plan *plan, rk_explain *explain, rk_error *
     return status;
 }
 
-/* What is missing is told as `reckon plan` tells it. */
+/* A shortage is reported as `reckon plan` reports it. */
 static rk_status write_calculon_shortfall(const rk_plan *plan, rk_error *err)
 {
     if (plan->request.json) {

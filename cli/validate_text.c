@@ -56,7 +56,7 @@ static void write_remarks(FILE *to, const char *title, const rk_remark *remarks,
 
 /* ---- errors ---------------------------------------------------------------------------------- */
 
-/* Begins a row: what is told of errors in time and in memory alike. */
+/* Begins a row: what errors in time and in memory have in common. */
 static void cell_errors(rk_table *table, const char *label, const rk_errors *e)
 {
     rk_table_cell(table, "%s", label);

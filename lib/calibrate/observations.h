@@ -14,7 +14,7 @@ typedef struct rk_observation {
     int group;       /* left out together: into the groups */
     int cluster;     /* sharing their weight: into the clusters */
     int document;    /* of the recipe, whose machine the row ran on; runs: -1 */
-    bool held;       /* not fitted: only its error is told */
+    bool held;       /* not fitted: only its error is reported */
     double measured; /* seconds, or bytes of memory */
     double weight;
     union {

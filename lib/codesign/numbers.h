@@ -34,7 +34,7 @@ typedef struct rk_number {
 
 #define RK_NUMBER_MAX (8 + 2 * RK_NETWORK_MAX)
 
-/* The numbers of a system as it is.  Returns how many there are. */
+/* The numbers of a system as it is.  Returns their number. */
 size_t rk_calculon_numbers(const rk_calculon_sys *sys, rk_datatype datatype,
                            rk_number out[RK_NUMBER_MAX]);
 size_t rk_system_numbers(const rk_system *system, rk_precision precision,

@@ -36,7 +36,7 @@ typedef struct rk_two_levels {
 /*
  * Seconds of the phases: all-reduce = reduce-scatter inside, all-reduce of the share between, and
  * all-gather inside; all-gather = between with the share, then inside; reduce-scatter the mirror.
- * Returns how many there are, 0 for other collectives.
+ * Returns their number, 0 for other collectives.
  */
 int rk_two_levels_phases(const rk_two_levels *levels, rk_collective op, double bytes,
                          double seconds[RK_PHASE_MAX]);

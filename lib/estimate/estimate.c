@@ -97,7 +97,7 @@ static void add_memory(const rk_accelerator *a, const rk_stage_need *need, doubl
 static rk_rank_traffic add_traffic(const rk_cost_table *table, const rk_strategy *s,
                                    const rk_chunk *chunks, rk_chunk_times *times)
 {
-    rk_rank_traffic sum = {0, 0, 0};
+    rk_rank_traffic sum = {.chunks = 0};
     for (int64_t i = 0; i < rk_stage_chunks(s); i++) {
         const rk_stage_blocks blocks = rk_chunk_blocks_of(table->context.model, s, &chunks[i]);
         rk_stage stage;
@@ -107,16 +107,6 @@ static rk_rank_traffic add_traffic(const rk_cost_table *table, const rk_strategy
         rk_add_chunk_traffic(s, &t, &sum);
     }
     return sum;
-}
-
-/* What a step of fully sharded parameters begins and ends with; `times` are those of rank 0. */
-static double sharded_ends(const rk_cost_table *table, const rk_strategy *s, const rk_chunk *first,
-                           const rk_chunk_times *times)
-{
-    const rk_stage_blocks blocks = rk_chunk_blocks_of(table->context.model, s, first);
-    rk_stage stage;
-    rk_stage_keep(table, &blocks, &stage);
-    return rk_sharded_ends(table, s, &stage, times);
 }
 
 static void survey_ranks(const rk_cost_table *table, const rk_strategy *s, rk_chunk_times *times,
@@ -129,7 +119,7 @@ static void survey_ranks(const rk_cost_table *table, const rk_strategy *s, rk_ch
     rk_stage_blocks blocks, of_stage, of_heaviest;
     rk_stage stage;
     rk_stage_need need;
-    rk_rank_traffic traffic = {0, 0, 0};
+    rk_rank_traffic traffic = {.chunks = 0};
     const bool waits = rk_has_pass_traffic(s);
     *out = (struct fullest){.fits = true, .runs = true};
     ranks->ends = 0;
@@ -143,8 +133,8 @@ static void survey_ranks(const rk_cost_table *table, const rk_strategy *s, rk_ch
             rk_stage_times(table, s, &chunks[r * v], &times[r * v]);
             need = rk_stage_need_of(table, s, &stage);
             if (waits) {
-                ranks->ends = r == 0 ? sharded_ends(table, s, chunks, times) : ranks->ends;
                 traffic = add_traffic(table, s, &chunks[r * v], &times[r * v]);
+                ranks->ends = r == 0 ? traffic.ends : ranks->ends;
             }
         }
         const double in_flight = rk_pipeline_in_flight(s->schedule, s->pp, v, m, r);

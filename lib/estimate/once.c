@@ -135,6 +135,7 @@ void rk_add_chunk_traffic(const rk_strategy *s, const rk_pass_traffic *chunk, rk
     rank->data += share * sum_of(&chunk->data);
     rank->copies += share * sum_of(&chunk->copies);
     rank->bytes += share * chunk->bytes;
+    rank->ends = rank->chunks++ == 0 ? chunk->ends : rank->ends;
 }
 
 void rk_lengthen_passes(rk_chunk_times *passes, const rk_pass_traffic *traffic)
@@ -159,10 +160,11 @@ static rk_chunk_times exchanged(const rk_strategy *s, double gather, double redu
  * Fully sharded: every layer gathers its parameters in forward and again in backward and
  * scatters its gradients, each beside the compute of the layer before.  ZeRO-2 keeps no gradients
  * whole, so every microbatch scatters its own.  Weight gradients that are computed apart are
- * scattered beside their own pass.
+ * scattered beside their own pass.  Fills what hides; returns the seconds of one scatter.
  */
-static void add_exchange(const rk_cost_table *table, const rk_strategy *s, const rk_stage *stage,
-                         const rk_chunk_times *passes, rk_chunk_times *hidden, rk_pass_traffic *out)
+static double add_exchange(const rk_cost_table *table, const rk_strategy *s, const rk_stage *stage,
+                           const rk_chunk_times *passes, rk_chunk_times *hidden,
+                           rk_pass_traffic *out)
 {
     const rk_stack *stack = table->context.stack;
     const bool whole = s->sharding == RK_SHARD_ALL;
@@ -182,6 +184,7 @@ static void add_exchange(const rk_cost_table *table, const rk_strategy *s, const
                                pieces * (all.backward - seen.backward),
                                pieces * (all.weight - seen.weight)};
     out->bytes = pieces * ((whole ? 2 * t.gather_bytes : 0) + t.reduce_bytes);
+    return t.reduce;
 }
 
 /* Seconds of copies of a microbatch each way: activations out and back, weights in for each pass.
@@ -206,22 +209,6 @@ static double visible_copies(double each_way, double pass, double used)
     return fmax(0, each_way - fmax(0, pass - used));
 }
 
-rk_pass_traffic rk_pass_traffic_of(const rk_cost_table *table, const rk_strategy *s,
-                                   const rk_stage *stage, const rk_chunk_times *passes)
-{
-    rk_pass_traffic out = {.bytes = 0};
-    rk_chunk_times hidden = {0, 0, 0};
-    if (s->sharding >= RK_SHARD_GRADIENTS) {
-        add_exchange(table, s, stage, passes, &hidden, &out);
-    }
-    const double each_way = copies_each_way(table, s, stage);
-    if (each_way > 0) {
-        out.copies.forward = visible_copies(each_way, passes->forward, hidden.forward);
-        out.copies.backward = visible_copies(each_way, passes->backward, hidden.backward);
-    }
-    return out;
-}
-
 /* What `taken` of the `used` seconds of a pass, which hide other traffic, add to visible copies. */
 static double copies_beside(double each_way, double pass, double used, double taken)
 {
@@ -229,24 +216,41 @@ static double copies_beside(double each_way, double pass, double used, double ta
                        visible_copies(each_way, pass, used - taken));
 }
 
-double rk_sharded_ends(const rk_cost_table *table, const rk_strategy *s, const rk_stage *first,
-                       const rk_chunk_times *passes)
+/*
+ * Fully sharded: the first gather and half of the last scatter of a step, on the first stage of the
+ * model, have nothing to hide under.  `scatter` is the time of one layer's.
+ */
+static double sharded_ends(const rk_strategy *s, const rk_stage *first, double scatter,
+                           const rk_chunk_times *passes, const rk_chunk_times *hidden,
+                           double each_way)
 {
-    rk_pass_traffic unused = {.bytes = 0};
-    rk_chunk_times hidden;
-    if (s->sharding != RK_SHARD_ALL) {
-        return 0;
-    }
     const double layers = first->layers > 0 ? first->layers : 1;
-    const struct dp_traffic t = dp_traffic(table, s, first, 1 / layers);
-    add_exchange(table, s, first, passes, &hidden, &unused);
     const bool splits = rk_stage_splits(s);
-    const double gather = hidden.forward / layers;
-    const double scatter = fmin(t.reduce / 2, (splits ? hidden.weight : hidden.backward) / layers);
-    const double each_way = copies_each_way(table, s, first);
-    return fmax(0, gather - copies_beside(each_way, passes->forward, hidden.forward, gather)) +
-           fmax(0, scatter - copies_beside(each_way, passes->backward, hidden.backward,
-                                           splits ? 0 : scatter));
+    const double gathered = hidden->forward / layers;
+    const double scattered =
+        fmin(scatter / 2, (splits ? hidden->weight : hidden->backward) / layers);
+    return fmax(0, gathered - copies_beside(each_way, passes->forward, hidden->forward, gathered)) +
+           fmax(0, scattered - copies_beside(each_way, passes->backward, hidden->backward,
+                                             splits ? 0 : scattered));
+}
+
+rk_pass_traffic rk_pass_traffic_of(const rk_cost_table *table, const rk_strategy *s,
+                                   const rk_stage *stage, const rk_chunk_times *passes)
+{
+    rk_pass_traffic out = {.bytes = 0};
+    rk_chunk_times hidden = {0, 0, 0};
+    const double each_way = copies_each_way(table, s, stage);
+    if (s->sharding >= RK_SHARD_GRADIENTS) {
+        const double scatter = add_exchange(table, s, stage, passes, &hidden, &out);
+        out.ends = s->sharding == RK_SHARD_ALL
+                       ? sharded_ends(s, stage, scatter, passes, &hidden, each_way)
+                       : 0;
+    }
+    if (each_way > 0) {
+        out.copies.forward = visible_copies(each_way, passes->forward, hidden.forward);
+        out.copies.backward = visible_copies(each_way, passes->backward, hidden.backward);
+    }
+    return out;
 }
 
 /* ---- once a step --------------------------------------------------------------------------- */

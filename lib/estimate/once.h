@@ -16,6 +16,7 @@
 typedef struct rk_pass_traffic {
     rk_chunk_times data, copies;
     double bytes; /* sent for data parallelism */
+    double ends;  /* s more in a step whose first stage this is, see docs/method/steps.md */
 } rk_pass_traffic;
 
 /* Whether every microbatch has such traffic: ZeRO-2 and 3, offloaded activations and weights. */
@@ -28,16 +29,9 @@ rk_pass_traffic rk_pass_traffic_of(const rk_cost_table *table, const rk_strategy
 /* passes += data + copies. */
 void rk_lengthen_passes(rk_chunk_times *passes, const rk_pass_traffic *traffic);
 
-/* Adds the traffic of one of the chunks of a rank. */
+/* Adds the traffic of one of the chunks of a rank, the first chunk first. */
 void rk_add_chunk_traffic(const rk_strategy *strategy, const rk_pass_traffic *chunk,
                           rk_rank_traffic *rank);
-
-/*
- * Fully sharded: the first gather and half of the last scatter of a step, on the first stage of the
- * model, have nothing to hide under.  `passes` are those of its computation.
- */
-double rk_sharded_ends(const rk_cost_table *table, const rk_strategy *strategy,
-                       const rk_stage *first, const rk_chunk_times *passes);
 
 /* Traffic of data parallelism once a step, and what it uses of a microbatch's passes. */
 typedef struct rk_exchange {

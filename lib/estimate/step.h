@@ -12,6 +12,8 @@
 typedef struct rk_rank_traffic {
     double data, copies; /* visible s: gradients and parameters, to and from the host */
     double bytes;        /* sent for data parallelism */
+    double ends;         /* of the first chunk, s: counts on the first rank, once a step */
+    int chunks;          /* added so far */
 } rk_rank_traffic;
 
 /* The ranks of a pipeline reduced to what the time of a step needs. */
@@ -19,7 +21,7 @@ typedef struct rk_step_ranks {
     rk_stage slowest; /* of the rank with the longest microbatch */
     double busy;      /* s of its microbatch, with the traffic that its passes wait for */
     rk_rank_traffic traffic;
-    double ends;       /* s of traffic that a step begins and ends with, rk_sharded_ends */
+    double ends;       /* s of traffic that a step begins and ends with, on the first rank */
     rk_stage heaviest; /* of the rank with most parameters: it reduces and updates most */
     double params;     /* of that rank */
 } rk_step_ranks;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Predicted beside measured, run by run, and the groups in which errors are told. */
+/* Predicted beside measured, run by run, and the groups in which errors are reported. */
 #ifndef RK_EVIDENCE_COMPARE_H
 #define RK_EVIDENCE_COMPARE_H
 

@@ -110,7 +110,7 @@ const rk_field rk_run_fact_fields[] = {
     TEXT(stack, read_name, "a name of data/stacks"),
     TEXT(system, read_name, "a name of data/systems or data/accelerators"),
     TEXT(model, read_name, "a name of data/models, for what the row does not print"),
-    TEXT(group, read_name, "name under which errors are told"),
+    TEXT(group, read_name, "name under which errors are reported"),
     NUMBER("network_GBps", network_bandwidth, 1e5, "GB/s", "of the outermost tier"),
     NUMBER("power_W", power, 1e5, "W", "limit of the board"),
     NUMBER("memory_GBps", memory_bandwidth, 1e6, "GB/s", "bandwidth of device memory"),

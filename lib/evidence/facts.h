@@ -10,7 +10,7 @@ typedef struct rk_run_facts {
     char unsupported[128]; /* why the row cannot be predicted; "": it can */
     /* Names of documents; "": none. */
     char stack[64], system[64], model[64];
-    char group[64]; /* name under which the row's errors are told; "": that of its part */
+    char group[64]; /* name under which the row's errors are reported; "": that of its part */
     /* The machine, where it differs from the document. */
     double network_bandwidth, power, memory_bandwidth, memory_usable; /* GB/s, W, GB/s, GiB */
     /* Memory as the source means it. */

@@ -2,7 +2,7 @@
 /*
  * Measured runs: a row of a table becomes the inputs of an estimate, and the estimate stands
  * beside what was measured.  What a table does not print but is known of its source (the stack,
- * the machine, facts of the software) stands in data/runs/sources.json, whose rules sources.c
+ * the machine, facts of the software) is in data/runs/sources.json, whose rules sources.c
  * applies.
  *
  *     rk_run_sources_load -> rk_run_case_fill (once per row) -> rk_run_predict (any number of
@@ -56,7 +56,7 @@ typedef struct rk_run_change {
 enum { RK_RUN_STAGE_MAX = 256, RK_RUN_CHANGE_MAX = 8, RK_RUN_NOTE_SIZE = 160 };
 
 typedef struct rk_run_case {
-    char group[64]; /* name under which its errors are told: the source, or a part of it */
+    char group[64]; /* name under which its errors are reported: the source, or a part of it */
     rk_model model;
     rk_strategy strategy; /* its layout stands below */
     int stack, system;    /* into the lists of rk_run_sources */

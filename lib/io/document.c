@@ -89,7 +89,7 @@ static rk_status fail_unknown(const rk_json_doc *doc, rk_error *err)
                                kind_names[i], telling_keys[i][0]);
         used += n > 0 ? (size_t)n : 0;
     }
-    (void)rk_fail(err, RK_ERR_INVALID, "no key tells whether this is %s", list);
+    (void)rk_fail(err, RK_ERR_INVALID, "no key says whether this is %s", list);
     rk_error_set_file(err, doc->name);
     return RK_ERR_INVALID;
 }

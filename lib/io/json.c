@@ -172,7 +172,7 @@ static rk_status fail_syntax(const json_error_t *error, const char *document, si
     case json_error_out_of_memory:
         return rk_fail(err, RK_ERR_MEMORY, "there is not enough memory to read the document");
     case json_error_duplicate_key:
-        (void)rk_fail(err, RK_ERR_SYNTAX, "the key %.*s stands twice in the same object", shown,
+        (void)rk_fail(err, RK_ERR_SYNTAX, "the key %.*s occurs twice in the same object", shown,
                       token);
         break;
     case json_error_numeric_overflow:

@@ -176,7 +176,7 @@ typedef struct rk_layer_params {
     int64_t gemm;          /* of active: the matrices of attention, FFN and experts */
 } rk_layer_params;
 
-/* What stands at the ends of a model. */
+/* The ends of a model. */
 typedef struct rk_end_params {
     int64_t embedding, positions, head; /* head 0 when tied; embedding with its norm */
     int64_t final_norm;
@@ -240,7 +240,7 @@ rk_status rk_model_check(const rk_model *model, rk_error *err);
 rk_status rk_layer_type_check(const rk_layer_type *type, rk_error *err);
 
 /*
- * Reads a model: a file (our own document, or a Hugging Face config.json, told apart by their
+ * Reads a model: a file (our own document, or a Hugging Face config.json, distinguished by their
  * keys), or a name of the catalogue data/models.  Implemented in lib/io.
  */
 rk_status rk_model_load(const char *name, rk_model *model, rk_error *err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What each schedule is called, what it asks of its numbers, and where its stages stand. */
+/* What each schedule is called, what it asks of its numbers, and where it places its stages. */
 #include "schedule/order.h"
 
 #include "base/error.h"
@@ -37,7 +37,8 @@ int64_t rk_schedule_stage(rk_schedule_kind kind, int64_t ranks, int64_t rank, in
     }
 }
 
-/* The inverse of rk_schedule_stage; where a stage stands twice, on the chunks of one direction. */
+/* The inverse of rk_schedule_stage; where two ranks hold a stage, on the chunks of one direction.
+ */
 static rk_place place_of(const rk_pipeline *p, int64_t stage, int64_t direction_chunk)
 {
     switch (rk_schedules[p->kind]->placement) {

@@ -238,7 +238,7 @@ static rk_status play_prepare(struct play *y, rk_error *err)
 static void fill_result(const struct play *y, rk_pipeline_result *result)
 {
     const rk_pipeline *p = y->pipeline;
-    /* where stages stand twice, a microbatch keeps one chunk of a rank; otherwise all */
+    /* where two ranks hold each stage, a microbatch keeps one chunk of a rank; otherwise all */
     const bool twice = rk_schedules[p->kind]->placement == RK_PLACEMENT_TWICE;
     const int64_t chunks = twice ? 1 : p->chunks_per_rank;
     int64_t last = 0;

@@ -68,7 +68,7 @@ static rk_place backward_place(int64_t rank, const rk_step *step)
     return (rk_place){rank, rk_step_backward_chunk(step)};
 }
 
-/* Writes all orders, and where every forward and backward stands in them. */
+/* Writes all orders, and the index of every forward and backward in them. */
 static rk_status prepare(struct compiler *c, rk_error *err)
 {
     const rk_pipeline *p = c->pipeline;
@@ -170,7 +170,7 @@ static bool emit_until(struct compiler *c, const int64_t *until)
     return done;
 }
 
-/* Whether all inputs of instructions [from, to) stand at `since` of their rank or later. */
+/* Whether all inputs of instructions [from, to) come from index `since` of their rank or later. */
 static inline bool reaches_back_to(const struct compiler *c, int64_t from, int64_t to,
                                    const int64_t *since)
 {

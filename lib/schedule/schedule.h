@@ -10,7 +10,7 @@
 
 /*
  * All schedules: RK_SCHEDULE_<kind>, the entry rk_schedule_<entry> that its file defines, and its
- * name.  A new schedule is one file and one line here; docs/howto/schedule.md tells how.
+ * name.  To add a schedule, add one file and one line here: see docs/howto/schedule.md.
  */
 #define RK_SCHEDULE_LIST(X)                                                                        \
     X(GPIPE, gpipe, "gpipe")                                                                       \
@@ -35,7 +35,7 @@ extern const char *const rk_schedule_names[]; /* NULL-terminated, in enum order 
 typedef enum rk_stage_placement {
     RK_PLACEMENT_LOOP,  /* chunk i of rank r holds stage i p + r of p v */
     RK_PLACEMENT_V,     /* two chunks: rank r holds stages r and 2p - 1 - r of 2p */
-    RK_PLACEMENT_TWICE, /* two chunks: rank r holds stages r and p - 1 - r of p; each stands twice
+    RK_PLACEMENT_TWICE, /* two chunks: rank r holds stages r and p - 1 - r of p; each on two ranks
                          */
 } rk_stage_placement;
 
@@ -70,8 +70,8 @@ typedef struct rk_chunk_times {
 
 /*
  * One pipeline.  chunks[r * chunks_per_rank + i] is the i-th chunk of rank r.  Virtual stages are
- * numbered along the model and stand where the placement of the schedule says.  Where each stands
- * twice, the first half of the microbatches runs through chunks 0 of ranks 0, 1, ..., the second
+ * numbered along the model and placed as the schedule says.  Where two ranks hold each
+ * stage, the first half of the microbatches runs through chunks 0 of ranks 0, 1, ..., the second
  * half through chunks 1 of ranks p-1, p-2, ...
  */
 typedef struct rk_pipeline {
@@ -162,8 +162,9 @@ double rk_pipeline_seconds(const rk_pipeline *pipeline);
 
 /*
  * Peak activations of rank r by closed form, in what one microbatch keeps on the rank: all of its
- * chunks, or one of the two where every stage stands twice.  An activation is kept from its forward
- * to the end of its backward, by weight where that is split.  Same numbers as rk_pipeline_check.
+ * chunks, or one of the two where two ranks hold each stage.  An activation is kept from its
+ * forward to the end of its backward, by weight where that is split.  Same numbers as
+ * rk_pipeline_check.
  */
 double rk_pipeline_in_flight(rk_schedule_kind kind, int64_t ranks, int64_t chunks_per_rank,
                              int64_t microbatches, int64_t rank);

@@ -103,7 +103,7 @@ static const struct rk_clock_piece *piece_at(rk_plan_clock *clock, size_t place)
     return piece;
 }
 
-/* Gives every rank of a base the times of its kind, which stand at the first rank of the kind. */
+/* Copies the times of the first rank of each kind to the other ranks of that kind. */
 static void spread_kinds(const rk_plan_clock *clock, const rk_plan_base *base,
                          rk_chunk_times *chunks)
 {
@@ -181,19 +181,16 @@ static const rk_pass_traffic *traffic_at(rk_plan_clock *clock, const rk_strategy
 
 /* Lengthens the passes of a kind of rank by the traffic that they wait for. */
 static rk_rank_traffic add_traffic(rk_plan_clock *clock, const rk_plan_base *base,
-                                   const rk_strategy *lane, int number, size_t kind, double *ends)
+                                   const rk_strategy *lane, int number, size_t kind)
 {
     const rk_plan_shape *shape = base->shape;
     const int v = shape->chunks;
     const size_t first = (size_t)clock->lists->kinds.items[shape->kind_first + kind] * (size_t)v;
-    rk_rank_traffic sum = {0, 0, 0};
+    rk_rank_traffic sum = {.chunks = 0};
     for (int j = 0; j < v; j++) {
         const size_t place = rk_plan_piece(clock->lists, shape, base->choice, kind, j);
         rk_chunk_times *passes = &clock->longer[first + (size_t)j];
         *passes = clock->chunks[first + (size_t)j];
-        if (first == 0 && j == 0) {
-            *ends = rk_sharded_ends(clock->table, lane, &piece_at(clock, place)->stage, passes);
-        }
         const rk_pass_traffic *traffic = traffic_at(clock, lane, number, place, passes);
         rk_lengthen_passes(passes, traffic);
         rk_add_chunk_traffic(lane, traffic, &sum);
@@ -216,9 +213,10 @@ static struct pace pace_of(rk_plan_clock *clock, const rk_plan_base *base, const
     for (size_t i = 0; i < shape->kind_count; i++) {
         const int64_t rank = clock->lists->kinds.items[shape->kind_first + i];
         const rk_stage *stage = rk_plan_clock_stage(clock, base, i);
-        rk_rank_traffic traffic = {0, 0, 0};
+        rk_rank_traffic traffic = {.chunks = 0};
         if (waits) {
-            traffic = add_traffic(clock, base, lane, number, i, &ranks->ends);
+            traffic = add_traffic(clock, base, lane, number, i);
+            ranks->ends = i == 0 ? traffic.ends : ranks->ends; /* rank 0 is of the first kind */
         }
         const double busy = rk_rank_seconds(lane, &pace.chunks[rank * shape->chunks]);
         const double params = stage->dense_params + stage->expert_params;

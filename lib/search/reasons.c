@@ -13,7 +13,7 @@
 #define MOST_TRIED   200000U   /* of one changed space, until it counts as illegal */
 #define MOST_EFFORT  20000000U /* of all changed spaces together */
 #define MOST_STEPS   1024      /* values tried below and above */
-#define MOST_BROKEN  16        /* rules of one strategy that are told apart */
+#define MOST_BROKEN  16        /* rules of one strategy that are counted separately */
 #define MOST_RULES   128
 
 const char *const rk_help_names[RK_HELP_KIND_COUNT] = {

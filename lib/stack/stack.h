@@ -2,7 +2,7 @@
 /*
  * The training software as it is: which operators are fused, what overlaps, what a launch costs,
  * what it keeps in memory besides tensors.  One document per stack in data/stacks; the keys and
- * what they mean stand in lib/stack/stack_doc.c.
+ * their meaning are in lib/stack/stack_doc.c.
  */
 #ifndef RK_STACK_STACK_H
 #define RK_STACK_STACK_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table of rules and how a broken one is told; inside lib/strategy only. */
+/* The table of rules and the messages for broken ones; inside lib/strategy only. */
 #ifndef RK_STRATEGY_RULES_H
 #define RK_STRATEGY_RULES_H
 

@@ -106,7 +106,7 @@ typedef struct rk_strategy {
     bool offload_optimizer, offload_activations, offload_weights;
     int64_t first_stage_layers, last_stage_layers; /* of a rank, all chunks; 0: as the rest */
     bool count_embedding, count_head;              /* they take the place of a layer in the split */
-    bool mtp_before_head;                          /* MTP stands on the stage before the head's */
+    bool mtp_before_head;                          /* MTP is on the stage before the head's */
     const int16_t *layout; /* the caller's: layers of every virtual stage in the model's order */
     int layout_count;      /* stages of it; 0: no layout, layers are shared out */
     /*
@@ -193,7 +193,7 @@ void rk_strategy_explain_rule(const rk_model *model, const rk_system *system,
 
 /* ---- stages -------------------------------------------------------------------------------- */
 
-/* Layers first .. first+count-1 stand on a chunk; the ends of the model on the first and last. */
+/* A chunk holds layers first .. first+count-1; the ends of the model on the first and last. */
 typedef struct rk_chunk {
     int first, count;
     bool embedding, head; /* head: final norm, output layer, loss, also those of MTP */
@@ -212,7 +212,7 @@ int64_t rk_stage_chunks(const rk_strategy *strategy);
  * Otherwise layers are split as Megatron does, with embedding and head counted as layers where the
  * strategy says so; where they do not divide, earlier stages have one more.  ZB-V and DualPipe
  * place the two chunks of a rank at both ends of the model; DualPipe has every stage on two ranks,
- * so every layer stands twice.
+ * so every layer is on two ranks.
  */
 void rk_strategy_chunks(const rk_model *model, const rk_strategy *strategy, rk_chunk *chunks);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where the ranks of a group stand in the tiers of a machine. */
+/* Where the ranks of a group are in the tiers of a machine. */
 #include "system/system.h"
 
 /* The largest divisor of n that is at most `limit`; n, limit >= 1.  About sqrt(n) steps. */

@@ -13,8 +13,8 @@
  *     refused   status 2, a message that names memory, and no file
  *     harmless  status, output and file as without the failure
  *
- * Lines that tell processor time are not compared.  Anything else is reported, and the exit status
- * is 1.
+ * Lines that report processor time are not compared.  Anything else is reported, and the exit
+ * status is 1.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -160,7 +160,7 @@ static size_t line_end(const struct text *text, size_t at)
     return end ? (size_t)(end - text->bytes) + 1 : text->size;
 }
 
-/* Whether a line tells how long something took. */
+/* Whether a line reports how long something took. */
 static bool tells_time(const char *line, size_t size)
 {
     static const char *const words[] = {" s of processor time", "\"processor_time_s\"",

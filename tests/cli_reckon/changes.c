@@ -238,7 +238,7 @@ static double worth(const rk_sensitivity *list, size_t count, const char *key, d
     return 0;
 }
 
-/* Fills the sensitivities of a strategy; returns how many there are. */
+/* Fills the sensitivities of a strategy and returns their number. */
 static size_t sensitivities_of(const rk_setting *s, const rk_strategy *strategy, double step,
                                rk_sensitivity list[RK_SENSITIVITY_MAX])
 {

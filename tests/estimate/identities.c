@@ -636,8 +636,9 @@ static void check_makespan(const struct draw *d, uint64_t *r)
     rk_estimate e;
     double casts = 0, most = 0; /* of the weights of the rank with most parameters, once a step */
     (void)r;
-    if (rk_has_pass_traffic(s)) { /* which is part of the pipeline; the second implementation */
-        return;                   /* checks these */
+    /* Passes that wait for traffic are compared with the second implementation. */
+    if (rk_has_pass_traffic(s)) {
+        return;
     }
     const int64_t v = rk_stage_chunks(s);
     rk_strategy_chunks(&d->model, s, chunks);

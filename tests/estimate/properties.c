@@ -5,6 +5,7 @@
  * machines and stacks, schedules played event by event.
  */
 #include "../draws.h"
+#include "estimate/stage.h"
 
 #include "codesign/numbers.h"
 #include "strategy/strategy.h"
@@ -89,8 +90,7 @@ static void check_better(const struct draw *d, uint64_t *r)
     const rk_estimate after = played(d, &better, &d->strategy);
     (void)snprintf(what, sizeof(what), "%s better by %.4g", number->name, factor);
     /* in zero-bubble schedules the pass that hides copies need not be on the critical path */
-    const bool latency =
-        number->kind == RK_NUMBER_TIER_LATENCY && d->strategy.schedule < RK_SCHEDULE_ZB_H1;
+    const bool latency = number->kind == RK_NUMBER_TIER_LATENCY && !rk_stage_splits(&d->strategy);
     const bool size =
         number->kind == RK_NUMBER_MEMORY_SIZE || number->kind == RK_NUMBER_OFFLOAD_SIZE;
     assert_no_worse(d, what, latency || size, &before, &after);

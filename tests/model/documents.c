@@ -184,7 +184,7 @@ static void test_layers(void **state)
     assert_int_equal(model.types[1].attention.kv_heads, 4);
 }
 
-/* Every key of a layer may stand in a type; the last ones of the table too. */
+/* A layer type accepts every key of a layer, including the last ones of the table. */
 static void test_type_keys(void **state)
 {
     static const char *const keys[] = {"heads", "bias_qkv", "clamped", "router_bias",

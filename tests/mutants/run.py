@@ -10,7 +10,7 @@ The sources are copied to FOLDER/source, where each expression of faults.txt bec
     (rk_mutant(7) ? (faulty) : (original))
 
 and RK_MUTANT=7 in the environment chooses the seventh.  First all tests run without a fault, which
-tells how long each takes and which of these expressions it reaches.  Then those that reach a fault
+records how long each takes and which of these expressions it reaches.  Then those that reach a fault
 are asked for it; one that fails, or takes ten times as long, catches it, and the others are not
 asked.  FOLDER/caught.json remembers which test caught what: it is asked first the next time.
 """
