@@ -5,6 +5,7 @@
 #include "base/units.h"
 #include "cli/reckon_plan.h"
 #include "cli/request_json.h"
+#include "io/document.h"
 #include "model/hf_config.h"
 #include "model/model_doc.h"
 #include "report/estimate_fields.h"
@@ -64,7 +65,7 @@ static rk_status read_model(const json_t *value, const char *path, void *out, rk
         return RK_OK;
     }
     rk_model *model = &point->inputs.model;
-    return rk_sweep_prefix_path(rk_hf_config_recognise(value)
+    return rk_sweep_prefix_path(rk_document_is_config(value)
                                     ? rk_hf_config_read(value, model, err)
                                     : rk_model_from_json(value, model, err),
                                 path, err);

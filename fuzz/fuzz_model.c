@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Any bytes as a model, our own document or a config.json: what is read can be computed with. */
+#include "io/document.h"
 #include "model/hf_config.h"
 #include "model/model_doc.h"
 
@@ -15,7 +16,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (rk_json_parse((const char *)data, size, "input", &doc, &err)) {
         return 0;
     }
-    const rk_status status = rk_hf_config_recognise(doc.root)
+    const rk_status status = rk_document_is_config(doc.root)
                                  ? rk_hf_config_read(doc.root, &model, &err)
                                  : rk_model_from_json(doc.root, &model, &err);
     rk_json_clear(&doc);

@@ -19,8 +19,6 @@ static const char *const telling_keys[RK_DOCUMENT_KIND_COUNT][TELLING_KEY_COUNT]
     [RK_DOCUMENT_SYSTEM] = {"accelerator", "tiers", "price_usd_per_hour"},
     [RK_DOCUMENT_STACK] = {"rates", "traffic", "communication"},
 };
-/* Keys of a Hugging Face config.json, which is a model too. */
-static const char *const config_keys[] = {"model_type", "architectures"};
 
 static const char *const kind_names[RK_DOCUMENT_KIND_COUNT] = {
     [RK_DOCUMENT_CALCULON_APP] = "an application of Calculon",
@@ -66,17 +64,12 @@ static bool has_telling_key(const json_t *object, int kind)
     return false;
 }
 
-static bool has_config_key(const json_t *object)
+bool rk_document_is_config(const json_t *object)
 {
-    for (size_t i = 0; i < COUNT(config_keys); i++) {
-        if (json_object_get(object, config_keys[i])) {
-            return true;
-        }
-    }
-    return false;
+    return json_object_get(object, "model_type") || json_object_get(object, "architectures");
 }
 
-/* Tells by the first telling key of each kind what a document is not. */
+/* Names the first of its keys for each kind that the document could have been. */
 static rk_status fail_unknown(const rk_json_doc *doc, rk_error *err)
 {
     char list[400] = "";
@@ -105,7 +98,7 @@ rk_status rk_document_identify(const char *name, rk_document_kind *kind, rk_erro
     while (found < RK_DOCUMENT_KIND_COUNT && !has_telling_key(doc.root, found)) {
         found++;
     }
-    if (found == RK_DOCUMENT_KIND_COUNT && has_config_key(doc.root)) {
+    if (found == RK_DOCUMENT_KIND_COUNT && rk_document_is_config(doc.root)) {
         found = RK_DOCUMENT_MODEL;
     }
     *kind = (rk_document_kind)found;

@@ -5,6 +5,8 @@
 
 #include "reckon/reckon.h"
 
+#include <jansson.h>
+
 typedef enum rk_document_kind {
     RK_DOCUMENT_CALCULON_APP,
     RK_DOCUMENT_CALCULON_SYS,
@@ -24,6 +26,9 @@ extern const char *const rk_document_folders[RK_DOCUMENT_KIND_COUNT];
  * catalogue name.  The values are not checked.
  */
 rk_status rk_document_identify(const char *name, rk_document_kind *kind, rk_error *err);
+
+/* Whether an object is a Hugging Face config.json, which is a model too. */
+bool rk_document_is_config(const json_t *object);
 
 /* Writes what a document says of itself ("description"), "" when it does not. */
 rk_status rk_document_description(const char *name, rk_document_kind kind, char *out, size_t size,

@@ -31,11 +31,6 @@ static const char *const nested_configs[] = {"text_config", "llm_config", "langu
 /* Keys of the file that hold for its language model too. */
 static const char *const shared_keys[] = {"tie_word_embeddings", "num_nextn_predict_layers"};
 
-bool rk_hf_config_recognise(const json_t *object)
-{
-    return json_object_get(object, "model_type") || json_object_get(object, "architectures");
-}
-
 /* ---- finding keys ----------------------------------------------------------------------- */
 
 /* Returns the value of a key ("a.b") of the object, or NULL when absent. */

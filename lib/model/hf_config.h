@@ -6,9 +6,6 @@
 #include "io/json.h"
 #include "model/model.h"
 
-/* Whether the keys of a document are those of such a file. */
-bool rk_hf_config_recognise(const json_t *object);
-
 /*
  * Reads the language model of a parsed file and checks it.  What the typed layers of rk_model
  * cannot express (linear attention, layers without attention, sparse attention with an indexer...)

@@ -2,6 +2,7 @@
 /* Reading a model by name: our own document or a config.json of Hugging Face. */
 #include "base/error.h"
 #include "base/text.h"
+#include "io/document.h"
 #include "model/hf_config.h"
 #include "model/model_doc.h"
 
@@ -50,8 +51,8 @@ rk_status rk_model_load(const char *name, rk_model *model, rk_error *err)
     if (status) {
         return status;
     }
-    status = rk_hf_config_recognise(doc.root) ? rk_hf_config_read(doc.root, model, err)
-                                              : rk_model_from_json(doc.root, model, err);
+    status = rk_document_is_config(doc.root) ? rk_hf_config_read(doc.root, model, err)
+                                             : rk_model_from_json(doc.root, model, err);
     if (status) {
         rk_error_set_file(err, doc.name);
     } else if (model->name[0] == '\0') {

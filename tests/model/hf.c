@@ -4,6 +4,7 @@
  * against published counts, layer by layer where layers differ; what is refused, and why; and a
  * large collection of whole files where it is at hand.
  */
+#include "io/document.h"
 #include "model/hf_config.h"
 
 #include <stdlib.h>
@@ -127,7 +128,7 @@ static rk_status read_text(const char *text, rk_model *model, rk_error *err)
     if (status) {
         return status;
     }
-    assert_true(rk_hf_config_recognise(doc.root));
+    assert_true(rk_document_is_config(doc.root));
     status = rk_hf_config_read(doc.root, model, err);
     rk_json_clear(&doc);
     return status;
