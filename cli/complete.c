@@ -97,6 +97,6 @@ static int run_complete(int argc, char **argv)
 
 const rk_command rk_command_complete = {
     .name = "__complete",
-    .purpose = "Print what may stand for the last of some words, for shell completion",
+    .purpose = "Print completions of the last of some words, for the shell",
     .run = run_complete,
 };

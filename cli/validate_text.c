@@ -172,11 +172,12 @@ static void write_verdicts(FILE *to, const rk_score_group *g)
     if (v->oom_fits + v->oom_not == 0) {
         return;
     }
-    (void)fprintf(to,
-                  "\nout of memory, %s: %zu of %zu runs told right (%.1f%%); precision %.1f%%, "
-                  "recall %.1f%%\n",
-                  g->label, v->ran_fits + v->oom_not, all, 100 * rk_verdicts_accuracy(v),
-                  100 * rk_verdicts_precision(v), 100 * rk_verdicts_recall(v));
+    (void)fprintf(
+        to,
+        "\nout of memory, %s: %zu of %zu runs predicted right (%.1f%%); precision %.1f%%, "
+        "recall %.1f%%\n",
+        g->label, v->ran_fits + v->oom_not, all, 100 * rk_verdicts_accuracy(v),
+        100 * rk_verdicts_precision(v), 100 * rk_verdicts_recall(v));
     (void)fprintf(to,
                   "  %zu said to fit ran out of memory, %zu said not to fit ran; of the %zu said "
                   "to thrash, %zu ran out\n",

@@ -79,7 +79,7 @@ cat <<'TEXT'
 
 The peak of memory in the sense of each source (allocated, reserved, or of the device); how much
 slower the strategy that is ranked first is than the best of its job; and whether runs of the H100
-sweep that did and did not run out of memory are told apart.
+sweep that did and did not run out of memory are distinguished.
 
 TEXT
 show 3 99 --split check --by source

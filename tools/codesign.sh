@@ -18,7 +18,7 @@ number of the machine is worth something, which machine to buy, and in which sha
 model. Each searches for the best strategy again for every variant, so that a machine is never judged
 by a strategy that was made for another one; the searches are [bounded](search.md), so that hundreds
 of billions of strategies take seconds. This page is made by `tools/codesign.sh`; the commands can be
-typed as they stand.
+typed as they are.
 
 ## What is a number of the machine worth? `reckon explain`
 
@@ -57,12 +57,12 @@ cat <<'TEXT'
 | --- | --- | --- |
 | `processor` | price of a processor with everything that no axis prices | required |
 | `currency` | what is written before amounts | default `"$"` |
-| `life_days` | days over which a machine is paid off: tells what a run costs of it | default: not told |
+| `life_days` | days over which a machine is paid off: gives what a run costs of it | default: not reported |
 | `axes` | the numbers that vary, 1 to 12, which multiply to at most 1,000,000 machines | required |
 
 An axis has a `key`, its `values` (1 to 64), and the price of one processor with each value: either
 `price_per_unit`, or a list of `prices`, or nothing. Keys are `processors` (without prices: all of them
-are paid for), and the numbers that `reckon explain` tells, with their units: `matrix_TFLOPps`,
+are paid for), and the numbers that `reckon explain` lists, with their units: `matrix_TFLOPps`,
 `vector_TFLOPps`, `memory_GBps`, `memory_GiB`, `offload_GBps`, `offload_GiB`, `domain` (processors of
 the fastest network), and of the network tiers from the innermost `tier0_GBps`, `tier0_us`,
 `tier1_GBps`... What no axis varies is as in the system.

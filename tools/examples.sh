@@ -14,7 +14,7 @@ cat <<'TEXT'
 # Five questions
 
 What `reckon` answers to five questions from practice. This page is made by `tools/examples.sh`; the
-commands can be typed as they stand.
+commands can be typed as they are.
 
 ## 1. A dense model of 8 billion parameters on one node
 

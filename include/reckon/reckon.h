@@ -87,7 +87,7 @@ typedef struct rk_calculon_app {
     int64_t num_blocks;  /* N */
 } rk_calculon_app;
 
-/* The mapping; the fields stand in the order of the published execution document. */
+/* The mapping; the fields are in the order of the published execution document. */
 typedef struct rk_calculon_exe {
     int64_t num_procs;      /* P = t * p * D */
     int64_t tensor_par;     /* t */

@@ -60,7 +60,7 @@ static separator cut_cell(reader *r, const char **fault)
     } else {
         for (; !at_line_end(r->at, r->end, &size) && *r->at != ','; *out++ = *r->at++) {
             if (*r->at == '"' || *r->at == '\0') {
-                *fault = *r->at ? "a quote stands inside a cell that does not start with one"
+                *fault = *r->at ? "there is a quote inside a cell that does not start with one"
                                 : "the file holds a zero byte: it is no text";
                 return BAD_CELL;
             }
