@@ -6,7 +6,7 @@
 #ifndef RK_RUN_TRAINING_H
 #define RK_RUN_TRAINING_H
 
-#include "reckon/reckon.h"
+#include "run/checkpoint.h"
 
 /* What a run is; times in s, sizes in bytes. */
 typedef struct rk_training {
@@ -60,21 +60,5 @@ typedef struct rk_training_result {
  * where an interval is shorter than the writing of a checkpoint.
  */
 rk_status rk_training_run(const rk_training *training, rk_training_result *result, rk_error *err);
-
-/* ---- checkpoints and failures ---------------------------------------------------------------- */
-
-/*
- * The best time between checkpoints that block training for `cost` s, with a mean time between
- * failures of `mtbf` s: Young's first order, and Daly's (mtbf itself from cost = 2 mtbf on).
- */
-double rk_checkpoint_young(double cost, double mtbf);
-double rk_checkpoint_daly(double cost, double mtbf);
-
-/*
- * Expected time over the time without interruptions, when failures come as a Poisson process and
- * strike restarts as well (Daly 2006): mtbf e^(restart/mtbf) (e^((interval + cost)/mtbf) - 1) /
- * interval.
- */
-double rk_failure_slowdown(double interval, double cost, double restart, double mtbf);
 
 #endif

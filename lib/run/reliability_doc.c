@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Documents of data/reliability. */
+#include "run/reliability.h"
+
+#include "base/error.h"
+#include "base/units.h"
+#include "io/fields.h"
+
+#include <stdio.h>
+
+#define MOST 1e12 /* of a count or a duration */
+
+/* ---- clusters ------------------------------------------------------------------------------ */
+
+static rk_status read_cluster_name(const json_t *value, const char *path, void *out, rk_error *err)
+{
+    return rk_field_text(value, path, out, sizeof(((rk_cluster_record *)0)->name), err);
+}
+
+#define CLUSTER(name_, type_, member, ...)                                                         \
+    {                                                                                              \
+        .name = name_, .type = type_, .offset = offsetof(rk_cluster_record, member), __VA_ARGS__   \
+    }
+
+static const rk_field cluster_fields[] = {
+    CLUSTER("name", RK_FIELD_CUSTOM, name, .read = read_cluster_name, .help = "of the cluster"),
+    CLUSTER("accelerators", RK_FIELD_NUMBER, accelerators, .above_min = true, .max = MOST,
+            .help = "in use"),
+    CLUSTER("days", RK_FIELD_NUMBER, days, .above_min = true, .max = MOST, .unit = "days",
+            .help = "observed"),
+    CLUSTER("interruptions", RK_FIELD_NUMBER, interruptions, .above_min = true, .max = MOST,
+            .help = "that were not planned"),
+    CLUSTER("counted", RK_FIELD_BOOL, counted, .optional = true,
+            .help = "part of the usual rate; default: true"),
+};
+
+static rk_status read_clusters(const json_t *value, const char *path, void *out, rk_error *err)
+{
+    rk_reliability *reliability = out;
+    char element[RK_JSON_PATH_SIZE], found[RK_JSON_TEXT_SIZE];
+    const size_t given = json_array_size(value); /* 0 of what is no array */
+    if (given < 1 || given > RK_CLUSTERS_MAX) {
+        return rk_fail_at(err, RK_ERR_INVALID, path,
+                          "expected a list of 1 to %d clusters, found %s", RK_CLUSTERS_MAX,
+                          rk_json_describe(value, found));
+    }
+    for (size_t i = 0; i < given; i++) {
+        rk_cluster_record *record = &reliability->clusters[i];
+        *record = (rk_cluster_record){.counted = true};
+        const rk_status status =
+            rk_fields_read(json_array_get(value, i), rk_json_path_element(path, i, element),
+                           cluster_fields, COUNT(cluster_fields), RK_UNKNOWN_REFUSE, record, err);
+        if (status) {
+            return status;
+        }
+    }
+    reliability->cluster_count = (int)given;
+    return RK_OK;
+}
+
+/* ---- causes -------------------------------------------------------------------------------- */
+
+static rk_status read_component_name(const json_t *value, const char *path, void *out,
+                                     rk_error *err)
+{
+    return rk_field_text(value, path, out, sizeof(((rk_component *)0)->name), err);
+}
+
+#define COMPONENT(name_, type_, member, ...)                                                       \
+    {                                                                                              \
+        .name = name_, .type = type_, .offset = offsetof(rk_component, member), __VA_ARGS__        \
+    }
+
+static const rk_field component_fields[] = {
+    COMPONENT("name", RK_FIELD_CUSTOM, name, .read = read_component_name, .help = "of the cause"),
+    COMPONENT("events", RK_FIELD_NUMBER, events, .max = MOST,
+              .help = "counted; all causes share the rate by these"),
+    COMPONENT("hang", RK_FIELD_BOOL, hang, .optional = true,
+              .help = "found by a time-out of the collectives; default: false"),
+    COMPONENT("hardware", RK_FIELD_BOOL, hardware, .optional = true,
+              .help = "a part has to be replaced; default: true"),
+    COMPONENT("one_node", RK_FIELD_BOOL, one_node, .optional = true,
+              .help = "other nodes keep memory and disks; default: true"),
+};
+
+static rk_status read_components(const json_t *value, const char *path, void *out, rk_error *err)
+{
+    rk_reliability *reliability = out;
+    char element[RK_JSON_PATH_SIZE], found[RK_JSON_TEXT_SIZE];
+    const size_t given = json_array_size(value);
+    double events = 0;
+    if (given < 1 || given > RK_COMPONENTS_MAX) {
+        return rk_fail_at(err, RK_ERR_INVALID, path, "expected a list of 1 to %d causes, found %s",
+                          RK_COMPONENTS_MAX, rk_json_describe(value, found));
+    }
+    for (size_t i = 0; i < given; i++) {
+        rk_component *component = &reliability->components[i];
+        *component = (rk_component){.hardware = true, .one_node = true};
+        const rk_status status = rk_fields_read(
+            json_array_get(value, i), rk_json_path_element(path, i, element), component_fields,
+            COUNT(component_fields), RK_UNKNOWN_REFUSE, component, err);
+        if (status) {
+            return status;
+        }
+        events += component->events;
+    }
+    reliability->component_count = (int)given;
+    return events > 0 ? RK_OK
+                      : rk_fail_at(err, RK_ERR_INVALID, path, "no cause has events; count some");
+}
+
+/* ---- the document -------------------------------------------------------------------------- */
+
+#define SECONDS(name_, help_)                                                                      \
+    {                                                                                              \
+        .name = #name_, .type = RK_FIELD_NUMBER, .offset = offsetof(rk_reliability, name_),        \
+        .max = MOST, .unit = "s", .help = help_                                                    \
+    }
+
+static const rk_field reliability_fields[] = {
+    {.name = "accelerators_per_node",
+     .type = RK_FIELD_NUMBER,
+     .offset = offsetof(rk_reliability, node),
+     .min = 1,
+     .max = MOST,
+     .help = "that leave together when one is replaced"},
+    {.name = "clusters",
+     .type = RK_FIELD_CUSTOM,
+     .offset = 0,
+     .read = read_clusters,
+     .help = "published clusters; those that count give the usual rate and its spread"},
+    {.name = "components",
+     .type = RK_FIELD_CUSTOM,
+     .offset = 0,
+     .read = read_components,
+     .help = "causes of interruptions"},
+    {.name = "planned_share",
+     .type = RK_FIELD_NUMBER,
+     .offset = offsetof(rk_reliability, planned_share),
+     .optional = true,
+     .max = MOST,
+     .help = "planned interruptions for each that is not; default: 0"},
+    SECONDS(detect_s, "from a crash until it is noticed"),
+    SECONDS(hang_s, "from a hang until it is noticed"),
+    SECONDS(restart_s, "from there to the first step, without reading a checkpoint"),
+    SECONDS(standby_restart_s, "the same where spare nodes stand by"),
+    SECONDS(repair_s, "until a node is back"),
+};
+
+rk_status rk_reliability_load(const char *name, rk_reliability *reliability, rk_error *err)
+{
+    rk_json_doc doc;
+    rk_status status = rk_json_load(name, "reliability", &doc, err);
+    if (status) {
+        return status;
+    }
+    *reliability = (rk_reliability){.node = 1};
+    (void)snprintf(reliability->name, sizeof(reliability->name), "%s", name);
+    status = rk_fields_read(doc.root, "", reliability_fields, COUNT(reliability_fields),
+                            RK_UNKNOWN_REFUSE, reliability, err);
+    rk_error_set_file(status ? err : NULL, doc.name);
+    rk_json_clear(&doc);
+    if (!status) {
+        (void)rk_reliability_pool(reliability, -1, &reliability->rate, &reliability->spread);
+    }
+    return status;
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a synchronous step loses to the slowest of its workers. */
+#ifndef RK_RUN_STRAGGLERS_H
+#define RK_RUN_STRAGGLERS_H
+
+/*
+ * Expected maximum of `workers` (at least 1) independent standard normals: the integral of
+ * 1 - Phi^n over x > 0 less that of Phi^n over x < 0.
+ */
+double rk_straggler_kappa(double workers);
+
+/*
+ * Time of a synchronous step of `workers` over the mean time of one, where times of workers deviate
+ * by `noise` (standard deviation over mean, independent between steps): 1 + noise kappa.
+ */
+double rk_straggler_noise(double workers, double noise);
+
+/*
+ * The same with `barriers` synchronizations a step over groups of `workers`, none of which waits
+ * for another: each takes 1/barriers of the work and deviates by noise / sqrt(barriers) of the
+ * whole step, so that noise adds up to sqrt(barriers) noise kappa.
+ */
+double rk_straggler_barriers(double workers, double noise, double barriers);
+
+/*
+ * With devices that are slower for good: each of `workers` is with probability `share`, by a factor
+ * 1 + `slower`.  A synchronous step waits for it where there is one:
+ * 1 + slower (1 - (1 - share)^workers).
+ */
+double rk_straggler_persistent(double workers, double share, double slower);
+
+#endif
