@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/answer.h"
 
+#include "framework/launch.h"
 #include "report/estimate_fields.h"
-#include "report/launch.h"
 #include "system/measured.h"
 
 static void write_request(rk_json_writer *writer, const rk_request *request,

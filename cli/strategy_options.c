@@ -354,8 +354,8 @@ rk_status rk_request_load(const rk_request *request, rk_inputs *inputs, rk_error
         status = rk_request_settle(request, false, inputs, err);
     }
     if (!status && request->emit >= 0) {
-        status =
-            rk_launch_check(&rk_launch_kinds[request->emit], &inputs->model, &inputs->system, err);
+        status = rk_launch_check(rk_launch_kinds[request->emit].framework, &inputs->model,
+                                 &inputs->system, err);
     }
     return status ? status : rk_request_limit(request, &inputs->system, err);
 }
@@ -366,25 +366,6 @@ void rk_inputs_clear(rk_inputs *inputs)
 }
 
 /* ---- a strategy ----------------------------------------------------------------------------- */
-
-/* Modules that are worth recomputing: what is cheap to compute again. */
-static unsigned usual_modules(const rk_inputs *inputs, const rk_strategy *s)
-{
-    const rk_framework_traits *f = rk_framework_of(inputs->framework);
-    const rk_model *model = &inputs->model;
-    const bool experts = rk_layer_is_moe(&model->types[model->type_of[model->layers - 1]]);
-    unsigned cheap = RK_MODULE_NORM | RK_MODULE_ACTIVATION;
-    if (f->modules == RK_MODULE_OPERATORS) {
-        return RK_MODULE_OPERATORS;
-    }
-    if (!s->flash_attention && !(f->rules & RK_RULES_POLICIES)) {
-        return RK_MODULE_CORE_ATTENTION;
-    }
-    if ((f->rules & RK_RULES_EXPERT_ACT) && !experts) {
-        cheap = RK_MODULE_NORM;
-    }
-    return cheap & f->modules;
-}
 
 /* Bytes of gradients and of both moments; 0: not given. */
 static double given_gradient(const rk_request *r)
@@ -553,7 +534,8 @@ static void apply_schedule(const rk_request *r, const rk_inputs *inputs, rk_stra
         r->modules ? RK_REC_SELECTIVE : (r->recompute_layers ? RK_REC_FULL : f->recompute));
     s->recompute_modules = modules_of(r->modules);
     if (s->recompute == RK_REC_SELECTIVE && !r->modules) {
-        s->recompute_modules = usual_modules(inputs, s);
+        s->recompute_modules =
+            rk_framework_cheap_modules(inputs->framework, &inputs->model, s->flash_attention);
     }
     s->recompute_layers = r->recompute_layers;
 }
@@ -719,7 +701,7 @@ rk_status rk_request_space(const rk_request *request, const rk_inputs *inputs, r
     for (int i = 0; i < r->zero.count; i++) {
         space->shardings = (i ? space->shardings : 0) | 1U << r->zero.values[i];
     }
-    if (space->framework == RK_FRAMEWORK_ANY) {
+    if (rk_framework_of(space->framework)->all) {
         rk_plan_recipes_of_all(&inputs->model, given_gradient(r), given_moments(r), space);
     }
     space->offloads = r->offloads >> 1; /* asked for only: what it costs the host is not seen */

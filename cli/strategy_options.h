@@ -7,12 +7,11 @@
 #define RK_CLI_STRATEGY_OPTIONS_H
 
 #include "cli/options.h"
-#include "report/launch.h"
+#include "framework/choice.h"
+#include "framework/launch.h"
 #include "search/plan.h"
-#include "strategy/framework.h"
 
-#define RK_LAYOUT_MAX  256 /* stages of --layout */
-#define RK_REASON_SIZE 256
+#define RK_LAYOUT_MAX 256 /* stages of --layout */
 
 /* The command lines of the three commands; 0, a count of 0 or NULL: not given. */
 typedef struct rk_request {
@@ -61,13 +60,6 @@ int rk_request_parse(const rk_command *command, int argc, char **argv, rk_reques
 
 /* Reads the layout of a request, and refuses options that exclude each other. */
 rk_status rk_request_complete(rk_request *request, rk_error *err);
-
-/* What settled the framework of a request. */
-typedef enum rk_framework_source {
-    RK_FRAMEWORK_GIVEN,
-    RK_FRAMEWORK_BY_STACK,
-    RK_FRAMEWORK_BY_ACCELERATOR,
-} rk_framework_source;
 
 /* The documents that a request names, and what follows from them where it says nothing. */
 typedef struct rk_inputs {

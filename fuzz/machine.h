@@ -4,6 +4,7 @@
 #define RK_FUZZ_MACHINE_H
 
 #include "estimate/estimate.h"
+#include "framework/framework.h"
 
 #include <math.h>
 

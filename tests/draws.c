@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "draws.h"
 
+#include "framework/framework.h"
+
 #include <stdlib.h>
 
 /* ---- random numbers ------------------------------------------------------------------------- */

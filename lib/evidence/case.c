@@ -2,6 +2,7 @@
 /* A row of a table as the inputs of an estimate. */
 #include "base/error.h"
 #include "evidence/facts.h"
+#include "framework/framework.h"
 
 #include <stdio.h>
 

@@ -7,6 +7,7 @@
 #define RK_REPORT_ESTIMATE_CHANGE_H
 
 #include "estimate/estimate.h"
+#include "framework/framework.h"
 
 /* What a strategy is judged by. */
 typedef struct rk_setting {

@@ -153,7 +153,7 @@ static void offer(const rk_setting *s, const rk_strategy *changed, visitor *visi
 static void offer_states(const rk_setting *s, const rk_strategy *from, visitor *visit, void *user)
 {
     const rk_strategy usual = rk_strategy_defaults(s->model);
-    const bool known = s->framework == RK_FRAMEWORK_MEGATRON || s->framework == RK_FRAMEWORK_ANY;
+    const bool known = rk_framework_of(s->framework)->narrow_states;
     if (!known || from->adapter_rank > 0 || rk_is_full(from->precision)) {
         return;
     }

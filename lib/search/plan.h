@@ -7,7 +7,7 @@
 #define RK_SEARCH_PLAN_H
 
 #include "estimate/estimate.h"
-#include "strategy/framework.h"
+#include "framework/framework.h"
 
 #define RK_CHOICE_MAX 32
 

@@ -48,15 +48,15 @@ static bool is_legal_shape(const rk_plan_lists *l, int64_t pp, const rk_plan_sha
 /* Whether only shorter ends let some framework of the space split the layers. */
 static bool needs_trimmed(const rk_plan_lists *l, int64_t pp, const rk_plan_shape *trimmed)
 {
-    const bool any = l->space->framework == RK_FRAMEWORK_ANY;
     for (int i = 0; i < RK_FRAMEWORK_COUNT; i++) {
         const rk_framework f = (rk_framework)i;
         const rk_plan_shape even = {.schedule = rk_framework_of(f)->schedule, .vp = 1};
         rk_plan_shape counted = even, shorter = *trimmed;
         counted.count_embedding = counted.count_head = true;
         shorter.schedule = even.schedule;
-        if ((any || f == l->space->framework) && !is_legal_for(l, pp, &even, f) &&
-            !is_legal_for(l, pp, &counted, f) && is_legal_for(l, pp, &shorter, f)) {
+        if ((f == l->space->framework || rk_framework_covers(l->space->framework, f)) &&
+            !is_legal_for(l, pp, &even, f) && !is_legal_for(l, pp, &counted, f) &&
+            is_legal_for(l, pp, &shorter, f)) {
             return true;
         }
     }

@@ -174,9 +174,9 @@ static void list_modules(rk_plan_lists *l, const struct sizes *sizes,
                          const rk_framework_traits *framework)
 {
     const unsigned has = framework->modules;
-    const bool act = sizes->experts || !(framework->rules & RK_RULES_EXPERT_ACT);
+    const bool act = sizes->experts || !framework->expert_act;
     const unsigned element_wise = (RK_MODULE_NORM | (act ? RK_MODULE_ACTIVATION : 0U)) & has;
-    const unsigned always = framework->rules & RK_RULES_POLICIES ? element_wise : 0U;
+    const unsigned always = framework->always;
     const unsigned ffn =
         ((sizes->dense ? RK_MODULE_MLP : 0U) | (sizes->experts ? RK_MODULE_MOE : 0U)) & has;
     const unsigned latent = sizes->latent ? RK_MODULE_MLA_UP & has : 0U;
@@ -198,13 +198,12 @@ static void list_modules(rk_plan_lists *l, const struct sizes *sizes,
 static void list_recomputes(rk_plan_lists *l, const struct sizes *sizes)
 {
     const rk_plan_space *s = l->space;
-    const bool any = s->framework == RK_FRAMEWORK_ANY;
     if (s->recomputes & 1U << RK_REC_NONE) {
         add_recompute(l, RK_REC_NONE, 0);
     }
-    for (int i = RK_FRAMEWORK_ANY + 1; i < RK_FRAMEWORK_COUNT; i++) {
+    for (int i = 0; i < RK_FRAMEWORK_COUNT; i++) {
         if ((s->recomputes & 1U << RK_REC_SELECTIVE) && !s->modules &&
-            (any || i == (int)s->framework)) {
+            rk_framework_covers(s->framework, (rk_framework)i)) {
             list_modules(l, sizes, rk_framework_of((rk_framework)i));
         }
     }
@@ -220,8 +219,11 @@ void rk_plan_recipes_of_all(const rk_model *model, double gradient, double momen
                             rk_plan_space *space)
 {
     space->recipe_count = 0;
-    for (int i = RK_FRAMEWORK_ANY + 1; i < RK_FRAMEWORK_COUNT; i++) {
+    for (int i = 0; i < RK_FRAMEWORK_COUNT; i++) {
         const rk_framework framework = (rk_framework)i;
+        if (rk_framework_of(framework)->all) {
+            continue;
+        }
         rk_strategy s = space->base;
         bool known = false;
         s.states = rk_framework_states(framework, s.precision, gradient, moments);
@@ -259,7 +261,7 @@ static unsigned listed_shardings(const rk_plan_space *s)
 {
     const rk_framework_traits *f = rk_framework_of(s->framework);
     /* replication that goes with no other degree; lanes of a base agree in their degrees */
-    const unsigned plain = f->rules & RK_RULES_PLAIN_DDP ? 1U << RK_SHARD_NONE : 0U;
+    const unsigned plain = f->plain_alone ? 1U << RK_SHARD_NONE : 0U;
     const unsigned listed = s->shardings & f->shardings & ~plain;
     return listed ? listed : s->shardings;
 }

@@ -231,10 +231,11 @@ static void help_by_framework(struct asked *a, rk_reasons *reasons)
 {
     rk_help help = {.kind = RK_HELP_FRAMEWORK};
     const rk_generation generation = a->system->accelerator.generation;
-    for (int i = RK_FRAMEWORK_ANY + 1; i < RK_FRAMEWORK_COUNT && help.count < 2; i++) {
+    for (int i = 0; i < RK_FRAMEWORK_COUNT && help.count < 2; i++) {
         rk_plan_space space = a->space;
         space.framework = (rk_framework)i;
-        if (i != (int)a->space.framework && (rk_frameworks[i].runs_on >> generation & 1U) &&
+        const rk_framework_traits *f = rk_frameworks[i];
+        if (!f->all && i != (int)a->space.framework && (f->runs_on >> generation & 1U) &&
             has_legal(a, &space)) {
             help.values[help.count++] = i;
         }
@@ -266,27 +267,26 @@ struct tally {
     rk_strategy examples[MOST_RULES]; /* that break the rule; alone, if some do */
 };
 
-static bool is_same_rule(size_t a, size_t b)
+static bool is_same_rule(rk_framework framework, size_t a, size_t b)
 {
-    unsigned frameworks;
-    const char *x = rk_strategy_rule(a, &frameworks), *y = rk_strategy_rule(b, &frameworks);
-    return strcmp(x, y) == 0;
+    return strcmp(rk_framework_rule(framework, a), rk_framework_rule(framework, b)) == 0;
 }
 
 static bool count_broken(void *context, const rk_strategy *s, uint64_t count)
 {
     struct tally *t = context;
+    const rk_framework framework = t->asked->space.framework;
     size_t rules[MOST_BROKEN];
-    const size_t broken = rk_strategy_broken(t->asked->model, t->asked->system, s,
-                                             t->asked->space.framework, rules, MOST_BROKEN);
+    const size_t broken =
+        rk_strategy_broken(t->asked->model, t->asked->system, s, framework, rules, MOST_BROKEN);
     bool alone = broken > 0 && broken <= MOST_BROKEN;
     t->checked += count;
     for (size_t i = 1; i < broken && alone; i++) {
-        alone = is_same_rule(rules[0], rules[i]);
+        alone = is_same_rule(framework, rules[0], rules[i]);
     }
     for (size_t i = 0; i < broken && i < MOST_BROKEN; i++) {
         const size_t r = rules[i];
-        if (r >= MOST_RULES || (i > 0 && is_same_rule(rules[i - 1], r))) {
+        if (r >= MOST_RULES || (i > 0 && is_same_rule(framework, rules[i - 1], r))) {
             continue;
         }
         t->excluded[r] += count;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * How a run is laid over a system: degrees of parallelism, batch, recompute, sharding, precision,
- * overlap; which of it a framework would accept; and where the groups of ranks stand.
+ * overlap; and where the groups of ranks stand.
  *
  * Ranks are numbered with tensor parallelism fastest, then context, then data and pipeline in the
  * strategy's order (expert groups fold over tensor, context and data ranks).
@@ -143,53 +143,6 @@ int64_t rk_strategy_ranks(const rk_strategy *strategy);
 
 /* Sequences that one data-parallel replica runs per step over micro_batch. */
 int64_t rk_strategy_microbatches(const rk_strategy *strategy);
-
-/* ---- rules --------------------------------------------------------------------------------- */
-
-typedef enum rk_framework {
-    RK_FRAMEWORK_ANY, /* only what is arithmetically impossible is refused */
-    RK_FRAMEWORK_MEGATRON,
-    RK_FRAMEWORK_TORCHTITAN,
-    RK_FRAMEWORK_DEEPSPEED,
-    RK_FRAMEWORK_MINDSPEED,
-    RK_FRAMEWORK_MAXTEXT,
-    RK_FRAMEWORK_NEURONX,
-    RK_FRAMEWORK_COUNT,
-} rk_framework;
-
-extern const char *const rk_framework_names[]; /* NULL-terminated, in enum order */
-
-/* A broken rule: its name, e.g. "heads % tp", what was found and the nearest legal choice. */
-typedef struct rk_violation {
-    const char *rule; /* static; NULL: none */
-    char message[256];
-} rk_violation;
-
-/*
- * Whether the strategy is legal.  Returns true, or false with the first broken rule; `violation`
- * may be NULL (then no text is made, for the search), `system` too (then any precision passes).
- */
-bool rk_strategy_legal(const rk_model *model, const rk_system *system, const rk_strategy *strategy,
-                       rk_framework framework, rk_violation *violation);
-
-/*
- * Name of rule `index` in the order in which rules are looked at, NULL past the last; several may
- * share a name.  *frameworks gets a bit 1u << rk_framework for each that refuses what breaks it.
- */
-const char *rk_strategy_rule(size_t index, unsigned *frameworks);
-
-/*
- * Writes the indices of the first `most` rules that a strategy breaks, in their order.  Returns how
- * many it breaks.
- */
-size_t rk_strategy_broken(const rk_model *model, const rk_system *system,
-                          const rk_strategy *strategy, rk_framework framework, size_t *rules,
-                          size_t most);
-
-/* Fills the message of a rule that the strategy breaks. */
-void rk_strategy_explain_rule(const rk_model *model, const rk_system *system,
-                              const rk_strategy *strategy, rk_framework framework, size_t rule,
-                              rk_violation *violation);
 
 /* ---- stages -------------------------------------------------------------------------------- */
 

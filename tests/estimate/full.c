@@ -3,8 +3,8 @@
 #include "../layer/blocks.h"
 
 #include "estimate/estimate.h"
+#include "framework/framework.h"
 #include "layer/precision.h"
-#include "strategy/framework.h"
 
 static const rk_precision full[] = {RK_FP32, RK_TF32};
 enum { FULL_COUNT = sizeof(full) / sizeof(full[0]) };

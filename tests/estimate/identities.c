@@ -7,6 +7,7 @@
 #include "../draws.h"
 
 #include "estimate/once.h"
+#include "framework/framework.h"
 #include "layer/precision.h"
 
 enum { LEGAL = 20000 };

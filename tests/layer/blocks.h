@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "base/units.h"
+#include "framework/framework.h"
 #include "layer/layer.h"
 
 #include <math.h>

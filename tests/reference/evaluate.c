@@ -19,6 +19,7 @@
 #include "base/error.h"
 #include "base/units.h"
 #include "estimate/estimate.h"
+#include "framework/framework.h"
 #include "model/model_doc.h"
 #include "stack/stack_doc.h"
 #include "system/system_doc.h"

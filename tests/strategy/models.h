@@ -3,7 +3,7 @@
 #ifndef RK_TESTS_STRATEGY_MODELS_H
 #define RK_TESTS_STRATEGY_MODELS_H
 
-#include "strategy/strategy.h"
+#include "framework/framework.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Scripts for pretrain_gpt.py of Megatron-LM, at commit d98e8a64 (2026-08-22). */
-#include "report/launch_megatron.h"
+#include "framework/launch_megatron.h"
 
 #include "base/error.h"
 
@@ -202,7 +202,7 @@ static rk_status check(const rk_launch *launch, rk_error *err)
 {
     const rk_strategy *s = launch->strategy;
     const rk_status status =
-        rk_launch_check(&rk_launch_kinds[0], launch->model, launch->system, err);
+        rk_launch_check(RK_FRAMEWORK_MEGATRON, launch->model, launch->system, err);
     if (status) {
         return status;
     }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Rules about how layers are shared out over stages. */
-#include "strategy/rules.h"
+#include "framework/rules.h"
 
-int64_t rk_rule_layout_below_zero(const struct question *q)
+static int64_t layout_below_zero(const struct question *q)
 {
     const rk_strategy *s = q->strategy;
     for (int i = 0; i < s->layout_count; i++) {
@@ -13,14 +13,14 @@ int64_t rk_rule_layout_below_zero(const struct question *q)
     return s->layout_count < 0;
 }
 
-int64_t rk_rule_layout_and_split(const struct question *q)
+static int64_t layout_and_split(const struct question *q)
 {
     const rk_strategy *s = q->strategy;
     return s->layout_count > 0 && ((s->first_stage_layers | s->last_stage_layers) != 0 ||
                                    s->count_embedding || s->count_head);
 }
 
-int64_t rk_rule_layout_stages(const struct question *q)
+static int64_t layout_stages(const struct question *q)
 {
     const rk_strategy *s = q->strategy;
     if (s->layout_count == 0) {
@@ -30,7 +30,7 @@ int64_t rk_rule_layout_stages(const struct question *q)
     return s->layout_count != stages ? stages : 0;
 }
 
-int64_t rk_rule_layout_rest(const struct question *q)
+static int64_t layout_rest(const struct question *q)
 {
     const rk_strategy *s = q->strategy;
     return s->layout_count > 0 ? q->model->layers - rk_strategy_layout_before(s, s->layout_count)
@@ -59,20 +59,20 @@ static struct rest rest_of(const struct question *q)
     };
 }
 
-int64_t rk_rule_own_layers_without_pipeline(const struct question *q)
+static int64_t own_layers_without_pipeline(const struct question *q)
 {
     const rk_strategy *s = q->strategy;
     return s->pp == 1 && (s->first_stage_layers | s->last_stage_layers) != 0;
 }
 
-int64_t rk_rule_own_layers_and_counted_ends(const struct question *q)
+static int64_t own_layers_and_counted_ends(const struct question *q)
 {
     const rk_strategy *s = q->strategy;
     return (s->first_stage_layers | s->last_stage_layers) != 0 &&
            (s->count_embedding || s->count_head);
 }
 
-int64_t rk_rule_own_layers_too_few(const struct question *q)
+static int64_t own_layers_too_few(const struct question *q)
 {
     const rk_strategy *s = q->strategy;
     const int64_t chunks = rk_schedule_stages(s->schedule, 1, s->vp);
@@ -82,7 +82,7 @@ int64_t rk_rule_own_layers_too_few(const struct question *q)
                : 0;
 }
 
-int64_t rk_rule_layers_too_few(const struct question *q)
+static int64_t layers_too_few(const struct question *q)
 {
     const struct rest rest = rest_of(q);
     const bool too_few = rest.units < rest.ranks * rest.chunks;
@@ -90,22 +90,58 @@ int64_t rk_rule_layers_too_few(const struct question *q)
     return too_few || too_many ? q->model->layers : 0;
 }
 
-int64_t rk_rule_layers_rest_ranks(const struct question *q)
+static int64_t layers_rest_ranks(const struct question *q)
 {
     const struct rest rest = rest_of(q);
     return rest.ranks > 0 && !rk_rule_divides(rest.ranks, rest.units) ? rest.units : 0;
 }
 
-int64_t rk_rule_layers_rest_chunks(const struct question *q)
+static int64_t layers_rest_chunks(const struct question *q)
 {
     const struct rest rest = rest_of(q);
     return rest.ranks > 0 && !rk_rule_divides(rest.ranks * rest.chunks, rest.units) ? rest.units
                                                                                     : 0;
 }
 
-int64_t rk_rule_own_layers_rest(const struct question *q)
+static int64_t own_layers_rest(const struct question *q)
 {
     const rk_strategy *s = q->strategy;
     return !rk_rule_divides(s->vp, s->first_stage_layers) ||
            !rk_rule_divides(s->vp, s->last_stage_layers);
 }
+
+const struct rk_rule rk_rules_layers[] = {
+    {"layout", layout_below_zero, VARY_NONE,
+     "every stage of a layout must have 0 layers or more, not {n}"},
+    {"layout", layout_and_split, VARY_NONE,
+     "a layout names the layers of every stage, so layers of the first or last stage and embedding "
+     "or head as layers say nothing; drop one of the two"},
+    {"layout", layout_stages, VARY_PP,
+     "the layout has {given} stages, but pp {pp} with {chunks} stages each needs {n}"},
+    {"layout", layout_rest, VARY_NONE,
+     "the layout has {sum} layers, but {model} has {layers}; {repair}"},
+    {"stage layers need pp > 1", own_layers_without_pipeline, VARY_PP,
+     "layers of the first and last stage are given, but pp is 1"},
+    {"stage layers or counted ends", own_layers_and_counted_ends, VARY_NONE,
+     "layers of the first or last stage are given ({first}, {last}), so embedding and head cannot "
+     "count as layers too; drop one of the two"},
+    {"layers of a given stage", own_layers_too_few, VARY_NONE,
+     "each of the {n} chunks of a stage needs a layer, but {first} and {last} are given for the "
+     "first and last stage"},
+    {"layers >= stages", layers_too_few, VARY_PP,
+     "{n} layers cannot be split over pp {pp} with {chunks} stages each, when {first} and {last} "
+     "are "
+     "given for the first and last rank (0: as the rest)"},
+    {0},
+};
+
+/* All stages have as many layers. */
+const struct rk_rule rk_rules_even_layers[] = {
+    {"layers % (pp*vp)", layers_rest_ranks, VARY_PP,
+     "the {n} layers that are shared evenly do not split over pp {pp}"},
+    {"layers % (pp*vp)", layers_rest_chunks, VARY_VP,
+     "the {n} layers that are shared evenly do not split over pp {pp} x vp {vp}"},
+    {"stage layers % vp", own_layers_rest, VARY_VP,
+     "the {first} and {last} layers given for the first and last stage do not split over vp {vp}"},
+    {0},
+};

@@ -3,7 +3,7 @@
  * The message of a broken rule.  The nearest legal values are found by trying: the field is moved
  * down and up until all rules that would move it are kept, so they are right by construction.
  */
-#include "strategy/rules.h"
+#include "framework/rules.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -95,9 +95,9 @@ static bool append_ability(struct text *t, const struct question *q, int64_t num
                            const char *key, size_t length)
 {
     static const char *const stages[] = {"0", "1", "2", "3", NULL};
-    const rk_framework_traits *f = rk_framework_of(q->framework);
+    const rk_framework_traits *f = rk_traits_of(q);
     if (is_key(key, length, "framework")) {
-        append_string(t, f->name);
+        append_string(t, rk_framework_names[q->framework]);
     } else if (is_key(key, length, "schedules")) {
         append_names(t, f->schedules, rk_schedule_names, " and ");
     } else if (is_key(key, length, "cp_kinds")) {
@@ -199,10 +199,11 @@ static void append_text(struct text *t, const struct question *q, int64_t number
 /* Whether all rules that name values of this field are kept. */
 static bool field_is_legal(const struct question *q, enum vary field)
 {
-    for (size_t i = 0; i < rk_rule_count; i++) {
-        if (rk_rules[i].vary == field &&
-            (rk_rules[i].sets & rk_framework_of(q->framework)->rules) && rk_rules[i].broken(q)) {
-            return false;
+    for (const struct rk_rule *const *table = rk_traits_of(q)->rules; *table; table++) {
+        for (const struct rk_rule *rule = *table; rule->name; rule++) {
+            if (rule->vary == field && rule->broken(q)) {
+                return false;
+            }
         }
     }
     return true;
@@ -243,7 +244,7 @@ static void append_nearest(struct text *t, const struct question *q, enum vary f
     }
 }
 
-void rk_rule_tell(const struct question *q, const struct rule *rule, rk_violation *violation)
+void rk_rule_tell(const struct question *q, const struct rk_rule *rule, rk_violation *violation)
 {
     struct text t = {.out = violation->message, .size = sizeof(violation->message)};
     violation->rule = rule->name;

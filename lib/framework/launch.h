@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A strategy as what starts it: the arguments or the configuration of a framework. */
-#ifndef RK_REPORT_LAUNCH_H
-#define RK_REPORT_LAUNCH_H
+#ifndef RK_FRAMEWORK_LAUNCH_H
+#define RK_FRAMEWORK_LAUNCH_H
 
+#include "framework/framework.h"
 #include "io/out.h"
 #include "stack/stack.h"
-#include "strategy/strategy.h"
 
 /* Parts of a model or a strategy that the file does not express; each a static text. */
 #define RK_LAUNCH_NOTES_MAX 32
@@ -31,19 +31,24 @@ typedef struct rk_launch {
  */
 typedef rk_status rk_launch_writer(const rk_launch *launch, rk_out *out, rk_error *err);
 
-/* What --emit writes. */
+/* What --emit writes: the kind of its framework, the writer rk_launch_<writer>, and its name. */
+#define RK_LAUNCH_LIST(X)                                                                          \
+    X(MEGATRON, megatron, "megatron")                                                              \
+    X(MEGATRON, megatron_slurm, "megatron-slurm")                                                  \
+    X(TORCHTITAN, torchtitan, "torchtitan")                                                        \
+    X(TORCHTITAN, torchtitan_python, "torchtitan-python")
+
 typedef struct rk_launch_kind {
     rk_framework framework;
     rk_launch_writer *write;
-    const char *(*missing)(const rk_model *model); /* part of a model without a name; NULL: none */
 } rk_launch_kind;
 
 extern const char *const rk_launch_names[]; /* NULL-terminated */
 extern const rk_launch_kind rk_launch_kinds[];
 
 /* Refuses what can be refused before a strategy is known: the accelerator, and the model. */
-rk_status rk_launch_check(const rk_launch_kind *kind, const rk_model *model,
-                          const rk_system *system, rk_error *err);
+rk_status rk_launch_check(rk_framework framework, const rk_model *model, const rk_system *system,
+                          rk_error *err);
 
 /* ---- for the writers ----------------------------------------------------------------------- */
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The configuration of torchtitan 0.2.2 (73a0e697, 2026-02-20), the last release to read TOML. */
-#include "report/launch_torchtitan.h"
+#include "framework/launch_torchtitan.h"
 
 #include "base/error.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the two configurations of torchtitan share: models, stages, and what it cannot run. */
-#include "report/launch_torchtitan.h"
+#include "framework/launch_torchtitan.h"
 
 #include "base/error.h"
 
@@ -236,7 +236,7 @@ static rk_status check_memory(const rk_strategy *s, rk_error *err)
 rk_status rk_titan_check(const rk_launch *launch, rk_error *err)
 {
     const rk_strategy *s = launch->strategy;
-    rk_status status = rk_launch_check(&rk_launch_kinds[2], launch->model, launch->system, err);
+    rk_status status = rk_launch_check(RK_FRAMEWORK_TORCHTITAN, launch->model, launch->system, err);
     if (status) {
         return status;
     }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the two configurations of torchtitan share. */
-#ifndef RK_REPORT_LAUNCH_TORCHTITAN_H
-#define RK_REPORT_LAUNCH_TORCHTITAN_H
+#ifndef RK_FRAMEWORK_LAUNCH_TORCHTITAN_H
+#define RK_FRAMEWORK_LAUNCH_TORCHTITAN_H
 
-#include "report/launch.h"
+#include "framework/launch.h"
 
 /* A model that torchtitan knows. */
 typedef struct rk_titan_flavor {

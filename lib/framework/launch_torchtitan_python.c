@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A function for the registries of configurations of torchtitan as of 2026-08-21 (b5bcd76c). */
-#include "report/launch_torchtitan.h"
+#include "framework/launch_torchtitan.h"
 
 #include "base/error.h"
 

@@ -1,42 +1,37 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "report/launch.h"
+#include "framework/launch.h"
 
 #include "base/error.h"
-#include "strategy/framework.h"
 
 #include <assert.h>
 
-const char *const rk_launch_names[] = {"megatron", "megatron-slurm", "torchtitan",
-                                       "torchtitan-python", NULL};
+#define NAME(framework, writer, name) name,
+const char *const rk_launch_names[] = {RK_LAUNCH_LIST(NAME) NULL};
 
-const rk_launch_kind rk_launch_kinds[] = {
-    {RK_FRAMEWORK_MEGATRON, rk_launch_megatron, rk_launch_megatron_missing},
-    {RK_FRAMEWORK_MEGATRON, rk_launch_megatron_slurm, rk_launch_megatron_missing},
-    {RK_FRAMEWORK_TORCHTITAN, rk_launch_torchtitan, NULL},
-    {RK_FRAMEWORK_TORCHTITAN, rk_launch_torchtitan_python, NULL},
-};
+#define KIND(framework, writer, name) {RK_FRAMEWORK_##framework, rk_launch_##writer},
+const rk_launch_kind rk_launch_kinds[] = {RK_LAUNCH_LIST(KIND)};
 
 /* ---- what can be refused early -------------------------------------------------------------- */
 
-rk_status rk_launch_check(const rk_launch_kind *kind, const rk_model *model,
-                          const rk_system *system, rk_error *err)
+rk_status rk_launch_check(rk_framework framework, const rk_model *model, const rk_system *system,
+                          rk_error *err)
 {
     const rk_accelerator *a = &system->accelerator;
-    const char *framework = rk_framework_names[kind->framework];
-    const bool runs = rk_framework_of(kind->framework)->runs_on >> a->generation & 1U;
-    const char *missing = kind->missing ? kind->missing(model) : NULL;
+    const rk_framework_traits *f = rk_framework_of(framework);
+    const char *name = rk_framework_names[framework];
+    const bool runs = f->runs_on >> a->generation & 1U;
+    const char *missing = f->unnamed_part ? f->unnamed_part(model) : NULL;
     if (!runs) {
         return rk_fail(err, RK_ERR_INVALID,
                        "--emit: %s does not run on %s, whose framework is %s; reckon writes no "
                        "launch file for that one",
-                       framework, a->name,
-                       rk_framework_of(rk_framework_usual(a->generation))->title);
+                       name, a->name, rk_framework_of(rk_framework_usual(a->generation))->title);
     }
     if (missing) {
         return rk_fail(err, RK_ERR_INVALID,
                        "--emit: %s has no argument for %s of %s; its launch file would train "
                        "another model",
-                       framework, missing, model->name);
+                       name, missing, model->name);
     }
     return RK_OK;
 }

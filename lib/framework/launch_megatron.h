@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The parts of a script for Megatron-LM. */
-#ifndef RK_REPORT_LAUNCH_MEGATRON_H
-#define RK_REPORT_LAUNCH_MEGATRON_H
+#ifndef RK_FRAMEWORK_LAUNCH_MEGATRON_H
+#define RK_FRAMEWORK_LAUNCH_MEGATRON_H
 
-#include "report/launch.h"
+#include "framework/launch.h"
 
 #include <inttypes.h>
 

@@ -1,0 +1,368 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The rules of arithmetic, which every framework checks. */
+#include "framework/rules.h"
+
+/* Beyond these, products of sizes are not computed. */
+#define SIZE_LIMIT       ((int64_t)1 << 30)
+#define ACCELERATORS_MAX 0x1p31
+
+/* ---- sizes --------------------------------------------------------------------------------- */
+
+static int64_t bad_size(const struct question *q)
+{
+    const rk_strategy *s = q->strategy;
+    const int64_t sizes[] = {s->tp,  s->cp,          s->pp,           s->vp,  s->dp,      s->ep,
+                             s->etp, s->micro_batch, s->global_batch, s->seq, s->replicas};
+    bool bad = false;
+    for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+        bad |= (uint64_t)sizes[i] - 1 >= (uint64_t)SIZE_LIMIT;
+    }
+    return bad;
+}
+
+static int64_t too_many_accelerators(const struct question *q)
+{
+    const rk_strategy *s = q->strategy;
+    return (double)s->tp * (double)s->cp * (double)s->pp * (double)s->dp > ACCELERATORS_MAX;
+}
+
+static int64_t bad_amount(const struct question *q)
+{
+    const rk_strategy *s = q->strategy;
+    return (s->first_stage_layers | s->last_stage_layers | s->recompute_layers | s->adapter_rank |
+            s->document) < 0 ||
+           (s->adapter_rank > 0 && !(s->learning > 0)) || !(s->imbalance >= 1) ||
+           !(s->capacity_factor >= 0);
+}
+
+/* ---- batch and schedule -------------------------------------------------------------------- */
+
+static int64_t batch_rest(const struct question *q)
+{
+    const rk_strategy *s = q->strategy;
+    const int64_t each = s->micro_batch * s->dp;
+    return rk_rule_divides(each, s->global_batch) ? 0 : each;
+}
+
+static int64_t chunks_without_pipeline(const struct question *q)
+{
+    return q->strategy->vp > 1 && q->strategy->pp == 1;
+}
+
+static int64_t schedule_without_pipeline(const struct question *q)
+{
+    const rk_strategy *s = q->strategy;
+    return s->pp == 1 && s->vp == 1 && s->schedule != RK_SCHEDULE_1F1B;
+}
+
+static int64_t chunks_not_interleaved(const struct question *q)
+{
+    return q->strategy->vp > 1 && !rk_schedule_has_vp(q->strategy->schedule);
+}
+
+static int64_t interleaved_without_chunks(const struct question *q)
+{
+    return q->strategy->vp == 1 && rk_schedule_has_vp(q->strategy->schedule);
+}
+
+static int64_t ranks_rest_schedule(const struct question *q)
+{
+    const rk_schedule_needs needs = rk_schedule_needs_of(q->strategy->schedule, q->strategy->pp);
+    return rk_rule_divides(needs.rank_multiple, q->strategy->pp) ? 0 : needs.rank_multiple;
+}
+
+static int64_t microbatches_short(const struct question *q)
+{
+    const rk_strategy *s = q->strategy;
+    const rk_schedule_needs needs = rk_schedule_needs_of(s->schedule, s->pp);
+    return needs.microbatch_min > 1 && rk_strategy_microbatches(s) < needs.microbatch_min
+               ? needs.microbatch_min
+               : 0;
+}
+
+static int64_t microbatches_rest(const struct question *q, bool interleaved)
+{
+    const rk_strategy *s = q->strategy;
+    const rk_schedule_needs needs = rk_schedule_needs_of(s->schedule, s->pp);
+    return interleaved != rk_schedule_has_vp(s->schedule) ||
+                   rk_rule_divides(needs.microbatch_multiple, rk_strategy_microbatches(s))
+               ? 0
+               : needs.microbatch_multiple;
+}
+
+static int64_t microbatches_interleaved(const struct question *q)
+{
+    return microbatches_rest(q, true);
+}
+
+static int64_t microbatches_others(const struct question *q)
+{
+    return microbatches_rest(q, false);
+}
+
+/* ---- heads, widths, experts ---------------------------------------------------------------- */
+
+static int64_t heads_rest(const struct question *q)
+{
+    for (int i = 0; i < q->model->type_count; i++) {
+        const int64_t heads = q->model->types[i].attention.query_heads;
+        if (!rk_rule_divides(q->strategy->tp, heads)) {
+            return heads;
+        }
+    }
+    return 0;
+}
+
+/* Key/value heads that neither split over `ranks` nor can be copied to equal shares of them. */
+static int64_t kv_heads_rest(const struct question *q, int64_t ranks)
+{
+    for (int i = 0; i < q->model->type_count; i++) {
+        const int64_t heads = q->model->types[i].attention.kv_heads;
+        if (!rk_rule_divides(ranks, heads) && !rk_rule_divides(heads, ranks)) {
+            return heads;
+        }
+    }
+    return 0;
+}
+
+static int64_t kv_heads_tensor(const struct question *q)
+{
+    return kv_heads_rest(q, q->strategy->tp);
+}
+
+static bool exchanges_heads(const rk_strategy *s)
+{
+    return s->cp > 1 && s->cp_kind == RK_CP_ULYSSES;
+}
+
+static int64_t heads_ulysses(const struct question *q)
+{
+    const rk_strategy *s = q->strategy;
+    if (!exchanges_heads(s)) {
+        return 0;
+    }
+    for (int i = 0; i < q->model->type_count; i++) {
+        const int64_t heads = q->model->types[i].attention.query_heads;
+        if (!rk_rule_divides(s->tp * s->cp, heads)) {
+            return heads;
+        }
+    }
+    return 0;
+}
+
+static int64_t kv_heads_ulysses(const struct question *q)
+{
+    const rk_strategy *s = q->strategy;
+    return exchanges_heads(s) ? kv_heads_rest(q, s->tp * s->cp) : 0;
+}
+
+static int64_t ffn_rest(const struct question *q)
+{
+    for (int i = 0; i < q->model->type_count; i++) {
+        const rk_layer_type *type = &q->model->types[i];
+        const int64_t width = rk_layer_is_moe(type)
+                                  ? type->moe.shared_experts * type->moe.shared_width
+                                  : type->ffn.width;
+        if (!rk_rule_divides(q->strategy->tp, width)) {
+            return width;
+        }
+    }
+    return 0;
+}
+
+static int64_t expert_width_rest(const struct question *q)
+{
+    for (int i = 0; i < q->model->type_count; i++) {
+        const rk_moe_shape *moe = &q->model->types[i].moe;
+        if (moe->experts > 0 && !rk_rule_divides(q->strategy->etp, moe->expert_width)) {
+            return moe->expert_width;
+        }
+    }
+    return 0;
+}
+
+static int64_t experts_missing(const struct question *q)
+{
+    return q->strategy->ep > 1 && !rk_rule_moe_type(q->model);
+}
+
+static int64_t experts_rest(const struct question *q)
+{
+    for (int i = 0; i < q->model->type_count; i++) {
+        const int64_t experts = q->model->types[i].moe.experts;
+        if (experts > 0 && !rk_rule_divides(q->strategy->ep, experts)) {
+            return experts;
+        }
+    }
+    return 0;
+}
+
+/* Expert groups fold over the tensor, context and data ranks of a pipeline stage. */
+static int64_t folding_rest(const struct question *q)
+{
+    const rk_strategy *s = q->strategy;
+    const int64_t ranks = s->tp * s->cp * s->dp;
+    return rk_rule_divides(s->ep * s->etp, ranks) ? 0 : ranks;
+}
+
+/*
+ * With pipeline before data, a block of tp*cp ranks is all of a stage that stands together, and
+ * groups of experts fill it: the two kinds of layers have the same pipelines only then.
+ */
+static int64_t experts_off_block(const struct question *q)
+{
+    const rk_strategy *s = q->strategy;
+    return s->order == RK_ORDER_PIPELINE_DATA && s->pp > 1 && s->ep * s->etp != s->tp * s->cp &&
+                   rk_rule_moe_type(q->model)
+               ? s->tp * s->cp
+               : 0;
+}
+
+/* ---- sequence ------------------------------------------------------------------------------ */
+
+static int64_t seq_rest(const struct question *q)
+{
+    return rk_rule_divides(q->strategy->cp, q->strategy->seq) ? 0 : q->strategy->cp;
+}
+
+static int64_t seq_rest_tensor(const struct question *q)
+{
+    const rk_strategy *s = q->strategy;
+    return s->sp && s->tp > 1 && !rk_rule_divides(s->tp * s->cp, s->seq) ? s->tp * s->cp : 0;
+}
+
+static int64_t positions_missing(const struct question *q)
+{
+    const int64_t rows = q->model->learned_positions;
+    return rows > 0 && q->strategy->seq > rows ? rows : 0;
+}
+
+/* ---- sharding ------------------------------------------------------------------------------ */
+
+static int64_t replicas_without_shards(const struct question *q)
+{
+    return q->strategy->replicas > 1 && q->strategy->sharding == RK_SHARD_NONE;
+}
+
+static int64_t replicas_rest(const struct question *q)
+{
+    const rk_strategy *s = q->strategy;
+    return rk_rule_divides(s->replicas, s->dp * s->cp) ? 0 : s->dp * s->cp;
+}
+
+static int64_t expert_replicas_rest(const struct question *q)
+{
+    const rk_strategy *s = q->strategy;
+    const int64_t expert_data = s->tp * s->cp * s->dp / (s->ep * s->etp);
+    return s->replicas == 1 || !rk_rule_moe_type(q->model) ||
+                   rk_rule_divides(s->replicas, expert_data)
+               ? 0
+               : expert_data;
+}
+
+/* ---- precision and recomputation ----------------------------------------------------------- */
+
+static int64_t missing_precision(const struct question *q)
+{
+    return q->system && !(q->system->accelerator.gemm[q->strategy->precision].peak > 0);
+}
+
+/* Scales per 32 elements are read by the engines that read those of fp4. */
+static int64_t missing_mx(const struct question *q)
+{
+    const rk_strategy *s = q->strategy;
+    return q->system && s->precision == RK_FP8 && s->fp8_recipe == RK_FP8_MX &&
+           !(q->system->accelerator.gemm[RK_FP4].peak > 0);
+}
+
+static int64_t low_weights_without_linears(const struct question *q)
+{
+    return q->strategy->low_weights && q->strategy->precision != RK_FP8 &&
+           q->strategy->precision != RK_FP4;
+}
+
+static int64_t selective_without_modules(const struct question *q)
+{
+    return q->strategy->recompute == RK_REC_SELECTIVE && q->strategy->recompute_modules == 0;
+}
+
+static int64_t operators_and_modules(const struct question *q)
+{
+    return rk_rule_recomputes(q->strategy, RK_MODULE_OPERATORS) &&
+           q->strategy->recompute_modules != RK_MODULE_OPERATORS;
+}
+
+/* ---- the tables ---------------------------------------------------------------------------- */
+
+const struct rk_rule rk_rules_sizes[] = {
+    {"sizes", bad_size, VARY_NONE,
+     "every size must be from 1 to 2^30: tp {tp}, cp {cp}, pp {pp}, vp {vp}, dp {dp}, ep {ep}, etp "
+     "{etp}, micro-batch {mbs}, global batch {gbs}, sequence {seq}, replicas {replicas}"},
+    {"accelerators", too_many_accelerators, VARY_NONE,
+     "tp {tp} x cp {cp} x pp {pp} x dp {dp} are more than 2^31 accelerators"},
+    {"amounts", bad_amount, VARY_NONE,
+     "layers of stages and of recompute, the capacity factor, adapters and documents must be 0 or "
+     "more, the imbalance 1 or more; adapters need linears outside routed experts"},
+    {0},
+};
+
+const struct rk_rule rk_rules_arithmetic[] = {
+    {"gbs % (mbs*dp)", batch_rest, VARY_GLOBAL_BATCH,
+     "the global batch {gbs} is no multiple of {n} = micro-batch {mbs} x dp {dp}"},
+    {"tp*cp*dp % (ep*etp)", folding_rest, VARY_EP,
+     "ep {ep} x etp {etp} does not divide the {n} ranks of a stage, tp {tp} x cp {cp} x dp {dp}"},
+    {"ep*etp = tp*cp", experts_off_block, VARY_EP,
+     "the order tp-cp-pp-dp needs ep x etp = {n} = tp x cp, not ep {ep} x etp {etp}; or use the "
+     "order tp-cp-dp-pp"},
+    {"vp needs pp > 1", chunks_without_pipeline, VARY_PP,
+     "vp {vp} splits the stages of a pipeline, but pp is 1"},
+    {"schedule needs pp > 1", schedule_without_pipeline, VARY_NONE,
+     "the schedule {schedule} is that of a pipeline, but pp is 1; use 1f1b"},
+    {"vp needs interleaving", chunks_not_interleaved, VARY_NONE,
+     "vp {vp} needs the schedule interleaved, not {schedule}; or use vp 1"},
+    {"interleaving needs vp > 1", interleaved_without_chunks, VARY_VP,
+     "the schedule interleaved needs several chunks per rank, but vp is 1"},
+    {"pp of the schedule", ranks_rest_schedule, VARY_PP,
+     "the schedule {schedule} needs a multiple of {n} ranks, but pp is {pp}"},
+    {"microbatches % pp", microbatches_interleaved, VARY_GLOBAL_BATCH,
+     "interleaving needs a multiple of {n} = pp microbatches, not {m} (global batch {gbs})"},
+    {"microbatches of the schedule", microbatches_short, VARY_GLOBAL_BATCH,
+     "the schedule {schedule} needs {n} microbatches or more, not {m} (global batch {gbs})"},
+    {"microbatches of the schedule", microbatches_others, VARY_GLOBAL_BATCH,
+     "the schedule {schedule} needs a multiple of {n} microbatches, not {m} (global batch {gbs})"},
+    {"heads % tp", heads_rest, VARY_TP, "{n} attention heads do not split over tp {tp}"},
+    {"kv_heads % tp", kv_heads_tensor, VARY_TP,
+     "{n} key/value heads neither split over tp {tp} nor are copied evenly to it"},
+    {"ffn % tp", ffn_rest, VARY_TP, "the FFN width {n} does not split over tp {tp}"},
+    {"ep needs experts", experts_missing, VARY_EP, "ep is {ep}, but {model} has no experts"},
+    {"experts % ep", experts_rest, VARY_EP, "{n} experts do not split over ep {ep}"},
+    {"expert_ffn % etp", expert_width_rest, VARY_ETP,
+     "the expert width {n} does not split over etp {etp}"},
+    {"seq % cp", seq_rest, VARY_SEQ, "the sequence {seq} does not split over cp {n}"},
+    {"seq/cp % tp", seq_rest_tensor, VARY_SEQ,
+     "the sequence {seq} does not split over {n} = cp {cp} x tp {tp} with sequence parallelism"},
+    {"seq <= positions", positions_missing, VARY_SEQ,
+     "the sequence {seq} is longer than the {n} learned positions of {model}"},
+    {"heads % (tp*cp)", heads_ulysses, VARY_CP,
+     "{n} attention heads do not split over tp {tp} x cp {cp}, as Ulysses needs"},
+    {"kv_heads % (tp*cp)", kv_heads_ulysses, VARY_CP,
+     "{n} key/value heads neither split over tp {tp} x cp {cp} nor are copied evenly to it, as "
+     "Ulysses needs"},
+    {"replicas need sharding", replicas_without_shards, VARY_REPLICAS,
+     "{replicas} replicas of the shards are asked for, but nothing is sharded"},
+    {"dp*cp % replicas", replicas_rest, VARY_REPLICAS,
+     "{n} = dp x cp ranks do not split into {replicas} replicas of the shards"},
+    {"expert_dp % replicas", expert_replicas_rest, VARY_REPLICAS,
+     "{n} expert-data ranks do not split into {replicas} replicas of the shards"},
+    {"precision", missing_precision, VARY_NONE, "{accelerator} does not multiply in {precision}"},
+    {"mxfp8 of the accelerator", missing_mx, VARY_NONE,
+     "{accelerator} does not read the scales of mxfp8; use the recipe tensorwise, delayed or "
+     "blockwise"},
+    {"fp8 weights need fp8", low_weights_without_linears, VARY_NONE,
+     "weights are kept in the precision of the linears, but that is {precision}; use fp8 or fp4"},
+    {"selective needs modules", selective_without_modules, VARY_NONE,
+     "selective recompute names no module; name one, such as core attention"},
+    {"operators or modules", operators_and_modules, VARY_NONE,
+     "recompute by operators covers norms, activations and more; name no other module"},
+    {0},
+};

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tables of rules and the messages for broken ones; inside lib/framework only. */
+#ifndef RK_FRAMEWORK_RULES_H
+#define RK_FRAMEWORK_RULES_H
+
+#include "framework/framework.h"
+
+struct question {
+    const rk_model *model;
+    const rk_system *system; /* may be NULL: nothing is asked of it */
+    const rk_strategy *strategy;
+    rk_framework framework;
+};
+
+/* Field of a strategy whose nearest legal values are named. */
+enum vary {
+    VARY_NONE,
+    VARY_TP,
+    VARY_CP,
+    VARY_PP,
+    VARY_VP,
+    VARY_DP,
+    VARY_EP,
+    VARY_ETP,
+    VARY_MICRO_BATCH,
+    VARY_GLOBAL_BATCH,
+    VARY_SEQ,
+    VARY_REPLICAS,
+    VARY_FIRST,
+    VARY_LAST,
+    VARY_COUNT,
+};
+
+struct rk_rule {
+    const char *name; /* NULL ends a table */
+    /* 0 when the rule is kept, otherwise the number {n} of the text. */
+    int64_t (*broken)(const struct question *q);
+    enum vary vary;
+    const char *text; /* what was found; {tp} and the like stand for values */
+};
+
+/*
+ * Tables that more than one framework checks.  A framework lists them in the order in which they
+ * are checked, those of RK_RULES_OF_ALL first; a rule may rely on those before it.
+ */
+extern const struct rk_rule rk_rules_sizes[];       /* of every number by itself */
+extern const struct rk_rule rk_rules_ability[];     /* what the traits of the framework leave out */
+extern const struct rk_rule rk_rules_arithmetic[];  /* what is impossible anywhere */
+extern const struct rk_rule rk_rules_layers[];      /* likewise, of the split of layers */
+extern const struct rk_rule rk_rules_even_layers[]; /* all stages have as many layers */
+extern const struct rk_rule rk_rules_balanced_cp[]; /* a rank of cp has two chunks of a sequence */
+extern const struct rk_rule rk_rules_experts_sp[];  /* ep with tp needs sequence parallelism */
+extern const struct rk_rule rk_rules_megatron[];    /* of Megatron Core */
+
+#define RK_RULES_OF_ALL rk_rules_sizes, rk_rules_ability, rk_rules_arithmetic, rk_rules_layers
+
+static inline const rk_framework_traits *rk_traits_of(const struct question *q)
+{
+    return rk_framework_of(q->framework);
+}
+
+static inline bool rk_rule_divides(int64_t part, int64_t whole)
+{
+    /* most degrees are powers of two, and a division costs more than all the rest here */
+    return (part & (part - 1)) == 0 ? (whole & (part - 1)) == 0 : whole % part == 0;
+}
+
+/* The first layer type with experts, or NULL. */
+static inline const rk_layer_type *rk_rule_moe_type(const rk_model *model)
+{
+    for (int i = 0; i < model->type_count; i++) {
+        if (rk_layer_is_moe(&model->types[i])) {
+            return &model->types[i];
+        }
+    }
+    return NULL;
+}
+
+/* Whether a strategy recomputes one of these modules, but no whole layers. */
+static inline bool rk_rule_recomputes(const rk_strategy *s, unsigned modules)
+{
+    return s->recompute == RK_REC_SELECTIVE && (s->recompute_modules & modules) != 0;
+}
+
+/* Fills the message of a broken rule: what was found, and the nearest legal values. */
+void rk_rule_tell(const struct question *q, const struct rk_rule *rule, rk_violation *violation);
+
+#endif

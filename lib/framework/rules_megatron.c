@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Checks of arguments.py and transformer_config.py in Megatron Core. */
+#include "framework/rules.h"
+
+/* Neighbours that exchange both ways at once would block each other. */
+static int64_t two_ranks_without_overlap(const struct question *q)
+{
+    const rk_strategy *s = q->strategy;
+    return s->vp > 1 && s->pp == 2 && !s->pp_overlap;
+}
+
+static int64_t expert_bias_with_etp(const struct question *q)
+{
+    const rk_layer_type *type = q->strategy->etp > 1 ? rk_rule_moe_type(q->model) : NULL;
+    return type && (type->moe.expert_bias || type->ffn.bias);
+}
+
+static int64_t low_weights_without_shards(const struct question *q)
+{
+    return q->strategy->low_weights && q->strategy->sharding == RK_SHARD_NONE;
+}
+
+/* The update on the host writes 8-bit weights with scales that it knows beforehand. */
+static int64_t low_weights_with_offload(const struct question *q)
+{
+    const rk_strategy *s = q->strategy;
+    return s->low_weights && s->offload_optimizer &&
+           !(s->precision == RK_FP8 && s->fp8_recipe == RK_FP8_DELAYED);
+}
+
+/* Outputs that are dropped and made again would enter the history of scales twice. */
+static int64_t delayed_with_recompute(const struct question *q)
+{
+    const rk_strategy *s = q->strategy;
+    return s->precision == RK_FP8 && s->fp8_recipe == RK_FP8_DELAYED &&
+           s->recompute == RK_REC_SELECTIVE &&
+           (s->recompute_modules & (RK_MODULE_NORM | RK_MODULE_ACTIVATION)) != 0;
+}
+
+static int64_t layers_not_full(const struct question *q)
+{
+    return q->strategy->recompute != RK_REC_FULL ? q->strategy->recompute_layers : 0;
+}
+
+static int64_t latent_recompute_without_mla(const struct question *q)
+{
+    if (!rk_rule_recomputes(q->strategy, RK_MODULE_MLA_UP)) {
+        return 0;
+    }
+    for (int i = 0; i < q->model->type_count; i++) {
+        if (q->model->types[i].attention.kind == RK_ATTENTION_LATENT) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+static int64_t weight_offload_with_pipeline(const struct question *q)
+{
+    return q->strategy->offload_weights && q->strategy->pp > 1;
+}
+
+static int64_t weight_offload_with_recompute(const struct question *q)
+{
+    return q->strategy->offload_weights && q->strategy->recompute != RK_REC_NONE;
+}
+
+static int64_t tensor_overlap_without_sp(const struct question *q)
+{
+    return q->strategy->tp_overlap && q->strategy->tp > 1 && !q->strategy->sp;
+}
+
+static int64_t gather_overlap_alone(const struct question *q)
+{
+    const rk_strategy *s = q->strategy;
+    return s->param_overlap && !s->grad_overlap && s->sharding != RK_SHARD_NONE;
+}
+
+static int64_t expert_overlap_without_ep(const struct question *q)
+{
+    return q->strategy->moe_overlap && q->strategy->ep == 1;
+}
+
+static int64_t expert_overlap_without_chunks(const struct question *q)
+{
+    return q->strategy->moe_overlap && q->strategy->pp > 1 && q->strategy->vp == 1;
+}
+
+static int64_t expert_overlap_with_recompute(const struct question *q)
+{
+    const rk_strategy *s = q->strategy;
+    return s->moe_overlap && (s->recompute == RK_REC_FULL || rk_rule_recomputes(s, RK_MODULE_MOE));
+}
+
+static int64_t expert_overlap_with_mtp(const struct question *q)
+{
+    return q->strategy->moe_overlap && q->model->mtp_layers > 1 ? q->model->mtp_layers : 0;
+}
+
+const struct rk_rule rk_rules_megatron[] = {
+    {"interleaving of two ranks", two_ranks_without_overlap, VARY_PP,
+     "pp 2 with vp {vp} needs overlapped messages between stages"},
+    {"expert bias needs etp = 1", expert_bias_with_etp, VARY_ETP,
+     "experts with biases cannot be split over etp {etp}"},
+    {"fp8 weights need ZeRO", low_weights_without_shards, VARY_NONE,
+     "weights in low precision need the distributed optimizer; use ZeRO-1 or more"},
+    {"fp8 weights or optimizer offload", low_weights_with_offload, VARY_NONE,
+     "an offloaded optimizer writes weights in fp8 by the recipe delayed only; use that, or keep "
+     "weights in bf16"},
+    {"delayed or recompute", delayed_with_recompute, VARY_NONE,
+     "the modules norm and act cannot be recomputed with the fp8 recipe delayed; use tensorwise"},
+    {"recompute layers need full", layers_not_full, VARY_NONE,
+     "{n} layers to recompute are given, which needs full recompute"},
+    {"mla_up needs MLA", latent_recompute_without_mla, VARY_NONE,
+     "the module mla_up is to be recomputed, but {model} has no latent attention"},
+    {"weight offload needs pp = 1", weight_offload_with_pipeline, VARY_PP,
+     "weights cannot be offloaded with pp {pp}"},
+    {"weight offload or recompute", weight_offload_with_recompute, VARY_NONE,
+     "weights cannot be offloaded together with recompute; drop one of the two"},
+    {"tp overlap needs sp", tensor_overlap_without_sp, VARY_NONE,
+     "overlap of tensor-parallel messages needs sequence parallelism; turn it on"},
+    {"param overlap needs grad overlap", gather_overlap_alone, VARY_NONE,
+     "overlap of the parameter gather needs that of the gradient reduction; turn it on"},
+    {"moe overlap needs ep > 1", expert_overlap_without_ep, VARY_EP,
+     "overlap of expert messages is on, but ep is 1"},
+    {"moe overlap needs vp > 1", expert_overlap_without_chunks, VARY_NONE,
+     "overlap of expert messages with pp {pp} needs interleaving (vp 2 or more)"},
+    {"moe overlap or recompute", expert_overlap_with_recompute, VARY_NONE,
+     "overlap of expert messages excludes recompute of whole layers and of the module moe"},
+    {"moe overlap needs mtp <= 1", expert_overlap_with_mtp, VARY_NONE,
+     "overlap of expert messages allows one MTP layer, but {model} has {n}"},
+    {0},
+};
