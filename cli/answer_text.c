@@ -4,8 +4,8 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "base/units.h"
-#include "cli/describe.h"
 #include "estimate/stage.h"
+#include "report/describe.h"
 #include "report/estimate_fields.h"
 
 #include <inttypes.h>

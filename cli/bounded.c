@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/bounded.h"
 
-#include "cli/describe.h"
+#include "report/describe.h"
 
 void rk_write_bounded(FILE *to, const rk_bounded_counts *counts, const char *method, double cpu_s)
 {

@@ -3,9 +3,9 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "cli/commands.h"
-#include "cli/describe.h"
 #include "cli/print.h"
 #include "io/json_write.h"
+#include "report/describe.h"
 #include "system/system.h"
 
 #include <inttypes.h>

@@ -72,12 +72,12 @@ static const rk_command calculon_design = {
 
 double rk_designing_step(const rk_designing *d, const rk_design *design)
 {
-    return (double)d->batch / design->rate;
+    return (double)d->batch / design->best.rate;
 }
 
 double rk_designing_days(const rk_designing *d, const rk_design *design)
 {
-    return d->target.tokens / (design->rate * (double)d->seq) / DAY;
+    return d->target.tokens / (design->best.rate * (double)d->seq) / DAY;
 }
 
 double rk_designing_run_cost(const rk_designing *d, const rk_design *design)
@@ -118,11 +118,8 @@ static rk_status search(rk_designing *d, int64_t threads, rk_error *err)
         .threads = (int)threads, .progress = rk_cli_progress, .user = &progress};
     rk_progress_start(&progress, "machines");
     const double started = rk_cpu_seconds();
-    const rk_status status =
-        d->plan ? rk_design_search(&d->plan->app, &d->plan->sys, &d->plan->space, &d->prices,
-                                   &control, &d->designs, &d->count, &d->counts, err)
-                : rk_plan_design_search(&d->reckoning->setting, &d->reckoning->space, &d->prices,
-                                        &control, &d->designs, &d->count, &d->counts, err);
+    const rk_status status = rk_design_search(&d->problem, &d->prices, &control, &d->designs,
+                                              &d->count, &d->counts, err);
     d->cpu_s = rk_cpu_seconds() - started;
     rk_progress_end(&progress);
     d->least_rate = least_rate(d);
@@ -200,6 +197,7 @@ static int run_calculon(int argc, char **argv)
     if (rk_plan_load(&plan, &err) || rk_prices_load(args.target.prices, &d.prices, &err)) {
         return rk_command_fail_error(&calculon_design, &err);
     }
+    d.problem = rk_plan_problem(&plan);
     d.seq = plan.app.seq_size;
     result = check_processors(&calculon_design, &d, args.request.processors > 0);
     return result == RK_PARSED ? answer(&calculon_design, &d, args.request.threads,
@@ -263,6 +261,7 @@ static int run_reckon(int argc, char **argv)
     if (load_reckoning(&d.prices, &args.request, &inputs, &reckoning, &err)) {
         result = rk_command_fail_error(&rk_command_design, &err);
     } else {
+        d.problem = rk_reckoning_problem(&reckoning);
         d.seq = reckoning.space.base.seq;
         result = answer(&rk_command_design, &d, args.request.threads, args.request.json,
                         args.request.csv);

@@ -3,10 +3,10 @@
 #ifndef RK_CLI_DESIGN_H
 #define RK_CLI_DESIGN_H
 
-#include "cli/describe.h"
 #include "cli/plan.h"
 #include "cli/reckon_plan.h"
 #include "codesign/design.h"
+#include "report/describe.h"
 
 /* What a machine has to do; 0: not asked. */
 typedef struct rk_design_target {
@@ -17,8 +17,9 @@ typedef struct rk_design_target {
 /* What was asked and what was found. */
 typedef struct rk_designing {
     rk_design_target target;
-    const rk_plan *plan;           /* model, system and space of the Calculon methodology */
-    const rk_reckoning *reckoning; /* or those of the reckon model; the other is NULL */
+    const rk_plan *plan;           /* what was asked of the Calculon method, */
+    const rk_reckoning *reckoning; /* or of the reckon model; the other is NULL */
+    rk_problem problem;
     const char *output;
     int64_t batch, seq; /* sequences of a step, tokens of one */
     rk_prices prices;

@@ -4,7 +4,6 @@
 
 #include "cli/bounded.h"
 #include "io/csv_out.h"
-#include "report/estimate_fields.h"
 
 #include <string.h>
 
@@ -23,21 +22,16 @@ static void write_design(rk_json_writer *writer, const rk_designing *d, const rk
     rk_json_real(writer, "cost_of_one", design->each);
     rk_json_real(writer, "cost", design->cost);
     rk_json_real(writer, "batch_s", rk_designing_step(d, design));
-    rk_json_real(writer, "sequences_per_s", design->rate);
-    rk_json_real(writer, "tokens_per_s", design->rate * (double)d->seq);
+    rk_json_real(writer, "sequences_per_s", design->best.rate);
+    rk_json_real(writer, "tokens_per_s", design->best.rate * (double)d->seq);
     if (d->target.tokens > 0) {
         rk_json_real(writer, "days", rk_designing_days(d, design));
     }
     if (rk_designing_run_cost(d, design) > 0) {
         rk_json_real(writer, "run_cost", rk_designing_run_cost(d, design));
     }
-    rk_json_real(writer, d->plan ? "efficiency" : "mfu", design->efficiency);
-    if (d->plan) {
-        rk_json_key(writer, "strategy");
-        rk_calculon_write_exe(writer, &design->exe);
-    } else {
-        rk_strategy_write_json(writer, &design->strategy);
-    }
+    rk_json_real(writer, d->problem.method->efficiency_key, design->best.efficiency);
+    d->problem.method->write_json(writer, &design->best);
     rk_json_close(writer, "}");
 }
 
@@ -51,7 +45,7 @@ rk_status rk_designing_write_json(const rk_designing *d, rk_error *err)
     rk_json_writer writer = {.out = out, .indented = true};
     rk_json_open(&writer, "{");
     rk_json_string(&writer, "reckon", rk_version());
-    rk_json_string(&writer, "method", d->plan ? "calculon" : "reckon");
+    rk_json_string(&writer, "method", d->problem.method->name);
     rk_json_string(&writer, "prices", d->target.prices);
     rk_json_string(&writer, "currency", d->prices.currency);
     rk_json_count(&writer, "machines", d->count);
@@ -66,7 +60,7 @@ rk_status rk_designing_write_json(const rk_designing *d, rk_error *err)
     }
     rk_json_open_member(&writer, "front", "[");
     for (size_t i = 0; i < d->count; i++) {
-        if (d->designs[i].best) {
+        if (d->designs[i].on_front) {
             rk_json_item(&writer);
             write_design(&writer, d, &d->designs[i]);
         }
@@ -79,7 +73,7 @@ rk_status rk_designing_write_json(const rk_designing *d, rk_error *err)
 
 /* ---- all machines -------------------------------------------------------------------------- */
 
-enum { BEFORE = 3, AFTER = 6, STRATEGY = 6 }; /* columns around those of the axes */
+enum { BEFORE = 3, AFTER = 6, STRATEGY = 1 + RK_DEGREE_MAX }; /* columns around the axes */
 
 static const rk_column before[BEFORE] = {
     {"cost", RK_VALUE_REAL}, {"cost_of_one", RK_VALUE_REAL}, {"processors", RK_VALUE_INT}};
@@ -88,38 +82,26 @@ static const rk_column after[AFTER] = {{"runs", RK_VALUE_BOOL},         {"on_fro
                                        {"meets_target", RK_VALUE_BOOL}, {"batch_s", RK_VALUE_REAL},
                                        {"tokens_per_s", RK_VALUE_REAL}, {"days", RK_VALUE_REAL}};
 
-/* What is reported of the best strategy, by the Calculon methodology and by the reckon model. */
-static const rk_column of_exe[] = {{"efficiency", RK_VALUE_REAL},
-                                   {"tensor_par", RK_VALUE_INT},
-                                   {"pipeline_par", RK_VALUE_INT},
-                                   {"data_par", RK_VALUE_INT}};
-static const rk_column of_strategy[STRATEGY] = {{"mfu", RK_VALUE_REAL}, {"tp", RK_VALUE_INT},
-                                                {"cp", RK_VALUE_INT},   {"pp", RK_VALUE_INT},
-                                                {"ep", RK_VALUE_INT},   {"dp", RK_VALUE_INT}};
-
-static size_t strategy_columns(const rk_designing *d, const rk_column **columns)
+/* The columns of the best strategy.  Returns how many. */
+static size_t add_strategy_columns(const rk_method *method, rk_column *columns)
 {
-    *columns = d->plan ? of_exe : of_strategy;
-    return d->plan ? sizeof(of_exe) / sizeof(of_exe[0]) : STRATEGY;
+    columns[0] = (rk_column){method->efficiency_key, RK_VALUE_REAL};
+    for (size_t i = 0; i < method->degree_count; i++) {
+        columns[1 + i] = (rk_column){method->degrees[i].key, RK_VALUE_INT};
+    }
+    return 1 + method->degree_count;
 }
 
-/* Fills the columns of the best strategy.  Returns their number. */
-static size_t fill_strategy(const rk_designing *d, const rk_design *design, rk_value *row)
+static size_t fill_strategy(const rk_method *method, const rk_design *design, rk_value *row)
 {
-    const rk_calculon_exe *exe = &design->exe;
-    const rk_strategy *s = &design->strategy;
-    const rk_value calculon[] = {rk_value_int(exe->tensor_par), rk_value_int(exe->pipeline_par),
-                                 rk_value_int(exe->data_par)};
-    const rk_value reckon[] = {rk_value_int(s->tp), rk_value_int(s->cp), rk_value_int(s->pp),
-                               rk_value_int(s->ep), rk_value_int(s->dp)};
-    const rk_column *columns;
-    const size_t count = strategy_columns(d, &columns);
-    row[0] = rk_value_real(design->efficiency);
-    memcpy(row + 1, d->plan ? calculon : reckon, (count - 1) * sizeof(*row));
-    for (size_t i = 0; i < count && !design->runs; i++) {
-        row[i] = (rk_value){.type = RK_VALUE_NULL};
+    const rk_value none = {.type = RK_VALUE_NULL};
+    int64_t degrees[RK_DEGREE_MAX];
+    method->degree_values(&design->best, degrees);
+    row[0] = design->runs ? rk_value_real(design->best.efficiency) : none;
+    for (size_t i = 0; i < method->degree_count; i++) {
+        row[1 + i] = design->runs ? rk_value_int(degrees[i]) : none;
     }
-    return count;
+    return 1 + method->degree_count;
 }
 
 static size_t fill_row(const rk_designing *d, const rk_design *design, rk_value *row)
@@ -137,21 +119,19 @@ static size_t fill_row(const rk_designing *d, const rk_design *design, rk_value 
         }
     }
     row[count++] = rk_value_bool(runs);
-    row[count++] = rk_value_bool(design->best);
-    row[count++] = rk_value_bool(runs && design->rate >= d->least_rate);
+    row[count++] = rk_value_bool(design->on_front);
+    row[count++] = rk_value_bool(runs && design->best.rate >= d->least_rate);
     row[count++] = runs ? rk_value_real(rk_designing_step(d, design)) : none;
-    row[count++] = runs ? rk_value_real(design->rate * (double)d->seq) : none;
+    row[count++] = runs ? rk_value_real(design->best.rate * (double)d->seq) : none;
     row[count++] =
         runs && d->target.tokens > 0 ? rk_value_real(rk_designing_days(d, design)) : none;
-    return count + fill_strategy(d, design, &row[count]);
+    return count + fill_strategy(d->problem.method, design, &row[count]);
 }
 
 rk_status rk_designing_write_csv(const rk_designing *d, rk_error *err)
 {
     rk_column columns[BEFORE + RK_PRICE_AXES_MAX + AFTER + STRATEGY];
     rk_value row[BEFORE + RK_PRICE_AXES_MAX + AFTER + STRATEGY];
-    const rk_column *strategy;
-    const size_t strategy_count = strategy_columns(d, &strategy);
     size_t count = BEFORE;
     rk_csv_out *csv;
     const rk_status status = rk_csv_open(d->output, &csv, err);
@@ -166,8 +146,7 @@ rk_status rk_designing_write_csv(const rk_designing *d, rk_error *err)
     }
     memcpy(&columns[count], after, sizeof(after));
     count += AFTER;
-    memcpy(&columns[count], strategy, strategy_count * sizeof(*strategy));
-    count += strategy_count;
+    count += add_strategy_columns(d->problem.method, &columns[count]);
     rk_csv_header(csv, columns, count);
     for (size_t i = 0; i < d->count; i++) {
         rk_csv_row(csv, row, fill_row(d, &d->designs[i], row));

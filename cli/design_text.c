@@ -72,7 +72,7 @@ static void write_inputs(FILE *to, const rk_designing *d)
     }
     write_target(to, d);
     (void)fprintf(to, "%-10s%s machines\n", "", rk_with_commas((uint64_t)d->count, number));
-    rk_write_bounded(to, &d->counts, d->plan ? "calculon" : "reckon", d->cpu_s);
+    rk_write_bounded(to, &d->counts, d->problem.method->name, d->cpu_s);
 }
 
 /* ---- machines ------------------------------------------------------------------------------ */
@@ -96,8 +96,8 @@ static void write_cheapest(FILE *to, const rk_designing *d)
     }
     (void)fprintf(to, "\n  %.5g s for the batch, %s tokens/s, %s %.2f %%\n",
                   rk_designing_step(d, best),
-                  rk_human_text(best->rate * (double)d->seq, RK_HUMAN_BASE10, rate),
-                  d->plan ? "efficiency" : "MFU", 100 * best->efficiency);
+                  rk_human_text(best->best.rate * (double)d->seq, RK_HUMAN_BASE10, rate),
+                  d->problem.method->efficiency_name, 100 * best->best.efficiency);
     if (d->target.tokens > 0) {
         (void)fprintf(to, "  %.4g days for %s tokens", rk_designing_days(d, best),
                       rk_human_text(d->target.tokens, RK_HUMAN_BASE10, rate));
@@ -108,10 +108,10 @@ static void write_cheapest(FILE *to, const rk_designing *d)
         (void)fputc('\n', to);
     }
     if (d->plan) {
-        (void)fprintf(to, "  %s\n\n", rk_describe_exe(&best->exe, words));
+        (void)fprintf(to, "  %s\n\n", rk_describe_exe(&best->best.exe, words));
     } else {
         (void)fputc('\n', to);
-        rk_write_strategy(to, &best->strategy);
+        rk_write_strategy(to, &best->best.strategy);
         (void)fputc('\n', to);
     }
 }
@@ -131,10 +131,10 @@ static void add_design(rk_table *table, const rk_designing *d, const rk_design *
     if (d->target.tokens > 0) {
         rk_table_cell(table, "%.4g", rk_designing_days(d, design));
     } else {
-        const double tokens = design->rate * (double)d->seq;
+        const double tokens = design->best.rate * (double)d->seq;
         rk_table_cell(table, "%s", rk_human_text(tokens, RK_HUMAN_BASE10, text));
     }
-    rk_table_cell(table, "%.2f", 100 * design->efficiency);
+    rk_table_cell(table, "%.2f", 100 * design->best.efficiency);
 }
 
 /* The machines that no other beats; those that meet the target stand below a line. */
@@ -142,8 +142,10 @@ static rk_status write_front(FILE *to, const rk_designing *d, rk_table_style sty
 {
     rk_table_column columns[RK_PRICE_AXES_MAX + FIXED_COLUMNS] = {{"cost", RK_ALIGN_RIGHT},
                                                                   {"processors", RK_ALIGN_RIGHT}};
+    char efficiency[32];
     size_t count = 2;
     rk_table table;
+    (void)snprintf(efficiency, sizeof(efficiency), "%s, %%", d->problem.method->efficiency_short);
     for (int i = 0; i < d->prices.axis_count; i++) {
         if (strcmp(d->prices.axes[i].key, "processors") != 0) {
             columns[count++] = (rk_table_column){d->prices.axes[i].key, RK_ALIGN_RIGHT};
@@ -152,7 +154,7 @@ static rk_status write_front(FILE *to, const rk_designing *d, rk_table_style sty
     columns[count++] = (rk_table_column){"batch, s", RK_ALIGN_RIGHT};
     columns[count++] =
         (rk_table_column){d->target.tokens > 0 ? "days" : "tokens/s", RK_ALIGN_RIGHT};
-    columns[count++] = (rk_table_column){d->plan ? "eff., %" : "MFU, %", RK_ALIGN_RIGHT};
+    columns[count++] = (rk_table_column){efficiency, RK_ALIGN_RIGHT};
     rk_table_init(&table, columns, count);
     size_t rows = 0, slower = 0; /* slower: those that do not meet the target */
     for (size_t i = 0; i < d->count; i++) {
@@ -163,7 +165,7 @@ static rk_status write_front(FILE *to, const rk_designing *d, rk_table_style sty
         if (design == d->cheapest && rows > 0) {
             rk_table_rule(&table);
         }
-        if (design->best) {
+        if (design->on_front) {
             add_design(&table, d, design);
             rows++;
         }

@@ -4,8 +4,6 @@
 
 #include "cli/calculon_options.h"
 #include "cli/commands.h"
-#include "codesign/each.h"
-#include "report/estimate_fields.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -58,21 +56,15 @@ static const rk_command calculon_explain = {
 
 double rk_explain_gain(const rk_explain *explain, const rk_replan *replan)
 {
-    return replan->rate / explain->rate - 1;
+    return replan->best.rate / explain->best.rate - 1;
 }
 
 const char *rk_explain_changes(const rk_explain *explain, const rk_replan *replan,
                                char out[RK_WORDS_SIZE])
 {
     out[0] = '\0';
-    if (replan->rate > 0 && explain->plan) {
-        return rk_describe_exe_changes(&explain->plan->strategies[0].exe, &replan->exe, out);
-    }
-    if (replan->rate > 0) {
-        return rk_strategy_changes(&explain->reckoning->answers[0].strategy, &replan->strategy, out,
-                                   RK_WORDS_SIZE);
-    }
-    return out;
+    return replan->runs ? explain->problem.method->changes(&explain->best, &replan->best, out)
+                        : out;
 }
 
 static rk_status write_answer(const rk_explain *explain, bool json, bool csv, rk_error *err)
@@ -84,6 +76,26 @@ static rk_status write_answer(const rk_explain *explain, bool json, bool csv, rk
                : rk_print_text(explain->output, rk_explain_write_text, explain, err);
 }
 
+/* ---- both methods -------------------------------------------------------------------------- */
+
+/* Searches with every number changed; `best` and the counts of its search are there. */
+static rk_status replan(rk_explain *explain, int64_t threads, rk_error *err)
+{
+    rk_progress progress;
+    const rk_search_control control = {
+        .threads = (int)threads, .progress = rk_cli_progress, .user = &progress};
+    const rk_bounded_counts before = explain->counts;
+    rk_progress_start(&progress, "searches");
+    const double started = rk_cpu_seconds();
+    const rk_status status =
+        rk_replan_all(&explain->problem, &control, explain->change, &explain->best,
+                      explain->replans, &explain->count, &explain->counts, err);
+    explain->cpu_s += rk_cpu_seconds() - started;
+    rk_bounded_counts_add(&explain->counts, &before);
+    rk_progress_end(&progress);
+    return status;
+}
+
 /* ---- the Calculon methodology -------------------------------------------------------------- */
 
 static rk_status explain_calculon(rk_plan *plan, rk_explain *explain, rk_error *err)
@@ -91,23 +103,21 @@ static rk_status explain_calculon(rk_plan *plan, rk_explain *explain, rk_error *
     rk_progress progress;
     const rk_search_control control = {
         .threads = (int)plan->request.threads, .progress = rk_cli_progress, .user = &progress};
-    rk_progress_start(&progress, "searches");
-    const double started = rk_cpu_seconds();
+    rk_progress_start(&progress, "strategies");
     rk_status status = rk_plan_rank(plan, &control, err);
     if (!status && plan->strategy_count == 0) {
         status = rk_plan_find_shortfall(plan, &control, err);
-    } else if (!status) {
-        const rk_calculon_result *best = &plan->strategies[0];
-        explain->step = best->stats.total_time;
-        explain->rate = best->stats.sample_rate;
-        status = rk_calculon_replan(&plan->app, &plan->sys, &plan->space, &control, explain->change,
-                                    &best->exe, explain->replans, &explain->count, &explain->counts,
-                                    err);
-        rk_bounded_counts_add(&explain->counts, &plan->bounded);
     }
-    explain->cpu_s = rk_cpu_seconds() - started;
     rk_progress_end(&progress);
-    return status;
+    if (status || plan->strategy_count == 0) {
+        return status;
+    }
+    explain->problem = rk_plan_problem(plan);
+    explain->best.exe = plan->strategies[0].exe;
+    explain->counts = plan->bounded;
+    explain->cpu_s = plan->cpu_s;
+    status = explain->problem.method->evaluate(&explain->problem, &explain->best, err);
+    return status ? status : replan(explain, plan->request.threads, err);
 }
 
 /* A shortage is reported as `reckon plan` reports it. */
@@ -155,23 +165,13 @@ static int run_calculon(int argc, char **argv)
 
 static rk_status explain_reckon(rk_reckoning *plan, rk_explain *explain, rk_error *err)
 {
-    const rk_request *request = plan->request;
-    const rk_setting *setting = &plan->setting;
-    const rk_strategy *best = &plan->answers[0].strategy;
-    rk_progress progress;
-    const rk_search_control control = {
-        .threads = (int)request->threads, .progress = rk_cli_progress, .user = &progress};
-    explain->step = plan->answers[0].estimate.step;
-    explain->rate = (double)plan->space.global_batch / explain->step;
-    rk_progress_start(&progress, "searches");
-    const double started = rk_cpu_seconds();
+    explain->problem = rk_reckoning_problem(plan);
+    explain->best.strategy = plan->answers[0].strategy;
+    explain->counts = plan->bounded;
+    explain->cpu_s = plan->cpu_s;
     const rk_status status =
-        rk_plan_replan(setting, &plan->space, &control, explain->change, best, explain->replans,
-                       &explain->count, &explain->counts, err);
-    explain->cpu_s = plan->cpu_s + rk_cpu_seconds() - started;
-    rk_bounded_counts_add(&explain->counts, &plan->bounded);
-    rk_progress_end(&progress);
-    return status;
+        explain->problem.method->evaluate(&explain->problem, &explain->best, err);
+    return status ? status : replan(explain, plan->request->threads, err);
 }
 
 static int run_reckon(int argc, char **argv)

@@ -3,17 +3,18 @@
 #ifndef RK_CLI_EXPLAIN_H
 #define RK_CLI_EXPLAIN_H
 
-#include "cli/describe.h"
 #include "cli/plan.h"
 #include "cli/reckon_plan.h"
 #include "codesign/replan.h"
+#include "report/describe.h"
 
-/* What was asked and what was found; of the methods, one. */
+/* What was asked and what was found. */
 typedef struct rk_explain {
-    const rk_plan *plan;           /* the Calculon methodology; its best strategy is the first */
-    const rk_reckoning *reckoning; /* the reckon model; likewise */
-    double change;                 /* 0.1: every number 10 % better */
-    double step, rate;             /* s, sequences/s: of the best strategy on the system as it is */
+    const rk_plan *plan;           /* what was asked of the Calculon method, */
+    const rk_reckoning *reckoning; /* or of the reckon model; the other is NULL */
+    rk_problem problem;
+    double change;     /* 0.1: every number 10 % better */
+    rk_candidate best; /* on the system as it is */
     rk_replan replans[RK_NUMBER_MAX];
     size_t count;
     rk_bounded_counts counts; /* of all searches */

@@ -4,19 +4,6 @@
 
 #include "cli/bounded.h"
 #include "io/csv_out.h"
-#include "report/estimate_fields.h"
-
-/* A strategy as the method writes it. */
-static void write_strategy(rk_json_writer *writer, const rk_explain *explain,
-                           const rk_calculon_exe *exe, const rk_strategy *strategy)
-{
-    if (explain->plan) {
-        rk_json_key(writer, "strategy");
-        rk_calculon_write_exe(writer, exe);
-    } else {
-        rk_strategy_write_json(writer, strategy);
-    }
-}
 
 static void write_replan(rk_json_writer *writer, const rk_explain *explain, const rk_replan *replan)
 {
@@ -31,13 +18,13 @@ static void write_replan(rk_json_writer *writer, const rk_explain *explain, cons
     rk_json_flag(writer, "old_runs", replan->old_rate > 0);
     rk_json_real(writer, "old_step_s", replan->old_step);
     rk_json_real(writer, "old_sequences_per_s", replan->old_rate);
-    rk_json_flag(writer, "runs", replan->rate > 0);
-    rk_json_real(writer, "step_s", replan->step);
-    rk_json_real(writer, "sequences_per_s", replan->rate);
+    rk_json_flag(writer, "runs", replan->runs);
+    rk_json_real(writer, "step_s", replan->best.step);
+    rk_json_real(writer, "sequences_per_s", replan->best.rate);
     rk_json_real(writer, "gain", rk_explain_gain(explain, replan));
     rk_json_string(writer, "changes", rk_explain_changes(explain, replan, words));
-    if (replan->rate > 0) {
-        write_strategy(writer, explain, &replan->exe, &replan->strategy);
+    if (replan->runs) {
+        explain->problem.method->write_json(writer, &replan->best);
     }
     rk_json_close(writer, "}");
 }
@@ -46,25 +33,23 @@ rk_status rk_explain_write_json(const rk_explain *explain, rk_error *err)
 {
     rk_out *out;
     const rk_status status = rk_out_open(explain->output, &out, err);
-    const rk_calculon_exe *exe = explain->plan ? &explain->plan->strategies[0].exe : NULL;
-    const rk_strategy *strategy =
-        explain->reckoning ? &explain->reckoning->answers[0].strategy : NULL;
+    const rk_method *method = explain->problem.method;
     if (status) {
         return status;
     }
     rk_json_writer writer = {.out = out, .indented = true};
     rk_json_open(&writer, "{");
     rk_json_string(&writer, "reckon", rk_version());
-    rk_json_string(&writer, "method", explain->plan ? "calculon" : "reckon");
+    rk_json_string(&writer, "method", method->name);
     rk_json_real(&writer, "change", explain->change);
     rk_json_open_member(&writer, "search", "{");
     rk_bounded_write_json(&writer, &explain->counts);
     rk_json_real(&writer, "processor_time_s", explain->cpu_s);
     rk_json_close(&writer, "}");
     rk_json_open_member(&writer, "best", "{");
-    rk_json_real(&writer, "step_s", explain->step);
-    rk_json_real(&writer, "sequences_per_s", explain->rate);
-    write_strategy(&writer, explain, exe, strategy);
+    rk_json_real(&writer, "step_s", explain->best.step);
+    rk_json_real(&writer, "sequences_per_s", explain->best.rate);
+    method->write_json(&writer, &explain->best);
     rk_json_close(&writer, "}");
     rk_json_open_member(&writer, "numbers", "[");
     for (size_t i = 0; i < explain->count; i++) {
@@ -103,9 +88,9 @@ rk_status rk_explain_write_csv(const rk_explain *explain, rk_error *err)
             rk_value_real(r->number.value),
             rk_value_real(r->value),
             r->old_rate > 0 ? rk_value_real(r->old_step) : none,
-            r->rate > 0 ? rk_value_real(r->step) : none,
-            r->rate > 0 ? rk_value_real(r->rate) : none,
-            r->rate > 0 ? rk_value_real(rk_explain_gain(explain, r)) : none,
+            r->runs ? rk_value_real(r->best.step) : none,
+            r->runs ? rk_value_real(r->best.rate) : none,
+            r->runs ? rk_value_real(rk_explain_gain(explain, r)) : none,
             rk_value_text(rk_explain_changes(explain, r, words)),
         };
         rk_csv_row(csv, row, COLUMNS);

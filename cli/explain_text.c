@@ -30,13 +30,14 @@ static void write_best(FILE *to, const rk_explain *explain)
     if (explain->plan) {
         rk_plan_write_inputs(to, explain->plan);
         const int column = fprintf(to, "%-9s", "best");
-        write_wrapped(to, column, 10, rk_describe_exe(&explain->plan->strategies[0].exe, words));
+        write_wrapped(to, column, 10, rk_describe_exe(&explain->best.exe, words));
     } else {
         rk_reckoning_write_inputs(to, explain->reckoning);
-        rk_write_strategy(to, &explain->reckoning->answers[0].strategy);
+        rk_write_strategy(to, &explain->best.strategy);
     }
-    (void)fprintf(to, "%-10s%.5g s a step, %.5g sequences/s\n", "", explain->step, explain->rate);
-    rk_write_bounded(to, &explain->counts, explain->plan ? "calculon" : "reckon", explain->cpu_s);
+    (void)fprintf(to, "%-10s%.5g s a step, %.5g sequences/s\n", "", explain->best.step,
+                  explain->best.rate);
+    rk_write_bounded(to, &explain->counts, explain->problem.method->name, explain->cpu_s);
 }
 
 static void add_seconds(rk_table *table, double seconds)
@@ -69,10 +70,10 @@ static rk_status write_numbers(FILE *to, const rk_explain *explain, rk_table_sty
         rk_table_cell(&table, "%.5g", replan->number.value);
         rk_table_cell(&table, "%.5g", replan->value);
         add_seconds(&table, replan->old_step);
-        add_seconds(&table, replan->step);
+        add_seconds(&table, replan->best.step);
         /* in hundredths of a percent, so that there is no -0.00 */
         const double gain = round(1e4 * rk_explain_gain(explain, replan)) / 100;
-        rk_table_cell(&table, replan->rate > 0 ? "%.2f" : "-", gain == 0 ? 0.0 : gain);
+        rk_table_cell(&table, replan->runs ? "%.2f" : "-", gain == 0 ? 0.0 : gain);
     }
     return rk_print_table(to, &table, style, err);
 }

@@ -2,7 +2,7 @@
 /* Why no strategy is legal, in words and as JSON. */
 #include "cli/reckon_plan.h"
 
-#include "cli/describe.h"
+#include "report/describe.h"
 
 /* "9,984 or 10,112 accelerators", "tp 2 or 4", "--framework torchtitan". */
 static void write_help(FILE *to, const rk_help *help)

@@ -4,11 +4,11 @@
 
 #include "base/text.h"
 #include "calculon/calculon_docs.h"
-#include "cli/describe.h"
 #include "cli/print.h"
 #include "io/catalogue.h"
 #include "io/document.h"
 #include "model/model.h"
+#include "report/describe.h"
 #include "stack/stack.h"
 
 #include <inttypes.h>

@@ -96,6 +96,12 @@ rk_status rk_plan_load(rk_plan *plan, rk_error *err)
     return status;
 }
 
+rk_problem rk_plan_problem(const rk_plan *plan)
+{
+    return (rk_problem){.method = &rk_method_calculon,
+                        .calculon = {plan->app, plan->sys, plan->space}};
+}
+
 rk_status rk_plan_rank(rk_plan *plan, const rk_search_control *control, rk_error *err)
 {
     const size_t top = (size_t)plan->request.top;

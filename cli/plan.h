@@ -7,6 +7,7 @@
 #include "cli/options.h"
 #include "cli/print.h"
 #include "cli/progress.h"
+#include "method/method.h"
 
 /* The command line. */
 typedef struct rk_plan_request {
@@ -62,6 +63,9 @@ int rk_calculon_plan_run(int argc, char **argv);
 
 /* Loads the documents of the request, the model where it names one, and completes it. */
 rk_status rk_plan_load(rk_plan *plan, rk_error *err);
+
+/* The loaded plan for what is written once for both methods. */
+rk_problem rk_plan_problem(const rk_plan *plan);
 
 /* Searches, and evaluates the best strategies once more for all of their statistics. */
 rk_status rk_plan_rank(rk_plan *plan, const rk_search_control *control, rk_error *err);

@@ -44,8 +44,8 @@ static void write_request(rk_json_writer *writer, const rk_plan *plan)
 static void write_best(rk_json_writer *writer, const rk_plan *plan)
 {
     const rk_calculon_result *best = &plan->strategies[0];
-    rk_time_part times[RK_TIME_PART_COUNT];
-    rk_memory_part memories[RK_MEMORY_PART_COUNT];
+    rk_calculon_time_part times[RK_CALCULON_TIME_PARTS];
+    rk_calculon_memory_part memories[RK_CALCULON_MEMORY_PARTS];
     rk_calculon_time_parts(&best->stats, times);
     rk_calculon_memory_parts(&best->exe, &best->stats, memories);
     rk_json_open_member(writer, "best", "{");
@@ -54,17 +54,17 @@ static void write_best(rk_json_writer *writer, const rk_plan *plan)
     rk_json_real(writer, "tokens_per_s", best->stats.sample_rate * (double)plan->app.seq_size);
     rk_json_real(writer, "efficiency", best->stats.total_efficiency);
     rk_json_open_member(writer, "time", "{");
-    for (int i = 0; i < RK_TIME_PART_COUNT; i++) {
+    for (int i = 0; i < RK_CALCULON_TIME_PARTS; i++) {
         rk_json_real(writer, times[i].key, times[i].seconds);
     }
     rk_json_close(writer, "}");
     rk_json_open_member(writer, "memory", "{");
-    for (int i = 0; i < RK_MEMORY_PART_COUNT; i++) {
+    for (int i = 0; i < RK_CALCULON_MEMORY_PARTS; i++) {
         rk_json_real(writer, memories[i].key, memories[i].tier1);
     }
     rk_json_close(writer, "}");
     rk_json_open_member(writer, "offload_memory", "{");
-    for (int i = 0; i < RK_MEMORY_PART_COUNT; i++) {
+    for (int i = 0; i < RK_CALCULON_MEMORY_PARTS; i++) {
         rk_json_real(writer, memories[i].key, memories[i].tier2);
     }
     rk_json_close(writer, "}");

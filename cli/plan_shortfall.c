@@ -2,7 +2,7 @@
 /* What is missing when no strategy fits. */
 #include "cli/plan.h"
 
-#include "cli/describe.h"
+#include "report/describe.h"
 
 #include <string.h>
 

@@ -6,8 +6,8 @@
 #include "base/units.h"
 #include "calculon/calculon_docs.h"
 #include "cli/bounded.h"
-#include "cli/describe.h"
 #include "report/calculon_parts.h"
+#include "report/describe.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -203,15 +203,15 @@ static rk_status write_comparison(FILE *to, const rk_plan *plan, size_t first, s
 
 /* ---- the best strategy ------------------------------------------------------------------- */
 
-static rk_status write_time(FILE *to, const rk_time_part parts[RK_TIME_PART_COUNT], double total,
-                            rk_table_style style, rk_error *err)
+static rk_status write_time(FILE *to, const rk_calculon_time_part parts[RK_CALCULON_TIME_PARTS],
+                            double total, rk_table_style style, rk_error *err)
 {
     static const rk_table_column columns[] = {{"step time of the best strategy", RK_ALIGN_LEFT},
                                               {"s", RK_ALIGN_RIGHT},
                                               {"%", RK_ALIGN_RIGHT}};
     rk_table table;
     rk_table_init(&table, columns, sizeof(columns) / sizeof(columns[0]));
-    for (int i = 0; i < RK_TIME_PART_COUNT; i++) {
+    for (int i = 0; i < RK_CALCULON_TIME_PARTS; i++) {
         if (parts[i].seconds != 0) {
             rk_table_cell(&table, "%s", parts[i].name);
             rk_table_cell(&table, "%.4f", parts[i].seconds);
@@ -238,12 +238,12 @@ static rk_status write_memory(FILE *to, const rk_plan *plan, const rk_calculon_r
     static const rk_table_column columns[] = {{"memory of one processor", RK_ALIGN_LEFT},
                                               {"GiB", RK_ALIGN_RIGHT},
                                               {"offloaded GiB", RK_ALIGN_RIGHT}};
-    rk_memory_part parts[RK_MEMORY_PART_COUNT];
+    rk_calculon_memory_part parts[RK_CALCULON_MEMORY_PARTS];
     rk_table table;
     char gib[RK_GIB_SIZE];
     rk_calculon_memory_parts(&best->exe, &best->stats, parts);
     rk_table_init(&table, columns, sizeof(columns) / sizeof(columns[0]));
-    for (int i = 0; i < RK_MEMORY_PART_COUNT; i++) {
+    for (int i = 0; i < RK_CALCULON_MEMORY_PARTS; i++) {
         if (parts[i].tier1 != 0 || parts[i].tier2 != 0) {
             add_memory_row(&table, parts[i].name, parts[i].tier1, parts[i].tier2);
         }
@@ -258,11 +258,12 @@ static rk_status write_memory(FILE *to, const rk_plan *plan, const rk_calculon_r
 }
 
 /* Says in one sentence where the time goes. */
-static void write_verdict(FILE *to, const rk_time_part parts[RK_TIME_PART_COUNT], double total)
+static void write_verdict(FILE *to, const rk_calculon_time_part parts[RK_CALCULON_TIME_PARTS],
+                          double total)
 {
     double compute = 0;
-    const rk_time_part *most = NULL;
-    for (int i = 0; i < RK_TIME_PART_COUNT; i++) {
+    const rk_calculon_time_part *most = NULL;
+    for (int i = 0; i < RK_CALCULON_TIME_PARTS; i++) {
         if (parts[i].compute) {
             compute += parts[i].seconds;
         } else if (parts[i].seconds > 0 && (!most || parts[i].seconds > most->seconds)) {
@@ -281,7 +282,7 @@ static void write_verdict(FILE *to, const rk_time_part parts[RK_TIME_PART_COUNT]
 
 static rk_status write_best(FILE *to, const rk_plan *plan, rk_table_style style, rk_error *err)
 {
-    rk_time_part parts[RK_TIME_PART_COUNT];
+    rk_calculon_time_part parts[RK_CALCULON_TIME_PARTS];
     const rk_calculon_result *best = &plan->strategies[0];
     rk_calculon_time_parts(&best->stats, parts);
     rk_status status = write_time(to, parts, best->stats.total_time, style, err);

@@ -4,6 +4,7 @@
 #define RK_CLI_RECKON_PLAN_H
 
 #include "cli/answer.h"
+#include "method/method.h"
 #include "search/reasons.h"
 
 #define RK_THREADS_MAX 4096
@@ -42,6 +43,9 @@ typedef struct rk_reckoning {
 rk_status rk_reckoning_search(const rk_request *request, const rk_inputs *inputs, size_t top,
                               rk_reckoning *plan, rk_error *err);
 void rk_reckoning_clear(rk_reckoning *plan);
+
+/* The inputs and the space for what is written once for both methods. */
+rk_problem rk_reckoning_problem(const rk_reckoning *plan);
 
 /* The smallest change that makes a strategy fit: at most two choices, with the fastest step. */
 rk_status rk_remedy_find(const rk_setting *setting, const rk_strategy *strategy, rk_remedy *remedy,

@@ -4,9 +4,9 @@
 
 #include "base/error.h"
 #include "cli/bounded.h"
-#include "cli/describe.h"
 #include "cli/progress.h"
 #include "cli/team.h"
+#include "report/describe.h"
 #include "report/estimate_fields.h"
 #include "search/bounded_plan.h"
 #include "search/shared.h"
@@ -149,6 +149,13 @@ rk_status rk_reckoning_search(const rk_request *request, const rk_inputs *inputs
     rk_progress_end(&progress);
     free(planned);
     return status;
+}
+
+rk_problem rk_reckoning_problem(const rk_reckoning *plan)
+{
+    const rk_inputs *inputs = plan->inputs;
+    return (rk_problem){.method = &rk_method_reckon,
+                        .reckon = {inputs->model, inputs->system, inputs->stack, plan->space}};
 }
 
 void rk_reckoning_clear(rk_reckoning *plan)

@@ -3,7 +3,7 @@
 #include "cli/reckon_plan.h"
 
 #include "base/units.h"
-#include "cli/describe.h"
+#include "report/describe.h"
 #include "report/estimate_fields.h"
 
 #include <inttypes.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The answer of `reckon plan` by the reckon model for people. */
-#include "cli/describe.h"
 #include "cli/reckon_plan.h"
+#include "report/describe.h"
 
 #include "base/units.h"
 #include "cli/found.h"

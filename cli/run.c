@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `reckon run`: days, failures, checkpoints, money and energy of a whole training run. */
 #include "cli/commands.h"
-#include "cli/describe.h"
 #include "cli/found.h"
+#include "report/describe.h"
 
 #include "base/error.h"
 #include "base/text.h"

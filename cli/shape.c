@@ -134,7 +134,6 @@ static rk_shape_space space_of(const rk_shape_wish *wish)
     rk_shape_space space = {
         .parameters = wish->parameters,
         .tolerance = wish->tolerance / 100,
-        .seq = wish->seq,
         .feedforward_ratio = wish->feedforward,
         .head_multiple = wish->head_multiple,
         .aspect_min = all ? wish->aspect_min : 0,
@@ -158,10 +157,7 @@ static rk_status search(rk_shaping *s, int64_t threads, rk_error *err)
     rk_progress_start(&progress, "shapes");
     const double started = rk_cpu_seconds();
     const rk_status status =
-        s->plan ? rk_shape_search(&s->space, &s->plan->sys, &s->plan->space, &control, &s->shapes,
-                                  &s->count, &s->counts, err)
-                : rk_plan_shape_search(&s->space, &s->reckoning->setting, &s->reckoning->space,
-                                       &control, &s->shapes, &s->count, &s->counts, err);
+        rk_shape_search(&s->space, &s->problem, &control, &s->shapes, &s->count, &s->counts, err);
     s->cpu_s = rk_cpu_seconds() - started;
     rk_progress_end(&progress);
     for (size_t i = 0; i < s->count; i++) {
@@ -207,8 +203,10 @@ static int run_calculon(int argc, char **argv)
     if (rk_plan_load(&plan, &err)) {
         return rk_command_fail_error(&calculon_shape, &err);
     }
+    plan.app.seq_size = args.wish.seq;
     rk_shaping s = {.wish = args.wish,
                     .plan = &plan,
+                    .problem = rk_plan_problem(&plan),
                     .output = args.request.output,
                     .top = (size_t)args.request.top};
     return answer(&calculon_shape, &s, args.request.threads, args.request.json, args.request.csv);
@@ -246,6 +244,7 @@ static int run_reckon(int argc, char **argv)
     complete_wish(&inputs.model, &args.wish);
     rk_shaping s = {.wish = args.wish,
                     .reckoning = &reckoning,
+                    .problem = rk_reckoning_problem(&reckoning),
                     .output = args.request.output,
                     .top = (size_t)args.request.top};
     const int result =

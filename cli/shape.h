@@ -18,8 +18,9 @@ typedef struct rk_shape_wish {
 /* What was asked and what was found. */
 typedef struct rk_shaping {
     rk_shape_wish wish;
-    const rk_plan *plan;           /* system and space of the Calculon methodology */
-    const rk_reckoning *reckoning; /* or those of the reckon model; the other is NULL */
+    const rk_plan *plan;           /* what was asked of the Calculon method, */
+    const rk_reckoning *reckoning; /* or of the reckon model; the other is NULL */
+    rk_problem problem;
     const char *output;
     size_t top; /* to show */
     rk_shape_space space;

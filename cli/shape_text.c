@@ -6,7 +6,7 @@
 #include "base/text.h"
 #include "calculon/calculon_docs.h"
 #include "cli/bounded.h"
-#include "cli/describe.h"
+#include "report/describe.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -63,21 +63,43 @@ static void write_inputs(FILE *to, const rk_shaping *s)
         (void)fprintf(to, "; heads in multiples of %" PRId64, wish->head_multiple);
     }
     (void)fprintf(to, ": %s shapes\n", rk_with_commas((uint64_t)s->count, number));
-    rk_write_bounded(to, &s->counts, s->plan ? "calculon" : "reckon", s->cpu_s);
+    rk_write_bounded(to, &s->counts, s->problem.method->name, s->cpu_s);
 }
 
 /* ---- shapes -------------------------------------------------------------------------------- */
 
+#define DEGREES_SIZE (RK_DEGREE_MAX * 24)
+
+/* "8/1/4/1/16"; of no strategy, what these are: "TP/CP/PP/EP/DP". */
+static const char *join_degrees(const rk_method *method, const rk_candidate *candidate,
+                                char out[DEGREES_SIZE])
+{
+    int64_t values[RK_DEGREE_MAX];
+    size_t used = 0;
+    if (candidate) {
+        method->degree_values(candidate, values);
+    }
+    for (size_t i = 0; i < method->degree_count; i++) {
+        const char *separator = i > 0 ? "/" : "";
+        const int length = candidate ? snprintf(out + used, DEGREES_SIZE - used, "%s%" PRId64,
+                                                separator, values[i])
+                                     : snprintf(out + used, DEGREES_SIZE - used, "%s%s", separator,
+                                                method->degrees[i].label);
+        used += (size_t)length;
+    }
+    return out;
+}
+
 static void add_shape(rk_table *table, const rk_shaping *s, size_t rank, const rk_shape *shape)
 {
-    const rk_calculon_app *app = &shape->app;
-    char number[RK_COMMAS_SIZE], parameters[RK_NUMBER_TEXT_SIZE];
+    const rk_model_sizes *sizes = &shape->sizes;
+    char number[RK_COMMAS_SIZE], parameters[RK_NUMBER_TEXT_SIZE], degrees[DEGREES_SIZE];
     rk_table_cell(table, "%zu", rank);
-    rk_table_cell(table, "%" PRId64, app->num_blocks);
-    rk_table_cell(table, "%" PRId64, app->hidden);
-    rk_table_cell(table, "%" PRId64 " x %" PRId64, app->attn_heads, app->attn_size);
-    rk_table_cell(table, "%.1f", (double)app->hidden / (double)app->num_blocks);
-    rk_table_cell(table, "%s", rk_human_text(shape->parameters, RK_HUMAN_BASE10, parameters));
+    rk_table_cell(table, "%" PRId64, sizes->blocks);
+    rk_table_cell(table, "%" PRId64, sizes->hidden);
+    rk_table_cell(table, "%" PRId64 " x %" PRId64, sizes->heads, sizes->head_size);
+    rk_table_cell(table, "%.1f", (double)sizes->hidden / (double)sizes->blocks);
+    rk_table_cell(table, "%s", rk_human_text(sizes->parameters, RK_HUMAN_BASE10, parameters));
     rk_table_cell(table, "%s", rk_with_commas(shape->mappings, number));
     if (!shape->runs) {
         rk_table_cell(table, "does not fit");
@@ -85,28 +107,28 @@ static void add_shape(rk_table *table, const rk_shaping *s, size_t rank, const r
         rk_table_cell(table, "-");
         return;
     }
-    rk_table_cell(table, "%.2f", 100 * shape->efficiency);
-    rk_table_cell(table, "%.5g", shape->step);
-    if (s->plan) {
-        rk_table_cell(table, "%" PRId64 "/%" PRId64 "/%" PRId64, shape->exe.tensor_par,
-                      shape->exe.pipeline_par, shape->exe.data_par);
-    } else {
-        const rk_strategy *best = &shape->strategy;
-        rk_table_cell(table, "%" PRId64 "/%" PRId64 "/%" PRId64 "/%" PRId64 "/%" PRId64, best->tp,
-                      best->cp, best->pp, best->ep, best->dp);
-    }
+    rk_table_cell(table, "%.2f", 100 * shape->best.efficiency);
+    rk_table_cell(table, "%.5g", shape->best.step);
+    rk_table_cell(table, "%s", join_degrees(s->problem.method, &shape->best, degrees));
 }
 
 static rk_status write_shapes(FILE *to, const rk_shaping *s, rk_table_style style, rk_error *err)
 {
+    char efficiency[32], degrees[DEGREES_SIZE];
     const rk_table_column columns[] = {
-        {"rank", RK_ALIGN_RIGHT},     {"blocks", RK_ALIGN_RIGHT},
-        {"hidden", RK_ALIGN_RIGHT},   {"heads", RK_ALIGN_RIGHT},
-        {"aspect", RK_ALIGN_RIGHT},   {"parameters", RK_ALIGN_RIGHT},
-        {"mappings", RK_ALIGN_RIGHT}, {s->plan ? "efficiency, %" : "MFU, %", RK_ALIGN_RIGHT},
-        {"step, s", RK_ALIGN_RIGHT},  {s->plan ? "TP/PP/DP" : "TP/CP/PP/EP/DP", RK_ALIGN_RIGHT},
+        {"rank", RK_ALIGN_RIGHT},
+        {"blocks", RK_ALIGN_RIGHT},
+        {"hidden", RK_ALIGN_RIGHT},
+        {"heads", RK_ALIGN_RIGHT},
+        {"aspect", RK_ALIGN_RIGHT},
+        {"parameters", RK_ALIGN_RIGHT},
+        {"mappings", RK_ALIGN_RIGHT},
+        {efficiency, RK_ALIGN_RIGHT},
+        {"step, s", RK_ALIGN_RIGHT},
+        {join_degrees(s->problem.method, NULL, degrees), RK_ALIGN_RIGHT},
     };
     rk_table table;
+    (void)snprintf(efficiency, sizeof(efficiency), "%s, %%", s->problem.method->efficiency_name);
     rk_table_init(&table, columns, sizeof(columns) / sizeof(columns[0]));
     for (size_t i = 0; i < s->count && i < s->top; i++) {
         add_shape(&table, s, i + 1, &s->shapes[i]);
@@ -135,9 +157,10 @@ static rk_status write_spread(FILE *to, const rk_shaping *s, rk_error *err)
     (void)fprintf(to,
                   "\nOf %zu shapes %zu run, with an %s of %.2f %% at best, %.2f %% in the "
                   "middle and %.2f %% at\nworst; they have %s to %s mappings, %s in the middle.\n",
-                  s->count, s->runs, s->plan ? "efficiency" : "MFU", 100 * s->shapes[0].efficiency,
-                  100 * s->shapes[s->runs / 2].efficiency, 100 * s->shapes[s->runs - 1].efficiency,
-                  rk_with_commas(mappings[0], least), rk_with_commas(mappings[s->count - 1], most),
+                  s->count, s->runs, s->problem.method->efficiency_name,
+                  100 * s->shapes[0].best.efficiency, 100 * s->shapes[s->runs / 2].best.efficiency,
+                  100 * s->shapes[s->runs - 1].best.efficiency, rk_with_commas(mappings[0], least),
+                  rk_with_commas(mappings[s->count - 1], most),
                   rk_with_commas(mappings[s->count / 2], middle));
     free(mappings);
     return RK_OK;

@@ -3,9 +3,9 @@
 #include "cli/commands.h"
 
 #include "base/text.h"
-#include "cli/describe.h"
 #include "io/catalogue.h"
 #include "io/document.h"
+#include "report/describe.h"
 #include "stack/stack.h"
 
 #include <inttypes.h>

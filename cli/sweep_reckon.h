@@ -3,7 +3,7 @@
 #ifndef RK_CLI_SWEEP_RECKON_H
 #define RK_CLI_SWEEP_RECKON_H
 
-#include "sweep/method.h"
+#include "sweep/back_end.h"
 
 extern const rk_sweep_method rk_sweep_reckon;
 

@@ -4,10 +4,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "codesign/each.h"
-#include "codesign/numbers.h"
-#include "search/bounded_plan.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,13 +13,8 @@
 #define MACHINES_MAX 1000000
 
 struct grid {
-    const rk_calculon_app *app; /* with sys and space, or else setting and plans */
-    const rk_calculon_sys *sys;
-    const rk_calculon_space *space;
-    const rk_setting *setting;
-    const rk_plan_space *plans;
+    const rk_problem *problem;
     const rk_prices *prices;
-    int64_t given;                        /* processors where no axis says how many */
     rk_number numbers[RK_PRICE_AXES_MAX]; /* of each axis as the system has it */
     int processors;                       /* the axis that says how many; -1: none */
     rk_design *designs;
@@ -92,17 +84,13 @@ static rk_status find_number(struct grid *g, int axis_index, const rk_number *al
     return check_values(axis, all[n].whole, capacity, err);
 }
 
-/* Sets the numbers of a machine but for its processors. */
-static void set_numbers(const struct grid *g, const int *choice, rk_calculon_sys *sys,
-                        rk_system *system)
+/* Gives a problem a value of an axis. */
+static void set_value(const struct grid *g, int axis_index, double value, rk_problem *problem)
 {
-    for (int i = 0; i < g->prices->axis_count; i++) {
-        const double value = g->prices->axes[i].values[choice[i]];
-        if (i != g->processors && sys) {
-            rk_calculon_set_number(sys, &g->numbers[i], value);
-        } else if (i != g->processors) {
-            rk_system_set_number(system, &g->numbers[i], value);
-        }
+    if (axis_index == g->processors) {
+        problem->method->set_accelerators(problem, (int64_t)value);
+    } else {
+        problem->method->set_number(problem, &g->numbers[axis_index], value);
     }
 }
 
@@ -110,18 +98,12 @@ static void set_numbers(const struct grid *g, const int *choice, rk_calculon_sys
 static rk_status check_systems(const struct grid *g, int axis_index, rk_error *err)
 {
     const rk_price_axis *axis = &g->prices->axes[axis_index];
-    const rk_system *before = g->setting->system;
-    const int64_t most = before->tiers[before->tier_count - 1].size;
     for (int i = 0; i < axis->count; i++) {
-        rk_system system = *before;
+        rk_problem problem = *g->problem;
         rk_error fault = {0};
-        if (axis_index != g->processors) {
-            rk_system_set_number(&system, &g->numbers[axis_index], axis->values[i]);
-            (void)rk_system_check(&system, &fault);
-        } else if (axis->values[i] > (double)most) {
-            (void)rk_fail(&fault, RK_ERR_INVALID, "the system has %" PRId64, most);
-        }
-        if (fault.code) {
+        problem.method->set_accelerators(&problem, 1);
+        set_value(g, axis_index, axis->values[i], &problem);
+        if (problem.method->check(&problem, &fault)) {
             return fail_value(axis, axis->values[i], fault.message, err);
         }
     }
@@ -131,14 +113,12 @@ static rk_status check_systems(const struct grid *g, int axis_index, rk_error *e
 static rk_status find_numbers(struct grid *g, rk_error *err)
 {
     rk_number all[RK_NUMBER_MAX];
-    const size_t count = g->setting
-                             ? rk_system_numbers(g->setting->system, g->plans->base.precision, all)
-                             : rk_calculon_numbers(g->sys, g->space->datatype, all);
+    const size_t count = g->problem->method->numbers(g->problem, all);
     rk_status status = RK_OK;
     g->processors = -1;
     for (int i = 0; i < g->prices->axis_count && !status; i++) {
         status = find_number(g, i, all, count, err);
-        if (!status && g->setting) {
+        if (!status) {
             status = check_systems(g, i, err);
         }
     }
@@ -152,6 +132,7 @@ static rk_status find_numbers(struct grid *g, rk_error *err)
 static rk_status list_designs(struct grid *g, rk_error *err)
 {
     const rk_prices *p = g->prices;
+    const int64_t given = g->problem->method->accelerators(g->problem);
     size_t count = 1;
     for (int i = 0; i < p->axis_count; i++) {
         count *= (size_t)p->axes[i].count;
@@ -166,7 +147,7 @@ static rk_status list_designs(struct grid *g, rk_error *err)
     for (g->count = 0; g->count < count; g->count++) {
         rk_design *d = &g->designs[g->count];
         size_t rest = g->count;
-        *d = (rk_design){.processors = g->given, .each = p->processor};
+        *d = (rk_design){.processors = given, .each = p->processor};
         for (int i = p->axis_count - 1; i >= 0; i--) {
             d->choice[i] = (int)(rest % (size_t)p->axes[i].count);
             rest /= (size_t)p->axes[i].count;
@@ -181,56 +162,22 @@ static rk_status list_designs(struct grid *g, rk_error *err)
     return RK_OK;
 }
 
-static rk_status search_mappings(void *context, uint64_t index, rk_bounded_counts *counts,
-                                 rk_error *err)
+static rk_status search_machine(void *context, uint64_t index, rk_bounded_counts *counts,
+                                rk_error *err)
 {
     const struct grid *g = context;
     const rk_search_control control = {.threads = 1};
     rk_design *d = &g->designs[index];
-    rk_calculon_sys sys = *g->sys;
-    rk_calculon_space space = *g->space;
-    rk_calculon_ranked best;
-    rk_calculon_stats stats;
-    rk_calculon_verdict verdict;
+    rk_problem problem = *g->problem;
     rk_bounded_counts own;
     size_t found;
-    space.num_procs = d->processors;
-    set_numbers(g, d->choice, &sys, NULL);
-    rk_status status =
-        rk_calculon_search_bounded(g->app, &sys, &space, &control, 1, &best, &found, &own, err);
+    for (int i = 0; i < g->prices->axis_count; i++) {
+        set_value(g, i, g->prices->axes[i].values[d->choice[i]], &problem);
+    }
+    const rk_status status =
+        problem.method->bound(&problem, &control, 1, &d->best, &found, &own, err);
     rk_bounded_counts_add(counts, &own);
     d->runs = !status && found > 0;
-    if (d->runs) {
-        d->rate = best.sample_rate;
-        d->exe = best.exe;
-        status = rk_calculon_evaluate(g->app, &sys, &best.exe, &stats, NULL, NULL, &verdict, err);
-        d->efficiency = stats.total_efficiency;
-    }
-    return status;
-}
-
-static rk_status search_strategies(void *context, uint64_t index, rk_bounded_counts *counts,
-                                   rk_error *err)
-{
-    const struct grid *g = context;
-    const rk_search_control control = {.threads = 1};
-    rk_design *d = &g->designs[index];
-    rk_system system = *g->setting->system;
-    rk_plan_space space = *g->plans;
-    rk_planned best;
-    rk_bounded_counts own;
-    size_t found;
-    space.accelerators = d->processors;
-    set_numbers(g, d->choice, NULL, &system);
-    const rk_status status = rk_plan_search_bounded(g->setting->model, &system, g->setting->stack,
-                                                    &space, &control, 1, &best, &found, &own, err);
-    rk_bounded_counts_add(counts, &own);
-    d->runs = !status && found > 0;
-    if (d->runs) {
-        d->rate = (double)space.global_batch / best.estimate.step;
-        d->efficiency = best.estimate.mfu;
-        d->strategy = best.strategy;
-    }
     return status;
 }
 
@@ -242,8 +189,8 @@ static int compare(const void *a, const void *b)
     if (x->cost != y->cost) {
         return x->cost > y->cost ? 1 : -1;
     }
-    if (x->rate != y->rate) {
-        return x->rate < y->rate ? 1 : -1;
+    if (x->best.rate != y->best.rate) {
+        return x->best.rate < y->best.rate ? 1 : -1;
     }
     return memcmp(x->choice, y->choice, sizeof(x->choice));
 }
@@ -253,54 +200,35 @@ static void find_front(rk_design *designs, size_t count)
     double fastest = 0;
     qsort(designs, count, sizeof(*designs), compare);
     for (size_t i = 0; i < count; i++) {
-        designs[i].best = designs[i].runs && designs[i].rate > fastest;
-        fastest = fmax(fastest, designs[i].rate);
+        designs[i].on_front = designs[i].runs && designs[i].best.rate > fastest;
+        fastest = fmax(fastest, designs[i].best.rate);
     }
 }
 
-static rk_status search_grid(struct grid *g, rk_each_search *search,
-                             const rk_search_control *control, rk_design **designs, size_t *count,
-                             rk_bounded_counts *counts, rk_error *err)
+rk_status rk_design_search(const rk_problem *problem, const rk_prices *prices,
+                           const rk_search_control *control, rk_design **designs, size_t *count,
+                           rk_bounded_counts *counts, rk_error *err)
 {
+    struct grid g = {.problem = problem, .prices = prices};
     rk_status status;
     *designs = NULL;
     *count = 0;
     *counts = (rk_bounded_counts){0};
-    if ((status = find_numbers(g, err)) || (status = list_designs(g, err)) ||
-        (status = rk_search_each(g->count, search, g, control, counts, err))) {
-        free(g->designs);
+    if ((status = find_numbers(&g, err)) || (status = list_designs(&g, err)) ||
+        (status = rk_search_each(g.count, search_machine, &g, control, counts, err))) {
+        free(g.designs);
         return status;
     }
-    find_front(g->designs, g->count);
-    *designs = g->designs;
-    *count = g->count;
+    find_front(g.designs, g.count);
+    *designs = g.designs;
+    *count = g.count;
     return RK_OK;
-}
-
-rk_status rk_design_search(const rk_calculon_app *app, const rk_calculon_sys *sys,
-                           const rk_calculon_space *space, const rk_prices *prices,
-                           const rk_search_control *control, rk_design **designs, size_t *count,
-                           rk_bounded_counts *counts, rk_error *err)
-{
-    struct grid g = {
-        .app = app, .sys = sys, .space = space, .prices = prices, .given = space->num_procs};
-    return search_grid(&g, search_mappings, control, designs, count, counts, err);
-}
-
-rk_status rk_plan_design_search(const rk_setting *setting, const rk_plan_space *space,
-                                const rk_prices *prices, const rk_search_control *control,
-                                rk_design **designs, size_t *count, rk_bounded_counts *counts,
-                                rk_error *err)
-{
-    struct grid g = {
-        .setting = setting, .plans = space, .prices = prices, .given = space->accelerators};
-    return search_grid(&g, search_strategies, control, designs, count, counts, err);
 }
 
 const rk_design *rk_design_cheapest(const rk_design *designs, size_t count, double least_rate)
 {
     for (size_t i = 0; i < count; i++) {
-        if (designs[i].runs && designs[i].rate >= least_rate) {
+        if (designs[i].runs && designs[i].best.rate >= least_rate) {
             return &designs[i];
         }
     }

@@ -3,7 +3,7 @@
 #ifndef RK_CODESIGN_EACH_H
 #define RK_CODESIGN_EACH_H
 
-#include "reckon/reckon.h"
+#include "method/method.h"
 
 /* One of them; adds what it counts to *counts. */
 typedef rk_status rk_each_search(void *context, uint64_t index, rk_bounded_counts *counts,
@@ -16,8 +16,5 @@ typedef rk_status rk_each_search(void *context, uint64_t index, rk_bounded_count
 rk_status rk_search_each(uint64_t count, rk_each_search *search, void *context,
                          const rk_search_control *control, rk_bounded_counts *counts,
                          rk_error *err);
-
-/* Adds the counts of a search to a sum. */
-void rk_bounded_counts_add(rk_bounded_counts *sum, const rk_bounded_counts *counts);
 
 #endif

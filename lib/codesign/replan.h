@@ -6,17 +6,14 @@
 #ifndef RK_CODESIGN_REPLAN_H
 #define RK_CODESIGN_REPLAN_H
 
-#include "codesign/numbers.h"
-#include "report/estimate_change.h"
-#include "search/plan.h"
+#include "method/method.h"
 
 typedef struct rk_replan {
     rk_number number;
     double value;              /* that it is changed to, in its unit */
     double old_step, old_rate; /* s, sequences/s: the strategy of before; 0: it does not run */
-    double step, rate;         /* of the best strategy; 0: none runs */
-    rk_calculon_exe exe;       /* which it is, by the Calculon methodology */
-    rk_strategy strategy;      /* and by the reckon model */
+    bool runs;                 /* some strategy fits */
+    rk_candidate best;         /* the best strategy then, where one fits */
 } rk_replan;
 
 /*
@@ -24,16 +21,8 @@ typedef struct rk_replan {
  * the best strategy on the system as it is.  Fills replans[0 .. *count), the largest rate first;
  * `counts` gets the sums of all searches.
  */
-rk_status rk_calculon_replan(const rk_calculon_app *app, const rk_calculon_sys *sys,
-                             const rk_calculon_space *space, const rk_search_control *control,
-                             double change, const rk_calculon_exe *best,
-                             rk_replan replans[RK_NUMBER_MAX], size_t *count,
-                             rk_bounded_counts *counts, rk_error *err);
-
-/* The same by the reckon model, with closed forms of schedules. */
-rk_status rk_plan_replan(const rk_setting *setting, const rk_plan_space *space,
-                         const rk_search_control *control, double change, const rk_strategy *best,
-                         rk_replan replans[RK_NUMBER_MAX], size_t *count, rk_bounded_counts *counts,
-                         rk_error *err);
+rk_status rk_replan_all(const rk_problem *problem, const rk_search_control *control, double change,
+                        const rk_candidate *best, rk_replan replans[RK_NUMBER_MAX], size_t *count,
+                        rk_bounded_counts *counts, rk_error *err);
 
 #endif

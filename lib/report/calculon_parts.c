@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "report/calculon_parts.h"
 
-void rk_calculon_time_parts(const rk_calculon_stats *s, rk_time_part parts[RK_TIME_PART_COUNT])
+void rk_calculon_time_parts(const rk_calculon_stats *s,
+                            rk_calculon_time_part parts[RK_CALCULON_TIME_PARTS])
 {
-    const rk_time_part all[RK_TIME_PART_COUNT] = {
+    const rk_calculon_time_part all[RK_CALCULON_TIME_PARTS] = {
         {"forward", "forward_s", true, s->fw_time},
         {"backward", "backward_s", true, s->bw_time},
         {"optimizer step", "optimizer_s", true, s->optim_step_time},
@@ -16,14 +17,14 @@ void rk_calculon_time_parts(const rk_calculon_stats *s, rk_time_part parts[RK_TI
         {"forward offload", "forward_offload_s", false, s->fw_offload_exposed_time},
         {"backward offload", "backward_offload_s", false, s->bw_offload_exposed_time},
     };
-    for (int i = 0; i < RK_TIME_PART_COUNT; i++) {
+    for (int i = 0; i < RK_CALCULON_TIME_PARTS; i++) {
         parts[i] = all[i];
     }
 }
 
 /* What is offloaded keeps a working set in tier 1 and the whole in tier 2. */
 void rk_calculon_memory_parts(const rk_calculon_exe *exe, const rk_calculon_stats *s,
-                              rk_memory_part parts[RK_MEMORY_PART_COUNT])
+                              rk_calculon_memory_part parts[RK_CALCULON_MEMORY_PARTS])
 {
     const bool weights = exe->weight_offload, activations = exe->activations_offload;
     const bool optimizer = exe->optimizer_offload;
@@ -35,7 +36,7 @@ void rk_calculon_memory_parts(const rk_calculon_exe *exe, const rk_calculon_stat
     /* In tier 2 gradients are sharded throughout; no statistic tells their size there alone. */
     const double gradients2 =
         optimizer ? s->proc_mem_tier2_cap_req - weights2 - act2 - checkpoint2 - optimizer2 : 0;
-    const rk_memory_part all[RK_MEMORY_PART_COUNT] = {
+    const rk_calculon_memory_part all[RK_CALCULON_MEMORY_PARTS] = {
         {"weights", "weights_bytes", weights ? s->weight_space_with_offload : s->weight_space,
          weights2},
         {"activations", "activations_bytes", activations ? s->act_space_with_offload : s->act_space,
@@ -51,7 +52,7 @@ void rk_calculon_memory_parts(const rk_calculon_exe *exe, const rk_calculon_stat
         {"optimizer state", "optimizer_bytes",
          optimizer ? s->optimizer_space_with_offload : s->optimizer_space, optimizer2},
     };
-    for (int i = 0; i < RK_MEMORY_PART_COUNT; i++) {
+    for (int i = 0; i < RK_CALCULON_MEMORY_PARTS; i++) {
         parts[i] = all[i];
     }
 }

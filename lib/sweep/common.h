@@ -4,7 +4,7 @@
 #define RK_SWEEP_COMMON_H
 
 #include "io/fields.h"
-#include "sweep/method.h"
+#include "sweep/back_end.h"
 
 /* Those that points may have. */
 typedef struct rk_sweep_common {

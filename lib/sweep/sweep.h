@@ -7,7 +7,7 @@
 #ifndef RK_SWEEP_SWEEP_H
 #define RK_SWEEP_SWEEP_H
 
-#include "sweep/method.h"
+#include "sweep/back_end.h"
 #include "work/team.h"
 
 typedef struct rk_sweep_progress {

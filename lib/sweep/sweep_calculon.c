@@ -4,8 +4,8 @@
 #include "calculon/calculon_docs.h"
 #include "calculon/calculon_write.h"
 #include "calculon/execution.h"
+#include "sweep/back_end.h"
 #include "sweep/common.h"
-#include "sweep/method.h"
 #include "sweep/point.h"
 
 #include <math.h>

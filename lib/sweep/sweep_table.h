@@ -7,7 +7,7 @@
 #ifndef RK_SWEEP_SWEEP_TABLE_H
 #define RK_SWEEP_SWEEP_TABLE_H
 
-#include "sweep/method.h"
+#include "sweep/back_end.h"
 
 /* A column outside: a copy of one inside, or an expression. */
 typedef struct rk_sweep_output {

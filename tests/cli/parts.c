@@ -29,8 +29,8 @@ static bool check(void *user, uint64_t index, const rk_calculon_exe *exe)
     rk_calculon_stats stats;
     rk_calculon_verdict verdict;
     rk_error err;
-    rk_time_part times[RK_TIME_PART_COUNT];
-    rk_memory_part memories[RK_MEMORY_PART_COUNT];
+    rk_calculon_time_part times[RK_CALCULON_TIME_PARTS];
+    rk_calculon_memory_part memories[RK_CALCULON_MEMORY_PARTS];
     double seconds = 0, tier1 = 0, tier2 = 0;
     assert_int_equal(
         rk_calculon_evaluate(&t->app, &t->sys, exe, &stats, NULL, NULL, &verdict, &err), RK_OK);
@@ -39,11 +39,11 @@ static bool check(void *user, uint64_t index, const rk_calculon_exe *exe)
     }
     rk_calculon_time_parts(&stats, times);
     rk_calculon_memory_parts(exe, &stats, memories);
-    for (int i = 0; i < RK_TIME_PART_COUNT; i++) {
+    for (int i = 0; i < RK_CALCULON_TIME_PARTS; i++) {
         assert_true(times[i].seconds >= 0);
         seconds += times[i].seconds;
     }
-    for (int i = 0; i < RK_MEMORY_PART_COUNT; i++) {
+    for (int i = 0; i < RK_CALCULON_MEMORY_PARTS; i++) {
         assert_true(memories[i].tier1 >= 0 && memories[i].tier2 >= 0);
         tier1 += memories[i].tier1;
         tier2 += memories[i].tier2;

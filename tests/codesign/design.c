@@ -60,9 +60,9 @@ static void test_machines(void **state)
     load(&app, &sys);
     for (int threads = 1; threads <= 3; threads += 2) {
         const rk_search_control control = {.threads = threads};
-        assert_int_equal(rk_design_search(&app, &sys, &space, &prices, &control, &designs, &count,
-                                          &bounded, &err),
-                         RK_OK);
+        const rk_problem problem = {.method = &rk_method_calculon, .calculon = {app, sys, space}};
+        assert_int_equal(
+            rk_design_search(&problem, &prices, &control, &designs, &count, &bounded, &err), RK_OK);
         assert_int_equal(count, 24);
         for (size_t i = 0; i < count; i++) {
             const rk_design *d = &designs[i];
@@ -85,9 +85,9 @@ static void test_machines(void **state)
             assert_int_equal(d->runs, found == 1);
             running += found;
             if (found) {
-                assert_true(d->rate == best.sample_rate);
-                assert_int_equal(d->exe.tensor_par, best.exe.tensor_par);
-                assert_int_equal(d->exe.microbatch_size, best.exe.microbatch_size);
+                assert_true(d->best.rate == best.sample_rate);
+                assert_int_equal(d->best.exe.tensor_par, best.exe.tensor_par);
+                assert_int_equal(d->best.exe.microbatch_size, best.exe.microbatch_size);
             }
         }
         free(designs);
@@ -123,10 +123,10 @@ static void test_plan_machines(void **state)
     assert_int_equal(rk_stack_load("megatron-2025", &stack, &err), RK_OK);
     rk_plan_space plans = rk_plan_space_defaults(&model, &system, 8, 32);
     plans.offloads = 1;
-    const rk_setting setting = {&model, &system, &stack, plans.framework, plans.convention};
-    assert_int_equal(rk_plan_design_search(&setting, &plans, &plan_prices, NULL, &designs, &count,
-                                           &bounded, &err),
-                     RK_OK);
+    const rk_problem problem = {.method = &rk_method_reckon,
+                                .reckon = {model, system, stack, plans}};
+    assert_int_equal(
+        rk_design_search(&problem, &plan_prices, NULL, &designs, &count, &bounded, &err), RK_OK);
     assert_int_equal(count, 24);
     for (size_t i = 0; i < count; i++) {
         const rk_design *d = &designs[i];
@@ -145,10 +145,10 @@ static void test_plan_machines(void **state)
         assert_int_equal(d->runs, found == 1);
         running += found;
         if (found) {
-            assert_true(fabs(d->rate * best.estimate.step - 32) <= 1e-9);
-            assert_true(d->efficiency == best.estimate.mfu);
-            assert_int_equal(d->strategy.tp, best.strategy.tp);
-            offloading += d->strategy.offload_optimizer;
+            assert_true(fabs(d->best.rate * best.estimate.step - 32) <= 1e-9);
+            assert_true(d->best.efficiency == best.estimate.mfu);
+            assert_int_equal(d->best.strategy.tp, best.strategy.tp);
+            offloading += d->best.strategy.offload_optimizer;
         }
     }
     free(designs);
@@ -166,25 +166,25 @@ static void test_front(void **state)
     size_t count;
     (void)state;
     load(&app, &sys);
-    assert_int_equal(
-        rk_design_search(&app, &sys, &space, &prices, NULL, &designs, &count, &bounded, &err),
-        RK_OK);
+    const rk_problem problem = {.method = &rk_method_calculon, .calculon = {app, sys, space}};
+    assert_int_equal(rk_design_search(&problem, &prices, NULL, &designs, &count, &bounded, &err),
+                     RK_OK);
     for (size_t i = 0; i < count; i++) {
         const rk_design *d = &designs[i];
         bool beaten = !d->runs;
         assert_true(i == 0 || designs[i - 1].cost <= d->cost);
         for (size_t j = 0; j < count && !beaten; j++) {
             const rk_design *o = &designs[j];
-            beaten = o->cost <= d->cost && o->rate >= d->rate &&
-                     (o->cost < d->cost || o->rate > d->rate || j < i);
+            beaten = o->cost <= d->cost && o->best.rate >= d->best.rate &&
+                     (o->cost < d->cost || o->best.rate > d->best.rate || j < i);
         }
-        assert_int_equal(d->best, !beaten);
+        assert_int_equal(d->on_front, !beaten);
     }
     for (size_t i = 0; i < count; i++) {
-        const double wanted = designs[i].rate;
+        const double wanted = designs[i].best.rate;
         const rk_design *cheapest = rk_design_cheapest(designs, count, wanted);
         for (size_t j = 0; wanted > 0 && j < count; j++) {
-            assert_true(designs[j].rate < wanted || designs[j].cost >= cheapest->cost);
+            assert_true(designs[j].best.rate < wanted || designs[j].cost >= cheapest->cost);
         }
     }
     assert_null(rk_design_cheapest(designs, count, 1e9));
@@ -213,20 +213,20 @@ static void test_axes(void **state)
     size_t count;
     (void)state;
     load(&app, &sys);
+    const rk_problem problem = {.method = &rk_method_calculon, .calculon = {app, sys, space}};
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         const rk_prices wrong = {.axis_count = 1, .axes = {cases[i].axis}};
-        assert_int_equal(
-            rk_design_search(&app, &sys, &space, &wrong, NULL, &designs, &count, &bounded, &err),
-            RK_ERR_INVALID);
+        assert_int_equal(rk_design_search(&problem, &wrong, NULL, &designs, &count, &bounded, &err),
+                         RK_ERR_INVALID);
         assert_non_null(strstr(err.message, cases[i].text));
         assert_null(designs);
     }
     assert_int_equal(rk_system_load("dgx-h100-superpod", &system, &err), RK_OK);
-    const rk_setting setting = {.system = &system};
-    const rk_plan_space plans = {.accelerators = 8, .base = {.precision = RK_BF16}};
-    assert_int_equal(
-        rk_plan_design_search(&setting, &plans, &many, NULL, &designs, &count, &bounded, &err),
-        RK_ERR_INVALID);
+    const rk_problem pod = {
+        .method = &rk_method_reckon,
+        .reckon = {.system = system, .space = {.accelerators = 8, .base = {.precision = RK_BF16}}}};
+    assert_int_equal(rk_design_search(&pod, &many, NULL, &designs, &count, &bounded, &err),
+                     RK_ERR_INVALID);
     assert_non_null(strstr(err.message, "the system has 1024"));
 }
 

@@ -116,8 +116,9 @@ static void compare_calculon(double change, const char *key)
     assert_int_equal(rk_calculon_search(&app, &sys, &space, NULL, 1, &best, &found, &counts, &err),
                      RK_OK);
     assert_int_equal(found, 1);
-    assert_int_equal(rk_calculon_replan(&app, &sys, &space, NULL, change, &best.exe, replans,
-                                        &count, &bounded, &err),
+    const rk_problem problem = {.method = &rk_method_calculon, .calculon = {app, sys, space}};
+    const rk_candidate now = {.exe = best.exe};
+    assert_int_equal(rk_replan_all(&problem, NULL, change, &now, replans, &count, &bounded, &err),
                      RK_OK);
     assert_int_equal(count, 11);
     for (size_t i = 0; i < count; i++) {
@@ -128,18 +129,18 @@ static void compare_calculon(double change, const char *key)
             rk_calculon_search(&app, &changed, &space, NULL, 1, &again, &found, &counts, &err),
             RK_OK);
         assert_int_equal(found, 1);
-        assert_true(fabs(r->rate - again.sample_rate) <= 1.01e-4 * again.sample_rate);
+        assert_true(fabs(r->best.rate - again.sample_rate) <= 1.01e-4 * again.sample_rate);
         assert_int_equal(
             rk_calculon_evaluate(&app, &changed, &best.exe, &stats, NULL, NULL, &verdict, &err),
             RK_OK);
         assert_true(r->old_rate == (verdict.verdict == RK_FITS ? stats.sample_rate : 0));
-        assert_true(r->rate >= r->old_rate);
-        assert_true(i == 0 || r->rate <= replans[i - 1].rate);
+        assert_true(r->best.rate >= r->old_rate);
+        assert_true(i == 0 || r->best.rate <= replans[i - 1].best.rate);
     }
     /* planning again beats pricing again somewhere, or this shows nothing */
     const rk_replan *larger = find(replans, count, key);
     assert_non_null(larger);
-    assert_true(larger->rate > larger->old_rate * 1.001);
+    assert_true(larger->best.rate > larger->old_rate * 1.001);
 }
 
 static void test_calculon_replan(void **state)
@@ -169,13 +170,14 @@ static void test_plan_replan(void **state)
     system.accelerator.memory_usable = 34 * GIB;
     rk_plan_space space = rk_plan_space_defaults(&model, &system, 64, 128);
     space.offloads = 0;
-    const rk_setting setting = {&model, &system, &stack, space.framework, space.convention};
+    const rk_problem problem = {.method = &rk_method_reckon,
+                                .reckon = {model, system, stack, space}};
     assert_int_equal(rk_plan_search(&model, &system, &stack, &space, NULL, 1, &best, &found, NULL,
                                     &counts, &err),
                      RK_OK);
     assert_int_equal(found, 1);
-    assert_int_equal(rk_plan_replan(&setting, &space, NULL, 0.25, &best.strategy, replans, &count,
-                                    &bounded, &err),
+    const rk_candidate now = {.strategy = best.strategy};
+    assert_int_equal(rk_replan_all(&problem, NULL, 0.25, &now, replans, &count, &bounded, &err),
                      RK_OK);
     assert_int_equal(count, 11);
     for (size_t i = 0; i < count; i++) {
@@ -186,19 +188,19 @@ static void test_plan_replan(void **state)
                                         NULL, &counts, &err),
                          RK_OK);
         assert_int_equal(found, 1);
-        assert_true(fabs(r->step - again.estimate.step) <= 1.01e-4 * again.estimate.step);
-        assert_true(r->rate >= r->old_rate);
+        assert_true(fabs(r->best.step - again.estimate.step) <= 1.01e-4 * again.estimate.step);
+        assert_true(r->best.rate >= r->old_rate);
     }
     const rk_replan *memory = find(replans, count, "memory_GiB");
     assert_non_null(memory);
-    assert_true(memory->rate > memory->old_rate * 1.001);
-    assert_true(memory->strategy.tp != best.strategy.tp ||
-                memory->strategy.pp != best.strategy.pp ||
-                memory->strategy.recompute != best.strategy.recompute ||
-                memory->strategy.recompute_modules != best.strategy.recompute_modules ||
-                memory->strategy.recompute_layers != best.strategy.recompute_layers ||
-                memory->strategy.micro_batch != best.strategy.micro_batch ||
-                memory->strategy.sharding != best.strategy.sharding);
+    assert_true(memory->best.rate > memory->old_rate * 1.001);
+    assert_true(memory->best.strategy.tp != best.strategy.tp ||
+                memory->best.strategy.pp != best.strategy.pp ||
+                memory->best.strategy.recompute != best.strategy.recompute ||
+                memory->best.strategy.recompute_modules != best.strategy.recompute_modules ||
+                memory->best.strategy.recompute_layers != best.strategy.recompute_layers ||
+                memory->best.strategy.micro_batch != best.strategy.micro_batch ||
+                memory->best.strategy.sharding != best.strategy.sharding);
 }
 
 int main(void)

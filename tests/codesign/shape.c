@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Shapes of models, against a list made by hand and exhaustive searches. */
 #include "codesign/shape.h"
+#include "method/reshape.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -22,7 +23,6 @@ static rk_shape_space wanted_shapes(void)
     return (rk_shape_space){
         .parameters = 6.7e9,
         .tolerance = 0.02,
-        .seq = 2048,
         .feedforward_ratio = 4,
         .head_multiple = 4,
         .aspect_min = 64,
@@ -36,8 +36,8 @@ static const rk_shape *find(const rk_shape *shapes, size_t count, int64_t blocks
                             int64_t head_size)
 {
     for (size_t i = 0; i < count; i++) {
-        const rk_calculon_app *app = &shapes[i].app;
-        if (app->num_blocks == blocks && app->attn_heads == heads && app->attn_size == head_size) {
+        const rk_model_sizes *sizes = &shapes[i].sizes;
+        if (sizes->blocks == blocks && sizes->heads == heads && sizes->head_size == head_size) {
             return &shapes[i];
         }
     }
@@ -56,7 +56,9 @@ static void test_shapes(void **state)
     (void)state;
     assert_int_equal(rk_calculon_sys_load("h100-80g-off0g0-nvl8", false, &sys, &err), RK_OK);
     sys.mem1.capacity /= 4;
-    assert_int_equal(rk_shape_search(&wanted, &sys, &space, NULL, &shapes, &count, &bounded, &err),
+    const rk_problem problem = {.method = &rk_method_calculon,
+                                .calculon = {{.seq_size = 2048}, sys, space}};
+    assert_int_equal(rk_shape_search(&wanted, &problem, NULL, &shapes, &count, &bounded, &err),
                      RK_OK);
     for (int64_t blocks = 1; blocks <= 200; blocks++) {
         for (int64_t heads = 4; heads <= 400; heads += 4) {
@@ -75,9 +77,9 @@ static void test_shapes(void **state)
                 assert_int_equal(shape != NULL, near);
                 expected += near;
                 if (shape) {
-                    assert_int_equal(shape->app.hidden, hidden);
-                    assert_int_equal(shape->app.feedforward, 4 * hidden);
-                    assert_true(shape->parameters == rk_calculon_parameters(&app));
+                    assert_int_equal(shape->sizes.hidden, hidden);
+                    assert_int_equal(shape->sizes.feedforward, 4 * hidden);
+                    assert_true(shape->sizes.parameters == rk_calculon_parameters(&app));
                 }
             }
         }
@@ -86,16 +88,22 @@ static void test_shapes(void **state)
     assert_true(count > 10);
     size_t running = 0;
     for (size_t i = 0; i < count; i++) {
+        const rk_model_sizes *sizes = &shapes[i].sizes;
+        const rk_calculon_app app = {.hidden = sizes->hidden,
+                                     .feedforward = sizes->feedforward,
+                                     .seq_size = sizes->seq,
+                                     .attn_heads = sizes->heads,
+                                     .attn_size = sizes->head_size,
+                                     .num_blocks = sizes->blocks};
         rk_calculon_ranked best;
         rk_search_counts counts;
         size_t found;
         assert_int_equal(
-            rk_calculon_search(&shapes[i].app, &sys, &space, NULL, 1, &best, &found, &counts, &err),
-            RK_OK);
+            rk_calculon_search(&app, &sys, &space, NULL, 1, &best, &found, &counts, &err), RK_OK);
         assert_int_equal(shapes[i].mappings, counts.executed);
         assert_int_equal(shapes[i].runs, found == 1);
-        assert_true(!found || shapes[i].rate == best.sample_rate);
-        assert_true(i == 0 || shapes[i].efficiency <= shapes[i - 1].efficiency);
+        assert_true(!found || shapes[i].best.rate == best.sample_rate);
+        assert_true(i == 0 || shapes[i].best.efficiency <= shapes[i - 1].best.efficiency);
         running += found;
     }
     assert_true(running > 0);
@@ -113,6 +121,8 @@ static void test_lists(void **state)
     size_t count;
     (void)state;
     assert_int_equal(rk_calculon_sys_load("h100-80g-off512g50-nvl8", false, &sys, &err), RK_OK);
+    const rk_problem problem = {.method = &rk_method_calculon,
+                                .calculon = {{.seq_size = 2048}, sys, space}};
     wanted.tolerance = 0.5;
     wanted.feedforward_ratio = 8.0 / 3;
     wanted.head_size_count = 1;
@@ -122,16 +132,16 @@ static void test_lists(void **state)
     wanted.head_count = 2;
     wanted.heads[0] = 60;
     wanted.heads[1] = 64;
-    assert_int_equal(rk_shape_search(&wanted, &sys, &space, NULL, &shapes, &count, &bounded, &err),
+    assert_int_equal(rk_shape_search(&wanted, &problem, NULL, &shapes, &count, &bounded, &err),
                      RK_OK);
     assert_int_equal(count, 4);
     for (size_t i = 0; i < count; i++) {
-        assert_int_equal(shapes[i].app.feedforward % shapes[i].app.attn_heads, 0);
+        assert_int_equal(shapes[i].sizes.feedforward % shapes[i].sizes.heads, 0);
         assert_true(shapes[i].runs);
     }
     free(shapes);
     wanted.parameters = 1;
-    assert_int_equal(rk_shape_search(&wanted, &sys, &space, NULL, &shapes, &count, &bounded, &err),
+    assert_int_equal(rk_shape_search(&wanted, &problem, NULL, &shapes, &count, &bounded, &err),
                      RK_OK);
     assert_int_equal(count, 0);
     free(shapes);
@@ -143,7 +153,6 @@ static void test_mappability(void **state)
     rk_shape_space wanted = {
         .parameters = 1.05e12,
         .tolerance = 0.05,
-        .seq = 8192,
         .feedforward_ratio = 4,
         .aspect_max = 1000,
         .head_size_count = 1,
@@ -165,7 +174,9 @@ static void test_mappability(void **state)
     size_t count;
     (void)state;
     assert_int_equal(rk_calculon_sys_load("h100-80g-off512g50-nvl8", false, &sys, &err), RK_OK);
-    assert_int_equal(rk_shape_search(&wanted, &sys, &large, NULL, &shapes, &count, &bounded, &err),
+    const rk_problem problem = {.method = &rk_method_calculon,
+                                .calculon = {{.seq_size = 8192}, sys, large}};
+    assert_int_equal(rk_shape_search(&wanted, &problem, NULL, &shapes, &count, &bounded, &err),
                      RK_OK);
     assert_int_equal(count, 2);
     const rk_shape *even = find(shapes, count, 256, 256, 72);
@@ -187,25 +198,24 @@ static void load_model(const char *name, rk_model *model)
 static void test_reshape(void **state)
 {
     static const char *const names[] = {"llama3-8b", "deepseek-v3", "mixtral-8x7b", "gemma3-27b"};
-    const rk_shape_space wanted = {.parameters = 1};
     rk_model like, out, larger;
     (void)state;
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         load_model(names[i], &like);
         const rk_attention_shape *a = &like.types[0].attention;
-        assert_true(rk_model_reshape(&like, &wanted, like.layers, a->query_heads,
-                                     rk_attention_qk_size(a), &out));
+        assert_true(
+            rk_model_reshape(&like, 0, like.layers, a->query_heads, rk_attention_qk_size(a), &out));
         assert_int_equal(rk_model_params_of(&out).total, rk_model_params_of(&like).total);
         assert_memory_equal(out.type_of, like.type_of, (size_t)like.layers);
         assert_int_equal(out.hidden, like.hidden);
     }
     load_model("llama3-8b", &like);
     load_model("llama3-70b", &larger);
-    assert_true(rk_model_reshape(&like, &wanted, 80, 64, 128, &out));
+    assert_true(rk_model_reshape(&like, 0, 80, 64, 128, &out));
     assert_int_equal(rk_model_params_of(&out).total, rk_model_params_of(&larger).total);
     assert_int_equal(out.types[0].ffn.width, larger.types[0].ffn.width);
-    assert_false(rk_model_reshape(&like, &wanted, 80, 63, 128, &out)); /* 8 heads of keys */
-    assert_false(rk_model_reshape(&like, &wanted, RK_LAYER_MAX + 1, 64, 128, &out));
+    assert_false(rk_model_reshape(&like, 0, 80, 63, 128, &out)); /* 8 heads of keys */
+    assert_false(rk_model_reshape(&like, 0, RK_LAYER_MAX + 1, 64, 128, &out));
 }
 
 /* All shapes that are near enough, each once, in order, as exhaustive searches find them. */
@@ -230,15 +240,15 @@ static void test_plan_shapes(void **state)
     assert_int_equal(rk_system_load("h100-sxm", &system, &err), RK_OK);
     assert_int_equal(rk_stack_load("megatron-2025", &stack, &err), RK_OK);
     const rk_plan_space plans = rk_plan_space_defaults(&like, &system, 16, 64);
-    const rk_setting setting = {&like, &system, &stack, plans.framework, plans.convention};
-    assert_int_equal(
-        rk_plan_shape_search(&wanted, &setting, &plans, NULL, &shapes, &count, &bounded, &err),
-        RK_OK);
+    const rk_problem problem = {.method = &rk_method_reckon,
+                                .reckon = {like, system, stack, plans}};
+    assert_int_equal(rk_shape_search(&wanted, &problem, NULL, &shapes, &count, &bounded, &err),
+                     RK_OK);
     for (int64_t blocks = 1; blocks <= 200; blocks++) {
         for (int64_t heads = 8; heads <= 200; heads += 8) {
             for (int64_t head_size = 64; head_size <= 128; head_size += 64) {
                 const double aspect = (double)(heads * head_size) / (double)blocks;
-                assert_true(rk_model_reshape(&like, &wanted, blocks, heads, head_size, &model));
+                assert_true(rk_model_reshape(&like, 0, blocks, heads, head_size, &model));
                 const double parameters = (double)rk_model_params_of(&model).total;
                 const bool near =
                     fabs(parameters / 3e9 - 1) <= 0.1 && aspect >= 64 && aspect <= 256;
@@ -252,20 +262,20 @@ static void test_plan_shapes(void **state)
     assert_int_equal(count, expected);
     assert_true(count > 5);
     for (size_t i = 0; i < count; i++) {
-        const rk_calculon_app *app = &shapes[i].app;
+        const rk_model_sizes *sizes = &shapes[i].sizes;
         rk_planned best;
         rk_plan_counts counts;
         size_t found;
-        assert_true(rk_model_reshape(&like, &wanted, app->num_blocks, app->attn_heads,
-                                     app->attn_size, &model));
+        assert_true(
+            rk_model_reshape(&like, 0, sizes->blocks, sizes->heads, sizes->head_size, &model));
         assert_int_equal(rk_plan_search(&model, &system, &stack, &plans, NULL, 1, &best, &found,
                                         NULL, &counts, &err),
                          RK_OK);
         assert_int_equal(found, 1);
         assert_int_equal(shapes[i].mappings, counts.enumerated);
-        assert_true(shapes[i].runs && shapes[i].step == best.estimate.step);
-        assert_true(shapes[i].parameters == (double)rk_model_params_of(&model).total);
-        assert_true(i == 0 || shapes[i].efficiency <= shapes[i - 1].efficiency);
+        assert_true(shapes[i].runs && shapes[i].best.step == best.estimate.step);
+        assert_true(shapes[i].sizes.parameters == (double)rk_model_params_of(&model).total);
+        assert_true(i == 0 || shapes[i].best.efficiency <= shapes[i - 1].best.efficiency);
     }
     free(shapes);
 }

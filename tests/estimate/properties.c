@@ -7,7 +7,7 @@
 #include "../draws.h"
 #include "estimate/stage.h"
 
-#include "codesign/numbers.h"
+#include "method/numbers.h"
 #include "strategy/strategy.h"
 
 enum { BETTER = 12000 };

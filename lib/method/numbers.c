@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "codesign/numbers.h"
+#include "method/numbers.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -3,8 +3,8 @@
  * A method of estimating, as sweeps see it: what it reads of a point, how it searches there, and
  * the columns of its results.
  */
-#ifndef RK_SWEEP_METHOD_H
-#define RK_SWEEP_METHOD_H
+#ifndef RK_SWEEP_BACK_END_H
+#define RK_SWEEP_BACK_END_H
 
 #include "base/top.h"
 #include "sweep/doc.h"

@@ -3,8 +3,8 @@
  * The numbers of a machine that can be bought: what they are, and a machine with one of them
  * changed.
  */
-#ifndef RK_CODESIGN_NUMBERS_H
-#define RK_CODESIGN_NUMBERS_H
+#ifndef RK_METHOD_NUMBERS_H
+#define RK_METHOD_NUMBERS_H
 
 #include "system/system.h"
 

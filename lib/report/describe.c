@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/describe.h"
+#include "report/describe.h"
 
 #include "base/text.h"
 #include "base/units.h"
