@@ -151,15 +151,13 @@ static void set_stages(const rk_model *model, const rk_run_facts *facts, rk_stra
     }
 }
 
-static void set_strategy(const rk_run_table *table, size_t row, const degrees *d,
-                         const rk_run_facts *facts, const rk_model *model, rk_strategy *s,
-                         int16_t *layout)
+static void set_strategy(const degrees *d, const rk_run_facts *facts, const rk_model *model,
+                         rk_strategy *s, int16_t *layout)
 {
     *s = rk_strategy_defaults(model);
     set_degrees(model, d, facts, s);
     set_stages(model, facts, s, layout);
-    const char *sp = rk_run_cell(table, row, RK_RUN_SP);
-    s->sp = s->tp > 1 && (sp[0] ? rk_run_contains(sp, "True") : facts->sp);
+    s->sp = s->tp > 1 && facts->sp;
     s->recompute = facts->recompute;
     s->recompute_modules = facts->recompute == RK_REC_SELECTIVE ? facts->modules : 0;
     s->sharding = facts->sharding;
@@ -290,7 +288,7 @@ rk_status rk_run_case_fill(const rk_run_sources *sources, const rk_run_table *ta
     if (status) {
         return status;
     }
-    set_strategy(table, row, &d, &facts, &out->model, &out->strategy, out->layout);
+    set_strategy(&d, &facts, &out->model, &out->strategy, out->layout);
     assumed |= guessed(&d, &facts, &out->strategy);
     note_assumed(assumed, &out->strategy, out->assumed);
     if (rk_strategy_ranks(&out->strategy) != d.ranks) {

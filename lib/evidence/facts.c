@@ -79,9 +79,9 @@ static const char *const cp_names[] = {"ring", "all_gather", "ulysses", NULL};
 static const char *const sharding_names[] = {"none", "optimizer", "gradients", "all", NULL};
 static const char *const recompute_names[] = {"none", "selective", "full", NULL};
 
-#define TEXT(key, reader, text)                                                                    \
+#define TEXT(key, place, reader, text)                                                             \
     {                                                                                              \
-        .name = #key, .type = RK_FIELD_CUSTOM, .offset = offsetof(rk_run_facts, key),              \
+        .name = key, .type = RK_FIELD_CUSTOM, .offset = offsetof(rk_run_facts, place),             \
         .optional = true, .read = reader, .help = text                                             \
     }
 #define NUMBER(key, place, most, unit_, text)                                                      \
@@ -89,104 +89,102 @@ static const char *const recompute_names[] = {"none", "selective", "full", NULL}
         .name = key, .type = RK_FIELD_NUMBER, .offset = offsetof(rk_run_facts, place),             \
         .optional = true, .max = most, .unit = unit_, .help = text                                 \
     }
-#define INT(key, low, text)                                                                        \
+#define INT(key, place, text)                                                                      \
     {                                                                                              \
-        .name = #key, .type = RK_FIELD_INT, .offset = offsetof(rk_run_facts, key),                 \
-        .optional = true, .min = low, .max = 1e6, .help = text                                     \
+        .name = key, .type = RK_FIELD_INT, .offset = offsetof(rk_run_facts, place),                \
+        .optional = true, .max = 1e6, .help = text                                                 \
     }
-#define FLAG(key, text)                                                                            \
+#define FLAG(key, place, text)                                                                     \
     {                                                                                              \
-        .name = #key, .type = RK_FIELD_BOOL, .offset = offsetof(rk_run_facts, key),                \
+        .name = key, .type = RK_FIELD_BOOL, .offset = offsetof(rk_run_facts, place),               \
         .optional = true, .help = text                                                             \
     }
-#define NAMES(key, list, text)                                                                     \
+#define NAMES(key, place, list, text)                                                              \
     {                                                                                              \
-        .name = #key, .type = RK_FIELD_ENUM, .offset = offsetof(rk_run_facts, key),                \
+        .name = key, .type = RK_FIELD_ENUM, .offset = offsetof(rk_run_facts, place),               \
         .optional = true, .names = list, .help = text                                              \
     }
 
 const rk_field rk_run_fact_fields[] = {
-    TEXT(unsupported, read_why, "why such rows cannot be predicted"),
-    TEXT(stack, read_name, "a name of data/stacks"),
-    TEXT(system, read_name, "a name of data/systems or data/accelerators"),
-    TEXT(model, read_name, "a name of data/models, for what the row does not print"),
-    TEXT(group, read_name, "name under which errors are reported"),
-    NUMBER("network_GBps", network_bandwidth, 1e5, "GB/s", "of the outermost tier"),
+    TEXT("unsupported", unsupported, read_why, "why such rows cannot be predicted"),
+    TEXT("stack", stack, read_name, "a name of data/stacks"),
+    TEXT("system", system, read_name, "a name of data/systems or data/accelerators"),
+    TEXT("architecture", model, read_name,
+         "a name of data/models, for what the row does not print"),
+    TEXT("group", group, read_name, "name under which errors are reported"),
+    NUMBER("network_GBps", network_bandwidth, 1e5, "GB/s",
+           "bandwidth of the outermost tier, per accelerator and direction"),
     NUMBER("power_W", power, 1e5, "W", "limit of the board"),
     NUMBER("memory_GBps", memory_bandwidth, 1e6, "GB/s", "bandwidth of device memory"),
     NUMBER("memory_GiB", memory_usable, 1e5, "GiB", "memory that a process can allocate"),
-    NAMES(memory, memory_names, "what peak_mem_gib is"),
-    FLAG(decimal_memory, "peak_mem_gib is in GB of 10^9 bytes"),
-    FLAG(first_stage, "peak_mem_gib is that of pipeline rank 0"),
-    FLAG(out_of_memory, "the run ended so"),
-    NAMES(rate, rate_names, "how tflops_per_gpu or mfu count, where no time is printed"),
-    INT(vocab, 0, "entries of the vocabulary"),
-    NAMES(flops, rk_flop_convention_names, "how the source counts FLOPs of a step"),
-    NAMES(norm, norm_names, "kind of norm"),
-    FLAG(gated, "feed-forward layers have three matrices"),
-    FLAG(biases, "linears have biases"),
-    FLAG(tied, "the head shares the embedding"),
-    FLAG(learned_positions, "a table of positions"),
-    FLAG(parallel_block, "attention and feed-forward layer side by side, after one norm"),
-    NAMES(qk_norm, qk_norm_names, "norm of queries and keys"),
-    INT(dense_layers, 0, "leading layers without experts"),
-    FLAG(mtp, "multi-token prediction as the catalogue has it"),
-    INT(micro_batch, 0, "sequences"),
-    INT(vp, 0, "chunks of a pipeline rank"),
-    FLAG(layer_chunks, "chunks are of one layer where the row does not state them"),
-    NAMES(schedule, schedule_names, "of the pipeline, in the place of what its chunks say"),
-    INT(replicas, 0, "copies of the sharded states (HSDP); 0: one"),
-    INT(etp, 0, "tensor parallelism of experts; 0: none"),
-    FLAG(no_accumulation, "a step is one microbatch, whatever mbs says"),
-    FLAG(sp, "sequence parallelism"),
-    NAMES(cp_kind, cp_names, "kind of context parallelism"),
-    NAMES(order, rk_rank_order_names, "of ranks, the fastest first"),
-    NAMES(sharding, sharding_names, "of states over data-parallel ranks"),
-    INT(shard_ranks, 0, "ranks of a group that shards; 0: all"),
-    NAMES(recompute, recompute_names, "kind of recompute"),
-    TEXT(modules, read_modules, "a list of recomputed modules"),
-    NAMES(precision, rk_precision_names, "of the linears"),
-    NAMES(fp8_recipe, rk_fp8_recipe_names, "how fp8 is scaled"),
-    FLAG(low_weights, "weights of fp8 and fp4 linears are kept in them alone"),
-    FLAG(flash_attention, "attention does not write its scores"),
-    FLAG(tp_overlap, "of tensor-parallel traffic, where there is sequence parallelism"),
-    FLAG(grad_overlap, "of gradients with the backward pass"),
-    FLAG(param_overlap, "of gathered parameters with the forward pass"),
-    FLAG(moe_overlap, "of all-to-all with compute"),
-    FLAG(graph_capture, "CUDA graphs of layers"),
-    FLAG(graph_step, "a CUDA graph of the step"),
-    FLAG(split_by_weight, "stages take layers until their share of the weights, head included"),
-    FLAG(short_last_stage, "the last stage has fewer layers"),
-    INT(lora_rank, 0, "of adapters; 0: all weights learn"),
-    TEXT(lora_modules, read_adapted, "a list of modules with adapters"),
-    NUMBER("capacity_factor", capacity_factor, 100, NULL, "of experts; 0: dropless"),
-    NUMBER("weight_bytes", states.weight, 16, "bytes", "per parameter"),
-    NUMBER("gradient_bytes", states.gradient, 16, "bytes", "per parameter"),
-    NUMBER("optimizer_bytes", states.optimizer, 32, "bytes", "per parameter"),
-    NUMBER("gather_bytes", states.gather, 16, "bytes", "per gathered parameter"),
-    NUMBER("reduce_bytes", states.reduce, 16, "bytes", "per reduced gradient"),
-    NUMBER("bucket_bytes", bucket_bytes, 16, "bytes", "per parameter with data parallelism"),
+    NAMES("memory_kind", memory, memory_names, "what peak_mem_gib is"),
+    FLAG("memory_decimal", decimal_memory, "peak_mem_gib is in GB of 10^9 bytes"),
+    FLAG("memory_of_first_stage", first_stage, "peak_mem_gib is that of pipeline rank 0"),
+    FLAG("out_of_memory", out_of_memory, "the run ended so"),
+    NAMES("flop_convention", rate, rate_names,
+          "how tflops_per_gpu or mfu count, where no time is printed"),
+    INT("vocab", vocab, "entries of the vocabulary"),
+    NAMES("flops", flops, rk_flop_convention_names, "how the source counts FLOPs of a step"),
+    NAMES("norm", norm, norm_names, "kind of norm"),
+    FLAG("gated", gated, "feed-forward layers have three matrices"),
+    FLAG("biases", biases, "linears have biases"),
+    FLAG("tied", tied, "the head shares the embedding"),
+    FLAG("learned_positions", learned_positions, "a table of positions"),
+    FLAG("parallel_block", parallel_block,
+         "attention and feed-forward layer side by side, after one norm"),
+    NAMES("qk_norm", qk_norm, qk_norm_names, "norm of queries and keys"),
+    INT("dense_layers", dense_layers, "leading layers without experts"),
+    FLAG("mtp", mtp, "multi-token prediction as the catalogue has it"),
+    INT("mbs", micro_batch, "sequences"),
+    INT("vpp", vp, "chunks of a pipeline rank"),
+    FLAG("layer_chunks", layer_chunks, "chunks are of one layer where the row does not state them"),
+    NAMES("schedule", schedule, schedule_names, "of the pipeline; default: as vpp says"),
+    INT("replicas", replicas, "copies of the sharded states (HSDP); 0: one"),
+    INT("etp", etp, "tensor parallelism of experts; 0: none"),
+    FLAG("no_accumulation", no_accumulation, "a step is one microbatch, whatever mbs says"),
+    FLAG("seq_parallel", sp, "sequence parallelism"),
+    NAMES("cp_kind", cp_kind, cp_names, "kind of context parallelism"),
+    NAMES("rank_order", order, rk_rank_order_names, "order of ranks, the fastest first"),
+    NAMES("sharding", sharding, sharding_names, "of states over data-parallel ranks"),
+    INT("shard_ranks", shard_ranks, "ranks of a group that shards; 0: all"),
+    NAMES("recompute", recompute, recompute_names, "kind of recompute"),
+    TEXT("recompute_modules", modules, read_modules,
+         "recomputed modules, joined by +: core_attention, norm, activation, mla_up, mlp, moe, "
+         "operators"),
+    NAMES("precision", precision, rk_precision_names, "of the linears"),
+    NAMES("fp8_recipe", fp8_recipe, rk_fp8_recipe_names, "how fp8 is scaled"),
+    FLAG("low_weights", low_weights, "weights of fp8 and fp4 linears are kept in them alone"),
+    FLAG("flash_attention", flash_attention, "attention does not write its scores"),
+    FLAG("tp_overlap", tp_overlap,
+         "tensor-parallel traffic beside matrix products, where there is sequence parallelism"),
+    FLAG("grad_overlap", grad_overlap, "gradients are reduced beside the backward pass"),
+    FLAG("param_overlap", param_overlap, "parameters are gathered beside the forward pass"),
+    FLAG("moe_overlap", moe_overlap, "all-to-all beside the compute of another microbatch"),
+    FLAG("graph_capture", graph_capture, "CUDA graphs of layers"),
+    FLAG("graph_step", graph_step, "a CUDA graph of the step"),
+    FLAG("split_by_weight", split_by_weight,
+         "stages take layers until their share of the weights, head included"),
+    FLAG("short_last_stage", short_last_stage, "the last stage has fewer layers"),
+    INT("lora_rank", lora_rank, "rank of adapters; 0: all weights learn"),
+    TEXT("lora_modules", lora_modules, read_adapted,
+         "modules with adapters, joined by +: attention, mlp"),
+    NUMBER("capacity_factor", capacity_factor, 100, NULL,
+           "capacity factor of experts; 0: dropless"),
+    NUMBER("weight_bytes", states.weight, 16, "bytes", "state kept per parameter"),
+    NUMBER("gradient_bytes", states.gradient, 16, "bytes", "state kept per parameter"),
+    NUMBER("optimizer_bytes", states.optimizer, 32, "bytes", "state kept per parameter"),
+    NUMBER("gather_bytes", states.gather, 16, "bytes", "sent per gathered parameter"),
+    NUMBER("reduce_bytes", states.reduce, 16, "bytes", "sent per reduced gradient"),
+    NUMBER("bucket_bytes", bucket_bytes, 16, "bytes",
+           "buckets per parameter, with data parallelism"),
 };
 const size_t rk_run_fact_count = COUNT(rk_run_fact_fields);
 
 rk_run_column rk_run_fact_column(size_t index)
 {
-    static const struct {
-        const char *key;
-        rk_run_column column;
-    } printed[] = {
-        {"vocab", RK_RUN_VOCAB},
-        {"vp", RK_RUN_VP},
-        {"etp", RK_RUN_ETP},
-        {"sp", RK_RUN_SP},
-        {"sharding", RK_RUN_SHARDING},
-        {"micro_batch", RK_RUN_MICRO_BATCH},
-        {"recompute", RK_RUN_RECOMPUTE},
-        {"precision", RK_RUN_PRECISION},
-    };
-    for (size_t i = 0; i < COUNT(printed); i++) {
-        if (strcmp(printed[i].key, rk_run_fact_fields[index].name) == 0) {
-            return printed[i].column;
+    for (int column = 0; column < RK_RUN_COLUMN_COUNT; column++) {
+        if (strcmp(rk_run_column_names[column], rk_run_fact_fields[index].name) == 0) {
+            return (rk_run_column)column;
         }
     }
     return RK_RUN_COLUMN_COUNT;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What rules say of a run: the values of "set" and "assume" in data/runs/sources.json. */
+/* What is known of a run: columns of its row, and what data/runs/defaults.json adds to them. */
 #ifndef RK_EVIDENCE_FACTS_H
 #define RK_EVIDENCE_FACTS_H
 
@@ -56,12 +56,16 @@ typedef struct rk_run_facts {
 /* The values before any rule. */
 extern const rk_run_facts rk_run_facts_default;
 
-/* The keys of "set" and "assume"; a key of "assume" has a column. */
+/* The columns of facts, which are also the keys of "set" and "assume". */
 extern const rk_field rk_run_fact_fields[];
 extern const size_t rk_run_fact_count;
 
-/* The column that says the same as field `index`, or RK_RUN_COLUMN_COUNT. */
+/* The place of field `index` among rk_run_column_names, or RK_RUN_COLUMN_COUNT. */
 rk_run_column rk_run_fact_column(size_t index);
+
+/* Reads the cells of a row that are not empty over `facts`. */
+rk_status rk_run_facts_read(const rk_run_table *table, size_t row, rk_run_facts *facts,
+                            rk_error *err);
 
 /* A rule of the document. */
 struct rk_run_rule {

@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "evidence/facts.h"
 #include "io/csv_in.h"
 #include "io/json.h"
 
@@ -11,76 +12,41 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *const rk_run_column_names[] = {
-    "id",
-    "part",
-    "source",
-    "commit_or_version",
-    "model",
-    "layers",
-    "hidden",
-    "ffn",
-    "heads",
-    "kv_heads",
-    "head_dim",
-    "vocab",
-    "seq",
-    "moe_experts",
-    "moe_topk",
-    "moe_ffn",
-    "shared_experts",
-    "accelerator",
-    "n_accel",
-    "gpus_per_node",
-    "tp",
-    "pp",
-    "vpp",
-    "cp",
-    "ep",
-    "etp",
-    "dp",
-    "mbs",
-    "gbs",
-    "seq_parallel",
-    "recompute",
-    "zero_or_fsdp",
-    "precision",
-    "other_flags",
-    "outcome",
-    "step_time_s",
-    "tokens_per_s_per_gpu",
-    "tflops_per_gpu",
-    "mfu",
-    "peak_mem_gib",
-    "interconnect",
-    "year",
-    "tier",
-    "split",
-    "notes",
-    "task",
-    "stack",
-    "system",
-    NULL,
-};
+#define COLUMN_NAME(place, name, type, unit, meaning) name,
+const char *const rk_run_column_names[] = {RK_RUN_COLUMN_LIST(COLUMN_NAME) NULL};
+
+#define COLUMN_TEXT(place, name, type, unit, meaning) {name, type, unit, meaning},
+const rk_run_column_text rk_run_column_texts[RK_RUN_COLUMN_COUNT] = {
+    RK_RUN_COLUMN_LIST(COLUMN_TEXT)};
 
 /* ---- header -------------------------------------------------------------------------------- */
 
-static rk_status read_header(rk_run_table *table, rk_error *err)
+/* Place of a column in the header; -1: the table lacks it. */
+static rk_status find_column(const rk_run_table *table, const char *name, int *at, rk_error *err)
 {
-    for (int column = 0; column < RK_RUN_COLUMN_COUNT; column++) {
-        table->at[column] = -1;
-        for (size_t i = 0; i < table->columns; i++) {
-            if (strcmp(table->cells[i], rk_run_column_names[column]) != 0) {
-                continue;
-            }
-            if (table->at[column] >= 0) {
-                return rk_fail(err, RK_ERR_INVALID, "the header names the column %s twice",
-                               rk_run_column_names[column]);
-            }
-            table->at[column] = (int)i;
+    *at = -1;
+    for (size_t i = 0; i < table->columns; i++) {
+        if (strcmp(table->cells[i], name) != 0) {
+            continue;
         }
+        if (*at >= 0) {
+            return rk_fail(err, RK_ERR_INVALID, "the header names the column %s twice", name);
+        }
+        *at = (int)i;
     }
     return RK_OK;
+}
+
+static rk_status read_header(rk_run_table *table, rk_error *err)
+{
+    rk_status status = RK_OK;
+    for (int column = 0; column < RK_RUN_COLUMN_COUNT && !status; column++) {
+        status = find_column(table, rk_run_column_names[column], &table->at[column], err);
+    }
+    for (size_t fact = 0; fact < rk_run_fact_count && !status; fact++) {
+        status = find_column(table, rk_run_fact_fields[fact].name, &table->fact_at[fact], err);
+    }
+    return status;
 }
 
 /* Takes over what was read. */
@@ -127,6 +93,12 @@ void rk_run_table_clear(rk_run_table *table)
 const char *rk_run_cell(const rk_run_table *table, size_t row, rk_run_column column)
 {
     const int at = table->at[column];
+    return at < 0 ? "" : table->cells[(row + 1) * table->columns + (size_t)at];
+}
+
+const char *rk_run_fact_cell(const rk_run_table *table, size_t row, size_t fact)
+{
+    const int at = table->fact_at[fact];
     return at < 0 ? "" : table->cells[(row + 1) * table->columns + (size_t)at];
 }
 

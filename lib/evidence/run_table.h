@@ -5,68 +5,124 @@
 
 #include "reckon/reckon.h"
 
-/* Columns that mean something here; a table may have others and may lack any.  See
- * data/runs/README.md for units and conventions. */
+/* Columns that mean something besides those of facts: X(place, name, type, unit, meaning).  A table
+ * may have others and may lack any. */
+#define RK_RUN_COLUMN_LIST(X)                                                                      \
+    X(ID, "id", "text", "", "name of the row")                                                     \
+    X(PART, "part", "text", "",                                                                    \
+      "collection that the row comes from; groups errors, never read by a prediction")             \
+    X(SOURCE, "source", "text", "", "table of the collection; never read by a prediction")         \
+    X(RELEASE, "commit_or_version", "text", "", "of the source; never read by a prediction")       \
+    X(MODEL, "model", "text", "",                                                                  \
+      "name of the model: fills in what the catalogue or a family's name says")                    \
+    X(LAYERS, "layers", "count", "", "layers")                                                     \
+    X(HIDDEN, "hidden", "count", "", "width of the residual stream")                               \
+    X(FFN, "ffn", "count", "", "width of a feed-forward layer; default: 4 x hidden")               \
+    X(HEADS, "heads", "count", "", "query heads")                                                  \
+    X(KV_HEADS, "kv_heads", "count", "", "heads of keys and values; default: heads")               \
+    X(HEAD_SIZE, "head_dim", "count", "", "width of a head; default: hidden / heads")              \
+    X(VOCAB, "vocab", "count", "", "entries of the vocabulary")                                    \
+    X(SEQ, "seq", "count", "tokens", "length of a sequence")                                       \
+    X(EXPERTS, "moe_experts", "count", "", "experts of a layer; empty: a dense model")             \
+    X(TOP_K, "moe_topk", "count", "", "experts that a token goes to")                              \
+    X(EXPERT_FFN, "moe_ffn", "count", "", "width of an expert; default: ffn")                      \
+    X(SHARED_EXPERTS, "shared_experts", "count", "",                                               \
+      "shared experts, of another width as \"1 (width 5632)\"")                                    \
+    X(ACCELERATOR, "accelerator", "text", "",                                                      \
+      "name; its document is found by parts of it (H100, TPU v5p)")                                \
+    X(ACCELERATORS, "n_accel", "count", "",                                                        \
+      "accelerators: TPU chips, NeuronCores, half modules of MI250X")                              \
+    X(PER_NODE, "gpus_per_node", "count", "", "accelerators of a node")                            \
+    X(TP, "tp", "count", "", "tensor parallelism")                                                 \
+    X(PP, "pp", "count", "", "pipeline parallelism")                                               \
+    X(VP, "vpp", "count", "", "virtual pipeline stages per rank")                                  \
+    X(CP, "cp", "count", "", "context parallelism")                                                \
+    X(EP, "ep", "count", "", "expert parallelism")                                                 \
+    X(ETP, "etp", "count", "", "tensor parallelism of experts")                                    \
+    X(DP, "dp", "count", "",                                                                       \
+      "data-parallel replicas, sharded ones included: tp x pp x cp x dp = n_accel")                \
+    X(MICRO_BATCH, "mbs", "count", "sequences", "of a microbatch; of a TPU, per device")           \
+    X(GLOBAL_BATCH, "gbs", "count", "sequences", "of a step")                                      \
+    X(SP, "seq_parallel", "yes or no", "", "sequence parallelism")                                 \
+    X(RECOMPUTE, "recompute", "name", "", "activation recomputation")                              \
+    X(SHARDING, "sharding", "name", "",                                                            \
+      "of states over data-parallel ranks: ZeRO-1 is optimizer, ZeRO-2 gradients, ZeRO-3 and "     \
+      "FSDP all")                                                                                  \
+    X(PRECISION, "precision", "name", "", "of the linear layers")                                  \
+    X(FLAGS, "other_flags", "text", "", "words of the source; never read by a prediction")         \
+    X(OUTCOME, "outcome", "name", "", "oom: the run ran out of memory; empty: it ran")             \
+    X(STEP_SECONDS, "step_time_s", "number", "s", "measured")                                      \
+    X(TOKENS_PER_SECOND, "tokens_per_s_per_gpu", "number", "tokens/s",                             \
+      "measured, per accelerator")                                                                 \
+    X(TFLOPS, "tflops_per_gpu", "number", "TFLOP/s",                                               \
+      "as printed; compared where flop_convention is known and no time is printed")                \
+    X(MFU, "mfu", "number", "", "likewise, as a share of the peak in bf16")                        \
+    X(MEMORY, "peak_mem_gib", "number", "GiB", "measured peak of memory; memory_kind says which")  \
+    X(INTERCONNECT, "interconnect", "text", "", "words of the source; never read by a prediction") \
+    X(YEAR, "year", "text", "", "of the measurement, or year and month (2024-07)")                 \
+    X(TIER, "tier", "text", "",                                                                    \
+      "A: all that an estimate needs is known; B: up to four values are not")                      \
+    X(SPLIT, "split", "name", "", "fit: constants may be fitted on the row; check: never")         \
+    X(NOTES, "notes", "text", "", "never read by a prediction")                                    \
+    X(TASK, "task", "name", "", "pretrain, sft or lora; empty: pretrain")                          \
+    X(STACK, "stack", "text", "",                                                                  \
+      "a name of data/stacks, or a file; default: by framework, release and accelerator")          \
+    X(SYSTEM, "system", "text", "",                                                                \
+      "a name of data/systems or data/accelerators, or a file; default: by accelerator")           \
+    X(FRAMEWORK, "framework", "name", "",                                                          \
+      "megatron-core, megatron-lm, megatron-bridge, nemo, megatron-deepspeed, gpt-neox, "          \
+      "torchtitan, nemo-automodel, nanotron, llm-foundry, maxtext, paxml, mindspeed, neuronx, "    \
+      "internevo, paddle")                                                                         \
+    X(FRAMEWORK_VERSION, "framework_version", "text", "",                                          \
+      "release, as 25.07; default: the release of the year")                                       \
+    X(MIXER, "mixer", "name", "",                                                                  \
+      "what mixes tokens: attention (default) or hybrid, which needs architecture")                \
+    X(COMPILE, "compile", "yes or no", "",                                                         \
+      "element-wise operators are fused by a compiler; default: yes")                              \
+    X(FP8_CAST, "fp8_cast", "name", "",                                                            \
+      "eager: every operand is quantised by kernels that are not fused; default: fused")           \
+    X(NETWORK_STATE, "network_state", "name", "",                                                  \
+      "slow: collectives at the start of the job reached less than half of the usual rate; "       \
+      "default: normal")                                                                           \
+    X(COMPOSED, "composed", "yes or no", "",                                                       \
+      "the time is composed from profiles, without what a step costs once; default: no")           \
+    X(SCAN_LAYERS, "scan_layers", "yes or no", "",                                                 \
+      "layers are one compiled loop, across which nothing is scheduled; default: no")              \
+    X(FUSED_ACTIVATION, "fused_activation", "yes or no", "",                                       \
+      "the activation function is one kernel where the framework has a choice")                    \
+    X(DROPOUT, "dropout", "yes or no", "",                                                         \
+      "dropout in attention and feed-forward layers; default: no")                                 \
+    X(DISPATCHER, "dispatcher", "name", "",                                                        \
+      "alltoall: a token is sent once for each expert; deepep, hybridep: once for each node; "     \
+      "default: as the stack")                                                                     \
+    X(INFERRED, "inferred", "list", "",                                                            \
+      "columns of the row whose values are guesses: \"vpp+vocab\"")                                \
+    X(UNREAD, "unread", "text", "",                                                                \
+      "what the source says besides, in its words; never read by a prediction")
+
+#define RK_RUN_COLUMN_PLACE(place, name, type, unit, meaning) RK_RUN_##place,
 typedef enum rk_run_column {
-    RK_RUN_ID,
-    RK_RUN_PART,   /* collection that the row comes from */
-    RK_RUN_SOURCE, /* table of the collection, with its release */
-    RK_RUN_RELEASE,
-    RK_RUN_MODEL,
-    RK_RUN_LAYERS,
-    RK_RUN_HIDDEN,
-    RK_RUN_FFN,
-    RK_RUN_HEADS,
-    RK_RUN_KV_HEADS,
-    RK_RUN_HEAD_SIZE,
-    RK_RUN_VOCAB,
-    RK_RUN_SEQ,
-    RK_RUN_EXPERTS,
-    RK_RUN_TOP_K,
-    RK_RUN_EXPERT_FFN,
-    RK_RUN_SHARED_EXPERTS,
-    RK_RUN_ACCELERATOR,
-    RK_RUN_ACCELERATORS,
-    RK_RUN_PER_NODE,
-    RK_RUN_TP,
-    RK_RUN_PP,
-    RK_RUN_VP,
-    RK_RUN_CP,
-    RK_RUN_EP,
-    RK_RUN_ETP,
-    RK_RUN_DP,
-    RK_RUN_MICRO_BATCH,
-    RK_RUN_GLOBAL_BATCH,
-    RK_RUN_SP,
-    RK_RUN_RECOMPUTE,
-    RK_RUN_SHARDING,
-    RK_RUN_PRECISION,
-    RK_RUN_FLAGS,
-    RK_RUN_OUTCOME, /* "oom": the run ran out of memory; empty: it ran */
-    RK_RUN_STEP_SECONDS,
-    RK_RUN_TOKENS_PER_SECOND,
-    RK_RUN_TFLOPS,
-    RK_RUN_MFU,
-    RK_RUN_MEMORY,
-    RK_RUN_INTERCONNECT,
-    RK_RUN_YEAR,
-    RK_RUN_TIER,
-    RK_RUN_SPLIT,
-    RK_RUN_NOTES,
-    RK_RUN_TASK,   /* pretrain, sft, lora; empty: pretrain */
-    RK_RUN_STACK,  /* a name of data/stacks, or a file; empty: as rules say */
-    RK_RUN_SYSTEM, /* a name of data/systems or data/accelerators, or a file; likewise */
-    RK_RUN_COLUMN_COUNT,
+    RK_RUN_COLUMN_LIST(RK_RUN_COLUMN_PLACE) RK_RUN_COLUMN_COUNT
 } rk_run_column;
+#undef RK_RUN_COLUMN_PLACE
 
 extern const char *const rk_run_column_names[]; /* as in the header; NULL-terminated */
+
+/* Type, unit ("": none) and meaning of a column. */
+typedef struct rk_run_column_text {
+    const char *name, *type, *unit, *meaning;
+} rk_run_column_text;
+extern const rk_run_column_text rk_run_column_texts[RK_RUN_COLUMN_COUNT];
+
+enum { RK_RUN_FACT_MAX = 80 };
 
 typedef struct rk_run_table {
     char name[256]; /* file, for messages */
     char *text;     /* owned; cut into cells */
     char **cells;   /* owned; rows * columns after the header */
     size_t rows, columns;
-    int at[RK_RUN_COLUMN_COUNT]; /* place of a known column; -1: the table lacks it */
+    int at[RK_RUN_COLUMN_COUNT];  /* place of a known column; -1: the table lacks it */
+    int fact_at[RK_RUN_FACT_MAX]; /* likewise, by the order of rk_run_fact_fields */
 } rk_run_table;
 
 /*
@@ -79,6 +135,9 @@ rk_status rk_run_table_load(const char *path, rk_run_table *table, rk_error *err
 rk_status rk_run_table_parse(const char *text, size_t size, const char *name, rk_run_table *table,
                              rk_error *err);
 void rk_run_table_clear(rk_run_table *table);
+
+/* Cell of a row for a fact, by its place in rk_run_fact_fields. */
+const char *rk_run_fact_cell(const rk_run_table *table, size_t row, size_t fact);
 
 /* Cell of a row (0-based, the header not counted); "" where the table lacks the column. */
 const char *rk_run_cell(const rk_run_table *table, size_t row, rk_run_column column);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Measured runs: a row of a table becomes the inputs of an estimate, and the estimate stands
- * beside what was measured.  What a table does not print but is known of its source (the stack,
- * the machine, facts of the software) is in data/runs/sources.json, whose rules sources.c
- * applies.
+ * beside what was measured.  A row is its columns of facts (docs/columns.md); what it leaves empty
+ * follows from data/runs/defaults.json, whose rules sources.c applies.  No name of a row, a source
+ * or a collection, and no free text, changes a prediction.
  *
  *     rk_run_sources_load -> rk_run_case_fill (once per row) -> rk_run_predict (any number of
  *     times, with the documents of the case or with others in their place)
@@ -14,7 +14,8 @@
 #include "estimate/estimate.h"
 #include "evidence/run_table.h"
 
-/* ---- what is known of sources --------------------------------------------------------------- */
+/* ---- defaults of rows -------------------------------------------------------------------------
+ */
 
 typedef struct rk_run_rule rk_run_rule;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The rules of data/runs/sources.json: which rows they speak of, and what they say. */
+/* The rules of data/runs/defaults.json: which rows they speak of, and what they say. */
 #include "base/error.h"
 #include "base/text.h"
 #include "evidence/facts.h"
@@ -48,29 +48,37 @@ static rk_run_column column_of(const char *name)
     return (rk_run_column)column;
 }
 
-/* Where tables name what ran: "software" in a rule is any of these. */
-static const char software[] = "software";
-static const rk_run_column software_columns[] = {RK_RUN_PART, RK_RUN_SOURCE, RK_RUN_FLAGS};
-
-static bool matches_row(const char *key, const json_t *wanted, const rk_run_table *table,
-                        size_t row)
+static size_t fact_of(const char *name)
 {
-    const bool any = strcmp(key, software) == 0;
-    const size_t count = any ? sizeof(software_columns) / sizeof(software_columns[0]) : 1;
-    for (size_t i = 0; i < count; i++) {
-        const rk_run_column column = any ? software_columns[i] : column_of(key);
-        if (matches_cell(wanted, rk_run_cell(table, row, column))) {
-            return true;
-        }
+    size_t fact = 0;
+    while (fact < rk_run_fact_count && strcmp(rk_run_fact_fields[fact].name, name) != 0) {
+        fact++;
     }
-    return false;
+    return fact;
+}
+
+/* What names a row or describes it in words, and no rule reads. */
+static bool is_wording(rk_run_column column)
+{
+    return column == RK_RUN_ID || column == RK_RUN_PART || column == RK_RUN_SOURCE ||
+           column == RK_RUN_RELEASE || column == RK_RUN_FLAGS || column == RK_RUN_NOTES ||
+           column == RK_RUN_TIER || column == RK_RUN_SPLIT || column == RK_RUN_UNREAD;
+}
+
+/* The cell under a name that column_of or fact_of knows. */
+static const char *cell_of(const char *name, const rk_run_table *table, size_t row)
+{
+    const rk_run_column column = column_of(name);
+    return column < RK_RUN_COLUMN_COUNT ? rk_run_cell(table, row, column)
+                                        : rk_run_fact_cell(table, row, fact_of(name));
 }
 
 bool rk_run_rule_matches(const rk_run_rule *rule, const rk_run_table *table, size_t row)
 {
     json_t *match = (json_t *)(uintptr_t)rule->match; /* jansson iterates over no const object */
     for (void *at = json_object_iter(match); at; at = json_object_iter_next(match, at)) {
-        if (!matches_row(json_object_iter_key(at), json_object_iter_value(at), table, row)) {
+        const char *cell = cell_of(json_object_iter_key(at), table, row);
+        if (!matches_cell(json_object_iter_value(at), cell)) {
             return false;
         }
     }
@@ -107,7 +115,12 @@ static rk_status check_match(const json_t *match, const char *path, rk_error *er
     for (void *at = json_object_iter(iterable); at; at = json_object_iter_next(iterable, at)) {
         const char *key = json_object_iter_key(at);
         (void)rk_json_path_member(path, key, member);
-        if (column_of(key) == RK_RUN_COLUMN_COUNT && strcmp(key, software) != 0) {
+        const rk_run_column column = column_of(key);
+        if (is_wording(column)) {
+            return rk_fail_at(err, RK_ERR_INVALID, member,
+                              "a rule reads facts: this column names the row or describes it");
+        }
+        if (column == RK_RUN_COLUMN_COUNT && fact_of(key) == rk_run_fact_count) {
             const char *nearest = rk_nearest_name(key, rk_run_column_names, RK_RUN_COLUMN_COUNT);
             return rk_fail_at(err, RK_ERR_INVALID, member, "no column of runs has this name%s%s%s",
                               nearest ? "; did you mean \"" : "", nearest ? nearest : "",
@@ -179,20 +192,6 @@ static rk_status check_facts(const json_t *facts, const char *base, const char *
                  : RK_OK;
 }
 
-/* What may be assumed is what a table can print. */
-static rk_status check_assumed(const json_t *facts, const char *base, rk_error *err)
-{
-    for (size_t i = 0; i < rk_run_fact_count; i++) {
-        if (json_object_get(facts, rk_run_fact_fields[i].name) &&
-            rk_run_fact_column(i) == RK_RUN_COLUMN_COUNT) {
-            return rk_fail_at(err, RK_ERR_INVALID, base,
-                              "\"%s\" has no column that could be empty: move it to \"set\"",
-                              rk_run_fact_fields[i].name);
-        }
-    }
-    return RK_OK;
-}
-
 static rk_status check_keys(const json_t *object, const char *path, rk_error *err)
 {
     static const char *const keys[] = {"if",          "set",    "assume", "stack_set",
@@ -231,7 +230,6 @@ static rk_status read_rule(const json_t *object, const char *path, rk_run_rule *
     status = status ? status : check_match(rule->match, match, err);
     status = status ? status : check_facts(rule->set, path, "set", named, err);
     status = status ? status : check_facts(rule->assume, path, "assume", named, err);
-    status = status ? status : check_assumed(rule->assume, path, err);
     status = status ? status : read_changes(object, "stack_set", path, false, rule, err);
     return status ? status : read_changes(object, "stack_scale", path, true, rule, err);
 }
@@ -270,7 +268,7 @@ rk_status rk_run_sources_load(const char *name, rk_run_sources *sources, rk_erro
 {
     rk_json_doc doc;
     memset(sources, 0, sizeof(*sources));
-    rk_status status = rk_json_load(name ? name : "sources", "runs", &doc, err);
+    rk_status status = rk_json_load(name ? name : "defaults", "runs", &doc, err);
     if (!status) {
         sources->document = doc.root;
         status = read_rules(sources, json_object_get(doc.root, "rules"), doc.name, err);
@@ -305,15 +303,32 @@ static rk_status apply_assumed(const json_t *assume, const rk_run_table *table, 
 {
     for (size_t i = 0; assume && i < rk_run_fact_count; i++) {
         const json_t *value = json_object_get(assume, rk_run_fact_fields[i].name);
-        if (value && rk_run_cell(table, row, rk_run_fact_column(i))[0] == '\0') {
+        if (value && rk_run_fact_cell(table, row, i)[0] == '\0') {
             rk_status status = rk_field_read(value, "assume", &rk_run_fact_fields[i], facts, err);
+            const rk_run_column column = rk_run_fact_column(i);
             if (status) {
                 return status;
             }
-            *assumed |= UINT64_C(1) << rk_run_fact_column(i);
+            *assumed |= column < RK_RUN_COLUMN_COUNT ? UINT64_C(1) << column : 0;
         }
     }
     return RK_OK;
+}
+
+/* Columns that whoever made the table filled in: "vpp+vocab". */
+static void note_inferred(const rk_run_table *table, size_t row, uint64_t *assumed)
+{
+    const char *cell = rk_run_cell(table, row, RK_RUN_INFERRED);
+    while (*cell) {
+        const size_t length = strcspn(cell, "+");
+        for (int column = 0; column < RK_RUN_COLUMN_COUNT; column++) {
+            const char *name = rk_run_column_names[column];
+            if (strlen(name) == length && strncmp(name, cell, length) == 0) {
+                *assumed |= UINT64_C(1) << column;
+            }
+        }
+        cell += length + (cell[length] == '+');
+    }
 }
 
 rk_status rk_run_facts_of(const rk_run_sources *sources, const rk_run_table *table, size_t row,
@@ -339,5 +354,6 @@ rk_status rk_run_facts_of(const rk_run_sources *sources, const rk_run_table *tab
             out->changes[out->change_count++] = rule->changes[change];
         }
     }
-    return RK_OK;
+    note_inferred(table, row, assumed);
+    return rk_run_facts_read(table, row, facts, err);
 }

@@ -6,8 +6,8 @@
 
 #define COLUMNS                                                                                    \
     "id,part,model,layers,hidden,ffn,heads,vocab,seq,accelerator,n_accel,tp,pp,vpp,dp,mbs,gbs,"    \
-    "recompute,zero_or_fsdp,precision,step_time_s,tokens_per_s_per_gpu,peak_mem_gib"
-#define EXPERTS COLUMNS ",moe_experts,moe_topk,mfu,source,shared_experts"
+    "recompute,sharding,precision,step_time_s,tokens_per_s_per_gpu,peak_mem_gib"
+#define EXPERTS COLUMNS ",moe_experts,moe_topk,mfu,flop_convention,shared_experts"
 #define MODEL   "llama,32,4096,11008,32,32000,4096,"
 #define SHAPE   MODEL "H100,"
 
@@ -29,10 +29,10 @@ static rk_status fill(const char *row, rk_run_case *run, rk_error *err)
     return fill_under(COLUMNS, row, run, err);
 }
 
-/* The same with the year and the flags. */
-static rk_status fill_flags(const char *row, rk_run_case *run, rk_error *err)
+/* The same with the year and the framework. */
+static rk_status fill_framework(const char *row, rk_run_case *run, rk_error *err)
 {
-    return fill_under(COLUMNS ",year,other_flags", row, run, err);
+    return fill_under(COLUMNS ",year,framework", row, run, err);
 }
 
 static void test_printed(void **state)
@@ -54,30 +54,32 @@ static void test_printed(void **state)
     assert_string_equal(c.assumed, "seq_parallel");
 }
 
-/* What a row calls its precision names the format and the recipe of its scales. */
+/* A format and the recipe of its scales; fp8 weights are kept in 8 bits by Megatron's recipes. */
 static void test_precision(void **state)
 {
     (void)state;
     static const struct {
-        const char *text;
+        const char *cells;
         rk_precision precision;
         rk_fp8_recipe recipe;
         bool low_weights;
     } names[] = {
-        {"BF16", RK_BF16, RK_FP8_TENSORWISE, false},
-        {"NVFP4", RK_FP4, RK_FP8_TENSORWISE, false},
-        {"FP8-CS", RK_FP8, RK_FP8_TENSORWISE, true},
-        {"FP8 (TE hybrid)", RK_FP8, RK_FP8_DELAYED, true},
-        {"MXFP8", RK_FP8, RK_FP8_MX, true},
-
+        {"BF16,", RK_BF16, RK_FP8_TENSORWISE, false},
+        {"NVFP4,", RK_FP4, RK_FP8_TENSORWISE, false},
+        {"fp8,current", RK_FP8, RK_FP8_TENSORWISE, true},
+        {"fp8,delayed", RK_FP8, RK_FP8_DELAYED, true},
+        {"fp8,MXFP8", RK_FP8, RK_FP8_MX, true},
     };
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         static rk_run_case c;
         rk_error err;
         char row[256];
-        (void)snprintf(row, sizeof(row), "1,mine," MODEL "B200,8,8,1,,1,1,16,none,none,%s,1,,\n",
-                       names[i].text);
-        assert_int_equal(fill(row, &c, &err), RK_OK);
+        (void)snprintf(row, sizeof(row), "llama,32,4096,11008,32,32000,4096,B200,8,8,1,1,16,%s\n",
+                       names[i].cells);
+        assert_int_equal(fill_under("model,layers,hidden,ffn,heads,vocab,seq,accelerator,n_accel,"
+                                    "tp,dp,mbs,gbs,precision,fp8_recipe",
+                                    row, &c, &err),
+                         RK_OK);
         assert_int_equal(c.strategy.precision, names[i].precision);
         assert_int_equal(c.strategy.fp8_recipe, names[i].recipe);
         assert_int_equal(c.strategy.low_weights, names[i].low_weights);
@@ -92,27 +94,60 @@ static void test_rate(void **state)
     rk_error err;
     assert_int_equal(fill("1,mine," SHAPE "8,8,1,,1,1,16,,,,,1024,\n", &c, &err), RK_OK);
     assert_near(c.step_seconds, 16.0 * 4096 / (1024 * 8), 1e-12);
-    assert_string_equal(c.assumed, "seq_parallel, recompute, zero_or_fsdp, precision");
+    assert_string_equal(c.assumed, "seq_parallel, recompute, sharding, precision");
 }
 
-/* A source's rules choose stack and machine; a cell that is filled stays. */
-static void test_sources(void **state)
+/* A framework stands for a stack and its habits; a cell that is filled stays. */
+static void test_frameworks(void **state)
 {
     (void)state;
     static rk_run_case c;
     rk_error err;
-    assert_int_equal(fill("1,hf_playbook," SHAPE "16,8,1,,2,1,16,none,,BF16,1,,30\n", &c, &err),
-                     RK_OK);
+    static const char nanotron[] = "1,x," SHAPE "16,8,1,,2,1,16,none,,BF16,1,,30,2025,nanotron\n";
+    static const char fsdp[] = "1,x," SHAPE "16,1,1,,16,1,16,none,,BF16,1,,30,2025,llm-foundry\n";
+    static const char zero[] =
+        "1,x," SHAPE "16,1,1,,16,1,16,none,ZeRO-1,BF16,1,,30,2025,llm-foundry\n";
+    assert_int_equal(fill_framework(nanotron, &c, &err), RK_OK);
     assert_string_equal(sources.stack_names[c.stack], "nanotron");
-    assert_string_equal(sources.system_names[c.system], "h100-p5-efa");
     assert_true(c.first_stage);
     assert_near(c.strategy.states.gradient, 6, 0); /* fp32 and the buckets of DDP */
-    assert_int_equal(fill("1,llm_foundry," SHAPE "16,1,1,,16,1,16,none,,BF16,1,,30\n", &c, &err),
-                     RK_OK);
+    assert_int_equal(fill_framework(fsdp, &c, &err), RK_OK);
     assert_int_equal(c.strategy.sharding, RK_SHARD_ALL);
-    assert_int_equal(
-        fill("1,llm_foundry," SHAPE "16,1,1,,16,1,16,none,ZeRO-1,BF16,1,,30\n", &c, &err), RK_OK);
+    assert_int_equal(fill_framework(zero, &c, &err), RK_OK);
     assert_int_equal(c.strategy.sharding, RK_SHARD_OPTIMIZER);
+}
+
+/* Names of a collection, and what it says in words, change nothing. */
+static void test_names(void **state)
+{
+    (void)state;
+    static rk_run_case c;
+    rk_error err;
+    assert_int_equal(fill_under(COLUMNS ",source,other_flags,notes",
+                                "1,hf_playbook," SHAPE
+                                "16,8,1,,2,1,16,none,,BF16,1,,30,nanotron,no flash,hybrid\n",
+                                &c, &err),
+                     RK_OK);
+    assert_string_equal(sources.stack_names[c.stack], "megatron-2025");
+    assert_true(c.strategy.flash_attention);
+}
+
+/* Values that a column does not have, and models that are no transformers, are refused. */
+static void test_refused(void **state)
+{
+    (void)state;
+    static rk_run_case c;
+    rk_error err;
+    assert_int_equal(fill("1,x," SHAPE "8,8,1,,1,1,16,most,,,1,,\n", &c, &err), RK_ERR_INVALID);
+    assert_non_null(strstr(err.message, "column recompute: expected \"none\""));
+    assert_int_equal(fill_under(COLUMNS ",mixer",
+                                "1,x," SHAPE "8,8,1,,1,1,16,none,,BF16,1,,,hybrid\n", &c, &err),
+                     RK_ERR_INVALID);
+    assert_non_null(strstr(err.message, "layers that are not of attention"));
+    assert_int_equal(fill("1,x,nemotron-h-8b,52,4096,21504,32,131072,8192,H100,8,1,1,,8,1,16,none,,"
+                          "BF16,1,,\n",
+                          &c, &err),
+                     RK_ERR_INVALID);
 }
 
 static void test_missing(void **state)
@@ -145,15 +180,15 @@ static void test_shard_groups(void **state)
     (void)state;
     static rk_run_case c;
     rk_error err;
-    assert_int_equal(fill("1,internevo," MODEL "A100,64,1,1,,64,1,256,none,\"ZeRO-1, groups of 8\","
-                          "BF16,1,,\n",
-                          &c, &err),
+    assert_int_equal(fill_under(COLUMNS ",shard_ranks",
+                                "1,x," MODEL "A100,64,1,1,,64,1,256,none,optimizer,BF16,1,,,8\n",
+                                &c, &err),
                      RK_OK);
     assert_int_equal(c.strategy.sharding, RK_SHARD_OPTIMIZER);
     assert_int_equal(c.strategy.replicas, 8);
 }
 
-/* Sources that no rule names are told by the software that they name, and by their age. */
+/* A row is described by its framework, its release and its age. */
 static void test_software(void **state)
 {
     (void)state;
@@ -161,19 +196,20 @@ static void test_software(void **state)
         const char *cells, *stack;
     } rows[] = {
         {"unseen," MODEL "A100,8,1,1,,8,1,256,none,,FP16,1,,,2021,", "megatron-2021"},
-        {"unseen," MODEL "A100,8,1,1,,8,1,256,none,,FP16,1,,,2023,Megatron-DeepSpeed 0.9",
+        {"unseen," MODEL "A100,8,1,1,,8,1,256,none,,FP16,1,,,2023,megatron-deepspeed",
          "megatron-deepspeed-2022"},
-        {"unseen," MODEL "H100,8,1,1,,8,1,256,none,,BF16,1,,,2024,nanotron main", "nanotron"},
-        {"unseen," MODEL "H100,8,1,1,,8,1,256,none,,BF16,1,,,2025,MaxText", "maxtext-gpu"},
+        {"unseen," MODEL "H100,8,1,1,,8,1,256,none,,BF16,1,,,2024,nanotron", "nanotron"},
+        {"unseen," MODEL "H100,8,1,1,,8,1,256,none,,BF16,1,,,2025,maxtext", "maxtext-gpu"},
         {"unseen," MODEL "TPU v5p,8,1,1,,8,1,256,none,,BF16,1,,,2025,", "maxtext-tpu"},
-        {"mlperf," MODEL "NVIDIA H100-SXM5-80GB,8,1,1,,8,1,256,none,,FP8,1,,,2023,", "nemo-2024"},
+        {"unseen," MODEL "NVIDIA H100-SXM5-80GB,8,1,1,,8,1,256,none,,FP8,1,,,2023,nemo",
+         "nemo-2024"},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         static rk_run_case c;
         rk_error err;
         char row[256];
         (void)snprintf(row, sizeof(row), "1,%s\n", rows[i].cells);
-        assert_int_equal(fill_flags(row, &c, &err), RK_OK);
+        assert_int_equal(fill_framework(row, &c, &err), RK_OK);
         assert_string_equal(sources.stack_names[c.stack], rows[i].stack);
     }
 }
@@ -208,33 +244,24 @@ static void test_named(void **state)
     rk_run_table_clear(&table);
 }
 
-/* What a row says of its schedule and its overlap stands in the place of what is usual. */
+/* What a row says of its schedule, its overlap and its blocks replaces what is usual. */
 static void test_flags(void **state)
 {
     (void)state;
     static rk_run_case c;
     rk_error err;
-    assert_int_equal(
-        fill_flags("1,x," SHAPE "16,1,8,2,2,1,256,none,,BF16,1,,,2025,PP schedule zbv\n", &c, &err),
-        RK_OK);
+    static const char columns[] = COLUMNS ",framework,schedule,tp_overlap,parallel_block";
+    static const char flags[] =
+        "1,x," SHAPE "64,2,8,2,4,1,256,none,,BF16,1,,,nemo,zb-v,False,true\n";
+    assert_int_equal(fill_under(columns, flags, &c, &err), RK_OK);
     assert_int_equal(c.strategy.schedule, RK_SCHEDULE_ZB_V);
     assert_int_equal(c.strategy.vp, 1);
-    assert_int_equal(fill_flags("1,mlperf," SHAPE
-                                "16,8,1,,2,1,256,none,,FP8,1,,,2024,TP_COMM_OVERLAP=False\n",
-                                &c, &err),
-                     RK_OK);
     assert_true(c.strategy.sp && !c.strategy.tp_overlap);
-    assert_int_equal(
-        fill_flags("1,x," SHAPE
-                   "16,8,1,,2,1,256,none,,BF16,1,,,2024,+ parallel transformer block\n",
-                   &c, &err),
-        RK_OK);
     assert_true(c.model.parallel_block);
-    assert_int_equal(
-        fill_flags("1,x," SHAPE "8,1,8,,1,1,16,,,,1,,,2025,PP schedule v-half\n", &c, &err),
-        RK_ERR_INVALID);
-    assert_non_null(strstr(err.message, "V-half"));
     assert_int_equal(c.model.norms_per_layer, 1);
+    static const char half[] = "1,x," SHAPE "8,1,8,,1,1,16,,,,1,,,,v-half,,\n";
+    assert_int_equal(fill_under(columns, half, &c, &err), RK_ERR_INVALID);
+    assert_non_null(strstr(err.message, "column schedule"));
 }
 
 /* Chunks and microbatches that nobody states, and that the row says so. */
@@ -247,29 +274,24 @@ static void test_guessed(void **state)
         bool counted; /* the ends count as layers */
         const char *assumed;
     } cases[] = {
-        {"32,4096,11008,32,32000,4096,H100,16,1,8,,2,1,256,none,none,BF16,1,,,2025,1F1B", 1, false,
+        {"32,4096,11008,32,32000,4096,H100,16,1,8,,2,1,256,none,none,BF16,1,,,", 1, false, "vpp"},
+        {"32,4096,11008,32,32000,4096,H100,16,1,8,,2,1,256,none,none,BF16,1,,,true", 4, false,
          "vpp"},
-        {"32,4096,11008,32,32000,4096,H100,16,1,8,,2,1,256,none,none,BF16,1,,,2025,interleaved "
-         "1F1B",
-         4, false, "vpp"},
-        {"32,4096,11008,32,32000,4096,H100,16,1,8,2,2,1,256,none,none,BF16,1,,,2025,interleaved "
-         "1F1B",
-         2, false, ""},
-        {"22,4096,11008,32,32000,4096,H100,16,1,8,,2,,256,none,none,BF16,1,,,2025,interleaved 1F1B",
-         3, true, "vpp, mbs"},
-        {"23,4096,11008,32,32000,4096,H100,16,1,8,,2,1,256,none,none,BF16,1,,,2025,interleaved "
-         "1F1B",
-         1, false, "vpp"},
-        {"32,4096,11008,32,32000,4096,H100,16,1,8,,2,1,20,none,none,BF16,1,,,2025,interleaved 1F1B",
-         1, false, "vpp"}, /* ten microbatches, which do not interleave over eight ranks */
-        {"32,4096,11008,32,32000,4096,H100,16,1,1,,16,,16,none,none,BF16,1,,,2025,", 1, false, ""},
+        {"32,4096,11008,32,32000,4096,H100,16,1,8,2,2,1,256,none,none,BF16,1,,,true", 2, false, ""},
+        {"22,4096,11008,32,32000,4096,H100,16,1,8,,2,,256,none,none,BF16,1,,,true", 3, true,
+         "vpp, mbs"},
+        {"23,4096,11008,32,32000,4096,H100,16,1,8,,2,1,256,none,none,BF16,1,,,true", 1, false,
+         "vpp"},
+        {"32,4096,11008,32,32000,4096,H100,16,1,8,,2,1,20,none,none,BF16,1,,,true", 1, false,
+         "vpp"}, /* ten microbatches, which do not interleave over eight ranks */
+        {"32,4096,11008,32,32000,4096,H100,16,1,1,,16,,16,none,none,BF16,1,,,", 1, false, ""},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         static rk_run_case c;
         rk_error err;
         char row[256];
         (void)snprintf(row, sizeof(row), "1,mine,llama,%s\n", cases[i].row);
-        assert_int_equal(fill_flags(row, &c, &err), RK_OK);
+        assert_int_equal(fill_under(COLUMNS ",layer_chunks", row, &c, &err), RK_OK);
         assert_int_equal(c.strategy.vp, cases[i].vp);
         assert_true(c.strategy.count_embedding == cases[i].counted);
         assert_string_equal(c.assumed, cases[i].assumed);
@@ -309,9 +331,8 @@ static void test_utilisation(void **state)
     static rk_run_case c;
     rk_error err;
     static const char known[] = "1,papers," SHAPE "64,8,1,,8,1,256,none,ZeRO-1,BF16,,,,,,0.5,"
-                                "Llama 3 paper Table 4,\n";
-    static const char unknown[] =
-        "1,papers," SHAPE "64,8,1,,8,1,256,none,ZeRO-1,BF16,,,,,,0.5,another paper,\n";
+                                "palm,\n";
+    static const char unknown[] = "1,papers," SHAPE "64,8,1,,8,1,256,none,ZeRO-1,BF16,,,,,,0.5,,\n";
     assert_int_equal(fill_under(EXPERTS, known, &c, &err), RK_OK);
     const double each = rk_model_flops_per_token(&c.model, 4096, RK_FLOPS_PALM);
     const double peak = sources.systems[c.system].accelerator.gemm[RK_BF16].peak;
@@ -328,8 +349,10 @@ static void test_exchange(void **state)
     rk_run_prediction usual, slow, played;
     rk_error err;
     assert_int_equal(
-        fill("1,bigscience,g,32,4096,11008,32,32000,4096,A100,64,4,2,,8,1,256,full,,FP16,2.5,,40\n",
-             &c, &err),
+        fill_under(COLUMNS ",framework,network_GBps,gradient_bytes",
+                   "1,x,g,32,4096,11008,32,32000,4096,A100,64,4,2,,8,1,256,full,,BF16,2.5,,40,"
+                   "megatron-deepspeed,2.67,6\n",
+                   &c, &err),
         RK_OK);
     assert_near(c.network_bandwidth, 2.67e9, 0);
     rk_run_predict(&sources, &c, NULL, NULL, &usual);
@@ -339,7 +362,7 @@ static void test_exchange(void **state)
 
     rk_stack stack = sources.stacks[c.stack];
     stack.gemm_share /= 2;
-    stack.accumulation_bytes = 1e4; /* the rule of the source replaces it */
+    stack.accumulation_bytes = 1e4; /* the rule of DeepSpeed replaces it */
     rk_run_predict(&sources, &c, NULL, &stack, &slow);
     assert_true(slow.estimate.step > 1.3 * usual.estimate.step);
     assert_true(slow.estimate.step < 2 * usual.estimate.step);
@@ -354,7 +377,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_printed),      cmocka_unit_test(test_precision),
-        cmocka_unit_test(test_rate),         cmocka_unit_test(test_sources),
+        cmocka_unit_test(test_rate),         cmocka_unit_test(test_frameworks),
+        cmocka_unit_test(test_names),        cmocka_unit_test(test_refused),
         cmocka_unit_test(test_missing),      cmocka_unit_test(test_exchange),
         cmocka_unit_test(test_shard_groups), cmocka_unit_test(test_software),
         cmocka_unit_test(test_flags),        cmocka_unit_test(test_named),

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The cells of a row as facts. */
+#include "base/error.h"
+#include "base/text.h"
+#include "evidence/facts.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { CELL_MAX = 128 };
+
+/* Usual words for the values of columns. */
+static const struct {
+    const char *column, *word, *value;
+} synonyms[] = {
+    {"sharding", "zero-0", "none"},      {"sharding", "ddp", "none"},
+    {"sharding", "zero-1", "optimizer"}, {"sharding", "zero-2", "gradients"},
+    {"sharding", "zero-3", "all"},       {"sharding", "fsdp", "all"},
+    {"sharding", "fsdp2", "all"},        {"precision", "nvfp4", "fp4"},
+    {"fp8_recipe", "hybrid", "delayed"}, {"fp8_recipe", "current", "tensorwise"},
+};
+
+static char lower(char c)
+{
+    return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
+}
+
+static json_t *name_of(const char *column, const char *cell)
+{
+    char text[CELL_MAX];
+    size_t i = 0;
+    for (; cell[i] && i + 1 < sizeof(text); i++) {
+        text[i] = lower(cell[i]);
+    }
+    text[i] = '\0';
+    for (i = 0; i < sizeof(synonyms) / sizeof(synonyms[0]); i++) {
+        if (strcmp(synonyms[i].column, column) == 0 && strcmp(synonyms[i].word, text) == 0) {
+            return json_string(synonyms[i].value);
+        }
+    }
+    return json_string(text);
+}
+
+static json_t *truth_of(const char *column, const char *cell)
+{
+    json_t *name = name_of(column, cell);
+    const char *text = json_string_value(name);
+    if (!text) {
+        return NULL;
+    }
+    const bool yes = strcmp(text, "true") == 0 || strcmp(text, "1") == 0;
+    const bool no = strcmp(text, "false") == 0 || strcmp(text, "0") == 0;
+    if (!yes && !no) {
+        return name;
+    }
+    json_decref(name);
+    return json_boolean(yes);
+}
+
+static json_t *number_of(const char *cell, bool whole)
+{
+    char *end = NULL;
+    const double value = strtod(cell, &end);
+    if (end == cell || *end != '\0') {
+        return json_string(cell);
+    }
+    const bool integer = whole && value >= 0 && value < 1e9 && value == (double)(int64_t)value;
+    return integer ? json_integer((json_int_t)value) : json_real(value);
+}
+
+/* "norm+mlp" */
+static json_t *list_of(const char *cell)
+{
+    json_t *list = json_array();
+    while (list && *cell) {
+        const size_t length = strcspn(cell, "+");
+        if (json_array_append_new(list, json_stringn(cell, length))) {
+            json_decref(list);
+            return NULL;
+        }
+        cell += length + (cell[length] == '+');
+    }
+    return list;
+}
+
+static json_t *value_of(const rk_field *field, const char *cell)
+{
+    const size_t length = strlen(field->name);
+    switch (field->type) {
+    case RK_FIELD_INT:
+    case RK_FIELD_NUMBER:
+        return number_of(cell, field->type == RK_FIELD_INT);
+    case RK_FIELD_BOOL:
+        return truth_of(field->name, cell);
+    case RK_FIELD_ENUM:
+        return name_of(field->name, cell);
+    default:
+        return length > 8 && strcmp(field->name + length - 8, "_modules") == 0 ? list_of(cell)
+                                                                               : json_string(cell);
+    }
+}
+
+rk_status rk_run_facts_read(const rk_run_table *table, size_t row, rk_run_facts *facts,
+                            rk_error *err)
+{
+    for (size_t i = 0; i < rk_run_fact_count; i++) {
+        const rk_field *field = &rk_run_fact_fields[i];
+        const char *cell = rk_run_fact_cell(table, row, i);
+        if (cell[0] == '\0') {
+            continue;
+        }
+        json_t *value = value_of(field, cell);
+        if (!value) {
+            return rk_fail(err, RK_ERR_INVALID, "column %s: not UTF-8", field->name);
+        }
+        rk_error fault;
+        const rk_status status = rk_field_read(value, field->name, field, facts, &fault);
+        json_decref(value);
+        if (status) {
+            return rk_fail(err, status, "column %s: %s", field->name, fault.message);
+        }
+    }
+    return RK_OK;
+}
