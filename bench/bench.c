@@ -4,6 +4,7 @@
  *
  * Usage: bench [RECKON]  With the path of the command, the time of a whole process is measured too.
  */
+#include "layer/model_load.h"
 #include "reckon/reckon.h"
 #include "search/plan.h"
 #include "work/parallel.h"

@@ -7,6 +7,7 @@
 #include "cli/print.h"
 #include "io/catalogue.h"
 #include "io/document.h"
+#include "layer/model_load.h"
 #include "model/model.h"
 #include "report/describe.h"
 #include "stack/stack.h"

@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "io/catalogue.h"
 #include "io/document.h"
+#include "layer/model_load.h"
 #include "report/describe.h"
 #include "stack/stack.h"
 

@@ -5,6 +5,7 @@
 #include "base/units.h"
 #include "cli/choices.h"
 #include "cli/request_check.h"
+#include "layer/model_load.h"
 #include "report/estimate_fields.h"
 
 #include <ctype.h>

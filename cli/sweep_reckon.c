@@ -6,6 +6,7 @@
 #include "cli/reckon_plan.h"
 #include "cli/request_json.h"
 #include "io/document.h"
+#include "layer/model_load.h"
 #include "model/hf_config.h"
 #include "model/model_doc.h"
 #include "report/estimate_fields.h"
@@ -65,10 +66,7 @@ static rk_status read_model(const json_t *value, const char *path, void *out, rk
         return RK_OK;
     }
     rk_model *model = &point->inputs.model;
-    return rk_sweep_prefix_path(rk_document_is_config(value)
-                                    ? rk_hf_config_read(value, model, err)
-                                    : rk_model_from_json(value, model, err),
-                                path, err);
+    return rk_sweep_prefix_path(rk_model_read(value, model, err), path, err);
 }
 
 static rk_status read_system(const json_t *value, const char *path, void *out, rk_error *err)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Any bytes as a model, our own document or a config.json: what is read can be computed with. */
 #include "io/document.h"
+#include "layer/model_load.h"
 #include "model/hf_config.h"
 #include "model/model_doc.h"
 
@@ -16,9 +17,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (rk_json_parse((const char *)data, size, "input", &doc, &err)) {
         return 0;
     }
-    const rk_status status = rk_document_is_config(doc.root)
-                                 ? rk_hf_config_read(doc.root, &model, &err)
-                                 : rk_model_from_json(doc.root, &model, &err);
+    const rk_status status = rk_model_read(doc.root, &model, &err);
     rk_json_clear(&doc);
     if (status) {
         require_sound_error(&err, status);

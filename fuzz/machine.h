@@ -5,6 +5,7 @@
 
 #include "estimate/estimate.h"
 #include "framework/framework.h"
+#include "layer/model_load.h"
 
 #include <math.h>
 

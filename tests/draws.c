@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "draws.h"
+#include "layer/all_kinds.h"
 
 #include "framework/framework.h"
 
@@ -35,7 +36,6 @@ static rk_attention_shape random_attention(uint64_t *r)
     const int64_t heads = 8 * draw_power(r, 4);
     if (draw_chance(r, 4)) {
         return (rk_attention_shape){
-            .kind = RK_ATTENTION_LATENT,
             .query_heads = heads,
             .kv_heads = heads,
             .q_rank = draw_chance(r, 2) ? 0 : 1536,
@@ -96,6 +96,8 @@ rk_model draw_model(uint64_t *r)
     if (!kinds[EXPERTS].moe.shared_experts) {
         kinds[EXPERTS].moe.shared_width = 0;
     }
+    rk_layer_set_kinds(&kinds[PLAIN], &rk_all_kinds);
+    rk_layer_set_kinds(&kinds[EXPERTS], &rk_all_kinds);
     const int dense = (int)draw_below(r, 3);
     for (int i = 0; i < layers; i++) {
         kind_of[i] = moe && i >= dense ? EXPERTS : PLAIN;

@@ -26,12 +26,10 @@ void rk_cost_table_fill(const rk_model *model, const rk_system *system, const rk
 {
     table->context = rk_block_context_of(model, system, stack, strategy);
     for (int i = 0; i < model->type_count; i++) {
-        const rk_attention_shape *shape = &model->types[i].attention;
-        const bool again =
-            i > 0 && memcmp(shape, &model->types[i - 1].attention, sizeof(*shape)) == 0;
-        table->attention[i] =
-            again ? table->attention[i - 1] : rk_block_attention(&table->context, shape);
-        rk_block_layer(&table->context, &model->types[i], &table->attention[i], table->layers[i]);
+        const rk_layer_type *type = &model->types[i];
+        const bool again = i > 0 && rk_same_mixer(type, type - 1);
+        table->mixers[i] = again ? table->mixers[i - 1] : rk_block_mixer(&table->context, type);
+        rk_block_layer(&table->context, type, &table->mixers[i], table->layers[i]);
         finish(&table->layers[i][0]);
         finish(&table->layers[i][1]);
     }
@@ -50,8 +48,7 @@ void rk_cost_table_fill_experts(const rk_strategy *strategy, rk_cost_table *tabl
     table->context = rk_block_context_of(model, before.system, before.stack, strategy);
     for (int i = 0; i < model->type_count; i++) {
         if (rk_layer_is_moe(&model->types[i])) {
-            rk_block_layer(&table->context, &model->types[i], &table->attention[i],
-                           table->layers[i]);
+            rk_block_layer(&table->context, &model->types[i], &table->mixers[i], table->layers[i]);
             finish(&table->layers[i][0]);
             finish(&table->layers[i][1]);
         }

@@ -60,7 +60,7 @@ typedef struct rk_estimate {
 /* Costs of all blocks of a model under a strategy; they do not depend on pp, vp, dp, schedule. */
 typedef struct rk_cost_table {
     rk_block_context context;
-    rk_cost attention[RK_LAYER_TYPE_MAX]; /* by type, part of what follows */
+    rk_cost mixers[RK_LAYER_TYPE_MAX];    /* by type, part of what follows */
     rk_cost layers[RK_LAYER_TYPE_MAX][2]; /* by type; [1]: checkpointed whole */
     rk_cost embedding, head, mtp;         /* mtp: all zero when the model has none */
 } rk_cost_table;

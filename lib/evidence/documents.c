@@ -2,6 +2,7 @@
 /* The documents that rules and rows name, each loaded once. */
 #include "base/error.h"
 #include "evidence/facts.h"
+#include "layer/model_load.h"
 #include "stack/stack_doc.h"
 
 #include <stdlib.h>

@@ -2,6 +2,7 @@
 /* The architecture of a measured run: what the row prints over what is known of the model. */
 #include "base/error.h"
 #include "evidence/facts.h"
+#include "layer/all_kinds.h"
 
 #include <stdio.h>
 
@@ -86,7 +87,7 @@ static void set_attention(const sizes *n, const rk_run_facts *facts, bool known,
                           rk_attention_shape *a)
 {
     a->query_heads = n->heads;
-    if (a->kind == RK_ATTENTION_LATENT) {
+    if (rk_attention_is_latent(a)) {
         a->kv_heads = n->heads;
         return;
     }
@@ -129,6 +130,7 @@ static void set_known_layers(const sizes *n, const rk_run_facts *facts, const rk
         kinds[i] = known->types[i];
         set_attention(n, facts, true, &kinds[i].attention);
         set_feed_forward(n, facts, true, rk_layer_is_moe(&kinds[i]), &kinds[i]);
+        rk_layer_set_kinds(&kinds[i], &rk_all_kinds);
         *(rk_layer_is_moe(&kinds[i]) ? &sparse : &dense) = i;
     }
     for (int i = 0; i < (int)n->layers; i++) {
@@ -147,6 +149,7 @@ static void set_printed_layers(const sizes *n, const rk_run_facts *facts, rk_mod
     for (int kind = 0; kind < 2; kind++) {
         set_attention(n, facts, false, &kinds[kind].attention);
         set_feed_forward(n, facts, false, kind == 1, &kinds[kind]);
+        rk_layer_set_kinds(&kinds[kind], &rk_all_kinds);
     }
     for (int i = 0; i < (int)n->layers; i++) {
         kind_of[i] = n->experts > 0 && i >= (int)facts->dense_layers;

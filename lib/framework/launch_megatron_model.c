@@ -29,7 +29,7 @@ static int64_t window_of(const rk_model *model)
 /* Attention of two types, but for the window. */
 static bool same_attention(const rk_attention_shape *a, const rk_attention_shape *b)
 {
-    return a->kind == b->kind && a->query_heads == b->query_heads && a->kv_heads == b->kv_heads &&
+    return a->query_heads == b->query_heads && a->kv_heads == b->kv_heads &&
            a->head_size == b->head_size && a->value_size == b->value_size &&
            a->q_rank == b->q_rank && a->kv_rank == b->kv_rank && a->nope_size == b->nope_size &&
            a->rope_size == b->rope_size && a->qk_norm == b->qk_norm && a->bias_qkv == b->bias_qkv &&
@@ -95,7 +95,7 @@ static const char *missing_of_attention(const rk_model *model)
     if (a->qk_norm == RK_QK_NORM_FULL) {
         return "the norms over all heads of queries and keys";
     }
-    if (a->kind == RK_ATTENTION_GROUPED && a->value_size > 0 && a->value_size != a->head_size) {
+    if (!rk_attention_is_latent(a) && a->value_size > 0 && a->value_size != a->head_size) {
         return "the size of value heads, which differs from that of query heads,";
     }
     return NULL;
@@ -216,7 +216,7 @@ static bool is_windowed(const rk_layer_type *type)
 static void write_rotary_scaling(rk_out *out, const rk_model *m)
 {
     const rk_model_details *d = &m->details;
-    const bool latent = m->types[0].attention.kind == RK_ATTENTION_LATENT;
+    const bool latent = rk_attention_is_latent(&m->types[0].attention);
     if (d->rope_scaling == RK_ROPE_LLAMA3) {
         rk_megatron_flag(out, "use-rope-scaling");
         rk_megatron_real(out, "rope-scaling-factor", d->rope_factor);
@@ -247,7 +247,7 @@ static void write_positions(rk_out *out, const rk_launch *launch)
     const rk_model *m = launch->model;
     const rk_model_details *d = &m->details;
     const int64_t seq = launch->strategy->seq;
-    const bool latent = m->types[0].attention.kind == RK_ATTENTION_LATENT;
+    const bool latent = rk_attention_is_latent(&m->types[0].attention);
     rk_megatron_count(out, "seq-length", seq);
     rk_megatron_count(out, "max-position-embeddings",
                       m->learned_positions > seq ? m->learned_positions : seq);
@@ -282,7 +282,7 @@ static void write_attention(rk_out *out, const rk_model *m)
     const rk_attention_shape *a = &m->types[0].attention;
     const int64_t window = window_of(m);
     rk_megatron_count(out, "num-attention-heads", a->query_heads);
-    if (a->kind == RK_ATTENTION_LATENT) {
+    if (rk_attention_is_latent(a)) {
         write_latent(out, a);
     } else {
         rk_megatron_count(out, "kv-channels", a->head_size);

@@ -48,7 +48,7 @@ static int64_t latent_recompute_without_mla(const struct question *q)
         return 0;
     }
     for (int i = 0; i < q->model->type_count; i++) {
-        if (q->model->types[i].attention.kind == RK_ATTENTION_LATENT) {
+        if (rk_attention_is_latent(&q->model->types[i].attention)) {
             return 0;
         }
     }

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Attention of one layer.  Letters: T tokens of a microbatch on a context-parallel rank, h hidden,
- * t tensor parallel, n_q and n_kv heads with d elements of keys and d_v of values, c context
- * parallel.
+ * Softmax attention behind its projections, whatever made queries, keys and values.  Letters: T
+ * tokens of a microbatch on a context-parallel rank, h hidden, t tensor parallel, n_q and n_kv
+ * heads with d elements of keys and d_v of values, c context parallel.
  *
  * Saved activations follow the list of tensors that backward needs (Korthikanti et al. 2022 for
  * attention that is not fused; flash attention keeps its inputs, its output and a sum per row).
  */
-#include "layer/operators.h"
+#include "layer/attention.h"
+
+#include "base/units.h"
 
 #include <math.h>
 
@@ -18,77 +20,12 @@ static double local_kv_heads(const rk_attention_shape *a, double t)
     return heads > 1 ? heads : 1;
 }
 
-/* Elements per token on one rank of queries, keys, values and of the output of attention. */
-struct widths {
-    double query, key, value, output;
-};
-
-static struct widths widths_of(const rk_attention_shape *a, double t)
+rk_attention_widths rk_attention_widths_of(const rk_attention_shape *a, double t)
 {
     const double heads = (double)a->query_heads / t;
-    const double kv = a->kind == RK_ATTENTION_LATENT ? heads : local_kv_heads(a, t);
+    const double kv = rk_attention_is_latent(a) ? heads : local_kv_heads(a, t);
     const double qk = (double)rk_attention_qk_size(a), v = (double)rk_attention_value_size(a);
-    return (struct widths){heads * qk, kv * qk, kv * v, heads * v};
-}
-
-/* ---- projections --------------------------------------------------------------------------- */
-
-static void add_latent_projections(rk_costing *x, const rk_attention_shape *a)
-{
-    const rk_strategy *s = x->c->strategy;
-    const double T = x->c->tokens, h = (double)x->c->model->hidden, t = (double)s->tp;
-    const double heads = (double)a->query_heads / t;
-    const double q_rank = (double)a->q_rank, rank = (double)a->kv_rank;
-    const double rope = (double)a->rope_size;
-    const bool up = rk_recomputes(s, RK_MODULE_MLA_UP);
-    const struct widths w = widths_of(a, t);
-
-    if (a->q_rank) {
-        rk_add_linear(x, RK_PART_LINEAR, s->precision, T, q_rank, h);
-    }
-    rk_add_linear(x, RK_PART_LINEAR, s->precision, T, rank + rope, h);
-    const rk_cost before = x->cost;
-    rk_add_linear(x, RK_PART_LINEAR, s->precision, T, w.query, a->q_rank ? q_rank : h);
-    rk_add_linear(x, RK_PART_LINEAR, s->precision, T, heads * (double)a->nope_size + w.value, rank);
-    if (up) {
-        rk_repeat(x, &before);
-    }
-    /* latents before and after their norms; queries, keys (rope broadcast), values */
-    rk_save(x, false, x->c->element * T * (q_rank + rank + rope));
-    rk_save(x, false, rk_saved_input_bytes(s) * T * (q_rank + rank));
-    rk_save(x, up, x->c->element * T * (w.query + w.key + w.value));
-    const double turned = 2 * x->c->element * T * (w.query + w.key);
-    rk_add_stream(x, RK_PART_STREAM, turned, turned);
-}
-
-static void add_grouped_projections(rk_costing *x, const rk_attention_shape *a)
-{
-    const rk_strategy *s = x->c->strategy;
-    const double T = x->c->tokens, h = (double)x->c->model->hidden;
-    const struct widths w = widths_of(a, (double)s->tp);
-    const double gate = a->output_gate ? w.output : 0;
-    const double all = w.query + w.key + w.value + gate, qk = T * (w.query + w.key);
-    const bool operators = rk_recomputes(s, RK_MODULE_OPERATORS);
-    rk_add_linear(x, RK_PART_LINEAR, s->precision, T, all, h);
-    rk_add_product_again(x, T, w.key, h);
-    const rk_cost before = x->cost;
-    /* keys, and queries with their positions, are made from what is kept of the products */
-    const double element = x->c->element;
-    rk_save(x, false, element * T * (all - w.key));
-    rk_save(x, operators, element * T * w.key);
-    x->cost.unsaved += operators ? element * T * w.query : 0;
-    if (a->relative_positions) {
-        rk_add_linear(x, RK_PART_LINEAR, s->precision, T, w.query, h);
-    } else if (!x->c->model->learned_positions) {
-        rk_add_stream(x, RK_PART_STREAM, 2 * element * qk, 2 * element * qk);
-    }
-    if (a->qk_norm != RK_QK_NORM_NONE) {
-        rk_add_stream(x, RK_PART_STREAM, 2 * element * qk, 3 * element * qk);
-        rk_save(x, rk_recomputes(s, RK_MODULE_NORM), element * qk);
-    }
-    if (operators) {
-        rk_repeat(x, &before);
-    }
+    return (rk_attention_widths){heads * qk, kv * qk, kv * v, heads * v};
 }
 
 /* ---- core attention ------------------------------------------------------------------------ */
@@ -229,7 +166,7 @@ static void add_exchanges(rk_costing *x, double qkv, double out)
     rk_save(x, rk_recomputes(x->c->strategy, RK_MODULE_CORE_ATTENTION), out);
 }
 
-static void add_context_parallel(rk_costing *x, const struct widths *w)
+static void add_context_parallel(rk_costing *x, const rk_attention_widths *w)
 {
     const double bytes = x->c->element * x->c->tokens;
     const double kv = bytes * (w->key + w->value), out = bytes * w->output;
@@ -249,17 +186,12 @@ static void add_context_parallel(rk_costing *x, const struct widths *w)
     }
 }
 
-void rk_add_attention(rk_costing *x, const rk_attention_shape *a)
+void rk_add_attention_core(rk_costing *x, const rk_attention_shape *a)
 {
     const rk_strategy *s = x->c->strategy;
     const double T = x->c->tokens, heads = (double)a->query_heads / (double)s->tp;
-    const struct widths w = widths_of(a, (double)s->tp);
+    const rk_attention_widths w = rk_attention_widths_of(a, (double)s->tp);
     const bool again = s->flash_attention && rk_recomputes(s, RK_MODULE_CORE_ATTENTION);
-    if (a->kind == RK_ATTENTION_LATENT) {
-        add_latent_projections(x, a);
-    } else {
-        add_grouped_projections(x, a);
-    }
     const rk_cost before = x->cost;
     if (s->flash_attention) {
         add_flash(x, a);
@@ -278,4 +210,28 @@ void rk_add_attention(rk_costing *x, const rk_attention_shape *a)
     if (rk_wide_precision(s) != s->precision) {
         rk_save(x, again, rk_saved_input_bytes(s) * T * w.output);
     }
+}
+
+double rk_attention_transient(const rk_block_context *c, const rk_layer_type *type)
+{
+    const rk_strategy *s = c->strategy;
+    const double t = (double)s->tp, n = (double)s->seq;
+    return s->flash_attention ? 0
+                              : 2 * (double)s->micro_batch * (double)type->attention.query_heads /
+                                    t * n * n / (double)s->cp;
+}
+
+double rk_attention_flops_of(const rk_layer_type *type, int64_t seq, rk_flop_reach reach)
+{
+    return rk_attention_training_flops(&type->attention, seq, reach);
+}
+
+rk_status rk_attention_check(const rk_attention_shape *a, rk_error *err)
+{
+    const rk_sized sizes[] = {
+        {"heads", a->query_heads, 1, RK_HEADS_MAX},
+        {"kv_heads", a->kv_heads, 1, RK_HEADS_MAX},
+        {"window", a->window, a->chunked ? 1 : 0, RK_TOKENS_MAX},
+    };
+    return rk_check_sizes(sizes, COUNT(sizes), err);
 }

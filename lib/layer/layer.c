@@ -121,47 +121,18 @@ static void add_tensor_parallel(rk_costing *x, double regions)
 
 /* ---- parameters ---------------------------------------------------------------------------- */
 
-/*
- * Parameters of attention that every tensor rank holds whole: the way down to latents with its
- * norms and biases, norms over a head, the bias after the output projection.
- */
-static double replicated_attention(const rk_model *model, const rk_attention_shape *a)
-{
-    const double h = (double)model->hidden;
-    double whole = a->bias_out ? h : 0;
-    if (a->kind == RK_ATTENTION_LATENT) {
-        const double down = (double)(a->q_rank + a->kv_rank + a->rope_size);
-        whole += (h + (a->bias_qkv ? 1 : 0)) * down + (double)(a->q_rank + a->kv_rank);
-    } else if (a->qk_norm == RK_QK_NORM_HEAD) {
-        whole += 2 * (double)a->head_size;
-    }
-    return whole;
-}
-
-/* Parameters of copies of key and value heads where there are fewer than tensor ranks. */
-static double copied_heads(const rk_model *model, const rk_attention_shape *a, double t)
-{
-    const double heads = (double)a->kv_heads / t;
-    if (a->kind == RK_ATTENTION_LATENT || heads >= 1) {
-        return 0;
-    }
-    const double size = (double)(rk_attention_qk_size(a) + rk_attention_value_size(a));
-    return ((double)model->hidden + (a->bias_qkv ? 1 : 0)) * size * (1 - heads);
-}
-
 static void count_params(rk_costing *x, const rk_layer_type *type)
 {
     const rk_model *model = x->c->model;
     const rk_strategy *s = x->c->strategy;
     const rk_layer_params p = rk_layer_params_of(model, type);
-    const double t = (double)s->tp;
-    const double bias = type->ffn.bias && p.ffn ? (double)model->hidden : 0;
-    const double gate = type->moe.shared_gate ? (double)model->hidden : 0;
-    const double whole = replicated_attention(model, &type->attention) + bias + gate +
-                         (double)p.norms + (double)p.router;
+    const double t = (double)s->tp, h = (double)model->hidden;
+    double whole = (double)p.norms, copied = 0;
+    type->mixer->part.unsplit(type, h, t, &whole, &copied);
+    type->feed_forward->part.unsplit(type, h, t, &whole, &copied);
     const double dense = (double)(p.attention + p.ffn + p.shared + p.norms + p.router);
     x->cost.replicated_params = whole;
-    x->cost.dense_params = whole + (dense - whole) / t + copied_heads(model, &type->attention, t);
+    x->cost.dense_params = whole + (dense - whole) / t + copied;
     x->cost.expert_params = (double)p.experts / (double)(s->ep * s->etp);
 }
 
@@ -172,25 +143,12 @@ double rk_block_table_params(const rk_block_context *context)
 
 /* ---- memory -------------------------------------------------------------------------------- */
 
-/*
- * Temporaries at the worst moment of backward: the gradients of what enters and leaves the
- * activation of the FFN (what it took from the output side is free by then), or those of the
- * scores of attention that is not fused; and that of the layer's output.
- */
+/* Temporaries at the worst moment of backward, of mixer or network; and that of the output. */
 static double layer_transient(const rk_block_context *c, const rk_layer_type *type)
 {
-    const rk_strategy *s = c->strategy;
-    const double t = (double)s->tp, n = (double)s->seq;
-    double inner = (double)type->ffn.width / t * c->tokens, scores = 0;
-    if (rk_layer_is_moe(type)) {
-        inner = (double)type->moe.expert_width / (double)s->etp * rk_expert_rows(c, &type->moe);
-    }
-    inner *= type->ffn.gated ? 2 : 1;
-    if (!s->flash_attention) {
-        scores = 2 * (double)s->micro_batch * (double)type->attention.query_heads / t * n * n /
-                 (double)s->cp;
-    }
-    return c->element * fmax(inner, scores) + hidden_bytes(c);
+    const double mixer = type->mixer->part.transient(c, type);
+    const double network = type->feed_forward->part.transient(c, type);
+    return c->element * fmax(network, mixer) + hidden_bytes(c);
 }
 
 /* Buffers that stay for weight gradients: one of each matrix, one for all experts. */
@@ -259,28 +217,17 @@ static void add_accumulation(rk_costing *x)
 
 static double tensor_regions(const rk_block_context *c, const rk_layer_type *type)
 {
-    if (c->model->parallel_block) {
-        return 1;
-    }
-    return rk_layer_is_moe(type) && !type->moe.shared_experts && c->strategy->etp == 1 ? 1 : 2;
+    return c->model->parallel_block ? 1 : 1 + type->feed_forward->regions(c, type);
 }
 
 /*
- * The backward of an expert launches 1.7 times what its forward does.  An adapter has two products,
- * a scaling and a sum; in backward the gradients of both products, and as many sums.
+ * An adapter has two products, a scaling and a sum; in backward the gradients of both products, and
+ * as many sums.
  */
 static void add_layer_floor(rk_costing *x, const rk_layer_type *type, bool full)
 {
-    const rk_stack *stack = x->c->stack;
-    const rk_strategy *s = x->c->strategy;
-    const bool moe = rk_layer_is_moe(type), low = rk_wide_precision(s) != s->precision;
-    const double each = stack->expert_kernels + (low ? stack->expert_cast_kernels : 0);
-    /* With a capacity, shapes are known before routing. */
-    const double known = s->capacity_factor > 0 ? stack->capacity_launches : 1;
-    const double experts = moe ? (double)type->moe.experts / (double)s->ep * each * known : 0;
-    const double forward = (moe ? stack->moe_kernels_forward : stack->kernels_forward) + experts;
-    const double backward =
-        (moe ? stack->moe_kernels_backward : stack->kernels_backward) + 1.7 * experts;
+    double forward, backward;
+    type->feed_forward->kernels(x->c, type, &forward, &backward);
     const double adapters = 4 * x->cost.adapters;
     rk_add_host_floor(x, forward + adapters,
                       backward + 2 * adapters + (full ? forward + adapters : 0));
@@ -296,29 +243,24 @@ static rk_cost finish_layer(rk_costing x, const rk_layer_type *type, bool full)
     return x.cost;
 }
 
-rk_cost rk_block_attention(const rk_block_context *context, const rk_attention_shape *attention)
+rk_cost rk_block_mixer(const rk_block_context *context, const rk_layer_type *type)
 {
     rk_costing x = {.c = context,
                     .adapts = context->strategy->adapter_modules & RK_ADAPTED_ATTENTION};
-    rk_add_attention(&x, attention);
+    type->mixer->part.add(&x, type);
     return x.cost;
 }
 
 void rk_block_layer(const rk_block_context *context, const rk_layer_type *type,
-                    const rk_cost *attention, rk_cost cost[2])
+                    const rk_cost *mixer, rk_cost cost[2])
 {
     rk_costing x = {.c = context,
                     .adapts = context->strategy->adapter_modules & RK_ADAPTED_FFN,
-                    .cost = *attention};
+                    .cost = *mixer};
     const rk_cost nothing = {.saved = 0}, before = x.cost;
-    const bool moe = rk_layer_is_moe(type);
 
-    if (moe) {
-        rk_add_experts(&x, type);
-    } else {
-        rk_add_ffn(&x, &type->ffn, (double)type->ffn.width);
-    }
-    if (rk_recomputes(context->strategy, moe ? RK_MODULE_MOE : RK_MODULE_MLP)) {
+    type->feed_forward->part.add(&x, type);
+    if (rk_recomputes(context->strategy, type->feed_forward->module)) {
         rk_checkpoint(&x, &before);
     }
     add_norms(&x, type);

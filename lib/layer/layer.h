@@ -7,7 +7,7 @@
 #ifndef RK_LAYER_LAYER_H
 #define RK_LAYER_LAYER_H
 
-#include "model/model.h"
+#include "model/kinds.h"
 #include "stack/stack.h"
 #include "strategy/strategy.h"
 #include "system/system.h"
@@ -94,12 +94,12 @@ typedef struct rk_block_context {
 rk_block_context rk_block_context_of(const rk_model *model, const rk_system *system,
                                      const rk_stack *stack, const rk_strategy *strategy);
 
-/* The attention of a layer, without norms and tensor parallelism; types may share it. */
-rk_cost rk_block_attention(const rk_block_context *context, const rk_attention_shape *attention);
+/* The mixer of a layer, without norms and tensor parallelism; types may share it. */
+rk_cost rk_block_mixer(const rk_block_context *context, const rk_layer_type *type);
 
-/* A layer of a type with its attention; cost[1] is that of the layer checkpointed at its input. */
+/* A layer of a type with its mixer; cost[1] is that of the layer checkpointed at its input. */
 void rk_block_layer(const rk_block_context *context, const rk_layer_type *type,
-                    const rk_cost *attention, rk_cost cost[2]);
+                    const rk_cost *mixer, rk_cost cost[2]);
 
 rk_cost rk_block_embedding(const rk_block_context *context);
 

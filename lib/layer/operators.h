@@ -65,18 +65,4 @@ double rk_comm_seconds(const rk_costing *x, rk_collective op, double bytes, cons
  */
 void rk_add_host_floor(rk_costing *x, double kernels_forward, double kernels_backward);
 
-/* ---- parts of a layer ---------------------------------------------------------------------- */
-
-/* Projections, core attention and context parallelism. */
-void rk_add_attention(rk_costing *x, const rk_attention_shape *attention);
-
-/* A dense FFN of `width`, sharded over the tensor ranks. */
-void rk_add_ffn(rk_costing *x, const rk_ffn_shape *ffn, double width);
-
-/* Router, dispatch, routed and shared experts, combine. */
-void rk_add_experts(rk_costing *x, const rk_layer_type *type);
-
-/* Rows that reach the experts of one rank, all of them together. */
-double rk_expert_rows(const rk_block_context *context, const rk_moe_shape *moe);
-
 #endif

@@ -35,7 +35,7 @@ bool rk_model_reshape(const rk_model *like, double feedforward, int64_t blocks, 
     const rk_attention_shape *first = &like->types[0].attention;
     const rk_ffn_shape *ffn = &like->types[0].ffn;
     /* of one head, then of the hidden size, as the model has it for each head */
-    const double size = head_size > 0 && first->kind == RK_ATTENTION_GROUPED
+    const double size = head_size > 0 && !rk_attention_is_latent(first)
                             ? (double)head_size / (double)first->head_size
                             : 1;
     const double hidden = (double)like->hidden / (double)first->query_heads * size * (double)heads;

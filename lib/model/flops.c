@@ -8,7 +8,7 @@
  * which do (gpt-oss 120B: 32.61e9 a token); PaLM, appendix B; torchtitan's models/utils.py;
  * nanotron's get_flops.
  */
-#include "model/model.h"
+#include "model/kinds.h"
 
 const char *const rk_flop_convention_names[] = {
     "megatron", "full", "palm", "torchtitan", "nanotron", "megatron-bridge", NULL};
@@ -19,26 +19,20 @@ typedef enum weight_kind {
     WEIGHTS_NO_EMBEDDING, /* all but an untied input table */
 } weight_kind;
 
-typedef enum reach_kind {
-    REACH_WINDOW, /* the keys that a query sees on average */
-    REACH_HALF,   /* half of the sequence: the causal mask is credited, windows are not */
-    REACH_ALL,    /* the whole sequence */
-} reach_kind;
-
 typedef struct counting {
     weight_kind weights;
     int64_t vocab_multiple; /* the head is padded to a multiple of this */
-    reach_kind reach;
+    rk_flop_reach reach;
     bool mtp; /* modules of multi-token prediction are counted */
 } counting;
 
 static const counting countings[RK_FLOP_CONVENTION_COUNT] = {
-    [RK_FLOPS_MEGATRON] = {WEIGHTS_GEMM, 128, REACH_HALF, true},
-    [RK_FLOPS_FULL] = {WEIGHTS_GEMM, 128, REACH_ALL, true},
-    [RK_FLOPS_PALM] = {WEIGHTS_ALL, 1, REACH_ALL, true},
-    [RK_FLOPS_TORCHTITAN] = {WEIGHTS_NO_EMBEDDING, 1, REACH_ALL, false},
-    [RK_FLOPS_NANOTRON] = {WEIGHTS_GEMM, 1, REACH_ALL, false},
-    [RK_FLOPS_BRIDGE] = {WEIGHTS_GEMM, 128, REACH_WINDOW, true},
+    [RK_FLOPS_MEGATRON] = {WEIGHTS_GEMM, 128, RK_REACH_HALF, true},
+    [RK_FLOPS_FULL] = {WEIGHTS_GEMM, 128, RK_REACH_ALL, true},
+    [RK_FLOPS_PALM] = {WEIGHTS_ALL, 1, RK_REACH_ALL, true},
+    [RK_FLOPS_TORCHTITAN] = {WEIGHTS_NO_EMBEDDING, 1, RK_REACH_ALL, false},
+    [RK_FLOPS_NANOTRON] = {WEIGHTS_GEMM, 1, RK_REACH_ALL, false},
+    [RK_FLOPS_BRIDGE] = {WEIGHTS_GEMM, 128, RK_REACH_WINDOW, true},
 };
 
 /* Tokens of the window of a sequence of s tokens, or of a chunk. */
@@ -69,13 +63,12 @@ double rk_attention_flops(const rk_attention_shape *attention, int64_t seq)
     return pair_flops(attention) * (double)seq * rk_attention_span(attention, seq);
 }
 
-/* Training FLOPs per token of core attention. */
-static double attention_per_token(const rk_attention_shape *a, int64_t seq, reach_kind reach)
+double rk_attention_training_flops(const rk_attention_shape *a, int64_t seq, rk_flop_reach reach)
 {
     switch (reach) {
-    case REACH_WINDOW:
+    case RK_REACH_WINDOW:
         return 3 * pair_flops(a) * rk_attention_span(a, seq);
-    case REACH_HALF:
+    case RK_REACH_HALF:
         return 3 * pair_flops(a) * ((double)seq / 2);
     default:
         return 3 * pair_flops(a) * (double)seq;
@@ -94,15 +87,6 @@ static void count_layers(const rk_model *model, int more, int *count)
     count[model->type_of[model->layers - 1]] += more;
 }
 
-/* Of a layer: its matrices, and with latent attention the norms of the latents, as Megatron does.
- */
-static double layer_weights(const rk_model *model, const rk_layer_type *type)
-{
-    const rk_attention_shape *a = &type->attention;
-    const int64_t norms = a->kind == RK_ATTENTION_LATENT ? a->q_rank + a->kv_rank : 0;
-    return (double)(rk_layer_params_of(model, type).gemm + norms);
-}
-
 /* The weights that the convention multiplies each token by; MTP runs the head once more. */
 static double counted_weights(const rk_model *model, const counting *c, const int *layers)
 {
@@ -116,7 +100,7 @@ static double counted_weights(const rk_model *model, const counting *c, const in
     const double head = h * (double)((model->vocab + unit - 1) / unit * unit);
     double sum = head + mtp * (2 * h * h + 3 * h + head);
     for (int i = 0; i < model->type_count; i++) {
-        sum += layers[i] * layer_weights(model, &model->types[i]);
+        sum += layers[i] * (double)rk_layer_params_of(model, &model->types[i]).counted;
     }
     return sum;
 }
@@ -129,7 +113,8 @@ static double flops_per_token(const rk_model *model, int64_t seq, rk_flop_conven
     count_layers(model, c->mtp ? model->mtp_layers : 0, layers);
     double sum = per_weight * counted_weights(model, c, layers);
     for (int i = 0; i < model->type_count; i++) {
-        sum += layers[i] * attention_per_token(&model->types[i].attention, seq, c->reach);
+        const rk_layer_type *type = &model->types[i];
+        sum += layers[i] * type->mixer->flops(type, seq, c->reach);
     }
     return sum;
 }

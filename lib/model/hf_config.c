@@ -292,7 +292,6 @@ static rk_status derive_attention(hf_draft *draft, rk_error *err)
     a->kv_heads = size[HF_KV_HEADS] != 0 ? size[HF_KV_HEADS] : size[HF_HEADS];
     a->value_size = size[HF_VALUE_SIZE];
     if (size[HF_KV_RANK] != 0) {
-        a->kind = RK_ATTENTION_LATENT;
         a->kv_heads = size[HF_HEADS]; /* files give anything here */
         a->q_rank = size[HF_Q_RANK];
         a->kv_rank = size[HF_KV_RANK];
@@ -391,7 +390,8 @@ static rk_status adapt(hf_draft *draft, rk_error *err)
     return draft->architecture->adapt ? draft->architecture->adapt(draft, err) : RK_OK;
 }
 
-rk_status rk_hf_config_read(const json_t *object, rk_model *model, rk_error *err)
+rk_status rk_hf_config_read(const json_t *object, const rk_kinds *kinds, rk_model *model,
+                            rk_error *err)
 {
     static rk_status (*const steps[])(hf_draft *, rk_error *) = {
         refuse_inexpressible,
@@ -406,7 +406,7 @@ rk_status rk_hf_config_read(const json_t *object, rk_model *model, rk_error *err
         derive_ffn,
         rk_hf_lay_out,
     };
-    hf_draft draft = {.root = object, .path = ""};
+    hf_draft draft = {.kinds = kinds, .root = object, .path = ""};
     rk_status status = RK_OK;
     find_language_model(&draft);
     for (size_t i = 0; !status && i < COUNT(steps); i++) {

@@ -4,7 +4,7 @@
 #define RK_MODEL_HF_CONFIG_H
 
 #include "io/json.h"
-#include "model/model.h"
+#include "model/kinds.h"
 
 /*
  * Reads the language model of a parsed file and checks it.  What the typed layers of rk_model
@@ -12,6 +12,7 @@
  * is refused with the reason.  model->name stays empty, model->seq is the context of the model but
  * at most 8192 tokens; `err` gets JSON path and message, the caller adds the file.
  */
-rk_status rk_hf_config_read(const json_t *object, rk_model *model, rk_error *err);
+rk_status rk_hf_config_read(const json_t *object, const rk_kinds *kinds, rk_model *model,
+                            rk_error *err);
 
 #endif

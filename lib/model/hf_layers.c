@@ -211,7 +211,7 @@ rk_status rk_hf_lay_out(hf_draft *draft, rk_error *err)
     for (int i = 0; i < layers; i++) {
         kind_of[i] = (uint8_t)((windowed[i] ? RK_KIND_WINDOWED : 0) | (moe[i] ? RK_KIND_MOE : 0));
     }
-    rk_layer_kinds(&draft->layer, &attention, kinds);
+    rk_layer_kinds(&draft->layer, &attention, draft->kinds, kinds);
     rk_model_set_layers(&draft->model, kinds, kind_of, layers);
     return RK_OK;
 }

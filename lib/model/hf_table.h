@@ -7,7 +7,7 @@
 #define RK_MODEL_HF_TABLE_H
 
 #include "io/json.h"
-#include "model/model.h"
+#include "model/kinds.h"
 
 /* The sizes that files give under various names. */
 typedef enum hf_size {
@@ -118,6 +118,7 @@ extern const size_t rk_hf_harmless_count;
 
 /* A file while it is read. */
 typedef struct hf_draft {
+    const rk_kinds *kinds;
     const json_t *root;   /* of the file */
     const json_t *config; /* of the language model: root or a member of it */
     const char *path;     /* of config in the file, "" for the root */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Laying typed layers out over a model. */
-#include "model/model.h"
+#include "model/kinds.h"
 
 const char *const rk_activation_names[] = {"usual", "silu",  "gelu",  "gelu_tanh",
                                            "relu",  "relu2", "other", NULL};
@@ -8,6 +8,7 @@ const char *const rk_router_score_names[] = {"softmax", "sigmoid", NULL};
 const char *const rk_rope_scaling_names[] = {"none", "llama3", "yarn", "other", NULL};
 
 #include <assert.h>
+#include <string.h>
 
 void rk_model_set_layers(rk_model *model, const rk_layer_type *kinds, const uint8_t *kind_of,
                          int layer_count)
@@ -31,18 +32,38 @@ void rk_model_set_layers(rk_model *model, const rk_layer_type *kinds, const uint
     }
 }
 
+void rk_layer_set_kinds(rk_layer_type *type, const rk_kinds *kinds)
+{
+    const rk_mixer *const *mixer = kinds->mixers;
+    const rk_feed_forward *const *network = kinds->feed_forwards;
+    while (mixer[1] && !mixer[0]->part.claims(type)) {
+        mixer++;
+    }
+    while (network[1] && !network[0]->part.claims(type)) {
+        network++;
+    }
+    type->mixer = *mixer;
+    type->feed_forward = *network;
+}
+
+bool rk_same_mixer(const rk_layer_type *a, const rk_layer_type *b)
+{
+    return a->mixer == b->mixer && memcmp(&a->attention, &b->attention, sizeof(a->attention)) == 0;
+}
+
 void rk_layer_kinds(const rk_layer_type *layer, const rk_attention_shape *windowed,
-                    rk_layer_type kinds[RK_KIND_COUNT])
+                    const rk_kinds *kinds, rk_layer_type types[RK_KIND_COUNT])
 {
     for (int kind = 0; kind < RK_KIND_COUNT; kind++) {
-        kinds[kind] = *layer;
+        types[kind] = *layer;
         if (kind & RK_KIND_WINDOWED) {
-            kinds[kind].attention = *windowed;
+            types[kind].attention = *windowed;
         }
         if (kind & RK_KIND_MOE) {
-            kinds[kind].ffn.width = 0;
+            types[kind].ffn.width = 0;
         } else {
-            kinds[kind].moe = (rk_moe_shape){0};
+            types[kind].moe = (rk_moe_shape){0};
         }
+        rk_layer_set_kinds(&types[kind], kinds);
     }
 }

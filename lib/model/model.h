@@ -12,25 +12,21 @@
 #define RK_LAYER_TYPE_MAX 8    /* distinct layer types of one model */
 #define RK_LAYER_MAX      1024 /* layers of one model */
 
-typedef enum rk_attention_kind {
-    RK_ATTENTION_GROUPED, /* softmax over n_q query and n_kv key/value heads: MHA, GQA, MQA */
-    RK_ATTENTION_LATENT,  /* MLA: keys and values from a low-rank latent */
-} rk_attention_kind;
-
 typedef enum rk_qk_norm { RK_QK_NORM_NONE, RK_QK_NORM_HEAD, RK_QK_NORM_FULL } rk_qk_norm;
 
+/* Softmax attention: over n_q query and n_kv key/value heads (MHA, GQA, MQA), or latent (MLA). */
 typedef struct rk_attention_shape {
-    rk_attention_kind kind;
     int64_t query_heads, kv_heads; /* n_q, n_kv; of MLA n_kv = n_q */
     int64_t head_size;             /* d; of MLA unused */
     int64_t window;                /* tokens a query sees; 0: all before it */
     bool chunked;                  /* the window is a fixed chunk, not a sliding band */
     rk_qk_norm qk_norm;
     bool bias_qkv, bias_out;
-    bool sinks;                   /* one learned logit per query head */
-    bool output_gate;             /* another h x n_q d projection */
-    bool relative_positions;      /* Transformer-XL: another h x n_q d projection */
-    int64_t q_rank, kv_rank;      /* MLA latents; q_rank 0: queries are not compressed */
+    bool sinks;              /* one learned logit per query head */
+    bool output_gate;        /* another h x n_q d projection */
+    bool relative_positions; /* Transformer-XL: another h x n_q d projection */
+    /* MLA latents; q_rank 0: queries are not compressed; kv_rank 0: not latent at all */
+    int64_t q_rank, kv_rank;
     int64_t nope_size, rope_size; /* MLA: per head */
     int64_t value_size;           /* per head; 0: head_size (not of MLA) */
 } rk_attention_shape;
@@ -52,8 +48,14 @@ typedef struct rk_moe_shape {
     bool shared_gate, router_bias, expert_bias;
 } rk_moe_shape;
 
-/* One kind of layer: attention, then a dense FFN or experts. */
+typedef struct rk_mixer rk_mixer;               /* kinds.h */
+typedef struct rk_feed_forward rk_feed_forward; /* kinds.h */
+typedef struct rk_kinds rk_kinds;               /* kinds.h */
+
+/* One type of layer: a mixer, then a feed-forward network; each fills the shapes that it has. */
 typedef struct rk_layer_type {
+    const rk_mixer *mixer;
+    const rk_feed_forward *feed_forward;
     rk_attention_shape attention;
     rk_ffn_shape ffn; /* of experts too: gated says how an expert looks */
     rk_moe_shape moe;
@@ -133,11 +135,17 @@ static inline bool rk_layer_is_moe(const rk_layer_type *type)
     return type->moe.experts > 0;
 }
 
+/* Whether keys and values come from a low-rank latent. */
+static inline bool rk_attention_is_latent(const rk_attention_shape *attention)
+{
+    return attention->kv_rank > 0;
+}
+
 /* Elements of one head of queries and keys, and of values. */
 static inline int64_t rk_attention_qk_size(const rk_attention_shape *attention)
 {
-    return attention->kind == RK_ATTENTION_LATENT ? attention->nope_size + attention->rope_size
-                                                  : attention->head_size;
+    return rk_attention_is_latent(attention) ? attention->nope_size + attention->rope_size
+                                             : attention->head_size;
 }
 
 static inline int64_t rk_attention_value_size(const rk_attention_shape *attention)
@@ -157,11 +165,11 @@ void rk_model_set_layers(rk_model *model, const rk_layer_type *kinds, const uint
 enum { RK_KIND_WINDOWED = 1, RK_KIND_MOE = 2, RK_KIND_COUNT = 4 };
 
 /*
- * Fills the kinds from one layer that has both a dense FFN and experts, and the attention of
+ * Fills the types from one layer that has both a dense FFN and experts, and the attention of
  * windowed layers.
  */
 void rk_layer_kinds(const rk_layer_type *layer, const rk_attention_shape *windowed,
-                    rk_layer_type kinds[RK_KIND_COUNT]);
+                    const rk_kinds *kinds, rk_layer_type types[RK_KIND_COUNT]);
 
 /* ---- parameters ---------------------------------------------------------------------------- */
 
@@ -174,6 +182,7 @@ typedef struct rk_layer_params {
     int64_t norms;
     int64_t total, active; /* active: top_k of the experts */
     int64_t gemm;          /* of active: the matrices of attention, FFN and experts */
+    int64_t counted;       /* gemm as FLOP conventions count it: with the norms of latents */
 } rk_layer_params;
 
 /* The ends of a model. */
@@ -238,11 +247,5 @@ double rk_attention_span(const rk_attention_shape *attention, int64_t seq);
  */
 rk_status rk_model_check(const rk_model *model, rk_error *err);
 rk_status rk_layer_type_check(const rk_layer_type *type, rk_error *err);
-
-/*
- * Reads a model: a file (our own document, or a Hugging Face config.json, distinguished by their
- * keys), or a name of the catalogue data/models.  Implemented in lib/io.
- */
-rk_status rk_model_load(const char *name, rk_model *model, rk_error *err);
 
 #endif

@@ -10,7 +10,9 @@
 #include "model/model_doc.h"
 
 #include "base/error.h"
+#include "base/units.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
@@ -18,6 +20,7 @@
 
 /* What a document says, before its layers are laid out. */
 typedef struct draft {
+    const rk_kinds *kinds;
     rk_model model;
     rk_layer_type layer;
     int64_t layers, mtp_layers, norms_per_layer;
@@ -51,7 +54,6 @@ static rk_status take_array(const json_t *value, const char *path, void *out, rk
 
 /* ---- fields ----------------------------------------------------------------------------- */
 
-static const char *const qk_norm_names[] = {"none", "head", "full", NULL};
 static const char *const norm_names[] = {"rms", "layer", "layer_no_bias", "layer_no_weight", NULL};
 
 /* Ranges are left to rk_model_check, which knows them for models from anywhere. */
@@ -88,37 +90,8 @@ static const char *const norm_names[] = {"rms", "layer", "layer_no_bias", "layer
         .min = 1, .max = 0x1p62, .help = text                                                      \
     }
 
-static const rk_field fields[] = {
-    REQUIRED(heads, RK_FIELD_INT, layer.attention.query_heads, "an integer: query heads"),
-    SIZE(kv_heads, layer.attention.kv_heads, "key and value heads; default heads"),
-    SIZE(head_size, layer.attention.head_size, "elements per head; default hidden / heads"),
-    SIZE(value_size, layer.attention.value_size, "elements per value head; default head_size"),
-    SIZE(window, layer.attention.window, "tokens that a query sees; default all before it"),
-    FLAG(chunked, layer.attention.chunked, "the window is a fixed chunk"),
-    CHOICE(qk_norm, layer.attention.qk_norm, qk_norm_names, "of queries and keys; default none"),
-    FLAG(bias_qkv, layer.attention.bias_qkv, "biases of queries, keys and values"),
-    FLAG(bias_out, layer.attention.bias_out, "bias of the output projection"),
-    FLAG(sinks, layer.attention.sinks, "a learned logit per query head"),
-    FLAG(output_gate, layer.attention.output_gate, "the output of attention is gated"),
-    FLAG(relative_positions, layer.attention.relative_positions, "a projection of positions"),
-    SIZE(q_rank, layer.attention.q_rank, "MLA: latent of queries; default not compressed"),
-    SIZE(kv_rank, layer.attention.kv_rank, "MLA: latent of keys and values"),
-    SIZE(nope_size, layer.attention.nope_size, "MLA: elements per head without position"),
-    SIZE(rope_size, layer.attention.rope_size, "MLA: elements per head with position"),
-    SIZE(ffn, layer.ffn.width, "width of the dense FFN"),
-    FLAG(gated, layer.ffn.gated, "FFN and experts have three matrices, not two; default true"),
-    FLAG(clamped, layer.ffn.clamped, "the activation of FFN and experts limits its inputs"),
-    FLAG(ffn_bias, layer.ffn.bias, "the dense FFN has biases"),
-    SIZE(experts, layer.moe.experts, "routed experts of a layer"),
-    SIZE(top_k, layer.moe.top_k, "experts per token"),
-    SIZE(expert_ffn, layer.moe.expert_width, "width of an expert"),
-    SIZE(shared_experts, layer.moe.shared_experts, "experts that see every token"),
-    SIZE(shared_ffn, layer.moe.shared_width, "width of a shared expert; default expert_ffn"),
-    SIZE(expert_groups, layer.moe.expert_groups, "groups of experts, of which a token reaches few"),
-    SIZE(route_groups, layer.moe.route_groups, "groups that a token may reach; default all"),
-    FLAG(shared_gate, layer.moe.shared_gate, "the shared experts have a gate"),
-    FLAG(router_bias, layer.moe.router_bias, "the router has a bias"),
-    FLAG(expert_bias, layer.moe.expert_bias, "the routed experts have biases"),
+/* Of the model as a whole; the keys of layers come with the kinds. */
+static const rk_field model_fields[] = {
     REQUIRED(hidden, RK_FIELD_INT, model.hidden, "width of the residual stream"),
     REQUIRED(layers, RK_FIELD_INT, layers, "layers, without those of MTP"),
     REQUIRED(vocab, RK_FIELD_INT, model.vocab, "rows of the embedding"),
@@ -160,48 +133,47 @@ static const rk_field fields[] = {
     PUBLISHED(published_active_parameters, published_active, "per token"),
 };
 
-enum { FIELD_COUNT = sizeof(fields) / sizeof(fields[0]) };
+/* The keys of all kinds of layers, and of what surrounds the layers. */
+enum { FIELDS_MAX = 96 };
 
-/* Whether a field is one of a layer, which the objects of `types` may override. */
-static bool is_of_layer(const rk_field *field)
+static size_t add_fields(const rk_field *from, size_t count, size_t offset, rk_field *to)
 {
-    return field->offset >= offsetof(draft, layer) &&
-           field->offset < offsetof(draft, layer) + sizeof(rk_layer_type);
+    for (size_t i = 0; i < count; i++) {
+        to[i] = from[i];
+        to[i].offset += offset;
+    }
+    return count;
+}
+
+/* Lists the keys of layers, which the objects of `types` may override. */
+static size_t list_layer_fields(const rk_kinds *kinds, rk_field fields[FIELDS_MAX])
+{
+    size_t count = 0;
+    for (const rk_mixer *const *mixer = kinds->mixers; *mixer; mixer++) {
+        count += add_fields((*mixer)->part.fields, (*mixer)->part.field_count,
+                            offsetof(draft, layer), &fields[count]);
+    }
+    for (const rk_feed_forward *const *network = kinds->feed_forwards; *network; network++) {
+        count += add_fields((*network)->part.fields, (*network)->part.field_count,
+                            offsetof(draft, layer), &fields[count]);
+    }
+    assert(count + COUNT(model_fields) <= FIELDS_MAX);
+    return count;
 }
 
 /* ---- layers ----------------------------------------------------------------------------- */
 
-/* Fills in what follows from other keys of the layer, which was found at `path`. */
-static rk_status complete_layer(rk_layer_type *layer, int64_t hidden, const char *path,
-                                rk_error *err)
+/* Fills in what follows from the keys of the layer, which was found at `path`. */
+static rk_status complete_layer(rk_layer_type *layer, const rk_kinds *kinds, int64_t hidden,
+                                const char *path, rk_error *err)
 {
-    rk_attention_shape *a = &layer->attention;
-    char member[RK_JSON_PATH_SIZE];
-    (void)rk_json_path_member(path, "head_size", member);
-    if (a->kv_heads == 0) {
-        a->kv_heads = a->query_heads;
+    rk_layer_set_kinds(layer, kinds);
+    const rk_part_kind *mixer = &layer->mixer->part, *network = &layer->feed_forward->part;
+    rk_status status = mixer->complete ? mixer->complete(layer, hidden, path, err) : RK_OK;
+    if (!status && network->complete) {
+        status = network->complete(layer, hidden, path, err);
     }
-    if (layer->moe.shared_experts > 0 && layer->moe.shared_width == 0) {
-        layer->moe.shared_width = layer->moe.expert_width;
-    }
-    if (a->kv_rank != 0) {
-        a->kind = RK_ATTENTION_LATENT;
-        return a->head_size == 0
-                   ? RK_OK
-                   : rk_fail_at(err, RK_ERR_INVALID, member,
-                                "latent attention (kv_rank) has nope_size, rope_size and "
-                                "value_size in place of head_size");
-    }
-    if (a->head_size == 0 && a->query_heads > 0) {
-        if (hidden % a->query_heads != 0) {
-            return rk_fail_at(err, RK_ERR_INVALID, member,
-                              "the key \"head_size\" is missing, and hidden = %" PRId64
-                              " is no multiple of heads = %" PRId64,
-                              hidden, a->query_heads);
-        }
-        a->head_size = hidden / a->query_heads;
-    }
-    return RK_OK;
+    return status;
 }
 
 /* Refuses a key that changes nothing, because it is a mistake about something else. */
@@ -244,7 +216,7 @@ static rk_status lay_by_rules(draft *d, rk_error *err)
     }
     rk_status status = d->window_pattern ? check_window_pattern(d, err) : RK_OK;
     if (!status) {
-        status = complete_layer(&d->layer, d->model.hidden, "", err);
+        status = complete_layer(&d->layer, d->kinds, d->model.hidden, "", err);
     }
     if (!status && !has_experts) {
         status = rk_layer_type_check(&d->layer, err); /* keys of experts would be lost below */
@@ -255,7 +227,7 @@ static rk_status lay_by_rules(draft *d, rk_error *err)
     const rk_attention_shape windowed = d->layer.attention;
     d->layer.attention.window = 0;
     d->layer.attention.chunked = false;
-    rk_layer_kinds(&d->layer, &windowed, kinds);
+    rk_layer_kinds(&d->layer, &windowed, d->kinds, kinds);
     for (int i = 0; i < d->layers; i++) {
         const bool in_window = pattern[(size_t)i % period] == 'w';
         const bool moe = has_experts && i >= d->dense_first && (i + 1) % d->moe_every == 0;
@@ -275,21 +247,18 @@ static rk_status lay_by_rules(draft *d, rk_error *err)
 /* Reads an object of `types`: the layer of the document with some keys changed. */
 static rk_status read_type(const draft *base, size_t index, rk_layer_type *type, rk_error *err)
 {
-    rk_field overrides[FIELD_COUNT];
-    size_t count = 0;
+    rk_field overrides[FIELDS_MAX];
+    const size_t count = list_layer_fields(base->kinds, overrides);
     char path[RK_JSON_PATH_SIZE], member[RK_JSON_PATH_SIZE];
     draft d = *base;
-    for (int i = 0; i < FIELD_COUNT; i++) {
-        if (is_of_layer(&fields[i])) {
-            overrides[count] = fields[i];
-            overrides[count++].optional = true;
-        }
+    for (size_t i = 0; i < count; i++) {
+        overrides[i].optional = true;
     }
     (void)rk_json_path_element("types", index, path);
     rk_status status = rk_fields_read(json_array_get(base->types, index), path, overrides, count,
                                       RK_UNKNOWN_REFUSE, &d, err);
     if (!status) {
-        status = complete_layer(&d.layer, d.model.hidden, path, err);
+        status = complete_layer(&d.layer, d.kinds, d.model.hidden, path, err);
     }
     if (!status && rk_layer_type_check(&d.layer, err)) {
         char message[sizeof(err->message)];
@@ -356,15 +325,20 @@ static rk_status narrow(int64_t value, const char *key, int min, int max, int *o
     return RK_OK;
 }
 
-rk_status rk_model_from_json(const json_t *object, rk_model *model, rk_error *err)
+rk_status rk_model_from_json(const json_t *object, const rk_kinds *kinds, rk_model *model,
+                             rk_error *err)
 {
+    rk_field fields[FIELDS_MAX];
+    size_t count = list_layer_fields(kinds, fields);
     draft d = {
+        .kinds = kinds,
         .model = {.final_norm = true},
         .layer = {.ffn = {.gated = true}},
         .norms_per_layer = 2,
         .moe_every = 1,
     };
-    rk_status status = rk_fields_read(object, "", fields, FIELD_COUNT, RK_UNKNOWN_REFUSE, &d, err);
+    count += add_fields(model_fields, COUNT(model_fields), 0, &fields[count]);
+    rk_status status = rk_fields_read(object, "", fields, count, RK_UNKNOWN_REFUSE, &d, err);
     if (!status) {
         status = narrow(d.layers, "layers", 1, RK_LAYER_MAX, &d.model.layers, err);
     }

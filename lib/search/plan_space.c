@@ -135,7 +135,7 @@ static struct sizes survey_model(const rk_model *model)
             sizes.expert_width = rk_common_divisor(type->moe.expert_width, sizes.expert_width);
         }
         sizes.dense = sizes.dense || !rk_layer_is_moe(type);
-        sizes.latent = sizes.latent || type->attention.kind == RK_ATTENTION_LATENT;
+        sizes.latent = sizes.latent || rk_attention_is_latent(&type->attention);
     }
     return sizes;
 }

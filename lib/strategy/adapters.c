@@ -1,44 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Fine-tuning by adapters: how much learns where the model is frozen. */
+#include "model/kinds.h"
 #include "strategy/strategy.h"
 
 const char *const rk_adapted_names[] = {"attention", "mlp", NULL};
 
 /*
- * Input plus output features of the linears of attention: a rank-r adapter has r times as many
- * parameters (LoRA, arXiv 2106.09685: W x + B A x, A of r x K and B of N x r).  Queries, keys,
- * values and a gate of the output are one linear, relative positions another.
+ * Input plus output features of the linears of a layer: a rank-r adapter has r times as many
+ * parameters (LoRA, arXiv 2106.09685: W x + B A x, A of r x K and B of N x r).
  */
-static double attention_features(const rk_attention_shape *a, double h)
-{
-    const double n = (double)a->query_heads, kv = (double)a->kv_heads;
-    const double qk = (double)rk_attention_qk_size(a), v = (double)rk_attention_value_size(a);
-    const double out = n * v + h;
-    if (a->kind != RK_ATTENTION_LATENT) {
-        const double gate = a->output_gate ? n * v : 0;
-        const double positions = a->relative_positions ? h + n * qk : 0;
-        return h + n * qk + kv * (qk + v) + gate + positions + out;
-    }
-    const double q = (double)a->q_rank, rank = (double)a->kv_rank, rope = (double)a->rope_size;
-    const double queries = q > 0 ? h + q + q + n * qk : h + n * qk;
-    return queries + h + rank + rope + rank + n * ((double)a->nope_size + v) + out;
-}
-
-/* Gate and up are one linear. */
-static double ffn_features(double h, double width, bool gated)
-{
-    return h + (gated ? 2 : 1) * width + width + h;
-}
-
 static double adapted_features(const rk_model *model, const rk_layer_type *type, unsigned modules)
 {
     const double h = (double)model->hidden;
-    const double shared = (double)(type->moe.shared_experts * type->moe.shared_width);
-    double sum = modules & RK_ADAPTED_ATTENTION ? attention_features(&type->attention, h) : 0;
-    if (modules & RK_ADAPTED_FFN) {
-        const double width = rk_layer_is_moe(type) ? shared : (double)type->ffn.width;
-        sum += width > 0 ? ffn_features(h, width, type->ffn.gated) : 0;
-    }
+    double sum = modules & RK_ADAPTED_ATTENTION ? type->mixer->part.features(type, h) : 0;
+    sum += modules & RK_ADAPTED_FFN ? type->feed_forward->part.features(type, h) : 0;
     return sum;
 }
 

@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "cli/choices.h"
+#include "layer/model_load.h"
 
 #include <stdio.h>
 #include <stdlib.h>

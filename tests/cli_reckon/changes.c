@@ -15,6 +15,7 @@
 
 #include "../io/scratch.h"
 #include "base/units.h"
+#include "layer/model_load.h"
 
 struct inputs {
     rk_model model;

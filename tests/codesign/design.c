@@ -2,6 +2,7 @@
 /* Machines with prices, against exhaustive searches on machines built by hand. */
 #include "codesign/design.h"
 #include "base/units.h"
+#include "layer/model_load.h"
 
 #include <math.h>
 #include <setjmp.h>

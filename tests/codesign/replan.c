@@ -2,6 +2,7 @@
 /* What a number of a machine is worth, against exhaustive searches on machines changed by hand. */
 #include "codesign/replan.h"
 #include "base/units.h"
+#include "layer/model_load.h"
 
 #include <math.h>
 #include <setjmp.h>

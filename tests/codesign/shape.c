@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Shapes of models, against a list made by hand and exhaustive searches. */
 #include "codesign/shape.h"
+#include "layer/model_load.h"
 #include "method/reshape.h"
 
 #include <math.h>

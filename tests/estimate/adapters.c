@@ -3,6 +3,7 @@
 #include "../layer/blocks.h"
 
 #include "estimate/estimate.h"
+#include "layer/model_load.h"
 
 static rk_model model;
 static rk_system machine;

@@ -78,7 +78,7 @@ static double copies_of(const rk_model *model, const rk_strategy *s)
     const rk_attention_shape *a = &model->types[0].attention; /* all types have the same */
     const int64_t more = s->tp - a->kv_heads;
     double copies = 0;
-    if (a->kind == RK_ATTENTION_GROUPED && more > 0) {
+    if (!rk_attention_is_latent(a) && more > 0) {
         const double head = 2 * (double)a->head_size;
         copies += (double)(model->layers + model->mtp_layers) * (double)more * head *
                   (double)(model->hidden + (a->bias_qkv ? 1 : 0));
@@ -221,7 +221,7 @@ static double multiplied_weights(const struct draw *d, const rk_layer_type *type
         d->strategy.capacity_factor > 0 ? d->strategy.capacity_factor : d->strategy.imbalance;
     const rk_layer_params p = rk_layer_params_of(&d->model, type);
     double sum = (double)p.gemm;
-    if (a->kind == RK_ATTENTION_LATENT) {
+    if (rk_attention_is_latent(a)) {
         sum += (t - 1) * h * (double)(a->q_rank + a->kv_rank + a->rope_size);
     } else if ((double)a->kv_heads < t) {
         sum += (t - (double)a->kv_heads) * h * 2 * (double)a->head_size;

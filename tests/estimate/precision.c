@@ -113,7 +113,7 @@ static void test_low_params(void **state)
         for (int j = 0; j < model.type_count; j++) {
             const rk_attention_shape *a = &model.types[j].attention;
             const rk_layer_params p = rk_layer_params_of(&model, &model.types[j]);
-            const double norms = a->kind == RK_ATTENTION_LATENT  ? (double)(a->q_rank + a->kv_rank)
+            const double norms = rk_attention_is_latent(a)       ? (double)(a->q_rank + a->kv_rank)
                                  : a->qk_norm == RK_QK_NORM_HEAD ? 2 * (double)a->head_size
                                                                  : 0;
             rk_cost cost[2];

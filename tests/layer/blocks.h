@@ -12,7 +12,9 @@
 
 #include "base/units.h"
 #include "framework/framework.h"
+#include "layer/all_kinds.h"
 #include "layer/layer.h"
+#include "layer/model_load.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -70,6 +72,8 @@ static inline void cut_layers(rk_model *model, int layers)
 static inline rk_model gpt_of(int layers, int64_t hidden, int64_t heads)
 {
     const rk_layer_type kind = {
+        .mixer = &rk_mixer_grouped,
+        .feed_forward = &rk_feed_forward_dense,
         .attention = {.query_heads = heads,
                       .kv_heads = heads,
                       .head_size = hidden / heads,
@@ -106,8 +110,8 @@ static inline void assert_legal(const rk_model *model, const rk_system *system,
 static inline void layer_costs(const rk_block_context *context, const rk_layer_type *type,
                                rk_cost cost[2])
 {
-    const rk_cost attention = rk_block_attention(context, &type->attention);
-    rk_block_layer(context, type, &attention, cost);
+    const rk_cost mixer = rk_block_mixer(context, type);
+    rk_block_layer(context, type, &mixer, cost);
 }
 
 #endif

@@ -191,7 +191,7 @@ static void test_flops(void **state)
             rk_cost cost[2];
             layer_costs(&context, type, cost);
             forward += cost[0].flops_forward - router;
-            if (type->attention.kind == RK_ATTENTION_LATENT) {
+            if (rk_attention_is_latent(&type->attention)) {
                 forward += 2 * 4096.0 * (double)(type->attention.q_rank + type->attention.kv_rank);
             }
         }
@@ -227,7 +227,7 @@ static void test_parameters(void **state)
                 const double held = (double)t * (cost.dense_params - whole) + whole;
                 const double wanted =
                     (double)rk_layer_params_of(&model, &model.types[j]).total - cost.expert_params;
-                if (kv >= t || model.types[j].attention.kind == RK_ATTENTION_LATENT) {
+                if (kv >= t || rk_attention_is_latent(&model.types[j].attention)) {
                     assert_near(held, wanted, 1e-12);
                 } else {
                     assert_true(held > wanted); /* copies of key and value heads */
@@ -267,11 +267,11 @@ static void test_documents(void **state)
     s.seq = 8192;
     rk_block_context context = rk_block_context_of(&model, &system, &stack, &s);
     const rk_attention_shape *attention = &model.types[0].attention;
-    const rk_cost whole = rk_block_attention(&context, attention);
+    const rk_cost whole = rk_block_mixer(&context, &model.types[0]);
     const double flops = rk_attention_flops(attention, 8192);
     for (s.document = 16384; s.document >= 256; s.document /= 2) {
         const double part = s.document < 8192 ? (double)s.document / 8192 : 1;
-        const rk_cost cut = rk_block_attention(&context, attention);
+        const rk_cost cut = rk_block_mixer(&context, &model.types[0]);
         assert_near(whole.flops_forward - cut.flops_forward, (1 - part) * flops, 1e-9);
         const double share =
             cut.forward.part[RK_PART_ATTENTION] / whole.forward.part[RK_PART_ATTENTION];

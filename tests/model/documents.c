@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Model documents: what they say about layers, and every class of fault that is refused. */
+#include "layer/all_kinds.h"
+#include "layer/model_load.h"
 #include "model/model_doc.h"
 
 #include <stdlib.h>
@@ -17,7 +19,7 @@ static rk_status read_keys(const char *keys, rk_model *model, rk_error *err)
     (void)snprintf(text, sizeof(text), "{%s%s" ENDS "}", keys, keys[0] ? ", " : "");
     rk_status status = rk_json_parse(text, strlen(text), "text", &doc, err);
     assert_int_equal(status, RK_OK);
-    status = rk_model_from_json(doc.root, model, err);
+    status = rk_model_from_json(doc.root, &rk_all_kinds, model, err);
     rk_json_clear(&doc);
     return status;
 }
@@ -42,7 +44,7 @@ static void test_defaults(void **state)
     (void)state;
     assert_int_equal(model.layers, 6);
     assert_int_equal(model.type_count, 1);
-    assert_int_equal(type->attention.kind, RK_ATTENTION_GROUPED);
+    assert_ptr_equal(type->mixer, &rk_mixer_grouped);
     assert_int_equal(type->attention.kv_heads, 4);
     assert_int_equal(type->attention.head_size, 16);
     assert_true(type->ffn.gated && !type->ffn.bias && !type->attention.bias_qkv);
@@ -133,7 +135,7 @@ static void test_latent(void **state)
     rk_model model = read_good(MLA);
     (void)state;
     const int64_t plain = 64 * 4 * 12 + 64 * 24 + 20 + 20 * 4 * 14 + 4 * 6 * 64;
-    assert_int_equal(model.types[0].attention.kind, RK_ATTENTION_LATENT);
+    assert_ptr_equal(model.types[0].mixer, &rk_mixer_latent);
     assert_int_equal(rk_layer_params_of(&model, &model.types[0]).attention, plain);
     model = read_good(MLA ", \"q_rank\": 10");
     assert_int_equal(rk_layer_params_of(&model, &model.types[0]).attention,
@@ -322,7 +324,7 @@ static void test_check(void **state)
     assert_int_equal(rk_model_check(&model, &err), RK_ERR_INVALID);
     assert_string_equal(err.path, "pattern");
     model = good;
-    model.types[1].attention.kind = (rk_attention_kind)7;
+    model.types[1].mixer = NULL;
     assert_int_equal(rk_model_check(&model, &err), RK_ERR_INVALID);
     model = good;
     model.norm = (rk_norm_kind)9;

@@ -5,6 +5,8 @@
  * large collection of whole files where it is at hand.
  */
 #include "io/document.h"
+#include "layer/all_kinds.h"
+#include "layer/model_load.h"
 #include "model/hf_config.h"
 
 #include <stdlib.h>
@@ -84,7 +86,7 @@ static void test_layers(void **state)
 
     model = load("deepseek-v3");
     assert_memory_equal(letters_of(&model, letters), "fffFFF", 6);
-    assert_int_equal(model.types[0].attention.kind, RK_ATTENTION_LATENT);
+    assert_ptr_equal(model.types[0].mixer, &rk_mixer_latent);
 
     model = load("mimo-v2-flash"); /* windowed layers have shapes and sinks of their own */
     assert_memory_equal(letters_of(&model, letters), "fWWWWFWWWWWF", 12);
@@ -129,7 +131,7 @@ static rk_status read_text(const char *text, rk_model *model, rk_error *err)
         return status;
     }
     assert_true(rk_document_is_config(doc.root));
-    status = rk_hf_config_read(doc.root, model, err);
+    status = rk_hf_config_read(doc.root, &rk_all_kinds, model, err);
     rk_json_clear(&doc);
     return status;
 }

@@ -4,6 +4,7 @@
 #define RK_TESTS_MODEL_MODELS_H
 
 #include "base/units.h"
+#include "layer/model_load.h"
 #include "model/model.h"
 
 #include <setjmp.h>

@@ -20,6 +20,7 @@
 #include "base/units.h"
 #include "estimate/estimate.h"
 #include "framework/framework.h"
+#include "layer/model_load.h"
 #include "model/model_doc.h"
 #include "stack/stack_doc.h"
 #include "system/system_doc.h"
@@ -183,7 +184,7 @@ static rk_status read_strategy(const json_t *object, const rk_model *model, draf
 static rk_status read_model(const json_t *value, rk_model *model, rk_error *err)
 {
     return json_is_string(value) ? rk_model_load(json_string_value(value), model, err)
-                                 : rk_model_from_json(value, model, err);
+                                 : rk_model_read(value, model, err);
 }
 
 static rk_status read_system(const json_t *value, rk_system *system, rk_error *err)

@@ -2,6 +2,7 @@
 /* What makes a strategy fit, and the fewest accelerators on which one does. */
 #include "report/remedies.h"
 #include "base/units.h"
+#include "layer/model_load.h"
 #include "search/fewest.h"
 
 #include <math.h>

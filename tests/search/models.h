@@ -3,6 +3,7 @@
 #ifndef RK_TESTS_PLAN_MODELS_H
 #define RK_TESTS_PLAN_MODELS_H
 
+#include "layer/all_kinds.h"
 #include "model/model.h"
 
 /* splitmix64 */
@@ -32,7 +33,9 @@ static inline rk_model dense_model(int layers)
         .seq = 2048,
         .layers = layers,
         .type_count = 1,
-        .types = {{.attention = {.query_heads = 16, .kv_heads = 4, .head_size = 128},
+        .types = {{.mixer = &rk_mixer_grouped,
+                   .feed_forward = &rk_feed_forward_dense,
+                   .attention = {.query_heads = 16, .kv_heads = 4, .head_size = 128},
                    .ffn = {.width = 8192, .gated = true}}},
         .norms_per_layer = 2,
         .final_norm = true,
@@ -46,17 +49,18 @@ static inline rk_model moe_model(int layers, bool latent)
     rk_model model = dense_model(layers);
     rk_layer_type *first = &model.types[0];
     if (latent) {
-        first->attention = (rk_attention_shape){.kind = RK_ATTENTION_LATENT,
-                                                .query_heads = 16,
+        first->attention = (rk_attention_shape){.query_heads = 16,
                                                 .kv_heads = 16,
                                                 .kv_rank = 512,
                                                 .q_rank = 768,
                                                 .nope_size = 128,
                                                 .rope_size = 64,
                                                 .value_size = 128};
+        first->mixer = &rk_mixer_latent;
         model.mtp_layers = 1;
     }
     model.types[1] = *first;
+    model.types[1].feed_forward = &rk_feed_forward_experts;
     model.types[1].ffn = (rk_ffn_shape){.gated = true};
     model.types[1].moe = (rk_moe_shape){
         .experts = 8, .top_k = 2, .expert_width = 1024, .shared_experts = 1, .shared_width = 1024};

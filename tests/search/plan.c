@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The search of strategies against its readable twin, and what it promises to callers. */
+#include "layer/model_load.h"
 #include "models.h"
 #include "small.h"
 #include "twin.h"

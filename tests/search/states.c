@@ -18,7 +18,7 @@ static double whole_of(const rk_model *model, const rk_layer_type *type, const r
     whole += a->bias_out ? h : 0;
     whole += type->moe.shared_gate ? h : 0;
     whole += type->ffn.bias && p->ffn > 0 ? h : 0;
-    if (a->kind == RK_ATTENTION_LATENT) {
+    if (rk_attention_is_latent(a)) {
         whole += latents + (h + a->bias_qkv) * (latents + (double)a->rope_size);
     } else if (a->qk_norm == RK_QK_NORM_HEAD) {
         whole += 2 * (double)a->head_size;
@@ -36,7 +36,7 @@ static void count_layer(const rk_model *model, const rk_layer_type *type, double
     sum->whole += whole;
     sum->split += (double)(p.total - p.experts) - whole;
     sum->experts += (double)p.experts;
-    if (a->kind != RK_ATTENTION_LATENT && (double)a->kv_heads < t) {
+    if (!rk_attention_is_latent(a) && (double)a->kv_heads < t) {
         sum->split += (t - (double)a->kv_heads) * head * ((double)model->hidden + a->bias_qkv);
     }
 }

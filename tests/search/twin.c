@@ -260,7 +260,7 @@ static void walk_recomputes(struct walk *w, rk_strategy s)
     for (int i = 0; i < model->type_count; i++) {
         moe = moe || model->types[i].moe.experts > 0;
         dense = dense || model->types[i].moe.experts == 0;
-        latent = latent || model->types[i].attention.kind == RK_ATTENTION_LATENT;
+        latent = latent || rk_attention_is_latent(&model->types[i].attention);
     }
     unsigned tried[32];
     size_t count = 0;

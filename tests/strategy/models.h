@@ -4,6 +4,8 @@
 #define RK_TESTS_STRATEGY_MODELS_H
 
 #include "framework/framework.h"
+#include "layer/all_kinds.h"
+#include "strategy/strategy.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -23,6 +25,8 @@ static inline void fill_dense(rk_model *model)
     model->seq = 8192;
     model->layers = 80;
     model->type_count = 1;
+    model->types[0].mixer = &rk_mixer_grouped;
+    model->types[0].feed_forward = &rk_feed_forward_dense;
     model->types[0].attention =
         (rk_attention_shape){.query_heads = 64, .kv_heads = 8, .head_size = 128};
     model->types[0].ffn = (rk_ffn_shape){.width = 28672, .gated = true};
@@ -36,6 +40,7 @@ static inline void fill_moe(rk_model *model)
     model->layers = 64;
     model->type_count = 2;
     model->types[1] = model->types[0];
+    model->types[1].feed_forward = &rk_feed_forward_experts;
     model->types[1].ffn.width = 0;
     model->types[1].moe = (rk_moe_shape){
         .experts = 96, .top_k = 8, .expert_width = 2048, .shared_experts = 1, .shared_width = 2048};

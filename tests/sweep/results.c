@@ -4,6 +4,7 @@
 #include "search/plan.h"
 
 #include "grid.h"
+#include "layer/model_load.h"
 
 #include <math.h>
 

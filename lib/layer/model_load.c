@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reading a model by name: our own document or a config.json of Hugging Face. */
+/* Reading a model with all kinds of layers: our own document or a config.json of Hugging Face. */
+#include "layer/model_load.h"
+
 #include "base/error.h"
 #include "base/text.h"
 #include "io/document.h"
+#include "layer/all_kinds.h"
 #include "model/hf_config.h"
 #include "model/model_doc.h"
 
@@ -44,6 +47,12 @@ static void name_after_file(const char *path, char *out, size_t size)
     (void)rk_json_printable(name, out, size);
 }
 
+rk_status rk_model_read(const json_t *object, rk_model *model, rk_error *err)
+{
+    return rk_document_is_config(object) ? rk_hf_config_read(object, &rk_all_kinds, model, err)
+                                         : rk_model_from_json(object, &rk_all_kinds, model, err);
+}
+
 rk_status rk_model_load(const char *name, rk_model *model, rk_error *err)
 {
     rk_json_doc doc;
@@ -51,8 +60,7 @@ rk_status rk_model_load(const char *name, rk_model *model, rk_error *err)
     if (status) {
         return status;
     }
-    status = rk_document_is_config(doc.root) ? rk_hf_config_read(doc.root, model, err)
-                                             : rk_model_from_json(doc.root, model, err);
+    status = rk_model_read(doc.root, model, err);
     if (status) {
         rk_error_set_file(err, doc.name);
     } else if (model->name[0] == '\0') {

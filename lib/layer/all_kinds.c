@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The table of kinds.  A layer whose document names none is of the first that claims its sizes, or
+ * of the last.
+ */
+#include "layer/all_kinds.h"
+
+static const rk_mixer *const mixers[] = {
+    &rk_mixer_latent,
+    &rk_mixer_grouped,
+    NULL,
+};
+
+static const rk_feed_forward *const feed_forwards[] = {
+    &rk_feed_forward_experts,
+    &rk_feed_forward_dense,
+    NULL,
+};
+
+const rk_kinds rk_all_kinds = {mixers, feed_forwards};

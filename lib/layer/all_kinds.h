@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The kinds of mixers and feed-forward networks, each in a file of its own. */
+#ifndef RK_LAYER_ALL_KINDS_H
+#define RK_LAYER_ALL_KINDS_H
+
+#include "model/kinds.h"
+
+extern const rk_mixer rk_mixer_grouped; /* softmax attention: MHA, GQA, MQA */
+extern const rk_mixer rk_mixer_latent;  /* MLA */
+
+extern const rk_feed_forward rk_feed_forward_dense;
+extern const rk_feed_forward rk_feed_forward_experts;
+
+/* All of them, for those who read models. */
+extern const rk_kinds rk_all_kinds;
+
+#endif

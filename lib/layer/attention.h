@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the mixers with softmax attention share; inside lib/layer only. */
+#ifndef RK_LAYER_ATTENTION_H
+#define RK_LAYER_ATTENTION_H
+
+#include "layer/operators.h"
+
+/* Elements per token on one rank of queries, keys, values and of the output of attention. */
+typedef struct rk_attention_widths {
+    double query, key, value, output;
+} rk_attention_widths;
+
+/* On one of `t` tensor ranks. */
+rk_attention_widths rk_attention_widths_of(const rk_attention_shape *attention, double t);
+
+/* Core attention, context parallelism and the output projection. */
+void rk_add_attention_core(rk_costing *x, const rk_attention_shape *attention);
+
+/* Functions of rk_mixer: the scores of attention that is not fused, and model FLOPs. */
+double rk_attention_transient(const rk_block_context *c, const rk_layer_type *type);
+double rk_attention_flops_of(const rk_layer_type *type, int64_t seq, rk_flop_reach reach);
+
+/* Checks the sizes that every kind of softmax attention has. */
+rk_status rk_attention_check(const rk_attention_shape *attention, rk_error *err);
+
+#endif

@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Experts: a router sends every token to k of E feed-forward networks, and all of them through
+ * shared ones.  Letters: T tokens of a microbatch on a context-parallel rank, h hidden, t tensor
+ * parallel, E experts, k experts per token, e expert parallel, e_t tensor parallel of experts.
+ */
+#include "base/error.h"
+#include "base/units.h"
+#include "layer/all_kinds.h"
+#include "layer/ffn.h"
+
+#include <inttypes.h>
+#include <math.h>
+
+enum { EXPERTS_SHARED_MAX = 1 << 10 };
+
+/* ---- documents ----------------------------------------------------------------------------- */
+
+static const rk_field fields[] = {
+    RK_LAYER_SIZE(experts, moe.experts, "routed experts of a layer"),
+    RK_LAYER_SIZE(top_k, moe.top_k, "experts per token"),
+    RK_LAYER_SIZE(expert_ffn, moe.expert_width, "width of an expert"),
+    RK_LAYER_SIZE(shared_experts, moe.shared_experts, "experts that see every token"),
+    RK_LAYER_SIZE(shared_ffn, moe.shared_width, "width of a shared expert; default expert_ffn"),
+    RK_LAYER_SIZE(expert_groups, moe.expert_groups,
+                  "groups of experts, of which a token reaches few"),
+    RK_LAYER_SIZE(route_groups, moe.route_groups, "groups that a token may reach; default all"),
+    RK_LAYER_FLAG(shared_gate, moe.shared_gate, "the shared experts have a gate"),
+    RK_LAYER_FLAG(router_bias, moe.router_bias, "the router has a bias"),
+    RK_LAYER_FLAG(expert_bias, moe.expert_bias, "the routed experts have biases"),
+};
+
+static bool claims(const rk_layer_type *type)
+{
+    return type->moe.experts != 0;
+}
+
+static rk_status complete(rk_layer_type *type, int64_t hidden, const char *path, rk_error *err)
+{
+    rk_moe_shape *moe = &type->moe;
+    (void)hidden;
+    (void)path;
+    (void)err;
+    if (moe->shared_experts > 0 && moe->shared_width == 0) {
+        moe->shared_width = moe->expert_width;
+    }
+    return RK_OK;
+}
+
+/* Node-limited routing: equal groups, and enough experts in those that a token may reach. */
+static rk_status check_groups(const rk_moe_shape *moe, rk_error *err)
+{
+    const bool limited = moe->route_groups != 0;
+    const rk_foreign alone[] = {
+        {"expert_groups", limited ? 0 : moe->expert_groups},
+    };
+    const rk_sized sizes[] = {
+        {"expert_groups", moe->expert_groups, limited, moe->experts},
+        {"route_groups", moe->route_groups, 0, moe->expert_groups},
+    };
+    rk_status status = rk_check_foreign(alone, COUNT(alone), "route_groups", err);
+    status = status ? status : rk_check_sizes(sizes, COUNT(sizes), err);
+    if (status || !limited) {
+        return status;
+    }
+    if (moe->experts % moe->expert_groups != 0) {
+        return rk_fail_at(err, RK_ERR_INVALID, "expert_groups",
+                          "groups have as many experts each: expected a divisor of experts = "
+                          "%" PRId64 ", found %" PRId64,
+                          moe->experts, moe->expert_groups);
+    }
+    const rk_sized top_k = {"top_k", moe->top_k, 1,
+                            moe->experts / moe->expert_groups * moe->route_groups};
+    return rk_check_sizes(&top_k, 1, err);
+}
+
+static rk_status check(const rk_layer_type *type, rk_error *err)
+{
+    const rk_moe_shape *moe = &type->moe;
+    if (type->ffn.width != 0) {
+        return rk_fail_at(err, RK_ERR_INVALID, "ffn",
+                          "a layer has a dense FFN or experts, not both; a dense FFN beside "
+                          "experts is a shared expert (shared_experts, shared_ffn)");
+    }
+    const bool has_shared = moe->shared_experts != 0;
+    const rk_foreign shared[] = {
+        {"shared_ffn", has_shared ? 0 : moe->shared_width},
+        {"shared_gate", has_shared ? 0 : moe->shared_gate},
+    };
+    const rk_sized sizes[] = {
+        {"experts", moe->experts, 1, RK_EXPERTS_MAX},
+        {"top_k", moe->top_k, 1, moe->experts},
+        {"expert_ffn", moe->expert_width, 1, RK_WIDTH_MAX},
+        {"shared_experts", moe->shared_experts, 0, EXPERTS_SHARED_MAX},
+        {"shared_ffn", moe->shared_width, has_shared, RK_WIDTH_MAX},
+    };
+    rk_status status = rk_check_foreign(shared, COUNT(shared), "shared_experts", err);
+    status = status ? status : rk_check_sizes(sizes, COUNT(sizes), err);
+    return status ? status : check_groups(moe, err);
+}
+
+/* ---- parameters ---------------------------------------------------------------------------- */
+
+static void count(const rk_layer_type *type, int64_t h, rk_layer_params *p)
+{
+    const rk_moe_shape *moe = &type->moe;
+    const bool gated = type->ffn.gated;
+    const int64_t each = rk_ffn_matrices(h, moe->expert_width, gated);
+    const int64_t shared = moe->shared_experts * rk_ffn_matrices(h, moe->shared_width, gated);
+    p->expert_each = each + (moe->expert_bias ? rk_ffn_biases(h, moe->expert_width, gated) : 0);
+    p->experts = moe->experts * p->expert_each;
+    p->shared = shared + (moe->shared_gate ? h : 0);
+    p->router = h * moe->experts + (moe->router_bias ? moe->experts : 0);
+    p->gemm += moe->top_k * each + shared;
+    p->counted += moe->top_k * each + shared;
+}
+
+/* The router and the gate of shared experts are whole. */
+static void unsplit(const rk_layer_type *type, double hidden, double t, double *whole,
+                    double *copied)
+{
+    const rk_moe_shape *moe = &type->moe;
+    (void)t;
+    (void)copied;
+    *whole += moe->shared_gate ? hidden : 0;
+    *whole += (hidden + (moe->router_bias ? 1 : 0)) * (double)moe->experts;
+}
+
+/* Adapters leave routed experts alone. */
+static double features(const rk_layer_type *type, double h)
+{
+    const double width = (double)(type->moe.shared_experts * type->moe.shared_width);
+    return width > 0 ? rk_ffn_features(h, width, type->ffn.gated) : 0;
+}
+
+/* ---- operators ----------------------------------------------------------------------------- */
+
+/* Tokens that one rank routes: experts run on the shards of the tensor group. */
+static double routed_tokens(const rk_block_context *c)
+{
+    return c->tokens / (double)c->strategy->tp;
+}
+
+/* Rows of the most loaded rank over those of a perfect balance. */
+static double load(const rk_strategy *s)
+{
+    return s->capacity_factor > 0 ? s->capacity_factor : s->imbalance;
+}
+
+/* Rows that reach the experts of one rank, all of them together. */
+static double expert_rows(const rk_block_context *c, const rk_moe_shape *moe)
+{
+    return routed_tokens(c) * (double)moe->top_k * (double)c->strategy->etp * load(c->strategy);
+}
+
+/*
+ * Domains, of all, that the experts of one token may lie on: those of the groups that it is limited
+ * to, each of which fills a domain, or several where there are more domains than groups.
+ */
+static double open_domains(const rk_moe_shape *moe, double domains)
+{
+    if (moe->route_groups == 0) {
+        return domains;
+    }
+    const double each = fmax(domains / (double)moe->expert_groups, 1);
+    return fmin((double)moe->route_groups * each, domains);
+}
+
+/*
+ * Copies of a token that are sent with de-duplication, one per domain that holds any of its k
+ * experts, over the k without.  Of D open domains, uniform choices reach D (1 - (1 - 1/D)^k); they
+ * are as likely to be the sender's own as any other, so the traffic leaves it in equal shares.
+ */
+static double copies_share(const rk_costing *x, const rk_moe_shape *moe)
+{
+    const rk_group *group = &x->c->groups[RK_GROUP_EXPERT];
+    const double domains = (double)group->size / (double)group->within[0];
+    const double open = open_domains(moe, domains), k = (double)moe->top_k;
+    if (!x->c->stack->deduplicates || domains <= 1) {
+        return 1;
+    }
+    return open * (1 - pow(1 - 1 / open, k)) / k;
+}
+
+/* Dispatch and combine, and the same for the gradients: each way k copies of the tokens. */
+static void add_dispatch(rk_costing *x, const rk_moe_shape *moe)
+{
+    const rk_strategy *s = x->c->strategy;
+    const rk_stack *stack = x->c->stack;
+    const rk_group *group = &x->c->groups[RK_GROUP_EXPERT];
+    const double k = (double)moe->top_k, e = (double)s->ep;
+    const double elements =
+        routed_tokens(x->c) * k * (double)x->c->model->hidden * load(s) * copies_share(x, moe);
+    const double bytes = x->c->element * elements;
+    const double there = x->c->width * stack->dispatch_bytes * elements;
+    const double exposed = s->graph_step ? stack->moe_exposed : stack->moe_eager_exposed;
+    const double visible = s->moe_overlap ? exposed : 1;
+    const double once = visible * rk_comm_seconds(x, RK_COLL_ALL_TO_ALL, bytes, group);
+    const double dispatch =
+        there == bytes ? once : visible * rk_comm_seconds(x, RK_COLL_ALL_TO_ALL, there, group);
+    rk_add_comm(x, RK_PART_EP, dispatch + once, 2 * once);
+    x->cost.sent_forward.expert += (there + bytes) * (e - 1) / e;
+    x->cost.sent_backward.expert += 2 * bytes * (e - 1) / e;
+}
+
+/* Gathers the rows over the ranks that share an expert, and scatters the results. */
+static void add_expert_tensor(rk_costing *x, double rows)
+{
+    const double n = (double)x->c->strategy->etp;
+    const double bytes = x->c->element * rows * (double)x->c->model->hidden;
+    const rk_group *group = &x->c->groups[RK_GROUP_EXPERT_TENSOR];
+    const double once = rk_comm_seconds(x, RK_COLL_ALL_GATHER, bytes, group) +
+                        rk_comm_seconds(x, RK_COLL_REDUCE_SCATTER, bytes, group);
+    rk_add_comm(x, RK_PART_EP, once, once);
+    x->cost.sent_forward.expert += 2 * bytes * (n - 1) / n;
+    x->cost.sent_backward.expert += 2 * bytes * (n - 1) / n;
+}
+
+static void add(rk_costing *x, const rk_layer_type *type)
+{
+    const rk_strategy *s = x->c->strategy;
+    const rk_stack *stack = x->c->stack;
+    const rk_moe_shape *moe = &type->moe;
+    const bool operators = rk_recomputes(s, RK_MODULE_OPERATORS);
+    const double h = (double)x->c->model->hidden, experts = (double)moe->experts;
+    const double local = experts / (double)s->ep,
+                 width = (double)moe->expert_width / (double)s->etp;
+    const double tokens = routed_tokens(x->c), rows = expert_rows(x->c, moe);
+    const double permuted = stack->permute_passes * 4 * x->c->element * rows / (double)s->etp * h;
+
+    rk_add_linear(x, RK_PART_EXPERT, rk_wide_precision(s), tokens, experts, h);
+    rk_add_stream(x, RK_PART_EXPERT, permuted, permuted);
+    x->cost.forward.part[RK_PART_EXPERT] += stack->router_seconds;
+    x->cost.backward.part[RK_PART_EXPERT] += stack->router_seconds;
+    add_dispatch(x, moe);
+    if (s->etp > 1) {
+        add_expert_tensor(x, rows);
+    }
+    const rk_cost before = x->cost;
+    rk_add_grouped_linear(x, s->precision, local, rows / local, (type->ffn.gated ? 2 : 1) * width,
+                          h);
+    if (operators) { /* which keeps no product of experts; nothing needs the last one */
+        rk_repeat(x, &before);
+    }
+    rk_add_activation(x, RK_PART_EXPERT, &type->ffn, rows * width,
+                      operators ? (type->ffn.gated ? 2 : 1) : 0);
+    rk_add_grouped_linear(x, s->precision, local, rows / local, h, width);
+    /* logits and map of the router; the permuted input */
+    rk_save(x, false, tokens * experts * (4 + x->c->element));
+    rk_save(x, false, rk_saved_input_bytes(s) * rows * h);
+    if (moe->shared_experts) {
+        rk_add_ffn(x, &type->ffn, (double)(moe->shared_experts * moe->shared_width));
+    }
+}
+
+/* The gradients of what enters and leaves the activation of the routed experts. */
+static double transient(const rk_block_context *c, const rk_layer_type *type)
+{
+    const double width = (double)type->moe.expert_width / (double)c->strategy->etp;
+    return width * expert_rows(c, &type->moe) * (type->ffn.gated ? 2 : 1);
+}
+
+/* Experts run on the shards of the sequence, but for shared ones and those that are split. */
+static double regions(const rk_block_context *c, const rk_layer_type *type)
+{
+    return !type->moe.shared_experts && c->strategy->etp == 1 ? 0 : 1;
+}
+
+/* The backward of an expert launches 1.7 times what its forward does. */
+static void kernels(const rk_block_context *c, const rk_layer_type *type, double *forward,
+                    double *backward)
+{
+    const rk_stack *stack = c->stack;
+    const rk_strategy *s = c->strategy;
+    const bool low = rk_wide_precision(s) != s->precision;
+    const double each = stack->expert_kernels + (low ? stack->expert_cast_kernels : 0);
+    /* With a capacity, shapes are known before routing. */
+    const double known = s->capacity_factor > 0 ? stack->capacity_launches : 1;
+    const double experts = (double)type->moe.experts / (double)s->ep * each * known;
+    *forward = stack->moe_kernels_forward + experts;
+    *backward = stack->moe_kernels_backward + 1.7 * experts;
+}
+
+const rk_feed_forward rk_feed_forward_experts = {
+    .part = {.name = "experts",
+             .shapes = RK_SHAPE_FFN | RK_SHAPE_MOE,
+             .fields = fields,
+             .field_count = COUNT(fields),
+             .claims = claims,
+             .complete = complete,
+             .check = check,
+             .count = count,
+             .unsplit = unsplit,
+             .features = features,
+             .add = add,
+             .transient = transient},
+    .module = RK_MODULE_MOE,
+    .regions = regions,
+    .kernels = kernels,
+};

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the feed-forward kinds share; inside lib/layer only. */
+#ifndef RK_LAYER_FFN_H
+#define RK_LAYER_FFN_H
+
+#include "layer/operators.h"
+
+/* Parameters of a network of width f: (gated ? 3 : 2) h f, and its biases. */
+int64_t rk_ffn_matrices(int64_t h, int64_t f, bool gated);
+int64_t rk_ffn_biases(int64_t h, int64_t f, bool gated);
+
+/* Input plus output features of its linears; gate and up are one. */
+double rk_ffn_features(double h, double width, bool gated);
+
+/*
+ * Activation between the two linears on `elements` outputs: a gated one reads two and writes one
+ * forward, reads three and writes two backward; a plain one reads and writes one, then reads two
+ * and writes one.  Of what it reads, `inputs_again` are made again.
+ */
+void rk_add_activation(rk_costing *x, rk_part part, const rk_ffn_shape *ffn, double elements,
+                       double inputs_again);
+
+/* A dense network of `width`, sharded over the tensor ranks. */
+void rk_add_ffn(rk_costing *x, const rk_ffn_shape *ffn, double width);
+
+#endif

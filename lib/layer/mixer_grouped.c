@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Softmax attention over n_q query heads that share n_kv heads of keys and values: MHA, GQA, MQA.
+ * Letters: T tokens of a microbatch on a context-parallel rank, h hidden, n_q and n_kv heads with d
+ * elements of keys and d_v of values.
+ */
+#include "base/error.h"
+#include "base/units.h"
+#include "layer/all_kinds.h"
+#include "layer/attention.h"
+
+#include <inttypes.h>
+
+/* ---- documents ----------------------------------------------------------------------------- */
+
+static const char *const qk_norm_names[] = {"none", "head", "full", NULL};
+
+static const rk_field fields[] = {
+    {.name = "heads",
+     .type = RK_FIELD_INT,
+     .offset = offsetof(rk_layer_type, attention.query_heads),
+     .help = "an integer: query heads"},
+    RK_LAYER_SIZE(kv_heads, attention.kv_heads, "key and value heads; default heads"),
+    RK_LAYER_SIZE(head_size, attention.head_size, "elements per head; default hidden / heads"),
+    RK_LAYER_SIZE(value_size, attention.value_size, "elements per value head; default head_size"),
+    RK_LAYER_SIZE(window, attention.window, "tokens that a query sees; default all before it"),
+    RK_LAYER_FLAG(chunked, attention.chunked, "the window is a fixed chunk"),
+    RK_LAYER_CHOICE(qk_norm, attention.qk_norm, qk_norm_names, "of queries and keys; default none"),
+    RK_LAYER_FLAG(bias_qkv, attention.bias_qkv, "biases of queries, keys and values"),
+    RK_LAYER_FLAG(bias_out, attention.bias_out, "bias of the output projection"),
+    RK_LAYER_FLAG(sinks, attention.sinks, "a learned logit per query head"),
+    RK_LAYER_FLAG(output_gate, attention.output_gate, "the output of attention is gated"),
+    RK_LAYER_FLAG(relative_positions, attention.relative_positions, "a projection of positions"),
+};
+
+static bool claims(const rk_layer_type *type)
+{
+    return type->attention.query_heads != 0 && !rk_attention_is_latent(&type->attention);
+}
+
+static rk_status complete(rk_layer_type *type, int64_t hidden, const char *path, rk_error *err)
+{
+    rk_attention_shape *a = &type->attention;
+    char member[RK_JSON_PATH_SIZE];
+    if (a->kv_heads == 0) {
+        a->kv_heads = a->query_heads;
+    }
+    if (a->head_size == 0 && a->query_heads > 0) {
+        if (hidden % a->query_heads != 0) {
+            return rk_fail_at(err, RK_ERR_INVALID, rk_json_path_member(path, "head_size", member),
+                              "the key \"head_size\" is missing, and hidden = %" PRId64
+                              " is no multiple of heads = %" PRId64,
+                              hidden, a->query_heads);
+        }
+        a->head_size = hidden / a->query_heads;
+    }
+    return RK_OK;
+}
+
+static rk_status check(const rk_layer_type *type, rk_error *err)
+{
+    const rk_attention_shape *a = &type->attention;
+    const rk_sized sizes[] = {
+        {"head_size", a->head_size, 1, RK_HEAD_SIZE_MAX},
+        {"value_size", a->value_size, 0, RK_HEAD_SIZE_MAX},
+    };
+    const rk_foreign latent[] = {
+        {"q_rank", a->q_rank},
+        {"nope_size", a->nope_size},
+        {"rope_size", a->rope_size},
+    };
+    rk_status status = rk_attention_check(a, err);
+    if (status) {
+        return status;
+    }
+    if (a->query_heads % a->kv_heads != 0) {
+        return rk_fail_at(err, RK_ERR_INVALID, "kv_heads",
+                          "query heads share key and value heads evenly: expected a divisor of "
+                          "heads = %" PRId64 ", found %" PRId64,
+                          a->query_heads, a->kv_heads);
+    }
+    if (a->qk_norm > RK_QK_NORM_FULL) {
+        return rk_fail_at(err, RK_ERR_INVALID, "qk_norm", "unknown kind %d", (int)a->qk_norm);
+    }
+    status = rk_check_foreign(latent, COUNT(latent), "kv_rank", err);
+    return status ? status : rk_check_sizes(sizes, COUNT(sizes), err);
+}
+
+/* ---- parameters ---------------------------------------------------------------------------- */
+
+static void count(const rk_layer_type *type, int64_t h, rk_layer_params *p)
+{
+    const rk_attention_shape *a = &type->attention;
+    const int64_t n = a->query_heads, kv = a->kv_heads;
+    const int64_t qk = rk_attention_qk_size(a), v = rk_attention_value_size(a);
+    int64_t matrices = n * v * h + h * n * qk + h * kv * (qk + v); /* out; queries; keys, values */
+    matrices += a->output_gate ? h * n * v : 0;
+    matrices += a->relative_positions ? h * n * qk : 0;
+    int64_t vectors = a->sinks ? n : 0;
+    vectors += a->bias_out ? h : 0;
+    vectors += a->bias_qkv ? n * qk + kv * (qk + v) : 0;
+    vectors += a->qk_norm == RK_QK_NORM_HEAD ? 2 * qk : 0;
+    vectors += a->qk_norm == RK_QK_NORM_FULL ? (n + kv) * qk : 0;
+    p->attention = matrices + vectors;
+    p->gemm += matrices;
+    p->counted += matrices;
+}
+
+/* Norms over a head and the bias behind the sum over tensor ranks are whole; where tensor ranks
+ * outnumber key and value heads, ranks hold copies of these. */
+static void unsplit(const rk_layer_type *type, double hidden, double t, double *whole,
+                    double *copied)
+{
+    const rk_attention_shape *a = &type->attention;
+    const double heads = (double)a->kv_heads / t;
+    const double size = (double)(rk_attention_qk_size(a) + rk_attention_value_size(a));
+    *whole += a->bias_out ? hidden : 0;
+    *whole += a->qk_norm == RK_QK_NORM_HEAD ? 2 * (double)a->head_size : 0;
+    *copied += heads >= 1 ? 0 : (hidden + (a->bias_qkv ? 1 : 0)) * size * (1 - heads);
+}
+
+/* Queries, keys, values and a gate of the output are one linear, relative positions another. */
+static double features(const rk_layer_type *type, double h)
+{
+    const rk_attention_shape *a = &type->attention;
+    const double n = (double)a->query_heads, kv = (double)a->kv_heads;
+    const double qk = (double)rk_attention_qk_size(a), v = (double)rk_attention_value_size(a);
+    const double gate = a->output_gate ? n * v : 0;
+    const double positions = a->relative_positions ? h + n * qk : 0;
+    return h + n * qk + kv * (qk + v) + gate + positions + (n * v + h);
+}
+
+/* ---- operators ----------------------------------------------------------------------------- */
+
+static void add_grouped_projections(rk_costing *x, const rk_attention_shape *a)
+{
+    const rk_strategy *s = x->c->strategy;
+    const double T = x->c->tokens, h = (double)x->c->model->hidden;
+    const rk_attention_widths w = rk_attention_widths_of(a, (double)s->tp);
+    const double gate = a->output_gate ? w.output : 0;
+    const double all = w.query + w.key + w.value + gate, qk = T * (w.query + w.key);
+    const bool operators = rk_recomputes(s, RK_MODULE_OPERATORS);
+    rk_add_linear(x, RK_PART_LINEAR, s->precision, T, all, h);
+    rk_add_product_again(x, T, w.key, h);
+    const rk_cost before = x->cost;
+    /* keys, and queries with their positions, are made from what is kept of the products */
+    const double element = x->c->element;
+    rk_save(x, false, element * T * (all - w.key));
+    rk_save(x, operators, element * T * w.key);
+    x->cost.unsaved += operators ? element * T * w.query : 0;
+    if (a->relative_positions) {
+        rk_add_linear(x, RK_PART_LINEAR, s->precision, T, w.query, h);
+    } else if (!x->c->model->learned_positions) {
+        rk_add_stream(x, RK_PART_STREAM, 2 * element * qk, 2 * element * qk);
+    }
+    if (a->qk_norm != RK_QK_NORM_NONE) {
+        rk_add_stream(x, RK_PART_STREAM, 2 * element * qk, 3 * element * qk);
+        rk_save(x, rk_recomputes(s, RK_MODULE_NORM), element * qk);
+    }
+    if (operators) {
+        rk_repeat(x, &before);
+    }
+}
+
+static void add(rk_costing *x, const rk_layer_type *type)
+{
+    add_grouped_projections(x, &type->attention);
+    rk_add_attention_core(x, &type->attention);
+}
+
+const rk_mixer rk_mixer_grouped = {
+    .part = {.name = "grouped",
+             .shapes = RK_SHAPE_ATTENTION,
+             .fields = fields,
+             .field_count = COUNT(fields),
+             .claims = claims,
+             .complete = complete,
+             .check = check,
+             .count = count,
+             .unsplit = unsplit,
+             .features = features,
+             .add = add,
+             .transient = rk_attention_transient},
+    .flops = rk_attention_flops_of,
+};

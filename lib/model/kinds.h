@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Kinds of mixers and of feed-forward networks.  A kind is one table of functions, all in one
+ * source file: what it has as parameters, what it computes, which document keys it reads, and what
+ * it costs under a strategy.  This header is the interface; the kinds themselves are in lib/layer
+ * (they need the machine and the strategy) and come to a model by the pointers of its layer types.
+ * How to add one: docs/howto/mixer.md and docs/howto/feed-forward.md.
+ */
+#ifndef RK_MODEL_KINDS_H
+#define RK_MODEL_KINDS_H
+
+#include "io/fields.h"
+#include "model/model.h"
+
+struct rk_costing;       /* layer/operators.h */
+struct rk_block_context; /* layer/layer.h */
+
+/* How many keys a query is taken to see where model FLOPs are counted. */
+typedef enum rk_flop_reach {
+    RK_REACH_WINDOW, /* the keys that a query sees on average */
+    RK_REACH_HALF,   /* half of the sequence: the causal mask is credited, windows are not */
+    RK_REACH_ALL,    /* the whole sequence */
+} rk_flop_reach;
+
+/* The structs of rk_layer_type that a kind fills. */
+enum { RK_SHAPE_ATTENTION = 1, RK_SHAPE_FFN = 2, RK_SHAPE_MOE = 4 };
+
+/* A key of a model document that fills `place` of an rk_layer_type. */
+#define RK_LAYER_SIZE(key, place, text)                                                            \
+    {                                                                                              \
+        .name = #key, .type = RK_FIELD_INT, .offset = offsetof(rk_layer_type, place),              \
+        .optional = true, .help = text                                                             \
+    }
+#define RK_LAYER_FLAG(key, place, text)                                                            \
+    {                                                                                              \
+        .name = #key, .type = RK_FIELD_BOOL, .offset = offsetof(rk_layer_type, place),             \
+        .optional = true, .help = text                                                             \
+    }
+#define RK_LAYER_CHOICE(key, place, values, text)                                                  \
+    {                                                                                              \
+        .name = #key, .type = RK_FIELD_ENUM, .offset = offsetof(rk_layer_type, place),             \
+        .optional = true, .names = values, .help = text                                            \
+    }
+
+/*
+ * What mixers and feed-forward networks have in common: their part of a layer.  `type` is always a
+ * layer of this kind.
+ */
+typedef struct rk_part_kind {
+    const char *name; /* in documents and messages */
+    unsigned shapes;  /* RK_SHAPE_... */
+    const rk_field *fields;
+    size_t field_count;
+
+    /* Whether a layer with these sizes, whose document names no kind, is of this one. */
+    bool (*claims)(const rk_layer_type *type);
+
+    /*
+     * Fills in what follows from other sizes of a document's layer; NULL: nothing does.  The
+     * error's path is below `path`.
+     */
+    rk_status (*complete)(rk_layer_type *type, int64_t hidden, const char *path, rk_error *err);
+
+    /* Checks all sizes; the error's path is the key. */
+    rk_status (*check)(const rk_layer_type *type, rk_error *err);
+
+    /* Adds the parameters of this part for a hidden size: its own fields of *params, and gemm and
+     * counted. */
+    void (*count)(const rk_layer_type *type, int64_t hidden, rk_layer_params *params);
+
+    /*
+     * Of these, the parameters that every one of `t` tensor ranks holds whole, and how many more
+     * a rank holds because it copies what cannot be split further.
+     */
+    void (*unsplit)(const rk_layer_type *type, double hidden, double t, double *whole,
+                    double *copied);
+
+    /* Input plus output features of the linears that adapters can be put beside. */
+    double (*features)(const rk_layer_type *type, double hidden);
+
+    /* Adds the operators of this part to a block that is being priced. */
+    void (*add)(struct rk_costing *x, const rk_layer_type *type);
+
+    /* Elements of temporaries at the worst moment of this part's backward. */
+    double (*transient)(const struct rk_block_context *c, const rk_layer_type *type);
+} rk_part_kind;
+
+/* What mixes the tokens of a sequence. */
+struct rk_mixer {
+    rk_part_kind part;
+
+    /*
+     * Training FLOPs per token (forward and twice that backward) of what is no product with a
+     * weight, in a sequence of `seq` tokens.
+     */
+    double (*flops)(const rk_layer_type *type, int64_t seq, rk_flop_reach reach);
+};
+
+/* What works on every token for itself. */
+struct rk_feed_forward {
+    rk_part_kind part;
+    unsigned module; /* RK_MODULE_... that checkpoints it whole */
+
+    /* Regions in which the tensor ranks gather the tokens and sum the results: 0 or 1. */
+    double (*regions)(const struct rk_block_context *c, const rk_layer_type *type);
+
+    /* Kernels of a layer with this network. */
+    void (*kernels)(const struct rk_block_context *c, const rk_layer_type *type, double *forward,
+                    double *backward);
+};
+
+/* The kinds that documents are read with; both lists end with NULL. */
+struct rk_kinds {
+    const rk_mixer *const *mixers;
+    const rk_feed_forward *const *feed_forwards;
+};
+
+/*
+ * Gives a layer the kinds that claim its sizes: of mixers and of feed-forward networks the first
+ * that does, or the last.
+ */
+void rk_layer_set_kinds(rk_layer_type *type, const rk_kinds *kinds);
+
+/* Whether two layers have the same mixer. */
+bool rk_same_mixer(const rk_layer_type *a, const rk_layer_type *b);
+
+/* Training FLOPs per token of softmax attention, without its projections. */
+double rk_attention_training_flops(const rk_attention_shape *attention, int64_t seq,
+                                   rk_flop_reach reach);
+
+/* ---- for the checks of kinds --------------------------------------------------------------- */
+
+enum {
+    RK_WIDTH_MAX = 1 << 22,
+    RK_HEADS_MAX = 1 << 14,
+    RK_HEAD_SIZE_MAX = 1 << 14,
+    RK_RANK_MAX = 1 << 20,
+    RK_EXPERTS_MAX = 1 << 14,
+    RK_TOKENS_MAX = 1 << 30,
+};
+
+/* A size by the name of its key in a model document. */
+typedef struct rk_sized {
+    const char *key;
+    int64_t value, min, max;
+} rk_sized;
+
+/* A size that a layer of another kind would have. */
+typedef struct rk_foreign {
+    const char *key;
+    int64_t value;
+} rk_foreign;
+
+rk_status rk_check_sizes(const rk_sized *sizes, size_t count, rk_error *err);
+
+/* Refuses sizes that mean nothing in a layer that lacks `key`. */
+rk_status rk_check_foreign(const rk_foreign *sizes, size_t count, const char *key, rk_error *err);
+
+#endif
