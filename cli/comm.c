@@ -242,7 +242,7 @@ static rk_status place_group(const struct comm_args *args, const rk_system *syst
                        " accelerators; give --ranks and --stride that do",
                        ranks, args->stride, most);
     }
-    *group = rk_group_of(system, ranks, args->stride);
+    *group = rk_group_packed(system, ranks, args->stride);
     return RK_OK;
 }
 

@@ -31,7 +31,8 @@ typedef struct phase {
 /* What a phase costs: latency of steps, and bytes over the links of one rank. */
 typedef struct traffic {
     double steps, bytes, bandwidth;
-    double ramp; /* of the tier's ramp, 1 or more */
+    double ramp;      /* of the tier's ramp, 1 or more */
+    double few_steps; /* of the algorithm for small tensors, in a switch */
 } traffic;
 
 /*
@@ -42,6 +43,16 @@ typedef struct traffic {
 static double ring_fill(double steps)
 {
     return 1 - 1 / ((steps + 1) * (steps + 1));
+}
+
+/*
+ * Steps of a pass over a small tensor in a switch.  The tables end at 8 ranks, where NCCL runs
+ * rings and chains.  Beyond, the rounds of an algorithm with a logarithm (NHR, PAT, trees) add one
+ * step per doubling.
+ */
+static double few_steps(double ranks)
+{
+    return ranks <= 8 ? ranks - 1 : 7 + log2(ranks / 8);
 }
 
 /*
@@ -61,22 +72,24 @@ static traffic ring_traffic(const phase *p)
         .bytes = (n - 1) / n * p->bytes,
         .bandwidth = tier->bandwidth,
         .ramp = 1,
+        .few_steps = few_steps(p->ranks),
     };
     double fill = ring_fill(n - 1);
     switch (p->op) {
     case RK_COLL_ALL_REDUCE:
         t.steps = fabric ? fmin(2 * t.steps, 2 * log2(n)) : 2 * t.steps;
+        t.few_steps *= 2;
         t.bytes *= 2;
         fill = ring_fill(2 * (n - 1));
         break;
     case RK_COLL_ALL_TO_ALL: /* messages to all peers are under way together */
-        t.steps = 3 + log2(p->ranks) / 2;
+        t.steps = t.few_steps = 3 + log2(p->ranks) / 2;
         t.bytes = p->bytes;
         t.bandwidth *= tier->exchange_share;
         break;
     case RK_COLL_BROADCAST:
     case RK_COLL_REDUCE:
-        t.steps = log2(p->ranks);
+        t.steps = t.few_steps = log2(p->ranks);
         t.bytes = p->bytes;
         fill = 1;
         break;
@@ -160,27 +173,32 @@ static double switch_seconds(const rk_tier *tier, const traffic *t)
     const double flagged = t->bytes / (flagged_share * t->bandwidth * tier->efficiency);
     const double moving = transfer_seconds(tier, t->bytes, t->bandwidth, t->ramp);
     const double waiting = (t->steps + 1) * chunk_seconds;
-    return fmin(flagged, sqrt(moving * moving + waiting * waiting));
+    return fmin(t->few_steps * tier->step_latency + flagged,
+                t->steps * tier->step_latency + sqrt(moving * moving + waiting * waiting));
 }
 
 static double traffic_seconds(const rk_tier *tier, const traffic *t)
 {
-    return tier->latency + t->steps * tier->step_latency +
-           (tier->kind == RK_TIER_SWITCH ? switch_seconds(tier, t)
-                                         : transfer_seconds(tier, t->bytes, t->bandwidth, t->ramp));
+    return tier->latency + (tier->kind == RK_TIER_SWITCH
+                                ? switch_seconds(tier, t)
+                                : t->steps * tier->step_latency +
+                                      transfer_seconds(tier, t->bytes, t->bandwidth, t->ramp));
 }
 
 /*
  * An all-reduce in the switch: each rank sends its tensor once and receives the sum, of which it
  * adds a share 1/n itself: (1 + 1/n) S.  Its ramp is twice as long as that of rings (H100, B200).
+ * Two passages through the switch take as long on 72 ranks as on the 8 of the tables.
  */
 static traffic in_network_traffic(const phase *p)
 {
+    const double steps = 2 * (fmin(p->ranks, 8) - 1);
     return (traffic){
-        .steps = 2 * (p->ranks - 1),
+        .steps = steps,
         .bytes = (1 + 1 / p->units) * p->bytes,
         .bandwidth = p->tier->bandwidth * p->tier->reduce_share,
         .ramp = 2,
+        .few_steps = steps,
     };
 }
 
@@ -287,10 +305,21 @@ static int outermost(const rk_system *system, const rk_group *group)
     return outer;
 }
 
-/* Between neighbours of the group: the slowest hop crosses the outermost tier. */
-static double send_seconds(const rk_tier *tier, double bytes)
+/*
+ * Between neighbours of the group: the slowest hop crosses the outermost tier, in a mesh and on a
+ * torus over one link of many.
+ */
+static double send_seconds(const rk_system *system, int outer, double bytes)
 {
-    return tier->latency + tier->step_latency + transfer_seconds(tier, bytes, tier->bandwidth, 1);
+    const rk_tier *tier = &system->tiers[outer];
+    const int64_t domain = outer > 0 ? system->tiers[outer - 1].size : 1;
+    double bandwidth = tier->bandwidth;
+    if (tier->kind == RK_TIER_MESH) {
+        bandwidth /= (double)(tier->size / domain) - 1;
+    } else if (tier->kind == RK_TIER_TORUS) {
+        bandwidth /= 2 * (double)tier->axes;
+    }
+    return tier->latency + tier->step_latency + transfer_seconds(tier, bytes, bandwidth, 1);
 }
 
 /* Phases in all tiers. */
@@ -310,7 +339,7 @@ static double hierarchy_seconds(const rk_system *system, rk_collective op, doubl
             const phase p = {
                 .tier = tier,
                 .op = op,
-                .units = (double)(within / below),
+                .units = (double)within / (double)below,
                 .links = (double)(tier->size / domain),
                 .ranks = (double)within,
                 .bytes = bytes * share,
@@ -335,7 +364,7 @@ static double modelled(const rk_system *system, rk_collective op, double bytes,
 {
     const int outer = outermost(system, group);
     if (op == RK_COLL_SEND) {
-        return send_seconds(&system->tiers[outer], bytes);
+        return send_seconds(system, outer, bytes);
     }
     double seconds = hierarchy_seconds(system, op, bytes, group);
     const bool spans = outer > 0 && group->within[outer - 1] > 1;

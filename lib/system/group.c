@@ -42,6 +42,17 @@ rk_group rk_group_of(const rk_system *system, int64_t size, int64_t stride)
     return group;
 }
 
+rk_group rk_group_packed(const rk_system *system, int64_t size, int64_t stride)
+{
+    rk_group group = {.size = size};
+    for (int i = 0; i < RK_TIER_MAX; i++) {
+        const int64_t domain = i < system->tier_count - 1 ? system->tiers[i].size : INT64_MAX;
+        const int64_t fit = (domain - 1) / stride + 1;
+        group.within[i] = fit < size ? fit : size;
+    }
+    return group;
+}
+
 rk_group rk_group_of_parts(const rk_system *system, int64_t size, int64_t stride, int64_t count,
                            int64_t apart)
 {

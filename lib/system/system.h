@@ -148,7 +148,7 @@ typedef struct rk_system {
 
 /*
  * Where the ranks of a communication group stand: within[i] ranks share one domain of tier i
- * (within[i] divides within[i+1]); the last entry is the size of the group.
+ * (within[i] divides within[i+1], but in rk_group_packed); the last entry is the size of the group.
  */
 typedef struct rk_group {
     int64_t size;
@@ -161,6 +161,12 @@ typedef struct rk_group {
  * group cannot fill is filled in part (64 of 72 for 128 ranks).  size, stride >= 1.
  */
 rk_group rk_group_of(const rk_system *system, int64_t size, int64_t stride);
+
+/*
+ * The same group with every domain filled before the next: 31 ranks on nodes of 8 are 8, 8, 8 and
+ * 7.  within[i] is what a full domain holds and need not divide within[i+1].  size, stride >= 1.
+ */
+rk_group rk_group_packed(const rk_system *system, int64_t size, int64_t stride);
 
 /* The group of `count` such groups, `apart` ranks from one to the next; apart >= size * stride. */
 rk_group rk_group_of_parts(const rk_system *system, int64_t size, int64_t stride, int64_t count,

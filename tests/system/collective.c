@@ -194,6 +194,54 @@ static void test_latency_by_ranks(void **state)
     assert_near(t32 - t16, 16 * 53e-6, 0.1);
 }
 
+/* A small tensor in a switch of many ranks: a constant where the switch adds, else a logarithm. */
+static void test_small_in_large_switches(void **state)
+{
+    const rk_system racks = load_system("gb200-nvl72-pod"),
+                    supernode = load_system("cloudmatrix-384");
+    (void)state;
+    const double all_reduce = seconds(&racks, RK_COLL_ALL_REDUCE, 8, 72, 1);
+    assert_near(all_reduce, seconds(&racks, RK_COLL_ALL_REDUCE, 8, 8, 1), 1e-6);
+    assert_true(all_reduce <= 40e-6);
+    const double gather = seconds(&supernode, RK_COLL_ALL_GATHER, 1024, 384, 1);
+    assert_true(gather <= 40e-6);
+    const double step = supernode.tiers[0].step_latency;
+    assert_near(gather - seconds(&supernode, RK_COLL_ALL_GATHER, 1024, 192, 1), step, 1e-2);
+    /* large tensors still go round all ranks */
+    assert_true(seconds(&racks, RK_COLL_ALL_GATHER, 1e8, 72, 1) > 71 * 3.4e-6);
+}
+
+/* A message takes one link of a mesh and of a torus; a collective takes all that lead to peers. */
+static void test_send_over_one_link(void **state)
+{
+    rk_system s = {.tier_count = 1, .tiers = {ideal(RK_TIER_MESH, 8, 350e9)}};
+    (void)state;
+    assert_near(seconds(&s, RK_COLL_SEND, GiB, 8, 1), GiB / 50e9, 1e-9);
+    s.tiers[0] = ideal(RK_TIER_TORUS, 256, 180e9);
+    s.tiers[0].axes = 2;
+    assert_near(seconds(&s, RK_COLL_SEND, GiB, 16, 1), GiB / 45e9, 1e-9);
+    s = (rk_system){.tier_count = 2,
+                    .tiers = {ideal(RK_TIER_SWITCH, 4, 400e9), ideal(RK_TIER_MESH, 16, 30e9)}};
+    assert_near(seconds(&s, RK_COLL_SEND, GiB, 16, 1), GiB / 10e9, 1e-9);
+}
+
+/* 31 ranks in a row stand on four nodes of 8 and take between 30 and 32. */
+static void test_uneven_groups(void **state)
+{
+    const rk_system s = load_system("dgx-h100-superpod");
+    (void)state;
+    for (size_t i = 0; i < OP_COUNT; i++) {
+        for (double bytes = 1e4; bytes < 1e10; bytes *= 100) {
+            double took[3];
+            for (int64_t n = 0; n < 3; n++) {
+                const rk_group group = rk_group_packed(&s, 30 + n, 1);
+                took[n] = rk_collective_seconds(&s, ops[i], bytes, &group);
+            }
+            assert_true(took[0] <= took[1] && took[1] <= took[2]);
+        }
+    }
+}
+
 static void test_one_rank(void **state)
 {
     const rk_system s = load_system("h100-sxm");
@@ -333,6 +381,9 @@ int main(void)
         cmocka_unit_test(test_exchange_runs_side_by_side),
         cmocka_unit_test(test_nics),
         cmocka_unit_test(test_latency_by_ranks),
+        cmocka_unit_test(test_small_in_large_switches),
+        cmocka_unit_test(test_send_over_one_link),
+        cmocka_unit_test(test_uneven_groups),
         cmocka_unit_test(test_one_rank),
         cmocka_unit_test(test_rings_without_reducing_switches),
         cmocka_unit_test(test_bounds),

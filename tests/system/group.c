@@ -90,6 +90,24 @@ static void test_parts(void **state)
     }
 }
 
+/* Packed: as many as a domain has room for, whether or not they divide the group. */
+static void test_packed(void **state)
+{
+    uint64_t seed = 11;
+    (void)state;
+    for (int i = 0; i < 5000; i++) {
+        const int64_t a = (int64_t)random_size(&seed, 1, 100);
+        const rk_system system = three_tiers(a, a * 16, a * 1000);
+        const int64_t size = (int64_t)random_size(&seed, 1, 3000);
+        const int64_t stride = (int64_t)random_size(&seed, 1, 300);
+        const rk_group group = rk_group_packed(&system, size, stride);
+        assert_int_equal(group.size, size);
+        assert_int_equal(group.within[0], count_in_domain(size, stride, a));
+        assert_int_equal(group.within[1], count_in_domain(size, stride, a * 16));
+        assert_int_equal(group.within[2], size);
+    }
+}
+
 static void test_any(void **state)
 {
     uint64_t seed = 3;
@@ -115,10 +133,8 @@ static void test_any(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_known),
-        cmocka_unit_test(test_counted),
-        cmocka_unit_test(test_parts),
-        cmocka_unit_test(test_any),
+        cmocka_unit_test(test_known),  cmocka_unit_test(test_counted), cmocka_unit_test(test_parts),
+        cmocka_unit_test(test_packed), cmocka_unit_test(test_any),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

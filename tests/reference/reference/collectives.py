@@ -18,22 +18,31 @@ def fill(steps):
     return 1 - 1 / (steps + 1) ** 2
 
 
+def few_steps(ranks):
+    """Steps of a pass over a small tensor in a switch."""
+    return ranks - 1 if ranks <= 8 else 7 + log2(ranks / 8)
+
+
 # ---- one phase, by kind of tier -------------------------------------------------------------
 
 def ring_traffic(phase):
     tier, u, g, W = phase.tier, phase.units, phase.ranks, phase.bytes
     fabric = tier.kind == "fabric"
     share = 1
+    few = few_steps(g)
     if phase.op == "all_reduce":
         steps = min(2 * (g - 1), 2 * log2(u)) if fabric else 2 * (g - 1)
+        few *= 2
         moved, filled = 2 * (u - 1) / u * W, fill(2 * (u - 1))
     elif phase.op == "all_to_all":
         steps, moved, filled, share = 3 + log2(g) / 2, W, fill(u - 1), tier.exchange_share
+        few = steps
     elif phase.op in ("broadcast", "reduce"):
         steps, moved, filled = log2(g), W, 1
+        few = steps
     else:
         steps, moved, filled = g - 1, (u - 1) / u * W, fill(u - 1)
-    return Record(steps=steps, bytes=moved, ramp=1,
+    return Record(steps=steps, few=few, bytes=moved, ramp=1,
                   bandwidth=tier.bandwidth * share * (1 if fabric else filled))
 
 
@@ -63,7 +72,8 @@ def torus_traffic(phase):
 
 
 def in_network_traffic(phase):
-    return Record(steps=2 * (phase.ranks - 1), bytes=(1 + 1 / phase.units) * phase.bytes,
+    steps = 2 * (min(phase.ranks, 8) - 1)
+    return Record(steps=steps, few=steps, bytes=(1 + 1 / phase.units) * phase.bytes,
                   bandwidth=phase.tier.bandwidth * phase.tier.reduce_share, ramp=2)
 
 
@@ -71,7 +81,9 @@ def traffic_seconds(tier, t):
     moving = move(tier, t.bytes, t.bandwidth, t.ramp)
     if tier.kind == "switch":
         flagged = t.bytes / (0.45 * t.bandwidth * tier.efficiency)
-        moving = min(flagged, sqrt(moving**2 + ((t.steps + 1) * 3.4e-6) ** 2))
+        chunks = sqrt(moving**2 + ((t.steps + 1) * 3.4e-6) ** 2)
+        return tier.latency + min(t.few * tier.step_latency + flagged,
+                                  t.steps * tier.step_latency + chunks)
     return tier.latency + t.steps * tier.step_latency + moving
 
 
@@ -153,11 +165,19 @@ def ring_seconds(phases, op, size, group):
     return outer.latency + x * (n - 1) * outer.step_latency, transfer
 
 
+def link_of(phase):
+    """Bandwidth of what a message between two units travels over."""
+    tier = phase.tier
+    if tier.kind == "mesh":
+        return tier.bandwidth / (phase.links - 1)
+    return tier.bandwidth / (2 * tier.axes) if tier.kind == "torus" else tier.bandwidth
+
+
 def modelled(system, op, size, group):
     phases = phases_of(system, op, size, group)
     outer = phases[-1].tier
     if op == "send":
-        return outer.latency + outer.step_latency + move(outer, size, outer.bandwidth)
+        return outer.latency + outer.step_latency + move(outer, size, link_of(phases[-1]))
     seconds = hierarchy_seconds(phases, op, group)
     ring = ring_seconds(phases, op, size, group)
     if len(phases) == 1 or op not in RINGS or not ring:
