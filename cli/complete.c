@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * `reckon __complete WORD...`: what may stand for the last word, one candidate a line.  The
- * completion scripts of the shells ask it, so that they know nothing of the options themselves.
- */
-#include "cli/commands.h"
+#include "complete.h"
 
-#include "io/catalogue.h"
+#include "arguments.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -19,84 +15,91 @@ static void offer(const char *prefix, const char *candidate)
 
 static void offer_commands(const char *prefix)
 {
-    for (size_t i = 0; i + 1 < rk_command_count; i++) {
-        offer(prefix, rk_commands[i]->name);
+    const rk_command *command;
+    for (size_t i = 0; (command = rk_command_at(i)); i++) {
+        offer(prefix, rk_command_name(command));
     }
+    offer(prefix, "help");
+    offer(prefix, "version");
     offer(prefix, "--help");
     offer(prefix, "--version");
 }
 
 /* What may be the value of an option; nothing where the shell should offer files. */
-static void offer_values(const char *prefix, const rk_option *option)
+static void offer_values(const char *prefix, const rk_option_info *info)
 {
-    for (size_t i = 0; option->choices && option->choices[i]; i++) {
-        offer(prefix, option->choices[i]);
+    const char *name, *kind;
+    for (size_t i = 0; info->choices && info->choices[i]; i++) {
+        offer(prefix, info->choices[i]);
     }
-    for (size_t i = 0; option->catalogue && i < rk_catalogue_count; i++) {
-        if (strncmp(rk_catalogue[i].kind, option->catalogue, strlen(option->catalogue)) == 0) {
-            offer(prefix, rk_catalogue[i].name);
+    for (size_t i = 0; info->catalogue && (name = rk_catalogue_name(i, &kind)); i++) {
+        if (strncmp(kind, info->catalogue, strlen(info->catalogue)) == 0) {
+            offer(prefix, name);
         }
     }
 }
 
 static void offer_options(const char *prefix, const rk_command *command)
 {
+    const rk_option *option;
     char text[96];
-    for (size_t i = 0; i < rk_command_option_count(command); i++) {
-        const rk_option *option = rk_command_option(command, i);
-        if (!option->positional) {
-            (void)snprintf(text, sizeof(text), "--%s", option->name);
+    for (size_t i = 0; (option = rk_command_option(command, i)); i++) {
+        rk_option_info info;
+        rk_option_describe(option, &info, sizeof(info));
+        if (!info.positional && info.help) {
+            (void)snprintf(text, sizeof(text), "--%s", info.name);
             offer(prefix, text);
         }
     }
     offer(prefix, "--help");
 }
 
-/* The option that `word` names and that takes the next word as its value, or NULL. */
-static const rk_option *expects_value(const rk_command *command, const char *word)
+/* Finds the option that `word` names and that takes the next word as its value. */
+static bool expects_value(const rk_command *command, const char *word, rk_option_info *info)
 {
-    for (size_t i = 0; i < rk_command_option_count(command); i++) {
-        const rk_option *option = rk_command_option(command, i);
-        const char letter[] = {'-', option->letter, '\0'};
-        const bool named = (strncmp(word, "--", 2) == 0 && strcmp(word + 2, option->name) == 0) ||
-                           (option->letter && strcmp(word, letter) == 0);
-        if (named && !option->positional && option->type != RK_OPTION_FLAG) {
-            return option;
+    const rk_option *option;
+    for (size_t i = 0; (option = rk_command_option(command, i)); i++) {
+        rk_option_describe(option, info, sizeof(*info));
+        const char letter[] = {'-', info->letter, '\0'};
+        const bool named = (strncmp(word, "--", 2) == 0 && strcmp(word + 2, info->name) == 0) ||
+                           (info->letter && strcmp(word, letter) == 0);
+        if (named && !info->positional && info->value) {
+            return true;
         }
     }
-    return NULL;
+    return false;
 }
 
-static int run_complete(int argc, char **argv)
+static void offer_positional(const char *prefix, const rk_command *command)
+{
+    const rk_option *option;
+    for (size_t i = 0; (option = rk_command_option(command, i)); i++) {
+        rk_option_info info;
+        rk_option_describe(option, &info, sizeof(info));
+        if (info.positional) {
+            offer_values(prefix, &info);
+        }
+    }
+}
+
+int rk_run_complete(int argc, char **argv)
 {
     const char *last = argc > 1 ? argv[argc - 1] : "";
-    if (argc <= 2) {
+    rk_option_info info;
+    if (argc <= 2 || strcmp(argv[1], "help") == 0) {
         offer_commands(last);
         return RK_EXIT_DONE;
     }
     const rk_command *command = rk_command_find(argv[1]);
-    if (command == &rk_command_help) {
-        offer_commands(last);
-    } else if (command) {
-        const rk_option *option = argc > 3 ? expects_value(command, argv[argc - 2]) : NULL;
-        if (option) {
-            offer_values(last, option);
-        } else if (last[0] == '-') {
-            offer_options(last, command);
-        } else {
-            for (size_t i = 0; i < rk_command_option_count(command); i++) {
-                const rk_option *positional = rk_command_option(command, i);
-                if (positional->positional) {
-                    offer_values(last, positional);
-                }
-            }
-        }
+    if (!command) {
+        return RK_EXIT_DONE;
+    }
+    if (argc > 3 && expects_value(command, argv[argc - 2], &info)) {
+        offer_values(last, &info);
+    } else if (last[0] == '-') {
+        offer_options(last, command);
+    } else {
+        offer_positional(last, command);
     }
     return RK_EXIT_DONE;
 }
-
-const rk_command rk_command_complete = {
-    .name = "__complete",
-    .purpose = "Print completions of the last of some words, for the shell",
-    .run = run_complete,
-};

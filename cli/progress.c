@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/progress.h"
-
-#include "base/text.h"
+#include "progress.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -9,7 +7,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#define QUIET_SECONDS 1.0
+#define QUIET_SECONDS  1.0
+#define REDRAW_SECONDS 0.05
 
 static const int stop_signals[] = {SIGINT, SIGTERM};
 #define STOP_SIGNAL_COUNT (sizeof(stop_signals) / sizeof(stop_signals[0]))
@@ -23,24 +22,14 @@ static void remember_signal(int number)
     stopped_by = number;
 }
 
-static double seconds_of(clockid_t clock)
+static double now(void)
 {
     struct timespec t;
-    (void)clock_gettime(clock, &t);
+    (void)clock_gettime(CLOCK_MONOTONIC, &t);
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-double rk_wall_seconds(void)
-{
-    return seconds_of(CLOCK_MONOTONIC);
-}
-
-double rk_cpu_seconds(void)
-{
-    return seconds_of(CLOCK_PROCESS_CPUTIME_ID);
-}
-
-void rk_progress_start(rk_progress *progress, const char *what)
+void rk_progress_start(rk_progress *progress)
 {
     struct sigaction action = {.sa_handler = remember_signal};
     (void)sigemptyset(&action.sa_mask);
@@ -48,8 +37,7 @@ void rk_progress_start(rk_progress *progress, const char *what)
     for (size_t i = 0; i < STOP_SIGNAL_COUNT; i++) {
         (void)sigaction(stop_signals[i], &action, &actions_before[i]);
     }
-    *progress = (rk_progress){
-        .what = what, .started = rk_wall_seconds(), .terminal = isatty(STDERR_FILENO) == 1};
+    *progress = (rk_progress){.started = now(), .terminal = isatty(STDERR_FILENO) == 1};
 }
 
 /* Writes a time left such as "8 s", "12 min" or "3 h 20 min". */
@@ -66,20 +54,45 @@ static const char *duration(double seconds, char *out, size_t size)
     return out;
 }
 
-bool rk_cli_progress(void *user, uint64_t done, uint64_t total)
+/* Writes a rate such as "612", "5.31k" or "212M". */
+static const char *rate_text(double rate, char *out, size_t size)
 {
-    rk_progress *progress = user;
-    const double elapsed = rk_wall_seconds() - progress->started;
-    if (progress->terminal && elapsed > QUIET_SECONDS && done > 0) {
-        char rate[RK_NUMBER_TEXT_SIZE], left[48];
-        const double per_second = (double)done / elapsed;
-        const double remaining = total > done ? (double)(total - done) / per_second : 0;
-        (void)fprintf(stderr, "\r%3.0f %%, %s %s/s, %s left\033[K",
-                      total ? 100 * (double)done / (double)total : 0,
-                      rk_human_text(per_second, RK_HUMAN_BASE10, rate), progress->what,
-                      duration(remaining, left, sizeof(left)));
-        (void)fflush(stderr);
-        progress->shown = true;
+    static const char units[] = {'\0', 'k', 'M', 'G', 'T'};
+    size_t unit = 0;
+    for (; rate >= 1000 && unit + 1 < sizeof(units); unit++) {
+        rate /= 1000;
+    }
+    (void)snprintf(out, size, "%.3g%.1s", rate, &units[unit]);
+    return out;
+}
+
+static void draw(rk_progress *progress, const rk_job_progress *report, double elapsed)
+{
+    char rate[32], left[48];
+    const double per_second = (double)report->done / elapsed;
+    const double remaining =
+        report->total > report->done ? (double)(report->total - report->done) / per_second : 0;
+    (void)fprintf(stderr, "\r%3.0f %%, %s %s/s, %s left%s%s\033[K",
+                  report->total ? 100 * (double)report->done / (double)report->total : 0,
+                  rate_text(per_second, rate, sizeof(rate)), report->what,
+                  duration(remaining, left, sizeof(left)), report->note ? ", " : "",
+                  report->note ? report->note : "");
+    (void)fflush(stderr);
+    progress->shown = true;
+}
+
+bool rk_progress_show(rk_progress *progress, const rk_job_progress *report)
+{
+    const double time = now();
+    if (!progress->what || strcmp(progress->what, report->what) != 0) {
+        progress->what = report->what;
+        progress->started = time;
+    }
+    const double elapsed = time - progress->started;
+    if (progress->terminal && elapsed > QUIET_SECONDS && report->done > 0 &&
+        time - progress->redrawn > REDRAW_SECONDS) {
+        progress->redrawn = time;
+        draw(progress, report, elapsed);
     }
     return !stopped_by;
 }

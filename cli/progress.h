@@ -6,28 +6,24 @@
 #ifndef RK_CLI_PROGRESS_H
 #define RK_CLI_PROGRESS_H
 
-#include "reckon/reckon.h"
+#include "reckon/command.h"
 
 typedef struct rk_progress {
-    const char *what; /* counted things, e.g. "strategies" */
-    double started;   /* on the clock of rk_wall_seconds */
+    const char *what;        /* counted things, e.g. "strategies" */
+    double started, redrawn; /* s, on a clock that only runs forward */
     bool terminal, shown;
 } rk_progress;
 
-/* Seconds on a clock that only runs forward, and seconds of processor time of this process. */
-double rk_wall_seconds(void);
-double rk_cpu_seconds(void);
-
 /*
- * Begins a job: from here on SIGINT and SIGTERM make rk_cli_progress return false instead of
+ * Begins a job: from here on SIGINT and SIGTERM make rk_progress_show return false instead of
  * ending the program.  One job at a time.
  */
-void rk_progress_start(rk_progress *progress, const char *what);
+void rk_progress_start(rk_progress *progress);
 
-/* The callback of rk_search_control; `user` is the rk_progress. */
-bool rk_cli_progress(void *user, uint64_t done, uint64_t total);
+/* Draws the line, and returns whether to go on. */
+bool rk_progress_show(rk_progress *progress, const rk_job_progress *report);
 
-/* Clears the line, so that something else can be told. */
+/* Clears the line, so that something else can be written. */
 void rk_progress_clear(rk_progress *progress);
 
 /* Ends the job: clears the line and gives the signals back. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/team.h"
+#include "team.h"
 
-#include "mpi/mpi_team.h"
+#include "arguments.h"
+#include "mpi_team.h"
 
 #include <stdio.h>
 
@@ -16,7 +17,7 @@ int rk_team_join(const rk_command *command)
     }
     if (!rk_mpi_is_built()) {
         return started == 1 ? RK_PARSED
-                            : rk_command_fail(command,
+                            : rk_fail_command(command,
                                               "this reckon was built without MPI, and each of the "
                                               "%d processes would do all of the work: install MPI "
                                               "(libopenmpi-dev) and build again, or start one",
@@ -24,7 +25,7 @@ int rk_team_join(const rk_command *command)
     }
     joined = rk_mpi_begin();
     if (joined && joined->size == 1 && started > 1) {
-        return rk_command_fail(command,
+        return rk_fail_command(command,
                                "this is one of %d processes, but MPI does not see the others, and "
                                "each would do all of the work: start them by the mpirun of the MPI "
                                "that reckon was built with, or by srun --mpi=pmix",
@@ -33,7 +34,7 @@ int rk_team_join(const rk_command *command)
     if (joined && joined->rank > 0 && !freopen("/dev/null", "w", stdout)) {
         return RK_EXIT_USAGE; /* it would say what rank 0 says */
     }
-    return joined ? RK_PARSED : rk_command_fail(command, "MPI does not work here");
+    return joined ? RK_PARSED : rk_fail_command(command, "MPI does not work here");
 }
 
 rk_team *rk_team_joined(void)
@@ -46,29 +47,17 @@ bool rk_team_is_first(void)
     return !joined || joined->rank == 0;
 }
 
-int rk_team_threads(int64_t asked)
-{
-    return asked > 0 || !rk_team_joined() ? (int)asked : joined->cores;
-}
-
-double rk_team_other_cpu_s(void)
-{
-    const rk_team *team = rk_team_joined();
-    double all = 0;
-    for (int rank = 1; team && rank < team->size; rank++) {
-        all += team->cpu_s[rank];
-    }
-    return all;
-}
-
 void rk_team_report(const rk_command *command)
 {
     const rk_team *team = rk_team_joined();
     if (!team || team->rank > 0) {
         return;
     }
-    const double all = team->cpu_s[0] + rk_team_other_cpu_s();
-    (void)fprintf(stderr, "reckon %s: processor time by rank:", command->name);
+    double all = 0;
+    for (int rank = 0; rank < team->size; rank++) {
+        all += team->cpu_s[rank];
+    }
+    (void)fprintf(stderr, "reckon %s: processor time by rank:", rk_command_name(command));
     for (int rank = 0; rank < team->size; rank++) {
         (void)fprintf(stderr, "%s %.3f s (%.1f %%)", rank ? "," : "", team->cpu_s[rank],
                       all > 0 ? 100 * team->cpu_s[rank] / all : 0);

@@ -3,8 +3,7 @@
 #ifndef RK_CLI_TEAM_H
 #define RK_CLI_TEAM_H
 
-#include "cli/options.h"
-#include "work/team.h"
+#include "reckon/team.h"
 
 /*
  * Joins the other processes that mpirun or srun has started.  Returns RK_PARSED, or the exit status
@@ -18,17 +17,13 @@ rk_team *rk_team_joined(void);
 /* Whether this process does what only one may do: write, report, fail aloud. */
 bool rk_team_is_first(void);
 
-/* Threads of this rank: those that are asked for, or its share of the cores (0: one per core). */
-int rk_team_threads(int64_t asked);
-
-/* Processor time that the other ranks have spent on what was shared, s. */
-double rk_team_other_cpu_s(void);
-
-/* Tells on standard error how much processor time each rank has spent on what they shared. */
+/* Reports on standard error how much processor time each rank has spent on what they shared. */
 void rk_team_report(const rk_command *command);
 
-/* Ends what was joined, if anything.  Returns the exit status of this rank: that of the command on
- * rank 0, else 0, so that rank 0 can tell what went wrong before all end. */
+/*
+ * Ends what was joined, if anything.  Returns the exit status of this rank: that of the command on
+ * rank 0, else 0, so that rank 0 can report what went wrong before all end.
+ */
 int rk_team_end(int status);
 
 #endif

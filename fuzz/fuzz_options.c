@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Any words, a line each, as a command line: values that are accepted lie in their bounds. */
-#include "cli/options.h"
+/* Any words as options of a job, and any text as its JSON request: what is accepted is in bounds.
+ */
+#include "job/job.h"
 
 #include <math.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "target.h"
-
-enum { WORDS = 32 };
 
 struct values {
     const char *name;
@@ -52,13 +52,6 @@ static const rk_option options[] = {
     {.name = "colors", .type = RK_OPTION_SET, PLACE(colors), .choices = colors, .value = "C,..."},
 };
 
-static const rk_command command = {
-    .name = "fuzz",
-    .purpose = "Reads words",
-    .options = options,
-    .option_count = sizeof(options) / sizeof(options[0]),
-};
-
 static void require_values(const struct values *v)
 {
     REQUIRE(v->count >= 1);
@@ -73,33 +66,55 @@ static void require_values(const struct values *v)
     REQUIRE(v->colors >> 3 == 0);
 }
 
+static void init(void *values)
+{
+    *(struct values *)values = (struct values){.count = 1, .share = 0.5, .real = 1};
+}
+
+static rk_status run(rk_job *job, void *values, rk_error *err)
+{
+    (void)job;
+    (void)err;
+    require_values(values);
+    return RK_OK;
+}
+
+static const rk_command command = {
+    .name = "fuzz",
+    .purpose = "Reads words",
+    .options = options,
+    .option_count = sizeof(options) / sizeof(options[0]),
+    .size = sizeof(struct values),
+    .init = init,
+    .run = run,
+};
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static FILE *nowhere;
-    struct values values = {.count = 1, .share = 0.5, .real = 1};
-    char *words[WORDS + 1] = {(char[]){"fuzz"}};
     char *text = malloc(size + 1), *rest = text;
-    int count = 1;
+    rk_job *job;
+    rk_error err;
+    rk_status status = RK_OK;
     REQUIRE(text);
     memcpy(text, data, size);
     text[size] = '\0';
-    for (char *word; count < WORDS && (word = strtok_r(rest, "\n", &rest)) != NULL;) {
-        words[count++] = word;
+    REQUIRE(rk_job_create(&command, &job, &err) == RK_OK);
+    if (!rk_job_set_json(job, text, &err)) {
+        REQUIRE(rk_job_run(job, NULL, &err) == RK_OK);
     }
-
-    /* Messages and help texts of thousands of command lines help nobody. */
-    FILE *const output = stdout, *const errors = stderr;
-    nowhere = nowhere ? nowhere : fopen("/dev/null", "w");
-    REQUIRE(nowhere);
-    stdout = stderr = nowhere;
-    const int done = rk_options_parse(&command, count, words, &values);
-    stdout = output;
-    stderr = errors;
-
-    REQUIRE(done == RK_PARSED || done == RK_EXIT_DONE || done == RK_EXIT_USAGE);
-    if (done == RK_PARSED) {
-        require_values(&values);
+    rk_job_free(job);
+    REQUIRE(rk_job_create(&command, &job, &err) == RK_OK);
+    for (char *word; !status && (word = strtok_r(rest, "\n", &rest));) {
+        char *value = strchr(word, '=');
+        if (value) {
+            *value++ = '\0';
+        }
+        status = rk_job_set(job, word, value, &err);
     }
+    if (!status) {
+        REQUIRE(rk_job_run(job, NULL, &err) == RK_OK);
+    }
+    rk_job_free(job);
     free(text);
     return 0;
 }

@@ -297,7 +297,7 @@ static double rounded(double value)
     return round(value * 1e4) / 1e4;
 }
 
-rk_status rk_figures_write(const rk_figures *figures, const char *path, rk_error *err)
+rk_status rk_figures_write(const rk_figures *figures, rk_out *out, rk_error *err)
 {
     json_t *document = figures->document;
     const json_t *list = json_object_get(document, "figures");
@@ -308,11 +308,6 @@ rk_status rk_figures_write(const rk_figures *figures, const char *path, rk_error
                                 json_object_set_new(object, "runs", json_integer(f->runs_now)))) {
             return rk_fail(err, RK_ERR_MEMORY, "there is not enough memory for the figures");
         }
-    }
-    rk_out *out;
-    const rk_status status = rk_out_open(path, &out, err);
-    if (status) {
-        return status;
     }
     const char *description = json_string_value(json_object_get(document, "description"));
     rk_json_writer w = {.out = out};
@@ -325,5 +320,5 @@ rk_status rk_figures_write(const rk_figures *figures, const char *path, rk_error
         free(text);
     }
     rk_out_text(out, "  ]\n}\n");
-    return rk_out_close(out, err);
+    return RK_OK;
 }

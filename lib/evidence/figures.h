@@ -7,6 +7,7 @@
 #define RK_EVIDENCE_FIGURES_H
 
 #include "evidence/score.h"
+#include "io/out.h"
 
 typedef enum rk_measure {
     RK_MEASURE_TIME,
@@ -61,6 +62,6 @@ void rk_figures_clear(rk_figures *figures);
 rk_status rk_figures_evaluate(rk_figures *figures, const rk_comparison *comparison, rk_error *err);
 
 /* Writes the document again, with what was found as the value of each figure. */
-rk_status rk_figures_write(const rk_figures *figures, const char *path, rk_error *err);
+rk_status rk_figures_write(const rk_figures *figures, rk_out *out, rk_error *err);
 
 #endif

@@ -11,7 +11,9 @@
 #include <unistd.h>
 
 struct rk_csv_out {
-    FILE *file;    /* owned, unless it is stdout */
+    FILE *file; /* owned; NULL: `write` takes the lines */
+    rk_out_writer *write;
+    void *user;
     rk_bytes line; /* owned; scratch */
     bool failed;   /* memory ran out */
     char name[256];
@@ -30,7 +32,7 @@ rk_status rk_csv_open(const char *path, rk_csv_out **out, rk_error *err)
         status = rk_fail(err, RK_ERR_INVALID,
                          "a table that grows row by row is not compressed: leave out .gz");
     } else {
-        opened->file = strcmp(path, "-") == 0 ? stdout : fopen(path, "w");
+        opened->file = fopen(path, "w");
         status = opened->file
                      ? RK_OK
                      : rk_fail(err, RK_ERR_IO, "cannot open for writing: %s", strerror(errno));
@@ -42,6 +44,26 @@ rk_status rk_csv_open(const char *path, rk_csv_out **out, rk_error *err)
     }
     *out = opened;
     return RK_OK;
+}
+
+rk_status rk_csv_open_writer(rk_out_writer *write, void *user, rk_csv_out **out, rk_error *err)
+{
+    *out = calloc(1, sizeof(**out));
+    if (!*out) {
+        return rk_fail(err, RK_ERR_MEMORY, "there is not enough memory to write a table");
+    }
+    (*out)->write = write;
+    (*out)->user = user;
+    return RK_OK;
+}
+
+static void write_text(rk_csv_out *out, const void *text, size_t size)
+{
+    if (out->file) {
+        (void)fwrite(text, 1, size, out->file);
+    } else if (out->write) {
+        out->write(out->user, text, size);
+    }
 }
 
 /* Appends text as one cell of RFC 4180. */
@@ -72,13 +94,13 @@ void rk_csv_add_line(rk_bytes *lines, const rk_value *row, size_t count)
 
 void rk_csv_text(rk_csv_out *out, const char *lines)
 {
-    (void)fputs(lines, out->file);
+    write_text(out, lines, strlen(lines));
 }
 
 /* Writes the line at hand and empties it. */
 static void write_line(rk_csv_out *out)
 {
-    (void)fwrite(out->line.data, 1, out->line.size, out->file);
+    write_text(out, out->line.data, out->line.size);
     out->failed = out->failed || out->line.failed;
     rk_bytes_reset(&out->line);
 }
@@ -104,7 +126,7 @@ rk_status rk_csv_flush(rk_csv_out *out, rk_error *err)
     if (out->failed) {
         return rk_fail(err, RK_ERR_MEMORY, "there is not enough memory for a line of the table");
     }
-    if (fflush(out->file) == 0 && !ferror(out->file)) {
+    if (!out->file || (fflush(out->file) == 0 && !ferror(out->file))) {
         return RK_OK;
     }
     const rk_status status =
@@ -119,11 +141,11 @@ rk_status rk_csv_close(rk_csv_out *out, rk_error *err)
         return RK_OK;
     }
     rk_status status = rk_csv_flush(out, err);
-    if (out->file != stdout) {
+    if (out->file) {
         (void)fsync(fileno(out->file)); /* what cannot be synced, as a pipe, is written */
     }
     errno = 0;
-    if (out->file != stdout && fclose(out->file) != 0 && status == RK_OK) {
+    if (out->file && fclose(out->file) != 0 && status == RK_OK) {
         status = rk_fail(err, RK_ERR_IO, "cannot write: %s", strerror(errno ? errno : EIO));
         rk_error_set_file(err, out->name);
     }

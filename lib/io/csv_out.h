@@ -7,13 +7,17 @@
 #define RK_IO_CSV_OUT_H
 
 #include "base/bytes.h"
+#include "io/out.h"
 #include "io/value.h"
 #include "reckon/reckon.h"
 
 typedef struct rk_csv_out rk_csv_out;
 
-/* Opens `path` ("-": standard output), replacing what it holds.  The caller closes *out. */
+/* Opens `path`, replacing what it holds.  The caller closes *out. */
 rk_status rk_csv_open(const char *path, rk_csv_out **out, rk_error *err);
+
+/* The same for lines that go to `write` instead of a file; NULL: they are lost. */
+rk_status rk_csv_open_writer(rk_out_writer *write, void *user, rk_csv_out **out, rk_error *err);
 
 /* Writing remembers a failure; rk_csv_flush reports it.  Text is quoted where it has to be. */
 void rk_csv_header(rk_csv_out *out, const rk_column *columns, size_t count);

@@ -21,7 +21,9 @@
 enum { BUFFER_SIZE = 128 << 10, TEMPORARIES = 1000 };
 
 struct rk_out {
-    gzFile file;              /* also for plain text, which zlib passes through */
+    gzFile file;          /* also for plain text, which zlib passes through; NULL: none */
+    rk_out_writer *write; /* in place of a file; may be NULL then */
+    void *user;
     int synced;               /* the temporary file once more, which zlib closes; or -1 */
     char name[256];           /* as given, for messages */
     char target[PATH_MAX];    /* "" when the file is written directly */
@@ -138,9 +140,25 @@ rk_status rk_out_open(const char *path, rk_out **out, rk_error *err)
     return RK_OK;
 }
 
+rk_status rk_out_open_writer(rk_out_writer *write, void *user, rk_out **out, rk_error *err)
+{
+    *out = calloc(1, sizeof(**out));
+    if (!*out) {
+        return rk_fail(err, RK_ERR_MEMORY, "there is not enough memory to open an output");
+    }
+    (*out)->write = write;
+    (*out)->user = user;
+    (*out)->synced = -1;
+    return RK_OK;
+}
+
 void rk_out_write(rk_out *out, const char *text, size_t size)
 {
-    if (!out->failure && size > 0 && gzfwrite(text, 1, size, out->file) != size) {
+    if (!out->file) {
+        if (out->write && size > 0) {
+            out->write(out->user, text, size);
+        }
+    } else if (!out->failure && size > 0 && gzfwrite(text, 1, size, out->file) != size) {
         out->failure = errno ? errno : EIO;
     }
 }
@@ -177,7 +195,7 @@ rk_status rk_out_close(rk_out *out, rk_error *err)
 {
     rk_status status = RK_OK;
     errno = 0;
-    if (gzclose_w(out->file) != Z_OK && !out->failure) {
+    if (out->file && gzclose_w(out->file) != Z_OK && !out->failure) {
         out->failure = errno ? errno : EIO;
     }
     out->file = NULL;

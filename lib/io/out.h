@@ -13,6 +13,13 @@ typedef struct rk_out rk_out;
  */
 rk_status rk_out_open(const char *path, rk_out **out, rk_error *err);
 
+/*
+ * Opens an output that hands each piece to `write` instead of a file; `write` may be NULL: the
+ * output is lost.
+ */
+typedef void rk_out_writer(void *user, const char *text, size_t size);
+rk_status rk_out_open_writer(rk_out_writer *write, void *user, rk_out **out, rk_error *err);
+
 /* Writing remembers the first failure; rk_out_close reports it. */
 void rk_out_write(rk_out *out, const char *text, size_t size);
 void rk_out_text(rk_out *out, const char *text);

@@ -6,8 +6,8 @@
 #ifndef RK_SEARCH_SHARED_H
 #define RK_SEARCH_SHARED_H
 
+#include "reckon/team.h"
 #include "search/plan.h"
-#include "work/team.h"
 
 /* As rk_plan_search; threads of the control are those of each rank.  `team` may be NULL. */
 rk_status rk_plan_search_shared(rk_team *team, const rk_model *model, const rk_system *system,

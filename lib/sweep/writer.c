@@ -48,7 +48,9 @@ static rk_status open_files(rk_sweep_writer *writer, const rk_sweep_options *opt
                                   : rk_sweep_fail_memory(err);
     }
     if (status == RK_OK && options->csv_path) {
-        status = rk_csv_open(options->csv_path, &writer->csv, err);
+        status = strcmp(options->csv_path, "-") == 0
+                     ? rk_csv_open_writer(options->write, options->user, &writer->csv, err)
+                     : rk_csv_open(options->csv_path, &writer->csv, err);
     }
     if (status == RK_OK && writer->csv) {
         rk_csv_header(writer->csv, writer->table->columns, writer->table->count);

@@ -97,7 +97,10 @@ static rk_status send(rk_bytes *message, const rk_team *team, int to, rk_error *
 /* Takes the next message of this run; *kind says what is left in the reader. */
 static bool receive(struct share *s, int *from, enum message *kind, rk_bytes_reader *reader)
 {
-    while (s->team->receive(s->team->context, from, &s->message)) {
+    size_t size;
+    for (void *data; (data = s->team->receive(s->team->context, from, &size));) {
+        rk_bytes_clear(&s->message);
+        s->message = (rk_bytes){.data = data, .size = size, .room = size};
         *reader = rk_bytes_read(&s->message);
         const uint64_t run = rk_bytes_take_number(reader);
         *kind = (enum message)rk_bytes_take_number(reader);

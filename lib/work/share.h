@@ -7,8 +7,8 @@
 #ifndef RK_WORK_SHARE_H
 #define RK_WORK_SHARE_H
 
+#include "reckon/team.h"
 #include "work/pool.h"
-#include "work/team.h"
 
 /* What is shared.  Only `work` is called from several threads, and on other ranks than 0. */
 typedef struct rk_share_job {

@@ -81,22 +81,22 @@ static void post_send(void *context, int to, const void *data, size_t size)
     (void)pthread_mutex_unlock(&post->lock);
 }
 
-static bool post_receive(void *context, int *from, rk_bytes *message)
+static void *post_receive(void *context, int *from, size_t *size)
 {
     struct address *self = context;
     struct post *post = self->post;
     (void)pthread_mutex_lock(&post->lock);
     struct letter *letter = post->boxes[self->rank];
+    void *data = NULL;
     if (letter) {
         post->boxes[self->rank] = letter->next;
         *from = letter->from;
-        rk_bytes_reset(message);
-        rk_bytes_add(message, letter->bytes.data, letter->bytes.size);
-        rk_bytes_clear(&letter->bytes);
+        data = letter->bytes.data;
+        *size = letter->bytes.size;
         free(letter);
     }
     (void)pthread_mutex_unlock(&post->lock);
-    return letter != NULL;
+    return data;
 }
 
 /* ---- a job: the squares of 0 .. count-1 ------------------------------------------------------ */
@@ -274,11 +274,11 @@ static void run_members(struct post *post, struct member *members, int size)
         (void)pthread_join(threads[rank], NULL);
     }
     for (int rank = 0; rank < size; rank++) {
-        rk_bytes rest = {0};
+        size_t rest;
         int from;
-        while (post_receive(&members[rank].address, &from, &rest)) {
+        for (void *data; (data = post_receive(&members[rank].address, &from, &rest));) {
+            free(data);
         }
-        rk_bytes_clear(&rest);
     }
     (void)pthread_mutex_destroy(&post->lock);
 }

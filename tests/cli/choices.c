@@ -6,30 +6,26 @@
 
 #include <cmocka.h>
 
-#include "cli/choices.h"
+#include "../search/words.h"
 #include "layer/model_load.h"
+#include "request/choices.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static const rk_command command = {
-    .name = "test",
-    .shared = rk_strategy_options,
-    .shared_count = RK_STRATEGY_OPTION_COUNT,
-};
+/* The texts of what is read live as long as this. */
+static rk_job *last;
 
-/* Reads a command line of up to a few hundred letters. */
+/* Reads a command line. */
 static rk_request request_of(const char *line)
 {
-    char text[512], name[] = "test", *argv[64] = {name}, *rest = text;
-    int argc = 1;
-    rk_request request = rk_request_defaults();
+    char text[512];
+    rk_request request;
+    rk_error err;
+    rk_job_free(last);
     (void)snprintf(text, sizeof(text), "--model m --system s %s", line);
-    for (char *word; (word = strtok_r(rest, " ", &rest));) {
-        argv[argc++] = word;
-    }
-    assert_int_equal(rk_request_parse(&command, argc, argv, &request), RK_PARSED);
+    assert_int_equal(words_read(text, &last, &request, &err), RK_OK);
     return request;
 }
 
@@ -193,5 +189,7 @@ int main(void)
         cmocka_unit_test(test_space),
         cmocka_unit_test(test_pinned_search),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    const int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    rk_job_free(last);
+    return failed;
 }

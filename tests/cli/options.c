@@ -6,7 +6,8 @@
 
 #include <cmocka.h>
 
-#include "cli/options.h"
+#include "cli/arguments.h"
+#include "job/job.h"
 
 #include <stdint.h>
 #include <stdio.h>
@@ -74,12 +75,30 @@ static const rk_option shared[] = {
      .value = "COLOR,..."},
 };
 
+static arguments kept; /* what the last command line said */
+
+static void init(void *values)
+{
+    ((arguments *)values)->count = 7;
+}
+
+static rk_status keep(rk_job *job, void *values, rk_error *err)
+{
+    (void)job;
+    (void)err;
+    kept = *(const arguments *)values;
+    return RK_OK;
+}
+
 static const rk_command command = {
     .name = "test",
     .options = options,
     .option_count = sizeof(options) / sizeof(options[0]),
     .shared = shared,
     .shared_count = sizeof(shared) / sizeof(shared[0]),
+    .size = sizeof(arguments),
+    .init = init,
+    .run = keep,
 };
 
 #define MOST_WORDS 8
@@ -94,8 +113,18 @@ static int parse(arguments *to, const char *const words[MOST_WORDS])
         (void)snprintf(copies[argc], sizeof(copies[argc]), "%s", words[argc - 1]);
         argv[argc] = copies[argc];
     }
-    *to = (arguments){.count = 7};
-    return rk_options_parse(&command, argc, argv, to);
+    rk_job *job;
+    rk_error err;
+    assert_int_equal(rk_job_create(&command, &job, &err), RK_OK);
+    const int result = rk_arguments_read(&command, argc, argv, job);
+    if (result == RK_PARSED) {
+        assert_int_equal(rk_job_run(job, NULL, &err), RK_OK);
+        *to = kept;
+        to->name = kept.name ? "given" : NULL; /* the texts are freed with the job */
+        to->extra = kept.extra ? "given" : NULL;
+    }
+    rk_job_free(job);
+    return result;
 }
 
 static void test_any_order(void **state)

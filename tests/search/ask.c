@@ -12,7 +12,7 @@
 #include "questions.h"
 #include "states.h"
 
-#include "cli/reckon_plan.h"
+#include "command/reckon_plan.h"
 #include "report/estimate_fields.h"
 
 #include <math.h>
@@ -40,15 +40,15 @@ struct way {
     int threads;
 };
 
-static bool find(rk_request request, const rk_inputs *inputs, const struct way *way,
-                 rk_reckoning *plan)
+static bool find(const question *q, rk_request request, const rk_inputs *inputs,
+                 const struct way *way, rk_reckoning *plan)
 {
     rk_error err;
     char text[1024];
     request.bounded = way->bounded;
     request.threads = way->threads;
     request.top = (int64_t)way->rows;
-    const rk_status status = rk_reckoning_search(&request, inputs, way->rows, plan, &err);
+    const rk_status status = rk_reckoning_search(q->job, &request, inputs, way->rows, plan, &err);
     if (status) {
         (void)printf("  error: %s\n", rk_error_text(&err, text, sizeof(text)));
     }
@@ -130,7 +130,7 @@ static void check_narrower(const question *q, rk_request request, const rk_input
     }
     rk_reckoning plan;
     give(degrees[chosen].counts, value);
-    if (find(request, inputs, &(struct way){1, false, 1}, &plan)) {
+    if (find(q, request, inputs, &(struct way){1, false, 1}, &plan)) {
         const double step = plan.answer_count ? plan.answers[0].estimate.step : (double)INFINITY;
         const double wanted = all->answers[first].estimate.step;
         if (!(step >= wanted && step <= wanted)) {
@@ -193,7 +193,7 @@ static void compare_ways(const question *q, const rk_request *request, const rk_
     };
     for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
         rk_reckoning some;
-        if (!find(*request, inputs, &ways[i], &some)) {
+        if (!find(q, *request, inputs, &ways[i], &some)) {
             tally->wrong++;
         } else {
             const size_t row = first_difference(all, &some, ways[i].rows);
@@ -232,11 +232,12 @@ static bool ask(uint64_t number, struct tally *tally, bool print)
     static rk_inputs inputs;
     rk_request request;
     rk_reckoning all;
+    question_clear(&q);
     question_fill(number, &q);
     if (!is_asked(&q, &request, &inputs)) {
         return false;
     }
-    if (!find(request, &inputs, &(struct way){print ? 1 : most_rows, false, 1}, &all)) {
+    if (!find(&q, request, &inputs, &(struct way){print ? 1 : most_rows, false, 1}, &all)) {
         tally->wrong++;
     } else if (print) {
         if (all.answer_count > 0) {

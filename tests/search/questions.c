@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "questions.h"
 
-#include "cli/commands.h"
+#include "command/commands.h"
 #include "io/catalogue.h"
 #include "models.h"
 
@@ -60,7 +60,7 @@ void question_fill(uint64_t number, question *q)
     static const char *const recomputes[] = {"none", "full", "selective", "none,full"};
     uint64_t seed = 0x6a09e667f3bcc909u + number, *r = &seed;
     const int64_t accelerators = PICK(r, 1, 4, 8, 8, 16, 32, 64, 64, 96, 128, 256, 512, 1024);
-    *q = (question){.count = 0};
+    *q = (question){.job = NULL};
     say(q, "--model %s", pick_name(r, "models", "models"));
     say(q, " --system %s", pick_name(r, "systems", "accelerators"));
     const int64_t batch = accelerators * PICK(r, 1, 1, 2, 4, 8) / PICK(r, 1, 1, 2);
@@ -86,18 +86,13 @@ void question_fill(uint64_t number, question *q)
 
 rk_status question_read(question *q, rk_request *request, rk_inputs *inputs, rk_error *err)
 {
-    char *rest = NULL;
-    memcpy(q->buffer, q->text, sizeof(q->buffer));
-    q->words[0] = (char[]){"plan"};
-    q->count = 1;
-    for (char *word = strtok_r(q->buffer, " ", &rest); word && q->count < QUESTION_WORDS - 1;
-         word = strtok_r(NULL, " ", &rest)) {
-        q->words[q->count++] = word;
-    }
-    q->words[q->count] = NULL;
-    *request = rk_request_defaults();
-    if (rk_request_parse(&rk_command_fit, q->count, q->words, request) != RK_PARSED) {
-        return RK_ERR_INVALID;
-    }
-    return rk_request_load(request, inputs, err);
+    question_clear(q);
+    const rk_status status = words_read(q->text, &q->job, request, err);
+    return status ? status : rk_request_load(request, inputs, err);
+}
+
+void question_clear(question *q)
+{
+    rk_job_free(q->job);
+    q->job = NULL;
 }

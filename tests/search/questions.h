@@ -3,19 +3,16 @@
 #ifndef RK_TESTS_PLAN_QUESTIONS_H
 #define RK_TESTS_PLAN_QUESTIONS_H
 
-#include "cli/strategy_options.h"
+#include "words.h"
 
 #include <stdint.h>
 #include <stdio.h>
 
-#define QUESTION_SIZE  512
-#define QUESTION_WORDS 48
+#define QUESTION_SIZE 512
 
 typedef struct question {
-    char text[QUESTION_SIZE];   /* "--model llama3-8b --system ..." */
-    char buffer[QUESTION_SIZE]; /* the same, cut into words */
-    char *words[QUESTION_WORDS];
-    int count;
+    char text[QUESTION_SIZE]; /* "--model llama3-8b --system ..." */
+    rk_job *job;              /* holds the texts of what was read */
 } question;
 
 /*
@@ -24,7 +21,9 @@ typedef struct question {
  */
 void question_fill(uint64_t number, question *q);
 
-/* Reads what it asks; the caller releases the inputs, if it is RK_OK. */
+/* Reads what it asks; the caller releases the inputs, if it is RK_OK, and the question. */
 rk_status question_read(question *q, rk_request *request, rk_inputs *inputs, rk_error *err);
+
+void question_clear(question *q);
 
 #endif

@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "arguments.h"
+
+#include "help.h"
+#include "team.h"
+
+#include <getopt.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    POSITIONAL = 1,   /* getopt_long's answer for an argument that is no option */
+    LONG_OPTION = 256 /* its answer for a long option: this plus the place in the table */
+};
+
+/* ---- errors ---------------------------------------------------------------------------- */
+
+int rk_fail_command(const rk_command *command, const char *format, ...)
+{
+    va_list list;
+    if (!rk_team_is_first()) {
+        return RK_EXIT_USAGE;
+    }
+    va_start(list, format);
+    (void)fprintf(stderr, "reckon %s: ", rk_command_name(command));
+    (void)vfprintf(stderr, format, list);
+    (void)fputc('\n', stderr);
+    va_end(list);
+    return RK_EXIT_USAGE;
+}
+
+int rk_fail_with(const rk_command *command, const rk_error *err)
+{
+    char text[1024];
+    return rk_fail_command(command, "%s", rk_error_text(err, text, sizeof(text)));
+}
+
+/* ---- the table in getopt_long's two forms ---------------------------------------------- */
+
+typedef struct tables {
+    char *letters;        /* owned */
+    struct option *names; /* owned */
+    size_t letter_count, name_count;
+} tables;
+
+static rk_option_info info_of(const rk_option *option)
+{
+    rk_option_info info;
+    rk_option_describe(option, &info, sizeof(info));
+    return info;
+}
+
+static void add_letter(tables *t, char letter, bool takes_value)
+{
+    t->letters[t->letter_count++] = letter;
+    if (takes_value) {
+        t->letters[t->letter_count++] = ':';
+    }
+}
+
+static void add_name(tables *t, const char *name, bool takes_value, int answer)
+{
+    t->names[t->name_count++] =
+        (struct option){name, takes_value ? required_argument : no_argument, NULL, answer};
+}
+
+/*
+ * The leading '-' hands over positional arguments where they stand; the ':' tells a missing value
+ * from an unknown option.  Returns false when memory runs out.
+ */
+static bool fill_tables(const rk_command *command, tables *t)
+{
+    const rk_option *option;
+    size_t names = 1, count = 0;
+    for (; (option = rk_command_option(command, count)); count++) {
+        names += 1 + info_of(option).alias_count;
+    }
+    *t = (tables){.letters = calloc(2 * count + 4, 1),
+                  .names = calloc(names + 1, sizeof(struct option))};
+    if (!t->letters || !t->names) {
+        return false;
+    }
+    add_letter(t, '-', true);
+    add_letter(t, 'h', false);
+    add_name(t, "help", false, 'h');
+    for (size_t i = 0; i < count; i++) {
+        const rk_option_info info = info_of(rk_command_option(command, i));
+        const bool takes_value = info.value != NULL;
+        if (info.positional) {
+            continue;
+        }
+        if (info.letter) {
+            add_letter(t, info.letter, takes_value);
+        }
+        add_name(t, info.name, takes_value, LONG_OPTION + (int)i);
+        for (size_t j = 0; j < info.alias_count && info.aliases[j]; j++) {
+            add_name(t, info.aliases[j], takes_value, LONG_OPTION + (int)i);
+        }
+    }
+    return true;
+}
+
+static void free_tables(tables *t)
+{
+    free(t->letters);
+    free(t->names);
+}
+
+/* ---- parsing --------------------------------------------------------------------------- */
+
+/* Fills `info` with the option that getopt_long answered with; false: there is none. */
+static bool find_option(const rk_command *command, int answer, rk_option_info *info)
+{
+    const rk_option *option = NULL;
+    if (answer >= LONG_OPTION) {
+        option = rk_command_option(command, (size_t)(answer - LONG_OPTION));
+    }
+    for (size_t i = 0; !option && answer > 0 && rk_command_option(command, i); i++) {
+        if (info_of(rk_command_option(command, i)).letter == answer) {
+            option = rk_command_option(command, i);
+        }
+    }
+    if (option) {
+        *info = info_of(option);
+    }
+    return option != NULL;
+}
+
+/* Explains an answer of '?' or ':'; `given` is the argument at fault. */
+static int fail_option(const rk_command *command, int answer, const char *given, rk_job *job)
+{
+    rk_option_info info = {.name = "help"};
+    const bool known = find_option(command, optopt, &info);
+    if (known && answer == ':') {
+        return rk_fail_command(command, "--%s needs a value: %s", info.name, info.value);
+    }
+    if (known || optopt == 'h') {
+        return rk_fail_command(command, "--%s takes no value (found %s)", info.name, given);
+    }
+    if (optopt) {
+        return rk_fail_command(command, "unknown option -%c; 'reckon %s --help' lists the options",
+                               optopt, rk_command_name(command));
+    }
+    char name[64];
+    rk_error err;
+    given += strspn(given, "-");
+    (void)snprintf(name, sizeof(name), "%.*s", (int)strcspn(given, "="), given);
+    if (!rk_job_set(job, name, "", &err)) { /* a name that getopt_long refuses and a job takes */
+        return rk_fail_command(command, "unknown option --%s", name);
+    }
+    return rk_fail_with(command, &err);
+}
+
+static int set_option(const rk_command *command, const rk_option_info *info, const char *value,
+                      rk_job *job)
+{
+    rk_error err;
+    return rk_job_set(job, info->name, info->value ? value : NULL, &err)
+               ? rk_fail_with(command, &err)
+               : RK_PARSED;
+}
+
+/* Gives a value to the next positional argument; `*next` is where to look for it. */
+static int set_positional(const rk_command *command, const char *value, size_t *next, rk_job *job)
+{
+    const rk_option *option;
+    while ((option = rk_command_option(command, *next))) {
+        const rk_option_info info = info_of(option);
+        (*next)++;
+        if (info.positional) {
+            return set_option(command, &info, value, job);
+        }
+    }
+    return rk_fail_command(command, "unexpected argument '%s'; 'reckon %s --help' says more", value,
+                           rk_command_name(command));
+}
+
+static int read_all(const rk_command *command, int argc, char **argv, const tables *t, rk_job *job)
+{
+    size_t next = 0;
+    int result = RK_PARSED, answer;
+    optind = 0; /* start afresh: another table may have been parsed before */
+    opterr = 0;
+    while (result == RK_PARSED &&
+           (answer = getopt_long(argc, argv, t->letters, t->names, NULL)) != -1) {
+        rk_option_info info;
+        if (answer == 'h') {
+            rk_write_command_help(stdout, command);
+            return RK_EXIT_DONE;
+        }
+        if (answer == '?' || answer == ':') {
+            return fail_option(command, answer, argv[optind - 1], job);
+        }
+        if (answer == POSITIONAL) {
+            result = set_positional(command, optarg, &next, job);
+        } else if (find_option(command, answer, &info)) {
+            result = set_option(command, &info, optarg, job);
+        }
+    }
+    for (; result == RK_PARSED && optind < argc; optind++) { /* behind "--" */
+        result = set_positional(command, argv[optind], &next, job);
+    }
+    return result;
+}
+
+int rk_arguments_read(const rk_command *command, int argc, char **argv, rk_job *job)
+{
+    tables t;
+    const int result = fill_tables(command, &t)
+                           ? read_all(command, argc, argv, &t, job)
+                           : rk_fail_command(command, "not enough memory for the options");
+    free_tables(&t);
+    return result;
+}
+
+const char *rk_arguments_find(int argc, char **argv, const char *name)
+{
+    const size_t length = strlen(name);
+    for (int i = 1; i < argc; i++) {
+        const char *given = argv[i];
+        if (strncmp(given, "--", 2) != 0 || strncmp(given + 2, name, length) != 0) {
+            continue;
+        }
+        if (given[2 + length] == '=') {
+            return given + 2 + length + 1;
+        }
+        if (given[2 + length] == '\0' && i + 1 < argc) {
+            return argv[i + 1];
+        }
+    }
+    return NULL;
+}

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "run_job.h"
+
+#include "arguments.h"
+#include "progress.h"
+#include "team.h"
+#include "terminal.h"
+
+#include <stdio.h>
+
+/* What the callbacks of a job know. */
+struct screen {
+    const rk_command *command;
+    rk_progress progress;
+};
+
+static void write_answer(void *user, const char *text, size_t size)
+{
+    struct screen *screen = user;
+    rk_progress_clear(&screen->progress);
+    (void)fwrite(text, 1, size, stdout);
+}
+
+static void write_remark(void *user, const char *line)
+{
+    struct screen *screen = user;
+    rk_progress_clear(&screen->progress);
+    (void)fprintf(stderr, "reckon %s: %s\n", rk_command_name(screen->command), line);
+}
+
+static bool show_progress(void *user, const rk_job_progress *report)
+{
+    struct screen *screen = user;
+    return rk_progress_show(&screen->progress, report);
+}
+
+/* Runs a job that has its options.  Returns the exit status. */
+static int run(const rk_command *command, rk_job *job, int nothing)
+{
+    rk_error err;
+    struct screen screen = {.command = command};
+    const rk_job_control control = {
+        .size = sizeof(control),
+        .user = &screen,
+        .write = write_answer,
+        .remark = write_remark,
+        .progress = show_progress,
+        .drawn = rk_terminal_is_drawn(),
+        .width = rk_terminal_width(),
+        .team = rk_team_joined(),
+    };
+    rk_progress_start(&screen.progress);
+    const rk_status status = rk_job_run(job, &control, &err);
+    rk_progress_end(&screen.progress);
+    if (status == RK_ERR_STOPPED && rk_progress_signal_status() != 0) {
+        return rk_progress_signal_status();
+    }
+    if (status) {
+        return rk_fail_with(command, &err);
+    }
+    rk_team_report(command);
+    return rk_job_found(job) ? RK_EXIT_DONE : nothing;
+}
+
+static rk_status set_all(rk_job *job, const char *const *pairs, rk_error *err)
+{
+    rk_status status = RK_OK;
+    for (; pairs && pairs[0] && !status; pairs += 2) {
+        status = rk_job_set(job, pairs[0], pairs[1], err);
+    }
+    return status;
+}
+
+int rk_run_job(const rk_command *command, int argc, char **argv, const char *const *globals,
+               int nothing)
+{
+    rk_error err;
+    rk_job *job = NULL;
+    const rk_command *resolved = command;
+    int result = rk_command_is_shared(command) ? rk_team_join(command) : RK_PARSED;
+    if (result != RK_PARSED) {
+        return result;
+    }
+    rk_status status = rk_command_resolve(command, rk_arguments_find(argc, argv, "method"),
+                                          rk_arguments_find(argc, argv, "model"),
+                                          rk_arguments_find(argc, argv, "system"), &resolved, &err);
+    status = status ? status : rk_job_create(resolved, &job, &err);
+    status = status ? status : set_all(job, globals, &err);
+    if (status) {
+        result = rk_fail_with(command, &err);
+    } else {
+        result = rk_arguments_read(resolved, argc, argv, job);
+    }
+    if (result == RK_PARSED) {
+        result = run(resolved, job, nothing);
+    }
+    rk_job_free(job);
+    return result;
+}

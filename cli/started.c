@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "mpi_team.h"
+
+#include <stdlib.h>
+
+int rk_mpi_started(void)
+{
+    /* What tells a process that it was started, and with how many others. */
+    static const char *const names[][2] = {
+        {"OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_SIZE"}, /* Open MPI */
+        {"PMI_RANK", "PMI_SIZE"},                         /* MPICH, and srun for it */
+        {"PMIX_RANK", "SLURM_NTASKS"},                    /* srun for Open MPI */
+    };
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        if (getenv(names[i][0])) {
+            const char *size = getenv(names[i][1]);
+            const long count = size ? strtol(size, NULL, 10) : 1;
+            return count > 1 && count < 1000000 ? (int)count : 1;
+        }
+    }
+    return 0;
+}

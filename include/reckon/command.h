@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Every command of `reckon` as a function: its options go in as text or as a JSON request, its
+ * answer comes out as text, JSON, CSV or SVG.  The program `reckon` itself uses nothing else.
+ *
+ *     rk_job *job;
+ *     rk_status status = rk_job_create(rk_command_find("plan"), &job, &err);
+ *     status = status ? status : rk_job_set(job, "model", "llama3-70b", &err);
+ *     status = status ? status : rk_job_set(job, "system", "h100-sxm", &err);
+ *     status = status ? status : rk_job_set(job, "accelerators", "64", &err);
+ *     status = status ? status : rk_job_set(job, "global-batch", "512", &err);
+ *     status = status ? status : rk_job_run(job, &control, &err);
+ *     rk_job_free(job);
+ *
+ * Commands and options are constant tables: pointers to them stay valid for ever.  A job belongs to
+ * one thread at a time; different jobs may run in different threads.
+ */
+#ifndef RECKON_COMMAND_H
+#define RECKON_COMMAND_H
+
+#include "reckon/reckon.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- what commands and options there are --------------------------------------------------- */
+
+typedef struct rk_command rk_command;
+typedef struct rk_option rk_option;
+
+/* The commands in the order of the help text; NULL from the number of commands on. */
+RK_API const rk_command *rk_command_at(size_t index);
+
+/* The command of that name, e.g. "plan"; NULL if none has it. */
+RK_API const rk_command *rk_command_find(const char *name);
+
+/* The name of the command that a mistyped one comes nearest to; NULL: none does. */
+RK_API const char *rk_command_suggest(const char *name);
+
+/*
+ * The command that answers.  `plan`, `explain`, `design` and `shape` have other options when they
+ * follow the Calculon method: by `method` ("calculon" or "reckon"), or where it is NULL because the
+ * documents `model` or `system` (each may be NULL) are Calculon's.  Other commands are returned as
+ * they are.  Errors: RK_ERR_MEMORY; a document that cannot be read is left to the job to refuse.
+ */
+RK_API rk_status rk_command_resolve(const rk_command *command, const char *method,
+                                    const char *model, const char *system,
+                                    const rk_command **resolved, rk_error *err);
+
+RK_API const char *rk_command_name(const rk_command *command);
+RK_API const char *rk_command_purpose(const rk_command *command); /* a sentence, no full stop */
+RK_API const char *rk_command_notes(const rk_command *command);   /* ends the help; may be NULL */
+
+/* Whether the command shares its search with the ranks of a team (rk_job_control.team). */
+RK_API bool rk_command_is_shared(const rk_command *command);
+
+/* The options of a command, from 0; NULL behind the last. */
+RK_API const rk_option *rk_command_option(const rk_command *command, size_t index);
+
+/* What an option is, for parsers, help and shells.  Fields may be added at the end. */
+typedef struct rk_option_info {
+    const char *name;  /* "threads" */
+    const char *value; /* what help calls the value, e.g. "NAME|FILE"; NULL: it takes none */
+    const char *help;  /* one line */
+    char letter;       /* 'o' for -o; 0: none */
+    bool positional;   /* without a name on the command line, in table order */
+    bool required;
+    const char *const *choices; /* NULL-terminated; NULL: free */
+    const char *const *aliases; /* other long names; at most alias_count are not NULL */
+    size_t alias_count;
+    const char *catalogue; /* names of this kind complete it; NULL: none do */
+} rk_option_info;
+
+/*
+ * Fills the first `size` bytes of `info`: pass sizeof(rk_option_info).
+ */
+RK_API void rk_option_describe(const rk_option *option, rk_option_info *info, size_t size);
+
+/*
+ * The names of the built-in catalogue, from 0; NULL behind the last.  *kind is its folder, e.g.
+ * "models", "systems" or "calculon/systems".
+ */
+RK_API const char *rk_catalogue_name(size_t index, const char **kind);
+
+/* ---- jobs ------------------------------------------------------------------------------------ */
+
+typedef struct rk_job rk_job;
+
+/* Other processes that share a search; see reckon/team.h. */
+typedef struct rk_team rk_team;
+
+/* How far a search is. */
+typedef struct rk_job_progress {
+    const char *what;     /* what is counted, e.g. "strategies" */
+    uint64_t done, total; /* total 0: not known */
+    const char *note;     /* what else there is to say, e.g. "3 of 10 points done"; or NULL */
+} rk_job_progress;
+
+/* How a job runs, and where its output goes.  All zero is legal: then the answer is lost. */
+typedef struct rk_job_control {
+    size_t size; /* sizeof(rk_job_control); fields may be added at the end */
+    void *user;  /* handed to the functions below */
+    /* Receives the answer, unless the option `output` names a file; may be called often. */
+    void (*write)(void *user, const char *text, size_t size);
+    /* Receives remarks, one line each without a line end; they are no part of the answer. */
+    void (*remark)(void *user, const char *line);
+    /*
+     * Called about ten times a second while a search runs, from the thread that runs the job.
+     * Return false to stop: RK_ERR_STOPPED.
+     */
+    bool (*progress)(void *user, const rk_job_progress *progress);
+    bool drawn;    /* tables of the answer have drawn lines and bold type, for a terminal */
+    int width;     /* columns of text; 0: 80 */
+    rk_team *team; /* NULL: this process is alone */
+} rk_job_control;
+
+/*
+ * Creates a job with the default of every option.  `command` may be NULL: RK_ERR_INVALID.  Free it
+ * with rk_job_free.
+ */
+RK_API rk_status rk_job_create(const rk_command *command, rk_job **job, rk_error *err);
+
+/*
+ * Sets an option from text, as on the command line: rk_job_set(job, "tp", "4,8").  Flags take
+ * "true" or NULL.  Errors: RK_ERR_INVALID with what would be right.
+ */
+RK_API rk_status rk_job_set(rk_job *job, const char *option, const char *value, rk_error *err);
+
+/*
+ * Sets options from a JSON object: {"model": "llama3-70b", "tp": [4, 8], "explain": true}; names
+ * may have '_' in place of '-'.  Errors: RK_ERR_SYNTAX, RK_ERR_INVALID with the member at fault.
+ */
+RK_API rk_status rk_job_set_json(rk_job *job, const char *request, rk_error *err);
+
+/*
+ * Runs the job.  Errors: whatever is wrong with options or documents; RK_ERR_STOPPED.  "Nothing
+ * fits" is an answer: rk_job_found is false then.
+ */
+RK_API rk_status rk_job_run(rk_job *job, const rk_job_control *control, rk_error *err);
+
+/* Whether the last run found what was asked for: a strategy that fits, a design within budget. */
+RK_API bool rk_job_found(const rk_job *job);
+
+/* NULL is legal. */
+RK_API void rk_job_free(rk_job *job);
+
+/*
+ * One JSON request in, one JSON response out, as `reckon COMMAND --json` prints it.  `control` may
+ * be NULL.  *response is to be freed with rk_free.
+ */
+RK_API rk_status rk_answer_request(const char *command, const char *request,
+                                   const rk_job_control *control, char **response, rk_error *err);
+
+/* Frees text that the library has allocated.  NULL is legal. */
+RK_API void rk_free(void *text);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

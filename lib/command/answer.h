@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Answers of the reckon model, of which `reckon estimate`, `fit` and `plan` put theirs together. */
+#ifndef RK_COMMAND_ANSWER_H
+#define RK_COMMAND_ANSWER_H
+
+#include "evidence/interval.h"
+#include "io/json_write.h"
+#include "job/job.h"
+#include "report/estimate_explain.h"
+#include "request/request.h"
+
+/* One strategy in full. */
+typedef struct rk_answer {
+    rk_strategy strategy;
+    rk_estimate estimate;
+    rk_stage_memory *stages; /* owned; strategy.pp entries */
+    rk_interval interval;    /* of measured over predicted, by comparable runs */
+    double bf16_step;        /* s; of a strategy in fp8 or fp4, its step in bf16; else 0 */
+} rk_answer;
+
+/* Estimates a legal strategy with its schedule played; cleared with free(answer->stages). */
+rk_status rk_answer_fill(const rk_setting *setting, const rk_strategy *strategy, rk_answer *answer,
+                         rk_error *err);
+
+rk_setting rk_setting_of(const rk_request *request, const rk_inputs *inputs);
+
+/* ---- for people ---------------------------------------------------------------------------- */
+
+/*
+ * Rounds parts so that the printed parts add up to the printed total: each is the difference of
+ * two rounded running sums, in units of the last printed digit.
+ */
+typedef struct rk_rounding {
+    double digit; /* the last one printed */
+    double sum, printed;
+} rk_rounding;
+
+double rk_round_next(rk_rounding *rounding, double part);
+
+/* Starts a line of the form "model     ..."; "" goes on with the one before. */
+void rk_write_label(FILE *to, const char *label);
+
+/* The documents and what they come to, and the strategy in words. */
+void rk_write_inputs(FILE *to, const rk_request *request, const rk_inputs *inputs);
+void rk_write_strategy(FILE *to, const rk_strategy *strategy);
+
+/* Step, rates and utilisation; and whether it fits, by how much, on which stage. */
+void rk_write_summary(FILE *to, const rk_inputs *inputs, const rk_answer *answer);
+void rk_write_fit(FILE *to, const rk_inputs *inputs, const rk_answer *answer);
+
+/* The parts of a step; what is printed adds up to the printed total. */
+rk_status rk_write_time(FILE *to, const rk_estimate *estimate, rk_table_style style, rk_error *err);
+
+/* The memory of the rank that needs most by part, and of all ranks. */
+rk_status rk_write_memory(FILE *to, const rk_answer *answer, rk_table_style style, rk_error *err);
+rk_status rk_write_stages(FILE *to, const rk_inputs *inputs, const rk_answer *answer,
+                          rk_table_style style, rk_error *err);
+
+/* What a rank sends in a step, and over what. */
+rk_status rk_write_volumes(FILE *to, const rk_inputs *inputs, const rk_answer *answer,
+                           rk_table_style style, rk_error *err);
+
+/* What bounds the step, and what each number of the hardware is worth. */
+rk_status rk_write_explanation(FILE *to, const rk_answer *answer,
+                               const rk_sensitivities *sensitivities, rk_table_style style,
+                               rk_error *err);
+
+/* ---- for programs -------------------------------------------------------------------------- */
+
+/*
+ * Writes a JSON document to the file that the request names: what was asked, and the members that
+ * `write` adds.
+ */
+typedef void rk_member_writer(rk_json_writer *writer, const void *what);
+rk_status rk_write_document(const rk_job *job, const rk_request *request, const rk_inputs *inputs,
+                            rk_member_writer *write, const void *what, rk_error *err);
+
+/* The members "strategy", "estimate" and "stages". */
+void rk_answer_write_json(rk_json_writer *writer, const rk_answer *answer);
+
+/* The member "explanation": the sensitivities. */
+void rk_explanation_write_json(rk_json_writer *writer, const rk_answer *answer,
+                               const rk_sensitivities *sensitivities);
+
+/* Writes the script of --emit to the file that the request names. */
+rk_status rk_write_launch(const rk_job *job, const rk_request *request, const rk_inputs *inputs,
+                          const rk_answer *answer, rk_error *err);
+
+/* Writes answers as a CSV table to the file that the request names. */
+rk_status rk_write_rows(const rk_job *job, const rk_request *request, const rk_answer *answers,
+                        size_t count, rk_error *err);
+
+#endif

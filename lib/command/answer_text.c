@@ -1,0 +1,529 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "command/answer.h"
+
+#include "base/error.h"
+#include "base/text.h"
+#include "base/units.h"
+#include "estimate/stage.h"
+#include "report/describe.h"
+#include "report/estimate_fields.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- numbers that add up -------------------------------------------------------------------- */
+
+double rk_round_next(rk_rounding *r, double part)
+{
+    r->sum += part;
+    const double before = r->printed;
+    r->printed = round(r->sum / r->digit) * r->digit;
+    return r->printed - before;
+}
+
+/* ---- the answer ----------------------------------------------------------------------------- */
+
+rk_setting rk_setting_of(const rk_request *request, const rk_inputs *inputs)
+{
+    (void)request;
+    return (rk_setting){
+        .model = &inputs->model,
+        .system = &inputs->system,
+        .stack = &inputs->stack,
+        .framework = inputs->framework,
+        .convention = inputs->convention,
+    };
+}
+
+static rk_status set_interval(const rk_setting *setting, rk_answer *answer, rk_error *err)
+{
+    const rk_kin kin =
+        rk_kin_of(setting->system, setting->stack, setting->model, &answer->strategy);
+    rk_residuals residuals;
+    rk_status status = rk_residuals_load(NULL, &residuals, err);
+    if (!status) {
+        status = rk_interval_of(&residuals, &kin, NULL, &answer->interval, err);
+        rk_residuals_clear(&residuals);
+    }
+    return status;
+}
+
+/* The step of the same strategy in bf16, where that is legal and the strategy is in less. */
+static rk_status set_bf16_step(const rk_setting *setting, rk_answer *answer, rk_error *err)
+{
+    rk_strategy strategy = answer->strategy;
+    rk_estimate estimate;
+    if (strategy.precision != RK_FP8 && strategy.precision != RK_FP4) {
+        return RK_OK;
+    }
+    strategy.precision = RK_BF16;
+    strategy.low_weights = false;
+    if (!rk_strategy_legal(setting->model, setting->system, &strategy, setting->framework, NULL)) {
+        return RK_OK;
+    }
+    const rk_status status =
+        rk_estimate_exact(setting->model, setting->system, setting->stack, &strategy,
+                          setting->convention, &estimate, NULL, err);
+    answer->bf16_step = status ? 0 : estimate.step;
+    return status;
+}
+
+rk_status rk_answer_fill(const rk_setting *setting, const rk_strategy *strategy, rk_answer *answer,
+                         rk_error *err)
+{
+    *answer = (rk_answer){.strategy = *strategy};
+    answer->stages = calloc((size_t)strategy->pp, sizeof(*answer->stages));
+    if (!answer->stages) {
+        return rk_fail(err, RK_ERR_MEMORY, "not enough memory for the stages of a pipeline");
+    }
+    rk_status status =
+        rk_estimate_exact(setting->model, setting->system, setting->stack, strategy,
+                          setting->convention, &answer->estimate, answer->stages, err);
+    status = status ? status : set_interval(setting, answer, err);
+    status = status ? status : set_bf16_step(setting, answer, err);
+    if (status) {
+        free(answer->stages);
+        answer->stages = NULL;
+    }
+    return status;
+}
+
+/* ---- what was asked ------------------------------------------------------------------------- */
+
+void rk_write_label(FILE *to, const char *label)
+{
+    (void)fprintf(to, "%-10s", label);
+}
+
+static void write_system(FILE *to, const rk_request *request, const rk_system *system)
+{
+    const rk_accelerator *a = &system->accelerator;
+    char words[RK_WORDS_SIZE];
+    rk_write_label(to, "system");
+    (void)fprintf(to, "%s: %s, dense TFLOP/s %s\n", request->system, a->name,
+                  rk_describe_matrix(a, words));
+    rk_write_label(to, "");
+    (void)fprintf(to, "%.1f GiB of memory to use, %.0f GB/s\n", a->memory_usable / GIB,
+                  a->memory_bandwidth / 1e9);
+    rk_write_label(to, "");
+    (void)fprintf(to, "%s GB/s\n", rk_describe_tiers(system, words));
+    if (a->measured) {
+        rk_write_label(to, "");
+        (void)fprintf(to, "measured: %s\n", rk_describe_measured(a, words));
+    }
+}
+
+void rk_write_inputs(FILE *to, const rk_request *request, const rk_inputs *inputs)
+{
+    char words[RK_WORDS_SIZE], reason[RK_REASON_SIZE];
+    rk_write_label(to, "model");
+    (void)fprintf(to, "%s: %s\n", request->model, rk_describe_model(&inputs->model, words));
+    write_system(to, request, &inputs->system);
+    rk_write_label(to, "stack");
+    (void)fprintf(to, "%s; rules of %s", inputs->stack.name, rk_framework_names[inputs->framework]);
+    if (inputs->framework_source != RK_FRAMEWORK_GIVEN) {
+        (void)fprintf(to, ", %s", rk_framework_reason(inputs, reason));
+    }
+    (void)fputc('\n', to);
+    if (rk_stack_reason(request, inputs, reason)[0]) {
+        rk_write_label(to, "");
+        (void)fprintf(to, "%s\n", reason);
+    }
+}
+
+/* The field of a strategy that is called `key`. */
+static size_t field_of(const char *key)
+{
+    size_t field = 0;
+    while (strcmp(rk_strategy_key(field), key) != 0) {
+        field++;
+    }
+    return field;
+}
+
+/* Writes a field of a strategy behind a comma. */
+static void write_field(FILE *to, const rk_strategy *s, const char *key)
+{
+    char text[RK_STRATEGY_TEXT_SIZE];
+    const size_t field = field_of(key);
+    (void)fprintf(to, ", %s %s", rk_strategy_label(field), rk_strategy_text(s, field, text));
+}
+
+void rk_write_strategy(FILE *to, const rk_strategy *s)
+{
+    char number[RK_COMMAS_SIZE];
+    rk_write_label(to, "strategy");
+    (void)fprintf(to,
+                  "%s accelerators: TP %" PRId64 "%s, CP %" PRId64 "%s%s, PP %" PRId64
+                  ", DP %" PRId64 ", EP %" PRId64 ", ETP %" PRId64 "; ZeRO-%d",
+                  rk_with_commas((uint64_t)rk_strategy_ranks(s), number), s->tp,
+                  s->tp > 1 && s->sp ? " with SP" : "", s->cp, s->cp > 1 ? " by " : "",
+                  s->cp > 1 ? rk_cp_kind_names[s->cp_kind] : "", s->pp, s->dp, s->ep, s->etp,
+                  (int)s->sharding);
+    if (s->replicas > 1) {
+        write_field(to, s, "hsdp_replicas");
+    }
+    if (s->order != RK_ORDER_DATA_PIPELINE) {
+        write_field(to, s, "rank_order");
+    }
+    (void)fputc('\n', to);
+    rk_write_label(to, "");
+    (void)fprintf(to,
+                  "batch %" PRId64 " = DP %" PRId64 " x %" PRId64 " microbatches of %" PRId64
+                  ", sequence %" PRId64,
+                  s->global_batch, s->dp, rk_strategy_microbatches(s), s->micro_batch, s->seq);
+    if (s->document > 0) {
+        (void)fprintf(to, " of documents of %" PRId64, s->document);
+    }
+    (void)fputc('\n', to);
+    rk_write_label(to, "");
+    (void)fprintf(to, "%s schedule", rk_schedule_names[s->schedule]);
+    if (s->vp > 1) {
+        (void)fprintf(to, " with %" PRId64 " chunks a rank", s->vp);
+    }
+    if (s->layout_count > 0) {
+        write_field(to, s, "layout");
+    }
+    write_field(to, s, "recompute");
+    if (s->recompute == RK_REC_SELECTIVE) {
+        write_field(to, s, "recompute_modules");
+    }
+    if (s->recompute_layers > 0) {
+        write_field(to, s, "recompute_layers");
+    }
+    write_field(to, s, "offload");
+    (void)fputc('\n', to);
+    rk_write_label(to, "");
+    if (s->precision == RK_FP8 || s->precision == RK_FP4) {
+        char recipe[RK_STRATEGY_TEXT_SIZE];
+        (void)fprintf(to, "%s by the recipe %s, weights in %s\n", rk_precision_names[s->precision],
+                      rk_strategy_text(s, field_of("recipe"), recipe),
+                      rk_precision_names[s->low_weights ? s->precision : RK_BF16]);
+        rk_write_label(to, "");
+    } else {
+        (void)fprintf(to, "%s, ", rk_precision_names[s->precision]);
+    }
+    (void)fprintf(to, "%s attention", s->flash_attention ? "flash" : "unfused");
+    write_field(to, s, "overlap");
+    (void)fprintf(to, ", states of %.4g + %.4g + %.4g bytes a parameter\n", s->states.weight,
+                  s->states.gradient, s->states.optimizer);
+    if (s->adapter_rank > 0) {
+        char on[RK_STRATEGY_TEXT_SIZE];
+        rk_write_label(to, "");
+        (void)fprintf(to, "adapters of rank %" PRId64 " on %s learn, %.2f %% of the parameters\n",
+                      s->adapter_rank, rk_strategy_text(s, field_of("adapter_modules"), on),
+                      100 * s->learning);
+    }
+}
+
+/* ---- what it comes to ----------------------------------------------------------------------- */
+
+void rk_write_fit(FILE *to, const rk_inputs *inputs, const rk_answer *answer)
+{
+    const rk_estimate *e = &answer->estimate;
+    const double host = inputs->system.accelerator.host_capacity;
+    const double total = e->memory.total / GIB, usable = e->usable / GIB;
+    rk_write_label(to, "memory");
+    if (e->thrashes) {
+        (void)fprintf(to,
+                      "will thrash: %.2f GiB on stage %" PRId64
+                      ", and of the %.2f GiB beyond the %.2f GiB there are, all can be given back "
+                      "and taken again\n",
+                      total, e->worst_stage, total - usable, usable);
+    } else if (e->memory.total > e->usable) {
+        (void)fprintf(to,
+                      "does not fit: %.2f GiB on stage %" PRId64
+                      ", %.2f GiB more than the %.2f GiB there are\n",
+                      total, e->worst_stage, total - usable, usable);
+    } else if (e->host_bytes > host) {
+        (void)fprintf(to,
+                      "does not fit: %.2f GiB of host memory an accelerator, and there are %.2f "
+                      "GiB\n",
+                      e->host_bytes / GIB, host / GIB);
+    } else {
+        (void)fprintf(to, "fits: %.2f of %.2f GiB on stage %" PRId64 ", %.2f GiB left\n", total,
+                      usable, e->worst_stage, usable - total);
+    }
+    if (e->host_bytes > 0 && e->host_bytes <= host) {
+        rk_write_label(to, "");
+        (void)fprintf(to, "and %.2f of %.2f GiB of host memory an accelerator\n",
+                      e->host_bytes / GIB, host / GIB);
+    }
+}
+
+/* Utilisation against the peak that the GEMMs could have, where that is not the one of bf16. */
+static void write_own_peak(FILE *to, const rk_inputs *inputs, const rk_answer *answer)
+{
+    const rk_precision precision = answer->strategy.precision;
+    const double peak = inputs->system.accelerator.gemm[precision].peak;
+    const rk_estimate *e = &answer->estimate;
+    if (precision != RK_BF16 && peak > 0) {
+        rk_write_label(to, "");
+        (void)fprintf(to, "MFU %.2f %%, HFU %.2f %% of the dense %s peak of %.1f TFLOP/s\n",
+                      100 * e->model_flops / e->step / peak,
+                      100 * e->hardware_flops / e->step / peak, rk_precision_names[precision],
+                      peak / 1e12);
+    }
+}
+
+/* Says so when lower precision makes a step slower. */
+static void write_slower(FILE *to, const rk_answer *answer)
+{
+    const double bf16 = answer->bf16_step, step = answer->estimate.step;
+    if (bf16 > 0 && step > bf16) {
+        rk_write_label(to, "");
+        (void)fprintf(to,
+                      "slower than bf16: the same strategy in bf16 takes %.3f ms, %.1f %% less\n",
+                      1e3 * bf16, 100 * (step - bf16) / step);
+    }
+}
+
+/* The interval of the step, and the runs that it comes from. */
+static void write_interval(FILE *to, const rk_answer *answer)
+{
+    const rk_interval *i = &answer->interval;
+    const double step = answer->estimate.step;
+    if (i->runs > 0) {
+        rk_write_label(to, "");
+        (void)fprintf(to, "10th to 90th percentile %.3g to %.3g s, by %zu runs of %zu models:\n",
+                      i->low * step, i->high * step, i->runs, i->groups);
+        rk_write_label(to, "");
+        (void)fprintf(to, "%s\n", i->basis);
+    }
+}
+
+void rk_write_summary(FILE *to, const rk_inputs *inputs, const rk_answer *answer)
+{
+    const rk_estimate *e = &answer->estimate;
+    const double ranks = (double)rk_strategy_ranks(&answer->strategy);
+    char tokens[RK_COMMAS_SIZE];
+    rk_write_label(to, "step");
+    (void)fprintf(to, "%.3f ms; %s tokens/s, %.1f tokens/s/GPU, %.1f TFLOP/s/GPU\n", 1e3 * e->step,
+                  rk_with_commas((uint64_t)llround(e->tokens_per_second), tokens),
+                  e->tokens_per_second / ranks, e->model_flops / e->step / 1e12);
+    write_interval(to, answer);
+    rk_write_label(to, "");
+    (void)fprintf(
+        to,
+        "MFU %.2f %%, HFU %.2f %% of the dense bf16 peak of %.1f TFLOP/s (FLOP convention: "
+        "%s)\n",
+        100 * e->mfu, 100 * e->hfu, inputs->system.accelerator.gemm[RK_BF16].peak / 1e12,
+        rk_flop_convention_names[e->convention]);
+    write_own_peak(to, inputs, answer);
+    write_slower(to, answer);
+    rk_write_fit(to, inputs, answer);
+}
+
+rk_status rk_write_time(FILE *to, const rk_estimate *estimate, rk_table_style style, rk_error *err)
+{
+    static const rk_table_column columns[] = {
+        {"time of a step", RK_ALIGN_LEFT}, {"ms", RK_ALIGN_RIGHT}, {"%", RK_ALIGN_RIGHT}};
+    rk_rounding milliseconds = {.digit = 1e-3}, percent = {.digit = 1e-2};
+    rk_table table;
+    rk_table_init(&table, columns, sizeof(columns) / sizeof(columns[0]));
+    for (int i = 0; i < RK_PART_COUNT; i++) {
+        const double seconds = estimate->times.part[i];
+        const double shown = rk_round_next(&milliseconds, 1e3 * seconds);
+        const double share = rk_round_next(&percent, 100 * seconds / estimate->step);
+        if (shown > 0) {
+            rk_table_cell(&table, "%s", rk_part_names[i]);
+            rk_table_cell(&table, "%.3f", shown);
+            rk_table_cell(&table, "%.2f", share);
+        }
+    }
+    rk_table_rule(&table);
+    rk_table_cell(&table, "step");
+    rk_table_cell(&table, "%.3f", milliseconds.printed);
+    rk_table_cell(&table, "%.2f", percent.printed);
+    return rk_write_table(to, &table, style, err);
+}
+
+static void add_memory_row(rk_table *table, const char *name, double gib)
+{
+    rk_table_cell(table, "%s", name);
+    rk_table_cell(table, "%.3f", gib);
+}
+
+rk_status rk_write_memory(FILE *to, const rk_answer *answer, rk_table_style style, rk_error *err)
+{
+    const rk_estimate *e = &answer->estimate;
+    char title[48];
+    const rk_table_column columns[] = {{title, RK_ALIGN_LEFT}, {"GiB", RK_ALIGN_RIGHT}};
+    rk_rounding sum = {.digit = 1e-3};
+    rk_table table;
+    (void)snprintf(title, sizeof(title), "memory of stage %" PRId64, e->worst_stage);
+    rk_table_init(&table, columns, sizeof(columns) / sizeof(columns[0]));
+    for (int i = 0; i < RK_MEMORY_PART_COUNT; i++) {
+        if (i == RK_MEM_FRAGMENTATION || i == RK_MEM_CONTEXT) {
+            rk_table_rule(&table);
+            add_memory_row(&table, i == RK_MEM_CONTEXT ? "reserved" : "allocated", sum.printed);
+        }
+        if (e->memory.part[i] > 0) {
+            add_memory_row(&table, rk_memory_part_names[i],
+                           rk_round_next(&sum, e->memory.part[i] / GIB));
+        }
+    }
+    rk_table_rule(&table);
+    add_memory_row(&table, "total", sum.printed);
+    add_memory_row(&table, "there is", e->usable / GIB);
+    return rk_write_table(to, &table, style, err);
+}
+
+/* Layers that the chunks of a pipeline rank hold, and which ends of the model. */
+static int rank_layers(const rk_chunk *chunks, int64_t count, bool *embedding, bool *head)
+{
+    int layers = 0;
+    *embedding = *head = false;
+    for (int64_t i = 0; i < count; i++) {
+        layers += chunks[i].count;
+        *embedding = *embedding || chunks[i].embedding;
+        *head = *head || chunks[i].head;
+    }
+    return layers;
+}
+
+rk_status rk_write_stages(FILE *to, const rk_inputs *inputs, const rk_answer *answer,
+                          rk_table_style style, rk_error *err)
+{
+    static const rk_table_column columns[] = {
+        {"stage", RK_ALIGN_LEFT},           {"layers", RK_ALIGN_RIGHT},
+        {"allocated, GiB", RK_ALIGN_RIGHT}, {"reserved, GiB", RK_ALIGN_RIGHT},
+        {"total, GiB", RK_ALIGN_RIGHT},     {"left, GiB", RK_ALIGN_RIGHT}};
+    const int64_t v = rk_stage_chunks(&answer->strategy);
+    rk_chunk chunks[RK_CHUNK_MAX];
+    rk_table table;
+    rk_strategy_chunks(&inputs->model, &answer->strategy, chunks);
+    rk_table_init(&table, columns, sizeof(columns) / sizeof(columns[0]));
+    for (int64_t i = 0; i < answer->strategy.pp; i++) {
+        const rk_stage_memory *memory = &answer->stages[i];
+        bool embedding, head;
+        const int layers = rank_layers(&chunks[i * v], v, &embedding, &head);
+        rk_table_cell(&table, "%" PRId64 "%s%s", i, embedding ? " +embedding" : "",
+                      head ? " +head" : "");
+        rk_table_cell(&table, "%d", layers);
+        rk_table_cell(&table, "%.2f", memory->allocated / GIB);
+        rk_table_cell(&table, "%.2f", memory->reserved / GIB);
+        rk_table_cell(&table, "%.2f", memory->total / GIB);
+        rk_table_cell(&table, "%.2f", (answer->estimate.usable - memory->total) / GIB);
+    }
+    return rk_write_table(to, &table, style, err);
+}
+
+/* ---- communication -------------------------------------------------------------------------- */
+
+/* Adds a cell "8 a NVLink4, NDR InfiniBand": how many ranks share each tier that is in use. */
+static void add_placement(rk_table *table, const rk_system *system, const rk_group *group)
+{
+    char text[RK_WORDS_SIZE] = "";
+    size_t used = 0;
+    int64_t below = 1;
+    for (int i = 0; i < system->tier_count && below < group->size && used < sizeof(text); i++) {
+        const bool last = group->within[i] == group->size;
+        if (group->within[i] > below) {
+            used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s", used ? ", " : "",
+                                     system->tiers[i].name);
+            if (!last) {
+                used += (size_t)snprintf(text + used, sizeof(text) - used, " (%" PRId64 ")",
+                                         group->within[i]);
+            }
+            below = group->within[i];
+        }
+    }
+    rk_table_cell(table, "%s", text);
+}
+
+rk_status rk_write_volumes(FILE *to, const rk_inputs *inputs, const rk_answer *answer,
+                           rk_table_style style, rk_error *err)
+{
+    static const rk_table_column columns[] = {{"communication", RK_ALIGN_LEFT},
+                                              {"ranks", RK_ALIGN_RIGHT},
+                                              {"sent, GiB", RK_ALIGN_RIGHT},
+                                              {"visible, ms", RK_ALIGN_RIGHT},
+                                              {"over", RK_ALIGN_LEFT}};
+    const rk_estimate *e = &answer->estimate;
+    const struct {
+        const char *name;
+        rk_group_kind kind;
+        double bytes;
+        rk_part part;
+    } rows[] = {
+        {"tensor", RK_GROUP_TENSOR, e->volumes.tensor, RK_PART_TP},
+        {"context", RK_GROUP_CONTEXT, e->volumes.context, RK_PART_CP},
+        {"expert", RK_GROUP_EXPERT, e->volumes.expert, RK_PART_EP},
+        {"pipeline", RK_GROUP_PIPELINE, e->volumes.pipeline, RK_PART_PP},
+        {"data", RK_GROUP_DATA, e->volumes.data, RK_PART_DP},
+    };
+    rk_table table;
+    rk_table_init(&table, columns, sizeof(columns) / sizeof(columns[0]));
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        const rk_group group = rk_strategy_group(&inputs->system, &answer->strategy, rows[i].kind);
+        if (group.size > 1) {
+            rk_table_cell(&table, "%s", rows[i].name);
+            rk_table_cell(&table, "%" PRId64, group.size);
+            rk_table_cell(&table, "%.2f", rows[i].bytes / GIB);
+            rk_table_cell(&table, "%.2f", 1e3 * e->times.part[rows[i].part]);
+            add_placement(&table, &inputs->system, &group);
+        }
+    }
+    const rk_status status = table.cell_count ? rk_write_table(to, &table, style, err) : RK_OK;
+    rk_table_clear(&table);
+    return status;
+}
+
+/* ---- why ------------------------------------------------------------------------------------ */
+
+/* One sentence: the hardware number that is worth most, and what costs most. */
+static void write_bound(FILE *to, const rk_estimate *e, const rk_sensitivity *worth)
+{
+    int most = 0;
+    for (int i = 1; i < RK_PART_COUNT; i++) {
+        most = e->times.part[i] > e->times.part[most] ? i : most;
+    }
+    (void)fprintf(to, "Most of the step is %s, %.1f %%; ", rk_part_names[most],
+                  100 * e->times.part[most] / e->step);
+    const double gain = 100 * (e->step - worth->step) / e->step;
+    if (gain < 0.05) {
+        (void)fprintf(to, "no single number of the hardware bounds it.\n");
+    } else {
+        (void)fprintf(to, "%s bounds it: 10 %% %s of it saves %.1f %%.\n", worth->name,
+                      worth->lower ? "less" : "more", gain);
+    }
+}
+
+rk_status rk_write_explanation(FILE *to, const rk_answer *answer,
+                               const rk_sensitivities *sensitivities, rk_table_style style,
+                               rk_error *err)
+{
+    static const rk_table_column columns[] = {
+        {"if 10 % better", RK_ALIGN_LEFT}, {"from", RK_ALIGN_RIGHT},
+        {"unit", RK_ALIGN_LEFT},           {"step, ms", RK_ALIGN_RIGHT},
+        {"saves, ms", RK_ALIGN_RIGHT},     {"saves, %", RK_ALIGN_RIGHT}};
+    const rk_sensitivity *worth = sensitivities->items;
+    const size_t count = sensitivities->count;
+    const rk_estimate *e = &answer->estimate;
+    rk_table table;
+    write_bound(to, e, &worth[0]);
+    (void)fputc('\n', to);
+    rk_table_init(&table, columns, sizeof(columns) / sizeof(columns[0]));
+    for (size_t i = 0; i < count; i++) {
+        rk_table_cell(&table, "%s", worth[i].name);
+        rk_table_cell(&table, "%.5g", worth[i].value);
+        rk_table_cell(&table, "%s", worth[i].unit);
+        rk_table_cell(&table, "%.3f", 1e3 * worth[i].step);
+        rk_table_cell(&table, "%.3f", 1e3 * (e->step - worth[i].step));
+        rk_table_cell(&table, "%.2f", 100 * (e->step - worth[i].step) / e->step);
+    }
+    const rk_status status = rk_write_table(to, &table, style, err);
+    rk_table_clear(&table);
+    for (size_t i = 0; i < count && !status; i++) {
+        char changes[RK_WORDS_SIZE];
+        if (worth[i].changes) {
+            (void)fprintf(to, "\nMore %s would allow: %s.\n", worth[i].name,
+                          rk_strategy_changes(&answer->strategy, &worth[i].strategy, changes,
+                                              sizeof(changes)));
+        }
+    }
+    return status;
+}

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Options that commands of the Calculon methodology share.  The struct of each begins with an
+ * rk_plan_request.
+ */
+#ifndef RK_COMMAND_CALCULON_OPTIONS_H
+#define RK_COMMAND_CALCULON_OPTIONS_H
+
+#include "calculon/calculon_docs.h"
+#include "command/plan_command.h"
+
+#define RK_PLAN_PLACE(member) offsetof(rk_plan_request, member)
+
+#define RK_OPTION_APPLICATION                                                                      \
+    {                                                                                              \
+        .name = "model", .required = true, .offset = RK_PLAN_PLACE(model), .value = "NAME|FILE",   \
+        .catalogue = "calculon/applications",                                                      \
+        .help = "the model: a name of 'reckon list calculon-models' or a .json file"               \
+    }
+
+#define RK_OPTION_SYSTEM                                                                           \
+    {                                                                                              \
+        .name = "system", .required = true, .offset = RK_PLAN_PLACE(system), .value = "NAME|FILE", \
+        .catalogue = "calculon/systems",                                                           \
+        .help = "the machine: a name of 'reckon list calculon-systems' or a .json file"            \
+    }
+
+#define RK_OPTION_PROCESSORS(required_)                                                            \
+    {                                                                                              \
+        .name = "processors", .letter = 'p', .required = required_, .type = RK_OPTION_COUNT,       \
+        .offset = RK_PLAN_PLACE(processors), .min = 1, .max = INT64_MAX, .value = "N",             \
+        .help = "processors to train on"                                                           \
+    }
+
+#define RK_OPTION_BATCH                                                                            \
+    {                                                                                              \
+        .name = "batch", .letter = 'b', .required = true, .type = RK_OPTION_COUNT,                 \
+        .offset = RK_PLAN_PLACE(batch), .min = 1, .max = INT64_MAX, .value = "N",                  \
+        .help = "largest global batch, sequences"                                                  \
+    }
+
+#define RK_OPTION_METHOD                                                                           \
+    {                                                                                              \
+        .name = "method", .type = RK_OPTION_CHOICE, .offset = RK_PLAN_PLACE(method),               \
+        .choices = rk_plan_methods, .value = "NAME", .help = "how to estimate"                     \
+    }
+
+#define RK_OPTION_DATATYPE                                                                         \
+    {                                                                                              \
+        .name = "datatype", .type = RK_OPTION_CHOICE, .offset = RK_PLAN_PLACE(datatype),           \
+        .choices = rk_datatype_names, .value = "NAME",                                             \
+        .help = "precision; default: the smallest that the system has"                             \
+    }
+
+#define RK_OPTION_FUSED                                                                            \
+    {                                                                                              \
+        .name = "fused", .type = RK_OPTION_CHOICE, .offset = RK_PLAN_PLACE(fused),                 \
+        .choices = rk_fused_names, .value = "WHICH",                                               \
+        .help = "fused activation functions; default: true"                                        \
+    }
+
+#define RK_OPTION_NO_TP_OVERLAP                                                                    \
+    {                                                                                              \
+        .name = "no-tp-overlap", .type = RK_OPTION_FLAG, .offset = RK_PLAN_PLACE(no_tp_overlap),   \
+        .help = "leave out overlap of tensor-parallel communication"                               \
+    }
+
+#define RK_OPTION_NO_DP_OVERLAP                                                                    \
+    {                                                                                              \
+        .name = "no-dp-overlap", .type = RK_OPTION_FLAG, .offset = RK_PLAN_PLACE(no_dp_overlap),   \
+        .help = "leave out overlap of data-parallel communication"                                 \
+    }
+
+#define RK_OPTION_THREADS                                                                          \
+    {                                                                                              \
+        .name = "threads", .letter = 't', .type = RK_OPTION_COUNT,                                 \
+        .offset = RK_PLAN_PLACE(threads), .max = 4096, .value = "N",                               \
+        .help = "threads to use; default: one per core"                                            \
+    }
+
+#define RK_OPTION_JSON                                                                             \
+    {                                                                                              \
+        .name = "json", .type = RK_OPTION_FLAG, .offset = RK_PLAN_PLACE(json),                     \
+        .help = "write the answer as JSON"                                                         \
+    }
+
+#define RK_OPTION_CSV                                                                              \
+    {                                                                                              \
+        .name = "csv", .type = RK_OPTION_FLAG, .offset = RK_PLAN_PLACE(csv),                       \
+        .help = "write the table as CSV"                                                           \
+    }
+
+#define RK_OPTION_OUTPUT                                                                           \
+    {                                                                                              \
+        .name = "output", .letter = 'o', .offset = RK_PLAN_PLACE(output), .value = "FILE",         \
+        .help = "write to a file instead of standard output"                                       \
+    }
+
+extern const char *const rk_fused_names[];
+
+#endif

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "command/calculon_search.h"
+
+#include "calculon/calculon_docs.h"
+
+#include <inttypes.h>
+#include <stddef.h>
+
+#define MOST_THREADS 4096
+#define MOST_RANKED  100000000
+
+/* The spellings of fused_activation, and the list of values that each stands for. */
+static const char *const fused_names[] = {"true", "t",     "T", "True", "1",   "false", "f",
+                                          "F",    "False", "0", "both", "all", "*",     NULL};
+enum { FUSED_FIRST_FALSE = 5, FUSED_FIRST_BOTH = 10 };
+
+#define PLACE(field) offsetof(rk_calculon_search_args, field)
+
+const rk_option rk_calculon_search_options[RK_CALCULON_SEARCH_OPTIONS] = {
+    {.name = "application",
+     .positional = true,
+     .required = true,
+     .offset = PLACE(application),
+     .catalogue = "calculon/applications",
+     .value = "application",
+     .help = "the model: .json, .json.gz or a catalogue name"},
+    {.name = "num_procs",
+     .positional = true,
+     .required = true,
+     .type = RK_OPTION_COUNT,
+     .offset = PLACE(num_procs),
+     .min = 1,
+     .max = INT64_MAX,
+     .value = "num_procs",
+     .help = "processors to use"},
+    {.name = "max_batch_size",
+     .positional = true,
+     .required = true,
+     .type = RK_OPTION_COUNT,
+     .offset = PLACE(max_batch_size),
+     .min = 1,
+     .max = INT64_MAX,
+     .value = "max_batch_size",
+     .help = "largest global batch, sequences"},
+    {.name = "datatype",
+     .positional = true,
+     .required = true,
+     .type = RK_OPTION_CHOICE,
+     .offset = PLACE(datatype),
+     .choices = rk_datatype_names,
+     .value = "datatype",
+     .help = "arithmetic"},
+    {.name = "system",
+     .positional = true,
+     .required = true,
+     .offset = PLACE(system),
+     .catalogue = "calculon/systems",
+     .value = "system",
+     .help = "the machine: .json, .json.gz or a catalogue name"},
+    {.name = "output",
+     .positional = true,
+     .required = true,
+     .offset = PLACE(output),
+     .value = "output",
+     .help = "file to write: .csv, or .json for a ranking; each may end in .gz"},
+    {.name = "debug",
+     .letter = 'd',
+     .type = RK_OPTION_FLAG,
+     .offset = PLACE(debug),
+     .help = "write no file; only count, where a ranking is asked for"},
+    {.name = "cpus",
+     .letter = 'c',
+     .type = RK_OPTION_COUNT,
+     .offset = PLACE(cpus),
+     .min = 1,
+     .max = MOST_THREADS,
+     .value = "N",
+     .help = "threads of a search, one per core by default"},
+    {.name = "noneok",
+     .letter = 'n',
+     .type = RK_OPTION_FLAG,
+     .offset = PLACE(noneok),
+     .help = "exit with 0 and an empty result when nothing runs"},
+    {.name = "fused_activation",
+     .letter = 'f',
+     .type = RK_OPTION_CHOICE,
+     .offset = PLACE(fused),
+     .choices = fused_names,
+     .value = "TF",
+     .help = "values to try, true by default"},
+    {.name = "mbs-break",
+     .letter = 'm',
+     .type = RK_OPTION_FLAG,
+     .offset = PLACE(mbs_break),
+     .help = "skip larger microbatches once one does not run"},
+    {.name = "top-n",
+     .letter = 't',
+     .type = RK_OPTION_COUNT,
+     .offset = PLACE(top_n),
+     .min = 1,
+     .max = MOST_RANKED,
+     .value = "N",
+     .help = "executions to rank, 1 by default"},
+    {.name = "layers",
+     .letter = 'l',
+     .type = RK_OPTION_FLAG,
+     .offset = PLACE(layers),
+     .help = "add the list of layers to the statistics (JSON only)"},
+    {.name = "no-tp-overlap",
+     .type = RK_OPTION_FLAG,
+     .offset = PLACE(no_tp_overlap),
+     .help = "leave out overlap of tensor-parallel communication"},
+    {.name = "no-dp-overlap",
+     .type = RK_OPTION_FLAG,
+     .offset = PLACE(no_dp_overlap),
+     .help = "leave out overlap of data-parallel communication"},
+    {.name = "bounded",
+     .type = RK_OPTION_FLAG,
+     .offset = PLACE(bounded),
+     .help = "settle most executions by bounds; same ranking (not in the published tool)"},
+};
+
+rk_status rk_calculon_search_load(rk_job *job, const rk_calculon_search_args *args,
+                                  rk_calculon_search_inputs *in, rk_error *err)
+{
+    const bool both = args->fused >= FUSED_FIRST_BOTH;
+    in->space = (rk_calculon_space){
+        .num_procs = args->num_procs,
+        .max_batch_size = args->max_batch_size,
+        .datatype = (rk_datatype)args->datatype,
+        .fused_count = both ? 2 : 1,
+        .fused = {args->fused < FUSED_FIRST_FALSE, true},
+        .no_tp_overlap = args->no_tp_overlap,
+        .no_dp_overlap = args->no_dp_overlap,
+        .mbs_break = args->mbs_break,
+    };
+    in->control = rk_job_search_control(job, "executions", args->cpus);
+    rk_status status = rk_calculon_app_load(args->application, true, &in->app, err);
+    if (status == RK_OK) {
+        status = rk_calculon_sys_load(args->system, true, &in->sys, err);
+    }
+    return status;
+}
+
+void rk_calculon_log_counts(const rk_calculon_log *log, const rk_search_counts *counts,
+                            double seconds)
+{
+    rk_calculon_log_print(log, RK_LOG_INFO, "Good executions: %" PRIu64, counts->good);
+    rk_calculon_log_print(log, RK_LOG_INFO, "Bad executions: %" PRIu64, counts->bad);
+    rk_calculon_log_print(log, RK_LOG_INFO, "Calculation rate: %.2f calcs/sec",
+                          seconds > 0.0 ? (double)counts->executed / seconds : 0.0);
+}
+
+bool rk_calculon_log_none(const rk_calculon_log *log, const rk_calculon_search_args *args)
+{
+    rk_calculon_log_print(log, args->noneok ? RK_LOG_INFO : RK_LOG_CRITICAL,
+                          "No acceptable configurations found :(");
+    return args->noneok;
+}

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `reckon calibrate`: fits constants of documents to measurements. */
+#include "command/calibrate_report.h"
+#include "command/commands.h"
+
+#include "work/parallel.h"
+
+typedef struct calibrate_arguments {
+    const char *recipe, *output, *rows;
+    int64_t threads;
+    bool quick, write, json;
+} calibrate_arguments;
+
+static const rk_option calibrate_options[] = {
+    {.name = "recipe",
+     .positional = true,
+     .required = true,
+     .offset = offsetof(calibrate_arguments, recipe),
+     .value = "RECIPE",
+     .help = "which constants of which documents, to which rows"},
+    {.name = "write",
+     .letter = 'w',
+     .type = RK_OPTION_FLAG,
+     .offset = offsetof(calibrate_arguments, write),
+     .help = "write the fitted numbers into the documents"},
+    {.name = "quick",
+     .letter = 'q',
+     .type = RK_OPTION_FLAG,
+     .offset = offsetof(calibrate_arguments, quick),
+     .help = "without the fits that leave out a group: no deviations"},
+    {.name = "threads",
+     .letter = 't',
+     .type = RK_OPTION_COUNT,
+     .offset = offsetof(calibrate_arguments, threads),
+     .min = 1,
+     .max = 4096,
+     .value = "N",
+     .help = "of those fits; default: one per core"},
+    {.name = "output",
+     .letter = 'o',
+     .offset = offsetof(calibrate_arguments, output),
+     .value = "FILE",
+     .help = "write the report there"},
+    {.name = "rows",
+     .offset = offsetof(calibrate_arguments, rows),
+     .value = "FILE.csv",
+     .help = "write the errors there, row by row"},
+    {.name = "json",
+     .type = RK_OPTION_FLAG,
+     .offset = offsetof(calibrate_arguments, json),
+     .help = "the report as JSON"},
+};
+
+static rk_status write_json(const rk_job *job, const char *output,
+                            const rk_calibration *calibration, rk_error *err)
+{
+    rk_json_writer writer = {.indented = true};
+    const rk_status status = rk_job_open(job, output, &writer.out, err);
+    if (status) {
+        return status;
+    }
+    rk_calibration_json(&writer, calibration);
+    rk_out_text(writer.out, "\n");
+    return rk_out_close(writer.out, err);
+}
+
+static void init_calibrate(void *arguments)
+{
+    calibrate_arguments *args = arguments;
+    args->output = "-";
+    args->threads = rk_core_count();
+}
+
+static rk_status run_calibrate(rk_job *job, void *arguments, rk_error *err)
+{
+    const calibrate_arguments *args = arguments;
+    const rk_calibrate_options options = {.threads = (int)args->threads, .quick = args->quick};
+    rk_calibration calibration;
+    rk_status status = rk_calibrate(args->recipe, &options, &calibration, err);
+    if (!status) {
+        status = args->json
+                     ? write_json(job, args->output, &calibration, err)
+                     : rk_job_print(job, args->output, rk_calibration_text, &calibration, err);
+    }
+    if (!status && args->rows) {
+        status = rk_calibration_rows(args->rows, &calibration, err);
+    }
+    if (!status && args->write) {
+        status = rk_calibration_write(&calibration, err);
+    }
+    rk_calibration_clear(&calibration);
+    rk_job_set_found(job, true);
+    return status;
+}
+
+const rk_command rk_command_calibrate = {
+    .name = "calibrate",
+    .purpose = "Fit constants of accelerators and stacks to measurements",
+    .options = calibrate_options,
+    .option_count = sizeof(calibrate_options) / sizeof(calibrate_options[0]),
+    .notes = "Only rows whose column \"split\" is \"fit\" are fitted.\n\n"
+             "example: reckon calibrate data/calibrations/gemm-hopper.json",
+    .size = sizeof(calibrate_arguments),
+    .init = init_calibrate,
+    .run = run_calibrate,
+};

@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `reckon design`: the cheapest machine that trains a model fast enough. */
+#include "command/design_command.h"
+
+#include "base/error.h"
+
+#include "base/units.h"
+#include "command/calculon_options.h"
+#include "command/commands.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- options ------------------------------------------------------------------------------- */
+
+/* The command lines of the two methods. */
+struct calculon_args {
+    rk_plan_request request;
+    rk_design_target target;
+};
+
+struct reckon_args {
+    rk_request request;
+    rk_design_target target;
+};
+
+#define TARGET(args, member, text, unit, words)                                                    \
+    {                                                                                              \
+        .name = text, .type = RK_OPTION_REAL, .offset = offsetof(struct args, target.member),      \
+        .min = 0, .max = INT64_MAX, .value = unit, .help = words                                   \
+    }
+
+#define TARGETS(args)                                                                              \
+    {.name = "prices",                                                                             \
+     .required = true,                                                                             \
+     .offset = offsetof(struct args, target.prices),                                               \
+     .catalogue = "prices",                                                                        \
+     .value = "NAME|FILE",                                                                         \
+     .help = "the numbers of the machine that vary, with prices: 'example' or a .json file"},      \
+        TARGET(args, step, "step", "SECONDS", "target: longest step of the whole batch"),          \
+        TARGET(args, tokens_per_second, "tokens-per-second", "N",                                  \
+               "target: least tokens/s of the machine"),                                           \
+        TARGET(args, days, "days", "N", "target: longest time to train on --tokens"),              \
+        TARGET(args, tokens, "tokens", "N", "tokens to train on: 15T")
+
+static const rk_option calculon_options[] = {
+    RK_OPTION_APPLICATION,   RK_OPTION_SYSTEM,
+    RK_OPTION_BATCH,         RK_OPTION_PROCESSORS(false),
+    TARGETS(calculon_args),  RK_OPTION_METHOD,
+    RK_OPTION_DATATYPE,      RK_OPTION_FUSED,
+    RK_OPTION_NO_TP_OVERLAP, RK_OPTION_NO_DP_OVERLAP,
+    RK_OPTION_THREADS,       RK_OPTION_JSON,
+    RK_OPTION_CSV,           RK_OPTION_OUTPUT,
+};
+
+static const rk_option reckon_options[] = {
+    TARGETS(reckon_args),
+    RK_OPTIONS_OF_SEARCH,
+};
+
+/* ---- results ------------------------------------------------------------------------------- */
+
+double rk_designing_step(const rk_designing *d, const rk_design *design)
+{
+    return (double)d->batch / design->best.rate;
+}
+
+double rk_designing_days(const rk_designing *d, const rk_design *design)
+{
+    return d->target.tokens / (design->best.rate * (double)d->seq) / DAY;
+}
+
+double rk_designing_run_cost(const rk_designing *d, const rk_design *design)
+{
+    return d->prices.life_days > 0
+               ? design->cost * rk_designing_days(d, design) / d->prices.life_days
+               : 0;
+}
+
+/* ---- the search ---------------------------------------------------------------------------- */
+
+/* Sequences/s that are asked for, by all targets together. */
+static double least_rate(const rk_designing *d)
+{
+    const rk_design_target *target = &d->target;
+    const double seq = (double)d->seq;
+    const double by_step = target->step > 0 ? (double)d->batch / target->step : 0;
+    const double by_tokens = target->tokens_per_second / seq;
+    const double by_days = target->days > 0 ? target->tokens / seq / (target->days * DAY) : 0;
+    const double most = by_step > by_tokens ? by_step : by_tokens;
+    return most > by_days ? most : by_days;
+}
+
+static const rk_price_axis *find_axis(const rk_prices *prices, const char *key)
+{
+    for (int i = 0; i < prices->axis_count; i++) {
+        if (strcmp(prices->axes[i].key, key) == 0) {
+            return &prices->axes[i];
+        }
+    }
+    return NULL;
+}
+
+static rk_status search(rk_job *job, rk_designing *d, int64_t threads, rk_error *err)
+{
+    const rk_search_control control = rk_job_search_control(job, "machines", threads);
+    const double started = rk_job_cpu_s(job);
+    const rk_status status = rk_design_search(&d->problem, &d->prices, &control, &d->designs,
+                                              &d->count, &d->counts, err);
+    d->cpu_s = rk_job_cpu_s(job) - started;
+    d->least_rate = least_rate(d);
+    d->cheapest =
+        d->least_rate > 0 ? rk_design_cheapest(d->designs, d->count, d->least_rate) : NULL;
+    return status;
+}
+
+/* ---- both methods -------------------------------------------------------------------------- */
+
+static rk_status check_target(const rk_design_target *target, rk_error *err)
+{
+    return target->days > 0 && !(target->tokens > 0)
+               ? rk_fail(err, RK_ERR_INVALID, "--days needs --tokens: how many, e.g. 15T")
+               : RK_OK;
+}
+
+/* An axis says how many processors there are, or else the options. */
+static rk_status check_processors(const rk_designing *d, bool given, rk_error *err)
+{
+    const bool axis = find_axis(&d->prices, "processors") != NULL;
+    const char *option = d->plan ? "processors" : "accelerators";
+    if (axis && given) {
+        return rk_fail(err, RK_ERR_INVALID, "%s has an axis of processors: leave out --%s",
+                       d->target.prices, option);
+    }
+    if (!axis && !given) {
+        return rk_fail(err, RK_ERR_INVALID, "%s has no axis of processors: say how many with --%s",
+                       d->target.prices, option);
+    }
+    return RK_OK;
+}
+
+/* Searches, and writes the answer. */
+static rk_status answer(rk_job *job, rk_designing *d, int64_t threads, bool json, bool csv,
+                        rk_error *err)
+{
+    rk_status status = search(job, d, threads, err);
+    if (!status) {
+        status = json  ? rk_designing_write_json(job, d, err)
+                 : csv ? rk_designing_write_csv(job, d, err)
+                       : rk_job_print(job, d->output, rk_designing_write_text, d, err);
+    }
+    rk_job_set_found(job, d->least_rate > 0 ? d->cheapest != NULL
+                                            : rk_design_cheapest(d->designs, d->count, 0) != NULL);
+    free(d->designs);
+    return status;
+}
+
+/* ---- by each method ------------------------------------------------------------------------ */
+
+static void init_calculon(void *arguments)
+{
+    rk_plan_request_init(&((struct calculon_args *)arguments)->request);
+}
+
+static rk_status complete_calculon(void *arguments, rk_error *err)
+{
+    struct calculon_args *args = arguments;
+    const rk_status status = rk_plan_request_check(&args->request, err);
+    return status ? status : check_target(&args->target, err);
+}
+
+static rk_status run_calculon(rk_job *job, void *arguments, rk_error *err)
+{
+    const struct calculon_args *args = arguments;
+    const rk_plan_request *request = &args->request;
+    rk_plan plan = {.request = *request};
+    rk_designing d = {
+        .target = args->target, .plan = &plan, .output = request->output, .batch = request->batch};
+    rk_status status = rk_plan_load(&plan, err);
+    status = status ? status : rk_prices_load(args->target.prices, &d.prices, err);
+    status = status ? status : check_processors(&d, request->processors > 0, err);
+    d.problem = rk_plan_problem(&plan);
+    d.seq = plan.app.seq_size;
+    return status ? status : answer(job, &d, request->threads, request->json, request->csv, err);
+}
+
+/* The request stands for all machines: it gets the most accelerators that any of them has. */
+static void take_processors(const rk_prices *prices, rk_request *request)
+{
+    const rk_price_axis *axis = find_axis(prices, "processors");
+    for (int i = 0; axis && i < axis->count; i++) {
+        if (axis->values[i] > (double)request->accelerators && axis->values[i] < 0x1p40) {
+            request->accelerators = (int64_t)axis->values[i];
+        }
+    }
+}
+
+static rk_status load_reckoning(const rk_prices *prices, rk_request *request, rk_inputs *inputs,
+                                rk_reckoning *reckoning, rk_error *err)
+{
+    take_processors(prices, request);
+    *reckoning = (rk_reckoning){.request = request, .inputs = inputs};
+    rk_status status = rk_request_load(request, inputs, err);
+    if (!status) {
+        status = rk_request_space(request, inputs, &reckoning->space, err);
+    }
+    if (!status) {
+        reckoning->setting = rk_setting_of(request, inputs);
+        if (!request->offloads && find_axis(prices, "offload_GiB")) {
+            reckoning->space.offloads = 7; /* all: what is paid for may be used */
+        }
+    }
+    return status;
+}
+
+static void init_reckon(void *arguments)
+{
+    rk_request_init(&((struct reckon_args *)arguments)->request);
+}
+
+static rk_status complete_reckon(void *arguments, rk_error *err)
+{
+    struct reckon_args *args = arguments;
+    const rk_status status = rk_request_finish(&args->request, err);
+    return status ? status : check_target(&args->target, err);
+}
+
+static rk_status run_reckon(rk_job *job, void *arguments, rk_error *err)
+{
+    struct reckon_args *args = arguments;
+    rk_request *request = &args->request;
+    rk_inputs inputs;
+    rk_reckoning reckoning;
+    rk_designing d = {.target = args->target,
+                      .reckoning = &reckoning,
+                      .output = request->output,
+                      .batch = request->global_batch};
+    rk_status status = rk_prices_load(args->target.prices, &d.prices, err);
+    status = status ? status : check_processors(&d, request->accelerators > 0, err);
+    if (status) {
+        return status;
+    }
+    status = load_reckoning(&d.prices, request, &inputs, &reckoning, err);
+    if (!status) {
+        d.problem = rk_reckoning_problem(&reckoning);
+        d.seq = reckoning.space.base.seq;
+        status = answer(job, &d, request->threads, request->json, request->csv, err);
+    }
+    rk_inputs_clear(&inputs);
+    return status;
+}
+
+/* ---- the commands -------------------------------------------------------------------------- */
+
+static const rk_command calculon_design = {
+    .name = "design",
+    .purpose = "Find the cheapest machine that trains a model fast enough",
+    .options = calculon_options,
+    .option_count = sizeof(calculon_options) / sizeof(calculon_options[0]),
+    .notes = "By the Calculon methodology: the best strategy on every machine that the prices "
+             "span.  Without a\ntarget, the machines that no other beats in cost and speed.  Exit "
+             "status: 0 done, 1 no machine\nmeets the target, 2 wrong usage or input.\n\n"
+             "example: reckon design --model seed-1T --system h100-80g-off512g50-nvl8 --batch "
+             "3072 \\\n             --prices example --tokens 15T --days 120",
+    .size = sizeof(struct calculon_args),
+    .init = init_calculon,
+    .complete = complete_calculon,
+    .run = run_calculon,
+};
+
+const rk_command rk_command_design = {
+    .name = "design",
+    .purpose = "Find the cheapest machine that trains a model fast enough",
+    .options = reckon_options,
+    .option_count = sizeof(reckon_options) / sizeof(reckon_options[0]),
+    .shared = rk_strategy_options,
+    .shared_count = RK_STRATEGY_OPTION_COUNT,
+    .notes = "The best strategy on every machine that the prices span.  Without a target, the "
+             "machines that no\nother beats in cost and speed.  Documents of Calculon are judged "
+             "by its methodology, whose options\n'reckon design --method calculon --help' lists.  "
+             "Exit status: 0 done, 1 no machine meets the target,\n2 wrong usage or input.\n\n"
+             "example: reckon design --model llama3-70b --system h100-sxm --batch 1024 \\\n"
+             "             --prices example --tokens 15T --days 60",
+    .calculon = &calculon_design,
+    .size = sizeof(struct reckon_args),
+    .init = init_reckon,
+    .complete = complete_reckon,
+    .run = run_reckon,
+};

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `reckon design`: what its files share. */
+#ifndef RK_COMMAND_DESIGN_H
+#define RK_COMMAND_DESIGN_H
+
+#include "codesign/design.h"
+#include "command/plan_command.h"
+#include "command/reckon_plan.h"
+#include "report/describe.h"
+
+/* What a machine has to do; 0: not asked. */
+typedef struct rk_design_target {
+    const char *prices; /* of which document */
+    double step, tokens_per_second, days, tokens;
+} rk_design_target;
+
+/* What was asked and what was found. */
+typedef struct rk_designing {
+    rk_design_target target;
+    const rk_plan *plan;           /* what was asked of the Calculon method, */
+    const rk_reckoning *reckoning; /* or of the reckon model; the other is NULL */
+    rk_problem problem;
+    const char *output;
+    int64_t batch, seq; /* sequences of a step, tokens of one */
+    rk_prices prices;
+    double least_rate;  /* sequences/s that are asked for; 0: none */
+    rk_design *designs; /* owned; cheapest first */
+    size_t count;
+    const rk_design *cheapest; /* that meets the target; NULL: none, or no target */
+    rk_bounded_counts counts;
+    double cpu_s;
+} rk_designing;
+
+/* Seconds in which a machine trains the whole batch. */
+double rk_designing_step(const rk_designing *d, const rk_design *design);
+
+/* Days for the tokens that were asked for; 0: no tokens. */
+double rk_designing_days(const rk_designing *d, const rk_design *design);
+
+/* What a run costs of the life of a machine; 0: not known. */
+double rk_designing_run_cost(const rk_designing *d, const rk_design *design);
+
+rk_text_writer rk_designing_write_text; /* `what` is the rk_designing */
+rk_status rk_designing_write_json(const rk_job *job, const rk_designing *d, rk_error *err);
+rk_status rk_designing_write_csv(const rk_job *job, const rk_designing *d, rk_error *err);
+
+#endif

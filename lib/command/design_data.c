@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The answer of `reckon design` for programs. */
+#include "command/design_command.h"
+
+#include "command/bounded.h"
+#include "io/csv_out.h"
+
+#include <string.h>
+
+static void write_design(rk_json_writer *writer, const rk_designing *d, const rk_design *design)
+{
+    rk_json_open(writer, "{");
+    rk_json_count(writer, "processors", (uint64_t)design->processors);
+    rk_json_open_member(writer, "numbers", "{");
+    for (int i = 0; i < d->prices.axis_count; i++) {
+        const rk_price_axis *axis = &d->prices.axes[i];
+        if (strcmp(axis->key, "processors") != 0) {
+            rk_json_real(writer, axis->key, axis->values[design->choice[i]]);
+        }
+    }
+    rk_json_close(writer, "}");
+    rk_json_real(writer, "cost_of_one", design->each);
+    rk_json_real(writer, "cost", design->cost);
+    rk_json_real(writer, "batch_s", rk_designing_step(d, design));
+    rk_json_real(writer, "sequences_per_s", design->best.rate);
+    rk_json_real(writer, "tokens_per_s", design->best.rate * (double)d->seq);
+    if (d->target.tokens > 0) {
+        rk_json_real(writer, "days", rk_designing_days(d, design));
+    }
+    if (rk_designing_run_cost(d, design) > 0) {
+        rk_json_real(writer, "run_cost", rk_designing_run_cost(d, design));
+    }
+    rk_json_real(writer, d->problem.method->efficiency_key, design->best.efficiency);
+    d->problem.method->write_json(writer, &design->best);
+    rk_json_close(writer, "}");
+}
+
+rk_status rk_designing_write_json(const rk_job *job, const rk_designing *d, rk_error *err)
+{
+    rk_out *out;
+    const rk_status status = rk_job_open(job, d->output, &out, err);
+    if (status) {
+        return status;
+    }
+    rk_json_writer writer = {.out = out, .indented = true};
+    rk_json_open(&writer, "{");
+    rk_json_string(&writer, "reckon", rk_version());
+    rk_json_string(&writer, "method", d->problem.method->name);
+    rk_json_string(&writer, "prices", d->target.prices);
+    rk_json_string(&writer, "currency", d->prices.currency);
+    rk_json_count(&writer, "machines", d->count);
+    rk_json_open_member(&writer, "search", "{");
+    rk_bounded_write_json(&writer, &d->counts);
+    rk_json_real(&writer, "processor_time_s", d->cpu_s);
+    rk_json_close(&writer, "}");
+    rk_json_real(&writer, "target_sequences_per_s", d->least_rate);
+    if (d->cheapest) {
+        rk_json_key(&writer, "cheapest");
+        write_design(&writer, d, d->cheapest);
+    }
+    rk_json_open_member(&writer, "front", "[");
+    for (size_t i = 0; i < d->count; i++) {
+        if (d->designs[i].on_front) {
+            rk_json_item(&writer);
+            write_design(&writer, d, &d->designs[i]);
+        }
+    }
+    rk_json_close(&writer, "]");
+    rk_json_close(&writer, "}");
+    rk_out_text(out, "\n");
+    return rk_out_close(out, err);
+}
+
+/* ---- all machines -------------------------------------------------------------------------- */
+
+enum { BEFORE = 3, AFTER = 6, STRATEGY = 1 + RK_DEGREE_MAX }; /* columns around the axes */
+
+static const rk_column before[BEFORE] = {
+    {"cost", RK_VALUE_REAL}, {"cost_of_one", RK_VALUE_REAL}, {"processors", RK_VALUE_INT}};
+
+static const rk_column after[AFTER] = {{"runs", RK_VALUE_BOOL},         {"on_front", RK_VALUE_BOOL},
+                                       {"meets_target", RK_VALUE_BOOL}, {"batch_s", RK_VALUE_REAL},
+                                       {"tokens_per_s", RK_VALUE_REAL}, {"days", RK_VALUE_REAL}};
+
+/* The columns of the best strategy.  Returns how many. */
+static size_t add_strategy_columns(const rk_method *method, rk_column *columns)
+{
+    columns[0] = (rk_column){method->efficiency_key, RK_VALUE_REAL};
+    for (size_t i = 0; i < method->degree_count; i++) {
+        columns[1 + i] = (rk_column){method->degrees[i].key, RK_VALUE_INT};
+    }
+    return 1 + method->degree_count;
+}
+
+static size_t fill_strategy(const rk_method *method, const rk_design *design, rk_value *row)
+{
+    const rk_value none = {.type = RK_VALUE_NULL};
+    int64_t degrees[RK_DEGREE_MAX];
+    method->degree_values(&design->best, degrees);
+    row[0] = design->runs ? rk_value_real(design->best.efficiency) : none;
+    for (size_t i = 0; i < method->degree_count; i++) {
+        row[1 + i] = design->runs ? rk_value_int(degrees[i]) : none;
+    }
+    return 1 + method->degree_count;
+}
+
+static size_t fill_row(const rk_designing *d, const rk_design *design, rk_value *row)
+{
+    const rk_value none = {.type = RK_VALUE_NULL};
+    const bool runs = design->runs;
+    size_t count = 0;
+    row[count++] = rk_value_real(design->cost);
+    row[count++] = rk_value_real(design->each);
+    row[count++] = rk_value_int(design->processors);
+    for (int i = 0; i < d->prices.axis_count; i++) {
+        const rk_price_axis *axis = &d->prices.axes[i];
+        if (strcmp(axis->key, "processors") != 0) {
+            row[count++] = rk_value_real(axis->values[design->choice[i]]);
+        }
+    }
+    row[count++] = rk_value_bool(runs);
+    row[count++] = rk_value_bool(design->on_front);
+    row[count++] = rk_value_bool(runs && design->best.rate >= d->least_rate);
+    row[count++] = runs ? rk_value_real(rk_designing_step(d, design)) : none;
+    row[count++] = runs ? rk_value_real(design->best.rate * (double)d->seq) : none;
+    row[count++] =
+        runs && d->target.tokens > 0 ? rk_value_real(rk_designing_days(d, design)) : none;
+    return count + fill_strategy(d->problem.method, design, &row[count]);
+}
+
+rk_status rk_designing_write_csv(const rk_job *job, const rk_designing *d, rk_error *err)
+{
+    rk_column columns[BEFORE + RK_PRICE_AXES_MAX + AFTER + STRATEGY];
+    rk_value row[BEFORE + RK_PRICE_AXES_MAX + AFTER + STRATEGY];
+    size_t count = BEFORE;
+    rk_csv_out *csv;
+    const rk_status status = rk_job_open_csv(job, d->output, &csv, err);
+    if (status) {
+        return status;
+    }
+    memcpy(columns, before, sizeof(before));
+    for (int i = 0; i < d->prices.axis_count; i++) {
+        if (strcmp(d->prices.axes[i].key, "processors") != 0) {
+            columns[count++] = (rk_column){d->prices.axes[i].key, RK_VALUE_REAL};
+        }
+    }
+    memcpy(&columns[count], after, sizeof(after));
+    count += AFTER;
+    count += add_strategy_columns(d->problem.method, &columns[count]);
+    rk_csv_header(csv, columns, count);
+    for (size_t i = 0; i < d->count; i++) {
+        rk_csv_row(csv, row, fill_row(d, &d->designs[i], row));
+    }
+    return rk_csv_close(csv, err);
+}

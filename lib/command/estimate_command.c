@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `reckon estimate`: the step of one strategy, its parts, its memory and its communication. */
+#include "command/commands.h"
+#include "command/found.h"
+
+static const rk_option estimate_options[] = {
+    {.name = "explain",
+     .type = RK_OPTION_FLAG,
+     .offset = offsetof(rk_request, explain),
+     .help = "say what bounds the step, and what better hardware would buy"},
+    RK_OPTION_EMIT,
+};
+
+/* What was asked and what was found. */
+struct estimate {
+    const rk_request *request;
+    const rk_inputs *inputs;
+    rk_setting setting;
+    rk_found found;
+    rk_sensitivities worth; /* filled when they are asked for */
+};
+
+static rk_status write_tables(FILE *to, const struct estimate *e, const rk_answer *answer,
+                              rk_table_style style, rk_error *err)
+{
+    rk_status status = rk_write_time(to, &answer->estimate, style, err);
+    (void)fputc('\n', to);
+    if (!status) {
+        status = rk_write_memory(to, answer, style, err);
+        (void)fputc('\n', to);
+    }
+    if (!status) {
+        status = rk_write_stages(to, e->inputs, answer, style, err);
+    }
+    if (!status) {
+        (void)fputc('\n', to);
+        status = rk_write_volumes(to, e->inputs, answer, style, err);
+    }
+    return status;
+}
+
+static rk_status write_text(FILE *to, const void *what, rk_table_style style, int width,
+                            rk_error *err)
+{
+    const struct estimate *e = what;
+    const rk_answer *answer = rk_found_answer(&e->found);
+    (void)width;
+    rk_write_inputs(to, e->request, e->inputs);
+    rk_write_found(to, &e->found);
+    if (!answer) {
+        (void)fputc('\n', to);
+        rk_write_shortage(to, &e->found.plan);
+        return RK_OK;
+    }
+    rk_write_strategy(to, &answer->strategy);
+    (void)fputc('\n', to);
+    rk_write_summary(to, e->inputs, answer);
+    (void)fputc('\n', to);
+    rk_status status = write_tables(to, e, answer, style, err);
+    if (!status && e->request->explain) {
+        (void)fputc('\n', to);
+        status = rk_write_explanation(to, answer, &e->worth, style, err);
+    }
+    return status;
+}
+
+static void write_members(rk_json_writer *writer, const void *what)
+{
+    const struct estimate *e = what;
+    const rk_answer *answer = rk_found_answer(&e->found);
+    rk_found_write_json(writer, &e->found);
+    if (!answer) {
+        rk_shortage_write_json(writer, &e->found.plan);
+        return;
+    }
+    rk_answer_write_json(writer, answer);
+    if (e->request->explain) {
+        rk_explanation_write_json(writer, answer, &e->worth);
+    }
+}
+
+static rk_status write_answer(const rk_job *job, const struct estimate *e, rk_error *err)
+{
+    const rk_request *request = e->request;
+    const rk_answer *answer = rk_found_answer(&e->found);
+    if (request->emit >= 0 && answer) {
+        return rk_write_launch(job, request, e->inputs, answer, err);
+    }
+    if (request->json) {
+        return rk_write_document(job, request, e->inputs, write_members, e, err);
+    }
+    return request->csv ? rk_write_rows(job, request, answer, answer ? 1 : 0, err)
+                        : rk_job_print(job, request->output, write_text, e, err);
+}
+
+static rk_status run_estimate(rk_job *job, void *arguments, rk_error *err)
+{
+    rk_request *request = arguments;
+    rk_inputs inputs;
+    if (request->accelerators == 0 && request->dp == 0) {
+        request->dp = 1; /* what is not given is 1, also without any degree */
+    }
+    struct estimate e = {.request = request, .inputs = &inputs};
+    rk_status status = rk_request_load(request, &inputs, err);
+    if (!status) {
+        e.setting = rk_setting_of(request, &inputs);
+    }
+    status = status ? status : rk_found_fill(job, request, &inputs, &e.found, err);
+    const rk_answer *answer = status ? NULL : rk_found_answer(&e.found);
+    if (answer && request->explain) {
+        status = rk_find_sensitivities(&e.setting, &answer->strategy, answer->estimate.step,
+                                       &e.worth, err);
+    }
+    status = status ? status : write_answer(job, &e, err);
+    rk_job_set_found(job, answer && answer->estimate.fits);
+    rk_found_clear(&e.found);
+    rk_inputs_clear(&inputs);
+    return status;
+}
+
+const rk_command rk_command_estimate = {
+    .name = "estimate",
+    .purpose = "Predict a step of one strategy: time, memory and communication, part by part",
+    .options = estimate_options,
+    .option_count = sizeof(estimate_options) / sizeof(estimate_options[0]),
+    .shared = rk_strategy_options,
+    .shared_count = RK_STRATEGY_OPTION_COUNT,
+    .notes = RK_NOTES_OF_CHOICES
+    "Without --accelerators what is not given is 1.  Exit status: 0 done, 1 it does not "
+    "fit, 2 wrong\nusage or input, or a strategy that the framework refuses.\n\n"
+    "example: reckon estimate --model llama3-70b --system dgx-h100-superpod \\\n"
+    "             --accelerators 64 --tp 8 --pp 2 --global-batch 128 --explain",
+    .size = sizeof(rk_request),
+    .init = rk_request_init,
+    .complete = rk_request_finish,
+    .run = run_estimate,
+};

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `reckon explain`: what its files share. */
+#ifndef RK_COMMAND_EXPLAIN_H
+#define RK_COMMAND_EXPLAIN_H
+
+#include "codesign/replan.h"
+#include "command/plan_command.h"
+#include "command/reckon_plan.h"
+#include "report/describe.h"
+
+/* What was asked and what was found. */
+typedef struct rk_explain {
+    const rk_plan *plan;           /* what was asked of the Calculon method, */
+    const rk_reckoning *reckoning; /* or of the reckon model; the other is NULL */
+    rk_problem problem;
+    double change;     /* 0.1: every number 10 % better */
+    rk_candidate best; /* on the system as it is */
+    rk_replan replans[RK_NUMBER_MAX];
+    size_t count;
+    rk_bounded_counts counts; /* of all searches */
+    double cpu_s;
+    const char *output; /* file, or "-" */
+} rk_explain;
+
+/* Better by what share of the rate: 0.05 for 5 %. */
+double rk_explain_gain(const rk_explain *explain, const rk_replan *replan);
+
+/* What is different in the strategy that is best then; "" when it is the same. */
+const char *rk_explain_changes(const rk_explain *explain, const rk_replan *replan,
+                               char out[RK_WORDS_SIZE]);
+
+rk_text_writer rk_explain_write_text; /* `what` is the rk_explain */
+rk_status rk_explain_write_json(const rk_job *job, const rk_explain *explain, rk_error *err);
+rk_status rk_explain_write_csv(const rk_job *job, const rk_explain *explain, rk_error *err);
+
+#endif

@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `reckon fit`: whether a strategy, or any, fits in memory, and if not what would make it. */
+#include "base/units.h"
+#include "command/commands.h"
+#include "command/found.h"
+#include "report/describe.h"
+#include "report/estimate_fields.h"
+#include "report/remedies.h"
+#include "request/choices.h"
+#include "search/fewest.h"
+
+#include <inttypes.h>
+#include <math.h>
+
+static const rk_option fit_options[] = {
+    {.name = "threads",
+     .letter = 't',
+     .type = RK_OPTION_COUNT,
+     .offset = offsetof(rk_request, threads),
+     .max = 4096,
+     .value = "N",
+     .help = "of a search; default: one per core"},
+};
+
+/* What was asked and what was found. */
+struct fit {
+    const rk_request *request;
+    const rk_inputs *inputs;
+    rk_found found;
+    rk_fit_changes changes; /* of the strategy that the answer is about, when it does not fit */
+    int64_t fewest;         /* accelerators on which some strategy fits; 0: none are enough */
+    rk_planned leanest;     /* a strategy that fits on them */
+};
+
+static bool fits(const struct fit *fit)
+{
+    const rk_answer *answer = rk_found_answer(&fit->found);
+    return answer && answer->estimate.fits;
+}
+
+/* The strategy that the answer is about, or NULL: none is legal. */
+static const rk_answer *answer_of(const struct fit *fit)
+{
+    const rk_answer *answer = rk_found_answer(&fit->found);
+    const rk_reckoning *plan = &fit->found.plan;
+    return answer ? answer : plan->has_nearest ? &plan->nearest : NULL;
+}
+
+/* ---- for people ---------------------------------------------------------------------------- */
+
+/* The part of memory that takes most. */
+static int largest_part(const rk_stage_memory *memory)
+{
+    int most = 0;
+    for (int i = 1; i < RK_MEMORY_PART_COUNT; i++) {
+        most = memory->part[i] > memory->part[most] ? i : most;
+    }
+    return most;
+}
+
+static rk_status write_changes(FILE *to, const struct fit *fit, rk_table_style style, rk_error *err)
+{
+    static const rk_table_column columns[] = {{"change that makes it fit", RK_ALIGN_LEFT},
+                                              {"memory, GiB", RK_ALIGN_RIGHT},
+                                              {"step, ms", RK_ALIGN_RIGHT},
+                                              {"cost, %", RK_ALIGN_RIGHT}};
+    const rk_answer *answer = answer_of(fit);
+    const rk_estimate *e = &answer->estimate;
+    const int most = largest_part(&e->memory);
+    rk_table table;
+    (void)fprintf(to, "To cut: %s, %.2f GiB or %.0f %% of the memory of stage %" PRId64 ".\n",
+                  rk_memory_part_names[most], e->memory.part[most] / GIB,
+                  100 * e->memory.part[most] / e->memory.total, e->worst_stage);
+    if (fit->changes.count == 0) {
+        (void)fputs("No change of one or two of its choices makes it fit.\n", to);
+        return RK_OK;
+    }
+    (void)fputc('\n', to);
+    rk_table_init(&table, columns, sizeof(columns) / sizeof(columns[0]));
+    for (size_t i = 0; i < fit->changes.count; i++) {
+        const rk_fit_change *change = &fit->changes.items[i];
+        char text[RK_FIT_CHANGE_TEXT];
+        rk_table_cell(&table, "%s", rk_fit_change_text(&answer->strategy, change, text));
+        rk_table_cell(&table, "%.2f", change->estimate.memory.total / GIB);
+        rk_table_cell(&table, "%.3f", 1e3 * change->estimate.step);
+        rk_table_cell(&table, "%+.1f", 100 * (change->estimate.step / e->step - 1));
+    }
+    return rk_write_table(to, &table, style, err);
+}
+
+static void write_fewest(FILE *to, const struct fit *fit)
+{
+    char number[RK_COMMAS_SIZE], batch[RK_COMMAS_SIZE];
+    const rk_strategy *s = &fit->leanest.strategy;
+    if (fit->fewest == 0) {
+        (void)fputs("\nNo number of accelerators of this system is enough for this batch.\n", to);
+        return;
+    }
+    (void)fprintf(to,
+                  "\nFewest accelerators on which some strategy fits: %s for a batch of "
+                  "%s,\nas TP %" PRId64 ", CP %" PRId64 ", PP %" PRId64 ", DP %" PRId64
+                  ", EP %" PRId64 ", ZeRO-%d, recompute %s.\n",
+                  rk_with_commas((uint64_t)fit->fewest, number),
+                  rk_with_commas((uint64_t)s->global_batch, batch), s->tp, s->cp, s->pp, s->dp,
+                  s->ep, (int)s->sharding, rk_recompute_kind_names[s->recompute]);
+}
+
+static rk_status write_strategy(FILE *to, const struct fit *fit, rk_table_style style,
+                                rk_error *err)
+{
+    const rk_answer *answer = answer_of(fit);
+    if (!answer) {
+        (void)fputc('\n', to);
+        rk_write_shortage(to, &fit->found.plan);
+        return RK_OK;
+    }
+    if (fit->found.searched && !fits(fit)) {
+        (void)fputs("\nNothing fits.  The strategy that needs least memory:\n\n", to);
+    }
+    rk_write_strategy(to, &answer->strategy);
+    (void)fputc('\n', to);
+    rk_write_summary(to, fit->inputs, answer);
+    (void)fputc('\n', to);
+    const rk_status status = rk_write_memory(to, answer, style, err);
+    (void)fputc('\n', to);
+    return status ? status : rk_write_stages(to, fit->inputs, answer, style, err);
+}
+
+static rk_status write_text(FILE *to, const void *what, rk_table_style style, int width,
+                            rk_error *err)
+{
+    const struct fit *fit = what;
+    (void)width;
+    rk_write_inputs(to, fit->request, fit->inputs);
+    rk_write_found(to, &fit->found);
+    rk_status status = write_strategy(to, fit, style, err);
+    if (status || !answer_of(fit)) {
+        return status;
+    }
+    if (!fits(fit)) {
+        (void)fputc('\n', to);
+        status = write_changes(to, fit, style, err);
+    }
+    write_fewest(to, fit);
+    return status;
+}
+
+/* ---- for programs -------------------------------------------------------------------------- */
+
+static void write_shortage_json(rk_json_writer *writer, const struct fit *fit)
+{
+    const rk_answer *answer = answer_of(fit);
+    const rk_estimate *e = &answer->estimate;
+    rk_json_open_member(writer, "shortage", "{");
+    rk_json_count(writer, "stage", (uint64_t)e->worst_stage);
+    rk_json_real(writer, "missing_bytes", fmax(0, e->memory.total - e->usable));
+    rk_json_string(writer, "largest_part", rk_memory_part_keys[largest_part(&e->memory)]);
+    rk_json_open_member(writer, "changes", "[");
+    for (size_t i = 0; i < fit->changes.count; i++) {
+        const rk_fit_change *change = &fit->changes.items[i];
+        char text[RK_FIT_CHANGE_TEXT];
+        rk_json_item(writer);
+        rk_json_open(writer, "{");
+        rk_json_string(writer, "change", rk_fit_change_text(&answer->strategy, change, text));
+        rk_json_real(writer, "step_ratio", change->estimate.step / e->step);
+        rk_strategy_write_json(writer, &change->strategy);
+        rk_estimate_write_json(writer, &change->strategy, &change->estimate);
+        rk_json_close(writer, "}");
+    }
+    rk_json_close(writer, "]");
+    rk_json_close(writer, "}");
+}
+
+static void write_members(rk_json_writer *writer, const void *what)
+{
+    const struct fit *fit = what;
+    const rk_answer *answer = answer_of(fit);
+    rk_json_flag(writer, "fits", fits(fit));
+    rk_found_write_json(writer, &fit->found);
+    if (!answer) {
+        rk_shortage_write_json(writer, &fit->found.plan);
+        return;
+    }
+    rk_json_real(writer, "left_bytes", answer->estimate.usable - answer->estimate.memory.total);
+    rk_answer_write_json(writer, answer);
+    if (!fits(fit)) {
+        write_shortage_json(writer, fit);
+    }
+    if (fit->fewest > 0) {
+        rk_json_count(writer, "fewest_accelerators", (uint64_t)fit->fewest);
+    }
+}
+
+static rk_status write_answer(const rk_job *job, const struct fit *fit, rk_error *err)
+{
+    const rk_request *request = fit->request;
+    const rk_answer *answer = answer_of(fit);
+    if (request->json) {
+        return rk_write_document(job, request, fit->inputs, write_members, fit, err);
+    }
+    return request->csv ? rk_write_rows(job, request, answer, answer ? 1 : 0, err)
+                        : rk_job_print(job, request->output, write_text, fit, err);
+}
+
+/* ---- the answer ---------------------------------------------------------------------------- */
+
+/* The fewest accelerators with the batch of the answer, and everything else as asked. */
+static rk_status find_fewest(rk_job *job, struct fit *fit, const rk_answer *answer, rk_error *err)
+{
+    const rk_inputs *inputs = fit->inputs;
+    const rk_search_control control =
+        rk_job_search_control(job, "strategies", fit->request->threads);
+    rk_request open = rk_request_open(fit->request);
+    rk_plan_space space;
+    open.accelerators = rk_strategy_ranks(&answer->strategy);
+    open.global_batch = answer->strategy.global_batch;
+    const rk_status status = rk_request_space(&open, inputs, &space, err);
+    return status ? status
+                  : rk_find_fewest_accelerators(&inputs->model, &inputs->system, &inputs->stack,
+                                                &space, &control, &fit->fewest, &fit->leanest, err);
+}
+
+static rk_status find_answer(rk_job *job, struct fit *fit, rk_error *err)
+{
+    rk_status status = rk_found_fill(job, fit->request, fit->inputs, &fit->found, err);
+    const rk_answer *answer = status ? NULL : answer_of(fit);
+    if (answer && !fits(fit)) {
+        const rk_setting setting = rk_setting_of(fit->request, fit->inputs);
+        status = rk_find_fit_changes(&setting, &answer->strategy, &fit->changes, err);
+    }
+    return status || !answer ? status : find_fewest(job, fit, answer, err);
+}
+
+static rk_status run_fit(rk_job *job, void *arguments, rk_error *err)
+{
+    const rk_request *request = arguments;
+    rk_inputs inputs;
+    struct fit fit = {.request = request, .inputs = &inputs};
+    rk_status status = rk_request_load(request, &inputs, err);
+    status = status ? status : find_answer(job, &fit, err);
+    status = status ? status : write_answer(job, &fit, err);
+    rk_job_set_found(job, fits(&fit));
+    rk_found_clear(&fit.found);
+    rk_inputs_clear(&inputs);
+    return status;
+}
+
+const rk_command rk_command_fit = {
+    .name = "fit",
+    .purpose = "Say whether a strategy, or any, fits in memory, and if not what would make it fit",
+    .options = fit_options,
+    .option_count = sizeof(fit_options) / sizeof(fit_options[0]),
+    .shared = rk_strategy_options,
+    .shared_count = RK_STRATEGY_OPTION_COUNT,
+    .notes =
+        RK_NOTES_OF_CHOICES "Exit status: 0 it fits, 1 it does not, 2 wrong usage or input, or "
+                            "a strategy that the framework refuses.\n\n"
+                            "example: reckon fit --model llama3-70b --system dgx-h100-superpod \\\n"
+                            "             --accelerators 16 --global-batch 128",
+    .size = sizeof(rk_request),
+    .init = rk_request_init,
+    .complete = rk_request_finish,
+    .run = run_fit,
+};

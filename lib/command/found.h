@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The strategy that a command is about: the one of its command line, or the fastest that fits of
+ * those that the command line leaves open.
+ */
+#ifndef RK_COMMAND_FOUND_H
+#define RK_COMMAND_FOUND_H
+
+#include "command/reckon_plan.h"
+
+typedef struct rk_found {
+    bool searched; /* the command line leaves choices open: `plan` has the fastest that fits, or
+                      what is missing */
+    rk_reckoning plan;
+    rk_answer given; /* of a strategy that was given */
+} rk_found;
+
+/*
+ * Estimates or searches; cleared with rk_found_clear, also after a failure.  Where nothing is legal
+ * because of what is given, the error names the rule.
+ */
+rk_status rk_found_fill(rk_job *job, const rk_request *request, const rk_inputs *inputs,
+                        rk_found *found, rk_error *err);
+void rk_found_clear(rk_found *found);
+
+/* The strategy and its estimate; NULL: none fits. */
+const rk_answer *rk_found_answer(const rk_found *found);
+
+/* How the search went, and what was given and searched; nothing when a strategy was given. */
+void rk_write_found(FILE *to, const rk_found *found);
+void rk_found_write_json(rk_json_writer *writer, const rk_found *found);
+
+/* What `estimate`, `fit`, `run` and `timeline` say about it in their help. */
+#define RK_NOTES_OF_CHOICES                                                                        \
+    "What the command line leaves open of TP, CP, PP, VP, EP, ETP, micro-batch, ZeRO and\n"        \
+    "recompute is searched as 'reckon plan' does, and the fastest strategy that fits is taken.\n"
+
+/* What was given of a strategy and what was searched; nothing when nothing was given. */
+void rk_write_choices(FILE *to, const rk_reckoning *plan);
+
+#endif

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `reckon plan` by the Calculon methodology: what its files share. */
+#ifndef RK_COMMAND_PLAN_H
+#define RK_COMMAND_PLAN_H
+
+#include "calculon/calculon_write.h"
+#include "job/job.h"
+#include "method/method.h"
+
+/* The command line. */
+typedef struct rk_plan_request {
+    const char *model, *system;  /* catalogue names or files */
+    int method, datatype, fused; /* indices of choices */
+    int64_t processors, batch, top, threads;
+    bool no_tp_overlap, no_dp_overlap, mbs_break, bounded, json, csv;
+    const char *output; /* file, or "-" */
+} rk_plan_request;
+
+extern const char *const rk_plan_methods[]; /* names of `method` */
+
+/* What is not given: five strategies, the smallest datatype (below 0), standard output. */
+void rk_plan_request_init(void *request);
+
+/* Refuses options that exclude each other. */
+rk_status rk_plan_request_check(void *request, rk_error *err);
+
+/* What is searched, how and to where: the options of `reckon plan` and `explain`. */
+#define RK_CALCULON_PLAN_OPTIONS 12
+extern const rk_option rk_calculon_plan_options[RK_CALCULON_PLAN_OPTIONS];
+
+/* A strategy that would run if a memory tier were larger. */
+typedef struct rk_plan_need {
+    bool found;
+    rk_calculon_result strategy;
+} rk_plan_need;
+
+/* What was asked and what was found. */
+typedef struct rk_plan {
+    rk_plan_request request;
+    rk_calculon_app app;
+    rk_calculon_sys sys;
+    rk_calculon_space space;
+    rk_search_counts counts;        /* of an exhaustive search */
+    rk_bounded_counts bounded;      /* of a bounded one */
+    double cpu_s, wall_s;           /* of the search */
+    rk_calculon_result *strategies; /* owned; best first */
+    size_t strategy_count;
+    /* Filled when nothing fits. */
+    rk_plan_need fastest;     /* with memory without end in both tiers */
+    rk_plan_need least_tier1; /* of the tier-1 memory, with tier 2 as it is */
+    rk_plan_need least_tier2; /* of the tier-2 memory, with tier 1 as it is */
+    int64_t least_batch;      /* of an empty space: the batch at which it is not; 0: none is */
+    char misfit[256];         /* why the first strategy does not run, whatever the memory */
+} rk_plan;
+
+/* Strategies of the space. */
+static inline uint64_t rk_plan_total(const rk_plan *plan)
+{
+    return plan->request.bounded ? plan->bounded.total : plan->counts.executed;
+}
+
+/* Loads the documents of the request, the model where it names one, and completes it. */
+rk_status rk_plan_load(rk_plan *plan, rk_error *err);
+
+/* The loaded plan for what is written once for both methods. */
+rk_problem rk_plan_problem(const rk_plan *plan);
+
+/* Searches, and evaluates the best strategies once more for all of their statistics. */
+rk_status rk_plan_rank(rk_job *job, rk_plan *plan, const rk_search_control *control, rk_error *err);
+
+/* Evaluates a mapping in full. */
+rk_status rk_plan_evaluate(const rk_plan *plan, const rk_calculon_sys *sys,
+                           const rk_calculon_exe *exe, rk_calculon_result *strategy,
+                           rk_calculon_verdict *verdict, rk_error *err);
+
+/*
+ * Finds out what is missing when nothing fits, by searching again with other memories.  The two
+ * least needs are those of real strategies, and within one percent of the least there is.
+ */
+rk_status rk_plan_find_shortfall(rk_plan *plan, const rk_search_control *control, rk_error *err);
+
+/* What was asked: model, system and run; and the first two alone. */
+void rk_plan_write_inputs(FILE *to, const rk_plan *plan);
+void rk_plan_write_model(FILE *to, const rk_plan *plan);
+void rk_plan_write_system(FILE *to, const rk_plan *plan);
+
+/* Writes the answer for people, `width` columns wide where it can. */
+rk_text_writer rk_plan_write_text; /* `what` is the rk_plan */
+
+/* Writes the answer for programs to the file that the request names. */
+rk_status rk_plan_write_json(const rk_job *job, const rk_plan *plan, rk_error *err);
+rk_status rk_plan_write_csv(const rk_job *job, const rk_plan *plan, rk_error *err);
+
+#endif

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The answer of `reckon plan` for programs. */
+#include "command/plan_command.h"
+
+#include "calculon/calculon_docs.h"
+#include "command/bounded.h"
+#include "io/json_write.h"
+#include "report/calculon_parts.h"
+
+static void write_request(rk_json_writer *writer, const rk_plan *plan)
+{
+    const rk_plan_request *request = &plan->request;
+    rk_json_open_member(writer, "request", "{");
+    rk_json_string(writer, "method", rk_plan_methods[request->method]);
+    rk_json_string(writer, "model", request->model);
+    rk_json_string(writer, "system", request->system);
+    rk_json_count(writer, "processors", (uint64_t)request->processors);
+    rk_json_count(writer, "batch", (uint64_t)request->batch);
+    rk_json_string(writer, "datatype", rk_datatype_names[request->datatype]);
+    rk_json_flag(writer, "tp_overlap", !request->no_tp_overlap);
+    rk_json_flag(writer, "dp_overlap", !request->no_dp_overlap);
+    rk_json_flag(writer, "mbs_break", request->mbs_break);
+    rk_json_close(writer, "}");
+    rk_json_open_member(writer, "model", "{");
+    rk_json_real(writer, "parameters", rk_calculon_parameters(&plan->app));
+    rk_json_count(writer, "sequence_tokens", (uint64_t)plan->app.seq_size);
+    rk_json_close(writer, "}");
+    rk_json_open_member(writer, "system", "{");
+    rk_json_real(writer, "memory_bytes", plan->sys.mem1.capacity);
+    rk_json_real(writer, "offload_memory_bytes", plan->sys.mem2.capacity);
+    rk_json_close(writer, "}");
+    rk_json_open_member(writer, "search", "{");
+    if (request->bounded) {
+        rk_bounded_write_json(writer, &plan->bounded);
+    } else {
+        rk_json_count(writer, "strategies", plan->counts.executed);
+        rk_json_count(writer, "fit", plan->counts.good);
+    }
+    rk_json_real(writer, "processor_time_s", plan->cpu_s);
+    rk_json_real(writer, "wall_time_s", plan->wall_s);
+    rk_json_close(writer, "}");
+}
+
+static void write_best(rk_json_writer *writer, const rk_plan *plan)
+{
+    const rk_calculon_result *best = &plan->strategies[0];
+    rk_calculon_time_part times[RK_CALCULON_TIME_PARTS];
+    rk_calculon_memory_part memories[RK_CALCULON_MEMORY_PARTS];
+    rk_calculon_time_parts(&best->stats, times);
+    rk_calculon_memory_parts(&best->exe, &best->stats, memories);
+    rk_json_open_member(writer, "best", "{");
+    rk_json_real(writer, "step_s", best->stats.total_time);
+    rk_json_real(writer, "samples_per_s", best->stats.sample_rate);
+    rk_json_real(writer, "tokens_per_s", best->stats.sample_rate * (double)plan->app.seq_size);
+    rk_json_real(writer, "efficiency", best->stats.total_efficiency);
+    rk_json_open_member(writer, "time", "{");
+    for (int i = 0; i < RK_CALCULON_TIME_PARTS; i++) {
+        rk_json_real(writer, times[i].key, times[i].seconds);
+    }
+    rk_json_close(writer, "}");
+    rk_json_open_member(writer, "memory", "{");
+    for (int i = 0; i < RK_CALCULON_MEMORY_PARTS; i++) {
+        rk_json_real(writer, memories[i].key, memories[i].tier1);
+    }
+    rk_json_close(writer, "}");
+    rk_json_open_member(writer, "offload_memory", "{");
+    for (int i = 0; i < RK_CALCULON_MEMORY_PARTS; i++) {
+        rk_json_real(writer, memories[i].key, memories[i].tier2);
+    }
+    rk_json_close(writer, "}");
+    rk_json_close(writer, "}");
+}
+
+static void write_need(rk_json_writer *writer, const char *key, const rk_plan_need *need)
+{
+    const rk_calculon_stats *stats = &need->strategy.stats;
+    if (need->found) {
+        rk_json_open_member(writer, key, "{");
+        rk_json_real(writer, "memory_bytes", stats->proc_mem_tier1_cap_req);
+        rk_json_real(writer, "offload_memory_bytes", stats->proc_mem_tier2_cap_req);
+        rk_json_real(writer, "step_s", stats->total_time);
+        rk_json_key(writer, "strategies");
+        rk_calculon_write_ranked(writer->out, false, &need->strategy, 1);
+        rk_json_close(writer, "}");
+    }
+}
+
+static void write_shortfall(rk_json_writer *writer, const rk_plan *plan)
+{
+    rk_json_open_member(writer, "shortfall", "{");
+    if (plan->least_batch > 0) {
+        rk_json_count(writer, "least_batch", (uint64_t)plan->least_batch);
+    }
+    if (plan->misfit[0]) {
+        rk_json_string(writer, "misfit", plan->misfit);
+    }
+    write_need(writer, "least_memory", &plan->least_tier1);
+    write_need(writer, "least_offload_memory", &plan->least_tier2);
+    write_need(writer, "fastest", &plan->fastest);
+    rk_json_close(writer, "}");
+}
+
+rk_status rk_plan_write_json(const rk_job *job, const rk_plan *plan, rk_error *err)
+{
+    rk_out *out;
+    const rk_status status = rk_job_open(job, plan->request.output, &out, err);
+    if (status) {
+        return status;
+    }
+    rk_json_writer writer = {.out = out, .indented = true};
+    rk_json_open(&writer, "{");
+    rk_json_string(&writer, "reckon", rk_version());
+    write_request(&writer, plan);
+    if (plan->strategy_count > 0) {
+        write_best(&writer, plan);
+    } else {
+        write_shortfall(&writer, plan);
+    }
+    rk_json_key(&writer, "strategies");
+    rk_calculon_write_ranked(out, false, plan->strategies, plan->strategy_count);
+    rk_json_close(&writer, "}");
+    rk_out_text(out, "\n");
+    return rk_out_close(out, err);
+}
+
+rk_status rk_plan_write_csv(const rk_job *job, const rk_plan *plan, rk_error *err)
+{
+    rk_out *out;
+    const rk_status status = rk_job_open(job, plan->request.output, &out, err);
+    if (status) {
+        return status;
+    }
+    rk_calculon_write_csv_header(out, true);
+    for (size_t i = 0; i < plan->strategy_count; i++) {
+        rk_calculon_write_csv_row(out, true, i, &plan->strategies[i]);
+    }
+    return rk_out_close(out, err);
+}

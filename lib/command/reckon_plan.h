@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Searches by the reckon model: what `reckon plan --method reckon` and `reckon fit` share. */
+#ifndef RK_COMMAND_RECKON_PLAN_H
+#define RK_COMMAND_RECKON_PLAN_H
+
+#include "command/answer.h"
+#include "method/method.h"
+#include "search/reasons.h"
+
+#define RK_THREADS_MAX 4096
+
+/* What a strategy that does not fit could become. */
+typedef struct rk_remedy {
+    int changes; /* choices that are different; 0: nothing near it fits */
+    rk_strategy strategy;
+    rk_estimate estimate;
+} rk_remedy;
+
+/* What was asked and what was found. */
+typedef struct rk_reckoning {
+    const rk_request *request;
+    const rk_inputs *inputs;
+    rk_setting setting;
+    rk_plan_space space;
+    bool by_bounds;            /* the search was a bounded one */
+    rk_plan_counts counts;     /* of an exhaustive search */
+    rk_bounded_counts bounded; /* of a bounded one */
+    double cpu_s;              /* of the search */
+    rk_answer *answers;        /* owned; best first */
+    size_t answer_count;
+    /* Filled when nothing fits. */
+    bool has_nearest;   /* some strategy is legal */
+    rk_reasons reasons; /* why none is */
+    rk_answer nearest;  /* the one that needs least memory */
+    rk_remedy remedy;   /* of it, beyond the space that was searched */
+    int64_t enough;     /* accelerators with which something fits, the least double; 0: unknown */
+} rk_reckoning;
+
+/*
+ * Searches the space of a request for the `top` fastest strategies.  On standard error, a long
+ * search shows how far it is.  Cleared with rk_reckoning_clear, also after a failure.
+ */
+rk_status rk_reckoning_search(rk_job *job, const rk_request *request, const rk_inputs *inputs,
+                              size_t top, rk_reckoning *plan, rk_error *err);
+void rk_reckoning_clear(rk_reckoning *plan);
+
+/* The inputs and the space for what is written once for both methods. */
+rk_problem rk_reckoning_problem(const rk_reckoning *plan);
+
+/* The smallest change that makes a strategy fit: at most two choices, with the fastest step. */
+rk_status rk_remedy_find(const rk_setting *setting, const rk_strategy *strategy, rk_remedy *remedy,
+                         rk_error *err);
+
+void rk_write_remedy(FILE *to, const rk_answer *answer, const rk_remedy *remedy);
+void rk_remedy_write_json(rk_json_writer *writer, const rk_answer *answer, const rk_remedy *remedy);
+
+/* How many strategies there are, and how fast they were gone through. */
+void rk_write_search(FILE *to, const rk_reckoning *plan);
+void rk_search_write_json(rk_json_writer *writer, const rk_reckoning *plan);
+
+/* What is missing when nothing fits. */
+void rk_write_shortage(FILE *to, const rk_reckoning *plan);
+void rk_shortage_write_json(rk_json_writer *writer, const rk_reckoning *plan);
+
+/* Why no strategy is legal, and what would help. */
+void rk_write_illegal(FILE *to, const rk_reckoning *plan);
+void rk_illegal_write_json(rk_json_writer *writer, const rk_reckoning *plan);
+
+/* What was asked: model, system, stack and run. */
+void rk_reckoning_write_inputs(FILE *to, const rk_reckoning *plan);
+
+/* The whole answer of `reckon plan`; `what` is the rk_reckoning. */
+rk_text_writer rk_reckoning_write_text;
+
+/* Writes it as the request wants it. */
+rk_status rk_reckoning_write(const rk_job *job, const rk_reckoning *plan, rk_error *err);
+
+/* Names of rk_request.method; NULL-terminated. */
+extern const char *const rk_reckon_plan_methods[];
+
+/* Options of commands that search, the struct of each of which begins with an rk_request. */
+#define RK_OPTIONS_OF_SEARCH                                                                       \
+    {.name = "threads",                                                                            \
+     .letter = 't',                                                                                \
+     .type = RK_OPTION_COUNT,                                                                      \
+     .offset = offsetof(rk_request, threads),                                                      \
+     .max = RK_THREADS_MAX,                                                                        \
+     .value = "N",                                                                                 \
+     .help = "threads to use; default: one per core"},                                             \
+    {                                                                                              \
+        .name = "method", .type = RK_OPTION_CHOICE, .offset = offsetof(rk_request, method),        \
+        .choices = rk_reckon_plan_methods, .value = "NAME",                                        \
+        .help = "how to estimate; default: the method of the documents"                            \
+    }
+
+/*
+ * Runs a command line by the Calculon methodology where it asks for that, by --method or by its
+ * documents, and else by the reckon model.  Returns the exit status.
+ */
+int rk_run_by_method(const rk_command *command, int argc, char **argv,
+                     int (*calculon)(int argc, char **argv), int (*reckon)(int argc, char **argv));
+
+#endif

@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `reckon shape`: the model of so many parameters that maps best on a machine. */
+#include "command/shape_command.h"
+
+#include "command/calculon_options.h"
+#include "command/commands.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define MOST_SHOWN    1000
+#define MOST_VALUE    (1 << 24) /* blocks, heads, sizes */
+#define TOP           10        /* to show by default */
+#define TOLERANCE     2         /* % */
+#define HEAD_MULTIPLE 8
+#define ASPECT_MIN    64
+#define ASPECT_MAX    256
+
+/* ---- options ------------------------------------------------------------------------------- */
+
+/* The command lines of the two methods. */
+struct calculon_args {
+    rk_plan_request request;
+    rk_shape_wish wish;
+};
+
+struct reckon_args {
+    rk_request request;
+    rk_shape_wish wish;
+};
+
+#define REAL(args, member, text, least, most, unit, words)                                         \
+    {                                                                                              \
+        .name = text, .type = RK_OPTION_REAL, .offset = offsetof(struct args, wish.member),        \
+        .min = least, .max = most, .value = unit, .help = words                                    \
+    }
+
+#define ONE_COUNT(args, member, text, words)                                                       \
+    {                                                                                              \
+        .name = text, .type = RK_OPTION_COUNT, .offset = offsetof(struct args, wish.member),       \
+        .min = 1, .max = MOST_VALUE, .value = "N", .help = words                                   \
+    }
+
+#define COUNTS(args, member, text, words)                                                          \
+    {                                                                                              \
+        .name = text, .type = RK_OPTION_COUNTS, .offset = offsetof(struct args, wish.member),      \
+        .min = 1, .max = MOST_VALUE, .value = "N,...", .help = words                               \
+    }
+
+#define SHAPES(args)                                                                               \
+    REAL(args, tolerance, "tolerance", 0, 50, "PERCENT",                                           \
+         "how far from --parameters a shape may be; default: 2"),                                  \
+        COUNTS(args, blocks, "blocks", "blocks to try; default: all that --aspect allows"),        \
+        COUNTS(args, heads, "heads", "heads to try; default: all multiples of --head-multiple"),   \
+        ONE_COUNT(args, head_multiple, "head-multiple", "heads are multiples of it; default: 8"),  \
+        REAL(args, aspect_min, "aspect-min", 0, INT64_MAX, "RATIO",                                \
+             "least hidden size over blocks; default: 64"),                                        \
+        REAL(args, aspect_max, "aspect-max", 0, INT64_MAX, "RATIO", "and the most; default: 256")
+
+#define TOP_OPTION(args)                                                                           \
+    {                                                                                              \
+        .name = "top", .letter = 'n', .type = RK_OPTION_COUNT,                                     \
+        .offset = offsetof(struct args, request.top), .min = 1, .max = MOST_SHOWN, .value = "N",   \
+        .help = "shapes to show; default: 10"                                                      \
+    }
+
+static const rk_option calculon_options[] = {
+    {.name = "parameters",
+     .required = true,
+     .type = RK_OPTION_REAL,
+     .offset = offsetof(struct calculon_args, wish.parameters),
+     .min = 1,
+     .max = INT64_MAX,
+     .value = "N",
+     .help = "parameters of the model: 1.1T"},
+    RK_OPTION_SYSTEM,
+    RK_OPTION_PROCESSORS(true),
+    RK_OPTION_BATCH,
+    SHAPES(calculon_args),
+    ONE_COUNT(calculon_args, seq, "seq", "tokens of a sequence; default: 2048"),
+    COUNTS(calculon_args, head_sizes, "head-size", "sizes of a head to try; default: 128"),
+    REAL(calculon_args, feedforward, "feedforward", 1, 64, "RATIO",
+         "feed-forward over hidden size; default: 4"),
+    TOP_OPTION(calculon_args),
+    RK_OPTION_METHOD,
+    RK_OPTION_DATATYPE,
+    RK_OPTION_FUSED,
+    RK_OPTION_NO_TP_OVERLAP,
+    RK_OPTION_NO_DP_OVERLAP,
+    RK_OPTION_THREADS,
+    RK_OPTION_JSON,
+    RK_OPTION_CSV,
+    RK_OPTION_OUTPUT,
+};
+
+static const rk_option reckon_options[] = {
+    REAL(reckon_args, parameters, "parameters", 1, INT64_MAX, "N",
+         "parameters of the shapes: 1.1T; default: as many as --model has"),
+    SHAPES(reckon_args),
+    COUNTS(reckon_args, head_sizes, "head-size",
+           "sizes of a head to try; default: that of --model"),
+    REAL(reckon_args, feedforward, "feedforward", 1, 64, "RATIO",
+         "feed-forward over hidden size; default: that of --model"),
+    TOP_OPTION(reckon_args),
+    RK_OPTIONS_OF_SEARCH,
+};
+
+static const rk_shape_wish wish_defaults = {
+    .tolerance = TOLERANCE,
+    .head_multiple = HEAD_MULTIPLE,
+    .aspect_min = ASPECT_MIN,
+    .aspect_max = ASPECT_MAX,
+};
+
+/* ---- both methods -------------------------------------------------------------------------- */
+
+/* Values that are given stand for themselves: blocks may have any aspect. */
+static rk_shape_space space_of(const rk_shape_wish *wish)
+{
+    const bool all = wish->blocks.count == 0;
+    rk_shape_space space = {
+        .parameters = wish->parameters,
+        .tolerance = wish->tolerance / 100,
+        .feedforward_ratio = wish->feedforward,
+        .head_multiple = wish->head_multiple,
+        .aspect_min = all ? wish->aspect_min : 0,
+        .aspect_max = all ? wish->aspect_max : (double)INT64_MAX,
+        .block_count = wish->blocks.count,
+        .head_size_count = wish->head_sizes.count,
+        .head_count = wish->heads.count,
+    };
+    memcpy(space.blocks, wish->blocks.values, sizeof(space.blocks));
+    memcpy(space.head_sizes, wish->head_sizes.values, sizeof(space.head_sizes));
+    memcpy(space.heads, wish->heads.values, sizeof(space.heads));
+    return space;
+}
+
+static rk_status search(rk_job *job, rk_shaping *s, int64_t threads, rk_error *err)
+{
+    const rk_search_control control = rk_job_search_control(job, "shapes", threads);
+    s->space = space_of(&s->wish);
+    const double started = rk_job_cpu_s(job);
+    const rk_status status =
+        rk_shape_search(&s->space, &s->problem, &control, &s->shapes, &s->count, &s->counts, err);
+    s->cpu_s = rk_job_cpu_s(job) - started;
+    for (size_t i = 0; i < s->count; i++) {
+        s->runs += s->shapes[i].runs;
+    }
+    return status;
+}
+
+/* Searches, and writes the answer. */
+static rk_status answer(rk_job *job, rk_shaping *s, int64_t threads, bool json, bool csv,
+                        rk_error *err)
+{
+    rk_status status = search(job, s, threads, err);
+    if (!status) {
+        status = json  ? rk_shaping_write_json(job, s, err)
+                 : csv ? rk_shaping_write_csv(job, s, err)
+                       : rk_job_print(job, s->output, rk_shaping_write_text, s, err);
+    }
+    rk_job_set_found(job, s->runs > 0);
+    free(s->shapes);
+    return status;
+}
+
+/* ---- the commands -------------------------------------------------------------------------- */
+
+static void init_calculon(void *arguments)
+{
+    struct calculon_args *args = arguments;
+    rk_plan_request_init(&args->request);
+    args->request.top = TOP;
+    args->wish = wish_defaults;
+    args->wish.seq = 2048;
+    args->wish.feedforward = 4;
+    args->wish.head_sizes = (rk_option_counts){1, {128}};
+}
+
+static rk_status run_calculon(rk_job *job, void *arguments, rk_error *err)
+{
+    const struct calculon_args *args = arguments;
+    const rk_plan_request *request = &args->request;
+    rk_plan plan = {.request = *request};
+    const rk_status status = rk_plan_load(&plan, err);
+    plan.app.seq_size = args->wish.seq;
+    rk_shaping s = {.wish = args->wish,
+                    .plan = &plan,
+                    .problem = rk_plan_problem(&plan),
+                    .output = request->output,
+                    .top = (size_t)request->top};
+    return status ? status : answer(job, &s, request->threads, request->json, request->csv, err);
+}
+
+/* What the wish leaves open is as the model has it. */
+static void complete_wish(const rk_model *model, rk_shape_wish *wish)
+{
+    if (!(wish->parameters > 0)) {
+        wish->parameters = (double)rk_model_params_of(model).total;
+    }
+    if (wish->head_sizes.count == 0) {
+        wish->head_sizes =
+            (rk_option_counts){1, {rk_attention_qk_size(&model->types[0].attention)}};
+    }
+}
+
+static void init_reckon(void *arguments)
+{
+    struct reckon_args *args = arguments;
+    rk_request_init(&args->request);
+    args->request.top = TOP;
+    args->wish = wish_defaults;
+}
+
+static rk_status run_reckon(rk_job *job, void *arguments, rk_error *err)
+{
+    const struct reckon_args *args = arguments;
+    const rk_request *request = &args->request;
+    rk_inputs inputs;
+    rk_reckoning reckoning = {.request = request, .inputs = &inputs};
+    rk_status status = rk_request_load(request, &inputs, err);
+    status = status ? status : rk_request_space(request, &inputs, &reckoning.space, err);
+    if (!status) {
+        reckoning.setting = rk_setting_of(request, &inputs);
+        rk_shaping s = {.wish = args->wish,
+                        .reckoning = &reckoning,
+                        .problem = rk_reckoning_problem(&reckoning),
+                        .output = request->output,
+                        .top = (size_t)request->top};
+        complete_wish(&inputs.model, &s.wish);
+        status = answer(job, &s, request->threads, request->json, request->csv, err);
+    }
+    rk_inputs_clear(&inputs);
+    return status;
+}
+
+static const rk_command calculon_shape = {
+    .name = "shape",
+    .purpose = "Find the shape in which a model of so many parameters trains best on a machine",
+    .options = calculon_options,
+    .option_count = sizeof(calculon_options) / sizeof(calculon_options[0]),
+    .notes = "By the Calculon methodology: blocks, heads and hidden size are varied, and the best "
+             "strategy is\nsearched for each shape.  What is given with --blocks or --heads "
+             "stands for itself.  Exit status: 0\ndone, 1 no shape runs, 2 wrong usage or "
+             "input.\n\n"
+             "example: reckon shape --parameters 1T --system h100-80g-off512g50-nvl8 \\\n"
+             "             --processors 4096 --batch 3072 --seq 8192 --head-size 128,192",
+    .size = sizeof(struct calculon_args),
+    .init = init_calculon,
+    .complete = rk_plan_request_check,
+    .run = run_calculon,
+};
+
+const rk_command rk_command_shape = {
+    .name = "shape",
+    .purpose = "Find the shape in which a model of so many parameters trains best on a machine",
+    .options = reckon_options,
+    .option_count = sizeof(reckon_options) / sizeof(reckon_options[0]),
+    .shared = rk_strategy_options,
+    .shared_count = RK_STRATEGY_OPTION_COUNT,
+    .notes =
+        "Blocks, heads and hidden size are varied, and the best strategy is searched for each "
+        "shape; all else\nis as --model has it.  What is given with --blocks or --heads stands "
+        "for itself.  Systems of Calculon\nare judged by its methodology, whose options 'reckon "
+        "shape --method calculon --help' lists.\nExit status: 0 done, 1 no shape runs, 2 wrong "
+        "usage or input.\n\n"
+        "example: reckon shape --model llama3-70b --system h100-sxm --accelerators 256 \\\n"
+        "             --global-batch 1024",
+    .calculon = &calculon_shape,
+    .size = sizeof(struct reckon_args),
+    .init = init_reckon,
+    .complete = rk_request_finish,
+    .run = run_reckon,
+};

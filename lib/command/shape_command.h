@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `reckon shape`: what its files share. */
+#ifndef RK_COMMAND_SHAPE_H
+#define RK_COMMAND_SHAPE_H
+
+#include "codesign/shape.h"
+#include "command/plan_command.h"
+#include "command/reckon_plan.h"
+
+/* What shapes are asked for. */
+typedef struct rk_shape_wish {
+    double parameters, tolerance; /* the second in % */
+    int64_t seq, head_multiple;
+    rk_option_counts blocks, heads, head_sizes; /* count 0: not given */
+    double feedforward, aspect_min, aspect_max;
+} rk_shape_wish;
+
+/* What was asked and what was found. */
+typedef struct rk_shaping {
+    rk_shape_wish wish;
+    const rk_plan *plan;           /* what was asked of the Calculon method, */
+    const rk_reckoning *reckoning; /* or of the reckon model; the other is NULL */
+    rk_problem problem;
+    const char *output;
+    size_t top; /* to show */
+    rk_shape_space space;
+    rk_shape *shapes; /* owned; the most efficient first */
+    size_t count, runs;
+    rk_bounded_counts counts;
+    double cpu_s;
+} rk_shaping;
+
+rk_text_writer rk_shaping_write_text; /* `what` is the rk_shaping */
+rk_status rk_shaping_write_json(const rk_job *job, const rk_shaping *s, rk_error *err);
+rk_status rk_shaping_write_csv(const rk_job *job, const rk_shaping *s, rk_error *err);
+
+#endif

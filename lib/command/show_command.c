@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `reckon show`: one document in words, and as it stands in the catalogue. */
+#include "command/commands.h"
+
+#include "base/error.h"
+#include "base/text.h"
+#include "io/catalogue.h"
+#include "io/document.h"
+#include "layer/model_load.h"
+#include "report/describe.h"
+#include "stack/stack.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+typedef struct show_arguments {
+    const char *name;
+    bool json;
+} show_arguments;
+
+static const rk_option show_options[] = {
+    {.name = "name",
+     .positional = true,
+     .required = true,
+     .offset = offsetof(show_arguments, name),
+     .value = "NAME|FILE",
+     .catalogue = "",
+     .help = "a model, a system, an accelerator, a stack or an execution"},
+    {.name = "json",
+     .type = RK_OPTION_FLAG,
+     .offset = offsetof(show_arguments, json),
+     .help = "print only the document, as a start for one of your own"},
+};
+
+static void write_line(FILE *to, const char *label, const char *words)
+{
+    (void)fprintf(to, "%-10s%s\n", label, words);
+}
+
+static rk_status show_app(FILE *to, const char *name, rk_error *err)
+{
+    rk_calculon_app app;
+    char words[RK_WORDS_SIZE], parameters[RK_NUMBER_TEXT_SIZE];
+    const rk_status status = rk_calculon_app_load(name, false, &app, err);
+    if (!status) {
+        (void)rk_human_text(rk_calculon_parameters(&app), RK_HUMAN_BASE10, parameters);
+        (void)fprintf(to, "model     %s, %s parameters\n", name, parameters);
+        write_line(to, "", rk_describe_app(&app, words));
+    }
+    return status;
+}
+
+static rk_status show_sys(FILE *to, const char *name, rk_error *err)
+{
+    rk_calculon_sys sys;
+    char words[RK_WORDS_SIZE];
+    const rk_status status = rk_calculon_sys_load(name, false, &sys, err);
+    if (status) {
+        return status;
+    }
+    write_line(to, "system", name);
+    for (int i = 0; i < RK_DATATYPE_COUNT; i++) {
+        if (sys.matrix[i].present && sys.vector[i].present) {
+            write_line(to, "", rk_describe_engines(&sys, (rk_datatype)i, words));
+        }
+    }
+    write_line(to, "memory", rk_describe_memory(&sys, words));
+    write_line(to, "networks", rk_describe_networks(&sys, words));
+    write_line(to, "compute",
+               sys.roofline ? "overlaps with memory access (roofline)"
+                            : "adds up with memory access");
+    return RK_OK;
+}
+
+static rk_status show_exe(FILE *to, const char *name, rk_error *err)
+{
+    rk_calculon_exe exe;
+    char words[RK_WORDS_SIZE];
+    const rk_status status = rk_calculon_exe_load(name, &exe, err);
+    if (!status) {
+        write_line(to, "execution", name);
+        write_line(to, "", rk_describe_exe(&exe, words));
+    }
+    return status;
+}
+
+static rk_status show_model(FILE *to, const char *name, rk_error *err)
+{
+    rk_model model;
+    char words[RK_WORDS_SIZE];
+    const rk_status status = rk_model_load(name, &model, err);
+    if (status) {
+        return status;
+    }
+    write_line(to, "model", name);
+    write_line(to, "", rk_describe_model(&model, words));
+    for (int i = 0; i < RK_FLOP_CONVENTION_COUNT; i++) {
+        (void)fprintf(to, "%-10s%.5g GFLOP a token of %" PRId64 ", counted as %s does\n",
+                      i ? "" : "training",
+                      rk_model_flops_per_token(&model, model.seq, (rk_flop_convention)i) / 1e9,
+                      model.seq, rk_flop_convention_names[i]);
+    }
+    return RK_OK;
+}
+
+static rk_status show_system(FILE *to, const char *name, rk_error *err)
+{
+    rk_system system;
+    char words[RK_WORDS_SIZE];
+    const rk_status status = rk_system_load(name, &system, err);
+    if (!status) {
+        const rk_accelerator *a = &system.accelerator;
+        write_line(to, "system", name);
+        (void)fprintf(to, "%-10s%s: dense TFLOP/s %s\n", "", a->name, rk_describe_matrix(a, words));
+        (void)fprintf(to, "%-10s%.1f GiB to use, %.0f GB/s; host %.0f GiB at %.0f GB/s\n", "memory",
+                      a->memory_usable / 0x1p30, a->memory_bandwidth / 1e9,
+                      a->host_capacity / 0x1p30, a->host_bandwidth / 1e9);
+        (void)fprintf(to, "%-10s%s GB/s each way\n", "network", rk_describe_tiers(&system, words));
+        if (a->measured) {
+            write_line(to, "measured", rk_describe_measured(a, words));
+        }
+        rk_system_clear(&system);
+    }
+    return status;
+}
+
+static rk_status show_stack(FILE *to, const char *name, rk_error *err)
+{
+    rk_stack stack;
+    char words[RK_WORDS_SIZE];
+    rk_status status = rk_stack_load(name, &stack, err);
+    if (!status) {
+        status = rk_document_description(name, RK_DOCUMENT_STACK, words, sizeof(words), err);
+    }
+    if (!status) {
+        write_line(to, "stack", name);
+        write_line(to, "", words);
+    }
+    return status;
+}
+
+static rk_status (*const show_kind[])(FILE *to, const char *name, rk_error *err) = {
+    [RK_DOCUMENT_CALCULON_APP] = show_app,   [RK_DOCUMENT_CALCULON_SYS] = show_sys,
+    [RK_DOCUMENT_CALCULON_EXE] = show_exe,   [RK_DOCUMENT_MODEL] = show_model,
+    [RK_DOCUMENT_ACCELERATOR] = show_system, [RK_DOCUMENT_SYSTEM] = show_system,
+    [RK_DOCUMENT_STACK] = show_stack,
+};
+
+struct shown {
+    const show_arguments *args;
+    rk_document_kind kind;
+    const rk_catalogue_entry *entry; /* NULL: a file */
+};
+
+static rk_status write_text(FILE *to, const void *what, rk_table_style style, int width,
+                            rk_error *err)
+{
+    const struct shown *shown = what;
+    const rk_catalogue_entry *entry = shown->entry;
+    const bool json = shown->args->json;
+    const rk_status status = json ? RK_OK : show_kind[shown->kind](to, shown->args->name, err);
+    (void)style;
+    (void)width;
+    if (!status && entry) {
+        (void)fputs(json ? "" : "\n", to);
+        (void)fwrite(entry->text, 1, entry->size, to);
+        (void)fputs(entry->size && entry->text[entry->size - 1] == '\n' ? "" : "\n", to);
+    }
+    return status;
+}
+
+static rk_status run_show(rk_job *job, void *arguments, rk_error *err)
+{
+    struct shown shown = {.args = arguments};
+    const char *name = shown.args->name;
+    const rk_status status = rk_document_identify(name, &shown.kind, err);
+    if (status) {
+        return status;
+    }
+    const char *folder = rk_document_folders[shown.kind];
+    shown.entry = folder ? rk_catalogue_find(folder, name) : NULL;
+    if (shown.args->json && !shown.entry) {
+        return rk_fail(err, RK_ERR_INVALID,
+                       "--json prints documents of the catalogue; %s is a file already", name);
+    }
+    rk_job_set_found(job, true);
+    return rk_job_print(job, "-", write_text, &shown, err);
+}
+
+const rk_command rk_command_show = {
+    .name = "show",
+    .purpose = "Explain a document and check it; print it when it is in the catalogue",
+    .options = show_options,
+    .option_count = sizeof(show_options) / sizeof(show_options[0]),
+    .size = sizeof(show_arguments),
+    .run = run_show,
+};

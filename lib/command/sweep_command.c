@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `reckon sweep`: a search at every point of a grid. */
+#include "sweep/sweep.h"
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "command/commands.h"
+#include "command/sweep_reckon.h"
+#include "work/share.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#define MOST_THREADS 4096
+#define MOST_SECONDS 86400
+
+struct arguments {
+    const char *grid, *output, *sqlite, *pareto;
+    int64_t threads;
+    double lost_after;
+    bool resume, dry_run;
+};
+
+static const rk_option sweep_options[] = {
+    {.name = "grid",
+     .positional = true,
+     .required = true,
+     .offset = offsetof(struct arguments, grid),
+     .value = "GRID.json",
+     .help = "the search and the axes along which it varies"},
+    {.name = "output",
+     .letter = 'o',
+     .offset = offsetof(struct arguments, output),
+     .value = "FILE.csv",
+     .help = "write a CSV table here (standard output, unless --sqlite is given)"},
+    {.name = "sqlite",
+     .offset = offsetof(struct arguments, sqlite),
+     .value = "FILE.db",
+     .help = "write a SQLite database here"},
+    {.name = "pareto",
+     .offset = offsetof(struct arguments, pareto),
+     .value = "COLUMN,...",
+     .help = "keep what nothing beats in all of these: time, memory, rate, max:COLUMN..."},
+    {.name = "resume",
+     .type = RK_OPTION_FLAG,
+     .offset = offsetof(struct arguments, resume),
+     .help = "go on with the database where an earlier run stopped"},
+    {.name = "threads",
+     .letter = 't',
+     .type = RK_OPTION_COUNT,
+     .offset = offsetof(struct arguments, threads),
+     .min = 1,
+     .max = MOST_THREADS,
+     .value = "N",
+     .help = "threads to use (one per core)"},
+    {.name = "lost-after",
+     .type = RK_OPTION_REAL,
+     .offset = offsetof(struct arguments, lost_after),
+     .max = MOST_SECONDS,
+     .value = "SECONDS",
+     .help = "of silence, for a rank of mpirun; others do again what it had (60)"},
+    {.name = "dry-run",
+     .type = RK_OPTION_FLAG,
+     .offset = offsetof(struct arguments, dry_run),
+     .help = "check all points, count them and their strategies, and stop"},
+};
+
+/* ---- progress ---------------------------------------------------------------------------- */
+
+/* What an earlier run settled is left out, so that rate and time left are those of this one. */
+static bool show(void *user, const rk_sweep_progress *progress)
+{
+    const rk_job *job = user;
+    char note[80];
+    rk_job_progress line = {
+        .what = "points", .done = progress->points_done, .total = progress->points_total};
+    if (!progress->checking) {
+        (void)snprintf(note, sizeof(note), "%" PRIu64 " of %" PRIu64 " points done",
+                       progress->points_done, progress->points_total);
+        line = (rk_job_progress){.what = "strategies",
+                                 .done = progress->done - progress->resumed,
+                                 .total = progress->total - progress->resumed,
+                                 .note = note};
+    }
+    return rk_job_report(job, &line);
+}
+
+static void report_stopped(void *user, const char *points)
+{
+    rk_job_remark(user, "stopped%s%s", points[0] ? "; points begun and not finished: " : "",
+                  points);
+}
+
+static void report_resumed(void *user, uint64_t missing, const char *points)
+{
+    rk_job_remark(user, "%" PRIu64 " points are missing%s%s", missing, missing > 0 ? ": " : "",
+                  points);
+}
+
+static void report_lost(void *user, int rank, const char *points)
+{
+    rk_job_remark(user, "rank %d is lost; the others repeat its points: %s", rank,
+                  points[0] ? points : "none");
+}
+
+/* ---- the command --------------------------------------------------------------------------- */
+
+static rk_status check_arguments(void *arguments, rk_error *err)
+{
+    struct arguments *args = arguments;
+    if (args->resume && !args->sqlite) {
+        return rk_fail(err, RK_ERR_INVALID,
+                       "--resume needs the database of the earlier run: add --sqlite FILE.db");
+    }
+    if (!args->output && !args->sqlite) {
+        args->output = "-";
+    }
+    return RK_OK;
+}
+
+static rk_status write_counts(FILE *to, const void *what, rk_table_style style, int width,
+                              rk_error *err)
+{
+    const rk_sweep_totals *totals = what;
+    (void)style;
+    (void)width;
+    (void)err;
+    (void)fprintf(to, "points      %" PRIu64, totals->points - totals->dropped);
+    if (totals->dropped > 0) {
+        (void)fprintf(to, " of %" PRIu64 "; constraints drop the others", totals->points);
+    }
+    (void)fprintf(to, "\nstrategies  %" PRIu64 "\n", totals->strategies);
+    return RK_OK;
+}
+
+static rk_status finish(rk_job *job, const struct arguments *args, const rk_sweep_totals *totals,
+                        double seconds, rk_error *err)
+{
+    if (!rk_job_is_first(job)) {
+        return RK_OK; /* rank 0 writes and reports */
+    }
+    if (args->dry_run) {
+        rk_job_set_found(job, true);
+        return rk_job_print(job, "-", write_counts, totals, err);
+    }
+    if (rk_job_is_drawn(job)) {
+        rk_job_remark(job,
+                      "%" PRIu64 " points (%" PRIu64 " finished before), %" PRIu64
+                      " strategies, %.1f s; %" PRIu64 " points have a result",
+                      totals->points - totals->dropped, totals->resumed, totals->strategies,
+                      seconds, totals->fitting);
+    }
+    rk_job_set_found(job, totals->fitting > 0);
+    if (totals->fitting == 0) {
+        rk_job_remark(job, "nothing fits at any point");
+    }
+    return RK_OK;
+}
+
+static rk_status run_sweep(rk_job *job, void *arguments, rk_error *err)
+{
+    const struct arguments *args = arguments;
+    rk_sweep_options options = {
+        .csv_path = args->output,
+        .sqlite_path = args->sqlite,
+        .pareto = args->pareto,
+        .resume = args->resume,
+        .threads = rk_job_search_control(job, "points", args->threads).threads,
+        .team = rk_job_team(job),
+        .silent_seconds = args->lost_after,
+        .write = rk_job_write,
+        .progress = show,
+        .resumed = report_resumed,
+        .lost = report_lost,
+        .stopped = report_stopped,
+        .user = job,
+    };
+    rk_sweep_totals totals = {0};
+    rk_sweep_doc *doc = NULL;
+    const double started = rk_wall_seconds();
+    if (args->dry_run && !rk_job_is_first(job)) {
+        return RK_OK;
+    }
+    rk_status status = rk_sweep_doc_load(args->grid, &doc, err);
+    if (status) {
+        rk_share_leave(options.team, err);
+        return status;
+    }
+    options.method = doc->mode.reckon ? &rk_sweep_reckon : &rk_sweep_calculon;
+    status = args->dry_run ? rk_sweep_check(doc, &options, &totals, err)
+                           : rk_sweep_run(doc, &options, &totals, err);
+    rk_sweep_doc_free(doc);
+    return status ? status : finish(job, args, &totals, rk_wall_seconds() - started, err);
+}
+
+const rk_command rk_command_sweep = {
+    .name = "sweep",
+    .purpose = "Search or estimate at every point of a grid of models, systems and strategies",
+    .options = sweep_options,
+    .option_count = sizeof(sweep_options) / sizeof(sweep_options[0]),
+    .notes = "Exit status: 0 done, 1 nothing fits at any point, 2 wrong usage or wrong input.",
+    .is_shared = true,
+    .size = sizeof(struct arguments),
+    .complete = check_arguments,
+    .run = run_sweep,
+};

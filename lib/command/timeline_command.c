@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `reckon timeline`: a step as it goes by, as a trace, a picture or a table. */
+#include "timeline/timeline.h"
+
+#include "base/error.h"
+#include "base/text.h"
+#include "command/commands.h"
+#include "command/found.h"
+#include "request/request_check.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { PICTURE_MAX = 100000 }; /* operations of a picture: more are too small to see */
+
+static const rk_option timeline_options[] = {
+    RK_OPTIONS_OF_SEARCH,
+};
+
+/* What was asked and what was found. */
+struct asked {
+    const rk_request *request;
+    const rk_inputs *inputs;
+    rk_found found;
+    rk_timeline timeline;
+};
+
+/* ---- for people ---------------------------------------------------------------------------- */
+
+/* The letter of what a rank does at a time: a digit of its microbatch going forward, a letter back.
+ */
+static char letter_at(const rk_timeline *t, size_t *next, size_t past, double time)
+{
+    while (*next < past && t->ops[*next].end <= time) {
+        ++*next;
+    }
+    if (time >= t->pipeline) {
+        return '=';
+    }
+    if (*next == past || t->ops[*next].start > time) {
+        return '.';
+    }
+    const rk_op *op = &t->ops[*next];
+    switch (op->kind) {
+    case RK_OP_FORWARD:
+        return (char)('0' + op->microbatch % 10);
+    case RK_OP_BACKWARD:
+        return (char)('a' + op->microbatch % 26);
+    default:
+        return '*';
+    }
+}
+
+/* A line a rank, a letter a moment. */
+static void write_letters(FILE *to, const rk_timeline *t, int width)
+{
+    const int columns = width > 30 ? width - 12 : 18;
+    for (int64_t rank = 0; rank < t->strategy->pp; rank++) {
+        size_t next = rk_timeline_first(t, rank);
+        const size_t past = rk_timeline_first(t, rank + 1);
+        (void)fprintf(to, "rank %-5" PRId64, rank);
+        for (int i = 0; i < columns; i++) {
+            (void)fputc(letter_at(t, &next, past, (i + 0.5) / columns * t->step), to);
+        }
+        (void)fputc('\n', to);
+    }
+    (void)fputs(
+        "\n0-9 forward of a microbatch, a-z backward, * gradients by weight, . idle, = after "
+        "the pipeline\n",
+        to);
+}
+
+/* Seconds of a kind of operation on a rank. */
+static double seconds_of(const rk_timeline *t, int64_t rank, rk_op_kind kind)
+{
+    const size_t past = rk_timeline_first(t, rank + 1);
+    double seconds = 0;
+    for (size_t i = rk_timeline_first(t, rank); i < past; i++) {
+        seconds += t->ops[i].kind == kind ? t->ops[i].end - t->ops[i].start : 0;
+    }
+    return seconds;
+}
+
+static rk_status write_ranks(FILE *to, const rk_timeline *t, rk_table_style style, rk_error *err)
+{
+    static const rk_table_column columns[] = {
+        {"rank", RK_ALIGN_LEFT},          {"forward, ms", RK_ALIGN_RIGHT},
+        {"backward, ms", RK_ALIGN_RIGHT}, {"by weight, ms", RK_ALIGN_RIGHT},
+        {"idle, ms", RK_ALIGN_RIGHT},     {"idle, %", RK_ALIGN_RIGHT},
+        {"in flight", RK_ALIGN_RIGHT},
+    };
+    rk_table table;
+    rk_table_init(&table, columns, sizeof(columns) / sizeof(columns[0]));
+    for (int64_t rank = 0; rank < t->strategy->pp; rank++) {
+        rk_table_cell(&table, "%" PRId64, rank);
+        for (int kind = RK_OP_FORWARD; kind <= RK_OP_WEIGHT; kind++) {
+            rk_table_cell(&table, "%.3f", 1e3 * seconds_of(t, rank, (rk_op_kind)kind));
+        }
+        rk_table_cell(&table, "%.3f", 1e3 * t->idle[rank]);
+        rk_table_cell(&table, "%.2f", 100 * t->idle[rank] / t->pipeline);
+        rk_table_cell(&table, "%.4g", t->in_flight[rank]);
+    }
+    return rk_write_table(to, &table, style, err);
+}
+
+static rk_status write_text(FILE *to, const void *what, rk_table_style style, int width,
+                            rk_error *err)
+{
+    const struct asked *asked = what;
+    const rk_answer *answer = rk_found_answer(&asked->found);
+    const rk_timeline *t = &asked->timeline;
+    rk_write_inputs(to, asked->request, asked->inputs);
+    rk_write_found(to, &asked->found);
+    if (!answer) {
+        (void)fputc('\n', to);
+        rk_write_shortage(to, &asked->found.plan);
+        return RK_OK;
+    }
+    rk_write_strategy(to, &answer->strategy);
+    (void)fputc('\n', to);
+    rk_write_label(to, "step");
+    (void)fprintf(to, "%.3f ms, of which the pipeline %.3f\n", 1e3 * t->step, 1e3 * t->pipeline);
+    rk_write_label(to, "");
+    for (int i = 0; i < t->after_count; i++) {
+        (void)fprintf(to, "%s%s %.3f", i ? ", " : "then ", t->after[i].name,
+                      1e3 * t->after[i].seconds);
+    }
+    (void)fputs("\n\n", to);
+    write_letters(to, t, width);
+    (void)fputc('\n', to);
+    return write_ranks(to, t, style, err);
+}
+
+/* ---- files --------------------------------------------------------------------------------- */
+
+typedef enum output_form { FORM_TEXT, FORM_TABLE, FORM_TRACE, FORM_PICTURE } output_form;
+
+/* By the options, which the ending of the file has settled. */
+static output_form form_of(const rk_request *request)
+{
+    if (request->json) {
+        return FORM_TRACE;
+    }
+    if (request->csv) {
+        return FORM_TABLE;
+    }
+    return rk_output_form_of(request->output) == RK_OUTPUT_SVG ? FORM_PICTURE : FORM_TEXT;
+}
+
+static rk_status write_file(const rk_job *job, const struct asked *asked, output_form form,
+                            rk_error *err)
+{
+    const rk_timeline *t = &asked->timeline;
+    char title[256];
+    rk_out *out;
+    if (form == FORM_PICTURE && t->op_count > PICTURE_MAX) {
+        return rk_fail(err, RK_ERR_LIMIT,
+                       "a picture of %zu operations shows nothing, at most %d do; ask for a trace "
+                       "(.json), or give a smaller --global-batch",
+                       t->op_count, PICTURE_MAX);
+    }
+    (void)snprintf(title, sizeof(title), "%s on %" PRId64 " %s: %.4g ms a step",
+                   asked->inputs->model.name, rk_strategy_ranks(t->strategy),
+                   asked->inputs->system.accelerator.name, 1e3 * t->step);
+    const rk_status status = rk_job_open(job, asked->request->output, &out, err);
+    if (status) {
+        return status;
+    }
+    if (form == FORM_PICTURE) {
+        rk_timeline_write_picture(t, title, out);
+    } else if (form == FORM_TRACE) {
+        rk_timeline_write_trace(t, title, out);
+    } else {
+        rk_timeline_write_table(t, out);
+    }
+    return rk_out_close(out, err);
+}
+
+static rk_status write_answer(const rk_job *job, const struct asked *asked, rk_error *err)
+{
+    const output_form form = rk_found_answer(&asked->found) ? form_of(asked->request) : FORM_TEXT;
+    return form == FORM_TEXT ? rk_job_print(job, asked->request->output, write_text, asked, err)
+                             : write_file(job, asked, form, err);
+}
+
+static void init_request(void *arguments)
+{
+    rk_request *request = arguments;
+    rk_request_init(request);
+    request->pictures = true;
+}
+
+static rk_status run_timeline(rk_job *job, void *arguments, rk_error *err)
+{
+    const rk_request *request = arguments;
+    rk_inputs inputs;
+    struct asked asked = {.request = request, .inputs = &inputs};
+    rk_status status = rk_request_load(request, &inputs, err);
+    status = status ? status : rk_found_fill(job, request, &inputs, &asked.found, err);
+    const rk_answer *answer = status ? NULL : rk_found_answer(&asked.found);
+    if (answer) {
+        status = rk_timeline_fill(&inputs.model, &inputs.system, &inputs.stack, &answer->strategy,
+                                  &answer->estimate, &asked.timeline, err);
+    }
+    status = status ? status : write_answer(job, &asked, err);
+    rk_job_set_found(job, answer && answer->estimate.fits);
+    rk_timeline_clear(&asked.timeline);
+    rk_found_clear(&asked.found);
+    rk_inputs_clear(&inputs);
+    return status;
+}
+
+const rk_command rk_command_timeline = {
+    .name = "timeline",
+    .purpose = "Show a step as it goes by: a trace for Perfetto, a picture, or a table",
+    .options = timeline_options,
+    .option_count = sizeof(timeline_options) / sizeof(timeline_options[0]),
+    .shared = rk_strategy_options,
+    .shared_count = RK_STRATEGY_OPTION_COUNT,
+    .notes =
+        "The ending of the file says what is written: .json a trace, .svg a picture, .csv a "
+        "table of all\noperations; without --output a drawing in letters.\n" RK_NOTES_OF_CHOICES
+        "Exit status: 0 done, 1 it does not fit, 2 wrong usage or input.\n\n"
+        "example: reckon timeline --model llama3-70b --system dgx-h100-superpod \\\n"
+        "             --accelerators 64 --tp 8 --pp 4 --global-batch 16 -o step.svg",
+    .size = sizeof(rk_request),
+    .init = init_request,
+    .complete = rk_request_finish,
+    .run = run_timeline,
+};

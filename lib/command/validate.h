@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What `reckon validate` was asked and found, and the ways in which it tells it. */
+#ifndef RK_COMMAND_VALIDATE_H
+#define RK_COMMAND_VALIDATE_H
+
+#include "evidence/figures.h"
+#include "io/value.h"
+#include "job/job.h"
+
+enum { RK_VALIDATE_FILES = 8 };
+
+typedef struct rk_validate_request {
+    const char *runs, *only, *sources, *output, *plot, *residuals, *figures;
+    int split;   /* place in the names of splits; -1: all */
+    unsigned by; /* rk_dimension, a bit each */
+    bool rows, json, csv;
+} rk_validate_request;
+
+typedef struct rk_validation {
+    const rk_validate_request *request;
+    rk_run_sources sources;
+    rk_run_table tables[RK_VALIDATE_FILES];
+    size_t table_count;
+    rk_comparison comparison;
+    rk_grouping all; /* one group: every row that was asked for */
+    rk_grouping by;  /* by the dimensions of the request */
+} rk_validation;
+
+rk_text_writer rk_validation_write_text; /* `what` is an rk_validation */
+rk_status rk_validation_write_json(const rk_job *job, const rk_validation *v, rk_error *err);
+rk_status rk_validation_write_csv(const rk_job *job, const rk_validation *v, rk_error *err);
+rk_text_writer rk_validation_write_figures; /* `what` is an rk_figures */
+rk_status rk_validation_plot(const rk_job *job, const rk_validation *v, const char *path,
+                             rk_error *err);
+
+/* ---- fields of a row, for tables that programs read -------------------------------------------
+ */
+
+enum { RK_COMPARED_FIELDS = 41 };
+extern const rk_column rk_compared_columns[RK_COMPARED_FIELDS];
+
+/* The value of a field; a text lies in the row, the table or the program. */
+rk_value rk_compared_value(const rk_compared *row, size_t field);
+
+/* ---- counting what was said of rows ---------------------------------------------------------- */
+
+typedef struct rk_remark {
+    char text[RK_COMPARED_TEXT];
+    size_t rows;
+} rk_remark;
+
+enum { RK_REMARK_MAX = 48 };
+
+/* Reasons for which rows that were asked for are left out, the most frequent first. */
+size_t rk_validation_left_out(const rk_validation *v, rk_remark out[RK_REMARK_MAX]);
+
+/* Columns that were empty and got a default, in predicted rows. */
+size_t rk_validation_assumed(const rk_validation *v, rk_remark out[RK_REMARK_MAX]);
+
+#endif

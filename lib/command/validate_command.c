@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `reckon validate`: measured runs beside their predictions. */
+#include "command/validate.h"
+
+#include "base/error.h"
+#include "command/commands.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define PLACE(field) offsetof(rk_validate_request, field)
+
+static const char *const split_names[] = {"fit", "check", NULL};
+
+static const rk_option validate_options[] = {
+    {.name = "runs",
+     .required = true,
+     .offset = PLACE(runs),
+     .value = "FILE.csv,...",
+     .help = "tables of measured runs; see docs/columns.md for the columns"},
+    {.name = "split",
+     .type = RK_OPTION_CHOICE,
+     .offset = PLACE(split),
+     .choices = split_names,
+     .help = "only rows of this split; rows of split fit still fit the null model"},
+    {.name = "only",
+     .offset = PLACE(only),
+     .value = "TEXT",
+     .help = "only rows with this in their id, source, model, accelerator or stack"},
+    {.name = "by",
+     .type = RK_OPTION_SET,
+     .offset = PLACE(by),
+     .choices = rk_dimension_names,
+     .help = "one or two dimensions by which errors are grouped; default: source,kind"},
+    {.name = "rows",
+     .type = RK_OPTION_FLAG,
+     .offset = PLACE(rows),
+     .help = "print every run, with the main parts of its predicted time"},
+    {.name = "sources",
+     .offset = PLACE(sources),
+     .value = "FILE.json",
+     .help = "defaults of empty cells in place of the built-in ones"},
+    {.name = "residuals",
+     .offset = PLACE(residuals),
+     .value = "FILE.json",
+     .help = "write what intervals are made of, from the rows asked for"},
+    {.name = "figures",
+     .offset = PLACE(figures),
+     .value = "FILE.json",
+     .help = "judge by these figures instead: exit status 1 when one got worse"},
+    {.name = "plot",
+     .offset = PLACE(plot),
+     .value = "FILE.svg",
+     .help = "draw predicted against measured, and the errors"},
+    {.name = "json", .type = RK_OPTION_FLAG, .offset = PLACE(json), .help = "write JSON"},
+    {.name = "csv", .type = RK_OPTION_FLAG, .offset = PLACE(csv), .help = "write all runs as CSV"},
+    {.name = "output",
+     .letter = 'o',
+     .offset = PLACE(output),
+     .value = "FILE",
+     .help = "write to a file instead of standard output"},
+};
+
+/* Loads the files that stand between commas. */
+static rk_status load_tables(const char *list, rk_validation *v, rk_error *err)
+{
+    char path[1024];
+    for (const char *at = list; *at;) {
+        const size_t length = strcspn(at, ",");
+        if (length >= sizeof(path) || v->table_count == RK_VALIDATE_FILES) {
+            return rk_fail(err, RK_ERR_INVALID, "--runs takes at most %d files", RK_VALIDATE_FILES);
+        }
+        memcpy(path, at, length);
+        path[length] = '\0';
+        rk_status status = rk_run_table_load(path, &v->tables[v->table_count], err);
+        if (!status) {
+            const rk_run_table *table = &v->tables[v->table_count++];
+            status = rk_run_table_check(table, err);
+            status = status ? status : rk_run_sources_add(&v->sources, table, err);
+        }
+        if (status) {
+            return status;
+        }
+        at += length + (at[length] == ',');
+    }
+    return RK_OK;
+}
+
+static rk_status set_intervals(rk_validation *v, rk_error *err)
+{
+    rk_residuals residuals;
+    rk_status status = rk_residuals_load(NULL, &residuals, err);
+    if (!status) {
+        status = rk_compare_intervals(&v->comparison, &residuals, err);
+        rk_residuals_clear(&residuals);
+    }
+    return status;
+}
+
+/* Gathers residuals of what was asked for, and writes them. */
+static rk_status write_residuals(const rk_validation *v, rk_error *err)
+{
+    rk_residuals residuals;
+    rk_status status = rk_compare_residuals(&v->comparison, &residuals, err);
+    if (!status) {
+        status = rk_residuals_write(&residuals, v->request->residuals, v->request->runs, err);
+        rk_residuals_clear(&residuals);
+    }
+    return status;
+}
+
+static rk_status compare(rk_validation *v, rk_error *err)
+{
+    const rk_validate_request *request = v->request;
+    const rk_selection selection = {
+        .split = request->split < 0 ? NULL : split_names[request->split], .only = request->only};
+    rk_dimension by[RK_DIMENSION_COUNT];
+    size_t by_count = 0;
+    for (unsigned i = 0; i < RK_DIMENSION_COUNT; i++) {
+        if (request->by >> i & 1) {
+            by[by_count++] = (rk_dimension)i;
+        }
+    }
+    rk_status status = rk_run_sources_load(request->sources, &v->sources, err);
+    status = status ? status : load_tables(request->runs, v, err);
+    status = status ? status
+                    : rk_compare_runs(&v->sources, v->tables, v->table_count, &selection,
+                                      &v->comparison, err);
+    status = status ? status : set_intervals(v, err);
+    status = status ? status : rk_score_groups(&v->comparison, NULL, 0, &v->all, err);
+    return status ? status : rk_score_groups(&v->comparison, by, by_count, &v->by, err);
+}
+
+static rk_status write_answer(const rk_job *job, const rk_validation *v, rk_error *err)
+{
+    const rk_validate_request *request = v->request;
+    rk_status status = request->plot ? rk_validation_plot(job, v, request->plot, err) : RK_OK;
+    if (!status && request->residuals) {
+        status = write_residuals(v, err);
+    }
+    if (status) {
+        return status;
+    }
+    return request->json  ? rk_validation_write_json(job, v, err)
+           : request->csv ? rk_validation_write_csv(job, v, err)
+                          : rk_job_print(job, request->output, rk_validation_write_text, v, err);
+}
+
+static rk_status write_figures(const rk_job *job, const rk_figures *figures, const char *path,
+                               rk_error *err)
+{
+    rk_out *out;
+    rk_status status = rk_job_open(job, path, &out, err);
+    if (status) {
+        return status;
+    }
+    status = rk_figures_write(figures, out, err);
+    if (status) {
+        rk_out_abandon(out);
+        return status;
+    }
+    return rk_out_close(out, err);
+}
+
+/* Judges by figures; *worse: one is worse than was written down. */
+static rk_status judge(const rk_job *job, const rk_validation *v, bool *worse, rk_error *err)
+{
+    const rk_validate_request *request = v->request;
+    rk_figures figures;
+    rk_status status = rk_figures_load(request->figures, &figures, err);
+    if (status) {
+        return status;
+    }
+    status = rk_figures_evaluate(&figures, &v->comparison, err);
+    if (!status) {
+        status = request->json ? write_figures(job, &figures, request->output, err)
+                               : rk_job_print(job, request->output, rk_validation_write_figures,
+                                              &figures, err);
+    }
+    *worse = false;
+    for (size_t i = 0; i < figures.count; i++) {
+        *worse |= figures.list[i].worse;
+    }
+    rk_figures_clear(&figures);
+    return status;
+}
+
+static int count_bits(unsigned bits)
+{
+    int count = 0;
+    for (; bits; bits &= bits - 1) {
+        count++;
+    }
+    return count;
+}
+
+static void init_validate(void *arguments)
+{
+    rk_validate_request *request = arguments;
+    request->split = -1;
+    request->output = "-";
+    request->by = 1u << RK_BY_SOURCE | 1u << RK_BY_KIND;
+}
+
+static rk_status check_request(void *arguments, rk_error *err)
+{
+    const rk_validate_request *request = arguments;
+    if (request->json && request->csv) {
+        return rk_fail(err, RK_ERR_INVALID, "--json and --csv exclude each other");
+    }
+    if (request->figures && (request->split >= 0 || request->only || request->csv)) {
+        return rk_fail(err, RK_ERR_INVALID,
+                       "--figures chooses rows itself: leave out --split, --only and --csv");
+    }
+    return count_bits(request->by) > 2
+               ? rk_fail(err, RK_ERR_INVALID, "--by takes one or two dimensions")
+               : RK_OK;
+}
+
+static void free_validation(rk_validation *v)
+{
+    rk_grouping_clear(&v->all);
+    rk_grouping_clear(&v->by);
+    rk_comparison_clear(&v->comparison);
+    for (size_t i = 0; i < v->table_count; i++) {
+        rk_run_table_clear(&v->tables[i]);
+    }
+    rk_run_sources_clear(&v->sources);
+    free(v);
+}
+
+static rk_status run_validate(rk_job *job, void *arguments, rk_error *err)
+{
+    const rk_validate_request *request = arguments;
+    rk_validation *v = calloc(1, sizeof(*v));
+    if (!v) {
+        return rk_fail(err, RK_ERR_MEMORY, "there is not enough memory");
+    }
+    v->request = request;
+    bool worse = false;
+    rk_status status = compare(v, err);
+    if (!status) {
+        status = request->figures ? judge(job, v, &worse, err) : write_answer(job, v, err);
+    }
+    rk_job_set_found(job, v->all.count > 0 && !worse);
+    free_validation(v);
+    return status;
+}
+
+const rk_command rk_command_validate = {
+    .name = "validate",
+    .purpose = "Compare predictions with measured runs, and say how good they are",
+    .options = validate_options,
+    .option_count = sizeof(validate_options) / sizeof(validate_options[0]),
+    .notes =
+        "Exit status: 0 done, 1 no run could be predicted, or a figure got worse, 2 wrong usage or "
+        "input.\n\n"
+        "example: reckon validate --runs data/runs/fit.csv,data/runs/check.csv --split check \\\n"
+        "             --by accelerator,precision --plot errors.svg",
+    .size = sizeof(rk_validate_request),
+    .init = init_validate,
+    .complete = check_request,
+    .run = run_validate,
+};

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The figure of `reckon validate`: predicted against measured, and the errors. */
+#include "command/validate.h"
+
+#include "base/error.h"
+#include "plot/plot.h"
+
+#include <stdlib.h>
+
+/* Points of the groups, one after the other. */
+typedef struct points {
+    double *measured, *predicted, *error; /* owned, of one allocation */
+    size_t count;
+    rk_plot_series pairs[RK_PLOT_SERIES_MAX], errors[RK_PLOT_SERIES_MAX];
+    size_t series_count;
+} points;
+
+static void add_group(const rk_score_group *g, points *p)
+{
+    const size_t first = p->count;
+    for (size_t i = 0; i < g->count; i++) {
+        const rk_compared *row = g->rows[i];
+        if (rk_compared_has_time(row)) {
+            p->measured[p->count] = row->step_measured;
+            p->predicted[p->count] = row->step;
+            p->error[p->count++] = 100 * (row->step / row->step_measured - 1);
+        }
+    }
+    if (p->count > first) {
+        const rk_plot_series series = {.name = g->label,
+                                       .kind = RK_PLOT_SCATTER,
+                                       .x = p->measured + first,
+                                       .y = p->predicted + first,
+                                       .count = p->count - first};
+        p->pairs[p->series_count] = p->errors[p->series_count] = series;
+        p->errors[p->series_count++].y = p->error + first;
+    }
+}
+
+static rk_status draw(const points *p, rk_out *out, rk_error *err)
+{
+    static const rk_plot_rule diagonal[] = {{RK_PLOT_RULE_SLOPE, 1, NULL}};
+    static const rk_plot_rule bounds[] = {
+        {RK_PLOT_RULE_Y, 0, NULL}, {RK_PLOT_RULE_Y, 10, "10"}, {RK_PLOT_RULE_Y, -10, "-10"}};
+    const rk_plot_axis measured = {.title = "measured step time, s", .logarithmic = true};
+    const rk_plot_panel panels[] = {
+        {.x = measured,
+         .y = {.title = "predicted step time, s", .logarithmic = true},
+         .series = p->pairs,
+         .series_count = p->series_count,
+         .rules = diagonal,
+         .rule_count = 1},
+        {.x = measured,
+         .y = {.title = "error, %", .from = -60, .to = 60},
+         .series = p->errors,
+         .series_count = p->series_count,
+         .rules = bounds,
+         .rule_count = 3},
+    };
+    const rk_plot_figure figure = {.title = "Predicted and measured step times",
+                                   .panels = panels,
+                                   .panel_count = 2,
+                                   .one_legend = true};
+    return rk_plot_svg(&figure, false, out, err);
+}
+
+rk_status rk_validation_plot(const rk_job *job, const rk_validation *v, const char *path,
+                             rk_error *err)
+{
+    const size_t room = v->comparison.count + 1;
+    points *p = calloc(1, sizeof(*p));
+    double *numbers = malloc(3 * room * sizeof(*numbers));
+    rk_out *out = NULL;
+    rk_status status =
+        p && numbers ? rk_job_open(job, path, &out, err)
+                     : rk_fail(err, RK_ERR_MEMORY, "there is not enough memory for the figure");
+    if (!status) {
+        p->measured = numbers;
+        p->predicted = numbers + room;
+        p->error = numbers + 2 * room;
+        for (size_t g = 0; g < v->by.count && p->series_count < RK_PLOT_SERIES_MAX; g++) {
+            add_group(&v->by.groups[g], p);
+        }
+        status = draw(p, out, err);
+        if (status) {
+            rk_out_abandon(out);
+        } else {
+            status = rk_out_close(out, err);
+        }
+    }
+    free(numbers);
+    free(p);
+    return status;
+}

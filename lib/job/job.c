@@ -1,0 +1,341 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "job/job.h"
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/text.h"
+#include "base/text_stream.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define USUAL_WIDTH 80
+
+/* A text that an option points to. */
+struct text {
+    struct text *next;
+    char text[];
+};
+
+struct rk_job {
+    const rk_command *command;
+    rk_job_control control;
+    rk_out_writer *write; /* of the answer; NULL: it is lost */
+    void *write_user;
+    void *arguments;
+    struct text *texts;       /* owned */
+    bool seen[RK_OPTION_MAX]; /* options that are set */
+    bool found;
+    const char *counted; /* what the search that runs counts */
+};
+
+/* ---- making one ------------------------------------------------------------------------------ */
+
+rk_status rk_job_create(const rk_command *command, rk_job **job, rk_error *err)
+{
+    *job = NULL;
+    if (!command) {
+        return rk_fail(err, RK_ERR_INVALID, "a job needs a command: rk_command_find found none");
+    }
+    rk_job *created = calloc(1, sizeof(*created));
+    void *arguments = calloc(1, command->size > 0 ? command->size : 1);
+    if (!created || !arguments) {
+        free(created);
+        free(arguments);
+        return rk_fail(err, RK_ERR_MEMORY, "not enough memory for a job");
+    }
+    created->command = command;
+    created->arguments = arguments;
+    if (command->init) {
+        command->init(arguments);
+    }
+    *job = created;
+    return RK_OK;
+}
+
+void rk_job_free(rk_job *job)
+{
+    if (!job) {
+        return;
+    }
+    while (job->texts) {
+        struct text *next = job->texts->next;
+        free(job->texts);
+        job->texts = next;
+    }
+    free(job->arguments);
+    free(job);
+}
+
+/* ---- options --------------------------------------------------------------------------------- */
+
+/* Whether two names are the same but for '_' in place of '-'. */
+static bool is_name(const char *given, const char *name)
+{
+    for (; *given && *name; given++, name++) {
+        if (*given != *name && !(*given == '_' && *name == '-')) {
+            return false;
+        }
+    }
+    return *given == *name;
+}
+
+static bool has_name(const rk_option *option, const char *given)
+{
+    bool found = is_name(given, option->name);
+    for (int i = 0; i < RK_ALIAS_MAX && option->aliases[i]; i++) {
+        found = found || is_name(given, option->aliases[i]);
+    }
+    return found;
+}
+
+/* What could be meant: the start of several names, or the nearest one. */
+static rk_status fail_unknown(const rk_command *command, const char *given, rk_error *err)
+{
+    const char *names[(1 + RK_ALIAS_MAX) * RK_OPTION_MAX],
+        *fitting[(1 + RK_ALIAS_MAX) * RK_OPTION_MAX];
+    char list[256];
+    size_t count = 0, fitting_count = 0;
+    const rk_option *option;
+    for (size_t i = 0; (option = rk_command_option(command, i)); i++) {
+        names[count] = option->name;
+        count += !option->positional;
+        for (int j = 0; j < RK_ALIAS_MAX && option->aliases[j]; j++) {
+            names[count++] = option->aliases[j];
+        }
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (given[0] && strncmp(names[i], given, strlen(given)) == 0) {
+            fitting[fitting_count++] = names[i];
+        }
+    }
+    if (fitting_count > 1) {
+        return rk_fail(err, RK_ERR_INVALID, "option --%s could be --%s", given,
+                       rk_join_words(fitting, fitting_count, " or --", list, sizeof(list)));
+    }
+    const char *nearest = rk_nearest_name(given, names, count);
+    return nearest ? rk_fail(err, RK_ERR_INVALID, "unknown option --%s; did you mean --%s?", given,
+                             nearest)
+                   : rk_fail(err, RK_ERR_INVALID,
+                             "unknown option --%s; 'reckon %s --help' lists the options", given,
+                             command->name);
+}
+
+/* Keeps a copy of a text as long as the job. */
+static const char *keep_text(rk_job *job, const char *text)
+{
+    const size_t size = strlen(text) + 1;
+    struct text *kept = malloc(sizeof(*kept) + size);
+    if (!kept) {
+        return NULL;
+    }
+    memcpy(kept->text, text, size);
+    kept->next = job->texts;
+    job->texts = kept;
+    return kept->text;
+}
+
+rk_status rk_job_set(rk_job *job, const char *option, const char *value, rk_error *err)
+{
+    const size_t count = rk_command_option_count(job->command);
+    size_t i = 0;
+    while (i < count && !has_name(rk_command_option(job->command, i), option)) {
+        i++;
+    }
+    if (i == count) {
+        return fail_unknown(job->command, option, err);
+    }
+    const rk_option *found = rk_command_option(job->command, i);
+    if (!value && found->type != RK_OPTION_FLAG) {
+        return rk_fail(err, RK_ERR_INVALID, "%s needs a value: %s", found->name, found->value);
+    }
+    const char *kept = value ? keep_text(job, value) : NULL;
+    if (value && !kept) {
+        return rk_fail(err, RK_ERR_MEMORY, "not enough memory for the options");
+    }
+    job->seen[i] = true;
+    return rk_option_read(found, kept, job->arguments, err);
+}
+
+static rk_status check_required(const rk_job *job, rk_error *err)
+{
+    char names[RK_OPTION_MAX][RK_OPTION_WORD_SIZE], list[256];
+    const char *missing[RK_OPTION_MAX];
+    size_t count = 0;
+    for (size_t i = 0; i < rk_command_option_count(job->command); i++) {
+        const rk_option *option = rk_command_option(job->command, i);
+        if (option->required && !job->seen[i]) {
+            missing[count] = rk_option_form(option, names[count]);
+            count++;
+        }
+    }
+    return count == 0 ? RK_OK
+                      : rk_fail(err, RK_ERR_INVALID, "%s %s missing; 'reckon %s --help' says more",
+                                rk_join_words(missing, count, " and ", list, sizeof(list)),
+                                count > 1 ? "are" : "is", job->command->name);
+}
+
+/* ---- running one ----------------------------------------------------------------------------- */
+
+rk_status rk_job_run_into(rk_job *job, const rk_job_control *control, rk_out_writer *write,
+                          void *user, rk_error *err)
+{
+    job->control = (rk_job_control){0};
+    if (control) {
+        const size_t known = sizeof(job->control);
+        memcpy(&job->control, control, control->size < known ? control->size : known);
+    }
+    job->write = write;
+    job->write_user = user;
+    job->found = false;
+    rk_status status = check_required(job, err);
+    if (!status && job->command->complete) {
+        status = job->command->complete(job->arguments, err);
+    }
+    return status ? status : job->command->run(job, job->arguments, err);
+}
+
+rk_status rk_job_run(rk_job *job, const rk_job_control *control, rk_error *err)
+{
+    return rk_job_run_into(job, control, control ? control->write : NULL,
+                           control ? control->user : NULL, err);
+}
+
+bool rk_job_found(const rk_job *job)
+{
+    return job->found;
+}
+
+void rk_job_set_found(rk_job *job, bool found)
+{
+    job->found = found;
+}
+
+void rk_job_remark(const rk_job *job, const char *format, ...)
+{
+    char line[1024];
+    va_list list;
+    va_start(list, format);
+    (void)vsnprintf(line, sizeof(line), format, list);
+    va_end(list);
+    if (job->control.remark) {
+        job->control.remark(job->control.user, line);
+    }
+}
+
+/* ---- output ---------------------------------------------------------------------------------- */
+
+static bool is_answer(const char *path)
+{
+    return !path || strcmp(path, "-") == 0;
+}
+
+rk_status rk_job_open(const rk_job *job, const char *path, rk_out **out, rk_error *err)
+{
+    return is_answer(path) ? rk_out_open_writer(job->write, job->write_user, out, err)
+                           : rk_out_open(path, out, err);
+}
+
+rk_status rk_job_open_csv(const rk_job *job, const char *path, rk_csv_out **out, rk_error *err)
+{
+    return is_answer(path) ? rk_csv_open_writer(job->write, job->write_user, out, err)
+                           : rk_csv_open(path, out, err);
+}
+
+rk_status rk_job_print(const rk_job *job, const char *path, rk_text_writer *write, const void *what,
+                       rk_error *err)
+{
+    size_t size = 0;
+    rk_text_stream stream;
+    rk_out *out = NULL;
+    const bool drawn = is_answer(path) && job->control.drawn;
+    FILE *to = rk_text_stream_open(&stream);
+    if (!to) {
+        return rk_fail(err, RK_ERR_MEMORY, "not enough memory for the answer");
+    }
+    rk_status status = write(to, what, drawn ? RK_TABLE_TERMINAL : RK_TABLE_PLAIN,
+                             job->control.width > 0 ? job->control.width : USUAL_WIDTH, err);
+    char *text = rk_text_stream_close(&stream, &size);
+    if (!text && !status) {
+        status = rk_fail(err, RK_ERR_MEMORY, "not enough memory for the answer");
+    }
+    if (!status) {
+        status = rk_job_open(job, path, &out, err);
+    }
+    if (!status) {
+        rk_out_write(out, text, size);
+        status = rk_out_close(out, err);
+    }
+    free(text);
+    return status;
+}
+
+rk_status rk_write_table(FILE *to, rk_table *table, rk_table_style style, rk_error *err)
+{
+    char *text;
+    const rk_status status = rk_table_text(table, style, &text, err);
+    if (!status) {
+        (void)fputs(text, to);
+    }
+    free(text);
+    rk_table_clear(table);
+    return status;
+}
+
+void rk_job_write(void *job, const char *text, size_t size)
+{
+    const rk_job *to = job;
+    if (to->write) {
+        to->write(to->write_user, text, size);
+    }
+}
+
+bool rk_job_is_drawn(const rk_job *job)
+{
+    return job->control.drawn;
+}
+
+/* ---- searches and teams ---------------------------------------------------------------------- */
+
+bool rk_job_report(const rk_job *job, const rk_job_progress *progress)
+{
+    return !job->control.progress || job->control.progress(job->control.user, progress);
+}
+
+static bool report_search(void *user, uint64_t done, uint64_t total)
+{
+    const rk_job *job = user;
+    const rk_job_progress progress = {.what = job->counted, .done = done, .total = total};
+    return rk_job_report(job, &progress);
+}
+
+rk_search_control rk_job_search_control(rk_job *job, const char *what, int64_t threads)
+{
+    const rk_team *team = rk_job_team(job);
+    job->counted = what;
+    return (rk_search_control){.threads = threads > 0 || !team ? (int)threads : team->cores,
+                               .progress = report_search,
+                               .user = job};
+}
+
+rk_team *rk_job_team(const rk_job *job)
+{
+    rk_team *team = job->control.team;
+    return team && team->size > 1 ? team : NULL;
+}
+
+bool rk_job_is_first(const rk_job *job)
+{
+    return !job->control.team || job->control.team->rank == 0;
+}
+
+double rk_job_cpu_s(const rk_job *job)
+{
+    const rk_team *team = rk_job_team(job);
+    double all = rk_cpu_seconds();
+    for (int rank = 1; team && rank < team->size; rank++) {
+        all += team->cpu_s[rank];
+    }
+    return all;
+}

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Commands, and what runs one: its options, its output, its progress and its team. */
+#ifndef RK_JOB_JOB_H
+#define RK_JOB_JOB_H
+
+#include "io/csv_out.h"
+#include "io/out.h"
+#include "job/option.h"
+#include "reckon/team.h"
+#include "report/table.h"
+
+#include <stdio.h>
+
+struct rk_command {
+    const char *name;    /* "plan" */
+    const char *purpose; /* one sentence, without a full stop */
+    const rk_option *options;
+    size_t option_count;
+    const rk_option *shared; /* options of several commands, listed first; NULL: none */
+    size_t shared_count;
+    const char *notes;             /* ends the help text; NULL: nothing */
+    const rk_command *calculon;    /* the command of that name by the Calculon method; NULL: none */
+    bool is_shared;                /* ranks of a team share its search */
+    size_t size;                   /* of the struct that the options fill, its arguments */
+    void (*init)(void *arguments); /* defaults other than 0; or NULL */
+    rk_status (*complete)(void *arguments, rk_error *err); /* checks across options; or NULL */
+    rk_status (*run)(rk_job *job, void *arguments, rk_error *err);
+};
+
+/* All options of a command: `shared`, then `options`. */
+size_t rk_command_option_count(const rk_command *command);
+
+/* ---- what a command asks of its job ---------------------------------------------------------- */
+
+/* As rk_job_run, but the answer goes to `write` and not to that of `control`. */
+rk_status rk_job_run_into(rk_job *job, const rk_job_control *control, rk_out_writer *write,
+                          void *user, rk_error *err);
+
+/* Whether a command found what it was asked for; jobs begin with false. */
+void rk_job_set_found(rk_job *job, bool found);
+
+/* Hands a line that is no part of the answer to whoever runs the job. */
+void rk_job_remark(const rk_job *job, const char *format, ...) RK_PRINTF(2, 3);
+
+/*
+ * Opens the output that an option names; "-" or NULL: the answer of the job.  Closed with
+ * rk_out_close.
+ */
+rk_status rk_job_open(const rk_job *job, const char *path, rk_out **out, rk_error *err);
+
+/* The same for a table that grows row by row; closed with rk_csv_close. */
+rk_status rk_job_open_csv(const rk_job *job, const char *path, rk_csv_out **out, rk_error *err);
+
+/* Writes what `write` puts on a stream to an output; nothing of it when that fails. */
+typedef rk_status rk_text_writer(FILE *to, const void *what, rk_table_style style, int width,
+                                 rk_error *err);
+rk_status rk_job_print(const rk_job *job, const char *path, rk_text_writer *write, const void *what,
+                       rk_error *err);
+
+/* Writes a table, and clears it. */
+rk_status rk_write_table(FILE *to, rk_table *table, rk_table_style style, rk_error *err);
+
+/* How a search of the job reports and ends; `what` is what it counts, `threads` 0: its cores. */
+rk_search_control rk_job_search_control(rk_job *job, const char *what, int64_t threads);
+
+/* Reports progress that is not that of a search; false: the job is to stop. */
+bool rk_job_report(const rk_job *job, const rk_job_progress *progress);
+
+/* Writes a piece of the answer; `job` is an rk_job.  For outputs that take an rk_out_writer. */
+rk_out_writer rk_job_write;
+
+/* Whether the answer is drawn for a person at a terminal. */
+bool rk_job_is_drawn(const rk_job *job);
+
+/* The ranks that share the work; NULL: this process is alone. */
+rk_team *rk_job_team(const rk_job *job);
+
+/* Whether this process writes and reports: it is alone, or rank 0. */
+bool rk_job_is_first(const rk_job *job);
+
+/* Processor time of this process, and of the other ranks for what was shared, s. */
+double rk_job_cpu_s(const rk_job *job);
+
+#endif

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Options of commands as a table: names, types, bounds, choices and help.  The command line and
+ * JSON requests are read by it, help and man pages are written from it, and shells complete words
+ * by it.
+ */
+#ifndef RK_JOB_OPTION_H
+#define RK_JOB_OPTION_H
+
+#include "reckon/command.h"
+
+typedef enum rk_option_type {
+    RK_OPTION_TEXT,   /* const char * */
+    RK_OPTION_FLAG,   /* bool; takes no value */
+    RK_OPTION_COUNT,  /* int64_t; k M G B T stand for powers of 1000 (B: 10^9), Ki Mi Gi Ti of 1024
+                       */
+    RK_OPTION_CHOICE, /* int: index in `choices` */
+    RK_OPTION_REAL,   /* double */
+    RK_OPTION_COUNTS, /* rk_option_counts: counts between commas */
+    RK_OPTION_SET,    /* unsigned: names between commas, a bit per index in `choices` */
+} rk_option_type;
+
+#define RK_OPTION_COUNTS_MAX 32
+typedef struct rk_option_counts {
+    int count;
+    int64_t values[RK_OPTION_COUNTS_MAX];
+} rk_option_counts;
+
+#define RK_ALIAS_MAX 2
+
+/* One option or positional argument.  An option that is not given keeps its value in the struct. */
+struct rk_option {
+    const char *name; /* "threads": --threads, or the name of a positional argument */
+    const char *aliases[RK_ALIAS_MAX]; /* other long names, which users of other tools type */
+    char letter;                       /* 'o': -o as well; 0: none */
+    bool positional;                   /* taken in table order */
+    bool required;
+    rk_option_type type;
+    size_t offset;              /* of the variable in the struct */
+    int64_t min, max;           /* inclusive bounds of numbers */
+    bool above;                 /* `min` itself is refused */
+    bool bytes;                 /* a final B is the unit: 64, 64B, 64KiB, 1GB */
+    const char *const *choices; /* NULL-terminated */
+    const char *value;          /* what help calls the value, e.g. "NAME|FILE" */
+    const char *catalogue;      /* shell completion offers names of this kind; NULL: none */
+    const char *help;           /* one line */
+};
+
+#define RK_OPTION_MAX 96 /* options of one command */
+
+/* Size of the name of an option, or of one item of a list. */
+#define RK_OPTION_WORD_SIZE 64
+
+/* An option in a message: "--output", or "FILE" where it is positional. */
+const char *rk_option_form(const rk_option *option, char out[RK_OPTION_WORD_SIZE]);
+
+/*
+ * Sets the variable of an option in `values` from text.  Text options keep the pointer.  Errors:
+ * RK_ERR_INVALID with what would be right.
+ */
+rk_status rk_option_read(const rk_option *option, const char *given, void *values, rk_error *err);
+
+/* Joins words for a message, e.g. "a, b and c" where `last` is " and ".  Returns out. */
+const char *rk_join_words(const char *const *words, size_t count, const char *last, char *out,
+                          size_t size);
+
+#endif

@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Values of options as text. */
+#include "job/option.h"
+
+#include "base/error.h"
+#include "base/text.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- words ----------------------------------------------------------------------------------- */
+
+const char *rk_option_form(const rk_option *option, char out[RK_OPTION_WORD_SIZE])
+{
+    if (option->positional) {
+        return option->value;
+    }
+    (void)snprintf(out, RK_OPTION_WORD_SIZE, "--%s", option->name);
+    return out;
+}
+
+const char *rk_join_words(const char *const *words, size_t count, const char *last, char *out,
+                          size_t size)
+{
+    size_t used = 0;
+    out[0] = '\0';
+    for (size_t i = 0; i < count && used < size; i++) {
+        const char *separator = i == 0 ? "" : i + 1 == count ? last : ", ";
+        const int n = snprintf(out + used, size - used, "%s%s", separator, words[i]);
+        used += n > 0 ? (size_t)n : 0;
+    }
+    return out;
+}
+
+static size_t choice_count(const char *const *choices)
+{
+    size_t count = 0;
+    while (choices[count]) {
+        count++;
+    }
+    return count;
+}
+
+/* ---- values ---------------------------------------------------------------------------------- */
+
+/* The power of 1000 or 1024 that a letter stands for; -1: none. */
+static int suffix_power(char letter)
+{
+    static const char letters[] = "kmgt";
+    const char lower = letter >= 'A' && letter <= 'Z' ? (char)(letter - 'A' + 'a') : letter;
+    const char *place = lower ? strchr(letters, lower) : NULL;
+    return place ? (int)(place - letters) + 1 : -1;
+}
+
+/*
+ * The factor of a suffix such as "k" or "Gi"; 0 when it is none.  "B" is a billion, but of bytes it
+ * is the unit: "64KiB".
+ */
+static int64_t suffix_factor(const char *suffix, bool bytes)
+{
+    size_t length = strlen(suffix);
+    if (!bytes && (strcmp(suffix, "B") == 0 || strcmp(suffix, "b") == 0)) {
+        return 1000000000;
+    }
+    length -= bytes && length > 0 && suffix[length - 1] == 'B';
+    if (length == 0) {
+        return 1;
+    }
+    const int power = suffix_power(suffix[0]);
+    const bool binary = length == 2 && suffix[1] == 'i';
+    if (power < 0 || (length > 1 && !binary)) {
+        return 0;
+    }
+    int64_t factor = 1;
+    for (int i = 0; i < power; i++) {
+        factor *= binary ? 1024 : 1000;
+    }
+    return factor;
+}
+
+/* Reads a whole number with an optional suffix. */
+static bool read_count(const char *text, bool bytes, int64_t *value)
+{
+    char *end = NULL;
+    errno = 0;
+    const long long number = strtoll(text, &end, 10);
+    const bool starts = (text[0] >= '0' && text[0] <= '9') || text[0] == '-';
+    if (!starts || end == text || errno) {
+        return false;
+    }
+    const int64_t factor = suffix_factor(end, bytes);
+    if (factor == 0 || number > INT64_MAX / factor || number < INT64_MIN / factor) {
+        return false;
+    }
+    *value = number * factor;
+    return true;
+}
+
+static rk_status set_count(const rk_option *option, const char *given, int64_t *value,
+                           rk_error *err)
+{
+    char name[RK_OPTION_WORD_SIZE];
+    if (!read_count(given, option->bytes, value)) {
+        return rk_fail(err, RK_ERR_INVALID, "%s needs a whole number such as %s, not '%s'",
+                       rk_option_form(option, name),
+                       option->bytes ? "64, 4KiB or 2GB" : "64, 4k or 2Mi", given);
+    }
+    if (*value < option->min && option->max == INT64_MAX) {
+        return rk_fail(err, RK_ERR_INVALID, "%s needs at least %" PRId64 ", not %s",
+                       rk_option_form(option, name), option->min, given);
+    }
+    if (*value < option->min || *value > option->max) {
+        return rk_fail(err, RK_ERR_INVALID,
+                       "%s needs a number from %" PRId64 " to %" PRId64 ", not %s",
+                       rk_option_form(option, name), option->min, option->max, given);
+    }
+    return RK_OK;
+}
+
+static rk_status set_choice(const rk_option *option, const char *given, int *value, rk_error *err)
+{
+    char name[RK_OPTION_WORD_SIZE], list[256];
+    const size_t count = choice_count(option->choices);
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(option->choices[i], given) == 0) {
+            *value = (int)i;
+            return RK_OK;
+        }
+    }
+    const char *nearest = rk_nearest_name(given, option->choices, count);
+    return rk_fail(err, RK_ERR_INVALID, "%s must be %s, not '%s'%s%s%s",
+                   rk_option_form(option, name),
+                   rk_join_words(option->choices, count, " or ", list, sizeof(list)), given,
+                   nearest ? "; did you mean " : "", nearest ? nearest : "", nearest ? "?" : "");
+}
+
+static rk_status set_real(const rk_option *option, const char *given, double *value, rk_error *err)
+{
+    char name[RK_OPTION_WORD_SIZE], *end = NULL;
+    const bool starts = (given[0] >= '0' && given[0] <= '9') || given[0] == '.' || given[0] == '-';
+    *value = starts ? strtod(given, &end) : 0;
+    const int64_t factor = starts && end != given ? suffix_factor(end, option->bytes) : 0;
+    *value *= (double)factor;
+    if (factor == 0 || !isfinite(*value)) {
+        return rk_fail(err, RK_ERR_INVALID, "%s needs a number such as 1.5, not '%s'",
+                       rk_option_form(option, name), given);
+    }
+    if (option->above && *value <= (double)option->min) {
+        return rk_fail(err, RK_ERR_INVALID, "%s needs a number above %" PRId64 ", not %s",
+                       rk_option_form(option, name), option->min, given);
+    }
+    if (*value < (double)option->min || *value > (double)option->max) {
+        return rk_fail(err, RK_ERR_INVALID,
+                       "%s needs a number from %" PRId64 " to %" PRId64 ", not %s",
+                       rk_option_form(option, name), option->min, option->max, given);
+    }
+    return RK_OK;
+}
+
+/* Takes the next of several values between commas off `*rest`; false when there is none. */
+static bool next_item(const char **rest, char item[RK_OPTION_WORD_SIZE])
+{
+    if (!*rest) {
+        return false;
+    }
+    const size_t length = strcspn(*rest, ",");
+    (void)snprintf(item, RK_OPTION_WORD_SIZE, "%.*s", (int)length, *rest);
+    *rest = (*rest)[length] ? *rest + length + 1 : NULL;
+    return true;
+}
+
+static rk_status set_counts(const rk_option *option, const char *given, rk_option_counts *counts,
+                            rk_error *err)
+{
+    char item[RK_OPTION_WORD_SIZE], name[RK_OPTION_WORD_SIZE];
+    rk_status status = RK_OK;
+    counts->count = 0;
+    while (!status && next_item(&given, item)) {
+        if (counts->count == RK_OPTION_COUNTS_MAX) {
+            return rk_fail(err, RK_ERR_INVALID, "%s takes at most %d numbers",
+                           rk_option_form(option, name), RK_OPTION_COUNTS_MAX);
+        }
+        status = set_count(option, item, &counts->values[counts->count++], err);
+    }
+    return status;
+}
+
+static rk_status set_set(const rk_option *option, const char *given, unsigned *set, rk_error *err)
+{
+    char item[RK_OPTION_WORD_SIZE];
+    rk_status status = RK_OK;
+    int index = 0;
+    *set = 0;
+    while (!status && next_item(&given, item)) {
+        status = set_choice(option, item, &index, err);
+        *set |= 1U << index;
+    }
+    return status;
+}
+
+static rk_status set_flag(const rk_option *option, const char *given, bool *value, rk_error *err)
+{
+    char name[RK_OPTION_WORD_SIZE];
+    *value = !given || strcmp(given, "true") == 0;
+    if (!*value && strcmp(given, "false") != 0) {
+        return rk_fail(err, RK_ERR_INVALID, "%s is true or false, not '%s'",
+                       rk_option_form(option, name), given);
+    }
+    return RK_OK;
+}
+
+rk_status rk_option_read(const rk_option *option, const char *given, void *values, rk_error *err)
+{
+    void *value = (char *)values + option->offset;
+    switch (option->type) {
+    case RK_OPTION_TEXT:
+        *(const char **)value = given;
+        return RK_OK;
+    case RK_OPTION_FLAG:
+        return set_flag(option, given, value, err);
+    case RK_OPTION_COUNT:
+        return set_count(option, given, value, err);
+    case RK_OPTION_CHOICE:
+        return set_choice(option, given, value, err);
+    case RK_OPTION_REAL:
+        return set_real(option, given, value, err);
+    case RK_OPTION_COUNTS:
+        return set_counts(option, given, value, err);
+    case RK_OPTION_SET:
+        return set_set(option, given, value, err);
+    }
+    return RK_OK;
+}

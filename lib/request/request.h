@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What `reckon estimate`, `fit` and `plan` are asked: a model, a system, a stack, and a strategy or
+ * as much of it as is known.
+ */
+#ifndef RK_REQUEST_REQUEST_H
+#define RK_REQUEST_REQUEST_H
+
+#include "framework/choice.h"
+#include "framework/launch.h"
+#include "job/option.h"
+#include "search/plan.h"
+
+#define RK_LAYOUT_MAX 256 /* stages of --layout */
+
+/* The command lines of the three commands; 0, a count of 0 or NULL: not given. */
+typedef struct rk_request {
+    const char *model, *system, *stack; /* catalogue names or files */
+    int64_t accelerators, global_batch, seq;
+    rk_option_counts tp, cp, pp, vp, ep, etp, micro_batch, zero;
+    int64_t dp, replicas;
+    unsigned schedules, recomputes, cp_kinds, orders; /* a bit per name */
+    unsigned modules, offloads, overlaps;
+    int64_t recompute_layers, first_stage_layers, last_stage_layers;
+    int64_t lora_rank, document;
+    unsigned lora_modules;   /* a bit per rk_adapted */
+    const char *layout_text; /* "7,8*14,6" */
+    int16_t layout[RK_LAYOUT_MAX];
+    int layout_count;
+    int fp8_recipe;                                /* index of the choice; below 0: not given */
+    int precision, attention;                      /* indices of choices */
+    int gradients, moments, framework, convention; /* likewise; below 0: not given */
+    double capacity_factor, imbalance, max_memory; /* the last in GiB */
+    bool no_sp, sp, count_embedding, count_head, mtp_before_head, graph_capture, graph_step,
+        distributed_optimizer, pipeline_first;
+    bool low_weights;
+    bool json, csv, explain, bounded, exhaustive;
+    bool pictures;      /* the command writes SVG too; not an option */
+    const char *output; /* file, or "-" */
+    int64_t top, threads;
+    int method; /* of plan */
+    int emit;   /* index in rk_launch_names; below 0: nothing */
+} rk_request;
+
+#define RK_OPTION_EMIT                                                                             \
+    {                                                                                              \
+        .name = "emit", .type = RK_OPTION_CHOICE, .offset = offsetof(rk_request, emit),            \
+        .choices = rk_launch_names, .value = "NAME",                                               \
+        .help = "write a launch file for the strategy"                                             \
+    }
+
+/* What a request says before its options are set; `request` is an rk_request. */
+rk_request rk_request_defaults(void);
+void rk_request_init(void *request);
+
+#define RK_STRATEGY_OPTION_COUNT 53
+extern const rk_option rk_strategy_options[RK_STRATEGY_OPTION_COUNT];
+
+/* Reads the layout of a request, and refuses options that exclude each other. */
+rk_status rk_request_complete(rk_request *request, rk_error *err);
+
+/* The same, and takes the format from the ending of the output; `request` is an rk_request. */
+rk_status rk_request_finish(void *request, rk_error *err);
+
+/* The documents that a request names, and what follows from them where it says nothing. */
+typedef struct rk_inputs {
+    rk_model model;
+    rk_system system; /* with the request's limit of memory */
+    rk_stack stack;
+    rk_stack_match match; /* of the stack and the accelerator */
+    rk_framework framework;
+    rk_framework_source framework_source;
+    rk_flop_convention convention;
+    int64_t year; /* of the framework's releases; 0: the newest */
+} rk_inputs;
+
+/*
+ * Loads them, and refuses what no strategy can have: more accelerators than there are.  The caller
+ * releases the inputs, also after a failure, with rk_inputs_clear.
+ */
+rk_status rk_request_load(const rk_request *request, rk_inputs *inputs, rk_error *err);
+void rk_inputs_clear(rk_inputs *inputs);
+
+/*
+ * The steps of it.  The framework is the one given, or follows from --stack or the accelerator,
+ * and the stack and the FLOP convention from the framework.  `stack_given`: inputs->stack is
+ * already the one that the request names.
+ */
+rk_status rk_request_settle(const rk_request *request, bool stack_given, rk_inputs *inputs,
+                            rk_error *err);
+rk_status rk_request_limit(const rk_request *request, rk_system *system, rk_error *err);
+
+/* Why this framework and this stack, in words; the second is empty where nothing is unusual. */
+const char *rk_framework_reason(const rk_inputs *inputs, char out[RK_REASON_SIZE]);
+const char *rk_stack_reason(const rk_request *request, const rk_inputs *inputs,
+                            char out[RK_REASON_SIZE]);
+
+/*
+ * The strategy of a command line; what is not given follows from the rest.  Refuses lists of
+ * values, and what the framework refuses: the error tells the rule and the nearest legal choice.
+ * The layout of the strategy stands in the request.
+ */
+rk_status rk_request_strategy(const rk_request *request, const rk_inputs *inputs,
+                              rk_strategy *strategy, rk_error *err);
+
+/*
+ * The strategies that a command line leaves open.  Refuses what a search does not take, and degrees
+ * that the accelerators are no multiple of.
+ */
+rk_status rk_request_space(const rk_request *request, const rk_inputs *inputs, rk_plan_space *space,
+                           rk_error *err);
+
+#endif

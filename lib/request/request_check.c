@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "request/request_check.h"
+
+#include "base/error.h"
+#include "base/text.h"
+
+#include <string.h>
+
+/* Bits of options with several names; the first of both is "none". */
+#define NONE_BIT 1U
+
+/* ---- options --------------------------------------------------------------------------------- */
+
+/* Whether a list is given and holds another value. */
+static bool excludes(const rk_option_counts *counts, int64_t value)
+{
+    for (int i = 0; i < counts->count; i++) {
+        if (counts->values[i] != value) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Whether a set is given without the bit. */
+static bool lacks(unsigned set, unsigned bit)
+{
+    return set && !(set & 1U << bit);
+}
+
+/* "none" beside other names. */
+static bool is_mixed(unsigned set)
+{
+    return (set & NONE_BIT) && (set & ~NONE_BIT);
+}
+
+/* The order that --use-tp-pp-dp-mapping stands for, under both of its names. */
+static bool lacks_pipeline_first(unsigned orders)
+{
+    const unsigned bits = 1U << RK_ORDER_PIPELINE_DATA;
+    return orders && !(orders & (bits | bits << RK_ORDER_COUNT));
+}
+
+rk_status rk_request_check(const rk_request *r, rk_error *err)
+{
+    const struct {
+        bool broken;
+        const char *message;
+    } rules[] = {
+        {r->json && r->csv, "--json and --csv exclude each other"},
+        {r->emit >= 0 && r->json, "--emit writes a launch file and nothing else; leave out --json"},
+        {r->emit >= 0 && r->csv, "--emit writes a launch file and nothing else; leave out --csv"},
+        {r->emit >= 0 && r->explain,
+         "--emit writes a launch file and nothing else; leave out --explain"},
+        {r->lora_modules && !r->lora_rank,
+         "--lora-modules needs --lora-rank: without adapters all weights learn"},
+        {r->sp && r->no_sp, "--sequence-parallel and --no-sp exclude each other"},
+        {r->bounded && r->exhaustive, "--bounded and --exhaustive exclude each other"},
+        {r->distributed_optimizer && excludes(&r->zero, RK_SHARD_OPTIMIZER),
+         "--use-distributed-optimizer is --zero 1, and --zero says otherwise; leave out one"},
+        {r->replicas > 1 && r->zero.count > 0 && !excludes(&r->zero, RK_SHARD_NONE),
+         "--hsdp copies shards, and --zero 0 shards nothing; leave out one"},
+        {r->pipeline_first && lacks_pipeline_first(r->orders),
+         "--use-tp-pp-dp-mapping is --order tp-cp-pp-dp, and --order says otherwise; leave out "
+         "one"},
+        {r->modules && lacks(r->recomputes, RK_REC_SELECTIVE),
+         "--recompute-modules needs --recompute selective"},
+        {r->recompute_layers && lacks(r->recomputes, RK_REC_FULL),
+         "--recompute-layers needs --recompute full"},
+        {r->modules && r->recompute_layers && !r->recomputes,
+         "--recompute-modules is for selective recompute and --recompute-layers for full; leave "
+         "out one"},
+        {is_mixed(r->overlaps), "--overlap none excludes the other names"},
+        {r->layout_count > 0 && (r->first_stage_layers || r->last_stage_layers),
+         "--layout names the layers of every stage; leave out --first-stage-layers and "
+         "--last-stage-layers"},
+        {r->layout_count > 0 && (r->count_embedding || r->count_head),
+         "--layout names the layers of every stage; leave out --count-embedding and --count-head"},
+    };
+    for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++) {
+        if (rules[i].broken) {
+            return rk_fail(err, RK_ERR_INVALID, "%s", rules[i].message);
+        }
+    }
+    return RK_OK;
+}
+
+/* ---- files ----------------------------------------------------------------------------------- */
+
+rk_output_form rk_output_form_of(const char *output)
+{
+    static const struct {
+        const char *ending;
+        rk_output_form form;
+    } forms[] = {
+        {".txt", RK_OUTPUT_TEXT},        {".json", RK_OUTPUT_JSON},
+        {".csv", RK_OUTPUT_CSV},         {".svg", RK_OUTPUT_SVG},
+        {".png", RK_OUTPUT_UNKNOWN},     {".jpg", RK_OUTPUT_UNKNOWN},
+        {".jpeg", RK_OUTPUT_UNKNOWN},    {".gif", RK_OUTPUT_UNKNOWN},
+        {".webp", RK_OUTPUT_UNKNOWN},    {".pdf", RK_OUTPUT_UNKNOWN},
+        {".eps", RK_OUTPUT_UNKNOWN},     {".ps", RK_OUTPUT_UNKNOWN},
+        {".html", RK_OUTPUT_UNKNOWN},    {".htm", RK_OUTPUT_UNKNOWN},
+        {".xlsx", RK_OUTPUT_UNKNOWN},    {".xls", RK_OUTPUT_UNKNOWN},
+        {".ods", RK_OUTPUT_UNKNOWN},     {".tsv", RK_OUTPUT_UNKNOWN},
+        {".yaml", RK_OUTPUT_UNKNOWN},    {".yml", RK_OUTPUT_UNKNOWN},
+        {".parquet", RK_OUTPUT_UNKNOWN}, {".sqlite", RK_OUTPUT_UNKNOWN},
+        {".db", RK_OUTPUT_UNKNOWN},      {".zip", RK_OUTPUT_UNKNOWN},
+        {".xz", RK_OUTPUT_UNKNOWN},      {".zst", RK_OUTPUT_UNKNOWN},
+        {".bz2", RK_OUTPUT_UNKNOWN},
+    };
+    char name[512];
+    size_t length = strlen(output);
+    if (rk_ends_with(output, ".gz")) {
+        length -= 3;
+    }
+    const size_t from = length < sizeof(name) ? 0 : length - sizeof(name) + 1;
+    memcpy(name, output + from, length - from);
+    name[length - from] = '\0';
+    for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
+        if (rk_ends_with(name, forms[i].ending)) {
+            return forms[i].form;
+        }
+    }
+    return RK_OUTPUT_ANY;
+}
+
+/* What is wrong with the form of a file; NULL: nothing. */
+static const char *find_fault(const rk_request *r, rk_output_form form)
+{
+    if (form == RK_OUTPUT_UNKNOWN || (form == RK_OUTPUT_SVG && !r->pictures)) {
+        return r->pictures ? "a timeline is written as .json (a trace), .csv, .svg or text"
+                           : "the answer is written as .json, .csv or text";
+    }
+    if ((r->json && form != RK_OUTPUT_ANY && form != RK_OUTPUT_JSON)) {
+        return "--json says otherwise; leave out one";
+    }
+    if ((r->csv && form != RK_OUTPUT_ANY && form != RK_OUTPUT_CSV)) {
+        return "--csv says otherwise; leave out one";
+    }
+    return NULL;
+}
+
+rk_status rk_request_settle_output(rk_request *request, rk_error *err)
+{
+    const rk_output_form form = rk_output_form_of(request->output);
+    const char *fault = request->emit >= 0 ? NULL : find_fault(request, form);
+    if (fault) {
+        return rk_fail(err, RK_ERR_INVALID, "--output %.200s: %s", request->output, fault);
+    }
+    if (request->emit < 0) {
+        request->json = request->json || form == RK_OUTPUT_JSON;
+        request->csv = request->csv || form == RK_OUTPUT_CSV;
+    }
+    return RK_OK;
+}

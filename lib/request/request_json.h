@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The options of `reckon estimate` and `plan` as members of a JSON document: whatever the command
+ * line can say of a strategy, a document says with the same name and '_' for '-'.
+ */
+#ifndef RK_REQUEST_REQUEST_JSON_H
+#define RK_REQUEST_REQUEST_JSON_H
+
+#include "io/fields.h"
+#include "request/request.h"
+
+/*
+ * Reads "accelerators", "global_batch", "seq", "framework", "max_memory" and "mfu_convention" of
+ * `root`, and the others of its member "strategy".  A number with several values is a list, so is
+ * a set of names.  What is not given has its default.  Text is borrowed from the document.
+ */
+rk_status rk_request_read_json(const json_t *root, rk_request *request, rk_error *err);
+
+/* Whether a member of the document itself is one of those above. */
+bool rk_request_has_member(const char *name);
+
+#endif

@@ -1,0 +1,710 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "request/request.h"
+
+#include "base/error.h"
+#include "base/units.h"
+#include "layer/model_load.h"
+#include "report/estimate_fields.h"
+#include "request/choices.h"
+#include "request/request_check.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+
+#define NOT_GIVEN    (-1)
+#define DEGREE_MAX   (INT64_C(1) << 30)
+#define MEMORY_MAX   1048576 /* GiB */
+#define MOST_REPLICA (INT64_C(1) << 30)
+
+/* ---- the table ------------------------------------------------------------------------------ */
+
+static const char *const precision_choices[] = {
+    "bf16", "fp16", "fp8", "fp4", "fp32", "tf32", "mxfp8", "nvfp4", NULL,
+};
+static const rk_precision precisions[] = {RK_BF16, RK_FP16, RK_FP8, RK_FP4,
+                                          RK_FP32, RK_TF32, RK_FP8, RK_FP4};
+enum { PRECISION_MXFP8 = 6 };
+
+static const char *const attention_choices[] = {"flash", "unfused", NULL};
+enum { ATTENTION_FLASH, ATTENTION_UNFUSED };
+
+static const char *const gradient_choices[] = {"fp32", "bf16", NULL};
+static const double gradient_bytes[] = {4, 2};
+
+static const char *const moment_choices[] = {"fp32", "bf16", "fp8", NULL};
+static const double moment_bytes[] = {8, 4, 2}; /* of both moments */
+
+static const char *const offload_choices[] = {"none", "optimizer", "activations", "weights", NULL};
+enum { OFFLOAD_OPTIMIZER = 2, OFFLOAD_ACTIVATIONS = 4, OFFLOAD_WEIGHTS = 8 };
+
+static const char *const overlap_choices[] = {"none", "tp", "grad", "param", "pp", "moe", NULL};
+enum { OVERLAP_TP = 2, OVERLAP_GRAD = 4, OVERLAP_PARAM = 8, OVERLAP_PP = 16, OVERLAP_MOE = 32 };
+
+/* Ours in the order of the bits, then what Megatron-LM calls some of them. */
+static const char *const module_choices[] = {
+    "core_attn", "norm",      "act",     "mla_up",      "mlp", "moe",
+    "operators", "layernorm", "moe_act", "mla_up_proj", NULL,
+};
+
+static unsigned modules_of(unsigned choices)
+{
+    return (choices & 0x7F) | (choices >> 7 & 1 ? RK_MODULE_NORM : 0U) |
+           (choices >> 8 & 1 ? RK_MODULE_ACTIVATION : 0U) |
+           (choices >> 9 & 1 ? RK_MODULE_MLA_UP : 0U);
+}
+
+/* Likewise: Megatron-LM names the place of experts too, which is that of cp. */
+static const char *const order_choices[] = {"tp-cp-dp-pp", "tp-cp-pp-dp", "tp-cp-ep-dp-pp",
+                                            "tp-cp-ep-pp-dp", NULL};
+
+/* Sets of rk_rank_order; 0: not given. */
+static unsigned orders_of(const rk_request *r)
+{
+    const unsigned given = (r->orders | r->orders >> RK_ORDER_COUNT) & ((1U << RK_ORDER_COUNT) - 1);
+    return given | (r->pipeline_first ? 1U << RK_ORDER_PIPELINE_DATA : 0U);
+}
+
+#define PLACE(member) offsetof(rk_request, member)
+#define DEGREES(name_, alias_, member, help_)                                                      \
+    {                                                                                              \
+        .name = name_, .aliases = {alias_}, .type = RK_OPTION_COUNTS, .offset = PLACE(member),     \
+        .min = 1, .max = DEGREE_MAX, .value = "N", .help = help_                                   \
+    }
+#define NUMBER(name_, alias_, member, min_, help_)                                                 \
+    {                                                                                              \
+        .name = name_, .aliases = {alias_}, .type = RK_OPTION_COUNT, .offset = PLACE(member),      \
+        .min = min_, .max = DEGREE_MAX, .value = "N", .help = help_                                \
+    }
+#define CHOICE(name_, member, names, help_)                                                        \
+    {                                                                                              \
+        .name = name_, .type = RK_OPTION_CHOICE, .offset = PLACE(member), .choices = names,        \
+        .value = "NAME", .help = help_                                                             \
+    }
+#define SET(name_, alias_, member, names, help_)                                                   \
+    {                                                                                              \
+        .name = name_, .aliases = {alias_}, .type = RK_OPTION_SET, .offset = PLACE(member),        \
+        .choices = names, .value = "NAME,...", .help = help_                                       \
+    }
+#define FLAG(name_, alias_, member, help_)                                                         \
+    {                                                                                              \
+        .name = name_, .aliases = {alias_}, .type = RK_OPTION_FLAG, .offset = PLACE(member),       \
+        .help = help_                                                                              \
+    }
+#define ABOVE(name_, alias_, member, max_, help_)                                                  \
+    {                                                                                              \
+        .name = name_, .aliases = {alias_}, .type = RK_OPTION_REAL, .offset = PLACE(member),       \
+        .above = true, .max = max_, .value = "X", .help = help_                                    \
+    }
+#define REAL(name_, alias_, member, min_, max_, help_)                                             \
+    {                                                                                              \
+        .name = name_, .aliases = {alias_}, .type = RK_OPTION_REAL, .offset = PLACE(member),       \
+        .min = min_, .max = max_, .value = "X", .help = help_                                      \
+    }
+
+const rk_option rk_strategy_options[RK_STRATEGY_OPTION_COUNT] = {
+    {.name = "model",
+     .required = true,
+     .offset = PLACE(model),
+     .value = "NAME|FILE",
+     .catalogue = "models",
+     .help = "the model: a name of 'reckon list models', or a document or config.json"},
+    {.name = "system",
+     .required = true,
+     .offset = PLACE(system),
+     .value = "NAME|FILE",
+     .catalogue = "systems",
+     .help = "the machine: a name of 'reckon list systems', an accelerator, or a document"},
+    {.name = "stack",
+     .offset = PLACE(stack),
+     .value = "NAME|FILE",
+     .catalogue = "stacks",
+     .help = "the training software; default: the usual one of the framework"},
+    {.name = "accelerators",
+     .aliases = {"gpus", "processors"},
+     .letter = 'p',
+     .type = RK_OPTION_COUNT,
+     .offset = PLACE(accelerators),
+     .min = 1,
+     .max = DEGREE_MAX,
+     .value = "N",
+     .help = "accelerators to train on"},
+    {.name = "global-batch",
+     .aliases = {"global-batch-size", "batch"},
+     .letter = 'b',
+     .type = RK_OPTION_COUNT,
+     .offset = PLACE(global_batch),
+     .min = 1,
+     .max = DEGREE_MAX,
+     .value = "N",
+     .help = "sequences per step"},
+    NUMBER("seq", "seq-length", seq, 1, "tokens of a sequence; default: the model's"),
+    NUMBER("document-tokens", NULL, document, 1,
+           "of the documents of a sequence, which attention does not cross; default: all"),
+    DEGREES("tp", "tensor-model-parallel-size", tp, "tensor parallelism"),
+    DEGREES("cp", "context-parallel-size", cp, "context parallelism"),
+    DEGREES("pp", "pipeline-model-parallel-size", pp, "pipeline parallelism"),
+    DEGREES("vp", "num-virtual-stages-per-pipeline-rank", vp, "chunks of layers a pipeline rank"),
+    DEGREES("ep", "expert-model-parallel-size", ep, "expert parallelism"),
+    DEGREES("etp", "expert-tensor-parallel-size", etp, "tensor parallelism of experts"),
+    NUMBER("dp", "data-parallel-size", dp, 1, "data parallelism; default: the rest"),
+    SET("order", "rank-order", orders, order_choices,
+        "of ranks, the fastest first; default: tp-cp-dp-pp"),
+    FLAG("use-tp-pp-dp-mapping", NULL, pipeline_first, "the same as --order tp-cp-pp-dp"),
+    DEGREES("micro-batch", "micro-batch-size", micro_batch, "sequences of a microbatch"),
+    SET("schedule", NULL, schedules, rk_schedule_names, "of the pipeline"),
+    SET("recompute", "recompute-granularity", recomputes, rk_recompute_kind_names,
+        "activations made again in backward"),
+    SET("recompute-modules", NULL, modules, module_choices, "of selective recompute"),
+    NUMBER("recompute-layers", "recompute-num-layers", recompute_layers, 1,
+           "of a chunk, with full recompute; default: all"),
+    {.name = "zero",
+     .aliases = {"zero-stage"},
+     .type = RK_OPTION_COUNTS,
+     .offset = PLACE(zero),
+     .max = RK_SHARD_ALL,
+     .value = "0..3",
+     .help = "sharding of optimizer, gradients and weights; 3 is FSDP"},
+    FLAG("use-distributed-optimizer", NULL, distributed_optimizer, "the same as --zero 1"),
+    NUMBER("hsdp", "num-distributed-optimizer-instances", replicas, 1,
+           "copies of the shards (HSDP)"),
+    CHOICE("precision", precision, precision_choices, "of the linear layers"),
+    CHOICE("fp8-recipe", fp8_recipe, rk_fp8_recipe_names, "how fp8 is scaled; default: tensorwise"),
+    FLAG("fp8-param-gather", NULL, low_weights,
+         "weights of fp8 and fp4 linears are kept in them alone"),
+    CHOICE("gradients", gradients, gradient_choices, "precision in which they are summed"),
+    CHOICE("moments", moments, moment_choices, "precision of the moments of the optimizer"),
+    CHOICE("attention", attention, attention_choices, "kernels"),
+    SET("cp-kind", NULL, cp_kinds, rk_cp_kind_names, "how context parallelism exchanges"),
+    FLAG("sequence-parallel", NULL, sp, "sequence parallelism: as is, with tensor parallelism"),
+    FLAG("no-sp", NULL, no_sp, "tensor without sequence parallelism"),
+    SET("offload", NULL, offloads, offload_choices, "to host memory; default: none"),
+    SET("overlap", NULL, overlaps, overlap_choices,
+        "communication behind compute; default: all but moe"),
+    FLAG("graph-capture", "enable-cuda-graph", graph_capture, "kernels launched as graphs"),
+    FLAG("graph-step", NULL, graph_step, "one graph holds the whole step"),
+    NUMBER("first-stage-layers", "decoder-first-pipeline-num-layers", first_stage_layers, 1,
+           "layers of the first pipeline rank"),
+    NUMBER("last-stage-layers", "decoder-last-pipeline-num-layers", last_stage_layers, 1,
+           "layers of the last pipeline rank"),
+    {.name = "layout",
+     .offset = PLACE(layout_text),
+     .value = "N,N*TIMES,...",
+     .help = "layers of every stage in the model's order"},
+    FLAG("count-embedding", "account-for-embedding-in-pipeline-split", count_embedding,
+         "the embedding takes the place of a layer"),
+    FLAG("count-head", "account-for-loss-in-pipeline-split", count_head,
+         "the head takes the place of a layer"),
+    FLAG("mtp-before-head", NULL, mtp_before_head,
+         "place MTP on the stage before that of the head"),
+    NUMBER("lora-rank", "peft-dim", lora_rank, 1,
+           "fine-tune by adapters of this rank; the rest is frozen"),
+    SET("lora-modules", NULL, lora_modules, rk_adapted_names,
+        "whose linears have adapters; default: both"),
+    ABOVE("capacity-factor", "moe-expert-capacity-factor", capacity_factor, 1000,
+          "of experts; default: no token is dropped"),
+    REAL("imbalance", NULL, imbalance, 1, 1000, "tokens of the busiest expert rank over the mean"),
+    CHOICE("framework", framework, rk_framework_names,
+           "whose constraints and defaults apply; default: the accelerator's usual one"),
+    ABOVE("max-memory", NULL, max_memory, MEMORY_MAX,
+          "GiB an accelerator may use; default: what it has"),
+    CHOICE("mfu-convention", convention, rk_flop_convention_names,
+           "how FLOPs are counted; default: as the framework does"),
+    FLAG("json", NULL, json, "write the answer as JSON"),
+    FLAG("csv", NULL, csv, "write the answer as CSV"),
+    {.name = "output",
+     .letter = 'o',
+     .offset = PLACE(output),
+     .value = "FILE",
+     .help = "write to a file instead of standard output"},
+};
+
+rk_request rk_request_defaults(void)
+{
+    return (rk_request){
+        .imbalance = 1,
+        .framework = NOT_GIVEN,
+        .convention = NOT_GIVEN,
+        .gradients = NOT_GIVEN,
+        .moments = NOT_GIVEN,
+        .output = "-",
+        .top = 5,
+        .method = NOT_GIVEN,
+        .emit = NOT_GIVEN,
+        .fp8_recipe = NOT_GIVEN,
+    };
+}
+
+/* Reads "8" or "8*14", layers and the stages that have as many, and moves *text behind it. */
+static bool read_run(const char **text, long *layers, long *stages)
+{
+    char *end = NULL;
+    if (!isdigit((unsigned char)**text)) {
+        return false;
+    }
+    *layers = strtol(*text, &end, 10);
+    *stages = 1;
+    if (*end == '*' && isdigit((unsigned char)end[1])) {
+        *stages = strtol(end + 1, &end, 10);
+    }
+    *text = end;
+    return *layers <= RK_LAYER_MAX && *stages >= 1;
+}
+
+/* Reads "7,8*14,6" into the layout of the request. */
+static bool read_layout(const char *text, rk_request *r)
+{
+    bool more = true;
+    while (more) {
+        long layers = 0, stages = 0;
+        if (!read_run(&text, &layers, &stages) || stages > RK_LAYOUT_MAX - r->layout_count) {
+            return false;
+        }
+        for (long i = 0; i < stages; i++) {
+            r->layout[r->layout_count++] = (int16_t)layers;
+        }
+        more = *text == ',';
+        text += more;
+    }
+    return *text == '\0';
+}
+
+/* A launch file is for one framework, so that its rules and defaults have to hold. */
+static rk_status choose_framework(rk_request *request, rk_error *err)
+{
+    if (request->emit < 0) {
+        return RK_OK;
+    }
+    const rk_framework usual = rk_launch_kinds[request->emit].framework;
+    if (request->framework != NOT_GIVEN && request->framework != (int)usual) {
+        return rk_fail(err, RK_ERR_INVALID,
+                       "--emit %s writes for --framework %s, not %s; leave out one of the two",
+                       rk_launch_names[request->emit], rk_framework_names[usual],
+                       rk_framework_names[request->framework]);
+    }
+    request->framework = (int)usual;
+    return RK_OK;
+}
+
+rk_status rk_request_complete(rk_request *request, rk_error *err)
+{
+    const rk_status status = choose_framework(request, err);
+    if (status) {
+        return status;
+    }
+    if (request->fp8_recipe != NOT_GIVEN &&
+        (precisions[request->precision] != RK_FP8 ||
+         (request->precision == PRECISION_MXFP8 && request->fp8_recipe != RK_FP8_MX))) {
+        return rk_fail(err, RK_ERR_INVALID, "--fp8-recipe %s needs --precision fp8, not %s",
+                       rk_fp8_recipe_names[request->fp8_recipe],
+                       precision_choices[request->precision]);
+    }
+    if (request->layout_text && !read_layout(request->layout_text, request)) {
+        return rk_fail(err, RK_ERR_INVALID,
+                       "--layout needs the layers of up to %d stages such as 7,8*14,6, at most %d "
+                       "each, not '%.200s'",
+                       RK_LAYOUT_MAX, RK_LAYER_MAX, request->layout_text);
+    }
+    return rk_request_check(request, err);
+}
+
+void rk_request_init(void *request)
+{
+    *(rk_request *)request = rk_request_defaults();
+}
+
+rk_status rk_request_finish(void *request, rk_error *err)
+{
+    const rk_status status = rk_request_complete(request, err);
+    return status ? status : rk_request_settle_output(request, err);
+}
+
+/* ---- documents ------------------------------------------------------------------------------ */
+
+static rk_status check_accelerators(const rk_request *request, const rk_system *system,
+                                    rk_error *err)
+{
+    const int64_t most = system->tiers[system->tier_count - 1].size;
+    if (system->tier_count == 0 || request->accelerators <= most) {
+        return RK_OK;
+    }
+    return rk_fail(err, RK_ERR_INVALID,
+                   "the rule accelerators of the system: %s has %" PRId64 ", not %" PRId64
+                   "; give fewer, or a system document of more",
+                   system->name, most, request->accelerators);
+}
+
+rk_status rk_request_limit(const rk_request *request, rk_system *system, rk_error *err)
+{
+    const rk_status status = check_accelerators(request, system, err);
+    if (!status && request->max_memory > 0) {
+        system->accelerator.memory_usable = request->max_memory * GIB;
+    }
+    return status;
+}
+
+rk_status rk_request_load(const rk_request *request, rk_inputs *inputs, rk_error *err)
+{
+    inputs->system.accelerator.measured = NULL;
+    rk_status status = rk_model_load(request->model, &inputs->model, err);
+    if (!status) {
+        status = rk_system_load(request->system, &inputs->system, err);
+    }
+    if (!status) {
+        status = rk_request_settle(request, false, inputs, err);
+    }
+    if (!status && request->emit >= 0) {
+        status = rk_launch_check(rk_launch_kinds[request->emit].framework, &inputs->model,
+                                 &inputs->system, err);
+    }
+    return status ? status : rk_request_limit(request, &inputs->system, err);
+}
+
+void rk_inputs_clear(rk_inputs *inputs)
+{
+    rk_system_clear(&inputs->system);
+}
+
+/* ---- a strategy ----------------------------------------------------------------------------- */
+
+/* Bytes of gradients and of both moments; 0: not given. */
+static double given_gradient(const rk_request *r)
+{
+    return r->gradients < 0 ? 0 : gradient_bytes[r->gradients];
+}
+
+static double given_moments(const rk_request *r)
+{
+    return r->moments < 0 ? 0 : moment_bytes[r->moments];
+}
+
+static rk_state_recipe state_recipe(const rk_request *r, rk_framework framework)
+{
+    return rk_framework_states(framework, precisions[r->precision], given_gradient(r),
+                               given_moments(r));
+}
+
+static rk_fp8_recipe recipe_of(const rk_request *r)
+{
+    const rk_fp8_recipe usual = r->precision == PRECISION_MXFP8 ? RK_FP8_MX : RK_FP8_TENSORWISE;
+    return r->fp8_recipe == NOT_GIVEN ? usual : (rk_fp8_recipe)r->fp8_recipe;
+}
+
+/* With adapters, all weights of the model are frozen. */
+static void freeze(const rk_request *r, const rk_model *model, rk_strategy *s)
+{
+    const unsigned both = RK_ADAPTED_ATTENTION | RK_ADAPTED_FFN;
+    if (r->lora_rank > 0) {
+        rk_strategy_freeze(model, r->lora_rank, r->lora_modules ? r->lora_modules : both, s);
+    }
+}
+
+/* What does not depend on the degrees, and is the same in all strategies of a space. */
+static void apply_base(const rk_request *r, const rk_inputs *inputs, rk_strategy *s)
+{
+    s->seq = r->seq ? r->seq : s->seq;
+    s->document = r->document;
+    s->precision = precisions[r->precision];
+    s->fp8_recipe = recipe_of(r);
+    s->low_weights = r->low_weights;
+    s->flash_attention = r->attention == ATTENTION_FLASH;
+    s->states = state_recipe(r, inputs->framework);
+    s->replicas = r->replicas ? r->replicas : 1;
+    s->graph_capture = r->graph_capture;
+    s->graph_step = r->graph_step;
+    s->first_stage_layers = r->first_stage_layers;
+    s->last_stage_layers = r->last_stage_layers;
+    s->count_embedding = r->count_embedding;
+    s->count_head = r->count_head;
+    s->mtp_before_head = r->mtp_before_head;
+    s->capacity_factor = r->capacity_factor;
+    s->imbalance = r->imbalance;
+    freeze(r, &inputs->model, s);
+    if (r->overlaps) {
+        s->tp_overlap = r->overlaps & OVERLAP_TP;
+        s->grad_overlap = r->overlaps & OVERLAP_GRAD;
+        s->param_overlap = r->overlaps & OVERLAP_PARAM;
+        s->pp_overlap = r->overlaps & OVERLAP_PP;
+        s->moe_overlap = r->overlaps & OVERLAP_MOE;
+    }
+}
+
+/* The only value of a list; `usual` when it is empty. */
+static int64_t only_value(const rk_option_counts *counts, int64_t usual)
+{
+    return counts->count ? counts->values[0] : usual;
+}
+
+/* The index of the only bit of a set; `usual` when it is empty. */
+static unsigned only_bit(unsigned set, unsigned usual)
+{
+    unsigned index = 0;
+    while (set >> index > 1) {
+        index++;
+    }
+    return set ? index : usual;
+}
+
+/* Refuses an option that was given several values. */
+static rk_status check_single(const rk_request *r, rk_error *err)
+{
+    const struct {
+        const char *name;
+        bool several;
+    } options[] = {
+        {"tp", r->tp.count > 1},
+        {"cp", r->cp.count > 1},
+        {"pp", r->pp.count > 1},
+        {"vp", r->vp.count > 1},
+        {"ep", r->ep.count > 1},
+        {"etp", r->etp.count > 1},
+        {"micro-batch", r->micro_batch.count > 1},
+        {"zero", r->zero.count > 1},
+        {"schedule", (r->schedules & (r->schedules - 1)) != 0},
+        {"recompute", (r->recomputes & (r->recomputes - 1)) != 0},
+        {"cp-kind", (r->cp_kinds & (r->cp_kinds - 1)) != 0},
+        {"order", (orders_of(r) & (orders_of(r) - 1)) != 0},
+        {"offload", (r->offloads & 1U) && r->offloads > 1},
+    };
+    for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++) {
+        if (options[i].several) {
+            return rk_fail(err, RK_ERR_INVALID,
+                           "--%s has several values, and one strategy has one; 'reckon plan' "
+                           "searches them",
+                           options[i].name);
+        }
+    }
+    return RK_OK;
+}
+
+/* Refuses degrees that the accelerators are no multiple of, or that leave another --dp. */
+static rk_status check_degrees(const rk_request *r, int64_t tp, int64_t cp, int64_t pp, bool all,
+                               rk_error *err)
+{
+    const double each = (double)tp * (double)cp * (double)pp;
+    const int64_t fit = each <= (double)r->accelerators ? (int64_t)each : 0;
+    if (fit == 0 || r->accelerators % fit) {
+        const double times = fit ? (double)(r->accelerators / fit) : 0;
+        return rk_fail(err, RK_ERR_INVALID,
+                       "the rule accelerators %% (tp*cp*pp): %" PRId64
+                       " accelerators are no multiple of %.0f = tp %" PRId64 " x cp %" PRId64
+                       " x pp %" PRId64 "; nearest legal accelerators: %.0f or %.0f",
+                       r->accelerators, each, tp, cp, pp, each * fmax(times, 1),
+                       each * (fmax(times, 1) + 1));
+    }
+    const int64_t rest = r->accelerators / fit;
+    if (r->dp && (all ? rest != r->dp : rest % r->dp != 0)) {
+        return rk_fail(err, RK_ERR_INVALID,
+                       "the rule accelerators = tp*cp*pp*dp: %" PRId64
+                       " accelerators make dp %" PRId64 "%s, not %" PRId64
+                       "; leave out one of --accelerators and --dp",
+                       r->accelerators, rest, all ? "" : " or a divisor of it", r->dp);
+    }
+    return RK_OK;
+}
+
+/* Degrees that multiply up to the accelerators; what is not given is the rest, or 1. */
+static rk_status apply_degrees(const rk_request *r, rk_strategy *s, rk_error *err)
+{
+    s->tp = only_value(&r->tp, 1);
+    s->cp = only_value(&r->cp, 1);
+    s->pp = only_value(&r->pp, 1);
+    s->vp = only_value(&r->vp, 1);
+    s->ep = only_value(&r->ep, 1);
+    s->etp = only_value(&r->etp, 1);
+    s->dp = r->dp ? r->dp : 1;
+    if (r->accelerators == 0) {
+        return RK_OK;
+    }
+    const rk_status status = check_degrees(r, s->tp, s->cp, s->pp, true, err);
+    if (!status) {
+        s->dp = r->accelerators / (s->tp * s->cp * s->pp);
+    }
+    return status;
+}
+
+static void apply_schedule(const rk_request *r, const rk_inputs *inputs, rk_strategy *s)
+{
+    const rk_framework_traits *f = rk_framework_of(inputs->framework);
+    const rk_schedule_kind plain = s->pp > 1 ? f->schedule : RK_SCHEDULE_1F1B;
+    s->schedule =
+        (rk_schedule_kind)only_bit(r->schedules, s->vp > 1 ? RK_SCHEDULE_INTERLEAVED : plain);
+    s->recompute = (rk_recompute_kind)only_bit(
+        r->recomputes,
+        r->modules ? RK_REC_SELECTIVE : (r->recompute_layers ? RK_REC_FULL : f->recompute));
+    s->recompute_modules = modules_of(r->modules);
+    if (s->recompute == RK_REC_SELECTIVE && !r->modules) {
+        s->recompute_modules =
+            rk_framework_cheap_modules(inputs->framework, &inputs->model, s->flash_attention);
+    }
+    s->recompute_layers = r->recompute_layers;
+}
+
+/* Refuses what later releases of the framework brought. */
+static rk_status check_year(const rk_inputs *inputs, const rk_strategy *strategy, rk_error *err)
+{
+    const rk_framework_traits *f = rk_framework_of(inputs->framework);
+    const bool sharded =
+        rk_framework_shardings(inputs->framework, inputs->year) >> strategy->sharding & 1U;
+    const bool replicated =
+        strategy->replicas == 1 || rk_framework_replicates(inputs->framework, inputs->year);
+    if ((f->shardings >> strategy->sharding & 1U) && !sharded) {
+        return rk_fail(err, RK_ERR_INVALID,
+                       "the rule releases of the framework: %s has ZeRO-%d since %d, and the stack "
+                       "%s is of %" PRId64 "; use ZeRO-1, or a later stack",
+                       f->title, (int)strategy->sharding, f->shards_year, inputs->stack.name,
+                       inputs->year);
+    }
+    if (!replicated) {
+        return rk_fail(err, RK_ERR_INVALID,
+                       "the rule releases of the framework: %s replicates shards since %d, and the "
+                       "stack %s is of %" PRId64 "; leave out --hsdp, or use a later stack",
+                       f->title, f->replicas_year, inputs->stack.name, inputs->year);
+    }
+    return RK_OK;
+}
+
+static rk_status check_legal(const rk_inputs *inputs, const rk_strategy *strategy, rk_error *err)
+{
+    rk_violation violation;
+    if (rk_strategy_legal(&inputs->model, &inputs->system, strategy, inputs->framework,
+                          &violation)) {
+        return RK_OK;
+    }
+    return rk_fail(err, RK_ERR_INVALID, "the rule %s: %s", violation.rule, violation.message);
+}
+
+rk_status rk_request_strategy(const rk_request *request, const rk_inputs *inputs,
+                              rk_strategy *strategy, rk_error *err)
+{
+    const rk_request *r = request;
+    const rk_framework_traits *f = rk_framework_of(inputs->framework);
+    *strategy = rk_strategy_defaults(&inputs->model);
+    rk_status status = check_single(r, err);
+    if (!status) {
+        status = apply_degrees(r, strategy, err);
+    }
+    if (status) {
+        return status;
+    }
+    apply_base(r, inputs, strategy);
+    apply_schedule(r, inputs, strategy);
+    strategy->sp = strategy->tp > 1 && !r->no_sp && f->sp;
+    strategy->tp_overlap = r->overlaps ? strategy->tp_overlap : strategy->sp;
+    strategy->layout = r->layout;
+    strategy->layout_count = r->layout_count;
+    strategy->cp_kind = (rk_cp_kind)only_bit(r->cp_kinds, f->cp_kind);
+    strategy->order = (rk_rank_order)only_bit(orders_of(r), RK_ORDER_DATA_PIPELINE);
+    strategy->micro_batch = only_value(&r->micro_batch, 1);
+    strategy->global_batch =
+        r->global_batch ? r->global_batch : strategy->micro_batch * strategy->dp;
+    strategy->sharding = (rk_sharding)only_value(
+        &r->zero, r->distributed_optimizer ? RK_SHARD_OPTIMIZER : f->sharding);
+    strategy->offload_optimizer = r->offloads & OFFLOAD_OPTIMIZER;
+    strategy->offload_activations = r->offloads & OFFLOAD_ACTIVATIONS;
+    strategy->offload_weights = r->offloads & OFFLOAD_WEIGHTS;
+    status = check_year(inputs, strategy, err);
+    return status ? status : check_legal(inputs, strategy, err);
+}
+
+/* ---- a space -------------------------------------------------------------------------------- */
+
+static void restrict_choices(const rk_option_counts *given, rk_choices *choices)
+{
+    for (int i = 0; i < given->count; i++) {
+        choices->values[i] = given->values[i];
+    }
+    choices->count = given->count ? given->count : choices->count;
+}
+
+static int64_t single_value(const rk_option_counts *counts)
+{
+    return counts->count == 1 ? counts->values[0] : 1;
+}
+
+/* Refuses what is missing for a search, and what a search does not take. */
+static rk_status check_space(const rk_request *r, const rk_model *model, rk_error *err)
+{
+    if (r->accelerators == 0 || r->global_batch == 0) {
+        return rk_fail(err, RK_ERR_INVALID, "--%s is missing: a search needs it",
+                       r->accelerators == 0 ? "accelerators" : "global-batch");
+    }
+    if (r->layout_count > 0) {
+        char open[RK_CHOICE_LIST_SIZE];
+        return rk_fail(err, RK_ERR_INVALID,
+                       "--layout belongs to one strategy, and %s are open; give them to 'reckon "
+                       "estimate', or leave out --layout",
+                       rk_choice_list(rk_request_choices(r, model).open, open));
+    }
+    return check_degrees(r, single_value(&r->tp), single_value(&r->cp), single_value(&r->pp), false,
+                         err);
+}
+
+/* The kinds of recompute that an option or its details ask for; 0: any. */
+static unsigned wanted_recomputes(const rk_request *r)
+{
+    if (r->recomputes) {
+        return r->recomputes;
+    }
+    return (r->modules ? 1U << RK_REC_SELECTIVE : 0) |
+           (r->recompute_layers ? 1U << RK_REC_FULL : 0);
+}
+
+/* Leaves out what later releases of the framework brought than the stack stands for. */
+static rk_status limit_to_year(const rk_inputs *inputs, rk_plan_space *space, rk_error *err)
+{
+    const unsigned has = rk_framework_shardings(inputs->framework, inputs->year);
+    const unsigned given = space->shardings & rk_framework_of(inputs->framework)->shardings;
+    rk_strategy strategy = {.sharding = RK_SHARD_ALL, .replicas = space->base.replicas};
+    if (given & has) {
+        space->shardings &= has;
+        strategy.sharding = RK_SHARD_NONE;
+    } else if (!(given >> RK_SHARD_ALL & 1U)) {
+        strategy.sharding = given ? RK_SHARD_GRADIENTS : RK_SHARD_NONE;
+    }
+    space->hybrid = space->hybrid && rk_framework_replicates(inputs->framework, inputs->year);
+    return check_year(inputs, &strategy, err);
+}
+
+rk_status rk_request_space(const rk_request *request, const rk_inputs *inputs, rk_plan_space *space,
+                           rk_error *err)
+{
+    const rk_request *r = request;
+    const rk_status status = check_space(r, &inputs->model, err);
+    if (status) {
+        return status;
+    }
+    *space =
+        rk_plan_space_defaults(&inputs->model, &inputs->system, r->accelerators, r->global_batch);
+    space->framework = inputs->framework;
+    space->convention = inputs->convention;
+    apply_base(r, inputs, &space->base);
+    restrict_choices(&r->tp, &space->tp);
+    restrict_choices(&r->cp, &space->cp);
+    restrict_choices(&r->pp, &space->pp);
+    restrict_choices(&r->vp, &space->vp);
+    restrict_choices(&r->ep, &space->ep);
+    restrict_choices(&r->etp, &space->etp);
+    restrict_choices(&r->micro_batch, &space->micro_batch);
+    space->schedules = r->schedules ? r->schedules : space->schedules;
+    space->recomputes = wanted_recomputes(r) ? wanted_recomputes(r) : space->recomputes;
+    space->modules = modules_of(r->modules);
+    space->recompute_layers = r->recompute_layers;
+    space->dp = r->dp;
+    space->no_sp = r->no_sp;
+    space->base.tp_overlap = space->base.tp_overlap && (r->overlaps || !r->no_sp);
+    space->orders = orders_of(r) ? orders_of(r) : space->orders;
+    space->cp_kinds = r->cp_kinds ? r->cp_kinds : space->cp_kinds;
+    if (r->distributed_optimizer) {
+        space->shardings = 1U << RK_SHARD_OPTIMIZER;
+    }
+    for (int i = 0; i < r->zero.count; i++) {
+        space->shardings = (i ? space->shardings : 0) | 1U << r->zero.values[i];
+    }
+    if (rk_framework_of(space->framework)->all) {
+        rk_plan_recipes_of_all(&inputs->model, given_gradient(r), given_moments(r), space);
+    }
+    space->offloads = r->offloads >> 1; /* asked for only: what it costs the host is not seen */
+    return limit_to_year(inputs, space, err);
+}
