@@ -109,9 +109,11 @@ rk_model draw_model(uint64_t *r)
 static void random_placement(uint64_t *r, rk_strategy *s)
 {
     static const rk_schedule_kind schedules[] = {
-        RK_SCHEDULE_1F1B,  RK_SCHEDULE_INTERLEAVED, RK_SCHEDULE_GPIPE,    RK_SCHEDULE_ZB_H1,
-        RK_SCHEDULE_ZB_H2, RK_SCHEDULE_ZB_V,        RK_SCHEDULE_DUALPIPE,
+        RK_SCHEDULE_1F1B,     RK_SCHEDULE_INTERLEAVED, RK_SCHEDULE_GPIPE,
+        RK_SCHEDULE_ZB_H1,    RK_SCHEDULE_ZB_H2,       RK_SCHEDULE_ZB_V,
+        RK_SCHEDULE_DUALPIPE, RK_SCHEDULE_V_HALF,      RK_SCHEDULE_V_MIN,
     };
+    enum { COUNT = sizeof(schedules) / sizeof(schedules[0]) };
     s->tp = draw_power(r, 3);
     s->cp = draw_chance(r, 2) ? 1 : draw_power(r, 3);
     s->pp = draw_chance(r, 3) ? 1 : draw_power(r, 4);
@@ -121,7 +123,7 @@ static void random_placement(uint64_t *r, rk_strategy *s)
     s->sp = s->tp > 1 && !draw_chance(r, 3);
     s->cp_kind = (rk_cp_kind)draw_below(r, 3);
     s->order = (rk_rank_order)draw_below(r, 2);
-    s->schedule = s->pp > 1 ? schedules[draw_below(r, 7)] : RK_SCHEDULE_1F1B;
+    s->schedule = s->pp > 1 ? schedules[draw_below(r, COUNT)] : RK_SCHEDULE_1F1B;
     s->vp = s->schedule == RK_SCHEDULE_INTERLEAVED ? draw_power(r, 2) : 1;
     s->micro_batch = draw_power(r, 2);
     s->global_batch = s->micro_batch * s->dp * s->pp * (1 + draw_below(r, 4));

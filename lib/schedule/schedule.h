@@ -19,7 +19,9 @@
     X(ZB_H1, zb_h1, "zb-h1")                   /* weight gradients fill bubbles, memory of 1F1B */ \
     X(ZB_H2, zb_h2, "zb-h2")          /* the same with 2p - 1 microbatches: fills more of them */  \
     X(ZB_V, zb_v, "zb-v")             /* a V; only filling it idles when F = B = W */              \
-    X(DUALPIPE, dualpipe, "dualpipe") /* bidirectional, two copies of the weights */
+    X(DUALPIPE, dualpipe, "dualpipe") /* bidirectional, two copies of the weights */               \
+    X(V_HALF, v_half, "v-half")       /* a V with half the activations of 1F1B */                  \
+    X(V_MIN, v_min, "v-min")          /* a V with a third of them */
 
 #define RK_SCHEDULE_KIND(kind, entry, name) RK_SCHEDULE_##kind,
 typedef enum rk_schedule_kind {

@@ -83,7 +83,7 @@ static double copies_of(const rk_model *model, const rk_strategy *s)
         copies += (double)(model->layers + model->mtp_layers) * (double)more * head *
                   (double)(model->hidden + (a->bias_qkv ? 1 : 0));
     }
-    const bool together = s->schedule == RK_SCHEDULE_ZB_V || s->schedule == RK_SCHEDULE_DUALPIPE;
+    const bool together = rk_schedules[s->schedule]->placement != RK_PLACEMENT_LOOP;
     if (model->tied && s->pp > 1 && !together) {
         copies += (double)(model->vocab * model->hidden);
     }
@@ -616,6 +616,10 @@ static void check_uniform(const struct draw *d, uint64_t *r)
     const double send = rk_send_seconds(&u.table, &u.strategy, &bytes);
     const rk_pipeline without = pipeline_of(&u, 0, times), with = pipeline_of(&u, send, times);
     const double closed = rk_pipeline_seconds(&without), played = played_seconds(&without);
+    if (!rk_schedules[u.strategy.schedule]->closed) {
+        assert_true(closed <= played * (1 + 1e-9)); /* a bound */
+        return;
+    }
     assert_true(fabs(closed - played) <= 1e-9 * played);
     check_sends(&u, rk_pipeline_seconds(&with) - closed, played_seconds(&with) - played);
     assert_int_equal(rk_estimate_play(&u.table, &u.strategy, RK_FLOPS_MEGATRON, &e, stages, &err),

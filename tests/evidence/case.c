@@ -260,7 +260,10 @@ static void test_flags(void **state)
     assert_true(c.model.parallel_block);
     assert_int_equal(c.model.norms_per_layer, 1);
     static const char half[] = "1,x," SHAPE "8,1,8,,1,1,16,,,,1,,,,v-half,,\n";
-    assert_int_equal(fill_under(columns, half, &c, &err), RK_ERR_INVALID);
+    assert_int_equal(fill_under(columns, half, &c, &err), RK_OK);
+    assert_int_equal(c.strategy.schedule, RK_SCHEDULE_V_HALF);
+    static const char third[] = "1,x," SHAPE "8,1,8,,1,1,16,,,,1,,,,v-third,,\n";
+    assert_int_equal(fill_under(columns, third, &c, &err), RK_ERR_INVALID);
     assert_non_null(strstr(err.message, "column schedule"));
 }
 

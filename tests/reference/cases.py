@@ -9,7 +9,8 @@ import os
 from reference import collectives, kernels, strategies
 from reference.documents import DATA, STACK_DEFAULTS, load, load_system, system_of
 
-SCHEDULES = ("gpipe", "1f1b", "interleaved", "zb-h1", "zb-h2", "zb-v", "dualpipe")
+SCHEDULES = ("gpipe", "1f1b", "interleaved", "zb-h1", "zb-h2", "zb-v", "dualpipe", "v-half",
+             "v-min")
 CONVENTIONS = ("megatron", "full", "palm", "torchtitan", "nanotron", "megatron-bridge")
 MODULES = ("core_attention", "norm", "activation", "mla_up", "mlp", "moe")
 
@@ -361,12 +362,13 @@ def random_pipeline(rng, layers):
     if schedule == "interleaved":
         pipeline["vp"] = rng.choice((2, 3, 4))
         m = pp * rng.choice((1, 2, 3))
-    elif schedule in ("zb-h2", "zb-v"):
+    elif schedule in ("zb-h2", "zb-v", "v-half", "v-min"):
         m += 2 * pp
     elif schedule == "dualpipe":
         pipeline["pp"] = pp = pp + pp % 2
         m = 2 * pp + 2 * rng.randrange(5)
-    stages = {"zb-v": 2 * pp, "dualpipe": pp}.get(schedule, pp * pipeline.get("vp", 1))
+    stages = {"zb-v": 2 * pp, "v-half": 2 * pp, "v-min": 2 * pp, "dualpipe": pp}.get(
+        schedule, pp * pipeline.get("vp", 1))
     split = rng.choice(("even", "even", "ends", "counted", "layout"))
     if split == "ends":
         pipeline.update(first_stage_layers=rng.choice((0, 2, 3)),

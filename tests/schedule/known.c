@@ -131,6 +131,35 @@ static void test_zb_v(void **state)
     }
 }
 
+/*
+ * What "Pipeline Parallelism with Controllable Memory" promises: at most (p + 2) / 2 and (p + 4) /
+ * 3 microbatches, beside p of 1F1B.  With equal passes, V-Half waits about half as long as 1F1B,
+ * V-Min two thirds.
+ */
+static void test_controllable_memory(void **state)
+{
+    (void)state;
+    for (int64_t p = 1; p <= 32; p++) {
+        const int64_t m = 3 * p;
+        const double bubble = 6 * (double)(p - 1); /* of 1F1B, whose ranks do the same work */
+        double waits[2];
+        for (int i = 0; i < 2; i++) {
+            struct sample s;
+            fill_equal(&s, i ? RK_SCHEDULE_V_MIN : RK_SCHEDULE_V_HALF, p, 2, m,
+                       (rk_chunk_times){1, 1, 1});
+            waits[i] = play(&s, NULL, NULL) - 6 * (double)m;
+            for (int64_t r = 0; r < p; r++) {
+                const double most = i ? (double)(p + 4) / 3 : (double)(p + 2) / 2;
+                assert_true(s.in_flight[r] <= ceil(most));
+            }
+        }
+        if (p >= 8) {
+            assert_true(waits[0] > 0.5 * bubble && waits[0] < 0.6 * bubble);
+            assert_true(waits[1] > 0.6 * bubble && waits[1] < 0.7 * bubble);
+        }
+    }
+}
+
 static void test_dualpipe(void **state)
 {
     struct sample s;
@@ -218,6 +247,8 @@ static void test_refused(void **state)
         {RK_SCHEDULE_ZB_H2, 4, 2, 8, "1 chunks per rank at most", false},
         {RK_SCHEDULE_ZB_V, 4, 2, 6, "at least 7", true},
         {RK_SCHEDULE_ZB_V, 4, 1, 8, "needs 2 chunks", false},
+        {RK_SCHEDULE_V_HALF, 4, 2, 5, "at least 6", true},
+        {RK_SCHEDULE_V_MIN, 4, 1, 8, "needs 2 chunks", false},
         {RK_SCHEDULE_DUALPIPE, 3, 2, 8, "multiple of 2 ranks", false},
         {RK_SCHEDULE_DUALPIPE, 4, 2, 6, "at least 8", false},
         {RK_SCHEDULE_DUALPIPE, 4, 2, 11, "nearest are 10 and 12", false},
@@ -279,6 +310,7 @@ int main(void)
         cmocka_unit_test(test_zb_h1),
         cmocka_unit_test(test_zb_h2),
         cmocka_unit_test(test_zb_v),
+        cmocka_unit_test(test_controllable_memory),
         cmocka_unit_test(test_dualpipe),
         cmocka_unit_test(test_interleaved_remainder),
         cmocka_unit_test(test_interleaved_deadlock),

@@ -46,6 +46,12 @@ static const rk_op *find(const struct log *log, rk_op_kind kind, int64_t rank, i
     return NULL;
 }
 
+/* Two chunks per rank, the second on the way back. */
+static bool is_v(rk_schedule_kind kind)
+{
+    return kind == RK_SCHEDULE_ZB_V || kind == RK_SCHEDULE_V_HALF || kind == RK_SCHEDULE_V_MIN;
+}
+
 /* The ranks and chunks a microbatch passes, first to last; returns their number. */
 static int64_t route_of(const rk_pipeline *p, int64_t microbatch, int64_t *ranks, int64_t *chunks)
 {
@@ -53,7 +59,7 @@ static int64_t route_of(const rk_pipeline *p, int64_t microbatch, int64_t *ranks
     const int64_t rounds = p->kind == RK_SCHEDULE_DUALPIPE ? 1 : p->chunks_per_rank;
     int64_t count = 0;
     for (int64_t round = 0; round < rounds; round++) {
-        const bool turned = back || (p->kind == RK_SCHEDULE_ZB_V && round == 1);
+        const bool turned = back || (is_v(p->kind) && round == 1);
         for (int64_t i = 0; i < p->ranks; i++) {
             ranks[count] = turned ? p->ranks - 1 - i : i;
             chunks[count++] = back ? 1 : round;
@@ -67,7 +73,8 @@ static void check_route(const struct sample *s, const struct log *log, int64_t m
                         double *allowed)
 {
     const rk_pipeline *p = &s->pipeline;
-    const bool splits = p->kind >= RK_SCHEDULE_ZB_H1 && p->kind <= RK_SCHEDULE_ZB_V;
+    const bool splits =
+        is_v(p->kind) || p->kind == RK_SCHEDULE_ZB_H1 || p->kind == RK_SCHEDULE_ZB_H2;
     int64_t ranks[CHUNKS_MAX], chunks[CHUNKS_MAX];
     const int64_t count = route_of(p, microbatch, ranks, chunks);
     double arrived = 0;
@@ -214,7 +221,8 @@ static void test_equal_stages(void **state)
         fill_random(&s, (rk_schedule_kind)(i % RK_SCHEDULE_KIND_COUNT), &seed);
         assert_int_equal(rk_pipeline_check(&s.pipeline, NULL), RK_OK);
         const double played = play(&s, NULL, NULL), closed = rk_pipeline_seconds(&s.pipeline);
-        if (!near(played, closed)) {
+        if (rk_schedules[s.pipeline.kind]->closed ? !near(played, closed)
+                                                  : closed > played * (1 + 1e-12)) {
             fail_msg("%s: played %.17g, closed %.17g", describe(&s, text), played, closed);
         }
     }

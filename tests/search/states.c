@@ -47,7 +47,7 @@ static struct counted count_model(const rk_model *model, const rk_strategy *s)
     const double t = (double)s->tp, h = (double)model->hidden;
     const double vocab = ceil((double)model->vocab / (128 * t)) * 128 * t;
     const bool ends_together =
-        s->pp == 1 || s->schedule == RK_SCHEDULE_ZB_V || s->schedule == RK_SCHEDULE_DUALPIPE;
+        s->pp == 1 || rk_schedules[s->schedule]->placement != RK_PLACEMENT_LOOP;
     struct counted sum = {0, 0, 0};
     for (int i = 0; i < model->layers; i++) {
         count_layer(model, &model->types[model->type_of[i]], t, &sum);

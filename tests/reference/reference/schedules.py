@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """docs/method/schedules.md: the order of steps on every rank, and its simulation."""
 
-SPLITS = ("zb-h1", "zb-h2", "zb-v", "dualpipe")
+V_SHAPED = ("zb-v", "v-half", "v-min")
+SPLITS = ("zb-h1", "zb-h2", "dualpipe") + V_SHAPED
 
 
 # ---- order ----------------------------------------------------------------------------------
@@ -90,6 +91,35 @@ def order_zb_v(p, v, m, r):
     return steps
 
 
+def order_v_block(gaps):
+    """gaps(p): ticks between ranks (F,0 F,1 I,1 I,0), and at the three turns of the V."""
+
+    def order(p, v, m, r):
+        (f0, f1, i1, i0), (turn, loss, back) = gaps(p)
+        before, after = r, p - 1 - r
+        loss_tick = (p - 1) * (f0 + f1) + turn + loss
+        ticks = {("F", 0): before * f0, ("F", 1): (p - 1) * f0 + turn + after * f1,
+                 ("I", 1): loss_tick + before * i1,
+                 ("I", 0): loss_tick + (p - 1) * i1 + back + after * i0}
+        for chunk in (1, 0):
+            taken = {tick % 6 for tick in ticks.values()}
+            ticks["W", chunk] = next(t for t in range(ticks["I", chunk] + 1, 6 * (9 * p + 9))
+                                     if t % 6 not in taken)
+        steps = sorted((tick + 6 * i, kind, chunk, i)
+                       for (kind, chunk), tick in ticks.items() for i in range(m))
+        return [[(kind, chunk, i)] for _, kind, chunk, i in steps]
+
+    return order
+
+
+def gaps_v_half(p):
+    return (1, 2, 1, 2), ((4, 1, 5) if p % 2 == 0 else (2, 1, 1))
+
+
+def gaps_v_min(p):
+    return (1, 1, 1, 1), (1, 3 if p % 3 == 0 else 1, 1)
+
+
 def order_dualpipe(p, v, m, r):
     depth = min(r, p - 1 - r)
     inner = p // 2 - 1 - depth
@@ -146,7 +176,8 @@ def order_dualpipe(p, v, m, r):
 ORDERS = {
     "gpipe": order_gpipe, "1f1b": order_1f1b, "interleaved": order_interleaved,
     "zb-h1": order_zb_h(1), "zb-h2": order_zb_h(2), "zb-v": order_zb_v,
-    "dualpipe": order_dualpipe,
+    "dualpipe": order_dualpipe, "v-half": order_v_block(gaps_v_half),
+    "v-min": order_v_block(gaps_v_min),
 }
 
 
@@ -173,7 +204,7 @@ class Simulation:
         if self.schedule == "dualpipe":
             rank += direction if chunk == 0 else -direction
             return (rank, chunk) if 0 <= rank < p else None
-        if self.schedule == "zb-v":
+        if self.schedule in V_SHAPED:
             stage = (rank if chunk == 0 else 2 * p - 1 - rank) + direction
             if not 0 <= stage < 2 * p:
                 return None

@@ -5,6 +5,7 @@ from math import gcd
 from types import SimpleNamespace as Record
 
 from reference import models
+from reference.schedules import V_SHAPED
 
 DEFAULTS = {
     "tp": 1, "cp": 1, "pp": 1, "vp": 1, "dp": 1, "ep": 1, "etp": 1, "sp": False,
@@ -133,15 +134,17 @@ def group_of(system, s, kind):
 # ---- stages ---------------------------------------------------------------------------------
 
 def chunks_per_rank(s):
-    return 2 if s.schedule in ("zb-v", "dualpipe") else s.vp
+    return 2 if s.schedule in V_SHAPED + ("dualpipe",) else s.vp
 
 
 def stage_count(s):
-    return {"zb-v": 2 * s.pp, "dualpipe": s.pp}.get(s.schedule, s.pp * s.vp)
+    if s.schedule in V_SHAPED:
+        return 2 * s.pp
+    return s.pp if s.schedule == "dualpipe" else s.pp * s.vp
 
 
 def stage_at(s, rank, chunk):
-    if s.schedule == "zb-v":
+    if s.schedule in V_SHAPED:
         return rank if chunk == 0 else 2 * s.pp - 1 - rank
     if s.schedule == "dualpipe":
         return rank if chunk == 0 else s.pp - 1 - rank
