@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "run/scaling_law.h"
+
+#include "base/error.h"
+#include "base/units.h"
+#include "io/fields.h"
+
+#include <math.h>
+#include <stdio.h>
+
+/* ---- loss ---------------------------------------------------------------------------------- */
+
+double rk_loss_of(const rk_loss_law *law, double parameters, double tokens)
+{
+    const rk_law_term *n = &law->parameters, *d = &law->tokens;
+    if (law->form == RK_LOSS_JOINT) {
+        return pow(pow(n->coefficient / parameters, n->exponent / d->exponent) +
+                       d->coefficient / tokens,
+                   d->exponent);
+    }
+    return law->floor + n->coefficient / pow(parameters, n->exponent) +
+           d->coefficient / pow(tokens, d->exponent);
+}
+
+rk_status rk_loss_tokens(const rk_loss_law *law, double parameters, double loss, double *tokens,
+                         rk_error *err)
+{
+    const rk_law_term *n = &law->parameters, *d = &law->tokens;
+    const double floor = rk_loss_of(law, parameters, HUGE_VAL);
+    if (!(loss > floor)) {
+        return rk_fail(err, RK_ERR_INVALID,
+                       "%.4g parameters cannot reach a loss of %.4f: by the law %s they stay above "
+                       "%.4f; take a larger model or a higher loss",
+                       parameters, loss, law->name, floor);
+    }
+    *tokens = law->form == RK_LOSS_JOINT
+                  ? d->coefficient / (pow(loss, 1 / d->exponent) -
+                                      pow(n->coefficient / parameters, n->exponent / d->exponent))
+                  : pow(d->coefficient / (loss - floor), 1 / d->exponent);
+    return RK_OK;
+}
+
+void rk_loss_optimum(const rk_loss_law *law, double flops, double *parameters, double *tokens)
+{
+    const double a = law->parameters.exponent, b = law->tokens.exponent, product = flops / 6;
+    if (law->form == RK_LOSS_SUM) {
+        const double g =
+            pow(a * law->parameters.coefficient / (b * law->tokens.coefficient), 1 / (a + b));
+        *parameters = g * pow(product, b / (a + b));
+    } else {
+        const double golden = (sqrt(5) - 1) / 2;
+        double low = 0, high = log(product);
+        for (int i = 0; i < 200; i++) {
+            const double left = high - golden * (high - low), right = low + golden * (high - low);
+            const bool down = rk_loss_of(law, exp(left), product / exp(left)) >
+                              rk_loss_of(law, exp(right), product / exp(right));
+            *(down ? &low : &high) = down ? left : right;
+        }
+        *parameters = exp((low + high) / 2);
+    }
+    *tokens = product / *parameters;
+}
+
+/* ---- batches ------------------------------------------------------------------------------- */
+
+double rk_batch_critical(const rk_batch_law *law, double tokens, double loss)
+{
+    return law->unit_tokens * law->term.coefficient *
+           (law->by_loss ? pow(loss, -law->term.exponent) : pow(tokens, law->term.exponent));
+}
+
+double rk_batch_tokens_factor(double batch, double reference, double critical)
+{
+    return (1 + batch / critical) / (1 + reference / critical);
+}
+
+double rk_batch_steps_factor(double batch, double critical)
+{
+    return 1 + critical / batch;
+}
+
+/* ---- how well a run scales ----------------------------------------------------------------- */
+
+double rk_strong_scaling(double base_s, double base_accelerators, double time_s,
+                         double accelerators)
+{
+    return base_s * base_accelerators / (time_s * accelerators);
+}
+
+double rk_weak_scaling(double base_tokens_s, double base_accelerators, double tokens_s,
+                       double accelerators)
+{
+    return tokens_s / accelerators / (base_tokens_s / base_accelerators);
+}
+
+double rk_training_rule_s(double tokens, double parameters, double accelerators, double rate,
+                          bool recompute)
+{
+    return (recompute ? 8 : 6) * tokens * parameters / (accelerators * rate);
+}
+
+/* ---- documents ----------------------------------------------------------------------------- */
+
+#define MOST 1e30
+
+static const char *const loss_forms[] = {"sum", "joint", NULL};
+static const char *const batch_forms[] = {"tokens", "loss", NULL};
+
+static const rk_field term_fields[] = {
+    {.name = "coefficient",
+     .type = RK_FIELD_NUMBER,
+     .offset = offsetof(rk_law_term, coefficient),
+     .above_min = true,
+     .max = MOST,
+     .help = "of the term"},
+    {.name = "exponent",
+     .type = RK_FIELD_NUMBER,
+     .offset = offsetof(rk_law_term, exponent),
+     .above_min = true,
+     .max = 100,
+     .help = "of the term"},
+};
+
+static rk_status read_term(const json_t *value, const char *path, void *out, rk_error *err)
+{
+    return rk_fields_read(value, path, term_fields, COUNT(term_fields), RK_UNKNOWN_REFUSE, out,
+                          err);
+}
+
+static const rk_field loss_fields[] = {
+    {.name = "form",
+     .type = RK_FIELD_ENUM,
+     .offset = offsetof(rk_loss_law, form),
+     .names = loss_forms,
+     .help = "sum: floor + A/N^a + B/D^b; joint: ((A/N)^(a/b) + B/D)^b"},
+    {.name = "floor",
+     .type = RK_FIELD_NUMBER,
+     .offset = offsetof(rk_loss_law, floor),
+     .max = MOST,
+     .unit = "nats per token",
+     .help = "loss of an endless model after endless tokens"},
+    {.name = "parameters",
+     .type = RK_FIELD_CUSTOM,
+     .offset = offsetof(rk_loss_law, parameters),
+     .read = read_term,
+     .help = "A and a"},
+    {.name = "tokens",
+     .type = RK_FIELD_CUSTOM,
+     .offset = offsetof(rk_loss_law, tokens),
+     .read = read_term,
+     .help = "B and b"},
+};
+
+/* A law of batches as it is written. */
+struct batch_fields {
+    unsigned form;
+    double coefficient, exponent, unit_tokens;
+};
+
+#define BATCH(name_)                                                                               \
+    {                                                                                              \
+        .name = #name_, .type = RK_FIELD_NUMBER, .offset = offsetof(struct batch_fields, name_),   \
+        .above_min = true, .max = MOST, .help = "of the law"                                       \
+    }
+
+static const rk_field batch_fields[] = {
+    {.name = "form",
+     .type = RK_FIELD_ENUM,
+     .offset = offsetof(struct batch_fields, form),
+     .names = batch_forms,
+     .help = "tokens: coefficient D^exponent; loss: coefficient / L^exponent"},
+    BATCH(coefficient),
+    BATCH(exponent),
+    BATCH(unit_tokens),
+};
+
+/* Reads a document of the catalogue by a table of fields. */
+static rk_status load(const char *name, const char *kind, const rk_field *fields, size_t count,
+                      void *out, rk_error *err)
+{
+    rk_json_doc doc;
+    rk_status status = rk_json_load(name, kind, &doc, err);
+    if (status) {
+        return status;
+    }
+    status = rk_fields_read(doc.root, "", fields, count, RK_UNKNOWN_REFUSE, out, err);
+    rk_error_set_file(status ? err : NULL, doc.name);
+    rk_json_clear(&doc);
+    return status;
+}
+
+rk_status rk_loss_law_load(const char *name, rk_loss_law *law, rk_error *err)
+{
+    *law = (rk_loss_law){.form = RK_LOSS_SUM};
+    (void)snprintf(law->name, sizeof(law->name), "%s", name);
+    return load(name, "scaling_laws", loss_fields, COUNT(loss_fields), law, err);
+}
+
+rk_status rk_batch_law_load(const char *name, rk_batch_law *law, rk_error *err)
+{
+    struct batch_fields read = {0};
+    const rk_status status =
+        load(name, "batch_laws", batch_fields, COUNT(batch_fields), &read, err);
+    *law = (rk_batch_law){.by_loss = read.form == 1,
+                          .term = {read.coefficient, read.exponent},
+                          .unit_tokens = read.unit_tokens};
+    (void)snprintf(law->name, sizeof(law->name), "%s", name);
+    return status;
+}

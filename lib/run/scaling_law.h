@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Laws that relate loss, parameters, tokens and batches: documents of data/scaling_laws and
+ * data/batch_laws.  Losses are nats per token; they compare runs on the same text only.
+ */
+#ifndef RK_RUN_SCALING_LAW_H
+#define RK_RUN_SCALING_LAW_H
+
+#include "reckon/reckon.h"
+
+/* ---- loss ------------------------------------------------------------------------------------ */
+
+typedef enum rk_loss_form {
+    RK_LOSS_SUM,   /* floor + A / N^a + B / D^b */
+    RK_LOSS_JOINT, /* ((A / N)^(a/b) + B / D)^b */
+} rk_loss_form;
+
+/* One constant of a law with its exponent. */
+typedef struct rk_law_term {
+    double coefficient, exponent;
+} rk_law_term;
+
+typedef struct rk_loss_law {
+    char name[64];
+    rk_loss_form form;
+    double floor;
+    rk_law_term parameters, tokens; /* A, a and B, b */
+} rk_loss_law;
+
+/* Reads a document: a file, or a name of the catalogue data/scaling_laws. */
+rk_status rk_loss_law_load(const char *name, rk_loss_law *law, rk_error *err);
+
+/* Loss of a model of so many parameters after so many tokens; HUGE_VAL tokens: its floor. */
+double rk_loss_of(const rk_loss_law *law, double parameters, double tokens);
+
+/* Fills the tokens that reach a loss; RK_ERR_INVALID at or below the floor of the parameters. */
+rk_status rk_loss_tokens(const rk_loss_law *law, double parameters, double loss, double *tokens,
+                         rk_error *err);
+
+/*
+ * Fills the parameters and tokens of least loss for `flops` = 6 N D.  Exact for the sum: N = G
+ * (C/6)^(b/(a+b)), G = (a A / (b B))^(1/(a+b)); searched for the joint form.
+ */
+void rk_loss_optimum(const rk_loss_law *law, double flops, double *parameters, double *tokens);
+
+/* ---- batches --------------------------------------------------------------------------------- */
+
+typedef struct rk_batch_law {
+    char name[64];
+    bool by_loss; /* coefficient / L^exponent; otherwise coefficient D^exponent */
+    rk_law_term term;
+    double unit_tokens; /* of the unit in which it counts */
+} rk_batch_law;
+
+/* Reads a document: a file, or a name of the catalogue data/batch_laws. */
+rk_status rk_batch_law_load(const char *name, rk_batch_law *law, rk_error *err);
+
+/* Tokens of the critical batch of a run over so many tokens to such a loss. */
+double rk_batch_critical(const rk_batch_law *law, double tokens, double loss);
+
+/*
+ * Tokens that a batch needs over those of a reference batch, for the same loss (McCandlish et al.
+ * 2018): (1 + batch/critical) / (1 + reference/critical).
+ */
+double rk_batch_tokens_factor(double batch, double reference, double critical);
+
+/* Steps over those of an endless batch: 1 + critical/batch. */
+double rk_batch_steps_factor(double batch, double critical);
+
+/* ---- how well a run scales ------------------------------------------------------------------- */
+
+/* Strong: the same batch, on n times the accelerators: base time / (n time). */
+double rk_strong_scaling(double base_s, double base_accelerators, double time_s,
+                         double accelerators);
+
+/* Weak: a batch that grows with the accelerators: tokens/s per accelerator over those of the base.
+ */
+double rk_weak_scaling(double base_tokens_s, double base_accelerators, double tokens_s,
+                       double accelerators);
+
+/*
+ * Rule of thumb for the time of a run with full recompute (Narayanan et al. 2021, equation 4):
+ * 8 tokens parameters / (accelerators rate), rate in achieved FLOP/s; 6 in place of 8 without
+ * recompute.
+ */
+double rk_training_rule_s(double tokens, double parameters, double accelerators, double rate,
+                          bool recompute);
+
+#endif
