@@ -58,7 +58,7 @@ typedef struct rk_algorithm {
 
 extern const rk_algorithm rk_algorithm_ring, rk_algorithm_chain, rk_algorithm_tree,
     rk_algorithm_halving_doubling, rk_algorithm_bruck, rk_algorithm_nhr, rk_algorithm_pairwise,
-    rk_algorithm_direct, rk_algorithm_mesh, rk_algorithm_in_network;
+    rk_algorithm_direct, rk_algorithm_mesh, rk_algorithm_in_network, rk_algorithm_pat;
 
 /* All of them; NULL-terminated. */
 extern const rk_algorithm *const rk_algorithms[];

@@ -63,6 +63,40 @@ static const double tree_correction[RK_NCCL_PROTOCOL_COUNT][CORRECTIONS] = {
      .5, .5, .5, .6, .7, .8, .7, .7, .8, .9, .9, .9},
 };
 
+/* ---- the machine --------------------------------------------------------------------------- */
+
+/* A link of NVLink in GB/s, nominal and as NCCL counts it; by generation. */
+static const struct {
+    double nominal, counted;
+} nvlink[] = {{25, 20}, {25, 20}, {25, 20.6}, {50, 40.1}};
+
+bool rk_nccl_graph_of(const rk_system *system, const rk_group *group, rk_nccl_graph *graph)
+{
+    const rk_generation generation = system->accelerator.generation;
+    const rk_tier *inside = &system->tiers[0];
+    const rk_tier *outside = &system->tiers[system->tier_count - 1];
+    const int64_t local = group->within[0];
+    if (generation < RK_GENERATION_VOLTA || generation > RK_GENERATION_BLACKWELL ||
+        group->size % local != 0) {
+        return false;
+    }
+    const int index = (int)generation - (int)RK_GENERATION_VOLTA;
+    const bool links = inside->kind == RK_TIER_SWITCH;
+    const double nominal = links ? nvlink[index].nominal : 12;
+    const double channels = fmax(1, round(inside->bandwidth / 1e9 / nominal));
+    *graph = (rk_nccl_graph){
+        .generation = (rk_nccl_generation)index,
+        .ranks = (int32_t)group->size,
+        .nodes = (int32_t)(group->size / local),
+        .channels = channels,
+        .intra_GBps = links ? nvlink[index].counted : 12,
+        .inter_GBps = outside->bandwidth / 1e9 * (double)local / channels,
+        .nvlink = links,
+        .nvls = inside->in_network_reduce,
+    };
+    return true;
+}
+
 static int nodes_index(const rk_nccl_graph *g)
 {
     return g->nodes <= 1 ? 0 : g->nodes == 2 ? 1 : 2;

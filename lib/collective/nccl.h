@@ -46,6 +46,13 @@ typedef struct rk_nccl_graph {
     bool nvls;     /* the NVLink switch reduces */
 } rk_nccl_graph;
 
+/*
+ * What NCCL would find for a group: nodes are domains of the innermost tier, the channel of an
+ * NVLink generation has the bandwidth of one of its links.  False: the accelerator is not NVIDIA's,
+ * or the group is uneven.
+ */
+bool rk_nccl_graph_of(const rk_system *system, const rk_group *group, rk_nccl_graph *graph);
+
 typedef struct rk_nccl_choice {
     rk_nccl_algorithm algorithm;
     rk_nccl_protocol protocol;

@@ -7,6 +7,8 @@
 #include "collective/wiring.h"
 
 #include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
 
 static int64_t out_of(int32_t rank)
 {
@@ -217,4 +219,53 @@ rk_wire rk_wiring_wire(const rk_wiring *w, int64_t link)
         return is_port ? port : (rk_wire){w->global_bandwidth, w->global_latency};
     }
     return port;
+}
+
+/* A port or a pair of links that both number 2 i out of i and 2 i + 1 into it. */
+static void name_port(const char *what, int64_t link, char text[RK_LINK_NAME_SIZE])
+{
+    (void)snprintf(text, RK_LINK_NAME_SIZE, "%s of %" PRId64 ", %s", what, link / 2,
+                   link % 2 ? "in" : "out");
+}
+
+static void name_local(const rk_wiring *w, int64_t link, char text[RK_LINK_NAME_SIZE])
+{
+    if (w->local_mesh) {
+        const int64_t source = link / w->local;
+        (void)snprintf(text, RK_LINK_NAME_SIZE, "%" PRId64 " to %" PRId64, source,
+                       source / w->local * w->local + link % w->local);
+    } else {
+        name_port("local port", link, text);
+    }
+}
+
+const char *rk_wiring_name(const rk_wiring *w, int64_t link, char text[RK_LINK_NAME_SIZE])
+{
+    const int64_t behind = link - behind_ports(w);
+    switch (w->kind) {
+    case RK_WIRING_MESH:
+        (void)snprintf(text, RK_LINK_NAME_SIZE, "%" PRId64 " to %" PRId64, link / w->ranks,
+                       link % w->ranks);
+        return text;
+    case RK_WIRING_TORUS:
+        (void)snprintf(text, RK_LINK_NAME_SIZE, "%" PRId64 " along axis %d, %s",
+                       link / (2 * RK_WIRING_AXES), (int)(link / 2 % RK_WIRING_AXES),
+                       link % 2 ? "back" : "ahead");
+        return text;
+    default:
+        break;
+    }
+    if (behind < 0) {
+        name_port("port", link, text);
+    } else if (w->kind == RK_WIRING_DRAGONFLY) {
+        (void)snprintf(text, RK_LINK_NAME_SIZE, "group %" PRId64 " to group %" PRId64,
+                       behind / servers_of(w), behind % servers_of(w));
+    } else if (w->kind == RK_WIRING_FAT_TREE) {
+        name_port("uplinks of leaf", behind, text);
+    } else if (behind < local_links(w)) {
+        name_local(w, behind, text);
+    } else {
+        name_port("uplinks of rail leaf", behind - local_links(w), text);
+    }
+    return text;
 }

@@ -57,4 +57,9 @@ typedef struct rk_wire {
 
 rk_wire rk_wiring_wire(const rk_wiring *wiring, int64_t link);
 
+#define RK_LINK_NAME_SIZE 64
+
+/* What a link is, in words: "port of 3, out"; returns `text`. */
+const char *rk_wiring_name(const rk_wiring *wiring, int64_t link, char text[RK_LINK_NAME_SIZE]);
+
 #endif

@@ -2,28 +2,40 @@
 /* `reckon comm`: what collectives take on a system, by size, as nccl-tests tell it. */
 #include "base/error.h"
 #include "base/text.h"
+#include "collective/nccl.h"
+#include "collective/way.h"
 #include "command/commands.h"
 #include "io/json_write.h"
 #include "report/describe.h"
 #include "system/system.h"
 
 #include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
 
 #define ALL_OPS ((1U << RK_COLL_COUNT) - 1)
 
 /* ---- options ------------------------------------------------------------------------------- */
 
 struct comm_args {
-    const char *system, *output;
+    const char *system, *output, *algorithm;
     int64_t ranks, stride;
+    double imbalance;
     unsigned ops; /* a bit per rk_collective */
     rk_option_counts sizes;
-    bool json, csv;
+    bool explain, json, csv;
 };
 
 #define PLACE(member) offsetof(struct comm_args, member)
 
 static const rk_option comm_options[] = {
+    {.name = "collective",
+     .positional = true,
+     .type = RK_OPTION_SET,
+     .offset = PLACE(ops),
+     .choices = rk_collective_names,
+     .value = "NAME,...",
+     .help = "which collectives, all-reduce or all_reduce; default: all"},
     {.name = "system",
      .required = true,
      .offset = PLACE(system),
@@ -50,7 +62,7 @@ static const rk_option comm_options[] = {
      .offset = PLACE(ops),
      .choices = rk_collective_names,
      .value = "NAME,...",
-     .help = "which collectives; default: all"},
+     .help = "the same as an option"},
     {.name = "bytes",
      .letter = 'b',
      .type = RK_OPTION_COUNTS,
@@ -59,7 +71,26 @@ static const rk_option comm_options[] = {
      .max = INT64_C(1) << 50,
      .bytes = true,
      .value = "N,...",
-     .help = "sizes, as nccl-tests count them: 64KiB, 1GiB"},
+     .help =
+         "sizes, as nccl-tests count them: 64KiB, 1GiB; 1Mi..1Gi doubles from one to the other"},
+    {.name = "algorithm",
+     .letter = 'a',
+     .offset = PLACE(algorithm),
+     .value = "NAME",
+     .help = "the algorithm between the outermost domains, 'best', 'all', or 'nccl'; default: what "
+             "estimates use, fitted to measurements"},
+    {.name = "imbalance",
+     .type = RK_OPTION_REAL,
+     .offset = PLACE(imbalance),
+     .min = 1,
+     .max = 1000000,
+     .value = "X",
+     .help = "all-to-all with counts that differ: bytes of the busiest rank over the mean; "
+             "default: 1"},
+    {.name = "explain",
+     .type = RK_OPTION_FLAG,
+     .offset = PLACE(explain),
+     .help = "with --algorithm: the phases of each way, their messages and the load of links"},
     {.name = "json",
      .type = RK_OPTION_FLAG,
      .offset = PLACE(json),
@@ -106,28 +137,120 @@ static double bus_factor(rk_collective op, double ranks)
 typedef struct timing {
     rk_collective op;
     double bytes, seconds, algorithm, bus; /* the last two in bytes/s */
+    const rk_way *way;                     /* NULL: the model of estimates */
+    char name[48];                         /* of the way; empty without --algorithm */
 } timing;
-
-static timing time_of(const struct comm *comm, rk_collective op, int64_t size)
-{
-    const double ranks = (double)comm->group.size, bytes = (double)size;
-    timing t = {.op = op, .bytes = bytes};
-    t.seconds = rk_collective_seconds(comm->system, op, bytes, &comm->group);
-    t.algorithm = bytes / t.seconds;
-    t.bus = t.algorithm * bus_factor(op, ranks);
-    return t;
-}
 
 typedef void visit_timing(void *to, const struct comm *comm, const timing *timing);
 
-static void for_each(const struct comm *comm, visit_timing *visit, void *to)
+static void visit_seconds(const struct comm *comm, timing *t, visit_timing *visit, void *to)
 {
-    for (int op = 0; rk_collective_names[op]; op++) {
-        for (int i = 0; comm->args->ops >> op & 1 && i < comm->args->sizes.count; i++) {
-            const timing t = time_of(comm, (rk_collective)op, comm->args->sizes.values[i]);
-            visit(to, comm, &t);
+    t->algorithm = t->bytes / t->seconds;
+    t->bus = t->algorithm * bus_factor(t->op, (double)comm->group.size);
+    visit(to, comm, t);
+}
+
+/* By the model of estimates; with --algorithm nccl beside NCCL's choice. */
+static void visit_model(const struct comm *comm, timing *t, double moved, visit_timing *visit,
+                        void *to)
+{
+    rk_nccl_graph graph;
+    t->seconds = rk_collective_seconds(comm->system, t->op, moved, &comm->group);
+    if (comm->args->algorithm && rk_nccl_graph_of(comm->system, &comm->group, &graph) &&
+        (t->op == RK_COLL_ALL_REDUCE || t->op == RK_COLL_REDUCE_SCATTER ||
+         t->op == RK_COLL_ALL_GATHER)) {
+        const rk_nccl_choice choice = rk_nccl_choose(&graph, t->op, moved);
+        (void)snprintf(t->name, sizeof(t->name), "%s, %s",
+                       rk_nccl_algorithm_names[choice.algorithm],
+                       rk_nccl_protocol_names[choice.protocol]);
+    }
+    visit_seconds(comm, t, visit, to);
+}
+
+static void visit_ways(const struct comm *comm, timing *t, double moved, visit_timing *visit,
+                       void *to)
+{
+    rk_way ways[RK_WAY_MAX];
+    const char *asked = comm->args->algorithm;
+    const bool best = strcmp(asked, "best") == 0, all = strcmp(asked, "all") == 0;
+    const int count = rk_ways_find(comm->system, &comm->group, t->op, moved, ways);
+    for (int i = 0; i < (best ? 1 : count); i++) {
+        if (best || all || strcmp(ways[i].name, asked) == 0) {
+            t->way = &ways[i];
+            t->seconds = ways[i].seconds;
+            (void)snprintf(t->name, sizeof(t->name), "%s", ways[i].name);
+            visit_seconds(comm, t, visit, to);
         }
     }
+}
+
+static void for_each(const struct comm *comm, visit_timing *visit, void *to)
+{
+    const char *asked = comm->args->algorithm;
+    for (int op = 0; rk_collective_names[op]; op++) {
+        for (int i = 0; comm->args->ops >> op & 1 && i < comm->args->sizes.count; i++) {
+            timing t = {.op = (rk_collective)op, .bytes = (double)comm->args->sizes.values[i]};
+            const double moved = t.bytes * (op == RK_COLL_ALL_TO_ALL ? comm->args->imbalance : 1);
+            (asked && strcmp(asked, "nccl") != 0 ? visit_ways : visit_model)(comm, &t, moved, visit,
+                                                                             to);
+        }
+    }
+}
+
+/* ---- algorithms ------------------------------------------------------------------------------ */
+
+static bool is_name(const char *asked, const char *const *names)
+{
+    for (size_t i = 0; names[i]; i++) {
+        if (strcmp(asked, names[i]) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void count_timing(void *to, const struct comm *comm, const timing *t)
+{
+    (void)comm;
+    (void)t;
+    ++*(int *)to;
+}
+
+/* Refuses names that no way has, and ways that this group cannot use for any of the collectives. */
+static rk_status check_algorithm(const struct comm *comm, rk_error *err)
+{
+    static const char *const choices[] = {"best", "all", "nccl", NULL};
+    const char *asked = comm->args->algorithm;
+    char names[400];
+    int count = 0;
+    size_t length = 0;
+    rk_nccl_graph graph;
+    if (!asked) {
+        return RK_OK;
+    }
+    if (!is_name(asked, choices) && !is_name(asked, rk_way_names) && !rk_algorithm_find(asked)) {
+        for (size_t i = 0; rk_algorithms[i]; i++) {
+            length += (size_t)snprintf(names + length, sizeof(names) - length, "%s, ",
+                                       rk_algorithms[i]->name);
+        }
+        for (size_t i = 0; rk_way_names[i]; i++) {
+            length +=
+                (size_t)snprintf(names + length, sizeof(names) - length, "%s, ", rk_way_names[i]);
+        }
+        return rk_fail(err, RK_ERR_INVALID, "--algorithm must be %sbest, all or nccl, not '%s'",
+                       names, asked);
+    }
+    if (strcmp(asked, "nccl") == 0 && !rk_nccl_graph_of(comm->system, &comm->group, &graph)) {
+        return rk_fail(err, RK_ERR_INVALID,
+                       "NCCL's choice is known for even groups on NVIDIA's accelerators only; "
+                       "--algorithm best takes the cheapest");
+    }
+    for_each(comm, count_timing, &count);
+    return count > 0 ? RK_OK
+                     : rk_fail(err, RK_ERR_INVALID,
+                               "no collective that is asked for can run as '%s' on this group; "
+                               "--algorithm all lists what can",
+                               asked);
 }
 
 /* ---- what is written ------------------------------------------------------------------------- */
@@ -136,8 +259,10 @@ static void add_row(void *to, const struct comm *comm, const timing *t)
 {
     rk_table *table = to;
     char size[RK_COMMAS_SIZE];
-    (void)comm;
     rk_table_cell(table, "%s", rk_collective_names[t->op]);
+    if (comm->args->algorithm) {
+        rk_table_cell(table, "%s", t->name);
+    }
     rk_table_cell(table, "%s", rk_with_commas((uint64_t)t->bytes, size));
     rk_table_cell(table, "%.1f", 1e6 * t->seconds);
     rk_table_cell(table, "%.2f", t->algorithm / 1e9);
@@ -156,9 +281,81 @@ static void write_group(FILE *to, const struct comm *comm)
     (void)fputs("\n\n", to);
 }
 
+/* A way that uses all tiers at once. */
+static void add_whole(rk_table *table, const struct comm *comm, const timing *t)
+{
+    char size[RK_COMMAS_SIZE];
+    rk_table_cell(table, "%s", rk_collective_names[t->op]);
+    rk_table_cell(table, "%s", rk_with_commas((uint64_t)t->bytes, size));
+    rk_table_cell(table, "%s", t->name);
+    rk_table_cell(table, "all at once");
+    rk_table_cell(table, "%s", rk_collective_names[t->op]);
+    rk_table_cell(table, "%s", t->name);
+    rk_table_cell(table, "%" PRId64, comm->group.size);
+    rk_table_cell(table, "%.1f", 1e6 * t->seconds);
+    for (int i = 0; i < 3; i++) {
+        rk_table_cell(table, "%s", "");
+    }
+}
+
+/* The phases of a way: what each sends over which links. */
+static void add_phases(void *to, const struct comm *comm, const timing *t)
+{
+    rk_table *table = to;
+    if (t->way && t->way->phase_count == 0) {
+        add_whole(table, comm, t);
+    }
+    for (int i = 0; t->way && i < t->way->phase_count; i++) {
+        const rk_way_phase *p = &t->way->phases[i];
+        const rk_wiring wiring = rk_way_wiring(p);
+        char size[RK_COMMAS_SIZE], link[RK_LINK_NAME_SIZE];
+        rk_replay replay;
+        rk_error err;
+        rk_table_cell(table, "%s", i > 0 ? "" : rk_collective_names[t->op]);
+        rk_table_cell(table, "%s", i > 0 ? "" : rk_with_commas((uint64_t)t->bytes, size));
+        rk_table_cell(table, "%s", i > 0 ? "" : t->name);
+        rk_table_cell(table, "%s", p->tier->name);
+        rk_table_cell(table, "%s", rk_collective_names[p->job.op]);
+        rk_table_cell(table, "%s", p->algorithm ? p->algorithm->name : "axes");
+        rk_table_cell(table, "%d", (int)p->job.ranks);
+        rk_table_cell(table, "%.1f", 1e6 * p->seconds);
+        if (rk_way_replay(p, NULL, &replay, &err)) {
+            rk_table_cell(table, "%s", "");
+            rk_table_cell(table, "%s", "");
+            rk_table_cell(table, "%s", "");
+            continue;
+        }
+        rk_table_cell(table, "%s", rk_with_commas((uint64_t)replay.messages, size));
+        rk_table_cell(table, "%s", rk_with_commas((uint64_t)(replay.busiest_bytes + 0.5), size));
+        rk_table_cell(table, "%s", rk_wiring_name(&wiring, replay.busiest, link));
+    }
+}
+
+static rk_status explain(FILE *to, const struct comm *comm, rk_table_style style, rk_error *err)
+{
+    static const rk_table_column columns[] = {
+        {"collective", RK_ALIGN_LEFT},   {"bytes", RK_ALIGN_RIGHT},
+        {"way", RK_ALIGN_LEFT},          {"tier", RK_ALIGN_LEFT},
+        {"phase", RK_ALIGN_LEFT},        {"algorithm", RK_ALIGN_LEFT},
+        {"units", RK_ALIGN_RIGHT},       {"time, us", RK_ALIGN_RIGHT},
+        {"messages", RK_ALIGN_RIGHT},    {"bytes", RK_ALIGN_RIGHT},
+        {"busiest link", RK_ALIGN_LEFT},
+    };
+    rk_table table;
+    (void)fputs("\n", to);
+    rk_table_init(&table, columns, sizeof(columns) / sizeof(columns[0]));
+    for_each(comm, add_phases, &table);
+    return rk_write_table(to, &table, style, err);
+}
+
 static rk_status write_text(FILE *to, const void *what, rk_table_style style, int width,
                             rk_error *err)
 {
+    static const rk_table_column with_algorithm[] = {
+        {"collective", RK_ALIGN_LEFT},   {"algorithm", RK_ALIGN_LEFT},
+        {"bytes", RK_ALIGN_RIGHT},       {"time, us", RK_ALIGN_RIGHT},
+        {"algbw, GB/s", RK_ALIGN_RIGHT}, {"busbw, GB/s", RK_ALIGN_RIGHT},
+    };
     static const rk_table_column columns[] = {
         {"collective", RK_ALIGN_LEFT},   {"bytes", RK_ALIGN_RIGHT},
         {"time, us", RK_ALIGN_RIGHT},    {"algbw, GB/s", RK_ALIGN_RIGHT},
@@ -171,9 +368,12 @@ static rk_status write_text(FILE *to, const void *what, rk_table_style style, in
     (void)fprintf(to, "system    %s: %s GB/s\n", comm->system->name,
                   rk_describe_tiers(comm->system, words));
     write_group(to, comm);
-    rk_table_init(&table, columns, sizeof(columns) / sizeof(columns[0]));
+    const size_t count = sizeof(columns) / sizeof(columns[0]);
+    rk_table_init(&table, comm->args->algorithm ? with_algorithm : columns,
+                  comm->args->algorithm ? count + 1 : count);
     for_each(comm, add_row, &table);
-    return rk_write_table(to, &table, style, err);
+    const rk_status status = rk_write_table(to, &table, style, err);
+    return !status && comm->args->explain ? explain(to, comm, style, err) : status;
 }
 
 static void add_csv(void *to, const struct comm *comm, const timing *t)
@@ -187,10 +387,12 @@ static void add_csv(void *to, const struct comm *comm, const timing *t)
 static void add_json(void *to, const struct comm *comm, const timing *t)
 {
     rk_json_writer *writer = to;
-    (void)comm;
     rk_json_item(writer);
     rk_json_open(writer, "{");
     rk_json_string(writer, "op", rk_collective_names[t->op]);
+    if (comm->args->algorithm) {
+        rk_json_string(writer, "algorithm", t->name);
+    }
     rk_json_real(writer, "bytes", t->bytes);
     rk_json_real(writer, "seconds", t->seconds);
     rk_json_real(writer, "algorithm_bytes_per_s", t->algorithm);
@@ -250,6 +452,7 @@ static void init_comm(void *arguments)
     *(struct comm_args *)arguments = (struct comm_args){
         .output = "-",
         .stride = 1,
+        .imbalance = 1,
         .ops = ALL_OPS,
         .sizes = {.count = 5,
                   .values = {INT64_C(1) << 16, INT64_C(1) << 20, INT64_C(1) << 24, INT64_C(1) << 28,
@@ -264,12 +467,16 @@ static rk_status run_comm(rk_job *job, void *arguments, rk_error *err)
     if (args->json && args->csv) {
         return rk_fail(err, RK_ERR_INVALID, "--json and --csv exclude each other");
     }
+    if (args->explain && (!args->algorithm || strcmp(args->algorithm, "nccl") == 0)) {
+        return rk_fail(err, RK_ERR_INVALID, "--explain needs --algorithm best, all or a name");
+    }
     rk_status status = rk_system_load(args->system, &system, err);
     if (status) {
         return status;
     }
     struct comm comm = {.args = args, .system = &system};
     status = place_group(args, &system, &comm.group, err);
+    status = status ? status : check_algorithm(&comm, err);
     if (!status) {
         status = args->json || args->csv ? write_data(job, &comm, err)
                                          : rk_job_print(job, args->output, write_text, &comm, err);
@@ -286,8 +493,8 @@ const rk_command rk_command_comm = {
     .option_count = sizeof(comm_options) / sizeof(comm_options[0]),
     .notes = "Sizes and bandwidths are those of nccl-tests.  Exit status: 0 done, 2 wrong usage or "
              "input.\n\n"
-             "example: reckon comm --system dgx-h100-superpod --ranks 64 --op all_reduce \\\n"
-             "             --bytes 1Mi,16Mi,256Mi,1Gi",
+             "example: reckon comm all-reduce --system dgx-h100-superpod --ranks 64 \\\n"
+             "             --bytes 1Mi..1Gi --algorithm best --explain",
     .size = sizeof(struct comm_args),
     .init = init_comm,
     .run = run_comm,

@@ -121,12 +121,23 @@ static rk_status set_count(const rk_option *option, const char *given, int64_t *
     return RK_OK;
 }
 
+/* Whether a name is that of a choice; "all-reduce" is "all_reduce". */
+static bool is_choice(const char *given, const char *choice)
+{
+    for (; *given && *choice; given++, choice++) {
+        if (*given != *choice && !(*given == '-' && *choice == '_')) {
+            return false;
+        }
+    }
+    return *given == *choice;
+}
+
 static rk_status set_choice(const rk_option *option, const char *given, int *value, rk_error *err)
 {
     char name[RK_OPTION_WORD_SIZE], list[256];
     const size_t count = choice_count(option->choices);
     for (size_t i = 0; i < count; i++) {
-        if (strcmp(option->choices[i], given) == 0) {
+        if (is_choice(given, option->choices[i])) {
             *value = (int)i;
             return RK_OK;
         }
@@ -173,18 +184,56 @@ static bool next_item(const char **rest, char item[RK_OPTION_WORD_SIZE])
     return true;
 }
 
+static rk_status add_count(const rk_option *option, int64_t value, rk_option_counts *counts,
+                           rk_error *err)
+{
+    char name[RK_OPTION_WORD_SIZE];
+    if (counts->count == RK_OPTION_COUNTS_MAX) {
+        return rk_fail(err, RK_ERR_INVALID, "%s takes at most %d numbers",
+                       rk_option_form(option, name), RK_OPTION_COUNTS_MAX);
+    }
+    counts->values[counts->count++] = value;
+    return RK_OK;
+}
+
+/* "1Mi..1Gi": a count, twice it, and so on up to the last. */
+static rk_status add_doublings(const rk_option *option, char *first_text, char *last_text,
+                               rk_option_counts *counts, rk_error *err)
+{
+    char name[RK_OPTION_WORD_SIZE];
+    int64_t first = 0, last = 0;
+    rk_status status = set_count(option, first_text, &first, err);
+    status = status ? status : set_count(option, last_text, &last, err);
+    if (!status && (first < 1 || first > last)) {
+        return rk_fail(err, RK_ERR_INVALID,
+                       "%s needs a first number from 1 to the last, not %s..%s",
+                       rk_option_form(option, name), first_text, last_text);
+    }
+    for (int64_t next = first; !status; next *= 2) {
+        status = add_count(option, next, counts, err);
+        if (next > last / 2) {
+            break;
+        }
+    }
+    return status;
+}
+
 static rk_status set_counts(const rk_option *option, const char *given, rk_option_counts *counts,
                             rk_error *err)
 {
-    char item[RK_OPTION_WORD_SIZE], name[RK_OPTION_WORD_SIZE];
+    char item[RK_OPTION_WORD_SIZE];
     rk_status status = RK_OK;
     counts->count = 0;
     while (!status && next_item(&given, item)) {
-        if (counts->count == RK_OPTION_COUNTS_MAX) {
-            return rk_fail(err, RK_ERR_INVALID, "%s takes at most %d numbers",
-                           rk_option_form(option, name), RK_OPTION_COUNTS_MAX);
+        char *dots = strstr(item, "..");
+        int64_t value = 0;
+        if (dots) {
+            *dots = '\0';
+            status = add_doublings(option, item, dots + 2, counts, err);
+            continue;
         }
-        status = set_count(option, item, &counts->values[counts->count++], err);
+        status = set_count(option, item, &value, err);
+        status = status ? status : add_count(option, value, counts, err);
     }
     return status;
 }

@@ -199,6 +199,9 @@ static void test_known(void **state)
                  6e-6 + 3.5e-3, 1e-12);
     /* 8 ranks: 3 rounds of half the buffer */
     assert_close(seconds_of("bruck", RK_COLL_ALL_TO_ALL, 8, 1e6, 1e9, 1e-6), 3e-6 + 1.5e-3, 1e-12);
+    /* PAT: 384 ranks gather in 9 rounds what a ring gathers in 383 */
+    assert_close(seconds_of("pat", RK_COLL_ALL_GATHER, 384, 1024, 392e9, 1e-6),
+                 9e-6 + 383.0 / 384 * 1024 / 392e9, 1e-12);
     /* a switch that adds: ideal bus bandwidth 2 (n-1)/(n+1) B, 700 GB/s of 450 */
     const double s = seconds_of("in-network", RK_COLL_ALL_REDUCE, 8, 1e12, 450e9, 0);
     assert_close(2 * 7.0 / 8 * 1e12 / s, 700e9, 1e-12);

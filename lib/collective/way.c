@@ -1,0 +1,391 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collective/way.h"
+
+#include "base/error.h"
+#include "collective/hierarchical.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char flat_ring[] = "flat-ring", flat_exchange[] = "flat-exchange",
+                  concurrent[] = "concurrent", axes[] = "axes";
+
+const char *const rk_way_names[] = {flat_ring, flat_exchange, concurrent, axes, NULL};
+
+/*
+ * To start one of many messages that are under way at once: 1 to 3 us a peer where accelerators
+ * ring the NIC themselves (IBGDA, DeepEP's small messages).
+ */
+static const double message_seconds = 1e-6;
+
+/* What all ways of a question share. */
+typedef struct question {
+    const rk_system *system;
+    const rk_group *group;
+    rk_collective op;
+    double bytes;
+    double reduce_seconds_per_byte;
+    int outer; /* the outermost tier that the group spans */
+} question;
+
+/* ---- one tier ------------------------------------------------------------------------------ */
+
+/* Ranks of the group in one domain of the tier below tier i. */
+static int64_t below(const question *q, int i)
+{
+    return i > 0 ? q->group->within[i - 1] : 1;
+}
+
+static bool spans(const question *q, int i)
+{
+    return q->group->within[i] > below(q, i);
+}
+
+/* Domains of the tier below, or ranks, that exchange data in tier i; the last may be part filled.
+ */
+static int32_t units(const question *q, int i)
+{
+    return (int32_t)((q->group->within[i] + below(q, i) - 1) / below(q, i));
+}
+
+/* Seconds to add a byte to another: two are read and one is written. */
+static double adding_seconds(const rk_accelerator *a)
+{
+    const double rate = a->memory_bandwidth * a->memory_efficiency;
+    return rate > 0 ? 3 / rate : 0;
+}
+
+/* The port of a unit; of mesh tiers the link of a pair, which rings have too. */
+static rk_link link_of(const question *q, int i)
+{
+    const rk_tier *tier = &q->system->tiers[i];
+    double bandwidth = tier->bandwidth * tier->efficiency;
+    if (tier->kind == RK_TIER_MESH) {
+        const int64_t domain = i > 0 ? q->system->tiers[i - 1].size : 1;
+        bandwidth /= (double)(tier->size / domain) - 1;
+    }
+    return (rk_link){.bandwidth = bandwidth, .latency = tier->step_latency};
+}
+
+/*
+ * Whether the links of a tier are those that an algorithm is made for.  In a mesh, what sends to
+ * several ranks at once would use several links: that is the mesh algorithm.
+ */
+static bool fits(const rk_algorithm *algorithm, const rk_tier *tier)
+{
+    const bool many = algorithm == &rk_algorithm_tree || algorithm == &rk_algorithm_direct;
+    if (algorithm == &rk_algorithm_in_network) {
+        return tier->in_network_reduce && tier->kind != RK_TIER_MESH;
+    }
+    switch (tier->kind) {
+    case RK_TIER_MESH:
+        return !many;
+    case RK_TIER_TORUS:
+        return false;
+    default:
+        return !algorithm->mesh;
+    }
+}
+
+/* Chunks of a pipelined chain: sqrt((n-2) S / (B alpha)); see chain.c. */
+static int32_t best_chunks(double ranks, double bytes, const rk_link *link)
+{
+    const double most = 1024;
+    const double best =
+        link->latency > 0 ? sqrt((ranks - 2) * bytes / (link->bandwidth * link->latency)) : most;
+    return (int32_t)fmax(1, fmin(best, most));
+}
+
+static rk_way_phase phase_with(const question *q, int i, const rk_algorithm *algorithm,
+                               rk_collective op, double bytes)
+{
+    rk_way_phase p = {
+        .tier = &q->system->tiers[i],
+        .algorithm = algorithm,
+        .job = {.op = op, .ranks = units(q, i), .bytes = bytes, .chunks = 1},
+        .link = link_of(q, i),
+        .fixed_s = q->system->tiers[i].latency,
+    };
+    if (algorithm == &rk_algorithm_chain) {
+        p.job.chunks = best_chunks(p.job.ranks, bytes, &p.link);
+    }
+    if (algorithm == &rk_algorithm_in_network) {
+        p.link.bandwidth *= p.tier->reduce_share;
+    }
+    if (algorithm == &rk_algorithm_direct) {
+        p.fixed_s += message_seconds * algorithm->cost(&p.job).messages;
+    }
+    p.seconds = p.fixed_s + rk_algorithm_seconds(algorithm, &p.job, &p.link,
+                                                 algorithm == &rk_algorithm_in_network
+                                                     ? 0
+                                                     : q->reduce_seconds_per_byte);
+    return p;
+}
+
+/* Rings along the axes of a torus, by the model of lib/system. */
+static rk_way_phase phase_on_torus(const question *q, int i, rk_collective op, double bytes)
+{
+    rk_group inside = *q->group;
+    inside.size = q->group->within[i];
+    for (int k = i; k < RK_TIER_MAX; k++) {
+        inside.within[k] = inside.size;
+    }
+    return (rk_way_phase){
+        .tier = &q->system->tiers[i],
+        .job = {.op = op, .ranks = units(q, i), .bytes = bytes, .chunks = 1},
+        .seconds = rk_collective_seconds(q->system, op, bytes, &inside),
+    };
+}
+
+/* The cheapest algorithm for one tier; of several alike the first of the table. */
+static rk_way_phase cheapest_phase(const question *q, int i, rk_collective op, double bytes)
+{
+    rk_way_phase best = {.seconds = HUGE_VAL};
+    if (q->system->tiers[i].kind == RK_TIER_TORUS) {
+        return phase_on_torus(q, i, op, bytes);
+    }
+    for (size_t k = 0; rk_algorithms[k]; k++) {
+        const rk_algorithm *algorithm = rk_algorithms[k];
+        if (fits(algorithm, &q->system->tiers[i]) &&
+            rk_algorithm_runs(algorithm, op, units(q, i))) {
+            const rk_way_phase p = phase_with(q, i, algorithm, op, bytes);
+            best = p.seconds < best.seconds ? p : best;
+        }
+    }
+    return best;
+}
+
+/* ---- phases of all tiers ------------------------------------------------------------------- */
+
+static void add_phase(rk_way *way, rk_way_phase phase)
+{
+    way->phases[way->phase_count++] = phase;
+}
+
+/* The phases inside the outermost tier, outwards or inwards. */
+static void add_inner(const question *q, rk_way *way, rk_collective op, bool outwards)
+{
+    for (int k = 0; k < q->outer; k++) {
+        const int i = outwards ? k : q->outer - 1 - k;
+        const double share = op == RK_COLL_ALL_TO_ALL ? 1 : 1 / (double)below(q, i);
+        if (spans(q, i)) {
+            add_phase(way, cheapest_phase(q, i, op, q->bytes * share));
+        }
+    }
+}
+
+/* What tiers inside do before (outwards) and after (inwards) the phase of the outermost. */
+typedef struct sides {
+    rk_collective before, after; /* RK_COLL_COUNT: nothing */
+} sides;
+
+static sides sides_of(rk_collective op)
+{
+    switch (op) {
+    case RK_COLL_ALL_REDUCE:
+        return (sides){RK_COLL_REDUCE_SCATTER, RK_COLL_ALL_GATHER};
+    case RK_COLL_BROADCAST:
+        return (sides){RK_COLL_SCATTER, RK_COLL_ALL_GATHER};
+    case RK_COLL_REDUCE:
+        return (sides){RK_COLL_REDUCE_SCATTER, RK_COLL_GATHER};
+    case RK_COLL_REDUCE_SCATTER:
+    case RK_COLL_SCATTER:
+    case RK_COLL_ALL_TO_ALL:
+        return (sides){op, RK_COLL_COUNT};
+    default: /* all-gather and gather */
+        return (sides){RK_COLL_COUNT, op};
+    }
+}
+
+/* Phases overlap as the outermost tier says; all-to-all hands everything over in between. */
+static void sum_phases(const question *q, rk_way *way)
+{
+    double sum = 0, longest = 0;
+    for (int i = 0; i < way->phase_count; i++) {
+        sum += way->phases[i].seconds;
+        longest = fmax(longest, way->phases[i].seconds);
+    }
+    const double serial = q->op == RK_COLL_ALL_TO_ALL ? 1 : q->system->tiers[q->outer].serial;
+    way->seconds = longest + serial * (sum - longest);
+}
+
+/* An algorithm in the outermost tier, the cheapest inside. */
+static rk_way way_by_tiers(const question *q, const rk_algorithm *algorithm)
+{
+    const sides inner = sides_of(q->op);
+    const double share = q->op == RK_COLL_ALL_TO_ALL ? 1 : 1 / (double)below(q, q->outer);
+    rk_way way = {.name = algorithm ? algorithm->name : axes};
+    if (inner.before != RK_COLL_COUNT) {
+        add_inner(q, &way, inner.before, true);
+    }
+    add_phase(&way, algorithm ? phase_with(q, q->outer, algorithm, q->op, q->bytes * share)
+                              : phase_on_torus(q, q->outer, q->op, q->bytes * share));
+    if (inner.after != RK_COLL_COUNT) {
+        add_inner(q, &way, inner.after, false);
+    }
+    sum_phases(q, &way);
+    return way;
+}
+
+/* ---- all tiers at once --------------------------------------------------------------------- */
+
+/*
+ * One ring through all n ranks: in a tier, what leaves a domain of the tier below is shared by the
+ * links of its ranks (a ring for each, which leave the domain from rank to rank in turn).  Of the
+ * u edges of a ring in an inner domain of u units, one leaves it.  All links work at once and the
+ * slowest tier decides.  Every round waits for a step of the outermost tier.
+ */
+static bool add_flat_ring(const question *q, rk_way *way)
+{
+    const double passes = q->op == RK_COLL_ALL_REDUCE ? 2 : 1, n = (double)q->group->size;
+    const rk_tier *outer = &q->system->tiers[q->outer];
+    double transfer = 0;
+    if (!rk_algorithm_runs(&rk_algorithm_ring, q->op, (int32_t)q->group->size)) {
+        return false;
+    }
+    for (int i = 0; i <= q->outer; i++) {
+        if (q->system->tiers[i].kind == RK_TIER_MESH || q->system->tiers[i].kind == RK_TIER_TORUS) {
+            return false;
+        }
+        if (spans(q, i)) {
+            const double u = (double)units(q, i), inside = i < q->outer ? (u - 1) / u : 1;
+            const double moved = inside * passes * (n - 1) / n * q->bytes / (double)below(q, i);
+            transfer = fmax(transfer, moved / link_of(q, i).bandwidth);
+        }
+    }
+    *way = (rk_way){.name = flat_ring,
+                    .seconds = outer->latency + passes * (n - 1) * outer->step_latency + transfer};
+    return true;
+}
+
+/* All messages at once; of the buffer, what stays in a tier goes over the links of that tier. */
+static bool add_flat_exchange(const question *q, rk_way *way)
+{
+    const double n = (double)q->group->size;
+    double longest = 0;
+    if (q->op != RK_COLL_ALL_TO_ALL) {
+        return false;
+    }
+    for (int i = 0; i <= q->outer; i++) {
+        const double added = (double)(q->group->within[i] - below(q, i));
+        double bandwidth = q->system->tiers[i].bandwidth * q->system->tiers[i].efficiency;
+        if (q->system->tiers[i].kind == RK_TIER_TORUS) {
+            return false;
+        }
+        if (q->system->tiers[i].kind == RK_TIER_MESH) { /* a link to each of the units */
+            bandwidth = link_of(q, i).bandwidth * (double)(units(q, i) - 1);
+        }
+        longest = fmax(longest, q->bytes * added / n / bandwidth);
+    }
+    const rk_tier *outer = &q->system->tiers[q->outer];
+    *way = (rk_way){.name = flat_exchange,
+                    .seconds =
+                        outer->latency + outer->step_latency + (n - 1) * message_seconds + longest};
+    return true;
+}
+
+/* Servers that are meshes, joined by a tier of their own. */
+static bool add_concurrent(const question *q, rk_way *way)
+{
+    if (q->outer != 1 || !spans(q, 0) || q->system->tiers[0].kind != RK_TIER_MESH ||
+        !rk_algorithm_runs(&rk_algorithm_ring, q->op, (int32_t)q->group->size)) {
+        return false;
+    }
+    const rk_link between = link_of(q, 1), pair = link_of(q, 0);
+    *way = (rk_way){
+        .name = concurrent,
+        .seconds =
+            q->system->tiers[1].latency +
+            rk_concurrent_seconds(q->op, q->bytes, units(q, 1), units(q, 0), &between, &pair),
+    };
+    return true;
+}
+
+/* ---- all ways ------------------------------------------------------------------------------ */
+
+static int by_seconds(const void *a, const void *b)
+{
+    const rk_way *x = a, *y = b;
+    const int order = (x->seconds > y->seconds) - (x->seconds < y->seconds);
+    return order ? order : strcmp(x->name, y->name);
+}
+
+/* A message between neighbours. */
+static rk_way way_of_send(const question *q)
+{
+    return (rk_way){.name = "direct",
+                    .seconds = rk_collective_seconds(q->system, q->op, q->bytes, q->group)};
+}
+
+int rk_ways_find(const rk_system *system, const rk_group *group, rk_collective op, double bytes,
+                 rk_way ways[RK_WAY_MAX])
+{
+    question q = {.system = system,
+                  .group = group,
+                  .op = op,
+                  .bytes = bytes,
+                  .reduce_seconds_per_byte = adding_seconds(&system->accelerator)};
+    int count = 0;
+    for (int i = 0; i < system->tier_count; i++) {
+        q.outer = spans(&q, i) ? i : q.outer;
+    }
+    const rk_tier *outer = &system->tiers[q.outer];
+    if (op == RK_COLL_SEND) {
+        ways[count++] = way_of_send(&q);
+        return count;
+    }
+    for (size_t k = 0; rk_algorithms[k]; k++) {
+        if (fits(rk_algorithms[k], outer) &&
+            rk_algorithm_runs(rk_algorithms[k], op, units(&q, q.outer))) {
+            ways[count++] = way_by_tiers(&q, rk_algorithms[k]);
+        }
+    }
+    if (outer->kind == RK_TIER_TORUS) {
+        ways[count++] = way_by_tiers(&q, NULL);
+    }
+    if (group->within[0] < group->size) { /* else there is one tier, or one rank in each domain */
+        count += add_flat_ring(&q, &ways[count]);
+        count += add_flat_exchange(&q, &ways[count]);
+        count += add_concurrent(&q, &ways[count]);
+    }
+    qsort(ways, (size_t)count, sizeof(ways[0]), by_seconds);
+    return count;
+}
+
+/* ---- links --------------------------------------------------------------------------------- */
+
+rk_wiring rk_way_wiring(const rk_way_phase *phase)
+{
+    return (rk_wiring){
+        .kind = phase->algorithm && phase->tier->kind == RK_TIER_MESH ? RK_WIRING_MESH
+                                                                      : RK_WIRING_SWITCH,
+        .ranks = phase->job.ranks,
+        .bandwidth = phase->link.bandwidth,
+        .latency = phase->link.latency,
+    };
+}
+
+rk_status rk_way_replay(const rk_way_phase *phase, double *loads, rk_replay *replay, rk_error *err)
+{
+    const rk_wiring wiring = rk_way_wiring(phase);
+    if (!phase->algorithm) {
+        return rk_fail(err, RK_ERR_INVALID,
+                       "rings along the axes of a torus are not sent message by message");
+    }
+    if (phase->job.ranks > RK_WAY_REPLAY_UNITS) {
+        return rk_fail(err, RK_ERR_INVALID,
+                       "%d units exchange data in %s; messages are sent one by one up to %d: give "
+                       "--ranks so that fewer do",
+                       (int)phase->job.ranks, phase->tier->name, RK_WAY_REPLAY_UNITS);
+    }
+    double *own = loads ? NULL : calloc((size_t)rk_wiring_links(&wiring), sizeof(*own));
+    if (!loads && !own) {
+        return rk_fail(err, RK_ERR_MEMORY, "not enough memory for the loads of links");
+    }
+    const rk_status status = rk_algorithm_replay(phase->algorithm, &phase->job, &wiring, 0,
+                                                 loads ? loads : own, replay, err);
+    replay->seconds += status ? 0 : phase->fixed_s;
+    free(own);
+    return status;
+}

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Ways to run a collective on a group of a system: an algorithm in every tier that the group spans,
+ * or one that uses all tiers at once.
+ */
+#ifndef RK_COLLECTIVE_WAY_H
+#define RK_COLLECTIVE_WAY_H
+
+#include "collective/algorithm.h"
+
+/* What runs in one tier. */
+typedef struct rk_way_phase {
+    const rk_tier *tier;           /* borrowed from the system */
+    const rk_algorithm *algorithm; /* NULL: rings along the axes of a torus */
+    rk_collective_job job; /* among the units of the tier: domains of the tier below, or ranks */
+    rk_link link;          /* of a unit: a port or, of mesh algorithms, the link of a pair */
+    double fixed_s;        /* before the first round, and to start messages */
+    double seconds;        /* with fixed_s */
+} rk_way_phase;
+
+#define RK_WAY_PHASE_MAX (2 * RK_TIER_MAX)
+
+typedef struct rk_way {
+    const char *name;
+    int phase_count;
+    rk_way_phase phases[RK_WAY_PHASE_MAX]; /* in order of time */
+    double seconds;                        /* of all phases, which may overlap */
+} rk_way;
+
+/*
+ * Names of ways beside those of rk_algorithms:
+ *
+ *     flat-ring      one ring through all ranks, whose crossings of a tier are shared by all links
+ *     flat-exchange  all-to-all with every message sent straight to its rank
+ *     concurrent     links inside and between servers at once (HCCL's pipeline)
+ *     axes           rings along all axes of a torus at once
+ */
+#define RK_WAY_MAX 16
+
+/*
+ * All ways to run `op` with `bytes` (as rk_collective_seconds counts them) on a group of two ranks
+ * and more, cheapest first; returns their number, at least 1.  An algorithm that names a way runs
+ * in the outermost tier; tiers inside take the cheapest that their links allow.
+ */
+int rk_ways_find(const rk_system *system, const rk_group *group, rk_collective op, double bytes,
+                 rk_way ways[RK_WAY_MAX]);
+
+/* The names of ways that are not algorithms; NULL-terminated. */
+extern const char *const rk_way_names[];
+
+/* How the units of a phase are joined. */
+rk_wiring rk_way_wiring(const rk_way_phase *phase);
+
+/* More units than this are not replayed: messages grow with their square. */
+#define RK_WAY_REPLAY_UNITS 1024
+
+/*
+ * Sends the messages of a phase over the links of its units.  `loads` (may be NULL) gets the bytes
+ * of each of the rk_wiring_links.  Refuses phases of rings along the axes of a torus, and more than
+ * RK_WAY_REPLAY_UNITS units.
+ */
+rk_status rk_way_replay(const rk_way_phase *phase, double *loads, rk_replay *replay, rk_error *err);
+
+#endif

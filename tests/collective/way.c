@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Ways to run collectives on systems: closed forms against messages on links, published cases. */
+#include "collective/way.h"
+#include "collective/nccl.h"
+
+#include "check.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static rk_tier tier(rk_tier_kind kind, int64_t size, double bandwidth, double step)
+{
+    return (rk_tier){.kind = kind,
+                     .size = size,
+                     .bandwidth = bandwidth,
+                     .efficiency = 1,
+                     .step_latency = step,
+                     .exchange_share = 1};
+}
+
+/* Servers of `local` ranks that a switch or a mesh joins, with a NIC per rank. */
+static rk_system servers(rk_tier_kind kind, int64_t local, double inside, double nic)
+{
+    return (rk_system){
+        .tier_count = 2,
+        .tiers = {tier(kind, local, inside, 0), tier(RK_TIER_FABRIC, local * 64, nic, 0)}};
+}
+
+static int32_t draw(uint64_t *seed, int32_t low, int32_t high)
+{
+    *seed = *seed * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return low + (int32_t)((*seed >> 33) % (uint64_t)(high - low + 1));
+}
+
+/* The way of a name; NULL: the group has none. */
+static const rk_way *named(const rk_way *ways, int count, const char *name)
+{
+    for (int i = 0; i < count; i++) {
+        if (strcmp(ways[i].name, name) == 0) {
+            return &ways[i];
+        }
+    }
+    return NULL;
+}
+
+static double seconds_of(const rk_system *system, int32_t ranks, rk_collective op, double bytes,
+                         const char *name)
+{
+    rk_way ways[RK_WAY_MAX];
+    const rk_group group = rk_group_packed(system, ranks, 1);
+    const rk_way *way = named(ways, rk_ways_find(system, &group, op, bytes, ways), name);
+    assert_non_null(way);
+    return way->seconds;
+}
+
+/* ---- phases against their messages --------------------------------------------------------- */
+
+static void check_phases(const rk_way *way)
+{
+    double sum = 0, longest = 0;
+    for (int i = 0; i < way->phase_count; i++) {
+        const rk_way_phase *p = &way->phases[i];
+        rk_replay replay;
+        rk_error err;
+        assert_int_equal(rk_way_replay(p, NULL, &replay, &err), RK_OK);
+        assert_close(replay.seconds, p->seconds, 1e-9);
+        sum += p->seconds;
+        longest = fmax(longest, p->seconds);
+    }
+    if (way->phase_count > 0) {
+        assert_true(longest <= way->seconds && way->seconds <= sum * (1 + 1e-12));
+    }
+}
+
+/* On random machines and groups every phase takes what its messages take on the links. */
+static void test_phases(void **state)
+{
+    static const rk_tier_kind kinds[] = {RK_TIER_SWITCH, RK_TIER_MESH, RK_TIER_FABRIC};
+    uint64_t seed = 18;
+    int checked = 0;
+    (void)state;
+    for (int trial = 0; trial < 3000; trial++) {
+        const int64_t local = draw(&seed, 2, 9), nodes = draw(&seed, 2, 6);
+        rk_system s = {
+            .tier_count = 3,
+            .tiers = {tier(kinds[draw(&seed, 0, 2)], local, draw(&seed, 10, 900) * 1e9, 1e-6),
+                      tier(kinds[draw(&seed, 0, 2)], local * nodes, draw(&seed, 5, 90) * 1e9, 3e-6),
+                      tier(RK_TIER_FABRIC, local * nodes * 4, draw(&seed, 5, 50) * 1e9, 5e-6)}};
+        s.tiers[0].latency = 4e-6;
+        s.tiers[0].in_network_reduce = draw(&seed, 0, 1);
+        s.tiers[0].reduce_share = 0.9;
+        s.tiers[2].serial = 0.5;
+        const rk_group group =
+            rk_group_packed(&s, draw(&seed, 2, (int32_t)(local * nodes * 4)), draw(&seed, 1, 3));
+        const rk_collective op = (rk_collective)draw(&seed, 0, RK_COLL_COUNT - 1);
+        rk_way ways[RK_WAY_MAX];
+        if (group.size > s.tiers[2].size / 3) {
+            continue;
+        }
+        const int count = rk_ways_find(&s, &group, op, draw(&seed, 1, 100000) * 1e3, ways);
+        assert_true(count >= 1 && count <= RK_WAY_MAX);
+        for (int i = 0; i < count; i++) {
+            assert_true(i == 0 || ways[i - 1].seconds <= ways[i].seconds);
+            assert_true(ways[i].seconds > 0);
+            check_phases(&ways[i]);
+            checked += ways[i].phase_count;
+        }
+    }
+    assert_true(checked > 1000);
+}
+
+/* ---- all tiers at once --------------------------------------------------------------------- */
+
+/*
+ * Seconds of a round of `local` rings, each with its part of the tensor: in every server, ring c
+ * goes round from rank c + 1 to rank c, from which it leaves.
+ */
+static double ring_round_seconds(const rk_wiring *w, double bytes)
+{
+    const int32_t g = w->local, n = w->ranks;
+    double *loads = calloc((size_t)rk_wiring_links(w), sizeof(*loads));
+    double longest = 0;
+    assert_non_null(loads);
+    for (int32_t rank = 0; rank < n; rank++) {
+        for (int32_t ring = 0; ring < g; ring++) {
+            const int32_t server = rank / g, place = rank % g, next = (place + 1) % g;
+            const int32_t to = place == ring ? (server + 1) * g % n + next : server * g + next;
+            int64_t links[RK_ROUTE_MAX];
+            const int count = rk_wiring_route(w, rank, to, links);
+            for (int i = 0; i < count; i++) {
+                loads[links[i]] += bytes / n / g;
+            }
+        }
+    }
+    for (int64_t i = 0; i < rk_wiring_links(w); i++) {
+        longest = fmax(longest, loads[i] / rk_wiring_wire(w, i).bandwidth);
+    }
+    free(loads);
+    return longest;
+}
+
+static void test_all_tiers_at_once(void **state)
+{
+    uint64_t seed = 7;
+    (void)state;
+    for (int trial = 0; trial < 100; trial++) {
+        const int32_t local = draw(&seed, 2, 8), nodes = draw(&seed, 2, 8), n = local * nodes;
+        const double inside = draw(&seed, 20, 900) * 1e9, nic = draw(&seed, 5, 100) * 1e9;
+        const double bytes = draw(&seed, 1, 1000) * 1e6;
+        const rk_system s = servers(RK_TIER_SWITCH, local, inside, nic);
+        const rk_wiring w = {.kind = RK_WIRING_SERVERS,
+                             .ranks = n,
+                             .bandwidth = nic,
+                             .local = local,
+                             .local_bandwidth = inside};
+        assert_close(seconds_of(&s, n, RK_COLL_ALL_REDUCE, bytes, "flat-ring"),
+                     2 * (n - 1) * ring_round_seconds(&w, bytes), 1e-9);
+        const rk_collective_job job = {.op = RK_COLL_ALL_TO_ALL, .ranks = n, .bytes = bytes};
+        rk_replay replay;
+        rk_error err;
+        assert_int_equal(
+            rk_algorithm_replay(&rk_algorithm_direct, &job, &w, 0, NULL, &replay, &err), RK_OK);
+        assert_close(seconds_of(&s, n, RK_COLL_ALL_TO_ALL, bytes, "flat-exchange"),
+                     replay.seconds + (n - 1) * 1e-6, 1e-9);
+    }
+}
+
+/* ---- published cases ----------------------------------------------------------------------- */
+
+/* UT-34 and UT-36 through a system. */
+static void test_known(void **state)
+{
+    const rk_system one = {.tier_count = 1, .tiers = {tier(RK_TIER_FABRIC, 8, 450e9, 3e-6)}};
+    rk_system s = servers(RK_TIER_MESH, 8, 7 * 56e9, 50e9);
+    (void)state;
+    assert_close(seconds_of(&one, 8, RK_COLL_ALL_REDUCE, 0x1p30, "ring"), 4.2177e-3, 1e-4);
+    s.tiers[0].step_latency = 5e-6;
+    s.tiers[1].step_latency = 10e-6;
+    s.tiers[1].serial = 1;
+    assert_close(seconds_of(&s, 32, RK_COLL_ALL_GATHER, 0x1p30, "concurrent"), 2.647e-3, 1e-3);
+    assert_close(seconds_of(&s, 32, RK_COLL_ALL_GATHER, 0x1p30, "ring"), 4.445e-3, 1e-2);
+}
+
+/* NCCL's machine, from a system. */
+static void test_nccl(void **state)
+{
+    rk_system s = servers(RK_TIER_SWITCH, 8, 450e9, 50e9);
+    rk_group group = rk_group_packed(&s, 32, 1);
+    rk_nccl_graph graph;
+    (void)state;
+    assert_false(rk_nccl_graph_of(&s, &group, &graph));
+    s.accelerator.generation = RK_GENERATION_HOPPER;
+    assert_true(rk_nccl_graph_of(&s, &group, &graph));
+    assert_int_equal(graph.nodes, 4);
+    assert_close(graph.channels * graph.intra_GBps, 18 * 20.6, 1e-12);
+    assert_close(graph.channels * graph.inter_GBps, 400, 1e-12);
+    group = rk_group_packed(&s, 31, 1);
+    assert_false(rk_nccl_graph_of(&s, &group, &graph)); /* a node with 7 */
+}
+
+/* Links have names that differ. */
+static void test_link_names(void **state)
+{
+    const rk_wiring kinds[] = {
+        {.kind = RK_WIRING_SWITCH, .ranks = 6, .local = 6},
+        {.kind = RK_WIRING_MESH, .ranks = 6, .local = 6},
+        {.kind = RK_WIRING_TORUS, .ranks = 8, .axis = {2, 2, 2}, .local = 8},
+        {.kind = RK_WIRING_SERVERS, .ranks = 8, .local = 4},
+        {.kind = RK_WIRING_SERVERS, .ranks = 8, .local = 4, .local_mesh = true},
+        {.kind = RK_WIRING_FAT_TREE, .ranks = 8, .local = 4},
+        {.kind = RK_WIRING_RAILS, .ranks = 16, .local = 4, .leaf_servers = 2},
+        {.kind = RK_WIRING_DRAGONFLY, .ranks = 8, .local = 4},
+    };
+    (void)state;
+    for (size_t k = 0; k < sizeof(kinds) / sizeof(kinds[0]); k++) {
+        const int64_t links = rk_wiring_links(&kinds[k]);
+        for (int64_t i = 0; i < links; i++) {
+            char name[RK_LINK_NAME_SIZE], other[RK_LINK_NAME_SIZE];
+            rk_wiring_name(&kinds[k], i, name);
+            for (int64_t j = 0; j < i; j++) {
+                assert_string_not_equal(name, rk_wiring_name(&kinds[k], j, other));
+            }
+        }
+    }
+}
+
+/* Small tensors go by few rounds, large ones by few bytes. */
+static void test_best(void **state)
+{
+    const rk_system s = {.tier_count = 1, .tiers = {tier(RK_TIER_FABRIC, 64, 50e9, 5e-6)}};
+    const rk_group group = rk_group_packed(&s, 64, 1);
+    rk_way ways[RK_WAY_MAX];
+    (void)state;
+    const int count = rk_ways_find(&s, &group, RK_COLL_ALL_GATHER, 1024, ways);
+    assert_true(named(ways, count, "ring")->seconds > 63 * 5e-6);
+    assert_true(named(ways, count, "pat")->seconds < 6.1 * 5e-6);
+    assert_null(named(ways, count, "tree"));
+    assert_null(named(ways, count, "flat-ring")); /* one tier */
+    assert_int_equal(rk_ways_find(&s, &group, RK_COLL_SEND, 1e6, ways), 1);
+    assert_close(ways[0].seconds, 5e-6 + 1e6 / 50e9, 1e-9);
+}
+
+/* A rank per server uses no link inside, and a torus takes rings along its axes. */
+static void test_tiers_left_out(void **state)
+{
+    rk_system s = servers(RK_TIER_SWITCH, 8, 450e9, 50e9);
+    rk_group group = rk_group_packed(&s, 8, 8);
+    rk_way ways[RK_WAY_MAX];
+    rk_replay replay;
+    rk_error err;
+    (void)state;
+    const int count = rk_ways_find(&s, &group, RK_COLL_ALL_REDUCE, 1e8, ways);
+    for (int i = 0; i < count; i++) {
+        assert_true(ways[i].phase_count <= 1);
+    }
+    s.tiers[0] = tier(RK_TIER_TORUS, 256, 180e9, 1e-6);
+    s.tiers[0].axes = 2;
+    s.tiers[0].ring = 16;
+    s.tiers[1].size = 1024;
+    group = rk_group_packed(&s, 256, 1);
+    assert_int_equal(rk_ways_find(&s, &group, RK_COLL_ALL_REDUCE, 1e8, ways), 1);
+    assert_string_equal(ways[0].name, "axes");
+    assert_close(ways[0].seconds, rk_collective_seconds(&s, RK_COLL_ALL_REDUCE, 1e8, &group),
+                 1e-12);
+    assert_int_equal(rk_way_replay(&ways[0].phases[0], NULL, &replay, &err), RK_ERR_INVALID);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_phases),         cmocka_unit_test(test_all_tiers_at_once),
+        cmocka_unit_test(test_known),          cmocka_unit_test(test_best),
+        cmocka_unit_test(test_tiers_left_out), cmocka_unit_test(test_nccl),
+        cmocka_unit_test(test_link_names),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
