@@ -2,12 +2,18 @@
 /* The Calculon method. */
 #include "base/error.h"
 #include "calculon/calculon_write.h"
+#include "method/calculon_columns.h"
+#include "method/calculon_shortage.h"
 #include "method/method.h"
+#include "search/shared.h"
+#include "work/share.h"
 
 #include <math.h>
+#include <stddef.h>
 #include <stdlib.h>
 
 #define BLOCKS_MAX 4096
+#define SLICE      8000000 /* mappings: tens of milliseconds */
 
 /* ---- searches ------------------------------------------------------------------------------ */
 
@@ -24,10 +30,16 @@ static rk_status evaluate(const rk_problem *problem, rk_candidate *candidate, rk
     const rk_status status =
         rk_calculon_evaluate(&problem->calculon.app, &problem->calculon.sys, &candidate->exe,
                              &stats, NULL, NULL, &verdict, err);
-    candidate->fits = !status && verdict.verdict == RK_FITS;
-    candidate->step = candidate->fits ? stats.total_time : 0;
-    candidate->rate = candidate->fits ? stats.sample_rate : 0;
-    candidate->efficiency = candidate->fits ? stats.total_efficiency : 0;
+    const rk_calculon_exe exe = candidate->exe;
+    *candidate = (rk_candidate){.index = candidate->index, .exe = exe};
+    if (!status && verdict.verdict == RK_FITS) {
+        candidate->fits = true;
+        candidate->step = stats.total_time;
+        candidate->rate = candidate->score = stats.sample_rate;
+        candidate->efficiency = stats.total_efficiency;
+        candidate->memory = stats.proc_mem_tier1_cap_req;
+        candidate->offloaded = stats.proc_mem_tier2_cap_req;
+    }
     return status;
 }
 
@@ -39,6 +51,34 @@ static rk_status fill_candidates(const rk_problem *problem, const rk_calculon_ra
         candidates[i] = (rk_candidate){.index = ranked[i].index, .exe = ranked[i].exe};
         status = evaluate(problem, &candidates[i], err);
     }
+    return status;
+}
+
+static rk_status search(const rk_problem *problem, rk_team *team, const rk_search_control *control,
+                        size_t top, rk_candidate *candidates, size_t *found, rk_candidate *nearest,
+                        uint64_t counts[RK_METHOD_COUNTS], rk_error *err)
+{
+    rk_calculon_ranked *ranked = calloc(top, sizeof(*ranked));
+    rk_search_counts searched = {0};
+    *found = 0;
+    if (nearest) {
+        *nearest = (rk_candidate){.index = UINT64_MAX};
+    }
+    if (!ranked) {
+        const rk_status failed = rk_fail(err, RK_ERR_MEMORY, "not enough memory for the ranking");
+        rk_share_leave(team, err);
+        return failed;
+    }
+    rk_status status = rk_calculon_search_shared(team, &problem->calculon.app,
+                                                 &problem->calculon.sys, &problem->calculon.space,
+                                                 control, top, ranked, found, &searched, err);
+    counts[0] = searched.executed;
+    counts[1] = searched.good;
+    counts[2] = searched.bad;
+    if (!status) {
+        status = fill_candidates(problem, ranked, *found, candidates, err);
+    }
+    free(ranked);
     return status;
 }
 
@@ -59,6 +99,21 @@ static rk_status bound(const rk_problem *problem, const rk_search_control *contr
         status = fill_candidates(problem, ranked, *found, candidates, err);
     }
     free(ranked);
+    return status;
+}
+
+static rk_status misfit(const rk_problem *problem, const rk_candidate *candidate,
+                        char out[RK_MISFIT_SIZE], rk_error *err)
+{
+    rk_calculon_stats stats;
+    rk_calculon_verdict verdict;
+    const rk_status status =
+        rk_calculon_evaluate(&problem->calculon.app, &problem->calculon.sys, &candidate->exe,
+                             &stats, NULL, NULL, &verdict, err);
+    out[0] = '\0';
+    if (!status && verdict.verdict != RK_FITS) {
+        (void)rk_calculon_verdict_text(&verdict, out, RK_MISFIT_SIZE);
+    }
     return status;
 }
 
@@ -151,17 +206,40 @@ static void degree_values(const rk_candidate *candidate, int64_t values[RK_DEGRE
     values[2] = candidate->exe.data_par;
 }
 
+static rk_status values(const rk_problem *problem, const rk_candidate *candidate, char *texts,
+                        rk_value *out, rk_error *err)
+{
+    rk_calculon_stats stats;
+    rk_calculon_verdict verdict;
+    const rk_status status =
+        rk_calculon_evaluate(&problem->calculon.app, &problem->calculon.sys, &candidate->exe,
+                             &stats, NULL, NULL, &verdict, err);
+    (void)texts;
+    if (!status) {
+        rk_calculon_values(&candidate->exe, &stats, out);
+    }
+    return status;
+}
+
 const rk_method rk_method_calculon = {
     .name = "calculon",
     .efficiency_key = "efficiency",
     .efficiency_name = "efficiency",
     .efficiency_short = "eff.",
     .most_blocks = BLOCKS_MAX,
+    .counts = {"executed", "good", "bad"},
+    .bounds_pay_from = UINT64_MAX,
+    .slice = SLICE,
+    .most_results = 100000,
+    .candidate_size = offsetof(rk_candidate, exe) + sizeof(rk_calculon_exe),
     .degrees = {{"tensor_par", "TP", true}, {"pipeline_par", "PP", true}, {"data_par", "DP", true}},
     .degree_count = 3,
     .count = count_strategies,
+    .search = search,
     .bound = bound,
     .evaluate = evaluate,
+    .misfit = misfit,
+    .find_shortage = rk_calculon_find_shortage,
     .numbers = list_numbers,
     .set_number = set_number,
     .accelerators = accelerators,
@@ -172,4 +250,7 @@ const rk_method rk_method_calculon = {
     .changes = changes,
     .write_json = write_json,
     .degree_values = degree_values,
+    .column_count = rk_calculon_column_count,
+    .column = rk_calculon_column,
+    .values = values,
 };

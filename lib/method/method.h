@@ -12,6 +12,8 @@
 #include "method/numbers.h"
 #include "report/describe.h"
 #include "search/plan.h"
+#include "search/reasons.h"
+#include "work/team.h"
 
 typedef struct rk_method rk_method;
 
@@ -42,7 +44,10 @@ typedef struct rk_candidate {
     double step;       /* s */
     double rate;       /* sequences/s */
     double efficiency; /* of all FLOPs, see rk_method.efficiency_name */
-    uint64_t index;    /* place in the enumeration of the space; orders equal times */
+    double memory;     /* bytes of the fullest accelerator, */
+    double offloaded;  /* and of what it keeps elsewhere */
+    double score;      /* that orders candidates, more is better: the rate, or -step */
+    uint64_t index;    /* place in the enumeration of the space; orders equal scores */
     union {
         rk_calculon_exe exe; /* by the Calculon method */
         struct {             /* by the reckon model */
@@ -51,6 +56,25 @@ typedef struct rk_candidate {
         };
     };
 } rk_candidate;
+
+/*
+ * What is missing when nothing fits.  The methods know different things; candidates that do not
+ * exist have no `fits`.
+ */
+typedef struct rk_shortage {
+    /* The Calculon method. */
+    int64_t least_batch;   /* of an empty space: the batch at which it is not; 0: none is */
+    char misfit[256];      /* why the first strategy does not run, whatever the memory */
+    rk_candidate fastest;  /* with memory without end in both tiers */
+    rk_candidate least[2]; /* that needs least of a tier, with the other as it is */
+    /* The reckon model. */
+    bool legal;           /* some strategy is legal */
+    rk_reasons reasons;   /* why none is */
+    rk_candidate nearest; /* the legal one that needs least memory */
+    int changes;          /* choices in which `changed` differs from it; 0: nothing near it fits */
+    rk_candidate changed; /* the fastest that fits with so few changes */
+    int64_t accelerators; /* with which something fits, by doubling; 0: not known */
+} rk_shortage;
 
 /* The sizes that shapes of a model differ in. */
 typedef struct rk_model_sizes {
@@ -66,14 +90,24 @@ typedef struct rk_degree {
     bool basic;        /* one of tensor, pipeline and data parallelism */
 } rk_degree;
 
-#define RK_DEGREE_MAX 5
+#define RK_DEGREE_MAX         5
+#define RK_METHOD_COUNTS      3
+#define RK_METHOD_COLUMN_SIZE 64
+#define RK_MISFIT_SIZE        512
 
 struct rk_method {
     const char *name;            /* "calculon", "reckon" */
     const char *efficiency_key;  /* in documents: "efficiency", "mfu" */
     const char *efficiency_name; /* for people: "efficiency", "MFU" */
     const char *efficiency_short;
-    int64_t most_blocks; /* of a model */
+    int64_t most_blocks;                  /* of a model */
+    const char *counts[RK_METHOD_COUNTS]; /* what an exhaustive search counts; the first: all */
+    bool finds_nearest;       /* the search gives the strategy that needs least memory */
+    uint64_t bounds_pay_from; /* strategies of a space; UINT64_MAX: bounds only on request */
+    uint64_t slice;           /* strategies that are worth a task of their own */
+    int64_t most_results;     /* of a point of a sweep */
+    size_t candidate_size;    /* bytes of an rk_candidate that are in use */
+    size_t text_size;         /* bytes that the texts of `values` may take */
     rk_degree degrees[RK_DEGREE_MAX];
     size_t degree_count;
 
@@ -81,9 +115,16 @@ struct rk_method {
     rk_status (*count)(const rk_problem *problem, uint64_t *strategies, rk_error *err);
 
     /*
-     * Finds the `top` fastest strategies that fit, best first, without evaluating what bounds
-     * settle.  By the reckon model with closed forms of schedules.
+     * Finds the `top` fastest strategies that fit, best first, by evaluating all; by the reckon
+     * model with closed forms of schedules.  The ranks of `team` (NULL: none) share the search, and
+     * rank 0 gets the result.  `nearest` gets the legal strategy that needs least memory, with the
+     * index UINT64_MAX where none is legal or the method does not look for it.
      */
+    rk_status (*search)(const rk_problem *problem, rk_team *team, const rk_search_control *control,
+                        size_t top, rk_candidate *candidates, size_t *found, rk_candidate *nearest,
+                        uint64_t counts[RK_METHOD_COUNTS], rk_error *err);
+
+    /* The same result without evaluating what bounds settle; `control` takes no slices. */
     rk_status (*bound)(const rk_problem *problem, const rk_search_control *control, size_t top,
                        rk_candidate *candidates, size_t *found, rk_bounded_counts *counts,
                        rk_error *err);
@@ -93,6 +134,18 @@ struct rk_method {
      * the Calculon method.  By the reckon model the schedule is played.
      */
     rk_status (*evaluate)(const rk_problem *problem, rk_candidate *candidate, rk_error *err);
+
+    /* Why a candidate does not fit; "" when it does. */
+    rk_status (*misfit)(const rk_problem *problem, const rk_candidate *candidate,
+                        char out[RK_MISFIT_SIZE], rk_error *err);
+
+    /*
+     * Finds out what is missing, after a search that found nothing that fits: `nearest` is its, and
+     * `strategies` the number that it went through.
+     */
+    rk_status (*find_shortage)(const rk_problem *problem, const rk_candidate *nearest,
+                               uint64_t strategies, const rk_search_control *control,
+                               rk_shortage *shortage, rk_error *err);
 
     /* ---- the problem, changed ---- */
 
@@ -129,6 +182,14 @@ struct rk_method {
 
     /* The values of `degrees`. */
     void (*degree_values)(const rk_candidate *candidate, int64_t values[RK_DEGREE_MAX]);
+
+    /* The columns of a table of candidates: strategy and estimate. */
+    size_t (*column_count)(void);
+    rk_value_type (*column)(size_t index, char name[RK_METHOD_COLUMN_SIZE]);
+
+    /* Their values for a candidate that fits; those that are text may stand in `texts`. */
+    rk_status (*values)(const rk_problem *problem, const rk_candidate *candidate, char *texts,
+                        rk_value *values, rk_error *err);
 };
 
 extern const rk_method rk_method_calculon, rk_method_reckon;

@@ -1,13 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The reckon model. */
 #include "base/error.h"
+#include "base/units.h"
 #include "method/method.h"
+#include "method/reckon_shortage.h"
 #include "method/reshape.h"
 #include "report/estimate_fields.h"
 #include "search/bounded_plan.h"
+#include "search/shared.h"
+#include "work/share.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
+
+#define SLICE 400000 /* strategies: tens of milliseconds */
+
+/* Strategies of a space from which on bounds are faster than looking at all, see docs/search.md. */
+#define BOUNDS_PAY_FROM 1000000
 
 /* ---- searches ------------------------------------------------------------------------------ */
 
@@ -25,10 +35,43 @@ static rk_candidate candidate_of(const rk_problem *problem, const rk_planned *pl
         .step = e->step,
         .rate = (double)problem->reckon.space.global_batch / e->step,
         .efficiency = e->mfu,
+        .memory = e->memory.total,
+        .offloaded = e->host_bytes,
+        .score = -e->step,
         .index = planned->index,
         .strategy = planned->strategy,
         .estimate = *e,
     };
+}
+
+static rk_status search(const rk_problem *problem, rk_team *team, const rk_search_control *control,
+                        size_t top, rk_candidate *candidates, size_t *found, rk_candidate *nearest,
+                        uint64_t counts[RK_METHOD_COUNTS], rk_error *err)
+{
+    rk_planned least = {.index = UINT64_MAX}, *planned = calloc(top, sizeof(*planned));
+    rk_plan_counts searched = {0};
+    *found = 0;
+    if (!planned) {
+        const rk_status failed = rk_fail(err, RK_ERR_MEMORY, "not enough memory for the ranking");
+        rk_share_leave(team, err);
+        return failed;
+    }
+    const rk_status status =
+        rk_plan_search_shared(team, &problem->reckon.model, &problem->reckon.system,
+                              &problem->reckon.stack, &problem->reckon.space, control, top, planned,
+                              found, nearest ? &least : NULL, &searched, err);
+    counts[0] = searched.enumerated;
+    counts[1] = searched.legal;
+    counts[2] = searched.fitting;
+    for (size_t i = 0; i < *found && !status; i++) {
+        candidates[i] = candidate_of(problem, &planned[i]);
+    }
+    if (nearest) {
+        *nearest = !status && least.index != UINT64_MAX ? candidate_of(problem, &least)
+                                                        : (rk_candidate){.index = UINT64_MAX};
+    }
+    free(planned);
+    return status;
 }
 
 static rk_status bound(const rk_problem *problem, const rk_search_control *control, size_t top,
@@ -61,6 +104,20 @@ static rk_status evaluate(const rk_problem *problem, rk_candidate *candidate, rk
         *candidate = candidate_of(problem, &planned);
     }
     return status;
+}
+
+static rk_status misfit(const rk_problem *problem, const rk_candidate *candidate,
+                        char out[RK_MISFIT_SIZE], rk_error *err)
+{
+    const rk_estimate *e = &candidate->estimate;
+    (void)problem;
+    (void)err;
+    out[0] = '\0';
+    if (!e->fits) {
+        (void)snprintf(out, RK_MISFIT_SIZE, "needs %.1f GiB of %.1f GiB", e->memory.total / GIB,
+                       e->usable / GIB);
+    }
+    return RK_OK;
 }
 
 /* ---- the problem, changed ------------------------------------------------------------------ */
@@ -144,12 +201,35 @@ static void degree_values(const rk_candidate *candidate, int64_t values[RK_DEGRE
     values[4] = s->dp;
 }
 
+static rk_value_type column(size_t index, char name[RK_METHOD_COLUMN_SIZE])
+{
+    _Static_assert(RK_ESTIMATE_COLUMN_SIZE <= RK_METHOD_COLUMN_SIZE, "names of columns fit");
+    return rk_estimate_column(index, name);
+}
+
+static rk_status values(const rk_problem *problem, const rk_candidate *candidate, char *texts,
+                        rk_value *out, rk_error *err)
+{
+    (void)problem;
+    (void)err;
+    rk_estimate_values(&candidate->strategy, &candidate->estimate,
+                       (char(*)[RK_STRATEGY_TEXT_SIZE])texts, out);
+    return RK_OK;
+}
+
 const rk_method rk_method_reckon = {
     .name = "reckon",
     .efficiency_key = "mfu",
     .efficiency_name = "MFU",
     .efficiency_short = "MFU",
     .most_blocks = RK_LAYER_MAX,
+    .counts = {"strategies", "legal", "fitting"},
+    .bounds_pay_from = BOUNDS_PAY_FROM,
+    .finds_nearest = true,
+    .slice = SLICE,
+    .most_results = 1000,
+    .candidate_size = sizeof(rk_candidate),
+    .text_size = sizeof(rk_estimate_texts),
     .degrees = {{"tp", "TP", true},
                 {"cp", "CP", false},
                 {"pp", "PP", true},
@@ -157,8 +237,11 @@ const rk_method rk_method_reckon = {
                 {"dp", "DP", true}},
     .degree_count = 5,
     .count = count_strategies,
+    .search = search,
     .bound = bound,
     .evaluate = evaluate,
+    .misfit = misfit,
+    .find_shortage = rk_reckon_find_shortage,
     .numbers = list_numbers,
     .set_number = set_number,
     .accelerators = accelerators,
@@ -169,4 +252,7 @@ const rk_method rk_method_reckon = {
     .changes = changes,
     .write_json = write_json,
     .degree_values = degree_values,
+    .column_count = rk_estimate_column_count,
+    .column = column,
+    .values = values,
 };

@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sweeps by the Calculon methodology. */
 #include "base/error.h"
-#include "calculon/calculon_docs.h"
-#include "calculon/calculon_write.h"
 #include "calculon/execution.h"
+#include "method/calculon_columns.h"
 #include "sweep/back_end.h"
 #include "sweep/common.h"
 #include "sweep/point.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -28,59 +26,6 @@ static const rk_column *count_columns(const rk_sweep_mode *mode, size_t *count)
     static const rk_column searched[] = {
         {"executed", RK_VALUE_INT}, {"good", RK_VALUE_INT}, {"bad", RK_VALUE_INT}};
     return rk_sweep_count_columns(mode, searched, count);
-}
-
-static size_t result_count(void)
-{
-    return RK_CALCULON_EXE_FIELD_COUNT + RK_CALCULON_STATS_COUNT;
-}
-
-static rk_value_type result_column(size_t index, char name[RK_SWEEP_COLUMN_SIZE])
-{
-    static const rk_value_type exe_types[] = {
-        [RK_FIELD_INT] = RK_VALUE_INT,     [RK_FIELD_NUMBER] = RK_VALUE_REAL,
-        [RK_FIELD_BOOL] = RK_VALUE_BOOL,   [RK_FIELD_ENUM] = RK_VALUE_TEXT,
-        [RK_FIELD_CUSTOM] = RK_VALUE_NULL,
-    };
-    if (index < RK_CALCULON_EXE_FIELD_COUNT) {
-        (void)snprintf(name, RK_SWEEP_COLUMN_SIZE, "%s", rk_calculon_exe_fields[index].name);
-        return exe_types[rk_calculon_exe_fields[index].type];
-    }
-    /* A long double is stored as an integer where it is one. */
-    const rk_stat_field *field = &rk_calculon_stat_fields[index - RK_CALCULON_EXE_FIELD_COUNT];
-    (void)snprintf(name, RK_SWEEP_COLUMN_SIZE, "%s", field->name);
-    return field->kind == RK_STAT_REAL ? RK_VALUE_REAL : RK_VALUE_NULL;
-}
-
-static rk_value exe_value(const rk_calculon_exe *exe, const rk_field *field)
-{
-    const void *place = (const char *)exe + field->offset;
-    switch (field->type) {
-    case RK_FIELD_INT:
-        return rk_value_int(*(const int64_t *)place);
-    case RK_FIELD_NUMBER:
-        return rk_value_real(*(const double *)place);
-    case RK_FIELD_BOOL:
-        return rk_value_bool(*(const bool *)place);
-    case RK_FIELD_ENUM:
-        return rk_value_text(field->names[*(const unsigned *)place]);
-    case RK_FIELD_CUSTOM:
-        break;
-    }
-    return (rk_value){0};
-}
-
-static rk_value stat_value(const rk_calculon_stats *stats, const rk_stat_field *field)
-{
-    const void *place = (const char *)stats + field->offset;
-    if (field->kind == RK_STAT_LONG) {
-        const long double value = *(const long double *)place;
-        if (fabsl(value) < 0x1p63L && value == floorl(value)) {
-            return rk_value_int((int64_t)value);
-        }
-    }
-    const double value = rk_calculon_stat_value(stats, field);
-    return isnan(value) ? (rk_value){0} : rk_value_real(value);
 }
 
 /* ---- a point --------------------------------------------------------------------------------- */
@@ -208,20 +153,17 @@ static rk_status result(rk_sweep_state *state, const rk_top *top, size_t index, 
     rk_calculon_verdict verdict;
     const rk_status status =
         rk_calculon_evaluate(&point->app, &point->sys, exe, &stats, NULL, NULL, &verdict, err);
-    for (size_t i = 0; i < RK_CALCULON_EXE_FIELD_COUNT && status == RK_OK; i++) {
-        *values++ = exe_value(exe, &rk_calculon_exe_fields[i]);
-    }
-    for (size_t i = 0; i < RK_CALCULON_STATS_COUNT && status == RK_OK; i++) {
-        *values++ = stat_value(&stats, &rk_calculon_stat_fields[i]);
+    if (status == RK_OK) {
+        rk_calculon_values(exe, &stats, values);
     }
     return status;
 }
 
 const rk_sweep_method rk_sweep_calculon = {
     .count_columns = count_columns,
-    .result_count = result_count,
+    .result_count = rk_calculon_column_count,
     .top_max = RK_SWEEP_TOP_MAX,
-    .result_column = result_column,
+    .result_column = rk_calculon_column,
     .open = open_state,
     .close = close_state,
     .read = read_point,

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RK_METHOD_CALCULON_SHORTAGE_H
+#define RK_METHOD_CALCULON_SHORTAGE_H
+
+#include "method/method.h"
+
+/*
+ * rk_method.find_shortage of the Calculon method: searches again with other memories.  The two
+ * least needs are those of real strategies, and within one percent of the least possible.
+ */
+rk_status rk_calculon_find_shortage(const rk_problem *problem, const rk_candidate *nearest,
+                                    uint64_t strategies, const rk_search_control *control,
+                                    rk_shortage *shortage, rk_error *err);
+
+#endif

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "method/ranking.h"
+
+#include "base/error.h"
+#include "work/share.h"
+
+#include <stdlib.h>
+
+uint64_t rk_ranking_total(const rk_ranking *ranking)
+{
+    return ranking->by_bounds ? ranking->bounded.total : ranking->counts[0];
+}
+
+void rk_ranking_clear(rk_ranking *ranking)
+{
+    free(ranking->candidates);
+    ranking->candidates = NULL;
+    ranking->count = 0;
+}
+
+/* Whether to search by bounds.  A team shares exhaustive searches only, and is asked for those. */
+static rk_status choose_search(const rk_problem *problem, rk_search_kind kind, const rk_team *team,
+                               bool *by_bounds, rk_error *err)
+{
+    const rk_method *method = problem->method;
+    uint64_t strategies = 0;
+    rk_status status = RK_OK;
+    *by_bounds = kind == RK_SEARCH_BOUNDED;
+    if (kind == RK_SEARCH_ANY && !team && method->bounds_pay_from < UINT64_MAX) {
+        status = method->count(problem, &strategies, err);
+        *by_bounds = strategies >= method->bounds_pay_from;
+    }
+    return status;
+}
+
+/*
+ * What needs least memory is known only to a search that looks at all strategies: a method that
+ * wants it looks again where bounds have found nothing.
+ */
+static rk_status search(const rk_problem *problem, rk_search_kind kind, size_t top, rk_team *team,
+                        const rk_search_control *control, rk_ranking *ranking,
+                        rk_candidate *nearest, rk_error *err)
+{
+    const rk_method *method = problem->method;
+    rk_status status = choose_search(problem, kind, team, &ranking->by_bounds, err);
+    if (!status && ranking->by_bounds) {
+        status = method->bound(problem, control, top, ranking->candidates, &ranking->count,
+                               &ranking->bounded, err);
+    }
+    const bool again = ranking->by_bounds && ranking->count == 0 && method->finds_nearest;
+    if (!status && (!ranking->by_bounds || again)) {
+        ranking->by_bounds = kind == RK_SEARCH_BOUNDED;
+        status = method->search(problem, again ? NULL : team, control, top, ranking->candidates,
+                                &ranking->count, nearest, ranking->counts, err);
+    }
+    return status;
+}
+
+rk_status rk_rank_strategies(const rk_problem *problem, rk_search_kind kind, size_t top,
+                             rk_team *team, const rk_search_control *control, rk_ranking *ranking,
+                             rk_error *err)
+{
+    const bool first = !team || team->rank == 0;
+    rk_candidate nearest = {.index = UINT64_MAX};
+    *ranking = (rk_ranking){.candidates = calloc(top, sizeof(*ranking->candidates))};
+    if (!ranking->candidates) {
+        const rk_status failed = rk_fail(err, RK_ERR_MEMORY, "not enough memory for the ranking");
+        rk_share_leave(team, err);
+        return failed;
+    }
+    if (kind == RK_SEARCH_BOUNDED && !first) {
+        return RK_OK;
+    }
+    rk_status status = search(problem, kind, top, team, control, ranking, &nearest, err);
+    if (!status && first && ranking->count == 0) {
+        status = problem->method->find_shortage(problem, &nearest, rk_ranking_total(ranking),
+                                                control, &ranking->shortage, err);
+    }
+    return status;
+}

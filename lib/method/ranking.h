@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The best strategies of a problem, and what is missing when none fits. */
+#ifndef RK_METHOD_RANKING_H
+#define RK_METHOD_RANKING_H
+
+#include "method/method.h"
+
+/* How the space is searched. */
+typedef enum rk_search_kind {
+    RK_SEARCH_ANY, /* by bounds where the method says that they pay; see rk_method.bounds_pay_from
+                    */
+    RK_SEARCH_EXHAUSTIVE,
+    RK_SEARCH_BOUNDED,
+} rk_search_kind;
+
+typedef struct rk_ranking {
+    bool by_bounds;                    /* what was counted: `bounded`, or `counts` */
+    uint64_t counts[RK_METHOD_COUNTS]; /* by rk_method.counts */
+    rk_bounded_counts bounded;
+    rk_candidate *candidates; /* owned; best first */
+    size_t count;
+    rk_shortage shortage; /* where count is 0 */
+} rk_ranking;
+
+/*
+ * Searches for the `top` best strategies, and for what is missing when none fits.  The ranks of
+ * `team` (NULL: none) share an exhaustive search; rank 0 does all else, and the others get an empty
+ * ranking.  Cleared with rk_ranking_clear, also after a failure.
+ */
+rk_status rk_rank_strategies(const rk_problem *problem, rk_search_kind kind, size_t top,
+                             rk_team *team, const rk_search_control *control, rk_ranking *ranking,
+                             rk_error *err);
+void rk_ranking_clear(rk_ranking *ranking);
+
+/* Strategies of the space that was searched. */
+uint64_t rk_ranking_total(const rk_ranking *ranking);
+
+#endif

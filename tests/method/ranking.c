@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What both methods promise: bounds and exhaustive searches agree, and shortages are what they say.
+ */
+#include "method/ranking.h"
+#include "base/units.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { TOP = 5, COLUMNS_MAX = 256 };
+
+static rk_problem calculon_problem(void)
+{
+    rk_problem problem = {.method = &rk_method_calculon};
+    rk_error err;
+    assert_int_equal(rk_calculon_app_load("megatron-22B", false, &problem.calculon.app, &err), RK_OK);
+    assert_int_equal(
+        rk_calculon_sys_load("h100-80g-off512g50-nvl8", false, &problem.calculon.sys, &err), RK_OK);
+    problem.calculon.space = (rk_calculon_space){.num_procs = 16,
+                                                 .max_batch_size = 32,
+                                                 .datatype = RK_FLOAT16,
+                                                 .fused_count = 1,
+                                                 .fused = {true}};
+    return problem;
+}
+
+static rk_problem reckon_problem(void)
+{
+    rk_problem problem = {.method = &rk_method_reckon};
+    rk_error err;
+    assert_int_equal(rk_model_load("llama3-8b", &problem.reckon.model, &err), RK_OK);
+    assert_int_equal(rk_system_load("h100-sxm", &problem.reckon.system, &err), RK_OK);
+    assert_int_equal(rk_stack_load("megatron-2025", &problem.reckon.stack, &err), RK_OK);
+    problem.reckon.space =
+        rk_plan_space_defaults(&problem.reckon.model, &problem.reckon.system, 16, 32);
+    return problem;
+}
+
+/* Both searches, and the evaluation of what they find. */
+static void check_searches(const rk_problem *problem)
+{
+    const rk_method *method = problem->method;
+    rk_ranking all, bounded;
+    rk_error err;
+    uint64_t strategies = 0;
+    assert_int_equal(method->count(problem, &strategies, &err), RK_OK);
+    assert_int_equal(rk_rank_strategies(problem, RK_SEARCH_EXHAUSTIVE, TOP, NULL, NULL, &all, &err),
+                     RK_OK);
+    assert_int_equal(
+        rk_rank_strategies(problem, RK_SEARCH_BOUNDED, TOP, NULL, NULL, &bounded, &err), RK_OK);
+    assert_false(all.by_bounds);
+    assert_true(bounded.by_bounds);
+    assert_int_equal(rk_ranking_total(&all), strategies);
+    assert_int_equal(rk_ranking_total(&bounded), strategies);
+    assert_int_equal(all.count, TOP);
+    assert_int_equal(bounded.count, TOP);
+    for (size_t i = 0; i < TOP; i++) {
+        const rk_candidate *a = &all.candidates[i], *b = &bounded.candidates[i];
+        rk_candidate alone;
+        char words[RK_WORDS_SIZE], misfit[RK_MISFIT_SIZE];
+        assert_true(a->fits && a->step > 0 && a->rate > 0 && a->memory > 0);
+        assert_int_equal(a->index, b->index);
+        assert_true(a->score == b->score && a->step == b->step);
+        assert_true(i == 0 || a->score <= all.candidates[i - 1].score);
+        assert_string_equal(method->changes(a, b, words), "");
+        assert_int_equal(method->misfit(problem, a, misfit, &err), RK_OK);
+        assert_string_equal(misfit, "");
+        memset(&alone, 0xa5, sizeof(alone)); /* what `candidate_size` leaves out is of no use */
+        memcpy(&alone, a, method->candidate_size);
+        assert_int_equal(method->evaluate(problem, &alone, &err), RK_OK);
+        assert_true(alone.fits && alone.rate > 0.9 * a->rate && alone.rate < 1.1 * a->rate);
+    }
+    rk_ranking_clear(&all);
+    rk_ranking_clear(&bounded);
+}
+
+/* Every column has a name of its own, and a value of its type or none. */
+static void check_columns(const rk_problem *problem)
+{
+    const rk_method *method = problem->method;
+    const size_t count = method->column_count();
+    char names[COLUMNS_MAX][RK_METHOD_COLUMN_SIZE];
+    rk_value values[COLUMNS_MAX];
+    rk_candidate best;
+    rk_bounded_counts counts;
+    rk_error err;
+    size_t found;
+    char *texts = malloc(method->text_size + 1);
+    assert_non_null(texts);
+    assert_true(count > 50 && count <= COLUMNS_MAX);
+    assert_int_equal(method->bound(problem, NULL, 1, &best, &found, &counts, &err), RK_OK);
+    assert_int_equal(method->values(problem, &best, texts, values, &err), RK_OK);
+    for (size_t i = 0; i < count; i++) {
+        const rk_value_type type = method->column(i, names[i]);
+        assert_true(values[i].type == type || values[i].type == RK_VALUE_NULL ||
+                    type == RK_VALUE_NULL);
+        for (size_t j = 0; j < i; j++) {
+            assert_string_not_equal(names[i], names[j]);
+        }
+    }
+    free(texts);
+}
+
+/* A model of its own sizes is the model. */
+static void check_shape(const rk_problem *problem, int64_t blocks, int64_t heads, int64_t head_size)
+{
+    const rk_method *method = problem->method;
+    rk_problem same = *problem;
+    rk_model_sizes sizes;
+    uint64_t before = 0, after = 0;
+    rk_error err;
+    assert_true(method->shape(problem, blocks, heads, head_size, 0, &sizes));
+    method->reshape(&same, &sizes, 0);
+    assert_int_equal(sizes.blocks, blocks);
+    assert_int_equal(sizes.hidden, heads * head_size);
+    assert_int_equal(method->count(problem, &before, &err), RK_OK);
+    assert_int_equal(method->count(&same, &after, &err), RK_OK);
+    assert_int_equal(before, after);
+}
+
+static void test_calculon(void **state)
+{
+    const rk_problem problem = calculon_problem();
+    const rk_calculon_app *app = &problem.calculon.app;
+    (void)state;
+    check_searches(&problem);
+    check_columns(&problem);
+    check_shape(&problem, app->num_blocks, app->attn_heads, app->attn_size);
+}
+
+static void test_reckon(void **state)
+{
+    const rk_problem problem = reckon_problem();
+    (void)state;
+    check_searches(&problem);
+    check_columns(&problem);
+    check_shape(&problem, problem.reckon.model.layers, 32, 128);
+}
+
+/* With the memory that a shortage names, the search finds something; with less it does not. */
+static void test_calculon_shortage(void **state)
+{
+    rk_problem problem = calculon_problem();
+    rk_ranking ranking;
+    rk_error err;
+    (void)state;
+    problem.calculon.sys.mem1.capacity = 2 * GIB;
+    problem.calculon.sys.mem2.capacity = 1 * GIB;
+    for (int bounded = 0; bounded < 2; bounded++) {
+        assert_int_equal(rk_rank_strategies(&problem,
+                                            bounded ? RK_SEARCH_BOUNDED : RK_SEARCH_EXHAUSTIVE, 1,
+                                            NULL, NULL, &ranking, &err),
+                         RK_OK);
+        const rk_shortage shortage = ranking.shortage;
+        assert_int_equal(ranking.count, 0);
+        rk_ranking_clear(&ranking);
+        assert_true(shortage.fastest.fits && shortage.least[0].fits);
+        assert_true(shortage.least[0].memory > 2 * GIB);
+        rk_problem enough = problem;
+        enough.calculon.sys.mem1.capacity = shortage.least[0].memory;
+        assert_int_equal(
+            rk_rank_strategies(&enough, RK_SEARCH_BOUNDED, 1, NULL, NULL, &ranking, &err), RK_OK);
+        assert_int_equal(ranking.count, 1);
+        rk_ranking_clear(&ranking);
+        enough.calculon.sys.mem1.capacity = 0.98 * shortage.least[0].memory;
+        assert_int_equal(
+            rk_rank_strategies(&enough, RK_SEARCH_BOUNDED, 1, NULL, NULL, &ranking, &err), RK_OK);
+        assert_int_equal(ranking.count, 0);
+        rk_ranking_clear(&ranking);
+    }
+}
+
+/* An empty space: the least batch with which it is not. */
+static void test_calculon_batch(void **state)
+{
+    rk_problem problem = calculon_problem();
+    rk_ranking ranking;
+    uint64_t count = 0;
+    rk_error err;
+    (void)state;
+    problem.calculon.space.num_procs = 1120;
+    problem.calculon.space.max_batch_size = 3;
+    assert_int_equal(rk_rank_strategies(&problem, RK_SEARCH_ANY, 1, NULL, NULL, &ranking, &err),
+                     RK_OK);
+    const int64_t least = ranking.shortage.least_batch;
+    assert_int_equal(rk_ranking_total(&ranking), 0);
+    assert_true(least > 3);
+    rk_ranking_clear(&ranking);
+    problem.calculon.space.max_batch_size = least;
+    assert_int_equal(problem.method->count(&problem, &count, &err), RK_OK);
+    assert_true(count > 0);
+    problem.calculon.space.max_batch_size = least - 1;
+    assert_int_equal(problem.method->count(&problem, &count, &err), RK_OK);
+    assert_int_equal(count, 0);
+}
+
+/* The nearest strategy does not fit, what it is changed to does, and so do more accelerators. */
+static void test_reckon_shortage(void **state)
+{
+    rk_problem problem = reckon_problem();
+    rk_ranking ranking;
+    rk_error err;
+    (void)state;
+    problem.reckon.space.accelerators = 2;
+    problem.reckon.space.offloads = 0;
+    problem.reckon.system.accelerator.memory_usable = 30 * GIB;
+    for (int kind = RK_SEARCH_ANY; kind <= RK_SEARCH_BOUNDED; kind++) {
+        assert_int_equal(
+            rk_rank_strategies(&problem, (rk_search_kind)kind, 1, NULL, NULL, &ranking, &err),
+            RK_OK);
+        const rk_shortage *shortage = &ranking.shortage;
+        char misfit[RK_MISFIT_SIZE];
+        assert_int_equal(ranking.count, 0);
+        assert_int_equal(ranking.by_bounds, kind == RK_SEARCH_BOUNDED);
+        assert_true(shortage->legal && !shortage->nearest.fits);
+        assert_true(shortage->nearest.memory > 30 * GIB);
+        assert_int_equal(problem.method->misfit(&problem, &shortage->nearest, misfit, &err), RK_OK);
+        assert_non_null(strstr(misfit, "of 30.0 GiB"));
+        assert_true(shortage->changes == 0 || shortage->changed.fits);
+        assert_true(shortage->accelerators >= 4);
+        rk_ranking_clear(&ranking);
+    }
+    problem.reckon.space.tp = (rk_choices){1, {3}};
+    assert_int_equal(rk_rank_strategies(&problem, RK_SEARCH_ANY, 1, NULL, NULL, &ranking, &err),
+                     RK_OK);
+    assert_false(ranking.shortage.legal);
+    assert_true(ranking.shortage.reasons.indivisible[0] != '\0');
+    rk_ranking_clear(&ranking);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_calculon),          cmocka_unit_test(test_reckon),
+        cmocka_unit_test(test_calculon_shortage), cmocka_unit_test(test_calculon_batch),
+        cmocka_unit_test(test_reckon_shortage),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
