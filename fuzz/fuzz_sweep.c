@@ -38,12 +38,15 @@ static void require_point(rk_sweep_cursor *cursor, rk_sweep_point *point, uint64
         return;
     }
     cursor->changed = 0;
-    REQUIRE(point->app.hidden >= 1 && point->sys.network_count >= 1);
-    REQUIRE(point->datatype <= RK_DATATYPE_COUNT);
+    REQUIRE(point->common.problem.calculon.app.hidden >= 1 &&
+            point->common.problem.calculon.sys.network_count >= 1);
+    REQUIRE(point->common.problem.calculon.space.datatype <= RK_DATATYPE_COUNT);
     REQUIRE(point->common.top >= 1 && point->common.top <= RK_SWEEP_TOP_MAX);
     if (!doc->mode.estimate) {
-        REQUIRE(point->space.num_procs >= 1 && point->space.max_batch_size >= 1);
-        REQUIRE(point->space.fused_count == 1 || point->space.fused_count == 2);
+        REQUIRE(point->common.problem.calculon.space.num_procs >= 1 &&
+                point->common.problem.calculon.space.max_batch_size >= 1);
+        REQUIRE(point->common.problem.calculon.space.fused_count == 1 ||
+                point->common.problem.calculon.space.fused_count == 2);
     }
 }
 
@@ -61,7 +64,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     REQUIRE(count >= 1 && count <= RK_SWEEP_POINTS_MAX);
     REQUIRE(strlen(rk_sweep_doc_text(doc)) > 0);
     rk_sweep_table table;
-    if (rk_sweep_table_init(doc, &rk_sweep_calculon, &table, &err)) {
+    if (rk_sweep_table_init(doc, &table, &err)) {
         require_sound_error(&err, err.code);
     } else {
         REQUIRE(table.count > 0 && table.point_count < table.count);

@@ -5,7 +5,6 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "command/commands.h"
-#include "command/sweep_reckon.h"
 #include "work/share.h"
 
 #include <inttypes.h>
@@ -186,7 +185,6 @@ static rk_status run_sweep(rk_job *job, void *arguments, rk_error *err)
         rk_share_leave(options.team, err);
         return status;
     }
-    options.method = doc->mode.reckon ? &rk_sweep_reckon : &rk_sweep_calculon;
     status = args->dry_run ? rk_sweep_check(doc, &options, &totals, err)
                            : rk_sweep_run(doc, &options, &totals, err);
     rk_sweep_doc_free(doc);

@@ -117,6 +117,11 @@ static rk_status misfit(const rk_problem *problem, const rk_candidate *candidate
     return status;
 }
 
+static void detach(rk_candidate *candidate)
+{
+    (void)candidate;
+}
+
 /* ---- the problem, changed ------------------------------------------------------------------ */
 
 static size_t list_numbers(const rk_problem *problem, rk_number out[RK_NUMBER_MAX])
@@ -240,6 +245,7 @@ const rk_method rk_method_calculon = {
     .evaluate = evaluate,
     .misfit = misfit,
     .find_shortage = rk_calculon_find_shortage,
+    .detach = detach,
     .numbers = list_numbers,
     .set_number = set_number,
     .accelerators = accelerators,

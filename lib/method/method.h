@@ -10,10 +10,10 @@
 #include "io/json_write.h"
 #include "io/value.h"
 #include "method/numbers.h"
+#include "reckon/team.h"
 #include "report/describe.h"
 #include "search/plan.h"
 #include "search/reasons.h"
-#include "work/team.h"
 
 typedef struct rk_method rk_method;
 
@@ -146,6 +146,9 @@ struct rk_method {
     rk_status (*find_shortage)(const rk_problem *problem, const rk_candidate *nearest,
                                uint64_t strategies, const rk_search_control *control,
                                rk_shortage *shortage, rk_error *err);
+
+    /* Leaves out pointers, so that a candidate may travel to another process. */
+    void (*detach)(rk_candidate *candidate);
 
     /* ---- the problem, changed ---- */
 

@@ -120,6 +120,11 @@ static rk_status misfit(const rk_problem *problem, const rk_candidate *candidate
     return RK_OK;
 }
 
+static void detach(rk_candidate *candidate)
+{
+    candidate->strategy.layout = NULL;
+}
+
 /* ---- the problem, changed ------------------------------------------------------------------ */
 
 static size_t list_numbers(const rk_problem *problem, rk_number out[RK_NUMBER_MAX])
@@ -242,6 +247,7 @@ const rk_method rk_method_reckon = {
     .evaluate = evaluate,
     .misfit = misfit,
     .find_shortage = rk_reckon_find_shortage,
+    .detach = detach,
     .numbers = list_numbers,
     .set_number = set_number,
     .accelerators = accelerators,

@@ -7,8 +7,6 @@
 #include <stdio.h>
 #include <string.h>
 
-const rk_sweep_common rk_sweep_common_defaults = {.top = 1};
-
 rk_status rk_sweep_pass(const json_t *value, const char *path, void *out, rk_error *err)
 {
     (void)value;
@@ -23,15 +21,6 @@ rk_status rk_sweep_refuse(const json_t *value, const char *path, void *out, rk_e
     (void)value;
     (void)out;
     return rk_fail_at(err, RK_ERR_INVALID, path, "this is about all points and cannot be varied");
-}
-
-const rk_column *rk_sweep_count_columns(const rk_sweep_mode *mode, const rk_column searched[3],
-                                        size_t *count)
-{
-    static const rk_column bounded[] = {{"strategies", RK_VALUE_INT}, {"evaluated", RK_VALUE_INT}};
-    static const rk_column estimated[] = {{"reason", RK_VALUE_TEXT}};
-    *count = mode->estimate ? 1 : mode->bounded ? 2 : 3;
-    return mode->estimate ? estimated : mode->bounded ? bounded : searched;
 }
 
 rk_status rk_sweep_prefix_path(rk_status status, const char *path, rk_error *err)

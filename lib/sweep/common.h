@@ -4,22 +4,11 @@
 #define RK_SWEEP_COMMON_H
 
 #include "io/fields.h"
-#include "sweep/back_end.h"
-
-/* Those that points may have. */
-typedef struct rk_sweep_common {
-    int64_t top; /* results at each point */
-} rk_sweep_common;
-
-extern const rk_sweep_common rk_sweep_common_defaults;
+#include "sweep/settle.h"
 
 /* Variables are passed over; what is about all points is taken out before a point is read. */
 rk_status rk_sweep_pass(const json_t *value, const char *path, void *out, rk_error *err);
 rk_status rk_sweep_refuse(const json_t *value, const char *path, void *out, rk_error *err);
-
-/* The columns that tell how a point was settled; an exhaustive search has three of its own. */
-const rk_column *rk_sweep_count_columns(const rk_sweep_mode *mode, const rk_column searched[3],
-                                        size_t *count);
 
 /* Completes the path of an error in the document that stands at `path`. */
 rk_status rk_sweep_prefix_path(rk_status status, const char *path, rk_error *err);
@@ -30,7 +19,7 @@ rk_status rk_sweep_prefix_path(rk_status status, const char *path, rk_error *err
         .help = help_                                                                              \
     }
 
-/* Fields of a struct `type` that has an rk_sweep_common as its member `common`. */
+/* Fields of a struct that has an rk_sweep_common as its member `common`. */
 #define RK_SWEEP_COMMON_FIELDS(struct_)                                                            \
     {.name = "top",                                                                                \
      .type = RK_FIELD_INT,                                                                         \

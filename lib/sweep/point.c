@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "base/units.h"
 #include "calculon/calculon_docs.h"
+#include "calculon/execution.h"
 #include "io/json_memory.h"
 
 #include <stdio.h>
@@ -19,18 +20,18 @@ static const struct {
 static rk_status read_application(const json_t *value, const char *path, void *out, rk_error *err)
 {
     rk_sweep_point *point = out;
+    rk_calculon_app *app = &point->common.problem.calculon.app;
     return point->changed & RK_SWEEP_APPLICATION
-               ? rk_sweep_prefix_path(rk_calculon_app_from_json(value, false, &point->app, err),
-                                      path, err)
+               ? rk_sweep_prefix_path(rk_calculon_app_from_json(value, false, app, err), path, err)
                : RK_OK;
 }
 
 static rk_status read_system(const json_t *value, const char *path, void *out, rk_error *err)
 {
     rk_sweep_point *point = out;
+    rk_calculon_sys *sys = &point->common.problem.calculon.sys;
     return point->changed & RK_SWEEP_SYSTEM
-               ? rk_sweep_prefix_path(rk_calculon_sys_from_json(value, false, &point->sys, err),
-                                      path, err)
+               ? rk_sweep_prefix_path(rk_calculon_sys_from_json(value, false, sys, err), path, err)
                : RK_OK;
 }
 
@@ -80,7 +81,7 @@ static rk_status read_strategy(const json_t *value, const char *path, void *out,
     return status;
 }
 
-#define PLACE(member) offsetof(rk_sweep_point, member)
+#define PLACE(member) offsetof(rk_sweep_point, common.problem.calculon.member)
 
 #define INPUT_FIELDS                                                                               \
     {.name = "application",                                                                        \
@@ -152,14 +153,45 @@ static const rk_field estimate_fields[] = {
 rk_status rk_sweep_point_read(rk_sweep_point *point, bool estimate, const json_t *root,
                               unsigned changed, rk_error *err)
 {
-    point->space = (rk_calculon_space){.fused_count = 1, .fused = {true}};
-    point->common = rk_sweep_common_defaults;
+    rk_calculon_space *space = &point->common.problem.calculon.space;
+    *space = (rk_calculon_space){.fused_count = 1, .fused = {true}};
+    point->common.top = 1;
     point->root = root;
     point->changed = changed;
-    rk_status status = estimate ? rk_fields_read(root, "", estimate_fields, COUNT(estimate_fields),
-                                                 RK_UNKNOWN_REFUSE, point, err)
-                                : rk_fields_read(root, "", search_fields, COUNT(search_fields),
-                                                 RK_UNKNOWN_REFUSE, point, err);
-    point->datatype = estimate ? point->exe.datatype : point->space.datatype;
+    const rk_status status = estimate
+                                 ? rk_fields_read(root, "", estimate_fields, COUNT(estimate_fields),
+                                                  RK_UNKNOWN_REFUSE, point, err)
+                                 : rk_fields_read(root, "", search_fields, COUNT(search_fields),
+                                                  RK_UNKNOWN_REFUSE, point, err);
+    if (estimate) {
+        space->datatype = point->exe.datatype;
+    }
     return status;
 }
+
+/* ---- the reader ------------------------------------------------------------------------------ */
+
+static rk_status read_point(void *point, bool estimate, const json_t *root, unsigned changed,
+                            rk_error *err)
+{
+    const rk_sweep_point *read = point;
+    const rk_status status = rk_sweep_point_read(point, estimate, root, changed, err);
+    return status == RK_OK && changed & ~(unsigned)RK_SWEEP_APPLICATION
+               ? rk_calculon_sys_check(&read->common.problem.calculon.sys,
+                                       read->common.problem.calculon.space.datatype, err)
+               : status;
+}
+
+static rk_status strategy_of(const void *point, rk_candidate *candidate, rk_error *err)
+{
+    const rk_sweep_point *read = point;
+    candidate->exe = read->exe;
+    return rk_calculon_exe_check(&read->exe, err);
+}
+
+const rk_sweep_reader rk_sweep_reader_calculon = {
+    .method = &rk_method_calculon,
+    .size = sizeof(rk_sweep_point),
+    .read = read_point,
+    .strategy = strategy_of,
+};

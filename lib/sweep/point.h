@@ -5,15 +5,11 @@
 
 #include "sweep/common.h"
 
-/* All zero before the first point. */
+/* All zero before the first point.  An estimate uses of the space only the datatype. */
 typedef struct rk_sweep_point {
     rk_sweep_common common;
-    rk_calculon_app app;
-    rk_calculon_sys sys;
-    rk_calculon_space space; /* of a search */
-    rk_calculon_exe exe;     /* of an estimate; its rules are not checked yet */
-    rk_datatype datatype;    /* of either */
-    const json_t *root;      /* while it is read, with what has changed */
+    rk_calculon_exe exe; /* of an estimate; its rules are not checked yet */
+    const json_t *root;  /* while it is read, with what has changed */
     unsigned changed;
 } rk_sweep_point;
 

@@ -9,17 +9,12 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-static const rk_sweep_method *method_of(const rk_sweep_options *options)
-{
-    return options->method ? options->method : &rk_sweep_calculon;
-}
-
 rk_status rk_sweep_check(const rk_sweep_doc *doc, const rk_sweep_options *options,
                          rk_sweep_totals *totals, rk_error *err)
 {
     rk_sweep_table table;
     unsigned char *kept = NULL;
-    rk_status status = rk_sweep_table_init(doc, method_of(options), &table, err);
+    rk_status status = rk_sweep_table_init(doc, &table, err);
     if (status != RK_OK) {
         return status;
     }
@@ -111,7 +106,7 @@ rk_status rk_sweep_run(const rk_sweep_doc *doc, const rk_sweep_options *options,
     const bool first = !options->team || options->team->rank == 0;
     *totals = (rk_sweep_totals){.points = rk_sweep_doc_point_count(doc)};
     run.threads = options->threads > 0 ? options->threads : rk_core_count();
-    rk_status status = rk_sweep_table_init(doc, method_of(options), &run.table, err);
+    rk_status status = rk_sweep_table_init(doc, &run.table, err);
     if (status == RK_OK) {
         run.table.has_text = options->csv_path && !options->pareto;
         status = start_workers(&run, err);

@@ -9,7 +9,7 @@
 
 #include "io/out.h"
 #include "reckon/team.h"
-#include "sweep/back_end.h"
+#include "sweep/settle.h"
 
 typedef struct rk_sweep_progress {
     bool checking;                      /* all points are being read, before the first search */
@@ -20,17 +20,16 @@ typedef struct rk_sweep_progress {
 
 /* How a sweep is run; all zero is legal. */
 typedef struct rk_sweep_options {
-    const rk_sweep_method *method; /* NULL: the Calculon methodology */
-    const char *csv_path;          /* "-": `write` takes the lines; NULL: no CSV */
-    const char *sqlite_path;       /* NULL: no database */
-    const char *pareto;            /* goals, see rk_sweep_pareto_init; NULL: no front */
-    bool resume;                   /* take finished points from the database; it may be new */
-    int threads;                   /* of each rank; 0: one per core that this process may use */
-    rk_team *team;                 /* NULL: this process alone */
-    int block_points;              /* that make one task, at most; 0: as many as are worth one */
-    double flush_seconds;          /* between transactions; 0: half a second */
-    double silent_seconds;         /* after which a rank counts as lost; 0: a minute */
-    rk_out_writer *write;          /* of CSV lines that go to no file; NULL: they are lost */
+    const char *csv_path;    /* "-": `write` takes the lines; NULL: no CSV */
+    const char *sqlite_path; /* NULL: no database */
+    const char *pareto;      /* goals, see rk_sweep_pareto_init; NULL: no front */
+    bool resume;             /* take finished points from the database; it may be new */
+    int threads;             /* of each rank; 0: one per core that this process may use */
+    rk_team *team;           /* NULL: this process alone */
+    int block_points;        /* that make one task, at most; 0: as many as are worth one */
+    double flush_seconds;    /* between transactions; 0: half a second */
+    double silent_seconds;   /* after which a rank counts as lost; 0: a minute */
+    rk_out_writer *write;    /* of CSV lines that go to no file; NULL: they are lost */
     /* Called several times a second, and for every task; return false to stop.  May be NULL. */
     bool (*progress)(void *user, const rk_sweep_progress *progress);
     /* Called when a sweep is resumed, with how many points are missing and which: "3-7, 12". */

@@ -30,8 +30,9 @@ static rk_column axis_column(const rk_sweep_table *table, size_t axis)
 static rk_status list_inside(rk_sweep_table *table, rk_error *err)
 {
     const size_t axes = rk_sweep_doc_axis_count(table->doc);
-    const size_t results = table->method->result_count();
-    const rk_column *counts = table->method->count_columns(&table->doc->mode, &table->count_count);
+    const size_t results = table->method->column_count();
+    rk_column counts[RK_SWEEP_COUNTS_MAX];
+    table->count_count = rk_sweep_count_columns(&table->doc->mode, counts);
     table->first_count = 1 + axes;
     table->rank = table->first_count + table->count_count;
     table->inside_count = table->rank + 1 + results;
@@ -42,7 +43,7 @@ static rk_status list_inside(rk_sweep_table *table, rk_error *err)
         return rk_sweep_fail_memory(err);
     }
     for (size_t i = 0; i < results; i++) {
-        const rk_value_type type = table->method->result_column(i, table->names[i]);
+        const rk_value_type type = table->method->column(i, table->names[i]);
         table->inside[table->rank + 1 + i] = (rk_column){table->names[i], type};
     }
     table->inside[0] = (rk_column){"point", RK_VALUE_INT};
@@ -280,10 +281,9 @@ static rk_status read_constraints(rk_sweep_table *table, rk_error *err)
 
 /* ---- all ------------------------------------------------------------------------------------- */
 
-rk_status rk_sweep_table_init(const rk_sweep_doc *doc, const rk_sweep_method *method,
-                              rk_sweep_table *table, rk_error *err)
+rk_status rk_sweep_table_init(const rk_sweep_doc *doc, rk_sweep_table *table, rk_error *err)
 {
-    *table = (rk_sweep_table){.doc = doc, .method = method};
+    *table = (rk_sweep_table){.doc = doc, .method = rk_sweep_reader_of(&doc->mode)->method};
     rk_status status = list_inside(table, err);
     if (status == RK_OK) {
         status = list_outside(table, err);

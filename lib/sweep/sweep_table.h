@@ -7,7 +7,7 @@
 #ifndef RK_SWEEP_SWEEP_TABLE_H
 #define RK_SWEEP_SWEEP_TABLE_H
 
-#include "sweep/back_end.h"
+#include "sweep/settle.h"
 
 /* A column outside: a copy of one inside, or an expression. */
 typedef struct rk_sweep_output {
@@ -17,11 +17,11 @@ typedef struct rk_sweep_output {
 
 typedef struct rk_sweep_table {
     const rk_sweep_doc *doc;
-    const rk_sweep_method *method;
+    const rk_method *method;
 
     rk_column *inside;                         /* owned */
     char (*axis_names)[RK_JSON_PATH_SIZE + 8]; /* owned */
-    char (*names)[RK_SWEEP_COLUMN_SIZE];       /* owned; of results */
+    char (*names)[RK_METHOD_COLUMN_SIZE];      /* owned; of results */
     size_t inside_count, first_count, count_count, rank;
 
     rk_sweep_output *outputs;  /* owned */
@@ -34,8 +34,7 @@ typedef struct rk_sweep_table {
 } rk_sweep_table;
 
 /* Checks the columns and result constraints of the document, which must outlive the table. */
-rk_status rk_sweep_table_init(const rk_sweep_doc *doc, const rk_sweep_method *method,
-                              rk_sweep_table *table, rk_error *err);
+rk_status rk_sweep_table_init(const rk_sweep_doc *doc, rk_sweep_table *table, rk_error *err);
 void rk_sweep_table_clear(rk_sweep_table *table);
 
 /* Fills what stands inside before the rank. */

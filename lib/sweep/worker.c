@@ -17,17 +17,17 @@ rk_status rk_sweep_worker_init(rk_sweep_worker *worker, const rk_sweep_table *ta
 {
     *worker = (rk_sweep_worker){.table = table};
     rk_sweep_cursor_init(&worker->cursor, table->doc);
-    worker->state = table->method->open(&table->doc->mode);
+    const rk_status status = rk_sweep_state_init(&worker->state, &table->doc->mode, err);
     worker->inside = calloc(table->inside_count + table->count, sizeof(*worker->inside));
     worker->row = worker->inside ? worker->inside + table->inside_count : NULL;
-    return worker->state && worker->inside ? RK_OK : rk_sweep_fail_memory(err);
+    return status || worker->inside ? status : rk_sweep_fail_memory(err);
 }
 
 void rk_sweep_worker_clear(rk_sweep_worker *worker)
 {
     if (worker->table) {
         rk_sweep_cursor_clear(&worker->cursor);
-        worker->table->method->close(worker->state);
+        rk_sweep_state_clear(&worker->state);
         free(worker->inside);
         rk_bytes_clear(&worker->text);
     }
@@ -48,11 +48,11 @@ rk_status rk_sweep_worker_read(rk_sweep_worker *worker, uint64_t number, bool *k
     if (status != RK_OK || !*kept) {
         return status;
     }
-    status = worker->table->method->read(worker->state, cursor->root, cursor->changed, &worker->top,
-                                         err);
-    if (status == RK_OK && worker->top > worker->table->method->top_max) {
+    const int64_t most = worker->state.reader->method->most_results;
+    status = rk_sweep_state_read(&worker->state, cursor->root, cursor->changed, err);
+    if (status == RK_OK && worker->state.point->top > most) {
         status = rk_fail_at(err, RK_ERR_LIMIT, "top", "at most %" PRId64 " results fit in a point",
-                            worker->table->method->top_max);
+                            most);
     }
     if (status == RK_OK) {
         cursor->changed = 0;
@@ -65,8 +65,7 @@ rk_status rk_sweep_worker_count(rk_sweep_worker *worker, uint64_t *strategies, r
     *strategies = 1;
     return worker->table->doc->mode.estimate
                ? RK_OK
-               : fail_here(worker, worker->table->method->count(worker->state, strategies, err),
-                           err);
+               : fail_here(worker, rk_sweep_state_count(&worker->state, strategies, err), err);
 }
 
 rk_status rk_sweep_worker_look(rk_sweep_worker *worker, uint64_t number, bool *kept,
@@ -81,8 +80,8 @@ rk_status rk_sweep_worker_look(rk_sweep_worker *worker, uint64_t number, bool *k
 
 size_t rk_sweep_worker_wanted(const rk_sweep_worker *worker, unsigned round)
 {
-    const size_t most = RK_SWEEP_CANDIDATES_MAX / worker->table->method->candidates;
-    size_t wanted = (size_t)worker->top;
+    const size_t most = RK_SWEEP_CANDIDATES_MAX;
+    size_t wanted = (size_t)worker->state.point->top;
     for (unsigned i = 0; i < round && wanted < most; i++) {
         wanted *= MORE_IN_A_ROUND;
     }
@@ -91,11 +90,10 @@ size_t rk_sweep_worker_wanted(const rk_sweep_worker *worker, unsigned round)
 
 void rk_sweep_found_start(const rk_sweep_worker *worker, unsigned round, rk_sweep_found *found)
 {
-    const rk_sweep_method *method = worker->table->method;
     rk_top_clear(&found->top);
     *found = (rk_sweep_found){.reason = ""};
-    rk_top_init(&found->top, rk_sweep_worker_wanted(worker, round) * method->candidates,
-                method->candidate_size);
+    rk_top_init(&found->top, rk_sweep_worker_wanted(worker, round),
+                worker->state.reader->method->candidate_size);
 }
 
 /* ---- rows ------------------------------------------------------------------------------------ */
@@ -118,18 +116,20 @@ static void add_row(rk_sweep_worker *worker, rk_bytes *rows)
     }
 }
 
-/* Appends the rows of at most `worker->top` of `count` results; *kept: how many there are. */
+/* Appends the rows of at most `worker->state.point->top` of `count` results; *kept: how many there
+ * are. */
 static rk_status add_results(rk_sweep_worker *worker, const rk_top *top, size_t count,
                              rk_bytes *rows, uint64_t *kept, rk_error *err)
 {
     const rk_sweep_table *table = worker->table;
     rk_status status = RK_OK;
     *kept = 0;
-    for (size_t i = 0; i < count && *kept < (uint64_t)worker->top && status == RK_OK; i++) {
+    for (size_t i = 0; i < count && *kept < (uint64_t)worker->state.point->top && status == RK_OK;
+         i++) {
         bool keeps = false;
         worker->inside[table->rank] = rk_value_int((int64_t)*kept);
         status =
-            table->method->result(worker->state, top, i, &worker->inside[table->rank + 1], err);
+            rk_sweep_state_values(&worker->state, top, i, &worker->inside[table->rank + 1], err);
         if (status == RK_OK) {
             status = fill_row(worker, err);
         }
@@ -182,15 +182,13 @@ rk_status rk_sweep_worker_finish(rk_sweep_worker *worker, unsigned round, rk_swe
     const size_t wanted = rk_sweep_worker_wanted(worker, round), start = rows->size;
     const bool exhausted =
         found->top.count < found->top.limit || wanted == rk_sweep_worker_wanted(worker, round + 1);
-    size_t count = 0;
+    const size_t count = found->top.count < wanted ? found->top.count : wanted;
     uint64_t kept = 0;
     *again = false;
-    rk_status status = table->method->refine(worker->state, &found->top, wanted, &count, err);
-    if (status == RK_OK) {
-        status = add_point(worker, found, count, rows, &kept, err);
-    }
-    if (status == RK_OK && table->constraint_count > 0 && kept < (uint64_t)worker->top &&
-        !exhausted) {
+    rk_top_sort(&found->top);
+    const rk_status status = add_point(worker, found, count, rows, &kept, err);
+    if (status == RK_OK && table->constraint_count > 0 &&
+        kept < (uint64_t)worker->state.point->top && !exhausted) {
         rows->size = start;
         *again = true;
     }
@@ -200,15 +198,14 @@ rk_status rk_sweep_worker_finish(rk_sweep_worker *worker, unsigned round, rk_swe
 rk_status rk_sweep_worker_settle(rk_sweep_worker *worker, const rk_search_control *control,
                                  rk_bytes *rows, rk_error *err)
 {
-    const rk_sweep_method *method = worker->table->method;
     rk_sweep_found found = {.reason = ""};
     rk_status status = RK_OK;
     bool again = true;
     for (unsigned round = 0; again && status == RK_OK; round++) {
         rk_sweep_found_start(worker, round, &found);
         status = worker->table->doc->mode.estimate
-                     ? method->estimate(worker->state, &found, err)
-                     : method->search(worker->state, control, &found, err);
+                     ? rk_sweep_state_estimate(&worker->state, &found, err)
+                     : rk_sweep_state_search(&worker->state, control, &found, err);
         status = fail_here(worker, status, err);
         if (status == RK_OK) {
             status = rk_sweep_worker_finish(worker, round, &found, rows, &again, err);
@@ -223,10 +220,10 @@ rk_status rk_sweep_worker_settle(rk_sweep_worker *worker, const rk_search_contro
 rk_status rk_sweep_worker_slice(rk_sweep_worker *worker, unsigned round,
                                 const rk_search_control *control, rk_bytes *result, rk_error *err)
 {
-    const rk_sweep_method *method = worker->table->method;
+    const rk_method *method = worker->state.reader->method;
     rk_sweep_found found = {.reason = ""};
     rk_sweep_found_start(worker, round, &found);
-    rk_status status = method->search(worker->state, control, &found, err);
+    rk_status status = rk_sweep_state_search(&worker->state, control, &found, err);
     if (status == RK_OK) {
         rk_sweep_rows_add(result, found.counts, RK_SWEEP_COUNTS_MAX);
         rk_bytes_add_number(result, found.top.count);
@@ -243,7 +240,7 @@ rk_status rk_sweep_worker_slice(rk_sweep_worker *worker, unsigned round,
 rk_status rk_sweep_found_add(const rk_sweep_worker *worker, rk_sweep_found *found, bool first,
                              const rk_bytes *result, rk_error *err)
 {
-    const rk_sweep_method *method = worker->table->method;
+    const rk_method *method = worker->state.reader->method;
     rk_bytes_reader reader = rk_bytes_read(result);
     rk_value counts[RK_SWEEP_COUNTS_MAX];
     rk_status status = RK_OK;

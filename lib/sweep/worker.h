@@ -15,11 +15,10 @@
 typedef struct rk_sweep_worker {
     const rk_sweep_table *table;
     rk_sweep_cursor cursor;
-    rk_sweep_state *state; /* owned; of the method */
-    int64_t top;           /* results that the point asks for */
-    rk_value *inside;      /* owned; a row of the table */
-    rk_value *row;         /* the same outside, behind it */
-    rk_bytes text;         /* owned; the CSV lines of a point */
+    rk_sweep_state state;
+    rk_value *inside; /* owned; a row of the table */
+    rk_value *row;    /* the same outside, behind it */
+    rk_bytes text;    /* owned; the CSV lines of a point */
 } rk_sweep_worker;
 
 /* The table must outlive the worker; cleared with rk_sweep_worker_clear, also after a failure. */

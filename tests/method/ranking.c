@@ -3,6 +3,7 @@
  */
 #include "method/ranking.h"
 #include "base/units.h"
+#include "layer/model_load.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -18,7 +19,8 @@ static rk_problem calculon_problem(void)
 {
     rk_problem problem = {.method = &rk_method_calculon};
     rk_error err;
-    assert_int_equal(rk_calculon_app_load("megatron-22B", false, &problem.calculon.app, &err), RK_OK);
+    assert_int_equal(rk_calculon_app_load("megatron-22B", false, &problem.calculon.app, &err),
+                     RK_OK);
     assert_int_equal(
         rk_calculon_sys_load("h100-80g-off512g50-nvl8", false, &problem.calculon.sys, &err), RK_OK);
     problem.calculon.space = (rk_calculon_space){.num_procs = 16,

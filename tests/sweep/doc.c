@@ -74,7 +74,8 @@ static void test_ranges(void **state)
             const rk_value value = rk_sweep_doc_axis_value(doc, 0, j);
             const double number = value.type == RK_VALUE_INT ? (double)value.integer : value.real;
             assert_true(number == cases[i].values[j]);
-            assert_true(point_at(doc, j).sys.mem1.capacity == number * 0x1p30);
+            assert_true(point_at(doc, j).common.problem.calculon.sys.mem1.capacity ==
+                        number * 0x1p30);
         }
         rk_sweep_doc_free(doc);
     }
@@ -89,9 +90,9 @@ static void test_first_axis_is_slowest(void **state)
     assert_int_equal(rk_sweep_doc_point_count(doc), 12);
     for (uint64_t i = 0; i < 12; i++) {
         const rk_sweep_point point = point_at(doc, i);
-        assert_int_equal(point.space.num_procs, 1 + i / 6);
-        assert_int_equal(point.space.max_batch_size, 3 + i / 2 % 3);
-        assert_int_equal(point.space.fused[0], i % 2 == 0);
+        assert_int_equal(point.common.problem.calculon.space.num_procs, 1 + i / 6);
+        assert_int_equal(point.common.problem.calculon.space.max_batch_size, 3 + i / 2 % 3);
+        assert_int_equal(point.common.problem.calculon.space.fused[0], i % 2 == 0);
     }
     rk_sweep_doc_free(doc);
 }
@@ -104,13 +105,15 @@ static void test_settings(void **state)
     assert_int_equal(parse("{" BASE "}", &doc, &err), RK_OK);
     assert_int_equal(rk_sweep_doc_point_count(doc), 1);
     rk_sweep_point point = point_at(doc, 0);
-    assert_int_equal(point.app.hidden, 768);
-    assert_int_equal(point.space.num_procs, 4);
-    assert_int_equal(point.space.max_batch_size, 8);
-    assert_int_equal(point.space.datatype, RK_FLOAT16);
-    assert_int_equal(point.space.fused_count, 1);
-    assert_true(point.space.fused[0]);
-    assert_false(point.space.no_tp_overlap || point.space.no_dp_overlap || point.space.mbs_break);
+    assert_int_equal(point.common.problem.calculon.app.hidden, 768);
+    assert_int_equal(point.common.problem.calculon.space.num_procs, 4);
+    assert_int_equal(point.common.problem.calculon.space.max_batch_size, 8);
+    assert_int_equal(point.common.problem.calculon.space.datatype, RK_FLOAT16);
+    assert_int_equal(point.common.problem.calculon.space.fused_count, 1);
+    assert_true(point.common.problem.calculon.space.fused[0]);
+    assert_false(point.common.problem.calculon.space.no_tp_overlap ||
+                 point.common.problem.calculon.space.no_dp_overlap ||
+                 point.common.problem.calculon.space.mbs_break);
     assert_int_equal(point.common.top, 1);
     rk_sweep_doc_free(doc);
 
@@ -119,10 +122,12 @@ static void test_settings(void **state)
                            &doc, &err),
                      RK_OK);
     point = point_at(doc, 0);
-    assert_int_equal(point.space.fused_count, 2);
-    assert_false(point.space.fused[0]);
-    assert_true(point.space.fused[1]);
-    assert_true(point.space.no_tp_overlap && point.space.no_dp_overlap && point.space.mbs_break);
+    assert_int_equal(point.common.problem.calculon.space.fused_count, 2);
+    assert_false(point.common.problem.calculon.space.fused[0]);
+    assert_true(point.common.problem.calculon.space.fused[1]);
+    assert_true(point.common.problem.calculon.space.no_tp_overlap &&
+                point.common.problem.calculon.space.no_dp_overlap &&
+                point.common.problem.calculon.space.mbs_break);
     assert_int_equal(point.common.top, 7);
     rk_sweep_doc_free(doc);
 }
@@ -140,14 +145,15 @@ static void test_patches(void **state)
         "{\"key\": \"datatype\", \"values\": [\"float32\", \"float16\"]}");
     for (uint64_t i = 0; i < 4; i++) {
         const rk_sweep_point point = point_at(doc, i);
-        assert_int_equal(point.sys.networks[0].size, 16);
-        assert_true(point.sys.networks[1].must_be_filled);
-        assert_true(point.sys.matrix[RK_FLOAT16].peak == 100e12);
-        assert_true(point.sys.matrix[RK_FLOAT16].curve.rate[0] == 50e12);
-        assert_int_equal(point.sys.roofline, i < 2);
-        assert_int_equal(point.app.hidden, 1024);
-        assert_int_equal(point.app.feedforward, 3072);
-        assert_int_equal(point.space.datatype, i % 2 == 0 ? RK_FLOAT32 : RK_FLOAT16);
+        assert_int_equal(point.common.problem.calculon.sys.networks[0].size, 16);
+        assert_true(point.common.problem.calculon.sys.networks[1].must_be_filled);
+        assert_true(point.common.problem.calculon.sys.matrix[RK_FLOAT16].peak == 100e12);
+        assert_true(point.common.problem.calculon.sys.matrix[RK_FLOAT16].curve.rate[0] == 50e12);
+        assert_int_equal(point.common.problem.calculon.sys.roofline, i < 2);
+        assert_int_equal(point.common.problem.calculon.app.hidden, 1024);
+        assert_int_equal(point.common.problem.calculon.app.feedforward, 3072);
+        assert_int_equal(point.common.problem.calculon.space.datatype,
+                         i % 2 == 0 ? RK_FLOAT32 : RK_FLOAT16);
     }
     rk_sweep_doc_free(doc);
 }
@@ -164,8 +170,8 @@ static void test_models_before_parts(void **state)
     } expected[] = {{512, 6144}, {512, 768}, {1024, 6144}, {1024, 768}};
     for (uint64_t i = 0; i < 4; i++) {
         const rk_sweep_point point = point_at(doc, i);
-        assert_int_equal(point.app.seq_size, expected[i].seq_size);
-        assert_int_equal(point.app.hidden, expected[i].hidden);
+        assert_int_equal(point.common.problem.calculon.app.seq_size, expected[i].seq_size);
+        assert_int_equal(point.common.problem.calculon.app.hidden, expected[i].hidden);
     }
     rk_sweep_doc_free(doc);
 }
@@ -188,11 +194,11 @@ static void test_files(void **state)
     assert_true(scratch_write(&s, "model.json", MODEL(16), strlen(MODEL(16))));
     assert_true(scratch_write(&s, "grid.json", with_file, strlen(with_file)));
     assert_int_equal(rk_sweep_doc_load(s.path, &first, &err), RK_OK);
-    assert_int_equal(point_at(first, 0).app.hidden, 16);
+    assert_int_equal(point_at(first, 0).common.problem.calculon.app.hidden, 16);
 
     assert_true(scratch_write(&s, "model.json", MODEL(20), strlen(MODEL(20))));
     assert_int_equal(rk_sweep_doc_load(scratch_path(&s, "grid.json"), &second, &err), RK_OK);
-    assert_int_equal(point_at(second, 0).app.hidden, 20);
+    assert_int_equal(point_at(second, 0).common.problem.calculon.app.hidden, 20);
     assert_string_not_equal(rk_sweep_doc_text(first), rk_sweep_doc_text(second));
     rk_sweep_doc_free(second);
 

@@ -62,12 +62,14 @@ static void test_linked(void **state)
         for (uint64_t i = 0; i < 12; i++) {
             const rk_sweep_point point = point_at(doc, i, true);
             assert_int_equal(point.common.top, 1 + i / 6);
-            assert_int_equal(point.app.hidden, hidden[i / 2 % 3]);
-            assert_int_equal(point.app.attn_heads, heads[i / 2 % 3]);
-            assert_int_equal(point.space.max_batch_size, 3 + i % 2);
+            assert_int_equal(point.common.problem.calculon.app.hidden, hidden[i / 2 % 3]);
+            assert_int_equal(point.common.problem.calculon.app.attn_heads, heads[i / 2 % 3]);
+            assert_int_equal(point.common.problem.calculon.space.max_batch_size, 3 + i % 2);
             assert_int_equal(rk_sweep_doc_axis_value(doc, 0, i).integer, point.common.top);
-            assert_int_equal(rk_sweep_doc_axis_value(doc, 1, i).integer, point.app.hidden);
-            assert_int_equal(rk_sweep_doc_axis_value(doc, 2, i).integer, point.app.attn_heads);
+            assert_int_equal(rk_sweep_doc_axis_value(doc, 1, i).integer,
+                             point.common.problem.calculon.app.hidden);
+            assert_int_equal(rk_sweep_doc_axis_value(doc, 2, i).integer,
+                             point.common.problem.calculon.app.attn_heads);
             assert_int_equal(rk_sweep_doc_axis_value(doc, 3, i).integer, 3 + i % 2);
         }
     }
@@ -92,11 +94,12 @@ static void test_expressions(void **state)
         const rk_sweep_point point = point_at(doc, i, true);
         const int64_t blocks = i % 2 ? 16 : 8, hidden = blocks * (i / 2 ? 128 : 64);
         const int64_t processors = 12 * blocks * hidden * hidden > 1000000000 ? 8 : 2;
-        assert_int_equal(point.app.num_blocks, blocks);
-        assert_int_equal(point.app.hidden, hidden);
-        assert_int_equal(point.app.feedforward, 4 * hidden);
-        assert_int_equal(point.space.num_procs, processors);
-        assert_true(point.sys.mem1.capacity == (double)processors * 1.5 * 0x1p30);
+        assert_int_equal(point.common.problem.calculon.app.num_blocks, blocks);
+        assert_int_equal(point.common.problem.calculon.app.hidden, hidden);
+        assert_int_equal(point.common.problem.calculon.app.feedforward, 4 * hidden);
+        assert_int_equal(point.common.problem.calculon.space.num_procs, processors);
+        assert_true(point.common.problem.calculon.sys.mem1.capacity ==
+                    (double)processors * 1.5 * 0x1p30);
     }
     assert_string_equal(rk_sweep_doc_axis_column(doc, 0).name, "aspect");
     rk_sweep_doc_free(doc);
@@ -125,7 +128,7 @@ static void test_constraints_before_checks(void **state)
     rk_sweep_doc *doc = parse("\"axes\": [{\"key\": \"batch\", \"values\": [0, 2]}],"
                               "\"point_constraints\": [\"batch > 0\"]");
     (void)point_at(doc, 0, false);
-    assert_int_equal(point_at(doc, 1, true).space.max_batch_size, 2);
+    assert_int_equal(point_at(doc, 1, true).common.problem.calculon.space.max_batch_size, 2);
     rk_sweep_doc_free(doc);
 }
 
@@ -198,7 +201,7 @@ static void test_text(void **state)
     const char *text = rk_sweep_doc_text(doc);
     assert_int_equal(rk_sweep_doc_parse(text, strlen(text), "text", &again, &err), RK_OK);
     assert_string_equal(rk_sweep_doc_text(again), text);
-    assert_int_equal(point_at(again, 0, true).app.hidden, 128);
+    assert_int_equal(point_at(again, 0, true).common.problem.calculon.app.hidden, 128);
     (void)point_at(again, 1, false);
     rk_sweep_doc_free(again);
     rk_sweep_doc_free(doc);

@@ -52,7 +52,9 @@ static size_t check_point(const grid_csv *csv, size_t row, const rk_sweep_point 
     rk_search_counts counts = {0};
     rk_error err = {0};
     size_t count = 0;
-    assert_int_equal(rk_calculon_search(&point->app, &point->sys, &point->space, NULL, GRID_TOP,
+    assert_int_equal(rk_calculon_search(&point->common.problem.calculon.app,
+                                        &point->common.problem.calculon.sys,
+                                        &point->common.problem.calculon.space, NULL, GRID_TOP,
                                         ranked, &count, &counts, &err),
                      RK_OK);
     assert_int_equal(count, GRID_TOP);
@@ -72,8 +74,9 @@ static size_t check_point(const grid_csv *csv, size_t row, const rk_sweep_point 
             assert_memory_equal((const char *)&exe + field->offset,
                                 (const char *)&ranked[i].exe + field->offset, size);
         }
-        assert_int_equal(rk_calculon_evaluate(&point->app, &point->sys, &exe, &stats, NULL, NULL,
-                                              &verdict, &err),
+        assert_int_equal(rk_calculon_evaluate(&point->common.problem.calculon.app,
+                                              &point->common.problem.calculon.sys, &exe, &stats,
+                                              NULL, NULL, &verdict, &err),
                          RK_OK);
         assert_int_equal(verdict.verdict, RK_FITS);
         for (size_t j = 0; j < RK_CALCULON_STATS_COUNT; j++) {
@@ -109,8 +112,10 @@ static void test_equals_direct_searches(void **state)
         assert_int_equal(read_point_at(doc, i, &point, &kept, &err), RK_OK);
         assert_true(kept);
         assert_int_equal(integer_cell(&csv, row, "point"), i);
-        assert_int_equal(integer_cell(&csv, row, "processors"), point.space.num_procs);
-        assert_int_equal(integer_cell(&csv, row, "batch"), point.space.max_batch_size);
+        assert_int_equal(integer_cell(&csv, row, "processors"),
+                         point.common.problem.calculon.space.num_procs);
+        assert_int_equal(integer_cell(&csv, row, "batch"),
+                         point.common.problem.calculon.space.max_batch_size);
         executed += (uint64_t)integer_cell(&csv, row, "executed");
         row += check_point(&csv, row, &point);
     }
@@ -174,7 +179,7 @@ static void test_column_names(void **state)
     (void)state;
     rk_sweep_doc *doc = grid_parse(text);
     assert_int_equal(read_point_at(doc, 0, &point, &kept, &err), RK_OK);
-    assert_int_equal(rk_sweep_table_init(doc, &rk_sweep_calculon, &table, &err), RK_OK);
+    assert_int_equal(rk_sweep_table_init(doc, &table, &err), RK_OK);
     assert_int_equal(table.count, 1 + 10 + 3 + 1 + 23 + 96);
     for (size_t i = 0; i < table.count; i++) {
         for (size_t j = 0; j < i; j++) {
