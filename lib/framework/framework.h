@@ -20,7 +20,8 @@
     X(DEEPSPEED, deepspeed, "deepspeed")                                                           \
     X(MINDSPEED, mindspeed, "mindspeed")                                                           \
     X(MAXTEXT, maxtext, "maxtext")                                                                 \
-    X(NEURONX, neuronx, "neuronx")
+    X(NEURONX, neuronx, "neuronx")                                                                 \
+    X(PRIMUS, primus, "primus")
 
 #define RK_FRAMEWORK_KIND(kind, entry, name) RK_FRAMEWORK_##kind,
 typedef enum rk_framework { RK_FRAMEWORK_LIST(RK_FRAMEWORK_KIND) RK_FRAMEWORK_COUNT } rk_framework;

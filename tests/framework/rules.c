@@ -14,6 +14,7 @@ enum { DENSE, MOE };
 #define MINDSPEED RK_FRAMEWORK_MINDSPEED
 #define MAXTEXT   RK_FRAMEWORK_MAXTEXT
 #define NEURONX   RK_FRAMEWORK_NEURONX
+#define PRIMUS    RK_FRAMEWORK_PRIMUS
 
 /* A legal strategy of a framework: 64 accelerators, 16 microbatches. */
 static rk_strategy base_strategy(const rk_model *model, rk_framework framework)
@@ -139,6 +140,9 @@ static rk_strategy base_strategy(const rk_model *model, rk_framework framework)
     X(some_layers, MAXTEXT, DENSE, "recompute layers of the framework",                            \
       s->recompute = RK_REC_FULL;                                                                  \
       s->recompute_layers = 2)                                                                     \
+    X(split_rec, PRIMUS, DENSE, "recompute of the schedule", s->schedule = RK_SCHEDULE_V_HALF;     \
+      s->recompute = RK_REC_FULL)                                                                  \
+    X(split_h2, PRIMUS, DENSE, "schedule of the framework", s->schedule = RK_SCHEDULE_ZB_H2)       \
     X(count, MEGATRON, DENSE, "recompute layers need full", s->recompute_layers = 2)               \
     X(latent, MEGATRON, DENSE, "mla_up needs MLA", recompute(s, RK_MODULE_MLA_UP))                 \
     X(act, MEGATRON, DENSE, "act needs experts",                                                   \

@@ -46,7 +46,7 @@ static struct problem random_problem(uint64_t seed)
     p.space = rk_plan_space_defaults(&p.model, &p.system, PICK(&r, 1, 4, 6, 8, 16, 24),
                                      PICK(&r, 8, 16, 24, 32, 64));
     p.space.max_memory = (double)PICK(&r, 2, 3, 4, 6, 20) * GIB;
-    p.space.framework = (rk_framework)PICK(&r, 0, 1, 1, 2, 3, 4, 5, 6);
+    p.space.framework = (rk_framework)PICK(&r, 0, 1, 1, 2, 3, 4, 5, 6, 7);
     p.space.schedules = (unsigned)PICK(&r, 127, 127, 6, 2);
     p.space.shardings = (unsigned)PICK(&r, 15, 15, 3, 2);
     p.space.recomputes = (unsigned)PICK(&r, 7, 7, 5, 4);

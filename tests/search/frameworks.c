@@ -138,6 +138,13 @@ static void test_lacking(void **state)
                 case RK_FRAMEWORK_MINDSPEED:
                     assert_false(s->offload_weights);
                     break;
+                case RK_FRAMEWORK_PRIMUS:
+                    assert_true(s->schedule != RK_SCHEDULE_GPIPE &&
+                                s->schedule != RK_SCHEDULE_ZB_H2 &&
+                                s->schedule != RK_SCHEDULE_DUALPIPE);
+                    assert_true(s->schedule <= RK_SCHEDULE_INTERLEAVED ||
+                                s->recompute == RK_REC_NONE);
+                    break;
                 default:
                     break;
                 }

@@ -149,6 +149,7 @@ static void test_whole_spaces(void **state)
         {true, false, 4, RK_FRAMEWORK_MINDSPEED, 4, 8, 5},
         {false, false, 6, RK_FRAMEWORK_MAXTEXT, 8, 8, 3},
         {true, false, 4, RK_FRAMEWORK_NEURONX, 8, 8, 4},
+        {true, false, 8, RK_FRAMEWORK_PRIMUS, 8, 16, 4},
     };
     rk_system system;
     rk_stack stack;
@@ -206,7 +207,7 @@ static void test_random_spaces(void **state)
         space.cp_kinds = (unsigned)PICK(&r, 7, 1, 4, 6);
         space.orders = (unsigned)PICK(&r, 1, 1, 2, 3);
         space.offloads = (unsigned)PICK(&r, 7, 0, 1, 5);
-        space.framework = (rk_framework)PICK(&r, 0, 1, 1, 2, 3, 4, 5, 6);
+        space.framework = (rk_framework)PICK(&r, 0, 1, 1, 2, 3, 4, 5, 6, 7);
         if (space.framework == RK_FRAMEWORK_ANY && PICK(&r, 0, 1)) {
             rk_plan_recipes_of_all(&model, 0, 0, &space);
         }
