@@ -13,7 +13,7 @@ typedef struct rk_validate_request {
     const char *runs, *only, *sources, *output, *plot, *residuals, *figures;
     int split;   /* place in the names of splits; -1: all */
     unsigned by; /* rk_dimension, a bit each */
-    bool rows, json, csv;
+    bool rows, json, csv, whole;
 } rk_validate_request;
 
 typedef struct rk_validation {

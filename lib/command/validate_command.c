@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "command/commands.h"
+#include "command/whole_runs.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -36,6 +37,10 @@ static const rk_option validate_options[] = {
      .type = RK_OPTION_FLAG,
      .offset = PLACE(rows),
      .help = "print every run, with the main parts of its predicted time"},
+    {.name = "whole",
+     .type = RK_OPTION_FLAG,
+     .offset = PLACE(whole),
+     .help = "compare whole runs: days, accelerator-hours and goodput; a table of Markdown"},
     {.name = "sources",
      .offset = PLACE(sources),
      .value = "FILE.json",
@@ -232,6 +237,12 @@ static void free_validation(rk_validation *v)
 static rk_status run_validate(rk_job *job, void *arguments, rk_error *err)
 {
     const rk_validate_request *request = arguments;
+    if (request->whole) {
+        bool found = false;
+        const rk_status status = rk_whole_runs_write(job, request, &found, err);
+        rk_job_set_found(job, found);
+        return status;
+    }
     rk_validation *v = calloc(1, sizeof(*v));
     if (!v) {
         return rk_fail(err, RK_ERR_MEMORY, "there is not enough memory");

@@ -3,11 +3,13 @@
 
 #include "base/error.h"
 #include "base/units.h"
+#include "run/reliability.h"
 
 #include <math.h>
 
-#define J_PER_KWH 3.6e6
-#define SLOWEST   100.0 /* times the run without interruptions: nobody would wait */
+#define J_PER_KWH     3.6e6
+#define USUAL_STORAGE 0.122e9 /* bytes/s an accelerator; see training.h */
+#define SLOWEST       100.0   /* times the run without interruptions: nobody would wait */
 
 const char *const rk_training_part_names[] = {"training", "checkpoints", "work done again",
                                               "restarts", NULL};
@@ -72,6 +74,19 @@ static void add_prices(const rk_training *t, rk_training_result *r)
     r->energy = t->accelerators * t->power * t->pue * r->total;
     r->cost = t->price * r->accelerator_hours;
     r->carbon = t->carbon / 1e3 * r->energy / J_PER_KWH;
+}
+
+rk_status rk_training_usual(double accelerators, rk_training *training, rk_error *err)
+{
+    rk_reliability reliability;
+    const rk_status status = rk_reliability_load("published", &reliability, err);
+    *training = (rk_training){.accelerators = accelerators};
+    if (!status) {
+        training->failure_rate = reliability.rate;
+        training->restart = rk_reliability_stall_s(&reliability, false);
+        training->storage = USUAL_STORAGE * accelerators;
+    }
+    return status;
 }
 
 rk_status rk_training_run(const rk_training *t, rk_training_result *r, rk_error *err)

@@ -56,6 +56,13 @@ typedef struct rk_training_result {
 } rk_training_result;
 
 /*
+ * Interruptions, restarts and storage of a published cluster of this size, where nothing else is
+ * known: the document published of data/reliability, and 0.122 GB/s of storage an accelerator, as
+ * for Llama 3 405B (2 TB/s for 16,384 H100, arXiv 2407.21783).  Everything else is 0.
+ */
+rk_status rk_training_usual(double accelerators, rk_training *training, rk_error *err);
+
+/*
  * The expected run.  Fails with RK_ERR_INVALID where interruptions leave no time to get ahead, and
  * where an interval is shorter than the writing of a checkpoint.
  */

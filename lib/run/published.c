@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "run/published.h"
+
+#include "base/error.h"
+#include "base/units.h"
+#include "run/reliability.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define STEP_BOUND 0.15
+#define RUN_BOUND  0.25 /* without a published goodput */
+
+const char *const rk_published_target_names[] = {"step", "hours", "days", NULL};
+
+/* ---- cells --------------------------------------------------------------------------------- */
+
+static const char *cell(const rk_csv_in *table, size_t row, const char *column)
+{
+    for (size_t i = 0; i < table->columns; i++) {
+        if (strcmp(table->cells[i], column) == 0) {
+            return table->cells[(row + 1) * table->columns + i];
+        }
+    }
+    return "";
+}
+
+/* A number of at least 0, or 0 for an empty cell. */
+static rk_status number(const rk_csv_in *table, size_t row, const char *column, double *value,
+                        rk_error *err)
+{
+    const char *text = cell(table, row, column);
+    char *end;
+    *value = strtod(text, &end);
+    if (*end || !(*value >= 0) || !(*value < HUGE_VAL)) {
+        return rk_fail(err, RK_ERR_INVALID,
+                       "%s, run %s: column %s: expected a number, found \"%s\"", table->name,
+                       cell(table, row, "id"), column, text);
+    }
+    return RK_OK;
+}
+
+static rk_status read_target(const rk_csv_in *table, size_t row, rk_published_target *target,
+                             rk_error *err)
+{
+    const char *text = cell(table, row, "target");
+    for (unsigned i = 0; rk_published_target_names[i]; i++) {
+        if (strcmp(text, rk_published_target_names[i]) == 0) {
+            *target = (rk_published_target)i;
+            return RK_OK;
+        }
+    }
+    return rk_fail(err, RK_ERR_INVALID,
+                   "%s, run %s: column target: expected step, hours or days, found \"%s\"",
+                   table->name, cell(table, row, "id"), text);
+}
+
+/* ---- the run ------------------------------------------------------------------------------- */
+
+/* What the usual interruptions make of it. */
+static rk_status fill_goodput(const rk_compared *c, double parameters, double tokens,
+                              rk_published_run *run, rk_error *err)
+{
+    rk_training training;
+    rk_training_result result;
+    rk_status status = rk_training_usual((double)c->ranks, &training, err);
+    if (status) {
+        return status;
+    }
+    training.tokens = tokens;
+    training.tokens_per_step = (double)c->strategy.global_batch * (double)c->strategy.seq;
+    training.step = c->step;
+    training.checkpoint = parameters * (c->strategy.states.weight + c->strategy.states.optimizer);
+    status = rk_training_run(&training, &result, err);
+    if (status) {
+        return status;
+    }
+    run->goodput = result.goodput;
+    run->interruptions = result.failures;
+    const double goodput = run->goodput_published > 0 ? run->goodput_published : run->goodput;
+    run->days = result.part[RK_TRAINING_STEPS] / goodput / DAY;
+    run->hours = run->days * 24 * (double)c->ranks;
+    return RK_OK;
+}
+
+static void compare(rk_published_run *run)
+{
+    const double predicted = run->target == RK_PUBLISHED_STEP    ? run->step
+                             : run->target == RK_PUBLISHED_HOURS ? run->hours
+                                                                 : run->days;
+    const double known = run->target == RK_PUBLISHED_STEP    ? run->step_published
+                         : run->target == RK_PUBLISHED_HOURS ? run->hours_published
+                                                             : run->days_published;
+    run->error = known > 0 && predicted > 0 ? predicted / known - 1 : nan("");
+    run->bound =
+        run->target == RK_PUBLISHED_STEP || run->goodput_published > 0 ? STEP_BOUND : RUN_BOUND;
+}
+
+static rk_status fill_run(const rk_published *p, size_t row, rk_published_run *run, rk_error *err)
+{
+    const rk_csv_in *t = &p->table;
+    const rk_compared *c = &p->compared.rows[row];
+    double tokens;
+    *run = (rk_published_run){
+        .id = cell(t, row, "id"),
+        .model = cell(t, row, "model"),
+        .accelerator = cell(t, row, "accelerator"),
+        .assumed = cell(t, row, "assumed"),
+        .recalled = cell(t, row, "recalled"),
+        .note = cell(t, row, "note"),
+        .source = cell(t, row, "source"),
+        .confirmed = strcmp(cell(t, row, "confirmed"), "false") != 0,
+        .predicted = c->predicted,
+        .reason = c->reason,
+        .strategy = c->strategy,
+        .fits = c->fits,
+        .memory = c->need,
+        .usable = c->usable,
+        .step = c->step,
+        .step_published = c->step_measured,
+        .error = nan(""),
+    };
+    rk_status status = read_target(t, row, &run->target, err);
+    status = status ? status : number(t, row, "tokens_T", &tokens, err);
+    status = status ? status : number(t, row, "days", &run->days_published, err);
+    status = status ? status : number(t, row, "accel_hours", &run->hours_published, err);
+    status = status ? status : number(t, row, "goodput_pct", &run->goodput_published, err);
+    if (status || !run->predicted) {
+        return status;
+    }
+    run->goodput_published /= 100;
+    if (tokens > 0) {
+        rk_run_case filled;
+        status = rk_run_case_fill(&p->sources, &p->facts, row, &filled, err);
+        const rk_model_params params = rk_model_params_of(&filled.model);
+        status =
+            status ? status
+                   : fill_goodput(c, (double)(params.total + params.mtp), tokens * 1e12, run, err);
+    }
+    if (!status) {
+        compare(run);
+    }
+    return status;
+}
+
+/* ---- the table ----------------------------------------------------------------------------- */
+
+rk_status rk_published_load(const char *path, rk_published *out, rk_error *err)
+{
+    *out = (rk_published){.count = 0};
+    rk_status status = rk_csv_load(path, &out->table, err);
+    status = status ? status : rk_run_table_load(path, &out->facts, err);
+    status = status ? status : rk_run_table_check(&out->facts, err);
+    status = status ? status : rk_run_sources_load(NULL, &out->sources, err);
+    status = status ? status : rk_run_sources_add(&out->sources, &out->facts, err);
+    const rk_selection all = {.split = NULL};
+    status =
+        status ? status : rk_compare_runs(&out->sources, &out->facts, 1, &all, &out->compared, err);
+    if (!status) {
+        out->runs = calloc(out->compared.count + 1, sizeof(*out->runs));
+        status = out->runs ? RK_OK : rk_fail(err, RK_ERR_MEMORY, "no memory for published runs");
+    }
+    for (size_t i = 0; i < out->compared.count && !status; i++) {
+        status = fill_run(out, i, &out->runs[i], err);
+        out->count = i + 1;
+    }
+    if (status) {
+        rk_published_clear(out);
+    }
+    return status;
+}
+
+void rk_published_clear(rk_published *published)
+{
+    free(published->runs);
+    rk_comparison_clear(&published->compared);
+    rk_run_sources_clear(&published->sources);
+    rk_run_table_clear(&published->facts);
+    rk_csv_in_clear(&published->table);
+    *published = (rk_published){.count = 0};
+}
+
+size_t rk_published_within(const rk_published *published, size_t *counted)
+{
+    size_t within = 0;
+    *counted = 0;
+    for (size_t i = 0; i < published->count; i++) {
+        const rk_published_run *run = &published->runs[i];
+        if (run->confirmed && isfinite(run->error)) {
+            (*counted)++;
+            within += fabs(run->error) <= run->bound;
+        }
+    }
+    return within;
+}

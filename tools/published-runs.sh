@@ -1,0 +1,17 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Writes the tables of docs/published-runs.md anew from data/whole_runs/published.csv.
+#
+#     tools/published-runs.sh [RECKON]
+set -eu
+
+cd "$(dirname "$0")/.."
+reckon=${1:-build/reckon}
+page=docs/published-runs.md
+mark='<!-- What follows is made by tools/published-runs.sh. -->'
+new=$(mktemp)
+trap 'rm -f "$new"' EXIT
+awk -v mark="$mark" '{print} $0 == mark {exit}' "$page" >"$new"
+echo >>"$new"
+"$reckon" validate --runs data/whole_runs/published.csv --whole >>"$new"
+cat "$new" >"$page"
