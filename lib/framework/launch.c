@@ -2,6 +2,7 @@
 #include "framework/launch.h"
 
 #include "base/error.h"
+#include "model/kinds.h"
 
 #include <assert.h>
 
@@ -10,6 +11,20 @@ const char *const rk_launch_names[] = {RK_LAUNCH_LIST(NAME) NULL};
 
 #define KIND(framework, writer, name) {RK_FRAMEWORK_##framework, rk_launch_##writer},
 const rk_launch_kind rk_launch_kinds[] = {RK_LAUNCH_LIST(KIND)};
+
+const char *rk_launch_hybrid(const rk_model *model)
+{
+    for (int i = 0; i < model->type_count; i++) {
+        const rk_layer_type *type = &model->types[i];
+        if (!(type->mixer->part.shapes & RK_SHAPE_ATTENTION) || !type->feed_forward->part.shapes) {
+            return "the layers that lack attention or a feed-forward network";
+        }
+        if (type->moe.latent > 0) {
+            return "the latent of the routed experts";
+        }
+    }
+    return NULL;
+}
 
 /* ---- what can be refused early -------------------------------------------------------------- */
 
@@ -20,7 +35,8 @@ rk_status rk_launch_check(rk_framework framework, const rk_model *model, const r
     const rk_framework_traits *f = rk_framework_of(framework);
     const char *name = rk_framework_names[framework];
     const bool runs = f->runs_on >> a->generation & 1U;
-    const char *missing = f->unnamed_part ? f->unnamed_part(model) : NULL;
+    const char *hybrid = rk_launch_hybrid(model);
+    const char *missing = hybrid ? hybrid : f->unnamed_part ? f->unnamed_part(model) : NULL;
     if (!runs) {
         return rk_fail(err, RK_ERR_INVALID,
                        "--emit: %s does not run on %s, whose framework is %s; reckon writes no "

@@ -50,6 +50,9 @@ extern const rk_launch_kind rk_launch_kinds[];
 rk_status rk_launch_check(rk_framework framework, const rk_model *model, const rk_system *system,
                           rk_error *err);
 
+/* The part of a hybrid model that no launch file can say yet, or NULL. */
+const char *rk_launch_hybrid(const rk_model *model);
+
 /* ---- for the writers ----------------------------------------------------------------------- */
 
 /* Shell scripts for pretrain_gpt.py of Megatron-LM as of August 2026, by torchrun or by Slurm. */

@@ -131,6 +131,7 @@ const char *rk_launch_megatron_missing(const rk_model *model)
         bool found;
         const char *words;
     } parts[] = {
+        {rk_launch_hybrid(model) != NULL, rk_launch_hybrid(model)},
         {is_mixed(model), "the layers, which have several shapes,"},
         {model->norms_per_layer != 2, "the norms of a layer, which are not two,"},
         {!model->final_norm, "the missing norm after the last layer"},

@@ -2,6 +2,8 @@
 /* The rules of arithmetic, which every framework checks. */
 #include "framework/rules.h"
 
+#include "model/kinds.h"
+
 /* Beyond these, products of sizes are not computed. */
 #define SIZE_LIMIT       ((int64_t)1 << 30)
 #define ACCELERATORS_MAX 0x1p31
@@ -128,6 +130,30 @@ static int64_t kv_heads_rest(const struct question *q, int64_t ranks)
 static int64_t kv_heads_tensor(const struct question *q)
 {
     return kv_heads_rest(q, q->strategy->tp);
+}
+
+/* Heads of recurrences, or their groups, that do not split over `tp` and `cp` ranks. */
+static int64_t state_heads_rest(const struct question *q, int64_t tp, int64_t cp)
+{
+    for (int i = 0; i < q->model->type_count; i++) {
+        const rk_layer_type *type = &q->model->types[i];
+        const int64_t rest =
+            type->mixer->unsplittable ? type->mixer->unsplittable(type, tp, cp) : 0;
+        if (rest) {
+            return rest;
+        }
+    }
+    return 0;
+}
+
+static int64_t state_heads_tensor(const struct question *q)
+{
+    return state_heads_rest(q, q->strategy->tp, 1);
+}
+
+static int64_t state_heads_context(const struct question *q)
+{
+    return q->strategy->cp > 1 ? state_heads_rest(q, q->strategy->tp, q->strategy->cp) : 0;
 }
 
 static bool exchanges_heads(const rk_strategy *s)
@@ -333,6 +359,8 @@ const struct rk_rule rk_rules_arithmetic[] = {
     {"heads % tp", heads_rest, VARY_TP, "{n} attention heads do not split over tp {tp}"},
     {"kv_heads % tp", kv_heads_tensor, VARY_TP,
      "{n} key/value heads neither split over tp {tp} nor are copied evenly to it"},
+    {"state_heads % tp", state_heads_tensor, VARY_TP,
+     "{n} heads or groups of a recurrence do not split over tp {tp}"},
     {"ffn % tp", ffn_rest, VARY_TP, "the FFN width {n} does not split over tp {tp}"},
     {"ep needs experts", experts_missing, VARY_EP, "ep is {ep}, but {model} has no experts"},
     {"experts % ep", experts_rest, VARY_EP, "{n} experts do not split over ep {ep}"},
@@ -343,6 +371,8 @@ const struct rk_rule rk_rules_arithmetic[] = {
      "the sequence {seq} does not split over {n} = cp {cp} x tp {tp} with sequence parallelism"},
     {"seq <= positions", positions_missing, VARY_SEQ,
      "the sequence {seq} is longer than the {n} learned positions of {model}"},
+    {"state_heads % (tp*cp)", state_heads_context, VARY_CP,
+     "{n} heads or groups of a recurrence do not split over tp {tp} x cp {cp}"},
     {"heads % (tp*cp)", heads_ulysses, VARY_CP,
      "{n} attention heads do not split over tp {tp} x cp {cp}, as Ulysses needs"},
     {"kv_heads % (tp*cp)", kv_heads_ulysses, VARY_CP,

@@ -6,12 +6,11 @@
 #include "layer/all_kinds.h"
 
 static const rk_mixer *const mixers[] = {
-    &rk_mixer_latent,
-    &rk_mixer_grouped,
-    NULL,
+    &rk_mixer_none, &rk_mixer_mamba2, &rk_mixer_latent, &rk_mixer_grouped, NULL,
 };
 
 static const rk_feed_forward *const feed_forwards[] = {
+    &rk_feed_forward_none,
     &rk_feed_forward_experts,
     &rk_feed_forward_dense,
     NULL,

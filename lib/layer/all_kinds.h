@@ -7,9 +7,12 @@
 
 extern const rk_mixer rk_mixer_grouped; /* softmax attention: MHA, GQA, MQA */
 extern const rk_mixer rk_mixer_latent;  /* MLA */
+extern const rk_mixer rk_mixer_mamba2;  /* state space duality */
+extern const rk_mixer rk_mixer_none;
 
 extern const rk_feed_forward rk_feed_forward_dense;
 extern const rk_feed_forward rk_feed_forward_experts;
+extern const rk_feed_forward rk_feed_forward_none;
 
 /* All of them, for those who read models. */
 extern const rk_kinds rk_all_kinds;

@@ -217,12 +217,14 @@ double rk_attention_transient(const rk_block_context *c, const rk_layer_type *ty
     const rk_strategy *s = c->strategy;
     const double t = (double)s->tp, n = (double)s->seq;
     return s->flash_attention ? 0
-                              : 2 * (double)s->micro_batch * (double)type->attention.query_heads /
-                                    t * n * n / (double)s->cp;
+                              : c->element * 2 * (double)s->micro_batch *
+                                    (double)type->attention.query_heads / t * n * n / (double)s->cp;
 }
 
-double rk_attention_flops_of(const rk_layer_type *type, int64_t seq, rk_flop_reach reach)
+double rk_attention_flops_of(const rk_layer_type *type, int64_t hidden, int64_t seq,
+                             rk_flop_reach reach)
 {
+    (void)hidden;
     return rk_attention_training_flops(&type->attention, seq, reach);
 }
 

@@ -18,7 +18,8 @@ void rk_add_attention_core(rk_costing *x, const rk_attention_shape *attention);
 
 /* Functions of rk_mixer: the scores of attention that is not fused, and model FLOPs. */
 double rk_attention_transient(const rk_block_context *c, const rk_layer_type *type);
-double rk_attention_flops_of(const rk_layer_type *type, int64_t seq, rk_flop_reach reach);
+double rk_attention_flops_of(const rk_layer_type *type, int64_t hidden, int64_t seq,
+                             rk_flop_reach reach);
 
 /* Checks the sizes that every kind of softmax attention has. */
 rk_status rk_attention_check(const rk_attention_shape *attention, rk_error *err);

@@ -74,7 +74,7 @@ static void add(rk_costing *x, const rk_layer_type *type)
 static double transient(const rk_block_context *c, const rk_layer_type *type)
 {
     const double inner = (double)type->ffn.width / (double)c->strategy->tp * c->tokens;
-    return inner * (type->ffn.gated ? 2 : 1);
+    return c->element * inner * (type->ffn.gated ? 2 : 1);
 }
 
 static double regions(const rk_block_context *c, const rk_layer_type *type)
@@ -94,7 +94,7 @@ static void kernels(const rk_block_context *c, const rk_layer_type *type, double
 
 const rk_feed_forward rk_feed_forward_dense = {
     .part = {.name = "dense",
-             .shapes = RK_SHAPE_FFN,
+             .shapes = RK_SHAPE_FFN | RK_SHAPE_WIDTH,
              .fields = fields,
              .field_count = COUNT(fields),
              .claims = claims,

@@ -20,6 +20,8 @@ static const rk_field fields[] = {
     RK_LAYER_SIZE(experts, moe.experts, "routed experts of a layer"),
     RK_LAYER_SIZE(top_k, moe.top_k, "experts per token"),
     RK_LAYER_SIZE(expert_ffn, moe.expert_width, "width of an expert"),
+    RK_LAYER_SIZE(expert_latent, moe.latent,
+                  "width of a projection that routed experts work on; default the hidden state"),
     RK_LAYER_SIZE(shared_experts, moe.shared_experts, "experts that see every token"),
     RK_LAYER_SIZE(shared_ffn, moe.shared_width, "width of a shared expert; default expert_ffn"),
     RK_LAYER_SIZE(expert_groups, moe.expert_groups,
@@ -91,6 +93,7 @@ static rk_status check(const rk_layer_type *type, rk_error *err)
         {"experts", moe->experts, 1, RK_EXPERTS_MAX},
         {"top_k", moe->top_k, 1, moe->experts},
         {"expert_ffn", moe->expert_width, 1, RK_WIDTH_MAX},
+        {"expert_latent", moe->latent, 0, RK_WIDTH_MAX},
         {"shared_experts", moe->shared_experts, 0, EXPERTS_SHARED_MAX},
         {"shared_ffn", moe->shared_width, has_shared, RK_WIDTH_MAX},
     };
@@ -101,21 +104,29 @@ static rk_status check(const rk_layer_type *type, rk_error *err)
 
 /* ---- parameters ---------------------------------------------------------------------------- */
 
+/* Width of what a routed expert gets and gives. */
+static double seen_width(const rk_moe_shape *moe, double hidden)
+{
+    return moe->latent > 0 ? (double)moe->latent : hidden;
+}
+
+/* The projections to the latent of routed experts and back count as shared. */
 static void count(const rk_layer_type *type, int64_t h, rk_layer_params *p)
 {
     const rk_moe_shape *moe = &type->moe;
     const bool gated = type->ffn.gated;
-    const int64_t each = rk_ffn_matrices(h, moe->expert_width, gated);
+    const int64_t width = (int64_t)seen_width(moe, (double)h), latent = 2 * h * moe->latent;
+    const int64_t each = rk_ffn_matrices(width, moe->expert_width, gated);
     const int64_t shared = moe->shared_experts * rk_ffn_matrices(h, moe->shared_width, gated);
-    p->expert_each = each + (moe->expert_bias ? rk_ffn_biases(h, moe->expert_width, gated) : 0);
+    p->expert_each = each + (moe->expert_bias ? rk_ffn_biases(width, moe->expert_width, gated) : 0);
     p->experts = moe->experts * p->expert_each;
-    p->shared = shared + (moe->shared_gate ? h : 0);
+    p->shared = shared + latent + (moe->shared_gate ? h : 0);
     p->router = h * moe->experts + (moe->router_bias ? moe->experts : 0);
-    p->gemm += moe->top_k * each + shared;
-    p->counted += moe->top_k * each + shared;
+    p->gemm += moe->top_k * each + shared + latent;
+    p->counted += moe->top_k * each + shared + latent;
 }
 
-/* The router and the gate of shared experts are whole. */
+/* The router, the gate of shared experts and the projections to a latent are whole. */
 static void unsplit(const rk_layer_type *type, double hidden, double t, double *whole,
                     double *copied)
 {
@@ -124,6 +135,7 @@ static void unsplit(const rk_layer_type *type, double hidden, double t, double *
     (void)copied;
     *whole += moe->shared_gate ? hidden : 0;
     *whole += (hidden + (moe->router_bias ? 1 : 0)) * (double)moe->experts;
+    *whole += 2 * hidden * (double)moe->latent;
 }
 
 /* Adapters leave routed experts alone. */
@@ -189,8 +201,8 @@ static void add_dispatch(rk_costing *x, const rk_moe_shape *moe)
     const rk_stack *stack = x->c->stack;
     const rk_group *group = &x->c->groups[RK_GROUP_EXPERT];
     const double k = (double)moe->top_k, e = (double)s->ep;
-    const double elements =
-        routed_tokens(x->c) * k * (double)x->c->model->hidden * load(s) * copies_share(x, moe);
+    const double elements = routed_tokens(x->c) * k * seen_width(moe, (double)x->c->model->hidden) *
+                            load(s) * copies_share(x, moe);
     const double bytes = x->c->element * elements;
     const double there = x->c->width * stack->dispatch_bytes * elements;
     const double exposed = s->graph_step ? stack->moe_exposed : stack->moe_eager_exposed;
@@ -204,10 +216,10 @@ static void add_dispatch(rk_costing *x, const rk_moe_shape *moe)
 }
 
 /* Gathers the rows over the ranks that share an expert, and scatters the results. */
-static void add_expert_tensor(rk_costing *x, double rows)
+static void add_expert_tensor(rk_costing *x, double rows, double seen)
 {
     const double n = (double)x->c->strategy->etp;
-    const double bytes = x->c->element * rows * (double)x->c->model->hidden;
+    const double bytes = x->c->element * rows * seen;
     const rk_group *group = &x->c->groups[RK_GROUP_EXPERT_TENSOR];
     const double once = rk_comm_seconds(x, RK_COLL_ALL_GATHER, bytes, group) +
                         rk_comm_seconds(x, RK_COLL_REDUCE_SCATTER, bytes, group);
@@ -226,7 +238,9 @@ static void add(rk_costing *x, const rk_layer_type *type)
     const double local = experts / (double)s->ep,
                  width = (double)moe->expert_width / (double)s->etp;
     const double tokens = routed_tokens(x->c), rows = expert_rows(x->c, moe);
-    const double permuted = stack->permute_passes * 4 * x->c->element * rows / (double)s->etp * h;
+    const double seen = seen_width(moe, h);
+    const double permuted =
+        stack->permute_passes * 4 * x->c->element * rows / (double)s->etp * seen;
 
     rk_add_linear(x, RK_PART_EXPERT, rk_wide_precision(s), tokens, experts, h);
     rk_add_stream(x, RK_PART_EXPERT, permuted, permuted);
@@ -234,20 +248,25 @@ static void add(rk_costing *x, const rk_layer_type *type)
     x->cost.backward.part[RK_PART_EXPERT] += stack->router_seconds;
     add_dispatch(x, moe);
     if (s->etp > 1) {
-        add_expert_tensor(x, rows);
+        add_expert_tensor(x, rows, seen);
     }
     const rk_cost before = x->cost;
     rk_add_grouped_linear(x, s->precision, local, rows / local, (type->ffn.gated ? 2 : 1) * width,
-                          h);
+                          seen);
     if (operators) { /* which keeps no product of experts; nothing needs the last one */
         rk_repeat(x, &before);
     }
     rk_add_activation(x, RK_PART_EXPERT, &type->ffn, rows * width,
                       operators ? (type->ffn.gated ? 2 : 1) : 0);
-    rk_add_grouped_linear(x, s->precision, local, rows / local, h, width);
+    rk_add_grouped_linear(x, s->precision, local, rows / local, seen, width);
     /* logits and map of the router; the permuted input */
     rk_save(x, false, tokens * experts * (4 + x->c->element));
-    rk_save(x, false, rk_saved_input_bytes(s) * rows * h);
+    rk_save(x, false, rk_saved_input_bytes(s) * rows * seen);
+    if (moe->latent > 0) { /* to the latent and back */
+        rk_add_linear(x, RK_PART_EXPERT, s->precision, tokens, seen, h);
+        rk_add_linear(x, RK_PART_EXPERT, s->precision, tokens, h, seen);
+        rk_save(x, false, 2 * rk_saved_input_bytes(s) * tokens * seen);
+    }
     if (moe->shared_experts) {
         rk_add_ffn(x, &type->ffn, (double)(moe->shared_experts * moe->shared_width));
     }
@@ -257,7 +276,7 @@ static void add(rk_costing *x, const rk_layer_type *type)
 static double transient(const rk_block_context *c, const rk_layer_type *type)
 {
     const double width = (double)type->moe.expert_width / (double)c->strategy->etp;
-    return width * expert_rows(c, &type->moe) * (type->ffn.gated ? 2 : 1);
+    return c->element * width * expert_rows(c, &type->moe) * (type->ffn.gated ? 2 : 1);
 }
 
 /* Experts run on the shards of the sequence, but for shared ones and those that are split. */

@@ -148,7 +148,7 @@ static double layer_transient(const rk_block_context *c, const rk_layer_type *ty
 {
     const double mixer = type->mixer->part.transient(c, type);
     const double network = type->feed_forward->part.transient(c, type);
-    return c->element * fmax(network, mixer) + hidden_bytes(c);
+    return fmax(network, mixer) + hidden_bytes(c);
 }
 
 /* Buffers that stay for weight gradients: one of each matrix, one for all experts. */
@@ -169,7 +169,7 @@ static double wgrad_buffers(const rk_costing *x, const rk_layer_type *type)
  */
 static double norm_output_bytes(const rk_block_context *c, const rk_layer_type *type)
 {
-    const double outputs = fmin((double)c->model->norms_per_layer, 2);
+    const double outputs = fmin(rk_layer_norms(c->model, type), 2);
     const double each = rk_saved_input_bytes(c->strategy);
     const bool low = rk_is_low(c->strategy->precision);
     if (!low || !rk_layer_is_moe(type)) {
@@ -187,7 +187,7 @@ static void add_norms(rk_costing *x, const rk_layer_type *type)
     const rk_strategy *s = x->c->strategy;
     const double elements = x->c->local_tokens * (double)model->hidden;
     const double wide = x->c->width * elements; /* elements of 16 bits that take as many bytes */
-    const double norms = (double)model->norms_per_layer, pairs = norms / 2;
+    const double norms = rk_layer_norms(model, type), pairs = norms / 2;
     const double kept = x->c->local_tokens;
     const double gathered = stack->keeps_gathered ? stack->gathered_share * x->c->tokens : kept;
     const double output = norm_output_bytes(x->c, type) * (double)model->hidden;
@@ -217,7 +217,8 @@ static void add_accumulation(rk_costing *x)
 
 static double tensor_regions(const rk_block_context *c, const rk_layer_type *type)
 {
-    return c->model->parallel_block ? 1 : 1 + type->feed_forward->regions(c, type);
+    const double mixer = type->mixer->part.shapes ? 1 : 0;
+    return c->model->parallel_block ? 1 : mixer + type->feed_forward->regions(c, type);
 }
 
 /*
@@ -228,6 +229,12 @@ static void add_layer_floor(rk_costing *x, const rk_layer_type *type, bool full)
 {
     double forward, backward;
     type->feed_forward->kernels(x->c, type, &forward, &backward);
+    if (type->mixer->kernels) {
+        double own_forward, own_backward;
+        type->mixer->kernels(x->c, type, &own_forward, &own_backward);
+        forward += own_forward - RK_MIXER_KERNELS * x->c->stack->kernels_forward;
+        backward += own_backward - RK_MIXER_KERNELS * x->c->stack->kernels_backward;
+    }
     const double adapters = 4 * x->cost.adapters;
     rk_add_host_floor(x, forward + adapters,
                       backward + 2 * adapters + (full ? forward + adapters : 0));

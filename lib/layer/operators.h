@@ -60,6 +60,13 @@ void rk_add_comm(rk_costing *x, rk_part part, double forward, double backward);
 double rk_comm_seconds(const rk_costing *x, rk_collective op, double bytes, const rk_group *group);
 
 /*
+ * Kernels of the mixer half of a layer with softmax attention over those of a dense layer, in the
+ * forward of Megatron Core: norm, queries-keys-values, both rotations, attention, output, residual
+ * of 7 + norm, up, activation, down, residual.
+ */
+#define RK_MIXER_KERNELS (7.0 / 12)
+
+/*
  * Host-bound floor: the passes take at least the launch of their kernels, combined by a p-norm of
  * 6 with the device time, so that the bound sets in smoothly.
  */

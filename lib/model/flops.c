@@ -114,7 +114,7 @@ static double flops_per_token(const rk_model *model, int64_t seq, rk_flop_conven
     double sum = per_weight * counted_weights(model, c, layers);
     for (int i = 0; i < model->type_count; i++) {
         const rk_layer_type *type = &model->types[i];
-        sum += layers[i] * type->mixer->flops(type, seq, c->reach);
+        sum += layers[i] * type->mixer->flops(type, model->hidden, seq, c->reach);
     }
     return sum;
 }

@@ -22,8 +22,14 @@ typedef enum rk_flop_reach {
     RK_REACH_ALL,    /* the whole sequence */
 } rk_flop_reach;
 
-/* The structs of rk_layer_type that a kind fills. */
-enum { RK_SHAPE_ATTENTION = 1, RK_SHAPE_FFN = 2, RK_SHAPE_MOE = 4 };
+/* The structs of rk_layer_type that a kind fills; 0: a part that does nothing. */
+enum {
+    RK_SHAPE_ATTENTION = 1,
+    RK_SHAPE_RECURRENCE = 2,
+    RK_SHAPE_FFN = 4,   /* whether a network is gated and clamped */
+    RK_SHAPE_WIDTH = 8, /* the width and the biases of a dense network */
+    RK_SHAPE_MOE = 16,
+};
 
 /* A key of a model document that fills `place` of an rk_layer_type. */
 #define RK_LAYER_SIZE(key, place, text)                                                            \
@@ -81,7 +87,7 @@ typedef struct rk_part_kind {
     /* Adds the operators of this part to a block that is being priced. */
     void (*add)(struct rk_costing *x, const rk_layer_type *type);
 
-    /* Elements of temporaries at the worst moment of this part's backward. */
+    /* Bytes of temporaries at the worst moment of this part's backward. */
     double (*transient)(const struct rk_block_context *c, const rk_layer_type *type);
 } rk_part_kind;
 
@@ -93,7 +99,17 @@ struct rk_mixer {
      * Training FLOPs per token (forward and twice that backward) of what is no product with a
      * weight, in a sequence of `seq` tokens.
      */
-    double (*flops)(const rk_layer_type *type, int64_t seq, rk_flop_reach reach);
+    double (*flops)(const rk_layer_type *type, int64_t hidden, int64_t seq, rk_flop_reach reach);
+
+    /*
+     * A size that does not split over `tp` tensor ranks, or over `cp` context ranks besides; 0:
+     * all do.  NULL: rules of softmax attention say it.
+     */
+    int64_t (*unsplittable)(const rk_layer_type *type, int64_t tp, int64_t cp);
+
+    /* Kernels of both passes; NULL: as many as those of softmax attention. */
+    void (*kernels)(const struct rk_block_context *c, const rk_layer_type *type, double *forward,
+                    double *backward);
 };
 
 /* What works on every token for itself. */
@@ -104,7 +120,7 @@ struct rk_feed_forward {
     /* Regions in which the tensor ranks gather the tokens and sum the results: 0 or 1. */
     double (*regions)(const struct rk_block_context *c, const rk_layer_type *type);
 
-    /* Kernels of a layer with this network. */
+    /* Kernels of a layer with softmax attention and this network. */
     void (*kernels)(const struct rk_block_context *c, const rk_layer_type *type, double *forward,
                     double *backward);
 };
@@ -120,6 +136,13 @@ struct rk_kinds {
  * that does, or the last.
  */
 void rk_layer_set_kinds(rk_layer_type *type, const rk_kinds *kinds);
+
+/*
+ * Gives a layer the kinds of these names (NULL: those that claim its sizes), and takes away the
+ * sizes that they do not have.
+ */
+rk_status rk_layer_choose_kinds(rk_layer_type *type, const rk_kinds *kinds, const char *mixer,
+                                const char *feed_forward, rk_error *err);
 
 /* Whether two layers have the same mixer. */
 bool rk_same_mixer(const rk_layer_type *a, const rk_layer_type *b);

@@ -1,14 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Laying typed layers out over a model. */
+/* The kinds of layers, and how typed layers lie in a model. */
+#include "base/error.h"
+#include "base/text.h"
 #include "model/kinds.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { KINDS_MAX = 32 };
 
 const char *const rk_activation_names[] = {"usual", "silu",  "gelu",  "gelu_tanh",
                                            "relu",  "relu2", "other", NULL};
 const char *const rk_router_score_names[] = {"softmax", "sigmoid", NULL};
 const char *const rk_rope_scaling_names[] = {"none", "llama3", "yarn", "other", NULL};
-
-#include <assert.h>
-#include <string.h>
 
 void rk_model_set_layers(rk_model *model, const rk_layer_type *kinds, const uint8_t *kind_of,
                          int layer_count)
@@ -46,9 +51,85 @@ void rk_layer_set_kinds(rk_layer_type *type, const rk_kinds *kinds)
     type->feed_forward = *network;
 }
 
+static rk_status fail_kind(const char *key, const char *name, const char *const *names, int count,
+                           rk_error *err)
+{
+    char list[256] = "";
+    const char *nearest = rk_nearest_name(name, names, (size_t)count);
+    for (int i = 0; i < count; i++) {
+        const size_t length = strlen(list);
+        (void)snprintf(list + length, sizeof(list) - length, "%s%s", i ? ", " : "", names[i]);
+    }
+    return rk_fail_at(err, RK_ERR_INVALID, key, "expected one of %s, found \"%.40s\"%s%s%s", list,
+                      name, nearest ? "; did you mean \"" : "", nearest ? nearest : "",
+                      nearest ? "\"?" : "");
+}
+
+static rk_status choose_mixer(rk_layer_type *type, const rk_kinds *kinds, const char *name,
+                              rk_error *err)
+{
+    const char *names[KINDS_MAX];
+    int count = 0;
+    for (; kinds->mixers[count]; count++) {
+        assert(count < KINDS_MAX);
+        names[count] = kinds->mixers[count]->part.name;
+        if (strcmp(names[count], name) == 0) {
+            type->mixer = kinds->mixers[count];
+            return RK_OK;
+        }
+    }
+    return fail_kind("mixer", name, names, count, err);
+}
+
+static rk_status choose_feed_forward(rk_layer_type *type, const rk_kinds *kinds, const char *name,
+                                     rk_error *err)
+{
+    const char *names[KINDS_MAX];
+    int count = 0;
+    for (; kinds->feed_forwards[count]; count++) {
+        assert(count < KINDS_MAX);
+        names[count] = kinds->feed_forwards[count]->part.name;
+        if (strcmp(names[count], name) == 0) {
+            type->feed_forward = kinds->feed_forwards[count];
+            return RK_OK;
+        }
+    }
+    return fail_kind("feed_forward", name, names, count, err);
+}
+
+rk_status rk_layer_choose_kinds(rk_layer_type *type, const rk_kinds *kinds, const char *mixer,
+                                const char *feed_forward, rk_error *err)
+{
+    rk_layer_set_kinds(type, kinds);
+    rk_status status = mixer ? choose_mixer(type, kinds, mixer, err) : RK_OK;
+    if (!status && feed_forward) {
+        status = choose_feed_forward(type, kinds, feed_forward, err);
+    }
+    const unsigned shapes = type->mixer->part.shapes | type->feed_forward->part.shapes;
+    if (mixer && !(shapes & RK_SHAPE_ATTENTION)) {
+        type->attention = (rk_attention_shape){0};
+    }
+    if (!(shapes & RK_SHAPE_RECURRENCE)) {
+        type->recurrence = (rk_recurrence_shape){0};
+    }
+    if (feed_forward && !(shapes & RK_SHAPE_WIDTH)) {
+        type->ffn.width = 0;
+        type->ffn.bias = false;
+    }
+    if (feed_forward && !(shapes & RK_SHAPE_FFN)) {
+        type->ffn = (rk_ffn_shape){0};
+    }
+    if (feed_forward && !(shapes & RK_SHAPE_MOE)) {
+        type->moe = (rk_moe_shape){0};
+    }
+    return status;
+}
+
 bool rk_same_mixer(const rk_layer_type *a, const rk_layer_type *b)
 {
-    return a->mixer == b->mixer && memcmp(&a->attention, &b->attention, sizeof(a->attention)) == 0;
+    return a->mixer == b->mixer &&
+           memcmp(&a->attention, &b->attention, sizeof(a->attention)) == 0 &&
+           memcmp(&a->recurrence, &b->recurrence, sizeof(a->recurrence)) == 0;
 }
 
 void rk_layer_kinds(const rk_layer_type *layer, const rk_attention_shape *windowed,

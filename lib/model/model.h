@@ -31,6 +31,18 @@ typedef struct rk_attention_shape {
     int64_t value_size;           /* per head; 0: head_size (not of MLA) */
 } rk_attention_shape;
 
+/*
+ * A recurrence over a state of d_k x d_v elements per head, run in chunks of tokens: Mamba-2, the
+ * delta rules and their kin.  Of Mamba-2 keys are B and C, values are x.
+ */
+typedef struct rk_recurrence_shape {
+    int64_t heads, key_heads;     /* n_v; n_k: groups of heads that share keys */
+    int64_t key_size, value_size; /* d_k: of Mamba-2 the state size; d_v */
+    int64_t conv_width;           /* taps of the causal convolution before it */
+    int64_t chunk;                /* C tokens */
+    bool conv_bias;
+} rk_recurrence_shape;
+
 typedef struct rk_ffn_shape {
     int64_t width; /* f; 0: no dense FFN */
     bool gated;    /* three matrices instead of two */
@@ -41,6 +53,7 @@ typedef struct rk_ffn_shape {
 typedef struct rk_moe_shape {
     int64_t experts, top_k; /* experts 0: the layer is dense */
     int64_t expert_width;
+    int64_t latent; /* routed experts work on a projection of this width; 0: on the hidden state */
     int64_t shared_experts, shared_width; /* width of one */
     /* Node-limited routing: the experts of a token lie in `route_groups` of `expert_groups` equal
      * groups.  Both 0: anywhere. */
@@ -57,6 +70,7 @@ typedef struct rk_layer_type {
     const rk_mixer *mixer;
     const rk_feed_forward *feed_forward;
     rk_attention_shape attention;
+    rk_recurrence_shape recurrence;
     rk_ffn_shape ffn; /* of experts too: gated says how an expert looks */
     rk_moe_shape moe;
 } rk_layer_type;
@@ -120,7 +134,9 @@ typedef struct rk_model {
     rk_layer_type types[RK_LAYER_TYPE_MAX];
     uint8_t type_of[RK_LAYER_MAX]; /* index into types, per layer */
     rk_norm_kind norm;
-    int norms_per_layer; /* 2; 1 for parallel blocks; 4 for sandwich norm */
+    /* 2; 1 for parallel blocks; 4 for sandwich norm.  A layer without mixer or without feed-forward
+     * network has half of them. */
+    int norms_per_layer;
     bool final_norm;
     bool parallel_block; /* attention and FFN side by side */
     bool tied;           /* head shares the embedding */
@@ -200,6 +216,9 @@ typedef struct rk_model_params {
     int64_t active_without_embedding; /* less the input table (unless tied) */
     int64_t mtp, mtp_active;          /* of all MTP modules; they share embedding and head */
 } rk_model_params;
+
+/* Norms over the residual stream in a layer. */
+int rk_layer_norms(const rk_model *model, const rk_layer_type *type);
 
 rk_layer_params rk_layer_params_of(const rk_model *model, const rk_layer_type *type);
 rk_end_params rk_end_params_of(const rk_model *model);

@@ -25,6 +25,7 @@ typedef struct draft {
     rk_layer_type layer;
     int64_t layers, mtp_layers, norms_per_layer;
     int64_t dense_first, moe_every;
+    const json_t *mixer, *feed_forward;                    /* their names; NULL: by the sizes */
     const json_t *name, *window_pattern, *types, *pattern; /* borrowed; NULL: absent */
     double published, published_active;                    /* for people and tests */
 } draft;
@@ -90,6 +91,12 @@ static const char *const norm_names[] = {"rms", "layer", "layer_no_bias", "layer
         .min = 1, .max = 0x1p62, .help = text                                                      \
     }
 
+/* What a layer is made of, where its sizes do not say it. */
+static const rk_field kind_fields[] = {
+    TAKE(mixer, mixer, take_string),
+    TAKE(feed_forward, feed_forward, take_string),
+};
+
 /* Of the model as a whole; the keys of layers come with the kinds. */
 static const rk_field model_fields[] = {
     REQUIRED(hidden, RK_FIELD_INT, model.hidden, "width of the residual stream"),
@@ -148,10 +155,15 @@ static size_t add_fields(const rk_field *from, size_t count, size_t offset, rk_f
 /* Lists the keys of layers, which the objects of `types` may override. */
 static size_t list_layer_fields(const rk_kinds *kinds, rk_field fields[FIELDS_MAX])
 {
-    size_t count = 0;
+    size_t count = add_fields(kind_fields, COUNT(kind_fields), 0, fields);
+    const rk_field *shared = NULL; /* keys that several kinds read */
     for (const rk_mixer *const *mixer = kinds->mixers; *mixer; mixer++) {
-        count += add_fields((*mixer)->part.fields, (*mixer)->part.field_count,
-                            offsetof(draft, layer), &fields[count]);
+        const rk_part_kind *part = &(*mixer)->part;
+        if (part->fields != shared) {
+            count +=
+                add_fields(part->fields, part->field_count, offsetof(draft, layer), &fields[count]);
+        }
+        shared = part->fields;
     }
     for (const rk_feed_forward *const *network = kinds->feed_forwards; *network; network++) {
         count += add_fields((*network)->part.fields, (*network)->part.field_count,
@@ -161,13 +173,26 @@ static size_t list_layer_fields(const rk_kinds *kinds, rk_field fields[FIELDS_MA
     return count;
 }
 
+/* Moves an error to the path of the key that it is about. */
+static rk_status fail_below(const char *path, rk_error *err)
+{
+    char message[sizeof(err->message)];
+    (void)snprintf(message, sizeof(message), "%s", err->message);
+    return rk_fail_at(err, RK_ERR_INVALID, path, "%s", message);
+}
+
 /* ---- layers ----------------------------------------------------------------------------- */
 
 /* Fills in what follows from the keys of the layer, which was found at `path`. */
-static rk_status complete_layer(rk_layer_type *layer, const rk_kinds *kinds, int64_t hidden,
-                                const char *path, rk_error *err)
+static rk_status complete_layer(draft *d, const char *path, rk_error *err)
 {
-    rk_layer_set_kinds(layer, kinds);
+    rk_layer_type *layer = &d->layer;
+    const int64_t hidden = d->model.hidden;
+    char member[RK_JSON_PATH_SIZE];
+    if (rk_layer_choose_kinds(layer, d->kinds, json_string_value(d->mixer),
+                              json_string_value(d->feed_forward), err)) {
+        return fail_below(rk_json_path_member(path, err->path, member), err);
+    }
     const rk_part_kind *mixer = &layer->mixer->part, *network = &layer->feed_forward->part;
     rk_status status = mixer->complete ? mixer->complete(layer, hidden, path, err) : RK_OK;
     if (!status && network->complete) {
@@ -216,7 +241,7 @@ static rk_status lay_by_rules(draft *d, rk_error *err)
     }
     rk_status status = d->window_pattern ? check_window_pattern(d, err) : RK_OK;
     if (!status) {
-        status = complete_layer(&d->layer, d->kinds, d->model.hidden, "", err);
+        status = complete_layer(d, "", err);
     }
     if (!status && !has_experts) {
         status = rk_layer_type_check(&d->layer, err); /* keys of experts would be lost below */
@@ -258,13 +283,10 @@ static rk_status read_type(const draft *base, size_t index, rk_layer_type *type,
     rk_status status = rk_fields_read(json_array_get(base->types, index), path, overrides, count,
                                       RK_UNKNOWN_REFUSE, &d, err);
     if (!status) {
-        status = complete_layer(&d.layer, d.kinds, d.model.hidden, path, err);
+        status = complete_layer(&d, path, err);
     }
     if (!status && rk_layer_type_check(&d.layer, err)) {
-        char message[sizeof(err->message)];
-        (void)rk_json_path_member(path, err->path, member);
-        (void)snprintf(message, sizeof(message), "%s", err->message);
-        status = rk_fail_at(err, RK_ERR_INVALID, member, "%s", message);
+        status = fail_below(rk_json_path_member(path, err->path, member), err);
     }
     *type = d.layer;
     return status;

@@ -19,9 +19,15 @@ static int64_t norm_params(const rk_model *model)
     }
 }
 
+int rk_layer_norms(const rk_model *model, const rk_layer_type *type)
+{
+    const bool whole = type->mixer->part.shapes && type->feed_forward->part.shapes;
+    return whole ? model->norms_per_layer : (model->norms_per_layer + 1) / 2;
+}
+
 rk_layer_params rk_layer_params_of(const rk_model *model, const rk_layer_type *type)
 {
-    rk_layer_params p = {.norms = model->norms_per_layer * norm_params(model)};
+    rk_layer_params p = {.norms = rk_layer_norms(model, type) * norm_params(model)};
     type->mixer->part.count(type, model->hidden, &p);
     type->feed_forward->part.count(type, model->hidden, &p);
     const int64_t always = p.attention + p.ffn + p.shared + p.router + p.norms;

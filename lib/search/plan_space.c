@@ -130,6 +130,7 @@ static struct sizes survey_model(const rk_model *model)
     for (int i = 0; i < model->type_count; i++) {
         const rk_layer_type *type = &model->types[i];
         sizes.heads = rk_common_divisor(type->attention.query_heads, sizes.heads);
+        sizes.heads = rk_common_divisor(type->recurrence.heads, sizes.heads);
         sizes.experts = rk_common_divisor(type->moe.experts, sizes.experts);
         if (rk_layer_is_moe(type)) {
             sizes.expert_width = rk_common_divisor(type->moe.expert_width, sizes.expert_width);

@@ -19,6 +19,8 @@ typedef struct rk_stack {
     double gemm_share, low_gemm_share; /* of 16-bit and wider, and of 8- and 4-bit formats */
     double expert_gemm_share;          /* of grouped GEMMs, besides */
     double attention_share, attention_backward_share, stream_share;
+    /* Of scans of recurrences over the peak of the matrix engine and of memory bandwidth. */
+    double scan_flop_share, scan_stream_share;
     /* Traffic of memory-bound operators, bytes per element. */
     double norm_forward, norm_backward;   /* two norms and residual adds, per hidden */
     double activation_passes;             /* 1: fused; 2 and more: reads and writes again */

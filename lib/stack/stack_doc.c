@@ -43,6 +43,8 @@ static const rk_field rate_fields[] = {
     SHARE(attention_share, "flash attention over the accelerator's rate"),
     SHARE(attention_backward_share, "the same in backward; default attention_share"),
     SHARE(stream_share, "memory-bound operators over the accelerator's rate"),
+    SHARE(scan_flop_share, "scans of recurrences, of the peak of the matrix engine"),
+    SHARE(scan_stream_share, "scans of recurrences, of the peak of memory bandwidth"),
 };
 
 static const rk_field traffic_fields[] = {
@@ -254,6 +256,8 @@ rk_status rk_stack_from_json(const json_t *object, rk_stack *stack, rk_error *er
         .low_gemm_share = NOT_GIVEN,
         .expert_gemm_share = 1,
         .attention_share = 1,
+        .scan_flop_share = 1,
+        .scan_stream_share = 1,
         .attention_backward_share = NOT_GIVEN,
         .stream_share = 1,
         .norm_forward = 16,

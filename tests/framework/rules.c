@@ -31,6 +31,15 @@ static rk_strategy base_strategy(const rk_model *model, rk_framework framework)
     return s;
 }
 
+/* Gives the first layers a recurrence in place of attention. */
+static void make_recurrent(rk_model *m, int64_t heads)
+{
+    m->types[0].mixer = &rk_mixer_mamba2;
+    m->types[0].attention = (rk_attention_shape){0};
+    m->types[0].recurrence = (rk_recurrence_shape){
+        .heads = heads, .key_heads = heads, .key_size = 64, .value_size = 64, .chunk = 64};
+}
+
 /* Name, framework, model, rule, and what breaks it. */
 #define BREAKS(X)                                                                                  \
     X(zero, ANY, DENSE, "sizes", s->tp = 0)                                                        \
@@ -84,6 +93,8 @@ static rk_strategy base_strategy(const rk_model *model, rk_framework framework)
     X(own_xla, MAXTEXT, DENSE, "stages of the framework", s->first_stage_layers = 20)              \
     X(heads, ANY, DENSE, "heads % tp", s->tp = 128)                                                \
     X(kv_heads, MEGATRON, DENSE, "kv_heads % tp", m->types[0].attention.kv_heads = 3)              \
+    X(state_heads, ANY, DENSE, "state_heads % tp", make_recurrent(m, 5))                           \
+    X(state_context, ANY, DENSE, "state_heads % (tp*cp)", s->cp = 16; make_recurrent(m, 16))       \
     X(copied_kv, TITAN, DENSE, "kv_heads of the framework", s->tp = 16)                            \
     X(ffn, ANY, DENSE, "ffn % tp", m->types[0].ffn.width = 28671)                                  \
     X(shared, ANY, MOE, "ffn % tp", m->types[1].moe.shared_width = 2047)                           \

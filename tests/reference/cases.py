@@ -61,6 +61,27 @@ def random_layer(rng, heads):
     return layer
 
 
+def random_mamba2(rng, heads):
+    """Heads and groups that split over up to 8 tensor ranks."""
+    groups = rng.choice((1, 8))
+    fields = {"mixer": "mamba2", "state_heads": 4 * heads, "state_key_size": rng.choice((64, 128)),
+              "state_value_size": rng.choice((32, 64)), "conv_width": rng.choice((0, 4)),
+              "conv_bias": often(rng, 0.5), "chunk": rng.choice((64, 128, 256))}
+    if often(rng, 0.8):
+        fields["state_key_heads"] = groups
+    return fields
+
+
+def random_part(rng, heads, dense, experts):
+    """A layer of a hybrid: both parts, or one of them."""
+    network = rng.choice((dict(dense, feed_forward="dense"), dict(experts, feed_forward="experts")))
+    kind = rng.choice(("mixer", "network", "both"))
+    if kind == "network":
+        return dict(network, mixer="none")
+    mixer = rng.choice((random_mamba2(rng, heads), random_layer(rng, heads)))
+    return dict(mixer, **(network if kind == "both" else {"feed_forward": "none"}))
+
+
 def random_experts(rng):
     experts = rng.choice((8, 16, 64, 128, 256))
     fields = {"experts": experts, "top_k": rng.choice((1, 2, 4, 8)),
@@ -70,6 +91,8 @@ def random_experts(rng):
         fields.update(shared_experts=rng.choice((1, 2)), shared_gate=often(rng, 0.5))
         if often(rng, 0.5):
             fields["shared_ffn"] = rng.choice((1024, 1408))
+    if often(rng, 0.2):
+        fields["expert_latent"] = rng.choice((256, 1024))
     if often(rng, 0.3):
         fields.update(expert_groups=8, route_groups=rng.choice((2, 4, 8)), top_k=2)
     return fields
@@ -91,7 +114,7 @@ def random_model(rng):
         model["learned_positions"] = 2**20
     model.update(random_layer(rng, heads))
     dense, experts = {"ffn": rng.choice((2048, 4096, 11008, 14336))}, random_experts(rng)
-    kind = rng.choice(("dense", "experts", "rules", "types"))
+    kind = rng.choice(("dense", "experts", "rules", "types", "hybrid"))
     if kind == "dense":
         model.update(dense)
     elif kind == "experts":
@@ -99,13 +122,14 @@ def random_model(rng):
     elif kind == "rules":
         model.update(experts, **dense, dense_first=rng.choice((1, 2)), moe_every=rng.choice((1, 2)))
     else:
-        kinds = [dict(random_layer(rng, heads), **rng.choice((dense, experts)))
+        kinds = [random_part(rng, heads, dense, experts) if kind == "hybrid" else
+                 dict(random_layer(rng, heads), **rng.choice((dense, experts)))
                  for _ in range(rng.choice((1, 2, 3)))]
         for field in ("window", "chunked", "kv_heads", "head_size", "value_size", "qk_norm",
                       "kv_rank", "q_rank", "nope_size", "rope_size", "relative_positions"):
             model.pop(field, None)
         model.update(types=kinds, pattern=[rng.randrange(len(kinds)) for _ in range(5)])
-    if kind != "types" and model.get("window") and often(rng, 0.5):
+    if kind not in ("types", "hybrid") and model.get("window") and often(rng, 0.5):
         model["window_pattern"] = rng.choice(("wf", "wwf", "fw"))
     return model
 

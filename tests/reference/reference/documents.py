@@ -24,12 +24,15 @@ LAYER_DEFAULTS = {
     "qk_norm": "none", "bias_qkv": False, "bias_out": False, "sinks": False,
     "output_gate": False, "relative_positions": False,
     "q_rank": 0, "kv_rank": 0, "nope_size": 0, "rope_size": 0,
+    "mixer": "", "feed_forward": "", "heads": 0,
+    "state_heads": 0, "state_key_heads": 0, "state_key_size": 0, "state_value_size": 0,
+    "conv_width": 0, "conv_bias": False, "chunk": 0,
     "ffn": 0, "gated": True, "clamped": False, "ffn_bias": False,
-    "experts": 0, "top_k": 0, "expert_ffn": 0, "shared_experts": 0, "shared_ffn": 0,
+    "experts": 0, "top_k": 0, "expert_ffn": 0, "expert_latent": 0, "shared_experts": 0, "shared_ffn": 0,
     "shared_gate": False, "router_bias": False, "expert_bias": False,
     "expert_groups": 0, "route_groups": 0,
 }
-EXPERT_FIELDS = ("experts", "top_k", "expert_ffn", "shared_experts", "shared_ffn", "shared_gate",
+EXPERT_FIELDS = ("experts", "top_k", "expert_ffn", "expert_latent", "shared_experts", "shared_ffn", "shared_gate",
                  "router_bias", "expert_bias", "expert_groups", "route_groups")
 MODEL_DEFAULTS = {
     "norm": "rms", "norms_per_layer": 2, "final_norm": True, "embedding_norm": False,
@@ -40,15 +43,27 @@ MODEL_DEFAULTS = {
 def complete_layer(fields, hidden):
     """A layer with the defaults that follow from other fields, and its head sizes."""
     layer = Record(**{**LAYER_DEFAULTS, **fields})
+    named = layer.feed_forward
+    layer.mixer = layer.mixer or ("latent" if layer.kv_rank > 0 else "grouped")
+    layer.feed_forward = named or ("experts" if layer.experts > 0 else "dense")
+    if named in ("dense", "none"):
+        layer.experts = layer.top_k = 0
+    if named in ("experts", "none"):
+        layer.ffn, layer.ffn_bias = 0, False
+    layer.shared_ffn = layer.shared_ffn or layer.expert_ffn
+    layer.latent = layer.mixer == "latent"
+    if layer.mixer not in ("latent", "grouped"):
+        layer.heads = layer.kv_heads = layer.window = layer.d_qk = layer.d_v = 0
+        layer.bias_out = layer.bias_qkv = False
+        layer.state_key_heads = layer.state_key_heads or layer.state_heads
+        return layer
     layer.kv_heads = layer.kv_heads or layer.heads
-    layer.latent = layer.kv_rank > 0
     if layer.latent:
         layer.d_qk = layer.nope_size + layer.rope_size
     else:
         layer.head_size = layer.head_size or hidden // layer.heads
         layer.d_qk = layer.head_size
     layer.d_v = layer.value_size or layer.head_size
-    layer.shared_ffn = layer.shared_ffn or layer.expert_ffn
     return layer
 
 
@@ -71,7 +86,7 @@ def layers_by_rules(fields, document):
 
 def model_of(document):
     """A model: its own fields, and `layers`, a list of layers."""
-    fields = {key: document[key] for key in document if key in LAYER_DEFAULTS or key == "heads"}
+    fields = {key: document[key] for key in document if key in LAYER_DEFAULTS}
     model = Record(**{key: document.get(key, usual) for key, usual in MODEL_DEFAULTS.items()})
     model.hidden, model.vocab = document["hidden"], document["vocab"]
     model.seq, model.tied = document["seq"], document["tied"]
@@ -224,6 +239,7 @@ def load_system(name):
 STACK_DEFAULTS = {
     "rates": {
         "gemm_share": 1, "low_gemm_share": "gemm_share", "expert_gemm_share": 1,
+        "scan_flop_share": 1, "scan_stream_share": 1,
         "attention_share": 1, "attention_backward_share": "attention_share", "stream_share": 1,
     },
     "traffic": {

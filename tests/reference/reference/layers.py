@@ -341,6 +341,49 @@ def add_attention(x, layer):
     x.save(c.formats.saved_input * T * o if c.low else 0, unsaved)
 
 
+# ---- recurrences ----------------------------------------------------------------------------
+
+def add_scan(x, flops, sizes, counts):
+    """Each of (forward, backward): FLOPs, bytes moved, kernels."""
+    c, a = x.c, x.c.accelerator
+    rate = a.gemm[c.wide].peak * c.stack.scan_flop_share
+    bandwidth = a.memory_bandwidth * c.stack.scan_stream_share
+    forward, backward = (max(flops[i] / rate, sizes[i] / bandwidth) + counts[i] * a.kernel
+                         for i in range(2))
+    x.comm("attention", forward, backward)
+    x.flops_forward += flops[0]
+    x.flops_backward += flops[1]
+
+
+def add_head_exchange(x, sent, returned):
+    c, n = x.c, x.c.strategy.cp
+    if n > 1:
+        once = (c.collective("all_to_all", sent, "context")
+                + c.collective("all_to_all", returned, "context"))
+        x.comm("CP comm", once, once)
+        x.send("context", *[(n - 1) / n * (sent + returned)] * 2)
+
+
+def add_mamba2(x, layer):
+    c, T, h, t = x.c, x.c.T, x.c.model.hidden, x.c.strategy.tp
+    e, N, Q, taps = c.element, layer.state_key_size, layer.chunk, layer.conv_width
+    d, b, n = (size / t for size in models.mamba2_sizes(layer))
+    groups, m = layer.state_key_heads / t, 2 * d + b + n
+    r = max(c.strategy.cp / groups, 1)
+    x.adapted_linear("attention", T, m, h)
+    add_head_exchange(x, e * T * (m + (r - 1) * b), e * T * d)
+    states = d * N / Q
+    flops = (d * (4 * N + Q) + 2 * groups * Q * N + 2 * taps * (d + b),
+             d * (10 * N + 3 * Q) + 6 * groups * Q * N + 4 * taps * (d + b))
+    size = (2 * e * (d + b) + e * (d + b / 2) + 4 * states + (4 + e) * states
+            + e * b + 4 * groups * Q + 2 * e * d + e * states + 4 * groups * Q
+            + 4 * e * d + 2 * e * m + 2 * e * d)
+    add_scan(x, [T * each for each in flops], (T * size, 2.5 * T * size), (9, 18))
+    x.adapted_linear("attention", T, h, d, summed=True)
+    x.save(e * T * m + 2 * e * T * d)
+    x.save(c.formats.saved_input * T * d)
+
+
 # ---- feed-forward networks ------------------------------------------------------------------
 
 def add_activation(x, part, layer, elements, inputs_unsaved):
@@ -395,7 +438,7 @@ def copies_share(c, layer):
 
 def add_dispatch(x, layer):
     c, s, stack = x.c, x.c.strategy, x.c.stack
-    elements = (c.T / s.tp * layer.top_k * c.model.hidden * expert_load(s)
+    elements = (c.T / s.tp * layer.top_k * (layer.expert_latent or c.model.hidden) * expert_load(s)
                 * copies_share(c, layer))
     exposed = stack.moe_exposed if s.graph_step else stack.moe_eager_exposed
     visible = exposed if s.moe_overlap else 1
@@ -408,31 +451,36 @@ def add_dispatch(x, layer):
 
 def add_experts(x, layer):
     c, s, stack, h = x.c, x.c.strategy, x.c.stack, x.c.model.hidden
+    seen = layer.expert_latent or h
     local, width = layer.experts // s.ep, layer.expert_ffn / s.etp
     tokens, rows = c.T / s.tp, expert_rows(c, layer)
     up = 2 if layer.gated else 1
     operators = c.recomputes("operators")
 
     x.linear("experts", c.wide, tokens, layer.experts, h)
-    permuted = stack.permute_passes * 4 * c.element * rows / s.etp * h
+    permuted = stack.permute_passes * 4 * c.element * rows / s.etp * seen
     x.stream("experts", permuted, permuted)
     x.comm("experts", stack.router_seconds, stack.router_seconds)
     add_dispatch(x, layer)
     if s.etp > 1:
-        size = c.element * rows * h
+        size = c.element * rows * seen
         once = (c.collective("all_gather", size, "expert_tensor")
                 + c.collective("reduce_scatter", size, "expert_tensor"))
         x.comm("EP comm", once, once)
         x.send("expert", *[2 * size * (s.etp - 1) / s.etp] * 2)
     before = x.copy()
-    x.gemms("experts", s.precision, local, rows / local, up * width, h)
+    x.gemms("experts", s.precision, local, rows / local, up * width, seen)
     if operators:
         x.repeat(before)
     add_activation(x, "experts", layer, rows * width, up if operators else 0)
-    x.gemms("experts", s.precision, local, rows / local, h, width)
-    x.low_experts += local * (up + 1) * width * h if c.low else 0
+    x.gemms("experts", s.precision, local, rows / local, seen, width)
+    x.low_experts += local * (up + 1) * width * seen if c.low else 0
     x.save((4 + c.element) * tokens * layer.experts)
-    x.save(c.formats.saved_input * rows * h)
+    x.save(c.formats.saved_input * rows * seen)
+    if layer.expert_latent:
+        x.linear("experts", s.precision, tokens, seen, h)
+        x.linear("experts", s.precision, tokens, h, seen)
+        x.save(2 * c.formats.saved_input * tokens * seen)
     if layer.shared_experts:
         add_ffn(x, layer, layer.shared_experts * layer.shared_ffn)
 
@@ -440,14 +488,14 @@ def add_experts(x, layer):
 # ---- norms and tensor parallelism -----------------------------------------------------------
 
 def norm_output_bytes(c, layer):
-    outputs = min(c.model.norms_per_layer, 2)
+    outputs = min(models.norms_of(c.model, layer), 2)
     if c.low and layer.experts:
         return (outputs if layer.shared_experts else 1) * c.formats.saved_input + c.element
     return outputs * c.formats.saved_input
 
 
 def add_norms(x, layer):
-    c, stack, norms = x.c, x.c.stack, x.c.model.norms_per_layer
+    c, stack, norms = x.c, x.c.stack, models.norms_of(x.c.model, layer)
     again = c.recomputes("norm")
     before = x.copy()
     x.stream("memory-bound ops", norms / 2 * stack.norm_forward * c.width * c.H,
@@ -471,7 +519,9 @@ def visible(seconds, share, window):
 def tensor_regions(c, layer):
     if c.model.parallel_block:
         return 1
-    return 1 if layer.experts and not layer.shared_experts and c.strategy.etp == 1 else 2
+    on_shards = layer.experts and not layer.shared_experts and c.strategy.etp == 1
+    network = 0 if layer.feed_forward == "none" or on_shards else 1
+    return (layer.mixer != "none") + network
 
 
 def add_tensor_parallel(x, layer):
@@ -506,11 +556,15 @@ def add_tensor_parallel(x, layer):
 def count_parameters(x, layer):
     c, s, h = x.c, x.c.strategy, x.c.model.hidden
     p = models.layer_parameters(c.model, layer)
-    whole = p.norms + p.router + (h if layer.shared_gate else 0)
+    whole = p.norms + p.router
+    if layer.feed_forward == "experts":
+        whole += (h if layer.shared_gate else 0) + 2 * h * layer.expert_latent
     whole += h if layer.bias_out else 0
     whole += h if layer.ffn_bias and not layer.experts else 0
     copies = 0
-    if layer.latent:
+    if layer.mixer in ("mamba2", "none"):
+        pass
+    elif layer.latent:
         down = layer.q_rank + layer.kv_rank
         whole += (h + layer.bias_qkv) * (down + layer.rope_size) + down
     else:
@@ -529,6 +583,10 @@ def layer_temporaries(c, layer):
         inner = up * layer.expert_ffn / s.etp * expert_rows(c, layer)
     else:
         inner = up * layer.ffn / s.tp * c.T
+    if layer.mixer == "mamba2":
+        states = layer.state_heads * layer.state_value_size * layer.state_key_size / layer.chunk
+        kept = 2 * (4 + 2) * states / s.tp * c.T
+        return max(c.element * inner, kept) + c.element * c.T * c.model.hidden
     scores = 0 if s.flash_attention else (
         2 * s.micro_batch * layer.heads / s.tp * s.seq**2 / s.cp)
     return c.element * max(inner, scores) + c.element * c.T * c.model.hidden
@@ -550,6 +608,12 @@ def add_layer_launches(x, layer, checkpointed):
         backward = stack.moe_kernels_backward + 1.7 * experts
     else:
         forward, backward = stack.kernels_forward, stack.kernels_backward
+        if layer.feed_forward == "none":
+            forward, backward = forward * 7 / 12, backward * 7 / 12
+    if layer.mixer in ("mamba2", "none"):
+        own = (13, 26) if layer.mixer == "mamba2" else (0, 0)
+        forward += own[0] - stack.kernels_forward * 7 / 12
+        backward += own[1] - stack.kernels_backward * 7 / 12
     forward += 4 * x.adapters
     backward += 8 * x.adapters
     x.floor_at_launches(forward, backward + (forward if checkpointed else 0))
@@ -568,11 +632,11 @@ def finish_layer(x, layer, checkpointed):
 def layer_blocks(c, layer):
     """A layer as the strategy recomputes it, and the same checkpointed whole."""
     x = Block(c)
-    add_attention(x, layer)
+    {"none": lambda *_: None, "mamba2": add_mamba2}.get(layer.mixer, add_attention)(x, layer)
     before = x.copy()
     if layer.experts:
         add_experts(x, layer)
-    else:
+    elif layer.feed_forward == "dense":
         add_ffn(x, layer, layer.ffn)
     if c.recomputes("moe" if layer.experts else "mlp"):
         x.checkpoint(before)

@@ -34,21 +34,51 @@ def attention_vectors(layer, h):
     return vectors
 
 
+def mamba2_sizes(layer):
+    """Inner width, outputs of B and C, heads."""
+    n = layer.state_heads
+    return n * layer.state_value_size, 2 * layer.state_key_heads * layer.state_key_size, n
+
+
+def mixer_matrices(layer, h):
+    if layer.mixer == "none":
+        return 0
+    if layer.mixer == "mamba2":
+        d, b, n = mamba2_sizes(layer)
+        return h * (2 * d + b + n) + d * h
+    return attention_matrices(layer, h)
+
+
+def mixer_vectors(layer, h):
+    if layer.mixer == "none":
+        return 0
+    if layer.mixer == "mamba2":
+        d, b, n = mamba2_sizes(layer)
+        return (d + b) * (layer.conv_width + layer.conv_bias) + 3 * n + d
+    return attention_vectors(layer, h)
+
+
+def norms_of(model, layer):
+    """Norms over the residual stream."""
+    norms = model.norms_per_layer
+    return (norms + 1) // 2 if "none" in (layer.mixer, layer.feed_forward) else norms
+
+
 def layer_parameters(model, layer):
     h, g = model.hidden, 3 if layer.gated else 2
     p = Record(ffn=0, experts=0, each=0, shared=0, router=0)
-    p.gemm = attention_matrices(layer, h)
-    p.attention = p.gemm + attention_vectors(layer, h)
-    p.norms = model.norms_per_layer * norm_weights(model)
-    if layer.experts:
-        width = layer.expert_ffn
-        shared = layer.shared_experts * g * h * layer.shared_ffn
-        p.each = g * h * width + ((g - 1) * width + h if layer.expert_bias else 0)
+    p.gemm = mixer_matrices(layer, h)
+    p.attention = p.gemm + mixer_vectors(layer, h)
+    p.norms = norms_of(model, layer) * norm_weights(model)
+    if layer.feed_forward == "experts":
+        width, seen = layer.expert_ffn, layer.expert_latent or h
+        shared = layer.shared_experts * g * h * layer.shared_ffn + 2 * h * layer.expert_latent
+        p.each = g * seen * width + ((g - 1) * width + seen if layer.expert_bias else 0)
         p.experts = layer.experts * p.each
         p.shared = shared + (h if layer.shared_gate else 0)
         p.router = h * layer.experts + (layer.experts if layer.router_bias else 0)
-        p.gemm += layer.top_k * g * h * width + shared
-    else:
+        p.gemm += layer.top_k * g * seen * width + shared
+    elif layer.feed_forward == "dense":
         width = layer.ffn
         p.ffn = g * h * width + ((g - 1) * width + h if layer.ffn_bias else 0)
         p.gemm += g * h * width
@@ -101,7 +131,12 @@ def attention_flops(layer, s):
 
 
 def layer_weights(model, layer):
-    """GEMM weights of a layer, and with latent attention the norms of the latents."""
+    """GEMM weights of a layer as conventions count them."""
+    if layer.mixer == "mamba2":
+        h = model.hidden
+        _, b, n = mamba2_sizes(layer)
+        own = mixer_matrices(layer, h)
+        return layer_parameters(model, layer).gemm - own + h * (4 * h + b + n) + 2 * h * h
     norms = layer.q_rank + layer.kv_rank if layer.latent else 0
     return layer_parameters(model, layer).gemm + norms
 
@@ -124,5 +159,9 @@ def flops_per_token(model, s, convention, frozen=False):
         layers = layers + layers[-1:] * model.mtp_layers
     span = {"megatron": lambda layer: s / 2,
             "megatron-bridge": lambda layer: causal_span(layer, s)}.get(convention, lambda layer: s)
+    def mixing(layer):
+        if layer.mixer == "mamba2":
+            return 7 * 2 * model.hidden * layer.state_key_size
+        return pair_flops(layer) * span(layer) if layer.mixer != "none" else 0
     return ((4 if frozen else 6) * counted_weights(model, convention, layers)
-            + 3 * sum(pair_flops(layer) * span(layer) for layer in layers))
+            + 3 * sum(mixing(layer) for layer in layers))

@@ -39,6 +39,11 @@ def strategy_of(document, model):
 # ---- adapters -------------------------------------------------------------------------------
 
 def attention_features(layer, h):
+    if layer.mixer == "none":
+        return 0
+    if layer.mixer == "mamba2":
+        d, b, n = models.mamba2_sizes(layer)
+        return h + (2 * d + b + n) + d + h
     n, n_kv, d_qk, d_v = layer.heads, layer.kv_heads, layer.d_qk, layer.d_v
     out = n * d_v + h
     if not layer.latent:
@@ -51,7 +56,8 @@ def attention_features(layer, h):
 
 
 def ffn_features(layer, h):
-    width = layer.shared_experts * layer.shared_ffn if layer.experts else layer.ffn
+    experts = layer.feed_forward == "experts"
+    width = layer.shared_experts * layer.shared_ffn if experts else layer.ffn
     up = 2 if layer.gated else 1
     return (h + up * width) + (width + h) if width else 0
 
