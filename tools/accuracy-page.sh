@@ -6,7 +6,8 @@
 set -eu
 
 reckon=$1
-all=data/runs/fit.csv,data/runs/check.csv,data/runs/oom_fit.csv,data/runs/oom_check.csv
+all=data/runs/fit.csv,data/runs/fit_2.csv,data/runs/check.csv,data/runs/check_2.csv
+all=$all,data/runs/oom_fit.csv,data/runs/oom_check.csv
 
 # The tables of a comparison: show FIRST LAST OPTIONS..., of those that are apart by empty lines.
 show()

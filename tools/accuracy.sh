@@ -10,8 +10,8 @@ set -eu
 cd "$(dirname "$0")/.."
 build=${1:-build}
 reckon=$build/reckon
-fit=data/runs/fit.csv
-all=$fit,data/runs/check.csv,data/runs/oom_fit.csv,data/runs/oom_check.csv
+fit=data/runs/fit.csv,data/runs/fit_2.csv
+all=$fit,data/runs/check.csv,data/runs/check_2.csv,data/runs/oom_fit.csv,data/runs/oom_check.csv
 export NO_COLOR=1 COLUMNS=100
 
 ninja -C "$build" --quiet reckon

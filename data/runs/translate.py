@@ -11,6 +11,7 @@ docs/columns.md. Nothing here knows a measured value.
 import csv
 import json
 import pathlib
+import re
 import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -27,7 +28,7 @@ COPIED = [
 ]
 FACTS = [
     "framework", "framework_version", "stack", "system", "network_GBps", "network_state",
-    "architecture", "mixer", "sharding", "recompute", "recompute_modules", "precision",
+    "architecture", "mixer", "sharding", "recompute", "recompute_modules", "offload_activations", "precision",
     "fp8_recipe", "fp8_cast", "schedule", "layer_chunks", "replicas", "shard_ranks", "cp_kind",
     "rank_order", "parallel_block", "capacity_factor", "dispatcher", "flash_attention", "compile",
     "scan_layers", "fused_activation", "dropout", "tp_overlap", "grad_overlap", "param_overlap",
@@ -111,6 +112,8 @@ def translate(row, rules):
                 inferred += [key] if key not in inferred else []
         for key, value in rule.get("set", {}).items():
             out[key] = cell_of(value)
+        for key, (column, pattern) in rule.get("take", {}).items():
+            out[key] = re.search(pattern, row[column]).group(1)
     out["inferred"] = "+".join(inferred)
     out["unread"] = unread(row, used)
     return out

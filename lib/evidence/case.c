@@ -4,6 +4,7 @@
 #include "evidence/facts.h"
 #include "framework/framework.h"
 
+#include <math.h>
 #include <stdio.h>
 
 /* Degrees and batch of a row; 0: not printed. */
@@ -50,16 +51,10 @@ static rk_status read_degrees(const rk_run_table *table, size_t row, degrees *ou
 }
 
 /* One degree follows from the others, and sharding of all states needs none. */
-static rk_status check_stated(const degrees *d, const rk_run_facts *facts, rk_error *err)
+static bool degrees_stated(const degrees *d, const rk_run_facts *facts)
 {
     const bool stated = d->dp > 0 || (d->tp > 0 && d->pp > 0);
-    if (stated || d->ranks == 1 || facts->sharding == RK_SHARD_ALL) {
-        return RK_OK;
-    }
-    return rk_fail(err, RK_ERR_INVALID, "degrees not stated: %s and dp are missing",
-                   d->tp > 0   ? "pp"
-                   : d->pp > 0 ? "tp"
-                               : "tp, pp");
+    return stated || d->ranks == 1 || facts->sharding == RK_SHARD_ALL;
 }
 
 static int64_t at_least_1(int64_t value)
@@ -162,7 +157,11 @@ static void set_strategy(const degrees *d, const rk_run_facts *facts, const rk_m
     s->recompute_modules = facts->recompute == RK_REC_SELECTIVE ? facts->modules : 0;
     s->sharding = facts->sharding;
     const bool groups = facts->shard_ranks > 0 && s->sharding != RK_SHARD_NONE;
-    s->replicas = at_least_1(groups ? s->dp * s->cp / facts->shard_ranks : facts->replicas);
+    const bool slices = facts->slice > 0 && s->sharding == RK_SHARD_ALL;
+    s->replicas = at_least_1(groups                ? s->dp * s->cp / facts->shard_ranks
+                             : facts->replicas > 0 ? facts->replicas
+                             : slices              ? rk_strategy_ranks(s) / facts->slice
+                                                   : 1);
     s->precision = facts->precision;
     s->fp8_recipe = facts->fp8_recipe;
     s->low_weights = facts->low_weights;
@@ -178,6 +177,7 @@ static void set_strategy(const degrees *d, const rk_run_facts *facts, const rk_m
     s->grad_overlap = facts->grad_overlap;
     s->param_overlap = facts->param_overlap;
     s->pp_overlap = s->vp > 1;
+    s->offload_activations = facts->offload_activations;
     s->graph_capture = facts->graph_capture;
     s->graph_step = facts->graph_step;
     s->moe_overlap = facts->moe_overlap;
@@ -221,6 +221,7 @@ static rk_status set_measured(const rk_run_table *table, size_t row, const rk_ru
         out->step_seconds =
             (double)s->global_batch * (double)s->seq / (rate * (double)rk_strategy_ranks(s));
     }
+    out->step_seconds = facts->untimed ? 0 : out->step_seconds;
     out->memory = memory * (facts->decimal_memory ? 1e9 : 0x1p30);
     out->memory_kind = facts->memory;
     out->first_stage = facts->first_stage;
@@ -268,36 +269,174 @@ static void set_group(const rk_run_table *table, size_t row, const rk_run_facts 
                                    : "runs");
 }
 
+/* ---- what nobody states ---------------------------------------------------------------------- */
+
+typedef struct filling {
+    const rk_run_sources *sources;
+    rk_run_case *run;
+    rk_run_facts facts;
+    degrees d;
+    uint64_t assumed;
+} filling;
+
+/* Makes the strategy; whether it is legal. */
+static bool try_strategy(filling *f)
+{
+    rk_run_case *run = f->run;
+    set_strategy(&f->d, &f->facts, &run->model, &run->strategy, run->layout);
+    return rk_strategy_ranks(&run->strategy) == f->d.ranks &&
+           rk_strategy_legal(&run->model, &f->sources->systems[run->system], &run->strategy,
+                             RK_FRAMEWORK_ANY, NULL);
+}
+
+/* The same, and whether it fits in memory; *step gets its time. */
+static bool try_fit(filling *f, double *step)
+{
+    rk_run_prediction p;
+    if (!try_strategy(f)) {
+        return false;
+    }
+    rk_run_predict(f->sources, f->run, NULL, NULL, &p);
+    *step = p.estimate.step;
+    return p.estimate.fits;
+}
+
+/* A micro-batch that nobody states: 1 in a pipeline, otherwise the most that fit; *step gets its
+ * time. */
+static bool fit_micro_batch(filling *f, double *step)
+{
+    const int64_t batch = f->run->strategy.global_batch / at_least_1(f->run->strategy.dp);
+    const bool pipeline = f->run->strategy.pp > 1;
+    for (int64_t micro = pipeline ? 1 : batch; micro > 0; micro--) {
+        f->d.micro_batch = micro;
+        if (batch % micro == 0 && try_fit(f, step)) {
+            return true;
+        }
+    }
+    f->d.micro_batch = 1;
+    return false;
+}
+
+/* Ways to keep fewer activations, as recipes of Megatron, NeMo and MaxText combine them. */
+static const struct {
+    rk_recompute_kind kind;
+    unsigned modules;
+    bool offload;
+} recomputations[] = {
+    {RK_REC_SELECTIVE, RK_MODULE_NORM | RK_MODULE_ACTIVATION, false},
+    {RK_REC_SELECTIVE,
+     RK_MODULE_NORM | RK_MODULE_ACTIVATION | RK_MODULE_MLA_UP | RK_MODULE_CORE_ATTENTION, false},
+    {RK_REC_SELECTIVE, RK_MODULE_NORM | RK_MODULE_MLP | RK_MODULE_MOE, false},
+    {RK_REC_SELECTIVE,
+     RK_MODULE_NORM | RK_MODULE_MLA_UP | RK_MODULE_CORE_ATTENTION | RK_MODULE_MLP | RK_MODULE_MOE,
+     false},
+    {RK_REC_FULL, 0, false},
+    {RK_REC_NONE, 0, true},
+};
+
+/* Recomputation that nobody states: of the ways that fit, the fastest. */
+static void fit_memory(filling *f, bool micro_stated)
+{
+    enum { WAYS = sizeof(recomputations) / sizeof(*recomputations) };
+    const bool open = f->assumed & bit(RK_RUN_RECOMPUTE);
+    const filling before = *f;
+    filling best = before;
+    double step = INFINITY, least = INFINITY;
+    const bool fits = micro_stated ? try_fit(f, &step) : fit_micro_batch(f, &step);
+    if (fits || !open) {
+        return;
+    }
+    for (size_t i = 0; i < WAYS; i++) {
+        *f = before;
+        f->facts.recompute = recomputations[i].kind;
+        f->facts.modules = recomputations[i].modules;
+        f->facts.offload_activations = recomputations[i].offload;
+        if ((micro_stated ? try_fit(f, &step) : fit_micro_batch(f, &step)) && step < least) {
+            least = step;
+            best = *f;
+        }
+    }
+    *f = best;
+    (void)try_strategy(f);
+}
+
+/* Degrees that nobody states: those of the fastest step that fits, tensor ranks in a node. */
+static void plan_degrees(filling *f)
+{
+    const degrees asked = f->d;
+    degrees best = asked;
+    double least = INFINITY, step;
+    const int64_t node = f->sources->systems[f->run->system].tiers[0].size;
+    best.tp = at_least_1(asked.tp);
+    best.pp = at_least_1(asked.pp);
+    for (int64_t tp = 1; tp <= node && tp <= 64; tp *= 2) {
+        for (int64_t pp = 1; pp <= f->run->model.layers && pp <= 64; pp++) {
+            const int64_t inner = tp * pp * at_least_1(asked.cp);
+            if ((asked.tp && tp != asked.tp) || (asked.pp && pp != asked.pp) ||
+                asked.ranks % inner) {
+                continue;
+            }
+            f->d = asked;
+            f->d.tp = tp;
+            f->d.pp = pp;
+            f->d.micro_batch = at_least_1(asked.micro_batch);
+            if (try_fit(f, &step) && step < least) {
+                least = step;
+                best = f->d;
+                best.micro_batch = asked.micro_batch;
+            }
+        }
+    }
+    f->d = best;
+    f->assumed |= (asked.tp ? 0 : bit(RK_RUN_TP)) | (asked.pp ? 0 : bit(RK_RUN_PP));
+}
+
+/* The strategy that the row states, and the usual choice where it states none. */
+static rk_status fill_strategy(filling *f, rk_error *err)
+{
+    rk_violation violation = {.rule = NULL};
+    rk_run_case *run = f->run;
+    if (!degrees_stated(&f->d, &f->facts)) {
+        plan_degrees(f);
+    }
+    const degrees stated = f->d;
+    const bool legal = try_strategy(f);
+    const uint64_t open = guessed(&f->d, &f->facts, &run->strategy);
+    f->assumed |= open;
+    if (rk_strategy_ranks(&run->strategy) != f->d.ranks) {
+        return rk_fail(err, RK_ERR_INVALID, "degrees do not multiply to the accelerators");
+    }
+    if (!legal && !rk_strategy_legal(&run->model, &f->sources->systems[run->system], &run->strategy,
+                                     RK_FRAMEWORK_ANY, &violation)) {
+        return rk_fail(err, RK_ERR_INVALID, "%s", violation.message);
+    }
+    const bool micro_stated = !(open & bit(RK_RUN_MICRO_BATCH)) || f->facts.no_accumulation;
+    if (!micro_stated || f->assumed & bit(RK_RUN_RECOMPUTE)) {
+        f->d = stated;
+        fit_memory(f, micro_stated);
+    }
+    return RK_OK;
+}
+
 rk_status rk_run_case_fill(const rk_run_sources *sources, const rk_run_table *table, size_t row,
                            rk_run_case *out, rk_error *err)
 {
-    rk_run_facts facts;
-    rk_violation violation = {.rule = NULL};
-    degrees d = {0};
-    uint64_t assumed;
-    rk_status status = rk_run_facts_of(sources, table, row, &facts, out, &assumed, err);
-    status = status ? status : rk_run_facts_named(table, row, &facts, err);
-    set_group(table, row, &facts, out);
-    if (!status && facts.unsupported[0]) {
-        status = rk_fail(err, RK_ERR_INVALID, "%s", facts.unsupported);
+    filling f = {.sources = sources, .run = out};
+    rk_status status = rk_run_facts_of(sources, table, row, &f.facts, out, &f.assumed, err);
+    status = status ? status : rk_run_facts_named(table, row, &f.facts, err);
+    set_group(table, row, &f.facts, out);
+    if (!status && f.facts.unsupported[0]) {
+        status = rk_fail(err, RK_ERR_INVALID, "%s", f.facts.unsupported);
     }
-    status = status ? status : read_degrees(table, row, &d, err);
-    status = status ? status : check_stated(&d, &facts, err);
-    status = status ? status : rk_run_model_of(sources, table, row, &facts, &out->model, err);
-    status = status ? status : set_documents(sources, &facts, out, err);
+    status = status ? status : read_degrees(table, row, &f.d, err);
+    status = status ? status
+                    : rk_run_model_of(sources, table, row, &f.facts, &out->model, &f.assumed, err);
+    status = status ? status : set_documents(sources, &f.facts, out, err);
+    status = status ? status : fill_strategy(&f, err);
     if (status) {
         return status;
     }
-    set_strategy(&d, &facts, &out->model, &out->strategy, out->layout);
-    assumed |= guessed(&d, &facts, &out->strategy);
-    note_assumed(assumed, &out->strategy, out->assumed);
-    if (rk_strategy_ranks(&out->strategy) != d.ranks) {
-        return rk_fail(err, RK_ERR_INVALID, "degrees do not multiply to the accelerators");
-    }
-    if (!rk_strategy_legal(&out->model, &sources->systems[out->system], &out->strategy,
-                           RK_FRAMEWORK_ANY, &violation)) {
-        return rk_fail(err, RK_ERR_INVALID, "%s", violation.message);
-    }
+    note_assumed(f.assumed, &out->strategy, out->assumed);
     const double peak = sources->systems[out->system].accelerator.gemm[RK_BF16].peak;
-    return set_measured(table, row, &facts, peak, out, err);
+    return set_measured(table, row, &f.facts, peak, out, err);
 }

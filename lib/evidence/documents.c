@@ -2,9 +2,12 @@
 /* The documents that rules and rows name, each loaded once. */
 #include "base/error.h"
 #include "evidence/facts.h"
+#include "io/catalogue.h"
 #include "layer/model_load.h"
 #include "stack/stack_doc.h"
 
+#include <ctype.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -74,25 +77,69 @@ static rk_status name_cell(const rk_run_table *table, size_t row, rk_run_column 
     return RK_OK;
 }
 
+/* Whether two names are the same but for case and punctuation. */
+static bool same_name(const char *a, const char *b)
+{
+    for (;;) {
+        while (*a && !isalnum((unsigned char)*a)) {
+            a++;
+        }
+        while (*b && !isalnum((unsigned char)*b)) {
+            b++;
+        }
+        if (!*a || tolower((unsigned char)*a) != tolower((unsigned char)*b)) {
+            return *a == *b;
+        }
+        a++;
+        b++;
+    }
+}
+
+void rk_run_model_named(const rk_run_table *table, size_t row, char name[64])
+{
+    const char *model = rk_run_cell(table, row, RK_RUN_MODEL);
+    const bool complete = rk_run_cell(table, row, RK_RUN_LAYERS)[0] != '\0' &&
+                          rk_run_cell(table, row, RK_RUN_HIDDEN)[0] != '\0';
+    name[0] = '\0';
+    if (rk_run_cell(table, row, RK_RUN_ARCHITECTURE)[0]) {
+        (void)name_cell(table, row, RK_RUN_ARCHITECTURE, name, NULL);
+        return;
+    }
+    for (size_t i = 0; !complete && i < rk_catalogue_count; i++) {
+        const rk_catalogue_entry *entry = &rk_catalogue[i];
+        if (strcmp(entry->kind, "models") == 0 && same_name(entry->name, model)) {
+            (void)snprintf(name, 64, "%.63s", entry->name);
+            return;
+        }
+    }
+}
+
 rk_status rk_run_facts_named(const rk_run_table *table, size_t row, rk_run_facts *facts,
                              rk_error *err)
 {
-    char stack[64] = "", system[64] = "";
+    char stack[64] = "", system[64] = "", model[64] = "";
     rk_status status = name_cell(table, row, RK_RUN_STACK, stack, err);
     status = status ? status : name_cell(table, row, RK_RUN_SYSTEM, system, err);
-    if (!status && stack[0]) {
+    status = status ? status : name_cell(table, row, RK_RUN_ARCHITECTURE, model, err);
+    if (status) {
+        return status;
+    }
+    rk_run_model_named(table, row, model);
+    if (stack[0]) {
         memcpy(facts->stack, stack, sizeof(stack));
     }
-    if (!status && system[0]) {
+    if (system[0]) {
         memcpy(facts->system, system, sizeof(system));
     }
-    return status;
+    if (model[0]) {
+        memcpy(facts->model, model, sizeof(model));
+    }
+    return RK_OK;
 }
 
 rk_status rk_run_sources_add(rk_run_sources *sources, const rk_run_table *table, rk_error *err)
 {
-    const bool names = table->at[RK_RUN_STACK] >= 0 || table->at[RK_RUN_SYSTEM] >= 0;
-    for (size_t row = 0; names && row < table->rows; row++) {
+    for (size_t row = 0; row < table->rows; row++) {
         rk_run_facts named = rk_run_facts_default;
         rk_status status = rk_run_facts_named(table, row, &named, err);
         if (status) {

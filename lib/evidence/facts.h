@@ -17,6 +17,7 @@ typedef struct rk_run_facts {
     rk_run_memory memory;
     bool decimal_memory; /* printed in GB of 10^9 bytes */
     bool first_stage, out_of_memory;
+    bool untimed;             /* the time of the step is a matter of something else */
     rk_flop_convention flops; /* that the source counts utilisation by */
     int rate; /* how printed TFLOP/s or MFU count: 1 + rk_flop_convention; 0: not to be used */
     /* Architecture. */
@@ -31,6 +32,7 @@ typedef struct rk_run_facts {
     bool layer_chunks;            /* of a layer each, where the row states none */
     int schedule;                 /* 1 + rk_schedule_kind; 0: as vp says */
     int64_t replicas;             /* HSDP; 0: none */
+    int64_t slice;                /* accelerators that share states where all are sharded; 0: all */
     bool no_accumulation;         /* a step is one microbatch, whatever is printed */
     bool sp;
     rk_cp_kind cp_kind;
@@ -44,6 +46,7 @@ typedef struct rk_run_facts {
     bool low_weights;
     bool flash_attention, tp_overlap, grad_overlap, param_overlap, moe_overlap;
     bool graph_capture, graph_step;
+    bool offload_activations;
     bool split_by_weight;  /* stages as nanotron fills them */
     bool short_last_stage; /* a layout by hand: fewer layers beside the loss */
     double capacity_factor;
@@ -84,11 +87,19 @@ bool rk_run_rule_matches(const rk_run_rule *rule, const rk_run_table *table, siz
 rk_status rk_run_facts_of(const rk_run_sources *sources, const rk_run_table *table, size_t row,
                           rk_run_facts *facts, rk_run_case *out, uint64_t *assumed, rk_error *err);
 
-/* Fills the architecture of a row. */
+/* Fills the architecture of a row; *assumed gets a bit for each column that was filled in. */
 rk_status rk_run_model_of(const rk_run_sources *sources, const rk_run_table *table, size_t row,
-                          const rk_run_facts *facts, rk_model *model, rk_error *err);
+                          const rk_run_facts *facts, rk_model *model, uint64_t *assumed,
+                          rk_error *err);
 
-/* The stack and the system that the row itself names, in the place of what rules say. */
+/*
+ * The model of the catalogue that a row means: the one that it names in the column architecture,
+ * or, where it prints no layers or no width, the one whose name is that of the model but for case
+ * and punctuation.  "": none.
+ */
+void rk_run_model_named(const rk_run_table *table, size_t row, char name[64]);
+
+/* The documents that the row itself names, in the place of what rules say. */
 rk_status rk_run_facts_named(const rk_run_table *table, size_t row, rk_run_facts *facts,
                              rk_error *err);
 

@@ -5,11 +5,13 @@
 #include "layer/all_kinds.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 /* Sizes that a row prints; 0: not printed. */
 typedef struct sizes {
     int64_t layers, hidden, ffn, heads, kv_heads, head_size, vocab, seq;
     int64_t experts, top_k, expert_ffn, shared;
+    int64_t tp;          /* tensor ranks, among which heads are shared out */
     double shared_width; /* 0: as an expert */
 } sizes;
 
@@ -45,6 +47,7 @@ static rk_status read_sizes(const rk_run_table *table, size_t row, sizes *out, r
         {RK_RUN_EXPERTS, &out->experts},
         {RK_RUN_TOP_K, &out->top_k},
         {RK_RUN_EXPERT_FFN, &out->expert_ffn},
+        {RK_RUN_TP, &out->tp},
     };
     for (size_t i = 0; i < sizeof(list) / sizeof(list[0]); i++) {
         const rk_status status = read_size(table, row, list[i].column, list[i].place, err);
@@ -157,23 +160,85 @@ static void set_printed_layers(const sizes *n, const rk_run_facts *facts, rk_mod
     rk_model_set_layers(model, kinds, kind_of, (int)n->layers);
 }
 
+/* Sizes of the catalogue where the row prints none. */
+static void fill_sizes(const rk_model *known, sizes *n)
+{
+    const rk_layer_type *last = &known->types[known->type_count - 1];
+#define FILL(size, value) n->size = n->size ? n->size : (value)
+    if (!n->hidden) {
+        FILL(heads, known->types[0].attention.query_heads);
+        FILL(kv_heads, known->types[0].attention.kv_heads);
+        FILL(head_size, known->types[0].attention.head_size);
+        FILL(ffn, known->types[0].ffn.width);
+        FILL(experts, last->moe.experts);
+        FILL(top_k, last->moe.top_k);
+        FILL(expert_ffn, last->moe.expert_width);
+        FILL(shared, last->moe.shared_experts);
+        n->shared_width = n->shared_width > 0 ? n->shared_width : (double)last->moe.shared_width;
+    }
+    FILL(layers, known->layers);
+    FILL(hidden, known->hidden);
+    FILL(vocab, known->vocab);
+    FILL(seq, known->seq);
+#undef FILL
+}
+
+/* As models have them: heads about 128 wide that share the width evenly, and tensor ranks them. */
+static int64_t usual_heads(int64_t hidden, int64_t tp)
+{
+    int64_t best = tp;
+    for (int64_t heads = tp; heads <= hidden && heads <= 1024; heads += tp) {
+        if (hidden % heads == 0 && llabs(hidden / heads - 128) < llabs(hidden / best - 128)) {
+            best = heads;
+        }
+    }
+    return best;
+}
+
+enum { USUAL_VOCAB = 50304 }; /* of GPT-2, padded to a multiple of 128 */
+
+static void assume_sizes(const rk_run_facts *facts, sizes *n, uint64_t *assumed)
+{
+    n->vocab = n->vocab ? n->vocab : facts->vocab;
+    if (n->vocab == 0) {
+        n->vocab = USUAL_VOCAB;
+        *assumed |= UINT64_C(1) << RK_RUN_VOCAB;
+    }
+    if (n->heads == 0 && n->hidden > 0) {
+        n->heads = usual_heads(n->hidden, n->tp > 1 ? n->tp : 1);
+        *assumed |= UINT64_C(1) << RK_RUN_HEADS;
+    }
+}
+
+/* A model of which the row prints no more than its name and its vocabulary. */
+static bool is_whole(const rk_run_table *table, size_t row)
+{
+    return rk_run_cell(table, row, RK_RUN_LAYERS)[0] == '\0' &&
+           rk_run_cell(table, row, RK_RUN_HIDDEN)[0] == '\0';
+}
+
 rk_status rk_run_model_of(const rk_run_sources *sources, const rk_run_table *table, size_t row,
-                          const rk_run_facts *facts, rk_model *model, rk_error *err)
+                          const rk_run_facts *facts, rk_model *model, uint64_t *assumed,
+                          rk_error *err)
 {
     const int place = rk_run_place(sources->model_names, sources->model_count, facts->model);
+    const rk_model *known = place < 0 ? NULL : &sources->models[place];
     sizes n = {0};
     rk_status status = read_sizes(table, row, &n, err);
     status = status ? status : read_shared(table, row, &n, err);
     if (status) {
         return status;
     }
-    n.vocab = n.vocab ? n.vocab : facts->vocab;
+    if (known) {
+        fill_sizes(known, &n);
+    }
+    assume_sizes(facts, &n, assumed);
     const char *missing = missing_size(&n);
     if (missing) {
         return rk_fail(err, RK_ERR_INVALID, "architecture not stated: %s is missing", missing);
     }
-    if (place >= 0) {
-        *model = sources->models[place];
+    if (known) {
+        *model = *known;
         model->mtp_layers = facts->mtp ? model->mtp_layers : 0;
     } else {
         *model = (rk_model){
@@ -190,9 +255,9 @@ rk_status rk_run_model_of(const rk_run_sources *sources, const rk_run_table *tab
     model->seq = n.seq;
     (void)snprintf(model->name, sizeof(model->name), "%.63s",
                    rk_run_cell(table, row, RK_RUN_MODEL));
-    if (place >= 0) {
-        set_known_layers(&n, facts, &sources->models[place], model);
-    } else {
+    if (known && !is_whole(table, row)) {
+        set_known_layers(&n, facts, known, model);
+    } else if (!known) {
         set_printed_layers(&n, facts, model);
     }
     return rk_model_check(model, err);

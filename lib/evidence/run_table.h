@@ -18,10 +18,12 @@
     X(LAYERS, "layers", "count", "", "layers")                                                     \
     X(HIDDEN, "hidden", "count", "", "width of the residual stream")                               \
     X(FFN, "ffn", "count", "", "width of a feed-forward layer; default: 4 x hidden")               \
-    X(HEADS, "heads", "count", "", "query heads")                                                  \
+    X(HEADS, "heads", "count", "",                                                                 \
+      "query heads; default: heads nearest to 128 wide that divide hidden")                        \
     X(KV_HEADS, "kv_heads", "count", "", "heads of keys and values; default: heads")               \
     X(HEAD_SIZE, "head_dim", "count", "", "width of a head; default: hidden / heads")              \
-    X(VOCAB, "vocab", "count", "", "entries of the vocabulary")                                    \
+    X(VOCAB, "vocab", "count", "",                                                                 \
+      "entries of the vocabulary; default: 50304, as the padded vocabulary of GPT-2")              \
     X(SEQ, "seq", "count", "tokens", "length of a sequence")                                       \
     X(EXPERTS, "moe_experts", "count", "", "experts of a layer; empty: a dense model")             \
     X(TOP_K, "moe_topk", "count", "", "experts that a token goes to")                              \
@@ -33,7 +35,9 @@
     X(ACCELERATORS, "n_accel", "count", "",                                                        \
       "accelerators: TPU chips, NeuronCores, half modules of MI250X")                              \
     X(PER_NODE, "gpus_per_node", "count", "", "accelerators of a node")                            \
-    X(TP, "tp", "count", "", "tensor parallelism")                                                 \
+    X(TP, "tp", "count", "",                                                                       \
+      "tensor parallelism; default: the degrees of the fastest step that fits, where dp is "       \
+      "missing, too")                                                                              \
     X(PP, "pp", "count", "", "pipeline parallelism")                                               \
     X(VP, "vpp", "count", "", "virtual pipeline stages per rank")                                  \
     X(CP, "cp", "count", "", "context parallelism")                                                \
@@ -41,10 +45,13 @@
     X(ETP, "etp", "count", "", "tensor parallelism of experts")                                    \
     X(DP, "dp", "count", "",                                                                       \
       "data-parallel replicas, sharded ones included: tp x pp x cp x dp = n_accel")                \
-    X(MICRO_BATCH, "mbs", "count", "sequences", "of a microbatch; of a TPU, per device")           \
+    X(MICRO_BATCH, "mbs", "count", "sequences",                                                    \
+      "of a microbatch, of a TPU per device; default: 1 in a pipeline, otherwise the most that "   \
+      "fit")                                                                                       \
     X(GLOBAL_BATCH, "gbs", "count", "sequences", "of a step")                                      \
     X(SP, "seq_parallel", "yes or no", "", "sequence parallelism")                                 \
-    X(RECOMPUTE, "recompute", "name", "", "activation recomputation")                              \
+    X(RECOMPUTE, "recompute", "name", "",                                                          \
+      "activation recomputation; default: the least that fits")                                    \
     X(SHARDING, "sharding", "name", "",                                                            \
       "of states over data-parallel ranks: ZeRO-1 is optimizer, ZeRO-2 gradients, ZeRO-3 and "     \
       "FSDP all")                                                                                  \
@@ -69,6 +76,8 @@
       "a name of data/stacks, or a file; default: by framework, release and accelerator")          \
     X(SYSTEM, "system", "text", "",                                                                \
       "a name of data/systems or data/accelerators, or a file; default: by accelerator")           \
+    X(ARCHITECTURE, "architecture", "text", "",                                                    \
+      "a name of data/models, or a file, for what the row does not print")                         \
     X(FRAMEWORK, "framework", "name", "",                                                          \
       "megatron-core, megatron-lm, megatron-bridge, nemo, megatron-deepspeed, gpt-neox, "          \
       "torchtitan, nemo-automodel, nanotron, llm-foundry, maxtext, paxml, mindspeed, neuronx, "    \

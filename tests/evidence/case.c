@@ -132,6 +132,63 @@ static void test_names(void **state)
     assert_true(c.strategy.flash_attention);
 }
 
+/* What nobody states: sizes of the catalogue, usual sizes, degrees and memory that fit. */
+static void test_assumed(void **state)
+{
+    (void)state;
+    static rk_run_case c;
+    rk_run_prediction p;
+    rk_error err;
+    assert_int_equal(
+        fill("1,x,,32,4096,11008,,,4096,H100,8,8,1,,1,1,16,none,,BF16,1,,\n", &c, &err), RK_OK);
+    assert_int_equal(c.model.types[0].attention.query_heads, 32);
+    assert_int_equal(c.model.vocab, 50304);
+    assert_string_equal(c.assumed, "heads, vocab, seq_parallel, sharding");
+
+    /* All of a batch does not fit, nor does half of it. */
+    assert_int_equal(fill("1,x," SHAPE "8,8,1,,1,,256,none,,BF16,1,,\n", &c, &err), RK_OK);
+    assert_in_range(c.strategy.micro_batch, 2, 64);
+    rk_run_predict(&sources, &c, NULL, NULL, &p);
+    assert_true(p.estimate.fits);
+    assert_non_null(strstr(c.assumed, "mbs"));
+
+    /* Without recomputation 64 sequences do not fit. */
+    assert_int_equal(fill("1,x," SHAPE "8,8,1,,1,16,16,,,BF16,1,,\n", &c, &err), RK_OK);
+    assert_true(c.strategy.recompute != RK_REC_NONE || c.strategy.offload_activations);
+    rk_run_predict(&sources, &c, NULL, NULL, &p);
+    assert_true(p.estimate.fits);
+    assert_int_equal(fill("1,x," SHAPE "8,8,1,,1,16,16,none,,BF16,1,,\n", &c, &err), RK_OK);
+    rk_run_predict(&sources, &c, NULL, NULL, &p);
+    assert_false(p.estimate.fits);
+
+    assert_int_equal(fill("1,x," SHAPE "24,,,,,1,48,none,,BF16,1,,\n", &c, &err), RK_OK);
+    assert_int_equal(rk_strategy_ranks(&c.strategy), 24);
+    assert_non_null(strstr(c.assumed, "tp, pp"));
+}
+
+/* A model of the catalogue by its name, or by the column architecture. */
+static void test_catalogue(void **state)
+{
+    (void)state;
+    static rk_run_case c;
+    rk_run_table table;
+    rk_error err;
+    static const char text[] = "model,layers,hidden,heads,vocab,seq,accelerator,n_accel,tp,pp,dp,"
+                               "gbs,architecture\n"
+                               "Llama-3 8B,,,,,8192,H100,8,8,1,1,16,\n"
+                               "ours,16,,,,8192,H100,8,8,1,1,16,llama3-8b\n";
+    assert_int_equal(rk_run_table_parse(text, strlen(text), "test.csv", &table, &err), RK_OK);
+    assert_int_equal(rk_run_sources_add(&sources, &table, &err), RK_OK);
+    assert_int_equal(rk_run_case_fill(&sources, &table, 0, &c, &err), RK_OK);
+    assert_int_equal(c.model.layers, 32);
+    assert_int_equal(c.model.types[0].attention.kv_heads, 8);
+    assert_int_equal(c.model.vocab, 128256);
+    assert_int_equal(rk_run_case_fill(&sources, &table, 1, &c, &err), RK_OK);
+    assert_int_equal(c.model.layers, 16);
+    assert_int_equal(c.model.types[0].ffn.width, 14336);
+    rk_run_table_clear(&table);
+}
+
 /* Values that a column does not have, and models that are no transformers, are refused. */
 static void test_refused(void **state)
 {
@@ -159,13 +216,11 @@ static void test_missing(void **state)
     } bad[] = {
         {"1,x," SHAPE "8,8,1,,1,1,,,,,1,,\n", "batch not stated"},
         {"1,x," SHAPE ",8,1,,1,1,16,,,,1,,\n", "number of accelerators not stated"},
-        {"1,x,llama,32,4096,11008,,32000,4096,H100,8,8,1,,1,1,16,,,,1,,\n", "heads is missing"},
+        {"1,x,llama,,4096,11008,32,32000,4096,H100,8,8,1,,1,1,16,,,,1,,\n", "layers is missing"},
         {"1,x,llama,32,4096,1,32,9,4096,Abacus,8,8,1,,1,1,16,,,,1,,\n", "without a document"},
         {"1,x," SHAPE "24,8,1,,2,1,16,,,,1,,\n", "do not multiply"},
         {"1,x," SHAPE "8,eight,1,,1,1,16,,,,1,,\n", "row 1, column tp"},
         {"1,x," SHAPE "3,3,1,,1,1,16,,,,1,,\n", "heads"},
-        {"1,x," SHAPE "24,,,,,1,16,,,,1,,\n", "degrees not stated: tp, pp and dp are"},
-        {"1,x," SHAPE "24,,3,,,1,16,,,,1,,\n", "degrees not stated: tp and dp are"},
     };
     rk_error err;
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
@@ -381,7 +436,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_printed),      cmocka_unit_test(test_precision),
         cmocka_unit_test(test_rate),         cmocka_unit_test(test_frameworks),
-        cmocka_unit_test(test_names),        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_names),        cmocka_unit_test(test_assumed),
+        cmocka_unit_test(test_catalogue),    cmocka_unit_test(test_refused),
         cmocka_unit_test(test_missing),      cmocka_unit_test(test_exchange),
         cmocka_unit_test(test_shard_groups), cmocka_unit_test(test_software),
         cmocka_unit_test(test_flags),        cmocka_unit_test(test_named),
