@@ -56,5 +56,5 @@ if ! "$mpirun" --version | grep -q 'Open MPI'; then
 fi
 victim=1
 sweep_and_kill --enable-recovery
-grep -q 'rank 1 is lost; the others do again its points: [0-9]' log || fail "nobody tells: $(cat log)"
+grep -q 'rank 1 is lost; the others repeat its points: [0-9]' log || fail "nobody tells: $(cat log)"
 cmp expected.csv found.csv || fail "without rank 1 the table is another one"
