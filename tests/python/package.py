@@ -1,0 +1,103 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The Python package: answers, errors, progress and interruption."""
+
+import json
+import pathlib
+import sys
+import tempfile
+import threading
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+sys.path.insert(0, str(ROOT / "python"))
+
+import reckon  # noqa: E402
+
+HUGE = {"hidden": 5040, "feedforward": 5040, "seq_size": 64, "attn_heads": 5040, "attn_size": 1,
+        "num_blocks": 5040}
+
+
+class Package(unittest.TestCase):
+    def test_plan_is_sorted(self):
+        plan = reckon.plan("llama3-8b", "h100-sxm", accelerators=8, global_batch=64, top=4)
+        steps = [choice.estimate.step_s for choice in plan.choices]
+        self.assertEqual(len(steps), 4)
+        self.assertEqual(steps, sorted(steps))
+        self.assertIs(plan.best, plan.choices[0])
+        self.assertEqual(plan.rows()[0]["step_s"], steps[0])
+        self.assertIn("<table>", plan._repr_html_())
+
+    def test_parts_add_up(self):
+        choice = reckon.estimate("llama3-8b", "h100-sxm", accelerators=8, tp=2, global_batch=64)
+        self.assertAlmostEqual(sum(choice.estimate.time_s.values()) / choice.estimate.step_s, 1)
+        self.assertTrue(choice.estimate.plot().svg.startswith("<svg"))
+
+    def test_nothing_fits(self):
+        plan = reckon.plan("llama3.1-405b", "h100-sxm", accelerators=8, global_batch=8)
+        self.assertEqual(plan.choices, [])
+        with self.assertRaises(LookupError):
+            plan.best
+        fit = reckon.fit("llama3.1-405b", "h100-sxm", accelerators=8, global_batch=8)
+        self.assertFalse(fit.fits)
+
+    def test_errors_say_what_to_do(self):
+        cases = [
+            (dict(model="llama3-70", system="h100-sxm"), "did you mean"),
+            (dict(model="llama3-8b", system="h100-sxm", tp="x"), "--tp needs a whole number"),
+            (dict(model="llama3-8b", system="h100-sxm", tpp=2), "unknown option --tpp"),
+            (dict(model="llama3-8b", system="h100-sxm", tp=[[1]]), "expected a number"),
+        ]
+        for options, words in cases:
+            with self.assertRaises(reckon.ReckonError) as caught:
+                reckon.plan(accelerators=8, global_batch=64, **options)
+            self.assertIn(words, str(caught.exception))
+
+    def test_progress_stops_a_search(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        path = pathlib.Path(folder.name) / "huge.json"
+        path.write_text(json.dumps(HUGE))
+        seen = []
+
+        def stop(what, done, total):
+            seen.append((what, done, total))
+            raise KeyboardInterrupt
+
+        with self.assertRaises(KeyboardInterrupt):
+            reckon.plan(path, "h100-3tier", processors=55440, batch=720720, progress=stop)
+        self.assertEqual(seen[0][0], "strategies")
+
+    def test_threads(self):
+        """Jobs run side by side: the lock of the interpreter is released."""
+        answers = [None] * 4
+
+        def ask(index):
+            plan = reckon.plan("llama3-8b", "h100-sxm", accelerators=8, global_batch=64, top=1)
+            answers[index] = plan.best.estimate.step_s
+
+        threads = [threading.Thread(target=ask, args=(i,)) for i in range(len(answers))]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(len(set(answers)), 1)
+
+    def test_timeline(self):
+        timeline = reckon.timeline("llama3-8b", "h100-sxm", accelerators=8, tp=2, pp=4,
+                                   global_batch=8)
+        self.assertIn("traceEvents", timeline.trace)
+        self.assertIn("<svg", timeline.picture.svg)
+
+    def test_sweep(self):
+        grid = {"application": "megatron-22B", "system": "a100_80g", "batch": 4,
+                "datatype": "float16", "axes": [{"key": "processors", "values": [4, 8]}]}
+        self.assertEqual({row["processors"] for row in reckon.sweep(grid).rows()}, {"4", "8"})
+
+    def test_catalogue(self):
+        self.assertIn("llama3-8b", reckon.catalogue("models"))
+        self.assertIn("h100-sxm", reckon.catalogue("accelerators"))
+
+
+if __name__ == "__main__":
+    unittest.main()
