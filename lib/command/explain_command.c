@@ -85,18 +85,13 @@ static rk_status replan(rk_job *job, rk_explain *explain, int64_t threads, rk_er
 
 static rk_status explain_calculon(rk_job *job, rk_plan *plan, rk_explain *explain, rk_error *err)
 {
-    const rk_search_control control =
-        rk_job_search_control(job, "strategies", plan->request.threads);
-    rk_status status = rk_plan_rank(job, plan, &control, err);
-    if (!status && plan->strategy_count == 0) {
-        status = rk_plan_find_shortfall(plan, &control, err);
-    }
+    rk_status status = rk_plan_rank(job, plan, err);
     if (status || plan->strategy_count == 0) {
         return status;
     }
     explain->problem = rk_plan_problem(plan);
     explain->best.exe = plan->strategies[0].exe;
-    explain->counts = plan->bounded;
+    explain->counts = plan->ranking.bounded;
     explain->cpu_s = plan->cpu_s;
     status = explain->problem.method->evaluate(&explain->problem, &explain->best, err);
     return status ? status : replan(job, explain, plan->request.threads, err);
@@ -138,7 +133,7 @@ static rk_status run_calculon(rk_job *job, void *arguments, rk_error *err)
                      : write_calculon_shortfall(job, &plan, err);
     }
     rk_job_set_found(job, plan.strategy_count > 0);
-    free(plan.strategies);
+    rk_plan_clear(&plan);
     return status;
 }
 
@@ -148,7 +143,7 @@ static rk_status explain_reckon(rk_job *job, rk_reckoning *plan, rk_explain *exp
 {
     explain->problem = rk_reckoning_problem(plan);
     explain->best.strategy = plan->answers[0].strategy;
-    explain->counts = plan->bounded;
+    explain->counts = plan->ranking.bounded;
     explain->cpu_s = plan->cpu_s;
     const rk_status status =
         explain->problem.method->evaluate(&explain->problem, &explain->best, err);

@@ -43,7 +43,7 @@ static const rk_answer *answer_of(const struct fit *fit)
 {
     const rk_answer *answer = rk_found_answer(&fit->found);
     const rk_reckoning *plan = &fit->found.plan;
-    return answer ? answer : plan->has_nearest ? &plan->nearest : NULL;
+    return answer ? answer : plan->ranking.shortage.legal ? &plan->nearest : NULL;
 }
 
 /* ---- for people ---------------------------------------------------------------------------- */

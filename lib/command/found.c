@@ -32,7 +32,7 @@ static rk_status search_strategy(rk_job *job, const rk_request *request, const r
                                 rk_choice_list(sets.open & RK_CHOICES_NEEDED, open));
     }
     const rk_status status = rk_reckoning_search(job, request, inputs, 1, plan, err);
-    const bool legal = plan->answer_count > 0 || plan->has_nearest;
+    const bool legal = plan->answer_count > 0 || plan->ranking.shortage.legal;
     return status || legal || !sets.given || sets.several ? status
                                                           : explain_refusal(request, inputs, err);
 }

@@ -24,7 +24,7 @@ static void write_help(FILE *to, const rk_help *help)
 
 void rk_write_illegal(FILE *to, const rk_reckoning *plan)
 {
-    const rk_reasons *reasons = &plan->reasons;
+    const rk_reasons *reasons = &plan->ranking.shortage.reasons;
     char number[RK_COMMAS_SIZE];
     (void)fputs("No strategy of this space is legal.\n", to);
     if (reasons->indivisible[0]) {
@@ -56,7 +56,7 @@ void rk_write_illegal(FILE *to, const rk_reckoning *plan)
 
 void rk_illegal_write_json(rk_json_writer *writer, const rk_reckoning *plan)
 {
-    const rk_reasons *reasons = &plan->reasons;
+    const rk_reasons *reasons = &plan->ranking.shortage.reasons;
     rk_json_open_member(writer, "illegal", "{");
     rk_json_count(writer, "strategies", reasons->strategies);
     rk_json_count(writer, "checked", reasons->checked);

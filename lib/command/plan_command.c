@@ -7,9 +7,9 @@
 #include "calculon/calculon_docs.h"
 #include "command/calculon_options.h"
 #include "command/commands.h"
-#include "search/shared.h"
 #include "work/share.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #define MOST_RANKED 1000
@@ -63,13 +63,17 @@ static const rk_option plan_options[] = {
      .help = "settle most strategies by bounds, without evaluating them; same answer"},
 };
 
-rk_status rk_plan_evaluate(const rk_plan *plan, const rk_calculon_sys *sys,
-                           const rk_calculon_exe *exe, rk_calculon_result *strategy,
-                           rk_calculon_verdict *verdict, rk_error *err)
+rk_status rk_plan_evaluate(const rk_plan *plan, const rk_candidate *candidate,
+                           rk_calculon_result *strategy, rk_error *err)
 {
-    strategy->exe = *exe;
+    rk_calculon_sys sys = plan->sys;
+    rk_calculon_verdict verdict;
+    sys.mem1.capacity = fmax(sys.mem1.capacity, candidate->memory);
+    sys.mem2.capacity = fmax(sys.mem2.capacity, candidate->offloaded);
+    strategy->exe = candidate->exe;
     strategy->layer_count = 0;
-    return rk_calculon_evaluate(&plan->app, sys, exe, &strategy->stats, NULL, NULL, verdict, err);
+    return rk_calculon_evaluate(&plan->app, &sys, &candidate->exe, &strategy->stats, NULL, NULL,
+                                &verdict, err);
 }
 
 /* Returns the first datatype that the system computes in; the search complains if there is none. */
@@ -113,36 +117,41 @@ rk_problem rk_plan_problem(const rk_plan *plan)
                         .calculon = {plan->app, plan->sys, plan->space}};
 }
 
-rk_status rk_plan_rank(rk_job *job, rk_plan *plan, const rk_search_control *control, rk_error *err)
+static rk_status fill_strategies(rk_plan *plan, rk_error *err)
 {
-    const size_t top = (size_t)plan->request.top;
-    size_t found = 0;
-    rk_calculon_verdict verdict;
-    rk_calculon_ranked *ranked = calloc(top, sizeof(*ranked));
-    plan->strategies = calloc(top, sizeof(*plan->strategies));
+    const rk_ranking *ranking = &plan->ranking;
     rk_status status = RK_OK;
-    if (!ranked || !plan->strategies) {
-        status = rk_fail(err, RK_ERR_MEMORY, "not enough memory for the ranking");
-        goto cleanup;
+    plan->strategies = calloc(ranking->count + 1, sizeof(*plan->strategies));
+    if (!plan->strategies) {
+        return rk_fail(err, RK_ERR_MEMORY, "not enough memory for the answers");
     }
+    for (; !status && plan->strategy_count < ranking->count; plan->strategy_count++) {
+        status = rk_plan_evaluate(plan, &ranking->candidates[plan->strategy_count],
+                                  &plan->strategies[plan->strategy_count], err);
+    }
+    return status;
+}
+
+rk_status rk_plan_rank(rk_job *job, rk_plan *plan, rk_error *err)
+{
+    const rk_plan_request *request = &plan->request;
+    const rk_search_control control = rk_job_search_control(job, "strategies", request->threads);
+    const rk_problem problem = rk_plan_problem(plan);
     const double cpu = rk_job_cpu_s(job), wall = rk_wall_seconds();
-    if (plan->request.bounded && !rk_job_is_first(job)) {
-        goto cleanup; /* only the exhaustive search is shared */
-    }
-    status = plan->request.bounded
-                 ? rk_calculon_search_bounded(&plan->app, &plan->sys, &plan->space, control, top,
-                                              ranked, &found, &plan->bounded, err)
-                 : rk_calculon_search_shared(rk_job_team(job), &plan->app, &plan->sys, &plan->space,
-                                             control, top, ranked, &found, &plan->counts, err);
+    const rk_status status =
+        rk_rank_strategies(&problem, request->bounded ? RK_SEARCH_BOUNDED : RK_SEARCH_ANY,
+                           (size_t)request->top, rk_job_team(job), &control, &plan->ranking, err);
     plan->cpu_s = rk_job_cpu_s(job) - cpu;
     plan->wall_s = rk_wall_seconds() - wall;
-    for (; !status && plan->strategy_count < found; plan->strategy_count++) {
-        status = rk_plan_evaluate(plan, &plan->sys, &ranked[plan->strategy_count].exe,
-                                  &plan->strategies[plan->strategy_count], &verdict, err);
-    }
-cleanup:
-    free(ranked);
-    return status;
+    return status || !rk_job_is_first(job) ? status : fill_strategies(plan, err);
+}
+
+void rk_plan_clear(rk_plan *plan)
+{
+    rk_ranking_clear(&plan->ranking);
+    free(plan->strategies);
+    plan->strategies = NULL;
+    plan->strategy_count = 0;
 }
 
 static rk_status write_answer(const rk_job *job, const rk_plan *plan, rk_error *err)
@@ -163,17 +172,12 @@ static rk_status run_plan(rk_job *job, void *arguments, rk_error *err)
         rk_share_leave(rk_job_team(job), err);
         return status;
     }
-    const rk_search_control control =
-        rk_job_search_control(job, "strategies", plan.request.threads);
-    status = rk_plan_rank(job, &plan, &control, err);
-    if (!status && plan.strategy_count == 0 && rk_job_is_first(job)) {
-        status = rk_plan_find_shortfall(&plan, &control, err);
-    }
+    status = rk_plan_rank(job, &plan, err);
     if (!status && rk_job_is_first(job)) {
         status = write_answer(job, &plan, err);
     }
     rk_job_set_found(job, plan.strategy_count > 0);
-    free(plan.strategies);
+    rk_plan_clear(&plan);
     return status;
 }
 

@@ -5,7 +5,7 @@
 
 #include "calculon/calculon_write.h"
 #include "job/job.h"
-#include "method/method.h"
+#include "method/ranking.h"
 
 /* The command line. */
 typedef struct rk_plan_request {
@@ -28,36 +28,17 @@ rk_status rk_plan_request_check(void *request, rk_error *err);
 #define RK_CALCULON_PLAN_OPTIONS 12
 extern const rk_option rk_calculon_plan_options[RK_CALCULON_PLAN_OPTIONS];
 
-/* A strategy that would run if a memory tier were larger. */
-typedef struct rk_plan_need {
-    bool found;
-    rk_calculon_result strategy;
-} rk_plan_need;
-
 /* What was asked and what was found. */
 typedef struct rk_plan {
     rk_plan_request request;
     rk_calculon_app app;
     rk_calculon_sys sys;
     rk_calculon_space space;
-    rk_search_counts counts;        /* of an exhaustive search */
-    rk_bounded_counts bounded;      /* of a bounded one */
+    rk_ranking ranking;
     double cpu_s, wall_s;           /* of the search */
     rk_calculon_result *strategies; /* owned; best first */
     size_t strategy_count;
-    /* Filled when nothing fits. */
-    rk_plan_need fastest;     /* with memory without end in both tiers */
-    rk_plan_need least_tier1; /* of the tier-1 memory, with tier 2 as it is */
-    rk_plan_need least_tier2; /* of the tier-2 memory, with tier 1 as it is */
-    int64_t least_batch;      /* of an empty space: the batch at which it is not; 0: none is */
-    char misfit[256];         /* why the first strategy does not run, whatever the memory */
 } rk_plan;
-
-/* Strategies of the space. */
-static inline uint64_t rk_plan_total(const rk_plan *plan)
-{
-    return plan->request.bounded ? plan->bounded.total : plan->counts.executed;
-}
 
 /* Loads the documents of the request, the model where it names one, and completes it. */
 rk_status rk_plan_load(rk_plan *plan, rk_error *err);
@@ -65,19 +46,16 @@ rk_status rk_plan_load(rk_plan *plan, rk_error *err);
 /* The loaded plan for what is written once for both methods. */
 rk_problem rk_plan_problem(const rk_plan *plan);
 
-/* Searches, and evaluates the best strategies once more for all of their statistics. */
-rk_status rk_plan_rank(rk_job *job, rk_plan *plan, const rk_search_control *control, rk_error *err);
-
-/* Evaluates a mapping in full. */
-rk_status rk_plan_evaluate(const rk_plan *plan, const rk_calculon_sys *sys,
-                           const rk_calculon_exe *exe, rk_calculon_result *strategy,
-                           rk_calculon_verdict *verdict, rk_error *err);
-
 /*
- * Finds out what is missing when nothing fits, by searching again with other memories.  The two
- * least needs are those of real strategies, and within one percent of the least there is.
+ * Searches for the best strategies, and for what is missing when none fits; on rank 0, all of their
+ * statistics are there then.  Cleared with rk_plan_clear, also after a failure.
  */
-rk_status rk_plan_find_shortfall(rk_plan *plan, const rk_search_control *control, rk_error *err);
+rk_status rk_plan_rank(rk_job *job, rk_plan *plan, rk_error *err);
+void rk_plan_clear(rk_plan *plan);
+
+/* Evaluates a strategy that fits into the memory it needs, however much the system has. */
+rk_status rk_plan_evaluate(const rk_plan *plan, const rk_candidate *candidate,
+                           rk_calculon_result *strategy, rk_error *err);
 
 /* What was asked: model, system and run; and the first two alone. */
 void rk_plan_write_inputs(FILE *to, const rk_plan *plan);

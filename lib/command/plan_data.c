@@ -31,10 +31,10 @@ static void write_request(rk_json_writer *writer, const rk_plan *plan)
     rk_json_close(writer, "}");
     rk_json_open_member(writer, "search", "{");
     if (request->bounded) {
-        rk_bounded_write_json(writer, &plan->bounded);
+        rk_bounded_write_json(writer, &plan->ranking.bounded);
     } else {
-        rk_json_count(writer, "strategies", plan->counts.executed);
-        rk_json_count(writer, "fit", plan->counts.good);
+        rk_json_count(writer, "strategies", plan->ranking.counts[0]);
+        rk_json_count(writer, "fit", plan->ranking.counts[1]);
     }
     rk_json_real(writer, "processor_time_s", plan->cpu_s);
     rk_json_real(writer, "wall_time_s", plan->wall_s);
@@ -71,32 +71,37 @@ static void write_best(rk_json_writer *writer, const rk_plan *plan)
     rk_json_close(writer, "}");
 }
 
-static void write_need(rk_json_writer *writer, const char *key, const rk_plan_need *need)
+/* The search has evaluated the strategy before, so that this cannot fail. */
+static void write_need(rk_json_writer *writer, const rk_plan *plan, const char *key,
+                       const rk_candidate *need)
 {
-    const rk_calculon_stats *stats = &need->strategy.stats;
-    if (need->found) {
-        rk_json_open_member(writer, key, "{");
-        rk_json_real(writer, "memory_bytes", stats->proc_mem_tier1_cap_req);
-        rk_json_real(writer, "offload_memory_bytes", stats->proc_mem_tier2_cap_req);
-        rk_json_real(writer, "step_s", stats->total_time);
-        rk_json_key(writer, "strategies");
-        rk_calculon_write_ranked(writer->out, false, &need->strategy, 1);
-        rk_json_close(writer, "}");
+    rk_calculon_result result;
+    rk_error err;
+    if (!need->fits || rk_plan_evaluate(plan, need, &result, &err)) {
+        return;
     }
+    rk_json_open_member(writer, key, "{");
+    rk_json_real(writer, "memory_bytes", need->memory);
+    rk_json_real(writer, "offload_memory_bytes", need->offloaded);
+    rk_json_real(writer, "step_s", need->step);
+    rk_json_key(writer, "strategies");
+    rk_calculon_write_ranked(writer->out, false, &result, 1);
+    rk_json_close(writer, "}");
 }
 
-static void write_shortfall(rk_json_writer *writer, const rk_plan *plan)
+static void write_shortage(rk_json_writer *writer, const rk_plan *plan)
 {
+    const rk_shortage *shortage = &plan->ranking.shortage;
     rk_json_open_member(writer, "shortfall", "{");
-    if (plan->least_batch > 0) {
-        rk_json_count(writer, "least_batch", (uint64_t)plan->least_batch);
+    if (shortage->least_batch > 0) {
+        rk_json_count(writer, "least_batch", (uint64_t)shortage->least_batch);
     }
-    if (plan->misfit[0]) {
-        rk_json_string(writer, "misfit", plan->misfit);
+    if (shortage->misfit[0]) {
+        rk_json_string(writer, "misfit", shortage->misfit);
     }
-    write_need(writer, "least_memory", &plan->least_tier1);
-    write_need(writer, "least_offload_memory", &plan->least_tier2);
-    write_need(writer, "fastest", &plan->fastest);
+    write_need(writer, plan, "least_memory", &shortage->least[0]);
+    write_need(writer, plan, "least_offload_memory", &shortage->least[1]);
+    write_need(writer, plan, "fastest", &shortage->fastest);
     rk_json_close(writer, "}");
 }
 
@@ -114,7 +119,7 @@ rk_status rk_plan_write_json(const rk_job *job, const rk_plan *plan, rk_error *e
     if (plan->strategy_count > 0) {
         write_best(&writer, plan);
     } else {
-        write_shortfall(&writer, plan);
+        write_shortage(&writer, plan);
     }
     rk_json_key(&writer, "strategies");
     rk_calculon_write_ranked(out, false, plan->strategies, plan->strategy_count);

@@ -57,18 +57,18 @@ static void write_search(FILE *to, const rk_plan *plan)
 {
     const rk_plan_request *request = &plan->request;
     char number[RK_COMMAS_SIZE];
-    if (request->bounded) {
-        rk_write_bounded(to, &plan->bounded, rk_plan_methods[request->method], plan->cpu_s);
+    if (plan->ranking.by_bounds) {
+        rk_write_bounded(to, &plan->ranking.bounded, rk_plan_methods[request->method], plan->cpu_s);
         return;
     }
     (void)fprintf(to, "%-10s%s strategies, ", "search",
-                  rk_with_commas(plan->counts.executed, number));
-    (void)fprintf(to, "%s fit; %s method\n", rk_with_commas(plan->counts.good, number),
+                  rk_with_commas(plan->ranking.counts[0], number));
+    (void)fprintf(to, "%s fit; %s method\n", rk_with_commas(plan->ranking.counts[1], number),
                   rk_plan_methods[request->method]);
     (void)fprintf(to, "%-10s%.3f s of processor time", "", plan->cpu_s);
-    if (plan->cpu_s > 0 && plan->counts.executed > 0) {
+    if (plan->cpu_s > 0 && plan->ranking.counts[0] > 0) {
         (void)fprintf(to, ", %.1f million strategies/s",
-                      (double)plan->counts.executed / plan->cpu_s / 1e6);
+                      (double)plan->ranking.counts[0] / plan->cpu_s / 1e6);
     }
     (void)fputc('\n', to);
 }
@@ -300,46 +300,44 @@ static rk_status write_best(FILE *to, const rk_plan *plan, rk_table_style style,
 /* ---- nothing fits ------------------------------------------------------------------------ */
 
 /* Writes a strategy that does not fit; `short_of` is what its tier lacks, in bytes. */
-static void write_need(FILE *to, const char *intro, const rk_plan_need *need, double short_of)
+static void write_need(FILE *to, const char *intro, const rk_candidate *need, double short_of)
 {
-    const rk_calculon_stats *stats = &need->strategy.stats;
     char words[RK_WORDS_SIZE];
-    if (!need->found) {
+    if (!need->fits) {
         return;
     }
-    (void)fprintf(to, "\n%s: %.2f GiB", intro, stats->proc_mem_tier1_cap_req / GIB);
-    if (stats->proc_mem_tier2_cap_req > 0) {
-        (void)fprintf(to, " and %.2f GiB offloaded", stats->proc_mem_tier2_cap_req / GIB);
+    (void)fprintf(to, "\n%s: %.2f GiB", intro, need->memory / GIB);
+    if (need->offloaded > 0) {
+        (void)fprintf(to, " and %.2f GiB offloaded", need->offloaded / GIB);
     }
     if (short_of > 0) {
         (void)fprintf(to, " (%.2f GiB more than there is)", short_of / GIB);
     }
-    (void)fprintf(to, ", %.5g s a step\n  %s\n", stats->total_time,
-                  rk_describe_exe(&need->strategy.exe, words));
+    (void)fprintf(to, ", %.5g s a step\n  %s\n", need->step, rk_describe_exe(&need->exe, words));
 }
 
-static void write_shortfall(FILE *to, const rk_plan *plan)
+static void write_shortage(FILE *to, const rk_plan *plan)
 {
+    const rk_shortage *shortage = &plan->ranking.shortage;
+    const rk_candidate *least = shortage->least;
     char number[RK_COMMAS_SIZE], words[RK_WORDS_SIZE];
-    if (rk_plan_total(plan) == 0) {
+    if (rk_ranking_total(&plan->ranking) == 0) {
         (void)fprintf(to, "No strategy exists: TP must divide hidden and heads, PP the blocks, and "
                           "DP, the rest of the\nprocessors, must not exceed the batch.\n");
-        if (plan->least_batch > 0) {
+        if (shortage->least_batch > 0) {
             (void)fprintf(to, "The least batch for these processors is %s.\n",
-                          rk_with_commas((uint64_t)plan->least_batch, number));
+                          rk_with_commas((uint64_t)shortage->least_batch, number));
         }
-    } else if (!plan->fastest.found) {
-        (void)fprintf(to, "No strategy runs, whatever the memory: %s.\n", plan->misfit);
+    } else if (!shortage->fastest.fits) {
+        (void)fprintf(to, "No strategy runs, whatever the memory: %s.\n", shortage->misfit);
     } else {
         (void)fprintf(to, "Nothing fits in the memory of a processor: %s.\n",
                       rk_describe_memory(&plan->sys, words));
-        write_need(to, "The least memory that does, to 1 %", &plan->least_tier1,
-                   plan->least_tier1.strategy.stats.proc_mem_tier1_cap_req -
-                       plan->sys.mem1.capacity);
-        write_need(to, "The least offload memory that does, to 1 %", &plan->least_tier2,
-                   plan->least_tier2.strategy.stats.proc_mem_tier2_cap_req -
-                       plan->sys.mem2.capacity);
-        write_need(to, "The fastest if memory were no limit", &plan->fastest, 0);
+        write_need(to, "The least memory that does, to 1 %", &least[0],
+                   least[0].memory - plan->sys.mem1.capacity);
+        write_need(to, "The least offload memory that does, to 1 %", &least[1],
+                   least[1].offloaded - plan->sys.mem2.capacity);
+        write_need(to, "The fastest if memory were no limit", &shortage->fastest, 0);
     }
 }
 
@@ -357,7 +355,7 @@ rk_status rk_plan_write_text(FILE *to, const void *what, rk_table_style style, i
     write_search(to, plan);
     (void)fputc('\n', to);
     if (plan->strategy_count == 0) {
-        write_shortfall(to, plan);
+        write_shortage(to, plan);
         return RK_OK;
     }
     for (size_t first = 0; first < plan->strategy_count; first += together) {

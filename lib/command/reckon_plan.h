@@ -4,17 +4,9 @@
 #define RK_COMMAND_RECKON_PLAN_H
 
 #include "command/answer.h"
-#include "method/method.h"
-#include "search/reasons.h"
+#include "method/ranking.h"
 
 #define RK_THREADS_MAX 4096
-
-/* What a strategy that does not fit could become. */
-typedef struct rk_remedy {
-    int changes; /* choices that are different; 0: nothing near it fits */
-    rk_strategy strategy;
-    rk_estimate estimate;
-} rk_remedy;
 
 /* What was asked and what was found. */
 typedef struct rk_reckoning {
@@ -22,18 +14,11 @@ typedef struct rk_reckoning {
     const rk_inputs *inputs;
     rk_setting setting;
     rk_plan_space space;
-    bool by_bounds;            /* the search was a bounded one */
-    rk_plan_counts counts;     /* of an exhaustive search */
-    rk_bounded_counts bounded; /* of a bounded one */
-    double cpu_s;              /* of the search */
-    rk_answer *answers;        /* owned; best first */
+    rk_ranking ranking; /* its candidates are `answers` */
+    double cpu_s;       /* of the search */
+    rk_answer *answers; /* owned; best first */
     size_t answer_count;
-    /* Filled when nothing fits. */
-    bool has_nearest;   /* some strategy is legal */
-    rk_reasons reasons; /* why none is */
-    rk_answer nearest;  /* the one that needs least memory */
-    rk_remedy remedy;   /* of it, beyond the space that was searched */
-    int64_t enough;     /* accelerators with which something fits, the least double; 0: unknown */
+    rk_answer nearest; /* that of ranking.shortage, where one is legal */
 } rk_reckoning;
 
 /*
@@ -46,13 +31,6 @@ void rk_reckoning_clear(rk_reckoning *plan);
 
 /* The inputs and the space for what is written once for both methods. */
 rk_problem rk_reckoning_problem(const rk_reckoning *plan);
-
-/* The smallest change that makes a strategy fit: at most two choices, with the fastest step. */
-rk_status rk_remedy_find(const rk_setting *setting, const rk_strategy *strategy, rk_remedy *remedy,
-                         rk_error *err);
-
-void rk_write_remedy(FILE *to, const rk_answer *answer, const rk_remedy *remedy);
-void rk_remedy_write_json(rk_json_writer *writer, const rk_answer *answer, const rk_remedy *remedy);
 
 /* How many strategies there are, and how fast they were gone through. */
 void rk_write_search(FILE *to, const rk_reckoning *plan);

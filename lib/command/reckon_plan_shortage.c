@@ -8,17 +8,7 @@
 
 #include <inttypes.h>
 
-#define MOST_CHANGES 2
-
 /* ---- one strategy --------------------------------------------------------------------------- */
-
-rk_status rk_remedy_find(const rk_setting *setting, const rk_strategy *strategy, rk_remedy *remedy,
-                         rk_error *err)
-{
-    *remedy = (rk_remedy){0};
-    return rk_change_to_fit(setting, strategy, MOST_CHANGES, &remedy->changes, &remedy->strategy,
-                            &remedy->estimate, err);
-}
 
 /* The part of memory that takes most. */
 static int largest_part(const rk_stage_memory *memory)
@@ -30,28 +20,29 @@ static int largest_part(const rk_stage_memory *memory)
     return most;
 }
 
-void rk_write_remedy(FILE *to, const rk_answer *answer, const rk_remedy *remedy)
+static void write_remedy(FILE *to, const rk_answer *answer, const rk_shortage *shortage)
 {
-    const rk_estimate *e = &answer->estimate, *then = &remedy->estimate;
+    const rk_estimate *e = &answer->estimate, *then = &shortage->changed.estimate;
     const int most = largest_part(&e->memory);
     char changes[RK_WORDS_SIZE];
     (void)fprintf(to, "To cut: %s, %.2f GiB or %.0f %% of the memory of stage %" PRId64 ".\n",
                   rk_memory_part_names[most], e->memory.part[most] / GIB,
                   100 * e->memory.part[most] / e->memory.total, e->worst_stage);
-    if (remedy->changes == 0) {
+    if (shortage->changes == 0) {
         (void)fputs("No change of one or two of its choices makes it fit.\n", to);
         return;
     }
-    (void)fprintf(
-        to,
-        "Smallest change that fits: %s.\nThen stage %" PRId64
-        " needs %.2f GiB of %.2f, and a step takes %.3f ms instead of %.3f (%+.1f %%).\n",
-        rk_strategy_changes(&answer->strategy, &remedy->strategy, changes, sizeof(changes)),
-        then->worst_stage, then->memory.total / GIB, then->usable / GIB, 1e3 * then->step,
-        1e3 * e->step, 100 * (then->step / e->step - 1));
+    (void)fprintf(to,
+                  "Smallest change that fits: %s.\nThen stage %" PRId64
+                  " needs %.2f GiB of %.2f, and a step takes %.3f ms instead of %.3f (%+.1f %%).\n",
+                  rk_strategy_changes(&answer->strategy, &shortage->changed.strategy, changes,
+                                      sizeof(changes)),
+                  then->worst_stage, then->memory.total / GIB, then->usable / GIB, 1e3 * then->step,
+                  1e3 * e->step, 100 * (then->step / e->step - 1));
 }
 
-void rk_remedy_write_json(rk_json_writer *writer, const rk_answer *answer, const rk_remedy *remedy)
+static void write_remedy_json(rk_json_writer *writer, const rk_answer *answer,
+                              const rk_shortage *shortage)
 {
     const rk_estimate *e = &answer->estimate;
     char changes[RK_WORDS_SIZE];
@@ -59,14 +50,14 @@ void rk_remedy_write_json(rk_json_writer *writer, const rk_answer *answer, const
     rk_json_count(writer, "stage", (uint64_t)e->worst_stage);
     rk_json_real(writer, "missing_bytes", e->memory.total - e->usable);
     rk_json_string(writer, "largest_part", rk_memory_part_keys[largest_part(&e->memory)]);
-    rk_json_count(writer, "changes", (uint64_t)remedy->changes);
-    if (remedy->changes > 0) {
-        rk_json_string(
-            writer, "change",
-            rk_strategy_changes(&answer->strategy, &remedy->strategy, changes, sizeof(changes)));
+    rk_json_count(writer, "changes", (uint64_t)shortage->changes);
+    if (shortage->changes > 0) {
+        rk_json_string(writer, "change",
+                       rk_strategy_changes(&answer->strategy, &shortage->changed.strategy, changes,
+                                           sizeof(changes)));
         rk_json_open_member(writer, "changed", "{");
-        rk_strategy_write_json(writer, &remedy->strategy);
-        rk_estimate_write_json(writer, &remedy->strategy, &remedy->estimate);
+        rk_strategy_write_json(writer, &shortage->changed.strategy);
+        rk_estimate_write_json(writer, &shortage->changed.strategy, &shortage->changed.estimate);
         rk_json_close(writer, "}");
     }
     rk_json_close(writer, "}");
@@ -76,8 +67,9 @@ void rk_remedy_write_json(rk_json_writer *writer, const rk_answer *answer, const
 
 void rk_write_shortage(FILE *to, const rk_reckoning *plan)
 {
+    const rk_shortage *shortage = &plan->ranking.shortage;
     char number[RK_COMMAS_SIZE];
-    if (!plan->has_nearest) {
+    if (!shortage->legal) {
         rk_write_illegal(to, plan);
         return;
     }
@@ -85,25 +77,26 @@ void rk_write_shortage(FILE *to, const rk_reckoning *plan)
     rk_write_strategy(to, &plan->nearest.strategy);
     rk_write_fit(to, plan->inputs, &plan->nearest);
     (void)fputc('\n', to);
-    rk_write_remedy(to, &plan->nearest, &plan->remedy);
-    if (plan->enough > 0) {
+    write_remedy(to, &plan->nearest, shortage);
+    if (shortage->accelerators > 0) {
         (void)fprintf(to, "With accelerators doubled, strategies that fit appear at %s.\n",
-                      rk_with_commas((uint64_t)plan->enough, number));
+                      rk_with_commas((uint64_t)shortage->accelerators, number));
     }
 }
 
 void rk_shortage_write_json(rk_json_writer *writer, const rk_reckoning *plan)
 {
-    if (!plan->has_nearest) {
+    const rk_shortage *shortage = &plan->ranking.shortage;
+    if (!shortage->legal) {
         rk_illegal_write_json(writer, plan);
     }
-    if (plan->has_nearest) {
+    if (shortage->legal) {
         rk_json_open_member(writer, "nearest", "{");
         rk_answer_write_json(writer, &plan->nearest);
-        rk_remedy_write_json(writer, &plan->nearest, &plan->remedy);
+        write_remedy_json(writer, &plan->nearest, shortage);
         rk_json_close(writer, "}");
     }
-    if (plan->enough > 0) {
-        rk_json_count(writer, "accelerators_that_fit", (uint64_t)plan->enough);
+    if (shortage->accelerators > 0) {
+        rk_json_count(writer, "accelerators_that_fit", (uint64_t)shortage->accelerators);
     }
 }

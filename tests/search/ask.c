@@ -244,7 +244,7 @@ static bool ask(uint64_t number, struct tally *tally, bool print)
             (void)printf("%s\n", q.text);
         }
     } else {
-        tally->strategies += all.counts.enumerated;
+        tally->strategies += all.ranking.counts[0];
         compare_ways(&q, &request, &inputs, &all, tally);
         for (size_t i = 0; i < all.answer_count; i++) {
             check_states(&q, &inputs, &all.answers[i], tally);
