@@ -18,7 +18,7 @@
 #ifndef RECKON_COMMAND_H
 #define RECKON_COMMAND_H
 
-#include "reckon/reckon.h"
+#include "reckon/base.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -8,27 +8,6 @@
 
 #include "reckon/reckon.h"
 
-/*
- * All schedules: RK_SCHEDULE_<kind>, the entry rk_schedule_<entry> that its file defines, and its
- * name.  To add a schedule, add one file and one line here: see docs/howto/schedule.md.
- */
-#define RK_SCHEDULE_LIST(X)                                                                        \
-    X(GPIPE, gpipe, "gpipe")                                                                       \
-    X(1F1B, 1f1b, "1f1b")                                                                          \
-    X(INTERLEAVED, interleaved, "interleaved") /* 1F1B with v > 1 chunks a rank */                 \
-    X(ZB_H1, zb_h1, "zb-h1")                   /* weight gradients fill bubbles, memory of 1F1B */ \
-    X(ZB_H2, zb_h2, "zb-h2")          /* the same with 2p - 1 microbatches: fills more of them */  \
-    X(ZB_V, zb_v, "zb-v")             /* a V; only filling it idles when F = B = W */              \
-    X(DUALPIPE, dualpipe, "dualpipe") /* bidirectional, two copies of the weights */               \
-    X(V_HALF, v_half, "v-half")       /* a V with half the activations of 1F1B */                  \
-    X(V_MIN, v_min, "v-min")          /* a V with a third of them */
-
-#define RK_SCHEDULE_KIND(kind, entry, name) RK_SCHEDULE_##kind,
-typedef enum rk_schedule_kind {
-    RK_SCHEDULE_LIST(RK_SCHEDULE_KIND) RK_SCHEDULE_KIND_COUNT
-} rk_schedule_kind;
-#undef RK_SCHEDULE_KIND
-
 /* The names of RK_SCHEDULE_LIST as items of an array. */
 #define RK_SCHEDULE_NAME(kind, entry, name) name,
 extern const char *const rk_schedule_names[]; /* NULL-terminated, in enum order */

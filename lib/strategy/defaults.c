@@ -19,6 +19,7 @@ bool rk_is_full(rk_precision precision)
 rk_strategy rk_strategy_defaults(const rk_model *model)
 {
     return (rk_strategy){
+        .size = sizeof(rk_strategy),
         .tp = 1,
         .cp = 1,
         .pp = 1,

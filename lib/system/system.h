@@ -8,10 +8,6 @@
 
 #include "reckon/reckon.h"
 
-/* Number formats of GEMM operands. */
-typedef enum rk_precision { RK_FP32, RK_TF32, RK_BF16, RK_FP16, RK_FP8, RK_FP4 } rk_precision;
-#define RK_PRECISION_COUNT 6
-
 extern const char *const rk_precision_names[]; /* NULL-terminated, in enum order */
 
 /* Bytes of one operand element with its scales: 4, 4, 2, 2, 1, 0.5625. */

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Errors, and the version: what every other header of libreckon builds upon. */
+#ifndef RECKON_BASE_H
+#define RECKON_BASE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(__GNUC__)
+#define RK_API               __attribute__((visibility("default")))
+#define RK_PRINTF(fmt, args) __attribute__((format(printf, fmt, args)))
+#else
+#define RK_API
+#define RK_PRINTF(fmt, args)
+#endif
+
+#define RK_VERSION "0.1.0"
+
+/* ---- errors ---------------------------------------------------------------------------- */
+
+typedef enum rk_status {
+    RK_OK = 0,
+    RK_ERR_MEMORY,  /* the machine ran out of memory */
+    RK_ERR_IO,      /* a file could not be opened, read or written */
+    RK_ERR_SYNTAX,  /* a document is not JSON; line and column are set */
+    RK_ERR_INVALID, /* a document or an argument is wrong; file and path say where */
+    RK_ERR_LIMIT,   /* a size is too large to be computed with */
+    RK_ERR_STOPPED, /* the caller asked for the work to stop */
+} rk_status;
+
+/* Filled by the function that fails; one sentence in `message`, without file or path. */
+typedef struct rk_error {
+    rk_status code;
+    int line, column;  /* 1-based, of a syntax error; 0 otherwise */
+    char file[256];    /* document at fault, "" when the fault is in no document */
+    char path[128];    /* JSON path of the value at fault, e.g. "networks[1].bandwidth" */
+    char message[512]; /* what was found and what would be right */
+} rk_error;
+
+/*
+ * Writes "file:line:column: path: message" (the parts that are set) to `out`, always terminated.
+ * Returns out.
+ */
+RK_API const char *rk_error_text(const rk_error *err, char *out, size_t size);
+
+/* Returns the version of the library that is running, e.g. "0.1.0". */
+RK_API const char *rk_version(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The Calculon methodology, number for number as published: its documents, the evaluation of one
+ * mapping, and the search of all of them.
+ */
+#ifndef RECKON_CALCULON_H
+#define RECKON_CALCULON_H
+
+#include "reckon/search.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- the Calculon methodology: inputs ---------------------------------------------------- */
+
+typedef enum rk_datatype { RK_FLOAT8, RK_FLOAT16, RK_BFLOAT16, RK_FLOAT32 } rk_datatype;
+#define RK_DATATYPE_COUNT 4
+/* A name that is none of them; an evaluation refuses it, though only after the networks. */
+#define RK_DATATYPE_UNKNOWN ((rk_datatype)RK_DATATYPE_COUNT)
+
+typedef enum rk_attention { RK_MULTIHEAD, RK_MULTIQUERY } rk_attention;
+typedef enum rk_recompute { RK_RECOMPUTE_FULL, RK_RECOMPUTE_ATTN, RK_RECOMPUTE_NONE } rk_recompute;
+typedef enum rk_tp_comm { RK_TP_AR, RK_TP_P2P_RS_AG, RK_TP_RS_AG } rk_tp_comm;
+typedef enum rk_tp_overlap { RK_OVERLAP_NONE, RK_OVERLAP_RING, RK_OVERLAP_PIPE } rk_tp_overlap;
+
+/* The model: a stack of equal transformer blocks. */
+typedef struct rk_calculon_app {
+    int64_t hidden;      /* h: width of the residual stream, elements */
+    int64_t feedforward; /* f: inner width of the MLP, elements */
+    int64_t seq_size;    /* s: tokens per sequence */
+    int64_t attn_heads;  /* a */
+    int64_t attn_size;   /* d: elements per head */
+    int64_t num_blocks;  /* N */
+} rk_calculon_app;
+
+/* The mapping; the fields are in the order of the published execution document. */
+typedef struct rk_calculon_exe {
+    int64_t num_procs;      /* P = t * p * D */
+    int64_t tensor_par;     /* t */
+    int64_t pipeline_par;   /* p */
+    int64_t data_par;       /* D */
+    int64_t tensor_par_net; /* network tier of each dimension, 0-based */
+    int64_t pipeline_par_net;
+    int64_t data_par_net;
+    int64_t batch_size;      /* B: sequences per step */
+    int64_t microbatch_size; /* b: sequences */
+    rk_datatype datatype;
+    bool fused_activation;
+    rk_attention attention_type;
+    rk_recompute activation_recompute;
+    int64_t pipeline_interleaving; /* v: chunks per processor */
+    bool optimizer_sharding;
+    rk_tp_comm tensor_par_comm_type;
+    rk_tp_overlap tensor_par_overlap;
+    bool seq_par_ag_redo;
+    bool data_par_overlap;
+    bool weight_offload;
+    bool activations_offload;
+    bool optimizer_offload;
+    bool training;
+} rk_calculon_exe;
+
+#define RK_CURVE_MAX   64 /* steps of one efficiency curve */
+#define RK_NETWORK_MAX 16 /* network tiers of one system */
+
+/* A step curve: the rate of the first step whose threshold the size reaches. */
+typedef struct rk_curve {
+    int count;
+    double threshold[RK_CURVE_MAX]; /* FLOP or bytes */
+    double rate[RK_CURVE_MAX];      /* FLOP/s or bytes/s: peak times efficiency */
+} rk_curve;
+
+typedef struct rk_calculon_engine {
+    bool present; /* the system document names this datatype */
+    double peak;  /* FLOP/s */
+    rk_curve curve;
+} rk_calculon_engine;
+
+typedef struct rk_calculon_memory {
+    double capacity; /* bytes */
+    double peak;     /* bytes/s, before efficiency */
+    rk_curve curve;
+} rk_calculon_memory;
+
+typedef enum rk_net_op { RK_P2P, RK_REDUCE_SCATTER, RK_ALL_GATHER, RK_ALL_REDUCE } rk_net_op;
+#define RK_NET_OP_COUNT 4
+
+typedef struct rk_calculon_network {
+    double bandwidth;  /* bytes/s per processor, before efficiency */
+    double efficiency; /* 0 < e <= 1 */
+    int64_t size;      /* processors that one instance spans */
+    double latency;    /* seconds, once per operation */
+    double scalar[RK_NET_OP_COUNT];
+    double offset[RK_NET_OP_COUNT];
+    bool must_be_filled;
+    double processor_usage; /* share of compute lost while the tier communicates, 0 <= u < 1 */
+} rk_calculon_network;
+
+/* The machine. */
+typedef struct rk_calculon_sys {
+    rk_calculon_engine matrix[RK_DATATYPE_COUNT], vector[RK_DATATYPE_COUNT];
+    rk_calculon_memory mem1, mem2; /* device memory; offload memory (capacity 0: none) */
+    bool roofline;                 /* max(compute, memory) instead of their sum */
+    int network_count;
+    rk_calculon_network networks[RK_NETWORK_MAX];
+} rk_calculon_sys;
+
+/*
+ * Read one document.  `name` is a path that ends in .json or .json.gz, or a catalogue name
+ * ("seed-1T", "h100-80g-off512g50-nvl8"); a path wins.  With `lenient`, unknown keys of the
+ * application, and of the system outside its networks, are ignored, as the published tool does.
+ * Errors: RK_ERR_IO, RK_ERR_SYNTAX, RK_ERR_INVALID with the JSON path and the nearest name.
+ */
+RK_API rk_status rk_calculon_app_load(const char *name, bool lenient, rk_calculon_app *app,
+                                      rk_error *err);
+RK_API rk_status rk_calculon_sys_load(const char *name, bool lenient, rk_calculon_sys *sys,
+                                      rk_error *err);
+RK_API rk_status rk_calculon_exe_load(const char *name, rk_calculon_exe *exe, rk_error *err);
+
+/* ---- the Calculon methodology: one evaluation -------------------------------------------- */
+
+/*
+ * The published statistics, in their order.  Times in s, sizes in bytes, rates in bytes/s.  Counts
+ * of FLOPs are long double: whole numbers, exact below 2^63.
+ */
+typedef struct rk_calculon_stats {
+    long double block_fw_flops;
+    double block_fw_flops_time, block_fw_mem_accessed, block_fw_mem_time, block_fw_time;
+    double baseblock_fw_tp_time, edgeblock_fw_tp_time;
+    double baseblock_fw_tp_time_exposed, edgeblock_fw_tp_time_exposed;
+    long double block_re_flops;
+    double block_re_flops_time, block_re_mem_accessed, block_re_mem_time, block_re_time;
+    double baseblock_recomm_time, edgeblock_recomm_time;
+    double baseblock_recomm_time_exposed, edgeblock_recomm_time_exposed;
+    long double block_agrad_flops;
+    double block_agrad_flops_time, block_agrad_mem_accessed, block_agrad_mem_time;
+    double block_agrad_time;
+    double baseblock_agrad_tp_time, edgeblock_agrad_tp_time;
+    double baseblock_agrad_tp_time_exposed, edgeblock_agrad_tp_time_exposed;
+    long double block_wgrad_flops;
+    double block_wgrad_flops_time, block_wgrad_mem_accessed, block_wgrad_mem_time;
+    double block_wgrad_time;
+    double block_optim_flops, block_optim_flops_time, block_optim_mem_accessed;
+    double block_optim_mem_time, block_optim_time;
+    double baseblock_fw_tp_size, edgeblock_fw_tp_size;
+    double baseblock_bw_tp_size, edgeblock_bw_tp_size;
+    double baseblock_recomm_size, edgeblock_recomm_size;
+    double block_fw_pp_size, block_bw_pp_size, block_dp_size;
+    double tp_bw_overlap_req, dp_bw_overlap_req_chunk, dp_bw_overlap_req_tail;
+    double block_weight_space, block_act_working_space, block_act_storage_space;
+    double block_act_checkpoint_size, block_weight_grad_space;
+    double block_weight_grad_space_no_sharding, block_act_grad_space, block_optimizer_space;
+    double weight_space_with_offload, act_space_with_offload;
+    double act_checkpoint_size_with_offload; /* NaN (null) in inference */
+    double act_grad_space_with_offload, weight_grad_space_with_offload;
+    double optimizer_space_with_offload;
+    double weight_space, act_space, act_checkpoint_size, act_grad_space, weight_grad_space;
+    double optimizer_space;
+    double fw_time, bw_time, optim_step_time, recompute_time;
+    double recomm_link_time, recomm_exposed_time, bubble_time;
+    double tp_comm_link_time, pp_comm_link_time, dp_comm_link_time;
+    double tp_comm_exposed_time, pp_comm_exposed_time, dp_comm_exposed_time;
+    double fw_offload_exposed_time, bw_offload_exposed_time;
+    double total_time;
+    double act_offload_bw_req, weight_offload_bw_req, optim_offload_bw_req, offload_mem_bw_req;
+    double proc_mem_tier1_cap_req, proc_mem_tier2_cap_req;
+    long double useful_flops; /* per block and microbatch; not whole in training */
+    double compute_efficiency, system_efficiency, total_efficiency;
+    double sample_rate; /* sequences/s */
+} rk_calculon_stats;
+#define RK_CALCULON_STATS_COUNT 96
+
+/* Whether a mapping runs on a system, and if not why: the published user errors. */
+typedef enum rk_verdict {
+    RK_FITS = 0,
+    RK_NETWORK_TOO_SMALL,
+    RK_NETWORK_NOT_FILLED,
+    RK_INTERLEAVING_TOO_LARGE,
+    RK_INTERLEAVING_NOT_FACTOR,
+    RK_OFFLOAD_TOO_FEW_BLOCKS,
+    RK_MEM1_TOO_SMALL,
+    RK_MEM2_TOO_SMALL,
+} rk_verdict;
+
+typedef struct rk_calculon_verdict {
+    rk_verdict verdict;
+    int tier;                 /* network tier of the first two misfits */
+    double needed, available; /* bytes, of the two memory misfits */
+} rk_calculon_verdict;
+
+/* Writes the published message of a misfit to `out`, always terminated.  Returns out. */
+RK_API const char *rk_calculon_verdict_text(const rk_calculon_verdict *v, char *out, size_t size);
+
+#define RK_CALCULON_LAYER_MAX 24
+
+/* What a layer does in one phase. */
+typedef struct rk_calculon_phase_stats {
+    double flops, mem_accessed;  /* FLOP, bytes */
+    double arithmetic_intensity; /* FLOP/byte; infinite when nothing is accessed */
+    double processing_time;      /* s */
+} rk_calculon_phase_stats;
+
+/* What a layer sends in one phase: bytes of one tile, bytes in all, s, s not hidden. */
+typedef struct rk_calculon_comm_stats {
+    double tile, size, time, time_exposed;
+} rk_calculon_comm_stats;
+
+/* One layer of the block; index 0 of a pair is the base block, index 1 the edge block. */
+typedef struct rk_calculon_layer_stats {
+    const char *name;                  /* static */
+    int64_t inputs_size, outputs_size; /* elements */
+    rk_calculon_phase_stats fw, agrad, wgrad, optim;
+    rk_calculon_comm_stats fw_tp[2], bw_tp[2], recomm[2];
+    double weight, activation, weight_grad, activation_grad, optimizer; /* bytes */
+} rk_calculon_layer_stats;
+
+/*
+ * Evaluates one mapping.  On RK_OK, `verdict` says whether it runs; `stats` is complete only when
+ * it does (verdict RK_FITS).  `layers` may be NULL, else room for RK_CALCULON_LAYER_MAX entries;
+ * *layer_count is set.  Errors: RK_ERR_INVALID for what the published tool dies of (a degree that
+ * does not divide, an uncovered curve), RK_ERR_LIMIT for sizes beyond 2^62 bytes.
+ * Cost: about a microsecond; no allocation.
+ */
+RK_API rk_status rk_calculon_evaluate(const rk_calculon_app *app, const rk_calculon_sys *sys,
+                                      const rk_calculon_exe *exe, rk_calculon_stats *stats,
+                                      rk_calculon_layer_stats *layers, int *layer_count,
+                                      rk_calculon_verdict *verdict, rk_error *err);
+
+/* Parameters of the model by the published formula, embeddings of 51,200 words included. */
+RK_API double rk_calculon_parameters(const rk_calculon_app *app);
+
+/* ---- the Calculon methodology: search ---------------------------------------------------- */
+
+/* The space of mappings: all of them for `num_procs` processors, with these limits. */
+typedef struct rk_calculon_space {
+    int64_t num_procs, max_batch_size;
+    rk_datatype datatype;
+    int fused_count; /* 1 or 2 */
+    bool fused[2];   /* values of fused_activation, in order */
+    bool no_tp_overlap, no_dp_overlap;
+    bool mbs_break; /* skip larger microbatches once one does not fit */
+} rk_calculon_space;
+
+typedef struct rk_calculon_ranked {
+    rk_calculon_exe exe;
+    double sample_rate; /* sequences/s */
+    uint64_t index;     /* place in the enumeration; orders equal rates */
+} rk_calculon_ranked;
+
+/*
+ * Evaluates every mapping of the space (time and memory of each) and keeps the `top_n` of highest
+ * sample rate; equal rates keep the order of enumeration, so the answer does not depend on the
+ * number of threads.  `ranked` has room for top_n entries; *ranked_count is set.
+ * Memory: grows with top_n, the number of threads and the divisors of the inputs only.
+ */
+RK_API rk_status rk_calculon_search(const rk_calculon_app *app, const rk_calculon_sys *sys,
+                                    const rk_calculon_space *space,
+                                    const rk_search_control *control, size_t top_n,
+                                    rk_calculon_ranked *ranked, size_t *ranked_count,
+                                    rk_search_counts *counts, rk_error *err);
+
+/*
+ * As rk_calculon_search, bit for bit the same ranking, but without evaluating what bounds settle
+ * (docs/search.md).  The counts do not depend on the number of threads either.
+ */
+RK_API rk_status rk_calculon_search_bounded(const rk_calculon_app *app, const rk_calculon_sys *sys,
+                                            const rk_calculon_space *space,
+                                            const rk_search_control *control, size_t top_n,
+                                            rk_calculon_ranked *ranked, size_t *ranked_count,
+                                            rk_bounded_counts *counts, rk_error *err);
+
+/*
+ * Number of mappings that the search enumerates, without evaluating any.  With mbs_break, one
+ * microbatch per setting is counted, as the published tool does when nothing is evaluated.
+ */
+RK_API rk_status rk_calculon_space_count(const rk_calculon_app *app, const rk_calculon_sys *sys,
+                                         const rk_calculon_space *space, uint64_t *count,
+                                         rk_error *err);
+
+/*
+ * Calls `visit` for every mapping in the order of enumeration (mbs_break is ignored) until it
+ * returns false.
+ */
+RK_API rk_status rk_calculon_space_each(const rk_calculon_app *app, const rk_calculon_sys *sys,
+                                        const rk_calculon_space *space,
+                                        bool (*visit)(void *user, uint64_t index,
+                                                      const rk_calculon_exe *exe),
+                                        void *user, rk_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What searches of strategies have in common: how they report, are stopped, and count. */
+#ifndef RECKON_SEARCH_H
+#define RECKON_SEARCH_H
+
+#include "reckon/base.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct rk_search_counts {
+    uint64_t executed, good, bad;
+} rk_search_counts;
+
+/* How a search reports on itself and is stopped; all zero is legal. */
+typedef struct rk_search_control {
+    int threads; /* 0: one per core that this process may use */
+    /*
+     * Called about ten times a second from the calling thread with the candidates settled so far
+     * and their total; return false to stop the search (RK_ERR_STOPPED).  May be NULL.
+     */
+    bool (*progress)(void *user, uint64_t done, uint64_t total);
+    void *user;
+    /*
+     * Search only part `slice` (from 0) of `slices`; slices 0: all.  Every strategy is in one part,
+     * so counts of all parts add up, and the best of their ranked ones are those of the whole.
+     * Bounded searches take no parts: they search all.
+     */
+    uint64_t slice, slices;
+    double least_rate; /* sequences/s: a bounded search does not look for slower strategies */
+    /*
+     * What other parts have found already: strategies below this score (the rate, or the negative
+     * time of a step) are of no use, and may be left out of the ranking.  NULL: all are of use.
+     */
+    const double *floor;
+} rk_search_control;
+
+/*
+ * How a bounded search settled the strategies of a space: total is the sum of evaluated and of the
+ * four below it.  How many of them would run is not known.
+ */
+typedef struct rk_bounded_counts {
+    uint64_t total;        /* strategies of the space (mbs_break is ignored) */
+    uint64_t evaluated;    /* of which the step time was computed */
+    uint64_t by_time;      /* in a group that takes too long at least */
+    uint64_t by_memory;    /* in a group that needs more memory than there is */
+    uint64_t by_dominance; /* of which one that offloads less, and is as fast, is too slow */
+    uint64_t by_rule;      /* that no network tiers hold or no framework runs */
+    uint64_t bounds;       /* bounds that were computed, each for a group */
+} rk_bounded_counts;
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * How a run is laid over a system: degrees of parallelism, batch, recompute, sharding, precision
+ * and overlap.  The library and its commands use the same struct.
+ *
+ * Ranks are numbered with tensor parallelism fastest, then context, then data and pipeline in the
+ * strategy's order (expert groups fold over tensor, context and data ranks).
+ */
+#ifndef RECKON_STRATEGY_H
+#define RECKON_STRATEGY_H
+
+#include "reckon/base.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Number formats of GEMM operands. */
+typedef enum rk_precision { RK_FP32, RK_TF32, RK_BF16, RK_FP16, RK_FP8, RK_FP4 } rk_precision;
+#define RK_PRECISION_COUNT 6
+
+/*
+ * All schedules of a pipeline: RK_SCHEDULE_<kind>, the entry that its file in lib/schedule defines,
+ * and its name.  To add a schedule, add one file and one line here: see docs/howto/schedule.md.
+ */
+#define RK_SCHEDULE_LIST(X)                                                                        \
+    X(GPIPE, gpipe, "gpipe")                                                                       \
+    X(1F1B, 1f1b, "1f1b")                                                                          \
+    X(INTERLEAVED, interleaved, "interleaved") /* 1F1B with v > 1 chunks a rank */                 \
+    X(ZB_H1, zb_h1, "zb-h1")                   /* weight gradients fill bubbles, memory of 1F1B */ \
+    X(ZB_H2, zb_h2, "zb-h2")          /* the same with 2p - 1 microbatches: fills more of them */  \
+    X(ZB_V, zb_v, "zb-v")             /* a V; only filling it idles when F = B = W */              \
+    X(DUALPIPE, dualpipe, "dualpipe") /* bidirectional, two copies of the weights */               \
+    X(V_HALF, v_half, "v-half")       /* a V with half the activations of 1F1B */                  \
+    X(V_MIN, v_min, "v-min")          /* a V with a third of them */
+
+#define RK_SCHEDULE_KIND(kind, entry, name) RK_SCHEDULE_##kind,
+typedef enum rk_schedule_kind {
+    RK_SCHEDULE_LIST(RK_SCHEDULE_KIND) RK_SCHEDULE_KIND_COUNT
+} rk_schedule_kind;
+#undef RK_SCHEDULE_KIND
+
+typedef enum rk_recompute_kind {
+    RK_REC_NONE,
+    RK_REC_SELECTIVE, /* the modules of rk_strategy.recompute_modules */
+    RK_REC_FULL,      /* whole layers: recompute_layers of each stage chunk, 0 = all */
+} rk_recompute_kind;
+
+/* Modules of selective recompute, a bit each. */
+enum {
+    RK_MODULE_CORE_ATTENTION = 1,
+    RK_MODULE_NORM = 2,
+    RK_MODULE_ACTIVATION = 4, /* SwiGLU or GELU of FFN and experts */
+    RK_MODULE_MLA_UP = 8,
+    RK_MODULE_MLP = 16,
+    RK_MODULE_MOE = 32,
+    /* torchtitan's operators: all but attention, messages and every second product of a layer */
+    RK_MODULE_OPERATORS = 64,
+};
+
+/* Where adapters stand; bits of rk_strategy.adapter_modules. */
+enum rk_adapted { RK_ADAPTED_ATTENTION = 1, RK_ADAPTED_FFN = 2 };
+
+typedef enum rk_cp_kind { RK_CP_RING, RK_CP_ALL_GATHER, RK_CP_ULYSSES } rk_cp_kind;
+
+/* How ranks are numbered, the fastest first; experts take the place of cp in their layers. */
+typedef enum rk_rank_order {
+    RK_ORDER_DATA_PIPELINE, /* tp-cp-dp-pp: Megatron-LM's default */
+    RK_ORDER_PIPELINE_DATA, /* tp-cp-pp-dp: that of Llama 3 */
+} rk_rank_order;
+#define RK_ORDER_COUNT 2
+
+typedef enum rk_sharding {
+    RK_SHARD_NONE,      /* plain data parallelism */
+    RK_SHARD_OPTIMIZER, /* ZeRO-1, distributed optimizer */
+    RK_SHARD_GRADIENTS, /* ZeRO-2 */
+    RK_SHARD_ALL,       /* ZeRO-3, FSDP */
+} rk_sharding;
+
+/*
+ * How the operands of linears in fp8 are scaled, by the names of Transformer Engine.  Linears in
+ * fp4 have one recipe, NVFP4: a scale of 8 bits per 16 elements and one per tensor.
+ */
+typedef enum rk_fp8_recipe {
+    RK_FP8_TENSORWISE, /* one scale per tensor, of what it holds now: one more pass over it */
+    RK_FP8_DELAYED,    /* one scale per tensor, of what it held in earlier steps */
+    RK_FP8_BLOCKWISE,  /* 1x128 of activations and gradients, 128x128 of weights (DeepSeek) */
+    RK_FP8_MX,         /* 1x32 along the inner dimension of each GEMM, in 8 bits */
+} rk_fp8_recipe;
+
+/* Bytes per parameter of model states; weights are those that the optimizer writes. */
+typedef struct rk_state_recipe {
+    double weight, gradient, optimizer; /* e.g. 2, 4, 12 */
+    double gather;                      /* bytes of a gathered parameter, 2 or 1 */
+    double reduce;                      /* bytes of a reduced gradient, 4 or 2 */
+} rk_state_recipe;
+
+typedef struct rk_strategy {
+    size_t size; /* sizeof(rk_strategy) of the program; fields may be added at the end */
+    int64_t tp, cp, pp, vp, dp; /* vp: chunks per rank of the interleaved schedule, else 1 */
+    int64_t ep, etp;            /* experts over ep ranks, each over etp */
+    bool sp;                    /* sequence parallelism in the tensor group */
+    rk_cp_kind cp_kind;
+    rk_rank_order order;
+    int64_t micro_batch, global_batch; /* sequences */
+    int64_t seq;                       /* tokens */
+    int64_t document; /* tokens of a document within which attention stays; 0: the sequence */
+    rk_schedule_kind schedule;
+    rk_recompute_kind recompute;
+    unsigned recompute_modules;
+    int64_t recompute_layers;
+    rk_sharding sharding;
+    /* HSDP: shard groups are dp * cp / replicas, and as much of experts; 1: one group of all. */
+    int64_t replicas;
+    rk_precision precision; /* of the linears */
+    rk_fp8_recipe fp8_recipe;
+    bool low_weights; /* those of linears in fp8 and fp4 exist so only, but for the optimizer's */
+    rk_state_recipe states;
+    bool flash_attention;
+    bool tp_overlap, grad_overlap, param_overlap, pp_overlap, moe_overlap;
+    bool graph_capture; /* kernels of layers are launched as graphs */
+    bool graph_step;    /* a graph holds all kernels of a step */
+    bool offload_optimizer, offload_activations, offload_weights;
+    int64_t first_stage_layers, last_stage_layers; /* of a rank, all chunks; 0: as the rest */
+    bool count_embedding, count_head;              /* they take the place of a layer in the split */
+    bool mtp_before_head;                          /* MTP is on the stage before the head's */
+    const int16_t *layout; /* the caller's: layers of every virtual stage in the model's order */
+    int layout_count;      /* stages of it; 0: no layout, layers are shared out */
+    /*
+     * Fine-tuning by adapters (LoRA): all that the model has is frozen, and the linears of these
+     * modules (dense and shared FFNs, not routed experts) learn by two thin matrices of this rank.
+     * 0: everything learns.  rk_strategy_freeze sets all three and the bytes of states.
+     */
+    int64_t adapter_rank;
+    unsigned adapter_modules;
+    double learning;        /* with adapters: their parameters over those of the model */
+    double capacity_factor; /* MoE; 0: dropless */
+    double imbalance;       /* most loaded expert rank over the mean, >= 1 */
+} rk_strategy;
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
