@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "collective/nccl.h"
 #include "collective/way.h"
+#include "command/comm_fit.h"
 #include "command/commands.h"
 #include "io/json_write.h"
 #include "report/describe.h"
@@ -18,8 +19,8 @@
 /* ---- options ------------------------------------------------------------------------------- */
 
 struct comm_args {
-    const char *system, *output, *algorithm;
-    int64_t ranks, stride;
+    const char *system, *output, *algorithm, *fit;
+    int64_t ranks, stride, domains;
     double imbalance;
     unsigned ops; /* a bit per rk_collective */
     rk_option_counts sizes;
@@ -37,7 +38,6 @@ static const rk_option comm_options[] = {
      .value = "NAME,...",
      .help = "which collectives, all-reduce or all_reduce; default: all"},
     {.name = "system",
-     .required = true,
      .offset = PLACE(system),
      .value = "NAME|FILE",
      .catalogue = "systems",
@@ -91,6 +91,19 @@ static const rk_option comm_options[] = {
      .type = RK_OPTION_FLAG,
      .offset = PLACE(explain),
      .help = "with --algorithm: the phases of each way, their messages and the load of links"},
+    {.name = "fit",
+     .offset = PLACE(fit),
+     .value = "FILE",
+     .help =
+         "fit the constants of a fabric to output of nccl-tests, rccl-tests or hccl_test, or to "
+         "a table"},
+    {.name = "domains",
+     .type = RK_OPTION_COUNT,
+     .offset = PLACE(domains),
+     .min = 1,
+     .max = INT32_MAX,
+     .value = "N",
+     .help = "with --fit: nodes that the ranks are on, where the file does not list them"},
     {.name = "json",
      .type = RK_OPTION_FLAG,
      .offset = PLACE(json),
@@ -460,6 +473,22 @@ static void init_comm(void *arguments)
     };
 }
 
+/* The first of the collectives that were asked for; all: none was named. */
+static rk_status fit(rk_job *job, const struct comm_args *args, rk_error *err)
+{
+    rk_comm_hint hint = {
+        .has_op = args->ops != ALL_OPS, .ranks = args->ranks, .domains = args->domains};
+    while (hint.has_op && !(args->ops >> hint.op & 1)) {
+        hint.op++;
+    }
+    rk_job_set_found(job, true);
+    return rk_comm_fit(job, args->fit, &hint, args->output,
+                       args->json  ? RK_COMM_JSON
+                       : args->csv ? RK_COMM_CSV
+                                   : RK_COMM_TEXT,
+                       err);
+}
+
 static rk_status run_comm(rk_job *job, void *arguments, rk_error *err)
 {
     const struct comm_args *args = arguments;
@@ -469,6 +498,12 @@ static rk_status run_comm(rk_job *job, void *arguments, rk_error *err)
     }
     if (args->explain && (!args->algorithm || strcmp(args->algorithm, "nccl") == 0)) {
         return rk_fail(err, RK_ERR_INVALID, "--explain needs --algorithm best, all or a name");
+    }
+    if (args->fit) {
+        return fit(job, args, err);
+    }
+    if (!args->system) {
+        return rk_fail(err, RK_ERR_INVALID, "--system is required, or --fit with a file");
     }
     rk_status status = rk_system_load(args->system, &system, err);
     if (status) {

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collective/comm_curve.h"
+
+#include <math.h>
+
+/* ---- the form ------------------------------------------------------------------------------ */
+
+/* Rounds, and bytes of a message of a round by which its step is judged. */
+typedef struct shape {
+    double rounds, message;
+    double small, large; /* messages up to which a step is step_s, and from which chunk_step_s */
+    double bytes;        /* over the links of a rank */
+} shape;
+
+/*
+ * All-gather and reduce-scatter run rings, all-to-all sends to one peer after the other; a step of
+ * NCCL's rings changes from 4 to 16 KiB, and that of its trees from 0.5 to 30 MB of the tensor
+ * (Polaris, 8 to 2,160 ranks; p5).  All-reduce, broadcast and reduce run trees between domains, and
+ * NVLS or a chain that two rounds stand for inside one.
+ */
+static shape shape_of(const rk_comm_row *row)
+{
+    const double n = row->ranks, local = n / row->domains, share = (n - 1) / n * row->bytes;
+    const bool inside = row->domains <= 1;
+    const double spread = inside ? share : share / local; /* every rank of a domain has its NIC */
+    const double tree = inside ? 2 : 2 * log2(row->domains) + 2;
+    switch (row->op) {
+    case RK_COLL_ALL_REDUCE:
+        return (shape){tree, row->bytes, 5e5, 3e7, 2 * spread};
+    case RK_COLL_BROADCAST:
+    case RK_COLL_REDUCE:
+        return (shape){tree, row->bytes, 5e5, 3e7, inside ? row->bytes : row->bytes / local};
+    case RK_COLL_REDUCE_SCATTER:
+    case RK_COLL_ALL_GATHER:
+        return (shape){n - 1, row->bytes / n, 4e3, 16e3, spread};
+    case RK_COLL_SEND:
+        return (shape){2, row->bytes, 1e4, 1e6, row->bytes};
+    default: /* all-to-all, scatter, gather: what leaves a domain has the NIC of its own rank */
+        return (shape){n - 1, row->bytes / n, 4e3, 64e3,
+                       inside ? share : row->bytes * (n - local) / n};
+    }
+}
+
+double rk_comm_curve_seconds(const rk_comm_curve *curve, const rk_comm_row *row)
+{
+    const shape s = shape_of(row);
+    const double way = log(s.message / s.small) / log(s.large / s.small);
+    const double part = fmin(fmax(way, 0), 1);
+    const double step = curve->step_s * pow(curve->chunk_step_s / curve->step_s, part);
+    return s.rounds * step + s.bytes / curve->bandwidth;
+}
+
+/* ---- the fit ------------------------------------------------------------------------------- */
+
+enum { CONSTANTS = 3 };
+
+static rk_comm_curve curve_at(const double at[CONSTANTS])
+{
+    return (rk_comm_curve){exp(at[0]), exp(at[1]), exp(at[2])};
+}
+
+/*
+ * Mean cost of the errors: 5 e^2 + 0.05 below 0.1, |e| above.  Steps that the rows do not settle
+ * stay near each other by a small pull.
+ */
+static double loss_at(const double at[CONSTANTS], const rk_comm_row *rows, const bool *use,
+                      size_t count)
+{
+    const rk_comm_curve curve = curve_at(at);
+    const double apart = (at[1] - at[0] - 1) / 2;
+    double sum = 0, used = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (use && !use[i]) {
+            continue;
+        }
+        const double e = fabs(log(rk_comm_curve_seconds(&curve, &rows[i]) / rows[i].seconds));
+        sum += e > 0.1 ? e : 5 * e * e + 0.05;
+        used++;
+    }
+    return sum / fmax(used, 1) + 1e-3 * apart * apart;
+}
+
+/* Along the axes and from there on in the direction of what helped, by halved steps. */
+static double search_from(double at[CONSTANTS], const rk_comm_row *rows, const bool *use,
+                          size_t count)
+{
+    double least = loss_at(at, rows, use, count);
+    for (double step = 1; step > 1e-4;) {
+        double before[CONSTANTS], further[CONSTANTS];
+        bool better = false;
+        for (int k = 0; k < CONSTANTS; k++) {
+            before[k] = at[k];
+        }
+        for (int k = 0; k < 2 * CONSTANTS; k++) {
+            const double old = at[k / 2];
+            at[k / 2] += k % 2 ? -step : step;
+            const double loss = loss_at(at, rows, use, count);
+            better = better || loss < least;
+            at[k / 2] = loss < least ? at[k / 2] : old;
+            least = fmin(least, loss);
+        }
+        for (int k = 0; k < CONSTANTS; k++) {
+            further[k] = 2 * at[k] - before[k];
+        }
+        const double loss = better ? loss_at(further, rows, use, count) : HUGE_VAL;
+        for (int k = 0; loss < least && k < CONSTANTS; k++) {
+            at[k] = further[k];
+        }
+        least = fmin(least, loss);
+        step *= better ? 1 : 0.5;
+    }
+    return least;
+}
+
+rk_comm_curve rk_comm_curve_fit(const rk_comm_row *rows, const bool *use, size_t count)
+{
+    static const double starts[][CONSTANTS] = {
+        {8e-6, 30e-6, 40e9}, {30e-6, 60e-6, 10e9}, {2e-6, 4e-6, 300e9}};
+    double least = HUGE_VAL;
+    rk_comm_curve best = {0};
+    for (size_t i = 0; i < sizeof(starts) / sizeof(starts[0]); i++) {
+        double at[CONSTANTS];
+        for (int k = 0; k < CONSTANTS; k++) {
+            at[k] = log(starts[i][k]);
+        }
+        const double loss = search_from(at, rows, use, count);
+        best = loss < least ? curve_at(at) : best;
+        least = fmin(least, loss);
+    }
+    return best;
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a collective takes on a fabric by three constants, and their fit to measurements.
+ *
+ * A round of a small message takes `step_s` (LL, LL128: data with flags), one of a large message
+ * `chunk_step_s` (Simple: chunks that are waited for); in between it grows with a power of the
+ * size.
+ *
+ *     t = rounds * step + bytes of a rank / bandwidth
+ */
+#ifndef RK_COLLECTIVE_COMM_CURVE_H
+#define RK_COLLECTIVE_COMM_CURVE_H
+
+#include "system/system.h"
+
+typedef struct rk_comm_curve {
+    double step_s, chunk_step_s;
+    double
+        bandwidth; /* bytes/s of a rank: its links inside one domain, else its part of the NICs */
+} rk_comm_curve;
+
+/* A measured collective of `ranks` ranks in equal parts in `domains` switch domains. */
+typedef struct rk_comm_row {
+    rk_collective op;
+    double ranks, domains;
+    double bytes, seconds; /* bytes as rk_collective_seconds counts them */
+} rk_comm_row;
+
+/* Seconds of row->op with row->bytes; row->seconds is not looked at. */
+double rk_comm_curve_seconds(const rk_comm_curve *curve, const rk_comm_row *row);
+
+/*
+ * Fits the constants to the rows for which `use` (NULL: all) is true, all of one collective on one
+ * fabric: the least mean of |log(predicted / measured)|, squared where it is small.  The same rows
+ * give the same constants.  count >= 1.
+ */
+rk_comm_curve rk_comm_curve_fit(const rk_comm_row *rows, const bool *use, size_t count);
+
+#endif

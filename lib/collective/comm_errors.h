@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How well three constants per fabric and collective describe measurements. */
+#ifndef RK_COLLECTIVE_COMM_ERRORS_H
+#define RK_COLLECTIVE_COMM_ERRORS_H
+
+#include "collective/comm_results.h"
+
+/* Errors without sign as shares of the measured; rows 0: none. */
+typedef struct rk_comm_error {
+    size_t rows;
+    double median, p90;
+} rk_comm_error;
+
+/* By size: from 10^6 bytes on, and below. */
+typedef enum rk_comm_size { RK_COMM_LARGE, RK_COMM_SMALL, RK_COMM_SIZE_COUNT } rk_comm_size;
+
+/* Of one collective on one machine. */
+typedef struct rk_comm_fitted {
+    rk_comm_curve curve;    /* by all rows */
+    rk_comm_error all;      /* all rows by it */
+    rk_comm_error held;     /* half of the rows by constants of the others */
+    rk_comm_error left_out; /* all rows by the other machines */
+} rk_comm_fitted;
+
+typedef struct rk_comm_fits {
+    rk_comm_fitted *of;                    /* owned; one per set of the results */
+    rk_comm_error all[RK_COMM_SIZE_COUNT]; /* of all sets together */
+    rk_comm_error held[RK_COMM_SIZE_COUNT];
+    rk_comm_error left_out[RK_COMM_SIZE_COUNT]; /* rows 0: fewer than three machines */
+} rk_comm_fits;
+
+/*
+ * Fits every set.  Held out is the half of the rows that a hash of machine, collective, ranks and
+ * bytes picks, in sets of six rows and more.  A machine is left out with the median steps of the
+ * other machines that ran the collective as it did (in one domain, or in several), and their median
+ * share of the nominal bandwidth: where the nominal is known and there are three.  The caller
+ * releases the fits with rk_comm_fits_clear, also after a failure.
+ */
+rk_status rk_comm_fits_find(const rk_comm_results *results, rk_comm_fits *fits, rk_error *err);
+
+void rk_comm_fits_clear(rk_comm_fits *fits);
+
+#endif

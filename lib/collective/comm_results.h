@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What programs print that measure collectives: nccl-tests, rccl-tests, hccl_test, and tables. */
+#ifndef RK_COLLECTIVE_COMM_RESULTS_H
+#define RK_COLLECTIVE_COMM_RESULTS_H
+
+#include "collective/comm_curve.h"
+
+#define RK_COMM_SYSTEM_SIZE 128
+
+/* Rows of one collective on one machine. */
+typedef struct rk_comm_set {
+    char system[RK_COMM_SYSTEM_SIZE];
+    rk_collective op;
+    size_t count;
+    rk_comm_row *rows; /* owned */
+    double nominal;    /* bytes/s of a rank by the data sheet; 0: not said */
+} rk_comm_set;
+
+typedef struct rk_comm_results {
+    size_t count;
+    rk_comm_set *sets; /* owned; by machine and collective in the order of the file */
+} rk_comm_results;
+
+/* What a log does not say. */
+typedef struct rk_comm_hint {
+    bool has_op;
+    rk_collective op;
+    int64_t ranks, domains; /* 0: as the log says */
+} rk_comm_hint;
+
+/*
+ * Reads a file: the output of nccl-tests or rccl-tests (times out of place), of hccl_test, or a
+ * table (CSV) with the columns op, ranks, bytes, us, and domains or ranks_per_node; system and GBps
+ * may be there.  Of a log, the hosts that it lists are the domains.  Errors: RK_ERR_SYNTAX; what
+ * the hint has to say.  The caller releases the results with rk_comm_results_clear, also after a
+ * failure.
+ */
+rk_status rk_comm_results_load(const char *path, const rk_comm_hint *hint, rk_comm_results *results,
+                               rk_error *err);
+
+void rk_comm_results_clear(rk_comm_results *results);
+
+#endif
