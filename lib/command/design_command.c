@@ -62,12 +62,12 @@ static const rk_option reckon_options[] = {
 
 double rk_designing_step(const rk_designing *d, const rk_design *design)
 {
-    return (double)d->batch / design->best.rate;
+    return (double)d->asked.batch / design->best.rate;
 }
 
 double rk_designing_days(const rk_designing *d, const rk_design *design)
 {
-    return d->target.tokens / (design->best.rate * (double)d->seq) / DAY;
+    return d->target.tokens / (design->best.rate * (double)d->asked.seq) / DAY;
 }
 
 double rk_designing_run_cost(const rk_designing *d, const rk_design *design)
@@ -83,8 +83,8 @@ double rk_designing_run_cost(const rk_designing *d, const rk_design *design)
 static double least_rate(const rk_designing *d)
 {
     const rk_design_target *target = &d->target;
-    const double seq = (double)d->seq;
-    const double by_step = target->step > 0 ? (double)d->batch / target->step : 0;
+    const double seq = (double)d->asked.seq;
+    const double by_step = target->step > 0 ? (double)d->asked.batch / target->step : 0;
     const double by_tokens = target->tokens_per_second / seq;
     const double by_days = target->days > 0 ? target->tokens / seq / (target->days * DAY) : 0;
     const double most = by_step > by_tokens ? by_step : by_tokens;
@@ -101,11 +101,11 @@ static const rk_price_axis *find_axis(const rk_prices *prices, const char *key)
     return NULL;
 }
 
-static rk_status search(rk_job *job, rk_designing *d, int64_t threads, rk_error *err)
+static rk_status search(rk_job *job, rk_designing *d, rk_error *err)
 {
-    const rk_search_control control = rk_job_search_control(job, "machines", threads);
+    const rk_search_control control = rk_job_search_control(job, "machines", d->asked.threads);
     const double started = rk_job_cpu_s(job);
-    const rk_status status = rk_design_search(&d->problem, &d->prices, &control, &d->designs,
+    const rk_status status = rk_design_search(&d->asked.problem, &d->prices, &control, &d->designs,
                                               &d->count, &d->counts, err);
     d->cpu_s = rk_job_cpu_s(job) - started;
     d->least_rate = least_rate(d);
@@ -123,39 +123,67 @@ static rk_status check_target(const rk_design_target *target, rk_error *err)
                : RK_OK;
 }
 
-/* An axis says how many processors there are, or else the options. */
-static rk_status check_processors(const rk_designing *d, bool given, rk_error *err)
+/*
+ * An axis says how many processors there are, or else the options; these stand for all machines,
+ * with the most that any of them has.
+ */
+static rk_status settle_processors(const rk_prices *prices, const char *name,
+                                   const rk_planner *planner, void *options, rk_error *err)
 {
-    const bool axis = find_axis(&d->prices, "processors") != NULL;
-    const char *option = d->plan ? "processors" : "accelerators";
-    if (axis && given) {
-        return rk_fail(err, RK_ERR_INVALID, "%s has an axis of processors: leave out --%s",
-                       d->target.prices, option);
+    const rk_price_axis *axis = find_axis(prices, "processors");
+    int64_t *given = planner->accelerators(options);
+    if (axis && *given > 0) {
+        return rk_fail(err, RK_ERR_INVALID, "%s has an axis of processors: leave out --%s", name,
+                       planner->accelerators_option);
     }
-    if (!axis && !given) {
+    if (!axis && *given == 0) {
         return rk_fail(err, RK_ERR_INVALID, "%s has no axis of processors: say how many with --%s",
-                       d->target.prices, option);
+                       name, planner->accelerators_option);
+    }
+    for (int i = 0; axis && i < axis->count; i++) {
+        if (axis->values[i] > (double)*given && axis->values[i] < 0x1p40) {
+            *given = (int64_t)axis->values[i];
+        }
     }
     return RK_OK;
 }
 
-/* Searches, and writes the answer. */
-static rk_status answer(rk_job *job, rk_designing *d, int64_t threads, bool json, bool csv,
-                        rk_error *err)
+static rk_status write_answer(const rk_job *job, const rk_designing *d, rk_error *err)
 {
-    rk_status status = search(job, d, threads, err);
+    const rk_asked *asked = &d->asked;
+    return asked->json  ? rk_designing_write_json(job, d, err)
+           : asked->csv ? rk_designing_write_csv(job, d, err)
+                        : rk_job_print(job, asked->output, rk_designing_write_text, d, err);
+}
+
+static rk_status run(const rk_planner *planner, rk_job *job, void *options,
+                     const rk_design_target *target, rk_error *err)
+{
+    rk_designing d = {.target = *target, .asked = {.planner = planner}};
+    rk_status status = rk_prices_load(target->prices, &d.prices, err);
     if (!status) {
-        status = json  ? rk_designing_write_json(job, d, err)
-                 : csv ? rk_designing_write_csv(job, d, err)
-                       : rk_job_print(job, d->output, rk_designing_write_text, d, err);
+        status = settle_processors(&d.prices, target->prices, planner, options, err);
     }
-    rk_job_set_found(job, d->least_rate > 0 ? d->cheapest != NULL
-                                            : rk_design_cheapest(d->designs, d->count, 0) != NULL);
-    free(d->designs);
+    if (!status) {
+        status = rk_asked_load(planner, options, &d.asked, err);
+    }
+    if (!status && find_axis(&d.prices, "offload_GiB")) {
+        planner->allow_offload(&d.asked); /* what is paid for may be used */
+    }
+    if (!status) {
+        status = search(job, &d, err);
+    }
+    if (!status) {
+        status = write_answer(job, &d, err);
+    }
+    rk_job_set_found(job, d.least_rate > 0 ? d.cheapest != NULL
+                                           : rk_design_cheapest(d.designs, d.count, 0) != NULL);
+    free(d.designs);
+    rk_asked_clear(&d.asked);
     return status;
 }
 
-/* ---- by each method ------------------------------------------------------------------------ */
+/* ---- the methods --------------------------------------------------------------------------- */
 
 static void init_calculon(void *arguments)
 {
@@ -171,46 +199,8 @@ static rk_status complete_calculon(void *arguments, rk_error *err)
 
 static rk_status run_calculon(rk_job *job, void *arguments, rk_error *err)
 {
-    const struct calculon_args *args = arguments;
-    const rk_plan_request *request = &args->request;
-    rk_plan plan = {.request = *request};
-    rk_designing d = {
-        .target = args->target, .plan = &plan, .output = request->output, .batch = request->batch};
-    rk_status status = rk_plan_load(&plan, err);
-    status = status ? status : rk_prices_load(args->target.prices, &d.prices, err);
-    status = status ? status : check_processors(&d, request->processors > 0, err);
-    d.problem = rk_plan_problem(&plan);
-    d.seq = plan.app.seq_size;
-    return status ? status : answer(job, &d, request->threads, request->json, request->csv, err);
-}
-
-/* The request stands for all machines: it gets the most accelerators that any of them has. */
-static void take_processors(const rk_prices *prices, rk_request *request)
-{
-    const rk_price_axis *axis = find_axis(prices, "processors");
-    for (int i = 0; axis && i < axis->count; i++) {
-        if (axis->values[i] > (double)request->accelerators && axis->values[i] < 0x1p40) {
-            request->accelerators = (int64_t)axis->values[i];
-        }
-    }
-}
-
-static rk_status load_reckoning(const rk_prices *prices, rk_request *request, rk_inputs *inputs,
-                                rk_reckoning *reckoning, rk_error *err)
-{
-    take_processors(prices, request);
-    *reckoning = (rk_reckoning){.request = request, .inputs = inputs};
-    rk_status status = rk_request_load(request, inputs, err);
-    if (!status) {
-        status = rk_request_space(request, inputs, &reckoning->space, err);
-    }
-    if (!status) {
-        reckoning->setting = rk_setting_of(request, inputs);
-        if (!request->offloads && find_axis(prices, "offload_GiB")) {
-            reckoning->space.offloads = 7; /* all: what is paid for may be used */
-        }
-    }
-    return status;
+    struct calculon_args *args = arguments;
+    return run(&rk_planner_calculon, job, &args->request, &args->target, err);
 }
 
 static void init_reckon(void *arguments)
@@ -228,26 +218,7 @@ static rk_status complete_reckon(void *arguments, rk_error *err)
 static rk_status run_reckon(rk_job *job, void *arguments, rk_error *err)
 {
     struct reckon_args *args = arguments;
-    rk_request *request = &args->request;
-    rk_inputs inputs;
-    rk_reckoning reckoning;
-    rk_designing d = {.target = args->target,
-                      .reckoning = &reckoning,
-                      .output = request->output,
-                      .batch = request->global_batch};
-    rk_status status = rk_prices_load(args->target.prices, &d.prices, err);
-    status = status ? status : check_processors(&d, request->accelerators > 0, err);
-    if (status) {
-        return status;
-    }
-    status = load_reckoning(&d.prices, request, &inputs, &reckoning, err);
-    if (!status) {
-        d.problem = rk_reckoning_problem(&reckoning);
-        d.seq = reckoning.space.base.seq;
-        status = answer(job, &d, request->threads, request->json, request->csv, err);
-    }
-    rk_inputs_clear(&inputs);
-    return status;
+    return run(&rk_planner_reckon, job, &args->request, &args->target, err);
 }
 
 /* ---- the commands -------------------------------------------------------------------------- */

@@ -4,8 +4,7 @@
 #define RK_COMMAND_DESIGN_H
 
 #include "codesign/design.h"
-#include "command/plan_command.h"
-#include "command/reckon_plan.h"
+#include "command/planner.h"
 #include "report/describe.h"
 
 /* What a machine has to do; 0: not asked. */
@@ -17,11 +16,7 @@ typedef struct rk_design_target {
 /* What was asked and what was found. */
 typedef struct rk_designing {
     rk_design_target target;
-    const rk_plan *plan;           /* what was asked of the Calculon method, */
-    const rk_reckoning *reckoning; /* or of the reckon model; the other is NULL */
-    rk_problem problem;
-    const char *output;
-    int64_t batch, seq; /* sequences of a step, tokens of one */
+    rk_asked asked;
     rk_prices prices;
     double least_rate;  /* sequences/s that are asked for; 0: none */
     rk_design *designs; /* owned; cheapest first */

@@ -23,29 +23,29 @@ static void write_design(rk_json_writer *writer, const rk_designing *d, const rk
     rk_json_real(writer, "cost", design->cost);
     rk_json_real(writer, "batch_s", rk_designing_step(d, design));
     rk_json_real(writer, "sequences_per_s", design->best.rate);
-    rk_json_real(writer, "tokens_per_s", design->best.rate * (double)d->seq);
+    rk_json_real(writer, "tokens_per_s", design->best.rate * (double)d->asked.seq);
     if (d->target.tokens > 0) {
         rk_json_real(writer, "days", rk_designing_days(d, design));
     }
     if (rk_designing_run_cost(d, design) > 0) {
         rk_json_real(writer, "run_cost", rk_designing_run_cost(d, design));
     }
-    rk_json_real(writer, d->problem.method->efficiency_key, design->best.efficiency);
-    d->problem.method->write_json(writer, &design->best);
+    rk_json_real(writer, d->asked.planner->method->efficiency_key, design->best.efficiency);
+    d->asked.planner->method->write_json(writer, &design->best);
     rk_json_close(writer, "}");
 }
 
 rk_status rk_designing_write_json(const rk_job *job, const rk_designing *d, rk_error *err)
 {
     rk_out *out;
-    const rk_status status = rk_job_open(job, d->output, &out, err);
+    const rk_status status = rk_job_open(job, d->asked.output, &out, err);
     if (status) {
         return status;
     }
     rk_json_writer writer = {.out = out, .indented = true};
     rk_json_open(&writer, "{");
     rk_json_string(&writer, "reckon", rk_version());
-    rk_json_string(&writer, "method", d->problem.method->name);
+    rk_json_string(&writer, "method", d->asked.planner->method->name);
     rk_json_string(&writer, "prices", d->target.prices);
     rk_json_string(&writer, "currency", d->prices.currency);
     rk_json_count(&writer, "machines", d->count);
@@ -122,10 +122,10 @@ static size_t fill_row(const rk_designing *d, const rk_design *design, rk_value 
     row[count++] = rk_value_bool(design->on_front);
     row[count++] = rk_value_bool(runs && design->best.rate >= d->least_rate);
     row[count++] = runs ? rk_value_real(rk_designing_step(d, design)) : none;
-    row[count++] = runs ? rk_value_real(design->best.rate * (double)d->seq) : none;
+    row[count++] = runs ? rk_value_real(design->best.rate * (double)d->asked.seq) : none;
     row[count++] =
         runs && d->target.tokens > 0 ? rk_value_real(rk_designing_days(d, design)) : none;
-    return count + fill_strategy(d->problem.method, design, &row[count]);
+    return count + fill_strategy(d->asked.planner->method, design, &row[count]);
 }
 
 rk_status rk_designing_write_csv(const rk_job *job, const rk_designing *d, rk_error *err)
@@ -134,7 +134,7 @@ rk_status rk_designing_write_csv(const rk_job *job, const rk_designing *d, rk_er
     rk_value row[BEFORE + RK_PRICE_AXES_MAX + AFTER + STRATEGY];
     size_t count = BEFORE;
     rk_csv_out *csv;
-    const rk_status status = rk_job_open_csv(job, d->output, &csv, err);
+    const rk_status status = rk_job_open_csv(job, d->asked.output, &csv, err);
     if (status) {
         return status;
     }
@@ -146,7 +146,7 @@ rk_status rk_designing_write_csv(const rk_job *job, const rk_designing *d, rk_er
     }
     memcpy(&columns[count], after, sizeof(after));
     count += AFTER;
-    count += add_strategy_columns(d->problem.method, &columns[count]);
+    count += add_strategy_columns(d->asked.planner->method, &columns[count]);
     rk_csv_header(csv, columns, count);
     for (size_t i = 0; i < d->count; i++) {
         rk_csv_row(csv, row, fill_row(d, &d->designs[i], row));

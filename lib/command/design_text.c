@@ -54,25 +54,14 @@ static void write_target(FILE *to, const rk_designing *d)
 static void write_inputs(FILE *to, const rk_designing *d)
 {
     char number[RK_COMMAS_SIZE], price[MONEY_SIZE];
-    if (d->plan) {
-        rk_plan_write_model(to, d->plan);
-        rk_plan_write_system(to, d->plan);
-    } else {
-        rk_write_inputs(to, d->reckoning->request, d->reckoning->inputs);
-    }
+    d->asked.planner->write_documents(to, &d->asked);
     (void)fprintf(to, "%-10s%s: %s a processor, and what the axes add\n", "prices",
                   d->target.prices, money(d, d->prices.processor, price));
-    (void)rk_with_commas((uint64_t)d->batch, number);
-    if (d->plan) {
-        (void)fprintf(to, "%-10sbatch of up to %s sequences, %s\n", "run", number,
-                      rk_datatype_names[d->plan->request.datatype]);
-    } else {
-        (void)fprintf(to, "%-10sbatch of %s sequences of %" PRId64 ", %s\n", "run", number, d->seq,
-                      rk_precision_names[d->reckoning->space.base.precision]);
-    }
+    (void)fprintf(to, "%-10s", "run");
+    d->asked.planner->write_batch(to, &d->asked);
     write_target(to, d);
     (void)fprintf(to, "%-10s%s machines\n", "", rk_with_commas((uint64_t)d->count, number));
-    rk_write_bounded(to, &d->counts, d->problem.method->name, d->cpu_s);
+    rk_write_bounded(to, &d->counts, d->asked.planner->method->name, d->cpu_s);
 }
 
 /* ---- machines ------------------------------------------------------------------------------ */
@@ -96,8 +85,8 @@ static void write_cheapest(FILE *to, const rk_designing *d)
     }
     (void)fprintf(to, "\n  %.5g s for the batch, %s tokens/s, %s %.2f %%\n",
                   rk_designing_step(d, best),
-                  rk_human_text(best->best.rate * (double)d->seq, RK_HUMAN_BASE10, rate),
-                  d->problem.method->efficiency_name, 100 * best->best.efficiency);
+                  rk_human_text(best->best.rate * (double)d->asked.seq, RK_HUMAN_BASE10, rate),
+                  d->asked.planner->method->efficiency_name, 100 * best->best.efficiency);
     if (d->target.tokens > 0) {
         (void)fprintf(to, "  %.4g days for %s tokens", rk_designing_days(d, best),
                       rk_human_text(d->target.tokens, RK_HUMAN_BASE10, rate));
@@ -107,11 +96,11 @@ static void write_cheapest(FILE *to, const rk_designing *d)
         }
         (void)fputc('\n', to);
     }
-    if (d->plan) {
-        (void)fprintf(to, "  %s\n\n", rk_describe_exe(&best->best.exe, words));
+    if (d->asked.planner->strategy_words) {
+        (void)fprintf(to, "  %s\n\n", d->asked.planner->strategy_words(&best->best, words));
     } else {
         (void)fputc('\n', to);
-        rk_write_strategy(to, &best->best.strategy);
+        d->asked.planner->write_strategy(to, &best->best);
         (void)fputc('\n', to);
     }
 }
@@ -131,7 +120,7 @@ static void add_design(rk_table *table, const rk_designing *d, const rk_design *
     if (d->target.tokens > 0) {
         rk_table_cell(table, "%.4g", rk_designing_days(d, design));
     } else {
-        const double tokens = design->best.rate * (double)d->seq;
+        const double tokens = design->best.rate * (double)d->asked.seq;
         rk_table_cell(table, "%s", rk_human_text(tokens, RK_HUMAN_BASE10, text));
     }
     rk_table_cell(table, "%.2f", 100 * design->best.efficiency);
@@ -145,7 +134,8 @@ static rk_status write_front(FILE *to, const rk_designing *d, rk_table_style sty
     char efficiency[32];
     size_t count = 2;
     rk_table table;
-    (void)snprintf(efficiency, sizeof(efficiency), "%s, %%", d->problem.method->efficiency_short);
+    (void)snprintf(efficiency, sizeof(efficiency), "%s, %%",
+                   d->asked.planner->method->efficiency_short);
     for (int i = 0; i < d->prices.axis_count; i++) {
         if (strcmp(d->prices.axes[i].key, "processors") != 0) {
             columns[count++] = (rk_table_column){d->prices.axes[i].key, RK_ALIGN_RIGHT};

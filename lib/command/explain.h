@@ -4,22 +4,18 @@
 #define RK_COMMAND_EXPLAIN_H
 
 #include "codesign/replan.h"
-#include "command/plan_command.h"
-#include "command/reckon_plan.h"
+#include "command/planner.h"
 #include "report/describe.h"
 
 /* What was asked and what was found. */
 typedef struct rk_explain {
-    const rk_plan *plan;           /* what was asked of the Calculon method, */
-    const rk_reckoning *reckoning; /* or of the reckon model; the other is NULL */
-    rk_problem problem;
+    rk_asked asked;
     double change;     /* 0.1: every number 10 % better */
     rk_candidate best; /* on the system as it is */
     rk_replan replans[RK_NUMBER_MAX];
     size_t count;
     rk_bounded_counts counts; /* of all searches */
     double cpu_s;
-    const char *output; /* file, or "-" */
 } rk_explain;
 
 /* Better by what share of the rate: 0.05 for 5 %. */

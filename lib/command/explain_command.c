@@ -51,62 +51,63 @@ const char *rk_explain_changes(const rk_explain *explain, const rk_replan *repla
                                char out[RK_WORDS_SIZE])
 {
     out[0] = '\0';
-    return replan->runs ? explain->problem.method->changes(&explain->best, &replan->best, out)
-                        : out;
+    return replan->runs
+               ? explain->asked.planner->method->changes(&explain->best, &replan->best, out)
+               : out;
 }
 
-static rk_status write_answer(const rk_job *job, const rk_explain *explain, bool json, bool csv,
-                              rk_error *err)
+static rk_status write_answer(const rk_job *job, const rk_explain *explain, rk_error *err)
 {
-    if (json) {
+    const rk_asked *asked = &explain->asked;
+    if (asked->json) {
         return rk_explain_write_json(job, explain, err);
     }
-    return csv ? rk_explain_write_csv(job, explain, err)
-               : rk_job_print(job, explain->output, rk_explain_write_text, explain, err);
+    return asked->csv ? rk_explain_write_csv(job, explain, err)
+                      : rk_job_print(job, asked->output, rk_explain_write_text, explain, err);
 }
 
-/* ---- both methods -------------------------------------------------------------------------- */
+/* ---- the searches -------------------------------------------------------------------------- */
 
-/* Searches with every number changed; `best` and the counts of its search are there. */
-static rk_status replan(rk_job *job, rk_explain *explain, int64_t threads, rk_error *err)
+/* Searches with every number changed. */
+static rk_status replan(rk_job *job, rk_explain *explain, rk_error *err)
 {
-    const rk_search_control control = rk_job_search_control(job, "searches", threads);
-    const rk_bounded_counts before = explain->counts;
+    const rk_asked *asked = &explain->asked;
+    const rk_search_control control = rk_job_search_control(job, "searches", asked->threads);
     const double started = rk_job_cpu_s(job);
-    const rk_status status =
-        rk_replan_all(&explain->problem, &control, explain->change, &explain->best,
-                      explain->replans, &explain->count, &explain->counts, err);
-    explain->cpu_s += rk_job_cpu_s(job) - started;
-    rk_bounded_counts_add(&explain->counts, &before);
+    explain->best = asked->ranking->candidates[0];
+    rk_status status = asked->planner->method->evaluate(&asked->problem, &explain->best, err);
+    if (!status) {
+        status = rk_replan_all(&asked->problem, &control, explain->change, &explain->best,
+                               explain->replans, &explain->count, &explain->counts, err);
+    }
+    rk_bounded_counts_add(&explain->counts, &asked->ranking->bounded);
+    explain->cpu_s = asked->cpu_s + rk_job_cpu_s(job) - started;
     return status;
 }
 
-/* ---- the Calculon methodology -------------------------------------------------------------- */
-
-static rk_status explain_calculon(rk_job *job, rk_plan *plan, rk_explain *explain, rk_error *err)
+/* Where nothing fits, the answer is that of `plan`. */
+static rk_status run(const rk_planner *planner, rk_job *job, const void *options, double change,
+                     rk_error *err)
 {
-    rk_status status = rk_plan_rank(job, plan, err);
-    if (status || plan->strategy_count == 0) {
-        return status;
+    rk_explain explain = {.change = change / 100};
+    rk_asked *asked = &explain.asked;
+    rk_status status = rk_asked_load(planner, options, asked, err);
+    if (!status) {
+        status = planner->rank(job, asked, err);
     }
-    explain->problem = rk_plan_problem(plan);
-    explain->best.exe = plan->strategies[0].exe;
-    explain->counts = plan->ranking.bounded;
-    explain->cpu_s = plan->cpu_s;
-    status = explain->problem.method->evaluate(&explain->problem, &explain->best, err);
-    return status ? status : replan(job, explain, plan->request.threads, err);
+    const bool found = !status && asked->ranking->count > 0;
+    if (found) {
+        status = replan(job, &explain, err);
+    }
+    if (!status) {
+        status = found ? write_answer(job, &explain, err) : planner->write(job, asked, err);
+    }
+    rk_job_set_found(job, found);
+    rk_asked_clear(asked);
+    return status;
 }
 
-/* A shortage is reported as `reckon plan` reports it. */
-static rk_status write_calculon_shortfall(const rk_job *job, const rk_plan *plan, rk_error *err)
-{
-    if (plan->request.json) {
-        return rk_plan_write_json(job, plan, err);
-    }
-    return plan->request.csv
-               ? rk_plan_write_csv(job, plan, err)
-               : rk_job_print(job, plan->request.output, rk_plan_write_text, plan, err);
-}
+/* ---- the methods --------------------------------------------------------------------------- */
 
 static void init_calculon(void *arguments)
 {
@@ -120,40 +121,14 @@ static void init_calculon(void *arguments)
 static rk_status run_calculon(rk_job *job, void *arguments, rk_error *err)
 {
     const struct calculon_args *args = arguments;
-    const rk_plan_request *request = &args->request;
-    rk_plan plan = {.request = *request};
-    rk_explain explain = {.plan = &plan, .change = args->change / 100, .output = request->output};
-    rk_status status = rk_plan_load(&plan, err);
-    if (!status) {
-        status = explain_calculon(job, &plan, &explain, err);
-    }
-    if (!status) {
-        status = plan.strategy_count > 0
-                     ? write_answer(job, &explain, request->json, request->csv, err)
-                     : write_calculon_shortfall(job, &plan, err);
-    }
-    rk_job_set_found(job, plan.strategy_count > 0);
-    rk_plan_clear(&plan);
-    return status;
-}
-
-/* ---- the reckon model ---------------------------------------------------------------------- */
-
-static rk_status explain_reckon(rk_job *job, rk_reckoning *plan, rk_explain *explain, rk_error *err)
-{
-    explain->problem = rk_reckoning_problem(plan);
-    explain->best.strategy = plan->answers[0].strategy;
-    explain->counts = plan->ranking.bounded;
-    explain->cpu_s = plan->cpu_s;
-    const rk_status status =
-        explain->problem.method->evaluate(&explain->problem, &explain->best, err);
-    return status ? status : replan(job, explain, plan->request->threads, err);
+    return run(&rk_planner_calculon, job, &args->request, args->change, err);
 }
 
 static void init_reckon(void *arguments)
 {
     struct reckon_args *args = arguments;
     rk_request_init(&args->request);
+    args->request.top = 1;
     args->request.bounded = true;
     args->change = DEFAULT_CHANGE;
 }
@@ -161,27 +136,7 @@ static void init_reckon(void *arguments)
 static rk_status run_reckon(rk_job *job, void *arguments, rk_error *err)
 {
     const struct reckon_args *args = arguments;
-    const rk_request *request = &args->request;
-    rk_inputs inputs;
-    rk_reckoning plan = {0};
-    rk_explain explain = {
-        .reckoning = &plan, .change = args->change / 100, .output = request->output};
-    rk_status status = rk_request_load(request, &inputs, err);
-    if (!status) {
-        status = rk_reckoning_search(job, request, &inputs, 1, &plan, err);
-    }
-    if (!status && plan.answer_count > 0) {
-        status = explain_reckon(job, &plan, &explain, err);
-    }
-    if (!status) {
-        status = plan.answer_count > 0
-                     ? write_answer(job, &explain, request->json, request->csv, err)
-                     : rk_reckoning_write(job, &plan, err);
-    }
-    rk_job_set_found(job, plan.answer_count > 0);
-    rk_reckoning_clear(&plan);
-    rk_inputs_clear(&inputs);
-    return status;
+    return run(&rk_planner_reckon, job, &args->request, args->change, err);
 }
 
 /* ---- the commands -------------------------------------------------------------------------- */

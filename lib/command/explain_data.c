@@ -24,7 +24,7 @@ static void write_replan(rk_json_writer *writer, const rk_explain *explain, cons
     rk_json_real(writer, "gain", rk_explain_gain(explain, replan));
     rk_json_string(writer, "changes", rk_explain_changes(explain, replan, words));
     if (replan->runs) {
-        explain->problem.method->write_json(writer, &replan->best);
+        explain->asked.planner->method->write_json(writer, &replan->best);
     }
     rk_json_close(writer, "}");
 }
@@ -32,8 +32,8 @@ static void write_replan(rk_json_writer *writer, const rk_explain *explain, cons
 rk_status rk_explain_write_json(const rk_job *job, const rk_explain *explain, rk_error *err)
 {
     rk_out *out;
-    const rk_status status = rk_job_open(job, explain->output, &out, err);
-    const rk_method *method = explain->problem.method;
+    const rk_status status = rk_job_open(job, explain->asked.output, &out, err);
+    const rk_method *method = explain->asked.planner->method;
     if (status) {
         return status;
     }
@@ -72,7 +72,7 @@ rk_status rk_explain_write_csv(const rk_job *job, const rk_explain *explain, rk_
     };
     enum { COLUMNS = sizeof(columns) / sizeof(columns[0]) };
     rk_csv_out *csv;
-    rk_status status = rk_job_open_csv(job, explain->output, &csv, err);
+    rk_status status = rk_job_open_csv(job, explain->asked.output, &csv, err);
     if (status) {
         return status;
     }

@@ -26,18 +26,18 @@ static void write_wrapped(FILE *to, int column, int indent, const char *words)
 /* The best strategy on the system as it is. */
 static void write_best(FILE *to, const rk_explain *explain)
 {
+    const rk_planner *planner = explain->asked.planner;
     char words[RK_WORDS_SIZE];
-    if (explain->plan) {
-        rk_plan_write_inputs(to, explain->plan);
+    planner->write_inputs(to, &explain->asked);
+    if (planner->strategy_words) {
         const int column = fprintf(to, "%-9s", "best");
-        write_wrapped(to, column, 10, rk_describe_exe(&explain->best.exe, words));
+        write_wrapped(to, column, 10, planner->strategy_words(&explain->best, words));
     } else {
-        rk_reckoning_write_inputs(to, explain->reckoning);
-        rk_write_strategy(to, &explain->best.strategy);
+        planner->write_strategy(to, &explain->best);
     }
     (void)fprintf(to, "%-10s%.5g s a step, %.5g sequences/s\n", "", explain->best.step,
                   explain->best.rate);
-    rk_write_bounded(to, &explain->counts, explain->problem.method->name, explain->cpu_s);
+    rk_write_bounded(to, &explain->counts, explain->asked.planner->method->name, explain->cpu_s);
 }
 
 static void add_seconds(rk_table *table, double seconds)

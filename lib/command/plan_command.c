@@ -7,7 +7,7 @@
 #include "calculon/calculon_docs.h"
 #include "command/calculon_options.h"
 #include "command/commands.h"
-#include "work/share.h"
+#include "command/planner.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -154,31 +154,9 @@ void rk_plan_clear(rk_plan *plan)
     plan->strategy_count = 0;
 }
 
-static rk_status write_answer(const rk_job *job, const rk_plan *plan, rk_error *err)
-{
-    if (plan->request.json) {
-        return rk_plan_write_json(job, plan, err);
-    }
-    return plan->request.csv
-               ? rk_plan_write_csv(job, plan, err)
-               : rk_job_print(job, plan->request.output, rk_plan_write_text, plan, err);
-}
-
 static rk_status run_plan(rk_job *job, void *arguments, rk_error *err)
 {
-    rk_plan plan = {.request = *(const rk_plan_request *)arguments};
-    rk_status status = rk_plan_load(&plan, err);
-    if (status) {
-        rk_share_leave(rk_job_team(job), err);
-        return status;
-    }
-    status = rk_plan_rank(job, &plan, err);
-    if (!status && rk_job_is_first(job)) {
-        status = write_answer(job, &plan, err);
-    }
-    rk_job_set_found(job, plan.strategy_count > 0);
-    rk_plan_clear(&plan);
-    return status;
+    return rk_planner_run(&rk_planner_calculon, job, arguments, err);
 }
 
 const rk_command rk_command_plan_calculon = {

@@ -3,10 +3,9 @@
 #include "command/reckon_plan.h"
 
 #include "command/commands.h"
-#include "command/plan_command.h"
+#include "command/planner.h"
 #include "io/catalogue.h"
 #include "io/document.h"
-#include "work/share.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -73,22 +72,7 @@ rk_status rk_reckoning_write(const rk_job *job, const rk_reckoning *plan, rk_err
 
 static rk_status run_plan(rk_job *job, void *arguments, rk_error *err)
 {
-    const rk_request *request = arguments;
-    rk_inputs inputs;
-    rk_reckoning plan = {0};
-    rk_status status = rk_request_load(request, &inputs, err);
-    if (status) {
-        rk_share_leave(rk_job_team(job), err);
-    } else {
-        status = rk_reckoning_search(job, request, &inputs, (size_t)request->top, &plan, err);
-    }
-    if (!status && rk_job_is_first(job)) {
-        status = rk_reckoning_write(job, &plan, err);
-    }
-    rk_job_set_found(job, plan.answer_count > 0);
-    rk_reckoning_clear(&plan);
-    rk_inputs_clear(&inputs);
-    return status;
+    return rk_planner_run(&rk_planner_reckon, job, arguments, err);
 }
 
 const rk_command rk_command_plan = {

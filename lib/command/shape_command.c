@@ -135,13 +135,13 @@ static rk_shape_space space_of(const rk_shape_wish *wish)
     return space;
 }
 
-static rk_status search(rk_job *job, rk_shaping *s, int64_t threads, rk_error *err)
+static rk_status search(rk_job *job, rk_shaping *s, rk_error *err)
 {
-    const rk_search_control control = rk_job_search_control(job, "shapes", threads);
+    const rk_search_control control = rk_job_search_control(job, "shapes", s->asked.threads);
     s->space = space_of(&s->wish);
     const double started = rk_job_cpu_s(job);
-    const rk_status status =
-        rk_shape_search(&s->space, &s->problem, &control, &s->shapes, &s->count, &s->counts, err);
+    const rk_status status = rk_shape_search(&s->space, &s->asked.problem, &control, &s->shapes,
+                                             &s->count, &s->counts, err);
     s->cpu_s = rk_job_cpu_s(job) - started;
     for (size_t i = 0; i < s->count; i++) {
         s->runs += s->shapes[i].runs;
@@ -149,22 +149,49 @@ static rk_status search(rk_job *job, rk_shaping *s, int64_t threads, rk_error *e
     return status;
 }
 
-/* Searches, and writes the answer. */
-static rk_status answer(rk_job *job, rk_shaping *s, int64_t threads, bool json, bool csv,
-                        rk_error *err)
+/* What the wish leaves open is as the model has it. */
+static void complete_wish(const rk_asked *asked, rk_shape_wish *wish)
 {
-    rk_status status = search(job, s, threads, err);
-    if (!status) {
-        status = json  ? rk_shaping_write_json(job, s, err)
-                 : csv ? rk_shaping_write_csv(job, s, err)
-                       : rk_job_print(job, s->output, rk_shaping_write_text, s, err);
+    rk_model_sizes sizes;
+    asked->planner->method->sizes(&asked->problem, &sizes);
+    if (!(wish->parameters > 0)) {
+        wish->parameters = sizes.parameters;
     }
-    rk_job_set_found(job, s->runs > 0);
-    free(s->shapes);
+    if (wish->head_sizes.count == 0) {
+        wish->head_sizes = (rk_option_counts){1, {sizes.head_size}};
+    }
+}
+
+static rk_status write_answer(const rk_job *job, const rk_shaping *s, rk_error *err)
+{
+    const rk_asked *asked = &s->asked;
+    return asked->json  ? rk_shaping_write_json(job, s, err)
+           : asked->csv ? rk_shaping_write_csv(job, s, err)
+                        : rk_job_print(job, asked->output, rk_shaping_write_text, s, err);
+}
+
+static rk_status run(const rk_planner *planner, rk_job *job, const void *options,
+                     const rk_shape_wish *wish, rk_error *err)
+{
+    rk_shaping s = {.wish = *wish};
+    rk_status status = rk_asked_load(planner, options, &s.asked, err);
+    if (!status && planner->set_seq) {
+        planner->set_seq(&s.asked, wish->seq);
+    }
+    if (!status) {
+        complete_wish(&s.asked, &s.wish);
+        status = search(job, &s, err);
+    }
+    if (!status) {
+        status = write_answer(job, &s, err);
+    }
+    rk_job_set_found(job, s.runs > 0);
+    free(s.shapes);
+    rk_asked_clear(&s.asked);
     return status;
 }
 
-/* ---- the commands -------------------------------------------------------------------------- */
+/* ---- the methods --------------------------------------------------------------------------- */
 
 static void init_calculon(void *arguments)
 {
@@ -180,28 +207,7 @@ static void init_calculon(void *arguments)
 static rk_status run_calculon(rk_job *job, void *arguments, rk_error *err)
 {
     const struct calculon_args *args = arguments;
-    const rk_plan_request *request = &args->request;
-    rk_plan plan = {.request = *request};
-    const rk_status status = rk_plan_load(&plan, err);
-    plan.app.seq_size = args->wish.seq;
-    rk_shaping s = {.wish = args->wish,
-                    .plan = &plan,
-                    .problem = rk_plan_problem(&plan),
-                    .output = request->output,
-                    .top = (size_t)request->top};
-    return status ? status : answer(job, &s, request->threads, request->json, request->csv, err);
-}
-
-/* What the wish leaves open is as the model has it. */
-static void complete_wish(const rk_model *model, rk_shape_wish *wish)
-{
-    if (!(wish->parameters > 0)) {
-        wish->parameters = (double)rk_model_params_of(model).total;
-    }
-    if (wish->head_sizes.count == 0) {
-        wish->head_sizes =
-            (rk_option_counts){1, {rk_attention_qk_size(&model->types[0].attention)}};
-    }
+    return run(&rk_planner_calculon, job, &args->request, &args->wish, err);
 }
 
 static void init_reckon(void *arguments)
@@ -215,24 +221,10 @@ static void init_reckon(void *arguments)
 static rk_status run_reckon(rk_job *job, void *arguments, rk_error *err)
 {
     const struct reckon_args *args = arguments;
-    const rk_request *request = &args->request;
-    rk_inputs inputs;
-    rk_reckoning reckoning = {.request = request, .inputs = &inputs};
-    rk_status status = rk_request_load(request, &inputs, err);
-    status = status ? status : rk_request_space(request, &inputs, &reckoning.space, err);
-    if (!status) {
-        reckoning.setting = rk_setting_of(request, &inputs);
-        rk_shaping s = {.wish = args->wish,
-                        .reckoning = &reckoning,
-                        .problem = rk_reckoning_problem(&reckoning),
-                        .output = request->output,
-                        .top = (size_t)request->top};
-        complete_wish(&inputs.model, &s.wish);
-        status = answer(job, &s, request->threads, request->json, request->csv, err);
-    }
-    rk_inputs_clear(&inputs);
-    return status;
+    return run(&rk_planner_reckon, job, &args->request, &args->wish, err);
 }
+
+/* ---- the commands -------------------------------------------------------------------------- */
 
 static const rk_command calculon_shape = {
     .name = "shape",

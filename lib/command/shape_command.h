@@ -4,8 +4,7 @@
 #define RK_COMMAND_SHAPE_H
 
 #include "codesign/shape.h"
-#include "command/plan_command.h"
-#include "command/reckon_plan.h"
+#include "command/planner.h"
 
 /* What shapes are asked for. */
 typedef struct rk_shape_wish {
@@ -18,11 +17,7 @@ typedef struct rk_shape_wish {
 /* What was asked and what was found. */
 typedef struct rk_shaping {
     rk_shape_wish wish;
-    const rk_plan *plan;           /* what was asked of the Calculon method, */
-    const rk_reckoning *reckoning; /* or of the reckon model; the other is NULL */
-    rk_problem problem;
-    const char *output;
-    size_t top; /* to show */
+    rk_asked asked;
     rk_shape_space space;
     rk_shape *shapes; /* owned; the most efficient first */
     size_t count, runs;

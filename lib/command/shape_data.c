@@ -12,7 +12,7 @@ static void write_shape(rk_json_writer *writer, const rk_shaping *s, const rk_sh
     const rk_model_sizes *sizes = &shape->sizes;
     rk_json_item(writer);
     rk_json_open(writer, "{");
-    rk_json_open_member(writer, s->plan ? "application" : "shape", "{");
+    rk_json_open_member(writer, s->asked.planner->shape_key, "{");
     rk_json_count(writer, "hidden", (uint64_t)sizes->hidden);
     rk_json_count(writer, "feedforward", (uint64_t)sizes->feedforward);
     rk_json_count(writer, "seq_size", (uint64_t)sizes->seq);
@@ -24,11 +24,11 @@ static void write_shape(rk_json_writer *writer, const rk_shaping *s, const rk_sh
     rk_json_count(writer, "mappings", shape->mappings);
     rk_json_flag(writer, "runs", shape->runs);
     if (shape->runs) {
-        rk_json_real(writer, s->problem.method->efficiency_key, shape->best.efficiency);
+        rk_json_real(writer, s->asked.planner->method->efficiency_key, shape->best.efficiency);
         rk_json_real(writer, "step_s", shape->best.step);
         rk_json_real(writer, "sequences_per_s", shape->best.rate);
         rk_json_real(writer, "tokens_per_s", shape->best.rate * (double)sizes->seq);
-        s->problem.method->write_json(writer, &shape->best);
+        s->asked.planner->method->write_json(writer, &shape->best);
     }
     rk_json_close(writer, "}");
 }
@@ -36,14 +36,14 @@ static void write_shape(rk_json_writer *writer, const rk_shaping *s, const rk_sh
 rk_status rk_shaping_write_json(const rk_job *job, const rk_shaping *s, rk_error *err)
 {
     rk_out *out;
-    const rk_status status = rk_job_open(job, s->output, &out, err);
+    const rk_status status = rk_job_open(job, s->asked.output, &out, err);
     if (status) {
         return status;
     }
     rk_json_writer writer = {.out = out, .indented = true};
     rk_json_open(&writer, "{");
     rk_json_string(&writer, "reckon", rk_version());
-    rk_json_string(&writer, "method", s->problem.method->name);
+    rk_json_string(&writer, "method", s->asked.planner->method->name);
     rk_json_open_member(&writer, "search", "{");
     rk_bounded_write_json(&writer, &s->counts);
     rk_json_real(&writer, "processor_time_s", s->cpu_s);
@@ -121,15 +121,15 @@ rk_status rk_shaping_write_csv(const rk_job *job, const rk_shaping *s, rk_error 
 {
     rk_column all[COLUMNS + BASIC_DEGREES];
     rk_value row[COLUMNS + BASIC_DEGREES];
-    const size_t count = list_columns(s->problem.method, all);
+    const size_t count = list_columns(s->asked.planner->method, all);
     rk_csv_out *csv;
-    const rk_status status = rk_job_open_csv(job, s->output, &csv, err);
+    const rk_status status = rk_job_open_csv(job, s->asked.output, &csv, err);
     if (status) {
         return status;
     }
     rk_csv_header(csv, all, count);
     for (size_t i = 0; i < s->count; i++) {
-        fill_row(s->problem.method, &s->shapes[i], row);
+        fill_row(s->asked.planner->method, &s->shapes[i], row);
         rk_csv_row(csv, row, count);
     }
     return rk_csv_close(csv, err);

@@ -20,32 +20,17 @@ static void write_values(FILE *to, const rk_option_counts *counts)
     }
 }
 
-static void write_run(FILE *to, const rk_shaping *s)
-{
-    char number[RK_COMMAS_SIZE], batch[RK_COMMAS_SIZE];
-    if (s->plan) {
-        const rk_plan_request *request = &s->plan->request; /* with the datatype of the system */
-        rk_plan_write_system(to, s->plan);
-        (void)fprintf(to, "%-10s%s processors, batch of up to %s sequences of %" PRId64 ", %s\n",
-                      "run", rk_with_commas((uint64_t)request->processors, number),
-                      rk_with_commas((uint64_t)request->batch, batch), s->wish.seq,
-                      rk_datatype_names[request->datatype]);
-    } else {
-        rk_reckoning_write_inputs(to, s->reckoning);
-    }
-}
-
 static void write_inputs(FILE *to, const rk_shaping *s)
 {
     const rk_shape_wish *wish = &s->wish;
     char number[RK_COMMAS_SIZE], parameters[RK_NUMBER_TEXT_SIZE];
-    write_run(to, s);
+    s->asked.planner->write_machine(to, &s->asked);
     (void)fprintf(to, "%-10s%s parameters within %.4g %%, ", "shapes",
                   rk_human_text(wish->parameters, RK_HUMAN_BASE10, parameters), wish->tolerance);
     if (wish->feedforward > 0) {
         (void)fprintf(to, "feed-forward %.4g times hidden, heads of", wish->feedforward);
     } else {
-        (void)fprintf(to, "all else like %s, heads of", s->reckoning->inputs->model.name);
+        (void)fprintf(to, "all else like %s, heads of", s->asked.inputs.model.name);
     }
     write_values(to, &wish->head_sizes);
     (void)fprintf(to, "\n%-10s", "");
@@ -63,7 +48,7 @@ static void write_inputs(FILE *to, const rk_shaping *s)
         (void)fprintf(to, "; heads in multiples of %" PRId64, wish->head_multiple);
     }
     (void)fprintf(to, ": %s shapes\n", rk_with_commas((uint64_t)s->count, number));
-    rk_write_bounded(to, &s->counts, s->problem.method->name, s->cpu_s);
+    rk_write_bounded(to, &s->counts, s->asked.planner->method->name, s->cpu_s);
 }
 
 /* ---- shapes -------------------------------------------------------------------------------- */
@@ -109,7 +94,7 @@ static void add_shape(rk_table *table, const rk_shaping *s, size_t rank, const r
     }
     rk_table_cell(table, "%.2f", 100 * shape->best.efficiency);
     rk_table_cell(table, "%.5g", shape->best.step);
-    rk_table_cell(table, "%s", join_degrees(s->problem.method, &shape->best, degrees));
+    rk_table_cell(table, "%s", join_degrees(s->asked.planner->method, &shape->best, degrees));
 }
 
 static rk_status write_shapes(FILE *to, const rk_shaping *s, rk_table_style style, rk_error *err)
@@ -125,12 +110,13 @@ static rk_status write_shapes(FILE *to, const rk_shaping *s, rk_table_style styl
         {"mappings", RK_ALIGN_RIGHT},
         {efficiency, RK_ALIGN_RIGHT},
         {"step, s", RK_ALIGN_RIGHT},
-        {join_degrees(s->problem.method, NULL, degrees), RK_ALIGN_RIGHT},
+        {join_degrees(s->asked.planner->method, NULL, degrees), RK_ALIGN_RIGHT},
     };
     rk_table table;
-    (void)snprintf(efficiency, sizeof(efficiency), "%s, %%", s->problem.method->efficiency_name);
+    (void)snprintf(efficiency, sizeof(efficiency), "%s, %%",
+                   s->asked.planner->method->efficiency_name);
     rk_table_init(&table, columns, sizeof(columns) / sizeof(columns[0]));
-    for (size_t i = 0; i < s->count && i < s->top; i++) {
+    for (size_t i = 0; i < s->count && i < s->asked.top; i++) {
         add_shape(&table, s, i + 1, &s->shapes[i]);
     }
     return rk_write_table(to, &table, style, err);
@@ -157,7 +143,7 @@ static rk_status write_spread(FILE *to, const rk_shaping *s, rk_error *err)
     (void)fprintf(to,
                   "\nOf %zu shapes %zu run, with an %s of %.2f %% at best, %.2f %% in the "
                   "middle and %.2f %% at\nworst; they have %s to %s mappings, %s in the middle.\n",
-                  s->count, s->runs, s->problem.method->efficiency_name,
+                  s->count, s->runs, s->asked.planner->method->efficiency_name,
                   100 * s->shapes[0].best.efficiency, 100 * s->shapes[s->runs / 2].best.efficiency,
                   100 * s->shapes[s->runs - 1].best.efficiency, rk_with_commas(mappings[0], least),
                   rk_with_commas(mappings[s->count - 1], most),
@@ -183,9 +169,7 @@ rk_status rk_shaping_write_text(FILE *to, const void *what, rk_table_style style
     if (status || s->runs == 0) {
         return status;
     }
-    (void)fprintf(
-        to, "\n%smappings: strategies of the space, whether they fit or not\n",
-        s->plan ? "efficiency: FLOP of all layers, recompute left out, over time and matrix peak\n"
-                : "");
+    (void)fprintf(to, "\n%smappings: strategies of the space, whether they fit or not\n",
+                  s->asked.planner->efficiency_note);
     return write_spread(to, s, err);
 }

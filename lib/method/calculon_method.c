@@ -164,6 +164,20 @@ static rk_calculon_app app_of(const rk_model_sizes *sizes)
     };
 }
 
+static void own_sizes(const rk_problem *problem, rk_model_sizes *sizes)
+{
+    const rk_calculon_app *app = &problem->calculon.app;
+    *sizes = (rk_model_sizes){
+        .blocks = app->num_blocks,
+        .heads = app->attn_heads,
+        .head_size = app->attn_size,
+        .hidden = app->hidden,
+        .feedforward = app->feedforward,
+        .seq = app->seq_size,
+        .parameters = rk_calculon_parameters(app),
+    };
+}
+
 static bool shape(const rk_problem *problem, int64_t blocks, int64_t heads, int64_t head_size,
                   double feedforward, rk_model_sizes *sizes)
 {
@@ -251,6 +265,7 @@ const rk_method rk_method_calculon = {
     .accelerators = accelerators,
     .set_accelerators = set_accelerators,
     .check = check,
+    .sizes = own_sizes,
     .shape = shape,
     .reshape = reshape,
     .changes = changes,

@@ -163,6 +163,9 @@ struct rk_method {
     /* Refuses a system that cannot be: tiers hold whole domains, and all accelerators. */
     rk_status (*check)(const rk_problem *problem, rk_error *err);
 
+    /* The sizes of the model. */
+    void (*sizes)(const rk_problem *problem, rk_model_sizes *sizes);
+
     /*
      * The sizes of the model with other blocks and heads.  `feedforward`: ratio to the hidden size,
      * 0: as the model has it.  False when there is none: heads that do not divide by those of keys,

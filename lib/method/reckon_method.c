@@ -157,6 +157,27 @@ static rk_status check(const rk_problem *problem, rk_error *err)
                : status;
 }
 
+/* The sizes of a model; heads are those of its first kind of layer. */
+static rk_model_sizes sizes_of(const rk_model *model, int64_t seq)
+{
+    const rk_attention_shape *attention = &model->types[0].attention;
+    const rk_layer_type *last = &model->types[model->type_of[model->layers - 1]];
+    return (rk_model_sizes){
+        .blocks = model->layers,
+        .heads = attention->query_heads,
+        .head_size = rk_attention_qk_size(attention),
+        .hidden = model->hidden,
+        .feedforward = last->moe.experts > 0 ? last->moe.expert_width : last->ffn.width,
+        .seq = seq,
+        .parameters = (double)rk_model_params_of(model).total,
+    };
+}
+
+static void own_sizes(const rk_problem *problem, rk_model_sizes *sizes)
+{
+    *sizes = sizes_of(&problem->reckon.model, problem->reckon.space.base.seq);
+}
+
 static bool shape(const rk_problem *problem, int64_t blocks, int64_t heads, int64_t head_size,
                   double feedforward, rk_model_sizes *sizes)
 {
@@ -164,16 +185,7 @@ static bool shape(const rk_problem *problem, int64_t blocks, int64_t heads, int6
     if (!rk_model_reshape(&problem->reckon.model, feedforward, blocks, heads, head_size, &model)) {
         return false;
     }
-    const rk_layer_type *last = &model.types[model.type_of[blocks - 1]];
-    *sizes = (rk_model_sizes){
-        .blocks = blocks,
-        .heads = heads,
-        .head_size = rk_attention_qk_size(&last->attention),
-        .hidden = model.hidden,
-        .feedforward = last->moe.experts > 0 ? last->moe.expert_width : last->ffn.width,
-        .seq = problem->reckon.space.base.seq,
-        .parameters = (double)rk_model_params_of(&model).total,
-    };
+    *sizes = sizes_of(&model, problem->reckon.space.base.seq);
     return true;
 }
 
@@ -253,6 +265,7 @@ const rk_method rk_method_reckon = {
     .accelerators = accelerators,
     .set_accelerators = set_accelerators,
     .check = check,
+    .sizes = own_sizes,
     .shape = shape,
     .reshape = reshape,
     .changes = changes,

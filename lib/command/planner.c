@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "command/planner.h"
+
+#include "work/share.h"
+
+rk_status rk_asked_load(const rk_planner *planner, const void *options, rk_asked *asked,
+                        rk_error *err)
+{
+    *asked = (rk_asked){.planner = planner};
+    return planner->load(asked, options, err);
+}
+
+void rk_asked_clear(rk_asked *asked)
+{
+    asked->planner->clear(asked);
+}
+
+rk_status rk_planner_run(const rk_planner *planner, rk_job *job, const void *options, rk_error *err)
+{
+    rk_asked asked;
+    rk_status status = rk_asked_load(planner, options, &asked, err);
+    if (status) {
+        rk_share_leave(rk_job_team(job), err);
+    } else {
+        status = planner->rank(job, &asked, err);
+    }
+    if (!status && rk_job_is_first(job)) {
+        status = planner->write(job, &asked, err);
+    }
+    rk_job_set_found(job, asked.ranking && asked.ranking->count > 0);
+    rk_asked_clear(&asked);
+    return status;
+}

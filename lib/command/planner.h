@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What `plan`, `explain`, `design` and `shape` are asked, by either method, so that each of these
+ * commands is written once.  A planner knows the options of its method: it loads what they name,
+ * and shows it.
+ */
+#ifndef RK_COMMAND_PLANNER_H
+#define RK_COMMAND_PLANNER_H
+
+#include "command/plan_command.h"
+#include "command/reckon_plan.h"
+
+typedef struct rk_planner rk_planner;
+
+typedef struct rk_asked {
+    const rk_planner *planner;
+    rk_problem problem;
+    int64_t batch, seq; /* sequences of a step, at most; tokens of one */
+    int64_t threads;
+    size_t top; /* to show */
+    bool json, csv;
+    const char *output;        /* file, or "-" */
+    const rk_ranking *ranking; /* after the search; NULL before */
+    double cpu_s;              /* of it */
+    rk_plan plan;              /* of the Calculon method */
+    rk_inputs inputs;          /* of the reckon model */
+    rk_reckoning reckoning;
+} rk_asked;
+
+struct rk_planner {
+    const rk_method *method;
+    const char *accelerators_option; /* "processors" */
+    const char *shape_key;           /* of the sizes of a model in documents */
+    const char *efficiency_note;     /* what efficiency is, a line; "" */
+
+    /* Where the options say how many accelerators there are. */
+    int64_t *(*accelerators)(void *options);
+
+    /* Loads the documents that options name, and the space they describe, into an empty asked. */
+    rk_status (*load)(rk_asked *asked, const void *options, rk_error *err);
+    void (*clear)(rk_asked *asked);
+
+    /* Lets the search offload whatever the options do not forbid. */
+    void (*allow_offload)(rk_asked *asked);
+
+    /* Gives a model that the options do not name sequences of so many tokens; or NULL. */
+    void (*set_seq)(rk_asked *asked, int64_t seq);
+
+    /* Searches for the best strategies, with all that an answer of `plan` shows. */
+    rk_status (*rank)(rk_job *job, rk_asked *asked, rk_error *err);
+
+    /* Writes the answer of `plan`. */
+    rk_status (*write)(const rk_job *job, const rk_asked *asked, rk_error *err);
+
+    /* What was asked: model and system; the batch; all of it; and without the model. */
+    void (*write_documents)(FILE *to, const rk_asked *asked);
+    void (*write_batch)(FILE *to, const rk_asked *asked);
+    void (*write_inputs)(FILE *to, const rk_asked *asked);
+    void (*write_machine)(FILE *to, const rk_asked *asked);
+
+    /* A strategy on one line, or else, where that is NULL, on several. */
+    const char *(*strategy_words)(const rk_candidate *candidate, char out[RK_WORDS_SIZE]);
+    void (*write_strategy)(FILE *to, const rk_candidate *candidate);
+};
+
+extern const rk_planner rk_planner_calculon, rk_planner_reckon;
+
+/* Loads; cleared with rk_asked_clear, also after a failure. */
+rk_status rk_asked_load(const rk_planner *planner, const void *options, rk_asked *asked,
+                        rk_error *err);
+void rk_asked_clear(rk_asked *asked);
+
+/* Runs `plan`. */
+rk_status rk_planner_run(const rk_planner *planner, rk_job *job, const void *options,
+                         rk_error *err);
+
+#endif

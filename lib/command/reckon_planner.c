@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The planner of the reckon model. */
+#include "command/planner.h"
+#include "report/describe.h"
+
+#include <inttypes.h>
+
+#define ALL_OFFLOADS 7 /* of rk_plan_space */
+
+static int64_t *accelerators(void *options)
+{
+    return &((rk_request *)options)->accelerators;
+}
+
+static rk_status load(rk_asked *asked, const void *options, rk_error *err)
+{
+    const rk_request *request = options;
+    rk_reckoning *reckoning = &asked->reckoning;
+    *reckoning = (rk_reckoning){.request = request, .inputs = &asked->inputs};
+    asked->threads = request->threads;
+    asked->top = (size_t)request->top;
+    asked->json = request->json;
+    asked->csv = request->csv;
+    asked->output = request->output;
+    rk_status status = rk_request_load(request, &asked->inputs, err);
+    if (!status) {
+        status = rk_request_space(request, &asked->inputs, &reckoning->space, err);
+    }
+    if (!status) {
+        reckoning->setting = rk_setting_of(request, &asked->inputs);
+        asked->problem = rk_reckoning_problem(reckoning);
+        asked->batch = reckoning->space.global_batch;
+        asked->seq = reckoning->space.base.seq;
+    }
+    return status;
+}
+
+static void clear(rk_asked *asked)
+{
+    rk_reckoning_clear(&asked->reckoning);
+    rk_inputs_clear(&asked->inputs);
+}
+
+static void allow_offload(rk_asked *asked)
+{
+    if (!asked->reckoning.request->offloads) {
+        asked->problem.reckon.space.offloads = ALL_OFFLOADS;
+    }
+}
+
+static rk_status rank(rk_job *job, rk_asked *asked, rk_error *err)
+{
+    rk_reckoning *reckoning = &asked->reckoning;
+    const rk_status status =
+        rk_reckoning_search(job, reckoning->request, &asked->inputs, asked->top, reckoning, err);
+    asked->ranking = &reckoning->ranking;
+    asked->cpu_s = reckoning->cpu_s;
+    return status;
+}
+
+static rk_status write(const rk_job *job, const rk_asked *asked, rk_error *err)
+{
+    return rk_reckoning_write(job, &asked->reckoning, err);
+}
+
+static void write_documents(FILE *to, const rk_asked *asked)
+{
+    rk_write_inputs(to, asked->reckoning.request, &asked->inputs);
+}
+
+static void write_batch(FILE *to, const rk_asked *asked)
+{
+    char number[RK_COMMAS_SIZE];
+    (void)fprintf(to, "batch of %s sequences of %" PRId64 ", %s\n",
+                  rk_with_commas((uint64_t)asked->batch, number), asked->seq,
+                  rk_precision_names[asked->problem.reckon.space.base.precision]);
+}
+
+static void write_inputs(FILE *to, const rk_asked *asked)
+{
+    rk_reckoning_write_inputs(to, &asked->reckoning);
+}
+
+static void write_strategy(FILE *to, const rk_candidate *candidate)
+{
+    rk_write_strategy(to, &candidate->strategy);
+}
+
+const rk_planner rk_planner_reckon = {
+    .method = &rk_method_reckon,
+    .accelerators_option = "accelerators",
+    .shape_key = "shape",
+    .efficiency_note = "",
+    .accelerators = accelerators,
+    .load = load,
+    .clear = clear,
+    .allow_offload = allow_offload,
+    .rank = rank,
+    .write = write,
+    .write_documents = write_documents,
+    .write_batch = write_batch,
+    .write_inputs = write_inputs,
+    .write_machine = write_inputs,
+    .write_strategy = write_strategy,
+};
