@@ -3,7 +3,7 @@
 #ifndef RK_TESTS_PLAN_QUESTIONS_H
 #define RK_TESTS_PLAN_QUESTIONS_H
 
-#include "words.h"
+#include "../request/words.h"
 
 #include <stdint.h>
 #include <stdio.h>

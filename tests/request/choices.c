@@ -6,9 +6,9 @@
 
 #include <cmocka.h>
 
-#include "../search/words.h"
 #include "layer/model_load.h"
 #include "request/choices.h"
+#include "words.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Jobs: options as text and as JSON, what goes out, and requests by the name of a command. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "base/error.h"
+#include "job/job.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct values {
+    const char *name, *output;
+    int64_t count;
+    rk_option_counts sizes;
+    bool loud;
+};
+
+#define PLACE(member) offsetof(struct values, member)
+static const rk_option options[] = {
+    {.name = "name", .required = true, .offset = PLACE(name), .value = "NAME"},
+    {.name = "big-count",
+     .aliases = {"bc"},
+     .type = RK_OPTION_COUNT,
+     .offset = PLACE(count),
+     .max = INT64_MAX,
+     .value = "N"},
+    {.name = "sizes",
+     .type = RK_OPTION_COUNTS,
+     .offset = PLACE(sizes),
+     .max = INT64_MAX,
+     .value = "N,..."},
+    {.name = "loud", .type = RK_OPTION_FLAG, .offset = PLACE(loud)},
+    {.name = "output", .offset = PLACE(output), .value = "FILE"},
+};
+
+static struct values kept;
+
+static void init(void *values)
+{
+    ((struct values *)values)->count = 7;
+}
+
+static rk_status complete(void *values, rk_error *err)
+{
+    const struct values *v = values;
+    return v->loud && v->count == 0 ? rk_fail(err, RK_ERR_INVALID, "nothing is not loud") : RK_OK;
+}
+
+static rk_status run(rk_job *job, void *values, rk_error *err)
+{
+    const struct values *v = values;
+    const rk_job_progress progress = {.what = "words", .done = 1, .total = 2};
+    rk_out *out;
+    kept = *v;
+    if (!rk_job_report(job, &progress)) {
+        return rk_fail(err, RK_ERR_STOPPED, "stopped");
+    }
+    rk_job_remark(job, "%s is %d", "one", 1);
+    const rk_status status = rk_job_open(job, v->output, &out, err);
+    if (status) {
+        return status;
+    }
+    rk_out_printf(out, "hello %s\n", v->name);
+    rk_job_set_found(job, v->loud);
+    return rk_out_close(out, err);
+}
+
+static const rk_command command = {
+    .name = "test",
+    .options = options,
+    .option_count = sizeof(options) / sizeof(options[0]),
+    .size = sizeof(struct values),
+    .init = init,
+    .complete = complete,
+    .run = run,
+};
+
+struct heard {
+    char answer[64], remark[64];
+    int reports;
+    bool stop;
+};
+
+static void hear_answer(void *user, const char *text, size_t size)
+{
+    struct heard *heard = user;
+    strncat(heard->answer, text, size);
+}
+
+static void hear_remark(void *user, const char *line)
+{
+    struct heard *heard = user;
+    strcpy(heard->remark, line);
+}
+
+static bool hear_progress(void *user, const rk_job_progress *progress)
+{
+    struct heard *heard = user;
+    heard->reports++;
+    assert_string_equal(progress->what, "words");
+    return !heard->stop;
+}
+
+static rk_job *create(void)
+{
+    rk_job *job;
+    rk_error err;
+    assert_int_equal(rk_job_create(&command, &job, &err), RK_OK);
+    return job;
+}
+
+static void test_text(void **state)
+{
+    (void)state;
+    rk_error err;
+    rk_job *job = create();
+    char name[] = "a name";
+    assert_int_equal(rk_job_set(job, "name", name, &err), RK_OK);
+    name[0] = 'b'; /* the job has a copy */
+    assert_int_equal(rk_job_set(job, "big_count", "2k", &err), RK_OK);
+    assert_int_equal(rk_job_set(job, "sizes", "1,2", &err), RK_OK);
+    assert_int_equal(rk_job_run(job, NULL, &err), RK_OK);
+    assert_string_equal(kept.name, "a name");
+    assert_int_equal(kept.count, 2000);
+    assert_int_equal(kept.sizes.count, 2);
+    assert_false(rk_job_found(job));
+    assert_int_equal(rk_job_set(job, "bc", "3", &err), RK_OK);
+    assert_int_equal(rk_job_set(job, "loud", NULL, &err), RK_OK);
+    assert_int_equal(rk_job_run(job, NULL, &err), RK_OK); /* a job can run again */
+    assert_int_equal(kept.count, 3);
+    assert_true(rk_job_found(job));
+    rk_job_free(job);
+    rk_job_free(NULL);
+}
+
+static void test_json(void **state)
+{
+    (void)state;
+    rk_error err;
+    rk_job *job = create();
+    const char *request =
+        "{\"name\": {\"a\": 1}, \"big_count\": 12, \"sizes\": [4, \"8k\"], \"loud\": true,"
+        " \"output\": null}";
+    assert_int_equal(rk_job_set_json(job, request, &err), RK_OK);
+    assert_int_equal(rk_job_run(job, NULL, &err), RK_OK);
+    assert_string_equal(kept.name, "{\"a\": 1}"); /* a document is its text */
+    assert_int_equal(kept.count, 12);
+    assert_int_equal(kept.sizes.values[1], 8000);
+    assert_true(kept.loud);
+    assert_null(kept.output);
+    rk_job_free(job);
+}
+
+static void test_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *request, *message;
+    } cases[] = {
+        {"{\"name\": \"a\", \"big_cuont\": 1}", "did you mean --big-count?"},
+        {"{\"name\": \"a\", \"big_count\": 1.5}", "needs a whole number"},
+        {"{\"name\": \"a\", \"sizes\": [[1]]}", "expected a number, a text, true or false"},
+        {"{\"name\": \"a\", \"loud\": 3}", "--loud is true or false, not '3'"},
+        {"[1]", ""},
+        {"{\"name\": \"a\",", ""},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        rk_error err;
+        rk_job *job = create();
+        assert_int_not_equal(rk_job_set_json(job, cases[i].request, &err), RK_OK);
+        assert_non_null(strstr(err.message, cases[i].message));
+        rk_job_free(job);
+    }
+}
+
+static void test_checked_before_it_runs(void **state)
+{
+    (void)state;
+    rk_error err;
+    rk_job *job = create();
+    assert_int_equal(rk_job_run(job, NULL, &err), RK_ERR_INVALID);
+    assert_non_null(strstr(err.message, "--name is missing"));
+    assert_int_equal(rk_job_set_json(job, "{\"name\": 1, \"loud\": true, \"bc\": 0}", &err), RK_OK);
+    assert_int_equal(rk_job_run(job, NULL, &err), RK_ERR_INVALID);
+    assert_string_equal(err.message, "nothing is not loud");
+    rk_job_free(job);
+    assert_int_equal(rk_job_create(NULL, &job, &err), RK_ERR_INVALID);
+    assert_null(job);
+}
+
+static void test_callbacks(void **state)
+{
+    (void)state;
+    rk_error err;
+    struct heard heard = {.reports = 0};
+    const rk_job_control control = {.size = sizeof(control),
+                                    .user = &heard,
+                                    .write = hear_answer,
+                                    .remark = hear_remark,
+                                    .progress = hear_progress};
+    rk_job *job = create();
+    assert_int_equal(rk_job_set(job, "name", "you", &err), RK_OK);
+    assert_int_equal(rk_job_run(job, &control, &err), RK_OK);
+    assert_string_equal(heard.answer, "hello you\n");
+    assert_string_equal(heard.remark, "one is 1");
+    assert_int_equal(heard.reports, 1);
+    heard.stop = true;
+    assert_int_equal(rk_job_run(job, &control, &err), RK_ERR_STOPPED);
+    rk_job_free(job);
+}
+
+/* A caller that was built when the struct was shorter: what it does not know is zero. */
+static void test_shorter_control(void **state)
+{
+    (void)state;
+    rk_error err;
+    struct heard heard = {.stop = true};
+    rk_job_control control = {.user = &heard, .progress = hear_progress};
+    rk_job *job = create();
+    control.size = offsetof(rk_job_control, progress);
+    assert_int_equal(rk_job_set(job, "name", "you", &err), RK_OK);
+    assert_int_equal(rk_job_run(job, &control, &err), RK_OK);
+    assert_int_equal(heard.reports, 0);
+    rk_job_free(job);
+}
+
+static void test_requests(void **state)
+{
+    (void)state;
+    rk_error err;
+    char *response;
+    const char *request = "{\"model\": \"llama3-8b\", \"system\": \"h100-sxm\","
+                          " \"accelerators\": 8, \"tp\": 2, \"global_batch\": 64}";
+    assert_int_equal(rk_answer_request("estimate", request, NULL, &response, &err), RK_OK);
+    assert_int_equal(response[0], '{');
+    assert_non_null(strstr(response, "\"step_s\""));
+    rk_free(response);
+    assert_int_equal(rk_answer_request("estmate", request, NULL, &response, &err), RK_ERR_INVALID);
+    assert_null(response);
+    assert_int_equal(rk_answer_request("plan", "{\"model\": 1}", NULL, &response, &err),
+                     RK_ERR_INVALID);
+    assert_null(response);
+}
+
+static void test_tables(void **state)
+{
+    (void)state;
+    for (size_t i = 0; rk_command_at(i); i++) {
+        const rk_command *found = rk_command_at(i);
+        assert_ptr_equal(rk_command_find(rk_command_name(found)), found);
+        assert_non_null(rk_command_purpose(found));
+        for (size_t j = 0; rk_command_option(found, j); j++) {
+            rk_option_info info;
+            rk_option_describe(rk_command_option(found, j), &info, sizeof(info));
+            assert_non_null(info.name);
+        }
+    }
+    assert_null(rk_command_find("no such"));
+    assert_string_equal(rk_command_suggest("estimte"), "estimate");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_text),      cmocka_unit_test(test_json),
+        cmocka_unit_test(test_refused),   cmocka_unit_test(test_checked_before_it_runs),
+        cmocka_unit_test(test_callbacks), cmocka_unit_test(test_shorter_control),
+        cmocka_unit_test(test_requests),  cmocka_unit_test(test_tables),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
