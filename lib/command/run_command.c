@@ -1,325 +1,154 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `reckon run`: days, failures, checkpoints, money and energy of a whole training run. */
-#include "command/commands.h"
-#include "command/found.h"
-#include "report/describe.h"
+#include "command/run_command.h"
 
 #include "base/error.h"
-#include "base/text.h"
 #include "base/units.h"
-#include "run/training.h"
+#include "command/commands.h"
+#include "run/stragglers.h"
+#include "work/parallel.h"
 
 #include <math.h>
 
-#define MINUTE 60.0
-#define GIGA   1e9
-
-/*
- * What is not given.  Llama 3 405B (arXiv 2407.21783): 419 interruptions in 54 days on 16,384
- * accelerators, storage of 2 TB/s.  Node: DGX H100, 10.2 kW with 8 boards of 700 W.
- */
-#define USUAL_FAILURES 0.474 /* per day and 1,000 accelerators */
-#define USUAL_STORAGE  0.122 /* GB/s an accelerator */
-#define USUAL_NODE     1.82  /* power of a node over that of its boards */
-#define USUAL_RESTART  10    /* minutes; assumed */
-#define USUAL_PUE      1.1   /* assumed */
+#define MINUTE    60.0
+#define GIGA      1e9
+#define NOT_GIVEN (-1.0)
+#define P90       1.2815515655446004 /* standard deviations to the 90th percentile */
+#define SIMULATED 1000               /* runs */
 
 /* ---- options ------------------------------------------------------------------------------- */
 
-struct run_args {
-    rk_request request;
-    double tokens, failures, restart, storage, interval, power, pue, price, carbon;
-    bool async;
-};
-
-#define AT_LEAST(min_, above_, name_, member, unit, words)                                         \
+#define PLACE(member) offsetof(rk_run_args, member)
+#define NUMBER(min_, above_, name_, member, unit, words)                                           \
     {                                                                                              \
-        .name = name_, .type = RK_OPTION_REAL, .offset = offsetof(struct run_args, member),        \
-        .min = min_, .above = above_, .max = INT64_MAX, .value = unit, .help = words               \
+        .name = name_, .type = RK_OPTION_REAL, .offset = PLACE(member), .min = min_,               \
+        .above = above_, .max = INT64_MAX, .value = unit, .help = words                            \
     }
-#define REAL(name_, member, unit, words)  AT_LEAST(0, false, name_, member, unit, words)
-#define ABOVE(name_, member, unit, words) AT_LEAST(0, true, name_, member, unit, words)
+#define REAL(name_, member, unit, words)  NUMBER(0, false, name_, member, unit, words)
+#define ABOVE(name_, member, unit, words) NUMBER(0, true, name_, member, unit, words)
+#define NAMED(name_, member, kind, words)                                                          \
+    {                                                                                              \
+        .name = name_, .offset = PLACE(member), .value = "NAME|FILE", .catalogue = kind,           \
+        .help = words                                                                              \
+    }
 
 static const rk_option run_options[] = {
-    {.name = "tokens",
-     .required = true,
-     .type = RK_OPTION_REAL,
-     .offset = offsetof(struct run_args, tokens),
-     .min = 1,
-     .max = INT64_MAX,
-     .value = "N",
-     .help = "to train on: 15T"},
+    ABOVE("tokens", tokens, "N", "to train on: 15T"),
+    ABOVE("steps", steps, "N", "to train for, in place of tokens"),
+    ABOVE("loss", loss, "X", "to reach, in place of tokens: nats per token, by a scaling law"),
+    NAMED("law", law, "scaling_laws", "scaling law of --loss; default: chinchilla-refit"),
+    ABOVE("reference-batch", reference_batch, "TOKENS",
+          "batch that tokens or loss are meant for; a larger one needs more tokens"),
+    NAMED("batch-law", batch_law, "batch_laws", "law of the critical batch; default: power-lines"),
+    ABOVE("mfu", mfu, "PERCENT", "as if every step reached this MFU"),
+    ABOVE("step-time", step_s, "SECONDS", "as if every step took this long"),
+    REAL("stragglers", stragglers, "PERCENT",
+         "deviation of a worker's step; the slowest sets the pace; default: 0"),
+    NAMED("reliability", reliability, "reliability",
+          "rates of interruptions and times to restart; default: published"),
     REAL("failures", failures, "X",
-         "interruptions a day per 1,000 accelerators; default: 0.474, of Llama 3"),
+         "interruptions a day per 1,000 accelerators; default: by --reliability, with its spread"),
     REAL("restart", restart, "MINUTES",
-         "from an interruption to the next step, without reading; default: 10"),
+         "from an interruption to the next step, without reading; default: by --reliability"),
+    {.name = "spares",
+     .type = RK_OPTION_COUNT,
+     .offset = PLACE(spares),
+     .max = RK_SPARES_MAX,
+     .value = "N",
+     .help = "nodes that stand by; default: a node is replaced at once"},
     ABOVE("storage", storage, "GB/s",
           "of all storage; default: 0.122 an accelerator, as for Llama 3"),
     ABOVE("checkpoint-every", interval, "MINUTES", "default: the best interval"),
     {.name = "async-checkpoint",
      .type = RK_OPTION_FLAG,
-     .offset = offsetof(struct run_args, async),
+     .offset = PLACE(async),
      .help = "training waits for the copy to host memory only"},
+    {.name = "simulate",
+     .type = RK_OPTION_COUNT,
+     .offset = PLACE(simulated),
+     .max = RK_SIMULATE_MAX,
+     .value = "RUNS",
+     .help = "to simulate for percentiles; default: 1000; 0: none"},
+    {.name = "seed",
+     .type = RK_OPTION_COUNT,
+     .offset = PLACE(seed),
+     .max = INT64_MAX,
+     .value = "N",
+     .help = "of the simulation; default: 1"},
+    {.name = "timeline",
+     .offset = PLACE(timeline),
+     .value = "FILE.csv",
+     .help = "write progress and interruptions of the median run"},
+    NAMED("prices", prices, "prices", "of hours, power and carbon; default: none"),
     REAL("price", price, "X", "of an accelerator-hour, in any currency"),
     ABOVE("power", power, "W",
           "of an accelerator with its share of the node; default: 1.82 of the board"),
-    AT_LEAST(1, false, "pue", pue, "X",
-             "power of the building over that of its machines; default: 1.1"),
+    NUMBER(1, false, "pue", pue, "X",
+           "power of the building over that of its machines; default: 1.1"),
     REAL("carbon", carbon, "G", "grams of CO2 a kWh"),
+    {.name = "deadline",
+     .offset = PLACE(deadline),
+     .value = "DAYS",
+     .help = "which clusters finish in time, as 30d; searches the number of accelerators"},
+    ABOVE("budget", budget, "X", "which clusters cost at most this: 10M"),
+    {.name = "max-power",
+     .offset = PLACE(max_power),
+     .value = "WATTS",
+     .help = "which clusters draw at most this, building included: 20MW"},
     RK_OPTIONS_OF_SEARCH,
 };
 
-/* What was asked and what was found. */
-struct run {
-    const struct run_args *args;
-    const rk_inputs *inputs;
-    rk_found found;
-    rk_training training;
-    rk_training_result result;
-};
-
-/* ---- for people ---------------------------------------------------------------------------- */
-
-#define DURATION_SIZE 32
-
-static const char *duration(double seconds, char out[DURATION_SIZE])
+bool rk_run_is_question(const rk_run_args *args)
 {
-    const bool s = seconds < 2 * MINUTE, min = seconds < 2 * HOUR, h = seconds < 2 * DAY;
-    const double unit = s ? 1 : min ? MINUTE : h ? HOUR : DAY;
-    (void)snprintf(out, DURATION_SIZE, "%.3g %s", seconds / unit,
-                   s     ? "s"
-                   : min ? "min"
-                   : h   ? "h"
-                         : "days");
-    return out;
+    return args->deadline || args->budget > 0 || args->max_power;
 }
 
-#define AMOUNT_SIZE 32
+/* ---- how many tokens ----------------------------------------------------------------------- */
 
-/* "15.6 T", "5.682 TB", "512". */
-static const char *amount(double value, const char *unit, char out[AMOUNT_SIZE])
+/* Tokens for the batch of the run, over those that its reference batch needs. */
+static rk_status fill_batch_factor(rk_whole_run *run, double batch, rk_error *err)
 {
-    static const char *const letters[] = {"", "k", "M", "G", "T", "P", "E"};
-    size_t i = 0;
-    for (; value >= 1000 && i + 1 < sizeof(letters) / sizeof(letters[0]); i++) {
-        value /= 1000;
-    }
-    (void)snprintf(out, AMOUNT_SIZE, "%.4g%s%s%s", value, i > 0 || unit[0] ? " " : "", letters[i],
-                   unit);
-    return out;
-}
-
-static void write_run(FILE *to, const struct run *run, const rk_interval *interval)
-{
-    const rk_training_result *r = &run->result;
-    char tokens[AMOUNT_SIZE], steps[RK_COMMAS_SIZE], each[RK_COMMAS_SIZE];
-    rk_write_label(to, "run");
-    (void)fprintf(to, "%s tokens in %s steps of %s: %.4g days\n",
-                  amount(run->training.tokens, "", tokens),
-                  rk_with_commas((uint64_t)r->steps, steps),
-                  rk_with_commas((uint64_t)run->training.tokens_per_step, each), r->total / DAY);
-    if (interval->runs > 0) {
-        rk_write_label(to, "");
-        (void)fprintf(to, "10th to 90th percentile %.4g to %.4g days, by that of the step\n",
-                      interval->low * r->total / DAY, interval->high * r->total / DAY);
-    }
-}
-
-static void write_failures(FILE *to, const struct run *run)
-{
-    const rk_training_result *r = &run->result;
-    char time[DURATION_SIZE], restart[DURATION_SIZE], reading[DURATION_SIZE], count[AMOUNT_SIZE];
-    rk_write_label(to, "failures");
-    if (!(r->mtbf < HUGE_VAL)) {
-        (void)fputs("none\n", to);
-        return;
-    }
-    (void)fprintf(to, "one in %s, %s in the run; %s to restart and %s to read\n",
-                  duration(r->mtbf, time), amount(r->failures, "", count),
-                  duration(run->training.restart, restart), duration(r->writing, reading));
-}
-
-static void write_checkpoints(FILE *to, const struct run *run)
-{
-    const rk_training_result *r = &run->result;
-    char size[AMOUNT_SIZE], rate[AMOUNT_SIZE];
-    char writing[DURATION_SIZE], waits[DURATION_SIZE], interval[DURATION_SIZE];
-    rk_write_label(to, "saved");
-    (void)fprintf(to, "%s a checkpoint, %s to write at %s",
-                  amount(run->training.checkpoint, "B", size), duration(r->writing, writing),
-                  amount(run->training.storage, "B/s", rate));
-    if (run->training.host > 0) {
-        (void)fprintf(to, ", of which training waits %s", duration(r->blocking, waits));
-    }
-    if (r->interval < HUGE_VAL) {
-        (void)fprintf(to, "; every %s%s", duration(r->interval, interval),
-                      run->training.interval > 0 ? "" : ", which is best");
-    }
-    (void)fputc('\n', to);
-}
-
-/* What the run costs beside time. */
-static void write_prices(FILE *to, const struct run *run)
-{
-    const rk_training *t = &run->training;
-    const rk_training_result *r = &run->result;
-    char number[AMOUNT_SIZE];
-    rk_write_label(to, "cost");
-    (void)fprintf(to, "%s accelerator-hours", amount(r->accelerator_hours, "", number));
-    if (t->price > 0) {
-        (void)fprintf(to, " at %.4g: %s", t->price, amount(r->cost, "", number));
-    }
-    (void)fputc('\n', to);
-    if (t->power > 0) {
-        rk_write_label(to, "energy");
-        (void)fprintf(to, "%s at %.0f W an accelerator and PUE %.3g",
-                      amount(r->energy / HOUR, "Wh", number), t->power, t->pue);
-        if (t->carbon > 0) {
-            (void)fprintf(to, "; %s of CO2", amount(r->carbon / 1e3, "t", number));
-        }
-        (void)fputc('\n', to);
-    }
-}
-
-static rk_status write_parts(FILE *to, const rk_training_result *r, rk_table_style style,
-                             rk_error *err)
-{
-    static const rk_table_column columns[] = {
-        {"time of the run", RK_ALIGN_LEFT}, {"days", RK_ALIGN_RIGHT}, {"%", RK_ALIGN_RIGHT}};
-    rk_rounding days = {.digit = 1e-3}, percent = {.digit = 1e-2};
-    rk_table table;
-    rk_table_init(&table, columns, sizeof(columns) / sizeof(columns[0]));
-    for (int i = 0; i < RK_TRAINING_PART_COUNT; i++) {
-        const double shown = rk_round_next(&days, r->part[i] / DAY);
-        const double share = rk_round_next(&percent, 100 * r->part[i] / r->total);
-        if (r->part[i] > 0) {
-            rk_table_cell(&table, "%s", rk_training_part_names[i]);
-            rk_table_cell(&table, "%.3f", shown);
-            rk_table_cell(&table, "%.2f", share);
-        }
-    }
-    rk_table_rule(&table);
-    rk_table_cell(&table, "total");
-    rk_table_cell(&table, "%.3f", days.printed);
-    rk_table_cell(&table, "%.2f", percent.printed);
-    return rk_write_table(to, &table, style, err);
-}
-
-static rk_status write_text(FILE *to, const void *what, rk_table_style style, int width,
-                            rk_error *err)
-{
-    const struct run *run = what;
-    const rk_answer *answer = rk_found_answer(&run->found);
-    (void)width;
-    rk_write_inputs(to, &run->args->request, run->inputs);
-    rk_write_found(to, &run->found);
-    if (!answer) {
-        (void)fputc('\n', to);
-        rk_write_shortage(to, &run->found.plan);
+    const rk_run_args *args = run->args;
+    rk_batch_law law;
+    run->tokens_factor = 1;
+    if (!(args->reference_batch > 0)) {
         return RK_OK;
     }
-    rk_write_strategy(to, &answer->strategy);
-    (void)fputc('\n', to);
-    rk_write_summary(to, run->inputs, answer);
-    (void)fputc('\n', to);
-    write_run(to, run, &answer->interval);
-    write_failures(to, run);
-    write_checkpoints(to, run);
-    write_prices(to, run);
-    (void)fputc('\n', to);
-    return write_parts(to, &run->result, style, err);
-}
-
-/* ---- for programs -------------------------------------------------------------------------- */
-
-static const struct {
-    const char *key;
-    size_t offset; /* of a double in the result */
-    bool priced;   /* 0: not known */
-} fields[] = {
-#define RESULT(key_, member, priced_)                                                              \
-    {                                                                                              \
-        .key = key_, .offset = offsetof(rk_training_result, member), .priced = priced_             \
-    }
-    RESULT("steps", steps, false),
-    RESULT("total_s", total, false),
-    RESULT("training_s", part[RK_TRAINING_STEPS], false),
-    RESULT("checkpoints_s", part[RK_TRAINING_CHECKPOINTS], false),
-    RESULT("lost_s", part[RK_TRAINING_LOST], false),
-    RESULT("restarts_s", part[RK_TRAINING_RESTARTS], false),
-    RESULT("goodput", goodput, false),
-    RESULT("mtbf_s", mtbf, false),
-    RESULT("failures", failures, false),
-    RESULT("checkpoint_interval_s", interval, false),
-    RESULT("checkpoint_write_s", writing, false),
-    RESULT("checkpoint_blocking_s", blocking, false),
-    RESULT("accelerator_hours", accelerator_hours, false),
-    RESULT("cost", cost, true),
-    RESULT("energy_J", energy, true),
-    RESULT("carbon_kg", carbon, true),
-#undef RESULT
-};
-
-#define FIELD_COUNT (sizeof(fields) / sizeof(fields[0]))
-
-/* Not a number where it is not known. */
-static double field_of(const rk_training_result *result, size_t index)
-{
-    const double value = *(const double *)((const char *)result + fields[index].offset);
-    return fields[index].priced && value <= 0 ? nan("") : value;
-}
-
-static void write_members(rk_json_writer *writer, const void *what)
-{
-    const struct run *run = what;
-    const rk_answer *answer = rk_found_answer(&run->found);
-    rk_found_write_json(writer, &run->found);
-    if (!answer) {
-        rk_shortage_write_json(writer, &run->found.plan);
-        return;
-    }
-    rk_json_open_member(writer, "run", "{");
-    rk_json_real(writer, "tokens", run->training.tokens);
-    rk_json_real(writer, "checkpoint_bytes", run->training.checkpoint);
-    for (size_t i = 0; i < FIELD_COUNT; i++) {
-        rk_json_real(writer, fields[i].key, field_of(&run->result, i));
-    }
-    rk_json_close(writer, "}");
-    rk_answer_write_json(writer, answer);
-}
-
-static rk_status write_row(const rk_job *job, const struct run *run, rk_error *err)
-{
-    rk_out *out;
-    const rk_status status = rk_job_open(job, run->args->request.output, &out, err);
+    const rk_status status =
+        rk_batch_law_load(args->batch_law ? args->batch_law : "power-lines", &law, err);
     if (status) {
         return status;
     }
-    for (size_t i = 0; i < FIELD_COUNT; i++) {
-        rk_out_printf(out, "%s%s", i ? "," : "", fields[i].key);
+    run->critical = rk_batch_critical(&law, run->training.tokens, args->loss);
+    if (law.by_loss && !(args->loss > 0)) {
+        return rk_fail(err, RK_ERR_INVALID, "the batch law %s needs --loss", law.name);
     }
-    rk_out_text(out, "\n");
-    for (size_t i = 0; rk_found_answer(&run->found) && i < FIELD_COUNT; i++) {
-        char number[RK_NUMBER_TEXT_SIZE];
-        const double value = field_of(&run->result, i);
-        rk_out_printf(out, "%s%s", i ? "," : "",
-                      isfinite(value) ? rk_double_text(value, number) : "");
-    }
-    rk_out_text(out, rk_found_answer(&run->found) ? "\n" : "");
-    return rk_out_close(out, err);
+    run->tokens_factor = rk_batch_tokens_factor(batch, args->reference_batch, run->critical);
+    run->training.tokens *= run->tokens_factor;
+    return RK_OK;
 }
 
-static rk_status write_answer(const rk_job *job, const struct run *run, rk_error *err)
+static rk_status fill_tokens(rk_whole_run *run, rk_error *err)
 {
-    const rk_request *request = &run->args->request;
-    if (request->json) {
-        return rk_write_document(job, request, run->inputs, write_members, run, err);
+    const rk_run_args *args = run->args;
+    const double batch = run->training.tokens_per_step;
+    const rk_model_params params = rk_model_params_of(&run->inputs->model);
+    run->parameters = (double)params.total;
+    run->training.tokens = args->tokens > 0 ? args->tokens : args->steps * batch;
+    if (args->loss > 0) {
+        rk_status status =
+            rk_loss_law_load(args->law ? args->law : "chinchilla-refit", &run->law, err);
+        status = status ? status
+                        : rk_loss_tokens(&run->law, run->parameters, args->loss,
+                                         &run->training.tokens, err);
+        if (status) {
+            return status;
+        }
     }
-    return request->csv ? write_row(job, run, err)
-                        : rk_job_print(job, request->output, write_text, run, err);
+    return fill_batch_factor(run, batch, err);
 }
 
-/* ---- the run ------------------------------------------------------------------------------- */
+/* ---- the parts of a run -------------------------------------------------------------------- */
 
 /* A checkpoint holds the weights that learn and the states of the optimizer. */
 static double checkpoint_bytes(const rk_model *model, const rk_strategy *s)
@@ -329,58 +158,201 @@ static double checkpoint_bytes(const rk_model *model, const rk_strategy *s)
     return (double)(params.total + params.mtp) * each;
 }
 
-static rk_status fill_training(struct run *run, rk_error *err)
+/* As estimated, or as asked for; with stragglers. */
+static double step_of(rk_whole_run *run)
 {
-    const struct run_args *args = run->args;
+    const rk_run_args *args = run->args;
+    const rk_answer *answer = rk_found_answer(&run->found);
+    const double estimated = answer->estimate.step;
+    const double step = args->step_s > 0 ? args->step_s
+                        : args->mfu > 0  ? estimated * answer->estimate.mfu / (args->mfu / 100)
+                                         : estimated;
+    const double workers = (double)rk_strategy_ranks(&answer->strategy);
+    run->straggling = rk_straggler_noise(workers, args->stragglers / 100);
+    return step * run->straggling;
+}
+
+static rk_status fill_prices(rk_whole_run *run, rk_error *err)
+{
+    const rk_run_args *args = run->args;
+    const rk_accelerator *a = &run->inputs->system.accelerator;
+    rk_training *t = &run->training;
+    rk_status status =
+        rk_price_list_load(args->prices ? args->prices : "published", &run->prices, err);
+    t->price = args->price;
+    if (!status && args->price < 0) {
+        t->price = 0;
+        status = args->prices ? rk_price_list_find(&run->prices, a->name, &t->price, err) : RK_OK;
+    }
+    t->power = args->power > 0 ? args->power : run->prices.node_power * a->power;
+    t->pue = args->pue > 0 ? args->pue : run->prices.pue;
+    t->carbon = args->carbon >= 0 ? args->carbon : args->prices ? run->prices.carbon : 0;
+    return status;
+}
+
+static rk_status fill_training(rk_whole_run *run, rk_error *err)
+{
+    const rk_run_args *args = run->args;
     const rk_answer *answer = rk_found_answer(&run->found);
     const rk_strategy *s = &answer->strategy;
     const rk_accelerator *a = &run->inputs->system.accelerator;
     const double accelerators = (double)rk_strategy_ranks(s);
-    const double storage = args->storage > 0 ? args->storage : USUAL_STORAGE * accelerators;
-    run->training = (rk_training){
-        .tokens = args->tokens,
-        .tokens_per_step = (double)s->global_batch * (double)s->seq,
-        .step = answer->estimate.step,
-        .accelerators = accelerators,
-        .failure_rate = args->failures / 1000 / DAY,
-        .restart = args->restart * MINUTE,
-        .checkpoint = checkpoint_bytes(&run->inputs->model, s),
-        .storage = storage * GIGA,
-        .host = args->async ? a->host_bandwidth * a->host_efficiency : 0,
-        .interval = args->interval * MINUTE,
-        .power = args->power > 0 ? args->power : USUAL_NODE * a->power,
-        .pue = args->pue,
-        .price = args->price,
-        .carbon = args->carbon,
-    };
-    if (args->async && !(run->training.host > 0)) {
+    rk_reliability *reliability = &run->reliability;
+    rk_status status = rk_training_usual(accelerators, &run->training, err);
+    status = status ? status
+                    : rk_reliability_load(args->reliability ? args->reliability : "published",
+                                          reliability, err);
+    if (status) {
+        return status;
+    }
+    rk_training *t = &run->training;
+    t->tokens_per_step = (double)s->global_batch * (double)s->seq;
+    t->step = step_of(run);
+    t->failure_rate = args->failures >= 0 ? args->failures / 1000 / DAY : reliability->rate;
+    t->restart = args->restart >= 0 ? args->restart * MINUTE
+                                    : rk_reliability_stall_s(reliability, args->spares > 0);
+    t->checkpoint = checkpoint_bytes(&run->inputs->model, s);
+    t->storage = args->storage > 0 ? args->storage * GIGA : t->storage;
+    t->host = args->async ? a->host_bandwidth * a->host_efficiency : 0;
+    t->interval = args->interval * MINUTE;
+    run->rate_spread = args->failures >= 0 ? 0 : reliability->spread;
+    if (args->async && !(t->host > 0)) {
         return rk_fail(err, RK_ERR_INVALID,
                        "the system document has no link to host memory, which "
                        "--async-checkpoint needs");
     }
-    return rk_training_run(&run->training, &run->result, err);
+    status = fill_tokens(run, err);
+    status = status ? status : fill_prices(run, err);
+    return status ? status : rk_training_run(t, &run->result, err);
 }
+
+/* ---- percentiles --------------------------------------------------------------------------- */
+
+/* Standard deviation of the logarithm of the step, from the interval of its estimate. */
+static double step_spread(const rk_whole_run *run)
+{
+    const rk_interval *interval = &rk_found_answer(&run->found)->interval;
+    const bool known = interval->runs > 0 && !(run->args->step_s > 0) && !(run->args->mfu > 0);
+    return known ? log(interval->high / interval->low) / (2 * P90) : 0;
+}
+
+/* Interruptions of one class of hardware, or not, all with the mean restart. */
+static void fill_causes(rk_whole_run *run)
+{
+    rk_simulation *s = &run->simulation;
+    const double hardware = rk_reliability_hardware_share(&run->reliability);
+    const double stall = run->training.restart + run->result.writing;
+    s->cause_count = 2;
+    s->causes[0] = (rk_cause){.share = hardware, .far_s = stall, .hardware = true};
+    s->causes[1] = (rk_cause){.share = 1 - hardware, .far_s = stall};
+}
+
+static rk_status simulate(rk_job *job, rk_whole_run *run, rk_error *err)
+{
+    const rk_run_args *args = run->args;
+    const rk_training *t = &run->training;
+    const int64_t threads = args->request.threads;
+    (void)job;
+    run->simulation = (rk_simulation){
+        .work_s = run->result.part[RK_TRAINING_STEPS],
+        .work_spread = step_spread(run),
+        .rate = t->failure_rate * t->accelerators,
+        .rate_spread = run->rate_spread,
+        .interval_s = run->result.interval,
+        .far_cost_s = run->result.blocking,
+        .far_every = 1,
+        .far_writing_s = t->host > 0 ? run->result.writing : 0,
+        .spares = (int)args->spares,
+        .repair_s = run->reliability.repair_s,
+        .runs = args->simulated,
+        .seed = (uint64_t)args->seed,
+        .threads = threads > 0 ? (int)threads : rk_core_count(),
+    };
+    fill_causes(run);
+    return run->simulation.runs > 0 ? rk_simulate(&run->simulation, &run->simulated, err) : RK_OK;
+}
+
+/* ---- what moves it ------------------------------------------------------------------------- */
+
+static void add_range(rk_whole_run *run, rk_assumption what, double low, double high)
+{
+    if (high > low) {
+        run->ranges[run->range_count++] =
+            (rk_assumed_range){.what = what, .low = low, .high = high};
+    }
+}
+
+static void fill_ranges(rk_whole_run *run)
+{
+    const double step = exp(P90 * step_spread(run)), rate = exp(P90 * run->rate_spread);
+    const rk_reliability *r = &run->reliability;
+    run->range_count = 0;
+    add_range(run, RK_ASSUMES_STEP, 1 / step, step);
+    if (run->training.failure_rate > 0) {
+        add_range(run, RK_ASSUMES_INTERRUPTIONS, 1 / rate, rate);
+        if (run->args->restart < 0) { /* warm standbys, or as long again */
+            add_range(run, RK_ASSUMES_RESTART,
+                      rk_reliability_stall_s(r, true) / run->training.restart, 2);
+        }
+        if (!(run->args->storage > 0)) {
+            add_range(run, RK_ASSUMES_STORAGE, 0.25, 4);
+        }
+    }
+    rk_training_sensitivity(&run->training, run->ranges, run->range_count);
+}
+
+rk_status rk_whole_run_fill(rk_job *job, rk_whole_run *run, rk_error *err)
+{
+    rk_status status = fill_training(run, err);
+    status = status ? status : simulate(job, run, err);
+    if (!status) {
+        fill_ranges(run);
+    }
+    return status;
+}
+
+/* ---- the command --------------------------------------------------------------------------- */
 
 static void init_run(void *arguments)
 {
-    struct run_args *args = arguments;
+    rk_run_args *args = arguments;
     rk_request_init(&args->request);
-    args->failures = USUAL_FAILURES;
-    args->restart = USUAL_RESTART;
-    args->pue = USUAL_PUE;
+    args->failures = args->restart = args->price = args->carbon = NOT_GIVEN;
+    args->simulated = SIMULATED;
+    args->seed = 1;
+    args->spares = -1;
+}
+
+static rk_status complete_run(void *arguments, rk_error *err)
+{
+    const rk_run_args *args = arguments;
+    const int given = (args->tokens > 0) + (args->steps > 0) + (args->loss > 0);
+    const rk_status status = rk_request_finish(arguments, err);
+    if (!status && given != 1) {
+        return rk_fail(err, RK_ERR_INVALID,
+                       given == 0 ? "--tokens is missing; --steps or --loss take its place"
+                                  : "--tokens, --steps and --loss exclude each other");
+    }
+    if (!status && args->mfu > 0 && args->step_s > 0) {
+        return rk_fail(err, RK_ERR_INVALID, "--mfu and --step-time exclude each other");
+    }
+    return status;
 }
 
 static rk_status run_run(rk_job *job, void *arguments, rk_error *err)
 {
-    const struct run_args *args = arguments;
+    const rk_run_args *args = arguments;
+    if (rk_run_is_question(args)) {
+        return rk_run_choose(job, args, err);
+    }
     rk_inputs inputs;
-    struct run run = {.args = args, .inputs = &inputs};
+    rk_whole_run run = {.args = args, .inputs = &inputs};
     rk_status status = rk_request_load(&args->request, &inputs, err);
     status = status ? status : rk_found_fill(job, &args->request, &inputs, &run.found, err);
     if (!status && rk_found_answer(&run.found)) {
-        status = fill_training(&run, err);
+        status = rk_whole_run_fill(job, &run, err);
     }
-    status = status ? status : write_answer(job, &run, err);
+    status = status ? status : rk_whole_run_write(job, &run, err);
     const rk_answer *answer = status ? NULL : rk_found_answer(&run.found);
     rk_job_set_found(job, answer && answer->estimate.fits);
     rk_found_clear(&run.found);
@@ -396,12 +368,14 @@ const rk_command rk_command_run = {
     .shared = rk_strategy_options,
     .shared_count = RK_STRATEGY_OPTION_COUNT,
     .notes = RK_NOTES_OF_CHOICES
+    "--deadline, --budget and --max-power search the number of accelerators too; --system may\n"
+    "list several systems then, each with a limit: h100-sxm:4096,b200-sxm:2048.\n\n"
     "Exit status: 0 done, 1 it does not fit, 2 wrong usage or input, or "
     "a strategy that the framework refuses.\n\n"
     "example: reckon run --model llama3.1-405b --system h100-roce-24k \\\n"
     "             --accelerators 16384 --global-batch 2048 --tokens 15.6T --price 2.5",
-    .size = sizeof(struct run_args),
+    .size = sizeof(rk_run_args),
     .init = init_run,
-    .complete = rk_request_finish,
+    .complete = complete_run,
     .run = run_run,
 };

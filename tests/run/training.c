@@ -2,6 +2,8 @@
 /* Whole runs: published figures, parts that add up, and a twin that lets failures happen. */
 #include "run/training.h"
 #include "base/units.h"
+#include "run/price_list.h"
+#include "run/sensitivity.h"
 
 #include <float.h>
 #include <math.h>
@@ -177,6 +179,41 @@ static void test_refusals(void **state)
     assert_non_null(strstr(err.message, "2.841 s to write, the next starts after 1 s"));
 }
 
+/* The assumption with the widest range comes first, and its ends are runs of their own. */
+static void test_sensitivity(void **state)
+{
+    (void)state;
+    const rk_training t = llama();
+    rk_assumed_range ranges[] = {{.what = RK_ASSUMES_STORAGE, .low = 0.5, .high = 2},
+                                 {.what = RK_ASSUMES_STEP, .low = 0.9, .high = 1.1},
+                                 {.what = RK_ASSUMES_RESTART, .low = 0.3, .high = 300}};
+    rk_training changed = t;
+    rk_training_result r;
+    rk_error err;
+    rk_training_sensitivity(&t, ranges, 3);
+    assert_int_equal(ranges[0].what, RK_ASSUMES_RESTART); /* does not get ahead at one end */
+    assert_true(isinf(ranges[0].high_s));
+    assert_int_equal(ranges[1].what, RK_ASSUMES_STEP);
+    changed.step *= 1.1;
+    assert_int_equal(rk_training_run(&changed, &r, &err), RK_OK);
+    assert_true(r.total == ranges[1].high_s);
+    assert_true(ranges[2].low_s > ranges[2].high_s); /* slower storage, longer run */
+}
+
+static void test_prices(void **state)
+{
+    (void)state;
+    rk_price_list list;
+    rk_error err;
+    double price = 0;
+    assert_int_equal(rk_price_list_load("published", &list, &err), RK_OK);
+    assert_int_equal(rk_price_list_find(&list, "h800-sxm", &price, &err), RK_OK);
+    assert_near(2.664e6 * price, 5.328e6, 1e-12); /* DeepSeek-V3: 5.328 M$ of pre-training */
+    assert_int_equal(rk_price_list_find(&list, "h800", &price, &err), RK_ERR_INVALID);
+    assert_non_null(strstr(err.message, "--price"));
+    assert_near(rk_price_of_purchase(35040, 4 * 365 * DAY), 1, 1e-12);
+}
+
 /* ---- a twin ---------------------------------------------------------------------------------- */
 
 /* Time from a failure to the next step: restarts fail like anything else. */
@@ -240,7 +277,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_intervals),  cmocka_unit_test(test_published),
         cmocka_unit_test(test_identities), cmocka_unit_test(test_no_failures),
-        cmocka_unit_test(test_refusals),   cmocka_unit_test(test_twin),
+        cmocka_unit_test(test_refusals),   cmocka_unit_test(test_sensitivity),
+        cmocka_unit_test(test_prices),     cmocka_unit_test(test_twin),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

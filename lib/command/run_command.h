@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What `reckon run` is asked, and what it finds. */
+#ifndef RK_COMMAND_RUN_COMMAND_H
+#define RK_COMMAND_RUN_COMMAND_H
+
+#include "command/found.h"
+#include "run/price_list.h"
+#include "run/reliability.h"
+#include "run/scaling_law.h"
+#include "run/sensitivity.h"
+#include "run/simulate.h"
+#include "run/training.h"
+
+/* Options; below 0 where a number is not given and 0 is one. */
+typedef struct rk_run_args {
+    rk_request request;
+    double tokens, steps, loss, reference_batch; /* the last in tokens; 0: not given */
+    double mfu, step_s;                          /* %, s; 0: as estimated */
+    const char *law, *batch_law, *reliability, *prices, *timeline;
+    double failures, restart, storage, interval, stragglers;
+    double price, power, pue, carbon;
+    int64_t spares, simulated, seed;
+    const char *deadline, *max_power; /* "30d", "20MW"; NULL: not asked */
+    double budget;                    /* 0: not asked */
+    bool async;
+} rk_run_args;
+
+/* A whole run of one strategy. */
+typedef struct rk_whole_run {
+    const rk_run_args *args;
+    const rk_inputs *inputs;
+    rk_found found;
+    rk_reliability reliability;
+    double rate_spread; /* of the rate of interruptions; 0: it is given */
+    rk_price_list prices;
+    rk_loss_law law; /* where a loss is asked for */
+    double parameters;
+    double tokens_factor, critical; /* tokens by the batch over those by the reference; batch in
+                                       tokens; 0: not asked */
+    double straggling;              /* factor of the step */
+    rk_training training;
+    rk_training_result result;
+    rk_simulation simulation;
+    rk_simulated simulated; /* where simulation.runs is above 0 */
+    rk_assumed_range ranges[RK_ASSUMPTION_COUNT];
+    int range_count;
+} rk_whole_run;
+
+/* Whether the command line asks for a cluster rather than for a run on one. */
+bool rk_run_is_question(const rk_run_args *args);
+
+/*
+ * Fills a run whose strategy has been found: tokens, step, interruptions, prices, simulation and
+ * what moves it.
+ */
+rk_status rk_whole_run_fill(rk_job *job, rk_whole_run *run, rk_error *err);
+
+/* Writes a run as text, JSON or CSV, and its timeline where that is asked for. */
+rk_status rk_whole_run_write(const rk_job *job, const rk_whole_run *run, rk_error *err);
+
+/* Text of a run. */
+rk_text_writer rk_whole_run_text;
+
+/* "15.6 T", "5.682 TB", "512" and "3.09 h"; both return `out`. */
+#define RK_AMOUNT_SIZE 32
+const char *rk_amount_text(double value, const char *unit, char out[RK_AMOUNT_SIZE]);
+const char *rk_duration_text(double seconds, char out[RK_AMOUNT_SIZE]);
+
+/* Answers which cluster meets a deadline, a budget or a limit of power. */
+rk_status rk_run_choose(rk_job *job, const rk_run_args *args, rk_error *err);
+
+#endif

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A whole run as JSON and CSV, and its timeline. */
+#include "command/run_command.h"
+
+#include "base/error.h"
+#include "base/units.h"
+
+#include <math.h>
+
+/* ---- fields -------------------------------------------------------------------------------- */
+
+static const struct {
+    const char *key;
+    size_t offset; /* of a double in the result */
+    bool priced;   /* 0: not known */
+} fields[] = {
+#define RESULT(key_, member, priced_)                                                              \
+    {                                                                                              \
+        .key = key_, .offset = offsetof(rk_training_result, member), .priced = priced_             \
+    }
+    RESULT("steps", steps, false),
+    RESULT("total_s", total, false),
+    RESULT("training_s", part[RK_TRAINING_STEPS], false),
+    RESULT("checkpoints_s", part[RK_TRAINING_CHECKPOINTS], false),
+    RESULT("lost_s", part[RK_TRAINING_LOST], false),
+    RESULT("restarts_s", part[RK_TRAINING_RESTARTS], false),
+    RESULT("goodput", goodput, false),
+    RESULT("mtbf_s", mtbf, false),
+    RESULT("failures", failures, false),
+    RESULT("checkpoint_interval_s", interval, false),
+    RESULT("checkpoint_write_s", writing, false),
+    RESULT("checkpoint_blocking_s", blocking, false),
+    RESULT("accelerator_hours", accelerator_hours, false),
+    RESULT("cost", cost, true),
+    RESULT("energy_J", energy, true),
+    RESULT("carbon_kg", carbon, true),
+#undef RESULT
+};
+
+#define FIELD_COUNT (sizeof(fields) / sizeof(fields[0]))
+
+/* Not a number where it is not known. */
+static double field_of(const rk_training_result *result, size_t index)
+{
+    const double value = *(const double *)((const char *)result + fields[index].offset);
+    return fields[index].priced && value <= 0 ? nan("") : value;
+}
+
+static void write_spread(rk_json_writer *writer, const char *key, const rk_spread *spread,
+                         double factor)
+{
+    rk_json_open_member(writer, key, "{");
+    rk_json_real(writer, "mean", factor * spread->mean);
+    rk_json_real(writer, "standard_error", factor * spread->error);
+    rk_json_real(writer, "p10", factor * spread->low);
+    rk_json_real(writer, "p50", factor * spread->middle);
+    rk_json_real(writer, "p90", factor * spread->high);
+    rk_json_close(writer, "}");
+}
+
+static void write_simulated(rk_json_writer *writer, const rk_whole_run *run)
+{
+    const rk_simulated *s = &run->simulated;
+    const double each = run->result.total > 0 ? run->result.cost / run->result.total : 0;
+    rk_json_open_member(writer, "simulated", "{");
+    rk_json_count(writer, "runs", (uint64_t)run->simulation.runs);
+    rk_json_count(writer, "unfinished", (uint64_t)s->unfinished);
+    write_spread(writer, "total_s", &s->total_s, 1);
+    write_spread(writer, "goodput", &s->goodput, 1);
+    write_spread(writer, "interruptions", &s->interruptions, 1);
+    if (each > 0) {
+        write_spread(writer, "cost", &s->total_s, each);
+    }
+    rk_json_close(writer, "}");
+}
+
+static void write_ranges(rk_json_writer *writer, const rk_whole_run *run)
+{
+    rk_json_open_member(writer, "assumptions", "[");
+    for (int i = 0; i < run->range_count; i++) {
+        const rk_assumed_range *r = &run->ranges[i];
+        rk_json_item(writer);
+        rk_json_open(writer, "{");
+        rk_json_string(writer, "name", rk_assumption_names[r->what]);
+        rk_json_real(writer, "low", r->low);
+        rk_json_real(writer, "high", r->high);
+        rk_json_real(writer, "low_total_s", r->low_s);
+        rk_json_real(writer, "high_total_s", r->high_s);
+        rk_json_close(writer, "}");
+    }
+    rk_json_close(writer, "]");
+}
+
+static void write_members(rk_json_writer *writer, const void *what)
+{
+    const rk_whole_run *run = what;
+    const rk_answer *answer = rk_found_answer(&run->found);
+    rk_found_write_json(writer, &run->found);
+    if (!answer) {
+        rk_shortage_write_json(writer, &run->found.plan);
+        return;
+    }
+    rk_json_open_member(writer, "run", "{");
+    rk_json_real(writer, "tokens", run->training.tokens);
+    rk_json_real(writer, "checkpoint_bytes", run->training.checkpoint);
+    for (size_t i = 0; i < FIELD_COUNT; i++) {
+        rk_json_real(writer, fields[i].key, field_of(&run->result, i));
+    }
+    if (run->simulation.runs > 0) {
+        write_simulated(writer, run);
+    }
+    write_ranges(writer, run);
+    rk_json_close(writer, "}");
+    rk_answer_write_json(writer, answer);
+}
+
+static rk_status write_row(const rk_job *job, const rk_whole_run *run, rk_error *err)
+{
+    rk_out *out;
+    const rk_status status = rk_job_open(job, run->args->request.output, &out, err);
+    if (status) {
+        return status;
+    }
+    for (size_t i = 0; i < FIELD_COUNT; i++) {
+        rk_out_printf(out, "%s%s", i ? "," : "", fields[i].key);
+    }
+    rk_out_text(out, "\n");
+    for (size_t i = 0; rk_found_answer(&run->found) && i < FIELD_COUNT; i++) {
+        char number[RK_NUMBER_TEXT_SIZE];
+        const double value = field_of(&run->result, i);
+        rk_out_printf(out, "%s%s", i ? "," : "",
+                      isfinite(value) ? rk_double_text(value, number) : "");
+    }
+    rk_out_text(out, rk_found_answer(&run->found) ? "\n" : "");
+    return rk_out_close(out, err);
+}
+
+/* ---- the timeline -------------------------------------------------------------------------- */
+
+static const char *const moment_names[] = {"start", "interruption", "resume", "end"};
+
+static void write_moment(void *context, const rk_moment *moment)
+{
+    rk_out *out = context;
+    rk_out_printf(out, "%s,%.6g,%.9g\n", moment_names[moment->kind], moment->time_s / HOUR,
+                  moment->done);
+}
+
+/* Progress of the run with the median time. */
+static rk_status write_timeline(const rk_job *job, const rk_whole_run *run, rk_error *err)
+{
+    rk_out *out;
+    if (run->simulation.runs < 1) {
+        return rk_fail(err, RK_ERR_INVALID, "--timeline needs simulated runs: --simulate 1000");
+    }
+    rk_status status = rk_job_open(job, run->args->timeline, &out, err);
+    if (status) {
+        return status;
+    }
+    rk_out_text(out, "moment,hours,done\n");
+    status =
+        rk_simulate_moments(&run->simulation, run->simulated.middle_run, write_moment, out, err);
+    if (status) {
+        rk_out_abandon(out);
+        return status;
+    }
+    return rk_out_close(out, err);
+}
+
+/* ---- the answer ---------------------------------------------------------------------------- */
+
+rk_status rk_whole_run_write(const rk_job *job, const rk_whole_run *run, rk_error *err)
+{
+    const rk_request *request = &run->args->request;
+    if (run->args->timeline && rk_found_answer(&run->found)) {
+        const rk_status status = write_timeline(job, run, err);
+        if (status) {
+            return status;
+        }
+    }
+    if (request->json) {
+        return rk_write_document(job, request, run->inputs, write_members, run, err);
+    }
+    return request->csv ? write_row(job, run, err)
+                        : rk_job_print(job, request->output, rk_whole_run_text, run, err);
+}

@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A whole run as text. */
+#include "command/run_command.h"
+
+#include "base/text.h"
+#include "base/units.h"
+#include "report/describe.h"
+
+#include <math.h>
+
+#define MINUTE 60.0
+
+/* ---- amounts ------------------------------------------------------------------------------- */
+
+const char *rk_duration_text(double seconds, char out[RK_AMOUNT_SIZE])
+{
+    const bool s = seconds < 2 * MINUTE, min = seconds < 2 * HOUR, h = seconds < 2 * DAY;
+    const double unit = s ? 1 : min ? MINUTE : h ? HOUR : DAY;
+    (void)snprintf(out, RK_AMOUNT_SIZE, "%.3g %s", seconds / unit,
+                   s     ? "s"
+                   : min ? "min"
+                   : h   ? "h"
+                         : "days");
+    return out;
+}
+
+/* "15.6 T", "5.682 TB", "512". */
+const char *rk_amount_text(double value, const char *unit, char out[RK_AMOUNT_SIZE])
+{
+    static const char *const letters[] = {"", "k", "M", "G", "T", "P", "E"};
+    size_t i = 0;
+    for (; value >= 1000 && i + 1 < sizeof(letters) / sizeof(letters[0]); i++) {
+        value /= 1000;
+    }
+    (void)snprintf(out, RK_AMOUNT_SIZE, "%.4g%s%s%s", value, i > 0 || unit[0] ? " " : "",
+                   letters[i], unit);
+    return out;
+}
+
+/* ---- lines --------------------------------------------------------------------------------- */
+
+/* Where the tokens come from, when they were not given. */
+static void write_tokens(FILE *to, const rk_whole_run *run)
+{
+    char tokens[RK_AMOUNT_SIZE], critical[RK_AMOUNT_SIZE];
+    if (run->args->loss > 0) {
+        rk_write_label(to, "loss");
+        (void)fprintf(to, "%.4g by the law %s: %s tokens for %s parameters\n", run->args->loss,
+                      run->law.name,
+                      rk_amount_text(run->training.tokens / run->tokens_factor, "", tokens),
+                      rk_amount_text(run->parameters, "", critical));
+    }
+    if (run->critical > 0) {
+        rk_write_label(to, "batch");
+        (void)fprintf(to, "%s tokens, critical %s: %.4g times the tokens of a batch of %s\n",
+                      rk_amount_text(run->training.tokens_per_step, "", tokens),
+                      rk_amount_text(run->critical, "", critical), run->tokens_factor,
+                      rk_amount_text(run->args->reference_batch, "", (char[RK_AMOUNT_SIZE]){0}));
+    }
+}
+
+/* " 61 to 79 days", or "not before the end of time". */
+static void write_days(FILE *to, const rk_spread *spread)
+{
+    if (spread->high < HUGE_VAL) {
+        (void)fprintf(to, "%.4g, %.4g and %.4g days", spread->low / DAY, spread->middle / DAY,
+                      spread->high / DAY);
+    } else if (spread->low < HUGE_VAL) {
+        (void)fprintf(to, "%.4g days, and no end for some", spread->low / DAY);
+    } else {
+        (void)fputs("no end", to);
+    }
+}
+
+static void write_run(FILE *to, const rk_whole_run *run)
+{
+    const rk_training_result *r = &run->result;
+    const rk_simulated *s = &run->simulated;
+    char tokens[RK_AMOUNT_SIZE], steps[RK_COMMAS_SIZE], each[RK_COMMAS_SIZE];
+    write_tokens(to, run);
+    rk_write_label(to, "run");
+    (void)fprintf(to, "%s tokens in %s steps of %s: %.4g days\n",
+                  rk_amount_text(run->training.tokens, "", tokens),
+                  rk_with_commas((uint64_t)r->steps, steps),
+                  rk_with_commas((uint64_t)run->training.tokens_per_step, each), r->total / DAY);
+    if (run->simulation.runs > 0) {
+        rk_write_label(to, "");
+        (void)fputs("10th, 50th and 90th percentile: ", to);
+        write_days(to, &s->total_s);
+        (void)fprintf(to, "\n%-10sof %s simulated runs; goodput %.1f, %.1f and %.1f %%\n", "",
+                      rk_with_commas((uint64_t)run->simulation.runs, steps), 100 * s->goodput.low,
+                      100 * s->goodput.middle, 100 * s->goodput.high);
+    }
+}
+
+static void write_failures(FILE *to, const rk_whole_run *run)
+{
+    const rk_training_result *r = &run->result;
+    char time[RK_AMOUNT_SIZE], restart[RK_AMOUNT_SIZE], reading[RK_AMOUNT_SIZE],
+        count[RK_AMOUNT_SIZE];
+    rk_write_label(to, "failures");
+    if (!(r->mtbf < HUGE_VAL)) {
+        (void)fputs("none\n", to);
+        return;
+    }
+    (void)fprintf(to, "one in %s, %s in the run", rk_duration_text(r->mtbf, time),
+                  rk_amount_text(r->failures, "", count));
+    if (run->simulation.runs > 0) {
+        (void)fprintf(to, " (10th to 90th percentile %.4g to %.4g)",
+                      run->simulated.interruptions.low, run->simulated.interruptions.high);
+    }
+    (void)fprintf(to, ";\n%-10s%s to restart and %s to read\n", "",
+                  rk_duration_text(run->training.restart, restart),
+                  rk_duration_text(r->writing, reading));
+}
+
+static void write_checkpoints(FILE *to, const rk_whole_run *run)
+{
+    const rk_training_result *r = &run->result;
+    char size[RK_AMOUNT_SIZE], rate[RK_AMOUNT_SIZE];
+    char writing[RK_AMOUNT_SIZE], waits[RK_AMOUNT_SIZE], interval[RK_AMOUNT_SIZE];
+    rk_write_label(to, "saved");
+    (void)fprintf(to, "%s a checkpoint, %s to write at %s",
+                  rk_amount_text(run->training.checkpoint, "B", size),
+                  rk_duration_text(r->writing, writing),
+                  rk_amount_text(run->training.storage, "B/s", rate));
+    if (run->training.host > 0) {
+        (void)fprintf(to, ", of which training waits %s", rk_duration_text(r->blocking, waits));
+    }
+    if (r->interval < HUGE_VAL) {
+        (void)fprintf(to, "; every %s%s", rk_duration_text(r->interval, interval),
+                      run->training.interval > 0 ? "" : ", which is best");
+    }
+    (void)fputc('\n', to);
+}
+
+/* What the run costs beside time. */
+static void write_prices(FILE *to, const rk_whole_run *run)
+{
+    const rk_training *t = &run->training;
+    const rk_training_result *r = &run->result;
+    char number[RK_AMOUNT_SIZE];
+    rk_write_label(to, "cost");
+    (void)fprintf(to, "%s accelerator-hours", rk_amount_text(r->accelerator_hours, "", number));
+    if (t->price > 0) {
+        (void)fprintf(to, " at %.4g: %s", t->price, rk_amount_text(r->cost, "", number));
+        if (run->simulation.runs > 0 && run->simulated.total_s.high < HUGE_VAL) {
+            const double each = r->cost / r->total;
+            (void)fprintf(to, " (%s",
+                          rk_amount_text(each * run->simulated.total_s.low, "", number));
+            (void)fprintf(to, " to %s)",
+                          rk_amount_text(each * run->simulated.total_s.high, "", number));
+        }
+    }
+    (void)fputc('\n', to);
+    if (t->power > 0) {
+        rk_write_label(to, "energy");
+        (void)fprintf(to, "%s at %.0f W an accelerator and PUE %.3g",
+                      rk_amount_text(r->energy / HOUR, "Wh", number), t->power, t->pue);
+        if (t->carbon > 0) {
+            (void)fprintf(to, "; %s of CO2", rk_amount_text(r->carbon / 1e3, "t", number));
+        }
+        (void)fputc('\n', to);
+    }
+}
+
+static rk_status write_parts(FILE *to, const rk_training_result *r, rk_table_style style,
+                             rk_error *err)
+{
+    static const rk_table_column columns[] = {
+        {"time of the run", RK_ALIGN_LEFT}, {"days", RK_ALIGN_RIGHT}, {"%", RK_ALIGN_RIGHT}};
+    rk_rounding days = {.digit = 1e-3}, percent = {.digit = 1e-2};
+    rk_table table;
+    rk_table_init(&table, columns, sizeof(columns) / sizeof(columns[0]));
+    for (int i = 0; i < RK_TRAINING_PART_COUNT; i++) {
+        const double shown = rk_round_next(&days, r->part[i] / DAY);
+        const double share = rk_round_next(&percent, 100 * r->part[i] / r->total);
+        if (r->part[i] > 0) {
+            rk_table_cell(&table, "%s", rk_training_part_names[i]);
+            rk_table_cell(&table, "%.3f", shown);
+            rk_table_cell(&table, "%.2f", share);
+        }
+    }
+    rk_table_rule(&table);
+    rk_table_cell(&table, "total");
+    rk_table_cell(&table, "%.3f", days.printed);
+    rk_table_cell(&table, "%.2f", percent.printed);
+    return rk_write_table(to, &table, style, err);
+}
+
+/* The three assumptions that move the answer most. */
+static void write_ranges(FILE *to, const rk_whole_run *run)
+{
+    for (int i = 0; i < run->range_count && i < 3; i++) {
+        const rk_assumed_range *r = &run->ranges[i];
+        const double low = fmin(r->low_s, r->high_s), high = fmax(r->low_s, r->high_s);
+        rk_write_label(to, i == 0 ? "assumed" : "");
+        (void)fprintf(to, "%s x %.3g to %.3g: ", rk_assumption_names[r->what], r->low, r->high);
+        (void)fprintf(to, high < HUGE_VAL ? "%.4g to %.4g days\n" : "%.4g days to no end\n",
+                      low / DAY, high / DAY);
+    }
+}
+
+rk_status rk_whole_run_text(FILE *to, const void *what, rk_table_style style, int width,
+                            rk_error *err)
+{
+    const rk_whole_run *run = what;
+    const rk_answer *answer = rk_found_answer(&run->found);
+    (void)width;
+    rk_write_inputs(to, &run->args->request, run->inputs);
+    rk_write_found(to, &run->found);
+    if (!answer) {
+        (void)fputc('\n', to);
+        rk_write_shortage(to, &run->found.plan);
+        return RK_OK;
+    }
+    rk_write_strategy(to, &answer->strategy);
+    (void)fputc('\n', to);
+    rk_write_summary(to, run->inputs, answer);
+    (void)fputc('\n', to);
+    write_run(to, run);
+    write_failures(to, run);
+    write_checkpoints(to, run);
+    write_prices(to, run);
+    write_ranges(to, run);
+    (void)fputc('\n', to);
+    return write_parts(to, &run->result, style, err);
+}

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "run/price_list.h"
+
+#include "base/error.h"
+#include "base/units.h"
+#include "io/fields.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define MOST 1e15
+
+static rk_status read_accelerator(const json_t *value, const char *path, void *out, rk_error *err)
+{
+    return rk_field_text(value, path, out, sizeof(((rk_hour_price *)0)->accelerator), err);
+}
+
+static rk_status read_currency(const json_t *value, const char *path, void *out, rk_error *err)
+{
+    return rk_field_text(value, path, out, sizeof(((rk_price_list *)0)->currency), err);
+}
+
+/* The date is for people. */
+static rk_status read_date(const json_t *value, const char *path, void *out, rk_error *err)
+{
+    char date[32];
+    (void)out;
+    return rk_field_text(value, path, date, sizeof(date), err);
+}
+
+static const rk_field hour_fields[] = {
+    {.name = "accelerator",
+     .type = RK_FIELD_CUSTOM,
+     .offset = offsetof(rk_hour_price, accelerator),
+     .read = read_accelerator,
+     .help = "a name of data/accelerators"},
+    {.name = "price",
+     .type = RK_FIELD_NUMBER,
+     .offset = offsetof(rk_hour_price, price),
+     .max = MOST,
+     .help = "of an hour"},
+};
+
+static rk_status read_hours(const json_t *value, const char *path, void *out, rk_error *err)
+{
+    rk_price_list *list = out;
+    char element[RK_JSON_PATH_SIZE], found[RK_JSON_TEXT_SIZE];
+    const size_t given = json_array_size(value);
+    if (given < 1 || given > RK_PRICE_HOURS_MAX) {
+        return rk_fail_at(err, RK_ERR_INVALID, path, "expected a list of 1 to %d prices, found %s",
+                          RK_PRICE_HOURS_MAX, rk_json_describe(value, found));
+    }
+    for (size_t i = 0; i < given; i++) {
+        const rk_status status = rk_fields_read(
+            json_array_get(value, i), rk_json_path_element(path, i, element), hour_fields,
+            COUNT(hour_fields), RK_UNKNOWN_REFUSE, &list->hours[i], err);
+        if (status) {
+            return status;
+        }
+    }
+    list->count = (int)given;
+    return RK_OK;
+}
+
+static const rk_field list_fields[] = {
+    {.name = "currency",
+     .type = RK_FIELD_CUSTOM,
+     .offset = offsetof(rk_price_list, currency),
+     .read = read_currency,
+     .help = "of all prices"},
+    {.name = "date", .type = RK_FIELD_CUSTOM, .read = read_date, .help = "of the prices"},
+    {.name = "hours",
+     .type = RK_FIELD_CUSTOM,
+     .offset = 0,
+     .read = read_hours,
+     .help = "prices of accelerator-hours"},
+    {.name = "pue",
+     .type = RK_FIELD_NUMBER,
+     .offset = offsetof(rk_price_list, pue),
+     .min = 1,
+     .max = 10,
+     .help = "power of the building over that of its machines"},
+    {.name = "node_power",
+     .type = RK_FIELD_NUMBER,
+     .offset = offsetof(rk_price_list, node_power),
+     .min = 1,
+     .max = 10,
+     .help = "power of a node over that of its boards"},
+    {.name = "carbon_g_per_kWh",
+     .type = RK_FIELD_NUMBER,
+     .offset = offsetof(rk_price_list, carbon),
+     .max = MOST,
+     .unit = "g/kWh",
+     .help = "of the grid"},
+};
+
+rk_status rk_price_list_load(const char *name, rk_price_list *list, rk_error *err)
+{
+    rk_json_doc doc;
+    rk_status status = rk_json_load(name, "prices", &doc, err);
+    if (status) {
+        return status;
+    }
+    *list = (rk_price_list){.count = 0};
+    (void)snprintf(list->name, sizeof(list->name), "%s", name);
+    status =
+        rk_fields_read(doc.root, "", list_fields, COUNT(list_fields), RK_UNKNOWN_REFUSE, list, err);
+    rk_error_set_file(status ? err : NULL, doc.name);
+    rk_json_clear(&doc);
+    return status;
+}
+
+rk_status rk_price_list_find(const rk_price_list *list, const char *accelerator, double *price,
+                             rk_error *err)
+{
+    for (int i = 0; i < list->count; i++) {
+        if (strcmp(list->hours[i].accelerator, accelerator) == 0) {
+            *price = list->hours[i].price;
+            return RK_OK;
+        }
+    }
+    return rk_fail(err, RK_ERR_INVALID,
+                   "the prices %s have no hour of %s; give its price with --price", list->name,
+                   accelerator);
+}
+
+double rk_price_of_purchase(double price, double life_s)
+{
+    return price / (life_s / HOUR);
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "run/sensitivity.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+const char *const rk_assumption_names[] = {"time of a step", "rate of interruptions",
+                                           "time to restart", "storage bandwidth", NULL};
+
+static double total_with(const rk_training *training, rk_assumption what, double factor)
+{
+    rk_training changed = *training;
+    rk_training_result result;
+    rk_error err;
+    double *const places[RK_ASSUMPTION_COUNT] = {
+        [RK_ASSUMES_STEP] = &changed.step,
+        [RK_ASSUMES_INTERRUPTIONS] = &changed.failure_rate,
+        [RK_ASSUMES_RESTART] = &changed.restart,
+        [RK_ASSUMES_STORAGE] = &changed.storage,
+    };
+    *places[what] *= factor;
+    return rk_training_run(&changed, &result, &err) ? HUGE_VAL : result.total;
+}
+
+/* The wider range first; one end may be infinite. */
+static int by_effect(const void *a, const void *b)
+{
+    const rk_assumed_range *x = a, *y = b;
+    const double left = fabs(x->high_s - x->low_s), right = fabs(y->high_s - y->low_s);
+    return left > right ? -1 : left < right ? 1 : (int)x->what - (int)y->what;
+}
+
+void rk_training_sensitivity(const rk_training *training, rk_assumed_range *ranges, int count)
+{
+    for (int i = 0; i < count; i++) {
+        ranges[i].low_s = total_with(training, ranges[i].what, ranges[i].low);
+        ranges[i].high_s = total_with(training, ranges[i].what, ranges[i].high);
+    }
+    qsort(ranges, (size_t)count, sizeof(*ranges), by_effect);
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which assumptions of a whole run move its answer most. */
+#ifndef RK_RUN_SENSITIVITY_H
+#define RK_RUN_SENSITIVITY_H
+
+#include "run/training.h"
+
+typedef enum rk_assumption {
+    RK_ASSUMES_STEP,          /* time of a step */
+    RK_ASSUMES_INTERRUPTIONS, /* their rate */
+    RK_ASSUMES_RESTART,       /* time from an interruption to the next step */
+    RK_ASSUMES_STORAGE,       /* its bandwidth */
+    RK_ASSUMPTION_COUNT,
+} rk_assumption;
+
+extern const char *const rk_assumption_names[]; /* NULL-terminated, in enum order */
+
+/* An assumption with its range, as factors of what the run assumes. */
+typedef struct rk_assumed_range {
+    rk_assumption what;
+    double low, high;
+    double low_s, high_s; /* total of the run at either end; infinite: it does not get ahead */
+} rk_assumed_range;
+
+/*
+ * Fills low_s and high_s of every range, whose what, low and high are given, and sorts the ranges
+ * by the difference between the two, the largest first.  The interval between checkpoints follows
+ * where the run leaves it open.
+ */
+void rk_training_sensitivity(const rk_training *training, rk_assumed_range *ranges, int count);
+
+#endif
