@@ -29,6 +29,19 @@ double rk_parameter_server_async_rate(const rk_parameter_servers *s, double comp
     return fmin(s->workers / (compute_s + alone), capacity);
 }
 
+double rk_parameter_server_bounded_rate(const rk_parameter_servers *s, const double *compute_s,
+                                        size_t count, double bound)
+{
+    const double own = s->latency + 2 * s->bytes / s->worker_bandwidth;
+    const double capacity = s->servers * s->server_bandwidth / (ways(s) * s->bytes);
+    double slowest = 0, sum = 0;
+    for (size_t i = 0; i < count; i++) {
+        slowest = fmax(slowest, compute_s[i] + own);
+        sum += 1 / (compute_s[i] + own);
+    }
+    return fmin(bound < 0 ? sum : (double)count / slowest, capacity);
+}
+
 double rk_parameter_server_staleness(double workers, double bound)
 {
     const double others = workers - 1;
@@ -38,4 +51,10 @@ double rk_parameter_server_staleness(double workers, double bound)
 double rk_staleness_steps(double staleness, double price)
 {
     return 1 + price * staleness;
+}
+
+double rk_outer_step_seconds(double step_s, double sync_s, double every, bool overlapped)
+{
+    const double part = sync_s / every;
+    return overlapped ? fmax(step_s, part) : step_s + part;
 }

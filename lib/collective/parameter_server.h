@@ -8,6 +8,8 @@
 
 #include "reckon/reckon.h"
 
+#include <stddef.h>
+
 typedef struct rk_parameter_servers {
     double workers, servers;                   /* machines; servers hold equal parts */
     double bytes;                              /* of the gradients, and of the parameters */
@@ -44,6 +46,15 @@ double rk_parameter_server_mixed_seconds(double machines, double extra, double b
 double rk_parameter_server_async_rate(const rk_parameter_servers *servers, double compute_s);
 
 /*
+ * Bounded staleness: updates per second of `count` workers that compute for compute_s[i], of which
+ * none may be ahead of the slowest by more than `bound` steps; below 0: no bound.  Persistent
+ * differences use any bound up, so from then on all keep pace with the slowest; without a bound
+ * each keeps its own.  At most what the servers' links carry; servers->workers is not looked at.
+ */
+double rk_parameter_server_bounded_rate(const rk_parameter_servers *servers,
+                                        const double *compute_s, size_t count, double bound);
+
+/*
  * Updates by others between a worker's pull and its push, in the mean over equal workers; bounded
  * staleness lets none be ahead of another by more than `bound` steps (below 0: no bound).
  */
@@ -54,5 +65,18 @@ double rk_parameter_server_staleness(double workers, double bound);
  * is the user's: it depends on the model, the optimizer and the learning rate.
  */
 double rk_staleness_steps(double staleness, double price);
+
+/* ---- outer steps --------------------------------------------------------------------------- */
+
+/*
+ * Local SGD and DiLoCo: sites train by themselves and average what they changed every `every`
+ * steps.  Seconds of a step of `step_s` whose average takes sync_s:
+ *
+ *     step_s + sync_s / every              sites wait for the average
+ *     max(step_s, sync_s / every)          it travels while the next steps run (streaming DiLoCo)
+ *
+ * Source: Douillard et al., arXiv 2311.08105; overlapped: arXiv 2501.18512.
+ */
+double rk_outer_step_seconds(double step_s, double sync_s, double every, bool overlapped);
 
 #endif

@@ -82,6 +82,79 @@ static void test_asynchronous(void **state)
     assert_close(simulate(&s, 1e-6, 20000), 40, 0.01);
 }
 
+/*
+ * Workers of their own speed, of which none begins a step while it is ahead of the slowest by more
+ * than `bound` steps (below 0: no bound); updates per second after a long time.  Links of servers
+ * are free.
+ */
+static double simulate_bounded(const rk_parameter_servers *s, const double *compute_s, int workers,
+                               int bound, double seconds)
+{
+    double done_at[16];
+    int steps[16] = {0}, updates = 0;
+    const double own = s->latency + 2 * s->bytes / s->worker_bandwidth;
+    for (int i = 0; i < workers; i++) {
+        done_at[i] = compute_s[i] + own;
+    }
+    for (;;) {
+        int next = -1, fewest = steps[0];
+        for (int i = 0; i < workers; i++) { /* the step that ends first; HUGE_VAL: waits */
+            next = next < 0 || done_at[i] < done_at[next] ? i : next;
+        }
+        const double now = done_at[next];
+        if (now > seconds) {
+            return updates / seconds;
+        }
+        steps[next]++;
+        updates++;
+        done_at[next] = HUGE_VAL;
+        for (int i = 0; i < workers; i++) {
+            fewest = steps[i] < fewest ? steps[i] : fewest;
+        }
+        for (int i = 0; i < workers; i++) {
+            if (isinf(done_at[i]) && (bound < 0 || steps[i] - fewest <= bound)) {
+                done_at[i] = now + compute_s[i] + own;
+            }
+        }
+    }
+}
+
+static void test_bounded(void **state)
+{
+    const rk_parameter_servers s = {.servers = 4,
+                                    .bytes = 1e8,
+                                    .worker_bandwidth = 10e9,
+                                    .server_bandwidth = 1e12,
+                                    .latency = 1e-3};
+    const double compute_s[] = {0.10, 0.11, 0.12, 0.13, 0.14, 0.20};
+    (void)state;
+    for (int bound = -1; bound <= 8; bound++) {
+        assert_close(rk_parameter_server_bounded_rate(&s, compute_s, 6, bound),
+                     simulate_bounded(&s, compute_s, 6, bound, 3000), 0.01);
+    }
+}
+
+/* Sites that average every H steps, step by step. */
+static void test_outer_steps(void **state)
+{
+    (void)state;
+    for (int every = 1; every <= 500; every *= 5) {
+        const double step = 2, sync = 300;
+        double waits = 0, computed = 0,
+               sent = 0; /* clocks: waiting sites; overlapped sites, link */
+        const int rounds = 200;
+        for (int i = 0; i < rounds; i++) {
+            waits += every * step + sync;
+            computed = fmax(computed + every * step, sent); /* the average before has arrived */
+            sent = computed + sync;
+        }
+        assert_close(rk_outer_step_seconds(step, sync, every, false), waits / rounds / every,
+                     1e-12);
+        assert_close(rk_outer_step_seconds(step, sync, every, true), computed / rounds / every,
+                     0.01);
+    }
+}
+
 static void test_staleness(void **state)
 {
     (void)state;
@@ -114,6 +187,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_mixed),        cmocka_unit_test(test_synchronous),
         cmocka_unit_test(test_asynchronous), cmocka_unit_test(test_staleness),
+        cmocka_unit_test(test_bounded),      cmocka_unit_test(test_outer_steps),
         cmocka_unit_test(test_counts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -30,6 +30,7 @@ again scale/scale "application.num_blocks == 128 \&\& system.mem2.GiB == 256"
 again strong-scaling/scaling "processors == 13312"
 again two-models/blocks "application.num_blocks == 254"
 again two-models/counts "application.num_blocks == 256"
+again two-models/eleven "system.mem1.GiB == 80 \&\& system.mem2.GiB == 512"
 again two-models/speed "system.mem1.GiB == 112 \&\& system.mem2.GiB == 0"
 
 # No study is left out above.  Today's moves with the calibration of the reckon model: only its
