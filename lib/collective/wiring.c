@@ -52,6 +52,33 @@ static int torus_route(const rk_wiring *w, int32_t source, int32_t target,
     return count;
 }
 
+/* ---- hybrid cube mesh ---------------------------------------------------------------------- */
+
+#define CUBE 8
+
+/*
+ * NVLinks between the GPUs of a DGX-1 with V100, six each.  Source: nvidia-smi topo, DGX-1 system
+ * architecture white paper.
+ */
+static const int cube_links[CUBE][CUBE] = {
+    {0, 1, 1, 2, 2, 0, 0, 0}, {1, 0, 2, 1, 0, 2, 0, 0}, {1, 2, 0, 2, 0, 0, 1, 0},
+    {2, 1, 2, 0, 0, 0, 0, 1}, {2, 0, 0, 0, 0, 1, 1, 2}, {0, 2, 0, 0, 1, 0, 2, 1},
+    {0, 0, 1, 0, 1, 2, 0, 2}, {0, 0, 0, 1, 2, 1, 2, 0},
+};
+
+/* Straight, or over the partner in the other mesh. */
+static int cube_route(int32_t source, int32_t target, int64_t links[RK_ROUTE_MAX])
+{
+    const int32_t partner = (source + CUBE / 2) % CUBE;
+    if (cube_links[source][target] > 0) {
+        links[0] = (int64_t)source * CUBE + target;
+        return 1;
+    }
+    links[0] = (int64_t)source * CUBE + partner;
+    links[1] = (int64_t)partner * CUBE + target;
+    return 2;
+}
+
 /* ---- servers, leaves, groups --------------------------------------------------------------- */
 
 static int64_t servers_of(const rk_wiring *w)
@@ -165,6 +192,8 @@ int64_t rk_wiring_links(const rk_wiring *w)
     case RK_WIRING_RAILS:
         return behind_ports(w) + local_links(w) +
                2 * ((servers_of(w) + w->leaf_servers - 1) / w->leaf_servers) * w->local;
+    case RK_WIRING_CUBE_MESH:
+        return CUBE * CUBE;
     case RK_WIRING_DRAGONFLY:
         return behind_ports(w) + servers_of(w) * servers_of(w);
     }
@@ -189,6 +218,8 @@ int rk_wiring_route(const rk_wiring *w, int32_t source, int32_t target, int64_t 
         return leaf_route(w, source, target, links);
     case RK_WIRING_RAILS:
         return rail_route(w, source, target, links);
+    case RK_WIRING_CUBE_MESH:
+        return cube_route(source, target, links);
     case RK_WIRING_DRAGONFLY:
         return dragonfly_route(w, source, target, links);
     }
@@ -215,6 +246,8 @@ rk_wire rk_wiring_wire(const rk_wiring *w, int64_t link)
         return link < behind_ports(w) + local_links(w)
                    ? (rk_wire){w->local_bandwidth, w->local_latency}
                    : (rk_wire){w->bandwidth * (double)w->leaf_servers / w->oversubscription, 0};
+    case RK_WIRING_CUBE_MESH:
+        return (rk_wire){w->bandwidth * cube_links[link / CUBE][link % CUBE], w->latency};
     case RK_WIRING_DRAGONFLY:
         return is_port ? port : (rk_wire){w->global_bandwidth, w->global_latency};
     }
@@ -244,6 +277,7 @@ const char *rk_wiring_name(const rk_wiring *w, int64_t link, char text[RK_LINK_N
     const int64_t behind = link - behind_ports(w);
     switch (w->kind) {
     case RK_WIRING_MESH:
+    case RK_WIRING_CUBE_MESH:
         (void)snprintf(text, RK_LINK_NAME_SIZE, "%" PRId64 " to %" PRId64, link / w->ranks,
                        link % w->ranks);
         return text;

@@ -15,6 +15,7 @@ typedef enum rk_wiring_kind {
     RK_WIRING_SERVERS,   /* servers of `local` ranks: links inside, and a NIC per rank outside */
     RK_WIRING_FAT_TREE,  /* a NIC per rank, leaf switches of `local` ranks with fewer links up */
     RK_WIRING_RAILS,     /* servers whose i-th NICs meet on leaf switches of their own */
+    RK_WIRING_CUBE_MESH, /* 8 ranks: two full meshes of 4, of which each pair is joined (DGX-1) */
     RK_WIRING_DRAGONFLY, /* groups of `local` ranks, all joined pairwise by global links */
 } rk_wiring_kind;
 

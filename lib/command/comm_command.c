@@ -5,6 +5,7 @@
 #include "collective/nccl.h"
 #include "collective/way.h"
 #include "command/comm_fit.h"
+#include "command/comm_servers.h"
 #include "command/commands.h"
 #include "io/json_write.h"
 #include "report/describe.h"
@@ -21,7 +22,8 @@
 struct comm_args {
     const char *system, *output, *algorithm, *fit;
     int64_t ranks, stride, domains;
-    double imbalance;
+    int64_t servers, every, sharing;
+    double imbalance, compute_ms, staleness_price, fabric_share;
     unsigned ops; /* a bit per rk_collective */
     rk_option_counts sizes;
     bool explain, json, csv;
@@ -87,6 +89,48 @@ static const rk_option comm_options[] = {
      .value = "X",
      .help = "all-to-all with counts that differ: bytes of the busiest rank over the mean; "
              "default: 1"},
+    {.name = "sharing",
+     .type = RK_OPTION_COUNT,
+     .offset = PLACE(sharing),
+     .min = 1,
+     .max = 1000000,
+     .value = "N",
+     .help = "groups that use the same links at once; default: 1"},
+    {.name = "fabric-share",
+     .type = RK_OPTION_REAL,
+     .offset = PLACE(fabric_share),
+     .above = true,
+     .max = 1,
+     .value = "X",
+     .help =
+         "bandwidth of fabrics that flows leave each other, as colliding ECMP hashes do: 0.6 to "
+         "0.9; default: 1"},
+    {.name = "servers",
+     .type = RK_OPTION_COUNT,
+     .offset = PLACE(servers),
+     .max = INT32_MAX,
+     .value = "N",
+     .help = "compare the all-reduce with parameter servers, N of them on machines of their own"},
+    {.name = "compute-ms",
+     .type = RK_OPTION_REAL,
+     .offset = PLACE(compute_ms),
+     .above = true,
+     .max = INT32_MAX,
+     .value = "X",
+     .help = "with --servers: a step without communication, for rates and asynchronous servers"},
+    {.name = "staleness-price",
+     .type = RK_OPTION_REAL,
+     .offset = PLACE(staleness_price),
+     .max = 1000,
+     .value = "X",
+     .help = "with --compute-ms: steps more per update of staleness, as a share; default: 0"},
+    {.name = "every",
+     .type = RK_OPTION_COUNT,
+     .offset = PLACE(every),
+     .min = 1,
+     .max = INT32_MAX,
+     .value = "N",
+     .help = "with --servers: and with an average every N steps alone (local SGD, DiLoCo)"},
     {.name = "explain",
      .type = RK_OPTION_FLAG,
      .offset = PLACE(explain),
@@ -361,6 +405,24 @@ static rk_status explain(FILE *to, const struct comm *comm, rk_table_style style
     return rk_write_table(to, &table, style, err);
 }
 
+/* What else is asked for. */
+static rk_status write_more(FILE *to, const struct comm *comm, rk_table_style style, rk_error *err)
+{
+    const struct comm_args *args = comm->args;
+    const rk_comm_servers servers = {
+        .extra = args->servers,
+        .compute_s = 1e-3 * args->compute_ms,
+        .price = args->staleness_price,
+        .every = args->every,
+    };
+    rk_status status = args->explain ? explain(to, comm, style, err) : RK_OK;
+    if (!status && args->servers >= 0) {
+        status = rk_comm_servers_write(to, &servers, comm->system, &comm->group, &args->sizes,
+                                       style, err);
+    }
+    return status;
+}
+
 static rk_status write_text(FILE *to, const void *what, rk_table_style style, int width,
                             rk_error *err)
 {
@@ -386,7 +448,7 @@ static rk_status write_text(FILE *to, const void *what, rk_table_style style, in
                   comm->args->algorithm ? count + 1 : count);
     for_each(comm, add_row, &table);
     const rk_status status = rk_write_table(to, &table, style, err);
-    return !status && comm->args->explain ? explain(to, comm, style, err) : status;
+    return status ? status : write_more(to, comm, style, err);
 }
 
 static void add_csv(void *to, const struct comm *comm, const timing *t)
@@ -466,6 +528,9 @@ static void init_comm(void *arguments)
         .output = "-",
         .stride = 1,
         .imbalance = 1,
+        .servers = -1,
+        .sharing = 1,
+        .fabric_share = 1,
         .ops = ALL_OPS,
         .sizes = {.count = 5,
                   .values = {INT64_C(1) << 16, INT64_C(1) << 20, INT64_C(1) << 24, INT64_C(1) << 28,
@@ -502,12 +567,25 @@ static rk_status run_comm(rk_job *job, void *arguments, rk_error *err)
     if (args->fit) {
         return fit(job, args, err);
     }
+    if (args->servers >= 0 && (args->json || args->csv)) {
+        return rk_fail(err, RK_ERR_INVALID, "--servers is written as text only");
+    }
+    if (args->servers < 0 && (args->compute_ms > 0 || args->every > 0)) {
+        return rk_fail(
+            err, RK_ERR_INVALID,
+            "--compute-ms and --every need --servers; --servers 0 for none of their own");
+    }
     if (!args->system) {
         return rk_fail(err, RK_ERR_INVALID, "--system is required, or --fit with a file");
     }
     rk_status status = rk_system_load(args->system, &system, err);
     if (status) {
         return status;
+    }
+    for (int i = 0; i < system.tier_count; i++) {
+        system.tiers[i].bandwidth *=
+            (system.tiers[i].kind == RK_TIER_FABRIC ? args->fabric_share : 1) /
+            (double)args->sharing;
     }
     struct comm comm = {.args = args, .system = &system};
     status = place_group(args, &system, &comm.group, err);

@@ -205,6 +205,7 @@ static void test_link_names(void **state)
         {.kind = RK_WIRING_SWITCH, .ranks = 6, .local = 6},
         {.kind = RK_WIRING_MESH, .ranks = 6, .local = 6},
         {.kind = RK_WIRING_TORUS, .ranks = 8, .axis = {2, 2, 2}, .local = 8},
+        {.kind = RK_WIRING_CUBE_MESH, .ranks = 8, .local = 8},
         {.kind = RK_WIRING_SERVERS, .ranks = 8, .local = 4},
         {.kind = RK_WIRING_SERVERS, .ranks = 8, .local = 4, .local_mesh = true},
         {.kind = RK_WIRING_FAT_TREE, .ranks = 8, .local = 4},

@@ -45,6 +45,7 @@ static const rk_wiring kinds[] = {
      .local_bandwidth = 9e9,
      .leaf_servers = 2,
      .oversubscription = 3},
+    {.kind = RK_WIRING_CUBE_MESH, .ranks = 8, .bandwidth = 25e9},
     {.kind = RK_WIRING_DRAGONFLY,
      .ranks = 12,
      .bandwidth = 1e9,
@@ -89,6 +90,32 @@ static void test_torus_distance(void **state)
             assert_int_equal(i == j ? 0 : rk_wiring_route(w, i, j, links), hops);
         }
     }
+}
+
+/* Every GPU of a DGX-1 has six links, the same both ways, and at most two hops to any other. */
+static void test_cube_mesh(void **state)
+{
+    const rk_wiring w = {.kind = RK_WIRING_CUBE_MESH, .ranks = 8, .bandwidth = 25e9};
+    (void)state;
+    for (int32_t i = 0; i < 8; i++) {
+        double sum = 0;
+        int straight = 0;
+        for (int32_t j = 0; j < 8; j++) {
+            int64_t links[RK_ROUTE_MAX];
+            const double there = rk_wiring_wire(&w, i * 8 + j).bandwidth;
+            assert_close(rk_wiring_wire(&w, j * 8 + i).bandwidth, there, 0);
+            sum += there;
+            straight += i != j && rk_wiring_route(&w, i, j, links) == 1;
+        }
+        assert_close(sum, 6 * 25e9, 0);
+        assert_int_equal(straight, 4);
+    }
+    /* an all-to-all is bound by the single links that also carry what passes through */
+    const rk_replay r = replay_on(&rk_algorithm_direct, RK_COLL_ALL_TO_ALL, 8e9, &w);
+    const rk_wiring all = {.kind = RK_WIRING_SWITCH, .ranks = 8, .bandwidth = 150e9};
+    assert_true(r.seconds >=
+                replay_on(&rk_algorithm_direct, RK_COLL_ALL_TO_ALL, 8e9, &all).seconds);
+    assert_close(r.seconds, r.busiest_bytes / 25e9, 1e-9);
 }
 
 /* ---- collectives on topologies ------------------------------------------------------------- */
@@ -263,11 +290,11 @@ static void test_exchange(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_routes),     cmocka_unit_test(test_torus_distance),
-        cmocka_unit_test(test_fat_tree),   cmocka_unit_test(test_rails),
-        cmocka_unit_test(test_dragonfly),  cmocka_unit_test(test_torus),
-        cmocka_unit_test(test_concurrent), cmocka_unit_test(test_phases),
-        cmocka_unit_test(test_exchange),
+        cmocka_unit_test(test_routes),    cmocka_unit_test(test_torus_distance),
+        cmocka_unit_test(test_cube_mesh), cmocka_unit_test(test_fat_tree),
+        cmocka_unit_test(test_rails),     cmocka_unit_test(test_dragonfly),
+        cmocka_unit_test(test_torus),     cmocka_unit_test(test_concurrent),
+        cmocka_unit_test(test_phases),    cmocka_unit_test(test_exchange),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -225,6 +225,21 @@ static void test_send_over_one_link(void **state)
     assert_near(seconds(&s, RK_COLL_SEND, GiB, 16, 1), GiB / 10e9, 1e-9);
 }
 
+/* 4:1 above leaves of 256: contiguous rings do not notice, what an all-to-all sends there does. */
+static void test_oversubscription(void **state)
+{
+    rk_system s = {.tier_count = 3,
+                   .tiers = {ideal(RK_TIER_SWITCH, 8, 450e9), ideal(RK_TIER_FABRIC, 256, 50e9),
+                             ideal(RK_TIER_FABRIC, 4096, 50e9)}};
+    (void)state;
+    const double ring = seconds(&s, RK_COLL_ALL_REDUCE, GiB, 1024, 1);
+    const double exchange = seconds(&s, RK_COLL_ALL_TO_ALL, GiB, 1024, 1);
+    s.tiers[2].bandwidth /= 4;
+    assert_near(seconds(&s, RK_COLL_ALL_REDUCE, GiB, 1024, 1), ring, 1e-9);
+    assert_near(seconds(&s, RK_COLL_ALL_TO_ALL, GiB, 1024, 1), 4 * exchange, 1e-9);
+    assert_near(4 * exchange, GiB * 768 / 1024 / 12.5e9, 1e-9);
+}
+
 /* 31 ranks in a row stand on four nodes of 8 and take between 30 and 32. */
 static void test_uneven_groups(void **state)
 {
@@ -383,6 +398,7 @@ int main(void)
         cmocka_unit_test(test_latency_by_ranks),
         cmocka_unit_test(test_small_in_large_switches),
         cmocka_unit_test(test_send_over_one_link),
+        cmocka_unit_test(test_oversubscription),
         cmocka_unit_test(test_uneven_groups),
         cmocka_unit_test(test_one_rank),
         cmocka_unit_test(test_rings_without_reducing_switches),
