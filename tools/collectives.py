@@ -1,0 +1,75 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What estimates say of the measured collectives of data/collectives, which nothing is fitted to.
+
+    tools/collectives.py BUILD/reckon
+
+A line for each machine of the catalogue, collective and number of ranks: rows of 1 MB and more, the
+median error without sign, and the median with it.
+"""
+
+import collections
+import csv
+import pathlib
+import statistics
+import subprocess
+import sys
+
+TABLE = pathlib.Path(__file__).resolve().parent.parent / "data/collectives/measured.csv"
+# What a system of the table is called there, and in the catalogue; ranks of an innermost domain.
+MACHINES = (
+    ("A100 (8 per node", "a100-sxm-80gb", 8), ("B300, NVLink", "b300-sxm", 8),
+    ("Sophia settings 2", "dgx-a100-superpod", 8), ("8 rails", "dgx-h100-superpod", 8),
+    ("SHARP", "dgx-h100-superpod", 8), ("virtual machines", "dgx-h100-superpod", 8),
+    ("GB200, NVL72 one rack", "gb200-nvl72-pod", 72), ("x2 racks + Quantum", "gb200-nvl72-pod", 72),
+    ("GB300, NVL72", "gb300-nvl72-pod", 72), ("EFA 3", "h100-p5-efa", 8),
+    ("NVLink/NVSwitch, one node", "h100-sxm", 8), ("MI300X", "mi300x", 8), ("MI355X", "mi355x", 8),
+)
+
+
+def measured():
+    """Rows by machine, collective, ranks and domains; whole domains only."""
+    groups = collections.defaultdict(list)
+    with open(TABLE, encoding="utf-8") as file:
+        for row in csv.DictReader(file):
+            for name, system, domain in MACHINES:
+                if name in row["system"]:
+                    ranks, domains = int(row["ranks"]), int(row["domains"])
+                    if float(row["bytes"]) >= 1e6 and (domains == 1 or ranks == domains * domain):
+                        groups[system, name, row["op"], ranks].append(
+                            (int(float(row["bytes"])), float(row["us"])))
+                    break
+    return groups
+
+
+def predicted(reckon, system, op, ranks, sizes):
+    """Microseconds by size."""
+    found = {}
+    for first in range(0, len(sizes), 30):
+        few = ",".join(str(size) for size in sizes[first:first + 30])
+        done = subprocess.run([reckon, "comm", op, "--system", system, "--ranks", str(ranks), "--bytes", few,
+                               "--csv"], capture_output=True, text=True, check=True)
+        for row in csv.DictReader(done.stdout.splitlines()):
+            found[int(float(row["bytes"]))] = float(row["us"])
+    return found
+
+
+def main():
+    if len(sys.argv) != 2:
+        sys.exit(__doc__)
+    print("| machine | collective | ranks | rows | median error, % | bias, % |")
+    print("|---|---|--:|--:|--:|--:|")
+    everything = []
+    for (system, name, op, ranks), rows in sorted(measured().items()):
+        times = predicted(sys.argv[1], system, op, ranks, sorted({size for size, _ in rows}))
+        errors = [times[size] / us - 1 for size, us in rows]
+        everything += [abs(error) for error in errors if op != "send"]
+        print(f"| {system}: {name} | {op} | {ranks} | {len(rows)} | "
+              f"{100 * statistics.median(map(abs, errors)):.0f} | {100 * statistics.median(errors):+.0f} |")
+    everything.sort()
+    print(f"\nAll {len(everything)} rows but those of send: median {100 * statistics.median(everything):.1f} %, "
+          f"90th percentile {100 * everything[int(0.9 * len(everything))]:.0f} %.")
+
+
+if __name__ == "__main__":
+    main()
