@@ -29,7 +29,14 @@ mark='<!-- What follows is made by tools/accuracy.sh. -->'
 new=$(mktemp)
 trap 'rm -f "$new"' EXIT
 exec >"$new"
-awk -v mark="$mark" '{print} $0 == mark {exit}' "$page"
+table=$(mktemp)
+trap 'rm -f "$new" "$table"' EXIT
+tools/sources-out.py "$reckon" >"$table"
+awk -v mark="$mark" -v table="$table" '
+    /^\| source \| rows of check/ {while ((getline line < table) > 0) print line; skip = 1}
+    skip && !/^\|/ {skip = 0}
+    !skip {print}
+    $0 == mark {exit}' "$page"
 cat <<'TEXT'
 
 ## What it is judged by

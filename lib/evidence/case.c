@@ -82,6 +82,13 @@ static int64_t chunks(const rk_model *model, const degrees *d, const rk_run_fact
                                                  : 1);
 }
 
+/* Of a step that states none: 1 in a pipeline, as most recipes have, otherwise all of its batch. */
+static int64_t usual_micro_batch(const rk_run_facts *facts, const rk_strategy *s)
+{
+    const int64_t batch = s->global_batch / s->dp;
+    return s->pp == 1 ? batch : facts->stage_microbatches ? at_least_1(batch / s->pp) : 1;
+}
+
 static void set_degrees(const rk_model *model, const degrees *d, const rk_run_facts *facts,
                         rk_strategy *s)
 {
@@ -100,7 +107,7 @@ static void set_degrees(const rk_model *model, const degrees *d, const rk_run_fa
     }
     const int64_t printed = d->micro_batch ? d->micro_batch : facts->micro_batch;
     const int64_t micro = facts->no_accumulation ? 0 : printed;
-    s->micro_batch = micro ? micro : s->pp > 1 ? 1 : s->global_batch / s->dp;
+    s->micro_batch = micro ? micro : usual_micro_batch(facts, s);
     s->vp = chunks(model, d, facts, s);
     s->schedule = s->vp > 1 ? RK_SCHEDULE_INTERLEAVED : RK_SCHEDULE_1F1B;
     if (facts->schedule > 0 && s->pp > 1) {
@@ -146,6 +153,21 @@ static void set_stages(const rk_model *model, const rk_run_facts *facts, rk_stra
     }
 }
 
+/*
+ * FSDP2 under a pipeline does not reshard after forward, and reduces gradients with the last
+ * microbatch (torchtitan 0.2: reshard_after_forward "default"; PyTorch: stages sync in their last
+ * backward pass).  So parameters are gathered once a step and stay, in the format that is sent;
+ * gradients are summed whole, in the format that is reduced; the shard in fp32 is like that of a
+ * sharded optimizer.
+ */
+static void keep_gathered(rk_strategy *s)
+{
+    s->sharding = RK_SHARD_OPTIMIZER;
+    s->states.optimizer += s->states.weight;
+    s->states.weight = s->states.gather;
+    s->states.gradient = s->states.reduce;
+}
+
 static void set_strategy(const degrees *d, const rk_run_facts *facts, const rk_model *model,
                          rk_strategy *s, int16_t *layout)
 {
@@ -167,6 +189,9 @@ static void set_strategy(const degrees *d, const rk_run_facts *facts, const rk_m
     s->low_weights = facts->low_weights;
     s->states = facts->states;
     s->states.gradient += s->dp > 1 ? facts->bucket_bytes : 0;
+    if (facts->keeps_gathered && s->pp > 1 && s->sharding == RK_SHARD_ALL) {
+        keep_gathered(s);
+    }
     if (facts->lora_rank > 0) {
         rk_strategy_freeze(model, facts->lora_rank, facts->lora_modules, s);
     }
@@ -301,13 +326,14 @@ static bool try_fit(filling *f, double *step)
     return p.estimate.fits;
 }
 
-/* A micro-batch that nobody states: 1 in a pipeline, otherwise the most that fit; *step gets its
- * time. */
+/* A micro-batch that nobody states: the usual one in a pipeline, otherwise the most that fit; *step
+ * gets its time. */
 static bool fit_micro_batch(filling *f, double *step)
 {
     const int64_t batch = f->run->strategy.global_batch / at_least_1(f->run->strategy.dp);
     const bool pipeline = f->run->strategy.pp > 1;
-    for (int64_t micro = pipeline ? 1 : batch; micro > 0; micro--) {
+    const int64_t first = pipeline ? usual_micro_batch(&f->facts, &f->run->strategy) : batch;
+    for (int64_t micro = first; micro > 0; micro--) {
         f->d.micro_batch = micro;
         if (batch % micro == 0 && try_fit(f, step)) {
             return true;

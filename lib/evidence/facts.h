@@ -33,6 +33,8 @@ typedef struct rk_run_facts {
     int schedule;                 /* 1 + rk_schedule_kind; 0: as vp says */
     int64_t replicas;             /* HSDP; 0: none */
     int64_t slice;                /* accelerators that share states where all are sharded; 0: all */
+    bool keeps_gathered;          /* FSDP2 under pipelines */
+    bool stage_microbatches;      /* as many as pipeline ranks, where their size is not stated */
     bool no_accumulation;         /* a step is one microbatch, whatever is printed */
     bool sp;
     rk_cp_kind cp_kind;

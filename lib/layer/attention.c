@@ -118,21 +118,21 @@ static double beyond(double seconds, double window)
     return seconds > window ? seconds - window : 0;
 }
 
+enum { SUM_BYTES = 4 }; /* results of ring steps are summed in fp32 (Transformer Engine, PyTorch) */
+
 /*
- * Ring: keys and values pass c-1 times forward and twice that backward (with their gradients),
- * hidden under 0.9 of the attention of a step; every step's result is merged into the output.
+ * Ring: keys and values pass c-1 times forward and twice that backward (with their gradients).  The
+ * attention of a step, 1/c of all, runs beside the exchange for the next one, so that the last
+ * step hides nothing; the results of c-1 steps are read and added to a sum.
  */
 static void add_ring(rk_costing *x, double kv, double out)
 {
-    const rk_stack *stack = x->c->stack;
-    const double c = (double)x->c->strategy->cp, hides = 0.9;
+    const double c = (double)x->c->strategy->cp, hidden = (c - 1) / c;
     const double send =
         (c - 1) * rk_comm_seconds(x, RK_COLL_SEND, kv, &x->c->groups[RK_GROUP_CONTEXT]);
-    const double merge = c * stack->cp_merge_bytes * out / 2 / 2; /* bytes per 16 bits */
-    const double fixed = c * stack->cp_step_seconds / 2;
-    const double forward = beyond(send, hides * x->cost.forward.part[RK_PART_ATTENTION]);
-    const double backward = beyond(2 * send, hides * x->cost.backward.part[RK_PART_ATTENTION]);
-    rk_add_comm(x, RK_PART_CP, forward + fixed, backward + fixed);
+    const double merge = (c - 1) * out / x->c->element * (x->c->element + 2 * SUM_BYTES);
+    rk_add_comm(x, RK_PART_CP, beyond(send, hidden * x->cost.forward.part[RK_PART_ATTENTION]),
+                beyond(2 * send, hidden * x->cost.backward.part[RK_PART_ATTENTION]));
     rk_add_stream(x, RK_PART_CP, merge, merge);
     x->cost.sent_forward.context += (c - 1) * kv;
     x->cost.sent_backward.context += 2 * (c - 1) * kv;

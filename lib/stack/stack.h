@@ -56,8 +56,6 @@ typedef struct rk_stack {
     double send_seconds;       /* of a message between stages, besides the network's */
     double moe_exposed;        /* of all-to-all with moe_overlap, in a captured step */
     double moe_eager_exposed;  /* the same where every kernel is launched */
-    double cp_step_seconds;    /* of one step of a context-parallel ring, both ways */
-    double cp_merge_bytes;     /* of adding the result of a ring step, per output element */
     double norm_rings;         /* rings of the tensor group per norm and step; 0: one message */
     double norm_rings_whole;   /* more where every rank updates all of its parameters */
     double bucket_bytes;       /* of messages that reduce gradients; 0: one message */

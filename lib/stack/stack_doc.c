@@ -92,8 +92,6 @@ static const rk_field communication_fields[] = {
     SECONDS(send_seconds, "of a message between stages, besides the network's"),
     EXPOSED(moe_exposed, "of all-to-all with moe_overlap in a captured step"),
     EXPOSED(moe_eager_exposed, "the same without; default moe_exposed"),
-    SECONDS(cp_step_seconds, "of a step of a context-parallel ring, both ways"),
-    BYTES(cp_merge_bytes, "of adding the result of a ring step, per output element"),
     NUMBER(norm_rings, 100, NULL,
            "of the tensor group per norm and step: reduce-scatter and gather; 0: one message"),
     NUMBER(norm_rings_whole, 100, NULL, "more where the optimizer is not sharded"),

@@ -166,6 +166,25 @@ static void test_assumed(void **state)
     assert_non_null(strstr(c.assumed, "tp, pp"));
 }
 
+/* FSDP2 under a pipeline keeps parameters gathered and gradients whole. */
+static void test_keeps_gathered(void **state)
+{
+    (void)state;
+    static rk_run_case c;
+    rk_error err;
+    static const char whole[] =
+        "1,x," SHAPE "16,1,1,,16,1,16,full,all,BF16,1,,30,2025,torchtitan\n";
+    static const char stages[] = "1,x," SHAPE "16,1,4,,4,,32,full,all,BF16,1,,30,2025,torchtitan\n";
+    assert_int_equal(fill_framework(whole, &c, &err), RK_OK);
+    assert_int_equal(c.strategy.sharding, RK_SHARD_ALL);
+    assert_int_equal(fill_framework(stages, &c, &err), RK_OK);
+    assert_int_equal(c.strategy.sharding, RK_SHARD_OPTIMIZER);
+    assert_int_equal(c.strategy.micro_batch, 2); /* four microbatches of the 8 sequences */
+    assert_near(c.strategy.states.weight, 2, 0);
+    assert_near(c.strategy.states.gradient, 4, 0);
+    assert_near(c.strategy.states.optimizer, 12, 0);
+}
+
 /* A model of the catalogue by its name, or by the column architecture. */
 static void test_catalogue(void **state)
 {
@@ -434,15 +453,15 @@ static void test_exchange(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_printed),      cmocka_unit_test(test_precision),
-        cmocka_unit_test(test_rate),         cmocka_unit_test(test_frameworks),
-        cmocka_unit_test(test_names),        cmocka_unit_test(test_assumed),
-        cmocka_unit_test(test_catalogue),    cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_missing),      cmocka_unit_test(test_exchange),
-        cmocka_unit_test(test_shard_groups), cmocka_unit_test(test_software),
-        cmocka_unit_test(test_flags),        cmocka_unit_test(test_named),
-        cmocka_unit_test(test_experts),      cmocka_unit_test(test_utilisation),
-        cmocka_unit_test(test_guessed),
+        cmocka_unit_test(test_printed),     cmocka_unit_test(test_precision),
+        cmocka_unit_test(test_rate),        cmocka_unit_test(test_frameworks),
+        cmocka_unit_test(test_names),       cmocka_unit_test(test_assumed),
+        cmocka_unit_test(test_catalogue),   cmocka_unit_test(test_keeps_gathered),
+        cmocka_unit_test(test_refused),     cmocka_unit_test(test_missing),
+        cmocka_unit_test(test_exchange),    cmocka_unit_test(test_shard_groups),
+        cmocka_unit_test(test_software),    cmocka_unit_test(test_flags),
+        cmocka_unit_test(test_named),       cmocka_unit_test(test_experts),
+        cmocka_unit_test(test_utilisation), cmocka_unit_test(test_guessed),
     };
     rk_error err;
     if (rk_run_sources_load(NULL, &sources, &err)) {

@@ -259,7 +259,7 @@ STACK_DEFAULTS = {
         "tp_reduce_exposed": "tp_backward_exposed", "tp_overlap_exposed": 1,
         "regather_exposed": 1, "dp_exposed": 0, "dp_window": 1, "contention": 0, "pp_exposed": 1,
         "send_seconds": 0, "moe_exposed": 1, "moe_eager_exposed": "moe_exposed",
-        "cp_step_seconds": 0, "cp_merge_bytes": 0, "norm_rings": 0, "norm_rings_whole": 0,
+        "norm_rings": 0, "norm_rings_whole": 0,
         "bucket_MiB": 0, "gather_MiB": 0, "bucket_Mparams": 0, "bucket_rank_Mparams": 0,
         "deduplicates": False, "scatters_messages": False, "reduces_whole": False,
     },

@@ -304,10 +304,10 @@ def add_context_parallel(x, layer):
         return
     if s.cp_kind == "ring":
         send = (n - 1) * c.collective("send", kv, "context")
-        fixed = n * stack.cp_step_seconds / 2
-        x.comm("CP comm", max(0, send - 0.9 * x.forward["attention"]) + fixed,
-               max(0, 2 * send - 0.9 * x.backward["attention"]) + fixed)
-        merge = n * stack.cp_merge_bytes * out / 4
+        beside = (n - 1) / n
+        x.comm("CP comm", max(0, send - beside * x.forward["attention"]),
+               max(0, 2 * send - beside * x.backward["attention"]))
+        merge = (n - 1) * out / c.element * (c.element + 8)
         x.stream("CP comm", merge, merge)
         x.send("context", (n - 1) * kv, 2 * (n - 1) * kv)
     elif s.cp_kind == "all_gather":
