@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Options that commands of the Calculon methodology share.  The struct of each begins with an
- * rk_plan_request.
+ * rk_calculon_request.
  */
 #ifndef RK_COMMAND_CALCULON_OPTIONS_H
 #define RK_COMMAND_CALCULON_OPTIONS_H
 
 #include "calculon/calculon_docs.h"
-#include "command/plan_command.h"
+#include "command/calculon_plan.h"
 
-#define RK_PLAN_PLACE(member) offsetof(rk_plan_request, member)
+#define RK_PLAN_PLACE(member) offsetof(rk_calculon_request, member)
 
 #define RK_OPTION_APPLICATION                                                                      \
     {                                                                                              \
@@ -42,7 +42,7 @@
 #define RK_OPTION_METHOD                                                                           \
     {                                                                                              \
         .name = "method", .type = RK_OPTION_CHOICE, .offset = RK_PLAN_PLACE(method),               \
-        .choices = rk_plan_methods, .value = "NAME", .help = "how to estimate"                     \
+        .choices = rk_calculon_methods, .value = "NAME", .help = "how to estimate"                 \
     }
 
 #define RK_OPTION_DATATYPE                                                                         \

@@ -8,18 +8,18 @@
 
 static int64_t *accelerators(void *options)
 {
-    return &((rk_plan_request *)options)->processors;
+    return &((rk_calculon_request *)options)->processors;
 }
 
 static rk_status load(rk_asked *asked, const void *options, rk_error *err)
 {
-    rk_plan *plan = &asked->plan;
-    const rk_plan_request *request = &plan->request;
-    plan->request = *(const rk_plan_request *)options;
-    const rk_status status = rk_plan_load(plan, err);
-    asked->problem = rk_plan_problem(plan);
+    rk_calculon_plan *plan = &asked->plan;
+    const rk_calculon_request *request = &plan->request;
+    plan->request = *(const rk_calculon_request *)options;
+    const rk_status status = rk_calculon_plan_load(plan, err);
+    asked->problem = plan->problem;
     asked->batch = request->batch;
-    asked->seq = plan->app.seq_size;
+    asked->seq = plan->problem.calculon.app.seq_size;
     asked->threads = request->threads;
     asked->top = (size_t)request->top;
     asked->json = request->json;
@@ -30,7 +30,7 @@ static rk_status load(rk_asked *asked, const void *options, rk_error *err)
 
 static void clear(rk_asked *asked)
 {
-    rk_plan_clear(&asked->plan);
+    rk_calculon_plan_clear(&asked->plan);
 }
 
 static void allow_offload(rk_asked *asked)
@@ -45,7 +45,7 @@ static void set_seq(rk_asked *asked, int64_t seq)
 
 static rk_status rank(rk_job *job, rk_asked *asked, rk_error *err)
 {
-    const rk_status status = rk_plan_rank(job, &asked->plan, err);
+    const rk_status status = rk_calculon_plan_rank(job, &asked->plan, err);
     asked->ranking = &asked->plan.ranking;
     asked->cpu_s = asked->plan.cpu_s;
     return status;
@@ -53,18 +53,18 @@ static rk_status rank(rk_job *job, rk_asked *asked, rk_error *err)
 
 static rk_status write(const rk_job *job, const rk_asked *asked, rk_error *err)
 {
-    const rk_plan *plan = &asked->plan;
+    const rk_calculon_plan *plan = &asked->plan;
     if (asked->json) {
-        return rk_plan_write_json(job, plan, err);
+        return rk_calculon_plan_write_json(job, plan, err);
     }
-    return asked->csv ? rk_plan_write_csv(job, plan, err)
-                      : rk_job_print(job, asked->output, rk_plan_write_text, plan, err);
+    return asked->csv ? rk_calculon_plan_write_csv(job, plan, err)
+                      : rk_job_print(job, asked->output, rk_calculon_plan_write_text, plan, err);
 }
 
 static void write_documents(FILE *to, const rk_asked *asked)
 {
-    rk_plan_write_model(to, &asked->plan);
-    rk_plan_write_system(to, &asked->plan);
+    rk_calculon_plan_write_model(to, &asked->plan);
+    rk_calculon_plan_write_system(to, &asked->plan);
 }
 
 static void write_batch(FILE *to, const rk_asked *asked)
@@ -77,14 +77,14 @@ static void write_batch(FILE *to, const rk_asked *asked)
 
 static void write_inputs(FILE *to, const rk_asked *asked)
 {
-    rk_plan_write_inputs(to, &asked->plan);
+    rk_calculon_plan_write_inputs(to, &asked->plan);
 }
 
 static void write_machine(FILE *to, const rk_asked *asked)
 {
-    const rk_plan_request *request = &asked->plan.request;
+    const rk_calculon_request *request = &asked->plan.request;
     char number[RK_COMMAS_SIZE], batch[RK_COMMAS_SIZE];
-    rk_plan_write_system(to, &asked->plan);
+    rk_calculon_plan_write_system(to, &asked->plan);
     (void)fprintf(to, "%-10s%s processors, batch of up to %s sequences of %" PRId64 ", %s\n", "run",
                   rk_with_commas((uint64_t)request->processors, number),
                   rk_with_commas((uint64_t)request->batch, batch), asked->seq,

@@ -14,9 +14,6 @@ extern const rk_command rk_command_timeline, rk_command_comm;
 extern const rk_command rk_command_validate, rk_command_plot;
 extern const rk_command rk_command_explain, rk_command_design, rk_command_shape;
 
-/* By the Calculon method. */
-extern const rk_command rk_command_plan_calculon;
-
 /* The published command line. */
 extern const rk_command rk_command_calculon, rk_command_calculon_llm, rk_command_calculon_loe;
 extern const rk_command rk_command_calculon_lae, rk_command_calculon_lpc, rk_command_calculon_lv;

@@ -15,7 +15,7 @@
 
 /* The command lines of the two methods. */
 struct calculon_args {
-    rk_plan_request request;
+    rk_calculon_request request;
     rk_design_target target;
 };
 
@@ -187,13 +187,13 @@ static rk_status run(const rk_planner *planner, rk_job *job, void *options,
 
 static void init_calculon(void *arguments)
 {
-    rk_plan_request_init(&((struct calculon_args *)arguments)->request);
+    rk_calculon_request_init(&((struct calculon_args *)arguments)->request);
 }
 
 static rk_status complete_calculon(void *arguments, rk_error *err)
 {
     struct calculon_args *args = arguments;
-    const rk_status status = rk_plan_request_check(&args->request, err);
+    const rk_status status = rk_calculon_request_check(&args->request, err);
     return status ? status : check_target(&args->target, err);
 }
 

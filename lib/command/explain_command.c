@@ -14,7 +14,7 @@
 
 /* The command lines of the two methods; what they share with `reckon plan` comes first. */
 struct calculon_args {
-    rk_plan_request request;
+    rk_calculon_request request;
     double change;
 };
 
@@ -112,7 +112,7 @@ static rk_status run(const rk_planner *planner, rk_job *job, const void *options
 static void init_calculon(void *arguments)
 {
     struct calculon_args *args = arguments;
-    rk_plan_request_init(&args->request);
+    rk_calculon_request_init(&args->request);
     args->request.top = 1;
     args->request.bounded = true;
     args->change = DEFAULT_CHANGE;
@@ -153,7 +153,7 @@ static const rk_command calculon_explain = {
              "             --processors 4096 --batch 3072",
     .size = sizeof(struct calculon_args),
     .init = init_calculon,
-    .complete = rk_plan_request_check,
+    .complete = rk_calculon_request_check,
     .run = run_calculon,
 };
 

@@ -7,7 +7,7 @@
 #ifndef RK_COMMAND_PLANNER_H
 #define RK_COMMAND_PLANNER_H
 
-#include "command/plan_command.h"
+#include "command/calculon_plan.h"
 #include "command/reckon_plan.h"
 
 typedef struct rk_planner rk_planner;
@@ -22,7 +22,7 @@ typedef struct rk_asked {
     const char *output;        /* file, or "-" */
     const rk_ranking *ranking; /* after the search; NULL before */
     double cpu_s;              /* of it */
-    rk_plan plan;              /* of the Calculon method */
+    rk_calculon_plan plan;     /* of the Calculon method */
     rk_inputs inputs;          /* of the reckon model */
     rk_reckoning reckoning;
 } rk_asked;

@@ -71,11 +71,4 @@ extern const char *const rk_reckon_plan_methods[];
         .help = "how to estimate; default: the method of the documents"                            \
     }
 
-/*
- * Runs a command line by the Calculon methodology where it asks for that, by --method or by its
- * documents, and else by the reckon model.  Returns the exit status.
- */
-int rk_run_by_method(const rk_command *command, int argc, char **argv,
-                     int (*calculon)(int argc, char **argv), int (*reckon)(int argc, char **argv));
-
 #endif

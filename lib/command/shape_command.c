@@ -20,7 +20,7 @@
 
 /* The command lines of the two methods. */
 struct calculon_args {
-    rk_plan_request request;
+    rk_calculon_request request;
     rk_shape_wish wish;
 };
 
@@ -196,7 +196,7 @@ static rk_status run(const rk_planner *planner, rk_job *job, const void *options
 static void init_calculon(void *arguments)
 {
     struct calculon_args *args = arguments;
-    rk_plan_request_init(&args->request);
+    rk_calculon_request_init(&args->request);
     args->request.top = TOP;
     args->wish = wish_defaults;
     args->wish.seq = 2048;
@@ -239,7 +239,7 @@ static const rk_command calculon_shape = {
              "             --processors 4096 --batch 3072 --seq 8192 --head-size 128,192",
     .size = sizeof(struct calculon_args),
     .init = init_calculon,
-    .complete = rk_plan_request_check,
+    .complete = rk_calculon_request_check,
     .run = run_calculon,
 };
 

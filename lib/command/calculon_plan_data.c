@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The answer of `reckon plan` for programs. */
-#include "command/plan_command.h"
+#include "command/calculon_plan.h"
 
 #include "calculon/calculon_docs.h"
 #include "command/bounded.h"
 #include "io/json_write.h"
 #include "report/calculon_parts.h"
 
-static void write_request(rk_json_writer *writer, const rk_plan *plan)
+static void write_request(rk_json_writer *writer, const rk_calculon_plan *plan)
 {
-    const rk_plan_request *request = &plan->request;
+    const rk_calculon_request *request = &plan->request;
     rk_json_open_member(writer, "request", "{");
-    rk_json_string(writer, "method", rk_plan_methods[request->method]);
+    rk_json_string(writer, "method", rk_calculon_methods[request->method]);
     rk_json_string(writer, "model", request->model);
     rk_json_string(writer, "system", request->system);
     rk_json_count(writer, "processors", (uint64_t)request->processors);
@@ -22,12 +22,12 @@ static void write_request(rk_json_writer *writer, const rk_plan *plan)
     rk_json_flag(writer, "mbs_break", request->mbs_break);
     rk_json_close(writer, "}");
     rk_json_open_member(writer, "model", "{");
-    rk_json_real(writer, "parameters", rk_calculon_parameters(&plan->app));
-    rk_json_count(writer, "sequence_tokens", (uint64_t)plan->app.seq_size);
+    rk_json_real(writer, "parameters", rk_calculon_parameters(&plan->problem.calculon.app));
+    rk_json_count(writer, "sequence_tokens", (uint64_t)plan->problem.calculon.app.seq_size);
     rk_json_close(writer, "}");
     rk_json_open_member(writer, "system", "{");
-    rk_json_real(writer, "memory_bytes", plan->sys.mem1.capacity);
-    rk_json_real(writer, "offload_memory_bytes", plan->sys.mem2.capacity);
+    rk_json_real(writer, "memory_bytes", plan->problem.calculon.sys.mem1.capacity);
+    rk_json_real(writer, "offload_memory_bytes", plan->problem.calculon.sys.mem2.capacity);
     rk_json_close(writer, "}");
     rk_json_open_member(writer, "search", "{");
     if (request->bounded) {
@@ -41,7 +41,7 @@ static void write_request(rk_json_writer *writer, const rk_plan *plan)
     rk_json_close(writer, "}");
 }
 
-static void write_best(rk_json_writer *writer, const rk_plan *plan)
+static void write_best(rk_json_writer *writer, const rk_calculon_plan *plan)
 {
     const rk_calculon_result *best = &plan->strategies[0];
     rk_calculon_time_part times[RK_CALCULON_TIME_PARTS];
@@ -51,7 +51,8 @@ static void write_best(rk_json_writer *writer, const rk_plan *plan)
     rk_json_open_member(writer, "best", "{");
     rk_json_real(writer, "step_s", best->stats.total_time);
     rk_json_real(writer, "samples_per_s", best->stats.sample_rate);
-    rk_json_real(writer, "tokens_per_s", best->stats.sample_rate * (double)plan->app.seq_size);
+    rk_json_real(writer, "tokens_per_s",
+                 best->stats.sample_rate * (double)plan->problem.calculon.app.seq_size);
     rk_json_real(writer, "efficiency", best->stats.total_efficiency);
     rk_json_open_member(writer, "time", "{");
     for (int i = 0; i < RK_CALCULON_TIME_PARTS; i++) {
@@ -72,12 +73,12 @@ static void write_best(rk_json_writer *writer, const rk_plan *plan)
 }
 
 /* The search has evaluated the strategy before, so that this cannot fail. */
-static void write_need(rk_json_writer *writer, const rk_plan *plan, const char *key,
+static void write_need(rk_json_writer *writer, const rk_calculon_plan *plan, const char *key,
                        const rk_candidate *need)
 {
     rk_calculon_result result;
     rk_error err;
-    if (!need->fits || rk_plan_evaluate(plan, need, &result, &err)) {
+    if (!need->fits || rk_calculon_plan_evaluate(plan, need, &result, &err)) {
         return;
     }
     rk_json_open_member(writer, key, "{");
@@ -89,7 +90,7 @@ static void write_need(rk_json_writer *writer, const rk_plan *plan, const char *
     rk_json_close(writer, "}");
 }
 
-static void write_shortage(rk_json_writer *writer, const rk_plan *plan)
+static void write_shortage(rk_json_writer *writer, const rk_calculon_plan *plan)
 {
     const rk_shortage *shortage = &plan->ranking.shortage;
     rk_json_open_member(writer, "shortfall", "{");
@@ -105,7 +106,8 @@ static void write_shortage(rk_json_writer *writer, const rk_plan *plan)
     rk_json_close(writer, "}");
 }
 
-rk_status rk_plan_write_json(const rk_job *job, const rk_plan *plan, rk_error *err)
+rk_status rk_calculon_plan_write_json(const rk_job *job, const rk_calculon_plan *plan,
+                                      rk_error *err)
 {
     rk_out *out;
     const rk_status status = rk_job_open(job, plan->request.output, &out, err);
@@ -128,7 +130,7 @@ rk_status rk_plan_write_json(const rk_job *job, const rk_plan *plan, rk_error *e
     return rk_out_close(out, err);
 }
 
-rk_status rk_plan_write_csv(const rk_job *job, const rk_plan *plan, rk_error *err)
+rk_status rk_calculon_plan_write_csv(const rk_job *job, const rk_calculon_plan *plan, rk_error *err)
 {
     rk_out *out;
     const rk_status status = rk_job_open(job, plan->request.output, &out, err);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The answer of `reckon plan` for people. */
-#include "command/plan_command.h"
+#include "command/calculon_plan.h"
 
 #include "base/text.h"
 #include "base/units.h"
@@ -23,29 +23,34 @@ static void write_line(FILE *to, const char *label, const char *words)
     (void)fprintf(to, "%-10s%s\n", label, words);
 }
 
-void rk_plan_write_model(FILE *to, const rk_plan *plan)
+void rk_calculon_plan_write_model(FILE *to, const rk_calculon_plan *plan)
 {
     char words[RK_WORDS_SIZE], parameters[RK_NUMBER_TEXT_SIZE];
-    (void)rk_human_text(rk_calculon_parameters(&plan->app), RK_HUMAN_BASE10, parameters);
+    (void)rk_human_text(rk_calculon_parameters(&plan->problem.calculon.app), RK_HUMAN_BASE10,
+                        parameters);
     (void)fprintf(to, "%-10s%s, %s parameters\n", "model", plan->request.model, parameters);
-    write_line(to, "", rk_describe_app(&plan->app, words));
+    write_line(to, "", rk_describe_app(&plan->problem.calculon.app, words));
 }
 
-void rk_plan_write_system(FILE *to, const rk_plan *plan)
+void rk_calculon_plan_write_system(FILE *to, const rk_calculon_plan *plan)
 {
     char words[RK_WORDS_SIZE];
     write_line(to, "system", plan->request.system);
-    write_line(to, "", rk_describe_engines(&plan->sys, plan->space.datatype, words));
-    (void)fprintf(to, "%-10smemory %s\n", "", rk_describe_memory(&plan->sys, words));
-    (void)fprintf(to, "%-10snetwork %s\n", "", rk_describe_networks(&plan->sys, words));
+    write_line(to, "",
+               rk_describe_engines(&plan->problem.calculon.sys,
+                                   plan->problem.calculon.space.datatype, words));
+    (void)fprintf(to, "%-10smemory %s\n", "",
+                  rk_describe_memory(&plan->problem.calculon.sys, words));
+    (void)fprintf(to, "%-10snetwork %s\n", "",
+                  rk_describe_networks(&plan->problem.calculon.sys, words));
 }
 
-void rk_plan_write_inputs(FILE *to, const rk_plan *plan)
+void rk_calculon_plan_write_inputs(FILE *to, const rk_calculon_plan *plan)
 {
-    const rk_plan_request *request = &plan->request;
+    const rk_calculon_request *request = &plan->request;
     char number[RK_COMMAS_SIZE];
-    rk_plan_write_model(to, plan);
-    rk_plan_write_system(to, plan);
+    rk_calculon_plan_write_model(to, plan);
+    rk_calculon_plan_write_system(to, plan);
     (void)fprintf(to, "%-10s%s processors, ", "run",
                   rk_with_commas((uint64_t)request->processors, number));
     (void)fprintf(to, "batch of up to %s sequences, %s\n",
@@ -53,18 +58,19 @@ void rk_plan_write_inputs(FILE *to, const rk_plan *plan)
                   rk_datatype_names[request->datatype]);
 }
 
-static void write_search(FILE *to, const rk_plan *plan)
+static void write_search(FILE *to, const rk_calculon_plan *plan)
 {
-    const rk_plan_request *request = &plan->request;
+    const rk_calculon_request *request = &plan->request;
     char number[RK_COMMAS_SIZE];
     if (plan->ranking.by_bounds) {
-        rk_write_bounded(to, &plan->ranking.bounded, rk_plan_methods[request->method], plan->cpu_s);
+        rk_write_bounded(to, &plan->ranking.bounded, rk_calculon_methods[request->method],
+                         plan->cpu_s);
         return;
     }
     (void)fprintf(to, "%-10s%s strategies, ", "search",
                   rk_with_commas(plan->ranking.counts[0], number));
     (void)fprintf(to, "%s fit; %s method\n", rk_with_commas(plan->ranking.counts[1], number),
-                  rk_plan_methods[request->method]);
+                  rk_calculon_methods[request->method]);
     (void)fprintf(to, "%-10s%.3f s of processor time", "", plan->cpu_s);
     if (plan->cpu_s > 0 && plan->ranking.counts[0] > 0) {
         (void)fprintf(to, ", %.1f million strategies/s",
@@ -115,46 +121,49 @@ static void add_choice(rk_table *table, size_t row, const rk_calculon_exe *exe)
 }
 
 /* What a strategy costs. */
-static void add_networks(rk_table *table, const rk_plan *plan, const rk_calculon_result *s)
+static void add_networks(rk_table *table, const rk_calculon_plan *plan, const rk_calculon_result *s)
 {
     (void)plan;
     rk_table_cell(table, "%" PRId64 "/%" PRId64 "/%" PRId64, s->exe.tensor_par_net,
                   s->exe.pipeline_par_net, s->exe.data_par_net);
 }
 
-static void add_step_time(rk_table *table, const rk_plan *plan, const rk_calculon_result *s)
+static void add_step_time(rk_table *table, const rk_calculon_plan *plan,
+                          const rk_calculon_result *s)
 {
     (void)plan;
     rk_table_cell(table, "%.5g", s->stats.total_time);
 }
 
-static void add_samples(rk_table *table, const rk_plan *plan, const rk_calculon_result *s)
+static void add_samples(rk_table *table, const rk_calculon_plan *plan, const rk_calculon_result *s)
 {
     (void)plan;
     rk_table_cell(table, "%.5g", s->stats.sample_rate);
 }
 
-static void add_tokens(rk_table *table, const rk_plan *plan, const rk_calculon_result *s)
+static void add_tokens(rk_table *table, const rk_calculon_plan *plan, const rk_calculon_result *s)
 {
     char text[RK_NUMBER_TEXT_SIZE];
-    rk_table_cell(
-        table, "%s",
-        rk_human_text(s->stats.sample_rate * (double)plan->app.seq_size, RK_HUMAN_BASE10, text));
+    rk_table_cell(table, "%s",
+                  rk_human_text(s->stats.sample_rate * (double)plan->problem.calculon.app.seq_size,
+                                RK_HUMAN_BASE10, text));
 }
 
-static void add_efficiency(rk_table *table, const rk_plan *plan, const rk_calculon_result *s)
+static void add_efficiency(rk_table *table, const rk_calculon_plan *plan,
+                           const rk_calculon_result *s)
 {
     (void)plan;
     rk_table_cell(table, "%.2f", 100 * s->stats.total_efficiency);
 }
 
-static void add_memory(rk_table *table, const rk_plan *plan, const rk_calculon_result *s)
+static void add_memory(rk_table *table, const rk_calculon_plan *plan, const rk_calculon_result *s)
 {
     (void)plan;
     rk_table_cell(table, "%.2f", s->stats.proc_mem_tier1_cap_req / GIB);
 }
 
-static void add_offload_memory(rk_table *table, const rk_plan *plan, const rk_calculon_result *s)
+static void add_offload_memory(rk_table *table, const rk_calculon_plan *plan,
+                               const rk_calculon_result *s)
 {
     (void)plan;
     rk_table_cell(table, "%.2f", s->stats.proc_mem_tier2_cap_req / GIB);
@@ -162,7 +171,7 @@ static void add_offload_memory(rk_table *table, const rk_plan *plan, const rk_ca
 
 static const struct {
     const char *label;
-    void (*add)(rk_table *table, const rk_plan *plan, const rk_calculon_result *s);
+    void (*add)(rk_table *table, const rk_calculon_plan *plan, const rk_calculon_result *s);
 } costs[] = {
     {"networks, TP/PP/DP", add_networks},
     {"step time, s", add_step_time},
@@ -174,8 +183,8 @@ static const struct {
 };
 
 /* Compares `count` strategies from `first` on. */
-static rk_status write_comparison(FILE *to, const rk_plan *plan, size_t first, size_t count,
-                                  rk_table_style style, rk_error *err)
+static rk_status write_comparison(FILE *to, const rk_calculon_plan *plan, size_t first,
+                                  size_t count, rk_table_style style, rk_error *err)
 {
     char titles[SIDE_BY_SIDE_MAX][24];
     rk_table_column columns[SIDE_BY_SIDE_MAX + 1] = {{"rank", RK_ALIGN_LEFT}};
@@ -232,8 +241,8 @@ static void add_memory_row(rk_table *table, const char *name, double tier1, doub
     rk_table_cell(table, "%.2f", tier2 / GIB);
 }
 
-static rk_status write_memory(FILE *to, const rk_plan *plan, const rk_calculon_result *best,
-                              rk_table_style style, rk_error *err)
+static rk_status write_memory(FILE *to, const rk_calculon_plan *plan,
+                              const rk_calculon_result *best, rk_table_style style, rk_error *err)
 {
     static const rk_table_column columns[] = {{"memory of one processor", RK_ALIGN_LEFT},
                                               {"GiB", RK_ALIGN_RIGHT},
@@ -252,8 +261,8 @@ static rk_status write_memory(FILE *to, const rk_plan *plan, const rk_calculon_r
     add_memory_row(&table, "total", best->stats.proc_mem_tier1_cap_req,
                    best->stats.proc_mem_tier2_cap_req);
     rk_table_cell(&table, "there is");
-    rk_table_cell(&table, "%s", rk_describe_gib(plan->sys.mem1.capacity, gib));
-    rk_table_cell(&table, "%s", rk_describe_gib(plan->sys.mem2.capacity, gib));
+    rk_table_cell(&table, "%s", rk_describe_gib(plan->problem.calculon.sys.mem1.capacity, gib));
+    rk_table_cell(&table, "%s", rk_describe_gib(plan->problem.calculon.sys.mem2.capacity, gib));
     return rk_write_table(to, &table, style, err);
 }
 
@@ -280,7 +289,8 @@ static void write_verdict(FILE *to, const rk_calculon_time_part parts[RK_CALCULO
     }
 }
 
-static rk_status write_best(FILE *to, const rk_plan *plan, rk_table_style style, rk_error *err)
+static rk_status write_best(FILE *to, const rk_calculon_plan *plan, rk_table_style style,
+                            rk_error *err)
 {
     rk_calculon_time_part parts[RK_CALCULON_TIME_PARTS];
     const rk_calculon_result *best = &plan->strategies[0];
@@ -316,7 +326,7 @@ static void write_need(FILE *to, const char *intro, const rk_candidate *need, do
     (void)fprintf(to, ", %.5g s a step\n  %s\n", need->step, rk_describe_exe(&need->exe, words));
 }
 
-static void write_shortage(FILE *to, const rk_plan *plan)
+static void write_shortage(FILE *to, const rk_calculon_plan *plan)
 {
     const rk_shortage *shortage = &plan->ranking.shortage;
     const rk_candidate *least = shortage->least;
@@ -332,26 +342,26 @@ static void write_shortage(FILE *to, const rk_plan *plan)
         (void)fprintf(to, "No strategy runs, whatever the memory: %s.\n", shortage->misfit);
     } else {
         (void)fprintf(to, "Nothing fits in the memory of a processor: %s.\n",
-                      rk_describe_memory(&plan->sys, words));
+                      rk_describe_memory(&plan->problem.calculon.sys, words));
         write_need(to, "The least memory that does, to 1 %", &least[0],
-                   least[0].memory - plan->sys.mem1.capacity);
+                   least[0].memory - plan->problem.calculon.sys.mem1.capacity);
         write_need(to, "The least offload memory that does, to 1 %", &least[1],
-                   least[1].offloaded - plan->sys.mem2.capacity);
+                   least[1].offloaded - plan->problem.calculon.sys.mem2.capacity);
         write_need(to, "The fastest if memory were no limit", &shortage->fastest, 0);
     }
 }
 
 /* ---- all of it --------------------------------------------------------------------------- */
 
-rk_status rk_plan_write_text(FILE *to, const void *what, rk_table_style style, int width,
-                             rk_error *err)
+rk_status rk_calculon_plan_write_text(FILE *to, const void *what, rk_table_style style, int width,
+                                      rk_error *err)
 {
-    const rk_plan *plan = what;
+    const rk_calculon_plan *plan = what;
     size_t together = SIDE_BY_SIDE_MAX;
     while (together > 1 && LABEL_WIDTH + (int)together * STRATEGY_WIDTH > width) {
         together--;
     }
-    rk_plan_write_inputs(to, plan);
+    rk_calculon_plan_write_inputs(to, plan);
     write_search(to, plan);
     (void)fputc('\n', to);
     if (plan->strategy_count == 0) {

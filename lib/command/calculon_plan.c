@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "command/calculon_plan.h"
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "calculon/calculon_docs.h"
+#include "command/calculon_options.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+const char *const rk_calculon_methods[] = {"calculon", NULL};
+
+const char *const rk_fused_names[] = {"true", "false", "both", NULL};
+enum { FUSED_TRUE, FUSED_FALSE, FUSED_BOTH };
+
+static const rk_calculon_request plan_defaults = {
+    .top = 5, .output = "-", .datatype = -1, .fused = FUSED_TRUE};
+
+void rk_calculon_request_init(void *request)
+{
+    *(rk_calculon_request *)request = plan_defaults;
+}
+
+rk_status rk_calculon_request_check(void *request, rk_error *err)
+{
+    const rk_calculon_request *r = request;
+    return r->json && r->csv ? rk_fail(err, RK_ERR_INVALID, "--json and --csv exclude each other")
+                             : RK_OK;
+}
+
+const rk_option rk_calculon_plan_options[RK_CALCULON_PLAN_OPTIONS] = {
+    RK_OPTION_APPLICATION,   RK_OPTION_SYSTEM,        RK_OPTION_PROCESSORS(true),
+    RK_OPTION_BATCH,         RK_OPTION_DATATYPE,      RK_OPTION_FUSED,
+    RK_OPTION_NO_TP_OVERLAP, RK_OPTION_NO_DP_OVERLAP, RK_OPTION_THREADS,
+    RK_OPTION_JSON,          RK_OPTION_CSV,           RK_OPTION_OUTPUT,
+};
+
+rk_status rk_calculon_plan_evaluate(const rk_calculon_plan *plan, const rk_candidate *candidate,
+                                    rk_calculon_result *strategy, rk_error *err)
+{
+    rk_calculon_sys sys = plan->problem.calculon.sys;
+    rk_calculon_verdict verdict;
+    sys.mem1.capacity = fmax(sys.mem1.capacity, candidate->memory);
+    sys.mem2.capacity = fmax(sys.mem2.capacity, candidate->offloaded);
+    strategy->exe = candidate->exe;
+    strategy->layer_count = 0;
+    return rk_calculon_evaluate(&plan->problem.calculon.app, &sys, &candidate->exe,
+                                &strategy->stats, NULL, NULL, &verdict, err);
+}
+
+/* Returns the first datatype that the system computes in; the search complains if there is none. */
+static int smallest_datatype(const rk_calculon_sys *sys)
+{
+    for (int i = 0; i < RK_DATATYPE_COUNT; i++) {
+        if (sys->matrix[i].present && sys->vector[i].present) {
+            return i;
+        }
+    }
+    return 0;
+}
+
+rk_status rk_calculon_plan_load(rk_calculon_plan *plan, rk_error *err)
+{
+    rk_calculon_request *request = &plan->request;
+    plan->problem.method = &rk_method_calculon;
+    rk_status status = request->model ? rk_calculon_app_load(request->model, false,
+                                                             &plan->problem.calculon.app, err)
+                                      : RK_OK;
+    if (!status) {
+        status = rk_calculon_sys_load(request->system, false, &plan->problem.calculon.sys, err);
+    }
+    if (!status && request->datatype < 0) {
+        request->datatype = smallest_datatype(&plan->problem.calculon.sys);
+    }
+    plan->problem.calculon.space = (rk_calculon_space){
+        .num_procs = request->processors,
+        .max_batch_size = request->batch,
+        .datatype = (rk_datatype)request->datatype,
+        .fused_count = request->fused == FUSED_BOTH ? 2 : 1,
+        .fused = {request->fused == FUSED_TRUE, true},
+        .no_tp_overlap = request->no_tp_overlap,
+        .no_dp_overlap = request->no_dp_overlap,
+        .mbs_break = request->mbs_break,
+    };
+    return status;
+}
+
+static rk_status fill_strategies(rk_calculon_plan *plan, rk_error *err)
+{
+    const rk_ranking *ranking = &plan->ranking;
+    rk_status status = RK_OK;
+    plan->strategies = calloc(ranking->count + 1, sizeof(*plan->strategies));
+    if (!plan->strategies) {
+        return rk_fail(err, RK_ERR_MEMORY, "not enough memory for the answers");
+    }
+    for (; !status && plan->strategy_count < ranking->count; plan->strategy_count++) {
+        status = rk_calculon_plan_evaluate(plan, &ranking->candidates[plan->strategy_count],
+                                           &plan->strategies[plan->strategy_count], err);
+    }
+    return status;
+}
+
+rk_status rk_calculon_plan_rank(rk_job *job, rk_calculon_plan *plan, rk_error *err)
+{
+    const rk_calculon_request *request = &plan->request;
+    const rk_search_control control = rk_job_search_control(job, "strategies", request->threads);
+    const double cpu = rk_job_cpu_s(job), wall = rk_wall_seconds();
+    const rk_status status =
+        rk_rank_strategies(&plan->problem, request->bounded ? RK_SEARCH_BOUNDED : RK_SEARCH_ANY,
+                           (size_t)request->top, rk_job_team(job), &control, &plan->ranking, err);
+    plan->cpu_s = rk_job_cpu_s(job) - cpu;
+    plan->wall_s = rk_wall_seconds() - wall;
+    return status || !rk_job_is_first(job) ? status : fill_strategies(plan, err);
+}
+
+void rk_calculon_plan_clear(rk_calculon_plan *plan)
+{
+    rk_ranking_clear(&plan->ranking);
+    free(plan->strategies);
+    plan->strategies = NULL;
+    plan->strategy_count = 0;
+}

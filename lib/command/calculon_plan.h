@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What commands of the Calculon method are asked, and plans by it. */
+#ifndef RK_COMMAND_CALCULON_PLAN_H
+#define RK_COMMAND_CALCULON_PLAN_H
+
+#include "calculon/calculon_write.h"
+#include "job/job.h"
+#include "method/ranking.h"
+
+/* The command line. */
+typedef struct rk_calculon_request {
+    const char *model, *system;  /* catalogue names or files */
+    int method, datatype, fused; /* indices of choices */
+    int64_t processors, batch, top, threads;
+    bool no_tp_overlap, no_dp_overlap, mbs_break, bounded, json, csv;
+    const char *output; /* file, or "-" */
+} rk_calculon_request;
+
+extern const char *const rk_calculon_methods[]; /* names of `method` */
+
+/* What is not given: five strategies, the smallest datatype (below 0), standard output. */
+void rk_calculon_request_init(void *request);
+
+/* Refuses options that exclude each other. */
+rk_status rk_calculon_request_check(void *request, rk_error *err);
+
+/* What is searched, how and to where: the options of `reckon plan` and `explain`. */
+#define RK_CALCULON_PLAN_OPTIONS 12
+extern const rk_option rk_calculon_plan_options[RK_CALCULON_PLAN_OPTIONS];
+
+/* What was asked and what was found. */
+typedef struct rk_calculon_plan {
+    rk_calculon_request request;
+    rk_problem problem;
+    rk_ranking ranking;
+    double cpu_s, wall_s;           /* of the search */
+    rk_calculon_result *strategies; /* owned; best first */
+    size_t strategy_count;
+} rk_calculon_plan;
+
+/* Loads the documents of the request, the model where it names one, and completes it. */
+rk_status rk_calculon_plan_load(rk_calculon_plan *plan, rk_error *err);
+
+/*
+ * Searches for the best strategies, and for what is missing when none fits; on rank 0, all of their
+ * statistics are there then.  Cleared with rk_calculon_plan_clear, also after a failure.
+ */
+rk_status rk_calculon_plan_rank(rk_job *job, rk_calculon_plan *plan, rk_error *err);
+void rk_calculon_plan_clear(rk_calculon_plan *plan);
+
+/* Evaluates a strategy that fits into the memory it needs, however much the system has. */
+rk_status rk_calculon_plan_evaluate(const rk_calculon_plan *plan, const rk_candidate *candidate,
+                                    rk_calculon_result *strategy, rk_error *err);
+
+/* What was asked: model, system and run; and the first two alone. */
+void rk_calculon_plan_write_inputs(FILE *to, const rk_calculon_plan *plan);
+void rk_calculon_plan_write_model(FILE *to, const rk_calculon_plan *plan);
+void rk_calculon_plan_write_system(FILE *to, const rk_calculon_plan *plan);
+
+/* Writes the answer for people, `width` columns wide where it can. */
+rk_text_writer rk_calculon_plan_write_text; /* `what` is the rk_calculon_plan */
+
+/* Writes the answer for programs to the file that the request names. */
+rk_status rk_calculon_plan_write_json(const rk_job *job, const rk_calculon_plan *plan,
+                                      rk_error *err);
+rk_status rk_calculon_plan_write_csv(const rk_job *job, const rk_calculon_plan *plan,
+                                     rk_error *err);
+
+#endif
