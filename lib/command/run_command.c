@@ -14,6 +14,7 @@
 #define GIGA      1e9
 #define NOT_GIVEN (-1.0)
 #define P90       1.2815515655446004 /* standard deviations to the 90th percentile */
+#define LIFE      4.0                /* years; what design documents assume */
 #define SIMULATED 1000               /* runs */
 
 /* ---- options ------------------------------------------------------------------------------- */
@@ -36,6 +37,10 @@ static const rk_option run_options[] = {
     ABOVE("tokens", tokens, "N", "to train on: 15T"),
     ABOVE("steps", steps, "N", "to train for, in place of tokens"),
     ABOVE("loss", loss, "X", "to reach, in place of tokens: nats per token, by a scaling law"),
+    {.name = "phases",
+     .offset = PLACE(phases),
+     .value = "SEQ:TOKENS[:BATCH],...",
+     .help = "sequences and batches that change, in place of tokens: 8192:15T,131072:100G:128"},
     NAMED("law", law, "scaling_laws", "scaling law of --loss; default: chinchilla-refit"),
     ABOVE("reference-batch", reference_batch, "TOKENS",
           "batch that tokens or loss are meant for; a larger one needs more tokens"),
@@ -63,6 +68,12 @@ static const rk_option run_options[] = {
      .type = RK_OPTION_FLAG,
      .offset = PLACE(async),
      .help = "training waits for the copy to host memory only"},
+    {.name = "near-checkpoint",
+     .offset = PLACE(near),
+     .value = "TIER",
+     .help = "copies nearby between those in storage: peer-host, host or nvme"},
+    NAMED("storage-tiers", storage_tiers, "storage",
+          "tiers of --near-checkpoint; default: published"),
     {.name = "simulate",
      .type = RK_OPTION_COUNT,
      .offset = PLACE(simulated),
@@ -81,6 +92,8 @@ static const rk_option run_options[] = {
      .help = "write progress and interruptions of the median run"},
     NAMED("prices", prices, "prices", "of hours, power and carbon; default: none"),
     REAL("price", price, "X", "of an accelerator-hour, in any currency"),
+    ABOVE("purchase", purchase, "X", "price of an accelerator with its share of everything"),
+    ABOVE("life", life, "YEARS", "over which a purchase is paid off; default: 4"),
     ABOVE("power", power, "W",
           "of an accelerator with its share of the node; default: 1.82 of the board"),
     NUMBER(1, false, "pue", pue, "X",
@@ -128,6 +141,23 @@ static rk_status fill_batch_factor(rk_whole_run *run, double batch, rk_error *er
     return RK_OK;
 }
 
+/* All phases as one: steps and their mean time, by the tokens of each. */
+static void join_phases(rk_whole_run *run)
+{
+    double tokens = 0, steps = 0, seconds = 0;
+    for (int i = 0; i < run->phase_count; i++) {
+        rk_run_phase *phase = &run->phases[i];
+        const double each = ceil(phase->tokens / ((double)phase->seq * (double)phase->batch));
+        phase->days = each * phase->step_s * run->straggling / DAY;
+        tokens += phase->tokens;
+        steps += each;
+        seconds += each * phase->step_s * run->straggling;
+    }
+    run->training.tokens = tokens;
+    run->training.tokens_per_step = tokens / steps;
+    run->training.step = seconds / steps;
+}
+
 static rk_status fill_tokens(rk_whole_run *run, rk_error *err)
 {
     const rk_run_args *args = run->args;
@@ -135,6 +165,9 @@ static rk_status fill_tokens(rk_whole_run *run, rk_error *err)
     const rk_model_params params = rk_model_params_of(&run->inputs->model);
     run->parameters = (double)params.total;
     run->training.tokens = args->tokens > 0 ? args->tokens : args->steps * batch;
+    if (run->phase_count > 0) {
+        join_phases(run);
+    }
     if (args->loss > 0) {
         rk_status status =
             rk_loss_law_load(args->law ? args->law : "chinchilla-refit", &run->law, err);
@@ -179,15 +212,44 @@ static rk_status fill_prices(rk_whole_run *run, rk_error *err)
     rk_training *t = &run->training;
     rk_status status =
         rk_price_list_load(args->prices ? args->prices : "published", &run->prices, err);
-    t->price = args->price;
-    if (!status && args->price < 0) {
-        t->price = 0;
+    t->price = fmax(0, args->price);
+    if (args->purchase > 0) {
+        t->price = rk_price_of_purchase(args->purchase, args->life * 365 * DAY);
+    } else if (!status && args->price < 0) {
         status = args->prices ? rk_price_list_find(&run->prices, a->name, &t->price, err) : RK_OK;
     }
     t->power = args->power > 0 ? args->power : run->prices.node_power * a->power;
     t->pue = args->pue > 0 ? args->pue : run->prices.pue;
     t->carbon = args->carbon >= 0 ? args->carbon : args->prices ? run->prices.carbon : 0;
     return status;
+}
+
+/* Copies nearby: what they cost, and after which interruptions they help. */
+static rk_status fill_near(rk_whole_run *run, rk_error *err)
+{
+    const rk_run_args *args = run->args;
+    rk_training *t = &run->training;
+    rk_storage storage;
+    if (!args->near) {
+        return RK_OK;
+    }
+    const rk_status status =
+        rk_storage_load(args->storage_tiers ? args->storage_tiers : "published", &storage, err);
+    const rk_storage_tier *tier = status ? NULL : rk_storage_find(&storage, args->near, err);
+    if (!tier) {
+        return status ? status : err->code;
+    }
+    if (!rk_storage_holds(tier, t->checkpoint, 2, t->accelerators, run->reliability.node)) {
+        return rk_fail(err, RK_ERR_INVALID,
+                       "two checkpoints do not fit into the tier %s; take another tier",
+                       tier->name);
+    }
+    t->near_write = rk_storage_time_s(tier, t->checkpoint, t->accelerators, run->reliability.node);
+    t->near_read = t->near_write;
+    t->near_share = tier->survives == RK_SURVIVES_PROCESS
+                        ? 1 - rk_reliability_hardware_share(&run->reliability)
+                        : rk_reliability_one_node_share(&run->reliability);
+    return RK_OK;
 }
 
 static rk_status fill_training(rk_whole_run *run, rk_error *err)
@@ -215,13 +277,15 @@ static rk_status fill_training(rk_whole_run *run, rk_error *err)
     t->storage = args->storage > 0 ? args->storage * GIGA : t->storage;
     t->host = args->async ? a->host_bandwidth * a->host_efficiency : 0;
     t->interval = args->interval * MINUTE;
+    t->planned_share = args->failures >= 0 ? 0 : reliability->planned_share;
     run->rate_spread = args->failures >= 0 ? 0 : reliability->spread;
     if (args->async && !(t->host > 0)) {
         return rk_fail(err, RK_ERR_INVALID,
                        "the system document has no link to host memory, which "
                        "--async-checkpoint needs");
     }
-    status = fill_tokens(run, err);
+    status = fill_near(run, err);
+    status = status ? status : fill_tokens(run, err);
     status = status ? status : fill_prices(run, err);
     return status ? status : rk_training_run(t, &run->result, err);
 }
@@ -236,15 +300,24 @@ static double step_spread(const rk_whole_run *run)
     return known ? log(interval->high / interval->low) / (2 * P90) : 0;
 }
 
-/* Interruptions of one class of hardware, or not, all with the mean restart. */
+/* By whether the near copy is usable, and whether a node has to be replaced. */
 static void fill_causes(rk_whole_run *run)
 {
     rk_simulation *s = &run->simulation;
+    const rk_training *t = &run->training;
     const double hardware = rk_reliability_hardware_share(&run->reliability);
-    const double stall = run->training.restart + run->result.writing;
-    s->cause_count = 2;
-    s->causes[0] = (rk_cause){.share = hardware, .far_s = stall, .hardware = true};
-    s->causes[1] = (rk_cause){.share = 1 - hardware, .far_s = stall};
+    const double near = t->near_write > 0 ? t->near_share : 0;
+    s->cause_count = 4;
+    for (int i = 0; i < s->cause_count; i++) {
+        const bool part = i % 2 == 0, usable = i / 2 == 0;
+        s->causes[i] = (rk_cause){
+            .share = (part ? hardware : 1 - hardware) * (usable ? near : 1 - near),
+            .near_s = t->restart + t->near_read,
+            .far_s = t->restart + run->result.writing,
+            .near = usable,
+            .hardware = part,
+        };
+    }
 }
 
 static rk_status simulate(rk_job *job, rk_whole_run *run, rk_error *err)
@@ -259,8 +332,11 @@ static rk_status simulate(rk_job *job, rk_whole_run *run, rk_error *err)
         .rate = t->failure_rate * t->accelerators,
         .rate_spread = run->rate_spread,
         .interval_s = run->result.interval,
-        .far_cost_s = run->result.blocking,
-        .far_every = 1,
+        .planned_rate = t->failure_rate * t->accelerators * t->planned_share,
+        .planned_s = t->restart + run->result.writing,
+        .near_cost_s = run->result.far_every > 1 ? t->near_write : 0,
+        .far_cost_s = run->result.blocking + (run->result.far_every > 1 ? 0 : t->near_write),
+        .far_every = run->result.far_every,
         .far_writing_s = t->host > 0 ? run->result.writing : 0,
         .spares = (int)args->spares,
         .repair_s = run->reliability.repair_s,
@@ -320,18 +396,29 @@ static void init_run(void *arguments)
     args->failures = args->restart = args->price = args->carbon = NOT_GIVEN;
     args->simulated = SIMULATED;
     args->seed = 1;
+    args->life = LIFE;
     args->spares = -1;
 }
 
 static rk_status complete_run(void *arguments, rk_error *err)
 {
     const rk_run_args *args = arguments;
-    const int given = (args->tokens > 0) + (args->steps > 0) + (args->loss > 0);
+    const int given =
+        (args->tokens > 0) + (args->steps > 0) + (args->loss > 0) + (args->phases != NULL);
     const rk_status status = rk_request_finish(arguments, err);
     if (!status && given != 1) {
         return rk_fail(err, RK_ERR_INVALID,
-                       given == 0 ? "--tokens is missing; --steps or --loss take its place"
-                                  : "--tokens, --steps and --loss exclude each other");
+                       given == 0
+                           ? "--tokens is missing; --steps, --loss or --phases take its place"
+                           : "--tokens, --steps, --loss and --phases exclude each other");
+    }
+    if (!status && args->price >= 0 && args->purchase > 0) {
+        return rk_fail(err, RK_ERR_INVALID, "--price and --purchase exclude each other");
+    }
+    if (!status && args->phases && rk_run_is_question(args)) {
+        return rk_fail(err, RK_ERR_INVALID,
+                       "--phases needs a cluster: leave out --deadline, "
+                       "--budget and --max-power");
     }
     if (!status && args->mfu > 0 && args->step_s > 0) {
         return rk_fail(err, RK_ERR_INVALID, "--mfu and --step-time exclude each other");
@@ -348,7 +435,10 @@ static rk_status run_run(rk_job *job, void *arguments, rk_error *err)
     rk_inputs inputs;
     rk_whole_run run = {.args = args, .inputs = &inputs};
     rk_status status = rk_request_load(&args->request, &inputs, err);
-    status = status ? status : rk_found_fill(job, &args->request, &inputs, &run.found, err);
+    status = status ? status : rk_run_phases_read(&run, err);
+    status = status                ? status
+             : run.phase_count > 0 ? rk_run_phases_fill(job, &run, err)
+                                   : rk_found_fill(job, &args->request, &inputs, &run.found, err);
     if (!status && rk_found_answer(&run.found)) {
         status = rk_whole_run_fill(job, &run, err);
     }

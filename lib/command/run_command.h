@@ -9,6 +9,7 @@
 #include "run/scaling_law.h"
 #include "run/sensitivity.h"
 #include "run/simulate.h"
+#include "run/storage.h"
 #include "run/training.h"
 
 /* Options; below 0 where a number is not given and 0 is one. */
@@ -18,12 +19,21 @@ typedef struct rk_run_args {
     double mfu, step_s;                          /* %, s; 0: as estimated */
     const char *law, *batch_law, *reliability, *prices, *timeline;
     double failures, restart, storage, interval, stragglers;
-    double price, power, pue, carbon;
+    double price, power, pue, carbon, purchase, life;
+    const char *phases, *near, *storage_tiers;
     int64_t spares, simulated, seed;
     const char *deadline, *max_power; /* "30d", "20MW"; NULL: not asked */
     double budget;                    /* 0: not asked */
     bool async;
 } rk_run_args;
+
+#define RK_PHASES_MAX 16
+
+/* A part of a run with its own sequence and batch. */
+typedef struct rk_run_phase {
+    int64_t seq, batch;
+    double tokens, step_s, days; /* days without interruptions */
+} rk_run_phase;
 
 /* A whole run of one strategy. */
 typedef struct rk_whole_run {
@@ -38,6 +48,8 @@ typedef struct rk_whole_run {
     double tokens_factor, critical; /* tokens by the batch over those by the reference; batch in
                                        tokens; 0: not asked */
     double straggling;              /* factor of the step */
+    int phase_count;                /* 0: one phase, not asked for */
+    rk_run_phase phases[RK_PHASES_MAX];
     rk_training training;
     rk_training_result result;
     rk_simulation simulation;
@@ -54,6 +66,15 @@ bool rk_run_is_question(const rk_run_args *args);
  * what moves it.
  */
 rk_status rk_whole_run_fill(rk_job *job, rk_whole_run *run, rk_error *err);
+
+/* Reads "SEQUENCE:TOKENS[:BATCH],...".  Sets phase_count. */
+rk_status rk_run_phases_read(rk_whole_run *run, rk_error *err);
+
+/*
+ * Estimates, or searches, the strategy of every phase; the first is that of the run.  Sets
+ * run->found, and the step and days of all phases.
+ */
+rk_status rk_run_phases_fill(rk_job *job, rk_whole_run *run, rk_error *err);
 
 /* Writes a run as text, JSON or CSV, and its timeline where that is asked for. */
 rk_status rk_whole_run_write(const rk_job *job, const rk_whole_run *run, rk_error *err);

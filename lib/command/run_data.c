@@ -24,10 +24,12 @@ static const struct {
     RESULT("checkpoints_s", part[RK_TRAINING_CHECKPOINTS], false),
     RESULT("lost_s", part[RK_TRAINING_LOST], false),
     RESULT("restarts_s", part[RK_TRAINING_RESTARTS], false),
+    RESULT("planned_s", part[RK_TRAINING_PLANNED], false),
     RESULT("goodput", goodput, false),
     RESULT("mtbf_s", mtbf, false),
     RESULT("failures", failures, false),
     RESULT("checkpoint_interval_s", interval, false),
+    RESULT("near_copies_per_checkpoint", far_every, false),
     RESULT("checkpoint_write_s", writing, false),
     RESULT("checkpoint_blocking_s", blocking, false),
     RESULT("accelerator_hours", accelerator_hours, false),
@@ -114,6 +116,19 @@ static void write_members(rk_json_writer *writer, const void *what)
     rk_answer_write_json(writer, answer);
 }
 
+/* The last cells of a row; empty where nothing was simulated, or has no end. */
+static void write_percentiles(rk_out *out, const rk_whole_run *run)
+{
+    const rk_spread *total = &run->simulated.total_s, *goodput = &run->simulated.goodput;
+    const double values[] = {total->low,   total->middle,   total->high,
+                             goodput->low, goodput->middle, goodput->high};
+    for (size_t i = 0; i < COUNT(values); i++) {
+        char number[RK_NUMBER_TEXT_SIZE];
+        const bool known = run->simulation.runs > 0 && isfinite(values[i]);
+        rk_out_printf(out, ",%s", known ? rk_double_text(values[i], number) : "");
+    }
+}
+
 static rk_status write_row(const rk_job *job, const rk_whole_run *run, rk_error *err)
 {
     rk_out *out;
@@ -124,14 +139,17 @@ static rk_status write_row(const rk_job *job, const rk_whole_run *run, rk_error 
     for (size_t i = 0; i < FIELD_COUNT; i++) {
         rk_out_printf(out, "%s%s", i ? "," : "", fields[i].key);
     }
-    rk_out_text(out, "\n");
+    rk_out_text(out, ",total_p10_s,total_p50_s,total_p90_s,goodput_p10,goodput_p50,goodput_p90\n");
     for (size_t i = 0; rk_found_answer(&run->found) && i < FIELD_COUNT; i++) {
         char number[RK_NUMBER_TEXT_SIZE];
         const double value = field_of(&run->result, i);
         rk_out_printf(out, "%s%s", i ? "," : "",
                       isfinite(value) ? rk_double_text(value, number) : "");
     }
-    rk_out_text(out, rk_found_answer(&run->found) ? "\n" : "");
+    if (rk_found_answer(&run->found)) {
+        write_percentiles(out, run);
+        rk_out_text(out, "\n");
+    }
     return rk_out_close(out, err);
 }
 

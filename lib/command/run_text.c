@@ -93,6 +93,19 @@ static void write_run(FILE *to, const rk_whole_run *run)
     }
 }
 
+/* What each phase takes, where there are several. */
+static void write_phases(FILE *to, const rk_whole_run *run)
+{
+    char tokens[RK_AMOUNT_SIZE];
+    for (int i = 0; i < run->phase_count; i++) {
+        const rk_run_phase *p = &run->phases[i];
+        rk_write_label(to, i == 0 ? "phases" : "");
+        (void)fprintf(to, "%s tokens in sequences of %lld, batch %lld: step %.4g s, %.4g days\n",
+                      rk_amount_text(p->tokens, "", tokens), (long long)p->seq, (long long)p->batch,
+                      p->step_s, p->days);
+    }
+}
+
 static void write_failures(FILE *to, const rk_whole_run *run)
 {
     const rk_training_result *r = &run->result;
@@ -114,6 +127,21 @@ static void write_failures(FILE *to, const rk_whole_run *run)
                   rk_duration_text(r->writing, reading));
 }
 
+/* Spare nodes that hardly ever run out. */
+static void write_spares(FILE *to, const rk_whole_run *run)
+{
+    const rk_reliability *r = &run->reliability;
+    const double nodes = ceil(run->training.accelerators / r->node);
+    const double rate = run->training.failure_rate * r->node * rk_reliability_hardware_share(r);
+    char repair[RK_AMOUNT_SIZE];
+    if (rate > 0) {
+        (void)fprintf(to,
+                      "%-10s%.0f nodes: %.0f spare suffice 99 %% of the time, at %s to repair\n",
+                      "", nodes, rk_spares_needed(nodes, rate, r->repair_s, 0.99),
+                      rk_duration_text(r->repair_s, repair));
+    }
+}
+
 static void write_checkpoints(FILE *to, const rk_whole_run *run)
 {
     const rk_training_result *r = &run->result;
@@ -131,7 +159,25 @@ static void write_checkpoints(FILE *to, const rk_whole_run *run)
         (void)fprintf(to, "; every %s%s", rk_duration_text(r->interval, interval),
                       run->training.interval > 0 ? "" : ", which is best");
     }
+    if (run->training.near_write > 0) {
+        (void)fprintf(to, ";\n%-10scopies in %s take %s, and one in %.0f is in storage too", "",
+                      run->args->near, rk_duration_text(run->training.near_write, waits),
+                      r->far_every);
+    }
     (void)fputc('\n', to);
+}
+
+/* Energy by component: boards, the rest of their nodes, the rest of the building. */
+static void write_energy(FILE *to, const rk_whole_run *run)
+{
+    const rk_training *t = &run->training;
+    const double boards = fmin(run->inputs->system.accelerator.power, t->power) / t->power;
+    const double machines = run->result.energy / t->pue / HOUR;
+    char board[RK_AMOUNT_SIZE], node[RK_AMOUNT_SIZE], building[RK_AMOUNT_SIZE];
+    (void)fprintf(to, "%-10sboards %s, rest of their nodes %s, building %s\n", "",
+                  rk_amount_text(boards * machines, "Wh", board),
+                  rk_amount_text((1 - boards) * machines, "Wh", node),
+                  rk_amount_text((t->pue - 1) * machines, "Wh", building));
 }
 
 /* What the run costs beside time. */
@@ -161,6 +207,7 @@ static void write_prices(FILE *to, const rk_whole_run *run)
             (void)fprintf(to, "; %s of CO2", rk_amount_text(r->carbon / 1e3, "t", number));
         }
         (void)fputc('\n', to);
+        write_energy(to, run);
     }
 }
 
@@ -186,6 +233,20 @@ static rk_status write_parts(FILE *to, const rk_training_result *r, rk_table_sty
     rk_table_cell(&table, "%.3f", days.printed);
     rk_table_cell(&table, "%.2f", percent.printed);
     return rk_write_table(to, &table, style, err);
+}
+
+/* The rule of thumb for the time of training, 8 T P / (n X). */
+static void write_rule(FILE *to, const rk_whole_run *run)
+{
+    const rk_answer *answer = rk_found_answer(&run->found);
+    const bool recompute = answer->strategy.recompute == RK_REC_FULL;
+    const rk_training *t = &run->training;
+    const double rate = answer->estimate.hardware_flops / t->step;
+    rk_write_label(to, "rule");
+    (void)fprintf(
+        to, "%d T P / (n X) gives %.4g days of training at %.4g TFLOP/s\n", recompute ? 8 : 6,
+        rk_training_rule_s(t->tokens, run->parameters, t->accelerators, rate, recompute) / DAY,
+        rate / 1e12);
 }
 
 /* The three assumptions that move the answer most. */
@@ -219,9 +280,12 @@ rk_status rk_whole_run_text(FILE *to, const void *what, rk_table_style style, in
     rk_write_summary(to, run->inputs, answer);
     (void)fputc('\n', to);
     write_run(to, run);
+    write_phases(to, run);
     write_failures(to, run);
+    write_spares(to, run);
     write_checkpoints(to, run);
     write_prices(to, run);
+    write_rule(to, run);
     write_ranges(to, run);
     (void)fputc('\n', to);
     return write_parts(to, &run->result, style, err);

@@ -11,8 +11,8 @@
 #define USUAL_STORAGE 0.122e9 /* bytes/s an accelerator; see training.h */
 #define SLOWEST       100.0   /* times the run without interruptions: nobody would wait */
 
-const char *const rk_training_part_names[] = {"training", "checkpoints", "work done again",
-                                              "restarts", NULL};
+const char *const rk_training_part_names[] = {"training", "checkpoints",   "work done again",
+                                              "restarts", "planned stops", NULL};
 
 /* Time between checkpoints: what is asked, or the best; a step at least, and time to write one. */
 static double interval_of(const rk_training *t, const rk_training_result *r)
@@ -47,6 +47,49 @@ static void add_failures(const rk_training *t, rk_training_result *r)
     const double lost = waits > 0 ? after * waits / (restart + waits) : 0;
     r->part[RK_TRAINING_LOST] = computing - work - r->part[RK_TRAINING_CHECKPOINTS] + lost;
     r->part[RK_TRAINING_RESTARTS] = after - lost;
+}
+
+/* ---- near copies --------------------------------------------------------------------------- */
+
+#define FAR_MOST 1000 /* near copies per far one */
+
+/* With copies nearby: two levels in place of one, with the best of what is not given. */
+static void add_levels(const rk_training *t, rk_training_result *r)
+{
+    rk_checkpoint_levels levels = {
+        .mtbf_s = r->mtbf,
+        .near_share = t->near_share,
+        .near_cost_s = t->near_write,
+        .far_cost_s = r->blocking,
+        .near_restart_s = t->restart + t->near_read,
+        .far_restart_s = t->restart + (t->host > 0 ? 2 : 1) * r->writing,
+        .far_every = 1,
+    };
+    if (t->interval > 0) {
+        double least = HUGE_VAL;
+        levels.interval_s = t->interval;
+        for (double every = 1; every <= FAR_MOST; every = floor(every * 1.1) + 1) {
+            levels.far_every = every;
+            const double slowdown = rk_checkpoint_levels_slowdown(&levels);
+            r->far_every = slowdown < least ? every : r->far_every;
+            least = fmin(least, slowdown);
+        }
+        levels.far_every = r->far_every;
+    } else {
+        rk_checkpoint_levels_best(&levels, fmax(t->step, t->near_write), FAR_MOST);
+    }
+    r->interval = levels.interval_s;
+    r->far_every = levels.far_every;
+    const double work = t->step * r->steps;
+    const double total = work * rk_checkpoint_levels_slowdown(&levels);
+    const double restart =
+        levels.near_share * levels.near_restart_s + (1 - levels.near_share) * levels.far_restart_s;
+    r->part[RK_TRAINING_STEPS] = work;
+    r->part[RK_TRAINING_CHECKPOINTS] =
+        work / r->interval * (t->near_write + r->blocking / r->far_every);
+    const double rest = fmax(0, total - work - r->part[RK_TRAINING_CHECKPOINTS]);
+    r->part[RK_TRAINING_RESTARTS] = fmin(rest, total / r->mtbf * restart);
+    r->part[RK_TRAINING_LOST] = rest - r->part[RK_TRAINING_RESTARTS];
 }
 
 static rk_status check(const rk_training *t, const rk_training_result *r, rk_error *err)
@@ -97,15 +140,24 @@ rk_status rk_training_run(const rk_training *t, rk_training_result *r, rk_error 
     r->writing = t->checkpoint / t->storage;
     r->blocking = t->host > 0 ? t->checkpoint / t->accelerators / t->host : r->writing;
     r->interval = interval_of(t, r);
+    r->far_every = 1;
     const rk_status status = check(t, r, err);
     if (status) {
         return status;
     }
-    add_failures(t, r);
+    if (t->near_write > 0 && r->mtbf < HUGE_VAL) {
+        add_levels(t, r);
+    } else {
+        add_failures(t, r);
+    }
+    for (int i = 0; i < RK_TRAINING_PLANNED; i++) {
+        r->part[RK_TRAINING_PLANNED] +=
+            r->part[i] * t->planned_share * failures * (t->restart + r->writing);
+    }
     for (int i = 0; i < RK_TRAINING_PART_COUNT; i++) {
         r->total += r->part[i];
     }
-    r->failures = r->mtbf < HUGE_VAL ? r->total / r->mtbf : 0;
+    r->failures = (r->total - r->part[RK_TRAINING_PLANNED]) * failures;
     r->goodput = r->part[RK_TRAINING_STEPS] / r->total;
     add_prices(t, r);
     return RK_OK;

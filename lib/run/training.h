@@ -23,6 +23,12 @@ typedef struct rk_training {
     double host;       /* bytes/s to host memory, per accelerator: training waits for this copy
                           alone while storage is written; 0: it waits for storage */
     double interval;   /* from the end of one to the start of the next; 0: the best */
+    /* Copies nearby, between those in storage (run/checkpoint.h). */
+    double near_write; /* s that training waits for one; 0: none are made */
+    double near_read;  /* s */
+    double near_share; /* of the interruptions, after which the near copy is usable */
+    /* Stops that were planned and lose no work. */
+    double planned_share; /* of them for each unexpected interruption */
     /* Prices; 0: not known. */
     double power;  /* W per accelerator, with its share of the node */
     double pue;    /* power of the building over that of its machines */
@@ -30,12 +36,13 @@ typedef struct rk_training {
     double carbon; /* g per kWh */
 } rk_training;
 
-/* Where the time of a run goes; the four add up to the total. */
+/* Where the time of a run goes; the five add up to the total. */
 typedef enum rk_training_part {
     RK_TRAINING_STEPS,
     RK_TRAINING_CHECKPOINTS, /* training waits for them */
     RK_TRAINING_LOST,        /* work since the last checkpoint, done again */
     RK_TRAINING_RESTARTS,
+    RK_TRAINING_PLANNED, /* stops that lose no work */
     RK_TRAINING_PART_COUNT,
 } rk_training_part;
 
@@ -48,6 +55,7 @@ typedef struct rk_training_result {
     double blocking;                     /* s that training waits for a checkpoint */
     double writing;                      /* s until it is in storage; reading takes as long */
     double interval;                     /* s; infinite: there are no checkpoints */
+    double far_every;                    /* near copies per one in storage; 1: no near copies */
     double part[RK_TRAINING_PART_COUNT]; /* s */
     double total;                        /* s */
     double goodput;                      /* share of steps in the total */

@@ -4,6 +4,8 @@
 #include "base/units.h"
 #include "run/price_list.h"
 #include "run/sensitivity.h"
+#include "run/simulate.h"
+#include "run/storage.h"
 
 #include <float.h>
 #include <math.h>
@@ -214,6 +216,124 @@ static void test_prices(void **state)
     assert_near(rk_price_of_purchase(35040, 4 * 365 * DAY), 1, 1e-12);
 }
 
+/* UT-50, UT-52 and UT-53: energy, and a step and a rate that NVIDIA prints. */
+static void test_worked(void **state)
+{
+    (void)state;
+    assert_near(16384 * 54 * 24 * 1275.0 * 1.1 / 1e9, 29.8, 2e-3); /* GWh of nodes */
+    assert_near(256 * 8192 * 2.52398e12 / (19.81 * 512) / 1e12, 521.9, 1e-3);
+    assert_near(521.9 / 989, 0.528, 1e-3);
+    rk_training t = {
+        .tokens = 1e12, .tokens_per_step = 105863, .step = 1, .accelerators = 1, .storage = 1};
+    rk_training_result r;
+    rk_error err;
+    assert_int_equal(rk_training_run(&t, &r, &err), RK_OK);
+    assert_near(r.total / DAY, 109.33, 1e-4);
+}
+
+/* Documented clusters with their own figures: goodput and what checkpoints take, within 20 %. */
+static void test_documented(void **state)
+{
+    (void)state;
+    rk_training_result r;
+    rk_error err;
+    rk_training t = llama(); /* "over 90 %" */
+    assert_int_equal(rk_training_run(&t, &r, &err), RK_OK);
+    assert_near(r.goodput, 0.9, 0.2);
+    assert_near(54 * DAY / r.mtbf, 419, 0.2);
+    /* BLOOM: 2.3 TB in 40 s each three hours, 0.4 % of the time; a GPU a week. */
+    t = (rk_training){
+        .tokens = 95151,
+        .tokens_per_step = 1,
+        .step = 105.2,
+        .accelerators = 384,
+        .failure_rate = 17 / (118.24 * DAY * 384),
+        .restart = 600,
+        .checkpoint = 2.3e12,
+        .storage = 57.5e9,
+        .interval = 3 * HOUR,
+    };
+    assert_int_equal(rk_training_run(&t, &r, &err), RK_OK);
+    assert_near(r.part[RK_TRAINING_CHECKPOINTS] / r.total, 0.004, 0.2);
+    assert_near(r.failures, 17, 0.2);
+    assert_near(r.goodput, 0.908, 0.2);
+    /* ByteRobust, 9,600 accelerators: 97 %, with standbys and copies that cost below 0.9 %. */
+    assert_int_equal(rk_training_usual(9600, &t, &err), RK_OK);
+    t.tokens = 1e6;
+    t.tokens_per_step = 1;
+    t.step = 10;
+    t.restart = 240;
+    t.checkpoint = 14 * 4e11;
+    t.host = 1e10;
+    assert_int_equal(rk_training_run(&t, &r, &err), RK_OK);
+    assert_near(r.goodput, 0.97, 0.02);
+    assert_true(r.part[RK_TRAINING_CHECKPOINTS] / r.total < 0.009);
+}
+
+/* Near copies make restarts cheap; the simulation agrees; parts add up. */
+static void test_near_copies(void **state)
+{
+    (void)state;
+    rk_training t = llama();
+    rk_training_result far, near;
+    rk_error err;
+    t.storage = 1e11; /* 57 s a checkpoint */
+    assert_int_equal(rk_training_run(&t, &far, &err), RK_OK);
+    t.near_write = t.near_read = 1;
+    t.near_share = 0.9;
+    assert_int_equal(rk_training_run(&t, &near, &err), RK_OK);
+    assert_true(near.goodput > far.goodput && near.far_every > 1 && near.interval < far.interval);
+    double sum = 0;
+    for (int i = 0; i < RK_TRAINING_PART_COUNT; i++) {
+        assert_true(near.part[i] >= 0);
+        sum += near.part[i];
+    }
+    assert_near(sum, near.total, 1e-12);
+    const rk_simulation s = {
+        .work_s = near.part[RK_TRAINING_STEPS],
+        .rate = 1 / near.mtbf,
+        .interval_s = near.interval,
+        .near_cost_s = t.near_write,
+        .far_cost_s = near.blocking,
+        .far_every = near.far_every,
+        .cause_count = 2,
+        .causes = {{.share = 0.9, .near = true, .near_s = 601, .far_s = 600 + near.writing},
+                   {.share = 0.1, .far_s = 600 + near.writing}},
+        .spares = -1,
+        .runs = 200,
+        .seed = 3,
+        .threads = 1,
+    };
+    rk_simulated simulated;
+    assert_int_equal(rk_simulate(&s, &simulated, &err), RK_OK);
+    assert_true(fabs(simulated.total_s.mean - near.total) <
+                4 * simulated.total_s.error + 1e-3 * near.total);
+    t.planned_share = 0.1;
+    assert_int_equal(rk_training_run(&t, &far, &err), RK_OK);
+    assert_near(far.total / near.total, 1 + 0.1 / near.mtbf * (600 + near.writing), 1e-9);
+}
+
+/* Tiers of storage: UT-49, and BLOOM's 2.3 TB in 40 s. */
+static void test_storage(void **state)
+{
+    (void)state;
+    rk_storage storage;
+    rk_error err;
+    assert_int_equal(rk_storage_load("published", &storage, &err), RK_OK);
+    const rk_storage_tier *tier = rk_storage_find(&storage, "parallel-fs", &err);
+    assert_non_null(tier);
+    const double bytes = 14 * 405.85e9;
+    assert_near(bytes, 5.68e12, 1e-3);
+    assert_near(bytes / 16384, 347e6, 1e-3);
+    assert_near(rk_storage_time_s(tier, bytes, 16384, 8) - tier->latency_s, 2.84, 2e-3);
+    rk_storage_tier bloom = {.per = RK_PER_SYSTEM, .bandwidth = 57.5e9, .capacity = 3e12};
+    assert_near(rk_storage_time_s(&bloom, 2.3e12, 384, 8), 40, 1e-12);
+    assert_true(rk_storage_holds(&bloom, 2.3e12, 1, 384, 8));
+    assert_false(rk_storage_holds(&bloom, 2.3e12, 2, 384, 8));
+    assert_null(rk_storage_find(&storage, "tape", &err));
+    assert_non_null(strstr(err.message, "it has host, peer-host"));
+}
+
 /* ---- a twin ---------------------------------------------------------------------------------- */
 
 /* Time from a failure to the next step: restarts fail like anything else. */
@@ -275,10 +395,12 @@ static void test_twin(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_intervals),  cmocka_unit_test(test_published),
-        cmocka_unit_test(test_identities), cmocka_unit_test(test_no_failures),
-        cmocka_unit_test(test_refusals),   cmocka_unit_test(test_sensitivity),
-        cmocka_unit_test(test_prices),     cmocka_unit_test(test_twin),
+        cmocka_unit_test(test_intervals),   cmocka_unit_test(test_published),
+        cmocka_unit_test(test_identities),  cmocka_unit_test(test_no_failures),
+        cmocka_unit_test(test_refusals),    cmocka_unit_test(test_sensitivity),
+        cmocka_unit_test(test_prices),      cmocka_unit_test(test_worked),
+        cmocka_unit_test(test_near_copies), cmocka_unit_test(test_documented),
+        cmocka_unit_test(test_storage),     cmocka_unit_test(test_twin),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

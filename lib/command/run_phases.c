@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Phases of a run: sequences and batches that change on the way. */
+#include "command/run_command.h"
+
+#include "base/error.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A number with k, M, G, T for powers of 1000 at `*at`, which moves behind it; 0: there is none. */
+static double read_number(const char **at)
+{
+    static const char letters[] = "kMGT";
+    char *end;
+    double value = strtod(*at, &end);
+    const char *letter = *end ? strchr(letters, *end) : NULL;
+    end += letter != NULL;
+    for (; letter && letter >= letters; letter--) {
+        value *= 1000;
+    }
+    value = end == *at || !(value < 1e18) ? 0 : value;
+    *at = end;
+    return value;
+}
+
+static bool read_phase(const char **at, int64_t usual_batch, rk_run_phase *phase)
+{
+    phase->seq = (int64_t)read_number(at);
+    if (phase->seq < 1 || **at != ':') {
+        return false;
+    }
+    (*at)++;
+    phase->tokens = read_number(at);
+    phase->batch = usual_batch;
+    if (**at == ':') {
+        (*at)++;
+        phase->batch = (int64_t)read_number(at);
+    }
+    return phase->tokens >= 1 && phase->batch >= 1 && (**at == ',' || **at == '\0');
+}
+
+rk_status rk_run_phases_read(rk_whole_run *run, rk_error *err)
+{
+    const rk_request *request = &run->args->request;
+    run->phase_count = 0;
+    for (const char *at = run->args->phases; at && *at;) {
+        if (run->phase_count == RK_PHASES_MAX ||
+            !read_phase(&at, request->global_batch, &run->phases[run->phase_count])) {
+            return rk_fail(err, RK_ERR_INVALID,
+                           "--phases: expected at most %d of SEQUENCE:TOKENS:BATCH as "
+                           "8192:15T:2048,131072:100G:128; without the batch it is --global-batch",
+                           RK_PHASES_MAX);
+        }
+        run->phase_count++;
+        at += *at == ',';
+    }
+    return RK_OK;
+}
+
+/* The step of a phase, by the fastest strategy that fits. */
+static rk_status fill_phase(rk_job *job, const rk_whole_run *run, rk_run_phase *phase,
+                            rk_found *found, rk_error *err)
+{
+    rk_request request = run->args->request;
+    request.seq = phase->seq;
+    request.global_batch = phase->batch;
+    const rk_status status = rk_found_fill(job, &request, run->inputs, found, err);
+    const rk_answer *answer = status ? NULL : rk_found_answer(found);
+    if (!status && !answer && run->phase_count > 1) {
+        return rk_fail(err, RK_ERR_INVALID,
+                       "no strategy fits with sequences of %lld and a batch of %lld: give more "
+                       "accelerators, or another batch",
+                       (long long)phase->seq, (long long)phase->batch);
+    }
+    phase->step_s = answer ? answer->estimate.step : 0;
+    return status;
+}
+
+rk_status rk_run_phases_fill(rk_job *job, rk_whole_run *run, rk_error *err)
+{
+    rk_status status = fill_phase(job, run, &run->phases[0], &run->found, err);
+    for (int i = 1; i < run->phase_count && !status; i++) {
+        rk_found found;
+        status = fill_phase(job, run, &run->phases[i], &found, err);
+        rk_found_clear(&found);
+    }
+    return status;
+}
