@@ -94,6 +94,9 @@ static rk_status show_model(FILE *to, const char *name, rk_error *err)
     }
     write_line(to, "model", name);
     write_line(to, "", rk_describe_model(&model, words));
+    if (model.note[0]) {
+        write_line(to, "note", model.note);
+    }
     for (int i = 0; i < RK_FLOP_CONVENTION_COUNT; i++) {
         (void)fprintf(to, "%-10s%.5g GFLOP a token of %" PRId64 ", counted as %s does\n",
                       i ? "" : "training",

@@ -7,6 +7,10 @@
 #include "io/json.h"
 
 #include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum { PATH_SIZE = 4096 };
 
 /* Keys that no kind after it has: several, so that one of them may be misspelt. */
 #define TELLING_KEY_COUNT 3
@@ -87,10 +91,45 @@ static rk_status fail_unknown(const rk_json_doc *doc, rk_error *err)
     return RK_ERR_INVALID;
 }
 
+/* Writes the path of the config.json of a folder; false: the name is no folder. */
+static bool find_config(const char *name, const char *folder, char *out, size_t size)
+{
+    struct stat about;
+    if (rk_json_is_file(name) || (folder && rk_catalogue_find(folder, name)) ||
+        stat(name, &about) != 0 || !S_ISDIR(about.st_mode)) {
+        return false;
+    }
+    const size_t length = strlen(name);
+    const int written = snprintf(out, size, "%s%sconfig.json", name,
+                                 length > 0 && name[length - 1] == '/' ? "" : "/");
+    return written > 0 && (size_t)written < size;
+}
+
+rk_status rk_document_load(const char *name, const char *folder, rk_json_doc *doc, rk_error *err)
+{
+    char path[PATH_SIZE];
+    rk_json_doc config;
+    rk_error ignored;
+    if (find_config(name, folder, path, sizeof(path))) {
+        name = path;
+    }
+    const rk_status status = rk_json_load(name, folder, doc, err);
+    if (status != RK_ERR_SYNTAX || !rk_json_is_file(name) ||
+        rk_json_load_python(name, &config, &ignored)) {
+        return status;
+    }
+    if (!rk_document_is_config(config.root)) {
+        rk_json_clear(&config);
+        return status;
+    }
+    *doc = config;
+    return RK_OK;
+}
+
 rk_status rk_document_identify(const char *name, rk_document_kind *kind, rk_error *err)
 {
     rk_json_doc doc;
-    rk_status status = rk_json_load(name, find_folder(name), &doc, err);
+    rk_status status = rk_document_load(name, find_folder(name), &doc, err);
     if (status) {
         return status;
     }
@@ -113,7 +152,7 @@ rk_status rk_document_description(const char *name, rk_document_kind kind, char 
                                   rk_error *err)
 {
     rk_json_doc doc;
-    const rk_status status = rk_json_load(name, rk_document_folders[kind], &doc, err);
+    const rk_status status = rk_document_load(name, rk_document_folders[kind], &doc, err);
     out[0] = '\0';
     if (status == RK_OK) {
         const char *text = json_string_value(json_object_get(doc.root, "description"));

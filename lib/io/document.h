@@ -3,9 +3,7 @@
 #ifndef RK_IO_DOCUMENT_H
 #define RK_IO_DOCUMENT_H
 
-#include "reckon/reckon.h"
-
-#include <jansson.h>
+#include "io/json.h"
 
 typedef enum rk_document_kind {
     RK_DOCUMENT_CALCULON_APP,
@@ -29,6 +27,13 @@ rk_status rk_document_identify(const char *name, rk_document_kind *kind, rk_erro
 
 /* Whether an object is a Hugging Face config.json, which is a model too. */
 bool rk_document_is_config(const json_t *object);
+
+/*
+ * Loads a document: a file, a folder with a config.json, or the entry of the catalogue folder.  In
+ * a Hugging Face file the numbers Infinity and NaN, which Python writes, are read as null; in all
+ * other documents they are an error.  The caller releases the document with rk_json_clear.
+ */
+rk_status rk_document_load(const char *name, const char *folder, rk_json_doc *doc, rk_error *err);
 
 /* Writes what a document says of itself ("description"), "" when it does not. */
 rk_status rk_document_description(const char *name, rk_document_kind kind, char *out, size_t size,

@@ -295,11 +295,27 @@ static rk_status read_file(const char *path, char **text, size_t *size, rk_error
     return status;
 }
 
-static rk_status load_file(const char *path, rk_json_doc *doc, rk_error *err)
+/* Replaces *text, which is freed, by one without the numbers that JSON lacks. */
+static rk_status replace_numbers(char **text, size_t *size, rk_error *err)
+{
+    char *plain = malloc(2 * *size + 1);
+    if (!plain) {
+        return rk_fail(err, RK_ERR_MEMORY, "there is not enough memory to read the file");
+    }
+    *size = rk_json_replace_numbers(*text, *size, plain);
+    free(*text);
+    *text = plain;
+    return RK_OK;
+}
+
+static rk_status load_file(const char *path, bool python, rk_json_doc *doc, rk_error *err)
 {
     char *text = NULL;
     size_t size = 0;
     rk_status status = read_file(path, &text, &size, err);
+    if (!status && python) {
+        status = replace_numbers(&text, &size, err);
+    }
     if (!status) {
         status = rk_json_parse(text, size, path, doc, err);
     }
@@ -335,11 +351,17 @@ rk_status rk_json_load(const char *name, const char *kind, rk_json_doc *doc, rk_
 {
     memset(doc, 0, sizeof(*doc));
     if (rk_json_is_file(name)) {
-        return load_file(name, doc, err);
+        return load_file(name, false, doc, err);
     }
     const rk_catalogue_entry *entry = kind ? rk_catalogue_find(kind, name) : NULL;
     if (!entry) {
         return fail_unknown_name(name, kind, err);
     }
     return rk_json_parse(entry->text, entry->size, name, doc, err);
+}
+
+rk_status rk_json_load_python(const char *path, rk_json_doc *doc, rk_error *err)
+{
+    memset(doc, 0, sizeof(*doc));
+    return load_file(path, true, doc, err);
 }

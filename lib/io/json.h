@@ -35,6 +35,10 @@ bool rk_json_is_file(const char *name);
  */
 rk_status rk_json_load(const char *name, const char *kind, rk_json_doc *doc, rk_error *err);
 
+/* As rk_json_load of a file, but reads Infinity, -Infinity and NaN, which Python writes, as null.
+ */
+rk_status rk_json_load_python(const char *path, rk_json_doc *doc, rk_error *err);
+
 void rk_json_clear(rk_json_doc *doc);
 
 /* Names the JSON type of a value for a message: "an integer", "a string", "null"... */

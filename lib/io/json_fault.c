@@ -77,3 +77,40 @@ const char *rk_json_foreign_number(const char *text, size_t size, size_t place)
     }
     return NULL;
 }
+
+/* Length of the name of a number at the text, 0: there is none. */
+static size_t number_at(const char *text, size_t size)
+{
+    static const char *const names[] = {"-Infinity", "Infinity", "NaN"};
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        const size_t length = strlen(names[i]);
+        if (starts_with(text, size, names[i], length) &&
+            (size == length || !is_letter(text[length]))) {
+            return length;
+        }
+    }
+    return 0;
+}
+
+size_t rk_json_replace_numbers(const char *text, size_t size, char *out)
+{
+    static const char null[] = "null";
+    bool quoted = false;
+    size_t used = 0;
+    for (size_t at = 0; at < size; at++) {
+        const size_t length = quoted ? 0 : number_at(text + at, size - at);
+        if (length > 0) {
+            memcpy(out + used, null, strlen(null));
+            used += strlen(null);
+            at += length - 1;
+            continue;
+        }
+        if (quoted && text[at] == '\\' && at + 1 < size) {
+            out[used++] = text[at++];
+        } else if (text[at] == '"') {
+            quoted = !quoted;
+        }
+        out[used++] = text[at];
+    }
+    return used;
+}

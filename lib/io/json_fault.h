@@ -19,4 +19,10 @@ const char *rk_json_foreign_text(const char *text, size_t size);
  */
 const char *rk_json_foreign_number(const char *text, size_t size, size_t place);
 
+/*
+ * Writes to `out`, of 2 `size` bytes, the text with null in place of the numbers that Python writes
+ * and JSON does not have; strings stay as they are.  Returns the size.
+ */
+size_t rk_json_replace_numbers(const char *text, size_t size, char *out);
+
 #endif

@@ -10,6 +10,8 @@ static const rk_field fields[] = {
     RK_LAYER_FLAG(gated, ffn.gated, "FFN and experts have three matrices, not two; default true"),
     RK_LAYER_FLAG(clamped, ffn.clamped, "the activation of FFN and experts limits its inputs"),
     RK_LAYER_FLAG(ffn_bias, ffn.bias, "the dense FFN has biases"),
+    RK_LAYER_SIZE(activation_scalars, ffn.activation_scalars,
+                  "learned numbers in the activation of the dense FFN"),
 };
 
 static bool claims(const rk_layer_type *type)
@@ -21,6 +23,7 @@ static rk_status check(const rk_layer_type *type, rk_error *err)
 {
     const rk_sized sizes[] = {
         {"ffn", type->ffn.width, 1, RK_WIDTH_MAX},
+        {"activation_scalars", type->ffn.activation_scalars, 0, RK_WIDTH_MAX},
     };
     const rk_foreign moe[] = {
         {"top_k", type->moe.top_k},
@@ -46,17 +49,18 @@ static void count(const rk_layer_type *type, int64_t h, rk_layer_params *p)
     const rk_ffn_shape *ffn = &type->ffn;
     const int64_t matrices = rk_ffn_matrices(h, ffn->width, ffn->gated);
     p->ffn = matrices + (ffn->bias ? rk_ffn_biases(h, ffn->width, ffn->gated) : 0);
+    p->ffn += ffn->activation_scalars;
     p->gemm += matrices;
     p->counted += matrices;
 }
 
-/* The bias behind the sum over tensor ranks is whole. */
+/* The bias behind the sum over tensor ranks is whole, and so are learned scalars. */
 static void unsplit(const rk_layer_type *type, double hidden, double t, double *whole,
                     double *copied)
 {
     (void)t;
     (void)copied;
-    *whole += type->ffn.bias ? hidden : 0;
+    *whole += (type->ffn.bias ? hidden : 0) + (double)type->ffn.activation_scalars;
 }
 
 static double features(const rk_layer_type *type, double h)

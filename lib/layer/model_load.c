@@ -56,7 +56,7 @@ rk_status rk_model_read(const json_t *object, rk_model *model, rk_error *err)
 rk_status rk_model_load(const char *name, rk_model *model, rk_error *err)
 {
     rk_json_doc doc;
-    rk_status status = rk_json_load(name, "models", &doc, err);
+    rk_status status = rk_document_load(name, "models", &doc, err);
     if (status) {
         return status;
     }

@@ -11,6 +11,14 @@ static void set_biases(hf_draft *draft, bool value)
     draft->layer.ffn.bias = value;
 }
 
+/* Apertus: xIELU has two learned numbers per layer. */
+rk_status rk_hf_adapt_apertus(hf_draft *draft, rk_error *err)
+{
+    (void)err;
+    draft->layer.ffn.activation_scalars = 2;
+    return RK_OK;
+}
+
 /* ChatGLM and GLM-4: groups count only with multi_query_attention; linear biases cover q, k, v. */
 rk_status rk_hf_adapt_chatglm(hf_draft *draft, rk_error *err)
 {
@@ -66,6 +74,21 @@ rk_status rk_hf_adapt_gpt_bigcode(hf_draft *draft, rk_error *err)
     return status;
 }
 
+/* HunYuan of 2025: shared experts have the width of the FFN, and so have routed ones by default. */
+rk_status rk_hf_adapt_hunyuan_v1_moe(hf_draft *draft, rk_error *err)
+{
+    int64_t *size = draft->size;
+    (void)err;
+    if (size[HF_EXPERT_FFN] == 0) {
+        size[HF_EXPERT_FFN] = size[HF_FFN];
+    }
+    size[HF_SHARED_FFN] = size[HF_SHARED_EXPERTS] * size[HF_FFN];
+    if (size[HF_EXPERTS] == 1) {
+        size[HF_EXPERTS] = 0;
+    }
+    return RK_OK;
+}
+
 /* MiniCPM3: values have the size that heads would have without latents. */
 rk_status rk_hf_adapt_minicpm3(hf_draft *draft, rk_error *err)
 {
@@ -79,6 +102,14 @@ rk_status rk_hf_adapt_minicpm3(hf_draft *draft, rk_error *err)
         draft->size[HF_VALUE_SIZE] = hidden / heads;
     }
     return RK_OK;
+}
+
+/* Molmo: intermediate_size is the sum of both gated branches, and tying has a key of its own. */
+rk_status rk_hf_adapt_molmo(hf_draft *draft, rk_error *err)
+{
+    draft->size[HF_FFN] /= 2;
+    return rk_hf_read_flag(draft, (hf_flag){"weight_tying", draft->model.tied}, &draft->model.tied,
+                           err);
 }
 
 /* MPT: the FFN is a multiple of the width; no_bias off gives biases to linears and norms. */
@@ -128,6 +159,12 @@ rk_status rk_hf_adapt_opt(hf_draft *draft, rk_error *err)
     return status;
 }
 
+/* PhiMoE: the output layer may have a bias. */
+rk_status rk_hf_adapt_phimoe(hf_draft *draft, rk_error *err)
+{
+    return rk_hf_read_flag(draft, (hf_flag){"lm_head_bias", false}, &draft->model.head_bias, err);
+}
+
 /* Qwen of the first generation: intermediate_size is the sum of both gated branches. */
 rk_status rk_hf_adapt_qwen(hf_draft *draft, rk_error *err)
 {
@@ -138,4 +175,14 @@ rk_status rk_hf_adapt_qwen(hf_draft *draft, rk_error *err)
         set_biases(draft, true);
     }
     return status;
+}
+
+/* StableLM: one norm serves both branches of a parallel block. */
+rk_status rk_hf_adapt_stablelm(hf_draft *draft, rk_error *err)
+{
+    (void)err;
+    if (draft->model.parallel_block) {
+        draft->model.norms_per_layer = 1;
+    }
+    return RK_OK;
 }

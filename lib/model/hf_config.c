@@ -11,15 +11,13 @@
 #include "base/units.h"
 #include "model/hf_table.h"
 
-#include <assert.h>
-#include <ctype.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 /* A file says how far a model may look, not how long its training sequences were. */
-enum { TRAINING_CONTEXT_MAX = 8192, ARCHITECTURES_MAX = 64 };
+enum { TRAINING_CONTEXT_MAX = 8192 };
 
 /* Bounds the arithmetic below; rk_model_check knows the sizes that make sense. */
 #define SIZE_MOST (INT64_C(1) << 40)
@@ -150,11 +148,25 @@ static bool is_known_key(const char *key)
     return false;
 }
 
-/* Refuses keys that look like sizes of a layer: to pass over one would make a wrong model. */
-static rk_status refuse_unknown_sizes(hf_draft *draft, rk_error *err)
+/* Whether a key looks like a size of a layer. */
+static bool is_structural(const char *key)
 {
     static const char *const endings[] = {"_heads",  "_dim",     "_size", "_rank", "_experts",
                                           "_layers", "_pattern", "_freq", "_types"};
+    for (size_t i = 0; i < COUNT(endings); i++) {
+        if (rk_ends_with(key, endings[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/*
+ * Refuses keys that look like sizes of a layer: to pass over one would make a wrong model.  In a
+ * file whose type is not known that is every integer and list but the numbers of tokens.
+ */
+static rk_status refuse_unknown_sizes(hf_draft *draft, rk_error *err)
+{
     json_t *config = (json_t *)(uintptr_t)draft->config; /* jansson iterates over no const object */
     for (void *at = json_object_iter(config); at; at = json_object_iter_next(config, at)) {
         const char *key = json_object_iter_key(at);
@@ -163,49 +175,40 @@ static rk_status refuse_unknown_sizes(hf_draft *draft, rk_error *err)
             is_known_key(key)) {
             continue;
         }
-        for (size_t i = 0; i < COUNT(endings); i++) {
-            if (rk_ends_with(key, endings[i])) {
-                return rk_hf_fail(
-                    draft, key, err,
-                    "reckon does not know what this key does to the layers; take it out "
-                    "if it does nothing");
-            }
+        if (is_structural(key)) {
+            return rk_hf_fail(draft, key, err,
+                              "reckon does not know what this key does to the layers; take it out "
+                              "if it does nothing");
+        }
+        if (draft->note_guess && !rk_hf_is_ordinary(key)) {
+            return rk_hf_fail(draft, "model_type", err,
+                              "reckon knows neither models of type \"%s\" nor what their key "
+                              "\"%s\" does; describe the model in a document of reckon (see "
+                              "data/models)",
+                              json_string_value(rk_hf_find(draft, "model_type")), key);
         }
     }
     return RK_OK;
-}
-
-/* Whether a class like "GPTNeoXForCausalLM" is that of a type like "gpt_neox". */
-static bool is_class_of(const char *class_name, const char *type)
-{
-    for (; *type; type++) {
-        if (*type != '_' && tolower((unsigned char)*class_name++) != *type) {
-            return false;
-        }
-    }
-    return strncmp(class_name, "For", 3) == 0 || strncmp(class_name, "LMHead", 6) == 0;
 }
 
 static rk_status find_architecture(hf_draft *draft, rk_error *err)
 {
     const json_t *type = rk_hf_find(draft, "model_type");
     const json_t *class_name = json_array_get(rk_hf_find(draft, "architectures"), 0);
-    const char *names[ARCHITECTURES_MAX], *nearest = NULL;
-    char found[RK_JSON_TEXT_SIZE];
-    assert(rk_hf_architecture_count <= ARCHITECTURES_MAX);
-    for (size_t i = 0; i < rk_hf_architecture_count; i++) {
-        names[i] = rk_hf_architectures[i].type;
-        if (json_is_string(type) ? strcmp(json_string_value(type), names[i]) == 0
-                                 : json_is_string(class_name) &&
-                                       is_class_of(json_string_value(class_name), names[i])) {
-            draft->architecture = &rk_hf_architectures[i];
-            return RK_OK;
-        }
-    }
     const json_t *given = type ? type : class_name;
-    if (json_is_string(given)) {
-        nearest = rk_nearest_name(json_string_value(given), names, rk_hf_architecture_count);
+    const char *name = json_string_value(given);
+    char found[RK_JSON_TEXT_SIZE];
+    if (name) {
+        draft->architecture = type ? rk_hf_find_type(name) : rk_hf_find_class(name);
     }
+    if (name && !draft->architecture) {
+        draft->architecture = rk_hf_guess_type(draft);
+        draft->note_guess = draft->architecture != NULL;
+    }
+    if (draft->architecture) {
+        return RK_OK;
+    }
+    const char *nearest = name ? rk_hf_nearest_type(name) : NULL;
     return rk_hf_fail(
         draft, type ? "model_type" : "architectures", err,
         "expected an architecture of Hugging Face that reckon knows, found %s%s%s%s; a "
@@ -215,6 +218,18 @@ static rk_status find_architecture(hf_draft *draft, rk_error *err)
 }
 
 /* ---- sizes and flags --------------------------------------------------------------------- */
+
+/* Returns the element of a list whose elements are all the same, else the value as it is. */
+static const json_t *same_for_all(const json_t *value)
+{
+    const json_t *first = json_array_get(value, 0);
+    for (size_t i = 1; i < json_array_size(value); i++) {
+        if (!json_equal(first, json_array_get(value, i))) {
+            return value;
+        }
+    }
+    return first ? first : value;
+}
 
 /*
  * Fills draft->size: of every size the first spelling that is not null, 0 where all that there is
@@ -236,6 +251,7 @@ static rk_status read_sizes(hf_draft *draft, rk_error *err)
             continue;
         }
         given[size] = true;
+        value = same_for_all(value);
         const rk_status status =
             rk_hf_read_size(draft, rk_hf_aliases[i].key, value, &draft->size[size], err);
         if (status) {
@@ -405,6 +421,7 @@ rk_status rk_hf_config_read(const json_t *object, const rk_kinds *kinds, rk_mode
         derive_attention,
         derive_ffn,
         rk_hf_lay_out,
+        rk_hf_note_rest,
     };
     hf_draft draft = {.kinds = kinds, .root = object, .path = ""};
     rk_status status = RK_OK;

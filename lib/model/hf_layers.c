@@ -15,8 +15,13 @@ typedef struct word {
 } word;
 
 static const word window_words[] = {
-    {"full_attention", false},   {"attention", false}, {"sliding_attention", true},
-    {"chunked_attention", true}, {NULL, false},
+    {"full_attention", false},
+    {"attention", false},
+    {"sliding_attention", true},
+    {"chunked_attention", true},
+    {"global", false},
+    {"local", true},
+    {NULL, false},
 };
 static const word expert_words[] = {{"dense", false}, {"sparse", true}, {NULL, false}};
 
@@ -105,8 +110,9 @@ static rk_status mark_windows_by_rule(const hf_draft *draft, int layers, bool ma
 static rk_status mark_windows(const hf_draft *draft, int layers, int64_t window,
                               bool marks[RK_LAYER_MAX], rk_error *err)
 {
-    const char *const keys[] = {"layer_types", "hybrid_layer_pattern", "no_rope_layers"};
-    const size_t count = draft->architecture->window == HF_WINDOW_CHUNKS ? 3 : 2;
+    const char *const keys[] = {"layer_types", "hybrid_layer_pattern", "attention_layers",
+                                "no_rope_layers"};
+    const size_t count = COUNT(keys) - (draft->architecture->window == HF_WINDOW_CHUNKS ? 0 : 1);
     const char *letters = json_string_value(rk_hf_find(draft, "sliding_window_pattern"));
     bool found = false;
     for (size_t i = 0; i < count && !found; i++) {
@@ -158,8 +164,10 @@ static rk_status mark_experts(const hf_draft *draft, int layers, bool marks[RK_L
     }
     every = every > 0 ? every : 1;
     nth = nth > 0 ? nth : 1;
+    const json_t *last = rk_hf_find(draft, "moe_layer_end_index"); /* -1: the last layer */
     for (int i = 0; i < layers; i++) {
-        marks[i] = i >= draft->size[HF_DENSE_FIRST] && i % nth == 0 && (i + 1) % every == 0;
+        marks[i] = i >= draft->size[HF_DENSE_FIRST] && i % nth == 0 && (i + 1) % every == 0 &&
+                   (json_integer_value(last) <= 0 || i <= json_integer_value(last));
     }
     return read_indices(draft, "mlp_only_layers", layers, false, marks, err);
 }

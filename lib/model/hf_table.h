@@ -100,8 +100,24 @@ typedef struct hf_architecture {
     rk_status (*adapt)(struct hf_draft *draft, rk_error *err); /* NULL: nothing more to say */
 } hf_architecture;
 
-extern const hf_architecture rk_hf_architectures[];
-extern const size_t rk_hf_architecture_count;
+/* Architectures without experts, and those that may have them. */
+extern const hf_architecture rk_hf_dense[], rk_hf_experts[];
+extern const size_t rk_hf_dense_count, rk_hf_experts_count;
+
+/* Returns the architecture of a model_type, which may be another name of it; NULL: not known. */
+const hf_architecture *rk_hf_find_type(const char *type);
+
+/* Returns the architecture of a class such as "GPTNeoXForCausalLM", or NULL. */
+const hf_architecture *rk_hf_find_class(const char *class_name);
+
+/* Returns the model_type that is spelt most like the text, or NULL when none is near. */
+const char *rk_hf_nearest_type(const char *text);
+
+/*
+ * The architecture of a type that reckon does not know, when the file describes a decoder like
+ * Llama's: all sizes of one, RMSNorm and SiLU.  NULL when it does not.
+ */
+const hf_architecture *rk_hf_guess_type(const struct hf_draft *draft);
 
 /* A key that, unless null, false, 0 or empty, makes a model that reckon cannot express. */
 typedef struct hf_refusal {
@@ -116,6 +132,9 @@ extern const size_t rk_hf_refusal_count;
 extern const char *const rk_hf_harmless_keys[];
 extern const size_t rk_hf_harmless_count;
 
+/* Whether every kind of model may have the key, whose value changes no layer. */
+bool rk_hf_is_ordinary(const char *key);
+
 /* A file while it is read. */
 typedef struct hf_draft {
     const rk_kinds *kinds;
@@ -123,6 +142,7 @@ typedef struct hf_draft {
     const json_t *config; /* of the language model: root or a member of it */
     const char *path;     /* of config in the file, "" for the root */
     const hf_architecture *architecture;
+    bool note_guess; /* the architecture was guessed from the keys */
     int64_t size[HF_SIZE_COUNT];
     rk_model model;
     rk_layer_type layer; /* with dense FFN and experts; its window is that of windowed layers */
@@ -145,6 +165,9 @@ rk_status rk_hf_read_size(const hf_draft *draft, const char *key, const json_t *
 /* Gives draft->model its layers, from the sizes and the layer that are in the draft. */
 rk_status rk_hf_lay_out(hf_draft *draft, rk_error *err);
 
+/* Writes draft->model.note: the parts of the file that are not the language model. */
+rk_status rk_hf_note_rest(hf_draft *draft, rk_error *err);
+
 /* Sets the details of draft->model; nothing in them is refused. */
 rk_status rk_hf_read_details(hf_draft *draft, rk_error *err);
 
@@ -152,12 +175,17 @@ rk_status rk_hf_read_details(hf_draft *draft, rk_error *err);
  * What single families do in their own way.  Called with all sizes read and all flags of the
  * table set in model and layer, before anything is derived from them.
  */
+rk_status rk_hf_adapt_apertus(hf_draft *draft, rk_error *err);
 rk_status rk_hf_adapt_chatglm(hf_draft *draft, rk_error *err);
 rk_status rk_hf_adapt_falcon(hf_draft *draft, rk_error *err);
 rk_status rk_hf_adapt_gpt_bigcode(hf_draft *draft, rk_error *err);
+rk_status rk_hf_adapt_hunyuan_v1_moe(hf_draft *draft, rk_error *err);
 rk_status rk_hf_adapt_minicpm3(hf_draft *draft, rk_error *err);
+rk_status rk_hf_adapt_molmo(hf_draft *draft, rk_error *err);
 rk_status rk_hf_adapt_mpt(hf_draft *draft, rk_error *err);
 rk_status rk_hf_adapt_opt(hf_draft *draft, rk_error *err);
+rk_status rk_hf_adapt_phimoe(hf_draft *draft, rk_error *err);
 rk_status rk_hf_adapt_qwen(hf_draft *draft, rk_error *err);
+rk_status rk_hf_adapt_stablelm(hf_draft *draft, rk_error *err);
 
 #endif

@@ -48,6 +48,7 @@ typedef struct rk_ffn_shape {
     bool gated;    /* three matrices instead of two */
     bool clamped;  /* the activation limits its inputs (gpt-oss) */
     bool bias;
+    int64_t activation_scalars; /* learned, of a dense FFN (xIELU: 2) */
 } rk_ffn_shape;
 
 typedef struct rk_moe_shape {
@@ -143,6 +144,7 @@ typedef struct rk_model {
     bool embedding_norm, head_bias;
     int64_t learned_positions; /* rows of a position table; 0: none */
     rk_model_details details;
+    char note[256]; /* what the import left out or assumed; "": nothing */
 } rk_model;
 
 /* Whether a layer has experts. */

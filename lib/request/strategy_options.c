@@ -109,7 +109,8 @@ const rk_option rk_strategy_options[RK_STRATEGY_OPTION_COUNT] = {
      .offset = PLACE(model),
      .value = "NAME|FILE",
      .catalogue = "models",
-     .help = "the model: a name of 'reckon list models', or a document or config.json"},
+     .help =
+         "the model: a name of 'reckon list models', a document, or a config.json or its folder"},
     {.name = "system",
      .required = true,
      .offset = PLACE(system),

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Hugging Face files: the shapes of published models (hf/, with the spellings of their own files)
- * against published counts, layer by layer where layers differ; what is refused, and why; and a
- * large collection of whole files where it is at hand.
+ * against published counts, layer by layer where layers differ; what is refused, and why.
  */
 #include "io/document.h"
 #include "layer/all_kinds.h"
@@ -30,14 +29,20 @@ static void test_counts(void **state)
         const char *name;
         int64_t total, active, mtp;
     } cases[] = {
+        {"afm-4.5b", 4619189760, 4619189760, 0},
+        {"apertus-8b", 8053338176, 8053338176, 0},
         {"chatglm2-6b", 6243584000, 6243584000, 0},
         {"dbrx", 131596523520, 36469708800, 0},
         {"deepseek-v3", 671026419200, 37552297472, 11610068224},
+        {"devstral-2-123b", 125025988608, 125025988608, 0},
+        {"dots-llm1", 142774381696, 14016588928, 0},
         {"exaone-4.0-32b", 32003216384, 32003216384, 0},
         {"falcon-40b", 41303293952, 41303293952, 0},
+        {"gemma-3-27b", 27009346304, 27009346304, 0},
         {"gemma-3-4b", 3880263168, 3880263168, 0},
         {"gpt-oss-20b", 20914757184, 4187440704, 0},
         {"gpt2-xl", 1557611200, 1557611200, 0},
+        {"granite-3.1-1b-a400m", 1334625280, 428655616, 0},
         {"llama-3.1-8b", 8030261248, 8030261248, 0},
         {"llama-4-maverick", 400711848960, 17184691200, 0},
         {"mimo-v2-flash", 308778780864, 15445936320, 0},
@@ -45,8 +50,10 @@ static void test_counts(void **state)
         {"mixtral-8x7b", 46702792704, 12879925248, 0},
         {"mpt-7b", 6649286656, 6649286656, 0},
         {"opt-13b", 12853473280, 12853473280, 0},
+        {"phi-mini-moe", 7647632704, 2362809664, 0},
         {"qwen-72b", 72287920128, 72287920128, 0},
         {"qwen1.5-moe-a2.7b", 14315784192, 2689173504, 0},
+        {"qwen2.5-omni-7b", 7615616512, 7615616512, 0},
         {"starcoder", 15517462528, 15517462528, 0},
     };
     (void)state;
@@ -176,6 +183,7 @@ static void test_refusals(void **state)
          "text_config.head_dim", "true"},
         {"{\"model_type\": \"qwen3_moe\", \"mlp_only_layers\": [24]}", "mlp_only_layers",
          "from 0 to 23"},
+        {"{" LLAMA ", \"head_dim\": [32, 64, 32, 32]}", "head_dim", "from 0"},
     };
     (void)state;
     for (size_t i = 0; i < COUNT(cases); i++) {
@@ -267,6 +275,75 @@ static void test_void_keys(void **state)
                      4 * (4 * 256 * 256 + 3 * 256 * 512 + 2 * 256) + 256 + 2 * 1000 * 256);
 }
 
+/* What a file holds beside its language model. */
+static void test_rest(void **state)
+{
+    rk_model model = load("qwen2.5-omni-7b");
+    (void)state;
+    assert_string_equal(model.note, "left out: speech generator (talker_config), vision tower "
+                                    "(vision_config), audio tower (audio_config)");
+    model = load("llama-3.1-8b");
+    assert_string_equal(model.note, "");
+}
+
+/* A type that is not known is read by its keys, with a note, unless one of them could matter. */
+static void test_unknown_type(void **state)
+{
+#define NEW                                                                                        \
+    "\"model_type\": \"new\", \"hidden_size\": 256, \"num_hidden_layers\": 4, "                    \
+    "\"num_attention_heads\": 8, \"intermediate_size\": 512, \"vocab_size\": 1000, "               \
+    "\"rms_norm_eps\": 1e-6, \"eos_token_id\": 3"
+    rk_model model, llama;
+    rk_error err;
+    (void)state;
+    assert_int_equal(read_text("{" LLAMA "}", &llama, &err), RK_OK);
+    assert_int_equal(read_text("{" NEW ", \"hidden_act\": \"silu\"}", &model, &err), RK_OK);
+    assert_int_equal(rk_model_params_of(&model).total, rk_model_params_of(&llama).total);
+    assert_non_null(strstr(model.note, "not known"));
+    assert_int_equal(read_text("{" NEW ", \"hidden_act\": \"gelu\"}", &model, &err),
+                     RK_ERR_INVALID);
+    assert_int_equal(
+        read_text("{" NEW ", \"hidden_act\": \"silu\", \"mix_list\": [1]}", &model, &err),
+        RK_ERR_INVALID);
+    assert_non_null(strstr(err.message, "mix_list"));
+#undef NEW
+}
+
+/* Writes a file and loads it as a model. */
+static rk_status load_text(const char *path, const char *text, rk_model *model, rk_error *err)
+{
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    assert_true(fputs(text, file) >= 0);
+    assert_int_equal(fclose(file), 0);
+    return rk_model_load(path, model, err);
+}
+
+/* Numbers that Python writes and JSON lacks, and the folder in place of its file. */
+static void test_files(void **state)
+{
+    char folder[] = "/tmp/reckon-hf-XXXXXX", path[64];
+    rk_model model;
+    rk_error err;
+    (void)state;
+    assert_non_null(mkdtemp(folder));
+    (void)snprintf(path, sizeof(path), "%s/config.json", folder);
+    assert_int_equal(load_text(path,
+                               "{" LLAMA ", \"time_step_limit\": [0, Infinity, -Infinity], "
+                               "\"a\": NaN, \"b\": \"\\\"NaN\"}",
+                               &model, &err),
+                     RK_OK);
+    assert_int_equal(model.hidden, 256);
+    assert_int_equal(rk_model_load(folder, &model, &err), RK_OK);
+    assert_string_equal(model.name, strrchr(folder, '/') + 1);
+    assert_int_equal(load_text(path, "{\"hidden\": Infinity}", &model, &err), RK_ERR_SYNTAX);
+    assert_non_null(strstr(err.message, "no number Infinity"));
+    assert_int_equal(remove(path), 0);
+    assert_int_equal(rk_model_load(folder, &model, &err), RK_ERR_IO);
+    assert_non_null(strstr(err.file, "config.json"));
+    assert_int_equal(remove(folder), 0);
+}
+
 /* Layers of experts by stride, exceptions and lists. */
 static void test_experts_by_layer(void **state)
 {
@@ -300,135 +377,20 @@ static void test_experts_by_layer(void **state)
     }
 }
 
-/* ---- the collection --------------------------------------------------------------------- */
-
-enum { FIELDS_MAX = 32, LINE_MAX_BYTES = 4096 };
-
-/* Splits a line of CSV in place; quotes are taken off.  Returns the number of fields. */
-static int split_csv(char *line, char *fields[FIELDS_MAX])
-{
-    int count = 0;
-    bool quoted = false;
-    char *out = line;
-    fields[count++] = out;
-    for (const char *in = line; *in && *in != '\r' && *in != '\n'; in++) {
-        if (*in == '"') {
-            quoted = !quoted;
-        } else if (*in == ',' && !quoted && count < FIELDS_MAX) {
-            *out++ = '\0';
-            fields[count++] = out;
-        } else {
-            *out++ = *in;
-        }
-    }
-    *out = '\0';
-    return count;
-}
-
-static int find_column(char *const fields[], int count, const char *name)
-{
-    for (int i = 0; i < count; i++) {
-        if (strcmp(fields[i], name) == 0) {
-            return i;
-        }
-    }
-    fail_msg("the index has no column %s", name);
-    return -1;
-}
-
-/* Files that cannot be expressed, and a part of the reason; all others must be read. */
-static const char *const refused[][2] = {
-    {"DeepSeek-V3.2", "indexer"},
-    {"DeepSeek-V4-Flash", "indexer"},
-    {"DeepSeek-V4-Pro", "indexer"},
-    {"GLM-5", "indexer"},
-    {"GLM-5.2", "indexer"},
-    {"Hunyuan-Large-A52B-Pretrain", "borrow"},
-    {"Kimi-K3", "linear attention"},
-    {"Llama-3_3-Nemotron-Super-49B-v1", "without attention"},
-    {"MiniMax-M3", "indexer"},
-    {"NVIDIA-Nemotron-3-Nano-30B-A3B-BF16", "state-space"},
-    {"NVIDIA-Nemotron-3-Ultra-550B-A55B-BF16", "state-space"},
-    {"Nemotron-H-56B-Base-8K", "Infinity"}, /* state-space, and no JSON */
-    {"Qwen3-Next-80B-A3B", "linear attention"},
-    {"Qwen3.5-27B", "linear attention"},
-    {"Qwen3.5-397B-A17B", "linear attention"},
-    {"Step-3.7-Flash", "step3p7"},
-    {"gemma-4-26B-A4B", "values that are the keys"},
-    {"opt-350m", "narrower"},
-};
-
-static const char *refusal_of(const char *name)
-{
-    for (size_t i = 0; i < COUNT(refused); i++) {
-        if (strcmp(refused[i][0], name) == 0) {
-            return refused[i][1];
-        }
-    }
-    return NULL;
-}
-
-/* Checks one file; returns whether it was read. */
-static bool check_file(const char *name, int64_t total, int64_t active, int64_t mtp)
-{
-    char path[512], text[1024];
-    rk_model model;
-    rk_error err;
-    (void)snprintf(path, sizeof(path), "%s/hf_configs/%s.config.json", SHARED, name);
-    const char *reason = refusal_of(name);
-    if (rk_model_load(path, &model, &err)) {
-        if (!reason || !strstr(err.message, reason)) {
-            fail_msg("%s", rk_error_text(&err, text, sizeof(text)));
-        }
-        return false;
-    }
-    const rk_model_params p = rk_model_params_of(&model);
-    if (reason) {
-        fail_msg("%s is read, but cannot be expressed", name);
-    }
-    if (p.total != total || p.active != active || (mtp > 0 && p.mtp != mtp)) {
-        fail_msg("%s: %lld total, %lld active, %lld of MTP", name, (long long)p.total,
-                 (long long)p.active, (long long)p.mtp);
-    }
-    return true;
-}
-
-static void test_collection(void **state)
-{
-    FILE *index = fopen(SHARED "/hf_configs/INDEX.csv", "r");
-    char line[LINE_MAX_BYTES];
-    char *fields[FIELDS_MAX];
-    int files = 0, read = 0;
-    (void)state;
-    if (!index) {
-        skip();
-    }
-    assert_non_null(fgets(line, sizeof(line), index));
-    const int columns = split_csv(line, fields);
-    const int total = find_column(fields, columns, "computed_total");
-    const int active = find_column(fields, columns, "computed_active");
-    const int mtp = find_column(fields, columns, "computed_mtp_extra");
-    while (fgets(line, sizeof(line), index)) {
-        assert_int_equal(split_csv(line, fields), columns);
-        files++;
-        read += check_file(fields[0], strtoll(fields[total], NULL, 10),
-                           strtoll(fields[active], NULL, 10), strtoll(fields[mtp], NULL, 10));
-    }
-    (void)fclose(index);
-    print_message("%d files: %d read with the exact count, %d refused\n", files, read,
-                  files - read);
-    assert_int_equal(files, 100);
-    assert_int_equal(files - read, COUNT(refused));
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_counts),       cmocka_unit_test(test_layers),
-        cmocka_unit_test(test_flags),        cmocka_unit_test(test_refusals),
-        cmocka_unit_test(test_route_groups), cmocka_unit_test(test_void_keys),
-        cmocka_unit_test(test_details),      cmocka_unit_test(test_experts_by_layer),
-        cmocka_unit_test(test_collection),
+        cmocka_unit_test(test_counts),
+        cmocka_unit_test(test_layers),
+        cmocka_unit_test(test_flags),
+        cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_route_groups),
+        cmocka_unit_test(test_void_keys),
+        cmocka_unit_test(test_files),
+        cmocka_unit_test(test_rest),
+        cmocka_unit_test(test_unknown_type),
+        cmocka_unit_test(test_details),
+        cmocka_unit_test(test_experts_by_layer),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

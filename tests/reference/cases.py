@@ -58,6 +58,7 @@ def random_layer(rng, heads):
     for flag in ("bias_qkv", "bias_out", "sinks", "output_gate", "ffn_bias"):
         layer[flag] = often(rng, 0.2)
     layer["gated"], layer["clamped"] = often(rng, 0.7), often(rng, 0.2)
+    layer["activation_scalars"] = 2 if not layer["gated"] and often(rng, 0.3) else 0
     return layer
 
 

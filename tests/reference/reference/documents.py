@@ -28,6 +28,7 @@ LAYER_DEFAULTS = {
     "state_heads": 0, "state_key_heads": 0, "state_key_size": 0, "state_value_size": 0,
     "conv_width": 0, "conv_bias": False, "chunk": 0,
     "ffn": 0, "gated": True, "clamped": False, "ffn_bias": False,
+    "activation_scalars": 0,
     "experts": 0, "top_k": 0, "expert_ffn": 0, "expert_latent": 0, "shared_experts": 0, "shared_ffn": 0,
     "shared_gate": False, "router_bias": False, "expert_bias": False,
     "expert_groups": 0, "route_groups": 0,

@@ -561,6 +561,7 @@ def count_parameters(x, layer):
         whole += (h if layer.shared_gate else 0) + 2 * h * layer.expert_latent
     whole += h if layer.bias_out else 0
     whole += h if layer.ffn_bias and not layer.experts else 0
+    whole += 0 if layer.experts else layer.activation_scalars
     copies = 0
     if layer.mixer in ("mamba2", "none"):
         pass

@@ -81,6 +81,7 @@ def layer_parameters(model, layer):
     elif layer.feed_forward == "dense":
         width = layer.ffn
         p.ffn = g * h * width + ((g - 1) * width + h if layer.ffn_bias else 0)
+        p.ffn += layer.activation_scalars
         p.gemm += g * h * width
     always = p.attention + p.ffn + p.shared + p.router + p.norms
     p.total = always + p.experts
