@@ -88,6 +88,19 @@ typedef enum rk_fp8_recipe {
     RK_FP8_MX,         /* 1x32 along the inner dimension of each GEMM, in 8 bits */
 } rk_fp8_recipe;
 
+/* What updates the weights; docs/method/optimizers.md says what each keeps and does. */
+typedef enum rk_optimizer {
+    RK_OPTIMIZER_ADAMW,
+    RK_OPTIMIZER_ADAMW_BF16, /* moments in bf16 */
+    RK_OPTIMIZER_ADAM_8BIT,  /* moments in 8 bits, block by block */
+    RK_OPTIMIZER_ADAFACTOR,  /* without momentum */
+    RK_OPTIMIZER_SGD,        /* with momentum */
+    RK_OPTIMIZER_SGD_PLAIN,  /* without */
+    RK_OPTIMIZER_MUON,       /* every data rank updates all matrices */
+    RK_OPTIMIZER_DIST_MUON,  /* data ranks share the matrices out */
+    RK_OPTIMIZER_COUNT,
+} rk_optimizer;
+
 /* Bytes per parameter of model states; weights are those that the optimizer writes. */
 typedef struct rk_state_recipe {
     double weight, gradient, optimizer; /* e.g. 2, 4, 12 */
@@ -136,6 +149,8 @@ typedef struct rk_strategy {
     double learning;        /* with adapters: their parameters over those of the model */
     double capacity_factor; /* MoE; 0: dropless */
     double imbalance;       /* most loaded expert rank over the mean, >= 1 */
+    rk_optimizer optimizer;
+    double outer_states; /* more bytes of the optimizer, per parameter of embedding and head */
 } rk_strategy;
 
 #ifdef __cplusplus

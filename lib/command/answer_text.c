@@ -7,6 +7,7 @@
 #include "estimate/stage.h"
 #include "report/describe.h"
 #include "report/estimate_fields.h"
+#include "strategy/optimizer.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -207,8 +208,12 @@ void rk_write_strategy(FILE *to, const rk_strategy *s)
     }
     (void)fprintf(to, "%s attention", s->flash_attention ? "flash" : "unfused");
     write_field(to, s, "overlap");
-    (void)fprintf(to, ", states of %.4g + %.4g + %.4g bytes a parameter\n", s->states.weight,
+    (void)fprintf(to, ", states of %.4g + %.4g + %.4g bytes a parameter", s->states.weight,
                   s->states.gradient, s->states.optimizer);
+    if (s->optimizer != RK_OPTIMIZER_ADAMW) {
+        (void)fprintf(to, ", optimizer %s", rk_optimizer_names[s->optimizer]);
+    }
+    (void)fputc('\n', to);
     if (s->adapter_rank > 0) {
         char on[RK_STRATEGY_TEXT_SIZE];
         rk_write_label(to, "");

@@ -2,6 +2,7 @@
 #include "estimate/once.h"
 
 #include "layer/precision.h"
+#include "strategy/optimizer.h"
 
 #include <math.h>
 
@@ -55,7 +56,7 @@ static void add_dp_group(const rk_cost_table *table, const rk_strategy *s, doubl
                                  stack->gather_bytes, shard);
         t->gather_bytes += changed * gathered * share;
     }
-    const bool whole = !sharded || stack->reduces_whole;
+    const bool whole = !sharded || stack->reduces_whole || rk_optimizer_of(s)->deals_matrices;
     t->reduce += in_messages(table, s, whole ? RK_COLL_ALL_REDUCE : RK_COLL_REDUCE_SCATTER, learns,
                              reduced, stack->bucket_bytes, shard);
     t->reduce_bytes += (whole ? 2 : 1) * reduced * share;
@@ -339,12 +340,24 @@ double rk_weight_cast_seconds(const rk_cost_table *table, const rk_strategy *s,
            c->stack->stream_share;
 }
 
+/* Muon: every rank orthogonalizes all matrices of its stage, or those that it is dealt of them. */
+static double orthogonal_seconds(const rk_strategy *s, const rk_orthogonal *all, double ranks)
+{
+    if (all->matrices <= 0 || !rk_optimizer_of(s)->deals_matrices) {
+        return all->seconds;
+    }
+    return all->seconds * ceil(all->matrices / ranks) / all->matrices;
+}
+
 double rk_optimizer_seconds(const rk_cost_table *table, const rk_strategy *s, const rk_stage *stage)
 {
     const rk_stack *stack = table->context.stack;
-    const double bytes =
-        rk_strategy_learning(s) * rk_stage_optimized_params(s, stage) * stack->optimizer_bytes;
-    return rk_stream_seconds(&table->context.system->accelerator, bytes) / stack->stream_share;
+    const double bytes = rk_strategy_learning(s) * rk_stage_optimized_params(s, stage) *
+                         stack->optimizer_bytes * rk_optimizer_of(s)->traffic;
+    const double stream =
+        rk_stream_seconds(&table->context.system->accelerator, bytes) / stack->stream_share;
+    return stream + orthogonal_seconds(s, &stage->orthogonal, rk_shard_ranks(s)) +
+           orthogonal_seconds(s, &stage->orthogonal_experts, rk_expert_shard_ranks(s));
 }
 
 double rk_offload_seconds(const rk_cost_table *table, const rk_strategy *s,
@@ -356,8 +369,7 @@ double rk_offload_seconds(const rk_cost_table *table, const rk_strategy *s,
     const double backward = rk_times_sum(&heaviest->backward);
     double seconds = 0;
     if (s->offload_optimizer) {
-        const double params = rk_stage_optimized_params(s, heaviest);
-        seconds += 2 * rk_host_copy_seconds(a, params * s->states.optimizer);
+        seconds += 2 * rk_host_copy_seconds(a, rk_stage_optimizer_bytes(s, heaviest));
     }
     if (each_way > 0) {
         seconds += copies_beside(each_way, forward, x->hidden_forward, x->hidden_forward);

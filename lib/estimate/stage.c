@@ -71,6 +71,12 @@ rk_stage_blocks rk_chunk_blocks_of(const rk_model *model, const rk_strategy *str
 
 /* ---- what blocks keep ---------------------------------------------------------------------- */
 
+static void keep_orthogonal(rk_orthogonal *sum, double count, const rk_orthogonal *each)
+{
+    sum->matrices += count * each->matrices;
+    sum->seconds += count * each->seconds;
+}
+
 static void keep_params(rk_stage *stage, double count, const rk_cost *cost)
 {
     stage->dense_params += count * cost->dense_params;
@@ -78,6 +84,8 @@ static void keep_params(rk_stage *stage, double count, const rk_cost *cost)
     stage->expert_params += count * cost->expert_params;
     stage->low_dense_params += count * cost->low_dense_params;
     stage->low_expert_params += count * cost->low_expert_params;
+    keep_orthogonal(&stage->orthogonal, count, &cost->orthogonal);
+    keep_orthogonal(&stage->orthogonal_experts, count, &cost->orthogonal_experts);
 }
 
 static void keep_layers(rk_stage *stage, int count, double share, const rk_cost *cost)
@@ -109,6 +117,7 @@ static void keep_head(rk_stage *stage, const rk_cost_table *table)
     stage->head_saved = (1 + modules) * head->saved;
     stage->head_transient = head->transient;
     stage->head_params = head->dense_params;
+    stage->outer_params += head->dense_params;
     stage->head = true;
 }
 
@@ -124,7 +133,8 @@ void rk_stage_keep(const rk_cost_table *table, const rk_stage_blocks *blocks, rk
     stage->saved = stage->late = stage->unsaved = stage->transient = stage->wgrad_buffers = 0;
     stage->head_saved = stage->head_transient = stage->head_params = 0;
     stage->dense_params = stage->expert_params = stage->replicated_params = 0;
-    stage->low_dense_params = stage->low_expert_params = 0;
+    stage->low_dense_params = stage->low_expert_params = stage->outer_params = 0;
+    stage->orthogonal = stage->orthogonal_experts = (rk_orthogonal){0, 0};
     stage->layer_dense_params = stage->layer_expert_params = stage->layer_low_params = 0;
     stage->layers = 0;
     stage->embedding = blocks->embedding;
@@ -135,6 +145,7 @@ void rk_stage_keep(const rk_cost_table *table, const rk_stage_blocks *blocks, rk
     }
     if (blocks->embedding) {
         keep_params(stage, 1, &table->embedding);
+        stage->outer_params += table->embedding.dense_params;
     }
     if (blocks->head) {
         keep_head(stage, table);
@@ -146,6 +157,7 @@ void rk_stage_keep(const rk_cost_table *table, const rk_stage_blocks *blocks, rk
     /* A tied head beside the embedding on one rank is the same matrix. */
     if (model->tied && blocks->embedding && blocks->head) {
         stage->dense_params -= rk_block_table_params(&table->context);
+        stage->outer_params -= rk_block_table_params(&table->context);
     }
 }
 
@@ -270,6 +282,7 @@ double rk_expert_shard_ranks(const rk_strategy *strategy)
 struct kept {
     double whole, sharded;
     double low, low_sharded; /* of them, those of linears in 8 or 4 bits */
+    double outer, outer_sharded;
 };
 
 static struct kept kept_of(const rk_strategy *s, const rk_stage *stage)
@@ -282,6 +295,8 @@ static struct kept kept_of(const rk_strategy *s, const rk_stage *stage)
         .low = low,
         .low_sharded =
             low > 0 ? stage->low_dense_params / dense + stage->low_expert_params / expert : 0,
+        .outer = stage->outer_params,
+        .outer_sharded = stage->outer_params / dense,
     };
 }
 
@@ -361,6 +376,19 @@ static double optimized_params(const rk_strategy *s, const struct kept *kept)
     return params / rk_schedule_copies(s->schedule);
 }
 
+static double optimizer_bytes(const rk_strategy *s, const struct kept *kept)
+{
+    const double outer = s->sharding >= RK_SHARD_OPTIMIZER ? kept->outer_sharded : kept->outer;
+    return s->states.optimizer * optimized_params(s, kept) +
+           s->outer_states * outer / rk_schedule_copies(s->schedule);
+}
+
+double rk_stage_optimizer_bytes(const rk_strategy *strategy, const rk_stage *stage)
+{
+    const struct kept kept = kept_of(strategy, stage);
+    return optimizer_bytes(strategy, &kept);
+}
+
 double rk_stage_optimized_params(const rk_strategy *strategy, const rk_stage *stage)
 {
     const struct kept kept = kept_of(strategy, stage);
@@ -431,7 +459,7 @@ static void fill_host(const rk_strategy *s, const rk_stage *stage, const struct 
                       rk_stage_need *need)
 {
     if (s->offload_optimizer) {
-        need->host += s->states.optimizer * optimized_params(s, kept);
+        need->host += optimizer_bytes(s, kept);
     }
     if (s->offload_activations) {
         need->host_saved = stage->saved;
@@ -446,7 +474,7 @@ rk_stage_need rk_stage_need_of(const rk_cost_table *table, const rk_strategy *s,
 {
     const rk_stack *stack = table->context.stack;
     const struct kept kept = kept_of(s, stage);
-    const double states = s->states.optimizer * optimized_params(s, &kept);
+    const double states = optimizer_bytes(s, &kept);
     rk_stage_need need = {
         .weights = s->offload_weights ? loaded_weights(s, stage) : kept_weights(table, s, &kept),
         .gradients = s->states.gradient * kept_from(s, &kept, RK_SHARD_GRADIENTS),

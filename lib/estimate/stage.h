@@ -26,6 +26,8 @@ typedef struct rk_stage {
     double layer_expert_params;
     double layer_low_params;
     double head_params;
+    double outer_params; /* of dense ones, those of embedding and head */
+    rk_orthogonal orthogonal, orthogonal_experts;
     int layers;
     bool embedding, head;
 } rk_stage;
@@ -78,6 +80,9 @@ double rk_expert_shard_ranks(const rk_strategy *strategy);
 
 /* Parameters of whose optimizer states a rank keeps one copy. */
 double rk_stage_optimized_params(const rk_strategy *strategy, const rk_stage *stage);
+
+/* Bytes of optimizer states of which a rank keeps one copy. */
+double rk_stage_optimizer_bytes(const rk_strategy *strategy, const rk_stage *stage);
 
 /* Bytes of the weights of a stage as a rank stores them. */
 double rk_stage_stored_weights(const rk_strategy *strategy, const rk_stage *stage);

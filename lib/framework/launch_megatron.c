@@ -3,6 +3,7 @@
 #include "framework/launch_megatron.h"
 
 #include "base/error.h"
+#include "strategy/optimizer.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -53,6 +54,15 @@ static void write_pipeline(rk_out *out, const rk_launch *launch)
  */
 static void write_moments(rk_out *out, const rk_strategy *s)
 {
+    static const char *const names[RK_OPTIMIZER_COUNT] = {
+        [RK_OPTIMIZER_SGD] = "sgd",
+        [RK_OPTIMIZER_MUON] = "muon",
+        [RK_OPTIMIZER_DIST_MUON] = "dist_muon",
+    };
+    if (names[s->optimizer]) {
+        rk_megatron_text(out, "optimizer", names[s->optimizer]);
+        return;
+    }
     const double moments = s->states.optimizer - (rk_is_full(s->precision) ? 0 : 4);
     const bool narrow = moments < 8;
     rk_megatron_flag_if(out, narrow || s->offload_optimizer, "use-precision-aware-optimizer");
@@ -66,7 +76,9 @@ static void write_moments(rk_out *out, const rk_strategy *s)
 static void write_sharding(rk_out *out, const rk_strategy *s)
 {
     const bool reduces = s->dp * s->cp > 1;
-    rk_megatron_flag_if(out, s->sharding == RK_SHARD_OPTIMIZER, "use-distributed-optimizer");
+    rk_megatron_flag_if(out,
+                        s->sharding == RK_SHARD_OPTIMIZER && !rk_optimizer_of(s)->deals_matrices,
+                        "use-distributed-optimizer");
     if (s->sharding >= RK_SHARD_GRADIENTS) {
         rk_megatron_flag(out, "use-megatron-fsdp");
         rk_megatron_text(out, "data-parallel-sharding-strategy",
@@ -225,6 +237,11 @@ static rk_status check(const rk_launch *launch, rk_error *err)
 static void note_strategy(const rk_launch *launch)
 {
     const rk_strategy *s = launch->strategy;
+    rk_launch_note(launch->notes,
+                   s->optimizer == RK_OPTIMIZER_ADAM_8BIT ||
+                       s->optimizer == RK_OPTIMIZER_ADAFACTOR ||
+                       s->optimizer == RK_OPTIMIZER_SGD_PLAIN,
+                   "the optimizer, which Megatron-LM lacks");
     rk_launch_note(launch->notes, s->document > 0, "documents that attention does not cross");
     rk_launch_note(launch->notes, s->precision == RK_TF32, "tf32, which is set in PyTorch itself");
 }

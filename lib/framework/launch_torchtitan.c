@@ -272,6 +272,8 @@ void rk_titan_note(const rk_launch *launch)
                    "multi-token prediction, which torchtitan lacks");
     rk_launch_note(notes, s->offload_optimizer,
                    "offload of the optimizer alone; torchtitan offloads parameters with it");
+    rk_launch_note(notes, s->optimizer != RK_OPTIMIZER_ADAMW,
+                   "the optimizer; torchtitan's configuration has AdamW");
     rk_launch_note(notes, s->moe_overlap, "expert messages behind compute");
     rk_launch_note(notes, s->document > 0, "documents that attention does not cross");
     rk_launch_note(notes, s->states.reduce <= 2,

@@ -3,6 +3,7 @@
 #include "framework/rules.h"
 
 #include "model/kinds.h"
+#include "strategy/optimizer.h"
 
 /* Beyond these, products of sizes are not computed. */
 #define SIZE_LIMIT       ((int64_t)1 << 30)
@@ -318,6 +319,21 @@ static int64_t operators_and_modules(const struct question *q)
            q->strategy->recompute_modules != RK_MODULE_OPERATORS;
 }
 
+/* ---- optimizers ---------------------------------------------------------------------------- */
+
+static int64_t whole_matrices_sharded(const struct question *q)
+{
+    const rk_optimizer_traits *traits = rk_optimizer_of(q->strategy);
+    return traits->orthogonalizes && !traits->deals_matrices &&
+           q->strategy->sharding != RK_SHARD_NONE;
+}
+
+static int64_t matrices_not_dealt(const struct question *q)
+{
+    return rk_optimizer_of(q->strategy)->deals_matrices &&
+           q->strategy->sharding != RK_SHARD_OPTIMIZER;
+}
+
 /* ---- the tables ---------------------------------------------------------------------------- */
 
 const struct rk_rule rk_rules_sizes[] = {
@@ -378,6 +394,11 @@ const struct rk_rule rk_rules_arithmetic[] = {
     {"kv_heads % (tp*cp)", kv_heads_ulysses, VARY_CP,
      "{n} key/value heads neither split over tp {tp} x cp {cp} nor are copied evenly to it, as "
      "Ulysses needs"},
+    {"muon or ZeRO", whole_matrices_sharded, VARY_NONE,
+     "muon updates whole matrices on every data rank; use ZeRO-0, or the optimizer dist-muon with "
+     "ZeRO-1"},
+    {"dist-muon is ZeRO-1", matrices_not_dealt, VARY_NONE,
+     "dist-muon shares the states out by whole matrices, which is ZeRO-1 and no other; use ZeRO-1"},
     {"replicas need sharding", replicas_without_shards, VARY_REPLICAS,
      "{replicas} replicas of the shards are asked for, but nothing is sharded"},
     {"dp*cp % replicas", replicas_rest, VARY_REPLICAS,

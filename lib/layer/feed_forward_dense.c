@@ -63,6 +63,12 @@ static void unsplit(const rk_layer_type *type, double hidden, double t, double *
     *whole += (type->ffn.bias ? hidden : 0) + (double)type->ffn.activation_scalars;
 }
 
+static int matrices(const rk_layer_type *type, double h, rk_matrix out[RK_MATRIX_MAX])
+{
+    out[0] = (rk_matrix){(double)type->ffn.width, h, type->ffn.gated ? 3 : 2, false};
+    return 1;
+}
+
 static double features(const rk_layer_type *type, double h)
 {
     return rk_ffn_features(h, (double)type->ffn.width, type->ffn.gated);
@@ -106,6 +112,7 @@ const rk_feed_forward rk_feed_forward_dense = {
              .count = count,
              .unsplit = unsplit,
              .features = features,
+             .matrices = matrices,
              .add = add,
              .transient = transient},
     .module = RK_MODULE_MLP,

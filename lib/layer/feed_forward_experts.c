@@ -139,6 +139,20 @@ static void unsplit(const rk_layer_type *type, double hidden, double t, double *
 }
 
 /* Adapters leave routed experts alone. */
+static int matrices(const rk_layer_type *type, double h, rk_matrix out[RK_MATRIX_MAX])
+{
+    const rk_moe_shape *moe = &type->moe;
+    const double each = type->ffn.gated ? 3 : 2, experts = (double)moe->experts;
+    int count = 0;
+    out[count++] = (rk_matrix){(double)moe->expert_width, h, each * experts, true};
+    out[count++] = (rk_matrix){experts, h, 1, false};
+    if (moe->shared_experts > 0) {
+        out[count++] =
+            (rk_matrix){(double)moe->shared_width, h, each * (double)moe->shared_experts, false};
+    }
+    return count;
+}
+
 static double features(const rk_layer_type *type, double h)
 {
     const double width = (double)(type->moe.shared_experts * type->moe.shared_width);
@@ -311,6 +325,7 @@ const rk_feed_forward rk_feed_forward_experts = {
              .count = count,
              .unsplit = unsplit,
              .features = features,
+             .matrices = matrices,
              .add = add,
              .transient = transient},
     .module = RK_MODULE_MOE,

@@ -134,6 +134,8 @@ static void count_params(rk_costing *x, const rk_layer_type *type)
     x->cost.replicated_params = whole;
     x->cost.dense_params = whole + (dense - whole) / t + copied;
     x->cost.expert_params = (double)p.experts / (double)(s->ep * s->etp);
+    rk_add_orthogonalization(x, &type->mixer->part, type);
+    rk_add_orthogonalization(x, &type->feed_forward->part, type);
 }
 
 double rk_block_table_params(const rk_block_context *context)

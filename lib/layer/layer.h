@@ -54,6 +54,11 @@ typedef struct rk_sent {
 /* sent += factor * other. */
 void rk_sent_add(rk_sent *sent, double factor, const rk_sent *other);
 
+/* Whole matrices that Muon orthogonalizes, and how long that takes one rank. */
+typedef struct rk_orthogonal {
+    double matrices, seconds;
+} rk_orthogonal;
+
 typedef struct rk_cost {
     rk_times forward, backward;               /* s; backward contains what is recomputed */
     double forward_seconds, backward_seconds; /* sums of these; of a finished block */
@@ -70,6 +75,7 @@ typedef struct rk_cost {
     double expert_params;     /* on this rank */
     double low_dense_params, low_expert_params; /* of them, those of linears in 8 or 4 bits */
     double adapters;                            /* linears that have one */
+    rk_orthogonal orthogonal, orthogonal_experts;
 } rk_cost;
 
 /* What does not change from layer to layer. */

@@ -120,6 +120,19 @@ static void unsplit(const rk_layer_type *type, double hidden, double t, double *
 }
 
 /* Queries, keys, values and a gate of the output are one linear, relative positions another. */
+static int matrices(const rk_layer_type *type, double h, rk_matrix out[RK_MATRIX_MAX])
+{
+    const rk_attention_shape *a = &type->attention;
+    const double qk = (double)rk_attention_qk_size(a), v = (double)rk_attention_value_size(a);
+    const double n = (double)a->query_heads, kv = (double)a->kv_heads;
+    int count = 0;
+    out[count++] = (rk_matrix){n * qk, h, a->relative_positions ? 2 : 1, false};
+    out[count++] = (rk_matrix){kv * qk, h, 1, false};
+    out[count++] = (rk_matrix){kv * v, h, 1, false};
+    out[count++] = (rk_matrix){h, n * v, a->output_gate ? 2 : 1, false};
+    return count;
+}
+
 static double features(const rk_layer_type *type, double h)
 {
     const rk_attention_shape *a = &type->attention;
@@ -179,6 +192,7 @@ const rk_mixer rk_mixer_grouped = {
              .count = count,
              .unsplit = unsplit,
              .features = features,
+             .matrices = matrices,
              .add = add,
              .transient = rk_attention_transient},
     .flops = rk_attention_flops_of,

@@ -100,6 +100,22 @@ static void unsplit(const rk_layer_type *type, double hidden, double t, double *
     *whole += (hidden + (a->bias_qkv ? 1 : 0)) * down + (double)(a->q_rank + a->kv_rank);
 }
 
+static int matrices(const rk_layer_type *type, double h, rk_matrix out[RK_MATRIX_MAX])
+{
+    const rk_attention_shape *a = &type->attention;
+    const double n = (double)a->query_heads, qk = (double)rk_attention_qk_size(a);
+    const double v = (double)a->value_size, q_rank = (double)a->q_rank, rank = (double)a->kv_rank;
+    int count = 0;
+    if (q_rank > 0) {
+        out[count++] = (rk_matrix){q_rank, h, 1, false};
+    }
+    out[count++] = (rk_matrix){n * qk, q_rank > 0 ? q_rank : h, 1, false};
+    out[count++] = (rk_matrix){rank + (double)a->rope_size, h, 1, false};
+    out[count++] = (rk_matrix){n * ((double)a->nope_size + v), rank, 1, false};
+    out[count++] = (rk_matrix){h, n * v, a->output_gate ? 2 : 1, false};
+    return count;
+}
+
 static double features(const rk_layer_type *type, double h)
 {
     const rk_attention_shape *a = &type->attention;
@@ -157,6 +173,7 @@ const rk_mixer rk_mixer_latent = {
              .count = count,
              .unsplit = unsplit,
              .features = features,
+             .matrices = matrices,
              .add = add,
              .transient = rk_attention_transient},
     .flops = rk_attention_flops_of,

@@ -72,4 +72,7 @@ double rk_comm_seconds(const rk_costing *x, rk_collective op, double bytes, cons
  */
 void rk_add_host_floor(rk_costing *x, double kernels_forward, double kernels_backward);
 
+/* Adds the matrices of a part of a layer that Muon orthogonalizes, where it is the optimizer. */
+void rk_add_orthogonalization(rk_costing *x, const rk_part_kind *part, const rk_layer_type *type);
+
 #endif

@@ -48,6 +48,14 @@ enum {
         .optional = true, .names = values, .help = text                                            \
     }
 
+/* `count` matrices of one shape that an optimizer may treat one by one. */
+typedef struct rk_matrix {
+    double rows, columns, count;
+    bool expert; /* of routed experts */
+} rk_matrix;
+
+enum { RK_MATRIX_MAX = 16 }; /* shapes of one part of a layer */
+
 /*
  * What mixers and feed-forward networks have in common: their part of a layer.  `type` is always a
  * layer of this kind.
@@ -83,6 +91,13 @@ typedef struct rk_part_kind {
 
     /* Input plus output features of the linears that adapters can be put beside. */
     double (*features)(const rk_layer_type *type, double hidden);
+
+    /*
+     * Writes the matrices of this part, which Muon orthogonalizes one by one; those that hold
+     * several things at once (the input of state-space layers) are left out.  Returns how many
+     * shapes, at most RK_MATRIX_MAX.  NULL: none.
+     */
+    int (*matrices)(const rk_layer_type *type, double hidden, rk_matrix out[RK_MATRIX_MAX]);
 
     /* Adds the operators of this part to a block that is being priced. */
     void (*add)(struct rk_costing *x, const rk_layer_type *type);

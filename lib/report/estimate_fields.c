@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "report/estimate_fields.h"
+#include "strategy/optimizer.h"
 
 #include <assert.h>
 #include <math.h>
@@ -192,6 +193,7 @@ static const struct field fields[RK_STRATEGY_FIELD_COUNT] = {
     {"adapter_modules", "adapters on", FIELD_BITS, AT(adapter_modules), rk_adapted_names, NULL},
     REAL("capacity_factor", "capacity factor", capacity_factor),
     REAL("imbalance", "expert imbalance", imbalance),
+    {"optimizer", "optimizer", FIELD_ENUM, AT(optimizer), rk_optimizer_names, NULL},
     REAL("weight_bytes_per_parameter", "bytes, weight", states.weight),
     REAL("gradient_bytes_per_parameter", "bytes, gradient", states.gradient),
     REAL("optimizer_bytes_per_parameter", "bytes, optimizer", states.optimizer),

@@ -16,7 +16,7 @@ extern const char *const rk_memory_part_keys[RK_MEMORY_PART_COUNT];
 
 /* ---- strategies ---------------------------------------------------------------------------- */
 
-#define RK_STRATEGY_FIELD_COUNT 45
+#define RK_STRATEGY_FIELD_COUNT 46
 #define RK_STRATEGY_TEXT_SIZE   1280 /* of a field in words: the layout of 256 stages */
 
 /* What a field is called in documents and by people. */

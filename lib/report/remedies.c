@@ -167,7 +167,8 @@ static void offer_states(const rk_setting *s, const rk_strategy *from, visitor *
     for (size_t i = 0; i < sizeof(moments) / sizeof(moments[0]); i++) {
         changed = *from;
         changed.states.optimizer = master + moments[i];
-        if (from->sharding != RK_SHARD_NONE && changed.states.optimizer < from->states.optimizer) {
+        if (from->optimizer == RK_OPTIMIZER_ADAMW && from->sharding != RK_SHARD_NONE &&
+            changed.states.optimizer < from->states.optimizer) {
             offer(s, &changed, visit, user);
         }
     }

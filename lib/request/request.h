@@ -28,7 +28,7 @@ typedef struct rk_request {
     int16_t layout[RK_LAYOUT_MAX];
     int layout_count;
     int fp8_recipe;                                /* index of the choice; below 0: not given */
-    int precision, attention;                      /* indices of choices */
+    int precision, attention, optimizer;           /* indices of choices */
     int gradients, moments, framework, convention; /* likewise; below 0: not given */
     double capacity_factor, imbalance, max_memory; /* the last in GiB */
     bool no_sp, sp, count_embedding, count_head, mtp_before_head, graph_capture, graph_step,
@@ -53,7 +53,7 @@ typedef struct rk_request {
 rk_request rk_request_defaults(void);
 void rk_request_init(void *request);
 
-#define RK_STRATEGY_OPTION_COUNT 53
+#define RK_STRATEGY_OPTION_COUNT 54
 extern const rk_option rk_strategy_options[RK_STRATEGY_OPTION_COUNT];
 
 /* Reads the layout of a request, and refuses options that exclude each other. */

@@ -7,6 +7,7 @@
 #include "report/estimate_fields.h"
 #include "request/choices.h"
 #include "request/request_check.h"
+#include "strategy/optimizer.h"
 
 #include <ctype.h>
 #include <inttypes.h>
@@ -175,6 +176,7 @@ const rk_option rk_strategy_options[RK_STRATEGY_OPTION_COUNT] = {
     FLAG("fp8-param-gather", NULL, low_weights,
          "weights of fp8 and fp4 linears are kept in them alone"),
     CHOICE("gradients", gradients, gradient_choices, "precision in which they are summed"),
+    CHOICE("optimizer", optimizer, rk_optimizer_names, "and its states; default: adamw"),
     CHOICE("moments", moments, moment_choices, "precision of the moments of the optimizer"),
     CHOICE("attention", attention, attention_choices, "kernels"),
     SET("cp-kind", NULL, cp_kinds, rk_cp_kind_names, "how context parallelism exchanges"),
@@ -386,6 +388,15 @@ static rk_state_recipe state_recipe(const rk_request *r, rk_framework framework)
                                given_moments(r));
 }
 
+/* The only sharding that an optimizer on whole matrices has; `usual` of the others. */
+static rk_sharding sharding_of(const rk_request *r, rk_sharding usual)
+{
+    const rk_optimizer_traits *traits = &rk_optimizers[r->optimizer];
+    return !traits->orthogonalizes  ? usual
+           : traits->deals_matrices ? RK_SHARD_OPTIMIZER
+                                    : RK_SHARD_NONE;
+}
+
 static rk_fp8_recipe recipe_of(const rk_request *r)
 {
     const rk_fp8_recipe usual = r->precision == PRECISION_MXFP8 ? RK_FP8_MX : RK_FP8_TENSORWISE;
@@ -411,6 +422,7 @@ static void apply_base(const rk_request *r, const rk_inputs *inputs, rk_strategy
     s->low_weights = r->low_weights;
     s->flash_attention = r->attention == ATTENTION_FLASH;
     s->states = state_recipe(r, inputs->framework);
+    rk_optimizer_set((rk_optimizer)r->optimizer, s);
     s->replicas = r->replicas ? r->replicas : 1;
     s->graph_capture = r->graph_capture;
     s->graph_step = r->graph_step;
@@ -601,7 +613,7 @@ rk_status rk_request_strategy(const rk_request *request, const rk_inputs *inputs
     strategy->global_batch =
         r->global_batch ? r->global_batch : strategy->micro_batch * strategy->dp;
     strategy->sharding = (rk_sharding)only_value(
-        &r->zero, r->distributed_optimizer ? RK_SHARD_OPTIMIZER : f->sharding);
+        &r->zero, r->distributed_optimizer ? RK_SHARD_OPTIMIZER : sharding_of(r, f->sharding));
     strategy->offload_optimizer = r->offloads & OFFLOAD_OPTIMIZER;
     strategy->offload_activations = r->offloads & OFFLOAD_ACTIVATIONS;
     strategy->offload_weights = r->offloads & OFFLOAD_WEIGHTS;
@@ -697,6 +709,9 @@ rk_status rk_request_space(const rk_request *request, const rk_inputs *inputs, r
     space->base.tp_overlap = space->base.tp_overlap && (r->overlaps || !r->no_sp);
     space->orders = orders_of(r) ? orders_of(r) : space->orders;
     space->cp_kinds = r->cp_kinds ? r->cp_kinds : space->cp_kinds;
+    if (rk_optimizers[r->optimizer].orthogonalizes) {
+        space->shardings = 1U << sharding_of(r, RK_SHARD_NONE);
+    }
     if (r->distributed_optimizer) {
         space->shardings = 1U << RK_SHARD_OPTIMIZER;
     }

@@ -2,6 +2,7 @@
 #include "search/plan_space.h"
 
 #include "base/error.h"
+#include "strategy/optimizer.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -228,6 +229,7 @@ void rk_plan_recipes_of_all(const rk_model *model, double gradient, double momen
         rk_strategy s = space->base;
         bool known = false;
         s.states = rk_framework_states(framework, s.precision, gradient, moments);
+        rk_optimizer_set(s.optimizer, &s);
         if (s.adapter_rank > 0) {
             rk_strategy_freeze(model, s.adapter_rank, s.adapter_modules, &s);
         }

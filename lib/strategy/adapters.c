@@ -33,6 +33,7 @@ void rk_strategy_freeze(const rk_model *model, int64_t rank, unsigned modules,
     strategy->states.gradient *= share;
     strategy->states.reduce *= share;
     strategy->states.optimizer *= share;
+    strategy->outer_states = 0;
 }
 
 double rk_strategy_learning(const rk_strategy *strategy)

@@ -118,6 +118,9 @@ static void make_recurrent(rk_model *m, int64_t heads)
     X(exchange, TITAN, DENSE, "cp of the framework", s->cp = 2; s->cp_kind = RK_CP_ULYSSES)        \
     X(gathered, NEURONX, DENSE, "cp of the framework", s->cp = 2; s->cp_kind = RK_CP_ALL_GATHER)   \
     X(sp, DEEPSPEED, DENSE, "sp", s->sp = true)                                                    \
+    X(muon_sharded, ANY, DENSE, "muon or ZeRO", s->optimizer = RK_OPTIMIZER_MUON;                  \
+      s->sharding = RK_SHARD_OPTIMIZER)                                                            \
+    X(muon_dealt, ANY, DENSE, "dist-muon is ZeRO-1", s->optimizer = RK_OPTIMIZER_DIST_MUON)        \
     X(unsharded, ANY, DENSE, "replicas need sharding", s->replicas = 2)                            \
     X(replicas, ANY, DENSE, "dp*cp % replicas", s->replicas = 3; s->sharding = RK_SHARD_OPTIMIZER) \
     X(expert_replicas, ANY, MOE, "expert_dp % replicas", s->replicas = 8;                          \

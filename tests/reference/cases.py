@@ -442,6 +442,13 @@ def random_strategy(rng, model, layers, has_experts):
         s["states"] = {"weight": rng.choice((2, 4)), "gradient": rng.choice((2, 4)),
                        "optimizer": rng.choice((4, 8, 12)), "gather": rng.choice((2, 4)),
                        "reduce": rng.choice((2, 4))}
+    elif often(rng, 0.3):
+        s["optimizer"] = rng.choice(("adamw-bf16", "adam-8bit", "adafactor", "sgd", "sgd-plain",
+                                     "muon", "dist-muon", "muon", "dist-muon"))
+        by_muon = {"muon": "none", "dist-muon": "optimizer"}
+        s["sharding"] = by_muon.get(s["optimizer"], s["sharding"])
+        if s["sharding"] == "none":
+            s.pop("replicas", None)
     if often(rng, 0.12):
         s["adapter_rank"] = rng.choice((8, 16, 64))
         s["adapter_modules"] = rng.choice((["attention"], ["ffn"], ["attention", "ffn"]))

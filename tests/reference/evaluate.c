@@ -23,6 +23,7 @@
 #include "layer/model_load.h"
 #include "model/model_doc.h"
 #include "stack/stack_doc.h"
+#include "strategy/optimizer.h"
 #include "system/system_doc.h"
 
 #include <math.h>
@@ -140,6 +141,7 @@ static rk_status read_strategy(const json_t *object, const rk_model *model, draf
         CUSTOM("recompute_modules", read_modules, offsetof(draft, strategy.recompute_modules)),
         INT(recompute_layers),
         CHOICE(sharding, sharding_names),
+        CHOICE(optimizer, rk_optimizer_names),
         INT(replicas),
         CHOICE(precision, rk_precision_names),
         CHOICE(fp8_recipe, rk_fp8_recipe_names),
@@ -173,6 +175,9 @@ static rk_status read_strategy(const json_t *object, const rk_model *model, draf
     *d = (draft){.strategy = rk_strategy_defaults(model)};
     const rk_status status =
         rk_fields_read(object, "strategy", fields, COUNT(fields), RK_UNKNOWN_NEVER, d, err);
+    if (!status) {
+        rk_optimizer_set(d->strategy.optimizer, &d->strategy);
+    }
     if (!status && d->adapter_rank > 0) {
         rk_strategy_freeze(model, d->adapter_rank, d->adapter_modules, &d->strategy);
     }

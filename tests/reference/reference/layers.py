@@ -80,6 +80,7 @@ class Block:
         self.saved = self.late = self.unsaved = self.transient = self.wgrad_buffers = 0.0
         self.dense = self.whole = self.experts = self.low_dense = self.low_experts = 0.0
         self.adapters = 0
+        self.matrices = {"dense": [0, 0.0], "experts": [0, 0.0]}  # how many, seconds
 
     def copy(self):
         setting, self.c = self.c, None
@@ -553,6 +554,50 @@ def add_tensor_parallel(x, layer):
 
 # ---- parameters and memory ------------------------------------------------------------------
 
+def matrices_of(layer, h):
+    """(kind, count, rows, columns) of what Muon orthogonalizes one by one."""
+    g, n, d_qk, d_v = 3 if layer.gated else 2, layer.heads, layer.d_qk, layer.d_v
+    out = ("dense", 2 if layer.output_gate else 1, h, n * d_v)
+    if layer.latent:
+        q = layer.q_rank
+        yield from [("dense", 1, q, h)] if q else []
+        yield "dense", 1, n * d_qk, q or h
+        yield "dense", 1, layer.kv_rank + layer.rope_size, h
+        yield "dense", 1, n * (layer.nope_size + d_v), layer.kv_rank
+    else:
+        yield "dense", 2 if layer.relative_positions else 1, n * d_qk, h
+        yield "dense", 1, layer.kv_heads * d_qk, h
+        yield "dense", 1, layer.kv_heads * d_v, h
+    yield out
+    if layer.experts:
+        yield "experts", g * layer.experts, layer.expert_ffn, h
+        yield "dense", 1, layer.experts, h
+        if layer.shared_experts:
+            yield "dense", g * layer.shared_experts, layer.shared_ffn, h
+    else:
+        yield "dense", g, layer.ffn, h
+
+
+def orthogonalize(x, layer):
+    """docs/method/optimizers.md: five Newton-Schulz steps on each matrix, gathered before."""
+    c, s = x.c, x.c.strategy
+    if not s.orthogonalizes or s.adapter_rank:
+        return
+    form = "bf16" if "bf16" in c.accelerator.gemm else s.precision
+    for kind, count, rows, columns in matrices_of(layer, c.model.hidden):
+        a, b = min(rows, columns), max(rows, columns)
+        experts = kind == "experts"
+        count = count / s.ep if experts else count
+        batch, calls = (count, 1) if experts else (1, count)
+        seconds = 5 * calls * sum(kernels.gemm(c.accelerator, form, *shape, 0, batch)
+                                  for shape in ((a, a, b), (a, a, a), (a, b, a)))
+        if (s.etp if experts else s.tp) > 1:
+            seconds += c.collective("all_gather", 4 * count * rows * columns,
+                                    "expert_tensor" if experts else "tensor")
+        x.matrices[kind][0] += count
+        x.matrices[kind][1] += seconds
+
+
 def count_parameters(x, layer):
     c, s, h = x.c, x.c.strategy, x.c.model.hidden
     p = models.layer_parameters(c.model, layer)
@@ -573,6 +618,7 @@ def count_parameters(x, layer):
         missing = max(0, 1 - layer.kv_heads / s.tp)
         copies = (h + layer.bias_qkv) * (layer.d_qk + layer.d_v) * missing
     dense = p.attention + p.ffn + p.shared + p.router + p.norms
+    orthogonalize(x, layer)
     x.whole = whole
     x.dense = whole + (dense - whole) / s.tp + copies
     x.experts = p.experts / (s.ep * s.etp)

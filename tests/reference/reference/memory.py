@@ -34,6 +34,13 @@ def optimized_parameters(s, rank):
     return parameters / 2 if s.schedule == "dualpipe" else parameters
 
 
+def optimizer_bytes(s, rank):
+    """Embedding and head may have states of their own."""
+    outer = rank.outer if s.sharding == "none" else rank.outer / shard_ranks(s)[0]
+    copies = 2 if s.schedule == "dualpipe" else 1
+    return s.states.optimizer * optimized_parameters(s, rank) + s.outer_states * outer / copies
+
+
 def stored_bytes(c, parameters, low):
     weight = c.strategy.states.weight
     if c.strategy.low_weights:
@@ -125,7 +132,7 @@ def memory_of(c, rank, in_flight):
     part["weights"] = weights_of(c, rank)
     part["gradients"] = s.states.gradient * gradients
     if not s.offload_optimizer:
-        part["optimizer states"] = s.states.optimizer * optimized_parameters(s, rank)
+        part["optimizer states"] = optimizer_bytes(s, rank)
 
     activations, late = activations_of(c, rank, in_flight)
     always, layer, head, update = moments_of(c, rank)
@@ -152,7 +159,7 @@ def memory_of(c, rank, in_flight):
 def host_bytes(c, rank, in_flight):
     s, size = c.strategy, 0
     if s.offload_optimizer:
-        size += s.states.optimizer * optimized_parameters(s, rank)
+        size += optimizer_bytes(s, rank)
     if s.offload_weights:
         size += stored_weights(c, rank)
     if s.offload_activations:

@@ -2,7 +2,7 @@
 """docs/method/steps.md: what a step takes, by part."""
 
 from collections import Counter
-from math import floor, log2
+from math import ceil, floor, log2
 from types import SimpleNamespace as Record
 
 from reference import collectives, kernels, layers, memory, models, schedules, strategies
@@ -82,8 +82,12 @@ def keep(rank, entries, share, c):
     rank.head_saved = head.runs * head.block.saved if head else 0
     rank.head_transient = head.block.transient if head else 0
     rank.head_parameters = head.block.dense if head else 0
+    rank.outer = sum(e.held * e.block.dense for e in entries if e.kind in ("embedding", "head"))
+    rank.matrices = {kind: [sum(e.held * e.block.matrices[kind][i] for e in entries)
+                            for i in (0, 1)] for kind in ("dense", "experts")}
     if c.model.tied and head and any(e.kind == "embedding" for e in entries):
         rank.dense -= c.table
+        rank.outer -= c.table
 
 
 def run(rank, entries, share):
@@ -192,7 +196,7 @@ def traffic_of_group(c, parameters, low, shard, replica):
         gathered = a * memory.gathered_bytes(c, parameters, low)
         t.gather = in_messages(c, "all_gather", a * parameters, gathered, stack.gather_bytes, shard)
         t.gather_bytes = gathered * leaves
-    whole = s.sharding == "none" or stack.reduces_whole
+    whole = s.sharding == "none" or stack.reduces_whole or s.deals_matrices
     t.reduce = in_messages(c, "all_reduce" if whole else "reduce_scatter", learning * parameters,
                            reduced, stack.bucket_bytes, shard)
     t.reduce_bytes = (2 if whole else 1) * reduced * leaves
@@ -343,14 +347,20 @@ def weight_cast_seconds(c, heaviest):
 
 def optimizer_seconds(c, heaviest):
     s = c.strategy
-    return c.stream(c.stack.optimizer_bytes * s.learning * memory.optimized_parameters(s, heaviest))
+    seconds = c.stream(c.stack.optimizer_bytes * s.optimizer_traffic * s.learning
+                       * memory.optimized_parameters(s, heaviest))
+    for kind, ranks in zip(("dense", "experts"), memory.shard_ranks(s)):
+        count, all_of_them = heaviest.matrices[kind]
+        dealt = ceil(count / ranks) / count if s.deals_matrices and count else 1
+        seconds += all_of_them * dealt
+    return seconds
 
 
 def offload_seconds(c, slowest, heaviest, exchange):
     s, seconds = c.strategy, c.strategy.microbatches * slowest.copy_seconds
     if s.offload_optimizer:
         seconds += 2 * kernels.copy(
-            c.accelerator, s.states.optimizer * memory.optimized_parameters(s, heaviest))
+            c.accelerator, memory.optimizer_bytes(s, heaviest))
     each_way = copies_each_way(c, heaviest)
     for pass_seconds, used in ((heaviest.forward_seconds, exchange.forward),
                                (heaviest.backward_seconds, exchange.backward)):

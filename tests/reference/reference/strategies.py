@@ -20,6 +20,20 @@ DEFAULTS = {
     "first_stage_layers": 0, "last_stage_layers": 0,
     "count_embedding": False, "count_head": False, "mtp_before_head": False, "layout": (),
     "capacity_factor": 0, "imbalance": 1, "adapter_rank": 0, "adapter_modules": (),
+    "optimizer": "adamw",
+}
+# Bytes of states per parameter of matrices and of embedding and head, traffic over that of AdamW,
+# whether it orthogonalizes, whether data ranks share whole matrices out.
+BLOCKS_OF_8_BITS = 2 * (1 + 4 / 256)
+OPTIMIZERS = {
+    "adamw": (8, 8, 30, False, False),
+    "adamw-bf16": (4, 4, 22, False, False),
+    "adam-8bit": (BLOCKS_OF_8_BITS, 8, 14 + 2 * BLOCKS_OF_8_BITS, False, False),
+    "adafactor": (0, 0, 18, False, False),
+    "sgd": (4, 4, 22, False, False),
+    "sgd-plain": (0, 0, 14, False, False),
+    "muon": (4, 8, 22, True, False),
+    "dist-muon": (4, 8, 22, True, True),
 }
 STATES = {"weight": 2, "gradient": 4, "optimizer": 12, "gather": 2, "reduce": 4}
 
@@ -28,6 +42,9 @@ def strategy_of(document, model):
     """A strategy from the fields that differ from the defaults."""
     s = Record(**{**DEFAULTS, "seq": model.seq, **document})
     s.states = Record(**{**STATES, **document.get("states", {})})
+    matrix, outer, moved, s.orthogonalizes, s.deals_matrices = OPTIMIZERS[s.optimizer]
+    s.states.optimizer += matrix - OPTIMIZERS["adamw"][0]
+    s.outer_states, s.optimizer_traffic = outer - matrix, moved / OPTIMIZERS["adamw"][2]
     s.microbatches = s.global_batch // (s.micro_batch * s.dp)
     s.ranks = s.tp * s.cp * s.pp * s.dp
     s.learning = 1
@@ -72,6 +89,7 @@ def freeze(s, model):
         setattr(s.states, kept, getattr(s.states, kept) * (1 + s.learning))
     for learned in ("gradient", "reduce", "optimizer"):
         setattr(s.states, learned, getattr(s.states, learned) * s.learning)
+    s.outer_states = 0
 
 
 # ---- placement ------------------------------------------------------------------------------

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The table of optimizers.  Bytes that an update moves, with gradients and a master copy in 32 bits
+ * and weights in 16: gradient 4, master copy read and written 8, weight 2, and every state read and
+ * written.  AdamW: 4 + 8 + 2 + 16 = 30.
+ */
+#include "strategy/optimizer.h"
+
+#include <math.h>
+
+#define ADAMW_TRAFFIC      30.0
+#define WITH_STATES(bytes) ((4 + 8 + 2 + 2 * (bytes)) / ADAMW_TRAFFIC)
+
+/* Blocks of 256 elements share a scale of 4 bytes (arXiv 2110.02861); both moments. */
+#define BLOCK_8BIT (2 * (1 + 4.0 / 256))
+
+const char *const rk_optimizer_names[] = {
+    "adamw", "adamw-bf16", "adam-8bit", "adafactor", "sgd", "sgd-plain", "muon", "dist-muon", NULL};
+
+const rk_optimizer_traits rk_optimizers[RK_OPTIMIZER_COUNT] = {
+    [RK_OPTIMIZER_ADAMW] = {"adamw", 8, 8, 1, false, false},
+    [RK_OPTIMIZER_ADAMW_BF16] = {"adamw-bf16", 4, 4, WITH_STATES(4), false, false},
+    /* embeddings stay in 32 bits (bitsandbytes) */
+    [RK_OPTIMIZER_ADAM_8BIT] = {"adam-8bit", BLOCK_8BIT, 8, WITH_STATES(BLOCK_8BIT), false, false},
+    /* second moments of rows and columns are next to nothing; gradients are read twice
+     * (arXiv 1804.04235) */
+    [RK_OPTIMIZER_ADAFACTOR] = {"adafactor", 0, 0, (4 + 4 + 8 + 2) / ADAMW_TRAFFIC, false, false},
+    [RK_OPTIMIZER_SGD] = {"sgd", 4, 4, WITH_STATES(4), false, false},
+    [RK_OPTIMIZER_SGD_PLAIN] = {"sgd-plain", 0, 0, WITH_STATES(0), false, false},
+    /* a momentum for matrices; embedding and output layer learn by AdamW (arXiv 2502.16982) */
+    [RK_OPTIMIZER_MUON] = {"muon", 4, 8, WITH_STATES(4), true, false},
+    [RK_OPTIMIZER_DIST_MUON] = {"dist-muon", 4, 8, WITH_STATES(4), true, true},
+};
+
+const rk_optimizer_traits *rk_optimizer_of(const rk_strategy *strategy)
+{
+    return &rk_optimizers[strategy->optimizer];
+}
+
+void rk_optimizer_set(rk_optimizer optimizer, rk_strategy *strategy)
+{
+    const rk_optimizer_traits *traits = &rk_optimizers[optimizer];
+    strategy->optimizer = optimizer;
+    strategy->states.optimizer +=
+        traits->matrix_bytes - rk_optimizers[RK_OPTIMIZER_ADAMW].matrix_bytes;
+    strategy->outer_states = traits->outer_bytes - traits->matrix_bytes;
+}
+
+double rk_newton_schulz_flops(double rows, double columns)
+{
+    const double a = fmin(rows, columns), b = fmax(rows, columns);
+    return RK_NEWTON_SCHULZ_STEPS * (4 * a * a * b + 2 * a * a * a);
+}

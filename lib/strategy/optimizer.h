@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Optimizers: what they keep per parameter, what their update moves, and which of them multiply
+ * matrices.  One entry of the table each; see docs/method/optimizers.md.
+ */
+#ifndef RK_STRATEGY_OPTIMIZER_H
+#define RK_STRATEGY_OPTIMIZER_H
+
+#include "strategy/strategy.h"
+
+typedef struct rk_optimizer_traits {
+    const char *name;
+    double matrix_bytes; /* states per parameter besides a master copy */
+    double outer_bytes;  /* the same of embedding, positions and output layer */
+    double traffic;      /* bytes that an update moves, over those of AdamW */
+    bool orthogonalizes; /* Newton-Schulz steps on every matrix of the layers */
+    bool deals_matrices; /* data ranks share the states by whole matrices */
+} rk_optimizer_traits;
+
+extern const rk_optimizer_traits rk_optimizers[RK_OPTIMIZER_COUNT];
+extern const char *const rk_optimizer_names[]; /* NULL-terminated, in enum order */
+
+/* The traits of a strategy's optimizer. */
+const rk_optimizer_traits *rk_optimizer_of(const rk_strategy *strategy);
+
+/*
+ * Sets the optimizer of a strategy whose states are those of AdamW with moments in 32 bits, and
+ * turns these into its own.
+ */
+void rk_optimizer_set(rk_optimizer optimizer, rk_strategy *strategy);
+
+/* Products of one orthogonalization: five Newton-Schulz steps of three each. */
+enum { RK_NEWTON_SCHULZ_STEPS = 5 };
+
+/* FLOPs of orthogonalizing an a x b matrix: 5 (4 a^2 b + 2 a^3), a the smaller side. */
+double rk_newton_schulz_flops(double rows, double columns);
+
+#endif
