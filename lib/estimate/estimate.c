@@ -137,7 +137,7 @@ static void survey_ranks(const rk_cost_table *table, const rk_strategy *s, rk_ch
         const double in_flight = rk_pipeline_in_flight(s->schedule, s->pp, v, m, r);
         const double busy = rk_rank_seconds(s, &times[r * v]);
         const double params = stage.dense_params + stage.expert_params;
-        if (r == 0 || busy > ranks->busy) {
+        if (r == 0 || rk_busier(busy, ranks->busy)) {
             ranks->slowest = stage;
             ranks->busy = busy;
             ranks->traffic = traffic;

@@ -125,4 +125,11 @@ rk_stage_memory rk_stage_memory_of(const rk_cost_table *table, const rk_strategy
 double rk_stored_bytes(const rk_strategy *strategy, double params, double low);
 double rk_gathered_bytes(const rk_strategy *strategy, double params, double low);
 
+/* Whether a rank is busy longer than another: by more than rounding, so that the first of ranks
+ * that are equally busy counts as the slowest. */
+static inline bool rk_busier(double seconds, double other)
+{
+    return seconds > (1 + 1e-12) * other;
+}
+
 #endif

@@ -220,7 +220,7 @@ static struct pace pace_of(rk_plan_clock *clock, const rk_plan_base *base, const
         }
         const double busy = rk_rank_seconds(lane, &pace.chunks[rank * shape->chunks]);
         const double params = stage->dense_params + stage->expert_params;
-        if (!slowest || busy > ranks->busy) {
+        if (!slowest || rk_busier(busy, ranks->busy)) {
             slowest = stage;
             ranks->busy = busy;
             ranks->traffic = traffic;

@@ -376,6 +376,15 @@ def first_most(items, key):
     return max(range(len(items)), key=lambda i: (key(items[i]), -i))
 
 
+def slowest_of(ranks):
+    """The first that is busy longest, up to rounding."""
+    slowest = ranks[0]
+    for rank in ranks[1:]:
+        if rank.busy > slowest.busy * (1 + 1e-12):
+            slowest = rank
+    return slowest
+
+
 def estimate(model, system, stack, s, convention):
     c = layers.Setting(model, system, stack, s)
     blocks, a, m = Blocks(c), system.accelerator, s.microbatches
@@ -384,7 +393,7 @@ def estimate(model, system, stack, s, convention):
                  for r in range(s.pp)]
     memories = [memory.memory_of(c, rank, n) for rank, n in zip(ranks, in_flight)]
     hosts = [memory.host_bytes(c, rank, n) for rank, n in zip(ranks, in_flight)]
-    slowest = ranks[first_most(ranks, lambda rank: rank.busy)]
+    slowest = slowest_of(ranks)
     heaviest = ranks[first_most(ranks, lambda rank: rank.dense + rank.experts)]
     fullest = first_most(memories, lambda held: held.total)
     host_fits = all(host <= a.host_capacity for host in hosts)
