@@ -144,7 +144,11 @@ static int matrices(const rk_layer_type *type, double h, rk_matrix out[RK_MATRIX
     const rk_moe_shape *moe = &type->moe;
     const double each = type->ffn.gated ? 3 : 2, experts = (double)moe->experts;
     int count = 0;
-    out[count++] = (rk_matrix){(double)moe->expert_width, h, each * experts, true};
+    const double latent = (double)moe->latent, seen = latent > 0 ? latent : h;
+    out[count++] = (rk_matrix){(double)moe->expert_width, seen, each * experts, true};
+    if (latent > 0) {
+        out[count++] = (rk_matrix){latent, h, 2, false};
+    }
     out[count++] = (rk_matrix){experts, h, 1, false};
     if (moe->shared_experts > 0) {
         out[count++] =

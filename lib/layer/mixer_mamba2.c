@@ -92,6 +92,13 @@ static void unsplit(const rk_layer_type *type, double hidden, double t, double *
     (void)copied;
 }
 
+/* The projection of the input holds five things at once. */
+static int matrices(const rk_layer_type *type, double h, rk_matrix out[RK_MATRIX_MAX])
+{
+    out[0] = (rk_matrix){h, (double)inner(&type->recurrence), 1, false};
+    return 1;
+}
+
 static double features(const rk_layer_type *type, double h)
 {
     const rk_recurrence_shape *r = &type->recurrence;
@@ -191,6 +198,7 @@ const rk_mixer rk_mixer_mamba2 = {
              .count = count,
              .unsplit = unsplit,
              .features = features,
+             .matrices = matrices,
              .add = add,
              .transient = transient},
     .flops = flops,

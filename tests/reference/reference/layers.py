@@ -556,8 +556,23 @@ def add_tensor_parallel(x, layer):
 
 def matrices_of(layer, h):
     """(kind, count, rows, columns) of what Muon orthogonalizes one by one."""
-    g, n, d_qk, d_v = 3 if layer.gated else 2, layer.heads, layer.d_qk, layer.d_v
-    out = ("dense", 2 if layer.output_gate else 1, h, n * d_v)
+    g, n = 3 if layer.gated else 2, layer.heads
+    if layer.mixer == "mamba2":
+        yield "dense", 1, h, models.mamba2_sizes(layer)[0]
+    elif layer.mixer != "none":
+        yield from attention_matrices(layer, n, h)
+    if layer.feed_forward == "experts":
+        yield "experts", g * layer.experts, layer.expert_ffn, layer.expert_latent or h
+        yield from [("dense", 2, layer.expert_latent, h)] if layer.expert_latent else []
+        yield "dense", 1, layer.experts, h
+        if layer.shared_experts:
+            yield "dense", g * layer.shared_experts, layer.shared_ffn, h
+    elif layer.feed_forward != "none":
+        yield "dense", g, layer.ffn, h
+
+
+def attention_matrices(layer, n, h):
+    d_qk, d_v = layer.d_qk, layer.d_v
     if layer.latent:
         q = layer.q_rank
         yield from [("dense", 1, q, h)] if q else []
@@ -568,14 +583,7 @@ def matrices_of(layer, h):
         yield "dense", 2 if layer.relative_positions else 1, n * d_qk, h
         yield "dense", 1, layer.kv_heads * d_qk, h
         yield "dense", 1, layer.kv_heads * d_v, h
-    yield out
-    if layer.experts:
-        yield "experts", g * layer.experts, layer.expert_ffn, h
-        yield "dense", 1, layer.experts, h
-        if layer.shared_experts:
-            yield "dense", g * layer.shared_experts, layer.shared_ffn, h
-    else:
-        yield "dense", g, layer.ffn, h
+    yield "dense", 2 if layer.output_gate else 1, h, n * d_v
 
 
 def orthogonalize(x, layer):
@@ -606,7 +614,7 @@ def count_parameters(x, layer):
         whole += (h if layer.shared_gate else 0) + 2 * h * layer.expert_latent
     whole += h if layer.bias_out else 0
     whole += h if layer.ffn_bias and not layer.experts else 0
-    whole += 0 if layer.experts else layer.activation_scalars
+    whole += layer.activation_scalars if layer.feed_forward == "dense" else 0
     copies = 0
     if layer.mixer in ("mamba2", "none"):
         pass
