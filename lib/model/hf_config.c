@@ -121,10 +121,21 @@ static bool is_void(const json_t *value)
            (json_is_object(value) && json_object_size(value) == 0);
 }
 
+/* Whether the architecture reads a key in its own way. */
+static bool reads_itself(const hf_draft *draft, const char *key)
+{
+    const char *const *at = draft->architecture ? draft->architecture->reads : NULL;
+    while (at && *at && strcmp(*at, key) != 0) {
+        at++;
+    }
+    return at && *at;
+}
+
 static rk_status refuse_inexpressible(hf_draft *draft, rk_error *err)
 {
     for (size_t i = 0; i < rk_hf_refusal_count; i++) {
-        if (!is_void(find_value(draft->config, rk_hf_refusals[i].key))) {
+        if (!reads_itself(draft, rk_hf_refusals[i].key) &&
+            !is_void(find_value(draft->config, rk_hf_refusals[i].key))) {
             return rk_hf_fail(draft, rk_hf_refusals[i].key, err,
                               "this model has %s, which reckon cannot express yet",
                               rk_hf_refusals[i].reason);
@@ -172,7 +183,7 @@ static rk_status refuse_unknown_sizes(hf_draft *draft, rk_error *err)
         const char *key = json_object_iter_key(at);
         const json_t *value = json_object_iter_value(at);
         if (is_void(value) || !(json_is_integer(value) || json_is_array(value)) ||
-            is_known_key(key)) {
+            is_known_key(key) || reads_itself(draft, key)) {
             continue;
         }
         if (is_structural(key)) {
@@ -191,20 +202,32 @@ static rk_status refuse_unknown_sizes(hf_draft *draft, rk_error *err)
     return RK_OK;
 }
 
-static rk_status find_architecture(hf_draft *draft, rk_error *err)
+static const json_t *given_type(const hf_draft *draft)
 {
     const json_t *type = rk_hf_find(draft, "model_type");
-    const json_t *class_name = json_array_get(rk_hf_find(draft, "architectures"), 0);
-    const json_t *given = type ? type : class_name;
-    const char *name = json_string_value(given);
-    char found[RK_JSON_TEXT_SIZE];
+    return type ? type : json_array_get(rk_hf_find(draft, "architectures"), 0);
+}
+
+static rk_status find_architecture(hf_draft *draft, rk_error *err)
+{
+    const char *name = json_string_value(given_type(draft));
+    (void)err;
     if (name) {
-        draft->architecture = type ? rk_hf_find_type(name) : rk_hf_find_class(name);
+        draft->architecture =
+            rk_hf_find(draft, "model_type") ? rk_hf_find_type(name) : rk_hf_find_class(name);
     }
     if (name && !draft->architecture) {
         draft->architecture = rk_hf_guess_type(draft);
         draft->note_guess = draft->architecture != NULL;
     }
+    return RK_OK;
+}
+
+static rk_status require_architecture(hf_draft *draft, rk_error *err)
+{
+    const json_t *type = rk_hf_find(draft, "model_type"), *given = given_type(draft);
+    const char *name = json_string_value(given);
+    char found[RK_JSON_TEXT_SIZE];
     if (draft->architecture) {
         return RK_OK;
     }
@@ -406,21 +429,19 @@ static rk_status adapt(hf_draft *draft, rk_error *err)
     return draft->architecture->adapt ? draft->architecture->adapt(draft, err) : RK_OK;
 }
 
+static rk_status lay_out(hf_draft *draft, rk_error *err)
+{
+    return draft->architecture->lay_out ? draft->architecture->lay_out(draft, err)
+                                        : rk_hf_lay_out(draft, err);
+}
+
 rk_status rk_hf_config_read(const json_t *object, const rk_kinds *kinds, rk_model *model,
                             rk_error *err)
 {
     static rk_status (*const steps[])(hf_draft *, rk_error *) = {
-        refuse_inexpressible,
-        find_architecture,
-        refuse_unknown_sizes,
-        read_sizes,
-        read_flags,
-        rk_hf_read_details,
-        adapt,
-        derive_model,
-        derive_attention,
-        derive_ffn,
-        rk_hf_lay_out,
+        find_architecture, refuse_inexpressible, require_architecture, refuse_unknown_sizes,
+        read_sizes,        read_flags,           rk_hf_read_details,   adapt,
+        derive_model,      derive_attention,     derive_ffn,           lay_out,
         rk_hf_note_rest,
     };
     hf_draft draft = {.kinds = kinds, .root = object, .path = ""};

@@ -35,6 +35,7 @@ const hf_alias rk_hf_aliases[] = {
     {HF_KV_HEADS, "attn_config.kv_n_heads"},
     {HF_HEAD_SIZE, "head_dim"},
     {HF_HEAD_SIZE, "kv_channels"},
+    {HF_HEAD_SIZE, "attention_head_dim"},
     {HF_VALUE_SIZE, "v_head_dim"},
     {HF_CONTEXT, "n_positions"},
     {HF_CONTEXT, "max_position_embeddings"},

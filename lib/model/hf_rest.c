@@ -17,7 +17,7 @@ static const struct {
     {"code2wav_config", "speech decoder"},
 };
 
-static void add(hf_draft *draft, const char *words, const char *key)
+void rk_hf_note(hf_draft *draft, const char *words, const char *key)
 {
     char *note = draft->model.note;
     const size_t used = strlen(note);
@@ -32,7 +32,7 @@ rk_status rk_hf_note_rest(hf_draft *draft, rk_error *err)
     for (size_t i = 0; i < COUNT(objects); i++) {
         for (size_t p = 0; p < COUNT(parts); p++) {
             if (json_object_size(json_object_get(objects[i], parts[p].key)) > 0) {
-                add(draft, parts[p].words, parts[p].key);
+                rk_hf_note(draft, parts[p].words, parts[p].key);
             }
         }
     }

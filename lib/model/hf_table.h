@@ -98,11 +98,14 @@ typedef struct hf_architecture {
     int64_t spare_positions; /* rows of the position table beyond HF_CONTEXT */
     hf_window_rule window;
     rk_status (*adapt)(struct hf_draft *draft, rk_error *err); /* NULL: nothing more to say */
+    /* Gives the model its layers in place of rk_hf_lay_out; and the keys that it reads. */
+    rk_status (*lay_out)(struct hf_draft *draft, rk_error *err);
+    const char *const *reads; /* ends with NULL */
 } hf_architecture;
 
-/* Architectures without experts, and those that may have them. */
-extern const hf_architecture rk_hf_dense[], rk_hf_experts[];
-extern const size_t rk_hf_dense_count, rk_hf_experts_count;
+/* Architectures without experts, those that may have them, those of layers of several kinds. */
+extern const hf_architecture rk_hf_dense[], rk_hf_experts[], rk_hf_hybrids[];
+extern const size_t rk_hf_dense_count, rk_hf_experts_count, rk_hf_hybrids_count;
 
 /* Returns the architecture of a model_type, which may be another name of it; NULL: not known. */
 const hf_architecture *rk_hf_find_type(const char *type);
@@ -164,6 +167,9 @@ rk_status rk_hf_read_size(const hf_draft *draft, const char *key, const json_t *
 
 /* Gives draft->model its layers, from the sizes and the layer that are in the draft. */
 rk_status rk_hf_lay_out(hf_draft *draft, rk_error *err);
+
+/* Adds a part of the file that is left out to draft->model.note. */
+void rk_hf_note(hf_draft *draft, const char *words, const char *key);
 
 /* Writes draft->model.note: the parts of the file that are not the language model. */
 rk_status rk_hf_note_rest(hf_draft *draft, rk_error *err);

@@ -51,6 +51,7 @@ typedef struct rows {
 static const rows tables[] = {
     {rk_hf_dense, &rk_hf_dense_count},
     {rk_hf_experts, &rk_hf_experts_count},
+    {rk_hf_hybrids, &rk_hf_hybrids_count},
 };
 
 /* Returns the i-th architecture of all tables, or NULL behind the last. */

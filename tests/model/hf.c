@@ -49,6 +49,9 @@ static void test_counts(void **state)
         {"minicpm3-4b", 4073875968, 4073875968, 0},
         {"mixtral-8x7b", 46702792704, 12879925248, 0},
         {"mpt-7b", 6649286656, 6649286656, 0},
+        {"nemotron-3-nano", 31577940288, 3580076352, 0},
+        {"nemotron-3-ultra", 549308993536, 56058843136, 0},
+        {"nemotron-super-49b", 49867145216, 49867145216, 0},
         {"opt-13b", 12853473280, 12853473280, 0},
         {"phi-mini-moe", 7647632704, 2362809664, 0},
         {"qwen-72b", 72287920128, 72287920128, 0},
@@ -130,6 +133,13 @@ static void test_flags(void **state)
     "\"model_type\": \"llama\", \"hidden_size\": 256, \"num_hidden_layers\": 4, "                  \
     "\"num_attention_heads\": 8, \"intermediate_size\": 512, \"vocab_size\": 1000"
 
+/* The keys of Nemotron-H, of a small model. */
+#define MAMBA                                                                                      \
+    "\"hidden_size\": 64, \"mamba_num_heads\": 4, \"mamba_head_dim\": 32, \"n_groups\": 2, "       \
+    "\"ssm_state_size\": 16, \"conv_kernel\": 4, \"num_attention_heads\": 4, "                     \
+    "\"num_key_value_heads\": 2, \"head_dim\": 16, \"intermediate_size\": 128, "                   \
+    "\"vocab_size\": 100, "
+
 static rk_status read_text(const char *text, rk_model *model, rk_error *err)
 {
     rk_json_doc doc;
@@ -157,6 +167,15 @@ static void test_refusals(void **state)
         {"{" LLAMA ", \"mamba_num_heads\": 4}", "mamba_num_heads", "state-space"},
         {"{" LLAMA ", \"use_cla\": true}", "use_cla", "borrow"},
         {"{" LLAMA ", \"block_configs\": [{}]}", "block_configs", "without attention"},
+        {"{\"model_type\": \"nemotron-nas\", \"block_configs\": [{\"attention\": "
+         "{\"replace_with_linear\": true}}]}",
+         "block_configs", "linear in place"},
+        {"{\"model_type\": \"nemotron-nas\", \"block_configs\": [{\"attention\": "
+         "{\"n_heads_in_group\": 7}}]}",
+         "block_configs", "divisor of the heads"},
+        {"{\"model_type\": \"nemotron_h\"}", "mamba_num_heads", "missing"},
+        {"{\"model_type\": \"nemotron_h\", " MAMBA "\"hybrid_override_pattern\": \"M*x\"}",
+         "hybrid_override_pattern", "block 2"},
         {"{" LLAMA ", \"secret_heads\": 4}", "secret_heads", "does not know"},
         {"{" LLAMA ", \"num_experts\": 8}", "model_type", "8 experts"},
         {"{" LLAMA ", \"num_key_value_heads\": 3}", "kv_heads", "divisor"},
@@ -344,6 +363,35 @@ static void test_files(void **state)
     assert_int_equal(remove(folder), 0);
 }
 
+/* Blocks of one part; Granite's layers of a mixer and a network. */
+static void test_hybrids(void **state)
+{
+    rk_model model;
+    rk_error err;
+    (void)state;
+    assert_int_equal(read_text("{\"model_type\": \"nemotron_h\", " MAMBA
+                               "\"num_hidden_layers\": 9, \"hybrid_override_pattern\": \"M-M*\"}",
+                               &model, &err),
+                     RK_OK);
+    assert_int_equal(model.layers, 4);
+    assert_int_equal(model.type_count, 3);
+    /* h (2 d + 2 G N + n) + taps and bias of d + 2 G N + 3 n + d + d h, and a norm */
+    const int64_t mamba = 64 * (256 + 64 + 4) + 5 * 192 + 12 + 128 + 128 * 64 + 64;
+    const int64_t mlp = 2 * 64 * 128 + 64, attention = 2 * 64 * 64 + 2 * 64 * 32 + 64;
+    assert_int_equal(rk_model_params_of(&model).layers, 2 * mamba + mlp + attention);
+    assert_int_equal(
+        read_text("{\"model_type\": \"granitemoehybrid\", \"hidden_size\": 64, "
+                  "\"mamba_n_heads\": 4, \"mamba_d_head\": \"auto\", \"mamba_n_groups\": 2, "
+                  "\"mamba_d_state\": 16, \"mamba_d_conv\": 4, \"num_attention_heads\": 4, "
+                  "\"num_key_value_heads\": 2, \"shared_intermediate_size\": 128, "
+                  "\"num_local_experts\": 0, \"vocab_size\": 100, \"num_hidden_layers\": 2, "
+                  "\"layer_types\": [\"mamba\", \"attention\"]}",
+                  &model, &err),
+        RK_OK);
+    const int64_t network = 3 * 64 * 128 + 64;
+    assert_int_equal(rk_model_params_of(&model).layers, mamba + attention + 2 * network);
+}
+
 /* Layers of experts by stride, exceptions and lists. */
 static void test_experts_by_layer(void **state)
 {
@@ -380,17 +428,12 @@ static void test_experts_by_layer(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_counts),
-        cmocka_unit_test(test_layers),
-        cmocka_unit_test(test_flags),
-        cmocka_unit_test(test_refusals),
-        cmocka_unit_test(test_route_groups),
-        cmocka_unit_test(test_void_keys),
-        cmocka_unit_test(test_files),
-        cmocka_unit_test(test_rest),
-        cmocka_unit_test(test_unknown_type),
-        cmocka_unit_test(test_details),
-        cmocka_unit_test(test_experts_by_layer),
+        cmocka_unit_test(test_counts),       cmocka_unit_test(test_layers),
+        cmocka_unit_test(test_flags),        cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_route_groups), cmocka_unit_test(test_void_keys),
+        cmocka_unit_test(test_hybrids),      cmocka_unit_test(test_files),
+        cmocka_unit_test(test_rest),         cmocka_unit_test(test_unknown_type),
+        cmocka_unit_test(test_details),      cmocka_unit_test(test_experts_by_layer),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

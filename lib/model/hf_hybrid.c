@@ -1,0 +1,348 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Hugging Face models whose layers differ in their kind: state-space layers between layers of
+ * attention, blocks of a single part, and layers whose widths a search has chosen.  Sources: the
+ * configuration and modelling classes of transformers; DeciLM (arXiv 2411.19146).
+ */
+#include "base/units.h"
+#include "model/hf_rows.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Layers in their order, as they are found. */
+typedef struct layout {
+    rk_layer_type types[RK_LAYER_TYPE_MAX];
+    uint8_t type_of[RK_LAYER_MAX];
+    int types_used, layers;
+} layout;
+
+/* The keys of Mamba-2, which two groups of families spell differently. */
+typedef struct mamba_keys {
+    const char *heads, *head_size, *state_size, *groups, *taps, *bias, *chunk;
+    int64_t default_chunk;
+} mamba_keys;
+
+static const mamba_keys nemotron_keys = {
+    "mamba_num_heads", "mamba_head_dim", "ssm_state_size", "n_groups",
+    "conv_kernel",     "use_conv_bias",  "chunk_size",     128,
+};
+static const mamba_keys granite_keys = {
+    "mamba_n_heads", "mamba_d_head",    "mamba_d_state",    "mamba_n_groups",
+    "mamba_d_conv",  "mamba_conv_bias", "mamba_chunk_size", 256,
+};
+static const mamba_keys mamba2_keys = {
+    "num_heads",   "head_dim",      "state_size", "n_groups",
+    "conv_kernel", "use_conv_bias", "chunk_size", 256,
+};
+
+static const char *const reads_nemotron_h[] = {"mamba_num_heads",
+                                               "mamba_head_dim",
+                                               "ssm_state_size",
+                                               "chunk_size",
+                                               "time_step_rank",
+                                               "hybrid_override_pattern",
+                                               "layers_block_type",
+                                               "moe_latent_size",
+                                               "moe_shared_expert_intermediate_size",
+                                               "mtp_layers_block_type",
+                                               "layer_types",
+                                               NULL};
+static const char *const reads_granite_hybrid[] = {"mamba_n_heads",
+                                                   "mamba_d_state",
+                                                   "mamba_chunk_size",
+                                                   "layer_types",
+                                                   "attn_layer_indices",
+                                                   "layers_block_type",
+                                                   NULL};
+static const char *const reads_mamba2[] = {"state_size", "chunk_size", "time_step_rank",
+                                           "ssm_state_size", NULL};
+static const char *const reads_nas[] = {"block_configs", NULL};
+
+/* ---- layers -------------------------------------------------------------------------------- */
+
+/* Appends a layer, of a type that is there or a new one. */
+static rk_status append(const hf_draft *draft, layout *to, const rk_layer_type *type, rk_error *err)
+{
+    int found = 0;
+    while (found < to->types_used && memcmp(&to->types[found], type, sizeof(*type)) != 0) {
+        found++;
+    }
+    if (found == RK_LAYER_TYPE_MAX || to->layers == RK_LAYER_MAX) {
+        return rk_hf_fail(draft, "num_hidden_layers", err,
+                          "reckon cannot express more than %d layers, or %d kinds of them",
+                          RK_LAYER_MAX, RK_LAYER_TYPE_MAX);
+    }
+    if (found == to->types_used) {
+        to->types[to->types_used++] = *type;
+    }
+    to->type_of[to->layers++] = (uint8_t)found;
+    return RK_OK;
+}
+
+/* A layer with these kinds; NULL: what its sizes ask for. */
+static rk_status append_kinds(const hf_draft *draft, layout *to, const rk_layer_type *layer,
+                              const char *mixer, const char *feed_forward, rk_error *err)
+{
+    rk_layer_type type = *layer;
+    const rk_status status = rk_layer_choose_kinds(&type, draft->kinds, mixer, feed_forward, err);
+    return status ? status : append(draft, to, &type, err);
+}
+
+static rk_status finish(hf_draft *draft, const layout *from, rk_error *err)
+{
+    if (from->layers == 0) {
+        return rk_hf_fail(draft, "num_hidden_layers", err, "the model has no layers");
+    }
+    rk_model_set_layers(&draft->model, from->types, from->type_of, from->layers);
+    return RK_OK;
+}
+
+/* Reads a size that must be there. */
+static rk_status read_key(const hf_draft *draft, const char *key, int64_t *out, rk_error *err)
+{
+    const json_t *value = rk_hf_find(draft, key);
+    return value ? rk_hf_read_size(draft, key, value, out, err)
+                 : rk_hf_fail(draft, key, err, "this key is missing");
+}
+
+/* Fills the recurrence of draft->layer. */
+static rk_status read_mamba(hf_draft *draft, const mamba_keys *keys, rk_error *err)
+{
+    rk_recurrence_shape *r = &draft->layer.recurrence;
+    const json_t *chunk = rk_hf_find(draft, keys->chunk);
+    const json_t *size = rk_hf_find(draft, keys->head_size);
+    rk_status status = read_key(draft, keys->heads, &r->heads, err);
+    if (!status && json_is_string(size) && r->heads > 0) { /* "auto" */
+        r->value_size = 2 * draft->size[HF_HIDDEN] / r->heads;
+    } else if (!status) {
+        status = read_key(draft, keys->head_size, &r->value_size, err);
+    }
+    status = status ? status : read_key(draft, keys->state_size, &r->key_size, err);
+    status = status ? status : read_key(draft, keys->groups, &r->key_heads, err);
+    status = status ? status : read_key(draft, keys->taps, &r->conv_width, err);
+    r->chunk = keys->default_chunk;
+    if (!status && chunk) {
+        status = rk_hf_read_size(draft, keys->chunk, chunk, &r->chunk, err);
+    }
+    return status ? status
+                  : rk_hf_read_flag(draft, (hf_flag){keys->bias, true}, &r->conv_bias, err);
+}
+
+/* ---- families ------------------------------------------------------------------------------ */
+
+/* What a letter or a word of a list says about a block of Nemotron-H. */
+static const struct {
+    char letter;
+    const char *word, *mixer, *feed_forward;
+} blocks[] = {
+    {'M', "mamba", "mamba2", "none"},
+    {'*', "attention", "grouped", "none"},
+    {'-', "mlp", "none", "dense"},
+    {'E', "moe", "none", "experts"},
+};
+
+static rk_status append_block(const hf_draft *draft, layout *to, char letter, const char *word,
+                              rk_error *err)
+{
+    for (size_t i = 0; i < COUNT(blocks); i++) {
+        if (word ? strcmp(word, blocks[i].word) == 0 : letter == blocks[i].letter) {
+            return append_kinds(draft, to, &draft->layer, blocks[i].mixer, blocks[i].feed_forward,
+                                err);
+        }
+    }
+    return rk_hf_fail(draft, word ? "layers_block_type" : "hybrid_override_pattern", err,
+                      "block %d is none of mamba (M), attention (*), mlp (-) and moe (E)",
+                      to->layers);
+}
+
+/* Nemotron-H and Nemotron 3: every block has a mixer or a feed-forward network. */
+static rk_status lay_out_nemotron_h(hf_draft *draft, rk_error *err)
+{
+    layout to = {.layers = 0};
+    rk_moe_shape *moe = &draft->layer.moe;
+    const char *letters = json_string_value(rk_hf_find(draft, "hybrid_override_pattern"));
+    const json_t *words = rk_hf_find(draft, "layers_block_type");
+    const json_t *latent = rk_hf_find(draft, "moe_latent_size");
+    const json_t *shared = rk_hf_find(draft, "moe_shared_expert_intermediate_size");
+    rk_status status = read_mamba(draft, &nemotron_keys, err);
+    if (!status && latent && moe->experts > 0) {
+        status = rk_hf_read_size(draft, "moe_latent_size", latent, &moe->latent, err);
+    }
+    if (!status && shared && moe->shared_experts > 0) {
+        status = rk_hf_read_size(draft, "moe_shared_expert_intermediate_size", shared,
+                                 &moe->shared_width, err);
+    }
+    draft->layer.ffn.width = draft->size[HF_FFN];
+    for (size_t i = 0; !status && letters && letters[i]; i++) {
+        status = append_block(draft, &to, letters[i], NULL, err);
+    }
+    for (size_t i = 0; !status && !letters && i < json_array_size(words); i++) {
+        const char *word = json_string_value(json_array_get(words, i));
+        status = append_block(draft, &to, 0, word ? word : "", err);
+    }
+    if (draft->model.mtp_layers > 0) {
+        draft->model.mtp_layers = 0; /* of two blocks each */
+        rk_hf_note(draft, "multi-token prediction", "num_nextn_predict_layers");
+    }
+    return status ? status : finish(draft, &to, err);
+}
+
+/* Whether layer i has attention: by words, or by a list of the layers that do. */
+static bool has_attention(const hf_draft *draft, int i)
+{
+    const json_t *words = rk_hf_find(draft, "layer_types");
+    const json_t *indices = rk_hf_find(draft, "attn_layer_indices");
+    words = words ? words : rk_hf_find(draft, "layers_block_type");
+    const char *word = json_string_value(json_array_get(words, (size_t)i));
+    for (size_t j = 0; j < json_array_size(indices); j++) {
+        if (json_integer_value(json_array_get(indices, j)) == i) {
+            return true;
+        }
+    }
+    return word && (strcmp(word, "attention") == 0 || strcmp(word, "full_attention") == 0);
+}
+
+/* Granite 4 and Bamba: state-space layers and attention, each followed by a network. */
+static rk_status lay_out_granite_hybrid(hf_draft *draft, rk_error *err)
+{
+    layout to = {.layers = 0};
+    rk_layer_type *layer = &draft->layer;
+    rk_status status = read_mamba(draft, &granite_keys, err);
+    if (layer->moe.experts > 0) {
+        layer->ffn.width = 0;
+    } else if (draft->size[HF_SHARED_FFN] > 0) {
+        layer->ffn.width = draft->size[HF_SHARED_FFN];
+    }
+    for (int i = 0; !status && i < (int)draft->size[HF_LAYERS]; i++) {
+        status = append_kinds(draft, &to, layer, has_attention(draft, i) ? "grouped" : "mamba2",
+                              layer->moe.experts > 0 ? "experts" : "dense", err);
+    }
+    return status ? status : finish(draft, &to, err);
+}
+
+/* Mamba-2 alone. */
+static rk_status lay_out_mamba2(hf_draft *draft, rk_error *err)
+{
+    layout to = {.layers = 0};
+    rk_status status = read_mamba(draft, &mamba2_keys, err);
+    for (int i = 0; !status && i < (int)draft->size[HF_LAYERS]; i++) {
+        status = append_kinds(draft, &to, &draft->layer, "mamba2", "none", err);
+    }
+    return status ? status : finish(draft, &to, err);
+}
+
+/* ---- block-wise search (Nemotron NAS) -------------------------------------------------------- */
+
+/* Widths are 2/3 of a multiple of the hidden size, rounded up to 256 (modeling_decilm.py). */
+static int64_t searched_width(double multiple, int64_t hidden)
+{
+    const int64_t step = 256, width = (int64_t)(2 * multiple * (double)hidden / 3);
+    return (width + step - 1) / step * step;
+}
+
+static rk_status append_searched(const hf_draft *draft, layout *to, const json_t *block,
+                                 rk_error *err)
+{
+    const json_t *attention = json_object_get(block, "attention");
+    const json_t *ffn = json_object_get(block, "ffn");
+    const json_t *group = json_object_get(attention, "n_heads_in_group");
+    const double multiple = json_number_value(json_object_get(ffn, "ffn_mult"));
+    const bool mixes = !json_is_true(json_object_get(attention, "no_op"));
+    const bool works = !json_is_true(json_object_get(ffn, "no_op"));
+    rk_layer_type type = draft->layer;
+    if (json_is_true(json_object_get(attention, "replace_with_linear")) ||
+        json_is_true(json_object_get(ffn, "replace_with_linear"))) {
+        return rk_hf_fail(draft, "block_configs", err,
+                          "layer %d has a linear in place of attention or of the FFN, which reckon "
+                          "cannot express yet",
+                          to->layers);
+    }
+    if (mixes && (json_integer_value(group) < 1 ||
+                  type.attention.query_heads % json_integer_value(group) != 0)) {
+        return rk_hf_fail(draft, "block_configs", err,
+                          "layer %d: expected n_heads_in_group, a divisor of the heads",
+                          to->layers);
+    }
+    if (works && !(multiple > 0 && multiple < 1024)) {
+        return rk_hf_fail(draft, "block_configs", err, "layer %d: expected ffn_mult above 0",
+                          to->layers);
+    }
+    if (!mixes && !works) {
+        return RK_OK; /* nothing is left of the layer */
+    }
+    type.attention.kv_heads = mixes ? type.attention.query_heads / json_integer_value(group) : 0;
+    type.ffn.width = works ? searched_width(multiple, draft->size[HF_HIDDEN]) : 0;
+    type.moe = (rk_moe_shape){0};
+    return append_kinds(draft, to, &type, mixes ? "grouped" : "none", works ? "dense" : "none",
+                        err);
+}
+
+static rk_status lay_out_nas(hf_draft *draft, rk_error *err)
+{
+    layout to = {.layers = 0};
+    const json_t *list = rk_hf_find(draft, "block_configs");
+    rk_status status = json_array_size(list) > 0
+                           ? RK_OK
+                           : rk_hf_fail(draft, "block_configs", err, "expected a list of layers");
+    for (size_t i = 0; !status && i < json_array_size(list); i++) {
+        status = append_searched(draft, &to, json_array_get(list, i), err);
+    }
+    return status ? status : finish(draft, &to, err);
+}
+
+/* ---- the rows ------------------------------------------------------------------------------ */
+
+const hf_architecture rk_hf_hybrids[] = {
+    {
+        .type = "nemotron_h",
+        .defaults = {SHAPE(131072, 4096, 21504, 1, 32), [HF_KV_HEADS] = 8, [HF_HEAD_SIZE] = 128},
+        .norms = 2,
+        .plain = true,
+        .has_experts = true,
+        .router_bias = YES,
+        .bias_qkv = {"attention_bias", false},
+        .bias_out = {"attention_bias", false},
+        .bias_ffn = {"mlp_bias", false},
+        .reads = reads_nemotron_h,
+        .lay_out = lay_out_nemotron_h,
+    },
+    {
+        .type = "granitemoehybrid",
+        .defaults = {SHAPE(32000, 4096, 11008, 32, 32)},
+        .tied = true,
+        .norms = 2,
+        .has_experts = true,
+        .ffn_is_expert = true,
+        .bias_qkv = {"attention_bias", false},
+        .bias_out = {"attention_bias", false},
+        .reads = reads_granite_hybrid,
+        .lay_out = lay_out_granite_hybrid,
+    },
+    {
+        .type = "bamba",
+        .defaults = {SHAPE(128000, 4096, 14336, 32, 32), [HF_KV_HEADS] = 8},
+        .norms = 2,
+        .bias_qkv = {"attention_bias", false},
+        .bias_out = {"attention_bias", false},
+        .bias_ffn = {"mlp_bias", false},
+        .reads = reads_granite_hybrid,
+        .lay_out = lay_out_granite_hybrid,
+    },
+    {
+        .type = "mamba2",
+        .defaults = {SHAPE(32768, 4096, 1, 64, 128)},
+        .norms = 2,
+        .reads = reads_mamba2,
+        .lay_out = lay_out_mamba2,
+    },
+    {
+        .type = "nemotron-nas",
+        .defaults = {SHAPE(128256, 8192, 1, 80, 64)},
+        .norms = 2,
+        LLAMA_BIASES,
+        .reads = reads_nas,
+        .lay_out = lay_out_nas,
+    },
+};
+const size_t rk_hf_hybrids_count = COUNT(rk_hf_hybrids);
