@@ -287,6 +287,8 @@ static rk_status fill_training(rk_whole_run *run, rk_error *err)
     status = fill_near(run, err);
     status = status ? status : fill_tokens(run, err);
     status = status ? status : fill_prices(run, err);
+    const rk_setting setting = rk_setting_of(&args->request, run->inputs);
+    status = status ? status : rk_rules_fill(&setting, answer, &run->rules, err);
     return status ? status : rk_training_run(t, &run->result, err);
 }
 

@@ -4,6 +4,7 @@
 #define RK_COMMAND_RUN_COMMAND_H
 
 #include "command/found.h"
+#include "command/run_rules.h"
 #include "run/price_list.h"
 #include "run/reliability.h"
 #include "run/scaling_law.h"
@@ -52,6 +53,7 @@ typedef struct rk_whole_run {
     rk_run_phase phases[RK_PHASES_MAX];
     rk_training training;
     rk_training_result result;
+    rk_rules rules;
     rk_simulation simulation;
     rk_simulated simulated; /* where simulation.runs is above 0 */
     rk_assumed_range ranges[RK_ASSUMPTION_COUNT];

@@ -112,6 +112,7 @@ static void write_members(rk_json_writer *writer, const void *what)
         write_simulated(writer, run);
     }
     write_ranges(writer, run);
+    rk_rules_write_json(writer, &run->rules);
     rk_json_close(writer, "}");
     rk_answer_write_json(writer, answer);
 }

@@ -286,6 +286,7 @@ rk_status rk_whole_run_text(FILE *to, const void *what, rk_table_style style, in
     write_checkpoints(to, run);
     write_prices(to, run);
     write_rule(to, run);
+    rk_rules_write(to, &run->rules);
     write_ranges(to, run);
     (void)fputc('\n', to);
     return write_parts(to, &run->result, style, err);

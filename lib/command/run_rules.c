@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "command/run_rules.h"
+
+#include "framework/framework.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+
+#define TERA 1e12
+#define GIGA 1e9
+
+/* ---- scale factors ------------------------------------------------------------------------- */
+
+/* The least data parallelism on which the experts can be placed. */
+static int64_t least_dp(const rk_strategy *s)
+{
+    const int64_t others = s->tp * s->cp, experts = s->ep * s->etp;
+    int64_t dp = (experts + others - 1) / others;
+    while (dp < s->dp && (s->dp % dp || dp * others % experts)) {
+        dp++;
+    }
+    return dp < s->dp ? dp : s->dp;
+}
+
+/* FLOP/s that an accelerator executes on `dp` replicas with a batch; 0: that is not legal. */
+static rk_status rate_on(const rk_setting *setting, const rk_strategy *strategy, int64_t dp,
+                         int64_t batch, double *rate, rk_error *err)
+{
+    rk_strategy part = *strategy;
+    rk_estimate estimate;
+    part.dp = dp;
+    part.global_batch = batch;
+    part.replicas = 1;
+    *rate = 0;
+    if (!rk_strategy_legal(setting->model, setting->system, &part, setting->framework, NULL)) {
+        return RK_OK;
+    }
+    const rk_status status = rk_estimate_exact(setting->model, setting->system, setting->stack,
+                                               &part, setting->convention, &estimate, NULL, err);
+    *rate = status ? 0 : estimate.hardware_flops / estimate.step;
+    return status;
+}
+
+static double over(double value, double base)
+{
+    return base > 0 ? value / base : 0;
+}
+
+rk_status rk_rules_fill(const rk_setting *setting, const rk_answer *answer, rk_rules *rules,
+                        rk_error *err)
+{
+    const rk_strategy *s = &answer->strategy;
+    const rk_model_params params = rk_model_params_of(setting->model);
+    const int64_t dp = least_dp(s);
+    double all = 0;
+    *rules = (rk_rules){
+        .weights = 4 * (double)params.total,
+        .rate = answer->estimate.hardware_flops / answer->estimate.step,
+        .accelerators = (double)rk_strategy_ranks(s),
+    };
+    rules->part = rules->accelerators / (double)s->dp * (double)dp;
+    for (int64_t i = 0; i < s->pp; i++) {
+        rules->memory += answer->stages[i].total * rules->accelerators / (double)s->pp;
+    }
+    rk_status status =
+        rate_on(setting, s, dp, s->global_batch / s->dp * dp, &rules->part_rate, err);
+    status = status ? status : rate_on(setting, s, dp, s->global_batch, &all, err);
+    rules->weak = over(rules->rate, rules->part_rate);
+    rules->strong = over(rules->rate, all);
+    return status;
+}
+
+/* ---- what is written ----------------------------------------------------------------------- */
+
+void rk_rules_write(FILE *to, const rk_rules *r)
+{
+    rk_write_label(to, "memory");
+    (void)fprintf(
+        to,
+        "7 to 8 times %.4g GB of weights in fp32 is %.0f to %.0f GB; predicted %.0f GB on "
+        "%.0f accelerators\n",
+        r->weights / GIGA, 7 * r->weights / GIGA, 8 * r->weights / GIGA, r->memory / GIGA,
+        r->accelerators);
+    if (r->part_rate > 0 && r->part < r->accelerators) {
+        rk_write_label(to, "scaling");
+        (void)fprintf(to,
+                      "%.1f TFLOP/s x %.0f accelerators x %.3f = %.4g PFLOP/s: against %.0f "
+                      "accelerators\n",
+                      r->part_rate / TERA, r->accelerators, r->weak,
+                      r->rate * r->accelerators / 1e15, r->part);
+        rk_write_label(to, "");
+        (void)fprintf(to,
+                      "scale factor %.3f with the batch growing (weak), %.3f with all of it "
+                      "(strong)\n",
+                      r->weak, r->strong);
+    }
+}
+
+void rk_rules_write_json(rk_json_writer *writer, const rk_rules *r)
+{
+    rk_json_open_member(writer, "scaling", "{");
+    rk_json_real(writer, "flops_per_s_per_accelerator", r->rate);
+    rk_json_real(writer, "weights_fp32_bytes", r->weights);
+    rk_json_real(writer, "memory_predicted_bytes", r->memory);
+    rk_json_real(writer, "scaling_from_accelerators", r->part);
+    rk_json_real(writer, "scale_factor_weak", r->weak);
+    rk_json_real(writer, "scale_factor_strong", r->strong);
+    rk_json_close(writer, "}");
+}

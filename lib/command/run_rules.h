@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Memory by a rule of thumb, and how the rate of a run scales, beside the prediction. */
+#ifndef RK_COMMAND_RUN_RULES_H
+#define RK_COMMAND_RUN_RULES_H
+
+#include "command/answer.h"
+
+typedef struct rk_rules {
+    double weights;         /* bytes of the parameters in fp32: 700 GB of 175B */
+    double memory;          /* bytes of all accelerators, predicted */
+    double rate;            /* FLOP/s that an accelerator executes, with recompute */
+    double accelerators;    /* of the run, and of its smallest part that trains the model */
+    double part, part_rate; /* rate there, with its share of the batch; 0: not legal */
+    double weak, strong; /* rate over that of the part, with its share and with all of the batch */
+} rk_rules;
+
+/* Fills the rules of an answer.  The part has as little data parallelism as experts allow. */
+rk_status rk_rules_fill(const rk_setting *setting, const rk_answer *answer, rk_rules *rules,
+                        rk_error *err);
+
+void rk_rules_write(FILE *to, const rk_rules *rules);
+
+/* The member "scaling". */
+void rk_rules_write_json(rk_json_writer *writer, const rk_rules *rules);
+
+#endif
