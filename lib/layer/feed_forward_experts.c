@@ -303,7 +303,6 @@ static double regions(const rk_block_context *c, const rk_layer_type *type)
     return !type->moe.shared_experts && c->strategy->etp == 1 ? 0 : 1;
 }
 
-/* The backward of an expert launches 1.7 times what its forward does. */
 static void kernels(const rk_block_context *c, const rk_layer_type *type, double *forward,
                     double *backward)
 {
@@ -315,7 +314,7 @@ static void kernels(const rk_block_context *c, const rk_layer_type *type, double
     const double known = s->capacity_factor > 0 ? stack->capacity_launches : 1;
     const double experts = (double)type->moe.experts / (double)s->ep * each * known;
     *forward = stack->moe_kernels_forward + experts;
-    *backward = stack->moe_kernels_backward + 1.7 * experts;
+    *backward = stack->moe_kernels_backward + stack->expert_backward_launches * experts;
 }
 
 const rk_feed_forward rk_feed_forward_experts = {

@@ -39,6 +39,7 @@ typedef struct rk_stack {
     double tp_kernels;                                /* more with tensor parallelism, each way */
     double moe_kernels_forward, moe_kernels_backward; /* of a layer with experts */
     double expert_kernels;                            /* more per local expert, forward */
+    double expert_backward_launches;                  /* of these in backward over forward */
     double capacity_launches;                         /* of these with a capacity over without */
     double expert_cast_kernels;                       /* and in low precision besides */
     double graph_share;                               /* of the kernels with graph capture */

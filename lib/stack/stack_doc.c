@@ -18,12 +18,12 @@
 #define SHARE(key, text)                                                                           \
     {                                                                                              \
         .name = #key, .type = RK_FIELD_NUMBER, .offset = offsetof(rk_stack, key),                  \
-        .optional = true, .min = 0.05, .max = 2, .help = text                                      \
+        .optional = true, .min = 0.05, .max = 2, .unit = "share", .help = text                     \
     }
-#define PASSES(key, text)  NUMBER(key, 100, NULL, text)
+#define PASSES(key, text)  NUMBER(key, 100, "passes", text)
 #define BYTES(key, text)   NUMBER(key, 1e4, "bytes", text)
-#define KERNELS(key, text) NUMBER(key, 1e5, NULL, text)
-#define EXPOSED(key, text) NUMBER(key, 2, NULL, text)
+#define KERNELS(key, text) NUMBER(key, 1e5, "launches", text)
+#define EXPOSED(key, text) NUMBER(key, 2, "share", text)
 #define SECONDS(key, text) NUMBER(key, 100, "s", text)
 #define SIZE(key, name_, unit_, text)                                                              \
     {                                                                                              \
@@ -73,9 +73,10 @@ static const rk_field host_fields[] = {
     KERNELS(moe_kernels_backward, "the same in backward"),
     KERNELS(expert_kernels, "more per local expert, forward"),
     KERNELS(expert_cast_kernels, "and in 8 and 4 bits besides"),
-    NUMBER(capacity_launches, 1, NULL, "of these with a capacity over without"),
-    NUMBER(graph_share, 1, NULL, "of the launches that remain with graph capture"),
-    NUMBER(overlap_launches, 10, NULL, "launches with all-to-all overlapped, over without"),
+    NUMBER(expert_backward_launches, 10, "ratio", "of these in backward, over forward"),
+    NUMBER(capacity_launches, 1, "share", "of these with a capacity over without"),
+    NUMBER(graph_share, 1, "share", "of the launches that remain with graph capture"),
+    NUMBER(overlap_launches, 10, "ratio", "launches with all-to-all overlapped, over without"),
     SECONDS(router_seconds, "fixed time of routing a microbatch, each way"),
 };
 
@@ -92,13 +93,13 @@ static const rk_field communication_fields[] = {
     SECONDS(send_seconds, "of a message between stages, besides the network's"),
     EXPOSED(moe_exposed, "of all-to-all with moe_overlap in a captured step"),
     EXPOSED(moe_eager_exposed, "the same without; default moe_exposed"),
-    NUMBER(norm_rings, 100, NULL,
+    NUMBER(norm_rings, 100, "rings",
            "of the tensor group per norm and step: reduce-scatter and gather; 0: one message"),
-    NUMBER(norm_rings_whole, 100, NULL, "more where the optimizer is not sharded"),
+    NUMBER(norm_rings_whole, 100, "rings", "more where the optimizer is not sharded"),
     SIZE(bucket_bytes, "bucket_MiB", "MiB", "of a message of gradients; 0: all in one"),
     SIZE(gather_bytes, "gather_MiB", "MiB", "of a message of parameters; 0: all in one"),
-    SIZE(bucket_params, "bucket_Mparams", "million", "parameters of a message of either kind"),
-    SIZE(bucket_rank_params, "bucket_rank_Mparams", "million",
+    SIZE(bucket_params, "bucket_Mparams", "10^6", "parameters of a message of either kind"),
+    SIZE(bucket_rank_params, "bucket_rank_Mparams", "10^6",
          "and at least so many for every rank of the group"),
     FLAG(deduplicates, "dispatch sends one copy of a token per domain"),
     FLAG(scatters_messages, "messages between stages are split over the tensor group"),
@@ -107,7 +108,7 @@ static const rk_field communication_fields[] = {
 
 static const rk_field step_fields[] = {
     SECONDS(step_seconds, "fixed time of a step"),
-    NUMBER(scale_growth, 1, NULL, "relative, per doubling of accelerators beyond 8"),
+    NUMBER(scale_growth, 1, "share", "relative, per doubling of accelerators beyond 8"),
 };
 
 static const rk_field memory_fields[] = {
@@ -118,18 +119,18 @@ static const rk_field memory_fields[] = {
     BYTES(wgrad_bytes, "buffers of weight gradients of a layer, per parameter"),
     BYTES(logit_bytes, "per logit, kept or made by the loss"),
     BYTES(stale_logit_bytes, "of the microbatch before, per logit, not yet free"),
-    NUMBER(gathered_buffers, 100, NULL, "tensors of a whole sequence with tensor parallelism"),
-    NUMBER(late_buffers, 100, NULL,
+    NUMBER(gathered_buffers, 100, "tensors", "tensors of a whole sequence with tensor parallelism"),
+    NUMBER(late_buffers, 100, "tensors",
            "more of them that wait for the device, where no stage holds the host back"),
-    NUMBER(stage_tensors, 100, NULL,
+    NUMBER(stage_tensors, 100, "tensors",
            "hidden states that the pipeline keeps beside activations, per microbatch in flight"),
     BYTES(optimizer_temporary, "per parameter while the optimizer steps"),
     SECONDS(thrash_seconds,
             "per GiB beyond memory and microbatch, of giving back and taking again"),
     SIZE(context_bytes, "context_GiB", "GiB", "context and communicators"),
     SIZE(workspace_bytes, "workspace_GiB", "GiB", "of libraries, inside the allocator"),
-    NUMBER(fragmentation, 1, NULL, "reserved over allocated, less 1"),
-    NUMBER(stage_fragmentation, 1, NULL, "the same of activations of pipeline stages"),
+    NUMBER(fragmentation, 1, "share", "reserved over allocated, less 1"),
+    NUMBER(stage_fragmentation, 1, "share", "the same of activations of pipeline stages"),
 };
 
 /* ---- groups ------------------------------------------------------------------------------- */
@@ -214,26 +215,40 @@ static const rk_field groups[] = {
     GROUP("memory", read_memory),
 };
 
+static const struct {
+    const char *name;
+    const rk_field *fields;
+    size_t count;
+} tables[] = {
+    {"rates", rate_fields, COUNT(rate_fields)},
+    {"traffic", traffic_fields, COUNT(traffic_fields)},
+    {"host", host_fields, COUNT(host_fields)},
+    {"communication", communication_fields, COUNT(communication_fields)},
+    {"step", step_fields, COUNT(step_fields)},
+    {"memory", memory_fields, COUNT(memory_fields)},
+};
+
+const rk_field *rk_stack_field_at(size_t index, const char **group)
+{
+    for (size_t i = 0; i < COUNT(tables); i++) {
+        if (index < tables[i].count) {
+            *group = tables[i].name;
+            return &tables[i].fields[index];
+        }
+        index -= tables[i].count;
+    }
+    return NULL;
+}
+
 const rk_field *rk_stack_field(const char *key)
 {
-    static const struct {
-        const char *group;
-        const rk_field *fields;
-        size_t count;
-    } tables[] = {
-        {"rates.", rate_fields, COUNT(rate_fields)},
-        {"traffic.", traffic_fields, COUNT(traffic_fields)},
-        {"host.", host_fields, COUNT(host_fields)},
-        {"communication.", communication_fields, COUNT(communication_fields)},
-        {"step.", step_fields, COUNT(step_fields)},
-        {"memory.", memory_fields, COUNT(memory_fields)},
-    };
-    for (size_t i = 0; i < COUNT(tables); i++) {
-        const size_t length = strlen(tables[i].group);
-        for (size_t j = 0; strncmp(key, tables[i].group, length) == 0 && j < tables[i].count; j++) {
-            if (strcmp(key + length, tables[i].fields[j].name) == 0) {
-                return &tables[i].fields[j];
-            }
+    const rk_field *field;
+    const char *group;
+    for (size_t i = 0; (field = rk_stack_field_at(i, &group)) != NULL; i++) {
+        const size_t length = strlen(group);
+        if (strncmp(key, group, length) == 0 && key[length] == '.' &&
+            strcmp(key + length + 1, field->name) == 0) {
+            return field;
         }
     }
     return NULL;
@@ -272,6 +287,7 @@ rk_status rk_stack_from_json(const json_t *object, rk_stack *stack, rk_error *er
         .dispatch_bytes = 2,
         .optimizer_bytes = 38,
         .graph_share = 1,
+        .expert_backward_launches = 1,
         .capacity_launches = 1,
         .overlap_launches = 1,
         .tp_forward_exposed = 1,

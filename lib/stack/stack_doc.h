@@ -19,4 +19,7 @@ rk_status rk_stack_from_json(const json_t *object, rk_stack *stack, rk_error *er
  */
 const rk_field *rk_stack_field(const char *key);
 
+/* Field `index` of all groups, and the name of its group; NULL past the last. */
+const rk_field *rk_stack_field_at(size_t index, const char **group);
+
 #endif

@@ -325,6 +325,7 @@ STACK_MOST = {
     "dropout_bytes": 20, "accumulation_bytes": 16, "optimizer_bytes": 60, "loss_bytes": 20,
     "kernels_forward": 60, "kernels_backward": 100, "tp_kernels": 10, "moe_kernels_forward": 200,
     "moe_kernels_backward": 300, "expert_kernels": 20, "expert_cast_kernels": 40,
+    "expert_backward_launches": 3,
     "overlap_launches": 2, "router_seconds": 1e-3, "send_seconds": 1e-3,
     "norm_rings": 4, "norm_rings_whole": 4, "bucket_MiB": 500,
     "gather_MiB": 500, "bucket_Mparams": 100, "bucket_rank_Mparams": 5, "step_seconds": 0.1,

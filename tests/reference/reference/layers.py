@@ -660,7 +660,7 @@ def add_layer_launches(x, layer, checkpointed):
         each *= stack.capacity_launches if s.capacity_factor > 0 else 1
         experts = layer.experts / s.ep * each
         forward = stack.moe_kernels_forward + experts
-        backward = stack.moe_kernels_backward + 1.7 * experts
+        backward = stack.moe_kernels_backward + stack.expert_backward_launches * experts
     else:
         forward, backward = stack.kernels_forward, stack.kernels_backward
         if layer.feed_forward == "none":

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The fields of stack documents: each moves a figure, has a unit, and is a row of the page that
+ * explains them; each group of each document has a source.
+ */
+#include "../draws.h"
+
+#include "base/units.h"
+#include "io/catalogue.h"
+#include "io/json.h"
+#include "stack/stack_doc.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { FIELDS_MAX = 128, PAGE_MAX = 1 << 17 };
+
+/* ---- figures -------------------------------------------------------------------------------- */
+
+/* A value that differs enough to be seen, in what the field has in rk_stack. */
+static void change(const rk_field *field, rk_stack *stack)
+{
+    char *place = (char *)stack + field->offset;
+    if (field->type == RK_FIELD_BOOL) {
+        bool *flag = (bool *)place;
+        *flag = !*flag;
+        return;
+    }
+    double *number = (double *)(void *)place;
+    const char *unit = field->unit ? field->unit : "";
+    if (*number > 0) {
+        *number *= 1.5;
+    } else if (strcmp(unit, "GiB") == 0 || strcmp(unit, "MiB") == 0) {
+        *number = 0x1p26;
+    } else {
+        *number = strcmp(unit, "10^6") == 0 ? 1e7 : strcmp(unit, "s") == 0 ? 1e-3 : 0.5;
+    }
+}
+
+static rk_estimate estimate_of(const struct draw *d, const rk_system *system, const rk_stack *stack)
+{
+    rk_estimate e;
+    memset(&e, 0, sizeof(e));
+    assert_int_equal(
+        rk_estimate_step(&d->model, system, stack, &d->strategy, RK_FLOPS_MEGATRON, &e), RK_OK);
+    return e;
+}
+
+static bool is_moved(const rk_estimate *a, const rk_estimate *b)
+{
+    return a->step != b->step || a->memory.total != b->memory.total ||
+           a->memory.late != b->memory.late || a->volumes.tensor != b->volumes.tensor ||
+           a->volumes.expert != b->volumes.expert || a->volumes.data != b->volumes.data ||
+           a->volumes.pipeline != b->volumes.pipeline;
+}
+
+static bool moved[FIELDS_MAX];
+
+/* Also with so little memory that the allocator has to give some back, if it can. */
+static void check_fields(const struct draw *given, uint64_t *r)
+{
+    static struct draw drawn;
+    const struct draw *d = &drawn;
+    const rk_field *field;
+    const char *group;
+    drawn = *given;
+    for (int i = 0; i < drawn.model.type_count; i++) {
+        drawn.model.types[i].ffn.clamped = draw_chance(r, 2);
+    }
+    rk_system small = d->system;
+    const rk_estimate whole = estimate_of(d, &d->system, &d->stack);
+    small.accelerator.memory_usable = whole.memory.total - whole.memory.late / 2;
+    const rk_estimate tight = estimate_of(d, &small, &d->stack);
+    for (size_t i = 0; (field = rk_stack_field_at(i, &group)) != NULL; i++) {
+        rk_stack other = d->stack;
+        assert_true(i < FIELDS_MAX);
+        if (!moved[i]) {
+            change(field, &other);
+            const rk_estimate a = estimate_of(d, &d->system, &other);
+            const rk_estimate b = estimate_of(d, &small, &other);
+            moved[i] = is_moved(&whole, &a) || is_moved(&tight, &b);
+        }
+    }
+}
+
+static void test_every_field_moves_a_figure(void **state)
+{
+    const rk_field *field;
+    const char *group;
+    (void)state;
+    draw_each(11, draw_count(400), check_fields);
+    int still = 0;
+    for (size_t i = 0; (field = rk_stack_field_at(i, &group)) != NULL; i++) {
+        if (!moved[i]) {
+            print_message("%s.%s moves no figure\n", group, field->name);
+            still++;
+        }
+    }
+    assert_int_equal(still, 0);
+}
+
+/* ---- documents ------------------------------------------------------------------------------ */
+
+/* Units in the table of fields and on the page; a flag has "flag". */
+static void test_page(void **state)
+{
+    static char page[PAGE_MAX];
+    const rk_field *field;
+    const char *group;
+    (void)state;
+    FILE *file = fopen(DOCUMENTS_PAGE, "r");
+    assert_non_null(file);
+    const size_t size = fread(page, 1, sizeof(page) - 1, file);
+    (void)fclose(file);
+    assert_in_range(size, 1, sizeof(page) - 2);
+    for (size_t i = 0; (field = rk_stack_field_at(i, &group)) != NULL; i++) {
+        char row[128];
+        const char *unit = field->type == RK_FIELD_BOOL ? "flag" : field->unit;
+        assert_non_null(unit);
+        (void)snprintf(row, sizeof(row), "\n| `%s.%s` | %s |", group, field->name, unit);
+        if (!strstr(page, row)) {
+            fail_msg("docs/method/documents.md lacks the row \"%s\"", row + 1);
+        }
+    }
+}
+
+static void test_sources(void **state)
+{
+    int documents = 0;
+    (void)state;
+    for (size_t i = 0; i < rk_catalogue_count; i++) {
+        rk_json_doc doc;
+        rk_error err;
+        const char *key;
+        json_t *group;
+        if (strcmp(rk_catalogue[i].kind, "stacks") != 0) {
+            continue;
+        }
+        documents++;
+        assert_int_equal(rk_json_load(rk_catalogue[i].name, "stacks", &doc, &err), RK_OK);
+        json_object_foreach(doc.root, key, group)
+        {
+            const char *source = json_string_value(json_object_get(group, "source"));
+            if (json_is_object(group) && (!source || strlen(source) < 10)) {
+                fail_msg("%s: %s has no source", rk_catalogue[i].name, key);
+            }
+        }
+        rk_json_clear(&doc);
+    }
+    assert_true(documents > 20);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_every_field_moves_a_figure),
+        cmocka_unit_test(test_page),
+        cmocka_unit_test(test_sources),
+    };
+    return cmocka_run_group_tests(tests, draw_load, NULL);
+}
