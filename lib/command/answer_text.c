@@ -134,21 +134,11 @@ void rk_write_inputs(FILE *to, const rk_request *request, const rk_inputs *input
     }
 }
 
-/* The field of a strategy that is called `key`. */
-static size_t field_of(const char *key)
-{
-    size_t field = 0;
-    while (strcmp(rk_strategy_key(field), key) != 0) {
-        field++;
-    }
-    return field;
-}
-
 /* Writes a field of a strategy behind a comma. */
 static void write_field(FILE *to, const rk_strategy *s, const char *key)
 {
     char text[RK_STRATEGY_TEXT_SIZE];
-    const size_t field = field_of(key);
+    const size_t field = rk_strategy_field(key);
     (void)fprintf(to, ", %s %s", rk_strategy_label(field), rk_strategy_text(s, field, text));
 }
 
@@ -200,7 +190,7 @@ void rk_write_strategy(FILE *to, const rk_strategy *s)
     if (s->precision == RK_FP8 || s->precision == RK_FP4) {
         char recipe[RK_STRATEGY_TEXT_SIZE];
         (void)fprintf(to, "%s by the recipe %s, weights in %s\n", rk_precision_names[s->precision],
-                      rk_strategy_text(s, field_of("recipe"), recipe),
+                      rk_strategy_text(s, rk_strategy_field("recipe"), recipe),
                       rk_precision_names[s->low_weights ? s->precision : RK_BF16]);
         rk_write_label(to, "");
     } else {
@@ -218,7 +208,8 @@ void rk_write_strategy(FILE *to, const rk_strategy *s)
         char on[RK_STRATEGY_TEXT_SIZE];
         rk_write_label(to, "");
         (void)fprintf(to, "adapters of rank %" PRId64 " on %s learn, %.2f %% of the parameters\n",
-                      s->adapter_rank, rk_strategy_text(s, field_of("adapter_modules"), on),
+                      s->adapter_rank,
+                      rk_strategy_text(s, rk_strategy_field("adapter_modules"), on),
                       100 * s->learning);
     }
 }

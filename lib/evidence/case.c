@@ -174,7 +174,7 @@ static void set_strategy(const degrees *d, const rk_run_facts *facts, const rk_m
     *s = rk_strategy_defaults(model);
     set_degrees(model, d, facts, s);
     set_stages(model, facts, s, layout);
-    s->sp = s->tp > 1 && facts->sp;
+    s->sp = rk_strategy_splits_sequence(s->tp, facts->sp);
     s->recompute = facts->recompute;
     s->recompute_modules = facts->recompute == RK_REC_SELECTIVE ? facts->modules : 0;
     s->sharding = facts->sharding;

@@ -77,7 +77,6 @@ static const char *const norm_names[] = {"rms", "layer", "layer_no_bias", "layer
 static const char *const qk_norm_names[] = {"none", "head", "full", NULL};
 static const char *const cp_names[] = {"ring", "all_gather", "ulysses", NULL};
 static const char *const sharding_names[] = {"none", "optimizer", "gradients", "all", NULL};
-static const char *const recompute_names[] = {"none", "selective", "full", NULL};
 
 #define TEXT(key, place, reader, text)                                                             \
     {                                                                                              \
@@ -154,7 +153,7 @@ const rk_field rk_run_fact_fields[] = {
     FLAG("stage_microbatches", stage_microbatches,
          "a pipeline has as many microbatches as ranks where mbs is empty"),
     INT("shard_ranks", shard_ranks, "ranks of a group that shards; 0: all"),
-    NAMES("recompute", recompute, recompute_names, "kind of recompute"),
+    NAMES("recompute", recompute, rk_recompute_kind_names, "kind of recompute"),
     TEXT("recompute_modules", modules, read_modules,
          "recomputed modules, joined by +: core_attention, norm, activation, mla_up, mlp, moe, "
          "operators"),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Strategies and estimates of the reckon model as named fields: one list of them is what tables,
- * JSON and CSV write, and what two strategies are compared by.
+ * Estimates of the reckon model as named fields: one list of them is what tables, JSON and CSV
+ * write, behind the fields of the strategy.
  */
 #ifndef RK_REPORT_ESTIMATE_FIELDS_H
 #define RK_REPORT_ESTIMATE_FIELDS_H
@@ -9,33 +9,11 @@
 #include "estimate/estimate.h"
 #include "io/json_write.h"
 #include "io/value.h"
+#include "strategy/strategy_fields.h"
 
 /* Keys of the parts of time and memory in documents, in enum order. */
 extern const char *const rk_part_keys[RK_PART_COUNT];
 extern const char *const rk_memory_part_keys[RK_MEMORY_PART_COUNT];
-
-/* ---- strategies ---------------------------------------------------------------------------- */
-
-#define RK_STRATEGY_FIELD_COUNT 46
-#define RK_STRATEGY_TEXT_SIZE   1280 /* of a field in words: the layout of 256 stages */
-
-/* What a field is called in documents and by people. */
-const char *rk_strategy_key(size_t field);
-const char *rk_strategy_label(size_t field);
-
-/* The value of a field; text may stand in `out`. */
-rk_value rk_strategy_value(const rk_strategy *strategy, size_t field,
-                           char out[RK_STRATEGY_TEXT_SIZE]);
-
-/* The same for people: "yes", "8", "norm+activation". */
-const char *rk_strategy_text(const rk_strategy *strategy, size_t field,
-                             char out[RK_STRATEGY_TEXT_SIZE]);
-
-/* Whether two strategies have the same in a field; fields that follow from others always do. */
-bool rk_strategy_same(const rk_strategy *a, const rk_strategy *b, size_t field);
-
-/* What is different in b: "TP 8 (was 4), DP 2 (was 4)"; "" when they are equal.  Returns out. */
-const char *rk_strategy_changes(const rk_strategy *a, const rk_strategy *b, char *out, size_t size);
 
 /* ---- documents ----------------------------------------------------------------------------- */
 

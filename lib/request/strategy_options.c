@@ -28,7 +28,7 @@ static const rk_precision precisions[] = {RK_BF16, RK_FP16, RK_FP8, RK_FP4,
                                           RK_FP32, RK_TF32, RK_FP8, RK_FP4};
 enum { PRECISION_MXFP8 = 6 };
 
-static const char *const attention_choices[] = {"flash", "unfused", NULL};
+static const char *const attention_choices[] = {RK_ATTENTION_NAMES, NULL};
 enum { ATTENTION_FLASH, ATTENTION_UNFUSED };
 
 static const char *const gradient_choices[] = {"fp32", "bf16", NULL};
@@ -37,16 +37,13 @@ static const double gradient_bytes[] = {4, 2};
 static const char *const moment_choices[] = {"fp32", "bf16", "fp8", NULL};
 static const double moment_bytes[] = {8, 4, 2}; /* of both moments */
 
-static const char *const offload_choices[] = {"none", "optimizer", "activations", "weights", NULL};
-enum { OFFLOAD_OPTIMIZER = 2, OFFLOAD_ACTIVATIONS = 4, OFFLOAD_WEIGHTS = 8 };
+static const char *const offload_choices[] = {"none", RK_OFFLOAD_NAMES, NULL};
 
-static const char *const overlap_choices[] = {"none", "tp", "grad", "param", "pp", "moe", NULL};
-enum { OVERLAP_TP = 2, OVERLAP_GRAD = 4, OVERLAP_PARAM = 8, OVERLAP_PP = 16, OVERLAP_MOE = 32 };
+static const char *const overlap_choices[] = {"none", RK_OVERLAP_NAMES, NULL};
 
 /* Ours in the order of the bits, then what Megatron-LM calls some of them. */
 static const char *const module_choices[] = {
-    "core_attn", "norm",      "act",     "mla_up",      "mlp", "moe",
-    "operators", "layernorm", "moe_act", "mla_up_proj", NULL,
+    RK_MODULE_NAMES, "layernorm", "moe_act", "mla_up_proj", NULL,
 };
 
 static unsigned modules_of(unsigned choices)
@@ -57,8 +54,8 @@ static unsigned modules_of(unsigned choices)
 }
 
 /* Likewise: Megatron-LM names the place of experts too, which is that of cp. */
-static const char *const order_choices[] = {"tp-cp-dp-pp", "tp-cp-pp-dp", "tp-cp-ep-dp-pp",
-                                            "tp-cp-ep-pp-dp", NULL};
+static const char *const order_choices[] = {RK_RANK_ORDER_NAMES, "tp-cp-ep-dp-pp", "tp-cp-ep-pp-dp",
+                                            NULL};
 
 /* Sets of rk_rank_order; 0: not given. */
 static unsigned orders_of(const rk_request *r)
@@ -435,11 +432,7 @@ static void apply_base(const rk_request *r, const rk_inputs *inputs, rk_strategy
     s->imbalance = r->imbalance;
     freeze(r, &inputs->model, s);
     if (r->overlaps) {
-        s->tp_overlap = r->overlaps & OVERLAP_TP;
-        s->grad_overlap = r->overlaps & OVERLAP_GRAD;
-        s->param_overlap = r->overlaps & OVERLAP_PARAM;
-        s->pp_overlap = r->overlaps & OVERLAP_PP;
-        s->moe_overlap = r->overlaps & OVERLAP_MOE;
+        rk_strategy_set_overlaps(s, r->overlaps >> 1); /* behind "none" */
     }
 }
 
@@ -603,7 +596,7 @@ rk_status rk_request_strategy(const rk_request *request, const rk_inputs *inputs
     }
     apply_base(r, inputs, strategy);
     apply_schedule(r, inputs, strategy);
-    strategy->sp = strategy->tp > 1 && !r->no_sp && f->sp;
+    strategy->sp = rk_strategy_splits_sequence(strategy->tp, f->sp && !r->no_sp);
     strategy->tp_overlap = r->overlaps ? strategy->tp_overlap : strategy->sp;
     strategy->layout = r->layout;
     strategy->layout_count = r->layout_count;
@@ -614,9 +607,7 @@ rk_status rk_request_strategy(const rk_request *request, const rk_inputs *inputs
         r->global_batch ? r->global_batch : strategy->micro_batch * strategy->dp;
     strategy->sharding = (rk_sharding)only_value(
         &r->zero, r->distributed_optimizer ? RK_SHARD_OPTIMIZER : sharding_of(r, f->sharding));
-    strategy->offload_optimizer = r->offloads & OFFLOAD_OPTIMIZER;
-    strategy->offload_activations = r->offloads & OFFLOAD_ACTIVATIONS;
-    strategy->offload_weights = r->offloads & OFFLOAD_WEIGHTS;
+    rk_strategy_set_offloads(strategy, r->offloads >> 1); /* behind "none" */
     status = check_year(inputs, strategy, err);
     return status ? status : check_legal(inputs, strategy, err);
 }

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "estimate/stage.h"
 #include "search/plan_space.h"
+#include "strategy/strategy_fields.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -308,9 +309,7 @@ void rk_plan_set_lane(const rk_plan_lists *l, int lane, rk_strategy *strategy)
     const rk_plan_sharding *sharding = &l->shardings[lane / l->offload_count];
     strategy->sharding = sharding->kind;
     strategy->replicas = sharding->hybrid ? rk_plan_domains(l, strategy) : l->space->base.replicas;
-    strategy->offload_optimizer = offloads & 1;
-    strategy->offload_activations = offloads >> 1 & 1;
-    strategy->offload_weights = offloads >> 2 & 1;
+    rk_strategy_set_offloads(strategy, offloads);
 }
 
 void rk_plan_set_recompute(const rk_plan_recompute *recompute, rk_strategy *strategy)

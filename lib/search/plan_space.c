@@ -381,7 +381,7 @@ void rk_plan_set_unit(const rk_plan_unit *unit, rk_strategy *strategy)
     strategy->cp = unit->cp;
     strategy->ep = unit->ep;
     strategy->etp = unit->etp;
-    strategy->sp = unit->tp > 1 && unit->recipe->sp;
+    strategy->sp = rk_strategy_splits_sequence(unit->tp, unit->recipe->sp);
     strategy->states = unit->recipe->states;
 }
 

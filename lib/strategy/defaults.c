@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The strategy that others are made from, and numbers that follow from one. */
-#include "strategy/strategy.h"
+#include "strategy/strategy_fields.h"
 
-const char *const rk_module_names[] = {"core_attn", "norm", "act",       "mla_up",
-                                       "mlp",       "moe",  "operators", NULL};
-const char *const rk_recompute_kind_names[] = {"none", "selective", "full", NULL};
+const char *const rk_module_names[] = {RK_MODULE_NAMES, NULL};
+const char *const rk_recompute_kind_names[] = {RK_RECOMPUTE_NAMES, NULL};
 const char *const rk_cp_kind_names[] = {"ring", "all-gather", "ulysses", NULL};
 
-const char *const rk_rank_order_names[] = {"tp-cp-dp-pp", "tp-cp-pp-dp", NULL};
+const char *const rk_rank_order_names[] = {RK_RANK_ORDER_NAMES, NULL};
 
 const char *const rk_fp8_recipe_names[] = {"tensorwise", "delayed", "blockwise", "mxfp8", NULL};
 
@@ -41,6 +40,11 @@ rk_strategy rk_strategy_defaults(const rk_model *model)
         .pp_overlap = true,
         .imbalance = 1,
     };
+}
+
+bool rk_strategy_splits_sequence(int64_t tp, bool wanted)
+{
+    return wanted && tp > 1;
 }
 
 int64_t rk_strategy_ranks(const rk_strategy *strategy)

@@ -29,6 +29,9 @@ void rk_strategy_freeze(const rk_model *model, int64_t rank, unsigned modules,
 /* Share of the parameters that learn: 1 but with adapters. */
 double rk_strategy_learning(const rk_strategy *strategy);
 
+/* Whether there is sequence parallelism where it is wanted: a tensor group of one has none. */
+bool rk_strategy_splits_sequence(int64_t tp, bool wanted);
+
 /* tp * cp * pp * dp. */
 int64_t rk_strategy_ranks(const rk_strategy *strategy);
 

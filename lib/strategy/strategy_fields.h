@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The strategy as named fields: one list of them is what text, JSON and CSV write and what two
+ * strategies are compared by.  Options take the names that it writes.
+ */
+#ifndef RK_STRATEGY_STRATEGY_FIELDS_H
+#define RK_STRATEGY_STRATEGY_FIELDS_H
+
+#include "io/value.h"
+#include "strategy/strategy.h"
+
+/* Names as items of an array: of an enum in its order, of a set in the order of its bits. */
+#define RK_ATTENTION_NAMES  "flash", "unfused"
+#define RK_RECOMPUTE_NAMES  "none", "selective", "full"
+#define RK_MODULE_NAMES     "core_attn", "norm", "act", "mla_up", "mlp", "moe", "operators"
+#define RK_RANK_ORDER_NAMES "tp-cp-dp-pp", "tp-cp-pp-dp"
+#define RK_OFFLOAD_NAMES    "optimizer", "activations", "weights"
+#define RK_OVERLAP_NAMES    "tp", "grad", "param", "pp", "moe"
+
+/* What the strategy has as flags, as a set: bits in the order of the names. */
+unsigned rk_strategy_offloads(const rk_strategy *strategy);
+unsigned rk_strategy_overlaps(const rk_strategy *strategy);
+void rk_strategy_set_offloads(rk_strategy *strategy, unsigned offloads);
+void rk_strategy_set_overlaps(rk_strategy *strategy, unsigned overlaps);
+
+#define RK_STRATEGY_FIELD_COUNT 46
+#define RK_STRATEGY_TEXT_SIZE   1280 /* of a field in words: the layout of 256 stages */
+
+/* What a field is called in documents and by people. */
+const char *rk_strategy_key(size_t field);
+const char *rk_strategy_label(size_t field);
+
+/* The field of a key of the list. */
+size_t rk_strategy_field(const char *key);
+
+rk_value_type rk_strategy_type(size_t field);
+
+/* The value of a field; text may stand in `out`. */
+rk_value rk_strategy_value(const rk_strategy *strategy, size_t field,
+                           char out[RK_STRATEGY_TEXT_SIZE]);
+
+/* The same for people: "yes", "8", "norm+activation". */
+const char *rk_strategy_text(const rk_strategy *strategy, size_t field,
+                             char out[RK_STRATEGY_TEXT_SIZE]);
+
+/* Whether two strategies have the same in a field; fields that follow from others always do. */
+bool rk_strategy_same(const rk_strategy *a, const rk_strategy *b, size_t field);
+
+/* What is different in b: "TP 8 (was 4), DP 2 (was 4)"; "" when they are equal.  Returns out. */
+const char *rk_strategy_changes(const rk_strategy *a, const rk_strategy *b, char *out, size_t size);
+
+#endif
