@@ -8,6 +8,10 @@
 extern const rk_mixer rk_mixer_grouped; /* softmax attention: MHA, GQA, MQA */
 extern const rk_mixer rk_mixer_latent;  /* MLA */
 extern const rk_mixer rk_mixer_mamba2;  /* state space duality */
+extern const rk_mixer rk_mixer_gated_delta;
+extern const rk_mixer rk_mixer_kimi_delta;
+extern const rk_mixer rk_mixer_lightning;
+extern const rk_mixer rk_mixer_convolution; /* short and gated */
 extern const rk_mixer rk_mixer_none;
 
 extern const rk_feed_forward rk_feed_forward_dense;

@@ -33,12 +33,6 @@ static int64_t projected(const rk_recurrence_shape *r)
     return 2 * inner(r) + keys(r) + r->heads;
 }
 
-static bool claims(const rk_layer_type *type)
-{
-    (void)type;
-    return false; /* asked for by name */
-}
-
 static rk_status complete(rk_layer_type *type, int64_t hidden, const char *path, rk_error *err)
 {
     rk_recurrence_shape *r = &type->recurrence;
@@ -81,17 +75,6 @@ static double flops(const rk_layer_type *type, int64_t hidden, int64_t seq, rk_f
     return 3 * 7 * 2 * (double)hidden * (double)type->recurrence.key_size;
 }
 
-/* All of it splits over the heads. */
-static void unsplit(const rk_layer_type *type, double hidden, double t, double *whole,
-                    double *copied)
-{
-    (void)type;
-    (void)hidden;
-    (void)t;
-    (void)whole;
-    (void)copied;
-}
-
 /* The projection of the input holds five things at once. */
 static int matrices(const rk_layer_type *type, double h, rk_matrix out[RK_MATRIX_MAX])
 {
@@ -132,6 +115,8 @@ static void add_scan(rk_costing *x, const rk_recurrence_shape *r, double t)
                          + 2 * e * (2 * d + bc + n) + 2 * e * d; /* copies */
     const double backward = 2.5;
     const rk_scan scan = {
+        .flop_share = x->c->stack->scan_flop_share,
+        .stream_share = x->c->stack->scan_stream_share,
         .flops_forward = T * (d * (4 * N + Q) + 2 * G * Q * N + conv),
         .flops_backward = T * (d * (10 * N + 3 * Q) + 6 * G * Q * N + 2 * conv),
         .bytes_forward = T * bytes,
@@ -192,11 +177,11 @@ const rk_mixer rk_mixer_mamba2 = {
              .shapes = RK_SHAPE_RECURRENCE,
              .fields = rk_recurrence_fields,
              .field_count = RK_RECURRENCE_FIELD_COUNT,
-             .claims = claims,
+             .claims = rk_recurrence_claims,
              .complete = complete,
              .check = check,
              .count = count,
-             .unsplit = unsplit,
+             .unsplit = rk_recurrence_unsplit,
              .features = features,
              .matrices = matrices,
              .add = add,

@@ -21,6 +21,7 @@ const rk_field rk_recurrence_fields[RK_RECURRENCE_FIELD_COUNT] = {
     RK_LAYER_SIZE(conv_width, recurrence.conv_width, "taps of the convolution before it"),
     RK_LAYER_FLAG(conv_bias, recurrence.conv_bias, "the convolution has a bias"),
     RK_LAYER_SIZE(chunk, recurrence.chunk, "tokens of a chunk of a recurrence"),
+    RK_LAYER_FLAG(full_gate, recurrence.full_gate, "the output gate is not of low rank"),
 };
 
 rk_status rk_recurrence_check(const rk_recurrence_shape *shape, rk_error *err)
@@ -57,21 +58,21 @@ int64_t rk_recurrence_unsplittable(const rk_layer_type *type, int64_t tp, int64_
 }
 
 /* Seconds of one pass. */
-static double scan_seconds(const rk_costing *x, double flops, double bytes, double kernels)
+static double scan_seconds(const rk_costing *x, const rk_scan *scan, double flops, double bytes,
+                           double kernels)
 {
     const rk_accelerator *a = &x->c->system->accelerator;
-    const rk_stack *stack = x->c->stack;
-    const double rate = a->gemm[rk_wide_precision(x->c->strategy)].peak * stack->scan_flop_share;
-    return fmax(flops / rate, bytes / (a->memory_bandwidth * stack->scan_stream_share)) +
+    const double rate = a->gemm[rk_wide_precision(x->c->strategy)].peak * scan->flop_share;
+    return fmax(flops / rate, bytes / (a->memory_bandwidth * scan->stream_share)) +
            kernels * a->kernel_seconds;
 }
 
 void rk_add_scan(rk_costing *x, const rk_scan *scan)
 {
     x->cost.forward.part[RK_PART_ATTENTION] +=
-        scan_seconds(x, scan->flops_forward, scan->bytes_forward, scan->kernels_forward);
+        scan_seconds(x, scan, scan->flops_forward, scan->bytes_forward, scan->kernels_forward);
     x->cost.backward.part[RK_PART_ATTENTION] +=
-        scan_seconds(x, scan->flops_backward, scan->bytes_backward, scan->kernels_backward);
+        scan_seconds(x, scan, scan->flops_backward, scan->bytes_backward, scan->kernels_backward);
     x->cost.flops_forward += scan->flops_forward;
     x->cost.flops_backward += scan->flops_backward;
 }
@@ -88,4 +89,39 @@ void rk_add_head_exchange(rk_costing *x, double in, double out)
     rk_add_comm(x, RK_PART_CP, once, once);
     x->cost.sent_forward.context += (c - 1) / c * (in + out);
     x->cost.sent_backward.context += (c - 1) / c * (in + out);
+}
+
+void rk_add_recurrence(rk_costing *x, const rk_recurrence *r)
+{
+    const rk_strategy *s = x->c->strategy;
+    const double T = x->c->tokens, h = (double)x->c->model->hidden, t = (double)s->tp;
+    const double made = r->projected / t, inner = r->inner / t, each = T / t;
+    rk_scan scan = r->scan;
+    scan.flops_forward *= each;
+    scan.flops_backward *= each;
+    scan.bytes_forward *= each;
+    scan.bytes_backward *= each;
+    rk_add_linear(x, RK_PART_LINEAR, s->precision, T, made, h);
+    rk_add_head_exchange(x, x->c->element * T * made, x->c->element * T * inner);
+    rk_add_scan(x, &scan);
+    rk_add_stream(x, RK_PART_STREAM, each * r->streamed_forward, each * r->streamed_backward);
+    rk_add_row_linear(x, s->precision, T, h, inner);
+    rk_save(x, false, each * r->kept);
+    rk_save(x, false, rk_saved_input_bytes(s) * T * inner);
+}
+
+void rk_recurrence_unsplit(const rk_layer_type *type, double hidden, double t, double *whole,
+                           double *copied)
+{
+    (void)type;
+    (void)hidden;
+    (void)t;
+    (void)whole;
+    (void)copied;
+}
+
+bool rk_recurrence_claims(const rk_layer_type *type)
+{
+    (void)type;
+    return false;
 }

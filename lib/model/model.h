@@ -41,6 +41,7 @@ typedef struct rk_recurrence_shape {
     int64_t conv_width;           /* taps of the causal convolution before it */
     int64_t chunk;                /* C tokens */
     bool conv_bias;
+    bool full_gate; /* Kimi delta attention: the output gate is one matrix, not of low rank */
 } rk_recurrence_shape;
 
 typedef struct rk_ffn_shape {

@@ -21,6 +21,7 @@ typedef struct rk_stack {
     double attention_share, attention_backward_share, stream_share;
     /* Of scans of recurrences over the peak of the matrix engine and of memory bandwidth. */
     double scan_flop_share, scan_stream_share;
+    double delta_flop_share, delta_stream_share; /* of delta rules and gated linear attention */
     /* Traffic of memory-bound operators, bytes per element. */
     double norm_forward, norm_backward;   /* two norms and residual adds, per hidden */
     double activation_passes;             /* 1: fused; 2 and more: reads and writes again */

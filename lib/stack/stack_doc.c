@@ -45,6 +45,8 @@ static const rk_field rate_fields[] = {
     SHARE(stream_share, "memory-bound operators over the accelerator's rate"),
     SHARE(scan_flop_share, "scans of recurrences, of the peak of the matrix engine"),
     SHARE(scan_stream_share, "scans of recurrences, of the peak of memory bandwidth"),
+    SHARE(delta_flop_share, "the same of delta rules and linear attention"),
+    SHARE(delta_stream_share, "the same of delta rules and linear attention"),
 };
 
 static const rk_field traffic_fields[] = {
@@ -271,6 +273,8 @@ rk_status rk_stack_from_json(const json_t *object, rk_stack *stack, rk_error *er
         .attention_share = 1,
         .scan_flop_share = 1,
         .scan_stream_share = 1,
+        .delta_flop_share = 1,
+        .delta_stream_share = 1,
         .attention_backward_share = NOT_GIVEN,
         .stream_share = 1,
         .norm_forward = 16,

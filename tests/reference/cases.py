@@ -73,13 +73,29 @@ def random_mamba2(rng, heads):
     return fields
 
 
+def random_recurrence(rng, heads):
+    """Any recurrence but Mamba-2; those that have no separate keys leave them out."""
+    kind = rng.choice(("gated_delta", "kimi_delta", "lightning", "convolution"))
+    fields = {"mixer": kind, "conv_width": 0 if kind == "lightning" else 4}
+    if kind == "convolution":
+        return dict(fields, conv_bias=often(rng, 0.3))
+    fields.update(state_heads=4 * heads, state_value_size=rng.choice((64, 128)),
+                  chunk=rng.choice((64, 256)))
+    if kind == "gated_delta":
+        fields.update(state_key_heads=heads, state_key_size=rng.choice((64, 128)),
+                      conv_bias=often(rng, 0.3))
+    if kind == "kimi_delta":
+        fields["full_gate"] = often(rng, 0.5)
+    return fields
+
+
 def random_part(rng, heads, dense, experts):
     """A layer of a hybrid: both parts, or one of them."""
     network = rng.choice((dict(dense, feed_forward="dense"), dict(experts, feed_forward="experts")))
     kind = rng.choice(("mixer", "network", "both"))
     if kind == "network":
         return dict(network, mixer="none")
-    mixer = rng.choice((random_mamba2(rng, heads), random_layer(rng, heads)))
+    mixer = rng.choice((random_mamba2, random_recurrence, random_layer))(rng, heads)
     return dict(mixer, **(network if kind == "both" else {"feed_forward": "none"}))
 
 

@@ -26,7 +26,7 @@ LAYER_DEFAULTS = {
     "q_rank": 0, "kv_rank": 0, "nope_size": 0, "rope_size": 0,
     "mixer": "", "feed_forward": "", "heads": 0,
     "state_heads": 0, "state_key_heads": 0, "state_key_size": 0, "state_value_size": 0,
-    "conv_width": 0, "conv_bias": False, "chunk": 0,
+    "conv_width": 0, "conv_bias": False, "chunk": 0, "full_gate": False,
     "ffn": 0, "gated": True, "clamped": False, "ffn_bias": False,
     "activation_scalars": 0,
     "experts": 0, "top_k": 0, "expert_ffn": 0, "expert_latent": 0, "shared_experts": 0, "shared_ffn": 0,
@@ -56,7 +56,10 @@ def complete_layer(fields, hidden):
     if layer.mixer not in ("latent", "grouped"):
         layer.heads = layer.kv_heads = layer.window = layer.d_qk = layer.d_v = 0
         layer.bias_out = layer.bias_qkv = False
+        if layer.mixer == "convolution":
+            layer.state_heads = layer.state_heads or hidden
         layer.state_key_heads = layer.state_key_heads or layer.state_heads
+        layer.state_key_size = layer.state_key_size or layer.state_value_size
         return layer
     layer.kv_heads = layer.kv_heads or layer.heads
     if layer.latent:
@@ -241,6 +244,7 @@ STACK_DEFAULTS = {
     "rates": {
         "gemm_share": 1, "low_gemm_share": "gemm_share", "expert_gemm_share": 1,
         "scan_flop_share": 1, "scan_stream_share": 1,
+        "delta_flop_share": 1, "delta_stream_share": 1,
         "attention_share": 1, "attention_backward_share": "attention_share", "stream_share": 1,
     },
     "traffic": {

@@ -344,11 +344,11 @@ def add_attention(x, layer):
 
 # ---- recurrences ----------------------------------------------------------------------------
 
-def add_scan(x, flops, sizes, counts):
+def add_scan(x, flops, sizes, counts, kind="scan"):
     """Each of (forward, backward): FLOPs, bytes moved, kernels."""
-    c, a = x.c, x.c.accelerator
-    rate = a.gemm[c.wide].peak * c.stack.scan_flop_share
-    bandwidth = a.memory_bandwidth * c.stack.scan_stream_share
+    c, a, stack = x.c, x.c.accelerator, vars(x.c.stack)
+    rate = a.gemm[c.wide].peak * stack[kind + "_flop_share"]
+    bandwidth = a.memory_bandwidth * stack[kind + "_stream_share"]
     forward, backward = (max(flops[i] / rate, sizes[i] / bandwidth) + counts[i] * a.kernel
                          for i in range(2))
     x.comm("attention", forward, backward)
@@ -383,6 +383,56 @@ def add_mamba2(x, layer):
     x.adapted_linear("attention", T, h, d, summed=True)
     x.save(e * T * m + 2 * e * T * d)
     x.save(c.formats.saved_input * T * d)
+
+
+def recurrence_of(layer, e):
+    """Sizes and work of a layer, per token: see docs/method/layers.md."""
+    n, P, N, C = (layer.state_heads, layer.state_value_size, layer.state_key_size, layer.chunk)
+    K, V, taps = layer.state_key_heads * N, n * P, layer.conv_width
+    if layer.mixer == "gated_delta":
+        m, conv = 2 * K + 2 * V + 2 * n, 2 * K + V
+        size = e * n * (5.5 * (N + P) + 2 * C + 2 * N * P / C)
+        return Record(
+            m=m, inner=V, kind="delta", counts=(8, 12), launches=(16, 28), sizes=(size, 2.5 * size),
+            flops=(n * (6 * N * P + 6 * C * N + 4 * C * P + C * C) + 2 * taps * conv,
+                   n * (16 * N * P + 20 * C * N + 10 * C * P + 4 * C * C) + 4 * taps * conv),
+            streams=(e * (2 * conv + 3 * V), e * (3 * conv + 5 * V)),
+            kept=e * (m + conv + 2 * n * N + C * n + V) + (8 + e) * n, temporaries=2 * e * V * N / C)
+    if layer.mixer == "kimi_delta":
+        size = e * n * (11 * P + 2 * C + 2 * P * P / C)
+        return Record(
+            m=3 * V + n + P + (V if layer.full_gate else P), inner=V, kind="delta",
+            counts=(10, 14), launches=(20, 34), sizes=(1.4 * size, 1.7 * 2.5 * size),
+            flops=(n * (6 * P * P + 10 * C * P + C * C) + 6 * taps * V,
+                   n * (16 * P * P + 30 * C * P + 4 * C * C) + 12 * taps * V),
+            streams=(9 * e * V, 14 * e * V), kept=e * (11 * V + 2 * C * n),
+            temporaries=2 * e * V * P / C)
+    if layer.mixer == "lightning":
+        flops, size = n * (4 * P * P + 4 * C * P), e * (4 * V + 2 * n * P * P / C)
+        return Record(
+            m=4 * V, inner=V, kind="delta", counts=(3, 6), launches=(9, 18),
+            sizes=(size, 2.5 * size), flops=(flops, 2.5 * flops), streams=(3 * e * V, 5 * e * V),
+            kept=5 * e * V, temporaries=2 * e * V * P / C)
+    flops = (2 * taps + 2) * n
+    return Record(m=3 * n, inner=n, kind="scan", counts=(1, 1), launches=(5, 10),
+                  sizes=(4 * e * n, 7 * e * n), flops=(flops, 2 * flops), streams=(0, 0),
+                  kept=3 * e * n, temporaries=3 * e * n)
+
+
+def add_recurrence(x, layer):
+    c, T, h, t = x.c, x.c.T, x.c.model.hidden, x.c.strategy.tp
+    r = recurrence_of(layer, c.element)
+    if layer.mixer == "kimi_delta":
+        for _ in range(1 if layer.full_gate else 2):
+            x.adapted_linear("attention", T, r.inner / t, layer.state_value_size)
+    x.adapted_linear("attention", T, r.m / t, h)
+    add_head_exchange(x, c.element * T * r.m / t, c.element * T * r.inner / t)
+    add_scan(x, [T / t * each for each in r.flops], [T / t * each for each in r.sizes], r.counts,
+             r.kind)
+    x.stream("memory-bound ops", *[T / t * each for each in r.streams])
+    x.adapted_linear("attention", T, h, r.inner / t, summed=True)
+    x.save(T / t * r.kept)
+    x.save(c.formats.saved_input * T * r.inner / t)
 
 
 # ---- feed-forward networks ------------------------------------------------------------------
@@ -616,7 +666,7 @@ def count_parameters(x, layer):
     whole += h if layer.ffn_bias and not layer.experts else 0
     whole += layer.activation_scalars if layer.feed_forward == "dense" else 0
     copies = 0
-    if layer.mixer in ("mamba2", "none"):
+    if layer.mixer in ("mamba2", "none") or layer.mixer in models.RECURRENCES:
         pass
     elif layer.latent:
         down = layer.q_rank + layer.kv_rank
@@ -642,6 +692,9 @@ def layer_temporaries(c, layer):
         states = layer.state_heads * layer.state_value_size * layer.state_key_size / layer.chunk
         kept = 2 * (4 + 2) * states / s.tp * c.T
         return max(c.element * inner, kept) + c.element * c.T * c.model.hidden
+    if layer.mixer in models.RECURRENCES:
+        kept = recurrence_of(layer, c.element).temporaries / s.tp * c.T
+        return max(c.element * inner, kept) + c.element * c.T * c.model.hidden
     scores = 0 if s.flash_attention else (
         2 * s.micro_batch * layer.heads / s.tp * s.seq**2 / s.cp)
     return c.element * max(inner, scores) + c.element * c.T * c.model.hidden
@@ -665,8 +718,10 @@ def add_layer_launches(x, layer, checkpointed):
         forward, backward = stack.kernels_forward, stack.kernels_backward
         if layer.feed_forward == "none":
             forward, backward = forward * 7 / 12, backward * 7 / 12
-    if layer.mixer in ("mamba2", "none"):
-        own = (13, 26) if layer.mixer == "mamba2" else (0, 0)
+    own = {"mamba2": (13, 26), "none": (0, 0)}.get(layer.mixer)
+    if layer.mixer in models.RECURRENCES:
+        own = recurrence_of(layer, c.element).launches
+    if own:
         forward += own[0] - stack.kernels_forward * 7 / 12
         backward += own[1] - stack.kernels_backward * 7 / 12
     forward += 4 * x.adapters
@@ -687,7 +742,9 @@ def finish_layer(x, layer, checkpointed):
 def layer_blocks(c, layer):
     """A layer as the strategy recomputes it, and the same checkpointed whole."""
     x = Block(c)
-    {"none": lambda *_: None, "mamba2": add_mamba2}.get(layer.mixer, add_attention)(x, layer)
+    special = {"none": lambda *_: None, "mamba2": add_mamba2}
+    special.update(dict.fromkeys(models.RECURRENCES, add_recurrence))
+    special.get(layer.mixer, add_attention)(x, layer)
     before = x.copy()
     if layer.experts:
         add_experts(x, layer)

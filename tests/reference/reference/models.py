@@ -40,12 +40,47 @@ def mamba2_sizes(layer):
     return n * layer.state_value_size, 2 * layer.state_key_heads * layer.state_key_size, n
 
 
+# Matrices, vectors, GEMM weights as counted, forward FLOPs in place of core attention.
+
+def gated_delta(layer, h):
+    n, P = layer.state_heads, layer.state_value_size
+    K, V = layer.state_key_heads * layer.state_key_size, n * P
+    matrices = h * (2 * K + 2 * V + 2 * n) + V * h
+    vectors = (2 * K + V) * (layer.conv_width + layer.conv_bias) + 2 * n + P
+    return matrices, vectors, matrices + (2 * K + V) * layer.conv_width, 8 * n * P**2
+
+
+def kimi_delta(layer, h):
+    n, P = layer.state_heads, layer.state_value_size
+    D, low = n * P, h * P + P * n * P
+    matrices = 4 * h * D + h * n + low + (h * D if layer.full_gate else low)
+    vectors = 3 * D * (layer.conv_width + layer.conv_bias) + n + D + P
+    return matrices, vectors, 5 * h * D + h * n + low + 3 * D * layer.conv_width, 8 * n * P**2
+
+
+def lightning(layer, h):
+    n, P = layer.state_heads, layer.state_value_size
+    return 5 * h * n * P, n * P, 5 * h * n * P, 4 * n * P**2
+
+
+def convolution(layer, h):
+    n, taps = layer.state_heads, layer.conv_width
+    vectors = n * taps + (4 * n + h if layer.conv_bias else 0)
+    return 4 * h * n, vectors, 4 * h * n, (2 * taps + 2) * n
+
+
+RECURRENCES = {"gated_delta": gated_delta, "kimi_delta": kimi_delta, "lightning": lightning,
+               "convolution": convolution}
+
+
 def mixer_matrices(layer, h):
     if layer.mixer == "none":
         return 0
     if layer.mixer == "mamba2":
         d, b, n = mamba2_sizes(layer)
         return h * (2 * d + b + n) + d * h
+    if layer.mixer in RECURRENCES:
+        return RECURRENCES[layer.mixer](layer, h)[0]
     return attention_matrices(layer, h)
 
 
@@ -55,6 +90,8 @@ def mixer_vectors(layer, h):
     if layer.mixer == "mamba2":
         d, b, n = mamba2_sizes(layer)
         return (d + b) * (layer.conv_width + layer.conv_bias) + 3 * n + d
+    if layer.mixer in RECURRENCES:
+        return RECURRENCES[layer.mixer](layer, h)[1]
     return attention_vectors(layer, h)
 
 
@@ -138,6 +175,9 @@ def layer_weights(model, layer):
         _, b, n = mamba2_sizes(layer)
         own = mixer_matrices(layer, h)
         return layer_parameters(model, layer).gemm - own + h * (4 * h + b + n) + 2 * h * h
+    if layer.mixer in RECURRENCES:
+        own, _, counted, _ = RECURRENCES[layer.mixer](layer, model.hidden)
+        return layer_parameters(model, layer).gemm - own + counted
     norms = layer.q_rank + layer.kv_rank if layer.latent else 0
     return layer_parameters(model, layer).gemm + norms
 
@@ -163,6 +203,8 @@ def flops_per_token(model, s, convention, frozen=False):
     def mixing(layer):
         if layer.mixer == "mamba2":
             return 7 * 2 * model.hidden * layer.state_key_size
+        if layer.mixer in RECURRENCES:
+            return RECURRENCES[layer.mixer](layer, model.hidden)[3]
         return pair_flops(layer) * span(layer) if layer.mixer != "none" else 0
     return ((4 if frozen else 6) * counted_weights(model, convention, layers)
             + 3 * sum(mixing(layer) for layer in layers))

@@ -55,12 +55,24 @@ def strategy_of(document, model):
 
 # ---- adapters -------------------------------------------------------------------------------
 
+def recurrence_features(layer, h):
+    n, P = layer.state_heads, layer.state_value_size
+    K, D = layer.state_key_heads * layer.state_key_size, n * P
+    ways_up = 1 if layer.full_gate else 2
+    kimi = 3 * D + n + P + (D if layer.full_gate else P) + ways_up * (P + D)
+    first, inner = {"gated_delta": (2 * K + 2 * D + 2 * n, D), "kimi_delta": (kimi, D),
+                    "lightning": (4 * D, D), "convolution": (3 * n, n)}[layer.mixer]
+    return h + first + inner + h
+
+
 def attention_features(layer, h):
     if layer.mixer == "none":
         return 0
     if layer.mixer == "mamba2":
         d, b, n = models.mamba2_sizes(layer)
         return h + (2 * d + b + n) + d + h
+    if layer.mixer in models.RECURRENCES:
+        return recurrence_features(layer, h)
     n, n_kv, d_qk, d_v = layer.heads, layer.kv_heads, layer.d_qk, layer.d_v
     out = n * d_v + h
     if not layer.latent:
