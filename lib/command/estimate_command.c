@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `reckon estimate`: the step of one strategy, its parts, its memory and its communication. */
 #include "command/commands.h"
+#include "command/estimate_operators.h"
 #include "command/found.h"
 
 static const rk_option estimate_options[] = {
@@ -8,6 +9,10 @@ static const rk_option estimate_options[] = {
      .type = RK_OPTION_FLAG,
      .offset = offsetof(rk_request, explain),
      .help = "say what bounds the step, and what better hardware would buy"},
+    {.name = "operators",
+     .type = RK_OPTION_FLAG,
+     .offset = offsetof(rk_request, operators),
+     .help = "list what a microbatch runs on a rank: sizes, FLOPs, bytes, messages, time"},
     RK_OPTION_EMIT,
 };
 
@@ -18,6 +23,7 @@ struct estimate {
     rk_setting setting;
     rk_found found;
     rk_sensitivities worth; /* filled when they are asked for */
+    rk_operators operators; /* likewise */
 };
 
 static rk_status write_tables(FILE *to, const struct estimate *e, const rk_answer *answer,
@@ -61,6 +67,9 @@ static rk_status write_text(FILE *to, const void *what, rk_table_style style, in
         (void)fputc('\n', to);
         status = rk_write_explanation(to, answer, &e->worth, style, err);
     }
+    if (!status && e->request->operators) {
+        status = rk_operators_write_text(to, &e->operators, style, err);
+    }
     return status;
 }
 
@@ -77,6 +86,9 @@ static void write_members(rk_json_writer *writer, const void *what)
     if (e->request->explain) {
         rk_explanation_write_json(writer, answer, &e->worth);
     }
+    if (e->request->operators) {
+        rk_operators_write_json(writer, &e->operators);
+    }
 }
 
 static rk_status write_answer(const rk_job *job, const struct estimate *e, rk_error *err)
@@ -88,6 +100,9 @@ static rk_status write_answer(const rk_job *job, const struct estimate *e, rk_er
     }
     if (request->json) {
         return rk_write_document(job, request, e->inputs, write_members, e, err);
+    }
+    if (request->csv && request->operators && answer) {
+        return rk_operators_write_csv(job, request, &e->operators, err);
     }
     return request->csv ? rk_write_rows(job, request, answer, answer ? 1 : 0, err)
                         : rk_job_print(job, request->output, write_text, e, err);
@@ -111,7 +126,11 @@ static rk_status run_estimate(rk_job *job, void *arguments, rk_error *err)
         status = rk_find_sensitivities(&e.setting, &answer->strategy, answer->estimate.step,
                                        &e.worth, err);
     }
+    if (!status && answer && request->operators) {
+        status = rk_operators_fill(&inputs, &answer->strategy, &e.operators, err);
+    }
     status = status ? status : write_answer(job, &e, err);
+    rk_operators_clear(&e.operators);
     rk_job_set_found(job, answer && answer->estimate.fits);
     rk_found_clear(&e.found);
     rk_inputs_clear(&inputs);

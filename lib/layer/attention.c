@@ -30,6 +30,19 @@ rk_attention_widths rk_attention_widths_of(const rk_attention_shape *a, double t
 
 /* ---- core attention ------------------------------------------------------------------------ */
 
+static void note_attention(rk_costing *x, double heads, double keys, double size)
+{
+    if (x->list) {
+        const rk_operator entry = {.kind = RK_OPERATOR_ATTENTION,
+                                   .part = RK_PART_ATTENTION,
+                                   .groups = heads,
+                                   .M = x->c->tokens,
+                                   .N = keys,
+                                   .K = size};
+        rk_note(x, &entry, 0);
+    }
+}
+
 /*
  * Flash attention: 2 products forward; 5 backward, of which one, the scores, is done again: with
  * d of queries and keys and d_v of values, (3 d + 2 d_v) / (d + d_v) times the forward.  Masks that
@@ -64,6 +77,7 @@ static void add_flash(rk_costing *x, const rk_attention_shape *a)
     x->cost.backward.part[RK_PART_ATTENTION] += rk_attention_seconds(acc, &work);
     x->cost.flops_forward += flops;
     x->cost.flops_backward += flops * ratio;
+    note_attention(x, work.heads, work.seq, qk);
 }
 
 /*
@@ -104,6 +118,7 @@ static void add_unfused(rk_costing *x, const rk_attention_shape *a)
     x->cost.backward.part[RK_PART_ATTENTION] += scores_v + sum_v + 2 * sum_qk;
     x->cost.flops_forward += flops;
     x->cost.flops_backward += 2 * flops;
+    note_attention(x, heads, n, qk);
     rk_add_stream(x, RK_PART_ATTENTION, x->c->width * stack->score_forward * scores,
                   x->c->width * stack->score_backward * scores);
     rk_save(x, rk_recomputes(s, RK_MODULE_CORE_ATTENTION),
@@ -133,9 +148,10 @@ static void add_ring(rk_costing *x, double kv, double out)
     const double merge = (c - 1) * out / x->c->element * (x->c->element + 2 * SUM_BYTES);
     rk_add_comm(x, RK_PART_CP, beyond(send, hidden * x->cost.forward.part[RK_PART_ATTENTION]),
                 beyond(2 * send, hidden * x->cost.backward.part[RK_PART_ATTENTION]));
-    rk_add_stream(x, RK_PART_CP, merge, merge);
     x->cost.sent_forward.context += (c - 1) * kv;
     x->cost.sent_backward.context += 2 * (c - 1) * kv;
+    rk_note_kind(x, RK_OPERATOR_MESSAGE, RK_PART_CP);
+    rk_add_stream(x, RK_PART_CP, merge, merge);
 }
 
 /* All-gather: once forward, and again with a reduce-scatter of the gradients backward, visible. */
@@ -148,6 +164,7 @@ static void add_gathers(rk_costing *x, double kv)
                 gather + rk_comm_seconds(x, RK_COLL_REDUCE_SCATTER, c * kv, group));
     x->cost.sent_forward.context += (c - 1) * kv;
     x->cost.sent_backward.context += 2 * (c - 1) * kv;
+    rk_note_kind(x, RK_OPERATOR_MESSAGE, RK_PART_CP);
 }
 
 /*
@@ -163,6 +180,7 @@ static void add_exchanges(rk_costing *x, double qkv, double out)
     rk_add_comm(x, RK_PART_CP, once, once);
     x->cost.sent_forward.context += (c - 1) / c * (qkv + out);
     x->cost.sent_backward.context += (c - 1) / c * (qkv + out);
+    rk_note_kind(x, RK_OPERATOR_MESSAGE, RK_PART_CP);
     rk_save(x, rk_recomputes(x->c->strategy, RK_MODULE_CORE_ATTENTION), out);
 }
 

@@ -231,6 +231,7 @@ static void add_dispatch(rk_costing *x, const rk_moe_shape *moe)
     rk_add_comm(x, RK_PART_EP, dispatch + once, 2 * once);
     x->cost.sent_forward.expert += (there + bytes) * (e - 1) / e;
     x->cost.sent_backward.expert += 2 * bytes * (e - 1) / e;
+    rk_note_kind(x, RK_OPERATOR_MESSAGE, RK_PART_EP);
 }
 
 /* Gathers the rows over the ranks that share an expert, and scatters the results. */
@@ -244,6 +245,7 @@ static void add_expert_tensor(rk_costing *x, double rows, double seen)
     rk_add_comm(x, RK_PART_EP, once, once);
     x->cost.sent_forward.expert += 2 * bytes * (n - 1) / n;
     x->cost.sent_backward.expert += 2 * bytes * (n - 1) / n;
+    rk_note_kind(x, RK_OPERATOR_MESSAGE, RK_PART_EP);
 }
 
 static void add(rk_costing *x, const rk_layer_type *type)
@@ -264,6 +266,7 @@ static void add(rk_costing *x, const rk_layer_type *type)
     rk_add_stream(x, RK_PART_EXPERT, permuted, permuted);
     x->cost.forward.part[RK_PART_EXPERT] += stack->router_seconds;
     x->cost.backward.part[RK_PART_EXPERT] += stack->router_seconds;
+    rk_note_kind(x, RK_OPERATOR_FIXED, RK_PART_EXPERT);
     add_dispatch(x, moe);
     if (s->etp > 1) {
         add_expert_tensor(x, rows, seen);

@@ -4,6 +4,7 @@
  * parallelism, parameters and memory.  Letters: T tokens of a microbatch on a context-parallel
  * rank, h hidden, t tensor parallel, V vocabulary.
  */
+#include "base/error.h"
 #include "layer/operators.h"
 
 #include <math.h>
@@ -57,6 +58,16 @@ rk_block_context rk_block_context_of(const rk_model *model, const rk_system *sys
 }
 
 /* ---- tensor parallelism -------------------------------------------------------------------- */
+
+/* Lists collectives on `bytes` over the tensor group. */
+static void note_tensor_message(rk_costing *x, double bytes)
+{
+    const rk_strategy *s = x->c->strategy;
+    if (x->list && s->tp > 1) {
+        rk_note_message(x->list, s->sp ? RK_COLL_ALL_GATHER : RK_COLL_ALL_REDUCE, bytes, s->tp);
+        rk_note_kind(x, RK_OPERATOR_MESSAGE, RK_PART_TP);
+    }
+}
 
 /*
  * Of communication that the stack overlaps, its share, or what *window seconds do not cover; what
@@ -117,6 +128,7 @@ static void add_tensor_parallel(rk_costing *x, double regions)
     }
     x->cost.sent_forward.tensor += 2 * sent;
     x->cost.sent_backward.tensor += (s->sp && (!stack->keeps_gathered || operators) ? 3 : 2) * sent;
+    note_tensor_message(x, bytes);
 }
 
 /* ---- parameters ---------------------------------------------------------------------------- */
@@ -260,32 +272,66 @@ rk_cost rk_block_mixer(const rk_block_context *context, const rk_layer_type *typ
     return x.cost;
 }
 
+/* Adds all that a layer does but its mixer: what is left are the launches and memory of its passes.
+ */
+static void add_layer(rk_costing *x, const rk_layer_type *type)
+{
+    const rk_cost before = x->cost;
+    x->adapts = x->c->strategy->adapter_modules & RK_ADAPTED_FFN;
+    type->feed_forward->part.add(x, type);
+    if (rk_recomputes(x->c->strategy, type->feed_forward->module)) {
+        rk_checkpoint(x, &before);
+    }
+    add_norms(x, type);
+    add_tensor_parallel(x, tensor_regions(x->c, type));
+    count_params(x, type);
+}
+
+/* Makes a layer one that is checkpointed at its input. */
+static void checkpoint_layer(rk_costing *x)
+{
+    const rk_block_context *c = x->c;
+    const rk_cost nothing = {.saved = 0};
+    rk_checkpoint(x, &nothing);
+    rk_save(x, false, c->element * c->local_tokens * (double)c->model->hidden);
+}
+
 void rk_block_layer(const rk_block_context *context, const rk_layer_type *type,
                     const rk_cost *mixer, rk_cost cost[2])
 {
-    rk_costing x = {.c = context,
-                    .adapts = context->strategy->adapter_modules & RK_ADAPTED_FFN,
-                    .cost = *mixer};
-    const rk_cost nothing = {.saved = 0}, before = x.cost;
-
-    type->feed_forward->part.add(&x, type);
-    if (rk_recomputes(context->strategy, type->feed_forward->module)) {
-        rk_checkpoint(&x, &before);
-    }
-    add_norms(&x, type);
-    add_tensor_parallel(&x, tensor_regions(context, type));
-    count_params(&x, type);
+    rk_costing x = {.c = context, .cost = *mixer};
+    add_layer(&x, type);
     cost[0] = finish_layer(x, type, false);
-    rk_checkpoint(&x, &nothing);
-    rk_save(&x, false, context->element * context->local_tokens * (double)context->model->hidden);
+    checkpoint_layer(&x);
     cost[1] = finish_layer(x, type, true);
+}
+
+static rk_status list_status(const rk_operator_list *list, rk_error *err)
+{
+    return list->failed ? rk_fail(err, RK_ERR_MEMORY, "no memory for the operators of a layer")
+                        : RK_OK;
+}
+
+rk_status rk_list_layer(const rk_block_context *context, const rk_layer_type *type, bool whole,
+                        rk_operator_list *list, rk_error *err)
+{
+    rk_costing x = {.c = context,
+                    .adapts = context->strategy->adapter_modules & RK_ADAPTED_ATTENTION,
+                    .list = list};
+    type->mixer->part.add(&x, type);
+    add_layer(&x, type);
+    if (whole) {
+        checkpoint_layer(&x);
+    }
+    (void)finish_layer(x, type, whole);
+    return list_status(list, err);
 }
 
 /* ---- both ends ----------------------------------------------------------------------------- */
 
-rk_cost rk_block_embedding(const rk_block_context *context)
+static rk_cost embedding_cost(const rk_block_context *context, rk_operator_list *list)
 {
-    rk_costing x = {.c = context};
+    rk_costing x = {.c = context, .list = list};
     const rk_strategy *s = context->strategy;
     const rk_model *model = context->model;
     const double bytes = hidden_bytes(context), t = (double)s->tp;
@@ -301,8 +347,20 @@ rk_cost rk_block_embedding(const rk_block_context *context)
     const rk_end_params p = rk_end_params_of(model);
     x.cost.replicated_params = (double)(p.positions + p.embedding - model->vocab * model->hidden);
     x.cost.dense_params = rk_block_table_params(context) + x.cost.replicated_params;
+    note_tensor_message(&x, bytes);
     add_accumulation(&x);
     return x.cost;
+}
+
+rk_cost rk_block_embedding(const rk_block_context *context)
+{
+    return embedding_cost(context, NULL);
+}
+
+rk_status rk_list_embedding(const rk_block_context *context, rk_operator_list *list, rk_error *err)
+{
+    (void)embedding_cost(context, list);
+    return list_status(list, err);
 }
 
 /* The loss over a split vocabulary reduces the maximum, the target and the sum of each token. */
@@ -319,6 +377,7 @@ static void add_head_comm(rk_costing *x)
     rk_add_comm(x, RK_PART_TP, c->gather + loss, c->reduce);
     x->cost.sent_forward.tensor = ((s->sp ? bytes : 0) + 6 * each) * (t - 1) / t;
     x->cost.sent_backward.tensor = (s->sp ? 1 : 2) * bytes * (t - 1) / t;
+    note_tensor_message(x, bytes);
 }
 
 /*
@@ -330,9 +389,9 @@ static double of_logits(const rk_block_context *c, double bytes, double times)
     return rk_is_full(c->strategy->precision) ? fmax(bytes, times * c->element) : bytes;
 }
 
-rk_cost rk_block_head(const rk_block_context *context)
+static rk_cost head_cost(const rk_block_context *context, rk_operator_list *list)
 {
-    rk_costing x = {.c = context};
+    rk_costing x = {.c = context, .list = list};
     const rk_strategy *s = context->strategy;
     const rk_model *model = context->model;
     const rk_stack *stack = context->stack;
@@ -355,7 +414,19 @@ rk_cost rk_block_head(const rk_block_context *context)
         2 * context->element * elements + of_logits(context, stack->logit_bytes, 1) * logits;
     x.cost.transient = hidden_bytes(context) + rk_strategy_learning(s) * wide * stack->wgrad_bytes *
                                                    rk_block_table_params(context);
+    rk_note_kind(&x, RK_OPERATOR_KEEP, RK_PART_HEAD);
     return x.cost;
+}
+
+rk_cost rk_block_head(const rk_block_context *context)
+{
+    return head_cost(context, NULL);
+}
+
+rk_status rk_list_head(const rk_block_context *context, rk_operator_list *list, rk_error *err)
+{
+    (void)head_cost(context, list);
+    return list_status(list, err);
 }
 
 rk_cost rk_block_mtp(const rk_block_context *context)

@@ -107,6 +107,7 @@ const rk_mixer rk_mixer_convolution = {
              .count = count,
              .unsplit = rk_recurrence_unsplit,
              .features = features,
+             .matrices = rk_recurrence_matrices,
              .add = add,
              .transient = transient},
     .flops = flops,

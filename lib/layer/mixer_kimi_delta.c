@@ -161,6 +161,7 @@ const rk_mixer rk_mixer_kimi_delta = {
              .count = count,
              .unsplit = rk_recurrence_unsplit,
              .features = features,
+             .matrices = rk_recurrence_matrices,
              .add = add,
              .transient = transient},
     .flops = flops,

@@ -127,6 +127,7 @@ const rk_mixer rk_mixer_lightning = {
              .count = count,
              .unsplit = rk_recurrence_unsplit,
              .features = features,
+             .matrices = rk_recurrence_matrices,
              .add = add,
              .transient = transient},
     .flops = flops,

@@ -75,13 +75,6 @@ static double flops(const rk_layer_type *type, int64_t hidden, int64_t seq, rk_f
     return 3 * 7 * 2 * (double)hidden * (double)type->recurrence.key_size;
 }
 
-/* The projection of the input holds five things at once. */
-static int matrices(const rk_layer_type *type, double h, rk_matrix out[RK_MATRIX_MAX])
-{
-    out[0] = (rk_matrix){h, (double)inner(&type->recurrence), 1, false};
-    return 1;
-}
-
 static double features(const rk_layer_type *type, double h)
 {
     const rk_recurrence_shape *r = &type->recurrence;
@@ -183,7 +176,7 @@ const rk_mixer rk_mixer_mamba2 = {
              .count = count,
              .unsplit = rk_recurrence_unsplit,
              .features = features,
-             .matrices = matrices,
+             .matrices = rk_recurrence_matrices,
              .add = add,
              .transient = transient},
     .flops = flops,

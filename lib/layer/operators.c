@@ -48,6 +48,7 @@ void rk_save(rk_costing *x, bool again, double bytes)
         x->cost.unsaved += bytes;
     } else {
         x->cost.saved += bytes;
+        rk_note_kind(x, RK_OPERATOR_KEEP, RK_PART_STREAM);
     }
 }
 
@@ -60,6 +61,7 @@ void rk_add_product_again(rk_costing *x, double M, double N, double K)
     rk_add_linear(&again, RK_PART_LINEAR, x->c->strategy->precision, M, N, K);
     x->cost.backward.part[RK_PART_RECOMPUTE] += rk_times_sum(&again.cost.forward);
     x->cost.flops_recompute += again.cost.flops_forward;
+    rk_note_kind(x, RK_OPERATOR_RECOMPUTE, RK_PART_RECOMPUTE);
 }
 
 void rk_repeat(rk_costing *x, const rk_cost *before)
@@ -69,6 +71,7 @@ void rk_repeat(rk_costing *x, const rk_cost *before)
     x->cost.flops_recompute += x->cost.flops_forward - before->flops_forward;
     rk_sent_add(&x->cost.sent_backward, 1, &x->cost.sent_forward);
     rk_sent_add(&x->cost.sent_backward, -1, &before->sent_forward);
+    rk_note_kind(x, RK_OPERATOR_RECOMPUTE, RK_PART_RECOMPUTE);
 }
 
 void rk_checkpoint(rk_costing *x, const rk_cost *before)
@@ -77,6 +80,7 @@ void rk_checkpoint(rk_costing *x, const rk_cost *before)
     x->cost.unsaved += x->cost.saved - before->saved;
     x->cost.saved = before->saved;
     x->cost.late = before->late;
+    rk_note_kind(x, RK_OPERATOR_RECOMPUTE, RK_PART_RECOMPUTE);
 }
 
 /* ---- memory-bound -------------------------------------------------------------------------- */
@@ -90,6 +94,11 @@ void rk_add_stream(rk_costing *x, rk_part part, double forward_bytes, double bac
 {
     x->cost.forward.part[part] += stream_seconds(x, forward_bytes);
     x->cost.backward.part[part] += stream_seconds(x, backward_bytes);
+    if (x->list) {
+        const rk_operator entry = {
+            .kind = RK_OPERATOR_STREAM, .part = part, .bytes = forward_bytes};
+        rk_note(x, &entry, backward_bytes);
+    }
 }
 
 /* ---- linear layers ------------------------------------------------------------------------- */
@@ -137,6 +146,15 @@ static void add_linear(rk_costing *x, rk_part part, const struct linear_seconds 
     x->cost.flops_backward += (is_frozen(x) ? 1 : 2) * flops;
 }
 
+static void note_linear(rk_costing *x, rk_part part, double groups, double M, double N, double K)
+{
+    if (x->list) {
+        const rk_operator entry = {
+            .kind = RK_OPERATOR_LINEAR, .part = part, .groups = groups, .M = M, .N = N, .K = K};
+        rk_note(x, &entry, 0);
+    }
+}
+
 /*
  * An adapter of rank r on a linear of K inputs and N outputs: W x + B (A x).  Its products are thin
  * (r is far below what a GEMM needs), so they take as long as their operands need to pass.  Forward
@@ -154,6 +172,7 @@ static void add_adapter(rk_costing *x, double M, double summed, double N, double
     x->cost.flops_forward += 2 * M * r * (N + K);
     x->cost.flops_backward += 4 * M * r * (N + K);
     x->cost.adapters++;
+    note_linear(x, RK_PART_LINEAR, 1, M, N, K);
 }
 
 static double gemm_share(const rk_costing *x, rk_precision precision)
@@ -173,6 +192,7 @@ static void add_bare_linear(rk_costing *x, rk_part part, rk_precision precision,
     };
     add_linear(x, part, &s, gemm_share(x, precision), 2 * M * N * K);
     x->cost.low_dense_params += rk_is_low(precision) ? N * K : 0;
+    note_linear(x, part, 1, M, N, K);
     add_casts(x, precision, M, N, K);
 }
 
@@ -207,6 +227,7 @@ void rk_add_grouped_linear(rk_costing *x, rk_precision precision, double groups,
     add_linear(x, RK_PART_EXPERT, &s, gemm_share(x, precision) * x->c->stack->expert_gemm_share,
                2 * groups * M * N * K);
     x->cost.low_expert_params += rk_is_low(precision) ? groups * N * K : 0;
+    note_linear(x, RK_PART_EXPERT, groups, M, N, K);
     add_casts(x, precision, groups * M, N, K);
 }
 
@@ -214,6 +235,9 @@ void rk_add_grouped_linear(rk_costing *x, rk_precision precision, double groups,
 
 double rk_comm_seconds(const rk_costing *x, rk_collective op, double bytes, const rk_group *group)
 {
+    if (x->list) {
+        rk_note_message(x->list, op, bytes, group->size);
+    }
     return rk_collective_seconds(x->c->system, op, bytes, group);
 }
 
@@ -266,4 +290,5 @@ void rk_add_host_floor(rk_costing *x, double kernels_forward, double kernels_bac
     double none = 0;
     floor_at(&x->cost.forward, (kernels_forward + more) * launch, &none);
     floor_at(&x->cost.backward, (kernels_backward + more) * launch, &x->cost.weight_seconds);
+    rk_note_kind(x, RK_OPERATOR_LAUNCH, RK_PART_HOST);
 }

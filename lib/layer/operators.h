@@ -3,7 +3,7 @@
 #ifndef RK_LAYER_OPERATORS_H
 #define RK_LAYER_OPERATORS_H
 
-#include "layer/layer.h"
+#include "layer/operator_list.h"
 #include "layer/precision.h"
 
 /* A block being priced. */
@@ -11,7 +11,27 @@ typedef struct rk_costing {
     const rk_block_context *c;
     bool adapts; /* what is added to RK_PART_LINEAR has adapters */
     rk_cost cost;
+    rk_operator_list *list; /* gets an entry for what is added; NULL: nobody asks */
 } rk_costing;
+
+/*
+ * Lists what the cost has grown by since the entry before as an operator of this kind and size,
+ * with shape->bytes moved in forward.  There must be a list: `if (x->list)` keeps it out of
+ * searches.
+ */
+void rk_note(rk_costing *x, const rk_operator *shape, double backward_bytes);
+
+/* Remembers a message for the next entry of one. */
+void rk_note_message(rk_operator_list *list, rk_collective op, double bytes, int64_t ranks);
+
+/* Lists a message, a step of recomputation, or tensors that are kept. */
+static inline void rk_note_kind(rk_costing *x, rk_operator_kind kind, rk_part part)
+{
+    if (x->list) {
+        const rk_operator entry = {.kind = kind, .part = part};
+        rk_note(x, &entry, 0);
+    }
+}
 
 /* Whether selective recompute covers a module (RK_MODULE_...). */
 bool rk_recomputes(const rk_strategy *strategy, unsigned module);

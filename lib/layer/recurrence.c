@@ -75,6 +75,13 @@ void rk_add_scan(rk_costing *x, const rk_scan *scan)
         scan_seconds(x, scan, scan->flops_backward, scan->bytes_backward, scan->kernels_backward);
     x->cost.flops_forward += scan->flops_forward;
     x->cost.flops_backward += scan->flops_backward;
+    if (x->list) {
+        const rk_operator entry = {.kind = RK_OPERATOR_SCAN,
+                                   .part = RK_PART_ATTENTION,
+                                   .M = x->c->tokens,
+                                   .bytes = scan->bytes_forward};
+        rk_note(x, &entry, scan->bytes_backward);
+    }
 }
 
 void rk_add_head_exchange(rk_costing *x, double in, double out)
@@ -89,6 +96,7 @@ void rk_add_head_exchange(rk_costing *x, double in, double out)
     rk_add_comm(x, RK_PART_CP, once, once);
     x->cost.sent_forward.context += (c - 1) / c * (in + out);
     x->cost.sent_backward.context += (c - 1) / c * (in + out);
+    rk_note_kind(x, RK_OPERATOR_MESSAGE, RK_PART_CP);
 }
 
 void rk_add_recurrence(rk_costing *x, const rk_recurrence *r)
@@ -124,4 +132,11 @@ bool rk_recurrence_claims(const rk_layer_type *type)
 {
     (void)type;
     return false;
+}
+
+int rk_recurrence_matrices(const rk_layer_type *type, double h, rk_matrix out[RK_MATRIX_MAX])
+{
+    out[0] =
+        (rk_matrix){h, (double)(type->recurrence.heads * type->recurrence.value_size), 1, false};
+    return 1;
 }

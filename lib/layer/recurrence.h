@@ -47,6 +47,9 @@ void rk_recurrence_unsplit(const rk_layer_type *type, double hidden, double t, d
                            double *copied);
 bool rk_recurrence_claims(const rk_layer_type *type);
 
+/* Likewise: the output projection; that of the input holds several things at once. */
+int rk_recurrence_matrices(const rk_layer_type *type, double h, rk_matrix out[RK_MATRIX_MAX]);
+
 /*
  * Context parallelism by heads: all-to-all of `in` bytes of inputs and `out` bytes of outputs of a
  * rank, mirrored backward, visible.

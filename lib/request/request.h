@@ -34,7 +34,7 @@ typedef struct rk_request {
     bool no_sp, sp, count_embedding, count_head, mtp_before_head, graph_capture, graph_step,
         distributed_optimizer, pipeline_first;
     bool low_weights;
-    bool json, csv, explain, bounded, exhaustive;
+    bool json, csv, explain, operators, bounded, exhaustive;
     bool pictures;      /* the command writes SVG too; not an option */
     const char *output; /* file, or "-" */
     int64_t top, threads;

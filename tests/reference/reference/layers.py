@@ -609,6 +609,8 @@ def matrices_of(layer, h):
     g, n = 3 if layer.gated else 2, layer.heads
     if layer.mixer == "mamba2":
         yield "dense", 1, h, models.mamba2_sizes(layer)[0]
+    elif layer.mixer in models.RECURRENCES:
+        yield "dense", 1, h, layer.state_heads * (layer.state_value_size or 1)
     elif layer.mixer != "none":
         yield from attention_matrices(layer, n, h)
     if layer.feed_forward == "experts":

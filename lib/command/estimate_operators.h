@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `reckon estimate --operators`: what a microbatch runs on a rank, operator by operator. */
+#ifndef RK_COMMAND_ESTIMATE_OPERATORS_H
+#define RK_COMMAND_ESTIMATE_OPERATORS_H
+
+#include "command/answer.h"
+#include "layer/operator_list.h"
+
+/* The operators of one block, and how many of it the model has. */
+typedef struct rk_block_operators {
+    char name[64];
+    int count;
+    rk_operator_list list;
+} rk_block_operators;
+
+enum { RK_BLOCKS_MAX = RK_LAYER_TYPE_MAX + 2 };
+
+typedef struct rk_operators {
+    int count;
+    rk_block_operators blocks[RK_BLOCKS_MAX];
+} rk_operators;
+
+/* Lists the blocks of a model under a strategy; cleared with rk_operators_clear, also on failure.
+ */
+rk_status rk_operators_fill(const rk_inputs *inputs, const rk_strategy *strategy,
+                            rk_operators *operators, rk_error *err);
+void rk_operators_clear(rk_operators *operators);
+
+/* As tables, as the member "operators" of a JSON document, as CSV. */
+rk_status rk_operators_write_text(FILE *to, const rk_operators *operators, rk_table_style style,
+                                  rk_error *err);
+void rk_operators_write_json(rk_json_writer *writer, const rk_operators *operators);
+rk_status rk_operators_write_csv(const rk_job *job, const rk_request *request,
+                                 const rk_operators *operators, rk_error *err);
+
+#endif
