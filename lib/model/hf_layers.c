@@ -140,8 +140,8 @@ static rk_status mark_windows(const hf_draft *draft, int layers, int64_t window,
     return RK_OK;
 }
 
-static rk_status mark_experts(const hf_draft *draft, int layers, bool marks[RK_LAYER_MAX],
-                              rk_error *err)
+rk_status rk_hf_mark_experts(const hf_draft *draft, int layers, bool marks[RK_LAYER_MAX],
+                             rk_error *err)
 {
     const json_t *frequency = rk_hf_find(draft, "moe_layer_freq");
     int64_t every = draft->size[HF_MOE_EVERY], nth = 1;
@@ -211,7 +211,7 @@ rk_status rk_hf_lay_out(hf_draft *draft, rk_error *err)
         status = mark_windows(draft, layers, attention.window, windowed, err);
     }
     if (!status) {
-        status = mark_experts(draft, layers, moe, err);
+        status = rk_hf_mark_experts(draft, layers, moe, err);
     }
     if (status) {
         return status;

@@ -103,9 +103,11 @@ typedef struct hf_architecture {
     const char *const *reads; /* ends with NULL */
 } hf_architecture;
 
-/* Architectures without experts, those that may have them, those of layers of several kinds. */
-extern const hf_architecture rk_hf_dense[], rk_hf_experts[], rk_hf_hybrids[];
-extern const size_t rk_hf_dense_count, rk_hf_experts_count, rk_hf_hybrids_count;
+/* Architectures without experts, those that may have them, those of layers of several kinds,
+ * and those with linear attention. */
+extern const hf_architecture rk_hf_dense[], rk_hf_experts[], rk_hf_hybrids[], rk_hf_linears[];
+extern const size_t rk_hf_dense_count, rk_hf_experts_count, rk_hf_hybrids_count,
+    rk_hf_linears_count;
 
 /* Returns the architecture of a model_type, which may be another name of it; NULL: not known. */
 const hf_architecture *rk_hf_find_type(const char *type);
@@ -164,6 +166,10 @@ rk_status rk_hf_read_flag(const hf_draft *draft, hf_flag flag, bool *out, rk_err
 /* Reads an integer from 0 to 2^40. */
 rk_status rk_hf_read_size(const hf_draft *draft, const char *key, const json_t *value, int64_t *out,
                           rk_error *err);
+
+/* Marks the layers that have experts; marks[] is all false. */
+rk_status rk_hf_mark_experts(const hf_draft *draft, int layers, bool marks[RK_LAYER_MAX],
+                             rk_error *err);
 
 /* Gives draft->model its layers, from the sizes and the layer that are in the draft. */
 rk_status rk_hf_lay_out(hf_draft *draft, rk_error *err);

@@ -27,6 +27,7 @@ static const struct {
     {"glm4v_text", "glm4"},
     {"granitemoeshared", "granitemoe"},
     {"helium", "llama"},
+    {"minimax", "minimax_text_01"},
     {"ministral", "mistral"},
     {"ministral3", "mistral"},
     {"phi3_v", "phi3"},
@@ -52,6 +53,7 @@ static const rows tables[] = {
     {rk_hf_dense, &rk_hf_dense_count},
     {rk_hf_experts, &rk_hf_experts_count},
     {rk_hf_hybrids, &rk_hf_hybrids_count},
+    {rk_hf_linears, &rk_hf_linears_count},
 };
 
 /* Returns the i-th architecture of all tables, or NULL behind the last. */

@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Hugging Face models with linear attention or short convolutions between layers of softmax
+ * attention.  Sources: the configuration and modelling classes of transformers, and the published
+ * code of MiniMax-Text-01 and Kimi Linear.
+ */
+#include "base/units.h"
+#include "model/hf_rows.h"
+
+#include <string.h>
+
+/* Tokens of a chunk, which no file says: of flash-linear-attention, and of MiniMax's code. */
+enum { DELTA_CHUNK = 64, LIGHTNING_CHUNK = 256 };
+
+static const char *const reads_qwen[] = {
+    "linear_num_key_heads",   "linear_num_value_heads",
+    "linear_key_head_dim",    "linear_value_head_dim",
+    "linear_conv_kernel_dim", "full_attention_interval",
+    "mtp_num_hidden_layers",  NULL,
+};
+static const char *const reads_lfm2[] = {
+    "block_dim",      "conv_dim",         "block_ff_dim", "conv_L_cache",
+    "full_attn_idxs", "num_dense_layers", NULL,
+};
+static const char *const reads_minimax[] = {"attn_type_list", "block_size", NULL};
+static const char *const reads_kimi[] = {
+    "linear_attn_config", "attn_res_block_size",     "routed_expert_hidden_size",
+    "head_dim",           "chunk_size_feed_forward", NULL,
+};
+
+/* ---- layers -------------------------------------------------------------------------------- */
+
+/* Refuses words for layers that are neither softmax attention nor of the other kind. */
+static rk_status check_words(const hf_draft *draft, rk_error *err)
+{
+    static const char *const known[] = {"full_attention", "attention", "linear_attention", "conv"};
+    const json_t *words = rk_hf_find(draft, "layer_types");
+    char found[RK_JSON_TEXT_SIZE];
+    for (size_t i = 0; i < json_array_size(words); i++) {
+        const char *word = json_string_value(json_array_get(words, i));
+        size_t at = 0;
+        while (word && at < COUNT(known) && strcmp(word, known[at]) != 0) {
+            at++;
+        }
+        if (!word || at == COUNT(known)) {
+            return rk_hf_fail(draft, "layer_types", err, "layer %zu: reckon cannot express %s", i,
+                              rk_json_describe(json_array_get(words, i), found));
+        }
+    }
+    return RK_OK;
+}
+
+/*
+ * Lays out layers whose mixer is `other` where softmax[i] is false.  Both of draft->layer's widths
+ * of networks are filled; moe[i] says which one a layer has.
+ */
+static rk_status lay_out(hf_draft *draft, const bool softmax[RK_LAYER_MAX], const char *other,
+                         rk_error *err)
+{
+    enum { SOFTMAX = 1, EXPERTS = 2, KINDS = 4 };
+    bool moe[RK_LAYER_MAX] = {false};
+    rk_layer_type kinds[KINDS];
+    uint8_t kind_of[RK_LAYER_MAX];
+    const int layers = (int)draft->size[HF_LAYERS];
+    const char *attention = draft->layer.attention.kv_rank > 0 ? "latent" : "grouped";
+    rk_status status = check_words(draft, err);
+    status = status ? status : rk_hf_mark_experts(draft, layers, moe, err);
+    for (int i = 0; i < layers; i++) {
+        kind_of[i] = (uint8_t)((softmax[i] ? SOFTMAX : 0) | (moe[i] ? EXPERTS : 0));
+    }
+    for (int kind = 0; !status && kind < KINDS; kind++) {
+        kinds[kind] = draft->layer;
+        if (kind & EXPERTS) {
+            kinds[kind].ffn.width = 0;
+        } else {
+            kinds[kind].moe = (rk_moe_shape){0};
+        }
+        status = rk_layer_choose_kinds(&kinds[kind], draft->kinds,
+                                       kind & SOFTMAX ? attention : other, NULL, err);
+    }
+    if (!status) {
+        rk_model_set_layers(&draft->model, kinds, kind_of, layers);
+    }
+    return status;
+}
+
+static rk_status read_key(const hf_draft *draft, const char *key, int64_t *out, rk_error *err)
+{
+    const json_t *value = rk_hf_find(draft, key);
+    return value ? rk_hf_read_size(draft, key, value, out, err)
+                 : rk_hf_fail(draft, key, err, "this key is missing");
+}
+
+/* Whether a list of words calls layer i softmax attention; `usual` where there is no list. */
+static bool is_softmax(const json_t *words, int i, bool usual)
+{
+    const char *word = json_string_value(json_array_get(words, (size_t)i));
+    return json_array_size(words) == 0
+               ? usual
+               : word && (strcmp(word, "full_attention") == 0 || strcmp(word, "attention") == 0);
+}
+
+/* ---- families ------------------------------------------------------------------------------ */
+
+/* Qwen3-Next and Qwen3.5: gated DeltaNet, and one layer of gated attention in four. */
+static rk_status lay_out_qwen(hf_draft *draft, rk_error *err)
+{
+    bool softmax[RK_LAYER_MAX] = {false};
+    rk_recurrence_shape *r = &draft->layer.recurrence;
+    const json_t *words = rk_hf_find(draft, "layer_types");
+    const json_t *interval = rk_hf_find(draft, "full_attention_interval");
+    const int64_t usual = 4, given = json_integer_value(interval);
+    rk_status status = read_key(draft, "linear_num_value_heads", &r->heads, err);
+    status = status ? status : read_key(draft, "linear_num_key_heads", &r->key_heads, err);
+    status = status ? status : read_key(draft, "linear_key_head_dim", &r->key_size, err);
+    status = status ? status : read_key(draft, "linear_value_head_dim", &r->value_size, err);
+    status = status ? status : read_key(draft, "linear_conv_kernel_dim", &r->conv_width, err);
+    status = status ? status
+                    : rk_hf_read_flag(draft, (hf_flag){"attn_output_gate", true},
+                                      &draft->layer.attention.output_gate, err);
+    r->chunk = DELTA_CHUNK;
+    for (int i = 0; i < (int)draft->size[HF_LAYERS]; i++) {
+        softmax[i] = is_softmax(words, i, (i + 1) % (given > 0 ? given : usual) == 0);
+    }
+    return status ? status : lay_out(draft, softmax, "gated_delta", err);
+}
+
+/* LFM2 rounds two thirds of the width that its file gives up to a multiple. */
+static rk_status adjust_lfm2(hf_draft *draft, rk_error *err)
+{
+    bool adjusts = true;
+    const json_t *width = rk_hf_find(draft, "block_ff_dim");
+    const json_t *multiplier = rk_hf_find(draft, "block_ffn_dim_multiplier");
+    const json_t *multiple = rk_hf_find(draft, "block_multiple_of");
+    const rk_status status =
+        rk_hf_read_flag(draft, (hf_flag){"block_auto_adjust_ff_dim", true}, &adjusts, err);
+    const int64_t step = multiple ? json_integer_value(multiple) : 256;
+    int64_t f = width ? json_integer_value(width) : draft->size[HF_FFN];
+    if (status || !adjusts) {
+        return status;
+    }
+    f = 2 * f / 3;
+    if (multiplier && json_number_value(multiplier) > 0 && json_number_value(multiplier) < 64) {
+        f = (int64_t)(json_number_value(multiplier) * (double)f);
+    }
+    if (step < 1 || step > 1 << 20 || f < 1 || f > 1 << 22) {
+        return rk_hf_fail(draft, "block_multiple_of", err,
+                          "expected an integer above 0, and a width of the FFN above 0");
+    }
+    draft->size[HF_FFN] = (f + step - 1) / step * step;
+    return RK_OK;
+}
+
+/* LFM2: gated short convolutions, and attention by a list of words or of layers. */
+static rk_status lay_out_lfm2(hf_draft *draft, rk_error *err)
+{
+    bool softmax[RK_LAYER_MAX] = {false};
+    rk_recurrence_shape *r = &draft->layer.recurrence;
+    const json_t *words = rk_hf_find(draft, "layer_types");
+    const json_t *indices = rk_hf_find(draft, "full_attn_idxs");
+    rk_status status = read_key(draft, "conv_L_cache", &r->conv_width, err);
+    status =
+        status ? status : rk_hf_read_flag(draft, (hf_flag){"conv_bias", false}, &r->conv_bias, err);
+    r->heads = r->key_heads = draft->size[HF_HIDDEN]; /* channels */
+    r->key_size = r->value_size = r->chunk = 1;
+    for (int i = 0; i < (int)draft->size[HF_LAYERS]; i++) {
+        softmax[i] = is_softmax(words, i, false);
+    }
+    for (size_t i = 0; i < json_array_size(indices); i++) {
+        const json_int_t layer = json_integer_value(json_array_get(indices, i));
+        if (layer >= 0 && layer < draft->size[HF_LAYERS]) {
+            softmax[layer] = true;
+        }
+    }
+    return status ? status : lay_out(draft, softmax, "convolution", err);
+}
+
+/* MiniMax-Text-01: lightning attention (0) and softmax attention (1), or words for them. */
+static rk_status lay_out_minimax(hf_draft *draft, rk_error *err)
+{
+    bool softmax[RK_LAYER_MAX] = {false};
+    rk_recurrence_shape *r = &draft->layer.recurrence;
+    const json_t *numbers = rk_hf_find(draft, "attn_type_list");
+    const json_t *words = rk_hf_find(draft, "layer_types");
+    const json_t *chunk = rk_hf_find(draft, "block_size");
+    const size_t layers = (size_t)draft->size[HF_LAYERS];
+    r->heads = r->key_heads = draft->layer.attention.query_heads;
+    r->key_size = r->value_size = draft->layer.attention.head_size;
+    r->chunk = chunk && json_integer_value(chunk) > 0 ? json_integer_value(chunk) : LIGHTNING_CHUNK;
+    if (json_array_size(numbers) < layers && json_array_size(words) < layers) {
+        return rk_hf_fail(draft, "attn_type_list", err,
+                          "expected an element for each of the %zu layers", layers);
+    }
+    for (size_t i = 0; i < layers; i++) {
+        softmax[i] = numbers ? json_integer_value(json_array_get(numbers, i)) != 0
+                             : is_softmax(words, (int)i, false);
+    }
+    return lay_out(draft, softmax, "lightning", err);
+}
+
+/* Kimi Linear: lists of layers that count from 1. */
+static rk_status lay_out_kimi(hf_draft *draft, rk_error *err)
+{
+    bool softmax[RK_LAYER_MAX] = {false};
+    rk_recurrence_shape *r = &draft->layer.recurrence;
+    const json_t *full = rk_hf_find(draft, "linear_attn_config.full_attn_layers");
+    const json_t *latent = rk_hf_find(draft, "routed_expert_hidden_size");
+    rk_status status = read_key(draft, "linear_attn_config.num_heads", &r->heads, err);
+    status = status ? status : read_key(draft, "linear_attn_config.head_dim", &r->key_size, err);
+    status =
+        status ? status
+               : read_key(draft, "linear_attn_config.short_conv_kernel_size", &r->conv_width, err);
+    status = status
+                 ? status
+                 : rk_hf_read_flag(draft, (hf_flag){"linear_attn_config.use_full_rank_gate", false},
+                                   &r->full_gate, err);
+    status = status ? status
+                    : rk_hf_read_flag(draft, (hf_flag){"mla_use_output_gate", false},
+                                      &draft->layer.attention.output_gate, err);
+    if (!status && latent && draft->layer.moe.experts > 0) {
+        status = rk_hf_read_size(draft, "routed_expert_hidden_size", latent,
+                                 &draft->layer.moe.latent, err);
+    }
+    r->key_heads = r->heads;
+    r->value_size = r->key_size;
+    r->chunk = DELTA_CHUNK;
+    for (size_t i = 0; i < json_array_size(full); i++) {
+        const json_int_t layer = json_integer_value(json_array_get(full, i));
+        if (layer >= 1 && layer <= draft->size[HF_LAYERS]) {
+            softmax[layer - 1] = true;
+        }
+    }
+    if (rk_hf_find(draft, "attn_res_block_size")) {
+        rk_hf_note(draft, "residuals over blocks of layers", "attn_res_block_size");
+    }
+    return status ? status : lay_out(draft, softmax, "kimi_delta", err);
+}
+
+/* ---- the rows ------------------------------------------------------------------------------ */
+
+#define QWEN_LINEAR                                                                                \
+    .norms = 2, .normalises_qk = YES, .qk_norm = RK_QK_NORM_HEAD,                                  \
+    .bias_qkv = {"attention_bias", false}, .bias_out = {"attention_bias", false},                  \
+    .reads = reads_qwen, .lay_out = lay_out_qwen
+
+const hf_architecture rk_hf_linears[] = {
+    {
+        .type = "qwen3_next",
+        .defaults = {SHAPE(151936, 2048, 5632, 48, 16), [HF_KV_HEADS] = 2, [HF_HEAD_SIZE] = 256,
+                     EXPERTS(512, 10, 512), [HF_SHARED_FFN] = 512},
+        .has_experts = true,
+        .shared_gate = true,
+        QWEN_LINEAR,
+    },
+    {
+        .type = "qwen3_5_text",
+        .defaults = {SHAPE(248320, 4096, 12288, 32, 16), [HF_KV_HEADS] = 4, [HF_HEAD_SIZE] = 256},
+        QWEN_LINEAR,
+    },
+    {
+        .type = "qwen3_5_moe_text",
+        .defaults = {SHAPE(248320, 2048, 0, 40, 16), [HF_KV_HEADS] = 2, [HF_HEAD_SIZE] = 256,
+                     EXPERTS(256, 8, 512), [HF_SHARED_FFN] = 512},
+        .has_experts = true,
+        .shared_gate = true,
+        QWEN_LINEAR,
+    },
+    {
+        .type = "lfm2",
+        .defaults = {SHAPE(65536, 2560, 12288, 32, 32), [HF_KV_HEADS] = 8},
+        .tied = true,
+        .norms = 2,
+        .normalises_qk = YES,
+        .qk_norm = RK_QK_NORM_HEAD,
+        .reads = reads_lfm2,
+        .adapt = adjust_lfm2,
+        .lay_out = lay_out_lfm2,
+    },
+    {
+        .type = "lfm2_moe",
+        .defaults = {SHAPE(65536, 2048, 7168, 32, 32), [HF_KV_HEADS] = 8,
+                     EXPERTS(32, 4, 1792), [HF_DENSE_FIRST] = 2},
+        .tied = true,
+        .norms = 2,
+        .normalises_qk = YES,
+        .qk_norm = RK_QK_NORM_HEAD,
+        .has_experts = true,
+        .router_bias = {"use_expert_bias", true},
+        .reads = reads_lfm2,
+        .lay_out = lay_out_lfm2,
+    },
+    {
+        .type = "minimax_text_01",
+        .defaults = {SHAPE(200064, 6144, 9216, 80, 64), [HF_KV_HEADS] = 8, [HF_HEAD_SIZE] = 128,
+                     EXPERTS(32, 2, 0)},
+        .norms = 2,
+        .has_experts = true,
+        .ffn_is_expert = true,
+        .reads = reads_minimax,
+        .lay_out = lay_out_minimax,
+    },
+    {
+        .type = "kimi_linear",
+        .defaults = {SHAPE(163840, 2304, 9216, 27, 32), [HF_DENSE_FIRST] = 1, [HF_KV_RANK] = 512,
+                     [HF_NOPE_SIZE] = 128, [HF_ROPE_SIZE] = 64, [HF_VALUE_SIZE] = 128},
+        .norms = 2,
+        .has_experts = true,
+        .router_bias = YES,
+        .reads = reads_kimi,
+        .lay_out = lay_out_kimi,
+    },
+};
+const size_t rk_hf_linears_count = COUNT(rk_hf_linears);
