@@ -5,11 +5,18 @@
  * This header includes all others:
  *
  *     base.h      status, error, version
+ *     document.h  models, systems and stacks: handles made from a name, a file or a JSON text
  *     strategy.h  how a run is laid over a system
+ *     predict.h   predict a strategy, plan, fit; what a collective takes; launch files
  *     command.h   every command of `reckon` as a job: options or a JSON request in, an answer out
  *     calculon.h  the Calculon methodology
  *     search.h    what searches have in common
  *     team.h      processes that share a search
+ *
+ * Where to begin: predict.h for a program that computes with strategies and predictions, command.h
+ * (rk_answer_request) for one that takes JSON.  Both give the same figures, because they are the
+ * same code.  What has a typed form here is planning, estimating, fitting and collectives; run,
+ * validate, calibrate, sweep, explain, design, shape and timeline are jobs of command.h.
  *
  * The library prints nothing, keeps no global state and never exits.  Every function that can fail
  * returns an rk_status and fills the rk_error it was given.  "It does not fit" is a result, not an
@@ -17,7 +24,8 @@
  *
  * Units: seconds, bytes, FLOP, bytes/s and FLOP/s.
  * Thread safety: every function may run in any number of threads as long as no two of them write
- * to the same object.
+ * to the same object.  Handles are written by the functions that create and free them, and by no
+ * others: share them.
  * Structs grow: fields are added at their ends.  A struct that the library reads says how large the
  * program's is in its first member, `size`; of one that it fills, the size is an argument.
  * Memory: a failed allocation is RK_ERR_MEMORY, never another answer.  JSON is read by jansson,
@@ -30,6 +38,8 @@
 #include "reckon/base.h"
 #include "reckon/calculon.h"
 #include "reckon/command.h"
+#include "reckon/document.h"
+#include "reckon/predict.h"
 #include "reckon/search.h"
 #include "reckon/strategy.h"
 #include "reckon/team.h"

@@ -2,6 +2,7 @@
 #include "command/answer.h"
 
 #include "framework/launch.h"
+#include "io/json.h"
 #include "report/estimate_fields.h"
 #include "system/measured.h"
 
@@ -12,8 +13,8 @@ static void write_request(rk_json_writer *writer, const rk_request *request,
     const rk_accelerator *accelerator = &inputs->system.accelerator;
     char reason[RK_REASON_SIZE];
     rk_json_open_member(writer, "request", "{");
-    rk_json_string(writer, "model", request->model);
-    rk_json_string(writer, "system", request->system);
+    rk_json_string(writer, "model", rk_json_title(request->model));
+    rk_json_string(writer, "system", rk_json_title(request->system));
     rk_json_string(writer, "stack", inputs->stack.name);
     rk_json_string(writer, "framework", rk_framework_names[inputs->framework]);
     rk_json_string(writer, "framework_reason", rk_framework_reason(inputs, reason));

@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "estimate/stage.h"
+#include "io/json.h"
 #include "report/describe.h"
 #include "report/estimate_fields.h"
 #include "strategy/optimizer.h"
@@ -103,7 +104,7 @@ static void write_system(FILE *to, const rk_request *request, const rk_system *s
     const rk_accelerator *a = &system->accelerator;
     char words[RK_WORDS_SIZE];
     rk_write_label(to, "system");
-    (void)fprintf(to, "%s: %s, dense TFLOP/s %s\n", request->system, a->name,
+    (void)fprintf(to, "%s: %s, dense TFLOP/s %s\n", rk_json_title(request->system), a->name,
                   rk_describe_matrix(a, words));
     rk_write_label(to, "");
     (void)fprintf(to, "%.1f GiB of memory to use, %.0f GB/s\n", a->memory_usable / GIB,
@@ -120,7 +121,8 @@ void rk_write_inputs(FILE *to, const rk_request *request, const rk_inputs *input
 {
     char words[RK_WORDS_SIZE], reason[RK_REASON_SIZE];
     rk_write_label(to, "model");
-    (void)fprintf(to, "%s: %s\n", request->model, rk_describe_model(&inputs->model, words));
+    (void)fprintf(to, "%s: %s\n", rk_json_title(request->model),
+                  rk_describe_model(&inputs->model, words));
     write_system(to, request, &inputs->system);
     rk_write_label(to, "stack");
     (void)fprintf(to, "%s; rules of %s", inputs->stack.name, rk_framework_names[inputs->framework]);

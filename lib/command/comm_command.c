@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "collective/nccl.h"
 #include "collective/way.h"
+#include "command/comm.h"
 #include "command/comm_fit.h"
 #include "command/comm_servers.h"
 #include "command/commands.h"
@@ -175,7 +176,7 @@ struct comm {
  * Bandwidth of the links over that of the algorithm (nccl-tests, PERFORMANCE.md): what a ring would
  * have to carry for each byte of the size.
  */
-static double bus_factor(rk_collective op, double ranks)
+double rk_comm_bus_factor(rk_collective op, double ranks)
 {
     switch (op) {
     case RK_COLL_ALL_REDUCE:
@@ -203,7 +204,7 @@ typedef void visit_timing(void *to, const struct comm *comm, const timing *timin
 static void visit_seconds(const struct comm *comm, timing *t, visit_timing *visit, void *to)
 {
     t->algorithm = t->bytes / t->seconds;
-    t->bus = t->algorithm * bus_factor(t->op, (double)comm->group.size);
+    t->bus = t->algorithm * rk_comm_bus_factor(t->op, (double)comm->group.size);
     visit(to, comm, t);
 }
 
@@ -503,22 +504,21 @@ static rk_status write_data(const rk_job *job, const struct comm *comm, rk_error
 
 /* ---- the command ----------------------------------------------------------------------------- */
 
-/* The group that is asked for; refuses one that the machine has not the room for. */
-static rk_status place_group(const struct comm_args *args, const rk_system *system, rk_group *group,
-                             rk_error *err)
+rk_status rk_comm_place(const rk_system *system, int64_t ranks, int64_t stride, rk_group *group,
+                        rk_error *err)
 {
     if (system->tier_count == 0) {
         return rk_fail(err, RK_ERR_INVALID, "the system document has no \"tiers\": its network");
     }
     const int64_t most = system->tiers[system->tier_count - 1].size;
-    const int64_t ranks = args->ranks > 0 ? args->ranks : system->tiers[0].size;
-    if (ranks < 2 || (ranks - 1) > (most - 1) / args->stride) {
+    const int64_t size = ranks > 0 ? ranks : system->tiers[0].size;
+    if (size < 2 || (size - 1) > (most - 1) / stride) {
         return rk_fail(err, RK_ERR_INVALID,
                        "%" PRId64 " ranks, %" PRId64 " from one to the next, do not fit on %" PRId64
                        " accelerators; give --ranks and --stride that do",
-                       ranks, args->stride, most);
+                       size, stride, most);
     }
-    *group = rk_group_packed(system, ranks, args->stride);
+    *group = rk_group_packed(system, size, stride);
     return RK_OK;
 }
 
@@ -588,7 +588,7 @@ static rk_status run_comm(rk_job *job, void *arguments, rk_error *err)
             (double)args->sharing;
     }
     struct comm comm = {.args = args, .system = &system};
-    status = place_group(args, &system, &comm.group, err);
+    status = rk_comm_place(&system, args->ranks, args->stride, &comm.group, err);
     status = status ? status : check_algorithm(&comm, err);
     if (!status) {
         status = args->json || args->csv ? write_data(job, &comm, err)

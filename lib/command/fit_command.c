@@ -2,10 +2,9 @@
 /* `reckon fit`: whether a strategy, or any, fits in memory, and if not what would make it. */
 #include "base/units.h"
 #include "command/commands.h"
-#include "command/found.h"
+#include "command/fit.h"
 #include "report/describe.h"
 #include "report/estimate_fields.h"
-#include "report/remedies.h"
 #include "request/choices.h"
 #include "search/fewest.h"
 
@@ -22,24 +21,13 @@ static const rk_option fit_options[] = {
      .help = "of a search; default: one per core"},
 };
 
-/* What was asked and what was found. */
-struct fit {
-    const rk_request *request;
-    const rk_inputs *inputs;
-    rk_found found;
-    rk_fit_changes changes; /* of the strategy that the answer is about, when it does not fit */
-    int64_t fewest;         /* accelerators on which some strategy fits; 0: none are enough */
-    rk_planned leanest;     /* a strategy that fits on them */
-};
-
-static bool fits(const struct fit *fit)
+static bool fits(const rk_fit *fit)
 {
     const rk_answer *answer = rk_found_answer(&fit->found);
     return answer && answer->estimate.fits;
 }
 
-/* The strategy that the answer is about, or NULL: none is legal. */
-static const rk_answer *answer_of(const struct fit *fit)
+const rk_answer *rk_fit_answer(const rk_fit *fit)
 {
     const rk_answer *answer = rk_found_answer(&fit->found);
     const rk_reckoning *plan = &fit->found.plan;
@@ -58,13 +46,13 @@ static int largest_part(const rk_stage_memory *memory)
     return most;
 }
 
-static rk_status write_changes(FILE *to, const struct fit *fit, rk_table_style style, rk_error *err)
+static rk_status write_changes(FILE *to, const rk_fit *fit, rk_table_style style, rk_error *err)
 {
     static const rk_table_column columns[] = {{"change that makes it fit", RK_ALIGN_LEFT},
                                               {"memory, GiB", RK_ALIGN_RIGHT},
                                               {"step, ms", RK_ALIGN_RIGHT},
                                               {"cost, %", RK_ALIGN_RIGHT}};
-    const rk_answer *answer = answer_of(fit);
+    const rk_answer *answer = rk_fit_answer(fit);
     const rk_estimate *e = &answer->estimate;
     const int most = largest_part(&e->memory);
     rk_table table;
@@ -88,7 +76,7 @@ static rk_status write_changes(FILE *to, const struct fit *fit, rk_table_style s
     return rk_write_table(to, &table, style, err);
 }
 
-static void write_fewest(FILE *to, const struct fit *fit)
+static void write_fewest(FILE *to, const rk_fit *fit)
 {
     char number[RK_COMMAS_SIZE], batch[RK_COMMAS_SIZE];
     const rk_strategy *s = &fit->leanest.strategy;
@@ -105,10 +93,9 @@ static void write_fewest(FILE *to, const struct fit *fit)
                   s->ep, (int)s->sharding, rk_recompute_kind_names[s->recompute]);
 }
 
-static rk_status write_strategy(FILE *to, const struct fit *fit, rk_table_style style,
-                                rk_error *err)
+static rk_status write_strategy(FILE *to, const rk_fit *fit, rk_table_style style, rk_error *err)
 {
-    const rk_answer *answer = answer_of(fit);
+    const rk_answer *answer = rk_fit_answer(fit);
     if (!answer) {
         (void)fputc('\n', to);
         rk_write_shortage(to, &fit->found.plan);
@@ -129,12 +116,12 @@ static rk_status write_strategy(FILE *to, const struct fit *fit, rk_table_style 
 static rk_status write_text(FILE *to, const void *what, rk_table_style style, int width,
                             rk_error *err)
 {
-    const struct fit *fit = what;
+    const rk_fit *fit = what;
     (void)width;
     rk_write_inputs(to, fit->request, fit->inputs);
     rk_write_found(to, &fit->found);
     rk_status status = write_strategy(to, fit, style, err);
-    if (status || !answer_of(fit)) {
+    if (status || !rk_fit_answer(fit)) {
         return status;
     }
     if (!fits(fit)) {
@@ -147,9 +134,9 @@ static rk_status write_text(FILE *to, const void *what, rk_table_style style, in
 
 /* ---- for programs -------------------------------------------------------------------------- */
 
-static void write_shortage_json(rk_json_writer *writer, const struct fit *fit)
+static void write_shortage_json(rk_json_writer *writer, const rk_fit *fit)
 {
-    const rk_answer *answer = answer_of(fit);
+    const rk_answer *answer = rk_fit_answer(fit);
     const rk_estimate *e = &answer->estimate;
     rk_json_open_member(writer, "shortage", "{");
     rk_json_count(writer, "stage", (uint64_t)e->worst_stage);
@@ -173,8 +160,8 @@ static void write_shortage_json(rk_json_writer *writer, const struct fit *fit)
 
 static void write_members(rk_json_writer *writer, const void *what)
 {
-    const struct fit *fit = what;
-    const rk_answer *answer = answer_of(fit);
+    const rk_fit *fit = what;
+    const rk_answer *answer = rk_fit_answer(fit);
     rk_json_flag(writer, "fits", fits(fit));
     rk_found_write_json(writer, &fit->found);
     if (!answer) {
@@ -191,10 +178,10 @@ static void write_members(rk_json_writer *writer, const void *what)
     }
 }
 
-static rk_status write_answer(const rk_job *job, const struct fit *fit, rk_error *err)
+static rk_status write_answer(const rk_job *job, const rk_fit *fit, rk_error *err)
 {
     const rk_request *request = fit->request;
-    const rk_answer *answer = answer_of(fit);
+    const rk_answer *answer = rk_fit_answer(fit);
     if (request->json) {
         return rk_write_document(job, request, fit->inputs, write_members, fit, err);
     }
@@ -205,7 +192,7 @@ static rk_status write_answer(const rk_job *job, const struct fit *fit, rk_error
 /* ---- the answer ---------------------------------------------------------------------------- */
 
 /* The fewest accelerators with the batch of the answer, and everything else as asked. */
-static rk_status find_fewest(rk_job *job, struct fit *fit, const rk_answer *answer, rk_error *err)
+static rk_status find_fewest(rk_job *job, rk_fit *fit, const rk_answer *answer, rk_error *err)
 {
     const rk_inputs *inputs = fit->inputs;
     const rk_search_control control =
@@ -220,10 +207,12 @@ static rk_status find_fewest(rk_job *job, struct fit *fit, const rk_answer *answ
                                                 &space, &control, &fit->fewest, &fit->leanest, err);
 }
 
-static rk_status find_answer(rk_job *job, struct fit *fit, rk_error *err)
+rk_status rk_fit_find(rk_job *job, const rk_request *request, const rk_inputs *inputs, rk_fit *fit,
+                      rk_error *err)
 {
+    *fit = (rk_fit){.request = request, .inputs = inputs};
     rk_status status = rk_found_fill(job, fit->request, fit->inputs, &fit->found, err);
-    const rk_answer *answer = status ? NULL : answer_of(fit);
+    const rk_answer *answer = status ? NULL : rk_fit_answer(fit);
     if (answer && !fits(fit)) {
         const rk_setting setting = rk_setting_of(fit->request, fit->inputs);
         status = rk_find_fit_changes(&setting, &answer->strategy, &fit->changes, err);
@@ -235,9 +224,9 @@ static rk_status run_fit(rk_job *job, void *arguments, rk_error *err)
 {
     const rk_request *request = arguments;
     rk_inputs inputs;
-    struct fit fit = {.request = request, .inputs = &inputs};
+    rk_fit fit = {.request = request, .inputs = &inputs};
     rk_status status = rk_request_load(request, &inputs, err);
-    status = status ? status : find_answer(job, &fit, err);
+    status = status ? status : rk_fit_find(job, request, &inputs, &fit, err);
     status = status ? status : write_answer(job, &fit, err);
     rk_job_set_found(job, fits(&fit));
     rk_found_clear(&fit.found);

@@ -2,6 +2,7 @@
 #include "framework/choice.h"
 
 #include "base/error.h"
+#include "io/json.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -109,7 +110,8 @@ const char *rk_software_stack_reason(const char *asked, const rk_software *softw
         (void)snprintf(out, RK_REASON_SIZE,
                        "%s was not measured on %s; %s, on which it builds, is used instead", name,
                        generation, software->stack.name);
-    } else if (asked && strcmp(asked, software->stack.name) != 0 && !strchr(asked, '/')) {
+    } else if (asked && strcmp(asked, software->stack.name) != 0 && !strchr(asked, '/') &&
+               !rk_json_is_text(asked)) {
         (void)snprintf(out, RK_REASON_SIZE, "the nearest to %s that was measured on %s", asked,
                        generation);
     }

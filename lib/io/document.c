@@ -46,6 +46,9 @@ const char *const rk_document_folders[RK_DOCUMENT_KIND_COUNT] = {
 static const char *find_folder(const char *name)
 {
     const char *similar = rk_document_folders[RK_DOCUMENT_MODEL];
+    if (rk_json_is_text(name)) {
+        return similar; /* which is in none */
+    }
     for (int i = 0; i < RK_DOCUMENT_KIND_COUNT; i++) {
         const char *folder = rk_document_folders[i];
         if (folder && rk_catalogue_find(folder, name)) {

@@ -347,9 +347,22 @@ bool rk_json_is_file(const char *name)
     return rk_ends_with(name, ".json") || rk_ends_with(name, ".json.gz");
 }
 
+bool rk_json_is_text(const char *name)
+{
+    return name[strspn(name, " \t\r\n")] == '{';
+}
+
+const char *rk_json_title(const char *name)
+{
+    return rk_json_is_text(name) ? "JSON text" : name;
+}
+
 rk_status rk_json_load(const char *name, const char *kind, rk_json_doc *doc, rk_error *err)
 {
     memset(doc, 0, sizeof(*doc));
+    if (rk_json_is_text(name)) {
+        return rk_json_parse(name, strlen(name), rk_json_title(name), doc, err);
+    }
     if (rk_json_is_file(name)) {
         return load_file(name, false, doc, err);
     }

@@ -27,9 +27,15 @@ rk_status rk_json_parse(const char *text, size_t size, const char *name, rk_json
 /* Whether a name is that of a file and not of a catalogue entry: it ends in .json or .json.gz. */
 bool rk_json_is_file(const char *name);
 
+/* Whether a name is a document itself: a JSON text, which begins with '{'. */
+bool rk_json_is_text(const char *name);
+
+/* What a document is called in messages: its name, "JSON text" where it is one. */
+const char *rk_json_title(const char *name);
+
 /*
- * Loads a file (.json, or .json.gz read through zlib; any other extension is refused), or, when
- * `name` is no such path, the catalogue entry of that name and kind ("calculon/applications").
+ * Loads a JSON text, a file (.json, or .json.gz read through zlib; any other extension is refused),
+ * or, when `name` is neither, the catalogue entry of that name and kind ("calculon/applications").
  * A name that is neither is RK_ERR_IO (a path) or RK_ERR_INVALID (a name, with the nearest one).
  * `kind` may be NULL: files only.  Files above 64 MiB (unpacked) are refused.
  */

@@ -178,8 +178,8 @@ static rk_status check_required(const rk_job *job, rk_error *err)
 
 /* ---- running one ----------------------------------------------------------------------------- */
 
-rk_status rk_job_run_into(rk_job *job, const rk_job_control *control, rk_out_writer *write,
-                          void *user, rk_error *err)
+rk_status rk_job_use(rk_job *job, const rk_job_control *control, rk_out_writer *write, void *user,
+                     rk_job_user *use, void *what, rk_error *err)
 {
     job->control = (rk_job_control){0};
     if (control) {
@@ -193,7 +193,24 @@ rk_status rk_job_run_into(rk_job *job, const rk_job_control *control, rk_out_wri
     if (!status && job->command->complete) {
         status = job->command->complete(job->arguments, err);
     }
-    return status ? status : job->command->run(job, job->arguments, err);
+    return status ? status : use(job, job->arguments, what, err);
+}
+
+static rk_status run_command(rk_job *job, void *arguments, void *what, rk_error *err)
+{
+    (void)what;
+    return job->command->run(job, arguments, err);
+}
+
+rk_status rk_job_run_into(rk_job *job, const rk_job_control *control, rk_out_writer *write,
+                          void *user, rk_error *err)
+{
+    return rk_job_use(job, control, write, user, run_command, NULL, err);
+}
+
+void *rk_job_arguments(rk_job *job)
+{
+    return job->arguments;
 }
 
 rk_status rk_job_run(rk_job *job, const rk_job_control *control, rk_error *err)

@@ -7,7 +7,7 @@
 #ifndef RK_JOB_OPTION_H
 #define RK_JOB_OPTION_H
 
-#include "reckon/command.h"
+#include "reckon/reckon.h"
 
 typedef enum rk_option_type {
     RK_OPTION_TEXT,   /* const char * */
@@ -20,11 +20,8 @@ typedef enum rk_option_type {
     RK_OPTION_SET,    /* unsigned: names between commas, a bit per index in `choices` */
 } rk_option_type;
 
-#define RK_OPTION_COUNTS_MAX 32
-typedef struct rk_option_counts {
-    int count;
-    int64_t values[RK_OPTION_COUNTS_MAX];
-} rk_option_counts;
+#define RK_OPTION_COUNTS_MAX RK_COUNTS_MAX
+typedef rk_counts rk_option_counts;
 
 #define RK_ALIAS_MAX 2
 

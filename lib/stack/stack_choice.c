@@ -120,7 +120,7 @@ static rk_status choose_family(struct wanted *wanted, struct nearest *out, rk_er
 rk_status rk_stack_choose(const char *name, const rk_accelerator *accelerator, rk_stack *stack,
                           rk_error *err)
 {
-    const bool file = rk_json_is_file(name);
+    const bool file = rk_json_is_file(name) || rk_json_is_text(name);
     struct wanted wanted = {.generation = accelerator->generation};
     struct nearest nearest;
     rk_status status;
@@ -147,7 +147,7 @@ rk_stack_match rk_stack_match_of(const char *name, const rk_accelerator *acceler
                                  const rk_stack *stack)
 {
     struct wanted wanted = {.generation = accelerator->generation};
-    if (rk_json_is_file(name) || strcmp(name, stack->name) == 0) {
+    if (rk_json_is_file(name) || rk_json_is_text(name) || strcmp(name, stack->name) == 0) {
         return stack->generations == 0 || is_for(stack, wanted.generation) ? RK_STACK_NAMED
                                                                            : RK_STACK_OTHER;
     }

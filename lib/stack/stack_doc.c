@@ -339,7 +339,8 @@ rk_status rk_stack_load(const char *name, rk_stack *stack, rk_error *err)
         rk_error_set_file(err, doc.name);
     } else {
         const char *given = json_string_value(json_object_get(doc.root, "name"));
-        (void)rk_json_printable(given ? given : name, stack->name, sizeof(stack->name));
+        (void)rk_json_printable(given ? given : rk_json_title(name), stack->name,
+                                sizeof(stack->name));
     }
     rk_json_clear(&doc);
     return status;

@@ -631,7 +631,8 @@ rk_status rk_system_doc_rebase(json_t *cluster, const char *document, rk_error *
 rk_status rk_system_load(const char *name, rk_system *system, rk_error *err)
 {
     rk_json_doc doc;
-    if (!rk_json_is_file(name) && !rk_catalogue_find(folder_of(name), name)) {
+    if (!rk_json_is_text(name) && !rk_json_is_file(name) &&
+        !rk_catalogue_find(folder_of(name), name)) {
         return fail_unknown(name, err);
     }
     rk_status status = rk_json_load(name, folder_of(name), &doc, err);

@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Predictions by the reckon model: one strategy, the best ones, what fits.
+ *
+ *     rk_model *model;
+ *     rk_system *system;
+ *     rk_setup *setup;
+ *     rk_outcome *outcome;
+ *     rk_prediction best;
+ *     rk_space space = {.size = sizeof(space), .accelerators = 64, .global_batch = 512};
+ *     rk_status status = rk_model_create("llama3-70b", &model, &err);
+ *     status = status ? status : rk_system_create("h100-sxm", &system, &err);
+ *     status = status ? status : rk_setup_create(model, system, NULL, &setup, &err);
+ *     status = status ? status : rk_plan_strategies(setup, &space, NULL, &outcome, &err);
+ *     if (!status && rk_outcome_count(outcome) > 0) {
+ *         rk_outcome_prediction(outcome, 0, &best, sizeof(best));
+ *     }
+ *
+ * Figures are those of `reckon plan`, `estimate`, `fit` and `comm`, to the last digit.  The model
+ * and its sources: docs/method.md.
+ */
+#ifndef RECKON_PREDICT_H
+#define RECKON_PREDICT_H
+
+#include "reckon/command.h"
+#include "reckon/document.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- what is trained, on what, with what ----------------------------------------------------- */
+
+/* A model on a system with its training software, which all questions below are about. */
+typedef struct rk_setup rk_setup;
+
+/* What is known of the software.  All zero but `size`: what is usual on the accelerator. */
+typedef struct rk_setup_choice {
+    size_t size;           /* sizeof(rk_setup_choice) */
+    const char *framework; /* whose constraints apply: "megatron", "torchtitan", "any"...; NULL:
+                              that of the stack, or the usual one of the accelerator */
+    const rk_stack *stack; /* NULL: the usual one of the framework */
+    const char *mfu_convention; /* how model FLOPs are counted: "megatron", "palm"...; NULL: that of
+                                   the framework */
+    double max_memory_bytes;    /* that training may use of an accelerator; 0: all that is usable */
+} rk_setup_choice;
+
+/*
+ * Brings documents together; `choice` may be NULL.  *setup has copies of model and stack and refers
+ * to the system, which has to live longer.  To be freed with rk_setup_free.  Errors: RK_ERR_INVALID
+ * for a name, with those that exist; RK_ERR_MEMORY.
+ */
+RK_API rk_status rk_setup_create(const rk_model *model, const rk_system *system,
+                                 const rk_setup_choice *choice, rk_setup **setup, rk_error *err);
+
+/* NULL is legal. */
+RK_API void rk_setup_free(rk_setup *setup);
+
+/* What was chosen.  Texts live as long as the setup. */
+typedef struct rk_setup_facts {
+    const char *framework;        /* "megatron" */
+    const char *framework_reason; /* "usual on hopper" */
+    const char *stack;            /* name of the stack document */
+    const char *stack_reason;     /* a warning where the stack is unusual; "" */
+    const char *mfu_convention;   /* "megatron" */
+} rk_setup_facts;
+
+/* Fills the first `size` bytes of `facts`: pass sizeof(rk_setup_facts). */
+RK_API void rk_setup_describe(const rk_setup *setup, rk_setup_facts *facts, size_t size);
+
+/* ---- strategies ------------------------------------------------------------------------------ */
+
+/*
+ * Makes a strategy from options as `reckon estimate` does: `options` is a JSON object of them, e.g.
+ * {"accelerators": 64, "tp": 8, "pp": 2, "global_batch": 128}; what it leaves out follows from the
+ * rest or is the framework's default.  Fills the first `size` bytes: pass sizeof(rk_strategy).
+ * Errors: RK_ERR_SYNTAX; RK_ERR_INVALID for an option, and for a strategy that the framework
+ * refuses, with the rule and the nearest legal choice.  "layout" is refused: it would outlive its
+ * text, so set rk_strategy.layout.
+ */
+RK_API rk_status rk_strategy_read(const rk_setup *setup, const char *options, rk_strategy *strategy,
+                                  size_t size, rk_error *err);
+
+/* Whether a strategy is legal. */
+typedef struct rk_legality {
+    bool legal;
+    const char *rule;  /* the first rule that it breaks, e.g. "heads % tp"; static; NULL: none */
+    char message[256]; /* what was found, and the nearest legal choice; "" */
+} rk_legality;
+
+/*
+ * Checks a strategy against the model and against the constraints of the framework
+ * (docs/frameworks.md names their sources).  Fills the first `size` bytes: pass
+ * sizeof(rk_legality).  Errors: RK_ERR_INVALID for a value outside of its enumeration.
+ */
+RK_API rk_status rk_strategy_check(const rk_setup *setup, const rk_strategy *strategy,
+                                   rk_legality *legality, size_t size, rk_error *err);
+
+/*
+ * A field of a strategy for people: *name is static, e.g. "TP", and `text` gets the value, e.g.
+ * "8" or "norm+act", cut at `size` bytes.  Returns false past the last field.
+ */
+RK_API bool rk_strategy_field(const rk_strategy *strategy, size_t index, const char **name,
+                              char *text, size_t size);
+
+/* ---- predictions ----------------------------------------------------------------------------- */
+
+#define RK_TIME_ROOM   32 /* parts of a step at most */
+#define RK_MEMORY_ROOM 16 /* parts of memory at most */
+
+/* Names of the parts in documents, e.g. "linear" or "weights"; NULL past the last. */
+RK_API const char *rk_time_part_name(size_t part);
+RK_API const char *rk_memory_part_name(size_t part);
+
+/* One optimizer step of a strategy. */
+typedef struct rk_prediction {
+    double step_s;
+    double time_s[RK_TIME_ROOM]; /* by rk_time_part_name; adds up to step_s */
+    double model_flops;          /* per step and accelerator, by the convention of the setup */
+    double hardware_flops;       /* the same, as executed */
+    double mfu;                  /* model FLOPs over the dense peak of bf16 */
+    double hfu;                  /* hardware FLOPs over it */
+    double tokens_per_s;         /* of all accelerators */
+    double tensor_bytes;         /* that a rank sends in a step, by group */
+    double context_bytes;        /* likewise */
+    double expert_bytes;         /* likewise */
+    double pipeline_bytes;       /* likewise */
+    double data_bytes;           /* likewise */
+    bool fits;                   /* the stage that needs most memory has it */
+    bool thrashes;               /* it runs, but its allocator gives memory back all the time */
+    int64_t worst_stage;         /* pipeline rank that needs most memory */
+    double memory_bytes;         /* that it needs */
+    double memory_part_bytes[RK_MEMORY_ROOM]; /* by rk_memory_part_name; adds up to memory_bytes */
+    double usable_bytes;                      /* that it may use */
+    double host_bytes;                        /* offloaded, per accelerator of that stage */
+    /* Where measured steps of comparable runs lie (docs/accuracy.md); 0 runs: none is comparable,
+     * or rk_predict_step was called. */
+    double p10_step_s;         /* 10th percentile */
+    double p90_step_s;         /* 90th percentile */
+    size_t comparable_runs;    /* measured runs */
+    size_t comparable_models;  /* models of these runs */
+    char comparable_text[256]; /* which runs: "nanotron on h100-sxm, dense, TP in a node" */
+    double bf16_step_s;        /* of a strategy in fp8 or fp4, its step in bf16; 0: none */
+} rk_prediction;
+
+/* Memory of one pipeline rank. */
+typedef struct rk_stage_use {
+    double memory_bytes;                      /* of all parts */
+    double memory_part_bytes[RK_MEMORY_ROOM]; /* by rk_memory_part_name */
+    double allocated_bytes;                   /* by tensors */
+    double reserved_bytes;                    /* by the allocator: with fragmentation */
+} rk_stage_use;
+
+/*
+ * Predicts a step of a legal strategy, without stages and comparable runs: for programs that
+ * predict many.  Fills the first `size` bytes: pass sizeof(rk_prediction).  Errors: RK_ERR_INVALID
+ * where the strategy is not legal, with the rule; RK_ERR_MEMORY.
+ */
+RK_API rk_status rk_predict_step(const rk_setup *setup, const rk_strategy *strategy,
+                                 rk_prediction *prediction, size_t size, rk_error *err);
+
+/* ---- outcomes -------------------------------------------------------------------------------- */
+
+/* Strategies with all that is predicted of them. */
+typedef struct rk_outcome rk_outcome;
+
+/*
+ * Predicts one strategy in full: rk_outcome_count is 1, whether it fits or not.  *outcome refers to
+ * the setup and to strategy->layout, which have to live longer; to be freed with rk_outcome_free;
+ * NULL after a failure.  Errors as of rk_predict_step.
+ */
+RK_API rk_status rk_estimate_strategy(const rk_setup *setup, const rk_strategy *strategy,
+                                      rk_outcome **outcome, rk_error *err);
+
+#define RK_COUNTS_MAX 32
+
+/* Numbers to choose from; count 0: all that are possible. */
+typedef struct rk_counts {
+    int count;                     /* at most RK_COUNTS_MAX */
+    int64_t values[RK_COUNTS_MAX]; /* each at least 1; of `zero` at least 0 */
+} rk_counts;
+
+/* The strategies to choose from.  All zero but `size` and the first two: all that are usual. */
+typedef struct rk_space {
+    size_t size;           /* sizeof(rk_space) */
+    int64_t accelerators;  /* to train on */
+    int64_t global_batch;  /* sequences per step */
+    rk_counts tp;          /* tensor parallelism */
+    rk_counts cp;          /* context parallelism */
+    rk_counts pp;          /* pipeline parallelism */
+    rk_counts vp;          /* virtual pipeline stages per rank */
+    rk_counts ep;          /* expert parallelism */
+    rk_counts etp;         /* tensor parallelism of experts */
+    rk_counts micro_batch; /* sequences */
+    rk_counts zero;        /* ZeRO stages: values of rk_sharding */
+    unsigned schedules;    /* bits 1 << rk_schedule_kind; 0: all of the framework */
+    unsigned recomputes;   /* bits 1 << rk_recompute_kind; 0: all */
+    int64_t top;           /* strategies to rank; 0: 5 */
+    int64_t threads;       /* 0: one per core */
+    bool bounded;          /* settle most strategies by bounds; same ranking, see docs/search.md */
+    bool exhaustive;       /* look at each; neither: by bounds where that is faster */
+    const char *options;   /* more options of `reckon plan`, as a JSON object: {"precision":
+                              "fp8"}; they come after the fields above.  NULL: none */
+} rk_space;
+
+/*
+ * Finds the fastest strategies of a space that fit, best first; equal times keep the order of
+ * enumeration, and neither ranking nor counts depend on the number of threads.  rk_outcome_count
+ * is 0 when nothing fits; see rk_outcome_nearest then.  `control` may be NULL; of it, the functions
+ * `progress` (which may stop the search: RK_ERR_STOPPED) and `remark`, and `team`, are used.
+ * Ownership as of rk_estimate_strategy.  Errors: RK_ERR_INVALID for options; RK_ERR_STOPPED;
+ * RK_ERR_MEMORY.
+ */
+RK_API rk_status rk_plan_strategies(const rk_setup *setup, const rk_space *space,
+                                    const rk_job_control *control, rk_outcome **outcome,
+                                    rk_error *err);
+
+/*
+ * Says whether a strategy fits, or any where the space leaves choices open, and if not what would
+ * make it fit: rk_outcome_change, and the fewest accelerators of rk_outcome_describe.  Otherwise as
+ * rk_plan_strategies.
+ */
+RK_API rk_status rk_fit_strategies(const rk_setup *setup, const rk_space *space,
+                                   const rk_job_control *control, rk_outcome **outcome,
+                                   rk_error *err);
+
+/* NULL is legal. */
+RK_API void rk_outcome_free(rk_outcome *outcome);
+
+/* How the search went. */
+typedef struct rk_outcome_facts {
+    bool searched;               /* choices were open; else the rest is 0, but for the last */
+    bool bounded;                /* bounds settled most strategies */
+    uint64_t strategies;         /* of the space in which every degree divides */
+    uint64_t evaluated;          /* whose step or memory was computed */
+    uint64_t legal;              /* for model and framework; 0 when bounded */
+    uint64_t fitting;            /* within memory; 0 when bounded */
+    int64_t enough_accelerators; /* when nothing fits: with so many, something does; 0: unknown */
+    int64_t fewest_accelerators; /* on which some strategy fits: rk_fit_strategies; 0: unknown */
+} rk_outcome_facts;
+
+/* Fills the first `size` bytes of `facts`: pass sizeof(rk_outcome_facts). */
+RK_API void rk_outcome_describe(const rk_outcome *outcome, rk_outcome_facts *facts, size_t size);
+
+/* Strategies of an outcome. */
+RK_API size_t rk_outcome_count(const rk_outcome *outcome);
+
+/*
+ * Fill the first `size` bytes for strategy `index`, best first: pass the size of the struct.  Text
+ * and arrays that they point to live as long as the outcome.  Return false, and fill nothing, past
+ * the last.
+ */
+RK_API bool rk_outcome_strategy(const rk_outcome *outcome, size_t index, rk_strategy *strategy,
+                                size_t size);
+RK_API bool rk_outcome_prediction(const rk_outcome *outcome, size_t index,
+                                  rk_prediction *prediction, size_t size);
+
+/* The same for the memory of pipeline rank `stage`, [0, pp). */
+RK_API bool rk_outcome_stage(const rk_outcome *outcome, size_t index, int64_t stage,
+                             rk_stage_use *use, size_t size);
+
+/*
+ * When nothing fits, the legal strategy that needs least memory.  Each of the two may be NULL.
+ * Returns false where something fits, or no strategy is legal.
+ */
+RK_API bool rk_outcome_nearest(const rk_outcome *outcome, rk_strategy *strategy,
+                               size_t strategy_size, rk_prediction *prediction,
+                               size_t prediction_size);
+
+/*
+ * A change of one or two choices that makes the strategy fit, fastest first (rk_fit_strategies).
+ * `text` gets it in words: "TP 1 to 2", cut at `text_size` bytes.  Returns false past the last.
+ */
+RK_API bool rk_outcome_change(const rk_outcome *outcome, size_t index, char *text, size_t text_size,
+                              rk_strategy *strategy, size_t strategy_size);
+
+/*
+ * Writes a launch file for strategy `index`: `name` is "megatron", "megatron-slurm", "torchtitan"
+ * or "torchtitan-python".  *text is to be freed with rk_free.  `remark` (may be NULL) receives,
+ * with `user`, what the file does not express.  Errors: RK_ERR_INVALID where the framework cannot
+ * run it, with the reason.
+ */
+RK_API rk_status rk_outcome_write_launch(const rk_outcome *outcome, size_t index, const char *name,
+                                         void (*remark)(void *user, const char *line), void *user,
+                                         char **text, rk_error *err);
+
+/* ---- collectives ----------------------------------------------------------------------------- */
+
+/* One collective operation, in the terms of nccl-tests. */
+typedef struct rk_collective_timing {
+    double seconds;
+    double algorithm_bytes_per_s; /* size over time */
+    double bus_bytes_per_s;       /* that times what the links of a ring carry per byte */
+    int64_t ranks;                /* of the group */
+    int64_t ranks_of_innermost_domain;
+} rk_collective_timing;
+
+/*
+ * Predicts a collective of `bytes` (as nccl-tests count them) over `ranks` accelerators (0: those
+ * of one innermost domain), `stride` (at least 1) from one to the next.  `name`: "all_reduce",
+ * "all_gather", "reduce_scatter", "all_to_all"... as of `reckon comm --op`.  Fills the first `size`
+ * bytes of `timing`.  Errors: RK_ERR_INVALID for a name or a group that the system has no room for.
+ * Source: docs/method/collectives.md.
+ */
+RK_API rk_status rk_predict_collective(const rk_system *system, const char *name, int64_t ranks,
+                                       int64_t stride, double bytes, rk_collective_timing *timing,
+                                       size_t size, rk_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Models, systems and stacks as handles. */
+#include "api/handles.h"
+
+#include "base/error.h"
+#include "base/text.h"
+#include "layer/model_load.h"
+
+#include <stdlib.h>
+
+rk_status rk_find_name(const char *what, const char *name, const char *const *names, int *index,
+                       rk_error *err)
+{
+    char list[256];
+    size_t count = 0;
+    for (; names[count]; count++) {
+        if (strcmp(names[count], name) == 0) {
+            *index = (int)count;
+            return RK_OK;
+        }
+    }
+    return rk_fail(err, RK_ERR_INVALID, "the %s must be %s, not '%.80s'", what,
+                   rk_join_words(names, count, " or ", list, sizeof(list)), name);
+}
+
+/* ---- models ---------------------------------------------------------------------------------- */
+
+rk_status rk_model_create(const char *document, rk_model **model, rk_error *err)
+{
+    rk_model *created = calloc(1, sizeof(*created));
+    *model = NULL;
+    if (!created) {
+        return rk_fail(err, RK_ERR_MEMORY, "not enough memory for a model");
+    }
+    const rk_status status = rk_model_load(document, created, err);
+    if (status) {
+        free(created);
+        return status;
+    }
+    *model = created;
+    return RK_OK;
+}
+
+void rk_model_free(rk_model *model)
+{
+    free(model);
+}
+
+void rk_model_describe(const rk_model *model, rk_model_facts *facts, size_t size)
+{
+    const rk_model_params params = rk_model_params_of(model);
+    rk_model_facts all = {
+        .name = model->name,
+        .parameters = params.total,
+        .active_parameters = params.active,
+        .mtp_parameters = params.mtp,
+        .layers = model->layers,
+        .hidden = model->hidden,
+        .vocabulary = model->vocab,
+        .sequence_tokens = model->seq,
+    };
+    for (int i = 0; i < model->type_count; i++) {
+        all.has_experts = all.has_experts || rk_layer_is_moe(&model->types[i]);
+    }
+    rk_hand_out(facts, size, &all, sizeof(all));
+}
+
+rk_status rk_model_count_flops(const rk_model *model, int64_t sequence, const char *convention,
+                               double *flops_per_token, rk_error *err)
+{
+    int index = 0;
+    const rk_status status =
+        rk_find_name("FLOP convention", convention, rk_flop_convention_names, &index, err);
+    if (status) {
+        return status;
+    }
+    if (sequence < 0 || sequence > INT32_MAX) {
+        return rk_fail(err, RK_ERR_INVALID, "a sequence has 1 to %d tokens (0: the usual number)",
+                       INT32_MAX);
+    }
+    *flops_per_token = rk_model_flops_per_token(model, sequence > 0 ? sequence : model->seq,
+                                                (rk_flop_convention)index);
+    return RK_OK;
+}
+
+/* ---- systems --------------------------------------------------------------------------------- */
+
+rk_status rk_system_create(const char *document, rk_system **system, rk_error *err)
+{
+    rk_system *created = calloc(1, sizeof(*created));
+    *system = NULL;
+    if (!created) {
+        return rk_fail(err, RK_ERR_MEMORY, "not enough memory for a system");
+    }
+    const rk_status status = rk_system_load(document, created, err);
+    if (status) {
+        free(created);
+        return status;
+    }
+    *system = created;
+    return RK_OK;
+}
+
+void rk_system_free(rk_system *system)
+{
+    if (system) {
+        rk_system_clear(system);
+        free(system);
+    }
+}
+
+void rk_system_describe(const rk_system *system, rk_system_facts *facts, size_t size)
+{
+    const rk_accelerator *a = &system->accelerator;
+    const rk_system_facts all = {
+        .name = system->name,
+        .accelerator = a->name,
+        .accelerators = system->tier_count > 0 ? system->tiers[system->tier_count - 1].size : 1,
+        .node = system->tier_count > 0 ? system->tiers[0].size : 1,
+        .tiers = system->tier_count,
+        .memory_bytes = a->memory_capacity,
+        .usable_bytes = a->memory_usable,
+        .memory_bytes_per_s = a->memory_bandwidth,
+        .vector_flops_per_s = a->vector_peak,
+        .host_memory_bytes = a->host_capacity,
+        .host_bytes_per_s = a->host_bandwidth,
+        .power_watts = a->power,
+        .price_per_hour = system->price,
+    };
+    rk_hand_out(facts, size, &all, sizeof(all));
+}
+
+double rk_system_peak(const rk_system *system, rk_precision precision)
+{
+    const bool known = (int)precision >= 0 && (int)precision < RK_PRECISION_COUNT;
+    return known ? system->accelerator.gemm[precision].peak : 0;
+}
+
+bool rk_system_tier(const rk_system *system, int index, rk_tier_facts *facts, size_t size)
+{
+    if (index < 0 || index >= system->tier_count) {
+        return false;
+    }
+    const rk_tier *tier = &system->tiers[index];
+    const rk_tier_facts all = {
+        .name = tier->name,
+        .accelerators = tier->size,
+        .bytes_per_s = tier->bandwidth,
+        .latency_s = tier->latency,
+    };
+    rk_hand_out(facts, size, &all, sizeof(all));
+    return true;
+}
+
+/* ---- stacks ---------------------------------------------------------------------------------- */
+
+rk_status rk_stack_create(const char *document, const rk_system *system, rk_stack **stack,
+                          rk_error *err)
+{
+    rk_stack *created = calloc(1, sizeof(*created));
+    *stack = NULL;
+    if (!created) {
+        return rk_fail(err, RK_ERR_MEMORY, "not enough memory for a stack");
+    }
+    const rk_status status = system ? rk_stack_choose(document, &system->accelerator, created, err)
+                                    : rk_stack_load(document, created, err);
+    if (status) {
+        free(created);
+        return status;
+    }
+    *stack = created;
+    return RK_OK;
+}
+
+void rk_stack_free(rk_stack *stack)
+{
+    free(stack);
+}
+
+void rk_stack_describe(const rk_stack *stack, rk_stack_facts *facts, size_t size)
+{
+    const rk_stack_facts all = {
+        .name = stack->name, .family = stack->family, .base = stack->base, .year = stack->year};
+    rk_hand_out(facts, size, &all, sizeof(all));
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the typed functions of include/reckon share. */
+#ifndef RK_API_HANDLES_H
+#define RK_API_HANDLES_H
+
+#include "job/job.h"
+#include "report/estimate_change.h"
+#include "request/request.h"
+
+#include <string.h>
+
+struct rk_setup {
+    rk_inputs inputs; /* its measured tables belong to the system it was made from */
+    rk_setting setting;
+    char framework_reason[RK_REASON_SIZE], stack_reason[RK_REASON_SIZE];
+};
+
+/* Hands a struct to a program whose own has `size` bytes. */
+static inline void rk_hand_out(void *to, size_t size, const void *from, size_t known)
+{
+    memcpy(to, from, size < known ? size : known);
+}
+
+/* The index of a name; fails with all names where none has it.  `what` is the kind of name. */
+rk_status rk_find_name(const char *what, const char *name, const char *const *names, int *index,
+                       rk_error *err);
+
+/*
+ * A copy of a program's strategy, whose struct may be shorter than ours.  Refuses values outside of
+ * their enumeration, which tables are indexed by.
+ */
+rk_status rk_strategy_adopt(const rk_strategy *given, rk_strategy *strategy, rk_error *err);
+
+/* The same, and refuses what is not legal. */
+rk_status rk_strategy_adopt_legal(const rk_setup *setup, const rk_strategy *given,
+                                  rk_strategy *strategy, rk_error *err);
+
+/*
+ * Sets options of a job whose arguments are an rk_request, from JSON (NULL: none); the documents
+ * are those of the setup.  Refuses options that belong to it.
+ */
+rk_status rk_ask(const rk_setup *setup, rk_job *job, const char *options, rk_error *err);
+
+/* Hands out a strategy with the size that was asked for. */
+void rk_strategy_hand_out(const rk_strategy *strategy, rk_strategy *out, size_t size);
+
+/* What an estimate comes to for programs, without comparable runs. */
+rk_prediction rk_prediction_of(const rk_estimate *estimate);
+
+/* The memory of a rank by part. */
+void rk_memory_parts_of(const rk_stage_memory *memory, double out[RK_MEMORY_ROOM]);
+
+#endif

@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Plans, estimates and fits with all that is predicted. */
+#include "api/handles.h"
+
+#include "base/bytes.h"
+#include "base/error.h"
+#include "command/commands.h"
+#include "command/fit.h"
+
+#include <stdlib.h>
+
+struct rk_outcome {
+    const rk_setup *setup;
+    rk_job *job; /* owned; its request is what was asked; NULL: one strategy */
+    rk_fit fit;  /* `found` is what was found, by plans too */
+};
+
+/* ---- what is asked --------------------------------------------------------------------------- */
+
+static rk_status create_outcome(const rk_setup *setup, const rk_command *command,
+                                rk_outcome **outcome, rk_error *err)
+{
+    rk_outcome *created = calloc(1, sizeof(*created));
+    *outcome = NULL;
+    if (!created) {
+        return rk_fail(err, RK_ERR_MEMORY, "not enough memory for an outcome");
+    }
+    created->setup = setup;
+    const rk_status status = rk_job_create(command, &created->job, err);
+    if (status) {
+        free(created);
+        return status;
+    }
+    *outcome = created;
+    return RK_OK;
+}
+
+static rk_status check_counts(const char *name, const rk_counts *counts, int64_t least,
+                              int64_t most, rk_error *err)
+{
+    bool wrong = counts->count < 0 || counts->count > RK_COUNTS_MAX;
+    for (int i = 0; !wrong && i < counts->count; i++) {
+        wrong = counts->values[i] < least || counts->values[i] > most;
+    }
+    return wrong
+               ? rk_fail_at(err, RK_ERR_INVALID, name, "at most %d numbers, each from %lld to %lld",
+                            RK_COUNTS_MAX, (long long)least, (long long)most)
+               : RK_OK;
+}
+
+#define DEGREE_MAX (INT64_C(1) << 30)
+#define TOP_MAX    1000
+
+/* The fields of a space in the terms of options, within the same bounds. */
+static rk_status take_space(const rk_space *given, rk_request *request, rk_space *space,
+                            rk_error *err)
+{
+    *space = (rk_space){0};
+    rk_hand_out(space, given->size, given, sizeof(*space));
+    const struct {
+        const char *name;
+        const rk_counts *from;
+        rk_option_counts *to;
+        int64_t least, most;
+    } lists[] = {
+        {"tp", &space->tp, &request->tp, 1, DEGREE_MAX},
+        {"cp", &space->cp, &request->cp, 1, DEGREE_MAX},
+        {"pp", &space->pp, &request->pp, 1, DEGREE_MAX},
+        {"vp", &space->vp, &request->vp, 1, DEGREE_MAX},
+        {"ep", &space->ep, &request->ep, 1, DEGREE_MAX},
+        {"etp", &space->etp, &request->etp, 1, DEGREE_MAX},
+        {"micro_batch", &space->micro_batch, &request->micro_batch, 1, DEGREE_MAX},
+        {"zero", &space->zero, &request->zero, 0, RK_SHARD_ALL},
+    };
+    for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
+        const rk_status status =
+            check_counts(lists[i].name, lists[i].from, lists[i].least, lists[i].most, err);
+        if (status) {
+            return status;
+        }
+        *lists[i].to = *lists[i].from;
+    }
+    if (space->accelerators < 0 || space->accelerators > DEGREE_MAX || space->global_batch < 0 ||
+        space->global_batch > DEGREE_MAX || space->top < 0 || space->top > TOP_MAX ||
+        space->threads < 0 || space->threads > RK_THREADS_MAX ||
+        space->schedules >> RK_SCHEDULE_KIND_COUNT || space->recomputes >> (RK_REC_FULL + 1)) {
+        return rk_fail(err, RK_ERR_INVALID,
+                       "a number of the space is out of range; set its size to sizeof(rk_space), "
+                       "and what is not meant to 0");
+    }
+    request->accelerators = space->accelerators;
+    request->global_batch = space->global_batch;
+    request->schedules = space->schedules;
+    request->recomputes = space->recomputes;
+    request->top = space->top > 0 ? space->top : request->top;
+    request->threads = space->threads;
+    request->bounded = space->bounded;
+    request->exhaustive = space->exhaustive;
+    return RK_OK;
+}
+
+/* Searches or fits, and drops the outcome after a failure. */
+static rk_status answer_space(const rk_setup *setup, const rk_space *space,
+                              const rk_command *command, rk_job_user *use,
+                              const rk_job_control *control, rk_outcome **outcome, rk_error *err)
+{
+    rk_space own;
+    rk_status status = create_outcome(setup, command, outcome, err);
+    if (status) {
+        return status;
+    }
+    rk_job *job = (*outcome)->job;
+    status = take_space(space, rk_job_arguments(job), &own, err);
+    status = status ? status : rk_ask(setup, job, own.options, err);
+    status = status ? status : rk_job_use(job, control, NULL, NULL, use, *outcome, err);
+    if (status) {
+        rk_outcome_free(*outcome);
+        *outcome = NULL;
+    }
+    return status;
+}
+
+static rk_status plan(rk_job *job, void *arguments, void *what, rk_error *err)
+{
+    rk_outcome *outcome = what;
+    const rk_request *request = arguments;
+    outcome->fit.found.searched = true;
+    return rk_reckoning_search(job, request, &outcome->setup->inputs, (size_t)request->top,
+                               &outcome->fit.found.plan, err);
+}
+
+rk_status rk_plan_strategies(const rk_setup *setup, const rk_space *space,
+                             const rk_job_control *control, rk_outcome **outcome, rk_error *err)
+{
+    return answer_space(setup, space, &rk_command_plan, plan, control, outcome, err);
+}
+
+static rk_status fit(rk_job *job, void *arguments, void *what, rk_error *err)
+{
+    rk_outcome *outcome = what;
+    return rk_fit_find(job, arguments, &outcome->setup->inputs, &outcome->fit, err);
+}
+
+rk_status rk_fit_strategies(const rk_setup *setup, const rk_space *space,
+                            const rk_job_control *control, rk_outcome **outcome, rk_error *err)
+{
+    return answer_space(setup, space, &rk_command_fit, fit, control, outcome, err);
+}
+
+rk_status rk_estimate_strategy(const rk_setup *setup, const rk_strategy *strategy,
+                               rk_outcome **outcome, rk_error *err)
+{
+    rk_strategy own;
+    rk_status status = create_outcome(setup, &rk_command_estimate, outcome, err);
+    if (status) {
+        return status;
+    }
+    status = rk_ask(setup, (*outcome)->job, NULL, err);
+    status = status ? status : rk_strategy_adopt_legal(setup, strategy, &own, err);
+    status =
+        status ? status : rk_answer_fill(&setup->setting, &own, &(*outcome)->fit.found.given, err);
+    if (status) {
+        rk_outcome_free(*outcome);
+        *outcome = NULL;
+    }
+    return status;
+}
+
+void rk_outcome_free(rk_outcome *outcome)
+{
+    if (outcome) {
+        rk_found_clear(&outcome->fit.found);
+        rk_job_free(outcome->job);
+        free(outcome);
+    }
+}
+
+/* ---- what was found -------------------------------------------------------------------------- */
+
+void rk_outcome_describe(const rk_outcome *outcome, rk_outcome_facts *facts, size_t size)
+{
+    const rk_found *found = &outcome->fit.found;
+    const rk_ranking *ranking = &found->plan.ranking;
+    rk_outcome_facts all = {.fewest_accelerators = outcome->fit.fewest};
+    if (found->searched) {
+        all.searched = true;
+        all.bounded = ranking->by_bounds;
+        all.strategies = ranking->by_bounds ? ranking->bounded.total : ranking->counts[0];
+        all.evaluated = ranking->by_bounds ? ranking->bounded.evaluated : ranking->counts[1];
+        all.legal = ranking->by_bounds ? 0 : ranking->counts[1];
+        all.fitting = ranking->by_bounds ? 0 : ranking->counts[2];
+        all.enough_accelerators = ranking->shortage.accelerators;
+    }
+    rk_hand_out(facts, size, &all, sizeof(all));
+}
+
+size_t rk_outcome_count(const rk_outcome *outcome)
+{
+    return outcome->fit.found.searched ? outcome->fit.found.plan.answer_count : 1;
+}
+
+static const rk_answer *answer_at(const rk_outcome *outcome, size_t index)
+{
+    if (index >= rk_outcome_count(outcome)) {
+        return NULL;
+    }
+    return outcome->fit.found.searched ? &outcome->fit.found.plan.answers[index]
+                                       : &outcome->fit.found.given;
+}
+
+static void hand_out_prediction(const rk_answer *answer, rk_prediction *prediction, size_t size)
+{
+    const rk_interval *interval = &answer->interval;
+    rk_prediction all = rk_prediction_of(&answer->estimate);
+    all.p10_step_s = interval->low * answer->estimate.step;
+    all.p90_step_s = interval->high * answer->estimate.step;
+    all.comparable_runs = interval->runs;
+    all.comparable_models = interval->groups;
+    (void)snprintf(all.comparable_text, sizeof(all.comparable_text), "%s", interval->basis);
+    all.bf16_step_s = answer->bf16_step;
+    rk_hand_out(prediction, size, &all, sizeof(all));
+}
+
+bool rk_outcome_strategy(const rk_outcome *outcome, size_t index, rk_strategy *strategy,
+                         size_t size)
+{
+    const rk_answer *answer = answer_at(outcome, index);
+    if (answer) {
+        rk_strategy_hand_out(&answer->strategy, strategy, size);
+    }
+    return answer;
+}
+
+bool rk_outcome_prediction(const rk_outcome *outcome, size_t index, rk_prediction *prediction,
+                           size_t size)
+{
+    const rk_answer *answer = answer_at(outcome, index);
+    if (answer) {
+        hand_out_prediction(answer, prediction, size);
+    }
+    return answer;
+}
+
+bool rk_outcome_stage(const rk_outcome *outcome, size_t index, int64_t stage, rk_stage_use *use,
+                      size_t size)
+{
+    const rk_answer *answer = answer_at(outcome, index);
+    if (!answer || stage < 0 || stage >= answer->strategy.pp) {
+        return false;
+    }
+    const rk_stage_memory *memory = &answer->stages[stage];
+    rk_stage_use all = {.memory_bytes = memory->total,
+                        .allocated_bytes = memory->allocated,
+                        .reserved_bytes = memory->reserved};
+    rk_memory_parts_of(memory, all.memory_part_bytes);
+    rk_hand_out(use, size, &all, sizeof(all));
+    return true;
+}
+
+bool rk_outcome_nearest(const rk_outcome *outcome, rk_strategy *strategy, size_t strategy_size,
+                        rk_prediction *prediction, size_t prediction_size)
+{
+    const rk_reckoning *found = &outcome->fit.found.plan;
+    if (!outcome->fit.found.searched || found->answer_count > 0 || !found->ranking.shortage.legal) {
+        return false;
+    }
+    if (strategy) {
+        rk_strategy_hand_out(&found->nearest.strategy, strategy, strategy_size);
+    }
+    if (prediction) {
+        hand_out_prediction(&found->nearest, prediction, prediction_size);
+    }
+    return true;
+}
+
+bool rk_outcome_change(const rk_outcome *outcome, size_t index, char *text, size_t text_size,
+                       rk_strategy *strategy, size_t strategy_size)
+{
+    char words[RK_FIT_CHANGE_TEXT];
+    const rk_answer *answer = rk_fit_answer(&outcome->fit);
+    if (!answer || index >= outcome->fit.changes.count) {
+        return false;
+    }
+    const rk_fit_change *change = &outcome->fit.changes.items[index];
+    (void)snprintf(text, text_size, "%s", rk_fit_change_text(&answer->strategy, change, words));
+    rk_strategy_hand_out(&change->strategy, strategy, strategy_size);
+    return true;
+}
+
+/* ---- launch files ---------------------------------------------------------------------------- */
+
+/* A launch file that is being written. */
+struct launching {
+    const rk_outcome *outcome;
+    const rk_answer *answer;
+    int kind;
+};
+
+static rk_status write_launch(rk_job *job, void *arguments, void *what, rk_error *err)
+{
+    const struct launching *launching = what;
+    const rk_inputs *inputs = &launching->outcome->setup->inputs;
+    rk_request request = *(const rk_request *)arguments;
+    request.emit = launching->kind;
+    request.output = "-";
+    const rk_status status = rk_launch_check(rk_launch_kinds[request.emit].framework,
+                                             &inputs->model, &inputs->system, err);
+    return status ? status : rk_write_launch(job, &request, inputs, launching->answer, err);
+}
+
+static void keep_piece(void *user, const char *text, size_t size)
+{
+    rk_bytes_add(user, text, size);
+}
+
+rk_status rk_outcome_write_launch(const rk_outcome *outcome, size_t index, const char *name,
+                                  void (*remark)(void *user, const char *line), void *user,
+                                  char **text, rk_error *err)
+{
+    struct launching launching = {.outcome = outcome, .answer = answer_at(outcome, index)};
+    const rk_job_control control = {.size = sizeof(control), .user = user, .remark = remark};
+    rk_bytes written = {0};
+    rk_job *job = NULL;
+    *text = NULL;
+    if (!launching.answer) {
+        return rk_fail(err, RK_ERR_INVALID, "the outcome has %zu strategies, and not number %zu",
+                       rk_outcome_count(outcome), index);
+    }
+    rk_status status = rk_find_name("launch file", name, rk_launch_names, &launching.kind, err);
+    status = status ? status : rk_job_create(&rk_command_estimate, &job, err);
+    status = status ? status : rk_ask(outcome->setup, job, NULL, err);
+    if (!status) {
+        status = rk_job_use(job, &control, keep_piece, &written, write_launch, &launching, err);
+    }
+    rk_job_free(job);
+    rk_bytes_add(&written, "", 1);
+    if (!status && written.failed) {
+        status = rk_fail(err, RK_ERR_MEMORY, "not enough memory for a launch file");
+    }
+    if (status) {
+        rk_bytes_clear(&written);
+        return status;
+    }
+    *text = (char *)written.data;
+    return RK_OK;
+}

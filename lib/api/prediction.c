@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Predictions of single strategies and collectives. */
+#include "api/handles.h"
+#include "base/error.h"
+#include "command/comm.h"
+#include "report/estimate_fields.h"
+
+#include <assert.h>
+#include <math.h>
+
+static_assert((int)RK_PART_COUNT <= RK_TIME_ROOM, "parts of a step");
+static_assert((int)RK_MEMORY_PART_COUNT <= RK_MEMORY_ROOM, "parts of memory");
+
+const char *rk_time_part_name(size_t part)
+{
+    return part < RK_PART_COUNT ? rk_part_keys[part] : NULL;
+}
+
+const char *rk_memory_part_name(size_t part)
+{
+    return part < RK_MEMORY_PART_COUNT ? rk_memory_part_keys[part] : NULL;
+}
+
+void rk_memory_parts_of(const rk_stage_memory *memory, double out[RK_MEMORY_ROOM])
+{
+    for (int i = 0; i < RK_MEMORY_ROOM; i++) {
+        out[i] = i < RK_MEMORY_PART_COUNT ? memory->part[i] : 0;
+    }
+}
+
+rk_prediction rk_prediction_of(const rk_estimate *e)
+{
+    rk_prediction p = {
+        .step_s = e->step,
+        .model_flops = e->model_flops,
+        .hardware_flops = e->hardware_flops,
+        .mfu = e->mfu,
+        .hfu = e->hfu,
+        .tokens_per_s = e->tokens_per_second,
+        .tensor_bytes = e->volumes.tensor,
+        .context_bytes = e->volumes.context,
+        .expert_bytes = e->volumes.expert,
+        .pipeline_bytes = e->volumes.pipeline,
+        .data_bytes = e->volumes.data,
+        .fits = e->fits,
+        .thrashes = e->thrashes,
+        .worst_stage = e->worst_stage,
+        .memory_bytes = e->memory.total,
+        .usable_bytes = e->usable,
+        .host_bytes = e->host_bytes,
+    };
+    for (int i = 0; i < RK_PART_COUNT; i++) {
+        p.time_s[i] = e->times.part[i];
+    }
+    rk_memory_parts_of(&e->memory, p.memory_part_bytes);
+    return p;
+}
+
+rk_status rk_predict_step(const rk_setup *setup, const rk_strategy *strategy,
+                          rk_prediction *prediction, size_t size, rk_error *err)
+{
+    const rk_setting *s = &setup->setting;
+    rk_strategy own;
+    rk_estimate estimate;
+    rk_status status = rk_strategy_adopt_legal(setup, strategy, &own, err);
+    if (!status) {
+        status = rk_estimate_exact(s->model, s->system, s->stack, &own, s->convention, &estimate,
+                                   NULL, err);
+    }
+    if (!status) {
+        const rk_prediction all = rk_prediction_of(&estimate);
+        rk_hand_out(prediction, size, &all, sizeof(all));
+    }
+    return status;
+}
+
+rk_status rk_predict_collective(const rk_system *system, const char *name, int64_t ranks,
+                                int64_t stride, double bytes, rk_collective_timing *timing,
+                                size_t size, rk_error *err)
+{
+    int op = 0;
+    rk_group group;
+    rk_collective_timing t;
+    rk_status status = rk_find_name("collective", name, rk_collective_names, &op, err);
+    if (!status && (ranks < 0 || stride < 1 || !(bytes > 0) || !isfinite(bytes))) {
+        status = rk_fail(err, RK_ERR_INVALID,
+                         "a collective has at least 2 ranks (0: those of one innermost domain), a "
+                         "stride of at least 1, and more than 0 bytes");
+    }
+    status = status ? status : rk_comm_place(system, ranks, stride, &group, err);
+    if (status) {
+        return status;
+    }
+    t.seconds = rk_collective_seconds(system, (rk_collective)op, bytes, &group);
+    t.algorithm_bytes_per_s = bytes / t.seconds;
+    t.bus_bytes_per_s =
+        t.algorithm_bytes_per_s * rk_comm_bus_factor((rk_collective)op, (double)group.size);
+    t.ranks = group.size;
+    t.ranks_of_innermost_domain = group.within[0];
+    rk_hand_out(timing, size, &t, sizeof(t));
+    return RK_OK;
+}

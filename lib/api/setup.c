@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A model on a system with its software, and strategies of it. */
+#include "api/handles.h"
+
+#include "base/error.h"
+#include "base/text.h"
+#include "command/commands.h"
+#include "report/estimate_fields.h"
+
+#include <stdlib.h>
+
+/* ---- the setup ------------------------------------------------------------------------------- */
+
+static rk_status choose_software(const rk_setup_choice *choice, rk_setup *setup, rk_error *err)
+{
+    rk_software_wish wish = {.known = choice->stack, .framework = -1, .convention = -1};
+    rk_inputs *inputs = &setup->inputs;
+    rk_software chosen;
+    rk_status status = choice->framework ? rk_find_name("framework", choice->framework,
+                                                        rk_framework_names, &wish.framework, err)
+                                         : RK_OK;
+    if (!status && choice->mfu_convention) {
+        status = rk_find_name("FLOP convention", choice->mfu_convention, rk_flop_convention_names,
+                              &wish.convention, err);
+    }
+    status = status ? status : rk_software_choose(&wish, &inputs->system.accelerator, &chosen, err);
+    if (status) {
+        return status;
+    }
+    inputs->framework = chosen.framework;
+    inputs->framework_source = chosen.source;
+    inputs->stack = chosen.stack;
+    inputs->match = chosen.match;
+    inputs->convention = chosen.convention;
+    inputs->year = chosen.year;
+    (void)rk_software_framework_reason(&chosen, &inputs->system.accelerator,
+                                       setup->framework_reason);
+    (void)rk_software_stack_reason(NULL, &chosen, &inputs->system.accelerator, setup->stack_reason);
+    return RK_OK;
+}
+
+rk_status rk_setup_create(const rk_model *model, const rk_system *system,
+                          const rk_setup_choice *choice, rk_setup **setup, rk_error *err)
+{
+    rk_setup *created = calloc(1, sizeof(*created));
+    rk_setup_choice known = {0};
+    *setup = NULL;
+    if (!created) {
+        return rk_fail(err, RK_ERR_MEMORY, "not enough memory for a setup");
+    }
+    if (choice) {
+        rk_hand_out(&known, choice->size, choice, sizeof(known));
+    }
+    created->inputs.model = *model;
+    created->inputs.system = *system;
+    if (known.max_memory_bytes > 0) {
+        created->inputs.system.accelerator.memory_usable = known.max_memory_bytes;
+    }
+    const rk_status status = choose_software(&known, created, err);
+    if (status) {
+        free(created);
+        return status;
+    }
+    created->setting = (rk_setting){
+        .model = &created->inputs.model,
+        .system = &created->inputs.system,
+        .stack = &created->inputs.stack,
+        .framework = created->inputs.framework,
+        .convention = created->inputs.convention,
+    };
+    *setup = created;
+    return RK_OK;
+}
+
+void rk_setup_free(rk_setup *setup)
+{
+    free(setup);
+}
+
+void rk_setup_describe(const rk_setup *setup, rk_setup_facts *facts, size_t size)
+{
+    const rk_setup_facts all = {
+        .framework = rk_framework_names[setup->inputs.framework],
+        .framework_reason = setup->framework_reason,
+        .stack = setup->inputs.stack.name,
+        .stack_reason = setup->stack_reason,
+        .mfu_convention = rk_flop_convention_names[setup->inputs.convention],
+    };
+    rk_hand_out(facts, size, &all, sizeof(all));
+}
+
+/* ---- strategies ------------------------------------------------------------------------------ */
+
+rk_status rk_strategy_adopt(const rk_strategy *given, rk_strategy *strategy, rk_error *err)
+{
+    *strategy = (rk_strategy){0};
+    rk_hand_out(strategy, given->size, given, sizeof(*strategy));
+    strategy->size = sizeof(*strategy);
+    const struct {
+        const char *name;
+        int value, count;
+    } fields[] = {
+        {"cp_kind", (int)strategy->cp_kind, RK_CP_ULYSSES + 1},
+        {"order", (int)strategy->order, RK_ORDER_COUNT},
+        {"schedule", (int)strategy->schedule, RK_SCHEDULE_KIND_COUNT},
+        {"recompute", (int)strategy->recompute, RK_REC_FULL + 1},
+        {"sharding", (int)strategy->sharding, RK_SHARD_ALL + 1},
+        {"precision", (int)strategy->precision, RK_PRECISION_COUNT},
+        {"fp8_recipe", (int)strategy->fp8_recipe, RK_FP8_MX + 1},
+    };
+    for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
+        if (fields[i].value < 0 || fields[i].value >= fields[i].count) {
+            return rk_fail_at(err, RK_ERR_INVALID, fields[i].name,
+                              "%d is no value of its enumeration, which ends at %d; set size to "
+                              "sizeof(rk_strategy), and begin with rk_strategy_read",
+                              fields[i].value, fields[i].count - 1);
+        }
+    }
+    return RK_OK;
+}
+
+rk_status rk_strategy_adopt_legal(const rk_setup *setup, const rk_strategy *given,
+                                  rk_strategy *strategy, rk_error *err)
+{
+    rk_violation violation;
+    const rk_inputs *inputs = &setup->inputs;
+    const rk_status status = rk_strategy_adopt(given, strategy, err);
+    if (status || rk_strategy_legal(&inputs->model, &inputs->system, strategy, inputs->framework,
+                                    &violation)) {
+        return status;
+    }
+    return rk_fail(err, RK_ERR_INVALID, "the rule %s: %s", violation.rule, violation.message);
+}
+
+void rk_strategy_hand_out(const rk_strategy *strategy, rk_strategy *out, size_t size)
+{
+    rk_strategy all = *strategy;
+    all.size = size;
+    rk_hand_out(out, size, &all, sizeof(all));
+}
+
+rk_status rk_strategy_check(const rk_setup *setup, const rk_strategy *strategy,
+                            rk_legality *legality, size_t size, rk_error *err)
+{
+    rk_strategy own;
+    rk_violation violation = {0};
+    rk_legality all = {.legal = true};
+    const rk_inputs *inputs = &setup->inputs;
+    const rk_status status = rk_strategy_adopt(strategy, &own, err);
+    if (status) {
+        return status;
+    }
+    if (!rk_strategy_legal(&inputs->model, &inputs->system, &own, inputs->framework, &violation)) {
+        all.legal = false;
+        all.rule = violation.rule;
+        memcpy(all.message, violation.message, sizeof(all.message));
+    }
+    rk_hand_out(legality, size, &all, sizeof(all));
+    return RK_OK;
+}
+
+bool rk_strategy_field(const rk_strategy *strategy, size_t index, const char **name, char *text,
+                       size_t size)
+{
+    rk_strategy own;
+    rk_error err;
+    char value[RK_STRATEGY_TEXT_SIZE];
+    if (index >= RK_STRATEGY_FIELD_COUNT || rk_strategy_adopt(strategy, &own, &err)) {
+        return false;
+    }
+    *name = rk_strategy_label(index);
+    (void)snprintf(text, size, "%s", rk_strategy_text(&own, index, value));
+    return true;
+}
+
+/* ---- strategies from options ----------------------------------------------------------------- */
+
+/* Options that belong to the setup. */
+static rk_status check_options(const rk_request *request, rk_error *err)
+{
+    if (request->model || request->system) {
+        return rk_fail(err, RK_ERR_INVALID,
+                       "the options name a model or a system, which the setup has already");
+    }
+    if (request->stack || request->framework >= 0 || request->convention >= 0 ||
+        request->max_memory > 0) {
+        return rk_fail(err, RK_ERR_INVALID,
+                       "stack, framework, mfu_convention and max_memory belong to the setup: see "
+                       "rk_setup_choice");
+    }
+    return request->emit >= 0
+               ? rk_fail(err, RK_ERR_INVALID,
+                         "\"emit\" writes a file; rk_outcome_write_launch gives its text")
+               : RK_OK;
+}
+
+rk_status rk_ask(const rk_setup *setup, rk_job *job, const char *options, rk_error *err)
+{
+    rk_inputs own = setup->inputs; /* the limit is checked, and memory already set */
+    rk_request *request = rk_job_arguments(job);
+    rk_status status = options ? rk_job_set_json(job, options, err) : RK_OK;
+    status = status ? status : check_options(request, err);
+    status = status ? status : rk_job_set(job, "model", setup->inputs.model.name, err);
+    status = status ? status : rk_job_set(job, "system", setup->inputs.system.name, err);
+    return status ? status : rk_request_limit(request, &own.system, err);
+}
+
+/* What is made of options. */
+struct reading {
+    const rk_setup *setup;
+    rk_strategy strategy;
+};
+
+static rk_status take_strategy(rk_job *job, void *arguments, void *what, rk_error *err)
+{
+    struct reading *reading = what;
+    const rk_request *request = arguments;
+    (void)job;
+    return request->layout_count > 0
+               ? rk_fail(err, RK_ERR_INVALID, "set rk_strategy.layout in place of \"layout\"")
+               : rk_request_strategy(request, &reading->setup->inputs, &reading->strategy, err);
+}
+
+rk_status rk_strategy_read(const rk_setup *setup, const char *options, rk_strategy *strategy,
+                           size_t size, rk_error *err)
+{
+    struct reading reading = {.setup = setup};
+    rk_job *job = NULL;
+    rk_status status = rk_job_create(&rk_command_estimate, &job, err);
+    status = status ? status : rk_ask(setup, job, options, err);
+    status = status ? status : rk_job_use(job, NULL, NULL, NULL, take_strategy, &reading, err);
+    rk_job_free(job);
+    if (!status) {
+        rk_strategy_hand_out(&reading.strategy, strategy, size);
+    }
+    return status;
+}

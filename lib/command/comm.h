@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Collectives as nccl-tests report them. */
+#ifndef RK_COMMAND_COMM_H
+#define RK_COMMAND_COMM_H
+
+#include "system/system.h"
+
+/*
+ * The group of `ranks` (0: those of one innermost domain), `stride` from one to the next; refuses
+ * one that the system has no room for.
+ */
+rk_status rk_comm_place(const rk_system *system, int64_t ranks, int64_t stride, rk_group *group,
+                        rk_error *err);
+
+/*
+ * Bandwidth of the links over that of the algorithm (nccl-tests, PERFORMANCE.md): what a ring has
+ * to carry for each byte of the size.
+ */
+double rk_comm_bus_factor(rk_collective op, double ranks);
+
+#endif

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Whether a strategy, or any, fits in memory, and if not what would make it. */
+#ifndef RK_COMMAND_FIT_H
+#define RK_COMMAND_FIT_H
+
+#include "command/found.h"
+#include "report/remedies.h"
+
+/* What was asked and what was found. */
+typedef struct rk_fit {
+    const rk_request *request;
+    const rk_inputs *inputs;
+    rk_found found;
+    rk_fit_changes changes; /* of the strategy that the answer is about, when it does not fit */
+    int64_t fewest;         /* accelerators on which some strategy fits; 0: none are enough */
+    rk_planned leanest;     /* a strategy that fits on them */
+} rk_fit;
+
+/* Cleared with rk_found_clear(&fit->found), also after a failure. */
+rk_status rk_fit_find(rk_job *job, const rk_request *request, const rk_inputs *inputs, rk_fit *fit,
+                      rk_error *err);
+
+/* The strategy that the answer is about; NULL: none is legal. */
+const rk_answer *rk_fit_answer(const rk_fit *fit);
+
+#endif
