@@ -12,19 +12,23 @@ extern "C" {
 #endif
 
 #if defined(__GNUC__)
-#define RK_API               __attribute__((visibility("default")))
+/* Marks what the library exports. */
+#define RK_API __attribute__((visibility("default")))
+/* Marks which argument is a format of printf, and which the first of its values. */
 #define RK_PRINTF(fmt, args) __attribute__((format(printf, fmt, args)))
 #else
 #define RK_API
 #define RK_PRINTF(fmt, args)
 #endif
 
+/* The version of the headers; rk_version is that of the library. */
 #define RK_VERSION "0.1.0"
 
 /* ---- errors ---------------------------------------------------------------------------- */
 
+/* How a call went. */
 typedef enum rk_status {
-    RK_OK = 0,
+    RK_OK = 0,      /* done */
     RK_ERR_MEMORY,  /* the machine ran out of memory */
     RK_ERR_IO,      /* a file could not be opened, read or written */
     RK_ERR_SYNTAX,  /* a document is not JSON; line and column are set */
@@ -35,7 +39,7 @@ typedef enum rk_status {
 
 /* Filled by the function that fails; one sentence in `message`, without file or path. */
 typedef struct rk_error {
-    rk_status code;
+    rk_status code;    /* what the function returned */
     int line, column;  /* 1-based, of a syntax error; 0 otherwise */
     char file[256];    /* document at fault, "" when the fault is in no document */
     char path[128];    /* JSON path of the value at fault, e.g. "networks[1].bandwidth" */

@@ -14,14 +14,24 @@ extern "C" {
 
 /* ---- the Calculon methodology: inputs ---------------------------------------------------- */
 
+/* Number formats. */
 typedef enum rk_datatype { RK_FLOAT8, RK_FLOAT16, RK_BFLOAT16, RK_FLOAT32 } rk_datatype;
+
+/* Values of rk_datatype. */
 #define RK_DATATYPE_COUNT 4
 /* A name that is none of them; an evaluation refuses it, though only after the networks. */
 #define RK_DATATYPE_UNKNOWN ((rk_datatype)RK_DATATYPE_COUNT)
 
+/* Kinds of attention. */
 typedef enum rk_attention { RK_MULTIHEAD, RK_MULTIQUERY } rk_attention;
+
+/* What is recomputed in backward. */
 typedef enum rk_recompute { RK_RECOMPUTE_FULL, RK_RECOMPUTE_ATTN, RK_RECOMPUTE_NONE } rk_recompute;
+
+/* How tensor-parallel ranks communicate. */
 typedef enum rk_tp_comm { RK_TP_AR, RK_TP_P2P_RS_AG, RK_TP_RS_AG } rk_tp_comm;
+
+/* How that traffic overlaps with compute. */
 typedef enum rk_tp_overlap { RK_OVERLAP_NONE, RK_OVERLAP_RING, RK_OVERLAP_PIPE } rk_tp_overlap;
 
 /* The model: a stack of equal transformer blocks. */
@@ -36,74 +46,89 @@ typedef struct rk_calculon_app {
 
 /* The mapping; the fields are in the order of the published execution document. */
 typedef struct rk_calculon_exe {
-    int64_t num_procs;      /* P = t * p * D */
-    int64_t tensor_par;     /* t */
-    int64_t pipeline_par;   /* p */
-    int64_t data_par;       /* D */
-    int64_t tensor_par_net; /* network tier of each dimension, 0-based */
+    int64_t num_procs;    /* P = t * p * D */
+    int64_t tensor_par;   /* t */
+    int64_t pipeline_par; /* p */
+    int64_t data_par;     /* D */
+    /* network tier of each dimension, 0-based */
+    int64_t tensor_par_net;
     int64_t pipeline_par_net;
     int64_t data_par_net;
-    int64_t batch_size;      /* B: sequences per step */
-    int64_t microbatch_size; /* b: sequences */
-    rk_datatype datatype;
-    bool fused_activation;
-    rk_attention attention_type;
-    rk_recompute activation_recompute;
-    int64_t pipeline_interleaving; /* v: chunks per processor */
-    bool optimizer_sharding;
-    rk_tp_comm tensor_par_comm_type;
-    rk_tp_overlap tensor_par_overlap;
-    bool seq_par_ag_redo;
-    bool data_par_overlap;
+
+    int64_t batch_size;                /* B: sequences per step */
+    int64_t microbatch_size;           /* b: sequences */
+    rk_datatype datatype;              /* of weights and activations */
+    bool fused_activation;             /* activations are fused with what is before them */
+    rk_attention attention_type;       /* multi-head or multi-query */
+    rk_recompute activation_recompute; /* what is recomputed */
+    int64_t pipeline_interleaving;     /* v: chunks per processor */
+    bool optimizer_sharding;           /* over data-parallel ranks */
+    rk_tp_comm tensor_par_comm_type;   /* collectives of tensor parallelism */
+    rk_tp_overlap tensor_par_overlap;  /* how they hide */
+    bool seq_par_ag_redo;  /* gather again in backward what sequence parallelism splits */
+    bool data_par_overlap; /* gradients are reduced during backward */
+    /* what is in offload memory */
     bool weight_offload;
     bool activations_offload;
     bool optimizer_offload;
-    bool training;
+
+    bool training; /* else inference: forward alone */
 } rk_calculon_exe;
 
-#define RK_CURVE_MAX   64 /* steps of one efficiency curve */
-#define RK_NETWORK_MAX 16 /* network tiers of one system */
+/* Steps of one efficiency curve at most. */
+#define RK_CURVE_MAX 64
+
+/* Network tiers of one system at most. */
+#define RK_NETWORK_MAX 16
 
 /* A step curve: the rate of the first step whose threshold the size reaches. */
 typedef struct rk_curve {
-    int count;
+    int count;                      /* steps */
     double threshold[RK_CURVE_MAX]; /* FLOP or bytes */
     double rate[RK_CURVE_MAX];      /* FLOP/s or bytes/s: peak times efficiency */
 } rk_curve;
 
+/* The matrix or the vector engine in one datatype. */
 typedef struct rk_calculon_engine {
-    bool present; /* the system document names this datatype */
-    double peak;  /* FLOP/s */
-    rk_curve curve;
+    bool present;   /* the system document names this datatype */
+    double peak;    /* FLOP/s */
+    rk_curve curve; /* by FLOPs of an operation */
 } rk_calculon_engine;
 
+/* One memory of the processor. */
 typedef struct rk_calculon_memory {
     double capacity; /* bytes */
     double peak;     /* bytes/s, before efficiency */
-    rk_curve curve;
+    rk_curve curve;  /* by bytes of an access */
 } rk_calculon_memory;
 
+/* Operations of a network. */
 typedef enum rk_net_op { RK_P2P, RK_REDUCE_SCATTER, RK_ALL_GATHER, RK_ALL_REDUCE } rk_net_op;
+
+/* Values of rk_net_op. */
 #define RK_NET_OP_COUNT 4
 
+/* One tier of the network. */
 typedef struct rk_calculon_network {
     double bandwidth;  /* bytes/s per processor, before efficiency */
     double efficiency; /* 0 < e <= 1 */
     int64_t size;      /* processors that one instance spans */
     double latency;    /* seconds, once per operation */
+    /* bytes of a link over those of the operation: scalar (1 + offset / ranks) */
     double scalar[RK_NET_OP_COUNT];
     double offset[RK_NET_OP_COUNT];
-    bool must_be_filled;
+
+    bool must_be_filled;    /* a group of this tier takes all of it */
     double processor_usage; /* share of compute lost while the tier communicates, 0 <= u < 1 */
 } rk_calculon_network;
 
 /* The machine. */
 typedef struct rk_calculon_sys {
-    rk_calculon_engine matrix[RK_DATATYPE_COUNT], vector[RK_DATATYPE_COUNT];
+    rk_calculon_engine matrix[RK_DATATYPE_COUNT], vector[RK_DATATYPE_COUNT]; /* by datatype */
     rk_calculon_memory mem1, mem2; /* device memory; offload memory (capacity 0: none) */
     bool roofline;                 /* max(compute, memory) instead of their sum */
-    int network_count;
-    rk_calculon_network networks[RK_NETWORK_MAX];
+    int network_count;             /* tiers */
+    rk_calculon_network networks[RK_NETWORK_MAX]; /* innermost first */
 } rk_calculon_sys;
 
 /*
@@ -114,8 +139,12 @@ typedef struct rk_calculon_sys {
  */
 RK_API rk_status rk_calculon_app_load(const char *name, bool lenient, rk_calculon_app *app,
                                       rk_error *err);
+
+/* The same of a system. */
 RK_API rk_status rk_calculon_sys_load(const char *name, bool lenient, rk_calculon_sys *sys,
                                       rk_error *err);
+
+/* The same of a mapping; all keys have to be known. */
 RK_API rk_status rk_calculon_exe_load(const char *name, rk_calculon_exe *exe, rk_error *err);
 
 /* ---- the Calculon methodology: one evaluation -------------------------------------------- */
@@ -125,50 +154,86 @@ RK_API rk_status rk_calculon_exe_load(const char *name, rk_calculon_exe *exe, rk
  * of FLOPs are long double: whole numbers, exact below 2^63.
  */
 typedef struct rk_calculon_stats {
-    long double block_fw_flops;
+    long double block_fw_flops; /* forward of a block */
+    /* forward of a block: s of its FLOPs, bytes of memory, s of these, s of both */
     double block_fw_flops_time, block_fw_mem_accessed, block_fw_mem_time, block_fw_time;
+
+    /* tensor-parallel traffic of forward, of inner blocks and of those at the ends of a chunk */
     double baseblock_fw_tp_time, edgeblock_fw_tp_time;
     double baseblock_fw_tp_time_exposed, edgeblock_fw_tp_time_exposed;
-    long double block_re_flops;
+
+    long double block_re_flops; /* recomputation of a block */
+    /* recomputation of a block: s of its FLOPs, bytes of memory, s of these, s of both */
     double block_re_flops_time, block_re_mem_accessed, block_re_mem_time, block_re_time;
+
+    /* traffic that recomputation repeats */
     double baseblock_recomm_time, edgeblock_recomm_time;
     double baseblock_recomm_time_exposed, edgeblock_recomm_time_exposed;
-    long double block_agrad_flops;
+
+    long double block_agrad_flops; /* backward of a block by activations */
+    /* backward of a block by activations: s of its FLOPs, bytes of memory, s of these, s of both */
     double block_agrad_flops_time, block_agrad_mem_accessed, block_agrad_mem_time;
     double block_agrad_time;
+
+    /* tensor-parallel traffic of backward */
     double baseblock_agrad_tp_time, edgeblock_agrad_tp_time;
     double baseblock_agrad_tp_time_exposed, edgeblock_agrad_tp_time_exposed;
-    long double block_wgrad_flops;
+
+    long double block_wgrad_flops; /* backward of a block by weights */
+    /* backward of a block by weights: s of its FLOPs, bytes of memory, s of these, s of both */
     double block_wgrad_flops_time, block_wgrad_mem_accessed, block_wgrad_mem_time;
     double block_wgrad_time;
+
+    /* optimizer of a block: FLOPs, s of these, bytes of memory, s of these, s of both */
     double block_optim_flops, block_optim_flops_time, block_optim_mem_accessed;
     double block_optim_mem_time, block_optim_time;
+
+    /* bytes that a block sends: by tensor, pipeline and data parallelism */
     double baseblock_fw_tp_size, edgeblock_fw_tp_size;
     double baseblock_bw_tp_size, edgeblock_bw_tp_size;
     double baseblock_recomm_size, edgeblock_recomm_size;
     double block_fw_pp_size, block_bw_pp_size, block_dp_size;
+
+    /* bytes/s with which traffic hides completely */
     double tp_bw_overlap_req, dp_bw_overlap_req_chunk, dp_bw_overlap_req_tail;
+
+    /* bytes of a block */
     double block_weight_space, block_act_working_space, block_act_storage_space;
     double block_act_checkpoint_size, block_weight_grad_space;
     double block_weight_grad_space_no_sharding, block_act_grad_space, block_optimizer_space;
+
+    /* bytes in device memory while the rest is offloaded; checkpoints: NaN (null) in inference */
     double weight_space_with_offload, act_space_with_offload;
-    double act_checkpoint_size_with_offload; /* NaN (null) in inference */
+    double act_checkpoint_size_with_offload;
     double act_grad_space_with_offload, weight_grad_space_with_offload;
     double optimizer_space_with_offload;
+
+    /* bytes of all blocks of a processor */
     double weight_space, act_space, act_checkpoint_size, act_grad_space, weight_grad_space;
     double optimizer_space;
+
+    /* s of a step, by part; `exposed` is what is not hidden, `link` what links are busy */
     double fw_time, bw_time, optim_step_time, recompute_time;
     double recomm_link_time, recomm_exposed_time, bubble_time;
     double tp_comm_link_time, pp_comm_link_time, dp_comm_link_time;
     double tp_comm_exposed_time, pp_comm_exposed_time, dp_comm_exposed_time;
     double fw_offload_exposed_time, bw_offload_exposed_time;
-    double total_time;
+
+    double total_time; /* s of a step */
+    /* bytes/s to offload memory with which it hides completely */
     double act_offload_bw_req, weight_offload_bw_req, optim_offload_bw_req, offload_mem_bw_req;
+
+    /* bytes that a processor needs of either memory */
     double proc_mem_tier1_cap_req, proc_mem_tier2_cap_req;
+
     long double useful_flops; /* per block and microbatch; not whole in training */
+    /* of peak while computing; of time in compute; of peak over the step */
     double compute_efficiency, system_efficiency, total_efficiency;
+
     double sample_rate; /* sequences/s */
 } rk_calculon_stats;
+
+/* Members of rk_calculon_stats. */
 #define RK_CALCULON_STATS_COUNT 96
 
 /* Whether a mapping runs on a system, and if not why: the published user errors. */
@@ -183,8 +248,9 @@ typedef enum rk_verdict {
     RK_MEM2_TOO_SMALL,
 } rk_verdict;
 
+/* A verdict and its numbers. */
 typedef struct rk_calculon_verdict {
-    rk_verdict verdict;
+    rk_verdict verdict;       /* RK_FITS, or what is wrong */
     int tier;                 /* network tier of the first two misfits */
     double needed, available; /* bytes, of the two memory misfits */
 } rk_calculon_verdict;
@@ -192,6 +258,7 @@ typedef struct rk_calculon_verdict {
 /* Writes the published message of a misfit to `out`, always terminated.  Returns out. */
 RK_API const char *rk_calculon_verdict_text(const rk_calculon_verdict *v, char *out, size_t size);
 
+/* Layers of a block at most. */
 #define RK_CALCULON_LAYER_MAX 24
 
 /* What a layer does in one phase. */
@@ -203,15 +270,15 @@ typedef struct rk_calculon_phase_stats {
 
 /* What a layer sends in one phase: bytes of one tile, bytes in all, s, s not hidden. */
 typedef struct rk_calculon_comm_stats {
-    double tile, size, time, time_exposed;
+    double tile, size, time, time_exposed; /* bytes, bytes, s, s */
 } rk_calculon_comm_stats;
 
 /* One layer of the block; index 0 of a pair is the base block, index 1 the edge block. */
 typedef struct rk_calculon_layer_stats {
-    const char *name;                  /* static */
-    int64_t inputs_size, outputs_size; /* elements */
-    rk_calculon_phase_stats fw, agrad, wgrad, optim;
-    rk_calculon_comm_stats fw_tp[2], bw_tp[2], recomm[2];
+    const char *name;                                     /* static */
+    int64_t inputs_size, outputs_size;                    /* elements */
+    rk_calculon_phase_stats fw, agrad, wgrad, optim;      /* by phase */
+    rk_calculon_comm_stats fw_tp[2], bw_tp[2], recomm[2]; /* by phase and kind of block */
     double weight, activation, weight_grad, activation_grad, optimizer; /* bytes */
 } rk_calculon_layer_stats;
 
@@ -234,18 +301,19 @@ RK_API double rk_calculon_parameters(const rk_calculon_app *app);
 
 /* The space of mappings: all of them for `num_procs` processors, with these limits. */
 typedef struct rk_calculon_space {
-    int64_t num_procs, max_batch_size;
-    rk_datatype datatype;
-    int fused_count; /* 1 or 2 */
-    bool fused[2];   /* values of fused_activation, in order */
-    bool no_tp_overlap, no_dp_overlap;
-    bool mbs_break; /* skip larger microbatches once one does not fit */
+    int64_t num_procs, max_batch_size; /* processors; sequences of a step at most */
+    rk_datatype datatype;              /* of all mappings */
+    int fused_count;                   /* 1 or 2 */
+    bool fused[2];                     /* values of fused_activation, in order */
+    bool no_tp_overlap, no_dp_overlap; /* traffic that hides behind nothing */
+    bool mbs_break;                    /* skip larger microbatches once one does not fit */
 } rk_calculon_space;
 
+/* A mapping of a ranking. */
 typedef struct rk_calculon_ranked {
-    rk_calculon_exe exe;
-    double sample_rate; /* sequences/s */
-    uint64_t index;     /* place in the enumeration; orders equal rates */
+    rk_calculon_exe exe; /* the mapping */
+    double sample_rate;  /* sequences/s */
+    uint64_t index;      /* place in the enumeration; orders equal rates */
 } rk_calculon_ranked;
 
 /*

@@ -26,7 +26,10 @@ extern "C" {
 
 /* ---- what commands and options there are --------------------------------------------------- */
 
+/* A command of `reckon`. */
 typedef struct rk_command rk_command;
+
+/* An option of a command. */
 typedef struct rk_option rk_option;
 
 /* The commands in the order of the help text; NULL from the number of commands on. */
@@ -48,6 +51,7 @@ RK_API rk_status rk_command_resolve(const rk_command *command, const char *metho
                                     const char *model, const char *system,
                                     const rk_command **resolved, rk_error *err);
 
+/* What a command is called, e.g. "plan". */
 RK_API const char *rk_command_name(const rk_command *command);
 RK_API const char *rk_command_purpose(const rk_command *command); /* a sentence, no full stop */
 RK_API const char *rk_command_notes(const rk_command *command);   /* ends the help; may be NULL */
@@ -65,11 +69,11 @@ typedef struct rk_option_info {
     const char *help;  /* one line */
     char letter;       /* 'o' for -o; 0: none */
     bool positional;   /* without a name on the command line, in table order */
-    bool required;
+    bool required;     /* a job without it is refused */
     const char *const *choices; /* NULL-terminated; NULL: free */
     const char *const *aliases; /* other long names; at most alias_count are not NULL */
-    size_t alias_count;
-    const char *catalogue; /* names of this kind complete it; NULL: none do */
+    size_t alias_count;         /* of `aliases` */
+    const char *catalogue;      /* names of this kind complete it; NULL: none do */
 } rk_option_info;
 
 /*
@@ -85,6 +89,7 @@ RK_API const char *rk_catalogue_name(size_t index, const char **kind);
 
 /* ---- jobs ------------------------------------------------------------------------------------ */
 
+/* A command with its options. */
 typedef struct rk_job rk_job;
 
 /* Other processes that share a search; see reckon/team.h. */

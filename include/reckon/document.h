@@ -71,14 +71,14 @@ RK_API void rk_system_free(rk_system *system);
 
 /* What a system is, per accelerator. */
 typedef struct rk_system_facts {
-    const char *name;        /* lives as long as the system, like the next */
-    const char *accelerator; /* "H100 SXM" */
-    int64_t accelerators;    /* at most */
-    int64_t node;            /* accelerators of the innermost network tier */
-    int tiers;               /* of the network, see rk_system_tier */
-    double memory_bytes;     /* nominal */
-    double usable_bytes;     /* that a process can allocate */
-    double memory_bytes_per_s;
+    const char *name;          /* lives as long as the system, like the next */
+    const char *accelerator;   /* "H100 SXM" */
+    int64_t accelerators;      /* at most */
+    int64_t node;              /* accelerators of the innermost network tier */
+    int tiers;                 /* of the network, see rk_system_tier */
+    double memory_bytes;       /* nominal */
+    double usable_bytes;       /* that a process can allocate */
+    double memory_bytes_per_s; /* peak of device memory */
     double vector_flops_per_s; /* in fp32 */
     double host_memory_bytes;  /* 0: not known, like all that follow */
     double host_bytes_per_s;   /* each way, of the link */

@@ -83,7 +83,7 @@ RK_API rk_status rk_strategy_read(const rk_setup *setup, const char *options, rk
 
 /* Whether a strategy is legal. */
 typedef struct rk_legality {
-    bool legal;
+    bool legal;        /* it breaks no rule */
     const char *rule;  /* the first rule that it breaks, e.g. "heads % tp"; static; NULL: none */
     char message[256]; /* what was found, and the nearest legal choice; "" */
 } rk_legality;
@@ -105,16 +105,21 @@ RK_API bool rk_strategy_field(const rk_strategy *strategy, size_t index, const c
 
 /* ---- predictions ----------------------------------------------------------------------------- */
 
-#define RK_TIME_ROOM   32 /* parts of a step at most */
-#define RK_MEMORY_ROOM 16 /* parts of memory at most */
+/* Parts of a step at most. */
+#define RK_TIME_ROOM 32
 
-/* Names of the parts in documents, e.g. "linear" or "weights"; NULL past the last. */
+/* Parts of memory at most. */
+#define RK_MEMORY_ROOM 16
+
+/* The name of a part of a step in documents, e.g. "linear"; NULL past the last. */
 RK_API const char *rk_time_part_name(size_t part);
+
+/* The name of a part of memory in documents, e.g. "weights"; NULL past the last. */
 RK_API const char *rk_memory_part_name(size_t part);
 
 /* One optimizer step of a strategy. */
 typedef struct rk_prediction {
-    double step_s;
+    double step_s;               /* of one optimizer step */
     double time_s[RK_TIME_ROOM]; /* by rk_time_part_name; adds up to step_s */
     double model_flops;          /* per step and accelerator, by the convention of the setup */
     double hardware_flops;       /* the same, as executed */
@@ -172,6 +177,7 @@ typedef struct rk_outcome rk_outcome;
 RK_API rk_status rk_estimate_strategy(const rk_setup *setup, const rk_strategy *strategy,
                                       rk_outcome **outcome, rk_error *err);
 
+/* Numbers of a list at most. */
 #define RK_COUNTS_MAX 32
 
 /* Numbers to choose from; count 0: all that are possible. */
@@ -246,12 +252,13 @@ RK_API void rk_outcome_describe(const rk_outcome *outcome, rk_outcome_facts *fac
 RK_API size_t rk_outcome_count(const rk_outcome *outcome);
 
 /*
- * Fill the first `size` bytes for strategy `index`, best first: pass the size of the struct.  Text
- * and arrays that they point to live as long as the outcome.  Return false, and fill nothing, past
- * the last.
+ * Fills the first `size` bytes for strategy `index`, best first: pass sizeof(rk_strategy).  Its
+ * layout lives as long as the outcome.  Returns false, and fills nothing, past the last.
  */
 RK_API bool rk_outcome_strategy(const rk_outcome *outcome, size_t index, rk_strategy *strategy,
                                 size_t size);
+
+/* The same for what is predicted of it: pass sizeof(rk_prediction). */
 RK_API bool rk_outcome_prediction(const rk_outcome *outcome, size_t index,
                                   rk_prediction *prediction, size_t size);
 
@@ -288,11 +295,11 @@ RK_API rk_status rk_outcome_write_launch(const rk_outcome *outcome, size_t index
 
 /* One collective operation, in the terms of nccl-tests. */
 typedef struct rk_collective_timing {
-    double seconds;
-    double algorithm_bytes_per_s; /* size over time */
-    double bus_bytes_per_s;       /* that times what the links of a ring carry per byte */
-    int64_t ranks;                /* of the group */
-    int64_t ranks_of_innermost_domain;
+    double seconds;                    /* that it takes */
+    double algorithm_bytes_per_s;      /* size over time */
+    double bus_bytes_per_s;            /* that times what the links of a ring carry per byte */
+    int64_t ranks;                     /* of the group */
+    int64_t ranks_of_innermost_domain; /* in a full domain of the fastest tier */
 } rk_collective_timing;
 
 /*

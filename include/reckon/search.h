@@ -9,8 +9,11 @@
 extern "C" {
 #endif
 
+/* Mappings of an exhaustive search by the Calculon methodology. */
 typedef struct rk_search_counts {
-    uint64_t executed, good, bad;
+    uint64_t executed; /* evaluated */
+    uint64_t good;     /* of them, those that run */
+    uint64_t bad;      /* and those that do not */
 } rk_search_counts;
 
 /* How a search reports on itself and is stopped; all zero is legal. */
@@ -21,13 +24,14 @@ typedef struct rk_search_control {
      * and their total; return false to stop the search (RK_ERR_STOPPED).  May be NULL.
      */
     bool (*progress)(void *user, uint64_t done, uint64_t total);
-    void *user;
+    void *user; /* handed to `progress` */
     /*
      * Search only part `slice` (from 0) of `slices`; slices 0: all.  Every strategy is in one part,
      * so counts of all parts add up, and the best of their ranked ones are those of the whole.
      * Bounded searches take no parts: they search all.
      */
-    uint64_t slice, slices;
+    uint64_t slice;
+    uint64_t slices;   /* how many parts there are */
     double least_rate; /* sequences/s: a bounded search does not look for slower strategies */
     /*
      * What other parts have found already: strategies below this score (the rate, or the negative

@@ -17,6 +17,8 @@ extern "C" {
 
 /* Number formats of GEMM operands. */
 typedef enum rk_precision { RK_FP32, RK_TF32, RK_BF16, RK_FP16, RK_FP8, RK_FP4 } rk_precision;
+
+/* Values of rk_precision. */
 #define RK_PRECISION_COUNT 6
 
 /*
@@ -34,26 +36,30 @@ typedef enum rk_precision { RK_FP32, RK_TF32, RK_BF16, RK_FP16, RK_FP8, RK_FP4 }
     X(V_HALF, v_half, "v-half")       /* a V with half the activations of 1F1B */                  \
     X(V_MIN, v_min, "v-min")          /* a V with a third of them */
 
+/* How an entry becomes an enumerator. */
 #define RK_SCHEDULE_KIND(kind, entry, name) RK_SCHEDULE_##kind,
+
+/* The schedules: RK_SCHEDULE_GPIPE, RK_SCHEDULE_1F1B... in the order of the list. */
 typedef enum rk_schedule_kind {
     RK_SCHEDULE_LIST(RK_SCHEDULE_KIND) RK_SCHEDULE_KIND_COUNT
 } rk_schedule_kind;
 #undef RK_SCHEDULE_KIND
 
+/* Which activations are recomputed in backward. */
 typedef enum rk_recompute_kind {
-    RK_REC_NONE,
+    RK_REC_NONE,      /* none */
     RK_REC_SELECTIVE, /* the modules of rk_strategy.recompute_modules */
     RK_REC_FULL,      /* whole layers: recompute_layers of each stage chunk, 0 = all */
 } rk_recompute_kind;
 
 /* Modules of selective recompute, a bit each. */
 enum {
-    RK_MODULE_CORE_ATTENTION = 1,
-    RK_MODULE_NORM = 2,
-    RK_MODULE_ACTIVATION = 4, /* SwiGLU or GELU of FFN and experts */
-    RK_MODULE_MLA_UP = 8,
-    RK_MODULE_MLP = 16,
-    RK_MODULE_MOE = 32,
+    RK_MODULE_CORE_ATTENTION = 1, /* scores, softmax and their product with values */
+    RK_MODULE_NORM = 2,           /* layer norms */
+    RK_MODULE_ACTIVATION = 4,     /* SwiGLU or GELU of FFN and experts */
+    RK_MODULE_MLA_UP = 8,         /* up-projections of latent attention */
+    RK_MODULE_MLP = 16,           /* dense feed-forward networks */
+    RK_MODULE_MOE = 32,           /* whole mixtures of experts */
     /* torchtitan's operators: all but attention, messages and every second product of a layer */
     RK_MODULE_OPERATORS = 64,
 };
@@ -61,6 +67,7 @@ enum {
 /* Where adapters stand; bits of rk_strategy.adapter_modules. */
 enum rk_adapted { RK_ADAPTED_ATTENTION = 1, RK_ADAPTED_FFN = 2 };
 
+/* How context parallelism exchanges keys and values. */
 typedef enum rk_cp_kind { RK_CP_RING, RK_CP_ALL_GATHER, RK_CP_ULYSSES } rk_cp_kind;
 
 /* How ranks are numbered, the fastest first; experts take the place of cp in their layers. */
@@ -68,8 +75,11 @@ typedef enum rk_rank_order {
     RK_ORDER_DATA_PIPELINE, /* tp-cp-dp-pp: Megatron-LM's default */
     RK_ORDER_PIPELINE_DATA, /* tp-cp-pp-dp: that of Llama 3 */
 } rk_rank_order;
+
+/* Values of rk_rank_order. */
 #define RK_ORDER_COUNT 2
 
+/* What data-parallel ranks share out. */
 typedef enum rk_sharding {
     RK_SHARD_NONE,      /* plain data parallelism */
     RK_SHARD_OPTIMIZER, /* ZeRO-1, distributed optimizer */
@@ -108,32 +118,35 @@ typedef struct rk_state_recipe {
     double reduce;                      /* bytes of a reduced gradient, 4 or 2 */
 } rk_state_recipe;
 
+/* A strategy.  Begin with rk_strategy_read, or with one of an outcome, and change what is to
+ * differ. */
 typedef struct rk_strategy {
     size_t size; /* sizeof(rk_strategy) of the program; fields may be added at the end */
-    int64_t tp, cp, pp, vp, dp; /* vp: chunks per rank of the interleaved schedule, else 1 */
-    int64_t ep, etp;            /* experts over ep ranks, each over etp */
-    bool sp;                    /* sequence parallelism in the tensor group */
-    rk_cp_kind cp_kind;
-    rk_rank_order order;
+    int64_t tp, cp, pp, vp, dp;        /* vp: chunks per rank of the interleaved schedule, else 1 */
+    int64_t ep, etp;                   /* experts over ep ranks, each over etp */
+    bool sp;                           /* sequence parallelism in the tensor group */
+    rk_cp_kind cp_kind;                /* with cp > 1 */
+    rk_rank_order order;               /* of the ranks */
     int64_t micro_batch, global_batch; /* sequences */
     int64_t seq;                       /* tokens */
     int64_t document; /* tokens of a document within which attention stays; 0: the sequence */
-    rk_schedule_kind schedule;
-    rk_recompute_kind recompute;
-    unsigned recompute_modules;
-    int64_t recompute_layers;
-    rk_sharding sharding;
+    rk_schedule_kind schedule;   /* of the pipeline */
+    rk_recompute_kind recompute; /* which activations */
+    unsigned recompute_modules;  /* of selective recompute: RK_MODULE_ bits */
+    int64_t recompute_layers;    /* of full recompute, per stage chunk; 0: all */
+    rk_sharding sharding;        /* ZeRO stage */
     /* HSDP: shard groups are dp * cp / replicas, and as much of experts; 1: one group of all. */
     int64_t replicas;
-    rk_precision precision; /* of the linears */
-    rk_fp8_recipe fp8_recipe;
+    rk_precision precision;   /* of the linears */
+    rk_fp8_recipe fp8_recipe; /* of linears in fp8 */
     bool low_weights; /* those of linears in fp8 and fp4 exist so only, but for the optimizer's */
-    rk_state_recipe states;
-    bool flash_attention;
-    bool tp_overlap, grad_overlap, param_overlap, pp_overlap, moe_overlap;
-    bool graph_capture; /* kernels of layers are launched as graphs */
-    bool graph_step;    /* a graph holds all kernels of a step */
-    bool offload_optimizer, offload_activations, offload_weights;
+    rk_state_recipe states;                       /* bytes of model states */
+    bool flash_attention;                         /* scores are never in memory */
+    bool tp_overlap, grad_overlap, param_overlap; /* traffic that hides behind compute */
+    bool pp_overlap, moe_overlap;                 /* likewise */
+    bool graph_capture;                           /* kernels of layers are launched as graphs */
+    bool graph_step;                              /* a graph holds all kernels of a step */
+    bool offload_optimizer, offload_activations, offload_weights; /* to host memory */
     int64_t first_stage_layers, last_stage_layers; /* of a rank, all chunks; 0: as the rest */
     bool count_embedding, count_head;              /* they take the place of a layer in the split */
     bool mtp_before_head;                          /* MTP is on the stage before the head's */
@@ -145,12 +158,12 @@ typedef struct rk_strategy {
      * 0: everything learns.  rk_strategy_freeze sets all three and the bytes of states.
      */
     int64_t adapter_rank;
-    unsigned adapter_modules;
-    double learning;        /* with adapters: their parameters over those of the model */
-    double capacity_factor; /* MoE; 0: dropless */
-    double imbalance;       /* most loaded expert rank over the mean, >= 1 */
-    rk_optimizer optimizer;
-    double outer_states; /* more bytes of the optimizer, per parameter of embedding and head */
+    unsigned adapter_modules; /* bits of rk_adapted */
+    double learning;          /* with adapters: their parameters over those of the model */
+    double capacity_factor;   /* MoE; 0: dropless */
+    double imbalance;         /* most loaded expert rank over the mean, >= 1 */
+    rk_optimizer optimizer;   /* of all weights that learn */
+    double outer_states;      /* more bytes of the optimizer, per parameter of embedding and head */
 } rk_strategy;
 
 #ifdef __cplusplus

@@ -107,6 +107,7 @@ rk_status rk_strategy_adopt(const rk_strategy *given, rk_strategy *strategy, rk_
         {"sharding", (int)strategy->sharding, RK_SHARD_ALL + 1},
         {"precision", (int)strategy->precision, RK_PRECISION_COUNT},
         {"fp8_recipe", (int)strategy->fp8_recipe, RK_FP8_MX + 1},
+        {"optimizer", (int)strategy->optimizer, RK_OPTIMIZER_COUNT},
     };
     for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
         if (fields[i].value < 0 || fields[i].value >= fields[i].count) {
