@@ -49,8 +49,7 @@ rk_status rk_write_document(const rk_job *job, const rk_request *request, const 
         return status;
     }
     rk_json_writer writer = {.out = out, .indented = true};
-    rk_json_open(&writer, "{");
-    rk_json_string(&writer, "reckon", rk_version());
+    rk_json_open_answer(&writer);
     write_request(&writer, request, inputs);
     write(&writer, what);
     rk_json_close(&writer, "}");

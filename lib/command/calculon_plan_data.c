@@ -36,9 +36,8 @@ static void write_request(rk_json_writer *writer, const rk_calculon_plan *plan)
         rk_json_count(writer, "strategies", plan->ranking.counts[0]);
         rk_json_count(writer, "fit", plan->ranking.counts[1]);
     }
-    rk_json_real(writer, "processor_time_s", plan->cpu_s);
-    rk_json_real(writer, "wall_time_s", plan->wall_s);
     rk_json_close(writer, "}");
+    rk_json_performance(writer, plan->cpu_s, plan->wall_s);
 }
 
 static void write_best(rk_json_writer *writer, const rk_calculon_plan *plan)
@@ -115,8 +114,7 @@ rk_status rk_calculon_plan_write_json(const rk_job *job, const rk_calculon_plan 
         return status;
     }
     rk_json_writer writer = {.out = out, .indented = true};
-    rk_json_open(&writer, "{");
-    rk_json_string(&writer, "reckon", rk_version());
+    rk_json_open_answer(&writer);
     write_request(&writer, plan);
     if (plan->strategy_count > 0) {
         write_best(&writer, plan);

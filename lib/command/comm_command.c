@@ -489,8 +489,7 @@ static rk_status write_data(const rk_job *job, const struct comm *comm, rk_error
         return rk_out_close(out, err);
     }
     rk_json_writer writer = {.out = out, .indented = true};
-    rk_json_open(&writer, "{");
-    rk_json_string(&writer, "reckon", rk_version());
+    rk_json_open_answer(&writer);
     rk_json_string(&writer, "system", comm->system->name);
     rk_json_count(&writer, "ranks", (uint64_t)comm->group.size);
     rk_json_count(&writer, "ranks_of_innermost_domain", (uint64_t)comm->group.within[0]);

@@ -112,8 +112,7 @@ static void write_error(rk_json_writer *writer, const char *name, const rk_comm_
 static void write_json(rk_out *out, const struct fit *fit)
 {
     rk_json_writer writer = {.out = out, .indented = true};
-    rk_json_open(&writer, "{");
-    rk_json_string(&writer, "reckon", rk_version());
+    rk_json_open_answer(&writer);
     rk_json_open_member(&writer, "fits", "[");
     for (size_t i = 0; i < fit->results.count; i++) {
         const rk_comm_set *set = &fit->results.sets[i];

@@ -43,16 +43,15 @@ rk_status rk_designing_write_json(const rk_job *job, const rk_designing *d, rk_e
         return status;
     }
     rk_json_writer writer = {.out = out, .indented = true};
-    rk_json_open(&writer, "{");
-    rk_json_string(&writer, "reckon", rk_version());
+    rk_json_open_answer(&writer);
     rk_json_string(&writer, "method", d->asked.planner->method->name);
     rk_json_string(&writer, "prices", d->target.prices);
     rk_json_string(&writer, "currency", d->prices.currency);
     rk_json_count(&writer, "machines", d->count);
     rk_json_open_member(&writer, "search", "{");
     rk_bounded_write_json(&writer, &d->counts);
-    rk_json_real(&writer, "processor_time_s", d->cpu_s);
     rk_json_close(&writer, "}");
+    rk_json_performance(&writer, d->cpu_s, -1);
     rk_json_real(&writer, "target_sequences_per_s", d->least_rate);
     if (d->cheapest) {
         rk_json_key(&writer, "cheapest");

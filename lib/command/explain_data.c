@@ -38,14 +38,13 @@ rk_status rk_explain_write_json(const rk_job *job, const rk_explain *explain, rk
         return status;
     }
     rk_json_writer writer = {.out = out, .indented = true};
-    rk_json_open(&writer, "{");
-    rk_json_string(&writer, "reckon", rk_version());
+    rk_json_open_answer(&writer);
     rk_json_string(&writer, "method", method->name);
     rk_json_real(&writer, "change", explain->change);
     rk_json_open_member(&writer, "search", "{");
     rk_bounded_write_json(&writer, &explain->counts);
-    rk_json_real(&writer, "processor_time_s", explain->cpu_s);
     rk_json_close(&writer, "}");
+    rk_json_performance(&writer, explain->cpu_s, -1);
     rk_json_open_member(&writer, "best", "{");
     rk_json_real(&writer, "step_s", explain->best.step);
     rk_json_real(&writer, "sequences_per_s", explain->best.rate);

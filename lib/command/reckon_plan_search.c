@@ -109,6 +109,6 @@ void rk_search_write_json(rk_json_writer *writer, const rk_reckoning *plan)
         rk_json_count(writer, "legal", plan->ranking.counts[1]);
         rk_json_count(writer, "fit", plan->ranking.counts[2]);
     }
-    rk_json_real(writer, "processor_time_s", plan->cpu_s);
     rk_json_close(writer, "}");
+    rk_json_performance(writer, plan->cpu_s, -1);
 }

@@ -41,13 +41,12 @@ rk_status rk_shaping_write_json(const rk_job *job, const rk_shaping *s, rk_error
         return status;
     }
     rk_json_writer writer = {.out = out, .indented = true};
-    rk_json_open(&writer, "{");
-    rk_json_string(&writer, "reckon", rk_version());
+    rk_json_open_answer(&writer);
     rk_json_string(&writer, "method", s->asked.planner->method->name);
     rk_json_open_member(&writer, "search", "{");
     rk_bounded_write_json(&writer, &s->counts);
-    rk_json_real(&writer, "processor_time_s", s->cpu_s);
     rk_json_close(&writer, "}");
+    rk_json_performance(&writer, s->cpu_s, -1);
     rk_json_open_member(&writer, "shapes", "[");
     for (size_t i = 0; i < s->count; i++) {
         write_shape(&writer, s, &s->shapes[i]);

@@ -371,8 +371,7 @@ rk_status rk_validation_write_json(const rk_job *job, const rk_validation *v, rk
         return status;
     }
     rk_json_writer w = {.out = out, .indented = true};
-    rk_json_open(&w, "{");
-    rk_json_string(&w, "reckon", rk_version());
+    rk_json_open_answer(&w);
     write_grouping(&w, "all", &v->all);
     write_grouping(&w, "groups", &v->by);
     status = write_dimensions(&w, v, err);

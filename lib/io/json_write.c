@@ -103,3 +103,20 @@ void rk_json_open_member(rk_json_writer *writer, const char *key, const char *br
     rk_json_key(writer, key);
     rk_json_open(writer, bracket);
 }
+
+void rk_json_open_answer(rk_json_writer *writer)
+{
+    rk_json_open(writer, "{");
+    rk_json_count(writer, "schema_version", RK_SCHEMA_VERSION);
+    rk_json_string(writer, "reckon", rk_version());
+}
+
+void rk_json_performance(rk_json_writer *writer, double cpu_s, double wall_s)
+{
+    rk_json_open_member(writer, "performance", "{");
+    rk_json_real(writer, "processor_time_s", cpu_s);
+    if (wall_s >= 0) {
+        rk_json_real(writer, "wall_time_s", wall_s);
+    }
+    rk_json_close(writer, "}");
+}

@@ -33,6 +33,21 @@ void rk_json_string(rk_json_writer *writer, const char *key, const char *text);
 /* Open an object or an array as a member. */
 void rk_json_open_member(rk_json_writer *writer, const char *key, const char *bracket);
 
+/*
+ * The version of answers, their first member: raised when a member changes its meaning or goes, not
+ * when one is added.  docs/schema describes them.
+ */
+#define RK_SCHEMA_VERSION 1
+
+/* Opens an answer: an object that begins with the versions of the schema and of the library. */
+void rk_json_open_answer(rk_json_writer *writer);
+
+/*
+ * Writes the member "performance": what differs from run to run, which is nowhere else in an
+ * answer.  `wall_s` below 0: not measured.
+ */
+void rk_json_performance(rk_json_writer *writer, double cpu_s, double wall_s);
+
 /* Opens or closes an object ("{", "}") or an array ("[", "]") as a value. */
 void rk_json_open(rk_json_writer *writer, const char *bracket);
 void rk_json_close(rk_json_writer *writer, const char *bracket);
