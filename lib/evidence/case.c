@@ -367,7 +367,7 @@ static void fit_memory(filling *f, bool micro_stated)
     const bool open = f->assumed & bit(RK_RUN_RECOMPUTE);
     const filling before = *f;
     filling best = before;
-    double step = INFINITY, least = INFINITY;
+    double step = (double)INFINITY, least = (double)INFINITY;
     const bool fits = micro_stated ? try_fit(f, &step) : fit_micro_batch(f, &step);
     if (fits || !open) {
         return;
@@ -391,7 +391,7 @@ static void plan_degrees(filling *f)
 {
     const degrees asked = f->d;
     degrees best = asked;
-    double least = INFINITY, step;
+    double least = (double)INFINITY, step;
     const int64_t node = f->sources->systems[f->run->system].tiers[0].size;
     best.tp = at_least_1(asked.tp);
     best.pp = at_least_1(asked.pp);
