@@ -17,6 +17,7 @@ static double whole_of(const rk_model *model, const rk_layer_type *type, const r
     double whole = (double)(p->norms + p->router);
     whole += a->bias_out ? h : 0;
     whole += type->moe.shared_gate ? h : 0;
+    whole += 2 * h * (double)type->moe.latent; /* to the latent of the experts, and back */
     whole += type->ffn.bias && p->ffn > 0 ? h : 0;
     if (rk_attention_is_latent(a)) {
         whole += latents + (h + a->bias_qkv) * (latents + (double)a->rope_size);
