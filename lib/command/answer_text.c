@@ -140,7 +140,7 @@ void rk_write_inputs(FILE *to, const rk_request *request, const rk_inputs *input
 static void write_field(FILE *to, const rk_strategy *s, const char *key)
 {
     char text[RK_STRATEGY_TEXT_SIZE];
-    const size_t field = rk_strategy_field(key);
+    const size_t field = rk_find_strategy_field(key);
     (void)fprintf(to, ", %s %s", rk_strategy_label(field), rk_strategy_text(s, field, text));
 }
 
@@ -192,7 +192,7 @@ void rk_write_strategy(FILE *to, const rk_strategy *s)
     if (s->precision == RK_FP8 || s->precision == RK_FP4) {
         char recipe[RK_STRATEGY_TEXT_SIZE];
         (void)fprintf(to, "%s by the recipe %s, weights in %s\n", rk_precision_names[s->precision],
-                      rk_strategy_text(s, rk_strategy_field("recipe"), recipe),
+                      rk_strategy_text(s, rk_find_strategy_field("recipe"), recipe),
                       rk_precision_names[s->low_weights ? s->precision : RK_BF16]);
         rk_write_label(to, "");
     } else {
@@ -211,7 +211,7 @@ void rk_write_strategy(FILE *to, const rk_strategy *s)
         rk_write_label(to, "");
         (void)fprintf(to, "adapters of rank %" PRId64 " on %s learn, %.2f %% of the parameters\n",
                       s->adapter_rank,
-                      rk_strategy_text(s, rk_strategy_field("adapter_modules"), on),
+                      rk_strategy_text(s, rk_find_strategy_field("adapter_modules"), on),
                       100 * s->learning);
     }
 }

@@ -77,7 +77,7 @@ static void add_degree(struct words *w, const char *name, int64_t from, int64_t 
 /* The text of a field that has this key. */
 static const char *text_of(const rk_strategy *s, const char *key, char out[RK_STRATEGY_TEXT_SIZE])
 {
-    return rk_strategy_text(s, rk_strategy_field(key), out);
+    return rk_strategy_text(s, rk_find_strategy_field(key), out);
 }
 
 static void add_recompute(struct words *w, const rk_strategy *to)

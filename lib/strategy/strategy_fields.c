@@ -220,7 +220,7 @@ const char *rk_strategy_label(size_t field)
     return fields[field].label;
 }
 
-size_t rk_strategy_field(const char *key)
+size_t rk_find_strategy_field(const char *key)
 {
     size_t field = 0;
     while (field + 1 < RK_STRATEGY_FIELD_COUNT && strcmp(fields[field].key, key) != 0) {

@@ -31,7 +31,7 @@ const char *rk_strategy_key(size_t field);
 const char *rk_strategy_label(size_t field);
 
 /* The field of a key of the list. */
-size_t rk_strategy_field(const char *key);
+size_t rk_find_strategy_field(const char *key);
 
 rk_value_type rk_strategy_type(size_t field);
 
