@@ -89,10 +89,10 @@ static void check_fields(const struct draw *given, uint64_t *r)
 }
 
 /* Mixers that the draws do not have. */
-static void try_recurrence(void)
+static void try_recurrence(const char *model)
 {
     static struct draw d;
-    d.model = model_of("nemotron-h-56b");
+    d.model = model_of(model);
     d.system = system_of("dgx-h100-superpod");
     d.stack = stack_of("megatron-2025");
     d.strategy = rk_strategy_defaults(&d.model);
@@ -105,7 +105,8 @@ static void test_every_field_moves_a_figure(void **state)
     const char *group;
     (void)state;
     draw_each(11, draw_count(400), check_fields);
-    try_recurrence();
+    try_recurrence("nemotron-h-56b");
+    try_recurrence("qwen3-next-80b-a3b");
     int still = 0;
     for (size_t i = 0; (field = rk_stack_field_at(i, &group)) != NULL; i++) {
         if (!moved[i]) {
