@@ -125,8 +125,8 @@ static rk_status plan(rk_job *job, void *arguments, void *what, rk_error *err)
     rk_outcome *outcome = what;
     const rk_request *request = arguments;
     outcome->fit.found.searched = true;
-    return rk_reckoning_search(job, request, &outcome->setup->inputs, (size_t)request->top,
-                               &outcome->fit.found.plan, err);
+    return rk_plan_answer_search(job, request, &outcome->setup->inputs, (size_t)request->top,
+                                 &outcome->fit.found.plan, err);
 }
 
 rk_status rk_plan_strategies(const rk_setup *setup, const rk_space *space,
@@ -260,7 +260,7 @@ bool rk_outcome_stage(const rk_outcome *outcome, size_t index, int64_t stage, rk
 bool rk_outcome_nearest(const rk_outcome *outcome, rk_strategy *strategy, size_t strategy_size,
                         rk_prediction *prediction, size_t prediction_size)
 {
-    const rk_reckoning *found = &outcome->fit.found.plan;
+    const rk_plan_answer *found = &outcome->fit.found.plan;
     if (!outcome->fit.found.searched || found->answer_count > 0 || !found->ranking.shortage.legal) {
         return false;
     }

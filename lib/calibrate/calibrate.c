@@ -37,8 +37,8 @@ static void summarise(double *errors, size_t count, rk_error_summary *out)
     }
 }
 
-rk_status rk_errors_summarise(const rk_bench *bench, int group, bool held, rk_error_summary *out,
-                              rk_error *err)
+rk_status rk_errors_summarise(const rk_fit_setup *bench, int group, bool held,
+                              rk_error_summary *out, rk_error *err)
 {
     size_t count = 0;
     double *errors = malloc((bench->rows->count + 1) * sizeof(*errors));
@@ -48,7 +48,7 @@ rk_status rk_errors_summarise(const rk_bench *bench, int group, bool held, rk_er
     for (size_t i = 0; i < bench->rows->count; i++) {
         const rk_observation *row = &bench->rows->rows[i];
         if (row->held == held && (group < 0 || row->group == group)) {
-            errors[count++] = expm1(rk_bench_error(bench, row));
+            errors[count++] = expm1(rk_fit_setup_error(bench, row));
         }
     }
     summarise(errors, count, out);
@@ -91,9 +91,9 @@ static rk_status assess(rk_calibration *c, const double *values, double *loss,
     for (int i = 0; i < c->recipe->constant_count; i++) {
         used[i] = isnan(values[i]) ? c->recipe->constants[i].start : values[i];
     }
-    rk_status status = rk_bench_set(&c->bench, used, err);
+    rk_status status = rk_fit_setup_set(&c->bench, used, err);
     if (!status) {
-        *loss = rk_bench_loss(&c->bench, -1);
+        *loss = rk_fit_setup_loss(&c->bench, -1);
         status = rk_errors_summarise(&c->bench, -1, false, fitted, err);
     }
     return status || !held ? status : rk_errors_summarise(&c->bench, -1, true, held, err);
@@ -149,9 +149,9 @@ rk_status rk_calibrate_by(rk_recipe *recipe, const rk_calibrate_options *options
     rk_calibration *c = calibration;
     memset(c, 0, sizeof(*c));
     c->recipe = recipe;
-    rk_status status = rk_bench_open(recipe, &c->bench, err);
+    rk_status status = rk_fit_setup_open(recipe, &c->bench, err);
     status = status ? status : read_rows(c, err);
-    status = status ? status : rk_bench_take(&c->bench, &c->rows, err);
+    status = status ? status : rk_fit_setup_take(&c->bench, &c->rows, err);
     status = status ? status : fit(c, err);
     return status ? status : rk_calibration_judge(c, options, err);
 }
@@ -171,7 +171,7 @@ rk_status rk_calibrate(const char *path, const rk_calibrate_options *options,
 
 void rk_calibration_clear(rk_calibration *calibration)
 {
-    rk_bench_clear(&calibration->bench);
+    rk_fit_setup_clear(&calibration->bench);
     rk_observations_clear(&calibration->rows);
     rk_recipe_free(calibration->recipe);
     free(calibration->groups);

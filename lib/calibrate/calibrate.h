@@ -40,8 +40,8 @@ typedef struct rk_left_out {
 } rk_left_out;
 
 typedef struct rk_calibration {
-    rk_recipe *recipe; /* owned */
-    rk_bench bench;    /* holds the constants of the end */
+    rk_recipe *recipe;  /* owned */
+    rk_fit_setup bench; /* holds the constants of the end */
     rk_observations rows;
     double loss_start, loss_found, loss;
     rk_error_summary start, found, after; /* of rows to fit */
@@ -79,8 +79,8 @@ void rk_calibration_clear(rk_calibration *calibration);
 rk_status rk_calibration_write(rk_calibration *calibration, rk_error *err);
 
 /* Errors of the rows of a group (-1: all), of rows to fit or of rows held out. */
-rk_status rk_errors_summarise(const rk_bench *bench, int group, bool held, rk_error_summary *out,
-                              rk_error *err);
+rk_status rk_errors_summarise(const rk_fit_setup *bench, int group, bool held,
+                              rk_error_summary *out, rk_error *err);
 
 /* Fills deviation, width, importance and deciding rows; see uncertainty.c. */
 rk_status rk_calibration_judge(rk_calibration *calibration, const rk_calibrate_options *options,

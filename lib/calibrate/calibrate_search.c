@@ -38,13 +38,13 @@ double rk_constant_rounded(const rk_constant *constant, double value)
 /* ---- loss ---------------------------------------------------------------------------------------
  */
 
-double rk_bench_loss(const rk_bench *bench, int without)
+double rk_fit_setup_loss(const rk_fit_setup *bench, int without)
 {
     double sum = 0, weights = 0;
     for (size_t i = 0; i < bench->rows->count; i++) {
         const rk_observation *row = &bench->rows->rows[i];
         if (!row->held && row->group != without) {
-            sum += row->weight * rk_loss_cost(bench->recipe, rk_bench_error(bench, row));
+            sum += row->weight * rk_loss_cost(bench->recipe, rk_fit_setup_error(bench, row));
             weights += row->weight;
         }
     }
@@ -56,7 +56,7 @@ double rk_bench_loss(const rk_bench *bench, int without)
 #include <nlopt.h>
 
 typedef struct task {
-    rk_bench *bench;
+    rk_fit_setup *bench;
     int without;
     rk_status status;
     rk_error *err;
@@ -75,9 +75,9 @@ static double loss_at(unsigned count, const double *shares, double *gradient, vo
         away += step * step;
     }
     if (!t->status) {
-        t->status = rk_bench_set(t->bench, values, t->err);
+        t->status = rk_fit_setup_set(t->bench, values, t->err);
     }
-    return t->status ? HUGE_VAL : rk_bench_loss(t->bench, t->without) + recipe->ridge * away;
+    return t->status ? HUGE_VAL : rk_fit_setup_loss(t->bench, t->without) + recipe->ridge * away;
 }
 
 /* One descent from `shares`, which get its end.  Returns the loss there. */
@@ -116,7 +116,7 @@ static double draw(uint64_t *state)
     return (double)((z ^ (z >> 31)) >> 11) * 0x1p-53;
 }
 
-rk_status rk_search(rk_bench *bench, int without, int64_t starts, uint64_t seed, double *values,
+rk_status rk_search(rk_fit_setup *bench, int without, int64_t starts, uint64_t seed, double *values,
                     rk_error *err)
 {
     const rk_recipe *recipe = bench->recipe;
@@ -146,7 +146,7 @@ rk_status rk_search(rk_bench *bench, int without, int64_t starts, uint64_t seed,
 
 #else
 
-rk_status rk_search(rk_bench *bench, int without, int64_t starts, uint64_t seed, double *values,
+rk_status rk_search(rk_fit_setup *bench, int without, int64_t starts, uint64_t seed, double *values,
                     rk_error *err)
 {
     (void)bench;

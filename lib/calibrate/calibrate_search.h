@@ -16,14 +16,14 @@ double rk_constant_rounded(const rk_constant *constant, double value);
  * Loss of the constants that were set last over rows to fit: the weighted mean of the costs of
  * rows, without those of group `without` (-1: of all).
  */
-double rk_bench_loss(const rk_bench *bench, int without);
+double rk_fit_setup_loss(const rk_fit_setup *bench, int without);
 
 /*
  * Moves `values` to the least loss near them, or, with `starts` random starts drawn from `seed`,
  * to the best of what they lead to.  The same input gives the same answer.  RK_ERR_INVALID when
  * the program was built without NLopt.
  */
-rk_status rk_search(rk_bench *bench, int without, int64_t starts, uint64_t seed, double *values,
+rk_status rk_search(rk_fit_setup *bench, int without, int64_t starts, uint64_t seed, double *values,
                     rk_error *err);
 
 #endif

@@ -14,7 +14,7 @@ bool rk_is_table_key(const char *key)
 
 /* ---- documents ------------------------------------------------------------------------------- */
 
-rk_status rk_bench_open(const rk_recipe *recipe, rk_bench *bench, rk_error *err)
+rk_status rk_fit_setup_open(const rk_recipe *recipe, rk_fit_setup *bench, rk_error *err)
 {
     rk_status status = RK_OK;
     memset(bench, 0, sizeof(*bench));
@@ -24,12 +24,12 @@ rk_status rk_bench_open(const rk_recipe *recipe, rk_bench *bench, rk_error *err)
         status = rk_tuned_open(recipe->documents[i], &bench->documents[i], err);
     }
     if (status) {
-        rk_bench_clear(bench);
+        rk_fit_setup_clear(bench);
     }
     return status;
 }
 
-rk_status rk_bench_take(rk_bench *bench, const rk_observations *rows, rk_error *err)
+rk_status rk_fit_setup_take(rk_fit_setup *bench, const rk_observations *rows, rk_error *err)
 {
     bench->rows = rows;
     const size_t count = rows->sources.system_count;
@@ -43,7 +43,7 @@ rk_status rk_bench_take(rk_bench *bench, const rk_observations *rows, rk_error *
     return RK_OK;
 }
 
-rk_status rk_bench_copy(const rk_bench *bench, rk_bench *copy, rk_error *err)
+rk_status rk_fit_setup_copy(const rk_fit_setup *bench, rk_fit_setup *copy, rk_error *err)
 {
     rk_status status = RK_OK;
     *copy = *bench;
@@ -53,15 +53,15 @@ rk_status rk_bench_copy(const rk_bench *bench, rk_bench *copy, rk_error *err)
         status = rk_tuned_copy(bench->documents[i], &copy->documents[i], err);
     }
     if (!status) {
-        status = rk_bench_take(copy, bench->rows, err);
+        status = rk_fit_setup_take(copy, bench->rows, err);
     }
     if (status) {
-        rk_bench_clear(copy);
+        rk_fit_setup_clear(copy);
     }
     return status;
 }
 
-void rk_bench_clear(rk_bench *bench)
+void rk_fit_setup_clear(rk_fit_setup *bench)
 {
     for (int i = 0; i < RK_RECIPE_DOCUMENTS; i++) {
         rk_tuned_free(bench->documents[i]);
@@ -72,7 +72,7 @@ void rk_bench_clear(rk_bench *bench)
 }
 
 /* Index of the document of a name, or -1. */
-static int find_document(const rk_bench *bench, const char *name)
+static int find_document(const rk_fit_setup *bench, const char *name)
 {
     for (int i = 0; i < bench->recipe->document_count; i++) {
         if (strcmp(rk_tuned_name(bench->documents[i]), name) == 0) {
@@ -86,8 +86,8 @@ static int find_document(const rk_bench *bench, const char *name)
  * The machines of the sources of runs with a document in the place of their own: the one that is
  * the document, and clusters of that accelerator that are no documents themselves.
  */
-static rk_status place_machine(rk_bench *bench, const rk_tuned *document, const rk_system *machine,
-                               rk_error *err)
+static rk_status place_machine(rk_fit_setup *bench, const rk_tuned *document,
+                               const rk_system *machine, rk_error *err)
 {
     const rk_run_sources *sources = &bench->rows->sources;
     rk_status status = RK_OK;
@@ -104,7 +104,7 @@ static rk_status place_machine(rk_bench *bench, const rk_tuned *document, const 
     return status;
 }
 
-static void set_engines(rk_bench *bench, int index)
+static void set_engines(rk_fit_setup *bench, int index)
 {
     const rk_accelerator *a = &bench->machines[index].accelerator;
     for (int rated = 0; rated < 2; rated++) {
@@ -118,7 +118,7 @@ static void set_engines(rk_bench *bench, int index)
     }
 }
 
-static rk_status read_document(rk_bench *bench, int index, rk_error *err)
+static rk_status read_document(rk_fit_setup *bench, int index, rk_error *err)
 {
     const rk_tuned *document = bench->documents[index];
     if (rk_tuned_kind_of(document) == RK_TUNED_STACK) {
@@ -132,7 +132,7 @@ static rk_status read_document(rk_bench *bench, int index, rk_error *err)
     return status ? status : place_machine(bench, document, machine, err);
 }
 
-static rk_status set_number(rk_bench *bench, int document, const char *key, double value,
+static rk_status set_number(rk_fit_setup *bench, int document, const char *key, double value,
                             rk_error *err)
 {
     rk_table_constants *extra = &bench->extra[document];
@@ -158,7 +158,7 @@ static rk_status set_number(rk_bench *bench, int document, const char *key, doub
                : rk_tuned_set(bench->documents[document], key, value, err);
 }
 
-rk_status rk_bench_set(rk_bench *bench, const double *values, rk_error *err)
+rk_status rk_fit_setup_set(rk_fit_setup *bench, const double *values, rk_error *err)
 {
     const rk_recipe *recipe = bench->recipe;
     rk_status status = RK_OK;
@@ -185,7 +185,7 @@ rk_status rk_bench_set(rk_bench *bench, const double *values, rk_error *err)
  * What a row times besides its kernel: some small kernels, and passes over the tensors of the
  * module (positions and the cache of keys and values; the quantisation of a GEMM's input).
  */
-static double beside_seconds(const rk_bench *bench, int document, double module_bytes)
+static double beside_seconds(const rk_fit_setup *bench, int document, double module_bytes)
 {
     const rk_table_constants *extra = &bench->extra[document];
     return module_bytes > 0
@@ -195,7 +195,7 @@ static double beside_seconds(const rk_bench *bench, int document, double module_
 }
 
 /* A short benchmark runs before heat limits the clock, and long kernels see the clock fall. */
-static double gemm_seconds(const rk_bench *bench, const rk_observation *row)
+static double gemm_seconds(const rk_fit_setup *bench, const rk_observation *row)
 {
     const rk_gemm_work *gemm = &row->op.kernel.gemm;
     const bool rated = bench->recipe->tables[row->table].rated;
@@ -207,7 +207,7 @@ static double gemm_seconds(const rk_bench *bench, const rk_observation *row)
            beside_seconds(bench, row->document, row->op.module_bytes);
 }
 
-static double operator_seconds(const rk_bench *bench, const rk_observation *row)
+static double operator_seconds(const rk_fit_setup *bench, const rk_observation *row)
 {
     const rk_system *machine = &bench->machines[row->document];
     const rk_accelerator *a = &machine->accelerator;
@@ -227,13 +227,13 @@ static double operator_seconds(const rk_bench *bench, const rk_observation *row)
 }
 
 /* The document that is the software of a run, or NULL. */
-static const rk_stack *stack_of(const rk_bench *bench, const rk_run_case *run)
+static const rk_stack *stack_of(const rk_fit_setup *bench, const rk_run_case *run)
 {
     const int index = find_document(bench, bench->rows->sources.stack_names[run->stack]);
     return index < 0 ? NULL : &bench->stacks[index];
 }
 
-static double run_prediction(const rk_bench *bench, const rk_observation *row)
+static double run_prediction(const rk_fit_setup *bench, const rk_observation *row)
 {
     const rk_run_case *run = &bench->rows->cases[row->run];
     const rk_system *system = &bench->systems[run->system];
@@ -248,7 +248,7 @@ static double run_prediction(const rk_bench *bench, const rk_observation *row)
                : p.memory;
 }
 
-double rk_bench_error(const rk_bench *bench, const rk_observation *row)
+double rk_fit_setup_error(const rk_fit_setup *bench, const rk_observation *row)
 {
     /* Far beyond any error that says something, so that a failed price cannot spoil a sum. */
     const double most = 10;

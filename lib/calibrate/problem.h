@@ -17,7 +17,7 @@ typedef struct rk_table_constants {
  * Documents and what is read of them under the constants of the moment; one for each thread.
  * Constants whose key starts with "data." belong to the tables and to no document.
  */
-typedef struct rk_bench {
+typedef struct rk_fit_setup {
     const rk_recipe *recipe;
     const rk_observations *rows;
     rk_tuned *documents[RK_RECIPE_DOCUMENTS]; /* owned */
@@ -27,22 +27,22 @@ typedef struct rk_bench {
     /* The accelerators as GEMM rows see them: [burst][rated]. */
     rk_accelerator engines[RK_RECIPE_DOCUMENTS][2][2];
     rk_system *systems; /* owned; those of the sources of runs, as the documents make them */
-} rk_bench;
+} rk_fit_setup;
 
-/* Opens the documents of the recipe.  Released with rk_bench_clear. */
-rk_status rk_bench_open(const rk_recipe *recipe, rk_bench *bench, rk_error *err);
+/* Opens the documents of the recipe.  Released with rk_fit_setup_clear. */
+rk_status rk_fit_setup_open(const rk_recipe *recipe, rk_fit_setup *bench, rk_error *err);
 
 /* Gives an open bench its rows. */
-rk_status rk_bench_take(rk_bench *bench, const rk_observations *rows, rk_error *err);
+rk_status rk_fit_setup_take(rk_fit_setup *bench, const rk_observations *rows, rk_error *err);
 
-rk_status rk_bench_copy(const rk_bench *bench, rk_bench *copy, rk_error *err);
-void rk_bench_clear(rk_bench *bench);
+rk_status rk_fit_setup_copy(const rk_fit_setup *bench, rk_fit_setup *copy, rk_error *err);
+void rk_fit_setup_clear(rk_fit_setup *bench);
 
 /* Sets all constants and reads the documents again. */
-rk_status rk_bench_set(rk_bench *bench, const double *values, rk_error *err);
+rk_status rk_fit_setup_set(rk_fit_setup *bench, const double *values, rk_error *err);
 
 /* log(predicted / measured) of a row under the constants that were set last. */
-double rk_bench_error(const rk_bench *bench, const rk_observation *row);
+double rk_fit_setup_error(const rk_fit_setup *bench, const rk_observation *row);
 
 /* Whether a key belongs to the tables. */
 bool rk_is_table_key(const char *key);

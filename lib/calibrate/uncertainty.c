@@ -32,15 +32,15 @@ enum { CONSTANTS = RK_RECIPE_CONSTANTS };
 
 typedef struct refits {
     rk_calibration *c;
-    rk_bench *benches;   /* one for each thread */
-    rk_status *statuses; /* of groups */
+    rk_fit_setup *benches; /* one for each thread */
+    rk_status *statuses;   /* of groups */
     rk_error *errors;
 } refits;
 
 static void refit(void *context, int worker, uint64_t unit, rk_parallel *shared)
 {
     refits *r = context;
-    rk_bench *bench = &r->benches[worker];
+    rk_fit_setup *bench = &r->benches[worker];
     rk_left_out *left = &r->c->groups[unit];
     rk_error *err = &r->errors[unit];
     (void)shared;
@@ -49,7 +49,7 @@ static void refit(void *context, int worker, uint64_t unit, rk_parallel *shared)
     }
     rk_status status = rk_search(bench, (int)left->group, 0, 0, left->values, err);
     if (!status) {
-        status = rk_bench_set(bench, left->values, err);
+        status = rk_fit_setup_set(bench, left->values, err);
     }
     if (!status) {
         status = rk_errors_summarise(bench, (int)left->group, false, &left->without, err);
@@ -57,7 +57,7 @@ static void refit(void *context, int worker, uint64_t unit, rk_parallel *shared)
     for (size_t i = 0; !status && i < r->c->rows.count; i++) {
         const rk_observation *row = &r->c->rows.rows[i];
         if (!row->held && row->group == (int)left->group) {
-            r->c->by_others[i] = expm1(rk_bench_error(bench, row));
+            r->c->by_others[i] = expm1(rk_fit_setup_error(bench, row));
         }
     }
     r->statuses[unit] = status;
@@ -123,7 +123,7 @@ static rk_status run_refits(refits *r, int threads, rk_error *err)
     rk_status status = RK_OK;
     int opened = 0;
     while (!status && opened < threads) {
-        status = rk_bench_copy(&r->c->bench, &r->benches[opened], err);
+        status = rk_fit_setup_copy(&r->c->bench, &r->benches[opened], err);
         opened += !status;
     }
     if (!status) {
@@ -136,7 +136,7 @@ static rk_status run_refits(refits *r, int threads, rk_error *err)
         }
     }
     for (int i = 0; i < opened; i++) {
-        rk_bench_clear(&r->benches[i]);
+        rk_fit_setup_clear(&r->benches[i]);
     }
     return status;
 }
@@ -153,7 +153,7 @@ static rk_status list_groups(rk_calibration *c, rk_error *err)
         start[i] = c->constants[i].start;
         values[i] = c->constants[i].value;
     }
-    rk_status status = rk_bench_set(&c->bench, start, err);
+    rk_status status = rk_fit_setup_set(&c->bench, start, err);
     for (size_t i = 0; !status && i < c->rows.group_count; i++) {
         if (c->rows.groups[i].rows > 0) {
             rk_left_out *left = &c->groups[c->group_count++];
@@ -161,7 +161,7 @@ static rk_status list_groups(rk_calibration *c, rk_error *err)
             status = rk_errors_summarise(&c->bench, (int)i, false, &left->before, err);
         }
     }
-    status = status ? status : rk_bench_set(&c->bench, values, err);
+    status = status ? status : rk_fit_setup_set(&c->bench, values, err);
     for (size_t i = 0; !status && i < c->group_count; i++) {
         rk_left_out *left = &c->groups[i];
         status = rk_errors_summarise(&c->bench, (int)left->group, false, &left->after, err);
@@ -220,15 +220,15 @@ static rk_status set_slopes(rk_calibration *c, curvature *v, rk_error *err)
         const double low = fmax(at - step, 0), high = fmin(at + step, 1);
         for (int side = 0; !status && side < 2; side++) {
             values[i] = rk_constant_value(constant, side ? high : low);
-            status = rk_bench_set(&c->bench, values, err);
+            status = rk_fit_setup_set(&c->bench, values, err);
             for (size_t j = 0; !status && j < c->rows.count; j++) {
-                const double error = rk_bench_error(&c->bench, &c->rows.rows[j]);
+                const double error = rk_fit_setup_error(&c->bench, &c->rows.rows[j]);
                 v->slopes[j * (size_t)count + (size_t)i] += (side ? error : -error) / (high - low);
             }
         }
         values[i] = c->constants[i].value;
     }
-    return status ? status : rk_bench_set(&c->bench, values, err);
+    return status ? status : rk_fit_setup_set(&c->bench, values, err);
 }
 
 /* Inverts a symmetric positive matrix in place by Gauss and Jordan; the ridge keeps it so. */
@@ -260,7 +260,7 @@ static void set_inverse(const rk_calibration *c, curvature *v)
     v->weights = 0;
     for (size_t j = 0; j < c->rows.count; j++) {
         const rk_observation *row = &c->rows.rows[j];
-        v->errors[j] = rk_bench_error(&c->bench, row);
+        v->errors[j] = rk_fit_setup_error(&c->bench, row);
         if (row->held) {
             continue;
         }
@@ -350,15 +350,15 @@ static rk_status set_importance(rk_calibration *c, rk_error *err)
         const double share = rk_constant_share(constant, fitted->value);
         for (int side = 0; !status && side < 2; side++) {
             values[i] = side ? constant->max : constant->min;
-            status = rk_bench_set(&c->bench, values, err);
-            const double loss = status ? 0 : rk_bench_loss(&c->bench, -1);
+            status = rk_fit_setup_set(&c->bench, values, err);
+            const double loss = status ? 0 : rk_fit_setup_loss(&c->bench, -1);
             fitted->importance = fmax(fitted->importance, loss / fmax(c->loss, 1e-12) - 1);
         }
         fitted->at_bound = share < slack || share > 1 - slack;
         fitted->idle = fitted->importance < 0.01;
         values[i] = fitted->value;
     }
-    return status ? status : rk_bench_set(&c->bench, values, err);
+    return status ? status : rk_fit_setup_set(&c->bench, values, err);
 }
 
 rk_status rk_calibration_judge(rk_calibration *calibration, const rk_calibrate_options *options,

@@ -148,7 +148,7 @@ static rk_status write_deciding(FILE *to, const rk_calibration *c, rk_table_styl
             rk_table_cell(&table, "%s", k ? "" : name);
             rk_table_cell(&table, "%s", row_name);
             rk_table_cell(&table, "%+.2g", f->moves[k]);
-            rk_table_cell(&table, "%+.1f", 100 * expm1(rk_bench_error(&c->bench, row)));
+            rk_table_cell(&table, "%+.1f", 100 * expm1(rk_fit_setup_error(&c->bench, row)));
         }
     }
     return rk_write_table(to, &table, style, err);
@@ -353,7 +353,7 @@ rk_status rk_calibration_rows(const char *path, const rk_calibration *calibratio
             rk_value_text(name),
             rk_value_text(c->rows.groups[row->group].name),
             rk_value_bool(row->held),
-            rk_value_real(expm1(rk_bench_error(&c->bench, row))),
+            rk_value_real(expm1(rk_fit_setup_error(&c->bench, row))),
             rk_value_real(c->by_others && !row->held ? c->by_others[i] : (double)NAN),
         };
         rk_csv_row(csv, cells, COLUMNS);

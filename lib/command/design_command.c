@@ -60,27 +60,27 @@ static const rk_option reckon_options[] = {
 
 /* ---- results ------------------------------------------------------------------------------- */
 
-double rk_designing_step(const rk_designing *d, const rk_design *design)
+double rk_design_answer_step(const rk_design_answer *d, const rk_design *design)
 {
     return (double)d->asked.batch / design->best.rate;
 }
 
-double rk_designing_days(const rk_designing *d, const rk_design *design)
+double rk_design_answer_days(const rk_design_answer *d, const rk_design *design)
 {
     return d->target.tokens / (design->best.rate * (double)d->asked.seq) / DAY;
 }
 
-double rk_designing_run_cost(const rk_designing *d, const rk_design *design)
+double rk_design_answer_run_cost(const rk_design_answer *d, const rk_design *design)
 {
     return d->prices.life_days > 0
-               ? design->cost * rk_designing_days(d, design) / d->prices.life_days
+               ? design->cost * rk_design_answer_days(d, design) / d->prices.life_days
                : 0;
 }
 
 /* ---- the search ---------------------------------------------------------------------------- */
 
 /* Sequences/s that are asked for, by all targets together. */
-static double least_rate(const rk_designing *d)
+static double least_rate(const rk_design_answer *d)
 {
     const rk_design_target *target = &d->target;
     const double seq = (double)d->asked.seq;
@@ -101,7 +101,7 @@ static const rk_price_axis *find_axis(const rk_prices *prices, const char *key)
     return NULL;
 }
 
-static rk_status search(rk_job *job, rk_designing *d, rk_error *err)
+static rk_status search(rk_job *job, rk_design_answer *d, rk_error *err)
 {
     const rk_search_control control = rk_job_search_control(job, "machines", d->asked.threads);
     const double started = rk_job_cpu_s(job);
@@ -148,18 +148,18 @@ static rk_status settle_processors(const rk_prices *prices, const char *name,
     return RK_OK;
 }
 
-static rk_status write_answer(const rk_job *job, const rk_designing *d, rk_error *err)
+static rk_status write_answer(const rk_job *job, const rk_design_answer *d, rk_error *err)
 {
     const rk_asked *asked = &d->asked;
-    return asked->json  ? rk_designing_write_json(job, d, err)
-           : asked->csv ? rk_designing_write_csv(job, d, err)
-                        : rk_job_print(job, asked->output, rk_designing_write_text, d, err);
+    return asked->json  ? rk_design_answer_write_json(job, d, err)
+           : asked->csv ? rk_design_answer_write_csv(job, d, err)
+                        : rk_job_print(job, asked->output, rk_design_answer_write_text, d, err);
 }
 
 static rk_status run(const rk_planner *planner, rk_job *job, void *options,
                      const rk_design_target *target, rk_error *err)
 {
-    rk_designing d = {.target = *target, .asked = {.planner = planner}};
+    rk_design_answer d = {.target = *target, .asked = {.planner = planner}};
     rk_status status = rk_prices_load(target->prices, &d.prices, err);
     if (!status) {
         status = settle_processors(&d.prices, target->prices, planner, options, err);

@@ -14,7 +14,7 @@ typedef struct rk_design_target {
 } rk_design_target;
 
 /* What was asked and what was found. */
-typedef struct rk_designing {
+typedef struct rk_design_answer {
     rk_design_target target;
     rk_asked asked;
     rk_prices prices;
@@ -24,19 +24,19 @@ typedef struct rk_designing {
     const rk_design *cheapest; /* that meets the target; NULL: none, or no target */
     rk_bounded_counts counts;
     double cpu_s;
-} rk_designing;
+} rk_design_answer;
 
 /* Seconds in which a machine trains the whole batch. */
-double rk_designing_step(const rk_designing *d, const rk_design *design);
+double rk_design_answer_step(const rk_design_answer *d, const rk_design *design);
 
 /* Days for the tokens that were asked for; 0: no tokens. */
-double rk_designing_days(const rk_designing *d, const rk_design *design);
+double rk_design_answer_days(const rk_design_answer *d, const rk_design *design);
 
 /* What a run costs of the life of a machine; 0: not known. */
-double rk_designing_run_cost(const rk_designing *d, const rk_design *design);
+double rk_design_answer_run_cost(const rk_design_answer *d, const rk_design *design);
 
-rk_text_writer rk_designing_write_text; /* `what` is the rk_designing */
-rk_status rk_designing_write_json(const rk_job *job, const rk_designing *d, rk_error *err);
-rk_status rk_designing_write_csv(const rk_job *job, const rk_designing *d, rk_error *err);
+rk_text_writer rk_design_answer_write_text; /* `what` is the rk_design_answer */
+rk_status rk_design_answer_write_json(const rk_job *job, const rk_design_answer *d, rk_error *err);
+rk_status rk_design_answer_write_csv(const rk_job *job, const rk_design_answer *d, rk_error *err);
 
 #endif

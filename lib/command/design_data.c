@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-static void write_design(rk_json_writer *writer, const rk_designing *d, const rk_design *design)
+static void write_design(rk_json_writer *writer, const rk_design_answer *d, const rk_design *design)
 {
     rk_json_open(writer, "{");
     rk_json_count(writer, "processors", (uint64_t)design->processors);
@@ -21,21 +21,21 @@ static void write_design(rk_json_writer *writer, const rk_designing *d, const rk
     rk_json_close(writer, "}");
     rk_json_real(writer, "cost_of_one", design->each);
     rk_json_real(writer, "cost", design->cost);
-    rk_json_real(writer, "batch_s", rk_designing_step(d, design));
+    rk_json_real(writer, "batch_s", rk_design_answer_step(d, design));
     rk_json_real(writer, "sequences_per_s", design->best.rate);
     rk_json_real(writer, "tokens_per_s", design->best.rate * (double)d->asked.seq);
     if (d->target.tokens > 0) {
-        rk_json_real(writer, "days", rk_designing_days(d, design));
+        rk_json_real(writer, "days", rk_design_answer_days(d, design));
     }
-    if (rk_designing_run_cost(d, design) > 0) {
-        rk_json_real(writer, "run_cost", rk_designing_run_cost(d, design));
+    if (rk_design_answer_run_cost(d, design) > 0) {
+        rk_json_real(writer, "run_cost", rk_design_answer_run_cost(d, design));
     }
     rk_json_real(writer, d->asked.planner->method->efficiency_key, design->best.efficiency);
     d->asked.planner->method->write_json(writer, &design->best);
     rk_json_close(writer, "}");
 }
 
-rk_status rk_designing_write_json(const rk_job *job, const rk_designing *d, rk_error *err)
+rk_status rk_design_answer_write_json(const rk_job *job, const rk_design_answer *d, rk_error *err)
 {
     rk_out *out;
     const rk_status status = rk_job_open(job, d->asked.output, &out, err);
@@ -103,7 +103,7 @@ static size_t fill_strategy(const rk_method *method, const rk_design *design, rk
     return 1 + method->degree_count;
 }
 
-static size_t fill_row(const rk_designing *d, const rk_design *design, rk_value *row)
+static size_t fill_row(const rk_design_answer *d, const rk_design *design, rk_value *row)
 {
     const rk_value none = {.type = RK_VALUE_NULL};
     const bool runs = design->runs;
@@ -120,14 +120,14 @@ static size_t fill_row(const rk_designing *d, const rk_design *design, rk_value 
     row[count++] = rk_value_bool(runs);
     row[count++] = rk_value_bool(design->on_front);
     row[count++] = rk_value_bool(runs && design->best.rate >= d->least_rate);
-    row[count++] = runs ? rk_value_real(rk_designing_step(d, design)) : none;
+    row[count++] = runs ? rk_value_real(rk_design_answer_step(d, design)) : none;
     row[count++] = runs ? rk_value_real(design->best.rate * (double)d->asked.seq) : none;
     row[count++] =
-        runs && d->target.tokens > 0 ? rk_value_real(rk_designing_days(d, design)) : none;
+        runs && d->target.tokens > 0 ? rk_value_real(rk_design_answer_days(d, design)) : none;
     return count + fill_strategy(d->asked.planner->method, design, &row[count]);
 }
 
-rk_status rk_designing_write_csv(const rk_job *job, const rk_designing *d, rk_error *err)
+rk_status rk_design_answer_write_csv(const rk_job *job, const rk_design_answer *d, rk_error *err)
 {
     rk_column columns[BEFORE + RK_PRICE_AXES_MAX + AFTER + STRATEGY];
     rk_value row[BEFORE + RK_PRICE_AXES_MAX + AFTER + STRATEGY];

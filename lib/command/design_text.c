@@ -13,7 +13,7 @@
 
 /* A price with a letter for thousands, as people say it: "$ 81.2 M". */
 #define MONEY_SIZE (RK_NUMBER_TEXT_SIZE + 16)
-static const char *money(const rk_designing *d, double amount, char out[MONEY_SIZE])
+static const char *money(const rk_design_answer *d, double amount, char out[MONEY_SIZE])
 {
     char number[RK_NUMBER_TEXT_SIZE];
     const char *text = rk_human_text(amount, RK_HUMAN_BASE10, number);
@@ -25,7 +25,7 @@ static const char *money(const rk_designing *d, double amount, char out[MONEY_SI
 
 /* ---- what was asked ------------------------------------------------------------------------ */
 
-static void write_target(FILE *to, const rk_designing *d)
+static void write_target(FILE *to, const rk_design_answer *d)
 {
     const rk_design_target *args = &d->target;
     const char *separator = "";
@@ -51,7 +51,7 @@ static void write_target(FILE *to, const rk_designing *d)
     (void)fputc('\n', to);
 }
 
-static void write_inputs(FILE *to, const rk_designing *d)
+static void write_inputs(FILE *to, const rk_design_answer *d)
 {
     char number[RK_COMMAS_SIZE], price[MONEY_SIZE];
     d->asked.planner->write_documents(to, &d->asked);
@@ -66,7 +66,7 @@ static void write_inputs(FILE *to, const rk_designing *d)
 
 /* ---- machines ------------------------------------------------------------------------------ */
 
-static void write_cheapest(FILE *to, const rk_designing *d)
+static void write_cheapest(FILE *to, const rk_design_answer *d)
 {
     const rk_design *best = d->cheapest;
     const char *separator = "";
@@ -84,15 +84,15 @@ static void write_cheapest(FILE *to, const rk_designing *d)
         }
     }
     (void)fprintf(to, "\n  %.5g s for the batch, %s tokens/s, %s %.2f %%\n",
-                  rk_designing_step(d, best),
+                  rk_design_answer_step(d, best),
                   rk_human_text(best->best.rate * (double)d->asked.seq, RK_HUMAN_BASE10, rate),
                   d->asked.planner->method->efficiency_name, 100 * best->best.efficiency);
     if (d->target.tokens > 0) {
-        (void)fprintf(to, "  %.4g days for %s tokens", rk_designing_days(d, best),
+        (void)fprintf(to, "  %.4g days for %s tokens", rk_design_answer_days(d, best),
                       rk_human_text(d->target.tokens, RK_HUMAN_BASE10, rate));
         if (d->prices.life_days > 0) {
             (void)fprintf(to, ", %s of a life of %.5g days",
-                          money(d, rk_designing_run_cost(d, best), price), d->prices.life_days);
+                          money(d, rk_design_answer_run_cost(d, best), price), d->prices.life_days);
         }
         (void)fputc('\n', to);
     }
@@ -105,7 +105,7 @@ static void write_cheapest(FILE *to, const rk_designing *d)
     }
 }
 
-static void add_design(rk_table *table, const rk_designing *d, const rk_design *design)
+static void add_design(rk_table *table, const rk_design_answer *d, const rk_design *design)
 {
     char text[MONEY_SIZE];
     rk_table_cell(table, "%s", money(d, design->cost, text));
@@ -116,9 +116,9 @@ static void add_design(rk_table *table, const rk_designing *d, const rk_design *
             rk_table_cell(table, "%.6g", axis->values[design->choice[i]]);
         }
     }
-    rk_table_cell(table, "%.5g", rk_designing_step(d, design));
+    rk_table_cell(table, "%.5g", rk_design_answer_step(d, design));
     if (d->target.tokens > 0) {
-        rk_table_cell(table, "%.4g", rk_designing_days(d, design));
+        rk_table_cell(table, "%.4g", rk_design_answer_days(d, design));
     } else {
         const double tokens = design->best.rate * (double)d->asked.seq;
         rk_table_cell(table, "%s", rk_human_text(tokens, RK_HUMAN_BASE10, text));
@@ -127,7 +127,8 @@ static void add_design(rk_table *table, const rk_designing *d, const rk_design *
 }
 
 /* The machines that no other beats; those that meet the target stand below a line. */
-static rk_status write_front(FILE *to, const rk_designing *d, rk_table_style style, rk_error *err)
+static rk_status write_front(FILE *to, const rk_design_answer *d, rk_table_style style,
+                             rk_error *err)
 {
     rk_table_column columns[RK_PRICE_AXES_MAX + FIXED_COLUMNS] = {{"cost", RK_ALIGN_RIGHT},
                                                                   {"processors", RK_ALIGN_RIGHT}};
@@ -167,10 +168,10 @@ static rk_status write_front(FILE *to, const rk_designing *d, rk_table_style sty
     return rk_write_table(to, &table, style, err);
 }
 
-rk_status rk_designing_write_text(FILE *to, const void *what, rk_table_style style, int width,
-                                  rk_error *err)
+rk_status rk_design_answer_write_text(FILE *to, const void *what, rk_table_style style, int width,
+                                      rk_error *err)
 {
-    const rk_designing *d = what;
+    const rk_design_answer *d = what;
     (void)width;
     write_inputs(to, d);
     (void)fputc('\n', to);

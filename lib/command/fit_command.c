@@ -30,7 +30,7 @@ static bool fits(const rk_fit *fit)
 const rk_answer *rk_fit_answer(const rk_fit *fit)
 {
     const rk_answer *answer = rk_found_answer(&fit->found);
-    const rk_reckoning *plan = &fit->found.plan;
+    const rk_plan_answer *plan = &fit->found.plan;
     return answer ? answer : plan->ranking.shortage.legal ? &plan->nearest : NULL;
 }
 

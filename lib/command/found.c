@@ -20,7 +20,7 @@ static rk_status explain_refusal(const rk_request *request, const rk_inputs *inp
 }
 
 static rk_status search_strategy(rk_job *job, const rk_request *request, const rk_inputs *inputs,
-                                 rk_reckoning *plan, rk_error *err)
+                                 rk_plan_answer *plan, rk_error *err)
 {
     const rk_choice_sets sets = rk_request_choices(request, &inputs->model);
     if (request->global_batch == 0 && request->accelerators > 0 && !sets.several) {
@@ -31,7 +31,7 @@ static rk_status search_strategy(rk_job *job, const rk_request *request, const r
                                 "--global-batch is missing: %s are open, and a search needs it",
                                 rk_choice_list(sets.open & RK_CHOICES_NEEDED, open));
     }
-    const rk_status status = rk_reckoning_search(job, request, inputs, 1, plan, err);
+    const rk_status status = rk_plan_answer_search(job, request, inputs, 1, plan, err);
     const bool legal = plan->answer_count > 0 || plan->ranking.shortage.legal;
     return status || legal || !sets.given || sets.several ? status
                                                           : explain_refusal(request, inputs, err);
@@ -52,7 +52,7 @@ rk_status rk_found_fill(rk_job *job, const rk_request *request, const rk_inputs 
 
 void rk_found_clear(rk_found *found)
 {
-    rk_reckoning_clear(&found->plan);
+    rk_plan_answer_clear(&found->plan);
     free(found->given.stages);
 }
 
@@ -84,7 +84,7 @@ static void write_list(FILE *to, const char *word, unsigned choices)
     (void)fputc('\n', to);
 }
 
-void rk_write_choices(FILE *to, const rk_reckoning *plan)
+void rk_write_choices(FILE *to, const rk_plan_answer *plan)
 {
     const rk_choice_sets sets = rk_request_choices(plan->request, &plan->inputs->model);
     if (sets.given) {
@@ -118,7 +118,7 @@ static void write_keys(rk_json_writer *writer, const char *key, unsigned choices
 void rk_found_write_json(rk_json_writer *writer, const rk_found *found)
 {
     if (found->searched) {
-        const rk_reckoning *plan = &found->plan;
+        const rk_plan_answer *plan = &found->plan;
         const rk_choice_sets sets = rk_request_choices(plan->request, &plan->inputs->model);
         rk_search_write_json(writer, plan);
         write_keys(writer, "given", sets.given);

@@ -11,7 +11,7 @@
 typedef struct rk_found {
     bool searched; /* the command line leaves choices open: `plan` has the fastest that fits, or
                       what is missing */
-    rk_reckoning plan;
+    rk_plan_answer plan;
     rk_answer given; /* of a strategy that was given */
 } rk_found;
 
@@ -36,6 +36,6 @@ void rk_found_write_json(rk_json_writer *writer, const rk_found *found);
     "recompute is searched as 'reckon plan' does, and the fastest strategy that fits is taken.\n"
 
 /* What was given of a strategy and what was searched; nothing when nothing was given. */
-void rk_write_choices(FILE *to, const rk_reckoning *plan);
+void rk_write_choices(FILE *to, const rk_plan_answer *plan);
 
 #endif

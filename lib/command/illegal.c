@@ -22,7 +22,7 @@ static void write_help(FILE *to, const rk_help *help)
     (void)fputs(accelerators ? " accelerators" : "", to);
 }
 
-void rk_write_illegal(FILE *to, const rk_reckoning *plan)
+void rk_write_illegal(FILE *to, const rk_plan_answer *plan)
 {
     const rk_reasons *reasons = &plan->ranking.shortage.reasons;
     char number[RK_COMMAS_SIZE];
@@ -54,7 +54,7 @@ void rk_write_illegal(FILE *to, const rk_reckoning *plan)
     (void)fputs(reasons->help_count > 0 ? "\n" : "", to);
 }
 
-void rk_illegal_write_json(rk_json_writer *writer, const rk_reckoning *plan)
+void rk_illegal_write_json(rk_json_writer *writer, const rk_plan_answer *plan)
 {
     const rk_reasons *reasons = &plan->ranking.shortage.reasons;
     rk_json_open_member(writer, "illegal", "{");

@@ -24,7 +24,7 @@ typedef struct rk_asked {
     double cpu_s;              /* of it */
     rk_calculon_plan plan;     /* of the Calculon method */
     rk_inputs inputs;          /* of the reckon model */
-    rk_reckoning reckoning;
+    rk_plan_answer reckoning;
 } rk_asked;
 
 struct rk_planner {

@@ -9,7 +9,7 @@ const char *const rk_reckon_plan_methods[] = {"reckon", "calculon", NULL};
 
 static void write_members(rk_json_writer *writer, const void *what)
 {
-    const rk_reckoning *plan = what;
+    const rk_plan_answer *plan = what;
     rk_search_write_json(writer, plan);
     if (plan->answer_count == 0) {
         rk_shortage_write_json(writer, plan);
@@ -24,7 +24,7 @@ static void write_members(rk_json_writer *writer, const void *what)
     rk_json_close(writer, "]");
 }
 
-rk_status rk_reckoning_write(const rk_job *job, const rk_reckoning *plan, rk_error *err)
+rk_status rk_plan_answer_write(const rk_job *job, const rk_plan_answer *plan, rk_error *err)
 {
     const rk_request *request = plan->request;
     if (request->emit >= 0 && plan->answer_count == 0) {
@@ -39,5 +39,5 @@ rk_status rk_reckoning_write(const rk_job *job, const rk_reckoning *plan, rk_err
         return rk_write_document(job, request, plan->inputs, write_members, plan, err);
     }
     return request->csv ? rk_write_rows(job, request, plan->answers, plan->answer_count, err)
-                        : rk_job_print(job, request->output, rk_reckoning_write_text, plan, err);
+                        : rk_job_print(job, request->output, rk_plan_answer_write_text, plan, err);
 }

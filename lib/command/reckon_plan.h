@@ -9,7 +9,7 @@
 #define RK_THREADS_MAX 4096
 
 /* What was asked and what was found. */
-typedef struct rk_reckoning {
+typedef struct rk_plan_answer {
     const rk_request *request;
     const rk_inputs *inputs;
     rk_setting setting;
@@ -19,39 +19,39 @@ typedef struct rk_reckoning {
     rk_answer *answers; /* owned; best first */
     size_t answer_count;
     rk_answer nearest; /* that of ranking.shortage, where one is legal */
-} rk_reckoning;
+} rk_plan_answer;
 
 /*
  * Searches the space of a request for the `top` fastest strategies.  On standard error, a long
- * search shows how far it is.  Cleared with rk_reckoning_clear, also after a failure.
+ * search shows how far it is.  Cleared with rk_plan_answer_clear, also after a failure.
  */
-rk_status rk_reckoning_search(rk_job *job, const rk_request *request, const rk_inputs *inputs,
-                              size_t top, rk_reckoning *plan, rk_error *err);
-void rk_reckoning_clear(rk_reckoning *plan);
+rk_status rk_plan_answer_search(rk_job *job, const rk_request *request, const rk_inputs *inputs,
+                                size_t top, rk_plan_answer *plan, rk_error *err);
+void rk_plan_answer_clear(rk_plan_answer *plan);
 
 /* The inputs and the space for what is written once for both methods. */
-rk_problem rk_reckoning_problem(const rk_reckoning *plan);
+rk_problem rk_plan_answer_problem(const rk_plan_answer *plan);
 
 /* How many strategies there are, and how fast they were gone through. */
-void rk_write_search(FILE *to, const rk_reckoning *plan);
-void rk_search_write_json(rk_json_writer *writer, const rk_reckoning *plan);
+void rk_write_search(FILE *to, const rk_plan_answer *plan);
+void rk_search_write_json(rk_json_writer *writer, const rk_plan_answer *plan);
 
 /* What is missing when nothing fits. */
-void rk_write_shortage(FILE *to, const rk_reckoning *plan);
-void rk_shortage_write_json(rk_json_writer *writer, const rk_reckoning *plan);
+void rk_write_shortage(FILE *to, const rk_plan_answer *plan);
+void rk_shortage_write_json(rk_json_writer *writer, const rk_plan_answer *plan);
 
 /* Why no strategy is legal, and what would help. */
-void rk_write_illegal(FILE *to, const rk_reckoning *plan);
-void rk_illegal_write_json(rk_json_writer *writer, const rk_reckoning *plan);
+void rk_write_illegal(FILE *to, const rk_plan_answer *plan);
+void rk_illegal_write_json(rk_json_writer *writer, const rk_plan_answer *plan);
 
 /* What was asked: model, system, stack and run. */
-void rk_reckoning_write_inputs(FILE *to, const rk_reckoning *plan);
+void rk_plan_answer_write_inputs(FILE *to, const rk_plan_answer *plan);
 
-/* The whole answer of `reckon plan`; `what` is the rk_reckoning. */
-rk_text_writer rk_reckoning_write_text;
+/* The whole answer of `reckon plan`; `what` is the rk_plan_answer. */
+rk_text_writer rk_plan_answer_write_text;
 
 /* Writes it as the request wants it. */
-rk_status rk_reckoning_write(const rk_job *job, const rk_reckoning *plan, rk_error *err);
+rk_status rk_plan_answer_write(const rk_job *job, const rk_plan_answer *plan, rk_error *err);
 
 /* Names of rk_request.method; NULL-terminated. */
 extern const char *const rk_reckon_plan_methods[];

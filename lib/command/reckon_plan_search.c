@@ -12,7 +12,7 @@
 
 /* ---- the search ----------------------------------------------------------------------------- */
 
-static rk_status fill_answers(rk_reckoning *plan, rk_error *err)
+static rk_status fill_answers(rk_plan_answer *plan, rk_error *err)
 {
     const rk_ranking *ranking = &plan->ranking;
     rk_status status = RK_OK;
@@ -31,21 +31,21 @@ static rk_status fill_answers(rk_reckoning *plan, rk_error *err)
     return status;
 }
 
-rk_status rk_reckoning_search(rk_job *job, const rk_request *request, const rk_inputs *inputs,
-                              size_t top, rk_reckoning *plan, rk_error *err)
+rk_status rk_plan_answer_search(rk_job *job, const rk_request *request, const rk_inputs *inputs,
+                                size_t top, rk_plan_answer *plan, rk_error *err)
 {
     const rk_search_control control = rk_job_search_control(job, "strategies", request->threads);
     const rk_search_kind kind = request->bounded      ? RK_SEARCH_BOUNDED
                                 : request->exhaustive ? RK_SEARCH_EXHAUSTIVE
                                                       : RK_SEARCH_ANY;
-    *plan = (rk_reckoning){
+    *plan = (rk_plan_answer){
         .request = request, .inputs = inputs, .setting = rk_setting_of(request, inputs)};
     rk_status status = rk_request_space(request, inputs, &plan->space, err);
     if (status) {
         rk_share_leave(rk_job_team(job), err);
         return status;
     }
-    const rk_problem problem = rk_reckoning_problem(plan);
+    const rk_problem problem = rk_plan_answer_problem(plan);
     const double started = rk_job_cpu_s(job);
     status =
         rk_rank_strategies(&problem, kind, top, rk_job_team(job), &control, &plan->ranking, err);
@@ -53,14 +53,14 @@ rk_status rk_reckoning_search(rk_job *job, const rk_request *request, const rk_i
     return status || !rk_job_is_first(job) ? status : fill_answers(plan, err);
 }
 
-rk_problem rk_reckoning_problem(const rk_reckoning *plan)
+rk_problem rk_plan_answer_problem(const rk_plan_answer *plan)
 {
     const rk_inputs *inputs = plan->inputs;
     return (rk_problem){.method = &rk_method_reckon,
                         .reckon = {inputs->model, inputs->system, inputs->stack, plan->space}};
 }
 
-void rk_reckoning_clear(rk_reckoning *plan)
+void rk_plan_answer_clear(rk_plan_answer *plan)
 {
     for (size_t i = 0; i < plan->answer_count; i++) {
         free(plan->answers[i].stages);
@@ -75,7 +75,7 @@ void rk_reckoning_clear(rk_reckoning *plan)
 
 /* ---- how it went ---------------------------------------------------------------------------- */
 
-void rk_write_search(FILE *to, const rk_reckoning *plan)
+void rk_write_search(FILE *to, const rk_plan_answer *plan)
 {
     if (plan->ranking.by_bounds) {
         rk_write_bounded(to, &plan->ranking.bounded, "reckon", plan->cpu_s);
@@ -98,7 +98,7 @@ void rk_write_search(FILE *to, const rk_reckoning *plan)
     (void)fputc('\n', to);
 }
 
-void rk_search_write_json(rk_json_writer *writer, const rk_reckoning *plan)
+void rk_search_write_json(rk_json_writer *writer, const rk_plan_answer *plan)
 {
     rk_json_open_member(writer, "search", "{");
     rk_json_string(writer, "method", plan->ranking.by_bounds ? "bounded" : "exhaustive");

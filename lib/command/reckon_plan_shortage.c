@@ -65,7 +65,7 @@ static void write_remedy_json(rk_json_writer *writer, const rk_answer *answer,
 
 /* ---- none of a search ----------------------------------------------------------------------- */
 
-void rk_write_shortage(FILE *to, const rk_reckoning *plan)
+void rk_write_shortage(FILE *to, const rk_plan_answer *plan)
 {
     const rk_shortage *shortage = &plan->ranking.shortage;
     char number[RK_COMMAS_SIZE];
@@ -84,7 +84,7 @@ void rk_write_shortage(FILE *to, const rk_reckoning *plan)
     }
 }
 
-void rk_shortage_write_json(rk_json_writer *writer, const rk_reckoning *plan)
+void rk_shortage_write_json(rk_json_writer *writer, const rk_plan_answer *plan)
 {
     const rk_shortage *shortage = &plan->ranking.shortage;
     if (!shortage->legal) {

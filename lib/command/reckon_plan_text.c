@@ -79,7 +79,7 @@ static bool is_usual(const char *key)
 }
 
 /* Whether a row says anything about the strategies. */
-static bool is_shown(const rk_reckoning *plan, size_t field)
+static bool is_shown(const rk_plan_answer *plan, size_t field)
 {
     const rk_strategy *base = &plan->space.base;
     bool differs = false;
@@ -91,7 +91,7 @@ static bool is_shown(const rk_reckoning *plan, size_t field)
 }
 
 /* Widest cell of a strategy. */
-static size_t column_width(const rk_reckoning *plan, const rk_answer *answer)
+static size_t column_width(const rk_plan_answer *plan, const rk_answer *answer)
 {
     char text[CELL_SIZE];
     size_t widest = 0;
@@ -107,7 +107,7 @@ static size_t column_width(const rk_reckoning *plan, const rk_answer *answer)
 }
 
 /* How many strategies from `first` on have room side by side; at least one. */
-static size_t count_together(const rk_reckoning *plan, size_t first, int width)
+static size_t count_together(const rk_plan_answer *plan, size_t first, int width)
 {
     size_t used = LABEL_WIDTH, count = 0;
     while (first + count < plan->answer_count && count < TOGETHER_MAX) {
@@ -120,7 +120,7 @@ static size_t count_together(const rk_reckoning *plan, size_t first, int width)
     return count;
 }
 
-static rk_status write_together(FILE *to, const rk_reckoning *plan, size_t first, size_t count,
+static rk_status write_together(FILE *to, const rk_plan_answer *plan, size_t first, size_t count,
                                 rk_table_style style, rk_error *err)
 {
     char titles[TOGETHER_MAX][24], text[CELL_SIZE];
@@ -174,7 +174,7 @@ static int most_different(const rk_estimate *a, const rk_estimate *b, int but)
     return most;
 }
 
-static void write_reasons(FILE *to, const rk_reckoning *plan)
+static void write_reasons(FILE *to, const rk_plan_answer *plan)
 {
     const rk_estimate *best = &plan->answers[0].estimate;
     for (size_t i = 1; i < plan->answer_count; i++) {
@@ -197,7 +197,8 @@ static void write_reasons(FILE *to, const rk_reckoning *plan)
 
 /* ---- all of it ------------------------------------------------------------------------------ */
 
-static rk_status write_best(FILE *to, const rk_reckoning *plan, rk_table_style style, rk_error *err)
+static rk_status write_best(FILE *to, const rk_plan_answer *plan, rk_table_style style,
+                            rk_error *err)
 {
     const rk_answer *best = &plan->answers[0];
     (void)fputs("The best of them:\n\n", to);
@@ -216,7 +217,7 @@ static rk_status write_best(FILE *to, const rk_reckoning *plan, rk_table_style s
     return status;
 }
 
-void rk_reckoning_write_inputs(FILE *to, const rk_reckoning *plan)
+void rk_plan_answer_write_inputs(FILE *to, const rk_plan_answer *plan)
 {
     const rk_strategy *base = &plan->space.base;
     char accelerators[RK_COMMAS_SIZE], batch[RK_COMMAS_SIZE];
@@ -227,12 +228,12 @@ void rk_reckoning_write_inputs(FILE *to, const rk_reckoning *plan)
                   rk_precision_names[base->precision]);
 }
 
-rk_status rk_reckoning_write_text(FILE *to, const void *what, rk_table_style style, int width,
-                                  rk_error *err)
+rk_status rk_plan_answer_write_text(FILE *to, const void *what, rk_table_style style, int width,
+                                    rk_error *err)
 {
-    const rk_reckoning *plan = what;
+    const rk_plan_answer *plan = what;
     rk_status status = RK_OK;
-    rk_reckoning_write_inputs(to, plan);
+    rk_plan_answer_write_inputs(to, plan);
     rk_write_search(to, plan);
     rk_write_choices(to, plan);
     (void)fputc('\n', to);

@@ -15,8 +15,8 @@ static int64_t *accelerators(void *options)
 static rk_status load(rk_asked *asked, const void *options, rk_error *err)
 {
     const rk_request *request = options;
-    rk_reckoning *reckoning = &asked->reckoning;
-    *reckoning = (rk_reckoning){.request = request, .inputs = &asked->inputs};
+    rk_plan_answer *reckoning = &asked->reckoning;
+    *reckoning = (rk_plan_answer){.request = request, .inputs = &asked->inputs};
     asked->threads = request->threads;
     asked->top = (size_t)request->top;
     asked->json = request->json;
@@ -28,7 +28,7 @@ static rk_status load(rk_asked *asked, const void *options, rk_error *err)
     }
     if (!status) {
         reckoning->setting = rk_setting_of(request, &asked->inputs);
-        asked->problem = rk_reckoning_problem(reckoning);
+        asked->problem = rk_plan_answer_problem(reckoning);
         asked->batch = reckoning->space.global_batch;
         asked->seq = reckoning->space.base.seq;
     }
@@ -37,7 +37,7 @@ static rk_status load(rk_asked *asked, const void *options, rk_error *err)
 
 static void clear(rk_asked *asked)
 {
-    rk_reckoning_clear(&asked->reckoning);
+    rk_plan_answer_clear(&asked->reckoning);
     rk_inputs_clear(&asked->inputs);
 }
 
@@ -50,9 +50,9 @@ static void allow_offload(rk_asked *asked)
 
 static rk_status rank(rk_job *job, rk_asked *asked, rk_error *err)
 {
-    rk_reckoning *reckoning = &asked->reckoning;
+    rk_plan_answer *reckoning = &asked->reckoning;
     const rk_status status =
-        rk_reckoning_search(job, reckoning->request, &asked->inputs, asked->top, reckoning, err);
+        rk_plan_answer_search(job, reckoning->request, &asked->inputs, asked->top, reckoning, err);
     asked->ranking = &reckoning->ranking;
     asked->cpu_s = reckoning->cpu_s;
     return status;
@@ -60,7 +60,7 @@ static rk_status rank(rk_job *job, rk_asked *asked, rk_error *err)
 
 static rk_status write(const rk_job *job, const rk_asked *asked, rk_error *err)
 {
-    return rk_reckoning_write(job, &asked->reckoning, err);
+    return rk_plan_answer_write(job, &asked->reckoning, err);
 }
 
 static void write_documents(FILE *to, const rk_asked *asked)
@@ -78,7 +78,7 @@ static void write_batch(FILE *to, const rk_asked *asked)
 
 static void write_inputs(FILE *to, const rk_asked *asked)
 {
-    rk_reckoning_write_inputs(to, &asked->reckoning);
+    rk_plan_answer_write_inputs(to, &asked->reckoning);
 }
 
 static void write_strategy(FILE *to, const rk_candidate *candidate)

@@ -135,7 +135,7 @@ static rk_shape_space space_of(const rk_shape_wish *wish)
     return space;
 }
 
-static rk_status search(rk_job *job, rk_shaping *s, rk_error *err)
+static rk_status search(rk_job *job, rk_shape_answer *s, rk_error *err)
 {
     const rk_search_control control = rk_job_search_control(job, "shapes", s->asked.threads);
     s->space = space_of(&s->wish);
@@ -162,18 +162,18 @@ static void complete_wish(const rk_asked *asked, rk_shape_wish *wish)
     }
 }
 
-static rk_status write_answer(const rk_job *job, const rk_shaping *s, rk_error *err)
+static rk_status write_answer(const rk_job *job, const rk_shape_answer *s, rk_error *err)
 {
     const rk_asked *asked = &s->asked;
-    return asked->json  ? rk_shaping_write_json(job, s, err)
-           : asked->csv ? rk_shaping_write_csv(job, s, err)
-                        : rk_job_print(job, asked->output, rk_shaping_write_text, s, err);
+    return asked->json  ? rk_shape_answer_write_json(job, s, err)
+           : asked->csv ? rk_shape_answer_write_csv(job, s, err)
+                        : rk_job_print(job, asked->output, rk_shape_answer_write_text, s, err);
 }
 
 static rk_status run(const rk_planner *planner, rk_job *job, const void *options,
                      const rk_shape_wish *wish, rk_error *err)
 {
-    rk_shaping s = {.wish = *wish};
+    rk_shape_answer s = {.wish = *wish};
     rk_status status = rk_asked_load(planner, options, &s.asked, err);
     if (!status && planner->set_seq) {
         planner->set_seq(&s.asked, wish->seq);

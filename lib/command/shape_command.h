@@ -15,7 +15,7 @@ typedef struct rk_shape_wish {
 } rk_shape_wish;
 
 /* What was asked and what was found. */
-typedef struct rk_shaping {
+typedef struct rk_shape_answer {
     rk_shape_wish wish;
     rk_asked asked;
     rk_shape_space space;
@@ -23,10 +23,10 @@ typedef struct rk_shaping {
     size_t count, runs;
     rk_bounded_counts counts;
     double cpu_s;
-} rk_shaping;
+} rk_shape_answer;
 
-rk_text_writer rk_shaping_write_text; /* `what` is the rk_shaping */
-rk_status rk_shaping_write_json(const rk_job *job, const rk_shaping *s, rk_error *err);
-rk_status rk_shaping_write_csv(const rk_job *job, const rk_shaping *s, rk_error *err);
+rk_text_writer rk_shape_answer_write_text; /* `what` is the rk_shape_answer */
+rk_status rk_shape_answer_write_json(const rk_job *job, const rk_shape_answer *s, rk_error *err);
+rk_status rk_shape_answer_write_csv(const rk_job *job, const rk_shape_answer *s, rk_error *err);
 
 #endif

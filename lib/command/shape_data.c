@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-static void write_shape(rk_json_writer *writer, const rk_shaping *s, const rk_shape *shape)
+static void write_shape(rk_json_writer *writer, const rk_shape_answer *s, const rk_shape *shape)
 {
     const rk_model_sizes *sizes = &shape->sizes;
     rk_json_item(writer);
@@ -33,7 +33,7 @@ static void write_shape(rk_json_writer *writer, const rk_shaping *s, const rk_sh
     rk_json_close(writer, "}");
 }
 
-rk_status rk_shaping_write_json(const rk_job *job, const rk_shaping *s, rk_error *err)
+rk_status rk_shape_answer_write_json(const rk_job *job, const rk_shape_answer *s, rk_error *err)
 {
     rk_out *out;
     const rk_status status = rk_job_open(job, s->asked.output, &out, err);
@@ -116,7 +116,7 @@ static void fill_row(const rk_method *method, const rk_shape *shape,
     }
 }
 
-rk_status rk_shaping_write_csv(const rk_job *job, const rk_shaping *s, rk_error *err)
+rk_status rk_shape_answer_write_csv(const rk_job *job, const rk_shape_answer *s, rk_error *err)
 {
     rk_column all[COLUMNS + BASIC_DEGREES];
     rk_value row[COLUMNS + BASIC_DEGREES];

@@ -20,7 +20,7 @@ static void write_values(FILE *to, const rk_option_counts *counts)
     }
 }
 
-static void write_inputs(FILE *to, const rk_shaping *s)
+static void write_inputs(FILE *to, const rk_shape_answer *s)
 {
     const rk_shape_wish *wish = &s->wish;
     char number[RK_COMMAS_SIZE], parameters[RK_NUMBER_TEXT_SIZE];
@@ -75,7 +75,7 @@ static const char *join_degrees(const rk_method *method, const rk_candidate *can
     return out;
 }
 
-static void add_shape(rk_table *table, const rk_shaping *s, size_t rank, const rk_shape *shape)
+static void add_shape(rk_table *table, const rk_shape_answer *s, size_t rank, const rk_shape *shape)
 {
     const rk_model_sizes *sizes = &shape->sizes;
     char number[RK_COMMAS_SIZE], parameters[RK_NUMBER_TEXT_SIZE], degrees[DEGREES_SIZE];
@@ -97,7 +97,8 @@ static void add_shape(rk_table *table, const rk_shaping *s, size_t rank, const r
     rk_table_cell(table, "%s", join_degrees(s->asked.planner->method, &shape->best, degrees));
 }
 
-static rk_status write_shapes(FILE *to, const rk_shaping *s, rk_table_style style, rk_error *err)
+static rk_status write_shapes(FILE *to, const rk_shape_answer *s, rk_table_style style,
+                              rk_error *err)
 {
     char efficiency[32], degrees[DEGREES_SIZE];
     const rk_table_column columns[] = {
@@ -129,7 +130,7 @@ static int compare_counts(const void *a, const void *b)
 }
 
 /* How the shapes are spread: those that run stand first, by efficiency. */
-static rk_status write_spread(FILE *to, const rk_shaping *s, rk_error *err)
+static rk_status write_spread(FILE *to, const rk_shape_answer *s, rk_error *err)
 {
     char least[RK_COMMAS_SIZE], middle[RK_COMMAS_SIZE], most[RK_COMMAS_SIZE];
     uint64_t *mappings = malloc(s->count * sizeof(*mappings));
@@ -152,10 +153,10 @@ static rk_status write_spread(FILE *to, const rk_shaping *s, rk_error *err)
     return RK_OK;
 }
 
-rk_status rk_shaping_write_text(FILE *to, const void *what, rk_table_style style, int width,
-                                rk_error *err)
+rk_status rk_shape_answer_write_text(FILE *to, const void *what, rk_table_style style, int width,
+                                     rk_error *err)
 {
-    const rk_shaping *s = what;
+    const rk_shape_answer *s = what;
     (void)width;
     write_inputs(to, s);
     (void)fputc('\n', to);

@@ -30,7 +30,7 @@ rk_attention_widths rk_attention_widths_of(const rk_attention_shape *a, double t
 
 /* ---- core attention ------------------------------------------------------------------------ */
 
-static void note_attention(rk_costing *x, double heads, double keys, double size)
+static void note_attention(rk_cost_builder *x, double heads, double keys, double size)
 {
     if (x->list) {
         const rk_operator entry = {.kind = RK_OPERATOR_ATTENTION,
@@ -48,7 +48,7 @@ static void note_attention(rk_costing *x, double heads, double keys, double size
  * d of queries and keys and d_v of values, (3 d + 2 d_v) / (d + d_v) times the forward.  Masks that
  * keep attention within documents make as many shorter sequences of one.
  */
-static void add_flash(rk_costing *x, const rk_attention_shape *a)
+static void add_flash(rk_cost_builder *x, const rk_attention_shape *a)
 {
     const rk_strategy *s = x->c->strategy;
     const rk_accelerator *acc = &x->c->system->accelerator;
@@ -94,7 +94,7 @@ static double unaligned(double head_bytes)
  * Attention by batched products and separate kernels of softmax and dropout on the whole square of
  * scores.  Saved per score: the softmax, its dropped-out copy and the mask, a byte.
  */
-static void add_unfused(rk_costing *x, const rk_attention_shape *a)
+static void add_unfused(rk_cost_builder *x, const rk_attention_shape *a)
 {
     const rk_strategy *s = x->c->strategy;
     const rk_stack *stack = x->c->stack;
@@ -140,7 +140,7 @@ enum { SUM_BYTES = 4 }; /* results of ring steps are summed in fp32 (Transformer
  * attention of a step, 1/c of all, runs beside the exchange for the next one, so that the last
  * step hides nothing; the results of c-1 steps are read and added to a sum.
  */
-static void add_ring(rk_costing *x, double kv, double out)
+static void add_ring(rk_cost_builder *x, double kv, double out)
 {
     const double c = (double)x->c->strategy->cp, hidden = (c - 1) / c;
     const double send =
@@ -155,7 +155,7 @@ static void add_ring(rk_costing *x, double kv, double out)
 }
 
 /* All-gather: once forward, and again with a reduce-scatter of the gradients backward, visible. */
-static void add_gathers(rk_costing *x, double kv)
+static void add_gathers(rk_cost_builder *x, double kv)
 {
     const double c = (double)x->c->strategy->cp;
     const rk_group *group = &x->c->groups[RK_GROUP_CONTEXT];
@@ -171,7 +171,7 @@ static void add_gathers(rk_costing *x, double kv)
  * Ulysses: all-to-all of queries, keys and values in and of the output back, mirrored backward,
  * visible.  The output is kept in both layouts.
  */
-static void add_exchanges(rk_costing *x, double qkv, double out)
+static void add_exchanges(rk_cost_builder *x, double qkv, double out)
 {
     const double c = (double)x->c->strategy->cp;
     const rk_group *group = &x->c->groups[RK_GROUP_CONTEXT];
@@ -184,7 +184,7 @@ static void add_exchanges(rk_costing *x, double qkv, double out)
     rk_save(x, rk_recomputes(x->c->strategy, RK_MODULE_CORE_ATTENTION), out);
 }
 
-static void add_context_parallel(rk_costing *x, const rk_attention_widths *w)
+static void add_context_parallel(rk_cost_builder *x, const rk_attention_widths *w)
 {
     const double bytes = x->c->element * x->c->tokens;
     const double kv = bytes * (w->key + w->value), out = bytes * w->output;
@@ -204,7 +204,7 @@ static void add_context_parallel(rk_costing *x, const rk_attention_widths *w)
     }
 }
 
-void rk_add_attention_core(rk_costing *x, const rk_attention_shape *a)
+void rk_add_attention_core(rk_cost_builder *x, const rk_attention_shape *a)
 {
     const rk_strategy *s = x->c->strategy;
     const double T = x->c->tokens, heads = (double)a->query_heads / (double)s->tp;

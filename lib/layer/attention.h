@@ -14,7 +14,7 @@ typedef struct rk_attention_widths {
 rk_attention_widths rk_attention_widths_of(const rk_attention_shape *attention, double t);
 
 /* Core attention, context parallelism and the output projection. */
-void rk_add_attention_core(rk_costing *x, const rk_attention_shape *attention);
+void rk_add_attention_core(rk_cost_builder *x, const rk_attention_shape *attention);
 
 /* Functions of rk_mixer: the scores of attention that is not fused, and model FLOPs. */
 double rk_attention_transient(const rk_block_context *c, const rk_layer_type *type);

@@ -74,7 +74,7 @@ static double features(const rk_layer_type *type, double h)
     return rk_ffn_features(h, (double)type->ffn.width, type->ffn.gated);
 }
 
-static void add(rk_costing *x, const rk_layer_type *type)
+static void add(rk_cost_builder *x, const rk_layer_type *type)
 {
     rk_add_ffn(x, &type->ffn, (double)type->ffn.width);
 }

@@ -201,7 +201,7 @@ static double open_domains(const rk_moe_shape *moe, double domains)
  * experts, over the k without.  Of D open domains, uniform choices reach D (1 - (1 - 1/D)^k); they
  * are as likely to be the sender's own as any other, so the traffic leaves it in equal shares.
  */
-static double copies_share(const rk_costing *x, const rk_moe_shape *moe)
+static double copies_share(const rk_cost_builder *x, const rk_moe_shape *moe)
 {
     const rk_group *group = &x->c->groups[RK_GROUP_EXPERT];
     const double domains = (double)group->size / (double)group->within[0];
@@ -213,7 +213,7 @@ static double copies_share(const rk_costing *x, const rk_moe_shape *moe)
 }
 
 /* Dispatch and combine, and the same for the gradients: each way k copies of the tokens. */
-static void add_dispatch(rk_costing *x, const rk_moe_shape *moe)
+static void add_dispatch(rk_cost_builder *x, const rk_moe_shape *moe)
 {
     const rk_strategy *s = x->c->strategy;
     const rk_stack *stack = x->c->stack;
@@ -235,7 +235,7 @@ static void add_dispatch(rk_costing *x, const rk_moe_shape *moe)
 }
 
 /* Gathers the rows over the ranks that share an expert, and scatters the results. */
-static void add_expert_tensor(rk_costing *x, double rows, double seen)
+static void add_expert_tensor(rk_cost_builder *x, double rows, double seen)
 {
     const double n = (double)x->c->strategy->etp;
     const double bytes = x->c->element * rows * seen;
@@ -248,7 +248,7 @@ static void add_expert_tensor(rk_costing *x, double rows, double seen)
     rk_note_kind(x, RK_OPERATOR_MESSAGE, RK_PART_EP);
 }
 
-static void add(rk_costing *x, const rk_layer_type *type)
+static void add(rk_cost_builder *x, const rk_layer_type *type)
 {
     const rk_strategy *s = x->c->strategy;
     const rk_stack *stack = x->c->stack;

@@ -5,7 +5,7 @@
  */
 #include "layer/ffn.h"
 
-void rk_add_activation(rk_costing *x, rk_part part, const rk_ffn_shape *ffn, double elements,
+void rk_add_activation(rk_cost_builder *x, rk_part part, const rk_ffn_shape *ffn, double elements,
                        double inputs_again)
 {
     const rk_strategy *s = x->c->strategy;
@@ -26,7 +26,7 @@ void rk_add_activation(rk_costing *x, rk_part part, const rk_ffn_shape *ffn, dou
     rk_save(x, again, rk_saved_input_bytes(s) * elements);
 }
 
-void rk_add_ffn(rk_costing *x, const rk_ffn_shape *ffn, double width)
+void rk_add_ffn(rk_cost_builder *x, const rk_ffn_shape *ffn, double width)
 {
     const rk_strategy *s = x->c->strategy;
     const double T = x->c->tokens, h = (double)x->c->model->hidden, f = width / (double)s->tp;

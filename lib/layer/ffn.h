@@ -17,10 +17,10 @@ double rk_ffn_features(double h, double width, bool gated);
  * forward, reads three and writes two backward; a plain one reads and writes one, then reads two
  * and writes one.  Of what it reads, `inputs_again` are made again.
  */
-void rk_add_activation(rk_costing *x, rk_part part, const rk_ffn_shape *ffn, double elements,
+void rk_add_activation(rk_cost_builder *x, rk_part part, const rk_ffn_shape *ffn, double elements,
                        double inputs_again);
 
 /* A dense network of `width`, sharded over the tensor ranks. */
-void rk_add_ffn(rk_costing *x, const rk_ffn_shape *ffn, double width);
+void rk_add_ffn(rk_cost_builder *x, const rk_ffn_shape *ffn, double width);
 
 #endif

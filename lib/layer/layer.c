@@ -60,7 +60,7 @@ rk_block_context rk_block_context_of(const rk_model *model, const rk_system *sys
 /* ---- tensor parallelism -------------------------------------------------------------------- */
 
 /* Lists collectives on `bytes` over the tensor group. */
-static void note_tensor_message(rk_costing *x, double bytes)
+static void note_tensor_message(rk_cost_builder *x, double bytes)
 {
     const rk_strategy *s = x->c->strategy;
     if (x->list && s->tp > 1) {
@@ -90,7 +90,7 @@ static double visible(double seconds, double share, double *window)
  * overlaps does so with the linears of the pass: both gathers with those that make gradients of
  * inputs, one after the other, and the sum with those that make gradients of weights.
  */
-static void add_tensor_parallel(rk_costing *x, double regions)
+static void add_tensor_parallel(rk_cost_builder *x, double regions)
 {
     const rk_strategy *s = x->c->strategy;
     const rk_stack *stack = x->c->stack;
@@ -133,7 +133,7 @@ static void add_tensor_parallel(rk_costing *x, double regions)
 
 /* ---- parameters ---------------------------------------------------------------------------- */
 
-static void count_params(rk_costing *x, const rk_layer_type *type)
+static void count_params(rk_cost_builder *x, const rk_layer_type *type)
 {
     const rk_model *model = x->c->model;
     const rk_strategy *s = x->c->strategy;
@@ -166,7 +166,7 @@ static double layer_transient(const rk_block_context *c, const rk_layer_type *ty
 }
 
 /* Buffers that stay for weight gradients: one of each matrix, one for all experts. */
-static double wgrad_buffers(const rk_costing *x, const rk_layer_type *type)
+static double wgrad_buffers(const rk_cost_builder *x, const rk_layer_type *type)
 {
     const double local = (double)type->moe.experts / (double)x->c->strategy->ep;
     const double expert = local > 0 ? x->cost.expert_params / local : 0;
@@ -194,7 +194,7 @@ static double norm_output_bytes(const rk_block_context *c, const rk_layer_type *
 }
 
 /* Norms, residual adds and dropout of the layer, on the sequence shard. */
-static void add_norms(rk_costing *x, const rk_layer_type *type)
+static void add_norms(rk_cost_builder *x, const rk_layer_type *type)
 {
     const rk_model *model = x->c->model;
     const rk_stack *stack = x->c->stack;
@@ -222,7 +222,7 @@ static void add_norms(rk_costing *x, const rk_layer_type *type)
 }
 
 /* Gradients that are added to those of the microbatches before by kernels of their own. */
-static void add_accumulation(rk_costing *x)
+static void add_accumulation(rk_cost_builder *x)
 {
     const double learning =
         rk_strategy_learning(x->c->strategy) * (x->cost.dense_params + x->cost.expert_params);
@@ -239,7 +239,7 @@ static double tensor_regions(const rk_block_context *c, const rk_layer_type *typ
  * An adapter has two products, a scaling and a sum; in backward the gradients of both products, and
  * as many sums.
  */
-static void add_layer_floor(rk_costing *x, const rk_layer_type *type, bool full)
+static void add_layer_floor(rk_cost_builder *x, const rk_layer_type *type, bool full)
 {
     double forward, backward;
     type->feed_forward->kernels(x->c, type, &forward, &backward);
@@ -255,7 +255,7 @@ static void add_layer_floor(rk_costing *x, const rk_layer_type *type, bool full)
 }
 
 /* What follows the passes: gradients added up, the floor of launches, memory. */
-static rk_cost finish_layer(rk_costing x, const rk_layer_type *type, bool full)
+static rk_cost finish_layer(rk_cost_builder x, const rk_layer_type *type, bool full)
 {
     add_accumulation(&x);
     add_layer_floor(&x, type, full);
@@ -266,15 +266,15 @@ static rk_cost finish_layer(rk_costing x, const rk_layer_type *type, bool full)
 
 rk_cost rk_block_mixer(const rk_block_context *context, const rk_layer_type *type)
 {
-    rk_costing x = {.c = context,
-                    .adapts = context->strategy->adapter_modules & RK_ADAPTED_ATTENTION};
+    rk_cost_builder x = {.c = context,
+                         .adapts = context->strategy->adapter_modules & RK_ADAPTED_ATTENTION};
     type->mixer->part.add(&x, type);
     return x.cost;
 }
 
 /* Adds all that a layer does but its mixer: what is left are the launches and memory of its passes.
  */
-static void add_layer(rk_costing *x, const rk_layer_type *type)
+static void add_layer(rk_cost_builder *x, const rk_layer_type *type)
 {
     const rk_cost before = x->cost;
     x->adapts = x->c->strategy->adapter_modules & RK_ADAPTED_FFN;
@@ -288,7 +288,7 @@ static void add_layer(rk_costing *x, const rk_layer_type *type)
 }
 
 /* Makes a layer one that is checkpointed at its input. */
-static void checkpoint_layer(rk_costing *x)
+static void checkpoint_layer(rk_cost_builder *x)
 {
     const rk_block_context *c = x->c;
     const rk_cost nothing = {.saved = 0};
@@ -299,7 +299,7 @@ static void checkpoint_layer(rk_costing *x)
 void rk_block_layer(const rk_block_context *context, const rk_layer_type *type,
                     const rk_cost *mixer, rk_cost cost[2])
 {
-    rk_costing x = {.c = context, .cost = *mixer};
+    rk_cost_builder x = {.c = context, .cost = *mixer};
     add_layer(&x, type);
     cost[0] = finish_layer(x, type, false);
     checkpoint_layer(&x);
@@ -315,9 +315,9 @@ static rk_status list_status(const rk_operator_list *list, rk_error *err)
 rk_status rk_list_layer(const rk_block_context *context, const rk_layer_type *type, bool whole,
                         rk_operator_list *list, rk_error *err)
 {
-    rk_costing x = {.c = context,
-                    .adapts = context->strategy->adapter_modules & RK_ADAPTED_ATTENTION,
-                    .list = list};
+    rk_cost_builder x = {.c = context,
+                         .adapts = context->strategy->adapter_modules & RK_ADAPTED_ATTENTION,
+                         .list = list};
     type->mixer->part.add(&x, type);
     add_layer(&x, type);
     if (whole) {
@@ -331,7 +331,7 @@ rk_status rk_list_layer(const rk_block_context *context, const rk_layer_type *ty
 
 static rk_cost embedding_cost(const rk_block_context *context, rk_operator_list *list)
 {
-    rk_costing x = {.c = context, .list = list};
+    rk_cost_builder x = {.c = context, .list = list};
     const rk_strategy *s = context->strategy;
     const rk_model *model = context->model;
     const double bytes = hidden_bytes(context), t = (double)s->tp;
@@ -364,7 +364,7 @@ rk_status rk_list_embedding(const rk_block_context *context, rk_operator_list *l
 }
 
 /* The loss over a split vocabulary reduces the maximum, the target and the sum of each token. */
-static void add_head_comm(rk_costing *x)
+static void add_head_comm(rk_cost_builder *x)
 {
     const rk_block_context *c = x->c;
     const rk_strategy *s = c->strategy;
@@ -391,7 +391,7 @@ static double of_logits(const rk_block_context *c, double bytes, double times)
 
 static rk_cost head_cost(const rk_block_context *context, rk_operator_list *list)
 {
-    rk_costing x = {.c = context, .list = list};
+    rk_cost_builder x = {.c = context, .list = list};
     const rk_strategy *s = context->strategy;
     const rk_model *model = context->model;
     const rk_stack *stack = context->stack;
@@ -431,7 +431,7 @@ rk_status rk_list_head(const rk_block_context *context, rk_operator_list *list, 
 
 rk_cost rk_block_mtp(const rk_block_context *context)
 {
-    rk_costing x = {.c = context};
+    rk_cost_builder x = {.c = context};
     const rk_stack *stack = context->stack;
     const double h = (double)context->model->hidden, t = (double)context->strategy->tp;
     const double elements = context->local_tokens * h, norms = 3;

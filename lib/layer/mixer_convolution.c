@@ -60,7 +60,7 @@ static double features(const rk_layer_type *type, double h)
 
 /* One fused kernel reads three tensors and writes one; backward reads four and writes three.  Kept:
  * what the projection makes. */
-static void add(rk_costing *x, const rk_layer_type *type)
+static void add(rk_cost_builder *x, const rk_layer_type *type)
 {
     const rk_recurrence_shape *r = &type->recurrence;
     const double e = x->c->element, n = (double)r->heads;

@@ -90,7 +90,7 @@ static double features(const rk_layer_type *type, double h)
  * Kept: outputs of projection and convolution; queries and keys normalised, for every head of
  * values; decay in fp32 and beta; the products within chunks; the input of the gated norm.
  */
-static void add(rk_costing *x, const rk_layer_type *type)
+static void add(rk_cost_builder *x, const rk_layer_type *type)
 {
     const rk_recurrence_shape *r = &type->recurrence;
     const double e = x->c->element, n = (double)r->heads, C = (double)r->chunk;

@@ -145,7 +145,7 @@ static double features(const rk_layer_type *type, double h)
 
 /* ---- operators ----------------------------------------------------------------------------- */
 
-static void add_grouped_projections(rk_costing *x, const rk_attention_shape *a)
+static void add_grouped_projections(rk_cost_builder *x, const rk_attention_shape *a)
 {
     const rk_strategy *s = x->c->strategy;
     const double T = x->c->tokens, h = (double)x->c->model->hidden;
@@ -175,7 +175,7 @@ static void add_grouped_projections(rk_costing *x, const rk_attention_shape *a)
     }
 }
 
-static void add(rk_costing *x, const rk_layer_type *type)
+static void add(rk_cost_builder *x, const rk_layer_type *type)
 {
     add_grouped_projections(x, &type->attention);
     rk_add_attention_core(x, &type->attention);

@@ -128,7 +128,7 @@ static double features(const rk_layer_type *type, double h)
 
 /* ---- operators ----------------------------------------------------------------------------- */
 
-static void add_latent_projections(rk_costing *x, const rk_attention_shape *a)
+static void add_latent_projections(rk_cost_builder *x, const rk_attention_shape *a)
 {
     const rk_strategy *s = x->c->strategy;
     const double T = x->c->tokens, h = (double)x->c->model->hidden, t = (double)s->tp;
@@ -156,7 +156,7 @@ static void add_latent_projections(rk_costing *x, const rk_attention_shape *a)
     rk_add_stream(x, RK_PART_STREAM, turned, turned);
 }
 
-static void add(rk_costing *x, const rk_layer_type *type)
+static void add(rk_cost_builder *x, const rk_layer_type *type)
 {
     add_latent_projections(x, &type->attention);
     rk_add_attention_core(x, &type->attention);

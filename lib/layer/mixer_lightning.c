@@ -73,7 +73,7 @@ static double features(const rk_layer_type *type, double h)
  * Moved: queries, keys, values, output and the states of chunks; the norm and its gate.
  * Kept: queries, keys, values and gate, the output before its norm.
  */
-static void add(rk_costing *x, const rk_layer_type *type)
+static void add(rk_cost_builder *x, const rk_layer_type *type)
 {
     const rk_recurrence_shape *r = &type->recurrence;
     const double e = x->c->element, n = (double)r->heads, B = (double)r->chunk;

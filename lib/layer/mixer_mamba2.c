@@ -91,7 +91,7 @@ static double features(const rk_layer_type *type, double h)
  * written and read; x, z read, the output before and after its gate written; the gated norm; two
  * copies between layouts.  Backward about 2.5 times that.
  */
-static void add_scan(rk_costing *x, const rk_recurrence_shape *r, double t)
+static void add_scan(rk_cost_builder *x, const rk_recurrence_shape *r, double t)
 {
     const double e = x->c->element, T = x->c->tokens;
     const double d = (double)inner(r) / t, bc = (double)keys(r) / t, n = (double)r->heads / t;
@@ -124,7 +124,7 @@ static void add_scan(rk_costing *x, const rk_recurrence_shape *r, double t)
  * Kept: what the projection makes, the output before its gate and after, the input of the output
  * projection.  The kernels make the rest again: convolution, dt, states.
  */
-static void add(rk_costing *x, const rk_layer_type *type)
+static void add(rk_cost_builder *x, const rk_layer_type *type)
 {
     const rk_recurrence_shape *r = &type->recurrence;
     const rk_strategy *s = x->c->strategy;

@@ -44,7 +44,7 @@ double rk_none_features(const rk_layer_type *type, double hidden)
     return 0;
 }
 
-void rk_none_add(rk_costing *x, const rk_layer_type *type)
+void rk_none_add(rk_cost_builder *x, const rk_layer_type *type)
 {
     (void)x;
     (void)type;

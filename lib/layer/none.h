@@ -11,7 +11,7 @@ void rk_none_count(const rk_layer_type *type, int64_t hidden, rk_layer_params *p
 void rk_none_unsplit(const rk_layer_type *type, double hidden, double t, double *whole,
                      double *copied);
 double rk_none_features(const rk_layer_type *type, double hidden);
-void rk_none_add(rk_costing *x, const rk_layer_type *type);
+void rk_none_add(rk_cost_builder *x, const rk_layer_type *type);
 double rk_none_transient(const rk_block_context *c, const rk_layer_type *type);
 
 #define RK_PART_NONE                                                                               \

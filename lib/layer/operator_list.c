@@ -66,7 +66,7 @@ static void append_pass(rk_operator_list *list, const rk_operator *shape, const 
     }
 }
 
-void rk_note(rk_costing *x, const rk_operator *shape, double backward_bytes)
+void rk_note(rk_cost_builder *x, const rk_operator *shape, double backward_bytes)
 {
     rk_operator_list *list = x->list;
     const rk_cost *now = &x->cost, *seen = &list->seen;

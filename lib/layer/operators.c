@@ -42,7 +42,7 @@ bool rk_recomputes(const rk_strategy *strategy, unsigned module)
     return strategy->recompute == RK_REC_SELECTIVE && (modules & module || operators);
 }
 
-void rk_save(rk_costing *x, bool again, double bytes)
+void rk_save(rk_cost_builder *x, bool again, double bytes)
 {
     if (again) {
         x->cost.unsaved += bytes;
@@ -52,19 +52,19 @@ void rk_save(rk_costing *x, bool again, double bytes)
     }
 }
 
-void rk_add_product_again(rk_costing *x, double M, double N, double K)
+void rk_add_product_again(rk_cost_builder *x, double M, double N, double K)
 {
     if (!rk_recomputes(x->c->strategy, RK_MODULE_OPERATORS)) {
         return;
     }
-    rk_costing again = {.c = x->c};
+    rk_cost_builder again = {.c = x->c};
     rk_add_linear(&again, RK_PART_LINEAR, x->c->strategy->precision, M, N, K);
     x->cost.backward.part[RK_PART_RECOMPUTE] += rk_times_sum(&again.cost.forward);
     x->cost.flops_recompute += again.cost.flops_forward;
     rk_note_kind(x, RK_OPERATOR_RECOMPUTE, RK_PART_RECOMPUTE);
 }
 
-void rk_repeat(rk_costing *x, const rk_cost *before)
+void rk_repeat(rk_cost_builder *x, const rk_cost *before)
 {
     x->cost.backward.part[RK_PART_RECOMPUTE] +=
         rk_times_sum(&x->cost.forward) - rk_times_sum(&before->forward);
@@ -74,7 +74,7 @@ void rk_repeat(rk_costing *x, const rk_cost *before)
     rk_note_kind(x, RK_OPERATOR_RECOMPUTE, RK_PART_RECOMPUTE);
 }
 
-void rk_checkpoint(rk_costing *x, const rk_cost *before)
+void rk_checkpoint(rk_cost_builder *x, const rk_cost *before)
 {
     rk_repeat(x, before);
     x->cost.unsaved += x->cost.saved - before->saved;
@@ -85,12 +85,12 @@ void rk_checkpoint(rk_costing *x, const rk_cost *before)
 
 /* ---- memory-bound -------------------------------------------------------------------------- */
 
-static double stream_seconds(const rk_costing *x, double bytes)
+static double stream_seconds(const rk_cost_builder *x, double bytes)
 {
     return rk_stream_seconds(&x->c->system->accelerator, bytes) / x->c->stack->stream_share;
 }
 
-void rk_add_stream(rk_costing *x, rk_part part, double forward_bytes, double backward_bytes)
+void rk_add_stream(rk_cost_builder *x, rk_part part, double forward_bytes, double backward_bytes)
 {
     x->cost.forward.part[part] += stream_seconds(x, forward_bytes);
     x->cost.backward.part[part] += stream_seconds(x, backward_bytes);
@@ -108,7 +108,7 @@ void rk_add_stream(rk_costing *x, rk_part part, double forward_bytes, double bac
  * they are added to what the microbatches before left, in the gradient's precision, unless that is
  * done apart.
  */
-static double accumulate_bytes(const rk_costing *x)
+static double accumulate_bytes(const rk_cost_builder *x)
 {
     return x->c->stack->accumulation_bytes > 0
                ? 0
@@ -116,7 +116,7 @@ static double accumulate_bytes(const rk_costing *x)
 }
 
 /* Casts of a low-precision linear: of its inputs in forward, of its outputs' gradients backward. */
-static void add_casts(rk_costing *x, rk_precision precision, double M, double N, double K)
+static void add_casts(rk_cost_builder *x, rk_precision precision, double M, double N, double K)
 {
     const rk_strategy *s = x->c->strategy;
     if (rk_is_low(precision)) {
@@ -131,13 +131,13 @@ struct linear_seconds {
     double forward, by_input, by_weight;
 };
 
-static bool is_frozen(const rk_costing *x)
+static bool is_frozen(const rk_cost_builder *x)
 {
     return x->c->strategy->adapter_rank > 0;
 }
 
-static void add_linear(rk_costing *x, rk_part part, const struct linear_seconds *s, double share,
-                       double flops)
+static void add_linear(rk_cost_builder *x, rk_part part, const struct linear_seconds *s,
+                       double share, double flops)
 {
     x->cost.forward.part[part] += s->forward / share;
     x->cost.backward.part[part] += (s->by_input + s->by_weight) / share;
@@ -146,7 +146,8 @@ static void add_linear(rk_costing *x, rk_part part, const struct linear_seconds 
     x->cost.flops_backward += (is_frozen(x) ? 1 : 2) * flops;
 }
 
-static void note_linear(rk_costing *x, rk_part part, double groups, double M, double N, double K)
+static void note_linear(rk_cost_builder *x, rk_part part, double groups, double M, double N,
+                        double K)
 {
     if (x->list) {
         const rk_operator entry = {
@@ -163,7 +164,7 @@ static void note_linear(rk_costing *x, rk_part part, double groups, double M, do
  * input and adds it, and reads x again for that of A: M (2 N + 5 K).  Where outputs are summed over
  * the tensor group, B A x is made of the sum of A x, for the `summed` rows of this rank.
  */
-static void add_adapter(rk_costing *x, double M, double summed, double N, double K)
+static void add_adapter(rk_cost_builder *x, double M, double summed, double N, double K)
 {
     const double r = (double)x->c->strategy->adapter_rank;
     rk_add_stream(x, RK_PART_STREAM, x->c->element * (M * K + 4 * summed * N),
@@ -175,13 +176,13 @@ static void add_adapter(rk_costing *x, double M, double summed, double N, double
     note_linear(x, RK_PART_LINEAR, 1, M, N, K);
 }
 
-static double gemm_share(const rk_costing *x, rk_precision precision)
+static double gemm_share(const rk_cost_builder *x, rk_precision precision)
 {
     return rk_is_low(precision) ? x->c->stack->low_gemm_share : x->c->stack->gemm_share;
 }
 
-static void add_bare_linear(rk_costing *x, rk_part part, rk_precision precision, double M, double N,
-                            double K)
+static void add_bare_linear(rk_cost_builder *x, rk_part part, rk_precision precision, double M,
+                            double N, double K)
 {
     const rk_accelerator *a = &x->c->system->accelerator;
     const struct linear_seconds s = {
@@ -196,7 +197,7 @@ static void add_bare_linear(rk_costing *x, rk_part part, rk_precision precision,
     add_casts(x, precision, M, N, K);
 }
 
-void rk_add_linear(rk_costing *x, rk_part part, rk_precision precision, double M, double N,
+void rk_add_linear(rk_cost_builder *x, rk_part part, rk_precision precision, double M, double N,
                    double K)
 {
     add_bare_linear(x, part, precision, M, N, K);
@@ -205,7 +206,7 @@ void rk_add_linear(rk_costing *x, rk_part part, rk_precision precision, double M
     }
 }
 
-void rk_add_row_linear(rk_costing *x, rk_precision precision, double M, double N, double K)
+void rk_add_row_linear(rk_cost_builder *x, rk_precision precision, double M, double N, double K)
 {
     add_bare_linear(x, RK_PART_LINEAR, precision, M, N, K);
     if (x->adapts) {
@@ -213,8 +214,8 @@ void rk_add_row_linear(rk_costing *x, rk_precision precision, double M, double N
     }
 }
 
-void rk_add_grouped_linear(rk_costing *x, rk_precision precision, double groups, double M, double N,
-                           double K)
+void rk_add_grouped_linear(rk_cost_builder *x, rk_precision precision, double groups, double M,
+                           double N, double K)
 {
     const rk_accelerator *a = &x->c->system->accelerator;
     const struct linear_seconds s = {
@@ -233,7 +234,8 @@ void rk_add_grouped_linear(rk_costing *x, rk_precision precision, double groups,
 
 /* ---- communication ------------------------------------------------------------------------- */
 
-double rk_comm_seconds(const rk_costing *x, rk_collective op, double bytes, const rk_group *group)
+double rk_comm_seconds(const rk_cost_builder *x, rk_collective op, double bytes,
+                       const rk_group *group)
 {
     if (x->list) {
         rk_note_message(x->list, op, bytes, group->size);
@@ -241,7 +243,7 @@ double rk_comm_seconds(const rk_costing *x, rk_collective op, double bytes, cons
     return rk_collective_seconds(x->c->system, op, bytes, group);
 }
 
-void rk_add_comm(rk_costing *x, rk_part part, double forward, double backward)
+void rk_add_comm(rk_cost_builder *x, rk_part part, double forward, double backward)
 {
     x->cost.forward.part[part] += forward;
     x->cost.backward.part[part] += backward;
@@ -279,7 +281,7 @@ static void floor_at(rk_times *times, double host, double *weight)
     }
 }
 
-void rk_add_host_floor(rk_costing *x, double kernels_forward, double kernels_backward)
+void rk_add_host_floor(rk_cost_builder *x, double kernels_forward, double kernels_backward)
 {
     const rk_stack *stack = x->c->stack;
     const rk_strategy *s = x->c->strategy;

@@ -30,7 +30,7 @@ static double newton_schulz_seconds(const rk_block_context *c, double batch, con
                                      rk_gemm_seconds(accelerator, p, batch, a, b, a, 0));
 }
 
-static void add_matrix(rk_costing *x, const rk_matrix *m)
+static void add_matrix(rk_cost_builder *x, const rk_matrix *m)
 {
     const rk_strategy *s = x->c->strategy;
     rk_orthogonal *to = m->expert ? &x->cost.orthogonal_experts : &x->cost.orthogonal;
@@ -45,7 +45,8 @@ static void add_matrix(rk_costing *x, const rk_matrix *m)
     }
 }
 
-void rk_add_orthogonalization(rk_costing *x, const rk_part_kind *part, const rk_layer_type *type)
+void rk_add_orthogonalization(rk_cost_builder *x, const rk_part_kind *part,
+                              const rk_layer_type *type)
 {
     rk_matrix matrices[RK_MATRIX_MAX];
     if (!rk_optimizer_of(x->c->strategy)->orthogonalizes || !part->matrices ||

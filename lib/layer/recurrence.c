@@ -58,8 +58,8 @@ int64_t rk_recurrence_unsplittable(const rk_layer_type *type, int64_t tp, int64_
 }
 
 /* Seconds of one pass. */
-static double scan_seconds(const rk_costing *x, const rk_scan *scan, double flops, double bytes,
-                           double kernels)
+static double scan_seconds(const rk_cost_builder *x, const rk_scan *scan, double flops,
+                           double bytes, double kernels)
 {
     const rk_accelerator *a = &x->c->system->accelerator;
     const double rate = a->gemm[rk_wide_precision(x->c->strategy)].peak * scan->flop_share;
@@ -67,7 +67,7 @@ static double scan_seconds(const rk_costing *x, const rk_scan *scan, double flop
            kernels * a->kernel_seconds;
 }
 
-void rk_add_scan(rk_costing *x, const rk_scan *scan)
+void rk_add_scan(rk_cost_builder *x, const rk_scan *scan)
 {
     x->cost.forward.part[RK_PART_ATTENTION] +=
         scan_seconds(x, scan, scan->flops_forward, scan->bytes_forward, scan->kernels_forward);
@@ -84,7 +84,7 @@ void rk_add_scan(rk_costing *x, const rk_scan *scan)
     }
 }
 
-void rk_add_head_exchange(rk_costing *x, double in, double out)
+void rk_add_head_exchange(rk_cost_builder *x, double in, double out)
 {
     const double c = (double)x->c->strategy->cp;
     const rk_group *group = &x->c->groups[RK_GROUP_CONTEXT];
@@ -99,7 +99,7 @@ void rk_add_head_exchange(rk_costing *x, double in, double out)
     rk_note_kind(x, RK_OPERATOR_MESSAGE, RK_PART_CP);
 }
 
-void rk_add_recurrence(rk_costing *x, const rk_recurrence *r)
+void rk_add_recurrence(rk_cost_builder *x, const rk_recurrence *r)
 {
     const rk_strategy *s = x->c->strategy;
     const double T = x->c->tokens, h = (double)x->c->model->hidden, t = (double)s->tp;

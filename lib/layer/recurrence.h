@@ -27,7 +27,7 @@ typedef struct rk_scan {
  * Adds a scan: each pass takes its FLOPs at a share of the peak of the matrix engine or its bytes
  * at a share of memory bandwidth, whichever is longer, and the time of its kernels.
  */
-void rk_add_scan(rk_costing *x, const rk_scan *scan);
+void rk_add_scan(rk_cost_builder *x, const rk_scan *scan);
 
 /* A recurrence between two projections, per token and of the whole layer. */
 typedef struct rk_recurrence {
@@ -40,7 +40,7 @@ typedef struct rk_recurrence {
 } rk_recurrence;
 
 /* Adds projection, exchange of heads, scan and output projection, split over the tensor ranks. */
-void rk_add_recurrence(rk_costing *x, const rk_recurrence *recurrence);
+void rk_add_recurrence(rk_cost_builder *x, const rk_recurrence *recurrence);
 
 /* Functions of rk_part_kind: nothing is whole on a tensor rank; a kind is asked for by name. */
 void rk_recurrence_unsplit(const rk_layer_type *type, double hidden, double t, double *whole,
@@ -54,6 +54,6 @@ int rk_recurrence_matrices(const rk_layer_type *type, double h, rk_matrix out[RK
  * Context parallelism by heads: all-to-all of `in` bytes of inputs and `out` bytes of outputs of a
  * rank, mirrored backward, visible.
  */
-void rk_add_head_exchange(rk_costing *x, double in, double out);
+void rk_add_head_exchange(rk_cost_builder *x, double in, double out);
 
 #endif

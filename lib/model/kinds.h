@@ -12,7 +12,7 @@
 #include "io/fields.h"
 #include "model/model.h"
 
-struct rk_costing;       /* layer/operators.h */
+struct rk_cost_builder;  /* layer/operators.h */
 struct rk_block_context; /* layer/layer.h */
 
 /* How many keys a query is taken to see where model FLOPs are counted. */
@@ -100,7 +100,7 @@ typedef struct rk_part_kind {
     int (*matrices)(const rk_layer_type *type, double hidden, rk_matrix out[RK_MATRIX_MAX]);
 
     /* Adds the operators of this part to a block that is being priced. */
-    void (*add)(struct rk_costing *x, const rk_layer_type *type);
+    void (*add)(struct rk_cost_builder *x, const rk_layer_type *type);
 
     /* Bytes of temporaries at the worst moment of this part's backward. */
     double (*transient)(const struct rk_block_context *c, const rk_layer_type *type);
