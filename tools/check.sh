@@ -99,7 +99,7 @@ installed()
     flags=$(PKG_CONFIG_SYSROOT_DIR=$root PKG_CONFIG_PATH=$libraries/pkgconfig \
         pkg-config --cflags --libs libreckon) || return 1
     # shellcheck disable=SC2086
-    gcc tests/cli/header.c -o "$root/program" $flags &&
+    gcc tests/api/header.c -o "$root/program" $flags &&
         LD_LIBRARY_PATH=$libraries "$root/program" &&
         "$root/usr/local/bin/reckon" version
 }

@@ -22,7 +22,7 @@ typed as they are.
 
 ## What is a number of the machine worth? `reckon explain`
 
-Every number gets 10 % better by itself, and the strategy is planned again. "Old strategy" is what the
+Every number gets 10 % better by itself, and the best strategy is searched again. "Old strategy" is what the
 strategy of before makes of it.
 
 TEXT

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `reckon comm`: what collectives take on a system, by size, as nccl-tests tell it. */
+/* `reckon comm`: what collectives take on a system, by size, in nccl-tests format. */
 #include "base/error.h"
 #include "base/text.h"
 #include "collective/nccl.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `reckon explain`: what each number of a machine is worth to the best strategy, planned again. */
+/* `reckon explain`: what each number of a machine is worth: the best strategy is searched anew for
+ * each. */
 #include "command/explain.h"
 
 #include "command/calculon_options.h"
@@ -143,7 +144,7 @@ static rk_status run_reckon(rk_job *job, void *arguments, rk_error *err)
 
 static const rk_command calculon_explain = {
     .name = "explain",
-    .purpose = "Tell what each number of a machine is worth, with the best strategy planned again",
+    .purpose = "Show what each number of a machine is worth to the best strategy",
     .options = calculon_options,
     .option_count = sizeof(calculon_options) / sizeof(calculon_options[0]),
     .shared = rk_calculon_plan_options,
@@ -159,7 +160,7 @@ static const rk_command calculon_explain = {
 
 const rk_command rk_command_explain = {
     .name = "explain",
-    .purpose = "Tell what each number of a machine is worth, with the best strategy planned again",
+    .purpose = "Show what each number of a machine is worth to the best strategy",
     .options = reckon_options,
     .option_count = sizeof(reckon_options) / sizeof(reckon_options[0]),
     .shared = rk_strategy_options,

@@ -57,7 +57,7 @@ static rk_status write_numbers(FILE *to, const rk_explain *explain, rk_table_sty
                                        {"from", RK_ALIGN_RIGHT},
                                        {"to", RK_ALIGN_RIGHT},
                                        {"old strategy, s", RK_ALIGN_RIGHT},
-                                       {"planned again, s", RK_ALIGN_RIGHT},
+                                       {"new strategy, s", RK_ALIGN_RIGHT},
                                        {"faster, %", RK_ALIGN_RIGHT}};
     rk_table table;
     const double percent = 100 * explain->change;

@@ -98,7 +98,7 @@ static rk_status show_model(FILE *to, const char *name, rk_error *err)
         write_line(to, "note", model.note);
     }
     for (int i = 0; i < RK_FLOP_CONVENTION_COUNT; i++) {
-        (void)fprintf(to, "%-10s%.5g GFLOP a token of %" PRId64 ", counted as %s does\n",
+        (void)fprintf(to, "%-10s%.5g GFLOP per token of %" PRId64 ", FLOP convention: %s\n",
                       i ? "" : "training",
                       rk_model_flops_per_token(&model, model.seq, (rk_flop_convention)i) / 1e9,
                       model.seq, rk_flop_convention_names[i]);

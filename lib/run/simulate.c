@@ -194,7 +194,7 @@ static inline void interrupt(struct run *run, struct progress *p, double ran)
     p->copy = near;
 }
 
-static void tell(const struct run *run, rk_moment_kind kind, double time, double done_s)
+static void record_moment(const struct run *run, rk_moment_kind kind, double time, double done_s)
 {
     if (run->note) {
         const rk_moment moment = {
@@ -237,7 +237,7 @@ static struct outcome one_run(struct run *run, double *back)
     for (int i = 0; i < sim->spares; i++) {
         back[i] = 0;
     }
-    tell(run, RK_MOMENT_START, 0, 0);
+    record_moment(run, RK_MOMENT_START, 0, 0);
     if (run->mtbf < HUGE_VAL) {
         p.next = until_next(run);
     }
@@ -250,14 +250,14 @@ static struct outcome one_run(struct run *run, double *back)
         }
         const double ran = p.next;
         p.time += ran;
-        tell(run, RK_MOMENT_INTERRUPTION, p.time, done_after(run, p.copy, ran));
+        record_moment(run, RK_MOMENT_INTERRUPTION, p.time, done_after(run, p.copy, ran));
         interrupt(run, &p, ran);
-        tell(run, RK_MOMENT_RESUME, p.time, p.copy * saved);
+        record_moment(run, RK_MOMENT_RESUME, p.time, p.copy * saved);
     }
     if (p.count >= EVENTS_MAX) {
         return (struct outcome){.total = HUGE_VAL};
     }
-    tell(run, RK_MOMENT_END, p.time, run->work);
+    record_moment(run, RK_MOMENT_END, p.time, run->work);
     const double planned = planned_stops(run, p.time);
     p.time += planned * sim->planned_s;
     return (struct outcome){

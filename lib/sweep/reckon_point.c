@@ -77,7 +77,7 @@ static const rk_field point_fields[] = {
     REQUEST("accelerators", "accelerators to train on"),
     REQUEST("global_batch", "sequences per step"),
     REQUEST("seq", "tokens of a sequence"),
-    REQUEST("framework", "whose rules hold"),
+    REQUEST("framework", "framework whose constraints apply"),
     REQUEST("max_memory", "GiB an accelerator may use"),
     REQUEST("mfu_convention", "how FLOPs are counted"),
     REQUEST("strategy", "the strategy, or as much of it as is known"),

@@ -63,8 +63,11 @@ for sweep in calculon reckon; do
         random=$(((random * 1103515245 + 12345) % 2147483648))
         moment=$(awk -v r="$random" -v t="$took" 'BEGIN { printf "%.6f", r / 2147483648 * t / 1e6 }')
         status=0
-        timeout -s KILL "$moment" "$reckon" sweep "$sweep.json" -o found.csv --sqlite found.db \
-            --threads 2 --resume 2>log || status=$?
+        # The shell waits for the process itself, so that its lock is gone with it.
+        "$reckon" sweep "$sweep.json" -o found.csv --sqlite found.db --threads 2 --resume 2>log &
+        sleep "$moment"
+        kill -KILL $! 2>/dev/null || :
+        wait $! || status=$?
         if [ "$status" -eq 137 ]; then
             kills=$((kills + 1))
             # Every other kill hits the run that resumes the one before.
