@@ -67,8 +67,8 @@ static void add_name(tables *t, const char *name, bool takes_value, int answer)
 }
 
 /*
- * The leading '-' hands over positional arguments where they stand; the ':' tells a missing value
- * from an unknown option.  Returns false when memory runs out.
+ * The leading '-' returns positional arguments in their order among the options; the ':'
+ * distinguishes a missing value from an unknown option.  Returns false when memory runs out.
  */
 static bool fill_tables(const rk_command *command, tables *t)
 {

@@ -155,7 +155,7 @@ def main():
         elif not target.exists() or target.read_text(encoding="utf-8") != text:
             stale.append(str(target))
     if stale:
-        sys.exit("translate anew: " + ", ".join(stale))
+        sys.exit("out of date, run translate.py: " + ", ".join(stale))
 
 
 if __name__ == "__main__":

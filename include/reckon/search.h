@@ -48,7 +48,7 @@ typedef struct rk_bounded_counts {
     uint64_t total;        /* strategies of the space (mbs_break is ignored) */
     uint64_t evaluated;    /* of which the step time was computed */
     uint64_t by_time;      /* in a group that takes too long at least */
-    uint64_t by_memory;    /* in a group that needs more memory than there is */
+    uint64_t by_memory;    /* in a group that needs more memory than is available */
     uint64_t by_dominance; /* of which one that offloads less, and is as fast, is too slow */
     uint64_t by_rule;      /* that no network tiers hold or no framework runs */
     uint64_t bounds;       /* bounds that were computed, each for a group */

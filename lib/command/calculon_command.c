@@ -161,7 +161,7 @@ static rk_status run_version(rk_job *job, void *arguments, rk_error *err)
 
 const rk_command rk_command_calculon_version = {
     .name = "calculon version",
-    .purpose = "Print the version of the published tool that this one stands in for",
+    .purpose = "Print the version of Calculon that this command replaces",
     .shared = rk_calculon_global_options,
     .shared_count = RK_CALCULON_GLOBALS,
     .size = sizeof(rk_calculon_globals),

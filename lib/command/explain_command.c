@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `reckon explain`: what each number of a machine is worth: the best strategy is searched anew for
- * each. */
+/* `reckon explain`: the best strategy is searched again with each number of the machine changed. */
 #include "command/explain.h"
 
 #include "command/calculon_options.h"

@@ -33,7 +33,7 @@ struct rk_planner {
     const char *shape_key;           /* of the sizes of a model in documents */
     const char *efficiency_note;     /* what efficiency is, a line; "" */
 
-    /* Where the options say how many accelerators there are. */
+    /* The option that gives the number of accelerators. */
     int64_t *(*accelerators)(void *options);
 
     /* Loads the documents that options name, and the space they describe, into an empty asked. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `reckon show`: one document in words, and as it stands in the catalogue. */
+/* `reckon show`: one document in words, and its JSON text from the catalogue. */
 #include "command/commands.h"
 
 #include "base/error.h"

@@ -153,8 +153,7 @@ static rk_status read_change(const char *key, const json_t *value, const char *p
         return rk_fail_at(err, RK_ERR_LIMIT, path, "a rule changes at most %d numbers of a stack",
                           RK_RUN_CHANGE_MAX);
     }
-    const char *unit = field->unit && !scales ? field->unit : "";
-    const double factor = strcmp(unit, "GiB") == 0 ? 0x1p30 : strcmp(unit, "MiB") == 0 ? 0x1p20 : 1;
+    const double factor = scales ? 1 : rk_stack_unit(field);
     rule->changes[rule->change_count++] = (rk_run_change){
         .offset = (uint32_t)field->offset,
         .scales = scales,

@@ -28,7 +28,7 @@ static int64_t low_weights_with_offload(const struct question *q)
            !(s->precision == RK_FP8 && s->fp8_recipe == RK_FP8_DELAYED);
 }
 
-/* Outputs that are dropped and made again would enter the history of scales twice. */
+/* Recomputed outputs would enter the history of scales twice. */
 static int64_t delayed_with_recompute(const struct question *q)
 {
     const rk_strategy *s = q->strategy;

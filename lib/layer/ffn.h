@@ -15,7 +15,7 @@ double rk_ffn_features(double h, double width, bool gated);
 /*
  * Activation between the two linears on `elements` outputs: a gated one reads two and writes one
  * forward, reads three and writes two backward; a plain one reads and writes one, then reads two
- * and writes one.  Of what it reads, `inputs_again` are made again.
+ * and writes one.  Of its inputs, `inputs_again` are recomputed.
  */
 void rk_add_activation(rk_cost_builder *x, rk_part part, const rk_ffn_shape *ffn, double elements,
                        double inputs_again);

@@ -193,7 +193,7 @@ struct rk_method {
     size_t (*column_count)(void);
     rk_value_type (*column)(size_t index, char name[RK_METHOD_COLUMN_SIZE]);
 
-    /* Their values for a candidate that fits; those that are text may stand in `texts`. */
+    /* Their values for a candidate that fits; `texts` may hold those that are text. */
     rk_status (*values)(const rk_problem *problem, const rk_candidate *candidate, char *texts,
                         rk_value *values, rk_error *err);
 };

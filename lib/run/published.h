@@ -61,7 +61,7 @@ typedef struct rk_published {
 rk_status rk_published_load(const char *path, rk_published *out, rk_error *err);
 void rk_published_clear(rk_published *published);
 
-/* How many of the confirmed runs with an error stay within their bounds, and how many there are. */
+/* Returns the number of confirmed runs within their bounds; *counted: those that have an error. */
 size_t rk_published_within(const rk_published *published, size_t *counted);
 
 #endif

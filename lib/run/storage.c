@@ -14,7 +14,7 @@
 
 /* ---- times --------------------------------------------------------------------------------- */
 
-/* How many of what the tier counts by there are. */
+/* Instances of a tier: one per accelerator, one per node, or one for all. */
 static double sharers(const rk_storage_tier *tier, double accelerators, double per_node)
 {
     return tier->per == RK_PER_ACCELERATOR ? accelerators

@@ -256,6 +256,32 @@ const rk_field *rk_stack_field(const char *key)
     return NULL;
 }
 
+double rk_stack_unit(const rk_field *field)
+{
+    static const struct {
+        const char *unit;
+        double factor;
+    } units[] = {{"10^6", 1e6}, {"MiB", 0x1p20}, {"GiB", 0x1p30}};
+    for (size_t i = 0; field->unit && i < COUNT(units); i++) {
+        if (strcmp(field->unit, units[i].unit) == 0) {
+            return units[i].factor;
+        }
+    }
+    return 1;
+}
+
+/* From the units of the document to parameters and bytes. */
+static void scale_to_units(rk_stack *stack)
+{
+    const rk_field *field;
+    const char *group;
+    for (size_t i = 0; (field = rk_stack_field_at(i, &group)) != NULL; i++) {
+        if (rk_stack_unit(field) != 1) {
+            *(double *)(void *)((char *)stack + field->offset) *= rk_stack_unit(field);
+        }
+    }
+}
+
 /* A number that was not given is that of another key. */
 enum { NOT_GIVEN = -1 };
 
@@ -316,12 +342,7 @@ rk_status rk_stack_from_json(const json_t *object, rk_stack *stack, rk_error *er
     follow(&stack->clamped_passes, stack->activation_passes);
     follow(&stack->tp_reduce_exposed, stack->tp_backward_exposed);
     follow(&stack->moe_eager_exposed, stack->moe_exposed);
-    stack->bucket_params *= 1e6;
-    stack->bucket_rank_params *= 1e6;
-    stack->bucket_bytes *= 0x1p20;
-    stack->gather_bytes *= 0x1p20;
-    stack->context_bytes *= 0x1p30;
-    stack->workspace_bytes *= 0x1p30;
+    scale_to_units(stack);
     return status;
 }
 

@@ -15,9 +15,12 @@ rk_status rk_stack_from_json(const json_t *object, rk_stack *stack, rk_error *er
 
 /*
  * The field of a key written "group.key", e.g. "traffic.activation_passes", or NULL.  Its offset is
- * in rk_stack; numbers of unit MiB and GiB are bytes there.
+ * in rk_stack.
  */
 const rk_field *rk_stack_field(const char *key);
+
+/* What one of the unit of a field is in rk_stack: 1 GiB is 2^30 bytes there, 10^6 is a million. */
+double rk_stack_unit(const rk_field *field);
 
 /* Field `index` of all groups, and the name of its group; NULL past the last. */
 const rk_field *rk_stack_field_at(size_t index, const char **group);

@@ -68,7 +68,7 @@ rk_status rk_sweep_worker_finish(rk_sweep_worker *worker, unsigned round, rk_swe
 /* ---- rows ------------------------------------------------------------------------------------ */
 
 /*
- * The rows of a point begin with its number and how many there are: 0 when it was dropped.  They
+ * The rows of a point begin with its number and their count: 0 when it was dropped.  They
  * end with the same rows as text, CSV lines or "": formatting takes longer than all else of a small
  * estimate, so whoever makes rows does it.
  */

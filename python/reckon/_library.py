@@ -58,7 +58,7 @@ class _Control(ctypes.Structure):
     ]
 
 
-# Reports progress: what is counted, how many are done, and how many there are (0: not known).
+# Reports progress: what is counted, how many are done, and the total (0: unknown).
 ProgressCallback = Callable[[str, int, int], None]
 
 
