@@ -2,11 +2,11 @@
 /*
  * Build tool: writes the documents and tables of data/ as a C file that defines rk_catalogue.
  *
- *     embed DATA OUTPUT DEPFILE FOLDER...
+ *     embed DATA OUTPUT DEPFILE KIND[=FOLDER][:csv]...
  *
- * reads DATA/FOLDER/(name).json for every folder, and .csv in "measured".  Entries come out sorted
- * by folder and name, as rk_catalogue_find expects; DEPFILE lists everything that was looked at,
- * for ninja.
+ * reads DATA/FOLDER/(name).json for every kind, or (name).csv where the kind says so; FOLDER is
+ * KIND by default.  Entries come out sorted by kind and name, as rk_catalogue_find expects; DEPFILE
+ * lists everything that was looked at, for ninja.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -89,31 +89,37 @@ static int compare_entries(const struct dirent **a, const struct dirent **b)
     return order ? order : (n > m) - (n < m);
 }
 
-static void embed_folder(output *out, const char *data, const char *folder)
+/* One argument, "KIND[=FOLDER][:csv]". */
+static void embed_kind(output *out, const char *data, const char *argument)
 {
     char path[4096];
     struct dirent **entries;
-    snprintf(path, sizeof(path), "%s/%s", data, folder);
+    const size_t named = strcspn(argument, ":");
+    const size_t kind = strcspn(argument, "=:");
+    const char *folder = argument[kind] == '=' ? argument + kind + 1 : argument;
+    const int folder_length = (int)(argument + named - folder);
+    snprintf(path, sizeof(path), "%s/%.*s", data, folder_length, folder);
     write_dependency(out->deps, path);
-    const int count = scandir(path, &entries, strcmp(folder, "measured") ? is_document : is_table,
-                              compare_entries);
+    const int count = scandir(
+        path, &entries, strcmp(argument + named, ":csv") ? is_document : is_table, compare_entries);
     if (count < 0) {
         die("cannot list", path);
     }
     for (int i = 0; i < count; i++) {
         const char *name = entries[i]->d_name;
-        snprintf(path, sizeof(path), "%s/%s/%s", data, folder, name);
+        snprintf(path, sizeof(path), "%s/%.*s/%s", data, folder_length, folder, name);
         write_dependency(out->deps, path);
         embed_bytes(out->code, out->count, path);
-        fprintf(out->table, "    {\"%s\", \"%.*s\", (const char *)text_%zu, sizeof(text_%zu)},\n",
-                folder, (int)(strrchr(name, '.') - name), name, out->count, out->count);
+        fprintf(out->table, "    {\"%.*s\", \"%.*s\", (const char *)text_%zu, sizeof(text_%zu)},\n",
+                (int)kind, argument, (int)(strrchr(name, '.') - name), name, out->count,
+                out->count);
         out->count++;
         free(entries[i]);
     }
     free(entries);
 }
 
-static int compare_folders(const void *a, const void *b)
+static int compare_kinds(const void *a, const void *b)
 {
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
@@ -121,7 +127,7 @@ static int compare_folders(const void *a, const void *b)
 int main(int argc, char **argv)
 {
     if (argc < 5) {
-        fputs("usage: embed DATA OUTPUT DEPFILE FOLDER...\n", stderr);
+        fputs("usage: embed DATA OUTPUT DEPFILE KIND[=FOLDER][:csv]...\n", stderr);
         return 2;
     }
     char *table = NULL;
@@ -134,9 +140,9 @@ int main(int argc, char **argv)
 
     fputs("/* Made by tools/embed.c from data/. */\n#include \"io/catalogue.h\"\n\n", out.code);
     fprintf(out.deps, "%s:", argv[2]);
-    qsort(argv + 4, (size_t)argc - 4, sizeof(argv[0]), compare_folders);
+    qsort(argv + 4, (size_t)argc - 4, sizeof(argv[0]), compare_kinds);
     for (int i = 4; i < argc; i++) {
-        embed_folder(&out, argv[1], argv[i]);
+        embed_kind(&out, argv[1], argv[i]);
     }
     fputc('\n', out.deps);
     if (fclose(out.table)) {

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Writes the tables of docs/published-runs.md anew from data/whole_runs/published.csv.
+# Writes the tables of docs/published-runs.md anew from data/runs/published.csv.
 #
 #     tools/published-runs.sh [RECKON]
 set -eu
@@ -13,5 +13,5 @@ new=$(mktemp)
 trap 'rm -f "$new"' EXIT
 awk -v mark="$mark" '{print} $0 == mark {exit}' "$page" >"$new"
 echo >>"$new"
-"$reckon" validate --runs data/whole_runs/published.csv --whole >>"$new"
+"$reckon" validate --runs published --whole >>"$new"
 cat "$new" >"$page"

@@ -15,10 +15,11 @@ static const char *const split_names[] = {"fit", "check", NULL};
 
 static const rk_option validate_options[] = {
     {.name = "runs",
-     .required = true,
      .offset = PLACE(runs),
-     .value = "FILE.csv,...",
-     .help = "tables of measured runs; see docs/columns.md for the columns"},
+     .value = "TABLE,...",
+     .help =
+         "tables of measured runs, by name or as FILE.csv (docs/columns.md says which columns); "
+         "default: check,check_2, which no constant was fitted to; with --whole: published"},
     {.name = "split",
      .type = RK_OPTION_CHOICE,
      .offset = PLACE(split),
@@ -209,7 +210,10 @@ static void init_validate(void *arguments)
 
 static rk_status check_request(void *arguments, rk_error *err)
 {
-    const rk_validate_request *request = arguments;
+    rk_validate_request *request = arguments;
+    if (!request->runs) {
+        request->runs = request->whole ? "published" : "check,check_2";
+    }
     if (request->json && request->csv) {
         return rk_fail(err, RK_ERR_INVALID, "--json and --csv exclude each other");
     }
@@ -266,7 +270,7 @@ const rk_command rk_command_validate = {
     .notes =
         "Exit status: 0 done, 1 no run could be predicted, or a figure got worse, 2 wrong usage or "
         "input.\n\n"
-        "example: reckon validate --runs data/runs/fit.csv,data/runs/check.csv --split check \\\n"
+        "example: reckon validate --runs fit,check,check_2 --split check \\\n"
         "             --by accelerator,precision --plot errors.svg",
     .size = sizeof(rk_validate_request),
     .init = init_validate,

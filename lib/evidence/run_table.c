@@ -75,10 +75,10 @@ rk_status rk_run_table_parse(const char *text, size_t size, const char *name, rk
     return take(rk_csv_parse(text, size, name, &csv, err), &csv, table, err);
 }
 
-rk_status rk_run_table_load(const char *path, rk_run_table *table, rk_error *err)
+rk_status rk_run_table_load(const char *name, rk_run_table *table, rk_error *err)
 {
     rk_csv_in csv;
-    return take(rk_csv_load(path, &csv, err), &csv, table, err);
+    return take(rk_csv_load_named(name, "runs/tables", &csv, err), &csv, table, err);
 }
 
 void rk_run_table_clear(rk_run_table *table)

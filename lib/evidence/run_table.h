@@ -135,12 +135,12 @@ typedef struct rk_run_table {
 } rk_run_table;
 
 /*
- * Reads a file (.csv, or .csv.gz) or a text: RFC 4180 with LF or CRLF, one header.  A fault is
- * RK_ERR_SYNTAX with the line and, as its column, the number of the cell; files above 256 MiB
- * (unpacked) are refused. The caller releases the table with rk_run_table_clear; all zero is an
- * empty one.
+ * Reads a table of the catalogue (data/runs, for example "check"), a file (.csv or .csv.gz) or a
+ * text: RFC 4180 with LF or CRLF, one header.  A fault is RK_ERR_SYNTAX with the line and, as its
+ * column, the number of the cell; files above 256 MiB (unpacked) are refused. The caller releases
+ * the table with rk_run_table_clear; all zero is an empty one.
  */
-rk_status rk_run_table_load(const char *path, rk_run_table *table, rk_error *err);
+rk_status rk_run_table_load(const char *name, rk_run_table *table, rk_error *err);
 rk_status rk_run_table_parse(const char *text, size_t size, const char *name, rk_run_table *table,
                              rk_error *err);
 void rk_run_table_clear(rk_run_table *table);

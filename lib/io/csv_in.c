@@ -2,6 +2,7 @@
 #include "io/csv_in.h"
 
 #include "base/error.h"
+#include "io/catalogue.h"
 #include "io/json.h"
 
 #include <errno.h>
@@ -243,6 +244,36 @@ rk_status rk_csv_load(const char *path, rk_csv_in *table, rk_error *err)
         rk_csv_in_clear(table);
     }
     return status;
+}
+
+/* Refuses a name that is neither an entry of the catalogue nor the name of a file. */
+static rk_status fail_unknown(const char *name, const char *kind, rk_error *err)
+{
+    char shown[RK_JSON_TEXT_SIZE], known[256] = "";
+    size_t used = 0;
+    for (size_t i = 0; i < rk_catalogue_count && used < sizeof(known); i++) {
+        if (strcmp(rk_catalogue[i].kind, kind) == 0) {
+            used += (size_t)snprintf(known + used, sizeof(known) - used, "%s%s", used ? ", " : "",
+                                     rk_catalogue[i].name);
+        }
+    }
+    return rk_fail(err, RK_ERR_INVALID,
+                   "the catalogue has no table \"%s\" (it has %s); the name of a file ends in .csv "
+                   "or .csv.gz",
+                   rk_json_printable(name, shown, sizeof(shown)), known);
+}
+
+rk_status rk_csv_load_named(const char *name, const char *kind, rk_csv_in *table, rk_error *err)
+{
+    const rk_catalogue_entry *entry = rk_catalogue_find(kind, name);
+    if (entry) {
+        return rk_csv_parse(entry->text, entry->size, name, table, err);
+    }
+    if (strpbrk(name, "./")) {
+        return rk_csv_load(name, table, err);
+    }
+    memset(table, 0, sizeof(*table));
+    return fail_unknown(name, kind, err);
 }
 
 void rk_csv_in_clear(rk_csv_in *table)

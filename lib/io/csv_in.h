@@ -21,6 +21,8 @@ typedef struct rk_csv_in {
 rk_status rk_csv_load(const char *path, rk_csv_in *table, rk_error *err);
 rk_status rk_csv_parse(const char *text, size_t size, const char *name, rk_csv_in *table,
                        rk_error *err);
+/* Loads an entry of the catalogue kind, or else a file, whose name has a dot or a slash. */
+rk_status rk_csv_load_named(const char *name, const char *kind, rk_csv_in *table, rk_error *err);
 void rk_csv_in_clear(rk_csv_in *table);
 
 #endif

@@ -149,7 +149,7 @@ static rk_status fill_run(const rk_published *p, size_t row, rk_published_run *r
 rk_status rk_published_load(const char *path, rk_published *out, rk_error *err)
 {
     *out = (rk_published){.count = 0};
-    rk_status status = rk_csv_load(path, &out->table, err);
+    rk_status status = rk_csv_load_named(path, "runs/tables", &out->table, err);
     status = status ? status : rk_run_table_load(path, &out->facts, err);
     status = status ? status : rk_run_table_check(&out->facts, err);
     status = status ? status : rk_run_sources_load(NULL, &out->sources, err);

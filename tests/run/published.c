@@ -70,6 +70,6 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_llama),
         cmocka_unit_test(test_refusals),
     };
-    table = argc > 1 ? argv[1] : "data/whole_runs/published.csv";
+    table = argc > 1 ? argv[1] : "data/runs/published.csv";
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
