@@ -5,112 +5,72 @@
  * transformers, and LFM2's technical report.
  */
 #include "base/error.h"
-#include "base/units.h"
 #include "layer/all_kinds.h"
 #include "layer/recurrence.h"
 
-static rk_status complete(rk_layer_type *type, int64_t hidden, const char *path, rk_error *err)
+/* Channels are heads of one element. */
+static void complete(rk_recurrence_shape *r, int64_t hidden)
 {
-    rk_recurrence_shape *r = &type->recurrence;
-    (void)path;
-    (void)err;
-    r->heads = r->key_heads = r->heads ? r->heads : hidden; /* channels */
+    r->heads = r->key_heads = r->heads ? r->heads : hidden;
     r->key_size = r->value_size = r->chunk = 1;
-    return RK_OK;
 }
 
-static rk_status check(const rk_layer_type *type, rk_error *err)
+static rk_status check(const rk_recurrence_shape *r, rk_error *err)
 {
-    const rk_recurrence_shape *r = &type->recurrence;
     const rk_sized sizes[] = {
         {"state_heads", r->heads, 1, RK_WIDTH_MAX},
         {"conv_width", r->conv_width, 1, 1 << 10},
     };
-    return rk_check_sizes(sizes, COUNT(sizes), err);
+    return rk_check_sizes(sizes, sizeof(sizes) / sizeof(sizes[0]), err);
 }
 
-/* ---- parameters and FLOPs ------------------------------------------------------------------ */
-
-static void count(const rk_layer_type *type, int64_t h, rk_layer_params *p)
+/* Executed per token and channel: convolution and two gates. */
+static int64_t executed(const rk_recurrence_shape *r)
 {
-    const rk_recurrence_shape *r = &type->recurrence;
-    const int64_t n = r->heads, matrices = h * 3 * n + n * h;
-    p->attention = matrices + n * r->conv_width + (r->conv_bias ? 4 * n + h : 0);
-    p->gemm += matrices;
-    p->counted += matrices;
+    return (2 * r->conv_width + 2) * r->heads;
 }
 
-/* Convolution and two gates: (2 w + 2) h forward; training three times that. */
-static double flops(const rk_layer_type *type, int64_t hidden, int64_t seq, rk_flop_reach reach)
+/* B, C, x.  Where the convolution has a bias, so have both linears. */
+static void fill_size(const rk_recurrence_shape *r, int64_t h, rk_recurrence_size *size)
 {
-    const rk_recurrence_shape *r = &type->recurrence;
-    (void)hidden;
-    (void)seq;
-    (void)reach;
-    return 3 * (2 * (double)r->conv_width + 2) * (double)r->heads;
+    const int64_t n = r->heads, projected = 3 * n;
+    *size = (rk_recurrence_size){
+        .projected = projected,
+        .inner = n,
+        .convolved = n,
+        .conv_bias = projected + h,
+        .counted = h * projected + n * h,
+        .scan_flops = executed(r),
+    };
 }
-
-static double features(const rk_layer_type *type, double h)
-{
-    const double n = (double)type->recurrence.heads;
-    return h + 3 * n + n + h;
-}
-
-/* ---- operators ----------------------------------------------------------------------------- */
 
 /* One fused kernel reads three tensors and writes one; backward reads four and writes three.  Kept:
- * what the projection makes. */
-static void add(rk_cost_builder *x, const rk_layer_type *type)
+ * what the projection makes.  Temporaries: its gradient. */
+static void fill_work(const rk_block_context *c, const rk_recurrence_shape *r,
+                      rk_recurrence_work *work)
 {
-    const rk_recurrence_shape *r = &type->recurrence;
-    const double e = x->c->element, n = (double)r->heads;
-    const double executed = (2 * (double)r->conv_width + 2) * n;
-    const rk_recurrence work = {
-        .projected = 3 * n,
-        .inner = n,
+    const double e = c->element, n = (double)r->heads;
+    *work = (rk_recurrence_work){
         .kept = e * 3 * n,
-        .scan = {.flop_share = x->c->stack->scan_flop_share,
-                 .stream_share = x->c->stack->scan_stream_share,
-                 .flops_forward = executed,
-                 .flops_backward = 2 * executed,
+        .transient = e * 3 * n,
+        .scan = {.flop_share = c->stack->scan_flop_share,
+                 .stream_share = c->stack->scan_stream_share,
+                 .flops_forward = (double)executed(r),
+                 .flops_backward = 2 * (double)executed(r),
                  .bytes_forward = e * 4 * n,
                  .bytes_backward = e * 7 * n,
                  .kernels_forward = 1,
                  .kernels_backward = 1},
     };
-    rk_add_recurrence(x, &work);
 }
 
-static double transient(const rk_block_context *c, const rk_layer_type *type)
-{
-    return c->element * 3 * (double)type->recurrence.heads * c->tokens / (double)c->strategy->tp;
-}
+/* Launches: norm, projection, convolution, output, residual; two gradients for each. */
+static const rk_recurrence_kind kind = {.convolution = true,
+                                        .launches_forward = 5,
+                                        .launches_backward = 2 * 5,
+                                        .size = fill_size,
+                                        .work = fill_work,
+                                        .complete = complete,
+                                        .check = check};
 
-/* Norm, projection, convolution, output, residual. */
-static void kernels(const rk_block_context *c, const rk_layer_type *type, double *forward,
-                    double *backward)
-{
-    (void)c;
-    (void)type;
-    *forward = 5;
-    *backward = 2 * 5;
-}
-
-const rk_mixer rk_mixer_convolution = {
-    .part = {.name = "convolution",
-             .shapes = RK_SHAPE_RECURRENCE,
-             .fields = rk_recurrence_fields,
-             .field_count = RK_RECURRENCE_FIELD_COUNT,
-             .claims = rk_recurrence_claims,
-             .complete = complete,
-             .check = check,
-             .count = count,
-             .unsplit = rk_recurrence_unsplit,
-             .features = features,
-             .matrices = rk_recurrence_matrices,
-             .add = add,
-             .transient = transient},
-    .flops = flops,
-    .unsplittable = rk_recurrence_unsplittable,
-    .kernels = kernels,
-};
+const rk_mixer rk_mixer_convolution = RK_RECURRENCE("convolution", kind);

@@ -24,31 +24,75 @@ const rk_field rk_recurrence_fields[RK_RECURRENCE_FIELD_COUNT] = {
     RK_LAYER_FLAG(full_gate, recurrence.full_gate, "the output gate is not of low rank"),
 };
 
-rk_status rk_recurrence_check(const rk_recurrence_shape *shape, rk_error *err)
+/* ---- sizes --------------------------------------------------------------------------------- */
+
+static rk_recurrence_size size_of(const rk_layer_type *type, int64_t hidden)
+{
+    rk_recurrence_size size = {.projected = 0};
+    type->mixer->recurrence->size(&type->recurrence, hidden, &size);
+    return size;
+}
+
+static rk_recurrence_work work_of(const rk_block_context *c, const rk_layer_type *type)
+{
+    rk_recurrence_work work = {.kept = 0};
+    type->mixer->recurrence->work(c, &type->recurrence, &work);
+    return work;
+}
+
+rk_status rk_recurrence_complete(rk_layer_type *type, int64_t hidden, const char *path,
+                                 rk_error *err)
+{
+    const rk_recurrence_kind *kind = type->mixer->recurrence;
+    rk_recurrence_shape *r = &type->recurrence;
+    (void)path;
+    (void)err;
+    if (kind->complete) {
+        kind->complete(r, hidden);
+        return RK_OK;
+    }
+    r->key_heads = r->key_heads ? r->key_heads : r->heads;
+    if (kind->square) {
+        r->key_size = r->key_size ? r->key_size : r->value_size;
+    }
+    return RK_OK;
+}
+
+rk_status rk_recurrence_check(const rk_layer_type *type, rk_error *err)
 {
     enum { CHUNK_MAX = 1 << 16, TAPS_MAX = 1 << 10 };
+    const rk_recurrence_kind *kind = type->mixer->recurrence;
+    const rk_recurrence_shape *r = &type->recurrence;
+    if (kind->check) {
+        return kind->check(r, err);
+    }
     const rk_sized sizes[] = {
-        {"state_heads", shape->heads, 1, RK_HEADS_MAX},
-        {"state_key_heads", shape->key_heads, 1, shape->heads},
-        {"state_key_size", shape->key_size, 1, RK_HEAD_SIZE_MAX},
-        {"state_value_size", shape->value_size, 1, RK_HEAD_SIZE_MAX},
-        {"conv_width", shape->conv_width, 0, TAPS_MAX},
-        {"chunk", shape->chunk, 1, CHUNK_MAX},
+        {"state_heads", r->heads, 1, RK_HEADS_MAX},
+        {"state_key_heads", r->key_heads, kind->square ? r->heads : 1, r->heads},
+        {"state_key_size", r->key_size, 1, RK_HEAD_SIZE_MAX},
+        {"state_value_size", r->value_size, 1, RK_HEAD_SIZE_MAX},
+        {"conv_width", r->conv_width, 0, kind->convolution ? TAPS_MAX : 0},
+        {"chunk", r->chunk, 1, CHUNK_MAX},
     };
+    const rk_sized square = {"state_key_size", r->key_size, r->value_size, r->value_size};
     const rk_status status = rk_check_sizes(sizes, COUNT(sizes), err);
-    if (!status && shape->heads % shape->key_heads != 0) {
+    if (!status && r->heads % r->key_heads != 0) {
         return rk_fail_at(err, RK_ERR_INVALID, "state_key_heads",
                           "heads share keys evenly: expected a divisor of state_heads = %" PRId64
                           ", found %" PRId64,
-                          shape->heads, shape->key_heads);
+                          r->heads, r->key_heads);
     }
-    return status;
+    return status || !kind->square ? status : rk_check_sizes(&square, 1, err);
 }
 
 int64_t rk_recurrence_unsplittable(const rk_layer_type *type, int64_t tp, int64_t cp)
 {
+    const rk_recurrence_kind *kind = type->mixer->recurrence;
     const rk_recurrence_shape *r = &type->recurrence;
     const int64_t ranks = tp * cp;
+    if (kind->unsplittable) {
+        return kind->unsplittable(r, tp, cp);
+    }
     if (r->heads % ranks != 0) {
         return r->heads;
     }
@@ -56,6 +100,61 @@ int64_t rk_recurrence_unsplittable(const rk_layer_type *type, int64_t tp, int64_
     const bool even = r->key_heads % ranks == 0 || ranks % r->key_heads == 0;
     return r->key_heads % tp == 0 && even ? 0 : r->key_heads;
 }
+
+bool rk_recurrence_claims(const rk_layer_type *type)
+{
+    (void)type; /* a recurrence is asked for by name */
+    return false;
+}
+
+/* ---- parameters and FLOPs ------------------------------------------------------------------ */
+
+void rk_recurrence_count(const rk_layer_type *type, int64_t h, rk_layer_params *p)
+{
+    const rk_recurrence_shape *r = &type->recurrence;
+    const rk_recurrence_size size = size_of(type, h);
+    const int64_t matrices =
+        h * size.projected + size.raised * size.rank * size.inner + size.inner * h;
+    p->attention = matrices + size.convolved * r->conv_width + size.vectors +
+                   (r->conv_bias ? size.convolved + size.conv_bias : 0);
+    p->gemm += matrices;
+    p->counted += size.counted;
+}
+
+void rk_recurrence_unsplit(const rk_layer_type *type, double hidden, double t, double *whole,
+                           double *copied)
+{
+    (void)type; /* nothing is whole on a tensor rank */
+    (void)hidden;
+    (void)t;
+    (void)whole;
+    (void)copied;
+}
+
+double rk_recurrence_features(const rk_layer_type *type, double h)
+{
+    const rk_recurrence_size size = size_of(type, (int64_t)h);
+    return h + (double)size.projected + (double)(size.raised * (size.rank + size.inner)) +
+           (double)size.inner + h;
+}
+
+/* That of the input holds several things at once. */
+int rk_recurrence_matrices(const rk_layer_type *type, double h, rk_matrix out[RK_MATRIX_MAX])
+{
+    out[0] = (rk_matrix){h, (double)size_of(type, (int64_t)h).inner, 1, false};
+    return 1;
+}
+
+/* Training takes three times forward: the gradients of both factors of a product. */
+double rk_recurrence_flops(const rk_layer_type *type, int64_t hidden, int64_t seq,
+                           rk_flop_reach reach)
+{
+    (void)seq;
+    (void)reach;
+    return 3 * (double)size_of(type, hidden).scan_flops;
+}
+
+/* ---- operators ----------------------------------------------------------------------------- */
 
 /* Seconds of one pass. */
 static double scan_seconds(const rk_cost_builder *x, const rk_scan *scan, double flops,
@@ -67,7 +166,11 @@ static double scan_seconds(const rk_cost_builder *x, const rk_scan *scan, double
            kernels * a->kernel_seconds;
 }
 
-void rk_add_scan(rk_cost_builder *x, const rk_scan *scan)
+/*
+ * Each pass takes its FLOPs at a share of the peak of the matrix engine or its bytes at a share of
+ * memory bandwidth, whichever is longer, and the time of its kernels.
+ */
+static void add_scan(rk_cost_builder *x, const rk_scan *scan)
 {
     x->cost.forward.part[RK_PART_ATTENTION] +=
         scan_seconds(x, scan, scan->flops_forward, scan->bytes_forward, scan->kernels_forward);
@@ -84,7 +187,11 @@ void rk_add_scan(rk_cost_builder *x, const rk_scan *scan)
     }
 }
 
-void rk_add_head_exchange(rk_cost_builder *x, double in, double out)
+/*
+ * Context parallelism by heads: all-to-all of `in` bytes of inputs and `out` bytes of outputs of a
+ * rank, mirrored backward, visible.
+ */
+static void add_head_exchange(rk_cost_builder *x, double in, double out)
 {
     const double c = (double)x->c->strategy->cp;
     const rk_group *group = &x->c->groups[RK_GROUP_CONTEXT];
@@ -99,44 +206,40 @@ void rk_add_head_exchange(rk_cost_builder *x, double in, double out)
     rk_note_kind(x, RK_OPERATOR_MESSAGE, RK_PART_CP);
 }
 
-void rk_add_recurrence(rk_cost_builder *x, const rk_recurrence *r)
+void rk_recurrence_add(rk_cost_builder *x, const rk_layer_type *type)
 {
     const rk_strategy *s = x->c->strategy;
     const double T = x->c->tokens, h = (double)x->c->model->hidden, t = (double)s->tp;
-    const double made = r->projected / t, inner = r->inner / t, each = T / t;
-    rk_scan scan = r->scan;
+    const rk_recurrence_size size = size_of(type, x->c->model->hidden);
+    const rk_recurrence_work work = work_of(x->c, type);
+    const double made = (double)size.projected / t, inner = (double)size.inner / t, each = T / t;
+    const double exchanged = work.exchanged > 0 ? work.exchanged / t : made;
+    rk_scan scan = work.scan;
     scan.flops_forward *= each;
     scan.flops_backward *= each;
     scan.bytes_forward *= each;
     scan.bytes_backward *= each;
+    for (int64_t i = 0; i < size.raised; i++) {
+        rk_add_linear(x, RK_PART_LINEAR, s->precision, T, inner, (double)size.rank);
+    }
     rk_add_linear(x, RK_PART_LINEAR, s->precision, T, made, h);
-    rk_add_head_exchange(x, x->c->element * T * made, x->c->element * T * inner);
-    rk_add_scan(x, &scan);
-    rk_add_stream(x, RK_PART_STREAM, each * r->streamed_forward, each * r->streamed_backward);
+    add_head_exchange(x, x->c->element * T * exchanged, x->c->element * T * inner);
+    add_scan(x, &scan);
+    rk_add_stream(x, RK_PART_STREAM, each * work.streamed_forward, each * work.streamed_backward);
     rk_add_row_linear(x, s->precision, T, h, inner);
-    rk_save(x, false, each * r->kept);
+    rk_save(x, false, each * work.kept);
     rk_save(x, false, rk_saved_input_bytes(s) * T * inner);
 }
 
-void rk_recurrence_unsplit(const rk_layer_type *type, double hidden, double t, double *whole,
-                           double *copied)
+double rk_recurrence_transient(const rk_block_context *c, const rk_layer_type *type)
 {
-    (void)type;
-    (void)hidden;
-    (void)t;
-    (void)whole;
-    (void)copied;
+    return work_of(c, type).transient * c->tokens / (double)c->strategy->tp;
 }
 
-bool rk_recurrence_claims(const rk_layer_type *type)
+void rk_recurrence_launches(const rk_block_context *c, const rk_layer_type *type, double *forward,
+                            double *backward)
 {
-    (void)type;
-    return false;
-}
-
-int rk_recurrence_matrices(const rk_layer_type *type, double h, rk_matrix out[RK_MATRIX_MAX])
-{
-    out[0] =
-        (rk_matrix){h, (double)(type->recurrence.heads * type->recurrence.value_size), 1, false};
-    return 1;
+    (void)c;
+    *forward = type->mixer->recurrence->launches_forward;
+    *backward = type->mixer->recurrence->launches_backward;
 }

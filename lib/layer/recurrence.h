@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the recurrences share: keys, the price of a scan, all-to-all; inside lib/layer only. */
+/*
+ * Recurrences over a state: a projection, a scan in chunks of tokens, an output projection.  All of
+ * them run through the functions below; a kind is what differs, as data.  Inside lib/layer only.
+ */
 #ifndef RK_LAYER_RECURRENCE_H
 #define RK_LAYER_RECURRENCE_H
 
@@ -9,13 +12,20 @@
 enum { RK_RECURRENCE_FIELD_COUNT = 8 };
 extern const rk_field rk_recurrence_fields[RK_RECURRENCE_FIELD_COUNT];
 
-/* Checks the sizes that every recurrence has. */
-rk_status rk_recurrence_check(const rk_recurrence_shape *shape, rk_error *err);
+/* What a recurrence has and what FLOP conventions count of it; all tensor ranks together. */
+typedef struct rk_recurrence_size {
+    int64_t projected;  /* outputs of the linears of the hidden state */
+    int64_t inner;      /* inputs of the output projection */
+    int64_t raised;     /* linears that make `inner` outputs of `rank` inputs */
+    int64_t rank;       /* of these */
+    int64_t convolved;  /* channels of the convolution */
+    int64_t vectors;    /* other parameters, without biases of the convolution */
+    int64_t conv_bias;  /* biases that come with those of the convolution */
+    int64_t counted;    /* parameters that a FLOP convention counts as weights */
+    int64_t scan_flops; /* FLOPs per token in forward that it counts besides */
+} rk_recurrence_size;
 
-/* Function of rk_mixer: heads, and groups of keys, split over tensor and context ranks. */
-int64_t rk_recurrence_unsplittable(const rk_layer_type *type, int64_t tp, int64_t cp);
-
-/* The kernels of a recurrence on one rank: what they execute, move and launch. */
+/* The kernels of a recurrence: what they execute and move, and how many there are. */
 typedef struct rk_scan {
     double flop_share, stream_share; /* of the peaks of matrix engine and memory */
     double flops_forward, flops_backward;
@@ -23,37 +33,76 @@ typedef struct rk_scan {
     double kernels_forward, kernels_backward;
 } rk_scan;
 
-/*
- * Adds a scan: each pass takes its FLOPs at a share of the peak of the matrix engine or its bytes
- * at a share of memory bandwidth, whichever is longer, and the time of its kernels.
- */
-void rk_add_scan(rk_cost_builder *x, const rk_scan *scan);
-
-/* A recurrence between two projections, per token and of the whole layer. */
-typedef struct rk_recurrence {
-    double projected; /* outputs of the first linear */
-    double inner;     /* inputs of the second */
-    double kept;      /* bytes kept between them, but for the input of the second */
+/* What a layer does between its two projections, per token and on all tensor ranks. */
+typedef struct rk_recurrence_work {
+    double exchanged; /* elements that context ranks send of the projection; 0: all of it */
+    double kept;      /* bytes kept, but for the input of the output projection */
+    double transient; /* bytes of temporaries at the worst moment of backward */
     /* bytes of memory-bound work besides the scan: convolution, norms, gates */
     double streamed_forward, streamed_backward;
     rk_scan scan;
-} rk_recurrence;
+} rk_recurrence_work;
 
-/* Adds projection, exchange of heads, scan and output projection, split over the tensor ranks. */
-void rk_add_recurrence(rk_cost_builder *x, const rk_recurrence *recurrence);
+/*
+ * Bytes that the backward of a scan moves over those of its forward, and of linear attention FLOPs
+ * too.  FLOPs: five products for two, as FlashAttention counts its own (arXiv 2205.14135).  Bytes:
+ * it reads what forward reads and the gradient of the output, makes the states again, and writes a
+ * gradient for each input.  With this, delta rules are within 15 % of what flash-linear-attention
+ * measures on GB200; of Mamba-2 it is an assumption.
+ */
+#define RK_SCAN_BACKWARD 2.5
 
-/* Functions of rk_part_kind: nothing is whole on a tensor rank; a kind is asked for by name. */
+/* What differs between recurrences. */
+typedef struct rk_recurrence_kind {
+    bool square;      /* keys have the size of values, and each head its own */
+    bool convolution; /* there may be one before the scan */
+    /* launches of a layer with it but without its network, and of their gradients */
+    double launches_forward, launches_backward;
+    void (*size)(const rk_recurrence_shape *r, int64_t hidden, rk_recurrence_size *size);
+    void (*work)(const rk_block_context *c, const rk_recurrence_shape *r, rk_recurrence_work *work);
+
+    /* Functions of rk_part_kind and rk_mixer; NULL: those of most recurrences. */
+    void (*complete)(rk_recurrence_shape *r, int64_t hidden);
+    rk_status (*check)(const rk_recurrence_shape *r, rk_error *err);
+    int64_t (*unsplittable)(const rk_recurrence_shape *r, int64_t tp, int64_t cp);
+} rk_recurrence_kind;
+
+/* The functions of rk_part_kind and rk_mixer for every recurrence. */
+rk_status rk_recurrence_complete(rk_layer_type *type, int64_t hidden, const char *path,
+                                 rk_error *err);
+rk_status rk_recurrence_check(const rk_layer_type *type, rk_error *err);
+void rk_recurrence_count(const rk_layer_type *type, int64_t hidden, rk_layer_params *params);
 void rk_recurrence_unsplit(const rk_layer_type *type, double hidden, double t, double *whole,
                            double *copied);
 bool rk_recurrence_claims(const rk_layer_type *type);
+double rk_recurrence_features(const rk_layer_type *type, double hidden);
+int rk_recurrence_matrices(const rk_layer_type *type, double hidden, rk_matrix out[RK_MATRIX_MAX]);
+void rk_recurrence_add(rk_cost_builder *x, const rk_layer_type *type);
+double rk_recurrence_transient(const rk_block_context *c, const rk_layer_type *type);
+double rk_recurrence_flops(const rk_layer_type *type, int64_t hidden, int64_t seq,
+                           rk_flop_reach reach);
+int64_t rk_recurrence_unsplittable(const rk_layer_type *type, int64_t tp, int64_t cp);
+void rk_recurrence_launches(const rk_block_context *c, const rk_layer_type *type, double *forward,
+                            double *backward);
 
-/* Likewise: the output projection; that of the input holds several things at once. */
-int rk_recurrence_matrices(const rk_layer_type *type, double h, rk_matrix out[RK_MATRIX_MAX]);
-
-/*
- * Context parallelism by heads: all-to-all of `in` bytes of inputs and `out` bytes of outputs of a
- * rank, mirrored backward, visible.
- */
-void rk_add_head_exchange(rk_cost_builder *x, double in, double out);
+/* An rk_mixer: the recurrence of a document name, with what differs in `kind`. */
+#define RK_RECURRENCE(document_name, kind)                                                         \
+    {                                                                                              \
+        .part = {.name = (document_name),                                                          \
+                 .shapes = RK_SHAPE_RECURRENCE,                                                    \
+                 .fields = rk_recurrence_fields,                                                   \
+                 .field_count = RK_RECURRENCE_FIELD_COUNT,                                         \
+                 .claims = rk_recurrence_claims,                                                   \
+                 .complete = rk_recurrence_complete,                                               \
+                 .check = rk_recurrence_check,                                                     \
+                 .count = rk_recurrence_count,                                                     \
+                 .unsplit = rk_recurrence_unsplit,                                                 \
+                 .features = rk_recurrence_features,                                               \
+                 .matrices = rk_recurrence_matrices,                                               \
+                 .add = rk_recurrence_add,                                                         \
+                 .transient = rk_recurrence_transient},                                            \
+        .recurrence = &(kind), .flops = rk_recurrence_flops,                                       \
+        .unsplittable = rk_recurrence_unsplittable, .kernels = rk_recurrence_launches,             \
+    }
 
 #endif

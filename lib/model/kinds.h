@@ -12,8 +12,9 @@
 #include "io/fields.h"
 #include "model/model.h"
 
-struct rk_cost_builder;  /* layer/operators.h */
-struct rk_block_context; /* layer/layer.h */
+struct rk_cost_builder;    /* layer/operators.h */
+struct rk_block_context;   /* layer/layer.h */
+struct rk_recurrence_kind; /* layer/recurrence.h */
 
 /* How many keys a query is taken to see where model FLOPs are counted. */
 typedef enum rk_flop_reach {
@@ -109,6 +110,7 @@ typedef struct rk_part_kind {
 /* What mixes the tokens of a sequence. */
 struct rk_mixer {
     rk_part_kind part;
+    const struct rk_recurrence_kind *recurrence; /* NULL: no recurrence */
 
     /*
      * Training FLOPs per token (forward and twice that backward) of what is no product with a
