@@ -208,6 +208,10 @@ static void fill_times(const rk_cost_table *table, const rk_strategy *s, const r
     *times = (rk_times){0};
     rk_times_add(times, m, &ranks->slowest.forward);
     rk_times_add(times, m, &ranks->slowest.backward);
+    if (rk_stage_splits(s)) {
+        times->part[RK_PART_TP] += m * ranks->slowest.apart.sums;
+        times->part[RK_PART_HOST] += m * ranks->slowest.apart.launches;
+    }
     times->part[RK_PART_BUBBLE] = idle > 0 ? idle : 0;
     times->part[RK_PART_PP] = makespan->sends;
     times->part[RK_PART_TP] += rk_replicated_seconds(table, s, &ranks->heaviest);

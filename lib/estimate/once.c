@@ -265,7 +265,7 @@ static rk_exchange reduce_once(const rk_cost_table *table, const rk_strategy *s,
     const bool once = s->sharding != RK_SHARD_GRADIENTS;
     const double all = once ? t.reduce : 0;
     const double reduce = shown(stack, s->grad_overlap && !reduces_late(stack, s), all,
-                                rk_times_sum(&heaviest->backward));
+                                rk_stage_backward(s, heaviest));
     const double gather =
         shown(stack, s->param_overlap, t.gather, rk_times_sum(&heaviest->forward));
     return (rk_exchange){
@@ -366,7 +366,7 @@ double rk_offload_seconds(const rk_cost_table *table, const rk_strategy *s,
     const rk_accelerator *a = &table->context.system->accelerator;
     const double each_way = copies_each_way(table, s, heaviest);
     const double forward = rk_times_sum(&heaviest->forward);
-    const double backward = rk_times_sum(&heaviest->backward);
+    const double backward = rk_stage_backward(s, heaviest);
     double seconds = 0;
     if (s->offload_optimizer) {
         seconds += 2 * rk_host_copy_seconds(a, rk_stage_optimizer_bytes(s, heaviest));

@@ -194,7 +194,8 @@ static void run_whole(void *to, double run, const rk_cost *cost)
     rk_stage *stage = to;
     rk_times_add(&stage->forward, run, &cost->forward);
     rk_times_add(&stage->backward, run, &cost->backward);
-    stage->weight_seconds += run * cost->weight_seconds;
+    stage->apart.sums += run * cost->apart.sums;
+    stage->apart.launches += run * cost->apart.launches;
     stage->flops_forward += run * cost->flops_forward;
     stage->flops_backward += run * cost->flops_backward;
     stage->flops_recompute += run * cost->flops_recompute;
@@ -207,6 +208,15 @@ static void run_seconds(void *to, double run, const rk_cost *cost)
     rk_chunk_times *times = to;
     times->forward += run * cost->forward_seconds;
     times->backward += run * cost->backward_seconds;
+}
+
+/* The same, where weight gradients are a pass of their own. */
+static void run_apart(void *to, double run, const rk_cost *cost)
+{
+    rk_chunk_times *times = to;
+    const double more = cost->apart.sums + cost->apart.launches;
+    times->forward += run * cost->forward_seconds;
+    times->backward += run * (cost->backward_seconds + more - cost->weight_seconds);
     times->weight += run * cost->weight_seconds;
 }
 
@@ -214,10 +224,16 @@ void rk_stage_run(const rk_cost_table *table, const rk_stage_blocks *blocks, rk_
 {
     memset(&stage->forward, 0, sizeof(stage->forward));
     memset(&stage->backward, 0, sizeof(stage->backward));
-    stage->weight_seconds = 0;
+    stage->apart = (rk_apart){0, 0};
     stage->flops_forward = stage->flops_backward = stage->flops_recompute = 0;
     stage->sent = (rk_sent){0, 0, 0};
     run_blocks(table, blocks, run_whole, stage);
+}
+
+double rk_stage_backward(const rk_strategy *strategy, const rk_stage *stage)
+{
+    const double apart = stage->apart.sums + stage->apart.launches;
+    return rk_times_sum(&stage->backward) + (rk_stage_splits(strategy) ? apart : 0);
 }
 
 double rk_stage_seconds(const rk_cost_table *table, const rk_stage_blocks *blocks)
@@ -241,9 +257,7 @@ rk_chunk_times rk_chunk_times_of(const rk_cost_table *table, const rk_stage_bloc
                                  bool splits)
 {
     rk_chunk_times times = {0, 0, 0};
-    run_blocks(table, blocks, run_seconds, &times);
-    times.weight = splits ? times.weight : 0;
-    times.backward -= times.weight;
+    run_blocks(table, blocks, splits ? run_apart : run_seconds, &times);
     return times;
 }
 

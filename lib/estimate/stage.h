@@ -11,7 +11,7 @@
  */
 typedef struct rk_stage {
     rk_times forward, backward; /* s of one microbatch */
-    double weight_seconds;      /* of backward that computes weight gradients */
+    rk_apart apart;
     double flops_forward, flops_backward, flops_recompute;
     rk_sent sent;              /* bytes of one microbatch */
     double saved;              /* bytes of one microbatch, without the head */
@@ -70,6 +70,9 @@ void rk_stage_times(const rk_cost_table *table, const rk_strategy *strategy, con
 
 /* Chunks of one rank that a microbatch passes: rk_stage_chunks, but 1 of the two of DualPipe. */
 int64_t rk_stage_passes(const rk_strategy *strategy);
+
+/* Seconds of the backward of a microbatch, with both its passes where weight gradients are one. */
+double rk_stage_backward(const rk_strategy *strategy, const rk_stage *stage);
 
 /* Whether the schedule runs weight gradients apart from the rest of backward. */
 bool rk_stage_splits(const rk_strategy *strategy);

@@ -119,8 +119,7 @@ static void add_tensor_parallel(rk_cost_builder *x, double regions)
     const double all_forward = visible(gather + sum, forward, &in_forward);
     const double gathers = visible(gather, backward, &by_input);
     const double sums = visible(sum, reduce, &by_weight);
-    /* a schedule that makes weight gradients later has no more of them to hide than is left */
-    x->cost.weight_seconds = fmax(0, x->cost.weight_seconds - (sum - sums));
+    x->cost.apart.sums = sum - sums;
     rk_add_comm(x, RK_PART_TP, all_forward,
                 gathers + sums + visible(again, stack->regather_exposed, &by_input));
     if (operators && s->sp) { /* sums are kept, gathers are not */

@@ -59,10 +59,20 @@ typedef struct rk_orthogonal {
     double matrices, seconds;
 } rk_orthogonal;
 
+/*
+ * What backward takes longer, s, where weight gradients are a pass of their own: sums over the
+ * tensor group that they no longer hide, and launches, since each of two passes waits for its own.
+ */
+typedef struct rk_apart {
+    double sums, launches;
+} rk_apart;
+
 typedef struct rk_cost {
     rk_times forward, backward;               /* s; backward contains what is recomputed */
     double forward_seconds, backward_seconds; /* sums of these; of a finished block */
-    double weight_seconds;                    /* of backward that computes weight gradients */
+    double weight_seconds; /* of weight gradients, where these are a pass of their own */
+    double weight_kernels; /* launches of that pass */
+    rk_apart apart;
     double flops_forward, flops_backward, flops_recompute; /* executed */
     rk_sent sent_forward, sent_backward;                   /* recompute is in backward */
     double saved;             /* bytes kept from forward to backward, after recompute */

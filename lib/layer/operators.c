@@ -142,6 +142,7 @@ static void add_linear(rk_cost_builder *x, rk_part part, const struct linear_sec
     x->cost.forward.part[part] += s->forward / share;
     x->cost.backward.part[part] += (s->by_input + s->by_weight) / share;
     x->cost.weight_seconds += s->by_weight / share;
+    x->cost.weight_kernels += is_frozen(x) ? 0 : 1;
     x->cost.flops_forward += flops;
     x->cost.flops_backward += (is_frozen(x) ? 1 : 2) * flops;
 }
@@ -263,22 +264,30 @@ static double launched_seconds(double device, double host)
     return high * pow(a * a * a * a * a * a + b * b * b * b * b * b, 1.0 / 6);
 }
 
-/*
- * Of the pass of `seconds` on the device, `weight` make weight gradients, which some schedules run
- * later: they are left what they add to the rest, so that neither part grows when a kernel takes
- * less.
- */
-static void floor_at(rk_times *times, double host, double *weight)
+static void floor_at(rk_times *times, double host)
 {
     const double device = rk_times_sum(times);
-    if (host <= 0) {
+    if (host > 0) {
+        times->part[RK_PART_HOST] += launched_seconds(device, host) - device;
+    }
+}
+
+/*
+ * Where weight gradients are a pass of their own, `device` and `host` seconds of backward are split
+ * between two passes, each with its own floor: neither gets longer when a kernel or its launch
+ * takes less.
+ */
+static void floor_apart(rk_cost *cost, double device, double host, double launch)
+{
+    const double weight = cost->weight_seconds;
+    const double own = fmin(cost->weight_kernels * launch, host);
+    if (host <= 0 || weight <= 0) {
         return;
     }
-    const double both = launched_seconds(device, host);
-    times->part[RK_PART_HOST] += both - device;
-    if (*weight > 0) {
-        *weight = both - launched_seconds(device - *weight, host);
-    }
+    const double rest = device - weight + cost->apart.sums;
+    cost->weight_seconds = launched_seconds(weight, own);
+    cost->apart.launches = launched_seconds(rest, host - own) - cost->apart.sums +
+                           cost->weight_seconds - launched_seconds(device, host);
 }
 
 void rk_add_host_floor(rk_cost_builder *x, double kernels_forward, double kernels_backward)
@@ -289,8 +298,9 @@ void rk_add_host_floor(rk_cost_builder *x, double kernels_forward, double kernel
     const double overlap = s->moe_overlap ? stack->overlap_launches : 1;
     const double launch = captured * overlap * x->c->system->accelerator.launch_seconds;
     const double more = s->tp > 1 ? stack->tp_kernels : 0;
-    double none = 0;
-    floor_at(&x->cost.forward, (kernels_forward + more) * launch, &none);
-    floor_at(&x->cost.backward, (kernels_backward + more) * launch, &x->cost.weight_seconds);
+    const double host = (kernels_backward + more) * launch;
+    floor_apart(&x->cost, rk_times_sum(&x->cost.backward), host, launch);
+    floor_at(&x->cost.forward, (kernels_forward + more) * launch);
+    floor_at(&x->cost.backward, host);
     rk_note_kind(x, RK_OPERATOR_LAUNCH, RK_PART_HOST);
 }

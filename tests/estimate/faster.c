@@ -86,17 +86,18 @@ static const struct draw *contended(const struct draw *given, uint64_t *r)
 }
 
 /*
- * What is exchanged once a step hides under a pass of the rank with most parameters.  In a pipeline
- * that pass need not be on the critical path: it gets shorter and hides less, and the makespan
- * does not get shorter.  In 20,000 draws 564 changes make a step longer, all of them in schedules
- * that compute weight gradients apart: one by 5 %, the others by less than 2 %.
+ * Rounding to ticks of the schedule, but where gradients and parameters are exchanged beside
+ * compute: what is exchanged once a step hides under a pass of the rank with most parameters.  In a
+ * pipeline that pass need not be on the critical path: it gets shorter and hides less, and the
+ * makespan does not get shorter.  In 20,000 draws 12 changes make a step longer, all of them so and
+ * in schedules that compute weight gradients apart, by 0.53 % at most.
  */
 static double slack_of(const rk_strategy *s)
 {
     if (s->pp == 1) {
         return 1e-9;
     }
-    return rk_stage_splits(s) ? 6e-2 : 1e-3;
+    return rk_stage_splits(s) && (s->grad_overlap || s->param_overlap) ? 6e-3 : 1e-6;
 }
 
 static void check_faster(const struct draw *given, uint64_t *r)
@@ -141,7 +142,7 @@ static void check_overlap(const struct draw *given, uint64_t *r)
         const double serial = step_seconds(&d, &d.system, &d.stack, &s);
         *flags[i] = true;
         const double overlapped = step_seconds(&d, &d.system, &d.stack, &s);
-        if (overlapped > serial * (1 + (rk_stage_splits(&s) ? 5e-3 : 1e-9))) {
+        if (overlapped > serial * (1 + (rk_stage_splits(&s) ? 3e-3 : 1e-9))) {
             fail_msg("overlap %zu: a step of %.9g s, without %.9g", i, overlapped, serial);
         }
     }

@@ -90,6 +90,28 @@ static void test_capacity(void **state)
                 stack.moe_kernels_forward + stack.capacity_launches * experts, 1e-6);
 }
 
+/*
+ * A pass for weight gradients alone waits for its own launches, one for each of the four linears of
+ * a dense layer, and the rest of backward for the others: faster launches make both shorter.
+ */
+static void test_split_backward(void **state)
+{
+    (void)state;
+    const rk_model model = gpt_of(2, 8192, 64);
+    rk_system system = system_of("h100-sxm");
+    const rk_stack stack = stack_of("megatron-2025");
+    const rk_strategy s = rk_strategy_defaults(&model);
+    system.accelerator.launch_seconds = 0;
+    const rk_cost quick = cost_of(&model, &system, &stack, &s);
+    system.accelerator.launch_seconds = 1; /* nothing else matters */
+    const rk_cost slow = cost_of(&model, &system, &stack, &s);
+    const double rest = rk_times_sum(&slow.backward) + slow.apart.launches - slow.weight_seconds;
+    assert_near(quick.apart.launches + quick.apart.sums, 0, 0);
+    assert_true(quick.weight_seconds < 0.5 * rk_times_sum(&quick.backward));
+    assert_near(slow.weight_seconds, 4, 1e-6);
+    assert_near(rest, stack.kernels_backward - 4, 1e-6);
+}
+
 /* A clamped activation that is not fused reads and writes its elements again: 6 forward. */
 static void test_clamped(void **state)
 {
@@ -138,6 +160,7 @@ static void test_tensor_overlap(void **state)
     stack.tp_reduce_exposed = 0;
     stack.regather_exposed = 0;
     assert_near(cost_of(&model, &system, &stack, &s).backward.part[RK_PART_TP], 2 * gather, 1e-9);
+    assert_near(cost_of(&model, &system, &stack, &s).apart.sums, 2 * sum, 1e-9);
     stack.tp_reduce_exposed = 0.5;
     assert_near(cost_of(&model, &system, &stack, &s).backward.part[RK_PART_TP], 2 * gather + sum,
                 1e-9);
@@ -151,7 +174,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_graphs),         cmocka_unit_test(test_expert_overlap),
         cmocka_unit_test(test_head_alignment), cmocka_unit_test(test_capacity),
-        cmocka_unit_test(test_clamped),        cmocka_unit_test(test_tensor_overlap),
+        cmocka_unit_test(test_split_backward), cmocka_unit_test(test_clamped),
+        cmocka_unit_test(test_tensor_overlap),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -249,6 +249,8 @@ static void print_cost(const rk_cost *cost)
     print_sent("sent_forward", &cost->sent_forward);
     print_sent("sent_backward", &cost->sent_backward);
     print_member("weight_seconds", cost->weight_seconds);
+    print_member("apart_sums", cost->apart.sums);
+    print_member("apart_launches", cost->apart.launches);
     print_member("flops_forward", cost->flops_forward);
     print_member("flops_backward", cost->flops_backward);
     print_member("flops_recompute", cost->flops_recompute);

@@ -28,9 +28,9 @@ RELATIVE = 1e-9  # of a value
 ROUNDING = 1e-12  # of the sum that a part was taken out of
 ATTEMPTS = 60  # to find a legal case
 
-BLOCK_FIELDS = ("weight_seconds", "flops_forward", "flops_backward", "flops_recompute", "saved",
-                "late", "unsaved", "transient", "wgrad_buffers", "dense", "whole", "experts",
-                "low_dense", "low_experts", "adapters")
+BLOCK_FIELDS = ("weight_seconds", "apart_sums", "apart_launches", "flops_forward",
+                "flops_backward", "flops_recompute", "saved", "late", "unsaved",
+                "transient", "wgrad_buffers", "dense", "whole", "experts", "low_dense", "low_experts", "adapters")
 RATES = ("step", "model_flops", "hardware_flops", "mfu", "hfu", "tokens_per_second", "host_bytes")
 
 
@@ -107,7 +107,8 @@ class Comparison:
         for parts in ("forward", "backward", "sent_forward", "sent_backward"):
             self.parts(f"{path} {parts}", first[parts], getattr(second, parts))
         held = first["saved"] + first["unsaved"]
-        wholes = {"saved": held, "unsaved": held, "weight_seconds": sum(first["backward"].values())}
+        wholes = {"saved": held, "unsaved": held, "weight_seconds": sum(first["backward"].values()),
+                  "apart_launches": sum(first["backward"].values())}
         for name in BLOCK_FIELDS:
             self.number(f"{path} {name}", first[name], getattr(second, name), wholes.get(name, 0))
 

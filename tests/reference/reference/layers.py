@@ -74,6 +74,8 @@ class Block:
         self.forward = dict.fromkeys(PARTS, 0.0)
         self.backward = dict.fromkeys(PARTS, 0.0)
         self.weight_seconds = 0.0
+        self.weight_kernels = 0
+        self.apart_sums = self.apart_launches = 0.0
         self.flops_forward = self.flops_backward = self.flops_recompute = 0.0
         self.sent_forward = dict.fromkeys(("tensor", "context", "expert"), 0.0)
         self.sent_backward = dict.fromkeys(("tensor", "context", "expert"), 0.0)
@@ -136,6 +138,7 @@ class Block:
         self.forward[part] += seconds(M, N, K) / share
         self.backward[part] += seconds(M, K, N) / share + by_weight
         self.weight_seconds += by_weight
+        self.weight_kernels += 0 if c.frozen else 1
         flops = 2 * (groups or 1) * M * N * K
         self.flops_forward += flops
         self.flops_backward += (1 if c.frozen else 2) * flops
@@ -199,7 +202,12 @@ class Block:
             launched(self.forward_seconds, (forward + more) * each) - self.forward_seconds)
         host, device = (backward + more) * each, self.backward_seconds
         self.backward["host-bound"] += launched(device, host) - device
-        self.weight_seconds = launched(device, host) - launched(device - self.weight_seconds, host)
+        if host > 0 and self.weight_seconds > 0:
+            own = min(self.weight_kernels * each, host)
+            rest = launched(device - self.weight_seconds + self.apart_sums, host - own)
+            self.weight_seconds = launched(self.weight_seconds, own)
+            self.apart_launches = (rest - self.apart_sums + self.weight_seconds
+                                   - launched(device, host))
 
 
 # ---- attention ------------------------------------------------------------------------------
@@ -594,7 +602,7 @@ def add_tensor_parallel(x, layer):
     again = 0
     if regathers and not operators:
         again = visible(G, stack.regather_exposed, B - (G - gathers))
-    x.weight_seconds = max(0, x.weight_seconds - (R - sums))
+    x.apart_sums = R - sums
     x.comm("TP comm", visible(G + R, forward, F), gathers + sums + again)
     if operators and s.sp:
         x.backward["recompute"] += visible(G, forward, x.backward["recompute"])

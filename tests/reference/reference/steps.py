@@ -90,11 +90,14 @@ def keep(rank, entries, share, c):
         rank.outer -= c.table
 
 
-def run(rank, entries, share):
+def run(rank, entries, share, apart):
     """Adds up what a microbatch takes, does and sends."""
     rank.forward, rank.backward = (
         {part: share * sum(e.runs * getattr(e.block, way)[part] for e in entries)
          for part in layers.PARTS} for way in ("forward", "backward"))
+    if apart:
+        rank.backward["TP comm"] += share * sum(e.runs * e.block.apart_sums for e in entries)
+        rank.backward["host-bound"] += share * sum(e.runs * e.block.apart_launches for e in entries)
     for name in ("flops_forward", "flops_backward", "flops_recompute"):
         setattr(rank, name, share * sum(e.runs * getattr(e.block, name) for e in entries))
     rank.sent = {group: share * sum(e.runs * (e.block.sent_forward[group]
@@ -107,10 +110,11 @@ def run(rank, entries, share):
 def chunk_times(blocks, stage):
     """Seconds of a microbatch in one virtual stage."""
     entries = held_blocks(blocks, [stage])
-    weight = sum(e.runs * e.block.weight_seconds for e in entries)
+    weight = 0
     backward = sum(e.runs * e.block.backward_seconds for e in entries)
-    if blocks.c.strategy.schedule not in schedules.SPLITS:
-        weight = 0
+    if blocks.c.strategy.schedule in schedules.SPLITS:
+        weight = sum(e.runs * e.block.weight_seconds for e in entries)
+        backward += sum(e.runs * (e.block.apart_sums + e.block.apart_launches) for e in entries)
     return Record(forward=sum(e.runs * e.block.forward_seconds for e in entries),
                   backward=backward - weight, weight=weight)
 
@@ -121,7 +125,7 @@ def rank_of(blocks, stages):
     entries = held_blocks(blocks, stages)
     rank = Record()
     keep(rank, entries, share, blocks.c)
-    run(rank, entries, share)
+    run(rank, entries, share, s.schedule in schedules.SPLITS)
     computed = [chunk_times(blocks, stage) for stage in stages]
     waits = [waiting(blocks, stage, times) for stage, times in zip(stages, computed)]
     each = passes(s) / len(stages)
