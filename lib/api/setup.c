@@ -27,12 +27,7 @@ static rk_status choose_software(const rk_setup_choice *choice, rk_setup *setup,
     if (status) {
         return status;
     }
-    inputs->framework = chosen.framework;
-    inputs->framework_source = chosen.source;
-    inputs->stack = chosen.stack;
-    inputs->match = chosen.match;
-    inputs->convention = chosen.convention;
-    inputs->year = chosen.year;
+    inputs->software = chosen;
     (void)rk_software_framework_reason(&chosen, &inputs->system.accelerator,
                                        setup->framework_reason);
     (void)rk_software_stack_reason(NULL, &chosen, &inputs->system.accelerator, setup->stack_reason);
@@ -64,9 +59,9 @@ rk_status rk_setup_create(const rk_model *model, const rk_system *system,
     created->setting = (rk_setting){
         .model = &created->inputs.model,
         .system = &created->inputs.system,
-        .stack = &created->inputs.stack,
-        .framework = created->inputs.framework,
-        .convention = created->inputs.convention,
+        .stack = &created->inputs.software.stack,
+        .framework = created->inputs.software.framework,
+        .convention = created->inputs.software.convention,
     };
     *setup = created;
     return RK_OK;
@@ -80,11 +75,11 @@ void rk_setup_free(rk_setup *setup)
 void rk_setup_describe(const rk_setup *setup, rk_setup_facts *facts, size_t size)
 {
     const rk_setup_facts all = {
-        .framework = rk_framework_names[setup->inputs.framework],
+        .framework = rk_framework_names[setup->inputs.software.framework],
         .framework_reason = setup->framework_reason,
-        .stack = setup->inputs.stack.name,
+        .stack = setup->inputs.software.stack.name,
         .stack_reason = setup->stack_reason,
-        .mfu_convention = rk_flop_convention_names[setup->inputs.convention],
+        .mfu_convention = rk_flop_convention_names[setup->inputs.software.convention],
     };
     rk_hand_out(facts, size, &all, sizeof(all));
 }
@@ -126,8 +121,8 @@ rk_status rk_strategy_adopt_legal(const rk_setup *setup, const rk_strategy *give
     rk_violation violation;
     const rk_inputs *inputs = &setup->inputs;
     const rk_status status = rk_strategy_adopt(given, strategy, err);
-    if (status || rk_strategy_legal(&inputs->model, &inputs->system, strategy, inputs->framework,
-                                    &violation)) {
+    if (status || rk_strategy_legal(&inputs->model, &inputs->system, strategy,
+                                    inputs->software.framework, &violation)) {
         return status;
     }
     return rk_fail(err, RK_ERR_INVALID, "the rule %s: %s", violation.rule, violation.message);
@@ -151,7 +146,8 @@ rk_status rk_strategy_check(const rk_setup *setup, const rk_strategy *strategy,
     if (status) {
         return status;
     }
-    if (!rk_strategy_legal(&inputs->model, &inputs->system, &own, inputs->framework, &violation)) {
+    if (!rk_strategy_legal(&inputs->model, &inputs->system, &own, inputs->software.framework,
+                           &violation)) {
         all.legal = false;
         all.rule = violation.rule;
         memcpy(all.message, violation.message, sizeof(all.message));

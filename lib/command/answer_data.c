@@ -15,8 +15,8 @@ static void write_request(rk_json_writer *writer, const rk_request *request,
     rk_json_open_member(writer, "request", "{");
     rk_json_string(writer, "model", rk_json_title(request->model));
     rk_json_string(writer, "system", rk_json_title(request->system));
-    rk_json_string(writer, "stack", inputs->stack.name);
-    rk_json_string(writer, "framework", rk_framework_names[inputs->framework]);
+    rk_json_string(writer, "stack", inputs->software.stack.name);
+    rk_json_string(writer, "framework", rk_framework_names[inputs->software.framework]);
     rk_json_string(writer, "framework_reason", rk_framework_reason(inputs, reason));
     if (rk_stack_reason(request, inputs, reason)[0]) {
         rk_json_string(writer, "stack_reason", reason);
@@ -140,7 +140,7 @@ rk_status rk_write_launch(const rk_job *job, const rk_request *request, const rk
                    e->fits ? "" : ": it does not fit");
     const rk_launch launch = {.model = &inputs->model,
                               .system = &inputs->system,
-                              .stack = &inputs->stack,
+                              .stack = &inputs->software.stack,
                               .strategy = &answer->strategy,
                               .title = title,
                               .notes = &notes};

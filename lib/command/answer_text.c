@@ -33,9 +33,9 @@ rk_setting rk_setting_of(const rk_request *request, const rk_inputs *inputs)
     return (rk_setting){
         .model = &inputs->model,
         .system = &inputs->system,
-        .stack = &inputs->stack,
-        .framework = inputs->framework,
-        .convention = inputs->convention,
+        .stack = &inputs->software.stack,
+        .framework = inputs->software.framework,
+        .convention = inputs->software.convention,
     };
 }
 
@@ -125,8 +125,9 @@ void rk_write_inputs(FILE *to, const rk_request *request, const rk_inputs *input
                   rk_describe_model(&inputs->model, words));
     write_system(to, request, &inputs->system);
     rk_write_label(to, "stack");
-    (void)fprintf(to, "%s; rules of %s", inputs->stack.name, rk_framework_names[inputs->framework]);
-    if (inputs->framework_source != RK_FRAMEWORK_GIVEN) {
+    (void)fprintf(to, "%s; rules of %s", inputs->software.stack.name,
+                  rk_framework_names[inputs->software.framework]);
+    if (inputs->software.source != RK_FRAMEWORK_GIVEN) {
         (void)fprintf(to, ", %s", rk_framework_reason(inputs, reason));
     }
     (void)fputc('\n', to);

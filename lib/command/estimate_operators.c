@@ -38,7 +38,7 @@ rk_status rk_operators_fill(const rk_inputs *inputs, const rk_strategy *strategy
 {
     const rk_model *model = &inputs->model;
     const rk_block_context context =
-        rk_block_context_of(model, &inputs->system, &inputs->stack, strategy);
+        rk_block_context_of(model, &inputs->system, &inputs->software.stack, strategy);
     const bool whole = strategy->recompute == RK_REC_FULL;
     memset(operators, 0, sizeof(*operators));
     rk_status status = rk_list_embedding(&context, &add_end(operators, "embedding", 1)->list, err);

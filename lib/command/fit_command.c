@@ -203,8 +203,9 @@ static rk_status find_fewest(rk_job *job, rk_fit *fit, const rk_answer *answer, 
     open.global_batch = answer->strategy.global_batch;
     const rk_status status = rk_request_space(&open, inputs, &space, err);
     return status ? status
-                  : rk_find_fewest_accelerators(&inputs->model, &inputs->system, &inputs->stack,
-                                                &space, &control, &fit->fewest, &fit->leanest, err);
+                  : rk_find_fewest_accelerators(&inputs->model, &inputs->system,
+                                                &inputs->software.stack, &space, &control,
+                                                &fit->fewest, &fit->leanest, err);
 }
 
 rk_status rk_fit_find(rk_job *job, const rk_request *request, const rk_inputs *inputs, rk_fit *fit,

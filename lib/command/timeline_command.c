@@ -200,8 +200,8 @@ static rk_status run_timeline(rk_job *job, void *arguments, rk_error *err)
     status = status ? status : rk_found_fill(job, request, &inputs, &asked.found, err);
     const rk_answer *answer = status ? NULL : rk_found_answer(&asked.found);
     if (answer) {
-        status = rk_timeline_fill(&inputs.model, &inputs.system, &inputs.stack, &answer->strategy,
-                                  &answer->estimate, &asked.timeline, err);
+        status = rk_timeline_fill(&inputs.model, &inputs.system, &inputs.software.stack,
+                                  &answer->strategy, &answer->estimate, &asked.timeline, err);
     }
     status = status ? status : write_answer(job, &asked, err);
     rk_job_set_found(job, answer && answer->estimate.fits);

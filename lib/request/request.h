@@ -66,12 +66,7 @@ rk_status rk_request_finish(void *request, rk_error *err);
 typedef struct rk_inputs {
     rk_model model;
     rk_system system; /* with the request's limit of memory */
-    rk_stack stack;
-    rk_stack_match match; /* of the stack and the accelerator */
-    rk_framework framework;
-    rk_framework_source framework_source;
-    rk_flop_convention convention;
-    int64_t year; /* of the framework's releases; 0: the newest */
+    rk_software software;
 } rk_inputs;
 
 /*
@@ -83,8 +78,8 @@ void rk_inputs_clear(rk_inputs *inputs);
 
 /*
  * The steps of it.  The framework is the one given, or follows from --stack or the accelerator,
- * and the stack and the FLOP convention from the framework.  `stack_given`: inputs->stack is
- * already the one that the request names.
+ * and the stack and the FLOP convention from the framework.  `stack_given`: inputs->software.stack
+ * is already the one that the request names.
  */
 rk_status rk_request_settle(const rk_request *request, bool stack_given, rk_inputs *inputs,
                             rk_error *err);

@@ -418,7 +418,7 @@ static void apply_base(const rk_request *r, const rk_inputs *inputs, rk_strategy
     s->fp8_recipe = recipe_of(r);
     s->low_weights = r->low_weights;
     s->flash_attention = r->attention == ATTENTION_FLASH;
-    s->states = state_recipe(r, inputs->framework);
+    s->states = state_recipe(r, inputs->software.framework);
     rk_optimizer_set((rk_optimizer)r->optimizer, s);
     s->replicas = r->replicas ? r->replicas : 1;
     s->graph_capture = r->graph_capture;
@@ -532,7 +532,7 @@ static rk_status apply_degrees(const rk_request *r, rk_strategy *s, rk_error *er
 
 static void apply_schedule(const rk_request *r, const rk_inputs *inputs, rk_strategy *s)
 {
-    const rk_framework_traits *f = rk_framework_of(inputs->framework);
+    const rk_framework_traits *f = rk_framework_of(inputs->software.framework);
     const rk_schedule_kind plain = s->pp > 1 ? f->schedule : RK_SCHEDULE_1F1B;
     s->schedule =
         (rk_schedule_kind)only_bit(r->schedules, s->vp > 1 ? RK_SCHEDULE_INTERLEAVED : plain);
@@ -541,8 +541,8 @@ static void apply_schedule(const rk_request *r, const rk_inputs *inputs, rk_stra
         r->modules ? RK_REC_SELECTIVE : (r->recompute_layers ? RK_REC_FULL : f->recompute));
     s->recompute_modules = modules_of(r->modules);
     if (s->recompute == RK_REC_SELECTIVE && !r->modules) {
-        s->recompute_modules =
-            rk_framework_cheap_modules(inputs->framework, &inputs->model, s->flash_attention);
+        s->recompute_modules = rk_framework_cheap_modules(inputs->software.framework,
+                                                          &inputs->model, s->flash_attention);
     }
     s->recompute_layers = r->recompute_layers;
 }
@@ -550,23 +550,27 @@ static void apply_schedule(const rk_request *r, const rk_inputs *inputs, rk_stra
 /* Refuses what later releases of the framework brought. */
 static rk_status check_year(const rk_inputs *inputs, const rk_strategy *strategy, rk_error *err)
 {
-    const rk_framework_traits *f = rk_framework_of(inputs->framework);
+    const rk_framework_traits *f = rk_framework_of(inputs->software.framework);
     const bool sharded =
-        rk_framework_shardings(inputs->framework, inputs->year) >> strategy->sharding & 1U;
+        rk_framework_shardings(inputs->software.framework, inputs->software.year) >>
+            strategy->sharding &
+        1U;
     const bool replicated =
-        strategy->replicas == 1 || rk_framework_replicates(inputs->framework, inputs->year);
+        strategy->replicas == 1 ||
+        rk_framework_replicates(inputs->software.framework, inputs->software.year);
     if ((f->shardings >> strategy->sharding & 1U) && !sharded) {
         return rk_fail(err, RK_ERR_INVALID,
                        "the rule releases of the framework: %s has ZeRO-%d since %d, and the stack "
                        "%s is of %" PRId64 "; use ZeRO-1, or a later stack",
-                       f->title, (int)strategy->sharding, f->shards_year, inputs->stack.name,
-                       inputs->year);
+                       f->title, (int)strategy->sharding, f->shards_year,
+                       inputs->software.stack.name, inputs->software.year);
     }
     if (!replicated) {
         return rk_fail(err, RK_ERR_INVALID,
                        "the rule releases of the framework: %s replicates shards since %d, and the "
                        "stack %s is of %" PRId64 "; leave out --hsdp, or use a later stack",
-                       f->title, f->replicas_year, inputs->stack.name, inputs->year);
+                       f->title, f->replicas_year, inputs->software.stack.name,
+                       inputs->software.year);
     }
     return RK_OK;
 }
@@ -574,7 +578,7 @@ static rk_status check_year(const rk_inputs *inputs, const rk_strategy *strategy
 static rk_status check_legal(const rk_inputs *inputs, const rk_strategy *strategy, rk_error *err)
 {
     rk_violation violation;
-    if (rk_strategy_legal(&inputs->model, &inputs->system, strategy, inputs->framework,
+    if (rk_strategy_legal(&inputs->model, &inputs->system, strategy, inputs->software.framework,
                           &violation)) {
         return RK_OK;
     }
@@ -585,7 +589,7 @@ rk_status rk_request_strategy(const rk_request *request, const rk_inputs *inputs
                               rk_strategy *strategy, rk_error *err)
 {
     const rk_request *r = request;
-    const rk_framework_traits *f = rk_framework_of(inputs->framework);
+    const rk_framework_traits *f = rk_framework_of(inputs->software.framework);
     *strategy = rk_strategy_defaults(&inputs->model);
     rk_status status = check_single(r, err);
     if (!status) {
@@ -658,8 +662,9 @@ static unsigned wanted_recomputes(const rk_request *r)
 /* Leaves out what later releases of the framework brought than the stack stands for. */
 static rk_status limit_to_year(const rk_inputs *inputs, rk_plan_space *space, rk_error *err)
 {
-    const unsigned has = rk_framework_shardings(inputs->framework, inputs->year);
-    const unsigned given = space->shardings & rk_framework_of(inputs->framework)->shardings;
+    const unsigned has = rk_framework_shardings(inputs->software.framework, inputs->software.year);
+    const unsigned given =
+        space->shardings & rk_framework_of(inputs->software.framework)->shardings;
     rk_strategy strategy = {.sharding = RK_SHARD_ALL, .replicas = space->base.replicas};
     if (given & has) {
         space->shardings &= has;
@@ -667,7 +672,8 @@ static rk_status limit_to_year(const rk_inputs *inputs, rk_plan_space *space, rk
     } else if (!(given >> RK_SHARD_ALL & 1U)) {
         strategy.sharding = given ? RK_SHARD_GRADIENTS : RK_SHARD_NONE;
     }
-    space->hybrid = space->hybrid && rk_framework_replicates(inputs->framework, inputs->year);
+    space->hybrid =
+        space->hybrid && rk_framework_replicates(inputs->software.framework, inputs->software.year);
     return check_year(inputs, &strategy, err);
 }
 
@@ -681,8 +687,8 @@ rk_status rk_request_space(const rk_request *request, const rk_inputs *inputs, r
     }
     *space =
         rk_plan_space_defaults(&inputs->model, &inputs->system, r->accelerators, r->global_batch);
-    space->framework = inputs->framework;
-    space->convention = inputs->convention;
+    space->framework = inputs->software.framework;
+    space->convention = inputs->software.convention;
     apply_base(r, inputs, &space->base);
     restrict_choices(&r->tp, &space->tp);
     restrict_choices(&r->cp, &space->cp);

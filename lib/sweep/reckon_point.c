@@ -15,7 +15,7 @@ struct point {
     rk_inputs inputs;
     double memory_usable;           /* of the accelerator, without the request's limit */
     unsigned changed;               /* while it is read */
-    bool has_usual;                 /* inputs.stack is the usual one */
+    bool has_usual;                 /* inputs.software.stack is the usual one */
     int usual_given;                /* of the framework that was given, */
     rk_generation usual_generation; /* on this generation */
 };
@@ -54,7 +54,8 @@ static rk_status read_stack(const json_t *value, const char *path, void *out, rk
         return RK_OK;
     }
     point->has_usual = false;
-    return rk_sweep_prefix_path(rk_stack_from_json(value, &point->inputs.stack, err), path, err);
+    return rk_sweep_prefix_path(rk_stack_from_json(value, &point->inputs.software.stack, err), path,
+                                err);
 }
 
 #define DOCUMENT(name_, optional_, help_)                                                          \
@@ -103,7 +104,7 @@ static void set_problem(struct point *point, const rk_plan_space *space)
     rk_problem *problem = &point->common.problem;
     problem->reckon.model = point->inputs.model;
     problem->reckon.system = point->inputs.system;
-    problem->reckon.stack = point->inputs.stack;
+    problem->reckon.stack = point->inputs.software.stack;
     problem->reckon.space = *space;
 }
 
@@ -111,8 +112,8 @@ static rk_status read_space(struct point *point, bool estimate, rk_error *err)
 {
     rk_plan_space space = {.accelerators = point->request.accelerators,
                            .global_batch = point->request.global_batch,
-                           .framework = point->inputs.framework,
-                           .convention = point->inputs.convention};
+                           .framework = point->inputs.software.framework,
+                           .convention = point->inputs.software.convention};
     const rk_status status =
         estimate ? RK_OK : rk_request_space(&point->request, &point->inputs, &space, err);
     if (!status) {

@@ -149,8 +149,8 @@ static void test_pinned_search(void **state)
     r.system = "dgx-h100-superpod";
     assert_int_equal(rk_request_load(&r, &inputs, &err), RK_OK);
     assert_int_equal(rk_request_space(&r, &inputs, &space, &err), RK_OK);
-    assert_int_equal(rk_plan_search(&inputs.model, &inputs.system, &inputs.stack, &space, NULL,
-                                    MANY, all, &count, NULL, &counts, &err),
+    assert_int_equal(rk_plan_search(&inputs.model, &inputs.system, &inputs.software.stack, &space,
+                                    NULL, MANY, all, &count, NULL, &counts, &err),
                      RK_OK);
     assert_true(count > 10);
     for (int64_t dp = 1; dp <= 8; dp *= 2) {
@@ -164,8 +164,8 @@ static void test_pinned_search(void **state)
                                     (layers && all[best].strategy.recompute_layers != layers))) {
                 best++;
             }
-            assert_int_equal(rk_plan_search(&inputs.model, &inputs.system, &inputs.stack, &narrow,
-                                            NULL, 1, &pinned, &found, NULL, &counts, &err),
+            assert_int_equal(rk_plan_search(&inputs.model, &inputs.system, &inputs.software.stack,
+                                            &narrow, NULL, 1, &pinned, &found, NULL, &counts, &err),
                              RK_OK);
             if (best < count) {
                 tried++;
