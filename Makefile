@@ -46,6 +46,11 @@ nightly: setup all
 	    $(abspath $(BUILD))/tests/allocation/libfail_allocation.so commands.txt 0
 	tools/other-machines.sh
 
+# One file to copy to a login node: no shared library, so neither MPI nor NLopt.
+static: setup
+	[ -f $(BUILD)-static/build.ninja ] || meson setup -Dstatic=true $(BUILD)-static
+	ninja -C $(BUILD)-static
+
 install: all
 	meson install -C $(BUILD) --no-rebuild $(if $(DESTDIR),--destdir $(abspath $(DESTDIR)))
 
@@ -58,4 +63,4 @@ clean:
 $(BUILD)/build.ninja:
 	meson setup $(BUILD)
 
-.PHONY: all demo calibrate check test studies bench fuzz mutants nightly install setup clean
+.PHONY: all demo calibrate check test studies bench fuzz mutants nightly static install setup clean
