@@ -51,6 +51,10 @@ static: setup
 	[ -f $(BUILD)-static/build.ninja ] || meson setup -Dstatic=true $(BUILD)-static
 	ninja -C $(BUILD)-static
 
+# Debian packages, checked with lintian and tried in a clean Debian.
+package:
+	tools/package.sh $(BUILD)-package
+
 install: all
 	meson install -C $(BUILD) --no-rebuild $(if $(DESTDIR),--destdir $(abspath $(DESTDIR)))
 
@@ -63,4 +67,4 @@ clean:
 $(BUILD)/build.ninja:
 	meson setup $(BUILD)
 
-.PHONY: all demo calibrate check test studies bench fuzz mutants nightly static install setup clean
+.PHONY: all demo calibrate check test studies bench fuzz mutants nightly static package install setup clean

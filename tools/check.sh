@@ -33,7 +33,9 @@ summary()
     sed -nE "s/^$2: +([0-9]+).*/\1/p" "$1" | tail -n 1
 }
 
-# suite BUILD COMPILER "SETUP OPTIONS" [TEST OPTIONS...]: builds and tests in a folder of its own.
+# suite BUILD COMPILER "SETUP OPTIONS" [TEST OPTIONS...]: builds and tests in a folder of its own, from
+# the sources in $source.
+source=.
 suite()
 {
     local build=$1 compiler=$2 options=$3 log ok bad=0 word count
@@ -41,7 +43,7 @@ suite()
     # The options are words without blanks.
     # shellcheck disable=SC2086
     if [ ! -f "$build/build.ninja" ] &&
-        ! CC=$compiler meson setup -Dwerror=true $options "$build"; then
+        ! CC=$compiler meson setup -Dwerror=true $options "$build" "$source"; then
         fail "$build: setup"
         return
     fi
@@ -104,16 +106,52 @@ installed()
         "$root/usr/local/bin/reckon" version
 }
 
+# The release: unpacked beside the build, as its users do.
+tarball()
+{
+    rm -rf build/release
+    mkdir build/release &&
+        meson dist -C build --no-tests --formats gztar >/dev/null &&
+        tar xf build/meson-dist/reckon-*.tar.gz -C build/release --strip-components=1
+}
+
+# One program without shared libraries, which answers as the other does, and the static library.
+static_program()
+{
+    local root=$PWD/build-static/root case folder
+    make static >/dev/null || return 1
+    if ldd build-static/reckon >/dev/null 2>&1; then
+        echo "build-static/reckon needs shared libraries"
+        return 1
+    fi
+    for case in tests/cli_reckon/golden/{plan,estimate,run,fit,comm}*.golden; do
+        (cd tests/cli_reckon && ./golden.sh ../../build-static/reckon "golden/${case##*/}") || return 1
+    done
+    rm -rf "$root"
+    DESTDIR=$root meson install -C build-static --no-rebuild --quiet || return 1
+    folder=$(dirname "$(find "$root" -name libreckon.pc)")
+    # shellcheck disable=SC2046
+    gcc -static tests/api/header.c -o "$root/program" $(PKG_CONFIG_SYSROOT_DIR=$root \
+        PKG_CONFIG_PATH=$folder pkg-config --static --cflags --libs libreckon) && "$root/program"
+}
+
 step "packages" tools/setup.sh ci
 step "format" format
 step "sizes" sizes
 suite build gcc ""
 step "the main job" demo
 step "installed files" installed
+step "static program" static_program
 # Runs of several ranks, killed sweeps, the fits of stacks and the long comparisons of searches ("slow")
 # ask nothing of a second compiler and take minutes under a sanitizer; Open MPI ("mpi") is not built
 # for TSan.
+# A clean checkout is tested as its release; a changed one as it lies.
+if [ -z "$(git status --porcelain)" ]; then
+    step "release" tarball
+    source=build/release
+fi
 suite build-clang clang-14 "" --no-suite slow
+source=.
 suite build-asan clang-14 "-Db_sanitize=address,undefined -Db_lundef=false --buildtype=debugoptimized" -t 5 --no-suite slow
 suite build-tsan clang-14 "-Dmpi=disabled -Db_sanitize=thread -Db_lundef=false --buildtype=debugoptimized" -t 5 --no-suite reference --no-suite slow --no-suite mpi
 if echo 'int LLVMFuzzerTestOneInput(void){return 0;}' |
