@@ -9,7 +9,7 @@ rk_stage rk_whole_model(const rk_cost_table *table, const rk_strategy *strategy)
 {
     rk_strategy s = *strategy;
     s.pp = s.vp = 1;
-    s.schedule = RK_SCHEDULE_1F1B;
+    s.schedule = rk_schedule_usual(1);
     s.recompute = RK_REC_NONE;
     s.first_stage_layers = s.last_stage_layers = 0;
     s.count_embedding = s.count_head = false;

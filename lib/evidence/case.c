@@ -109,7 +109,7 @@ static void set_degrees(const rk_model *model, const degrees *d, const rk_run_fa
     const int64_t micro = facts->no_accumulation ? 0 : printed;
     s->micro_batch = micro ? micro : usual_micro_batch(facts, s);
     s->vp = chunks(model, d, facts, s);
-    s->schedule = s->vp > 1 ? RK_SCHEDULE_INTERLEAVED : RK_SCHEDULE_1F1B;
+    s->schedule = rk_schedule_usual(s->vp);
     if (facts->schedule > 0 && s->pp > 1) {
         s->schedule = (rk_schedule_kind)(facts->schedule - 1);
         s->vp = rk_schedule_has_vp(s->schedule) ? s->vp : 1; /* sources count those of a V */

@@ -41,17 +41,19 @@ typedef struct rk_framework_traits {
     unsigned usual_on;     /* those whose usual framework it is, of them */
     const struct rk_rule *rules[RK_FRAMEWORK_RULES]; /* tables in their order, NULL after them */
     unsigned schedules;                              /* with pp > 1: bits 1 << rk_schedule_kind */
-    unsigned shardings;                              /* bits 1 << rk_sharding, */
-    unsigned deep_shards;                            /* and those of them that go with pp > 1 */
-    unsigned cp_kinds;                               /* bits 1 << rk_cp_kind */
-    unsigned orders;                                 /* bits 1 << rk_rank_order */
-    unsigned modules;                                /* of selective recompute */
-    unsigned always;  /* those of them that every selective recompute covers */
-    bool expert_act;  /* of activations, only those of experts are recomputed */
-    bool sp;          /* sequence parallelism in the tensor group */
-    bool etp;         /* experts are split by tensor parallelism of their own */
-    bool some_layers; /* full recompute can be limited to some layers of a stage */
-    bool plain_alone; /* unsharded data parallelism excludes every other degree */
+    /* Their names in launch files; NULL: other settings say it. */
+    const char *launch_schedules[RK_SCHEDULE_KIND_COUNT];
+    unsigned shardings;   /* bits 1 << rk_sharding, */
+    unsigned deep_shards; /* and those of them that go with pp > 1 */
+    unsigned cp_kinds;    /* bits 1 << rk_cp_kind */
+    unsigned orders;      /* bits 1 << rk_rank_order */
+    unsigned modules;     /* of selective recompute */
+    unsigned always;      /* those of them that every selective recompute covers */
+    bool expert_act;      /* of activations, only those of experts are recomputed */
+    bool sp;              /* sequence parallelism in the tensor group */
+    bool etp;             /* experts are split by tensor parallelism of their own */
+    bool some_layers;     /* full recompute can be limited to some layers of a stage */
+    bool plain_alone;     /* unsharded data parallelism excludes every other degree */
     bool weight_offload;
     bool narrow_states; /* gradients and moments of the optimizer in fewer bits */
     /* Defaults. */

@@ -5,6 +5,8 @@
 #include "model/kinds.h"
 
 #include <assert.h>
+#include <stdio.h>
+#include <string.h>
 
 #define NAME(framework, writer, name) name,
 const char *const rk_launch_names[] = {RK_LAUNCH_LIST(NAME) NULL};
@@ -52,7 +54,32 @@ rk_status rk_launch_check(rk_framework framework, const rk_model *model, const r
     return RK_OK;
 }
 
+rk_status rk_launch_check_schedule(rk_framework framework, const rk_strategy *strategy,
+                                   rk_error *err)
+{
+    const rk_framework_traits *f = rk_framework_of(framework);
+    char runs[160] = "";
+    if (f->schedules >> strategy->schedule & 1U) {
+        return RK_OK;
+    }
+    for (unsigned i = 0; i < RK_SCHEDULE_KIND_COUNT; i++) {
+        const size_t length = strlen(runs);
+        if (f->schedules >> i & 1U) {
+            const char *between = f->schedules >> i >> 1 ? ", " : " or ";
+            (void)snprintf(runs + length, sizeof(runs) - length, "%s%s", length ? between : "",
+                           rk_schedule_names[i]);
+        }
+    }
+    return rk_fail(err, RK_ERR_INVALID, "%s does not run the schedule %s; use %s", f->title,
+                   rk_schedule_names[strategy->schedule], runs);
+}
+
 /* ---- for the writers ------------------------------------------------------------------------ */
+
+const char *rk_launch_schedule(rk_framework framework, const rk_strategy *strategy)
+{
+    return rk_framework_of(framework)->launch_schedules[strategy->schedule];
+}
 
 /* Names come from documents, and may hold anything. */
 void rk_launch_comment(rk_out *out, const char *words)

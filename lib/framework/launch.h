@@ -71,6 +71,13 @@ void rk_launch_note(rk_launch_notes *notes, bool found, const char *words);
 /* Writes the notes as comments: "Not expressed in NAME: WORDS." */
 void rk_launch_write_notes(rk_out *out, const rk_launch_notes *notes, const char *name);
 
+/* Refuses a schedule that the framework does not run. */
+rk_status rk_launch_check_schedule(rk_framework framework, const rk_strategy *strategy,
+                                   rk_error *err);
+
+/* The framework's name of the schedule; NULL: it has none. */
+const char *rk_launch_schedule(rk_framework framework, const rk_strategy *strategy);
+
 /* Accelerators of a node: at most the innermost domain; the ranks fill all nodes. */
 int64_t rk_launch_node(const rk_system *system, int64_t ranks);
 

@@ -197,17 +197,12 @@ static void write_graphs(rk_out *out, const rk_launch *launch)
 
 static rk_status check_schedule(const rk_strategy *s, rk_error *err)
 {
-    if (s->schedule != RK_SCHEDULE_1F1B && s->schedule != RK_SCHEDULE_INTERLEAVED) {
-        return rk_fail(err, RK_ERR_INVALID,
-                       "Megatron-LM does not run the schedule %s; use 1f1b or interleaved",
-                       rk_schedule_names[s->schedule]);
-    }
     if (s->graph_capture && !s->graph_step && s->recompute == RK_REC_FULL) {
         return rk_fail(err, RK_ERR_INVALID,
                        "Megatron-LM captures no graphs of layers with full recompute; leave out "
                        "--graph-capture, or use --recompute selective");
     }
-    return RK_OK;
+    return rk_launch_check_schedule(RK_FRAMEWORK_MEGATRON, s, err);
 }
 
 static rk_status check(const rk_launch *launch, rk_error *err)

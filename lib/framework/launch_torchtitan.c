@@ -145,31 +145,13 @@ void rk_titan_write_modules(rk_out *out, const rk_model *model, const rk_strateg
 /* ---- what torchtitan cannot run ---------------------------------------------------------------
  */
 
-const char *rk_titan_schedule(rk_schedule_kind kind)
-{
-    switch (kind) {
-    case RK_SCHEDULE_GPIPE:
-        return "GPipe";
-    case RK_SCHEDULE_1F1B:
-        return "1F1B";
-    case RK_SCHEDULE_INTERLEAVED:
-        return "Interleaved1F1B";
-    case RK_SCHEDULE_ZB_V:
-        return "ZBVZeroBubble";
-    default:
-        return NULL;
-    }
-}
-
 static rk_status check_pipeline(const rk_launch *launch, rk_error *err)
 {
     const rk_strategy *s = launch->strategy;
     struct stages stages;
-    if (!rk_titan_schedule(s->schedule)) {
-        return rk_fail(err, RK_ERR_INVALID,
-                       "torchtitan does not run the schedule %s; use gpipe, 1f1b, interleaved or "
-                       "zb-v",
-                       rk_schedule_names[s->schedule]);
+    const rk_status status = rk_launch_check_schedule(RK_FRAMEWORK_TORCHTITAN, s, err);
+    if (status) {
+        return status;
     }
     find_stages(launch->model, s, &stages);
     for (int64_t i = 1; i < stages.count - 1; i++) {

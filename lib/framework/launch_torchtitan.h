@@ -29,9 +29,6 @@ rk_titan_split rk_titan_split_of(const rk_model *model, const rk_strategy *strat
 /* Writes "[["tok_embeddings", "layers.0"], ["layers.1", "norm", "output"]]", a stage a line. */
 void rk_titan_write_modules(rk_out *out, const rk_model *model, const rk_strategy *strategy);
 
-/* The name of a schedule in torch.distributed.pipelining; NULL: it has none. */
-const char *rk_titan_schedule(rk_schedule_kind kind);
-
 /* Refuses what no torchtitan can run; notes what neither configuration expresses. */
 rk_status rk_titan_check(const rk_launch *launch, rk_error *err);
 void rk_titan_note(const rk_launch *launch);

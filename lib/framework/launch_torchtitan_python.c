@@ -51,7 +51,8 @@ static void write_pipeline(rk_out *out, const rk_launch *launch)
         return;
     }
     const rk_titan_split split = rk_titan_split_of(launch->model, s);
-    text(out, "parallelism.pipeline_parallel_schedule", rk_titan_schedule(s->schedule));
+    text(out, "parallelism.pipeline_parallel_schedule",
+         rk_launch_schedule(RK_FRAMEWORK_TORCHTITAN, s));
     number(out, "parallelism.num_pp_microbatches", rk_strategy_microbatches(s));
     if (split.listed) {
         rk_out_text(out, "    config.parallelism.module_fqns_per_model_part = ");

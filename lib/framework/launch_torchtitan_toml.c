@@ -74,7 +74,7 @@ static void write_pipeline(rk_out *out, const rk_launch *launch)
         return;
     }
     const rk_titan_split split = rk_titan_split_of(launch->model, s);
-    text(out, "pipeline_parallel_schedule", rk_titan_schedule(s->schedule));
+    text(out, "pipeline_parallel_schedule", rk_launch_schedule(RK_FRAMEWORK_TORCHTITAN, s));
     number(out, "pipeline_parallel_microbatch_size", s->micro_batch);
     if (split.listed) {
         rk_out_text(out, "module_fqns_per_model_part = ");

@@ -55,7 +55,7 @@ static int64_t chunks_without_pipeline(const struct question *q)
 static int64_t schedule_without_pipeline(const struct question *q)
 {
     const rk_strategy *s = q->strategy;
-    return s->pp == 1 && s->vp == 1 && s->schedule != RK_SCHEDULE_1F1B;
+    return s->pp == 1 && s->vp == 1 && s->schedule != rk_schedule_usual(1);
 }
 
 static int64_t chunks_not_interleaved(const struct question *q)

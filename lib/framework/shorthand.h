@@ -9,8 +9,6 @@
 #define ON(kind)       (1U << RK_GENERATION_##kind)
 
 enum {
-    ALL_SCHEDULES = (1 << RK_SCHEDULE_KIND_COUNT) - 1,
-
     PLAIN = 1 << RK_SHARD_NONE,
     ZERO1 = 1 << RK_SHARD_OPTIMIZER,
     ZERO2 = 1 << RK_SHARD_GRADIENTS,

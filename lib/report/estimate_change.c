@@ -30,12 +30,10 @@ static void settle(const rk_strategy *from, rk_strategy *changed)
         changed->tp_overlap = changed->sp && changed->tp_overlap;
     }
     if (from->pp == 1 || changed->pp == 1) {
-        changed->schedule = RK_SCHEDULE_1F1B;
         changed->vp = 1;
-    } else if (from->vp > 1 && changed->vp == 1) {
-        changed->schedule = RK_SCHEDULE_1F1B;
-    } else if (from->vp == 1 && changed->vp > 1) {
-        changed->schedule = RK_SCHEDULE_INTERLEAVED;
+        changed->schedule = rk_schedule_usual(1);
+    } else if ((from->vp > 1) != (changed->vp > 1)) {
+        changed->schedule = rk_schedule_usual(changed->vp);
     }
 }
 

@@ -129,13 +129,24 @@ static bool has_experts(const rk_model *model)
     return false;
 }
 
+/* Whether the chunks per rank of one of these schedules can be chosen. */
+static bool have_vp(unsigned schedules)
+{
+    for (unsigned i = 0; i < RK_SCHEDULE_KIND_COUNT; i++) {
+        if (schedules >> i & 1U && rk_schedule_has_vp((rk_schedule_kind)i)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Choices that have one possibility, whether they are given or not. */
 static unsigned determined_choices(const rk_request *r, const rk_model *model)
 {
     const bool used_up = uses_all(r);
     const bool one_tp = is_one(&r->tp, used_up), one_cp = is_one(&r->cp, used_up);
     const bool one_pp = is_one(&r->pp, used_up), experts = has_experts(model);
-    const bool interleaves = !r->schedules || (r->schedules & BIT(RK_SCHEDULE_INTERLEAVED));
+    const bool interleaves = !r->schedules || have_vp(r->schedules);
     const bool determined[RK_CHOICE_COUNT] = {
         [RK_CHOICE_TP] = one_tp,
         [RK_CHOICE_CP] = one_cp,

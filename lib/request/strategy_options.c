@@ -533,9 +533,8 @@ static rk_status apply_degrees(const rk_request *r, rk_strategy *s, rk_error *er
 static void apply_schedule(const rk_request *r, const rk_inputs *inputs, rk_strategy *s)
 {
     const rk_framework_traits *f = rk_framework_of(inputs->software.framework);
-    const rk_schedule_kind plain = s->pp > 1 ? f->schedule : RK_SCHEDULE_1F1B;
-    s->schedule =
-        (rk_schedule_kind)only_bit(r->schedules, s->vp > 1 ? RK_SCHEDULE_INTERLEAVED : plain);
+    const rk_schedule_kind usual = s->pp > 1 && s->vp == 1 ? f->schedule : rk_schedule_usual(s->vp);
+    s->schedule = (rk_schedule_kind)only_bit(r->schedules, usual);
     s->recompute = (rk_recompute_kind)only_bit(
         r->recomputes,
         r->modules ? RK_REC_SELECTIVE : (r->recompute_layers ? RK_REC_FULL : f->recompute));

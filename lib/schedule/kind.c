@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 
+#include <assert.h>
 #include <math.h>
 
 const char *const rk_schedule_names[] = {RK_SCHEDULE_LIST(RK_SCHEDULE_NAME) NULL};
@@ -80,6 +81,17 @@ bool rk_schedule_has_vp(rk_schedule_kind kind)
 {
     const rk_schedule_needs needs = rk_schedule_needs_of(kind, 1);
     return needs.chunks_max > needs.chunks_min;
+}
+
+rk_schedule_kind rk_schedule_usual(int64_t chunks_per_rank)
+{
+    unsigned kind = 0;
+    while (!rk_schedules[kind]->usual ||
+           rk_schedule_has_vp((rk_schedule_kind)kind) != (chunks_per_rank > 1)) {
+        kind++;
+        assert(kind < RK_SCHEDULE_KIND_COUNT);
+    }
+    return (rk_schedule_kind)kind;
 }
 
 static rk_status check_times(const rk_pipeline *p, rk_error *err)

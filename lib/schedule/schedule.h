@@ -83,6 +83,7 @@ typedef struct rk_schedule_round {
 /* What there is to know about a schedule. */
 typedef struct rk_schedule {
     rk_stage_placement placement;
+    bool usual;        /* what a strategy means that names none, see rk_schedule_usual */
     bool splits;       /* backward by input and by weight are steps of their own */
     bool pairs;        /* a forward and a backward of the other direction may run as one step */
     bool losses_first; /* the losses of all microbatches come before the first backward */
@@ -109,6 +110,13 @@ typedef struct rk_schedule {
 } rk_schedule;
 
 extern const rk_schedule *const rk_schedules[]; /* in enum order */
+
+/* Sets of schedules: bits 1 << rk_schedule_kind. */
+enum { RK_SCHEDULES_ALL = (1 << RK_SCHEDULE_KIND_COUNT) - 1 };
+
+/* The schedule of a strategy that names none, with so many chunks per rank; 1 also without a
+ * pipeline. */
+rk_schedule_kind rk_schedule_usual(int64_t chunks_per_rank);
 
 /* Whether its chunks per rank can be chosen (vp of a strategy); others have one number of them. */
 bool rk_schedule_has_vp(rk_schedule_kind kind);

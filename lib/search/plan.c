@@ -284,7 +284,7 @@ rk_plan_space rk_plan_space_defaults(const rk_model *model, const rk_system *sys
     rk_plan_space space = {
         .accelerators = accelerators,
         .global_batch = global_batch,
-        .schedules = (1U << RK_SCHEDULE_KIND_COUNT) - 1,
+        .schedules = RK_SCHEDULES_ALL,
         .shardings = (1U << (RK_SHARD_ALL + 1)) - 1,
         .recomputes = (1U << (RK_REC_FULL + 1)) - 1,
         .hybrid = true,

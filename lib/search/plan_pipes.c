@@ -183,7 +183,8 @@ static rk_status add_shapes(rk_plan_lists *l, rk_plan_pipe *pipe, rk_error *err)
         const int64_t least = chunked ? 2 : 1;
         const int64_t most = chunked ? (l->model->layers + 2) / pipe->pp : 1;
         /* one rank runs its microbatches one after the other, whatever the schedule */
-        const bool wanted = pipe->pp == 1 ? i == RK_SCHEDULE_1F1B : l->space->schedules >> i & 1;
+        const bool wanted =
+            pipe->pp == 1 ? i == rk_schedule_usual(1) : l->space->schedules >> i & 1;
         for (int64_t v = least; wanted && v <= most && !status; v++) {
             if (rk_plan_allows(&l->space->vp, v)) {
                 const rk_plan_shape shape = {.schedule = (rk_schedule_kind)i, .vp = v};

@@ -53,7 +53,7 @@ static rk_status check_space(const rk_plan_space *s, rk_error *err)
         const char *name;
         unsigned bits, known;
     } masks[] = {
-        {"schedule", s->schedules, (1U << RK_SCHEDULE_KIND_COUNT) - 1},
+        {"schedule", s->schedules, RK_SCHEDULES_ALL},
         {"sharding", s->shardings, (1U << (RK_SHARD_ALL + 1)) - 1},
         {"kind of recompute", s->recomputes, (1U << (RK_REC_FULL + 1)) - 1},
         {"kind of context parallelism", s->cp_kinds, (1U << (RK_CP_ULYSSES + 1)) - 1},

@@ -29,7 +29,7 @@ rk_strategy rk_strategy_defaults(const rk_model *model)
         .micro_batch = 1,
         .global_batch = 1,
         .seq = model->seq,
-        .schedule = RK_SCHEDULE_1F1B,
+        .schedule = rk_schedule_usual(1),
         .replicas = 1,
         .precision = RK_BF16,
         /* weights in bf16, gradients in fp32, Adam with a master copy in fp32 */
