@@ -43,13 +43,7 @@ static rk_status set_interval(const rk_setting *setting, rk_answer *answer, rk_e
 {
     const rk_kin kin =
         rk_kin_of(setting->system, setting->stack, setting->model, &answer->strategy);
-    rk_residuals residuals;
-    rk_status status = rk_residuals_load(NULL, &residuals, err);
-    if (!status) {
-        status = rk_interval_of(&residuals, &kin, NULL, &answer->interval, err);
-        rk_residuals_clear(&residuals);
-    }
-    return status;
+    return rk_interval_of(&rk_residuals_built_in, &kin, NULL, &answer->interval, err);
 }
 
 /* The step of the same strategy in bf16, where that is legal and the strategy is in less. */

@@ -92,17 +92,6 @@ static rk_status load_tables(const char *list, rk_validation *v, rk_error *err)
     return RK_OK;
 }
 
-static rk_status set_intervals(rk_validation *v, rk_error *err)
-{
-    rk_residuals residuals;
-    rk_status status = rk_residuals_load(NULL, &residuals, err);
-    if (!status) {
-        status = rk_compare_intervals(&v->comparison, &residuals, err);
-        rk_residuals_clear(&residuals);
-    }
-    return status;
-}
-
 /* Gathers residuals of what was asked for, and writes them. */
 static rk_status write_residuals(const rk_validation *v, rk_error *err)
 {
@@ -132,7 +121,7 @@ static rk_status compare(rk_validation *v, rk_error *err)
     status = status ? status
                     : rk_compare_runs(&v->sources, v->tables, v->table_count, &selection,
                                       &v->comparison, err);
-    status = status ? status : set_intervals(v, err);
+    status = status ? status : rk_compare_intervals(&v->comparison, &rk_residuals_built_in, err);
     status = status ? status : rk_score_groups(&v->comparison, NULL, 0, &v->all, err);
     return status ? status : rk_score_groups(&v->comparison, by, by_count, &v->by, err);
 }

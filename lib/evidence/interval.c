@@ -264,15 +264,15 @@ rk_status rk_residuals_add(rk_residuals *residuals, const rk_kin *kin, const cha
             break;
         }
     }
-    rk_residual_cell *cells = grown(residuals->cells, i, &residuals->cell_room, sizeof(*cells));
-    double *ratios =
-        grown(residuals->ratios, residuals->ratio_count, &residuals->ratio_room, sizeof(*ratios));
-    residuals->cells = cells ? cells : residuals->cells;
-    residuals->ratios = ratios ? ratios : residuals->ratios;
+    rk_residual_cell *cells = grown(residuals->own_cells, i, &residuals->cell_room, sizeof(*cells));
+    double *ratios = grown(residuals->own_ratios, residuals->ratio_count, &residuals->ratio_room,
+                           sizeof(*ratios));
+    residuals->cells = residuals->own_cells = cells ? cells : residuals->own_cells;
+    residuals->ratios = residuals->own_ratios = ratios ? ratios : residuals->own_ratios;
     if (!cells || !ratios) {
         return fail_memory(err);
     }
-    rk_residual_cell *cell = &residuals->cells[i];
+    rk_residual_cell *cell = &cells[i];
     if (i == residuals->cell_count) {
         *cell = (rk_residual_cell){.kin = *kin, .peer = peer, .first = residuals->ratio_count};
         (void)snprintf(cell->source, sizeof(cell->source), "%s", source);
@@ -281,20 +281,19 @@ rk_status rk_residuals_add(rk_residuals *residuals, const rk_kin *kin, const cha
     }
     /* The ratios of a cell lie together: later cells move up. */
     const size_t at = cell->first + cell->count++;
-    memmove(&residuals->ratios[at + 1], &residuals->ratios[at],
-            (residuals->ratio_count - at) * sizeof(*residuals->ratios));
-    residuals->ratios[at] = ratio;
+    memmove(&ratios[at + 1], &ratios[at], (residuals->ratio_count - at) * sizeof(*ratios));
+    ratios[at] = ratio;
     residuals->ratio_count++;
     for (size_t j = i + 1; j < residuals->cell_count; j++) {
-        residuals->cells[j].first++;
+        cells[j].first++;
     }
     return RK_OK;
 }
 
 void rk_residuals_clear(rk_residuals *residuals)
 {
-    free(residuals->cells);
-    free(residuals->ratios);
+    free(residuals->own_cells);
+    free(residuals->own_ratios);
     *residuals = (rk_residuals){.cells = NULL};
 }
 

@@ -49,12 +49,18 @@ typedef struct rk_residual_cell {
 } rk_residual_cell;
 
 typedef struct rk_residuals {
-    rk_residual_cell *cells; /* owned */
-    size_t cell_count, cell_room;
-    double *ratios; /* owned; measured over predicted */
-    size_t ratio_count, ratio_room;
+    const rk_residual_cell *cells;
+    const double *ratios; /* measured over predicted */
+    size_t cell_count, ratio_count;
     double source_error; /* of a source that is not known, in logarithms; 0: as those that are */
+    /* The same lists where they are owned, and room in them; NULL and 0 of the built-in ones. */
+    rk_residual_cell *own_cells;
+    double *own_ratios;
+    size_t cell_room, ratio_room;
 } rk_residuals;
+
+/* data/runs/residuals.json, made by tools/residual_table.py when reckon is built. */
+extern const rk_residuals rk_residuals_built_in;
 
 typedef struct rk_interval {
     double low, high; /* of measured over predicted; 0: nothing is comparable */
@@ -89,7 +95,7 @@ void rk_residuals_clear(rk_residuals *residuals);
  */
 rk_status rk_residuals_source_error(rk_residuals *residuals, rk_error *err);
 
-/* Reads residuals: a file, or NULL for the built-in ones. */
+/* Reads residuals of a file. */
 rk_status rk_residuals_load(const char *name, rk_residuals *residuals, rk_error *err);
 
 /* Writes them as a document; `source` says what they were made of. */

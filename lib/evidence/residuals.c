@@ -104,7 +104,7 @@ rk_status rk_residuals_load(const char *name, rk_residuals *residuals, rk_error 
 {
     rk_json_doc doc;
     *residuals = (rk_residuals){.cells = NULL};
-    rk_status status = rk_json_load(name ? name : "residuals", "runs", &doc, err);
+    rk_status status = rk_json_load(name, "runs", &doc, err);
     if (status) {
         return status;
     }

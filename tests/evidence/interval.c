@@ -122,19 +122,42 @@ static void test_document(void **state)
     assert_near(i.high, j.high, 1e-3);
     rk_residuals_clear(&r);
     rk_residuals_clear(&again);
-    assert_int_equal(rk_residuals_load(NULL, &again, &err), RK_OK);
-    assert_true(again.ratio_count > 1000);
-    rk_residuals_clear(&again);
     assert_int_equal(rk_residuals_load("no", &again, &err), RK_ERR_INVALID);
+}
+
+/* The table that is built in is the document of the catalogue. */
+static void test_built_in(void **state)
+{
+    (void)state;
+    const rk_residuals *b = &rk_residuals_built_in;
+    rk_residuals r;
+    rk_error err;
+    assert_int_equal(rk_residuals_load("residuals", &r, &err), RK_OK);
+    assert_true(b->ratio_count > 1000);
+    assert_int_equal(b->cell_count, r.cell_count);
+    assert_int_equal(b->ratio_count, r.ratio_count);
+    assert_memory_equal(b->ratios, r.ratios, r.ratio_count * sizeof(*r.ratios));
+    assert_near(b->source_error, r.source_error, 0);
+    for (size_t i = 0; i < r.cell_count; i++) {
+        const rk_residual_cell *x = &b->cells[i], *y = &r.cells[i];
+        assert_string_equal(x->source, y->source);
+        assert_string_equal(x->model, y->model);
+        assert_string_equal(x->kin.stack, y->kin.stack);
+        assert_string_equal(x->kin.accelerator, y->kin.accelerator);
+        assert_true(x->kin.moe == y->kin.moe && x->kin.several == y->kin.several &&
+                    x->kin.low == y->kin.low && x->kin.frozen == y->kin.frozen &&
+                    x->kin.tensor == y->kin.tensor);
+        assert_true(x->peer == y->peer && x->first == y->first && x->count == y->count);
+    }
+    rk_residuals_clear(&r);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_percentiles),
-        cmocka_unit_test(test_ladder),
-        cmocka_unit_test(test_source_error),
-        cmocka_unit_test(test_document),
+        cmocka_unit_test(test_percentiles),  cmocka_unit_test(test_ladder),
+        cmocka_unit_test(test_source_error), cmocka_unit_test(test_document),
+        cmocka_unit_test(test_built_in),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,58 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Build tool: writes data/runs/residuals.json as a C table, so that no command has to read it.
+
+    residual_table.py DOCUMENT OUTPUT
+
+defines rk_residuals_built_in (lib/evidence/interval.h), which equals what rk_residuals_load reads.
+"""
+import json
+import sys
+
+TENSOR = {"none": "RK_TENSOR_NONE", "in a node": "RK_TENSOR_INSIDE",
+          "across nodes": "RK_TENSOR_ACROSS"}
+FLAGS = {"moe": "moe", "several_nodes": "several", "low_precision": "low"}
+TEXTS = {"source": "source", "model": "model", "stack": "kin.stack",
+         "accelerator": "kin.accelerator"}
+
+
+def member(cell, key):
+    """A member of rk_residual_cell; a text is as quoted in C as in JSON."""
+    if key in TEXTS:
+        return f".{TEXTS[key]} = {json.dumps(cell[key])}"
+    if key in FLAGS:
+        return f".kin.{FLAGS[key]} = {str(cell[key]).lower()}"
+    if key == "tensor":
+        return f".kin.tensor = {TENSOR[cell[key]]}"
+    sys.exit(f"residual_table.py: cells have no member '{key}'")
+
+
+def rows_of(cells):
+    groups, first = {}, 0
+    for i, cell in enumerate(cells):
+        generation = cell["accelerator"].split("-")[0]
+        peer = groups.setdefault((cell["source"], cell["model"], generation), i)
+        members = [member(cell, key) for key in cell if key != "ratios"]
+        members += [f".peer = {peer}", f".first = {first}", f".count = {len(cell['ratios'])}"]
+        yield "    {" + ", ".join(members) + "},\n"
+        first += len(cell["ratios"])
+
+
+def main(document, output):
+    with open(document, encoding="utf-8") as text:
+        residuals = json.load(text)
+    cells = residuals["cells"]
+    ratios = [ratio for cell in cells for ratio in cell["ratios"]]
+    with open(output, "w", encoding="utf-8") as out:
+        out.write('#include "evidence/interval.h"\n\nstatic const rk_residual_cell cells[] = {\n')
+        out.writelines(rows_of(cells))
+        out.write("};\n\nstatic const double ratios[] = {\n")
+        out.writelines(f"    {ratio!r},\n" for ratio in map(float, ratios))
+        out.write("};\n\nconst rk_residuals rk_residuals_built_in = {\n"
+                  f"    .cells = cells, .cell_count = {len(cells)}, .ratios = ratios,\n"
+                  f"    .ratio_count = {len(ratios)},\n"
+                  f"    .source_error = {residuals['source_error']!r}}};\n")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
