@@ -101,8 +101,14 @@ static size_t edit_distance(const char *a, const char *b)
 
 const char *rk_nearest_name(const char *given, const char *const *names, size_t count)
 {
+    return rk_nearest_name_within(given, names, count, strlen(given) / 3 + 1);
+}
+
+const char *rk_nearest_name_within(const char *given, const char *const *names, size_t count,
+                                   size_t most)
+{
     const char *nearest = NULL;
-    size_t least = strlen(given) / 3 + 1;
+    size_t least = most;
     for (size_t i = 0; i < count; i++) {
         const size_t distance = edit_distance(given, names[i]);
         if (distance <= least && (!nearest || distance < least)) {

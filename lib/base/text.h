@@ -41,6 +41,10 @@ const char *rk_human_text(double value, rk_human_style style, char out[RK_NUMBER
  */
 const char *rk_nearest_name(const char *given, const char *const *names, size_t count);
 
+/* The same with an edit distance of at most `most`. */
+const char *rk_nearest_name_within(const char *given, const char *const *names, size_t count,
+                                   size_t most);
+
 /* Returns whether `text` ends in `suffix`. */
 bool rk_ends_with(const char *text, const char *suffix);
 

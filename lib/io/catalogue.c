@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Looking documents up in the embedded catalogue. */
+/* Looking documents up in the embedded catalogue, by their names and by the names people type. */
 #include "io/catalogue.h"
 
 #include "base/text.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define KEY_SIZE 64 /* of a name without case, hyphens and the like */
 
 static int compare_entry(const void *key, const void *element)
 {
@@ -14,10 +17,139 @@ static int compare_entry(const void *key, const void *element)
     return order ? order : strcmp(a->name, b->name);
 }
 
-const rk_catalogue_entry *rk_catalogue_find(const char *kind, const char *name)
+static const rk_catalogue_entry *find_exact(const char *kind, const char *name)
 {
     const rk_catalogue_entry key = {.kind = kind, .name = name};
     return bsearch(&key, rk_catalogue, rk_catalogue_count, sizeof(key), compare_entry);
+}
+
+/* ---- other names ----------------------------------------------------------------------------- */
+
+/* Takes the ending of a release off: fine-tuned weights have the shape of those they began as. */
+static size_t length_without_ending(const char *name)
+{
+    static const char *const endings[] = {"-instruct", "-chat", "-base", "-hf", "-it"};
+    const size_t length = strlen(name);
+    for (size_t i = 0; i < sizeof(endings) / sizeof(endings[0]); i++) {
+        const size_t end = strlen(endings[i]);
+        size_t same = 0;
+        while (same < end && same < length &&
+               tolower((unsigned char)name[length - 1 - same]) == endings[i][end - 1 - same]) {
+            same++;
+        }
+        if (same == end && length > end) {
+            return length - end;
+        }
+    }
+    return length;
+}
+
+/* The part of a name that tells it from others: "meta-llama/Llama-3.1-405B-Instruct" is
+ * "llama3.1405b". */
+static void make_key(const char *name, char key[KEY_SIZE])
+{
+    const char *slash = strrchr(name, '/');
+    const char *own = slash ? slash + 1 : name;
+    const size_t length = length_without_ending(own);
+    size_t used = 0;
+    for (size_t i = 0; i < length && used + 1 < KEY_SIZE; i++) {
+        if (!strchr("-_ ", own[i])) {
+            key[used++] = (char)tolower((unsigned char)own[i]);
+        }
+    }
+    key[used] = '\0';
+}
+
+/* Whether the `length` letters at `text` have the key. */
+static bool has_key(const char *text, size_t length, const char *key)
+{
+    char name[KEY_SIZE], own[KEY_SIZE];
+    if (length >= sizeof(name)) {
+        return false;
+    }
+    memcpy(name, text, length);
+    name[length] = '\0';
+    make_key(name, own);
+    return strcmp(own, key) == 0;
+}
+
+/* The entry that a line "alias,name" of data/aliases/KIND.csv stands for. */
+static const rk_catalogue_entry *find_alias(const char *kind, const char *key)
+{
+    const rk_catalogue_entry *table = find_exact("aliases", kind);
+    const char *at = table ? table->text : NULL, *end = at ? at + table->size : NULL;
+    while (at && at < end) {
+        const char *line_end = memchr(at, '\n', (size_t)(end - at));
+        const char *comma = line_end ? memchr(at, ',', (size_t)(line_end - at)) : NULL;
+        char name[KEY_SIZE];
+        if (comma && (size_t)(line_end - comma) <= sizeof(name) &&
+            has_key(at, (size_t)(comma - at), key)) {
+            memcpy(name, comma + 1, (size_t)(line_end - comma - 1));
+            name[line_end - comma - 1] = '\0';
+            return find_exact(kind, name);
+        }
+        at = line_end ? line_end + 1 : NULL;
+    }
+    return NULL;
+}
+
+static const rk_catalogue_entry *find_alike(const char *kind, const char *key)
+{
+    for (size_t i = 0; i < rk_catalogue_count; i++) {
+        const rk_catalogue_entry *entry = &rk_catalogue[i];
+        if (strcmp(entry->kind, kind) == 0 && has_key(entry->name, strlen(entry->name), key)) {
+            return entry;
+        }
+    }
+    return NULL;
+}
+
+const rk_catalogue_entry *rk_catalogue_find(const char *kind, const char *name)
+{
+    char key[KEY_SIZE];
+    const rk_catalogue_entry *entry = find_exact(kind, name);
+    if (entry || !find_exact("aliases", kind)) {
+        return entry;
+    }
+    make_key(name, key);
+    entry = find_alike(kind, key);
+    return entry ? entry : find_alias(kind, key);
+}
+
+/* ---- suggestions ----------------------------------------------------------------------------- */
+
+/* Letters up to the first digit: the family of a model or a machine. */
+static size_t family_length(const char *key)
+{
+    return strcspn(key, "0123456789");
+}
+
+/*
+ * Of the names, the one that is off by a letter; else one that goes on where the given one ends;
+ * else the nearest of the same family; else the nearest.
+ */
+static const char *choose_nearest(const char *given, const char **names, size_t count)
+{
+    char key[KEY_SIZE], other[KEY_SIZE];
+    const char *nearest = rk_nearest_name_within(given, names, count, 1);
+    make_key(given, key);
+    for (size_t i = 0; !nearest && strlen(key) > 2 && i < count; i++) {
+        make_key(names[i], other);
+        nearest = strncmp(other, key, strlen(key)) == 0 ? names[i] : NULL;
+    }
+    const size_t family = family_length(key);
+    size_t relatives = 0;
+    for (size_t i = 0; !nearest && family > 2 && i < count; i++) {
+        make_key(names[i], other);
+        if (family_length(other) == family && strncmp(other, key, family) == 0) {
+            names[relatives++] = names[i];
+        }
+    }
+    if (!nearest) {
+        nearest = relatives > 0 ? rk_nearest_name_within(given, names, relatives, strlen(given))
+                                : rk_nearest_name(given, names, count);
+    }
+    return nearest;
 }
 
 const char *rk_catalogue_nearest(const char *kind, const char *name)
@@ -31,7 +163,7 @@ const char *rk_catalogue_nearest(const char *kind, const char *name)
         }
     }
     if (names) {
-        nearest = rk_nearest_name(name, names, count);
+        nearest = choose_nearest(name, names, count);
     }
     free(names);
     return nearest;

@@ -16,7 +16,11 @@ typedef struct rk_catalogue_entry {
 extern const rk_catalogue_entry rk_catalogue[];
 extern const size_t rk_catalogue_count;
 
-/* Returns the entry, or NULL. */
+/*
+ * Returns the entry, or NULL.  Models, accelerators and systems are also found by the other names
+ * of data/aliases, and whatever their case, their hyphens, an organisation before a slash and an
+ * ending such as "-instruct".
+ */
 const rk_catalogue_entry *rk_catalogue_find(const char *kind, const char *name);
 
 /* Returns the name nearest to `name` among the entries of `kind`, or NULL. */

@@ -213,7 +213,8 @@ static void test_catalogue(void **state)
     for (size_t i = 0; i < rk_catalogue_count; i++) {
         const rk_catalogue_entry *entry = &rk_catalogue[i];
         assert_ptr_equal(rk_catalogue_find(entry->kind, entry->name), entry);
-        if (strcmp(entry->kind, "measured") == 0 || strcmp(entry->kind, "runs/tables") == 0) {
+        if (strcmp(entry->kind, "measured") == 0 || strcmp(entry->kind, "runs/tables") == 0 ||
+            strcmp(entry->kind, "aliases") == 0) {
             rk_csv_in table;
             assert_int_equal(rk_csv_parse(entry->text, entry->size, entry->name, &table, &err),
                              RK_OK);
@@ -229,6 +230,73 @@ static void test_catalogue(void **state)
     assert_int_equal(rk_json_load("sed-1T", "calculon/applications", &doc, &err), RK_ERR_INVALID);
     assert_non_null(strstr(err.message, "\"seed-1T\""));
     assert_int_equal(rk_json_load("seed-1T", NULL, &doc, &err), RK_ERR_INVALID);
+}
+
+/* Every alias is found, and is the name of nothing else. */
+static void test_aliases(void **state)
+{
+    static const char *const kinds[] = {"accelerators", "models", "systems"};
+    (void)state;
+    for (size_t k = 0; k < sizeof(kinds) / sizeof(kinds[0]); k++) {
+        const rk_catalogue_entry *entry = rk_catalogue_find("aliases", kinds[k]);
+        rk_csv_in table;
+        rk_error err;
+        assert_non_null(entry);
+        assert_int_equal(rk_csv_parse(entry->text, entry->size, entry->name, &table, &err), RK_OK);
+        assert_true(table.rows > 0);
+        for (size_t i = 1; i <= table.rows; i++) {
+            const char *alias = table.cells[2 * i], *name = table.cells[2 * i + 1];
+            const rk_catalogue_entry *found = rk_catalogue_find(kinds[k], alias);
+            assert_non_null(found);
+            assert_string_equal(found->name, name);
+            assert_string_not_equal(alias, name);
+        }
+        rk_csv_in_clear(&table);
+    }
+}
+
+/* What people type for a document. */
+static void test_typed_names(void **state)
+{
+    static const char *const typed[][3] = {
+        {"models", "meta-llama/Llama-3.1-405B-Instruct", "llama3.1-405b"},
+        {"models", "meta-llama/Meta-Llama-3-8B", "llama3-8b"},
+        {"models", "Qwen/Qwen3-235B-A22B", "qwen3-235b-a22b"},
+        {"models", "llama_3.1_8b", "llama3-8b"},
+        {"models", "DeepSeek-R1", "deepseek-v3"},
+        {"models", "Qwen2.5-7B-Instruct", "qwen2.5-7b"},
+        {"accelerators", "H100", "h100-sxm"},
+        {"accelerators", "910B", "ascend-910b3"},
+        {"systems", "DGX-H100", "dgx-h100-superpod"},
+        {"systems", "h100-sxm", NULL},
+        {"models", "-", NULL},
+        {"models", "", NULL},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof(typed) / sizeof(typed[0]); i++) {
+        const rk_catalogue_entry *found = rk_catalogue_find(typed[i][0], typed[i][1]);
+        if (typed[i][2]) {
+            assert_non_null(found);
+            assert_string_equal(found->name, typed[i][2]);
+        } else {
+            assert_null(found);
+        }
+    }
+}
+
+/* A wrong name is answered by one of its family. */
+static void test_suggestions(void **state)
+{
+    static const char *const wrong[][2] = {
+        {"llama5-70b", "llama2-70b"},    {"mistral-8b", "mistral-7b-v0.1"},
+        {"qwen3-9b", "qwen3-4b"},        {"deepseek", "deepseek-67b"},
+        {"mixtral-8x7", "mixtral-8x7b"}, {"nemotron-h", "nemotron-h-56b"},
+        {"gpt-oss-12b", "gpt-oss-120b"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+        assert_string_equal(rk_catalogue_nearest("models", wrong[i][0]), wrong[i][1]);
+    }
 }
 
 static int set_up(void **state)
@@ -255,6 +323,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_damaged_gzip, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_unpacked_limit, set_up, tear_down),
         cmocka_unit_test(test_catalogue),
+        cmocka_unit_test(test_aliases),
+        cmocka_unit_test(test_typed_names),
+        cmocka_unit_test(test_suggestions),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
