@@ -7,6 +7,7 @@
 #include "layer/model_load.h"
 #include "reckon/reckon.h"
 #include "search/plan.h"
+#include "system/system.h"
 #include "work/parallel.h"
 
 #include <stdio.h>
@@ -180,6 +181,25 @@ static void bench_process(const char *reckon)
     (void)printf("process, start to answer: %.2f ms\n", seconds[RUNS / 2] * 1e3);
 }
 
+/* What a collective takes, asked over and over with other sizes. */
+static void bench_collective(const char *machine, rk_collective op, int64_t ranks)
+{
+    enum { RUNS = 1000000 };
+    rk_system system;
+    rk_error err;
+    double sum = 0;
+    require(rk_system_load(machine, &system, &err), &err);
+    const rk_group group = rk_group_of(&system, ranks, 1);
+    const double start = cpu_seconds();
+    for (int i = 0; i < RUNS; i++) {
+        sum += rk_collective_seconds(&system, op, 1e6 + i, &group);
+    }
+    const double seconds = cpu_seconds() - start;
+    (void)printf("%-14s %-18s %6ld %39.0f ns each (mean %.3g s)\n", rk_collective_names[op],
+                 machine, (long)ranks, seconds / RUNS * 1e9, sum / RUNS);
+    rk_system_clear(&system);
+}
+
 int main(int argc, char **argv)
 {
     const int cores = rk_core_count();
@@ -197,6 +217,10 @@ int main(int argc, char **argv)
     bench_plan("llama3-70b", "dgx-h100-superpod", 64, 512, 8192);
     bench_plan("llama3.1-405b", "h100-sxm", 16384, 2048, 8192);
     bench_plan("deepseek-v3", "deepseek-v3-h800", 2048, 15360, 4096);
+    bench_collective("dgx-h100-superpod", RK_COLL_ALL_REDUCE, 8);
+    bench_collective("dgx-h100-superpod", RK_COLL_ALL_REDUCE, 512);
+    bench_collective("dgx-h100-superpod", RK_COLL_ALL_TO_ALL, 512);
+    bench_collective("gb200-nvl72-pod", RK_COLL_ALL_GATHER, 576);
     if (argc > 1) {
         bench_process(argv[1]);
     }

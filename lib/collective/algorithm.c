@@ -3,6 +3,10 @@
 
 #include <string.h>
 
+const char *const rk_collective_names[] = {
+    "all_reduce", "reduce_scatter", "all_gather", "all_to_all", "broadcast",
+    "send",       "scatter",        "gather",     "reduce",     NULL};
+
 const rk_algorithm *const rk_algorithms[] = {
     &rk_algorithm_ring,  &rk_algorithm_tree,       &rk_algorithm_halving_doubling,
     &rk_algorithm_nhr,   &rk_algorithm_pat,        &rk_algorithm_chain,

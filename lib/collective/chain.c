@@ -9,6 +9,16 @@
  */
 #include "collective/algorithm.h"
 
+#include <math.h>
+
+int32_t rk_chain_chunks(int32_t ranks, double bytes, const rk_link *link)
+{
+    const double most = 1024, hops = (double)ranks - 2;
+    const double best =
+        link->latency > 0 ? sqrt(hops * bytes / (link->bandwidth * link->latency)) : most;
+    return (int32_t)fmax(1, fmin(best, most));
+}
+
 static rk_collective_cost chain_cost(const rk_collective_job *job)
 {
     const double rounds = (double)job->ranks - 2 + (double)job->chunks;

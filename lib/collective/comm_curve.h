@@ -11,7 +11,9 @@
 #ifndef RK_COLLECTIVE_COMM_CURVE_H
 #define RK_COLLECTIVE_COMM_CURVE_H
 
-#include "system/system.h"
+#include "collective/operation.h"
+
+#include "reckon/reckon.h"
 
 typedef struct rk_comm_curve {
     double step_s, chunk_step_s;

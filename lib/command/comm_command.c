@@ -2,8 +2,8 @@
 /* `reckon comm`: what collectives take on a system, by size, in nccl-tests format. */
 #include "base/error.h"
 #include "base/text.h"
-#include "collective/nccl.h"
-#include "collective/way.h"
+#include "comm/nccl.h"
+#include "comm/way.h"
 #include "command/comm.h"
 #include "command/comm_fit.h"
 #include "command/comm_servers.h"
@@ -81,7 +81,7 @@ static const rk_option comm_options[] = {
      .offset = PLACE(algorithm),
      .value = "NAME",
      .help = "the algorithm between the outermost domains, 'best', 'all', or 'nccl'; default: what "
-             "estimates use, fitted to measurements"},
+             "estimates use, which is what training software runs"},
     {.name = "imbalance",
      .type = RK_OPTION_REAL,
      .offset = PLACE(imbalance),
@@ -195,8 +195,8 @@ double rk_comm_bus_factor(rk_collective op, double ranks)
 typedef struct timing {
     rk_collective op;
     double bytes, seconds, algorithm, bus; /* the last two in bytes/s */
-    const rk_way *way;                     /* NULL: the model of estimates */
-    char name[48];                         /* of the way; empty without --algorithm */
+    const rk_way *way;                     /* NULL: the choice of estimates */
+    char name[48];                         /* of the algorithm */
 } timing;
 
 typedef void visit_timing(void *to, const struct comm *comm, const timing *timing);
@@ -208,12 +208,14 @@ static void visit_seconds(const struct comm *comm, timing *t, visit_timing *visi
     visit(to, comm, t);
 }
 
-/* By the model of estimates; with --algorithm nccl beside NCCL's choice. */
+/* As estimates choose and price it; with --algorithm nccl beside NCCL's choice. */
 static void visit_model(const struct comm *comm, timing *t, double moved, visit_timing *visit,
                         void *to)
 {
     rk_nccl_graph graph;
-    t->seconds = rk_collective_seconds(comm->system, t->op, moved, &comm->group);
+    const char *algorithm;
+    t->seconds = rk_collective_choose(comm->system, t->op, moved, &comm->group, &algorithm);
+    (void)snprintf(t->name, sizeof(t->name), "%s", algorithm);
     if (comm->args->algorithm && rk_nccl_graph_of(comm->system, &comm->group, &graph) &&
         (t->op == RK_COLL_ALL_REDUCE || t->op == RK_COLL_REDUCE_SCATTER ||
          t->op == RK_COLL_ALL_GATHER)) {
@@ -317,10 +319,9 @@ static void add_row(void *to, const struct comm *comm, const timing *t)
 {
     rk_table *table = to;
     char size[RK_COMMAS_SIZE];
+    (void)comm;
     rk_table_cell(table, "%s", rk_collective_names[t->op]);
-    if (comm->args->algorithm) {
-        rk_table_cell(table, "%s", t->name);
-    }
+    rk_table_cell(table, "%s", t->name);
     rk_table_cell(table, "%s", rk_with_commas((uint64_t)t->bytes, size));
     rk_table_cell(table, "%.1f", 1e6 * t->seconds);
     rk_table_cell(table, "%.2f", t->algorithm / 1e9);
@@ -427,15 +428,10 @@ static rk_status write_more(FILE *to, const struct comm *comm, rk_table_style st
 static rk_status write_text(FILE *to, const void *what, rk_table_style style, int width,
                             rk_error *err)
 {
-    static const rk_table_column with_algorithm[] = {
+    static const rk_table_column columns[] = {
         {"collective", RK_ALIGN_LEFT},   {"algorithm", RK_ALIGN_LEFT},
         {"bytes", RK_ALIGN_RIGHT},       {"time, us", RK_ALIGN_RIGHT},
         {"algbw, GB/s", RK_ALIGN_RIGHT}, {"busbw, GB/s", RK_ALIGN_RIGHT},
-    };
-    static const rk_table_column columns[] = {
-        {"collective", RK_ALIGN_LEFT},   {"bytes", RK_ALIGN_RIGHT},
-        {"time, us", RK_ALIGN_RIGHT},    {"algbw, GB/s", RK_ALIGN_RIGHT},
-        {"busbw, GB/s", RK_ALIGN_RIGHT},
     };
     const struct comm *comm = what;
     char words[RK_WORDS_SIZE];
@@ -444,9 +440,7 @@ static rk_status write_text(FILE *to, const void *what, rk_table_style style, in
     (void)fprintf(to, "system    %s: %s GB/s\n", comm->system->name,
                   rk_describe_tiers(comm->system, words));
     write_group(to, comm);
-    const size_t count = sizeof(columns) / sizeof(columns[0]);
-    rk_table_init(&table, comm->args->algorithm ? with_algorithm : columns,
-                  comm->args->algorithm ? count + 1 : count);
+    rk_table_init(&table, columns, sizeof(columns) / sizeof(columns[0]));
     for_each(comm, add_row, &table);
     const rk_status status = rk_write_table(to, &table, style, err);
     return status ? status : write_more(to, comm, style, err);
@@ -463,12 +457,11 @@ static void add_csv(void *to, const struct comm *comm, const timing *t)
 static void add_json(void *to, const struct comm *comm, const timing *t)
 {
     rk_json_writer *writer = to;
+    (void)comm;
     rk_json_item(writer);
     rk_json_open(writer, "{");
     rk_json_string(writer, "op", rk_collective_names[t->op]);
-    if (comm->args->algorithm) {
-        rk_json_string(writer, "algorithm", t->name);
-    }
+    rk_json_string(writer, "algorithm", t->name);
     rk_json_real(writer, "bytes", t->bytes);
     rk_json_real(writer, "seconds", t->seconds);
     rk_json_real(writer, "algorithm_bytes_per_s", t->algorithm);

@@ -2,7 +2,7 @@
 #include "command/comm_fit.h"
 
 #include "base/text.h"
-#include "collective/comm_errors.h"
+#include "comm/comm_errors.h"
 #include "io/json_write.h"
 
 #include <stdio.h>

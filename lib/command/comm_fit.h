@@ -3,7 +3,7 @@
 #ifndef RK_COMMAND_COMM_FIT_H
 #define RK_COMMAND_COMM_FIT_H
 
-#include "collective/comm_results.h"
+#include "comm/comm_results.h"
 #include "job/job.h"
 
 typedef enum rk_comm_form { RK_COMM_TEXT, RK_COMM_JSON, RK_COMM_CSV } rk_comm_form;

@@ -2,7 +2,7 @@
 #include "command/comm_servers.h"
 
 #include "base/text.h"
-#include "collective/parameter_server.h"
+#include "comm/parameter_server.h"
 #include "report/describe.h"
 
 #include <math.h>

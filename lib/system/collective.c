@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The time of a collective on a group of ranks that stands in one or several tiers.
+ * The time of a collective on a group of ranks that stands in one or several tiers: the algorithms
+ * of lib/collective that training software runs there, over the links of transport.c.
  *
  * A group that spans tiers works in phases, one per tier, and each phase moves the part of the
  * tensor that the tiers below leave to one rank (reduce-scatter inside, all-reduce of the shards
@@ -11,12 +12,9 @@
  * and before), NCCL has no all-reduce of large tensors but that ring.
  */
 #include "system/measured.h"
+#include "system/transport.h"
 
 #include <math.h>
-
-const char *const rk_collective_names[] = {
-    "all_reduce", "reduce_scatter", "all_gather", "all_to_all", "broadcast",
-    "send",       "scatter",        "gather",     "reduce",     NULL};
 
 /* The part of a collective inside one tier. */
 typedef struct phase {
@@ -25,207 +23,89 @@ typedef struct phase {
     double units; /* domains of the tier below, or ranks, that exchange data */
     double links; /* units that the domain has in all */
     double ranks; /* of the group, in this domain */
-    double bytes; /* of the tensor that one rank handles here; send and all-to-all: sent */
+    double bytes; /* of the tensor that one rank handles here, as rk_collective_seconds counts */
 } phase;
 
-/* What a phase costs: latency of steps, and bytes over the links of one rank. */
-typedef struct traffic {
-    double steps, bytes, bandwidth;
-    double ramp;      /* of the tier's ramp, 1 or more */
-    double few_steps; /* of the algorithm for small tensors, in a switch */
-} traffic;
+const char rk_axes_name[] = "axes", rk_flat_ring_name[] = "flat-ring";
 
-/*
- * Share of the bandwidth that a ring reaches in a switch, by its steps: short rings do not fill the
- * links.  1 - 1/(steps + 1)^2 is 0.75 for a gather of 2 ranks, 0.94 of 4, 0.98 of 8, 0.89 for an
- * all-reduce of 2 (single-node tables of A100, H100 and B200).
- */
-static double ring_fill(double steps)
+/* What an algorithm takes. */
+typedef struct priced {
+    const char *name;
+    double seconds;
+} priced;
+
+static priced cheaper(priced a, priced b)
 {
-    return 1 - 1 / ((steps + 1) * (steps + 1));
+    return b.seconds < a.seconds ? b : a;
 }
 
-/*
- * Steps of a pass over a small tensor in a switch.  The tables end at 8 ranks, where NCCL runs
- * rings and chains.  Beyond, the rounds of an algorithm with a logarithm (NHR, PAT, trees) add one
- * step per doubling.
- */
-static double few_steps(double ranks)
-{
-    return ranks <= 8 ? ranks - 1 : 7 + log2(ranks / 8);
-}
+/* ---- one tier ------------------------------------------------------------------------------ */
 
 /*
- * Switch and fabric: rings; each rank sends (n-1)/n of the tensor per direction of travel.  The
- * steps of a ring go through all ranks of the group and each waits for the slowest link (H100
- * across nodes: latency in proportion to ranks).  Fabrics all-reduce small tensors along a tree, up
- * and down, a step per doubling, as NCCL counts them: 0.4 ms of a bucket of gradients over 16 nodes
- * where a step takes 53 us (H100 with EFA).
+ * What training software runs in switches and fabrics whatever the size.  (NCCL's broadcasts are
+ * chains; it sends the parts of the others straight to each peer.)
  */
-static traffic ring_traffic(const phase *p)
+static const rk_algorithm *usual_algorithm(rk_collective op)
 {
-    const rk_tier *tier = p->tier;
-    const double n = p->units;
-    const bool fabric = tier->kind == RK_TIER_FABRIC;
-    traffic t = {
-        .steps = p->ranks - 1,
-        .bytes = (n - 1) / n * p->bytes,
-        .bandwidth = tier->bandwidth,
-        .ramp = 1,
-        .few_steps = few_steps(p->ranks),
-    };
-    double fill = ring_fill(n - 1);
-    switch (p->op) {
+    switch (op) {
     case RK_COLL_ALL_REDUCE:
-        t.steps = fabric ? fmin(2 * t.steps, 2 * log2(n)) : 2 * t.steps;
-        t.few_steps *= 2;
-        t.bytes *= 2;
-        fill = ring_fill(2 * (n - 1));
-        break;
-    case RK_COLL_ALL_TO_ALL: /* messages to all peers are under way together */
-        t.steps = t.few_steps = 3 + log2(p->ranks) / 2;
-        t.bytes = p->bytes;
-        t.bandwidth *= tier->exchange_share;
-        break;
+    case RK_COLL_REDUCE_SCATTER:
+    case RK_COLL_ALL_GATHER:
+        return &rk_algorithm_ring;
     case RK_COLL_BROADCAST:
     case RK_COLL_REDUCE:
-        t.steps = t.few_steps = log2(p->ranks);
-        t.bytes = p->bytes;
-        fill = 1;
-        break;
+        return &rk_algorithm_chain;
     default:
-        break;
+        return &rk_algorithm_direct;
     }
-    t.bandwidth *= fabric ? 1 : fill;
-    return t;
 }
 
-/* Mesh and torus: a broadcast scatters and gathers, a reduction reduces and gathers. */
-static double passes_of(rk_collective op)
+static rk_collective_job job_of(const phase *p)
 {
-    return op == RK_COLL_ALL_REDUCE || op == RK_COLL_BROADCAST || op == RK_COLL_REDUCE ? 2 : 1;
+    return (rk_collective_job){
+        .op = p->op, .ranks = (int32_t)ceil(p->units), .bytes = p->bytes, .chunks = 1};
 }
 
-/*
- * Mesh: every rank has a link to every other of its domain and uses those that lead to its peers
- * at once, so a group of n out of `links` has (n-1)/(links-1) of the bandwidth; one step each way.
- */
-static traffic mesh_traffic(const phase *p)
+static priced price(const phase *p, const rk_algorithm *algorithm)
 {
-    const double n = p->units;
-    const double passes = passes_of(p->op);
-    return (traffic){
-        .steps = passes,
-        .bytes = p->op == RK_COLL_ALL_TO_ALL ? p->bytes : passes * (n - 1) / n * p->bytes,
-        .bandwidth = p->tier->bandwidth * (n - 1) / (p->links - 1),
-        .ramp = 1,
-    };
+    const rk_collective_job job = job_of(p);
+    const rk_traffic t = rk_traffic_of(p->tier, algorithm, &job, p->links, p->ranks);
+    return (priced){algorithm->name, rk_traffic_seconds(p->tier, &t)};
 }
 
-/*
- * Torus: the group takes as many axes as it can with 4 units along each, X units along an axis,
- * and works on all its axes at once.  On an axis data travels both ways around the ring, X/2 hops;
- * where the ends are not joined, one way, X-1 hops.  All-to-all is bound by the links that cross
- * the middle of an axis: X/8 of the buffer each, twice that without the joining links.
- * (JAX scaling book, sharding; AG of V over a closed axis: V / (two links).)
- */
-static traffic torus_traffic(const phase *p)
+/* The cheapest of what the links of the tier allow. */
+static priced price_phase(const phase *p)
 {
     const rk_tier *tier = p->tier;
-    const double n = p->units;
-    const double axes = fmin(fmax(floor(log2(n) / 2), 1), (double)tier->axes);
-    const double along = pow(n, 1 / axes);
-    const bool closed = along >= (double)tier->ring * (1 - 1e-9);
-    const double link = tier->bandwidth / (2 * (double)tier->axes); /* one way */
-    const double passes = passes_of(p->op);
-    const double hops = closed ? along / 2 : along - 1;
-    traffic t = {
-        .steps = passes * hops * axes,
-        .bytes = passes * hops / along * p->bytes,
-        .bandwidth = link * axes,
-        .ramp = 1,
-    };
-    if (p->op == RK_COLL_ALL_TO_ALL) {
-        t.bytes = p->bytes * n / (n - 1) * along * (closed ? 1 : 2) / 8;
-        t.bandwidth = link;
+    const bool sums = p->op == RK_COLL_ALL_REDUCE;
+    if (tier->kind == RK_TIER_TORUS) {
+        const rk_traffic t = rk_traffic_on_axes(tier, p->op, p->units, p->bytes);
+        return (priced){rk_axes_name, rk_traffic_seconds(tier, &t)};
     }
-    return t;
-}
-
-/*
- * Bytes over the links of one rank: t = (W + sqrt(h W)) / B, the ramp of measured collectives by
- * size; `ramp` lengthens it.
- */
-static double transfer_seconds(const rk_tier *tier, double bytes, double bandwidth, double ramp)
-{
-    return (bytes + ramp * sqrt(tier->half_bytes * bytes)) / (bandwidth * tier->efficiency);
-}
-
-/*
- * Inside a switch, NCCL sends small messages with a flag in every line, at a share of the bandwidth
- * and without waiting (LL, LL128), and large ones in chunks that each rank waits for (Simple, whose
- * step takes 3.4 us on NVLink: NCCL's tuning model); the better of the two.  The share is the same
- * on A100, H100 and B200.
- */
-static double switch_seconds(const rk_tier *tier, const traffic *t)
-{
-    static const double flagged_share = 0.45, chunk_seconds = 3.4e-6;
-    const double flagged = t->bytes / (flagged_share * t->bandwidth * tier->efficiency);
-    const double moving = transfer_seconds(tier, t->bytes, t->bandwidth, t->ramp);
-    const double waiting = (t->steps + 1) * chunk_seconds;
-    return fmin(t->few_steps * tier->step_latency + flagged,
-                t->steps * tier->step_latency + sqrt(moving * moving + waiting * waiting));
-}
-
-static double traffic_seconds(const rk_tier *tier, const traffic *t)
-{
-    return tier->latency + (tier->kind == RK_TIER_SWITCH
-                                ? switch_seconds(tier, t)
-                                : t->steps * tier->step_latency +
-                                      transfer_seconds(tier, t->bytes, t->bandwidth, t->ramp));
-}
-
-/*
- * An all-reduce in the switch: each rank sends its tensor once and receives the sum, of which it
- * adds a share 1/n itself: (1 + 1/n) S.  Its ramp is twice as long as that of rings (H100, B200).
- * Two passages through the switch take as long on 72 ranks as on the 8 of the tables.
- */
-static traffic in_network_traffic(const phase *p)
-{
-    const double steps = 2 * (fmin(p->ranks, 8) - 1);
-    return (traffic){
-        .steps = steps,
-        .bytes = (1 + 1 / p->units) * p->bytes,
-        .bandwidth = p->tier->bandwidth * p->tier->reduce_share,
-        .ramp = 2,
-        .few_steps = steps,
-    };
-}
-
-static double phase_seconds(const phase *p)
-{
-    const rk_tier *tier = p->tier;
-    traffic t = tier->kind == RK_TIER_MESH    ? mesh_traffic(p)
-                : tier->kind == RK_TIER_TORUS ? torus_traffic(p)
-                                              : ring_traffic(p);
-    const double seconds = traffic_seconds(tier, &t);
-    if (p->op == RK_COLL_ALL_REDUCE && tier->in_network_reduce) {
-        t = in_network_traffic(p);
-        return fmin(seconds, traffic_seconds(tier, &t));
+    priced best =
+        price(p, tier->kind == RK_TIER_MESH ? &rk_algorithm_mesh : usual_algorithm(p->op));
+    if (sums && tier->kind == RK_TIER_FABRIC) {
+        best = cheaper(best, price(p, &rk_algorithm_tree));
     }
-    return seconds;
+    if (sums && tier->in_network_reduce) {
+        best = cheaper(best, price(p, &rk_algorithm_in_network));
+    }
+    return best;
 }
+
+/* ---- side links ---------------------------------------------------------------------------- */
 
 /*
  * A phase of which side links take a part: each moves of its part what a ring would, and all end
  * together.  Time over the tier's own links bends with the bytes, so the part is found by halving.
  * Side links that end with all of the bytes before the tier begins take them all.
  */
-static double seconds_with_sides(const phase *p)
+static priced price_with_sides(const phase *p)
 {
     const rk_tier *tier = p->tier;
+    const rk_collective_job job = job_of(p); /* of which a link moves so much per byte: */
     const double moved =
-        ring_traffic(p).bytes / p->bytes; /* over a link, of a byte of the tensor */
+        rk_traffic_of(p->tier, usual_algorithm(p->op), &job, p->links, p->ranks).bytes / p->bytes;
     const size_t count = (size_t)tier->side_count;
     rk_link links[RK_SIDE_LINK_MAX];
     for (size_t i = 0; i < count; i++) {
@@ -233,16 +113,17 @@ static double seconds_with_sides(const phase *p)
         links[i] = (rk_link){side->bandwidth * side->efficiency / moved, side->latency};
     }
     phase own = *p;
-    double seconds = phase_seconds(&own), least = 0, most = sqrt(p->bytes); /* over the tier */
+    priced best = price_phase(&own);
+    double least = 0, most = sqrt(p->bytes); /* over the tier */
     own.bytes = 0;
-    const double empty = phase_seconds(&own);
-    if (rk_split_seconds(links, count, p->bytes, NULL) <= empty) {
+    const priced empty = price_phase(&own);
+    if (rk_split_seconds(links, count, p->bytes, NULL) <= empty.seconds) {
         return empty;
     }
     for (int i = 0; i < 64; i++) {
         const double root = (least + most) / 2; /* in which the ramp is straight */
         own.bytes = root * root;
-        const double rest = phase_seconds(&own);
+        const double rest = price_phase(&own).seconds;
         const double sides = rk_split_seconds(links, count, p->bytes - own.bytes, NULL);
         if (sides < rest) {
             most = root;
@@ -250,16 +131,19 @@ static double seconds_with_sides(const phase *p)
             least = root;
         }
         /* never too short, and exact to the last digits where one of the two is flat */
-        seconds = fmin(seconds, fmax(rest, sides));
+        best.seconds = fmin(best.seconds, fmax(rest, sides));
     }
-    return seconds;
+    return best;
 }
+
+/* ---- all tiers ----------------------------------------------------------------------------- */
 
 /*
  * One ring through all n ranks: every rank passes (n-1)/n of the tensor on; in a tier, what leaves
- * a domain of the tier below is shared by the links of its ranks.  All links work at once and the
- * slowest tier decides.  (NCCL across nodes: 377 of 400 GB/s on 4 nodes of 8 B200 and 350 to 390 on
- * H100 with 8 NICs of 50 GB/s.)
+ * a domain of the tier below is shared by the links of its ranks (a ring for each, which leave the
+ * domain from rank to rank in turn).  Of the u edges of a ring in an inner domain of u units, one
+ * leaves it.  All links work at once and the slowest tier decides.  (NCCL across nodes: 377 of 400
+ * GB/s on 4 nodes of 8 B200 and 350 to 390 on H100 with 8 NICs of 50 GB/s.)
  */
 static double ring_seconds(const rk_system *system, rk_collective op, double bytes,
                            const rk_group *group, double *latency_seconds)
@@ -275,8 +159,10 @@ static double ring_seconds(const rk_system *system, rk_collective op, double byt
                 *latency_seconds = 0;
                 return HUGE_VAL;
             }
-            const double moved = passes * (n - 1) / n * bytes / (double)below;
-            transfer = fmax(transfer, transfer_seconds(tier, moved, tier->bandwidth, 1));
+            const double u = ceil((double)group->within[i] / (double)below);
+            const double inside = group->within[i] < group->size ? (u - 1) / u : 1;
+            const double moved = inside * passes * (n - 1) / n * bytes / (double)below;
+            transfer = fmax(transfer, rk_transfer_seconds(tier, moved, tier->bandwidth, 1));
             latency = tier->latency + passes * (n - 1) * tier->step_latency;
         }
         below = group->within[i];
@@ -319,23 +205,24 @@ static double send_seconds(const rk_system *system, int outer, double bytes)
     } else if (tier->kind == RK_TIER_TORUS) {
         bandwidth /= 2 * (double)tier->axes;
     }
-    return tier->latency + tier->step_latency + transfer_seconds(tier, bytes, bandwidth, 1);
+    return tier->latency + tier->step_latency + rk_transfer_seconds(tier, bytes, bandwidth, 1);
 }
 
 /* Phases in all tiers. */
-static double hierarchy_seconds(const rk_system *system, rk_collective op, double bytes,
-                                const rk_group *group)
+static priced price_levels(const rk_system *system, rk_collective op, double bytes,
+                           const rk_group *group)
 {
     double sum = 0, longest = 0, serial = 0;
+    priced outer = {0};
     int64_t below = 1, domain = 1;
     for (int i = 0; i < system->tier_count; i++) {
         const rk_tier *tier = &system->tiers[i];
         const int64_t within = group->within[i];
         if (within > below) {
-            /* Of an all-to-all, what goes to the ranks that this tier adds. */
-            const double share = op == RK_COLL_ALL_TO_ALL
-                                     ? (double)(within - below) / (double)group->size
-                                     : 1 / (double)below;
+            /* Of an all-to-all, what stays in the domain; tiers below have sent their part of it.
+             */
+            const double share =
+                op == RK_COLL_ALL_TO_ALL ? (double)within / (double)group->size : 1 / (double)below;
             const phase p = {
                 .tier = tier,
                 .op = op,
@@ -346,48 +233,58 @@ static double hierarchy_seconds(const rk_system *system, rk_collective op, doubl
             };
             /* side links may be what carries data to the next tier: they help within one only */
             const bool sides = tier->side_count > 0 && within == group->size && below == 1;
-            const double seconds =
-                sides && p.bytes > 0 ? seconds_with_sides(&p) : phase_seconds(&p);
-            sum += seconds;
-            longest = fmax(longest, seconds);
+            outer = sides && p.bytes > 0 ? price_with_sides(&p) : price_phase(&p);
+            sum += outer.seconds;
+            longest = fmax(longest, outer.seconds);
             serial = op == RK_COLL_ALL_TO_ALL ? 0 : tier->serial;
         }
         below = within;
         domain = tier->size;
     }
-    return longest + serial * (sum - longest);
+    return (priced){outer.name, longest + serial * (sum - longest)};
 }
 
 /* By the physical model, in a group of two ranks and more. */
-static double modelled(const rk_system *system, rk_collective op, double bytes,
+static priced modelled(const rk_system *system, rk_collective op, double bytes,
                        const rk_group *group)
 {
     const int outer = outermost(system, group);
     if (op == RK_COLL_SEND) {
-        return send_seconds(system, outer, bytes);
+        return (priced){rk_algorithm_direct.name, send_seconds(system, outer, bytes)};
     }
-    double seconds = hierarchy_seconds(system, op, bytes, group);
+    priced levels = price_levels(system, op, bytes, group);
     const bool spans = outer > 0 && group->within[outer - 1] > 1;
-    const bool rings =
-        op == RK_COLL_ALL_REDUCE || op == RK_COLL_REDUCE_SCATTER || op == RK_COLL_ALL_GATHER;
-    if (!spans || !rings) {
-        return seconds;
+    if (!spans || !rk_algorithm_runs(&rk_algorithm_ring, op, 2)) {
+        return levels;
     }
     double latency;
     const double ring = ring_seconds(system, op, bytes, group, &latency);
     if (op == RK_COLL_ALL_REDUCE && isfinite(ring) && !switch_reduces(system, outer)) {
-        seconds = fmax(seconds, ring - latency); /* trees save latency alone */
+        levels.seconds = fmax(levels.seconds, ring - latency); /* trees save latency alone */
     }
-    return fmin(seconds, ring);
+    return cheaper(levels, (priced){rk_flat_ring_name, ring});
+}
+
+double rk_flat_ring_seconds(const rk_system *system, rk_collective op, double bytes,
+                            const rk_group *group)
+{
+    double latency;
+    return ring_seconds(system, op, bytes, group, &latency);
+}
+
+double rk_collective_choose(const rk_system *system, rk_collective op, double bytes,
+                            const rk_group *group, const char **algorithm)
+{
+    const rk_measured *measured = system->accelerator.measured;
+    const priced chosen = modelled(system, op, bytes, group);
+    *algorithm = chosen.name;
+    return measured ? chosen.seconds * rk_measured_collective(measured, op, bytes, group)
+                    : chosen.seconds;
 }
 
 double rk_collective_seconds(const rk_system *system, rk_collective op, double bytes,
                              const rk_group *group)
 {
-    if (group->size <= 1) {
-        return 0;
-    }
-    const rk_measured *measured = system->accelerator.measured;
-    const double seconds = modelled(system, op, bytes, group);
-    return measured ? seconds * rk_measured_collective(measured, op, bytes, group) : seconds;
+    const char *algorithm;
+    return group->size > 1 ? rk_collective_choose(system, op, bytes, group, &algorithm) : 0;
 }

@@ -6,6 +6,7 @@
 #ifndef RK_SYSTEM_SYSTEM_H
 #define RK_SYSTEM_SYSTEM_H
 
+#include "collective/operation.h"
 #include "reckon/reckon.h"
 
 extern const char *const rk_precision_names[]; /* NULL-terminated, in enum order */
@@ -92,12 +93,6 @@ typedef enum rk_tier_kind {
 
 extern const char *const rk_tier_kind_names[]; /* NULL-terminated, in enum order */
 
-/* A link as a transfer sees it. */
-typedef struct rk_link {
-    double bandwidth; /* bytes/s, reached by large messages */
-    double latency;   /* s before the first byte */
-} rk_link;
-
 /* A link beside those of a tier, such as PCIe or a NIC beside NVLink. */
 typedef struct rk_side_link {
     char name[32];
@@ -168,22 +163,6 @@ rk_group rk_group_packed(const rk_system *system, int64_t size, int64_t stride);
 rk_group rk_group_of_parts(const rk_system *system, int64_t size, int64_t stride, int64_t count,
                            int64_t apart);
 
-typedef enum rk_collective {
-    RK_COLL_ALL_REDUCE,
-    RK_COLL_REDUCE_SCATTER,
-    RK_COLL_ALL_GATHER,
-    RK_COLL_ALL_TO_ALL,
-    RK_COLL_BROADCAST,
-    RK_COLL_SEND,    /* point to point between neighbours of the group */
-    RK_COLL_SCATTER, /* from one rank, a part to each */
-    RK_COLL_GATHER,  /* to one rank, a part from each */
-    RK_COLL_REDUCE,  /* the sum to one rank */
-    RK_COLL_COUNT,
-} rk_collective;
-
-extern const char
-    *const rk_collective_names[]; /* "all_reduce"...; NULL-terminated, in enum order */
-
 /* ---- prices -------------------------------------------------------------------------------- */
 
 /*
@@ -222,6 +201,20 @@ double rk_stream_seconds(const rk_accelerator *a, double bytes);
  */
 double rk_collective_seconds(const rk_system *system, rk_collective op, double bytes,
                              const rk_group *group);
+
+/* The same with the algorithm that is taken between the outermost domains; 2 ranks and more. */
+double rk_collective_choose(const rk_system *system, rk_collective op, double bytes,
+                            const rk_group *group, const char **algorithm);
+
+/*
+ * All-reduce, reduce-scatter and all-gather by one ring through all ranks; infinite where a mesh or
+ * a torus joins them.
+ */
+double rk_flat_ring_seconds(const rk_system *system, rk_collective op, double bytes,
+                            const rk_group *group);
+
+/* Names of what is not an algorithm of lib/collective: "axes" of a torus, "flat-ring". */
+extern const char rk_axes_name[], rk_flat_ring_name[];
 
 /*
  * Time of a transfer that several links share out so that all end together; links that would begin

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Constants of a fabric from measurements: logs and tables read, known constants found again. */
-#include "collective/comm_errors.h"
+#include "comm/comm_errors.h"
 
 #include "check.h"
 

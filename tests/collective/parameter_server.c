@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Parameter servers: published cases, limits, and a simulation of asynchronous workers. */
-#include "collective/parameter_server.h"
+#include "comm/parameter_server.h"
 #include "collective/pairwise.h"
 
 #include "check.h"

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """docs/method/collectives.md: seconds of a collective on a group of ranks."""
 
-from math import floor, inf, log2, sqrt
+from math import ceil, floor, inf, log2, sqrt
 from types import SimpleNamespace as Record
 
 from reference import measured
@@ -23,58 +23,59 @@ def few_steps(ranks):
     return ranks - 1 if ranks <= 8 else 7 + log2(ranks / 8)
 
 
-# ---- one phase, by kind of tier -------------------------------------------------------------
+# ---- one phase, by algorithm -----------------------------------------------------------------
 
-def ring_traffic(phase):
-    tier, u, g, W = phase.tier, phase.units, phase.ranks, phase.bytes
+def ring_bytes(op, n, size):
+    return (2 if op == "all_reduce" else 1) * (n - 1) / n * size
+
+
+def traffic_of(phase, algorithm):
+    """What an algorithm asks of the links of a tier."""
+    tier, n, g, W = phase.tier, ceil(phase.units), phase.ranks, phase.bytes
     fabric = tier.kind == "fabric"
-    share = 1
-    few = few_steps(g)
-    if phase.op == "all_reduce":
-        steps = min(2 * (g - 1), 2 * log2(u)) if fabric else 2 * (g - 1)
-        few *= 2
-        moved, filled = 2 * (u - 1) / u * W, fill(2 * (u - 1))
-    elif phase.op == "all_to_all":
-        steps, moved, filled, share = 3 + log2(g) / 2, W, fill(u - 1), tier.exchange_share
-        few = steps
-    elif phase.op in ("broadcast", "reduce"):
-        steps, moved, filled = log2(g), W, 1
-        few = steps
+    t = Record(bandwidth=tier.bandwidth, ramp=1, start=0)
+    if algorithm == "ring":
+        passes = 2 if phase.op == "all_reduce" else 1
+        t.steps, t.few, t.bytes = passes * (g - 1), passes * few_steps(g), ring_bytes(phase.op, n, W)
+        t.bandwidth *= 1 if fabric else fill(passes * (n - 1))
+    elif algorithm == "tree":
+        t.steps = t.few = 2 * ceil(log2(n))
+        t.bytes = ring_bytes("all_reduce", n, W)
+    elif algorithm == "in-network":
+        t.steps = t.few = 2 * (min(g, 8) - 1)
+        t.bytes, t.ramp = (1 + 1 / n) * W, 2
+        t.bandwidth *= tier.reduce_share
+    elif algorithm == "chain":
+        t.steps, t.few, t.bytes = g - 1, few_steps(g), W
+    elif algorithm == "mesh":
+        passes = 2 if phase.op in ("all_reduce", "broadcast", "reduce") else 1
+        t.steps = t.few = passes
+        t.bytes = passes * (n - 1) / n * W
+        t.bandwidth *= (n - 1) / (phase.links - 1)
+    elif phase.op == "all_to_all":  # straight to each peer
+        t.steps = t.few = 3 + log2(g) / 2
+        t.bytes = (n - 1) / n * W
+        t.bandwidth *= tier.exchange_share * (1 if fabric else fill(n - 1))
     else:
-        steps, moved, filled = g - 1, (u - 1) / u * W, fill(u - 1)
-    return Record(steps=steps, few=few, bytes=moved, ramp=1,
-                  bandwidth=tier.bandwidth * share * (1 if fabric else filled))
-
-
-def passes_of(op):
-    return 2 if op in ("all_reduce", "broadcast", "reduce") else 1
-
-
-def mesh_traffic(phase):
-    u, x = phase.units, passes_of(phase.op)
-    moved = phase.bytes if phase.op == "all_to_all" else x * (u - 1) / u * phase.bytes
-    return Record(steps=x, bytes=moved, ramp=1,
-                  bandwidth=phase.tier.bandwidth * (u - 1) / (phase.links - 1))
+        t.steps = t.few = 1
+        t.bytes = (n - 1) / n * W
+        t.start = 1e-6 * (n - 1)
+    return t
 
 
 def torus_traffic(phase):
-    tier, u, x = phase.tier, phase.units, passes_of(phase.op)
+    tier, u = phase.tier, phase.units
+    x = 2 if phase.op in ("all_reduce", "broadcast", "reduce") else 1
     axes = min(max(floor(log2(u) / 2), 1), tier.axes)
     along = u ** (1 / axes)
     closed = along >= tier.ring * (1 - 1e-9)
     link = tier.bandwidth / (2 * tier.axes)
     hops = along / 2 if closed else along - 1
     if phase.op == "all_to_all":
-        moved = phase.bytes * u / (u - 1) * along / 8 * (1 if closed else 2)
-        return Record(steps=x * hops * axes, bytes=moved, bandwidth=link, ramp=1)
+        moved = phase.bytes * along / 8 * (1 if closed else 2)
+        return Record(steps=x * hops * axes, bytes=moved, bandwidth=link, ramp=1, start=0)
     return Record(steps=x * hops * axes, bytes=x * hops / along * phase.bytes,
-                  bandwidth=link * axes, ramp=1)
-
-
-def in_network_traffic(phase):
-    steps = 2 * (min(phase.ranks, 8) - 1)
-    return Record(steps=steps, few=steps, bytes=(1 + 1 / phase.units) * phase.bytes,
-                  bandwidth=phase.tier.bandwidth * phase.tier.reduce_share, ramp=2)
+                  bandwidth=link * axes, ramp=1, start=0)
 
 
 def traffic_seconds(tier, t):
@@ -82,18 +83,26 @@ def traffic_seconds(tier, t):
     if tier.kind == "switch":
         flagged = t.bytes / (0.45 * t.bandwidth * tier.efficiency)
         chunks = sqrt(moving**2 + ((t.steps + 1) * 3.4e-6) ** 2)
-        return tier.latency + min(t.few * tier.step_latency + flagged,
-                                  t.steps * tier.step_latency + chunks)
-    return tier.latency + t.steps * tier.step_latency + moving
+        return tier.latency + t.start + min(t.few * tier.step_latency + flagged,
+                                            t.steps * tier.step_latency + chunks)
+    return tier.latency + t.start + t.steps * tier.step_latency + moving
+
+
+def usual_algorithm(op):
+    if op in RINGS:
+        return "ring"
+    return "chain" if op in ("broadcast", "reduce") else "direct"
 
 
 def phase_seconds(phase):
     tier = phase.tier
-    traffic = {"mesh": mesh_traffic, "torus": torus_traffic}.get(tier.kind, ring_traffic)
-    seconds = traffic_seconds(tier, traffic(phase))
-    if phase.op == "all_reduce" and tier.in_network_reduce:
-        seconds = min(seconds, traffic_seconds(tier, in_network_traffic(phase)))
-    return seconds
+    if tier.kind == "torus":
+        return traffic_seconds(tier, torus_traffic(phase))
+    algorithms = ["mesh" if tier.kind == "mesh" else usual_algorithm(phase.op)]
+    if phase.op == "all_reduce":
+        algorithms += ["tree"] if tier.kind == "fabric" else []
+        algorithms += ["in-network"] if tier.in_network_reduce else []
+    return min(traffic_seconds(tier, traffic_of(phase, algorithm)) for algorithm in algorithms)
 
 
 # ---- side links -----------------------------------------------------------------------------
@@ -112,7 +121,7 @@ def side_seconds(links, size):
 
 
 def seconds_with_sides(phase):
-    per_byte = ring_traffic(phase).bytes / phase.bytes
+    per_byte = traffic_of(phase, usual_algorithm(phase.op)).bytes / phase.bytes
     links = [Record(bandwidth=side.bandwidth / per_byte, latency=side.latency)
              for side in phase.tier.sides]
 
@@ -137,7 +146,7 @@ def phases_of(system, op, size, group):
     phases, below, domain = [], 1, 1
     for tier, within in zip(system.tiers, group.within):
         if within > below:
-            share = (within - below) / group.size if op == "all_to_all" else 1 / below
+            share = within / group.size if op == "all_to_all" else 1 / below
             phases.append(Record(tier=tier, op=op, units=within / below, ranks=within,
                                  links=tier.size / domain, bytes=size * share, below=below))
         below, domain = within, tier.size
@@ -159,8 +168,12 @@ def ring_seconds(phases, op, size, group):
     if any(phase.tier.kind in ("mesh", "torus") for phase in phases):
         return None
     n, x = group.size, 2 if op == "all_reduce" else 1
-    transfer = max(move(phase.tier, x * (n - 1) / n * size / phase.below, phase.tier.bandwidth)
-                   for phase in phases)
+
+    def inside(phase):
+        return 1 if phase.ranks == n else (ceil(phase.units) - 1) / ceil(phase.units)
+
+    transfer = max(move(phase.tier, inside(phase) * x * (n - 1) / n * size / phase.below,
+                        phase.tier.bandwidth) for phase in phases)
     outer = phases[-1].tier
     return outer.latency + x * (n - 1) * outer.step_latency, transfer
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How well three constants per fabric and collective describe measurements. */
-#ifndef RK_COLLECTIVE_COMM_ERRORS_H
-#define RK_COLLECTIVE_COMM_ERRORS_H
+#ifndef RK_COMM_ERRORS_H
+#define RK_COMM_ERRORS_H
 
-#include "collective/comm_results.h"
+#include "comm/comm_results.h"
 
 /* Errors without sign as shares of the measured; rows 0: none. */
 typedef struct rk_comm_error {

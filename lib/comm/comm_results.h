@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What programs print that measure collectives: nccl-tests, rccl-tests, hccl_test, and tables. */
-#ifndef RK_COLLECTIVE_COMM_RESULTS_H
-#define RK_COLLECTIVE_COMM_RESULTS_H
+#ifndef RK_COMM_RESULTS_H
+#define RK_COMM_RESULTS_H
 
 #include "collective/comm_curve.h"
 

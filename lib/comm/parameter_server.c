@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "collective/parameter_server.h"
+#include "comm/parameter_server.h"
 
 #include <math.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "collective/comm_errors.h"
+#include "comm/comm_errors.h"
 
 #include "base/error.h"
 

@@ -3,8 +3,8 @@
  * Parameter servers: workers push gradients to servers that update the parameters, and pull the
  * parameters back.
  */
-#ifndef RK_COLLECTIVE_PARAMETER_SERVER_H
-#define RK_COLLECTIVE_PARAMETER_SERVER_H
+#ifndef RK_COMM_PARAMETER_SERVER_H
+#define RK_COMM_PARAMETER_SERVER_H
 
 #include "reckon/reckon.h"
 

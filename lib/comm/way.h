@@ -3,10 +3,11 @@
  * Ways to run a collective on a group of a system: an algorithm in every tier that the group spans,
  * or one that uses all tiers at once.
  */
-#ifndef RK_COLLECTIVE_WAY_H
-#define RK_COLLECTIVE_WAY_H
+#ifndef RK_COMM_WAY_H
+#define RK_COMM_WAY_H
 
 #include "collective/algorithm.h"
+#include "system/system.h"
 
 /* What runs in one tier. */
 typedef struct rk_way_phase {
@@ -15,7 +16,8 @@ typedef struct rk_way_phase {
     rk_collective_job job; /* among the units of the tier: domains of the tier below, or ranks */
     rk_link link;          /* of a unit: a port or, of mesh algorithms, the link of a pair */
     double fixed_s;        /* before the first round, and to start messages */
-    double seconds;        /* with fixed_s */
+    double wire_s;         /* rounds and bytes over the links alone, as messages are replayed */
+    double seconds;        /* with the ramp and the protocols of the tier, as estimates take it */
 } rk_way_phase;
 
 #define RK_WAY_PHASE_MAX (2 * RK_TIER_MAX)

@@ -3,7 +3,7 @@
  * All constants of this file: NCCL, src/graph/tuning.cc, 2026-06.  Times in us, rates in GB/s, as
  * there.
  */
-#include "collective/nccl.h"
+#include "comm/nccl.h"
 
 #include <math.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "collective/comm_results.h"
+#include "comm/comm_results.h"
 
 #include "base/error.h"
 #include "io/csv_in.h"

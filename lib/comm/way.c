@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "collective/way.h"
+#include "comm/way.h"
 
 #include "base/error.h"
 #include "collective/hierarchical.h"
+#include "system/transport.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-static const char flat_ring[] = "flat-ring", flat_exchange[] = "flat-exchange",
-                  concurrent[] = "concurrent", axes[] = "axes";
+static const char flat_exchange[] = "flat-exchange", concurrent[] = "concurrent";
 
-const char *const rk_way_names[] = {flat_ring, flat_exchange, concurrent, axes, NULL};
+const char *const rk_way_names[] = {rk_flat_ring_name, flat_exchange, concurrent, rk_axes_name,
+                                    NULL};
 
 /*
  * To start one of many messages that are under way at once: 1 to 3 us a peer where accelerators
@@ -25,7 +26,6 @@ typedef struct question {
     const rk_group *group;
     rk_collective op;
     double bytes;
-    double reduce_seconds_per_byte;
     int outer; /* the outermost tier that the group spans */
 } question;
 
@@ -47,13 +47,6 @@ static bool spans(const question *q, int i)
 static int32_t units(const question *q, int i)
 {
     return (int32_t)((q->group->within[i] + below(q, i) - 1) / below(q, i));
-}
-
-/* Seconds to add a byte to another: two are read and one is written. */
-static double adding_seconds(const rk_accelerator *a)
-{
-    const double rate = a->memory_bandwidth * a->memory_efficiency;
-    return rate > 0 ? 3 / rate : 0;
 }
 
 /* The port of a unit; of mesh tiers the link of a pair, which rings have too. */
@@ -88,53 +81,44 @@ static bool fits(const rk_algorithm *algorithm, const rk_tier *tier)
     }
 }
 
-/* Chunks of a pipelined chain: sqrt((n-2) S / (B alpha)); see chain.c. */
-static int32_t best_chunks(double ranks, double bytes, const rk_link *link)
-{
-    const double most = 1024;
-    const double best =
-        link->latency > 0 ? sqrt((ranks - 2) * bytes / (link->bandwidth * link->latency)) : most;
-    return (int32_t)fmax(1, fmin(best, most));
-}
-
+/*
+ * Of rings, tiers outside have one per rank of an inner domain, which each go from domain to
+ * domain: a round per unit.
+ */
 static rk_way_phase phase_with(const question *q, int i, const rk_algorithm *algorithm,
                                rk_collective op, double bytes)
 {
+    const rk_tier *tier = &q->system->tiers[i];
+    const int64_t domain = i > 0 ? q->system->tiers[i - 1].size : 1;
     rk_way_phase p = {
-        .tier = &q->system->tiers[i],
+        .tier = tier,
         .algorithm = algorithm,
         .job = {.op = op, .ranks = units(q, i), .bytes = bytes, .chunks = 1},
         .link = link_of(q, i),
-        .fixed_s = q->system->tiers[i].latency,
     };
     if (algorithm == &rk_algorithm_chain) {
-        p.job.chunks = best_chunks(p.job.ranks, bytes, &p.link);
+        p.job.chunks = rk_chain_chunks(p.job.ranks, bytes, &p.link);
     }
     if (algorithm == &rk_algorithm_in_network) {
-        p.link.bandwidth *= p.tier->reduce_share;
+        p.link.bandwidth *= tier->reduce_share;
     }
-    if (algorithm == &rk_algorithm_direct) {
-        p.fixed_s += message_seconds * algorithm->cost(&p.job).messages;
-    }
-    p.seconds = p.fixed_s + rk_algorithm_seconds(algorithm, &p.job, &p.link,
-                                                 algorithm == &rk_algorithm_in_network
-                                                     ? 0
-                                                     : q->reduce_seconds_per_byte);
+    const rk_traffic t =
+        rk_traffic_of(tier, algorithm, &p.job, (double)(tier->size / domain), (double)p.job.ranks);
+    p.fixed_s = tier->latency + t.start_s;
+    p.wire_s = p.fixed_s + rk_algorithm_seconds(algorithm, &p.job, &p.link, 0);
+    p.seconds = rk_traffic_seconds(tier, &t);
     return p;
 }
 
-/* Rings along the axes of a torus, by the model of lib/system. */
+/* Rings along the axes of a torus. */
 static rk_way_phase phase_on_torus(const question *q, int i, rk_collective op, double bytes)
 {
-    rk_group inside = *q->group;
-    inside.size = q->group->within[i];
-    for (int k = i; k < RK_TIER_MAX; k++) {
-        inside.within[k] = inside.size;
-    }
+    const rk_tier *tier = &q->system->tiers[i];
+    const rk_traffic t = rk_traffic_on_axes(tier, op, (double)units(q, i), bytes);
     return (rk_way_phase){
-        .tier = &q->system->tiers[i],
+        .tier = tier,
         .job = {.op = op, .ranks = units(q, i), .bytes = bytes, .chunks = 1},
-        .seconds = rk_collective_seconds(q->system, op, bytes, &inside),
+        .seconds = rk_traffic_seconds(tier, &t),
     };
 }
 
@@ -215,7 +199,7 @@ static rk_way way_by_tiers(const question *q, const rk_algorithm *algorithm)
 {
     const sides inner = sides_of(q->op);
     const double share = q->op == RK_COLL_ALL_TO_ALL ? 1 : 1 / (double)below(q, q->outer);
-    rk_way way = {.name = algorithm ? algorithm->name : axes};
+    rk_way way = {.name = algorithm ? algorithm->name : rk_axes_name};
     if (inner.before != RK_COLL_COUNT) {
         add_inner(q, &way, inner.before, true);
     }
@@ -230,33 +214,14 @@ static rk_way way_by_tiers(const question *q, const rk_algorithm *algorithm)
 
 /* ---- all tiers at once --------------------------------------------------------------------- */
 
-/*
- * One ring through all n ranks: in a tier, what leaves a domain of the tier below is shared by the
- * links of its ranks (a ring for each, which leave the domain from rank to rank in turn).  Of the
- * u edges of a ring in an inner domain of u units, one leaves it.  All links work at once and the
- * slowest tier decides.  Every round waits for a step of the outermost tier.
- */
+/* One ring through all ranks. */
 static bool add_flat_ring(const question *q, rk_way *way)
 {
-    const double passes = q->op == RK_COLL_ALL_REDUCE ? 2 : 1, n = (double)q->group->size;
-    const rk_tier *outer = &q->system->tiers[q->outer];
-    double transfer = 0;
-    if (!rk_algorithm_runs(&rk_algorithm_ring, q->op, (int32_t)q->group->size)) {
-        return false;
-    }
-    for (int i = 0; i <= q->outer; i++) {
-        if (q->system->tiers[i].kind == RK_TIER_MESH || q->system->tiers[i].kind == RK_TIER_TORUS) {
-            return false;
-        }
-        if (spans(q, i)) {
-            const double u = (double)units(q, i), inside = i < q->outer ? (u - 1) / u : 1;
-            const double moved = inside * passes * (n - 1) / n * q->bytes / (double)below(q, i);
-            transfer = fmax(transfer, moved / link_of(q, i).bandwidth);
-        }
-    }
-    *way = (rk_way){.name = flat_ring,
-                    .seconds = outer->latency + passes * (n - 1) * outer->step_latency + transfer};
-    return true;
+    const double seconds = rk_algorithm_runs(&rk_algorithm_ring, q->op, 2)
+                               ? rk_flat_ring_seconds(q->system, q->op, q->bytes, q->group)
+                               : HUGE_VAL;
+    *way = (rk_way){.name = rk_flat_ring_name, .seconds = seconds};
+    return seconds < HUGE_VAL;
 }
 
 /* All messages at once; of the buffer, what stays in a tier goes over the links of that tier. */
@@ -321,11 +286,7 @@ static rk_way way_of_send(const question *q)
 int rk_ways_find(const rk_system *system, const rk_group *group, rk_collective op, double bytes,
                  rk_way ways[RK_WAY_MAX])
 {
-    question q = {.system = system,
-                  .group = group,
-                  .op = op,
-                  .bytes = bytes,
-                  .reduce_seconds_per_byte = adding_seconds(&system->accelerator)};
+    question q = {.system = system, .group = group, .op = op, .bytes = bytes};
     int count = 0;
     for (int i = 0; i < system->tier_count; i++) {
         q.outer = spans(&q, i) ? i : q.outer;

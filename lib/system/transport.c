@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "system/transport.h"
+
+#include <math.h>
+
+/* ---- seconds ------------------------------------------------------------------------------- */
+
+/* The ramp of measured collectives by size; `ramp` lengthens it. */
+double rk_transfer_seconds(const rk_tier *tier, double bytes, double bandwidth, double ramp)
+{
+    return (bytes + ramp * sqrt(tier->half_bytes * bytes)) / (bandwidth * tier->efficiency);
+}
+
+/*
+ * Inside a switch, NCCL sends small messages with a flag in every line, at a share of the bandwidth
+ * and without waiting (LL, LL128), and large ones in chunks that each rank waits for (Simple, whose
+ * step takes 3.4 us on NVLink: NCCL's tuning model); the better of the two.  The share is the same
+ * on A100, H100 and B200.
+ */
+static double switch_seconds(const rk_tier *tier, const rk_traffic *t)
+{
+    static const double flagged_share = 0.45, chunk_seconds = 3.4e-6;
+    const double flagged = t->bytes / (flagged_share * t->bandwidth * tier->efficiency);
+    const double moving = rk_transfer_seconds(tier, t->bytes, t->bandwidth, t->ramp);
+    const double waiting = (t->rounds + 1) * chunk_seconds;
+    return fmin(t->small_rounds * tier->step_latency + flagged,
+                t->rounds * tier->step_latency + sqrt(moving * moving + waiting * waiting));
+}
+
+double rk_traffic_seconds(const rk_tier *tier, const rk_traffic *t)
+{
+    const double seconds = tier->kind == RK_TIER_SWITCH
+                               ? switch_seconds(tier, t)
+                               : t->rounds * tier->step_latency +
+                                     rk_transfer_seconds(tier, t->bytes, t->bandwidth, t->ramp);
+    return tier->latency + t->start_s + seconds;
+}
+
+/* ---- rings --------------------------------------------------------------------------------- */
+
+/*
+ * Share of the bandwidth that a ring reaches in a switch, by its steps: short rings do not fill the
+ * links.  1 - 1/(steps + 1)^2 is 0.75 for a gather of 2 ranks, 0.94 of 4, 0.98 of 8, 0.89 for an
+ * all-reduce of 2 (single-node tables of A100, H100 and B200).
+ */
+static double ring_fill(double steps)
+{
+    return 1 - 1 / ((steps + 1) * (steps + 1));
+}
+
+/*
+ * Steps of a pass over a small tensor in a switch.  The tables end at 8 ranks, where NCCL runs
+ * rings.  Beyond, the rounds of an algorithm with a logarithm (NHR, PAT, trees) add one step per
+ * doubling.
+ */
+static double small_pass(double ranks)
+{
+    return ranks <= 8 ? ranks - 1 : 7 + log2(ranks / 8);
+}
+
+/*
+ * The steps of a ring go through all ranks of the group and each waits for the slowest link (H100
+ * across nodes: latency in proportion to ranks).
+ */
+static void make_ring(const rk_tier *tier, rk_collective op, double ranks, rk_traffic *t)
+{
+    const double passes = op == RK_COLL_ALL_REDUCE ? 2 : 1;
+    t->bandwidth *= tier->kind == RK_TIER_SWITCH ? ring_fill(t->rounds) : 1;
+    t->rounds = passes * (ranks - 1);
+    t->small_rounds = passes * small_pass(ranks);
+}
+
+/* A chain passes many chunks on, short beside the tensor: a step per rank and the tensor once. */
+static void make_chain(const rk_collective_job *job, double ranks, rk_traffic *t)
+{
+    t->rounds = ranks - 1;
+    t->small_rounds = small_pass(ranks);
+    t->bytes = job->bytes;
+}
+
+/* ---- algorithms ---------------------------------------------------------------------------- */
+
+/*
+ * A sum in the switch takes two passages whatever the ranks; that is as long on 72 ranks as what
+ * the tables have on 8.  Its ramp is twice as long as that of rings (H100, B200).
+ */
+static void make_in_network(const rk_tier *tier, double ranks, rk_traffic *t)
+{
+    t->rounds = t->small_rounds = t->rounds * (fmin(ranks, 8) - 1);
+    t->bandwidth = tier->bandwidth * tier->reduce_share;
+    t->ramp = 2;
+}
+
+/*
+ * Measured all-reduces between nodes have the rounds of trees and the bytes of rings: NCCL changes
+ * from one to the other, and pipelines.  (4 GiB over 4 x 8 B200 take 22.05 ms, where the rounds of
+ * a ring would make it 24.7: ml-engineering; 0.4 ms of a bucket of gradients over 16 nodes where a
+ * step takes 53 us: H100 with EFA; data/collectives.)
+ */
+static void make_tree(const rk_tier *tier, const rk_collective_job *job, rk_traffic *t)
+{
+    if (tier->kind == RK_TIER_FABRIC) {
+        t->bytes = rk_algorithm_ring.cost(job).bytes;
+    }
+}
+
+/*
+ * Messages to all peers are under way together.  One takes 1 us to start where accelerators ring
+ * the NIC themselves (IBGDA, DeepEP: 1 to 3 us); of measured all-to-alls the start grows with the
+ * doublings of peers.
+ */
+static void make_direct(const rk_tier *tier, rk_collective op, double messages, double ranks,
+                        rk_traffic *t)
+{
+    static const double message_seconds = 1e-6;
+    if (op != RK_COLL_ALL_TO_ALL) {
+        t->start_s = message_seconds * messages;
+        return;
+    }
+    const double fill = tier->kind == RK_TIER_SWITCH ? ring_fill(messages) : 1;
+    t->rounds = t->small_rounds = 3 + log2(ranks) / 2;
+    t->bandwidth *= tier->exchange_share * fill;
+}
+
+rk_traffic rk_traffic_of(const rk_tier *tier, const rk_algorithm *algorithm,
+                         const rk_collective_job *job, double links, double ranks)
+{
+    const rk_collective_cost cost = algorithm->cost(job);
+    const double pair = tier->bandwidth / (links - 1);
+    rk_traffic t = {
+        .rounds = cost.rounds,
+        .small_rounds = cost.rounds,
+        .bytes = cost.bytes,
+        .bandwidth = tier->kind == RK_TIER_MESH ? pair : tier->bandwidth,
+        .ramp = 1,
+    };
+    if (algorithm == &rk_algorithm_mesh) { /* the ramp goes by all bytes of a rank */
+        t.bytes *= (double)job->ranks - 1;
+        t.bandwidth *= (double)job->ranks - 1;
+    } else if (algorithm == &rk_algorithm_ring) {
+        make_ring(tier, job->op, ranks, &t);
+    } else if (algorithm == &rk_algorithm_chain) {
+        make_chain(job, ranks, &t);
+    } else if (algorithm == &rk_algorithm_tree) {
+        make_tree(tier, job, &t);
+    } else if (algorithm == &rk_algorithm_in_network) {
+        make_in_network(tier, ranks, &t);
+    } else if (algorithm == &rk_algorithm_direct) {
+        make_direct(tier, job->op, cost.messages, ranks, &t);
+    }
+    return t;
+}
+
+/* ---- torus --------------------------------------------------------------------------------- */
+
+/* A broadcast scatters and gathers, a reduction reduces and gathers. */
+static double passes_of(rk_collective op)
+{
+    return op == RK_COLL_ALL_REDUCE || op == RK_COLL_BROADCAST || op == RK_COLL_REDUCE ? 2 : 1;
+}
+
+/*
+ * The group takes as many axes as it can with 4 units along each, X units along an axis, and works
+ * on all its axes at once.  On an axis data travels both ways around the ring, X/2 hops; where the
+ * ends are not joined, one way, X-1 hops.  All-to-all is bound by the links that cross the middle
+ * of an axis: X/8 of the buffer each, twice that without the joining links.
+ * (JAX scaling book, sharding; AG of V over a closed axis: V / (two links).)
+ */
+rk_traffic rk_traffic_on_axes(const rk_tier *tier, rk_collective op, double units, double bytes)
+{
+    const double axes = fmin(fmax(floor(log2(units) / 2), 1), (double)tier->axes);
+    const double along = pow(units, 1 / axes);
+    const bool closed = along >= (double)tier->ring * (1 - 1e-9);
+    const double link = tier->bandwidth / (2 * (double)tier->axes); /* one way */
+    const double passes = passes_of(op);
+    const double hops = closed ? along / 2 : along - 1;
+    rk_traffic t = {
+        .rounds = passes * hops * axes,
+        .bytes = passes * hops / along * bytes,
+        .bandwidth = link * axes,
+        .ramp = 1,
+    };
+    if (op == RK_COLL_ALL_TO_ALL) {
+        t.bytes = bytes * along * (closed ? 1 : 2) / 8;
+        t.bandwidth = link;
+    }
+    return t;
+}

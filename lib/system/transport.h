@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the rounds and bytes of a collective algorithm take on the links of a tier: latency, the
+ * ramp of transfers by size, and the protocols of small and large messages.  Estimates and `comm`
+ * price every algorithm with it.
+ */
+#ifndef RK_SYSTEM_TRANSPORT_H
+#define RK_SYSTEM_TRANSPORT_H
+
+#include "collective/algorithm.h"
+#include "system/system.h"
+
+/* What an algorithm asks of a tier. */
+typedef struct rk_traffic {
+    double start_s;      /* to start messages that are under way at once */
+    double rounds;       /* that wait for each other */
+    double small_rounds; /* of the form for small tensors, in a switch */
+    double bytes;        /* over the links of a rank */
+    double bandwidth;    /* of them, bytes/s, before the efficiency of the tier */
+    double ramp;         /* of the tier's ramp, 1 or more */
+} rk_traffic;
+
+/* With the fixed latency of the tier. */
+double rk_traffic_seconds(const rk_tier *tier, const rk_traffic *traffic);
+
+/* Bytes over links of `bandwidth`: t = (W + ramp sqrt(half W)) / (bandwidth efficiency). */
+double rk_transfer_seconds(const rk_tier *tier, double bytes, double bandwidth, double ramp);
+
+/*
+ * What an algorithm asks of a tier for a job among its units.  `links` are the units of a whole
+ * domain, of which a mesh splits its bandwidth among the others; `ranks` those of the group in the
+ * domain, which a ring goes through one by one.
+ */
+rk_traffic rk_traffic_of(const rk_tier *tier, const rk_algorithm *algorithm,
+                         const rk_collective_job *job, double links, double ranks);
+
+/* Rings along the axes of a torus, all at once; `bytes` as rk_collective_seconds counts them. */
+rk_traffic rk_traffic_on_axes(const rk_tier *tier, rk_collective op, double units, double bytes);
+
+#endif
