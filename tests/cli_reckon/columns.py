@@ -121,7 +121,7 @@ def check_comm():
     text, document = ask(*question), json.loads(ask(*question, "--json"))
     lines = ask(*question, "--csv").splitlines()[1:]
     factors = {"all_reduce": 2 * 15 / 16, "broadcast": 1, "reduce": 1, "send": 1}
-    rows = [line.split() for line in text.splitlines() if re.match(r"[a-z_]+ +[\d,]+ +[\d.]+ ", line)]
+    rows = [line.split() for line in text.splitlines() if re.match(r"[a-z_]+ +[a-z-]+ +[\d,]+ +[\d.]+ ", line)]
     if not len(rows) == len(lines) == len(document["collectives"]) >= 12:
         failures.append(f"comm: {len(rows)}, {len(lines)}, {len(document['collectives'])} rows")
     for c, line, row in zip(document["collectives"], lines, rows):
@@ -130,7 +130,7 @@ def check_comm():
         near(f"{what}, bandwidth", c["algorithm_bytes_per_s"] * c["seconds"], c["bytes"])
         near(f"{what}, bus", c["bus_bytes_per_s"],
              c["algorithm_bytes_per_s"] * factors.get(c["op"], 15 / 16))
-        for words, wanted in zip(row[2:], (1e6 * c["seconds"], c["algorithm_bytes_per_s"] / 1e9,
+        for words, wanted in zip(row[3:], (1e6 * c["seconds"], c["algorithm_bytes_per_s"] / 1e9,
                                            c["bus_bytes_per_s"] / 1e9)):
             near(what, words, wanted)
 
