@@ -14,7 +14,7 @@ typedef struct shape {
 
 /*
  * All-gather and reduce-scatter run rings, all-to-all sends to one peer after the other; a step of
- * NCCL's rings changes from 4 to 16 KiB, and that of its trees from 0.5 to 30 MB of the tensor
+ * NCCL's rings changes from 4 to 16 KiB, and that of its trees from 0.1 to 60 MB of the tensor
  * (Polaris, 8 to 2,160 ranks; p5).  All-reduce, broadcast and reduce run trees between domains, and
  * NVLS or a chain that two rounds stand for inside one.
  */
@@ -26,15 +26,15 @@ static shape shape_of(const rk_comm_row *row)
     const double tree = inside ? 2 : 2 * log2(row->domains) + 2;
     switch (row->op) {
     case RK_COLL_ALL_REDUCE:
-        return (shape){tree, row->bytes, 5e5, 3e7, 2 * spread};
+        return (shape){tree, row->bytes, 1e5, 6e7, 2 * spread};
     case RK_COLL_BROADCAST:
     case RK_COLL_REDUCE:
-        return (shape){tree, row->bytes, 5e5, 3e7, inside ? row->bytes : row->bytes / local};
+        return (shape){tree, row->bytes, 1e5, 6e7, inside ? row->bytes : row->bytes / local};
     case RK_COLL_REDUCE_SCATTER:
     case RK_COLL_ALL_GATHER:
         return (shape){n - 1, row->bytes / n, 4e3, 16e3, spread};
     case RK_COLL_SEND:
-        return (shape){2, row->bytes, 1e4, 1e6, row->bytes};
+        return (shape){2, row->bytes, 1e5, 6e7, row->bytes};
     default: /* all-to-all, scatter, gather: what leaves a domain has the NIC of its own rank */
         return (shape){n - 1, row->bytes / n, 4e3, 64e3,
                        inside ? share : row->bytes * (n - local) / n};

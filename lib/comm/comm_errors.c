@@ -16,7 +16,7 @@ typedef struct pile {
     size_t count;
 } pile;
 
-typedef enum what { ALL, HELD, LEFT_OUT, WHAT_COUNT } what;
+typedef enum what { ALL, SOUND, HELD, LEFT_OUT, WHAT_COUNT } what;
 
 struct work {
     const rk_comm_results *results;
@@ -89,11 +89,31 @@ static rk_comm_error errors_of(struct work *w, const rk_comm_set *set, const rk_
     return summary_of(own);
 }
 
+/* Whether no larger size of the same ranks took less than 0.8 of the time. */
+static bool is_sound(const rk_comm_set *set, const rk_comm_row *row)
+{
+    static const double least = 0.8;
+    for (size_t i = 0; i < set->count; i++) {
+        const rk_comm_row *other = &set->rows[i];
+        const bool alike =
+            fabs(other->ranks - row->ranks) < 0.5 && fabs(other->domains - row->domains) < 0.5;
+        if (alike && other->bytes > row->bytes && other->seconds < least * row->seconds) {
+            return false;
+        }
+    }
+    return true;
+}
+
 static void fit_set(struct work *w, const rk_comm_set *set, rk_comm_fitted *fitted)
 {
     size_t used = 0;
-    fitted->curve = rk_comm_curve_fit(set->rows, NULL, set->count);
+    for (size_t i = 0; i < set->count; i++) {
+        used += w->use[i] = is_sound(set, &set->rows[i]);
+    }
+    fitted->curve = rk_comm_curve_fit(set->rows, used > 0 ? w->use : NULL, set->count);
+    (void)errors_of(w, set, &fitted->curve, w->use, true, SOUND);
     fitted->all = errors_of(w, set, &fitted->curve, NULL, true, ALL);
+    used = 0;
     for (size_t i = 0; i < set->count; i++) {
         w->use[i] = !is_held(set, &set->rows[i]);
         used += w->use[i];
@@ -113,24 +133,39 @@ static bool is_alike(const rk_comm_set *a, const rk_comm_set *b)
            (a->rows[0].domains > 1) == (b->rows[0].domains > 1);
 }
 
+/* Whether steps are a third of the time of two rows and more; else nothing settles them. */
+static bool settles_steps(const rk_comm_set *set, const rk_comm_curve *curve)
+{
+    static const double third = 1. / 3;
+    const rk_comm_curve steps = {curve->step_s, curve->chunk_step_s, (double)INFINITY};
+    int rows = 0;
+    for (size_t i = 0; i < set->count && rows < 2; i++) {
+        rows += rk_comm_curve_seconds(&steps, &set->rows[i]) >
+                third * rk_comm_curve_seconds(curve, &set->rows[i]);
+    }
+    return rows == 2;
+}
+
 static void leave_out(struct work *w, rk_comm_fitted *fitted, size_t which)
 {
     const rk_comm_set *set = &w->results->sets[which];
-    size_t count = 0;
+    size_t count = 0, settled = 0;
     for (size_t i = 0; i < w->results->count && set->nominal > 0; i++) {
         const rk_comm_set *other = &w->results->sets[i];
         if (is_alike(set, other)) {
-            w->shares[0][count] = fitted[i].curve.step_s;
-            w->shares[1][count] = fitted[i].curve.chunk_step_s;
             w->shares[2][count++] = fitted[i].curve.bandwidth / other->nominal;
+            if (settles_steps(other, &fitted[i].curve)) {
+                w->shares[0][settled] = fitted[i].curve.step_s;
+                w->shares[1][settled++] = fitted[i].curve.chunk_step_s;
+            }
         }
     }
-    if (count < 3) {
+    if (count < 3 || settled == 0) {
         return;
     }
     const rk_comm_curve others = {
-        .step_s = quantile(w->shares[0], count, 0.5),
-        .chunk_step_s = quantile(w->shares[1], count, 0.5),
+        .step_s = quantile(w->shares[0], settled, 0.5),
+        .chunk_step_s = quantile(w->shares[1], settled, 0.5),
         .bandwidth = quantile(w->shares[2], count, 0.5) * set->nominal,
     };
     fitted[which].left_out = errors_of(w, set, &others, NULL, true, LEFT_OUT);
@@ -185,6 +220,7 @@ rk_status rk_comm_fits_find(const rk_comm_results *results, rk_comm_fits *fits, 
     }
     for (int size = 0; size < RK_COMM_SIZE_COUNT; size++) {
         fits->all[size] = summary_of(&w.piles[ALL][size]);
+        fits->sound[size] = summary_of(&w.piles[SOUND][size]);
         fits->held[size] = summary_of(&w.piles[HELD][size]);
         fits->left_out[size] = summary_of(&w.piles[LEFT_OUT][size]);
     }

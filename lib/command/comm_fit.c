@@ -42,6 +42,7 @@ static const struct {
     size_t place;
 } summaries[] = {
     {"all rows", offsetof(rk_comm_fits, all)},
+    {"not slower than a larger size", offsetof(rk_comm_fits, sound)},
     {"held out", offsetof(rk_comm_fits, held)},
     {"machines by others", offsetof(rk_comm_fits, left_out)},
 };

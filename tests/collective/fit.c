@@ -165,9 +165,14 @@ static void test_measured(void **state)
         RK_OK);
     assert_int_equal(rk_comm_fits_find(&results, &fits, &err), RK_OK);
     assert_true(fits.all[RK_COMM_LARGE].rows > 1200);
-    assert_true(fits.all[RK_COMM_LARGE].median <= 0.035 && fits.all[RK_COMM_LARGE].p90 <= 0.15);
-    assert_true(fits.held[RK_COMM_LARGE].median <= 0.04 && fits.held[RK_COMM_LARGE].p90 <= 0.21);
-    assert_true(fits.all[RK_COMM_SMALL].median <= 0.10); /* its p90 is 56 %: see the README */
+    assert_true(fits.all[RK_COMM_LARGE].median <= 0.035 && fits.all[RK_COMM_LARGE].p90 <= 0.16);
+    assert_true(fits.held[RK_COMM_LARGE].median <= 0.04 && fits.held[RK_COMM_LARGE].p90 <= 0.22);
+    assert_true(fits.all[RK_COMM_SMALL].median <= 0.10);
+    /* 18 of 1,418 rows took longer than a larger size; of the others below 1 MB: */
+    const size_t rows = fits.all[RK_COMM_SMALL].rows + fits.all[RK_COMM_LARGE].rows;
+    assert_int_equal(rows - fits.sound[RK_COMM_SMALL].rows - fits.sound[RK_COMM_LARGE].rows, 18);
+    assert_true(fits.sound[RK_COMM_SMALL].p90 <= 0.35);
+    assert_true(fits.left_out[RK_COMM_LARGE].median <= 0.20);
 
     /* over hundreds of ranks an all-gather is bound by latency up to larger sizes */
     const rk_comm_set *gather = set_of(&results, "settings 5, NCCL 2.18", RK_COLL_ALL_GATHER);
