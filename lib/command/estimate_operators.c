@@ -69,6 +69,7 @@ enum { SIZE_TEXT = 96 };
 static const char *size_text(const rk_operator *o, char out[SIZE_TEXT])
 {
     const char *by = o->kind == RK_OPERATOR_ATTENTION ? "heads of " : "x ";
+    const rk_message *m = &o->message;
     out[0] = '\0';
     if (o->K > 0 && (o->groups > 1 || o->kind == RK_OPERATOR_ATTENTION)) {
         (void)snprintf(out, SIZE_TEXT, "%.6g %s%.6g x %.6g x %.6g", o->groups, by, o->M, o->N,
@@ -77,9 +78,13 @@ static const char *size_text(const rk_operator *o, char out[SIZE_TEXT])
         (void)snprintf(out, SIZE_TEXT, "%.6g x %.6g x %.6g", o->M, o->N, o->K);
     } else if (o->bytes > 0) {
         (void)snprintf(out, SIZE_TEXT, "%.4g MB", o->bytes / 1e6);
-    } else if (o->message > 0) {
-        (void)snprintf(out, SIZE_TEXT, "%s %.4g MB over %lld", rk_collective_names[o->collective],
-                       o->message / 1e6, (long long)o->ranks);
+    } else if (m->ranks > 1) {
+        char times[24] = "";
+        if (m->times > 1) {
+            (void)snprintf(times, sizeof(times), "%.6g x ", m->times);
+        }
+        (void)snprintf(out, SIZE_TEXT, "%s%s %.4g MB over %lld", times, rk_collective_names[m->op],
+                       m->bytes / 1e6, (long long)m->ranks);
     }
     return out;
 }
@@ -109,16 +114,16 @@ static rk_status write_block(FILE *to, const rk_block_operators *block, rk_table
     for (size_t i = 0; i < block->list.count; i++) {
         const rk_operator *o = &block->list.items[i];
         rk_table_cell(&table, "%s", rk_operator_kind_names[o->kind]);
-        rk_table_cell(&table, "%s", o->backward ? "backward" : "forward");
+        rk_table_cell(&table, "%s", rk_pass_names[o->pass]);
         rk_table_cell(&table, "%s", rk_part_names[o->part]);
         rk_table_cell(&table, "%s", size_text(o, size));
         add_amount(&table, o->flops, 1e9);
-        add_amount(&table, o->sent, 1e6);
+        add_amount(&table, o->message.sent, 1e6);
         add_amount(&table, o->saved, 1e6);
         add_amount(&table, o->seconds, 1e-6);
         seconds += o->seconds;
         flops += o->flops;
-        sent += o->sent;
+        sent += o->message.sent;
         saved += o->saved;
     }
     rk_table_rule(&table);
@@ -158,8 +163,9 @@ static const struct {
     {"flops", offsetof(rk_operator, flops)},
     {"moved_bytes", offsetof(rk_operator, bytes)},
     {"saved_bytes", offsetof(rk_operator, saved)},
-    {"message_bytes", offsetof(rk_operator, message)},
-    {"sent_bytes", offsetof(rk_operator, sent)},
+    {"messages", offsetof(rk_operator, message.times)},
+    {"message_bytes", offsetof(rk_operator, message.bytes)},
+    {"sent_bytes", offsetof(rk_operator, message.sent)},
     {"seconds", offsetof(rk_operator, seconds)},
 };
 
@@ -180,14 +186,14 @@ static void write_entry(rk_json_writer *writer, const rk_block_operators *block,
     rk_json_string(writer, "block", block->name);
     rk_json_count(writer, "blocks", (uint64_t)block->count);
     rk_json_string(writer, "kind", rk_operator_kind_names[o->kind]);
-    rk_json_string(writer, "pass", o->backward ? "backward" : "forward");
+    rk_json_string(writer, "pass", rk_pass_names[o->pass]);
     rk_json_string(writer, "part", rk_part_names[o->part]);
     for (size_t i = 0; i < NUMBER_COUNT; i++) {
         rk_json_real(writer, numbers[i].name, number_at(o, i));
     }
-    if (o->message > 0) {
-        rk_json_string(writer, "collective", rk_collective_names[o->collective]);
-        rk_json_count(writer, "ranks", (uint64_t)o->ranks);
+    if (o->message.ranks > 1) {
+        rk_json_string(writer, "collective", rk_collective_names[o->message.op]);
+        rk_json_count(writer, "ranks", (uint64_t)o->message.ranks);
     }
     rk_json_close(writer, "}");
 }
@@ -222,14 +228,14 @@ rk_status rk_operators_write_csv(const rk_job *job, const rk_request *request,
         for (size_t i = 0; i < block->list.count; i++) {
             const rk_operator *o = &block->list.items[i];
             rk_out_printf(out, "\"%s\",%d,%s,%s,%s", block->name, block->count,
-                          rk_operator_kind_names[o->kind], o->backward ? "backward" : "forward",
+                          rk_operator_kind_names[o->kind], rk_pass_names[o->pass],
                           rk_part_names[o->part]);
             for (size_t n = 0; n < NUMBER_COUNT; n++) {
                 rk_out_printf(out, ",%.17g", number_at(o, n));
             }
-            if (o->message > 0) {
-                rk_out_printf(out, ",%s,%lld\n", rk_collective_names[o->collective],
-                              (long long)o->ranks);
+            if (o->message.ranks > 1) {
+                rk_out_printf(out, ",%s,%lld\n", rk_collective_names[o->message.op],
+                              (long long)o->message.ranks);
             } else {
                 rk_out_text(out, ",,\n");
             }

@@ -30,19 +30,6 @@ rk_attention_widths rk_attention_widths_of(const rk_attention_shape *a, double t
 
 /* ---- core attention ------------------------------------------------------------------------ */
 
-static void note_attention(rk_cost_builder *x, double heads, double keys, double size)
-{
-    if (x->list) {
-        const rk_operator entry = {.kind = RK_OPERATOR_ATTENTION,
-                                   .part = RK_PART_ATTENTION,
-                                   .groups = heads,
-                                   .M = x->c->tokens,
-                                   .N = keys,
-                                   .K = size};
-        rk_note(x, &entry, 0);
-    }
-}
-
 /*
  * Flash attention: 2 products forward; 5 backward, of which one, the scores, is done again: with
  * d of queries and keys and d_v of values, (3 d + 2 d_v) / (d + d_v) times the forward.  Masks that
@@ -51,7 +38,6 @@ static void note_attention(rk_cost_builder *x, double heads, double keys, double
 static void add_flash(rk_cost_builder *x, const rk_attention_shape *a)
 {
     const rk_strategy *s = x->c->strategy;
-    const rk_accelerator *acc = &x->c->system->accelerator;
     const int64_t reach = s->document > 0 && s->document < s->seq ? s->document : s->seq;
     const double sequences = (double)s->micro_batch * (double)s->seq / (double)reach;
     const double cp = (double)s->cp, t = (double)s->tp;
@@ -62,22 +48,22 @@ static void add_flash(rk_cost_builder *x, const rk_attention_shape *a)
     /* Ulysses gives a rank whole sequences of fewer heads; a ring cuts all but short documents. */
     const bool by_heads = s->cp_kind == RK_CP_ULYSSES, ring = s->cp_kind == RK_CP_RING;
     const double piece = reach == s->seq ? seen / cp : fmin(seen, (double)s->seq / cp);
-    rk_attention_work work = {
+    rk_operator o = {
+        .kind = RK_OPERATOR_ATTENTION,
+        .part = RK_PART_ATTENTION,
+        .groups = sequences * (double)a->query_heads / (by_heads ? t * cp : t),
+        .M = x->c->tokens,
+        .N = ring ? piece : seen,
+        .K = qk,
         .flops = flops,
-        .seq = ring ? piece : seen,
-        .heads = sequences * (double)a->query_heads / (by_heads ? t * cp : t),
-        .qk_size = qk,
-        .group = (double)a->query_heads / fmax((double)a->kv_heads, t),
         .share = x->c->attention * x->c->stack->attention_share,
+        .sharing = (double)a->query_heads / fmax((double)a->kv_heads, t),
     };
-    x->cost.forward.part[RK_PART_ATTENTION] += rk_attention_seconds(acc, &work);
-    work.flops = flops * ratio;
-    work.backward = true;
-    work.share = x->c->attention * x->c->stack->attention_backward_share;
-    x->cost.backward.part[RK_PART_ATTENTION] += rk_attention_seconds(acc, &work);
-    x->cost.flops_forward += flops;
-    x->cost.flops_backward += flops * ratio;
-    note_attention(x, work.heads, work.seq, qk);
+    rk_emit(x, &o);
+    o.pass = RK_PASS_BACKWARD;
+    o.flops = flops * ratio;
+    o.share = x->c->attention * x->c->stack->attention_backward_share;
+    rk_emit(x, &o);
 }
 
 /*
@@ -90,35 +76,46 @@ static double unaligned(double head_bytes)
     return fmod(head_bytes, 16) > 0 ? 6 : 1;
 }
 
+/* Emits `count` batched products of M x N x K in a pass. */
+static void add_batched(rk_cost_builder *x, rk_pass pass, int count, double heads, double M,
+                        double N, double K, double share)
+{
+    const rk_operator o = {
+        .kind = RK_OPERATOR_PRODUCT,
+        .part = RK_PART_ATTENTION,
+        .pass = pass,
+        .precision = rk_wide_precision(x->c->strategy),
+        .groups = heads,
+        .M = M,
+        .N = N,
+        .K = K,
+        .flops = 2 * heads * M * N * K,
+        .share = share,
+    };
+    for (int i = 0; i < count; i++) {
+        rk_emit(x, &o);
+    }
+}
+
 /*
  * Attention by batched products and separate kernels of softmax and dropout on the whole square of
- * scores.  Saved per score: the softmax, its dropped-out copy and the mask, a byte.
+ * scores: Q K' and P V forward, dO V', P' dO, and both products with the gradient of the scores
+ * backward.  Saved per score: the softmax, its dropped-out copy and the mask, a byte.
  */
 static void add_unfused(rk_cost_builder *x, const rk_attention_shape *a)
 {
     const rk_strategy *s = x->c->strategy;
     const rk_stack *stack = x->c->stack;
-    const rk_accelerator *acc = &x->c->system->accelerator;
-    const rk_precision precision = rk_wide_precision(s);
     const double n = (double)s->seq, queries = n / (double)s->cp;
     const double heads = (double)s->micro_batch * (double)a->query_heads / (double)s->tp;
     const double qk = (double)rk_attention_qk_size(a), v = (double)rk_attention_value_size(a);
-    /* Products that make scores (Q K', and dO V' backward), and that sum over them. */
-    const bool alike = rk_attention_qk_size(a) == rk_attention_value_size(a);
-    const double slow = unaligned(qk * x->c->element) / stack->gemm_share;
-    const double scores_qk = slow * rk_gemm_seconds(acc, precision, heads, queries, n, qk, 0);
-    const double sum_qk = slow * rk_gemm_seconds(acc, precision, heads, queries, qk, n, 0);
-    double scores_v = scores_qk, sum_v = sum_qk;
-    if (!alike) {
-        scores_v = slow * rk_gemm_seconds(acc, precision, heads, queries, n, v, 0);
-        sum_v = slow * rk_gemm_seconds(acc, precision, heads, queries, v, n, 0);
-    }
-    const double scores = heads * queries * n, flops = 2 * scores * (qk + v);
-    x->cost.forward.part[RK_PART_ATTENTION] += scores_qk + sum_v;
-    x->cost.backward.part[RK_PART_ATTENTION] += scores_v + sum_v + 2 * sum_qk;
-    x->cost.flops_forward += flops;
-    x->cost.flops_backward += 2 * flops;
-    note_attention(x, heads, n, qk);
+    const double share = stack->gemm_share / unaligned(qk * x->c->element);
+    const double scores = heads * queries * n;
+    add_batched(x, RK_PASS_FORWARD, 1, heads, queries, n, qk, share);
+    add_batched(x, RK_PASS_FORWARD, 1, heads, queries, v, n, share);
+    add_batched(x, RK_PASS_BACKWARD, 1, heads, queries, n, v, share);
+    add_batched(x, RK_PASS_BACKWARD, 1, heads, queries, v, n, share);
+    add_batched(x, RK_PASS_BACKWARD, 2, heads, queries, qk, n, share);
     rk_add_stream(x, RK_PART_ATTENTION, x->c->width * stack->score_forward * scores,
                   x->c->width * stack->score_backward * scores);
     rk_save(x, rk_recomputes(s, RK_MODULE_CORE_ATTENTION),
@@ -143,14 +140,13 @@ enum { SUM_BYTES = 4 }; /* results of ring steps are summed in fp32 (Transformer
 static void add_ring(rk_cost_builder *x, double kv, double out)
 {
     const double c = (double)x->c->strategy->cp, hidden = (c - 1) / c;
-    const double send =
-        (c - 1) * rk_comm_seconds(x, RK_COLL_SEND, kv, &x->c->groups[RK_GROUP_CONTEXT]);
+    const rk_message once = rk_message_of(x->c, RK_COLL_SEND, RK_GROUP_CONTEXT, kv, c - 1);
+    const rk_message twice = rk_message_times(&once, 2);
     const double merge = (c - 1) * out / x->c->element * (x->c->element + 2 * SUM_BYTES);
-    rk_add_comm(x, RK_PART_CP, beyond(send, hidden * x->cost.forward.part[RK_PART_ATTENTION]),
-                beyond(2 * send, hidden * x->cost.backward.part[RK_PART_ATTENTION]));
-    x->cost.sent_forward.context += (c - 1) * kv;
-    x->cost.sent_backward.context += 2 * (c - 1) * kv;
-    rk_note_kind(x, RK_OPERATOR_MESSAGE, RK_PART_CP);
+    rk_send(x, RK_PASS_FORWARD, RK_PART_CP,
+            beyond(once.seconds, hidden * x->cost.forward.part[RK_PART_ATTENTION]), &once, 1);
+    rk_send(x, RK_PASS_BACKWARD, RK_PART_CP,
+            beyond(twice.seconds, hidden * x->cost.backward.part[RK_PART_ATTENTION]), &twice, 1);
     rk_add_stream(x, RK_PART_CP, merge, merge);
 }
 
@@ -158,29 +154,28 @@ static void add_ring(rk_cost_builder *x, double kv, double out)
 static void add_gathers(rk_cost_builder *x, double kv)
 {
     const double c = (double)x->c->strategy->cp;
-    const rk_group *group = &x->c->groups[RK_GROUP_CONTEXT];
-    const double gather = rk_comm_seconds(x, RK_COLL_ALL_GATHER, c * kv, group);
-    rk_add_comm(x, RK_PART_CP, gather,
-                gather + rk_comm_seconds(x, RK_COLL_REDUCE_SCATTER, c * kv, group));
-    x->cost.sent_forward.context += (c - 1) * kv;
-    x->cost.sent_backward.context += 2 * (c - 1) * kv;
-    rk_note_kind(x, RK_OPERATOR_MESSAGE, RK_PART_CP);
+    const rk_message both[] = {
+        rk_message_of(x->c, RK_COLL_ALL_GATHER, RK_GROUP_CONTEXT, c * kv, 1),
+        rk_message_of(x->c, RK_COLL_REDUCE_SCATTER, RK_GROUP_CONTEXT, c * kv, 1)};
+    rk_send(x, RK_PASS_FORWARD, RK_PART_CP, both[0].seconds, both, 1);
+    rk_send(x, RK_PASS_BACKWARD, RK_PART_CP, both[0].seconds + both[1].seconds, both, 2);
 }
 
-/*
- * Ulysses: all-to-all of queries, keys and values in and of the output back, mirrored backward,
- * visible.  The output is kept in both layouts.
- */
-static void add_exchanges(rk_cost_builder *x, double qkv, double out)
+void rk_add_exchange(rk_cost_builder *x, double in, double out)
 {
-    const double c = (double)x->c->strategy->cp;
-    const rk_group *group = &x->c->groups[RK_GROUP_CONTEXT];
-    const double once = rk_comm_seconds(x, RK_COLL_ALL_TO_ALL, qkv, group) +
-                        rk_comm_seconds(x, RK_COLL_ALL_TO_ALL, out, group);
-    rk_add_comm(x, RK_PART_CP, once, once);
-    x->cost.sent_forward.context += (c - 1) / c * (qkv + out);
-    x->cost.sent_backward.context += (c - 1) / c * (qkv + out);
-    rk_note_kind(x, RK_OPERATOR_MESSAGE, RK_PART_CP);
+    const rk_message both[] = {rk_message_of(x->c, RK_COLL_ALL_TO_ALL, RK_GROUP_CONTEXT, in, 1),
+                               rk_message_of(x->c, RK_COLL_ALL_TO_ALL, RK_GROUP_CONTEXT, out, 1)};
+    const double seconds = both[0].seconds + both[1].seconds;
+    if (x->c->strategy->cp > 1) {
+        rk_send(x, RK_PASS_FORWARD, RK_PART_CP, seconds, both, 2);
+        rk_send(x, RK_PASS_BACKWARD, RK_PART_CP, seconds, both, 2);
+    }
+}
+
+/* Ulysses: queries, keys and values in, the output back, which is kept in both layouts. */
+static void add_ulysses(rk_cost_builder *x, double qkv, double out)
+{
+    rk_add_exchange(x, qkv, out);
     rk_save(x, rk_recomputes(x->c->strategy, RK_MODULE_CORE_ATTENTION), out);
 }
 
@@ -199,7 +194,7 @@ static void add_context_parallel(rk_cost_builder *x, const rk_attention_widths *
         add_gathers(x, kv);
         break;
     case RK_CP_ULYSSES:
-        add_exchanges(x, bytes * w->query + kv, out);
+        add_ulysses(x, bytes * w->query + kv, out);
         break;
     }
 }

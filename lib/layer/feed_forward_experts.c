@@ -217,35 +217,43 @@ static void add_dispatch(rk_cost_builder *x, const rk_moe_shape *moe)
 {
     const rk_strategy *s = x->c->strategy;
     const rk_stack *stack = x->c->stack;
-    const rk_group *group = &x->c->groups[RK_GROUP_EXPERT];
-    const double k = (double)moe->top_k, e = (double)s->ep;
+    const double k = (double)moe->top_k;
     const double elements = routed_tokens(x->c) * k * seen_width(moe, (double)x->c->model->hidden) *
                             load(s) * copies_share(x, moe);
     const double bytes = x->c->element * elements;
     const double there = x->c->width * stack->dispatch_bytes * elements;
     const double exposed = s->graph_step ? stack->moe_exposed : stack->moe_eager_exposed;
     const double visible = s->moe_overlap ? exposed : 1;
-    const double once = visible * rk_comm_seconds(x, RK_COLL_ALL_TO_ALL, bytes, group);
-    const double dispatch =
-        there == bytes ? once : visible * rk_comm_seconds(x, RK_COLL_ALL_TO_ALL, there, group);
-    rk_add_comm(x, RK_PART_EP, dispatch + once, 2 * once);
-    x->cost.sent_forward.expert += (there + bytes) * (e - 1) / e;
-    x->cost.sent_backward.expert += 2 * bytes * (e - 1) / e;
-    rk_note_kind(x, RK_OPERATOR_MESSAGE, RK_PART_EP);
+    const rk_message combine = rk_message_of(x->c, RK_COLL_ALL_TO_ALL, RK_GROUP_EXPERT, bytes, 1);
+    const rk_message dispatch =
+        there == bytes ? combine
+                       : rk_message_of(x->c, RK_COLL_ALL_TO_ALL, RK_GROUP_EXPERT, there, 1);
+    const rk_message forward[] = {dispatch, combine}, backward[] = {combine, combine};
+    rk_send(x, RK_PASS_FORWARD, RK_PART_EP, visible * (dispatch.seconds + combine.seconds), forward,
+            2);
+    rk_send(x, RK_PASS_BACKWARD, RK_PART_EP, visible * 2 * combine.seconds, backward, 2);
 }
 
 /* Gathers the rows over the ranks that share an expert, and scatters the results. */
 static void add_expert_tensor(rk_cost_builder *x, double rows, double seen)
 {
-    const double n = (double)x->c->strategy->etp;
     const double bytes = x->c->element * rows * seen;
-    const rk_group *group = &x->c->groups[RK_GROUP_EXPERT_TENSOR];
-    const double once = rk_comm_seconds(x, RK_COLL_ALL_GATHER, bytes, group) +
-                        rk_comm_seconds(x, RK_COLL_REDUCE_SCATTER, bytes, group);
-    rk_add_comm(x, RK_PART_EP, once, once);
-    x->cost.sent_forward.expert += 2 * bytes * (n - 1) / n;
-    x->cost.sent_backward.expert += 2 * bytes * (n - 1) / n;
-    rk_note_kind(x, RK_OPERATOR_MESSAGE, RK_PART_EP);
+    const rk_message both[] = {
+        rk_message_of(x->c, RK_COLL_ALL_GATHER, RK_GROUP_EXPERT_TENSOR, bytes, 1),
+        rk_message_of(x->c, RK_COLL_REDUCE_SCATTER, RK_GROUP_EXPERT_TENSOR, bytes, 1)};
+    const double once = both[0].seconds + both[1].seconds;
+    rk_send(x, RK_PASS_FORWARD, RK_PART_EP, once, both, 2);
+    rk_send(x, RK_PASS_BACKWARD, RK_PART_EP, once, both, 2);
+}
+
+/* What routing takes whatever the sizes, in each pass. */
+static void add_router_seconds(rk_cost_builder *x)
+{
+    rk_operator o = {
+        .kind = RK_OPERATOR_FIXED, .part = RK_PART_EXPERT, .seconds = x->c->stack->router_seconds};
+    rk_emit(x, &o);
+    o.pass = RK_PASS_BACKWARD;
+    rk_emit(x, &o);
 }
 
 static void add(rk_cost_builder *x, const rk_layer_type *type)
@@ -264,9 +272,7 @@ static void add(rk_cost_builder *x, const rk_layer_type *type)
 
     rk_add_linear(x, RK_PART_EXPERT, rk_wide_precision(s), tokens, experts, h);
     rk_add_stream(x, RK_PART_EXPERT, permuted, permuted);
-    x->cost.forward.part[RK_PART_EXPERT] += stack->router_seconds;
-    x->cost.backward.part[RK_PART_EXPERT] += stack->router_seconds;
-    rk_note_kind(x, RK_OPERATOR_FIXED, RK_PART_EXPERT);
+    add_router_seconds(x);
     add_dispatch(x, moe);
     if (s->etp > 1) {
         add_expert_tensor(x, rows, seen);

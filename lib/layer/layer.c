@@ -49,25 +49,13 @@ rk_block_context rk_block_context_of(const rk_model *model, const rk_system *sys
         context.groups[i] = rk_strategy_group(system, strategy, (rk_group_kind)i);
     }
     const rk_collective reduction = strategy->sp ? RK_COLL_REDUCE_SCATTER : RK_COLL_ALL_REDUCE;
-    const rk_group *tensor = &context.groups[RK_GROUP_TENSOR];
-    const double bytes = hidden_bytes(&context);
-    context.gather =
-        strategy->sp ? rk_collective_seconds(system, RK_COLL_ALL_GATHER, bytes, tensor) : 0;
-    context.reduce = rk_collective_seconds(system, reduction, bytes, tensor);
+    const double bytes = hidden_bytes(&context), gathers = strategy->sp ? 1 : 0;
+    context.gather = rk_message_of(&context, RK_COLL_ALL_GATHER, RK_GROUP_TENSOR, bytes, gathers);
+    context.reduce = rk_message_of(&context, reduction, RK_GROUP_TENSOR, bytes, 1);
     return context;
 }
 
 /* ---- tensor parallelism -------------------------------------------------------------------- */
-
-/* Lists collectives on `bytes` over the tensor group. */
-static void note_tensor_message(rk_cost_builder *x, double bytes)
-{
-    const rk_strategy *s = x->c->strategy;
-    if (x->list && s->tp > 1) {
-        rk_note_message(x->list, s->sp ? RK_COLL_ALL_GATHER : RK_COLL_ALL_REDUCE, bytes, s->tp);
-        rk_note_kind(x, RK_OPERATOR_MESSAGE, RK_PART_TP);
-    }
-}
 
 /*
  * Of communication that the stack overlaps, its share, or what *window seconds do not cover; what
@@ -95,8 +83,6 @@ static void add_tensor_parallel(rk_cost_builder *x, double regions)
     const rk_strategy *s = x->c->strategy;
     const rk_stack *stack = x->c->stack;
     const rk_group *group = &x->c->groups[RK_GROUP_TENSOR];
-    const double bytes = hidden_bytes(x->c), t = (double)s->tp;
-    const double sent = regions * bytes * (t - 1) / t;
     /* Kernels that overlap (userbuffers) write into their peers' memory: one domain only. */
     const bool overlap = s->tp_overlap && group->within[0] == group->size;
     const double all = overlap ? stack->tp_overlap_exposed : 1;
@@ -114,20 +100,22 @@ static void add_tensor_parallel(rk_cost_builder *x, double regions)
     if (s->tp == 1) {
         return;
     }
-    const double gather = regions * x->c->gather, sum = regions * x->c->reduce;
-    const double again = stack->keeps_gathered || operators ? 0 : gather;
-    const double all_forward = visible(gather + sum, forward, &in_forward);
-    const double gathers = visible(gather, backward, &by_input);
-    const double sums = visible(sum, reduce, &by_weight);
-    x->cost.apart.sums = sum - sums;
-    rk_add_comm(x, RK_PART_TP, all_forward,
-                gathers + sums + visible(again, stack->regather_exposed, &by_input));
-    if (operators && s->sp) { /* sums are kept, gathers are not */
-        x->cost.backward.part[RK_PART_RECOMPUTE] += visible(gather, forward, &in_recompute);
+    const rk_message gather = rk_message_times(&x->c->gather, regions);
+    const rk_message sum = rk_message_times(&x->c->reduce, regions), both[] = {gather, sum};
+    const double sums = visible(sum.seconds, reduce, &by_weight);
+    x->cost.apart.sums = sum.seconds - sums;
+    rk_send(x, RK_PASS_FORWARD, RK_PART_TP,
+            visible(gather.seconds + sum.seconds, forward, &in_forward), both, 2);
+    rk_send(x, RK_PASS_BACKWARD, RK_PART_TP, visible(gather.seconds, backward, &by_input), &gather,
+            1);
+    rk_send(x, RK_PASS_BACKWARD, RK_PART_TP, sums, &sum, 1);
+    if (operators) { /* sums are kept, gathers are not */
+        rk_send(x, RK_PASS_BACKWARD, RK_PART_RECOMPUTE,
+                visible(gather.seconds, forward, &in_recompute), &gather, 1);
+    } else if (!stack->keeps_gathered) {
+        rk_send(x, RK_PASS_BACKWARD, RK_PART_TP,
+                visible(gather.seconds, stack->regather_exposed, &by_input), &gather, 1);
     }
-    x->cost.sent_forward.tensor += 2 * sent;
-    x->cost.sent_backward.tensor += (s->sp && (!stack->keeps_gathered || operators) ? 3 : 2) * sent;
-    note_tensor_message(x, bytes);
 }
 
 /* ---- parameters ---------------------------------------------------------------------------- */
@@ -333,20 +321,18 @@ static rk_cost embedding_cost(const rk_block_context *context, rk_operator_list 
     rk_cost_builder x = {.c = context, .list = list};
     const rk_strategy *s = context->strategy;
     const rk_model *model = context->model;
-    const double bytes = hidden_bytes(context), t = (double)s->tp;
+    const double bytes = hidden_bytes(context);
     const bool learns = s->adapter_rank == 0;
     /* gather and write forward; rows of the fp32 gradient read and written backward */
     const double rows = 8 * context->tokens * (double)model->hidden;
     rk_add_stream(&x, RK_PART_HEAD, 2 * bytes, learns ? rows : 0);
-    if (s->tp > 1) {
-        rk_add_comm(&x, RK_PART_TP, context->reduce, learns ? context->gather : 0);
-        x.cost.sent_forward.tensor = (s->sp ? 1 : 2) * bytes * (t - 1) / t;
-        x.cost.sent_backward.tensor = s->sp && learns ? bytes * (t - 1) / t : 0;
+    rk_send(&x, RK_PASS_FORWARD, RK_PART_TP, context->reduce.seconds, &context->reduce, 1);
+    if (learns) {
+        rk_send(&x, RK_PASS_BACKWARD, RK_PART_TP, context->gather.seconds, &context->gather, 1);
     }
     const rk_end_params p = rk_end_params_of(model);
     x.cost.replicated_params = (double)(p.positions + p.embedding - model->vocab * model->hidden);
     x.cost.dense_params = rk_block_table_params(context) + x.cost.replicated_params;
-    note_tensor_message(&x, bytes);
     add_accumulation(&x);
     return x.cost;
 }
@@ -367,16 +353,14 @@ static void add_head_comm(rk_cost_builder *x)
 {
     const rk_block_context *c = x->c;
     const rk_strategy *s = c->strategy;
-    const rk_group *group = &c->groups[RK_GROUP_TENSOR];
-    const double bytes = hidden_bytes(c), each = 4 * c->tokens, t = (double)s->tp;
+    const double each = 4 * c->tokens; /* fp32 */
     if (s->tp == 1) {
         return;
     }
-    const double loss = 3 * rk_comm_seconds(x, RK_COLL_ALL_REDUCE, each, group);
-    rk_add_comm(x, RK_PART_TP, c->gather + loss, c->reduce);
-    x->cost.sent_forward.tensor = ((s->sp ? bytes : 0) + 6 * each) * (t - 1) / t;
-    x->cost.sent_backward.tensor = (s->sp ? 1 : 2) * bytes * (t - 1) / t;
-    note_tensor_message(x, bytes);
+    const rk_message forward[] = {c->gather,
+                                  rk_message_of(c, RK_COLL_ALL_REDUCE, RK_GROUP_TENSOR, each, 3)};
+    rk_send(x, RK_PASS_FORWARD, RK_PART_TP, forward[0].seconds + forward[1].seconds, forward, 2);
+    rk_send(x, RK_PASS_BACKWARD, RK_PART_TP, c->reduce.seconds, &c->reduce, 1);
 }
 
 /*
@@ -409,11 +393,10 @@ static rk_cost head_cost(const rk_block_context *context, rk_operator_list *list
     add_accumulation(&x);
     rk_add_host_floor(&x, stack->kernels_forward, stack->kernels_backward);
     /* input and output of the final norm, logits; then the gradients of input and weight */
-    x.cost.saved =
-        2 * context->element * elements + of_logits(context, stack->logit_bytes, 1) * logits;
+    rk_save(&x, false,
+            2 * context->element * elements + of_logits(context, stack->logit_bytes, 1) * logits);
     x.cost.transient = hidden_bytes(context) + rk_strategy_learning(s) * wide * stack->wgrad_bytes *
                                                    rk_block_table_params(context);
-    rk_note_kind(&x, RK_OPERATOR_KEEP, RK_PART_HEAD);
     return x.cost;
 }
 

@@ -88,6 +88,17 @@ typedef struct rk_cost {
     rk_orthogonal orthogonal, orthogonal_experts;
 } rk_cost;
 
+/* A collective of a layer, several times in a pass: how long it takes and what it sends. */
+typedef struct rk_message {
+    rk_collective op;
+    rk_group_kind group;
+    int64_t ranks; /* of the group */
+    double times;
+    double bytes;   /* of one, as rk_collective_seconds takes them */
+    double seconds; /* of all, however much of it is hidden */
+    double sent;    /* bytes that leave a rank, of all */
+} rk_message;
+
 /* What does not change from layer to layer. */
 typedef struct rk_block_context {
     const rk_model *model;
@@ -101,9 +112,9 @@ typedef struct rk_block_context {
     double tokens;       /* T = micro_batch * seq / cp */
     double local_tokens; /* T / tp with sequence parallelism, else T */
     double vocab;        /* padded to a multiple of 128 tp, as Megatron does */
-    /* s, collectives on the hidden state of T tokens over the tensor group */
-    double gather; /* with sequence parallelism; else 0 */
-    double reduce; /* reduce-scatter with sequence parallelism, else all-reduce */
+    /* on the hidden state of T tokens over the tensor group */
+    rk_message gather; /* with sequence parallelism; else nothing */
+    rk_message reduce; /* reduce-scatter with sequence parallelism, else all-reduce */
 } rk_block_context;
 
 /* The strategy must be legal. */

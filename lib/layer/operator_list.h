@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The operators of a block as a list: each with its shape, what it executes, moves, sends and
- * keeps, and the time that it takes.  The entries of a block add up to its rk_cost.
+ * Operators as data.  Layers emit them, one entry per pass; the same entry is priced (price.h),
+ * gives the FLOPs, the traffic and the saved bytes of a block, and can be listed.  The entries of a
+ * block add up to its rk_cost.
  */
 #ifndef RK_LAYER_OPERATOR_LIST_H
 #define RK_LAYER_OPERATOR_LIST_H
@@ -9,43 +10,55 @@
 #include "layer/layer.h"
 
 typedef enum rk_operator_kind {
-    RK_OPERATOR_LINEAR,    /* GEMMs of M x N x K, in `groups` experts where there are some */
-    RK_OPERATOR_ATTENTION, /* softmax attention of M queries and N keys */
-    RK_OPERATOR_SCAN,      /* a recurrence */
+    RK_OPERATOR_LINEAR,    /* a GEMM of M x N x K, in `groups` experts where there are some */
+    RK_OPERATOR_PRODUCT,   /* `groups` GEMMs in a batch */
+    RK_OPERATOR_ATTENTION, /* flash attention: `groups` heads of K elements, M queries, N keys */
+    RK_OPERATOR_SCAN,      /* a recurrence over M tokens */
     RK_OPERATOR_STREAM,    /* memory-bound work */
-    RK_OPERATOR_MESSAGE,   /* a collective, or those of a step of parallelism */
+    RK_OPERATOR_MESSAGE,   /* collectives, and what of them is not hidden */
     RK_OPERATOR_FIXED,     /* time that no size changes */
     RK_OPERATOR_LAUNCH,    /* waiting for kernels to be launched */
     RK_OPERATOR_RECOMPUTE, /* forward again in backward; takes saved bytes away */
-    RK_OPERATOR_KEEP,      /* tensors kept that no entry before has made */
+    RK_OPERATOR_KEEP,      /* tensors kept for backward */
 } rk_operator_kind;
 
 extern const char *const rk_operator_kind_names[]; /* NULL-terminated, in enum order */
+
+typedef enum rk_pass {
+    RK_PASS_FORWARD,
+    RK_PASS_BACKWARD, /* gradients of inputs, and what is recomputed */
+    RK_PASS_WEIGHTS,  /* gradients of weights, which some schedules run apart */
+} rk_pass;
+
+extern const char *const rk_pass_names[]; /* NULL-terminated, in enum order */
 
 /* One operator in one pass of a microbatch on a rank. */
 typedef struct rk_operator {
     rk_operator_kind kind;
     rk_part part; /* where its time counts */
-    bool backward;
+    rk_pass pass;
+    rk_precision precision; /* of products and scans */
     double groups, M, N, K; /* sizes of the kind; 0: none */
     double flops;           /* executed */
     double bytes;           /* moved by memory-bound work and scans */
-    double seconds;
-    double saved;             /* bytes kept for backward; negative: given up */
-    rk_collective collective; /* of a message: the largest, where there are several */
-    double message;           /* bytes of it, as rk_collective_seconds takes them; 0: none */
-    int64_t ranks;            /* of its group */
-    double sent;              /* bytes that leave the rank */
+    double accumulate;      /* more bytes per element of the output of a GEMM */
+    double share;           /* of the rate of products and attention that the kernels reach */
+    double stream_share;    /* of a scan, the same of the bandwidth of memory */
+    double kernels;         /* of a scan */
+    double sharing;         /* of attention: query heads that share keys */
+    rk_message message;
+    double saved;   /* bytes kept for backward; negative: given up */
+    double seconds; /* on the critical path of the pass; where no size says it, given */
 } rk_operator;
 
 typedef struct rk_operator_list {
     rk_operator *items; /* owned */
     size_t count, room;
-    bool failed;         /* there was no memory: the list is not complete */
-    rk_cost seen;        /* of what the entries so far have added up to */
-    rk_operator pending; /* of the message whose time was asked for last */
+    bool failed; /* there was no memory: the list is not complete */
 } rk_operator_list;
 
+/* Adds an operator, unless it takes, executes, sends and keeps nothing. */
+void rk_operator_list_add(rk_operator_list *list, const rk_operator *entry);
 void rk_operator_list_clear(rk_operator_list *list);
 
 /*

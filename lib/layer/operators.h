@@ -1,37 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Adding the cost of one operator to that of a block; inside lib/layer only. */
+/* Emitting the operators of a block; inside lib/layer only. */
 #ifndef RK_LAYER_OPERATORS_H
 #define RK_LAYER_OPERATORS_H
 
-#include "layer/operator_list.h"
 #include "layer/precision.h"
+#include "layer/price.h"
 
-/* A block being priced. */
+/* A block whose operators are being emitted. */
 typedef struct rk_cost_builder {
     const rk_block_context *c;
     bool adapts; /* what is added to RK_PART_LINEAR has adapters */
     rk_cost cost;
-    rk_operator_list *list; /* gets an entry for what is added; NULL: nobody asks */
+    rk_operator_list *list; /* gets what is emitted; NULL: nobody asks */
 } rk_cost_builder;
 
+/* Prices an operator, adds it to the cost of the block, and lists it. */
+void rk_emit(rk_cost_builder *x, const rk_operator *o);
+
 /*
- * Lists what the cost has grown by since the entry before as an operator of this kind and size,
- * with shape->bytes moved in forward.  There must be a list: `if (x->list)` keeps it out of
- * searches.
+ * Emits messages of a pass, of which `visible` seconds in all are not hidden by other work; both
+ * kinds of a pass but those of weights may have some.
  */
-void rk_note(rk_cost_builder *x, const rk_operator *shape, double backward_bytes);
-
-/* Remembers a message for the next entry of one. */
-void rk_note_message(rk_operator_list *list, rk_collective op, double bytes, int64_t ranks);
-
-/* Lists a message, a step of recomputation, or tensors that are kept. */
-static inline void rk_note_kind(rk_cost_builder *x, rk_operator_kind kind, rk_part part)
-{
-    if (x->list) {
-        const rk_operator entry = {.kind = kind, .part = part};
-        rk_note(x, &entry, 0);
-    }
-}
+void rk_send(rk_cost_builder *x, rk_pass pass, rk_part part, double visible,
+             const rk_message *messages, int count);
 
 /* Whether selective recompute covers a module (RK_MODULE_...). */
 bool rk_recomputes(const rk_strategy *strategy, unsigned module);
@@ -73,24 +64,21 @@ void rk_add_grouped_linear(rk_cost_builder *x, rk_precision precision, double gr
 /* Memory-bound work of so many bytes in each pass. */
 void rk_add_stream(rk_cost_builder *x, rk_part part, double forward_bytes, double backward_bytes);
 
-/* Visible communication, s. */
-void rk_add_comm(rk_cost_builder *x, rk_part part, double forward, double backward);
-
-/* Time of a collective on a group; `bytes` as rk_collective_seconds takes them. */
-double rk_comm_seconds(const rk_cost_builder *x, rk_collective op, double bytes,
-                       const rk_group *group);
+/*
+ * Context parallelism by heads: all-to-all of `in` bytes of inputs and `out` bytes of outputs of a
+ * rank, mirrored backward, visible.
+ */
+void rk_add_exchange(rk_cost_builder *x, double in, double out);
 
 /*
- * Kernels of the mixer half of a layer with softmax attention over those of a dense layer, in the
- * forward of Megatron Core: norm, queries-keys-values, both rotations, attention, output, residual
- * of 7 + norm, up, activation, down, residual.
+ * Kernels of the mixer half of a layer with softmax attention over those of a dense layer, counted
+ * in the forward of Megatron Core (transformer_layer.py, with Transformer Engine): norm,
+ * queries-keys-values, two rotations, attention, output, residual, 7; and norm, up, activation,
+ * down, residual, 5.
  */
 #define RK_MIXER_KERNELS (7.0 / 12)
 
-/*
- * Host-bound floor: the passes take at least the launch of their kernels, combined by a p-norm of
- * 6 with the device time, so that the bound sets in smoothly.
- */
+/* Host-bound floor: the passes take at least the launch of their kernels. */
 void rk_add_host_floor(rk_cost_builder *x, double kernels_forward, double kernels_backward);
 
 /* Adds the matrices of a part of a layer that Muon orthogonalizes, where it is the optimizer. */

@@ -35,13 +35,13 @@ static void add_matrix(rk_cost_builder *x, const rk_matrix *m)
     const rk_strategy *s = x->c->strategy;
     rk_orthogonal *to = m->expert ? &x->cost.orthogonal_experts : &x->cost.orthogonal;
     const double count = m->expert ? m->count / (double)s->ep : m->count;
-    const rk_group *group = &x->c->groups[m->expert ? RK_GROUP_EXPERT_TENSOR : RK_GROUP_TENSOR];
+    const rk_group_kind group = m->expert ? RK_GROUP_EXPERT_TENSOR : RK_GROUP_TENSOR;
     to->matrices += count;
     to->seconds += m->expert ? newton_schulz_seconds(x->c, count, m)
                              : count * newton_schulz_seconds(x->c, 1, m);
     if ((m->expert ? s->etp : s->tp) > 1) {
-        to->seconds += rk_comm_seconds(x, RK_COLL_ALL_GATHER,
-                                       MOMENTUM_BYTES * count * m->rows * m->columns, group);
+        const double bytes = MOMENTUM_BYTES * count * m->rows * m->columns;
+        to->seconds += rk_message_of(x->c, RK_COLL_ALL_GATHER, group, bytes, 1).seconds;
     }
 }
 

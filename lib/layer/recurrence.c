@@ -9,7 +9,6 @@
 #include "base/units.h"
 
 #include <inttypes.h>
-#include <math.h>
 
 const rk_field rk_recurrence_fields[RK_RECURRENCE_FIELD_COUNT] = {
     RK_LAYER_SIZE(state_heads, recurrence.heads, "heads of a recurrence"),
@@ -156,54 +155,25 @@ double rk_recurrence_flops(const rk_layer_type *type, int64_t hidden, int64_t se
 
 /* ---- operators ----------------------------------------------------------------------------- */
 
-/* Seconds of one pass. */
-static double scan_seconds(const rk_cost_builder *x, const rk_scan *scan, double flops,
-                           double bytes, double kernels)
+static void add_scan(rk_cost_builder *x, const rk_scan *scan, double each)
 {
-    const rk_accelerator *a = &x->c->system->accelerator;
-    const double rate = a->gemm[rk_wide_precision(x->c->strategy)].peak * scan->flop_share;
-    return fmax(flops / rate, bytes / (a->memory_bandwidth * scan->stream_share)) +
-           kernels * a->kernel_seconds;
-}
-
-/*
- * Each pass takes its FLOPs at a share of the peak of the matrix engine or its bytes at a share of
- * memory bandwidth, whichever is longer, and the time of its kernels.
- */
-static void add_scan(rk_cost_builder *x, const rk_scan *scan)
-{
-    x->cost.forward.part[RK_PART_ATTENTION] +=
-        scan_seconds(x, scan, scan->flops_forward, scan->bytes_forward, scan->kernels_forward);
-    x->cost.backward.part[RK_PART_ATTENTION] +=
-        scan_seconds(x, scan, scan->flops_backward, scan->bytes_backward, scan->kernels_backward);
-    x->cost.flops_forward += scan->flops_forward;
-    x->cost.flops_backward += scan->flops_backward;
-    if (x->list) {
-        const rk_operator entry = {.kind = RK_OPERATOR_SCAN,
-                                   .part = RK_PART_ATTENTION,
-                                   .M = x->c->tokens,
-                                   .bytes = scan->bytes_forward};
-        rk_note(x, &entry, scan->bytes_backward);
-    }
-}
-
-/*
- * Context parallelism by heads: all-to-all of `in` bytes of inputs and `out` bytes of outputs of a
- * rank, mirrored backward, visible.
- */
-static void add_head_exchange(rk_cost_builder *x, double in, double out)
-{
-    const double c = (double)x->c->strategy->cp;
-    const rk_group *group = &x->c->groups[RK_GROUP_CONTEXT];
-    if (x->c->strategy->cp == 1) {
-        return;
-    }
-    const double once = rk_comm_seconds(x, RK_COLL_ALL_TO_ALL, in, group) +
-                        rk_comm_seconds(x, RK_COLL_ALL_TO_ALL, out, group);
-    rk_add_comm(x, RK_PART_CP, once, once);
-    x->cost.sent_forward.context += (c - 1) / c * (in + out);
-    x->cost.sent_backward.context += (c - 1) / c * (in + out);
-    rk_note_kind(x, RK_OPERATOR_MESSAGE, RK_PART_CP);
+    rk_operator o = {
+        .kind = RK_OPERATOR_SCAN,
+        .part = RK_PART_ATTENTION,
+        .precision = rk_wide_precision(x->c->strategy),
+        .M = x->c->tokens,
+        .flops = each * scan->flops_forward,
+        .bytes = each * scan->bytes_forward,
+        .share = scan->flop_share,
+        .stream_share = scan->stream_share,
+        .kernels = scan->kernels_forward,
+    };
+    rk_emit(x, &o);
+    o.pass = RK_PASS_BACKWARD;
+    o.flops = each * scan->flops_backward;
+    o.bytes = each * scan->bytes_backward;
+    o.kernels = scan->kernels_backward;
+    rk_emit(x, &o);
 }
 
 void rk_recurrence_add(rk_cost_builder *x, const rk_layer_type *type)
@@ -214,17 +184,12 @@ void rk_recurrence_add(rk_cost_builder *x, const rk_layer_type *type)
     const rk_recurrence_work work = work_of(x->c, type);
     const double made = (double)size.projected / t, inner = (double)size.inner / t, each = T / t;
     const double exchanged = work.exchanged > 0 ? work.exchanged / t : made;
-    rk_scan scan = work.scan;
-    scan.flops_forward *= each;
-    scan.flops_backward *= each;
-    scan.bytes_forward *= each;
-    scan.bytes_backward *= each;
     for (int64_t i = 0; i < size.raised; i++) {
         rk_add_linear(x, RK_PART_LINEAR, s->precision, T, inner, (double)size.rank);
     }
     rk_add_linear(x, RK_PART_LINEAR, s->precision, T, made, h);
-    add_head_exchange(x, x->c->element * T * exchanged, x->c->element * T * inner);
-    add_scan(x, &scan);
+    rk_add_exchange(x, x->c->element * T * exchanged, x->c->element * T * inner);
+    add_scan(x, &work.scan, each);
     rk_add_stream(x, RK_PART_STREAM, each * work.streamed_forward, each * work.streamed_backward);
     rk_add_row_linear(x, s->precision, T, h, inner);
     rk_save(x, false, each * work.kept);

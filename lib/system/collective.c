@@ -282,6 +282,23 @@ double rk_collective_choose(const rk_system *system, rk_collective op, double by
                     : chosen.seconds;
 }
 
+double rk_collective_sent(rk_collective op, double bytes, double ranks)
+{
+    const double others = (ranks - 1) / ranks;
+    switch (op) {
+    case RK_COLL_ALL_REDUCE:
+        return 2 * bytes * others;
+    case RK_COLL_SEND:
+    case RK_COLL_BROADCAST:
+    case RK_COLL_REDUCE:
+        return ranks > 1 ? bytes : 0;
+    case RK_COLL_GATHER:
+        return ranks > 1 ? bytes / ranks : 0;
+    default:
+        return bytes * others;
+    }
+}
+
 double rk_collective_seconds(const rk_system *system, rk_collective op, double bytes,
                              const rk_group *group)
 {

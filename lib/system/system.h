@@ -217,6 +217,13 @@ double rk_flat_ring_seconds(const rk_system *system, rk_collective op, double by
 extern const char rk_axes_name[], rk_flat_ring_name[];
 
 /*
+ * Bytes that a rank sends in it, the one that sends most; `bytes` as above.  Rings and exchanges
+ * keep a share 1/n of the buffer on its rank (Chan et al. 2007, Collective communication: theory,
+ * practice, and experience); an all-reduce scatters and gathers.  0 for groups of one rank.
+ */
+double rk_collective_sent(rk_collective op, double bytes, double ranks);
+
+/*
  * Time of a transfer that several links share out so that all end together; links that would begin
  * too late take nothing.  `shares` (may be NULL) gets the bytes of each.  count >= 1, bytes and
  * bandwidths > 0, latencies >= 0.

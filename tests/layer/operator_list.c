@@ -1,38 +1,72 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The operators of blocks add up to their costs, for random models and strategies. */
+/*
+ * The operators of blocks add up to their costs, and the price of each follows from its entry
+ * alone, for random models and strategies and for every mixer.
+ */
 #include "../draws.h"
 
 #include "blocks.h"
-#include "layer/operator_list.h"
+#include "io/catalogue.h"
+#include "layer/price.h"
 
 /* What the entries add up to. */
 struct sums {
     rk_times forward, backward;
-    double flops_forward, flops_backward, sent_forward, sent_backward, saved;
+    rk_sent sent_forward, sent_backward;
+    double flops_forward, flops_backward, saved;
 };
 
-static struct sums add_up(const rk_operator_list *list)
+static double *sent_over(rk_sent *sent, rk_group_kind group)
+{
+    return group == RK_GROUP_TENSOR    ? &sent->tensor
+           : group == RK_GROUP_CONTEXT ? &sent->context
+                                       : &sent->expert;
+}
+
+/* An entry says all that its price depends on, and the time and traffic of a message agree. */
+static void assert_priced(const rk_block_context *context, const rk_operator *o)
+{
+    const rk_message *m = &o->message;
+    assert_true(o->kind != RK_OPERATOR_LINEAR || (o->M > 0 && o->N > 0 && o->K > 0));
+    assert_near(rk_price(context, o), o->seconds, 0);
+    if (o->kind == RK_OPERATOR_MESSAGE) {
+        const rk_group *group = &context->groups[m->group];
+        const double once = rk_collective_seconds(context->system, m->op, m->bytes, group);
+        assert_int_equal(m->ranks, group->size);
+        assert_near(m->seconds, m->times * once, 1e-12);
+        assert_near(m->sent, m->times * rk_collective_sent(m->op, m->bytes, (double)m->ranks),
+                    1e-12);
+        assert_true(o->seconds >= 0 && o->seconds <= m->seconds * (1 + 1e-12));
+    }
+}
+
+static struct sums add_up(const rk_block_context *context, const rk_operator_list *list)
 {
     struct sums sums = {.saved = 0};
     for (size_t i = 0; i < list->count; i++) {
         const rk_operator *o = &list->items[i];
-        (o->backward ? &sums.backward : &sums.forward)->part[o->part] += o->seconds;
-        *(o->backward ? &sums.flops_backward : &sums.flops_forward) += o->flops;
-        *(o->backward ? &sums.sent_backward : &sums.sent_forward) += o->sent;
+        const bool forward = o->pass == RK_PASS_FORWARD;
+        (forward ? &sums.forward : &sums.backward)->part[o->part] += o->seconds;
+        *(forward ? &sums.flops_forward : &sums.flops_backward) += o->flops;
+        *sent_over(forward ? &sums.sent_forward : &sums.sent_backward, o->message.group) +=
+            o->message.sent;
         sums.saved += o->saved;
-        assert_true(o->kind != RK_OPERATOR_LINEAR || (o->M > 0 && o->N > 0 && o->K > 0));
+        assert_priced(context, o);
     }
     return sums;
 }
 
-static double sent(const rk_sent *sent)
+static void assert_sent(const rk_sent *sums, const rk_sent *cost)
 {
-    return sent->tensor + sent->context + sent->expert;
+    assert_near(sums->tensor, cost->tensor, 1e-12);
+    assert_near(sums->context, cost->context, 1e-12);
+    assert_near(sums->expert, cost->expert, 1e-12);
 }
 
-static void assert_sums(const rk_operator_list *list, const rk_cost *cost)
+static void assert_sums(const rk_block_context *context, const rk_operator_list *list,
+                        const rk_cost *cost)
 {
-    const struct sums sums = add_up(list);
+    const struct sums sums = add_up(context, list);
     const double most = rk_times_sum(&cost->forward) + rk_times_sum(&cost->backward);
     for (int part = 0; part < RK_PART_COUNT; part++) {
         assert_true(fabs(sums.forward.part[part] - cost->forward.part[part]) <= 1e-12 * most);
@@ -40,8 +74,8 @@ static void assert_sums(const rk_operator_list *list, const rk_cost *cost)
     }
     assert_near(sums.flops_forward, cost->flops_forward, 1e-12);
     assert_near(sums.flops_backward, cost->flops_backward + cost->flops_recompute, 1e-12);
-    assert_near(sums.sent_forward, sent(&cost->sent_forward), 1e-12);
-    assert_near(sums.sent_backward, sent(&cost->sent_backward), 1e-12);
+    assert_sent(&sums.sent_forward, &cost->sent_forward);
+    assert_sent(&sums.sent_backward, &cost->sent_backward);
     assert_true(fabs(sums.saved - cost->saved) <= 1e-9 * (cost->saved + 1));
 }
 
@@ -57,55 +91,107 @@ static void check_model(const rk_model *model, const rk_strategy *s)
         for (int whole = 0; whole < 2; whole++) {
             assert_int_equal(rk_list_layer(&context, &model->types[i], whole, &list, NULL), RK_OK);
             assert_true(list.count > 5);
-            assert_sums(&list, &cost[whole]);
+            assert_sums(&context, &list, &cost[whole]);
             rk_operator_list_clear(&list);
         }
     }
     const rk_cost embedding = rk_block_embedding(&context), head = rk_block_head(&context);
     assert_int_equal(rk_list_embedding(&context, &list, NULL), RK_OK);
-    assert_sums(&list, &embedding);
+    assert_sums(&context, &list, &embedding);
     rk_operator_list_clear(&list);
     assert_int_equal(rk_list_head(&context, &list, NULL), RK_OK);
-    assert_sums(&list, &head);
+    assert_sums(&context, &list, &head);
     rk_operator_list_clear(&list);
+}
+
+/* A strategy with any of the parallelisms, recomputations and formats. */
+static rk_strategy draw_any(uint64_t *r, const rk_model *model)
+{
+    static const unsigned modules[] = {0, RK_MODULE_CORE_ATTENTION, RK_MODULE_NORM | RK_MODULE_MOE,
+                                       RK_MODULE_OPERATORS, RK_MODULE_MLP | RK_MODULE_ACTIVATION};
+    rk_strategy s = rk_strategy_defaults(model);
+    s.seq = 2048;
+    s.tp = draw_power(r, 2);
+    s.sp = draw_chance(r, 2);
+    s.cp = draw_power(r, 2);
+    s.ep = draw_power(r, 2);
+    s.etp = draw_chance(r, 3) ? s.tp : 1;
+    s.cp_kind = (rk_cp_kind)draw_below(r, 3);
+    s.dp = 4;
+    s.global_batch = 4;
+    s.flash_attention = !draw_chance(r, 4);
+    s.tp_overlap = draw_chance(r, 3);
+    s.moe_overlap = draw_chance(r, 3);
+    s.graph_capture = draw_chance(r, 4);
+    s.precision = draw_chance(r, 2) ? RK_FP8 : RK_BF16;
+    s.recompute_modules = modules[draw_below(r, 5)];
+    s.recompute = s.recompute_modules ? RK_REC_SELECTIVE : RK_REC_NONE;
+    if (draw_chance(r, 5)) {
+        s.adapter_rank = 16;
+        s.adapter_modules = RK_ADAPTED_ATTENTION | RK_ADAPTED_FFN;
+    }
+    return s;
 }
 
 static void test_random(void **state)
 {
-    (void)state;
-    static const unsigned modules[] = {0, RK_MODULE_CORE_ATTENTION, RK_MODULE_NORM | RK_MODULE_MOE,
-                                       RK_MODULE_OPERATORS, RK_MODULE_MLP | RK_MODULE_ACTIVATION};
     uint64_t r = 15;
+    (void)state;
     for (int i = 0; i < 100; i++) {
         const rk_model model = draw_model(&r);
-        rk_strategy s = rk_strategy_defaults(&model);
-        s.seq = 2048;
-        s.tp = draw_power(&r, 2);
-        s.sp = draw_chance(&r, 2);
-        s.cp = draw_power(&r, 2);
-        s.ep = draw_power(&r, 2);
-        s.cp_kind = (rk_cp_kind)draw_below(&r, 3);
-        s.dp = 4;
-        s.global_batch = 4;
-        s.flash_attention = !draw_chance(&r, 4);
-        s.precision = draw_chance(&r, 2) ? RK_FP8 : RK_BF16;
-        s.recompute_modules = modules[draw_below(&r, 5)];
-        s.recompute = s.recompute_modules ? RK_REC_SELECTIVE : RK_REC_NONE;
+        const rk_strategy s = draw_any(&r, &model);
         check_model(&model, &s);
     }
 }
 
-static void test_hybrids(void **state)
+/* Layers of each recurrence, with heads of one size. */
+static void test_recurrences(void **state)
 {
+    uint64_t r = 17;
     (void)state;
-    static const char *const names[] = {"nemotron-h-56b", "nemotron-3-super-120b", "deepseek-v3"};
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-        const rk_model model = model_of(names[i]);
-        rk_strategy s = rk_strategy_defaults(&model);
-        s.tp = 2;
-        s.sp = true;
-        s.cp = 2;
-        check_model(&model, &s);
+    for (int k = 0; rk_all_kinds.mixers[k]; k++) {
+        const rk_mixer *mixer = rk_all_kinds.mixers[k];
+        rk_layer_type type = {.mixer = mixer, .feed_forward = &rk_feed_forward_none};
+        const uint8_t layers[RK_LAYER_MAX] = {0};
+        rk_model model = {.hidden = 4096, .vocab = 131072, .seq = 4096, .norms_per_layer = 2};
+        type.recurrence = (rk_recurrence_shape){32, 32, 128, 128, 4, 64, false, false};
+        rk_model_set_layers(&model, &type, layers, 8);
+        for (int i = 0; i < 20 && mixer->recurrence; i++) {
+            const rk_strategy s = draw_any(&r, &model);
+            check_model(&model, &s);
+        }
+    }
+}
+
+/* Every other mixer and every feed-forward network is that of some model of the catalogue. */
+static void test_catalogue(void **state)
+{
+    uint64_t r = 16;
+    bool mixers[32] = {false}, networks[32] = {false};
+    (void)state;
+    for (size_t i = 0; i < rk_catalogue_count; i++) {
+        if (strcmp(rk_catalogue[i].kind, "models") != 0) {
+            continue;
+        }
+        const rk_model model = model_of(rk_catalogue[i].name);
+        for (int k = 0; k < 3; k++) {
+            const rk_strategy s = draw_any(&r, &model);
+            check_model(&model, &s);
+        }
+        for (int t = 0; t < model.type_count; t++) {
+            for (int k = 0; rk_all_kinds.mixers[k]; k++) {
+                mixers[k] |= model.types[t].mixer == rk_all_kinds.mixers[k];
+            }
+            for (int k = 0; rk_all_kinds.feed_forwards[k]; k++) {
+                networks[k] |= model.types[t].feed_forward == rk_all_kinds.feed_forwards[k];
+            }
+        }
+    }
+    for (int k = 0; rk_all_kinds.mixers[k]; k++) {
+        assert_true(mixers[k] || rk_all_kinds.mixers[k]->recurrence);
+    }
+    for (int k = 0; rk_all_kinds.feed_forwards[k]; k++) {
+        assert_true(networks[k]);
     }
 }
 
@@ -126,15 +212,15 @@ static void test_message(void **state)
         const rk_operator *o = &list.items[i];
         if (o->kind == RK_OPERATOR_MESSAGE) {
             const double bytes = 2 * (double)s.seq * 2 * (double)model.hidden; /* top 2 */
-            assert_int_equal(o->collective, RK_COLL_ALL_TO_ALL);
-            assert_int_equal(o->ranks, 8);
-            assert_near(o->message, bytes, 1e-12);
-            assert_near(o->sent, 2 * bytes * 7 / 8, 1e-12); /* there and back */
+            assert_int_equal(o->message.op, RK_COLL_ALL_TO_ALL);
+            assert_int_equal(o->message.ranks, 8);
+            assert_near(o->message.bytes, bytes, 1e-12);
+            assert_near(o->message.sent, bytes * 7 / 8, 1e-12);
             assert_true(o->seconds > 0 && o->part == RK_PART_EP);
             found++;
         }
     }
-    assert_int_equal(found, 2); /* a pass each */
+    assert_int_equal(found, 4); /* there and back in each pass */
     rk_operator_list_clear(&list);
 }
 
@@ -142,7 +228,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_random),
-        cmocka_unit_test(test_hybrids),
+        cmocka_unit_test(test_recurrences),
+        cmocka_unit_test(test_catalogue),
         cmocka_unit_test(test_message),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

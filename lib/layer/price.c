@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "layer/price.h"
+
+#include <math.h>
+
+static double linear_seconds(const rk_accelerator *a, const rk_operator *o)
+{
+    const double seconds =
+        o->groups > 0
+            ? rk_grouped_gemm_seconds(a, o->precision, o->groups, o->M, o->N, o->K, o->accumulate)
+            : rk_gemm_seconds(a, o->precision, 1, o->M, o->N, o->K, o->accumulate);
+    return seconds / o->share;
+}
+
+static double attention_seconds(const rk_accelerator *a, const rk_operator *o)
+{
+    const rk_attention_work work = {
+        .flops = o->flops,
+        .seq = o->N,
+        .heads = o->groups,
+        .qk_size = o->K,
+        .group = o->sharing,
+        .share = o->share,
+        .backward = o->pass != RK_PASS_FORWARD,
+    };
+    return rk_attention_seconds(a, &work);
+}
+
+/*
+ * A pass of a scan takes its FLOPs at a share of the peak of the matrix engine or its bytes at a
+ * share of memory bandwidth, whichever is longer, and the time of its kernels.
+ */
+static double scan_seconds(const rk_accelerator *a, const rk_operator *o)
+{
+    const double rate = a->gemm[o->precision].peak * o->share;
+    return fmax(o->flops / rate, o->bytes / (a->memory_bandwidth * o->stream_share)) +
+           o->kernels * a->kernel_seconds;
+}
+
+double rk_price(const rk_block_context *context, const rk_operator *o)
+{
+    const rk_accelerator *a = &context->system->accelerator;
+    switch (o->kind) {
+    case RK_OPERATOR_LINEAR:
+        return linear_seconds(a, o);
+    case RK_OPERATOR_PRODUCT:
+        return rk_gemm_seconds(a, o->precision, o->groups, o->M, o->N, o->K, 0) / o->share;
+    case RK_OPERATOR_ATTENTION:
+        return attention_seconds(a, o);
+    case RK_OPERATOR_SCAN:
+        return scan_seconds(a, o);
+    case RK_OPERATOR_STREAM:
+        return rk_stream_seconds(a, o->bytes) / context->stack->stream_share;
+    default:
+        return o->seconds;
+    }
+}
+
+rk_message rk_message_of(const rk_block_context *context, rk_collective op, rk_group_kind group,
+                         double bytes, double times)
+{
+    const rk_group *ranks = &context->groups[group];
+    return (rk_message){
+        .op = op,
+        .group = group,
+        .ranks = ranks->size,
+        .times = times,
+        .bytes = bytes,
+        .seconds = times * rk_collective_seconds(context->system, op, bytes, ranks),
+        .sent = times * rk_collective_sent(op, bytes, (double)ranks->size),
+    };
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What an operator takes, from its entry and nothing else. */
+#ifndef RK_LAYER_PRICE_H
+#define RK_LAYER_PRICE_H
+
+#include "layer/operator_list.h"
+
+/*
+ * Seconds of an operator.  Of kinds that have no sizes, and of messages, which other work may hide,
+ * those of the entry.
+ */
+double rk_price(const rk_block_context *context, const rk_operator *o);
+
+/* A message on a group, `times` in a pass, with its time and its traffic. */
+rk_message rk_message_of(const rk_block_context *context, rk_collective op, rk_group_kind group,
+                         double bytes, double times);
+
+/* The same message so many times as often. */
+static inline rk_message rk_message_times(const rk_message *message, double times)
+{
+    rk_message all = *message;
+    all.times *= times;
+    all.seconds *= times;
+    all.sent *= times;
+    return all;
+}
+
+#endif
