@@ -291,6 +291,51 @@ RK_API rk_status rk_outcome_write_launch(const rk_outcome *outcome, size_t index
                                          void (*remark)(void *user, const char *line), void *user,
                                          char **text, rk_error *err);
 
+/* ---- operators ------------------------------------------------------------------------------- */
+
+/* The operators of every block of a model under a strategy, in one microbatch on one rank. */
+typedef struct rk_operators rk_operators;
+
+/*
+ * Lists the operators of strategy `index` of an outcome.  *operators refers to nothing; to be freed
+ * with rk_operators_free; NULL after a failure.  Errors: RK_ERR_INVALID past the last strategy;
+ * RK_ERR_MEMORY.  Source: docs/method/layers.md.
+ */
+RK_API rk_status rk_operators_create(const rk_outcome *outcome, size_t index,
+                                     rk_operators **operators, rk_error *err);
+
+/* NULL is legal. */
+RK_API void rk_operators_free(rk_operators *operators);
+
+/* One operator in one pass of a microbatch on a rank; sizes are 0 where the kind has none. */
+typedef struct rk_operator_facts {
+    const char *block;      /* "layer 0: grouped + dense"; lives as long as the list */
+    int64_t blocks;         /* of this kind in the model */
+    const char *kind;       /* "linear", "attention", "scan", "stream", "message"...; static */
+    const char *pass;       /* "forward", "backward" or "weight gradients"; static */
+    const char *part;       /* of the step, where its time counts; static */
+    double groups;          /* GEMMs of a batch, experts, or heads */
+    double M;               /* rows of a GEMM, or queries */
+    double N;               /* columns, or keys */
+    double K;               /* inner dimension, or size of a head */
+    double flops;           /* executed */
+    double moved_bytes;     /* by memory-bound work */
+    double saved_bytes;     /* kept for backward; negative: given up */
+    const char *collective; /* of a message: "all_reduce"; static; NULL: it sends none */
+    double messages;        /* of the same size, one after the other */
+    double message_bytes;   /* of one, as rk_predict_collective takes them */
+    int64_t ranks;          /* of the group of a message */
+    double sent_bytes;      /* that leave the rank, of all */
+    double seconds;         /* on the critical path of the pass */
+} rk_operator_facts;
+
+/*
+ * Fills the first `size` bytes for operator `index`, block by block in the order of execution: pass
+ * sizeof(rk_operator_facts).  Returns false, and fills nothing, past the last.
+ */
+RK_API bool rk_operators_at(const rk_operators *operators, size_t index, rk_operator_facts *facts,
+                            size_t size);
+
 /* ---- collectives ----------------------------------------------------------------------------- */
 
 /* One collective operation, in the terms of nccl-tests. */

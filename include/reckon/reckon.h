@@ -40,8 +40,10 @@
 #include "reckon/command.h"
 #include "reckon/document.h"
 #include "reckon/predict.h"
+#include "reckon/run.h"
 #include "reckon/search.h"
 #include "reckon/strategy.h"
 #include "reckon/team.h"
+#include "reckon/timeline.h"
 
 #endif

@@ -3,6 +3,7 @@
 #ifndef RK_API_HANDLES_H
 #define RK_API_HANDLES_H
 
+#include "command/fit.h"
 #include "job/job.h"
 #include "report/estimate_change.h"
 #include "request/request.h"
@@ -14,6 +15,31 @@ struct rk_setup {
     rk_setting setting;
     char framework_reason[RK_REASON_SIZE], stack_reason[RK_REASON_SIZE];
 };
+
+struct rk_outcome {
+    const rk_setup *setup;
+    rk_job *job; /* owned; its request is what was asked; NULL: one strategy */
+    rk_fit fit;  /* `found` is what was found, by plans too */
+};
+
+/* An empty outcome with a job of the command; cleared by rk_outcome_clear. */
+rk_status rk_outcome_begin(const rk_setup *setup, const rk_command *command, rk_outcome *outcome,
+                           rk_error *err);
+void rk_outcome_clear(rk_outcome *outcome);
+
+/* Strategy `index` of an outcome; NULL past the last. */
+const rk_answer *rk_outcome_answer(const rk_outcome *outcome, size_t index);
+
+/* Refuses a strategy past the last. */
+rk_status rk_outcome_pick(const rk_outcome *outcome, size_t index, const rk_answer **answer,
+                          rk_error *err);
+
+/* Sets the options of a job that stand in a space. */
+rk_status rk_ask_space(const rk_setup *setup, const rk_space *space, rk_job *job, rk_error *err);
+
+/* Predicts a strategy that a program gave in full. */
+rk_status rk_ask_strategy(const rk_setup *setup, const rk_strategy *strategy, rk_found *found,
+                          rk_error *err);
 
 /* Hands a struct to a program whose own has `size` bytes. */
 static inline void rk_hand_out(void *to, size_t size, const void *from, size_t known)

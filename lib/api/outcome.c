@@ -9,13 +9,20 @@
 
 #include <stdlib.h>
 
-struct rk_outcome {
-    const rk_setup *setup;
-    rk_job *job; /* owned; its request is what was asked; NULL: one strategy */
-    rk_fit fit;  /* `found` is what was found, by plans too */
-};
-
 /* ---- what is asked --------------------------------------------------------------------------- */
+
+rk_status rk_outcome_begin(const rk_setup *setup, const rk_command *command, rk_outcome *outcome,
+                           rk_error *err)
+{
+    *outcome = (rk_outcome){.setup = setup};
+    return rk_job_create(command, &outcome->job, err);
+}
+
+void rk_outcome_clear(rk_outcome *outcome)
+{
+    rk_found_clear(&outcome->fit.found);
+    rk_job_free(outcome->job);
+}
 
 static rk_status create_outcome(const rk_setup *setup, const rk_command *command,
                                 rk_outcome **outcome, rk_error *err)
@@ -25,8 +32,7 @@ static rk_status create_outcome(const rk_setup *setup, const rk_command *command
     if (!created) {
         return rk_fail(err, RK_ERR_MEMORY, "not enough memory for an outcome");
     }
-    created->setup = setup;
-    const rk_status status = rk_job_create(command, &created->job, err);
+    const rk_status status = rk_outcome_begin(setup, command, created, err);
     if (status) {
         free(created);
         return status;
@@ -99,19 +105,32 @@ static rk_status take_space(const rk_space *given, rk_request *request, rk_space
     return RK_OK;
 }
 
+rk_status rk_ask_space(const rk_setup *setup, const rk_space *space, rk_job *job, rk_error *err)
+{
+    rk_space own;
+    const rk_status status = take_space(space, rk_job_arguments(job), &own, err);
+    return status ? status : rk_ask(setup, job, own.options, err);
+}
+
+rk_status rk_ask_strategy(const rk_setup *setup, const rk_strategy *strategy, rk_found *found,
+                          rk_error *err)
+{
+    rk_strategy own;
+    const rk_status status = rk_strategy_adopt_legal(setup, strategy, &own, err);
+    return status ? status : rk_answer_fill(&setup->setting, &own, &found->given, err);
+}
+
 /* Searches or fits, and drops the outcome after a failure. */
 static rk_status answer_space(const rk_setup *setup, const rk_space *space,
                               const rk_command *command, rk_job_user *use,
                               const rk_job_control *control, rk_outcome **outcome, rk_error *err)
 {
-    rk_space own;
     rk_status status = create_outcome(setup, command, outcome, err);
     if (status) {
         return status;
     }
     rk_job *job = (*outcome)->job;
-    status = take_space(space, rk_job_arguments(job), &own, err);
-    status = status ? status : rk_ask(setup, job, own.options, err);
+    status = rk_ask_space(setup, space, job, err);
     status = status ? status : rk_job_use(job, control, NULL, NULL, use, *outcome, err);
     if (status) {
         rk_outcome_free(*outcome);
@@ -150,15 +169,12 @@ rk_status rk_fit_strategies(const rk_setup *setup, const rk_space *space,
 rk_status rk_estimate_strategy(const rk_setup *setup, const rk_strategy *strategy,
                                rk_outcome **outcome, rk_error *err)
 {
-    rk_strategy own;
     rk_status status = create_outcome(setup, &rk_command_estimate, outcome, err);
     if (status) {
         return status;
     }
     status = rk_ask(setup, (*outcome)->job, NULL, err);
-    status = status ? status : rk_strategy_adopt_legal(setup, strategy, &own, err);
-    status =
-        status ? status : rk_answer_fill(&setup->setting, &own, &(*outcome)->fit.found.given, err);
+    status = status ? status : rk_ask_strategy(setup, strategy, &(*outcome)->fit.found, err);
     if (status) {
         rk_outcome_free(*outcome);
         *outcome = NULL;
@@ -169,8 +185,7 @@ rk_status rk_estimate_strategy(const rk_setup *setup, const rk_strategy *strateg
 void rk_outcome_free(rk_outcome *outcome)
 {
     if (outcome) {
-        rk_found_clear(&outcome->fit.found);
-        rk_job_free(outcome->job);
+        rk_outcome_clear(outcome);
         free(outcome);
     }
 }
@@ -199,13 +214,23 @@ size_t rk_outcome_count(const rk_outcome *outcome)
     return outcome->fit.found.searched ? outcome->fit.found.plan.answer_count : 1;
 }
 
-static const rk_answer *answer_at(const rk_outcome *outcome, size_t index)
+const rk_answer *rk_outcome_answer(const rk_outcome *outcome, size_t index)
 {
     if (index >= rk_outcome_count(outcome)) {
         return NULL;
     }
     return outcome->fit.found.searched ? &outcome->fit.found.plan.answers[index]
                                        : &outcome->fit.found.given;
+}
+
+rk_status rk_outcome_pick(const rk_outcome *outcome, size_t index, const rk_answer **answer,
+                          rk_error *err)
+{
+    *answer = rk_outcome_answer(outcome, index);
+    return *answer
+               ? RK_OK
+               : rk_fail(err, RK_ERR_INVALID, "the outcome has %zu strategies, and not number %zu",
+                         rk_outcome_count(outcome), index);
 }
 
 static void hand_out_prediction(const rk_answer *answer, rk_prediction *prediction, size_t size)
@@ -224,7 +249,7 @@ static void hand_out_prediction(const rk_answer *answer, rk_prediction *predicti
 bool rk_outcome_strategy(const rk_outcome *outcome, size_t index, rk_strategy *strategy,
                          size_t size)
 {
-    const rk_answer *answer = answer_at(outcome, index);
+    const rk_answer *answer = rk_outcome_answer(outcome, index);
     if (answer) {
         rk_strategy_hand_out(&answer->strategy, strategy, size);
     }
@@ -234,7 +259,7 @@ bool rk_outcome_strategy(const rk_outcome *outcome, size_t index, rk_strategy *s
 bool rk_outcome_prediction(const rk_outcome *outcome, size_t index, rk_prediction *prediction,
                            size_t size)
 {
-    const rk_answer *answer = answer_at(outcome, index);
+    const rk_answer *answer = rk_outcome_answer(outcome, index);
     if (answer) {
         hand_out_prediction(answer, prediction, size);
     }
@@ -244,7 +269,7 @@ bool rk_outcome_prediction(const rk_outcome *outcome, size_t index, rk_predictio
 bool rk_outcome_stage(const rk_outcome *outcome, size_t index, int64_t stage, rk_stage_use *use,
                       size_t size)
 {
-    const rk_answer *answer = answer_at(outcome, index);
+    const rk_answer *answer = rk_outcome_answer(outcome, index);
     if (!answer || stage < 0 || stage >= answer->strategy.pp) {
         return false;
     }
@@ -317,16 +342,14 @@ rk_status rk_outcome_write_launch(const rk_outcome *outcome, size_t index, const
                                   void (*remark)(void *user, const char *line), void *user,
                                   char **text, rk_error *err)
 {
-    struct launching launching = {.outcome = outcome, .answer = answer_at(outcome, index)};
+    struct launching launching = {.outcome = outcome};
     const rk_job_control control = {.size = sizeof(control), .user = user, .remark = remark};
     rk_bytes written = {0};
     rk_job *job = NULL;
     *text = NULL;
-    if (!launching.answer) {
-        return rk_fail(err, RK_ERR_INVALID, "the outcome has %zu strategies, and not number %zu",
-                       rk_outcome_count(outcome), index);
-    }
-    rk_status status = rk_find_name("launch file", name, rk_launch_names, &launching.kind, err);
+    rk_status status = rk_outcome_pick(outcome, index, &launching.answer, err);
+    status =
+        status ? status : rk_find_name("launch file", name, rk_launch_names, &launching.kind, err);
     status = status ? status : rk_job_create(&rk_command_estimate, &job, err);
     status = status ? status : rk_ask(outcome->setup, job, NULL, err);
     if (!status) {

@@ -15,10 +15,10 @@ typedef struct rk_block_operators {
 
 enum { RK_BLOCKS_MAX = RK_LAYER_TYPE_MAX + 2 };
 
-typedef struct rk_operators {
+struct rk_operators {
     int count;
     rk_block_operators blocks[RK_BLOCKS_MAX];
-} rk_operators;
+};
 
 /* Lists the blocks of a model under a strategy; cleared with rk_operators_clear, also on failure.
  */

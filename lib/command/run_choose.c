@@ -138,7 +138,7 @@ static void fill_cluster(const struct choice *c, const rk_whole_run *run, struct
     out->accelerators = t->accelerators;
     out->step = t->step;
     out->days = r->total / DAY;
-    out->late_days = run->simulated.total_s.high / DAY;
+    out->late_days = run->simulated.total_s.p90 / DAY;
     out->hours = r->accelerator_hours;
     out->cost = r->cost;
     out->power = t->accelerators * t->power * t->pue;

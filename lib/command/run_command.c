@@ -14,8 +14,6 @@
 #define GIGA      1e9
 #define NOT_GIVEN (-1.0)
 #define P90       1.2815515655446004 /* standard deviations to the 90th percentile */
-#define LIFE      4.0                /* years; what design documents assume */
-#define SIMULATED 1000               /* runs */
 
 /* ---- options ------------------------------------------------------------------------------- */
 
@@ -389,6 +387,22 @@ rk_status rk_whole_run_fill(rk_job *job, rk_whole_run *run, rk_error *err)
     return status;
 }
 
+double rk_whole_run_cost_rate(const rk_whole_run *run)
+{
+    return run->result.total > 0 ? run->result.cost / run->result.total : 0;
+}
+
+rk_status rk_whole_run_find(rk_job *job, rk_whole_run *run, rk_error *err)
+{
+    rk_status status = rk_run_phases_read(run, err);
+    if (!status) {
+        status = run->phase_count > 0
+                     ? rk_run_phases_fill(job, run, err)
+                     : rk_found_fill(job, &run->args->request, run->inputs, &run->found, err);
+    }
+    return status || !rk_found_answer(&run->found) ? status : rk_whole_run_fill(job, run, err);
+}
+
 /* ---- the command --------------------------------------------------------------------------- */
 
 static void init_run(void *arguments)
@@ -396,9 +410,9 @@ static void init_run(void *arguments)
     rk_run_args *args = arguments;
     rk_request_init(&args->request);
     args->failures = args->restart = args->price = args->carbon = NOT_GIVEN;
-    args->simulated = SIMULATED;
+    args->simulated = RK_RUN_SIMULATED;
     args->seed = 1;
-    args->life = LIFE;
+    args->life = RK_RUN_LIFE_YEARS;
     args->spares = -1;
 }
 
@@ -437,13 +451,7 @@ static rk_status run_run(rk_job *job, void *arguments, rk_error *err)
     rk_inputs inputs;
     rk_whole_run run = {.args = args, .inputs = &inputs};
     rk_status status = rk_request_load(&args->request, &inputs, err);
-    status = status ? status : rk_run_phases_read(&run, err);
-    status = status                ? status
-             : run.phase_count > 0 ? rk_run_phases_fill(job, &run, err)
-                                   : rk_found_fill(job, &args->request, &inputs, &run.found, err);
-    if (!status && rk_found_answer(&run.found)) {
-        status = rk_whole_run_fill(job, &run, err);
-    }
+    status = status ? status : rk_whole_run_find(job, &run, err);
     status = status ? status : rk_whole_run_write(job, &run, err);
     const rk_answer *answer = status ? NULL : rk_found_answer(&run.found);
     rk_job_set_found(job, answer && answer->estimate.fits);

@@ -28,6 +28,11 @@ typedef struct rk_run_args {
     bool async;
 } rk_run_args;
 
+/* Where the command line says nothing: years in which a purchase is paid off, as design documents
+   assume, and runs of the simulation. */
+#define RK_RUN_LIFE_YEARS 4.0
+#define RK_RUN_SIMULATED  1000
+
 #define RK_PHASES_MAX 16
 
 /* A part of a run with its own sequence and batch. */
@@ -68,6 +73,15 @@ bool rk_run_is_question(const rk_run_args *args);
  * what moves it.
  */
 rk_status rk_whole_run_fill(rk_job *job, rk_whole_run *run, rk_error *err);
+
+/*
+ * Finds the strategy of a run, whose args and inputs are set, and fills it where one fits.
+ * run->found is the caller's to clear, also after a failure.
+ */
+rk_status rk_whole_run_find(rk_job *job, rk_whole_run *run, rk_error *err);
+
+/* What a second of the run costs; 0: not known. */
+double rk_whole_run_cost_rate(const rk_whole_run *run);
 
 /* Reads "SEQUENCE:TOKENS[:BATCH],...".  Sets phase_count. */
 rk_status rk_run_phases_read(rk_whole_run *run, rk_error *err);

@@ -54,16 +54,16 @@ static void write_spread(rk_json_writer *writer, const char *key, const rk_sprea
     rk_json_open_member(writer, key, "{");
     rk_json_real(writer, "mean", factor * spread->mean);
     rk_json_real(writer, "standard_error", factor * spread->error);
-    rk_json_real(writer, "p10", factor * spread->low);
-    rk_json_real(writer, "p50", factor * spread->middle);
-    rk_json_real(writer, "p90", factor * spread->high);
+    rk_json_real(writer, "p10", factor * spread->p10);
+    rk_json_real(writer, "p50", factor * spread->p50);
+    rk_json_real(writer, "p90", factor * spread->p90);
     rk_json_close(writer, "}");
 }
 
 static void write_simulated(rk_json_writer *writer, const rk_whole_run *run)
 {
     const rk_simulated *s = &run->simulated;
-    const double each = run->result.total > 0 ? run->result.cost / run->result.total : 0;
+    const double each = rk_whole_run_cost_rate(run);
     rk_json_open_member(writer, "simulated", "{");
     rk_json_count(writer, "runs", (uint64_t)run->simulation.runs);
     rk_json_count(writer, "unfinished", (uint64_t)s->unfinished);
@@ -121,8 +121,8 @@ static void write_members(rk_json_writer *writer, const void *what)
 static void write_percentiles(rk_out *out, const rk_whole_run *run)
 {
     const rk_spread *total = &run->simulated.total_s, *goodput = &run->simulated.goodput;
-    const double values[] = {total->low,   total->middle,   total->high,
-                             goodput->low, goodput->middle, goodput->high};
+    const double values[] = {total->p10,   total->p50,   total->p90,
+                             goodput->p10, goodput->p50, goodput->p90};
     for (size_t i = 0; i < COUNT(values); i++) {
         char number[RK_NUMBER_TEXT_SIZE];
         const bool known = run->simulation.runs > 0 && isfinite(values[i]);

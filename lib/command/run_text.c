@@ -62,11 +62,11 @@ static void write_tokens(FILE *to, const rk_whole_run *run)
 /* " 61 to 79 days", or "not before the end of time". */
 static void write_days(FILE *to, const rk_spread *spread)
 {
-    if (spread->high < HUGE_VAL) {
-        (void)fprintf(to, "%.4g, %.4g and %.4g days", spread->low / DAY, spread->middle / DAY,
-                      spread->high / DAY);
-    } else if (spread->low < HUGE_VAL) {
-        (void)fprintf(to, "%.4g days, and no end for some", spread->low / DAY);
+    if (spread->p90 < HUGE_VAL) {
+        (void)fprintf(to, "%.4g, %.4g and %.4g days", spread->p10 / DAY, spread->p50 / DAY,
+                      spread->p90 / DAY);
+    } else if (spread->p10 < HUGE_VAL) {
+        (void)fprintf(to, "%.4g days, and no end for some", spread->p10 / DAY);
     } else {
         (void)fputs("no end", to);
     }
@@ -88,8 +88,8 @@ static void write_run(FILE *to, const rk_whole_run *run)
         (void)fputs("10th, 50th and 90th percentile: ", to);
         write_days(to, &s->total_s);
         (void)fprintf(to, "\n%-10sof %s simulated runs; goodput %.1f, %.1f and %.1f %%\n", "",
-                      rk_with_commas((uint64_t)run->simulation.runs, steps), 100 * s->goodput.low,
-                      100 * s->goodput.middle, 100 * s->goodput.high);
+                      rk_with_commas((uint64_t)run->simulation.runs, steps), 100 * s->goodput.p10,
+                      100 * s->goodput.p50, 100 * s->goodput.p90);
     }
 }
 
@@ -120,7 +120,7 @@ static void write_failures(FILE *to, const rk_whole_run *run)
                   rk_amount_text(r->failures, "", count));
     if (run->simulation.runs > 0) {
         (void)fprintf(to, " (10th to 90th percentile %.4g to %.4g)",
-                      run->simulated.interruptions.low, run->simulated.interruptions.high);
+                      run->simulated.interruptions.p10, run->simulated.interruptions.p90);
     }
     (void)fprintf(to, ";\n%-10s%s to restart and %s to read\n", "",
                   rk_duration_text(run->training.restart, restart),
@@ -190,12 +190,12 @@ static void write_prices(FILE *to, const rk_whole_run *run)
     (void)fprintf(to, "%s accelerator-hours", rk_amount_text(r->accelerator_hours, "", number));
     if (t->price > 0) {
         (void)fprintf(to, " at %.4g: %s", t->price, rk_amount_text(r->cost, "", number));
-        if (run->simulation.runs > 0 && run->simulated.total_s.high < HUGE_VAL) {
+        if (run->simulation.runs > 0 && run->simulated.total_s.p90 < HUGE_VAL) {
             const double each = r->cost / r->total;
             (void)fprintf(to, " (%s",
-                          rk_amount_text(each * run->simulated.total_s.low, "", number));
+                          rk_amount_text(each * run->simulated.total_s.p10, "", number));
             (void)fprintf(to, " to %s)",
-                          rk_amount_text(each * run->simulated.total_s.high, "", number));
+                          rk_amount_text(each * run->simulated.total_s.p90, "", number));
         }
     }
     (void)fputc('\n', to);

@@ -421,9 +421,9 @@ static rk_spread spread_of(const struct outcome *outcomes, int64_t count, size_t
     }
     spread.error = ended > 1 ? sqrt(squares / (ended - 1) / ended) : 0;
     qsort(values, (size_t)count, sizeof(*values), by_value);
-    spread.low = quantile(values, count, 0.1);
-    spread.middle = quantile(values, count, 0.5);
-    spread.high = quantile(values, count, 0.9);
+    spread.p10 = quantile(values, count, 0.1);
+    spread.p50 = quantile(values, count, 0.5);
+    spread.p90 = quantile(values, count, 0.9);
     return spread;
 }
 

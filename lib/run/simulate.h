@@ -40,12 +40,6 @@ typedef struct rk_simulation {
     int threads; /* at least 1; the result does not depend on it */
 } rk_simulation;
 
-/* A figure over all runs that ended. */
-typedef struct rk_spread {
-    double mean, error;       /* standard error of the mean */
-    double low, middle, high; /* 10th, 50th and 90th percentile of all runs; infinite: no end */
-} rk_spread;
-
 typedef struct rk_simulated {
     rk_spread total_s, goodput, interruptions;
     int64_t unfinished; /* runs that do not get ahead */

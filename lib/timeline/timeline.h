@@ -8,6 +8,7 @@
 
 #include "estimate/estimate.h"
 #include "io/out.h"
+#include "reckon/timeline.h"
 
 enum { RK_TIMELINE_AFTER_MAX = 8 };
 
@@ -17,7 +18,7 @@ typedef struct rk_timeline_after {
     double seconds;
 } rk_timeline_after;
 
-typedef struct rk_timeline {
+struct rk_timeline {
     const rk_strategy *strategy; /* borrowed */
     rk_op *ops;                  /* owned; rank by rank, by start */
     size_t op_count, op_room;
@@ -26,7 +27,7 @@ typedef struct rk_timeline {
     rk_timeline_after after[RK_TIMELINE_AFTER_MAX];
     int after_count;
     double step; /* s, of all */
-} rk_timeline;
+};
 
 /* Plays a legal strategy, whose estimate is given; cleared with rk_timeline_clear. */
 rk_status rk_timeline_fill(const rk_model *model, const rk_system *system, const rk_stack *stack,

@@ -126,8 +126,8 @@ static void test_daly(void **state)
     const rk_simulated r = simulated(&s);
     const double slowdown = rk_failure_slowdown(300, 3, 180, DAY / 50);
     assert_near(r.total_s.mean / s.work_s, slowdown, 3e-4);
-    assert_near(r.goodput.middle, 1 / slowdown, 1e-3);
-    assert_true(r.total_s.low < r.total_s.middle && r.total_s.middle < r.total_s.high);
+    assert_near(r.goodput.p50, 1 / slowdown, 1e-3);
+    assert_true(r.total_s.p10 < r.total_s.p50 && r.total_s.p50 < r.total_s.p90);
 }
 
 /* What counts to first order: copies lost in writing, rollbacks, planned stops. */
@@ -206,22 +206,22 @@ static void test_spreads(void **state)
     s.work_spread = 0.1;
     s.interval_s = HUGE_VAL;
     rk_simulated r = simulated(&s);
-    assert_near(r.total_s.middle, s.work_s, 0.01);
-    assert_near(r.total_s.high, s.work_s * exp(0.1 * 1.28155), 0.01);
-    assert_near(r.total_s.low, s.work_s * exp(-0.1 * 1.28155), 0.01);
-    assert_true(r.goodput.low > 0.999999);
+    assert_near(r.total_s.p50, s.work_s, 0.01);
+    assert_near(r.total_s.p90, s.work_s * exp(0.1 * 1.28155), 0.01);
+    assert_near(r.total_s.p10, s.work_s * exp(-0.1 * 1.28155), 0.01);
+    assert_true(r.goodput.p10 > 0.999999);
     /* Runs that do not get ahead count as infinitely long, and cost no time to simulate. */
     s = large();
     s.runs = 200;
     s.work_s = DAY;
     s.rate_spread = 3;
     r = simulated(&s);
-    assert_true(r.unfinished > 20 && isinf(r.total_s.high) && r.total_s.middle < 1e6);
+    assert_true(r.unfinished > 20 && isinf(r.total_s.p90) && r.total_s.p50 < 1e6);
     s.rate = 1;
     s.rate_spread = 0;
     r = simulated(&s);
     assert_int_equal(r.unfinished, s.runs);
-    assert_true(isinf(r.total_s.low) && r.goodput.high == 0);
+    assert_true(isinf(r.total_s.p10) && r.goodput.p90 == 0);
 }
 
 struct moments {
@@ -250,10 +250,10 @@ static void test_moments(void **state)
     const rk_simulated r = simulated(&s);
     struct moments m = {0};
     assert_int_equal(rk_simulate_moments(&s, r.middle_run, note, &m, &err), RK_OK);
-    assert_near(m.last.time_s, r.total_s.middle, 1e-12);
+    assert_near(m.last.time_s, r.total_s.p50, 1e-12);
     assert_true(m.last.kind == RK_MOMENT_END && m.last.done == 1);
     assert_true(m.count == 2 * m.interruptions + 2);
-    assert_near(m.interruptions, r.interruptions.middle, 0.15); /* but for those in restarts */
+    assert_near(m.interruptions, r.interruptions.p50, 0.15); /* but for those in restarts */
 }
 
 static void test_refusals(void **state)

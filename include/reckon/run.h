@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Whole training runs: how long they take, how often they are interrupted, what they cost.
+ *
+ *     rk_run_request request;
+ *     rk_run_outcome *run;
+ *     rk_run_outcome_facts facts;
+ *     rk_run_request_init(&request, sizeof(request));
+ *     request.space = &space;
+ *     request.tokens = 15e12;
+ *     rk_status status = rk_predict_run(setup, &request, NULL, &run, &err);
+ *     if (!status) {
+ *         rk_run_outcome_describe(run, &facts, sizeof(facts));
+ *         printf("%.1f days, 90 %% of runs within %.1f\n", facts.total_s / 86400,
+ *                facts.simulated_total_s.p90 / 86400);
+ *     }
+ *     rk_run_outcome_free(run);
+ *
+ * Figures are those of `reckon run`, to the last digit.  The model and its sources: docs/run.md.
+ */
+#ifndef RECKON_RUN_H
+#define RECKON_RUN_H
+
+#include "reckon/predict.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- what is asked --------------------------------------------------------------------------- */
+
+/*
+ * A run to predict.  Begin with rk_run_request_init.  Texts, strategy and space have to live as
+ * long as the call.
+ */
+typedef struct rk_run_request {
+    size_t size;                 /* sizeof(rk_run_request); fields may be added at the end */
+    const rk_strategy *strategy; /* to train with; NULL: the fastest of `space` */
+    const rk_space *space;       /* to choose from, as for rk_plan_strategies; NULL: `strategy` */
+    double tokens;               /* to train on; set one of tokens, steps and loss; or "phases" in
+                                    the options of the space, as of `reckon run --phases` */
+    double steps;                /* to train for */
+    double loss;                 /* to reach, nats per token, by `law` */
+    const char *law;             /* scaling law, by name or file; NULL: the usual one */
+    double reference_batch;      /* tokens of a step that tokens or loss are meant for: a larger
+                                    batch needs more; 0: whatever the batch is */
+    const char *batch_law;       /* law of the critical batch; NULL: the usual one */
+    double step_s;               /* as if every step took this long; 0: as predicted */
+    double mfu_percent;          /* as if every step reached this MFU; 0: as predicted */
+    double stragglers_percent;   /* standard deviation of a worker's step; 0: all are as fast */
+    const char *reliability;     /* document of rates of interruptions; NULL: the published one */
+    double failures;             /* a day per 1,000 accelerators; below 0: by `reliability` */
+    double restart_s;            /* from an interruption to the next step, without reading; below 0:
+                                    by `reliability` */
+    int64_t spares;              /* nodes that stand by; below 0: a node is replaced at once */
+    double storage_bytes_per_s;  /* of all storage; 0: as much per accelerator as for Llama 3 */
+    double checkpoint_every_s;   /* of training between checkpoints; 0: the best interval */
+    bool async_checkpoint;       /* training waits for the copy to host memory only */
+    const char *near_checkpoint; /* tier that takes copies between those in storage: "host",
+                                    "peer-host" or "nvme"; NULL: none are made */
+    const char *storage_tiers;   /* document of these tiers; NULL: the published one */
+    const char *prices;          /* document of prices; NULL: only what follows is known */
+    double price_per_hour;       /* of an accelerator, in any currency; below 0: by `prices` */
+    double purchase_price;       /* of an accelerator with its share of everything; 0: rented */
+    double life_years;           /* over which a purchase is paid off */
+    double power_watts;          /* of an accelerator with its share of the node; 0: by `prices` */
+    double pue;                  /* power of the building over that of its machines; 0: likewise */
+    double carbon_g_per_kwh;     /* of the power; below 0: by `prices` */
+    int64_t simulated_runs;      /* for percentiles; 0: none */
+    int64_t seed;                /* of the simulation: the same gives the same figures */
+} rk_run_request;
+
+/* Fills the first `size` bytes with what is usual: pass sizeof(rk_run_request). */
+RK_API void rk_run_request_init(rk_run_request *request, size_t size);
+
+/* ---- what is predicted ----------------------------------------------------------------------- */
+
+/* A whole run with the strategy that it trains with. */
+typedef struct rk_run_outcome rk_run_outcome;
+
+/*
+ * Predicts a whole run; when no strategy of the space fits, rk_run_outcome_facts.found is false.
+ * `control` is as for rk_plan_strategies and may be NULL.  *run refers to the setup and to
+ * strategy->layout, which have to live longer; to be freed with rk_run_outcome_free; NULL after a
+ * failure.  Errors: RK_ERR_INVALID for a number out of range, for options, a document or a strategy
+ * that the framework refuses, and where interruptions leave no time to get ahead; RK_ERR_STOPPED;
+ * RK_ERR_MEMORY.
+ */
+RK_API rk_status rk_predict_run(const rk_setup *setup, const rk_run_request *request,
+                                const rk_job_control *control, rk_run_outcome **run, rk_error *err);
+
+/* NULL is legal. */
+RK_API void rk_run_outcome_free(rk_run_outcome *run);
+
+/* A figure over all simulated runs. */
+typedef struct rk_spread {
+    double mean;  /* of the runs that ended */
+    double error; /* standard error of the mean */
+    double p10;   /* 10th percentile of all runs; infinite: no end */
+    double p50;   /* likewise the median */
+    double p90;   /* and the 90th percentile */
+} rk_spread;
+
+/* What a run comes to; the five times after total_s add up to it. */
+typedef struct rk_run_outcome_facts {
+    bool found;                        /* a strategy fits; else the rest is 0 */
+    double tokens;                     /* to train on */
+    double steps;                      /* of the optimizer */
+    double step_s;                     /* of one that nothing interrupts, with stragglers */
+    double accelerators;               /* to train on */
+    double checkpoint_bytes;           /* of one, of all accelerators */
+    double total_s;                    /* expected, from the first step to the last */
+    double training_s;                 /* in steps */
+    double checkpoints_s;              /* waiting for checkpoints */
+    double lost_s;                     /* work since the last checkpoint, done again */
+    double restarts_s;                 /* from interruptions to the next step */
+    double planned_s;                  /* stops that lose no work */
+    double goodput;                    /* share of the steps in total_s */
+    double mtbf_s;                     /* between interruptions; infinite without */
+    double failures;                   /* expected interruptions */
+    double checkpoint_interval_s;      /* infinite: there are no checkpoints */
+    double near_copies;                /* per checkpoint in storage; 1: none are made nearby */
+    double checkpoint_write_s;         /* until one is in storage; reading takes as long */
+    double checkpoint_blocking_s;      /* that training waits for one */
+    double accelerator_hours;          /* of all accelerators */
+    double cost;                       /* in the currency of the price; 0: not known */
+    double energy_joules;              /* building included; 0: not known */
+    double carbon_kg;                  /* of CO2; 0: not known */
+    int64_t simulated_runs;            /* 0: the rest is 0 */
+    int64_t unfinished_runs;           /* of them, those that do not get ahead */
+    rk_spread simulated_total_s;       /* time of a run */
+    rk_spread simulated_goodput;       /* share of its steps */
+    rk_spread simulated_interruptions; /* of a run */
+    rk_spread simulated_cost;          /* of a run; 0: not known */
+} rk_run_outcome_facts;
+
+/* Fills the first `size` bytes of `facts`: pass sizeof(rk_run_outcome_facts). */
+RK_API void rk_run_outcome_describe(const rk_run_outcome *run, rk_run_outcome_facts *facts,
+                                    size_t size);
+
+/*
+ * The strategy of the run and its prediction, as an outcome with one strategy, or with what is
+ * missing where none fits.  It belongs to the run.
+ */
+RK_API const rk_outcome *rk_run_outcome_strategies(const rk_run_outcome *run);
+
+/* An assumption that moves the answer, from its low to its high end. */
+typedef struct rk_run_assumption {
+    const char *name;    /* static */
+    double low;          /* as a factor of what is assumed */
+    double high;         /* likewise */
+    double low_total_s;  /* of the run at the low end; infinite: it does not get ahead */
+    double high_total_s; /* at the high end */
+} rk_run_assumption;
+
+/*
+ * Fills the first `size` bytes for assumption `index`, the one that moves the run most first.
+ * Returns false, and fills nothing, past the last.
+ */
+RK_API bool rk_run_outcome_assumption(const rk_run_outcome *run, size_t index,
+                                      rk_run_assumption *assumption, size_t size);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

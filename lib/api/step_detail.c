@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The operators of a strategy, and its step as it goes by. */
+#include "api/handles.h"
+
+#include "base/error.h"
+#include "command/estimate_operators.h"
+#include "timeline/timeline.h"
+
+#include <stdlib.h>
+
+/* ---- operators ------------------------------------------------------------------------------- */
+
+rk_status rk_operators_create(const rk_outcome *outcome, size_t index, rk_operators **operators,
+                              rk_error *err)
+{
+    const rk_answer *answer;
+    *operators = NULL;
+    rk_status status = rk_outcome_pick(outcome, index, &answer, err);
+    if (status) {
+        return status;
+    }
+    rk_operators *created = calloc(1, sizeof(*created));
+    if (!created) {
+        return rk_fail(err, RK_ERR_MEMORY, "not enough memory for operators");
+    }
+    status = rk_operators_fill(&outcome->setup->inputs, &answer->strategy, created, err);
+    if (status) {
+        rk_operators_free(created);
+        return status;
+    }
+    *operators = created;
+    return RK_OK;
+}
+
+void rk_operators_free(rk_operators *operators)
+{
+    if (operators) {
+        rk_operators_clear(operators);
+        free(operators);
+    }
+}
+
+bool rk_operators_at(const rk_operators *operators, size_t index, rk_operator_facts *facts,
+                     size_t size)
+{
+    int b = 0;
+    while (b < operators->count && index >= operators->blocks[b].list.count) {
+        index -= operators->blocks[b++].list.count;
+    }
+    if (b == operators->count) {
+        return false;
+    }
+    const rk_block_operators *block = &operators->blocks[b];
+    const rk_operator *o = &block->list.items[index];
+    const rk_message *message = &o->message;
+    const bool sends = message->ranks > 1;
+    const rk_operator_facts all = {
+        .block = block->name,
+        .blocks = block->count,
+        .kind = rk_operator_kind_names[o->kind],
+        .pass = rk_pass_names[o->pass],
+        .part = rk_part_names[o->part],
+        .groups = o->groups,
+        .M = o->M,
+        .N = o->N,
+        .K = o->K,
+        .flops = o->flops,
+        .moved_bytes = o->bytes,
+        .saved_bytes = o->saved,
+        .collective = sends ? rk_collective_names[message->op] : NULL,
+        .messages = message->times,
+        .message_bytes = message->bytes,
+        .ranks = sends ? message->ranks : 0,
+        .sent_bytes = message->sent,
+        .seconds = o->seconds,
+    };
+    rk_hand_out(facts, size, &all, sizeof(all));
+    return true;
+}
+
+/* ---- the timeline ---------------------------------------------------------------------------- */
+
+rk_status rk_timeline_create(const rk_outcome *outcome, size_t index, rk_timeline **timeline,
+                             rk_error *err)
+{
+    const rk_inputs *inputs = &outcome->setup->inputs;
+    const rk_answer *answer;
+    *timeline = NULL;
+    rk_status status = rk_outcome_pick(outcome, index, &answer, err);
+    if (status) {
+        return status;
+    }
+    rk_timeline *created = calloc(1, sizeof(*created));
+    if (!created) {
+        return rk_fail(err, RK_ERR_MEMORY, "not enough memory for a timeline");
+    }
+    status = rk_timeline_fill(&inputs->model, &inputs->system, &inputs->software.stack,
+                              &answer->strategy, &answer->estimate, created, err);
+    if (status) {
+        rk_timeline_free(created);
+        return status;
+    }
+    *timeline = created;
+    return RK_OK;
+}
+
+void rk_timeline_free(rk_timeline *timeline)
+{
+    if (timeline) {
+        rk_timeline_clear(timeline);
+        free(timeline);
+    }
+}
+
+void rk_timeline_describe(const rk_timeline *timeline, rk_timeline_facts *facts, size_t size)
+{
+    const rk_timeline_facts all = {
+        .step_s = timeline->step,
+        .pipeline_s = timeline->pipeline,
+        .ranks = timeline->strategy->pp,
+        .events = (int64_t)timeline->op_count + timeline->after_count,
+        .microbatches = rk_strategy_microbatches(timeline->strategy),
+    };
+    rk_hand_out(facts, size, &all, sizeof(all));
+}
+
+static rk_timeline_event event_of_op(const rk_timeline *timeline, const rk_op *op)
+{
+    const bool pairs = rk_schedules[timeline->strategy->schedule]->pairs;
+    return (rk_timeline_event){
+        .rank = op->rank,
+        .stream = pairs && op->kind != RK_OP_FORWARD ? "backward" : "compute",
+        .kind = rk_op_kind_names[op->kind],
+        .chunk = op->chunk,
+        .micro_batch = op->microbatch,
+        .start_s = op->start,
+        .duration_s = op->end - op->start,
+    };
+}
+
+/* What follows the pipeline, one after the other. */
+static rk_timeline_event event_after(const rk_timeline *timeline, int index)
+{
+    double start = timeline->pipeline;
+    for (int i = 0; i < index; i++) {
+        start += timeline->after[i].seconds;
+    }
+    return (rk_timeline_event){
+        .rank = -1,
+        .stream = "compute",
+        .kind = timeline->after[index].name,
+        .chunk = -1,
+        .micro_batch = -1,
+        .start_s = start,
+        .duration_s = timeline->after[index].seconds,
+    };
+}
+
+bool rk_timeline_at(const rk_timeline *timeline, size_t index, rk_timeline_event *event,
+                    size_t size)
+{
+    if (index >= timeline->op_count + (size_t)timeline->after_count) {
+        return false;
+    }
+    const rk_timeline_event all = index < timeline->op_count
+                                      ? event_of_op(timeline, &timeline->ops[index])
+                                      : event_after(timeline, (int)(index - timeline->op_count));
+    rk_hand_out(event, size, &all, sizeof(all));
+    return true;
+}
+
+bool rk_timeline_rank_at(const rk_timeline *timeline, int64_t rank, rk_timeline_rank *use,
+                         size_t size)
+{
+    if (rank < 0 || rank >= timeline->strategy->pp) {
+        return false;
+    }
+    const rk_timeline_rank all = {.idle_s = timeline->idle[rank],
+                                  .most_in_flight = timeline->in_flight[rank]};
+    rk_hand_out(use, size, &all, sizeof(all));
+    return true;
+}

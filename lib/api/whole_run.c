@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Whole runs: what a program asks becomes the options of `reckon run`. */
+#include "api/handles.h"
+
+#include "base/error.h"
+#include "base/text.h"
+#include "command/commands.h"
+#include "command/run_command.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+struct rk_run_outcome {
+    rk_outcome strategies; /* its `found` is that of the run */
+    rk_whole_run run;
+};
+
+/* ---- what is asked --------------------------------------------------------------------------- */
+
+#define MINUTE 60.0
+#define GIGA   1e9
+
+/* A number of a request as an option; 0 is a value of it, or means that it is not given. */
+static const struct {
+    const char *option;
+    size_t offset;
+    double unit; /* of the option, in that of the request */
+    bool zero;   /* 0 is a value: below 0 is not given */
+} numbers[] = {
+#define NUMBER(option_, member, unit_, zero_)                                                      \
+    {                                                                                              \
+        .option = option_, .offset = offsetof(rk_run_request, member), .unit = unit_,              \
+        .zero = zero_                                                                              \
+    }
+    NUMBER("tokens", tokens, 1, false),
+    NUMBER("steps", steps, 1, false),
+    NUMBER("loss", loss, 1, false),
+    NUMBER("reference-batch", reference_batch, 1, false),
+    NUMBER("step-time", step_s, 1, false),
+    NUMBER("mfu", mfu_percent, 1, false),
+    NUMBER("stragglers", stragglers_percent, 1, false),
+    NUMBER("failures", failures, 1, true),
+    NUMBER("restart", restart_s, MINUTE, true),
+    NUMBER("storage", storage_bytes_per_s, GIGA, false),
+    NUMBER("checkpoint-every", checkpoint_every_s, MINUTE, false),
+    NUMBER("price", price_per_hour, 1, true),
+    NUMBER("purchase", purchase_price, 1, false),
+    NUMBER("life", life_years, 1, false),
+    NUMBER("power", power_watts, 1, false),
+    NUMBER("pue", pue, 1, false),
+    NUMBER("carbon", carbon_g_per_kwh, 1, true),
+#undef NUMBER
+};
+
+static const struct {
+    const char *option;
+    size_t offset; /* of a text; NULL: not given */
+} texts[] = {
+    {"law", offsetof(rk_run_request, law)},
+    {"batch-law", offsetof(rk_run_request, batch_law)},
+    {"reliability", offsetof(rk_run_request, reliability)},
+    {"near-checkpoint", offsetof(rk_run_request, near_checkpoint)},
+    {"storage-tiers", offsetof(rk_run_request, storage_tiers)},
+    {"prices", offsetof(rk_run_request, prices)},
+};
+
+void rk_run_request_init(rk_run_request *request, size_t size)
+{
+    const rk_run_request usual = {
+        .size = size,
+        .failures = -1,
+        .restart_s = -1,
+        .spares = -1,
+        .price_per_hour = -1,
+        .life_years = RK_RUN_LIFE_YEARS,
+        .carbon_g_per_kwh = -1,
+        .simulated_runs = RK_RUN_SIMULATED,
+        .seed = 1,
+    };
+    rk_hand_out(request, size, &usual, sizeof(usual));
+}
+
+static rk_status set_count(rk_job *job, const char *option, int64_t value, rk_error *err)
+{
+    char text[32];
+    (void)snprintf(text, sizeof(text), "%" PRId64, value);
+    return rk_job_set(job, option, text, err);
+}
+
+static rk_status set_numbers(const rk_run_request *request, rk_job *job, rk_error *err)
+{
+    rk_status status = RK_OK;
+    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]) && !status; i++) {
+        char text[RK_NUMBER_TEXT_SIZE];
+        const double value = *(const double *)((const char *)request + numbers[i].offset);
+        const bool given = numbers[i].zero ? !(value < 0) : value < 0 || value > 0 || isnan(value);
+        if (given) {
+            (void)snprintf(text, sizeof(text), "%.17g", value / numbers[i].unit);
+            status = rk_job_set(job, numbers[i].option, text, err);
+        }
+    }
+    return status;
+}
+
+static rk_status set_options(const rk_run_request *request, rk_job *job, rk_error *err)
+{
+    rk_status status = set_numbers(request, job, err);
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]) && !status; i++) {
+        const char *text = *(const char *const *)((const char *)request + texts[i].offset);
+        status = text ? rk_job_set(job, texts[i].option, text, err) : RK_OK;
+    }
+    if (!status && request->spares >= 0) {
+        status = set_count(job, "spares", request->spares, err);
+    }
+    status = status ? status : set_count(job, "simulate", request->simulated_runs, err);
+    status = status ? status : set_count(job, "seed", request->seed, err);
+    return !status && request->async_checkpoint ? rk_job_set(job, "async-checkpoint", NULL, err)
+                                                : status;
+}
+
+/* What was asked of a run. */
+struct asking {
+    rk_run_outcome *outcome;
+    const rk_strategy *strategy; /* NULL: the space stands in the options */
+};
+
+static rk_status find_run(rk_job *job, void *arguments, void *what, rk_error *err)
+{
+    const struct asking *asking = what;
+    rk_run_outcome *outcome = asking->outcome;
+    rk_whole_run *run = &outcome->run;
+    const rk_setup *setup = outcome->strategies.setup;
+    const rk_run_args *args = arguments;
+    run->args = args;
+    run->inputs = &setup->inputs;
+    if (rk_run_is_question(args) || args->timeline) {
+        return rk_fail(err, RK_ERR_INVALID,
+                       "deadline, budget, max_power and timeline are for jobs: see "
+                       "rk_answer_request");
+    }
+    if (!asking->strategy) {
+        return rk_whole_run_find(job, run, err);
+    }
+    const rk_status status = rk_ask_strategy(setup, asking->strategy, &run->found, err);
+    return status ? status : rk_whole_run_fill(job, run, err);
+}
+
+static rk_status ask_run(const rk_setup *setup, const rk_run_request *request,
+                         const rk_job_control *control, rk_run_outcome *outcome, rk_error *err)
+{
+    struct asking asking = {.outcome = outcome, .strategy = request->strategy};
+    rk_status status = rk_outcome_begin(setup, &rk_command_run, &outcome->strategies, err);
+    if (status) {
+        return status;
+    }
+    rk_job *job = outcome->strategies.job;
+    status = set_options(request, job, err);
+    if (!status) {
+        status = request->space ? rk_ask_space(setup, request->space, job, err)
+                                : rk_ask(setup, job, NULL, err);
+    }
+    status = status ? status : rk_job_use(job, control, NULL, NULL, find_run, &asking, err);
+    outcome->strategies.fit.found = outcome->run.found;
+    return status;
+}
+
+rk_status rk_predict_run(const rk_setup *setup, const rk_run_request *request,
+                         const rk_job_control *control, rk_run_outcome **run, rk_error *err)
+{
+    rk_run_request own;
+    *run = NULL;
+    rk_run_request_init(&own, sizeof(own));
+    rk_hand_out(&own, request->size, request, sizeof(own));
+    if (!own.strategy == !own.space) {
+        return rk_fail(err, RK_ERR_INVALID,
+                       "a run has either a strategy or a space to choose one from; begin with "
+                       "rk_run_request_init and set one of them");
+    }
+    rk_run_outcome *created = calloc(1, sizeof(*created));
+    if (!created) {
+        return rk_fail(err, RK_ERR_MEMORY, "not enough memory for a run");
+    }
+    const rk_status status = ask_run(setup, &own, control, created, err);
+    if (status) {
+        rk_run_outcome_free(created);
+        return status;
+    }
+    *run = created;
+    return RK_OK;
+}
+
+void rk_run_outcome_free(rk_run_outcome *run)
+{
+    if (run) {
+        rk_outcome_clear(&run->strategies);
+        free(run);
+    }
+}
+
+/* ---- what was found -------------------------------------------------------------------------- */
+
+static rk_spread scaled(const rk_spread *spread, double factor)
+{
+    return (rk_spread){.mean = factor * spread->mean,
+                       .error = factor * spread->error,
+                       .p10 = factor * spread->p10,
+                       .p50 = factor * spread->p50,
+                       .p90 = factor * spread->p90};
+}
+
+static void add_simulated(const rk_whole_run *run, rk_run_outcome_facts *facts)
+{
+    const rk_simulated *s = &run->simulated;
+    facts->simulated_runs = run->simulation.runs;
+    facts->unfinished_runs = s->unfinished;
+    facts->simulated_total_s = s->total_s;
+    facts->simulated_goodput = s->goodput;
+    facts->simulated_interruptions = s->interruptions;
+    if (rk_whole_run_cost_rate(run) > 0) {
+        facts->simulated_cost = scaled(&s->total_s, rk_whole_run_cost_rate(run));
+    }
+}
+
+void rk_run_outcome_describe(const rk_run_outcome *outcome, rk_run_outcome_facts *facts,
+                             size_t size)
+{
+    rk_run_outcome_facts all = {.found = false};
+    const rk_whole_run *run = &outcome->run;
+    const rk_training *t = &run->training;
+    const rk_training_result *r = &run->result;
+    if (rk_found_answer(&run->found)) {
+        all = (rk_run_outcome_facts){
+            .found = true,
+            .tokens = t->tokens,
+            .steps = r->steps,
+            .step_s = t->step,
+            .accelerators = t->accelerators,
+            .checkpoint_bytes = t->checkpoint,
+            .total_s = r->total,
+            .training_s = r->part[RK_TRAINING_STEPS],
+            .checkpoints_s = r->part[RK_TRAINING_CHECKPOINTS],
+            .lost_s = r->part[RK_TRAINING_LOST],
+            .restarts_s = r->part[RK_TRAINING_RESTARTS],
+            .planned_s = r->part[RK_TRAINING_PLANNED],
+            .goodput = r->goodput,
+            .mtbf_s = r->mtbf,
+            .failures = r->failures,
+            .checkpoint_interval_s = r->interval,
+            .near_copies = r->far_every,
+            .checkpoint_write_s = r->writing,
+            .checkpoint_blocking_s = r->blocking,
+            .accelerator_hours = r->accelerator_hours,
+            .cost = r->cost,
+            .energy_joules = r->energy,
+            .carbon_kg = r->carbon,
+        };
+        if (run->simulation.runs > 0) {
+            add_simulated(run, &all);
+        }
+    }
+    rk_hand_out(facts, size, &all, sizeof(all));
+}
+
+const rk_outcome *rk_run_outcome_strategies(const rk_run_outcome *run)
+{
+    return &run->strategies;
+}
+
+bool rk_run_outcome_assumption(const rk_run_outcome *run, size_t index,
+                               rk_run_assumption *assumption, size_t size)
+{
+    if (index >= (size_t)run->run.range_count) {
+        return false;
+    }
+    const rk_assumed_range *range = &run->run.ranges[index];
+    const rk_run_assumption all = {
+        .name = rk_assumption_names[range->what],
+        .low = range->low,
+        .high = range->high,
+        .low_total_s = range->low_s,
+        .high_total_s = range->high_s,
+    };
+    rk_hand_out(assumption, size, &all, sizeof(all));
+    return true;
+}
