@@ -17,9 +17,9 @@ static int64_t stages_unequal(const struct question *q)
 }
 
 static const struct rk_rule own_rules[] = {
-    {"microbatches of the pipeline", rounds_not_full, VARY_GLOBAL_BATCH,
+    {"microbatches of the pipeline", rounds_not_full, VARY(global_batch),
      "{framework} runs a pipeline in rounds of {n} = pp microbatches, not {m} (global batch "
-     "{gbs})"},
+     "{global_batch})"},
     {"stages of the framework", stages_unequal, VARY_NONE,
      "{framework} gives every stage the same layers and none of them the embedding or the head"},
     {0},

@@ -4,44 +4,25 @@
  * down and up until all rules that would move it are kept, so they are right by construction.
  */
 #include "framework/rules.h"
+#include "strategy/strategy_fields.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
 /* Values tried in each direction. */
 #define TRIES_MAX 1000000
 
-static const struct {
-    const char *key; /* in texts */
-    const char *name;
-    size_t offset; /* of an int64_t in rk_strategy */
-} fields[VARY_COUNT] = {
-    [VARY_TP] = {"tp", "tp", offsetof(rk_strategy, tp)},
-    [VARY_CP] = {"cp", "cp", offsetof(rk_strategy, cp)},
-    [VARY_PP] = {"pp", "pp", offsetof(rk_strategy, pp)},
-    [VARY_VP] = {"vp", "vp", offsetof(rk_strategy, vp)},
-    [VARY_DP] = {"dp", "dp", offsetof(rk_strategy, dp)},
-    [VARY_EP] = {"ep", "ep", offsetof(rk_strategy, ep)},
-    [VARY_ETP] = {"etp", "etp", offsetof(rk_strategy, etp)},
-    [VARY_MICRO_BATCH] = {"mbs", "micro-batch", offsetof(rk_strategy, micro_batch)},
-    [VARY_GLOBAL_BATCH] = {"gbs", "global batch", offsetof(rk_strategy, global_batch)},
-    [VARY_SEQ] = {"seq", "sequence", offsetof(rk_strategy, seq)},
-    [VARY_REPLICAS] = {"replicas", "replicas", offsetof(rk_strategy, replicas)},
-    [VARY_FIRST] = {"first", "layers of the first stage",
-                    offsetof(rk_strategy, first_stage_layers)},
-    [VARY_LAST] = {"last", "layers of the last stage", offsetof(rk_strategy, last_stage_layers)},
-};
-
-static int64_t field_value(const rk_strategy *strategy, enum vary field)
+static int64_t number_at(const rk_strategy *strategy, size_t offset)
 {
     int64_t value;
-    memcpy(&value, (const char *)strategy + fields[field].offset, sizeof(value));
+    memcpy(&value, (const char *)strategy + offset, sizeof(value));
     return value;
 }
 
-static void set_field(rk_strategy *strategy, enum vary field, int64_t value)
+static void set_number(rk_strategy *strategy, size_t offset, int64_t value)
 {
-    memcpy((char *)strategy + fields[field].offset, &value, sizeof(value));
+    memcpy((char *)strategy + offset, &value, sizeof(value));
 }
 
 /* ---- text ---------------------------------------------------------------------------------- */
@@ -138,17 +119,22 @@ static void append_repair(struct text *t, const struct question *q)
     append_number(t, fullest);
 }
 
+/* Writes a field of the strategy by its key. */
+static void append_field(struct text *t, const rk_strategy *s, const char *key, size_t length)
+{
+    char value[RK_STRATEGY_TEXT_SIZE];
+    for (size_t i = 0; i < RK_STRATEGY_FIELD_COUNT; i++) {
+        if (is_key(key, length, rk_strategy_key(i))) {
+            append_string(t, rk_strategy_text(s, i, value));
+        }
+    }
+}
+
 /* Writes the value that a key of a text stands for. */
 static void append_key(struct text *t, const struct question *q, int64_t number, const char *key,
                        size_t length)
 {
     const rk_strategy *s = q->strategy;
-    for (int i = VARY_NONE + 1; i < VARY_COUNT; i++) {
-        if (is_key(key, length, fields[i].key)) {
-            append_number(t, field_value(s, (enum vary)i));
-            return;
-        }
-    }
     if (append_ability(t, q, number, key, length)) {
         return;
     }
@@ -166,18 +152,14 @@ static void append_key(struct text *t, const struct question *q, int64_t number,
         append_number(t, q->model->layers);
     } else if (is_key(key, length, "repair")) {
         append_repair(t, q);
-    } else if (is_key(key, length, "schedule")) {
-        append_string(t, rk_schedule_names[s->schedule]);
-    } else if (is_key(key, length, "zero")) {
-        append_number(t, (int64_t)s->sharding);
-    } else if (is_key(key, length, "cp_kind")) {
+    } else if (is_key(key, length, "cp_kind")) { /* also where there is nothing to exchange */
         append_string(t, rk_cp_kind_names[s->cp_kind]);
-    } else if (is_key(key, length, "precision")) {
-        append_string(t, rk_precision_names[s->precision]);
     } else if (is_key(key, length, "accelerator")) {
         append_string(t, q->system->accelerator.name);
     } else if (is_key(key, length, "model")) {
         append_string(t, q->model->name);
+    } else {
+        append_field(t, s, key, length);
     }
 }
 
@@ -197,7 +179,7 @@ static void append_text(struct text *t, const struct question *q, int64_t number
 /* ---- nearest legal values ------------------------------------------------------------------ */
 
 /* Whether all rules that name values of this field are kept. */
-static bool field_is_legal(const struct question *q, enum vary field)
+static bool field_is_legal(const struct question *q, size_t field)
 {
     for (const struct rk_rule *const *table = rk_traits_of(q)->rules; *table; table++) {
         for (const struct rk_rule *rule = *table; rule->name; rule++) {
@@ -210,15 +192,15 @@ static bool field_is_legal(const struct question *q, enum vary field)
 }
 
 /* The next legal value of a field in steps of +1 or -1; 0: none. */
-static int64_t next_legal(const struct question *q, enum vary field, int step)
+static int64_t next_legal(const struct question *q, size_t field, int step)
 {
     rk_strategy moved = *q->strategy;
     struct question asked = *q;
-    int64_t value = field_value(q->strategy, field);
+    int64_t value = number_at(q->strategy, field);
     asked.strategy = &moved;
     for (int i = 0; i < TRIES_MAX && value + step >= 1; i++) {
         value += step;
-        set_field(&moved, field, value);
+        set_number(&moved, field, value);
         if (field_is_legal(&asked, field)) {
             return value;
         }
@@ -226,14 +208,23 @@ static int64_t next_legal(const struct question *q, enum vary field, int step)
     return 0;
 }
 
-static void append_nearest(struct text *t, const struct question *q, enum vary field)
+/* A label within a sentence: "tp", "global batch". */
+static void append_label(struct text *t, const char *label)
+{
+    for (; *label; label++) {
+        const char small = (char)tolower((unsigned char)*label);
+        append(t, &small, 1);
+    }
+}
+
+static void append_nearest(struct text *t, const struct question *q, size_t field)
 {
     const int64_t below = next_legal(q, field, -1), above = next_legal(q, field, 1);
     if (below == 0 && above == 0) {
         return;
     }
     append_string(t, "; nearest legal ");
-    append_string(t, fields[field].name);
+    append_label(t, rk_strategy_label(rk_strategy_field_at(field)));
     append_string(t, ": ");
     if (below > 0) {
         append_number(t, below);

@@ -12,31 +12,16 @@ struct question {
     rk_framework framework;
 };
 
-/* Field of a strategy whose nearest legal values are named. */
-enum vary {
-    VARY_NONE,
-    VARY_TP,
-    VARY_CP,
-    VARY_PP,
-    VARY_VP,
-    VARY_DP,
-    VARY_EP,
-    VARY_ETP,
-    VARY_MICRO_BATCH,
-    VARY_GLOBAL_BATCH,
-    VARY_SEQ,
-    VARY_REPLICAS,
-    VARY_FIRST,
-    VARY_LAST,
-    VARY_COUNT,
-};
+/* A number of a strategy whose nearest legal values are named: its offset; 0: none. */
+#define VARY(member) offsetof(rk_strategy, member)
+#define VARY_NONE    0
 
 struct rk_rule {
     const char *name; /* NULL ends a table */
     /* 0 when the rule is kept, otherwise the number {n} of the text. */
     int64_t (*broken)(const struct question *q);
-    enum vary vary;
-    const char *text; /* what was found; {tp} and the like stand for values */
+    size_t vary;
+    const char *text; /* what was found; {tp} and the like, keys of strategy_fields.h, are values */
 };
 
 /*

@@ -116,20 +116,23 @@ const struct rk_rule rk_rules_layers[] = {
     {"layout", layout_and_split, VARY_NONE,
      "a layout names the layers of every stage, so layers of the first or last stage and embedding "
      "or head as layers say nothing; drop one of the two"},
-    {"layout", layout_stages, VARY_PP,
+    {"layout", layout_stages, VARY(pp),
      "the layout has {given} stages, but pp {pp} with {chunks} stages each needs {n}"},
     {"layout", layout_rest, VARY_NONE,
      "the layout has {sum} layers, but {model} has {layers}; {repair}"},
-    {"stage layers need pp > 1", own_layers_without_pipeline, VARY_PP,
+    {"stage layers need pp > 1", own_layers_without_pipeline, VARY(pp),
      "layers of the first and last stage are given, but pp is 1"},
     {"stage layers or counted ends", own_layers_and_counted_ends, VARY_NONE,
-     "layers of the first or last stage are given ({first}, {last}), so embedding and head cannot "
+     "layers of the first or last stage are given ({first_stage_layers}, {last_stage_layers}), so "
+     "embedding and head cannot "
      "count as layers too; drop one of the two"},
     {"layers of a given stage", own_layers_too_few, VARY_NONE,
-     "each of the {n} chunks of a stage needs a layer, but {first} and {last} are given for the "
+     "each of the {n} chunks of a stage needs a layer, but {first_stage_layers} and "
+     "{last_stage_layers} are given for the "
      "first and last stage"},
-    {"layers >= stages", layers_too_few, VARY_PP,
-     "{n} layers cannot be split over pp {pp} with {chunks} stages each, when {first} and {last} "
+    {"layers >= stages", layers_too_few, VARY(pp),
+     "{n} layers cannot be split over pp {pp} with {chunks} stages each, when {first_stage_layers} "
+     "and {last_stage_layers} "
      "are "
      "given for the first and last rank (0: as the rest)"},
     {0},
@@ -137,11 +140,12 @@ const struct rk_rule rk_rules_layers[] = {
 
 /* All stages have as many layers. */
 const struct rk_rule rk_rules_even_layers[] = {
-    {"layers % (pp*vp)", layers_rest_ranks, VARY_PP,
+    {"layers % (pp*vp)", layers_rest_ranks, VARY(pp),
      "the {n} layers that are shared evenly do not split over pp {pp}"},
-    {"layers % (pp*vp)", layers_rest_chunks, VARY_VP,
+    {"layers % (pp*vp)", layers_rest_chunks, VARY(vp),
      "the {n} layers that are shared evenly do not split over pp {pp} x vp {vp}"},
-    {"stage layers % vp", own_layers_rest, VARY_VP,
-     "the {first} and {last} layers given for the first and last stage do not split over vp {vp}"},
+    {"stage layers % vp", own_layers_rest, VARY(vp),
+     "the {first_stage_layers} and {last_stage_layers} layers given for the first and last stage "
+     "do not split over vp {vp}"},
     {0},
 };

@@ -98,9 +98,9 @@ static int64_t expert_overlap_with_mtp(const struct question *q)
 }
 
 const struct rk_rule rk_rules_megatron[] = {
-    {"interleaving of two ranks", two_ranks_without_overlap, VARY_PP,
+    {"interleaving of two ranks", two_ranks_without_overlap, VARY(pp),
      "pp 2 with vp {vp} needs overlapped messages between stages"},
-    {"expert bias needs etp = 1", expert_bias_with_etp, VARY_ETP,
+    {"expert bias needs etp = 1", expert_bias_with_etp, VARY(etp),
      "experts with biases cannot be split over etp {etp}"},
     {"fp8 weights need ZeRO", low_weights_without_shards, VARY_NONE,
      "weights in low precision need the distributed optimizer; use ZeRO-1 or more"},
@@ -113,7 +113,7 @@ const struct rk_rule rk_rules_megatron[] = {
      "{n} layers to recompute are given, which needs full recompute"},
     {"mla_up needs MLA", latent_recompute_without_mla, VARY_NONE,
      "the module mla_up is to be recomputed, but {model} has no latent attention"},
-    {"weight offload needs pp = 1", weight_offload_with_pipeline, VARY_PP,
+    {"weight offload needs pp = 1", weight_offload_with_pipeline, VARY(pp),
      "weights cannot be offloaded with pp {pp}"},
     {"weight offload or recompute", weight_offload_with_recompute, VARY_NONE,
      "weights cannot be offloaded together with recompute; drop one of the two"},
@@ -121,7 +121,7 @@ const struct rk_rule rk_rules_megatron[] = {
      "overlap of tensor-parallel messages needs sequence parallelism; turn it on"},
     {"param overlap needs grad overlap", gather_overlap_alone, VARY_NONE,
      "overlap of the parameter gather needs that of the gradient reduction; turn it on"},
-    {"moe overlap needs ep > 1", expert_overlap_without_ep, VARY_EP,
+    {"moe overlap needs ep > 1", expert_overlap_without_ep, VARY(ep),
      "overlap of expert messages is on, but ep is 1"},
     {"moe overlap needs vp > 1", expert_overlap_without_chunks, VARY_NONE,
      "overlap of expert messages with pp {pp} needs interleaving (vp 2 or more)"},

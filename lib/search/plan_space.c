@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "strategy/optimizer.h"
+#include "strategy/strategy_fields.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -27,20 +28,32 @@ static rk_status check_choices(const char *name, const rk_choices *choices, rk_e
     return RK_OK;
 }
 
+/* The numbers of a strategy that a space has several values of, by their places in both. */
+#define DEGREE(member)                                                                             \
+    {                                                                                              \
+        offsetof(rk_plan_space, member), offsetof(rk_strategy, member)                             \
+    }
+static const struct {
+    size_t choices, value;
+} degrees[] = {
+    DEGREE(tp), DEGREE(cp), DEGREE(pp), DEGREE(vp), DEGREE(ep), DEGREE(etp), DEGREE(micro_batch),
+};
+
+static rk_status check_degrees(const rk_plan_space *s, rk_error *err)
+{
+    for (size_t i = 0; i < sizeof(degrees) / sizeof(degrees[0]); i++) {
+        const void *choices = (const char *)s + degrees[i].choices;
+        const char *name = rk_strategy_key(rk_strategy_field_at(degrees[i].value));
+        const rk_status status = check_choices(name, choices, err);
+        if (status) {
+            return status;
+        }
+    }
+    return RK_OK;
+}
+
 static rk_status check_space(const rk_plan_space *s, rk_error *err)
 {
-    const struct {
-        const char *name;
-        const rk_choices *choices;
-    } lists[] = {
-        {"tp", &s->tp},
-        {"cp", &s->cp},
-        {"pp", &s->pp},
-        {"vp", &s->vp},
-        {"ep", &s->ep},
-        {"etp", &s->etp},
-        {"micro_batch", &s->micro_batch},
-    };
     const struct {
         const char *name;
         int64_t value;
@@ -83,13 +96,7 @@ static rk_status check_space(const rk_plan_space *s, rk_error *err)
             return rk_fail(err, RK_ERR_INVALID, "the space allows no %s", masks[i].name);
         }
     }
-    for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
-        const rk_status status = check_choices(lists[i].name, lists[i].choices, err);
-        if (status) {
-            return status;
-        }
-    }
-    return RK_OK;
+    return check_degrees(s, err);
 }
 
 /* ---- lists of values ----------------------------------------------------------------------- */

@@ -230,6 +230,16 @@ size_t rk_find_strategy_field(const char *key)
     return field;
 }
 
+size_t rk_strategy_field_at(size_t offset)
+{
+    size_t field = 0;
+    while (fields[field].kind != FIELD_COUNT || fields[field].offset != offset) {
+        field++;
+        assert(field < RK_STRATEGY_FIELD_COUNT);
+    }
+    return field;
+}
+
 rk_value_type rk_strategy_type(size_t field)
 {
     assert(field < RK_STRATEGY_FIELD_COUNT);

@@ -33,6 +33,9 @@ const char *rk_strategy_label(size_t field);
 /* The field of a key of the list. */
 size_t rk_find_strategy_field(const char *key);
 
+/* The field of the whole number that lies at an offset of rk_strategy. */
+size_t rk_strategy_field_at(size_t offset);
+
 rk_value_type rk_strategy_type(size_t field);
 
 /* The value of a field; text may stand in `out`. */
