@@ -34,7 +34,7 @@ static shape shape_of(const rk_comm_row *row)
     case RK_COLL_ALL_GATHER:
         return (shape){n - 1, row->bytes / n, 4e3, 16e3, spread};
     case RK_COLL_SEND:
-        return (shape){2, row->bytes, 1e5, 6e7, row->bytes};
+        return (shape){2, row->bytes, 1e4, 1e6, row->bytes};
     default: /* all-to-all, scatter, gather: what leaves a domain has the NIC of its own rank */
         return (shape){n - 1, row->bytes / n, 4e3, 64e3,
                        inside ? share : row->bytes * (n - local) / n};

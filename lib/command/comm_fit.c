@@ -125,6 +125,14 @@ static void write_json(rk_out *out, const struct fit *fit)
         rk_json_real(&writer, "step_s", fitted->curve.step_s);
         rk_json_real(&writer, "chunk_step_s", fitted->curve.chunk_step_s);
         rk_json_real(&writer, "bandwidth_bytes_per_s", fitted->curve.bandwidth);
+        if (set->nominal > 0) { /* as tiers of systems have it */
+            rk_json_open_member(&writer, "tier_fit", "{");
+            rk_json_string(&writer, "op", rk_collective_names[set->op]);
+            rk_json_real(&writer, "step_us", 1e6 * fitted->curve.step_s);
+            rk_json_real(&writer, "chunk_step_us", 1e6 * fitted->curve.chunk_step_s);
+            rk_json_real(&writer, "share", fitted->curve.bandwidth / set->nominal);
+            rk_json_close(&writer, "}");
+        }
         write_error(&writer, "error", &fitted->all);
         write_error(&writer, "held_out", &fitted->held);
         write_error(&writer, "by_other_machines", &fitted->left_out);

@@ -11,6 +11,7 @@
  * competes: it moves more between the tiers, but all tiers at once.  Where no switch reduces (A100
  * and before), NCCL has no all-reduce of large tensors but that ring.
  */
+#include "collective/comm_curve.h"
 #include "system/measured.h"
 #include "system/transport.h"
 
@@ -26,7 +27,7 @@ typedef struct phase {
     double bytes; /* of the tensor that one rank handles here, as rk_collective_seconds counts */
 } phase;
 
-const char rk_axes_name[] = "axes", rk_flat_ring_name[] = "flat-ring";
+const char rk_axes_name[] = "axes", rk_flat_ring_name[] = "flat-ring", rk_fit_name[] = "fit";
 
 /* What an algorithm takes. */
 typedef struct priced {
@@ -244,11 +245,29 @@ static priced price_levels(const rk_system *system, rk_collective op, double byt
     return (priced){outer.name, longest + serial * (sum - longest)};
 }
 
+/* By the constants that were fitted to the collective on the tier; share 0: there are none. */
+static priced price_fit(const rk_system *system, int outer, rk_collective op, double bytes,
+                        const rk_group *group)
+{
+    const rk_tier *tier = &system->tiers[outer];
+    const rk_tier_fit *fit = &tier->fits[op];
+    const rk_comm_curve curve = {fit->step, fit->chunk_step, fit->share * tier->bandwidth};
+    const double n = (double)group->size;
+    const rk_comm_row row = {.op = op,
+                             .ranks = n,
+                             .domains = outer > 0 ? ceil(n / (double)group->within[0]) : 1,
+                             .bytes = bytes};
+    return (priced){rk_fit_name, rk_comm_curve_seconds(&curve, &row)};
+}
+
 /* By the physical model, in a group of two ranks and more. */
 static priced modelled(const rk_system *system, rk_collective op, double bytes,
                        const rk_group *group)
 {
     const int outer = outermost(system, group);
+    if (system->tiers[outer].fits[op].share > 0) {
+        return price_fit(system, outer, op, bytes, group);
+    }
     if (op == RK_COLL_SEND) {
         return (priced){rk_algorithm_direct.name, send_seconds(system, outer, bytes)};
     }

@@ -103,6 +103,12 @@ typedef struct rk_side_link {
 
 #define RK_SIDE_LINK_MAX 3
 
+/* Constants of a collective that `comm --fit` found; see collective/comm_curve.h. */
+typedef struct rk_tier_fit {
+    double step, chunk_step; /* s */
+    double share;            /* bandwidth of a rank over that of the tier; 0: there is no fit */
+} rk_tier_fit;
+
 /*
  * One tier: inside a domain of `size` accelerators each can send at `bandwidth` over all of its
  * links.  Switch: any set of peers at full rate.  Mesh: the bandwidth is split evenly over a link
@@ -125,6 +131,7 @@ typedef struct rk_tier {
     int64_t ring;           /* of a torus: units along an axis whose ends are joined */
     int side_count;
     rk_side_link sides[RK_SIDE_LINK_MAX]; /* take a part of what stays in a domain of the tier */
+    rk_tier_fit fits[RK_COLL_COUNT];      /* of groups whose outermost tier it is */
 } rk_tier;
 
 #define RK_TIER_MAX 4
@@ -213,8 +220,8 @@ double rk_collective_choose(const rk_system *system, rk_collective op, double by
 double rk_flat_ring_seconds(const rk_system *system, rk_collective op, double bytes,
                             const rk_group *group);
 
-/* Names of what is not an algorithm of lib/collective: "axes" of a torus, "flat-ring". */
-extern const char rk_axes_name[], rk_flat_ring_name[];
+/* What is not an algorithm of lib/collective: "axes" of a torus, "flat-ring", a "fit" of a tier. */
+extern const char rk_axes_name[], rk_flat_ring_name[], rk_fit_name[];
 
 /*
  * Bytes that a rank sends in it, the one that sends most; `bytes` as above.  Rings and exchanges

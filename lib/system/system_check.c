@@ -132,6 +132,26 @@ static rk_status check_sides(const rk_tier *tier, const char *path, rk_error *er
     return status;
 }
 
+static const bound fit_bounds[] = {
+    {"step", offsetof(rk_tier_fit, step), 0, 1, true},
+    {"chunk_step", offsetof(rk_tier_fit, chunk_step), 0, 1, true},
+    {"share", offsetof(rk_tier_fit, share), 0, 10, true},
+};
+
+static rk_status check_fits(const rk_tier *tier, const char *path, rk_error *err)
+{
+    char member[64];
+    rk_status status = RK_OK;
+    for (int op = 0; op < RK_COLL_COUNT && !status; op++) {
+        const rk_tier_fit *fit = &tier->fits[op];
+        if (fit->share > 0 || fit->share < 0) {
+            (void)snprintf(member, sizeof(member), "%s.fits: %s", path, rk_collective_names[op]);
+            status = check_bounds(fit, member, fit_bounds, COUNT(fit_bounds), err);
+        }
+    }
+    return status;
+}
+
 /* `below`: accelerators of a domain of the tier below. */
 static rk_status check_tier(const rk_tier *tier, const char *path, int64_t below, rk_error *err)
 {
@@ -156,7 +176,8 @@ static rk_status check_tier(const rk_tier *tier, const char *path, int64_t below
         return rk_fail_at(err, RK_ERR_INVALID, member, "expected at least 1 in a torus, found %lld",
                           (long long)(tier->axes < 1 ? tier->axes : tier->ring));
     }
-    const rk_status status = check_sides(tier, path, err);
+    rk_status status = check_sides(tier, path, err);
+    status = status ? status : check_fits(tier, path, err);
     return status ? status : check_bounds(tier, path, tier_bounds, COUNT(tier_bounds), err);
 }
 

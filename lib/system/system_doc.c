@@ -267,6 +267,63 @@ static rk_status read_sides(const json_t *value, const char *path, void *out, rk
     return status;
 }
 
+/* A fit as the document has it. */
+struct named_fit {
+    rk_collective op;
+    rk_tier_fit fit;
+};
+
+static const rk_field fit_fields[] = {
+    {.name = "op",
+     .type = RK_FIELD_ENUM,
+     .offset = offsetof(struct named_fit, op),
+     .names = rk_collective_names},
+    {.name = "step_us",
+     .type = RK_FIELD_NUMBER,
+     .offset = offsetof(struct named_fit, fit.step),
+     .min = 1e-6,
+     .max = 1e6,
+     .unit = "us",
+     .help = "of a small message"},
+    {.name = "chunk_step_us",
+     .type = RK_FIELD_NUMBER,
+     .offset = offsetof(struct named_fit, fit.chunk_step),
+     .min = 1e-6,
+     .max = 1e6,
+     .unit = "us",
+     .help = "of a large message"},
+    {.name = "share",
+     .type = RK_FIELD_NUMBER,
+     .offset = offsetof(struct named_fit, fit.share),
+     .min = SHARE_LEAST,
+     .max = 10,
+     .help = "of the tier's bandwidth"},
+    UNCERTAIN,
+};
+
+/* `out` is the tier. */
+static rk_status read_fits(const json_t *value, const char *path, void *out, rk_error *err)
+{
+    rk_tier *tier = out;
+    char element[RK_JSON_PATH_SIZE], found[RK_JSON_TEXT_SIZE];
+    rk_status status = RK_OK;
+    if (!json_is_array(value)) {
+        return rk_fail_at(err, RK_ERR_INVALID, path, "expected a list of fits, found %s",
+                          rk_json_describe(value, found));
+    }
+    memset(tier->fits, 0, sizeof(tier->fits));
+    for (size_t i = 0; i < json_array_size(value) && !status; i++) {
+        struct named_fit fit = {0};
+        (void)rk_json_path_element(path, i, element);
+        status =
+            read_group(json_array_get(value, i), element, fit_fields, COUNT(fit_fields), &fit, err);
+        if (!status) {
+            tier->fits[fit.op] = fit.fit;
+        }
+    }
+    return status;
+}
+
 #define TIER_INT(key, place, text)                                                                 \
     {                                                                                              \
         .name = key, .type = RK_FIELD_INT, .offset = offsetof(rk_tier, place), .optional = true,   \
@@ -319,6 +376,11 @@ static const rk_field tier_fields[] = {
      .optional = true,
      .read = read_sides,
      .help = "a list of links that work beside the tier's in collectives inside a domain"},
+    {.name = "fits",
+     .type = RK_FIELD_CUSTOM,
+     .optional = true,
+     .read = read_fits,
+     .help = "a list of constants of collectives that comm --fit found"},
     UNCERTAIN,
 };
 

@@ -168,6 +168,11 @@ def random_tier(rng, below, last):
         tier.update(axes=rng.choice((2, 3)), ring=rng.choice((4, 8, 16)))
     if often(rng, 0.3):
         tier.update(in_network_reduce=True, reduce_share=between(rng, 0.5, 1))
+    if often(rng, 0.15):
+        tier["fits"] = [
+            {"op": op, "step_us": between(rng, 1, 50), "chunk_step_us": between(rng, 1, 200),
+             "share": between(rng, 0.1, 1)}
+            for op in rng.sample(OPERATIONS, rng.choice((1, 2, 4)))]
     if often(rng, 0.25):
         tier["side_links"] = [
             {"name": "side", "bandwidth_GBps": between(rng, 5, 60),

@@ -225,6 +225,30 @@ static void test_send_over_one_link(void **state)
     assert_near(seconds(&s, RK_COLL_SEND, GiB, 16, 1), GiB / 10e9, 1e-9);
 }
 
+/* Constants that comm --fit found replace the model, and scale with the bandwidth of the tier. */
+static void test_fits(void **state)
+{
+    rk_system s = load_system(
+        "{\"name\": \"s\", \"accelerator\": \"h100-sxm\", \"tiers\": [{\"as\": \"NVLink4\"}, "
+        "{\"name\": \"N\","
+        " \"kind\": \"fabric\", \"bandwidth_GBps\": 50, \"efficiency\": 0.9, \"fits\": ["
+        "{\"op\": \"all_reduce\", \"step_us\": 10, \"chunk_step_us\": 40, \"share\": 0.8}]}]}");
+    const double steps = 2 * 2 + 2, bus = 40e9;
+    (void)state;
+    rk_system_clear(&s);
+    assert_near(seconds(&s, RK_COLL_ALL_REDUCE, 1024, 32, 1), 60e-6, 1e-3);
+    assert_near(seconds(&s, RK_COLL_ALL_REDUCE, 4 * GiB, 32, 1),
+                steps * 40e-6 + 2 * 31. / 32 / 8 * 4 * GiB / bus, 1e-9);
+    const double before = seconds(&s, RK_COLL_ALL_REDUCE, 100 * GiB, 32, 1);
+    s.tiers[1].bandwidth *= 2;
+    assert_near(seconds(&s, RK_COLL_ALL_REDUCE, 100 * GiB, 32, 1), before / 2, 1e-2);
+    /* inside a node, and of other collectives, nothing is fitted */
+    const rk_system plain = load_system("dgx-h100-superpod");
+    assert_near(seconds(&s, RK_COLL_ALL_REDUCE, 1e6, 8, 1),
+                seconds(&plain, RK_COLL_ALL_REDUCE, 1e6, 8, 1), 1e-12);
+    assert_true(seconds(&s, RK_COLL_ALL_GATHER, 1024, 32, 1) < 10e-6 * 31);
+}
+
 /* 4:1 above leaves of 256: contiguous rings do not notice, what an all-to-all sends there does. */
 static void test_oversubscription(void **state)
 {
@@ -399,6 +423,7 @@ int main(void)
         cmocka_unit_test(test_small_in_large_switches),
         cmocka_unit_test(test_send_over_one_link),
         cmocka_unit_test(test_oversubscription),
+        cmocka_unit_test(test_fits),
         cmocka_unit_test(test_uneven_groups),
         cmocka_unit_test(test_one_rank),
         cmocka_unit_test(test_rings_without_reducing_switches),

@@ -186,9 +186,33 @@ def link_of(phase):
     return tier.bandwidth / (2 * tier.axes) if tier.kind == "torus" else tier.bandwidth
 
 
+def fit_seconds(tier, fit, op, size, n, domains):
+    """docs/collectives.md, constants of a fabric."""
+    local, inside = n / domains, domains <= 1
+    ring = (n - 1) / n * size
+    if op in ("all_reduce", "broadcast", "reduce"):
+        rounds, message, small, large = 2 if inside else 2 * log2(domains) + 2, size, 1e5, 6e7
+        moved = 2 * ring if op == "all_reduce" else size
+        moved /= 1 if inside else local
+    elif op in ("all_gather", "reduce_scatter"):
+        rounds, message, small, large = n - 1, size / n, 4e3, 16e3
+        moved = ring / (1 if inside else local)
+    elif op == "send":
+        rounds, message, small, large, moved = 2, size, 1e4, 1e6, size
+    else:
+        rounds, message, small, large = n - 1, size / n, 4e3, 64e3
+        moved = ring if inside else size * (n - local) / n
+    part = min(max(log2(message / small) / log2(large / small), 0), 1)
+    step = fit.step ** (1 - part) * fit.chunk_step ** part
+    return rounds * step + moved / (fit.share * tier.bandwidth)
+
+
 def modelled(system, op, size, group):
     phases = phases_of(system, op, size, group)
     outer = phases[-1].tier
+    if op in outer.fits:
+        domains = 1 if outer is system.tiers[0] else ceil(group.size / group.within[0])
+        return fit_seconds(outer, outer.fits[op], op, size, group.size, domains)
     if op == "send":
         return outer.latency + outer.step_latency + move(outer, size, link_of(phases[-1]))
     seconds = hierarchy_seconds(phases, op, group)
