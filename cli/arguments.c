@@ -128,8 +128,8 @@ static bool find_option(const rk_command *command, int answer, rk_option_info *i
     return option != NULL;
 }
 
-/* Explains an answer of '?' or ':'; `given` is the argument at fault. */
-static int fail_option(const rk_command *command, int answer, const char *given, rk_job *job)
+/* Explains an answer of '?' or ':'; RK_PARSED: `given` is a long option that the table lacks. */
+static int fail_option(const rk_command *command, int answer, const char *given)
 {
     rk_option_info info = {.name = "help"};
     const bool known = find_option(command, optopt, &info);
@@ -143,14 +143,50 @@ static int fail_option(const rk_command *command, int answer, const char *given,
         return rk_fail_command(command, "unknown option -%c; 'reckon %s --help' lists the options",
                                optopt, rk_command_name(command));
     }
+    return RK_PARSED;
+}
+
+/* Flags of a pasted launch line that nothing depends on, for one remark. */
+typedef struct unused_flags {
+    char names[512];
+    size_t length;
+} unused_flags;
+
+static void note_unused(unused_flags *unused, const char *name)
+{
+    const size_t room = sizeof(unused->names) - unused->length;
+    const int n = snprintf(unused->names + unused->length, room, "%s--%s",
+                           unused->length > 0 ? ", " : "", name);
+    unused->length += n > 0 && (size_t)n < room ? (size_t)n : 0;
+    unused->names[unused->length] = '\0';
+}
+
+/*
+ * Takes a long option that the table lacks: a flag of a launch line, "--name=value" or "--name
+ * value".  Words behind a flag that is not used are skipped.
+ */
+static int take_flag(const rk_command *command, int argc, char **argv, unused_flags *unused,
+                     rk_job *job)
+{
     char name[64];
     rk_error err;
-    given += strspn(given, "-");
+    rk_flag_use use = RK_FLAG_ALONE;
+    const char *given = argv[optind - 1] + strspn(argv[optind - 1], "-");
+    const char *equals = strchr(given, '=');
+    const char *next = optind < argc && argv[optind][0] != '-' ? argv[optind] : NULL;
     (void)snprintf(name, sizeof(name), "%.*s", (int)strcspn(given, "="), given);
-    if (!rk_job_set(job, name, "", &err)) { /* a name that getopt_long refuses and a job takes */
-        return rk_fail_command(command, "unknown option --%s", name);
+    if (rk_job_set_launch_flag(job, name, equals ? equals + 1 : next, &use, &err)) {
+        return rk_fail_with(command, &err);
     }
-    return rk_fail_with(command, &err);
+    if (use == RK_FLAG_UNUSED) {
+        note_unused(unused, name);
+        while (!equals && optind < argc && argv[optind][0] != '-') {
+            optind++;
+        }
+    } else if (use == RK_FLAG_WITH_VALUE && !equals) {
+        optind++;
+    }
+    return RK_PARSED;
 }
 
 static int set_option(const rk_command *command, const rk_option_info *info, const char *value,
@@ -173,14 +209,15 @@ static int set_positional(const rk_command *command, const char *value, size_t *
             return set_option(command, &info, value, job);
         }
     }
-    return rk_fail_command(command, "unexpected argument '%s'; 'reckon %s --help' says more", value,
-                           rk_command_name(command));
+    rk_error err;
+    return rk_job_set_word(job, value, &err) ? rk_fail_with(command, &err) : RK_PARSED;
 }
 
 static int read_all(const rk_command *command, int argc, char **argv, const tables *t, rk_job *job)
 {
     size_t next = 0;
     int result = RK_PARSED, answer;
+    unused_flags unused = {.length = 0};
     optind = 0; /* start afresh: another table may have been parsed before */
     opterr = 0;
     while (result == RK_PARSED &&
@@ -191,9 +228,9 @@ static int read_all(const rk_command *command, int argc, char **argv, const tabl
             return RK_EXIT_DONE;
         }
         if (answer == '?' || answer == ':') {
-            return fail_option(command, answer, argv[optind - 1], job);
-        }
-        if (answer == POSITIONAL) {
+            result = fail_option(command, answer, argv[optind - 1]);
+            result = result == RK_PARSED ? take_flag(command, argc, argv, &unused, job) : result;
+        } else if (answer == POSITIONAL) {
             result = set_positional(command, optarg, &next, job);
         } else if (find_option(command, answer, &info)) {
             result = set_option(command, &info, optarg, job);
@@ -201,6 +238,9 @@ static int read_all(const rk_command *command, int argc, char **argv, const tabl
     }
     for (; result == RK_PARSED && optind < argc; optind++) { /* behind "--" */
         result = set_positional(command, argv[optind], &next, job);
+    }
+    if (result == RK_PARSED && unused.length > 0 && rk_team_is_first()) {
+        (void)fprintf(stderr, "reckon %s: not used: %s\n", rk_command_name(command), unused.names);
     }
     return result;
 }
@@ -213,6 +253,21 @@ int rk_arguments_read(const rk_command *command, int argc, char **argv, rk_job *
                            : rk_fail_command(command, "not enough memory for the options");
     free_tables(&t);
     return result;
+}
+
+const char *rk_arguments_word(int argc, char **argv, int index)
+{
+    if (index + 1 >= argc) {
+        return NULL;
+    }
+    for (int i = 1; i <= index + 1; i++) {
+        if (argv[i][0] == '-') {
+            return NULL;
+        }
+    }
+    const char *word = argv[index + 1];
+    const size_t digits = strspn(word, "0123456789");
+    return digits > 0 && word[digits] == 'x' ? word + digits + 1 : word;
 }
 
 const char *rk_arguments_find(int argc, char **argv, const char *name)

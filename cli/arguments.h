@@ -23,6 +23,11 @@ int rk_arguments_read(const rk_command *command, int argc, char **argv, rk_job *
 /* The value of an option that is given as "--name value" or "--name=value"; NULL: it is not. */
 const char *rk_arguments_find(int argc, char **argv, const char *name);
 
+/*
+ * A word before all options, from 0, without the count of "64xh100"; NULL: there are fewer.
+ */
+const char *rk_arguments_word(int argc, char **argv, int index);
+
 /* Writes "reckon NAME: message" to standard error, on rank 0 only.  Returns RK_EXIT_USAGE. */
 int rk_fail_command(const rk_command *command, const char *format, ...) RK_PRINTF(2, 3);
 

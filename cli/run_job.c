@@ -8,6 +8,8 @@
 
 #include <stdio.h>
 
+enum { WORDS = 3 }; /* of a short path: a model, a system, a number of accelerators */
+
 /* What the callbacks of a job know. */
 struct screen {
     const rk_command *command;
@@ -71,6 +73,22 @@ static rk_status set_all(rk_job *job, const char *const *pairs, rk_error *err)
     return status;
 }
 
+/* Resolves the command by its options --method, --model and --system, or by the words before them.
+ */
+static rk_status resolve(const rk_command *command, int argc, char **argv,
+                         const rk_command **resolved, rk_error *err)
+{
+    const char *method = rk_arguments_find(argc, argv, "method"), *word;
+    rk_status status = rk_command_resolve(command, method, rk_arguments_find(argc, argv, "model"),
+                                          rk_arguments_find(argc, argv, "system"), resolved, err);
+    for (int i = 0;
+         !status && *resolved == command && i < WORDS && (word = rk_arguments_word(argc, argv, i));
+         i++) {
+        status = rk_command_resolve(command, method, word, word, resolved, err);
+    }
+    return status;
+}
+
 int rk_run_job(const rk_command *command, int argc, char **argv, const char *const *globals,
                int nothing)
 {
@@ -81,9 +99,7 @@ int rk_run_job(const rk_command *command, int argc, char **argv, const char *con
     if (result != RK_PARSED) {
         return result;
     }
-    rk_status status = rk_command_resolve(command, rk_arguments_find(argc, argv, "method"),
-                                          rk_arguments_find(argc, argv, "model"),
-                                          rk_arguments_find(argc, argv, "system"), &resolved, &err);
+    rk_status status = resolve(command, argc, argv, &resolved, &err);
     status = status ? status : rk_job_create(resolved, &job, &err);
     status = status ? status : set_all(job, globals, &err);
     if (status) {

@@ -133,6 +133,28 @@ RK_API rk_status rk_job_create(const rk_command *command, rk_job **job, rk_error
 RK_API rk_status rk_job_set(rk_job *job, const char *option, const char *value, rk_error *err);
 
 /*
+ * Sets the option that a word without a name stands for: a model ("llama3-70b"), a system ("h100"),
+ * a number of accelerators ("64"), both ("64xh100"), or a maker's nodes ("8xdgx-h100").  Errors:
+ * RK_ERR_INVALID with what would be right.
+ */
+RK_API rk_status rk_job_set_word(rk_job *job, const char *word, rk_error *err);
+
+/* What became of a flag of a training framework. */
+typedef enum rk_flag_use {
+    RK_FLAG_ALONE,      /* taken; it has no value */
+    RK_FLAG_WITH_VALUE, /* taken with its value */
+    RK_FLAG_UNUSED,     /* known, but no prediction depends on it */
+} rk_flag_use;
+
+/*
+ * Sets options from a flag of Megatron-LM or torchrun that is no option of the command, such as
+ * "num-layers" with "80" or "bf16", so that a launch line can be pasted.  `value`: the word behind
+ * the flag, or NULL.  Errors: RK_ERR_INVALID for a flag that is none of theirs either.
+ */
+RK_API rk_status rk_job_set_launch_flag(rk_job *job, const char *flag, const char *value,
+                                        rk_flag_use *use, rk_error *err);
+
+/*
  * Sets options from a JSON object: {"model": "llama3-70b", "tp": [4, 8], "explain": true}; names
  * may have '_' in place of '-'.  Errors: RK_ERR_SYNTAX, RK_ERR_INVALID with the member at fault.
  */

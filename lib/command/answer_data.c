@@ -21,6 +21,11 @@ static void write_request(rk_json_writer *writer, const rk_request *request,
     if (rk_stack_reason(request, inputs, reason)[0]) {
         rk_json_string(writer, "stack_reason", reason);
     }
+    if (request->assumed_batch) {
+        rk_json_open_member(writer, "assumed", "{");
+        rk_json_count(writer, "global_batch", (uint64_t)request->global_batch);
+        rk_json_close(writer, "}");
+    }
     rk_json_close(writer, "}");
     rk_json_open_member(writer, "model", "{");
     rk_json_count(writer, "parameters", (uint64_t)params.total);

@@ -115,7 +115,8 @@ void rk_write_inputs(FILE *to, const rk_request *request, const rk_inputs *input
 {
     char words[RK_WORDS_SIZE], reason[RK_REASON_SIZE];
     rk_write_label(to, "model");
-    (void)fprintf(to, "%s: %s\n", rk_json_title(request->model),
+    const bool unnamed = rk_json_is_text(request->model) && inputs->model.name[0];
+    (void)fprintf(to, "%s: %s\n", unnamed ? inputs->model.name : rk_json_title(request->model),
                   rk_describe_model(&inputs->model, words));
     write_system(to, request, &inputs->system);
     rk_write_label(to, "stack");
@@ -128,6 +129,12 @@ void rk_write_inputs(FILE *to, const rk_request *request, const rk_inputs *input
     if (rk_stack_reason(request, inputs, reason)[0]) {
         rk_write_label(to, "");
         (void)fprintf(to, "%s\n", reason);
+    }
+    if (request->assumed_batch) {
+        char number[RK_COMMAS_SIZE];
+        rk_write_label(to, "assumed");
+        (void)fprintf(to, "global batch of %s sequences, about 4 M tokens (--global-batch)\n",
+                      rk_with_commas((uint64_t)request->global_batch, number));
     }
 }
 

@@ -14,14 +14,14 @@
 #define RK_OPTION_APPLICATION                                                                      \
     {                                                                                              \
         .name = "model", .required = true, .offset = RK_PLAN_PLACE(model), .value = "NAME|FILE",   \
-        .catalogue = "calculon/applications",                                                      \
+        .catalogue = "calculon/applications", .word = RK_WORD_MODEL,                               \
         .help = "the model: a name of 'reckon list calculon-models' or a .json file"               \
     }
 
 #define RK_OPTION_SYSTEM                                                                           \
     {                                                                                              \
         .name = "system", .required = true, .offset = RK_PLAN_PLACE(system), .value = "NAME|FILE", \
-        .catalogue = "calculon/systems",                                                           \
+        .catalogue = "calculon/systems", .word = RK_WORD_SYSTEM,                                   \
         .help = "the machine: a name of 'reckon list calculon-systems' or a .json file"            \
     }
 
@@ -29,7 +29,7 @@
     {                                                                                              \
         .name = "processors", .letter = 'p', .required = required_, .type = RK_OPTION_COUNT,       \
         .offset = RK_PLAN_PLACE(processors), .min = 1, .max = INT64_MAX, .value = "N",             \
-        .help = "processors to train on"                                                           \
+        .word = RK_WORD_COUNT, .help = "processors to train on"                                    \
     }
 
 #define RK_OPTION_BATCH                                                                            \

@@ -7,6 +7,7 @@
 #include "base/units.h"
 #include "command/calculon_options.h"
 #include "command/commands.h"
+#include "request/launch_flags.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -246,6 +247,7 @@ const rk_command rk_command_design = {
     .option_count = sizeof(reckon_options) / sizeof(reckon_options[0]),
     .shared = rk_strategy_options,
     .shared_count = RK_STRATEGY_OPTION_COUNT,
+    .take_launch_flag = rk_request_take_launch_flag,
     .notes = "The best strategy on every machine that the prices span.  Without a target, the "
              "machines that no\nother beats in cost and speed.  Documents of Calculon are judged "
              "by its methodology, whose options\n'reckon design --method calculon --help' lists.  "

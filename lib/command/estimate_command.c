@@ -3,6 +3,7 @@
 #include "command/commands.h"
 #include "command/estimate_operators.h"
 #include "command/found.h"
+#include "request/launch_flags.h"
 
 static const rk_option estimate_options[] = {
     {.name = "explain",
@@ -144,6 +145,7 @@ const rk_command rk_command_estimate = {
     .option_count = sizeof(estimate_options) / sizeof(estimate_options[0]),
     .shared = rk_strategy_options,
     .shared_count = RK_STRATEGY_OPTION_COUNT,
+    .take_launch_flag = rk_request_take_launch_flag,
     .notes = RK_NOTES_OF_CHOICES
     "Without --accelerators what is not given is 1.  Exit status: 0 done, 1 it does not "
     "fit, 2 wrong\nusage or input, or a strategy that the framework refuses.\n\n"

@@ -4,6 +4,7 @@
 
 #include "command/calculon_options.h"
 #include "command/commands.h"
+#include "request/launch_flags.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -164,6 +165,7 @@ const rk_command rk_command_explain = {
     .option_count = sizeof(reckon_options) / sizeof(reckon_options[0]),
     .shared = rk_strategy_options,
     .shared_count = RK_STRATEGY_OPTION_COUNT,
+    .take_launch_flag = rk_request_take_launch_flag,
     .notes = "Every number gets better by itself; the domain of the fastest network doubles.  "
              "Documents of Calculon\nare explained by its methodology, whose options 'reckon "
              "explain --method calculon --help' lists.\nExit status: 0 done, 1 no strategy fits, "

@@ -6,6 +6,7 @@
 #include "report/describe.h"
 #include "report/estimate_fields.h"
 #include "request/choices.h"
+#include "request/launch_flags.h"
 #include "search/fewest.h"
 
 #include <inttypes.h>
@@ -242,6 +243,7 @@ const rk_command rk_command_fit = {
     .option_count = sizeof(fit_options) / sizeof(fit_options[0]),
     .shared = rk_strategy_options,
     .shared_count = RK_STRATEGY_OPTION_COUNT,
+    .take_launch_flag = rk_request_take_launch_flag,
     .notes =
         RK_NOTES_OF_CHOICES "Exit status: 0 it fits, 1 it does not, 2 wrong usage or input, or "
                             "a strategy that the framework refuses.\n\n"

@@ -3,6 +3,7 @@
 #include "command/calculon_options.h"
 #include "command/commands.h"
 #include "command/planner.h"
+#include "request/launch_flags.h"
 
 #define MOST_RANKED 1000
 
@@ -75,6 +76,7 @@ const rk_command rk_command_plan = {
     .option_count = sizeof(reckon_options) / sizeof(reckon_options[0]),
     .shared = rk_strategy_options,
     .shared_count = RK_STRATEGY_OPTION_COUNT,
+    .take_launch_flag = rk_request_take_launch_flag,
     .notes = "Degrees may be lists: --tp 4,8.  Numbers may end in k, M, G, B, T (powers of 1000; B "
              "is a billion)\nor Ki, Mi, Gi, Ti (of 1024).  Exit status: 0 done, 1 no strategy "
              "fits, 2 wrong usage or input.\n\nDocuments of Calculon are planned by its "

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/units.h"
 #include "command/commands.h"
+#include "request/launch_flags.h"
 #include "run/stragglers.h"
 #include "work/parallel.h"
 
@@ -467,6 +468,7 @@ const rk_command rk_command_run = {
     .option_count = sizeof(run_options) / sizeof(run_options[0]),
     .shared = rk_strategy_options,
     .shared_count = RK_STRATEGY_OPTION_COUNT,
+    .take_launch_flag = rk_request_take_launch_flag,
     .notes = RK_NOTES_OF_CHOICES
     "--deadline, --budget and --max-power search the number of accelerators too; --system may\n"
     "list several systems then, each with a limit: h100-sxm:4096,b200-sxm:2048.\n\n"

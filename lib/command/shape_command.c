@@ -4,6 +4,7 @@
 
 #include "command/calculon_options.h"
 #include "command/commands.h"
+#include "request/launch_flags.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -250,6 +251,7 @@ const rk_command rk_command_shape = {
     .option_count = sizeof(reckon_options) / sizeof(reckon_options[0]),
     .shared = rk_strategy_options,
     .shared_count = RK_STRATEGY_OPTION_COUNT,
+    .take_launch_flag = rk_request_take_launch_flag,
     .notes =
         "Blocks, heads and hidden size are varied, and the best strategy is searched for each "
         "shape; all else\nis as --model has it.  What is given with --blocks or --heads stands "

@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "command/commands.h"
 #include "command/found.h"
+#include "request/launch_flags.h"
 #include "request/request_check.h"
 
 #include <inttypes.h>
@@ -218,6 +219,7 @@ const rk_command rk_command_timeline = {
     .option_count = sizeof(timeline_options) / sizeof(timeline_options[0]),
     .shared = rk_strategy_options,
     .shared_count = RK_STRATEGY_OPTION_COUNT,
+    .take_launch_flag = rk_request_take_launch_flag,
     .notes =
         "The ending of the file says what is written: .json a trace, .svg a picture, .csv a "
         "table of all\noperations; without --output a drawing in letters.\n" RK_NOTES_OF_CHOICES

@@ -7,6 +7,7 @@
 #include "base/text_stream.h"
 
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -91,7 +92,7 @@ static bool has_name(const rk_option *option, const char *given)
 }
 
 /* What could be meant: the start of several names, or the nearest one. */
-static rk_status fail_unknown(const rk_command *command, const char *given, rk_error *err)
+rk_status rk_job_fail_unknown(const rk_command *command, const char *given, rk_error *err)
 {
     const char *names[(1 + RK_ALIAS_MAX) * RK_OPTION_MAX],
         *fitting[(1 + RK_ALIAS_MAX) * RK_OPTION_MAX];
@@ -144,7 +145,7 @@ rk_status rk_job_set(rk_job *job, const char *option, const char *value, rk_erro
         i++;
     }
     if (i == count) {
-        return fail_unknown(job->command, option, err);
+        return rk_job_fail_unknown(job->command, option, err);
     }
     const rk_option *found = rk_command_option(job->command, i);
     if (!value && found->type != RK_OPTION_FLAG) {
@@ -156,6 +157,26 @@ rk_status rk_job_set(rk_job *job, const char *option, const char *value, rk_erro
     }
     job->seen[i] = true;
     return rk_option_read(found, kept, job->arguments, err);
+}
+
+rk_status rk_job_set_launch_flag(rk_job *job, const char *flag, const char *value, rk_flag_use *use,
+                                 rk_error *err)
+{
+    char name[RK_OPTION_WORD_SIZE];
+    const rk_option *option;
+    (void)snprintf(name, sizeof(name), "%s", flag);
+    for (char *c = name; *c; c++) {
+        *c = *c == '_' ? '-' : *c;
+    }
+    for (size_t i = 0; (option = rk_command_option(job->command, i)); i++) {
+        if (!option->positional && has_name(option, name)) {
+            *use = option->type == RK_OPTION_FLAG ? RK_FLAG_ALONE : RK_FLAG_WITH_VALUE;
+            return rk_job_set(job, name, option->type == RK_OPTION_FLAG ? NULL : value, err);
+        }
+    }
+    return job->command->take_launch_flag
+               ? job->command->take_launch_flag(job, name, value, use, err)
+               : rk_job_fail_unknown(job->command, flag, err);
 }
 
 static rk_status check_required(const rk_job *job, rk_error *err)
@@ -206,6 +227,11 @@ rk_status rk_job_run_into(rk_job *job, const rk_job_control *control, rk_out_wri
                           void *user, rk_error *err)
 {
     return rk_job_use(job, control, write, user, run_command, NULL, err);
+}
+
+const rk_command *rk_job_command(const rk_job *job)
+{
+    return job->command;
 }
 
 void *rk_job_arguments(rk_job *job)

@@ -25,6 +25,9 @@ struct rk_command {
     void (*init)(void *arguments); /* defaults other than 0; or NULL */
     rk_status (*complete)(void *arguments, rk_error *err); /* checks across options; or NULL */
     rk_status (*run)(rk_job *job, void *arguments, rk_error *err);
+    /* Takes a flag of a training framework, as rk_job_set_launch_flag does; or NULL. */
+    rk_status (*take_launch_flag)(rk_job *job, const char *flag, const char *value,
+                                  rk_flag_use *use, rk_error *err);
 };
 
 /* All options of a command: `shared`, then `options`. */
@@ -43,6 +46,11 @@ rk_status rk_job_run_into(rk_job *job, const rk_job_control *control, rk_out_wri
 typedef rk_status rk_job_user(rk_job *job, void *arguments, void *what, rk_error *err);
 rk_status rk_job_use(rk_job *job, const rk_job_control *control, rk_out_writer *write, void *user,
                      rk_job_user *use, void *what, rk_error *err);
+
+const rk_command *rk_job_command(const rk_job *job);
+
+/* Refuses an option that a command does not have, with what could be meant. */
+rk_status rk_job_fail_unknown(const rk_command *command, const char *given, rk_error *err);
 
 /* The struct of the command that the options fill. */
 void *rk_job_arguments(rk_job *job);

@@ -23,7 +23,17 @@ typedef enum rk_option_type {
 #define RK_OPTION_COUNTS_MAX RK_COUNTS_MAX
 typedef rk_counts rk_option_counts;
 
-#define RK_ALIAS_MAX 2
+#define RK_ALIAS_MAX 3
+
+/* Which word without an option's name is the value of an option: `reckon plan llama3-70b 64xh100`.
+ */
+typedef enum rk_word {
+    RK_WORD_NONE,
+    RK_WORD_MODEL,
+    RK_WORD_SYSTEM,
+    RK_WORD_COUNT, /* of accelerators: "64", or that of "64xh100" */
+    RK_WORD_NODES, /* of nodes: that of "2xdgx-h100" */
+} rk_word;
 
 /* One option or positional argument.  An option that is not given keeps its value in the struct. */
 struct rk_option {
@@ -33,10 +43,12 @@ struct rk_option {
     bool positional;                   /* taken in table order */
     bool required;
     rk_option_type type;
-    size_t offset;              /* of the variable in the struct */
-    int64_t min, max;           /* inclusive bounds of numbers */
-    bool above;                 /* `min` itself is refused */
-    bool bytes;                 /* a final B is the unit: 64, 64B, 64KiB, 1GB */
+    size_t offset;    /* of the variable in the struct */
+    int64_t min, max; /* inclusive bounds of numbers */
+    bool above;       /* `min` itself is refused */
+    bool bytes;       /* a final B is the unit: 64, 64B, 64KiB, 1GB */
+    bool binary;      /* k and M are powers of 1024: 8k tokens are 8,192 */
+    rk_word word;
     const char *const *choices; /* NULL-terminated */
     const char *value;          /* what help calls the value, e.g. "NAME|FILE" */
     const char *catalogue;      /* shell completion offers names of this kind; NULL: none */

@@ -58,9 +58,9 @@ static int suffix_power(char letter)
 
 /*
  * The factor of a suffix such as "k" or "Gi"; 0 when it is none.  "B" is a billion, but of bytes it
- * is the unit: "64KiB".
+ * is the unit: "64KiB".  `all_binary`: "k" is 1024 too.
  */
-static int64_t suffix_factor(const char *suffix, bool bytes)
+static int64_t suffix_factor(const char *suffix, bool bytes, bool all_binary)
 {
     size_t length = strlen(suffix);
     if (!bytes && (strcmp(suffix, "B") == 0 || strcmp(suffix, "b") == 0)) {
@@ -71,19 +71,19 @@ static int64_t suffix_factor(const char *suffix, bool bytes)
         return 1;
     }
     const int power = suffix_power(suffix[0]);
-    const bool binary = length == 2 && suffix[1] == 'i';
-    if (power < 0 || (length > 1 && !binary)) {
+    const bool named = length == 2 && suffix[1] == 'i';
+    if (power < 0 || (length > 1 && !named)) {
         return 0;
     }
     int64_t factor = 1;
     for (int i = 0; i < power; i++) {
-        factor *= binary ? 1024 : 1000;
+        factor *= named || all_binary ? 1024 : 1000;
     }
     return factor;
 }
 
 /* Reads a whole number with an optional suffix. */
-static bool read_count(const char *text, bool bytes, int64_t *value)
+static bool read_count(const char *text, const rk_option *option, int64_t *value)
 {
     char *end = NULL;
     errno = 0;
@@ -92,7 +92,7 @@ static bool read_count(const char *text, bool bytes, int64_t *value)
     if (!starts || end == text || errno) {
         return false;
     }
-    const int64_t factor = suffix_factor(end, bytes);
+    const int64_t factor = suffix_factor(end, option->bytes, option->binary);
     if (factor == 0 || number > INT64_MAX / factor || number < INT64_MIN / factor) {
         return false;
     }
@@ -104,7 +104,7 @@ static rk_status set_count(const rk_option *option, const char *given, int64_t *
                            rk_error *err)
 {
     char name[RK_OPTION_WORD_SIZE];
-    if (!read_count(given, option->bytes, value)) {
+    if (!read_count(given, option, value)) {
         return rk_fail(err, RK_ERR_INVALID, "%s needs a whole number such as %s, not '%s'",
                        rk_option_form(option, name),
                        option->bytes ? "64, 4KiB or 2GB" : "64, 4k or 2Mi", given);
@@ -154,7 +154,7 @@ static rk_status set_real(const rk_option *option, const char *given, double *va
     char name[RK_OPTION_WORD_SIZE], *end = NULL;
     const bool starts = (given[0] >= '0' && given[0] <= '9') || given[0] == '.' || given[0] == '-';
     *value = starts ? strtod(given, &end) : 0;
-    const int64_t factor = starts && end != given ? suffix_factor(end, option->bytes) : 0;
+    const int64_t factor = starts && end != given ? suffix_factor(end, option->bytes, false) : 0;
     *value *= (double)factor;
     if (factor == 0 || !isfinite(*value)) {
         return rk_fail(err, RK_ERR_INVALID, "%s needs a number such as 1.5, not '%s'",

@@ -12,11 +12,17 @@
 #include "search/plan.h"
 
 #define RK_LAYOUT_MAX 256 /* stages of --layout */
+#define RK_SHAPE_MAX  20  /* flags of Megatron-LM that describe a model; see launch_flags.c */
 
 /* The command lines of the three commands; 0, a count of 0 or NULL: not given. */
 typedef struct rk_request {
     const char *model, *system, *stack; /* catalogue names or files */
     int64_t accelerators, global_batch, seq;
+    int64_t nodes, gpus_per_node;
+    int64_t vp_layers;           /* layers of a virtual stage, in place of vp */
+    int64_t shape[RK_SHAPE_MAX]; /* what Megatron's flags say of the model; no option */
+    bool assumed_batch;          /* global_batch is the default; not an option */
+    bool fsdp;
     rk_option_counts tp, cp, pp, vp, ep, etp, micro_batch, zero;
     int64_t dp, replicas;
     unsigned schedules, recomputes, cp_kinds, orders; /* a bit per name */
@@ -53,7 +59,7 @@ typedef struct rk_request {
 rk_request rk_request_defaults(void);
 void rk_request_init(void *request);
 
-#define RK_STRATEGY_OPTION_COUNT 54
+#define RK_STRATEGY_OPTION_COUNT 58
 extern const rk_option rk_strategy_options[RK_STRATEGY_OPTION_COUNT];
 
 /* Reads the layout of a request, and refuses options that exclude each other. */

@@ -58,6 +58,8 @@ rk_status rk_request_check(const rk_request *r, rk_error *err)
          "--moments is of the optimizer adamw; leave it or --optimizer out"},
         {r->sp && r->no_sp, "--sequence-parallel and --no-sp exclude each other"},
         {r->bounded && r->exhaustive, "--bounded and --exhaustive exclude each other"},
+        {r->fsdp && r->distributed_optimizer,
+         "--fsdp is --zero 3 and --use-distributed-optimizer is --zero 1; leave out one"},
         {r->distributed_optimizer && excludes(&r->zero, RK_SHARD_OPTIMIZER),
          "--use-distributed-optimizer is --zero 1, and --zero says otherwise; leave out one"},
         {r->replicas > 1 && r->zero.count > 0 && !excludes(&r->zero, RK_SHARD_NONE),

@@ -7,6 +7,7 @@
 #include "report/estimate_fields.h"
 #include "request/choices.h"
 #include "request/request_check.h"
+#include "request/sizes.h"
 #include "strategy/optimizer.h"
 
 #include <ctype.h>
@@ -36,6 +37,9 @@ static const double gradient_bytes[] = {4, 2};
 
 static const char *const moment_choices[] = {"fp32", "bf16", "fp8", NULL};
 static const double moment_bytes[] = {8, 4, 2}; /* of both moments */
+
+/* Megatron-LM's adam decouples weight decay by default: it is AdamW. */
+static const char *const optimizer_choices[] = {RK_OPTIMIZER_NAMES, "adam", NULL};
 
 static const char *const offload_choices[] = {"none", RK_OFFLOAD_NAMES, NULL};
 
@@ -107,6 +111,7 @@ const rk_option rk_strategy_options[RK_STRATEGY_OPTION_COUNT] = {
      .offset = PLACE(model),
      .value = "NAME|FILE",
      .catalogue = "models",
+     .word = RK_WORD_MODEL,
      .help =
          "the model: a name of 'reckon list models', a document, or a config.json or its folder"},
     {.name = "system",
@@ -114,6 +119,7 @@ const rk_option rk_strategy_options[RK_STRATEGY_OPTION_COUNT] = {
      .offset = PLACE(system),
      .value = "NAME|FILE",
      .catalogue = "systems",
+     .word = RK_WORD_SYSTEM,
      .help = "the machine: a name of 'reckon list systems', an accelerator, or a document"},
     {.name = "stack",
      .offset = PLACE(stack),
@@ -128,30 +134,58 @@ const rk_option rk_strategy_options[RK_STRATEGY_OPTION_COUNT] = {
      .min = 1,
      .max = DEGREE_MAX,
      .value = "N",
+     .word = RK_WORD_COUNT,
      .help = "accelerators to train on"},
+    {.name = "nodes",
+     .aliases = {"nnodes", "num-nodes"},
+     .type = RK_OPTION_COUNT,
+     .offset = PLACE(nodes),
+     .min = 1,
+     .max = DEGREE_MAX,
+     .value = "N",
+     .word = RK_WORD_NODES,
+     .help = "the same in nodes of the system"},
+    NUMBER("gpus-per-node", "nproc-per-node", gpus_per_node, 1,
+           "accelerators of each node; default: the system's"),
     {.name = "global-batch",
-     .aliases = {"global-batch-size", "batch"},
+     .aliases = {"global-batch-size", "batch", "gbs"},
      .letter = 'b',
      .type = RK_OPTION_COUNT,
      .offset = PLACE(global_batch),
      .min = 1,
      .max = DEGREE_MAX,
      .value = "N",
-     .help = "sequences per step"},
-    NUMBER("seq", "seq-length", seq, 1, "tokens of a sequence; default: the model's"),
+     .help = "sequences per step; default: about 4 M tokens"},
+    {.name = "seq",
+     .aliases = {"seq-length", "seq-len"},
+     .type = RK_OPTION_COUNT,
+     .offset = PLACE(seq),
+     .min = 1,
+     .max = DEGREE_MAX,
+     .binary = true,
+     .value = "N",
+     .help = "tokens of a sequence, such as 8192 or 8k; default: the model's"},
     NUMBER("document-tokens", NULL, document, 1,
            "of the documents of a sequence, which attention does not cross; default: all"),
     DEGREES("tp", "tensor-model-parallel-size", tp, "tensor parallelism"),
     DEGREES("cp", "context-parallel-size", cp, "context parallelism"),
     DEGREES("pp", "pipeline-model-parallel-size", pp, "pipeline parallelism"),
     DEGREES("vp", "num-virtual-stages-per-pipeline-rank", vp, "chunks of layers a pipeline rank"),
+    NUMBER("vp-layers", NULL, vp_layers, 1, "layers of a virtual stage, in place of --vp"),
     DEGREES("ep", "expert-model-parallel-size", ep, "expert parallelism"),
     DEGREES("etp", "expert-tensor-parallel-size", etp, "tensor parallelism of experts"),
     NUMBER("dp", "data-parallel-size", dp, 1, "data parallelism; default: the rest"),
     SET("order", "rank-order", orders, order_choices,
         "of ranks, the fastest first; default: tp-cp-dp-pp"),
     FLAG("use-tp-pp-dp-mapping", NULL, pipeline_first, "the same as --order tp-cp-pp-dp"),
-    DEGREES("micro-batch", "micro-batch-size", micro_batch, "sequences of a microbatch"),
+    {.name = "micro-batch",
+     .aliases = {"micro-batch-size", "mbs"},
+     .type = RK_OPTION_COUNTS,
+     .offset = PLACE(micro_batch),
+     .min = 1,
+     .max = DEGREE_MAX,
+     .value = "N",
+     .help = "sequences of a microbatch"},
     SET("schedule", NULL, schedules, rk_schedule_names, "of the pipeline"),
     SET("recompute", "recompute-granularity", recomputes, rk_recompute_kind_names,
         "activations made again in backward"),
@@ -165,6 +199,7 @@ const rk_option rk_strategy_options[RK_STRATEGY_OPTION_COUNT] = {
      .max = RK_SHARD_ALL,
      .value = "0..3",
      .help = "sharding of optimizer, gradients and weights; 3 is FSDP"},
+    FLAG("fsdp", NULL, fsdp, "the same as --zero 3"),
     FLAG("use-distributed-optimizer", NULL, distributed_optimizer, "the same as --zero 1"),
     NUMBER("hsdp", "num-distributed-optimizer-instances", replicas, 1,
            "copies of the shards (HSDP)"),
@@ -173,7 +208,7 @@ const rk_option rk_strategy_options[RK_STRATEGY_OPTION_COUNT] = {
     FLAG("fp8-param-gather", NULL, low_weights,
          "weights of fp8 and fp4 linears are kept in them alone"),
     CHOICE("gradients", gradients, gradient_choices, "precision in which they are summed"),
-    CHOICE("optimizer", optimizer, rk_optimizer_names, "and its states; default: adamw"),
+    CHOICE("optimizer", optimizer, optimizer_choices, "and its states; default: adamw"),
     CHOICE("moments", moments, moment_choices, "precision of the moments of the optimizer"),
     CHOICE("attention", attention, attention_choices, "kernels"),
     SET("cp-kind", NULL, cp_kinds, rk_cp_kind_names, "how context parallelism exchanges"),
@@ -293,6 +328,13 @@ rk_status rk_request_complete(rk_request *request, rk_error *err)
     if (status) {
         return status;
     }
+    if (request->optimizer == RK_OPTIMIZER_COUNT) {
+        request->optimizer = RK_OPTIMIZER_ADAMW;
+    }
+    if (request->fsdp) {
+        request->zero.values[0] = RK_SHARD_ALL;
+        request->zero.count = 1;
+    }
     if (request->fp8_recipe != NOT_GIVEN &&
         (precisions[request->precision] != RK_FP8 ||
          (request->precision == PRECISION_MXFP8 && request->fp8_recipe != RK_FP8_MX))) {
@@ -306,7 +348,8 @@ rk_status rk_request_complete(rk_request *request, rk_error *err)
                        "each, not '%.200s'",
                        RK_LAYOUT_MAX, RK_LAYER_MAX, request->layout_text);
     }
-    return rk_request_check(request, err);
+    const rk_status checked = rk_request_check(request, err);
+    return checked ? checked : rk_request_settle_sizes(request, err);
 }
 
 void rk_request_init(void *request)

@@ -14,8 +14,7 @@
 /* Blocks of 256 elements share a scale of 4 bytes (arXiv 2110.02861); both moments. */
 #define BLOCK_8BIT (2 * (1 + 4.0 / 256))
 
-const char *const rk_optimizer_names[] = {
-    "adamw", "adamw-bf16", "adam-8bit", "adafactor", "sgd", "sgd-plain", "muon", "dist-muon", NULL};
+const char *const rk_optimizer_names[] = {RK_OPTIMIZER_NAMES, NULL};
 
 const rk_optimizer_traits rk_optimizers[RK_OPTIMIZER_COUNT] = {
     [RK_OPTIMIZER_ADAMW] = {"adamw", 8, 8, 1, false, false},

@@ -18,6 +18,8 @@ typedef struct rk_optimizer_traits {
 } rk_optimizer_traits;
 
 extern const rk_optimizer_traits rk_optimizers[RK_OPTIMIZER_COUNT];
+#define RK_OPTIMIZER_NAMES                                                                         \
+    "adamw", "adamw-bf16", "adam-8bit", "adafactor", "sgd", "sgd-plain", "muon", "dist-muon"
 extern const char *const rk_optimizer_names[]; /* NULL-terminated, in enum order */
 
 /* The traits of a strategy's optimizer. */

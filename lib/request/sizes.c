@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "request/sizes.h"
+
+#include "base/error.h"
+#include "layer/model_load.h"
+#include "system/system.h"
+
+#include <inttypes.h>
+#include <math.h>
+
+/* Batches of today's pre-training: 4 M tokens for Llama 2, 4 to 16 M for Llama 3 (technical
+ * reports). */
+#define USUAL_BATCH_TOKENS 4194304.0
+
+int64_t rk_default_global_batch(int64_t accelerators, int64_t micro_batch, int64_t seq)
+{
+    const double wanted = USUAL_BATCH_TOKENS / (double)seq;
+    double odd = (double)accelerators * (double)micro_batch;
+    while (fmod(odd, 2) == 0) {
+        odd /= 2;
+    }
+    const double power = round(log2(fmax(wanted / odd, 1)));
+    return (int64_t)(odd * exp2(power));
+}
+
+/* Accelerators of a node: the innermost tier, or what the options say where they agree. */
+static rk_status find_node(const rk_request *r, int64_t *node, rk_error *err)
+{
+    rk_system system = {.accelerator.measured = NULL};
+    const rk_status status = rk_system_load(r->system, &system, err);
+    if (!status) {
+        *node = system.tier_count > 0 ? system.tiers[0].size : 1;
+    }
+    rk_system_clear(&system);
+    if (!status && r->gpus_per_node && r->gpus_per_node != *node) {
+        return rk_fail(err, RK_ERR_INVALID,
+                       "--gpus-per-node %" PRId64 ": the nodes of %s have %" PRId64
+                       "; give a system document of other nodes",
+                       r->gpus_per_node, r->system, *node);
+    }
+    return status;
+}
+
+static rk_status settle_nodes(rk_request *r, rk_error *err)
+{
+    int64_t node = 0;
+    if (!r->system || (!r->nodes && !r->gpus_per_node)) {
+        return RK_OK;
+    }
+    const rk_status status = find_node(r, &node, err);
+    if (status || !r->nodes) {
+        return status;
+    }
+    if (r->accelerators && r->accelerators != r->nodes * node) {
+        return rk_fail(err, RK_ERR_INVALID,
+                       "%" PRId64 " nodes of %s have %" PRId64 " accelerators, not %" PRId64
+                       "; leave out one of --nodes and --accelerators",
+                       r->nodes, r->system, r->nodes * node, r->accelerators);
+    }
+    r->accelerators = r->nodes * node;
+    return RK_OK;
+}
+
+/* Virtual stages of --vp-layers layers each. */
+static rk_status settle_virtual_stages(rk_request *r, const rk_model *model, rk_error *err)
+{
+    if (r->vp.count > 0 || r->pp.count != 1) {
+        return rk_fail(err, RK_ERR_INVALID, "--vp-layers %s",
+                       r->vp.count > 0 ? "and --vp exclude each other"
+                                       : "needs --pp with one number");
+    }
+    const double stage = (double)r->pp.values[0] * (double)r->vp_layers;
+    const double stages = model->layers / stage;
+    if (stages < 1 || floor(stages) < stages) {
+        return rk_fail(err, RK_ERR_INVALID,
+                       "--vp-layers %" PRId64 ": %d layers are no multiple of %.0f = pp %" PRId64
+                       " x %" PRId64,
+                       r->vp_layers, (int)model->layers, stage, r->pp.values[0], r->vp_layers);
+    }
+    r->vp.values[0] = (int64_t)stages;
+    r->vp.count = 1;
+    r->vp_layers = 0;
+    return RK_OK;
+}
+
+static void settle_batch(rk_request *r, int64_t seq)
+{
+    const int64_t micro_batch = r->micro_batch.count == 1 ? r->micro_batch.values[0] : 1;
+    r->global_batch = rk_default_global_batch(r->accelerators, micro_batch, r->seq ? r->seq : seq);
+    r->assumed_batch = true;
+}
+
+/* What follows from the model, which is read only if something does. */
+static rk_status settle_by_model(rk_request *r, rk_error *err)
+{
+    const bool batch = !r->global_batch && r->accelerators;
+    rk_model model;
+    if (!r->model || (!batch && !r->vp_layers)) {
+        return RK_OK;
+    }
+    rk_status status = rk_model_load(r->model, &model, err);
+    if (!status && r->vp_layers) {
+        status = settle_virtual_stages(r, &model, err);
+    }
+    if (!status && batch) {
+        settle_batch(r, model.seq);
+    }
+    return status;
+}
+
+rk_status rk_request_settle_sizes(rk_request *request, rk_error *err)
+{
+    const rk_status status = settle_nodes(request, err);
+    return status ? status : settle_by_model(request, err);
+}

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Sizes that follow from others: nodes, the default batch, virtual stages. */
+#include "request/sizes.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+static void test_default_batch(void **state)
+{
+    (void)state;
+    assert_int_equal(rk_default_global_batch(64, 1, 8192), 512);
+    assert_int_equal(rk_default_global_batch(64, 1, 4096), 1024);
+    assert_int_equal(rk_default_global_batch(48, 1, 4096), 768); /* 3 x 256 */
+    assert_int_equal(rk_default_global_batch(8, 3, 8192), 384);  /* 3 x 128 */
+    assert_int_equal(rk_default_global_batch(7, 1, 1048576), 7); /* never below odd(7) */
+    assert_int_equal(rk_default_global_batch(1, 1, 4194304 * 4), 1);
+}
+
+/* Within a factor of sqrt(2) of 4 M tokens, wherever such a number exists. */
+static void test_default_batch_tokens(void **state)
+{
+    (void)state;
+    for (int64_t n = 1; n <= 512; n++) {
+        const double tokens = (double)rk_default_global_batch(n, 1, 4096) * 4096;
+        assert_true(tokens > 4194304 / 1.4143 && tokens < 4194304 * 1.4143);
+    }
+}
+
+static rk_request request_of(const char *model, const char *system)
+{
+    rk_request r = rk_request_defaults();
+    r.model = model;
+    r.system = system;
+    return r;
+}
+
+static void test_nodes(void **state)
+{
+    rk_error err;
+    rk_request r = request_of("llama3-8b", "h100-sxm");
+    (void)state;
+    r.nodes = 4;
+    assert_int_equal(rk_request_settle_sizes(&r, &err), RK_OK);
+    assert_int_equal(r.accelerators, 32);
+    assert_int_equal(r.global_batch, 512);
+    assert_true(r.assumed_batch);
+    r = request_of("llama3-8b", "h100-sxm");
+    r.nodes = 4;
+    r.accelerators = 31;
+    assert_int_equal(rk_request_settle_sizes(&r, &err), RK_ERR_INVALID);
+    r = request_of("llama3-8b", "h100-sxm");
+    r.gpus_per_node = 4;
+    assert_int_equal(rk_request_settle_sizes(&r, &err), RK_ERR_INVALID);
+}
+
+static void test_virtual_stages(void **state)
+{
+    rk_error err;
+    rk_request r = request_of("llama3-8b", "h100-sxm");
+    (void)state;
+    r.pp = (rk_option_counts){.values = {4}, .count = 1};
+    r.vp_layers = 2;
+    assert_int_equal(rk_request_settle_sizes(&r, &err), RK_OK);
+    assert_int_equal(r.vp.values[0], 4);
+    r.vp_layers = 3; /* 32 layers are no multiple of 12 */
+    assert_int_equal(rk_request_settle_sizes(&r, &err), RK_ERR_INVALID);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_default_batch),
+        cmocka_unit_test(test_default_batch_tokens),
+        cmocka_unit_test(test_nodes),
+        cmocka_unit_test(test_virtual_stages),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
