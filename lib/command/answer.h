@@ -67,6 +67,10 @@ rk_status rk_write_explanation(FILE *to, const rk_answer *answer,
 
 /* ---- for programs -------------------------------------------------------------------------- */
 
+/* The members "request", "model" and "system": what was asked. */
+void rk_request_write_json(rk_json_writer *writer, const rk_request *request,
+                           const rk_inputs *inputs);
+
 /*
  * Writes a JSON document to the file that the request names: what was asked, and the members that
  * `write` adds.

@@ -6,8 +6,8 @@
 #include "report/estimate_fields.h"
 #include "system/measured.h"
 
-static void write_request(rk_json_writer *writer, const rk_request *request,
-                          const rk_inputs *inputs)
+void rk_request_write_json(rk_json_writer *writer, const rk_request *request,
+                           const rk_inputs *inputs)
 {
     const rk_model_params params = rk_model_params_of(&inputs->model);
     const rk_accelerator *accelerator = &inputs->system.accelerator;
@@ -55,7 +55,7 @@ rk_status rk_write_document(const rk_job *job, const rk_request *request, const 
     }
     rk_json_writer writer = {.out = out, .indented = true};
     rk_json_open_answer(&writer);
-    write_request(&writer, request, inputs);
+    rk_request_write_json(&writer, request, inputs);
     write(&writer, what);
     rk_json_close(&writer, "}");
     rk_out_text(out, "\n");

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "command/calculon_plan.h"
 
-#include "base/clock.h"
 #include "base/error.h"
 #include "calculon/calculon_docs.h"
 #include "command/calculon_options.h"
@@ -104,13 +103,9 @@ static rk_status fill_strategies(rk_calculon_plan *plan, rk_error *err)
 rk_status rk_calculon_plan_rank(rk_job *job, rk_calculon_plan *plan, rk_error *err)
 {
     const rk_calculon_request *request = &plan->request;
-    const rk_search_control control = rk_job_search_control(job, "strategies", request->threads);
-    const double cpu = rk_job_cpu_s(job), wall = rk_wall_seconds();
     const rk_status status =
-        rk_rank_strategies(&plan->problem, request->bounded ? RK_SEARCH_BOUNDED : RK_SEARCH_ANY,
-                           (size_t)request->top, rk_job_team(job), &control, &plan->ranking, err);
-    plan->cpu_s = rk_job_cpu_s(job) - cpu;
-    plan->wall_s = rk_wall_seconds() - wall;
+        rk_rank_for_job(job, &plan->problem, request->bounded ? RK_SEARCH_BOUNDED : RK_SEARCH_ANY,
+                        (size_t)request->top, request->threads, &plan->ranking, &plan->time, err);
     return status || !rk_job_is_first(job) ? status : fill_strategies(plan, err);
 }
 

@@ -4,8 +4,7 @@
 #define RK_COMMAND_CALCULON_PLAN_H
 
 #include "calculon/calculon_write.h"
-#include "job/job.h"
-#include "method/ranking.h"
+#include "command/ranked.h"
 
 /* The command line. */
 typedef struct rk_calculon_request {
@@ -33,7 +32,7 @@ typedef struct rk_calculon_plan {
     rk_calculon_request request;
     rk_problem problem;
     rk_ranking ranking;
-    double cpu_s, wall_s;           /* of the search */
+    rk_search_time time;            /* of the search */
     rk_calculon_result *strategies; /* owned; best first */
     size_t strategy_count;
 } rk_calculon_plan;
@@ -57,12 +56,14 @@ void rk_calculon_plan_write_inputs(FILE *to, const rk_calculon_plan *plan);
 void rk_calculon_plan_write_model(FILE *to, const rk_calculon_plan *plan);
 void rk_calculon_plan_write_system(FILE *to, const rk_calculon_plan *plan);
 
-/* Writes the answer for people, `width` columns wide where it can. */
-rk_text_writer rk_calculon_plan_write_text; /* `what` is the rk_calculon_plan */
-
-/* Writes the answer for programs to the file that the request names. */
-rk_status rk_calculon_plan_write_json(const rk_job *job, const rk_calculon_plan *plan,
+/* Parts of the answer of `plan`, as of rk_planner. */
+rk_status rk_calculon_plan_write_best(FILE *to, const rk_calculon_plan *plan, rk_table_style style,
                                       rk_error *err);
+void rk_calculon_plan_write_shortage(FILE *to, const rk_calculon_plan *plan);
+void rk_calculon_plan_write_request_json(rk_json_writer *writer, const rk_calculon_plan *plan);
+void rk_calculon_plan_write_best_json(rk_json_writer *writer, const rk_calculon_plan *plan);
+void rk_calculon_plan_write_shortage_json(rk_json_writer *writer, const rk_calculon_plan *plan);
+void rk_calculon_plan_write_strategies(rk_json_writer *writer, const rk_calculon_plan *plan);
 rk_status rk_calculon_plan_write_csv(const rk_job *job, const rk_calculon_plan *plan,
                                      rk_error *err);
 

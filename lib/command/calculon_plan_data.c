@@ -3,11 +3,10 @@
 #include "command/calculon_plan.h"
 
 #include "calculon/calculon_docs.h"
-#include "command/bounded.h"
 #include "io/json_write.h"
 #include "report/calculon_parts.h"
 
-static void write_request(rk_json_writer *writer, const rk_calculon_plan *plan)
+void rk_calculon_plan_write_request_json(rk_json_writer *writer, const rk_calculon_plan *plan)
 {
     const rk_calculon_request *request = &plan->request;
     rk_json_open_member(writer, "request", "{");
@@ -29,18 +28,9 @@ static void write_request(rk_json_writer *writer, const rk_calculon_plan *plan)
     rk_json_real(writer, "memory_bytes", plan->problem.calculon.sys.mem1.capacity);
     rk_json_real(writer, "offload_memory_bytes", plan->problem.calculon.sys.mem2.capacity);
     rk_json_close(writer, "}");
-    rk_json_open_member(writer, "search", "{");
-    if (request->bounded) {
-        rk_bounded_write_json(writer, &plan->ranking.bounded);
-    } else {
-        rk_json_count(writer, "strategies", plan->ranking.counts[0]);
-        rk_json_count(writer, "fit", plan->ranking.counts[1]);
-    }
-    rk_json_close(writer, "}");
-    rk_json_performance(writer, plan->cpu_s, plan->wall_s);
 }
 
-static void write_best(rk_json_writer *writer, const rk_calculon_plan *plan)
+void rk_calculon_plan_write_best_json(rk_json_writer *writer, const rk_calculon_plan *plan)
 {
     const rk_calculon_result *best = &plan->strategies[0];
     rk_calculon_time_part times[RK_CALCULON_TIME_PARTS];
@@ -89,7 +79,7 @@ static void write_need(rk_json_writer *writer, const rk_calculon_plan *plan, con
     rk_json_close(writer, "}");
 }
 
-static void write_shortage(rk_json_writer *writer, const rk_calculon_plan *plan)
+void rk_calculon_plan_write_shortage_json(rk_json_writer *writer, const rk_calculon_plan *plan)
 {
     const rk_shortage *shortage = &plan->ranking.shortage;
     rk_json_open_member(writer, "shortfall", "{");
@@ -105,27 +95,10 @@ static void write_shortage(rk_json_writer *writer, const rk_calculon_plan *plan)
     rk_json_close(writer, "}");
 }
 
-rk_status rk_calculon_plan_write_json(const rk_job *job, const rk_calculon_plan *plan,
-                                      rk_error *err)
+void rk_calculon_plan_write_strategies(rk_json_writer *writer, const rk_calculon_plan *plan)
 {
-    rk_out *out;
-    const rk_status status = rk_job_open(job, plan->request.output, &out, err);
-    if (status) {
-        return status;
-    }
-    rk_json_writer writer = {.out = out, .indented = true};
-    rk_json_open_answer(&writer);
-    write_request(&writer, plan);
-    if (plan->strategy_count > 0) {
-        write_best(&writer, plan);
-    } else {
-        write_shortage(&writer, plan);
-    }
-    rk_json_key(&writer, "strategies");
-    rk_calculon_write_ranked(out, false, plan->strategies, plan->strategy_count);
-    rk_json_close(&writer, "}");
-    rk_out_text(out, "\n");
-    return rk_out_close(out, err);
+    rk_json_key(writer, "strategies");
+    rk_calculon_write_ranked(writer->out, false, plan->strategies, plan->strategy_count);
 }
 
 rk_status rk_calculon_plan_write_csv(const rk_job *job, const rk_calculon_plan *plan, rk_error *err)

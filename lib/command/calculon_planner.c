@@ -47,18 +47,43 @@ static rk_status rank(rk_job *job, rk_asked *asked, rk_error *err)
 {
     const rk_status status = rk_calculon_plan_rank(job, &asked->plan, err);
     asked->ranking = &asked->plan.ranking;
-    asked->cpu_s = asked->plan.cpu_s;
+    asked->time = asked->plan.time;
     return status;
 }
 
-static rk_status write(const rk_job *job, const rk_asked *asked, rk_error *err)
+static rk_status write_best(FILE *to, const rk_asked *asked, rk_table_style style, rk_error *err)
 {
-    const rk_calculon_plan *plan = &asked->plan;
-    if (asked->json) {
-        return rk_calculon_plan_write_json(job, plan, err);
-    }
-    return asked->csv ? rk_calculon_plan_write_csv(job, plan, err)
-                      : rk_job_print(job, asked->output, rk_calculon_plan_write_text, plan, err);
+    return rk_calculon_plan_write_best(to, &asked->plan, style, err);
+}
+
+static void write_shortage(FILE *to, const rk_asked *asked)
+{
+    rk_calculon_plan_write_shortage(to, &asked->plan);
+}
+
+static void write_request_json(rk_json_writer *writer, const rk_asked *asked)
+{
+    rk_calculon_plan_write_request_json(writer, &asked->plan);
+}
+
+static void write_best_json(rk_json_writer *writer, const rk_asked *asked)
+{
+    rk_calculon_plan_write_best_json(writer, &asked->plan);
+}
+
+static void write_shortage_json(rk_json_writer *writer, const rk_asked *asked)
+{
+    rk_calculon_plan_write_shortage_json(writer, &asked->plan);
+}
+
+static void write_strategies_json(rk_json_writer *writer, const rk_asked *asked)
+{
+    rk_calculon_plan_write_strategies(writer, &asked->plan);
+}
+
+static rk_status write_csv(const rk_job *job, const rk_asked *asked, rk_error *err)
+{
+    return rk_calculon_plan_write_csv(job, &asked->plan, err);
 }
 
 static void write_documents(FILE *to, const rk_asked *asked)
@@ -108,7 +133,13 @@ const rk_planner rk_planner_calculon = {
     .allow_offload = allow_offload,
     .set_seq = set_seq,
     .rank = rank,
-    .write = write,
+    .write_best = write_best,
+    .write_shortage = write_shortage,
+    .write_request_json = write_request_json,
+    .write_best_json = write_best_json,
+    .write_shortage_json = write_shortage_json,
+    .write_strategies_json = write_strategies_json,
+    .write_csv = write_csv,
     .write_documents = write_documents,
     .write_batch = write_batch,
     .write_inputs = write_inputs,

@@ -82,7 +82,7 @@ static rk_status replan(rk_job *job, rk_explain *explain, rk_error *err)
                                explain->replans, &explain->count, &explain->counts, err);
     }
     rk_bounded_counts_add(&explain->counts, &asked->ranking->bounded);
-    explain->cpu_s = asked->cpu_s + rk_job_cpu_s(job) - started;
+    explain->cpu_s = asked->time.cpu_s + rk_job_cpu_s(job) - started;
     return status;
 }
 
@@ -101,7 +101,7 @@ static rk_status run(const rk_planner *planner, rk_job *job, const void *options
         status = replan(job, &explain, err);
     }
     if (!status) {
-        status = found ? write_answer(job, &explain, err) : planner->write(job, asked, err);
+        status = found ? write_answer(job, &explain, err) : rk_plan_write(job, asked, err);
     }
     rk_job_set_found(job, found);
     rk_asked_clear(asked);

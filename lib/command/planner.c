@@ -25,7 +25,7 @@ rk_status rk_planner_run(const rk_planner *planner, rk_job *job, const void *opt
         status = planner->rank(job, &asked, err);
     }
     if (!status && rk_job_is_first(job)) {
-        status = planner->write(job, &asked, err);
+        status = rk_plan_write(job, &asked, err);
     }
     rk_job_set_found(job, asked.ranking && asked.ranking->count > 0);
     rk_asked_clear(&asked);

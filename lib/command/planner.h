@@ -21,7 +21,7 @@ typedef struct rk_asked {
     bool json, csv;
     const char *output;        /* file, or "-" */
     const rk_ranking *ranking; /* after the search; NULL before */
-    double cpu_s;              /* of it */
+    rk_search_time time;       /* of it */
     rk_calculon_plan plan;     /* of the Calculon method */
     rk_inputs inputs;          /* of the reckon model */
     rk_plan_answer reckoning;
@@ -49,8 +49,23 @@ struct rk_planner {
     /* Searches for the best strategies, with all that an answer of `plan` shows. */
     rk_status (*rank)(rk_job *job, rk_asked *asked, rk_error *err);
 
-    /* Writes the answer of `plan`. */
-    rk_status (*write)(const rk_job *job, const rk_asked *asked, rk_error *err);
+    /*
+     * Parts of the answer of `plan`, see rk_plan_write: which choices were searched (or NULL), what
+     * is said of the best strategy, or what is missing where none fits; in JSON what was asked, the
+     * best strategy (or NULL) and all of them.
+     */
+    void (*write_choices)(FILE *to, const rk_asked *asked);
+    rk_status (*write_best)(FILE *to, const rk_asked *asked, rk_table_style style, rk_error *err);
+    void (*write_shortage)(FILE *to, const rk_asked *asked);
+    void (*write_request_json)(rk_json_writer *writer, const rk_asked *asked);
+    void (*write_best_json)(rk_json_writer *writer, const rk_asked *asked);
+    void (*write_shortage_json)(rk_json_writer *writer, const rk_asked *asked);
+    void (*write_strategies_json)(rk_json_writer *writer, const rk_asked *asked);
+    rk_status (*write_csv)(const rk_job *job, const rk_asked *asked, rk_error *err);
+
+    /* Whether a launch file is wanted in place of the answer; or NULL. */
+    bool (*emits)(const rk_asked *asked);
+    rk_status (*emit)(const rk_job *job, const rk_asked *asked, rk_error *err);
 
     /* What was asked: model and system; the batch; all of it; and without the model. */
     void (*write_documents)(FILE *to, const rk_asked *asked);
@@ -69,6 +84,9 @@ extern const rk_planner rk_planner_calculon, rk_planner_reckon;
 rk_status rk_asked_load(const rk_planner *planner, const void *options, rk_asked *asked,
                         rk_error *err);
 void rk_asked_clear(rk_asked *asked);
+
+/* Writes the answer of `plan` as the options want it. */
+rk_status rk_plan_write(const rk_job *job, const rk_asked *asked, rk_error *err);
 
 /* Runs `plan`. */
 rk_status rk_planner_run(const rk_planner *planner, rk_job *job, const void *options,

@@ -4,7 +4,7 @@
 #define RK_COMMAND_RECKON_PLAN_H
 
 #include "command/answer.h"
-#include "method/ranking.h"
+#include "command/ranked.h"
 
 #define RK_THREADS_MAX 4096
 
@@ -47,11 +47,9 @@ void rk_illegal_write_json(rk_json_writer *writer, const rk_plan_answer *plan);
 /* What was asked: model, system, stack and run. */
 void rk_plan_answer_write_inputs(FILE *to, const rk_plan_answer *plan);
 
-/* The whole answer of `reckon plan`; `what` is the rk_plan_answer. */
-rk_text_writer rk_plan_answer_write_text;
-
-/* Writes it as the request wants it. */
-rk_status rk_plan_answer_write(const rk_job *job, const rk_plan_answer *plan, rk_error *err);
+/* Why the others are slower than the best strategy, and that one in full. */
+rk_status rk_plan_answer_write_best(FILE *to, const rk_plan_answer *plan, rk_table_style style,
+                                    rk_error *err);
 
 /* Names of rk_request.method; NULL-terminated. */
 extern const char *const rk_reckon_plan_methods[];

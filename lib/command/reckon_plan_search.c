@@ -3,12 +3,11 @@
 #include "command/reckon_plan.h"
 
 #include "base/error.h"
-#include "command/bounded.h"
-#include "report/describe.h"
-#include "report/estimate_fields.h"
 #include "work/share.h"
 
 #include <stdlib.h>
+
+const char *const rk_reckon_plan_methods[] = {"reckon", "calculon", NULL};
 
 /* ---- the search ----------------------------------------------------------------------------- */
 
@@ -34,7 +33,6 @@ static rk_status fill_answers(rk_plan_answer *plan, rk_error *err)
 rk_status rk_plan_answer_search(rk_job *job, const rk_request *request, const rk_inputs *inputs,
                                 size_t top, rk_plan_answer *plan, rk_error *err)
 {
-    const rk_search_control control = rk_job_search_control(job, "strategies", request->threads);
     const rk_search_kind kind = request->bounded      ? RK_SEARCH_BOUNDED
                                 : request->exhaustive ? RK_SEARCH_EXHAUSTIVE
                                                       : RK_SEARCH_ANY;
@@ -46,10 +44,10 @@ rk_status rk_plan_answer_search(rk_job *job, const rk_request *request, const rk
         return status;
     }
     const rk_problem problem = rk_plan_answer_problem(plan);
-    const double started = rk_job_cpu_s(job);
+    rk_search_time time;
     status =
-        rk_rank_strategies(&problem, kind, top, rk_job_team(job), &control, &plan->ranking, err);
-    plan->cpu_s = rk_job_cpu_s(job) - started;
+        rk_rank_for_job(job, &problem, kind, top, request->threads, &plan->ranking, &time, err);
+    plan->cpu_s = time.cpu_s;
     return status || !rk_job_is_first(job) ? status : fill_answers(plan, err);
 }
 
@@ -78,38 +76,11 @@ void rk_plan_answer_clear(rk_plan_answer *plan)
 
 void rk_write_search(FILE *to, const rk_plan_answer *plan)
 {
-    if (plan->ranking.by_bounds) {
-        rk_write_bounded(to, &plan->ranking.bounded, "reckon", plan->cpu_s);
-        if (!plan->request->bounded) {
-            (void)fprintf(to, "%-10sbounded search; --exhaustive counts what is legal and fits\n",
-                          "");
-        }
-        return;
-    }
-    char explored[RK_COMMAS_SIZE], legal[RK_COMMAS_SIZE], fitting[RK_COMMAS_SIZE];
-    (void)fprintf(to, "%-10s%s strategies, %s legal, %s fit\n", "search",
-                  rk_with_commas(plan->ranking.counts[0], explored),
-                  rk_with_commas(plan->ranking.counts[1], legal),
-                  rk_with_commas(plan->ranking.counts[2], fitting));
-    (void)fprintf(to, "%-10s%.3f s of processor time", "", plan->cpu_s);
-    if (plan->cpu_s > 0) {
-        (void)fprintf(to, ", %.1f million strategies/s",
-                      (double)plan->ranking.counts[0] / plan->cpu_s / 1e6);
-    }
-    (void)fputc('\n', to);
+    rk_ranking_write(to, &rk_method_reckon, &plan->ranking, plan->cpu_s);
 }
 
 void rk_search_write_json(rk_json_writer *writer, const rk_plan_answer *plan)
 {
-    rk_json_open_member(writer, "search", "{");
-    rk_json_string(writer, "method", plan->ranking.by_bounds ? "bounded" : "exhaustive");
-    if (plan->ranking.by_bounds) {
-        rk_bounded_write_json(writer, &plan->ranking.bounded);
-    } else {
-        rk_json_count(writer, "strategies", plan->ranking.counts[0]);
-        rk_json_count(writer, "legal", plan->ranking.counts[1]);
-        rk_json_count(writer, "fit", plan->ranking.counts[2]);
-    }
-    rk_json_close(writer, "}");
-    rk_json_performance(writer, plan->cpu_s, -1);
+    rk_ranking_write_json(writer, &rk_method_reckon, &plan->ranking,
+                          (rk_search_time){.cpu_s = plan->cpu_s, .wall_s = -1});
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The planner of the reckon model. */
+#include "command/found.h"
 #include "command/planner.h"
 #include "report/describe.h"
 
@@ -54,13 +55,68 @@ static rk_status rank(rk_job *job, rk_asked *asked, rk_error *err)
     const rk_status status =
         rk_plan_answer_search(job, reckoning->request, &asked->inputs, asked->top, reckoning, err);
     asked->ranking = &reckoning->ranking;
-    asked->cpu_s = reckoning->cpu_s;
+    asked->time = (rk_search_time){.cpu_s = reckoning->cpu_s, .wall_s = -1};
     return status;
 }
 
-static rk_status write(const rk_job *job, const rk_asked *asked, rk_error *err)
+static void write_choices(FILE *to, const rk_asked *asked)
 {
-    return rk_plan_answer_write(job, &asked->reckoning, err);
+    rk_write_choices(to, &asked->reckoning);
+}
+
+static rk_status write_best(FILE *to, const rk_asked *asked, rk_table_style style, rk_error *err)
+{
+    return rk_plan_answer_write_best(to, &asked->reckoning, style, err);
+}
+
+static void write_shortage(FILE *to, const rk_asked *asked)
+{
+    rk_write_shortage(to, &asked->reckoning);
+}
+
+static void write_request_json(rk_json_writer *writer, const rk_asked *asked)
+{
+    rk_request_write_json(writer, asked->reckoning.request, &asked->inputs);
+}
+
+static void write_shortage_json(rk_json_writer *writer, const rk_asked *asked)
+{
+    rk_shortage_write_json(writer, &asked->reckoning);
+}
+
+static void write_strategies_json(rk_json_writer *writer, const rk_asked *asked)
+{
+    const rk_plan_answer *plan = &asked->reckoning;
+    rk_json_open_member(writer, "strategies", "[");
+    for (size_t i = 0; i < plan->answer_count; i++) {
+        rk_json_item(writer);
+        rk_json_open(writer, "{");
+        rk_answer_write_json(writer, &plan->answers[i]);
+        rk_json_close(writer, "}");
+    }
+    rk_json_close(writer, "]");
+}
+
+static rk_status write_csv(const rk_job *job, const rk_asked *asked, rk_error *err)
+{
+    const rk_plan_answer *plan = &asked->reckoning;
+    return rk_write_rows(job, plan->request, plan->answers, plan->answer_count, err);
+}
+
+static bool emits(const rk_asked *asked)
+{
+    return asked->reckoning.request->emit >= 0;
+}
+
+static rk_status emit(const rk_job *job, const rk_asked *asked, rk_error *err)
+{
+    const rk_plan_answer *plan = &asked->reckoning;
+    if (plan->answer_count == 0) { /* a file that says why would be run as a script */
+        rk_job_remark(job, "no strategy fits, so there is no launch file; without --emit, plan "
+                           "says what is missing");
+        return RK_OK;
+    }
+    return rk_write_launch(job, plan->request, plan->inputs, &plan->answers[0], err);
 }
 
 static void write_documents(FILE *to, const rk_asked *asked)
@@ -96,7 +152,15 @@ const rk_planner rk_planner_reckon = {
     .clear = clear,
     .allow_offload = allow_offload,
     .rank = rank,
-    .write = write,
+    .write_choices = write_choices,
+    .write_best = write_best,
+    .write_shortage = write_shortage,
+    .write_request_json = write_request_json,
+    .write_shortage_json = write_shortage_json,
+    .write_strategies_json = write_strategies_json,
+    .write_csv = write_csv,
+    .emits = emits,
+    .emit = emit,
     .write_documents = write_documents,
     .write_batch = write_batch,
     .write_inputs = write_inputs,

@@ -4,7 +4,7 @@
 #include "calculon/calculon_write.h"
 #include "method/calculon_columns.h"
 #include "method/calculon_shortage.h"
-#include "method/method.h"
+#include "method/rows.h"
 #include "search/shared.h"
 #include "work/share.h"
 
@@ -268,6 +268,13 @@ const rk_method rk_method_calculon = {
     .sizes = own_sizes,
     .shape = shape,
     .reshape = reshape,
+    .counted = {"strategies", "fit", NULL},
+    .search_note = "; calculon method",
+    .label_width = 24,
+    .cell_width = 9,
+    .row_count = RK_CALCULON_ROWS,
+    .row_label = rk_calculon_row_label,
+    .describe = rk_calculon_describe,
     .changes = changes,
     .write_json = write_json,
     .degree_values = degree_values,

@@ -14,6 +14,7 @@
 #include "report/describe.h"
 #include "search/plan.h"
 #include "search/reasons.h"
+#include "strategy/strategy_fields.h"
 
 typedef struct rk_method rk_method;
 
@@ -94,14 +95,17 @@ typedef struct rk_degree {
 #define RK_METHOD_COUNTS      3
 #define RK_METHOD_COLUMN_SIZE 64
 #define RK_MISFIT_SIZE        512
+#define RK_CELL_SIZE          RK_STRATEGY_TEXT_SIZE
 
 struct rk_method {
     const char *name;            /* "calculon", "reckon" */
     const char *efficiency_key;  /* in documents: "efficiency", "mfu" */
     const char *efficiency_name; /* for people: "efficiency", "MFU" */
     const char *efficiency_short;
-    int64_t most_blocks;                  /* of a model */
-    const char *counts[RK_METHOD_COUNTS]; /* what an exhaustive search counts; the first: all */
+    int64_t most_blocks;                   /* of a model */
+    const char *counts[RK_METHOD_COUNTS];  /* what an exhaustive search counts; the first: all */
+    const char *counted[RK_METHOD_COUNTS]; /* the same in an answer; NULL: that is left out */
+    const char *search_note;               /* behind these counts, for people; "" */
     bool finds_nearest;       /* the search gives the strategy that needs least memory */
     uint64_t bounds_pay_from; /* strategies of a space; UINT64_MAX: bounds only on request */
     uint64_t slice;           /* strategies that are worth a task of their own */
@@ -176,6 +180,21 @@ struct rk_method {
 
     /* Gives the model sizes that `shape` has made with the same ratio. */
     void (*reshape)(rk_problem *problem, const rk_model_sizes *sizes, double feedforward);
+
+    /* ---- a candidate in rows, for people ---- */
+
+    /* Widths of a comparison side by side: of labels, and the least of a strategy. */
+    int label_width, cell_width;
+    size_t row_count;
+    const char *(*row_label)(size_t row);
+
+    /* What the row says of a candidate, in `out` or elsewhere. */
+    const char *(*describe)(const rk_problem *problem, const rk_candidate *candidate, size_t row,
+                            char out[RK_CELL_SIZE]);
+
+    /* Whether the row says anything about these candidates; NULL: every row does. */
+    bool (*row_tells)(const rk_problem *problem, const rk_candidate *candidates, size_t count,
+                      size_t row);
 
     /* ---- a strategy in words ---- */
 

@@ -62,7 +62,7 @@ rk_status rk_rank_strategies(const rk_problem *problem, rk_search_kind kind, siz
 {
     const bool first = !team || team->rank == 0;
     rk_candidate nearest = {.index = UINT64_MAX};
-    *ranking = (rk_ranking){.candidates = calloc(top, sizeof(*ranking->candidates))};
+    *ranking = (rk_ranking){.kind = kind, .candidates = calloc(top, sizeof(*ranking->candidates))};
     if (!ranking->candidates) {
         const rk_status failed = rk_fail(err, RK_ERR_MEMORY, "not enough memory for the ranking");
         rk_share_leave(team, err);

@@ -14,6 +14,7 @@ typedef enum rk_search_kind {
 } rk_search_kind;
 
 typedef struct rk_ranking {
+    rk_search_kind kind;               /* as asked */
     bool by_bounds;                    /* what was counted: `bounded`, or `counts` */
     uint64_t counts[RK_METHOD_COUNTS]; /* by rk_method.counts */
     rk_bounded_counts bounded;

@@ -2,9 +2,9 @@
 /* The reckon model. */
 #include "base/error.h"
 #include "base/units.h"
-#include "method/method.h"
 #include "method/reckon_shortage.h"
 #include "method/reshape.h"
+#include "method/rows.h"
 #include "report/estimate_fields.h"
 #include "search/bounded_plan.h"
 #include "search/shared.h"
@@ -268,6 +268,13 @@ const rk_method rk_method_reckon = {
     .sizes = own_sizes,
     .shape = shape,
     .reshape = reshape,
+    .counted = {"strategies", "legal", "fit"},
+    .search_note = "",
+    .label_width = 20,
+    .row_count = RK_RECKON_ROWS,
+    .row_label = rk_reckon_row_label,
+    .describe = rk_reckon_describe,
+    .row_tells = rk_reckon_row_tells,
     .changes = changes,
     .write_json = write_json,
     .degree_values = degree_values,

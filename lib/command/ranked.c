@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "command/ranked.h"
+
+#include "base/clock.h"
+#include "command/bounded.h"
+#include "report/describe.h"
+
+#include <string.h>
+
+rk_status rk_rank_for_job(rk_job *job, const rk_problem *problem, rk_search_kind kind, size_t top,
+                          int64_t threads, rk_ranking *ranking, rk_search_time *time, rk_error *err)
+{
+    const rk_search_control control = rk_job_search_control(job, "strategies", threads);
+    const double cpu = rk_job_cpu_s(job), wall = rk_wall_seconds();
+    const rk_status status =
+        rk_rank_strategies(problem, kind, top, rk_job_team(job), &control, ranking, err);
+    time->cpu_s = rk_job_cpu_s(job) - cpu;
+    time->wall_s = rk_wall_seconds() - wall;
+    return status;
+}
+
+/* ---- how it went ---------------------------------------------------------------------------- */
+
+/* Whether the method itself chooses between bounds and all strategies. */
+static bool chooses(const rk_method *method)
+{
+    return method->bounds_pay_from < UINT64_MAX;
+}
+
+void rk_ranking_write(FILE *to, const rk_method *method, const rk_ranking *ranking, double cpu_s)
+{
+    char number[RK_COMMAS_SIZE];
+    if (ranking->by_bounds) {
+        rk_write_bounded(to, &ranking->bounded, method->name, cpu_s);
+        if (ranking->kind == RK_SEARCH_ANY) {
+            (void)fprintf(to, "%-10sbounded search; --exhaustive counts what is legal and fits\n",
+                          "");
+        }
+        return;
+    }
+    (void)fprintf(to, "%-10s", "search");
+    for (size_t i = 0; i < RK_METHOD_COUNTS && method->counted[i]; i++) {
+        (void)fprintf(to, "%s%s %s", i > 0 ? ", " : "", rk_with_commas(ranking->counts[i], number),
+                      method->counted[i]);
+    }
+    (void)fprintf(to, "%s\n%-10s%.3f s of processor time", method->search_note, "", cpu_s);
+    if (cpu_s > 0 && ranking->counts[0] > 0) {
+        (void)fprintf(to, ", %.1f million strategies/s", (double)ranking->counts[0] / cpu_s / 1e6);
+    }
+    (void)fputc('\n', to);
+}
+
+void rk_ranking_write_json(rk_json_writer *writer, const rk_method *method,
+                           const rk_ranking *ranking, rk_search_time time)
+{
+    rk_json_open_member(writer, "search", "{");
+    if (chooses(method)) {
+        rk_json_string(writer, "method", ranking->by_bounds ? "bounded" : "exhaustive");
+    }
+    if (ranking->by_bounds) {
+        rk_bounded_write_json(writer, &ranking->bounded);
+    }
+    for (size_t i = 0; !ranking->by_bounds && i < RK_METHOD_COUNTS && method->counted[i]; i++) {
+        rk_json_count(writer, method->counted[i], ranking->counts[i]);
+    }
+    rk_json_close(writer, "}");
+    rk_json_performance(writer, time.cpu_s, time.wall_s);
+}
+
+/* ---- side by side --------------------------------------------------------------------------- */
+
+enum { TOGETHER_MAX = 10, GAP_WIDTH = 2 };
+
+/* All candidates that are compared: a row that tells of one of them is shown for all. */
+struct comparison {
+    const rk_problem *problem;
+    const rk_candidate *candidates;
+    size_t count;
+};
+
+static bool is_shown(const struct comparison *c, size_t row)
+{
+    const rk_method *method = c->problem->method;
+    return !method->row_tells || method->row_tells(c->problem, c->candidates, c->count, row);
+}
+
+/* Widest cell of a candidate. */
+static size_t column_width(const struct comparison *c, const rk_candidate *candidate)
+{
+    const rk_method *method = c->problem->method;
+    char text[RK_CELL_SIZE];
+    size_t widest = (size_t)method->cell_width;
+    for (size_t row = 0; row < method->row_count; row++) {
+        const size_t width = strlen(method->describe(c->problem, candidate, row, text));
+        widest = width > widest && is_shown(c, row) ? width : widest;
+    }
+    return widest;
+}
+
+/* How many candidates from `first` on have room side by side; at least one. */
+static size_t count_together(const struct comparison *c, size_t first, int width)
+{
+    size_t used = (size_t)c->problem->method->label_width, count = 0;
+    while (first + count < c->count && count < TOGETHER_MAX) {
+        used += GAP_WIDTH + column_width(c, &c->candidates[first + count]);
+        if (count > 0 && used > (size_t)width) {
+            break;
+        }
+        count++;
+    }
+    return count;
+}
+
+static rk_status write_together(FILE *to, const struct comparison *c, size_t first, size_t count,
+                                rk_table_style style, rk_error *err)
+{
+    const rk_method *method = c->problem->method;
+    char titles[TOGETHER_MAX][24], text[RK_CELL_SIZE];
+    rk_table_column columns[TOGETHER_MAX + 1] = {{"rank", RK_ALIGN_LEFT}};
+    rk_table table;
+    for (size_t i = 0; i < count; i++) {
+        (void)snprintf(titles[i], sizeof(titles[i]), "%zu", first + i + 1);
+        columns[i + 1] = (rk_table_column){titles[i], RK_ALIGN_RIGHT};
+    }
+    rk_table_init(&table, columns, count + 1);
+    for (size_t row = 0; row < method->row_count; row++) {
+        if (!is_shown(c, row)) {
+            continue;
+        }
+        rk_table_cell(&table, "%s", method->row_label(row));
+        for (size_t i = 0; i < count; i++) {
+            rk_table_cell(&table, "%s",
+                          method->describe(c->problem, &c->candidates[first + i], row, text));
+        }
+    }
+    return rk_write_table(to, &table, style, err);
+}
+
+rk_status rk_write_comparison(FILE *to, const rk_problem *problem, const rk_candidate *candidates,
+                              size_t count, rk_table_style style, int width, rk_error *err)
+{
+    const struct comparison c = {problem, candidates, count};
+    rk_status status = RK_OK;
+    for (size_t first = 0; first < count && !status;) {
+        const size_t together = count_together(&c, first, width);
+        status = write_together(to, &c, first, together, style, err);
+        (void)fputc('\n', to);
+        first += together;
+    }
+    return status;
+}

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Strategies of the reckon model in rows: the fields of a strategy, and what it costs. */
+#include "method/rows.h"
+
+#include "base/units.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum cost { STEP, TOKENS, FLOPS, MFU, MEMORY, HOST, COSTS };
+
+static const char *const cost_labels[COSTS] = {
+    [STEP] = "step, ms", [TOKENS] = "tokens/s/GPU", [FLOPS] = "TFLOP/s/GPU",
+    [MFU] = "MFU, %",    [MEMORY] = "memory, GiB",  [HOST] = "host memory, GiB",
+};
+
+/* Shown for all; the others where some strategy is not as the space has it. */
+static const char *const usual_keys[] = {"tp",   "cp",          "pp",       "vp",       "dp",
+                                         "zero", "micro_batch", "schedule", "recompute"};
+
+static bool is_usual(const char *key)
+{
+    for (size_t i = 0; i < sizeof(usual_keys) / sizeof(usual_keys[0]); i++) {
+        if (strcmp(usual_keys[i], key) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool rk_reckon_row_tells(const rk_problem *problem, const rk_candidate *candidates, size_t count,
+                         size_t row)
+{
+    const rk_plan_space *space = &problem->reckon.space;
+    bool differs = false;
+    if (row >= RK_STRATEGY_FIELD_COUNT) {
+        return row != RK_STRATEGY_FIELD_COUNT + HOST || space->offloads != 0;
+    }
+    for (size_t i = 0; i < count; i++) {
+        differs = differs || !rk_strategy_same(&candidates[i].strategy, &space->base, row);
+    }
+    const bool asked = strcmp(rk_strategy_key(row), "global_batch") == 0;
+    return is_usual(rk_strategy_key(row)) || (differs && !asked);
+}
+
+_Static_assert(RK_RECKON_ROWS == RK_STRATEGY_FIELD_COUNT + COSTS, "rows are counted");
+
+const char *rk_reckon_row_label(size_t row)
+{
+    return row < RK_STRATEGY_FIELD_COUNT ? rk_strategy_label(row)
+                                         : cost_labels[row - RK_STRATEGY_FIELD_COUNT];
+}
+
+const char *rk_reckon_describe(const rk_problem *problem, const rk_candidate *candidate, size_t row,
+                               char out[RK_CELL_SIZE])
+{
+    const rk_estimate *e = &candidate->estimate;
+    const double ranks = (double)rk_strategy_ranks(&candidate->strategy);
+    const double costs[COSTS] = {
+        [STEP] = 1e3 * e->step,       [TOKENS] = e->tokens_per_second / ranks,
+        [MFU] = 100 * e->mfu,         [FLOPS] = e->model_flops / e->step / 1e12,
+        [HOST] = e->host_bytes / GIB, [MEMORY] = e->memory.total / GIB,
+    };
+    (void)problem;
+    if (row < RK_STRATEGY_FIELD_COUNT) {
+        return rk_strategy_text(&candidate->strategy, row, out);
+    }
+    const enum cost cost = (enum cost)(row - RK_STRATEGY_FIELD_COUNT);
+    (void)snprintf(out, RK_CELL_SIZE, cost == TOKENS || cost == FLOPS ? "%.1f" : "%.2f",
+                   costs[cost]);
+    return out;
+}
