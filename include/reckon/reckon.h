@@ -39,6 +39,7 @@
 #include "reckon/calculon.h"
 #include "reckon/command.h"
 #include "reckon/document.h"
+#include "reckon/evidence.h"
 #include "reckon/predict.h"
 #include "reckon/run.h"
 #include "reckon/search.h"

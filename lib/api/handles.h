@@ -3,12 +3,11 @@
 #ifndef RK_API_HANDLES_H
 #define RK_API_HANDLES_H
 
+#include "api/hand_out.h"
 #include "command/fit.h"
 #include "job/job.h"
 #include "report/estimate_change.h"
 #include "request/request.h"
-
-#include <string.h>
 
 struct rk_setup {
     rk_inputs inputs; /* its measured tables belong to the system it was made from */
@@ -40,12 +39,6 @@ rk_status rk_ask_space(const rk_setup *setup, const rk_space *space, rk_job *job
 /* Predicts a strategy that a program gave in full. */
 rk_status rk_ask_strategy(const rk_setup *setup, const rk_strategy *strategy, rk_found *found,
                           rk_error *err);
-
-/* Hands a struct to a program whose own has `size` bytes. */
-static inline void rk_hand_out(void *to, size_t size, const void *from, size_t known)
-{
-    memcpy(to, from, size < known ? size : known);
-}
 
 /* The index of a name; fails with all names where none has it.  `what` is the kind of name. */
 rk_status rk_find_name(const char *what, const char *name, const char *const *names, int *index,

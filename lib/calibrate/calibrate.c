@@ -164,7 +164,7 @@ rk_status rk_calibrate(const char *path, const rk_calibrate_options *options,
     rk_status status = rk_recipe_load(path, &recipe, err);
     if (!status) {
         status = rk_calibrate_by(recipe, options, calibration, err);
-        rk_error_set_file(status ? err : NULL, path);
+        rk_error_set_file(status ? err : NULL, rk_json_title(path));
     }
     return status;
 }

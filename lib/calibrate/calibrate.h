@@ -2,19 +2,12 @@
 /*
  * Fitting the constants of documents to measurements, and how far the result can be trusted.
  *
- *     rk_calibrate -> rk_calibration_write (the documents)
+ *     rk_calibrate -> rk_calibration_write (the documents; reckon/evidence.h)
  */
 #ifndef RK_CALIBRATE_CALIBRATE_H
 #define RK_CALIBRATE_CALIBRATE_H
 
 #include "calibrate/problem.h"
-
-/* Relative errors of a set of rows, shares of 1: of exp(log error) - 1. */
-typedef struct rk_error_summary {
-    size_t rows;
-    double mean, median, p90; /* without sign */
-    double rms, bias;
-} rk_error_summary;
 
 enum { RK_DECIDING_ROWS = 3 };
 
@@ -39,7 +32,7 @@ typedef struct rk_left_out {
     double values[RK_RECIPE_CONSTANTS];
 } rk_left_out;
 
-typedef struct rk_calibration {
+struct rk_calibration {
     rk_recipe *recipe;  /* owned */
     rk_fit_setup bench; /* holds the constants of the end */
     rk_observations rows;
@@ -52,7 +45,7 @@ typedef struct rk_calibration {
     size_t group_count;
     double *by_others; /* owned; error of each row by constants that its group had no part in */
     bool refitted;     /* without one group after the other: deviations and `without` are known */
-} rk_calibration;
+};
 
 typedef struct rk_calibrate_options {
     int threads;
@@ -71,12 +64,6 @@ rk_status rk_calibrate_by(rk_recipe *recipe, const rk_calibrate_options *options
                           rk_calibration *calibration, rk_error *err);
 
 void rk_calibration_clear(rk_calibration *calibration);
-
-/*
- * Writes every document to its own file, with the fitted numbers and, in each of their groups,
- * where they come from.
- */
-rk_status rk_calibration_write(rk_calibration *calibration, rk_error *err);
 
 /* Errors of the rows of a group (-1: all), of rows to fit or of rows held out. */
 rk_status rk_errors_summarise(const rk_fit_setup *bench, int group, bool held,

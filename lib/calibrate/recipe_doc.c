@@ -467,7 +467,7 @@ rk_status rk_recipe_load(const char *path, rk_recipe **recipe, rk_error *err)
     *recipe = NULL;
     rk_status status = rk_json_load(path, NULL, &doc, err);
     if (!status) {
-        status = read_recipe(&doc, path, recipe, err);
+        status = read_recipe(&doc, rk_json_title(path), recipe, err);
         rk_json_clear(&doc);
     }
     return status;

@@ -7,8 +7,6 @@
 #include "io/value.h"
 #include "job/job.h"
 
-enum { RK_VALIDATE_FILES = 8 };
-
 typedef struct rk_validate_request {
     const char *runs, *only, *sources, *output, *plot, *residuals, *figures;
     int split;   /* place in the names of splits; -1: all */
@@ -16,15 +14,27 @@ typedef struct rk_validate_request {
     bool rows, json, csv, whole;
 } rk_validate_request;
 
-typedef struct rk_validation {
+struct rk_validation {
     const rk_validate_request *request;
     rk_run_sources sources;
-    rk_run_table tables[RK_VALIDATE_FILES];
+    rk_run_table tables[RK_VALIDATION_TABLES];
     size_t table_count;
     rk_comparison comparison;
     rk_grouping all; /* one group: every row that was asked for */
     rk_grouping by;  /* by the dimensions of the request */
-} rk_validation;
+};
+
+/*
+ * Takes over a table, whose cells belong to whoever has loaded it.  Refuses one without the columns
+ * of a run, and one too many.
+ */
+rk_status rk_validation_add(rk_validation *v, const rk_run_table *table, rk_error *err);
+
+/* Compares and scores what v->request asks for of the tables. */
+rk_status rk_validation_compare(rk_validation *v, rk_error *err);
+
+/* Releases what was compared, and not the tables. */
+void rk_validation_clear(rk_validation *v);
 
 rk_text_writer rk_validation_write_text; /* `what` is an rk_validation */
 rk_status rk_validation_write_json(const rk_job *job, const rk_validation *v, rk_error *err);

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "command/commands.h"
 #include "command/whole_runs.h"
+#include "io/json.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -67,29 +68,54 @@ static const rk_option validate_options[] = {
      .help = "write to a file instead of standard output"},
 };
 
-/* Loads the files that stand between commas. */
+rk_status rk_validation_add(rk_validation *v, const rk_run_table *table, rk_error *err)
+{
+    if (v->table_count == RK_VALIDATION_TABLES) {
+        return rk_fail(err, RK_ERR_INVALID, "at most %d tables are compared at once",
+                       RK_VALIDATION_TABLES);
+    }
+    const rk_status status = rk_run_table_check(table, err);
+    if (status) {
+        return status;
+    }
+    v->tables[v->table_count] = *table;
+    return rk_run_sources_add(&v->sources, &v->tables[v->table_count++], err);
+}
+
+static rk_status load_table(const char *name, rk_validation *v, rk_error *err)
+{
+    rk_run_table table;
+    rk_status status = rk_run_table_load(name, &table, err);
+    if (!status) {
+        const size_t before = v->table_count;
+        status = rk_validation_add(v, &table, err);
+        if (v->table_count == before) {
+            rk_run_table_clear(&table);
+        }
+    }
+    return status;
+}
+
+/* Loads the tables that stand between commas, or the one that is a text. */
 static rk_status load_tables(const char *list, rk_validation *v, rk_error *err)
 {
     char path[1024];
-    for (const char *at = list; *at;) {
+    if (rk_json_is_text(list) || strchr(list, '\n')) {
+        return load_table(list, v, err);
+    }
+    rk_status status = RK_OK;
+    for (const char *at = list; *at && !status;) {
         const size_t length = strcspn(at, ",");
-        if (length >= sizeof(path) || v->table_count == RK_VALIDATE_FILES) {
-            return rk_fail(err, RK_ERR_INVALID, "--runs takes at most %d files", RK_VALIDATE_FILES);
+        if (length >= sizeof(path)) {
+            return rk_fail(err, RK_ERR_INVALID, "a name of --runs is longer than %zu bytes",
+                           sizeof(path) - 1);
         }
         memcpy(path, at, length);
         path[length] = '\0';
-        rk_status status = rk_run_table_load(path, &v->tables[v->table_count], err);
-        if (!status) {
-            const rk_run_table *table = &v->tables[v->table_count++];
-            status = rk_run_table_check(table, err);
-            status = status ? status : rk_run_sources_add(&v->sources, table, err);
-        }
-        if (status) {
-            return status;
-        }
+        status = load_table(path, v, err);
         at += length + (at[length] == ',');
     }
-    return RK_OK;
+    return status;
 }
 
 /* Gathers residuals of what was asked for, and writes them. */
@@ -104,7 +130,7 @@ static rk_status write_residuals(const rk_validation *v, rk_error *err)
     return status;
 }
 
-static rk_status compare(rk_validation *v, rk_error *err)
+rk_status rk_validation_compare(rk_validation *v, rk_error *err)
 {
     const rk_validate_request *request = v->request;
     const rk_selection selection = {
@@ -116,11 +142,8 @@ static rk_status compare(rk_validation *v, rk_error *err)
             by[by_count++] = (rk_dimension)i;
         }
     }
-    rk_status status = rk_run_sources_load(request->sources, &v->sources, err);
-    status = status ? status : load_tables(request->runs, v, err);
-    status = status ? status
-                    : rk_compare_runs(&v->sources, v->tables, v->table_count, &selection,
-                                      &v->comparison, err);
+    rk_status status =
+        rk_compare_runs(&v->sources, v->tables, v->table_count, &selection, &v->comparison, err);
     status = status ? status : rk_compare_intervals(&v->comparison, &rk_residuals_built_in, err);
     status = status ? status : rk_score_groups(&v->comparison, NULL, 0, &v->all, err);
     return status ? status : rk_score_groups(&v->comparison, by, by_count, &v->by, err);
@@ -215,15 +238,20 @@ static rk_status check_request(void *arguments, rk_error *err)
                : RK_OK;
 }
 
-static void free_validation(rk_validation *v)
+void rk_validation_clear(rk_validation *v)
 {
     rk_grouping_clear(&v->all);
     rk_grouping_clear(&v->by);
     rk_comparison_clear(&v->comparison);
+    rk_run_sources_clear(&v->sources);
+}
+
+static void free_validation(rk_validation *v)
+{
+    rk_validation_clear(v);
     for (size_t i = 0; i < v->table_count; i++) {
         rk_run_table_clear(&v->tables[i]);
     }
-    rk_run_sources_clear(&v->sources);
     free(v);
 }
 
@@ -242,7 +270,9 @@ static rk_status run_validate(rk_job *job, void *arguments, rk_error *err)
     }
     v->request = request;
     bool worse = false;
-    rk_status status = compare(v, err);
+    rk_status status = rk_run_sources_load(request->sources, &v->sources, err);
+    status = status ? status : load_tables(request->runs, v, err);
+    status = status ? status : rk_validation_compare(v, err);
     if (!status) {
         status = request->figures ? judge(job, v, &worse, err) : write_answer(job, v, err);
     }

@@ -66,7 +66,7 @@ static rk_value positive(double value)
 
 static rk_value error_of(double predicted, double measured)
 {
-    return measured > 0 ? rk_value_real(predicted / measured - 1) : nothing;
+    return measured > 0 ? rk_value_real(rk_compared_error(predicted, measured)) : nothing;
 }
 
 /* Fields of a predicted row, from "system" on. */
@@ -269,7 +269,7 @@ static void write_group(rk_json_writer *w, const rk_score_group *g)
     write_errors(w, "step", &g->score.time);
     write_errors(w, "null_model", &g->score.null);
     if (g->score.intervals > 0) {
-        rk_json_real(w, "interval_coverage", (double)g->score.inside / (double)g->score.intervals);
+        rk_json_real(w, "interval_coverage", rk_score_coverage(&g->score));
         rk_json_real(w, "interval_width", g->score.width);
     }
     write_errors(w, "memory", &g->score.memory);

@@ -70,6 +70,12 @@ void rk_comparison_clear(rk_comparison *comparison);
 bool rk_compared_has_time(const rk_compared *row);
 bool rk_compared_has_memory(const rk_compared *row);
 
+/* Predicted over measured, less 1. */
+static inline double rk_compared_error(double predicted, double measured)
+{
+    return predicted / measured - 1;
+}
+
 /* ---- groups -------------------------------------------------------------------------------- */
 
 typedef enum rk_dimension {

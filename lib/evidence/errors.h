@@ -5,13 +5,6 @@
 
 #include "reckon/reckon.h"
 
-typedef struct rk_errors {
-    size_t count;
-    double mean, median, p90, worst; /* of |predicted / measured - 1| */
-    double bias;                     /* mean of predicted / measured - 1 */
-    double rank;                     /* Spearman's correlation of what was ranked; NaN: none */
-} rk_errors;
-
 void rk_sort_numbers(double *values, size_t count);
 
 /* The middle of sorted values, or the mean of the two in the middle; NaN of none. */

@@ -238,7 +238,7 @@ static void judge(rk_figure *f)
 static rk_status evaluate(rk_figure *f, const rk_comparison *comparison, const rk_compared **rows,
                           rk_error *err)
 {
-    rk_score score;
+    rk_row_score score;
     size_t count = 0;
     for (size_t i = 0; i < comparison->count; i++) {
         if (matches(&comparison->rows[i], f)) {

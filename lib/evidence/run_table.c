@@ -78,7 +78,13 @@ rk_status rk_run_table_parse(const char *text, size_t size, const char *name, rk
 rk_status rk_run_table_load(const char *name, rk_run_table *table, rk_error *err)
 {
     rk_csv_in csv;
-    return take(rk_csv_load_named(name, "runs/tables", &csv, err), &csv, table, err);
+    if (strchr(name, '\n') && !rk_json_is_text(name)) {
+        return rk_run_table_parse(name, strlen(name), "CSV text", table, err);
+    }
+    const rk_status status = rk_json_is_text(name)
+                                 ? rk_csv_of_json(name, "rows", &csv, err)
+                                 : rk_csv_load_named(name, "runs/tables", &csv, err);
+    return take(status, &csv, table, err);
 }
 
 void rk_run_table_clear(rk_run_table *table)

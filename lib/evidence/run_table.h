@@ -125,18 +125,19 @@ extern const rk_run_column_text rk_run_column_texts[RK_RUN_COLUMN_COUNT];
 
 enum { RK_RUN_FACT_MAX = 80 };
 
-typedef struct rk_run_table {
+struct rk_run_table {
     char name[256]; /* file, for messages */
     char *text;     /* owned; cut into cells */
     char **cells;   /* owned; rows * columns after the header */
     size_t rows, columns;
     int at[RK_RUN_COLUMN_COUNT];  /* place of a known column; -1: the table lacks it */
     int fact_at[RK_RUN_FACT_MAX]; /* likewise, by the order of rk_run_fact_fields */
-} rk_run_table;
+};
 
 /*
- * Reads a table of the catalogue (data/runs, for example "check"), a file (.csv or .csv.gz) or a
- * text: RFC 4180 with LF or CRLF, one header.  A fault is RK_ERR_SYNTAX with the line and, as its
+ * Reads a table of the catalogue (data/runs, for example "check"), a file (.csv or .csv.gz), or a
+ * text: JSON (rk_csv_of_json, member "rows") or CSV, which has more than one line.  CSV is that of
+ * RFC 4180 with LF or CRLF, one header.  A fault is RK_ERR_SYNTAX with the line and, as its
  * column, the number of the cell; files above 256 MiB (unpacked) are refused. The caller releases
  * the table with rk_run_table_clear; all zero is an empty one.
  */

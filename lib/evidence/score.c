@@ -33,7 +33,8 @@ static rk_status finish_pairs(pairs *p, rk_errors *out, rk_error *err)
     return status;
 }
 
-static rk_status score_errors(const rk_compared **rows, size_t count, rk_score *out, rk_error *err)
+static rk_status score_errors(const rk_compared **rows, size_t count, rk_row_score *out,
+                              rk_error *err)
 {
     double *numbers = calloc(3 * count + 1, sizeof(*numbers));
     pairs p = {.ratio = numbers, .predicted = numbers + count, .measured = numbers + 2 * count};
@@ -203,7 +204,12 @@ static rk_status score_regret(const rk_compared **rows, size_t count, rk_regret 
 /* ---- intervals ----------------------------------------------------------------------------- */
 
 /* Adds the interval of a run, and its width to the sum. */
-static void add_interval(const rk_compared *row, rk_score *out)
+double rk_score_coverage(const rk_row_score *score)
+{
+    return score->intervals > 0 ? (double)score->inside / (double)score->intervals : (double)NAN;
+}
+
+static void add_interval(const rk_compared *row, rk_row_score *out)
 {
     if (rk_compared_has_time(row) && row->low > 0) {
         out->intervals++;
@@ -214,9 +220,9 @@ static void add_interval(const rk_compared *row, rk_score *out)
 
 /* ---- scores -------------------------------------------------------------------------------- */
 
-rk_status rk_score_rows(const rk_compared **rows, size_t count, rk_score *out, rk_error *err)
+rk_status rk_score_rows(const rk_compared **rows, size_t count, rk_row_score *out, rk_error *err)
 {
-    *out = (rk_score){.time = {.count = 0}};
+    *out = (rk_row_score){.time = {.count = 0}};
     for (size_t i = 0; i < count; i++) {
         add_verdict(rows[i], &out->verdicts);
         add_interval(rows[i], out);

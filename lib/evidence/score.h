@@ -6,46 +6,32 @@
 #include "evidence/compare.h"
 #include "evidence/errors.h"
 
-/*
- * What ranking costs: of runs of one model, batch and number of accelerators, how much slower the
- * one is that is predicted to be fastest (of those said to fit) than the one that was.
- */
-typedef struct rk_regret {
-    size_t groups;                   /* of at least two strategies that ran */
-    size_t best;                     /* where the fastest was chosen */
-    size_t failed;                   /* where the chosen one ran out of memory */
-    double mean, median, p90, worst; /* of the groups whose choice ran */
-} rk_regret;
-
-/* Verdicts on memory, of sources that tell of runs which ran out of it. */
-typedef struct rk_verdicts {
-    size_t ran_fits, ran_not;      /* runs that ran, by what is predicted */
-    size_t oom_fits, oom_not;      /* runs that ran out of memory */
-    size_t thrash_ran, thrash_oom; /* of them, said to run, but short of memory */
-} rk_verdicts;
-
 double rk_verdicts_accuracy(const rk_verdicts *v);
 double rk_verdicts_precision(const rk_verdicts *v); /* of "runs out of memory" */
 double rk_verdicts_recall(const rk_verdicts *v);
 
-typedef struct rk_score {
+/* What a set of rows comes to. */
+typedef struct rk_row_score {
     rk_errors time, memory;
     size_t intervals, inside; /* runs with an interval of time, and those measured within it */
     double width;             /* mean of high over low, less 1 */
     rk_errors null;           /* of the null model, over the rows that it predicts */
     rk_regret regret;
     rk_verdicts verdicts;
-} rk_score;
+} rk_row_score;
+
+/* Share of the runs with an interval that lie in it; NaN without any. */
+double rk_score_coverage(const rk_row_score *score);
 
 /* Scores rows; the list is left in another order. */
-rk_status rk_score_rows(const rk_compared **rows, size_t count, rk_score *out, rk_error *err);
+rk_status rk_score_rows(const rk_compared **rows, size_t count, rk_row_score *out, rk_error *err);
 
 typedef struct rk_score_group {
     char label[2 * RK_LABEL_TEXT];
     int order[2];
     const rk_compared **rows; /* into the list of the grouping */
     size_t count;
-    rk_score score;
+    rk_row_score score;
 } rk_score_group;
 
 typedef struct rk_grouping {

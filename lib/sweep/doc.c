@@ -193,7 +193,7 @@ rk_status rk_sweep_doc_load(const char *path, rk_sweep_doc **doc, rk_error *err)
     rk_json_doc loaded = {0};
     *doc = NULL;
     const rk_status status = rk_json_load(path, NULL, &loaded, err);
-    return status == RK_OK ? build(loaded.root, path, doc, err) : status;
+    return status == RK_OK ? build(loaded.root, rk_json_title(path), doc, err) : status;
 }
 
 rk_status rk_sweep_doc_parse(const char *text, size_t size, const char *name, rk_sweep_doc **doc,

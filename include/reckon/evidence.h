@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Measured runs: how well they are predicted, and constants fitted to them.
+ *
+ *     rk_run_table *table;
+ *     rk_validation *validation;
+ *     rk_score score;
+ *     rk_status status = rk_run_table_create("runs.csv", &table, &err);
+ *     status = status ? status
+ *                     : rk_validate_runs((const rk_run_table *const *)&table, 1, NULL, &validation,
+ *                                        &err);
+ *     if (!status && rk_validation_score(validation, &score, sizeof(score))) {
+ *         printf("%zu runs, mean error %.1f %%\n", score.step.count, 100 * score.step.mean);
+ *     }
+ *
+ * Figures are those of `reckon validate` and `reckon calibrate`, to the last digit.  The columns of
+ * a table: docs/columns.md; how errors are counted: docs/accuracy.md; recipes: docs/calibration.md.
+ */
+#ifndef RECKON_EVIDENCE_H
+#define RECKON_EVIDENCE_H
+
+#include "reckon/predict.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- tables ---------------------------------------------------------------------------------- */
+
+/* A table of measured runs. */
+typedef struct rk_run_table rk_run_table;
+
+/*
+ * Reads a table: the name of one of the catalogue ("check"), the path of a file (.csv or .csv.gz),
+ * the text of a CSV file with its header, or a JSON text {"rows": [{"model": ..., ...}, ...]}
+ * whose members are columns.  *table is to be freed with rk_run_table_free; NULL after a failure.
+ * Errors: RK_ERR_IO; RK_ERR_SYNTAX; RK_ERR_INVALID for a table without the columns that make a
+ * run; RK_ERR_LIMIT; RK_ERR_MEMORY.
+ */
+RK_API rk_status rk_run_table_create(const char *document, rk_run_table **table, rk_error *err);
+
+/* NULL is legal. */
+RK_API void rk_run_table_free(rk_run_table *table);
+
+/* Rows of a table. */
+RK_API size_t rk_run_table_count(const rk_run_table *table);
+
+/* ---- validation ------------------------------------------------------------------------------ */
+
+/* Predictions beside measurements. */
+typedef struct rk_validation rk_validation;
+
+/* Which rows count and how they are grouped.  All zero but `size`: all, by source and kind. */
+typedef struct rk_validation_choice {
+    size_t size;         /* sizeof(rk_validation_choice) */
+    const char *split;   /* only rows of this split, "fit" or "check"; NULL: all */
+    const char *only;    /* only rows with this in id, source, model, accelerator or stack */
+    const char *by;      /* one or two dimensions of groups, as of `reckon validate --by`: "stack",
+                            "accelerator,precision"; NULL: "source,kind" */
+    const char *sources; /* file of defaults for empty cells; NULL: the built-in ones */
+} rk_validation_choice;
+
+/* Tables of a validation at most. */
+#define RK_VALIDATION_TABLES 8
+
+/*
+ * Predicts every row of `count` tables, at most RK_VALIDATION_TABLES.  `choice` may be NULL.
+ * *validation refers to the tables, which have to live longer; to be freed with rk_validation_free;
+ * NULL after a failure.  A row that cannot be predicted is no error: it says why.  Errors:
+ * RK_ERR_INVALID for a choice, or a cell that is no number; RK_ERR_IO; RK_ERR_MEMORY.
+ */
+RK_API rk_status rk_validate_runs(const rk_run_table *const *tables, size_t count,
+                                  const rk_validation_choice *choice, rk_validation **validation,
+                                  rk_error *err);
+
+/* NULL is legal. */
+RK_API void rk_validation_free(rk_validation *validation);
+
+/* A measured run beside its prediction; 0 is not measured, or not predicted.  Texts live as long as
+   the validation. */
+typedef struct rk_validation_row {
+    const char *table;            /* file or name */
+    int64_t row;                  /* of it, from 1 */
+    const char *id;               /* of the run */
+    const char *source;           /* that printed it, or a part of it */
+    const char *model;            /* as the row names it */
+    bool predicted;               /* else `left_out` says why, and the rest is 0 or "" */
+    const char *left_out;         /* what is missing or wrong; "" */
+    const char *assumed;          /* columns that were empty and got a default: "vpp, mbs" */
+    const char *system;           /* name of the document */
+    const char *accelerator;      /* likewise */
+    const char *stack;            /* likewise */
+    int64_t accelerators;         /* of the run */
+    int64_t nodes;                /* of the run */
+    bool has_experts;             /* some layers of the model are mixtures of experts */
+    double step_s;                /* predicted */
+    double step_measured_s;       /* as measured */
+    double step_error;            /* predicted over measured, less 1; NaN: not measured */
+    double p10_step_s;            /* where comparable runs lie: 10th percentile */
+    double p90_step_s;            /* 90th percentile */
+    double null_step_s;           /* by the null model, a constant MFU */
+    double tokens_per_s;          /* predicted, per accelerator */
+    double flops_per_s;           /* model FLOP/s per accelerator */
+    double mfu;                   /* by the convention of the source */
+    double mfu_measured;          /* likewise */
+    double memory_bytes;          /* predicted peak, in the sense of the source */
+    double memory_measured_bytes; /* as measured */
+    double memory_error;          /* as step_error */
+    double need_bytes;            /* of the rank that needs most */
+    double usable_bytes;          /* that it may use */
+    bool fits;                    /* predicted */
+    bool thrashes;                /* likewise: it runs, but its allocator works all the time */
+    bool ran_out_of_memory;       /* measured */
+} rk_validation_row;
+
+/*
+ * Fills the first `size` bytes for row `index` of those that were asked for: pass
+ * sizeof(rk_validation_row).  Returns false, and fills nothing, past the last.
+ */
+RK_API bool rk_validation_at(const rk_validation *validation, size_t index, rk_validation_row *row,
+                             size_t size);
+
+/*
+ * The strategy of row `index`; its layout lives as long as the validation.  Returns false, and
+ * fills nothing, past the last and for a row that is not predicted.
+ */
+RK_API bool rk_validation_strategy(const rk_validation *validation, size_t index,
+                                   rk_strategy *strategy, size_t size);
+
+/* Errors of a set of predictions. */
+typedef struct rk_errors {
+    size_t count;  /* runs; 0: the rest means nothing */
+    double mean;   /* of |predicted / measured - 1|, like the next three */
+    double median; /* half are better */
+    double p90;    /* nine in ten are better */
+    double worst;  /* of all */
+    double bias;   /* mean of predicted / measured - 1 */
+    double rank;   /* Spearman's correlation of predicted and measured; NaN: nothing to rank */
+} rk_errors;
+
+/*
+ * What ranking costs: of runs of one model, batch and number of accelerators, how much slower the
+ * one is that is predicted to be fastest (of those said to fit) than the one that was.
+ */
+typedef struct rk_regret {
+    size_t groups; /* jobs of at least two strategies that ran */
+    size_t best;   /* where the fastest was chosen */
+    size_t failed; /* where the chosen one ran out of memory */
+    double mean;   /* of the jobs whose choice ran, like the next three */
+    double median; /* half cost less */
+    double p90;    /* nine in ten cost less */
+    double worst;  /* of all */
+} rk_regret;
+
+/* Verdicts on memory, of sources that tell of runs which ran out of it. */
+typedef struct rk_verdicts {
+    size_t ran_fits;   /* ran, and are said to fit */
+    size_t ran_not;    /* ran, and are said not to fit */
+    size_t oom_fits;   /* ran out of memory, and are said to fit */
+    size_t oom_not;    /* ran out of memory, as predicted */
+    size_t thrash_ran; /* of those that ran, said to run short of memory */
+    size_t thrash_oom; /* of those that ran out of it, likewise */
+} rk_verdicts;
+
+/* How good the predictions of a group of runs are. */
+typedef struct rk_score {
+    const char *group;         /* "all", or what the runs have in common; lives as long as the
+                                  validation */
+    rk_errors step;            /* of the time of a step */
+    rk_errors null_model;      /* the same by a constant MFU per accelerator */
+    size_t intervals;          /* runs with an interval */
+    double interval_coverage;  /* share of them that lie in it; NaN without any */
+    double interval_width;     /* mean of high over low, less 1; NaN likewise */
+    rk_errors memory;          /* of the peak */
+    rk_regret first_choice;    /* of ranking */
+    rk_verdicts out_of_memory; /* of saying what fits */
+} rk_score;
+
+/*
+ * Fills the first `size` bytes with the score of all rows that were asked for: pass
+ * sizeof(rk_score).  Returns false where none could be predicted.
+ */
+RK_API bool rk_validation_score(const rk_validation *validation, rk_score *score, size_t size);
+
+/* The same for group `index` of `by`.  Returns false, and fills nothing, past the last. */
+RK_API bool rk_validation_group(const rk_validation *validation, size_t index, rk_score *score,
+                                size_t size);
+
+/* ---- calibration ----------------------------------------------------------------------------- */
+
+/* Constants of documents, fitted to measurements. */
+typedef struct rk_calibration rk_calibration;
+
+/* How constants are fitted.  All zero but `size` is legal. */
+typedef struct rk_calibration_choice {
+    size_t size;     /* sizeof(rk_calibration_choice) */
+    int64_t threads; /* of the fits without a group; 0: one per core */
+    bool quick;      /* without these fits: no deviations, and no errors by the others */
+} rk_calibration_choice;
+
+/*
+ * Fits the constants that a recipe names, a file or a JSON text, to the rows that it names; paths
+ * in a file are relative to its folder.  Needs a library that was built with NLopt.  `choice` may
+ * be NULL.  *calibration is to be freed with rk_calibration_free; NULL after a failure.  Errors:
+ * RK_ERR_IO, RK_ERR_SYNTAX, RK_ERR_INVALID with file and JSON path; RK_ERR_MEMORY.
+ */
+RK_API rk_status rk_calibrate_constants(const char *recipe, const rk_calibration_choice *choice,
+                                        rk_calibration **calibration, rk_error *err);
+
+/* NULL is legal. */
+RK_API void rk_calibration_free(rk_calibration *calibration);
+
+/*
+ * Writes the documents of the recipe to their files, with the fitted numbers and where they come
+ * from.  Errors: RK_ERR_IO, RK_ERR_MEMORY.
+ */
+RK_API rk_status rk_calibration_write(rk_calibration *calibration, rk_error *err);
+
+/* Relative errors of a set of rows, shares of 1. */
+typedef struct rk_error_summary {
+    size_t rows;   /* 0: the rest means nothing */
+    double mean;   /* without sign, like the next two */
+    double median; /* half are better */
+    double p90;    /* nine in ten are better */
+    double rms;    /* root of the mean square */
+    double bias;   /* mean with sign */
+} rk_error_summary;
+
+/* How well the constants fit. */
+typedef struct rk_calibration_facts {
+    const char *recipe;             /* its name; lives as long as the calibration */
+    int64_t constants;              /* that were fitted */
+    int64_t groups;                 /* of rows, each left out once */
+    double loss_start;              /* with the constants that the recipe begins with */
+    double loss_found;              /* with those of the documents */
+    double loss;                    /* with the fitted ones */
+    rk_error_summary start;         /* of rows to fit, in the same order */
+    rk_error_summary found;         /* by the documents as found */
+    rk_error_summary fitted;        /* by the fitted constants */
+    rk_error_summary by_the_others; /* each group by constants fitted to the others */
+    rk_error_summary held_out;      /* of rows that no constant was fitted to */
+} rk_calibration_facts;
+
+/* Fills the first `size` bytes of `facts`: pass sizeof(rk_calibration_facts). */
+RK_API void rk_calibration_describe(const rk_calibration *calibration, rk_calibration_facts *facts,
+                                    size_t size);
+
+/* A constant that was fitted. */
+typedef struct rk_fitted_constant {
+    const char *key;     /* in the document: "gemm.bf16.feed"; lives as long as the calibration */
+    const char *unit;    /* likewise; "" */
+    const char *meaning; /* likewise */
+    double start;        /* of the recipe */
+    double found;        /* in the first document; NaN: absent */
+    double value;        /* fitted */
+    double deviation;    /* standard, by leaving out one group after the other; NaN: quick */
+    double width;        /* half of the range in which the loss grows by less than 1 % */
+    double importance;   /* growth of the loss at the worse of its bounds, relative */
+    bool at_bound;       /* it is on a bound */
+    bool idle;           /* it hardly matters */
+} rk_fitted_constant;
+
+/*
+ * Fills the first `size` bytes for constant `index`.  Returns false, and fills nothing, past the
+ * last.
+ */
+RK_API bool rk_calibration_constant(const rk_calibration *calibration, size_t index,
+                                    rk_fitted_constant *constant, size_t size);
+
+/* Errors of a group of rows. */
+typedef struct rk_calibration_errors {
+    const char *group;              /* lives as long as the calibration */
+    rk_error_summary start;         /* by the constants that the recipe begins with */
+    rk_error_summary fitted;        /* by the fitted ones */
+    rk_error_summary by_the_others; /* by constants fitted without the group; rows 0: quick */
+} rk_calibration_errors;
+
+/* The same for a group of rows. */
+RK_API bool rk_calibration_group(const rk_calibration *calibration, size_t index,
+                                 rk_calibration_errors *errors, size_t size);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

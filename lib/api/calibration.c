@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Constants fitted to measurements. */
+#include "calibrate/calibrate.h"
+
+#include "api/hand_out.h"
+#include "base/error.h"
+#include "work/parallel.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+enum { MOST_THREADS = 4096 }; /* as of `reckon calibrate --threads` */
+
+rk_status rk_calibrate_constants(const char *recipe, const rk_calibration_choice *choice,
+                                 rk_calibration **calibration, rk_error *err)
+{
+    rk_calibration *created = calloc(1, sizeof(*created));
+    rk_calibration_choice own = {0};
+    *calibration = NULL;
+    if (!created) {
+        return rk_fail(err, RK_ERR_MEMORY, "not enough memory for a calibration");
+    }
+    if (choice) {
+        rk_hand_out(&own, choice->size, choice, sizeof(own));
+    }
+    const bool wrong = own.threads < 0 || own.threads > MOST_THREADS;
+    const rk_calibrate_options options = {
+        .threads = own.threads > 0 ? (int)own.threads : rk_core_count(), .quick = own.quick};
+    const rk_status status =
+        wrong ? rk_fail(err, RK_ERR_INVALID, "threads are 0 (one per core) to %d", MOST_THREADS)
+              : rk_calibrate(recipe, &options, created, err);
+    if (status) {
+        rk_calibration_free(created);
+        return status;
+    }
+    *calibration = created;
+    return RK_OK;
+}
+
+void rk_calibration_free(rk_calibration *calibration)
+{
+    if (calibration) {
+        rk_calibration_clear(calibration);
+        free(calibration);
+    }
+}
+
+void rk_calibration_describe(const rk_calibration *calibration, rk_calibration_facts *facts,
+                             size_t size)
+{
+    const rk_calibration *c = calibration;
+    const rk_calibration_facts all = {
+        .recipe = c->recipe->name,
+        .constants = c->recipe->constant_count,
+        .groups = (int64_t)c->group_count,
+        .loss_start = c->loss_start,
+        .loss_found = c->loss_found,
+        .loss = c->loss,
+        .start = c->start,
+        .found = c->found,
+        .fitted = c->after,
+        .by_the_others = c->refitted ? c->without : (rk_error_summary){0},
+        .held_out = c->held,
+    };
+    rk_hand_out(facts, size, &all, sizeof(all));
+}
+
+bool rk_calibration_constant(const rk_calibration *calibration, size_t index,
+                             rk_fitted_constant *constant, size_t size)
+{
+    if (index >= (size_t)calibration->recipe->constant_count) {
+        return false;
+    }
+    const rk_constant *c = &calibration->recipe->constants[index];
+    const rk_fitted *f = &calibration->constants[index];
+    const rk_fitted_constant all = {
+        .key = c->keys[0],
+        .unit = c->unit,
+        .meaning = c->meaning,
+        .start = f->start,
+        .found = f->found,
+        .value = f->value,
+        .deviation = calibration->refitted ? f->deviation : (double)NAN,
+        .width = f->width,
+        .importance = f->importance,
+        .at_bound = f->at_bound,
+        .idle = f->idle,
+    };
+    rk_hand_out(constant, size, &all, sizeof(all));
+    return true;
+}
+
+bool rk_calibration_group(const rk_calibration *calibration, size_t index,
+                          rk_calibration_errors *errors, size_t size)
+{
+    if (index >= calibration->group_count) {
+        return false;
+    }
+    const rk_left_out *left = &calibration->groups[index];
+    const rk_calibration_errors all = {
+        .group = calibration->rows.groups[left->group].name,
+        .start = left->before,
+        .fitted = left->after,
+        .by_the_others = calibration->refitted ? left->without : (rk_error_summary){0},
+    };
+    rk_hand_out(errors, size, &all, sizeof(all));
+    return true;
+}

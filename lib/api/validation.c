@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tables of measured runs, and what they say of predictions. */
+#include "api/handles.h"
+
+#include "base/error.h"
+#include "command/commands.h"
+#include "command/validate.h"
+#include "evidence/run_table.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* ---- tables ---------------------------------------------------------------------------------- */
+
+rk_status rk_run_table_create(const char *document, rk_run_table **table, rk_error *err)
+{
+    rk_run_table *created = calloc(1, sizeof(*created));
+    *table = NULL;
+    if (!created) {
+        return rk_fail(err, RK_ERR_MEMORY, "not enough memory for a table");
+    }
+    rk_status status = rk_run_table_load(document, created, err);
+    status = status ? status : rk_run_table_check(created, err);
+    if (status) {
+        rk_run_table_free(created);
+        return status;
+    }
+    *table = created;
+    return RK_OK;
+}
+
+void rk_run_table_free(rk_run_table *table)
+{
+    if (table) {
+        rk_run_table_clear(table);
+        free(table);
+    }
+}
+
+size_t rk_run_table_count(const rk_run_table *table)
+{
+    return table->rows;
+}
+
+/* ---- validation ------------------------------------------------------------------------------ */
+
+/* A validation with the job whose options say what is compared, and the rows that are asked for. */
+struct checking {
+    rk_validation validation; /* first: programs hold this */
+    rk_job *job;              /* owned */
+    const rk_compared **rows; /* owned */
+    size_t row_count;
+};
+
+static const struct checking *checking_of(const rk_validation *validation)
+{
+    return (const struct checking *)(const void *)validation;
+}
+
+static rk_status set_choice(const rk_validation_choice *choice, rk_job *job, rk_error *err)
+{
+    const struct {
+        const char *option, *value;
+    } options[] = {{"split", choice->split},
+                   {"only", choice->only},
+                   {"by", choice->by},
+                   {"sources", choice->sources}};
+    rk_status status = RK_OK;
+    for (size_t i = 0; i < sizeof(options) / sizeof(options[0]) && !status; i++) {
+        status =
+            options[i].value ? rk_job_set(job, options[i].option, options[i].value, err) : RK_OK;
+    }
+    return status;
+}
+
+static rk_status list_rows(struct checking *c, rk_error *err)
+{
+    const rk_comparison *comparison = &c->validation.comparison;
+    c->rows = calloc(comparison->count + 1, sizeof(*c->rows));
+    if (!c->rows) {
+        return rk_fail(err, RK_ERR_MEMORY, "not enough memory for the rows of a table");
+    }
+    for (size_t i = 0; i < comparison->count; i++) {
+        if (comparison->rows[i].selected) {
+            c->rows[c->row_count++] = &comparison->rows[i];
+        }
+    }
+    return RK_OK;
+}
+
+/* What is to be compared. */
+struct comparing {
+    struct checking *checking;
+    const rk_run_table *const *tables;
+    size_t count;
+};
+
+static rk_status compare(rk_job *job, void *arguments, void *what, rk_error *err)
+{
+    const struct comparing *comparing = what;
+    rk_validation *v = &comparing->checking->validation;
+    const rk_validate_request *request = arguments;
+    (void)job;
+    v->request = request;
+    rk_status status = rk_run_sources_load(request->sources, &v->sources, err);
+    for (size_t i = 0; i < comparing->count && !status; i++) {
+        status = rk_validation_add(v, comparing->tables[i], err);
+    }
+    status = status ? status : rk_validation_compare(v, err);
+    return status ? status : list_rows(comparing->checking, err);
+}
+
+rk_status rk_validate_runs(const rk_run_table *const *tables, size_t count,
+                           const rk_validation_choice *choice, rk_validation **validation,
+                           rk_error *err)
+{
+    struct checking *created = calloc(1, sizeof(*created));
+    struct comparing comparing = {.checking = created, .tables = tables, .count = count};
+    rk_validation_choice own = {0};
+    *validation = NULL;
+    if (!created) {
+        return rk_fail(err, RK_ERR_MEMORY, "not enough memory for a validation");
+    }
+    if (choice) {
+        rk_hand_out(&own, choice->size, choice, sizeof(own));
+    }
+    rk_status status = rk_job_create(&rk_command_validate, &created->job, err);
+    status = status ? status : set_choice(&own, created->job, err);
+    status = status ? status : rk_job_use(created->job, NULL, NULL, NULL, compare, &comparing, err);
+    if (status) {
+        rk_validation_free(&created->validation);
+        return status;
+    }
+    *validation = &created->validation;
+    return RK_OK;
+}
+
+void rk_validation_free(rk_validation *validation)
+{
+    if (validation) {
+        struct checking *c = (struct checking *)(void *)validation;
+        rk_validation_clear(validation);
+        rk_job_free(c->job);
+        free(c->rows);
+        free(c);
+    }
+}
+
+static double error_of(double predicted, double measured)
+{
+    return measured > 0 ? rk_compared_error(predicted, measured) : (double)NAN;
+}
+
+static void add_predicted(const rk_compared *c, rk_validation_row *row)
+{
+    row->assumed = c->assumed;
+    row->system = c->system->name;
+    row->accelerator = c->system->accelerator.name;
+    row->stack = c->stack->name;
+    row->accelerators = c->ranks;
+    row->nodes = c->nodes;
+    row->has_experts = c->moe;
+    row->step_s = c->step;
+    row->step_measured_s = c->step_measured;
+    row->step_error = error_of(c->step, c->step_measured);
+    row->p10_step_s = c->low;
+    row->p90_step_s = c->high;
+    row->null_step_s = c->null_step;
+    row->tokens_per_s = c->tokens_per_second;
+    row->flops_per_s = c->flops_per_second;
+    row->mfu = c->mfu;
+    row->mfu_measured = c->mfu_measured;
+    row->memory_bytes = c->memory;
+    row->memory_measured_bytes = c->memory_measured;
+    row->memory_error = error_of(c->memory, c->memory_measured);
+    row->need_bytes = c->need;
+    row->usable_bytes = c->usable;
+    row->fits = c->fits;
+    row->thrashes = c->thrashes;
+    row->ran_out_of_memory = c->out_of_memory;
+}
+
+bool rk_validation_at(const rk_validation *validation, size_t index, rk_validation_row *row,
+                      size_t size)
+{
+    const struct checking *checking = checking_of(validation);
+    if (index >= checking->row_count) {
+        return false;
+    }
+    const rk_compared *c = checking->rows[index];
+    rk_validation_row all = {
+        .table = c->table->name,
+        .row = (int64_t)c->row + 1,
+        .id = rk_run_cell(c->table, c->row, RK_RUN_ID),
+        .source = c->group,
+        .model = rk_run_cell(c->table, c->row, RK_RUN_MODEL),
+        .predicted = c->predicted,
+        .left_out = c->reason,
+        .assumed = "",
+        .system = "",
+        .accelerator = "",
+        .stack = "",
+    };
+    if (c->predicted) {
+        add_predicted(c, &all);
+    }
+    rk_hand_out(row, size, &all, sizeof(all));
+    return true;
+}
+
+bool rk_validation_strategy(const rk_validation *validation, size_t index, rk_strategy *strategy,
+                            size_t size)
+{
+    const struct checking *checking = checking_of(validation);
+    if (index >= checking->row_count || !checking->rows[index]->predicted) {
+        return false;
+    }
+    rk_strategy_hand_out(&checking->rows[index]->strategy, strategy, size);
+    return true;
+}
+
+static void hand_out_score(const rk_score_group *group, rk_score *score, size_t size)
+{
+    const rk_row_score *s = &group->score;
+    const rk_score all = {
+        .group = group->label,
+        .step = s->time,
+        .null_model = s->null,
+        .intervals = s->intervals,
+        .interval_coverage = rk_score_coverage(s),
+        .interval_width = s->intervals > 0 ? s->width : (double)NAN,
+        .memory = s->memory,
+        .first_choice = s->regret,
+        .out_of_memory = s->verdicts,
+    };
+    rk_hand_out(score, size, &all, sizeof(all));
+}
+
+bool rk_validation_score(const rk_validation *validation, rk_score *score, size_t size)
+{
+    if (validation->all.count == 0) {
+        return false;
+    }
+    hand_out_score(&validation->all.groups[0], score, size);
+    return true;
+}
+
+bool rk_validation_group(const rk_validation *validation, size_t index, rk_score *score,
+                         size_t size)
+{
+    if (index >= validation->by.count) {
+        return false;
+    }
+    hand_out_score(&validation->by.groups[index], score, size);
+    return true;
+}
