@@ -11,7 +11,8 @@
 #include <string.h>
 
 enum {
-    POSITIONAL = 1,   /* getopt_long's answer for an argument that is no option */
+    POSITIONAL = 1, /* getopt_long's answer for an argument that is no option */
+    HELP_ALL = 2,
     LONG_OPTION = 256 /* its answer for a long option: this plus the place in the table */
 };
 
@@ -73,7 +74,7 @@ static void add_name(tables *t, const char *name, bool takes_value, int answer)
 static bool fill_tables(const rk_command *command, tables *t)
 {
     const rk_option *option;
-    size_t names = 1, count = 0;
+    size_t names = 2, count = 0;
     for (; (option = rk_command_option(command, count)); count++) {
         names += 1 + info_of(option).alias_count;
     }
@@ -85,6 +86,7 @@ static bool fill_tables(const rk_command *command, tables *t)
     add_letter(t, '-', true);
     add_letter(t, 'h', false);
     add_name(t, "help", false, 'h');
+    add_name(t, "help-all", false, HELP_ALL);
     for (size_t i = 0; i < count; i++) {
         const rk_option_info info = info_of(rk_command_option(command, i));
         const bool takes_value = info.value != NULL;
@@ -223,8 +225,8 @@ static int read_all(const rk_command *command, int argc, char **argv, const tabl
     while (result == RK_PARSED &&
            (answer = getopt_long(argc, argv, t->letters, t->names, NULL)) != -1) {
         rk_option_info info;
-        if (answer == 'h') {
-            rk_write_command_help(stdout, command);
+        if (answer == 'h' || answer == HELP_ALL) {
+            rk_write_command_help(stdout, command, answer == HELP_ALL);
             return RK_EXIT_DONE;
         }
         if (answer == '?' || answer == ':') {

@@ -1,47 +1,95 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "help.h"
 
+#include "terminal.h"
+
 #include <string.h>
 
-#define LINE_WIDTH  100
-#define LEFT_COLUMN 28 /* letters of an option before its help */
+#define LEFT_COLUMN 26 /* letters of an option before its help */
 
 void rk_write_overview(FILE *to)
 {
     static const char *const others[][2] = {{"help", "Explain a command"},
                                             {"version", "Print the version"}};
     const rk_command *command;
-    (void)fputs("usage: reckon COMMAND [ARGUMENT...]\n\n"
-                "What training a large language model will cost on a machine, and how to lay it "
-                "out.\n\ncommands:\n",
-                to);
+    (void)fputs(
+        "usage: reckon COMMAND [MODEL] [Nx][SYSTEM] [OPTION...]\n\n"
+        "Predicts what training a large language model costs, and finds the best way to run "
+        "it.\n\n",
+        to);
     for (size_t i = 0; (command = rk_command_at(i)); i++) {
         (void)fprintf(to, "  %-10s %s\n", rk_command_name(command), rk_command_purpose(command));
     }
     for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
         (void)fprintf(to, "  %-10s %s\n", others[i][0], others[i][1]);
     }
-    (void)fputs("\n'reckon help COMMAND' says more.  Exit status: 0 done, 1 no feasible answer, "
-                "2 wrong usage\nor wrong input.\n",
+    (void)fputs("\nexample: reckon plan llama3-70b 64xh100\n"
+                "'reckon COMMAND --help' explains a command.\n",
                 to);
 }
 
-/* Appends a piece of the usage line, which breaks before the piece when it gets too long. */
-static int write_piece(FILE *to, int column, const char *piece)
+/* ---- lines that fit the terminal ------------------------------------------------------------- */
+
+/* Where a text goes on: the column it has reached, and where its next lines begin. */
+typedef struct wrapping {
+    FILE *to;
+    int column, indent, width;
+} wrapping;
+
+/* Writes a word, on a new line where it does not fit. */
+static void write_word(wrapping *w, const char *word, int length)
 {
-    if (column + 1 + (int)strlen(piece) > LINE_WIDTH) {
-        column = fprintf(to, "\n        ") - 1;
+    const int blank = w->column > w->indent;
+    if (blank && w->column + 1 + length > w->width) {
+        w->column = fprintf(w->to, "\n%*s", w->indent, "") - 1;
+        w->column += fprintf(w->to, "%.*s", length, word);
+        return;
     }
-    return column + fprintf(to, " %s", piece);
+    w->column += fprintf(w->to, "%s%.*s", blank ? " " : "", length, word);
 }
 
-static void write_usage(FILE *to, const rk_command *command)
+static void write_words(wrapping *w, const char *text)
+{
+    while (*text) {
+        const size_t length = strcspn(text, " ");
+        if (length > 0) {
+            write_word(w, text, (int)length);
+        }
+        text += length + strspn(text + length, " ");
+    }
+}
+
+/* ---- the parts of a help text ---------------------------------------------------------------- */
+
+/* The options of a command, and what to show of them. */
+typedef struct help_text {
+    FILE *to;
+    const rk_command *command;
+    int width;
+    bool all;
+} help_text;
+
+static bool has_common(const rk_command *command)
+{
+    const rk_option *option;
+    for (size_t i = 0; (option = rk_command_option(command, i)); i++) {
+        rk_option_info info;
+        rk_option_describe(option, &info, sizeof(info));
+        if (info.common) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void write_usage(const help_text *h)
 {
     const rk_option *option;
     bool optional = false;
     char piece[192];
-    int column = fprintf(to, "usage: reckon %s", rk_command_name(command));
-    for (size_t i = 0; (option = rk_command_option(command, i)); i++) {
+    wrapping w = {.to = h->to, .indent = 8, .width = h->width};
+    w.column = fprintf(h->to, "usage: reckon %s", rk_command_name(h->command));
+    for (size_t i = 0; (option = rk_command_option(h->command, i)); i++) {
         rk_option_info info;
         rk_option_describe(option, &info, sizeof(info));
         if (info.positional) {
@@ -52,64 +100,78 @@ static void write_usage(FILE *to, const rk_command *command)
             optional = optional || info.help;
             continue;
         }
-        column = write_piece(to, column, piece);
+        write_word(&w, piece, (int)strlen(piece));
     }
     if (optional) {
-        (void)write_piece(to, column, "[OPTION...]");
+        write_words(&w, "[OPTION...]");
     }
-    (void)fputc('\n', to);
+    (void)fputc('\n', h->to);
 }
 
-static void write_option(FILE *to, const rk_option_info *info)
+/* "-o, --output FILE", then what it does, its choices, and in the full help its other names. */
+static void write_option(const help_text *h, const rk_option_info *info)
 {
     char left[192];
+    const char letter[] = {'-', info->letter, ',', ' ', '\0'};
     if (info->positional) {
         (void)snprintf(left, sizeof(left), "%s", info->value);
     } else {
-        const char letter[] = {'-', info->letter, ',', ' ', '\0'};
         (void)snprintf(left, sizeof(left), "%s--%s%s%s", info->letter ? letter : "    ", info->name,
                        info->value ? " " : "", info->value ? info->value : "");
     }
-    if (strlen(left) > LEFT_COLUMN) {
-        (void)fprintf(to, "  %s\n  %-*s  %s", left, LEFT_COLUMN, "", info->help);
-    } else {
-        (void)fprintf(to, "  %-*s  %s", LEFT_COLUMN, left, info->help);
+    wrapping w = {.to = h->to, .indent = LEFT_COLUMN + 4, .width = h->width};
+    w.column = fprintf(h->to, "  %-*s  ", LEFT_COLUMN, left);
+    if (w.column > w.indent) {
+        w.column = fprintf(h->to, "\n%*s", w.indent, "") - 1;
     }
-    for (size_t i = 0; info->choices && info->choices[i]; i++) {
-        (void)fprintf(to, "%s%s", i ? ", " : " (", info->choices[i]);
+    write_words(&w, info->help);
+    for (size_t i = 0; h->all && info->choices && info->choices[i]; i++) {
+        char choice[96];
+        (void)snprintf(choice, sizeof(choice), "%s%s%s", i ? "" : "(", info->choices[i],
+                       info->choices[i + 1] ? "," : ")");
+        write_words(&w, choice);
     }
-    (void)fputs(info->choices ? ")\n" : "\n", to);
+    for (size_t i = 0; h->all && i < info->alias_count && info->aliases[i]; i++) {
+        char alias[96];
+        (void)snprintf(alias, sizeof(alias), "%s--%s%s", i ? "" : "[", info->aliases[i],
+                       i + 1 < info->alias_count && info->aliases[i + 1] ? "," : "]");
+        write_words(&w, alias);
+    }
+    (void)fputc('\n', h->to);
 }
 
-static void write_aliases(FILE *to, const rk_command *command)
+static void write_options(const help_text *h, bool only_common)
 {
-    const char *introduction = "\nalso understood:\n";
     const rk_option *option;
-    for (size_t i = 0; (option = rk_command_option(command, i)); i++) {
+    for (size_t i = 0; (option = rk_command_option(h->command, i)); i++) {
         rk_option_info info;
         rk_option_describe(option, &info, sizeof(info));
-        for (size_t j = 0; j < info.alias_count && info.aliases[j]; j++) {
-            (void)fprintf(to, "%s  --%s for --%s\n", introduction, info.aliases[j], info.name);
-            introduction = "";
+        if (h->all && info.group) {
+            (void)fprintf(h->to, "\n%s:\n", info.group);
+        }
+        if (info.help && (!only_common || info.common || info.required || info.positional)) {
+            write_option(h, &info);
         }
     }
 }
 
-void rk_write_command_help(FILE *to, const rk_command *command)
+void rk_write_command_help(FILE *to, const rk_command *command, bool all)
 {
-    const rk_option *option;
-    write_usage(to, command);
-    (void)fprintf(to, "\n%s.\n\n", rk_command_purpose(command));
-    for (size_t i = 0; (option = rk_command_option(command, i)); i++) {
-        rk_option_info info;
-        rk_option_describe(option, &info, sizeof(info));
-        if (info.help) {
-            write_option(to, &info);
-        }
+    const bool some = !all && has_common(command);
+    const help_text h = {to, command, rk_terminal_width(), !some};
+    const char *notes = rk_command_notes(command);
+    const char *example = notes ? strstr(notes, "example: ") : NULL;
+    write_usage(&h);
+    (void)fprintf(to, "\n%s.\n%s", rk_command_purpose(command), some ? "\n" : "");
+    if (!some && !has_common(command)) {
+        (void)fputc('\n', to);
     }
-    (void)fprintf(to, "  %-*s  %s\n", LEFT_COLUMN, "-h, --help", "print this text");
-    write_aliases(to, command);
-    if (rk_command_notes(command)) {
-        (void)fprintf(to, "\n%s\n", rk_command_notes(command));
+    write_options(&h, some);
+    (void)fprintf(to, "%s  %-*s  %s\n", all && has_common(command) ? "\n" : "", LEFT_COLUMN,
+                  "-h, --help",
+                  some ? "print this text; --help-all lists every option" : "print this text");
+    notes = some ? example : notes;
+    if (notes) {
+        (void)fprintf(to, "\n%s\n", notes);
     }
 }

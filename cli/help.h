@@ -10,7 +10,10 @@
 /* Usage and all commands. */
 void rk_write_overview(FILE *to);
 
-/* One command: its usage, its purpose, its options and its notes. */
-void rk_write_command_help(FILE *to, const rk_command *command);
+/*
+ * One command: its usage, its purpose, its options and its notes; unless `all`, of many options the
+ * common ones and the example alone.
+ */
+void rk_write_command_help(FILE *to, const rk_command *command, bool all);
 
 #endif

@@ -35,7 +35,7 @@ static int run_help(int argc, char **argv)
     if (!command) {
         return fail_unknown(argv[1]);
     }
-    rk_write_command_help(stdout, command);
+    rk_write_command_help(stdout, command, argc > 2 && strcmp(argv[2], "--all") == 0);
     return RK_EXIT_DONE;
 }
 

@@ -595,13 +595,13 @@ static rk_status run_comm(rk_job *job, void *arguments, rk_error *err)
 
 const rk_command rk_command_comm = {
     .name = "comm",
-    .purpose = "Predict collectives on a system, by size: time and bandwidth",
+    .purpose = "Predict time and bandwidth of collectives",
     .options = comm_options,
     .option_count = sizeof(comm_options) / sizeof(comm_options[0]),
-    .notes = "Sizes and bandwidths are those of nccl-tests.  Exit status: 0 done, 2 wrong usage or "
-             "input.\n\n"
-             "example: reckon comm all-reduce --system dgx-h100-superpod --ranks 64 \\\n"
-             "             --bytes 1Mi..1Gi --algorithm best --explain",
+    .notes = "Sizes and bandwidths are those of nccl-tests. Exit status: 0 done, 2 wrong usage\n"
+             "or input.\n"
+             "\n"
+             "example: reckon comm all-reduce 64xdgx-h100-superpod --bytes 1Mi..1Gi --explain",
     .size = sizeof(struct comm_args),
     .init = init_comm,
     .run = run_comm,

@@ -229,11 +229,12 @@ static const rk_command calculon_design = {
     .purpose = "Find the cheapest machine that trains a model fast enough",
     .options = calculon_options,
     .option_count = sizeof(calculon_options) / sizeof(calculon_options[0]),
-    .notes = "By the Calculon methodology: the best strategy on every machine that the prices "
-             "span.  Without a\ntarget, the machines that no other beats in cost and speed.  Exit "
-             "status: 0 done, 1 no machine\nmeets the target, 2 wrong usage or input.\n\n"
-             "example: reckon design --model seed-1T --system h100-80g-off512g50-nvl8 --batch "
-             "3072 \\\n             --prices example --tokens 15T --days 120",
+    .notes = "By Calculon's method: the best strategy on every machine within the price list.\n"
+             "Without a target, the machines that no other beats in both cost and speed. Exit\n"
+             "status: 0 done, 1 no machine meets the target, 2 wrong usage or input.\n"
+             "\n"
+             "example: reckon design seed-1T h100-80g-off512g50-nvl8 --batch 3072 \\\n"
+             "             --prices example --tokens 15T --days 120",
     .size = sizeof(struct calculon_args),
     .init = init_calculon,
     .complete = complete_calculon,

@@ -7,6 +7,8 @@
 
 static const rk_option estimate_options[] = {
     {.name = "explain",
+     .group = "Answer",
+     .common = true,
      .type = RK_OPTION_FLAG,
      .offset = offsetof(rk_request, explain),
      .help = "say what bounds the step, and what better hardware would buy"},
@@ -140,17 +142,17 @@ static rk_status run_estimate(rk_job *job, void *arguments, rk_error *err)
 
 const rk_command rk_command_estimate = {
     .name = "estimate",
-    .purpose = "Predict a step of one strategy: time, memory and communication, part by part",
+    .purpose = "Predict one training step: time, memory and communication",
     .options = estimate_options,
     .option_count = sizeof(estimate_options) / sizeof(estimate_options[0]),
     .shared = rk_strategy_options,
     .shared_count = RK_STRATEGY_OPTION_COUNT,
     .take_launch_flag = rk_request_take_launch_flag,
     .notes = RK_NOTES_OF_CHOICES
-    "Without --accelerators what is not given is 1.  Exit status: 0 done, 1 it does not "
-    "fit, 2 wrong\nusage or input, or a strategy that the framework refuses.\n\n"
-    "example: reckon estimate --model llama3-70b --system dgx-h100-superpod \\\n"
-    "             --accelerators 64 --tp 8 --pp 2 --global-batch 128 --explain",
+    "Without --accelerators, degrees that are left open are 1. Exit status: 0 done,\n"
+    "1 it does not fit, 2 wrong usage or input, or an illegal strategy.\n"
+    "\n"
+    "example: reckon estimate llama3-70b 64xh100 --tp 8 --pp 2 --explain",
     .size = sizeof(rk_request),
     .init = rk_request_init,
     .complete = rk_request_finish,

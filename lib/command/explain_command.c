@@ -144,14 +144,14 @@ static rk_status run_reckon(rk_job *job, void *arguments, rk_error *err)
 
 static const rk_command calculon_explain = {
     .name = "explain",
-    .purpose = "Show what each number of a machine is worth to the best strategy",
+    .purpose = "Show what each number of the machine is worth (sensitivity analysis)",
     .options = calculon_options,
     .option_count = sizeof(calculon_options) / sizeof(calculon_options[0]),
     .shared = rk_calculon_plan_options,
     .shared_count = RK_CALCULON_PLAN_OPTIONS,
-    .notes = "Exit status: 0 done, 1 no strategy fits, 2 wrong usage or input.\n\n"
-             "example: reckon explain --model seed-1T --system h100-80g-off512g50-nvl8 \\\n"
-             "             --processors 4096 --batch 3072",
+    .notes = "Exit status: 0 done, 1 no strategy fits, 2 wrong usage or input.\n"
+             "\n"
+             "example: reckon explain seed-1T h100-80g-off512g50-nvl8 4096 --batch 3072",
     .size = sizeof(struct calculon_args),
     .init = init_calculon,
     .complete = rk_calculon_request_check,
@@ -160,7 +160,7 @@ static const rk_command calculon_explain = {
 
 const rk_command rk_command_explain = {
     .name = "explain",
-    .purpose = "Show what each number of a machine is worth to the best strategy",
+    .purpose = "Show what each number of the machine is worth (sensitivity analysis)",
     .options = reckon_options,
     .option_count = sizeof(reckon_options) / sizeof(reckon_options[0]),
     .shared = rk_strategy_options,

@@ -238,17 +238,17 @@ static rk_status run_fit(rk_job *job, void *arguments, rk_error *err)
 
 const rk_command rk_command_fit = {
     .name = "fit",
-    .purpose = "Say whether a strategy, or any, fits in memory, and if not what would make it fit",
+    .purpose = "Check whether a strategy fits in memory, and find what makes it fit",
     .options = fit_options,
     .option_count = sizeof(fit_options) / sizeof(fit_options[0]),
     .shared = rk_strategy_options,
     .shared_count = RK_STRATEGY_OPTION_COUNT,
     .take_launch_flag = rk_request_take_launch_flag,
-    .notes =
-        RK_NOTES_OF_CHOICES "Exit status: 0 it fits, 1 it does not, 2 wrong usage or input, or "
-                            "a strategy that the framework refuses.\n\n"
-                            "example: reckon fit --model llama3-70b --system dgx-h100-superpod \\\n"
-                            "             --accelerators 16 --global-batch 128",
+    .notes = RK_NOTES_OF_CHOICES
+    "Exit status: 0 it fits, 1 it does not, 2 wrong usage or input, or an illegal\n"
+    "strategy.\n"
+    "\n"
+    "example: reckon fit llama3-70b 16xh100",
     .size = sizeof(rk_request),
     .init = rk_request_init,
     .complete = rk_request_finish,

@@ -32,8 +32,8 @@ void rk_found_write_json(rk_json_writer *writer, const rk_found *found);
 
 /* What `estimate`, `fit`, `run` and `timeline` say about it in their help. */
 #define RK_NOTES_OF_CHOICES                                                                        \
-    "What the command line leaves open of TP, CP, PP, VP, EP, ETP, micro-batch, ZeRO and\n"        \
-    "recompute is searched as 'reckon plan' does, and the fastest strategy that fits is taken.\n"
+    "Whatever part of the strategy is left open is searched as 'reckon plan' does, and\n"          \
+    "the fastest strategy that fits is used.\n"
 
 /* What was given of a strategy and what was searched; nothing when nothing was given. */
 void rk_write_choices(FILE *to, const rk_plan_answer *plan);

@@ -299,7 +299,7 @@ static rk_status run_list(rk_job *job, void *arguments, rk_error *err)
 
 const rk_command rk_command_list = {
     .name = "list",
-    .purpose = "List the models, systems and training stacks of the built-in catalogue",
+    .purpose = "List the catalogue: models, systems, accelerators, stacks",
     .options = list_options,
     .option_count = sizeof(list_options) / sizeof(list_options[0]),
     .notes = "'reckon show NAME' prints one of them.",

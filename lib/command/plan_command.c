@@ -53,15 +53,16 @@ static rk_status run_reckon(rk_job *job, void *arguments, rk_error *err)
 
 static const rk_command calculon_plan = {
     .name = "plan",
-    .purpose = "Find the best strategies to train a model on a system",
+    .purpose = "Find the best strategies for training a model on a system",
     .options = calculon_options,
     .option_count = sizeof(calculon_options) / sizeof(calculon_options[0]),
     .shared = rk_calculon_plan_options,
     .shared_count = RK_CALCULON_PLAN_OPTIONS,
     .notes = "Numbers may end in k, M, G, B, T (powers of 1000) or Ki, Mi, Gi, Ti (of 1024).\n"
-             "Exit status: 0 done, 1 no strategy fits, 2 wrong usage or input.\n\n"
-             "example: reckon plan --model seed-1T --system h100-80g-off512g50-nvl8 \\\n"
-             "             --processors 4096 --batch 3072 --datatype float8",
+             "Exit status: 0 done, 1 no strategy fits, 2 wrong usage or input.\n"
+             "\n"
+             "example: reckon plan seed-1T h100-80g-off512g50-nvl8 4096 --batch 3072 \\\n"
+             "             --datatype float8",
     .is_shared = true,
     .size = sizeof(rk_calculon_request),
     .init = rk_calculon_request_init,
@@ -71,19 +72,20 @@ static const rk_command calculon_plan = {
 
 const rk_command rk_command_plan = {
     .name = "plan",
-    .purpose = "Find the best strategies to train a model on a system",
+    .purpose = "Find the best strategies for training a model on a system",
     .options = reckon_options,
     .option_count = sizeof(reckon_options) / sizeof(reckon_options[0]),
     .shared = rk_strategy_options,
     .shared_count = RK_STRATEGY_OPTION_COUNT,
     .take_launch_flag = rk_request_take_launch_flag,
-    .notes = "Degrees may be lists: --tp 4,8.  Numbers may end in k, M, G, B, T (powers of 1000; B "
-             "is a billion)\nor Ki, Mi, Gi, Ti (of 1024).  Exit status: 0 done, 1 no strategy "
-             "fits, 2 wrong usage or input.\n\nDocuments of Calculon are planned by its "
-             "methodology, whose options "
-             "'reckon plan --method calculon\n--help' lists.\n\n"
-             "example: reckon plan --model llama3.1-405b --system h100-roce-24k \\\n"
-             "             --accelerators 16384 --global-batch 2048",
+    .notes = "Degrees may be lists: --tp 4,8. Numbers may end in k, M, G, B, T (powers of\n"
+             "1000; B is a billion) or Ki, Mi, Gi, Ti (of 1024). Exit status: 0 done, 1 no\n"
+             "strategy fits, 2 wrong usage or input.\n"
+             "\n"
+             "Calculon's documents are planned by Calculon's method; its options:\n"
+             "'reckon plan --method calculon --help'.\n"
+             "\n"
+             "example: reckon plan llama3.1-405b 16384xh100-roce-24k -b 2048",
     .calculon = &calculon_plan,
     .is_shared = true,
     .size = sizeof(rk_request),

@@ -41,7 +41,7 @@ static rk_status run_plot(rk_job *job, void *arguments, rk_error *err);
 
 const rk_command rk_command_plot = {
     .name = "plot",
-    .purpose = "Draw figures of results, as SVG or on a page of HTML or Markdown",
+    .purpose = "Plot results as SVG, HTML or Markdown",
     .options = plot_options,
     .option_count = sizeof(plot_options) / sizeof(plot_options[0]),
     .notes = "Exit status: 0 done, 2 wrong usage or wrong input.",

@@ -57,6 +57,7 @@ extern const char *const rk_reckon_plan_methods[];
 /* Options of commands that search, the struct of each of which begins with an rk_request. */
 #define RK_OPTIONS_OF_SEARCH                                                                       \
     {.name = "threads",                                                                            \
+     .group = "Search",                                                                            \
      .letter = 't',                                                                                \
      .type = RK_OPTION_COUNT,                                                                      \
      .offset = offsetof(rk_request, threads),                                                      \
@@ -66,7 +67,7 @@ extern const char *const rk_reckon_plan_methods[];
     {                                                                                              \
         .name = "method", .type = RK_OPTION_CHOICE, .offset = offsetof(rk_request, method),        \
         .choices = rk_reckon_plan_methods, .value = "NAME",                                        \
-        .help = "how to estimate; default: the method of the documents"                            \
+        .help = "method; default: that of the documents"                                           \
     }
 
 #endif

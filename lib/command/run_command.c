@@ -19,58 +19,75 @@
 /* ---- options ------------------------------------------------------------------------------- */
 
 #define PLACE(member) offsetof(rk_run_args, member)
-#define NUMBER(min_, above_, name_, member, unit, words)                                           \
+#define NUMBER(min_, above_, name_, member, unit, ...)                                             \
     {                                                                                              \
         .name = name_, .type = RK_OPTION_REAL, .offset = PLACE(member), .min = min_,               \
-        .above = above_, .max = INT64_MAX, .value = unit, .help = words                            \
+        .above = above_, .max = INT64_MAX, .value = unit, .help = __VA_ARGS__                      \
     }
-#define REAL(name_, member, unit, words)  NUMBER(0, false, name_, member, unit, words)
-#define ABOVE(name_, member, unit, words) NUMBER(0, true, name_, member, unit, words)
-#define NAMED(name_, member, kind, words)                                                          \
+#define REAL(name_, member, unit, ...)  NUMBER(0, false, name_, member, unit, __VA_ARGS__)
+#define ABOVE(name_, member, unit, ...) NUMBER(0, true, name_, member, unit, __VA_ARGS__)
+#define NAMED(name_, member, kind, ...)                                                            \
     {                                                                                              \
         .name = name_, .offset = PLACE(member), .value = "NAME|FILE", .catalogue = kind,           \
-        .help = words                                                                              \
+        .help = __VA_ARGS__                                                                        \
     }
 
 static const rk_option run_options[] = {
-    ABOVE("tokens", tokens, "N", "to train on: 15T"),
-    ABOVE("steps", steps, "N", "to train for, in place of tokens"),
-    ABOVE("loss", loss, "X", "to reach, in place of tokens: nats per token, by a scaling law"),
+    ABOVE("tokens", tokens, "N", "tokens to train on, such as 15T", .group = "Length of the run",
+          .common = true),
+    ABOVE("steps", steps, "N", "steps to train for, in place of --tokens"),
+    ABOVE("loss", loss, "X",
+          "loss to reach, nats per token, in place of --tokens; a scaling law gives the tokens"),
     {.name = "phases",
      .offset = PLACE(phases),
      .value = "SEQ:TOKENS[:BATCH],...",
-     .help = "sequences and batches that change, in place of tokens: 8192:15T,131072:100G:128"},
+     .help = "phases of other sequence lengths and batches, such as 8192:15T,131072:100G:128"},
     NAMED("law", law, "scaling_laws", "scaling law of --loss; default: chinchilla-refit"),
     ABOVE("reference-batch", reference_batch, "TOKENS",
-          "batch that tokens or loss are meant for; a larger one needs more tokens"),
-    NAMED("batch-law", batch_law, "batch_laws", "law of the critical batch; default: power-lines"),
-    ABOVE("mfu", mfu, "PERCENT", "as if every step reached this MFU"),
-    ABOVE("step-time", step_s, "SECONDS", "as if every step took this long"),
-    REAL("stragglers", stragglers, "PERCENT",
-         "deviation of a worker's step; the slowest sets the pace; default: 0"),
+          "batch that --tokens or --loss refers to; a larger batch needs more tokens"),
+    NAMED("batch-law", batch_law, "batch_laws",
+          "law of the critical batch size; default: power-lines"),
+    ABOVE("mfu", mfu, "PERCENT", "assume this MFU instead of estimating it"),
+    ABOVE("step-time", step_s, "SECONDS", "assume this step time instead of estimating it"),
+    {.name = "deadline",
+     .offset = PLACE(deadline),
+     .value = "DAYS",
+     .group = "Which cluster",
+     .common = true,
+     .help = "find the clusters that finish within this time, such as 30d"},
+    ABOVE("budget", budget, "X", "find the clusters that cost at most this, such as 10M",
+          .common = true),
+    {.name = "max-power",
+     .offset = PLACE(max_power),
+     .value = "WATTS",
+     .help = "find the clusters that draw at most this, building included, such as 20MW"},
     NAMED("reliability", reliability, "reliability",
-          "rates of interruptions and times to restart; default: published"),
+          "failure rates and restart times; default: published",
+          .group = "Failures and checkpoints"),
     REAL("failures", failures, "X",
-         "interruptions a day per 1,000 accelerators; default: by --reliability, with its spread"),
-    REAL("restart", restart, "MINUTES",
-         "from an interruption to the next step, without reading; default: by --reliability"),
+         "interruptions per day and 1,000 accelerators; default: from --reliability"),
+    REAL(
+        "restart", restart, "MINUTES",
+        "time from an interruption to the next step, without loading; default: from --reliability"),
     {.name = "spares",
      .type = RK_OPTION_COUNT,
      .offset = PLACE(spares),
      .max = RK_SPARES_MAX,
      .value = "N",
-     .help = "nodes that stand by; default: a node is replaced at once"},
+     .help = "hot spare nodes; default: a failed node is replaced at once"},
+    REAL("stragglers", stragglers, "PERCENT",
+         "standard deviation of a worker's step time; the slowest sets the pace; default: 0"),
     ABOVE("storage", storage, "GB/s",
-          "of all storage; default: 0.122 an accelerator, as for Llama 3"),
-    ABOVE("checkpoint-every", interval, "MINUTES", "default: the best interval"),
+          "storage bandwidth of the cluster; default: 0.122 per accelerator, as for Llama 3"),
+    ABOVE("checkpoint-every", interval, "MINUTES", "checkpoint interval; default: the optimum"),
     {.name = "async-checkpoint",
      .type = RK_OPTION_FLAG,
      .offset = PLACE(async),
-     .help = "training waits for the copy to host memory only"},
+     .help = "training waits only for the copy to host memory"},
     {.name = "near-checkpoint",
      .offset = PLACE(near),
      .value = "TIER",
-     .help = "copies nearby between those in storage: peer-host, host or nvme"},
+     .help = "also checkpoint to this tier: peer-host, host or nvme"},
     NAMED("storage-tiers", storage_tiers, "storage",
           "tiers of --near-checkpoint; default: published"),
     {.name = "simulate",
@@ -78,35 +95,27 @@ static const rk_option run_options[] = {
      .offset = PLACE(simulated),
      .max = RK_SIMULATE_MAX,
      .value = "RUNS",
-     .help = "to simulate for percentiles; default: 1000; 0: none"},
+     .help = "runs to simulate for percentiles; default: 1000; 0: none"},
     {.name = "seed",
      .type = RK_OPTION_COUNT,
      .offset = PLACE(seed),
      .max = INT64_MAX,
      .value = "N",
-     .help = "of the simulation; default: 1"},
+     .help = "seed of the simulation; default: 1"},
     {.name = "timeline",
      .offset = PLACE(timeline),
      .value = "FILE.csv",
      .help = "write progress and interruptions of the median run"},
-    NAMED("prices", prices, "prices", "of hours, power and carbon; default: none"),
-    REAL("price", price, "X", "of an accelerator-hour, in any currency"),
-    ABOVE("purchase", purchase, "X", "price of an accelerator with its share of everything"),
-    ABOVE("life", life, "YEARS", "over which a purchase is paid off; default: 4"),
+    NAMED("prices", prices, "prices", "prices of hours, power and carbon; default: none",
+          .group = "Money, energy, carbon"),
+    REAL("price", price, "X", "price per accelerator-hour, in any currency", .common = true),
+    ABOVE("purchase", purchase, "X",
+          "purchase price per accelerator, with its share of the cluster"),
+    ABOVE("life", life, "YEARS", "years to write a purchase off; default: 4"),
     ABOVE("power", power, "W",
-          "of an accelerator with its share of the node; default: 1.82 of the board"),
-    NUMBER(1, false, "pue", pue, "X",
-           "power of the building over that of its machines; default: 1.1"),
-    REAL("carbon", carbon, "G", "grams of CO2 a kWh"),
-    {.name = "deadline",
-     .offset = PLACE(deadline),
-     .value = "DAYS",
-     .help = "which clusters finish in time, as 30d; searches the number of accelerators"},
-    ABOVE("budget", budget, "X", "which clusters cost at most this: 10M"),
-    {.name = "max-power",
-     .offset = PLACE(max_power),
-     .value = "WATTS",
-     .help = "which clusters draw at most this, building included: 20MW"},
+          "power per accelerator, with its share of the node; default: 1.82 x board power"),
+    NUMBER(1, false, "pue", pue, "X", "power usage effectiveness of the building; default: 1.1"),
+    REAL("carbon", carbon, "G", "grams of CO2 per kWh"),
     RK_OPTIONS_OF_SEARCH,
 };
 
@@ -463,19 +472,21 @@ static rk_status run_run(rk_job *job, void *arguments, rk_error *err)
 
 const rk_command rk_command_run = {
     .name = "run",
-    .purpose = "Predict a whole training run: days, failures, checkpoints, money and energy",
+    .purpose = "Predict a whole run: days, failures, checkpoints, cost and energy",
     .options = run_options,
     .option_count = sizeof(run_options) / sizeof(run_options[0]),
     .shared = rk_strategy_options,
     .shared_count = RK_STRATEGY_OPTION_COUNT,
     .take_launch_flag = rk_request_take_launch_flag,
     .notes = RK_NOTES_OF_CHOICES
-    "--deadline, --budget and --max-power search the number of accelerators too; --system may\n"
-    "list several systems then, each with a limit: h100-sxm:4096,b200-sxm:2048.\n\n"
-    "Exit status: 0 done, 1 it does not fit, 2 wrong usage or input, or "
-    "a strategy that the framework refuses.\n\n"
-    "example: reckon run --model llama3.1-405b --system h100-roce-24k \\\n"
-    "             --accelerators 16384 --global-batch 2048 --tokens 15.6T --price 2.5",
+    "--deadline, --budget and --max-power search the number of accelerators too;\n"
+    "--system may then list several systems, each with a limit:\n"
+    "h100-sxm:4096,b200-sxm:2048.\n"
+    "\n"
+    "Exit status: 0 done, 1 it does not fit, 2 wrong usage or input, or an illegal\n"
+    "strategy.\n"
+    "\n"
+    "example: reckon run llama3.1-405b 16384xh100-roce-24k --tokens 15.6T --price 2.5",
     .size = sizeof(rk_run_args),
     .init = init_run,
     .complete = complete_run,

@@ -229,13 +229,13 @@ static rk_status run_reckon(rk_job *job, void *arguments, rk_error *err)
 
 static const rk_command calculon_shape = {
     .name = "shape",
-    .purpose = "Find the shape in which a model of so many parameters trains best on a machine",
+    .purpose = "Find the best shape for a model of a given number of parameters",
     .options = calculon_options,
     .option_count = sizeof(calculon_options) / sizeof(calculon_options[0]),
-    .notes = "By the Calculon methodology: blocks, heads and hidden size are varied, and the best "
-             "strategy is\nsearched for each shape.  What is given with --blocks or --heads "
-             "stands for itself.  Exit status: 0\ndone, 1 no shape runs, 2 wrong usage or "
-             "input.\n\n"
+    .notes = "By Calculon's method: blocks, heads and hidden size vary, and the best strategy\n"
+             "is searched for each shape. --blocks and --heads fix what they name. Exit status:\n"
+             "0 done, 1 no shape runs, 2 wrong usage or input.\n"
+             "\n"
              "example: reckon shape --parameters 1T --system h100-80g-off512g50-nvl8 \\\n"
              "             --processors 4096 --batch 3072 --seq 8192 --head-size 128,192",
     .size = sizeof(struct calculon_args),
@@ -246,7 +246,7 @@ static const rk_command calculon_shape = {
 
 const rk_command rk_command_shape = {
     .name = "shape",
-    .purpose = "Find the shape in which a model of so many parameters trains best on a machine",
+    .purpose = "Find the best shape for a model of a given number of parameters",
     .options = reckon_options,
     .option_count = sizeof(reckon_options) / sizeof(reckon_options[0]),
     .shared = rk_strategy_options,

@@ -192,7 +192,7 @@ static rk_status run_show(rk_job *job, void *arguments, rk_error *err)
 
 const rk_command rk_command_show = {
     .name = "show",
-    .purpose = "Explain a document and check it; print it when it is in the catalogue",
+    .purpose = "Describe and check a document, or print one of the catalogue",
     .options = show_options,
     .option_count = sizeof(show_options) / sizeof(show_options[0]),
     .size = sizeof(show_arguments),

@@ -193,7 +193,7 @@ static rk_status run_sweep(rk_job *job, void *arguments, rk_error *err)
 
 const rk_command rk_command_sweep = {
     .name = "sweep",
-    .purpose = "Search or estimate at every point of a grid of models, systems and strategies",
+    .purpose = "Plan or estimate at every point of a grid of models, systems and strategies",
     .options = sweep_options,
     .option_count = sizeof(sweep_options) / sizeof(sweep_options[0]),
     .notes = "Exit status: 0 done, 1 nothing fits at any point, 2 wrong usage or wrong input.",

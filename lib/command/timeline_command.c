@@ -214,18 +214,18 @@ static rk_status run_timeline(rk_job *job, void *arguments, rk_error *err)
 
 const rk_command rk_command_timeline = {
     .name = "timeline",
-    .purpose = "Show a step as it goes by: a trace for Perfetto, a picture, or a table",
+    .purpose = "Draw the timeline of one step: a picture, a trace for Perfetto, or a table",
     .options = timeline_options,
     .option_count = sizeof(timeline_options) / sizeof(timeline_options[0]),
     .shared = rk_strategy_options,
     .shared_count = RK_STRATEGY_OPTION_COUNT,
     .take_launch_flag = rk_request_take_launch_flag,
-    .notes =
-        "The ending of the file says what is written: .json a trace, .svg a picture, .csv a "
-        "table of all\noperations; without --output a drawing in letters.\n" RK_NOTES_OF_CHOICES
-        "Exit status: 0 done, 1 it does not fit, 2 wrong usage or input.\n\n"
-        "example: reckon timeline --model llama3-70b --system dgx-h100-superpod \\\n"
-        "             --accelerators 64 --tp 8 --pp 4 --global-batch 16 -o step.svg",
+    .notes = "The ending of the file selects the format: .json a trace for Perfetto, .svg a\n"
+             "picture, .csv a table of all operations. Without --output, a sketch in "
+             "letters.\n" RK_NOTES_OF_CHOICES
+             "Exit status: 0 done, 1 it does not fit, 2 wrong usage or input.\n"
+             "\n"
+             "example: reckon timeline llama3-70b 64xh100 --tp 8 --pp 4 -b 16 -o step.svg",
     .size = sizeof(rk_request),
     .init = init_request,
     .complete = rk_request_finish,

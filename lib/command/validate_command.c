@@ -283,14 +283,13 @@ static rk_status run_validate(rk_job *job, void *arguments, rk_error *err)
 
 const rk_command rk_command_validate = {
     .name = "validate",
-    .purpose = "Compare predictions with measured runs, and say how good they are",
+    .purpose = "Compare predictions with measured runs",
     .options = validate_options,
     .option_count = sizeof(validate_options) / sizeof(validate_options[0]),
-    .notes =
-        "Exit status: 0 done, 1 no run could be predicted, or a figure got worse, 2 wrong usage or "
-        "input.\n\n"
-        "example: reckon validate --runs fit,check,check_2 --split check \\\n"
-        "             --by accelerator,precision --plot errors.svg",
+    .notes = "Exit status: 0 done, 1 no run could be predicted, or a figure got worse, 2 wrong\n"
+             "usage or input.\n"
+             "\n"
+             "example: reckon validate --by accelerator,precision --plot errors.svg",
     .size = sizeof(rk_validate_request),
     .init = init_validate,
     .complete = check_request,

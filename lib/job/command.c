@@ -55,6 +55,8 @@ void rk_option_describe(const rk_option *option, rk_option_info *info, size_t si
         .aliases = option->aliases,
         .alias_count = RK_ALIAS_MAX,
         .catalogue = option->catalogue,
+        .group = option->group,
+        .common = option->common,
     };
     memcpy(info, &all, size < sizeof(all) ? size : sizeof(all));
 }

@@ -52,7 +52,9 @@ struct rk_option {
     const char *const *choices; /* NULL-terminated */
     const char *value;          /* what help calls the value, e.g. "NAME|FILE" */
     const char *catalogue;      /* shell completion offers names of this kind; NULL: none */
-    const char *help;           /* one line */
+    const char *group; /* heading that begins here in the full help; NULL: the last one's */
+    bool common;       /* among the few that the short help lists */
+    const char *help;  /* one line */
 };
 
 #define RK_OPTION_MAX 96 /* options of one command */

@@ -36,10 +36,11 @@ static rk_status set(rk_job *job, rk_word what, const char *word, rk_error *err)
     return option ? rk_job_set(job, option->name, word, err) : fail_unexpected(job, word, err);
 }
 
-/* Makers' nodes are counted as nodes: "2xdgx-h100" are 16 accelerators. */
+/* Makers' nodes are counted as nodes: "2xdgx-h100" are 16 accelerators; a pod is none. */
 static bool is_node(const char *system)
 {
-    return strncasecmp(system, "dgx", 3) == 0 || strncasecmp(system, "hgx", 3) == 0;
+    const bool made = strncasecmp(system, "dgx", 3) == 0 || strncasecmp(system, "hgx", 3) == 0;
+    return made && !strstr(system, "pod");
 }
 
 /* "64xh100": a number of accelerators or nodes, and the system. */

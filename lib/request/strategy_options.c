@@ -69,40 +69,42 @@ static unsigned orders_of(const rk_request *r)
 }
 
 #define PLACE(member) offsetof(rk_request, member)
-#define DEGREES(name_, alias_, member, help_)                                                      \
+
+/* Entries of the table; what follows the help are further members, such as .common. */
+#define DEGREES(name_, alias_, member, ...)                                                        \
     {                                                                                              \
         .name = name_, .aliases = {alias_}, .type = RK_OPTION_COUNTS, .offset = PLACE(member),     \
-        .min = 1, .max = DEGREE_MAX, .value = "N", .help = help_                                   \
+        .min = 1, .max = DEGREE_MAX, .value = "N", .help = __VA_ARGS__                             \
     }
-#define NUMBER(name_, alias_, member, min_, help_)                                                 \
+#define NUMBER(name_, alias_, member, ...)                                                         \
     {                                                                                              \
         .name = name_, .aliases = {alias_}, .type = RK_OPTION_COUNT, .offset = PLACE(member),      \
-        .min = min_, .max = DEGREE_MAX, .value = "N", .help = help_                                \
+        .min = 1, .max = DEGREE_MAX, .value = "N", .help = __VA_ARGS__                             \
     }
-#define CHOICE(name_, member, names, help_)                                                        \
+#define CHOICE(name_, member, names, ...)                                                          \
     {                                                                                              \
         .name = name_, .type = RK_OPTION_CHOICE, .offset = PLACE(member), .choices = names,        \
-        .value = "NAME", .help = help_                                                             \
+        .value = "NAME", .help = __VA_ARGS__                                                       \
     }
-#define SET(name_, alias_, member, names, help_)                                                   \
+#define SET(name_, alias_, member, names, ...)                                                     \
     {                                                                                              \
         .name = name_, .aliases = {alias_}, .type = RK_OPTION_SET, .offset = PLACE(member),        \
-        .choices = names, .value = "NAME,...", .help = help_                                       \
+        .choices = names, .value = "NAME,...", .help = __VA_ARGS__                                 \
     }
-#define FLAG(name_, alias_, member, help_)                                                         \
+#define FLAG(name_, alias_, member, ...)                                                           \
     {                                                                                              \
         .name = name_, .aliases = {alias_}, .type = RK_OPTION_FLAG, .offset = PLACE(member),       \
-        .help = help_                                                                              \
+        .help = __VA_ARGS__                                                                        \
     }
-#define ABOVE(name_, alias_, member, max_, help_)                                                  \
+#define ABOVE(name_, alias_, member, max_, ...)                                                    \
     {                                                                                              \
         .name = name_, .aliases = {alias_}, .type = RK_OPTION_REAL, .offset = PLACE(member),       \
-        .above = true, .max = max_, .value = "X", .help = help_                                    \
+        .above = true, .max = max_, .value = "X", .help = __VA_ARGS__                              \
     }
-#define REAL(name_, alias_, member, min_, max_, help_)                                             \
+#define REAL(name_, alias_, member, min_, max_, ...)                                               \
     {                                                                                              \
         .name = name_, .aliases = {alias_}, .type = RK_OPTION_REAL, .offset = PLACE(member),       \
-        .min = min_, .max = max_, .value = "X", .help = help_                                      \
+        .min = min_, .max = max_, .value = "X", .help = __VA_ARGS__                                \
     }
 
 const rk_option rk_strategy_options[RK_STRATEGY_OPTION_COUNT] = {
@@ -112,20 +114,17 @@ const rk_option rk_strategy_options[RK_STRATEGY_OPTION_COUNT] = {
      .value = "NAME|FILE",
      .catalogue = "models",
      .word = RK_WORD_MODEL,
-     .help =
-         "the model: a name of 'reckon list models', a document, or a config.json or its folder"},
+     .group = "Model and machine",
+     .common = true,
+     .help = "model: a name ('reckon list models'), a document, or a Hugging Face config.json"},
     {.name = "system",
      .required = true,
      .offset = PLACE(system),
      .value = "NAME|FILE",
      .catalogue = "systems",
      .word = RK_WORD_SYSTEM,
-     .help = "the machine: a name of 'reckon list systems', an accelerator, or a document"},
-    {.name = "stack",
-     .offset = PLACE(stack),
-     .value = "NAME|FILE",
-     .catalogue = "stacks",
-     .help = "the training software; default: the usual one of the framework"},
+     .common = true,
+     .help = "machine: a name ('reckon list systems'), an accelerator, or a document"},
     {.name = "accelerators",
      .aliases = {"gpus", "processors"},
      .letter = 'p',
@@ -135,7 +134,8 @@ const rk_option rk_strategy_options[RK_STRATEGY_OPTION_COUNT] = {
      .max = DEGREE_MAX,
      .value = "N",
      .word = RK_WORD_COUNT,
-     .help = "accelerators to train on"},
+     .common = true,
+     .help = "number of accelerators"},
     {.name = "nodes",
      .aliases = {"nnodes", "num-nodes"},
      .type = RK_OPTION_COUNT,
@@ -144,9 +144,18 @@ const rk_option rk_strategy_options[RK_STRATEGY_OPTION_COUNT] = {
      .max = DEGREE_MAX,
      .value = "N",
      .word = RK_WORD_NODES,
-     .help = "the same in nodes of the system"},
-    NUMBER("gpus-per-node", "nproc-per-node", gpus_per_node, 1,
-           "accelerators of each node; default: the system's"),
+     .help = "number of nodes, in place of --accelerators"},
+    NUMBER("gpus-per-node", "nproc-per-node", gpus_per_node,
+           "accelerators per node; checked against the system"),
+    ABOVE("max-memory", NULL, max_memory, MEMORY_MAX,
+          "GiB to use per accelerator; default: all that it has"),
+    CHOICE("framework", framework, rk_framework_names,
+           "framework whose constraints and defaults apply; default: the accelerator's usual one"),
+    {.name = "stack",
+     .offset = PLACE(stack),
+     .value = "NAME|FILE",
+     .catalogue = "stacks",
+     .help = "training software ('reckon list stacks'); default: the framework's usual one"},
     {.name = "global-batch",
      .aliases = {"global-batch-size", "batch", "gbs"},
      .letter = 'b',
@@ -155,7 +164,17 @@ const rk_option rk_strategy_options[RK_STRATEGY_OPTION_COUNT] = {
      .min = 1,
      .max = DEGREE_MAX,
      .value = "N",
+     .group = "Batch and sequences",
+     .common = true,
      .help = "sequences per step; default: about 4 M tokens"},
+    {.name = "micro-batch",
+     .aliases = {"micro-batch-size", "mbs"},
+     .type = RK_OPTION_COUNTS,
+     .offset = PLACE(micro_batch),
+     .min = 1,
+     .max = DEGREE_MAX,
+     .value = "N",
+     .help = "sequences per micro-batch"},
     {.name = "seq",
      .aliases = {"seq-length", "seq-len"},
      .type = RK_OPTION_COUNT,
@@ -164,94 +183,90 @@ const rk_option rk_strategy_options[RK_STRATEGY_OPTION_COUNT] = {
      .max = DEGREE_MAX,
      .binary = true,
      .value = "N",
-     .help = "tokens of a sequence, such as 8192 or 8k; default: the model's"},
-    NUMBER("document-tokens", NULL, document, 1,
-           "of the documents of a sequence, which attention does not cross; default: all"),
-    DEGREES("tp", "tensor-model-parallel-size", tp, "tensor parallelism"),
+     .common = true,
+     .help = "sequence length in tokens, such as 8192 or 8k; default: the model's"},
+    NUMBER("document-tokens", NULL, document,
+           "tokens per document; attention does not cross documents; default: the whole sequence"),
+    DEGREES("tp", "tensor-model-parallel-size", tp, "tensor parallelism", .group = "Parallelism",
+            .common = true),
+    DEGREES("pp", "pipeline-model-parallel-size", pp, "pipeline parallelism", .common = true),
     DEGREES("cp", "context-parallel-size", cp, "context parallelism"),
-    DEGREES("pp", "pipeline-model-parallel-size", pp, "pipeline parallelism"),
-    DEGREES("vp", "num-virtual-stages-per-pipeline-rank", vp, "chunks of layers a pipeline rank"),
-    NUMBER("vp-layers", NULL, vp_layers, 1, "layers of a virtual stage, in place of --vp"),
-    DEGREES("ep", "expert-model-parallel-size", ep, "expert parallelism"),
+    DEGREES("ep", "expert-model-parallel-size", ep, "expert parallelism", .common = true),
     DEGREES("etp", "expert-tensor-parallel-size", etp, "tensor parallelism of experts"),
-    NUMBER("dp", "data-parallel-size", dp, 1, "data parallelism; default: the rest"),
-    SET("order", "rank-order", orders, order_choices,
-        "of ranks, the fastest first; default: tp-cp-dp-pp"),
-    FLAG("use-tp-pp-dp-mapping", NULL, pipeline_first, "the same as --order tp-cp-pp-dp"),
-    {.name = "micro-batch",
-     .aliases = {"micro-batch-size", "mbs"},
-     .type = RK_OPTION_COUNTS,
-     .offset = PLACE(micro_batch),
-     .min = 1,
-     .max = DEGREE_MAX,
-     .value = "N",
-     .help = "sequences of a microbatch"},
-    SET("schedule", NULL, schedules, rk_schedule_names, "of the pipeline"),
-    SET("recompute", "recompute-granularity", recomputes, rk_recompute_kind_names,
-        "activations made again in backward"),
-    SET("recompute-modules", NULL, modules, module_choices, "of selective recompute"),
-    NUMBER("recompute-layers", "recompute-num-layers", recompute_layers, 1,
-           "of a chunk, with full recompute; default: all"),
+    NUMBER("dp", "data-parallel-size", dp, "data parallelism; default: what the others leave"),
     {.name = "zero",
      .aliases = {"zero-stage"},
      .type = RK_OPTION_COUNTS,
      .offset = PLACE(zero),
      .max = RK_SHARD_ALL,
      .value = "0..3",
-     .help = "sharding of optimizer, gradients and weights; 3 is FSDP"},
-    FLAG("fsdp", NULL, fsdp, "the same as --zero 3"),
-    FLAG("use-distributed-optimizer", NULL, distributed_optimizer, "the same as --zero 1"),
-    NUMBER("hsdp", "num-distributed-optimizer-instances", replicas, 1,
-           "copies of the shards (HSDP)"),
-    CHOICE("precision", precision, precision_choices, "of the linear layers"),
-    CHOICE("fp8-recipe", fp8_recipe, rk_fp8_recipe_names, "how fp8 is scaled; default: tensorwise"),
-    FLAG("fp8-param-gather", NULL, low_weights,
-         "weights of fp8 and fp4 linears are kept in them alone"),
-    CHOICE("gradients", gradients, gradient_choices, "precision in which they are summed"),
-    CHOICE("optimizer", optimizer, optimizer_choices, "and its states; default: adamw"),
-    CHOICE("moments", moments, moment_choices, "precision of the moments of the optimizer"),
-    CHOICE("attention", attention, attention_choices, "kernels"),
-    SET("cp-kind", NULL, cp_kinds, rk_cp_kind_names, "how context parallelism exchanges"),
-    FLAG("sequence-parallel", NULL, sp, "sequence parallelism: as is, with tensor parallelism"),
-    FLAG("no-sp", NULL, no_sp, "tensor without sequence parallelism"),
-    SET("offload", NULL, offloads, offload_choices, "to host memory; default: none"),
-    SET("overlap", NULL, overlaps, overlap_choices,
-        "communication behind compute; default: all but moe"),
-    FLAG("graph-capture", "enable-cuda-graph", graph_capture, "kernels launched as graphs"),
-    FLAG("graph-step", NULL, graph_step, "one graph holds the whole step"),
-    NUMBER("first-stage-layers", "decoder-first-pipeline-num-layers", first_stage_layers, 1,
+     .common = true,
+     .help = "ZeRO stage: 1 shards optimizer states, 2 gradients too, 3 weights too (FSDP)"},
+    FLAG("fsdp", NULL, fsdp, "same as --zero 3"),
+    FLAG("use-distributed-optimizer", NULL, distributed_optimizer, "same as --zero 1"),
+    NUMBER("hsdp", "num-distributed-optimizer-instances", replicas,
+           "replicas of the shards (HSDP); default: 1"),
+    FLAG("sequence-parallel", NULL, sp,
+         "use sequence parallelism; default with tensor parallelism"),
+    FLAG("no-sp", NULL, no_sp, "use tensor parallelism without sequence parallelism"),
+    SET("cp-kind", NULL, cp_kinds, rk_cp_kind_names, "communication of context parallelism"),
+    SET("order", "rank-order", orders, order_choices,
+        "order of ranks, fastest-varying first; default: tp-cp-dp-pp"),
+    FLAG("use-tp-pp-dp-mapping", NULL, pipeline_first, "same as --order tp-cp-pp-dp"),
+    SET("schedule", NULL, schedules, rk_schedule_names, "pipeline schedule", .group = "Pipeline"),
+    DEGREES("vp", "num-virtual-stages-per-pipeline-rank", vp, "virtual pipeline stages per rank"),
+    NUMBER("vp-layers", NULL, vp_layers, "layers per virtual stage, in place of --vp"),
+    NUMBER("first-stage-layers", "decoder-first-pipeline-num-layers", first_stage_layers,
            "layers of the first pipeline rank"),
-    NUMBER("last-stage-layers", "decoder-last-pipeline-num-layers", last_stage_layers, 1,
+    NUMBER("last-stage-layers", "decoder-last-pipeline-num-layers", last_stage_layers,
            "layers of the last pipeline rank"),
     {.name = "layout",
      .offset = PLACE(layout_text),
      .value = "N,N*TIMES,...",
-     .help = "layers of every stage in the model's order"},
+     .help = "layers of every stage, in the order of the model"},
     FLAG("count-embedding", "account-for-embedding-in-pipeline-split", count_embedding,
-         "the embedding takes the place of a layer"),
+         "count the embedding as a layer when splitting stages"),
     FLAG("count-head", "account-for-loss-in-pipeline-split", count_head,
-         "the head takes the place of a layer"),
+         "count the output layer as a layer when splitting stages"),
     FLAG("mtp-before-head", NULL, mtp_before_head,
-         "place MTP on the stage before that of the head"),
-    NUMBER("lora-rank", "peft-dim", lora_rank, 1,
-           "fine-tune by adapters of this rank; the rest is frozen"),
-    SET("lora-modules", NULL, lora_modules, rk_adapted_names,
-        "whose linears have adapters; default: both"),
+         "place MTP layers on the stage before the output layer's"),
+    SET("recompute", "recompute-granularity", recomputes, rk_recompute_kind_names,
+        "activation recomputation", .group = "Memory", .common = true),
+    SET("recompute-modules", NULL, modules, module_choices, "modules of selective recomputation"),
+    NUMBER("recompute-layers", "recompute-num-layers", recompute_layers,
+           "layers per virtual stage that full recomputation covers; default: all"),
+    SET("offload", NULL, offloads, offload_choices, "offload to host memory; default: none"),
+    CHOICE("precision", precision, precision_choices, "data type of linear layers; default: bf16",
+           .group = "Precision and optimizer", .common = true),
+    CHOICE("fp8-recipe", fp8_recipe, rk_fp8_recipe_names, "scaling of fp8; default: tensorwise"),
+    FLAG("fp8-param-gather", NULL, low_weights,
+         "keep and gather the weights of fp8 and fp4 linear layers in that type alone"),
+    CHOICE("gradients", gradients, gradient_choices, "data type of gradient accumulation"),
+    CHOICE("optimizer", optimizer, optimizer_choices, "optimizer; default: adamw"),
+    CHOICE("moments", moments, moment_choices, "data type of Adam's moments"),
+    CHOICE("attention", attention, attention_choices, "attention kernel; default: flash",
+           .group = "Kernels and overlap"),
+    SET("overlap", NULL, overlaps, overlap_choices,
+        "communication to overlap with compute; default: all but moe"),
+    FLAG("graph-capture", "enable-cuda-graph", graph_capture, "launch kernels as CUDA graphs"),
+    FLAG("graph-step", NULL, graph_step, "capture the whole step in one graph"),
     ABOVE("capacity-factor", "moe-expert-capacity-factor", capacity_factor, 1000,
-          "of experts; default: no token is dropped"),
-    REAL("imbalance", NULL, imbalance, 1, 1000, "tokens of the busiest expert rank over the mean"),
-    CHOICE("framework", framework, rk_framework_names,
-           "whose constraints and defaults apply; default: the accelerator's usual one"),
-    ABOVE("max-memory", NULL, max_memory, MEMORY_MAX,
-          "GiB an accelerator may use; default: what it has"),
+          "expert capacity factor; default: no token is dropped"),
+    REAL("imbalance", NULL, imbalance, 1, 1000,
+         "tokens of the busiest expert rank over the mean; default: 1"),
+    NUMBER("lora-rank", "peft-dim", lora_rank, "fine-tune LoRA adapters of this rank",
+           .group = "Fine-tuning"),
+    SET("lora-modules", NULL, lora_modules, rk_adapted_names,
+        "modules with adapters; default: both"),
     CHOICE("mfu-convention", convention, rk_flop_convention_names,
-           "how FLOPs are counted; default: as the framework does"),
-    FLAG("json", NULL, json, "write the answer as JSON"),
-    FLAG("csv", NULL, csv, "write the answer as CSV"),
+           "FLOP convention; default: the framework's", .group = "Output"),
+    FLAG("json", NULL, json, "write JSON", .common = true),
+    FLAG("csv", NULL, csv, "write CSV"),
     {.name = "output",
      .letter = 'o',
      .offset = PLACE(output),
      .value = "FILE",
+     .common = true,
      .help = "write to a file instead of standard output"},
 };
 
