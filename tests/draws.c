@@ -56,6 +56,8 @@ static rk_attention_shape random_attention(uint64_t *r)
         .bias_out = draw_chance(r, 3),
         .sinks = draw_chance(r, 8),
         .output_gate = draw_chance(r, 8),
+        .head_gate = draw_chance(r, 8),
+        .kv_source = draw_chance(r, 8) ? RK_KV_KEYS : RK_KV_OWN,
     };
 }
 

@@ -21,11 +21,25 @@ const char *rk_launch_hybrid(const rk_model *model)
         if (!(type->mixer->part.shapes & RK_SHAPE_ATTENTION) || !type->feed_forward->part.shapes) {
             return "the layers that lack attention or a feed-forward network";
         }
+        if (type->attention.kv_source != RK_KV_OWN) {
+            return "the keys and values that layers or heads share";
+        }
+        if (type->attention.head_gate) {
+            return "the gate of the attention heads";
+        }
+        if (type->moe.router_scales) {
+            return "the learned factors of the router";
+        }
         if (type->moe.latent > 0) {
             return "the latent of the routed experts";
         }
     }
-    return NULL;
+    if (model->embedding_width > 0) {
+        return "the embedding, which is narrower than the layers,";
+    }
+    return model->layer_embedding > 0 || model->layer_scalar
+               ? "the second embedding or the learned factors of the layers"
+               : NULL;
 }
 
 /* ---- what can be refused early -------------------------------------------------------------- */

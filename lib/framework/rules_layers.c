@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Rules about how layers are shared out over stages. */
 #include "framework/rules.h"
+#include "model/kinds.h"
 
 static int64_t layout_below_zero(const struct question *q)
 {
@@ -110,6 +111,30 @@ static int64_t own_layers_rest(const struct question *q)
            !rk_rule_divides(s->vp, s->last_stage_layers);
 }
 
+/* Stages that start with a layer which borrows keys and values: no framework sends these. */
+static int64_t borrowed_apart(const struct question *q)
+{
+    const rk_model *model = q->model;
+    rk_chunk chunks[RK_CHUNK_MAX];
+    bool borrows = false;
+    for (int i = 0; i < model->type_count; i++) {
+        borrows = borrows || model->types[i].attention.kv_source == RK_KV_BORROWED;
+    }
+    const int64_t count = q->strategy->pp * rk_stage_chunks(q->strategy);
+    if (!borrows || q->strategy->pp == 1 || count > RK_CHUNK_MAX) {
+        return 0;
+    }
+    rk_strategy_chunks(model, q->strategy, chunks);
+    for (int64_t i = 0; i < count; i++) {
+        const rk_chunk *chunk = &chunks[i];
+        if (chunk->count > 0 &&
+            model->types[model->type_of[chunk->first]].attention.kv_source == RK_KV_BORROWED) {
+            return chunk->first;
+        }
+    }
+    return 0;
+}
+
 const struct rk_rule rk_rules_layers[] = {
     {"layout", layout_below_zero, VARY_NONE,
      "every stage of a layout must have 0 layers or more, not {n}"},
@@ -135,6 +160,9 @@ const struct rk_rule rk_rules_layers[] = {
      "and {last_stage_layers} "
      "are "
      "given for the first and last rank (0: as the rest)"},
+    {"borrowed keys and values", borrowed_apart, VARY_VP,
+     "a stage starts with layer {n}, whose keys and values are those of a layer before it; use "
+     "stages that keep such layers together (pp {pp}, vp {vp})"},
     {0},
 };
 

@@ -29,6 +29,8 @@ static const rk_field fields[] = {
     RK_LAYER_SIZE(route_groups, moe.route_groups, "groups that a token may reach; default all"),
     RK_LAYER_FLAG(shared_gate, moe.shared_gate, "the shared experts have a gate"),
     RK_LAYER_FLAG(router_bias, moe.router_bias, "the router has a bias"),
+    RK_LAYER_FLAG(router_scales, moe.router_scales,
+                  "learned factors on the input of the router and on every expert"),
     RK_LAYER_FLAG(expert_bias, moe.expert_bias, "the routed experts have biases"),
 };
 
@@ -121,7 +123,8 @@ static void count(const rk_layer_type *type, int64_t h, rk_layer_params *p)
     p->expert_each = each + (moe->expert_bias ? rk_ffn_biases(width, moe->expert_width, gated) : 0);
     p->experts = moe->experts * p->expert_each;
     p->shared = shared + latent + (moe->shared_gate ? h : 0);
-    p->router = h * moe->experts + (moe->router_bias ? moe->experts : 0);
+    p->router = h * moe->experts + (moe->router_bias ? moe->experts : 0) +
+                (moe->router_scales ? h + moe->experts : 0);
     p->gemm += moe->top_k * each + shared + latent;
     p->counted += moe->top_k * each + shared + latent;
 }
@@ -135,6 +138,7 @@ static void unsplit(const rk_layer_type *type, double hidden, double t, double *
     (void)copied;
     *whole += moe->shared_gate ? hidden : 0;
     *whole += (hidden + (moe->router_bias ? 1 : 0)) * (double)moe->experts;
+    *whole += moe->router_scales ? hidden + (double)moe->experts : 0;
     *whole += 2 * hidden * (double)moe->latent;
 }
 

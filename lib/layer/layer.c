@@ -127,6 +127,7 @@ static void count_params(rk_cost_builder *x, const rk_layer_type *type)
     const rk_layer_params p = rk_layer_params_of(model, type);
     const double t = (double)s->tp, h = (double)model->hidden;
     double whole = (double)p.norms, copied = 0;
+    whole += 2 * h * (double)model->layer_embedding;
     type->mixer->part.unsplit(type, h, t, &whole, &copied);
     type->feed_forward->part.unsplit(type, h, t, &whole, &copied);
     const double dense = (double)(p.attention + p.ffn + p.shared + p.norms + p.router);
@@ -139,7 +140,8 @@ static void count_params(rk_cost_builder *x, const rk_layer_type *type)
 
 double rk_block_table_params(const rk_block_context *context)
 {
-    return context->vocab * (double)context->model->hidden / (double)context->strategy->tp;
+    return context->vocab * (double)rk_model_embedding_width(context->model) /
+           (double)context->strategy->tp;
 }
 
 /* ---- memory -------------------------------------------------------------------------------- */
@@ -259,15 +261,35 @@ rk_cost rk_block_mixer(const rk_block_context *context, const rk_layer_type *typ
     return x.cost;
 }
 
+/*
+ * The hidden state is projected to p elements, which gate those that the second embedding has for
+ * the layer, and back; whole on every tensor rank, on its share of the tokens.  Kept: the input and
+ * the output of the gate.
+ */
+static void add_layer_embedding(rk_cost_builder *x, double p)
+{
+    const rk_block_context *c = x->c;
+    const double T = c->local_tokens, h = (double)c->model->hidden;
+    rk_add_linear(x, RK_PART_LINEAR, c->strategy->precision, T, p, h);
+    rk_add_stream(x, RK_PART_STREAM, 3 * c->element * T * p, 5 * c->element * T * p);
+    rk_add_linear(x, RK_PART_LINEAR, c->strategy->precision, T, h, p);
+    rk_save(x, false, 2 * c->element * T * p);
+    rk_save(x, false, rk_saved_input_bytes(c->strategy) * T * (h + p));
+}
+
 /* Adds all that a layer does but its mixer: what is left are the launches and memory of its passes.
  */
 static void add_layer(rk_cost_builder *x, const rk_layer_type *type)
 {
+    const double beside = (double)x->c->model->layer_embedding;
     const rk_cost before = x->cost;
     x->adapts = x->c->strategy->adapter_modules & RK_ADAPTED_FFN;
     type->feed_forward->part.add(x, type);
     if (rk_recomputes(x->c->strategy, type->feed_forward->module)) {
         rk_checkpoint(x, &before);
+    }
+    if (beside > 0) {
+        add_layer_embedding(x, beside);
     }
     add_norms(x, type);
     add_tensor_parallel(x, tensor_regions(x->c, type));
@@ -316,6 +338,19 @@ rk_status rk_list_layer(const rk_block_context *context, const rk_layer_type *ty
 
 /* ---- both ends ----------------------------------------------------------------------------- */
 
+/* Between a narrow embedding and the hidden state, or back before a narrow head: whole on every
+ * tensor rank, on its share of the tokens. */
+static void add_width_projection(rk_cost_builder *x)
+{
+    const rk_model *model = x->c->model;
+    const double width = (double)rk_model_embedding_width(model), h = (double)model->hidden;
+    if (model->embedding_width > 0) {
+        rk_add_linear(x, RK_PART_HEAD, rk_wide_precision(x->c->strategy), x->c->local_tokens, width,
+                      h);
+        rk_save(x, false, x->c->element * x->c->local_tokens * width);
+    }
+}
+
 static rk_cost embedding_cost(const rk_block_context *context, rk_operator_list *list)
 {
     rk_cost_builder x = {.c = context, .list = list};
@@ -331,8 +366,21 @@ static rk_cost embedding_cost(const rk_block_context *context, rk_operator_list 
         rk_send(&x, RK_PASS_BACKWARD, RK_PART_TP, context->gather.seconds, &context->gather, 1);
     }
     const rk_end_params p = rk_end_params_of(model);
-    x.cost.replicated_params = (double)(p.positions + p.embedding - model->vocab * model->hidden);
-    x.cost.dense_params = rk_block_table_params(context) + x.cost.replicated_params;
+    const double of_layers = (double)(model->layers * model->layer_embedding);
+    const double rows_split = of_layers * (double)model->vocab; /* over the tensor ranks */
+    if (of_layers > 0) { /* gathered; projected from the hidden state, normed, added */
+        rk_add_linear(&x, RK_PART_HEAD, rk_wide_precision(s), context->local_tokens, of_layers,
+                      (double)model->hidden);
+        const double each = context->element * context->local_tokens * of_layers;
+        rk_add_stream(&x, RK_PART_HEAD, 6 * each, learns ? 6 * each : 0);
+        rk_save(&x, false, 2 * each);
+    }
+    x.cost.replicated_params = (double)(p.positions + p.embedding) -
+                               (double)(model->vocab * rk_model_embedding_width(model)) -
+                               rows_split;
+    x.cost.dense_params =
+        rk_block_table_params(context) + x.cost.replicated_params + rows_split / (double)s->tp;
+    add_width_projection(&x);
     add_accumulation(&x);
     return x.cost;
 }
@@ -382,12 +430,15 @@ static rk_cost head_cost(const rk_block_context *context, rk_operator_list *list
     const double width = context->vocab / (double)s->tp, logits = T * width;
     const double elements = context->local_tokens * h, wide = context->width;
 
-    rk_add_linear(&x, RK_PART_HEAD, rk_wide_precision(s), T, width, h);
+    rk_add_linear(&x, RK_PART_HEAD, rk_wide_precision(s), T, width,
+                  (double)rk_model_embedding_width(model));
+    add_width_projection(&x);
     const double loss = of_logits(context, stack->loss_bytes, 4) / 2 * logits;
     rk_add_stream(&x, RK_PART_HEAD, loss + wide * (stack->norm_forward / 2 * elements),
                   loss + wide * (stack->norm_backward / 2 * elements));
     add_head_comm(&x);
-    x.cost.replicated_params = (double)rk_end_params_of(model).final_norm;
+    const double narrow = (double)model->embedding_width * h; /* its projection */
+    x.cost.replicated_params = (double)rk_end_params_of(model).final_norm + narrow;
     x.cost.dense_params =
         rk_block_table_params(context) + x.cost.replicated_params + (model->head_bias ? width : 0);
     add_accumulation(&x);

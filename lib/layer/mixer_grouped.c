@@ -15,6 +15,8 @@
 
 static const char *const qk_norm_names[] = {"none", "head", "full", NULL};
 
+static const char *const kv_source_names[] = {"own", "keys", "borrowed", NULL};
+
 static const rk_field fields[] = {
     {.name = "heads",
      .type = RK_FIELD_INT,
@@ -30,6 +32,10 @@ static const rk_field fields[] = {
     RK_LAYER_FLAG(bias_out, attention.bias_out, "bias of the output projection"),
     RK_LAYER_FLAG(sinks, attention.sinks, "a learned logit per query head"),
     RK_LAYER_FLAG(output_gate, attention.output_gate, "the output of attention is gated"),
+    RK_LAYER_FLAG(head_gate, attention.head_gate, "a number gates the output of each head"),
+    RK_LAYER_CHOICE(kv_source, attention.kv_source, kv_source_names,
+                    "of keys and values: own; keys, which are values too; borrowed of an earlier "
+                    "layer; default own"),
     RK_LAYER_FLAG(relative_positions, attention.relative_positions, "a projection of positions"),
 };
 
@@ -88,19 +94,40 @@ static rk_status check(const rk_layer_type *type, rk_error *err)
 
 /* ---- parameters ---------------------------------------------------------------------------- */
 
+/* Elements that a layer projects to for one head of keys and values. */
+static int64_t projected_size(const rk_attention_shape *a)
+{
+    switch (a->kv_source) {
+    case RK_KV_KEYS:
+        return rk_attention_qk_size(a);
+    case RK_KV_BORROWED:
+        return 0;
+    default:
+        return rk_attention_qk_size(a) + rk_attention_value_size(a);
+    }
+}
+
+/* Norms over a head: of queries, and of keys where the layer makes them. */
+static int64_t normed(const rk_attention_shape *a)
+{
+    return a->kv_source == RK_KV_BORROWED ? 1 : 2;
+}
+
 static void count(const rk_layer_type *type, int64_t h, rk_layer_params *p)
 {
     const rk_attention_shape *a = &type->attention;
     const int64_t n = a->query_heads, kv = a->kv_heads;
     const int64_t qk = rk_attention_qk_size(a), v = rk_attention_value_size(a);
-    int64_t matrices = n * v * h + h * n * qk + h * kv * (qk + v); /* out; queries; keys, values */
+    const int64_t made = kv * projected_size(a), keys = normed(a) == 2 ? kv * qk : 0;
+    int64_t matrices = n * v * h + h * n * qk + h * made; /* out; queries; keys, values */
     matrices += a->output_gate ? h * n * v : 0;
+    matrices += a->head_gate ? h * n : 0;
     matrices += a->relative_positions ? h * n * qk : 0;
     int64_t vectors = a->sinks ? n : 0;
     vectors += a->bias_out ? h : 0;
-    vectors += a->bias_qkv ? n * qk + kv * (qk + v) : 0;
-    vectors += a->qk_norm == RK_QK_NORM_HEAD ? 2 * qk : 0;
-    vectors += a->qk_norm == RK_QK_NORM_FULL ? (n + kv) * qk : 0;
+    vectors += a->bias_qkv ? n * qk + made : 0;
+    vectors += a->qk_norm == RK_QK_NORM_HEAD ? normed(a) * qk : 0;
+    vectors += a->qk_norm == RK_QK_NORM_FULL ? n * qk + keys : 0;
     p->attention = matrices + vectors;
     p->gemm += matrices;
     p->counted += matrices;
@@ -113,9 +140,9 @@ static void unsplit(const rk_layer_type *type, double hidden, double t, double *
 {
     const rk_attention_shape *a = &type->attention;
     const double heads = (double)a->kv_heads / t;
-    const double size = (double)(rk_attention_qk_size(a) + rk_attention_value_size(a));
+    const double size = (double)projected_size(a);
     *whole += a->bias_out ? hidden : 0;
-    *whole += a->qk_norm == RK_QK_NORM_HEAD ? 2 * (double)a->head_size : 0;
+    *whole += a->qk_norm == RK_QK_NORM_HEAD ? (double)(normed(a) * a->head_size) : 0;
     *copied += heads >= 1 ? 0 : (hidden + (a->bias_qkv ? 1 : 0)) * size * (1 - heads);
 }
 
@@ -127,8 +154,15 @@ static int matrices(const rk_layer_type *type, double h, rk_matrix out[RK_MATRIX
     const double n = (double)a->query_heads, kv = (double)a->kv_heads;
     int count = 0;
     out[count++] = (rk_matrix){n * qk, h, a->relative_positions ? 2 : 1, false};
-    out[count++] = (rk_matrix){kv * qk, h, 1, false};
-    out[count++] = (rk_matrix){kv * v, h, 1, false};
+    if (a->kv_source != RK_KV_BORROWED) {
+        out[count++] = (rk_matrix){kv * qk, h, 1, false};
+    }
+    if (a->kv_source == RK_KV_OWN) {
+        out[count++] = (rk_matrix){kv * v, h, 1, false};
+    }
+    if (a->head_gate) {
+        out[count++] = (rk_matrix){n, h, 1, false};
+    }
     out[count++] = (rk_matrix){h, n * v, a->output_gate ? 2 : 1, false};
     return count;
 }
@@ -138,28 +172,38 @@ static double features(const rk_layer_type *type, double h)
     const rk_attention_shape *a = &type->attention;
     const double n = (double)a->query_heads, kv = (double)a->kv_heads;
     const double qk = (double)rk_attention_qk_size(a), v = (double)rk_attention_value_size(a);
-    const double gate = a->output_gate ? n * v : 0;
+    const double gate = (a->output_gate ? n * v : 0) + (a->head_gate ? n : 0);
     const double positions = a->relative_positions ? h + n * qk : 0;
-    return h + n * qk + kv * (qk + v) + gate + positions + (n * v + h);
+    return h + n * qk + kv * (double)projected_size(a) + gate + positions + (n * v + h);
 }
 
 /* ---- operators ----------------------------------------------------------------------------- */
 
+/*
+ * Borrowed keys and values are kept by the layer that makes them; values that are the keys are a
+ * tensor of their own all the same, because keys are normed and turned by their positions.
+ */
 static void add_grouped_projections(rk_cost_builder *x, const rk_attention_shape *a)
 {
     const rk_strategy *s = x->c->strategy;
     const double T = x->c->tokens, h = (double)x->c->model->hidden;
     const rk_attention_widths w = rk_attention_widths_of(a, (double)s->tp);
-    const double gate = a->output_gate ? w.output : 0;
-    const double all = w.query + w.key + w.value + gate, qk = T * (w.query + w.key);
+    const double gate = (a->output_gate ? w.output : 0) +
+                        (a->head_gate ? (double)a->query_heads / (double)s->tp : 0);
+    const bool borrowed = a->kv_source == RK_KV_BORROWED;
+    const double key = borrowed ? 0 : w.key, value = borrowed ? 0 : w.value;
+    const double made = w.query + key + (a->kv_source == RK_KV_OWN ? value : 0) + gate;
+    const double qk = T * (w.query + key);
     const bool operators = rk_recomputes(s, RK_MODULE_OPERATORS);
-    rk_add_linear(x, RK_PART_LINEAR, s->precision, T, all, h);
-    rk_add_product_again(x, T, w.key, h);
+    rk_add_linear(x, RK_PART_LINEAR, s->precision, T, made, h);
+    if (key > 0) {
+        rk_add_product_again(x, T, key, h);
+    }
     const rk_cost before = x->cost;
     /* keys, and queries with their positions, are made from what is kept of the products */
     const double element = x->c->element;
-    rk_save(x, false, element * T * (all - w.key));
-    rk_save(x, operators, element * T * w.key);
+    rk_save(x, false, element * T * (w.query + value + gate));
+    rk_save(x, operators, element * T * key);
     x->cost.unsaved += operators ? element * T * w.query : 0;
     if (a->relative_positions) {
         rk_add_linear(x, RK_PART_LINEAR, s->precision, T, w.query, h);

@@ -97,8 +97,11 @@ static double counted_weights(const rk_model *model, const counting *c, const in
     }
     const double h = (double)model->hidden, mtp = c->mtp ? model->mtp_layers : 0;
     const int64_t unit = c->vocab_multiple;
-    const double head = h * (double)((model->vocab + unit - 1) / unit * unit);
-    double sum = head + mtp * (2 * h * h + 3 * h + head);
+    const double width = (double)rk_model_embedding_width(model), both = 2 * width * h;
+    const double projections = model->embedding_width > 0 ? both : 0;
+    const double head = width * (double)((model->vocab + unit - 1) / unit * unit);
+    double sum = head + projections + h * (double)(model->layers * model->layer_embedding);
+    sum += mtp * (2 * h * h + 3 * h + head);
     for (int i = 0; i < model->type_count; i++) {
         sum += layers[i] * (double)rk_layer_params_of(model, &model->types[i]).counted;
     }

@@ -149,8 +149,11 @@ rk_status rk_hf_adapt_opt(hf_draft *draft, rk_error *err)
                                  &has_weights, err);
     }
     if (projection && json_integer_value(projection) != draft->size[HF_HIDDEN]) {
-        return rk_hf_fail(draft, "word_embed_proj_dim", err,
-                          "reckon cannot express an embedding that is narrower than the layers");
+        const rk_status read = rk_hf_read_size(draft, "word_embed_proj_dim", projection,
+                                               &draft->model.embedding_width, err);
+        if (read) {
+            return read;
+        }
     }
     draft->model.final_norm = norm_first && !removed;
     if (!has_weights) {

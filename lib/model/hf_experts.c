@@ -130,16 +130,6 @@ const hf_architecture rk_hf_experts[] = {
         .ffn_is_expert = true,
     },
     {
-        .type = "hunyuan",
-        .defaults = {[HF_SHARED_EXPERTS] = 1},
-        .norms = 2,
-        .normalises_qk = {"use_qk_norm", false},
-        .qk_norm = RK_QK_NORM_HEAD,
-        .tied = true,
-        .has_experts = true,
-        .ffn_is_expert = true,
-    },
-    {
         .type = "dbrx",
         .defaults = {SHAPE(32000, 2048, 0, 24, 16), [HF_KV_HEADS] = 1, EXPERTS(4, 1, 3584)},
         .norm = RK_NORM_LAYER_NO_BIAS,

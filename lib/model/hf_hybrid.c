@@ -5,17 +5,11 @@
  * configuration and modelling classes of transformers; DeciLM (arXiv 2411.19146).
  */
 #include "base/units.h"
+#include "model/hf_layout.h"
 #include "model/hf_rows.h"
 
 #include <math.h>
 #include <string.h>
-
-/* Layers in their order, as they are found. */
-typedef struct layout {
-    rk_layer_type types[RK_LAYER_TYPE_MAX];
-    uint8_t type_of[RK_LAYER_MAX];
-    int types_used, layers;
-} layout;
 
 /* The keys of Mamba-2, which two groups of families spell differently. */
 typedef struct mamba_keys {
@@ -61,43 +55,6 @@ static const char *const reads_nas[] = {"block_configs", NULL};
 
 /* ---- layers -------------------------------------------------------------------------------- */
 
-/* Appends a layer, of a type that is there or a new one. */
-static rk_status append(const hf_draft *draft, layout *to, const rk_layer_type *type, rk_error *err)
-{
-    int found = 0;
-    while (found < to->types_used && memcmp(&to->types[found], type, sizeof(*type)) != 0) {
-        found++;
-    }
-    if (found == RK_LAYER_TYPE_MAX || to->layers == RK_LAYER_MAX) {
-        return rk_hf_fail(draft, "num_hidden_layers", err,
-                          "reckon cannot express more than %d layers, or %d kinds of them",
-                          RK_LAYER_MAX, RK_LAYER_TYPE_MAX);
-    }
-    if (found == to->types_used) {
-        to->types[to->types_used++] = *type;
-    }
-    to->type_of[to->layers++] = (uint8_t)found;
-    return RK_OK;
-}
-
-/* A layer with these kinds; NULL: what its sizes ask for. */
-static rk_status append_kinds(const hf_draft *draft, layout *to, const rk_layer_type *layer,
-                              const char *mixer, const char *feed_forward, rk_error *err)
-{
-    rk_layer_type type = *layer;
-    const rk_status status = rk_layer_choose_kinds(&type, draft->kinds, mixer, feed_forward, err);
-    return status ? status : append(draft, to, &type, err);
-}
-
-static rk_status finish(hf_draft *draft, const layout *from, rk_error *err)
-{
-    if (from->layers == 0) {
-        return rk_hf_fail(draft, "num_hidden_layers", err, "the model has no layers");
-    }
-    rk_model_set_layers(&draft->model, from->types, from->type_of, from->layers);
-    return RK_OK;
-}
-
 /* Reads a size that must be there. */
 static rk_status read_key(const hf_draft *draft, const char *key, int64_t *out, rk_error *err)
 {
@@ -142,13 +99,13 @@ static const struct {
     {'E', "moe", "none", "experts"},
 };
 
-static rk_status append_block(const hf_draft *draft, layout *to, char letter, const char *word,
-                              rk_error *err)
+static rk_status append_block(const hf_draft *draft, rk_hf_layout *to, char letter,
+                              const char *word, rk_error *err)
 {
     for (size_t i = 0; i < COUNT(blocks); i++) {
         if (word ? strcmp(word, blocks[i].word) == 0 : letter == blocks[i].letter) {
-            return append_kinds(draft, to, &draft->layer, blocks[i].mixer, blocks[i].feed_forward,
-                                err);
+            return rk_hf_append_kinds(draft, to, &draft->layer, blocks[i].mixer,
+                                      blocks[i].feed_forward, err);
         }
     }
     return rk_hf_fail(draft, word ? "layers_block_type" : "hybrid_override_pattern", err,
@@ -159,7 +116,7 @@ static rk_status append_block(const hf_draft *draft, layout *to, char letter, co
 /* Nemotron-H and Nemotron 3: every block has a mixer or a feed-forward network. */
 static rk_status lay_out_nemotron_h(hf_draft *draft, rk_error *err)
 {
-    layout to = {.layers = 0};
+    rk_hf_layout to = {.layers = 0};
     rk_moe_shape *moe = &draft->layer.moe;
     const char *letters = json_string_value(rk_hf_find(draft, "hybrid_override_pattern"));
     const json_t *words = rk_hf_find(draft, "layers_block_type");
@@ -185,7 +142,7 @@ static rk_status lay_out_nemotron_h(hf_draft *draft, rk_error *err)
         draft->model.mtp_layers = 0; /* of two blocks each */
         rk_hf_note(draft, "multi-token prediction", "num_nextn_predict_layers");
     }
-    return status ? status : finish(draft, &to, err);
+    return status ? status : rk_hf_finish(draft, &to, err);
 }
 
 /* Whether layer i has attention: by words, or by a list of the layers that do. */
@@ -206,7 +163,7 @@ static bool has_attention(const hf_draft *draft, int i)
 /* Granite 4 and Bamba: state-space layers and attention, each followed by a network. */
 static rk_status lay_out_granite_hybrid(hf_draft *draft, rk_error *err)
 {
-    layout to = {.layers = 0};
+    rk_hf_layout to = {.layers = 0};
     rk_layer_type *layer = &draft->layer;
     rk_status status = read_mamba(draft, &granite_keys, err);
     if (layer->moe.experts > 0) {
@@ -215,21 +172,22 @@ static rk_status lay_out_granite_hybrid(hf_draft *draft, rk_error *err)
         layer->ffn.width = draft->size[HF_SHARED_FFN];
     }
     for (int i = 0; !status && i < (int)draft->size[HF_LAYERS]; i++) {
-        status = append_kinds(draft, &to, layer, has_attention(draft, i) ? "grouped" : "mamba2",
-                              layer->moe.experts > 0 ? "experts" : "dense", err);
+        status =
+            rk_hf_append_kinds(draft, &to, layer, has_attention(draft, i) ? "grouped" : "mamba2",
+                               layer->moe.experts > 0 ? "experts" : "dense", err);
     }
-    return status ? status : finish(draft, &to, err);
+    return status ? status : rk_hf_finish(draft, &to, err);
 }
 
 /* Mamba-2 alone. */
 static rk_status lay_out_mamba2(hf_draft *draft, rk_error *err)
 {
-    layout to = {.layers = 0};
+    rk_hf_layout to = {.layers = 0};
     rk_status status = read_mamba(draft, &mamba2_keys, err);
     for (int i = 0; !status && i < (int)draft->size[HF_LAYERS]; i++) {
-        status = append_kinds(draft, &to, &draft->layer, "mamba2", "none", err);
+        status = rk_hf_append_kinds(draft, &to, &draft->layer, "mamba2", "none", err);
     }
-    return status ? status : finish(draft, &to, err);
+    return status ? status : rk_hf_finish(draft, &to, err);
 }
 
 /* ---- block-wise search (Nemotron NAS) -------------------------------------------------------- */
@@ -241,7 +199,7 @@ static int64_t searched_width(double multiple, int64_t hidden)
     return (width + step - 1) / step * step;
 }
 
-static rk_status append_searched(const hf_draft *draft, layout *to, const json_t *block,
+static rk_status append_searched(const hf_draft *draft, rk_hf_layout *to, const json_t *block,
                                  rk_error *err)
 {
     const json_t *attention = json_object_get(block, "attention");
@@ -274,13 +232,13 @@ static rk_status append_searched(const hf_draft *draft, layout *to, const json_t
     type.attention.kv_heads = mixes ? type.attention.query_heads / json_integer_value(group) : 0;
     type.ffn.width = works ? searched_width(multiple, draft->size[HF_HIDDEN]) : 0;
     type.moe = (rk_moe_shape){0};
-    return append_kinds(draft, to, &type, mixes ? "grouped" : "none", works ? "dense" : "none",
-                        err);
+    return rk_hf_append_kinds(draft, to, &type, mixes ? "grouped" : "none",
+                              works ? "dense" : "none", err);
 }
 
 static rk_status lay_out_nas(hf_draft *draft, rk_error *err)
 {
-    layout to = {.layers = 0};
+    rk_hf_layout to = {.layers = 0};
     const json_t *list = rk_hf_find(draft, "block_configs");
     rk_status status = json_array_size(list) > 0
                            ? RK_OK
@@ -288,7 +246,7 @@ static rk_status lay_out_nas(hf_draft *draft, rk_error *err)
     for (size_t i = 0; !status && i < json_array_size(list); i++) {
         status = append_searched(draft, &to, json_array_get(list, i), err);
     }
-    return status ? status : finish(draft, &to, err);
+    return status ? status : rk_hf_finish(draft, &to, err);
 }
 
 /* ---- the rows ------------------------------------------------------------------------------ */

@@ -41,6 +41,7 @@ static const struct {
     {"qwen3_omni_moe_text", "qwen3_moe"},
     {"qwen3_vl_moe_text", "qwen3_moe"},
     {"qwen3_vl_text", "qwen3"},
+    {"step3p5", "step3p7"},
     {"xverse", "llama"},
 };
 
@@ -50,10 +51,9 @@ typedef struct rows {
 } rows;
 
 static const rows tables[] = {
-    {rk_hf_dense, &rk_hf_dense_count},
-    {rk_hf_experts, &rk_hf_experts_count},
-    {rk_hf_hybrids, &rk_hf_hybrids_count},
-    {rk_hf_linears, &rk_hf_linears_count},
+    {rk_hf_dense, &rk_hf_dense_count},     {rk_hf_experts, &rk_hf_experts_count},
+    {rk_hf_hybrids, &rk_hf_hybrids_count}, {rk_hf_linears, &rk_hf_linears_count},
+    {rk_hf_sharing, &rk_hf_sharing_count},
 };
 
 /* Returns the i-th architecture of all tables, or NULL behind the last. */

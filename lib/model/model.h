@@ -14,6 +14,13 @@
 
 typedef enum rk_qk_norm { RK_QK_NORM_NONE, RK_QK_NORM_HEAD, RK_QK_NORM_FULL } rk_qk_norm;
 
+/* Where the keys and values of a layer come from. */
+typedef enum rk_kv_source {
+    RK_KV_OWN,
+    RK_KV_KEYS,     /* values are the keys: one projection makes both */
+    RK_KV_BORROWED, /* those of an earlier layer */
+} rk_kv_source;
+
 /* Softmax attention: over n_q query and n_kv key/value heads (MHA, GQA, MQA), or latent (MLA). */
 typedef struct rk_attention_shape {
     int64_t query_heads, kv_heads; /* n_q, n_kv; of MLA n_kv = n_q */
@@ -21,9 +28,11 @@ typedef struct rk_attention_shape {
     int64_t window;                /* tokens a query sees; 0: all before it */
     bool chunked;                  /* the window is a fixed chunk, not a sliding band */
     rk_qk_norm qk_norm;
+    rk_kv_source kv_source;
     bool bias_qkv, bias_out;
     bool sinks;              /* one learned logit per query head */
     bool output_gate;        /* another h x n_q d projection */
+    bool head_gate;          /* one number gates the output of a head: h x n_q */
     bool relative_positions; /* Transformer-XL: another h x n_q d projection */
     /* MLA latents; q_rank 0: queries are not compressed; kv_rank 0: not latent at all */
     int64_t q_rank, kv_rank;
@@ -61,6 +70,7 @@ typedef struct rk_moe_shape {
      * groups.  Both 0: anywhere. */
     int64_t expert_groups, route_groups;
     bool shared_gate, router_bias, expert_bias;
+    bool router_scales; /* learned factors on the input of the router and on every expert */
 } rk_moe_shape;
 
 typedef struct rk_mixer rk_mixer;               /* kinds.h */
@@ -129,8 +139,11 @@ typedef struct rk_model_details {
 typedef struct rk_model {
     char name[64];
     int64_t hidden, vocab;
-    int64_t seq;    /* usual training sequence length, tokens */
-    int layers;     /* L, without MTP */
+    int64_t embedding_width; /* of embedding and head, with projections to h and back; 0: h */
+    int64_t
+        layer_embedding; /* p: of a second embedding, a part of which every layer adds; 0: none */
+    int64_t seq;         /* usual training sequence length, tokens */
+    int layers;          /* L, without MTP */
     int mtp_layers; /* depth of multi-token prediction; each is one more layer of the last type */
     int type_count;
     rk_layer_type types[RK_LAYER_TYPE_MAX];
@@ -144,9 +157,16 @@ typedef struct rk_model {
     bool tied;           /* head shares the embedding */
     bool embedding_norm, head_bias;
     int64_t learned_positions; /* rows of a position table; 0: none */
+    bool layer_scalar;         /* a learned factor on the output of every layer */
     rk_model_details details;
     char note[256]; /* what the import left out or assumed; "": nothing */
 } rk_model;
+
+/* Elements of a row of the embedding. */
+static inline int64_t rk_model_embedding_width(const rk_model *model)
+{
+    return model->embedding_width > 0 ? model->embedding_width : model->hidden;
+}
 
 /* Whether a layer has experts. */
 static inline bool rk_layer_is_moe(const rk_layer_type *type)
@@ -206,7 +226,8 @@ typedef struct rk_layer_params {
 
 /* The ends of a model. */
 typedef struct rk_end_params {
-    int64_t embedding, positions, head; /* head 0 when tied; embedding with its norm */
+    /* head 0 when tied; embedding with its norm and projection, and with that of layers */
+    int64_t embedding, positions, head;
     int64_t final_norm;
     int64_t mtp_norms; /* of one MTP module */
 } rk_end_params;

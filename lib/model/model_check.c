@@ -63,6 +63,8 @@ static rk_status check_stack(const rk_model *model, rk_error *err)
         {"norms_per_layer", model->norms_per_layer, 0, NORMS_MAX},
         {"learned_positions", model->learned_positions, 0, ROWS_MAX},
         {"types", model->type_count, 1, RK_LAYER_TYPE_MAX},
+        {"embedding_width", model->embedding_width, 0, RK_WIDTH_MAX},
+        {"layer_embedding", model->layer_embedding, 0, RK_HEAD_SIZE_MAX},
         {"norm", (int64_t)model->norm, 0, RK_NORM_LAYER_NO_WEIGHT},
     };
     return rk_check_sizes(sizes, COUNT(sizes), err);
@@ -71,7 +73,9 @@ static rk_status check_stack(const rk_model *model, rk_error *err)
 /* Whether the counts of the whole model, which is sound layer by layer, can be computed. */
 static rk_status check_total(const rk_model *model, rk_error *err)
 {
-    double sum = 4 * (double)model->vocab * (double)model->hidden;
+    double sum = 4 * (double)model->vocab * (double)rk_model_embedding_width(model);
+    sum +=
+        (double)(model->layers * model->layer_embedding) * (double)(model->vocab + model->hidden);
     sum += (double)model->learned_positions * (double)model->hidden;
     for (int i = 0; i < model->layers; i++) {
         const rk_layer_type *type = &model->types[model->type_of[i]];

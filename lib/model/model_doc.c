@@ -104,6 +104,9 @@ static const rk_field model_fields[] = {
     REQUIRED(vocab, RK_FIELD_INT, model.vocab, "rows of the embedding"),
     REQUIRED(seq, RK_FIELD_INT, model.seq, "usual training sequence length, tokens"),
     REQUIRED(tied, RK_FIELD_BOOL, model.tied, "the output layer shares the embedding"),
+    SIZE(embedding_width, model.embedding_width, "of embedding and output layer; default hidden"),
+    SIZE(layer_embedding, model.layer_embedding, "width of a second embedding for every layer"),
+    FLAG(layer_scalar, model.layer_scalar, "a learned factor on the output of every layer"),
     FLAG(embedding_norm, model.embedding_norm, "a norm after the embedding"),
     FLAG(head_bias, model.head_bias, "the output layer has a bias"),
     SIZE(learned_positions, model.learned_positions, "rows of the position table"),
@@ -141,7 +144,7 @@ static const rk_field model_fields[] = {
 };
 
 /* The keys of all kinds of layers, and of what surrounds the layers. */
-enum { FIELDS_MAX = 96 };
+enum { FIELDS_MAX = 128 };
 
 static size_t add_fields(const rk_field *from, size_t count, size_t offset, rk_field *to)
 {

@@ -28,8 +28,13 @@ int rk_layer_norms(const rk_model *model, const rk_layer_type *type)
 rk_layer_params rk_layer_params_of(const rk_model *model, const rk_layer_type *type)
 {
     rk_layer_params p = {.norms = rk_layer_norms(model, type) * norm_params(model)};
+    const int64_t beside = 2 * model->hidden * model->layer_embedding; /* gate and projection */
     type->mixer->part.count(type, model->hidden, &p);
     type->feed_forward->part.count(type, model->hidden, &p);
+    p.norms += (model->layer_embedding ? norm_params(model) : 0) + model->layer_scalar;
+    p.ffn += beside;
+    p.gemm += beside;
+    p.counted += beside;
     const int64_t always = p.attention + p.ffn + p.shared + p.router + p.norms;
     p.total = always + p.experts;
     p.active = always + type->moe.top_k * p.expert_each;
@@ -38,11 +43,15 @@ rk_layer_params rk_layer_params_of(const rk_model *model, const rk_layer_type *t
 
 rk_end_params rk_end_params_of(const rk_model *model)
 {
-    const int64_t table = model->vocab * model->hidden;
+    const int64_t width = rk_model_embedding_width(model), table = model->vocab * width;
+    const int64_t projection = width != model->hidden ? width * model->hidden : 0;
+    const int64_t of_layers = model->layers * model->layer_embedding;
+    const int64_t second =
+        of_layers * (model->vocab + model->hidden) + model->layer_embedding; /* table; projection */
     return (rk_end_params){
-        .embedding = table + (model->embedding_norm ? norm_params(model) : 0),
+        .embedding = table + projection + second + (model->embedding_norm ? norm_params(model) : 0),
         .positions = model->learned_positions * model->hidden,
-        .head = (model->tied ? 0 : table) + (model->head_bias ? model->vocab : 0),
+        .head = (model->tied ? 0 : table) + projection + (model->head_bias ? model->vocab : 0),
         .final_norm = model->final_norm ? norm_params(model) : 0,
         .mtp_norms = 3 * norm_params(model),
     };
@@ -59,7 +68,7 @@ static int64_t mtp_params(const rk_model *model, int64_t layer, int64_t norms)
 
 rk_model_params rk_model_params_of(const rk_model *model)
 {
-    const int64_t table = model->vocab * model->hidden;
+    const int64_t table = model->vocab * rk_model_embedding_width(model);
     rk_layer_params of_type[RK_LAYER_TYPE_MAX];
     rk_model_params p = {.ends = rk_end_params_of(model)};
     const rk_end_params *e = &p.ends;
@@ -78,6 +87,7 @@ rk_model_params rk_model_params_of(const rk_model *model)
     p.mtp_active = mtp_params(model, last->active, e->mtp_norms);
     p.total = ends + p.layers;
     p.active = ends + active_layers;
-    p.active_without_embedding = p.active - (model->tied ? 0 : table);
+    const int64_t of_layers = model->vocab * model->layers * model->layer_embedding; /* looked up */
+    p.active_without_embedding = p.active - (model->tied ? 0 : table) - of_layers;
     return p;
 }

@@ -17,16 +17,10 @@ static const char *const refused[][2] = {
     {"DeepSeek-V4-Pro", "indexer"},
     {"GLM-5", "indexer"},
     {"GLM-5.2", "indexer"},
-    {"Hunyuan-Large-A52B-Pretrain", "borrow"},
     {"Jamba-v0.1", "state-space"},
     {"LongCat-Flash-Chat", "longcat_flash"},
     {"MiniMax-M3", "indexer"},
-    {"Step-3.7-Flash", "step3p7"},
-    {"Step-3.7-Flash-FP8", "step3p7"},
     {"Zamba2-2.7B-Instruct-v2", "state-space"},
-    {"gemma-4-26B-A4B", "values that are the keys"},
-    {"gemma-4-E2B-it", "borrow"},
-    {"opt-350m", "narrower"},
 };
 
 /* An index and the columns that it has under names of its own. */

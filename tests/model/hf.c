@@ -40,9 +40,12 @@ static void test_counts(void **state)
         {"falcon-40b", 41303293952, 41303293952, 0},
         {"gemma-3-27b", 27009346304, 27009346304, 0},
         {"gemma-3-4b", 3880263168, 3880263168, 0},
+        {"gemma-4-26b-a4b", 25233141790, 3822530590, 0},
+        {"gemma-4-e2b", 4628569379, 4628569379, 0},
         {"gpt-oss-20b", 20914757184, 4187440704, 0},
         {"gpt2-xl", 1557611200, 1557611200, 0},
         {"granite-3.1-1b-a400m", 1334625280, 428655616, 0},
+        {"hunyuan-large", 388698126080, 51318798080, 0},
         {"lfm2-1.2b", 1170340608, 1170340608, 0},
         {"llama-3.1-8b", 8030261248, 8030261248, 0},
         {"llama-4-maverick", 400711848960, 17184691200, 0},
@@ -55,6 +58,7 @@ static void test_counts(void **state)
         {"nemotron-3-ultra", 549308993536, 56058843136, 0},
         {"nemotron-super-49b", 49867145216, 49867145216, 0},
         {"opt-13b", 12853473280, 12853473280, 0},
+        {"opt-350m", 331196416, 331196416, 0},
         {"phi-mini-moe", 7647632704, 2362809664, 0},
         {"qwen-72b", 72287920128, 72287920128, 0},
         {"qwen1.5-moe-a2.7b", 14315784192, 2689173504, 0},
@@ -62,6 +66,7 @@ static void test_counts(void **state)
         {"qwen3.5-9b", 8953803264, 8953803264, 243290624},
         {"qwen2.5-omni-7b", 7615616512, 7615616512, 0},
         {"starcoder", 15517462528, 15517462528, 0},
+        {"step-3.7-flash", 195844508736, 10875702336, 0},
     };
     (void)state;
     for (size_t i = 0; i < COUNT(cases); i++) {
@@ -203,8 +208,7 @@ static void test_refusals(void **state)
         {"{\"model_type\": \"llama\", \"num_attention_heads\": 33}", "head_dim", "no multiple"},
         {"{\"model_type\": \"mixtral\", \"num_experts_per_tok\": 9}", "top_k", "from 1 to 8"},
         {"{\"model_type\": \"mixtral\", \"num_experts_per_tok\": null}", "top_k", "from 1 to 8"},
-        {"{\"model_type\": \"opt\", \"word_embed_proj_dim\": 512}", "word_embed_proj_dim",
-         "narrower"},
+        {"{\"model_type\": \"opt\", \"word_embed_proj_dim\": -1}", "word_embed_proj_dim", "from 0"},
         {"{\"model_type\": \"mpt\", \"expansion_ratio\": -4}", "expansion_ratio", "above 0"},
         {"{\"model_type\": \"x\", \"text_config\": {" LLAMA ", \"head_dim\": true}}",
          "text_config.head_dim", "true"},

@@ -53,6 +53,8 @@ def random_layer(rng, heads):
         if often(rng, 0.2):
             layer["value_size"] = rng.choice((64, 96, 128))
         layer["relative_positions"] = often(rng, 0.1)
+        layer["head_gate"] = often(rng, 0.1)
+        layer["kv_source"] = rng.choice(("own",) * 6 + ("keys",))
     if often(rng, 0.3):
         layer.update(window=rng.choice((128, 512, 1000, 4096)), chunked=often(rng, 0.3))
     for flag in ("bias_qkv", "bias_out", "sinks", "output_gate", "ffn_bias"):
@@ -108,6 +110,7 @@ def random_experts(rng):
         fields.update(shared_experts=rng.choice((1, 2)), shared_gate=often(rng, 0.5))
         if often(rng, 0.5):
             fields["shared_ffn"] = rng.choice((1024, 1408))
+    fields["router_scales"] = often(rng, 0.1)
     if often(rng, 0.2):
         fields["expert_latent"] = rng.choice((256, 1024))
     if often(rng, 0.3):
@@ -129,6 +132,10 @@ def random_model(rng):
     }
     if often(rng, 0.2):
         model["learned_positions"] = 2**20
+    if often(rng, 0.1):
+        model.update(embedding_width=512)
+    if often(rng, 0.1):
+        model.update(layer_embedding=rng.choice((64, 256)), layer_scalar=often(rng, 0.5))
     model.update(random_layer(rng, heads))
     dense, experts = {"ffn": rng.choice((2048, 4096, 11008, 14336))}, random_experts(rng)
     kind = rng.choice(("dense", "experts", "rules", "types", "hybrid"))
@@ -143,9 +150,12 @@ def random_model(rng):
                  dict(random_layer(rng, heads), **rng.choice((dense, experts)))
                  for _ in range(rng.choice((1, 2, 3)))]
         for field in ("window", "chunked", "kv_heads", "head_size", "value_size", "qk_norm",
-                      "kv_rank", "q_rank", "nope_size", "rope_size", "relative_positions"):
+                      "kv_rank", "q_rank", "nope_size", "rope_size", "relative_positions", "head_gate", "kv_source"):
             model.pop(field, None)
-        model.update(types=kinds, pattern=[rng.randrange(len(kinds)) for _ in range(5)])
+        first = kinds[0]
+        if often(rng, 0.2) and "kv_heads" in first:
+            kinds.append(dict(first, kv_source="borrowed"))
+        model.update(types=kinds, pattern=[0] + [rng.randrange(len(kinds)) for _ in range(4)])
     if kind not in ("types", "hybrid") and model.get("window") and often(rng, 0.5):
         model["window_pattern"] = rng.choice(("wf", "wwf", "fw"))
     return model

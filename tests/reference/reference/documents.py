@@ -22,7 +22,7 @@ def load(folder, name):
 LAYER_DEFAULTS = {
     "kv_heads": 0, "head_size": 0, "value_size": 0, "window": 0, "chunked": False,
     "qk_norm": "none", "bias_qkv": False, "bias_out": False, "sinks": False,
-    "output_gate": False, "relative_positions": False,
+    "output_gate": False, "head_gate": False, "kv_source": "own", "relative_positions": False,
     "q_rank": 0, "kv_rank": 0, "nope_size": 0, "rope_size": 0,
     "mixer": "", "feed_forward": "", "heads": 0,
     "state_heads": 0, "state_key_heads": 0, "state_key_size": 0, "state_value_size": 0,
@@ -31,12 +31,13 @@ LAYER_DEFAULTS = {
     "activation_scalars": 0,
     "experts": 0, "top_k": 0, "expert_ffn": 0, "expert_latent": 0, "shared_experts": 0, "shared_ffn": 0,
     "shared_gate": False, "router_bias": False, "expert_bias": False,
-    "expert_groups": 0, "route_groups": 0,
+    "expert_groups": 0, "route_groups": 0, "router_scales": False,
 }
 EXPERT_FIELDS = ("experts", "top_k", "expert_ffn", "expert_latent", "shared_experts", "shared_ffn", "shared_gate",
-                 "router_bias", "expert_bias", "expert_groups", "route_groups")
+                 "router_bias", "expert_bias", "expert_groups", "route_groups", "router_scales")
 MODEL_DEFAULTS = {
     "norm": "rms", "norms_per_layer": 2, "final_norm": True, "embedding_norm": False,
+    "embedding_width": 0, "layer_embedding": 0, "layer_scalar": False,
     "head_bias": False, "learned_positions": 0, "parallel_block": False, "mtp_layers": 0,
 }
 

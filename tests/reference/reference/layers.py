@@ -31,7 +31,7 @@ class Setting:
         self.T_s = self.T / s.tp if s.sp else self.T
         self.H = self.T_s * model.hidden
         self.vocab = ceil(model.vocab / (128 * s.tp)) * 128 * s.tp
-        self.table = self.vocab * model.hidden / s.tp
+        self.table = self.vocab * (model.embedding_width or model.hidden) / s.tp
         self.groups = {kind: strategies.group_of(system, s, kind) for kind in LAYER_GROUPS}
         hidden = self.element * self.T * model.hidden
         self.gather = self.collective("all_gather", hidden, "tensor") if s.sp else 0
@@ -243,9 +243,11 @@ def add_grouped_projections(x, layer):
     c, s = x.c, x.c.strategy
     T, h = c.T, c.model.hidden
     q, y, z, o = widths_of(layer, s.tp)
-    gate = o if layer.output_gate else 0
+    gate = (o if layer.output_gate else 0) + (layer.heads / s.tp if layer.head_gate else 0)
     operators = c.recomputes("operators")
-    x.adapted_linear("attention", T, q + y + z + gate, h)
+    y, z = (0, 0) if layer.kv_source == "borrowed" else (y, z)
+    made = z if layer.kv_source == "own" else 0
+    x.adapted_linear("attention", T, q + y + made + gate, h)
     x.product_again(T, y, h)
     before = x.copy()
     x.save(c.element * T * (q + z + gate))
@@ -641,8 +643,12 @@ def attention_matrices(layer, n, h):
         yield "dense", 1, n * (layer.nope_size + d_v), layer.kv_rank
     else:
         yield "dense", 2 if layer.relative_positions else 1, n * d_qk, h
-        yield "dense", 1, layer.kv_heads * d_qk, h
-        yield "dense", 1, layer.kv_heads * d_v, h
+        if layer.kv_source != "borrowed":
+            yield "dense", 1, layer.kv_heads * d_qk, h
+        if layer.kv_source == "own":
+            yield "dense", 1, layer.kv_heads * d_v, h
+        if layer.head_gate:
+            yield "dense", 1, n, h
     yield "dense", 2 if layer.output_gate else 1, h, n * d_v
 
 
@@ -669,7 +675,7 @@ def orthogonalize(x, layer):
 def count_parameters(x, layer):
     c, s, h = x.c, x.c.strategy, x.c.model.hidden
     p = models.layer_parameters(c.model, layer)
-    whole = p.norms + p.router
+    whole = p.norms + p.router + 2 * h * c.model.layer_embedding
     if layer.feed_forward == "experts":
         whole += (h if layer.shared_gate else 0) + 2 * h * layer.expert_latent
     whole += h if layer.bias_out else 0
@@ -682,9 +688,10 @@ def count_parameters(x, layer):
         down = layer.q_rank + layer.kv_rank
         whole += (h + layer.bias_qkv) * (down + layer.rope_size) + down
     else:
-        whole += 2 * layer.d_qk if layer.qk_norm == "head" else 0
+        normed = 1 if layer.kv_source == "borrowed" else 2
+        whole += normed * layer.d_qk if layer.qk_norm == "head" else 0
         missing = max(0, 1 - layer.kv_heads / s.tp)
-        copies = (h + layer.bias_qkv) * (layer.d_qk + layer.d_v) * missing
+        copies = (h + layer.bias_qkv) * models.key_value_outputs(layer) * missing
     dense = p.attention + p.ffn + p.shared + p.router + p.norms
     orthogonalize(x, layer)
     x.whole = whole
@@ -749,6 +756,15 @@ def finish_layer(x, layer, checkpointed):
     return x
 
 
+def add_layer_embedding(x, p):
+    c = x.c
+    x.adapted_linear("ffn", c.T_s, p, c.model.hidden)
+    x.stream("memory-bound ops", 3 * c.element * c.T_s * p, 5 * c.element * c.T_s * p)
+    x.adapted_linear("ffn", c.T_s, c.model.hidden, p)
+    x.save(2 * c.element * c.T_s * p)
+    x.save(c.formats.saved_input * c.T_s * (c.model.hidden + p))
+
+
 def layer_blocks(c, layer):
     """A layer as the strategy recomputes it, and the same checkpointed whole."""
     x = Block(c)
@@ -762,6 +778,8 @@ def layer_blocks(c, layer):
         add_ffn(x, layer, layer.ffn)
     if c.recomputes("moe" if layer.experts else "mlp"):
         x.checkpoint(before)
+    if c.model.layer_embedding:
+        add_layer_embedding(x, c.model.layer_embedding)
     add_norms(x, layer)
     add_tensor_parallel(x, layer)
     count_parameters(x, layer)
@@ -773,6 +791,14 @@ def layer_blocks(c, layer):
 
 # ---- embedding, head, multi-token prediction ------------------------------------------------
 
+def add_width_projection(x):
+    """Between a narrow embedding and the hidden state."""
+    c = x.c
+    if c.model.embedding_width:
+        x.linear("head and loss", c.wide, c.T_s, c.model.embedding_width, c.model.hidden)
+        x.save(c.element * c.T_s * c.model.embedding_width)
+
+
 def embedding_block(c):
     x, s = Block(c), c.strategy
     size = c.element * c.T * c.model.hidden
@@ -781,9 +807,17 @@ def embedding_block(c):
         sent = size * (s.tp - 1) / s.tp
         x.comm("TP comm", c.reduce, 0 if c.frozen else c.gather)
         x.send("tensor", (1 if s.sp else 2) * sent, sent if s.sp and not c.frozen else 0)
-    p = c.parameters
-    x.whole = p.positions + p.embedding - c.model.vocab * c.model.hidden
-    x.dense = c.table + x.whole
+    p, h = c.parameters, c.model.hidden
+    second = len(c.model.layers) * c.model.layer_embedding
+    if second:
+        x.linear("head and loss", c.wide, c.T_s, second, h)
+        each = c.element * c.T_s * second
+        x.stream("head and loss", 6 * each, 0 if c.frozen else 6 * each)
+        x.save(2 * each)
+    add_width_projection(x)
+    split = second * c.model.vocab
+    x.whole = p.positions + p.embedding - c.model.vocab * (c.model.embedding_width or h) - split
+    x.dense = c.table + x.whole + split / s.tp
     add_accumulation(x)
     return x
 
@@ -792,7 +826,8 @@ def head_block(c):
     x, s, stack = Block(c), c.strategy, c.stack
     width = c.vocab / s.tp
     logits = c.T * width
-    x.linear("head and loss", c.wide, c.T, width, c.model.hidden)
+    x.linear("head and loss", c.wide, c.T, width, c.model.embedding_width or c.model.hidden)
+    add_width_projection(x)
     loss, kept = stack.loss_bytes, stack.logit_bytes
     if precision.is_full(s.precision):
         loss, kept = max(loss, 16), max(kept, 4)
@@ -805,11 +840,11 @@ def head_block(c):
         leaves = (s.tp - 1) / s.tp
         x.send("tensor", ((size if s.sp else 0) + 24 * c.T) * leaves,
                (1 if s.sp else 2) * size * leaves)
-    x.whole = c.parameters.final_norm
+    x.whole = c.parameters.final_norm + c.model.embedding_width * c.model.hidden
     x.dense = c.table + x.whole + (width if c.model.head_bias else 0)
     add_accumulation(x)
     x.floor_at_launches(stack.kernels_forward, stack.kernels_backward)
-    x.saved = 2 * c.element * c.H + kept * logits
+    x.save(2 * c.element * c.H + kept * logits)
     x.transient = size + s.learning * c.width * stack.wgrad_bytes * c.table
     return x
 

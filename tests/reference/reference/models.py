@@ -9,6 +9,11 @@ def norm_weights(model):
     return {"rms": h, "layer": 2 * h, "layer_no_bias": h, "layer_no_weight": 0}[model.norm]
 
 
+def key_value_outputs(layer):
+    """Elements that a layer projects to for a head of keys and values."""
+    return {"own": layer.d_qk + layer.d_v, "keys": layer.d_qk, "borrowed": 0}[layer.kv_source]
+
+
 def attention_matrices(layer, h):
     n, n_kv, d_qk, d_v = layer.heads, layer.kv_heads, layer.d_qk, layer.d_v
     matrices = n * d_v * h
@@ -17,7 +22,8 @@ def attention_matrices(layer, h):
         matrices += h * q + q * n * d_qk if q else h * n * d_qk
         matrices += h * (kv + layer.rope_size) + kv * n * (layer.nope_size + d_v)
     else:
-        matrices += h * n * d_qk + h * n_kv * (d_qk + d_v)
+        matrices += h * n * d_qk + h * n_kv * key_value_outputs(layer)
+        matrices += h * n if layer.head_gate else 0
     matrices += h * n * d_v if layer.output_gate else 0
     matrices += h * n * d_qk if layer.relative_positions else 0
     return matrices
@@ -29,8 +35,10 @@ def attention_vectors(layer, h):
     if layer.latent:
         down = layer.q_rank + layer.kv_rank
         return vectors + down + (down + layer.rope_size if layer.bias_qkv else 0)
-    vectors += n * d_qk + n_kv * (d_qk + d_v) if layer.bias_qkv else 0
-    vectors += {"none": 0, "head": 2 * d_qk, "full": (n + n_kv) * d_qk}[layer.qk_norm]
+    vectors += n * d_qk + n_kv * key_value_outputs(layer) if layer.bias_qkv else 0
+    keys = 0 if layer.kv_source == "borrowed" else 1
+    vectors += {"none": 0, "head": (1 + keys) * d_qk,
+                "full": (n + keys * n_kv) * d_qk}[layer.qk_norm]
     return vectors
 
 
@@ -106,7 +114,10 @@ def layer_parameters(model, layer):
     p = Record(ffn=0, experts=0, each=0, shared=0, router=0)
     p.gemm = mixer_matrices(layer, h)
     p.attention = p.gemm + mixer_vectors(layer, h)
-    p.norms = norms_of(model, layer) * norm_weights(model)
+    p.norms = (norms_of(model, layer) + (model.layer_embedding > 0)) * norm_weights(model)
+    p.norms += model.layer_scalar
+    p.ffn += 2 * h * model.layer_embedding
+    p.gemm += 2 * h * model.layer_embedding
     if layer.feed_forward == "experts":
         width, seen = layer.expert_ffn, layer.expert_latent or h
         shared = layer.shared_experts * g * h * layer.shared_ffn + 2 * h * layer.expert_latent
@@ -114,10 +125,11 @@ def layer_parameters(model, layer):
         p.experts = layer.experts * p.each
         p.shared = shared + (h if layer.shared_gate else 0)
         p.router = h * layer.experts + (layer.experts if layer.router_bias else 0)
+        p.router += h + layer.experts if layer.router_scales else 0
         p.gemm += layer.top_k * g * seen * width + shared
     elif layer.feed_forward == "dense":
         width = layer.ffn
-        p.ffn = g * h * width + ((g - 1) * width + h if layer.ffn_bias else 0)
+        p.ffn += g * h * width + ((g - 1) * width + h if layer.ffn_bias else 0)
         p.ffn += layer.activation_scalars
         p.gemm += g * h * width
     always = p.attention + p.ffn + p.shared + p.router + p.norms
@@ -127,18 +139,21 @@ def layer_parameters(model, layer):
 
 
 def model_parameters(model):
-    h, table, norm = model.hidden, model.vocab * model.hidden, norm_weights(model)
+    h, norm, w = model.hidden, norm_weights(model), model.embedding_width
+    table, projection = model.vocab * (w or h), w * h if w != h else 0
+    second = len(model.layers) * model.layer_embedding
     each = [layer_parameters(model, layer) for layer in model.layers]
     p = Record()
-    p.embedding = table + (norm if model.embedding_norm else 0)
+    p.embedding = table + projection + (norm if model.embedding_norm else 0)
+    p.embedding += second * (model.vocab + h) + model.layer_embedding
     p.positions = model.learned_positions * h
-    p.head = (0 if model.tied else table) + (model.vocab if model.head_bias else 0)
+    p.head = (0 if model.tied else table) + projection + (model.vocab if model.head_bias else 0)
     p.final_norm = norm if model.final_norm else 0
     p.mtp_norms = 3 * norm
     ends = p.embedding + p.positions + p.head + p.final_norm
     p.total = ends + sum(layer.total for layer in each)
     p.active = ends + sum(layer.active for layer in each)
-    p.without_embedding = p.active - (0 if model.tied else table)
+    p.without_embedding = p.active - (0 if model.tied else table) - second * model.vocab
     p.mtp = model.mtp_layers * (each[-1].total + 2 * h * h + p.mtp_norms)
     p.mtp_active = model.mtp_layers * (each[-1].active + 2 * h * h + p.mtp_norms)
     return p
@@ -189,8 +204,10 @@ def counted_weights(model, convention, layers):
     if convention == "torchtitan":
         return p.without_embedding
     multiple = 1 if convention == "nanotron" else 128
-    head = h * (-(-model.vocab // multiple) * multiple)
-    weights = sum(layer_weights(model, layer) for layer in layers) + head
+    w = model.embedding_width
+    head = (w or h) * (-(-model.vocab // multiple) * multiple)
+    weights = sum(layer_weights(model, layer) for layer in layers) + head + 2 * w * h
+    weights += h * len(model.layers) * model.layer_embedding
     return weights if convention == "nanotron" else weights + mtp * (2 * h * h + 3 * h + head)
 
 

@@ -76,9 +76,9 @@ def attention_features(layer, h):
     n, n_kv, d_qk, d_v = layer.heads, layer.kv_heads, layer.d_qk, layer.d_v
     out = n * d_v + h
     if not layer.latent:
-        gate = n * d_v if layer.output_gate else 0
+        gate = (n * d_v if layer.output_gate else 0) + (n if layer.head_gate else 0)
         positions = h + n * d_qk if layer.relative_positions else 0
-        return h + n * d_qk + n_kv * (d_qk + d_v) + gate + positions + out
+        return h + n * d_qk + n_kv * models.key_value_outputs(layer) + gate + positions + out
     q, kv = layer.q_rank, layer.kv_rank
     queries = (h + q) + (q + n * d_qk) if q else h + n * d_qk
     return queries + (h + kv + layer.rope_size) + (kv + n * (layer.nope_size + d_v)) + out

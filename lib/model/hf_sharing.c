@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Hugging Face models whose layers share keys and values, or make values of their keys.  Sources:
+ * the published code of Hunyuan-Large; the configuration and modelling classes of Gemma 4 and of
+ * Step 3.
+ */
+#include "base/units.h"
+#include "model/hf_layout.h"
+#include "model/hf_rows.h"
+
+static const char *const reads_hunyuan[] = {"use_cla", "cla_share_factor", NULL};
+static const char *const reads_gemma4[] = {
+    "num_kv_shared_layers",
+    "attention_k_eq_v",
+    "global_head_dim",
+    "num_global_key_value_heads",
+    "hidden_size_per_layer_input",
+    "use_double_wide_mlp",
+    "vocab_size_per_layer_input",
+    "enable_moe_block",
+    "expert_intermediate_size",
+    NULL,
+};
+static const char *const reads_step[] = {"share_expert_dim", "use_head_wise_attn_gate", NULL};
+
+static rk_status read_optional(const hf_draft *draft, const char *key, int64_t *out, rk_error *err)
+{
+    const json_t *value = rk_hf_find(draft, key);
+    return value ? rk_hf_read_size(draft, key, value, out, err) : RK_OK;
+}
+
+/* Cross-layer attention: of every `cla_share_factor` layers the first makes keys and values. */
+static rk_status lay_out_hunyuan(hf_draft *draft, rk_error *err)
+{
+    rk_hf_layout to = {.layers = 0};
+    bool shares = false;
+    int64_t factor = 1;
+    rk_status status = rk_hf_lay_out(draft, err);
+    status = status ? status : rk_hf_read_flag(draft, (hf_flag){"use_cla", false}, &shares, err);
+    status = status ? status : read_optional(draft, "cla_share_factor", &factor, err);
+    factor = shares && factor > 0 ? factor : 1;
+    for (int i = 0; !status && i < draft->model.layers; i++) {
+        rk_layer_type type = draft->model.types[draft->model.type_of[i]];
+        type.attention.kv_source = i % factor == 0 ? RK_KV_OWN : RK_KV_BORROWED;
+        status = rk_hf_append(draft, &to, &type, err);
+    }
+    return status ? status : rk_hf_finish(draft, &to, err);
+}
+
+/* ---- Gemma 4 ------------------------------------------------------------------------------- */
+
+typedef struct gemma_sizes {
+    int64_t shared, full_head_size, full_kv_heads, layer_embedding;
+    bool values_are_keys, double_wide;
+} gemma_sizes;
+
+static rk_status read_gemma4(const hf_draft *draft, gemma_sizes *g, rk_error *err)
+{
+    const json_t *rows = rk_hf_find(draft, "vocab_size_per_layer_input");
+    const struct {
+        const char *key;
+        int64_t *out;
+    } sizes[] = {
+        {"num_kv_shared_layers", &g->shared},
+        {"global_head_dim", &g->full_head_size},
+        {"num_global_key_value_heads", &g->full_kv_heads},
+        {"hidden_size_per_layer_input", &g->layer_embedding},
+    };
+    rk_status status = RK_OK;
+    for (size_t i = 0; !status && i < COUNT(sizes); i++) {
+        status = read_optional(draft, sizes[i].key, sizes[i].out, err);
+    }
+    status = status ? status
+                    : rk_hf_read_flag(draft, (hf_flag){"attention_k_eq_v", false},
+                                      &g->values_are_keys, err);
+    status = status ? status
+                    : rk_hf_read_flag(draft, (hf_flag){"use_double_wide_mlp", false},
+                                      &g->double_wide, err);
+    if (!status && g->layer_embedding > 0 && rows &&
+        json_integer_value(rows) != draft->size[HF_VOCAB]) {
+        return rk_hf_fail(draft, "vocab_size_per_layer_input", err,
+                          "reckon cannot express an embedding of the layers whose vocabulary is "
+                          "another than vocab_size");
+    }
+    return status;
+}
+
+/* A layer of the usual layout becomes one of Gemma 4. */
+static void make_gemma4(const hf_draft *draft, const gemma_sizes *g, bool last, rk_layer_type *type)
+{
+    rk_attention_shape *a = &type->attention;
+    if (a->window == 0) {
+        a->head_size = g->full_head_size ? g->full_head_size : a->head_size;
+        a->kv_heads = g->full_kv_heads ? g->full_kv_heads : a->kv_heads;
+        a->kv_source = g->values_are_keys ? RK_KV_KEYS : RK_KV_OWN;
+    }
+    if (last) {
+        a->kv_source = RK_KV_BORROWED;
+        type->ffn.width *= g->double_wide ? 2 : 1;
+    }
+    if (type->moe.experts > 0) { /* beside a dense network */
+        type->moe.shared_experts = 1;
+        type->moe.shared_width = draft->size[HF_FFN];
+        type->moe.router_scales = true;
+    }
+}
+
+/*
+ * Full layers have heads of another size; values of theirs may be the keys.  The last layers
+ * borrow keys and values of the last layer of their kind before them.  Experts stand beside the
+ * dense network, with three norms of their own.
+ */
+static rk_status lay_out_gemma4(hf_draft *draft, rk_error *err)
+{
+    rk_hf_layout to = {.layers = 0};
+    gemma_sizes g = {.shared = 0};
+    rk_status status = rk_hf_lay_out(draft, err);
+    status = status ? status : read_gemma4(draft, &g, err);
+    for (int i = 0; !status && i < draft->model.layers; i++) {
+        rk_layer_type type = draft->model.types[draft->model.type_of[i]];
+        make_gemma4(draft, &g, i >= draft->model.layers - g.shared, &type);
+        status = rk_hf_append(draft, &to, &type, err);
+    }
+    draft->model.layer_embedding = g.layer_embedding;
+    draft->model.layer_scalar = true;
+    draft->model.norms_per_layer = draft->layer.moe.experts > 0 ? 7 : 4;
+    return status ? status : rk_hf_finish(draft, &to, err);
+}
+
+/* Step 3.5 and 3.7: a number gates each head. */
+static rk_status lay_out_step(hf_draft *draft, rk_error *err)
+{
+    const rk_status status = rk_hf_read_flag(draft, (hf_flag){"use_head_wise_attn_gate", true},
+                                             &draft->layer.attention.head_gate, err);
+    return status ? status : rk_hf_lay_out(draft, err);
+}
+
+const hf_architecture rk_hf_sharing[] = {
+    {
+        .type = "hunyuan",
+        .defaults = {[HF_SHARED_EXPERTS] = 1},
+        .norms = 2,
+        .normalises_qk = {"use_qk_norm", false},
+        .qk_norm = RK_QK_NORM_HEAD,
+        .tied = true,
+        .has_experts = true,
+        .ffn_is_expert = true,
+        .reads = reads_hunyuan,
+        .lay_out = lay_out_hunyuan,
+    },
+    {
+        .type = "gemma4_text",
+        .defaults = {SHAPE(262144, 2304, 9216, 30, 8), [HF_KV_HEADS] = 4, [HF_HEAD_SIZE] = 256,
+                     [HF_WINDOW] = 512, [HF_WINDOW_PERIOD] = 6},
+        .tied = true,
+        .norms = 4,
+        .window = HF_WINDOW_PERIODIC,
+        .normalises_qk = YES,
+        .qk_norm = RK_QK_NORM_HEAD,
+        .bias_qkv = {"attention_bias", false},
+        .bias_out = {"attention_bias", false},
+        .has_experts = true,
+        .reads = reads_gemma4,
+        .lay_out = lay_out_gemma4,
+    },
+    {
+        .type = "step3p7",
+        .norms = 2,
+        .normalises_qk = YES,
+        .qk_norm = RK_QK_NORM_HEAD,
+        .has_experts = true,
+        .router_bias = {"use_moe_router_bias", false},
+        .reads = reads_step,
+        .lay_out = lay_out_step,
+    },
+};
+const size_t rk_hf_sharing_count = COUNT(rk_hf_sharing);

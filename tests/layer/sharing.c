@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Layers that borrow keys and values, values that are the keys, gates of heads, and embeddings of
+ * another width than the layers: what such layers keep, hold and may not be split into.
+ */
+#include "blocks.h"
+
+/* Hunyuan-Large: of two layers the first makes keys and values, the second borrows them. */
+static void test_borrowed(void **state)
+{
+    const rk_model model = model_of("hunyuan-large");
+    const rk_system system = system_of("h100-sxm");
+    const rk_stack stack = stack_of("megatron-2025");
+    const rk_strategy s = rk_strategy_defaults(&model);
+    const rk_block_context context = rk_block_context_of(&model, &system, &stack, &s);
+    const rk_cost own = rk_block_mixer(&context, &model.types[0]);
+    const rk_cost borrowed = rk_block_mixer(&context, &model.types[1]);
+    const double kv = 8 * 80, h = 6400, T = context.tokens;
+    (void)state;
+    assert_int_equal(model.type_count, 2);
+    /* the projection of keys and values, 2 h (k + v) FLOPs per token */
+    assert_near(own.flops_forward - borrowed.flops_forward, 2 * T * h * 2 * kv, 1e-12);
+    /* keys and values in 16 bits, and keys before their norm */
+    assert_near(own.saved - borrowed.saved, 2 * T * 3 * kv, 1e-12);
+}
+
+/* A pipeline stage cannot start with a layer whose keys and values lie on the stage before. */
+static void test_stages(void **state)
+{
+    const rk_model model = model_of("hunyuan-large");
+    const rk_system system = system_of("h100-sxm");
+    rk_strategy s = rk_strategy_defaults(&model);
+    rk_violation violation;
+    (void)state;
+    s.pp = 4;
+    s.global_batch = 8;
+    assert_legal(&model, &system, &s);
+    s.first_stage_layers = 13;
+    s.last_stage_layers = 17;
+    assert_false(rk_strategy_legal(&model, &system, &s, RK_FRAMEWORK_ANY, &violation));
+    assert_string_equal(violation.rule, "borrowed keys and values");
+}
+
+/* Values that are the keys are not projected, but kept; a gate of heads has one output each. */
+static void test_gates(void **state)
+{
+    rk_model model = model_of("llama3-8b");
+    const rk_system system = system_of("h100-sxm");
+    const rk_stack stack = stack_of("megatron-2025");
+    const rk_strategy s = rk_strategy_defaults(&model);
+    const rk_block_context context = rk_block_context_of(&model, &system, &stack, &s);
+    rk_layer_type type = model.types[0];
+    const rk_cost plain = rk_block_mixer(&context, &type);
+    const double T = context.tokens;
+    (void)state;
+    type.attention.kv_source = RK_KV_KEYS;
+    const rk_cost keys = rk_block_mixer(&context, &type);
+    assert_near(plain.flops_forward - keys.flops_forward, 2 * T * 4096 * 1024, 1e-12);
+    assert_near(plain.saved, keys.saved, 1e-12);
+    type.attention.kv_source = RK_KV_OWN;
+    type.attention.head_gate = true;
+    const rk_cost gated = rk_block_mixer(&context, &type);
+    assert_near(gated.flops_forward - plain.flops_forward, 2 * T * 4096 * 32, 1e-9);
+    assert_near(gated.saved - plain.saved, 2 * T * 32, 1e-9);
+}
+
+/* OPT-350M: tables of half the width, and a projection at each end. */
+static void test_narrow(void **state)
+{
+    rk_model model = gpt_of(4, 1024, 16);
+    const rk_system system = system_of("h100-sxm");
+    const rk_stack stack = stack_of("megatron-2025");
+    const rk_strategy s = rk_strategy_defaults(&model);
+    const rk_block_context wide = rk_block_context_of(&model, &system, &stack, &s);
+    const rk_cost before = rk_block_head(&wide);
+    (void)state;
+    model.embedding_width = 512;
+    const rk_block_context context = rk_block_context_of(&model, &system, &stack, &s);
+    const rk_cost head = rk_block_head(&context), embedding = rk_block_embedding(&context);
+    const double T = context.tokens, V = context.vocab;
+    assert_near(before.flops_forward - head.flops_forward, 2 * T * (V * 512 - 512 * 1024), 1e-12);
+    assert_near(before.dense_params - head.dense_params, V * 512 - 512 * 1024, 1e-12);
+    assert_near(embedding.flops_forward, 2 * T * 512 * 1024, 1e-12);
+    assert_near(embedding.dense_params, V * 512 + 512 * 1024 + 2048 * 1024, 1e-12);
+}
+
+/* Gemma 4: a table of p columns for every layer, split over tensor ranks; its projections whole. */
+static void test_layer_embedding(void **state)
+{
+    rk_model model = gpt_of(4, 1024, 16);
+    const rk_system system = system_of("h100-sxm");
+    const rk_stack stack = stack_of("megatron-2025");
+    rk_strategy s = rk_strategy_defaults(&model);
+    s.tp = 2;
+    const rk_block_context plain = rk_block_context_of(&model, &system, &stack, &s);
+    const rk_cost before = rk_block_embedding(&plain);
+    rk_cost without[2], with[2];
+    rk_cost mixer = rk_block_mixer(&plain, &model.types[0]);
+    (void)state;
+    rk_block_layer(&plain, &model.types[0], &mixer, without);
+    model.layer_embedding = 256;
+    const rk_block_context context = rk_block_context_of(&model, &system, &stack, &s);
+    const rk_cost after = rk_block_embedding(&context);
+    const double columns = 4 * 256, V = (double)model.vocab;
+    mixer = rk_block_mixer(&context, &model.types[0]);
+    rk_block_layer(&context, &model.types[0], &mixer, with);
+    assert_near(after.dense_params - before.dense_params, columns * (V / 2 + 1024) + 256, 1e-12);
+    assert_near(with[0].dense_params - without[0].dense_params, 2 * 1024 * 256 + 2 * 1024, 1e-12);
+    assert_near(with[0].flops_forward - without[0].flops_forward,
+                4 * context.local_tokens * 1024 * 256, 1e-9);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_borrowed),        cmocka_unit_test(test_stages),
+        cmocka_unit_test(test_gates),           cmocka_unit_test(test_narrow),
+        cmocka_unit_test(test_layer_embedding),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
