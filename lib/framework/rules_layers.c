@@ -160,7 +160,7 @@ const struct rk_rule rk_rules_layers[] = {
      "and {last_stage_layers} "
      "are "
      "given for the first and last rank (0: as the rest)"},
-    {"borrowed keys and values", borrowed_apart, VARY_VP,
+    {"borrowed keys and values", borrowed_apart, VARY(vp),
      "a stage starts with layer {n}, whose keys and values are those of a layer before it; use "
      "stages that keep such layers together (pp {pp}, vp {vp})"},
     {0},
