@@ -5,6 +5,7 @@
  * against the played schedule, see tests/schedule.
  */
 #include "schedule/parts.h"
+#include "schedule/v_block.h"
 
 #include <assert.h>
 
@@ -51,5 +52,10 @@ double rk_pipeline_seconds(const rk_pipeline *pipeline)
 double rk_pipeline_in_flight(rk_schedule_kind kind, int64_t ranks, int64_t chunks_per_rank,
                              int64_t microbatches, int64_t rank)
 {
-    return rk_schedules[kind]->in_flight(ranks, chunks_per_rank, microbatches, rank);
+    const rk_schedule *schedule = rk_schedules[kind];
+    if (schedule->block) {
+        const rk_v_block block = schedule->block(ranks);
+        return rk_v_block_in_flight(&block, ranks, rank);
+    }
+    return schedule->in_flight(ranks, chunks_per_rank, microbatches, rank);
 }

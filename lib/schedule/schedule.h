@@ -80,6 +80,17 @@ typedef struct rk_schedule_round {
     int64_t least;        /* microbatches with which all ranks run one round */
 } rk_schedule_round;
 
+/*
+ * A building block that a schedule repeats on stages in a V (v_block.h): ticks between steps of one
+ * microbatch, by chunk those from a rank to the next on its way.
+ */
+typedef struct rk_v_block {
+    int forward[2], backward[2];
+    int turn; /* from the forward of chunk 0 to that of chunk 1 on the last rank */
+    int loss; /* from the forward of chunk 1 to its backward on the first rank */
+    int back; /* from the backward of chunk 1 to that of chunk 0 on the last rank */
+} rk_v_block;
+
 /* What there is to know about a schedule. */
 typedef struct rk_schedule {
     rk_stage_placement placement;
@@ -92,7 +103,7 @@ typedef struct rk_schedule {
 
     /* The steps of one rank. */
     void (*write_order)(const rk_pipeline *pipeline, int64_t rank, struct rk_order *order);
-    /* Peak activations of a rank, see rk_pipeline_in_flight. */
+    /* Peak activations of a rank, see rk_pipeline_in_flight; NULL: those of its block. */
     double (*in_flight)(int64_t ranks, int64_t chunks_per_rank, int64_t microbatches, int64_t rank);
     /* What it takes at least, see rk_pipeline_bound. */
     double (*bound)(const rk_pipeline *pipeline);
@@ -107,6 +118,8 @@ typedef struct rk_schedule {
     int64_t (*first_round)(const rk_pipeline *pipeline, int64_t rank);
     /* The makespan in ticks from the durations of a program; NULL: its order is evaluated. */
     int64_t (*ticks)(const rk_pipeline *pipeline, const int64_t *durations);
+    /* The building block that it repeats; NULL: it repeats none. */
+    rk_v_block (*block)(int64_t ranks);
 } rk_schedule;
 
 extern const rk_schedule *const rk_schedules[]; /* in enum order */

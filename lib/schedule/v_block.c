@@ -51,10 +51,15 @@ static struct plan plan_rank(const rk_v_block *b, int64_t ranks, int64_t rank)
     return plan;
 }
 
-void rk_v_block_write(const rk_v_block *block, const rk_pipeline *pipeline, int64_t rank,
-                      rk_order *order)
+static rk_v_block block_of(const rk_pipeline *pipeline)
 {
-    const struct plan plan = plan_rank(block, pipeline->ranks, rank);
+    return rk_schedules[pipeline->kind]->block(pipeline->ranks);
+}
+
+void rk_v_block_write(const rk_pipeline *pipeline, int64_t rank, rk_order *order)
+{
+    const rk_v_block block = block_of(pipeline);
+    const struct plan plan = plan_rank(&block, pipeline->ranks, rank);
     const int64_t end = plan.at[INPUT_0] + TICKS * (pipeline->microbatches + 1);
     for (int64_t tick = 0; tick < end; tick++) {
         const int step = plan.step[tick % TICKS];
@@ -97,17 +102,21 @@ static int64_t steady_tick(const rk_v_block *block, int64_t ranks)
     return plan_rank(block, ranks, 0).at[INPUT_0] + TICKS;
 }
 
-rk_schedule_round rk_v_block_round(const rk_v_block *block, int64_t ranks)
+rk_schedule_round rk_v_block_round(const rk_pipeline *pipeline)
 {
-    return (rk_schedule_round){TICKS, 1, (steady_tick(block, ranks) + 2 * TICKS - 1) / TICKS};
+    const rk_v_block block = block_of(pipeline);
+    const int64_t steady = steady_tick(&block, pipeline->ranks);
+    return (rk_schedule_round){TICKS, 1, (steady + 2 * TICKS - 1) / TICKS};
 }
 
-int64_t rk_v_block_first_round(const rk_v_block *block, int64_t ranks, int64_t rank)
+int64_t rk_v_block_first_round(const rk_pipeline *pipeline, int64_t rank)
 {
-    const struct plan plan = plan_rank(block, ranks, rank);
+    const rk_v_block block = block_of(pipeline);
+    const struct plan plan = plan_rank(&block, pipeline->ranks, rank);
+    const int64_t steady = steady_tick(&block, pipeline->ranks);
     int64_t count = 0;
     for (int i = 0; i < TICKS; i++) {
-        count += count_before(&plan, i, steady_tick(block, ranks));
+        count += count_before(&plan, i, steady);
     }
     return count;
 }

@@ -11,20 +11,13 @@
 
 #include "schedule/order.h"
 
-/* Ticks between steps of one microbatch; by chunk those from a rank to the next on its way. */
-typedef struct rk_v_block {
-    int forward[2], backward[2];
-    int turn; /* from the forward of chunk 0 to that of chunk 1 on the last rank */
-    int loss; /* from the forward of chunk 1 to its backward on the first rank */
-    int back; /* from the backward of chunk 1 to that of chunk 0 on the last rank */
-} rk_v_block;
-
-/* What the functions of a schedule ask of its block. */
-void rk_v_block_write(const rk_v_block *block, const rk_pipeline *pipeline, int64_t rank,
-                      rk_order *order);
+/* Functions of a schedule that has a block. */
+void rk_v_block_write(const rk_pipeline *pipeline, int64_t rank, rk_order *order);
 rk_schedule_needs rk_v_block_needs(int64_t ranks);
+rk_schedule_round rk_v_block_round(const rk_pipeline *pipeline);
+int64_t rk_v_block_first_round(const rk_pipeline *pipeline, int64_t rank);
+
+/* Activations of a rank in microbatches, as of rk_pipeline_in_flight. */
 double rk_v_block_in_flight(const rk_v_block *block, int64_t ranks, int64_t rank);
-rk_schedule_round rk_v_block_round(const rk_v_block *block, int64_t ranks);
-int64_t rk_v_block_first_round(const rk_v_block *block, int64_t ranks, int64_t rank);
 
 #endif
