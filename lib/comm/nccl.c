@@ -5,6 +5,8 @@
  */
 #include "comm/nccl.h"
 
+#include "system/transport.h"
+
 #include <math.h>
 
 const char *const rk_nccl_algorithm_names[] = {"tree", "ring", "nvls", "nvls-tree", NULL};
@@ -81,7 +83,7 @@ bool rk_nccl_graph_of(const rk_system *system, const rk_group *group, rk_nccl_gr
         return false;
     }
     const int index = (int)generation - (int)RK_GENERATION_VOLTA;
-    const bool links = inside->kind == RK_TIER_SWITCH;
+    const bool links = rk_tier_is_switch(inside);
     const double nominal = links ? nvlink[index].nominal : 12;
     const double channels = fmax(1, round(inside->bandwidth / 1e9 / nominal));
     *graph = (rk_nccl_graph){

@@ -57,6 +57,10 @@ static rk_link link_of(const question *q, int i)
     if (tier->kind == RK_TIER_MESH) {
         const int64_t domain = i > 0 ? q->system->tiers[i - 1].size : 1;
         bandwidth /= (double)(tier->size / domain) - 1;
+    } else {
+        const int64_t domain = i > 0 ? q->system->tiers[i - 1].size : 1;
+        bandwidth *= rk_tier_reach(tier, q->op == RK_COLL_ALL_TO_ALL, units(q, i),
+                                   (double)(tier->size / domain));
     }
     return (rk_link){.bandwidth = bandwidth, .latency = tier->step_latency};
 }
@@ -234,12 +238,12 @@ static bool add_flat_exchange(const question *q, rk_way *way)
     }
     for (int i = 0; i <= q->outer; i++) {
         const double added = (double)(q->group->within[i] - below(q, i));
-        double bandwidth = q->system->tiers[i].bandwidth * q->system->tiers[i].efficiency;
+        double bandwidth = link_of(q, i).bandwidth;
         if (q->system->tiers[i].kind == RK_TIER_TORUS) {
             return false;
         }
         if (q->system->tiers[i].kind == RK_TIER_MESH) { /* a link to each of the units */
-            bandwidth = link_of(q, i).bandwidth * (double)(units(q, i) - 1);
+            bandwidth *= (double)(units(q, i) - 1);
         }
         longest = fmax(longest, q->bytes * added / n / bandwidth);
     }

@@ -10,7 +10,7 @@
 #include "command/commands.h"
 #include "io/json_write.h"
 #include "report/describe.h"
-#include "system/system.h"
+#include "system/transport.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -578,8 +578,7 @@ static rk_status run_comm(rk_job *job, void *arguments, rk_error *err)
     }
     for (int i = 0; i < system.tier_count; i++) {
         system.tiers[i].bandwidth *=
-            (system.tiers[i].kind == RK_TIER_FABRIC ? args->fabric_share : 1) /
-            (double)args->sharing;
+            (rk_tier_is_fabric(&system.tiers[i]) ? args->fabric_share : 1) / (double)args->sharing;
     }
     struct comm comm = {.args = args, .system = &system};
     status = rk_comm_place(&system, args->ranks, args->stride, &comm.group, err);

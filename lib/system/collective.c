@@ -85,7 +85,7 @@ static priced price_phase(const phase *p)
     }
     priced best =
         price(p, tier->kind == RK_TIER_MESH ? &rk_algorithm_mesh : usual_algorithm(p->op));
-    if (sums && tier->kind == RK_TIER_FABRIC) {
+    if (sums && rk_tier_is_fabric(tier)) {
         best = cheaper(best, price(p, &rk_algorithm_tree));
     }
     if (sums && tier->in_network_reduce) {
@@ -163,7 +163,9 @@ static double ring_seconds(const rk_system *system, rk_collective op, double byt
             const double u = ceil((double)group->within[i] / (double)below);
             const double inside = group->within[i] < group->size ? (u - 1) / u : 1;
             const double moved = inside * passes * (n - 1) / n * bytes / (double)below;
-            transfer = fmax(transfer, rk_transfer_seconds(tier, moved, tier->bandwidth, 1));
+            const int64_t domain = i > 0 ? system->tiers[i - 1].size : 1;
+            const double reach = rk_tier_reach(tier, false, u, (double)(tier->size / domain));
+            transfer = fmax(transfer, rk_transfer_seconds(tier, moved, tier->bandwidth * reach, 1));
             latency = tier->latency + passes * (n - 1) * tier->step_latency;
         }
         below = group->within[i];
@@ -193,8 +195,9 @@ static int outermost(const rk_system *system, const rk_group *group)
 }
 
 /*
- * Between neighbours of the group: the slowest hop crosses the outermost tier, in a mesh and on a
- * torus over one link of many.
+ * Between neighbours of the group: the slowest hop crosses the outermost tier, in a mesh, a cube
+ * mesh and on a torus over one link of many, in one plane of several, between two groups of a
+ * dragonfly.
  */
 static double send_seconds(const rk_system *system, int outer, double bytes)
 {
@@ -205,7 +208,10 @@ static double send_seconds(const rk_system *system, int outer, double bytes)
         bandwidth /= (double)(tier->size / domain) - 1;
     } else if (tier->kind == RK_TIER_TORUS) {
         bandwidth /= 2 * (double)tier->axes;
+    } else {
+        bandwidth *= rk_tier_reach(tier, false, 2, (double)(tier->size / domain));
     }
+    bandwidth /= (double)(tier->planes > 1 ? tier->planes : 1);
     return tier->latency + tier->step_latency + rk_transfer_seconds(tier, bytes, bandwidth, 1);
 }
 

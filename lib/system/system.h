@@ -88,8 +88,12 @@ typedef enum rk_tier_kind {
     RK_TIER_SWITCH,
     RK_TIER_MESH,
     RK_TIER_TORUS,
-    RK_TIER_FABRIC
+    RK_TIER_FABRIC,
+    RK_TIER_CUBE_MESH,
+    RK_TIER_DRAGONFLY,
 } rk_tier_kind;
+
+#define RK_CUBE_MESH_UNITS 8
 
 extern const char *const rk_tier_kind_names[]; /* NULL-terminated, in enum order */
 
@@ -113,6 +117,8 @@ typedef struct rk_tier_fit {
  * One tier: inside a domain of `size` accelerators each can send at `bandwidth` over all of its
  * links.  Switch: any set of peers at full rate.  Mesh: the bandwidth is split evenly over a link
  * to every other unit.  Torus: over both directions of `axes` rings.  Fabric: NICs and switches.
+ * Cube mesh: eight units with six links each (DGX-1 with V100).  Dragonfly: groups of the tier
+ * below, every two joined by links of their own; `bandwidth` is that of all global links.
  */
 typedef struct rk_tier {
     char name[32];
@@ -127,6 +133,8 @@ typedef struct rk_tier {
     double serial;          /* 0..1: how far faster tiers wait for this one; see collective.c */
     bool in_network_reduce; /* all-reduce in the switch (NVLS, SHARP) */
     double reduce_share;    /* bandwidth of that over that of rings; 0 without */
+    int64_t planes;         /* that a NIC is split over, a message on one; 0 as 1 */
+    double flow_share;      /* that colliding flows leave, in `efficiency` once it is read */
     int64_t axes;           /* of a torus; else 0 */
     int64_t ring;           /* of a torus: units along an axis whose ends are joined */
     int side_count;

@@ -7,7 +7,8 @@
 #include <math.h>
 #include <stdio.h>
 
-const char *const rk_tier_kind_names[] = {"switch", "mesh", "torus", "fabric", NULL};
+const char *const rk_tier_kind_names[] = {"switch",    "mesh",      "torus", "fabric",
+                                          "cube_mesh", "dragonfly", NULL};
 
 /* Larger than any rate, capacity or size of a machine, far inside the arithmetic of doubles. */
 #define MOST 1e24
@@ -170,6 +171,12 @@ static rk_status check_tier(const rk_tier *tier, const char *path, int64_t below
             err, RK_ERR_INVALID, member,
             "expected a number above 0 and at most 1 with in_network_reduce, found %g",
             tier->reduce_share);
+    }
+    if (tier->kind == RK_TIER_CUBE_MESH && tier->size != RK_CUBE_MESH_UNITS * below) {
+        (void)snprintf(member, sizeof(member), "%s.size", path);
+        return rk_fail_at(err, RK_ERR_INVALID, member,
+                          "expected 8 units in a cube mesh, found %lld",
+                          (long long)(tier->size / below));
     }
     if (tier->kind == RK_TIER_TORUS && (tier->axes < 1 || tier->ring < 1)) {
         (void)snprintf(member, sizeof(member), "%s.%s", path, tier->axes < 1 ? "axes" : "ring");

@@ -369,6 +369,8 @@ static const rk_field tier_fields[] = {
      .offset = offsetof(rk_tier, in_network_reduce),
      .optional = true},
     RATIO("reduce_share", rk_tier, reduce_share, 1, "in-network all-reduce over rings"),
+    TIER_INT("planes", planes, "that a NIC is split over"),
+    RATIO("flow_share", rk_tier, flow_share, 1, "bandwidth that colliding flows leave each other"),
     TIER_INT("axes", axes, "of a torus"),
     TIER_INT("ring", ring, "units along a closed axis of a torus"),
     {.name = "side_links",
@@ -394,7 +396,7 @@ static rk_status read_tier(const json_t *value, const char *path, const rk_syste
     rk_field fields[COUNT(tier_fields)];
     const char *names[RK_TIER_MAX];
     const char *as = json_string_value(json_object_get(value, "as"));
-    *tier = (rk_tier){.exchange_share = 1, .serial = 0.5};
+    *tier = (rk_tier){.exchange_share = 1, .serial = 0.5, .flow_share = 1};
     if (!as) {
         return read_group(value, path, tier_fields, COUNT(tier_fields), tier, err);
     }
@@ -437,6 +439,8 @@ static rk_status read_tiers(const json_t *value, const char *path, void *out, rk
         if (status) {
             return status;
         }
+        tier->efficiency *= tier->flow_share;
+        tier->flow_share = 1;
         if (tier->size == 0 && i + 1 < count) {
             return rk_fail_at(err, RK_ERR_INVALID, element,
                               "the key \"size\" is missing: only the last tier may leave it open");

@@ -3,6 +3,51 @@
 
 #include <math.h>
 
+/* ---- links --------------------------------------------------------------------------------- */
+
+bool rk_tier_is_switch(const rk_tier *tier)
+{
+    return tier->kind == RK_TIER_SWITCH || tier->kind == RK_TIER_CUBE_MESH;
+}
+
+bool rk_tier_is_fabric(const rk_tier *tier)
+{
+    return tier->kind == RK_TIER_FABRIC || tier->kind == RK_TIER_DRAGONFLY;
+}
+
+/*
+ * Of six links of a unit of a cube mesh, by the units that take part: edge-disjoint rings among
+ * them (five have none without a detour, and take two), and links that an all-to-all keeps busy
+ * whose messages go straight or over the partner (wiring.h; the tests count both).  NCCL reaches
+ * 0.9 of the rings: 23, 45, 86, 37, 46, 88 and 137 of 25, 50, 100, 50, 50, 100 and 150 GB/s
+ * (vTrain).
+ */
+static double cube_mesh_reach(bool exchange, double units)
+{
+    static const double rings[] = {0, 0, 1, 2, 4, 2, 2, 4, 6},
+                        busy[] = {0, 0, 1, 2, 3, 2, 2.5, 1.5, 1.75};
+    const int n = (int)fmax(2, fmin(units, RK_CUBE_MESH_UNITS));
+    return (exchange ? busy : rings)[n] / 6;
+}
+
+/*
+ * A group of a dragonfly reaches u - 1 of the others straight; over a third group, packets take two
+ * global links, so half of the bandwidth leads anywhere (Kim, Dally, Scott and Abts, "Technology-
+ * driven, highly-scalable dragonfly topology", ISCA 2008: minimal and Valiant routing).
+ */
+double rk_tier_reach(const rk_tier *tier, bool exchange, double units, double links)
+{
+    static const double detour = 0.5;
+    switch (tier->kind) {
+    case RK_TIER_CUBE_MESH:
+        return cube_mesh_reach(exchange, units);
+    case RK_TIER_DRAGONFLY:
+        return fmax(exchange ? (units - 1) / (links - 1) : 0, detour);
+    default:
+        return 1;
+    }
+}
+
 /* ---- seconds ------------------------------------------------------------------------------- */
 
 /* The ramp of measured collectives by size; `ramp` lengthens it. */
@@ -29,7 +74,7 @@ static double switch_seconds(const rk_tier *tier, const rk_traffic *t)
 
 double rk_traffic_seconds(const rk_tier *tier, const rk_traffic *t)
 {
-    const double seconds = tier->kind == RK_TIER_SWITCH
+    const double seconds = rk_tier_is_switch(tier)
                                ? switch_seconds(tier, t)
                                : t->rounds * tier->step_latency +
                                      rk_transfer_seconds(tier, t->bytes, t->bandwidth, t->ramp);
@@ -65,7 +110,7 @@ static double small_pass(double ranks)
 static void make_ring(const rk_tier *tier, rk_collective op, double ranks, rk_traffic *t)
 {
     const double passes = op == RK_COLL_ALL_REDUCE ? 2 : 1;
-    t->bandwidth *= tier->kind == RK_TIER_SWITCH ? ring_fill(t->rounds) : 1;
+    t->bandwidth *= rk_tier_is_switch(tier) ? ring_fill(t->rounds) : 1;
     t->rounds = passes * (ranks - 1);
     t->small_rounds = passes * small_pass(ranks);
 }
@@ -99,7 +144,7 @@ static void make_in_network(const rk_tier *tier, double ranks, rk_traffic *t)
  */
 static void make_tree(const rk_tier *tier, const rk_collective_job *job, rk_traffic *t)
 {
-    if (tier->kind == RK_TIER_FABRIC) {
+    if (rk_tier_is_fabric(tier)) {
         t->bytes = rk_algorithm_ring.cost(job).bytes;
     }
 }
@@ -117,7 +162,7 @@ static void make_direct(const rk_tier *tier, rk_collective op, double messages, 
         t->start_s = message_seconds * messages;
         return;
     }
-    const double fill = tier->kind == RK_TIER_SWITCH ? ring_fill(messages) : 1;
+    const double fill = rk_tier_is_switch(tier) ? ring_fill(messages) : 1;
     t->rounds = t->small_rounds = 3 + log2(ranks) / 2;
     t->bandwidth *= tier->exchange_share * fill;
 }
@@ -131,7 +176,10 @@ rk_traffic rk_traffic_of(const rk_tier *tier, const rk_algorithm *algorithm,
         .rounds = cost.rounds,
         .small_rounds = cost.rounds,
         .bytes = cost.bytes,
-        .bandwidth = tier->kind == RK_TIER_MESH ? pair : tier->bandwidth,
+        .bandwidth = tier->kind == RK_TIER_MESH
+                         ? pair
+                         : tier->bandwidth * rk_tier_reach(tier, job->op == RK_COLL_ALL_TO_ALL,
+                                                           (double)job->ranks, links),
         .ramp = 1,
     };
     if (algorithm == &rk_algorithm_mesh) { /* the ramp goes by all bytes of a rank */
@@ -182,7 +230,7 @@ rk_traffic rk_traffic_on_axes(const rk_tier *tier, rk_collective op, double unit
     };
     if (op == RK_COLL_ALL_TO_ALL) {
         t.bytes = bytes * along * (closed ? 1 : 2) / 8;
-        t.bandwidth = link;
+        t.bandwidth = link * tier->exchange_share;
     }
     return t;
 }

@@ -34,6 +34,18 @@ double rk_transfer_seconds(const rk_tier *tier, double bytes, double bandwidth, 
 rk_traffic rk_traffic_of(const rk_tier *tier, const rk_algorithm *algorithm,
                          const rk_collective_job *job, double links, double ranks);
 
+/*
+ * Share of a tier's bandwidth that `units` of its `links` units reach: 1 but in a cube mesh and a
+ * dragonfly.
+ */
+double rk_tier_reach(const rk_tier *tier, bool exchange, double units, double links);
+
+/* Whether small messages carry flags and large ones wait for chunks: links without NICs. */
+bool rk_tier_is_switch(const rk_tier *tier);
+
+/* Whether ranks leave through NICs. */
+bool rk_tier_is_fabric(const rk_tier *tier);
+
 /* Rings along the axes of a torus, all at once; `bytes` as rk_collective_seconds counts them. */
 rk_traffic rk_traffic_on_axes(const rk_tier *tier, rk_collective op, double units, double bytes);
 

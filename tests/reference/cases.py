@@ -164,7 +164,8 @@ def random_model(rng):
 # ---- systems --------------------------------------------------------------------------------
 
 def random_tier(rng, below, last):
-    kind = rng.choice(("switch", "switch", "mesh", "torus", "fabric"))
+    kind = rng.choice(("switch", "switch", "mesh", "torus", "fabric", "fabric", "dragonfly",
+                       "cube_mesh" if not last else "switch"))
     tier = {
         "name": "tier of %d" % below, "kind": kind,
         "bandwidth_GBps": between(rng, 10, 1000), "efficiency": between(rng, 0.5, 1),
@@ -174,6 +175,10 @@ def random_tier(rng, below, last):
     }
     if not last or often(rng, 0.3):
         tier["size"] = below * (2**16 if last else rng.choice((4, 8, 8, 16, 9)))
+    if kind == "cube_mesh":
+        tier["size"] = 8 * below
+    if kind in ("fabric", "dragonfly") and often(rng, 0.2):
+        tier.update(planes=rng.choice((1, 2, 4)), flow_share=between(rng, 0.5, 1))
     if kind == "torus":
         tier.update(axes=rng.choice((2, 3)), ring=rng.choice((4, 8, 16)))
     if often(rng, 0.3):

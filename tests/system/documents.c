@@ -49,6 +49,10 @@ static const char *const promised[] = {
     "atlas-800t-a2",
     "cloudmatrix-384",
     "deepseek-v3-h800",
+    "frontier",
+    "perlmutter",
+    "polaris",
+    "alibaba-hpn",
 };
 
 static void test_promised(void **state)

@@ -25,6 +25,18 @@ def few_steps(ranks):
 
 # ---- one phase, by algorithm -----------------------------------------------------------------
 
+RINGS_OF_CUBE, BUSY_OF_CUBE = (0, 0, 1, 2, 4, 2, 2, 4, 6), (0, 0, 1, 2, 3, 2, 2.5, 1.5, 1.75)
+
+
+def reach(tier, exchange, units, links):
+    """Share of the bandwidth that units of a tier reach."""
+    if tier.kind == "cube_mesh":
+        return (BUSY_OF_CUBE if exchange else RINGS_OF_CUBE)[min(int(units), 8)] / 6
+    if tier.kind == "dragonfly":
+        return max((units - 1) / (links - 1) if exchange else 0, 0.5)
+    return 1
+
+
 def ring_bytes(op, n, size):
     return (2 if op == "all_reduce" else 1) * (n - 1) / n * size
 
@@ -32,8 +44,9 @@ def ring_bytes(op, n, size):
 def traffic_of(phase, algorithm):
     """What an algorithm asks of the links of a tier."""
     tier, n, g, W = phase.tier, ceil(phase.units), phase.ranks, phase.bytes
-    fabric = tier.kind == "fabric"
-    t = Record(bandwidth=tier.bandwidth, ramp=1, start=0)
+    fabric = tier.kind in ("fabric", "dragonfly")
+    t = Record(bandwidth=tier.bandwidth * reach(tier, phase.op == "all_to_all", n, phase.links),
+               ramp=1, start=0)
     if algorithm == "ring":
         passes = 2 if phase.op == "all_reduce" else 1
         t.steps, t.few, t.bytes = passes * (g - 1), passes * few_steps(g), ring_bytes(phase.op, n, W)
@@ -44,7 +57,7 @@ def traffic_of(phase, algorithm):
     elif algorithm == "in-network":
         t.steps = t.few = 2 * (min(g, 8) - 1)
         t.bytes, t.ramp = (1 + 1 / n) * W, 2
-        t.bandwidth *= tier.reduce_share
+        t.bandwidth = tier.bandwidth * tier.reduce_share
     elif algorithm == "chain":
         t.steps, t.few, t.bytes = g - 1, few_steps(g), W
     elif algorithm == "mesh":
@@ -73,14 +86,15 @@ def torus_traffic(phase):
     hops = along / 2 if closed else along - 1
     if phase.op == "all_to_all":
         moved = phase.bytes * along / 8 * (1 if closed else 2)
-        return Record(steps=x * hops * axes, bytes=moved, bandwidth=link, ramp=1, start=0)
+        return Record(steps=x * hops * axes, bytes=moved, 
+                      bandwidth=link * tier.exchange_share, ramp=1, start=0)
     return Record(steps=x * hops * axes, bytes=x * hops / along * phase.bytes,
                   bandwidth=link * axes, ramp=1, start=0)
 
 
 def traffic_seconds(tier, t):
     moving = move(tier, t.bytes, t.bandwidth, t.ramp)
-    if tier.kind == "switch":
+    if tier.kind in ("switch", "cube_mesh"):
         flagged = t.bytes / (0.45 * t.bandwidth * tier.efficiency)
         chunks = sqrt(moving**2 + ((t.steps + 1) * 3.4e-6) ** 2)
         return tier.latency + t.start + min(t.few * tier.step_latency + flagged,
@@ -100,7 +114,7 @@ def phase_seconds(phase):
         return traffic_seconds(tier, torus_traffic(phase))
     algorithms = ["mesh" if tier.kind == "mesh" else usual_algorithm(phase.op)]
     if phase.op == "all_reduce":
-        algorithms += ["tree"] if tier.kind == "fabric" else []
+        algorithms += ["tree"] if tier.kind in ("fabric", "dragonfly") else []
         algorithms += ["in-network"] if tier.in_network_reduce else []
     return min(traffic_seconds(tier, traffic_of(phase, algorithm)) for algorithm in algorithms)
 
@@ -173,7 +187,9 @@ def ring_seconds(phases, op, size, group):
         return 1 if phase.ranks == n else (ceil(phase.units) - 1) / ceil(phase.units)
 
     transfer = max(move(phase.tier, inside(phase) * x * (n - 1) / n * size / phase.below,
-                        phase.tier.bandwidth) for phase in phases)
+                        phase.tier.bandwidth
+                        * reach(phase.tier, False, ceil(phase.units), phase.links))
+                   for phase in phases)
     outer = phases[-1].tier
     return outer.latency + x * (n - 1) * outer.step_latency, transfer
 
@@ -183,7 +199,9 @@ def link_of(phase):
     tier = phase.tier
     if tier.kind == "mesh":
         return tier.bandwidth / (phase.links - 1)
-    return tier.bandwidth / (2 * tier.axes) if tier.kind == "torus" else tier.bandwidth
+    if tier.kind == "torus":
+        return tier.bandwidth / (2 * tier.axes)
+    return tier.bandwidth * reach(tier, False, 2, phase.links) / tier.planes
 
 
 def fit_seconds(tier, fit, op, size, n, domains):

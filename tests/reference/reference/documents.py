@@ -157,7 +157,8 @@ def tier_of(fields, below):
         size = OPEN_SIZE // below * below if below < OPEN_SIZE else 2 * below
     return Record(
         kind=fields["kind"], size=size,
-        bandwidth=fields["bandwidth_GBps"] * GB, efficiency=fields["efficiency"],
+        bandwidth=fields["bandwidth_GBps"] * GB, planes=fields.get("planes", 1),
+        efficiency=fields["efficiency"] * fields.get("flow_share", 1),
         latency=fields.get("latency_us", 0) * US,
         step_latency=fields.get("step_latency_us", 0) * US,
         half=fields.get("half_MB", 0) * MB,
