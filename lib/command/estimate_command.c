@@ -3,6 +3,7 @@
 #include "command/commands.h"
 #include "command/estimate_operators.h"
 #include "command/found.h"
+#include "command/run_rules.h"
 #include "request/launch_flags.h"
 
 static const rk_option estimate_options[] = {
@@ -26,6 +27,7 @@ struct estimate {
     rk_setting setting;
     rk_found found;
     rk_sensitivities worth; /* filled when they are asked for */
+    rk_rules rules;         /* likewise */
     rk_operators operators; /* likewise */
 };
 
@@ -69,6 +71,9 @@ static rk_status write_text(FILE *to, const void *what, rk_table_style style, in
     if (!status && e->request->explain) {
         (void)fputc('\n', to);
         status = rk_write_explanation(to, answer, &e->worth, style, err);
+        (void)fputc('\n', to);
+        rk_rules_write_time(to, &e->rules);
+        rk_rules_write(to, &e->rules);
     }
     if (!status && e->request->operators) {
         status = rk_operators_write_text(to, &e->operators, style, err);
@@ -88,6 +93,7 @@ static void write_members(rk_json_writer *writer, const void *what)
     rk_answer_write_json(writer, answer);
     if (e->request->explain) {
         rk_explanation_write_json(writer, answer, &e->worth);
+        rk_rules_write_json(writer, &e->rules);
     }
     if (e->request->operators) {
         rk_operators_write_json(writer, &e->operators);
@@ -128,6 +134,7 @@ static rk_status run_estimate(rk_job *job, void *arguments, rk_error *err)
     if (answer && request->explain) {
         status = rk_find_sensitivities(&e.setting, &answer->strategy, answer->estimate.step,
                                        &e.worth, err);
+        status = status ? status : rk_rules_fill(&e.setting, answer, &e.rules, err);
     }
     if (!status && answer && request->operators) {
         status = rk_operators_fill(&inputs, &answer->strategy, &e.operators, err);

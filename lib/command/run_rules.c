@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "command/run_rules.h"
 
+#include "base/units.h"
 #include "framework/framework.h"
+#include "run/scaling_law.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -59,6 +61,9 @@ rk_status rk_rules_fill(const rk_setting *setting, const rk_answer *answer, rk_r
         .rate = answer->estimate.hardware_flops / answer->estimate.step,
         .accelerators = (double)rk_strategy_ranks(s),
     };
+    rules->recompute = s->recompute == RK_REC_FULL;
+    rules->trillion_s = rk_training_rule_s(TERA, (double)params.active, rules->accelerators,
+                                           rules->rate, rules->recompute);
     rules->part = rules->accelerators / (double)s->dp * (double)dp;
     for (int64_t i = 0; i < s->pp; i++) {
         rules->memory += answer->stages[i].total * rules->accelerators / (double)s->pp;
@@ -72,6 +77,13 @@ rk_status rk_rules_fill(const rk_setting *setting, const rk_answer *answer, rk_r
 }
 
 /* ---- what is written ----------------------------------------------------------------------- */
+
+void rk_rules_write_time(FILE *to, const rk_rules *r)
+{
+    rk_write_label(to, "rule");
+    (void)fprintf(to, "%d T P / (n X) gives %.4g days a trillion tokens at %.4g TFLOP/s\n",
+                  r->recompute ? 8 : 6, r->trillion_s / DAY, r->rate / TERA);
+}
 
 void rk_rules_write(FILE *to, const rk_rules *r)
 {
@@ -101,6 +113,7 @@ void rk_rules_write_json(rk_json_writer *writer, const rk_rules *r)
 {
     rk_json_open_member(writer, "scaling", "{");
     rk_json_real(writer, "flops_per_s_per_accelerator", r->rate);
+    rk_json_real(writer, "seconds_per_trillion_tokens", r->trillion_s);
     rk_json_real(writer, "weights_fp32_bytes", r->weights);
     rk_json_real(writer, "memory_predicted_bytes", r->memory);
     rk_json_real(writer, "scaling_from_accelerators", r->part);
