@@ -42,9 +42,8 @@ static void count_chunk(const rk_model *model, const rk_strategy *strategy, cons
     blocks->embedding = blocks->embedding || chunk->embedding;
     blocks->head = blocks->head || chunk->head;
     if (chunk->mtp) {
-        const int last = model->type_of[model->layers - 1];
         blocks->mtp = true;
-        blocks->layers[last][checkpointed(strategy, 1)] += (int16_t)model->mtp_layers;
+        blocks->layers[model->mtp_type][checkpointed(strategy, 1)] += (int16_t)model->mtp_layers;
     }
 }
 

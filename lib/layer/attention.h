@@ -13,6 +13,14 @@ typedef struct rk_attention_widths {
 /* On one of `t` tensor ranks. */
 rk_attention_widths rk_attention_widths_of(const rk_attention_shape *attention, double t);
 
+/*
+ * The linears of MLA, with what they keep, and of grouped attention.  Absorbed: the products that
+ * make keys and values of latents are done with queries and outputs instead.
+ */
+void rk_add_latent_projections(rk_cost_builder *x, const rk_attention_shape *attention,
+                               bool absorbed);
+void rk_add_grouped_projections(rk_cost_builder *x, const rk_attention_shape *attention);
+
 /* Core attention, context parallelism and the output projection. */
 void rk_add_attention_core(rk_cost_builder *x, const rk_attention_shape *attention);
 

@@ -183,7 +183,7 @@ static double features(const rk_layer_type *type, double h)
  * Borrowed keys and values are kept by the layer that makes them; values that are the keys are a
  * tensor of their own all the same, because keys are normed and turned by their positions.
  */
-static void add_grouped_projections(rk_cost_builder *x, const rk_attention_shape *a)
+void rk_add_grouped_projections(rk_cost_builder *x, const rk_attention_shape *a)
 {
     const rk_strategy *s = x->c->strategy;
     const double T = x->c->tokens, h = (double)x->c->model->hidden;
@@ -221,7 +221,7 @@ static void add_grouped_projections(rk_cost_builder *x, const rk_attention_shape
 
 static void add(rk_cost_builder *x, const rk_layer_type *type)
 {
-    add_grouped_projections(x, &type->attention);
+    rk_add_grouped_projections(x, &type->attention);
     rk_add_attention_core(x, &type->attention);
 }
 

@@ -128,7 +128,7 @@ static double features(const rk_layer_type *type, double h)
 
 /* ---- operators ----------------------------------------------------------------------------- */
 
-static void add_latent_projections(rk_cost_builder *x, const rk_attention_shape *a)
+void rk_add_latent_projections(rk_cost_builder *x, const rk_attention_shape *a, bool absorbed)
 {
     const rk_strategy *s = x->c->strategy;
     const double T = x->c->tokens, h = (double)x->c->model->hidden, t = (double)s->tp;
@@ -151,14 +151,16 @@ static void add_latent_projections(rk_cost_builder *x, const rk_attention_shape 
     /* latents before and after their norms; queries, keys (rope broadcast), values */
     rk_save(x, false, x->c->element * T * (q_rank + rank + rope));
     rk_save(x, false, rk_saved_input_bytes(s) * T * (q_rank + rank));
-    rk_save(x, up, x->c->element * T * (w.query + w.key + w.value));
-    const double turned = 2 * x->c->element * T * (w.query + w.key);
+    /* absorbed, all heads share one key, the latent */
+    const double key = absorbed ? rank + rope : w.key;
+    rk_save(x, up, x->c->element * T * (absorbed ? w.query : w.query + w.key + w.value));
+    const double turned = 2 * x->c->element * T * (w.query + key);
     rk_add_stream(x, RK_PART_STREAM, turned, turned);
 }
 
 static void add(rk_cost_builder *x, const rk_layer_type *type)
 {
-    add_latent_projections(x, &type->attention);
+    rk_add_latent_projections(x, &type->attention, false);
     rk_add_attention_core(x, &type->attention);
 }
 

@@ -193,6 +193,21 @@ static double cast_bytes(const rk_cost_builder *x, rk_precision precision)
                : 0;
 }
 
+/* Emits the gradient by weight (N,K,M) of a linear (M,N,K), unless it is frozen. */
+static void add_weight_gradient(rk_cost_builder *x, const rk_operator *linear, double M, double N,
+                                double K)
+{
+    rk_operator o = *linear;
+    if (!is_frozen(x)) {
+        o.pass = RK_PASS_WEIGHTS;
+        o.M = N;
+        o.N = K;
+        o.K = M;
+        o.accumulate = accumulate_bytes(x);
+        rk_emit(x, &o);
+    }
+}
+
 /*
  * Emits the three GEMMs of a linear and, of a low-precision one, the casts of its inputs in forward
  * and of its outputs' gradients in backward.  `groups` 0: it is no linear of experts.
@@ -217,14 +232,7 @@ static void add_products(rk_cost_builder *x, rk_part part, rk_precision precisio
     o.N = K;
     o.K = N;
     rk_emit(x, &o);
-    if (!is_frozen(x)) {
-        o.pass = RK_PASS_WEIGHTS;
-        o.M = N;
-        o.N = K;
-        o.K = M;
-        o.accumulate = accumulate_bytes(x);
-        rk_emit(x, &o);
-    }
+    add_weight_gradient(x, &o, M, N, K);
     if (cast > 0) {
         rk_add_stream(x, RK_PART_CAST, cast * times * M * K, cast * times * M * N);
     }
@@ -276,6 +284,28 @@ void rk_add_linear(rk_cost_builder *x, rk_part part, rk_precision precision, dou
     if (x->adapts && part == RK_PART_LINEAR) {
         add_adapter(x, M, M, N, K);
     }
+}
+
+void rk_add_detached_linear(rk_cost_builder *x, rk_precision precision, double M, double N,
+                            double K)
+{
+    const double cast = cast_bytes(x, precision), learns = is_frozen(x) ? 0 : 1;
+    const rk_operator o = {
+        .kind = RK_OPERATOR_LINEAR,
+        .part = RK_PART_LINEAR,
+        .precision = precision,
+        .M = M,
+        .N = N,
+        .K = K,
+        .flops = 2 * M * N * K,
+        .share = gemm_share(x, precision),
+    };
+    rk_emit(x, &o);
+    add_weight_gradient(x, &o, M, N, K);
+    if (cast > 0) {
+        rk_add_stream(x, RK_PART_CAST, cast * M * K, learns * cast * M * N);
+    }
+    x->cost.low_dense_params += rk_is_low(precision) ? N * K : 0;
 }
 
 void rk_add_row_linear(rk_cost_builder *x, rk_precision precision, double M, double N, double K)

@@ -54,6 +54,13 @@ void rk_checkpoint(rk_cost_builder *x, const rk_cost *before);
 void rk_add_linear(rk_cost_builder *x, rk_part part, rk_precision precision, double M, double N,
                    double K);
 
+/*
+ * The same of a linear whose input passes no gradient on and that has no adapter: forward and
+ * gradient by weight.
+ */
+void rk_add_detached_linear(rk_cost_builder *x, rk_precision precision, double M, double N,
+                            double K);
+
 /* The same where the output is summed over the tensor group: an adapter adds to the sum. */
 void rk_add_row_linear(rk_cost_builder *x, rk_precision precision, double M, double N, double K);
 

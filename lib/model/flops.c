@@ -51,6 +51,12 @@ double rk_attention_span(const rk_attention_shape *attention, int64_t seq)
     return w - w * w / (2 * s);
 }
 
+double rk_selected_span(int64_t keys, int64_t seq)
+{
+    const double s = (double)seq, k = (double)keys;
+    return seq <= keys ? (s + 1) / 2 : k - k * (k - 1) / (2 * s);
+}
+
 /* FLOPs per pair of a query and a key: a product of keys and one of values in every head. */
 static double pair_flops(const rk_attention_shape *a)
 {
@@ -75,7 +81,7 @@ double rk_attention_training_flops(const rk_attention_shape *a, int64_t seq, rk_
     }
 }
 
-/* Layers of each type, with so many of the last type more. */
+/* Layers of each type, with so many of MTP more. */
 static void count_layers(const rk_model *model, int more, int *count)
 {
     for (int i = 0; i < model->type_count; i++) {
@@ -84,7 +90,7 @@ static void count_layers(const rk_model *model, int more, int *count)
     for (int i = 0; i < model->layers; i++) {
         count[model->type_of[i]]++;
     }
-    count[model->type_of[model->layers - 1]] += more;
+    count[model->mtp_type] += more;
 }
 
 /* The weights that the convention multiplies each token by; MTP runs the head once more. */

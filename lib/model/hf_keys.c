@@ -71,6 +71,7 @@ const hf_alias rk_hf_aliases[] = {
     {HF_EXPERT_GROUPS, "n_group"},
     {HF_ROUTE_GROUPS, "topk_group"},
     {HF_DENSE_FFN, "intermediate_size_mlp"},
+    {HF_DENSE_FFN, "dense_intermediate_size"},
     {HF_DENSE_FIRST, "first_k_dense_replace"},
     {HF_DENSE_FIRST, "moe_layer_start_index"},
     {HF_DENSE_FIRST, "num_dense_layers"},

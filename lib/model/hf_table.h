@@ -104,11 +104,11 @@ typedef struct hf_architecture {
 } hf_architecture;
 
 /* Architectures without experts, those that may have them, those of layers of several kinds,
- * those with linear attention, and those that share keys and values. */
+ * those with linear attention, those that share keys and values, and those with an indexer. */
 extern const hf_architecture rk_hf_dense[], rk_hf_experts[], rk_hf_hybrids[], rk_hf_linears[],
-    rk_hf_sharing[];
+    rk_hf_sharing[], rk_hf_sparse[];
 extern const size_t rk_hf_dense_count, rk_hf_experts_count, rk_hf_hybrids_count,
-    rk_hf_linears_count, rk_hf_sharing_count;
+    rk_hf_linears_count, rk_hf_sharing_count, rk_hf_sparse_count;
 
 /* Returns the architecture of a model_type, which may be another name of it; NULL: not known. */
 const hf_architecture *rk_hf_find_type(const char *type);

@@ -53,7 +53,7 @@ typedef struct rows {
 static const rows tables[] = {
     {rk_hf_dense, &rk_hf_dense_count},     {rk_hf_experts, &rk_hf_experts_count},
     {rk_hf_hybrids, &rk_hf_hybrids_count}, {rk_hf_linears, &rk_hf_linears_count},
-    {rk_hf_sharing, &rk_hf_sharing_count},
+    {rk_hf_sharing, &rk_hf_sharing_count}, {rk_hf_sparse, &rk_hf_sparse_count},
 };
 
 /* Returns the i-th architecture of all tables, or NULL behind the last. */

@@ -35,6 +35,24 @@ void rk_model_set_layers(rk_model *model, const rk_layer_type *kinds, const uint
         }
         model->type_of[i] = (uint8_t)*type;
     }
+    model->mtp_type = layer_count > 0 ? model->type_of[layer_count - 1] : 0;
+}
+
+rk_status rk_model_set_mtp(rk_model *model, const rk_layer_type *type, rk_error *err)
+{
+    int found = 0;
+    while (found < model->type_count && memcmp(&model->types[found], type, sizeof(*type)) != 0) {
+        found++;
+    }
+    if (found == RK_LAYER_TYPE_MAX) {
+        return rk_fail(err, RK_ERR_LIMIT, "the model has more than %d kinds of layers",
+                       RK_LAYER_TYPE_MAX);
+    }
+    if (found == model->type_count) {
+        model->types[model->type_count++] = *type;
+    }
+    model->mtp_type = found;
+    return RK_OK;
 }
 
 void rk_layer_set_kinds(rk_layer_type *type, const rk_kinds *kinds)

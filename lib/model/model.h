@@ -21,6 +21,17 @@ typedef enum rk_kv_source {
     RK_KV_BORROWED, /* those of an earlier layer */
 } rk_kv_source;
 
+/*
+ * What picks the keys that a query attends to: an indexer, n_I heads of d_I elements that score all
+ * keys before the query against one index key each, of which the best are kept.
+ */
+typedef struct rk_index_shape {
+    int64_t heads, size; /* n_I, d_I; both 0: keys are picked elsewhere, or all are attended to */
+    int64_t keys;        /* keys that a query keeps; 0: all */
+    int64_t block;       /* keys that are kept together; 0: each for itself */
+    bool shared;         /* takes what the last indexer below has picked, and has none */
+} rk_index_shape;
+
 /* Softmax attention: over n_q query and n_kv key/value heads (MHA, GQA, MQA), or latent (MLA). */
 typedef struct rk_attention_shape {
     int64_t query_heads, kv_heads; /* n_q, n_kv; of MLA n_kv = n_q */
@@ -38,6 +49,7 @@ typedef struct rk_attention_shape {
     int64_t q_rank, kv_rank;
     int64_t nope_size, rope_size; /* MLA: per head */
     int64_t value_size;           /* per head; 0: head_size (not of MLA) */
+    rk_index_shape index;
 } rk_attention_shape;
 
 /*
@@ -144,7 +156,8 @@ typedef struct rk_model {
         layer_embedding; /* p: of a second embedding, a part of which every layer adds; 0: none */
     int64_t seq;         /* usual training sequence length, tokens */
     int layers;          /* L, without MTP */
-    int mtp_layers; /* depth of multi-token prediction; each is one more layer of the last type */
+    int mtp_layers;      /* depth of multi-token prediction; each has one more layer */
+    int mtp_type;        /* of that layer; usually the type of the last layer */
     int type_count;
     rk_layer_type types[RK_LAYER_TYPE_MAX];
     uint8_t type_of[RK_LAYER_MAX]; /* index into types, per layer */
@@ -199,6 +212,9 @@ static inline int64_t rk_attention_value_size(const rk_attention_shape *attentio
  */
 void rk_model_set_layers(rk_model *model, const rk_layer_type *kinds, const uint8_t *kind_of,
                          int layer_count);
+
+/* Gives the modules of multi-token prediction a layer of this type, which may be a new one. */
+rk_status rk_model_set_mtp(rk_model *model, const rk_layer_type *type, rk_error *err);
 
 /* Kinds of layers that differ in their window, in having experts, or in both: bits of an index. */
 enum { RK_KIND_WINDOWED = 1, RK_KIND_MOE = 2, RK_KIND_COUNT = 4 };
@@ -277,6 +293,12 @@ double rk_model_frozen_flops_per_token(const rk_model *model, int64_t seq,
 /* Forward FLOPs of core attention of one layer for one sequence of `seq` tokens, causal, by the
  * triangle of s^2/2 (or the band of a window); 2 FLOPs per multiply-add, QK and PV. */
 double rk_attention_flops(const rk_attention_shape *attention, int64_t seq);
+
+/*
+ * Average keys that a query attends to where at most `keys` are kept of those before it and its
+ * own: (s+1)/2 in sequences of up to `keys` tokens, else k - k (k-1) / 2s.
+ */
+double rk_selected_span(int64_t keys, int64_t seq);
 
 /* Average keys seen by a query of a causal sequence: s/2, or (s w - w^2/2)/s with a window, or
  * the sum of c^2/2s over chunks of c tokens. */

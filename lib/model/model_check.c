@@ -65,6 +65,7 @@ static rk_status check_stack(const rk_model *model, rk_error *err)
         {"types", model->type_count, 1, RK_LAYER_TYPE_MAX},
         {"embedding_width", model->embedding_width, 0, RK_WIDTH_MAX},
         {"layer_embedding", model->layer_embedding, 0, RK_HEAD_SIZE_MAX},
+        {"mtp_type", model->mtp_type, 0, model->type_count - 1},
         {"norm", (int64_t)model->norm, 0, RK_NORM_LAYER_NO_WEIGHT},
     };
     return rk_check_sizes(sizes, COUNT(sizes), err);
@@ -79,9 +80,10 @@ static rk_status check_total(const rk_model *model, rk_error *err)
     sum += (double)model->learned_positions * (double)model->hidden;
     for (int i = 0; i < model->layers; i++) {
         const rk_layer_type *type = &model->types[model->type_of[i]];
-        const int copies = i == model->layers - 1 ? 1 + model->mtp_layers : 1;
-        sum += copies * (double)rk_layer_params_of(model, type).total;
+        sum += (double)rk_layer_params_of(model, type).total;
     }
+    sum +=
+        model->mtp_layers * (double)rk_layer_params_of(model, &model->types[model->mtp_type]).total;
     if (sum > PARAMS_MAX) {
         return rk_fail(err, RK_ERR_LIMIT, "the model has more than 2^62 parameters (%.3g)", sum);
     }

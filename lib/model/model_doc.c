@@ -23,7 +23,7 @@ typedef struct draft {
     const rk_kinds *kinds;
     rk_model model;
     rk_layer_type layer;
-    int64_t layers, mtp_layers, norms_per_layer;
+    int64_t layers, mtp_layers, mtp_type, norms_per_layer;
     int64_t dense_first, moe_every;
     const json_t *mixer, *feed_forward;                    /* their names; NULL: by the sizes */
     const json_t *name, *window_pattern, *types, *pattern; /* borrowed; NULL: absent */
@@ -115,6 +115,7 @@ static const rk_field model_fields[] = {
     FLAG(final_norm, model.final_norm, "default true"),
     FLAG(parallel_block, model.parallel_block, "attention and FFN side by side"),
     SIZE(mtp_layers, mtp_layers, "modules of multi-token prediction"),
+    SIZE(mtp_type, mtp_type, "their type of layer, an index of types; default that of the last"),
     SIZE(dense_first, dense_first, "layers at the start that have no experts"),
     SIZE(moe_every, moe_every, "every n-th layer has experts; default 1"),
     TAKE(window_pattern, window_pattern, take_string),
@@ -238,6 +239,9 @@ static rk_status lay_by_rules(draft *d, rk_error *err)
         return rk_fail_at(err, RK_ERR_INVALID, "moe_every", "expected at least 1, found %" PRId64,
                           d->moe_every);
     }
+    if (d->mtp_type >= 0) {
+        return fail_unused("mtp_type", "the document has no \"types\"", err);
+    }
     if (!has_experts && (d->dense_first != 0 || d->moe_every != 1)) {
         return fail_unused(d->dense_first != 0 ? "dense_first" : "moe_every",
                            "the document has no \"experts\"", err);
@@ -334,7 +338,12 @@ static rk_status lay_by_types(draft *d, rk_error *err)
         kind_of[i] = (uint8_t)type;
     }
     rk_model_set_layers(&d->model, kinds, kind_of, (int)d->layers);
-    return RK_OK;
+    if (d->mtp_type >= (int64_t)count || d->mtp_type < -1) {
+        return rk_fail_at(err, RK_ERR_INVALID, "mtp_type",
+                          "expected an index of types, 0 to %zu, found %" PRId64, count - 1,
+                          d->mtp_type);
+    }
+    return d->mtp_type < 0 ? RK_OK : rk_model_set_mtp(&d->model, &kinds[d->mtp_type], err);
 }
 
 /* ---- the document ----------------------------------------------------------------------- */
@@ -360,6 +369,7 @@ rk_status rk_model_from_json(const json_t *object, const rk_kinds *kinds, rk_mod
         .model = {.final_norm = true},
         .layer = {.ffn = {.gated = true}},
         .norms_per_layer = 2,
+        .mtp_type = -1,
         .moe_every = 1,
     };
     count += add_fields(model_fields, COUNT(model_fields), 0, &fields[count]);

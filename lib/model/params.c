@@ -81,10 +81,10 @@ rk_model_params rk_model_params_of(const rk_model *model)
         p.layers += of_type[model->type_of[i]].total;
         active_layers += of_type[model->type_of[i]].active;
     }
-    const rk_layer_params *last = &of_type[model->type_of[model->layers - 1]];
+    const rk_layer_params *mtp = &of_type[model->mtp_type];
     const int64_t ends = e->embedding + e->positions + e->head + e->final_norm;
-    p.mtp = mtp_params(model, last->total, e->mtp_norms);
-    p.mtp_active = mtp_params(model, last->active, e->mtp_norms);
+    p.mtp = mtp_params(model, mtp->total, e->mtp_norms);
+    p.mtp_active = mtp_params(model, mtp->active, e->mtp_norms);
     p.total = ends + p.layers;
     p.active = ends + active_layers;
     const int64_t of_layers = model->vocab * model->layers * model->layer_embedding; /* looked up */

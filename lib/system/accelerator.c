@@ -39,6 +39,8 @@ rk_accelerator rk_accelerator_at_power(const rk_accelerator *a, double watts)
         scale_engines(&limited, factor);
         limited.attention_forward *= factor;
         limited.attention_backward *= factor;
+        limited.sparse.core_share *= factor;
+        limited.sparse.index_share *= factor;
         limited.power = watts;
     }
     return limited;

@@ -46,6 +46,14 @@ typedef enum rk_generation {
 
 extern const char *const rk_generation_names[]; /* NULL-terminated, in enum order */
 
+/* Kernels of attention to keys that an indexer picks. */
+typedef struct rk_sparse_rates {
+    double core_share;   /* of the matrix engine, by attention to picked keys */
+    double head_tile;    /* query heads that such a kernel pads to */
+    double index_share;  /* of the matrix engine, by the scores of an indexer */
+    double select_share; /* of memory bandwidth, while the best scores are picked */
+} rk_sparse_rates;
+
 typedef struct rk_accelerator {
     char name[48];
     rk_generation generation;
@@ -60,8 +68,9 @@ typedef struct rk_accelerator {
     double attention_forward, attention_backward; /* FLOP/s of flash attention, d = 128, long s */
     double attention_ramp;                        /* tokens: rate(s) = rate * s / (s + ramp) */
     double attention_softmax;                     /* head size that costs as much as the softmax */
-    double kernel_seconds;                        /* fixed cost of a kernel on the device */
-    double launch_seconds;                        /* host time to launch one kernel */
+    rk_sparse_rates sparse;
+    double kernel_seconds;  /* fixed cost of a kernel on the device */
+    double launch_seconds;  /* host time to launch one kernel */
     double burst;           /* rate of short GEMM benchmarks over the sustained, >= 1 */
     double host_bandwidth;  /* bytes/s each way to host memory, of the link */
     double host_efficiency; /* of large pinned copies */

@@ -174,6 +174,22 @@ static const rk_field attention_fields[] = {
     UNCERTAIN,
 };
 
+static const rk_field sparse_fields[] = {
+    RATIO("core_share", rk_sparse_rates, core_share, 1,
+          "of the matrix engine, by attention to picked keys"),
+    OPTIONAL("head_tile", rk_sparse_rates, head_tile, 1024, NULL,
+             "query heads that its kernel pads to"),
+    RATIO("index_share", rk_sparse_rates, index_share, 1,
+          "of the matrix engine, by the scores of an indexer"),
+    RATIO("select_share", rk_sparse_rates, select_share, 1,
+          "of memory bandwidth, while the best scores are picked"),
+    UNCERTAIN,
+};
+
+/* What flash_mla_sparse_fwd and DeepGEMM's fp8_mqa_logits reach on H100; see data/measured. */
+static const rk_sparse_rates usual_sparse = {
+    .core_share = 0.6, .head_tile = 64, .index_share = 0.35, .select_share = 0.3};
+
 static const rk_field memory_fields[] = {
     RATE("capacity_GB", rk_accelerator, memory_capacity, "GB", "nominal"),
     RATE("usable_GiB", rk_accelerator, memory_usable, "GiB", "that a process can allocate"),
@@ -211,6 +227,12 @@ static rk_status read_gemm(const json_t *value, const char *path, void *out, rk_
 static rk_status read_attention(const json_t *value, const char *path, void *out, rk_error *err)
 {
     return read_group(value, path, attention_fields, COUNT(attention_fields), out, err);
+}
+
+static rk_status read_sparse(const json_t *value, const char *path, void *out, rk_error *err)
+{
+    rk_sparse_rates *rates = &((rk_accelerator *)out)->sparse;
+    return read_group(value, path, sparse_fields, COUNT(sparse_fields), rates, err);
 }
 
 static rk_status read_memory(const json_t *value, const char *path, void *out, rk_error *err)
@@ -502,6 +524,12 @@ static const rk_field accelerator_fields[] = {
     GROUP("compute", read_compute),
     GROUP("gemm", read_gemm),
     GROUP("attention", read_attention),
+    {.name = "sparse",
+     .type = RK_FIELD_CUSTOM,
+     .offset = offsetof(rk_system, accelerator),
+     .optional = true,
+     .read = read_sparse,
+     .help = "kernels of attention to picked keys"},
     GROUP("memory", read_memory),
     GROUP("host", read_host),
     {.name = "tiers", .type = RK_FIELD_CUSTOM, .read = read_tiers, .help = "a list of tiers"},
@@ -511,7 +539,7 @@ static const rk_field accelerator_fields[] = {
 static rk_status read_accelerator_object(const json_t *object, const char *path, rk_system *system,
                                          rk_error *err)
 {
-    *system = (rk_system){.accelerator.burst = 1};
+    *system = (rk_system){.accelerator = {.burst = 1, .sparse = usual_sparse}};
     return read_group(object, path, accelerator_fields, COUNT(accelerator_fields), system, err);
 }
 

@@ -12,14 +12,10 @@
 
 /* Files that cannot be expressed, and a part of the reason; all others must be read. */
 static const char *const refused[][2] = {
-    {"DeepSeek-V3.2", "indexer"},
     {"DeepSeek-V4-Flash", "indexer"},
     {"DeepSeek-V4-Pro", "indexer"},
-    {"GLM-5", "indexer"},
-    {"GLM-5.2", "indexer"},
     {"Jamba-v0.1", "state-space"},
     {"LongCat-Flash-Chat", "longcat_flash"},
-    {"MiniMax-M3", "indexer"},
     {"Zamba2-2.7B-Instruct-v2", "state-space"},
 };
 

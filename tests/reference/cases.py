@@ -64,6 +64,16 @@ def random_layer(rng, heads):
     return layer
 
 
+def random_sparse(rng, heads):
+    """Attention to picked keys, latent or grouped."""
+    layer = random_layer(rng, heads)
+    for field in ("window", "chunked"):
+        layer.pop(field, None)
+    layer.update(index_heads=rng.choice((4, 32)), index_size=rng.choice((64, 128)),
+                 index_keys=rng.choice((512, 2048, 8192)), index_shared=often(rng, 0.3))
+    return layer
+
+
 def random_mamba2(rng, heads):
     """Heads and groups that split over up to 8 tensor ranks."""
     groups = rng.choice((1, 8))
@@ -97,7 +107,8 @@ def random_part(rng, heads, dense, experts):
     kind = rng.choice(("mixer", "network", "both"))
     if kind == "network":
         return dict(network, mixer="none")
-    mixer = rng.choice((random_mamba2, random_recurrence, random_layer))(rng, heads)
+    mixer = rng.choice((random_mamba2, random_recurrence, random_layer, random_sparse))(
+        rng, heads)
     return dict(mixer, **(network if kind == "both" else {"feed_forward": "none"}))
 
 
@@ -156,6 +167,8 @@ def random_model(rng):
         if often(rng, 0.2) and "kv_heads" in first:
             kinds.append(dict(first, kv_source="borrowed"))
         model.update(types=kinds, pattern=[0] + [rng.randrange(len(kinds)) for _ in range(4)])
+        if often(rng, 0.3):
+            model["mtp_type"] = rng.randrange(len(kinds))
     if kind not in ("types", "hybrid") and model.get("window") and often(rng, 0.5):
         model["window_pattern"] = rng.choice(("wf", "wwf", "fw"))
     return model
@@ -229,8 +242,11 @@ def random_accelerator(rng):
                  "ramp_tokens": between(rng, 50, 3000), "softmax_elements": between(rng, 10, 200)}
     host = {"bandwidth_GBps": between(rng, 10, 500), "efficiency": between(rng, 0.5, 1),
             "capacity_GiB": between(rng, 16, 1000)}
+    sparse = {"core_share": between(rng, 0.1, 1), "head_tile": rng.choice((16, 64, 128)),
+              "index_share": between(rng, 0.1, 1), "select_share": between(rng, 0.1, 1)}
     return {
         "name": "made up",
+        "sparse": without_some(rng, sparse, tuple(sparse)),
         "compute": without_some(rng, compute, ("kernel_us", "launch_us", "power_W", "burst",
                                                "fp8_one_layout")),
         "gemm": gemm,

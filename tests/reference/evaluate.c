@@ -267,11 +267,11 @@ static void print_cost(const rk_cost *cost)
     printf("\"adapters\": %.17g}", cost->adapters);
 }
 
-/* Index of the first layer of a type. */
+/* Index of the first layer of a type; of one that MTP alone has, the number of layers. */
 static int first_of_type(const rk_model *model, int type)
 {
     int layer = 0;
-    while (model->type_of[layer] != type) {
+    while (layer < model->layers && model->type_of[layer] != type) {
         layer++;
     }
     return layer;

@@ -24,6 +24,7 @@ LAYER_DEFAULTS = {
     "qk_norm": "none", "bias_qkv": False, "bias_out": False, "sinks": False,
     "output_gate": False, "head_gate": False, "kv_source": "own", "relative_positions": False,
     "q_rank": 0, "kv_rank": 0, "nope_size": 0, "rope_size": 0,
+    "index_heads": 0, "index_size": 0, "index_keys": 0, "index_block": 0, "index_shared": False,
     "mixer": "", "feed_forward": "", "heads": 0,
     "state_heads": 0, "state_key_heads": 0, "state_key_size": 0, "state_value_size": 0,
     "conv_width": 0, "conv_bias": False, "chunk": 0, "full_gate": False,
@@ -46,15 +47,17 @@ def complete_layer(fields, hidden):
     """A layer with the defaults that follow from other fields, and its head sizes."""
     layer = Record(**{**LAYER_DEFAULTS, **fields})
     named = layer.feed_forward
-    layer.mixer = layer.mixer or ("latent" if layer.kv_rank > 0 else "grouped")
+    softmax = "latent" if layer.kv_rank > 0 else "grouped"
+    layer.mixer = layer.mixer or ("sparse_" if layer.index_keys > 0 else "") + softmax
+    layer.sparse = layer.mixer.startswith("sparse_")
     layer.feed_forward = named or ("experts" if layer.experts > 0 else "dense")
     if named in ("dense", "none"):
         layer.experts = layer.top_k = 0
     if named in ("experts", "none"):
         layer.ffn, layer.ffn_bias = 0, False
     layer.shared_ffn = layer.shared_ffn or layer.expert_ffn
-    layer.latent = layer.mixer == "latent"
-    if layer.mixer not in ("latent", "grouped"):
+    layer.latent = layer.mixer in ("latent", "sparse_latent")
+    if layer.mixer not in ("latent", "grouped", "sparse_latent", "sparse_grouped"):
         layer.heads = layer.kv_heads = layer.window = layer.d_qk = layer.d_v = 0
         layer.bias_out = layer.bias_qkv = False
         if layer.mixer == "convolution":
@@ -101,6 +104,7 @@ def model_of(document):
         model.layers = [types[pattern[i % len(pattern)]] for i in range(document["layers"])]
     else:
         model.layers = layers_by_rules(fields, document)
+    model.mtp_layer = types[document["mtp_type"]] if "mtp_type" in document else model.layers[-1]
     return model
 
 
@@ -124,6 +128,9 @@ def engines_of(group):
     return engines
 
 
+SPARSE_DEFAULTS = {"core_share": 0.6, "head_tile": 64, "index_share": 0.35, "select_share": 0.3}
+
+
 def accelerator_of(document):
     compute, attention = document["compute"], document["attention"]
     memory, host = document["memory"], document["host"]
@@ -139,6 +146,8 @@ def accelerator_of(document):
         attention_backward=attention["backward_tflops"] * TERA,
         ramp=attention.get("ramp_tokens", 0),
         softmax=attention.get("softmax_elements", 0),
+        sparse={**SPARSE_DEFAULTS, **{key: value for key, value in document.get("sparse", {}).items()
+                                      if key in SPARSE_DEFAULTS}},
         usable=memory["usable_GiB"] * GIB,
         memory_bandwidth=memory["bandwidth_GBps"] * GB,
         bandwidth=memory["bandwidth_GBps"] * GB * memory["efficiency"],
@@ -195,6 +204,9 @@ def limit_power(accelerator, watts):
         engine.efficiency *= factor
     accelerator.attention_forward *= factor
     accelerator.attention_backward *= factor
+    accelerator.sparse = dict(accelerator.sparse)
+    accelerator.sparse["core_share"] *= factor
+    accelerator.sparse["index_share"] *= factor
     accelerator.power = watts
 
 

@@ -5,7 +5,7 @@ import copy
 from math import ceil
 from types import SimpleNamespace as Record
 
-from reference import collectives, kernels, models, precision, strategies
+from reference import collectives, kernels, models, precision, sparse, strategies
 
 PARTS = ("linear layers", "attention", "experts", "memory-bound ops", "casts", "head and loss",
          "host-bound", "recompute", "TP comm", "CP comm", "EP comm", "PP comm", "offloading",
@@ -235,8 +235,9 @@ def add_latent_projections(x, layer):
         x.repeat(before)
     x.save(c.element * T * (q_rank + rank + layer.rope_size))
     x.save(c.formats.saved_input * T * (q_rank + rank))
-    x.save(c.element * T * (q + y + z), up)
-    x.stream("memory-bound ops", *[2 * c.element * T * (q + y)] * 2)
+    x.save(c.element * T * (q if layer.sparse else q + y + z), up)
+    turned = q + (rank + layer.rope_size if layer.sparse else y)
+    x.stream("memory-bound ops", *[2 * c.element * T * turned] * 2)
 
 
 def add_grouped_projections(x, layer):
@@ -350,6 +351,28 @@ def add_attention(x, layer):
     x.save(c.element * T * o, unsaved)
     x.save(4 * T * layer.heads / s.tp if s.flash_attention else 0, unsaved)
     x.save(c.formats.saved_input * T * o if c.low else 0, unsaved)
+
+
+def add_sparse(x, layer):
+    c, s, T, t = x.c, x.c.strategy, x.c.T, x.c.strategy.tp
+    y, z, o = widths_of(layer, t)[1:]
+    again, n = c.recomputes("core_attention"), layer.heads / t
+    key = layer.kv_rank + layer.rope_size
+    (add_latent_projections if layer.latent else add_grouped_projections)(x, layer)
+    if layer.latent:
+        x.save(c.element * T * n * key, c.recomputes("mla_up"))
+        x.save(c.element * T * key)
+    sparse.add_index(x, layer, n * sparse.pair_flops(layer)[1])
+    sparse.add_gathers(x, layer, key if layer.latent else y + z)
+    before = x.copy()
+    (sparse.latent_core if layer.latent else sparse.grouped_core)(x, layer)
+    if again:
+        x.repeat(before)
+    x.adapted_linear("attention", T, c.model.hidden, o, summed=True)
+    x.product_again(T, c.model.hidden, o)
+    x.save(c.element * T * (n * layer.kv_rank if layer.latent else o), again)
+    x.save(4 * T * n, again)
+    x.save(c.formats.saved_input * T * o if layer.latent or c.low else 0, again)
 
 
 # ---- recurrences ----------------------------------------------------------------------------
@@ -650,6 +673,11 @@ def attention_matrices(layer, n, h):
         if layer.head_gate:
             yield "dense", 1, n, h
     yield "dense", 2 if layer.output_gate else 1, h, n * d_v
+    if layer.sparse and sparse.has_indexer(layer):
+        yield "dense", 1, layer.index_heads * layer.index_size, layer.q_rank or h
+        yield "dense", 1, layer.index_size, h
+        if layer.latent:
+            yield "dense", 1, layer.index_heads, h
 
 
 def orthogonalize(x, layer):
@@ -692,6 +720,8 @@ def count_parameters(x, layer):
         whole += normed * layer.d_qk if layer.qk_norm == "head" else 0
         missing = max(0, 1 - layer.kv_heads / s.tp)
         copies = (h + layer.bias_qkv) * models.key_value_outputs(layer) * missing
+    if layer.mixer.startswith("sparse_"):
+        whole += sparse.index_parameters(layer, h)
     dense = p.attention + p.ffn + p.shared + p.router + p.norms
     orthogonalize(x, layer)
     x.whole = whole
@@ -711,6 +741,9 @@ def layer_temporaries(c, layer):
         return max(c.element * inner, kept) + c.element * c.T * c.model.hidden
     if layer.mixer in models.RECURRENCES:
         kept = recurrence_of(layer, c.element).temporaries / s.tp * c.T
+        return max(c.element * inner, kept) + c.element * c.T * c.model.hidden
+    if layer.mixer.startswith("sparse_"):
+        kept = sparse.temporaries(c, layer)
         return max(c.element * inner, kept) + c.element * c.T * c.model.hidden
     scores = 0 if s.flash_attention else (
         2 * s.micro_batch * layer.heads / s.tp * s.seq**2 / s.cp)
@@ -738,6 +771,8 @@ def add_layer_launches(x, layer, checkpointed):
     own = {"mamba2": (13, 26), "none": (0, 0)}.get(layer.mixer)
     if layer.mixer in models.RECURRENCES:
         own = recurrence_of(layer, c.element).launches
+    if layer.mixer.startswith("sparse_") and sparse.has_indexer(layer):
+        forward, backward = forward + 9, backward + 9
     if own:
         forward += own[0] - stack.kernels_forward * 7 / 12
         backward += own[1] - stack.kernels_backward * 7 / 12
@@ -770,6 +805,7 @@ def layer_blocks(c, layer):
     x = Block(c)
     special = {"none": lambda *_: None, "mamba2": add_mamba2}
     special.update(dict.fromkeys(models.RECURRENCES, add_recurrence))
+    special.update(dict.fromkeys(("sparse_latent", "sparse_grouped"), add_sparse))
     special.get(layer.mixer, add_attention)(x, layer)
     before = x.copy()
     if layer.experts:

@@ -3,6 +3,8 @@
 
 from types import SimpleNamespace as Record
 
+from reference import sparse
+
 
 def norm_weights(model):
     h = model.hidden
@@ -26,12 +28,13 @@ def attention_matrices(layer, h):
         matrices += h * n if layer.head_gate else 0
     matrices += h * n * d_v if layer.output_gate else 0
     matrices += h * n * d_qk if layer.relative_positions else 0
-    return matrices
+    return matrices + sparse.index_matrices(layer, h)
 
 
 def attention_vectors(layer, h):
     n, n_kv, d_qk, d_v = layer.heads, layer.kv_heads, layer.d_qk, layer.d_v
     vectors = (n if layer.sinks else 0) + (h if layer.bias_out else 0)
+    vectors += 2 * layer.index_size if sparse.has_indexer(layer) else 0
     if layer.latent:
         down = layer.q_rank + layer.kv_rank
         return vectors + down + (down + layer.rope_size if layer.bias_qkv else 0)
@@ -154,8 +157,9 @@ def model_parameters(model):
     p.total = ends + sum(layer.total for layer in each)
     p.active = ends + sum(layer.active for layer in each)
     p.without_embedding = p.active - (0 if model.tied else table) - second * model.vocab
-    p.mtp = model.mtp_layers * (each[-1].total + 2 * h * h + p.mtp_norms)
-    p.mtp_active = model.mtp_layers * (each[-1].active + 2 * h * h + p.mtp_norms)
+    mtp = layer_parameters(model, model.mtp_layer)
+    p.mtp = model.mtp_layers * (mtp.total + 2 * h * h + p.mtp_norms)
+    p.mtp_active = model.mtp_layers * (mtp.active + 2 * h * h + p.mtp_norms)
     return p
 
 
@@ -214,10 +218,13 @@ def counted_weights(model, convention, layers):
 def flops_per_token(model, s, convention, frozen=False):
     layers = model.layers
     if convention not in ("torchtitan", "nanotron"):
-        layers = layers + layers[-1:] * model.mtp_layers
+        layers = layers + [model.mtp_layer] * model.mtp_layers
     span = {"megatron": lambda layer: s / 2,
             "megatron-bridge": lambda layer: causal_span(layer, s)}.get(convention, lambda layer: s)
     def mixing(layer):
+        if layer.mixer.startswith("sparse_"):
+            whole = convention not in ("megatron", "megatron-bridge")
+            return sparse.counted_flops(layer, model.hidden, s, whole) / 3
         if layer.mixer == "mamba2":
             return 7 * 2 * model.hidden * layer.state_key_size
         if layer.mixer in RECURRENCES:

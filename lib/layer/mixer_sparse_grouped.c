@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Block-sparse attention (MiniMax-M3): grouped-query attention to the blocks of keys that an
+ * indexer picks by the best score of each.  Kernels visit whole blocks, so they skip what the
+ * causal mask hides.  Letters as in sparse.c and mixer_grouped.c.
+ */
+#include "base/units.h"
+#include "layer/all_kinds.h"
+#include "layer/sparse.h"
+
+#include <math.h>
+
+static bool claims(const rk_layer_type *type)
+{
+    return type->attention.query_heads != 0 && type->attention.index.keys != 0;
+}
+
+static rk_status complete(rk_layer_type *type, int64_t hidden, const char *path, rk_error *err)
+{
+    return rk_mixer_grouped.part.complete(type, hidden, path, err);
+}
+
+static rk_status check(const rk_layer_type *type, rk_error *err)
+{
+    const rk_status status = rk_mixer_grouped.part.check(type, err);
+    return status ? status : rk_index_check(&type->attention, err);
+}
+
+static void count(const rk_layer_type *type, int64_t h, rk_layer_params *p)
+{
+    rk_mixer_grouped.part.count(type, h, p);
+    rk_index_count(&type->attention, h, p);
+}
+
+/* Every tensor rank has the whole indexer. */
+static void unsplit(const rk_layer_type *type, double h, double t, double *whole, double *copied)
+{
+    rk_layer_params index = {0};
+    rk_index_count(&type->attention, (int64_t)h, &index);
+    rk_mixer_grouped.part.unsplit(type, h, t, whole, copied);
+    *whole += (double)index.attention;
+}
+
+/* Adapters leave the indexer alone. */
+static double features(const rk_layer_type *type, double h)
+{
+    return rk_mixer_grouped.part.features(type, h);
+}
+
+static int matrices(const rk_layer_type *type, double h, rk_matrix out[RK_MATRIX_MAX])
+{
+    const rk_index_shape *index = &type->attention.index;
+    int count = rk_mixer_grouped.part.matrices(type, h, out);
+    if (rk_index_matrices(&type->attention, (int64_t)h) > 0) {
+        out[count++] = (rk_matrix){(double)(index->heads * index->size), h, 1, false};
+        out[count++] = (rk_matrix){(double)index->size, h, 1, false};
+    }
+    return count;
+}
+
+/* ---- operators ----------------------------------------------------------------------------- */
+
+/* Flash attention to the picked keys: sequences as long as they are, FLOPs of the causal span. */
+static void add_core(rk_cost_builder *x, const rk_attention_shape *a)
+{
+    const rk_strategy *s = x->c->strategy;
+    const int64_t reach = s->document > 0 && s->document < s->seq ? s->document : s->seq;
+    const double t = (double)s->tp, qk = (double)rk_attention_qk_size(a);
+    const double v = (double)rk_attention_value_size(a);
+    const double heads = (double)a->query_heads / t;
+    rk_operator o = {
+        .kind = RK_OPERATOR_ATTENTION,
+        .part = RK_PART_ATTENTION,
+        .groups = (double)s->micro_batch * (double)s->seq / (double)reach * heads,
+        .M = x->c->tokens,
+        .N = rk_index_visited(a, (double)reach),
+        .K = qk,
+        .flops = 2 * x->c->tokens * rk_selected_span(a->index.keys, reach) * heads * (qk + v),
+        .share = x->c->attention * x->c->stack->attention_share,
+        .sharing = (double)a->query_heads / fmax((double)a->kv_heads, t),
+    };
+    rk_emit(x, &o);
+    o.pass = RK_PASS_BACKWARD;
+    o.flops *= (3 * qk + 2 * v) / (qk + v);
+    o.share = x->c->attention * x->c->stack->attention_backward_share;
+    rk_emit(x, &o);
+}
+
+static void add(rk_cost_builder *x, const rk_layer_type *type)
+{
+    const rk_attention_shape *a = &type->attention;
+    const rk_strategy *s = x->c->strategy;
+    const double T = x->c->tokens, h = (double)x->c->model->hidden;
+    const double heads = (double)a->query_heads / (double)s->tp;
+    const rk_attention_widths w = rk_attention_widths_of(a, (double)s->tp);
+    const bool again = rk_recomputes(s, RK_MODULE_CORE_ATTENTION);
+    rk_add_grouped_projections(x, a);
+    rk_add_index(x, a, 2 * heads * (double)rk_attention_qk_size(a));
+    rk_add_index_gathers(x, a, w.key + w.value);
+    const rk_cost before = x->cost;
+    add_core(x, a);
+    if (again) {
+        rk_repeat(x, &before);
+    }
+    rk_add_row_linear(x, s->precision, T, h, w.output);
+    rk_add_product_again(x, T, h, w.output);
+    rk_save(x, again, x->c->element * T * w.output);
+    rk_save(x, again, 4 * T * heads);
+    if (rk_wide_precision(s) != s->precision) {
+        rk_save(x, again, rk_saved_input_bytes(s) * T * w.output);
+    }
+}
+
+const rk_mixer rk_mixer_sparse_grouped = {
+    .part = {.name = "sparse_grouped",
+             .shapes = RK_SHAPE_ATTENTION,
+             .fields = rk_index_fields,
+             .field_count = COUNT(rk_index_fields),
+             .claims = claims,
+             .complete = complete,
+             .check = check,
+             .count = count,
+             .unsplit = unsplit,
+             .features = features,
+             .matrices = matrices,
+             .add = add,
+             .transient = rk_sparse_transient},
+    .flops = rk_sparse_flops,
+    .kernels = rk_sparse_kernels,
+};

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * DeepSeek sparse attention (DeepSeek-V3.2, GLM-5): latent attention to the keys that an indexer
+ * picks.  It runs in absorbed form, in training too: all n heads share one key per token, the
+ * latent of r_kv elements with its d_r of position, and the latent is the value.  Letters as in
+ * sparse.c and mixer_latent.c.
+ */
+#include "base/units.h"
+#include "layer/all_kinds.h"
+#include "layer/sparse.h"
+
+#include <math.h>
+
+static bool claims(const rk_layer_type *type)
+{
+    return rk_attention_is_latent(&type->attention) && type->attention.index.keys != 0;
+}
+
+static rk_status complete(rk_layer_type *type, int64_t hidden, const char *path, rk_error *err)
+{
+    return rk_mixer_latent.part.complete(type, hidden, path, err);
+}
+
+static rk_status check(const rk_layer_type *type, rk_error *err)
+{
+    const rk_status status = rk_mixer_latent.part.check(type, err);
+    return status ? status : rk_index_check(&type->attention, err);
+}
+
+static void count(const rk_layer_type *type, int64_t h, rk_layer_params *p)
+{
+    rk_mixer_latent.part.count(type, h, p);
+    rk_index_count(&type->attention, h, p);
+}
+
+/* Every tensor rank has the whole indexer. */
+static void unsplit(const rk_layer_type *type, double h, double t, double *whole, double *copied)
+{
+    rk_layer_params index = {0};
+    rk_index_count(&type->attention, (int64_t)h, &index);
+    rk_mixer_latent.part.unsplit(type, h, t, whole, copied);
+    *whole += (double)index.attention;
+}
+
+/* Adapters leave the indexer alone. */
+static double features(const rk_layer_type *type, double h)
+{
+    return rk_mixer_latent.part.features(type, h);
+}
+
+static int matrices(const rk_layer_type *type, double h, rk_matrix out[RK_MATRIX_MAX])
+{
+    const rk_attention_shape *a = &type->attention;
+    int count = rk_mixer_latent.part.matrices(type, h, out);
+    if (rk_index_matrices(a, (int64_t)h) > 0) {
+        const double inputs = a->q_rank > 0 ? (double)a->q_rank : h;
+        out[count++] = (rk_matrix){(double)(a->index.heads * a->index.size), inputs, 1, false};
+        out[count++] = (rk_matrix){(double)a->index.size, h, 1, false};
+        out[count++] = (rk_matrix){(double)a->index.heads, h, 1, false};
+    }
+    return count;
+}
+
+/* ---- operators ----------------------------------------------------------------------------- */
+
+/*
+ * Attention to the picked keys: 2 k n ((r_kv + d_r) + r_kv) FLOPs per token forward and 2.5 times
+ * that backward, as in flash attention.  Kernels pad the heads of a rank to a tile.  Backward is
+ * slower than forward by as much as flash attention is.
+ */
+static void add_core(rk_cost_builder *x, const rk_attention_shape *a)
+{
+    const rk_strategy *s = x->c->strategy;
+    const rk_accelerator *device = &x->c->system->accelerator;
+    const double heads = (double)a->query_heads / (double)s->tp, tile = device->sparse.head_tile;
+    const double reach = (double)(s->document > 0 && s->document < s->seq ? s->document : s->seq);
+    const double width = 2 * (double)a->kv_rank + (double)a->rope_size;
+    const double padded = ceil(heads / tile) * tile;
+    rk_operator o = {
+        .kind = RK_OPERATOR_SCAN,
+        .part = RK_PART_ATTENTION,
+        .precision = rk_wide_precision(s),
+        .M = x->c->tokens,
+        .flops = 2 * x->c->tokens * rk_index_visited(a, reach) * heads * width,
+        .share = device->sparse.core_share * heads / padded,
+        .stream_share = 1,
+        .kernels = 1,
+    };
+    rk_emit(x, &o);
+    o.pass = RK_PASS_BACKWARD;
+    o.flops *= RK_SPARSE_BACKWARD;
+    o.share *= device->attention_backward / device->attention_forward;
+    o.kernels = 3;
+    rk_emit(x, &o);
+}
+
+/*
+ * Kept: queries in the space of latents, the latent with its position, the sum per row, the output
+ * as a latent, and as the output projection reads it.
+ */
+static void add(rk_cost_builder *x, const rk_layer_type *type)
+{
+    const rk_attention_shape *a = &type->attention;
+    const rk_strategy *s = x->c->strategy;
+    const double T = x->c->tokens, e = x->c->element, h = (double)x->c->model->hidden;
+    const double rank = (double)a->kv_rank, key = rank + (double)a->rope_size;
+    const double heads = (double)a->query_heads / (double)s->tp;
+    const double output = heads * (double)a->value_size;
+    const bool up = rk_recomputes(s, RK_MODULE_MLA_UP);
+    const bool again = rk_recomputes(s, RK_MODULE_CORE_ATTENTION);
+    rk_add_latent_projections(x, a, true);
+    rk_save(x, up, e * T * heads * key);
+    rk_save(x, false, e * T * key);
+    rk_add_index(x, a, 2 * heads * key);
+    rk_add_index_gathers(x, a, key);
+    const rk_cost before = x->cost;
+    add_core(x, a);
+    if (again) {
+        rk_repeat(x, &before);
+    }
+    rk_add_row_linear(x, s->precision, T, h, output);
+    rk_add_product_again(x, T, h, output);
+    rk_save(x, again, e * T * heads * rank);
+    rk_save(x, again, 4 * T * heads);
+    rk_save(x, again, rk_saved_input_bytes(s) * T * output);
+}
+
+const rk_mixer rk_mixer_sparse_latent = {
+    .part = {.name = "sparse_latent",
+             .shapes = RK_SHAPE_ATTENTION,
+             .fields = rk_index_fields,
+             .field_count = COUNT(rk_index_fields),
+             .claims = claims,
+             .complete = complete,
+             .check = check,
+             .count = count,
+             .unsplit = unsplit,
+             .features = features,
+             .matrices = matrices,
+             .add = add,
+             .transient = rk_sparse_transient},
+    .flops = rk_sparse_flops,
+    .kernels = rk_sparse_kernels,
+};

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Attention to keys that an indexer picks: what its mixers share; inside lib/layer only. */
+#ifndef RK_LAYER_SPARSE_H
+#define RK_LAYER_SPARSE_H
+
+#include "layer/attention.h"
+
+/*
+ * FLOPs of the backward of attention to picked keys over those of its forward: five products for
+ * two, as in flash attention.
+ */
+#define RK_SPARSE_BACKWARD 2.5
+
+/* Keys of a model document. */
+enum { RK_INDEX_FIELD_COUNT = 5 };
+extern const rk_field rk_index_fields[RK_INDEX_FIELD_COUNT];
+
+rk_status rk_index_check(const rk_attention_shape *a, rk_error *err);
+
+/* Weights of the matrices of an indexer of hidden size h; 0 where the layer has none. */
+int64_t rk_index_matrices(const rk_attention_shape *a, int64_t h);
+
+/* Adds the parameters of the indexer to those of the rest of the attention. */
+void rk_index_count(const rk_attention_shape *a, int64_t h, rk_layer_params *params);
+
+/* Keys that a kernel visits for a query, in sequences of so many tokens. */
+double rk_index_visited(const rk_attention_shape *a, double seq);
+
+/*
+ * Adds the indexer: its linears, scores of all keys, the choice of the best, and what trains it.
+ * `teacher` FLOPs per picked key and token make the distribution that it learns.
+ */
+void rk_add_index(rk_cost_builder *x, const rk_attention_shape *a, double teacher);
+
+/*
+ * Adds context parallelism: `width` elements per token that all context ranks gather, with the
+ * index keys, and whose gradients are scattered.
+ */
+void rk_add_index_gathers(rk_cost_builder *x, const rk_attention_shape *a, double width);
+
+/* Functions of rk_mixer and rk_part_kind. */
+double rk_sparse_flops(const rk_layer_type *type, int64_t hidden, int64_t seq, rk_flop_reach reach);
+void rk_sparse_kernels(const rk_block_context *c, const rk_layer_type *type, double *forward,
+                       double *backward);
+double rk_sparse_transient(const rk_block_context *c, const rk_layer_type *type);
+
+#endif

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Hugging Face models whose attention picks its keys by an indexer.  Sources: the configuration and
+ * modelling classes of transformers, the released code of DeepSeek-V3.2-Exp, GLM-5 and MiniMax-M3.
+ */
+#include "base/units.h"
+#include "model/hf_rows.h"
+
+#include <string.h>
+
+static const char *const reads_dsa[] = {
+    "index_n_heads",
+    "index_head_dim",
+    "index_topk",
+    "index_topk_freq",
+    "indexer_types",
+    "index_topk_pattern",
+    "head_dim",
+    "qk_head_dim",
+    "index_share_for_mtp_iteration",
+    NULL,
+};
+static const char *const reads_minimax_m3[] = {"sparse_attention_config", "dense_intermediate_size",
+                                               NULL};
+
+/* How the attention of a layer finds its keys. */
+enum { KEYS_ALL, KEYS_PICKED, KEYS_SHARED, KEYS_KINDS };
+
+/* Reads a size that must be there. */
+static rk_status read_key(const hf_draft *draft, const char *key, int64_t *out, rk_error *err)
+{
+    const json_t *value = rk_hf_find(draft, key);
+    return value ? rk_hf_read_size(draft, key, value, out, err)
+                 : rk_hf_fail(draft, key, err, "this key is missing");
+}
+
+/* Reads a size that may be missing: it is then 0. */
+static rk_status read_more(const hf_draft *draft, const char *key, int64_t *out, rk_error *err)
+{
+    const json_t *value = rk_hf_find(draft, key);
+    *out = 0;
+    return value ? rk_hf_read_size(draft, key, value, out, err) : RK_OK;
+}
+
+/*
+ * Lays out layers with experts or without whose keys are found in the way keys[i]; draft->layer has
+ * both networks and the indexer.
+ */
+static rk_status lay_out(hf_draft *draft, const uint8_t keys[RK_LAYER_MAX], rk_error *err)
+{
+    enum { KINDS = 2 * KEYS_KINDS };
+    bool moe[RK_LAYER_MAX] = {false};
+    rk_layer_type kinds[KINDS];
+    uint8_t kind_of[RK_LAYER_MAX];
+    const int layers = (int)draft->size[HF_LAYERS];
+    const rk_status status = rk_hf_mark_experts(draft, layers, moe, err);
+    for (int i = 0; i < layers; i++) {
+        kind_of[i] = (uint8_t)(2 * keys[i] + (moe[i] ? 1 : 0));
+    }
+    for (int kind = 0; kind < KINDS; kind++) {
+        rk_layer_type *type = &kinds[kind];
+        *type = draft->layer;
+        if (kind / 2 == KEYS_ALL) {
+            type->attention.index = (rk_index_shape){0};
+        }
+        type->attention.index.shared = kind / 2 == KEYS_SHARED;
+        if (kind % 2) {
+            type->ffn.width = 0;
+        } else {
+            type->moe = (rk_moe_shape){0};
+        }
+        rk_layer_set_kinds(type, draft->kinds);
+    }
+    if (status) {
+        return status;
+    }
+    rk_model_set_layers(&draft->model, kinds, kind_of, layers);
+    if (keys[layers - 1] == KEYS_SHARED) { /* MTP picks its own */
+        return rk_model_set_mtp(&draft->model, &kinds[2 * KEYS_PICKED + (moe[layers - 1] ? 1 : 0)],
+                                err);
+    }
+    return RK_OK;
+}
+
+/* Says which layers take the keys of an indexer below, by a list of words or a rule. */
+static rk_status mark_shared(const hf_draft *draft, uint8_t keys[RK_LAYER_MAX], rk_error *err)
+{
+    const json_t *words = rk_hf_find(draft, "indexer_types");
+    int64_t every = 0, first = 0;
+    rk_status status = read_more(draft, "index_topk_freq", &every, err);
+    status = status ? status : read_more(draft, "index_skip_topk_offset", &first, err);
+    if (words && json_array_size(words) < (size_t)draft->size[HF_LAYERS]) {
+        return rk_hf_fail(draft, "indexer_types", err, "expected a word for each layer");
+    }
+    for (int i = 0; i < (int)draft->size[HF_LAYERS]; i++) {
+        const char *word = json_string_value(json_array_get(words, (size_t)i));
+        const bool late = every > 1 && i >= first && (i - first + 1) % every != 0;
+        const bool shared = words ? word && strcmp(word, "shared") == 0 : late;
+        keys[i] = shared ? KEYS_SHARED : KEYS_PICKED;
+    }
+    return status;
+}
+
+/* DeepSeek sparse attention: all layers. */
+static rk_status lay_out_dsa(hf_draft *draft, rk_error *err)
+{
+    uint8_t keys[RK_LAYER_MAX] = {0};
+    rk_index_shape *index = &draft->layer.attention.index;
+    rk_status status = read_key(draft, "index_n_heads", &index->heads, err);
+    status = status ? status : read_key(draft, "index_head_dim", &index->size, err);
+    status = status ? status : read_key(draft, "index_topk", &index->keys, err);
+    status = status ? status : mark_shared(draft, keys, err);
+    return status ? status : lay_out(draft, keys, err);
+}
+
+/* MiniMax-M3: blocks of keys, in the layers of a list. */
+static rk_status lay_out_minimax_m3(hf_draft *draft, rk_error *err)
+{
+    uint8_t keys[RK_LAYER_MAX] = {0};
+    int64_t blocks = 0, local = 0, first = 0;
+    rk_index_shape *index = &draft->layer.attention.index;
+    const json_t *marks = rk_hf_find(draft, "sparse_attention_config.sparse_attention_freq");
+    const struct {
+        const char *key;
+        int64_t *out;
+    } sizes[] = {
+        {"sparse_attention_config.sparse_num_index_heads", &index->heads},
+        {"sparse_attention_config.sparse_index_dim", &index->size},
+        {"sparse_attention_config.sparse_block_size", &index->block},
+        {"sparse_attention_config.sparse_topk_blocks", &blocks},
+    };
+    rk_status status = RK_OK;
+    for (size_t i = 0; !status && i < COUNT(sizes); i++) {
+        status = read_key(draft, sizes[i].key, sizes[i].out, err);
+    }
+    status = status ? status
+                    : read_more(draft, "sparse_attention_config.sparse_local_block", &local, err);
+    status = status ? status
+                    : read_more(draft, "sparse_attention_config.sparse_init_block", &first, err);
+    if (!status && json_array_size(marks) < (size_t)draft->size[HF_LAYERS]) {
+        return rk_hf_fail(draft, "sparse_attention_config.sparse_attention_freq", err,
+                          "expected an element for each layer");
+    }
+    if (!status && (index->block > RK_TOKENS_MAX || blocks + local + first > RK_TOKENS_MAX)) {
+        return rk_hf_fail(draft, "sparse_attention_config.sparse_topk_blocks", err,
+                          "the blocks are larger than any sequence");
+    }
+    index->keys = (blocks + local + first) * index->block;
+    for (int i = 0; !status && i < (int)draft->size[HF_LAYERS]; i++) {
+        const json_t *mark = json_array_get(marks, (size_t)i);
+        keys[i] = json_integer_value(mark) != 0 ? KEYS_PICKED : KEYS_ALL;
+    }
+    return status ? status : lay_out(draft, keys, err);
+}
+
+/* ---- the rows ------------------------------------------------------------------------------ */
+
+const hf_architecture rk_hf_sparse[] = {
+    {
+        .type = "deepseek_v32",
+        .defaults =
+            {SHAPE(129280, 7168, 18432, 61, 128),
+             EXPERTS(256, 8, 2048), [HF_SHARED_EXPERTS] = 1, [HF_DENSE_FIRST] = 3,
+             [HF_EXPERT_GROUPS] = 8, [HF_ROUTE_GROUPS] = 4, [HF_NOPE_SIZE] = 128,
+             [HF_ROPE_SIZE] = 64, [HF_VALUE_SIZE] = 128, [HF_Q_RANK] = 1536, [HF_KV_RANK] = 512},
+        .norms = 2,
+        .bias_qkv = {"attention_bias", false},
+        .bias_out = {"attention_bias", false},
+        .has_experts = true,
+        .router_bias = YES,
+        .reads = reads_dsa,
+        .lay_out = lay_out_dsa,
+    },
+    {
+        .type = "glm_moe_dsa",
+        .defaults = {SHAPE(154880, 6144, 12288, 78, 64),
+                     EXPERTS(256, 8, 2048), [HF_SHARED_EXPERTS] = 1, [HF_DENSE_FIRST] = 3,
+                     [HF_NOPE_SIZE] = 192, [HF_ROPE_SIZE] = 64, [HF_VALUE_SIZE] = 256,
+                     [HF_Q_RANK] = 2048, [HF_KV_RANK] = 512},
+        .norms = 2,
+        .bias_qkv = {"attention_bias", false},
+        .bias_out = {"attention_bias", false},
+        .has_experts = true,
+        .router_bias = YES,
+        .reads = reads_dsa,
+        .lay_out = lay_out_dsa,
+    },
+    {
+        .type = "minimax_m3",
+        .defaults = {SHAPE(200064, 6144, 3072, 60, 64), [HF_KV_HEADS] = 4, [HF_HEAD_SIZE] = 128,
+                     [HF_DENSE_FFN] = 12288, [HF_DENSE_FIRST] = 3, EXPERTS(128, 4, 0)},
+        .norms = 2,
+        .normalises_qk = {"use_qk_norm", false},
+        .qk_norm = RK_QK_NORM_HEAD,
+        .has_experts = true,
+        .ffn_is_expert = true,
+        .router_bias = {"use_routing_bias", false},
+        .clamped = true,
+        .reads = reads_minimax_m3,
+        .lay_out = lay_out_minimax_m3,
+    },
+};
+const size_t rk_hf_sparse_count = COUNT(rk_hf_sparse);

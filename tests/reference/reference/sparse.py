@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: Apache-2.0
+"""docs/method/layers.md, "Attention to picked keys": the indexer and the attention behind it."""
+
+from math import ceil
+
+from reference import kernels, precision
+
+
+def has_indexer(layer):
+    return layer.sparse and layer.index_heads > 0 and not layer.index_shared
+
+
+def index_matrices(layer, h):
+    if not has_indexer(layer):
+        return 0
+    weights = layer.index_heads if layer.latent else 0
+    return ((layer.q_rank or h) * layer.index_heads * layer.index_size
+            + h * (layer.index_size + weights))
+
+
+def index_parameters(layer, h):
+    return index_matrices(layer, h) + (2 * layer.index_size if has_indexer(layer) else 0)
+
+
+def selected_span(keys, s):
+    return (s + 1) / 2 if s <= keys else keys - keys * (keys - 1) / (2 * s)
+
+
+def pair_flops(layer):
+    """Of a query head and a key: scores and values, scores alone."""
+    if layer.latent:
+        return 2 * (2 * layer.kv_rank + layer.rope_size), 2 * (layer.kv_rank + layer.rope_size)
+    return 2 * (layer.d_qk + layer.d_v), 2 * layer.d_qk
+
+
+def index_flops(layer):
+    return 2 * layer.index_heads * (layer.index_size + (1 if layer.latent else 0))
+
+
+def counted_flops(layer, h, s, whole):
+    """Training FLOPs per token of a convention; `whole`: it counts the whole square."""
+    seen = s if whole else (s + 1) / 2
+    picked = min(layer.index_keys, s) if whole else selected_span(layer.index_keys, s)
+    both, scores = pair_flops(layer)
+    flops = 3 * picked * layer.heads * both
+    if has_indexer(layer):
+        flops += seen * index_flops(layer) + picked * (2 * index_flops(layer) + layer.heads * scores)
+        flops -= 2 * index_matrices(layer, h)
+    return flops
+
+
+def detached(x, form, M, N, K):
+    """A linear whose input passes no gradient on."""
+    c, stack, a = x.c, x.c.stack, x.c.accelerator
+    low = precision.is_low(form)
+    share = stack.low_gemm_share if low else stack.gemm_share
+    accumulate = 2 * c.strategy.states.gradient - c.element
+    accumulate = 0 if stack.accumulation_bytes > 0 else accumulate
+    x.forward["linear layers"] += kernels.gemm(a, form, M, N, K) / share
+    x.flops_forward += 2 * M * N * K
+    if not c.frozen:
+        weights = kernels.gemm(a, form, N, K, M, accumulate) / share
+        x.backward["linear layers"] += weights
+        x.weight_seconds += weights
+        x.weight_kernels += 1
+        x.flops_backward += 2 * M * N * K
+    if low:
+        size = c.formats.passes * c.formats.cast_input
+        x.stream("casts", size * M * K, 0 if c.frozen else size * M * N)
+        x.low_dense += N * K
+
+
+def work(x, forward, flops, share, size=0, kernels_of_pass=1):
+    """A kernel at shares of the peaks of matrix engine and memory."""
+    c, a = x.c, x.c.accelerator
+    seconds = kernels_of_pass * a.kernel + max(
+        flops / (a.gemm[c.wide].peak * share), size / (a.memory_bandwidth * a.sparse["select_share"]))
+    (x.forward if forward else x.backward)["attention"] += seconds
+    if forward:
+        x.flops_forward += flops
+    else:
+        x.flops_backward += flops
+
+
+def document_of(s):
+    return s.document if 0 < s.document < s.seq else s.seq
+
+
+def add_index(x, layer, teacher):
+    c, s, T, rates = x.c, x.c.strategy, x.c.T, x.c.accelerator.sparse
+    D = document_of(s)
+    visited, seen = min(layer.index_keys, D), (D + 1) / 2
+    x.save(4 * T * visited)
+    if not has_indexer(layer):
+        return
+    queries, h = layer.index_heads * layer.index_size, c.model.hidden
+    weights = layer.index_heads if layer.latent else 0
+    detached(x, s.precision, T, queries, layer.q_rank or h)
+    detached(x, c.wide, T, layer.index_size + weights, h)
+    turned = 2 * c.element * T * (queries + layer.index_size)
+    x.stream("memory-bound ops", turned, s.learning * turned)
+    work(x, True, T * seen * index_flops(layer), rates["index_share"])
+    work(x, True, 0, rates["index_share"], 8 * T * seen)
+    if c.frozen:
+        return
+    work(x, True, T * visited * teacher, rates["core_share"])
+    work(x, False, 2 * T * visited * index_flops(layer), rates["index_share"])
+    if s.tp > 1:
+        size = 4 * T * visited
+        x.comm("TP comm", c.collective("all_reduce", size, "tensor"), 0)
+        x.send("tensor", 2 * (s.tp - 1) / s.tp * size, 0)
+    x.save(c.element * T * (queries + layer.index_size))
+    x.save(4 * T * weights)
+
+
+def add_gathers(x, layer, width):
+    c, n = x.c, x.c.strategy.cp
+    if n > 1:
+        size = c.element * c.T * n * (width + (layer.index_size if has_indexer(layer) else 0))
+        gather = c.collective("all_gather", size, "context")
+        x.comm("CP comm", gather, gather + c.collective("reduce_scatter", size, "context"))
+        x.send("context", (n - 1) / n * size, 2 * (n - 1) / n * size)
+
+
+def latent_core(x, layer):
+    c, s, a = x.c, x.c.strategy, x.c.accelerator
+    heads, tile = layer.heads / s.tp, a.sparse["head_tile"]
+    flops = c.T * min(layer.index_keys, document_of(s)) * heads * pair_flops(layer)[0]
+    share = a.sparse["core_share"] * heads / (ceil(heads / tile) * tile)
+    work(x, True, flops, share)
+    work(x, False, 2.5 * flops, share * a.attention_backward / a.attention_forward, 0, 3)
+
+
+def grouped_core(x, layer):
+    c, s = x.c, x.c.strategy
+    D = document_of(s)
+    flops = c.T * selected_span(layer.index_keys, D) * layer.heads / s.tp * pair_flops(layer)[0]
+    ratio = (3 * layer.d_qk + 2 * layer.d_v) / (layer.d_qk + layer.d_v)
+    heads = s.micro_batch * s.seq / D * layer.heads / s.tp
+    group, seq = layer.heads / max(layer.kv_heads, s.tp), min(layer.index_keys, D)
+    for forward, work_done, share in ((True, flops, c.stack.attention_share),
+                                      (False, flops * ratio, c.stack.attention_backward_share)):
+        (x.forward if forward else x.backward)["attention"] += kernels.attention(
+            c.accelerator, work_done, seq, heads, layer.d_qk, group, c.attention_rate * share,
+            not forward)
+    x.flops_forward += flops
+    x.flops_backward += flops * ratio
+
+
+def temporaries(c, layer):
+    return 4 * min(c.T, 4096) * c.strategy.seq if has_indexer(layer) else 0
