@@ -37,6 +37,7 @@
 
 #include "reckon/base.h"
 #include "reckon/calculon.h"
+#include "reckon/codesign.h"
 #include "reckon/command.h"
 #include "reckon/document.h"
 #include "reckon/evidence.h"
@@ -44,6 +45,7 @@
 #include "reckon/run.h"
 #include "reckon/search.h"
 #include "reckon/strategy.h"
+#include "reckon/sweep.h"
 #include "reckon/team.h"
 #include "reckon/timeline.h"
 

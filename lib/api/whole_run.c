@@ -3,13 +3,10 @@
 #include "api/handles.h"
 
 #include "base/error.h"
-#include "base/text.h"
 #include "command/commands.h"
 #include "command/run_command.h"
 
-#include <inttypes.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 struct rk_run_outcome {
@@ -82,23 +79,17 @@ void rk_run_request_init(rk_run_request *request, size_t size)
     rk_hand_out(request, size, &usual, sizeof(usual));
 }
 
-static rk_status set_count(rk_job *job, const char *option, int64_t value, rk_error *err)
-{
-    char text[32];
-    (void)snprintf(text, sizeof(text), "%" PRId64, value);
-    return rk_job_set(job, option, text, err);
-}
-
 static rk_status set_numbers(const rk_run_request *request, rk_job *job, rk_error *err)
 {
     rk_status status = RK_OK;
     for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]) && !status; i++) {
-        char text[RK_NUMBER_TEXT_SIZE];
         const double value = *(const double *)((const char *)request + numbers[i].offset);
-        const bool given = numbers[i].zero ? !(value < 0) : value < 0 || value > 0 || isnan(value);
-        if (given) {
-            (void)snprintf(text, sizeof(text), "%.17g", value / numbers[i].unit);
-            status = rk_job_set(job, numbers[i].option, text, err);
+        if (!numbers[i].zero) {
+            status = rk_ask_real(job, numbers[i].option, value / numbers[i].unit, err);
+        } else if (!(value < 0)) {
+            status = value > 0 || isnan(value)
+                         ? rk_ask_real(job, numbers[i].option, value / numbers[i].unit, err)
+                         : rk_job_set(job, numbers[i].option, "0", err);
         }
     }
     return status;
@@ -112,10 +103,10 @@ static rk_status set_options(const rk_run_request *request, rk_job *job, rk_erro
         status = text ? rk_job_set(job, texts[i].option, text, err) : RK_OK;
     }
     if (!status && request->spares >= 0) {
-        status = set_count(job, "spares", request->spares, err);
+        status = rk_ask_count(job, "spares", request->spares, err);
     }
-    status = status ? status : set_count(job, "simulate", request->simulated_runs, err);
-    status = status ? status : set_count(job, "seed", request->seed, err);
+    status = status ? status : rk_ask_count(job, "simulate", request->simulated_runs, err);
+    status = status ? status : rk_ask_count(job, "seed", request->seed, err);
     return !status && request->async_checkpoint ? rk_job_set(job, "async-checkpoint", NULL, err)
                                                 : status;
 }

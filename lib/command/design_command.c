@@ -149,6 +149,21 @@ static rk_status settle_processors(const rk_prices *prices, const char *name,
     return RK_OK;
 }
 
+rk_status rk_design_answer_prepare(const rk_planner *planner, void *options, rk_design_answer *d,
+                                   rk_error *err)
+{
+    const rk_status status = rk_prices_load(d->target.prices, &d->prices, err);
+    return status ? status : settle_processors(&d->prices, d->target.prices, planner, options, err);
+}
+
+rk_status rk_design_answer_find(rk_job *job, rk_design_answer *d, rk_error *err)
+{
+    if (find_axis(&d->prices, "offload_GiB")) {
+        d->asked.planner->allow_offload(&d->asked); /* what is paid for may be used */
+    }
+    return search(job, d, err);
+}
+
 static rk_status write_answer(const rk_job *job, const rk_design_answer *d, rk_error *err)
 {
     const rk_asked *asked = &d->asked;
@@ -161,19 +176,11 @@ static rk_status run(const rk_planner *planner, rk_job *job, void *options,
                      const rk_design_target *target, rk_error *err)
 {
     rk_design_answer d = {.target = *target, .asked = {.planner = planner}};
-    rk_status status = rk_prices_load(target->prices, &d.prices, err);
-    if (!status) {
-        status = settle_processors(&d.prices, target->prices, planner, options, err);
-    }
+    rk_status status = rk_design_answer_prepare(planner, options, &d, err);
     if (!status) {
         status = rk_asked_load(planner, options, &d.asked, err);
     }
-    if (!status && find_axis(&d.prices, "offload_GiB")) {
-        planner->allow_offload(&d.asked); /* what is paid for may be used */
-    }
-    if (!status) {
-        status = search(job, &d, err);
-    }
+    status = status ? status : rk_design_answer_find(job, &d, err);
     if (!status) {
         status = write_answer(job, &d, err);
     }
@@ -202,6 +209,11 @@ static rk_status run_calculon(rk_job *job, void *arguments, rk_error *err)
 {
     struct calculon_args *args = arguments;
     return run(&rk_planner_calculon, job, &args->request, &args->target, err);
+}
+
+const rk_design_target *rk_design_target_of(const void *options)
+{
+    return &((const struct reckon_args *)options)->target;
 }
 
 static void init_reckon(void *arguments)

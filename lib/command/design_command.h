@@ -26,6 +26,16 @@ typedef struct rk_design_answer {
     double cpu_s;
 } rk_design_answer;
 
+/* The target of the options of `reckon design` by the reckon model. */
+const rk_design_target *rk_design_target_of(const void *options);
+
+/* Loads the prices of the target, and settles how many accelerators the options mean. */
+rk_status rk_design_answer_prepare(const rk_planner *planner, void *options, rk_design_answer *d,
+                                   rk_error *err);
+
+/* Searches on every machine, for what was asked. */
+rk_status rk_design_answer_find(rk_job *job, rk_design_answer *d, rk_error *err);
+
 /* Seconds in which a machine trains the whole batch. */
 double rk_design_answer_step(const rk_design_answer *d, const rk_design *design);
 

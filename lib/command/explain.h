@@ -18,6 +18,12 @@ typedef struct rk_explain {
     double cpu_s;
 } rk_explain;
 
+/*
+ * Finds the best strategy of what was asked, and again with each number changed; where none fits,
+ * explain->asked.ranking is empty.
+ */
+rk_status rk_explain_find(rk_job *job, rk_explain *explain, rk_error *err);
+
 /* Better by what share of the rate: 0.05 for 5 %. */
 double rk_explain_gain(const rk_explain *explain, const rk_replan *replan);
 

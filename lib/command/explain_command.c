@@ -86,6 +86,12 @@ static rk_status replan(rk_job *job, rk_explain *explain, rk_error *err)
     return status;
 }
 
+rk_status rk_explain_find(rk_job *job, rk_explain *explain, rk_error *err)
+{
+    const rk_status status = explain->asked.planner->rank(job, &explain->asked, err);
+    return status || explain->asked.ranking->count == 0 ? status : replan(job, explain, err);
+}
+
 /* Where nothing fits, the answer is that of `plan`. */
 static rk_status run(const rk_planner *planner, rk_job *job, const void *options, double change,
                      rk_error *err)
@@ -93,13 +99,8 @@ static rk_status run(const rk_planner *planner, rk_job *job, const void *options
     rk_explain explain = {.change = change / 100};
     rk_asked *asked = &explain.asked;
     rk_status status = rk_asked_load(planner, options, asked, err);
-    if (!status) {
-        status = planner->rank(job, asked, err);
-    }
+    status = status ? status : rk_explain_find(job, &explain, err);
     const bool found = !status && asked->ranking->count > 0;
-    if (found) {
-        status = replan(job, &explain, err);
-    }
     if (!status) {
         status = found ? write_answer(job, &explain, err) : rk_plan_write(job, asked, err);
     }

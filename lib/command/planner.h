@@ -85,6 +85,9 @@ rk_status rk_asked_load(const rk_planner *planner, const void *options, rk_asked
                         rk_error *err);
 void rk_asked_clear(rk_asked *asked);
 
+/* The same of the reckon model for inputs that are there already: what the request says of them. */
+rk_status rk_asked_take(rk_asked *asked, const rk_request *request, rk_error *err);
+
 /* Writes the answer of `plan` as the options want it. */
 rk_status rk_plan_write(const rk_job *job, const rk_asked *asked, rk_error *err);
 

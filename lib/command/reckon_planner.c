@@ -13,9 +13,8 @@ static int64_t *accelerators(void *options)
     return &((rk_request *)options)->accelerators;
 }
 
-static rk_status load(rk_asked *asked, const void *options, rk_error *err)
+rk_status rk_asked_take(rk_asked *asked, const rk_request *request, rk_error *err)
 {
-    const rk_request *request = options;
     rk_plan_answer *reckoning = &asked->reckoning;
     *reckoning = (rk_plan_answer){.request = request, .inputs = &asked->inputs};
     asked->threads = request->threads;
@@ -23,10 +22,7 @@ static rk_status load(rk_asked *asked, const void *options, rk_error *err)
     asked->json = request->json;
     asked->csv = request->csv;
     asked->output = request->output;
-    rk_status status = rk_request_load(request, &asked->inputs, err);
-    if (!status) {
-        status = rk_request_space(request, &asked->inputs, &reckoning->space, err);
-    }
+    const rk_status status = rk_request_space(request, &asked->inputs, &reckoning->space, err);
     if (!status) {
         reckoning->setting = rk_setting_of(request, &asked->inputs);
         asked->problem = rk_plan_answer_problem(reckoning);
@@ -34,6 +30,13 @@ static rk_status load(rk_asked *asked, const void *options, rk_error *err)
         asked->seq = reckoning->space.base.seq;
     }
     return status;
+}
+
+static rk_status load(rk_asked *asked, const void *options, rk_error *err)
+{
+    const rk_request *request = options;
+    const rk_status status = rk_request_load(request, &asked->inputs, err);
+    return status ? status : rk_asked_take(asked, request, err);
 }
 
 static void clear(rk_asked *asked)

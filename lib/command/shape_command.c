@@ -163,6 +163,16 @@ static void complete_wish(const rk_asked *asked, rk_shape_wish *wish)
     }
 }
 
+rk_status rk_shape_answer_find(rk_job *job, rk_shape_answer *s, rk_error *err)
+{
+    const rk_planner *planner = s->asked.planner;
+    if (planner->set_seq) {
+        planner->set_seq(&s->asked, s->wish.seq);
+    }
+    complete_wish(&s->asked, &s->wish);
+    return search(job, s, err);
+}
+
 static rk_status write_answer(const rk_job *job, const rk_shape_answer *s, rk_error *err)
 {
     const rk_asked *asked = &s->asked;
@@ -176,13 +186,7 @@ static rk_status run(const rk_planner *planner, rk_job *job, const void *options
 {
     rk_shape_answer s = {.wish = *wish};
     rk_status status = rk_asked_load(planner, options, &s.asked, err);
-    if (!status && planner->set_seq) {
-        planner->set_seq(&s.asked, wish->seq);
-    }
-    if (!status) {
-        complete_wish(&s.asked, &s.wish);
-        status = search(job, &s, err);
-    }
+    status = status ? status : rk_shape_answer_find(job, &s, err);
     if (!status) {
         status = write_answer(job, &s, err);
     }
@@ -209,6 +213,11 @@ static rk_status run_calculon(rk_job *job, void *arguments, rk_error *err)
 {
     const struct calculon_args *args = arguments;
     return run(&rk_planner_calculon, job, &args->request, &args->wish, err);
+}
+
+const rk_shape_wish *rk_shape_wish_of(const void *options)
+{
+    return &((const struct reckon_args *)options)->wish;
 }
 
 static void init_reckon(void *arguments)

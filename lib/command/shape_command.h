@@ -25,6 +25,12 @@ typedef struct rk_shape_answer {
     double cpu_s;
 } rk_shape_answer;
 
+/* The wish of the options of `reckon shape` by the reckon model. */
+const rk_shape_wish *rk_shape_wish_of(const void *options);
+
+/* Searches for the best strategy of every shape, for what was asked. */
+rk_status rk_shape_answer_find(rk_job *job, rk_shape_answer *s, rk_error *err);
+
 rk_text_writer rk_shape_answer_write_text; /* `what` is the rk_shape_answer */
 rk_status rk_shape_answer_write_json(const rk_job *job, const rk_shape_answer *s, rk_error *err);
 rk_status rk_shape_answer_write_csv(const rk_job *job, const rk_shape_answer *s, rk_error *err);

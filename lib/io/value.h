@@ -4,32 +4,10 @@
 #define RK_IO_VALUE_H
 
 #include "base/text.h"
+#include "reckon/sweep.h"
 
 #include <stdbool.h>
 #include <stdint.h>
-
-typedef enum rk_value_type {
-    RK_VALUE_NULL, /* no value; of a column: values of several types */
-    RK_VALUE_INT,
-    RK_VALUE_REAL,
-    RK_VALUE_BOOL,
-    RK_VALUE_TEXT,
-} rk_value_type;
-
-typedef struct rk_value {
-    rk_value_type type;
-    union {
-        int64_t integer;
-        double real;
-        bool boolean;
-        const char *text; /* borrowed */
-    };
-} rk_value;
-
-typedef struct rk_column {
-    const char *name; /* borrowed */
-    rk_value_type type;
-} rk_column;
 
 static inline rk_value rk_value_int(int64_t integer)
 {

@@ -39,7 +39,7 @@ typedef struct rk_sweep_mode {
     bool bounded;  /* a search that leaves out what bounds settle */
 } rk_sweep_mode;
 
-typedef struct rk_sweep_doc {
+struct rk_sweep_doc {
     rk_sweep_mode mode;
     char *name;   /* owned: the path, for messages and relative paths */
     json_t *base; /* owned: what a point is read from; models and systems are written out */
@@ -52,7 +52,8 @@ typedef struct rk_sweep_doc {
     rk_sweep_formula constraints[RK_SWEEP_FORMULAS_MAX]; /* owned: of points */
     size_t constraint_count;
     json_t *result_constraints, *columns; /* owned; as they are written, or NULL */
-} rk_sweep_doc;
+};
+typedef struct rk_sweep_doc rk_sweep_doc;
 
 /*
  * Reads the document and every model and system that it names: catalogue names, or files (.json,

@@ -11,13 +11,6 @@
 #include "reckon/team.h"
 #include "sweep/settle.h"
 
-typedef struct rk_sweep_progress {
-    bool checking;                      /* all points are being read, before the first search */
-    uint64_t points_done, points_total; /* of what is being done: checking, then searching */
-    uint64_t done, total;               /* strategies; both 0 while checking */
-    uint64_t resumed;                   /* part of `done` that an earlier run settled */
-} rk_sweep_progress;
-
 /* How a sweep is run; all zero is legal. */
 typedef struct rk_sweep_options {
     const char *csv_path;    /* "-": `write` takes the lines; NULL: no CSV */
@@ -30,6 +23,11 @@ typedef struct rk_sweep_options {
     double flush_seconds;    /* between transactions; 0: half a second */
     double silent_seconds;   /* after which a rank counts as lost; 0: a minute */
     rk_out_writer *write;    /* of CSV lines that go to no file; NULL: they are lost */
+    /*
+     * Receives the rows in the order of points, or the Pareto front in the end; return false to
+     * stop.  May be NULL.
+     */
+    bool (*row)(void *user, const rk_sweep_row *row);
     /* Called several times a second, and for every task; return false to stop.  May be NULL. */
     bool (*progress)(void *user, const rk_sweep_progress *progress);
     /* Called when a sweep is resumed, with how many points are missing and which: "3-7, 12". */
@@ -43,14 +41,6 @@ typedef struct rk_sweep_options {
     void (*stopped)(void *user, const char *points);
     void *user;
 } rk_sweep_options;
-
-typedef struct rk_sweep_totals {
-    uint64_t points;     /* of the grid */
-    uint64_t dropped;    /* of them: break a constraint */
-    uint64_t strategies; /* of all points (an upper bound with mbs_break); of estimates, points */
-    uint64_t resumed;    /* points that were finished before */
-    uint64_t fitting;    /* points with at least one result */
-} rk_sweep_totals;
 
 /*
  * Reads every point and counts its strategies; sets points, dropped and strategies.  With `resume`

@@ -69,6 +69,8 @@ rk_status rk_sweep_writer_open(rk_sweep_writer *writer, const rk_sweep_table *ta
                    .columns = table->columns,
                    .column_count = table->count,
                    .point_column_count = table->point_count},
+        .take_row = options->row,
+        .user = options->user,
         .flushed = now_seconds(),
         .flush_seconds = options->flush_seconds > 0 ? options->flush_seconds : FLUSH_SECONDS,
     };
@@ -88,27 +90,50 @@ bool rk_sweep_writer_has(const rk_sweep_writer *writer, uint64_t number)
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
-/* Writes a row in its turn. */
-static rk_status write_row(rk_sweep_writer *writer, rk_error *err)
+/* Hands a row to whoever runs the sweep. */
+static rk_status hand_row(const rk_sweep_writer *writer, uint64_t point, rk_error *err)
 {
-    if (writer->has_pareto) {
-        return writer->row[writer->table->point_count].type == RK_VALUE_NULL
-                   ? RK_OK
-                   : rk_sweep_pareto_add(&writer->pareto, writer->row, err);
-    }
-    rk_csv_row(writer->csv, writer->row, writer->table->count);
-    return RK_OK;
+    const rk_sweep_row row = {.point = point,
+                              .count = writer->table->count,
+                              .columns = writer->table->columns,
+                              .values = writer->row};
+    return !writer->take_row || writer->take_row(writer->user, &row)
+               ? RK_OK
+               : rk_fail(err, RK_ERR_STOPPED, "the sweep was stopped");
 }
+
+/* Takes a row in its turn: it goes out, or competes for the front. */
+static rk_status take_row(rk_sweep_writer *writer, uint64_t point, rk_error *err)
+{
+    if (!writer->has_pareto) {
+        return hand_row(writer, point, err);
+    }
+    return writer->row[writer->table->point_count].type == RK_VALUE_NULL
+               ? RK_OK
+               : rk_sweep_pareto_add(&writer->pareto, writer->row, err);
+}
+
+/* A point whose rows are read from the database. */
+struct stored_point {
+    rk_sweep_writer *writer;
+    uint64_t number;
+};
 
 static rk_status copy_row(void *user, rk_error *err)
 {
-    return write_row(user, err);
+    const struct stored_point *stored = user;
+    rk_sweep_writer *writer = stored->writer;
+    const rk_status status = take_row(writer, stored->number, err);
+    if (status == RK_OK && writer->csv && !writer->has_pareto) {
+        rk_csv_row(writer->csv, writer->row, writer->table->count);
+    }
+    return status;
 }
 
 /* Whether rows have a turn: otherwise the database is all there is. */
 static bool has_order(const rk_sweep_writer *writer)
 {
-    return writer->csv || writer->has_pareto;
+    return writer->csv || writer->has_pareto || writer->take_row;
 }
 
 /* Writes the rows of a place whose turn it is. */
@@ -122,15 +147,16 @@ static rk_status write_place(rk_sweep_writer *writer, const rk_sweep_place *plac
     }
     for (number = place->first; place->finished && number <= place->last && status == RK_OK;
          number++) {
-        status = rk_sqlite_read(writer->sqlite, number, writer->row, copy_row, writer, err);
+        struct stored_point stored = {.writer = writer, .number = number};
+        status = rk_sqlite_read(writer->sqlite, number, writer->row, copy_row, &stored, err);
     }
     while (status == RK_OK && rk_sweep_rows_next(&reader, &number, &count)) {
         for (uint64_t i = 0; i < count && status == RK_OK; i++) {
             rk_sweep_rows_take(&reader, writer->row, writer->table->count);
-            status = writer->has_pareto ? write_row(writer, err) : RK_OK;
+            status = take_row(writer, number, err);
         }
         const char *lines = rk_bytes_take_text(&reader);
-        if (!writer->has_pareto) {
+        if (writer->csv && !writer->has_pareto) {
             rk_csv_text(writer->csv, lines);
         }
     }
@@ -276,12 +302,15 @@ static rk_status write_front(rk_sweep_writer *writer, rk_error *err)
     const rk_sweep_pareto *pareto = &writer->pareto;
     rk_status status = RK_OK;
     rk_sweep_pareto_sort(&writer->pareto);
-    for (size_t i = 0; i < pareto->count && writer->csv; i++) {
+    for (size_t i = 0; i < pareto->count && status == RK_OK; i++) {
         rk_bytes_reader reader = rk_bytes_read(&pareto->front[i].row);
         rk_sweep_rows_take(&reader, writer->row, writer->table->count);
-        rk_csv_row(writer->csv, writer->row, writer->table->count);
+        if (writer->csv) {
+            rk_csv_row(writer->csv, writer->row, writer->table->count);
+        }
+        status = hand_row(writer, pareto->front[i].point, err);
     }
-    if (writer->sqlite) {
+    if (status == RK_OK && writer->sqlite) {
         uint64_t *points = calloc(2 * pareto->count + 1, sizeof(*points));
         uint64_t *ranks = points ? points + pareto->count : NULL;
         for (size_t i = 0; i < pareto->count && points; i++) {

@@ -27,6 +27,8 @@ typedef struct rk_sweep_writer {
     rk_sqlite_out *sqlite; /* NULL: none */
     rk_sweep_pareto pareto;
     bool has_pareto;
+    bool (*take_row)(void *user, const rk_sweep_row *row); /* of the options; may be NULL */
+    void *user;
     rk_value *row;           /* owned; scratch */
     unsigned char *finished; /* owned: a bit per point; NULL: none */
     rk_sweep_place *places;  /* owned; those before `head` are settled */

@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What to change: the worth of each number of a machine, the cheapest machine that is fast enough,
+ * the shape of a model that trains best.
+ *
+ *     rk_explanation *explanation;
+ *     rk_number_worth worth;
+ *     rk_status status = rk_explain_system(setup, &space, 0.1, NULL, &explanation, &err);
+ *     for (size_t i = 0; !status && rk_explanation_at(explanation, i, &worth, sizeof(worth)); i++)
+ * { printf("10 %% better %s: %+.1f %%\n", worth.name, 100 * worth.gain);
+ *     }
+ *     rk_explanation_free(explanation);
+ *
+ * Figures are those of `reckon explain`, `design` and `shape` by the reckon model, to the last
+ * digit; see docs/codesign.md.  By the Calculon methodology these are jobs (reckon/command.h).
+ *
+ * In all three, `space` is as for rk_plan_strategies, with accelerators and global batch; `control`
+ * may be NULL and is used likewise; what is created refers to the setup, which has to live longer,
+ * and is NULL after a failure.  Errors: RK_ERR_INVALID for options, RK_ERR_STOPPED, RK_ERR_MEMORY.
+ */
+#ifndef RECKON_CODESIGN_H
+#define RECKON_CODESIGN_H
+
+#include "reckon/predict.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- what each number is worth --------------------------------------------------------------- */
+
+/* The best strategy on a machine with each of its numbers changed. */
+typedef struct rk_explanation rk_explanation;
+
+/*
+ * Finds the best strategy, then again with each number of the system better by `change` (0.1: 10 %,
+ * from -0.9 to 9; below 0 worse), by itself; the domain of the fastest network doubles.
+ * *explanation is to be freed with rk_explanation_free.
+ */
+RK_API rk_status rk_explain_system(const rk_setup *setup, const rk_space *space, double change,
+                                   const rk_job_control *control, rk_explanation **explanation,
+                                   rk_error *err);
+
+/* NULL is legal. */
+RK_API void rk_explanation_free(rk_explanation *explanation);
+
+/* What is compared with. */
+typedef struct rk_explanation_facts {
+    bool found;             /* a strategy fits; else there is nothing to explain */
+    double change;          /* that was asked for */
+    double step_s;          /* of the best strategy on the system as it is */
+    double sequences_per_s; /* likewise */
+    int64_t numbers;        /* that were changed */
+    uint64_t strategies;    /* of all searches, settled by bounds or evaluated */
+    uint64_t evaluated;     /* of them, evaluated */
+} rk_explanation_facts;
+
+/* Fills the first `size` bytes of `facts`: pass sizeof(rk_explanation_facts). */
+RK_API void rk_explanation_describe(const rk_explanation *explanation, rk_explanation_facts *facts,
+                                    size_t size);
+
+/* What a number of the system is worth. */
+typedef struct rk_number_worth {
+    const char *key;        /* in documents: "tier1_GBps"; lives as long as the explanation, like
+                               the next */
+    const char *name;       /* for people: "NVLink4 bandwidth" */
+    const char *unit;       /* of the next two; static */
+    double from;            /* what it is */
+    double to;              /* what it is changed to */
+    double old_step_s;      /* of the strategy that was best before; 0: it does not run then */
+    bool runs;              /* some strategy fits; else the rest is 0 */
+    double step_s;          /* of the best strategy then */
+    double sequences_per_s; /* likewise */
+    double gain;            /* its rate over that of before, less 1 */
+} rk_number_worth;
+
+/*
+ * Fills the first `size` bytes for number `index`, the largest gain first.  Returns false, and
+ * fills nothing, past the last.
+ */
+RK_API bool rk_explanation_at(const rk_explanation *explanation, size_t index,
+                              rk_number_worth *worth, size_t size);
+
+/*
+ * The best strategy with number `index` changed; `text` (may be NULL) gets what is different in it:
+ * "TP 8 (was 4)", cut at `text_size` bytes.  Returns false past the last, and where none fits.
+ */
+RK_API bool rk_explanation_strategy(const rk_explanation *explanation, size_t index,
+                                    rk_strategy *strategy, size_t size, char *text,
+                                    size_t text_size);
+
+/* ---- the cheapest machine -------------------------------------------------------------------- */
+
+/* Every machine of a grid with prices. */
+typedef struct rk_machines rk_machines;
+
+/* What a machine has to do.  All zero but the first two: the machines that no other beats. */
+typedef struct rk_machine_target {
+    size_t size;         /* sizeof(rk_machine_target) */
+    const char *prices;  /* document of the numbers that vary, with their prices: a name or file */
+    double step_s;       /* longest step; 0: any, like the next two */
+    double tokens_per_s; /* least rate */
+    double days;         /* longest time to train on `tokens` */
+    double tokens;       /* to train on; 0: not known */
+} rk_machine_target;
+
+/*
+ * Searches for the best strategy on every machine that the prices span.  Where they have an axis of
+ * processors, space->accelerators is 0.  *machines is to be freed with rk_machines_free.
+ */
+RK_API rk_status rk_design_machines(const rk_setup *setup, const rk_space *space,
+                                    const rk_machine_target *target, const rk_job_control *control,
+                                    rk_machines **machines, rk_error *err);
+
+/* NULL is legal. */
+RK_API void rk_machines_free(rk_machines *machines);
+
+/* A machine with its best strategy. */
+typedef struct rk_machine_facts {
+    int64_t accelerators;   /* of it */
+    double cost_of_one;     /* of an accelerator with its share of everything */
+    double cost;            /* of all, in the currency of the prices */
+    bool runs;              /* some strategy fits; else the rest is 0 */
+    bool on_front;          /* none is as cheap and faster, or cheaper and as fast */
+    bool meets_target;      /* it is fast enough */
+    bool cheapest;          /* of those that meet a target */
+    double step_s;          /* of the batch */
+    double sequences_per_s; /* by its best strategy */
+    double tokens_per_s;    /* likewise */
+    double mfu;             /* likewise */
+    double days;            /* for the tokens of the target; 0: not known */
+    double run_cost;        /* share of the life of the machine that they take; 0: not known */
+} rk_machine_facts;
+
+/*
+ * Fills the first `size` bytes for machine `index`, cheapest first, of equal prices the fastest.
+ * Returns false, and fills nothing, past the last.
+ */
+RK_API bool rk_machines_at(const rk_machines *machines, size_t index, rk_machine_facts *facts,
+                           size_t size);
+
+/*
+ * Number `axis` of machine `index`: its key in documents, which lives as long as the machines, and
+ * its value.  Returns false past the last of either.
+ */
+RK_API bool rk_machines_number(const rk_machines *machines, size_t index, size_t axis,
+                               const char **key, double *value);
+
+/* The best strategy of machine `index`.  Returns false past the last, and where none fits. */
+RK_API bool rk_machines_strategy(const rk_machines *machines, size_t index, rk_strategy *strategy,
+                                 size_t size);
+
+/* ---- the shape of a model -------------------------------------------------------------------- */
+
+/* Models of nearly as many parameters that differ in blocks, heads and widths. */
+typedef struct rk_shapes rk_shapes;
+
+/* Which shapes to try.  All zero but `size`: those near the model. */
+typedef struct rk_shape_choice {
+    size_t size;              /* sizeof(rk_shape_choice) */
+    double parameters;        /* of a shape; 0: as many as the model has */
+    double tolerance_percent; /* how far from them a shape may be; 0: 2 */
+    rk_counts blocks;         /* to try; count 0: all that the aspect allows */
+    rk_counts heads;          /* to try; count 0: all multiples of head_multiple */
+    rk_counts head_sizes;     /* to try; count 0: that of the model */
+    int64_t head_multiple;    /* that heads are multiples of; 0: 8 */
+    double feedforward;       /* width over hidden size; 0: that of the model */
+    double aspect_min;        /* least hidden size over blocks; 0: 64 */
+    double aspect_max;        /* and the most; 0: 256 */
+} rk_shape_choice;
+
+/*
+ * Searches for the best strategy of every shape; what is no size is as the model of the setup has
+ * it.  `choice` may be NULL.  *shapes is to be freed with rk_shapes_free.
+ */
+RK_API rk_status rk_shape_models(const rk_setup *setup, const rk_space *space,
+                                 const rk_shape_choice *choice, const rk_job_control *control,
+                                 rk_shapes **shapes, rk_error *err);
+
+/* NULL is legal. */
+RK_API void rk_shapes_free(rk_shapes *shapes);
+
+/* A shape with its best strategy. */
+typedef struct rk_shape_facts {
+    int64_t blocks;         /* layers */
+    int64_t hidden;         /* heads times head_size */
+    int64_t feedforward;    /* width; of an expert where the last layer has some */
+    int64_t heads;          /* of queries */
+    int64_t head_size;      /* of each */
+    double parameters;      /* of the whole model */
+    uint64_t mappings;      /* strategies, whether they fit or not */
+    bool runs;              /* some strategy fits; else the rest is 0 */
+    double mfu;             /* by the best strategy */
+    double step_s;          /* likewise */
+    double sequences_per_s; /* likewise */
+    double tokens_per_s;    /* likewise */
+} rk_shape_facts;
+
+/*
+ * Fills the first `size` bytes for shape `index`, the most efficient first.  Returns false, and
+ * fills nothing, past the last.
+ */
+RK_API bool rk_shapes_at(const rk_shapes *shapes, size_t index, rk_shape_facts *facts, size_t size);
+
+/* The best strategy of shape `index`.  Returns false past the last, and where none fits. */
+RK_API bool rk_shapes_strategy(const rk_shapes *shapes, size_t index, rk_strategy *strategy,
+                               size_t size);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Sweeps: a search or an estimate at every point of a grid.
+ *
+ *     static bool print(void *user, const rk_sweep_row *row)
+ *     {
+ *         for (size_t i = 0; i < row->count; i++) {
+ *             if (row->values[i].type == RK_VALUE_REAL) {
+ *                 printf("%s %g ", row->columns[i].name, row->values[i].real);
+ *             }
+ *         }
+ *         return true;
+ *     }
+ *
+ *     rk_sweep *sweep;
+ *     rk_sweep_control control = {.size = sizeof(control), .row = print};
+ *     rk_status status = rk_sweep_create("grid.json", &sweep, &err);
+ *     status = status ? status : rk_sweep_points(sweep, &control, NULL, 0, &err);
+ *     rk_sweep_free(sweep);
+ *
+ * Rows are those of `reckon sweep`, in the same order.  The document: docs/sweep.md.
+ */
+#ifndef RECKON_SWEEP_H
+#define RECKON_SWEEP_H
+
+#include "reckon/command.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- values ---------------------------------------------------------------------------------- */
+
+/* What a value is. */
+typedef enum rk_value_type {
+    RK_VALUE_NULL, /* no value; of a column: values of several types */
+    RK_VALUE_INT,  /* `integer` */
+    RK_VALUE_REAL, /* `real` */
+    RK_VALUE_BOOL, /* `boolean` */
+    RK_VALUE_TEXT, /* `text` */
+} rk_value_type;
+
+/* One value of a table. */
+typedef struct rk_value {
+    rk_value_type type; /* says which of the following it is */
+    union {
+        int64_t integer;  /* of RK_VALUE_INT */
+        double real;      /* of RK_VALUE_REAL */
+        bool boolean;     /* of RK_VALUE_BOOL */
+        const char *text; /* of RK_VALUE_TEXT; borrowed */
+    };
+} rk_value;
+
+/* A column of a table. */
+typedef struct rk_column {
+    const char *name;   /* as in CSV; borrowed */
+    rk_value_type type; /* of its values that are not null */
+} rk_column;
+
+/* ---- documents ------------------------------------------------------------------------------- */
+
+/* A document of a sweep with all that it names. */
+typedef struct rk_sweep_doc rk_sweep;
+
+/*
+ * Reads the document of a sweep: a file or a JSON text.  *sweep is to be freed with rk_sweep_free;
+ * NULL after a failure.  Errors: RK_ERR_IO, RK_ERR_SYNTAX, RK_ERR_INVALID with file and JSON path,
+ * RK_ERR_LIMIT for too many points, RK_ERR_MEMORY.
+ */
+RK_API rk_status rk_sweep_create(const char *document, rk_sweep **sweep, rk_error *err);
+
+/* NULL is legal. */
+RK_API void rk_sweep_free(rk_sweep *sweep);
+
+/* ---- running --------------------------------------------------------------------------------- */
+
+/* A row of the table: a point and one of its results, or a point without one. */
+typedef struct rk_sweep_row {
+    uint64_t point;           /* number of the point, row by row of the grid, from 0 */
+    size_t count;             /* of columns */
+    const rk_column *columns; /* that the document asks for; the same for all rows */
+    const rk_value *values;   /* one each, valid until the function returns; those of the result are
+                                 null where nothing fits at the point */
+} rk_sweep_row;
+
+/* How far a sweep is. */
+typedef struct rk_sweep_progress {
+    bool checking;         /* all points are being read, before the first search */
+    uint64_t points_done;  /* of what is being done: checking, then searching */
+    uint64_t points_total; /* of the grid */
+    uint64_t done;         /* strategies; 0 while checking */
+    uint64_t total;        /* likewise */
+    uint64_t resumed;      /* part of `done` that an earlier run settled */
+} rk_sweep_progress;
+
+/* What a sweep comes to. */
+typedef struct rk_sweep_totals {
+    uint64_t points;     /* of the grid */
+    uint64_t dropped;    /* of them: break a constraint */
+    uint64_t strategies; /* of all points (an upper bound with mbs_break); of estimates, points */
+    uint64_t resumed;    /* points that were finished before */
+    uint64_t fitting;    /* points with at least one result */
+} rk_sweep_totals;
+
+/* How a sweep runs and where its rows go.  All zero but `size` is legal: then they are lost. */
+typedef struct rk_sweep_control {
+    size_t size;     /* sizeof(rk_sweep_control); fields may be added at the end */
+    void *user;      /* handed to the functions below */
+    int64_t threads; /* 0: one per core */
+    /*
+     * Receives the rows in the order of points, from the thread that called rk_sweep_points.
+     * Return false to stop: RK_ERR_STOPPED.  May be NULL.
+     */
+    bool (*row)(void *user, const rk_sweep_row *row);
+    /* Called several times a second, from the same thread; likewise.  May be NULL. */
+    bool (*progress)(void *user, const rk_sweep_progress *progress);
+    const char *csv;    /* file that gets the rows as well; NULL: none */
+    const char *sqlite; /* database that gets them; NULL: none */
+    bool resume;        /* take the points that are finished from the database */
+    const char *pareto; /* only rows that nothing beats in these columns: "time,memory,max:COLUMN";
+                           NULL: all rows */
+    rk_team *team;      /* NULL: this process is alone */
+} rk_sweep_control;
+
+/*
+ * Reads every point and counts its strategies, without a search.  Fills the first `size` bytes of
+ * `totals`: pass sizeof(rk_sweep_totals).  Errors: RK_ERR_INVALID for a point, RK_ERR_LIMIT,
+ * RK_ERR_MEMORY.
+ */
+RK_API rk_status rk_sweep_count(const rk_sweep *sweep, rk_sweep_totals *totals, size_t size,
+                                rk_error *err);
+
+/*
+ * Checks every point, then settles all and hands out their rows.  `control` may be NULL, and so may
+ * `totals`, whose first `size` bytes are filled.  After RK_ERR_STOPPED the rows of the points that
+ * were finished have been handed out.  Errors as of rk_sweep_count; RK_ERR_IO for files.
+ */
+RK_API rk_status rk_sweep_points(const rk_sweep *sweep, const rk_sweep_control *control,
+                                 rk_sweep_totals *totals, size_t size, rk_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,371 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What numbers of a machine are worth, which machine is cheapest, which shape of a model is best.
+ */
+#include "api/handles.h"
+
+#include "base/error.h"
+#include "command/commands.h"
+#include "command/design_command.h"
+#include "command/explain.h"
+#include "command/shape_command.h"
+
+#include <stdlib.h>
+
+/* Begins what the planner of the reckon model is asked about a setup. */
+static rk_status begin(const rk_setup *setup, const rk_request *request, rk_asked *asked,
+                       rk_error *err)
+{
+    asked->planner = &rk_planner_reckon;
+    asked->inputs = setup->inputs; /* its tables belong to the system */
+    return rk_asked_take(asked, request, err);
+}
+
+static void end(rk_asked *asked)
+{
+    rk_plan_answer_clear(&asked->reckoning);
+}
+
+/* A job with the options of a space. */
+static rk_status open_job(const rk_setup *setup, const rk_space *space, const rk_command *command,
+                          rk_job **job, rk_error *err)
+{
+    const rk_status status = rk_job_create(command, job, err);
+    return status ? status : rk_ask_space(setup, space, *job, err);
+}
+
+static bool hand_out_best(const rk_candidate *best, bool runs, rk_strategy *strategy, size_t size)
+{
+    if (runs) {
+        rk_strategy_hand_out(&best->strategy, strategy, size);
+    }
+    return runs;
+}
+
+/* ---- what each number is worth --------------------------------------------------------------- */
+
+struct rk_explanation {
+    const rk_setup *setup;
+    rk_job *job; /* owned */
+    rk_explain explain;
+};
+
+static rk_status explain(rk_job *job, void *arguments, void *what, rk_error *err)
+{
+    rk_explanation *e = what;
+    const rk_status status = begin(e->setup, arguments, &e->explain.asked, err);
+    return status ? status : rk_explain_find(job, &e->explain, err);
+}
+
+rk_status rk_explain_system(const rk_setup *setup, const rk_space *space, double change,
+                            const rk_job_control *control, rk_explanation **explanation,
+                            rk_error *err)
+{
+    rk_explanation *created = calloc(1, sizeof(*created));
+    *explanation = NULL;
+    if (!created) {
+        return rk_fail(err, RK_ERR_MEMORY, "not enough memory for an explanation");
+    }
+    *created = (rk_explanation){.setup = setup, .explain.change = change};
+    rk_status status = open_job(setup, space, &rk_command_explain, &created->job, err);
+    status = status ? status : rk_ask_real(created->job, "change", 100 * change, err);
+    status = status ? status : rk_job_use(created->job, control, NULL, NULL, explain, created, err);
+    if (status) {
+        rk_explanation_free(created);
+        return status;
+    }
+    *explanation = created;
+    return RK_OK;
+}
+
+void rk_explanation_free(rk_explanation *explanation)
+{
+    if (explanation) {
+        end(&explanation->explain.asked);
+        rk_job_free(explanation->job);
+        free(explanation);
+    }
+}
+
+void rk_explanation_describe(const rk_explanation *explanation, rk_explanation_facts *facts,
+                             size_t size)
+{
+    const rk_explain *e = &explanation->explain;
+    const rk_explanation_facts all = {
+        .found = e->asked.ranking->count > 0,
+        .change = e->change,
+        .step_s = e->best.step,
+        .sequences_per_s = e->best.rate,
+        .numbers = (int64_t)e->count,
+        .strategies = e->counts.total,
+        .evaluated = e->counts.evaluated,
+    };
+    rk_hand_out(facts, size, &all, sizeof(all));
+}
+
+bool rk_explanation_at(const rk_explanation *explanation, size_t index, rk_number_worth *worth,
+                       size_t size)
+{
+    const rk_explain *e = &explanation->explain;
+    if (index >= e->count) {
+        return false;
+    }
+    const rk_replan *r = &e->replans[index];
+    const rk_number_worth all = {
+        .key = r->number.key,
+        .name = r->number.name,
+        .unit = r->number.unit,
+        .from = r->number.value,
+        .to = r->value,
+        .old_step_s = r->old_step,
+        .runs = r->runs,
+        .step_s = r->best.step,
+        .sequences_per_s = r->best.rate,
+        .gain = r->runs ? rk_explain_gain(e, r) : 0,
+    };
+    rk_hand_out(worth, size, &all, sizeof(all));
+    return true;
+}
+
+bool rk_explanation_strategy(const rk_explanation *explanation, size_t index, rk_strategy *strategy,
+                             size_t size, char *text, size_t text_size)
+{
+    const rk_explain *e = &explanation->explain;
+    char words[RK_WORDS_SIZE];
+    if (index >= e->count || !e->replans[index].runs) {
+        return false;
+    }
+    if (text) {
+        (void)snprintf(text, text_size, "%s", rk_explain_changes(e, &e->replans[index], words));
+    }
+    return hand_out_best(&e->replans[index].best, true, strategy, size);
+}
+
+/* ---- the cheapest machine -------------------------------------------------------------------- */
+
+struct rk_machines {
+    const rk_setup *setup;
+    rk_job *job; /* owned */
+    rk_design_answer answer;
+};
+
+static rk_status design(rk_job *job, void *arguments, void *what, rk_error *err)
+{
+    rk_machines *m = what;
+    rk_design_answer *d = &m->answer;
+    d->target = *rk_design_target_of(arguments);
+    rk_status status = rk_design_answer_prepare(&rk_planner_reckon, arguments, d, err);
+    status = status ? status : begin(m->setup, arguments, &d->asked, err);
+    return status ? status : rk_design_answer_find(job, d, err);
+}
+
+static rk_status set_target(const rk_machine_target *target, rk_job *job, rk_error *err)
+{
+    const struct {
+        const char *option;
+        double value;
+    } numbers[] = {
+        {"step", target->step_s},
+        {"tokens-per-second", target->tokens_per_s},
+        {"days", target->days},
+        {"tokens", target->tokens},
+    };
+    if (!target->prices) {
+        return rk_fail_at(err, RK_ERR_INVALID, "prices",
+                          "a design needs prices: \"example\", or a .json file");
+    }
+    rk_status status = rk_job_set(job, "prices", target->prices, err);
+    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]) && !status; i++) {
+        status = rk_ask_real(job, numbers[i].option, numbers[i].value, err);
+    }
+    return status;
+}
+
+rk_status rk_design_machines(const rk_setup *setup, const rk_space *space,
+                             const rk_machine_target *target, const rk_job_control *control,
+                             rk_machines **machines, rk_error *err)
+{
+    rk_machines *created = calloc(1, sizeof(*created));
+    rk_machine_target own = {0};
+    *machines = NULL;
+    if (!created) {
+        return rk_fail(err, RK_ERR_MEMORY, "not enough memory for machines");
+    }
+    created->setup = setup;
+    rk_hand_out(&own, target->size, target, sizeof(own));
+    rk_status status = open_job(setup, space, &rk_command_design, &created->job, err);
+    status = status ? status : set_target(&own, created->job, err);
+    status = status ? status : rk_job_use(created->job, control, NULL, NULL, design, created, err);
+    if (status) {
+        rk_machines_free(created);
+        return status;
+    }
+    *machines = created;
+    return RK_OK;
+}
+
+void rk_machines_free(rk_machines *machines)
+{
+    if (machines) {
+        free(machines->answer.designs);
+        end(&machines->answer.asked);
+        rk_job_free(machines->job);
+        free(machines);
+    }
+}
+
+bool rk_machines_at(const rk_machines *machines, size_t index, rk_machine_facts *facts, size_t size)
+{
+    const rk_design_answer *d = &machines->answer;
+    if (index >= d->count) {
+        return false;
+    }
+    const rk_design *design = &d->designs[index];
+    rk_machine_facts all = {.accelerators = design->processors,
+                            .cost_of_one = design->each,
+                            .cost = design->cost,
+                            .runs = design->runs,
+                            .on_front = design->on_front};
+    if (design->runs) {
+        all.meets_target = design->best.rate >= d->least_rate;
+        all.cheapest = design == d->cheapest;
+        all.step_s = rk_design_answer_step(d, design);
+        all.sequences_per_s = design->best.rate;
+        all.tokens_per_s = design->best.rate * (double)d->asked.seq;
+        all.mfu = design->best.efficiency;
+        all.days = rk_design_answer_days(d, design);
+        all.run_cost = rk_design_answer_run_cost(d, design);
+    }
+    rk_hand_out(facts, size, &all, sizeof(all));
+    return true;
+}
+
+bool rk_machines_number(const rk_machines *machines, size_t index, size_t axis, const char **key,
+                        double *value)
+{
+    const rk_design_answer *d = &machines->answer;
+    if (index >= d->count || axis >= (size_t)d->prices.axis_count) {
+        return false;
+    }
+    *key = d->prices.axes[axis].key;
+    *value = d->prices.axes[axis].values[d->designs[index].choice[axis]];
+    return true;
+}
+
+bool rk_machines_strategy(const rk_machines *machines, size_t index, rk_strategy *strategy,
+                          size_t size)
+{
+    const rk_design_answer *d = &machines->answer;
+    return index < d->count &&
+           hand_out_best(&d->designs[index].best, d->designs[index].runs, strategy, size);
+}
+
+/* ---- the shape of a model -------------------------------------------------------------------- */
+
+struct rk_shapes {
+    const rk_setup *setup;
+    rk_job *job; /* owned */
+    rk_shape_answer answer;
+};
+
+static rk_status shape(rk_job *job, void *arguments, void *what, rk_error *err)
+{
+    rk_shapes *s = what;
+    s->answer.wish = *rk_shape_wish_of(arguments);
+    const rk_status status = begin(s->setup, arguments, &s->answer.asked, err);
+    return status ? status : rk_shape_answer_find(job, &s->answer, err);
+}
+
+static rk_status set_choice(const rk_shape_choice *choice, rk_job *job, rk_error *err)
+{
+    const struct {
+        const char *option;
+        double value;
+    } numbers[] = {
+        {"parameters", choice->parameters},   {"tolerance", choice->tolerance_percent},
+        {"feedforward", choice->feedforward}, {"aspect-min", choice->aspect_min},
+        {"aspect-max", choice->aspect_max},
+    };
+    const struct {
+        const char *option;
+        const rk_counts *values;
+    } lists[] = {
+        {"blocks", &choice->blocks}, {"heads", &choice->heads}, {"head-size", &choice->head_sizes}};
+    rk_status status = RK_OK;
+    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]) && !status; i++) {
+        status = rk_ask_real(job, numbers[i].option, numbers[i].value, err);
+    }
+    for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]) && !status; i++) {
+        status = rk_ask_counts(job, lists[i].option, lists[i].values, err);
+    }
+    return !status && choice->head_multiple != 0
+               ? rk_ask_count(job, "head-multiple", choice->head_multiple, err)
+               : status;
+}
+
+rk_status rk_shape_models(const rk_setup *setup, const rk_space *space,
+                          const rk_shape_choice *choice, const rk_job_control *control,
+                          rk_shapes **shapes, rk_error *err)
+{
+    rk_shapes *created = calloc(1, sizeof(*created));
+    rk_shape_choice own = {0};
+    *shapes = NULL;
+    if (!created) {
+        return rk_fail(err, RK_ERR_MEMORY, "not enough memory for shapes");
+    }
+    created->setup = setup;
+    if (choice) {
+        rk_hand_out(&own, choice->size, choice, sizeof(own));
+    }
+    rk_status status = open_job(setup, space, &rk_command_shape, &created->job, err);
+    status = status ? status : set_choice(&own, created->job, err);
+    status = status ? status : rk_job_use(created->job, control, NULL, NULL, shape, created, err);
+    if (status) {
+        rk_shapes_free(created);
+        return status;
+    }
+    *shapes = created;
+    return RK_OK;
+}
+
+void rk_shapes_free(rk_shapes *shapes)
+{
+    if (shapes) {
+        free(shapes->answer.shapes);
+        end(&shapes->answer.asked);
+        rk_job_free(shapes->job);
+        free(shapes);
+    }
+}
+
+bool rk_shapes_at(const rk_shapes *shapes, size_t index, rk_shape_facts *facts, size_t size)
+{
+    const rk_shape_answer *s = &shapes->answer;
+    if (index >= s->count) {
+        return false;
+    }
+    const rk_shape *found = &s->shapes[index];
+    const rk_model_sizes *sizes = &found->sizes;
+    rk_shape_facts all = {.blocks = sizes->blocks,
+                          .hidden = sizes->hidden,
+                          .feedforward = sizes->feedforward,
+                          .heads = sizes->heads,
+                          .head_size = sizes->head_size,
+                          .parameters = sizes->parameters,
+                          .mappings = found->mappings,
+                          .runs = found->runs};
+    if (found->runs) {
+        all.mfu = found->best.efficiency;
+        all.step_s = found->best.step;
+        all.sequences_per_s = found->best.rate;
+        all.tokens_per_s = found->best.rate * (double)sizes->seq;
+    }
+    rk_hand_out(facts, size, &all, sizeof(all));
+    return true;
+}
+
+bool rk_shapes_strategy(const rk_shapes *shapes, size_t index, rk_strategy *strategy, size_t size)
+{
+    const rk_shape_answer *s = &shapes->answer;
+    return index < s->count &&
+           hand_out_best(&s->shapes[index].best, s->shapes[index].runs, strategy, size);
+}
