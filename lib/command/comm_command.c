@@ -6,6 +6,7 @@
 #include "comm/way.h"
 #include "command/comm.h"
 #include "command/comm_fit.h"
+#include "command/comm_links.h"
 #include "command/comm_servers.h"
 #include "command/commands.h"
 #include "io/json_write.h"
@@ -137,7 +138,8 @@ static const rk_option comm_options[] = {
     {.name = "explain",
      .type = RK_OPTION_FLAG,
      .offset = PLACE(explain),
-     .help = "with --algorithm: the phases of each way, their messages and the load of links"},
+     .help = "with --algorithm: the phases of each way, their messages and the load of links; with "
+             "--csv a row per link"},
     {.name = "fit",
      .offset = PLACE(fit),
      .value = "FILE",
@@ -392,6 +394,32 @@ static void add_phases(void *to, const struct comm *comm, const timing *t)
     }
 }
 
+/* What all links carry, until something fails. */
+struct links {
+    rk_table table;
+    rk_out *out;
+    rk_status status;
+    rk_error *err;
+};
+
+static void add_links(void *to, const struct comm *comm, const timing *t)
+{
+    struct links *links = to;
+    (void)comm;
+    if (t->way && !links->status) {
+        links->status = rk_comm_links_add(&links->table, t->way, links->err);
+    }
+}
+
+static void write_links(void *to, const struct comm *comm, const timing *t)
+{
+    struct links *links = to;
+    (void)comm;
+    if (t->way && !links->status) {
+        links->status = rk_comm_links_write(links->out, t->op, t->bytes, t->way, links->err);
+    }
+}
+
 static rk_status explain(FILE *to, const struct comm *comm, rk_table_style style, rk_error *err)
 {
     static const rk_table_column columns[] = {
@@ -402,11 +430,26 @@ static rk_status explain(FILE *to, const struct comm *comm, rk_table_style style
         {"messages", RK_ALIGN_RIGHT},    {"bytes", RK_ALIGN_RIGHT},
         {"busiest link", RK_ALIGN_LEFT},
     };
+    static const rk_table_column links[] = {
+        {"phase", RK_ALIGN_LEFT},          {"links", RK_ALIGN_LEFT},
+        {"number", RK_ALIGN_RIGHT},        {"least bytes", RK_ALIGN_RIGHT},
+        {"mean bytes", RK_ALIGN_RIGHT},    {"most bytes", RK_ALIGN_RIGHT},
+        {"most busy, us", RK_ALIGN_RIGHT},
+    };
+    struct links all = {.err = err};
     rk_table table;
     (void)fputs("\n", to);
     rk_table_init(&table, columns, sizeof(columns) / sizeof(columns[0]));
     for_each(comm, add_phases, &table);
-    return rk_write_table(to, &table, style, err);
+    rk_status status = rk_write_table(to, &table, style, err);
+    rk_table_init(&all.table, links, sizeof(links) / sizeof(links[0]));
+    for_each(comm, add_links, &all);
+    status = status ? status : all.status;
+    if (!status) {
+        (void)fputs("\n", to);
+        status = rk_write_table(to, &all.table, style, err);
+    }
+    return status;
 }
 
 /* What else is asked for. */
@@ -477,6 +520,13 @@ static rk_status write_data(const rk_job *job, const struct comm *comm, rk_error
     const rk_status status = rk_job_open(job, comm->args->output, &out, err);
     if (status) {
         return status;
+    }
+    if (comm->args->csv && comm->args->explain) {
+        struct links links = {.out = out, .err = err};
+        rk_out_text(out, RK_COMM_LINKS_TITLE);
+        for_each(comm, write_links, &links);
+        const rk_status closed = rk_out_close(out, links.status ? NULL : err);
+        return links.status ? links.status : closed;
     }
     if (comm->args->csv) {
         rk_out_text(out, "op,ranks,ranks_per_node,bytes,us\n");
