@@ -30,7 +30,8 @@ static void require_calculon(const rk_problem *problem, bool estimate)
 static void require_reckon(const rk_problem *problem, bool estimate)
 {
     const rk_plan_space *space = &problem->reckon.space;
-    REQUIRE(problem->reckon.model.layers >= 1 && problem->reckon.system.tier_count >= 1);
+    REQUIRE(problem->reckon.inputs.model.layers >= 1 &&
+            problem->reckon.inputs.system.tier_count >= 1);
     if (!estimate) {
         REQUIRE(space->accelerators >= 1 && space->global_batch >= 1);
         REQUIRE(space->recipe_count <= RK_PLAN_RECIPE_MAX);

@@ -16,7 +16,7 @@ static rk_status begin(const rk_setup *setup, const rk_request *request, rk_aske
                        rk_error *err)
 {
     asked->planner = &rk_planner_reckon;
-    asked->inputs = setup->inputs; /* its tables belong to the system */
+    asked->problem.reckon.inputs = setup->inputs; /* its tables belong to the system */
     return rk_asked_take(asked, request, err);
 }
 

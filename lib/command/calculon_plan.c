@@ -11,10 +11,9 @@
 const char *const rk_calculon_methods[] = {"calculon", NULL};
 
 const char *const rk_fused_names[] = {"true", "false", "both", NULL};
-enum { FUSED_TRUE, FUSED_FALSE, FUSED_BOTH };
 
 static const rk_calculon_request plan_defaults = {
-    .top = 5, .output = "-", .datatype = -1, .fused = FUSED_TRUE};
+    .top = 5, .output = "-", .datatype = -1, .fused = RK_FUSED_TRUE};
 
 void rk_calculon_request_init(void *request)
 {
@@ -46,43 +45,6 @@ rk_status rk_calculon_plan_evaluate(const rk_calculon_plan *plan, const rk_candi
     strategy->layer_count = 0;
     return rk_calculon_evaluate(&plan->problem.calculon.app, &sys, &candidate->exe,
                                 &strategy->stats, NULL, NULL, &verdict, err);
-}
-
-/* Returns the first datatype that the system computes in; the search complains if there is none. */
-static int smallest_datatype(const rk_calculon_sys *sys)
-{
-    for (int i = 0; i < RK_DATATYPE_COUNT; i++) {
-        if (sys->matrix[i].present && sys->vector[i].present) {
-            return i;
-        }
-    }
-    return 0;
-}
-
-rk_status rk_calculon_plan_load(rk_calculon_plan *plan, rk_error *err)
-{
-    rk_calculon_request *request = &plan->request;
-    plan->problem.method = &rk_method_calculon;
-    rk_status status = request->model ? rk_calculon_app_load(request->model, false,
-                                                             &plan->problem.calculon.app, err)
-                                      : RK_OK;
-    if (!status) {
-        status = rk_calculon_sys_load(request->system, false, &plan->problem.calculon.sys, err);
-    }
-    if (!status && request->datatype < 0) {
-        request->datatype = smallest_datatype(&plan->problem.calculon.sys);
-    }
-    plan->problem.calculon.space = (rk_calculon_space){
-        .num_procs = request->processors,
-        .max_batch_size = request->batch,
-        .datatype = (rk_datatype)request->datatype,
-        .fused_count = request->fused == FUSED_BOTH ? 2 : 1,
-        .fused = {request->fused == FUSED_TRUE, true},
-        .no_tp_overlap = request->no_tp_overlap,
-        .no_dp_overlap = request->no_dp_overlap,
-        .mbs_break = request->mbs_break,
-    };
-    return status;
 }
 
 static rk_status fill_strategies(rk_calculon_plan *plan, rk_error *err)

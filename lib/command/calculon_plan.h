@@ -5,15 +5,7 @@
 
 #include "calculon/calculon_write.h"
 #include "command/ranked.h"
-
-/* The command line. */
-typedef struct rk_calculon_request {
-    const char *model, *system;  /* catalogue names or files */
-    int method, datatype, fused; /* indices of choices */
-    int64_t processors, batch, top, threads;
-    bool no_tp_overlap, no_dp_overlap, mbs_break, bounded, json, csv;
-    const char *output; /* file, or "-" */
-} rk_calculon_request;
+#include "method/calculon_request.h"
 
 extern const char *const rk_calculon_methods[]; /* names of `method` */
 
@@ -36,9 +28,6 @@ typedef struct rk_calculon_plan {
     rk_calculon_result *strategies; /* owned; best first */
     size_t strategy_count;
 } rk_calculon_plan;
-
-/* Loads the documents of the request, the model where it names one, and completes it. */
-rk_status rk_calculon_plan_load(rk_calculon_plan *plan, rk_error *err);
 
 /*
  * Searches for the best strategies, and for what is missing when none fits; on rank 0, all of their

@@ -16,8 +16,9 @@ static rk_status load(rk_asked *asked, const void *options, rk_error *err)
     rk_calculon_plan *plan = &asked->plan;
     const rk_calculon_request *request = &plan->request;
     plan->request = *(const rk_calculon_request *)options;
-    const rk_status status = rk_calculon_plan_load(plan, err);
-    asked->problem = plan->problem;
+    const rk_status status = rk_asked_read(asked, request->model, request->system, request, err);
+    plan->problem = asked->problem;
+    plan->request.datatype = (int)asked->problem.calculon.space.datatype;
     asked->batch = request->batch;
     asked->seq = plan->problem.calculon.app.seq_size;
     asked->threads = request->threads;

@@ -3,6 +3,20 @@
 
 #include "work/share.h"
 
+rk_status rk_asked_read(rk_asked *asked, const char *model, const char *system, const void *request,
+                        rk_error *err)
+{
+    const rk_method *method = asked->planner->method;
+    rk_problem *problem = &asked->problem;
+    problem->method = method;
+    rk_status status =
+        model ? method->load(problem, RK_DOCUMENT_MODEL, &(rk_source){.name = model}, err) : RK_OK;
+    if (!status) {
+        status = method->load(problem, RK_DOCUMENT_SYSTEM, &(rk_source){.name = system}, err);
+    }
+    return status ? status : method->space(problem, request, true, err);
+}
+
 rk_status rk_asked_load(const rk_planner *planner, const void *options, rk_asked *asked,
                         rk_error *err)
 {
@@ -13,6 +27,9 @@ rk_status rk_asked_load(const rk_planner *planner, const void *options, rk_asked
 void rk_asked_clear(rk_asked *asked)
 {
     asked->planner->clear(asked);
+    if (asked->problem.method && asked->problem.method->clear) {
+        asked->problem.method->clear(&asked->problem);
+    }
 }
 
 rk_status rk_planner_run(const rk_planner *planner, rk_job *job, const void *options, rk_error *err)

@@ -23,8 +23,7 @@ typedef struct rk_asked {
     const rk_ranking *ranking; /* after the search; NULL before */
     rk_search_time time;       /* of it */
     rk_calculon_plan plan;     /* of the Calculon method */
-    rk_inputs inputs;          /* of the reckon model */
-    rk_plan_answer reckoning;
+    rk_plan_answer reckoning;  /* of the reckon model */
 } rk_asked;
 
 struct rk_planner {
@@ -80,12 +79,16 @@ struct rk_planner {
 
 extern const rk_planner rk_planner_calculon, rk_planner_reckon;
 
+/* Fills the problem: for `load` of a planner.  `model` NULL: the options do not name one. */
+rk_status rk_asked_read(rk_asked *asked, const char *model, const char *system, const void *request,
+                        rk_error *err);
+
 /* Loads; cleared with rk_asked_clear, also after a failure. */
 rk_status rk_asked_load(const rk_planner *planner, const void *options, rk_asked *asked,
                         rk_error *err);
 void rk_asked_clear(rk_asked *asked);
 
-/* The same of the reckon model for inputs that are there already: what the request says of them. */
+/* The same of the reckon model where problem.reckon.inputs are there already. */
 rk_status rk_asked_take(rk_asked *asked, const rk_request *request, rk_error *err);
 
 /* Writes the answer of `plan` as the options want it. */

@@ -54,9 +54,8 @@ rk_status rk_plan_answer_search(rk_job *job, const rk_request *request, const rk
 rk_problem rk_plan_answer_problem(const rk_plan_answer *plan)
 {
     const rk_inputs *inputs = plan->inputs;
-    return (rk_problem){
-        .method = &rk_method_reckon,
-        .reckon = {inputs->model, inputs->system, inputs->software.stack, plan->space}};
+    return (rk_problem){.method = &rk_method_reckon,
+                        .reckon = {.inputs = *inputs, .space = plan->space}};
 }
 
 void rk_plan_answer_clear(rk_plan_answer *plan)

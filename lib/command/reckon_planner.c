@@ -13,36 +13,44 @@ static int64_t *accelerators(void *options)
     return &((rk_request *)options)->accelerators;
 }
 
-rk_status rk_asked_take(rk_asked *asked, const rk_request *request, rk_error *err)
+/* What follows from a problem that is there, and the options of the command. */
+static void take(rk_asked *asked, const rk_request *request)
 {
     rk_plan_answer *reckoning = &asked->reckoning;
-    *reckoning = (rk_plan_answer){.request = request, .inputs = &asked->inputs};
+    *reckoning = (rk_plan_answer){.request = request,
+                                  .inputs = &asked->problem.reckon.inputs,
+                                  .space = asked->problem.reckon.space};
+    reckoning->setting = rk_setting_of(request, reckoning->inputs);
     asked->threads = request->threads;
     asked->top = (size_t)request->top;
     asked->json = request->json;
     asked->csv = request->csv;
     asked->output = request->output;
-    const rk_status status = rk_request_space(request, &asked->inputs, &reckoning->space, err);
-    if (!status) {
-        reckoning->setting = rk_setting_of(request, &asked->inputs);
-        asked->problem = rk_plan_answer_problem(reckoning);
-        asked->batch = reckoning->space.global_batch;
-        asked->seq = reckoning->space.base.seq;
-    }
+    asked->batch = reckoning->space.global_batch;
+    asked->seq = reckoning->space.base.seq;
+}
+
+rk_status rk_asked_take(rk_asked *asked, const rk_request *request, rk_error *err)
+{
+    rk_problem *problem = &asked->problem;
+    problem->method = &rk_method_reckon;
+    const rk_status status =
+        rk_request_space(request, &problem->reckon.inputs, &problem->reckon.space, err);
+    take(asked, request);
     return status;
 }
 
 static rk_status load(rk_asked *asked, const void *options, rk_error *err)
 {
     const rk_request *request = options;
-    const rk_status status = rk_request_load(request, &asked->inputs, err);
-    return status ? status : rk_asked_take(asked, request, err);
+    const rk_status status = rk_asked_read(asked, request->model, request->system, request, err);
+    take(asked, request);
+    return status;
 }
 
 static void clear(rk_asked *asked)
 {
     rk_plan_answer_clear(&asked->reckoning);
-    rk_inputs_clear(&asked->inputs);
 }
 
 static void allow_offload(rk_asked *asked)
@@ -55,8 +63,8 @@ static void allow_offload(rk_asked *asked)
 static rk_status rank(rk_job *job, rk_asked *asked, rk_error *err)
 {
     rk_plan_answer *reckoning = &asked->reckoning;
-    const rk_status status =
-        rk_plan_answer_search(job, reckoning->request, &asked->inputs, asked->top, reckoning, err);
+    const rk_status status = rk_plan_answer_search(job, reckoning->request, reckoning->inputs,
+                                                   asked->top, reckoning, err);
     asked->ranking = &reckoning->ranking;
     asked->time = (rk_search_time){.cpu_s = reckoning->cpu_s, .wall_s = -1};
     return status;
@@ -79,7 +87,7 @@ static void write_shortage(FILE *to, const rk_asked *asked)
 
 static void write_request_json(rk_json_writer *writer, const rk_asked *asked)
 {
-    rk_request_write_json(writer, asked->reckoning.request, &asked->inputs);
+    rk_request_write_json(writer, asked->reckoning.request, asked->reckoning.inputs);
 }
 
 static void write_shortage_json(rk_json_writer *writer, const rk_asked *asked)
@@ -124,7 +132,7 @@ static rk_status emit(const rk_job *job, const rk_asked *asked, rk_error *err)
 
 static void write_documents(FILE *to, const rk_asked *asked)
 {
-    rk_write_inputs(to, asked->reckoning.request, &asked->inputs);
+    rk_write_inputs(to, asked->reckoning.request, asked->reckoning.inputs);
 }
 
 static void write_batch(FILE *to, const rk_asked *asked)

@@ -30,7 +30,7 @@ static void write_inputs(FILE *to, const rk_shape_answer *s)
     if (wish->feedforward > 0) {
         (void)fprintf(to, "feed-forward %.4g times hidden, heads of", wish->feedforward);
     } else {
-        (void)fprintf(to, "all else like %s, heads of", s->asked.inputs.model.name);
+        (void)fprintf(to, "all else like %s, heads of", s->asked.problem.reckon.inputs.model.name);
     }
     write_values(to, &wish->head_sizes);
     (void)fprintf(to, "\n%-10s", "");

@@ -1,19 +1,68 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The Calculon method. */
 #include "base/error.h"
+#include "calculon/calculon_docs.h"
 #include "calculon/calculon_write.h"
 #include "method/calculon_columns.h"
+#include "method/calculon_request.h"
 #include "method/calculon_shortage.h"
 #include "method/rows.h"
 #include "search/shared.h"
 #include "work/share.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stddef.h>
 #include <stdlib.h>
 
 #define BLOCKS_MAX 4096
 #define SLICE      8000000 /* mappings: tens of milliseconds */
+
+/* ---- the problem, from what is asked ------------------------------------------------------- */
+
+static rk_status load(rk_problem *problem, rk_document_kind kind, const rk_source *source,
+                      rk_error *err)
+{
+    rk_calculon_app *app = &problem->calculon.app;
+    rk_calculon_sys *sys = &problem->calculon.sys;
+    if (kind == RK_DOCUMENT_MODEL) {
+        return source->name ? rk_calculon_app_load(source->name, false, app, err)
+                            : rk_calculon_app_from_json(source->object, false, app, err);
+    }
+    assert(kind == RK_DOCUMENT_SYSTEM);
+    return source->name ? rk_calculon_sys_load(source->name, false, sys, err)
+                        : rk_calculon_sys_from_json(source->object, false, sys, err);
+}
+
+/* The first datatype that the system computes in; the search complains if there is none. */
+static int smallest_datatype(const rk_calculon_sys *sys)
+{
+    for (int i = 0; i < RK_DATATYPE_COUNT; i++) {
+        if (sys->matrix[i].present && sys->vector[i].present) {
+            return i;
+        }
+    }
+    return 0;
+}
+
+static rk_status read_space(rk_problem *problem, const void *request, bool search, rk_error *err)
+{
+    const rk_calculon_request *r = request;
+    (void)search;
+    (void)err;
+    problem->calculon.space = (rk_calculon_space){
+        .num_procs = r->processors,
+        .max_batch_size = r->batch,
+        .datatype = (rk_datatype)(r->datatype < 0 ? smallest_datatype(&problem->calculon.sys)
+                                                  : r->datatype),
+        .fused_count = r->fused == RK_FUSED_BOTH ? 2 : 1,
+        .fused = {r->fused == RK_FUSED_TRUE, true},
+        .no_tp_overlap = r->no_tp_overlap,
+        .no_dp_overlap = r->no_dp_overlap,
+        .mbs_break = r->mbs_break,
+    };
+    return RK_OK;
+}
 
 /* ---- searches ------------------------------------------------------------------------------ */
 
@@ -253,6 +302,8 @@ const rk_method rk_method_calculon = {
     .candidate_size = offsetof(rk_candidate, exe) + sizeof(rk_calculon_exe),
     .degrees = {{"tensor_par", "TP", true}, {"pipeline_par", "PP", true}, {"data_par", "DP", true}},
     .degree_count = 3,
+    .load = load,
+    .space = read_space,
     .count = count_strategies,
     .search = search,
     .bound = bound,

@@ -7,11 +7,13 @@
 #ifndef RK_METHOD_METHOD_H
 #define RK_METHOD_METHOD_H
 
+#include "io/document.h"
 #include "io/json_write.h"
 #include "io/value.h"
 #include "method/numbers.h"
 #include "reckon/team.h"
 #include "report/describe.h"
+#include "request/request.h"
 #include "search/plan.h"
 #include "search/reasons.h"
 #include "strategy/strategy_fields.h"
@@ -31,13 +33,23 @@ typedef struct rk_problem {
             rk_calculon_space space;
         } calculon;
         struct {
-            rk_model model;
-            rk_system system;
-            rk_stack stack;
+            rk_inputs inputs;
             rk_plan_space space;
+            /* Of what was loaded and settled before: */
+            double memory_usable;           /* of the accelerator, without the request's limit */
+            bool stack_given;               /* the stack was loaded as a document */
+            bool has_usual;                 /* the stack is the usual one of */
+            int usual_framework;            /* a framework that was given */
+            rk_generation usual_generation; /* on this generation */
         } reckon;
     };
 } rk_problem;
+
+/* Where a document is: a catalogue name or a file; NULL: the object. */
+typedef struct rk_source {
+    const char *name;
+    const json_t *object;
+} rk_source;
 
 /* A strategy and what it comes to. */
 typedef struct rk_candidate {
@@ -114,6 +126,27 @@ struct rk_method {
     size_t text_size;         /* bytes that the texts of `values` may take */
     rk_degree degrees[RK_DEGREE_MAX];
     size_t degree_count;
+
+    /* ---- the problem, from what is asked ---- */
+
+    /*
+     * Reads a document into the problem, which is all zero but for its method before the first:
+     * RK_DOCUMENT_MODEL, RK_DOCUMENT_SYSTEM, or RK_DOCUMENT_STACK by the reckon model.  The path of
+     * an error is within the document.
+     */
+    rk_status (*load)(rk_problem *problem, rk_document_kind kind, const rk_source *source,
+                      rk_error *err);
+
+    /* Releases what loading made; NULL: nothing. */
+    void (*clear)(rk_problem *problem);
+
+    /*
+     * Fills in what a request says besides its documents (rk_calculon_request, rk_request) and what
+     * follows from it for them; of a `search`, the strategies that it leaves open.
+     */
+    rk_status (*space)(rk_problem *problem, const void *request, bool search, rk_error *err);
+
+    /* ---- strategies ---- */
 
     /* Strategies of the space. */
     rk_status (*count)(const rk_problem *problem, uint64_t *strategies, rk_error *err);

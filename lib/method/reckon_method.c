@@ -2,14 +2,18 @@
 /* The reckon model. */
 #include "base/error.h"
 #include "base/units.h"
+#include "layer/model_load.h"
 #include "method/reckon_shortage.h"
 #include "method/reshape.h"
 #include "method/rows.h"
 #include "report/estimate_fields.h"
 #include "search/bounded_plan.h"
 #include "search/shared.h"
+#include "stack/stack_doc.h"
+#include "system/system_doc.h"
 #include "work/share.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,12 +23,77 @@
 /* Strategies of a space from which on bounds are faster than looking at all, see docs/search.md. */
 #define BOUNDS_PAY_FROM 1000000
 
+/* ---- the problem, from what is asked ------------------------------------------------------- */
+
+static rk_status load_system(rk_problem *problem, const rk_source *source, rk_error *err)
+{
+    rk_system *system = &problem->reckon.inputs.system;
+    rk_system_clear(system);
+    const rk_status status = source->name ? rk_system_load(source->name, system, err)
+                                          : rk_system_from_json(source->object, system, err);
+    problem->reckon.memory_usable = system->accelerator.memory_usable;
+    return status;
+}
+
+static rk_status load(rk_problem *problem, rk_document_kind kind, const rk_source *source,
+                      rk_error *err)
+{
+    rk_inputs *inputs = &problem->reckon.inputs;
+    if (kind == RK_DOCUMENT_MODEL) {
+        return source->name ? rk_model_load(source->name, &inputs->model, err)
+                            : rk_model_read(source->object, &inputs->model, err);
+    }
+    if (kind == RK_DOCUMENT_SYSTEM) {
+        return load_system(problem, source, err);
+    }
+    assert(kind == RK_DOCUMENT_STACK);
+    problem->reckon.has_usual = false;
+    return source->name ? rk_stack_load(source->name, &inputs->software.stack, err)
+                        : rk_stack_from_json(source->object, &inputs->software.stack, err);
+}
+
+static void clear(rk_problem *problem)
+{
+    rk_inputs_clear(&problem->reckon.inputs);
+}
+
+/*
+ * Framework, stack and limits.  Where no stack is given, the usual one is looked for only when what
+ * it follows from has changed.
+ */
+static rk_status settle(rk_problem *problem, const rk_request *request, rk_error *err)
+{
+    rk_inputs *inputs = &problem->reckon.inputs;
+    const rk_generation generation = inputs->system.accelerator.generation;
+    const bool given = problem->reckon.stack_given;
+    const bool known = given || (problem->reckon.has_usual &&
+                                 problem->reckon.usual_framework == request->framework &&
+                                 problem->reckon.usual_generation == generation);
+    problem->reckon.has_usual = !given;
+    problem->reckon.usual_framework = request->framework;
+    problem->reckon.usual_generation = generation;
+    inputs->system.accelerator.memory_usable = problem->reckon.memory_usable;
+    return rk_request_apply(request, known, inputs, err);
+}
+
+static rk_status read_space(rk_problem *problem, const void *request, bool search, rk_error *err)
+{
+    const rk_request *r = request;
+    const rk_inputs *inputs = &problem->reckon.inputs;
+    const rk_status status = settle(problem, r, err);
+    problem->reckon.space = (rk_plan_space){.accelerators = r->accelerators,
+                                            .global_batch = r->global_batch,
+                                            .framework = inputs->software.framework,
+                                            .convention = inputs->software.convention};
+    return status || !search ? status : rk_request_space(r, inputs, &problem->reckon.space, err);
+}
+
 /* ---- searches ------------------------------------------------------------------------------ */
 
 static rk_status count_strategies(const rk_problem *problem, uint64_t *strategies, rk_error *err)
 {
-    return rk_plan_count(&problem->reckon.model, &problem->reckon.system, &problem->reckon.space,
-                         strategies, err);
+    return rk_plan_count(&problem->reckon.inputs.model, &problem->reckon.inputs.system,
+                         &problem->reckon.space, strategies, err);
 }
 
 static rk_candidate candidate_of(const rk_problem *problem, const rk_planned *planned)
@@ -56,10 +125,10 @@ static rk_status search(const rk_problem *problem, rk_team *team, const rk_searc
         rk_share_leave(team, err);
         return failed;
     }
-    const rk_status status =
-        rk_plan_search_shared(team, &problem->reckon.model, &problem->reckon.system,
-                              &problem->reckon.stack, &problem->reckon.space, control, top, planned,
-                              found, nearest ? &least : NULL, &searched, err);
+    const rk_status status = rk_plan_search_shared(
+        team, &problem->reckon.inputs.model, &problem->reckon.inputs.system,
+        &problem->reckon.inputs.software.stack, &problem->reckon.space, control, top, planned,
+        found, nearest ? &least : NULL, &searched, err);
     counts[0] = searched.enumerated;
     counts[1] = searched.legal;
     counts[2] = searched.fitting;
@@ -84,9 +153,10 @@ static rk_status bound(const rk_problem *problem, const rk_search_control *contr
     if (!planned) {
         return rk_fail(err, RK_ERR_MEMORY, "not enough memory for the ranking");
     }
-    const rk_status status = rk_plan_search_bounded(&problem->reckon.model, &problem->reckon.system,
-                                                    &problem->reckon.stack, &problem->reckon.space,
-                                                    control, top, planned, found, counts, err);
+    const rk_status status =
+        rk_plan_search_bounded(&problem->reckon.inputs.model, &problem->reckon.inputs.system,
+                               &problem->reckon.inputs.software.stack, &problem->reckon.space,
+                               control, top, planned, found, counts, err);
     for (size_t i = 0; i < *found && !status; i++) {
         candidates[i] = candidate_of(problem, &planned[i]);
     }
@@ -97,9 +167,10 @@ static rk_status bound(const rk_problem *problem, const rk_search_control *contr
 static rk_status evaluate(const rk_problem *problem, rk_candidate *candidate, rk_error *err)
 {
     rk_planned planned = {.strategy = candidate->strategy, .index = candidate->index};
-    const rk_status status = rk_estimate_exact(
-        &problem->reckon.model, &problem->reckon.system, &problem->reckon.stack, &planned.strategy,
-        problem->reckon.space.convention, &planned.estimate, NULL, err);
+    const rk_status status =
+        rk_estimate_exact(&problem->reckon.inputs.model, &problem->reckon.inputs.system,
+                          &problem->reckon.inputs.software.stack, &planned.strategy,
+                          problem->reckon.space.convention, &planned.estimate, NULL, err);
     if (!status) {
         *candidate = candidate_of(problem, &planned);
     }
@@ -129,12 +200,13 @@ static void detach(rk_candidate *candidate)
 
 static size_t list_numbers(const rk_problem *problem, rk_number out[RK_NUMBER_MAX])
 {
-    return rk_system_numbers(&problem->reckon.system, problem->reckon.space.base.precision, out);
+    return rk_system_numbers(&problem->reckon.inputs.system, problem->reckon.space.base.precision,
+                             out);
 }
 
 static void set_number(rk_problem *problem, const rk_number *number, double value)
 {
-    rk_system_set_number(&problem->reckon.system, number, value);
+    rk_system_set_number(&problem->reckon.inputs.system, number, value);
 }
 
 static int64_t accelerators(const rk_problem *problem)
@@ -149,7 +221,7 @@ static void set_accelerators(rk_problem *problem, int64_t count)
 
 static rk_status check(const rk_problem *problem, rk_error *err)
 {
-    const rk_system *system = &problem->reckon.system;
+    const rk_system *system = &problem->reckon.inputs.system;
     const int64_t most = system->tiers[system->tier_count - 1].size;
     const rk_status status = rk_system_check(system, err);
     return !status && problem->reckon.space.accelerators > most
@@ -175,14 +247,15 @@ static rk_model_sizes sizes_of(const rk_model *model, int64_t seq)
 
 static void own_sizes(const rk_problem *problem, rk_model_sizes *sizes)
 {
-    *sizes = sizes_of(&problem->reckon.model, problem->reckon.space.base.seq);
+    *sizes = sizes_of(&problem->reckon.inputs.model, problem->reckon.space.base.seq);
 }
 
 static bool shape(const rk_problem *problem, int64_t blocks, int64_t heads, int64_t head_size,
                   double feedforward, rk_model_sizes *sizes)
 {
     rk_model model;
-    if (!rk_model_reshape(&problem->reckon.model, feedforward, blocks, heads, head_size, &model)) {
+    if (!rk_model_reshape(&problem->reckon.inputs.model, feedforward, blocks, heads, head_size,
+                          &model)) {
         return false;
     }
     *sizes = sizes_of(&model, problem->reckon.space.base.seq);
@@ -191,9 +264,10 @@ static bool shape(const rk_problem *problem, int64_t blocks, int64_t heads, int6
 
 static void reshape(rk_problem *problem, const rk_model_sizes *sizes, double feedforward)
 {
-    const rk_model like = problem->reckon.model;
-    (void)rk_model_reshape(&like, feedforward, sizes->blocks, sizes->heads, sizes->head_size,
-                           &problem->reckon.model); /* as it was when `shape` made the sizes */
+    const rk_model like = problem->reckon.inputs.model;
+    (void)rk_model_reshape(
+        &like, feedforward, sizes->blocks, sizes->heads, sizes->head_size,
+        &problem->reckon.inputs.model); /* as it was when `shape` made the sizes */
 }
 
 /* ---- a strategy in words ------------------------------------------------------------------- */
@@ -253,6 +327,9 @@ const rk_method rk_method_reckon = {
                 {"ep", "EP", false},
                 {"dp", "DP", true}},
     .degree_count = 5,
+    .load = load,
+    .clear = clear,
+    .space = read_space,
     .count = count_strategies,
     .search = search,
     .bound = bound,

@@ -11,9 +11,9 @@
 static rk_status find_change(const rk_problem *problem, rk_shortage *shortage, rk_error *err)
 {
     const rk_setting setting = {
-        .model = &problem->reckon.model,
-        .system = &problem->reckon.system,
-        .stack = &problem->reckon.stack,
+        .model = &problem->reckon.inputs.model,
+        .system = &problem->reckon.inputs.system,
+        .stack = &problem->reckon.inputs.software.stack,
         .framework = problem->reckon.space.framework,
         .convention = problem->reckon.space.convention,
     };
@@ -29,7 +29,7 @@ static rk_status find_change(const rk_problem *problem, rk_shortage *shortage, r
 static rk_status find_accelerators(const rk_problem *problem, const rk_search_control *control,
                                    int64_t *enough, rk_error *err)
 {
-    const rk_system *system = &problem->reckon.system;
+    const rk_system *system = &problem->reckon.inputs.system;
     const int64_t most = system->tiers[system->tier_count - 1].size;
     rk_problem larger = *problem;
     rk_status status = RK_OK;
@@ -54,7 +54,7 @@ rk_status rk_reckon_find_shortage(const rk_problem *problem, const rk_candidate 
     (void)strategies;
     *shortage = (rk_shortage){.legal = nearest->index != UINT64_MAX};
     if (!shortage->legal) {
-        return rk_plan_find_reasons(&problem->reckon.model, &problem->reckon.system,
+        return rk_plan_find_reasons(&problem->reckon.inputs.model, &problem->reckon.inputs.system,
                                     &problem->reckon.space, &shortage->reasons, err);
     }
     shortage->nearest = *nearest;

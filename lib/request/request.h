@@ -82,8 +82,12 @@ typedef struct rk_inputs {
 rk_status rk_request_load(const rk_request *request, rk_inputs *inputs, rk_error *err);
 void rk_inputs_clear(rk_inputs *inputs);
 
+/* What it does once the model and the system are there. */
+rk_status rk_request_apply(const rk_request *request, bool stack_given, rk_inputs *inputs,
+                           rk_error *err);
+
 /*
- * The steps of it.  The framework is the one given, or follows from --stack or the accelerator,
+ * The steps of that.  The framework is the one given, or follows from --stack or the accelerator,
  * and the stack and the FLOP convention from the framework.  `stack_given`: inputs->software.stack
  * is already the one that the request names.
  */

@@ -409,9 +409,13 @@ rk_status rk_request_load(const rk_request *request, rk_inputs *inputs, rk_error
     if (!status) {
         status = rk_system_load(request->system, &inputs->system, err);
     }
-    if (!status) {
-        status = rk_request_settle(request, false, inputs, err);
-    }
+    return status ? status : rk_request_apply(request, false, inputs, err);
+}
+
+rk_status rk_request_apply(const rk_request *request, bool stack_given, rk_inputs *inputs,
+                           rk_error *err)
+{
+    rk_status status = rk_request_settle(request, stack_given, inputs, err);
     if (!status && request->emit >= 0) {
         status = rk_launch_check(rk_launch_kinds[request->emit].framework, &inputs->model,
                                  &inputs->system, err);

@@ -17,37 +17,36 @@ static const struct {
     {"processors", "num_procs"}, {"batch", "batch_size"}, {"datatype", "datatype"}};
 
 /* Both are read again only when they have changed. */
+static rk_status read_document(rk_sweep_point *point, rk_document_kind kind, unsigned change,
+                               const json_t *value, const char *path, rk_error *err)
+{
+    rk_problem *problem = &point->common.problem;
+    const rk_source source = {.object = value};
+    return point->changed & change
+               ? rk_sweep_prefix_path(problem->method->load(problem, kind, &source, err), path, err)
+               : RK_OK;
+}
+
 static rk_status read_application(const json_t *value, const char *path, void *out, rk_error *err)
 {
-    rk_sweep_point *point = out;
-    rk_calculon_app *app = &point->common.problem.calculon.app;
-    return point->changed & RK_SWEEP_APPLICATION
-               ? rk_sweep_prefix_path(rk_calculon_app_from_json(value, false, app, err), path, err)
-               : RK_OK;
+    return read_document(out, RK_DOCUMENT_MODEL, RK_SWEEP_APPLICATION, value, path, err);
 }
 
 static rk_status read_system(const json_t *value, const char *path, void *out, rk_error *err)
 {
-    rk_sweep_point *point = out;
-    rk_calculon_sys *sys = &point->common.problem.calculon.sys;
-    return point->changed & RK_SWEEP_SYSTEM
-               ? rk_sweep_prefix_path(rk_calculon_sys_from_json(value, false, sys, err), path, err)
-               : RK_OK;
+    return read_document(out, RK_DOCUMENT_SYSTEM, RK_SWEEP_SYSTEM, value, path, err);
 }
 
 static rk_status read_fused(const json_t *value, const char *path, void *out, rk_error *err)
 {
-    rk_calculon_space *space = out;
+    int *fused = out;
     char text[RK_JSON_TEXT_SIZE];
     if (json_is_boolean(value)) {
-        space->fused_count = 1;
-        space->fused[0] = json_is_true(value);
+        *fused = json_is_true(value) ? RK_FUSED_TRUE : RK_FUSED_FALSE;
         return RK_OK;
     }
     if (json_is_string(value) && strcmp(json_string_value(value), "both") == 0) {
-        space->fused_count = 2;
-        space->fused[0] = false;
-        space->fused[1] = true;
+        *fused = RK_FUSED_BOTH;
         return RK_OK;
     }
     return rk_fail_at(err, RK_ERR_INVALID, path, "expected true, false or \"both\", found %s",
@@ -81,7 +80,7 @@ static rk_status read_strategy(const json_t *value, const char *path, void *out,
     return status;
 }
 
-#define PLACE(member) offsetof(rk_sweep_point, common.problem.calculon.member)
+#define PLACE(member) offsetof(rk_sweep_point, request.member)
 
 #define INPUT_FIELDS                                                                               \
     {.name = "application",                                                                        \
@@ -95,7 +94,7 @@ static rk_status read_strategy(const json_t *value, const char *path, void *out,
 
 #define FLAG(member, explanation)                                                                  \
     {                                                                                              \
-        .name = #member, .type = RK_FIELD_BOOL, .offset = PLACE(space.member), .optional = true,   \
+        .name = #member, .type = RK_FIELD_BOOL, .offset = PLACE(member), .optional = true,         \
         .help = explanation                                                                        \
     }
 
@@ -103,25 +102,25 @@ static const rk_field search_fields[] = {
     INPUT_FIELDS,
     {.name = "processors",
      .type = RK_FIELD_INT,
-     .offset = PLACE(space.num_procs),
+     .offset = PLACE(processors),
      .min = 1,
      .max = 0x1p40,
      .help = "processors to use"},
     {.name = "batch",
      .type = RK_FIELD_INT,
-     .offset = PLACE(space.max_batch_size),
+     .offset = PLACE(batch),
      .min = 1,
      .max = 0x1p40,
      .unit = "sequences",
      .help = "largest global batch"},
     {.name = "datatype",
      .type = RK_FIELD_ENUM,
-     .offset = PLACE(space.datatype),
+     .offset = PLACE(datatype),
      .names = rk_datatype_names,
      .help = "datatype of weights and activations"},
     {.name = "fused",
      .type = RK_FIELD_CUSTOM,
-     .offset = PLACE(space),
+     .offset = PLACE(fused),
      .optional = true,
      .read = read_fused,
      .help = "fused activations: true (unless given), false or \"both\""},
@@ -153,8 +152,9 @@ static const rk_field estimate_fields[] = {
 rk_status rk_sweep_point_read(rk_sweep_point *point, bool estimate, const json_t *root,
                               unsigned changed, rk_error *err)
 {
-    rk_calculon_space *space = &point->common.problem.calculon.space;
-    *space = (rk_calculon_space){.fused_count = 1, .fused = {true}};
+    rk_problem *problem = &point->common.problem;
+    point->request = (rk_calculon_request){.fused = RK_FUSED_TRUE};
+    problem->method = &rk_method_calculon;
     point->common.top = 1;
     point->root = root;
     point->changed = changed;
@@ -164,9 +164,9 @@ rk_status rk_sweep_point_read(rk_sweep_point *point, bool estimate, const json_t
                                  : rk_fields_read(root, "", search_fields, COUNT(search_fields),
                                                   RK_UNKNOWN_REFUSE, point, err);
     if (estimate) {
-        space->datatype = point->exe.datatype;
+        point->request.datatype = (int)point->exe.datatype;
     }
-    return status;
+    return status ? status : problem->method->space(problem, &point->request, !estimate, err);
 }
 
 /* ---- the reader ------------------------------------------------------------------------------ */

@@ -3,11 +3,13 @@
 #ifndef RK_SWEEP_POINT_H
 #define RK_SWEEP_POINT_H
 
+#include "method/calculon_request.h"
 #include "sweep/common.h"
 
 /* All zero before the first point.  An estimate uses of the space only the datatype. */
 typedef struct rk_sweep_point {
     rk_sweep_common common;
+    rk_calculon_request request;
     rk_calculon_exe exe; /* of an estimate; its rules are not checked yet */
     const json_t *root;  /* while it is read, with what has changed */
     unsigned changed;

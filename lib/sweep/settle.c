@@ -33,8 +33,8 @@ rk_status rk_sweep_state_init(rk_sweep_state *state, const rk_sweep_mode *mode, 
 
 void rk_sweep_state_clear(rk_sweep_state *state)
 {
-    if (state->point && state->reader->clear) {
-        state->reader->clear(state->point);
+    if (state->point && state->reader->method->clear) {
+        state->reader->method->clear(&state->point->problem);
     }
     free(state->point);
     free(state->found);

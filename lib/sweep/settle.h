@@ -29,7 +29,6 @@ typedef struct rk_sweep_common {
 typedef struct rk_sweep_reader {
     const rk_method *method;
     size_t size; /* of a point: a struct that begins with an rk_sweep_common, at first all zero */
-    void (*clear)(void *point); /* releases what it owns; NULL: nothing */
 
     /* Reads what has changed of a point, and checks it as far as its search would. */
     rk_status (*read)(void *point, bool estimate, const json_t *root, unsigned changed,

@@ -124,8 +124,10 @@ static void test_plan_machines(void **state)
     assert_int_equal(rk_stack_load("megatron-2025", &stack, &err), RK_OK);
     rk_plan_space plans = rk_plan_space_defaults(&model, &system, 8, 32);
     plans.offloads = 1;
-    const rk_problem problem = {.method = &rk_method_reckon,
-                                .reckon = {model, system, stack, plans}};
+    const rk_problem problem = {
+        .method = &rk_method_reckon,
+        .reckon = {.inputs = {.model = model, .system = system, .software = {.stack = stack}},
+                   .space = plans}};
     assert_int_equal(
         rk_design_search(&problem, &plan_prices, NULL, &designs, &count, &bounded, &err), RK_OK);
     assert_int_equal(count, 24);
@@ -225,7 +227,8 @@ static void test_axes(void **state)
     assert_int_equal(rk_system_load("dgx-h100-superpod", &system, &err), RK_OK);
     const rk_problem pod = {
         .method = &rk_method_reckon,
-        .reckon = {.system = system, .space = {.accelerators = 8, .base = {.precision = RK_BF16}}}};
+        .reckon = {.inputs = {.system = system},
+                   .space = {.accelerators = 8, .base = {.precision = RK_BF16}}}};
     assert_int_equal(rk_design_search(&pod, &many, NULL, &designs, &count, &bounded, &err),
                      RK_ERR_INVALID);
     assert_non_null(strstr(err.message, "the system has 1024"));

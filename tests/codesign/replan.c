@@ -171,8 +171,10 @@ static void test_plan_replan(void **state)
     system.accelerator.memory_usable = 34 * GIB;
     rk_plan_space space = rk_plan_space_defaults(&model, &system, 64, 128);
     space.offloads = 0;
-    const rk_problem problem = {.method = &rk_method_reckon,
-                                .reckon = {model, system, stack, space}};
+    const rk_problem problem = {
+        .method = &rk_method_reckon,
+        .reckon = {.inputs = {.model = model, .system = system, .software = {.stack = stack}},
+                   .space = space}};
     assert_int_equal(rk_plan_search(&model, &system, &stack, &space, NULL, 1, &best, &found, NULL,
                                     &counts, &err),
                      RK_OK);

@@ -241,8 +241,10 @@ static void test_plan_shapes(void **state)
     assert_int_equal(rk_system_load("h100-sxm", &system, &err), RK_OK);
     assert_int_equal(rk_stack_load("megatron-2025", &stack, &err), RK_OK);
     const rk_plan_space plans = rk_plan_space_defaults(&like, &system, 16, 64);
-    const rk_problem problem = {.method = &rk_method_reckon,
-                                .reckon = {like, system, stack, plans}};
+    const rk_problem problem = {
+        .method = &rk_method_reckon,
+        .reckon = {.inputs = {.model = like, .system = system, .software = {.stack = stack}},
+                   .space = plans}};
     assert_int_equal(rk_shape_search(&wanted, &problem, NULL, &shapes, &count, &bounded, &err),
                      RK_OK);
     for (int64_t blocks = 1; blocks <= 200; blocks++) {

@@ -35,11 +35,12 @@ static rk_problem reckon_problem(void)
 {
     rk_problem problem = {.method = &rk_method_reckon};
     rk_error err;
-    assert_int_equal(rk_model_load("llama3-8b", &problem.reckon.model, &err), RK_OK);
-    assert_int_equal(rk_system_load("h100-sxm", &problem.reckon.system, &err), RK_OK);
-    assert_int_equal(rk_stack_load("megatron-2025", &problem.reckon.stack, &err), RK_OK);
+    assert_int_equal(rk_model_load("llama3-8b", &problem.reckon.inputs.model, &err), RK_OK);
+    assert_int_equal(rk_system_load("h100-sxm", &problem.reckon.inputs.system, &err), RK_OK);
+    assert_int_equal(rk_stack_load("megatron-2025", &problem.reckon.inputs.software.stack, &err),
+                     RK_OK);
     problem.reckon.space =
-        rk_plan_space_defaults(&problem.reckon.model, &problem.reckon.system, 16, 32);
+        rk_plan_space_defaults(&problem.reckon.inputs.model, &problem.reckon.inputs.system, 16, 32);
     return problem;
 }
 
@@ -141,7 +142,7 @@ static void test_reckon(void **state)
     (void)state;
     check_searches(&problem);
     check_columns(&problem);
-    check_shape(&problem, problem.reckon.model.layers, 32, 128);
+    check_shape(&problem, problem.reckon.inputs.model.layers, 32, 128);
 }
 
 /* With the memory that a shortage names, the search finds something; with less it does not. */
@@ -210,7 +211,7 @@ static void test_reckon_shortage(void **state)
     (void)state;
     problem.reckon.space.accelerators = 2;
     problem.reckon.space.offloads = 0;
-    problem.reckon.system.accelerator.memory_usable = 30 * GIB;
+    problem.reckon.inputs.system.accelerator.memory_usable = 30 * GIB;
     for (int kind = RK_SEARCH_ANY; kind <= RK_SEARCH_BOUNDED; kind++) {
         assert_int_equal(
             rk_rank_strategies(&problem, (rk_search_kind)kind, 1, NULL, NULL, &ranking, &err),
