@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `reckon timeline`: a step as it goes by, as a trace, a picture or a table. */
+/* `reckon timeline`: the timeline of one step, as a trace, a picture or a table. */
 #include "timeline/timeline.h"
 
 #include "base/error.h"
@@ -66,10 +66,9 @@ static void write_letters(FILE *to, const rk_timeline *t, int width)
         }
         (void)fputc('\n', to);
     }
-    (void)fputs(
-        "\n0-9 forward of a microbatch, a-z backward, * gradients by weight, . idle, = after "
-        "the pipeline\n",
-        to);
+    (void)fputs("\n0-9 forward of a micro-batch, a-z backward, * weight gradients, . idle,\n"
+                "= after the pipeline\n",
+                to);
 }
 
 /* Seconds of a kind of operation on a rank. */
@@ -87,7 +86,7 @@ static rk_status write_ranks(FILE *to, const rk_timeline *t, rk_table_style styl
 {
     static const rk_table_column columns[] = {
         {"rank", RK_ALIGN_LEFT},          {"forward, ms", RK_ALIGN_RIGHT},
-        {"backward, ms", RK_ALIGN_RIGHT}, {"by weight, ms", RK_ALIGN_RIGHT},
+        {"backward, ms", RK_ALIGN_RIGHT}, {"weights, ms", RK_ALIGN_RIGHT},
         {"idle, ms", RK_ALIGN_RIGHT},     {"idle, %", RK_ALIGN_RIGHT},
         {"in flight", RK_ALIGN_RIGHT},
     };
@@ -161,9 +160,13 @@ static rk_status write_file(const rk_job *job, const struct asked *asked, output
                        "(.json), or give a smaller --global-batch",
                        t->op_count, PICTURE_MAX);
     }
-    (void)snprintf(title, sizeof(title), "%s on %" PRId64 " %s: %.4g ms a step",
+    (void)snprintf(title, sizeof(title),
+                   "%s on %" PRId64 " %s, TP %" PRId64 ", CP %" PRId64 ", PP %" PRId64
+                   ", DP %" PRId64 ", %s: %.4g %s per step",
                    asked->inputs->model.name, rk_strategy_ranks(t->strategy),
-                   asked->inputs->system.accelerator.name, 1e3 * t->step);
+                   asked->inputs->system.accelerator.name, t->strategy->tp, t->strategy->cp,
+                   t->strategy->pp, t->strategy->dp, rk_schedule_names[t->strategy->schedule],
+                   t->step < 1 ? 1e3 * t->step : t->step, t->step < 1 ? "ms" : "s");
     const rk_status status = rk_job_open(job, asked->request->output, &out, err);
     if (status) {
         return status;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A step as a picture: a row a pipeline rank, a box an operation, time to the right. */
+/* The timeline of a step as a picture: a row per pipeline rank, a box per operation. */
 #include "timeline/timeline.h"
 
 #include "plot/draw.h"
@@ -18,7 +18,7 @@
 #define TEXT   12.0
 #define SMALL  9.0
 
-/* Dark of the first chunk, light of the others: forward, backward, gradients by weight. */
+/* Dark of the first chunk, light of the others: forward, backward, weight gradients. */
 static const char *const fills[][2] = {
     {"#4269d0", "#97a9e3"}, {"#3ca951", "#97d4a3"}, {"#efb118", "#f7d98b"}};
 static const char after_fill[] = "#9498a0";
@@ -41,28 +41,39 @@ static double y_of(int64_t rank)
     return TOP + (double)rank * (ROW + GAP);
 }
 
-/* Boxes that touch are told apart by a white edge where there is room for one. */
-static void draw_span(const struct picture *p, int64_t rank, double start, double end,
+/* A box of a row; a white edge separates boxes that touch, where there is room for one. */
+static void draw_span(const struct picture *p, double y, double height, double start, double end,
                       const char *fill)
 {
     const double x = x_of(p, start), width = p->scale * (end - start);
-    rk_draw_box(p->out, x, y_of(rank), width, ROW, fill);
+    rk_draw_box(p->out, x, y, width, height, fill);
     if (width > 4) {
-        rk_draw_line(p->out, x, y_of(rank), x, y_of(rank) + ROW, edge, 1, false);
+        rk_draw_line(p->out, x, y, x, y + height, edge, 1, false);
     }
 }
 
-static void draw_op(const struct picture *p, const rk_op *op)
+/* Whether an operation runs beside its neighbour in the order of the rank. */
+static bool is_paired(const rk_op *op, const rk_op *other)
 {
-    const rk_strategy *s = p->timeline->strategy;
+    return other->rank == op->rank && other->kind != op->kind && !(other->start < op->start) &&
+           !(other->start > op->start);
+}
+
+/* Of a pair, the forward takes the upper half of the row and the backward the lower. */
+static void draw_op(const struct picture *p, size_t i)
+{
+    const rk_timeline *t = p->timeline;
+    const rk_op *op = &t->ops[i];
     const bool light = op->chunk % 2 == 1;
+    const bool paired =
+        (i > 0 && is_paired(op, op - 1)) || (i + 1 < t->op_count && is_paired(op, op + 1));
+    const double height = paired ? ROW / 2 : ROW;
+    const double y = y_of(op->rank) + (paired && op->kind != RK_OP_FORWARD ? height : 0);
     char number[16];
-    draw_span(p, op->rank, op->start, op->end, fills[op->kind][light]);
+    draw_span(p, y, height, op->start, op->end, fills[op->kind][light]);
     (void)snprintf(number, sizeof(number), "%" PRId32, op->microbatch);
-    const bool pairs = rk_schedules[s->schedule]->pairs;
-    if (!pairs && rk_text_width(number, SMALL) + 3 < p->scale * (op->end - op->start)) {
-        rk_draw_text(p->out, x_of(p, (op->start + op->end) / 2),
-                     y_of(op->rank) + ROW / 2 + SMALL / 3, number,
+    if (rk_text_width(number, SMALL) + 1 < p->scale * (op->end - op->start)) {
+        rk_draw_text(p->out, x_of(p, (op->start + op->end) / 2), y + height / 2 + SMALL / 3, number,
                      (rk_text_style){.size = SMALL,
                                      .anchor = RK_ANCHOR_MIDDLE,
                                      .color = light || op->kind == RK_OP_WEIGHT ? NULL : edge});
@@ -80,12 +91,12 @@ static void draw_rows(const struct picture *p)
         rk_draw_box(p->out, LEFT, y_of(rank), p->scale * t->step, ROW, "#eeeff2");
         double done = t->pipeline;
         for (int i = 0; i < t->after_count; i++) {
-            draw_span(p, rank, done, done + t->after[i].seconds, after_fill);
+            draw_span(p, y_of(rank), ROW, done, done + t->after[i].seconds, after_fill);
             done += t->after[i].seconds;
         }
     }
     for (size_t i = 0; i < t->op_count; i++) {
-        draw_op(p, &t->ops[i]);
+        draw_op(p, i);
     }
 }
 
@@ -116,10 +127,10 @@ static void draw_legend(const struct picture *p)
 {
     static const char *const names[] = {"forward",
                                         "backward",
-                                        "gradients by weight",
+                                        "weight gradients",
                                         "after the pipeline",
                                         "idle",
-                                        "light: every second chunk"};
+                                        "lighter: odd virtual stages"};
     const char *const colors[] = {fills[0][0], fills[1][0], fills[2][0],
                                   after_fill,  "#eeeff2",   fills[0][1]};
     bool used[] = {true, true, false, p->timeline->after_count > 0, true, false};

@@ -46,10 +46,10 @@ static int compare_ops(const void *a, const void *b)
     return (one->kind > other->kind) - (one->kind < other->kind);
 }
 
-static void add_after(rk_timeline *t, const char *name, double seconds)
+static void add_after(rk_timeline *t, rk_part part, const char *name, double seconds)
 {
     if (seconds > 0) {
-        t->after[t->after_count++] = (rk_timeline_after){name, seconds};
+        t->after[t->after_count++] = (rk_timeline_after){part, name, seconds};
     }
 }
 
@@ -60,14 +60,14 @@ static void fill_after(rk_timeline *t, const rk_estimate *e)
     const bool sends = t->strategy->pp > 1 && t->strategy->pp_overlap;
     double rest = e->step - t->pipeline;
     if (sends) {
-        add_after(t, rk_part_names[RK_PART_PP], e->times.part[RK_PART_PP]);
+        add_after(t, RK_PART_PP, rk_part_names[RK_PART_PP], e->times.part[RK_PART_PP]);
         rest -= e->times.part[RK_PART_PP];
     }
     for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
-        add_after(t, rk_part_names[parts[i]], e->times.part[parts[i]]);
+        add_after(t, parts[i], rk_part_names[parts[i]], e->times.part[parts[i]]);
         rest -= e->times.part[parts[i]];
     }
-    add_after(t, "norm gradients and casts", rest > 1e-9 * e->step ? rest : 0);
+    add_after(t, RK_PART_COUNT, "norm gradients and casts", rest > 1e-9 * e->step ? rest : 0);
     t->step = e->step;
 }
 
@@ -86,6 +86,9 @@ rk_status rk_timeline_fill(const rk_model *model, const rk_system *system, const
     if (timeline->idle && timeline->in_flight) {
         status = rk_estimate_visit(model, system, stack, strategy, &result, take, &taker, err);
     }
+    if (!status) {
+        status = rk_streams_fill(model, system, stack, strategy, &timeline->streams, err);
+    }
     if (!timeline->idle || !timeline->in_flight || taker.failed) {
         status = rk_fail(err, RK_ERR_MEMORY, "out of memory for the operations of a step");
     }
@@ -102,6 +105,7 @@ void rk_timeline_clear(rk_timeline *timeline)
     free(timeline->ops);
     free(timeline->idle);
     free(timeline->in_flight);
+    rk_streams_clear(&timeline->streams);
     *timeline = (rk_timeline){0};
 }
 

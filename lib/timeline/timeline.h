@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A training step as it goes by: what every pipeline rank does when, as a trace for Perfetto and
+ * The timeline of a training step: what every pipeline rank does when, as a trace for Perfetto and
  * chrome://tracing, as a picture, and as a table.
  */
 #ifndef RK_TIMELINE_TIMELINE_H
@@ -9,11 +9,13 @@
 #include "estimate/estimate.h"
 #include "io/out.h"
 #include "reckon/timeline.h"
+#include "timeline/streams.h"
 
 enum { RK_TIMELINE_AFTER_MAX = 8 };
 
 /* What a step takes after its pipeline; on all ranks at once. */
 typedef struct rk_timeline_after {
+    rk_part part; /* RK_PART_COUNT: none */
     const char *name;
     double seconds;
 } rk_timeline_after;
@@ -23,7 +25,8 @@ struct rk_timeline {
     rk_op *ops;                  /* owned; rank by rank, by start */
     size_t op_count, op_room;
     double *idle, *in_flight; /* owned, by rank; s, and microbatches at the most */
-    double pipeline;          /* s until the last rank is done */
+    rk_streams streams;
+    double pipeline; /* s until the last rank is done */
     rk_timeline_after after[RK_TIMELINE_AFTER_MAX];
     int after_count;
     double step; /* s, of all */
@@ -44,10 +47,13 @@ size_t rk_timeline_first(const rk_timeline *timeline, int64_t rank);
 const char *rk_timeline_op_name(const rk_timeline *timeline, const rk_op *op,
                                 char out[RK_OP_NAME_SIZE]);
 
-/* Trace events in JSON: a process a rank, a slice an operation, times in us. */
+/*
+ * Trace events in JSON, times in us: a process per rank, with a thread for its compute and for each
+ * kind of its communication, arrows for the messages between stages, and a counter of its memory.
+ */
 void rk_timeline_write_trace(const rk_timeline *timeline, const char *title, rk_out *out);
 
-/* An SVG: a row a rank, a box an operation. */
+/* An SVG: a row per rank, a box per operation. */
 void rk_timeline_write_picture(const rk_timeline *timeline, const char *title, rk_out *out);
 
 /* A table in CSV: rank, kind, chunk, microbatch, start and end in s. */

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What ranks of a timeline do beside computing: communicate, and keep activations. */
+#ifndef RK_TIMELINE_STREAMS_H
+#define RK_TIMELINE_STREAMS_H
+
+#include "estimate/stage.h"
+
+/* Communication within a layer, in the order in which a trace shows it. */
+typedef enum rk_stream { RK_STREAM_TP, RK_STREAM_CP, RK_STREAM_EP, RK_STREAM_COUNT } rk_stream;
+
+/* Shares of the time of a pass that are visible communication. */
+typedef struct rk_stream_shares {
+    double forward[RK_STREAM_COUNT], backward[RK_STREAM_COUNT];
+} rk_stream_shares;
+
+typedef struct rk_streams {
+    int64_t chunks;           /* of each rank */
+    rk_stream_shares *shares; /* owned; those of rank r from shares[r * chunks] on */
+    rk_stage_need *needs;     /* owned; by rank */
+    double send;              /* of a message between stages, s */
+} rk_streams;
+
+/*
+ * Fills what the chunks of a legal strategy do; cleared with rk_streams_clear.  Errors:
+ * RK_ERR_MEMORY.
+ */
+rk_status rk_streams_fill(const rk_model *model, const rk_system *system, const rk_stack *stack,
+                          const rk_strategy *strategy, rk_streams *streams, rk_error *err);
+void rk_streams_clear(rk_streams *streams);
+
+#endif
