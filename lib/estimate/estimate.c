@@ -214,6 +214,7 @@ static void fill_times(const rk_cost_table *table, const rk_strategy *s, const r
     }
     times->part[RK_PART_BUBBLE] = idle > 0 ? idle : 0;
     times->part[RK_PART_PP] = makespan->sends;
+    times->part[RK_PART_EP] += m * rk_alone_share(s) * rk_stage_hidden(&ranks->slowest);
     times->part[RK_PART_TP] += rk_replicated_seconds(table, s, &ranks->heaviest);
     const rk_exchange exchange = rk_reduce(table, s, &ranks->heaviest);
     times->part[RK_PART_DP] = m * ranks->traffic.data + ranks->ends + exchange.visible;

@@ -256,7 +256,10 @@ rk_pass_traffic rk_pass_traffic_of(const rk_cost_table *table, const rk_strategy
 
 /* ---- once a step --------------------------------------------------------------------------- */
 
-/* Gradients under the last backward, parameters under the next forward. */
+/*
+ * Gradients under the last backward, parameters under the next forward, which run beside no other
+ * microbatch: their all-to-all is visible.
+ */
 static rk_exchange reduce_once(const rk_cost_table *table, const rk_strategy *s,
                                const rk_stage *heaviest)
 {
@@ -265,9 +268,9 @@ static rk_exchange reduce_once(const rk_cost_table *table, const rk_strategy *s,
     const bool once = s->sharding != RK_SHARD_GRADIENTS;
     const double all = once ? t.reduce : 0;
     const double reduce = shown(stack, s->grad_overlap && !reduces_late(stack, s), all,
-                                rk_stage_backward(s, heaviest));
-    const double gather =
-        shown(stack, s->param_overlap, t.gather, rk_times_sum(&heaviest->forward));
+                                rk_stage_backward(s, heaviest) + heaviest->hidden_backward);
+    const double gather = shown(stack, s->param_overlap, t.gather,
+                                rk_times_sum(&heaviest->forward) + heaviest->hidden_forward);
     return (rk_exchange){
         .visible = reduce + gather,
         .bytes = (once ? t.reduce_bytes : 0) + t.gather_bytes,
@@ -365,8 +368,9 @@ double rk_offload_seconds(const rk_cost_table *table, const rk_strategy *s,
 {
     const rk_accelerator *a = &table->context.system->accelerator;
     const double each_way = copies_each_way(table, s, heaviest);
-    const double forward = rk_times_sum(&heaviest->forward);
-    const double backward = rk_stage_backward(s, heaviest);
+    const double alone = rk_alone_share(s);
+    const double forward = rk_times_sum(&heaviest->forward) + alone * heaviest->hidden_forward;
+    const double backward = rk_stage_backward(s, heaviest) + alone * heaviest->hidden_backward;
     double seconds = 0;
     if (s->offload_optimizer) {
         seconds += 2 * rk_host_copy_seconds(a, rk_stage_optimizer_bytes(s, heaviest));

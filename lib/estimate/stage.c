@@ -195,6 +195,8 @@ static void run_whole(void *to, double run, const rk_cost *cost)
     rk_times_add(&stage->backward, run, &cost->backward);
     stage->apart.sums += run * cost->apart.sums;
     stage->apart.launches += run * cost->apart.launches;
+    stage->hidden_forward += run * cost->hidden_forward;
+    stage->hidden_backward += run * cost->hidden_backward;
     stage->flops_forward += run * cost->flops_forward;
     stage->flops_backward += run * cost->flops_backward;
     stage->flops_recompute += run * cost->flops_recompute;
@@ -224,6 +226,7 @@ void rk_stage_run(const rk_cost_table *table, const rk_stage_blocks *blocks, rk_
     memset(&stage->forward, 0, sizeof(stage->forward));
     memset(&stage->backward, 0, sizeof(stage->backward));
     stage->apart = (rk_apart){0, 0};
+    stage->hidden_forward = stage->hidden_backward = 0;
     stage->flops_forward = stage->flops_backward = stage->flops_recompute = 0;
     stage->sent = (rk_sent){0, 0, 0};
     run_blocks(table, blocks, run_whole, stage);
@@ -260,6 +263,37 @@ rk_chunk_times rk_chunk_times_of(const rk_cost_table *table, const rk_stage_bloc
     return times;
 }
 
+static void run_hidden(void *to, double run, const rk_cost *cost)
+{
+    rk_chunk_times *hidden = to;
+    hidden->forward += run * cost->hidden_forward;
+    hidden->backward += run * cost->hidden_backward;
+}
+
+rk_chunk_times rk_chunk_hidden_of(const rk_cost_table *table, const rk_stage_blocks *blocks)
+{
+    rk_chunk_times hidden = {0, 0, 0};
+    if (table->context.strategy->moe_overlap) {
+        run_blocks(table, blocks, run_hidden, &hidden);
+    }
+    return hidden;
+}
+
+double rk_alone_share(const rk_strategy *strategy)
+{
+    const int64_t m = rk_strategy_microbatches(strategy);
+    return strategy->moe_overlap ? rk_pipeline_in_flight(strategy->schedule, strategy->pp,
+                                                         rk_stage_chunks(strategy), m, 0) /
+                                       (double)m
+                                 : 0;
+}
+
+void rk_add_alone(rk_chunk_times *times, double share, const rk_chunk_times *hidden)
+{
+    times->forward += share * hidden->forward;
+    times->backward += share * hidden->backward;
+}
+
 /* The microbatches of a chunk all run there, also where a rank has half of them (DualPipe). */
 void rk_stage_times(const rk_cost_table *table, const rk_strategy *strategy, const rk_chunk *chunks,
                     rk_chunk_times *times)
@@ -273,6 +307,10 @@ void rk_stage_times(const rk_cost_table *table, const rk_strategy *strategy, con
         }
         const rk_stage_blocks blocks = rk_chunk_blocks_of(model, strategy, &chunks[i]);
         times[i] = rk_chunk_times_of(table, &blocks, splits);
+        if (strategy->moe_overlap) {
+            const rk_chunk_times hidden = rk_chunk_hidden_of(table, &blocks);
+            rk_add_alone(&times[i], rk_alone_share(strategy), &hidden);
+        }
     }
 }
 

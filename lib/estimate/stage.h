@@ -12,6 +12,7 @@
 typedef struct rk_stage {
     rk_times forward, backward; /* s of one microbatch */
     rk_apart apart;
+    double hidden_forward, hidden_backward; /* s of one microbatch, see rk_cost */
     double flops_forward, flops_backward, flops_recompute;
     rk_sent sent;              /* bytes of one microbatch */
     double saved;              /* bytes of one microbatch, without the head */
@@ -60,9 +61,29 @@ double rk_stage_seconds(const rk_cost_table *table, const rk_stage_blocks *block
 rk_stage rk_stage_of(const rk_cost_table *table, const rk_strategy *strategy,
                      const rk_chunk *chunks);
 
-/* The times of a chunk that holds these blocks. */
+/* The times of a chunk that holds these blocks, for microbatches that run beside another. */
 rk_chunk_times rk_chunk_times_of(const rk_cost_table *table, const rk_stage_blocks *blocks,
                                  bool splits);
+
+/*
+ * Share of the microbatches whose all-to-all nothing hides: a rank overlaps the forward pass of one
+ * microbatch with the backward pass of another, and before its first backward pass it has run as
+ * many forward passes as it then has microbatches in flight; after the last forward pass as many
+ * backward passes are alone.
+ */
+double rk_alone_share(const rk_strategy *strategy);
+
+/* Seconds that the passes of a chunk hide under those of another microbatch. */
+rk_chunk_times rk_chunk_hidden_of(const rk_cost_table *table, const rk_stage_blocks *blocks);
+
+/* The same of both passes of a stage. */
+static inline double rk_stage_hidden(const rk_stage *stage)
+{
+    return stage->hidden_forward + stage->hidden_backward;
+}
+
+/* Makes the times of a chunk the mean over its microbatches, of which `share` are alone. */
+void rk_add_alone(rk_chunk_times *times, double share, const rk_chunk_times *hidden);
 
 /* The times of each of the `chunks` of a rank. */
 void rk_stage_times(const rk_cost_table *table, const rk_strategy *strategy, const rk_chunk *chunks,

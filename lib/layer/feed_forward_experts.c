@@ -226,16 +226,13 @@ static void add_dispatch(rk_cost_builder *x, const rk_moe_shape *moe)
                             load(s) * copies_share(x, moe);
     const double bytes = x->c->element * elements;
     const double there = x->c->width * stack->dispatch_bytes * elements;
-    const double exposed = s->graph_step ? stack->moe_exposed : stack->moe_eager_exposed;
-    const double visible = s->moe_overlap ? exposed : 1;
     const rk_message combine = rk_message_of(x->c, RK_COLL_ALL_TO_ALL, RK_GROUP_EXPERT, bytes, 1);
     const rk_message dispatch =
         there == bytes ? combine
                        : rk_message_of(x->c, RK_COLL_ALL_TO_ALL, RK_GROUP_EXPERT, there, 1);
     const rk_message forward[] = {dispatch, combine}, backward[] = {combine, combine};
-    rk_send(x, RK_PASS_FORWARD, RK_PART_EP, visible * (dispatch.seconds + combine.seconds), forward,
-            2);
-    rk_send(x, RK_PASS_BACKWARD, RK_PART_EP, visible * 2 * combine.seconds, backward, 2);
+    rk_send(x, RK_PASS_FORWARD, RK_PART_EP, dispatch.seconds + combine.seconds, forward, 2);
+    rk_send(x, RK_PASS_BACKWARD, RK_PART_EP, 2 * combine.seconds, backward, 2);
 }
 
 /* Gathers the rows over the ranks that share an expert, and scatters the results. */

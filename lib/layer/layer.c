@@ -243,10 +243,60 @@ static void add_layer_floor(rk_cost_builder *x, const rk_layer_type *type, bool 
                       backward + 2 * adapters + (full ? forward + adapters : 0));
 }
 
+/*
+ * What stays visible of A seconds of all-to-all beside C seconds of compute of another microbatch.
+ * There it takes g times as long and keeps a share c of the cores, so that of the min(g A, C)
+ * seconds in which both run the compute loses that share:
+ *
+ *     visible = min(A, g A - (1 - c) min(g A, C))
+ *
+ * g is that of kernels that copy and sum on few cores, as those that de-duplicate do; what the
+ * network alone limits takes as long beside compute as by itself.
+ */
+static double visible_exchange(const rk_stack *stack, double seconds, double beside)
+{
+    const double slower = stack->deduplicates ? stack->exchange_slowdown : 1;
+    const double all = slower * seconds, both = fmin(all, beside);
+    return fmin(seconds, all - (1 - stack->exchange_cores) * both);
+}
+
+/* Makes the all-to-all of a pass, which takes *all seconds, take `visible`; what that hides. */
+static double hide_exchange(rk_cost_builder *x, rk_pass pass, double *all, double visible)
+{
+    const double hidden = *all - visible;
+    for (size_t i = 0; x->list && i < x->list->count; i++) {
+        rk_operator *o = &x->list->items[i];
+        o->seconds *= o->part == RK_PART_EP && o->pass == pass ? visible / *all : 1;
+    }
+    *all = visible;
+    return hidden;
+}
+
+/*
+ * The forward pass of a microbatch runs beside the backward pass of another: all-to-all of each
+ * pass hides under what the other computes.
+ */
+static void overlap_exchange(rk_cost_builder *x)
+{
+    const rk_stack *stack = x->c->stack;
+    double *forward = &x->cost.forward.part[RK_PART_EP];
+    double *backward = &x->cost.backward.part[RK_PART_EP];
+    if (!x->c->strategy->moe_overlap || *forward <= 0) {
+        return;
+    }
+    const double computes = rk_times_sum(&x->cost.forward) - *forward;
+    const double computes_back = rk_times_sum(&x->cost.backward) - *backward;
+    const double visible = visible_exchange(stack, *forward, computes_back);
+    const double visible_back = visible_exchange(stack, *backward, computes);
+    x->cost.hidden_forward = hide_exchange(x, RK_PASS_FORWARD, forward, visible);
+    x->cost.hidden_backward = hide_exchange(x, RK_PASS_BACKWARD, backward, visible_back);
+}
+
 /* What follows the passes: gradients added up, the floor of launches, memory. */
 static rk_cost finish_layer(rk_cost_builder x, const rk_layer_type *type, bool full)
 {
     add_accumulation(&x);
+    overlap_exchange(&x);
     add_layer_floor(&x, type, full);
     x.cost.transient = layer_transient(x.c, type);
     x.cost.wgrad_buffers = wgrad_buffers(&x, type);

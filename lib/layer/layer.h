@@ -73,6 +73,7 @@ typedef struct rk_cost {
     double weight_seconds; /* of weight gradients, where these are a pass of their own */
     double weight_kernels; /* launches of that pass */
     rk_apart apart;
+    double hidden_forward, hidden_backward; /* s, of all-to-all, under another microbatch */
     double flops_forward, flops_backward, flops_recompute; /* executed */
     rk_sent sent_forward, sent_backward;                   /* recompute is in backward */
     double saved;             /* bytes kept from forward to backward, after recompute */

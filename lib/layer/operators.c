@@ -362,15 +362,20 @@ static double launched_seconds(double device, double host)
     return high * pow(a * a * a * a * a * a + b * b * b * b * b * b, 1.0 / 6);
 }
 
-static void floor_at(rk_cost_builder *x, rk_pass pass, double host)
+/*
+ * `hidden` seconds of a pass run under another: kept is what the pass would take longer with them.
+ */
+static void floor_at(rk_cost_builder *x, rk_pass pass, double host, double *hidden)
 {
     const bool forward = pass == RK_PASS_FORWARD;
     const double device = rk_times_sum(forward ? &x->cost.forward : &x->cost.backward);
     if (host > 0) {
+        const double launched = launched_seconds(device, host);
         const rk_operator o = {.kind = RK_OPERATOR_LAUNCH,
                                .part = RK_PART_HOST,
                                .pass = pass,
-                               .seconds = launched_seconds(device, host) - device};
+                               .seconds = launched - device};
+        *hidden = *hidden > 0 ? launched_seconds(device + *hidden, host) - launched : 0;
         rk_emit(x, &o);
     }
 }
@@ -403,6 +408,6 @@ void rk_add_host_floor(rk_cost_builder *x, double kernels_forward, double kernel
     const double more = s->tp > 1 ? stack->tp_kernels : 0;
     const double host = (kernels_backward + more) * launch;
     floor_apart(&x->cost, rk_times_sum(&x->cost.backward), host, launch);
-    floor_at(x, RK_PASS_FORWARD, (kernels_forward + more) * launch);
-    floor_at(x, RK_PASS_BACKWARD, host);
+    floor_at(x, RK_PASS_FORWARD, (kernels_forward + more) * launch, &x->cost.hidden_forward);
+    floor_at(x, RK_PASS_BACKWARD, host, &x->cost.hidden_backward);
 }

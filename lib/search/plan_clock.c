@@ -15,6 +15,7 @@
 struct rk_clock_piece {
     uint64_t visit;            /* in which the rest was filled; another: not yet */
     rk_chunk_times apart, one; /* with weight gradients apart, and in one with the backward */
+    rk_chunk_times hidden;     /* under those of another microbatch */
     rk_stage stage;            /* what it keeps; rk_stage_run has not filled the rest */
 };
 
@@ -27,7 +28,8 @@ struct rk_clock_stage {
 /* What the passes of a chunk wait for in one lane. */
 struct rk_clock_wait {
     uint64_t visit;
-    bool splits; /* with weight gradients apart */
+    bool splits;  /* with weight gradients apart */
+    double alone; /* rk_alone_share */
     rk_pass_traffic traffic;
 };
 
@@ -98,6 +100,7 @@ static const struct rk_clock_piece *piece_at(rk_plan_clock *clock, size_t place)
         piece->visit = clock->visit;
         piece->apart = rk_chunk_times_of(clock->table, blocks, true);
         piece->one = rk_chunk_times_of(clock->table, blocks, false);
+        piece->hidden = rk_chunk_hidden_of(clock->table, blocks);
         rk_stage_keep(clock->table, blocks, &piece->stage);
     }
     return piece;
@@ -123,6 +126,7 @@ static void fill_chunks(rk_plan_clock *clock, const rk_plan_base *base)
     const rk_plan_shape *shape = base->shape;
     const int64_t *kinds = &l->kinds.items[shape->kind_first];
     const bool splits = rk_stage_splits(&base->strategy);
+    const double alone = rk_alone_share(&base->strategy);
     const int v = shape->chunks;
     for (size_t i = 0; i < shape->kind_count; i++) {
         rk_chunk_times *own = &clock->chunks[kinds[i] * v];
@@ -130,6 +134,7 @@ static void fill_chunks(rk_plan_clock *clock, const rk_plan_base *base)
             const struct rk_clock_piece *piece =
                 piece_at(clock, rk_plan_piece(l, shape, base->choice, i, j));
             own[j] = splits ? piece->apart : piece->one;
+            rk_add_alone(&own[j], alone, &piece->hidden);
         }
     }
     spread_kinds(clock, base, clock->chunks);
@@ -170,9 +175,12 @@ static const rk_pass_traffic *traffic_at(rk_plan_clock *clock, const rk_strategy
 {
     struct rk_clock_wait *wait = &clock->waits[place * lane_count(clock->lists) + (size_t)number];
     const bool splits = rk_stage_splits(lane);
-    if (wait->visit != clock->visit || wait->splits != splits) {
+    const double alone = rk_alone_share(lane);
+    if (wait->visit != clock->visit || wait->splits != splits || wait->alone < alone ||
+        wait->alone > alone) {
         wait->visit = clock->visit;
         wait->splits = splits;
+        wait->alone = alone;
         wait->traffic =
             rk_pass_traffic_of(clock->table, lane, &piece_at(clock, place)->stage, passes);
     }

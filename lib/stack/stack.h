@@ -56,8 +56,8 @@ typedef struct rk_stack {
     double contention;         /* of hidden traffic that slows the compute above it */
     double pp_exposed;         /* of messages between stages with pp_overlap */
     double send_seconds;       /* of a message between stages, besides the network's */
-    double moe_exposed;        /* of all-to-all with moe_overlap, in a captured step */
-    double moe_eager_exposed;  /* the same where every kernel is launched */
+    double exchange_cores;     /* of the accelerator's, that all-to-all takes from compute */
+    double exchange_slowdown;  /* of all-to-all beside compute, over alone */
     double norm_rings;         /* rings of the tensor group per norm and step; 0: one message */
     double norm_rings_whole;   /* more where every rank updates all of its parameters */
     double bucket_bytes;       /* of messages that reduce gradients; 0: one message */

@@ -93,8 +93,8 @@ static const rk_field communication_fields[] = {
     EXPOSED(contention, "of hidden traffic that slows the compute above it"),
     EXPOSED(pp_exposed, "of messages between stages with pp_overlap"),
     SECONDS(send_seconds, "of a message between stages, besides the network's"),
-    EXPOSED(moe_exposed, "of all-to-all with moe_overlap in a captured step"),
-    EXPOSED(moe_eager_exposed, "the same without; default moe_exposed"),
+    EXPOSED(exchange_cores, "of the cores, which all-to-all takes from the compute beside it"),
+    NUMBER(exchange_slowdown, 10, "ratio", "time of all-to-all beside compute, over alone"),
     NUMBER(norm_rings, 100, "rings",
            "of the tensor group per norm and step: reduce-scatter and gather; 0: one message"),
     NUMBER(norm_rings_whole, 100, "rings", "more where the optimizer is not sharded"),
@@ -327,8 +327,8 @@ rk_status rk_stack_from_json(const json_t *object, rk_stack *stack, rk_error *er
         .regather_exposed = 1,
         .dp_window = 1,
         .pp_exposed = 1,
-        .moe_exposed = 1,
-        .moe_eager_exposed = NOT_GIVEN,
+        .exchange_cores = 0.15,
+        .exchange_slowdown = 1.45,
         .gathered_share = 1,
         .activation_share = 1,
         .logit_bytes = 2,
@@ -341,7 +341,6 @@ rk_status rk_stack_from_json(const json_t *object, rk_stack *stack, rk_error *er
     follow(&stack->fp4_cast_passes, stack->cast_passes);
     follow(&stack->clamped_passes, stack->activation_passes);
     follow(&stack->tp_reduce_exposed, stack->tp_backward_exposed);
-    follow(&stack->moe_eager_exposed, stack->moe_exposed);
     scale_to_units(stack);
     return status;
 }

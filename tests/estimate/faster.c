@@ -90,10 +90,15 @@ static const struct draw *contended(const struct draw *given, uint64_t *r)
  * compute: what is exchanged once a step hides under a pass of the rank with most parameters.  In a
  * pipeline that pass need not be on the critical path: it gets shorter and hides less, and the
  * makespan does not get shorter.  In 20,000 draws 12 changes make a step longer, all of them so and
- * in schedules that compute weight gradients apart, by 0.53 % at most.
+ * in schedules that compute weight gradients apart, by 0.53 % at most.  The same goes for
+ * all-to-all that hides under compute: what is shorter hides less, and some of it was not on the
+ * critical path.
  */
 static double slack_of(const rk_strategy *s)
 {
+    if (s->moe_overlap) {
+        return 6e-3;
+    }
     if (s->pp == 1) {
         return 1e-9;
     }
@@ -126,7 +131,9 @@ static void test_faster(void **state)
 
 /* ---- overlap -------------------------------------------------------------------------------- */
 
-/* Overlapped all-to-alls cost launches of kernels that are cut in two; these are work of its own.
+/*
+ * Overlapped all-to-alls cost launches of kernels that are cut in two; these are work of its own.
+ * They take turns with other traffic, which may hide less under passes that get shorter (1 %).
  */
 static void check_overlap(const struct draw *given, uint64_t *r)
 {
@@ -142,7 +149,8 @@ static void check_overlap(const struct draw *given, uint64_t *r)
         const double serial = step_seconds(&d, &d.system, &d.stack, &s);
         *flags[i] = true;
         const double overlapped = step_seconds(&d, &d.system, &d.stack, &s);
-        if (overlapped > serial * (1 + (rk_stage_splits(&s) ? 3e-3 : 1e-9))) {
+        const double slack = s.moe_overlap ? 1e-2 : rk_stage_splits(&s) ? 3e-3 : 1e-9;
+        if (overlapped > serial * (1 + slack)) {
             fail_msg("overlap %zu: a step of %.9g s, without %.9g", i, overlapped, serial);
         }
     }

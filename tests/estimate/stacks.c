@@ -30,7 +30,7 @@ static void test_defaults(void **state)
     assert_near(stack.gemm_share * stack.low_gemm_share * stack.stream_share, 1, 0);
     assert_near(stack.tp_forward_exposed, 1, 0);
     assert_near(stack.activation_passes, 1, 0);
-    assert_near(stack.clamped_passes * stack.tp_reduce_exposed * stack.moe_eager_exposed, 1, 0);
+    assert_near(stack.clamped_passes * stack.tp_reduce_exposed, 1, 0);
     assert_true(stack.context_bytes <= 0 && stack.step_seconds <= 0 && stack.kernels_forward <= 0);
 }
 
@@ -43,7 +43,7 @@ static void test_follow(void **state)
     assert_int_equal(
         read_text("{\"rates\": {}, \"traffic\": {\"activation_passes\": 3, \"cast_passes\": 2}, "
                   "\"host\": {}, "
-                  "\"communication\": {\"tp_backward_exposed\": 0.5, \"moe_exposed\": 0.25, "
+                  "\"communication\": {\"tp_backward_exposed\": 0.5, "
                   "\"bucket_Mparams\": 40}, \"step\": {}, \"memory\": {}}",
                   &stack, &err),
         RK_OK);
@@ -51,7 +51,6 @@ static void test_follow(void **state)
     assert_near(stack.mx_cast_passes, 2, 0);
     assert_near(stack.fp4_cast_passes, 2, 0);
     assert_near(stack.tp_reduce_exposed, 0.5, 0);
-    assert_near(stack.moe_eager_exposed, 0.25, 0);
     assert_near(stack.bucket_params, 4e7, 0);
 }
 

@@ -34,7 +34,10 @@ static void test_graphs(void **state)
     assert_near(step.forward.part[RK_PART_HOST] + step.backward.part[RK_PART_HOST], 0, 0);
 }
 
-/* Overlapped all-to-all hides in a captured step; where kernels are launched it costs launches. */
+/*
+ * Of overlapped all-to-all what compute does not cover stays visible, and the cores that it keeps;
+ * where kernels are launched one by one, it costs launches besides.
+ */
 static void test_expert_overlap(void **state)
 {
     (void)state;
@@ -43,17 +46,45 @@ static void test_expert_overlap(void **state)
     rk_stack stack = stack_of("megatron-2025");
     rk_strategy s = rk_strategy_defaults(&model);
     s.dp = s.ep = s.global_batch = 8;
-    stack.moe_exposed = 0.25;
-    stack.moe_eager_exposed = 1;
-    stack.overlap_launches = 3;
+    s.graph_step = true;
+    stack.exchange_cores = 0.25;
+    stack.exchange_slowdown = 1.5;
     const rk_cost plain = cost_of(&model, &system, &stack, &s);
     s.moe_overlap = true;
+    const rk_cost covered = cost_of(&model, &system, &stack, &s);
+    const double exchange = plain.forward.part[RK_PART_EP];
+    assert_near(covered.forward.part[RK_PART_EP], 1.5 * exchange / 4, 1e-12);
+    assert_near(covered.hidden_forward, exchange * (1 - 1.5 / 4), 1e-12);
+    stack.deduplicates = false; /* in a node that is all to it */
+    assert_near(cost_of(&model, &system, &stack, &s).forward.part[RK_PART_EP], exchange / 4, 1e-12);
+    stack.exchange_cores = 1;
+    assert_near(cost_of(&model, &system, &stack, &s).hidden_forward, 0, 1e-12);
+    s.graph_step = false;
+    stack.overlap_launches = 3;
     const rk_cost eager = cost_of(&model, &system, &stack, &s);
+    s.moe_overlap = false;
+    assert_true(eager.forward.part[RK_PART_HOST] >
+                cost_of(&model, &system, &stack, &s).forward.part[RK_PART_HOST]);
+}
+
+/* What compute is too short to cover stays visible in full. */
+static void test_expert_overlap_uncovered(void **state)
+{
+    (void)state;
+    const rk_model model = model_of("qwen3-30b-a3b");
+    rk_system system = system_of("h100-sxm");
+    rk_stack stack = stack_of("megatron-2025");
+    rk_strategy s = rk_strategy_defaults(&model);
+    s.dp = s.ep = s.global_batch = 16;
     s.graph_step = true;
-    const rk_cost step = cost_of(&model, &system, &stack, &s);
-    assert_near(eager.forward.part[RK_PART_EP], plain.forward.part[RK_PART_EP], 1e-12);
-    assert_true(eager.forward.part[RK_PART_HOST] > plain.forward.part[RK_PART_HOST]);
-    assert_near(step.forward.part[RK_PART_EP], plain.forward.part[RK_PART_EP] / 4, 1e-12);
+    stack.deduplicates = false;
+    stack.exchange_cores = 0;
+    system.tiers[1].bandwidth /= 10;
+    const rk_cost plain = cost_of(&model, &system, &stack, &s);
+    s.moe_overlap = true;
+    const rk_cost covered = cost_of(&model, &system, &stack, &s);
+    const double computes = rk_times_sum(&plain.backward) - plain.backward.part[RK_PART_EP];
+    assert_near(covered.forward.part[RK_PART_EP], plain.forward.part[RK_PART_EP] - computes, 1e-9);
 }
 
 /* Products of attention that is not fused want heads of a multiple of 16 bytes. */
@@ -172,9 +203,13 @@ static void test_tensor_overlap(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_graphs),         cmocka_unit_test(test_expert_overlap),
-        cmocka_unit_test(test_head_alignment), cmocka_unit_test(test_capacity),
-        cmocka_unit_test(test_split_backward), cmocka_unit_test(test_clamped),
+        cmocka_unit_test(test_graphs),
+        cmocka_unit_test(test_expert_overlap),
+        cmocka_unit_test(test_expert_overlap_uncovered),
+        cmocka_unit_test(test_head_alignment),
+        cmocka_unit_test(test_capacity),
+        cmocka_unit_test(test_split_backward),
+        cmocka_unit_test(test_clamped),
         cmocka_unit_test(test_tensor_overlap),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

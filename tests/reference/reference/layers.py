@@ -76,6 +76,7 @@ class Block:
         self.weight_seconds = 0.0
         self.weight_kernels = 0
         self.apart_sums = self.apart_launches = 0.0
+        self.hidden_forward = self.hidden_backward = 0.0
         self.flops_forward = self.flops_backward = self.flops_recompute = 0.0
         self.sent_forward = dict.fromkeys(("tensor", "context", "expert"), 0.0)
         self.sent_backward = dict.fromkeys(("tensor", "context", "expert"), 0.0)
@@ -198,6 +199,10 @@ class Block:
         overlap = c.stack.overlap_launches if s.moe_overlap else 1
         more = c.stack.tp_kernels if s.tp > 1 else 0
         each = c.accelerator.launch * captured * overlap
+        for way, count in (("forward", forward), ("backward", backward)):
+            device, host = getattr(self, way + "_seconds"), (count + more) * each
+            longer = launched(device + getattr(self, "hidden_" + way), host)
+            setattr(self, "hidden_" + way, longer - launched(device, host))
         self.forward["host-bound"] += (
             launched(self.forward_seconds, (forward + more) * each) - self.forward_seconds)
         host, device = (backward + more) * each, self.backward_seconds
@@ -524,11 +529,9 @@ def add_dispatch(x, layer):
     c, s, stack = x.c, x.c.strategy, x.c.stack
     elements = (c.T / s.tp * layer.top_k * (layer.expert_latent or c.model.hidden) * expert_load(s)
                 * copies_share(c, layer))
-    exposed = stack.moe_exposed if s.graph_step else stack.moe_eager_exposed
-    visible = exposed if s.moe_overlap else 1
     there, back = c.width * stack.dispatch_bytes * elements, c.element * elements
-    once = visible * c.collective("all_to_all", back, "expert")
-    x.comm("EP comm", visible * c.collective("all_to_all", there, "expert") + once, 2 * once)
+    once = c.collective("all_to_all", back, "expert")
+    x.comm("EP comm", c.collective("all_to_all", there, "expert") + once, 2 * once)
     leaves = (s.ep - 1) / s.ep
     x.send("expert", (there + back) * leaves, 2 * back * leaves)
 
@@ -781,9 +784,25 @@ def add_layer_launches(x, layer, checkpointed):
     x.floor_at_launches(forward, backward + (forward if checkpointed else 0))
 
 
+def overlap_exchange(x):
+    """All-to-all of each pass beside what the other pass of another microbatch computes."""
+    stack, slowdown = x.c.stack, x.c.stack.exchange_slowdown if x.c.stack.deduplicates else 1
+    own = [x.forward["EP comm"], x.backward["EP comm"]]
+    computed = [x.forward_seconds - own[0], x.backward_seconds - own[1]]
+    if not x.c.strategy.moe_overlap or own[0] <= 0:
+        return
+    for way, exchange, beside in (("forward", own[0], computed[1]),
+                                  ("backward", own[1], computed[0])):
+        together = min(slowdown * exchange, beside)
+        lost = slowdown * exchange - together + stack.exchange_cores * together
+        getattr(x, way)["EP comm"] = min(exchange, lost)
+        setattr(x, "hidden_" + way, exchange - min(exchange, lost))
+
+
 def finish_layer(x, layer, checkpointed):
     c, x = x.c, x.copy()
     add_accumulation(x)
+    overlap_exchange(x)
     add_layer_launches(x, layer, checkpointed)
     x.transient = layer_temporaries(c, layer)
     expert = x.experts / (layer.experts / c.strategy.ep) if layer.experts else 0

@@ -98,13 +98,27 @@ def run(rank, entries, share, apart):
     if apart:
         rank.backward["TP comm"] += share * sum(e.runs * e.block.apart_sums for e in entries)
         rank.backward["host-bound"] += share * sum(e.runs * e.block.apart_launches for e in entries)
-    for name in ("flops_forward", "flops_backward", "flops_recompute"):
+    for name in ("flops_forward", "flops_backward", "flops_recompute",
+                 "hidden_forward", "hidden_backward"):
         setattr(rank, name, share * sum(e.runs * getattr(e.block, name) for e in entries))
     rank.sent = {group: share * sum(e.runs * (e.block.sent_forward[group]
                                               + e.block.sent_backward[group]) for e in entries)
                  for group in ("tensor", "context", "expert")}
     rank.forward_seconds = sum(rank.forward.values())
     rank.backward_seconds = sum(rank.backward.values())
+
+
+def alone(rank, way, share=1):
+    """Seconds of a pass, of which a share hides no all-to-all beside another microbatch."""
+    return getattr(rank, way + "_seconds") + share * getattr(rank, "hidden_" + way)
+
+
+def alone_share(s):
+    """Share of the microbatches that run beside no other."""
+    if not s.moe_overlap:
+        return 0
+    chunks = strategies.chunks_per_rank(s)
+    return schedules.in_flight(s.schedule, s.pp, chunks, s.microbatches, 0) / s.microbatches
 
 
 def chunk_times(blocks, stage):
@@ -115,8 +129,11 @@ def chunk_times(blocks, stage):
     if blocks.c.strategy.schedule in schedules.SPLITS:
         weight = sum(e.runs * e.block.weight_seconds for e in entries)
         backward += sum(e.runs * (e.block.apart_sums + e.block.apart_launches) for e in entries)
-    return Record(forward=sum(e.runs * e.block.forward_seconds for e in entries),
-                  backward=backward - weight, weight=weight)
+    forward = sum(e.runs * e.block.forward_seconds for e in entries)
+    lonely = alone_share(blocks.c.strategy)
+    forward += lonely * sum(e.runs * e.block.hidden_forward for e in entries)
+    backward += lonely * sum(e.runs * e.block.hidden_backward for e in entries)
+    return Record(forward=forward, backward=backward - weight, weight=weight)
 
 
 def rank_of(blocks, stages):
@@ -298,9 +315,9 @@ def reduce_once(c, heaviest):
         t.reduce = t.reduce_bytes = 0
     reduce, gather = t.reduce, t.gather
     if s.grad_overlap and not late(c):
-        reduce = visible(stack, t.reduce, heaviest.backward_seconds)
+        reduce = visible(stack, t.reduce, alone(heaviest, "backward"))
     if s.param_overlap:
-        gather = visible(stack, t.gather, heaviest.forward_seconds)
+        gather = visible(stack, t.gather, alone(heaviest, "forward"))
     return Record(seconds=reduce + gather, bytes=t.reduce_bytes + t.gather_bytes,
                   forward=t.gather - gather, backward=t.reduce - reduce)
 
@@ -366,8 +383,8 @@ def offload_seconds(c, slowest, heaviest, exchange):
         seconds += 2 * kernels.copy(
             c.accelerator, memory.optimizer_bytes(s, heaviest))
     each_way = copies_each_way(c, heaviest)
-    for pass_seconds, used in ((heaviest.forward_seconds, exchange.forward),
-                               (heaviest.backward_seconds, exchange.backward)):
+    for pass_seconds, used in ((alone(heaviest, "forward", alone_share(s)), exchange.forward),
+                               (alone(heaviest, "backward", alone_share(s)), exchange.backward)):
         seconds += (visible_copies(each_way, pass_seconds, used)
                     - visible_copies(each_way, pass_seconds, 0))
     return seconds
@@ -410,6 +427,7 @@ def estimate(model, system, stack, s, convention):
     send, message = send_of(c)
     part["pipeline bubble"] = max(0, work - m * slowest.busy)
     part["PP comm"] = message_seconds(c, times, work, send)
+    part["EP comm"] += m * alone_share(s) * (slowest.hidden_forward + slowest.hidden_backward)
     part["TP comm"] += replicated_seconds(c, heaviest)
     exchange = data_parallel(c, ranks[0], slowest, heaviest)
     part["DP comm"] = exchange.seconds
