@@ -2,6 +2,7 @@
 /* `reckon estimate`: the step of one strategy, its parts, its memory and its communication. */
 #include "command/commands.h"
 #include "command/estimate_operators.h"
+#include "command/estimate_sync.h"
 #include "command/found.h"
 #include "command/run_rules.h"
 #include "request/launch_flags.h"
@@ -17,6 +18,45 @@ static const rk_option estimate_options[] = {
      .type = RK_OPTION_FLAG,
      .offset = offsetof(rk_request, operators),
      .help = "list what a microbatch runs on a rank: sizes, FLOPs, bytes, messages, time"},
+    {.name = "dp-sync",
+     .type = RK_OPTION_FLAG,
+     .offset = offsetof(rk_request, dp_sync),
+     .help = "compare the all-reduce of gradients with parameter servers, synchronous and not, and "
+             "with averages now and then (local SGD, DiLoCo)"},
+    {.name = "dp-servers",
+     .type = RK_OPTION_COUNT,
+     .offset = offsetof(rk_request, dp_servers),
+     .min = 1,
+     .max = INT32_MAX,
+     .value = "N",
+     .help = "with --dp-sync: nodes that only serve"},
+    {.name = "dp-every",
+     .type = RK_OPTION_COUNT,
+     .offset = offsetof(rk_request, dp_every),
+     .min = 1,
+     .max = INT32_MAX,
+     .value = "N",
+     .help = "with --dp-sync: steps from one average to the next; default: 500"},
+    {.name = "sites",
+     .type = RK_OPTION_COUNT,
+     .offset = offsetof(rk_request, sites),
+     .min = 2,
+     .max = INT32_MAX,
+     .value = "N",
+     .help = "with --dp-sync: sites like this one that average now and then"},
+    {.name = "site-GBps",
+     .type = RK_OPTION_REAL,
+     .offset = offsetof(rk_request, site_bandwidth),
+     .above = true,
+     .max = 1000000,
+     .value = "X",
+     .help = "with --sites: the link of a site, GB/s each way"},
+    {.name = "staleness-price",
+     .type = RK_OPTION_REAL,
+     .offset = offsetof(rk_request, staleness_price),
+     .max = 1000,
+     .value = "X",
+     .help = "with --dp-sync: steps more per update of staleness, as a share; default: 0"},
     RK_OPTION_EMIT,
 };
 
@@ -28,6 +68,7 @@ struct estimate {
     rk_found found;
     rk_sensitivities worth; /* filled when they are asked for */
     rk_rules rules;         /* likewise */
+    rk_sync sync;           /* likewise */
     rk_operators operators; /* likewise */
 };
 
@@ -75,6 +116,10 @@ static rk_status write_text(FILE *to, const void *what, rk_table_style style, in
         rk_rules_write_time(to, &e->rules);
         rk_rules_write(to, &e->rules);
     }
+    if (!status && e->request->dp_sync) {
+        (void)fputc('\n', to);
+        status = rk_sync_write(to, &e->sync, style, err);
+    }
     if (!status && e->request->operators) {
         status = rk_operators_write_text(to, &e->operators, style, err);
     }
@@ -94,6 +139,9 @@ static void write_members(rk_json_writer *writer, const void *what)
     if (e->request->explain) {
         rk_explanation_write_json(writer, answer, &e->worth);
         rk_rules_write_json(writer, &e->rules);
+    }
+    if (e->request->dp_sync) {
+        rk_sync_write_json(writer, &e->sync);
     }
     if (e->request->operators) {
         rk_operators_write_json(writer, &e->operators);
@@ -135,6 +183,9 @@ static rk_status run_estimate(rk_job *job, void *arguments, rk_error *err)
         status = rk_find_sensitivities(&e.setting, &answer->strategy, answer->estimate.step,
                                        &e.worth, err);
         status = status ? status : rk_rules_fill(&e.setting, answer, &e.rules, err);
+    }
+    if (!status && answer && request->dp_sync) {
+        status = rk_sync_fill(request, &e.setting, answer, &e.sync, err);
     }
     if (!status && answer && request->operators) {
         status = rk_operators_fill(&inputs, &answer->strategy, &e.operators, err);

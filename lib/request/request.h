@@ -41,8 +41,11 @@ typedef struct rk_request {
         distributed_optimizer, pipeline_first;
     bool low_weights;
     bool json, csv, explain, operators, bounded, exhaustive;
-    bool pictures;      /* the command writes SVG too; not an option */
-    const char *output; /* file, or "-" */
+    bool dp_sync; /* of estimate: compare ways of data parallelism */
+    int64_t dp_servers, dp_every, sites;
+    double staleness_price, site_bandwidth; /* the last in GB/s */
+    bool pictures;                          /* the command writes SVG too; not an option */
+    const char *output;                     /* file, or "-" */
     int64_t top, threads;
     int method; /* of plan */
     int emit;   /* index in rk_launch_names; below 0: nothing */
