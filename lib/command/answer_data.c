@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "command/answer.h"
 
+#include "base/units.h"
 #include "framework/launch.h"
 #include "io/json.h"
 #include "report/estimate_fields.h"
@@ -141,7 +142,7 @@ rk_status rk_write_launch(const rk_job *job, const rk_request *request, const rk
     rk_out *out;
     (void)snprintf(title, sizeof(title),
                    "reckon %s: %.0f ms a step, MFU %.1f %%, %.1f of %.1f GiB%s", rk_version(),
-                   1e3 * e->step, 100 * e->mfu, e->memory.total / 0x1p30, e->usable / 0x1p30,
+                   1e3 * e->step, 100 * e->mfu, e->memory.total / GIB, e->usable / GIB,
                    e->fits ? "" : ": it does not fit");
     const rk_launch launch = {.model = &inputs->model,
                               .system = &inputs->system,
@@ -165,7 +166,7 @@ rk_status rk_write_launch(const rk_job *job, const rk_request *request, const rk
         rk_job_remark(job,
                       "warning: the strategy of the launch file does not fit: it needs %.1f of "
                       "%.1f GiB",
-                      e->memory.total / 0x1p30, e->usable / 0x1p30);
+                      e->memory.total / GIB, e->usable / GIB);
     }
     return rk_out_close(out, err);
 }

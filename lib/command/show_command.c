@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "base/units.h"
 #include "io/catalogue.h"
 #include "io/document.h"
 #include "layer/model_load.h"
@@ -116,8 +117,8 @@ static rk_status show_system(FILE *to, const char *name, rk_error *err)
         write_line(to, "system", name);
         (void)fprintf(to, "%-10s%s: dense TFLOP/s %s\n", "", a->name, rk_describe_matrix(a, words));
         (void)fprintf(to, "%-10s%.1f GiB to use, %.0f GB/s; host %.0f GiB at %.0f GB/s\n", "memory",
-                      a->memory_usable / 0x1p30, a->memory_bandwidth / 1e9,
-                      a->host_capacity / 0x1p30, a->host_bandwidth / 1e9);
+                      a->memory_usable / GIB, a->memory_bandwidth / 1e9, a->host_capacity / GIB,
+                      a->host_bandwidth / 1e9);
         (void)fprintf(to, "%-10s%s GB/s each way\n", "network", rk_describe_tiers(&system, words));
         if (a->measured) {
             write_line(to, "measured", rk_describe_measured(a, words));

@@ -3,6 +3,7 @@
 #include "estimate/estimate.h"
 
 #include "base/error.h"
+#include "base/units.h"
 #include "estimate/once.h"
 #include "estimate/step.h"
 
@@ -260,7 +261,7 @@ static void fill_rates(const rk_cost_table *table, const rk_strategy *s, const r
 static double thrash_seconds(const rk_stack *stack, const struct fullest *fullest, double usable,
                              double microbatches)
 {
-    const double beyond = (fullest->memory.total - usable) / 0x1p30;
+    const double beyond = (fullest->memory.total - usable) / GIB;
     return fullest->runs && beyond > 0 ? stack->thrash_seconds * microbatches * beyond : 0;
 }
 

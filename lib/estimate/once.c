@@ -430,6 +430,7 @@ double rk_overlapped_sends(const rk_stack *stack, const rk_strategy *s, double s
 double rk_fixed_seconds(const rk_stack *stack, const rk_strategy *s, double seconds)
 {
     const double n = (double)rk_strategy_ranks(s);
+    /* beyond one host of 8, which stacks are measured on */
     const double doublings = n > 8 ? log2(n / 8) : 0;
     return stack->step_seconds + stack->scale_growth * doublings * seconds;
 }

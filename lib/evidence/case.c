@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A row of a table as the inputs of an estimate. */
 #include "base/error.h"
+#include "base/units.h"
 #include "evidence/facts.h"
 #include "framework/framework.h"
 
@@ -217,7 +218,7 @@ static rk_status set_documents(const rk_run_sources *sources, const rk_run_facts
     out->network_bandwidth = 1e9 * facts->network_bandwidth;
     out->power = facts->power;
     out->memory_bandwidth = 1e9 * facts->memory_bandwidth;
-    out->memory_usable = 0x1p30 * facts->memory_usable;
+    out->memory_usable = GIB * facts->memory_usable;
     if (out->system < 0) {
         return rk_fail(err, RK_ERR_INVALID,
                        "accelerator without a document; name one in the column system");
@@ -247,7 +248,7 @@ static rk_status set_measured(const rk_run_table *table, size_t row, const rk_ru
             (double)s->global_batch * (double)s->seq / (rate * (double)rk_strategy_ranks(s));
     }
     out->step_seconds = facts->untimed ? 0 : out->step_seconds;
-    out->memory = memory * (facts->decimal_memory ? 1e9 : 0x1p30);
+    out->memory = memory * (facts->decimal_memory ? 1e9 : GIB);
     out->memory_kind = facts->memory;
     out->first_stage = facts->first_stage;
     out->out_of_memory = facts->out_of_memory;

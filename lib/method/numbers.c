@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "method/numbers.h"
 
+#include "base/units.h"
+
 #include <math.h>
 #include <stdio.h>
 
@@ -55,11 +57,11 @@ size_t rk_calculon_numbers(const rk_calculon_sys *sys, rk_datatype datatype,
     add(&list, RK_NUMBER_MEMORY_RATE, "memory_GBps", "memory bandwidth", "GB/s",
         sys->mem1.peak / 1e9);
     add(&list, RK_NUMBER_MEMORY_SIZE, "memory_GiB", "memory capacity", "GiB",
-        sys->mem1.capacity / 0x1p30);
+        sys->mem1.capacity / GIB);
     add(&list, RK_NUMBER_OFFLOAD_RATE, "offload_GBps", "offload bandwidth", "GB/s",
         sys->mem2.peak / 1e9);
     add(&list, RK_NUMBER_OFFLOAD_SIZE, "offload_GiB", "offload capacity", "GiB",
-        sys->mem2.capacity / 0x1p30);
+        sys->mem2.capacity / GIB);
     add_domain(&list, "tier 0", sys->networks[0].size);
     for (int i = 0; i < sys->network_count; i++) {
         char name[16];
@@ -104,13 +106,13 @@ void rk_calculon_set_number(rk_calculon_sys *sys, const rk_number *number, doubl
         scale_memory(&sys->mem1, factor);
         break;
     case RK_NUMBER_MEMORY_SIZE:
-        sys->mem1.capacity = value * 0x1p30;
+        sys->mem1.capacity = value * GIB;
         break;
     case RK_NUMBER_OFFLOAD_RATE:
         scale_memory(&sys->mem2, factor);
         break;
     case RK_NUMBER_OFFLOAD_SIZE:
-        sys->mem2.capacity = value * 0x1p30;
+        sys->mem2.capacity = value * GIB;
         break;
     case RK_NUMBER_LAUNCH: /* the methodology has none */
         break;
@@ -137,12 +139,10 @@ size_t rk_system_numbers(const rk_system *system, rk_precision precision,
         a->gemm[precision].peak / 1e12);
     add(&list, RK_NUMBER_MEMORY_RATE, "memory_GBps", "memory bandwidth", "GB/s",
         a->memory_bandwidth / 1e9);
-    add(&list, RK_NUMBER_MEMORY_SIZE, "memory_GiB", "usable memory", "GiB",
-        a->memory_usable / 0x1p30);
+    add(&list, RK_NUMBER_MEMORY_SIZE, "memory_GiB", "usable memory", "GiB", a->memory_usable / GIB);
     add(&list, RK_NUMBER_OFFLOAD_RATE, "offload_GBps", "host link bandwidth", "GB/s",
         a->host_bandwidth / 1e9);
-    add(&list, RK_NUMBER_OFFLOAD_SIZE, "offload_GiB", "host memory", "GiB",
-        a->host_capacity / 0x1p30);
+    add(&list, RK_NUMBER_OFFLOAD_SIZE, "offload_GiB", "host memory", "GiB", a->host_capacity / GIB);
     add(&list, RK_NUMBER_LAUNCH, "launch_us", "launch of a kernel", "us", a->launch_seconds * 1e6)
         ->lower = true;
     if (system->tier_count > 1) {
@@ -192,14 +192,14 @@ void rk_system_set_number(rk_system *system, const rk_number *number, double val
         a->memory_bandwidth = value * 1e9;
         break;
     case RK_NUMBER_MEMORY_SIZE:
-        a->memory_usable = value * 0x1p30;
+        a->memory_usable = value * GIB;
         a->memory_capacity *= factor;
         break;
     case RK_NUMBER_OFFLOAD_RATE:
         a->host_bandwidth = value * 1e9;
         break;
     case RK_NUMBER_OFFLOAD_SIZE:
-        a->host_capacity = value * 0x1p30;
+        a->host_capacity = value * GIB;
         break;
     case RK_NUMBER_LAUNCH:
         a->launch_seconds = value * 1e-6;

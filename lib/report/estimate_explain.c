@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "report/estimate_explain.h"
 
+#include "base/units.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -153,7 +155,7 @@ static rk_status memory_capacity(const rk_setting *setting, const rk_strategy *s
     *out = (rk_sensitivity){
         .key = "memory_capacity",
         .name = "memory capacity",
-        .value = usable / 0x1p30,
+        .value = usable / GIB,
         .unit = "GiB",
         .step = step,
     };

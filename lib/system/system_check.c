@@ -108,7 +108,7 @@ static rk_status check_accelerator(const rk_accelerator *a, rk_error *err)
                           "expected a matrix engine of at least one precision, found none");
     }
     /* Vendors' decimal sizes are binary inside: 80 GB can be 80 GiB. */
-    if (!status && a->memory_usable > a->memory_capacity * (0x1p30 / 1e9)) {
+    if (!status && a->memory_usable > a->memory_capacity * (GIB / 1e9)) {
         return rk_fail_at(err, RK_ERR_INVALID, "accelerator.memory_usable",
                           "%.6g bytes can be used of a memory of %.6g: expected at most its size",
                           a->memory_usable, a->memory_capacity);
