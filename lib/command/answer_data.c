@@ -31,6 +31,12 @@ void rk_request_write_json(rk_json_writer *writer, const rk_request *request,
     rk_json_open_member(writer, "model", "{");
     rk_json_count(writer, "parameters", (uint64_t)params.total);
     rk_json_count(writer, "active_parameters", (uint64_t)params.active);
+    if (inputs->model.mtp_layers > 0) {
+        rk_json_count(writer, "mtp_parameters", (uint64_t)params.mtp);
+    }
+    if (inputs->model.note[0]) {
+        rk_json_string(writer, "note", rk_json_title(inputs->model.note));
+    }
     rk_json_close(writer, "}");
     rk_json_open_member(writer, "system", "{");
     rk_json_string(writer, "accelerator", accelerator->name);

@@ -118,6 +118,10 @@ void rk_write_inputs(FILE *to, const rk_request *request, const rk_inputs *input
     const bool unnamed = rk_json_is_text(request->model) && inputs->model.name[0];
     (void)fprintf(to, "%s: %s\n", unnamed ? inputs->model.name : rk_json_title(request->model),
                   rk_describe_model(&inputs->model, words));
+    if (inputs->model.note[0]) {
+        rk_write_label(to, "");
+        (void)fprintf(to, "%s\n", inputs->model.note);
+    }
     write_system(to, request, &inputs->system);
     rk_write_label(to, "stack");
     (void)fprintf(to, "%s; rules of %s", inputs->software.stack.name,

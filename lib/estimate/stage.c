@@ -42,8 +42,12 @@ static void count_chunk(const rk_model *model, const rk_strategy *strategy, cons
     blocks->embedding = blocks->embedding || chunk->embedding;
     blocks->head = blocks->head || chunk->head;
     if (chunk->mtp) {
+        uint8_t mtp[RK_MTP_LAYERS_MAX];
+        const int each = rk_model_mtp_types(model, mtp);
         blocks->mtp = true;
-        blocks->layers[model->mtp_type][checkpointed(strategy, 1)] += (int16_t)model->mtp_layers;
+        for (int i = 0; i < each; i++) {
+            blocks->layers[mtp[i]][checkpointed(strategy, 1)] += (int16_t)model->mtp_layers;
+        }
     }
 }
 

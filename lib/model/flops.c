@@ -81,16 +81,32 @@ double rk_attention_training_flops(const rk_attention_shape *a, int64_t seq, rk_
     }
 }
 
-/* Layers of each type, with so many of MTP more. */
-static void count_layers(const rk_model *model, int more, int *count)
+/* Layers of each type, with those of so many modules of multi-token prediction. */
+static void count_layers(const rk_model *model, int modules, int *count)
 {
+    uint8_t mtp[RK_MTP_LAYERS_MAX];
+    const int each = rk_model_mtp_types(model, mtp);
     for (int i = 0; i < model->type_count; i++) {
         count[i] = 0;
     }
     for (int i = 0; i < model->layers; i++) {
         count[model->type_of[i]]++;
     }
-    count[model->mtp_type] += more;
+    for (int i = 0; i < each; i++) {
+        count[mtp[i]] += modules;
+    }
+}
+
+/* Whether layers are blocks of a single part, as those of Megatron-LM's hybrid models. */
+static bool is_hybrid(const rk_model *model)
+{
+    for (int i = 0; i < model->type_count; i++) {
+        const rk_layer_type *type = &model->types[i];
+        if (!type->mixer->part.shapes || !type->feed_forward->part.shapes) {
+            return true;
+        }
+    }
+    return false;
 }
 
 /* The weights that the convention multiplies each token by; MTP runs the head once more. */
@@ -106,8 +122,10 @@ static double counted_weights(const rk_model *model, const counting *c, const in
     const double width = (double)rk_model_embedding_width(model), both = 2 * width * h;
     const double projections = model->embedding_width > 0 ? both : 0;
     const double head = width * (double)((model->vocab + unit - 1) / unit * unit);
+    /* Megatron-LM counts no projection of modules in its formula of hybrids (training.py) */
+    const double joined = is_hybrid(model) ? 0 : 2 * h * h + 3 * h;
     double sum = head + projections + h * (double)(model->layers * model->layer_embedding);
-    sum += mtp * (2 * h * h + 3 * h + head);
+    sum += mtp * (joined + head);
     for (int i = 0; i < model->type_count; i++) {
         sum += layers[i] * (double)rk_layer_params_of(model, &model->types[i]).counted;
     }

@@ -40,6 +40,7 @@ static const char *const reads_nemotron_h[] = {"mamba_num_heads",
                                                "moe_latent_size",
                                                "moe_shared_expert_intermediate_size",
                                                "mtp_layers_block_type",
+                                               "mtp_hybrid_override_pattern",
                                                "layer_types",
                                                NULL};
 static const char *const reads_granite_hybrid[] = {"mamba_n_heads",
@@ -113,6 +114,39 @@ static rk_status append_block(const hf_draft *draft, rk_hf_layout *to, char lett
                       to->layers);
 }
 
+/*
+ * Modules of multi-token prediction: blocks in a pattern of their own, or behind the main one, with
+ * a slash before each module; those of Nemotron 3 have attention and experts.
+ */
+static rk_status lay_out_modules(hf_draft *draft, const char *behind, rk_error *err)
+{
+    rk_hf_layout to = {.layers = 0};
+    const json_t *words = rk_hf_find(draft, "mtp_layers_block_type");
+    const char *own = json_string_value(rk_hf_find(draft, "mtp_hybrid_override_pattern"));
+    const size_t listed = json_array_size(words);
+    rk_status status = RK_OK;
+    if (behind[0] == '/') {
+        draft->model.mtp_layers = 0;
+        for (const char *at = behind; *at; at++) {
+            draft->model.mtp_layers += *at == '/';
+        }
+        own = behind + 1;
+    }
+    const char *letters = own ? own : "*E";
+    const size_t count = listed > 0 ? 0 : strcspn(letters, "/");
+    if (draft->model.mtp_layers == 0) {
+        return RK_OK;
+    }
+    for (size_t i = 0; !status && i < count; i++) {
+        status = append_block(draft, &to, letters[i], NULL, err);
+    }
+    for (size_t i = 0; !status && i < listed; i++) {
+        const char *word = json_string_value(json_array_get(words, i));
+        status = append_block(draft, &to, 0, word ? word : "", err);
+    }
+    return status ? status : rk_model_set_mtp(&draft->model, to.types, to.type_of, to.layers, err);
+}
+
 /* Nemotron-H and Nemotron 3: every block has a mixer or a feed-forward network. */
 static rk_status lay_out_nemotron_h(hf_draft *draft, rk_error *err)
 {
@@ -131,18 +165,17 @@ static rk_status lay_out_nemotron_h(hf_draft *draft, rk_error *err)
                                  &moe->shared_width, err);
     }
     draft->layer.ffn.width = draft->size[HF_FFN];
-    for (size_t i = 0; !status && letters && letters[i]; i++) {
-        status = append_block(draft, &to, letters[i], NULL, err);
+    /* '|' ends a pipeline stage, '/' the main model: modules of multi-token prediction follow */
+    const size_t main = letters ? strcspn(letters, "/") : 0;
+    for (size_t i = 0; !status && i < main; i++) {
+        status = letters[i] == '|' ? RK_OK : append_block(draft, &to, letters[i], NULL, err);
     }
     for (size_t i = 0; !status && !letters && i < json_array_size(words); i++) {
         const char *word = json_string_value(json_array_get(words, i));
         status = append_block(draft, &to, 0, word ? word : "", err);
     }
-    if (draft->model.mtp_layers > 0) {
-        draft->model.mtp_layers = 0; /* of two blocks each */
-        rk_hf_note(draft, "multi-token prediction", "num_nextn_predict_layers");
-    }
-    return status ? status : rk_hf_finish(draft, &to, err);
+    status = status ? status : rk_hf_finish(draft, &to, err);
+    return status ? status : lay_out_modules(draft, letters ? &letters[main] : "", err);
 }
 
 /* Whether layer i has attention: by words, or by a list of the layers that do. */

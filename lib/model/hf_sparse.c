@@ -76,8 +76,8 @@ static rk_status lay_out(hf_draft *draft, const uint8_t keys[RK_LAYER_MAX], rk_e
     }
     rk_model_set_layers(&draft->model, kinds, kind_of, layers);
     if (keys[layers - 1] == KEYS_SHARED) { /* MTP picks its own */
-        return rk_model_set_mtp(&draft->model, &kinds[2 * KEYS_PICKED + (moe[layers - 1] ? 1 : 0)],
-                                err);
+        const uint8_t picks = (uint8_t)(2 * KEYS_PICKED + (moe[layers - 1] ? 1 : 0));
+        return rk_model_set_mtp(&draft->model, kinds, &picks, 1, err);
     }
     return RK_OK;
 }

@@ -27,6 +27,8 @@ static const struct {
     {"glm4v_text", "glm4"},
     {"granitemoeshared", "granitemoe"},
     {"helium", "llama"},
+    {"deci", "nemotron-nas"},
+    {"minimax_m1", "minimax_text_01"},
     {"minimax", "minimax_text_01"},
     {"ministral", "mistral"},
     {"ministral3", "mistral"},

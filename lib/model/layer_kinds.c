@@ -35,24 +35,53 @@ void rk_model_set_layers(rk_model *model, const rk_layer_type *kinds, const uint
         }
         model->type_of[i] = (uint8_t)*type;
     }
-    model->mtp_type = layer_count > 0 ? model->type_of[layer_count - 1] : 0;
+    model->mtp_each = 0;
 }
 
-rk_status rk_model_set_mtp(rk_model *model, const rk_layer_type *type, rk_error *err)
+/* Finds the type, or adds it; below 0: there is no room. */
+static int find_or_add_type(rk_model *model, const rk_layer_type *type)
 {
     int found = 0;
     while (found < model->type_count && memcmp(&model->types[found], type, sizeof(*type)) != 0) {
         found++;
     }
     if (found == RK_LAYER_TYPE_MAX) {
-        return rk_fail(err, RK_ERR_LIMIT, "the model has more than %d kinds of layers",
-                       RK_LAYER_TYPE_MAX);
+        return -1;
     }
     if (found == model->type_count) {
         model->types[model->type_count++] = *type;
     }
-    model->mtp_type = found;
+    return found;
+}
+
+rk_status rk_model_set_mtp(rk_model *model, const rk_layer_type *kinds, const uint8_t *kind_of,
+                           int count, rk_error *err)
+{
+    if (count > RK_MTP_LAYERS_MAX) {
+        return rk_fail(err, RK_ERR_LIMIT,
+                       "a module of multi-token prediction has more than %d layers",
+                       RK_MTP_LAYERS_MAX);
+    }
+    for (int i = 0; i < count; i++) {
+        const int type = find_or_add_type(model, &kinds[kind_of[i]]);
+        if (type < 0) {
+            return rk_fail(err, RK_ERR_LIMIT, "the model has more than %d kinds of layers",
+                           RK_LAYER_TYPE_MAX);
+        }
+        model->mtp_type[i] = (uint8_t)type;
+    }
+    model->mtp_each = count;
     return RK_OK;
+}
+
+int rk_model_mtp_types(const rk_model *model, uint8_t types[RK_MTP_LAYERS_MAX])
+{
+    if (model->mtp_each == 0) {
+        types[0] = model->type_of[model->layers - 1];
+        return 1;
+    }
+    memcpy(types, model->mtp_type, sizeof(model->mtp_type));
+    return model->mtp_each;
 }
 
 void rk_layer_set_kinds(rk_layer_type *type, const rk_kinds *kinds)

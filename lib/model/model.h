@@ -9,8 +9,9 @@
 
 #include "reckon/reckon.h"
 
-#define RK_LAYER_TYPE_MAX 8    /* distinct layer types of one model */
+#define RK_LAYER_TYPE_MAX 32   /* distinct layer types of one model */
 #define RK_LAYER_MAX      1024 /* layers of one model */
+#define RK_MTP_LAYERS_MAX 8    /* layers of one module of multi-token prediction */
 
 typedef enum rk_qk_norm { RK_QK_NORM_NONE, RK_QK_NORM_HEAD, RK_QK_NORM_FULL } rk_qk_norm;
 
@@ -156,8 +157,9 @@ typedef struct rk_model {
         layer_embedding; /* p: of a second embedding, a part of which every layer adds; 0: none */
     int64_t seq;         /* usual training sequence length, tokens */
     int layers;          /* L, without MTP */
-    int mtp_layers;      /* depth of multi-token prediction; each has one more layer */
-    int mtp_type;        /* of that layer; usually the type of the last layer */
+    int mtp_layers;      /* modules of multi-token prediction */
+    int mtp_each;        /* layers of a module, by mtp_type; 0: one of the last type */
+    uint8_t mtp_type[RK_MTP_LAYERS_MAX]; /* index into types */
     int type_count;
     rk_layer_type types[RK_LAYER_TYPE_MAX];
     uint8_t type_of[RK_LAYER_MAX]; /* index into types, per layer */
@@ -213,8 +215,12 @@ static inline int64_t rk_attention_value_size(const rk_attention_shape *attentio
 void rk_model_set_layers(rk_model *model, const rk_layer_type *kinds, const uint8_t *kind_of,
                          int layer_count);
 
-/* Gives the modules of multi-token prediction a layer of this type, which may be a new one. */
-rk_status rk_model_set_mtp(rk_model *model, const rk_layer_type *type, rk_error *err);
+/* Gives a model that has its layers `count` layers in each module of multi-token prediction. */
+rk_status rk_model_set_mtp(rk_model *model, const rk_layer_type *kinds, const uint8_t *kind_of,
+                           int count, rk_error *err);
+
+/* Types of the layers of one module of multi-token prediction; returns how many. */
+int rk_model_mtp_types(const rk_model *model, uint8_t types[RK_MTP_LAYERS_MAX]);
 
 /* Kinds of layers that differ in their window, in having experts, or in both: bits of an index. */
 enum { RK_KIND_WINDOWED = 1, RK_KIND_MOE = 2, RK_KIND_COUNT = 4 };

@@ -65,7 +65,6 @@ static rk_status check_stack(const rk_model *model, rk_error *err)
         {"types", model->type_count, 1, RK_LAYER_TYPE_MAX},
         {"embedding_width", model->embedding_width, 0, RK_WIDTH_MAX},
         {"layer_embedding", model->layer_embedding, 0, RK_HEAD_SIZE_MAX},
-        {"mtp_type", model->mtp_type, 0, model->type_count - 1},
         {"norm", (int64_t)model->norm, 0, RK_NORM_LAYER_NO_WEIGHT},
     };
     return rk_check_sizes(sizes, COUNT(sizes), err);
@@ -82,8 +81,11 @@ static rk_status check_total(const rk_model *model, rk_error *err)
         const rk_layer_type *type = &model->types[model->type_of[i]];
         sum += (double)rk_layer_params_of(model, type).total;
     }
-    sum +=
-        model->mtp_layers * (double)rk_layer_params_of(model, &model->types[model->mtp_type]).total;
+    uint8_t mtp[RK_MTP_LAYERS_MAX];
+    const int each = rk_model_mtp_types(model, mtp);
+    for (int i = 0; i < each; i++) {
+        sum += model->mtp_layers * (double)rk_layer_params_of(model, &model->types[mtp[i]]).total;
+    }
     if (sum > PARAMS_MAX) {
         return rk_fail(err, RK_ERR_LIMIT, "the model has more than 2^62 parameters (%.3g)", sum);
     }
@@ -101,6 +103,11 @@ rk_status rk_model_check(const rk_model *model, rk_error *err)
             status = rk_fail_at(err, RK_ERR_INVALID, "pattern",
                                 "layer %d has type %d, but there are only %d types", i,
                                 model->type_of[i], model->type_count);
+        }
+    }
+    for (int i = 0; !status && i < model->mtp_each; i++) {
+        if (model->mtp_type[i] >= model->type_count) {
+            status = rk_fail_at(err, RK_ERR_INVALID, "mtp_pattern", "expected indices of types");
         }
     }
     return status ? status : check_total(model, err);

@@ -23,11 +23,11 @@ typedef struct draft {
     const rk_kinds *kinds;
     rk_model model;
     rk_layer_type layer;
-    int64_t layers, mtp_layers, mtp_type, norms_per_layer;
+    int64_t layers, mtp_layers, norms_per_layer;
     int64_t dense_first, moe_every;
-    const json_t *mixer, *feed_forward;                    /* their names; NULL: by the sizes */
-    const json_t *name, *window_pattern, *types, *pattern; /* borrowed; NULL: absent */
-    double published, published_active;                    /* for people and tests */
+    const json_t *mixer, *feed_forward; /* their names; NULL: by the sizes */
+    const json_t *name, *window_pattern, *types, *pattern, *mtp_pattern; /* NULL: absent */
+    double published, published_active;                                  /* for people and tests */
 } draft;
 
 /* Takes a string that is not empty as it is, to be read when everything else is known. */
@@ -115,12 +115,12 @@ static const rk_field model_fields[] = {
     FLAG(final_norm, model.final_norm, "default true"),
     FLAG(parallel_block, model.parallel_block, "attention and FFN side by side"),
     SIZE(mtp_layers, mtp_layers, "modules of multi-token prediction"),
-    SIZE(mtp_type, mtp_type, "their type of layer, an index of types; default that of the last"),
     SIZE(dense_first, dense_first, "layers at the start that have no experts"),
     SIZE(moe_every, moe_every, "every n-th layer has experts; default 1"),
     TAKE(window_pattern, window_pattern, take_string),
     TAKE(types, types, take_array),
     TAKE(pattern, pattern, take_array),
+    TAKE(mtp_pattern, mtp_pattern, take_array),
     TAKE(name, name, take_string),
     CHOICE(activation, model.details.activation, rk_activation_names,
            "of FFN and experts; default usual: silu where gated, else gelu"),
@@ -239,9 +239,6 @@ static rk_status lay_by_rules(draft *d, rk_error *err)
         return rk_fail_at(err, RK_ERR_INVALID, "moe_every", "expected at least 1, found %" PRId64,
                           d->moe_every);
     }
-    if (d->mtp_type >= 0) {
-        return fail_unused("mtp_type", "the document has no \"types\"", err);
-    }
     if (!has_experts && (d->dense_first != 0 || d->moe_every != 1)) {
         return fail_unused(d->dense_first != 0 ? "dense_first" : "moe_every",
                            "the document has no \"experts\"", err);
@@ -299,12 +296,50 @@ static rk_status read_type(const draft *base, size_t index, rk_layer_type *type,
     return status;
 }
 
+/* Reads an index of `count` types. */
+static rk_status read_index(const json_t *list, const char *key, size_t at, size_t count,
+                            uint8_t *out, rk_error *err)
+{
+    const json_t *entry = json_array_get(list, at);
+    const json_int_t type = json_integer_value(entry);
+    if (!json_is_integer(entry) || type < 0 || type >= (json_int_t)count) {
+        char path[RK_JSON_PATH_SIZE], found[RK_JSON_TEXT_SIZE];
+        return rk_fail_at(err, RK_ERR_INVALID, rk_json_path_element(key, at, path),
+                          "expected an index of types, 0 to %zu, found %s", count - 1,
+                          rk_json_describe(entry, found));
+    }
+    *out = (uint8_t)type;
+    return RK_OK;
+}
+
+/* The layers of a module of multi-token prediction, where the document names them. */
+static rk_status lay_mtp(draft *d, const rk_layer_type *kinds, rk_error *err)
+{
+    uint8_t kind_of[RK_MTP_LAYERS_MAX];
+    const size_t layers = json_array_size(d->mtp_pattern), types = json_array_size(d->types);
+    if (layers > RK_MTP_LAYERS_MAX) {
+        return rk_fail_at(err, RK_ERR_INVALID, "mtp_pattern",
+                          "expected at most %d layers, found %zu", RK_MTP_LAYERS_MAX, layers);
+    }
+    for (size_t i = 0; i < layers; i++) {
+        const rk_status status =
+            read_index(d->mtp_pattern, "mtp_pattern", i, types, &kind_of[i], err);
+        if (status) {
+            return status;
+        }
+    }
+    return rk_model_set_mtp(&d->model, kinds, kind_of, (int)layers, err);
+}
+
 /* Lays the layers out by the list of types and their pattern. */
 static rk_status lay_by_types(draft *d, rk_error *err)
 {
     const size_t count = json_array_size(d->types), period = json_array_size(d->pattern);
     rk_layer_type kinds[RK_LAYER_TYPE_MAX];
     uint8_t kind_of[RK_LAYER_MAX];
+    if (d->mtp_pattern && !d->types) {
+        return fail_unused("mtp_pattern", "the document has no \"types\"", err);
+    }
     if (!d->types || !d->pattern) {
         return rk_fail_at(err, RK_ERR_INVALID, "",
                           "the keys \"types\" and \"pattern\" need each other");
@@ -326,24 +361,14 @@ static rk_status lay_by_types(draft *d, rk_error *err)
         }
     }
     for (size_t i = 0; i < (size_t)d->layers; i++) {
-        const json_t *entry = json_array_get(d->pattern, i % period);
-        const json_int_t type = json_integer_value(entry);
-        if (!json_is_integer(entry) || type < 0 || type >= (json_int_t)count) {
-            char path[RK_JSON_PATH_SIZE], found[RK_JSON_TEXT_SIZE];
-            return rk_fail_at(err, RK_ERR_INVALID,
-                              rk_json_path_element("pattern", i % period, path),
-                              "expected an index of types, 0 to %zu, found %s", count - 1,
-                              rk_json_describe(entry, found));
+        const rk_status status =
+            read_index(d->pattern, "pattern", i % period, count, &kind_of[i], err);
+        if (status) {
+            return status;
         }
-        kind_of[i] = (uint8_t)type;
     }
     rk_model_set_layers(&d->model, kinds, kind_of, (int)d->layers);
-    if (d->mtp_type >= (int64_t)count || d->mtp_type < -1) {
-        return rk_fail_at(err, RK_ERR_INVALID, "mtp_type",
-                          "expected an index of types, 0 to %zu, found %" PRId64, count - 1,
-                          d->mtp_type);
-    }
-    return d->mtp_type < 0 ? RK_OK : rk_model_set_mtp(&d->model, &kinds[d->mtp_type], err);
+    return lay_mtp(d, kinds, err);
 }
 
 /* ---- the document ----------------------------------------------------------------------- */
@@ -369,7 +394,6 @@ rk_status rk_model_from_json(const json_t *object, const rk_kinds *kinds, rk_mod
         .model = {.final_norm = true},
         .layer = {.ffn = {.gated = true}},
         .norms_per_layer = 2,
-        .mtp_type = -1,
         .moe_every = 1,
     };
     count += add_fields(model_fields, COUNT(model_fields), 0, &fields[count]);
@@ -385,7 +409,8 @@ rk_status rk_model_from_json(const json_t *object, const rk_kinds *kinds, rk_mod
             narrow(d.norms_per_layer, "norms_per_layer", 0, INT_MAX, &d.model.norms_per_layer, err);
     }
     if (!status) {
-        status = d.types || d.pattern ? lay_by_types(&d, err) : lay_by_rules(&d, err);
+        status =
+            d.types || d.pattern || d.mtp_pattern ? lay_by_types(&d, err) : lay_by_rules(&d, err);
     }
     if (!status) {
         status = rk_model_check(&d.model, err);

@@ -58,12 +58,12 @@ rk_end_params rk_end_params_of(const rk_model *model)
 }
 
 /*
- * MTP modules: each a layer like the last of the model, the 2h x h projection of hidden state and
+ * MTP modules: each its layers, the 2h x h projection of hidden state and
  * embedding, and three norms.
  */
-static int64_t mtp_params(const rk_model *model, int64_t layer, int64_t norms)
+static int64_t mtp_params(const rk_model *model, int64_t layers, int64_t norms)
 {
-    return model->mtp_layers * (layer + 2 * model->hidden * model->hidden + norms);
+    return model->mtp_layers * (layers + 2 * model->hidden * model->hidden + norms);
 }
 
 rk_model_params rk_model_params_of(const rk_model *model)
@@ -81,10 +81,16 @@ rk_model_params rk_model_params_of(const rk_model *model)
         p.layers += of_type[model->type_of[i]].total;
         active_layers += of_type[model->type_of[i]].active;
     }
-    const rk_layer_params *mtp = &of_type[model->mtp_type];
+    uint8_t mtp[RK_MTP_LAYERS_MAX];
+    int64_t module = 0, module_active = 0;
+    const int each = rk_model_mtp_types(model, mtp);
+    for (int i = 0; i < each; i++) {
+        module += of_type[mtp[i]].total;
+        module_active += of_type[mtp[i]].active;
+    }
     const int64_t ends = e->embedding + e->positions + e->head + e->final_norm;
-    p.mtp = mtp_params(model, mtp->total, e->mtp_norms);
-    p.mtp_active = mtp_params(model, mtp->active, e->mtp_norms);
+    p.mtp = mtp_params(model, module, e->mtp_norms);
+    p.mtp_active = mtp_params(model, module_active, e->mtp_norms);
     p.total = ends + p.layers;
     p.active = ends + active_layers;
     const int64_t of_layers = model->vocab * model->layers * model->layer_embedding; /* looked up */

@@ -29,6 +29,7 @@ typedef struct rk_request {
     unsigned modules, offloads, overlaps;
     int64_t recompute_layers, first_stage_layers, last_stage_layers;
     int64_t lora_rank, document;
+    int64_t mtp_layers; /* modules that train; 0: those of the model */
     unsigned lora_modules;   /* a bit per rk_adapted */
     const char *layout_text; /* "7,8*14,6" */
     int16_t layout[RK_LAYOUT_MAX];
@@ -39,7 +40,7 @@ typedef struct rk_request {
     double capacity_factor, imbalance, max_memory; /* the last in GiB */
     bool no_sp, sp, count_embedding, count_head, mtp_before_head, graph_capture, graph_step,
         distributed_optimizer, pipeline_first;
-    bool low_weights;
+    bool low_weights, no_mtp;
     bool json, csv, explain, operators, bounded, exhaustive;
     bool dp_sync; /* of estimate: compare ways of data parallelism */
     int64_t dp_servers, dp_every, sites;
@@ -62,7 +63,7 @@ typedef struct rk_request {
 rk_request rk_request_defaults(void);
 void rk_request_init(void *request);
 
-#define RK_STRATEGY_OPTION_COUNT 58
+#define RK_STRATEGY_OPTION_COUNT 60
 extern const rk_option rk_strategy_options[RK_STRATEGY_OPTION_COUNT];
 
 /* Reads the layout of a request, and refuses options that exclude each other. */

@@ -56,6 +56,7 @@ rk_status rk_request_check(const rk_request *r, rk_error *err)
          "--lora-modules needs --lora-rank: without adapters all weights learn"},
         {r->optimizer != RK_OPTIMIZER_ADAMW && r->moments >= 0,
          "--moments is of the optimizer adamw; leave it or --optimizer out"},
+        {r->no_mtp && r->mtp_layers > 0, "--no-mtp and --mtp-layers exclude each other"},
         {r->sp && r->no_sp, "--sequence-parallel and --no-sp exclude each other"},
         {r->bounded && r->exhaustive, "--bounded and --exhaustive exclude each other"},
         {r->fsdp && r->distributed_optimizer,

@@ -12,6 +12,7 @@
 
 #include <ctype.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -228,6 +229,9 @@ const rk_option rk_strategy_options[RK_STRATEGY_OPTION_COUNT] = {
          "count the embedding as a layer when splitting stages"),
     FLAG("count-head", "account-for-loss-in-pipeline-split", count_head,
          "count the output layer as a layer when splitting stages"),
+    NUMBER("mtp-layers", "mtp-num-layers", mtp_layers,
+           "modules of multi-token prediction; default: those of the model"),
+    FLAG("no-mtp", NULL, no_mtp, "train without the modules of multi-token prediction"),
     FLAG("mtp-before-head", NULL, mtp_before_head,
          "place MTP layers on the stage before the output layer's"),
     SET("recompute", "recompute-granularity", recomputes, rk_recompute_kind_names,
@@ -402,10 +406,25 @@ rk_status rk_request_limit(const rk_request *request, rk_system *system, rk_erro
     return status;
 }
 
+/* Modules of multi-token prediction that train, where the request says it. */
+static rk_status set_modules(const rk_request *request, rk_model *model, rk_error *err)
+{
+    if (request->no_mtp) {
+        model->mtp_layers = 0;
+    } else if (request->mtp_layers > 0) {
+        model->mtp_layers = (int)(request->mtp_layers < INT_MAX ? request->mtp_layers : INT_MAX);
+        return rk_model_check(model, err);
+    }
+    return RK_OK;
+}
+
 rk_status rk_request_load(const rk_request *request, rk_inputs *inputs, rk_error *err)
 {
     inputs->system.accelerator.measured = NULL;
     rk_status status = rk_model_load(request->model, &inputs->model, err);
+    if (!status) {
+        status = set_modules(request, &inputs->model, err);
+    }
     if (!status) {
         status = rk_system_load(request->system, &inputs->system, err);
     }

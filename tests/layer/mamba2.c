@@ -145,6 +145,15 @@ static void test_models(void **state)
     }
 }
 
+/* Megatron-Bridge: 9856 tokens/s are 831 TFLOP/s, with two modules of attention and experts. */
+static void test_modules(void **state)
+{
+    rk_model model = model_of("nemotron-3-super-120b");
+    (void)state;
+    model.mtp_layers = 2;
+    assert_near(rk_model_flops_per_token(&model, 8192, RK_FLOPS_MEGATRON) / 1e9, 84.727, 1e-5);
+}
+
 /* A layer of one part has what the other lacks: the two make up the layer that has both. */
 static void test_halves(void **state)
 {
@@ -185,7 +194,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_parameters), cmocka_unit_test(test_scan),
         cmocka_unit_test(test_splits),     cmocka_unit_test(test_models),
-        cmocka_unit_test(test_halves),
+        cmocka_unit_test(test_modules),    cmocka_unit_test(test_halves),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

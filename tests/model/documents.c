@@ -211,6 +211,7 @@ static void test_type_keys(void **state)
 
 /* ---- faults ----------------------------------------------------------------------------- */
 
+#define NINE "{},{},{},{},{},{},{},{},{},"
 static void test_faults(void **state)
 {
     static const struct {
@@ -289,8 +290,8 @@ static void test_faults(void **state)
          "types[0].widnow", "window"},
         {"\"heads\": 4, \"ffn\": 9, \"types\": [{\"hidden\": 2}], \"pattern\": [0]",
          "types[0].hidden", "unknown key"},
-        {"\"heads\": 4, \"ffn\": 9, \"types\": [{},{},{},{},{},{},{},{},{}], \"pattern\": [0]",
-         "types", "at most 8"},
+        {"\"heads\": 4, \"ffn\": 9, \"types\": [" NINE NINE NINE NINE "{}], \"pattern\": [0]",
+         "types", "at most 32"},
         {"\"heads\": 4, \"ffn\": 9, \"types\": [{}], \"pattern\": [0], \"moe_every\": 2",
          "moe_every", "no effect"},
     };

@@ -167,8 +167,8 @@ def random_model(rng):
         if often(rng, 0.2) and "kv_heads" in first:
             kinds.append(dict(first, kv_source="borrowed"))
         model.update(types=kinds, pattern=[0] + [rng.randrange(len(kinds)) for _ in range(4)])
-        if often(rng, 0.3):
-            model["mtp_type"] = rng.randrange(len(kinds))
+    if "types" in model and model["mtp_layers"] and often(rng, 0.5):
+        model["mtp_pattern"] = [rng.randrange(len(kinds)) for _ in range(rng.choice((1, 2)))]
     if kind not in ("types", "hybrid") and model.get("window") and often(rng, 0.5):
         model["window_pattern"] = rng.choice(("wf", "wwf", "fw"))
     return model

@@ -125,7 +125,7 @@ def compare_model(c, answer, model, strategy):
 
 def compare_blocks(c, answer, model, blocks):
     for index, (usual, checkpointed) in answer["layers"].items():
-        layer = (model.layers + [model.mtp_layer])[int(index)]
+        layer = (model.layers + model.module)[int(index)]
         c.block(f"layer {index}", usual, blocks.layer(layer, False))
         c.block(f"layer {index} checkpointed", checkpointed, blocks.layer(layer, True))
     c.block("embedding", answer["embedding"], blocks.embedding)

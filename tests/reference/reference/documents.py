@@ -102,9 +102,10 @@ def model_of(document):
         types = [complete_layer({**fields, **own}, model.hidden) for own in document["types"]]
         pattern = document["pattern"]
         model.layers = [types[pattern[i % len(pattern)]] for i in range(document["layers"])]
+        model.module = [types[i] for i in document.get("mtp_pattern", ())] or model.layers[-1:]
     else:
         model.layers = layers_by_rules(fields, document)
-    model.mtp_layer = types[document["mtp_type"]] if "mtp_type" in document else model.layers[-1]
+        model.module = model.layers[-1:]
     return model
 
 

@@ -254,7 +254,8 @@ def add_grouped_projections(x, layer):
     y, z = (0, 0) if layer.kv_source == "borrowed" else (y, z)
     made = z if layer.kv_source == "own" else 0
     x.adapted_linear("attention", T, q + y + made + gate, h)
-    x.product_again(T, y, h)
+    if y:
+        x.product_again(T, y, h)
     before = x.copy()
     x.save(c.element * T * (q + z + gate))
     x.save(c.element * T * y, operators)

@@ -157,9 +157,10 @@ def model_parameters(model):
     p.total = ends + sum(layer.total for layer in each)
     p.active = ends + sum(layer.active for layer in each)
     p.without_embedding = p.active - (0 if model.tied else table) - second * model.vocab
-    mtp = layer_parameters(model, model.mtp_layer)
-    p.mtp = model.mtp_layers * (mtp.total + 2 * h * h + p.mtp_norms)
-    p.mtp_active = model.mtp_layers * (mtp.active + 2 * h * h + p.mtp_norms)
+    module = [layer_parameters(model, layer) for layer in model.module]
+    own = 2 * h * h + p.mtp_norms
+    p.mtp = model.mtp_layers * (sum(layer.total for layer in module) + own)
+    p.mtp_active = model.mtp_layers * (sum(layer.active for layer in module) + own)
     return p
 
 
@@ -208,17 +209,20 @@ def counted_weights(model, convention, layers):
     if convention == "torchtitan":
         return p.without_embedding
     multiple = 1 if convention == "nanotron" else 128
+    hybrid = any("none" in (layer.mixer, layer.feed_forward)
+                 for layer in model.layers + model.module)
+    joined = 0 if hybrid else 2 * h * h + 3 * h
     w = model.embedding_width
     head = (w or h) * (-(-model.vocab // multiple) * multiple)
     weights = sum(layer_weights(model, layer) for layer in layers) + head + 2 * w * h
     weights += h * len(model.layers) * model.layer_embedding
-    return weights if convention == "nanotron" else weights + mtp * (2 * h * h + 3 * h + head)
+    return weights if convention == "nanotron" else weights + mtp * (joined + head)
 
 
 def flops_per_token(model, s, convention, frozen=False):
     layers = model.layers
     if convention not in ("torchtitan", "nanotron"):
-        layers = layers + [model.mtp_layer] * model.mtp_layers
+        layers = layers + model.module * model.mtp_layers
     span = {"megatron": lambda layer: s / 2,
             "megatron-bridge": lambda layer: causal_span(layer, s)}.get(convention, lambda layer: s)
     def mixing(layer):

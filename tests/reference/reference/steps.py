@@ -22,7 +22,7 @@ class Blocks:
         self.c, self.known = c, {}
         self.embedding, self.head = layers.embedding_block(c), layers.head_block(c)
         self.mtp = layers.mtp_block(c) if c.model.mtp_layers else None
-        for layer in c.model.layers + [c.model.mtp_layer]:
+        for layer in c.model.layers + c.model.module:
             self.layer(layer, False)
 
     def layer(self, layer, checkpointed):
@@ -56,8 +56,8 @@ def held_blocks(blocks, stages):
             add("head", blocks.head, 1, 1 + c.model.mtp_layers)
         if stage.mtp and blocks.mtp:
             add("mtp", blocks.mtp, c.model.mtp_layers)
-            last = blocks.layer(c.model.mtp_layer, s.recompute == "full")
-            add("layer", last, c.model.mtp_layers)
+            for layer in c.model.module:
+                add("layer", blocks.layer(layer, s.recompute == "full"), c.model.mtp_layers)
     return [Record(kind=found[i][0], block=found[i][1], held=held[i], runs=runs[i]) for i in found]
 
 
