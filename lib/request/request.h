@@ -29,7 +29,7 @@ typedef struct rk_request {
     unsigned modules, offloads, overlaps;
     int64_t recompute_layers, first_stage_layers, last_stage_layers;
     int64_t lora_rank, document;
-    int64_t mtp_layers; /* modules that train; 0: those of the model */
+    int64_t mtp_layers;      /* modules that train; 0: those of the model */
     unsigned lora_modules;   /* a bit per rk_adapted */
     const char *layout_text; /* "7,8*14,6" */
     int16_t layout[RK_LAYOUT_MAX];
