@@ -59,6 +59,9 @@ typedef struct rk_request {
         .help = "write a launch file for the strategy"                                             \
     }
 
+/* Gives a model the modules of multi-token prediction that the request asks for. */
+rk_status rk_request_set_modules(const rk_request *request, rk_model *model, rk_error *err);
+
 /* What a request says before its options are set; `request` is an rk_request. */
 rk_request rk_request_defaults(void);
 void rk_request_init(void *request);

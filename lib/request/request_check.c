@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "base/text.h"
 
+#include <limits.h>
 #include <string.h>
 
 /* Bits of options with several names; the first of both is "none". */
@@ -155,6 +156,17 @@ rk_status rk_request_settle_output(rk_request *request, rk_error *err)
     if (request->emit < 0) {
         request->json = request->json || form == RK_OUTPUT_JSON;
         request->csv = request->csv || form == RK_OUTPUT_CSV;
+    }
+    return RK_OK;
+}
+
+rk_status rk_request_set_modules(const rk_request *request, rk_model *model, rk_error *err)
+{
+    if (request->no_mtp) {
+        model->mtp_layers = 0;
+    } else if (request->mtp_layers > 0) {
+        model->mtp_layers = (int)(request->mtp_layers < INT_MAX ? request->mtp_layers : INT_MAX);
+        return rk_model_check(model, err);
     }
     return RK_OK;
 }

@@ -12,7 +12,6 @@
 
 #include <ctype.h>
 #include <inttypes.h>
-#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -406,24 +405,12 @@ rk_status rk_request_limit(const rk_request *request, rk_system *system, rk_erro
     return status;
 }
 
-/* Modules of multi-token prediction that train, where the request says it. */
-static rk_status set_modules(const rk_request *request, rk_model *model, rk_error *err)
-{
-    if (request->no_mtp) {
-        model->mtp_layers = 0;
-    } else if (request->mtp_layers > 0) {
-        model->mtp_layers = (int)(request->mtp_layers < INT_MAX ? request->mtp_layers : INT_MAX);
-        return rk_model_check(model, err);
-    }
-    return RK_OK;
-}
-
 rk_status rk_request_load(const rk_request *request, rk_inputs *inputs, rk_error *err)
 {
     inputs->system.accelerator.measured = NULL;
     rk_status status = rk_model_load(request->model, &inputs->model, err);
     if (!status) {
-        status = set_modules(request, &inputs->model, err);
+        status = rk_request_set_modules(request, &inputs->model, err);
     }
     if (!status) {
         status = rk_system_load(request->system, &inputs->system, err);
