@@ -394,8 +394,9 @@ static void floor_apart(rk_cost *cost, double device, double host, double launch
     }
     const double rest = device - weight + cost->apart.sums;
     cost->weight_seconds = launched_seconds(weight, own);
-    cost->apart.launches = launched_seconds(rest, host - own) - cost->apart.sums +
-                           cost->weight_seconds - launched_seconds(device, host);
+    const double both = launched_seconds(rest, host - own) + cost->weight_seconds;
+    /* no less than 0, but for rounding */
+    cost->apart.launches = fmax(0, both - cost->apart.sums - launched_seconds(device, host));
 }
 
 void rk_add_host_floor(rk_cost_builder *x, double kernels_forward, double kernels_backward)

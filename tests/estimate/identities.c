@@ -72,6 +72,12 @@ static void test_parts(void **state)
 
 /* ---- states of all ranks -------------------------------------------------------------------- */
 
+/* Outputs of the projection for a head of keys and values; where these are the keys, of keys. */
+static double projected_per_head(const rk_attention_shape *a)
+{
+    return (a->kv_source == RK_KV_KEYS ? 1 : 2) * (double)a->head_size;
+}
+
 /* Copies of key and value heads on tensor ranks, and of a tied table at both ends, parameters. */
 static double copies_of(const rk_model *model, const rk_strategy *s)
 {
@@ -79,7 +85,7 @@ static double copies_of(const rk_model *model, const rk_strategy *s)
     const int64_t more = s->tp - a->kv_heads;
     double copies = 0;
     if (!rk_attention_is_latent(a) && more > 0) {
-        const double head = 2 * (double)a->head_size;
+        const double head = projected_per_head(a);
         copies += (double)(model->layers + model->mtp_layers) * (double)more * head *
                   (double)(model->hidden + (a->bias_qkv ? 1 : 0));
     }
@@ -224,7 +230,7 @@ static double multiplied_weights(const struct draw *d, const rk_layer_type *type
     if (rk_attention_is_latent(a)) {
         sum += (t - 1) * h * (double)(a->q_rank + a->kv_rank + a->rope_size);
     } else if ((double)a->kv_heads < t) {
-        sum += (t - (double)a->kv_heads) * h * 2 * (double)a->head_size;
+        sum += (t - (double)a->kv_heads) * h * projected_per_head(a);
     }
     if (rk_layer_is_moe(type)) {
         const double each = (type->ffn.gated ? 3 : 2) * h * (double)type->moe.expert_width;

@@ -211,8 +211,8 @@ class Block:
             own = min(self.weight_kernels * each, host)
             rest = launched(device - self.weight_seconds + self.apart_sums, host - own)
             self.weight_seconds = launched(self.weight_seconds, own)
-            self.apart_launches = (rest - self.apart_sums + self.weight_seconds
-                                   - launched(device, host))
+            both = rest + self.weight_seconds
+            self.apart_launches = max(0, both - self.apart_sums - launched(device, host))
 
 
 # ---- attention ------------------------------------------------------------------------------
