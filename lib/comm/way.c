@@ -2,17 +2,16 @@
 #include "comm/way.h"
 
 #include "base/error.h"
-#include "collective/hierarchical.h"
 #include "system/transport.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-static const char flat_exchange[] = "flat-exchange", concurrent[] = "concurrent";
+static const char flat_exchange[] = "flat-exchange";
 
-const char *const rk_way_names[] = {rk_flat_ring_name, flat_exchange, concurrent, rk_axes_name,
-                                    NULL};
+const char *const rk_way_names[] = {rk_flat_ring_name, flat_exchange, rk_concurrent_name,
+                                    rk_axes_name, NULL};
 
 /*
  * To start one of many messages that are under way at once: 1 to 3 us a peer where accelerators
@@ -257,18 +256,9 @@ static bool add_flat_exchange(const question *q, rk_way *way)
 /* Servers that are meshes, joined by a tier of their own. */
 static bool add_concurrent(const question *q, rk_way *way)
 {
-    if (q->outer != 1 || !spans(q, 0) || q->system->tiers[0].kind != RK_TIER_MESH ||
-        !rk_algorithm_runs(&rk_algorithm_ring, q->op, (int32_t)q->group->size)) {
-        return false;
-    }
-    const rk_link between = link_of(q, 1), pair = link_of(q, 0);
-    *way = (rk_way){
-        .name = concurrent,
-        .seconds =
-            q->system->tiers[1].latency +
-            rk_concurrent_seconds(q->op, q->bytes, units(q, 1), units(q, 0), &between, &pair),
-    };
-    return true;
+    const double seconds = rk_concurrent_ring_seconds(q->system, q->op, q->bytes, q->group);
+    *way = (rk_way){.name = rk_concurrent_name, .seconds = seconds};
+    return seconds < HUGE_VAL;
 }
 
 /* ---- all ways ------------------------------------------------------------------------------ */

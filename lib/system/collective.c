@@ -12,6 +12,7 @@
  * and before), NCCL has no all-reduce of large tensors but that ring.
  */
 #include "collective/comm_curve.h"
+#include "collective/hierarchical.h"
 #include "system/measured.h"
 #include "system/transport.h"
 
@@ -27,7 +28,8 @@ typedef struct phase {
     double bytes; /* of the tensor that one rank handles here, as rk_collective_seconds counts */
 } phase;
 
-const char rk_axes_name[] = "axes", rk_flat_ring_name[] = "flat-ring", rk_fit_name[] = "fit";
+const char rk_axes_name[] = "axes", rk_flat_ring_name[] = "flat-ring", rk_fit_name[] = "fit",
+           rk_concurrent_name[] = "concurrent";
 
 /* What an algorithm takes. */
 typedef struct priced {
@@ -174,16 +176,6 @@ static double ring_seconds(const rk_system *system, rk_collective op, double byt
     return latency + transfer;
 }
 
-/* Whether a switch below the outermost tier adds what passes through it. */
-static bool switch_reduces(const rk_system *system, int outer)
-{
-    bool reduces = false;
-    for (int i = 0; i < outer; i++) {
-        reduces = reduces || system->tiers[i].in_network_reduce;
-    }
-    return reduces;
-}
-
 /* The outermost tier whose domains the group leaves. */
 static int outermost(const rk_system *system, const rk_group *group)
 {
@@ -192,6 +184,37 @@ static int outermost(const rk_system *system, const rk_group *group)
         outer = group->within[i] > group->within[i - 1] ? i : outer;
     }
     return outer;
+}
+
+double rk_concurrent_ring_seconds(const rk_system *system, rk_collective op, double bytes,
+                                  const rk_group *group)
+{
+    const rk_tier *inside = &system->tiers[0], *between = &system->tiers[1];
+    const int64_t local = group->within[0];
+    if (outermost(system, group) != 1 || local < 2 || inside->kind != RK_TIER_MESH ||
+        !rk_algorithm_runs(&rk_algorithm_ring, op, 2)) {
+        return HUGE_VAL;
+    }
+    const rk_link nic = {between->bandwidth * between->efficiency, between->step_latency};
+    const rk_link pair = {inside->bandwidth * inside->efficiency / ((double)inside->size - 1),
+                          inside->step_latency};
+    const int32_t servers = (int32_t)((group->size + local - 1) / local);
+    const double passes = op == RK_COLL_ALL_REDUCE ? 2 : 1, n = (double)servers * (double)local;
+    const double sent = passes * ((double)servers - 1) * bytes / n; /* by a NIC */
+    const double ramp = sqrt(between->half_bytes * sent) / nic.bandwidth +
+                        sqrt(inside->half_bytes * passes * bytes) / inside->bandwidth;
+    return between->latency + ramp +
+           rk_concurrent_seconds(op, bytes, servers, (int32_t)local, &nic, &pair);
+}
+
+/* Whether a switch below the outermost tier adds what passes through it. */
+static bool switch_reduces(const rk_system *system, int outer)
+{
+    bool reduces = false;
+    for (int i = 0; i < outer; i++) {
+        reduces = reduces || system->tiers[i].in_network_reduce;
+    }
+    return reduces;
 }
 
 /*
@@ -278,6 +301,8 @@ static priced modelled(const rk_system *system, rk_collective op, double bytes,
         return (priced){rk_algorithm_direct.name, send_seconds(system, outer, bytes)};
     }
     priced levels = price_levels(system, op, bytes, group);
+    levels = cheaper(
+        levels, (priced){rk_concurrent_name, rk_concurrent_ring_seconds(system, op, bytes, group)});
     const bool spans = outer > 0 && group->within[outer - 1] > 1;
     if (!spans || !rk_algorithm_runs(&rk_algorithm_ring, op, 2)) {
         return levels;

@@ -237,8 +237,18 @@ double rk_collective_choose(const rk_system *system, rk_collective op, double by
 double rk_flat_ring_seconds(const rk_system *system, rk_collective op, double bytes,
                             const rk_group *group);
 
-/* What is not an algorithm of lib/collective: "axes" of a torus, "flat-ring", a "fit" of a tier. */
-extern const char rk_axes_name[], rk_flat_ring_name[], rk_fit_name[];
+/*
+ * The same over links inside and between servers at once, where servers are meshes that one tier
+ * joins (HCCL's pipeline; RCCL on MI300X); else infinite.
+ */
+double rk_concurrent_ring_seconds(const rk_system *system, rk_collective op, double bytes,
+                                  const rk_group *group);
+
+/*
+ * What is not an algorithm of lib/collective: "axes" of a torus, "flat-ring", "concurrent", a "fit"
+ * of a tier.
+ */
+extern const char rk_axes_name[], rk_flat_ring_name[], rk_concurrent_name[], rk_fit_name[];
 
 /*
  * Bytes that a rank sends in it, the one that sends most; `bytes` as above.  Rings and exchanges

@@ -194,6 +194,22 @@ def ring_seconds(phases, op, size, group):
     return outer.latency + x * (n - 1) * outer.step_latency, transfer
 
 
+def concurrent_seconds(phases, op, size, group):
+    """Links inside and between servers at once."""
+    inside, between = phases
+    servers = ceil(group.size / inside.ranks)
+    chunk = size / (servers * inside.ranks)
+    pair = (inside.tier.step_latency
+            + chunk / (inside.tier.bandwidth * inside.tier.efficiency / (inside.links - 1)))
+    nic = between.tier.step_latency + chunk / (between.tier.bandwidth * between.tier.efficiency)
+    once = (servers - 1) * max(nic, pair) + pair
+    passes = 2 if op == "all_reduce" else 1
+    ramp = (sqrt(between.tier.half * passes * (servers - 1) * chunk)
+            / (between.tier.bandwidth * between.tier.efficiency)
+            + sqrt(inside.tier.half * passes * size) / inside.tier.bandwidth)
+    return between.tier.latency + ramp + passes * once
+
+
 def link_of(phase):
     """Bandwidth of what a message between two units travels over."""
     tier = phase.tier
@@ -234,6 +250,9 @@ def modelled(system, op, size, group):
     if op == "send":
         return outer.latency + outer.step_latency + move(outer, size, link_of(phases[-1]))
     seconds = hierarchy_seconds(phases, op, group)
+    if (op in RINGS and len(phases) == 2 and outer is system.tiers[1]
+            and phases[0].tier.kind == "mesh"):
+        seconds = min(seconds, concurrent_seconds(phases, op, size, group))
     ring = ring_seconds(phases, op, size, group)
     if len(phases) == 1 or op not in RINGS or not ring:
         return seconds
