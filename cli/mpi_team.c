@@ -52,7 +52,7 @@ static void free_parcels(struct carrier *carrier)
     }
 }
 
-/* What cannot be sent is lost; the silence tells the other side. */
+/* What cannot be sent is lost; the other side notices the silence. */
 static void send(void *context, int to, const void *data, size_t size)
 {
     struct carrier *carrier = context;

@@ -59,7 +59,7 @@ TEXT
 show plan --model llama3.1-405b --system h100-roce-24k --accelerators 16384 --global-batch 2048
 cat <<'TEXT'
 
-The layout that was published, TP 8, CP 1, PP 16, DP 128, with cheap activations made again, and what
+The layout that was published, TP 8, CP 1, PP 16, DP 128, with recomputation of cheap activations, and what
 it is bound by:
 
 TEXT

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# How well models are told that nothing was fitted to: rows of NVIDIA's tables to fit on, each by
+# How well models are predicted that nothing was fitted to: rows of NVIDIA's tables to fit on, each by
 # constants that were fitted without all rows of its model.  Prints a row of a Markdown table for
 # dense models and one for those with experts; exit status 1 when a 90th percentile misses its target.
 #

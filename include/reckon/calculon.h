@@ -179,8 +179,8 @@ typedef struct rk_calculon_stats {
     double baseblock_agrad_tp_time, edgeblock_agrad_tp_time;
     double baseblock_agrad_tp_time_exposed, edgeblock_agrad_tp_time_exposed;
 
-    long double block_wgrad_flops; /* backward of a block by weights */
-    /* backward of a block by weights: s of its FLOPs, bytes of memory, s of these, s of both */
+    long double block_wgrad_flops; /* weight gradients of a block */
+    /* weight gradients of a block: s of their FLOPs, bytes of memory, s of these, s of both */
     double block_wgrad_flops_time, block_wgrad_mem_accessed, block_wgrad_mem_time;
     double block_wgrad_time;
 

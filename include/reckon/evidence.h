@@ -152,7 +152,7 @@ typedef struct rk_regret {
     double worst;  /* of all */
 } rk_regret;
 
-/* Verdicts on memory, of sources that tell of runs which ran out of it. */
+/* Verdicts on memory, of sources that report runs which ran out of it. */
 typedef struct rk_verdicts {
     size_t ran_fits;   /* ran, and are said to fit */
     size_t ran_not;    /* ran, and are said not to fit */

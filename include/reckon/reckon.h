@@ -6,7 +6,7 @@
  *
  *     base.h      status, error, version
  *     document.h  models, systems and stacks: handles made from a name, a file or a JSON text
- *     strategy.h  how a run is laid over a system
+ *     strategy.h  how a run is laid out on a system
  *     predict.h   predict a strategy, plan, fit; what a collective takes; launch files
  *     command.h   every command of `reckon` as a job: options or a JSON request in, an answer out
  *     calculon.h  the Calculon methodology

@@ -83,7 +83,7 @@ typedef struct rk_run_outcome rk_run_outcome;
  * `control` is as for rk_plan_strategies and may be NULL.  *run refers to the setup and to
  * strategy->layout, which have to live longer; to be freed with rk_run_outcome_free; NULL after a
  * failure.  Errors: RK_ERR_INVALID for a number out of range, for options, a document or a strategy
- * that the framework refuses, and where interruptions leave no time to get ahead; RK_ERR_STOPPED;
+ * that the framework refuses, and where interruptions leave no time to advance; RK_ERR_STOPPED;
  * RK_ERR_MEMORY.
  */
 RK_API rk_status rk_predict_run(const rk_setup *setup, const rk_run_request *request,
@@ -127,7 +127,7 @@ typedef struct rk_run_outcome_facts {
     double energy_joules;              /* building included; 0: not known */
     double carbon_kg;                  /* of CO2; 0: not known */
     int64_t simulated_runs;            /* 0: the rest is 0 */
-    int64_t unfinished_runs;           /* of them, those that do not get ahead */
+    int64_t unfinished_runs;           /* of them, those that do not advance */
     rk_spread simulated_total_s;       /* time of a run */
     rk_spread simulated_goodput;       /* share of its steps */
     rk_spread simulated_interruptions; /* of a run */
@@ -149,7 +149,7 @@ typedef struct rk_run_assumption {
     const char *name;    /* static */
     double low;          /* as a factor of what is assumed */
     double high;         /* likewise */
-    double low_total_s;  /* of the run at the low end; infinite: it does not get ahead */
+    double low_total_s;  /* of the run at the low end; infinite: it does not advance */
     double high_total_s; /* at the high end */
 } rk_run_assumption;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How a run is laid over a system: degrees of parallelism, batch, recompute, sharding, precision
+ * How a run is laid out on a system: degrees of parallelism, batch, recompute, sharding, precision
  * and overlap.  The library and its commands use the same struct.
  *
  * Ranks are numbered with tensor parallelism fastest, then context, then data and pipeline in the

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One training step as it goes by: what every pipeline rank does when.
+ * The timeline of one training step: what every pipeline rank does when.
  *
  *     rk_timeline *timeline;
  *     rk_timeline_event event;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The operators of a strategy, and its step as it goes by. */
+/* The operators of a strategy, and the timeline of its step. */
 #include "api/handles.h"
 
 #include "base/error.h"

@@ -19,7 +19,7 @@ rk_status rk_arena_get(rk_arena *arena, size_t count, size_t size, void *out, rk
         block = calloc(1, sizeof(*block) + count * size);
     }
     if (!block) {
-        return rk_fail(err, RK_ERR_MEMORY, "there is not enough memory");
+        return rk_fail(err, RK_ERR_MEMORY, "not enough memory");
     }
     block->before = arena->last;
     arena->last = block;

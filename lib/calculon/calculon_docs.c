@@ -112,7 +112,7 @@ rk_status rk_calculon_exe_from_json(const json_t *object, rk_calculon_exe *exe, 
         readable = rk_json_copy(object);
         if (json_object_set_new(readable, "datatype", json_string(rk_datatype_names[0]))) {
             json_decref(readable);
-            return rk_fail(err, RK_ERR_MEMORY, "there is not enough memory to read the document");
+            return rk_fail(err, RK_ERR_MEMORY, "not enough memory to read the document");
         }
     }
     rk_status status = rk_fields_read(unknown ? readable : object, "", rk_calculon_exe_fields,

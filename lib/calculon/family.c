@@ -172,7 +172,7 @@ int rk_lanes_count(const rk_calculon_sys *sys, const rk_space_cell *cell, const 
     if (!(sys->mem2.capacity > 0)) {
         return shardings;
     }
-    /* weights and optimizer; activations too unless they are made again */
+    /* weights and optimizer; activations too unless they are recomputed */
     return shardings * (family->recompute == RK_RECOMPUTE_FULL ? 4 : 8);
 }
 

@@ -43,7 +43,7 @@ rk_status rk_errors_summarise(const rk_fit_setup *bench, int group, bool held,
     size_t count = 0;
     double *errors = malloc((bench->rows->count + 1) * sizeof(*errors));
     if (!errors) {
-        return rk_fail(err, RK_ERR_MEMORY, "there is not enough memory for the errors");
+        return rk_fail(err, RK_ERR_MEMORY, "not enough memory for the errors");
     }
     for (size_t i = 0; i < bench->rows->count; i++) {
         const rk_observation *row = &bench->rows->rows[i];

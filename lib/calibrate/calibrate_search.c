@@ -86,7 +86,7 @@ static double descend(task *t, unsigned count, double step, int evaluations, dou
     double least = HUGE_VAL;
     nlopt_opt optimizer = nlopt_create(NLOPT_LN_SBPLX, count);
     if (!optimizer) {
-        t->status = rk_fail(t->err, RK_ERR_MEMORY, "there is not enough memory for the optimizer");
+        t->status = rk_fail(t->err, RK_ERR_MEMORY, "not enough memory for the optimizer");
         return least;
     }
     nlopt_result result = nlopt_set_min_objective(optimizer, loss_at, t);
@@ -97,11 +97,10 @@ static double descend(task *t, unsigned count, double step, int evaluations, dou
     result = result < 0 ? result : nlopt_set_maxeval(optimizer, evaluations);
     result = result < 0 ? result : nlopt_optimize(optimizer, shares, &least);
     if (result < 0 && !t->status) {
-        t->status =
-            result == NLOPT_OUT_OF_MEMORY
-                ? rk_fail(t->err, RK_ERR_MEMORY, "there is not enough memory for the optimizer")
-                : rk_fail(t->err, RK_ERR_INVALID,
-                          "the optimizer could not leave its starting point");
+        t->status = result == NLOPT_OUT_OF_MEMORY
+                        ? rk_fail(t->err, RK_ERR_MEMORY, "not enough memory for the optimizer")
+                        : rk_fail(t->err, RK_ERR_INVALID,
+                                  "the optimizer could not leave its starting point");
     }
     nlopt_destroy(optimizer);
     return least;

@@ -107,7 +107,7 @@ static rk_status read_operator(rk_table_kind kind, const rk_run_table *table, si
 
 static rk_status fail_memory(rk_error *err)
 {
-    return rk_fail(err, RK_ERR_MEMORY, "there is not enough memory for the measurements");
+    return rk_fail(err, RK_ERR_MEMORY, "not enough memory for the measurements");
 }
 
 /* Makes room for one more element; `size` bytes each. */

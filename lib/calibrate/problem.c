@@ -36,7 +36,7 @@ rk_status rk_fit_setup_take(rk_fit_setup *bench, const rk_observations *rows, rk
     if (count > 0) {
         bench->systems = malloc(count * sizeof(*bench->systems));
         if (!bench->systems) {
-            return rk_fail(err, RK_ERR_MEMORY, "there is not enough memory for the machines");
+            return rk_fail(err, RK_ERR_MEMORY, "not enough memory for the machines");
         }
         memcpy(bench->systems, rows->sources.systems, count * sizeof(*bench->systems));
     }
@@ -83,7 +83,7 @@ static int find_document(const rk_fit_setup *bench, const char *name)
 }
 
 /*
- * The machines of the sources of runs with a document in the place of their own: the one that is
+ * The machines of the sources of runs with a document in place of their own: the one that is
  * the document, and clusters of that accelerator that are no documents themselves.
  */
 static rk_status place_machine(rk_fit_setup *bench, const rk_tuned *document,

@@ -426,7 +426,7 @@ static rk_status read_recipe(const rk_json_doc *doc, const char *name, rk_recipe
 {
     rk_recipe *made = calloc(1, sizeof(*made));
     if (!made) {
-        return rk_fail(err, RK_ERR_MEMORY, "there is not enough memory to read a recipe");
+        return rk_fail(err, RK_ERR_MEMORY, "not enough memory to read a recipe");
     }
     made->loss = RK_LOSS_HUBER;
     made->scale = 0.05;

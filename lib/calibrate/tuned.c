@@ -50,7 +50,7 @@ static rk_status read_whole(const char *path, char **text, size_t *size, rk_erro
     FILE *file = read ? fopen(path, "rb") : NULL;
     if (!read || (!file && errno == ENOMEM)) {
         free(read);
-        return rk_fail(err, RK_ERR_MEMORY, "there is not enough memory to read the document");
+        return rk_fail(err, RK_ERR_MEMORY, "not enough memory to read the document");
     }
     *size = file ? fread(read, 1, MOST + 1, file) : 0;
     rk_status status = RK_OK;
@@ -88,7 +88,7 @@ rk_status rk_tuned_open(const char *path, rk_tuned **tuned, rk_error *err)
     *tuned = NULL;
     rk_tuned *opened = calloc(1, sizeof(*opened));
     if (!opened) {
-        return rk_fail(err, RK_ERR_MEMORY, "there is not enough memory to read a document");
+        return rk_fail(err, RK_ERR_MEMORY, "not enough memory to read a document");
     }
     set_name(opened, path);
     rk_status status = rk_ends_with(path, ".json")
@@ -174,7 +174,7 @@ rk_status rk_tuned_get(const rk_tuned *tuned, const char *path, double missing, 
 
 static rk_status fail_memory(rk_error *err)
 {
-    return rk_fail(err, RK_ERR_MEMORY, "there is not enough memory to change a document");
+    return rk_fail(err, RK_ERR_MEMORY, "not enough memory to change a document");
 }
 
 /* The change of a path, a new one when it is the first. */
@@ -243,7 +243,7 @@ rk_status rk_tuned_cluster(const rk_tuned *tuned, const char *name, rk_system *s
     rk_json_doc doc;
     rk_status status = rk_json_load(name, "systems", &doc, err);
     if (!status && json_object_set(doc.root, "accelerator", tuned->doc.root)) {
-        status = rk_fail(err, RK_ERR_MEMORY, "there is not enough memory to read a machine");
+        status = rk_fail(err, RK_ERR_MEMORY, "not enough memory to read a machine");
     }
     status = status ? status : rk_system_from_json(doc.root, system, err);
     rk_error_set_file(status ? err : NULL, name);

@@ -95,7 +95,7 @@ static rk_status set_without(rk_calibration *c, rk_error *err)
     double *each = calloc(c->rows.count, sizeof(*each));
     size_t count = 0;
     if (!each) {
-        return rk_fail(err, RK_ERR_MEMORY, "there is not enough memory for the errors");
+        return rk_fail(err, RK_ERR_MEMORY, "not enough memory for the errors");
     }
     for (size_t i = 0; i < c->rows.count; i++) {
         if (!c->rows.rows[i].held) {
@@ -147,7 +147,7 @@ static rk_status list_groups(rk_calibration *c, rk_error *err)
     double start[CONSTANTS], values[CONSTANTS];
     c->groups = calloc(c->rows.group_count, sizeof(*c->groups));
     if (!c->groups) {
-        return rk_fail(err, RK_ERR_MEMORY, "there is not enough memory for the groups");
+        return rk_fail(err, RK_ERR_MEMORY, "not enough memory for the groups");
     }
     for (int i = 0; i < c->recipe->constant_count; i++) {
         start[i] = c->constants[i].start;
@@ -179,10 +179,9 @@ static rk_status leave_out_groups(rk_calibration *c, int threads, rk_error *err)
         .errors = calloc(c->group_count, sizeof(*r.errors)),
     };
     c->by_others = calloc(c->rows.count, sizeof(*c->by_others));
-    rk_status status =
-        r.benches && r.statuses && r.errors && c->by_others
-            ? run_refits(&r, threads, err)
-            : rk_fail(err, RK_ERR_MEMORY, "there is not enough memory for the refits");
+    rk_status status = r.benches && r.statuses && r.errors && c->by_others
+                           ? run_refits(&r, threads, err)
+                           : rk_fail(err, RK_ERR_MEMORY, "not enough memory for the refits");
     if (!status) {
         c->refitted = true;
         set_deviations(c);
@@ -378,7 +377,7 @@ rk_status rk_calibration_judge(rk_calibration *calibration, const rk_calibrate_o
         .errors = calloc(c->rows.count, sizeof(*v.errors)),
     };
     if (!status && (!v.slopes || !v.errors)) {
-        status = rk_fail(err, RK_ERR_MEMORY, "there is not enough memory for the slopes");
+        status = rk_fail(err, RK_ERR_MEMORY, "not enough memory for the slopes");
     }
     if (!status) {
         status = set_slopes(c, &v, err);

@@ -71,7 +71,7 @@ void rk_ranking_write_json(rk_json_writer *writer, const rk_method *method,
 
 enum { TOGETHER_MAX = 10, GAP_WIDTH = 2 };
 
-/* All candidates that are compared: a row that tells of one of them is shown for all. */
+/* All candidates that are compared: a row that one of them has is shown for all. */
 struct comparison {
     const rk_problem *problem;
     const rk_candidate *candidates;

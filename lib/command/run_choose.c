@@ -403,7 +403,7 @@ rk_status rk_run_choose(rk_job *job, const rk_run_args *args, rk_error *err)
 {
     struct choice *c = calloc(1, sizeof(*c));
     if (!c) {
-        return rk_fail(err, RK_ERR_MEMORY, "there is not enough memory for a choice of clusters");
+        return rk_fail(err, RK_ERR_MEMORY, "not enough memory for a choice of clusters");
     }
     c->args = args;
     rk_status status = RK_OK;

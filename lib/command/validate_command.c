@@ -266,7 +266,7 @@ static rk_status run_validate(rk_job *job, void *arguments, rk_error *err)
     }
     rk_validation *v = calloc(1, sizeof(*v));
     if (!v) {
-        return rk_fail(err, RK_ERR_MEMORY, "there is not enough memory");
+        return rk_fail(err, RK_ERR_MEMORY, "not enough memory");
     }
     v->request = request;
     bool worse = false;

@@ -71,9 +71,9 @@ rk_status rk_validation_plot(const rk_job *job, const rk_validation *v, const ch
     points *p = calloc(1, sizeof(*p));
     double *numbers = malloc(3 * room * sizeof(*numbers));
     rk_out *out = NULL;
-    rk_status status =
-        p && numbers ? rk_job_open(job, path, &out, err)
-                     : rk_fail(err, RK_ERR_MEMORY, "there is not enough memory for the figure");
+    rk_status status = p && numbers
+                           ? rk_job_open(job, path, &out, err)
+                           : rk_fail(err, RK_ERR_MEMORY, "not enough memory for the figure");
     if (!status) {
         p->measured = numbers;
         p->predicted = numbers + room;

@@ -44,7 +44,7 @@ static void write_files(FILE *to, const rk_validation *v)
     for (size_t i = 0; i < v->table_count; i++) {
         (void)fprintf(to, "%s%s", i ? ", " : "", v->tables[i].name);
     }
-    (void)fprintf(to, ": %zu asked for, %zu predicted\n", asked, predicted);
+    (void)fprintf(to, ": %zu rows, %zu predicted\n", asked, predicted);
 }
 
 static void write_remarks(FILE *to, const char *title, const rk_remark *remarks, size_t count)

@@ -18,7 +18,7 @@ typedef enum rk_memory_part {
     RK_MEM_GRADIENTS,
     RK_MEM_OPTIMIZER,
     RK_MEM_ACTIVATIONS, /* of microbatches in flight */
-    RK_MEM_RECOMPUTED,  /* one layer made again */
+    RK_MEM_RECOMPUTED,  /* one layer, recomputed */
     RK_MEM_LOGITS,      /* and what else the head and the loss hold */
     RK_MEM_TRANSIENT,   /* temporaries, gathered parameters, workspaces */
     RK_MEM_FRAGMENTATION,

@@ -121,7 +121,7 @@ typedef struct rk_stage_need {
     double ahead;               /* late ones of a host that runs ahead */
     double ends;                /* messages between stages, of a microbatch in flight */
     double always;              /* workspaces and buffers that stay */
-    double unsaved;             /* what a layer makes again in backward */
+    double unsaved;             /* what a layer recomputes in backward */
     double layer;               /* temporaries of the backward of a layer */
     double head;                /* logits and temporaries of the loss */
     double update;              /* temporaries of the optimizer, after all activations are gone */

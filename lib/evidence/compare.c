@@ -100,7 +100,7 @@ static void compare_row(const rk_run_sources *sources, rk_run_case *scratch, rk_
     }
 }
 
-/* Marks the rows of sources that tell of runs which ran out of memory. */
+/* Marks the rows of sources that report runs which ran out of memory. */
 static void set_labelled(rk_comparison *out)
 {
     enum { SOURCE_MAX = 64 };
@@ -136,7 +136,7 @@ rk_status rk_compare_runs(const rk_run_sources *sources, const rk_run_table *tab
     if (!out->rows || !scratch) {
         free(scratch);
         rk_comparison_clear(out);
-        return rk_fail(err, RK_ERR_MEMORY, "there is not enough memory for the comparison");
+        return rk_fail(err, RK_ERR_MEMORY, "not enough memory for the comparison");
     }
     for (size_t i = 0; i < table_count; i++) {
         for (size_t row = 0; row < tables[i].rows; row++) {

@@ -16,7 +16,7 @@ typedef struct rk_compared {
     bool predicted;                /* false: `reason` says what is missing or wrong */
     char reason[RK_COMPARED_TEXT]; /* "" when predicted */
     char assumed[RK_RUN_NOTE_SIZE];
-    char group[RK_LABEL_TEXT]; /* the source, or the part of it that is told apart */
+    char group[RK_LABEL_TEXT]; /* the source, or the part of it that is grouped separately */
     const rk_stack *stack;
     const rk_system *system;
     rk_strategy strategy;
@@ -33,7 +33,7 @@ typedef struct rk_compared {
     /* Measured; 0: not printed. */
     double step_measured, memory_measured, mfu_measured;
     double utilisation;           /* measured MFU by the source's own count of FLOPs */
-    bool out_of_memory, labelled; /* labelled: its source tells of runs that ran out of memory */
+    bool out_of_memory, labelled; /* labelled: its source reports runs that ran out of memory */
 } rk_compared;
 
 typedef struct rk_comparison {

@@ -35,7 +35,7 @@ rk_status rk_run_documents_add(rk_run_sources *s, const rk_run_facts *named, rk_
         void *documents = grown(s->kind##s, s->kind##_count, sizeof(*s->kind##s));                 \
         s->kind##s = documents ? documents : s->kind##s;                                           \
         if (!names || !documents) {                                                                \
-            return rk_fail(err, RK_ERR_MEMORY, "there is not enough memory for the documents");    \
+            return rk_fail(err, RK_ERR_MEMORY, "not enough memory for the documents");             \
         }                                                                                          \
         const rk_status status = load(named->kind, &s->kind##s[s->kind##_count], err);             \
         if (status) {                                                                              \

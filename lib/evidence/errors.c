@@ -82,7 +82,7 @@ rk_status rk_spearman(const double *x, const double *y, size_t count, double *ou
     double *ranks = malloc((2 * count + 1) * sizeof(*ranks));
     rk_status status = RK_OK;
     if (!list || !ranks) {
-        status = rk_fail(err, RK_ERR_MEMORY, "there is not enough memory for a rank correlation");
+        status = rk_fail(err, RK_ERR_MEMORY, "not enough memory for a rank correlation");
     } else if (count < 2) {
         *out = (double)NAN;
     } else {

@@ -101,7 +101,7 @@ rk_status rk_run_model_of(const rk_run_sources *sources, const rk_run_table *tab
  */
 void rk_run_model_named(const rk_run_table *table, size_t row, char name[64]);
 
-/* The documents that the row itself names, in the place of what rules say. */
+/* The documents that the row itself names, in place of what rules say. */
 rk_status rk_run_facts_named(const rk_run_table *table, size_t row, rk_run_facts *facts,
                              rk_error *err);
 

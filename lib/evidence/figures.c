@@ -119,7 +119,7 @@ rk_status rk_figures_load(const char *path, rk_figures *figures, rk_error *err)
     figures->document = doc.root;
     figures->list = calloc(json_array_size(list) + 1, sizeof(*figures->list));
     if (!figures->list) {
-        status = rk_fail(err, RK_ERR_MEMORY, "there is not enough memory for the figures");
+        status = rk_fail(err, RK_ERR_MEMORY, "not enough memory for the figures");
     } else if (json_array_size(list) == 0) {
         status = rk_fail_at(err, RK_ERR_INVALID, "figures", "expected a list of figures");
     }
@@ -279,7 +279,7 @@ rk_status rk_figures_evaluate(rk_figures *figures, const rk_comparison *comparis
     const rk_compared **rows = malloc((comparison->count + 1) * sizeof(*rows));
     rk_status status = RK_OK;
     if (!rows) {
-        return rk_fail(err, RK_ERR_MEMORY, "there is not enough memory for the figures");
+        return rk_fail(err, RK_ERR_MEMORY, "not enough memory for the figures");
     }
     for (size_t i = 0; !status && i < figures->count; i++) {
         status = evaluate(&figures->list[i], comparison, rows, err);
@@ -306,7 +306,7 @@ rk_status rk_figures_write(const rk_figures *figures, rk_out *out, rk_error *err
         const rk_figure *f = &figures->list[i];
         if (f->runs_now > 0 && (json_object_set_new(object, "value", json_real(rounded(f->now))) ||
                                 json_object_set_new(object, "runs", json_integer(f->runs_now)))) {
-            return rk_fail(err, RK_ERR_MEMORY, "there is not enough memory for the figures");
+            return rk_fail(err, RK_ERR_MEMORY, "not enough memory for the figures");
         }
     }
     const char *description = json_string_value(json_object_get(document, "description"));

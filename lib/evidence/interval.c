@@ -204,7 +204,7 @@ rk_status rk_interval_of(const rk_residuals *residuals, const rk_kin *kin,
     *out = (rk_interval){.runs = 0};
     rk_status status = RK_OK;
     if (!sizes || !counted || !list) {
-        status = rk_fail(err, RK_ERR_MEMORY, "there is not enough memory for an interval");
+        status = rk_fail(err, RK_ERR_MEMORY, "not enough memory for an interval");
     }
     for (size_t i = 0; !status && !kin->frozen && i < RUNGS; i++) {
         count_runs(residuals, kin, except, rungs[i], counted, sizes, out);
@@ -243,7 +243,7 @@ static void *grown(void *list, size_t count, size_t *room, size_t size)
 
 static rk_status fail_memory(rk_error *err)
 {
-    return rk_fail(err, RK_ERR_MEMORY, "there is not enough memory for the residuals");
+    return rk_fail(err, RK_ERR_MEMORY, "not enough memory for the residuals");
 }
 
 /* Whether a run of the cell errs together with one of source, model and accelerator. */

@@ -109,7 +109,7 @@ rk_status rk_null_model(rk_comparison *comparison, rk_error *err)
     const bool fit_only = has_fit(comparison);
     weighted *scratch = malloc((comparison->count + 1) * sizeof(*scratch));
     if (!scratch) {
-        return rk_fail(err, RK_ERR_MEMORY, "there is not enough memory for the comparison");
+        return rk_fail(err, RK_ERR_MEMORY, "not enough memory for the comparison");
     }
     for (size_t i = 0; i < comparison->count; i++) {
         comparison->rows[i].null_step = 0;

@@ -44,7 +44,7 @@ static void changed_stack(const rk_run_case *run, const rk_stack *stack, rk_stac
     }
 }
 
-/* The documents of a run: as listed, in the place of those, and with the run's own changes. */
+/* The documents of a run: as listed, in place of those, and with the run's own changes. */
 typedef struct documents {
     const rk_system *system;
     const rk_stack *stack;

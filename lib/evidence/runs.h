@@ -2,8 +2,8 @@
 /*
  * Measured runs: a row of a table becomes the inputs of an estimate, and the estimate stands
  * beside what was measured.  A row is its columns of facts (docs/columns.md); what it leaves empty
- * follows from data/runs/defaults.json, whose rules sources.c applies.  No name of a row, a source
- * or a collection, and no free text, changes a prediction.
+ * follows from the rules of data/runs/defaults.json, which sources.c applies.  No name of a row, a
+ * source or a collection, and no free text, changes a prediction.
  *
  *     rk_run_sources_load -> rk_run_case_fill (once per row) -> rk_run_predict (any number of
  *     times, with the documents of the case or with others in their place)

@@ -39,7 +39,7 @@ static rk_status score_errors(const rk_compared **rows, size_t count, rk_row_sco
     double *numbers = calloc(3 * count + 1, sizeof(*numbers));
     pairs p = {.ratio = numbers, .predicted = numbers + count, .measured = numbers + 2 * count};
     if (!numbers) {
-        return rk_fail(err, RK_ERR_MEMORY, "there is not enough memory for the errors");
+        return rk_fail(err, RK_ERR_MEMORY, "not enough memory for the errors");
     }
     for (size_t i = 0; i < count; i++) {
         if (rk_compared_has_time(rows[i])) {
@@ -194,7 +194,7 @@ static rk_status score_regret(const rk_compared **rows, size_t count, rk_regret 
         out->p90 = rk_percentile(regrets, ran, 0.9);
         out->worst = ran ? regrets[ran - 1] : (double)NAN;
     } else {
-        status = rk_fail(err, RK_ERR_MEMORY, "there is not enough memory for the groups of runs");
+        status = rk_fail(err, RK_ERR_MEMORY, "not enough memory for the groups of runs");
     }
     free(list);
     free(regrets);
@@ -280,7 +280,7 @@ static rk_status find_groups(const rk_comparison *comparison, const rk_dimension
             room = 2 * room + 16;
             rk_score_group *more = realloc(out->groups, room * sizeof(*more));
             if (!more) {
-                return rk_fail(err, RK_ERR_MEMORY, "there is not enough memory for the groups");
+                return rk_fail(err, RK_ERR_MEMORY, "not enough memory for the groups");
             }
             out->groups = more;
         }
@@ -318,7 +318,7 @@ rk_status rk_score_groups(const rk_comparison *comparison, const rk_dimension *d
     rk_status status =
         group_of && out->rows
             ? find_groups(comparison, dimensions, dimension_count, group_of, out, err)
-            : rk_fail(err, RK_ERR_MEMORY, "there is not enough memory for the groups");
+            : rk_fail(err, RK_ERR_MEMORY, "not enough memory for the groups");
     if (!status) {
         fill_groups(comparison, group_of, out);
         if (out->count > 0) {

@@ -243,7 +243,7 @@ static rk_status read_rules(rk_run_sources *s, const json_t *list, const char *n
     }
     s->rules = calloc(count, sizeof(*s->rules));
     if (!s->rules) {
-        return rk_fail(err, RK_ERR_MEMORY, "there is not enough memory for the rules");
+        return rk_fail(err, RK_ERR_MEMORY, "not enough memory for the rules");
     }
     for (; s->rule_count < count; s->rule_count++) {
         char path[RK_JSON_PATH_SIZE];

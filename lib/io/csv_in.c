@@ -88,7 +88,7 @@ static rk_status add_cell(rk_csv_in *table, size_t *count, size_t *room, char *c
         const size_t more = *room ? 2 * *room : 4096;
         char **cells = realloc(table->cells, more * sizeof(*cells));
         if (!cells) {
-            return rk_fail(err, RK_ERR_MEMORY, "there is not enough memory for the table");
+            return rk_fail(err, RK_ERR_MEMORY, "not enough memory for the table");
         }
         table->cells = cells;
         *room = more;
@@ -181,7 +181,7 @@ rk_status rk_csv_parse(const char *text, size_t size, const char *name, rk_csv_i
         table->text[size] = '\0';
         status = take_text(table, size, err);
     } else {
-        (void)rk_fail(err, RK_ERR_MEMORY, "there is not enough memory for the table");
+        (void)rk_fail(err, RK_ERR_MEMORY, "not enough memory for the table");
     }
     if (status) {
         rk_error_set_file(err, table->name);
@@ -201,7 +201,7 @@ static rk_status read_all(gzFile file, rk_csv_in *table, size_t *size, rk_error 
             room = 2 * room + 2 * READ_STEP;
             char *more = realloc(table->text, room);
             if (!more) {
-                return rk_fail(err, RK_ERR_MEMORY, "there is not enough memory for the table");
+                return rk_fail(err, RK_ERR_MEMORY, "not enough memory for the table");
             }
             table->text = more;
         }

@@ -25,7 +25,7 @@ rk_status rk_csv_open(const char *path, rk_csv_out **out, rk_error *err)
     *out = NULL;
     rk_csv_out *opened = calloc(1, sizeof(*opened));
     if (!opened) {
-        return rk_fail(err, RK_ERR_MEMORY, "there is not enough memory to open a file");
+        return rk_fail(err, RK_ERR_MEMORY, "not enough memory to open a file");
     }
     (void)snprintf(opened->name, sizeof(opened->name), "%s", path);
     if (rk_ends_with(path, ".gz")) {
@@ -50,7 +50,7 @@ rk_status rk_csv_open_writer(rk_out_writer *write, void *user, rk_csv_out **out,
 {
     *out = calloc(1, sizeof(**out));
     if (!*out) {
-        return rk_fail(err, RK_ERR_MEMORY, "there is not enough memory to write a table");
+        return rk_fail(err, RK_ERR_MEMORY, "not enough memory to write a table");
     }
     (*out)->write = write;
     (*out)->user = user;
@@ -124,7 +124,7 @@ rk_status rk_csv_flush(rk_csv_out *out, rk_error *err)
 {
     errno = 0;
     if (out->failed) {
-        return rk_fail(err, RK_ERR_MEMORY, "there is not enough memory for a line of the table");
+        return rk_fail(err, RK_ERR_MEMORY, "not enough memory for a line of the table");
     }
     if (!out->file || (fflush(out->file) == 0 && !ferror(out->file))) {
         return RK_OK;

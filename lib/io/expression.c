@@ -412,7 +412,7 @@ rk_status rk_expression_parse(const char *text, rk_expression **expression, rk_e
     }
     struct parser p = {.made = make_room(text), .err = err};
     if (!p.made) {
-        return rk_fail(err, RK_ERR_MEMORY, "there is not enough memory for an expression");
+        return rk_fail(err, RK_ERR_MEMORY, "not enough memory for an expression");
     }
     p.at = p.made->text;
     rk_status status = parse_or(&p);

@@ -170,7 +170,7 @@ static rk_status fail_syntax(const json_error_t *error, const char *document, si
     }
     switch (json_error_code(error)) {
     case json_error_out_of_memory:
-        return rk_fail(err, RK_ERR_MEMORY, "there is not enough memory to read the document");
+        return rk_fail(err, RK_ERR_MEMORY, "not enough memory to read the document");
     case json_error_duplicate_key:
         (void)rk_fail(err, RK_ERR_SYNTAX, "the key %.*s occurs twice in the same object", shown,
                       token);
@@ -219,7 +219,7 @@ rk_status rk_json_parse(const char *text, size_t size, const char *name, rk_json
     doc->root =
         rk_json_read(text, size, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &error, &is_short);
     if (is_short) {
-        status = rk_fail(err, RK_ERR_MEMORY, "there is not enough memory to read the document");
+        status = rk_fail(err, RK_ERR_MEMORY, "not enough memory to read the document");
     } else if (!doc->root) {
         status = fail_syntax(&error, text, size, err);
     } else if (!json_is_object(doc->root)) {
@@ -254,7 +254,7 @@ static rk_status read_all(gzFile file, char **text, size_t *size, rk_error *err)
             capacity = 2 * capacity + READ_STEP;
             char *larger = realloc(*text, capacity);
             if (!larger) {
-                return rk_fail(err, RK_ERR_MEMORY, "there is not enough memory to read the file");
+                return rk_fail(err, RK_ERR_MEMORY, "not enough memory to read the file");
             }
             *text = larger;
         }
@@ -300,7 +300,7 @@ static rk_status replace_numbers(char **text, size_t *size, rk_error *err)
 {
     char *plain = malloc(2 * *size + 1);
     if (!plain) {
-        return rk_fail(err, RK_ERR_MEMORY, "there is not enough memory to read the file");
+        return rk_fail(err, RK_ERR_MEMORY, "not enough memory to read the file");
     }
     *size = rk_json_replace_numbers(*text, *size, plain);
     free(*text);

@@ -113,7 +113,7 @@ static rk_status splice(char **text, const char *from, const char *to, const cha
     }
     char *edited = malloc(size);
     if (!edited) {
-        return rk_fail(err, RK_ERR_MEMORY, "there is not enough memory to change a document");
+        return rk_fail(err, RK_ERR_MEMORY, "not enough memory to change a document");
     }
     memcpy(edited, *text, before);
     char *at = edited + before;

@@ -98,7 +98,7 @@ static int sync_folder(const char *file)
     return failed;
 }
 
-/* Puts the complete file in the place of the old one, on the disk as well. */
+/* Puts the complete file in place of the old one, on the disk as well. */
 static int replace_target(const rk_out *out)
 {
     return sync_file(out->synced) || rename(out->temporary, out->target) ||
@@ -111,7 +111,7 @@ rk_status rk_out_open(const char *path, rk_out **out, rk_error *err)
     rk_out *opened = calloc(1, sizeof(*opened));
     *out = NULL;
     if (!opened) {
-        return rk_fail(err, RK_ERR_MEMORY, "there is not enough memory to open a file");
+        return rk_fail(err, RK_ERR_MEMORY, "not enough memory to open a file");
     }
     (void)snprintf(opened->name, sizeof(opened->name), "%s", path);
     const int fd = open_target(opened, path);
@@ -125,7 +125,7 @@ rk_status rk_out_open(const char *path, rk_out **out, rk_error *err)
     } else {
         opened->file = gzdopen(fd, rk_ends_with(path, ".gz") ? "wb" : "wbT");
         if (!opened->file || gzbuffer(opened->file, BUFFER_SIZE)) {
-            status = rk_fail(err, RK_ERR_MEMORY, "there is not enough memory to write a file");
+            status = rk_fail(err, RK_ERR_MEMORY, "not enough memory to write a file");
         }
         if (!opened->file) {
             (void)close(fd);
@@ -144,7 +144,7 @@ rk_status rk_out_open_writer(rk_out_writer *write, void *user, rk_out **out, rk_
 {
     *out = calloc(1, sizeof(**out));
     if (!*out) {
-        return rk_fail(err, RK_ERR_MEMORY, "there is not enough memory to open an output");
+        return rk_fail(err, RK_ERR_MEMORY, "not enough memory to open an output");
     }
     (*out)->write = write;
     (*out)->user = user;

@@ -84,7 +84,7 @@ static rk_status read_rows(sqlite3 *db, text *csv, rk_error *err)
     }
     rk_status status = RK_OK;
     if (!good) {
-        status = rk_fail(err, RK_ERR_MEMORY, "there is not enough memory for the table");
+        status = rk_fail(err, RK_ERR_MEMORY, "not enough memory for the table");
     } else if (code != SQLITE_DONE) {
         status =
             rk_fail(err, RK_ERR_INVALID, "this is no database of a sweep: %s", sqlite3_errmsg(db));

@@ -212,7 +212,7 @@ rk_status rk_sqlite_open(const char *path, bool resume, const rk_sqlite_layout *
     }
     rk_sqlite_out *out = calloc(1, sizeof(*out));
     if (!out) {
-        return rk_fail(err, RK_ERR_MEMORY, "there is not enough memory to open a database");
+        return rk_fail(err, RK_ERR_MEMORY, "not enough memory to open a database");
     }
     (void)snprintf(out->name, sizeof(out->name), "%s", path);
     out->layout = layout;

@@ -51,7 +51,7 @@ rk_status rk_sqlite_points(rk_sqlite_out *out,
 rk_status rk_sqlite_read(rk_sqlite_out *out, uint64_t number, rk_value *row,
                          rk_status (*visit)(void *user, rk_error *err), void *user, rk_error *err);
 
-/* Replaces the table `pareto` by these rows, of which `points` and `ranks` tell the places. */
+/* Replaces the table `pareto` by these rows, whose places are `points` and `ranks`. */
 rk_status rk_sqlite_write_pareto(rk_sqlite_out *out, const uint64_t *points, const uint64_t *ranks,
                                  size_t count, rk_error *err);
 

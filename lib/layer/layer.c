@@ -203,7 +203,7 @@ static void add_norms(rk_cost_builder *x, const rk_layer_type *type)
     }
     rk_add_stream(x, RK_PART_STREAM, stack->dropout_bytes * wide, stack->dropout_bytes * wide);
     const double inputs = x->c->element * elements;
-    rk_save(x, false, inputs); /* of the layer; those within it are made again by operators */
+    rk_save(x, false, inputs); /* of the layer; those within it are recomputed by operators */
     rk_save(x, rk_recomputes(s, RK_MODULE_OPERATORS), (norms - 1) * inputs);
     rk_save(x, again, output * fmax(gathered, kept));
     x->cost.late += again ? 0 : output * fmax(gathered - kept, 0);

@@ -78,7 +78,7 @@ typedef struct rk_cost {
     rk_sent sent_forward, sent_backward;                   /* recompute is in backward */
     double saved;             /* bytes kept from forward to backward, after recompute */
     double late;              /* of them, bytes that nothing needs but that are not free yet */
-    double unsaved;           /* bytes made again for backward, while it runs */
+    double unsaved;           /* bytes recomputed for backward, while it runs */
     double transient;         /* bytes of temporaries at the worst moment of backward */
     double wgrad_buffers;     /* bytes that stay, for weight gradients on their way */
     double dense_params;      /* on this rank */

@@ -45,7 +45,7 @@ static void fill_size(const rk_recurrence_shape *r, int64_t h, rk_recurrence_siz
 
 /*
  * Executed per token and head of values: forward 6 d_k d_v + 6 C d_k + 4 C d_v + C^2, backward 16
- * d_k d_v + 20 C d_k + 10 C d_v + 4 C^2, with whole chunks and what backward makes again.  Moved by
+ * d_k d_v + 20 C d_k + 10 C d_v + 4 C^2, with whole chunks and what backward recomputes.  Moved by
  * the delta rule: 5.5 elements of d_k and of d_v, 2 C and 2 d_k d_v / C.  The convolution reads and
  * writes its channels, then reads two and writes one; the gated norm reads two tensors and writes
  * one, then reads three and writes two.

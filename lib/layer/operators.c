@@ -90,7 +90,7 @@ void rk_send(rk_cost_builder *x, rk_pass pass, rk_part part, double visible,
     }
 }
 
-/* ---- saved and made again ------------------------------------------------------------------ */
+/* ---- saved and recomputed ------------------------------------------------------------------- */
 
 bool rk_recomputes(const rk_strategy *strategy, unsigned module)
 {
@@ -193,7 +193,7 @@ static double cast_bytes(const rk_cost_builder *x, rk_precision precision)
                : 0;
 }
 
-/* Emits the gradient by weight (N,K,M) of a linear (M,N,K), unless it is frozen. */
+/* Emits the weight gradient (N,K,M) of a linear (M,N,K), unless it is frozen. */
 static void add_weight_gradient(rk_cost_builder *x, const rk_operator *linear, double M, double N,
                                 double K)
 {

@@ -27,7 +27,7 @@ void rk_send(rk_cost_builder *x, rk_pass pass, rk_part part, double visible,
 /* Whether selective recompute covers a module (RK_MODULE_...). */
 bool rk_recomputes(const rk_strategy *strategy, unsigned module);
 
-/* Bytes kept for backward or, where their module is recomputed (`again`), made again for it. */
+/* Bytes kept for backward or, where their module is recomputed (`again`), recomputed for it. */
 void rk_save(rk_cost_builder *x, bool again, double bytes);
 
 /* Repeats in backward what forward has added since `before`. */
@@ -48,7 +48,7 @@ void rk_checkpoint(rk_cost_builder *x, const rk_cost *before);
 
 /*
  * A linear of K input and N output features for M rows, in `precision`: forward (M,N,K), gradient
- * by input (M,K,N), gradient by weight (N,K,M) accumulated unless the model is frozen; with casts
+ * of the input (M,K,N), weight gradient (N,K,M) accumulated unless the model is frozen; with casts
  * where the precision is low, and with an adapter where linears have them.
  */
 void rk_add_linear(rk_cost_builder *x, rk_part part, rk_precision precision, double M, double N,
@@ -56,7 +56,7 @@ void rk_add_linear(rk_cost_builder *x, rk_part part, rk_precision precision, dou
 
 /*
  * The same of a linear whose input passes no gradient on and that has no adapter: forward and
- * gradient by weight.
+ * weight gradient.
  */
 void rk_add_detached_linear(rk_cost_builder *x, rk_precision precision, double M, double N,
                             double K);

@@ -40,7 +40,7 @@ size_t rk_calculon_numbers(const rk_calculon_sys *sys, rk_datatype datatype,
 size_t rk_system_numbers(const rk_system *system, rk_precision precision,
                          rk_number out[RK_NUMBER_MAX]);
 
-/* Changes a number, of which `number` tells the value that the system has, to `value`. */
+/* Changes a number, whose value in the system is in `number`, to `value`. */
 void rk_calculon_set_number(rk_calculon_sys *sys, const rk_number *number, double value);
 void rk_system_set_number(rk_system *system, const rk_number *number, double value);
 

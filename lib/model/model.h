@@ -291,8 +291,7 @@ extern const char *const rk_flop_convention_names[]; /* NULL-terminated, in enum
  */
 double rk_model_flops_per_token(const rk_model *model, int64_t seq, rk_flop_convention convention);
 
-/* The same for weights that do not learn: 4 FLOPs per weight, for their products have no gradient
- * by weight. */
+/* The same for frozen weights: 4 FLOPs per weight, since they have no weight gradient. */
 double rk_model_frozen_flops_per_token(const rk_model *model, int64_t seq,
                                        rk_flop_convention convention);
 

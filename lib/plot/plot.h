@@ -14,7 +14,7 @@
 #define RK_PLOT_TWO_COLUMNS 504.0 /* and across both */
 #define RK_PLOT_PANELS_MAX  16
 #define RK_PLOT_SERIES_MAX  32 /* of a panel */
-#define RK_PLOT_COLORS      7  /* told apart also by the colour-blind; then they repeat */
+#define RK_PLOT_COLORS      7  /* distinguishable for the colour-blind too; then they repeat */
 
 /*
  * An axis.  With categories the positions 0, 1, ... stand for the names.  Values at or below 0

@@ -33,7 +33,7 @@ void rk_calculon_memory_parts(const rk_calculon_exe *exe, const rk_calculon_stat
     const double checkpoint2 = activations && full ? s->act_checkpoint_size : 0;
     const double weights2 = weights ? s->weight_space : 0;
     const double optimizer2 = optimizer ? s->optimizer_space : 0;
-    /* In tier 2 gradients are sharded throughout; no statistic tells their size there alone. */
+    /* In tier 2 gradients are sharded throughout; no statistic has their size there alone. */
     const double gradients2 =
         optimizer ? s->proc_mem_tier2_cap_req - weights2 - act2 - checkpoint2 - optimizer2 : 0;
     const rk_calculon_memory_part all[RK_CALCULON_MEMORY_PARTS] = {

@@ -109,7 +109,7 @@ const char *rk_stack_reason(const rk_request *request, const rk_inputs *inputs,
 
 /*
  * The strategy of a command line; what is not given follows from the rest.  Refuses lists of
- * values, and what the framework refuses: the error tells the rule and the nearest legal choice.
+ * values, and what the framework refuses: the error names the rule and the nearest legal choice.
  * The layout of the strategy stands in the request.
  */
 rk_status rk_request_strategy(const rk_request *request, const rk_inputs *inputs,

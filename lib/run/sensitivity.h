@@ -19,7 +19,7 @@ extern const char *const rk_assumption_names[]; /* NULL-terminated, in enum orde
 typedef struct rk_assumed_range {
     rk_assumption what;
     double low, high;
-    double low_s, high_s; /* total of the run at either end; infinite: it does not get ahead */
+    double low_s, high_s; /* total of the run at either end; infinite: it does not advance */
 } rk_assumed_range;
 
 /*

@@ -461,7 +461,7 @@ rk_status rk_simulate(const rk_simulation *sim, rk_simulated *result, rk_error *
         status = rk_parallel_run(sim->threads, (runs + UNIT_RUNS - 1) / UNIT_RUNS, simulate_unit,
                                  &all, NULL, NULL, err);
     } else {
-        status = rk_fail(err, RK_ERR_MEMORY, "there is not enough memory for %lld simulated runs",
+        status = rk_fail(err, RK_ERR_MEMORY, "not enough memory for %lld simulated runs",
                          (long long)sim->runs);
     }
     if (!status) {
@@ -480,8 +480,7 @@ rk_status rk_simulate_moments(const rk_simulation *sim, int64_t number,
     rk_status status = check(sim, err);
     double *back = status ? NULL : calloc(RK_SPARES_MAX, sizeof(*back));
     if (status || !back) {
-        return status ? status
-                      : rk_fail(err, RK_ERR_MEMORY, "there is not enough memory for a run");
+        return status ? status : rk_fail(err, RK_ERR_MEMORY, "not enough memory for a run");
     }
     struct run run = run_of(sim, (uint64_t)number);
     run.note = note;

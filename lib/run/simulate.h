@@ -42,13 +42,13 @@ typedef struct rk_simulation {
 
 typedef struct rk_simulated {
     rk_spread total_s, goodput, interruptions;
-    int64_t unfinished; /* runs that do not get ahead */
+    int64_t unfinished; /* runs that do not advance */
     int64_t middle_run; /* the one with the median total */
 } rk_simulated;
 
 /*
  * Simulates the runs.  Fails with RK_ERR_INVALID for numbers out of range, RK_ERR_MEMORY, or
- * RK_ERR_STOPPED.  A run is given up as one that does not get ahead when its expected time is a
+ * RK_ERR_STOPPED.  A run is given up as one that does not advance when its expected time is a
  * hundred times its work, or after ten million interruptions.
  */
 rk_status rk_simulate(const rk_simulation *simulation, rk_simulated *result, rk_error *err);

@@ -105,7 +105,7 @@ static rk_status check(const rk_training *t, const rk_training_result *r, rk_err
         !(rk_failure_slowdown(r->interval, r->blocking, restart, r->mtbf) < SLOWEST)) {
         return rk_fail(err, RK_ERR_INVALID,
                        "with an interruption every %.4g s, %.4g s to restart and %.4g s between "
-                       "checkpoints the run does not get ahead; restart or write faster",
+                       "checkpoints the run does not advance; restart or write faster",
                        r->mtbf, restart, r->interval);
     }
     return RK_OK;

@@ -71,7 +71,7 @@ typedef struct rk_training_result {
 rk_status rk_training_usual(double accelerators, rk_training *training, rk_error *err);
 
 /*
- * The expected run.  Fails with RK_ERR_INVALID where interruptions leave no time to get ahead, and
+ * The expected run.  Fails with RK_ERR_INVALID where interruptions leave no time to advance, and
  * where an interval is shorter than the writing of a checkpoint.
  */
 rk_status rk_training_run(const rk_training *training, rk_training_result *result, rk_error *err);

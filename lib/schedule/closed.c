@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Closed forms.  Letters: p ranks, v chunks per rank, m microbatches; F, B, W times of forward,
- * backward by input and by weight.  Each schedule has its form in its own file; each was checked
+ * input and weight gradients.  Each schedule has its form in its own file; each was checked
  * against the played schedule, see tests/schedule.
  */
 #include "schedule/parts.h"

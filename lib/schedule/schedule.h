@@ -46,7 +46,7 @@ rk_schedule_needs rk_schedule_needs_of(rk_schedule_kind kind, int64_t ranks);
 typedef struct rk_chunk_times {
     double forward;
     double backward; /* by input; all of the backward when not split */
-    double weight;   /* by weight */
+    double weight;   /* weight gradients */
 } rk_chunk_times;
 
 /*
@@ -95,7 +95,7 @@ typedef struct rk_v_block {
 typedef struct rk_schedule {
     rk_stage_placement placement;
     bool usual;        /* what a strategy means that names none, see rk_schedule_usual */
-    bool splits;       /* backward by input and by weight are steps of their own */
+    bool splits;       /* input and weight gradients are separate steps */
     bool pairs;        /* a forward and a backward of the other direction may run as one step */
     bool losses_first; /* the losses of all microbatches come before the first backward */
     bool fixed_needs;  /* an order exists only for microbatches that meet the needs */
@@ -165,8 +165,8 @@ double rk_pipeline_seconds(const rk_pipeline *pipeline);
 /*
  * Peak activations of rank r by closed form, in what one microbatch keeps on the rank: all of its
  * chunks, or one of the two where two ranks hold each stage.  An activation is kept from its
- * forward to the end of its backward, by weight where that is split.  Same numbers as
- * rk_pipeline_check.
+ * forward to the end of its backward, or of its weight gradients where they are separate.  Same
+ * numbers as rk_pipeline_check.
  */
 double rk_pipeline_in_flight(rk_schedule_kind kind, int64_t ranks, int64_t chunks_per_rank,
                              int64_t microbatches, int64_t rank);

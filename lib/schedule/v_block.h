@@ -2,7 +2,7 @@
 /*
  * Orders that repeat a building block on stages in a V (Qi et al. 2024, "Pipeline Parallelism with
  * Controllable Memory"): a microbatch enters every six ticks, its six steps on a rank
- * (forward, backward by input and by weight of two chunks) take a tick each, and the distance of
+ * (forward, input and weight gradients of two chunks) take a tick each, and the distance of
  * its steps on neighbouring ranks decides how long activations are kept.  A rank runs its steps in
  * the order of their ticks; inside lib/schedule only.
  */

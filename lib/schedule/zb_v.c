@@ -13,7 +13,7 @@
 struct writer {
     rk_order *order;
     int64_t microbatches;
-    int64_t done[2][3]; /* by chunk: forwards, backwards by input, by weight */
+    int64_t done[2][3]; /* by chunk: forwards, input gradients, weight gradients */
 };
 
 static void add(struct writer *w, rk_step_kind kind, int chunk)

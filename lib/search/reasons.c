@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MOST_CHECKED 2000000U  /* strategies whose rules are counted */
+#define MOST_CHECKED 2000000U  /* strategies of which broken rules are counted */
 #define MOST_TRIED   200000U   /* of one changed space, until it counts as illegal */
 #define MOST_EFFORT  20000000U /* of all changed spaces together */
 #define MOST_STEPS   1024      /* values tried below and above */

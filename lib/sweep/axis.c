@@ -112,7 +112,7 @@ static double decimal(double value)
 
 static rk_status fail_memory(rk_error *err)
 {
-    return rk_fail(err, RK_ERR_MEMORY, "there is not enough memory for the axes");
+    return rk_fail(err, RK_ERR_MEMORY, "not enough memory for the axes");
 }
 
 static rk_status append_number(json_t *values, bool whole, double number, rk_error *err)

@@ -122,7 +122,7 @@ static rk_status place_settings(rk_sweep_cursor *cursor, rk_error *err)
             !is_same(present, &value)) {
             json_t *json = json_of(&value);
             status = json ? rk_sweep_key_put(&setting->key, cursor->root, json, err)
-                          : rk_fail(err, RK_ERR_MEMORY, "there is not enough memory for a point");
+                          : rk_fail(err, RK_ERR_MEMORY, "not enough memory for a point");
             cursor->changed |= member_of(&setting->key);
         }
     }
@@ -152,7 +152,7 @@ rk_status rk_sweep_cursor_move(rk_sweep_cursor *cursor, uint64_t number, bool *k
         cursor->root = rk_json_deep_copy(cursor->doc->base);
         cursor->changed = RK_SWEEP_ALL;
         if (!cursor->root) {
-            return rk_fail(err, RK_ERR_MEMORY, "there is not enough memory for a point");
+            return rk_fail(err, RK_ERR_MEMORY, "not enough memory for a point");
         }
     }
     if (status == RK_OK) {

@@ -12,7 +12,7 @@
 
 rk_status rk_sweep_fail_memory(rk_error *err)
 {
-    return rk_fail(err, RK_ERR_MEMORY, "there is not enough memory for the sweep");
+    return rk_fail(err, RK_ERR_MEMORY, "not enough memory for the sweep");
 }
 
 /* ---- axes ------------------------------------------------------------------------------------ */

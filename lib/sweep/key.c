@@ -46,7 +46,7 @@ rk_status rk_sweep_key_parse(const char *text, rk_sweep_key *key, rk_error *err)
     *key = (rk_sweep_key){.text = strdup(text), .names = malloc(size)};
     if (!key->text || !key->names) {
         rk_sweep_key_clear(key);
-        return rk_fail(err, RK_ERR_MEMORY, "there is not enough memory for a key");
+        return rk_fail(err, RK_ERR_MEMORY, "not enough memory for a key");
     }
     const char *rest = key->text;
     char *names = key->names;
@@ -245,5 +245,5 @@ rk_status rk_sweep_key_put(const rk_sweep_key *key, json_t *root, json_t *value,
     }
     const int failed = part->name ? json_object_set_new(parent, part->name, value)
                                   : json_array_set_new(parent, part->index, value);
-    return failed ? rk_fail(err, RK_ERR_MEMORY, "there is not enough memory for a point") : RK_OK;
+    return failed ? rk_fail(err, RK_ERR_MEMORY, "not enough memory for a point") : RK_OK;
 }

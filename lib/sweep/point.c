@@ -73,7 +73,7 @@ static rk_status read_strategy(const json_t *value, const char *path, void *out,
             shared && object && json_object_set(object, shared_fields[i].execution_name, shared);
     }
     rk_status status =
-        failed ? rk_fail(err, RK_ERR_MEMORY, "there is not enough memory for a point")
+        failed ? rk_fail(err, RK_ERR_MEMORY, "not enough memory for a point")
                : rk_fields_read(object, path, rk_calculon_exe_fields, RK_CALCULON_EXE_FIELD_COUNT,
                                 RK_UNKNOWN_REFUSE, &point->exe, err);
     json_decref(object);
@@ -123,7 +123,7 @@ static const rk_field search_fields[] = {
      .offset = PLACE(fused),
      .optional = true,
      .read = read_fused,
-     .help = "fused activations: true (unless given), false or \"both\""},
+     .help = "fused activations: true (default), false or \"both\""},
     FLAG(no_tp_overlap, "leave out overlap of tensor-parallel communication"),
     FLAG(no_dp_overlap, "leave out overlap of data-parallel communication"),
     FLAG(mbs_break, "skip larger microbatches once one does not run"),

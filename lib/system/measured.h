@@ -4,7 +4,7 @@
  *
  * A table holds the ratio of measured time to the time of the physical model (gemm.c, kernels.c,
  * collective.c).  Between shapes the logarithm of the ratio is interpolated, so that the model
- * still tells how time goes with size; away from all measured shapes the ratio fades to 1 and the
+ * still gives how time depends on size; away from all measured shapes the ratio fades to 1 and the
  * model is alone.
  */
 #ifndef RK_SYSTEM_MEASURED_H

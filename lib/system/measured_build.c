@@ -218,7 +218,7 @@ rk_status rk_measured_set(rk_system *system, const rk_measured_kernel *kernels, 
                          "the shapes of a measured table lie too far apart; leave out the least "
                          "or the largest");
     } else if (!m || !make_room(m, sums)) {
-        status = rk_fail(err, RK_ERR_MEMORY, "there is not enough memory for measured tables");
+        status = rk_fail(err, RK_ERR_MEMORY, "not enough memory for measured tables");
     }
     if (!status) {
         for (int pass = 0; pass < PASSES; pass++) {

@@ -181,7 +181,7 @@ static rk_status make_room(rk_measured_kernels *list, size_t rows, rk_error *err
 {
     rk_measured_kernel *more = realloc(list->rows, (list->count + rows) * sizeof(*more));
     if (!more) {
-        return rk_fail(err, RK_ERR_MEMORY, "there is not enough memory for measured tables");
+        return rk_fail(err, RK_ERR_MEMORY, "not enough memory for measured tables");
     }
     list->rows = more;
     return RK_OK;
@@ -308,7 +308,7 @@ rk_status rk_measured_doc_rebase(json_t *document, const char *file, rk_error *e
             return fail_long(err);
         }
         if (json_string_set(name, path)) {
-            return rk_fail(err, RK_ERR_MEMORY, "there is not enough memory for measured tables");
+            return rk_fail(err, RK_ERR_MEMORY, "not enough memory for measured tables");
         }
     }
     return RK_OK;

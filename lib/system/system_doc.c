@@ -718,7 +718,7 @@ rk_status rk_system_doc_rebase(json_t *cluster, const char *document, rk_error *
         return rk_fail_at(err, RK_ERR_INVALID, "accelerator", "the name of the file is too long");
     }
     return json_string_set(name, path)
-               ? rk_fail(err, RK_ERR_MEMORY, "there is not enough memory for a system")
+               ? rk_fail(err, RK_ERR_MEMORY, "not enough memory for a system")
                : RK_OK;
 }
 

@@ -182,7 +182,7 @@ rk_traffic rk_traffic_of(const rk_tier *tier, const rk_algorithm *algorithm,
                                                            (double)job->ranks, links),
         .ramp = 1,
     };
-    if (algorithm == &rk_algorithm_mesh) { /* the ramp goes by all bytes of a rank */
+    if (algorithm == &rk_algorithm_mesh) { /* the ramp depends on all bytes of a rank */
         t.bytes *= (double)job->ranks - 1;
         t.bandwidth *= (double)job->ranks - 1;
     } else if (algorithm == &rk_algorithm_ring) {

@@ -134,7 +134,7 @@ static void test_recovers(void **state)
     /* even noise from -2% to 2% has a mean of half its range */
     assert_true(c.after.mean > 0.4 * NOISE && c.after.mean < 0.6 * NOISE);
     assert_true(c.start.mean > 5 * c.after.mean && c.loss < c.loss_found);
-    /* what is held out was not fitted, and is told apart */
+    /* what is held out was not fitted, and is reported separately */
     assert_int_equal(c.held.rows, 60);
     assert_true(c.held.bias < -0.85);
     /* a constant that nothing depends on stays where it was */

@@ -25,7 +25,7 @@ static const rk_replan *find(const rk_replan *replans, size_t count, const char 
 
 /* ---- numbers ------------------------------------------------------------------------------- */
 
-/* A changed number is told as changed, and no other number with it. */
+/* A changed number is reported as changed, and no other number with it. */
 static void test_calculon_numbers(void **state)
 {
     rk_calculon_sys sys;
@@ -138,7 +138,7 @@ static void compare_calculon(double change, const char *key)
         assert_true(r->best.rate >= r->old_rate);
         assert_true(i == 0 || r->best.rate <= replans[i - 1].best.rate);
     }
-    /* planning again beats pricing again somewhere, or this shows nothing */
+    /* a second search beats pricing again somewhere, or this shows nothing */
     const rk_replan *larger = find(replans, count, key);
     assert_non_null(larger);
     assert_true(larger->best.rate > larger->old_rate * 1.001);

@@ -112,7 +112,8 @@ static void test_step(void **state)
         const rk_estimate all = estimate(0, 0, RK_SHARD_OPTIMIZER, tp);
         const rk_estimate some = estimate(16, both, RK_SHARD_OPTIMIZER, tp);
         const rk_estimate few = estimate(16, RK_ADAPTED_ATTENTION, RK_SHARD_OPTIMIZER, tp);
-        /* a linear runs forward and by input, not by weight; a third less, by shape more or less */
+        /* a linear layer has a forward and an input gradient, no weight gradient; a third less, by
+         * shape more or less */
         const double linear = few.times.part[RK_PART_LINEAR] / all.times.part[RK_PART_LINEAR];
         assert_true(linear > 0.6 && linear < 0.75);
         assert_near(few.times.part[RK_PART_LINEAR], some.times.part[RK_PART_LINEAR], 1e-12);
@@ -142,8 +143,8 @@ static void test_sharded(void **state)
 }
 
 /*
- * Frozen linears have no gradient by weight: backward executes what forward does, but for adapters,
- * whose FLOPs grow with their rank and double backward, and for scores, which double too.
+ * Frozen linear layers have no weight gradient: backward executes what forward does, but for
+ * adapters, whose FLOPs grow with their rank and double backward, and for scores, which double too.
  */
 static void test_flops(void **state)
 {

@@ -560,7 +560,7 @@ static void test_shared(void **state)
 
 /*
  * Messages that hold their sender are exact in GPipe, where all ranks but the ends wait as long,
- * and up to one too many in 1F1B; of other schedules they are told to within half.
+ * and up to one too many in 1F1B; of other schedules they are known to within half.
  */
 static void check_sends(const struct draw *d, double closed, double played)
 {

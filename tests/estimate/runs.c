@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Estimates against measured runs: reads DIRECTORY/NAME.csv and prints the errors of step time and
- * peak memory by source, and how well out-of-memory outcomes are told.  Not a test: it is looked
- * at by people.  Usage: runs [-v PART] [DIRECTORY [NAME...]], by default data/runs, fit.
+ * peak memory by source, and how well out-of-memory outcomes are predicted.  Not a test: it is
+ * looked at by people.  Usage: runs [-v PART] [DIRECTORY [NAME...]], by default data/runs, fit.
  */
 #include "evidence/runs.h"
 

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# What is wrong is told once, by rank 0, and ends all ranks.
+# A fault is reported once, by rank 0, and ends all ranks.
 #
 #     faults.sh RECKON MPIRUN
 set -eu
@@ -25,7 +25,7 @@ expect 'reckon plan: ' plan --model llama3-70b --system dgx-h100-superpod
 expect 'no system "h1000"' plan --model llama3-70b --system h1000 --accelerators 8 --global-batch 8
 expect 'reckon calculon' calculon llm-optimal-execution gpt3-175B 8 8 float16 nothing out.json
 
-# A rank whose file system has other documents, or none, is told apart.
+# A rank whose file system has other documents, or none, is named.
 cat >reckon.sh <<END
 #!/bin/sh
 [ "\${OMPI_COMM_WORLD_RANK:-\${PMI_RANK:-0}}" = 0 ] || cd elsewhere

@@ -162,7 +162,7 @@ def write_changed(path, data):
 
 
 def copy_sources(texts, to):
-    """Returns what tells these sources from others."""
+    """Returns what identifies these sources."""
     listed = subprocess.run(["git", "ls-files", "-co", "--exclude-standard"], cwd=ROOT, check=True,
                             stdout=subprocess.PIPE, text=True).stdout.split("\n")
     wanted = {file for file in listed if file and (ROOT / file).is_file()}

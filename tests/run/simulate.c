@@ -210,7 +210,7 @@ static void test_spreads(void **state)
     assert_near(r.total_s.p90, s.work_s * exp(0.1 * 1.28155), 0.01);
     assert_near(r.total_s.p10, s.work_s * exp(-0.1 * 1.28155), 0.01);
     assert_true(r.goodput.p10 > 0.999999);
-    /* Runs that do not get ahead count as infinitely long, and cost no time to simulate. */
+    /* Runs that do not advance count as infinitely long, and cost no time to simulate. */
     s = large();
     s.runs = 200;
     s.work_s = DAY;

@@ -173,7 +173,7 @@ static void test_refusals(void **state)
     rk_error err;
     t.restart = 1e5;
     assert_int_equal(rk_training_run(&t, &r, &err), RK_ERR_INVALID);
-    assert_non_null(strstr(err.message, "does not get ahead"));
+    assert_non_null(strstr(err.message, "does not advance"));
     t = llama();
     t.host = 20e9;
     t.interval = 1;
@@ -193,7 +193,7 @@ static void test_sensitivity(void **state)
     rk_training_result r;
     rk_error err;
     rk_training_sensitivity(&t, ranges, 3);
-    assert_int_equal(ranges[0].what, RK_ASSUMES_RESTART); /* does not get ahead at one end */
+    assert_int_equal(ranges[0].what, RK_ASSUMES_RESTART); /* does not advance at one end */
     assert_true(isinf(ranges[0].high_s));
     assert_int_equal(ranges[1].what, RK_ASSUMES_STEP);
     changed.step *= 1.1;

@@ -320,7 +320,7 @@ static void test_constraints(void **state)
     }
 }
 
-/* What needs least is told when nothing fits, and nothing when nothing is legal. */
+/* The strategy that needs least is reported when nothing fits, and none when none is legal. */
 static void test_nothing(void **state)
 {
     rk_model model;

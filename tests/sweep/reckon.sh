@@ -61,7 +61,7 @@ sed 's/{"model"/{"search": "bounded", "model"/' search.json >bounded.json
 from_rank search.csv >expected
 from_rank bounded.csv | cmp - expected || fail "a bounded search finds other strategies"
 
-# An estimate: what is refused, and what does not fit, is told.
+# An estimate: what is refused, and what does not fit, is reported.
 cat >estimate.json <<'END'
 {"model": "llama3-70b", "system": "dgx-h100-superpod", "task": "estimate", "accelerators": 64,
  "global_batch": 128, "strategy": {"pp": 2, "micro_batch": 1, "layout": "40,40"},
@@ -116,7 +116,7 @@ awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == "step_s") at = i }
 "$reckon" estimate --model llama3-8b --system machines/chips/cluster.json --accelerators 8 \
     --global-batch 64 --zero 3 --recompute full >nested.txt || fail "an accelerator is not found beside its cluster"
 
-# What is wrong is told with its place.
+# A fault is reported with its place.
 expect()
 {
     if echo "$1" >wrong.json && "$reckon" sweep wrong.json >out 2>err; then

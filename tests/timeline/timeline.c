@@ -12,7 +12,7 @@
 static const struct {
     rk_schedule_kind schedule;
     int64_t pp, vp, chunks;
-    bool split, overlapped; /* gradients by weight apart; messages hidden */
+    bool split, overlapped; /* separate weight gradients; hidden messages */
 } cases[] = {
     {RK_SCHEDULE_1F1B, 1, 1, 1, false, false},   {RK_SCHEDULE_GPIPE, 4, 1, 1, false, false},
     {RK_SCHEDULE_1F1B, 4, 1, 1, false, true},    {RK_SCHEDULE_INTERLEAVED, 4, 4, 4, false, true},

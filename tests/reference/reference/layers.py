@@ -477,7 +477,7 @@ def add_recurrence(x, layer):
 # ---- feed-forward networks ------------------------------------------------------------------
 
 def add_activation(x, part, layer, elements, inputs_unsaved):
-    """`inputs_unsaved`: of its inputs, those that recomputation by operators makes again."""
+    """`inputs_unsaved`: of its inputs, those that recomputation by operators recomputes."""
     c, s, stack = x.c, x.c.strategy, x.c.stack
     again = c.recomputes("activation")
     clamped = layer.clamped and not s.graph_step

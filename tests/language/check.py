@@ -1,0 +1,56 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Finds habits of wording that no reader of the field would use, and says what to write.
+
+    check.py ROOT
+"""
+import pathlib
+import re
+import sys
+
+# What not to write, and what to write.
+HABITS = [
+    (r"\bunless given\b", 'default: ...'),
+    (r"\bmade again\b|\bmakes again\b", "recomputed, recomputes"),
+    (r"\bwhose rules\b", "whose constraints apply, by the rules of"),
+    (r"\bas it goes by\b", "timeline of one step"),
+    (r"\btold apart\b|\btells apart\b", "distinguished, reported separately"),
+    (r"\b(is|are|was|were) told\b", "is reported, is known"),
+    (r"\btold worse\b", "where the error is larger"),
+    (r"\b(gradients?|backward) by weights?\b", "weight gradients"),
+    (r"\bby the count of\b", "FLOP convention: ..."),
+    (r"\bin the place of\b", "in place of"),
+    (r"\bin which they are summed\b", "data type of gradient accumulation"),
+    (r"\bchunks of layers a pipeline rank\b", "virtual pipeline stages per rank"),
+    (r"\bplanning again\b", "sensitivity analysis"),
+    (r"\bas nccl-tests tell\b", "in nccl-tests format"),
+    (r"\bthere is not enough memory\b", "not enough memory"),
+    (r"\bgets? ahead\b", "advances"),
+    (r"\blaid over\b", "laid out on"),
+]
+ENDINGS = {".c", ".h", ".md", ".py", ".sh", ".scd", ".txt", ".json", ".ipynb", ".golden"}
+LEFT_OUT = {"CHANGELOG.md", "tests/language/check.py", "LICENSE"}
+FOLDERS_LEFT_OUT = ("build", ".", "data/runs", "studies", "fuzz/seeds")
+
+
+def main():
+    root = pathlib.Path(sys.argv[1])
+    found = 0
+    for path in sorted(root.rglob("*")):
+        name = path.relative_to(root).as_posix()
+        if (path.suffix not in ENDINGS or name in LEFT_OUT or name.startswith(FOLDERS_LEFT_OUT)
+                or not path.is_file()):
+            continue
+        # a phrase may go on in the next line, behind the marks of comments
+        text = path.read_text(encoding="utf-8", errors="replace")
+        flat = re.sub(r"\n[ \t]*(?:\*|//|#|\"|>)?[ \t]*", lambda m: " " * len(m.group()), text)
+        for pattern, instead in HABITS:
+            for match in re.finditer(pattern.replace(" ", r"\s+"), flat):
+                line = text.count("\n", 0, match.start()) + 1
+                print(f'{name}:{line}: "{" ".join(match.group().split())}"; write: {instead}')
+                found += 1
+    print(f"{found} found")
+    return 1 if found else 0
+
+
+sys.exit(main())
