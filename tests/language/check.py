@@ -30,12 +30,13 @@ HABITS = [
 ]
 ENDINGS = {".c", ".h", ".md", ".py", ".sh", ".scd", ".txt", ".json", ".ipynb", ".golden"}
 LEFT_OUT = {"CHANGELOG.md", "tests/language/check.py", "LICENSE"}
-FOLDERS_LEFT_OUT = ("build", ".", "data/runs", "studies", "fuzz/seeds")
+FOLDERS_LEFT_OUT = ("build", ".", "data", "studies", "fuzz/seeds")
 
 
 def main():
     root = pathlib.Path(sys.argv[1])
     found = 0
+    habits = [(re.compile(pattern.replace(" ", r"\s+")), instead) for pattern, instead in HABITS]
     for path in sorted(root.rglob("*")):
         name = path.relative_to(root).as_posix()
         if (path.suffix not in ENDINGS or name in LEFT_OUT or name.startswith(FOLDERS_LEFT_OUT)
@@ -44,8 +45,8 @@ def main():
         # a phrase may go on in the next line, behind the marks of comments
         text = path.read_text(encoding="utf-8", errors="replace")
         flat = re.sub(r"\n[ \t]*(?:\*|//|#|\"|>)?[ \t]*", lambda m: " " * len(m.group()), text)
-        for pattern, instead in HABITS:
-            for match in re.finditer(pattern.replace(" ", r"\s+"), flat):
+        for pattern, instead in habits:
+            for match in pattern.finditer(flat):
                 line = text.count("\n", 0, match.start()) + 1
                 print(f'{name}:{line}: "{" ".join(match.group().split())}"; write: {instead}')
                 found += 1
