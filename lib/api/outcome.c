@@ -98,7 +98,7 @@ static rk_status take_space(const rk_space *given, rk_request *request, rk_space
     request->global_batch = space->global_batch;
     request->schedules = space->schedules;
     request->recomputes = space->recomputes;
-    request->top = space->top > 0 ? space->top : request->top;
+    request->top = space->top > 0 ? space->top : RK_PLAN_TOP;
     request->threads = space->threads;
     request->bounded = space->bounded;
     request->exhaustive = space->exhaustive;

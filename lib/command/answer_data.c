@@ -131,9 +131,9 @@ rk_status rk_write_rows(const rk_job *job, const rk_request *request, const rk_a
     if (status) {
         return status;
     }
-    rk_estimate_write_csv_header(out);
+    rk_estimate_write_csv_header(out, "");
     for (size_t i = 0; i < count; i++) {
-        rk_estimate_write_csv_row(out, i + 1, &answers[i].strategy, &answers[i].estimate);
+        rk_estimate_write_csv_row(out, i + 1, &answers[i].strategy, &answers[i].estimate, "");
     }
     return rk_out_close(out, err);
 }

@@ -18,8 +18,7 @@ static rk_status write_text(FILE *to, const void *what, rk_table_style style, in
         planner->write_shortage(to, asked);
         return RK_OK;
     }
-    const rk_status status = rk_write_comparison(to, &asked->problem, ranking->candidates,
-                                                 ranking->count, style, width, err);
+    const rk_status status = rk_write_comparison(to, &asked->problem, ranking, style, width, err);
     return status ? status : planner->write_best(to, asked, style, err);
 }
 

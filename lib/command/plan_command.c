@@ -27,7 +27,19 @@ static const rk_option calculon_options[] = {
 };
 
 static const rk_option reckon_options[] = {
-    TOP_OPTION(rk_request),
+    {.name = "top",
+     .letter = 'n',
+     .type = RK_OPTION_COUNT,
+     .offset = offsetof(rk_request, top),
+     .min = 1,
+     .max = MOST_RANKED,
+     .value = "N",
+     .help = "show the N fastest strategies, however alike; default: the fastest, and the best "
+             "that make one choice differently"},
+    {.name = "ranked",
+     .type = RK_OPTION_FLAG,
+     .offset = offsetof(rk_request, ranked),
+     .help = "show the 5 fastest strategies, or those of --top, however alike"},
     {.name = "bounded",
      .type = RK_OPTION_FLAG,
      .offset = offsetof(rk_request, bounded),
@@ -44,6 +56,23 @@ static const rk_option reckon_options[] = {
 static rk_status run_calculon(rk_job *job, void *arguments, rk_error *err)
 {
     return rk_planner_run(&rk_planner_calculon, job, arguments, err);
+}
+
+static void init_reckon(void *request)
+{
+    rk_request_init(request);
+    ((rk_request *)request)->top = 0;
+}
+
+/* What is asked for by number is a ranking; a launch file needs the fastest alone. */
+static rk_status complete_reckon(void *request, rk_error *err)
+{
+    rk_request *plan = request;
+    const rk_status status = rk_request_finish(request, err);
+    if (plan->top == 0 && (plan->ranked || plan->emit >= 0)) {
+        plan->top = plan->ranked ? RK_PLAN_TOP : 1;
+    }
+    return status;
 }
 
 static rk_status run_reckon(rk_job *job, void *arguments, rk_error *err)
@@ -89,7 +118,7 @@ const rk_command rk_command_plan = {
     .calculon = &calculon_plan,
     .is_shared = true,
     .size = sizeof(rk_request),
-    .init = rk_request_init,
-    .complete = rk_request_finish,
+    .init = init_reckon,
+    .complete = complete_reckon,
     .run = run_reckon,
 };

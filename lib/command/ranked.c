@@ -12,8 +12,10 @@ rk_status rk_rank_for_job(rk_job *job, const rk_problem *problem, rk_search_kind
 {
     const rk_search_control control = rk_job_search_control(job, "strategies", threads);
     const double cpu = rk_job_cpu_s(job), wall = rk_wall_seconds();
+    rk_team *team = rk_job_team(job);
     const rk_status status =
-        rk_rank_strategies(problem, kind, top, rk_job_team(job), &control, ranking, err);
+        top > 0 ? rk_rank_strategies(problem, kind, top, team, &control, ranking, err)
+                : rk_rank_alternatives(problem, kind, team, &control, ranking, err);
     time->cpu_s = rk_job_cpu_s(job) - cpu;
     time->wall_s = rk_wall_seconds() - wall;
     return status;
@@ -75,6 +77,7 @@ enum { TOGETHER_MAX = 10, GAP_WIDTH = 2 };
 struct comparison {
     const rk_problem *problem;
     const rk_candidate *candidates;
+    const unsigned *kinds; /* of alternatives; NULL: a plain ranking */
     size_t count;
 };
 
@@ -85,11 +88,13 @@ static bool is_shown(const struct comparison *c, size_t row)
 }
 
 /* Widest cell of a candidate. */
-static size_t column_width(const struct comparison *c, const rk_candidate *candidate)
+static size_t column_width(const struct comparison *c, size_t number)
 {
     const rk_method *method = c->problem->method;
+    const rk_candidate *candidate = &c->candidates[number];
+    const size_t label = c->kinds ? strlen(rk_alternative_name(c->kinds[number])) : 0;
     char text[RK_CELL_SIZE];
-    size_t widest = (size_t)method->cell_width;
+    size_t widest = label > (size_t)method->cell_width ? label : (size_t)method->cell_width;
     for (size_t row = 0; row < method->row_count; row++) {
         const size_t width = strlen(method->describe(c->problem, candidate, row, text));
         widest = width > widest && is_shown(c, row) ? width : widest;
@@ -102,7 +107,7 @@ static size_t count_together(const struct comparison *c, size_t first, int width
 {
     size_t used = (size_t)c->problem->method->label_width, count = 0;
     while (first + count < c->count && count < TOGETHER_MAX) {
-        used += GAP_WIDTH + column_width(c, &c->candidates[first + count]);
+        used += GAP_WIDTH + column_width(c, first + count);
         if (count > 0 && used > (size_t)width) {
             break;
         }
@@ -123,6 +128,12 @@ static rk_status write_together(FILE *to, const struct comparison *c, size_t fir
         columns[i + 1] = (rk_table_column){titles[i], RK_ALIGN_RIGHT};
     }
     rk_table_init(&table, columns, count + 1);
+    if (c->kinds) {
+        rk_table_cell(&table, "%s", "alternative");
+        for (size_t i = first; i < first + count; i++) {
+            rk_table_cell(&table, "%s", rk_alternative_name(c->kinds[i]));
+        }
+    }
     for (size_t row = 0; row < method->row_count; row++) {
         if (!is_shown(c, row)) {
             continue;
@@ -136,10 +147,12 @@ static rk_status write_together(FILE *to, const struct comparison *c, size_t fir
     return rk_write_table(to, &table, style, err);
 }
 
-rk_status rk_write_comparison(FILE *to, const rk_problem *problem, const rk_candidate *candidates,
-                              size_t count, rk_table_style style, int width, rk_error *err)
+rk_status rk_write_comparison(FILE *to, const rk_problem *problem, const rk_ranking *ranking,
+                              rk_table_style style, int width, rk_error *err)
 {
-    const struct comparison c = {problem, candidates, count};
+    const size_t count = ranking->count;
+    const struct comparison c = {problem, ranking->candidates,
+                                 ranking->kinds[0] ? ranking->kinds : NULL, count};
     rk_status status = RK_OK;
     for (size_t first = 0; first < count && !status;) {
         const size_t together = count_together(&c, first, width);

@@ -4,14 +4,17 @@
 #define RK_COMMAND_RANKED_H
 
 #include "job/job.h"
-#include "method/ranking.h"
+#include "method/alternatives.h"
 
 /* How long a search took. */
 typedef struct rk_search_time {
     double cpu_s, wall_s; /* wall_s below 0: not told */
 } rk_search_time;
 
-/* Searches as a job does, with its team and progress; cleared with rk_ranking_clear. */
+/*
+ * Searches as a job does, with its team and progress; by the reckon model `top` 0 stands for
+ * alternatives.  Cleared with rk_ranking_clear.
+ */
 rk_status rk_rank_for_job(rk_job *job, const rk_problem *problem, rk_search_kind kind, size_t top,
                           int64_t threads, rk_ranking *ranking, rk_search_time *time,
                           rk_error *err);
@@ -23,9 +26,9 @@ void rk_ranking_write(FILE *to, const rk_method *method, const rk_ranking *ranki
 void rk_ranking_write_json(rk_json_writer *writer, const rk_method *method,
                            const rk_ranking *ranking, rk_search_time time);
 
-/* Candidates side by side, as many as `width` columns have room for, in as many tables as it takes;
- * an empty line behind each. */
-rk_status rk_write_comparison(FILE *to, const rk_problem *problem, const rk_candidate *candidates,
-                              size_t count, rk_table_style style, int width, rk_error *err);
+/* The candidates of a ranking side by side, as many as `width` columns have room for, in as many
+ * tables as it takes; an empty line behind each. */
+rk_status rk_write_comparison(FILE *to, const rk_problem *problem, const rk_ranking *ranking,
+                              rk_table_style style, int width, rk_error *err);
 
 #endif

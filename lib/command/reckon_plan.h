@@ -5,8 +5,10 @@
 
 #include "command/answer.h"
 #include "command/ranked.h"
+#include "method/alternatives.h"
 
 #define RK_THREADS_MAX 4096
+#define RK_PLAN_TOP    5 /* strategies of a ranking by default */
 
 /* What was asked and what was found. */
 typedef struct rk_plan_answer {
@@ -22,11 +24,14 @@ typedef struct rk_plan_answer {
 } rk_plan_answer;
 
 /*
- * Searches the space of a request for the `top` fastest strategies.  On standard error, a long
+ * Searches the space of a request for the `top` fastest strategies, or with top 0 for distinct
+ * alternatives.  On standard error, a long
  * search shows how far it is.  Cleared with rk_plan_answer_clear, also after a failure.
  */
 rk_status rk_plan_answer_search(rk_job *job, const rk_request *request, const rk_inputs *inputs,
                                 size_t top, rk_plan_answer *plan, rk_error *err);
+/* Step time over that of the fastest. */
+double rk_plan_answer_slowdown(const rk_plan_answer *plan, size_t i);
 void rk_plan_answer_clear(rk_plan_answer *plan);
 
 /* The inputs and the space for what is written once for both methods. */

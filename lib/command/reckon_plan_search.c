@@ -51,6 +51,11 @@ rk_status rk_plan_answer_search(rk_job *job, const rk_request *request, const rk
     return status || !rk_job_is_first(job) ? status : fill_answers(plan, err);
 }
 
+double rk_plan_answer_slowdown(const rk_plan_answer *plan, size_t i)
+{
+    return plan->answers[i].estimate.step / plan->answers[0].estimate.step;
+}
+
 rk_problem rk_plan_answer_problem(const rk_plan_answer *plan)
 {
     const rk_inputs *inputs = plan->inputs;

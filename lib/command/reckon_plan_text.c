@@ -41,7 +41,12 @@ static void write_reasons(FILE *to, const rk_plan_answer *plan)
         const rk_estimate *e = &plan->answers[i].estimate;
         const int first = most_different(best, e, -1);
         const int second = first < RK_PART_COUNT ? most_different(best, e, first) : first;
-        (void)fprintf(to, "%zu is %.2f ms slower than 1", i + 1, 1e3 * (e->step - best->step));
+        (void)fprintf(to, "%zu", i + 1);
+        if (plan->ranking.kinds[0]) {
+            char label[RK_ALTERNATIVE_LABEL_SIZE];
+            (void)fprintf(to, " (%s)", rk_alternative_label(plan->ranking.kinds[i], label));
+        }
+        (void)fprintf(to, " is %.1f %% slower than 1", 100 * (e->step / best->step - 1));
         if (first < RK_PART_COUNT) {
             (void)fprintf(to, ": %s %+.2f ms", rk_part_names[first],
                           1e3 * (e->times.part[first] - best->times.part[first]));

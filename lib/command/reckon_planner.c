@@ -3,6 +3,7 @@
 #include "command/found.h"
 #include "command/planner.h"
 #include "report/describe.h"
+#include "report/estimate_fields.h"
 
 #include <inttypes.h>
 
@@ -102,16 +103,39 @@ static void write_strategies_json(rk_json_writer *writer, const rk_asked *asked)
     for (size_t i = 0; i < plan->answer_count; i++) {
         rk_json_item(writer);
         rk_json_open(writer, "{");
+        if (plan->ranking.kinds[0]) {
+            char label[RK_ALTERNATIVE_LABEL_SIZE];
+            rk_json_string(writer, "label", rk_alternative_label(plan->ranking.kinds[i], label));
+            rk_json_real(writer, "slowdown", rk_plan_answer_slowdown(plan, i));
+        }
         rk_answer_write_json(writer, &plan->answers[i]);
         rk_json_close(writer, "}");
     }
     rk_json_close(writer, "]");
 }
 
+/* With a label and a slowdown behind each of the alternatives. */
 static rk_status write_csv(const rk_job *job, const rk_asked *asked, rk_error *err)
 {
     const rk_plan_answer *plan = &asked->reckoning;
-    return rk_write_rows(job, plan->request, plan->answers, plan->answer_count, err);
+    char label[RK_ALTERNATIVE_LABEL_SIZE], rest[RK_ALTERNATIVE_LABEL_SIZE + 32];
+    rk_out *out;
+    if (!plan->ranking.kinds[0]) {
+        return rk_write_rows(job, plan->request, plan->answers, plan->answer_count, err);
+    }
+    const rk_status status = rk_job_open(job, asked->output, &out, err);
+    if (status) {
+        return status;
+    }
+    rk_estimate_write_csv_header(out, ",label,slowdown");
+    for (size_t i = 0; i < plan->answer_count; i++) {
+        const rk_answer *answer = &plan->answers[i];
+        (void)snprintf(rest, sizeof(rest), ",%s,%.6g",
+                       rk_alternative_label(plan->ranking.kinds[i], label),
+                       rk_plan_answer_slowdown(plan, i));
+        rk_estimate_write_csv_row(out, i + 1, &answer->strategy, &answer->estimate, rest);
+    }
+    return rk_out_close(out, err);
 }
 
 static bool emits(const rk_asked *asked)

@@ -18,9 +18,8 @@ void rk_ranking_clear(rk_ranking *ranking)
     ranking->count = 0;
 }
 
-/* Whether to search by bounds.  A team shares exhaustive searches only, and is asked for those. */
-static rk_status choose_search(const rk_problem *problem, rk_search_kind kind, const rk_team *team,
-                               bool *by_bounds, rk_error *err)
+rk_status rk_choose_search(const rk_problem *problem, rk_search_kind kind, const rk_team *team,
+                           bool *by_bounds, rk_error *err)
 {
     const rk_method *method = problem->method;
     uint64_t strategies = 0;
@@ -42,7 +41,7 @@ static rk_status search(const rk_problem *problem, rk_search_kind kind, size_t t
                         rk_candidate *nearest, rk_error *err)
 {
     const rk_method *method = problem->method;
-    rk_status status = choose_search(problem, kind, team, &ranking->by_bounds, err);
+    rk_status status = rk_choose_search(problem, kind, team, &ranking->by_bounds, err);
     if (!status && ranking->by_bounds) {
         status = method->bound(problem, control, top, ranking->candidates, &ranking->count,
                                &ranking->bounded, err);

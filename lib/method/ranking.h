@@ -13,6 +13,8 @@ typedef enum rk_search_kind {
     RK_SEARCH_BOUNDED,
 } rk_search_kind;
 
+#define RK_ALTERNATIVE_KINDS 11
+
 typedef struct rk_ranking {
     rk_search_kind kind;               /* as asked */
     bool by_bounds;                    /* what was counted: `bounded`, or `counts` */
@@ -20,6 +22,8 @@ typedef struct rk_ranking {
     rk_bounded_counts bounded;
     rk_candidate *candidates; /* owned; best first */
     size_t count;
+    /* Of alternatives (alternatives.h), a bit per kind; 0: these are the `count` fastest. */
+    unsigned kinds[RK_ALTERNATIVE_KINDS];
     rk_shortage shortage; /* where count is 0 */
 } rk_ranking;
 
@@ -32,6 +36,10 @@ rk_status rk_rank_strategies(const rk_problem *problem, rk_search_kind kind, siz
                              rk_team *team, const rk_search_control *control, rk_ranking *ranking,
                              rk_error *err);
 void rk_ranking_clear(rk_ranking *ranking);
+
+/* Whether to search by bounds.  A team shares exhaustive searches only, and is asked for those. */
+rk_status rk_choose_search(const rk_problem *problem, rk_search_kind kind, const rk_team *team,
+                           bool *by_bounds, rk_error *err);
 
 /* Strategies of the space that was searched. */
 uint64_t rk_ranking_total(const rk_ranking *ranking);

@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "base/units.h"
 #include "layer/model_load.h"
+#include "method/reckon_candidate.h"
 #include "method/reckon_shortage.h"
 #include "method/reshape.h"
 #include "method/rows.h"
@@ -96,7 +97,7 @@ static rk_status count_strategies(const rk_problem *problem, uint64_t *strategie
                          &problem->reckon.space, strategies, err);
 }
 
-static rk_candidate candidate_of(const rk_problem *problem, const rk_planned *planned)
+rk_candidate rk_reckon_candidate(const rk_problem *problem, const rk_planned *planned)
 {
     const rk_estimate *e = &planned->estimate;
     return (rk_candidate){
@@ -133,10 +134,10 @@ static rk_status search(const rk_problem *problem, rk_team *team, const rk_searc
     counts[1] = searched.legal;
     counts[2] = searched.fitting;
     for (size_t i = 0; i < *found && !status; i++) {
-        candidates[i] = candidate_of(problem, &planned[i]);
+        candidates[i] = rk_reckon_candidate(problem, &planned[i]);
     }
     if (nearest) {
-        *nearest = !status && least.index != UINT64_MAX ? candidate_of(problem, &least)
+        *nearest = !status && least.index != UINT64_MAX ? rk_reckon_candidate(problem, &least)
                                                         : (rk_candidate){.index = UINT64_MAX};
     }
     free(planned);
@@ -158,7 +159,7 @@ static rk_status bound(const rk_problem *problem, const rk_search_control *contr
                                &problem->reckon.inputs.software.stack, &problem->reckon.space,
                                control, top, planned, found, counts, err);
     for (size_t i = 0; i < *found && !status; i++) {
-        candidates[i] = candidate_of(problem, &planned[i]);
+        candidates[i] = rk_reckon_candidate(problem, &planned[i]);
     }
     free(planned);
     return status;
@@ -172,7 +173,7 @@ static rk_status evaluate(const rk_problem *problem, rk_candidate *candidate, rk
                           &problem->reckon.inputs.software.stack, &planned.strategy,
                           problem->reckon.space.convention, &planned.estimate, NULL, err);
     if (!status) {
-        *candidate = candidate_of(problem, &planned);
+        *candidate = rk_reckon_candidate(problem, &planned);
     }
     return status;
 }

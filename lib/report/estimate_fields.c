@@ -240,7 +240,7 @@ void rk_estimate_values(const rk_strategy *strategy, const rk_estimate *estimate
 
 /* ---- CSV ----------------------------------------------------------------------------------- */
 
-void rk_estimate_write_csv_header(rk_out *out)
+void rk_estimate_write_csv_header(rk_out *out, const char *rest)
 {
     char name[RK_ESTIMATE_COLUMN_SIZE];
     rk_out_text(out, "rank");
@@ -248,11 +248,11 @@ void rk_estimate_write_csv_header(rk_out *out)
         (void)rk_estimate_column(i, name);
         rk_out_printf(out, ",%s", name);
     }
-    rk_out_text(out, "\n");
+    rk_out_printf(out, "%s\n", rest);
 }
 
 void rk_estimate_write_csv_row(rk_out *out, size_t rank, const rk_strategy *strategy,
-                               const rk_estimate *estimate)
+                               const rk_estimate *estimate, const char *rest)
 {
     rk_estimate_texts texts;
     rk_value values[COLUMN_COUNT];
@@ -262,5 +262,5 @@ void rk_estimate_write_csv_row(rk_out *out, size_t rank, const rk_strategy *stra
     for (size_t i = 0; i < COLUMN_COUNT; i++) {
         rk_out_printf(out, ",%s", rk_value_format(&values[i], number));
     }
-    rk_out_text(out, "\n");
+    rk_out_printf(out, "%s\n", rest);
 }

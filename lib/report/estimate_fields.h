@@ -39,9 +39,9 @@ typedef char rk_estimate_texts[RK_STRATEGY_FIELD_COUNT][RK_STRATEGY_TEXT_SIZE];
 void rk_estimate_values(const rk_strategy *strategy, const rk_estimate *estimate,
                         rk_estimate_texts texts, rk_value *values);
 
-/* A CSV table: the rank, the strategy, and its estimate with all parts. */
-void rk_estimate_write_csv_header(rk_out *out);
+/* A CSV table: the rank, the strategy, its estimate with all parts, and `rest`, e.g. ",label". */
+void rk_estimate_write_csv_header(rk_out *out, const char *rest);
 void rk_estimate_write_csv_row(rk_out *out, size_t rank, const rk_strategy *strategy,
-                               const rk_estimate *estimate);
+                               const rk_estimate *estimate, const char *rest);
 
 #endif

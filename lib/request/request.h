@@ -45,11 +45,12 @@ typedef struct rk_request {
     bool dp_sync; /* of estimate: compare ways of data parallelism */
     int64_t dp_servers, dp_every, sites;
     double staleness_price, site_bandwidth; /* the last in GB/s */
+    bool ranked;                            /* of plan: the fastest strategies, not alternatives */
     bool pictures;                          /* the command writes SVG too; not an option */
     const char *output;                     /* file, or "-" */
-    int64_t top, threads;
-    int method; /* of plan */
-    int emit;   /* index in rk_launch_names; below 0: nothing */
+    int64_t top, threads;                   /* top 0: alternatives */
+    int method;                             /* of plan */
+    int emit;                               /* index in rk_launch_names; below 0: nothing */
 } rk_request;
 
 #define RK_OPTION_EMIT                                                                             \

@@ -34,7 +34,7 @@ static double time_limit(const struct worker *w)
 }
 
 /* Data-parallel degree of a pipeline degree in a batch; 0: it is not in the space. */
-static int64_t data_parallel(const struct search *s, const struct batch *b,
+static int64_t data_parallel(const rk_plan_bounds *s, const struct batch *b,
                              const rk_plan_pipe *pipe)
 {
     const int64_t dp = rk_plan_data_parallel(&s->lists, b->unit, pipe->pp);
@@ -43,23 +43,23 @@ static int64_t data_parallel(const struct search *s, const struct batch *b,
     return divides ? dp : 0;
 }
 
-static int lane_count(const struct search *s, const struct batch *b, int64_t pp, int64_t dp)
+static int lane_count(const rk_plan_bounds *s, const struct batch *b, int64_t pp, int64_t dp)
 {
     return rk_plan_shardings(&s->lists, b->unit, pp, dp) * s->lists.offload_count;
 }
 
 /* Strategies of a node: its choices of layers times its lanes. */
-static int node_choices(const struct search *s, int recompute, const rk_plan_shape *shape)
+static int node_choices(const rk_plan_bounds *s, int recompute, const rk_plan_shape *shape)
 {
     return s->lists.recomputes[recompute].kind == RK_REC_FULL ? shape->layer_choice_count : 1;
 }
 
-static uint64_t node_size(const struct search *s, const struct node *node)
+static uint64_t node_size(const rk_plan_bounds *s, const struct node *node)
 {
     return (uint64_t)node_choices(s, node->recompute, node->shape) * (uint64_t)node->lanes;
 }
 
-static uint64_t batch_size(const struct search *s, const struct batch *b)
+static uint64_t batch_size(const rk_plan_bounds *s, const struct batch *b)
 {
     const rk_plan_lists *l = &s->lists;
     uint64_t plain = 0, full = 0, count = 0; /* recomputes without and with choices of layers */
@@ -78,7 +78,7 @@ static uint64_t batch_size(const struct search *s, const struct batch *b)
     return count;
 }
 
-static rk_status add_batch(struct search *s, const struct batch *batch, rk_error *err)
+static rk_status add_batch(rk_plan_bounds *s, const struct batch *batch, rk_error *err)
 {
     if (s->batch_count == s->batch_room) {
         const size_t room = s->batch_room ? 2 * s->batch_room : 256;
@@ -89,12 +89,14 @@ static rk_status add_batch(struct search *s, const struct batch *batch, rk_error
         s->batches = batches;
         s->batch_room = room;
     }
-    s->batches[s->batch_count++] = *batch;
+    s->batches[s->batch_count] = *batch;
+    s->batches[s->batch_count].number = s->batch_count;
+    s->batch_count++;
     return RK_OK;
 }
 
 /* In the order of enumeration, so that the index of a batch is the count of those before it. */
-static rk_status list_batches(struct search *s, rk_error *err)
+static rk_status list_batches(rk_plan_bounds *s, rk_error *err)
 {
     const rk_plan_lists *l = &s->lists;
     rk_status status = RK_OK;
@@ -119,7 +121,7 @@ static rk_status list_batches(struct search *s, rk_error *err)
 }
 
 /* What all strategies of a batch have in common. */
-static rk_strategy batch_strategy(const struct search *s, const struct batch *b)
+static rk_strategy batch_strategy(const rk_plan_bounds *s, const struct batch *b)
 {
     rk_strategy strategy = s->space->base;
     rk_plan_set_unit(b->unit, &strategy);
@@ -130,7 +132,7 @@ static rk_strategy batch_strategy(const struct search *s, const struct batch *b)
 }
 
 /* Completes the strategy of a batch but for layers and lane. */
-static rk_strategy node_strategy(const struct search *s, const struct batch *b,
+static rk_strategy node_strategy(const rk_plan_bounds *s, const struct batch *b,
                                  const struct node *node)
 {
     rk_strategy strategy = batch_strategy(s, b);
@@ -141,14 +143,15 @@ static rk_strategy node_strategy(const struct search *s, const struct batch *b,
     return strategy;
 }
 
-/* Lanes that the framework runs with a pipeline degree and a recompute. */
-static uint64_t node_lanes(const struct node *node)
+/* Lanes of the part that the framework runs with a pipeline degree and a recompute. */
+static uint64_t node_lanes(const rk_plan_bounds *s, const struct node *node)
 {
-    return node->pipe->legal_lanes[node->recompute] & (((uint64_t)1 << node->lanes) - 1);
+    return node->pipe->legal_lanes[node->recompute] & (((uint64_t)1 << node->lanes) - 1) &
+           s->part_lanes;
 }
 
 /* Those of `lanes` that are legal: all or none, because they agree in what rules ask. */
-static uint64_t legal_of(const struct search *s, rk_strategy *strategy, uint64_t lanes)
+static uint64_t legal_of(const rk_plan_bounds *s, rk_strategy *strategy, uint64_t lanes)
 {
     int first = 0;
     if (lanes == 0) {
@@ -161,7 +164,7 @@ static uint64_t legal_of(const struct search *s, rk_strategy *strategy, uint64_t
     return rk_strategy_legal(s->model, &s->system, strategy, s->space->framework, NULL) ? lanes : 0;
 }
 
-static uint64_t legal_lanes(const struct search *s, rk_strategy *strategy, uint64_t lanes)
+static uint64_t legal_lanes(const rk_plan_bounds *s, rk_strategy *strategy, uint64_t lanes)
 {
     /* hybrid sharding is the only choice of lanes that degrees have a say in */
     return legal_of(s, strategy, lanes & ~s->lists.hybrid_lanes) |
@@ -180,7 +183,7 @@ static uint64_t count_lanes(uint64_t lanes)
 /* ---- bounds -------------------------------------------------------------------------------- */
 
 /* Fills the costs of blocks for a recompute; `legal` is a legal strategy of the batch. */
-static void fill_table(const struct search *s, struct worker *w, const rk_strategy *legal)
+static void fill_table(const rk_plan_bounds *s, struct worker *w, const rk_strategy *legal)
 {
     w->costed = *legal;
     rk_cost_table_fill(s->model, &s->system, s->stack, &w->costed, &w->table);
@@ -190,7 +193,7 @@ static void fill_table(const struct search *s, struct worker *w, const rk_strate
 
 /* Those of some lanes whose states fit; DualPipe, which holds every stage twice, has a say in it.
  */
-static uint64_t fitting_states(const struct search *s, struct worker *w,
+static uint64_t fitting_states(const rk_plan_bounds *s, struct worker *w,
                                const rk_strategy *strategy, uint64_t lanes)
 {
     rk_strategy with = *strategy;
@@ -210,7 +213,7 @@ static uint64_t fitting_states(const struct search *s, struct worker *w,
  * Bounds all shapes of a pipeline degree: w->least, infinite where the states of no lane fit.  The
  * table is that of no recompute.  Returns the least of them.
  */
-static double bound_shapes(const struct search *s, struct worker *w, const struct batch *b,
+static double bound_shapes(const rk_plan_bounds *s, struct worker *w, const struct batch *b,
                            const rk_plan_pipe *pipe, int64_t dp)
 {
     uint64_t fitting[2] = {0, 0}, legal = 0; /* by the copies of a stage */
@@ -218,7 +221,7 @@ static double bound_shapes(const struct search *s, struct worker *w, const struc
     double least = (double)INFINITY;
     struct node node = {.pipe = pipe, .dp = dp, .lanes = lane_count(s, b, pipe->pp, dp)};
     for (; node.recompute < s->lists.recompute_count; node.recompute++) {
-        legal |= node_lanes(&node);
+        legal |= node_lanes(s, &node);
     }
     node.recompute = 0;
     node.shape = &s->lists.shapes[pipe->shape_first];
@@ -243,17 +246,20 @@ static double bound_shapes(const struct search *s, struct worker *w, const struc
 }
 
 /* Finds a legal strategy of a batch; its node need not be promising. */
-static bool find_legal(const struct search *s, const struct batch *b, rk_strategy *legal)
+static bool find_legal(const rk_plan_bounds *s, const struct batch *b, rk_strategy *legal)
 {
     const rk_plan_lists *l = &s->lists;
     for (size_t i = 0; i < l->pipe_count; i++) {
         struct node node = {.pipe = &l->pipes[i], .dp = data_parallel(s, b, &l->pipes[i])};
+        if (!rk_part_has_pipe(s->part, node.pipe)) {
+            continue;
+        }
         node.lanes = node.dp ? lane_count(s, b, node.pipe->pp, node.dp) : 0;
         for (node.recompute = 0; node.dp && node.recompute < l->recompute_count; node.recompute++) {
             for (size_t j = 0; j < node.pipe->shape_count; j++) {
                 node.shape = &l->shapes[node.pipe->shape_first + j];
                 *legal = node_strategy(s, b, &node);
-                if (legal_lanes(s, legal, node_lanes(&node))) {
+                if (legal_lanes(s, legal, node_lanes(s, &node))) {
                     return true;
                 }
             }
@@ -263,7 +269,7 @@ static bool find_legal(const struct search *s, const struct batch *b, rk_strateg
 }
 
 /* `costed` says whether the table is that of a batch that differs in ep and etp only. */
-static void bound_batch(const struct search *s, struct worker *w, struct batch *b, bool *costed)
+static void bound_batch(const rk_plan_bounds *s, struct worker *w, struct batch *b, bool *costed)
 {
     const rk_plan_lists *l = &s->lists;
     rk_strategy legal;
@@ -286,9 +292,9 @@ static void bound_batch(const struct search *s, struct worker *w, struct batch *
     }
     for (size_t i = 0; i < l->pipe_count; i++) {
         const int64_t dp = data_parallel(s, b, &l->pipes[i]);
-        if (dp) {
-            b->bound = fmin(b->bound, bound_shapes(s, w, b, &l->pipes[i], dp));
-        }
+        double *bound = &s->pipe_bounds[b->number * l->pipe_count + i];
+        *bound = dp ? bound_shapes(s, w, b, &l->pipes[i], dp) : (double)INFINITY;
+        b->bound = fmin(b->bound, *bound);
     }
     if (!(b->bound < (double)INFINITY)) {
         w->counts.by_memory += b->count;
@@ -298,7 +304,7 @@ static void bound_batch(const struct search *s, struct worker *w, struct batch *
 
 static void bound_group(void *context, int worker_index, uint64_t index, rk_parallel *shared)
 {
-    struct search *s = context;
+    rk_plan_bounds *s = context;
     bool costed = false;
     (void)shared;
     for (size_t i = s->groups[index]; i < s->groups[index + 1]; i++) {
@@ -322,13 +328,18 @@ static int compare_costs(const void *a, const void *b)
     return 0;
 }
 
-static rk_status list_groups(struct search *s, rk_error *err)
+static rk_status list_groups(rk_plan_bounds *s, rk_error *err)
 {
     if (s->batch_count > 0) {
         qsort(s->batches, s->batch_count, sizeof(*s->batches), compare_costs);
     }
+    const size_t bounds = s->batch_count * s->lists.pipe_count;
     s->groups = malloc((s->batch_count + 1) * sizeof(*s->groups));
-    if (!s->groups) {
+    s->pipe_bounds = malloc((bounds + 1) * sizeof(*s->pipe_bounds));
+    for (size_t i = 0; s->pipe_bounds && i < bounds; i++) {
+        s->pipe_bounds[i] = (double)INFINITY;
+    }
+    if (!s->groups || !s->pipe_bounds) {
         return rk_fail(err, RK_ERR_MEMORY, "no memory for the micro-batches of a plan");
     }
     for (size_t i = 0; i < s->batch_count; i++) {
@@ -340,17 +351,10 @@ static rk_status list_groups(struct search *s, rk_error *err)
     return RK_OK;
 }
 
-static int compare_batches(const void *a, const void *b)
-{
-    const struct batch *x = a, *y = b;
-    return x->bound != y->bound ? (x->bound > y->bound ? 1 : -1)
-                                : (x->first > y->first) - (x->first < y->first);
-}
-
 /* ---- one choice of layers ------------------------------------------------------------------ */
 
 /* Whether a lane fits on every kind of rank. */
-static bool lane_fits(const struct search *s, struct worker *w, const rk_plan_base *base,
+static bool lane_fits(const rk_plan_bounds *s, struct worker *w, const rk_plan_base *base,
                       const rk_strategy *strategy)
 {
     const rk_accelerator *a = &s->system.accelerator;
@@ -369,10 +373,10 @@ static bool lane_fits(const struct search *s, struct worker *w, const rk_plan_ba
     return true;
 }
 
-static void settle_base(const struct search *s, struct worker *w, const struct node *node,
+static void settle_base(const rk_plan_bounds *s, struct worker *w, const struct node *node,
                         rk_plan_base *base)
 {
-    const uint64_t lanes = legal_lanes(s, &base->strategy, node_lanes(node));
+    const uint64_t lanes = legal_lanes(s, &base->strategy, node_lanes(s, node));
     uint64_t fitting = 0, timed = 0;
     w->counts.by_rule += (uint64_t)node->lanes - count_lanes(lanes);
     if (lanes == 0) {
@@ -412,7 +416,7 @@ static int compare_nodes(const void *a, const void *b)
                                 : (x->first > y->first) - (x->first < y->first);
 }
 
-static void settle_node(const struct search *s, struct worker *w, const struct node *node,
+static void settle_node(const rk_plan_bounds *s, struct worker *w, const struct node *node,
                         rk_plan_base *base)
 {
     const bool full = s->lists.recomputes[node->recompute].kind == RK_REC_FULL;
@@ -426,7 +430,7 @@ static void settle_node(const struct search *s, struct worker *w, const struct n
 }
 
 /* Lists the nodes that bounds do not settle.  The table is that of no recompute. */
-static size_t list_nodes(const struct search *s, struct worker *w, const struct batch *b)
+static size_t list_nodes(const rk_plan_bounds *s, struct worker *w, const struct batch *b)
 {
     const rk_plan_lists *l = &s->lists;
     uint64_t index = b->first;
@@ -439,6 +443,12 @@ static size_t list_nodes(const struct search *s, struct worker *w, const struct 
             continue;
         }
         node.lanes = lane_count(s, b, node.pipe->pp, node.dp);
+        if (s->part && (!rk_part_has_pipe(s->part, node.pipe) ||
+                        !(rk_pipe_bound(s, b, node.pipe) <= time_limit(w)))) {
+            const bool full = l->recomputes[node.recompute].kind == RK_REC_FULL;
+            index += (full ? node.pipe->base_count : node.pipe->shape_count) * (uint64_t)node.lanes;
+            continue;
+        }
         if (node.recompute == 0) {
             (void)bound_shapes(s, w, b, node.pipe, node.dp);
         }
@@ -448,6 +458,9 @@ static size_t list_nodes(const struct search *s, struct worker *w, const struct 
             node.first = index;
             node.bound = w->least[j];
             index += node_size(s, &node);
+            if (!rk_part_has_node(s->part, &l->recomputes[node.recompute], node.shape)) {
+                continue;
+            }
             if (node.bound <= time_limit(w) && node.bound < (double)INFINITY) {
                 w->nodes[count++] = node;
             } else if (node.bound < (double)INFINITY) {
@@ -461,7 +474,7 @@ static size_t list_nodes(const struct search *s, struct worker *w, const struct 
 }
 
 /* The nodes of one recompute, [0 .. count). */
-static void settle_nodes(const struct search *s, struct worker *w, const struct batch *b,
+static void settle_nodes(const rk_plan_bounds *s, struct worker *w, const struct batch *b,
                          const rk_strategy *legal, const struct node *nodes, size_t count)
 {
     const rk_plan_recompute *recompute = &s->lists.recomputes[nodes[0].recompute];
@@ -488,7 +501,7 @@ static void settle_nodes(const struct search *s, struct worker *w, const struct 
 
 static void settle_batch(void *context, int worker_index, uint64_t index, rk_parallel *shared)
 {
-    struct search *s = context;
+    rk_plan_bounds *s = context;
     struct worker *w = &s->workers[worker_index];
     const struct batch *b = &s->batches[s->done + index];
     rk_strategy legal;
@@ -521,11 +534,14 @@ static void settle_batch(void *context, int worker_index, uint64_t index, rk_par
 
 static bool tick(void *user, uint64_t done)
 {
-    const struct search *s = user;
+    const rk_plan_bounds *s = user;
+    if (s->part) { /* which takes little after all the rest */
+        return s->control->progress(s->control->user, s->lists.total, s->lists.total);
+    }
     return s->control->progress(s->control->user, s->settled + done, s->lists.total);
 }
 
-static rk_status run_batches(struct search *s,
+static rk_status run_batches(rk_plan_bounds *s,
                              void (*work)(void *, int, uint64_t, rk_parallel *shared),
                              uint64_t count, rk_error *err)
 {
@@ -542,7 +558,7 @@ static rk_status run_batches(struct search *s,
 }
 
 /* Takes over what the workers found in a round. */
-static rk_status end_round(struct search *s, rk_error *err)
+static rk_status end_round(rk_plan_bounds *s, rk_error *err)
 {
     rk_status status = RK_OK;
     for (int i = 0; i < s->threads && !status; i++) {
@@ -554,14 +570,17 @@ static rk_status end_round(struct search *s, rk_error *err)
     return status;
 }
 
-static rk_status run_rounds(struct search *s, rk_error *err)
+static rk_status run_rounds(rk_plan_bounds *s, rk_error *err)
 {
     const double least_rate = s->control ? s->control->least_rate : 0;
-    const double cutoff = least_rate > 0
-                              ? (double)s->space->global_batch / least_rate * (1 + RK_LEAST_SLACK)
-                              : (double)INFINITY;
+    const double cutoff =
+        least_rate > 0 ? (double)s->space->global_batch / least_rate * (1 + RK_LEAST_SLACK)
+        : s->part && s->part->longest_step_s > 0 ? s->part->longest_step_s * (1 + RK_LEAST_SLACK)
+                                                 : (double)INFINITY;
     rk_status status = RK_OK;
-    for (size_t size = 1; s->done < s->batch_count && !status; size *= 2) {
+    /* Of a part nothing is counted, so a round need not be large to be alike on all machines. */
+    const size_t first = s->part ? (size_t)s->threads : 1, growth = s->part ? 1 : 2;
+    for (size_t size = first; s->done < s->batch_count && !status; size *= growth) {
         const double most = fmin(limit_of(&s->top), cutoff);
         size_t count = 0;
         while (count < size && s->done + count < s->batch_count &&
@@ -587,7 +606,7 @@ static rk_status run_rounds(struct search *s, rk_error *err)
 
 /* ---- the search ---------------------------------------------------------------------------- */
 
-static rk_status init_workers(struct search *s, rk_error *err)
+static rk_status init_workers(rk_plan_bounds *s, rk_error *err)
 {
     const rk_plan_lists *l = &s->lists;
     s->workers = calloc((size_t)s->threads, sizeof(*s->workers));
@@ -611,7 +630,7 @@ static rk_status init_workers(struct search *s, rk_error *err)
     return RK_OK;
 }
 
-static void clear_search(struct search *s)
+static void clear_search(rk_plan_bounds *s)
 {
     for (int i = 0; s->workers && i < s->threads; i++) {
         rk_top_clear(&s->workers[i].top);
@@ -623,12 +642,13 @@ static void clear_search(struct search *s)
     free(s->workers);
     free(s->batches);
     free(s->groups);
+    free(s->pipe_bounds);
     rk_top_clear(&s->top);
     rk_plan_lists_clear(&s->lists);
 }
 
 /* Hands out the ranking and adds up the counts; what no round reached is settled by time. */
-static void report(struct search *s, rk_planned *planned, size_t *found, rk_bounded_counts *counts)
+static void report(rk_plan_bounds *s, rk_planned *planned, size_t *found, rk_bounded_counts *counts)
 {
     counts->total = s->lists.total;
     for (int i = 0; i < s->threads; i++) {
@@ -652,41 +672,109 @@ static void report(struct search *s, rk_planned *planned, size_t *found, rk_boun
     }
 }
 
+rk_status rk_plan_bounds_open(const rk_model *model, const rk_system *system, const rk_stack *stack,
+                              const rk_plan_space *space, const rk_search_control *control,
+                              rk_plan_bounds **bounds, rk_error *err)
+{
+    rk_plan_bounds *s = calloc(1, sizeof(*s));
+    rk_status status;
+    *bounds = s;
+    if (!s) {
+        return rk_fail(err, RK_ERR_MEMORY, "no memory for a search");
+    }
+    *s = (rk_plan_bounds){
+        .model = model,
+        .system = *system,
+        .stack = stack,
+        .space = space,
+        .threads = control && control->threads > 0 ? control->threads : rk_core_count(),
+        .control = control,
+    };
+    if (space->max_memory > 0) {
+        s->system.accelerator.memory_usable = space->max_memory;
+    }
+    status = rk_plan_lists_init(model, &s->system, space, &s->lists, err);
+    s->part_lanes = rk_part_lanes(&s->lists, NULL);
+    (void)(status || (status = list_batches(s, err)) || (status = init_workers(s, err)) ||
+           (status = list_groups(s, err)) ||
+           (status = run_batches(s, bound_group, s->group_count, err)));
+    if (!status) {
+        rk_bound_part(s);
+    }
+    return status;
+}
+
+void rk_plan_bounds_close(rk_plan_bounds *bounds)
+{
+    if (bounds) {
+        clear_search(bounds);
+        free(bounds);
+    }
+}
+
+/* Searches from the first batch on. */
+static rk_status run_search(rk_plan_bounds *s, size_t top_n, rk_error *err)
+{
+    s->top_n = top_n;
+    s->done = 0;
+    s->settled = 0;
+    rk_top_clear(&s->top);
+    rk_top_init(&s->top, top_n, sizeof(rk_plan_found));
+    for (int i = 0; i < s->threads; i++) {
+        rk_top_clear(&s->workers[i].found);
+        rk_top_init(&s->workers[i].found, top_n, sizeof(rk_plan_found));
+    }
+    return s->batch_count > 0 ? run_rounds(s, err) : RK_OK;
+}
+
+rk_status rk_plan_bounds_search(rk_plan_bounds *bounds, size_t top_n, rk_planned *planned,
+                                size_t *found, rk_bounded_counts *counts, rk_error *err)
+{
+    const rk_status status = run_search(bounds, top_n, err);
+    if (!status) {
+        report(bounds, planned, found, counts);
+    }
+    return status;
+}
+
+rk_status rk_plan_bounds_search_part(rk_plan_bounds *bounds, const rk_plan_part *part,
+                                     rk_planned *planned, bool *found, rk_error *err)
+{
+    rk_bounded_counts counts = {0};
+    const double usable = bounds->system.accelerator.memory_usable;
+    size_t count = 0;
+    bounds->part = part;
+    rk_bound_part(bounds);
+    bounds->part_lanes = rk_part_lanes(&bounds->lists, part);
+    if (part->max_memory > 0) {
+        bounds->system.accelerator.memory_usable = fmin(part->max_memory, usable);
+    }
+    const rk_status status = bounds->part_lanes
+                                 ? rk_plan_bounds_search(bounds, 1, planned, &count, &counts, err)
+                                 : RK_OK;
+    bounds->system.accelerator.memory_usable = usable;
+    bounds->part = NULL;
+    bounds->part_lanes = rk_part_lanes(&bounds->lists, NULL);
+    *found =
+        count > 0 && !(part->longest_step_s > 0 && planned->estimate.step > part->longest_step_s);
+    return status;
+}
+
 rk_status rk_plan_search_bounded(const rk_model *model, const rk_system *system,
                                  const rk_stack *stack, const rk_plan_space *space,
                                  const rk_search_control *control, size_t top_n,
                                  rk_planned *planned, size_t *found, rk_bounded_counts *counts,
                                  rk_error *err)
 {
-    struct search s = {
-        .model = model,
-        .system = *system,
-        .stack = stack,
-        .space = space,
-        .top_n = top_n,
-        .threads = control && control->threads > 0 ? control->threads : rk_core_count(),
-        .control = control,
-    };
+    rk_plan_bounds *bounds;
     rk_error ignored;
-    rk_status status;
     err = err ? err : &ignored;
     *found = 0;
     *counts = (rk_bounded_counts){0};
-    if (space->max_memory > 0) {
-        s.system.accelerator.memory_usable = space->max_memory;
-    }
-    rk_top_init(&s.top, top_n, sizeof(rk_plan_found));
-    (void)((status = rk_plan_lists_init(model, system, space, &s.lists, err)) ||
-           (status = list_batches(&s, err)) || (status = init_workers(&s, err)) ||
-           (status = list_groups(&s, err)) ||
-           (status = run_batches(&s, bound_group, s.group_count, err)));
-    if (!status && s.batch_count > 0) {
-        qsort(s.batches, s.batch_count, sizeof(*s.batches), compare_batches);
-        status = run_rounds(&s, err);
-    }
+    rk_status status = rk_plan_bounds_open(model, system, stack, space, control, &bounds, err);
     if (!status) {
-        report(&s, planned, found, counts);
+        status = rk_plan_bounds_search(bounds, top_n, planned, found, counts, err);
     }
-    clear_search(&s);
+    rk_plan_bounds_close(bounds);
     return status;
 }

@@ -15,4 +15,35 @@ rk_status rk_plan_search_bounded(const rk_model *model, const rk_system *system,
                                  rk_planned *planned, size_t *found, rk_bounded_counts *counts,
                                  rk_error *err);
 
+/* Degrees, a bit each. */
+enum { RK_DEGREE_TP = 1, RK_DEGREE_CP = 2, RK_DEGREE_PP = 4, RK_DEGREE_VP = 8, RK_DEGREE_EP = 16 };
+
+/* Some strategies of a space. */
+typedef struct rk_plan_part {
+    unsigned ones;         /* degrees that are 1 */
+    unsigned shardings;    /* a bit per rk_sharding; 0: all */
+    unsigned recomputes;   /* a bit per rk_recompute_kind; 0: all */
+    double max_memory;     /* bytes per accelerator; 0: as in the space */
+    double longest_step_s; /* 0: any */
+} rk_plan_part;
+
+/*
+ * Several searches of one space, which share its bounds.  The model, the stack and the space must
+ * outlive the search, which is released with rk_plan_bounds_close, also after a failure.
+ */
+typedef struct rk_plan_bounds rk_plan_bounds;
+
+rk_status rk_plan_bounds_open(const rk_model *model, const rk_system *system, const rk_stack *stack,
+                              const rk_plan_space *space, const rk_search_control *control,
+                              rk_plan_bounds **bounds, rk_error *err);
+void rk_plan_bounds_close(rk_plan_bounds *bounds);
+
+/* As rk_plan_search_bounded; it comes before any search of a part, and once. */
+rk_status rk_plan_bounds_search(rk_plan_bounds *bounds, size_t top_n, rk_planned *planned,
+                                size_t *found, rk_bounded_counts *counts, rk_error *err);
+
+/* Finds the fastest strategy of a part, the same that a search of that part alone finds. */
+rk_status rk_plan_bounds_search_part(rk_plan_bounds *bounds, const rk_plan_part *part,
+                                     rk_planned *planned, bool *found, rk_error *err);
+
 #endif

@@ -12,6 +12,7 @@
 struct batch {
     double bound; /* s of a step; infinite: no strategy can fit */
     uint64_t first, count;
+    size_t number; /* in the order of enumeration; place in pipe_bounds */
     const rk_plan_unit *unit;
     int cp_kind;
     int64_t micro_batch;
@@ -43,7 +44,7 @@ struct worker {
     rk_error error;
 };
 
-struct search {
+struct rk_plan_bounds {
     const rk_model *model;
     rk_system system; /* with the memory that the space allows */
     const rk_stack *stack;
@@ -52,6 +53,7 @@ struct search {
     size_t top_n;
     struct batch *batches; /* owned */
     size_t batch_count, batch_room;
+    double *pipe_bounds; /* owned; by batch and pipe: s of a step; infinite: none can fit */
     size_t *groups; /* owned: where batches that differ in ep and etp only begin, and the end */
     size_t group_count;
     size_t done; /* batches that are settled */
@@ -59,7 +61,24 @@ struct search {
     struct worker *workers;
     int threads;
     const rk_search_control *control;
-    uint64_t settled; /* strategies, in the rounds before */
+    uint64_t settled;         /* strategies, in the rounds before */
+    const rk_plan_part *part; /* of the strategies, that is searched; NULL: all */
+    uint64_t part_lanes;      /* of it, a bit each */
 };
+
+/* Whether strategies belong to a part; NULL: all do. */
+bool rk_part_has_batch(const rk_plan_part *part, const struct batch *b);
+bool rk_part_has_pipe(const rk_plan_part *part, const rk_plan_pipe *pipe);
+bool rk_part_has_node(const rk_plan_part *part, const rk_plan_recompute *recompute,
+                      const rk_plan_shape *shape);
+
+/* Lanes of a part, a bit each. */
+uint64_t rk_part_lanes(const rk_plan_lists *l, const rk_plan_part *part);
+
+/* Seconds of a step that no strategy of a batch with a pipeline degree undercuts. */
+double rk_pipe_bound(const rk_plan_bounds *s, const struct batch *b, const rk_plan_pipe *pipe);
+
+/* Bounds and sorts the batches by what they have of the part that is searched. */
+void rk_bound_part(rk_plan_bounds *s);
 
 #endif

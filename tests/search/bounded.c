@@ -154,6 +154,96 @@ static void test_random_problems(void **state)
     free(best);
 }
 
+/* ---- parts --------------------------------------------------------------------------------- */
+
+static const rk_plan_part parts[] = {
+    {.ones = RK_DEGREE_TP},
+    {.ones = RK_DEGREE_CP},
+    {.ones = RK_DEGREE_PP},
+    {.ones = RK_DEGREE_VP},
+    {.ones = RK_DEGREE_EP},
+    {.ones = RK_DEGREE_TP | RK_DEGREE_PP},
+    {.shardings = 1U << RK_SHARD_OPTIMIZER},
+    {.shardings = 1U << RK_SHARD_ALL},
+    {.recomputes = 1U << RK_REC_NONE},
+    {.recomputes = 1U << RK_REC_FULL},
+    {.max_memory = 3 * GIB},
+};
+
+/* The part as a space of its own. */
+static rk_plan_space space_of(const rk_plan_space *space, const rk_plan_part *part)
+{
+    const rk_choices one = {.count = 1, .values = {1}};
+    rk_plan_space own = *space;
+    own.tp = part->ones & RK_DEGREE_TP ? one : own.tp;
+    own.cp = part->ones & RK_DEGREE_CP ? one : own.cp;
+    own.pp = part->ones & RK_DEGREE_PP ? one : own.pp;
+    own.vp = part->ones & RK_DEGREE_VP ? one : own.vp;
+    own.ep = part->ones & RK_DEGREE_EP ? one : own.ep;
+    if (part->shardings) { /* alone it would be tried though the framework does not have it */
+        own.shardings &= part->shardings & rk_framework_of(own.framework)->shardings;
+    }
+    own.recomputes &= part->recomputes ? part->recomputes : own.recomputes;
+    own.max_memory = part->max_memory > 0 ? fmin(part->max_memory, own.max_memory) : own.max_memory;
+    return own;
+}
+
+/* The fastest of a part is that of an exhaustive search of the part alone. */
+static void test_parts(void **state)
+{
+    enum { PART_COUNT = sizeof(parts) / sizeof(parts[0]) };
+    int found_of[PART_COUNT] = {0};
+    (void)state;
+    for (uint64_t seed = 1; seed <= 150; seed++) {
+        const struct problem p = random_problem(seed);
+        const rk_search_control control = {.threads = 1 + (int)(seed % 2)};
+        rk_planned best[2];
+        rk_plan_bounds *bounds;
+        rk_bounded_counts bounded;
+        size_t count;
+        rk_error err;
+        assert_int_equal(
+            rk_plan_bounds_open(&p.model, &p.system, &p.stack, &p.space, &control, &bounds, &err),
+            RK_OK);
+        assert_int_equal(rk_plan_bounds_search(bounds, 1, best, &count, &bounded, &err), RK_OK);
+        for (size_t i = 0; i < PART_COUNT; i++) {
+            const rk_plan_space space = space_of(&p.space, &parts[i]);
+            rk_plan_part part = parts[i];
+            rk_plan_counts counts;
+            bool found;
+            if (space.shardings == 0 || space.recomputes == 0) {
+                continue;
+            }
+            assert_int_equal(rk_plan_search(&p.model, &p.system, &p.stack, &space, &control, 1,
+                                            best, &count, NULL, &counts, &err),
+                             RK_OK);
+            assert_int_equal(rk_plan_bounds_search_part(bounds, &part, &best[1], &found, &err),
+                             RK_OK);
+            if (count > 0 && parts[i].shardings && best[0].strategy.dp * best[0].strategy.cp == 1) {
+                continue; /* nothing to shard: the whole space has it as not sharded */
+            }
+            assert_int_equal(found, count);
+            if (found) {
+                best[1].index = best[0].index; /* in another space */
+                assert_same(&best[1], &best[0]);
+                part.longest_step_s = best[0].estimate.step;
+                assert_int_equal(rk_plan_bounds_search_part(bounds, &part, best, &found, &err),
+                                 RK_OK);
+                assert_true(found);
+                part.longest_step_s *= 0.999;
+                assert_int_equal(rk_plan_bounds_search_part(bounds, &part, best, &found, &err),
+                                 RK_OK);
+                assert_false(found);
+                found_of[i]++;
+            }
+        }
+        rk_plan_bounds_close(bounds);
+    }
+    for (size_t i = 0; i < PART_COUNT; i++) {
+        assert_true(found_of[i] >= 10);
+    }
+}
+
 /* ---- the bounds ---------------------------------------------------------------------------- */
 
 /* Checks the bounds of a strategy that the exhaustive search has found. */
@@ -291,9 +381,8 @@ static void test_fill_experts(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_random_problems),
-        cmocka_unit_test(test_admissible),
-        cmocka_unit_test(test_measured_tables),
+        cmocka_unit_test(test_random_problems), cmocka_unit_test(test_parts),
+        cmocka_unit_test(test_admissible),      cmocka_unit_test(test_measured_tables),
         cmocka_unit_test(test_fill_experts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

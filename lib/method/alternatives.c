@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "method/alternatives.h"
+
+#include "base/error.h"
+#include "method/reckon_candidate.h"
+#include "search/bounded_plan.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#define LESS_MEMORY 0.5 /* of that of the fastest */
+
+/* A kind of alternative is a part of the space that does not hold the fastest strategy. */
+struct kind {
+    const char *label;
+    rk_plan_part part;
+    double memory; /* of that of the fastest; 0: any */
+};
+
+static const struct kind kinds[RK_ALTERNATIVE_KINDS] = {
+    {"fastest", {0}, 0},
+    {"no pipeline", {.ones = RK_DEGREE_PP}, 0},
+    {"no TP", {.ones = RK_DEGREE_TP}, 0},
+    {"no CP", {.ones = RK_DEGREE_CP}, 0},
+    {"no EP", {.ones = RK_DEGREE_EP}, 0},
+    {"no VP", {.ones = RK_DEGREE_VP}, 0},
+    {"ZeRO 1", {.shardings = 1U << RK_SHARD_OPTIMIZER}, 0},
+    {"ZeRO 3", {.shardings = 1U << RK_SHARD_ALL}, 0},
+    {"no recompute", {.recomputes = 1U << RK_REC_NONE}, 0},
+    {"full recompute", {.recomputes = 1U << RK_REC_FULL}, 0},
+    {"half the memory", {0}, LESS_MEMORY},
+};
+
+const char *rk_alternative_name(unsigned set)
+{
+    for (int i = 0; i < RK_ALTERNATIVE_KINDS; i++) {
+        if (set >> i & 1) {
+            return kinds[i].label;
+        }
+    }
+    return "";
+}
+
+const char *rk_alternative_label(unsigned set, char out[RK_ALTERNATIVE_LABEL_SIZE])
+{
+    size_t length = 0;
+    out[0] = '\0';
+    for (int i = 0; i < RK_ALTERNATIVE_KINDS && length < RK_ALTERNATIVE_LABEL_SIZE; i++) {
+        if (set >> i & 1) {
+            length += (size_t)snprintf(out + length, RK_ALTERNATIVE_LABEL_SIZE - length, "%s%s",
+                                       length ? "; " : "", kinds[i].label);
+        }
+    }
+    return out;
+}
+
+/* Whether the strategy is in the part, but for memory. */
+static bool is_in(const rk_plan_part *part, const rk_strategy *s)
+{
+    return !(part->ones & RK_DEGREE_PP && s->pp > 1) && !(part->ones & RK_DEGREE_TP && s->tp > 1) &&
+           !(part->ones & RK_DEGREE_CP && s->cp > 1) && !(part->ones & RK_DEGREE_EP && s->ep > 1) &&
+           !(part->ones & RK_DEGREE_VP && s->vp > 1) &&
+           (part->shardings == 0 || part->shardings >> s->sharding & 1) &&
+           (part->recomputes == 0 || part->recomputes >> s->recompute & 1);
+}
+
+/* Keeps the ranking in order of time; what is there already only gets another kind. */
+static void add_alternative(rk_ranking *ranking, int kind, const rk_candidate *candidate)
+{
+    size_t at = ranking->count;
+    for (size_t i = 0; i < ranking->count; i++) {
+        if (ranking->candidates[i].index == candidate->index) {
+            ranking->kinds[i] |= 1U << kind;
+            return;
+        }
+    }
+    for (; at > 1 && candidate->step < ranking->candidates[at - 1].step; at--) {
+        ranking->candidates[at] = ranking->candidates[at - 1];
+        ranking->kinds[at] = ranking->kinds[at - 1];
+    }
+    ranking->candidates[at] = *candidate;
+    ranking->kinds[at] = 1U << kind;
+    ranking->count++;
+}
+
+/* What is of the part is no slower than those that are there already. */
+static double longest_step(const rk_plan_part *part, const rk_ranking *ranking)
+{
+    for (size_t i = 1; i < ranking->count; i++) {
+        const rk_candidate *there = &ranking->candidates[i];
+        if (is_in(part, &there->strategy) &&
+            (part->max_memory == 0 || there->memory <= part->max_memory)) {
+            return there->step;
+        }
+    }
+    return RK_ALTERNATIVE_SLOWEST * ranking->candidates[0].step;
+}
+
+/* Adds the alternatives to the fastest, which stands in the ranking alone. */
+static rk_status add_alternatives(const rk_problem *problem, rk_plan_bounds *bounds,
+                                  rk_ranking *ranking, rk_error *err)
+{
+    const rk_candidate fastest = ranking->candidates[0];
+    rk_status status = RK_OK;
+    ranking->kinds[0] = 1;
+    for (int i = 1; i < RK_ALTERNATIVE_KINDS && !status; i++) {
+        rk_plan_part part = kinds[i].part;
+        rk_planned planned;
+        bool found;
+        if (kinds[i].memory == 0 && is_in(&part, &fastest.strategy)) {
+            continue;
+        }
+        part.max_memory = kinds[i].memory * fastest.memory;
+        part.longest_step_s = longest_step(&part, ranking);
+        status = rk_plan_bounds_search_part(bounds, &part, &planned, &found, err);
+        if (!status && found) {
+            const rk_candidate candidate = rk_reckon_candidate(problem, &planned);
+            add_alternative(ranking, i, &candidate);
+        }
+    }
+    return status;
+}
+
+/* Finds the fastest; the ranking stays empty where nothing fits. */
+static rk_status find_fastest(const rk_problem *problem, rk_plan_bounds *bounds,
+                              rk_ranking *ranking, rk_error *err)
+{
+    rk_planned planned;
+    const rk_status status =
+        rk_plan_bounds_search(bounds, 1, &planned, &ranking->count, &ranking->bounded, err);
+    if (!status && ranking->count > 0) {
+        ranking->candidates[0] = rk_reckon_candidate(problem, &planned);
+    }
+    return status;
+}
+
+static rk_status open_bounds(const rk_problem *problem, const rk_search_control *control,
+                             rk_plan_bounds **bounds, rk_error *err)
+{
+    return rk_plan_bounds_open(&problem->reckon.inputs.model, &problem->reckon.inputs.system,
+                               &problem->reckon.inputs.software.stack, &problem->reckon.space,
+                               control, bounds, err);
+}
+
+/* For all kinds. */
+static rk_status make_room(rk_ranking *ranking, rk_error *err)
+{
+    rk_candidate *candidates =
+        realloc(ranking->candidates, RK_ALTERNATIVE_KINDS * sizeof(*candidates));
+    if (!candidates) {
+        return rk_fail(err, RK_ERR_MEMORY, "not enough memory for the ranking");
+    }
+    ranking->candidates = candidates;
+    return RK_OK;
+}
+
+rk_status rk_rank_alternatives(const rk_problem *problem, rk_search_kind kind, rk_team *team,
+                               const rk_search_control *control, rk_ranking *ranking, rk_error *err)
+{
+    rk_plan_bounds *bounds = NULL;
+    bool by_bounds = false;
+    *ranking = (rk_ranking){.kind = kind};
+    rk_status status = team ? RK_OK : rk_choose_search(problem, kind, NULL, &by_bounds, err);
+    if (!status && by_bounds) {
+        ranking->by_bounds = true;
+        (void)((status = make_room(ranking, err)) ||
+               (status = open_bounds(problem, control, &bounds, err)));
+        status = status ? status : find_fastest(problem, bounds, ranking, err);
+    }
+    if (!status && ranking->count == 0) {
+        rk_ranking_clear(ranking);
+        status = rk_rank_strategies(problem, kind, 1, team, control, ranking, err);
+        status = status ? status : make_room(ranking, err);
+    }
+    if (!status && ranking->count > 0) {
+        status = bounds ? RK_OK : open_bounds(problem, control, &bounds, err);
+        status = status ? status : add_alternatives(problem, bounds, ranking, err);
+    }
+    rk_plan_bounds_close(bounds);
+    return status;
+}

@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RK_METHOD_RECKON_CANDIDATE_H
+#define RK_METHOD_RECKON_CANDIDATE_H
+
+#include "method/method.h"
+
+/* What a search by the reckon model has found. */
+rk_candidate rk_reckon_candidate(const rk_problem *problem, const rk_planned *planned);
+
+#endif
