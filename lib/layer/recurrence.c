@@ -21,6 +21,8 @@ const rk_field rk_recurrence_fields[RK_RECURRENCE_FIELD_COUNT] = {
     RK_LAYER_FLAG(conv_bias, recurrence.conv_bias, "the convolution has a bias"),
     RK_LAYER_SIZE(chunk, recurrence.chunk, "tokens of a chunk of a recurrence"),
     RK_LAYER_FLAG(full_gate, recurrence.full_gate, "the output gate is not of low rank"),
+    RK_LAYER_SIZE(step_rank, recurrence.step_rank, "Mamba-1: rank of dt; default hidden / 16"),
+    RK_LAYER_FLAG(inner_norms, recurrence.inner_norms, "Mamba-1: norms of dt, B and C"),
 };
 
 /* ---- sizes --------------------------------------------------------------------------------- */
@@ -113,7 +115,7 @@ void rk_recurrence_count(const rk_layer_type *type, int64_t h, rk_layer_params *
     const rk_recurrence_shape *r = &type->recurrence;
     const rk_recurrence_size size = size_of(type, h);
     const int64_t matrices =
-        h * size.projected + size.raised * size.rank * size.inner + size.inner * h;
+        h * size.projected + size.raised * size.rank * size.inner + size.inner * (size.read + h);
     p->attention = matrices + size.convolved * r->conv_width + size.vectors +
                    (r->conv_bias ? size.convolved + size.conv_bias : 0);
     p->gemm += matrices;
@@ -123,18 +125,16 @@ void rk_recurrence_count(const rk_layer_type *type, int64_t h, rk_layer_params *
 void rk_recurrence_unsplit(const rk_layer_type *type, double hidden, double t, double *whole,
                            double *copied)
 {
-    (void)type; /* nothing is whole on a tensor rank */
-    (void)hidden;
-    (void)t;
-    (void)whole;
+    (void)t; /* all is split but the norms of Mamba-1 */
     (void)copied;
+    *whole += type->recurrence.inner_norms ? (double)size_of(type, (int64_t)hidden).read : 0;
 }
 
 double rk_recurrence_features(const rk_layer_type *type, double h)
 {
     const rk_recurrence_size size = size_of(type, (int64_t)h);
     return h + (double)size.projected + (double)(size.raised * (size.rank + size.inner)) +
-           (double)size.inner + h;
+           (double)(size.read > 0 ? size.inner + size.read : 0) + (double)size.inner + h;
 }
 
 /* That of the input holds several things at once. */
@@ -176,6 +176,16 @@ static void add_scan(rk_cost_builder *x, const rk_scan *scan, double each)
     rk_emit(x, &o);
 }
 
+/* A linear of the channels, whose few outputs are summed over the tensor ranks, visibly. */
+static void add_read(rk_cost_builder *x, double T, double read, double inner)
+{
+    const rk_message sum =
+        rk_message_of(x->c, RK_COLL_ALL_REDUCE, RK_GROUP_TENSOR, x->c->element * T * read, 1);
+    rk_add_row_linear(x, x->c->strategy->precision, T, read, inner);
+    rk_send(x, RK_PASS_FORWARD, RK_PART_TP, sum.seconds, &sum, 1);
+    rk_send(x, RK_PASS_BACKWARD, RK_PART_TP, sum.seconds, &sum, 1);
+}
+
 void rk_recurrence_add(rk_cost_builder *x, const rk_layer_type *type)
 {
     const rk_strategy *s = x->c->strategy;
@@ -188,6 +198,9 @@ void rk_recurrence_add(rk_cost_builder *x, const rk_layer_type *type)
         rk_add_linear(x, RK_PART_LINEAR, s->precision, T, inner, (double)size.rank);
     }
     rk_add_linear(x, RK_PART_LINEAR, s->precision, T, made, h);
+    if (size.read > 0) {
+        add_read(x, T, (double)size.read, inner);
+    }
     rk_add_exchange(x, x->c->element * T * exchanged, x->c->element * T * inner);
     add_scan(x, &work.scan, each);
     rk_add_stream(x, RK_PART_STREAM, each * work.streamed_forward, each * work.streamed_backward);

@@ -9,7 +9,7 @@
 #include "layer/operators.h"
 
 /* The keys of every recurrence in a model document. */
-enum { RK_RECURRENCE_FIELD_COUNT = 8 };
+enum { RK_RECURRENCE_FIELD_COUNT = 10 };
 extern const rk_field rk_recurrence_fields[RK_RECURRENCE_FIELD_COUNT];
 
 /* What a recurrence has and what FLOP conventions count of it; all tensor ranks together. */
@@ -18,6 +18,7 @@ typedef struct rk_recurrence_size {
     int64_t inner;      /* inputs of the output projection */
     int64_t raised;     /* linears that make `inner` outputs of `rank` inputs */
     int64_t rank;       /* of these */
+    int64_t read;       /* outputs of a linear of the `inner` channels, summed over tensor ranks */
     int64_t convolved;  /* channels of the convolution */
     int64_t vectors;    /* other parameters, without biases of the convolution */
     int64_t conv_bias;  /* biases that come with those of the convolution */

@@ -52,6 +52,11 @@ static const char *const reads_granite_hybrid[] = {"mamba_n_heads",
                                                    NULL};
 static const char *const reads_mamba2[] = {"state_size", "chunk_size", "time_step_rank",
                                            "ssm_state_size", NULL};
+static const char *const reads_jamba[] = {
+    "mamba_d_state",       "mamba_dt_rank",      "mamba_expand",
+    "attn_layer_period",   "attn_layer_offset",  "expert_layer_period",
+    "expert_layer_offset", "num_logits_to_keep", NULL};
+static const char *const reads_mamba1[] = {"state_size", "time_step_rank", "ssm_state_size", NULL};
 static const char *const reads_nas[] = {"block_configs", NULL};
 
 /* ---- layers -------------------------------------------------------------------------------- */
@@ -223,6 +228,80 @@ static rk_status lay_out_mamba2(hf_draft *draft, rk_error *err)
     return status ? status : rk_hf_finish(draft, &to, err);
 }
 
+/* ---- Mamba-1 --------------------------------------------------------------------------------- */
+
+/* Spellings of Mamba-1, of Jamba and of Falcon-Mamba. */
+static const char *const jamba_keys[] = {"mamba_d_state", "mamba_d_conv", "mamba_dt_rank",
+                                         "mamba_expand", "mamba_conv_bias"};
+static const char *const mamba1_keys[] = {"state_size", "conv_kernel", "time_step_rank", "expand",
+                                          "use_conv_bias"};
+
+static rk_status read_optional(const hf_draft *draft, const char *key, int64_t *out, rk_error *err)
+{
+    const json_t *value = rk_hf_find(draft, key);
+    return value && !json_is_string(value) ? rk_hf_read_size(draft, key, value, out, err) : RK_OK;
+}
+
+/* Fills the recurrence of draft->layer; a rank that is "auto" is hidden / 16, rounded up. */
+static rk_status read_mamba1(hf_draft *draft, const char *const *keys, rk_error *err)
+{
+    rk_recurrence_shape *r = &draft->layer.recurrence;
+    const int64_t h = draft->size[HF_HIDDEN];
+    int64_t expand = 2;
+    r->key_size = 16;
+    r->conv_width = 4;
+    r->step_rank = (h + 15) / 16;
+    rk_status status = read_optional(draft, keys[0], &r->key_size, err);
+    status = status ? status : read_optional(draft, keys[1], &r->conv_width, err);
+    status = status ? status : read_optional(draft, keys[2], &r->step_rank, err);
+    status = status ? status : read_optional(draft, keys[3], &expand, err);
+    status = status ? status : rk_hf_read_flag(draft, (hf_flag){keys[4], true}, &r->conv_bias, err);
+    r->heads = expand * h;
+    r->key_heads = r->value_size = r->chunk = 1;
+    return status;
+}
+
+/* Whether layer i is one of every `period`, from `offset` on. */
+static bool is_nth(int i, int64_t period, int64_t offset)
+{
+    return period > 0 && i >= offset && (i - offset) % period == 0;
+}
+
+/* Jamba: one layer of attention in a period, experts in every second layer, norms of dt, B, C. */
+static rk_status lay_out_jamba(hf_draft *draft, rk_error *err)
+{
+    rk_hf_layout to = {.layers = 0};
+    int64_t period = 8, offset = 4, expert_period = 2, expert_offset = 1;
+    rk_status status = read_mamba1(draft, jamba_keys, err);
+    draft->layer.recurrence.inner_norms = true;
+    status = status ? status : read_optional(draft, "attn_layer_period", &period, err);
+    status = status ? status : read_optional(draft, "attn_layer_offset", &offset, err);
+    status = status ? status : read_optional(draft, "expert_layer_period", &expert_period, err);
+    status = status ? status : read_optional(draft, "expert_layer_offset", &expert_offset, err);
+    for (int i = 0; !status && i < (int)draft->size[HF_LAYERS]; i++) {
+        const bool experts =
+            draft->layer.moe.experts > 1 && is_nth(i, expert_period, expert_offset);
+        rk_layer_type layer = draft->layer;
+        layer.moe = experts ? layer.moe : (rk_moe_shape){0};
+        layer.ffn.width = experts ? 0 : draft->size[HF_FFN];
+        status =
+            rk_hf_append_kinds(draft, &to, &layer, is_nth(i, period, offset) ? "grouped" : "mamba1",
+                               experts ? "experts" : "dense", err);
+    }
+    return status ? status : rk_hf_finish(draft, &to, err);
+}
+
+/* Mamba and Falcon-Mamba: Mamba-1 alone. */
+static rk_status lay_out_mamba1(hf_draft *draft, rk_error *err)
+{
+    rk_hf_layout to = {.layers = 0};
+    rk_status status = read_mamba1(draft, mamba1_keys, err);
+    for (int i = 0; !status && i < (int)draft->size[HF_LAYERS]; i++) {
+        status = rk_hf_append_kinds(draft, &to, &draft->layer, "mamba1", "none", err);
+    }
+    return status ? status : rk_hf_finish(draft, &to, err);
+}
+
 /* ---- block-wise search (Nemotron NAS) -------------------------------------------------------- */
 
 /* Widths are 2/3 of a multiple of the hidden size, rounded up to 256 (modeling_decilm.py). */
@@ -326,6 +405,31 @@ const hf_architecture rk_hf_hybrids[] = {
         .norms = 2,
         .reads = reads_mamba2,
         .lay_out = lay_out_mamba2,
+    },
+    {
+        .type = "jamba",
+        .defaults = {SHAPE(65536, 4096, 14336, 32, 32), [HF_KV_HEADS] = 8, EXPERTS(16, 2, 0)},
+        .norms = 2,
+        .has_experts = true,
+        .ffn_is_expert = true,
+        .reads = reads_jamba,
+        .lay_out = lay_out_jamba,
+    },
+    {
+        .type = "mamba",
+        .defaults = {SHAPE(50280, 768, 1, 32, 1)},
+        .tied = true,
+        .norms = 2,
+        .reads = reads_mamba1,
+        .lay_out = lay_out_mamba1,
+    },
+    {
+        .type = "falcon_mamba",
+        .defaults = {SHAPE(50280, 768, 1, 32, 1)},
+        .tied = true,
+        .norms = 2,
+        .reads = reads_mamba1,
+        .lay_out = lay_out_mamba1,
     },
     {
         .type = "nemotron-nas",

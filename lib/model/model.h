@@ -63,7 +63,9 @@ typedef struct rk_recurrence_shape {
     int64_t conv_width;           /* taps of the causal convolution before it */
     int64_t chunk;                /* C tokens */
     bool conv_bias;
-    bool full_gate; /* Kimi delta attention: the output gate is one matrix, not of low rank */
+    bool full_gate;    /* Kimi delta attention: the output gate is one matrix, not of low rank */
+    int64_t step_rank; /* Mamba-1: of dt */
+    bool inner_norms;  /* Mamba-1: norms of dt, B and C */
 } rk_recurrence_shape;
 
 typedef struct rk_ffn_shape {

@@ -14,7 +14,6 @@
 static const char *const refused[][2] = {
     {"DeepSeek-V4-Flash", "indexer"},
     {"DeepSeek-V4-Pro", "indexer"},
-    {"Jamba-v0.1", "state-space"},
     {"LongCat-Flash-Chat", "longcat_flash"},
     {"Zamba2-2.7B-Instruct-v2", "state-space"},
 };

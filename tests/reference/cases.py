@@ -87,8 +87,11 @@ def random_mamba2(rng, heads):
 
 def random_recurrence(rng, heads):
     """Any recurrence but Mamba-2; those that have no separate keys leave them out."""
-    kind = rng.choice(("gated_delta", "kimi_delta", "lightning", "convolution"))
+    kind = rng.choice(("gated_delta", "kimi_delta", "lightning", "convolution", "mamba1"))
     fields = {"mixer": kind, "conv_width": 0 if kind == "lightning" else 4}
+    if kind == "mamba1":
+        fields.update(state_key_size=16, inner_norms=often(rng, 0.5), conv_bias=often(rng, 0.5))
+        return dict(fields, state_heads=64 * heads, step_rank=rng.choice((64, 256)))
     if kind == "convolution":
         return dict(fields, conv_bias=often(rng, 0.3))
     fields.update(state_heads=4 * heads, state_value_size=rng.choice((64, 128)),

@@ -27,7 +27,7 @@ LAYER_DEFAULTS = {
     "index_heads": 0, "index_size": 0, "index_keys": 0, "index_block": 0, "index_shared": False,
     "mixer": "", "feed_forward": "", "heads": 0,
     "state_heads": 0, "state_key_heads": 0, "state_key_size": 0, "state_value_size": 0,
-    "conv_width": 0, "conv_bias": False, "chunk": 0, "full_gate": False,
+    "conv_width": 0, "conv_bias": False, "chunk": 0, "full_gate": False, "step_rank": 0, "inner_norms": False,
     "ffn": 0, "gated": True, "clamped": False, "ffn_bias": False,
     "activation_scalars": 0,
     "experts": 0, "top_k": 0, "expert_ffn": 0, "expert_latent": 0, "shared_experts": 0, "shared_ffn": 0,
@@ -62,6 +62,10 @@ def complete_layer(fields, hidden):
         layer.bias_out = layer.bias_qkv = False
         if layer.mixer == "convolution":
             layer.state_heads = layer.state_heads or hidden
+        if layer.mixer == "mamba1":
+            layer.state_heads = layer.state_heads or 2 * hidden
+            layer.step_rank = layer.step_rank or -(-hidden // 16)
+            layer.state_key_heads = layer.state_value_size = 1
         layer.state_key_heads = layer.state_key_heads or layer.state_heads
         layer.state_key_size = layer.state_key_size or layer.state_value_size
         return layer

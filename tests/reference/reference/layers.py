@@ -452,6 +452,13 @@ def recurrence_of(layer, e):
             m=4 * V, inner=V, kind="delta", counts=(3, 6), launches=(9, 18),
             sizes=(size, 2.5 * size), flops=(flops, 2.5 * flops), streams=(3 * e * V, 5 * e * V),
             kept=5 * e * V, temporaries=2 * e * V * P / C)
+    if layer.mixer == "mamba1":
+        size, flops = e * (4 * n + 2 * N), 9 * n * N
+        return Record(m=2 * n, inner=n, kind="scan", counts=(1, 1), launches=(8, 16),
+                      sizes=(size, 2.5 * size),
+                      flops=(flops + 2 * taps * n, 2.5 * flops + 4 * taps * n),
+                      streams=(2 * e * n, 3 * e * n),
+                      kept=e * (5 * n + layer.step_rank + 2 * N), temporaries=2 * e * n)
     flops = (2 * taps + 2) * n
     return Record(m=3 * n, inner=n, kind="scan", counts=(1, 1), launches=(5, 10),
                   sizes=(4 * e * n, 7 * e * n), flops=(flops, 2 * flops), streams=(0, 0),
@@ -465,6 +472,15 @@ def add_recurrence(x, layer):
         for _ in range(1 if layer.full_gate else 2):
             x.adapted_linear("attention", T, r.inner / t, layer.state_value_size)
     x.adapted_linear("attention", T, r.m / t, h)
+    if layer.mixer == "mamba1":
+        read = layer.step_rank + 2 * layer.state_key_size
+        x.adapted_linear("attention", T, r.inner / t, layer.step_rank)
+        x.adapted_linear("attention", T, read, r.inner / t, summed=True)
+        if t > 1:
+            size = c.element * T * read
+            once = c.collective("all_reduce", size, "tensor")
+            x.comm("TP comm", once, once)
+            x.send("tensor", *[2 * size * (t - 1) / t] * 2)
     add_head_exchange(x, c.element * T * r.m / t, c.element * T * r.inner / t)
     add_scan(x, [T / t * each for each in r.flops], [T / t * each for each in r.sizes], r.counts,
              r.kind)
@@ -726,6 +742,7 @@ def count_parameters(x, layer):
         copies = (h + layer.bias_qkv) * models.key_value_outputs(layer) * missing
     if layer.mixer.startswith("sparse_"):
         whole += sparse.index_parameters(layer, h)
+    whole += layer.step_rank + 2 * layer.state_key_size if layer.inner_norms else 0
     dense = p.attention + p.ffn + p.shared + p.router + p.norms
     orthogonalize(x, layer)
     x.whole = whole

@@ -80,7 +80,15 @@ def convolution(layer, h):
     return 4 * h * n, vectors, 4 * h * n, (2 * taps + 2) * n
 
 
-RECURRENCES = {"gated_delta": gated_delta, "kimi_delta": kimi_delta, "lightning": lightning,
+def mamba1(layer, h):
+    d, N, r = layer.state_heads, layer.state_key_size, layer.step_rank
+    read = r + 2 * N
+    matrices = 2 * h * d + d * read + r * d + d * h
+    vectors = d * (layer.conv_width + layer.conv_bias) + d + d * N + d
+    return matrices, vectors + (read if layer.inner_norms else 0), matrices, 9 * d * N
+
+
+RECURRENCES = {"mamba1": mamba1, "gated_delta": gated_delta, "kimi_delta": kimi_delta, "lightning": lightning,
                "convolution": convolution}
 
 

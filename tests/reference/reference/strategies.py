@@ -58,6 +58,9 @@ def strategy_of(document, model):
 def recurrence_features(layer, h):
     n, P = layer.state_heads, layer.state_value_size
     K, D = layer.state_key_heads * layer.state_key_size, n * P
+    if layer.mixer == "mamba1":
+        read = layer.step_rank + 2 * layer.state_key_size
+        return h + 2 * n + (layer.step_rank + n) + (n + read) + n + h
     ways_up = 1 if layer.full_gate else 2
     kimi = 3 * D + n + P + (D if layer.full_gate else P) + ways_up * (P + D)
     first, inner = {"gated_delta": (2 * K + 2 * D + 2 * n, D), "kimi_delta": (kimi, D),
