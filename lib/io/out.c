@@ -182,13 +182,18 @@ void rk_out_printf(rk_out *out, const char *format, ...)
         if (text) {
             (void)vsnprintf(text, (size_t)length + 1, format, again);
             rk_out_write(out, text, (size_t)length);
-        } else if (!out->failure) {
-            out->failure = ENOMEM;
+        } else {
+            rk_out_fail_memory(out);
         }
         free(text);
     }
     va_end(again);
     va_end(args);
+}
+
+void rk_out_fail_memory(rk_out *out)
+{
+    out->failure = out->failure ? out->failure : ENOMEM;
 }
 
 rk_status rk_out_close(rk_out *out, rk_error *err)

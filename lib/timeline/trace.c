@@ -202,6 +202,9 @@ static void write_counter(struct trace *t, size_t first, size_t past)
         (size_t)line->streams.chunks * (size_t)rk_strategy_microbatches(line->strategy);
     bool *apart = calloc(passes, sizeof(*apart));
     int64_t kept = 0;
+    if (!apart) {
+        rk_out_fail_memory(t->out);
+    }
     for (size_t i = first; apart && i < past; i++) {
         const rk_op *op = &line->ops[i];
         apart[pass_of(line, op)] = apart[pass_of(line, op)] || op->kind == RK_OP_WEIGHT;
@@ -261,7 +264,7 @@ static int compare_chained(const void *a, const void *b)
 }
 
 /* Sorts the passes of every microbatch: each hands its result to the next. */
-static bool chain_passes(struct trace *t)
+static void chain_passes(struct trace *t)
 {
     const rk_timeline *line = t->timeline;
     t->chains = malloc((line->op_count + 1) * sizeof(*t->chains));
@@ -270,10 +273,11 @@ static bool chain_passes(struct trace *t)
             t->chains[t->chained++] = &line->ops[i];
         }
     }
-    if (t->chains) {
-        qsort(t->chains, t->chained, sizeof(*t->chains), compare_chained);
+    if (!t->chains) {
+        rk_out_fail_memory(t->out);
+        return;
     }
-    return t->chains != NULL;
+    qsort(t->chains, t->chained, sizeof(*t->chains), compare_chained);
 }
 
 static void write_flow(struct trace *t, const rk_op *op, char end, size_t id, double at)
@@ -343,7 +347,7 @@ void rk_timeline_write_trace(const rk_timeline *timeline, const char *title, rk_
 {
     struct trace t = {.timeline = timeline, .out = out};
     rk_json_writer writer = {.out = out};
-    const bool arrows = chain_passes(&t);
+    chain_passes(&t);
     find_used(&t);
     rk_json_open(&writer, "{");
     rk_json_string(&writer, "displayTimeUnit", "ms");
@@ -353,9 +357,6 @@ void rk_timeline_write_trace(const rk_timeline *timeline, const char *title, rk_
     rk_json_real(&writer, "step_us", microseconds(timeline->step));
     rk_json_string(&writer, "communication",
                    "the visible part, at the end of the pass that waits for it");
-    if (!arrows) {
-        rk_json_string(&writer, "left_out", "messages between stages: there was not enough memory");
-    }
     rk_json_close(&writer, "}");
     rk_json_open_member(&writer, "traceEvents", "[");
     write_events(&t);
