@@ -74,9 +74,8 @@ typedef struct rk_option_info {
     const char *const *aliases; /* other long names; at most alias_count are not NULL */
     size_t alias_count;         /* of `aliases` */
     const char *catalogue;      /* names of this kind complete it; NULL: none do */
-    const char
-        *group;  /* heading in the full help that begins with this option; NULL: the last one's */
-    bool common; /* among the few that a short help lists */
+    const char *group; /* heading that begins with this option in the full help; NULL: none */
+    bool common;       /* among the few that a short help lists */
 } rk_option_info;
 
 /*
