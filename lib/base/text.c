@@ -65,6 +65,17 @@ const char *rk_human_text(double value, rk_human_style style, char out[RK_NUMBER
     return out;
 }
 
+const char *rk_count_text(double value, char out[RK_NUMBER_TEXT_SIZE])
+{
+    static const char *const letters[] = {"", " k", " M", " B", " T"};
+    size_t letter = 0;
+    for (; value >= 1000 && letter + 1 < sizeof(letters) / sizeof(letters[0]); letter++) {
+        value /= 1000;
+    }
+    (void)snprintf(out, RK_NUMBER_TEXT_SIZE, "%.4g%s", value, letters[letter]);
+    return out;
+}
+
 /* Damerau-Levenshtein distance of two short names, ignoring case; large when either is long. */
 static size_t edit_distance(const char *a, const char *b)
 {

@@ -35,6 +35,9 @@ typedef enum rk_human_style {
  */
 const char *rk_human_text(double value, rk_human_style style, char out[RK_NUMBER_TEXT_SIZE]);
 
+/* A count of parameters or tokens: "70.55 B", "15.6 T", "512".  Returns out. */
+const char *rk_count_text(double value, char out[RK_NUMBER_TEXT_SIZE]);
+
 /*
  * Returns the name nearest to `given` among names[0..count), or NULL when none is near enough to
  * be a misspelling (edit distance above a third of the length).

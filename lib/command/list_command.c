@@ -150,8 +150,8 @@ static rk_status add_model(rk_table *table, const char *name, rk_error *err)
         model.seq,
     };
     rk_table_cell(table, "%s", name);
-    rk_table_cell(table, "%s", rk_human_text((double)params.total, RK_HUMAN_BASE10, total));
-    rk_table_cell(table, "%s", rk_human_text((double)params.active, RK_HUMAN_BASE10, active));
+    rk_table_cell(table, "%s", rk_count_text((double)params.total, total));
+    rk_table_cell(table, "%s", rk_count_text((double)params.active, active));
     for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
         rk_table_cell(table, "%" PRId64, numbers[i]);
     }

@@ -14,7 +14,8 @@
 
 /* ---- why the others are slower -------------------------------------------------------------- */
 
-#define SHOWN 0.5e-5 /* s: less is printed as 0.00 ms */
+#define LINE_WIDTH 80
+#define SHOWN      0.5e-5 /* s: less is printed as 0.00 ms */
 
 /*
  * The part that differs most between two estimates, but for one; RK_PART_COUNT: none differs by as
@@ -34,26 +35,41 @@ static int most_different(const rk_estimate *a, const rk_estimate *b, int but)
     return most;
 }
 
+#define REASON_SIZE 256
+
+/* "PP comm -406.27 ms, recompute +365.79 ms"; "" where nothing differs by as much as is printed. */
+static const char *describe_difference(const rk_estimate *best, const rk_estimate *e,
+                                       char out[REASON_SIZE])
+{
+    const int first = most_different(best, e, -1);
+    const int second = first < RK_PART_COUNT ? most_different(best, e, first) : first;
+    const int parts[] = {first, second};
+    size_t used = 0;
+    out[0] = '\0';
+    for (size_t i = 0; i < 2 && parts[i] < RK_PART_COUNT && used < REASON_SIZE; i++) {
+        used += (size_t)snprintf(out + used, REASON_SIZE - used, "%s%s %+.2f ms", used ? ", " : "",
+                                 rk_part_names[parts[i]],
+                                 1e3 * (e->times.part[parts[i]] - best->times.part[parts[i]]));
+    }
+    return out;
+}
+
+/* A line for each of the others; what is too long for it stands below. */
 static void write_reasons(FILE *to, const rk_plan_answer *plan)
 {
     const rk_estimate *best = &plan->answers[0].estimate;
     for (size_t i = 1; i < plan->answer_count; i++) {
         const rk_estimate *e = &plan->answers[i].estimate;
-        const int first = most_different(best, e, -1);
-        const int second = first < RK_PART_COUNT ? most_different(best, e, first) : first;
-        (void)fprintf(to, "%zu", i + 1);
-        if (plan->ranking.kinds[0]) {
-            char label[RK_ALTERNATIVE_LABEL_SIZE];
-            (void)fprintf(to, " (%s)", rk_alternative_label(plan->ranking.kinds[i], label));
-        }
-        (void)fprintf(to, " is %.1f %% slower than 1", 100 * (e->step / best->step - 1));
-        if (first < RK_PART_COUNT) {
-            (void)fprintf(to, ": %s %+.2f ms", rk_part_names[first],
-                          1e3 * (e->times.part[first] - best->times.part[first]));
-        }
-        if (second < RK_PART_COUNT) {
-            (void)fprintf(to, ", %s %+.2f ms", rk_part_names[second],
-                          1e3 * (e->times.part[second] - best->times.part[second]));
+        char label[RK_ALTERNATIVE_LABEL_SIZE], difference[REASON_SIZE];
+        const bool labelled = plan->ranking.kinds[0] != 0;
+        (void)rk_alternative_label(labelled ? plan->ranking.kinds[i] : 0, label);
+        (void)describe_difference(best, e, difference);
+        const int length =
+            fprintf(to, "%zu%s%s%s is %.1f %% slower than 1", i + 1, labelled ? " (" : "", label,
+                    labelled ? ")" : "", 100 * (e->step / best->step - 1));
+        if (difference[0]) {
+            const bool fits = (size_t)length + strlen(": ") + strlen(difference) <= LINE_WIDTH;
+            (void)fprintf(to, ":%s%s", fits ? " " : "\n    ", difference);
         }
         (void)fputc('\n', to);
     }

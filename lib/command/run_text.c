@@ -27,13 +27,17 @@ const char *rk_duration_text(double seconds, char out[RK_AMOUNT_SIZE])
 /* "15.6 T", "5.682 TB", "512". */
 const char *rk_amount_text(double value, const char *unit, char out[RK_AMOUNT_SIZE])
 {
+    if (unit[0] == '\0') {
+        char text[RK_NUMBER_TEXT_SIZE];
+        (void)snprintf(out, RK_AMOUNT_SIZE, "%s", rk_count_text(value, text));
+        return out;
+    }
     static const char *const letters[] = {"", "k", "M", "G", "T", "P", "E"};
     size_t i = 0;
     for (; value >= 1000 && i + 1 < sizeof(letters) / sizeof(letters[0]); i++) {
         value /= 1000;
     }
-    (void)snprintf(out, RK_AMOUNT_SIZE, "%.4g%s%s%s", value, i > 0 || unit[0] ? " " : "",
-                   letters[i], unit);
+    (void)snprintf(out, RK_AMOUNT_SIZE, "%.4g %s%s", value, letters[i], unit);
     return out;
 }
 

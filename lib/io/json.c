@@ -324,6 +324,13 @@ static rk_status load_file(const char *path, bool python, rk_json_doc *doc, rk_e
     return status;
 }
 
+/* Whether `reckon list` has the names of a kind. */
+static bool is_listed(const char *kind)
+{
+    return strcmp(kind, "models") == 0 || strcmp(kind, "systems") == 0 ||
+           strcmp(kind, "accelerators") == 0 || strcmp(kind, "stacks") == 0;
+}
+
 static rk_status fail_unknown_name(const char *name, const char *kind, rk_error *err)
 {
     char shown[RK_JSON_TEXT_SIZE];
@@ -334,6 +341,12 @@ static rk_status fail_unknown_name(const char *name, const char *kind, rk_error 
                        "\"%s\" is no JSON file: its name must end in .json or .json.gz", shown);
     }
     const bool calculon = strncmp(kind, "calculon/", strlen("calculon/")) == 0;
+    if (!nearest && is_listed(kind)) {
+        return rk_fail(err, RK_ERR_INVALID,
+                       "the catalogue has no \"%s\" in %s; 'reckon list %s' shows its names, and a "
+                       "file's name ends in .json or .json.gz",
+                       shown, kind, kind);
+    }
     return rk_fail(err, RK_ERR_INVALID, "the catalogue has no \"%s\" in %s; %s%s%s%s", shown, kind,
                    nearest    ? "did you mean \""
                    : calculon ? "'reckon list' shows what the Calculon methodology knows; "

@@ -164,6 +164,10 @@ static rk_status set_real(const rk_option *option, const char *given, double *va
         return rk_fail(err, RK_ERR_INVALID, "%s needs a number above %" PRId64 ", not %s",
                        rk_option_form(option, name), option->min, given);
     }
+    if (*value < (double)option->min && option->max == INT64_MAX) {
+        return rk_fail(err, RK_ERR_INVALID, "%s needs a number of %" PRId64 " or more, not %s",
+                       rk_option_form(option, name), option->min, given);
+    }
     if (*value < (double)option->min || *value > (double)option->max) {
         return rk_fail(err, RK_ERR_INVALID,
                        "%s needs a number from %" PRId64 " to %" PRId64 ", not %s",

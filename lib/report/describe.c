@@ -228,9 +228,9 @@ const char *rk_describe_model(const rk_model *model, char out[RK_WORDS_SIZE])
     const rk_model_params params = rk_model_params_of(model);
     char number[RK_NUMBER_TEXT_SIZE];
     words to = {.text = out, .size = RK_WORDS_SIZE};
-    add(&to, "%s parameters", rk_human_text((double)params.total, RK_HUMAN_BASE10, number));
+    add(&to, "%s parameters", rk_count_text((double)params.total, number));
     if (params.active != params.total) {
-        add(&to, ", %s active", rk_human_text((double)params.active, RK_HUMAN_BASE10, number));
+        add(&to, ", %s active", rk_count_text((double)params.active, number));
     }
     add(&to, ", %d layers, hidden %" PRId64, model->layers, model->hidden);
     return out;

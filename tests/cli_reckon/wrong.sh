@@ -3,8 +3,12 @@
 # Wrong inputs: each is answered by one line on standard error that says what is wrong, nothing on
 # standard output, exit status 2, and no file.
 #
+# wrong.txt has those that need no documents.
+#
 #     wrong.sh RECKON
 set -eu
+
+table=$(cd "$(dirname "$0")" && pwd)/wrong.txt
 
 reckon=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
 scratch=$(mktemp -d)
@@ -146,12 +150,20 @@ done
     wrong '--storage needs a number above 0' run $run --tokens 300B --storage 0
     wrong '--checkpoint-every needs a number above 0' run $run --tokens 300B --checkpoint-every 0
     wrong '--power needs a number above 0' run $run --tokens 300B --power 0
-    wrong '--pue needs a number from 1' run $run --tokens 300B --pue 0.5
+    wrong '--pue needs a number of 1 or more' run $run --tokens 300B --pue 0.5
     wrong '--top needs a number from 1' plan $run -n 0
     wrong '--bytes needs a whole number such as 64, 4KiB or 2GB' comm --system h100-sxm --bytes 2Q
 }
 
-[ "$count" -ge 40 ] || { echo "only $count wrong inputs" >&2; exit 1; }
+# ---- the table -----------------------------------------------------------------------------------
+
+while IFS='|' read -r text line; do
+    case $text in '' | '#'*) continue ;; esac
+    # shellcheck disable=SC2086
+    wrong "$text" $line
+done <"$table"
+
+[ "$count" -ge 150 ] || { echo "only $count wrong inputs" >&2; exit 1; }
 
 # ---- what is right -------------------------------------------------------------------------------
 
