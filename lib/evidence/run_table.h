@@ -102,8 +102,11 @@
     X(DROPOUT, "dropout", "yes or no", "",                                                         \
       "dropout in attention and feed-forward layers; default: no")                                 \
     X(DISPATCHER, "dispatcher", "name", "",                                                        \
-      "alltoall: a token is sent once for each expert; deepep, hybridep: once for each node; "     \
-      "default: as the stack")                                                                     \
+      "alltoall: a token is sent once for each expert; deepep, hybridep: once for each node, in "  \
+      "one node once for each rank; default: alltoall of megatron-core, otherwise as the stack")   \
+    X(KERNELS, "kernels", "name", "",                                                              \
+      "of attention, norms and products where the framework has a choice: transformer-engine; "    \
+      "default: PyTorch's")                                                                        \
     X(INFERRED, "inferred", "list", "",                                                            \
       "columns of the row whose values are guesses: \"vpp+vocab\"")                                \
     X(UNREAD, "unread", "text", "",                                                                \

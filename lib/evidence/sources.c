@@ -12,11 +12,13 @@
 /* ---- which rows ----------------------------------------------------------------------------- */
 
 /* A text is part of the cell, "" is an empty cell, a number is the cell's value. */
-static bool matches_one(const json_t *wanted, const char *cell)
+/* A text is part of the cell, or all of it where that is a `name`: nemo is not nemo-automodel. */
+static bool matches_one(const json_t *wanted, const char *cell, bool name)
 {
     if (json_is_string(wanted)) {
         const char *text = json_string_value(wanted);
-        return text[0] ? rk_run_contains(cell, text) : cell[0] == '\0';
+        const bool whole = name || !text[0];
+        return rk_run_contains(cell, text) && (!whole || strlen(cell) == strlen(text));
     }
     char *end = NULL;
     const double value = strtod(cell, &end);
@@ -24,15 +26,15 @@ static bool matches_one(const json_t *wanted, const char *cell)
 }
 
 /* A list: one of them; {"all": list}: every one of them. */
-static bool matches_cell(const json_t *wanted, const char *cell)
+static bool matches_cell(const json_t *wanted, const char *cell, bool name)
 {
     const json_t *all = json_object_get(wanted, "all");
     const json_t *list = all ? all : wanted;
     if (!json_is_array(list)) {
-        return matches_one(list, cell);
+        return matches_one(list, cell, name);
     }
     for (size_t i = 0; i < json_array_size(list); i++) {
-        if (matches_one(json_array_get(list, i), cell) == !all) {
+        if (matches_one(json_array_get(list, i), cell, name) == !all) {
             return !all;
         }
     }
@@ -78,7 +80,10 @@ bool rk_run_rule_matches(const rk_run_rule *rule, const rk_run_table *table, siz
     json_t *match = (json_t *)(uintptr_t)rule->match; /* jansson iterates over no const object */
     for (void *at = json_object_iter(match); at; at = json_object_iter_next(match, at)) {
         const char *cell = cell_of(json_object_iter_key(at), table, row);
-        if (!matches_cell(json_object_iter_value(at), cell)) {
+        const rk_run_column column = column_of(json_object_iter_key(at));
+        const bool name =
+            column < RK_RUN_COLUMN_COUNT && strcmp(rk_run_column_texts[column].type, "name") == 0;
+        if (!matches_cell(json_object_iter_value(at), cell, name)) {
             return false;
         }
     }

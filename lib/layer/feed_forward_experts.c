@@ -201,19 +201,18 @@ static double open_domains(const rk_moe_shape *moe, double domains)
 }
 
 /*
- * Copies of a token that are sent with de-duplication, one per domain that holds any of its k
- * experts, over the k without.  Of D open domains, uniform choices reach D (1 - (1 - 1/D)^k); they
- * are as likely to be the sender's own as any other, so the traffic leaves it in equal shares.
+ * Copies of a token that are sent with de-duplication, over the k without: one per domain that
+ * holds any of its k experts, or, in one domain, one per rank.  Of D open ones, uniform choices
+ * reach D (1 - (1 - 1/D)^k); they are as likely to be the sender's own as any other, so the traffic
+ * leaves it in equal shares.
  */
 static double copies_share(const rk_cost_builder *x, const rk_moe_shape *moe)
 {
     const rk_group *group = &x->c->groups[RK_GROUP_EXPERT];
     const double domains = (double)group->size / (double)group->within[0];
-    const double open = open_domains(moe, domains), k = (double)moe->top_k;
-    if (!x->c->stack->deduplicates || domains <= 1) {
-        return 1;
-    }
-    return open * (1 - pow(1 - 1 / open, k)) / k;
+    const double places = domains > 1 ? domains : (double)group->size;
+    const double open = open_domains(moe, places), k = (double)moe->top_k;
+    return x->c->stack->deduplicates ? open * (1 - pow(1 - 1 / open, k)) / k : 1;
 }
 
 /* Dispatch and combine, and the same for the gradients: each way k copies of the tokens. */

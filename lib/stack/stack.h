@@ -64,7 +64,7 @@ typedef struct rk_stack {
     double gather_bytes;       /* of messages that gather parameters; 0: one message */
     double bucket_params;      /* of messages of either kind: at least so many parameters, */
     double bucket_rank_params; /* and so many for every rank of the group */
-    bool deduplicates;         /* dispatch sends one copy per domain */
+    bool deduplicates;         /* dispatch sends one copy per domain, or rank */
     bool scatters_messages;    /* messages between stages are split over the tensor group */
     bool reduces_whole; /* with a sharded optimizer gradients are all-reduced, after backward */
     /* Per step. */

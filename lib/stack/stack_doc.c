@@ -103,7 +103,7 @@ static const rk_field communication_fields[] = {
     SIZE(bucket_params, "bucket_Mparams", "10^6", "parameters of a message of either kind"),
     SIZE(bucket_rank_params, "bucket_rank_Mparams", "10^6",
          "and at least so many for every rank of the group"),
-    FLAG(deduplicates, "dispatch sends one copy of a token per domain"),
+    FLAG(deduplicates, "dispatch sends one copy of a token per domain, in one domain per rank"),
     FLAG(scatters_messages, "messages between stages are split over the tensor group"),
     FLAG(reduces_whole, "with a sharded optimizer gradients are all-reduced, after backward"),
 };

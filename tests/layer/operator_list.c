@@ -201,8 +201,9 @@ static void test_message(void **state)
     (void)state;
     const rk_model model = model_of("mixtral-8x7b");
     const rk_system system = system_of("dgx-h100-superpod");
-    const rk_stack stack = stack_of("megatron-2025");
+    rk_stack stack = stack_of("megatron-2025");
     rk_strategy s = rk_strategy_defaults(&model);
+    stack.deduplicates = false;
     s.ep = s.dp = s.global_batch = 8;
     const rk_block_context context = rk_block_context_of(&model, &system, &stack, &s);
     rk_operator_list list = {.items = NULL};

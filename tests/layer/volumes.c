@@ -100,8 +100,8 @@ static void test_dispatch(void **state)
 }
 
 /*
- * UT-33: 8 nodes, a copy of a token for each that holds any of its 8 experts: 5.251 instead of 8,
- * and 3.600 where the experts lie in 4 of 8 groups.
+ * UT-33: 8 nodes or ranks, a copy of a token for each that holds any of its 8 experts: 5.251
+ * instead of 8, and 3.600 where the experts lie in 4 of 8 groups.
  */
 static void test_copies(void **state)
 {
@@ -112,7 +112,7 @@ static void test_copies(void **state)
     } cases[] = {
         {64, 0, 5.251}, {64, 4, 3.600}, {64, 8, 5.251},
         {64, 1, 1},     {32, 4, 3.600}, {128, 4, 5.251}, /* a group per two nodes: 8 of 16 */
-        {8, 4, 8},                                       /* one domain: nothing to spare */
+        {8, 0, 5.251},  {8, 4, 3.600},                   /* one domain: a copy for each rank */
     };
     rk_model model = model_of("deepseek-v3");
     rk_stack stack = stack_of("megatron-2025");

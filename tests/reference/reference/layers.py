@@ -533,12 +533,12 @@ def expert_rows(c, layer):
 def copies_share(c, layer):
     """Copies of a token that are sent, over those without de-duplication."""
     group, k = c.groups["expert"], layer.top_k
-    domains = group.size / group.within[0]
-    if not c.stack.deduplicates or domains <= 1:
+    if not c.stack.deduplicates:
         return 1
-    reached = domains
+    domains = group.size / group.within[0]
+    reached = places = domains if domains > 1 else group.size
     if layer.route_groups:
-        reached = min(layer.route_groups * max(domains / layer.expert_groups, 1), domains)
+        reached = min(layer.route_groups * max(places / layer.expert_groups, 1), places)
     return reached * (1 - (1 - 1 / reached) ** k) / k
 
 
