@@ -40,6 +40,17 @@ static void make_recurrent(rk_model *m, int64_t heads)
         .heads = heads, .key_heads = heads, .key_size = 64, .value_size = 64, .chunk = 64};
 }
 
+/* All layers but the first take their keys and values from it. */
+static void borrow(rk_model *m)
+{
+    m->types[m->type_count] = m->types[0];
+    m->types[m->type_count].attention.kv_source = RK_KV_BORROWED;
+    for (int i = 1; i < m->layers; i++) {
+        m->type_of[i] = (uint8_t)m->type_count;
+    }
+    m->type_count++;
+}
+
 /* Name, framework, model, rule, and what breaks it. */
 #define BREAKS(X)                                                                                  \
     X(zero, ANY, DENSE, "sizes", s->tp = 0)                                                        \
@@ -59,6 +70,7 @@ static void make_recurrent(rk_model *m, int64_t heads)
     X(zb_h1, TITAN, DENSE, "schedule of the framework", s->schedule = RK_SCHEDULE_ZB_H1)           \
     X(chunks, DEEPSPEED, DENSE, "schedule of the framework", s->vp = 2; interleave(s))             \
     X(odd_ranks, ANY, DENSE, "pp of the schedule", s->pp = 5; dualpipe(s))                         \
+    X(borrowed, ANY, DENSE, "borrowed keys and values", borrow(m))                                 \
     X(remainder, MEGATRON, DENSE, "microbatches % pp", s->vp = 2; interleave(s);                   \
       s->global_batch = 8 * 18)                                                                    \
     X(few, ANY, DENSE, "microbatches of the schedule", s->schedule = RK_SCHEDULE_ZB_V;             \
