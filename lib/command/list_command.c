@@ -2,10 +2,13 @@
 /* `reckon list`: what is in the built-in catalogue. */
 #include "command/commands.h"
 
+#include "base/error.h"
 #include "base/text.h"
 #include "calculon/calculon_docs.h"
 #include "io/catalogue.h"
+#include "io/csv_in.h"
 #include "io/document.h"
+#include "io/json_write.h"
 #include "layer/model_load.h"
 #include "model/model.h"
 #include "report/describe.h"
@@ -22,15 +25,19 @@ enum {
     LIST_STACKS,
     LIST_APPLICATIONS,
     LIST_CALCULON_SYSTEMS,
+    LIST_RUNS,
+    LIST_ALIASES,
     LIST_ALL
 };
 
 typedef struct list_arguments {
     int what;
+    bool json;
 } list_arguments;
 
 static const char *const list_choices[] = {
-    "models", "systems", "accelerators", "stacks", "calculon-models", "calculon-systems", NULL,
+    "models",           "systems", "accelerators", "stacks", "calculon-models",
+    "calculon-systems", "runs",    "aliases",      NULL,
 };
 
 static const rk_option list_options[] = {
@@ -41,6 +48,10 @@ static const rk_option list_options[] = {
      .choices = list_choices,
      .value = "WHAT",
      .help = "list only these"},
+    {.name = "json",
+     .type = RK_OPTION_FLAG,
+     .offset = offsetof(list_arguments, json),
+     .help = "write the names and their aliases as JSON"},
 };
 
 /* ---- the Calculon methodology -------------------------------------------------------------- */
@@ -234,33 +245,78 @@ static rk_status add_stack(rk_table *table, const char *name, rk_error *err)
     return status;
 }
 
+/* ---- tables of measured runs, and other names ---------------------------------------------- */
+
+static const rk_table_column run_columns[] = {{"table of runs", RK_ALIGN_LEFT},
+                                              {"runs", RK_ALIGN_RIGHT}};
+
+static rk_status add_runs(rk_table *table, const char *name, rk_error *err)
+{
+    rk_csv_in runs = {0};
+    const rk_status status = rk_csv_load_named(name, "runs/tables", &runs, err);
+    if (!status) {
+        rk_table_cell(table, "%s", name);
+        rk_table_cell(table, "%zu", runs.rows);
+        rk_csv_in_clear(&runs);
+    }
+    return status;
+}
+
+static const rk_table_column alias_columns[] = {{"alias", RK_ALIGN_LEFT}, {"name", RK_ALIGN_LEFT}};
+
+/* `kind` is a table of aliases: that of models, of accelerators, or of systems. */
+static rk_status add_aliases(rk_table *table, const char *kind, rk_error *err)
+{
+    rk_csv_in aliases = {0};
+    const rk_status status = rk_csv_load_named(kind, "aliases", &aliases, err);
+    for (size_t row = 1; !status && row <= aliases.rows; row++) {
+        rk_table_cell(table, "%s", aliases.cells[row * aliases.columns]);
+        rk_table_cell(table, "%s", aliases.cells[row * aliases.columns + 1]);
+    }
+    rk_csv_in_clear(&aliases);
+    return status;
+}
+
 /* ---- all lists ----------------------------------------------------------------------------- */
 
 #define COLUMNS(columns) columns, sizeof(columns) / sizeof((columns)[0])
 
+/* The folder of the catalogue that has the entries of a list is `folder`, or that of `kind`. */
 static const struct {
+    const char *folder;
     rk_document_kind kind;
     const rk_table_column *columns;
     size_t column_count;
     rk_status (*add)(rk_table *table, const char *name, rk_error *err);
 } lists[] = {
-    [LIST_MODELS] = {RK_DOCUMENT_MODEL, COLUMNS(model_columns), add_model},
-    [LIST_SYSTEMS] = {RK_DOCUMENT_SYSTEM, COLUMNS(system_columns), add_system},
-    [LIST_ACCELERATORS] = {RK_DOCUMENT_ACCELERATOR, COLUMNS(accelerator_columns), add_accelerator},
-    [LIST_STACKS] = {RK_DOCUMENT_STACK, COLUMNS(stack_columns), add_stack},
-    [LIST_APPLICATIONS] = {RK_DOCUMENT_CALCULON_APP, COLUMNS(application_columns), add_application},
-    [LIST_CALCULON_SYSTEMS] = {RK_DOCUMENT_CALCULON_SYS, COLUMNS(calculon_system_columns),
+    [LIST_MODELS] = {NULL, RK_DOCUMENT_MODEL, COLUMNS(model_columns), add_model},
+    [LIST_SYSTEMS] = {NULL, RK_DOCUMENT_SYSTEM, COLUMNS(system_columns), add_system},
+    [LIST_ACCELERATORS] = {NULL, RK_DOCUMENT_ACCELERATOR, COLUMNS(accelerator_columns),
+                           add_accelerator},
+    [LIST_STACKS] = {NULL, RK_DOCUMENT_STACK, COLUMNS(stack_columns), add_stack},
+    [LIST_APPLICATIONS] = {NULL, RK_DOCUMENT_CALCULON_APP, COLUMNS(application_columns),
+                           add_application},
+    [LIST_CALCULON_SYSTEMS] = {NULL, RK_DOCUMENT_CALCULON_SYS, COLUMNS(calculon_system_columns),
                                add_calculon_system},
+    [LIST_RUNS] = {"runs/tables", RK_DOCUMENT_MODEL, COLUMNS(run_columns), add_runs},
+    [LIST_ALIASES] = {"aliases", RK_DOCUMENT_MODEL, COLUMNS(alias_columns), add_aliases},
 };
+
+/* Whether the i-th entry of the catalogue belongs to a list. */
+static bool is_of(size_t i, int what)
+{
+    const char *folder =
+        lists[what].folder ? lists[what].folder : rk_document_folders[lists[what].kind];
+    return strcmp(rk_catalogue[i].kind, folder) == 0;
+}
 
 static rk_status write_list(FILE *to, int what, rk_table_style style, rk_error *err)
 {
     rk_table table;
     rk_status status = RK_OK;
-    const char *folder = rk_document_folders[lists[what].kind];
     rk_table_init(&table, lists[what].columns, lists[what].column_count);
     for (size_t i = 0; i < rk_catalogue_count && !status; i++) {
-        if (strcmp(rk_catalogue[i].kind, folder) == 0) {
+        if (is_of(i, what)) {
             status = lists[what].add(&table, rk_catalogue[i].name, err);
         }
     }
@@ -286,6 +342,77 @@ static rk_status write_lists(FILE *to, const void *what, rk_table_style style, i
     return status;
 }
 
+/* ---- JSON ---------------------------------------------------------------------------------- */
+
+/* The member "aliases" of a name; kinds without other names have none. */
+static rk_status write_aliases(rk_json_writer *writer, int what, const char *name, rk_error *err)
+{
+    rk_csv_in aliases = {0};
+    if (what != LIST_MODELS && what != LIST_SYSTEMS && what != LIST_ACCELERATORS) {
+        return RK_OK;
+    }
+    const rk_status status = rk_csv_load_named(list_choices[what], "aliases", &aliases, err);
+    rk_json_open_member(writer, "aliases", "[");
+    for (size_t row = 1; !status && row <= aliases.rows; row++) {
+        char **cells = &aliases.cells[row * aliases.columns];
+        if (strcmp(cells[1], name) == 0) {
+            char text[RK_WORDS_SIZE];
+            (void)snprintf(text, sizeof(text), "\"%s\"", cells[0]);
+            rk_json_item(writer);
+            rk_json_value(writer, text);
+        }
+    }
+    rk_json_close(writer, "]");
+    rk_csv_in_clear(&aliases);
+    return status;
+}
+
+static rk_status write_names(rk_json_writer *writer, int what, rk_error *err)
+{
+    rk_status status = RK_OK;
+    rk_json_open_member(writer, list_choices[what], "[");
+    for (size_t i = 0; i < rk_catalogue_count && !status; i++) {
+        if (is_of(i, what)) {
+            rk_json_item(writer);
+            rk_json_open(writer, "{");
+            rk_json_string(writer, "name", rk_catalogue[i].name);
+            status = write_aliases(writer, what, rk_catalogue[i].name, err);
+            rk_json_close(writer, "}");
+        }
+    }
+    rk_json_close(writer, "]");
+    return status;
+}
+
+static rk_status write_json(const rk_job *job, const list_arguments *args, rk_error *err)
+{
+    rk_out *out;
+    rk_status status = rk_job_open(job, "-", &out, err);
+    if (status) {
+        return status;
+    }
+    rk_json_writer writer = {.out = out, .indented = true};
+    rk_json_open_answer(&writer);
+    for (int i = 0; i < LIST_ALIASES && !status; i++) {
+        if (args->what == i || args->what == LIST_ALL) {
+            status = write_names(&writer, i, err);
+        }
+    }
+    rk_json_close(&writer, "}");
+    rk_out_text(out, "\n");
+    const rk_status closed = rk_out_close(out, status ? NULL : err);
+    return status ? status : closed;
+}
+
+static rk_status complete_list(void *arguments, rk_error *err)
+{
+    const list_arguments *args = arguments;
+    return args->json && args->what == LIST_ALIASES
+               ? rk_fail(err, RK_ERR_INVALID,
+                         "list --json has the aliases beside the names; leave out 'aliases'")
+               : RK_OK;
+}
+
 static void init_list(void *arguments)
 {
     ((list_arguments *)arguments)->what = LIST_ALL;
@@ -294,16 +421,19 @@ static void init_list(void *arguments)
 static rk_status run_list(rk_job *job, void *arguments, rk_error *err)
 {
     rk_job_set_found(job, true);
-    return rk_job_print(job, "-", write_lists, arguments, err);
+    const list_arguments *args = arguments;
+    return args->json ? write_json(job, args, err)
+                      : rk_job_print(job, "-", write_lists, arguments, err);
 }
 
 const rk_command rk_command_list = {
     .name = "list",
-    .purpose = "List the catalogue: models, systems, accelerators, stacks",
+    .purpose = "List the catalogue: models, systems, software, measured runs",
     .options = list_options,
     .option_count = sizeof(list_options) / sizeof(list_options[0]),
     .notes = "'reckon show NAME' prints one of them.",
     .size = sizeof(list_arguments),
     .init = init_list,
+    .complete = complete_list,
     .run = run_list,
 };
