@@ -290,6 +290,36 @@ static rk_status write_rows(FILE *to, const rk_validation *v, rk_table_style sty
     return status;
 }
 
+static const char *unread_of(const rk_compared *row)
+{
+    return row->selected ? rk_run_cell(row->table, row->row, RK_RUN_UNREAD) : "";
+}
+
+/* Rows whose sources say what no column takes. */
+static void write_unread_count(FILE *to, const rk_validation *v)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < v->comparison.count; i++) {
+        count += unread_of(&v->comparison.rows[i])[0] != '\0';
+    }
+    if (count > 0) {
+        (void)fprintf(to, "%-9s %4zu  rows have facts that no column takes%s\n", "unread", count,
+                      v->request->rows ? "" : "; --rows prints them");
+    }
+}
+
+/* The same facts, row by row, in the words of the source. */
+static void write_unread(FILE *to, const rk_validation *v)
+{
+    for (size_t i = 0; i < v->comparison.count; i++) {
+        const rk_compared *row = &v->comparison.rows[i];
+        if (unread_of(row)[0]) {
+            (void)fprintf(to, "%s: unread: %s\n", rk_run_cell(row->table, row->row, RK_RUN_ID),
+                          unread_of(row));
+        }
+    }
+}
+
 /* Rows that are not predicted, each with what is missing. */
 static void write_missing(FILE *to, const rk_validation *v)
 {
@@ -300,6 +330,7 @@ static void write_missing(FILE *to, const rk_validation *v)
                           row->reason);
         }
     }
+    write_unread(to, v);
     (void)fputc('\n', to);
 }
 
@@ -356,6 +387,7 @@ rk_status rk_validation_write_text(FILE *to, const void *what, rk_table_style st
     write_files(to, v);
     write_remarks(to, "left out", remarks, rk_validation_left_out(v, remarks));
     write_remarks(to, "assumed", remarks, rk_validation_assumed(v, remarks));
+    write_unread_count(to, v);
     (void)fputc('\n', to);
     rk_status status = RK_OK;
     if (v->request->rows) {
