@@ -5,12 +5,11 @@
  *     cc -o jobs jobs.c $(pkg-config --cflags --libs libreckon)
  *     ./jobs RUNS.csv
  *
- * Strategies, plans, fits and collectives use the typed functions of reckon/predict.h; whole runs
- * and validation are jobs of reckon/command.h.  RUNS.csv is a table of measured runs, such as those
- * of data/runs.  Each job prints one JSON object: the command line that asks `reckon` the same, and
- * figures by their path in its answer, or the whole answer.
+ * RUNS.csv is a table of measured runs, such as those of data/runs.  Each job prints one JSON
+ * object: the command line that asks `reckon` the same, and figures by their path in its answer.
  */
 #include <inttypes.h>
+#include <math.h>
 #include <reckon/reckon.h>
 #include <stdio.h>
 
@@ -49,9 +48,10 @@ static void close_setting(struct setting *s)
 
 /* ---- what is printed ------------------------------------------------------------------------- */
 
+/* Numbers that are not finite are null in JSON. */
 static void print_real(const char *prefix, const char *path, double value)
 {
-    (void)printf(", \"%s%s\": %.17g", prefix, path, value);
+    (void)printf(isfinite(value) ? ", \"%s%s\": %.17g" : ", \"%s%s\": null", prefix, path, value);
 }
 
 static void print_count(const char *prefix, const char *path, int64_t value)
@@ -132,7 +132,33 @@ static void plan(const char *model, const char *system, int64_t accelerators, in
     close_setting(&s);
 }
 
-/* A strategy of tensor and pipeline parallelism. */
+/* Some of the operators of a strategy. */
+static rk_status print_operators(const rk_outcome *outcome, rk_error *err)
+{
+    rk_operators *operators;
+    rk_operator_facts o;
+    const rk_status status = rk_operators_create(outcome, 0, &operators, err);
+    for (size_t i = 0; !status && rk_operators_at(operators, i, &o, sizeof(o)); i += 5) {
+        char prefix[48];
+        (void)snprintf(prefix, sizeof(prefix), "operators/%zu/", i);
+        (void)printf(", \"%skind\": \"%s\", \"%spass\": \"%s\"", prefix, o.kind, prefix, o.pass);
+        print_count(prefix, "blocks", o.blocks);
+        print_real(prefix, "M", o.M);
+        print_real(prefix, "flops", o.flops);
+        print_real(prefix, "moved_bytes", o.moved_bytes);
+        print_real(prefix, "saved_bytes", o.saved_bytes);
+        print_real(prefix, "sent_bytes", o.sent_bytes);
+        print_real(prefix, "seconds", o.seconds);
+        if (o.collective) {
+            (void)printf(", \"%scollective\": \"%s\"", prefix, o.collective);
+            print_count(prefix, "ranks", o.ranks);
+        }
+    }
+    rk_operators_free(status ? NULL : operators);
+    return status;
+}
+
+/* A strategy of tensor and pipeline parallelism, with its operators. */
 static void estimate(const char *model, const char *system, int64_t tp, int64_t pp, int64_t dp,
                      int64_t batch)
 {
@@ -149,16 +175,18 @@ static void estimate(const char *model, const char *system, int64_t tp, int64_t 
     status =
         status ? status : rk_strategy_read(s.setup, options, &strategy, sizeof(strategy), &err);
     status = status ? status : rk_estimate_strategy(s.setup, &strategy, &outcome, &err);
-    if (status) {
-        report("estimate", &err);
-    } else {
+    if (!status) {
         (void)printf("{\"command\": [\"estimate\", \"--model\", \"%s\", \"--system\", \"%s\", "
                      "\"--tp\", \"%" PRId64 "\", \"--pp\", \"%" PRId64 "\", \"--dp\", \"%" PRId64
                      "\", \"--global-batch\", \"%" PRId64
-                     "\"], \"figures\": {\"strategy/accelerators\": %" PRId64,
+                     "\", \"--operators\"], \"figures\": {\"strategy/accelerators\": %" PRId64,
                      model, system, tp, pp, dp, batch, tp * pp * dp);
         print_strategy("", outcome, 0);
+        status = print_operators(outcome, &err);
         (void)puts("}}");
+    }
+    if (status) {
+        report("estimate", &err);
     }
     rk_outcome_free(outcome);
     close_setting(&s);
@@ -213,41 +241,184 @@ static void collective(const char *system, const char *name, int64_t ranks, int6
     rk_system_free(machine);
 }
 
-/* Any command as a job: `arguments` is its command line as a list, `request` the same as JSON. */
-static void ask(const char *command, const char *arguments, const char *request)
+/* ---- whole runs ------------------------------------------------------------------------------ */
+
+static void print_spread(const char *path, const rk_spread *spread)
 {
-    rk_error err;
-    char *answer = NULL;
-    if (rk_answer_request(command, request, NULL, &answer, &err)) {
-        report(command, &err);
-        return;
-    }
-    (void)printf("{\"command\": [\"%s\", %s], \"answer\": %s}\n", command, arguments, answer);
-    rk_free(answer);
+    print_real(path, "mean", spread->mean);
+    print_real(path, "standard_error", spread->error);
+    print_real(path, "p10", spread->p10);
+    print_real(path, "p50", spread->p50);
+    print_real(path, "p90", spread->p90);
 }
 
-static void run(const char *model, const char *system, int accelerators, int batch,
-                const char *tokens)
+static void print_run(const rk_run_outcome *run)
 {
-    char arguments[512], request[512];
-    (void)snprintf(arguments, sizeof(arguments),
-                   "\"--model\", \"%s\", \"--system\", \"%s\", \"--accelerators\", \"%d\", "
-                   "\"--global-batch\", \"%d\", \"--tokens\", \"%s\"",
-                   model, system, accelerators, batch, tokens);
-    (void)snprintf(request, sizeof(request),
-                   "{\"model\": \"%s\", \"system\": \"%s\", \"accelerators\": %d, "
-                   "\"global_batch\": %d, \"tokens\": \"%s\"}",
-                   model, system, accelerators, batch, tokens);
-    ask("run", arguments, request);
+    rk_run_outcome_facts f;
+    rk_run_assumption assumption;
+    rk_run_outcome_describe(run, &f, sizeof(f));
+    (void)printf("\"run/tokens\": %.17g", f.tokens);
+    const struct {
+        const char *path;
+        double value;
+    } figures[] = {
+        {"steps", f.steps},
+        {"checkpoint_bytes", f.checkpoint_bytes},
+        {"total_s", f.total_s},
+        {"training_s", f.training_s},
+        {"checkpoints_s", f.checkpoints_s},
+        {"lost_s", f.lost_s},
+        {"restarts_s", f.restarts_s},
+        {"planned_s", f.planned_s},
+        {"goodput", f.goodput},
+        {"mtbf_s", f.mtbf_s},
+        {"failures", f.failures},
+        {"checkpoint_interval_s", f.checkpoint_interval_s},
+        {"near_copies_per_checkpoint", f.near_copies},
+        {"checkpoint_write_s", f.checkpoint_write_s},
+        {"checkpoint_blocking_s", f.checkpoint_blocking_s},
+        {"accelerator_hours", f.accelerator_hours},
+        {"cost", f.cost > 0 ? f.cost : (double)NAN}, /* null where it is not known */
+        {"energy_J", f.energy_joules > 0 ? f.energy_joules : (double)NAN},
+        {"carbon_kg", f.carbon_kg > 0 ? f.carbon_kg : (double)NAN},
+    };
+    for (size_t i = 0; i < sizeof(figures) / sizeof(figures[0]); i++) {
+        print_real("run/", figures[i].path, figures[i].value);
+    }
+    print_count("run/simulated/", "runs", f.simulated_runs);
+    print_count("run/simulated/", "unfinished", f.unfinished_runs);
+    print_spread("run/simulated/total_s/", &f.simulated_total_s);
+    print_spread("run/simulated/goodput/", &f.simulated_goodput);
+    print_spread("run/simulated/interruptions/", &f.simulated_interruptions);
+    if (f.cost > 0) {
+        print_spread("run/simulated/cost/", &f.simulated_cost);
+    }
+    for (size_t i = 0; rk_run_outcome_assumption(run, i, &assumption, sizeof(assumption)); i++) {
+        char prefix[48];
+        (void)snprintf(prefix, sizeof(prefix), "run/assumptions/%zu/", i);
+        (void)printf(", \"%sname\": \"%s\"", prefix, assumption.name);
+        print_real(prefix, "low", assumption.low);
+        print_real(prefix, "high", assumption.high);
+        print_real(prefix, "low_total_s", assumption.low_total_s);
+        print_real(prefix, "high_total_s", assumption.high_total_s);
+    }
+}
+
+/* A run of so many tokens by the fastest strategy, at so much an accelerator-hour. */
+static void run(const char *model, const char *system, int64_t accelerators, int64_t batch,
+                double tokens, double price)
+{
+    struct setting s;
+    rk_error err;
+    rk_run_request request;
+    rk_run_outcome *outcome = NULL;
+    const rk_space space = {
+        .size = sizeof(space), .accelerators = accelerators, .global_batch = batch};
+    rk_run_request_init(&request, sizeof(request));
+    request.space = &space;
+    request.tokens = tokens;
+    request.price_per_hour = price;
+    rk_status status = open_setting(model, system, &s, &err);
+    status = status ? status : rk_predict_run(s.setup, &request, NULL, &outcome, &err);
+    if (status) {
+        report("run", &err);
+    } else {
+        (void)printf("{\"command\": [\"run\", \"--model\", \"%s\", \"--system\", \"%s\", "
+                     "\"--accelerators\", \"%" PRId64 "\", \"--global-batch\", \"%" PRId64
+                     "\", \"--tokens\", \"%.17g\", \"--price\", \"%.17g\"], \"figures\": {",
+                     model, system, accelerators, batch, tokens, price);
+        print_run(outcome);
+        print_strategy("", rk_run_outcome_strategies(outcome), 0);
+        (void)puts("}}");
+    }
+    rk_run_outcome_free(outcome);
+    close_setting(&s);
+}
+
+/* ---- measured runs --------------------------------------------------------------------------- */
+
+static void print_errors(const char *prefix, const char *what, const rk_errors *errors)
+{
+    char path[80];
+    (void)snprintf(path, sizeof(path), "%s%s/", prefix, what);
+    print_count(path, "runs", (int64_t)errors->count);
+    if (errors->count > 0) {
+        print_real(path, "mean", errors->mean);
+        print_real(path, "median", errors->median);
+        print_real(path, "p90", errors->p90);
+        print_real(path, "worst", errors->worst);
+        print_real(path, "bias", errors->bias);
+        print_real(path, "rank_correlation", errors->rank);
+    }
+}
+
+static void print_score(const char *prefix, const rk_score *score)
+{
+    (void)printf(", \"%sgroup\": \"%s\"", prefix, score->group);
+    print_errors(prefix, "step", &score->step);
+    print_errors(prefix, "null_model", &score->null_model);
+    print_errors(prefix, "memory", &score->memory);
+    if (score->intervals > 0) {
+        print_real(prefix, "interval_coverage", score->interval_coverage);
+        print_real(prefix, "interval_width", score->interval_width);
+    }
+    print_count(prefix, "first_choice/jobs", (int64_t)score->first_choice.groups);
+    print_count(prefix, "first_choice/best_chosen", (int64_t)score->first_choice.best);
+}
+
+static void print_validation(const rk_validation *validation)
+{
+    rk_validation_row row;
+    rk_score score;
+    char prefix[48];
+    (void)printf("\"schema_version\": 1");
+    if (rk_validation_score(validation, &score, sizeof(score))) {
+        print_score("all/0/", &score);
+    }
+    for (size_t i = 0; rk_validation_group(validation, i, &score, sizeof(score)); i++) {
+        (void)snprintf(prefix, sizeof(prefix), "groups/%zu/", i);
+        print_score(prefix, &score);
+    }
+    for (size_t i = 0; rk_validation_at(validation, i, &row, sizeof(row)); i++) {
+        (void)snprintf(prefix, sizeof(prefix), "rows/%zu/", i);
+        (void)printf(", \"%sid\": \"%s\"", prefix, row.id);
+        print_count(prefix, "row", row.row);
+        if (row.predicted) {
+            print_real(prefix, "step_s", row.step_s);
+            print_real(prefix, "tokens_per_s", row.tokens_per_s);
+            print_real(prefix, "mfu", row.mfu);
+            print_real(prefix, "memory_bytes", row.memory_bytes);
+            print_real(prefix, "need_bytes", row.need_bytes);
+        }
+        if (row.predicted && row.step_measured_s > 0) {
+            print_real(prefix, "step_measured_s", row.step_measured_s);
+            print_real(prefix, "step_error", row.step_error);
+        }
+    }
 }
 
 static void validate(const char *runs, const char *only)
 {
-    char arguments[1024], request[1024];
-    (void)snprintf(arguments, sizeof(arguments), "\"--runs\", \"%s\", \"--only\", \"%s\"", runs,
-                   only);
-    (void)snprintf(request, sizeof(request), "{\"runs\": \"%s\", \"only\": \"%s\"}", runs, only);
-    ask("validate", arguments, request);
+    rk_error err;
+    rk_run_table *table = NULL;
+    rk_validation *validation = NULL;
+    const rk_validation_choice choice = {.size = sizeof(choice), .only = only};
+    rk_status status = rk_run_table_create(runs, &table, &err);
+    if (!status) {
+        const rk_run_table *const tables[] = {table};
+        status = rk_validate_runs(tables, 1, &choice, &validation, &err);
+    }
+    if (status) {
+        report("validate", &err);
+    } else {
+        (void)printf("{\"command\": [\"validate\", \"--runs\", \"%s\", \"--only\", \"%s\"], "
+                     "\"figures\": {",
+                     runs, only);
+        print_validation(validation);
+        (void)puts("}}");
+    }
+    rk_validation_free(validation);
+    rk_run_table_free(table);
 }
 
 int main(int argc, char **argv)
@@ -272,8 +443,8 @@ int main(int argc, char **argv)
     collective("dgx-h100-superpod", "all_to_all", 16, INT64_C(1) << 26);
     collective("dgx-a100-superpod", "all_gather", 8, INT64_C(1) << 20);
     collective("h100-roce-24k", "reduce_scatter", 128, INT64_C(1) << 28);
-    run("llama3-70b", "dgx-h100-superpod", 512, 1024, "15T");
-    run("llama3.1-405b", "h100-roce-24k", 16384, 2048, "15.6T");
+    run("llama3-70b", "dgx-h100-superpod", 512, 1024, 15e12, 2);
+    run("llama3.1-405b", "h100-roce-24k", 16384, 2048, 15.6e12, 2.5);
     validate(argv[1], "llama");
     validate(argv[1], "a100");
     return failures > 0 ? 1 : 0;

@@ -84,6 +84,13 @@ typedef struct rk_option_info {
 RK_API void rk_option_describe(const rk_option *option, rk_option_info *info, size_t size);
 
 /*
+ * The JSON Schema (draft 2020-12) of the requests of a command: what rk_job_set_json and
+ * rk_answer_request take, from the table of its options.  *schema is to be freed with rk_free; NULL
+ * after a failure.  Errors: RK_ERR_INVALID where `command` is NULL; RK_ERR_MEMORY.
+ */
+RK_API rk_status rk_command_schema(const rk_command *command, char **schema, rk_error *err);
+
+/*
  * The names of the built-in catalogue, from 0; NULL behind the last.  *kind is its folder, e.g.
  * "models", "systems" or "calculon/systems".
  */

@@ -7,7 +7,12 @@
  *     base.h      status, error, version
  *     document.h  models, systems and stacks: handles made from a name, a file or a JSON text
  *     strategy.h  how a run is laid out on a system
- *     predict.h   predict a strategy, plan, fit; what a collective takes; launch files
+ *     predict.h   predict a strategy, plan, fit; operators; collectives; launch files
+ *     run.h       whole runs: days, interruptions, cost, energy
+ *     timeline.h  one step as it goes by
+ *     codesign.h  what numbers of a machine are worth, cheapest machines, shapes of models
+ *     sweep.h     a search or an estimate at every point of a grid
+ *     evidence.h  measured runs: validation and calibration
  *     command.h   every command of `reckon` as a job: options or a JSON request in, an answer out
  *     calculon.h  the Calculon methodology
  *     search.h    what searches have in common
@@ -15,8 +20,7 @@
  *
  * Where to begin: predict.h for a program that computes with strategies and predictions, command.h
  * (rk_answer_request) for one that takes JSON.  Both give the same figures, because they are the
- * same code.  What has a typed form here is planning, estimating, fitting and collectives; run,
- * validate, calibrate, sweep, explain, design, shape and timeline are jobs of command.h.
+ * same code.
  *
  * The library prints nothing, keeps no global state and never exits.  Every function that can fail
  * returns an rk_status and fills the rk_error it was given.  "It does not fit" is a result, not an

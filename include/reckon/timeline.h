@@ -53,14 +53,18 @@ RK_API void rk_timeline_describe(const rk_timeline *timeline, rk_timeline_facts 
 /* Something that a rank does. */
 typedef struct rk_timeline_event {
     int64_t rank;        /* of the pipeline, from 0; -1: all ranks, after the pipeline */
-    const char *stream;  /* "compute"; "backward" where a schedule overlaps it with forward; static
-                          */
+    const char *stream;  /* "compute"; "backward" where a schedule overlaps it with forward; of what
+                            follows the pipeline "dp", "pp", "host" or "compute"; static */
     const char *kind;    /* "forward", "backward", "weight", or what follows the pipeline: a part of
                             the step, such as "optimizer"; static */
     int64_t chunk;       /* of the rank's layers, from 0; -1: none */
     int64_t micro_batch; /* from 0; -1: none */
     double start_s;      /* since the start of the step */
     double duration_s;   /* of the event */
+    double tensor_s;     /* of it, visible communication of tensor parallelism; it alternates with
+                            computation layer by layer, like the next two */
+    double context_s;    /* of context parallelism */
+    double expert_s;     /* of expert parallelism */
 } rk_timeline_event;
 
 /*

@@ -333,11 +333,6 @@ static rk_status write_launch(rk_job *job, void *arguments, void *what, rk_error
     return status ? status : rk_write_launch(job, &request, inputs, launching->answer, err);
 }
 
-static void keep_piece(void *user, const char *text, size_t size)
-{
-    rk_bytes_add(user, text, size);
-}
-
 rk_status rk_outcome_write_launch(const rk_outcome *outcome, size_t index, const char *name,
                                   void (*remark)(void *user, const char *line), void *user,
                                   char **text, rk_error *err)
@@ -353,7 +348,8 @@ rk_status rk_outcome_write_launch(const rk_outcome *outcome, size_t index, const
     status = status ? status : rk_job_create(&rk_command_estimate, &job, err);
     status = status ? status : rk_ask(outcome->setup, job, NULL, err);
     if (!status) {
-        status = rk_job_use(job, &control, keep_piece, &written, write_launch, &launching, err);
+        status =
+            rk_job_use(job, &control, rk_bytes_take_in, &written, write_launch, &launching, err);
     }
     rk_job_free(job);
     rk_bytes_add(&written, "", 1);

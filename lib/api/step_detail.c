@@ -127,6 +127,8 @@ void rk_timeline_describe(const rk_timeline *timeline, rk_timeline_facts *facts,
 static rk_timeline_event event_of_op(const rk_timeline *timeline, const rk_op *op)
 {
     const bool pairs = rk_schedules[timeline->strategy->schedule]->pairs;
+    double seconds[RK_STREAM_COUNT];
+    rk_timeline_communication(timeline, op, seconds);
     return (rk_timeline_event){
         .rank = op->rank,
         .stream = pairs && op->kind != RK_OP_FORWARD ? "backward" : "compute",
@@ -135,7 +137,18 @@ static rk_timeline_event event_of_op(const rk_timeline *timeline, const rk_op *o
         .micro_batch = op->microbatch,
         .start_s = op->start,
         .duration_s = op->end - op->start,
+        .tensor_s = seconds[RK_STREAM_TP],
+        .context_s = seconds[RK_STREAM_CP],
+        .expert_s = seconds[RK_STREAM_EP],
     };
+}
+
+static const char *stream_of_part(rk_part part)
+{
+    return part == RK_PART_DP        ? "dp"
+           : part == RK_PART_PP      ? "pp"
+           : part == RK_PART_OFFLOAD ? "host"
+                                     : "compute";
 }
 
 /* What follows the pipeline, one after the other. */
@@ -147,7 +160,7 @@ static rk_timeline_event event_after(const rk_timeline *timeline, int index)
     }
     return (rk_timeline_event){
         .rank = -1,
-        .stream = "compute",
+        .stream = stream_of_part(timeline->after[index].part),
         .kind = timeline->after[index].name,
         .chunk = -1,
         .micro_batch = -1,

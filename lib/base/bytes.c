@@ -50,6 +50,11 @@ void rk_bytes_add(rk_bytes *bytes, const void *data, size_t size)
     }
 }
 
+void rk_bytes_take_in(void *bytes, const char *text, size_t size)
+{
+    rk_bytes_add(bytes, text, size);
+}
+
 void rk_bytes_add_number(rk_bytes *bytes, uint64_t number)
 {
     rk_bytes_add(bytes, &number, sizeof(number));

@@ -20,6 +20,9 @@ void rk_bytes_clear(rk_bytes *bytes);
 void rk_bytes_reset(rk_bytes *bytes);
 
 void rk_bytes_add(rk_bytes *bytes, const void *data, size_t size);
+
+/* The same as an rk_out_writer; `bytes` is an rk_bytes. */
+void rk_bytes_take_in(void *bytes, const char *text, size_t size);
 void rk_bytes_add_number(rk_bytes *bytes, uint64_t number);
 
 /* Text with its end; NULL stands for "". */

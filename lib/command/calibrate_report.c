@@ -293,7 +293,7 @@ static void write_group(rk_json_writer *w, const rk_calibration *c, const rk_lef
 void rk_calibration_json(rk_json_writer *writer, const rk_calibration *calibration)
 {
     const rk_calibration *c = calibration;
-    rk_json_open(writer, "{");
+    rk_json_open_answer(writer);
     rk_json_string(writer, "recipe", c->recipe->name);
     rk_json_open_member(writer, "documents", "[");
     for (int i = 0; i < c->recipe->document_count; i++) {

@@ -8,11 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void keep_piece(void *user, const char *text, size_t size)
-{
-    rk_bytes_add(user, text, size);
-}
-
 /* The command that answers a request, by what it says of the method and the documents. */
 static rk_status resolve(const char *name, const char *request, const rk_command **command,
                          rk_error *err)
@@ -49,7 +44,7 @@ rk_status rk_answer_request(const char *command, const char *request, const rk_j
     status = status ? status : rk_job_create(found, &job, err);
     status = status ? status : rk_job_set_json(job, request, err);
     status = status ? status : rk_job_set(job, "json", NULL, err);
-    status = status ? status : rk_job_run_into(job, &own, keep_piece, &text, err);
+    status = status ? status : rk_job_run_into(job, &own, rk_bytes_take_in, &text, err);
     rk_bytes_add(&text, "", 1);
     if (!status && text.failed) {
         status = rk_fail(err, RK_ERR_MEMORY, "not enough memory for the response");

@@ -388,7 +388,7 @@ static rk_status write_json(const rk_job *job, const struct choice *c, rk_error 
         return status;
     }
     rk_json_writer writer = {.out = out, .indented = true};
-    rk_json_open(&writer, "{");
+    rk_json_open_answer(&writer);
     rk_json_open_member(&writer, "clusters", "[");
     for (int i = 0; i < c->count; i++) {
         write_cluster(&writer, c, i);

@@ -48,6 +48,14 @@ const char *rk_timeline_op_name(const rk_timeline *timeline, const rk_op *op,
                                 char out[RK_OP_NAME_SIZE]);
 
 /*
+ * The visible communication of an operation by stream, s: it computes, and then communicates;
+ * within it the two alternate layer by layer.  Weight gradients, and passes beside others, compute
+ * alone.
+ */
+void rk_timeline_communication(const rk_timeline *timeline, const rk_op *op,
+                               double seconds[RK_STREAM_COUNT]);
+
+/*
  * Trace events in JSON, times in us: a process per rank, with a thread for its compute and for each
  * kind of its communication, arrows for the messages between stages, and a counter of its memory.
  */

@@ -106,26 +106,26 @@ static trace_lane lane_of(const rk_timeline *timeline, const rk_op *op)
     return pairs_passes(timeline) && op->kind != RK_OP_FORWARD ? LANE_BACKWARD : LANE_COMPUTE;
 }
 
-static const double *shares_of(const rk_timeline *timeline, const rk_op *op)
+void rk_timeline_communication(const rk_timeline *timeline, const rk_op *op,
+                               double seconds[RK_STREAM_COUNT])
 {
     const rk_streams *streams = &timeline->streams;
     const rk_stream_shares *shares = &streams->shares[op->rank * streams->chunks + op->chunk];
-    return op->kind == RK_OP_FORWARD ? shares->forward : shares->backward;
+    const double *share = op->kind == RK_OP_FORWARD ? shares->forward : shares->backward;
+    const bool apart = op->kind == RK_OP_WEIGHT || pairs_passes(timeline);
+    for (int i = 0; i < RK_STREAM_COUNT; i++) {
+        seconds[i] = apart ? 0 : share[i] * (op->end - op->start);
+    }
 }
 
-/*
- * An operation computes, and then communicates for as long as its communication is visible; within
- * it the two alternate layer by layer.  Weight gradients, and passes beside others, compute alone.
- */
 static void write_op(struct trace *t, const rk_op *op)
 {
     const rk_timeline *line = t->timeline;
-    const bool apart = op->kind == RK_OP_WEIGHT || pairs_passes(line);
-    const double *shares = shares_of(line, op), seconds = op->end - op->start;
-    double visible = 0;
+    double seconds[RK_STREAM_COUNT], visible = 0;
     char name[RK_OP_NAME_SIZE];
-    for (int i = 0; i < RK_STREAM_COUNT && !apart; i++) {
-        visible += shares[i] * seconds;
+    rk_timeline_communication(line, op, seconds);
+    for (int i = 0; i < RK_STREAM_COUNT; i++) {
+        visible += seconds[i];
     }
     (void)rk_timeline_op_name(line, op, name);
     begin_slice(t, lane_of(line, op), name, rk_op_kind_names[op->kind], op_colors[op->kind],
@@ -133,9 +133,9 @@ static void write_op(struct trace *t, const rk_op *op)
     rk_out_printf(t->out, ",\"args\":{\"microbatch\":%" PRId32 ",\"chunk\":%" PRId32 "}}",
                   op->microbatch, op->chunk);
     double from = op->end - visible;
-    for (int i = 0; i < RK_STREAM_COUNT && !apart; i++) {
+    for (int i = 0; i < RK_STREAM_COUNT; i++) {
         const trace_lane lane = (trace_lane)(LANE_TP + i);
-        const double to = from + shares[i] * seconds;
+        const double to = from + seconds[i];
         if (microseconds(to) > microseconds(from)) {
             write_slice(t, lane, name, "communication", lane_colors[lane], from, to);
         }

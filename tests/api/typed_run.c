@@ -276,7 +276,7 @@ static void test_timeline(void **state)
     rk_timeline_rank rank;
     rk_prediction p;
     rk_error err;
-    double busy[2] = {0}, end = 0, after = 0;
+    double busy[2] = {0}, end = 0, after = 0, tensor = 0;
     size_t count = 0;
     assert_int_equal(rk_timeline_create(d->outcome, 0, &timeline, &err), RK_OK);
     rk_timeline_describe(timeline, &facts, sizeof(facts));
@@ -287,6 +287,8 @@ static void test_timeline(void **state)
         assert_true(event.duration_s > 0 && event.start_s >= 0);
         assert_true(event.rank >= -1 && event.rank < 2);
         assert_true((event.rank < 0) == (event.micro_batch < 0));
+        assert_true(event.tensor_s < event.duration_s && event.context_s == 0);
+        tensor += event.tensor_s;
         end = fmax(end, event.start_s + event.duration_s);
         if (event.rank >= 0) {
             busy[event.rank] += event.duration_s;
@@ -296,6 +298,7 @@ static void test_timeline(void **state)
     }
     assert_int_equal(count, facts.events);
     assert_near(end, facts.step_s, 1e-9);
+    assert_true(tensor > 0);
     assert_near(facts.pipeline_s + after, facts.step_s, 1e-9);
     for (int64_t i = 0; i < 2; i++) {
         assert_true(rk_timeline_rank_at(timeline, i, &rank, sizeof(rank)));
