@@ -9,7 +9,7 @@
  *     strategy.h  how a run is laid out on a system
  *     predict.h   predict a strategy, plan, fit; operators; collectives; launch files
  *     run.h       whole runs: days, interruptions, cost, energy
- *     timeline.h  one step as it goes by
+ *     timeline.h  the timeline of one step
  *     codesign.h  what numbers of a machine are worth, cheapest machines, shapes of models
  *     sweep.h     a search or an estimate at every point of a grid
  *     evidence.h  measured runs: validation and calibration

@@ -8,7 +8,8 @@ What a large-language-model training run will cost, before you pay for it.
 
 Functions take a model, a system and the options of the command of the same name, with '_' for '-'.
 A model or a system is a name of the catalogue, the path of a document, or a document as a mapping.
-Long searches report to `progress` and stop on Ctrl-C.
+Long searches report to `progress` (reckon.print_progress shows a line) and stop on Ctrl-C.  The
+interpreter lock is released while the library works.
 """
 
 from __future__ import annotations
@@ -19,41 +20,65 @@ import json
 import os
 import pathlib
 import tempfile
-from typing import Any, Dict, Mapping, Optional, Union
+from typing import Any, Dict, List, Mapping, Optional, Sequence, Union
 
-from ._library import ProgressCallback, ReckonError, catalogue, run_command, version
+from ._library import (
+    ProgressCallback,
+    ReckonError,
+    catalogue,
+    command_schema,
+    print_progress,
+    run_command,
+    version,
+)
 from .results import (
     Choice,
+    Collective,
+    Comm,
     Estimate,
     Fit,
     Interval,
+    MeasuredRun,
     Picture,
     Plan,
     Run,
+    Spread,
     Strategy,
+    Sweep,
     Table,
+    Timeline,
+    Validation,
     choice_of,
     plan_of,
+    run_of,
 )
 
 __all__ = [
     "Choice",
+    "Collective",
+    "Comm",
     "Estimate",
     "Fit",
     "Interval",
+    "MeasuredRun",
     "Picture",
     "Plan",
     "ReckonError",
     "Run",
+    "Spread",
     "Strategy",
+    "Sweep",
     "Table",
     "Timeline",
+    "Validation",
     "catalogue",
     "comm",
     "estimate",
     "fit",
     "plan",
+    "print_progress",
     "run",
+    "schema",
     "sweep",
     "timeline",
     "validate",
@@ -125,25 +150,58 @@ def run(
     **options: Any,
 ) -> Run:
     """A whole training run of `tokens`: days, failures, checkpoints, money and energy."""
-    answer = _ask("run", {"model": model, "system": system, **options}, progress)
-    return Run(values=dict(answer.get("run", {})), choice=choice_of(answer), raw=answer)
+    return run_of(_ask("run", {"model": model, "system": system, **options}, progress))
 
 
-def comm(system: Document, **options: Any) -> Table:
+def comm(
+    system: Document, *, progress: Optional[ProgressCallback] = None, **options: Any
+) -> Comm:
     """Collectives on a system by size: s and bytes/s."""
-    answer = _ask("comm", {"system": system, **options}, None)
-    return Table(items=list(answer.get("collectives", [])), raw=answer)
+    answer = _ask("comm", {"system": system, **options}, progress)
+    return Comm(
+        items=list(answer.get("collectives", [])),
+        raw=answer,
+        system=str(answer.get("system", "")),
+        ranks=int(answer.get("ranks", 0)),
+    )
 
 
 def validate(
-    runs: Union[str, "os.PathLike[str]"],
+    runs: Union[str, "os.PathLike[str]", Sequence[Mapping[str, Any]]],
     *,
     progress: Optional[ProgressCallback] = None,
     **options: Any,
-) -> Table:
-    """Predictions against measured runs of a CSV table, a row each."""
-    text = run_command("validate", {"runs": runs, "csv": True, **options}, progress).text
-    return Table(items=list(csv.DictReader(io.StringIO(text))), raw={"csv": text})
+) -> Validation:
+    """Predictions of measured runs: a table by name or file, its text, or rows as mappings."""
+    if not isinstance(runs, (str, os.PathLike)):
+        runs = json.dumps({"rows": [dict(row) for row in runs]})
+    asked = {"runs": runs, **options}
+    answer = _ask("validate", asked, progress)
+    rows = list(answer.get("rows", []))
+    picture = None
+    if any(row.get("step_s") and row.get("step_measured_s") for row in rows):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "errors.svg"
+            run_command("validate", {**asked, "plot": str(path)}, progress)
+            picture = Picture(path.read_text(encoding="utf-8"))
+    return Validation(items=rows, raw=answer, picture=picture)
+
+
+def _read_cell(text: str) -> Any:
+    """A cell of a table that the library wrote: a number, True or False, a text, or None."""
+    if text in ("", "true", "false"):
+        return {"": None, "true": True, "false": False}[text]
+    for read in (int, float):
+        try:
+            return read(text)
+        except ValueError:
+            pass
+    return text
+
+
+def _read_csv(text: str) -> List[Dict[str, Any]]:
+    rows = csv.DictReader(io.StringIO(text))
+    return [{key: _read_cell(cell) for key, cell in row.items()} for row in rows]
 
 
 def sweep(
@@ -151,30 +209,15 @@ def sweep(
     *,
     progress: Optional[ProgressCallback] = None,
     **options: Any,
-) -> Table:
+) -> Sweep:
     """A search or an estimate at every point of a grid: a file, or the grid as a mapping."""
-    with tempfile.TemporaryDirectory() as folder:
-        if isinstance(grid, Mapping):
-            path = pathlib.Path(folder) / "grid.json"
-            path.write_text(json.dumps(grid), encoding="utf-8")
-            grid = path
-        text = run_command("sweep", {"grid": grid, **options}, progress).text
-    return Table(items=list(csv.DictReader(io.StringIO(text))), raw={"csv": text})
+    text = run_command("sweep", {"grid": grid, **options}, progress).text
+    return Sweep(items=_read_csv(text), raw={"csv": text})
 
 
-class Timeline:
-    """One step as it runs: `trace` is for Perfetto (ui.perfetto.dev), `picture` for a page."""
-
-    def __init__(self, trace: Dict[str, Any], picture: Picture) -> None:
-        self.trace, self.picture = trace, picture
-
-    def _repr_svg_(self) -> str:
-        return self.picture.svg
-
-    def save(self, path: str) -> None:
-        """Writes the trace as JSON."""
-        with open(path, "w", encoding="utf-8") as file:
-            json.dump(self.trace, file)
+def schema(command: str, method: Optional[str] = None) -> Dict[str, Any]:
+    """The JSON Schema of the options of a command, which are those of the function of its name."""
+    return json.loads(command_schema(command, method))
 
 
 def timeline(
@@ -187,7 +230,8 @@ def timeline(
     """The timeline of one step."""
     asked = {"model": model, "system": system, **options}
     trace = _ask("timeline", asked, progress)
+    operations = _read_csv(run_command("timeline", {**asked, "csv": True}, progress).text)
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder) / "step.svg"
         run_command("timeline", {**asked, "output": str(path)}, progress)
-        return Timeline(trace, Picture(path.read_text(encoding="utf-8")))
+        return Timeline(trace, Picture(path.read_text(encoding="utf-8")), operations)

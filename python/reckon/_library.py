@@ -10,6 +10,7 @@ import os
 import pathlib
 import shutil
 import subprocess
+import sys
 from typing import Any, Callable, List, Mapping, Optional
 
 RK_OK = 0
@@ -108,6 +109,8 @@ def _declare(library: ctypes.CDLL) -> ctypes.CDLL:
         "rk_job_run": (ctypes.c_int, [pointer, ctypes.POINTER(_Control), error]),
         "rk_job_found": (ctypes.c_bool, [pointer]),
         "rk_job_free": (None, [pointer]),
+        "rk_command_schema": (ctypes.c_int, [pointer, ctypes.POINTER(pointer), error]),
+        "rk_free": (None, [pointer]),
         "rk_catalogue_name": (text, [ctypes.c_size_t, ctypes.POINTER(text)]),
     }
     for name, (result, arguments) in signatures.items():
@@ -146,6 +149,32 @@ def _check(status: int, error: _Error) -> None:
 def _document_text(value: Any) -> Any:
     """A path is its name; documents may be given as mappings."""
     return os.fspath(value) if isinstance(value, os.PathLike) else value
+
+
+def print_progress(what: str, done: int, total: int) -> None:
+    """A progress callback that keeps one line of standard error up to date."""
+    share = f", {100 * done / total:.0f} %" if total else ""
+    sys.stderr.write(f"\r{done:,} {what}{share}\033[K" + ("\n" if total and done >= total else ""))
+    sys.stderr.flush()
+
+
+def command_schema(name: str, method: Optional[str] = None) -> str:
+    """The JSON Schema of the requests of a command, as text."""
+    error, text, command = _Error(), ctypes.c_void_p(), ctypes.c_void_p()
+    found = _library.rk_command_find(name.encode())
+    if not found:
+        raise ReckonError(f"reckon has no command {name!r}")
+    _check(
+        _library.rk_command_resolve(
+            found, _encode(method), None, None, ctypes.byref(command), ctypes.byref(error)
+        ),
+        error,
+    )
+    _check(_library.rk_command_schema(command, ctypes.byref(text), ctypes.byref(error)), error)
+    try:
+        return ctypes.string_at(text.value or 0).decode()
+    finally:
+        _library.rk_free(text)
 
 
 class Answer:

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import dataclasses
 import html
+import json
+import math
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Type, TypeVar
 
 T = TypeVar("T")
@@ -214,20 +216,80 @@ class Fit(Result):
 
 
 @dataclasses.dataclass(frozen=True)
-class Run(Result):
-    """A whole run: `values` has days, goodput, accelerator-hours... by the keys of the answer."""
+class Spread:
+    """A figure over all simulated runs; None: no end."""
 
-    values: Dict[str, Any]
+    mean: Optional[float]
+    standard_error: Optional[float]
+    p10: Optional[float]
+    p50: Optional[float]
+    p90: Optional[float]
+
+
+@dataclasses.dataclass(frozen=True)
+class Run(Result):
+    """
+    A whole run: s, bytes, J, kg.  `simulated` has spreads of total_s, goodput, interruptions and,
+    with a price, cost.  `choice` is None, and the figures too, where nothing fits.
+    """
+
     choice: Optional[Choice]
     raw: Dict[str, Any] = dataclasses.field(repr=False, compare=False)
+    tokens: Optional[float] = None
+    steps: Optional[float] = None
+    total_s: Optional[float] = None
+    training_s: Optional[float] = None
+    checkpoints_s: Optional[float] = None
+    lost_s: Optional[float] = None
+    restarts_s: Optional[float] = None
+    planned_s: Optional[float] = None
+    goodput: Optional[float] = None
+    mtbf_s: Optional[float] = None
+    failures: Optional[float] = None
+    checkpoint_bytes: Optional[float] = None
+    checkpoint_interval_s: Optional[float] = None
+    accelerator_hours: Optional[float] = None
+    cost: Optional[float] = None
+    energy_J: Optional[float] = None
+    carbon_kg: Optional[float] = None
+    simulated: Dict[str, Spread] = dataclasses.field(default_factory=dict)
+
+    @property
+    def values(self) -> Dict[str, Any]:
+        """All figures by the keys of the answer."""
+        return dict(self.raw.get("run", {}))
+
+    @property
+    def days(self) -> Optional[float]:
+        """Expected days."""
+        return None if self.total_s is None else self.total_s / 86400
 
     def rows(self) -> List[Dict[str, Any]]:
         return [{k: v for k, v in self.values.items() if not isinstance(v, (dict, list))}]
 
+    def plot(self, width: int = 640) -> "Picture":
+        """Where the time of the run goes, as a bar."""
+        keys = ("training_s", "checkpoints_s", "lost_s", "restarts_s", "planned_s")
+        parts = {key[:-2]: self.values[key] for key in keys if self.values.get(key)}
+        return _bar(parts, self.total_s or 1, width, "run")
+
+
+def run_of(raw: Dict[str, Any]) -> Run:
+    """A run from its JSON answer."""
+    members = dict(raw.get("run", {}))
+    simulated = members.pop("simulated", {})
+    names = {field.name for field in dataclasses.fields(Run)} - {"choice", "raw", "simulated"}
+    return Run(
+        choice=choice_of(raw),
+        raw=raw,
+        simulated={k: _fill(Spread, v) for k, v in simulated.items() if isinstance(v, dict)},
+        **{key: value for key, value in members.items() if key in names},
+    )
+
 
 @dataclasses.dataclass(frozen=True)
 class Table(Result):
-    """Rows of an answer: collectives, points of a sweep, measured runs."""
+    """Rows of an answer: points of a sweep, and whatever else is a table."""
 
     items: List[Dict[str, Any]]
     raw: Dict[str, Any] = dataclasses.field(repr=False, compare=False)
@@ -240,6 +302,133 @@ class Table(Result):
 
     def __getitem__(self, index: int) -> Dict[str, Any]:
         return self.items[index]
+
+
+@dataclasses.dataclass(frozen=True)
+class Sweep(Table):
+    """Points of a sweep with their strategies: numbers, True and False, texts; None: no value."""
+
+    def plot(self, x: str, y: str, width: int = 640) -> "Picture":
+        """A column over another, a dot per row."""
+        return _scatter(self.items, x, y, width)
+
+
+@dataclasses.dataclass(frozen=True)
+class Collective:
+    """A collective of `bytes`, as nccl-tests count them."""
+
+    op: str
+    bytes: float
+    seconds: float
+    algorithm_bytes_per_s: float
+    bus_bytes_per_s: float
+    algorithm: Optional[str] = None
+    raw: Dict[str, Any] = dataclasses.field(default_factory=dict, repr=False, compare=False)
+
+
+@dataclasses.dataclass(frozen=True)
+class Comm(Table):
+    """Collectives on a system; rows are those of the answer."""
+
+    system: str = ""
+    ranks: int = 0
+
+    @property
+    def collectives(self) -> List[Collective]:
+        """The rows as dataclasses."""
+        return [_fill(Collective, item) for item in self.items]
+
+    def plot(self, width: int = 640) -> "Picture":
+        """Bus bandwidth over size."""
+        return _scatter(self.items, "bytes", "bus_bytes_per_s", width)
+
+
+@dataclasses.dataclass(frozen=True)
+class MeasuredRun:
+    """A measured run beside its prediction; None: not measured, or `left_out` says why not."""
+
+    file: str
+    row: int
+    id: str
+    source: str
+    model: str
+    system: Optional[str] = None
+    accelerator: Optional[str] = None
+    stack: Optional[str] = None
+    accelerators: Optional[int] = None
+    step_s: Optional[float] = None
+    step_measured_s: Optional[float] = None
+    step_error: Optional[float] = None
+    step_low_s: Optional[float] = None
+    step_high_s: Optional[float] = None
+    mfu: Optional[float] = None
+    mfu_measured: Optional[float] = None
+    memory_bytes: Optional[float] = None
+    memory_measured_bytes: Optional[float] = None
+    memory_error: Optional[float] = None
+    fits: Optional[str] = None
+    left_out: Optional[str] = None
+    raw: Dict[str, Any] = dataclasses.field(default_factory=dict, repr=False, compare=False)
+
+
+@dataclasses.dataclass(frozen=True)
+class Validation(Table):
+    """Predictions of measured runs; `picture` shows predicted over measured."""
+
+    picture: Optional["Picture"] = dataclasses.field(default=None, repr=False, compare=False)
+
+    @property
+    def runs(self) -> List[MeasuredRun]:
+        """The rows as dataclasses."""
+        return [_fill(MeasuredRun, item) for item in self.items]
+
+    @property
+    def score(self) -> Dict[str, Any]:
+        """Errors of all rows: `step`, `memory`, `first_choice`...; empty where none is predicted."""
+        return dict(self.raw["all"][0]) if self.raw.get("all") else {}
+
+    @property
+    def groups(self) -> List[Dict[str, Any]]:
+        """The same by source and kind, or by what `by` says."""
+        return list(self.raw.get("groups", []))
+
+    def plot(self) -> "Picture":
+        """Predicted over measured, and the errors."""
+        if self.picture is None:
+            raise LookupError("no row of the table is predicted and measured")
+        return self.picture
+
+
+@dataclasses.dataclass(frozen=True)
+class Timeline(Result):
+    """One step as it runs: `trace` is for Perfetto (ui.perfetto.dev), `picture` for a page."""
+
+    trace: Dict[str, Any] = dataclasses.field(repr=False)
+    picture: "Picture" = dataclasses.field(repr=False)
+    operations: List[Dict[str, Any]] = dataclasses.field(default_factory=list, repr=False)
+
+    @property
+    def raw(self) -> Dict[str, Any]:  # type: ignore[override]
+        """The trace."""
+        return self.trace
+
+    def rows(self) -> List[Dict[str, Any]]:
+        return self.operations
+
+    def plot(self) -> "Picture":
+        """A row per rank, a box per operation."""
+        return self.picture
+
+    def _repr_html_(self) -> str:
+        return self.picture.svg
+
+    def _repr_svg_(self) -> str:
+        return self.picture.svg
+
+    def save(self, path: str) -> None:
+        """Writes the trace as JSON."""
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump(self.trace, file)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -261,7 +450,9 @@ class Picture:
 _COLOURS = ["#332288", "#88CCEE", "#44AA99", "#117733", "#999933", "#DDCC77", "#CC6677", "#882255"]
 
 
-def _bar(parts: Mapping[str, float], total: float, width: int) -> Picture:
+def _bar(
+    parts: Mapping[str, float], total: float, width: int, title: str = "step"
+) -> Picture:
     """Parts of a total as one bar with a legend."""
     shown = [(name, value) for name, value in parts.items() if value > 0.002 * total]
     boxes, legend, x = [], [], 10.0
@@ -281,8 +472,45 @@ def _bar(parts: Mapping[str, float], total: float, width: int) -> Picture:
     return Picture(
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" '
         'font-family="sans-serif" font-size="12">'
-        f'<text x="10" y="16">step {total:.4g} s</text>'
+        f'<text x="10" y="16">{title} {total:.4g} s</text>'
         + "".join(boxes)
         + "".join(legend)
         + "</svg>"
+    )
+
+
+def _place(value: float, low: float, high: float, start: float, length: float) -> float:
+    """On a logarithmic axis where values are positive and far apart, else on a linear one."""
+    if low > 0 and high > 20 * low:
+        value, low, high = math.log(value), math.log(low), math.log(high)
+    return start + (length * (value - low) / (high - low) if high > low else length / 2)
+
+
+def _scatter(rows: Sequence[Mapping[str, Any]], x: str, y: str, width: int) -> Picture:
+    """A column over another; rows without a number in both are left out."""
+    points = [(row.get(x), row.get(y)) for row in rows]
+    points = [(a, b) for a, b in points if isinstance(a, (int, float))
+              and isinstance(b, (int, float))]
+    if not points:
+        raise LookupError(f"no row has a number in both {x!r} and {y!r}")
+    height, left, below = 320, 80, 50
+    xs, ys = [float(a) for a, _ in points], [float(b) for _, b in points]
+    dots = "".join(
+        f'<circle cx="{_place(a, min(xs), max(xs), left, width - left - 20):.1f}" '
+        f'cy="{_place(b, min(ys), max(ys), height - below, below + 20 - height):.1f}" r="3" '
+        f'fill="{_COLOURS[0]}"><title>{a:.6g}, {b:.6g}</title></circle>'
+        for a, b in zip(xs, ys)
+    )
+    return Picture(
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" '
+        'font-family="sans-serif" font-size="12">'
+        f'<path d="M {left} 10 V {height - below + 5} H {width - 10}" fill="none" stroke="#888"/>'
+        f"{dots}"
+        f'<text x="{left}" y="{height - 28}">{min(xs):.4g}</text>'
+        f'<text x="{width - 10}" y="{height - 28}" text-anchor="end">{max(xs):.4g}</text>'
+        f'<text x="{(left + width) / 2:.0f}" y="{height - 10}" text-anchor="middle">'
+        f"{html.escape(x)}</text>"
+        f'<text x="{left - 6}" y="{height - below}" text-anchor="end">{min(ys):.4g}</text>'
+        f'<text x="{left - 6}" y="24" text-anchor="end">{max(ys):.4g}</text>'
+        f'<text x="{left + 6}" y="14">{html.escape(y)}</text></svg>'
     )

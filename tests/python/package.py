@@ -88,11 +88,72 @@ class Package(unittest.TestCase):
                                    global_batch=8)
         self.assertIn("traceEvents", timeline.trace)
         self.assertIn("<svg", timeline.picture.svg)
+        self.assertEqual(timeline.plot(), timeline.picture)
+        self.assertEqual({row["rank"] for row in timeline.rows()}, {0, 1, 2, 3})
+        self.assertLess(timeline.rows()[0]["start_s"], timeline.rows()[0]["end_s"])
 
     def test_sweep(self):
         grid = {"application": "megatron-22B", "system": "a100_80g", "batch": 4,
                 "datatype": "float16", "axes": [{"key": "processors", "values": [4, 8]}]}
-        self.assertEqual({row["processors"] for row in reckon.sweep(grid).rows()}, {"4", "8"})
+        sweep = reckon.sweep(grid)
+        self.assertEqual({row["processors"] for row in sweep.rows()}, {4, 8})
+        self.assertIsInstance(sweep[0]["sample_rate"], float)
+        self.assertIn("<circle", sweep.plot("processors", "sample_rate").svg)
+        with self.assertRaises(LookupError):
+            sweep.plot("processors", "colour")
+
+    def test_run(self):
+        run = reckon.run("llama3-8b", "h100-sxm", accelerators=8, global_batch=64, tokens="1T",
+                         price=2)
+        parts = (run.training_s, run.checkpoints_s, run.lost_s, run.restarts_s, run.planned_s)
+        self.assertAlmostEqual(sum(parts) / run.total_s, 1)
+        self.assertAlmostEqual(run.cost, 2 * run.accelerator_hours)
+        self.assertEqual(run.days, run.values["total_s"] / 86400)
+        self.assertLess(run.simulated["cost"].p10, run.simulated["cost"].p90)
+        self.assertTrue(run.plot().svg.startswith("<svg"))
+        self.assertIn("<table>", run._repr_html_())
+        nothing = reckon.run("llama3.1-405b", "h100-sxm", accelerators=8, global_batch=8,
+                             tokens="1T")
+        self.assertIsNone(nothing.choice)
+        self.assertIsNone(nothing.days)
+
+    def test_comm(self):
+        comm = reckon.comm("h100-sxm", ranks=8, bytes="1Mi,1Gi")
+        self.assertEqual((comm.system, comm.ranks), ("h100-sxm", 8))
+        self.assertEqual(comm.collectives[0].seconds, comm[0]["seconds"])
+        self.assertIn("<svg", comm.plot().svg)
+
+    def test_validate(self):
+        rows = [{"id": "a", "layers": 16, "hidden": 2048, "heads": 32, "vocab": 131072,
+                 "seq": 4096, "accelerator": "H100", "n_accel": 8, "tp": 2, "dp": 4, "gbs": 32,
+                 "mbs": 4, "framework": "megatron-core", "step_time_s": 1.5}]
+        validation = reckon.validate(rows)
+        measured = validation.runs[0]
+        self.assertAlmostEqual(measured.step_error, measured.step_s / 1.5 - 1)
+        self.assertEqual(validation.score["step"]["runs"], 1)
+        self.assertIn("<svg", validation.plot().svg)
+        one = reckon.validate(ROOT / "tests/cli_reckon/runs.csv", by="stack")
+        self.assertGreater(len(one), 3)
+        self.assertTrue(any(group["group"] == "nanotron" for group in one.groups))
+        missing = reckon.validate([dict(rows[0], accelerator="abacus")])
+        self.assertIsNotNone(missing.runs[0].left_out)
+        with self.assertRaises(LookupError):
+            missing.plot()
+
+    def test_schema(self):
+        schema = reckon.schema("plan")
+        self.assertIn("global_batch", schema["properties"])
+        self.assertIn("datatype", reckon.schema("plan", "calculon")["properties"])
+        with self.assertRaises(reckon.ReckonError):
+            reckon.schema("sing")
+
+    def test_frames(self):
+        try:
+            import pandas  # noqa: F401
+        except ImportError:
+            self.skipTest("no pandas")
+        frame = reckon.comm("h100-sxm", bytes="1Gi").to_frame()
+        self.assertEqual(list(frame["bytes"]), [2**30] * len(frame))
 
     def test_catalogue(self):
         self.assertIn("llama3-8b", reckon.catalogue("models"))
