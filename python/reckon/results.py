@@ -135,6 +135,16 @@ class Choice(Result):
     stages: List[Dict[str, Any]]
     raw: Dict[str, Any] = dataclasses.field(repr=False, compare=False)
 
+    @property
+    def label(self) -> Optional[str]:
+        """What an alternative of a plan is the fastest of, such as "no pipeline"."""
+        return self.raw.get("label")
+
+    @property
+    def slowdown(self) -> Optional[float]:
+        """The step time of an alternative over that of the fastest strategy."""
+        return self.raw.get("slowdown")
+
     def rows(self) -> List[Dict[str, Any]]:
         return [_choice_row(self)]
 
@@ -179,7 +189,10 @@ def choice_of(raw: Mapping[str, Any]) -> Optional[Choice]:
 
 @dataclasses.dataclass(frozen=True)
 class Plan(Result):
-    """Strategies, best first.  Empty where nothing fits: `raw` says then what is missing."""
+    """
+    Strategies, best first: distinct alternatives with a `label` and a `slowdown`, or with `top` the
+    fastest ones.  Empty where nothing fits: `raw` then says what is missing.
+    """
 
     choices: List[Choice]
     raw: Dict[str, Any] = dataclasses.field(repr=False, compare=False)

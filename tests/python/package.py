@@ -25,8 +25,21 @@ class Package(unittest.TestCase):
         self.assertEqual(len(steps), 4)
         self.assertEqual(steps, sorted(steps))
         self.assertIs(plan.best, plan.choices[0])
+        self.assertIsNone(plan.best.label)
         self.assertEqual(plan.rows()[0]["step_s"], steps[0])
         self.assertIn("<table>", plan._repr_html_())
+
+    def test_alternatives_are_distinct(self):
+        plan = reckon.plan("llama3-8b", "h100-sxm", accelerators=8, global_batch=64)
+        ranked = reckon.plan("llama3-8b", "h100-sxm", accelerators=8, global_batch=64, top=1)
+        slowdowns = [choice.slowdown for choice in plan.choices]
+        self.assertEqual(plan.best.strategy, ranked.best.strategy)
+        self.assertEqual(plan.best.label, "fastest")
+        self.assertEqual(slowdowns[0], 1)
+        self.assertEqual(slowdowns, sorted(slowdowns))
+        self.assertLessEqual(slowdowns[-1], 1.5)
+        self.assertGreater(len(plan.choices), 2)
+        self.assertEqual(len({choice.label for choice in plan.choices}), len(plan.choices))
 
     def test_parts_add_up(self):
         choice = reckon.estimate("llama3-8b", "h100-sxm", accelerators=8, tp=2, global_batch=64)
