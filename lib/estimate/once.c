@@ -391,7 +391,8 @@ static double crossings(const rk_strategy *s)
 double rk_send_seconds(const rk_cost_table *table, const rk_strategy *s, double *bytes)
 {
     const rk_block_context *c = &table->context;
-    const double message = c->element * c->local_tokens * (double)c->model->hidden;
+    const double message =
+        c->element * c->local_tokens * (double)(rk_model_streams(c->model) * c->model->hidden);
     const bool scatter = c->stack->scatters_messages && !s->sp && s->tp > 1;
     const double sent = scatter ? message / (double)s->tp : message;
     *bytes = 0;

@@ -505,7 +505,8 @@ static void fill_activations(const rk_block_context *c, const rk_strategy *s, co
     need->saved = stage->saved;
     need->late = stage->late;
     need->ahead = s->tp > 1 && s->pp == 1 ? c->stack->late_buffers * whole_sequence(c) : 0;
-    const double message = c->element * c->local_tokens * (double)c->model->hidden;
+    const double message =
+        c->element * c->local_tokens * (double)(rk_model_streams(c->model) * c->model->hidden);
     need->ends = s->pp > 1 ? c->stack->stage_tensors * message : 0;
 }
 

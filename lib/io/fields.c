@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { FIELDS_MAX = 96, EXPECTATION_SIZE = 320, KEYS_SIZE = 440, SHORT_LIST = 8 };
+enum { FIELDS_MAX = 160, EXPECTATION_SIZE = 320, KEYS_SIZE = 440, SHORT_LIST = 8 };
 
 /* Appends to the terminated text in out[size], silently cut at its end. */
 RK_PRINTF(3, 4) static void append(char *out, size_t size, const char *format, ...)

@@ -10,6 +10,7 @@ extern const rk_mixer rk_mixer_latent;         /* MLA */
 extern const rk_mixer rk_mixer_sparse_latent;  /* MLA to keys that an indexer picks */
 extern const rk_mixer rk_mixer_sparse_grouped; /* GQA to blocks of keys that an indexer picks */
 extern const rk_mixer rk_mixer_mamba1;         /* selective scan */
+extern const rk_mixer rk_mixer_compressed;     /* DeepSeek-V4 */
 extern const rk_mixer rk_mixer_mamba2;         /* state space duality */
 extern const rk_mixer rk_mixer_gated_delta;
 extern const rk_mixer rk_mixer_kimi_delta;

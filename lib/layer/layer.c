@@ -210,6 +210,35 @@ static void add_norms(rk_cost_builder *x, const rk_layer_type *type)
     rk_save(x, false, stack->dropout_bytes > 0 ? 2 * elements : 0); /* masks */
 }
 
+/*
+ * Hyper-connections: before mixer and network each, a product of all n streams in wide precision
+ * makes their weights (n n + 2 n outputs), one kernel reads the streams into the hidden state, and
+ * one mixes and adds to them.  Elements moved, fused (arXiv 2512.24880): n + 1 and 2 n + 1 forward;
+ * backward 2 n + 1 and 3 n + 2.  The streams are kept in place of the plain residual.
+ */
+static void add_connections(rk_cost_builder *x, const rk_layer_type *type)
+{
+    const rk_model *model = x->c->model;
+    const double n = (double)model->streams, h = (double)model->hidden, T = x->c->local_tokens;
+    const double elements = x->c->element * T * h;
+    const double sites =
+        (type->mixer->part.shapes ? 1 : 0) + (type->feed_forward->part.shapes ? 1 : 0);
+    if (model->streams == 0) {
+        return;
+    }
+    for (double i = 0; i < sites; i++) {
+        const bool adapts = x->adapts;
+        x->adapts = false;
+        rk_add_linear(x, RK_PART_LINEAR, rk_wide_precision(x->c->strategy), T, n * n + 2 * n,
+                      n * h);
+        x->adapts = adapts;
+    }
+    rk_add_stream(x, RK_PART_STREAM, sites * (n + 1) * elements, sites * (2 * n + 1) * elements);
+    rk_add_stream(x, RK_PART_STREAM, sites * (2 * n + 1) * elements,
+                  sites * (3 * n + 2) * elements);
+    rk_save(x, false, sites * n * elements);
+}
+
 /* Gradients that are added to those of the microbatches before by kernels of their own. */
 static void add_accumulation(rk_cost_builder *x)
 {
@@ -342,6 +371,7 @@ static void add_layer(rk_cost_builder *x, const rk_layer_type *type)
         add_layer_embedding(x, beside);
     }
     add_norms(x, type);
+    add_connections(x, type);
     add_tensor_parallel(x, tensor_regions(x->c, type));
     count_params(x, type);
 }
@@ -352,7 +382,8 @@ static void checkpoint_layer(rk_cost_builder *x)
     const rk_block_context *c = x->c;
     const rk_cost nothing = {.saved = 0};
     rk_checkpoint(x, &nothing);
-    rk_save(x, false, c->element * c->local_tokens * (double)c->model->hidden);
+    rk_save(x, false,
+            c->element * c->local_tokens * (double)(rk_model_streams(c->model) * c->model->hidden));
 }
 
 void rk_block_layer(const rk_block_context *context, const rk_layer_type *type,

@@ -76,22 +76,7 @@ static void add_core(rk_cost_builder *x, const rk_attention_shape *a)
     const double reach = (double)(s->document > 0 && s->document < s->seq ? s->document : s->seq);
     const double width = 2 * (double)a->kv_rank + (double)a->rope_size;
     const double padded = ceil(heads / tile) * tile;
-    rk_operator o = {
-        .kind = RK_OPERATOR_SCAN,
-        .part = RK_PART_ATTENTION,
-        .precision = rk_wide_precision(s),
-        .M = x->c->tokens,
-        .flops = 2 * x->c->tokens * rk_index_visited(a, reach) * heads * width,
-        .share = device->sparse.core_share * heads / padded,
-        .stream_share = 1,
-        .kernels = 1,
-    };
-    rk_emit(x, &o);
-    o.pass = RK_PASS_BACKWARD;
-    o.flops *= RK_SPARSE_BACKWARD;
-    o.share *= device->attention_backward / device->attention_forward;
-    o.kernels = 3;
-    rk_emit(x, &o);
+    rk_add_picked(x, 2 * x->c->tokens * rk_index_visited(a, reach) * heads * width, heads / padded);
 }
 
 /*

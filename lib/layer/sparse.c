@@ -158,33 +158,66 @@ static void add_index_linears(rk_cost_builder *x, const rk_attention_shape *a)
  * Every tensor rank has the whole indexer.  Its loss compares its scores with those of all query
  * heads, which tensor ranks sum.
  */
-void rk_add_index(rk_cost_builder *x, const rk_attention_shape *a, double teacher)
+void rk_add_index_work(rk_cost_builder *x, const rk_index_work *w)
 {
     const rk_strategy *s = x->c->strategy;
     const rk_accelerator *device = &x->c->system->accelerator;
-    const double T = x->c->tokens, reach = reach_of(s);
-    const double seen = (reach + 1) / 2, visited = rk_index_visited(a, reach);
-    const bool learns = s->adapter_rank == 0;
-    const double share = device->sparse.index_share;
-    rk_save(x, false, POSITION_BYTES * T * visited);
-    if (!has_indexer(a)) {
+    const double T = x->c->tokens, share = device->sparse.index_share;
+    rk_save(x, false, POSITION_BYTES * T * w->visited);
+    emit(x, RK_PASS_FORWARD, T * w->seen * w->each, share, 0);
+    emit(x, RK_PASS_FORWARD, 0, share, 2 * SCORE_BYTES * T * w->seen);
+    if (s->adapter_rank > 0) {
         return;
     }
-    add_index_linears(x, a);
-    emit(x, RK_PASS_FORWARD, T * seen * index_flops(a), share, 0);
-    emit(x, RK_PASS_FORWARD, 0, share, 2 * SCORE_BYTES * T * seen);
-    if (!learns) {
-        return;
-    }
-    emit(x, RK_PASS_FORWARD, T * visited * teacher, device->sparse.core_share, 0);
-    emit(x, RK_PASS_BACKWARD, 2 * T * visited * index_flops(a), share, 0);
+    emit(x, RK_PASS_FORWARD, T * w->visited * w->teacher, device->sparse.core_share, 0);
+    emit(x, RK_PASS_BACKWARD, 2 * T * w->visited * w->each, share, 0);
     if (s->tp > 1) {
-        const rk_message sum =
-            rk_message_of(x->c, RK_COLL_ALL_REDUCE, RK_GROUP_TENSOR, SCORE_BYTES * T * visited, 1);
+        const rk_message sum = rk_message_of(x->c, RK_COLL_ALL_REDUCE, RK_GROUP_TENSOR,
+                                             SCORE_BYTES * T * w->visited, 1);
         rk_send(x, RK_PASS_FORWARD, RK_PART_TP, sum.seconds, &sum, 1);
     }
-    rk_save(x, false, x->c->element * T * (double)((a->index.heads + 1) * a->index.size));
-    rk_save(x, false, SCORE_BYTES * T * (double)weights_per_token(a));
+    rk_save(x, false, x->c->element * T * w->kept);
+    rk_save(x, false, SCORE_BYTES * T * w->weights);
+}
+
+void rk_add_index(rk_cost_builder *x, const rk_attention_shape *a, double teacher)
+{
+    const double reach = reach_of(x->c->strategy);
+    const rk_index_work work = {
+        .seen = (reach + 1) / 2,
+        .visited = rk_index_visited(a, reach),
+        .each = index_flops(a),
+        .teacher = teacher,
+        .kept = (double)((a->index.heads + 1) * a->index.size),
+        .weights = (double)weights_per_token(a),
+    };
+    if (has_indexer(a)) {
+        add_index_linears(x, a);
+        rk_add_index_work(x, &work);
+    } else {
+        rk_save(x, false, POSITION_BYTES * x->c->tokens * work.visited);
+    }
+}
+
+void rk_add_picked(rk_cost_builder *x, double flops, double filled)
+{
+    const rk_accelerator *device = &x->c->system->accelerator;
+    rk_operator o = {
+        .kind = RK_OPERATOR_SCAN,
+        .part = RK_PART_ATTENTION,
+        .precision = rk_wide_precision(x->c->strategy),
+        .M = x->c->tokens,
+        .flops = flops,
+        .share = device->sparse.core_share * filled,
+        .stream_share = 1,
+        .kernels = 1,
+    };
+    rk_emit(x, &o);
+    o.pass = RK_PASS_BACKWARD;
+    o.flops *= RK_SPARSE_BACKWARD;
+    o.share *= device->attention_backward / device->attention_forward;
+    o.kernels = 3;
+    rk_emit(x, &o);
 }
 
 void rk_add_index_gathers(rk_cost_builder *x, const rk_attention_shape *a, double width)

@@ -26,6 +26,23 @@ void rk_index_count(const rk_attention_shape *a, int64_t h, rk_layer_params *par
 /* Keys that a kernel visits for a query, in sequences of so many tokens. */
 double rk_index_visited(const rk_attention_shape *a, double seq);
 
+/* What an indexer does, per token. */
+typedef struct rk_index_work {
+    double seen, visited; /* keys that it scores, and that attention visits */
+    double each;          /* FLOPs of a score */
+    double teacher;       /* FLOPs per visited key of the distribution that it learns */
+    double kept, weights; /* elements and weights that are kept to learn */
+} rk_index_work;
+
+/* Adds scores, the choice of keys, and what trains the indexer. */
+void rk_add_index_work(rk_cost_builder *x, const rk_index_work *work);
+
+/*
+ * Adds attention to picked keys of so many FLOPs forward, in a kernel of which the share `filled`
+ * of the heads is not padding.
+ */
+void rk_add_picked(rk_cost_builder *x, double flops, double filled);
+
 /*
  * Adds the indexer: its linears, scores of all keys, the choice of the best, and what trains it.
  * `teacher` FLOPs per picked key and token make the distribution that it learns.

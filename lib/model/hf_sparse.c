@@ -23,6 +23,14 @@ static const char *const reads_dsa[] = {
 static const char *const reads_minimax_m3[] = {"sparse_attention_config", "dense_intermediate_size",
                                                NULL};
 
+static const char *const reads_v4[] = {
+    "compress_ratios", "hc_mult",         "hc_sinkhorn_iters", "index_n_heads", "index_head_dim",
+    "index_topk",      "num_hash_layers", "o_groups",          "o_lora_rank",   NULL,
+};
+
+/* The ratio of DeepSeek-V4's layers whose entries an indexer picks. */
+enum { V4_PICKED = 4 };
+
 /* How the attention of a layer finds its keys. */
 enum { KEYS_ALL, KEYS_PICKED, KEYS_SHARED, KEYS_KINDS };
 
@@ -153,6 +161,92 @@ static rk_status lay_out_minimax_m3(hf_draft *draft, rk_error *err)
     return status ? status : lay_out(draft, keys, err);
 }
 
+/* The kinds of layers of DeepSeek-V4: by the ratio, and with a router bias or a hash table. */
+static rk_status v4_layer(const hf_draft *draft, int64_t ratio, bool hashed, rk_layer_type *type,
+                          rk_error *err)
+{
+    int64_t picked = 0;
+    *type = draft->layer;
+    type->ffn.width = 0;
+    type->moe.router_bias = !hashed;
+    type->attention.ratio = ratio;
+    if (ratio == V4_PICKED) {
+        const rk_status status = read_key(draft, "index_topk", &picked, err);
+        type->attention.index.keys = picked;
+        if (status) {
+            return status;
+        }
+    } else {
+        type->attention.index = (rk_index_shape){0};
+    }
+    return rk_layer_choose_kinds(type, draft->kinds, "compressed", "experts", err);
+}
+
+static rk_status read_v4(hf_draft *draft, int64_t *hashed, rk_error *err)
+{
+    rk_attention_shape *a = &draft->layer.attention;
+    const struct {
+        const char *key;
+        int64_t *out;
+    } sizes[] = {
+        {"q_lora_rank", &a->q_rank},        {"o_lora_rank", &a->out_rank},
+        {"o_groups", &a->out_groups},       {"index_n_heads", &a->index.heads},
+        {"index_head_dim", &a->index.size}, {"sliding_window", &a->window},
+        {"hc_mult", &draft->model.streams},
+    };
+    rk_status status = RK_OK;
+    for (size_t i = 0; !status && i < COUNT(sizes); i++) {
+        status = read_key(draft, sizes[i].key, sizes[i].out, err);
+    }
+    a->kv_heads = 1;
+    a->sinks = true;
+    return status ? status : read_more(draft, "num_hash_layers", hashed, err);
+}
+
+static rk_status lay_out_v4(hf_draft *draft, rk_error *err)
+{
+    rk_layer_type kinds[RK_LAYER_TYPE_MAX], mtp;
+    uint8_t kind_of[RK_LAYER_MAX];
+    const json_t *ratios = rk_hf_find(draft, "compress_ratios");
+    const int layers = (int)draft->size[HF_LAYERS];
+    int64_t hashed = 0, ratio = 0;
+    int used = 0;
+    rk_status status = read_v4(draft, &hashed, err);
+    if (!status && json_array_size(ratios) < (size_t)layers) {
+        return rk_hf_fail(draft, "compress_ratios", err, "expected an element for each layer");
+    }
+    for (int i = 0; !status && i < layers; i++) {
+        rk_layer_type type;
+        int found = 0;
+        status = rk_hf_read_size(draft, "compress_ratios", json_array_get(ratios, (size_t)i),
+                                 &ratio, err);
+        status = status ? status : v4_layer(draft, ratio, i < hashed, &type, err);
+        while (!status && found < used && memcmp(&kinds[found], &type, sizeof(type)) != 0) {
+            found++;
+        }
+        if (!status && found == RK_LAYER_TYPE_MAX) {
+            return rk_hf_fail(draft, "compress_ratios", err, "expected at most %d kinds of layers",
+                              RK_LAYER_TYPE_MAX);
+        }
+        if (!status && found == used) {
+            kinds[used++] = type;
+        }
+        kind_of[i] = (uint8_t)found;
+    }
+    if (status) {
+        return status;
+    }
+    if (hashed > 0) {
+        rk_hf_note(draft, "integer tables of hash routing", "num_hash_layers");
+    }
+    rk_model_set_layers(&draft->model, kinds, kind_of, layers);
+    status = v4_layer(draft, 0, false, &mtp, err);
+    const uint8_t alone = 0;
+    return status || draft->model.mtp_layers == 0
+               ? status
+               : rk_model_set_mtp(&draft->model, &mtp, &alone, 1, err);
+}
+
 /* ---- the rows ------------------------------------------------------------------------------ */
 
 const hf_architecture rk_hf_sparse[] = {
@@ -184,6 +278,17 @@ const hf_architecture rk_hf_sparse[] = {
         .router_bias = YES,
         .reads = reads_dsa,
         .lay_out = lay_out_dsa,
+    },
+    {
+        .type = "deepseek_v4",
+        .defaults = {SHAPE(129280, 4096, 0, 43, 64), [HF_HEAD_SIZE] = 512, [HF_Q_RANK] = 1024,
+                     EXPERTS(256, 6, 2048), [HF_SHARED_EXPERTS] = 1},
+        .norms = 2,
+        .has_experts = true,
+        .router_bias = YES,
+        .clamped = true,
+        .reads = reads_v4,
+        .lay_out = lay_out_v4,
     },
     {
         .type = "minimax_m3",

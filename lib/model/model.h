@@ -51,6 +51,8 @@ typedef struct rk_attention_shape {
     int64_t nope_size, rope_size; /* MLA: per head */
     int64_t value_size;           /* per head; 0: head_size (not of MLA) */
     rk_index_shape index;
+    /* attention of DeepSeek-V4: tokens that an entry stands for; rank and groups of the output */
+    int64_t ratio, out_rank, out_groups;
 } rk_attention_shape;
 
 /*
@@ -174,6 +176,7 @@ typedef struct rk_model {
     bool tied;           /* head shares the embedding */
     bool embedding_norm, head_bias;
     int64_t learned_positions; /* rows of a position table; 0: none */
+    int64_t streams;           /* n of hyper-connections; 0: one plain residual stream */
     bool layer_scalar;         /* a learned factor on the output of every layer */
     rk_model_details details;
     char note[256]; /* what the import left out or assumed; "": nothing */
@@ -184,6 +187,9 @@ static inline int64_t rk_model_embedding_width(const rk_model *model)
 {
     return model->embedding_width > 0 ? model->embedding_width : model->hidden;
 }
+
+/* Streams of the residual: n with hyper-connections, else 1. */
+int64_t rk_model_streams(const rk_model *model);
 
 /* Whether a layer has experts. */
 static inline bool rk_layer_is_moe(const rk_layer_type *type)

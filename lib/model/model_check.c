@@ -14,6 +14,7 @@ enum {
     ROWS_MAX = 1 << 28,
     MTP_MAX = 64,
     NORMS_MAX = 8,
+    STREAMS_MAX = 16,
 };
 
 #define PARAMS_MAX 0x1p62
@@ -65,6 +66,7 @@ static rk_status check_stack(const rk_model *model, rk_error *err)
         {"types", model->type_count, 1, RK_LAYER_TYPE_MAX},
         {"embedding_width", model->embedding_width, 0, RK_WIDTH_MAX},
         {"layer_embedding", model->layer_embedding, 0, RK_HEAD_SIZE_MAX},
+        {"streams", model->streams, 0, STREAMS_MAX},
         {"norm", (int64_t)model->norm, 0, RK_NORM_LAYER_NO_WEIGHT},
     };
     return rk_check_sizes(sizes, COUNT(sizes), err);

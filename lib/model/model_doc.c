@@ -112,6 +112,7 @@ static const rk_field model_fields[] = {
     SIZE(learned_positions, model.learned_positions, "rows of the position table"),
     CHOICE(norm, model.norm, norm_names, "of the residual stream; default rms"),
     SIZE(norms_per_layer, norms_per_layer, "default 2"),
+    SIZE(streams, model.streams, "of the residual, with hyper-connections; default one, plain"),
     FLAG(final_norm, model.final_norm, "default true"),
     FLAG(parallel_block, model.parallel_block, "attention and FFN side by side"),
     SIZE(mtp_layers, mtp_layers, "modules of multi-token prediction"),
@@ -145,7 +146,7 @@ static const rk_field model_fields[] = {
 };
 
 /* The keys of all kinds of layers, and of what surrounds the layers. */
-enum { FIELDS_MAX = 128 };
+enum { FIELDS_MAX = 160 };
 
 static size_t add_fields(const rk_field *from, size_t count, size_t offset, rk_field *to)
 {

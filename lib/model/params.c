@@ -25,12 +25,37 @@ int rk_layer_norms(const rk_model *model, const rk_layer_type *type)
     return whole ? model->norms_per_layer : (model->norms_per_layer + 1) / 2;
 }
 
+/* Streams of the residual, n; 1 where it is plain. */
+int64_t rk_model_streams(const rk_model *model)
+{
+    return model->streams > 0 ? model->streams : 1;
+}
+
+/*
+ * Hyper-connections (arXiv 2512.24880): before mixer and network each, a product of all streams
+ * makes n weights to read, n to write and n x n to mix the streams, with as many biases and a
+ * factor of each kind.
+ */
+static int64_t connection_params(const rk_model *model)
+{
+    const int64_t n = model->streams, maps = n * n + 2 * n;
+    return n > 0 ? 2 * (maps * n * model->hidden + maps + 3) : 0;
+}
+
+/* What reads the streams at the end of the model: n weights, with biases and a factor. */
+static int64_t connection_end_params(const rk_model *model)
+{
+    const int64_t n = model->streams;
+    return n > 0 ? n * n * model->hidden + n + 1 : 0;
+}
+
 rk_layer_params rk_layer_params_of(const rk_model *model, const rk_layer_type *type)
 {
     rk_layer_params p = {.norms = rk_layer_norms(model, type) * norm_params(model)};
     const int64_t beside = 2 * model->hidden * model->layer_embedding; /* gate and projection */
     type->mixer->part.count(type, model->hidden, &p);
     type->feed_forward->part.count(type, model->hidden, &p);
+    p.norms += connection_params(model);
     p.norms += (model->layer_embedding ? norm_params(model) : 0) + model->layer_scalar;
     p.ffn += beside;
     p.gemm += beside;
@@ -52,8 +77,8 @@ rk_end_params rk_end_params_of(const rk_model *model)
         .embedding = table + projection + second + (model->embedding_norm ? norm_params(model) : 0),
         .positions = model->learned_positions * model->hidden,
         .head = (model->tied ? 0 : table) + projection + (model->head_bias ? model->vocab : 0),
-        .final_norm = model->final_norm ? norm_params(model) : 0,
-        .mtp_norms = 3 * norm_params(model),
+        .final_norm = (model->final_norm ? norm_params(model) : 0) + connection_end_params(model),
+        .mtp_norms = 3 * norm_params(model) + connection_end_params(model),
     };
 }
 

@@ -153,12 +153,71 @@ static void test_saved(void **state)
     assert_near(split.sent_backward.context, 2 * split.sent_forward.context, 1e-12);
 }
 
+/* DeepSeek-V4: weights of the Hub, less 2,327,040 entries of tables of hash routing. */
+static void test_compressed_parameters(void **state)
+{
+    static const struct {
+        const char *name;
+        int64_t total, active, mtp, hub;
+    } rows[] = {
+        {"deepseek-v4-flash", 284332240471, 13799632471, 6610048891, 290944616402},
+        {"deepseek-v4-pro", 1572997201763, 49779081059, 25840145979, 1598839674782},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        const rk_model model = model_of(rows[i].name);
+        const rk_model_params p = rk_model_params_of(&model);
+        assert_int_equal(p.total, rows[i].total);
+        assert_int_equal(p.active, rows[i].active);
+        assert_int_equal(p.mtp, rows[i].mtp);
+        assert_int_equal(p.total + p.mtp + 2327040, rows[i].hub);
+    }
+}
+
+/* GFLOPs per token of DeepSeek-V4-Flash at 4,096 tokens, with MTP and without. */
+static void test_compressed_flops(void **state)
+{
+    rk_model model = model_of("deepseek-v4-flash");
+    (void)state;
+    assert_near(rk_model_flops_per_token(&model, 4096, RK_FLOPS_BRIDGE) / 1e9, 90.781, 1e-5);
+    model.mtp_layers = 0;
+    assert_near(rk_model_flops_per_token(&model, 4096, RK_FLOPS_BRIDGE) / 1e9, 85.654, 1e-5);
+}
+
+/* A residual of n streams: n times the messages between stages and the input of a checkpointed
+ * layer. */
+static void test_streams(void **state)
+{
+    rk_model model = model_of("deepseek-v4-flash");
+    const rk_system system = system_of("gb200-nvl72");
+    const rk_stack stack = stack_of("megatron-2026-blackwell");
+    rk_strategy s = rk_strategy_defaults(&model);
+    rk_cost with[2], without[2];
+    (void)state;
+    const rk_block_context context = rk_block_context_of(&model, &system, &stack, &s);
+    layer_costs(&context, &model.types[2], with);
+    assert_near(with[1].saved, 4 * 2 * context.tokens * 4096, 1e-12);
+    model.streams = 0;
+    const rk_block_context plain = rk_block_context_of(&model, &system, &stack, &s);
+    layer_costs(&plain, &model.types[2], without);
+    assert_near(without[1].saved, 2 * plain.tokens * 4096, 1e-12);
+    /* two sites of 24 outputs of four streams, a GEMM three times */
+    assert_near(with[0].flops_forward - without[0].flops_forward,
+                plain.tokens * 2 * 2 * 24 * 4 * 4096, 1e-6);
+    assert_true(rk_times_sum(&with[0].forward) > rk_times_sum(&without[0].forward));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_parameters),   cmocka_unit_test(test_counted_flops),
-        cmocka_unit_test(test_kernel_times), cmocka_unit_test(test_crossover),
+        cmocka_unit_test(test_parameters),
+        cmocka_unit_test(test_counted_flops),
+        cmocka_unit_test(test_kernel_times),
+        cmocka_unit_test(test_crossover),
         cmocka_unit_test(test_saved),
+        cmocka_unit_test(test_compressed_parameters),
+        cmocka_unit_test(test_compressed_flops),
+        cmocka_unit_test(test_streams),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -74,6 +74,18 @@ def random_sparse(rng, heads):
     return layer
 
 
+def random_compressed(rng, heads):
+    """Attention of DeepSeek-V4: a window and entries, picked or all."""
+    layer = {"mixer": "compressed", "heads": heads, "head_size": rng.choice((128, 512)),
+             "q_rank": rng.choice((512, 1024)), "window": 128, "out_rank": rng.choice((256, 1024)),
+             "out_groups": rng.choice((4, 8)), "compress_ratio": rng.choice((0, 4, 128)),
+             "sinks": often(rng, 0.5)}
+    if layer["compress_ratio"] == 4:
+        layer.update(index_heads=rng.choice((4, 32)), index_size=rng.choice((64, 128)),
+                     index_keys=rng.choice((64, 512, 2048)))
+    return layer
+
+
 def random_mamba2(rng, heads):
     """Heads and groups that split over up to 8 tensor ranks."""
     groups = rng.choice((1, 8))
@@ -110,7 +122,8 @@ def random_part(rng, heads, dense, experts):
     kind = rng.choice(("mixer", "network", "both"))
     if kind == "network":
         return dict(network, mixer="none")
-    mixer = rng.choice((random_mamba2, random_recurrence, random_layer, random_sparse))(
+    mixer = rng.choice((random_mamba2, random_recurrence, random_layer, random_sparse,
+                        random_compressed))(
         rng, heads)
     return dict(mixer, **(network if kind == "both" else {"feed_forward": "none"}))
 
@@ -170,6 +183,8 @@ def random_model(rng):
         if often(rng, 0.2) and "kv_heads" in first:
             kinds.append(dict(first, kv_source="borrowed"))
         model.update(types=kinds, pattern=[0] + [rng.randrange(len(kinds)) for _ in range(4)])
+        if often(rng, 0.2):
+            model["streams"] = rng.choice((2, 4))
     if "types" in model and model["mtp_layers"] and often(rng, 0.5):
         model["mtp_pattern"] = [rng.randrange(len(kinds)) for _ in range(rng.choice((1, 2)))]
     if kind not in ("types", "hybrid") and model.get("window") and often(rng, 0.5):

@@ -25,6 +25,7 @@ LAYER_DEFAULTS = {
     "output_gate": False, "head_gate": False, "kv_source": "own", "relative_positions": False,
     "q_rank": 0, "kv_rank": 0, "nope_size": 0, "rope_size": 0,
     "index_heads": 0, "index_size": 0, "index_keys": 0, "index_block": 0, "index_shared": False,
+    "compress_ratio": 0, "out_rank": 0, "out_groups": 0,
     "mixer": "", "feed_forward": "", "heads": 0,
     "state_heads": 0, "state_key_heads": 0, "state_key_size": 0, "state_value_size": 0,
     "conv_width": 0, "conv_bias": False, "chunk": 0, "full_gate": False, "step_rank": 0, "inner_norms": False,
@@ -40,6 +41,7 @@ MODEL_DEFAULTS = {
     "norm": "rms", "norms_per_layer": 2, "final_norm": True, "embedding_norm": False,
     "embedding_width": 0, "layer_embedding": 0, "layer_scalar": False,
     "head_bias": False, "learned_positions": 0, "parallel_block": False, "mtp_layers": 0,
+    "streams": 0,
 }
 
 
@@ -48,7 +50,8 @@ def complete_layer(fields, hidden):
     layer = Record(**{**LAYER_DEFAULTS, **fields})
     named = layer.feed_forward
     softmax = "latent" if layer.kv_rank > 0 else "grouped"
-    layer.mixer = layer.mixer or ("sparse_" if layer.index_keys > 0 else "") + softmax
+    softmax = "compressed" if layer.out_rank > 0 else softmax
+    layer.mixer = layer.mixer or ("sparse_" if layer.out_rank == 0 and layer.index_keys > 0 else "") + softmax
     layer.sparse = layer.mixer.startswith("sparse_")
     layer.feed_forward = named or ("experts" if layer.experts > 0 else "dense")
     if named in ("dense", "none"):
@@ -57,7 +60,8 @@ def complete_layer(fields, hidden):
         layer.ffn, layer.ffn_bias = 0, False
     layer.shared_ffn = layer.shared_ffn or layer.expert_ffn
     layer.latent = layer.mixer in ("latent", "sparse_latent")
-    if layer.mixer not in ("latent", "grouped", "sparse_latent", "sparse_grouped"):
+    if layer.mixer not in ("latent", "grouped", "sparse_latent", "sparse_grouped",
+                           "compressed"):
         layer.heads = layer.kv_heads = layer.window = layer.d_qk = layer.d_v = 0
         layer.bias_out = layer.bias_qkv = False
         if layer.mixer == "convolution":
@@ -69,13 +73,14 @@ def complete_layer(fields, hidden):
         layer.state_key_heads = layer.state_key_heads or layer.state_heads
         layer.state_key_size = layer.state_key_size or layer.state_value_size
         return layer
-    layer.kv_heads = layer.kv_heads or layer.heads
+    layer.kv_heads = 1 if layer.mixer == "compressed" else layer.kv_heads or layer.heads
     if layer.latent:
         layer.d_qk = layer.nope_size + layer.rope_size
     else:
         layer.head_size = layer.head_size or hidden // layer.heads
         layer.d_qk = layer.head_size
     layer.d_v = layer.value_size or layer.head_size
+    layer.bias_out = layer.bias_out and layer.mixer != "compressed"
     return layer
 
 

@@ -664,6 +664,8 @@ def matrices_of(layer, h):
         yield "dense", 1, h, models.mamba2_sizes(layer)[0]
     elif layer.mixer in models.RECURRENCES:
         yield "dense", 1, h, layer.state_heads * (layer.state_value_size or 1)
+    elif layer.mixer == "compressed":
+        yield from sparse.compressed_matrices(layer, h)
     elif layer.mixer != "none":
         yield from attention_matrices(layer, n, h)
     if layer.feed_forward == "experts":
@@ -732,6 +734,8 @@ def count_parameters(x, layer):
     copies = 0
     if layer.mixer in ("mamba2", "none") or layer.mixer in models.RECURRENCES:
         pass
+    elif layer.mixer == "compressed":
+        whole += sum(sparse.compressed_whole(layer, h))
     elif layer.latent:
         down = layer.q_rank + layer.kv_rank
         whole += (h + layer.bias_qkv) * (down + layer.rope_size) + down
@@ -763,7 +767,7 @@ def layer_temporaries(c, layer):
     if layer.mixer in models.RECURRENCES:
         kept = recurrence_of(layer, c.element).temporaries / s.tp * c.T
         return max(c.element * inner, kept) + c.element * c.T * c.model.hidden
-    if layer.mixer.startswith("sparse_"):
+    if layer.mixer.startswith("sparse_") or layer.mixer == "compressed":
         kept = sparse.temporaries(c, layer)
         return max(c.element * inner, kept) + c.element * c.T * c.model.hidden
     scores = 0 if s.flash_attention else (
@@ -792,7 +796,7 @@ def add_layer_launches(x, layer, checkpointed):
     own = {"mamba2": (13, 26), "none": (0, 0)}.get(layer.mixer)
     if layer.mixer in models.RECURRENCES:
         own = recurrence_of(layer, c.element).launches
-    if layer.mixer.startswith("sparse_") and sparse.has_indexer(layer):
+    if sparse.has_indexer(layer):
         forward, backward = forward + 9, backward + 9
     if own:
         forward += own[0] - stack.kernels_forward * 7 / 12
@@ -843,6 +847,7 @@ def layer_blocks(c, layer):
     special = {"none": lambda *_: None, "mamba2": add_mamba2}
     special.update(dict.fromkeys(models.RECURRENCES, add_recurrence))
     special.update(dict.fromkeys(("sparse_latent", "sparse_grouped"), add_sparse))
+    special["compressed"] = sparse.add_compressed
     special.get(layer.mixer, add_attention)(x, layer)
     before = x.copy()
     if layer.experts:
@@ -854,11 +859,12 @@ def layer_blocks(c, layer):
     if c.model.layer_embedding:
         add_layer_embedding(x, c.model.layer_embedding)
     add_norms(x, layer)
+    sparse.add_connections(x, layer)
     add_tensor_parallel(x, layer)
     count_parameters(x, layer)
     usual = finish_layer(x, layer, False)
     x.checkpoint(Block(c))
-    x.save(c.element * c.H)
+    x.save(max(c.model.streams, 1) * c.element * c.H)
     return usual, finish_layer(x, layer, True)
 
 

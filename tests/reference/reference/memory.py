@@ -120,7 +120,8 @@ def activations_of(c, rank, in_flight):
         most = 2 / rank.layers if rank.layers > 2 else 1
     kept = stack.activation_share * min(in_flight, most)
     ahead = stack.late_buffers * c.element * c.T * c.model.hidden if s.tp > 1 and s.pp == 1 else 0
-    ends = stack.stage_tensors * c.element * c.T_s * c.model.hidden if s.pp > 1 else 0
+    message = c.element * c.T_s * max(c.model.streams, 1) * c.model.hidden
+    ends = stack.stage_tensors * message if s.pp > 1 else 0
     return kept * rank.saved + ahead + in_flight * ends, kept * rank.late + ahead
 
 

@@ -93,6 +93,8 @@ RECURRENCES = {"mamba1": mamba1, "gated_delta": gated_delta, "kimi_delta": kimi_
 
 
 def mixer_matrices(layer, h):
+    if layer.mixer == "compressed":
+        return sparse.compressed_whole(layer, h)[0] + sparse.compressed_split(layer, h)
     if layer.mixer == "none":
         return 0
     if layer.mixer == "mamba2":
@@ -104,6 +106,8 @@ def mixer_matrices(layer, h):
 
 
 def mixer_vectors(layer, h):
+    if layer.mixer == "compressed":
+        return sparse.compressed_whole(layer, h)[1] + (layer.heads if layer.sinks else 0)
     if layer.mixer == "none":
         return 0
     if layer.mixer == "mamba2":
@@ -126,6 +130,7 @@ def layer_parameters(model, layer):
     p.gemm = mixer_matrices(layer, h)
     p.attention = p.gemm + mixer_vectors(layer, h)
     p.norms = (norms_of(model, layer) + (model.layer_embedding > 0)) * norm_weights(model)
+    p.norms += sparse.connection_parameters(model.streams, h)[0]
     p.norms += model.layer_scalar
     p.ffn += 2 * h * model.layer_embedding
     p.gemm += 2 * h * model.layer_embedding
@@ -160,7 +165,8 @@ def model_parameters(model):
     p.positions = model.learned_positions * h
     p.head = (0 if model.tied else table) + projection + (model.vocab if model.head_bias else 0)
     p.final_norm = norm if model.final_norm else 0
-    p.mtp_norms = 3 * norm
+    p.final_norm += sparse.connection_parameters(model.streams, h)[1]
+    p.mtp_norms = 3 * norm + sparse.connection_parameters(model.streams, h)[1]
     ends = p.embedding + p.positions + p.head + p.final_norm
     p.total = ends + sum(layer.total for layer in each)
     p.active = ends + sum(layer.active for layer in each)
@@ -234,6 +240,8 @@ def flops_per_token(model, s, convention, frozen=False):
     span = {"megatron": lambda layer: s / 2,
             "megatron-bridge": lambda layer: causal_span(layer, s)}.get(convention, lambda layer: s)
     def mixing(layer):
+        if layer.mixer == "compressed":
+            return sparse.compressed_flops(layer, s) / 3
         if layer.mixer.startswith("sparse_"):
             whole = convention not in ("megatron", "megatron-bridge")
             return sparse.counted_flops(layer, model.hidden, s, whole) / 3

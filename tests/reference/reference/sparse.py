@@ -7,7 +7,8 @@ from reference import kernels, precision
 
 
 def has_indexer(layer):
-    return layer.sparse and layer.index_heads > 0 and not layer.index_shared
+    known = layer.sparse or layer.mixer == "compressed"
+    return known and layer.index_heads > 0 and not layer.index_shared
 
 
 def index_matrices(layer, h):
@@ -87,11 +88,11 @@ def document_of(s):
 
 
 def add_index(x, layer, teacher):
-    c, s, T, rates = x.c, x.c.strategy, x.c.T, x.c.accelerator.sparse
+    c, s, T = x.c, x.c.strategy, x.c.T
     D = document_of(s)
     visited, seen = min(layer.index_keys, D), (D + 1) / 2
-    x.save(4 * T * visited)
     if not has_indexer(layer):
+        x.save(4 * T * visited)
         return
     queries, h = layer.index_heads * layer.index_size, c.model.hidden
     weights = layer.index_heads if layer.latent else 0
@@ -99,18 +100,8 @@ def add_index(x, layer, teacher):
     detached(x, c.wide, T, layer.index_size + weights, h)
     turned = 2 * c.element * T * (queries + layer.index_size)
     x.stream("memory-bound ops", turned, s.learning * turned)
-    work(x, True, T * seen * index_flops(layer), rates["index_share"])
-    work(x, True, 0, rates["index_share"], 8 * T * seen)
-    if c.frozen:
-        return
-    work(x, True, T * visited * teacher, rates["core_share"])
-    work(x, False, 2 * T * visited * index_flops(layer), rates["index_share"])
-    if s.tp > 1:
-        size = 4 * T * visited
-        x.comm("TP comm", c.collective("all_reduce", size, "tensor"), 0)
-        x.send("tensor", 2 * (s.tp - 1) / s.tp * size, 0)
-    x.save(c.element * T * (queries + layer.index_size))
-    x.save(4 * T * weights)
+    add_index_work(x, layer, seen, visited, index_flops(layer), teacher,
+                   queries + layer.index_size, weights)
 
 
 def add_gathers(x, layer, width):
@@ -123,12 +114,9 @@ def add_gathers(x, layer, width):
 
 
 def latent_core(x, layer):
-    c, s, a = x.c, x.c.strategy, x.c.accelerator
-    heads, tile = layer.heads / s.tp, a.sparse["head_tile"]
-    flops = c.T * min(layer.index_keys, document_of(s)) * heads * pair_flops(layer)[0]
-    share = a.sparse["core_share"] * heads / (ceil(heads / tile) * tile)
-    work(x, True, flops, share)
-    work(x, False, 2.5 * flops, share * a.attention_backward / a.attention_forward, 0, 3)
+    s, heads = x.c.strategy, layer.heads / x.c.strategy.tp
+    picked_core(x, x.c.T * min(layer.index_keys, document_of(s)) * heads * pair_flops(layer)[0],
+                heads)
 
 
 def grouped_core(x, layer):
@@ -149,3 +137,146 @@ def grouped_core(x, layer):
 
 def temporaries(c, layer):
     return 4 * min(c.T, 4096) * c.strategy.seq if has_indexer(layer) else 0
+
+
+# ---- compressed attention (DeepSeek-V4) -----------------------------------------------------
+
+def picks(layer):
+    return layer.index_keys > 0
+
+
+def compressor(layer, size):
+    """Elements of a token, and vectors."""
+    width = (2 if picks(layer) else 1) * 2 * size
+    return width, layer.compress_ratio * width // 2 + size
+
+
+def compressed_whole(layer, h):
+    """Matrices and vectors that every tensor rank has."""
+    matrices, vectors = h * (layer.q_rank + layer.d_qk), layer.q_rank + layer.d_qk
+    if layer.compress_ratio:
+        width, more = compressor(layer, layer.d_qk)
+        matrices, vectors = matrices + h * width, vectors + more
+    if picks(layer):
+        width, more = compressor(layer, layer.index_size)
+        matrices += (h * width + layer.q_rank * layer.index_heads * layer.index_size
+                     + h * layer.index_heads)
+        vectors += more
+    return matrices, vectors
+
+
+def compressed_split(layer, h):
+    inner = layer.heads * layer.d_qk
+    return layer.q_rank * inner + inner * layer.out_rank + layer.out_groups * layer.out_rank * h
+
+
+def compressed_entries(layer, s):
+    """Entries that a query attends to, and that a kernel visits."""
+    m = layer.compress_ratio
+    if not m:
+        return 0, 0
+    if not picks(layer):
+        return s / (2 * m), s / (2 * m)
+    k = min(layer.index_keys, s / m)
+    return k * (1 - m * k / (2 * s)), k
+
+
+def compressed_flops(layer, s):
+    pairs = layer.heads * (layer.window + compressed_entries(layer, s)[0]) * 2 * layer.d_qk
+    scores = s / layer.compress_ratio * layer.index_heads * layer.index_size if picks(layer) else 0
+    return 6 * (pairs + scores)
+
+
+def compressed_matrices(layer, h):
+    inner, r = layer.heads * layer.d_qk, layer.q_rank
+    yield "dense", 1, r, h
+    yield "dense", 1, inner, r
+    yield "dense", 1, layer.d_qk, h
+    yield "dense", layer.out_groups, layer.out_rank, inner / layer.out_groups
+    yield "dense", 1, h, layer.out_groups * layer.out_rank
+    if layer.compress_ratio:
+        yield "dense", 1, compressor(layer, layer.d_qk)[0], h
+    if picks(layer):
+        yield "dense", 1, compressor(layer, layer.index_size)[0], h
+        yield "dense", 1, layer.index_heads * layer.index_size, r
+
+
+def add_index_work(x, layer, seen, visited, each, teacher, kept, weights):
+    c, s, T, rates = x.c, x.c.strategy, x.c.T, x.c.accelerator.sparse
+    x.save(4 * T * visited)
+    work(x, True, T * seen * each, rates["index_share"])
+    work(x, True, 0, rates["index_share"], 8 * T * seen)
+    if c.frozen:
+        return
+    work(x, True, T * visited * teacher, rates["core_share"])
+    work(x, False, 2 * T * visited * each, rates["index_share"])
+    if s.tp > 1:
+        size = 4 * T * visited
+        x.comm("TP comm", c.collective("all_reduce", size, "tensor"), 0)
+        x.send("tensor", 2 * (s.tp - 1) / s.tp * size, 0)
+    x.save(c.element * T * kept + 4 * T * weights)
+
+
+def picked_core(x, flops, heads):
+    a = x.c.accelerator
+    tile = a.sparse["head_tile"]
+    share = a.sparse["core_share"] * heads / (ceil(heads / tile) * tile)
+    work(x, True, flops, share)
+    work(x, False, 2.5 * flops, share * a.attention_backward / a.attention_forward, 0, 3)
+
+
+def add_compressed(x, layer):
+    c, s, T, h, t, e = x.c, x.c.strategy, x.c.T, x.c.model.hidden, x.c.strategy.tp, x.c.element
+    d, r, n, D = layer.d_qk, layer.q_rank, layer.heads / t, document_of(s)
+    again = c.recomputes("core_attention")
+    x.adapted_linear("attention", T, r, h)
+    x.adapted_linear("attention", T, d, h)
+    x.adapted_linear("attention", T, n * d, r)
+    x.save(e * T * (r + 2 * d) + c.formats.saved_input * T * r)
+    x.save(e * T * n * d, c.recomputes("mla_up"))
+    x.stream("memory-bound ops", *[2 * e * T * (n * d + d)] * 2)
+    if layer.compress_ratio:
+        width = compressor(layer, d)[0]
+        x.linear("linear layers", c.wide, T, width, h)
+        x.stream("memory-bound ops", e * T * width, 2 * e * T * width)
+        x.save(e * T * width)
+    visited = compressed_entries(layer, D)[1]
+    if picks(layer):
+        queries = layer.index_heads * layer.index_size
+        width = compressor(layer, layer.index_size)[0]
+        detached(x, s.precision, T, queries, r)
+        detached(x, c.wide, T, width + layer.index_heads, h)
+        add_index_work(x, layer, D / (2 * layer.compress_ratio), visited,
+                       2 * layer.index_heads * (layer.index_size + 1), 2 * n * d, queries + width,
+                       layer.index_heads)
+    add_gathers(x, layer, d)
+    before = x.copy()
+    picked_core(x, 4 * T * (min(layer.window, D) + visited) * n * d, n)
+    if again:
+        x.repeat(before)
+    low = layer.out_groups * layer.out_rank / t
+    x.adapted_linear("attention", T, low, layer.heads * d / layer.out_groups)
+    x.adapted_linear("attention", T, h, low, summed=True)
+    x.save(e * T * n * d + 4 * T * n, again)
+    x.save(c.formats.saved_input * T * low)
+
+
+# ---- hyper-connections ----------------------------------------------------------------------
+
+def connection_parameters(n, h):
+    """Of a layer, and of the end of the model."""
+    maps = n * n + 2 * n
+    return (2 * (maps * n * h + maps + 3), n * n * h + n + 1) if n else (0, 0)
+
+
+def add_connections(x, layer):
+    c, n, h = x.c, x.c.model.streams, x.c.model.hidden
+    if not n:
+        return
+    sites = (layer.mixer != "none") + (layer.feed_forward != "none")
+    for _ in range(sites):
+        x.linear("linear layers", c.wide, c.T_s, n * n + 2 * n, n * h)
+    size = c.element * c.H
+    x.stream("memory-bound ops", sites * (n + 1) * size, sites * (2 * n + 1) * size)
+    x.stream("memory-bound ops", sites * (2 * n + 1) * size, sites * (3 * n + 2) * size)
+    x.save(sites * n * size)

@@ -169,7 +169,7 @@ def send_of(c):
     s, stack = c.strategy, c.stack
     if s.pp == 1:
         return 0, 0
-    message = c.element * c.T_s * c.model.hidden
+    message = c.element * c.T_s * max(c.model.streams, 1) * c.model.hidden
     scatter = stack.scatters_messages and s.tp > 1 and not s.sp
     size = message / s.tp if scatter else message
     seconds = stack.send_seconds + collectives.seconds_of(

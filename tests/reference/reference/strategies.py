@@ -78,6 +78,9 @@ def attention_features(layer, h):
         return recurrence_features(layer, h)
     n, n_kv, d_qk, d_v = layer.heads, layer.kv_heads, layer.d_qk, layer.d_v
     out = n * d_v + h
+    if layer.mixer == "compressed":
+        r, low = layer.q_rank, layer.out_groups * layer.out_rank
+        return (h + r) + (r + n * d_v) + (h + d_v) + (n * d_v + low) + (low + h)
     if not layer.latent:
         gate = (n * d_v if layer.output_gate else 0) + (n if layer.head_gate else 0)
         positions = h + n * d_qk if layer.relative_positions else 0
