@@ -27,6 +27,9 @@ const char *rk_launch_hybrid(const rk_model *model)
         if (type->attention.head_gate) {
             return "the gate of the attention heads";
         }
+        if (type->moe.zero_experts > 0 || type->moe.shortcut) {
+            return "the experts without weights, or beside the next layer,";
+        }
         if (type->moe.router_scales) {
             return "the learned factors of the router";
         }

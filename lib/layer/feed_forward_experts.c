@@ -29,6 +29,8 @@ static const rk_field fields[] = {
     RK_LAYER_SIZE(route_groups, moe.route_groups, "groups that a token may reach; default all"),
     RK_LAYER_FLAG(shared_gate, moe.shared_gate, "the shared experts have a gate"),
     RK_LAYER_FLAG(router_bias, moe.router_bias, "the router has a bias"),
+    RK_LAYER_SIZE(zero_experts, moe.zero_experts, "experts that give a token back as it is"),
+    RK_LAYER_FLAG(shortcut, moe.shortcut, "exchanges run beside the mixer of the next layer"),
     RK_LAYER_FLAG(router_scales, moe.router_scales,
                   "learned factors on the input of the router and on every expert"),
     RK_LAYER_FLAG(expert_bias, moe.expert_bias, "the routed experts have biases"),
@@ -94,6 +96,7 @@ static rk_status check(const rk_layer_type *type, rk_error *err)
     const rk_sized sizes[] = {
         {"experts", moe->experts, 1, RK_EXPERTS_MAX},
         {"top_k", moe->top_k, 1, moe->experts},
+        {"zero_experts", moe->zero_experts, 0, RK_EXPERTS_MAX},
         {"expert_ffn", moe->expert_width, 1, RK_WIDTH_MAX},
         {"expert_latent", moe->latent, 0, RK_WIDTH_MAX},
         {"shared_experts", moe->shared_experts, 0, EXPERTS_SHARED_MAX},
@@ -123,10 +126,11 @@ static void count(const rk_layer_type *type, int64_t h, rk_layer_params *p)
     p->expert_each = each + (moe->expert_bias ? rk_ffn_biases(width, moe->expert_width, gated) : 0);
     p->experts = moe->experts * p->expert_each;
     p->shared = shared + latent + (moe->shared_gate ? h : 0);
-    p->router = h * moe->experts + (moe->router_bias ? moe->experts : 0) +
+    p->router = (h + (moe->router_bias ? 1 : 0)) * (moe->experts + moe->zero_experts) +
                 (moe->router_scales ? h + moe->experts : 0);
-    p->gemm += moe->top_k * each + shared + latent;
-    p->counted += moe->top_k * each + shared + latent;
+    const int64_t reached = (int64_t)(rk_moe_reached(moe) * (double)each);
+    p->gemm += reached + shared + latent;
+    p->counted += reached + shared + latent;
 }
 
 /* The router, the gate of shared experts and the projections to a latent are whole. */
@@ -137,7 +141,7 @@ static void unsplit(const rk_layer_type *type, double hidden, double t, double *
     (void)t;
     (void)copied;
     *whole += moe->shared_gate ? hidden : 0;
-    *whole += (hidden + (moe->router_bias ? 1 : 0)) * (double)moe->experts;
+    *whole += (hidden + (moe->router_bias ? 1 : 0)) * (double)(moe->experts + moe->zero_experts);
     *whole += moe->router_scales ? hidden + (double)moe->experts : 0;
     *whole += 2 * hidden * (double)moe->latent;
 }
@@ -153,7 +157,7 @@ static int matrices(const rk_layer_type *type, double h, rk_matrix out[RK_MATRIX
     if (latent > 0) {
         out[count++] = (rk_matrix){latent, h, 2, false};
     }
-    out[count++] = (rk_matrix){experts, h, 1, false};
+    out[count++] = (rk_matrix){experts + (double)moe->zero_experts, h, 1, false};
     if (moe->shared_experts > 0) {
         out[count++] =
             (rk_matrix){(double)moe->shared_width, h, each * (double)moe->shared_experts, false};
@@ -184,7 +188,7 @@ static double load(const rk_strategy *s)
 /* Rows that reach the experts of one rank, all of them together. */
 static double expert_rows(const rk_block_context *c, const rk_moe_shape *moe)
 {
-    return routed_tokens(c) * (double)moe->top_k * (double)c->strategy->etp * load(c->strategy);
+    return routed_tokens(c) * rk_moe_reached(moe) * (double)c->strategy->etp * load(c->strategy);
 }
 
 /*
@@ -211,8 +215,18 @@ static double copies_share(const rk_cost_builder *x, const rk_moe_shape *moe)
     const rk_group *group = &x->c->groups[RK_GROUP_EXPERT];
     const double domains = (double)group->size / (double)group->within[0];
     const double places = domains > 1 ? domains : (double)group->size;
-    const double open = open_domains(moe, places), k = (double)moe->top_k;
+    const double open = open_domains(moe, places), k = rk_moe_reached(moe);
     return x->c->stack->deduplicates ? open * (1 - pow(1 - 1 / open, k)) / k : 1;
+}
+
+/*
+ * Seconds of exchanges that are not hidden: with a shortcut, what the mixer of the next layer,
+ * which is that of this one, does not cover (LongCat-Flash, arXiv 2509.01322).
+ */
+static double exposed_beside(const rk_moe_shape *moe, const rk_times *pass, double seconds)
+{
+    const double mixer = pass->part[RK_PART_LINEAR] + pass->part[RK_PART_ATTENTION];
+    return moe->shortcut ? fmax(seconds - mixer, 0) : seconds;
 }
 
 /* Dispatch and combine, and the same for the gradients: each way k copies of the tokens. */
@@ -220,7 +234,7 @@ static void add_dispatch(rk_cost_builder *x, const rk_moe_shape *moe)
 {
     const rk_strategy *s = x->c->strategy;
     const rk_stack *stack = x->c->stack;
-    const double k = (double)moe->top_k;
+    const double k = rk_moe_reached(moe);
     const double elements = routed_tokens(x->c) * k * seen_width(moe, (double)x->c->model->hidden) *
                             load(s) * copies_share(x, moe);
     const double bytes = x->c->element * elements;
@@ -230,8 +244,11 @@ static void add_dispatch(rk_cost_builder *x, const rk_moe_shape *moe)
         there == bytes ? combine
                        : rk_message_of(x->c, RK_COLL_ALL_TO_ALL, RK_GROUP_EXPERT, there, 1);
     const rk_message forward[] = {dispatch, combine}, backward[] = {combine, combine};
-    rk_send(x, RK_PASS_FORWARD, RK_PART_EP, dispatch.seconds + combine.seconds, forward, 2);
-    rk_send(x, RK_PASS_BACKWARD, RK_PART_EP, 2 * combine.seconds, backward, 2);
+    const double there_and_back = dispatch.seconds + combine.seconds;
+    rk_send(x, RK_PASS_FORWARD, RK_PART_EP, exposed_beside(moe, &x->cost.forward, there_and_back),
+            forward, 2);
+    rk_send(x, RK_PASS_BACKWARD, RK_PART_EP,
+            exposed_beside(moe, &x->cost.backward, 2 * combine.seconds), backward, 2);
 }
 
 /* Gathers the rows over the ranks that share an expert, and scatters the results. */
@@ -270,7 +287,8 @@ static void add(rk_cost_builder *x, const rk_layer_type *type)
     const double permuted =
         stack->permute_passes * 4 * x->c->element * rows / (double)s->etp * seen;
 
-    rk_add_linear(x, RK_PART_EXPERT, rk_wide_precision(s), tokens, experts, h);
+    const double routed = experts + (double)moe->zero_experts;
+    rk_add_linear(x, RK_PART_EXPERT, rk_wide_precision(s), tokens, routed, h);
     rk_add_stream(x, RK_PART_EXPERT, permuted, permuted);
     add_router_seconds(x);
     add_dispatch(x, moe);
@@ -287,7 +305,7 @@ static void add(rk_cost_builder *x, const rk_layer_type *type)
                       operators ? (type->ffn.gated ? 2 : 1) : 0);
     rk_add_grouped_linear(x, s->precision, local, rows / local, seen, width);
     /* logits and map of the router; the permuted input */
-    rk_save(x, false, tokens * experts * (4 + x->c->element));
+    rk_save(x, false, tokens * routed * (4 + x->c->element));
     rk_save(x, false, rk_saved_input_bytes(s) * rows * seen);
     if (moe->latent > 0) { /* to the latent and back */
         rk_add_linear(x, RK_PART_EXPERT, s->precision, tokens, seen, h);

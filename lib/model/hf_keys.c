@@ -60,6 +60,7 @@ const hf_alias rk_hf_aliases[] = {
     {HF_TOP_K, "top_k_experts"},
     {HF_TOP_K, "ffn_config.moe_top_k"},
     {HF_EXPERT_FFN, "moe_intermediate_size"},
+    {HF_EXPERT_FFN, "expert_ffn_hidden_size"},
     {HF_EXPERT_FFN, "ffn_config.ffn_hidden_size"},
     {HF_SHARED_EXPERTS, "n_shared_experts"},
     {HF_SHARED_EXPERTS, "num_shared_experts"},

@@ -135,7 +135,45 @@ static rk_status lay_out_step(hf_draft *draft, rk_error *err)
     return status ? status : rk_hf_lay_out(draft, err);
 }
 
+static const char *const reads_longcat[] = {"zero_expert_num", "expert_ffn_hidden_size",
+                                            "zero_expert_type", NULL};
+
+/*
+ * LongCat-Flash: a layer of its file has two of attention and a dense network each; experts stand
+ * beside the first network, and beside the attention of the second half.
+ */
+static rk_status lay_out_longcat(hf_draft *draft, rk_error *err)
+{
+    rk_hf_layout to = {.layers = 0};
+    rk_layer_type first = draft->layer, second = draft->layer;
+    rk_moe_shape *moe = &first.moe;
+    rk_status status = read_optional(draft, "zero_expert_num", &moe->zero_experts, err);
+    moe->shortcut = true;
+    moe->shared_experts = 1;
+    moe->shared_width = draft->size[HF_FFN];
+    first.ffn.width = 0;
+    second.moe = (rk_moe_shape){0};
+    second.ffn.width = draft->size[HF_FFN];
+    for (int i = 0; !status && i < (int)draft->size[HF_LAYERS]; i++) {
+        status = rk_hf_append_kinds(draft, &to, &first, NULL, "experts", err);
+        status = status ? status : rk_hf_append_kinds(draft, &to, &second, NULL, "dense", err);
+    }
+    return status ? status : rk_hf_finish(draft, &to, err);
+}
+
 const hf_architecture rk_hf_sharing[] = {
+    {
+        .type = "longcat_flash",
+        .defaults = {SHAPE(131072, 6144, 12288, 28, 64),
+                     EXPERTS(512, 12, 2048), [HF_Q_RANK] = 1536, [HF_KV_RANK] = 512,
+                     [HF_NOPE_SIZE] = 128, [HF_ROPE_SIZE] = 64, [HF_VALUE_SIZE] = 128},
+        .norms = 2,
+        .has_experts = true,
+        .router_bias = YES,
+        .bias_qkv = {"attention_bias", false},
+        .reads = reads_longcat,
+        .lay_out = lay_out_longcat,
+    },
     {
         .type = "hunyuan",
         .defaults = {[HF_SHARED_EXPERTS] = 1},

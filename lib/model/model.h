@@ -87,7 +87,9 @@ typedef struct rk_moe_shape {
      * groups.  Both 0: anywhere. */
     int64_t expert_groups, route_groups;
     bool shared_gate, router_bias, expert_bias;
-    bool router_scales; /* learned factors on the input of the router and on every expert */
+    int64_t zero_experts; /* that give a token back as it is: the router has them, too */
+    bool shortcut;        /* exchanges run beside the mixer of the next layer */
+    bool router_scales;   /* learned factors on the input of the router and on every expert */
 } rk_moe_shape;
 
 typedef struct rk_mixer rk_mixer;               /* kinds.h */
@@ -195,6 +197,14 @@ int64_t rk_model_streams(const rk_model *model);
 static inline bool rk_layer_is_moe(const rk_layer_type *type)
 {
     return type->moe.experts > 0;
+}
+
+/* Experts with weights that a token reaches, on average, when the router is balanced. */
+static inline double rk_moe_reached(const rk_moe_shape *moe)
+{
+    return moe->experts > 0 ? (double)moe->top_k * (double)moe->experts /
+                                  (double)(moe->experts + moe->zero_experts)
+                            : 0;
 }
 
 /* Whether keys and values come from a low-rank latent. */

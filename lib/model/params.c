@@ -62,7 +62,7 @@ rk_layer_params rk_layer_params_of(const rk_model *model, const rk_layer_type *t
     p.counted += beside;
     const int64_t always = p.attention + p.ffn + p.shared + p.router + p.norms;
     p.total = always + p.experts;
-    p.active = always + type->moe.top_k * p.expert_each;
+    p.active = always + (int64_t)(rk_moe_reached(&type->moe) * (double)p.expert_each);
     return p;
 }
 

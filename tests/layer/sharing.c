@@ -110,12 +110,37 @@ static void test_layer_embedding(void **state)
                 4 * context.local_tokens * 1024 * 256, 1e-9);
 }
 
+/* LongCat-Flash: of 12 choices 8 reach one of 512 experts with weights, of 768. */
+static void test_zero_experts(void **state)
+{
+    const rk_moe_shape moe = {.experts = 512, .top_k = 12, .zero_experts = 256};
+    rk_model model = model_of("qwen3-30b-a3b");
+    const rk_system system = system_of("h100-sxm");
+    const rk_stack stack = stack_of("megatron-2025");
+    rk_strategy s = rk_strategy_defaults(&model);
+    rk_layer_type type = model.types[0];
+    rk_cost plain[2], beside[2];
+    (void)state;
+    assert_near(rk_moe_reached(&moe), 8, 1e-15);
+    s.dp = s.ep = 8;
+    s.global_batch = 8;
+    const rk_block_context context = rk_block_context_of(&model, &system, &stack, &s);
+    layer_costs(&context, &type, plain);
+    type.moe.shortcut = true; /* the exchange is far shorter than attention */
+    layer_costs(&context, &type, beside);
+    assert_true(plain[0].forward.part[RK_PART_EP] > beside[0].forward.part[RK_PART_EP]);
+    assert_near(plain[0].sent_forward.expert, beside[0].sent_forward.expert, 1e-15);
+    type.moe.zero_experts = type.moe.experts;
+    layer_costs(&context, &type, beside);
+    assert_near(plain[0].sent_forward.expert, 2 * beside[0].sent_forward.expert, 1e-12);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_borrowed),        cmocka_unit_test(test_stages),
         cmocka_unit_test(test_gates),           cmocka_unit_test(test_narrow),
-        cmocka_unit_test(test_layer_embedding),
+        cmocka_unit_test(test_layer_embedding), cmocka_unit_test(test_zero_experts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

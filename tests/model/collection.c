@@ -12,7 +12,6 @@
 
 /* Files that cannot be expressed, and a part of the reason; all others must be read. */
 static const char *const refused[][2] = {
-    {"LongCat-Flash-Chat", "longcat_flash"},
     {"Zamba2-2.7B-Instruct-v2", "state-space"},
 };
 

@@ -138,6 +138,8 @@ def random_experts(rng):
         if often(rng, 0.5):
             fields["shared_ffn"] = rng.choice((1024, 1408))
     fields["router_scales"] = often(rng, 0.1)
+    fields["zero_experts"] = experts // 2 if often(rng, 0.15) else 0
+    fields["shortcut"] = often(rng, 0.15)
     if often(rng, 0.2):
         fields["expert_latent"] = rng.choice((256, 1024))
     if often(rng, 0.3):

@@ -33,10 +33,11 @@ LAYER_DEFAULTS = {
     "activation_scalars": 0,
     "experts": 0, "top_k": 0, "expert_ffn": 0, "expert_latent": 0, "shared_experts": 0, "shared_ffn": 0,
     "shared_gate": False, "router_bias": False, "expert_bias": False,
-    "expert_groups": 0, "route_groups": 0, "router_scales": False,
+    "expert_groups": 0, "route_groups": 0, "router_scales": False, "zero_experts": 0,
+    "shortcut": False,
 }
 EXPERT_FIELDS = ("experts", "top_k", "expert_ffn", "expert_latent", "shared_experts", "shared_ffn", "shared_gate",
-                 "router_bias", "expert_bias", "expert_groups", "route_groups", "router_scales")
+                 "router_bias", "expert_bias", "expert_groups", "route_groups", "router_scales", "zero_experts", "shortcut")
 MODEL_DEFAULTS = {
     "norm": "rms", "norms_per_layer": 2, "final_norm": True, "embedding_norm": False,
     "embedding_width": 0, "layer_embedding": 0, "layer_scalar": False,

@@ -527,12 +527,12 @@ def expert_load(s):
 def expert_rows(c, layer):
     """Rows that reach the experts of one rank, all of them together."""
     s = c.strategy
-    return c.T / s.tp * layer.top_k * s.etp * expert_load(s)
+    return c.T / s.tp * models.reached(layer) * s.etp * expert_load(s)
 
 
 def copies_share(c, layer):
     """Copies of a token that are sent, over those without de-duplication."""
-    group, k = c.groups["expert"], layer.top_k
+    group, k = c.groups["expert"], models.reached(layer)
     if not c.stack.deduplicates:
         return 1
     domains = group.size / group.within[0]
@@ -544,11 +544,15 @@ def copies_share(c, layer):
 
 def add_dispatch(x, layer):
     c, s, stack = x.c, x.c.strategy, x.c.stack
-    elements = (c.T / s.tp * layer.top_k * (layer.expert_latent or c.model.hidden) * expert_load(s)
+    elements = (c.T / s.tp * models.reached(layer) * (layer.expert_latent or c.model.hidden) * expert_load(s)
                 * copies_share(c, layer))
     there, back = c.width * stack.dispatch_bytes * elements, c.element * elements
     once = c.collective("all_to_all", back, "expert")
-    x.comm("EP comm", c.collective("all_to_all", there, "expert") + once, 2 * once)
+    sums = [c.collective("all_to_all", there, "expert") + once, 2 * once]
+    if layer.shortcut:
+        sums = [max(0, seconds - passed["linear layers"] - passed["attention"])
+                for seconds, passed in zip(sums, (x.forward, x.backward))]
+    x.comm("EP comm", *sums)
     leaves = (s.ep - 1) / s.ep
     x.send("expert", (there + back) * leaves, 2 * back * leaves)
 
@@ -561,7 +565,7 @@ def add_experts(x, layer):
     up = 2 if layer.gated else 1
     operators = c.recomputes("operators")
 
-    x.linear("experts", c.wide, tokens, layer.experts, h)
+    x.linear("experts", c.wide, tokens, layer.experts + layer.zero_experts, h)
     permuted = stack.permute_passes * 4 * c.element * rows / s.etp * seen
     x.stream("experts", permuted, permuted)
     x.comm("experts", stack.router_seconds, stack.router_seconds)
@@ -579,7 +583,7 @@ def add_experts(x, layer):
     add_activation(x, "experts", layer, rows * width, up if operators else 0)
     x.gemms("experts", s.precision, local, rows / local, seen, width)
     x.low_experts += local * (up + 1) * width * seen if c.low else 0
-    x.save((4 + c.element) * tokens * layer.experts)
+    x.save((4 + c.element) * tokens * (layer.experts + layer.zero_experts))
     x.save(c.formats.saved_input * rows * seen)
     if layer.expert_latent:
         x.linear("experts", s.precision, tokens, seen, h)
@@ -671,7 +675,7 @@ def matrices_of(layer, h):
     if layer.feed_forward == "experts":
         yield "experts", g * layer.experts, layer.expert_ffn, layer.expert_latent or h
         yield from [("dense", 2, layer.expert_latent, h)] if layer.expert_latent else []
-        yield "dense", 1, layer.experts, h
+        yield "dense", 1, layer.experts + layer.zero_experts, h
         if layer.shared_experts:
             yield "dense", g * layer.shared_experts, layer.shared_ffn, h
     elif layer.feed_forward != "none":

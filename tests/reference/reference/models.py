@@ -124,6 +124,12 @@ def norms_of(model, layer):
     return (norms + 1) // 2 if "none" in (layer.mixer, layer.feed_forward) else norms
 
 
+def reached(layer):
+    """Experts with weights that a token reaches."""
+    experts = layer.experts
+    return layer.top_k * experts / (experts + layer.zero_experts) if experts else 0
+
+
 def layer_parameters(model, layer):
     h, g = model.hidden, 3 if layer.gated else 2
     p = Record(ffn=0, experts=0, each=0, shared=0, router=0)
@@ -140,9 +146,9 @@ def layer_parameters(model, layer):
         p.each = g * seen * width + ((g - 1) * width + seen if layer.expert_bias else 0)
         p.experts = layer.experts * p.each
         p.shared = shared + (h if layer.shared_gate else 0)
-        p.router = h * layer.experts + (layer.experts if layer.router_bias else 0)
+        p.router = (h + (1 if layer.router_bias else 0)) * (layer.experts + layer.zero_experts)
         p.router += h + layer.experts if layer.router_scales else 0
-        p.gemm += layer.top_k * g * seen * width + shared
+        p.gemm += int(reached(layer) * (g * seen * width)) + shared
     elif layer.feed_forward == "dense":
         width = layer.ffn
         p.ffn += g * h * width + ((g - 1) * width + h if layer.ffn_bias else 0)
@@ -150,7 +156,7 @@ def layer_parameters(model, layer):
         p.gemm += g * h * width
     always = p.attention + p.ffn + p.shared + p.router + p.norms
     p.total = always + p.experts
-    p.active = always + layer.top_k * p.each
+    p.active = always + int(reached(layer) * p.each)
     return p
 
 
