@@ -116,12 +116,13 @@ static void test_zero_experts(void **state)
     const rk_moe_shape moe = {.experts = 512, .top_k = 12, .zero_experts = 256};
     rk_model model = model_of("qwen3-30b-a3b");
     const rk_system system = system_of("h100-sxm");
-    const rk_stack stack = stack_of("megatron-2025");
+    rk_stack stack = stack_of("megatron-2025");
     rk_strategy s = rk_strategy_defaults(&model);
     rk_layer_type type = model.types[0];
     rk_cost plain[2], beside[2];
     (void)state;
     assert_near(rk_moe_reached(&moe), 8, 1e-15);
+    stack.deduplicates = false; /* a copy of a token for each expert */
     s.dp = s.ep = 8;
     s.global_batch = 8;
     const rk_block_context context = rk_block_context_of(&model, &system, &stack, &s);
