@@ -16,6 +16,7 @@ typedef struct rk_answer {
     rk_stage_memory *stages; /* owned; strategy.pp entries */
     rk_interval interval;    /* of measured over predicted, by comparable runs */
     double bf16_step;        /* s; of a strategy in fp8 or fp4, its step in bf16; else 0 */
+    double dense_step;       /* s; of a model with picked keys, its step with all keys; else 0 */
 } rk_answer;
 
 /* Estimates a legal strategy with its schedule played; cleared with free(answer->stages). */

@@ -6,6 +6,7 @@
 #include "base/units.h"
 #include "estimate/stage.h"
 #include "io/json.h"
+#include "layer/all_kinds.h"
 #include "report/describe.h"
 #include "report/estimate_fields.h"
 #include "strategy/optimizer.h"
@@ -66,6 +67,32 @@ static rk_status set_bf16_step(const rk_setting *setting, rk_answer *answer, rk_
     return status;
 }
 
+/* The step of the same strategy where every query attends to all keys, of a model that picks them.
+ */
+static rk_status set_dense_step(const rk_setting *setting, rk_answer *answer, rk_error *err)
+{
+    rk_model dense = *setting->model;
+    rk_estimate estimate;
+    bool picks = false;
+    for (int i = 0; i < dense.type_count; i++) {
+        rk_layer_type *type = &dense.types[i];
+        if (type->mixer == &rk_mixer_sparse_latent || type->mixer == &rk_mixer_sparse_grouped) {
+            const bool latent = type->mixer == &rk_mixer_sparse_latent;
+            type->mixer = latent ? &rk_mixer_latent : &rk_mixer_grouped;
+            type->attention.index = (rk_index_shape){0};
+            picks = true;
+        }
+    }
+    if (!picks) {
+        return RK_OK;
+    }
+    const rk_status status =
+        rk_estimate_exact(&dense, setting->system, setting->stack, &answer->strategy,
+                          setting->convention, &estimate, NULL, err);
+    answer->dense_step = status ? 0 : estimate.step;
+    return status;
+}
+
 rk_status rk_answer_fill(const rk_setting *setting, const rk_strategy *strategy, rk_answer *answer,
                          rk_error *err)
 {
@@ -79,6 +106,7 @@ rk_status rk_answer_fill(const rk_setting *setting, const rk_strategy *strategy,
                           setting->convention, &answer->estimate, answer->stages, err);
     status = status ? status : set_interval(setting, answer, err);
     status = status ? status : set_bf16_step(setting, answer, err);
+    status = status ? status : set_dense_step(setting, answer, err);
     if (status) {
         free(answer->stages);
         answer->stages = NULL;
@@ -284,6 +312,22 @@ static void write_slower(FILE *to, const rk_answer *answer)
     }
 }
 
+/* Says so when picked keys make a step slower: in short sequences. */
+static void write_slower_than_dense(FILE *to, const rk_answer *answer)
+{
+    const double dense = answer->dense_step, step = answer->estimate.step;
+    if (dense > 0 && step > dense) {
+        rk_write_label(to, "");
+        (void)fprintf(to,
+                      "slower than dense attention: with all keys the same strategy takes %.3f "
+                      "ms,\n",
+                      1e3 * dense);
+        rk_write_label(to, "");
+        (void)fprintf(to, "%.1f %% less; picked keys pay in longer sequences\n",
+                      100 * (step - dense) / step);
+    }
+}
+
 /* The interval of the step, and the runs that it comes from. */
 static void write_interval(FILE *to, const rk_answer *answer)
 {
@@ -317,6 +361,7 @@ void rk_write_summary(FILE *to, const rk_inputs *inputs, const rk_answer *answer
         rk_flop_convention_names[e->convention]);
     write_own_peak(to, inputs, answer);
     write_slower(to, answer);
+    write_slower_than_dense(to, answer);
     rk_write_fit(to, inputs, answer);
 }
 
