@@ -69,8 +69,12 @@ static void write_notes(FILE *to, const rk_published *published)
         "\n| run | assumed | recalled, not read again | source |\n| --- | --- | --- | --- |\n", to);
     for (size_t i = 0; i < published->count; i++) {
         const rk_published_run *run = &published->runs[i];
-        (void)fprintf(to, "| %s | %s | %s | %s%s%s |\n", run->id, run->assumed, run->recalled,
-                      run->source, run->note[0] ? "; " : "", run->note);
+        (void)fprintf(to, "| %s | %s", run->id, run->assumed);
+        if (run->settled[0]) {
+            (void)fprintf(to, "; to fit in memory: %s", run->settled);
+        }
+        (void)fprintf(to, " | %s | %s%s%s |\n", run->recalled, run->source,
+                      run->note[0] ? "; " : "", run->note);
     }
 }
 

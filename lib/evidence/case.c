@@ -384,6 +384,7 @@ static void fit_memory(filling *f, bool micro_stated)
         }
     }
     *f = best;
+    f->run->settled = least < (double)INFINITY;
     (void)try_strategy(f);
 }
 
@@ -449,6 +450,7 @@ rk_status rk_run_case_fill(const rk_run_sources *sources, const rk_run_table *ta
                            rk_run_case *out, rk_error *err)
 {
     filling f = {.sources = sources, .run = out};
+    out->settled = false;
     rk_status status = rk_run_facts_of(sources, table, row, &f.facts, out, &f.assumed, err);
     status = status ? status : rk_run_facts_named(table, row, &f.facts, err);
     set_group(table, row, &f.facts, out);

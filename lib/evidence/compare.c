@@ -43,6 +43,7 @@ static void set_case(const rk_run_sources *sources, const rk_run_case *run, rk_c
     c->step_measured = run->step_seconds;
     c->memory_measured = run->memory;
     c->out_of_memory = run->out_of_memory;
+    c->settled = run->settled;
     (void)snprintf(c->assumed, sizeof(c->assumed), "%s", run->assumed);
     (void)snprintf(c->group, sizeof(c->group), "%s", run->group);
 }

@@ -16,6 +16,7 @@ typedef struct rk_compared {
     bool predicted;                /* false: `reason` says what is missing or wrong */
     char reason[RK_COMPARED_TEXT]; /* "" when predicted */
     char assumed[RK_RUN_NOTE_SIZE];
+    bool settled;              /* as in rk_run_case */
     char group[RK_LABEL_TEXT]; /* the source, or the part of it that is grouped separately */
     const rk_stack *stack;
     const rk_system *system;

@@ -74,6 +74,7 @@ typedef struct rk_run_case {
     bool out_of_memory;               /* measured: the run ended so */
     rk_flop_convention convention;    /* that the source counts utilisation by */
     char assumed[RK_RUN_NOTE_SIZE];   /* columns that were empty and got a default: "vpp, mbs" */
+    bool settled; /* open recomputation is not the assumed one, which does not fit */
 } rk_run_case;
 
 /*

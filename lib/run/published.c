@@ -4,8 +4,10 @@
 #include "base/error.h"
 #include "base/units.h"
 #include "run/reliability.h"
+#include "strategy/strategy.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -84,6 +86,24 @@ static rk_status fill_goodput(const rk_compared *c, double parameters, double to
     return RK_OK;
 }
 
+/* Names recomputation that memory settled, because the source leaves it open. */
+static void set_settled(rk_published_run *run)
+{
+    const rk_strategy *s = &run->strategy;
+    size_t length = (size_t)snprintf(run->settled, sizeof(run->settled), "recompute %s",
+                                     rk_recompute_kind_names[s->recompute]);
+    for (unsigned i = 0; s->recompute == RK_REC_SELECTIVE && rk_module_names[i]; i++) {
+        if (s->recompute_modules >> i & 1 && length < sizeof(run->settled)) {
+            length += (size_t)snprintf(run->settled + length, sizeof(run->settled) - length, "%s%s",
+                                       strchr(run->settled, ':') ? "+" : ": ", rk_module_names[i]);
+        }
+    }
+    if (s->offload_activations && length < sizeof(run->settled)) {
+        (void)snprintf(run->settled + length, sizeof(run->settled) - length,
+                       ", activations offloaded");
+    }
+}
+
 static void compare(rk_published_run *run)
 {
     const double predicted = run->target == RK_PUBLISHED_STEP    ? run->step
@@ -128,6 +148,9 @@ static rk_status fill_run(const rk_published *p, size_t row, rk_published_run *r
     status = status ? status : number(t, row, "goodput_pct", &run->goodput_published, err);
     if (status || !run->predicted) {
         return status;
+    }
+    if (c->settled) {
+        set_settled(run);
     }
     run->goodput_published /= 100;
     if (tokens > 0) {

@@ -11,6 +11,8 @@
  *     confirmed      false: shown, not counted
  *     assumed        what the source leaves open and the row assumes
  *     recalled       what was not read again in the source
+ *     inferred       columns that the source leaves open: recompute takes the cell where that fits
+ *                    in memory, and otherwise the fastest of the usual ways that does
  *     note           what else is to be said
  */
 #ifndef RK_RUN_PUBLISHED_H
@@ -28,6 +30,8 @@ typedef enum rk_published_target {
 
 extern const char *const rk_published_target_names[]; /* NULL-terminated, in enum order */
 
+enum { RK_PUBLISHED_SETTLED = 96 };
+
 /* A run.  Texts belong to the table. */
 typedef struct rk_published_run {
     const char *id, *model, *accelerator, *assumed, *recalled, *note, *source;
@@ -35,6 +39,7 @@ typedef struct rk_published_run {
     bool predicted;     /* false: `reason` says why */
     const char *reason; /* "" when predicted */
     rk_strategy strategy;
+    char settled[RK_PUBLISHED_SETTLED]; /* recomputation taken because the row's does not fit; "" */
     bool fits;
     double memory, usable; /* bytes */
     /* Published; 0: not printed. */

@@ -54,6 +54,28 @@ static void test_llama(void **state)
     rk_published_clear(&published);
 }
 
+/* Recomputation that a source leaves open is settled by memory, and published one never is. */
+static void test_settled(void **state)
+{
+    (void)state;
+    rk_published published;
+    rk_error err;
+    size_t settled = 0;
+    assert_int_equal(rk_published_load(table, &published, &err), RK_OK);
+    for (size_t i = 0; i < published.count; i++) {
+        const rk_published_run *run = &published.runs[i];
+        settled += run->settled[0] != '\0';
+        assert_true(!run->settled[0] || run->fits);
+        if (strcmp(run->id, "deepseek-v2") == 0) {
+            assert_true(run->fits && strstr(run->settled, "mla_up"));
+        } else if (strcmp(run->id, "llama3.1-405b") == 0) {
+            assert_string_equal(run->settled, "");
+        }
+    }
+    assert_true(settled >= 1);
+    rk_published_clear(&published);
+}
+
 static void test_refusals(void **state)
 {
     (void)state;
@@ -68,6 +90,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_published),
         cmocka_unit_test(test_llama),
+        cmocka_unit_test(test_settled),
         cmocka_unit_test(test_refusals),
     };
     table = argc > 1 ? argv[1] : "data/runs/published.csv";
