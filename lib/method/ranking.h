@@ -13,7 +13,7 @@ typedef enum rk_search_kind {
     RK_SEARCH_BOUNDED,
 } rk_search_kind;
 
-#define RK_ALTERNATIVE_KINDS 11
+#define RK_ALTERNATIVE_KINDS 8
 
 typedef struct rk_ranking {
     rk_search_kind kind;               /* as asked */

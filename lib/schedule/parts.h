@@ -10,13 +10,25 @@ static inline int64_t rk_least_of(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
+/* rk_place_sends; where stages go round the ranks, only the first and the last have no neighbour.
+ */
+static inline bool rk_chunk_sends(const rk_pipeline *p, int64_t rank, int64_t chunk, int direction)
+{
+    if (rk_schedules[p->kind]->placement != RK_PLACEMENT_LOOP) {
+        return rk_place_sends(p, (rk_place){rank, chunk}, direction);
+    }
+    const int64_t end_rank = direction > 0 ? p->ranks - 1 : 0;
+    const int64_t end_chunk = direction > 0 ? p->chunks_per_rank - 1 : 0;
+    return p->ranks > 1 && (rank != end_rank || chunk != end_chunk);
+}
+
 /* Times of a chunk with the messages that keep their sender. */
 static inline rk_chunk_times rk_chunk_times_at(const rk_pipeline *p, int64_t rank, int64_t chunk)
 {
     rk_chunk_times t = p->chunks[rank * p->chunks_per_rank + chunk];
     if (p->send_seconds > 0 && !p->send_overlapped) {
-        t.forward += rk_place_sends(p, (rk_place){rank, chunk}, 1) ? p->send_seconds : 0;
-        t.backward += rk_place_sends(p, (rk_place){rank, chunk}, -1) ? p->send_seconds : 0;
+        t.forward += rk_chunk_sends(p, rank, chunk, 1) ? p->send_seconds : 0;
+        t.backward += rk_chunk_sends(p, rank, chunk, -1) ? p->send_seconds : 0;
     }
     return t;
 }
