@@ -174,7 +174,7 @@ static bool is_structural(const char *key)
 
 /*
  * Refuses keys that look like sizes of a layer: to pass over one would make a wrong model.  In a
- * file whose type is not known that is every integer and list but the numbers of tokens.
+ * file whose type is not known, every other integer and list but the numbers of tokens is noted.
  */
 static rk_status refuse_unknown_sizes(hf_draft *draft, rk_error *err)
 {
@@ -192,11 +192,7 @@ static rk_status refuse_unknown_sizes(hf_draft *draft, rk_error *err)
                               "if it does nothing");
         }
         if (draft->note_guess && !rk_hf_is_ordinary(key)) {
-            return rk_hf_fail(draft, "model_type", err,
-                              "reckon knows neither models of type \"%s\" nor what their key "
-                              "\"%s\" does; describe the model in a document of reckon (see "
-                              "data/models)",
-                              json_string_value(rk_hf_find(draft, "model_type")), key);
+            rk_hf_note(draft, "a key that is not known", key);
         }
     }
     return RK_OK;

@@ -23,6 +23,7 @@ static const char *const reads_lfm2[] = {
     "full_attn_idxs", "num_dense_layers", NULL,
 };
 static const char *const reads_minimax[] = {"attn_type_list", "block_size", NULL};
+static const char *const reads_ling[] = {"layer_group_size", "group_norm_size", NULL};
 static const char *const reads_kimi[] = {
     "linear_attn_config", "attn_res_block_size",     "routed_expert_hidden_size",
     "head_dim",           "chunk_size_feed_forward", NULL,
@@ -198,6 +199,27 @@ static rk_status lay_out_minimax(hf_draft *draft, rk_error *err)
     return lay_out(draft, softmax, "lightning", err);
 }
 
+/*
+ * Ling and Ring with linear attention: of every group of layers the last has softmax attention, and
+ * so have layers behind the last whole group.
+ */
+static rk_status lay_out_ling(hf_draft *draft, rk_error *err)
+{
+    bool softmax[RK_LAYER_MAX] = {false};
+    rk_recurrence_shape *r = &draft->layer.recurrence;
+    const int64_t layers = draft->size[HF_LAYERS];
+    int64_t group = 1;
+    const rk_status status = read_key(draft, "layer_group_size", &group, err);
+    group = group > 0 ? group : 1;
+    r->heads = r->key_heads = draft->layer.attention.query_heads;
+    r->key_size = r->value_size = draft->layer.attention.head_size;
+    r->chunk = DELTA_CHUNK;
+    for (int64_t i = 0; i < layers; i++) {
+        softmax[i] = (i + 1) % group == 0 || i >= layers / group * group;
+    }
+    return status ? status : lay_out(draft, softmax, "lightning", err);
+}
+
 /* Kimi Linear: lists of layers that count from 1. */
 static rk_status lay_out_kimi(hf_draft *draft, rk_error *err)
 {
@@ -298,6 +320,19 @@ const hf_architecture rk_hf_linears[] = {
         .ffn_is_expert = true,
         .reads = reads_minimax,
         .lay_out = lay_out_minimax,
+    },
+    {
+        .type = "bailing_moe_linear",
+        .norms = 2,
+        .normalises_qk = {"use_qk_norm", false},
+        .qk_norm = RK_QK_NORM_HEAD,
+        .bias_qkv = {"use_qkv_bias", false},
+        .bias_out = {"use_bias", false},
+        .bias_ffn = {"use_bias", false},
+        .has_experts = true,
+        .router_bias = {"moe_router_enable_expert_bias", false},
+        .reads = reads_ling,
+        .lay_out = lay_out_ling,
     },
     {
         .type = "kimi_linear",

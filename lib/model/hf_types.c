@@ -16,6 +16,8 @@ static const struct {
 } synonyms[] = {
     {"Yi", "llama"},
     {"aquila", "llama"},
+    {"bailing_hybrid", "bailing_moe_linear"},
+    {"bailing_moe_linear_v2", "bailing_moe_linear"},
     {"bailing_moe_v2", "bailing_moe"},
     {"codegen", "gptj"},
     {"cwm", "llama"},

@@ -334,10 +334,34 @@ static void test_unknown_type(void **state)
     assert_int_equal(read_text("{" NEW ", \"hidden_act\": \"gelu\"}", &model, &err),
                      RK_ERR_INVALID);
     assert_int_equal(
-        read_text("{" NEW ", \"hidden_act\": \"silu\", \"mix_list\": [1]}", &model, &err),
+        read_text("{" NEW ", \"hidden_act\": \"silu\", \"mix_heads\": [1]}", &model, &err),
         RK_ERR_INVALID);
-    assert_non_null(strstr(err.message, "mix_list"));
+    assert_string_equal(err.path, "mix_heads");
+    assert_int_equal(
+        read_text("{" NEW ", \"hidden_act\": \"silu\", \"mix_list\": [1]}", &model, &err), RK_OK);
+    assert_non_null(strstr(model.note, "mix_list"));
 #undef NEW
+}
+
+/* Ling and Ring: lightning attention but for the last layer of a group, and those behind groups. */
+static void test_ling_linear(void **state)
+{
+    rk_model model;
+    rk_error err;
+    (void)state;
+    assert_int_equal(
+        read_text("{\"model_type\": \"bailing_moe_linear\", \"hidden_size\": 64, "
+                  "\"num_hidden_layers\": 6, \"num_attention_heads\": 4, \"head_dim\": 16, "
+                  "\"num_key_value_heads\": 2, \"intermediate_size\": 128, \"vocab_size\": 100, "
+                  "\"layer_group_size\": 4, \"group_norm_size\": 2}",
+                  &model, &err),
+        RK_OK);
+    assert_int_equal(model.type_count, 2);
+    for (int i = 0; i < 6; i++) {
+        assert_ptr_equal(model.types[model.type_of[i]].mixer,
+                         i < 3 ? &rk_mixer_lightning : &rk_mixer_grouped);
+    }
+    assert_int_equal(rk_layer_params_of(&model, &model.types[0]).attention, 5 * 64 * 64 + 64);
 }
 
 /* Writes a file and loads it as a model. */
@@ -440,12 +464,19 @@ static void test_experts_by_layer(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_counts),       cmocka_unit_test(test_layers),
-        cmocka_unit_test(test_flags),        cmocka_unit_test(test_refusals),
-        cmocka_unit_test(test_route_groups), cmocka_unit_test(test_void_keys),
-        cmocka_unit_test(test_hybrids),      cmocka_unit_test(test_files),
-        cmocka_unit_test(test_rest),         cmocka_unit_test(test_unknown_type),
-        cmocka_unit_test(test_details),      cmocka_unit_test(test_experts_by_layer),
+        cmocka_unit_test(test_counts),
+        cmocka_unit_test(test_layers),
+        cmocka_unit_test(test_flags),
+        cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_route_groups),
+        cmocka_unit_test(test_void_keys),
+        cmocka_unit_test(test_hybrids),
+        cmocka_unit_test(test_files),
+        cmocka_unit_test(test_rest),
+        cmocka_unit_test(test_unknown_type),
+        cmocka_unit_test(test_ling_linear),
+        cmocka_unit_test(test_details),
+        cmocka_unit_test(test_experts_by_layer),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
