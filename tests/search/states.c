@@ -19,6 +19,7 @@ static double whole_of(const rk_model *model, const rk_layer_type *type, const r
     whole += type->moe.shared_gate ? h : 0;
     whole += 2 * h * (double)type->moe.latent; /* to the latent of the experts, and back */
     whole += type->ffn.bias && p->ffn > 0 ? h : 0;
+    whole += (double)(p->ffn > 0 ? type->ffn.activation_scalars : 0);
     if (rk_attention_is_latent(a)) {
         whole += latents + (h + a->bias_qkv) * (latents + (double)a->rope_size);
     } else if (a->qk_norm == RK_QK_NORM_HEAD) {
