@@ -89,10 +89,11 @@ static const struct draw *contended(const struct draw *given, uint64_t *r)
  * Rounding to ticks of the schedule, but where gradients and parameters are exchanged beside
  * compute: what is exchanged once a step hides under a pass of the rank with most parameters.  In a
  * pipeline that pass need not be on the critical path: it gets shorter and hides less, and the
- * makespan does not get shorter.  In 20,000 draws 12 changes make a step longer, all of them so and
- * in schedules that compute weight gradients apart, by 0.53 % at most.  The same goes for
- * all-to-all that hides under compute: what is shorter hides less, and some of it was not on the
- * critical path.
+ * makespan does not get shorter.  In 20,000 draws about a dozen changes make a step longer, by
+ * 0.53 % at most, all in schedules that compute weight gradients apart; one of them, by 0.016 %, in
+ * a schedule built of V blocks, whose order depends on how long the passes take; in 60,000 draws
+ * one is 1.1 %.  The same goes for all-to-all that hides under compute: what is shorter hides less,
+ * and some of it was not on the critical path.
  */
 static double slack_of(const rk_strategy *s)
 {
@@ -102,7 +103,10 @@ static double slack_of(const rk_strategy *s)
     if (s->pp == 1) {
         return 1e-9;
     }
-    return rk_stage_splits(s) && (s->grad_overlap || s->param_overlap) ? 6e-3 : 1e-6;
+    if (!rk_stage_splits(s)) {
+        return 1e-6;
+    }
+    return s->grad_overlap || s->param_overlap ? 6e-3 : 1e-3;
 }
 
 static void check_faster(const struct draw *given, uint64_t *r)
@@ -133,7 +137,8 @@ static void test_faster(void **state)
 
 /*
  * Overlapped all-to-alls cost launches of kernels that are cut in two; these are work of its own.
- * They take turns with other traffic, which may hide less under passes that get shorter (1 %).
+ * They take turns with other traffic, which may hide less under passes that get shorter, and so do
+ * gradients and parameters where weight gradients are computed apart (0.7 % seen).
  */
 static void check_overlap(const struct draw *given, uint64_t *r)
 {
@@ -149,7 +154,7 @@ static void check_overlap(const struct draw *given, uint64_t *r)
         const double serial = step_seconds(&d, &d.system, &d.stack, &s);
         *flags[i] = true;
         const double overlapped = step_seconds(&d, &d.system, &d.stack, &s);
-        const double slack = s.moe_overlap ? 1e-2 : rk_stage_splits(&s) ? 3e-3 : 1e-9;
+        const double slack = s.moe_overlap || rk_stage_splits(&s) ? 1e-2 : 1e-9;
         if (overlapped > serial * (1 + slack)) {
             fail_msg("overlap %zu: a step of %.9g s, without %.9g", i, overlapped, serial);
         }
