@@ -15,38 +15,6 @@ static bool claims(const rk_layer_type *type)
     return type->attention.query_heads != 0 && type->attention.index.keys != 0;
 }
 
-static rk_status complete(rk_layer_type *type, int64_t hidden, const char *path, rk_error *err)
-{
-    return rk_mixer_grouped.part.complete(type, hidden, path, err);
-}
-
-static rk_status check(const rk_layer_type *type, rk_error *err)
-{
-    const rk_status status = rk_mixer_grouped.part.check(type, err);
-    return status ? status : rk_index_check(&type->attention, err);
-}
-
-static void count(const rk_layer_type *type, int64_t h, rk_layer_params *p)
-{
-    rk_mixer_grouped.part.count(type, h, p);
-    rk_index_count(&type->attention, h, p);
-}
-
-/* Every tensor rank has the whole indexer. */
-static void unsplit(const rk_layer_type *type, double h, double t, double *whole, double *copied)
-{
-    rk_layer_params index = {0};
-    rk_index_count(&type->attention, (int64_t)h, &index);
-    rk_mixer_grouped.part.unsplit(type, h, t, whole, copied);
-    *whole += (double)index.attention;
-}
-
-/* Adapters leave the indexer alone. */
-static double features(const rk_layer_type *type, double h)
-{
-    return rk_mixer_grouped.part.features(type, h);
-}
-
 static int matrices(const rk_layer_type *type, double h, rk_matrix out[RK_MATRIX_MAX])
 {
     const rk_index_shape *index = &type->attention.index;
@@ -117,11 +85,11 @@ const rk_mixer rk_mixer_sparse_grouped = {
              .fields = rk_index_fields,
              .field_count = COUNT(rk_index_fields),
              .claims = claims,
-             .complete = complete,
-             .check = check,
-             .count = count,
-             .unsplit = unsplit,
-             .features = features,
+             .complete = rk_sparse_complete,
+             .check = rk_sparse_check,
+             .count = rk_sparse_count,
+             .unsplit = rk_sparse_unsplit,
+             .features = rk_sparse_features,
              .matrices = matrices,
              .add = add,
              .transient = rk_sparse_transient},

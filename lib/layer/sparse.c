@@ -9,6 +9,7 @@
 #include "layer/sparse.h"
 
 #include "base/units.h"
+#include "layer/all_kinds.h"
 
 #include <math.h>
 
@@ -252,4 +253,44 @@ double rk_sparse_transient(const rk_block_context *c, const rk_layer_type *type)
     return has_indexer(&type->attention)
                ? SCORE_BYTES * fmin(c->tokens, chunk_queries) * (double)c->strategy->seq
                : 0;
+}
+
+/* ---- what is as in the same attention to all keys ------------------------------------------- */
+
+static const rk_part_kind *dense_of(const rk_layer_type *type)
+{
+    return rk_attention_is_latent(&type->attention) ? &rk_mixer_latent.part
+                                                    : &rk_mixer_grouped.part;
+}
+
+rk_status rk_sparse_complete(rk_layer_type *type, int64_t hidden, const char *path, rk_error *err)
+{
+    return dense_of(type)->complete(type, hidden, path, err);
+}
+
+rk_status rk_sparse_check(const rk_layer_type *type, rk_error *err)
+{
+    const rk_status status = dense_of(type)->check(type, err);
+    return status ? status : rk_index_check(&type->attention, err);
+}
+
+void rk_sparse_count(const rk_layer_type *type, int64_t h, rk_layer_params *params)
+{
+    dense_of(type)->count(type, h, params);
+    rk_index_count(&type->attention, h, params);
+}
+
+/* Every tensor rank has the whole indexer. */
+void rk_sparse_unsplit(const rk_layer_type *type, double h, double t, double *whole, double *copied)
+{
+    rk_layer_params index = {0};
+    rk_index_count(&type->attention, (int64_t)h, &index);
+    dense_of(type)->unsplit(type, h, t, whole, copied);
+    *whole += (double)index.attention;
+}
+
+/* Adapters leave the indexer alone. */
+double rk_sparse_features(const rk_layer_type *type, double h)
+{
+    return dense_of(type)->features(type, h);
 }

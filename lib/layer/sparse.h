@@ -55,7 +55,13 @@ void rk_add_index(rk_cost_builder *x, const rk_attention_shape *a, double teache
  */
 void rk_add_index_gathers(rk_cost_builder *x, const rk_attention_shape *a, double width);
 
-/* Functions of rk_mixer and rk_part_kind. */
+/* Functions of rk_mixer and rk_part_kind, for latent and grouped attention. */
+rk_status rk_sparse_complete(rk_layer_type *type, int64_t hidden, const char *path, rk_error *err);
+rk_status rk_sparse_check(const rk_layer_type *type, rk_error *err);
+void rk_sparse_count(const rk_layer_type *type, int64_t h, rk_layer_params *params);
+void rk_sparse_unsplit(const rk_layer_type *type, double h, double t, double *whole,
+                       double *copied);
+double rk_sparse_features(const rk_layer_type *type, double h);
 double rk_sparse_flops(const rk_layer_type *type, int64_t hidden, int64_t seq, rk_flop_reach reach);
 void rk_sparse_kernels(const rk_block_context *c, const rk_layer_type *type, double *forward,
                        double *backward);
