@@ -124,9 +124,37 @@ static size_t family_length(const char *key)
     return strcspn(key, "0123456789");
 }
 
+static size_t common_length(const char *a, const char *b)
+{
+    size_t length = 0;
+    while (a[length] && a[length] == b[length]) {
+        length++;
+    }
+    return length;
+}
+
+/* Moves those of the family that begin most alike to the front; returns how many there are. */
+static size_t keep_relatives(const char *key, const char **names, size_t count)
+{
+    const size_t family = family_length(key);
+    size_t longest = family, kept = 0;
+    for (size_t i = 0; i < count; i++) {
+        char other[KEY_SIZE];
+        make_key(names[i], other);
+        const size_t common = common_length(key, other);
+        if (family == 0 || family_length(other) != family || common < longest) {
+            continue;
+        }
+        kept = common > longest ? 0 : kept;
+        longest = common;
+        names[kept++] = names[i];
+    }
+    return kept;
+}
+
 /*
  * Of the names, the one that is off by a letter; else one that goes on where the given one ends;
- * else the nearest of the same family; else the nearest.
+ * else of the same family the one that begins most alike; else the nearest.
  */
 static const char *choose_nearest(const char *given, const char **names, size_t count)
 {
@@ -137,19 +165,12 @@ static const char *choose_nearest(const char *given, const char **names, size_t 
         make_key(names[i], other);
         nearest = strncmp(other, key, strlen(key)) == 0 ? names[i] : NULL;
     }
-    const size_t family = family_length(key);
-    size_t relatives = 0;
-    for (size_t i = 0; !nearest && family > 2 && i < count; i++) {
-        make_key(names[i], other);
-        if (family_length(other) == family && strncmp(other, key, family) == 0) {
-            names[relatives++] = names[i];
-        }
+    if (nearest) {
+        return nearest;
     }
-    if (!nearest) {
-        nearest = relatives > 0 ? rk_nearest_name_within(given, names, relatives, strlen(given))
-                                : rk_nearest_name(given, names, count);
-    }
-    return nearest;
+    const size_t relatives = keep_relatives(key, names, count);
+    return relatives > 0 ? rk_nearest_name_within(given, names, relatives, KEY_SIZE)
+                         : rk_nearest_name(given, names, count);
 }
 
 const char *rk_catalogue_nearest(const char *kind, const char *name)

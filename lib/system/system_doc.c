@@ -701,7 +701,7 @@ static rk_status fail_unknown(const char *name, rk_error *err)
         near[count] = rk_catalogue_nearest(i ? accelerator_folder : system_folder, name);
         count += near[count] ? 1 : 0;
     }
-    const char *nearest = rk_nearest_name(name, near, count);
+    const char *nearest = rk_nearest_name_within(name, near, count, sizeof(longer));
     return rk_fail(err, RK_ERR_INVALID, "the catalogue has no system \"%s\"; %s%s%s", shown,
                    nearest ? "did you mean \"" : "a file's name ends in .json or .json.gz",
                    nearest ? nearest : "", nearest ? "\"?" : "");
