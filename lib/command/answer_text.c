@@ -208,7 +208,7 @@ void rk_write_strategy(FILE *to, const rk_strategy *s)
     rk_write_label(to, "");
     (void)fprintf(to, "%s schedule", rk_schedule_names[s->schedule]);
     if (s->vp > 1) {
-        (void)fprintf(to, " with %" PRId64 " chunks a rank", s->vp);
+        (void)fprintf(to, " with %" PRId64 " virtual stages per rank", s->vp);
     }
     if (s->layout_count > 0) {
         write_field(to, s, "layout");
@@ -234,7 +234,7 @@ void rk_write_strategy(FILE *to, const rk_strategy *s)
     }
     (void)fprintf(to, "%s attention", s->flash_attention ? "flash" : "unfused");
     write_field(to, s, "overlap");
-    (void)fprintf(to, ", states of %.4g + %.4g + %.4g bytes a parameter", s->states.weight,
+    (void)fprintf(to, ", states of %.4g + %.4g + %.4g bytes per parameter", s->states.weight,
                   s->states.gradient, s->states.optimizer);
     if (s->optimizer != RK_OPTIMIZER_ADAMW) {
         (void)fprintf(to, ", optimizer %s", rk_optimizer_names[s->optimizer]);
@@ -261,18 +261,17 @@ void rk_write_fit(FILE *to, const rk_inputs *inputs, const rk_answer *answer)
     if (e->thrashes) {
         (void)fprintf(to,
                       "will thrash: %.2f GiB on stage %" PRId64
-                      ", and of the %.2f GiB beyond the %.2f GiB there are, all can be given back "
-                      "and taken again\n",
+                      ", %.2f GiB over the %.2f GiB available, which the allocator frees and "
+                      "allocates again and again\n",
                       total, e->worst_stage, total - usable, usable);
     } else if (e->memory.total > e->usable) {
         (void)fprintf(to,
                       "does not fit: %.2f GiB on stage %" PRId64
-                      ", %.2f GiB more than the %.2f GiB there are\n",
+                      ", %.2f GiB over the %.2f GiB available\n",
                       total, e->worst_stage, total - usable, usable);
     } else if (e->host_bytes > host) {
         (void)fprintf(to,
-                      "does not fit: %.2f GiB of host memory an accelerator, and there are %.2f "
-                      "GiB\n",
+                      "does not fit: %.2f GiB of host memory per accelerator, %.2f GiB available\n",
                       e->host_bytes / GIB, host / GIB);
     } else {
         (void)fprintf(to, "fits: %.2f of %.2f GiB on stage %" PRId64 ", %.2f GiB left\n", total,
@@ -416,7 +415,7 @@ rk_status rk_write_memory(FILE *to, const rk_answer *answer, rk_table_style styl
     }
     rk_table_rule(&table);
     add_memory_row(&table, "total", sum.printed);
-    add_memory_row(&table, "there is", e->usable / GIB);
+    add_memory_row(&table, "available", e->usable / GIB);
     return rk_write_table(to, &table, style, err);
 }
 

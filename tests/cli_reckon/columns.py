@@ -86,7 +86,7 @@ def check_plan():
     near("summary, HFU", found[2], 100 * e["hfu"])
     found = re.search(r"fits: ([\d.]+) of ([\d.]+) GiB", text)
     near("summary, memory", found[1], e["memory_total_bytes"] / GIB)
-    near("summary, memory there is", found[2], e["memory_usable_bytes"] / GIB)
+    near("summary, memory available", found[2], e["memory_usable_bytes"] / GIB)
     near("communication of data", row_of(text, "data")[1],
          e["sent_bytes_per_step"]["data"] / GIB)
 
