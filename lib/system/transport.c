@@ -37,7 +37,7 @@ static double cube_mesh_reach(bool exchange, double units)
  */
 double rk_tier_reach(const rk_tier *tier, bool exchange, double units, double links)
 {
-    static const double detour = 0.5;
+    const double detour = 0.5;
     switch (tier->kind) {
     case RK_TIER_CUBE_MESH:
         return cube_mesh_reach(exchange, units);
