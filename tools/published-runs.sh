@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Writes the tables of docs/published-runs.md anew from data/runs/published.csv.
+# Rewrites the tables of docs/published-runs.md from data/runs/published.csv.
 #
 #     tools/published-runs.sh [RECKON]
 set -eu

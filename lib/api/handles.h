@@ -33,7 +33,7 @@ const rk_answer *rk_outcome_answer(const rk_outcome *outcome, size_t index);
 rk_status rk_outcome_pick(const rk_outcome *outcome, size_t index, const rk_answer **answer,
                           rk_error *err);
 
-/* Sets the options of a job that stand in a space. */
+/* Sets the options of a job from a space. */
 rk_status rk_ask_space(const rk_setup *setup, const rk_space *space, rk_job *job, rk_error *err);
 
 /*

@@ -114,7 +114,7 @@ static rk_status set_options(const rk_run_request *request, rk_job *job, rk_erro
 /* What was asked of a run. */
 struct asking {
     rk_run_outcome *outcome;
-    const rk_strategy *strategy; /* NULL: the space stands in the options */
+    const rk_strategy *strategy; /* NULL: the options hold a space */
 };
 
 static rk_status find_run(rk_job *job, void *arguments, void *what, rk_error *err)

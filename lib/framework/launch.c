@@ -24,6 +24,12 @@ const char *rk_launch_hybrid(const rk_model *model)
         if (type->attention.kv_source != RK_KV_OWN) {
             return "the keys and values that layers or heads share";
         }
+        if (type->attention.index.keys > 0) {
+            return "the indexer of the sparse attention";
+        }
+        if (type->attention.out_rank > 0) {
+            return "the compressed attention";
+        }
         if (type->attention.head_gate) {
             return "the gate of the attention heads";
         }
@@ -36,6 +42,9 @@ const char *rk_launch_hybrid(const rk_model *model)
         if (type->moe.latent > 0) {
             return "the latent of the routed experts";
         }
+    }
+    if (model->streams > 0) {
+        return "the hyper-connections";
     }
     if (model->embedding_width > 0) {
         return "the embedding, which is narrower than the layers,";

@@ -133,7 +133,7 @@ static size_t common_length(const char *a, const char *b)
     return length;
 }
 
-/* Moves those of the family that begin most alike to the front; returns how many there are. */
+/* Moves those of the family that begin most alike to the front; returns their number. */
 static size_t keep_relatives(const char *key, const char **names, size_t count)
 {
     const size_t family = family_length(key);

@@ -15,7 +15,7 @@ enum { TEXT_MAX = 256 << 20, READ_STEP = 64 << 10, COLUMN_MAX = 4096 };
 
 /* ---- cells --------------------------------------------------------------------------------- */
 
-/* Where the reader stands in the text. */
+/* Position of the reader in the text. */
 typedef struct reader {
     char *at, *end;
     int line;

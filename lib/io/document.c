@@ -6,6 +6,7 @@
 #include "io/catalogue.h"
 #include "io/json.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -54,7 +55,9 @@ static const char *find_folder(const char *name)
         if (folder && rk_catalogue_find(folder, name)) {
             return folder;
         }
-        if (folder && rk_catalogue_nearest(folder, name)) {
+        const char *nearest = folder ? rk_catalogue_nearest(folder, name) : NULL;
+        /* A name with another first letter is unlikely to be a typing error. */
+        if (nearest && nearest[0] == tolower((unsigned char)name[0])) {
             similar = folder;
         }
     }

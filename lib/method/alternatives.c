@@ -93,7 +93,7 @@ static double longest_step(const rk_plan_part *part, const rk_ranking *ranking)
     return RK_ALTERNATIVE_SLOWEST * ranking->candidates[0].step;
 }
 
-/* Adds the alternatives to the fastest, which stands in the ranking alone. */
+/* Adds the alternatives to the fastest, which is alone in the ranking. */
 static rk_status add_alternatives(const rk_problem *problem, rk_plan_bounds *bounds,
                                   rk_ranking *ranking, rk_error *err)
 {

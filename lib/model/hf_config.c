@@ -136,9 +136,10 @@ static rk_status refuse_inexpressible(hf_draft *draft, rk_error *err)
     for (size_t i = 0; i < rk_hf_refusal_count; i++) {
         if (!reads_itself(draft, rk_hf_refusals[i].key) &&
             !is_void(find_value(draft->config, rk_hf_refusals[i].key))) {
-            return rk_hf_fail(draft, rk_hf_refusals[i].key, err,
-                              "this model has %s, which reckon cannot express yet",
-                              rk_hf_refusals[i].reason);
+            return rk_hf_fail(
+                draft, rk_hf_refusals[i].key, err,
+                "this model has %s, which reckon does not read for a model of this type yet",
+                rk_hf_refusals[i].reason);
         }
     }
     return RK_OK;

@@ -111,7 +111,7 @@ const char *rk_stack_reason(const rk_request *request, const rk_inputs *inputs,
 /*
  * The strategy of a command line; what is not given follows from the rest.  Refuses lists of
  * values, and what the framework refuses: the error names the rule and the nearest legal choice.
- * The layout of the strategy stands in the request.
+ * The strategy borrows its layout from the request.
  */
 rk_status rk_request_strategy(const rk_request *request, const rk_inputs *inputs,
                               rk_strategy *strategy, rk_error *err);

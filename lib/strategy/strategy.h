@@ -95,7 +95,7 @@ typedef enum rk_group_kind {
     RK_GROUP_ENDS,         /* the first and the last rank of a pipeline of two or more */
 } rk_group_kind;
 
-/* Where the groups of a kind stand in the tiers of a machine. */
+/* How the groups of a kind lie in the tiers of a machine. */
 rk_group rk_strategy_group(const rk_system *system, const rk_strategy *strategy,
                            rk_group_kind kind);
 

@@ -145,7 +145,7 @@ static void test_refusals(void **state)
     assert_non_null(strstr(err.message, "not operators"));
 }
 
-/* What differs from model to model stands in the script by the model's own numbers. */
+/* What differs from model to model is in the script with the model's own numbers. */
 static void test_details(void **state)
 {
     (void)state;
@@ -232,6 +232,9 @@ static void test_other_models(void **state)
         {"olmo2-7b", "over all heads"},
         {"opt-6.7b", "neither GELU"},
         {"dbrx", "lack a gain or a bias"},
+        {"deepseek-v3.2", "indexer of the sparse attention"},
+        {"minimax-m3", "indexer of the sparse attention"},
+        {"deepseek-v4-flash", "compressed attention"},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         rk_error err;

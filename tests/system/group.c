@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where groups of ranks stand in the tiers. */
+/* How groups of ranks lie in the tiers. */
 #include "machine.h"
 
 static rk_system three_tiers(int64_t a, int64_t b, int64_t c)
