@@ -5,7 +5,8 @@ from collections import Counter
 from math import ceil, floor, log2
 from types import SimpleNamespace as Record
 
-from reference import collectives, kernels, layers, memory, models, schedules, strategies
+from reference import (collectives, ends, kernels, layers, memory, models, operators, schedules,
+                       strategies)
 from reference.documents import GIB
 from reference.strategies import group_of
 
@@ -20,8 +21,8 @@ class Blocks:
 
     def __init__(self, c):
         self.c, self.known = c, {}
-        self.embedding, self.head = layers.embedding_block(c), layers.head_block(c)
-        self.mtp = layers.mtp_block(c) if c.model.mtp_layers else None
+        self.embedding, self.head = ends.embedding_block(c), ends.head_block(c)
+        self.mtp = ends.mtp_block(c) if c.model.mtp_layers else None
         for layer in c.model.layers + c.model.module:
             self.layer(layer, False)
 
@@ -94,7 +95,7 @@ def run(rank, entries, share, apart):
     """Adds up what a microbatch takes, does and sends."""
     rank.forward, rank.backward = (
         {part: share * sum(e.runs * getattr(e.block, way)[part] for e in entries)
-         for part in layers.PARTS} for way in ("forward", "backward"))
+         for part in operators.PARTS} for way in ("forward", "backward"))
     if apart:
         rank.backward["TP comm"] += share * sum(e.runs * e.block.apart_sums for e in entries)
         rank.backward["host-bound"] += share * sum(e.runs * e.block.apart_launches for e in entries)
@@ -407,7 +408,7 @@ def slowest_of(ranks):
 
 
 def estimate(model, system, stack, s, convention):
-    c = layers.Setting(model, system, stack, s)
+    c = operators.Setting(model, system, stack, s)
     blocks, a, m = Blocks(c), system.accelerator, s.microbatches
     ranks = [rank_of(blocks, stages) for stages in strategies.chunks_of_ranks(model, s)]
     in_flight = [schedules.in_flight(s.schedule, s.pp, strategies.chunks_per_rank(s), m, r)
@@ -421,7 +422,7 @@ def estimate(model, system, stack, s, convention):
     fits = host_fits and all(held.total <= a.usable for held in memories)
     runs = host_fits and all(held.total - held.late <= a.usable for held in memories)
 
-    part = {name: m * (slowest.forward[name] + slowest.backward[name]) for name in layers.PARTS}
+    part = {name: m * (slowest.forward[name] + slowest.backward[name]) for name in operators.PARTS}
     times = [rank.chunks for rank in ranks]
     work = schedules.makespan(s.schedule, m, times, 0)
     send, message = send_of(c)

@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+"""docs/method/layers.md: the embedding, the head and multi-token prediction on one rank."""
+
+from reference import layers, operators, precision
+
+
+def add_width_projection(x):
+    """Between a narrow embedding and the hidden state."""
+    c = x.c
+    if c.model.embedding_width:
+        x.linear("head and loss", c.wide, c.T_s, c.model.embedding_width, c.model.hidden)
+        x.save(c.element * c.T_s * c.model.embedding_width)
+
+
+def embedding_block(c):
+    x, s = operators.Block(c), c.strategy
+    size = c.element * c.T * c.model.hidden
+    x.stream("head and loss", 2 * size, 0 if c.frozen else 8 * c.T * c.model.hidden)
+    if s.tp > 1:
+        sent = size * (s.tp - 1) / s.tp
+        x.comm("TP comm", c.reduce, 0 if c.frozen else c.gather)
+        x.send("tensor", (1 if s.sp else 2) * sent, sent if s.sp and not c.frozen else 0)
+    p, h = c.parameters, c.model.hidden
+    second = len(c.model.layers) * c.model.layer_embedding
+    if second:
+        x.linear("head and loss", c.wide, c.T_s, second, h)
+        each = c.element * c.T_s * second
+        x.stream("head and loss", 6 * each, 0 if c.frozen else 6 * each)
+        x.save(2 * each)
+    add_width_projection(x)
+    split = second * c.model.vocab
+    x.whole = p.positions + p.embedding - c.model.vocab * (c.model.embedding_width or h) - split
+    x.dense = c.table + x.whole + split / s.tp
+    layers.add_accumulation(x)
+    return x
+
+
+def head_block(c):
+    x, s, stack = operators.Block(c), c.strategy, c.stack
+    width = c.vocab / s.tp
+    logits = c.T * width
+    x.linear("head and loss", c.wide, c.T, width, c.model.embedding_width or c.model.hidden)
+    add_width_projection(x)
+    loss, kept = stack.loss_bytes, stack.logit_bytes
+    if precision.is_full(s.precision):
+        loss, kept = max(loss, 16), max(kept, 4)
+    x.stream("head and loss", loss / 2 * logits + c.width * stack.norm_forward / 2 * c.H,
+             loss / 2 * logits + c.width * stack.norm_backward / 2 * c.H)
+    size = c.element * c.T * c.model.hidden
+    if s.tp > 1:
+        loss = 3 * c.collective("all_reduce", 4 * c.T, "tensor")
+        x.comm("TP comm", c.gather + loss, c.reduce)
+        leaves = (s.tp - 1) / s.tp
+        x.send("tensor", ((size if s.sp else 0) + 24 * c.T) * leaves,
+               (1 if s.sp else 2) * size * leaves)
+    x.whole = c.parameters.final_norm + c.model.embedding_width * c.model.hidden
+    x.dense = c.table + x.whole + (width if c.model.head_bias else 0)
+    layers.add_accumulation(x)
+    x.floor_at_launches(stack.kernels_forward, stack.kernels_backward)
+    x.save(2 * c.element * c.H + kept * logits)
+    x.transient = size + s.learning * c.width * stack.wgrad_bytes * c.table
+    return x
+
+
+def mtp_block(c):
+    """What a module of multi-token prediction has besides a layer and the head."""
+    x, s, h = operators.Block(c), c.strategy, c.model.hidden
+    x.linear("linear layers", s.precision, c.T, h / s.tp, 2 * h)
+    x.stream("memory-bound ops", 1.5 * c.width * c.stack.norm_forward * c.H,
+             1.5 * c.width * c.stack.norm_backward * c.H)
+    x.whole = c.parameters.mtp_norms
+    x.dense = 2 * h * h / s.tp + x.whole
+    layers.add_accumulation(x)
+    x.save(3 * c.element * c.H)
+    x.save(2 * c.formats.saved_input * c.H)
+    return x

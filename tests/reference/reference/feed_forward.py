@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: Apache-2.0
+"""docs/method/layers.md: the operators of dense and expert networks on one rank."""
+
+from reference import models
+
+
+def add_activation(x, part, layer, elements, inputs_unsaved):
+    """`inputs_unsaved`: of its inputs, those that recomputation by operators recomputes."""
+    c, s, stack = x.c, x.c.strategy, x.c.stack
+    again = c.recomputes("activation")
+    clamped = layer.clamped and not s.graph_step
+    size = (stack.clamped_passes if clamped else stack.activation_passes) * c.element * elements
+    before = x.copy()
+    x.stream(part, size * (3 if layer.gated else 2), size * (5 if layer.gated else 3))
+    if again:
+        x.repeat(before)
+    x.save(c.element * elements * ((2 if layer.gated else 1) - inputs_unsaved))
+    x.save(c.element * elements * inputs_unsaved, True)
+    x.save(c.element * elements if layer.gated and stack.keeps_activation else 0, again)
+    x.save(c.formats.saved_input * elements, again)
+
+
+def add_ffn(x, layer, width):
+    c, T, h = x.c, x.c.T, x.c.model.hidden
+    f = width / c.strategy.tp
+    operators = layer.gated and c.recomputes("operators")
+    x.adapted_linear("ffn", T, (2 if layer.gated else 1) * f, h)
+    add_activation(x, "memory-bound ops", layer, T * f, 1 if operators else 0)
+    x.adapted_linear("ffn", T, h, f, summed=True)
+    if operators:
+        x.product_again(T, f, h)
+        x.save(c.element * T * h)
+
+
+def expert_load(s):
+    return s.capacity_factor if s.capacity_factor > 0 else s.imbalance
+
+
+def expert_rows(c, layer):
+    """Rows that reach the experts of one rank, all of them together."""
+    s = c.strategy
+    return c.T / s.tp * models.reached(layer) * s.etp * expert_load(s)
+
+
+def copies_share(c, layer):
+    """Copies of a token that are sent, over those without de-duplication."""
+    group, k = c.groups["expert"], models.reached(layer)
+    if not c.stack.deduplicates:
+        return 1
+    domains = group.size / group.within[0]
+    reached = places = domains if domains > 1 else group.size
+    if layer.route_groups:
+        reached = min(layer.route_groups * max(places / layer.expert_groups, 1), places)
+    return reached * (1 - (1 - 1 / reached) ** k) / k
+
+
+def add_dispatch(x, layer):
+    c, s, stack = x.c, x.c.strategy, x.c.stack
+    elements = (c.T / s.tp * models.reached(layer) * (layer.expert_latent or c.model.hidden) * expert_load(s)
+                * copies_share(c, layer))
+    there, back = c.width * stack.dispatch_bytes * elements, c.element * elements
+    once = c.collective("all_to_all", back, "expert")
+    sums = [c.collective("all_to_all", there, "expert") + once, 2 * once]
+    if layer.shortcut:
+        sums = [max(0, seconds - passed["linear layers"] - passed["attention"])
+                for seconds, passed in zip(sums, (x.forward, x.backward))]
+    x.comm("EP comm", *sums)
+    leaves = (s.ep - 1) / s.ep
+    x.send("expert", (there + back) * leaves, 2 * back * leaves)
+
+
+def add_experts(x, layer):
+    c, s, stack, h = x.c, x.c.strategy, x.c.stack, x.c.model.hidden
+    seen = layer.expert_latent or h
+    local, width = layer.experts // s.ep, layer.expert_ffn / s.etp
+    tokens, rows = c.T / s.tp, expert_rows(c, layer)
+    up = 2 if layer.gated else 1
+    operators = c.recomputes("operators")
+
+    x.linear("experts", c.wide, tokens, layer.experts + layer.zero_experts, h)
+    permuted = stack.permute_passes * 4 * c.element * rows / s.etp * seen
+    x.stream("experts", permuted, permuted)
+    x.comm("experts", stack.router_seconds, stack.router_seconds)
+    add_dispatch(x, layer)
+    if s.etp > 1:
+        size = c.element * rows * seen
+        once = (c.collective("all_gather", size, "expert_tensor")
+                + c.collective("reduce_scatter", size, "expert_tensor"))
+        x.comm("EP comm", once, once)
+        x.send("expert", *[2 * size * (s.etp - 1) / s.etp] * 2)
+    before = x.copy()
+    x.gemms("experts", s.precision, local, rows / local, up * width, seen)
+    if operators:
+        x.repeat(before)
+    add_activation(x, "experts", layer, rows * width, up if operators else 0)
+    x.gemms("experts", s.precision, local, rows / local, seen, width)
+    x.low_experts += local * (up + 1) * width * seen if c.low else 0
+    x.save((4 + c.element) * tokens * (layer.experts + layer.zero_experts))
+    x.save(c.formats.saved_input * rows * seen)
+    if layer.expert_latent:
+        x.linear("experts", s.precision, tokens, seen, h)
+        x.linear("experts", s.precision, tokens, h, seen)
+        x.save(2 * c.formats.saved_input * tokens * seen)
+    if layer.shared_experts:
+        add_ffn(x, layer, layer.shared_experts * layer.shared_ffn)

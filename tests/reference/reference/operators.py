@@ -1,0 +1,214 @@
+# SPDX-License-Identifier: Apache-2.0
+"""docs/method/layers.md: what one pass of a layer takes, sends and keeps."""
+
+import copy
+from math import ceil
+
+from reference import collectives, kernels, models, precision, strategies
+
+PARTS = ("linear layers", "attention", "experts", "memory-bound ops", "casts", "head and loss",
+         "host-bound", "recompute", "TP comm", "CP comm", "EP comm", "PP comm", "offloading",
+         "pipeline bubble", "DP comm", "optimizer", "fixed")
+LAYER_GROUPS = ("tensor", "context", "expert", "expert_tensor")
+
+
+class Setting:
+    """Model, system, stack and strategy, and what is the same in every layer."""
+
+    def __init__(self, model, system, stack, strategy):
+        s = strategy
+        self.model, self.system, self.stack, self.strategy = model, system, stack, s
+        self.accelerator = system.accelerator
+        self.formats = precision.formats_of(s, system.accelerator, stack)
+        self.wide = precision.wide(s)
+        self.element = self.formats.activation
+        self.width = self.element / 2  # stacks give bytes per element of 16 bits
+        self.attention_rate = self.rate_of_attention()
+        self.low = precision.is_low(s.precision)
+        self.frozen = s.adapter_rank > 0
+        self.T = s.micro_batch * s.seq / s.cp
+        self.T_s = self.T / s.tp if s.sp else self.T
+        self.H = self.T_s * model.hidden
+        self.vocab = ceil(model.vocab / (128 * s.tp)) * 128 * s.tp
+        self.table = self.vocab * (model.embedding_width or model.hidden) / s.tp
+        self.groups = {kind: strategies.group_of(system, s, kind) for kind in LAYER_GROUPS}
+        hidden = self.element * self.T * model.hidden
+        self.gather = self.collective("all_gather", hidden, "tensor") if s.sp else 0
+        self.reduce = self.collective("reduce_scatter" if s.sp else "all_reduce", hidden, "tensor")
+        self.parameters = models.model_parameters(model)
+
+    def rate_of_attention(self):
+        """Of that in 16 bits."""
+        a, form = self.accelerator, self.strategy.precision
+        if not precision.is_full(form) or form not in a.gemm or "bf16" not in a.gemm:
+            return 1
+        full, half = a.gemm[form], a.gemm["bf16"]
+        return full.peak * full.efficiency / (half.peak * half.efficiency)
+
+    def collective(self, op, size, group):
+        return collectives.seconds_of(self.system, op, size, self.groups[group])
+
+    def stream(self, size):
+        return kernels.stream(self.accelerator, size) / self.stack.stream_share
+
+    def recomputes(self, module):
+        s = self.strategy
+        if s.recompute != "selective":
+            return False
+        by_operators = module in ("norm", "activation") and "operators" in s.recompute_modules
+        return module in s.recompute_modules or by_operators
+
+
+def launched(device, host):
+    """Seconds of a pass whose kernels take `host` seconds to launch."""
+    high = max(device, host)
+    return high * ((device / high) ** 6 + (host / high) ** 6) ** (1 / 6) if host > 0 else device
+
+
+class Block:
+    """What one pass of a layer, of the embedding or of the head takes, sends and keeps."""
+
+    def __init__(self, setting):
+        self.c = setting
+        self.forward = dict.fromkeys(PARTS, 0.0)
+        self.backward = dict.fromkeys(PARTS, 0.0)
+        self.weight_seconds = 0.0
+        self.weight_kernels = 0
+        self.apart_sums = self.apart_launches = 0.0
+        self.hidden_forward = self.hidden_backward = 0.0
+        self.flops_forward = self.flops_backward = self.flops_recompute = 0.0
+        self.sent_forward = dict.fromkeys(("tensor", "context", "expert"), 0.0)
+        self.sent_backward = dict.fromkeys(("tensor", "context", "expert"), 0.0)
+        self.saved = self.late = self.unsaved = self.transient = self.wgrad_buffers = 0.0
+        self.dense = self.whole = self.experts = self.low_dense = self.low_experts = 0.0
+        self.adapters = 0
+        self.matrices = {"dense": [0, 0.0], "experts": [0, 0.0]}  # how many, seconds
+
+    def copy(self):
+        setting, self.c = self.c, None
+        twin = copy.deepcopy(self)
+        self.c = twin.c = setting
+        return twin
+
+    @property
+    def forward_seconds(self):
+        return sum(self.forward.values())
+
+    @property
+    def backward_seconds(self):
+        return sum(self.backward.values())
+
+    # ---- operators
+
+    def stream(self, part, forward, backward):
+        """Memory-bound work on so many bytes each way."""
+        self.forward[part] += self.c.stream(forward)
+        self.backward[part] += self.c.stream(backward)
+
+    def comm(self, part, forward, backward):
+        self.forward[part] += forward
+        self.backward[part] += backward
+
+    def send(self, group, forward, backward):
+        self.sent_forward[group] += forward
+        self.sent_backward[group] += backward
+
+    def save(self, size, unsaved=False):
+        if unsaved:
+            self.unsaved += size
+        else:
+            self.saved += size
+
+    def gemms(self, part, form, groups, M, N, K):
+        """The three GEMMs of a linear, plain or of `groups` experts, and its casts."""
+        c, stack, a = self.c, self.c.stack, self.c.accelerator
+        low = precision.is_low(form)
+        share = stack.low_gemm_share if low else stack.gemm_share
+        accumulate = 2 * c.strategy.states.gradient - c.element
+        accumulate = 0 if stack.accumulation_bytes > 0 else accumulate
+        if groups is None:
+            def seconds(m, n, k, more=0):
+                return kernels.gemm(a, form, m, n, k, more)
+        else:
+            share *= stack.expert_gemm_share
+
+            def seconds(m, n, k, more=0):
+                return kernels.grouped_gemm(a, form, groups, m, n, k, more)
+        by_weight = 0 if c.frozen else seconds(N, K, M, accumulate) / share
+        self.forward[part] += seconds(M, N, K) / share
+        self.backward[part] += seconds(M, K, N) / share + by_weight
+        self.weight_seconds += by_weight
+        self.weight_kernels += 0 if c.frozen else 1
+        flops = 2 * (groups or 1) * M * N * K
+        self.flops_forward += flops
+        self.flops_backward += (1 if c.frozen else 2) * flops
+        if low:
+            size = c.formats.passes * c.formats.cast_input
+            rows = (groups or 1) * M
+            self.stream("casts", size * rows * K, size * rows * N)
+
+    def linear(self, part, form, M, N, K):
+        self.gemms(part, form, None, M, N, K)
+        self.low_dense += N * K if precision.is_low(form) else 0
+
+    def adapter(self, M, M_s, N, K):
+        r = self.c.strategy.adapter_rank
+        self.stream("memory-bound ops", self.c.element * (M * K + 4 * M_s * N),
+                    self.c.element * (2 * M_s * N + 5 * M * K))
+        self.save(self.c.element * M * r)
+        self.flops_forward += 2 * M * r * (N + K)
+        self.flops_backward += 4 * M * r * (N + K)
+        self.adapters += 1
+
+    def adapted_linear(self, module, M, N, K, summed=False):
+        """A linear of a module; its outputs may be summed over the tensor group."""
+        c = self.c
+        self.linear("linear layers", c.strategy.precision, M, N, K)
+        if c.frozen and module in c.strategy.adapter_modules:
+            self.adapter(M, M * c.T_s / c.T if summed else M, N, K)
+
+    # ---- recomputation
+
+    def repeat(self, before):
+        """Runs again in backward what forward has added since `before`."""
+        self.backward["recompute"] += self.forward_seconds - before.forward_seconds
+        self.flops_recompute += self.flops_forward - before.flops_forward
+        for group in self.sent_forward:
+            self.sent_backward[group] += self.sent_forward[group] - before.sent_forward[group]
+
+    def checkpoint(self, before):
+        """The same, and keeps nothing of it."""
+        self.repeat(before)
+        self.unsaved += self.saved - before.saved
+        self.saved, self.late = before.saved, before.late
+
+    def product_again(self, M, N, K):
+        """A product that recomputation by operators runs again."""
+        if self.c.recomputes("operators"):
+            again = Block(self.c)
+            again.linear("linear layers", self.c.strategy.precision, M, N, K)
+            self.backward["recompute"] += again.forward_seconds
+            self.flops_recompute += again.flops_forward
+
+    # ---- launches
+
+    def floor_at_launches(self, forward, backward):
+        c, s = self.c, self.c.strategy
+        captured = 0 if s.graph_step else c.stack.graph_share if s.graph_capture else 1
+        overlap = c.stack.overlap_launches if s.moe_overlap else 1
+        more = c.stack.tp_kernels if s.tp > 1 else 0
+        each = c.accelerator.launch * captured * overlap
+        for way, count in (("forward", forward), ("backward", backward)):
+            device, host = getattr(self, way + "_seconds"), (count + more) * each
+            longer = launched(device + getattr(self, "hidden_" + way), host)
+            setattr(self, "hidden_" + way, longer - launched(device, host))
+        self.forward["host-bound"] += (
+            launched(self.forward_seconds, (forward + more) * each) - self.forward_seconds)
+        host, device = (backward + more) * each, self.backward_seconds
+        self.backward["host-bound"] += launched(device, host) - device
+        if host > 0 and self.weight_seconds > 0:
+            own = min(self.weight_kernels * each, host)
+            rest = launched(device - self.weight_seconds + self.apart_sums, host - own)
+            self.weight_seconds = launched(self.weight_seconds, own)
+            both = rest + self.weight_seconds
+            self.apart_launches = max(0, both - self.apart_sums - launched(device, host))
