@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """docs/method/kernels.md: seconds of kernels on one accelerator."""
 
-from math import ceil, exp, inf
+from math import ceil, inf
 
 from reference import measured
 

@@ -3,7 +3,7 @@
 
 from types import SimpleNamespace as Record
 
-from reference import kernels, models
+from reference import models
 
 
 def add_scan(x, flops, sizes, counts, kind="scan"):
