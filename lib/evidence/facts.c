@@ -74,7 +74,7 @@ static const char *const rate_names[] = {
 static const char *const schedule_names[] = {"printed", RK_SCHEDULE_LIST(RK_SCHEDULE_NAME) NULL};
 static const char *const memory_names[] = {"allocated", "reserved", "total", NULL};
 static const char *const norm_names[] = {"rms", "layer", "layer_no_bias", "layer_no_weight", NULL};
-static const char *const qk_norm_names[] = {"none", "head", "full", NULL};
+static const char *const qk_norm_names[] = {"none", "head", "full", "head_bias", NULL};
 static const char *const cp_names[] = {"ring", "all_gather", "ulysses", NULL};
 static const char *const sharding_names[] = {"none", "optimizer", "gradients", "all", NULL};
 

@@ -13,7 +13,7 @@
 
 /* ---- documents ----------------------------------------------------------------------------- */
 
-static const char *const qk_norm_names[] = {"none", "head", "full", NULL};
+static const char *const qk_norm_names[] = {"none", "head", "full", "head_bias", NULL};
 
 static const char *const kv_source_names[] = {"own", "keys", "borrowed", NULL};
 
@@ -85,7 +85,7 @@ static rk_status check(const rk_layer_type *type, rk_error *err)
                           "heads = %" PRId64 ", found %" PRId64,
                           a->query_heads, a->kv_heads);
     }
-    if (a->qk_norm > RK_QK_NORM_FULL) {
+    if (a->qk_norm > RK_QK_NORM_HEAD_BIAS) {
         return rk_fail_at(err, RK_ERR_INVALID, "qk_norm", "unknown kind %d", (int)a->qk_norm);
     }
     status = rk_check_foreign(latent, COUNT(latent), "kv_rank", err);
@@ -107,10 +107,24 @@ static int64_t projected_size(const rk_attention_shape *a)
     }
 }
 
-/* Norms over a head: of queries, and of keys where the layer makes them. */
+/* Norms of queries, and of keys where the layer makes them. */
 static int64_t normed(const rk_attention_shape *a)
 {
     return a->kv_source == RK_KV_BORROWED ? 1 : 2;
+}
+
+/* Weights of norms over one head, which all heads share: gains, and biases where they have them. */
+static int64_t head_norms(const rk_attention_shape *a)
+{
+    const int64_t each = normed(a) * rk_attention_qk_size(a);
+    switch (a->qk_norm) {
+    case RK_QK_NORM_HEAD:
+        return each;
+    case RK_QK_NORM_HEAD_BIAS:
+        return 2 * each;
+    default:
+        return 0;
+    }
 }
 
 static void count(const rk_layer_type *type, int64_t h, rk_layer_params *p)
@@ -126,7 +140,7 @@ static void count(const rk_layer_type *type, int64_t h, rk_layer_params *p)
     int64_t vectors = a->sinks ? n : 0;
     vectors += a->bias_out ? h : 0;
     vectors += a->bias_qkv ? n * qk + made : 0;
-    vectors += a->qk_norm == RK_QK_NORM_HEAD ? normed(a) * qk : 0;
+    vectors += head_norms(a);
     vectors += a->qk_norm == RK_QK_NORM_FULL ? n * qk + keys : 0;
     p->attention = matrices + vectors;
     p->gemm += matrices;
@@ -142,7 +156,7 @@ static void unsplit(const rk_layer_type *type, double hidden, double t, double *
     const double heads = (double)a->kv_heads / t;
     const double size = (double)projected_size(a);
     *whole += a->bias_out ? hidden : 0;
-    *whole += a->qk_norm == RK_QK_NORM_HEAD ? (double)(normed(a) * a->head_size) : 0;
+    *whole += (double)head_norms(a);
     *copied += heads >= 1 ? 0 : (hidden + (a->bias_qkv ? 1 : 0)) * size * (1 - heads);
 }
 

@@ -3,6 +3,7 @@
 #include "model/hf_table.h"
 
 #include <math.h>
+#include <string.h>
 
 static void set_biases(hf_draft *draft, bool value)
 {
@@ -19,10 +20,25 @@ rk_status rk_hf_adapt_apertus(hf_draft *draft, rk_error *err)
     return RK_OK;
 }
 
+/* ChatGLM-6B: GPT's layers with biases, before the second generation took those of Llama. */
+static rk_status adapt_first_chatglm(hf_draft *draft, const json_t *width, rk_error *err)
+{
+    draft->model.norm = RK_NORM_LAYER;
+    draft->model.tied = true;
+    draft->layer.ffn.gated = false;
+    draft->size[HF_KV_HEADS] = draft->size[HF_HEADS];
+    set_biases(draft, true);
+    return rk_hf_read_size(draft, "inner_hidden_size", width, &draft->size[HF_FFN], err);
+}
+
 /* ChatGLM and GLM-4: groups count only with multi_query_attention; linear biases cover q, k, v. */
 rk_status rk_hf_adapt_chatglm(hf_draft *draft, rk_error *err)
 {
+    const json_t *first = rk_hf_find(draft, "inner_hidden_size");
     bool grouped = false, bias = false, final_norm = false;
+    if (first) {
+        return adapt_first_chatglm(draft, first, err);
+    }
     rk_status status =
         rk_hf_read_flag(draft, (hf_flag){"multi_query_attention", false}, &grouped, err);
     if (!status) {
@@ -47,9 +63,10 @@ rk_status rk_hf_adapt_chatglm(hf_draft *draft, rk_error *err)
  */
 rk_status rk_hf_adapt_falcon(hf_draft *draft, rk_error *err)
 {
+    const bool groups = draft->size[HF_KV_HEADS] > 1 && rk_hf_find(draft, "n_head_kv"); /* 40B */
     bool new_shape = false, multi_query = false;
     rk_status status =
-        rk_hf_read_flag(draft, (hf_flag){"new_decoder_architecture", false}, &new_shape, err);
+        rk_hf_read_flag(draft, (hf_flag){"new_decoder_architecture", groups}, &new_shape, err);
     if (!status) {
         status = rk_hf_read_flag(draft, (hf_flag){"multi_query", true}, &multi_query, err);
     }
@@ -72,6 +89,82 @@ rk_status rk_hf_adapt_gpt_bigcode(hf_draft *draft, rk_error *err)
         rk_hf_read_flag(draft, (hf_flag){"multi_query", true}, &multi_query, err);
     draft->size[HF_KV_HEADS] = multi_query ? 1 : draft->size[HF_HEADS];
     return status;
+}
+
+/* Grok-2: a dense network, whose width is intermediate_size, beside the experts. */
+rk_status rk_hf_adapt_grok(hf_draft *draft, rk_error *err)
+{
+    int64_t *size = draft->size;
+    bool beside = false;
+    const rk_status status = rk_hf_read_flag(draft, (hf_flag){"residual_moe", false}, &beside, err);
+    if (beside) {
+        size[HF_SHARED_FFN] = size[HF_FFN];
+    }
+    if (size[HF_EXPERT_FFN] > 0) {
+        size[HF_FFN] = size[HF_EXPERT_FFN];
+    }
+    return status;
+}
+
+/* OLMo of the first generation: a width or a ratio for both gated branches; a table of its own. */
+rk_status rk_hf_adapt_hf_olmo(hf_draft *draft, rk_error *err)
+{
+    const json_t *ratio = rk_hf_find(draft, "mlp_ratio");
+    const json_t *width = rk_hf_find(draft, "mlp_hidden_size");
+    const json_t *rows = rk_hf_find(draft, "embedding_size");
+    int64_t both = (ratio ? json_integer_value(ratio) : 4) * draft->size[HF_HIDDEN];
+    rk_status status = width ? rk_hf_read_size(draft, "mlp_hidden_size", width, &both, err) : RK_OK;
+    if (!status && rows) {
+        status = rk_hf_read_size(draft, "embedding_size", rows, &draft->size[HF_VOCAB], err);
+    }
+    draft->size[HF_FFN] = both / 2;
+    return status
+               ? status
+               : rk_hf_read_flag(draft, (hf_flag){"weight_tying", true}, &draft->model.tied, err);
+}
+
+/* Arcee's AFMoE: the output of attention is gated. */
+rk_status rk_hf_adapt_afmoe(hf_draft *draft, rk_error *err)
+{
+    (void)err;
+    draft->layer.attention.output_gate = true;
+    return RK_OK;
+}
+
+/* Arctic: a dense network of the width of the model beside the experts, with a norm of its own. */
+rk_status rk_hf_adapt_arctic(hf_draft *draft, rk_error *err)
+{
+    bool beside = true;
+    const rk_status status =
+        rk_hf_read_flag(draft, (hf_flag){"parallel_attn_mlp_res", true}, &beside, err);
+    if (beside) {
+        draft->size[HF_SHARED_FFN] = draft->size[HF_HIDDEN];
+        draft->model.norms_per_layer = 3;
+    }
+    return status;
+}
+
+/* ERNIE 4.5 with vision: tokens of pictures have experts of their own. */
+rk_status rk_hf_adapt_ernie_vl(hf_draft *draft, rk_error *err)
+{
+    (void)err;
+    if (json_is_array(rk_hf_find(draft, "moe_num_experts"))) {
+        rk_hf_note(draft, "experts of the tokens of pictures", "moe_num_experts");
+    }
+    return RK_OK;
+}
+
+/* Jais: the FFN may be gated, and positions may be a table. */
+rk_status rk_hf_adapt_jais(hf_draft *draft, rk_error *err)
+{
+    const char *activation = json_string_value(rk_hf_find(draft, "activation_function"));
+    const char *positions = json_string_value(rk_hf_find(draft, "position_embedding_type"));
+    (void)err;
+    draft->layer.ffn.gated = activation && strcmp(activation, "swiglu") == 0;
+    if (!positions || strcmp(positions, "learned") == 0) {
+        draft->model.learned_positions = draft->size[HF_CONTEXT];
+    }
+    return RK_OK;
 }
 
 /* HunYuan of 2025: shared experts have the width of the FFN, and so have routed ones by default. */

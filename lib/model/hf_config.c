@@ -160,6 +160,20 @@ static bool is_known_key(const char *key)
     return false;
 }
 
+/* Whether a key belongs to pictures, sound or film, which are left out. */
+static bool is_of_other_input(const char *key)
+{
+    static const char *const beginnings[] = {"audio_", "image_", "img_",     "mm_",
+                                             "patch_", "pixel_", "spatial_", "temporal_",
+                                             "video_", "vision_"};
+    for (size_t i = 0; i < COUNT(beginnings); i++) {
+        if (strncmp(key, beginnings[i], strlen(beginnings[i])) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Whether a key looks like a size of a layer. */
 static bool is_structural(const char *key)
 {
@@ -173,9 +187,19 @@ static bool is_structural(const char *key)
     return false;
 }
 
+/* Whether a flag may give a layer more weights: of a type that is known, its row knows. */
+static bool is_of_weights(const char *key)
+{
+    return (strstr(key, "bias") && strcmp(key, "attention_bias") != 0 &&
+            strcmp(key, "mlp_bias") != 0) ||
+           (strstr(key, "norm") && strcmp(key, "use_qk_norm") != 0 && !strstr(key, "topk")) ||
+           strstr(key, "gate");
+}
+
 /*
  * Refuses keys that look like sizes of a layer: to pass over one would make a wrong model.  In a
- * file whose type is not known, every other integer and list but the numbers of tokens is noted.
+ * file whose type is not known, every other integer and list but the numbers of tokens is noted,
+ * and flags that may give a layer more weights.
  */
 static rk_status refuse_unknown_sizes(hf_draft *draft, rk_error *err)
 {
@@ -183,8 +207,15 @@ static rk_status refuse_unknown_sizes(hf_draft *draft, rk_error *err)
     for (void *at = json_object_iter(config); at; at = json_object_iter_next(config, at)) {
         const char *key = json_object_iter_key(at);
         const json_t *value = json_object_iter_value(at);
-        if (is_void(value) || !(json_is_integer(value) || json_is_array(value)) ||
-            is_known_key(key) || reads_itself(draft, key)) {
+        const bool sizes = json_is_integer(value) || json_is_array(value);
+        if (is_void(value) || is_known_key(key) || reads_itself(draft, key) ||
+            is_of_other_input(key)) {
+            continue;
+        }
+        if (!sizes && draft->note_guess && json_is_true(value) && is_of_weights(key)) {
+            rk_hf_note(draft, "a key that is not known", key);
+        }
+        if (!sizes) {
             continue;
         }
         if (is_structural(key)) {
@@ -205,32 +236,69 @@ static const json_t *given_type(const hf_draft *draft)
     return type ? type : json_array_get(rk_hf_find(draft, "architectures"), 0);
 }
 
+/* The architecture that an object names: by its type, or by its class where that says nothing. */
+static const hf_architecture *named_by(const json_t *object)
+{
+    const char *type = json_string_value(json_object_get(object, "model_type"));
+    const char *class_name =
+        json_string_value(json_array_get(json_object_get(object, "architectures"), 0));
+    const hf_architecture *found = type ? rk_hf_find_type(type) : NULL;
+    return found || !class_name ? found : rk_hf_find_class(class_name);
+}
+
+/* A language model that names no type of its own is of the type of the file around it. */
+static const hf_architecture *named_around(const json_t *root)
+{
+    char text_type[64];
+    const char *type = json_string_value(json_object_get(root, "model_type"));
+    (void)snprintf(text_type, sizeof(text_type), "%s_text", type ? type : "");
+    const hf_architecture *found = rk_hf_find_type(text_type);
+    return found ? found : named_by(root);
+}
+
 static rk_status find_architecture(hf_draft *draft, rk_error *err)
 {
     const char *name = json_string_value(given_type(draft));
+    const json_t *type = rk_hf_find(draft, "model_type");
     (void)err;
     if (name) {
-        draft->architecture =
-            rk_hf_find(draft, "model_type") ? rk_hf_find_type(name) : rk_hf_find_class(name);
+        draft->architecture = named_by(draft->config);
+        const hf_architecture *of_type =
+            type ? rk_hf_find_type(json_string_value(type)) : draft->architecture;
+        draft->note_class = draft->architecture && !of_type;
+    } else if (draft->config != draft->root && !given_type(draft)) {
+        draft->architecture = named_around(draft->root);
     }
-    if (name && !draft->architecture) {
+    if (name && !draft->architecture && !rk_hf_reason_against(name)) {
         draft->architecture = rk_hf_guess_type(draft);
         draft->note_guess = draft->architecture != NULL;
     }
     return RK_OK;
 }
 
+/* Refuses a type whose layers rk_model lacks. */
+static rk_status refuse_by_type(hf_draft *draft, rk_error *err)
+{
+    const char *name = json_string_value(given_type(draft));
+    const char *reason = name && !draft->architecture ? rk_hf_reason_against(name) : NULL;
+    return reason
+               ? rk_hf_fail(draft, rk_hf_find(draft, "model_type") ? "model_type" : "architectures",
+                            err, "models of type \"%.40s\" have %s, which reckon does not read yet",
+                            name, reason)
+               : RK_OK;
+}
+
 static rk_status require_architecture(hf_draft *draft, rk_error *err)
 {
     const json_t *type = rk_hf_find(draft, "model_type"), *given = given_type(draft);
-    const char *name = json_string_value(given);
+    const char *name = json_string_value(given), *key = type ? "model_type" : "architectures";
     char found[RK_JSON_TEXT_SIZE];
     if (draft->architecture) {
         return RK_OK;
     }
     const char *nearest = name ? rk_hf_nearest_type(name) : NULL;
     return rk_hf_fail(
-        draft, type ? "model_type" : "architectures", err,
+        draft, key, err,
         "expected an architecture of Hugging Face that reckon knows, found %s%s%s%s; a "
         "model document of reckon (see data/models) can describe most others",
         given ? rk_json_describe(given, found) : "nothing", nearest ? "; near it is \"" : "",
@@ -271,7 +339,9 @@ static rk_status read_sizes(hf_draft *draft, rk_error *err)
             continue;
         }
         given[size] = true;
-        value = same_for_all(value);
+        value = draft->architecture->first_is_text && json_array_size(value) > 0
+                    ? json_array_get(value, 0)
+                    : same_for_all(value);
         const rk_status status =
             rk_hf_read_size(draft, rk_hf_aliases[i].key, value, &draft->size[size], err);
         if (status) {
@@ -436,9 +506,19 @@ rk_status rk_hf_config_read(const json_t *object, const rk_kinds *kinds, rk_mode
                             rk_error *err)
 {
     static rk_status (*const steps[])(hf_draft *, rk_error *) = {
-        find_architecture, refuse_inexpressible, require_architecture, refuse_unknown_sizes,
-        read_sizes,        read_flags,           rk_hf_read_details,   adapt,
-        derive_model,      derive_attention,     derive_ffn,           lay_out,
+        find_architecture,
+        refuse_by_type,
+        refuse_inexpressible,
+        require_architecture,
+        refuse_unknown_sizes,
+        read_sizes,
+        read_flags,
+        rk_hf_read_details,
+        adapt,
+        derive_model,
+        derive_attention,
+        derive_ffn,
+        lay_out,
         rk_hf_note_rest,
     };
     hf_draft draft = {.kinds = kinds, .root = object, .path = ""};

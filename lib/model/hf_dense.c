@@ -6,6 +6,10 @@
 #include "base/units.h"
 #include "model/hf_rows.h"
 
+static const char *const reads_hf_olmo[] = {"mlp_hidden_size", "embedding_size", NULL};
+static const char *const reads_qk_layernorm[] = {"qk_layernorm", NULL};
+static const char *const reads_chatglm[] = {"inner_hidden_size", NULL};
+
 const hf_architecture rk_hf_dense[] = {
     {
         .type = "llama",
@@ -243,6 +247,10 @@ const hf_architecture rk_hf_dense[] = {
         .norm = RK_NORM_LAYER,
         .norms = 1,
         .plain = true,
+        .ffn_multiple = 4,
+        .normalises_qk = {"qk_layernorm", false},
+        .qk_norm = RK_QK_NORM_HEAD_BIAS,
+        .reads = reads_qk_layernorm,
         .parallel = YES,
         .head_bias = true,
         ALL_BIASES,
@@ -268,6 +276,7 @@ const hf_architecture rk_hf_dense[] = {
         .bias_qkv = {"add_qkv_bias", false},
         .bias_out = {"add_bias_linear", false},
         .bias_ffn = {"add_bias_linear", false},
+        .reads = reads_chatglm,
         .adapt = rk_hf_adapt_chatglm,
     },
     {
@@ -280,6 +289,8 @@ const hf_architecture rk_hf_dense[] = {
         .defaults = {SHAPE(32000, 4096, 11008, 32, 32)},
         .tied = true,
         .norms = 2,
+        .has_experts = true,
+        .ffn_is_expert = true,
         LLAMA_BIASES,
     },
     {
@@ -379,7 +390,10 @@ const hf_architecture rk_hf_dense[] = {
         .norm = RK_NORM_LAYER,
         .norms = 2,
         .parallel = {"use_parallel_residual", false},
+        .normalises_qk = {"qk_layernorm", false},
+        .qk_norm = RK_QK_NORM_FULL, /* each head has a norm of its own */
         .bias_qkv = {"use_qkv_bias", false},
+        .reads = reads_qk_layernorm,
         .adapt = rk_hf_adapt_stablelm,
     },
     {
@@ -411,6 +425,88 @@ const hf_architecture rk_hf_dense[] = {
         .norms = 2,
         .bias_qkv = {"qkv_bias", false},
         .adapt = rk_hf_adapt_molmo,
+    },
+    {
+        .type = "exaone",
+        .defaults = {SHAPE(102400, 2048, 0, 32, 32)},
+        .tied = true,
+        .norms = 2,
+        .ffn_multiple = 4,
+    },
+    {
+        .type = "orion",
+        .defaults = {SHAPE(84608, 4096, 15360, 40, 40)},
+        .norm = RK_NORM_LAYER,
+        .norms = 2,
+    },
+    {
+        .type = "internlm",
+        .defaults = {SHAPE(103168, 4096, 11008, 32, 32)},
+        .norms = 2,
+        .bias_qkv = {"bias", true},
+        .bias_out = {"bias", true},
+    },
+    {
+        .type = "hf_olmo",
+        .defaults = {SHAPE(50257, 768, 0, 12, 12)},
+        .norm = RK_NORM_LAYER_NO_WEIGHT,
+        .norms = 2,
+        .bias_qkv = {"include_bias", false},
+        .bias_out = {"include_bias", false},
+        .bias_ffn = {"include_bias", false},
+        .reads = reads_hf_olmo,
+        .adapt = rk_hf_adapt_hf_olmo,
+    },
+    {
+        .type = "persimmon",
+        .defaults = {SHAPE(262144, 4096, 16384, 36, 64)},
+        .norm = RK_NORM_LAYER,
+        .norms = 2,
+        .plain = true,
+        .normalises_qk = {"qk_layernorm", true},
+        .qk_norm = RK_QK_NORM_HEAD_BIAS,
+        .reads = reads_qk_layernorm,
+        ALL_BIASES,
+    },
+    {
+        .type = "jais",
+        .defaults = {SHAPE(50257, 768, 0, 12, 12), [HF_CONTEXT] = 1024},
+        .tied = true,
+        .norm = RK_NORM_LAYER,
+        .norms = 2,
+        .plain = true,
+        .ffn_multiple = 4,
+        ALL_BIASES,
+        .adapt = rk_hf_adapt_jais,
+    },
+    {
+        .type = "vaultgemma",
+        .defaults = {SHAPE(256000, 2304, 9216, 26, 8), [HF_KV_HEADS] = 4, [HF_HEAD_SIZE] = 256,
+                     [HF_WINDOW] = 4096, [HF_WINDOW_PERIOD] = 2},
+        .tied = true,
+        .norms = 2,
+        .window = HF_WINDOW_PERIODIC,
+        .bias_qkv = {"attention_bias", false},
+        .bias_out = {"attention_bias", false},
+    },
+    {
+        .type = "nanochat",
+        .defaults = {SHAPE(50304, 768, 8192, 12, 6)},
+        .norm = RK_NORM_LAYER_NO_WEIGHT, /* root mean square, without weights either */
+        .norms = 2,
+        .plain = true,
+        .bias_qkv = {"attention_bias", false},
+        .bias_out = {"attention_bias", false},
+    },
+    {
+        .type = "youtu",
+        .defaults = {SHAPE(128256, 2048, 6144, 32, 16), [HF_Q_RANK] = 1536, [HF_KV_RANK] = 512,
+                     [HF_NOPE_SIZE] = 128, [HF_ROPE_SIZE] = 64, [HF_VALUE_SIZE] = 128},
+        .tied = true,
+        .norms = 2,
+        .bias_qkv = {"attention_bias", false},
+        .bias_out = {"attention_bias", false},
+        .bias_ffn = {"mlp_bias", false},
     },
 };
 const size_t rk_hf_dense_count = COUNT(rk_hf_dense);

@@ -15,19 +15,54 @@
 typedef struct mamba_keys {
     const char *heads, *head_size, *state_size, *groups, *taps, *bias, *chunk;
     int64_t default_chunk;
+    /* of the class, where the file is silent; a size of heads of 0: expand h / heads */
+    int64_t usual_heads, usual_head_size, usual_state, usual_groups, usual_taps;
 } mamba_keys;
 
 static const mamba_keys nemotron_keys = {
-    "mamba_num_heads", "mamba_head_dim", "ssm_state_size", "n_groups",
-    "conv_kernel",     "use_conv_bias",  "chunk_size",     128,
+    "mamba_num_heads",
+    "mamba_head_dim",
+    "ssm_state_size",
+    "n_groups",
+    "conv_kernel",
+    "use_conv_bias",
+    "chunk_size",
+    128,
+    128,
+    64,
+    128,
+    8,
+    4,
 };
 static const mamba_keys granite_keys = {
-    "mamba_n_heads", "mamba_d_head",    "mamba_d_state",    "mamba_n_groups",
-    "mamba_d_conv",  "mamba_conv_bias", "mamba_chunk_size", 256,
+    "mamba_n_heads",
+    "mamba_d_head",
+    "mamba_d_state",
+    "mamba_n_groups",
+    "mamba_d_conv",
+    "mamba_conv_bias",
+    "mamba_chunk_size",
+    256,
+    128,
+    0,
+    256,
+    1,
+    4,
 };
 static const mamba_keys mamba2_keys = {
-    "num_heads",   "head_dim",      "state_size", "n_groups",
-    "conv_kernel", "use_conv_bias", "chunk_size", 256,
+    "num_heads",
+    "head_dim",
+    "state_size",
+    "n_groups",
+    "conv_kernel",
+    "use_conv_bias",
+    "chunk_size",
+    256,
+    128,
+    64,
+    128,
+    8,
+    4,
 };
 
 static const char *const reads_nemotron_h[] = {"mamba_num_heads",
@@ -61,32 +96,50 @@ static const char *const reads_nas[] = {"block_configs", NULL};
 
 /* ---- layers -------------------------------------------------------------------------------- */
 
-/* Reads a size that must be there. */
-static rk_status read_key(const hf_draft *draft, const char *key, int64_t *out, rk_error *err)
+/* Reads a size; where the file is silent, that of the class. */
+static rk_status read_or(const hf_draft *draft, const char *key, int64_t usual, int64_t *out,
+                         rk_error *err)
 {
     const json_t *value = rk_hf_find(draft, key);
-    return value ? rk_hf_read_size(draft, key, value, out, err)
-                 : rk_hf_fail(draft, key, err, "this key is missing");
+    *out = usual;
+    return value ? rk_hf_read_size(draft, key, value, out, err) : RK_OK;
+}
+
+/* Reads how many times the channels are the hidden size, where the file says it. */
+static rk_status read_expand(const hf_draft *draft, const char *key, int64_t *out, rk_error *err)
+{
+    enum { EXPAND_MAX = 1024 };
+    const rk_status status = read_or(draft, key, *out, out, err);
+    return status || (*out > 0 && *out <= EXPAND_MAX)
+               ? status
+               : rk_hf_fail(draft, key, err, "expected an integer from 1 to %d", EXPAND_MAX);
 }
 
 /* Fills the recurrence of draft->layer. */
 static rk_status read_mamba(hf_draft *draft, const mamba_keys *keys, rk_error *err)
 {
     rk_recurrence_shape *r = &draft->layer.recurrence;
-    const json_t *chunk = rk_hf_find(draft, keys->chunk);
     const json_t *size = rk_hf_find(draft, keys->head_size);
-    rk_status status = read_key(draft, keys->heads, &r->heads, err);
-    if (!status && json_is_string(size) && r->heads > 0) { /* "auto" */
-        r->value_size = 2 * draft->size[HF_HIDDEN] / r->heads;
-    } else if (!status) {
-        status = read_key(draft, keys->head_size, &r->value_size, err);
+    const bool follows = json_is_string(size) || (!size && keys->usual_head_size == 0); /* "auto" */
+    int64_t expand = 2;
+    const struct {
+        const char *key;
+        int64_t usual, *out;
+    } sizes[] = {
+        {keys->heads, keys->usual_heads, &r->heads},
+        {keys->state_size, keys->usual_state, &r->key_size},
+        {keys->groups, keys->usual_groups, &r->key_heads},
+        {keys->taps, keys->usual_taps, &r->conv_width},
+        {keys->chunk, keys->default_chunk, &r->chunk},
+    };
+    rk_status status = read_expand(draft, "mamba_expand", &expand, err);
+    for (size_t i = 0; !status && i < COUNT(sizes); i++) {
+        status = read_or(draft, sizes[i].key, sizes[i].usual, sizes[i].out, err);
     }
-    status = status ? status : read_key(draft, keys->state_size, &r->key_size, err);
-    status = status ? status : read_key(draft, keys->groups, &r->key_heads, err);
-    status = status ? status : read_key(draft, keys->taps, &r->conv_width, err);
-    r->chunk = keys->default_chunk;
-    if (!status && chunk) {
-        status = rk_hf_read_size(draft, keys->chunk, chunk, &r->chunk, err);
+    if (!status && follows) {
+        r->value_size = r->heads > 0 ? expand * draft->size[HF_HIDDEN] / r->heads : 0;
+    } else if (!status) {
+        status = read_or(draft, keys->head_size, keys->usual_head_size, &r->value_size, err);
     }
     return status ? status
                   : rk_hf_read_flag(draft, (hf_flag){keys->bias, true}, &r->conv_bias, err);
@@ -242,8 +295,10 @@ static rk_status read_optional(const hf_draft *draft, const char *key, int64_t *
     return value && !json_is_string(value) ? rk_hf_read_size(draft, key, value, out, err) : RK_OK;
 }
 
-/* Fills the recurrence of draft->layer; a rank that is "auto" is hidden / 16, rounded up. */
-static rk_status read_mamba1(hf_draft *draft, const char *const *keys, rk_error *err)
+/* Fills the recurrence of draft->layer, of `channels` or, if that is 0, of as many times the hidden
+ * size as the file says; a rank that is "auto" is hidden / 16, rounded up. */
+static rk_status read_mamba1(hf_draft *draft, const char *const *keys, int64_t channels,
+                             rk_error *err)
 {
     rk_recurrence_shape *r = &draft->layer.recurrence;
     const int64_t h = draft->size[HF_HIDDEN];
@@ -254,9 +309,9 @@ static rk_status read_mamba1(hf_draft *draft, const char *const *keys, rk_error 
     rk_status status = read_optional(draft, keys[0], &r->key_size, err);
     status = status ? status : read_optional(draft, keys[1], &r->conv_width, err);
     status = status ? status : read_optional(draft, keys[2], &r->step_rank, err);
-    status = status ? status : read_optional(draft, keys[3], &expand, err);
+    status = status ? status : read_expand(draft, keys[3], &expand, err);
     status = status ? status : rk_hf_read_flag(draft, (hf_flag){keys[4], true}, &r->conv_bias, err);
-    r->heads = expand * h;
+    r->heads = channels > 0 ? channels : expand * h;
     r->key_heads = r->value_size = r->chunk = 1;
     return status;
 }
@@ -272,7 +327,7 @@ static rk_status lay_out_jamba(hf_draft *draft, rk_error *err)
 {
     rk_hf_layout to = {.layers = 0};
     int64_t period = 8, offset = 4, expert_period = 2, expert_offset = 1;
-    rk_status status = read_mamba1(draft, jamba_keys, err);
+    rk_status status = read_mamba1(draft, jamba_keys, 0, err);
     draft->layer.recurrence.inner_norms = true;
     status = status ? status : read_optional(draft, "attn_layer_period", &period, err);
     status = status ? status : read_optional(draft, "attn_layer_offset", &offset, err);
@@ -295,7 +350,8 @@ static rk_status lay_out_jamba(hf_draft *draft, rk_error *err)
 static rk_status lay_out_mamba1(hf_draft *draft, rk_error *err)
 {
     rk_hf_layout to = {.layers = 0};
-    rk_status status = read_mamba1(draft, mamba1_keys, err);
+    const int64_t width = rk_hf_find(draft, "intermediate_size") ? draft->size[HF_FFN] : 0;
+    rk_status status = read_mamba1(draft, mamba1_keys, width, err);
     for (int i = 0; !status && i < (int)draft->size[HF_LAYERS]; i++) {
         status = rk_hf_append_kinds(draft, &to, &draft->layer, "mamba1", "none", err);
     }

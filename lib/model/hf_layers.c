@@ -26,8 +26,8 @@ static const word window_words[] = {
 static const word expert_words[] = {{"dense", false}, {"sparse", true}, {NULL, false}};
 
 /*
- * Reads a list with one element per layer: 0 or 1, or one of the words.  Sets *found where there
- * is such a list (an empty one is none).
+ * Reads a list with one element per layer: 0 or 1, a boolean, or one of the words.  Sets *found
+ * where there is such a list (an empty one is none).
  */
 static rk_status read_marks(const hf_draft *draft, const char *key, const word *words, int layers,
                             bool marks[RK_LAYER_MAX], bool *found, rk_error *err)
@@ -50,12 +50,14 @@ static rk_status read_marks(const hf_draft *draft, const char *key, const word *
                strcmp(at->word, json_string_value(element)) != 0) {
             at++;
         }
-        if (!json_is_integer(element) && !(json_is_string(element) && at->word)) {
+        if (!json_is_integer(element) && !json_is_boolean(element) &&
+            !(json_is_string(element) && at->word)) {
             return rk_hf_fail(draft, key, err,
                               "layer %d: reckon cannot express %s (it knows \"%s\")", i,
                               rk_json_describe(element, text), words[0].word);
         }
-        marks[i] = json_is_string(element) ? at->mark : json_integer_value(element) != 0;
+        marks[i] = json_is_string(element) ? at->mark
+                                           : json_is_true(element) || json_integer_value(element);
     }
     *found = true;
     return RK_OK;
@@ -151,6 +153,9 @@ rk_status rk_hf_mark_experts(const hf_draft *draft, int layers, bool marks[RK_LA
         return RK_OK;
     }
     status = read_marks(draft, "mlp_layer_types", expert_words, layers, marks, &found, err);
+    if (!status && !found) {
+        status = read_marks(draft, "is_moe_layer", expert_words, layers, marks, &found, err);
+    }
     if (!status && !found && json_is_array(frequency)) {
         status = read_marks(draft, "moe_layer_freq", expert_words, layers, marks, &found, err);
     } else if (!status && !found && frequency) {

@@ -92,6 +92,15 @@ static rk_status read_key(const hf_draft *draft, const char *key, int64_t *out, 
                  : rk_hf_fail(draft, key, err, "this key is missing");
 }
 
+/* Reads a size; where the file is silent, that of the class. */
+static rk_status read_or(const hf_draft *draft, const char *key, int64_t usual, int64_t *out,
+                         rk_error *err)
+{
+    const json_t *value = rk_hf_find(draft, key);
+    *out = usual;
+    return value ? rk_hf_read_size(draft, key, value, out, err) : RK_OK;
+}
+
 /* Whether a list of words calls layer i softmax attention; `usual` where there is no list. */
 static bool is_softmax(const json_t *words, int i, bool usual)
 {
@@ -103,25 +112,67 @@ static bool is_softmax(const json_t *words, int i, bool usual)
 
 /* ---- families ------------------------------------------------------------------------------ */
 
+/* Sizes of a gated delta rule, `usual` where the file is silent. */
+static rk_status read_delta(hf_draft *draft, const rk_recurrence_shape *usual, rk_error *err)
+{
+    rk_recurrence_shape *r = &draft->layer.recurrence;
+    const struct {
+        const char *key;
+        int64_t usual, *out;
+    } sizes[] = {
+        {"linear_num_value_heads", usual->heads, &r->heads},
+        {"linear_num_key_heads", usual->key_heads, &r->key_heads},
+        {"linear_key_head_dim", usual->key_size, &r->key_size},
+        {"linear_value_head_dim", usual->value_size, &r->value_size},
+        {"linear_conv_kernel_dim", usual->conv_width, &r->conv_width},
+    };
+    rk_status status = RK_OK;
+    for (size_t i = 0; !status && i < COUNT(sizes); i++) {
+        status = read_or(draft, sizes[i].key, sizes[i].usual, sizes[i].out, err);
+    }
+    r->chunk = DELTA_CHUNK;
+    return status;
+}
+
 /* Qwen3-Next and Qwen3.5: gated DeltaNet, and one layer of gated attention in four. */
 static rk_status lay_out_qwen(hf_draft *draft, rk_error *err)
 {
+    static const rk_recurrence_shape usual = {
+        .heads = 32, .key_heads = 16, .key_size = 128, .value_size = 128, .conv_width = 4};
     bool softmax[RK_LAYER_MAX] = {false};
-    rk_recurrence_shape *r = &draft->layer.recurrence;
     const json_t *words = rk_hf_find(draft, "layer_types");
-    const json_t *interval = rk_hf_find(draft, "full_attention_interval");
-    const int64_t usual = 4, given = json_integer_value(interval);
-    rk_status status = read_key(draft, "linear_num_value_heads", &r->heads, err);
-    status = status ? status : read_key(draft, "linear_num_key_heads", &r->key_heads, err);
-    status = status ? status : read_key(draft, "linear_key_head_dim", &r->key_size, err);
-    status = status ? status : read_key(draft, "linear_value_head_dim", &r->value_size, err);
-    status = status ? status : read_key(draft, "linear_conv_kernel_dim", &r->conv_width, err);
+    int64_t interval = 4;
+    rk_status status = read_delta(draft, &usual, err);
+    status = status ? status : read_or(draft, "full_attention_interval", 4, &interval, err);
     status = status ? status
                     : rk_hf_read_flag(draft, (hf_flag){"attn_output_gate", true},
                                       &draft->layer.attention.output_gate, err);
-    r->chunk = DELTA_CHUNK;
     for (int i = 0; i < (int)draft->size[HF_LAYERS]; i++) {
-        softmax[i] = is_softmax(words, i, (i + 1) % (given > 0 ? given : usual) == 0);
+        softmax[i] = is_softmax(words, i, interval > 0 && (i + 1) % interval == 0);
+    }
+    return status ? status : lay_out(draft, softmax, "gated_delta", err);
+}
+
+/*
+ * OLMo Hybrid: as many heads of the delta rule as of attention, keys of 3/4 of their size and
+ * values of twice that; one layer in four has attention, and so has the last.
+ */
+static rk_status lay_out_olmo_hybrid(hf_draft *draft, rk_error *err)
+{
+    bool softmax[RK_LAYER_MAX] = {false};
+    const json_t *words = rk_hf_find(draft, "layer_types");
+    const int layers = (int)draft->size[HF_LAYERS];
+    const int64_t heads = draft->size[HF_HEADS];
+    rk_recurrence_shape usual = {.heads = heads, .key_heads = heads, .conv_width = 4};
+    rk_status status = read_or(draft, "linear_num_key_heads", heads, &usual.key_heads, err);
+    if (!status && usual.key_heads > 0) {
+        status = read_or(draft, "linear_key_head_dim",
+                         3 * draft->size[HF_HIDDEN] / (4 * usual.key_heads), &usual.key_size, err);
+    }
+    usual.value_size = 2 * usual.key_size;
+    status = status ? status : read_delta(draft, &usual, err);
+    for (int i = 0; i < layers; i++) {
+        softmax[i] = is_softmax(words, i, (i + 1) % 4 == 0 || i == layers - 1);
     }
     return status ? status : lay_out(draft, softmax, "gated_delta", err);
 }
@@ -159,7 +210,10 @@ static rk_status lay_out_lfm2(hf_draft *draft, rk_error *err)
     rk_recurrence_shape *r = &draft->layer.recurrence;
     const json_t *words = rk_hf_find(draft, "layer_types");
     const json_t *indices = rk_hf_find(draft, "full_attn_idxs");
-    rk_status status = read_key(draft, "conv_L_cache", &r->conv_width, err);
+    rk_status status = read_or(draft, "conv_L_cache", 3, &r->conv_width, err);
+    status = status ? status
+                    : rk_hf_read_flag(draft, (hf_flag){"tie_embedding", draft->model.tied},
+                                      &draft->model.tied, err);
     status =
         status ? status : rk_hf_read_flag(draft, (hf_flag){"conv_bias", false}, &r->conv_bias, err);
     r->heads = r->key_heads = draft->size[HF_HIDDEN]; /* channels */
@@ -211,8 +265,9 @@ static rk_status lay_out_ling(hf_draft *draft, rk_error *err)
     int64_t group = 1;
     const rk_status status = read_key(draft, "layer_group_size", &group, err);
     group = group > 0 ? group : 1;
-    r->heads = r->key_heads = draft->layer.attention.query_heads;
-    r->key_size = r->value_size = draft->layer.attention.head_size;
+    r->heads = r->key_heads = draft->size[HF_HEADS];
+    r->key_size = r->value_size = draft->size[HF_HEAD_SIZE] != 0 ? draft->size[HF_HEAD_SIZE]
+                                                                 : draft->layer.attention.head_size;
     r->chunk = DELTA_CHUNK;
     for (int64_t i = 0; i < layers; i++) {
         softmax[i] = (i + 1) % group == 0 || i >= layers / group * group;
@@ -286,6 +341,17 @@ const hf_architecture rk_hf_linears[] = {
         .has_experts = true,
         .shared_gate = true,
         QWEN_LINEAR,
+    },
+    {
+        .type = "olmo_hybrid",
+        .defaults = {SHAPE(100352, 3840, 11008, 32, 30)},
+        .norms = 2,
+        .normalises_qk = YES,
+        .qk_norm = RK_QK_NORM_FULL,
+        .bias_qkv = {"attention_bias", false},
+        .bias_out = {"attention_bias", false},
+        .reads = reads_qwen,
+        .lay_out = lay_out_olmo_hybrid,
     },
     {
         .type = "lfm2",

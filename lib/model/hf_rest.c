@@ -36,6 +36,13 @@ rk_status rk_hf_note_rest(hf_draft *draft, rk_error *err)
             }
         }
     }
+    if (draft->note_class) {
+        char *note = draft->model.note;
+        const size_t used = strlen(note);
+        (void)snprintf(note + used, sizeof(draft->model.note) - used,
+                       "%sthis type of model is not known: read as \"%s\" by the name of its class",
+                       used > 0 ? "; " : "", draft->architecture->type);
+    }
     if (draft->note_guess) {
         char *note = draft->model.note;
         const size_t used = strlen(note);

@@ -92,6 +92,7 @@ typedef struct hf_architecture {
     bool embedding_norm;     /* a norm follows the embedding */
     bool head_bias;          /* the output layer has a bias */
     bool positions;          /* a table of HF_CONTEXT positions is learned */
+    bool first_is_text;      /* sizes may be lists, of which the first is that of text */
     rk_norm_kind norm;       /* of the residual stream */
     int norms;               /* per layer */
     int64_t ffn_multiple;    /* FFN width over hidden where HF_FFN is silent */
@@ -115,6 +116,9 @@ const hf_architecture *rk_hf_find_type(const char *type);
 
 /* Returns the architecture of a class such as "GPTNeoXForCausalLM", or NULL. */
 const hf_architecture *rk_hf_find_class(const char *class_name);
+
+/* Why models of a type or a class cannot be read, or NULL when nothing is known against them. */
+const char *rk_hf_reason_against(const char *name);
 
 /* Returns the model_type that is spelt most like the text, or NULL when none is near. */
 const char *rk_hf_nearest_type(const char *text);
@@ -149,6 +153,7 @@ typedef struct hf_draft {
     const char *path;     /* of config in the file, "" for the root */
     const hf_architecture *architecture;
     bool note_guess; /* the architecture was guessed from the keys */
+    bool note_class; /* it was found by the class, because the type is not known */
     int64_t size[HF_SIZE_COUNT];
     rk_model model;
     rk_layer_type layer; /* with dense FFN and experts; its window is that of windowed layers */
@@ -188,11 +193,17 @@ rk_status rk_hf_read_details(hf_draft *draft, rk_error *err);
  * What single families do in their own way.  Called with all sizes read and all flags of the
  * table set in model and layer, before anything is derived from them.
  */
+rk_status rk_hf_adapt_afmoe(hf_draft *draft, rk_error *err);
 rk_status rk_hf_adapt_apertus(hf_draft *draft, rk_error *err);
+rk_status rk_hf_adapt_arctic(hf_draft *draft, rk_error *err);
 rk_status rk_hf_adapt_chatglm(hf_draft *draft, rk_error *err);
+rk_status rk_hf_adapt_ernie_vl(hf_draft *draft, rk_error *err);
 rk_status rk_hf_adapt_falcon(hf_draft *draft, rk_error *err);
 rk_status rk_hf_adapt_gpt_bigcode(hf_draft *draft, rk_error *err);
+rk_status rk_hf_adapt_grok(hf_draft *draft, rk_error *err);
+rk_status rk_hf_adapt_hf_olmo(hf_draft *draft, rk_error *err);
 rk_status rk_hf_adapt_hunyuan_v1_moe(hf_draft *draft, rk_error *err);
+rk_status rk_hf_adapt_jais(hf_draft *draft, rk_error *err);
 rk_status rk_hf_adapt_minicpm3(hf_draft *draft, rk_error *err);
 rk_status rk_hf_adapt_molmo(hf_draft *draft, rk_error *err);
 rk_status rk_hf_adapt_mpt(hf_draft *draft, rk_error *err);

@@ -14,6 +14,8 @@ enum { NAMES_MAX = 256 };
 static const struct {
     const char *name, *type;
 } synonyms[] = {
+    {"RefinedWeb", "falcon"},
+    {"RefinedWebModel", "falcon"},
     {"Yi", "llama"},
     {"aquila", "llama"},
     {"bailing_hybrid", "bailing_moe_linear"},
@@ -21,6 +23,9 @@ static const struct {
     {"bailing_moe_v2", "bailing_moe"},
     {"codegen", "gptj"},
     {"cwm", "llama"},
+    {"dots_ocr", "qwen2"},
+    {"ernie4_5_moe_vl", "ernie4_5_vl_moe"},
+    {"ernie4_5_vl_moe_text", "ernie4_5_vl_moe"},
     {"exaone4_5_text", "exaone4"},
     {"flex_olmo", "olmoe"},
     {"glm4_moe_lite", "deepseek_v3"},
@@ -29,12 +34,19 @@ static const struct {
     {"glm4v_text", "glm4"},
     {"granitemoeshared", "granitemoe"},
     {"helium", "llama"},
+    {"hunyuan_vl", "hunyuan_v1_dense"},
+    {"hunyuan_vl_text", "hunyuan_v1_dense"},
     {"deci", "nemotron-nas"},
     {"minimax_m1", "minimax_text_01"},
     {"minimax", "minimax_text_01"},
     {"ministral", "mistral"},
     {"ministral3", "mistral"},
+    {"mimo_v2", "mimo_v2_flash"},
+    {"mixformer-sequential", "phi"},
+    {"moss", "gptj"},
+    {"phi-msft", "phi"},
     {"phi3_v", "phi3"},
+    {"phi4_multimodal", "phi3"},
     {"phi4mm", "phi3"},
     {"qwen2_5_omni_text", "qwen2"},
     {"qwen2_5_vl", "qwen2"},
@@ -45,6 +57,9 @@ static const struct {
     {"qwen3_omni_moe_text", "qwen3_moe"},
     {"qwen3_vl_moe_text", "qwen3_moe"},
     {"qwen3_vl_text", "qwen3"},
+    {"skywork", "llama"},
+    {"solar", "llama"},
+    {"stablelm_epoch", "stablelm"},
     {"step3p5", "step3p7"},
     {"xverse", "llama"},
 };
@@ -89,16 +104,31 @@ const hf_architecture *rk_hf_find_type(const char *type)
     return NULL;
 }
 
+/* The next letter of a name, in lower case, without marks between its words. */
+static int next_letter(const char **at)
+{
+    while (**at == '_' || **at == '-') {
+        (*at)++;
+    }
+    return **at ? tolower((unsigned char)*(*at)++) : 0;
+}
+
 /* Whether a class like "GPTNeoXForCausalLM" is that of a type like "gpt_neox". */
 static bool is_class_of(const char *class_name, const char *type)
 {
-    for (; *type; type++) {
-        if (*type != '_' &&
-            tolower((unsigned char)*class_name++) != tolower((unsigned char)*type)) {
+    static const char *const endings[] = {"For", "LMHead", "ModelFor"};
+    const char *rest = class_name;
+    while (*type && strcmp(type, "_text") != 0) {
+        if (next_letter(&type) != next_letter(&rest)) {
             return false;
         }
     }
-    return strncmp(class_name, "For", 3) == 0 || strncmp(class_name, "LMHead", 6) == 0;
+    for (size_t i = 0; i < COUNT(endings); i++) {
+        if (strncmp(rest, endings[i], strlen(endings[i])) == 0) {
+            return true;
+        }
+    }
+    return strcmp(rest, "Model") == 0;
 }
 
 const hf_architecture *rk_hf_find_class(const char *class_name)
@@ -112,6 +142,46 @@ const hf_architecture *rk_hf_find_class(const char *class_name)
     for (size_t i = 0; i < COUNT(synonyms); i++) {
         if (is_class_of(class_name, synonyms[i].name)) {
             return rk_hf_find_type(synonyms[i].type);
+        }
+    }
+    return NULL;
+}
+
+/* Types whose layers rk_model lacks, or that are no decoders. */
+static const struct {
+    const char *type, *reason;
+} inexpressible[] = {
+    {"bart", "an encoder and a decoder"},
+    {"bert", "an encoder in place of a decoder"},
+    {"bitnet", "norms within attention and the FFN"},
+    {"deberta-v2", "an encoder in place of a decoder"},
+    {"diffllama", "differential attention"},
+    {"gemma3n", "several residual streams, updated in turn (AltUp)"},
+    {"gemma3n_text", "several residual streams, updated in turn (AltUp)"},
+    {"hymba", "learned tokens before every sequence, and heads of two kinds in one layer"},
+    {"modernbert", "an encoder in place of a decoder"},
+    {"mt5", "an encoder and a decoder"},
+    {"phi3small", "block-sparse attention of a fixed pattern"},
+    {"phi4flash", "differential attention, and layers that reuse the memory of other layers"},
+    {"recurrent_gemma", "gated linear recurrences (RG-LRU)"},
+    {"roberta", "an encoder in place of a decoder"},
+    {"rwkv", "the time mixing of RWKV"},
+    {"rwkv5", "the time mixing of RWKV"},
+    {"rwkv6", "the time mixing of RWKV"},
+    {"rwkv7", "the time mixing of RWKV"},
+    {"t5", "an encoder and a decoder"},
+    {"t5gemma", "an encoder and a decoder"},
+    {"whisper", "an encoder and a decoder"},
+    {"xlstm", "the memory cells of xLSTM"},
+    {"zamba", "transformer blocks whose weights layers share"},
+    {"zamba2", "transformer blocks whose weights layers share"},
+};
+
+const char *rk_hf_reason_against(const char *name)
+{
+    for (size_t i = 0; i < COUNT(inexpressible); i++) {
+        if (strcmp(inexpressible[i].type, name) == 0 || is_class_of(name, inexpressible[i].type)) {
+            return inexpressible[i].reason;
         }
     }
     return NULL;

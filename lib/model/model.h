@@ -13,7 +13,12 @@
 #define RK_LAYER_MAX      1024 /* layers of one model */
 #define RK_MTP_LAYERS_MAX 8    /* layers of one module of multi-token prediction */
 
-typedef enum rk_qk_norm { RK_QK_NORM_NONE, RK_QK_NORM_HEAD, RK_QK_NORM_FULL } rk_qk_norm;
+typedef enum rk_qk_norm {
+    RK_QK_NORM_NONE,
+    RK_QK_NORM_HEAD,
+    RK_QK_NORM_FULL,
+    RK_QK_NORM_HEAD_BIAS, /* of a head, with a bias */
+} rk_qk_norm;
 
 /* Where the keys and values of a layer come from. */
 typedef enum rk_kv_source {

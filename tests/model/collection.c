@@ -12,7 +12,7 @@
 
 /* Files that cannot be expressed, and a part of the reason; all others must be read. */
 static const char *const refused[][2] = {
-    {"Zamba2-2.7B-Instruct-v2", "state-space"},
+    {"Zamba2-2.7B-Instruct-v2", "weights layers share"},
 };
 
 /* An index and the columns that it has under names of its own. */

@@ -175,7 +175,9 @@ static void test_refusals(void **state)
         {"{" LLAMA ", \"linear_num_key_heads\": 4}", "linear_num_key_heads", "linear attention"},
         {"{" LLAMA ", \"mamba_num_heads\": 4}", "mamba_num_heads", "state-space"},
         {"{" LLAMA ", \"use_cla\": true}", "use_cla", "borrow"},
-        {"{\"model_type\": \"qwen3_next\"}", "linear_num_value_heads", "missing"},
+        {"{\"model_type\": \"qwen3_next\", \"linear_num_key_heads\": 3}", "state_key_heads",
+         "divisor"},
+        {"{\"model_type\": \"jamba\", \"mamba_expand\": 99999999999}", "mamba_expand", "1024"},
         {"{\"model_type\": \"minimax\"}", "attn_type_list", "each of the 80"},
         {"{\"model_type\": \"lfm2\", \"conv_L_cache\": 3, \"layer_types\": [\"conv\", \"sparse\"]}",
          "layer_types", "sparse"},
@@ -186,7 +188,10 @@ static void test_refusals(void **state)
         {"{\"model_type\": \"nemotron-nas\", \"block_configs\": [{\"attention\": "
          "{\"n_heads_in_group\": 7}}]}",
          "block_configs", "divisor of the heads"},
-        {"{\"model_type\": \"nemotron_h\"}", "mamba_num_heads", "missing"},
+        {"{\"model_type\": \"nemotron_h\"}", "num_hidden_layers", "no layers"},
+        {"{\"model_type\": \"rwkv7\"}", "model_type", "time mixing"},
+        {"{\"architectures\": [\"T5ForConditionalGeneration\"]}", "architectures",
+         "an encoder and"},
         {"{\"model_type\": \"nemotron_h\", " MAMBA "\"hybrid_override_pattern\": \"M*x\"}",
          "hybrid_override_pattern", "block 2"},
         {"{" LLAMA ", \"secret_heads\": 4}", "secret_heads", "does not know"},
@@ -340,6 +345,14 @@ static void test_unknown_type(void **state)
     assert_int_equal(
         read_text("{" NEW ", \"hidden_act\": \"silu\", \"mix_list\": [1]}", &model, &err), RK_OK);
     assert_non_null(strstr(model.note, "mix_list"));
+    assert_int_equal(
+        read_text("{" NEW ", \"hidden_act\": \"silu\", \"out_bias\": true}", &model, &err), RK_OK);
+    assert_non_null(strstr(model.note, "out_bias"));
+    /* a class that is known, and a language model that names none */
+    assert_int_equal(
+        read_text("{" NEW ", \"architectures\": [\"LlamaForCausalLM\"]}", &model, &err), RK_OK);
+    assert_int_equal(rk_model_params_of(&model).total, rk_model_params_of(&llama).total);
+    assert_non_null(strstr(model.note, "read as \"llama\""));
 #undef NEW
 }
 

@@ -49,7 +49,7 @@ def random_layer(rng, heads):
     else:
         layer.update(kv_heads=rng.choice([n for n in (1, 2, 4, 8, heads) if heads % n == 0]),
                      head_size=rng.choice((64, 80, 96, 108, 128, 192, 256)),
-                     qk_norm=rng.choice(("none", "none", "head", "full")))
+                     qk_norm=rng.choice(("none", "none", "head", "full", "head_bias")))
         if often(rng, 0.2):
             layer["value_size"] = rng.choice((64, 96, 128))
         layer["relative_positions"] = often(rng, 0.1)

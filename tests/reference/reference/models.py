@@ -41,7 +41,7 @@ def attention_vectors(layer, h):
     vectors += n * d_qk + n_kv * key_value_outputs(layer) if layer.bias_qkv else 0
     keys = 0 if layer.kv_source == "borrowed" else 1
     vectors += {"none": 0, "head": (1 + keys) * d_qk,
-                "full": (n + keys * n_kv) * d_qk}[layer.qk_norm]
+                "full": (n + keys * n_kv) * d_qk, "head_bias": 2 * (1 + keys) * d_qk}[layer.qk_norm]
     return vectors
 
 

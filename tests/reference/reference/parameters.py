@@ -88,7 +88,7 @@ def count_parameters(x, layer):
         whole += (h + layer.bias_qkv) * (down + layer.rope_size) + down
     else:
         normed = 1 if layer.kv_source == "borrowed" else 2
-        whole += normed * layer.d_qk if layer.qk_norm == "head" else 0
+        whole += normed * layer.d_qk * {"head": 1, "head_bias": 2}.get(layer.qk_norm, 0)
         missing = max(0, 1 - layer.kv_heads / s.tp)
         copies = (h + layer.bias_qkv) * models.key_value_outputs(layer) * missing
     if layer.mixer.startswith("sparse_"):
