@@ -19,10 +19,17 @@ if [ $# -eq 0 ]; then
     set -- */
 fi
 
+# The steps of Table I as a table.
+validation()
+{
+    echo model,recomputation,measured,computed,deviation
+    "$reckon" calculon llm-validation | sed -n '/^Table 5/,$p' | grep -E ',(full|seqsel),'
+}
+
 all=0
 for study in "$@"; do
     for sweep in "${study%/}"/*.sweep.json; do
-        if [ -z "$pages_only" ]; then
+        if [ -e "$sweep" ] && [ -z "$pages_only" ]; then
             count=$("$reckon" sweep "$sweep" --dry-run | sed -n 's/^strategies *//p')
             all=$((all + count))
             echo "$sweep: $count strategies"
@@ -30,6 +37,9 @@ for study in "$@"; do
             mv "${sweep%.sweep.json}.csv.part" "${sweep%.sweep.json}.csv"
         fi
     done
+    if [ -z "$pages_only" ] && [ "${study%/}" = validation ]; then
+        validation >validation/table.csv
+    fi
 done
 for study in "$@"; do
     study=${study%/}

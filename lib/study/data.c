@@ -6,6 +6,7 @@
 #include "io/csv_in.h"
 #include "io/expression.h"
 #include "io/sqlite_in.h"
+#include "study/build.h"
 
 #include <errno.h>
 #include <math.h>
@@ -245,21 +246,90 @@ rk_status rk_data_select(const rk_data *data, const char *where, const char *pat
     return status;
 }
 
+static rk_status check_room(const rk_data *data, const char *name, const char *path, rk_error *err)
+{
+    if (data->columns == data->room) {
+        return rk_fail_at(err, RK_ERR_LIMIT, path, "more than %d columns", COLUMNS_MAX);
+    }
+    return find_column(data, name) < data->columns
+               ? rk_fail_at(err, RK_ERR_INVALID, path, "there is a column of that name already")
+               : RK_OK;
+}
+
 rk_status rk_data_add_column(rk_data *data, const char *name, const char *expression,
                              const char *path, rk_arena *arena, rk_error *err)
 {
     rk_rows rows;
-    if (data->columns == data->room) {
-        return rk_fail_at(err, RK_ERR_LIMIT, path, "more than %d columns", COLUMNS_MAX);
+    rk_status status = check_room(data, name, path, err);
+    if (!status) {
+        status = rk_data_select(data, NULL, path, arena, &rows, err);
     }
-    if (find_column(data, name) < data->columns) {
-        return rk_fail_at(err, RK_ERR_INVALID, path, "there is a column of that name already");
-    }
-    rk_status status = rk_data_select(data, NULL, path, arena, &rows, err);
     if (!status) {
         status = rk_data_evaluate(&rows, expression, path, arena, &data->cells[data->columns], err);
     }
     if (!status) {
+        data->names[data->columns++] = name;
+    }
+    return status;
+}
+
+/* The places of columns that a list names. */
+static rk_status find_columns(const rk_data *data, const json_t *list, const char *path,
+                              rk_arena *arena, size_t **places, rk_error *err)
+{
+    rk_status status =
+        rk_arena_get(arena, json_array_size(list) + 1, sizeof(**places), places, err);
+    for (size_t i = 0; i < json_array_size(list) && !status; i++) {
+        const char *name = json_string_value(json_array_get(list, i));
+        const size_t place = name ? find_column(data, name) : data->columns;
+        (*places)[i] = place;
+        if (!name) {
+            status = rk_fail_at(err, RK_ERR_INVALID, path, "expected a list of names of columns");
+        } else if (place == data->columns) {
+            status = fail_name(name, data->names, data->columns, "column", path, err);
+        }
+    }
+    return status;
+}
+
+static bool rows_agree(const rk_data *data, const size_t *columns, size_t count, size_t a, size_t b)
+{
+    size_t i = 0;
+    while (i < count && rk_value_same(&data->cells[columns[i]][a], &data->cells[columns[i]][b])) {
+        i++;
+    }
+    return i == count;
+}
+
+rk_status rk_data_add_beside(rk_data *data, const char *name, const rk_beside *beside,
+                             const char *path, rk_arena *arena, rk_error *err)
+{
+    rk_rows rows;
+    rk_value *found = NULL, *column = NULL;
+    size_t *same;
+    rk_status status = check_room(data, name, path, err);
+    if (!status) {
+        status = find_columns(data, beside->same, RK_PATH(path, "same"), arena, &same, err);
+    }
+    if (!status) {
+        status = rk_data_select(data, beside->where, RK_PATH(path, "where"), arena, &rows, err);
+    }
+    if (!status) {
+        status = rk_data_evaluate(&rows, beside->value, RK_PATH(path, "value"), arena, &found, err);
+    }
+    if (!status) {
+        status = rk_arena_get(arena, data->rows, sizeof(*column), &column, err);
+    }
+    for (size_t row = 0; row < data->rows && !status; row++) {
+        column[row] = (rk_value){.type = RK_VALUE_NULL};
+        for (size_t i = rows.count; i-- > 0;) {
+            if (rows_agree(data, same, json_array_size(beside->same), row, rows.rows[i])) {
+                column[row] = found[i];
+            }
+        }
+    }
+    if (!status) {
+        data->cells[data->columns] = column;
         data->names[data->columns++] = name;
     }
     return status;

@@ -41,6 +41,18 @@ rk_status rk_data_evaluate(const rk_rows *rows, const char *expression, const ch
 rk_status rk_data_add_column(rk_data *data, const char *name, const char *expression,
                              const char *path, rk_arena *arena, rk_error *err);
 
+/*
+ * Adds a column that holds, at each row, what `value` is at the first row where `where` holds and
+ * the columns `same` (a list of names) are the same: a row of the same table for comparison.
+ */
+typedef struct rk_beside {
+    const char *value, *where;
+    const json_t *same;
+} rk_beside;
+
+rk_status rk_data_add_beside(rk_data *data, const char *name, const rk_beside *beside,
+                             const char *path, rk_arena *arena, rk_error *err);
+
 /* Named values, and an expression over them. */
 typedef struct rk_named_values {
     const char **names;

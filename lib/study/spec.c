@@ -277,7 +277,24 @@ static const rk_field source_fields[] = {
      .offset = offsetof(rk_spec_source, file),
      .read = read_text},
     NESTED(rk_spec_source, columns, "columns", read_names),
+    NESTED(rk_spec_source, beside, "beside", read_object),
     FLAG(rk_spec_source, all_ranks, "all_ranks"),
+};
+
+/* All three are needed. */
+static const rk_field beside_fields[] = {
+    {.name = "value",
+     .type = RK_FIELD_CUSTOM,
+     .offset = offsetof(rk_beside, value),
+     .read = read_text},
+    {.name = "where",
+     .type = RK_FIELD_CUSTOM,
+     .offset = offsetof(rk_beside, where),
+     .read = read_text},
+    {.name = "same",
+     .type = RK_FIELD_CUSTOM,
+     .offset = offsetof(rk_beside, same),
+     .read = read_list},
 };
 
 static const rk_field document_fields[] = {
@@ -366,6 +383,11 @@ rk_status rk_spec_read_source(const json_t *value, const char *path, rk_spec_sou
     return json_is_string(value)
                ? read_text(value, path, &out->file, err)
                : read_fields(value, path, source_fields, COUNT(source_fields), out, err);
+}
+
+rk_status rk_spec_read_beside(const json_t *value, const char *path, rk_beside *out, rk_error *err)
+{
+    return read_fields(value, path, beside_fields, COUNT(beside_fields), out, err);
 }
 
 rk_status rk_spec_read_document(const json_t *value, const char *path, rk_spec_document *out,

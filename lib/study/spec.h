@@ -7,6 +7,7 @@
 #define RK_STUDY_SPEC_H
 
 #include "io/json.h"
+#include "study/data.h"
 
 /* What is shown of the rows: an expression, and how its values look. */
 typedef struct rk_spec_quantity {
@@ -94,7 +95,8 @@ typedef struct rk_spec_item {
 
 typedef struct rk_spec_source {
     const char *file;
-    const json_t *columns;
+    const json_t *columns; /* object of expressions */
+    const json_t *beside;  /* object of objects: rk_beside */
     bool all_ranks;
 } rk_spec_source;
 
@@ -124,6 +126,7 @@ rk_status rk_spec_read_item(const json_t *value, const char *path, rk_spec_item 
                             rk_error *err);
 rk_status rk_spec_read_source(const json_t *value, const char *path, rk_spec_source *out,
                               rk_error *err);
+rk_status rk_spec_read_beside(const json_t *value, const char *path, rk_beside *out, rk_error *err);
 rk_status rk_spec_read_document(const json_t *value, const char *path, rk_spec_document *out,
                                 rk_error *err);
 

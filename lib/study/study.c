@@ -142,6 +142,35 @@ rk_status rk_builder_table(rk_builder *builder, const char *name, const char *pa
                              "there are no data: name a \"table\", or give the file of results");
 }
 
+static rk_status add_columns(rk_builder *builder, rk_data *data, const rk_spec_source *source,
+                             const char *path, rk_error *err)
+{
+    const char *key;
+    rk_status status = RK_OK;
+    json_t *value, *columns = (json_t *)(uintptr_t)source->columns;
+    json_object_foreach(columns, key, value)
+    {
+        if (!status) {
+            status =
+                rk_data_add_column(data, key, json_string_value(value),
+                                   RK_PATH(RK_PATH(path, "columns"), key), builder->arena, err);
+        }
+    }
+    json_t *others = (json_t *)(uintptr_t)source->beside;
+    json_object_foreach(others, key, value)
+    {
+        rk_beside beside = {.value = NULL};
+        const char *place = RK_PATH(RK_PATH(path, "beside"), key);
+        if (!status) {
+            status = rk_spec_read_beside(value, place, &beside, err);
+        }
+        if (!status) {
+            status = rk_data_add_beside(data, key, &beside, place, builder->arena, err);
+        }
+    }
+    return status;
+}
+
 static rk_status load_table(rk_builder *builder, const char *name, const rk_spec_source *source,
                             const char *folder, const char *path, rk_error *err)
 {
@@ -154,15 +183,8 @@ static rk_status load_table(rk_builder *builder, const char *name, const rk_spec
     }
     rk_status status = rk_data_load(file, source->all_ranks, builder->arena, data, err);
     data->name = name;
-    const char *key;
-    json_t *expression, *columns = (json_t *)(uintptr_t)source->columns;
-    json_object_foreach(columns, key, expression)
-    {
-        if (!status) {
-            status =
-                rk_data_add_column(data, key, json_string_value(expression),
-                                   RK_PATH(RK_PATH(path, "columns"), key), builder->arena, err);
-        }
+    if (!status) {
+        status = add_columns(builder, data, source, path, err);
     }
     builder->table_count += !status;
     return status;

@@ -29,15 +29,17 @@ END
 # A page with everything on it.
 cat >page.json <<'END'
 {"title": "All & <all>", "table": "results.csv", "names": {"a": "model A"},
- "tables": {"ranks": {"file": "results.csv", "all_ranks": true, "columns": {"twice": "2 * rate"}}},
+ "tables": {"ranks": {"file": "results.csv", "all_ranks": true, "columns": {"twice": "2 * rate"}},
+            "pairs": {"file": "results.csv", "beside": {"of_a": {"value": "rate", "where": "model == 'a'", "same": ["size"]}}}},
  "values": {"best": {"value": "rate", "of": "max"}, "mean": {"value": "rate", "of": "mean"},
             "count": {"value": "rate", "of": "count"}, "sum": {"value": "good", "of": "sum"},
             "least": {"table": "ranks", "value": "twice", "of": "min"},
+            "gained": {"table": "pairs", "value": "rate - of_a", "where": "model == 'b'", "of": "sum"},
             "one": {"value": "rate", "where": "model == 'b' && size == 1"},
             "share": "sum / one"},
  "page": [
   {"heading": "Values"},
-  {"text": ["{best} {best:2} {mean:3} {count}", "{sum} {least} {share:1} {{x}"]},
+  {"text": ["{best} {best:2} {mean:3} {count}", "{sum} {least} {share:1} {gained} {{x}"]},
   {"figure": {"name": "lines", "x": "size", "y": "rate", "by": "model"}},
   {"figure": {"name": "bars", "kind": "bar", "x": "model", "y": "rate", "by": "size", "missing": "none"}},
   {"figure": {"name": "heat", "kind": "heat", "x": "model", "y": "size",
@@ -55,7 +57,7 @@ cat >wanted <<'END'
 
 ## Values
 
-30 30.00 20.167 3 24 18 0.8 {x}
+30 30.00 20.167 3 24 18 0.8 19.5 {x}
 
 ![](lines.svg)
 
@@ -147,5 +149,10 @@ refused "{$data, \"page\": [{\"claims\": [{\"paper\": \"p\", \"here\": \"h\", \"
 refused "{$data, \"page\": [{\"lines\": [[\"a\", \"b\"], [\"c\"]]}]}" "a list of 2 texts"
 refused "{$data, \"page\": [{\"lines\": []}]}" "the titles first"
 refused "{$data, \"page\": []}" "several figures or none"
+beside() { echo "{\"tables\": {\"t\": {\"file\": \"results.csv\", \"beside\": {\"n\": {$1}}}}, \"page\": []}"; }
+refused "$(beside '"value": "rate", "where": "size == 1"')" "same"
+refused "$(beside '"value": "rate", "where": "size == 1", "same": [1]')" "names of columns"
+refused "$(beside '"value": "rate", "where": "size == 1", "same": ["sise"]')" 'did you mean "size"'
+refused "$(beside '"value": "rats", "where": "size == 1", "same": ["size"]')" 'did you mean "rate"'
 refused '{"table": "absent.csv", "page": []}' "absent.csv"
 refused '[1]' "object"
