@@ -95,6 +95,10 @@ static rk_status read_operator(rk_table_kind kind, const rk_run_table *table, si
         status = rk_collective_row_read(&cells, row, &out->collective, err);
         out->measured = out->collective.seconds;
         return status;
+    case RK_TABLE_FLASH:
+        status = rk_flash_row_read(&cells, row, &out->flash, err);
+        out->measured = out->flash.seconds;
+        return status;
     default:
         status = rk_cell_number(&cells, row, "us", least, false, &out->measured, err);
         out->measured *= 1e-6;

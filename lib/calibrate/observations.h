@@ -20,6 +20,7 @@ typedef struct rk_observation {
     union {
         rk_operator_row op; /* GEMM or attention */
         rk_collective_row collective;
+        rk_flash_row flash;
         double stream_bytes;
         size_t run; /* into the cases */
     };

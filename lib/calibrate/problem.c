@@ -217,6 +217,9 @@ static double operator_seconds(const rk_fit_setup *bench, const rk_observation *
     case RK_TABLE_ATTENTION:
         return rk_attention_seconds(a, &row->op.kernel.attention) +
                beside_seconds(bench, row->document, row->op.module_bytes);
+    case RK_TABLE_FLASH:
+        return rk_flash_seconds(a, &row->flash.work) +
+               beside_seconds(bench, row->document, row->flash.expanded_bytes);
     case RK_TABLE_COLLECTIVE: {
         const rk_group group = rk_group_of(machine, row->collective.ranks, 1);
         return rk_collective_seconds(machine, row->collective.op, row->collective.bytes, &group);

@@ -51,6 +51,7 @@ typedef enum rk_table_kind {
     RK_TABLE_ATTENTION,
     RK_TABLE_COLLECTIVE,
     RK_TABLE_STREAM,
+    RK_TABLE_FLASH,
     RK_TABLE_RUNS,
 } rk_table_kind;
 

@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *const rk_table_kind_names[] = {"gemm",   "attention", "collective",
-                                           "stream", "runs",      NULL};
+const char *const rk_table_kind_names[] = {"gemm",  "attention", "collective", "stream",
+                                           "flash", "runs",      NULL};
 const char *const rk_measure_names[] = {"step", "memory", NULL};
 const char *const rk_loss_kind_names[] = {"absolute", "square", "huber", NULL};
 

@@ -18,15 +18,18 @@ void rk_observation_name(const rk_observations *all, const rk_observation *row, 
         [RK_TABLE_ATTENTION] = {"accelerator", "pass", "head_size", "heads", "batch", "seq"},
         [RK_TABLE_COLLECTIVE] = {"accelerator", "op", "ranks", "bytes"},
         [RK_TABLE_STREAM] = {"accelerator", "op", "bytes"},
+        [RK_TABLE_FLASH] = {"accelerator", "library", "pass", "qk_size", "heads", "queries",
+                            "keys"},
         [RK_TABLE_RUNS] = {"id"},
     };
     int kind = RK_TABLE_RUNS;
     size_t used = 0;
     if (row->document >= 0) {
-        kind = strcmp(rk_observation_cell(all, row, "head_size"), "") != 0 ? RK_TABLE_ATTENTION
-               : strcmp(rk_observation_cell(all, row, "ranks"), "") != 0   ? RK_TABLE_COLLECTIVE
-               : strcmp(rk_observation_cell(all, row, "k"), "") != 0       ? RK_TABLE_GEMM
-                                                                           : RK_TABLE_STREAM;
+        kind = strcmp(rk_observation_cell(all, row, "qk_size"), "") != 0     ? RK_TABLE_FLASH
+               : strcmp(rk_observation_cell(all, row, "head_size"), "") != 0 ? RK_TABLE_ATTENTION
+               : strcmp(rk_observation_cell(all, row, "ranks"), "") != 0     ? RK_TABLE_COLLECTIVE
+               : strcmp(rk_observation_cell(all, row, "k"), "") != 0         ? RK_TABLE_GEMM
+                                                                             : RK_TABLE_STREAM;
     }
     text[0] = '\0';
     for (size_t i = 0; i < 7 && columns[kind][i] && used < size; i++) {

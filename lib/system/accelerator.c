@@ -40,6 +40,10 @@ rk_accelerator rk_accelerator_at_power(const rk_accelerator *a, double watts)
         scale_engines(&limited, factor);
         limited.attention_forward *= factor;
         limited.attention_backward *= factor;
+        for (int i = 0; i < RK_FLASH_LIBRARY_COUNT; i++) {
+            limited.flash[i].forward *= factor;
+            limited.flash[i].backward *= factor;
+        }
         limited.sparse.core_share *= factor;
         limited.sparse.index_share *= factor;
         limited.power = watts;

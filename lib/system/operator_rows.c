@@ -2,6 +2,7 @@
 #include "system/operator_rows.h"
 
 #include "base/error.h"
+#include "base/units.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -123,6 +124,57 @@ static rk_status read_attention(const rk_cells *t, size_t row, rk_operator_row *
         .backward = pass == 1,
     };
     out->module_bytes = module ? 2 * batch * seq * (heads + 2 * kv_heads) * size : 0;
+    return status;
+}
+
+rk_status rk_flash_row_read(const rk_cells *t, size_t row, rk_flash_row *out, rk_error *err)
+{
+    static const char *const passes[] = {"forward", "backward", NULL};
+    static const char *const clocks[] = {"sustained", "burst", NULL};
+    rk_flash_work w = {.library = RK_FLASH_CUDNN};
+    int library = 0, pass = 0, clock = 0, causal = 0, deterministic = 0, module = 0;
+    double batch = 0, kv_heads = 0;
+    const struct {
+        const char *column;
+        double low, *value;
+    } numbers[] = {
+        {"batch", least, &batch},       {"heads", least, &w.heads},
+        {"queries", 1, &w.queries},     {"keys", 1, &w.keys},
+        {"kv_heads", least, &kv_heads}, {"qk_size", least, &w.qk_size},
+        {"v_size", least, &w.v_size},   {"us", least, &out->seconds},
+        {"window", 0, &w.window},
+    };
+    const struct {
+        const char *column;
+        const char *const *names;
+        int *index;
+    } choices[] = {
+        {"library", rk_flash_library_names, &library},
+        {"pass", passes, &pass},
+        {"clock", clocks, &clock},
+        {"causal", flags, &causal},
+        {"deterministic", flags, &deterministic},
+        {"module", flags, &module},
+    };
+    rk_status status = RK_OK;
+    for (size_t i = 0; !status && i < COUNT(numbers); i++) {
+        status =
+            rk_cell_number(t, row, numbers[i].column, numbers[i].low, false, numbers[i].value, err);
+    }
+    for (size_t i = 0; !status && i < COUNT(choices); i++) {
+        status = rk_cell_choice(t, row, choices[i].column, choices[i].names, false,
+                                choices[i].index, err);
+    }
+    w.library = (rk_flash_library)library;
+    w.group = w.heads / kv_heads;
+    w.heads *= batch;
+    w.backward = pass == 1;
+    w.causal = causal == 1;
+    w.sustained = clock == 0;
+    w.deterministic = deterministic == 1;
+    out->work = w;
+    out->seconds *= 1e-6;
+    out->expanded_bytes = module ? 2 * w.heads * w.keys * (w.qk_size + w.v_size) : 0;
     return status;
 }
 

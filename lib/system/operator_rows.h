@@ -43,6 +43,18 @@ typedef struct rk_operator_row {
 rk_status rk_operator_row_read(rk_kernel_kind kind, const rk_cells *table, size_t row,
                                rk_operator_row *out, rk_error *err);
 
+typedef struct rk_flash_row {
+    rk_flash_work work;
+    double seconds;        /* measured */
+    double expanded_bytes; /* keys and values of all query heads, where the row times their copy */
+} rk_flash_row;
+
+/*
+ * Reads attention of a library: library, pass, batch, heads, kv_heads, queries, keys, qk_size,
+ * v_size, window, us, and the flags causal, deterministic and module.
+ */
+rk_status rk_flash_row_read(const rk_cells *table, size_t row, rk_flash_row *out, rk_error *err);
+
 typedef struct rk_collective_row {
     rk_collective op;
     int64_t ranks, per_node; /* of a node; 0: as many as fit */

@@ -8,6 +8,7 @@
 
 #include "collective/operation.h"
 #include "reckon/reckon.h"
+#include "system/flash.h"
 
 extern const char *const rk_precision_names[]; /* NULL-terminated, in enum order */
 
@@ -68,6 +69,7 @@ typedef struct rk_accelerator {
     double attention_forward, attention_backward; /* FLOP/s of flash attention, d = 128, long s */
     double attention_ramp;                        /* tokens: rate(s) = rate * s / (s + ramp) */
     double attention_softmax;                     /* head size that costs as much as the softmax */
+    rk_flash_rates flash[RK_FLASH_LIBRARY_COUNT];
     rk_sparse_rates sparse;
     double kernel_seconds;  /* fixed cost of a kernel on the device */
     double launch_seconds;  /* host time to launch one kernel */
@@ -213,6 +215,9 @@ typedef struct rk_attention_work {
 } rk_attention_work;
 
 double rk_attention_seconds(const rk_accelerator *a, const rk_attention_work *work);
+
+/* The same of a library's kernel as benchmarks time it; infinite where it was not measured. */
+double rk_flash_seconds(const rk_accelerator *a, const rk_flash_work *work);
 
 /* A streaming kernel over `bytes` of device memory; 0 bytes: no kernel. */
 double rk_stream_seconds(const rk_accelerator *a, double bytes);

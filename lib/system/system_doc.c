@@ -174,6 +174,38 @@ static const rk_field attention_fields[] = {
     UNCERTAIN,
 };
 
+static const rk_field flash_rate_fields[] = {
+    OPTIONAL("forward_tflops", rk_flash_rates, forward, RATE_MOST, "TFLOP/s",
+             "of short benchmarks, head size 128"),
+    OPTIONAL("backward_tflops", rk_flash_rates, backward, RATE_MOST, "TFLOP/s", "the same"),
+    OPTIONAL("prologue_keys", rk_flash_rates, prologue, 1e6, NULL,
+             "what a query takes besides its keys"),
+    OPTIONAL("softmax_elements", rk_flash_rates, softmax, 1e4, NULL,
+             "head size whose products take as long as the softmax"),
+    UNCERTAIN,
+};
+
+static rk_status read_flash_rates(const json_t *value, const char *path, void *out, rk_error *err)
+{
+    return read_group(value, path, flash_rate_fields, COUNT(flash_rate_fields), out, err);
+}
+
+#define FLASH(key, index)                                                                          \
+    {                                                                                              \
+        .name = key, .type = RK_FIELD_CUSTOM, .offset = (index) * sizeof(rk_flash_rates),          \
+        .optional = true, .read = read_flash_rates, .help = "rates of a library"                   \
+    }
+
+/* Keys are rk_flash_library_names. */
+static const rk_field flash_fields[] = {
+    FLASH("cudnn", RK_FLASH_CUDNN),
+    FLASH("cudnn_fp8", RK_FLASH_CUDNN_FP8),
+    FLASH("cudnn_mxfp8", RK_FLASH_CUDNN_MXFP8),
+    FLASH("flash_attention_2", RK_FLASH_2),
+    FLASH("flash_attention_3", RK_FLASH_3),
+    FLASH("aiter", RK_FLASH_AITER),
+};
+
 static const rk_field sparse_fields[] = {
     RATIO("core_share", rk_sparse_rates, core_share, 1,
           "of the matrix engine, by attention to picked keys"),
@@ -227,6 +259,12 @@ static rk_status read_gemm(const json_t *value, const char *path, void *out, rk_
 static rk_status read_attention(const json_t *value, const char *path, void *out, rk_error *err)
 {
     return read_group(value, path, attention_fields, COUNT(attention_fields), out, err);
+}
+
+static rk_status read_flash(const json_t *value, const char *path, void *out, rk_error *err)
+{
+    rk_flash_rates *rates = ((rk_accelerator *)out)->flash;
+    return read_group(value, path, flash_fields, COUNT(flash_fields), rates, err);
 }
 
 static rk_status read_sparse(const json_t *value, const char *path, void *out, rk_error *err)
@@ -524,6 +562,12 @@ static const rk_field accelerator_fields[] = {
     GROUP("compute", read_compute),
     GROUP("gemm", read_gemm),
     GROUP("attention", read_attention),
+    {.name = "flash",
+     .type = RK_FIELD_CUSTOM,
+     .offset = offsetof(rk_system, accelerator),
+     .optional = true,
+     .read = read_flash,
+     .help = "attention kernels of libraries"},
     {.name = "sparse",
      .type = RK_FIELD_CUSTOM,
      .offset = offsetof(rk_system, accelerator),

@@ -27,6 +27,8 @@ static const struct {
     {"attention-hopper", 0.09, 0.05},   {"attention-b200", 0.09, 0.05},
     {"attention-b300", 0.09, 0.05},     {"collective-nvlink3", 0.15, 0.06},
     {"collective-nvlink4", 0.15, 0.06}, {"collective-nvlink5", 0.15, 0.06},
+    {"flash-gb200", 0.09, 0.05},        {"flash-gb300", 0.09, 0.05},
+    {"flash-hopper", 0.17, 0.05}, /* rows of tens of microseconds are launch-bound */
     {"memory-ampere", 0.04, 0.03},
 };
 

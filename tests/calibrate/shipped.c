@@ -17,7 +17,8 @@ static const char *const operator_recipes[] = {
     "memory-ampere",      "gemm-ampere",        "gemm-ampere-pcie",   "gemm-hopper",
     "gemm-hopper-fp8",    "gemm-blackwell",     "gemm-blackwell-fp8", "gemm-blackwell-fp4",
     "attention-hopper",   "attention-b200",     "attention-b300",     "collective-nvlink3",
-    "collective-nvlink4", "collective-nvlink5",
+    "collective-nvlink4", "collective-nvlink5", "flash-gb200",        "flash-gb300",
+    "flash-hopper",
 };
 static const char *const stack_recipes[] = {
     "stacks-selene",    "stacks-2024",    "stacks-eager-2023",      "stacks-hopper",

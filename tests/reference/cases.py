@@ -247,6 +247,15 @@ def random_engine(rng, tflops):
     return engine
 
 
+FLASH = ("cudnn", "cudnn_fp8", "cudnn_mxfp8", "flash_attention_2", "flash_attention_3", "aiter")
+
+
+def random_flash_rates(rng):
+    rates = {"forward_tflops": between(rng, 100, 3000), "backward_tflops": between(rng, 80, 2500),
+             "prologue_keys": between(rng, 1, 900), "softmax_elements": between(rng, 10, 300)}
+    return without_some(rng, rates, ("prologue_keys", "softmax_elements"))
+
+
 def random_accelerator(rng):
     peak = between(rng, 50, 2500)
     gemm = {"bf16": random_engine(rng, peak), "fp8": random_engine(rng, 2 * peak),
@@ -270,6 +279,8 @@ def random_accelerator(rng):
         "compute": without_some(rng, compute, ("kernel_us", "launch_us", "power_W", "burst",
                                                "fp8_one_layout")),
         "gemm": gemm,
+        "generation": rng.choice(("blackwell", "hopper", "cdna4")),
+        "flash": {library: random_flash_rates(rng) for library in FLASH if often(rng, 0.6)},
         "attention": without_some(rng, attention, ("ramp_tokens", "softmax_elements")),
         "memory": {"capacity_GB": 2 * usable, "usable_GiB": usable,
                    "bandwidth_GBps": between(rng, 500, 10000), "efficiency": between(rng, 0.6, 1)},
@@ -314,6 +325,16 @@ def random_attention(rng):
             "backward": often(rng, 0.5)}
 
 
+def random_flash(rng, libraries):
+    keys = between(rng, 64, 2e5)
+    return {"flash": rng.choice(libraries), "heads": between(rng, 1, 512), "keys": keys,
+            "group": rng.choice((1, 1, 4, 8)),
+            "queries": keys * rng.choice((1, 1, 0.5, 0.125)), "qk": rng.choice((64, 96, 128, 192)),
+            "v": rng.choice((64, 128)), "window": rng.choice((0, 128, 1024)),
+            "causal": often(rng, 0.7), "ordered": often(rng, 0.3), "backward": often(rng, 0.5),
+            "sustained": often(rng, 0.3)}
+
+
 def random_collective(rng):
     size, stride = rng.choice((1, 2, 3, 8, 16, 72)), rng.choice((1, 1, 2, 8))
     count = rng.choice((1, 2, 4, 6))
@@ -322,8 +343,10 @@ def random_collective(rng):
             "size": size, "stride": stride, "count": count, "apart": apart}
 
 
-def random_probes(rng, formats):
-    return ([random_gemm(rng, formats) for _ in range(4)]
+def random_probes(rng, formats, rates):
+    flash = sorted(library for library, r in rates.items() if r.forward and r.backward)
+    return ([random_flash(rng, flash) for _ in range(2 if flash else 0)]
+            + [random_gemm(rng, formats) for _ in range(4)]
             + [random_attention(rng), random_collective(rng), random_collective(rng)])
 
 
@@ -539,5 +562,6 @@ def random_case(rng, scratch):
     strategy = random_strategy(rng, document, document["layers"], experts_of(document))
     return {"model": model, "system": system, "stack": random_stack(rng), "strategy": strategy,
             "convention": rng.choice(CONVENTIONS),
-            "probes": random_probes(rng, sorted(machine.accelerator.gemm))}
+            "probes": random_probes(rng, sorted(machine.accelerator.gemm),
+                                    machine.accelerator.flash)}
 

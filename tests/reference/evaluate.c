@@ -10,6 +10,8 @@
  * single kernels and collectives to price:
  *
  *     {"gemm": PRECISION, "batch": 1, "M": 5, "N": 6, "K": 7, "accumulate": 6, "grouped": false}
+ *     {"flash": library, "heads", "group", "queries", "keys", "qk", "v", "window", "causal",
+ * "ordered", "backward", "sustained"}
  *     {"attention": true, "flops", "seq", "heads", "size", "group", "share", "backward"}
  *     {"collective": OP, "bytes": 1e6, "size": 8, "stride": 1, "count": 2, "apart": 16}
  *
@@ -388,6 +390,30 @@ static double attention_probe(const json_t *probe, const rk_accelerator *a)
     return rk_attention_seconds(a, &work);
 }
 
+static bool flag_of(const json_t *probe, const char *key)
+{
+    return json_is_true(json_object_get(probe, key));
+}
+
+static double flash_probe(const json_t *probe, const rk_accelerator *a)
+{
+    const rk_flash_work work = {
+        .library = (rk_flash_library)index_of(probe, "flash", rk_flash_library_names),
+        .heads = number_of(probe, "heads"),
+        .group = number_of(probe, "group"),
+        .queries = number_of(probe, "queries"),
+        .keys = number_of(probe, "keys"),
+        .qk_size = number_of(probe, "qk"),
+        .v_size = number_of(probe, "v"),
+        .window = number_of(probe, "window"),
+        .causal = flag_of(probe, "causal"),
+        .deterministic = flag_of(probe, "ordered"),
+        .backward = flag_of(probe, "backward"),
+        .sustained = flag_of(probe, "sustained"),
+    };
+    return rk_flash_seconds(a, &work);
+}
+
 static double collective_probe(const json_t *probe, const rk_system *system)
 {
     const rk_collective op = (rk_collective)index_of(probe, "collective", rk_collective_names);
@@ -406,6 +432,7 @@ static void print_probes(const json_t *probes, const rk_system *system)
         printf("%s", i ? ", " : "");
         print_number(json_object_get(probe, "gemm")        ? gemm_probe(probe, a)
                      : json_object_get(probe, "attention") ? attention_probe(probe, a)
+                     : json_object_get(probe, "flash")     ? flash_probe(probe, a)
                                                            : collective_probe(probe, system));
     }
     printf("], ");

@@ -145,6 +145,9 @@ def probe_seconds(probe, system):
     if "attention" in p:
         return kernels.attention(a, p["flops"], p["seq"], p["heads"], p["size"], p["group"],
                                  p["share"], p["backward"])
+    if "flash" in p:
+        return kernels.flash(a, p["flash"], p["heads"], p["group"], p["queries"], p["keys"],
+                             p["qk"], p["v"], p["window"], p["causal"], p["ordered"], p["backward"], p["sustained"])
     group = strategies.place_parts(system, p["size"], p["stride"], p["count"], p["apart"])
     return collectives.seconds_of(system, p["collective"], p["bytes"], group)
 

@@ -145,6 +145,69 @@ static void test_burst(void **state)
     assert_near(b.attention_forward, a.attention_forward, 0);
 }
 
+/* ---- attention kernels of libraries --------------------------------------------------------- */
+
+static rk_flash_work flash_of(rk_flash_library library, bool backward)
+{
+    return (rk_flash_work){.library = library,
+                           .heads = 128,
+                           .group = 1,
+                           .queries = 32768,
+                           .keys = 32768,
+                           .qk_size = 64,
+                           .v_size = 64,
+                           .causal = true,
+                           .backward = backward};
+}
+
+/* A window cuts the time to its share of keys, but not that of backward in 8 bits. */
+static void test_flash_window(void **state)
+{
+    const rk_accelerator a = load_system("gb200-nvl72").accelerator;
+    (void)state;
+    for (int library = RK_FLASH_CUDNN; library <= RK_FLASH_CUDNN_MXFP8; library++) {
+        for (int backward = 0; backward < 2; backward++) {
+            const bool whole = backward == 1 && library != RK_FLASH_CUDNN;
+            rk_flash_work w = flash_of((rk_flash_library)library, backward == 1);
+            const double all = rk_flash_seconds(&a, &w);
+            w.window = 128;
+            const double few = rk_flash_seconds(&a, &w);
+            assert_true(whole ? few == all : few < all / 10);
+        }
+    }
+}
+
+/* The clock of long work is lower than that of a benchmark, which sees it fall. */
+static void test_flash_clock(void **state)
+{
+    const rk_accelerator a = load_system("gb200-nvl72").accelerator;
+    rk_flash_work w = flash_of(RK_FLASH_CUDNN, false);
+    (void)state;
+    for (double keys = 512; keys <= 131072; keys *= 16) {
+        w.queries = w.keys = keys;
+        w.sustained = false;
+        const double burst = rk_flash_seconds(&a, &w);
+        w.sustained = true;
+        const double lower = rk_flash_seconds(&a, &w) / burst;
+        assert_true(keys < 1000 ? lower > 1.08 : keys > 1e5 ? lower < 1.03 : lower > 1.01);
+    }
+}
+
+/* Shared keys and values cost backward a sum, and no library runs where nobody measured it. */
+static void test_flash_groups(void **state)
+{
+    const rk_accelerator a = load_system("gb200-nvl72").accelerator;
+    (void)state;
+    for (int backward = 0; backward < 2; backward++) {
+        rk_flash_work w = flash_of(RK_FLASH_CUDNN_FP8, backward == 1);
+        const double alone = rk_flash_seconds(&a, &w);
+        w.group = 8;
+        assert_true((rk_flash_seconds(&a, &w) > alone) == (backward == 1));
+        w.library = RK_FLASH_AITER;
+        assert_true(!(rk_flash_seconds(&a, &w) < HUGE_VAL));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -153,6 +216,8 @@ int main(void)
         cmocka_unit_test(test_few_heads),       cmocka_unit_test(test_head_sizes),
         cmocka_unit_test(test_slow_kernel),     cmocka_unit_test(test_growth),
         cmocka_unit_test(test_power_limit),     cmocka_unit_test(test_burst),
+        cmocka_unit_test(test_flash_window),    cmocka_unit_test(test_flash_clock),
+        cmocka_unit_test(test_flash_groups),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

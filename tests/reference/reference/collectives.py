@@ -236,7 +236,8 @@ def fit_seconds(tier, fit, op, size, n, domains):
     else:
         rounds, message, small, large = n - 1, size / n, 4e3, 64e3
         moved = ring if inside else size * (n - local) / n
-    part = min(max(log2(message / small) / log2(large / small), 0), 1)
+    grown = log2(message / small) if message > small else 0
+    part = min(grown / log2(large / small), 1)
     step = fit.step ** (1 - part) * fit.chunk_step ** part
     return rounds * step + moved / (fit.share * tier.bandwidth)
 

@@ -146,6 +146,7 @@ def accelerator_of(document):
     compute, attention = document["compute"], document["attention"]
     memory, host = document["memory"], document["host"]
     return Record(
+        generation=document.get("generation", "none"),
         cores=compute["cores"],
         kernel=compute.get("kernel_us", 0) * US,
         launch=compute.get("launch_us", 0) * US,
@@ -157,6 +158,11 @@ def accelerator_of(document):
         attention_backward=attention["backward_tflops"] * TERA,
         ramp=attention.get("ramp_tokens", 0),
         softmax=attention.get("softmax_elements", 0),
+        flash={library: Record(forward=rates.get("forward_tflops", 0) * TERA,
+                               backward=rates.get("backward_tflops", 0) * TERA,
+                               prologue=rates.get("prologue_keys", 0),
+                               softmax=rates.get("softmax_elements", 0))
+               for library, rates in document.get("flash", {}).items()},
         sparse={**SPARSE_DEFAULTS, **{key: value for key, value in document.get("sparse", {}).items()
                                       if key in SPARSE_DEFAULTS}},
         usable=memory["usable_GiB"] * GIB,
@@ -215,6 +221,9 @@ def limit_power(accelerator, watts):
         engine.efficiency *= factor
     accelerator.attention_forward *= factor
     accelerator.attention_backward *= factor
+    for rates in accelerator.flash.values():
+        rates.forward *= factor
+        rates.backward *= factor
     accelerator.sparse = dict(accelerator.sparse)
     accelerator.sparse["core_share"] *= factor
     accelerator.sparse["index_share"] *= factor

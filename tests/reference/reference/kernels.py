@@ -82,6 +82,40 @@ def burst_seconds(a, precision, batch, M, N, K, accumulate, grouped):
     return t * (1 + (a.burst - 1) * t / (t + 1e-3))
 
 
+# ---- attention of libraries -----------------------------------------------------------------
+
+def flash(a, library, heads, group, queries, keys, d, d_v, window, causal, ordered, backward,
+          sustained):
+    """As a benchmark times it; `ordered`: query gradients are added in a fixed order."""
+    rates, blackwell = a.flash[library], a.generation == "blackwell"
+    eight = library.endswith("fp8")
+    rate = rates.backward if backward else rates.forward
+    if not rate:
+        return inf
+    block = 256 if blackwell and not backward else 128
+    seen, cut = keys, False
+    if causal:
+        seen = min(keys - queries + (queries + block) / 2, keys)
+        cut = 0 < window < keys and not (eight and backward)
+        if cut:
+            seen = min(window + block, seen)
+    if blackwell and backward and not eight and d > 64:
+        pair = 2 * (3 * 128 * ceil(d / 128) + 2 * d_v)
+    else:
+        pair = 2 * (3 * d + 2 * d_v) if backward else 2 * (d + d_v)
+    scale = (both(1, (10 if backward else 4) * rates.softmax / pair)
+             / both(1, rates.softmax / 128))
+    busy = heads * queries * (seen + rates.prologue) * pair * scale / rate
+    last = 1 if cut else (1 + keys / seen) / 2
+    longest = busy * a.cores * last / (heads * max(queries / block, 1))
+    t = both(busy, longest) + (4 if backward else 2) * a.kernel
+    if ordered and backward and not eight and d <= 128:
+        t *= 1.22
+    if backward and group > 1:
+        t += heads * keys * (d + d_v) * (8 if eight else 4) / a.bandwidth
+    return t * (1 + 0.1 * (1 if sustained else t / (t + 10e-3)))
+
+
 # ---- attention ------------------------------------------------------------------------------
 
 def head_cost(softmax, size):
