@@ -126,11 +126,36 @@ static void fit_set(struct work *w, const rk_comm_set *set, rk_comm_fitted *fitt
 
 /* ---- machines by the others ---------------------------------------------------------------- */
 
-/* Whether a set says something of another: same collective, another machine, alike in domains. */
-static bool is_alike(const rk_comm_set *a, const rk_comm_set *b)
+/* Whether a set of another machine says something of one: alike in domains. */
+static bool is_other(const rk_comm_set *a, const rk_comm_set *b)
 {
-    return a->op == b->op && b->nominal > 0 && b->count >= 3 && strcmp(a->system, b->system) != 0 &&
+    return b->nominal > 0 && b->count >= 3 && strcmp(a->machine, b->machine) != 0 &&
            (a->rows[0].domains > 1) == (b->rows[0].domains > 1);
+}
+
+/* Collectives that keep the links of every rank busy from start to end. */
+static bool is_spread(rk_collective op)
+{
+    return op == RK_COLL_ALL_REDUCE || op == RK_COLL_ALL_GATHER || op == RK_COLL_REDUCE_SCATTER ||
+           op == RK_COLL_ALL_TO_ALL;
+}
+
+/* What carries a collective: only all-reduces are summed in switches. */
+static rk_comm_links carrier_of(const rk_comm_set *set)
+{
+    const bool plain = set->links == RK_COMM_LINKS_REDUCING && set->op != RK_COLL_ALL_REDUCE;
+    return plain ? RK_COMM_LINKS_SWITCH : set->links;
+}
+
+/*
+ * Whether the links of two sets in one domain each reach the same share of their bandwidth: of the
+ * same kind, and kept busy all the time.  (Through a switch rings of A100 reach 0.73, those of H100
+ * and Blackwell 0.69 to 0.78; V100 without a switch 0.9; NVLS 0.93 to 1.06.)
+ */
+static bool has_like_links(const rk_comm_set *a, const rk_comm_set *b)
+{
+    return a->rows[0].domains <= 1 && is_spread(a->op) && is_spread(b->op) &&
+           carrier_of(a) != RK_COMM_LINKS_UNKNOWN && carrier_of(a) == carrier_of(b);
 }
 
 /* Whether steps are a third of the time of two rows and more; else nothing settles them. */
@@ -146,21 +171,37 @@ static bool settles_steps(const rk_comm_set *set, const rk_comm_curve *curve)
     return rows == 2;
 }
 
+/* The median share of the nominal bandwidth of other machines: with like links, or `op` alone. */
+static size_t find_shares(struct work *w, const rk_comm_fitted *fitted, size_t which, bool links)
+{
+    const rk_comm_set *set = &w->results->sets[which];
+    size_t count = 0;
+    for (size_t i = 0; i < w->results->count; i++) {
+        const rk_comm_set *other = &w->results->sets[i];
+        if (is_other(set, other) && (links ? has_like_links(set, other) : set->op == other->op)) {
+            w->shares[2][count++] = fitted[i].curve.bandwidth / other->nominal;
+        }
+    }
+    return count;
+}
+
 static void leave_out(struct work *w, rk_comm_fitted *fitted, size_t which)
 {
     const rk_comm_set *set = &w->results->sets[which];
-    size_t count = 0, settled = 0;
+    size_t settled = 0;
     for (size_t i = 0; i < w->results->count && set->nominal > 0; i++) {
         const rk_comm_set *other = &w->results->sets[i];
-        if (is_alike(set, other)) {
-            w->shares[2][count++] = fitted[i].curve.bandwidth / other->nominal;
-            if (settles_steps(other, &fitted[i].curve)) {
-                w->shares[0][settled] = fitted[i].curve.step_s;
-                w->shares[1][settled++] = fitted[i].curve.chunk_step_s;
-            }
+        if (is_other(set, other) && set->op == other->op &&
+            settles_steps(other, &fitted[i].curve)) {
+            w->shares[0][settled] = fitted[i].curve.step_s;
+            w->shares[1][settled++] = fitted[i].curve.chunk_step_s;
         }
     }
-    if (count < 3 || settled == 0) {
+    size_t count = settled > 0 ? find_shares(w, fitted, which, true) : 0;
+    if (settled > 0 && count < 2) {
+        count = find_shares(w, fitted, which, false);
+    }
+    if (count < 2) {
         return;
     }
     const rk_comm_curve others = {

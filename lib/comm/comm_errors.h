@@ -27,16 +27,18 @@ typedef struct rk_comm_fits {
     rk_comm_error all[RK_COMM_SIZE_COUNT];   /* of all sets together */
     rk_comm_error sound[RK_COMM_SIZE_COUNT]; /* without rows that took longer than a larger size */
     rk_comm_error held[RK_COMM_SIZE_COUNT];
-    rk_comm_error left_out[RK_COMM_SIZE_COUNT]; /* rows 0: fewer than three machines */
+    rk_comm_error left_out[RK_COMM_SIZE_COUNT]; /* rows 0: fewer than two others */
 } rk_comm_fits;
 
 /*
  * Fits every set.  A row is not sound if a larger size of the same ranks took less than 0.8 of its
  * time: no function that grows with size has both.  Held out is the half of the rows that a hash of
- * machine, collective, ranks and bytes picks, in sets of six rows and more.  A machine is left out
- * with the median steps of the other machines that ran the collective as it did (in one domain, or
- * in several), and their median share of the nominal bandwidth: where the nominal is known and
- * there are three.  The caller releases the fits with rk_comm_fits_clear, also after a failure.
+ * system, collective, ranks and bytes picks, in sets of six rows and more.  A machine is left out
+ * with all its set-ups: steps are the median of those of the other machines that ran the collective
+ * as it did (in one domain, or in several), the share of the nominal bandwidth is the median of
+ * what other machines with links of the same kind reach inside a domain with any collective that
+ * keeps them busy, else with the same collective: where the nominal is known and there are two.
+ * The caller releases the fits with rk_comm_fits_clear, also after a failure.
  */
 rk_status rk_comm_fits_find(const rk_comm_results *results, rk_comm_fits *fits, rk_error *err);
 

@@ -12,10 +12,17 @@
 
 /* ---- rows ---------------------------------------------------------------------------------- */
 
-static rk_comm_set *set_of(rk_comm_results *results, const char *system, rk_collective op)
+/* What a set of rows has in common. */
+typedef struct origin {
+    const char *system, *machine;
+    rk_comm_links links;
+    double nominal;
+} origin;
+
+static rk_comm_set *set_of(rk_comm_results *results, const origin *from, rk_collective op)
 {
     for (size_t i = 0; i < results->count; i++) {
-        if (results->sets[i].op == op && strcmp(results->sets[i].system, system) == 0) {
+        if (results->sets[i].op == op && strcmp(results->sets[i].system, from->system) == 0) {
             return &results->sets[i];
         }
     }
@@ -24,22 +31,23 @@ static rk_comm_set *set_of(rk_comm_results *results, const char *system, rk_coll
         return NULL;
     }
     results->sets = sets;
-    sets[results->count] = (rk_comm_set){.op = op};
-    (void)snprintf(sets[results->count].system, RK_COMM_SYSTEM_SIZE, "%s", system);
-    return &sets[results->count++];
+    rk_comm_set *set = &sets[results->count++];
+    *set = (rk_comm_set){.op = op, .links = from->links, .nominal = from->nominal};
+    (void)snprintf(set->system, sizeof(set->system), "%s", from->system);
+    (void)snprintf(set->machine, sizeof(set->machine), "%s", from->machine);
+    return set;
 }
 
-static rk_status add_row(rk_comm_results *results, const char *system, const rk_comm_row *row,
-                         double nominal, rk_error *err)
+static rk_status add_row(rk_comm_results *results, const origin *from, const rk_comm_row *row,
+                         rk_error *err)
 {
-    rk_comm_set *set = set_of(results, system, row->op);
+    rk_comm_set *set = set_of(results, from, row->op);
     rk_comm_row *rows = set ? realloc(set->rows, (set->count + 1) * sizeof(*rows)) : NULL;
     if (!rows) {
         return rk_fail(err, RK_ERR_MEMORY, "not enough memory for the rows of results");
     }
     set->rows = rows;
     rows[set->count++] = *row;
-    set->nominal = nominal;
     return RK_OK;
 }
 
@@ -98,12 +106,28 @@ static double number_of(const rk_csv_in *table, size_t row, const char *column, 
     return cell && *cell ? strtod(cell, NULL) : absent;
 }
 
+/* The names in the order of rk_comm_links; absent: unknown. */
+static bool find_links(const char *text, rk_comm_links *links)
+{
+    static const char *const names[] = {"", "direct", "switch", "reducing switch"};
+    size_t i = 0;
+    while (i < sizeof(names) / sizeof(names[0]) && text && strcmp(names[i], text) != 0) {
+        i++;
+    }
+    *links = (rk_comm_links)i;
+    return i < sizeof(names) / sizeof(names[0]);
+}
+
 static rk_status load_table(const char *path, rk_comm_results *results, rk_error *err)
 {
     rk_csv_in table = {0};
     rk_status status = rk_csv_load(path, &table, err);
     for (size_t i = 0; !status && i < table.rows; i++) {
         const char *op = cell_of(&table, i, "op"), *system = cell_of(&table, i, "system");
+        const char *machine = cell_of(&table, i, "machine");
+        origin from = {.system = system ? system : "measured",
+                       .nominal = number_of(&table, i, "GBps", 0) * 1e9};
+        from.machine = machine && *machine ? machine : from.system;
         const double ranks = number_of(&table, i, "ranks", 0);
         const double local = number_of(&table, i, "ranks_per_node", ranks);
         rk_comm_row row = {
@@ -119,8 +143,13 @@ static rk_status load_table(const char *path, rk_comm_results *results, rk_error
                              i + 1);
             break;
         }
-        status = add_row(results, system ? system : "measured", &row,
-                         number_of(&table, i, "GBps", 0) * 1e9, err);
+        if (!find_links(cell_of(&table, i, "links"), &from.links)) {
+            status = rk_fail(err, RK_ERR_SYNTAX,
+                             "row %zu: links is '%s', expected direct, switch or reducing switch",
+                             i + 1, cell_of(&table, i, "links"));
+            break;
+        }
+        status = add_row(results, &from, &row, err);
     }
     rk_csv_in_clear(&table);
     return status;
@@ -244,7 +273,8 @@ static rk_status take_line(struct log *log, const rk_comm_hint *hint, char *line
                        "the log does not list its ranks: give --ranks, and --domains for several "
                        "nodes");
     }
-    return bytes > 0 && is_sound(&row) ? add_row(results, "measured", &row, 0, err) : RK_OK;
+    const origin from = {.system = "measured", .machine = "measured"};
+    return bytes > 0 && is_sound(&row) ? add_row(results, &from, &row, err) : RK_OK;
 }
 
 static rk_status load_log(FILE *file, const rk_comm_hint *hint, rk_comm_results *results,

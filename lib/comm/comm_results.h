@@ -7,9 +7,19 @@
 
 #define RK_COMM_SYSTEM_SIZE 128
 
-/* Rows of one collective on one machine. */
+/* How the ranks of a domain are joined. */
+typedef enum rk_comm_links {
+    RK_COMM_LINKS_UNKNOWN,
+    RK_COMM_LINKS_DIRECT,   /* a link to each peer or to some of them */
+    RK_COMM_LINKS_SWITCH,   /* through switches */
+    RK_COMM_LINKS_REDUCING, /* through switches that all-reduce (NVLS) */
+} rk_comm_links;
+
+/* Rows of one collective on one machine with one set-up. */
 typedef struct rk_comm_set {
-    char system[RK_COMM_SYSTEM_SIZE];
+    char system[RK_COMM_SYSTEM_SIZE];  /* machine and set-up */
+    char machine[RK_COMM_SYSTEM_SIZE]; /* the same for all its set-ups */
+    rk_comm_links links;
     rk_collective op;
     size_t count;
     rk_comm_row *rows; /* owned */
@@ -30,10 +40,10 @@ typedef struct rk_comm_hint {
 
 /*
  * Reads a file: the output of nccl-tests or rccl-tests (times out of place), of hccl_test, or a
- * table (CSV) with the columns op, ranks, bytes, us, and domains or ranks_per_node; system and GBps
- * may be there.  Of a log, the hosts that it lists are the domains.  Errors: RK_ERR_SYNTAX; what
- * the hint has to say.  The caller releases the results with rk_comm_results_clear, also after a
- * failure.
+ * table (CSV) with the columns op, ranks, bytes, us, and domains or ranks_per_node; system,
+ * machine (absent: the system), links (direct, switch, reducing switch) and GBps may be there.  Of
+ * a log, the hosts that it lists are the domains.  Errors: RK_ERR_SYNTAX; what the hint has to say.
+ * The caller releases the results with rk_comm_results_clear, also after a failure.
  */
 rk_status rk_comm_results_load(const char *path, const rk_comm_hint *hint, rk_comm_results *results,
                                rk_error *err);

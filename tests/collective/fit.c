@@ -94,6 +94,20 @@ static void test_table(void **state)
     assert_int_equal(results.count, 2);
     assert_int_equal(results.sets[0].count, 2);
     assert_close(results.sets[0].rows[1].domains, 4, 0);
+    assert_string_equal(results.sets[0].machine, "measured");
+    assert_int_equal(results.sets[0].links, RK_COMM_LINKS_UNKNOWN);
+    rk_comm_results_clear(&results);
+
+    assert_int_equal(load_text("system,machine,links,op,ranks,bytes,us\n"
+                               "a with x,a,reducing switch,all_reduce,8,1000000,100\n",
+                               &hint, &results),
+                     RK_OK);
+    assert_string_equal(results.sets[0].machine, "a");
+    assert_int_equal(results.sets[0].links, RK_COMM_LINKS_REDUCING);
+    rk_comm_results_clear(&results);
+    assert_int_equal(
+        load_text("links,op,ranks,bytes,us\nstring,all_reduce,8,1000000,100\n", &hint, &results),
+        RK_ERR_SYNTAX);
     rk_comm_results_clear(&results);
 }
 
@@ -172,7 +186,8 @@ static void test_measured(void **state)
     const size_t rows = fits.all[RK_COMM_SMALL].rows + fits.all[RK_COMM_LARGE].rows;
     assert_int_equal(rows - fits.sound[RK_COMM_SMALL].rows - fits.sound[RK_COMM_LARGE].rows, 18);
     assert_true(fits.sound[RK_COMM_SMALL].p90 <= 0.35);
-    assert_true(fits.left_out[RK_COMM_LARGE].median <= 0.20);
+    assert_true(fits.left_out[RK_COMM_LARGE].rows > 1000);
+    assert_true(fits.left_out[RK_COMM_LARGE].median <= 0.15);
 
     /* over hundreds of ranks an all-gather is bound by latency up to larger sizes */
     const rk_comm_set *gather = set_of(&results, "settings 5, NCCL 2.18", RK_COLL_ALL_GATHER);
