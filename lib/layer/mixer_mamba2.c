@@ -40,7 +40,7 @@ static void fill_size(const rk_recurrence_shape *r, int64_t h, rk_recurrence_siz
         .projected = projected(r),
         .inner = d,
         .convolved = d + keys(r),
-        .vectors = 3 * r->heads + d, /* bias of dt, A, D; gated norm */
+        .vectors = 3 * r->heads + (r->bare_output ? 0 : d), /* bias of dt, A, D; gated norm */
         .counted = h * (2 * taken + keys(r) + r->heads) + taken * h,
         .scan_flops = 7 * taken * r->key_size,
     };
@@ -66,7 +66,7 @@ static rk_scan scan_of(const rk_block_context *c, const rk_recurrence_shape *r)
                          + e * bc + 4 * products                 /* C B' */
                          + 2 * e * d + e * states + 4 * products /* read: x, z, states, C B' */
                          + 2 * e * d                             /* outputs */
-                         + 2 * e * d                             /* gated norm */
+                         + (r->bare_output ? 0 : 2 * e * d)      /* gated norm */
                          + 2 * e * (2 * d + bc + n) + 2 * e * d; /* copies */
     return (rk_scan){
         .flop_share = c->stack->scan_flop_share,
@@ -76,8 +76,8 @@ static rk_scan scan_of(const rk_block_context *c, const rk_recurrence_shape *r)
         .bytes_forward = bytes,
         .bytes_backward = RK_SCAN_BACKWARD * bytes,
         /* convolution, sums, states, passing, C B', output; gated norm, two copies */
-        .kernels_forward = 6 + 1 + 2,
-        .kernels_backward = 18, /* two gradients for each of these */
+        .kernels_forward = r->bare_output ? 6 + 2 : 6 + 1 + 2,
+        .kernels_backward = r->bare_output ? 16 : 18, /* two gradients for each of these */
     };
 }
 
@@ -96,7 +96,7 @@ static void fill_work(const rk_block_context *c, const rk_recurrence_shape *r,
     const double states = d * (double)r->key_size / (double)r->chunk;
     *work = (rk_recurrence_work){
         .exchanged = made + (repeats - 1) * (double)keys(r),
-        .kept = c->element * made + 2 * c->element * d,
+        .kept = c->element * made + (r->bare_output ? 1 : 2) * c->element * d,
         .transient = 2 * (4 + 2) * states,
         .scan = scan_of(c, r),
     };

@@ -9,7 +9,7 @@
 #include "layer/operators.h"
 
 /* The keys of every recurrence in a model document. */
-enum { RK_RECURRENCE_FIELD_COUNT = 10 };
+enum { RK_RECURRENCE_FIELD_COUNT = 11 };
 extern const rk_field rk_recurrence_fields[RK_RECURRENCE_FIELD_COUNT];
 
 /* What a recurrence has and what FLOP conventions count of it; all tensor ranks together. */

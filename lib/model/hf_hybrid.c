@@ -85,6 +85,9 @@ static const char *const reads_granite_hybrid[] = {"mamba_n_heads",
                                                    "attn_layer_indices",
                                                    "layers_block_type",
                                                    NULL};
+static const char *const reads_falcon_h1[] = {"mamba_n_heads",        "mamba_d_state",
+                                              "mamba_d_ssm",          "mamba_chunk_size",
+                                              "mlp_expansion_factor", NULL};
 static const char *const reads_mamba2[] = {"state_size", "chunk_size", "time_step_rank",
                                            "ssm_state_size", NULL};
 static const char *const reads_jamba[] = {
@@ -266,6 +269,32 @@ static rk_status lay_out_granite_hybrid(hf_draft *draft, rk_error *err)
         status =
             rk_hf_append_kinds(draft, &to, layer, has_attention(draft, i) ? "grouped" : "mamba2",
                                layer->moe.experts > 0 ? "experts" : "dense", err);
+    }
+    return status ? status : rk_hf_finish(draft, &to, err);
+}
+
+/*
+ * Falcon-H1: attention and Mamba-2 side by side in every layer; the channels may be given, and
+ * their norm may be missing.
+ */
+static rk_status lay_out_falcon_h1(hf_draft *draft, rk_error *err)
+{
+    rk_hf_layout to = {.layers = 0};
+    rk_recurrence_shape *r = &draft->layer.recurrence;
+    const json_t *channels = rk_hf_find(draft, "mamba_d_ssm");
+    bool normed = false;
+    int64_t width = 0;
+    rk_status status = read_mamba(draft, &granite_keys, err);
+    status =
+        status ? status : rk_hf_read_flag(draft, (hf_flag){"mamba_rms_norm", false}, &normed, err);
+    r->bare_output = !normed;
+    if (!status && channels && r->heads > 0 &&
+        !json_is_integer(rk_hf_find(draft, "mamba_d_head"))) {
+        status = rk_hf_read_size(draft, "mamba_d_ssm", channels, &width, err);
+        r->value_size = width / r->heads;
+    }
+    for (int i = 0; !status && i < (int)draft->size[HF_LAYERS]; i++) {
+        status = rk_hf_append_kinds(draft, &to, &draft->layer, "parallel", "dense", err);
     }
     return status ? status : rk_hf_finish(draft, &to, err);
 }
@@ -454,6 +483,16 @@ const hf_architecture rk_hf_hybrids[] = {
         .bias_ffn = {"mlp_bias", false},
         .reads = reads_granite_hybrid,
         .lay_out = lay_out_granite_hybrid,
+    },
+    {
+        .type = "falcon_h1",
+        .defaults = {SHAPE(128000, 4096, 14336, 32, 32), [HF_KV_HEADS] = 8},
+        .norms = 2,
+        .bias_qkv = {"attention_bias", false},
+        .bias_out = {"attention_bias", false},
+        .bias_ffn = {"mlp_bias", false},
+        .reads = reads_falcon_h1,
+        .lay_out = lay_out_falcon_h1,
     },
     {
         .type = "mamba2",

@@ -73,6 +73,7 @@ typedef struct rk_recurrence_shape {
     bool full_gate;    /* Kimi delta attention: the output gate is one matrix, not of low rank */
     int64_t step_rank; /* Mamba-1: of dt */
     bool inner_norms;  /* Mamba-1: norms of dt, B and C */
+    bool bare_output;  /* Mamba-2: its output is gated, but not normed */
 } rk_recurrence_shape;
 
 typedef struct rk_ffn_shape {

@@ -36,6 +36,7 @@ static void test_published(void **state)
         {"codestral-mamba-7b", 7285403648, 7285403648},
         {"exaone-3.5-7.8b", 7818448896, 7818448896},
         {"falcon-mamba-7b", 7272665088, 7272665088},
+        {"falcon-h1-0.5b", 521411104, 521411104},
         {"gpt-j-6b", 6050882784, 6050882784},
         {"granite-4.0-h-micro", 3191396096, 3191396096},
         {"granite-4.0-h-small", 32207337984, 8803121664},

@@ -91,10 +91,17 @@ def random_mamba2(rng, heads):
     groups = rng.choice((1, 8))
     fields = {"mixer": "mamba2", "state_heads": 4 * heads, "state_key_size": rng.choice((64, 128)),
               "state_value_size": rng.choice((32, 64)), "conv_width": rng.choice((0, 4)),
-              "conv_bias": often(rng, 0.5), "chunk": rng.choice((64, 128, 256))}
+              "conv_bias": often(rng, 0.5), "chunk": rng.choice((64, 128, 256)),
+              "bare_output": often(rng, 0.3)}
     if often(rng, 0.8):
         fields["state_key_heads"] = groups
     return fields
+
+
+def random_parallel(rng, heads):
+    """Grouped attention and Mamba-2 side by side."""
+    return dict(random_mamba2(rng, heads), mixer="parallel", heads=heads,
+                kv_heads=rng.choice((1, heads)), head_size=rng.choice((64, 128)))
 
 
 def random_recurrence(rng, heads):
@@ -123,7 +130,7 @@ def random_part(rng, heads, dense, experts):
     if kind == "network":
         return dict(network, mixer="none")
     mixer = rng.choice((random_mamba2, random_recurrence, random_layer, random_sparse,
-                        random_compressed))(
+                        random_compressed, random_parallel))(
         rng, heads)
     return dict(mixer, **(network if kind == "both" else {"feed_forward": "none"}))
 

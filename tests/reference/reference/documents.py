@@ -29,6 +29,7 @@ LAYER_DEFAULTS = {
     "mixer": "", "feed_forward": "", "heads": 0,
     "state_heads": 0, "state_key_heads": 0, "state_key_size": 0, "state_value_size": 0,
     "conv_width": 0, "conv_bias": False, "chunk": 0, "full_gate": False, "step_rank": 0, "inner_norms": False,
+    "bare_output": False,
     "ffn": 0, "gated": True, "clamped": False, "ffn_bias": False,
     "activation_scalars": 0,
     "experts": 0, "top_k": 0, "expert_ffn": 0, "expert_latent": 0, "shared_experts": 0, "shared_ffn": 0,
@@ -61,8 +62,10 @@ def complete_layer(fields, hidden):
         layer.ffn, layer.ffn_bias = 0, False
     layer.shared_ffn = layer.shared_ffn or layer.expert_ffn
     layer.latent = layer.mixer in ("latent", "sparse_latent")
-    if layer.mixer not in ("latent", "grouped", "sparse_latent", "sparse_grouped",
-                           "compressed"):
+    if layer.mixer == "parallel":
+        layer.state_key_heads = layer.state_key_heads or layer.state_heads
+    elif layer.mixer not in ("latent", "grouped", "sparse_latent", "sparse_grouped",
+                             "compressed"):
         layer.heads = layer.kv_heads = layer.window = layer.d_qk = layer.d_v = 0
         layer.bias_out = layer.bias_qkv = False
         if layer.mixer == "convolution":

@@ -75,6 +75,8 @@ def layer_temporaries(c, layer):
         inner = up * layer.expert_ffn / s.etp * feed_forward.expert_rows(c, layer)
     else:
         inner = up * layer.ffn / s.tp * c.T
+    if layer.mixer == "parallel":
+        return max(layer_temporaries(c, part) for part in models.both_parts(layer))
     if layer.mixer == "mamba2":
         states = layer.state_heads * layer.state_value_size * layer.state_key_size / layer.chunk
         kept = 2 * (4 + 2) * states / s.tp * c.T
@@ -113,6 +115,8 @@ def add_layer_launches(x, layer, checkpointed):
         own = recurrences.recurrence_of(layer, c.element).launches
     if sparse.has_indexer(layer):
         forward, backward = forward + 9, backward + 9
+    if layer.mixer == "parallel":
+        forward, backward = forward + 12, backward + 24
     if own:
         forward += own[0] - stack.kernels_forward * 7 / 12
         backward += own[1] - stack.kernels_backward * 7 / 12
@@ -156,10 +160,19 @@ def add_layer_embedding(x, p):
     x.save(c.formats.saved_input * c.T_s * (c.model.hidden + p))
 
 
+def add_both(x, layer):
+    """Attention and Mamba-2 side by side, and the sum of their outputs."""
+    attention.add_attention(x, layer)
+    recurrences.add_mamba2(x, layer)
+    output = x.c.element * x.c.T * x.c.model.hidden
+    x.stream("memory-bound ops", 3 * output, 3 * output)
+
+
 def layer_blocks(c, layer):
     """A layer as the strategy recomputes it, and the same checkpointed whole."""
     x = operators.Block(c)
-    special = {"none": lambda *_: None, "mamba2": recurrences.add_mamba2}
+    special = {"none": lambda *_: None, "mamba2": recurrences.add_mamba2,
+               "parallel": add_both}
     special.update(dict.fromkeys(models.RECURRENCES, recurrences.add_recurrence))
     special.update(dict.fromkeys(("sparse_latent", "sparse_grouped"), attention.add_sparse))
     special["compressed"] = sparse.add_compressed

@@ -51,6 +51,11 @@ def mamba2_sizes(layer):
     return n * layer.state_value_size, 2 * layer.state_key_heads * layer.state_key_size, n
 
 
+def both_parts(layer):
+    """Attention and Mamba-2 of a layer that has them side by side."""
+    return [Record(**dict(vars(layer), mixer=mixer)) for mixer in ("grouped", "mamba2")]
+
+
 # Matrices, vectors, GEMM weights as counted, forward FLOPs in place of core attention.
 
 def gated_delta(layer, h):
@@ -93,6 +98,8 @@ RECURRENCES = {"mamba1": mamba1, "gated_delta": gated_delta, "kimi_delta": kimi_
 
 
 def mixer_matrices(layer, h):
+    if layer.mixer == "parallel":
+        return sum(mixer_matrices(part, h) for part in both_parts(layer))
     if layer.mixer == "compressed":
         return sparse.compressed_whole(layer, h)[0] + sparse.compressed_split(layer, h)
     if layer.mixer == "none":
@@ -106,13 +113,16 @@ def mixer_matrices(layer, h):
 
 
 def mixer_vectors(layer, h):
+    if layer.mixer == "parallel":
+        return sum(mixer_vectors(part, h) for part in both_parts(layer))
     if layer.mixer == "compressed":
         return sparse.compressed_whole(layer, h)[1] + (layer.heads if layer.sinks else 0)
     if layer.mixer == "none":
         return 0
     if layer.mixer == "mamba2":
         d, b, n = mamba2_sizes(layer)
-        return (d + b) * (layer.conv_width + layer.conv_bias) + 3 * n + d
+        norm = 0 if layer.bare_output else d
+        return (d + b) * (layer.conv_width + layer.conv_bias) + 3 * n + norm
     if layer.mixer in RECURRENCES:
         return RECURRENCES[layer.mixer](layer, h)[1]
     return attention_vectors(layer, h)
@@ -210,10 +220,10 @@ def attention_flops(layer, s):
 
 def layer_weights(model, layer):
     """GEMM weights of a layer as conventions count them."""
-    if layer.mixer == "mamba2":
+    if layer.mixer in ("mamba2", "parallel"):
         h = model.hidden
         _, b, n = mamba2_sizes(layer)
-        own = mixer_matrices(layer, h)
+        own = mixer_matrices(Record(**dict(vars(layer), mixer="mamba2")), h)
         return layer_parameters(model, layer).gemm - own + h * (4 * h + b + n) + 2 * h * h
     if layer.mixer in RECURRENCES:
         own, _, counted, _ = RECURRENCES[layer.mixer](layer, model.hidden)
@@ -246,6 +256,8 @@ def flops_per_token(model, s, convention, frozen=False):
     span = {"megatron": lambda layer: s / 2,
             "megatron-bridge": lambda layer: causal_span(layer, s)}.get(convention, lambda layer: s)
     def mixing(layer):
+        if layer.mixer == "parallel":
+            return sum(mixing(part) for part in both_parts(layer))
         if layer.mixer == "compressed":
             return sparse.compressed_flops(layer, s) / 3
         if layer.mixer.startswith("sparse_"):

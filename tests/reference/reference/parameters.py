@@ -7,7 +7,9 @@ from reference import kernels, models, sparse
 def matrices_of(layer, h):
     """(kind, count, rows, columns) of what Muon orthogonalizes one by one."""
     g, n = 3 if layer.gated else 2, layer.heads
-    if layer.mixer == "mamba2":
+    if layer.mixer == "parallel":
+        yield from attention_matrices(layer, n, h)
+    if layer.mixer in ("mamba2", "parallel"):
         yield "dense", 1, h, models.mamba2_sizes(layer)[0]
     elif layer.mixer in models.RECURRENCES:
         yield "dense", 1, h, layer.state_heads * (layer.state_value_size or 1)

@@ -40,10 +40,11 @@ def add_mamba2(x, layer):
              d * (10 * N + 3 * Q) + 6 * groups * Q * N + 4 * taps * (d + b))
     size = (2 * e * (d + b) + e * (d + b / 2) + 4 * states + (4 + e) * states
             + e * b + 4 * groups * Q + 2 * e * d + e * states + 4 * groups * Q
-            + 4 * e * d + 2 * e * m + 2 * e * d)
-    add_scan(x, [T * each for each in flops], (T * size, 2.5 * T * size), (9, 18))
+            + (2 if layer.bare_output else 4) * e * d + 2 * e * m + 2 * e * d)
+    counts = (8, 16) if layer.bare_output else (9, 18)
+    add_scan(x, [T * each for each in flops], (T * size, 2.5 * T * size), counts)
     x.adapted_linear("attention", T, h, d, summed=True)
-    x.save(e * T * m + 2 * e * T * d)
+    x.save(e * T * m + (1 if layer.bare_output else 2) * e * T * d)
     x.save(c.formats.saved_input * T * d)
 
 

@@ -71,6 +71,8 @@ def recurrence_features(layer, h):
 def attention_features(layer, h):
     if layer.mixer == "none":
         return 0
+    if layer.mixer == "parallel":
+        return sum(attention_features(part, h) for part in models.both_parts(layer))
     if layer.mixer == "mamba2":
         d, b, n = models.mamba2_sizes(layer)
         return h + (2 * d + b + n) + d + h
