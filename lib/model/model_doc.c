@@ -258,6 +258,9 @@ static rk_status lay_by_rules(draft *d, rk_error *err)
     d->layer.attention.window = 0;
     d->layer.attention.chunked = false;
     rk_layer_kinds(&d->layer, &windowed, d->kinds, kinds);
+    for (int i = 0; i < RK_KIND_COUNT && d->mixer; i++) {
+        kinds[i].mixer = d->layer.mixer; /* by its name, which no sizes claim */
+    }
     for (int i = 0; i < d->layers; i++) {
         const bool in_window = pattern[(size_t)i % period] == 'w';
         const bool moe = has_experts && i >= d->dense_first && (i + 1) % d->moe_every == 0;

@@ -193,6 +193,16 @@ static void test_layers(void **state)
     assert_int_equal(model.types[1].attention.kv_heads, 4);
 }
 
+/* A mixer that is named is that of all layers, whatever else their sizes would be. */
+static void test_named_mixer(void **state)
+{
+    const rk_model model = read_good("\"heads\": 4, \"ffn\": 9, \"mixer\": \"lightning\", "
+                                     "\"state_heads\": 4, \"state_value_size\": 16, \"chunk\": 64");
+    (void)state;
+    assert_int_equal(model.type_count, 1);
+    assert_ptr_equal(model.types[0].mixer, &rk_mixer_lightning);
+}
+
 /* A layer type accepts every key of a layer, including the last ones of the table. */
 static void test_type_keys(void **state)
 {
@@ -397,11 +407,11 @@ static void test_names(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_defaults), cmocka_unit_test(test_keys_count),
-        cmocka_unit_test(test_experts),  cmocka_unit_test(test_latent),
-        cmocka_unit_test(test_layers),   cmocka_unit_test(test_type_keys),
-        cmocka_unit_test(test_faults),   cmocka_unit_test(test_check),
-        cmocka_unit_test(test_names),
+        cmocka_unit_test(test_defaults),  cmocka_unit_test(test_keys_count),
+        cmocka_unit_test(test_experts),   cmocka_unit_test(test_latent),
+        cmocka_unit_test(test_layers),    cmocka_unit_test(test_named_mixer),
+        cmocka_unit_test(test_type_keys), cmocka_unit_test(test_faults),
+        cmocka_unit_test(test_check),     cmocka_unit_test(test_names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
