@@ -47,5 +47,7 @@ double rk_least_memory(const rk_cost_table *table, const rk_strategy *s, const r
         .low_dense_params = share * whole->low_dense_params,
         .low_expert_params = share * whole->low_expert_params,
     };
-    return rk_stage_memory_of(table, s, &mean, 0).total;
+    rk_stage_need need = rk_stage_need_of(table, s, &mean);
+    need.gradients = need.shards; /* how many are whole is up to the schedule */
+    return rk_stage_memory_at(&need, 0).total;
 }

@@ -159,9 +159,10 @@ static rk_chunk_times exchanged(const rk_strategy *s, double gather, double redu
 
 /*
  * Fully sharded: every layer gathers its parameters in forward and again in backward and
- * scatters its gradients, each beside the compute of the layer before.  ZeRO-2 keeps no gradients
- * whole, so every microbatch scatters its own.  Weight gradients that are computed apart are
- * scattered beside their own pass.  Fills what hides; returns the seconds of one scatter.
+ * scatters its gradients, each beside the compute of the layer before.  ZeRO-2 without a pipeline
+ * keeps no gradients whole, so every microbatch scatters its own.  Weight gradients that are
+ * computed apart are scattered beside their own pass.  Fills what hides; returns the seconds of one
+ * scatter.
  */
 static double add_exchange(const rk_cost_table *table, const rk_strategy *s, const rk_stage *stage,
                            const rk_chunk_times *passes, rk_chunk_times *hidden,
@@ -173,7 +174,8 @@ static double add_exchange(const rk_cost_table *table, const rk_strategy *s, con
     const struct dp_traffic t = dp_traffic(table, s, stage, 1 / pieces);
     const bool overlaps =
         whole ? s->grad_overlap && s->param_overlap : s->grad_overlap && !reduces_late(stack, s);
-    const rk_chunk_times all = exchanged(s, whole ? t.gather : 0, t.reduce);
+    const double own = rk_stage_gradient_runs(stack, s).scatters > 0 ? 0 : 1;
+    const rk_chunk_times all = exchanged(s, whole ? t.gather : 0, own * t.reduce);
     const rk_chunk_times seen = {
         .forward = shown(stack, overlaps, all.forward, passes->forward / pieces),
         .backward = shown(stack, overlaps, all.backward, passes->backward / pieces),
@@ -184,8 +186,8 @@ static double add_exchange(const rk_cost_table *table, const rk_strategy *s, con
     *hidden = (rk_chunk_times){pieces * (all.forward - seen.forward),
                                pieces * (all.backward - seen.backward),
                                pieces * (all.weight - seen.weight)};
-    out->bytes = pieces * ((whole ? 2 * t.gather_bytes : 0) + t.reduce_bytes);
-    return t.reduce;
+    out->bytes = pieces * ((whole ? 2 * t.gather_bytes : 0) + own * t.reduce_bytes);
+    return own * t.reduce;
 }
 
 /* Seconds of copies of a microbatch each way: activations out and back, weights in for each pass.
@@ -257,25 +259,45 @@ rk_pass_traffic rk_pass_traffic_of(const rk_cost_table *table, const rk_strategy
 /* ---- once a step --------------------------------------------------------------------------- */
 
 /*
- * Gradients under the last backward, parameters under the next forward, which run beside no other
- * microbatch: their all-to-all is visible.
+ * Seconds of reductions that stay visible, of `reduce` for all gradients of the rank.  Those of
+ * runs hide under the backward of the run that follows, those of the last microbatch under its own.
+ * `last`: of that one what it uses of its pass.
+ */
+static double shown_reduction(const rk_stack *stack, const rk_gradient_runs *runs, bool overlaps,
+                              double reduce, double backward, double *last)
+{
+    const double chunks = runs->scatters > 0 ? runs->chunks : 1;
+    const double scatters = runs->scatters > 0 ? runs->scatters : 1;
+    const double each = reduce / chunks, pass = backward / chunks;
+    const double end = shown(stack, overlaps, each, pass);
+    const double before = shown(stack, overlaps, each, fmax(runs->microbatches, 1) * pass);
+    *last = each - end;
+    return end + (chunks * scatters - 1) * before;
+}
+
+/*
+ * Gradients under backward, parameters under the next forward.  The last and the first microbatch
+ * run beside no other: their all-to-all is visible.
  */
 static rk_exchange reduce_once(const rk_cost_table *table, const rk_strategy *s,
                                const rk_stage *heaviest)
 {
     const rk_stack *stack = table->context.stack;
     const struct dp_traffic t = dp_traffic(table, s, heaviest, 1);
-    const bool once = s->sharding != RK_SHARD_GRADIENTS;
-    const double all = once ? t.reduce : 0;
-    const double reduce = shown(stack, s->grad_overlap && !reduces_late(stack, s), all,
-                                rk_stage_backward(s, heaviest) + heaviest->hidden_backward);
-    const double gather = shown(stack, s->param_overlap, t.gather,
+    const rk_gradient_runs runs = rk_stage_gradient_runs(stack, s);
+    const bool once = s->sharding < RK_SHARD_GRADIENTS || runs.scatters > 0;
+    const double gathers = s->sharding == RK_SHARD_ALL ? 0 : 1; /* else in every pass */
+    double hidden = 0;
+    const double reduce = shown_reduction(
+        stack, &runs, s->grad_overlap && !reduces_late(stack, s), once ? t.reduce : 0,
+        rk_stage_backward(s, heaviest) + heaviest->hidden_backward, &hidden);
+    const double gather = shown(stack, s->param_overlap, gathers * t.gather,
                                 rk_times_sum(&heaviest->forward) + heaviest->hidden_forward);
     return (rk_exchange){
         .visible = reduce + gather,
-        .bytes = (once ? t.reduce_bytes : 0) + t.gather_bytes,
-        .hidden_forward = t.gather - gather,
-        .hidden_backward = all - reduce,
+        .bytes = (once ? fmax(runs.scatters, 1) * t.reduce_bytes : 0) + gathers * t.gather_bytes,
+        .hidden_forward = gathers * t.gather - gather,
+        .hidden_backward = hidden,
     };
 }
 
@@ -294,7 +316,8 @@ static double tied_seconds(const rk_cost_table *table, const rk_strategy *s)
 rk_exchange rk_reduce(const rk_cost_table *table, const rk_strategy *s, const rk_stage *heaviest)
 {
     rk_exchange exchange = {.visible = 0};
-    if (s->sharding != RK_SHARD_ALL) {
+    if (s->sharding != RK_SHARD_ALL ||
+        rk_stage_gradient_runs(table->context.stack, s).scatters > 0) {
         exchange = reduce_once(table, s, heaviest);
     }
     exchange.visible += tied_seconds(table, s);

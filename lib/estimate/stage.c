@@ -390,10 +390,22 @@ static double stored_weights(const rk_strategy *s, const struct kept *kept)
                            sharded ? kept->low_sharded : kept->low);
 }
 
+/*
+ * ZeRO-2 with a copy of the weights in the type that is gathered: the copy is whole, the weights
+ * that the optimizer updates are sharded with its states (FSDP2 that does not reshard).
+ */
+static double gathered_weights(const rk_strategy *s, const struct kept *kept)
+{
+    return rk_gathered_bytes(s, kept->whole, kept->low) +
+           rk_stored_bytes(s, kept->sharded, kept->low_sharded);
+}
+
 static double kept_weights(const rk_cost_table *table, const rk_strategy *s,
                            const struct kept *kept)
 {
-    const double stored = stored_weights(s, kept);
+    const bool fsdp = table->context.stack->scatters_last || s->states.gather < s->states.weight;
+    const bool copied = s->sharding == RK_SHARD_GRADIENTS && fsdp;
+    const double stored = copied ? gathered_weights(s, kept) : stored_weights(s, kept);
     return s->sharding != RK_SHARD_ALL && kept->low > 0
                ? stored + extra_copies(table, s) * rk_low_weight_bytes(s) * kept->low
                : stored;
@@ -450,6 +462,43 @@ double rk_stage_optimized_params(const rk_strategy *strategy, const rk_stage *st
     return optimized_params(strategy, &kept);
 }
 
+rk_gradient_runs rk_stage_gradient_runs(const rk_stack *stack, const rk_strategy *strategy)
+{
+    const bool sums =
+        strategy->pp > 1 && (strategy->sharding == RK_SHARD_GRADIENTS ||
+                             (strategy->sharding == RK_SHARD_ALL && stack->scatters_last));
+    if (!sums) {
+        return (rk_gradient_runs){.scatters = 0};
+    }
+    const double m = (double)rk_strategy_microbatches(strategy);
+    const bool runs = rk_schedules[strategy->schedule]->runs;
+    const double chunks = runs ? (double)rk_stage_chunks(strategy) : 1;
+    const double run = runs ? fmin((double)strategy->pp, m) : m;
+    const double scatters = stack->scatters_last ? 1 : ceil(m / run);
+    /* the chunk of the first backward, and where runs go on, the one that is being scattered */
+    const double open = run >= m ? 1 : stack->scatters_last ? chunks : 2;
+    return (rk_gradient_runs){
+        .scatters = scatters,
+        .microbatches = run,
+        .chunks = chunks,
+        .open = fmin(open, chunks) / chunks,
+    };
+}
+
+/* Gradients that are kept between microbatches: shards, and what is not scattered yet. */
+static double gradient_bytes(const rk_stack *stack, const rk_strategy *s, const rk_stage *stage,
+                             double shards)
+{
+    const rk_gradient_runs runs = rk_stage_gradient_runs(stack, s);
+    const double whole = stage->dense_params + stage->expert_params;
+    const double layer = stage->layer_dense_params + stage->layer_expert_params;
+    if (runs.scatters <= 0) {
+        return shards;
+    }
+    const double summed = s->states.reduce * fmax(runs.open * whole, layer);
+    return runs.open < 1 ? shards + summed : fmax(shards, summed);
+}
+
 /* ---- memory -------------------------------------------------------------------------------- */
 
 /* Bytes of a hidden state that is not split over the tensor group. */
@@ -477,7 +526,7 @@ static void fill_moments(const rk_cost_table *table, const rk_strategy *s, const
     need->update = rk_strategy_learning(s) * stack->optimizer_temporary *
                    (stage->dense_params + stage->expert_params);
     const double layer = stage->layer_dense_params + stage->layer_expert_params;
-    if (s->sharding >= RK_SHARD_GRADIENTS) {
+    if (s->sharding >= RK_SHARD_GRADIENTS && rk_stage_gradient_runs(stack, s).scatters <= 0) {
         /* gradients are whole until they are scattered: of the layer at hand, or of the head */
         need->layer += layer * s->states.reduce;
         need->head += stage->head_params * s->states.reduce;
@@ -531,9 +580,11 @@ rk_stage_need rk_stage_need_of(const rk_cost_table *table, const rk_strategy *s,
     const rk_stack *stack = table->context.stack;
     const struct kept kept = kept_of(s, stage);
     const double states = optimizer_bytes(s, &kept);
+    const double shards = s->states.gradient * kept_from(s, &kept, RK_SHARD_GRADIENTS);
     rk_stage_need need = {
         .weights = s->offload_weights ? loaded_weights(s, stage) : kept_weights(table, s, &kept),
-        .gradients = s->states.gradient * kept_from(s, &kept, RK_SHARD_GRADIENTS),
+        .shards = shards,
+        .gradients = gradient_bytes(stack, s, stage, shards),
         .optimizer = s->offload_optimizer ? 0 : states,
         .fragmentation = stack->fragmentation,
         .stage_fragmentation = s->pp > 1 ? stack->stage_fragmentation : 0,

@@ -98,6 +98,20 @@ double rk_stage_backward(const rk_strategy *strategy, const rk_stage *stage);
 /* Whether the schedule runs weight gradients apart from the rest of backward. */
 bool rk_stage_splits(const rk_strategy *strategy);
 
+/*
+ * How a pipeline scatters sharded gradients.  Passes sum the gradients of a chunk whole, and
+ * scatter them when the chunk's run of microbatches ends (ZeRO-2), or with its last microbatch
+ * (FSDP2).
+ */
+typedef struct rk_gradient_runs {
+    double scatters;     /* of a chunk in a step; 0: every microbatch scatters its own */
+    double microbatches; /* between two of them */
+    double chunks;       /* of a rank, scattered one after the other */
+    double open;         /* share of the rank's gradients that is whole at the peak */
+} rk_gradient_runs;
+
+rk_gradient_runs rk_stage_gradient_runs(const rk_stack *stack, const rk_strategy *strategy);
+
 /* Ranks over which the states of dense parameters and of experts are sharded. */
 double rk_shard_ranks(const rk_strategy *strategy);
 double rk_expert_shard_ranks(const rk_strategy *strategy);
@@ -114,6 +128,7 @@ double rk_stage_stored_weights(const rk_strategy *strategy, const rk_stage *stag
 /* What the memory of a rank is made of, bytes, besides the number of microbatches in flight. */
 typedef struct rk_stage_need {
     double weights, gradients, optimizer;
+    double shards;              /* gradients, if each is scattered at once */
     double saved;               /* activations of a microbatch */
     double late;                /* of them, see rk_cost */
     double live;                /* share of both that lives at the peak */

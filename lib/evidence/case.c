@@ -154,21 +154,6 @@ static void set_stages(const rk_model *model, const rk_run_facts *facts, rk_stra
     }
 }
 
-/*
- * FSDP2 under a pipeline does not reshard after forward, and reduces gradients with the last
- * microbatch (torchtitan 0.2: reshard_after_forward "default"; PyTorch: stages sync in their last
- * backward pass).  So parameters are gathered once a step and stay, in the format that is sent;
- * gradients are summed whole, in the format that is reduced; the shard in fp32 is like that of a
- * sharded optimizer.
- */
-static void keep_gathered(rk_strategy *s)
-{
-    s->sharding = RK_SHARD_OPTIMIZER;
-    s->states.optimizer += s->states.weight;
-    s->states.weight = s->states.gather;
-    s->states.gradient = s->states.reduce;
-}
-
 static void set_strategy(const degrees *d, const rk_run_facts *facts, const rk_model *model,
                          rk_strategy *s, int16_t *layout)
 {
@@ -191,7 +176,8 @@ static void set_strategy(const degrees *d, const rk_run_facts *facts, const rk_m
     s->states = facts->states;
     s->states.gradient += s->dp > 1 ? facts->bucket_bytes : 0;
     if (facts->keeps_gathered && s->pp > 1 && s->sharding == RK_SHARD_ALL) {
-        keep_gathered(s);
+        /* torchtitan 0.2: reshard_after_forward "default" */
+        s->sharding = RK_SHARD_GRADIENTS;
     }
     if (facts->lora_rank > 0) {
         rk_strategy_freeze(model, facts->lora_rank, facts->lora_modules, s);

@@ -130,6 +130,7 @@ static int64_t first_round(const rk_pipeline *p, int64_t rank)
 
 const rk_schedule rk_schedule_interleaved = {
     .usual = true,
+    .runs = true,
     .needs = needs,
     .write_order = write_order,
     .in_flight = in_flight,

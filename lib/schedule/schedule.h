@@ -98,6 +98,7 @@ typedef struct rk_schedule {
     bool splits;       /* input and weight gradients are separate steps */
     bool pairs;        /* a forward and a backward of the other direction may run as one step */
     bool losses_first; /* the losses of all microbatches come before the first backward */
+    bool runs;         /* a rank runs as many microbatches of a chunk in a row as there are ranks */
     bool fixed_needs;  /* an order exists only for microbatches that meet the needs */
     rk_schedule_needs (*needs)(int64_t ranks);
 

@@ -16,6 +16,7 @@ struct rk_plan_known {
 /* Microbatches in flight: so many fit, so many do not, and so many need `bytes`. */
 struct rk_plan_bracket {
     uint64_t visit;
+    double open; /* share of the gradients that is whole, which is up to schedule and batch */
     double fits, fails;
     double least, bytes; /* the fewest that were evaluated */
     rk_stage_need need;
@@ -84,10 +85,12 @@ static struct rk_plan_bracket *bracket_of(rk_plan_fit *fit, const rk_strategy *s
                                           size_t blocks)
 {
     const size_t way = rk_schedules[strategy->schedule]->losses_first;
+    const double open = rk_stage_gradient_runs(fit->table->context.stack, strategy).open;
     struct rk_plan_bracket *b = &fit->bracket[(blocks * WAYS + way) * fit->lanes + (size_t)lane];
-    if (b->visit != fit->visit) {
+    if (b->visit != fit->visit || b->open < open || b->open > open) {
         *b = (struct rk_plan_bracket){
             .visit = fit->visit,
+            .open = open,
             .fits = -1,
             .fails = (double)INFINITY,
             .least = (double)INFINITY,

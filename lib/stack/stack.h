@@ -67,6 +67,8 @@ typedef struct rk_stack {
     bool deduplicates;         /* dispatch sends one copy per domain, or rank */
     bool scatters_messages;    /* messages between stages are split over the tensor group */
     bool reduces_whole; /* with a sharded optimizer gradients are all-reduced, after backward */
+    bool scatters_last; /* under pipelines sharded gradients are scattered once, after the last
+                           microbatch of a chunk */
     /* Per step. */
     double step_seconds; /* fixed */
     double scale_growth; /* relative, per doubling of accelerators beyond 8 */

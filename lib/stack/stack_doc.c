@@ -106,6 +106,7 @@ static const rk_field communication_fields[] = {
     FLAG(deduplicates, "dispatch sends one copy of a token per domain, in one domain per rank"),
     FLAG(scatters_messages, "messages between stages are split over the tensor group"),
     FLAG(reduces_whole, "with a sharded optimizer gradients are all-reduced, after backward"),
+    FLAG(scatters_last, "pipelines scatter sharded gradients with the last microbatch of a chunk"),
 };
 
 static const rk_field step_fields[] = {

@@ -2,7 +2,7 @@
 /* What happens once a step, by the rules of the stack: reductions, rings of norms, messages. */
 #include "../layer/blocks.h"
 
-#include "estimate/estimate.h"
+#include "estimate/stage.h"
 
 static rk_estimate estimate_of(const rk_model *model, const rk_stack *stack, const rk_strategy *s)
 {
@@ -113,12 +113,48 @@ static void test_send_seconds(void **state)
     assert_near(overlapped - estimate_of(&model, &stack, &s).step, 2 * 9 + 2 * 3 - 1, 1e-9);
 }
 
+/* How a pipeline of 16 ranks sums sharded gradients: ZeRO-2, `chunks` a rank, `m` microbatches. */
+static rk_gradient_runs runs_of(int64_t chunks, int64_t m, bool last)
+{
+    const rk_model model = gpt_of(128, 2048, 16);
+    const rk_stack stack = {.scatters_last = last};
+    rk_strategy s = rk_strategy_defaults(&model);
+    s.pp = 16;
+    s.vp = chunks;
+    s.schedule = chunks > 1 ? RK_SCHEDULE_INTERLEAVED : RK_SCHEDULE_1F1B;
+    s.global_batch = m;
+    s.sharding = RK_SHARD_GRADIENTS;
+    return rk_stage_gradient_runs(&stack, &s);
+}
+
+static void check_runs(const rk_gradient_runs *runs, double scatters, double open)
+{
+    assert_near(runs->scatters, scatters, 1e-15);
+    assert_near(runs->open, open, 1e-15);
+}
+
+/*
+ * A chunk's gradients stay whole while its microbatches run in a row, 16 of them where stages are
+ * interleaved; meanwhile those of the chunk before are scattered.
+ */
+static void test_gradient_runs(void **state)
+{
+    (void)state;
+    const rk_gradient_runs one = runs_of(8, 16, false), two = runs_of(8, 32, false);
+    const rk_gradient_runs flat = runs_of(1, 32, false), last = runs_of(8, 32, true);
+    check_runs(&one, 1, 1.0 / 8);
+    check_runs(&two, 2, 2.0 / 8);
+    check_runs(&flat, 1, 1);
+    check_runs(&last, 1, 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_late_reduction),
         cmocka_unit_test(test_norm_rings),
         cmocka_unit_test(test_send_seconds),
+        cmocka_unit_test(test_gradient_runs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -269,14 +269,17 @@ static void print_cost(const rk_cost *cost)
     printf("\"adapters\": %.17g}", cost->adapters);
 }
 
-/* Index of the first layer of a type; of one that MTP alone has, the number of layers. */
+/* Index of the first layer of a type among all layers and those of an MTP module after them. */
 static int first_of_type(const rk_model *model, int type)
 {
-    int layer = 0;
+    int layer = 0, own = 0;
     while (layer < model->layers && model->type_of[layer] != type) {
         layer++;
     }
-    return layer;
+    while (layer == model->layers && own < model->mtp_each && model->mtp_type[own] != type) {
+        own++;
+    }
+    return layer + own;
 }
 
 /* The blocks; layers by the index of the first of their type. */

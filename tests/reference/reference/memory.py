@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """docs/method/memory.md: what a rank holds at its worst moment."""
 
-from math import inf
+from math import ceil, inf
 from types import SimpleNamespace as Record
 
 PARTS = ("weights", "gradients", "optimizer states", "activations", "recomputed layer", "logits",
@@ -81,11 +81,39 @@ def loaded_weights(c, rank):
 
 
 def weights_of(c, rank):
-    s = c.strategy
+    s, kept = c.strategy, kept_of(c.strategy, rank)
     if s.offload_weights:
         return loaded_weights(c, rank)
     copies = 0 if s.sharding == "all" else extra_copies(c)
-    return stored_weights(c, rank) + copies * c.formats.weight * kept_of(s, rank).low
+    fsdp = c.stack.scatters_last or s.states.gather < s.states.weight
+    stored = stored_weights(c, rank)
+    if s.sharding == "gradients" and fsdp:
+        stored = (gathered_bytes(c, kept.whole, kept.low)
+                  + stored_bytes(c, kept.sharded, kept.low_sharded))
+    return stored + copies * c.formats.weight * kept.low
+
+
+def gradient_runs(c):
+    """How pipelines scatter sharded gradients: None where every microbatch scatters its own."""
+    s, m, last = c.strategy, c.strategy.microbatches, c.stack.scatters_last
+    if s.pp == 1 or not (s.sharding == "gradients" or s.sharding == "all" and last):
+        return None
+    grouped = s.schedule == "interleaved"
+    run, chunks = (min(s.pp, m), s.vp) if grouped else (m, 1)
+    open_chunks = 1 if run >= m else chunks if last else 2
+    return Record(scatters=1 if last else ceil(m / run), microbatches=run, chunks=chunks,
+                  open=min(open_chunks, chunks) / chunks)
+
+
+def gradients_of(c, rank):
+    s, kept, runs = c.strategy, kept_of(c.strategy, rank), gradient_runs(c)
+    sharded = s.sharding in ("gradients", "all")
+    shards = s.states.gradient * (kept.sharded if sharded else kept.whole)
+    if not runs:
+        return shards
+    largest = rank.largest.dense + rank.largest.experts
+    summed = s.states.reduce * max(runs.open * kept.whole, largest)
+    return summed + shards if runs.open < 1 else max(summed, shards)
 
 
 # ---- activations and moments ----------------------------------------------------------------
@@ -101,7 +129,7 @@ def moments_of(c, rank):
         head += stack.stale_logit_bytes * c.T * c.vocab / s.tp
     largest = rank.largest
     parameters = largest.dense + largest.experts
-    if s.sharding in ("gradients", "all"):
+    if s.sharding in ("gradients", "all") and not gradient_runs(c):
         layer += s.states.reduce * parameters
         head += s.states.reduce * rank.head_parameters
     if s.sharding == "all":
@@ -127,11 +155,9 @@ def activations_of(c, rank, in_flight):
 
 def memory_of(c, rank, in_flight):
     s, stack = c.strategy, c.stack
-    kept = kept_of(s, rank)
-    gradients = kept.sharded if s.sharding in ("gradients", "all") else kept.whole
     part = dict.fromkeys(PARTS, 0.0)
     part["weights"] = weights_of(c, rank)
-    part["gradients"] = s.states.gradient * gradients
+    part["gradients"] = gradients_of(c, rank)
     if not s.offload_optimizer:
         part["optimizer states"] = optimizer_bytes(s, rank)
 

@@ -284,6 +284,8 @@ def waiting(blocks, stage, times):
         l = max(held.layers, 1) if s.sharding == "all" else 1
         t = traffic_of(c, held, 1 / l)
         gather = t.gather if s.sharding == "all" else 0
+        if memory.gradient_runs(c):
+            t.reduce = t.reduce_bytes = 0
         overlaps = s.grad_overlap and (s.param_overlap if s.sharding == "all" else not late(c))
         for name, seconds in (("forward", gather), ("backward", gather + (0 if apart else t.reduce)),
                               ("weight", t.reduce if apart else 0)):
@@ -308,19 +310,26 @@ def waiting(blocks, stage, times):
 
 def reduce_once(c, heaviest):
     """Seconds; bytes sent; seconds used of one forward and one backward pass."""
-    s, stack = c.strategy, c.stack
-    if s.sharding == "all":
+    s, stack, runs = c.strategy, c.stack, memory.gradient_runs(c)
+    if s.sharding == "all" and not runs:
         return Record(seconds=0, bytes=0, forward=0, backward=0)
     t = traffic_of(c, heaviest, 1)
-    if s.sharding == "gradients":
+    if s.sharding == "gradients" and not runs:
         t.reduce = t.reduce_bytes = 0
-    reduce, gather = t.reduce, t.gather
+    if s.sharding == "all":
+        t.gather = t.gather_bytes = 0
+    runs = runs or Record(scatters=1, microbatches=1, chunks=1)
+    each, window = t.reduce / runs.chunks, alone(heaviest, "backward") / runs.chunks
+    before = end = each
     if s.grad_overlap and not late(c):
-        reduce = visible(stack, t.reduce, alone(heaviest, "backward"))
+        before = visible(stack, each, runs.microbatches * window)
+        end = visible(stack, each, window)
+    gather = t.gather
     if s.param_overlap:
         gather = visible(stack, t.gather, alone(heaviest, "forward"))
-    return Record(seconds=reduce + gather, bytes=t.reduce_bytes + t.gather_bytes,
-                  forward=t.gather - gather, backward=t.reduce - reduce)
+    return Record(seconds=end + (runs.chunks * runs.scatters - 1) * before + gather,
+                  bytes=runs.scatters * t.reduce_bytes + t.gather_bytes,
+                  forward=t.gather - gather, backward=each - end)
 
 
 def tied_seconds(c):
