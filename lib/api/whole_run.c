@@ -3,6 +3,7 @@
 #include "api/handles.h"
 
 #include "base/error.h"
+#include "base/units.h"
 #include "command/commands.h"
 #include "command/run_command.h"
 
@@ -16,8 +17,7 @@ struct rk_run_outcome {
 
 /* ---- what is asked --------------------------------------------------------------------------- */
 
-#define MINUTE 60.0
-#define GIGA   1e9
+#define GIGA 1e9
 
 /* A number of a request as an option; 0 is a value of it, or means that it is not given. */
 static const struct {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "command/answer.h"
 
+#include "base/time_text.h"
 #include "base/units.h"
 #include "framework/launch.h"
 #include "io/json.h"
@@ -144,12 +145,11 @@ rk_status rk_write_launch(const rk_job *job, const rk_request *request, const rk
     const rk_estimate *e = &answer->estimate;
     const rk_launch_kind *kind = &rk_launch_kinds[request->emit];
     rk_launch_notes notes = {0};
-    char title[160];
+    char title[160], step[RK_TIME_TEXT_SIZE];
     rk_out *out;
-    (void)snprintf(title, sizeof(title),
-                   "reckon %s: %.0f ms a step, MFU %.1f %%, %.1f of %.1f GiB%s", rk_version(),
-                   1e3 * e->step, 100 * e->mfu, e->memory.total / GIB, e->usable / GIB,
-                   e->fits ? "" : ": it does not fit");
+    (void)snprintf(title, sizeof(title), "reckon %s: %s a step, MFU %.1f %%, %.1f of %.1f GiB%s",
+                   rk_version(), rk_time_text(e->step, step), 100 * e->mfu, e->memory.total / GIB,
+                   e->usable / GIB, e->fits ? "" : ": it does not fit");
     const rk_launch launch = {.model = &inputs->model,
                               .system = &inputs->system,
                               .stack = &inputs->software.stack,

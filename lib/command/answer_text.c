@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "base/time_text.h"
 #include "base/units.h"
 #include "estimate/stage.h"
 #include "io/json.h"
@@ -304,10 +305,10 @@ static void write_slower(FILE *to, const rk_answer *answer)
 {
     const double bf16 = answer->bf16_step, step = answer->estimate.step;
     if (bf16 > 0 && step > bf16) {
+        char time[RK_TIME_TEXT_SIZE];
         rk_write_label(to, "");
-        (void)fprintf(to,
-                      "slower than bf16: the same strategy in bf16 takes %.3f ms, %.1f %% less\n",
-                      1e3 * bf16, 100 * (step - bf16) / step);
+        (void)fprintf(to, "slower than bf16: the same strategy in bf16 takes %s, %.1f %% less\n",
+                      rk_time_text(bf16, time), 100 * (step - bf16) / step);
     }
 }
 
@@ -316,11 +317,11 @@ static void write_slower_than_dense(FILE *to, const rk_answer *answer)
 {
     const double dense = answer->dense_step, step = answer->estimate.step;
     if (dense > 0 && step > dense) {
+        char time[RK_TIME_TEXT_SIZE];
         rk_write_label(to, "");
         (void)fprintf(to,
-                      "slower than dense attention: with all keys the same strategy takes %.3f "
-                      "ms,\n",
-                      1e3 * dense);
+                      "slower than dense attention: with all keys the same strategy takes %s,\n",
+                      rk_time_text(dense, time));
         rk_write_label(to, "");
         (void)fprintf(to, "%.1f %% less; picked keys pay in longer sequences\n",
                       100 * (step - dense) / step);
@@ -332,10 +333,12 @@ static void write_interval(FILE *to, const rk_answer *answer)
 {
     const rk_interval *i = &answer->interval;
     const double step = answer->estimate.step;
+    const rk_time_unit unit = rk_time_unit_of(step);
     if (i->runs > 0) {
         rk_write_label(to, "");
-        (void)fprintf(to, "10th to 90th percentile %.3g to %.3g s, by %zu runs of %zu models:\n",
-                      i->low * step, i->high * step, i->runs, i->groups);
+        (void)fprintf(to, "10th to 90th percentile %.3g to %.3g %s, by %zu runs of %zu models:\n",
+                      i->low * step / unit.seconds, i->high * step / unit.seconds, unit.name,
+                      i->runs, i->groups);
         rk_write_label(to, "");
         (void)fprintf(to, "%s\n", i->basis);
     }
@@ -345,9 +348,10 @@ void rk_write_summary(FILE *to, const rk_inputs *inputs, const rk_answer *answer
 {
     const rk_estimate *e = &answer->estimate;
     const double ranks = (double)rk_strategy_ranks(&answer->strategy);
-    char tokens[RK_COMMAS_SIZE];
+    char tokens[RK_COMMAS_SIZE], step[RK_TIME_TEXT_SIZE];
     rk_write_label(to, "step");
-    (void)fprintf(to, "%.3f ms; %s tokens/s, %.1f tokens/s/GPU, %.1f TFLOP/s/GPU\n", 1e3 * e->step,
+    (void)fprintf(to, "%s; %s tokens/s, %.1f tokens/s/GPU, %.1f TFLOP/s/GPU\n",
+                  rk_time_text(e->step, step),
                   rk_with_commas((uint64_t)llround(e->tokens_per_second), tokens),
                   e->tokens_per_second / ranks, e->model_flops / e->step / 1e12);
     write_interval(to, answer);
@@ -366,14 +370,15 @@ void rk_write_summary(FILE *to, const rk_inputs *inputs, const rk_answer *answer
 
 rk_status rk_write_time(FILE *to, const rk_estimate *estimate, rk_table_style style, rk_error *err)
 {
-    static const rk_table_column columns[] = {
-        {"time of a step", RK_ALIGN_LEFT}, {"ms", RK_ALIGN_RIGHT}, {"%", RK_ALIGN_RIGHT}};
-    rk_rounding milliseconds = {.digit = 1e-3}, percent = {.digit = 1e-2};
+    const rk_time_unit unit = rk_time_unit_of(estimate->step);
+    const rk_table_column columns[] = {
+        {"time of a step", RK_ALIGN_LEFT}, {unit.name, RK_ALIGN_RIGHT}, {"%", RK_ALIGN_RIGHT}};
+    rk_rounding time = {.digit = 1e-3}, percent = {.digit = 1e-2};
     rk_table table;
     rk_table_init(&table, columns, sizeof(columns) / sizeof(columns[0]));
     for (int i = 0; i < RK_PART_COUNT; i++) {
         const double seconds = estimate->times.part[i];
-        const double shown = rk_round_next(&milliseconds, 1e3 * seconds);
+        const double shown = rk_round_next(&time, seconds / unit.seconds);
         const double share = rk_round_next(&percent, 100 * seconds / estimate->step);
         if (shown > 0) {
             rk_table_cell(&table, "%s", rk_part_names[i]);
@@ -383,7 +388,7 @@ rk_status rk_write_time(FILE *to, const rk_estimate *estimate, rk_table_style st
     }
     rk_table_rule(&table);
     rk_table_cell(&table, "step");
-    rk_table_cell(&table, "%.3f", milliseconds.printed);
+    rk_table_cell(&table, "%.3f", time.printed);
     rk_table_cell(&table, "%.2f", percent.printed);
     return rk_write_table(to, &table, style, err);
 }
@@ -485,12 +490,14 @@ static void add_placement(rk_table *table, const rk_system *system, const rk_gro
 rk_status rk_write_volumes(FILE *to, const rk_inputs *inputs, const rk_answer *answer,
                            rk_table_style style, rk_error *err)
 {
-    static const rk_table_column columns[] = {{"communication", RK_ALIGN_LEFT},
-                                              {"ranks", RK_ALIGN_RIGHT},
-                                              {"sent, GiB", RK_ALIGN_RIGHT},
-                                              {"visible, ms", RK_ALIGN_RIGHT},
-                                              {"over", RK_ALIGN_LEFT}};
     const rk_estimate *e = &answer->estimate;
+    const rk_time_unit unit = rk_time_unit_of(e->step);
+    char visible[RK_TIME_TITLE_SIZE];
+    const rk_table_column columns[] = {{"communication", RK_ALIGN_LEFT},
+                                       {"ranks", RK_ALIGN_RIGHT},
+                                       {"sent, GiB", RK_ALIGN_RIGHT},
+                                       {rk_time_title("visible", unit, visible), RK_ALIGN_RIGHT},
+                                       {"over", RK_ALIGN_LEFT}};
     const struct {
         const char *name;
         rk_group_kind kind;
@@ -511,7 +518,7 @@ rk_status rk_write_volumes(FILE *to, const rk_inputs *inputs, const rk_answer *a
             rk_table_cell(&table, "%s", rows[i].name);
             rk_table_cell(&table, "%" PRId64, group.size);
             rk_table_cell(&table, "%.2f", rows[i].bytes / GIB);
-            rk_table_cell(&table, "%.2f", 1e3 * e->times.part[rows[i].part]);
+            rk_table_cell(&table, "%.3f", e->times.part[rows[i].part] / unit.seconds);
             add_placement(&table, &inputs->system, &group);
         }
     }
@@ -544,13 +551,17 @@ rk_status rk_write_explanation(FILE *to, const rk_answer *answer,
                                const rk_sensitivities *sensitivities, rk_table_style style,
                                rk_error *err)
 {
-    static const rk_table_column columns[] = {
-        {"if 10 % better", RK_ALIGN_LEFT}, {"from", RK_ALIGN_RIGHT},
-        {"unit", RK_ALIGN_LEFT},           {"step, ms", RK_ALIGN_RIGHT},
-        {"saves, ms", RK_ALIGN_RIGHT},     {"saves, %", RK_ALIGN_RIGHT}};
     const rk_sensitivity *worth = sensitivities->items;
     const size_t count = sensitivities->count;
     const rk_estimate *e = &answer->estimate;
+    const rk_time_unit unit = rk_time_unit_of(e->step);
+    char step[RK_TIME_TITLE_SIZE], saves[RK_TIME_TITLE_SIZE];
+    const rk_table_column columns[] = {{"if 10 % better", RK_ALIGN_LEFT},
+                                       {"from", RK_ALIGN_RIGHT},
+                                       {"unit", RK_ALIGN_LEFT},
+                                       {rk_time_title("step", unit, step), RK_ALIGN_RIGHT},
+                                       {rk_time_title("saves", unit, saves), RK_ALIGN_RIGHT},
+                                       {"saves, %", RK_ALIGN_RIGHT}};
     rk_table table;
     write_bound(to, e, &worth[0]);
     (void)fputc('\n', to);
@@ -559,8 +570,8 @@ rk_status rk_write_explanation(FILE *to, const rk_answer *answer,
         rk_table_cell(&table, "%s", worth[i].name);
         rk_table_cell(&table, "%.5g", worth[i].value);
         rk_table_cell(&table, "%s", worth[i].unit);
-        rk_table_cell(&table, "%.3f", 1e3 * worth[i].step);
-        rk_table_cell(&table, "%.3f", 1e3 * (e->step - worth[i].step));
+        rk_table_cell(&table, "%.3f", worth[i].step / unit.seconds);
+        rk_table_cell(&table, "%.3f", (e->step - worth[i].step) / unit.seconds);
         rk_table_cell(&table, "%.2f", 100 * (e->step - worth[i].step) / e->step);
     }
     const rk_status status = rk_write_table(to, &table, style, err);

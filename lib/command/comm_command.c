@@ -2,6 +2,7 @@
 /* `reckon comm`: what collectives take on a system, by size, in nccl-tests format. */
 #include "base/error.h"
 #include "base/text.h"
+#include "base/time_text.h"
 #include "comm/nccl.h"
 #include "comm/way.h"
 #include "command/comm.h"
@@ -322,12 +323,12 @@ static rk_status check_algorithm(const struct comm *comm, rk_error *err)
 static void add_row(void *to, const struct comm *comm, const timing *t)
 {
     rk_table *table = to;
-    char size[RK_COMMAS_SIZE];
+    char size[RK_COMMAS_SIZE], time[RK_TIME_TEXT_SIZE];
     (void)comm;
     rk_table_cell(table, "%s", rk_collective_names[t->op]);
     rk_table_cell(table, "%s", t->name);
     rk_table_cell(table, "%s", rk_with_commas((uint64_t)t->bytes, size));
-    rk_table_cell(table, "%.1f", 1e6 * t->seconds);
+    rk_table_cell(table, "%s", rk_time_text(t->seconds, time));
     rk_table_cell(table, "%.2f", t->algorithm / 1e9);
     rk_table_cell(table, "%.2f", t->bus / 1e9);
 }
@@ -347,7 +348,7 @@ static void write_group(FILE *to, const struct comm *comm)
 /* A way that uses all tiers at once. */
 static void add_whole(rk_table *table, const struct comm *comm, const timing *t)
 {
-    char size[RK_COMMAS_SIZE];
+    char size[RK_COMMAS_SIZE], time[RK_TIME_TEXT_SIZE];
     rk_table_cell(table, "%s", rk_collective_names[t->op]);
     rk_table_cell(table, "%s", rk_with_commas((uint64_t)t->bytes, size));
     rk_table_cell(table, "%s", t->name);
@@ -355,7 +356,7 @@ static void add_whole(rk_table *table, const struct comm *comm, const timing *t)
     rk_table_cell(table, "%s", rk_collective_names[t->op]);
     rk_table_cell(table, "%s", t->name);
     rk_table_cell(table, "%" PRId64, comm->group.size);
-    rk_table_cell(table, "%.1f", 1e6 * t->seconds);
+    rk_table_cell(table, "%s", rk_time_text(t->seconds, time));
     for (int i = 0; i < 3; i++) {
         rk_table_cell(table, "%s", "");
     }
@@ -371,7 +372,7 @@ static void add_phases(void *to, const struct comm *comm, const timing *t)
     for (int i = 0; t->way && i < t->way->phase_count; i++) {
         const rk_way_phase *p = &t->way->phases[i];
         const rk_wiring wiring = rk_way_wiring(p);
-        char size[RK_COMMAS_SIZE], link[RK_LINK_NAME_SIZE];
+        char size[RK_COMMAS_SIZE], time[RK_TIME_TEXT_SIZE], link[RK_LINK_NAME_SIZE];
         rk_replay replay;
         rk_error err;
         rk_table_cell(table, "%s", i > 0 ? "" : rk_collective_names[t->op]);
@@ -381,7 +382,7 @@ static void add_phases(void *to, const struct comm *comm, const timing *t)
         rk_table_cell(table, "%s", rk_collective_names[p->job.op]);
         rk_table_cell(table, "%s", p->algorithm ? p->algorithm->name : "axes");
         rk_table_cell(table, "%d", (int)p->job.ranks);
-        rk_table_cell(table, "%.1f", 1e6 * p->seconds);
+        rk_table_cell(table, "%s", rk_time_text(p->seconds, time));
         if (rk_way_replay(p, NULL, &replay, &err)) {
             rk_table_cell(table, "%s", "");
             rk_table_cell(table, "%s", "");
@@ -426,15 +427,15 @@ static rk_status explain(FILE *to, const struct comm *comm, rk_table_style style
         {"collective", RK_ALIGN_LEFT},   {"bytes", RK_ALIGN_RIGHT},
         {"way", RK_ALIGN_LEFT},          {"tier", RK_ALIGN_LEFT},
         {"phase", RK_ALIGN_LEFT},        {"algorithm", RK_ALIGN_LEFT},
-        {"units", RK_ALIGN_RIGHT},       {"time, us", RK_ALIGN_RIGHT},
+        {"units", RK_ALIGN_RIGHT},       {"time", RK_ALIGN_RIGHT},
         {"messages", RK_ALIGN_RIGHT},    {"bytes", RK_ALIGN_RIGHT},
         {"busiest link", RK_ALIGN_LEFT},
     };
     static const rk_table_column links[] = {
-        {"phase", RK_ALIGN_LEFT},          {"links", RK_ALIGN_LEFT},
-        {"number", RK_ALIGN_RIGHT},        {"least bytes", RK_ALIGN_RIGHT},
-        {"mean bytes", RK_ALIGN_RIGHT},    {"most bytes", RK_ALIGN_RIGHT},
-        {"most busy, us", RK_ALIGN_RIGHT},
+        {"phase", RK_ALIGN_LEFT},       {"links", RK_ALIGN_LEFT},
+        {"number", RK_ALIGN_RIGHT},     {"least bytes", RK_ALIGN_RIGHT},
+        {"mean bytes", RK_ALIGN_RIGHT}, {"most bytes", RK_ALIGN_RIGHT},
+        {"most busy", RK_ALIGN_RIGHT},
     };
     struct links all = {.err = err};
     rk_table table;
@@ -475,7 +476,7 @@ static rk_status write_text(FILE *to, const void *what, rk_table_style style, in
 {
     static const rk_table_column columns[] = {
         {"collective", RK_ALIGN_LEFT},   {"algorithm", RK_ALIGN_LEFT},
-        {"bytes", RK_ALIGN_RIGHT},       {"time, us", RK_ALIGN_RIGHT},
+        {"bytes", RK_ALIGN_RIGHT},       {"time", RK_ALIGN_RIGHT},
         {"algbw, GB/s", RK_ALIGN_RIGHT}, {"busbw, GB/s", RK_ALIGN_RIGHT},
     };
     const struct comm *comm = what;

@@ -58,8 +58,8 @@ static rk_status write_text(FILE *to, const void *what, rk_table_style style, in
 {
     static const rk_table_column columns[] = {
         {"machine", RK_ALIGN_LEFT},    {"collective", RK_ALIGN_LEFT},
-        {"rows", RK_ALIGN_RIGHT},      {"step, us", RK_ALIGN_RIGHT},
-        {"chunk, us", RK_ALIGN_RIGHT}, {"GB/s", RK_ALIGN_RIGHT},
+        {"rows", RK_ALIGN_RIGHT},      {"step, µs", RK_ALIGN_RIGHT},
+        {"chunk, µs", RK_ALIGN_RIGHT}, {"GB/s", RK_ALIGN_RIGHT},
         {"median, %", RK_ALIGN_RIGHT}, {"p90, %", RK_ALIGN_RIGHT},
         {"held, %", RK_ALIGN_RIGHT},   {"by others, %", RK_ALIGN_RIGHT},
     };

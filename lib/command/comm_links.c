@@ -2,6 +2,7 @@
 #include "command/comm_links.h"
 
 #include "base/error.h"
+#include "base/time_text.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -96,13 +97,14 @@ static void add_kinds(rk_table *table, const rk_way_phase *phase, const struct l
         }
     }
     for (size_t i = 0; i < count; i++) {
+        char time[RK_TIME_TEXT_SIZE];
         rk_table_cell(table, "%s in %s", rk_collective_names[phase->job.op], phase->tier->name);
         rk_table_cell(table, "%s", kinds[i].name);
         rk_table_cell(table, "%.0f", kinds[i].count);
         rk_table_cell(table, "%.4g", kinds[i].least);
         rk_table_cell(table, "%.4g", kinds[i].sum / kinds[i].count);
         rk_table_cell(table, "%.4g", kinds[i].most);
-        rk_table_cell(table, "%.1f", 1e6 * kinds[i].busy);
+        rk_table_cell(table, "%s", rk_time_text(kinds[i].busy, time));
     }
 }
 

@@ -2,6 +2,7 @@
 #include "command/comm_servers.h"
 
 #include "base/text.h"
+#include "base/time_text.h"
 #include "comm/parameter_server.h"
 #include "report/describe.h"
 
@@ -26,10 +27,10 @@ static void add_row(const struct page *page, const struct row *row)
 {
     const rk_comm_servers *asked = page->asked;
     const double worth = row->rate / rk_staleness_steps(row->staleness, asked->price);
-    char size[RK_COMMAS_SIZE];
+    char size[RK_COMMAS_SIZE], time[RK_TIME_TEXT_SIZE];
     rk_table_cell(page->table, "%s", row->name);
     rk_table_cell(page->table, "%s", rk_with_commas((uint64_t)row->bytes, size));
-    rk_table_cell(page->table, "%.3f", 1e3 * row->seconds);
+    rk_table_cell(page->table, "%s", rk_time_text(row->seconds, time));
     if (asked->compute_s > 0) {
         rk_table_cell(page->table, "%.3f", row->rate);
         rk_table_cell(page->table, "%.0f", row->staleness);
@@ -99,7 +100,7 @@ rk_status rk_comm_servers_write(FILE *to, const rk_comm_servers *asked, const rk
 {
     static const rk_table_column columns[] = {
         {"arrangement", RK_ALIGN_LEFT}, {"bytes", RK_ALIGN_RIGHT},
-        {"time, ms", RK_ALIGN_RIGHT},   {"updates/s", RK_ALIGN_RIGHT},
+        {"time", RK_ALIGN_RIGHT},       {"updates/s", RK_ALIGN_RIGHT},
         {"stale by", RK_ALIGN_RIGHT},   {"worth, updates/s", RK_ALIGN_RIGHT},
     };
     int outer = 0;

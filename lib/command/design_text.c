@@ -3,6 +3,7 @@
 #include "command/design_command.h"
 
 #include "base/text.h"
+#include "base/time_text.h"
 #include "calculon/calculon_docs.h"
 #include "command/bounded.h"
 
@@ -29,10 +30,10 @@ static void write_target(FILE *to, const rk_design_answer *d)
 {
     const rk_design_target *args = &d->target;
     const char *separator = "";
-    char number[RK_NUMBER_TEXT_SIZE];
+    char number[RK_NUMBER_TEXT_SIZE], step[RK_TIME_TEXT_SIZE];
     (void)fprintf(to, "%-10s", "target");
     if (args->step > 0) {
-        (void)fprintf(to, "a step within %.6g s", args->step);
+        (void)fprintf(to, "a step within %s", rk_duration_text(args->step, step));
         separator = "; ";
     }
     if (args->tokens_per_second > 0) {
@@ -71,7 +72,7 @@ static void write_cheapest(FILE *to, const rk_design_answer *d)
     const rk_design *best = d->cheapest;
     const char *separator = "";
     char price[MONEY_SIZE], each[MONEY_SIZE], number[RK_COMMAS_SIZE], words[RK_WORDS_SIZE];
-    char rate[RK_NUMBER_TEXT_SIZE];
+    char rate[RK_NUMBER_TEXT_SIZE], step[RK_TIME_TEXT_SIZE];
     (void)fprintf(to, "The cheapest machine that meets the target: %s\n",
                   money(d, best->cost, price));
     (void)fprintf(to, "  %s processors of %s: ", rk_with_commas((uint64_t)best->processors, number),
@@ -83,8 +84,8 @@ static void write_cheapest(FILE *to, const rk_design_answer *d)
             separator = ", ";
         }
     }
-    (void)fprintf(to, "\n  %.5g s for the batch, %s tokens/s, %s %.2f %%\n",
-                  rk_design_answer_step(d, best),
+    (void)fprintf(to, "\n  %s for the batch, %s tokens/s, %s %.2f %%\n",
+                  rk_time_text(rk_design_answer_step(d, best), step),
                   rk_human_text(best->best.rate * (double)d->asked.seq, RK_HUMAN_BASE10, rate),
                   d->asked.planner->method->efficiency_name, 100 * best->best.efficiency);
     if (d->target.tokens > 0) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "command/estimate_operators.h"
 
+#include "base/time_text.h"
 #include "layer/all_kinds.h"
 
 #include <stdio.h>
@@ -98,14 +99,25 @@ static void add_amount(rk_table *table, double value, double unit)
     }
 }
 
+static double seconds_of(const rk_operator_list *list)
+{
+    double seconds = 0;
+    for (size_t i = 0; i < list->count; i++) {
+        seconds += list->items[i].seconds;
+    }
+    return seconds;
+}
+
 static rk_status write_block(FILE *to, const rk_block_operators *block, rk_table_style style,
                              rk_error *err)
 {
-    char title[128], size[SIZE_TEXT];
+    char title[128], size[SIZE_TEXT], time[RK_TIME_TITLE_SIZE];
+    const rk_time_unit unit = rk_time_unit_of(seconds_of(&block->list));
     const rk_table_column columns[] = {
-        {title, RK_ALIGN_LEFT},        {"pass", RK_ALIGN_LEFT},      {"part", RK_ALIGN_LEFT},
-        {"size", RK_ALIGN_LEFT},       {"GFLOP", RK_ALIGN_RIGHT},    {"sent, MB", RK_ALIGN_RIGHT},
-        {"saved, MB", RK_ALIGN_RIGHT}, {"time, us", RK_ALIGN_RIGHT},
+        {title, RK_ALIGN_LEFT},        {"pass", RK_ALIGN_LEFT},
+        {"part", RK_ALIGN_LEFT},       {"size", RK_ALIGN_LEFT},
+        {"GFLOP", RK_ALIGN_RIGHT},     {"sent, MB", RK_ALIGN_RIGHT},
+        {"saved, MB", RK_ALIGN_RIGHT}, {rk_time_title("time", unit, time), RK_ALIGN_RIGHT},
     };
     double seconds = 0, flops = 0, sent = 0, saved = 0;
     rk_table table;
@@ -120,7 +132,7 @@ static rk_status write_block(FILE *to, const rk_block_operators *block, rk_table
         add_amount(&table, o->flops, 1e9);
         add_amount(&table, o->message.sent, 1e6);
         add_amount(&table, o->saved, 1e6);
-        add_amount(&table, o->seconds, 1e-6);
+        add_amount(&table, o->seconds, unit.seconds);
         seconds += o->seconds;
         flops += o->flops;
         sent += o->message.sent;
@@ -134,7 +146,7 @@ static rk_status write_block(FILE *to, const rk_block_operators *block, rk_table
     add_amount(&table, flops, 1e9);
     add_amount(&table, sent, 1e6);
     add_amount(&table, saved, 1e6);
-    add_amount(&table, seconds, 1e-6);
+    add_amount(&table, seconds, unit.seconds);
     return rk_write_table(to, &table, style, err);
 }
 

@@ -7,6 +7,7 @@
 #include "command/estimate_sync.h"
 
 #include "base/error.h"
+#include "base/time_text.h"
 #include "comm/parameter_server.h"
 
 #include <math.h>
@@ -136,9 +137,13 @@ rk_status rk_sync_fill(const rk_request *request, const rk_setting *setting,
 
 rk_status rk_sync_write(FILE *to, const rk_sync *sync, rk_table_style style, rk_error *err)
 {
-    static const rk_table_column columns[] = {
-        {"data parallelism by", RK_ALIGN_LEFT}, {"sync, ms", RK_ALIGN_RIGHT},
-        {"step, ms", RK_ALIGN_RIGHT},           {"stale by", RK_ALIGN_RIGHT},
+    const rk_time_unit unit = rk_time_unit_of(sync->ways[0].step_s);
+    char sync_title[RK_TIME_TITLE_SIZE], step_title[RK_TIME_TITLE_SIZE];
+    const rk_table_column columns[] = {
+        {"data parallelism by", RK_ALIGN_LEFT},
+        {rk_time_title("sync", unit, sync_title), RK_ALIGN_RIGHT},
+        {rk_time_title("step", unit, step_title), RK_ALIGN_RIGHT},
+        {"stale by", RK_ALIGN_RIGHT},
         {"worth, tokens/s", RK_ALIGN_RIGHT},
     };
     rk_table table;
@@ -147,11 +152,11 @@ rk_status rk_sync_write(FILE *to, const rk_sync *sync, rk_table_style style, rk_
         const rk_sync_way *way = &sync->ways[i];
         rk_table_cell(&table, "%s", way->name);
         if (way->sync_s > 0) {
-            rk_table_cell(&table, "%.3f", 1e3 * way->sync_s);
+            rk_table_cell(&table, "%.3f", way->sync_s / unit.seconds);
         } else {
             rk_table_cell(&table, "-");
         }
-        rk_table_cell(&table, "%.3f", 1e3 * way->step_s);
+        rk_table_cell(&table, "%.3f", way->step_s / unit.seconds);
         rk_table_cell(&table, "%.4g", way->staleness);
         rk_table_cell(&table, "%.0f", way->tokens_second);
     }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `reckon fit`: whether a strategy, or any, fits in memory, and if not what would make it. */
+#include "base/time_text.h"
 #include "base/units.h"
 #include "command/commands.h"
 #include "command/fit.h"
@@ -49,12 +50,14 @@ static int largest_part(const rk_stage_memory *memory)
 
 static rk_status write_changes(FILE *to, const rk_fit *fit, rk_table_style style, rk_error *err)
 {
-    static const rk_table_column columns[] = {{"change that makes it fit", RK_ALIGN_LEFT},
-                                              {"memory, GiB", RK_ALIGN_RIGHT},
-                                              {"step, ms", RK_ALIGN_RIGHT},
-                                              {"cost, %", RK_ALIGN_RIGHT}};
     const rk_answer *answer = rk_fit_answer(fit);
     const rk_estimate *e = &answer->estimate;
+    const rk_time_unit unit = rk_time_unit_of(e->step);
+    char step[RK_TIME_TITLE_SIZE];
+    const rk_table_column columns[] = {{"change that makes it fit", RK_ALIGN_LEFT},
+                                       {"memory, GiB", RK_ALIGN_RIGHT},
+                                       {rk_time_title("step", unit, step), RK_ALIGN_RIGHT},
+                                       {"cost, %", RK_ALIGN_RIGHT}};
     const int most = largest_part(&e->memory);
     rk_table table;
     (void)fprintf(to, "To cut: %s, %.2f GiB or %.0f %% of the memory of stage %" PRId64 ".\n",
@@ -71,7 +74,7 @@ static rk_status write_changes(FILE *to, const rk_fit *fit, rk_table_style style
         char text[RK_FIT_CHANGE_TEXT];
         rk_table_cell(&table, "%s", rk_fit_change_text(&answer->strategy, change, text));
         rk_table_cell(&table, "%.2f", change->estimate.memory.total / GIB);
-        rk_table_cell(&table, "%.3f", 1e3 * change->estimate.step);
+        rk_table_cell(&table, "%.3f", change->estimate.step / unit.seconds);
         rk_table_cell(&table, "%+.1f", 100 * (change->estimate.step / e->step - 1));
     }
     return rk_write_table(to, &table, style, err);

@@ -2,6 +2,7 @@
 /* What is missing when a strategy does not fit, or none does, and what would help. */
 #include "command/reckon_plan.h"
 
+#include "base/time_text.h"
 #include "base/units.h"
 #include "report/describe.h"
 #include "report/estimate_fields.h"
@@ -24,7 +25,7 @@ static void write_remedy(FILE *to, const rk_answer *answer, const rk_shortage *s
 {
     const rk_estimate *e = &answer->estimate, *then = &shortage->changed.estimate;
     const int most = largest_part(&e->memory);
-    char changes[RK_WORDS_SIZE];
+    char changes[RK_WORDS_SIZE], step[RK_TIME_TEXT_SIZE], before[RK_TIME_TEXT_SIZE];
     (void)fprintf(to, "To cut: %s, %.2f GiB or %.0f %% of the memory of stage %" PRId64 ".\n",
                   rk_memory_part_names[most], e->memory.part[most] / GIB,
                   100 * e->memory.part[most] / e->memory.total, e->worst_stage);
@@ -34,11 +35,12 @@ static void write_remedy(FILE *to, const rk_answer *answer, const rk_shortage *s
     }
     (void)fprintf(to,
                   "Smallest change that fits: %s.\nThen stage %" PRId64
-                  " needs %.2f GiB of %.2f, and a step takes %.3f ms instead of %.3f (%+.1f %%).\n",
+                  " needs %.2f GiB of %.2f, and a step takes %s instead of %s (%+.1f %%).\n",
                   rk_strategy_changes(&answer->strategy, &shortage->changed.strategy, changes,
                                       sizeof(changes)),
-                  then->worst_stage, then->memory.total / GIB, then->usable / GIB, 1e3 * then->step,
-                  1e3 * e->step, 100 * (then->step / e->step - 1));
+                  then->worst_stage, then->memory.total / GIB, then->usable / GIB,
+                  rk_time_text(then->step, step), rk_time_text(e->step, before),
+                  100 * (then->step / e->step - 1));
 }
 
 static void write_remedy_json(rk_json_writer *writer, const rk_answer *answer,

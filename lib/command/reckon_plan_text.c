@@ -4,6 +4,7 @@
 #include "command/run_rules.h"
 #include "report/describe.h"
 
+#include "base/time_text.h"
 #include "base/units.h"
 #include "command/found.h"
 #include "report/estimate_fields.h"
@@ -15,11 +16,11 @@
 /* ---- why the others are slower -------------------------------------------------------------- */
 
 #define LINE_WIDTH 80
-#define SHOWN      0.5e-5 /* s: less is printed as 0.00 ms */
+#define SHOWN      1e-5 /* s: less is not worth a word */
 
 /*
- * The part that differs most between two estimates, but for one; RK_PART_COUNT: none differs by as
- * much as is printed.
+ * The part that differs most between two estimates, but for one; RK_PART_COUNT: none differs by
+ * SHOWN.
  */
 static int most_different(const rk_estimate *a, const rk_estimate *b, int but)
 {
@@ -37,7 +38,7 @@ static int most_different(const rk_estimate *a, const rk_estimate *b, int but)
 
 #define REASON_SIZE 256
 
-/* "PP comm -406.27 ms, recompute +365.79 ms"; "" where nothing differs by as much as is printed. */
+/* "PP comm -406.27 ms, recompute +1.3658 s"; "" where no part differs by SHOWN. */
 static const char *describe_difference(const rk_estimate *best, const rk_estimate *e,
                                        char out[REASON_SIZE])
 {
@@ -47,9 +48,10 @@ static const char *describe_difference(const rk_estimate *best, const rk_estimat
     size_t used = 0;
     out[0] = '\0';
     for (size_t i = 0; i < 2 && parts[i] < RK_PART_COUNT && used < REASON_SIZE; i++) {
-        used += (size_t)snprintf(out + used, REASON_SIZE - used, "%s%s %+.2f ms", used ? ", " : "",
-                                 rk_part_names[parts[i]],
-                                 1e3 * (e->times.part[parts[i]] - best->times.part[parts[i]]));
+        char change[RK_TIME_TEXT_SIZE];
+        const double more = e->times.part[parts[i]] - best->times.part[parts[i]];
+        used += (size_t)snprintf(out + used, REASON_SIZE - used, "%s%s %s", used ? ", " : "",
+                                 rk_part_names[parts[i]], rk_time_change_text(more, change));
     }
     return out;
 }

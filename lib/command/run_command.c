@@ -11,7 +11,6 @@
 
 #include <math.h>
 
-#define MINUTE    60.0
 #define GIGA      1e9
 #define NOT_GIVEN (-1.0)
 #define P90       1.2815515655446004 /* standard deviations to the 90th percentile */

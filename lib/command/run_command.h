@@ -98,10 +98,9 @@ rk_status rk_whole_run_write(const rk_job *job, const rk_whole_run *run, rk_erro
 /* Text of a run. */
 rk_text_writer rk_whole_run_text;
 
-/* "15.6 T", "5.682 TB", "512" and "3.09 h"; both return `out`. */
+/* "15.6 T", "5.682 TB", "512"; returns `out`. */
 #define RK_AMOUNT_SIZE 32
 const char *rk_amount_text(double value, const char *unit, char out[RK_AMOUNT_SIZE]);
-const char *rk_duration_text(double seconds, char out[RK_AMOUNT_SIZE]);
 
 /* Answers which cluster meets a deadline, a budget or a limit of power. */
 rk_status rk_run_choose(rk_job *job, const rk_run_args *args, rk_error *err);

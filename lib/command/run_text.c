@@ -3,26 +3,13 @@
 #include "command/run_command.h"
 
 #include "base/text.h"
+#include "base/time_text.h"
 #include "base/units.h"
 #include "report/describe.h"
 
 #include <math.h>
 
-#define MINUTE 60.0
-
 /* ---- amounts ------------------------------------------------------------------------------- */
-
-const char *rk_duration_text(double seconds, char out[RK_AMOUNT_SIZE])
-{
-    const bool s = seconds < 2 * MINUTE, min = seconds < 2 * HOUR, h = seconds < 2 * DAY;
-    const double unit = s ? 1 : min ? MINUTE : h ? HOUR : DAY;
-    (void)snprintf(out, RK_AMOUNT_SIZE, "%.3g %s", seconds / unit,
-                   s     ? "s"
-                   : min ? "min"
-                   : h   ? "h"
-                         : "days");
-    return out;
-}
 
 /* "15.6 T", "5.682 TB", "512". */
 const char *rk_amount_text(double value, const char *unit, char out[RK_AMOUNT_SIZE])
@@ -63,14 +50,15 @@ static void write_tokens(FILE *to, const rk_whole_run *run)
     }
 }
 
-/* " 61 to 79 days", or "not before the end of time". */
-static void write_days(FILE *to, const rk_spread *spread)
+/* "61.2, 66 and 79.1 days", or "no end". */
+static void write_spread(FILE *to, const rk_spread *spread)
 {
+    const rk_time_unit unit = rk_time_unit_of(spread->p10);
     if (spread->p90 < HUGE_VAL) {
-        (void)fprintf(to, "%.4g, %.4g and %.4g days", spread->p10 / DAY, spread->p50 / DAY,
-                      spread->p90 / DAY);
+        (void)fprintf(to, "%.4g, %.4g and %.4g %s", spread->p10 / unit.seconds,
+                      spread->p50 / unit.seconds, spread->p90 / unit.seconds, unit.name);
     } else if (spread->p10 < HUGE_VAL) {
-        (void)fprintf(to, "%.4g days, and no end for some", spread->p10 / DAY);
+        (void)fprintf(to, "%.4g %s, and no end for some", spread->p10 / unit.seconds, unit.name);
     } else {
         (void)fputs("no end", to);
     }
@@ -80,17 +68,19 @@ static void write_run(FILE *to, const rk_whole_run *run)
 {
     const rk_training_result *r = &run->result;
     const rk_simulated *s = &run->simulated;
+    const rk_time_unit unit = rk_time_unit_of(r->total);
     char tokens[RK_AMOUNT_SIZE], steps[RK_COMMAS_SIZE], each[RK_COMMAS_SIZE];
     write_tokens(to, run);
     rk_write_label(to, "run");
-    (void)fprintf(to, "%s tokens in %s steps of %s: %.4g days\n",
+    (void)fprintf(to, "%s tokens in %s steps of %s: %.4g %s\n",
                   rk_amount_text(run->training.tokens, "", tokens),
                   rk_with_commas((uint64_t)r->steps, steps),
-                  rk_with_commas((uint64_t)run->training.tokens_per_step, each), r->total / DAY);
+                  rk_with_commas((uint64_t)run->training.tokens_per_step, each),
+                  r->total / unit.seconds, unit.name);
     if (run->simulation.runs > 0) {
         rk_write_label(to, "");
         (void)fputs("10th, 50th and 90th percentile: ", to);
-        write_days(to, &s->total_s);
+        write_spread(to, &s->total_s);
         (void)fprintf(to, "\n%-10sof %s simulated runs; goodput %.1f, %.1f and %.1f %%\n", "",
                       rk_with_commas((uint64_t)run->simulation.runs, steps), 100 * s->goodput.p10,
                       100 * s->goodput.p50, 100 * s->goodput.p90);
@@ -100,13 +90,13 @@ static void write_run(FILE *to, const rk_whole_run *run)
 /* What each phase takes, where there are several. */
 static void write_phases(FILE *to, const rk_whole_run *run)
 {
-    char tokens[RK_AMOUNT_SIZE];
+    char tokens[RK_AMOUNT_SIZE], step[RK_TIME_TEXT_SIZE], duration[RK_TIME_TEXT_SIZE];
     for (int i = 0; i < run->phase_count; i++) {
         const rk_run_phase *p = &run->phases[i];
         rk_write_label(to, i == 0 ? "phases" : "");
-        (void)fprintf(to, "%s tokens in sequences of %lld, batch %lld: step %.4g s, %.4g days\n",
+        (void)fprintf(to, "%s tokens in sequences of %lld, batch %lld: step %s, %s\n",
                       rk_amount_text(p->tokens, "", tokens), (long long)p->seq, (long long)p->batch,
-                      p->step_s, p->days);
+                      rk_time_text(p->step_s, step), rk_duration_text(p->days * DAY, duration));
     }
 }
 
@@ -218,13 +208,14 @@ static void write_prices(FILE *to, const rk_whole_run *run)
 static rk_status write_parts(FILE *to, const rk_training_result *r, rk_table_style style,
                              rk_error *err)
 {
-    static const rk_table_column columns[] = {
-        {"time of the run", RK_ALIGN_LEFT}, {"days", RK_ALIGN_RIGHT}, {"%", RK_ALIGN_RIGHT}};
-    rk_rounding days = {.digit = 1e-3}, percent = {.digit = 1e-2};
+    const rk_time_unit unit = rk_time_unit_of(r->total);
+    const rk_table_column columns[] = {
+        {"time of the run", RK_ALIGN_LEFT}, {unit.name, RK_ALIGN_RIGHT}, {"%", RK_ALIGN_RIGHT}};
+    rk_rounding time = {.digit = 1e-3}, percent = {.digit = 1e-2};
     rk_table table;
     rk_table_init(&table, columns, sizeof(columns) / sizeof(columns[0]));
     for (int i = 0; i < RK_TRAINING_PART_COUNT; i++) {
-        const double shown = rk_round_next(&days, r->part[i] / DAY);
+        const double shown = rk_round_next(&time, r->part[i] / unit.seconds);
         const double share = rk_round_next(&percent, 100 * r->part[i] / r->total);
         if (r->part[i] > 0) {
             rk_table_cell(&table, "%s", rk_training_part_names[i]);
@@ -234,7 +225,7 @@ static rk_status write_parts(FILE *to, const rk_training_result *r, rk_table_sty
     }
     rk_table_rule(&table);
     rk_table_cell(&table, "total");
-    rk_table_cell(&table, "%.3f", days.printed);
+    rk_table_cell(&table, "%.3f", time.printed);
     rk_table_cell(&table, "%.2f", percent.printed);
     return rk_write_table(to, &table, style, err);
 }
@@ -246,11 +237,12 @@ static void write_rule(FILE *to, const rk_whole_run *run)
     const bool recompute = answer->strategy.recompute == RK_REC_FULL;
     const rk_training *t = &run->training;
     const double rate = answer->estimate.hardware_flops / t->step;
+    const double time =
+        rk_training_rule_s(t->tokens, run->parameters, t->accelerators, rate, recompute);
+    const rk_time_unit unit = rk_time_unit_of(time);
     rk_write_label(to, "rule");
-    (void)fprintf(
-        to, "%d T P / (n X) gives %.4g days of training at %.4g TFLOP/s\n", recompute ? 8 : 6,
-        rk_training_rule_s(t->tokens, run->parameters, t->accelerators, rate, recompute) / DAY,
-        rate / 1e12);
+    (void)fprintf(to, "%d T P / (n X) gives %.4g %s of training at %.4g TFLOP/s\n",
+                  recompute ? 8 : 6, time / unit.seconds, unit.name, rate / 1e12);
 }
 
 /* The three assumptions that move the answer most. */
@@ -259,10 +251,15 @@ static void write_ranges(FILE *to, const rk_whole_run *run)
     for (int i = 0; i < run->range_count && i < 3; i++) {
         const rk_assumed_range *r = &run->ranges[i];
         const double low = fmin(r->low_s, r->high_s), high = fmax(r->low_s, r->high_s);
+        const rk_time_unit unit = rk_time_unit_of(low);
         rk_write_label(to, i == 0 ? "assumed" : "");
         (void)fprintf(to, "%s x %.3g to %.3g: ", rk_assumption_names[r->what], r->low, r->high);
-        (void)fprintf(to, high < HUGE_VAL ? "%.4g to %.4g days\n" : "%.4g days to no end\n",
-                      low / DAY, high / DAY);
+        if (high < HUGE_VAL) {
+            (void)fprintf(to, "%.4g to %.4g %s\n", low / unit.seconds, high / unit.seconds,
+                          unit.name);
+        } else {
+            (void)fprintf(to, "%.4g %s to no end\n", low / unit.seconds, unit.name);
+        }
     }
 }
 

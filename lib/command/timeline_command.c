@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "base/time_text.h"
 #include "command/commands.h"
 #include "command/found.h"
 #include "request/launch_flags.h"
@@ -84,10 +85,15 @@ static double seconds_of(const rk_timeline *t, int64_t rank, rk_op_kind kind)
 
 static rk_status write_ranks(FILE *to, const rk_timeline *t, rk_table_style style, rk_error *err)
 {
-    static const rk_table_column columns[] = {
-        {"rank", RK_ALIGN_LEFT},          {"forward, ms", RK_ALIGN_RIGHT},
-        {"backward, ms", RK_ALIGN_RIGHT}, {"weights, ms", RK_ALIGN_RIGHT},
-        {"idle, ms", RK_ALIGN_RIGHT},     {"idle, %", RK_ALIGN_RIGHT},
+    const rk_time_unit unit = rk_time_unit_of(t->step);
+    char titles[4][RK_TIME_TITLE_SIZE];
+    const rk_table_column columns[] = {
+        {"rank", RK_ALIGN_LEFT},
+        {rk_time_title("forward", unit, titles[0]), RK_ALIGN_RIGHT},
+        {rk_time_title("backward", unit, titles[1]), RK_ALIGN_RIGHT},
+        {rk_time_title("weights", unit, titles[2]), RK_ALIGN_RIGHT},
+        {rk_time_title("idle", unit, titles[3]), RK_ALIGN_RIGHT},
+        {"idle, %", RK_ALIGN_RIGHT},
         {"in flight", RK_ALIGN_RIGHT},
     };
     rk_table table;
@@ -95,9 +101,9 @@ static rk_status write_ranks(FILE *to, const rk_timeline *t, rk_table_style styl
     for (int64_t rank = 0; rank < t->strategy->pp; rank++) {
         rk_table_cell(&table, "%" PRId64, rank);
         for (int kind = RK_OP_FORWARD; kind <= RK_OP_WEIGHT; kind++) {
-            rk_table_cell(&table, "%.3f", 1e3 * seconds_of(t, rank, (rk_op_kind)kind));
+            rk_table_cell(&table, "%.3f", seconds_of(t, rank, (rk_op_kind)kind) / unit.seconds);
         }
-        rk_table_cell(&table, "%.3f", 1e3 * t->idle[rank]);
+        rk_table_cell(&table, "%.3f", t->idle[rank] / unit.seconds);
         rk_table_cell(&table, "%.2f", 100 * t->idle[rank] / t->pipeline);
         rk_table_cell(&table, "%.4g", t->in_flight[rank]);
     }
@@ -110,6 +116,7 @@ static rk_status write_text(FILE *to, const void *what, rk_table_style style, in
     const struct asked *asked = what;
     const rk_answer *answer = rk_found_answer(&asked->found);
     const rk_timeline *t = &asked->timeline;
+    char time[RK_TIME_TEXT_SIZE], part[RK_TIME_TEXT_SIZE];
     rk_write_inputs(to, asked->request, asked->inputs);
     rk_write_found(to, &asked->found);
     if (!answer) {
@@ -120,11 +127,12 @@ static rk_status write_text(FILE *to, const void *what, rk_table_style style, in
     rk_write_strategy(to, &answer->strategy);
     (void)fputc('\n', to);
     rk_write_label(to, "step");
-    (void)fprintf(to, "%.3f ms, of which the pipeline %.3f\n", 1e3 * t->step, 1e3 * t->pipeline);
+    (void)fprintf(to, "%s, of which the pipeline %s\n", rk_time_text(t->step, time),
+                  rk_time_text(t->pipeline, part));
     rk_write_label(to, "");
     for (int i = 0; i < t->after_count; i++) {
-        (void)fprintf(to, "%s%s %.3f", i ? ", " : "then ", t->after[i].name,
-                      1e3 * t->after[i].seconds);
+        (void)fprintf(to, "%s%s %s", i ? ", " : "then ", t->after[i].name,
+                      rk_time_text(t->after[i].seconds, part));
     }
     (void)fputs("\n\n", to);
     write_letters(to, t, width);
@@ -152,7 +160,7 @@ static rk_status write_file(const rk_job *job, const struct asked *asked, output
                             rk_error *err)
 {
     const rk_timeline *t = &asked->timeline;
-    char title[256];
+    char title[256], step[RK_TIME_TEXT_SIZE];
     rk_out *out;
     if (form == FORM_PICTURE && t->op_count > PICTURE_MAX) {
         return rk_fail(err, RK_ERR_LIMIT,
@@ -162,11 +170,11 @@ static rk_status write_file(const rk_job *job, const struct asked *asked, output
     }
     (void)snprintf(title, sizeof(title),
                    "%s on %" PRId64 " %s, TP %" PRId64 ", CP %" PRId64 ", PP %" PRId64
-                   ", DP %" PRId64 ", %s: %.4g %s per step",
+                   ", DP %" PRId64 ", %s: %s per step",
                    asked->inputs->model.name, rk_strategy_ranks(t->strategy),
                    asked->inputs->system.accelerator.name, t->strategy->tp, t->strategy->cp,
                    t->strategy->pp, t->strategy->dp, rk_schedule_names[t->strategy->schedule],
-                   t->step < 1 ? 1e3 * t->step : t->step, t->step < 1 ? "ms" : "s");
+                   rk_time_text(t->step, step));
     const rk_status status = rk_job_open(job, asked->request->output, &out, err);
     if (status) {
         return status;

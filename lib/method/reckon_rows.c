@@ -2,6 +2,7 @@
 /* Strategies of the reckon model in rows: the fields of a strategy, and what it costs. */
 #include "method/rows.h"
 
+#include "base/time_text.h"
 #include "base/units.h"
 
 #include <stdio.h>
@@ -10,8 +11,8 @@
 enum cost { STEP, TOKENS, FLOPS, MFU, MEMORY, HOST, COSTS };
 
 static const char *const cost_labels[COSTS] = {
-    [STEP] = "step, ms", [TOKENS] = "tokens/s/GPU", [FLOPS] = "TFLOP/s/GPU",
-    [MFU] = "MFU, %",    [MEMORY] = "memory, GiB",  [HOST] = "host memory, GiB",
+    [STEP] = "step",  [TOKENS] = "tokens/s/GPU", [FLOPS] = "TFLOP/s/GPU",
+    [MFU] = "MFU, %", [MEMORY] = "memory, GiB",  [HOST] = "host memory, GiB",
 };
 
 /* Shown for all; the others where some strategy is not as the space has it. */
@@ -57,15 +58,23 @@ const char *rk_reckon_describe(const rk_problem *problem, const rk_candidate *ca
     const rk_estimate *e = &candidate->estimate;
     const double ranks = (double)rk_strategy_ranks(&candidate->strategy);
     const double costs[COSTS] = {
-        [STEP] = 1e3 * e->step,       [TOKENS] = e->tokens_per_second / ranks,
-        [MFU] = 100 * e->mfu,         [FLOPS] = e->model_flops / e->step / 1e12,
-        [HOST] = e->host_bytes / GIB, [MEMORY] = e->memory.total / GIB,
+        [STEP] = e->step,
+        [TOKENS] = e->tokens_per_second / ranks,
+        [MFU] = 100 * e->mfu,
+        [FLOPS] = e->model_flops / e->step / 1e12,
+        [HOST] = e->host_bytes / GIB,
+        [MEMORY] = e->memory.total / GIB,
     };
     (void)problem;
     if (row < RK_STRATEGY_FIELD_COUNT) {
         return rk_strategy_text(&candidate->strategy, row, out);
     }
     const enum cost cost = (enum cost)(row - RK_STRATEGY_FIELD_COUNT);
+    if (cost == STEP) {
+        char time[RK_TIME_TEXT_SIZE];
+        (void)snprintf(out, RK_CELL_SIZE, "%s", rk_time_text(e->step, time));
+        return out;
+    }
     (void)snprintf(out, RK_CELL_SIZE, cost == TOKENS || cost == FLOPS ? "%.1f" : "%.2f",
                    costs[cost]);
     return out;

@@ -2,6 +2,7 @@
 /* The timeline of a step as a picture: a row per pipeline rank, a box per operation. */
 #include "timeline/timeline.h"
 
+#include "base/time_text.h"
 #include "plot/draw.h"
 
 #include <inttypes.h>
@@ -109,17 +110,18 @@ static double tick_of(double length)
 
 static void draw_axis(const struct picture *p)
 {
-    const double milliseconds = 1e3 * p->timeline->step, tick = tick_of(milliseconds);
+    const rk_time_unit unit = rk_time_unit_of(p->timeline->step);
+    const double length = p->timeline->step / unit.seconds, tick = tick_of(length);
     const double y = y_of(p->timeline->strategy->pp) + 4;
     rk_draw_line(p->out, LEFT, y, x_of(p, p->timeline->step), y, "#444", 1, false);
-    for (int i = 0; i * tick <= milliseconds; i++) {
+    for (int i = 0; i * tick <= length; i++) {
         char label[RK_LABEL_SIZE];
-        const double x = x_of(p, i * tick / 1e3);
+        const double x = x_of(p, i * tick * unit.seconds);
         rk_draw_line(p->out, x, y, x, y + 5, "#444", 1, false);
         rk_draw_text(p->out, x, y + 18, rk_label_short(i * tick, label),
                      (rk_text_style){.size = TEXT, .anchor = RK_ANCHOR_MIDDLE});
     }
-    rk_draw_text(p->out, LEFT - 6, y + 18, "ms",
+    rk_draw_text(p->out, LEFT - 6, y + 18, unit.name,
                  (rk_text_style){.size = TEXT, .anchor = RK_ANCHOR_END});
 }
 

@@ -3,6 +3,7 @@
 #include "base/divisors.h"
 #include "base/error.h"
 #include "base/text.h"
+#include "base/time_text.h"
 #include "base/top.h"
 #include "work/parallel.h"
 
@@ -51,6 +52,36 @@ static void test_double_text(void **state)
             assert_memory_equal(&back, &value, sizeof(value));
         }
     }
+}
+
+static void test_time_text(void **state)
+{
+    static const struct {
+        double seconds;
+        const char *text, *change, *roughly;
+    } cases[] = {
+        {0, "0.0000 s", "+0.0000 s", "0 s"},
+        {1.5e-7, "0.1500 µs", "+0.1500 µs", "0.15 µs"},
+        {68.369e-6, "68.369 µs", "+68.369 µs", "68.4 µs"},
+        {1e-3, "1.0000 ms", "+1.0000 ms", "1 ms"},
+        {-0.64019, "-640.19 ms", "-640.19 ms", NULL},
+        {56.050602, "56.051 s", "+56.051 s", "56.1 s"},
+        {300, "300.00 s", "+300.00 s", "5 min"},
+        {5400, "90.000 min", "+90.000 min", "90 min"},
+        {36000, "10.000 h", "+10.000 h", "10 h"},
+        {864000, "10.000 days", "+10.000 days", "10 days"},
+    };
+    char out[RK_TIME_TEXT_SIZE], title[RK_TIME_TITLE_SIZE];
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        assert_string_equal(rk_time_text(cases[i].seconds, out), cases[i].text);
+        assert_string_equal(rk_time_change_text(cases[i].seconds, out), cases[i].change);
+        if (cases[i].roughly) {
+            assert_string_equal(rk_duration_text(cases[i].seconds, out), cases[i].roughly);
+        }
+    }
+    assert_string_equal(rk_time_text((double)INFINITY, out), "inf days");
+    assert_string_equal(rk_time_title("step", rk_time_unit_of(0.25), title), "step, ms");
 }
 
 static void test_human_text(void **state)
@@ -199,10 +230,10 @@ static void test_top(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_double_text),  cmocka_unit_test(test_human_text),
-        cmocka_unit_test(test_nearest_name), cmocka_unit_test(test_error_text),
-        cmocka_unit_test(test_divisors),     cmocka_unit_test(test_parallel),
-        cmocka_unit_test(test_top),
+        cmocka_unit_test(test_double_text), cmocka_unit_test(test_time_text),
+        cmocka_unit_test(test_human_text),  cmocka_unit_test(test_nearest_name),
+        cmocka_unit_test(test_error_text),  cmocka_unit_test(test_divisors),
+        cmocka_unit_test(test_parallel),    cmocka_unit_test(test_top),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

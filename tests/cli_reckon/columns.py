@@ -13,6 +13,7 @@ import sys
 import tempfile
 
 GIB = 2.0**30
+SECONDS = {"µs": 1e-6, "ms": 1e-3, "s": 1}
 RECKON = os.path.abspath(sys.argv[1])
 failures = []
 
@@ -68,16 +69,18 @@ def check_plan():
         e = answer["estimate"]
         if not e["hfu"] > 1.01 * e["mfu"]:
             failures.append(f"plan, {i + 1}: full recomputation does not show in HFU")
-        for title, wanted in (("step, ms", 1e3 * e["step_s"]),
-                              ("tokens/s/GPU", e["tokens_per_s_per_accelerator"]),
+        value, unit = row_of(text, "step")[2 * i:2 * i + 2]
+        near(f"plan, {i + 1}, step", value, e["step_s"] / SECONDS[unit])
+        for title, wanted in (("tokens/s/GPU", e["tokens_per_s_per_accelerator"]),
                               ("TFLOP/s/GPU", e["tflops_per_accelerator"]),
                               ("MFU, %", 100 * e["mfu"]),
                               ("memory, GiB", e["memory_total_bytes"] / GIB)):
             near(f"plan, {i + 1}, {title}", row_of(text, title)[i], wanted)
     e = document["strategies"][0]["estimate"]
-    found = re.search(r"step +([\d.]+) ms; ([\d,]+) tokens/s, ([\d.]+) tokens/s/GPU, ([\d.]+) TF",
-                      text)
-    for words, wanted in zip(found.groups(), (1e3 * e["step_s"], e["tokens_per_s"],
+    found = re.search(r"step +([\d.]+) (µs|ms|s); ([\d,]+) tokens/s, "
+                      r"([\d.]+) tokens/s/GPU, ([\d.]+) TF", text)
+    near("summary, step", found[1], e["step_s"] / SECONDS[found[2]])
+    for words, wanted in zip(found.groups()[2:], (e["tokens_per_s"],
                                               e["tokens_per_s_per_accelerator"],
                                               e["tflops_per_accelerator"])):
         near("summary", words, wanted)
@@ -130,7 +133,8 @@ def check_comm():
         near(f"{what}, bandwidth", c["algorithm_bytes_per_s"] * c["seconds"], c["bytes"])
         near(f"{what}, bus", c["bus_bytes_per_s"],
              c["algorithm_bytes_per_s"] * factors.get(c["op"], 15 / 16))
-        for words, wanted in zip(row[3:], (1e6 * c["seconds"], c["algorithm_bytes_per_s"] / 1e9,
+        near(f"{what}, time", row[3], c["seconds"] / SECONDS[row[4]])
+        for words, wanted in zip(row[5:], (c["algorithm_bytes_per_s"] / 1e9,
                                            c["bus_bytes_per_s"] / 1e9)):
             near(what, words, wanted)
 

@@ -63,9 +63,9 @@ while read -r question; do
         "$reckon" run $question --tokens 1B >run
         "$reckon" timeline $question >timeline
     }
-    sed -n '/^strategy /,/^$/p; s/^step  *\([0-9.]*\) ms.*/\1/p' estimate >expected
+    sed -n '/^strategy /,/^$/p; s/^step  *\([0-9.]* [µm]*s\).*/\1/p' estimate >expected
     for command in run timeline; do
-        sed -n '/^strategy /,/^$/p; s/^step  *\([0-9.]*\) ms.*/\1/p' $command | cmp -s - expected ||
+        sed -n '/^strategy /,/^$/p; s/^step  *\([0-9.]* [µm]*s\).*/\1/p' $command | cmp -s - expected ||
             fail "$command shows another strategy or step than estimate"
     done
 done <lines
