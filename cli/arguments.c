@@ -2,7 +2,7 @@
 #include "arguments.h"
 
 #include "help.h"
-#include "team.h"
+#include "joined.h"
 
 #include <getopt.h>
 #include <stdarg.h>

@@ -4,8 +4,8 @@
 #include "calculon.h"
 #include "complete.h"
 #include "help.h"
+#include "joined.h"
 #include "run_job.h"
-#include "team.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -2,8 +2,9 @@
 #include "run_job.h"
 
 #include "arguments.h"
+#include "join.h"
+#include "joined.h"
 #include "progress.h"
-#include "team.h"
 #include "terminal.h"
 
 #include <stdio.h>

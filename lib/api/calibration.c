@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Constants fitted to measurements. */
-#include "calibrate/calibrate.h"
+#include "calibrate/fitted.h"
 
 #include "api/hand_out.h"
 #include "base/error.h"

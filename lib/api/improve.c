@@ -5,8 +5,8 @@
 
 #include "base/error.h"
 #include "command/commands.h"
-#include "command/design_command.h"
-#include "command/explain.h"
+#include "command/design_answer.h"
+#include "command/explain_answer.h"
 #include "command/shape_command.h"
 
 #include <stdlib.h>

@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "command/estimate_operators.h"
-#include "timeline/timeline.h"
+#include "timeline/operations.h"
 
 #include <stdlib.h>
 

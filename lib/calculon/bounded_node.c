@@ -4,7 +4,7 @@
  * lane, time by a bound per interleaving and pair of tiers, and what is left in two passes of the
  * kernel: first the lanes that offload nothing, then the others where these are fast enough.
  */
-#include "calculon/calculon_bounded.h"
+#include "calculon/bounded_parts.h"
 #include "calculon/primitives.h"
 
 #include <math.h>

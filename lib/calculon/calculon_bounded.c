@@ -6,7 +6,7 @@
  * round every unit knows the times that the rounds before have found and its own, not those of its
  * neighbours, so the counts do not depend on the number of threads.
  */
-#include "calculon/calculon_bounded.h"
+#include "calculon/bounded_parts.h"
 
 #include "base/error.h"
 #include "calculon/execution.h"

@@ -15,7 +15,7 @@
  *
  * the others adapting, and how much a single row moves it: H^-1 weight error J.
  */
-#include "calibrate/calibrate.h"
+#include "calibrate/fitted.h"
 
 #include "base/error.h"
 #include "calibrate/calibrate_search.h"

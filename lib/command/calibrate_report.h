@@ -3,7 +3,7 @@
 #ifndef RK_COMMAND_CALIBRATE_REPORT_H
 #define RK_COMMAND_CALIBRATE_REPORT_H
 
-#include "calibrate/calibrate.h"
+#include "calibrate/fitted.h"
 #include "io/json_write.h"
 #include "job/job.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The answer of `reckon design` for programs. */
-#include "command/design_command.h"
+#include "command/design_answer.h"
 
 #include "command/bounded.h"
 #include "io/csv_out.h"

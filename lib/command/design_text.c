@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The answer of `reckon design` for people. */
-#include "command/design_command.h"
+#include "command/design_answer.h"
 
 #include "base/text.h"
 #include "base/time_text.h"

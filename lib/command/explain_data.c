@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The answer of `reckon explain` for programs. */
-#include "command/explain.h"
+#include "command/explain_answer.h"
 
 #include "command/bounded.h"
 #include "io/csv_out.h"

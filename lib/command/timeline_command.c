@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `reckon timeline`: the timeline of one step, as a trace, a picture or a table. */
-#include "timeline/timeline.h"
+#include "timeline/operations.h"
 
 #include "base/error.h"
 #include "base/text.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The timeline of a step as a picture: a row per pipeline rank, a box per operation. */
-#include "timeline/timeline.h"
+#include "timeline/operations.h"
 
 #include "base/time_text.h"
 #include "plot/draw.h"

@@ -5,7 +5,7 @@
  * since Perfetto finds names by them.  Start and end are rounded alike, so that slices that follow
  * each other do not overlap by a rounding.
  */
-#include "timeline/timeline.h"
+#include "timeline/operations.h"
 
 #include "base/error.h"
 #include "base/units.h"

@@ -2,7 +2,7 @@
 /* What a timeline shows is the estimate: every operation once, one after the other, to the end. */
 #include "../layer/blocks.h"
 
-#include "timeline/timeline.h"
+#include "timeline/operations.h"
 
 #include <jansson.h>
 #include <stdlib.h>

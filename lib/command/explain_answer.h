@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `reckon explain`: what its files share. */
-#ifndef RK_COMMAND_EXPLAIN_H
-#define RK_COMMAND_EXPLAIN_H
+#ifndef RK_COMMAND_EXPLAIN_ANSWER_H
+#define RK_COMMAND_EXPLAIN_ANSWER_H
 
 #include "codesign/replan.h"
 #include "command/planner.h"

@@ -3,8 +3,8 @@
  * The timeline of a training step: what every pipeline rank does when, as a trace for Perfetto and
  * chrome://tracing, as a picture, and as a table.
  */
-#ifndef RK_TIMELINE_TIMELINE_H
-#define RK_TIMELINE_TIMELINE_H
+#ifndef RK_TIMELINE_OPERATIONS_H
+#define RK_TIMELINE_OPERATIONS_H
 
 #include "estimate/estimate.h"
 #include "io/out.h"

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "team.h"
+#include "join.h"
 
 #include "arguments.h"
+#include "joined.h"
 #include "mpi_team.h"
 
 #include <stdio.h>
-
-/* A process is in one team at most, from the start of its command to its end. */
-static rk_team *joined;
 
 int rk_team_join(const rk_command *command)
 {
@@ -23,7 +21,8 @@ int rk_team_join(const rk_command *command)
                                               "(libopenmpi-dev) and build again, or start one",
                                               started);
     }
-    joined = rk_mpi_begin();
+    rk_team *joined = rk_mpi_begin();
+    rk_team_keep(joined);
     if (joined && joined->size == 1 && started > 1) {
         return rk_fail_command(command,
                                "this is one of %d processes, but MPI does not see the others, and "
@@ -35,16 +34,6 @@ int rk_team_join(const rk_command *command)
         return RK_EXIT_USAGE; /* it would say what rank 0 says */
     }
     return joined ? RK_PARSED : rk_fail_command(command, "MPI does not work here");
-}
-
-rk_team *rk_team_joined(void)
-{
-    return joined && joined->size > 1 ? joined : NULL;
-}
-
-bool rk_team_is_first(void)
-{
-    return !joined || joined->rank == 0;
 }
 
 void rk_team_report(const rk_command *command)
@@ -63,12 +52,4 @@ void rk_team_report(const rk_command *command)
                       all > 0 ? 100 * team->cpu_s[rank] / all : 0);
     }
     (void)fputc('\n', stderr);
-}
-
-int rk_team_end(int status)
-{
-    const int told = rk_team_is_first() ? status : RK_EXIT_DONE;
-    rk_mpi_end(joined, told);
-    joined = NULL;
-    return told;
 }

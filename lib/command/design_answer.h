@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `reckon design`: what its files share. */
-#ifndef RK_COMMAND_DESIGN_H
-#define RK_COMMAND_DESIGN_H
+#ifndef RK_COMMAND_DESIGN_ANSWER_H
+#define RK_COMMAND_DESIGN_ANSWER_H
 
 #include "codesign/design.h"
 #include "command/planner.h"

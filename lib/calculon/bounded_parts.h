@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The bounded search: what its files share. */
-#ifndef RK_CALCULON_CALCULON_BOUNDED_H
-#define RK_CALCULON_CALCULON_BOUNDED_H
+#ifndef RK_CALCULON_BOUNDED_PARTS_H
+#define RK_CALCULON_BOUNDED_PARTS_H
 
 #include "base/top.h"
 #include "calculon/bounds.h"

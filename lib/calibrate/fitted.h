@@ -4,8 +4,8 @@
  *
  *     rk_calibrate -> rk_calibration_write (the documents; reckon/evidence.h)
  */
-#ifndef RK_CALIBRATE_CALIBRATE_H
-#define RK_CALIBRATE_CALIBRATE_H
+#ifndef RK_CALIBRATE_FITTED_H
+#define RK_CALIBRATE_FITTED_H
 
 #include "calibrate/problem.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "timeline/timeline.h"
+#include "timeline/operations.h"
 
 #include "base/error.h"
 #include "base/text.h"

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Joining the ranks that a command shares its work with. */
+#ifndef RK_CLI_JOIN_H
+#define RK_CLI_JOIN_H
+
+#include "reckon/command.h"
+
+/*
+ * Joins the other processes that mpirun or srun has started.  Returns RK_PARSED, or the exit status
+ * when this program cannot do that.  A command that was started alone has nobody to join.
+ */
+int rk_team_join(const rk_command *command);
+
+/* Reports on standard error how much processor time each rank has spent on what they shared. */
+void rk_team_report(const rk_command *command);
+
+#endif

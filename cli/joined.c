@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "joined.h"
+
+#include "arguments.h"
+#include "mpi_team.h"
+
+/* A process is in one team at most. */
+static rk_team *joined;
+
+void rk_team_keep(rk_team *team)
+{
+    joined = team;
+}
+
+rk_team *rk_team_joined(void)
+{
+    return joined && joined->size > 1 ? joined : NULL;
+}
+
+bool rk_team_is_first(void)
+{
+    return !joined || joined->rank == 0;
+}
+
+int rk_team_end(int status)
+{
+    const int told = rk_team_is_first() ? status : RK_EXIT_DONE;
+    rk_mpi_end(joined, told);
+    joined = NULL;
+    return told;
+}
