@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `reckon plot`: figures and pages of results. */
 #include "command/commands.h"
-#include "study/study.h"
+#include "study/studies.h"
 
 #include "base/error.h"
 #include "base/text.h"

@@ -6,7 +6,7 @@
 #include "base/top.h"
 #include "search/bounded_plan.h"
 #include "search/plan_clock.h"
-#include "search/plan_space.h"
+#include "search/plan_lists.h"
 
 /* Strategies that share costs of blocks but for recompute. */
 struct batch {

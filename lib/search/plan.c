@@ -12,7 +12,7 @@
 #include "estimate/least.h"
 #include "search/plan_clock.h"
 #include "search/plan_fit.h"
-#include "search/plan_space.h"
+#include "search/plan_lists.h"
 #include "work/parallel.h"
 
 #include <math.h>

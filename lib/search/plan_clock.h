@@ -9,7 +9,7 @@
 
 #include "base/top.h"
 #include "estimate/step.h"
-#include "search/plan_space.h"
+#include "search/plan_lists.h"
 
 /* What a top list keeps of a strategy. */
 typedef struct rk_plan_found {

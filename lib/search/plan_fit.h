@@ -9,7 +9,7 @@
 #define RK_SEARCH_PLAN_FIT_H
 
 #include "estimate/stage.h"
-#include "search/plan_space.h"
+#include "search/plan_lists.h"
 
 /* A rank of a pipeline, alone of its kind. */
 typedef struct rk_plan_rank {

@@ -5,7 +5,7 @@
  */
 #include "base/error.h"
 #include "estimate/stage.h"
-#include "search/plan_space.h"
+#include "search/plan_lists.h"
 #include "strategy/strategy_fields.h"
 
 #include <stdlib.h>

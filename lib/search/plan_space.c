@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "search/plan_space.h"
+#include "search/plan_lists.h"
 
 #include "base/error.h"
 #include "strategy/optimizer.h"
@@ -114,16 +114,6 @@ static rk_status list_degrees(const rk_choices *choices, int64_t whole, int64_t 
     }
     list->count = kept;
     return status;
-}
-
-bool rk_plan_allows(const rk_choices *choices, int64_t value)
-{
-    for (int i = 0; i < choices->count; i++) {
-        if (choices->values[i] == value) {
-            return true;
-        }
-    }
-    return choices->count == 0;
 }
 
 /* What all layers with attention of so many heads, or with experts, can be split by. */

@@ -2,7 +2,7 @@
 #include "search/reasons.h"
 
 #include "base/error.h"
-#include "search/plan_space.h"
+#include "search/plan_lists.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -5,7 +5,7 @@
 
 #include "study/data.h"
 #include "study/spec.h"
-#include "study/study.h"
+#include "study/studies.h"
 
 typedef struct rk_builder {
     rk_arena *arena;
@@ -33,10 +33,6 @@ typedef struct rk_distinct {
 
 /* The place of a value, which is added when it is new; room must be left. */
 size_t rk_distinct_place(rk_distinct *distinct, const rk_value *value);
-
-/* "path.name" and "path[i]" in a buffer of the arena's (short paths are borrowed by none). */
-#define RK_PATH(path, name) rk_json_path_member(path, name, (char[RK_JSON_PATH_SIZE]){0})
-#define RK_PLACE(path, i)   rk_json_path_element(path, i, (char[RK_JSON_PATH_SIZE]){0})
 
 rk_status rk_build_figure(rk_builder *builder, const json_t *value, const char *path,
                           rk_study_item *item, rk_error *err);

@@ -6,7 +6,6 @@
 #include "io/csv_in.h"
 #include "io/expression.h"
 #include "io/sqlite_in.h"
-#include "study/build.h"
 
 #include <errno.h>
 #include <math.h>

@@ -69,4 +69,8 @@ double rk_value_number(const rk_value *value);
 /* Whether two values are the same: numbers as numbers, and no value as no value. */
 bool rk_value_same(const rk_value *a, const rk_value *b);
 
+/* "path.name" and "path[i]" in a buffer of the arena's (short paths are borrowed by none). */
+#define RK_PATH(path, name) rk_json_path_member(path, name, (char[RK_JSON_PATH_SIZE]){0})
+#define RK_PLACE(path, i)   rk_json_path_element(path, i, (char[RK_JSON_PATH_SIZE]){0})
+
 #endif

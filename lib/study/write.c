@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A study as HTML and as Markdown. */
-#include "study/study.h"
+#include "study/studies.h"
 
 #include "plot/page.h"
 

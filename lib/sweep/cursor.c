@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "sweep/doc.h"
+#include "sweep/sweep_doc.h"
 
 #include "base/error.h"
 #include "io/json_memory.h"

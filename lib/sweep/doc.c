@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "sweep/doc.h"
+#include "sweep/sweep_doc.h"
 
 #include "base/error.h"
 #include "io/json_memory.h"
@@ -9,11 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-rk_status rk_sweep_fail_memory(rk_error *err)
-{
-    return rk_fail(err, RK_ERR_MEMORY, "not enough memory for the sweep");
-}
 
 /* ---- axes ------------------------------------------------------------------------------------ */
 

@@ -3,9 +3,13 @@
 #ifndef RK_SWEEP_DOC_PARTS_H
 #define RK_SWEEP_DOC_PARTS_H
 
-#include "sweep/doc.h"
+#include "base/error.h"
+#include "sweep/sweep_doc.h"
 
-rk_status rk_sweep_fail_memory(rk_error *err);
+static inline rk_status rk_sweep_fail_memory(rk_error *err)
+{
+    return rk_fail(err, RK_ERR_MEMORY, "not enough memory for the sweep");
+}
 
 /* Fills doc->mode from the members "method", "task" and "search". */
 rk_status rk_sweep_doc_read_mode(rk_sweep_doc *doc, const json_t *root, rk_error *err);

@@ -8,7 +8,7 @@
 
 #include "base/top.h"
 #include "method/method.h"
-#include "sweep/doc.h"
+#include "sweep/sweep_doc.h"
 
 #define RK_SWEEP_COUNTS_MAX 4
 

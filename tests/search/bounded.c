@@ -5,7 +5,7 @@
 
 #include "estimate/least.h"
 #include "models.h"
-#include "search/plan_space.h"
+#include "search/plan_lists.h"
 #include "system/measured.h"
 
 #include <math.h>

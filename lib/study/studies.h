@@ -3,8 +3,8 @@
  * A study: figures, tables and text made of tables of results, as one JSON document describes
  * them (docs/plot.md).
  */
-#ifndef RK_STUDY_STUDY_H
-#define RK_STUDY_STUDY_H
+#ifndef RK_STUDY_STUDIES_H
+#define RK_STUDY_STUDIES_H
 
 #include "base/arena.h"
 #include "io/json.h"

@@ -8,8 +8,8 @@
  * Order, outermost first: recipe, rank order, tp, cp, ep, etp, cp_kind, micro_batch, recompute, pp,
  * shape, recompute_layers, sharding, offload.  The place in it is the index of a strategy.
  */
-#ifndef RK_SEARCH_PLAN_SPACE_H
-#define RK_SEARCH_PLAN_SPACE_H
+#ifndef RK_SEARCH_PLAN_LISTS_H
+#define RK_SEARCH_PLAN_LISTS_H
 
 #include "base/divisors.h"
 #include "estimate/stage.h"
@@ -97,7 +97,16 @@ rk_status rk_plan_lists_init(const rk_model *model, const rk_system *system,
                              const rk_plan_space *space, rk_plan_lists *lists, rk_error *err);
 void rk_plan_lists_clear(rk_plan_lists *lists);
 
-bool rk_plan_allows(const rk_choices *choices, int64_t value);
+/* Whether a value is one of the choices; without choices all are. */
+static inline bool rk_plan_allows(const rk_choices *choices, int64_t value)
+{
+    for (int i = 0; i < choices->count; i++) {
+        if (choices->values[i] == value) {
+            return true;
+        }
+    }
+    return choices->count == 0;
+}
 
 /* A step of the above: fills pipes, shapes, ranks and kinds from the lists of values. */
 rk_status rk_plan_list_pipes(rk_plan_lists *lists, rk_error *err);

@@ -4,8 +4,8 @@
  * what follows from them.  The axes span a grid; its points are numbered row by row, the first axis
  * slowest.  Points that break a constraint are dropped; their numbers stay free.
  */
-#ifndef RK_SWEEP_DOC_H
-#define RK_SWEEP_DOC_H
+#ifndef RK_SWEEP_SWEEP_DOC_H
+#define RK_SWEEP_SWEEP_DOC_H
 
 #include "reckon/reckon.h"
 #include "sweep/axis.h"
