@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Scripts for pretrain_gpt.py of Megatron-LM, at commit d98e8a64 (2026-08-22). */
-#include "framework/launch_megatron.h"
+#include "framework/megatron_flags.h"
 
 #include "base/error.h"
 #include "strategy/optimizer.h"

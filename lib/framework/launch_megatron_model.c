@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A model in arguments of Megatron-LM, at commit d98e8a64 (2026-08-22). */
-#include "framework/launch_megatron.h"
+#include "framework/megatron_flags.h"
 
 /* A layer of the model with experts, or without; NULL: there is none. */
 static const rk_layer_type *type_with(const rk_model *model, bool experts)

@@ -12,90 +12,15 @@
 #include "model/hf_table.h"
 
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 /* A file says how far a model may look, not how long its training sequences were. */
 enum { TRAINING_CONTEXT_MAX = 8192 };
 
-/* Bounds the arithmetic below; rk_model_check knows the sizes that make sense. */
-#define SIZE_MOST (INT64_C(1) << 40)
-
 /* Where a file that holds more than a language model keeps it. */
 static const char *const nested_configs[] = {"text_config", "llm_config", "language_config",
                                              "thinker_config.text_config"};
-
-/* Keys of the file that hold for its language model too. */
-static const char *const shared_keys[] = {"tie_word_embeddings", "num_nextn_predict_layers"};
-
-/* ---- finding keys ----------------------------------------------------------------------- */
-
-/* Returns the value of a key ("a.b") of the object, or NULL when absent. */
-static const json_t *find_value(const json_t *object, const char *key)
-{
-    char first[64];
-    const char *dot = strchr(key, '.');
-    if (!dot) {
-        return json_object_get(object, key);
-    }
-    (void)snprintf(first, sizeof(first), "%.*s", (int)(dot - key), key);
-    return find_value(json_object_get(object, first), dot + 1);
-}
-
-/* As rk_hf_find, but returns a null as it stands. */
-static const json_t *find_raw(const hf_draft *draft, const char *key)
-{
-    const json_t *value = find_value(draft->config, key);
-    for (size_t i = 0; !value && i < COUNT(shared_keys); i++) {
-        if (strcmp(key, shared_keys[i]) == 0) {
-            value = json_object_get(draft->root, key);
-        }
-    }
-    return value;
-}
-
-const json_t *rk_hf_find(const hf_draft *draft, const char *key)
-{
-    const json_t *value = find_raw(draft, key);
-    return json_is_null(value) ? NULL : value;
-}
-
-rk_status rk_hf_fail(const hf_draft *draft, const char *key, rk_error *err, const char *format, ...)
-{
-    char path[RK_JSON_PATH_SIZE], message[sizeof(err->message)];
-    va_list args;
-    va_start(args, format);
-    (void)vsnprintf(message, sizeof(message), format, args);
-    va_end(args);
-    return rk_fail_at(err, RK_ERR_INVALID, rk_json_path_member(draft->path, key, path), "%s",
-                      message);
-}
-
-rk_status rk_hf_read_flag(const hf_draft *draft, hf_flag flag, bool *out, rk_error *err)
-{
-    const json_t *value = flag.key ? rk_hf_find(draft, flag.key) : NULL;
-    char found[RK_JSON_TEXT_SIZE];
-    if (value && !json_is_boolean(value)) {
-        return rk_hf_fail(draft, flag.key, err, "expected true or false, found %s",
-                          rk_json_describe(value, found));
-    }
-    *out = value ? json_is_true(value) : flag.value;
-    return RK_OK;
-}
-
-rk_status rk_hf_read_size(const hf_draft *draft, const char *key, const json_t *value, int64_t *out,
-                          rk_error *err)
-{
-    char found[RK_JSON_TEXT_SIZE];
-    const json_int_t size = json_integer_value(value);
-    if (!json_is_integer(value) || size < 0 || size > SIZE_MOST) {
-        return rk_hf_fail(draft, key, err, "expected an integer from 0 to %" PRId64 ", found %s",
-                          SIZE_MOST, rk_json_describe(value, found));
-    }
-    *out = size;
-    return RK_OK;
-}
 
 /* ---- the language model and its architecture --------------------------------------------- */
 
@@ -103,7 +28,7 @@ static void find_language_model(hf_draft *draft)
 {
     draft->config = draft->root;
     for (size_t i = 0; i < COUNT(nested_configs); i++) {
-        const json_t *nested = find_value(draft->root, nested_configs[i]);
+        const json_t *nested = rk_hf_value(draft->root, nested_configs[i]);
         if (json_is_object(nested)) {
             draft->config = nested;
             draft->path = nested_configs[i];
@@ -135,7 +60,7 @@ static rk_status refuse_inexpressible(hf_draft *draft, rk_error *err)
 {
     for (size_t i = 0; i < rk_hf_refusal_count; i++) {
         if (!reads_itself(draft, rk_hf_refusals[i].key) &&
-            !is_void(find_value(draft->config, rk_hf_refusals[i].key))) {
+            !is_void(rk_hf_value(draft->config, rk_hf_refusals[i].key))) {
             return rk_hf_fail(
                 draft, rk_hf_refusals[i].key, err,
                 "this model has %s, which reckon does not read for a model of this type yet",
@@ -329,7 +254,7 @@ static rk_status read_sizes(hf_draft *draft, rk_error *err)
     memcpy(draft->size, draft->architecture->defaults, sizeof(draft->size));
     for (size_t i = 0; i < rk_hf_alias_count; i++) {
         const hf_size size = rk_hf_aliases[i].size;
-        const json_t *value = find_raw(draft, rk_hf_aliases[i].key);
+        const json_t *value = rk_hf_find_raw(draft, rk_hf_aliases[i].key);
         /* A pattern may also be a string, which hf_layers.c reads. */
         if (!value || given[size] || (size == HF_WINDOW_PERIOD && json_is_string(value))) {
             continue;
@@ -464,9 +389,9 @@ static rk_status derive_model(hf_draft *draft, rk_error *err)
         {HF_LAYERS, 1, RK_LAYER_MAX, "num_hidden_layers"},
         {HF_MTP, 0, RK_LAYER_MAX, "num_nextn_predict_layers"},
         {HF_MTP_DEPTH, 0, RK_LAYER_MAX, "mtp_transformer_layers"},
-        {HF_HIDDEN, 1, SIZE_MOST, "hidden_size"},
-        {HF_HEADS, 1, SIZE_MOST, "num_attention_heads"},
-        {HF_VOCAB, 1, SIZE_MOST, "vocab_size"},
+        {HF_HIDDEN, 1, HF_SIZE_MOST, "hidden_size"},
+        {HF_HEADS, 1, HF_SIZE_MOST, "num_attention_heads"},
+        {HF_VOCAB, 1, HF_SIZE_MOST, "vocab_size"},
     };
     rk_model *model = &draft->model;
     const int64_t *size = draft->size;

@@ -9,6 +9,9 @@
 #include "io/json.h"
 #include "model/kinds.h"
 
+/* Bounds the arithmetic of the readers; rk_model_check knows the sizes that make sense. */
+#define HF_SIZE_MOST (INT64_C(1) << 40)
+
 /* The sizes that files give under various names. */
 typedef enum hf_size {
     HF_VOCAB,
@@ -158,6 +161,12 @@ typedef struct hf_draft {
     rk_model model;
     rk_layer_type layer; /* with dense FFN and experts; its window is that of windowed layers */
 } hf_draft;
+
+/* Returns the value of a key ("a.b") of the object, or NULL when absent. */
+const json_t *rk_hf_value(const json_t *object, const char *key);
+
+/* As rk_hf_find, but returns a null as it stands. */
+const json_t *rk_hf_find_raw(const hf_draft *draft, const char *key);
 
 /* Returns the value of a key ("a.b") of the language model, or NULL when absent or null. */
 const json_t *rk_hf_find(const hf_draft *draft, const char *key);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The parts of a script for Megatron-LM. */
-#ifndef RK_FRAMEWORK_LAUNCH_MEGATRON_H
-#define RK_FRAMEWORK_LAUNCH_MEGATRON_H
+#ifndef RK_FRAMEWORK_MEGATRON_FLAGS_H
+#define RK_FRAMEWORK_MEGATRON_FLAGS_H
 
 #include "framework/launch.h"
 
