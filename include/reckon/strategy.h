@@ -98,6 +98,18 @@ typedef enum rk_fp8_recipe {
     RK_FP8_MX,         /* 1x32 along the inner dimension of each GEMM, in 8 bits */
 } rk_fp8_recipe;
 
+/* The kernel of flash attention; data types besides 16 bits are those of its two products. */
+typedef enum rk_attention_kernel {
+    RK_KERNEL_OF_STACK, /* the one that the stack runs, in 16 bits */
+    RK_KERNEL_CUDNN,
+    RK_KERNEL_CUDNN_FP8,   /* scales per tensor */
+    RK_KERNEL_CUDNN_MXFP8, /* scales of 32 elements */
+    RK_KERNEL_FLASH_2,
+    RK_KERNEL_FLASH_3,
+    RK_KERNEL_AITER,
+    RK_KERNEL_COUNT,
+} rk_attention_kernel;
+
 /* What updates the weights; docs/method/optimizers.md says what each keeps and does. */
 typedef enum rk_optimizer {
     RK_OPTIMIZER_ADAMW,
@@ -164,6 +176,7 @@ typedef struct rk_strategy {
     double imbalance;         /* most loaded expert rank over the mean, >= 1 */
     rk_optimizer optimizer;   /* of all weights that learn */
     double outer_states;      /* more bytes of the optimizer, per parameter of embedding and head */
+    rk_attention_kernel attention_kernel; /* with flash attention */
 } rk_strategy;
 
 #ifdef __cplusplus

@@ -233,7 +233,9 @@ void rk_write_strategy(FILE *to, const rk_strategy *s)
     } else {
         (void)fprintf(to, "%s, ", rk_precision_names[s->precision]);
     }
-    (void)fprintf(to, "%s attention", s->flash_attention ? "flash" : "unfused");
+    char kernel[RK_STRATEGY_TEXT_SIZE];
+    (void)fprintf(to, "%s attention",
+                  rk_strategy_text(s, rk_find_strategy_field("attention"), kernel));
     write_field(to, s, "overlap");
     (void)fprintf(to, ", states of %.4g + %.4g + %.4g bytes per parameter", s->states.weight,
                   s->states.gradient, s->states.optimizer);

@@ -185,6 +185,7 @@ static void set_strategy(const degrees *d, const rk_run_facts *facts, const rk_m
     s->cp_kind = facts->cp_kind;
     s->order = facts->order;
     s->flash_attention = facts->flash_attention;
+    s->attention_kernel = facts->flash_attention ? facts->kernel : RK_KERNEL_OF_STACK;
     s->tp_overlap = s->sp && facts->tp_overlap;
     s->grad_overlap = facts->grad_overlap;
     s->param_overlap = facts->param_overlap;

@@ -76,6 +76,10 @@ static const char *const memory_names[] = {"allocated", "reserved", "total", NUL
 static const char *const norm_names[] = {"rms", "layer", "layer_no_bias", "layer_no_weight", NULL};
 static const char *const qk_norm_names[] = {"none", "head", "full", "head_bias", NULL};
 static const char *const cp_names[] = {"ring", "all_gather", "ulysses", NULL};
+/* rk_attention_kernel in order. */
+static const char *const kernel_names[] = {
+    "usual", "cudnn", "cudnn_fp8", "cudnn_mxfp8", "flash_attention_2", "flash_attention_3",
+    "aiter", NULL};
 static const char *const sharding_names[] = {"none", "optimizer", "gradients", "all", NULL};
 
 #define TEXT(key, place, reader, text)                                                             \
@@ -161,6 +165,8 @@ const rk_field rk_run_fact_fields[] = {
     NAMES("fp8_recipe", fp8_recipe, rk_fp8_recipe_names, "how fp8 is scaled"),
     FLAG("low_weights", low_weights, "weights of fp8 and fp4 linears are kept in them alone"),
     FLAG("flash_attention", flash_attention, "attention does not write its scores"),
+    NAMES("attention_kernel", kernel, kernel_names,
+          "of flash attention, where it is not the stack's in 16 bits"),
     FLAG("tp_overlap", tp_overlap,
          "tensor-parallel traffic beside matrix products, where there is sequence parallelism"),
     FLAG("grad_overlap", grad_overlap, "gradients are reduced beside the backward pass"),

@@ -258,6 +258,7 @@ void rk_titan_note(const rk_launch *launch)
                    "the optimizer; torchtitan's configuration has AdamW");
     rk_launch_note(notes, s->moe_overlap, "expert messages behind compute");
     rk_launch_note(notes, s->document > 0, "documents that attention does not cross");
+    rk_launch_note(notes, s->attention_kernel != RK_KERNEL_OF_STACK, "the attention kernel");
     rk_launch_note(notes, s->states.reduce <= 2,
                    "gradients reduced in bf16; torchtitan's are fp32");
     rk_launch_note(notes, s->order == RK_ORDER_PIPELINE_DATA,

@@ -302,6 +302,17 @@ static int64_t missing_mx(const struct question *q)
            !(q->system->accelerator.gemm[RK_FP4].peak > 0);
 }
 
+/* A kernel whose rates nobody measured on the accelerator. */
+static int64_t missing_kernel(const struct question *q)
+{
+    const int kernel = (int)q->strategy->attention_kernel;
+    if (!q->system || kernel == RK_KERNEL_OF_STACK) {
+        return 0;
+    }
+    const rk_flash_rates *rates = &q->system->accelerator.flash[kernel - 1];
+    return !(rates->forward > 0 && rates->backward > 0);
+}
+
 static int64_t low_weights_without_linears(const struct question *q)
 {
     return q->strategy->low_weights && q->strategy->precision != RK_FP8 &&
@@ -414,6 +425,8 @@ const struct rk_rule rk_rules_arithmetic[] = {
     {"mxfp8 of the accelerator", missing_mx, VARY_NONE,
      "{accelerator} does not read the scales of mxfp8; use the recipe tensorwise, delayed or "
      "blockwise"},
+    {"attention kernel", missing_kernel, VARY_NONE,
+     "the document of {accelerator} has no rates for the attention kernel {attention}; use flash"},
     {"fp8 weights need fp8", low_weights_without_linears, VARY_NONE,
      "weights are kept in the precision of the linears, but that is {precision}; use fp8 or fp4"},
     {"selective needs modules", selective_without_modules, VARY_NONE,

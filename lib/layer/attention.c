@@ -28,6 +28,83 @@ rk_attention_widths rk_attention_widths_of(const rk_attention_shape *a, double t
     return (rk_attention_widths){heads * qk, kv * qk, kv * v, heads * v};
 }
 
+/* ---- kernels of libraries ------------------------------------------------------------------ */
+
+_Static_assert(RK_KERNEL_COUNT - RK_KERNEL_CUDNN == RK_FLASH_LIBRARY_COUNT,
+               "kernels of strategies are those of flash.h");
+
+static rk_flash_library library_of(rk_attention_kernel kernel)
+{
+    return (rk_flash_library)(kernel - RK_KERNEL_CUDNN);
+}
+
+/* Products of attention in 8 bits, whatever the linears have. */
+static bool is_eight_bit(const rk_strategy *s)
+{
+    return s->attention_kernel == RK_KERNEL_CUDNN_FP8 ||
+           s->attention_kernel == RK_KERNEL_CUDNN_MXFP8;
+}
+
+/*
+ * The pass `o` as one of flash.h: `queries` of each sequence lie on the rank and see, on average,
+ * as many of `reach` keys as the FLOPs of the pass say.
+ */
+static rk_flash_work flash_work(const rk_cost_builder *x, const rk_operator *o,
+                                const rk_attention_shape *a, double queries, double reach)
+{
+    const double qk = o->K, v = (double)rk_attention_value_size(a);
+    const bool backward = o->pass == RK_PASS_BACKWARD;
+    const double pair = backward ? 2 * (3 * qk + 2 * v) : 2 * (qk + v);
+    const double rows = o->M * (double)a->query_heads / (double)x->c->strategy->tp;
+    const bool window = a->window > 0 && (double)a->window < reach;
+    return (rk_flash_work){
+        .heads = rows / queries,
+        .group = o->sharing,
+        .queries = queries,
+        .keys = window ? reach : fmax(o->flops / (rows * pair) + queries / 2, queries),
+        .qk_size = qk,
+        .v_size = v,
+        .window = window ? (double)a->window : 0,
+        .causal = true,
+        .backward = backward,
+        .sustained = true,
+    };
+}
+
+/*
+ * What a pass takes with the kernel of the strategy over what it takes with that of the stack; 0:
+ * they are the same.  In training a kernel does not reach what it reaches alone, and the constants
+ * of attention say what it does reach: only the ratio of two kernels is taken from benchmarks.
+ * Where the stack does not say what it runs, the kernel takes its own time.
+ */
+static double kernel_ratio(const rk_cost_builder *x, const rk_operator *o, rk_flash_work work)
+{
+    const rk_accelerator *accelerator = &x->c->system->accelerator;
+    const rk_attention_kernel usual = x->c->stack->attention_kernel;
+    const rk_attention_kernel kernel = x->c->strategy->attention_kernel;
+    if (kernel == RK_KERNEL_OF_STACK || kernel == usual) {
+        return 0;
+    }
+    work.library = library_of(kernel);
+    const double seconds = rk_flash_seconds(accelerator, &work);
+    work.library = library_of(usual == RK_KERNEL_OF_STACK ? kernel : usual);
+    const double other = rk_flash_seconds(accelerator, &work);
+    return seconds / (usual != RK_KERNEL_OF_STACK && other < HUGE_VAL ? other : rk_price(x->c, o));
+}
+
+/*
+ * Kernels in 8 bits read casts of queries, keys and values, and backward of the gradient of the
+ * output, and leave gradients that are cast back: 1 byte beside 2.
+ */
+static void add_attention_casts(rk_cost_builder *x, const rk_attention_shape *a)
+{
+    const rk_attention_widths w = rk_attention_widths_of(a, (double)x->c->strategy->tp);
+    const double inputs = 3 * x->c->tokens * (w.query + w.key + w.value);
+    if (is_eight_bit(x->c->strategy)) {
+        rk_add_stream(x, RK_PART_CAST, inputs, inputs + 3 * x->c->tokens * w.output);
+    }
+}
+
 /* ---- core attention ------------------------------------------------------------------------ */
 
 /*
@@ -48,6 +125,7 @@ static void add_flash(rk_cost_builder *x, const rk_attention_shape *a)
     /* Ulysses gives a rank whole sequences of fewer heads; a ring cuts all but short documents. */
     const bool by_heads = s->cp_kind == RK_CP_ULYSSES, ring = s->cp_kind == RK_CP_RING;
     const double piece = reach == s->seq ? seen / cp : fmin(seen, (double)s->seq / cp);
+    const double queries = by_heads ? (double)reach : fmin((double)reach, (double)s->seq / cp);
     rk_operator o = {
         .kind = RK_OPERATOR_ATTENTION,
         .part = RK_PART_ATTENTION,
@@ -59,11 +137,15 @@ static void add_flash(rk_cost_builder *x, const rk_attention_shape *a)
         .share = x->c->attention * x->c->stack->attention_share,
         .sharing = (double)a->query_heads / fmax((double)a->kv_heads, t),
     };
+    o.relative = kernel_ratio(x, &o, flash_work(x, &o, a, queries, (double)reach));
     rk_emit(x, &o);
     o.pass = RK_PASS_BACKWARD;
     o.flops = flops * ratio;
     o.share = x->c->attention * x->c->stack->attention_backward_share;
+    o.relative = 0;
+    o.relative = kernel_ratio(x, &o, flash_work(x, &o, a, queries, (double)reach));
     rk_emit(x, &o);
+    add_attention_casts(x, a);
 }
 
 /*
@@ -182,7 +264,10 @@ static void add_ulysses(rk_cost_builder *x, double qkv, double out)
 static void add_context_parallel(rk_cost_builder *x, const rk_attention_widths *w)
 {
     const double bytes = x->c->element * x->c->tokens;
-    const double kv = bytes * (w->key + w->value), out = bytes * w->output;
+    /* Transformer Engine's ring passes keys, values and their gradients on as its kernels have them
+     */
+    const bool cast = is_eight_bit(x->c->strategy) && x->c->strategy->cp_kind == RK_CP_RING;
+    const double kv = (cast ? x->c->tokens : bytes) * (w->key + w->value), out = bytes * w->output;
     if (x->c->strategy->cp == 1) {
         return;
     }

@@ -46,6 +46,7 @@ typedef struct rk_operator {
     double stream_share;    /* of a scan, the same of the bandwidth of memory */
     double kernels;         /* of a scan */
     double sharing;         /* of attention: query heads that share keys */
+    double relative;        /* of attention: time over that of the stack's kernel; 0: 1 */
     rk_message message;
     double saved;   /* bytes kept for backward; negative: given up */
     double seconds; /* on the critical path of the pass; where no size says it, given */

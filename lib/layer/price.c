@@ -23,7 +23,7 @@ static double attention_seconds(const rk_accelerator *a, const rk_operator *o)
         .share = o->share,
         .backward = o->pass != RK_PASS_FORWARD,
     };
-    return rk_attention_seconds(a, &work);
+    return rk_attention_seconds(a, &work) * (o->relative > 0 ? o->relative : 1);
 }
 
 /*

@@ -30,7 +30,7 @@ static const rk_precision precisions[] = {RK_BF16, RK_FP16, RK_FP8, RK_FP4,
 enum { PRECISION_MXFP8 = 6 };
 
 static const char *const attention_choices[] = {RK_ATTENTION_NAMES, NULL};
-enum { ATTENTION_FLASH, ATTENTION_UNFUSED };
+enum { ATTENTION_FLASH, ATTENTION_UNFUSED }; /* then kernels from RK_KERNEL_CUDNN on */
 
 static const char *const gradient_choices[] = {"fp32", "bf16", NULL};
 static const double gradient_bytes[] = {4, 2};
@@ -247,8 +247,8 @@ const rk_option rk_strategy_options[RK_STRATEGY_OPTION_COUNT] = {
     CHOICE("gradients", gradients, gradient_choices, "data type of gradient accumulation"),
     CHOICE("optimizer", optimizer, optimizer_choices, "optimizer; default: adamw"),
     CHOICE("moments", moments, moment_choices, "data type of Adam's moments"),
-    CHOICE("attention", attention, attention_choices, "attention kernel; default: flash",
-           .group = "Kernels and overlap"),
+    CHOICE("attention", attention, attention_choices,
+           "attention kernel; default: flash, the stack's", .group = "Kernels and overlap"),
     SET("overlap", NULL, overlaps, overlap_choices,
         "communication to overlap with compute; default: all but moe"),
     FLAG("graph-capture", "enable-cuda-graph", graph_capture, "launch kernels as CUDA graphs"),
@@ -485,7 +485,10 @@ static void apply_base(const rk_request *r, const rk_inputs *inputs, rk_strategy
     s->precision = precisions[r->precision];
     s->fp8_recipe = recipe_of(r);
     s->low_weights = r->low_weights;
-    s->flash_attention = r->attention == ATTENTION_FLASH;
+    s->flash_attention = r->attention != ATTENTION_UNFUSED;
+    s->attention_kernel = r->attention > ATTENTION_UNFUSED
+                              ? (rk_attention_kernel)(r->attention - ATTENTION_UNFUSED)
+                              : RK_KERNEL_OF_STACK;
     s->states = state_recipe(r, inputs->software.framework);
     rk_optimizer_set((rk_optimizer)r->optimizer, s);
     s->replicas = r->replicas ? r->replicas : 1;

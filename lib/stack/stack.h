@@ -15,6 +15,7 @@ typedef struct rk_stack {
     char base[24];        /* family that it builds on: stands in where it has no document */
     int64_t year;         /* of its releases; 0: not said */
     unsigned generations; /* of accelerators that it was fitted on: bits 1 << rk_generation */
+    rk_attention_kernel attention_kernel; /* of flash attention; RK_KERNEL_OF_STACK: not said */
     /* Rates inside a training step over those of the accelerator's document. */
     double gemm_share, low_gemm_share; /* of 16-bit and wider, and of 8- and 4-bit formats */
     double expert_gemm_share;          /* of grouped GEMMs, besides */

@@ -185,6 +185,16 @@ static rk_status read_generations(const json_t *value, const char *path, void *o
     return RK_OK;
 }
 
+static rk_status read_kernel(const json_t *value, const char *path, void *out, rk_error *err)
+{
+    static const rk_field one = {
+        .name = "attention_kernel", .type = RK_FIELD_ENUM, .names = rk_flash_library_names};
+    unsigned library = 0;
+    const rk_status status = rk_field_read(value, path, &one, &library, err);
+    *(rk_attention_kernel *)out = (rk_attention_kernel)(RK_KERNEL_CUDNN + (int)library);
+    return status;
+}
+
 static const rk_field groups[] = {
     {.name = "family",
      .type = RK_FIELD_CUSTOM,
@@ -210,6 +220,12 @@ static const rk_field groups[] = {
      .optional = true,
      .read = read_generations,
      .help = "of accelerators that it was fitted on"},
+    {.name = "attention_kernel",
+     .type = RK_FIELD_CUSTOM,
+     .offset = offsetof(rk_stack, attention_kernel),
+     .optional = true,
+     .read = read_kernel,
+     .help = "library that flash attention is of"},
     GROUP("rates", read_rates),
     GROUP("traffic", read_traffic),
     GROUP("host", read_host),

@@ -97,7 +97,8 @@ static rk_value make_attention(const rk_strategy *s, char out[RK_STRATEGY_TEXT_S
 {
     static const char *const names[] = {RK_ATTENTION_NAMES};
     (void)out;
-    return rk_value_text(names[s->flash_attention ? 0 : 1]);
+    const size_t kernel = s->attention_kernel ? 1 + (size_t)s->attention_kernel : 0;
+    return rk_value_text(names[s->flash_attention ? kernel : 1]);
 }
 
 /* Context parallelism of one rank has no kind. */

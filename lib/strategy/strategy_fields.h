@@ -10,7 +10,9 @@
 #include "strategy/strategy.h"
 
 /* Names as items of an array: of an enum in its order, of a set in the order of its bits. */
-#define RK_ATTENTION_NAMES  "flash", "unfused"
+#define RK_ATTENTION_NAMES                                                                         \
+    "flash", "unfused", "cudnn", "cudnn_fp8", "cudnn_mxfp8", "flash_attention_2",                  \
+        "flash_attention_3", "aiter"
 #define RK_RECOMPUTE_NAMES  "none", "selective", "full"
 #define RK_MODULE_NAMES     "core_attn", "norm", "act", "mla_up", "mlp", "moe", "operators"
 #define RK_RANK_ORDER_NAMES "tp-cp-dp-pp", "tp-cp-pp-dp"

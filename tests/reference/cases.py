@@ -350,8 +350,13 @@ def random_collective(rng):
             "size": size, "stride": stride, "count": count, "apart": apart}
 
 
+def flash_kernels(rates):
+    """Those with rates of both passes."""
+    return sorted(library for library, r in rates.items() if r.forward and r.backward)
+
+
 def random_probes(rng, formats, rates):
-    flash = sorted(library for library, r in rates.items() if r.forward and r.backward)
+    flash = flash_kernels(rates)
     return ([random_flash(rng, flash) for _ in range(2 if flash else 0)]
             + [random_gemm(rng, formats) for _ in range(4)]
             + [random_attention(rng), random_collective(rng), random_collective(rng)])
@@ -443,6 +448,8 @@ def random_stack(rng):
     if often(rng, 0.4):
         return rng.choice(CATALOGUE["stacks"])
     stack = {"name": "made up"}
+    if often(rng, 0.6):
+        stack["attention_kernel"] = rng.choice(FLASH)
     for group, defaults in STACK_DEFAULTS.items():
         stack[group] = {}
         for key, usual in defaults.items():
@@ -567,6 +574,9 @@ def random_case(rng, scratch):
     if not isinstance(system, str) and often(rng, 0.15):
         system["measured"] = random_tables(rng, machine, scratch)
     strategy = random_strategy(rng, document, document["layers"], experts_of(document))
+    kernels = flash_kernels(machine.accelerator.flash)
+    if kernels and strategy["flash_attention"] and often(rng, 0.3):
+        strategy["attention_kernel"] = rng.choice(kernels)
     return {"model": model, "system": system, "stack": random_stack(rng), "strategy": strategy,
             "convention": rng.choice(CONVENTIONS),
             "probes": random_probes(rng, sorted(machine.accelerator.gemm),

@@ -50,6 +50,10 @@ static const char *const recompute_names[] = {"none", "selective", "full", NULL}
 static const char *const sharding_names[] = {"none", "optimizer", "gradients", "all", NULL};
 static const char *const module_names[] = {
     "core_attention", "norm", "activation", "mla_up", "mlp", "moe", "operators", NULL};
+/* rk_attention_kernel in order. */
+static const char *const kernel_names[] = {
+    "usual", "cudnn", "cudnn_fp8", "cudnn_mxfp8", "flash_attention_2", "flash_attention_3",
+    "aiter", NULL};
 static const char *const adapted_names[] = {"attention", "ffn", NULL};
 
 /* A list of names, each a bit. */
@@ -150,6 +154,7 @@ static rk_status read_strategy(const json_t *object, const rk_model *model, draf
         FLAG(low_weights),
         CUSTOM("states", read_states, offsetof(draft, strategy.states)),
         FLAG(flash_attention),
+        CHOICE(attention_kernel, kernel_names),
         FLAG(tp_overlap),
         FLAG(grad_overlap),
         FLAG(param_overlap),

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """docs/method/layers.md: the operators of dense and sparse attention on one rank."""
 
+from math import inf
+
 from reference import kernels, models, sparse
 
 
@@ -58,6 +60,31 @@ def add_grouped_projections(x, layer):
         x.repeat(before)
 
 
+def in_8_bits(s):
+    return s.attention_kernel in ("cudnn_fp8", "cudnn_mxfp8")
+
+
+def kernel_ratio(c, layer, flops, group, D, backward, seconds):
+    """Time of the strategy's kernel over that of the stack's, of which a pass takes `seconds`."""
+    s, a = c.strategy, c.accelerator
+    if s.attention_kernel in ("usual", c.stack.attention_kernel):
+        return 1
+    d, d_v = layer.d_qk, layer.d_v
+    pair = 2 * (3 * d + 2 * d_v) if backward else 2 * (d + d_v)
+    q = D if s.cp_kind == "ulysses" else min(D, s.seq / s.cp)
+    rows = c.T * layer.heads / s.tp
+    window = layer.window if 0 < layer.window < D else 0
+    k = D if window else max(flops / (rows * pair) + q / 2, q)
+
+    def alone(library):
+        return kernels.flash(a, library, rows / q, group, q, k, d, d_v, window, True, False,
+                             backward, True)
+    mine, usual = alone(s.attention_kernel), inf
+    if c.stack.attention_kernel in a.flash:
+        usual = alone(c.stack.attention_kernel)
+    return mine / (usual if usual < inf else seconds)
+
+
 def add_flash(x, layer):
     c, s = x.c, x.c.strategy
     D = s.document if 0 < s.document < s.seq else s.seq
@@ -69,12 +96,16 @@ def add_flash(x, layer):
         seq = seen / s.cp if D == s.seq else min(seen, s.seq / s.cp)
     heads = sequences * layer.heads / (s.tp * (s.cp if s.cp_kind == "ulysses" else 1))
     group = layer.heads / max(layer.kv_heads, s.tp)
-    x.forward["attention"] += kernels.attention(
-        c.accelerator, flops, seq, heads, layer.d_qk, group,
-        c.attention_rate * c.stack.attention_share, False)
-    x.backward["attention"] += kernels.attention(
-        c.accelerator, flops * ratio, seq, heads, layer.d_qk, group,
-        c.attention_rate * c.stack.attention_backward_share, True)
+    for backward, share in ((False, c.stack.attention_share),
+                            (True, c.stack.attention_backward_share)):
+        times = x.backward if backward else x.forward
+        work = flops * (ratio if backward else 1)
+        seconds = kernels.attention(c.accelerator, work, seq, heads, layer.d_qk, group,
+                                    c.attention_rate * share, backward)
+        times["attention"] += seconds * kernel_ratio(c, layer, work, group, D, backward, seconds)
+    if in_8_bits(s):
+        q, y, z, o = widths_of(layer, s.tp)
+        x.stream("casts", 3 * c.T * (q + y + z), 3 * c.T * (q + y + z + o))
     x.flops_forward += flops
     x.flops_backward += flops * ratio
 
@@ -103,7 +134,8 @@ def add_unfused(x, layer):
 def add_context_parallel(x, layer):
     c, s, stack = x.c, x.c.strategy, x.c.stack
     q, y, z, o = widths_of(layer, s.tp)
-    n, kv, out = s.cp, c.element * c.T * (y + z), c.element * c.T * o
+    each = 1 if s.cp_kind == "ring" and in_8_bits(s) else c.element
+    n, kv, out = s.cp, each * c.T * (y + z), c.element * c.T * o
     qkv = c.element * c.T * q + kv
     if n == 1:
         return

@@ -320,7 +320,7 @@ STACK_DEFAULTS = {
 
 
 def stack_of(document):
-    stack = Record()
+    stack = Record(attention_kernel=document.get("attention_kernel", "usual"))
     for group, defaults in STACK_DEFAULTS.items():
         given = document.get(group, {})
         for key, usual in defaults.items():
