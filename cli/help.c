@@ -12,11 +12,9 @@ void rk_write_overview(FILE *to)
     static const char *const others[][2] = {{"help", "Explain a command"},
                                             {"version", "Print the version"}};
     const rk_command *command;
-    (void)fputs(
-        "usage: reckon COMMAND [MODEL] [Nx][SYSTEM] [OPTION...]\n\n"
-        "Predicts what training a large language model costs, and finds the best way to run "
-        "it.\n\n",
-        to);
+    (void)fputs("usage: reckon COMMAND [MODEL] [Nx][SYSTEM] [OPTION...]\n\n"
+                "Predicts the cost of training large language models and finds the best setup.\n\n",
+                to);
     for (size_t i = 0; (command = rk_command_at(i)); i++) {
         (void)fprintf(to, "  %-10s %s\n", rk_command_name(command), rk_command_purpose(command));
     }

@@ -12,7 +12,7 @@ build=${1:-build}
 reckon=$build/reckon
 fit=data/runs/fit.csv,data/runs/fit_2.csv
 all=$fit,data/runs/check.csv,data/runs/check_2.csv,data/runs/oom_fit.csv,data/runs/oom_check.csv
-export NO_COLOR=1 COLUMNS=100
+export NO_COLOR=1 COLUMNS=160
 
 ninja -C "$build" --quiet reckon
 "$reckon" validate --runs "$fit" --split fit --residuals data/runs/residuals.json -o /dev/null

@@ -7,7 +7,7 @@
 set -eu
 
 reckon=${1:-build/reckon}
-export NO_COLOR=1 COLUMNS=100
+export NO_COLOR=1 COLUMNS=120
 . "$(dirname "$0")/show.sh"
 
 cat <<'TEXT'

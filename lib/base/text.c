@@ -76,6 +76,15 @@ const char *rk_count_text(double value, char out[RK_NUMBER_TEXT_SIZE])
     return out;
 }
 
+size_t rk_count_characters(const char *text, size_t size)
+{
+    size_t width = 0;
+    for (size_t i = 0; i < size; i++) {
+        width += ((unsigned char)text[i] & 0xC0) != 0x80; /* not the rest of a character */
+    }
+    return width;
+}
+
 /* Damerau-Levenshtein distance of two short names, ignoring case; large when either is long. */
 static size_t edit_distance(const char *a, const char *b)
 {

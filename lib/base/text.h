@@ -48,6 +48,9 @@ const char *rk_nearest_name(const char *given, const char *const *names, size_t 
 const char *rk_nearest_name_within(const char *given, const char *const *names, size_t count,
                                    size_t most);
 
+/* Characters in the first `size` bytes of a UTF-8 text. */
+size_t rk_count_characters(const char *text, size_t size);
+
 /* Returns whether `text` ends in `suffix`. */
 bool rk_ends_with(const char *text, const char *suffix);
 

@@ -207,11 +207,9 @@ static rk_status write_groups(FILE *to, const rk_calibration *c, rk_table_style 
     return rk_write_table(to, &table, style, err);
 }
 
-rk_status rk_calibration_text(FILE *to, const void *what, rk_table_style style, int width,
-                              rk_error *err)
+rk_status rk_calibration_text(FILE *to, const void *what, rk_table_style style, rk_error *err)
 {
     const rk_calibration *c = what;
-    (void)width;
     (void)fprintf(to, "calibration of");
     for (int i = 0; i < c->recipe->document_count; i++) {
         (void)fprintf(to, "%s %s", i ? "," : "", rk_tuned_name(c->bench.documents[i]));

@@ -471,8 +471,7 @@ static rk_status write_more(FILE *to, const struct comm *comm, rk_table_style st
     return status;
 }
 
-static rk_status write_text(FILE *to, const void *what, rk_table_style style, int width,
-                            rk_error *err)
+static rk_status write_text(FILE *to, const void *what, rk_table_style style, rk_error *err)
 {
     static const rk_table_column columns[] = {
         {"collective", RK_ALIGN_LEFT},   {"algorithm", RK_ALIGN_LEFT},
@@ -482,7 +481,6 @@ static rk_status write_text(FILE *to, const void *what, rk_table_style style, in
     const struct comm *comm = what;
     char words[RK_WORDS_SIZE];
     rk_table table;
-    (void)width;
     (void)fprintf(to, "system    %s: %s GB/s\n", comm->system->name,
                   rk_describe_tiers(comm->system, words));
     write_group(to, comm);

@@ -53,8 +53,7 @@ static const rk_comm_error *summary_at(const rk_comm_fits *fits, size_t which)
     return (const rk_comm_error *)(const void *)((const char *)fits + summaries[which].place);
 }
 
-static rk_status write_text(FILE *to, const void *what, rk_table_style style, int width,
-                            rk_error *err)
+static rk_status write_text(FILE *to, const void *what, rk_table_style style, rk_error *err)
 {
     static const rk_table_column columns[] = {
         {"machine", RK_ALIGN_LEFT},    {"collective", RK_ALIGN_LEFT},
@@ -74,7 +73,6 @@ static rk_status write_text(FILE *to, const void *what, rk_table_style style, in
     };
     const struct fit *fit = what;
     rk_table table;
-    (void)width;
     rk_table_init(&table, columns, sizeof(columns) / sizeof(columns[0]));
     for (size_t i = 0; i < fit->results.count; i++) {
         add_set(&table, &fit->results.sets[i], &fit->fits.of[i]);

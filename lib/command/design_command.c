@@ -162,10 +162,11 @@ const rk_command rk_command_design = {
     .shared = rk_strategy_options,
     .shared_count = RK_STRATEGY_OPTION_COUNT,
     .take_launch_flag = rk_request_take_launch_flag,
-    .notes = "The best strategy on every machine that the prices span.  Without a target, the "
-             "machines that no\nother beats in cost and speed.  Documents of Calculon are judged "
-             "by its methodology, whose options\n'reckon design --method calculon --help' lists.  "
-             "Exit status: 0 done, 1 no machine meets the target,\n2 wrong usage or input.\n\n"
+    .notes = "Searches the best strategy on every machine within the price list. Without a\n"
+             "target, lists the machines that no other beats in both cost and speed.\n"
+             "Calculon's documents are judged by Calculon's method; its options:\n"
+             "'reckon design --method calculon --help'. Exit status: 0 done, 1 no machine\n"
+             "meets the target, 2 wrong usage or input.\n\n"
              "example: reckon design --model llama3-70b --system h100-sxm --batch 1024 \\\n"
              "             --prices example --tokens 15T --days 60",
     .calculon = &calculon_design,

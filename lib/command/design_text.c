@@ -169,11 +169,10 @@ static rk_status write_front(FILE *to, const rk_design_answer *d, rk_table_style
     return rk_write_table(to, &table, style, err);
 }
 
-rk_status rk_design_answer_write_text(FILE *to, const void *what, rk_table_style style, int width,
+rk_status rk_design_answer_write_text(FILE *to, const void *what, rk_table_style style,
                                       rk_error *err)
 {
     const rk_design_answer *d = what;
-    (void)width;
     write_inputs(to, d);
     (void)fputc('\n', to);
     if (!rk_design_cheapest(d->designs, d->count, 0)) {

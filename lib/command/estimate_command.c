@@ -91,12 +91,10 @@ static rk_status write_tables(FILE *to, const struct estimate *e, const rk_answe
     return status;
 }
 
-static rk_status write_text(FILE *to, const void *what, rk_table_style style, int width,
-                            rk_error *err)
+static rk_status write_text(FILE *to, const void *what, rk_table_style style, rk_error *err)
 {
     const struct estimate *e = what;
     const rk_answer *answer = rk_found_answer(&e->found);
-    (void)width;
     rk_write_inputs(to, e->request, e->inputs);
     rk_write_found(to, &e->found);
     if (!answer) {

@@ -103,7 +103,7 @@ static rk_status run_reckon(rk_job *job, void *arguments, rk_error *err)
 
 static const rk_command calculon_explain = {
     .name = "explain",
-    .purpose = "Show what each number of the machine is worth (sensitivity analysis)",
+    .purpose = "Show what each hardware number is worth (sensitivity analysis)",
     .options = calculon_options,
     .option_count = sizeof(calculon_options) / sizeof(calculon_options[0]),
     .shared = rk_calculon_plan_options,
@@ -119,16 +119,16 @@ static const rk_command calculon_explain = {
 
 const rk_command rk_command_explain = {
     .name = "explain",
-    .purpose = "Show what each number of the machine is worth (sensitivity analysis)",
+    .purpose = "Show what each hardware number is worth (sensitivity analysis)",
     .options = reckon_options,
     .option_count = sizeof(reckon_options) / sizeof(reckon_options[0]),
     .shared = rk_strategy_options,
     .shared_count = RK_STRATEGY_OPTION_COUNT,
     .take_launch_flag = rk_request_take_launch_flag,
-    .notes = "Every number gets better by itself; the domain of the fastest network doubles.  "
-             "Documents of Calculon\nare explained by its methodology, whose options 'reckon "
-             "explain --method calculon --help' lists.\nExit status: 0 done, 1 no strategy fits, "
-             "2 wrong usage or input.\n\n"
+    .notes = "Improves one hardware number at a time by --change and searches again; the\n"
+             "domain of the fastest network doubles. Calculon's documents are explained by\n"
+             "Calculon's method; its options: 'reckon explain --method calculon --help'.\n"
+             "Exit status: 0 done, 1 no strategy fits, 2 wrong usage or input.\n\n"
              "example: reckon explain --model llama3-70b --system dgx-h100-superpod \\\n"
              "             --accelerators 256 --global-batch 512",
     .calculon = &calculon_explain,

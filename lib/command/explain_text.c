@@ -95,11 +95,9 @@ static void write_changes(FILE *to, const rk_explain *explain)
     }
 }
 
-rk_status rk_explain_write_text(FILE *to, const void *what, rk_table_style style, int width,
-                                rk_error *err)
+rk_status rk_explain_write_text(FILE *to, const void *what, rk_table_style style, rk_error *err)
 {
     const rk_explain *explain = what;
-    (void)width;
     write_best(to, explain);
     (void)fputc('\n', to);
     const rk_status status = write_numbers(to, explain, style, err);

@@ -117,11 +117,9 @@ static rk_status write_strategy(FILE *to, const rk_fit *fit, rk_table_style styl
     return status ? status : rk_write_stages(to, fit->inputs, answer, style, err);
 }
 
-static rk_status write_text(FILE *to, const void *what, rk_table_style style, int width,
-                            rk_error *err)
+static rk_status write_text(FILE *to, const void *what, rk_table_style style, rk_error *err)
 {
     const rk_fit *fit = what;
-    (void)width;
     rk_write_inputs(to, fit->request, fit->inputs);
     rk_write_found(to, &fit->found);
     rk_status status = write_strategy(to, fit, style, err);

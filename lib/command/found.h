@@ -32,8 +32,8 @@ void rk_found_write_json(rk_json_writer *writer, const rk_found *found);
 
 /* What `estimate`, `fit`, `run` and `timeline` say about it in their help. */
 #define RK_NOTES_OF_CHOICES                                                                        \
-    "Whatever part of the strategy is left open is searched as 'reckon plan' does, and\n"          \
-    "the fastest strategy that fits is used.\n"
+    "Searches what is left open of the strategy, as 'reckon plan' does, and uses the\n"            \
+    "fastest strategy that fits.\n"
 
 /* What was given of a strategy and what was searched; nothing when nothing was given. */
 void rk_write_choices(FILE *to, const rk_plan_answer *plan);

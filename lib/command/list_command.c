@@ -327,12 +327,10 @@ static rk_status write_list(FILE *to, int what, rk_table_style style, rk_error *
     return status;
 }
 
-static rk_status write_lists(FILE *to, const void *what, rk_table_style style, int width,
-                             rk_error *err)
+static rk_status write_lists(FILE *to, const void *what, rk_table_style style, rk_error *err)
 {
     const list_arguments *args = what;
     rk_status status = RK_OK;
-    (void)width;
     for (int i = 0; i < LIST_ALL && !status; i++) {
         if (args->what == i || args->what == LIST_ALL) {
             status = write_list(to, i, style, err);

@@ -2,8 +2,7 @@
 /* The answer of `plan` by either method: as text, JSON and CSV. */
 #include "command/planner.h"
 
-static rk_status write_text(FILE *to, const void *what, rk_table_style style, int width,
-                            rk_error *err)
+static rk_status write_text(FILE *to, const void *what, rk_table_style style, rk_error *err)
 {
     const rk_asked *asked = what;
     const rk_planner *planner = asked->planner;
@@ -18,7 +17,7 @@ static rk_status write_text(FILE *to, const void *what, rk_table_style style, in
         planner->write_shortage(to, asked);
         return RK_OK;
     }
-    const rk_status status = rk_write_comparison(to, &asked->problem, ranking, style, width, err);
+    const rk_status status = rk_write_comparison(to, &asked->problem, ranking, style, err);
     return status ? status : planner->write_best(to, asked, style, err);
 }
 

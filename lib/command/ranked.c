@@ -148,14 +148,14 @@ static rk_status write_together(FILE *to, const struct comparison *c, size_t fir
 }
 
 rk_status rk_write_comparison(FILE *to, const rk_problem *problem, const rk_ranking *ranking,
-                              rk_table_style style, int width, rk_error *err)
+                              rk_table_style style, rk_error *err)
 {
     const size_t count = ranking->count;
     const struct comparison c = {problem, ranking->candidates,
                                  ranking->kinds[0] ? ranking->kinds : NULL, count};
     rk_status status = RK_OK;
     for (size_t first = 0; first < count && !status;) {
-        const size_t together = count_together(&c, first, width);
+        const size_t together = count_together(&c, first, style.width);
         status = write_together(to, &c, first, together, style, err);
         (void)fputc('\n', to);
         first += together;

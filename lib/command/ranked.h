@@ -26,9 +26,9 @@ void rk_ranking_write(FILE *to, const rk_method *method, const rk_ranking *ranki
 void rk_ranking_write_json(rk_json_writer *writer, const rk_method *method,
                            const rk_ranking *ranking, rk_search_time time);
 
-/* The candidates of a ranking side by side, as many as `width` columns have room for, in as many
- * tables as it takes; an empty line behind each. */
+/* The candidates of a ranking side by side, as many as the page has room for, in as many tables
+ * as it takes; an empty line behind each. */
 rk_status rk_write_comparison(FILE *to, const rk_problem *problem, const rk_ranking *ranking,
-                              rk_table_style style, int width, rk_error *err);
+                              rk_table_style style, rk_error *err);
 
 #endif

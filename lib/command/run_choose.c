@@ -292,8 +292,7 @@ static const char *answer_of(const struct choice *c, int i, char out[64])
     return out[0] == ' ' ? out + 1 : out;
 }
 
-static rk_status write_text(FILE *to, const void *what, rk_table_style style, int width,
-                            rk_error *err)
+static rk_status write_text(FILE *to, const void *what, rk_table_style style, rk_error *err)
 {
     static const rk_table_column columns[] = {
         {"system", RK_ALIGN_LEFT},   {"accelerators", RK_ALIGN_RIGHT}, {"layout", RK_ALIGN_LEFT},
@@ -304,7 +303,6 @@ static rk_status write_text(FILE *to, const void *what, rk_table_style style, in
     const struct choice *c = what;
     char answer[64];
     rk_table table;
-    (void)width;
     rk_table_init(&table, columns, COUNT(columns));
     for (int i = 0; i < c->count; i++) {
         const struct cluster *k = &c->clusters[i];

@@ -263,12 +263,10 @@ static void write_ranges(FILE *to, const rk_whole_run *run)
     }
 }
 
-rk_status rk_whole_run_text(FILE *to, const void *what, rk_table_style style, int width,
-                            rk_error *err)
+rk_status rk_whole_run_text(FILE *to, const void *what, rk_table_style style, rk_error *err)
 {
     const rk_whole_run *run = what;
     const rk_answer *answer = rk_found_answer(&run->found);
-    (void)width;
     rk_write_inputs(to, &run->args->request, run->inputs);
     rk_write_found(to, &run->found);
     if (!answer) {

@@ -242,8 +242,8 @@ static const rk_command calculon_shape = {
     .options = calculon_options,
     .option_count = sizeof(calculon_options) / sizeof(calculon_options[0]),
     .notes = "By Calculon's method: blocks, heads and hidden size vary, and the best strategy\n"
-             "is searched for each shape. --blocks and --heads fix what they name. Exit status:\n"
-             "0 done, 1 no shape runs, 2 wrong usage or input.\n"
+             "is searched for each shape. --blocks and --heads fix what they name. Exit\n"
+             "status: 0 done, 1 no shape runs, 2 wrong usage or input.\n"
              "\n"
              "example: reckon shape --parameters 1T --system h100-80g-off512g50-nvl8 \\\n"
              "             --processors 4096 --batch 3072 --seq 8192 --head-size 128,192",
@@ -261,14 +261,13 @@ const rk_command rk_command_shape = {
     .shared = rk_strategy_options,
     .shared_count = RK_STRATEGY_OPTION_COUNT,
     .take_launch_flag = rk_request_take_launch_flag,
-    .notes =
-        "Blocks, heads and hidden size are varied, and the best strategy is searched for each "
-        "shape; all else\nis as --model has it.  What is given with --blocks or --heads stands "
-        "for itself.  Systems of Calculon\nare judged by its methodology, whose options 'reckon "
-        "shape --method calculon --help' lists.\nExit status: 0 done, 1 no shape runs, 2 wrong "
-        "usage or input.\n\n"
-        "example: reckon shape --model llama3-70b --system h100-sxm --accelerators 256 \\\n"
-        "             --global-batch 1024",
+    .notes = "Varies blocks, heads and hidden size, and searches the best strategy for each\n"
+             "shape; everything else is that of --model. --blocks and --heads fix what they\n"
+             "name. On systems of Calculon, Calculon's method is used; its options:\n"
+             "'reckon shape --method calculon --help'. Exit status: 0 done, 1 no shape runs,\n"
+             "2 wrong usage or input.\n\n"
+             "example: reckon shape --model llama3-70b --system h100-sxm --accelerators 256 \\\n"
+             "             --global-batch 1024",
     .calculon = &calculon_shape,
     .size = sizeof(struct reckon_args),
     .init = init_reckon,

@@ -153,11 +153,10 @@ static rk_status write_spread(FILE *to, const rk_shape_answer *s, rk_error *err)
     return RK_OK;
 }
 
-rk_status rk_shape_answer_write_text(FILE *to, const void *what, rk_table_style style, int width,
+rk_status rk_shape_answer_write_text(FILE *to, const void *what, rk_table_style style,
                                      rk_error *err)
 {
     const rk_shape_answer *s = what;
-    (void)width;
     write_inputs(to, s);
     (void)fputc('\n', to);
     if (s->count == 0) {

@@ -156,21 +156,28 @@ struct shown {
     const rk_catalogue_entry *entry; /* NULL: a file */
 };
 
-static rk_status write_text(FILE *to, const void *what, rk_table_style style, int width,
-                            rk_error *err)
+static rk_status write_text(FILE *to, const void *what, rk_table_style style, rk_error *err)
 {
     const struct shown *shown = what;
-    const rk_catalogue_entry *entry = shown->entry;
-    const bool json = shown->args->json;
-    const rk_status status = json ? RK_OK : show_kind[shown->kind](to, shown->args->name, err);
     (void)style;
-    (void)width;
-    if (!status && entry) {
-        (void)fputs(json ? "" : "\n", to);
-        (void)fwrite(entry->text, 1, entry->size, to);
-        (void)fputs(entry->size && entry->text[entry->size - 1] == '\n' ? "" : "\n", to);
+    const rk_status status = show_kind[shown->kind](to, shown->args->name, err);
+    if (!status && shown->entry) {
+        (void)fputc('\n', to);
     }
     return status;
+}
+
+/* The document as it stands in the catalogue. */
+static rk_status write_document(const rk_job *job, const rk_catalogue_entry *entry, rk_error *err)
+{
+    rk_out *out;
+    const rk_status status = rk_job_open(job, "-", &out, err);
+    if (status) {
+        return status;
+    }
+    rk_out_write(out, entry->text, entry->size);
+    rk_out_text(out, entry->size && entry->text[entry->size - 1] == '\n' ? "" : "\n");
+    return rk_out_close(out, err);
 }
 
 static rk_status run_show(rk_job *job, void *arguments, rk_error *err)
@@ -188,7 +195,9 @@ static rk_status run_show(rk_job *job, void *arguments, rk_error *err)
                        "--json prints documents of the catalogue; %s is a file already", name);
     }
     rk_job_set_found(job, true);
-    return rk_job_print(job, "-", write_text, &shown, err);
+    const rk_status printed =
+        shown.args->json ? RK_OK : rk_job_print(job, "-", write_text, &shown, err);
+    return printed || !shown.entry ? printed : write_document(job, shown.entry, err);
 }
 
 const rk_command rk_command_show = {

@@ -117,12 +117,10 @@ static rk_status check_arguments(void *arguments, rk_error *err)
     return RK_OK;
 }
 
-static rk_status write_counts(FILE *to, const void *what, rk_table_style style, int width,
-                              rk_error *err)
+static rk_status write_counts(FILE *to, const void *what, rk_table_style style, rk_error *err)
 {
     const rk_sweep_totals *totals = what;
     (void)style;
-    (void)width;
     (void)err;
     (void)fprintf(to, "points      %" PRIu64, totals->points - totals->dropped);
     if (totals->dropped > 0) {
@@ -193,7 +191,7 @@ static rk_status run_sweep(rk_job *job, void *arguments, rk_error *err)
 
 const rk_command rk_command_sweep = {
     .name = "sweep",
-    .purpose = "Plan or estimate at every point of a grid of models, systems and strategies",
+    .purpose = "Plan or estimate over a grid of models, systems and strategies",
     .options = sweep_options,
     .option_count = sizeof(sweep_options) / sizeof(sweep_options[0]),
     .notes = "Exit status: 0 done, 1 nothing fits at any point, 2 wrong usage or wrong input.",

@@ -110,8 +110,7 @@ static rk_status write_ranks(FILE *to, const rk_timeline *t, rk_table_style styl
     return rk_write_table(to, &table, style, err);
 }
 
-static rk_status write_text(FILE *to, const void *what, rk_table_style style, int width,
-                            rk_error *err)
+static rk_status write_text(FILE *to, const void *what, rk_table_style style, rk_error *err)
 {
     const struct asked *asked = what;
     const rk_answer *answer = rk_found_answer(&asked->found);
@@ -135,7 +134,7 @@ static rk_status write_text(FILE *to, const void *what, rk_table_style style, in
                       rk_time_text(t->after[i].seconds, part));
     }
     (void)fputs("\n\n", to);
-    write_letters(to, t, width);
+    write_letters(to, t, style.width);
     (void)fputc('\n', to);
     return write_ranks(to, t, style, err);
 }
@@ -225,7 +224,7 @@ static rk_status run_timeline(rk_job *job, void *arguments, rk_error *err)
 
 const rk_command rk_command_timeline = {
     .name = "timeline",
-    .purpose = "Draw the timeline of one step: a picture, a trace for Perfetto, or a table",
+    .purpose = "Draw the timeline of a step: picture, Perfetto trace, or table",
     .options = timeline_options,
     .option_count = sizeof(timeline_options) / sizeof(timeline_options[0]),
     .shared = rk_strategy_options,

@@ -134,7 +134,7 @@ static rk_status write_memory(FILE *to, const rk_validation *v, rk_table_style s
 static rk_status write_regret(FILE *to, const rk_validation *v, rk_table_style style, rk_error *err)
 {
     static const rk_table_column columns[] = {
-        {"first choice, slower than the best in %", RK_ALIGN_LEFT},
+        {"slower than best, %", RK_ALIGN_LEFT},
         {"jobs", RK_ALIGN_RIGHT},
         {"best chosen", RK_ALIGN_RIGHT},
         {"out of memory", RK_ALIGN_RIGHT},
@@ -352,7 +352,7 @@ static void cell_target(rk_table *table, const rk_figure *f)
     }
 }
 
-rk_status rk_validation_write_figures(FILE *to, const void *what, rk_table_style style, int width,
+rk_status rk_validation_write_figures(FILE *to, const void *what, rk_table_style style,
                                       rk_error *err)
 {
     static const rk_table_column columns[] = {
@@ -362,7 +362,6 @@ rk_status rk_validation_write_figures(FILE *to, const void *what, rk_table_style
     };
     const rk_figures *figures = what;
     rk_table table;
-    (void)width;
     rk_table_init(&table, columns, COUNT(columns));
     for (size_t i = 0; i < figures->count; i++) {
         const rk_figure *f = &figures->list[i];
@@ -378,12 +377,10 @@ rk_status rk_validation_write_figures(FILE *to, const void *what, rk_table_style
     return rk_write_table(to, &table, style, err);
 }
 
-rk_status rk_validation_write_text(FILE *to, const void *what, rk_table_style style, int width,
-                                   rk_error *err)
+rk_status rk_validation_write_text(FILE *to, const void *what, rk_table_style style, rk_error *err)
 {
     const rk_validation *v = what;
     rk_remark remarks[RK_REMARK_MAX];
-    (void)width;
     write_files(to, v);
     write_remarks(to, "left out", remarks, rk_validation_left_out(v, remarks));
     write_remarks(to, "assumed", remarks, rk_validation_assumed(v, remarks));

@@ -78,14 +78,12 @@ static void write_notes(FILE *to, const rk_published *published)
     }
 }
 
-static rk_status write_text(FILE *to, const void *what, rk_table_style style, int width,
-                            rk_error *err)
+static rk_status write_text(FILE *to, const void *what, rk_table_style style, rk_error *err)
 {
     const rk_published *published = what;
     size_t counted, fitting = 0;
     const size_t within = rk_published_within(published, &counted);
     (void)style;
-    (void)width;
     (void)err;
     (void)fputs("| run | accelerators and layout | step, s | predicted | days | predicted | "
                 "1,000 hours | predicted | goodput, % | predicted | memory | error |\n"

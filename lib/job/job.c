@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "base/text_stream.h"
+#include "report/wrap.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -286,23 +287,35 @@ rk_status rk_job_open_csv(const rk_job *job, const char *path, rk_csv_out **out,
                            : rk_csv_open(path, out, err);
 }
 
+/* The text that `write` makes, with lines that fit the page; the caller frees it. */
+static rk_status write_page(rk_text_writer *write, const void *what, rk_table_style style,
+                            char **page, size_t *size, rk_error *err)
+{
+    rk_text_stream stream;
+    FILE *to = rk_text_stream_open(&stream);
+    const rk_status status = to ? write(to, what, style, err) : RK_OK;
+    char *text = to ? rk_text_stream_close(&stream, size) : NULL;
+    if (text && rk_text_stream_open(&stream)) {
+        rk_write_wrapped(stream.file, text, style.width);
+        *page = rk_text_stream_close(&stream, size);
+    }
+    free(text);
+    return status  ? status
+           : *page ? RK_OK
+                   : rk_fail(err, RK_ERR_MEMORY, "not enough memory for the answer");
+}
+
 rk_status rk_job_print(const rk_job *job, const char *path, rk_text_writer *write, const void *what,
                        rk_error *err)
 {
     size_t size = 0;
-    rk_text_stream stream;
     rk_out *out = NULL;
-    const bool drawn = is_answer(path) && job->control.drawn;
-    FILE *to = rk_text_stream_open(&stream);
-    if (!to) {
-        return rk_fail(err, RK_ERR_MEMORY, "not enough memory for the answer");
-    }
-    rk_status status = write(to, what, drawn ? RK_TABLE_TERMINAL : RK_TABLE_PLAIN,
-                             job->control.width > 0 ? job->control.width : USUAL_WIDTH, err);
-    char *text = rk_text_stream_close(&stream, &size);
-    if (!text && !status) {
-        status = rk_fail(err, RK_ERR_MEMORY, "not enough memory for the answer");
-    }
+    const rk_table_style style = {
+        .width = job->control.width > 0 ? job->control.width : USUAL_WIDTH,
+        .drawn = is_answer(path) && job->control.drawn,
+    };
+    char *text = NULL;
+    rk_status status = write_page(write, what, style, &text, &size, err);
     if (!status) {
         status = rk_job_open(job, path, &out, err);
     }

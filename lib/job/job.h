@@ -71,8 +71,7 @@ rk_status rk_job_open(const rk_job *job, const char *path, rk_out **out, rk_erro
 rk_status rk_job_open_csv(const rk_job *job, const char *path, rk_csv_out **out, rk_error *err);
 
 /* Writes what `write` puts on a stream to an output; nothing of it when that fails. */
-typedef rk_status rk_text_writer(FILE *to, const void *what, rk_table_style style, int width,
-                                 rk_error *err);
+typedef rk_status rk_text_writer(FILE *to, const void *what, rk_table_style style, rk_error *err);
 rk_status rk_job_print(const rk_job *job, const char *path, rk_text_writer *write, const void *what,
                        rk_error *err);
 

@@ -2,6 +2,7 @@
 #include "report/table.h"
 
 #include "base/error.h"
+#include "base/text.h"
 #include "base/text_stream.h"
 
 #include <assert.h>
@@ -15,7 +16,7 @@
 void rk_table_init(rk_table *table, const rk_table_column *columns, size_t column_count)
 {
     assert(column_count > 0);
-    *table = (rk_table){.columns = columns, .column_count = column_count};
+    *table = (rk_table){.columns = columns, .column_count = column_count, .keys = 1};
 }
 
 void rk_table_clear(rk_table *table)
@@ -74,14 +75,9 @@ void rk_table_rule(rk_table *table)
 
 /* ---- writing --------------------------------------------------------------------------- */
 
-/* Characters of a UTF-8 text: bytes that do not continue another one. */
 static size_t width_of(const char *text)
 {
-    size_t width = 0;
-    for (; *text; text++) {
-        width += ((unsigned char)*text & 0xC0) != 0x80;
-    }
-    return width;
+    return rk_count_characters(text, strlen(text));
 }
 
 static size_t column_width(const rk_table *table, size_t column)
@@ -101,11 +97,39 @@ static void pad(FILE *to, size_t count, const char *with)
     }
 }
 
-static void write_rule(FILE *to, const size_t *widths, size_t count, const char *stroke)
+/* The columns that stand side by side in one part of a table: the keys, and some others. */
+struct part {
+    const rk_table *table;
+    const size_t *widths; /* of all columns */
+    size_t first, past;   /* of those that are not keys */
+    bool drawn;
+};
+
+/* The column after `c` in this part; its `past` after the last one. */
+static size_t next_column(const struct part *part, size_t c)
 {
-    for (size_t c = 0; c < count; c++) {
+    const size_t next = c + 1;
+    return next == part->table->keys && next < part->first ? part->first : next;
+}
+
+/* Columns from `first` on that have room beside the keys: at least one. */
+static size_t columns_with_room(const rk_table *table, const size_t *widths, size_t first, int page)
+{
+    size_t used = 0, past = first;
+    for (size_t c = 0; c < table->keys; c++) {
+        used += widths[c] + strlen(GAP);
+    }
+    do {
+        used += widths[past++] + strlen(GAP);
+    } while (past < table->column_count && (page <= 0 || used + widths[past] <= (size_t)page));
+    return past;
+}
+
+static void write_rule(FILE *to, const struct part *part)
+{
+    for (size_t c = 0; c < part->past; c = next_column(part, c)) {
         (void)fputs(c ? GAP : "", to);
-        pad(to, widths[c], stroke);
+        pad(to, part->widths[c], part->drawn ? "\u2500" : "-");
     }
     (void)fputc('\n', to);
 }
@@ -123,27 +147,54 @@ static void write_aligned(FILE *to, const char *text, size_t width, rk_align ali
     }
 }
 
-static void write_table(FILE *to, const rk_table *table, const size_t *widths, bool terminal)
+static void write_titles(FILE *to, const struct part *part)
+{
+    const rk_table_column *columns = part->table->columns;
+    (void)fputs(part->drawn ? "\033[1m" : "", to);
+    for (size_t c = 0; c < part->past; c = next_column(part, c)) {
+        (void)fputs(c ? GAP : "", to);
+        write_aligned(to, columns[c].title, part->widths[c], columns[c].align, c + 1 == part->past);
+    }
+    (void)fputs(part->drawn ? "\033[0m\n" : "\n", to);
+}
+
+/* Empty cells at the end of a row are left out. */
+static void write_row(FILE *to, const struct part *part, char *const *cells)
+{
+    size_t past = 0;
+    for (size_t c = 0; c < part->past; c = next_column(part, c)) {
+        past = cells[c][0] ? c + 1 : past;
+    }
+    for (size_t c = 0; c < past; c = next_column(part, c)) {
+        (void)fputs(c ? GAP : "", to);
+        write_aligned(to, cells[c], part->widths[c], part->table->columns[c].align, c + 1 == past);
+    }
+    (void)fputc('\n', to);
+}
+
+static void write_part(FILE *to, const struct part *part)
+{
+    const rk_table *table = part->table;
+    write_titles(to, part);
+    write_rule(to, part);
+    for (size_t i = 0; i < table->cell_count; i += table->column_count) {
+        if (table->cells[i]) {
+            write_row(to, part, &table->cells[i]);
+        } else {
+            write_rule(to, part);
+        }
+    }
+}
+
+static void write_table(FILE *to, const rk_table *table, const size_t *widths, rk_table_style style)
 {
     const size_t n = table->column_count;
-    const char *stroke = terminal ? "\u2500" : "-";
-    (void)fputs(terminal ? "\033[1m" : "", to);
-    for (size_t c = 0; c < n; c++) {
-        (void)fputs(c ? GAP : "", to);
-        write_aligned(to, table->columns[c].title, widths[c], table->columns[c].align, c + 1 == n);
-    }
-    (void)fputs(terminal ? "\033[0m\n" : "\n", to);
-    write_rule(to, widths, n, stroke);
-    for (size_t i = 0; i < table->cell_count; i++) {
-        const size_t c = i % n;
-        if (!table->cells[i]) {
-            write_rule(to, widths, n, stroke);
-            i += n - 1;
-            continue;
-        }
-        (void)fputs(c ? GAP : "", to);
-        write_aligned(to, table->cells[i], widths[c], table->columns[c].align, c + 1 == n);
-        (void)fputs(c + 1 == n ? "\n" : "", to);
+    struct part part = {.table = table, .widths = widths, .drawn = style.drawn};
+    assert(table->keys > 0 && (table->keys < n || n == 1));
+    for (part.first = n == 1 ? 0 : table->keys; part.first < n; part.first = part.past) {
+        (void)fputs(part.past > 0 ? "\n" : "", to);
+        part.past = columns_with_room(table, widths, part.first, style.width);
+        write_part(to, &part);
     }
 }
 
@@ -158,7 +209,7 @@ rk_status rk_table_text(const rk_table *table, rk_table_style style, char **text
         for (size_t c = 0; c < table->column_count; c++) {
             widths[c] = column_width(table, c);
         }
-        write_table(stream.file, table, widths, style == RK_TABLE_TERMINAL);
+        write_table(stream.file, table, widths, style);
         *text = rk_text_stream_close(&stream, &size);
     }
     free(widths);

@@ -12,9 +12,10 @@ typedef struct rk_table_column {
     rk_align align;
 } rk_table_column;
 
-typedef enum rk_table_style {
-    RK_TABLE_PLAIN,    /* ASCII, for pipes and files */
-    RK_TABLE_TERMINAL, /* bold titles and drawn lines */
+/* How text is laid out. */
+typedef struct rk_table_style {
+    int width;  /* columns of the page; 0: no limit */
+    bool drawn; /* bold titles and drawn lines, for terminals; false: for pipes and files */
 } rk_table_style;
 
 /* Rows are filled from left to right.  Released with rk_table_clear. */
@@ -23,6 +24,7 @@ typedef struct rk_table {
     size_t column_count;
     char **cells; /* owned, row by row; a row of NULLs is a rule */
     size_t cell_count, room;
+    size_t keys; /* leading columns, at least 1, that say which row it is */
     bool failed; /* there was no memory; rk_table_text reports it */
 } rk_table;
 
@@ -36,8 +38,9 @@ void rk_table_cell(rk_table *table, const char *format, ...) RK_PRINTF(2, 3);
 void rk_table_rule(rk_table *table);
 
 /*
- * Writes the table, whose last row must be complete, to a new text that the caller frees.  Widths
- * count UTF-8 characters.
+ * Writes the table, whose last row must be complete, to a new text that the caller frees.  A table
+ * that is wider than the page is written in parts, one below the other, each of which begins with
+ * the key columns.  Widths count UTF-8 characters.
  */
 rk_status rk_table_text(const rk_table *table, rk_table_style style, char **text, rk_error *err);
 

@@ -112,7 +112,7 @@ def check_stages():
 
 
 def check_list():
-    for line in ask("list", "accelerators").splitlines()[2:]:
+    for line in ask("list", "accelerators").split("\n\n")[0].splitlines()[2:]:
         name, memory, rate = line.split()[:3]
         document = json.loads(ask("show", name, "--json"))["memory"]
         near(f"{name}, memory", memory, document["usable_GiB"], 1e-5)

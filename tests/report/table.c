@@ -6,9 +6,11 @@
 #include <cmocka.h>
 
 #include "report/table.h"
+#include "report/wrap.h"
 
 #include <stdlib.h>
 
+static const rk_table_style plain = {.width = 80};
 static const rk_table_column columns[] = {{"name", RK_ALIGN_LEFT}, {"n", RK_ALIGN_RIGHT}};
 
 /* Writes the table, compares the text and releases both. */
@@ -32,7 +34,7 @@ static void test_plain(void **state)
     rk_table_rule(&table);
     rk_table_cell(&table, "longer");
     rk_table_cell(&table, "%d", 7);
-    expect(&table, RK_TABLE_PLAIN,
+    expect(&table, plain,
            "name        n\n------  -----\na       12345\n------  -----\nlonger      7\n");
 }
 
@@ -41,7 +43,7 @@ static void test_no_rows(void **state)
     (void)state;
     rk_table table;
     rk_table_init(&table, columns, 2);
-    expect(&table, RK_TABLE_PLAIN, "name  n\n----  -\n");
+    expect(&table, plain, "name  n\n----  -\n");
 }
 
 static void test_terminal_counts_characters(void **state)
@@ -51,7 +53,7 @@ static void test_terminal_counts_characters(void **state)
     rk_table_init(&table, columns, 2);
     rk_table_cell(&table, "\u00e9t\u00e9s\u2026");
     rk_table_cell(&table, "1");
-    expect(&table, RK_TABLE_TERMINAL,
+    expect(&table, (rk_table_style){.drawn = true},
            "\033[1mname   n\033[0m\n\u2500\u2500\u2500\u2500\u2500  \u2500\n"
            "\u00e9t\u00e9s\u2026  1\n");
 }
@@ -68,7 +70,7 @@ static void test_many_cells(void **state)
         rk_table_cell(&table, "row");
         rk_table_cell(&table, "%d", i);
     }
-    assert_int_equal(rk_table_text(&table, RK_TABLE_PLAIN, &text, &err), RK_OK);
+    assert_int_equal(rk_table_text(&table, plain, &text, &err), RK_OK);
     int lines = 0;
     for (const char *c = text; *c; c++) {
         lines += *c == '\n';
@@ -78,6 +80,47 @@ static void test_many_cells(void **state)
     rk_table_clear(&table);
 }
 
+static void test_parts(void **state)
+{
+    static const rk_table_column wide[] = {
+        {"name", RK_ALIGN_LEFT}, {"first", RK_ALIGN_RIGHT}, {"second", RK_ALIGN_LEFT}};
+    (void)state;
+    rk_table table;
+    rk_table_init(&table, wide, 3);
+    rk_table_cell(&table, "a");
+    rk_table_cell(&table, "1");
+    rk_table_cell(&table, "%s", "");
+    rk_table_rule(&table);
+    rk_table_cell(&table, "b");
+    rk_table_cell(&table, "22");
+    rk_table_cell(&table, "x");
+    expect(&table, (rk_table_style){.width = 12},
+           "name  first\n----  -----\na         1\n----  -----\nb        22\n\n"
+           "name  second\n----  ------\na\n----  ------\nb     x\n");
+}
+
+/* What a narrow page makes of a text. */
+static void expect_wrapped(const char *text, int width, const char *wanted)
+{
+    char got[256] = "";
+    FILE *to = fmemopen(got, sizeof(got), "w");
+    assert_non_null(to);
+    rk_write_wrapped(to, text, width);
+    assert_int_equal(fclose(to), 0);
+    assert_string_equal(got, wanted);
+}
+
+static void test_wrap(void **state)
+{
+    (void)state;
+    expect_wrapped("one two three\n\nfour", 8, "one two\nthree\n\nfour");
+    expect_wrapped("step      one two three\n", 18, "step      one two\n          three\n");
+    expect_wrapped("  one two three\n", 9, "  one two\n  three\n");
+    expect_wrapped("a  table of cells\n| a | b |\n", 5, "a  table of cells\n| a | b |\n");
+    expect_wrapped("longest word", 3, "longest\nword");
+    expect_wrapped("\u00b5s \u00b5s", 5, "\u00b5s \u00b5s");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -85,6 +128,8 @@ int main(void)
         cmocka_unit_test(test_no_rows),
         cmocka_unit_test(test_terminal_counts_characters),
         cmocka_unit_test(test_many_cells),
+        cmocka_unit_test(test_parts),
+        cmocka_unit_test(test_wrap),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

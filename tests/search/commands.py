@@ -21,6 +21,9 @@ import tempfile
 ENV = dict(os.environ, NO_COLOR="1")
 
 
+SECONDS = {"µs": 1e-6, "ms": 1e-3, "s": 1}
+
+
 def ask(reckon, *words):
     """Standard output of a command that must find an answer."""
     done = subprocess.run([reckon, *words], env=ENV, stdin=subprocess.DEVNULL, capture_output=True,
@@ -119,7 +122,7 @@ def answers(reckon, question, folder):
         yield "fit", json.loads(ask(reckon, "fit", *words, "--json"))["estimate"]["step_s"]
         text = ask(reckon, "timeline", *words)
         line = next(line for line in text.splitlines() if line.startswith("step "))
-        yield "timeline", float(line.split()[1]) / 1e3
+        yield "timeline", float(line.split()[1]) * SECONDS[line.split()[2].rstrip(",")]
     path = os.path.join(folder, "sweep.json")
     with open(path, "w", encoding="utf-8") as file:
         json.dump(sweep_document(question), file)
@@ -144,8 +147,8 @@ def main():
             try:
                 for command, step in answers(reckon, question, folder):
                     wanted = step if wanted is None else wanted
-                    # a timeline prints microseconds
-                    room = 1e-6 if command == "timeline" else 1e-9 * wanted
+                    # a timeline prints five digits
+                    room = (1e-4 if command == "timeline" else 1e-9) * wanted
                     if abs(step - wanted) > room:
                         print(f"{command} {question}: {step!r} s instead of {wanted!r}")
                         wrong += 1

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "report/wrap.h"
+
+#include "base/text.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+#define LABEL_WIDTH 10 /* of rk_write_label */
+
+/* Where the text of a line begins: behind its label, or behind its blanks. */
+static size_t indent_of(const char *line, size_t length)
+{
+    const size_t blanks = strspn(line, " "), word = strcspn(line, " \n");
+    const bool labelled = blanks == 0 && word < LABEL_WIDTH && length > LABEL_WIDTH &&
+                          word + strspn(line + word, " ") == LABEL_WIDTH;
+    return labelled ? LABEL_WIDTH : blanks;
+}
+
+static bool is_row(const char *line, size_t length)
+{
+    if (length > 0 && line[0] == '|') {
+        return true;
+    }
+    for (size_t i = 0; i + 1 < length; i++) {
+        if (line[i] == ' ' && line[i + 1] == ' ') {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The bytes of text that stand on a line: the most words in `width` characters, at least one. */
+static size_t count_fitting(const char *text, size_t length, size_t width)
+{
+    size_t fitting = 0;
+    for (size_t end = 0; end < length; end++) {
+        end += strcspn(text + end, " \n");
+        if (fitting > 0 && rk_count_characters(text, end) > width) {
+            break;
+        }
+        fitting = end;
+    }
+    return fitting;
+}
+
+static void write_line(FILE *to, const char *line, size_t length, size_t width)
+{
+    const size_t indent = indent_of(line, length);
+    (void)fwrite(line, 1, indent, to);
+    line += indent;
+    length -= indent;
+    while (length > 0) {
+        const size_t count = count_fitting(line, length, width > indent ? width - indent : 1);
+        (void)fwrite(line, 1, count, to);
+        length -= count;
+        line += count;
+        if (length > 0) { /* a blank, which the line break replaces */
+            length--;
+            line++;
+            (void)fprintf(to, "\n%*s", (int)indent, "");
+        }
+    }
+}
+
+void rk_write_wrapped(FILE *to, const char *text, int width)
+{
+    while (*text) {
+        const size_t length = strcspn(text, "\n");
+        const size_t indent = indent_of(text, length);
+        if (rk_count_characters(text, length) <= (size_t)width ||
+            is_row(text + indent, length - indent)) {
+            (void)fwrite(text, 1, length, to);
+        } else {
+            write_line(to, text, length, (size_t)width);
+        }
+        text += length;
+        if (*text) {
+            (void)fputc('\n', to);
+            text++;
+        }
+    }
+}

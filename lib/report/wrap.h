@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Lines that fit the page. */
+#ifndef RK_REPORT_WRAP_H
+#define RK_REPORT_WRAP_H
+
+#include <stdio.h>
+
+/*
+ * Writes a text, and breaks its lines of prose at blanks where they are wider than the page.  What
+ * follows a label ("step      56.051 s; ...") goes on below itself, any other line below its first
+ * word.  Rows of tables, which have columns two blanks apart or begin with "|", stay as
+ * they are.
+ */
+void rk_write_wrapped(FILE *to, const char *text, int width);
+
+#endif
