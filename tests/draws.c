@@ -159,6 +159,7 @@ rk_strategy draw_strategy(uint64_t *r, const rk_model *model)
     s.graph_step = draw_chance(r, 4);
     s.capacity_factor = draw_chance(r, 4) ? 1.25 : 0;
     s.imbalance = draw_chance(r, 2) ? 1 : 1.3;
+    s.low_activations = model->types[0].ffn.gated && s.graph_step && s.pp_overlap;
     return s;
 }
 

@@ -176,6 +176,7 @@ typedef struct rk_strategy {
     double imbalance;         /* most loaded expert rank over the mean, >= 1 */
     rk_optimizer optimizer;   /* of all weights that learn */
     double outer_states;      /* more bytes of the optimizer, per parameter of embedding and head */
+    bool low_activations;     /* inputs of gated activations are kept in 8 bits */
     rk_attention_kernel attention_kernel; /* with flash attention */
 } rk_strategy;
 

@@ -173,6 +173,7 @@ static void set_strategy(const degrees *d, const rk_run_facts *facts, const rk_m
     s->precision = facts->precision;
     s->fp8_recipe = facts->fp8_recipe;
     s->low_weights = facts->low_weights;
+    s->low_activations = facts->low_activations;
     s->states = facts->states;
     s->states.gradient += s->dp > 1 ? facts->bucket_bytes : 0;
     if (facts->keeps_gathered && s->pp > 1 && s->sharding == RK_SHARD_ALL) {

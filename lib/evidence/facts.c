@@ -164,6 +164,7 @@ const rk_field rk_run_fact_fields[] = {
     NAMES("precision", precision, rk_precision_names, "of the linears"),
     NAMES("fp8_recipe", fp8_recipe, rk_fp8_recipe_names, "how fp8 is scaled"),
     FLAG("low_weights", low_weights, "weights of fp8 and fp4 linears are kept in them alone"),
+    FLAG("low_activations", low_activations, "inputs of gated activations are kept in fp8"),
     FLAG("flash_attention", flash_attention, "attention does not write its scores"),
     NAMES("attention_kernel", kernel, kernel_names,
           "of flash attention, where it is not the stack's in 16 bits"),

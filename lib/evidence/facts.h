@@ -45,7 +45,7 @@ typedef struct rk_run_facts {
     unsigned modules;
     rk_precision precision;
     rk_fp8_recipe fp8_recipe;
-    bool low_weights;
+    bool low_weights, low_activations;
     rk_attention_kernel kernel;
     bool flash_attention, tp_overlap, grad_overlap, param_overlap, moe_overlap;
     bool graph_capture, graph_step;

@@ -319,6 +319,16 @@ static int64_t low_weights_without_linears(const struct question *q)
            q->strategy->precision != RK_FP4;
 }
 
+static int64_t low_activations_without_gate(const struct question *q)
+{
+    for (int i = 0; q->strategy->low_activations && i < q->model->type_count; i++) {
+        if (q->model->types[i].ffn.gated) {
+            return 0;
+        }
+    }
+    return q->strategy->low_activations;
+}
+
 static int64_t selective_without_modules(const struct question *q)
 {
     return q->strategy->recompute == RK_REC_SELECTIVE && q->strategy->recompute_modules == 0;
@@ -429,6 +439,9 @@ const struct rk_rule rk_rules_arithmetic[] = {
      "the document of {accelerator} has no rates for the attention kernel {attention}; use flash"},
     {"fp8 weights need fp8", low_weights_without_linears, VARY_NONE,
      "weights are kept in the precision of the linears, but that is {precision}; use fp8 or fp4"},
+    {"fp8 activation inputs need a gate", low_activations_without_gate, VARY_NONE,
+     "the inputs of gated activations are kept in fp8, but no feed-forward layer of the model has "
+     "a gate"},
     {"selective needs modules", selective_without_modules, VARY_NONE,
      "selective recompute names no module; name one, such as core attention"},
     {"operators or modules", operators_and_modules, VARY_NONE,

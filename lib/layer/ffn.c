@@ -5,6 +5,26 @@
  */
 #include "layer/ffn.h"
 
+/* FP8 without a scale, to which Megatron Core casts what it keeps. */
+#define LOW_INPUT_BYTES 1.0
+
+/*
+ * Keeps `saved` inputs of an activation, in elements, and those that backward recomputes.
+ * With low_activations a kernel casts what is kept to FP8, and one casts it back in backward, where
+ * it is whole for as long as the layer runs (Megatron Core, activation_func_fp8_input_store).
+ */
+static void save_inputs(rk_cost_builder *x, const rk_ffn_shape *ffn, double saved, double again)
+{
+    const double wide = x->c->element;
+    const bool low = x->c->strategy->low_activations && ffn->gated;
+    rk_save(x, false, (low ? LOW_INPUT_BYTES : wide) * saved);
+    rk_save(x, true, wide * (low ? saved + again : again));
+    if (low) {
+        const double cast = (wide + LOW_INPUT_BYTES) * saved;
+        rk_add_stream(x, RK_PART_CAST, cast, cast);
+    }
+}
+
 void rk_add_activation(rk_cost_builder *x, rk_part part, const rk_ffn_shape *ffn, double elements,
                        double inputs_again)
 {
@@ -20,8 +40,7 @@ void rk_add_activation(rk_cost_builder *x, rk_part part, const rk_ffn_shape *ffn
     if (again) {
         rk_repeat(x, &before);
     }
-    rk_save(x, false, x->c->element * elements * ((gated ? 2 : 1) - inputs_again));
-    rk_save(x, true, x->c->element * elements * inputs_again);
+    save_inputs(x, ffn, elements * ((gated ? 2 : 1) - inputs_again), elements * inputs_again);
     rk_save(x, again, gated && stack->keeps_activation ? x->c->element * elements : 0);
     rk_save(x, again, rk_saved_input_bytes(s) * elements);
 }

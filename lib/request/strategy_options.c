@@ -244,6 +244,8 @@ const rk_option rk_strategy_options[RK_STRATEGY_OPTION_COUNT] = {
     CHOICE("fp8-recipe", fp8_recipe, rk_fp8_recipe_names, "scaling of fp8; default: tensorwise"),
     FLAG("fp8-param-gather", NULL, low_weights,
          "keep and gather the weights of fp8 and fp4 linear layers in that type alone"),
+    FLAG("fp8-activation-input", "activation-func-fp8-input-store", low_activations,
+         "keep the inputs of gated activations in fp8"),
     CHOICE("gradients", gradients, gradient_choices, "data type of gradient accumulation"),
     CHOICE("optimizer", optimizer, optimizer_choices, "optimizer; default: adamw"),
     CHOICE("moments", moments, moment_choices, "data type of Adam's moments"),
@@ -485,6 +487,7 @@ static void apply_base(const rk_request *r, const rk_inputs *inputs, rk_strategy
     s->precision = precisions[r->precision];
     s->fp8_recipe = recipe_of(r);
     s->low_weights = r->low_weights;
+    s->low_activations = r->low_activations;
     s->flash_attention = r->attention != ATTENTION_UNFUSED;
     s->attention_kernel = r->attention > ATTENTION_UNFUSED
                               ? (rk_attention_kernel)(r->attention - ATTENTION_UNFUSED)

@@ -332,6 +332,7 @@ static void list_lanes(const rk_plan_lists *l, rk_plan_pipe *pipe)
     s.precision = given->precision;
     s.fp8_recipe = given->fp8_recipe;
     s.low_weights = given->low_weights;
+    s.low_activations = given->low_activations;
     s.dp = given->replicas;
     s.global_batch *= s.dp;
     for (int i = 0; i < l->recompute_count; i++) {

@@ -154,6 +154,8 @@ static void borrow(rk_model *m)
       s->low_weights = true; s->sharding = RK_SHARD_OPTIMIZER; s->offload_optimizer = true)        \
     X(delayed, MEGATRON, DENSE, "delayed or recompute", s->precision = RK_FP8;                     \
       s->fp8_recipe = RK_FP8_DELAYED; recompute(s, RK_MODULE_NORM))                                \
+    X(ungated, ANY, DENSE, "fp8 activation inputs need a gate", s->low_activations = true;         \
+      m->types[0].ffn.gated = false)                                                               \
     X(modules, ANY, DENSE, "selective needs modules", s->recompute = RK_REC_SELECTIVE)             \
     X(operators, ANY, DENSE, "operators or modules",                                               \
       recompute(s, RK_MODULE_OPERATORS | RK_MODULE_NORM))                                          \

@@ -46,6 +46,21 @@ static void test_latent_attention(void **state)
     assert_near(layer_cost(&model, dense, &s).saved / (double)s.seq - ffn, 201344, 1e-12);
 }
 
+/* Inputs of a gated activation in 8 bits: of 4 bytes for each element of the width, 2 stay. */
+static void test_low_activations(void **state)
+{
+    (void)state;
+    const rk_model model = model_of("llama3-8b");
+    rk_strategy s = rk_strategy_defaults(&model);
+    const double elements = (double)s.seq * (double)model.types[0].ffn.width;
+    const rk_cost wide = layer_cost(&model, 0, &s);
+    s.low_activations = true;
+    const rk_cost low = layer_cost(&model, 0, &s);
+    assert_near(wide.saved - low.saved, 2 * elements, 1e-12);
+    assert_near(low.unsaved - wide.unsaved, 4 * elements, 1e-12);
+    assert_true(low.forward.part[RK_PART_CAST] > 0);
+}
+
 static void test_recompute(void **state)
 {
     (void)state;
@@ -170,7 +185,7 @@ int main(void)
         cmocka_unit_test(test_dense_layers), cmocka_unit_test(test_latent_attention),
         cmocka_unit_test(test_recompute),    cmocka_unit_test(test_operators),
         cmocka_unit_test(test_checkpoint),   cmocka_unit_test(test_sandwich_norms),
-        cmocka_unit_test(test_logits),
+        cmocka_unit_test(test_logits),       cmocka_unit_test(test_low_activations),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

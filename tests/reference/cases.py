@@ -544,7 +544,7 @@ def random_strategy(rng, model, layers, has_experts):
                         ("param_overlap", 0.7), ("pp_overlap", 0.5), ("graph_capture", 0.2),
                         ("graph_step", 0.1), ("offload_optimizer", 0.15),
                         ("offload_activations", 0.15), ("offload_weights", 0.15),
-                        ("mtp_before_head", 0.3)):
+                        ("mtp_before_head", 0.3), ("low_activations", 0.25)):
         s[flag] = often(rng, share)
     s["capacity_factor"] = rng.choice((0, 0, 1, 1.25))
     s["imbalance"] = rng.choice((1, 1, 1.1, 1.37))

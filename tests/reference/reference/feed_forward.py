@@ -14,7 +14,13 @@ def add_activation(x, part, layer, elements, inputs_unsaved):
     x.stream(part, size * (3 if layer.gated else 2), size * (5 if layer.gated else 3))
     if again:
         x.repeat(before)
-    x.save(c.element * elements * ((2 if layer.gated else 1) - inputs_unsaved))
+    kept = elements * ((2 if layer.gated else 1) - inputs_unsaved)
+    if layer.gated and s.low_activations:
+        x.save(kept)
+        x.save(c.element * kept, True)
+        x.stream("casts", (c.element + 1) * kept, (c.element + 1) * kept)
+    else:
+        x.save(c.element * kept)
     x.save(c.element * elements * inputs_unsaved, True)
     x.save(c.element * elements if layer.gated and stack.keeps_activation else 0, again)
     x.save(c.formats.saved_input * elements, again)
