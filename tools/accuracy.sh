@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # Measures accuracy anew after a change of the model or of a document: the residuals that intervals
-# are made of (from split fit), the values in data/runs/figures.json that a test holds, and
-# docs/accuracy.md with its plot.
+# are made of (split fit, every source by stacks that were fitted without it), the values in
+# data/runs/figures.json that a test holds, and docs/accuracy.md with its plot.
 #
 #     tools/accuracy.sh [BUILD]
 set -eu
@@ -15,7 +15,7 @@ all=$fit,data/runs/check.csv,data/runs/check_2.csv,data/runs/oom_fit.csv,data/ru
 export NO_COLOR=1 COLUMNS=160
 
 ninja -C "$build" --quiet reckon
-"$reckon" validate --runs "$fit" --split fit --residuals data/runs/residuals.json -o /dev/null
+tools/intervals.py "$reckon" --write >"$build/intervals.md"
 ninja -C "$build" --quiet reckon
 "$reckon" validate --runs "$all" --figures data/runs/figures.json --json -o data/runs/figures.json ||
     test $? -eq 1

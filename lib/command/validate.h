@@ -8,7 +8,7 @@
 #include "job/job.h"
 
 typedef struct rk_validate_request {
-    const char *runs, *only, *sources, *output, *plot, *residuals, *figures;
+    const char *runs, *only, *sources, *output, *plot, *residuals, *intervals, *figures;
     int split;   /* place in the names of splits; -1: all */
     unsigned by; /* rk_dimension, a bit each */
     bool rows, json, csv, whole;

@@ -51,6 +51,10 @@ static const rk_option validate_options[] = {
      .offset = PLACE(residuals),
      .value = "FILE.json",
      .help = "write what intervals are made of, from the rows asked for"},
+    {.name = "intervals",
+     .offset = PLACE(intervals),
+     .value = "FILE.json",
+     .help = "make intervals of these residuals in place of the built-in ones"},
     {.name = "figures",
      .offset = PLACE(figures),
      .value = "FILE.json",
@@ -130,6 +134,20 @@ static rk_status write_residuals(const rk_validation *v, rk_error *err)
     return status;
 }
 
+static rk_status set_intervals(rk_validation *v, rk_error *err)
+{
+    rk_residuals residuals;
+    if (!v->request->intervals) {
+        return rk_compare_intervals(&v->comparison, &rk_residuals_built_in, err);
+    }
+    rk_status status = rk_residuals_load(v->request->intervals, &residuals, err);
+    if (!status) {
+        status = rk_compare_intervals(&v->comparison, &residuals, err);
+        rk_residuals_clear(&residuals);
+    }
+    return status;
+}
+
 rk_status rk_validation_compare(rk_validation *v, rk_error *err)
 {
     const rk_validate_request *request = v->request;
@@ -144,7 +162,7 @@ rk_status rk_validation_compare(rk_validation *v, rk_error *err)
     }
     rk_status status =
         rk_compare_runs(&v->sources, v->tables, v->table_count, &selection, &v->comparison, err);
-    status = status ? status : rk_compare_intervals(&v->comparison, &rk_residuals_built_in, err);
+    status = status ? status : set_intervals(v, err);
     status = status ? status : rk_score_groups(&v->comparison, NULL, 0, &v->all, err);
     return status ? status : rk_score_groups(&v->comparison, by, by_count, &v->by, err);
 }
