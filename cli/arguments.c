@@ -163,6 +163,12 @@ static void note_unused(unused_flags *unused, const char *name)
     unused->names[unused->length] = '\0';
 }
 
+/* Whether a word may be the value of a flag: not another flag, but "-1" is one. */
+static bool is_value(const char *word)
+{
+    return word[0] != '-' || (word[1] >= '0' && word[1] <= '9');
+}
+
 /*
  * Takes a long option that the table lacks: a flag of a launch line, "--name=value" or "--name
  * value".  Words behind a flag that is not used are skipped.
@@ -175,14 +181,14 @@ static int take_flag(const rk_command *command, int argc, char **argv, unused_fl
     rk_flag_use use = RK_FLAG_ALONE;
     const char *given = argv[optind - 1] + strspn(argv[optind - 1], "-");
     const char *equals = strchr(given, '=');
-    const char *next = optind < argc && argv[optind][0] != '-' ? argv[optind] : NULL;
+    const char *next = optind < argc && is_value(argv[optind]) ? argv[optind] : NULL;
     (void)snprintf(name, sizeof(name), "%.*s", (int)strcspn(given, "="), given);
     if (rk_job_set_launch_flag(job, name, equals ? equals + 1 : next, &use, &err)) {
         return rk_fail_with(command, &err);
     }
     if (use == RK_FLAG_UNUSED) {
         note_unused(unused, name);
-        while (!equals && optind < argc && argv[optind][0] != '-') {
+        while (!equals && optind < argc && is_value(argv[optind])) {
             optind++;
         }
     } else if (use == RK_FLAG_WITH_VALUE && !equals) {
@@ -200,19 +206,28 @@ static int set_option(const rk_command *command, const rk_option_info *info, con
                : RK_PARSED;
 }
 
-/* Gives a value to the next positional argument; `*next` is where to look for it. */
-static int set_positional(const rk_command *command, const char *value, size_t *next, rk_job *job)
+/*
+ * Gives a word to the next positional argument, from `*next` on, or to the option that such words
+ * stand for: "comm all-reduce h100" and "comm h100 all-reduce" are the same.
+ */
+static int set_positional(const rk_command *command, const char *word, size_t *next, rk_job *job)
 {
+    rk_error err, word_err;
+    rk_option_info info;
     const rk_option *option;
-    while ((option = rk_command_option(command, *next))) {
-        const rk_option_info info = info_of(option);
-        (*next)++;
-        if (info.positional) {
-            return set_option(command, &info, value, job);
-        }
+    size_t place = *next;
+    while ((option = rk_command_option(command, place)) && !info_of(option).positional) {
+        place++;
     }
-    rk_error err;
-    return rk_job_set_word(job, value, &err) ? rk_fail_with(command, &err) : RK_PARSED;
+    if (!option) {
+        return rk_job_set_word(job, word, &err) ? rk_fail_with(command, &err) : RK_PARSED;
+    }
+    info = info_of(option);
+    if (rk_job_set(job, info.name, word, &err) == RK_OK) {
+        *next = place + 1;
+        return RK_PARSED;
+    }
+    return rk_job_set_word(job, word, &word_err) ? rk_fail_with(command, &err) : RK_PARSED;
 }
 
 static int read_all(const rk_command *command, int argc, char **argv, const tables *t, rk_job *job)

@@ -71,6 +71,7 @@ static const rk_option comm_options[] = {
      .value = "NAME,...",
      .help = "the same as an option"},
     {.name = "bytes",
+     .aliases = {"size", "sizes", "message-size"},
      .letter = 'b',
      .type = RK_OPTION_COUNTS,
      .offset = PLACE(sizes),

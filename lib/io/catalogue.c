@@ -5,6 +5,7 @@
 #include "base/text.h"
 
 #include <ctype.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -171,6 +172,28 @@ static const char *choose_nearest(const char *given, const char **names, size_t 
     const size_t relatives = keep_relatives(key, names, count);
     return relatives > 0 ? rk_nearest_name_within(given, names, relatives, KEY_SIZE)
                          : rk_nearest_name(given, names, count);
+}
+
+size_t rk_catalogue_list(const char *kind, const char *start, char *list, size_t size)
+{
+    char key[KEY_SIZE], other[KEY_SIZE];
+    size_t count = 0;
+    make_key(start, key);
+    for (size_t i = 0; key[0] && i < rk_catalogue_count; i++) {
+        const char *name = rk_catalogue[i].name;
+        const size_t used = strlen(list), more = strlen(name) + strlen(", ") + strlen("...");
+        make_key(name, other);
+        if (strcmp(rk_catalogue[i].kind, kind) != 0 || strncmp(other, key, strlen(key)) != 0) {
+            continue;
+        }
+        count++;
+        if (used + more < size) {
+            (void)snprintf(list + used, size - used, "%s%s", used ? ", " : "", name);
+        } else if (used + strlen("...") < size && !rk_ends_with(list, "...")) {
+            (void)snprintf(list + used, size - used, "...");
+        }
+    }
+    return count;
 }
 
 const char *rk_catalogue_nearest(const char *kind, const char *name)

@@ -23,6 +23,12 @@ extern const size_t rk_catalogue_count;
  */
 const rk_catalogue_entry *rk_catalogue_find(const char *kind, const char *name);
 
+/*
+ * Appends the names of `kind` that go on where `start` ends to a list such as "a, b", as far as
+ * there is room.  Returns how many there are.
+ */
+size_t rk_catalogue_list(const char *kind, const char *start, char *list, size_t size);
+
 /* Returns the name nearest to `name` among the entries of `kind`, or NULL. */
 const char *rk_catalogue_nearest(const char *kind, const char *name);
 

@@ -55,6 +55,11 @@ static const char *find_folder(const char *name)
         if (folder && rk_catalogue_find(folder, name)) {
             return folder;
         }
+        char longer[8] = "";
+        const bool calculon = folder && strncmp(folder, "calculon/", strlen("calculon/")) == 0;
+        if (folder && !calculon && rk_catalogue_list(folder, name, longer, sizeof(longer)) > 0) {
+            return folder;
+        }
         const char *nearest = folder ? rk_catalogue_nearest(folder, name) : NULL;
         /* A name with another first letter is unlikely to be a typing error. */
         if (nearest && nearest[0] == tolower((unsigned char)name[0])) {

@@ -341,6 +341,11 @@ static rk_status fail_unknown_name(const char *name, const char *kind, rk_error 
                        "\"%s\" is no JSON file: its name must end in .json or .json.gz", shown);
     }
     const bool calculon = strncmp(kind, "calculon/", strlen("calculon/")) == 0;
+    char longer[160] = "";
+    if (rk_catalogue_list(kind, name, longer, sizeof(longer)) > 1) {
+        return rk_fail(err, RK_ERR_INVALID, "\"%s\" is not a whole name; there are %s", shown,
+                       longer);
+    }
     if (!nearest && is_listed(kind)) {
         return rk_fail(err, RK_ERR_INVALID,
                        "the catalogue has no \"%s\" in %s; 'reckon list %s' shows its names, and a "

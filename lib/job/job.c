@@ -180,22 +180,45 @@ rk_status rk_job_set_launch_flag(rk_job *job, const char *flag, const char *valu
                : rk_job_fail_unknown(job->command, flag, err);
 }
 
+/* How to say the options that words stand for, "reckon run llama3-70b 64xh100"; "": it has none. */
+static const char *example_of(const rk_command *command, char out[RK_OPTION_WORD_SIZE])
+{
+    bool model = false, system = false;
+    for (size_t i = 0; i < rk_command_option_count(command); i++) {
+        model = model || rk_command_option(command, i)->word == RK_WORD_MODEL;
+        system = system || rk_command_option(command, i)->word == RK_WORD_SYSTEM;
+    }
+    (void)snprintf(out, RK_OPTION_WORD_SIZE, "%s%s", model ? " llama3-70b" : "",
+                   system ? " 64xh100" : "");
+    return out;
+}
+
 static rk_status check_required(const rk_job *job, rk_error *err)
 {
     char names[RK_OPTION_MAX][RK_OPTION_WORD_SIZE], list[256];
     const char *missing[RK_OPTION_MAX];
+    char example[RK_OPTION_WORD_SIZE];
     size_t count = 0;
+    bool words = false;
     for (size_t i = 0; i < rk_command_option_count(job->command); i++) {
         const rk_option *option = rk_command_option(job->command, i);
         if (option->required && !job->seen[i]) {
             missing[count] = rk_option_form(option, names[count]);
+            words = words || option->word != RK_WORD_NONE;
             count++;
         }
     }
-    return count == 0 ? RK_OK
-                      : rk_fail(err, RK_ERR_INVALID, "%s %s missing; 'reckon %s --help' says more",
-                                rk_join_words(missing, count, " and ", list, sizeof(list)),
-                                count > 1 ? "are" : "is", job->command->name);
+    if (count == 0) {
+        return RK_OK;
+    }
+    (void)rk_join_words(missing, count, " and ", list, sizeof(list));
+    if (words) {
+        return rk_fail(err, RK_ERR_INVALID, "%s %s missing, as in 'reckon %s%s'", list,
+                       count > 1 ? "are" : "is", job->command->name,
+                       example_of(job->command, example));
+    }
+    return rk_fail(err, RK_ERR_INVALID, "%s %s missing; 'reckon %s --help' says more", list,
+                   count > 1 ? "are" : "is", job->command->name);
 }
 
 /* ---- running one ----------------------------------------------------------------------------- */

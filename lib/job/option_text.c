@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/text.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
@@ -121,15 +122,19 @@ static rk_status set_count(const rk_option *option, const char *given, int64_t *
     return RK_OK;
 }
 
-/* Whether a name is that of a choice; "all-reduce" is "all_reduce". */
+/* Whether a name is that of a choice; "all-reduce" and "AllReduce" are "all_reduce". */
 static bool is_choice(const char *given, const char *choice)
 {
-    for (; *given && *choice; given++, choice++) {
-        if (*given != *choice && !(*given == '-' && *choice == '_')) {
+    for (;; given++, choice++) {
+        given += strspn(given, "-_");
+        choice += strspn(choice, "-_");
+        if (!*given || !*choice) {
+            return *given == *choice;
+        }
+        if (tolower((unsigned char)*given) != tolower((unsigned char)*choice)) {
             return false;
         }
     }
-    return *given == *choice;
 }
 
 static rk_status set_choice(const rk_option *option, const char *given, int *value, rk_error *err)
@@ -247,11 +252,12 @@ static rk_status set_set(const rk_option *option, const char *given, unsigned *s
     char item[RK_OPTION_WORD_SIZE];
     rk_status status = RK_OK;
     int index = 0;
-    *set = 0;
+    unsigned found = 0;
     while (!status && next_item(&given, item)) {
         status = set_choice(option, item, &index, err);
-        *set |= 1U << index;
+        found |= 1U << index;
     }
+    *set = status ? *set : found;
     return status;
 }
 

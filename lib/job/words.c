@@ -67,7 +67,8 @@ static rk_status set_machine(rk_job *job, const char *word, size_t digits, rk_er
 /* What begins a launch line: torchrun, its script. */
 static bool is_launcher(const char *word)
 {
-    static const char *const launchers[] = {"torchrun", "python", "python3", "srun"};
+    static const char *const launchers[] = {"torchrun", "deepspeed", "accelerate", "launch",
+                                            "python",   "python3",   "srun"};
     for (size_t i = 0; i < COUNT(launchers); i++) {
         if (strcmp(word, launchers[i]) == 0) {
             return true;

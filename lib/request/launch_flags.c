@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/units.h"
 #include "io/catalogue.h"
+#include "request/other_flags.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -267,6 +268,9 @@ rk_status rk_request_take_launch_flag(rk_job *job, const char *flag, const char 
         }
     }
     *use = RK_FLAG_WITH_VALUE;
-    const rk_status status = set_word(job, shape, flag, value, &known, err);
+    rk_status status = set_word(job, shape, flag, value, &known, err);
+    if (!status && !known) {
+        status = rk_take_other_flag(job, flag, value, use, &known, err);
+    }
     return status || known ? status : take_known(job, flag, use, err);
 }

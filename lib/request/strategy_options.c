@@ -708,8 +708,9 @@ static int64_t single_value(const rk_option_counts *counts)
 static rk_status check_space(const rk_request *r, const rk_model *model, rk_error *err)
 {
     if (r->accelerators == 0 || r->global_batch == 0) {
-        return rk_fail(err, RK_ERR_INVALID, "--%s is missing: a search needs it",
-                       r->accelerators == 0 ? "accelerators" : "global-batch");
+        return rk_fail(err, RK_ERR_INVALID, "--%s is missing: a search needs it%s",
+                       r->accelerators == 0 ? "accelerators" : "global-batch",
+                       r->accelerators == 0 ? ", as in 64xh100" : "");
     }
     if (r->layout_count > 0) {
         char open[RK_CHOICE_LIST_SIZE];

@@ -716,30 +716,17 @@ static const char *folder_of(const char *name)
     return rk_catalogue_find(accelerator_folder, name) ? accelerator_folder : system_folder;
 }
 
-/* Appends the names of a folder that go on where `start` ends, as far as there is room. */
-static void list_names(const char *folder, const char *start, char *out, size_t size)
-{
-    for (size_t i = 0; i < rk_catalogue_count; i++) {
-        const rk_catalogue_entry *entry = &rk_catalogue[i];
-        const size_t used = strlen(out), more = strlen(entry->name) + 3;
-        if (strcmp(entry->kind, folder) == 0 && used + more < size &&
-            strncmp(entry->name, start, strlen(start)) == 0) {
-            (void)snprintf(out + used, size - used, "%s%s", used ? ", " : "", entry->name);
-        }
-    }
-}
-
 static rk_status fail_unknown(const char *name, rk_error *err)
 {
     char shown[RK_JSON_TEXT_SIZE], longer[200] = "";
     const char *near[2];
     size_t count = 0;
     (void)rk_json_printable(name, shown, sizeof(shown));
-    list_names(accelerator_folder, name, longer, sizeof(longer));
-    list_names(system_folder, name, longer, sizeof(longer));
-    if (name[0] && longer[0]) {
-        return rk_fail(err, RK_ERR_INVALID,
-                       "\"%s\" is not the whole name of a system; there are %s", shown, longer);
+    const size_t many = rk_catalogue_list(accelerator_folder, name, longer, sizeof(longer)) +
+                        rk_catalogue_list(system_folder, name, longer, sizeof(longer));
+    if (many > 1) {
+        return rk_fail(err, RK_ERR_INVALID, "\"%s\" is not a whole name; there are %s", shown,
+                       longer);
     }
     for (size_t i = 0; i < 2; i++) {
         near[count] = rk_catalogue_nearest(i ? accelerator_folder : system_folder, name);
@@ -747,7 +734,8 @@ static rk_status fail_unknown(const char *name, rk_error *err)
     }
     const char *nearest = rk_nearest_name_within(name, near, count, sizeof(longer));
     return rk_fail(err, RK_ERR_INVALID, "the catalogue has no system \"%s\"; %s%s%s", shown,
-                   nearest ? "did you mean \"" : "a file's name ends in .json or .json.gz",
+                   nearest ? "did you mean \""
+                           : "'reckon list systems' and 'reckon list accelerators' show the names",
                    nearest ? nearest : "", nearest ? "\"?" : "");
 }
 

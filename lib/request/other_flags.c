@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Sources: torchtitan/config/job_config.py of pytorch/torchtitan, deepspeed/launcher/runner.py of
+ * DeepSpeed, transformers/training_args.py, and vLLM's and nanotron's names of degrees.
+ */
+#include "request/other_flags.h"
+
+#include "base/error.h"
+#include "base/units.h"
+
+#include <string.h>
+#include <strings.h>
+
+/* ---- values ------------------------------------------------------------------------------------
+ */
+
+/* Words of other tools for the values of an option; the last pair is NULL. */
+typedef const char *const word_pair[2];
+
+static word_pair precisions[] = {
+    {"bf16", "bf16"},          {"bfloat16", "bf16"}, {"torch.bfloat16", "bf16"},
+    {"fp16", "fp16"},          {"float16", "fp16"},  {"half", "fp16"},
+    {"torch.float16", "fp16"}, {"fp8", "fp8"},       {"float8", "fp8"},
+    {"bf16-mixed", "bf16"},    {"fp4", "fp4"},       {NULL, NULL},
+};
+
+static word_pair recomputes[] = {
+    {"none", "none"}, {"false", "none"}, {"selective", "selective"},
+    {"full", "full"}, {"true", "full"},  {"uniform", "full"},
+    {NULL, NULL},
+};
+
+/* torch.distributed.pipelining.schedules */
+static word_pair schedules[] = {
+    {"1F1B", "1f1b"},
+    {"GPipe", "gpipe"},
+    {"Interleaved1F1B", "interleaved"},
+};
+
+/* torch.distributed.fsdp.ShardingStrategy */
+static word_pair shardings[] = {
+    {"FULL_SHARD", "3"}, {"SHARD_GRAD_OP", "2"}, {"NO_SHARD", "0"}, {NULL, NULL}};
+
+static const char *find_word(word_pair *pairs, const char *value)
+{
+    for (; (*pairs)[0]; pairs++) {
+        if (strcasecmp((*pairs)[0], value) == 0) {
+            return (*pairs)[1];
+        }
+    }
+    return NULL;
+}
+
+static bool is_truth(const char *value)
+{
+    return value && (strcasecmp(value, "true") == 0 || strcasecmp(value, "false") == 0);
+}
+
+/* ---- flags -------------------------------------------------------------------------------------
+ */
+
+static const struct {
+    const char *flag, *option;
+    word_pair *words; /* of the value; NULL: it is taken as it is */
+} flags[] = {
+    {"gpu", "system", NULL},
+    {"gpu-type", "system", NULL},
+    {"hardware", "system", NULL},
+    {"cluster", "system", NULL},
+    {"machine", "system", NULL},
+    {"num-gpus", "accelerators", NULL},
+    {"n-gpus", "accelerators", NULL},
+    {"ngpus", "accelerators", NULL},
+    {"world-size", "accelerators", NULL},
+    {"model-name", "model", NULL},
+    {"model-name-or-path", "model", NULL},
+    {"tensor-parallel-size", "tp", NULL},
+    {"tensor-parallel", "tp", NULL},
+    {"tp-size", "tp", NULL},
+    {"pipeline-parallel-size", "pp", NULL},
+    {"pipeline-parallel", "pp", NULL},
+    {"pp-size", "pp", NULL},
+    {"expert-parallel-size", "ep", NULL},
+    {"expert-parallel", "ep", NULL},
+    {"ep-size", "ep", NULL},
+    {"context-parallel", "cp", NULL},
+    {"cp-size", "cp", NULL},
+    {"data-parallel", "dp", NULL},
+    {"dp-size", "dp", NULL},
+    {"sequence-length", "seq", NULL},
+    {"seqlen", "seq", NULL},
+    {"context-length", "seq", NULL},
+    {"max-seq-len", "seq", NULL},
+    {"max-seq-length", "seq", NULL},
+    {"max-length", "seq", NULL},
+    {"block-size", "seq", NULL},
+    {"per-device-train-batch-size", "micro-batch", NULL},
+    {"train-micro-batch-size-per-gpu", "micro-batch", NULL},
+    {"train-batch-size", "global-batch", NULL},
+    {"dtype", "precision", precisions},
+    {"torch-dtype", "precision", precisions},
+    {"mixed-precision", "precision", precisions},
+    {"activation-checkpointing", "recompute", recomputes},
+    {"recomputation", "recompute", recomputes},
+    {"sharding-strategy", "zero", shardings},
+    {"training.local-batch-size", "micro-batch", NULL},
+    {"training.global-batch-size", "global-batch", NULL},
+    {"training.seq-len", "seq", NULL},
+    {"parallelism.tensor-parallel-degree", "tp", NULL},
+    {"parallelism.pipeline-parallel-degree", "pp", NULL},
+    {"parallelism.context-parallel-degree", "cp", NULL},
+    {"parallelism.expert-parallel-degree", "ep", NULL},
+    {"parallelism.expert-tensor-parallel-degree", "etp", NULL},
+    {"parallelism.data-parallel-replicate-degree", "hsdp", NULL},
+    {"parallelism.pipeline-parallel-schedule", "schedule", schedules},
+    {"activation-checkpoint.mode", "recompute", recomputes},
+};
+
+/* Flags that stand alone, or before "true" or "false". */
+static const struct {
+    const char *flag, *option, *value;
+} switches[] = {
+    {"gradient-checkpointing", "recompute", "full"},
+    {"activation-checkpointing", "recompute", "full"},
+    {"cpu-offload", "offload", "optimizer"},
+};
+
+/* Flags that say too little, or different things to different tools. */
+static const struct {
+    const char *flag, *advice;
+} unclear[] = {
+    {"batch-size",
+     "--global-batch, sequences per step, or --micro-batch, sequences per micro-batch"},
+    {"gradient-accumulation-steps",
+     "--global-batch: micro-batch x data-parallel ranks x accumulation steps"},
+    {"grad-accum", "--global-batch: micro-batch x data-parallel ranks x accumulation steps"},
+    {"deepspeed", "what the file says: --zero, --micro-batch, --global-batch and --precision"},
+    {"deepspeed-config",
+     "what the file says: --zero, --micro-batch, --global-batch and --precision"},
+    {"time", "--deadline to 'reckon run', which chooses the number of accelerators"},
+};
+
+/* Sections of torchtitan's configuration; nothing here depends on the rest of them. */
+static const char *const titan_sections[] = {
+    "job.",        "profiling.",  "metrics.",      "model.",           "optimizer.",
+    "training.",   "checkpoint.", "parallelism.",  "compile.",         "activation-checkpoint.",
+    "comm.",       "float8.",     "quantize.",     "fault-tolerance.", "lr-scheduler.",
+    "validation.", "debug.",      "experimental.",
+};
+
+static bool is_titan(const char *flag)
+{
+    for (size_t i = 0; i < COUNT(titan_sections); i++) {
+        if (strncmp(flag, titan_sections[i], strlen(titan_sections[i])) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static rk_status set_words(rk_job *job, size_t place, const char *value, rk_error *err)
+{
+    const char *found = find_word(flags[place].words, value);
+    return found ? rk_job_set(job, flags[place].option, found, err)
+                 : rk_fail(err, RK_ERR_INVALID, "--%s %s has no counterpart here; give --%s",
+                           flags[place].flag, value, flags[place].option);
+}
+
+/* torchtitan's degree of sharding: 1 none, -1 as many ranks as are left. */
+static rk_status set_shards(rk_job *job, const char *value, rk_flag_use *use, rk_error *err)
+{
+    *use = value ? RK_FLAG_WITH_VALUE : RK_FLAG_ALONE;
+    return rk_job_set(job, "zero", value && strcmp(value, "1") == 0 ? "0" : "3", err);
+}
+
+/* Whether a flag stands alone, or with a truth: "--activation-checkpointing full" does not. */
+static bool is_switch(size_t i, const char *flag, const char *value)
+{
+    return strcmp(flag, switches[i].flag) == 0 &&
+           (!value || is_truth(value) || !find_word(recomputes, value));
+}
+
+rk_status rk_take_other_flag(rk_job *job, const char *flag, const char *value, rk_flag_use *use,
+                             bool *known, rk_error *err)
+{
+    *known = true;
+    for (size_t i = 0; i < COUNT(switches); i++) {
+        if (is_switch(i, flag, value)) {
+            *use = is_truth(value) ? RK_FLAG_WITH_VALUE : RK_FLAG_ALONE;
+            return is_truth(value) && strcasecmp(value, "false") == 0
+                       ? RK_OK
+                       : rk_job_set(job, switches[i].option, switches[i].value, err);
+        }
+    }
+    for (size_t i = 0; i < COUNT(flags); i++) {
+        if (strcmp(flag, flags[i].flag) == 0) {
+            *use = RK_FLAG_WITH_VALUE;
+            return flags[i].words && value ? set_words(job, i, value, err)
+                                           : rk_job_set(job, flags[i].option, value, err);
+        }
+    }
+    if (strcmp(flag, "parallelism.data-parallel-shard-degree") == 0) {
+        return set_shards(job, value, use, err);
+    }
+    for (size_t i = 0; i < COUNT(unclear); i++) {
+        if (strcmp(flag, unclear[i].flag) == 0) {
+            return rk_fail(err, RK_ERR_INVALID, "instead of --%s give %s", flag, unclear[i].advice);
+        }
+    }
+    *use = RK_FLAG_UNUSED;
+    *known = is_titan(flag);
+    return RK_OK;
+}
