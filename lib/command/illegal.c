@@ -29,11 +29,14 @@ void rk_write_illegal(FILE *to, const rk_plan_answer *plan)
     (void)fputs("No strategy of this space is legal.\n", to);
     if (reasons->indivisible[0]) {
         (void)fprintf(to, "None exists because %s.\n", reasons->indivisible);
+    } else if (reasons->strategies == 0 && plan->space.base.layout_count > 0) {
+        (void)fprintf(to, "No pipeline of this space has the %d stages of the layout.\n",
+                      plan->space.base.layout_count);
     } else if (reasons->strategies == 0) {
         (void)fprintf(
             to,
             "No product of degrees is %s accelerators and leaves a data-parallel degree "
-            "that divides\nthe global batch of %s.\n",
+            "that divides the global batch of %s.\n",
             rk_with_commas((uint64_t)plan->space.accelerators, number),
             rk_with_commas((uint64_t)plan->space.global_batch, (char[RK_COMMAS_SIZE]){0}));
     }

@@ -119,6 +119,20 @@ static void append_repair(struct text *t, const struct question *q)
     append_number(t, fullest);
 }
 
+/* The layers that are given for the first and last rank; nothing where none are. */
+static void append_ends(struct text *t, const rk_strategy *s)
+{
+    const int64_t given[] = {s->first_stage_layers, s->last_stage_layers};
+    static const char *const ranks[] = {" on the first rank", " on the last rank"};
+    for (size_t i = 0, said = 0; i < 2; i++) {
+        if (given[i] > 0) {
+            append_string(t, said++ ? " and " : ", with ");
+            append_number(t, given[i]);
+            append_string(t, ranks[i]);
+        }
+    }
+}
+
 /* Writes a field of the strategy by its key. */
 static void append_field(struct text *t, const rk_strategy *s, const char *key, size_t length)
 {
@@ -150,6 +164,8 @@ static void append_key(struct text *t, const struct question *q, int64_t number,
         append_number(t, rk_strategy_layout_before(s, s->layout_count));
     } else if (is_key(key, length, "layers")) {
         append_number(t, q->model->layers);
+    } else if (is_key(key, length, "ends")) {
+        append_ends(t, s);
     } else if (is_key(key, length, "repair")) {
         append_repair(t, q);
     } else if (is_key(key, length, "cp_kind")) { /* also where there is nothing to exchange */
@@ -235,6 +251,38 @@ static void append_nearest(struct text *t, const struct question *q, size_t fiel
     }
 }
 
+#define STAGES_MAX 256 /* of a layout that is named */
+
+/* Layers as even as they come, in the order of the model: where one less is due, at the ends. */
+static void spread_layers(int64_t layers, int64_t stages, int16_t layout[STAGES_MAX])
+{
+    const int64_t more = layers % stages, fewer_first = (stages - more) / 2;
+    for (int64_t i = 0; i < stages; i++) {
+        const bool full = i >= fewer_first && i < fewer_first + more;
+        layout[i] = (int16_t)(layers / stages + full);
+    }
+}
+
+/* Names the layout with which the strategy is legal, where there is one. */
+static void append_layout(struct text *t, const struct question *q)
+{
+    rk_strategy s = *q->strategy;
+    int16_t layout[STAGES_MAX];
+    const int64_t stages = rk_schedule_stages(s.schedule, s.pp, s.vp);
+    if (s.layout_count > 0 || s.first_stage_layers || s.last_stage_layers || stages < 2 ||
+        stages > STAGES_MAX || stages > q->model->layers + 2 || q->model->layers > INT16_MAX) {
+        return;
+    }
+    spread_layers(q->model->layers, stages, layout);
+    s.count_embedding = s.count_head = false;
+    s.layout = layout;
+    s.layout_count = (int)stages;
+    if (rk_strategy_legal(q->model, q->system, &s, q->framework, NULL)) {
+        append_string(t, ", or the layout ");
+        append_field(t, &s, "layout", strlen("layout"));
+    }
+}
+
 void rk_rule_tell(const struct question *q, const struct rk_rule *rule, rk_violation *violation)
 {
     struct text t = {.out = violation->message, .size = sizeof(violation->message)};
@@ -243,5 +291,8 @@ void rk_rule_tell(const struct question *q, const struct rk_rule *rule, rk_viola
     append_text(&t, q, rule->broken(q), rule->text);
     if (rule->vary != VARY_NONE) {
         append_nearest(&t, q, rule->vary);
+    }
+    if (rule->vary == VARY(pp) || rule->vary == VARY(vp)) {
+        append_layout(&t, q);
     }
 }

@@ -156,10 +156,7 @@ const struct rk_rule rk_rules_layers[] = {
      "{last_stage_layers} are given for the "
      "first and last stage"},
     {"layers >= stages", layers_too_few, VARY(pp),
-     "{n} layers cannot be split over pp {pp} with {chunks} stages each, when {first_stage_layers} "
-     "and {last_stage_layers} "
-     "are "
-     "given for the first and last rank (0: as the rest)"},
+     "{n} layers do not split over pp {pp} with {chunks} stages each{ends}"},
     {"borrowed keys and values", borrowed_apart, VARY(vp),
      "a stage starts with layer {n}, whose keys and values are those of a layer before it; use "
      "stages that keep such layers together (pp {pp}, vp {vp})"},
@@ -169,9 +166,9 @@ const struct rk_rule rk_rules_layers[] = {
 /* All stages have as many layers. */
 const struct rk_rule rk_rules_even_layers[] = {
     {"layers % (pp*vp)", layers_rest_ranks, VARY(pp),
-     "the {n} layers that are shared evenly do not split over pp {pp}"},
+     "{n} layers do not split evenly over pp {pp}"},
     {"layers % (pp*vp)", layers_rest_chunks, VARY(vp),
-     "the {n} layers that are shared evenly do not split over pp {pp} x vp {vp}"},
+     "{n} layers do not split evenly over pp {pp} x vp {vp}"},
     {"stage layers % vp", own_layers_rest, VARY(vp),
      "the {first_stage_layers} and {last_stage_layers} layers given for the first and last stage "
      "do not split over vp {vp}"},

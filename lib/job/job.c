@@ -199,12 +199,12 @@ static rk_status check_required(const rk_job *job, rk_error *err)
     const char *missing[RK_OPTION_MAX];
     char example[RK_OPTION_WORD_SIZE];
     size_t count = 0;
-    bool words = false;
+    bool words = true;
     for (size_t i = 0; i < rk_command_option_count(job->command); i++) {
         const rk_option *option = rk_command_option(job->command, i);
         if (option->required && !job->seen[i]) {
             missing[count] = rk_option_form(option, names[count]);
-            words = words || option->word != RK_WORD_NONE;
+            words = words && option->word != RK_WORD_NONE;
             count++;
         }
     }

@@ -712,12 +712,11 @@ static rk_status check_space(const rk_request *r, const rk_model *model, rk_erro
                        r->accelerators == 0 ? "accelerators" : "global-batch",
                        r->accelerators == 0 ? ", as in 64xh100" : "");
     }
-    if (r->layout_count > 0) {
-        char open[RK_CHOICE_LIST_SIZE];
-        return rk_fail(err, RK_ERR_INVALID,
-                       "--layout belongs to one strategy, and %s are open; give them to 'reckon "
-                       "estimate', or leave out --layout",
-                       rk_choice_list(rk_request_choices(r, model).open, open));
+    const rk_strategy listed = {.layout = r->layout, .layout_count = r->layout_count};
+    const int64_t layers = rk_strategy_layout_before(&listed, listed.layout_count);
+    if (r->layout_count > 0 && layers != model->layers) {
+        return rk_fail(err, RK_ERR_INVALID, "--layout has %" PRId64 " layers, but %s has %d",
+                       layers, model->name, model->layers);
     }
     return check_degrees(r, single_value(&r->tp), single_value(&r->cp), single_value(&r->pp), false,
                          err);
@@ -764,6 +763,8 @@ rk_status rk_request_space(const rk_request *request, const rk_inputs *inputs, r
     space->framework = inputs->software.framework;
     space->convention = inputs->software.convention;
     apply_base(r, inputs, &space->base);
+    space->base.layout = r->layout;
+    space->base.layout_count = r->layout_count;
     restrict_choices(&r->tp, &space->tp);
     restrict_choices(&r->cp, &space->cp);
     restrict_choices(&r->pp, &space->pp);

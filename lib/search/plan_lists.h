@@ -42,6 +42,8 @@ typedef struct rk_plan_shape {
     int64_t vp;
     int64_t first_stage_layers, last_stage_layers;
     bool count_embedding, count_head;
+    const int16_t *layout; /* that of the base, or NULL */
+    int layout_count;
     int64_t layer_choices[RK_PLAN_LAYER_CHOICES]; /* of recompute_layers */
     int layer_choice_count;
     size_t rank_first;             /* in lists->ranks: for each rank the first that is like it */

@@ -21,6 +21,8 @@ void rk_plan_set_shape(const rk_plan_shape *shape, rk_strategy *strategy)
     strategy->last_stage_layers = shape->last_stage_layers;
     strategy->count_embedding = shape->count_embedding;
     strategy->count_head = shape->count_head;
+    strategy->layout = shape->layout;
+    strategy->layout_count = shape->layout_count;
 }
 
 /* A strategy without anything else: all degrees 1 and microbatches enough for any schedule. */
@@ -64,14 +66,24 @@ static bool needs_trimmed(const rk_plan_lists *l, int64_t pp, const rk_plan_shap
     return false;
 }
 
+/* Layers of the largest stage. */
+static int64_t most_layers(const rk_plan_lists *l, int64_t pp, const rk_plan_shape *shape)
+{
+    const int64_t stages = rk_schedule_stages(shape->schedule, pp, shape->vp);
+    int64_t most = shape->layout_count > 0 ? 0 : (l->model->layers + stages - 1) / stages;
+    for (int i = 0; i < shape->layout_count; i++) {
+        most = shape->layout[i] > most ? shape->layout[i] : most;
+    }
+    return most;
+}
+
 /*
  * All layers of a chunk, or every eighth of them if the framework can: what is checkpointed whole.
  * Where their number is pinned, that one, or none when a chunk has fewer.
  */
 static void list_layer_choices(const rk_plan_lists *l, int64_t pp, rk_plan_shape *shape)
 {
-    const int64_t stages = rk_schedule_stages(shape->schedule, pp, shape->vp);
-    const int64_t most = (l->model->layers + stages - 1) / stages;
+    const int64_t most = most_layers(l, pp, shape);
     const bool some = rk_framework_of(l->space->framework)->some_layers;
     const int64_t pinned = l->space->recompute_layers;
     if (pinned) {
@@ -109,7 +121,7 @@ static rk_status add_shape(rk_plan_lists *l, rk_plan_pipe *pipe, const rk_plan_s
     return RK_OK;
 }
 
-/* The shape with the layout of the base, which means nothing on one rank. */
+/* The shape that the base gives; layers of its ends mean nothing on one rank. */
 static rk_plan_shape base_shape(const rk_plan_lists *l, int64_t pp, rk_plan_shape shape)
 {
     const rk_strategy *base = &l->space->base;
@@ -119,6 +131,8 @@ static rk_plan_shape base_shape(const rk_plan_lists *l, int64_t pp, rk_plan_shap
         shape.count_embedding = base->count_embedding;
         shape.count_head = base->count_head;
     }
+    shape.layout = base->layout_count > 0 ? base->layout : NULL;
+    shape.layout_count = base->layout_count;
     return shape;
 }
 
@@ -164,7 +178,7 @@ static struct layouts layouts_of(const rk_plan_lists *l, int64_t pp)
     const rk_strategy *base = &l->space->base;
     rk_plan_shape trimmed = {.vp = 1};
     if (pp == 1 || base->first_stage_layers || base->last_stage_layers || base->count_embedding ||
-        base->count_head) {
+        base->count_head || base->layout_count > 0) {
         return (struct layouts){false, false};
     }
     trim_ends(l->model, pp, &trimmed);

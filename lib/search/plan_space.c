@@ -86,11 +86,6 @@ static rk_status check_space(const rk_plan_space *s, rk_error *err)
         return rk_fail(err, RK_ERR_INVALID, "at most %g bytes of memory; give 0 or more",
                        s->max_memory);
     }
-    if (s->base.layout_count > 0) {
-        return rk_fail(err, RK_ERR_INVALID,
-                       "a layout belongs to one pipeline and cannot be searched: leave it out, or "
-                       "estimate the strategy");
-    }
     for (size_t i = 0; i < sizeof(masks) / sizeof(masks[0]); i++) {
         if ((masks[i].bits & masks[i].known) == 0) {
             return rk_fail(err, RK_ERR_INVALID, "the space allows no %s", masks[i].name);

@@ -733,10 +733,12 @@ static rk_status fail_unknown(const char *name, rk_error *err)
         count += near[count] ? 1 : 0;
     }
     const char *nearest = rk_nearest_name_within(name, near, count, sizeof(longer));
-    return rk_fail(err, RK_ERR_INVALID, "the catalogue has no system \"%s\"; %s%s%s", shown,
-                   nearest ? "did you mean \""
-                           : "'reckon list systems' and 'reckon list accelerators' show the names",
-                   nearest ? nearest : "", nearest ? "\"?" : "");
+    return rk_fail(
+        err, RK_ERR_INVALID, "the catalogue has no system \"%s\"; %s%s%s", shown,
+        nearest ? "did you mean \""
+                : "'reckon list systems' and 'reckon list accelerators' show the names, and a "
+                  "file's name ends in .json or .json.gz",
+        nearest ? nearest : "", nearest ? "\"?" : "");
 }
 
 rk_status rk_system_doc_rebase(json_t *cluster, const char *document, rk_error *err)

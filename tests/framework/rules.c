@@ -394,7 +394,7 @@ static void test_nearest(void **state)
          "64 attention heads do not split over tp 128; nearest legal tp: 64"},
         {break_uneven, MEGATRON, DENSE, "nearest legal pp: 2 or 4"},
         {break_uneven_chunks, MEGATRON, DENSE,
-         "the 80 layers that are shared evenly do not split over pp 4 x vp 3; nearest legal vp: 2 "
+         "80 layers do not split evenly over pp 4 x vp 3; nearest legal vp: 2 "
          "or 4"},
         {break_remainder, MEGATRON, DENSE, "nearest legal global batch: 128 or 160"},
         {break_experts, ANY, MOE, "nearest legal ep: 4"},

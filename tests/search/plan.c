@@ -385,15 +385,48 @@ static void test_stop(void **state)
     assert_int_equal(found, 0);
 }
 
+/* A layout that says what the layers of both ends say finds the same. */
+static void test_layout(void **state)
+{
+    rk_model model;
+    rk_plan_space ends = large_space(&model);
+    rk_planned by_ends[TOP], by_layout[TOP];
+    rk_plan_counts end_counts, layout_counts;
+    size_t end_found, layout_found;
+    int16_t layout[4];
+    (void)state;
+    ends.pp = (rk_choices){1, {COUNT(layout)}};
+    ends.vp = (rk_choices){1, {1}};
+    ends.base.first_stage_layers = ends.base.last_stage_layers = model.layers / 4 - 1;
+    ends.recomputes = 1U << RK_REC_NONE | 1U << RK_REC_SELECTIVE;
+    rk_plan_space listed = ends;
+    for (size_t i = 0; i < COUNT(layout); i++) {
+        layout[i] = (int16_t)(model.layers / 4 + (i == 1 || i == 2 ? 1 : -1));
+    }
+    listed.base.first_stage_layers = listed.base.last_stage_layers = 0;
+    listed.base.layout = layout;
+    listed.base.layout_count = COUNT(layout);
+    assert_int_equal(search(&model, &ends, NULL, by_ends, &end_found, NULL, &end_counts), RK_OK);
+    assert_int_equal(search(&model, &listed, NULL, by_layout, &layout_found, NULL, &layout_counts),
+                     RK_OK);
+    assert_true(end_found > 0);
+    assert_int_equal(layout_found, end_found);
+    assert_int_equal(layout_counts.legal, end_counts.legal);
+    assert_int_equal(layout_counts.fitting, end_counts.fitting);
+    for (size_t i = 0; i < end_found; i++) {
+        assert_true(by_layout[i].estimate.step == by_ends[i].estimate.step);
+        assert_int_equal(by_layout[i].strategy.layout_count, COUNT(layout));
+    }
+}
+
 static void test_bad_spaces(void **state)
 {
     rk_model model;
     const rk_plan_space good = large_space(&model);
-    rk_plan_space bad[11];
+    rk_plan_space bad[10];
     rk_planned planned[TOP];
     rk_plan_counts counts;
     size_t found;
-    const int16_t layout[] = {1};
     (void)state;
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         bad[i] = good;
@@ -408,8 +441,6 @@ static void test_bad_spaces(void **state)
     bad[7].pp.count = RK_CHOICE_MAX + 1;
     bad[8].max_memory = -1;
     bad[9].base.seq = 0;
-    bad[10].base.layout = layout;
-    bad[10].base.layout_count = 1;
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         assert_int_equal(search(&model, &bad[i], NULL, planned, &found, NULL, &counts),
                          RK_ERR_INVALID);
@@ -422,7 +453,7 @@ int main(void)
         cmocka_unit_test(test_whole_spaces), cmocka_unit_test(test_random_spaces),
         cmocka_unit_test(test_threads),      cmocka_unit_test(test_constraints),
         cmocka_unit_test(test_nothing),      cmocka_unit_test(test_stop),
-        cmocka_unit_test(test_bad_spaces),
+        cmocka_unit_test(test_bad_spaces),   cmocka_unit_test(test_layout),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
