@@ -18,6 +18,7 @@ rk_kin rk_kin_of(const rk_system *system, const rk_stack *stack, const rk_model 
         .several = rk_strategy_ranks(strategy) > node,
         .low = strategy->precision == RK_FP8 || strategy->precision == RK_FP4,
         .frozen = strategy->adapter_rank > 0,
+        .uncertain = system->accelerator.uncertain,
         .tensor = strategy->tp == 1      ? RK_TENSOR_NONE
                   : strategy->tp <= node ? RK_TENSOR_INSIDE
                                          : RK_TENSOR_ACROSS,
@@ -43,16 +44,21 @@ enum {
     SAME_TENSOR = 32,
     SAME_NODES = 64,
     SAME_WIDTH = 128,
+    SAME_FACTS = 256, /* all known, or some assumed */
+    SAME_RATES = 512, /* of the accelerator: measured, or assumed */
 };
 
 /* What has to agree, strictest first. */
 static const unsigned rungs[] = {
-    SAME_STACK | SAME_ACCELERATOR | SAME_KIND | SAME_TENSOR | SAME_NODES | SAME_WIDTH,
-    SAME_STACK | SAME_ACCELERATOR | SAME_KIND | SAME_TENSOR | SAME_NODES,
+    SAME_STACK | SAME_ACCELERATOR | SAME_KIND | SAME_TENSOR | SAME_NODES | SAME_WIDTH | SAME_FACTS,
+    SAME_STACK | SAME_ACCELERATOR | SAME_KIND | SAME_TENSOR | SAME_NODES | SAME_FACTS,
+    SAME_STACK | SAME_ACCELERATOR | SAME_KIND | SAME_FACTS,
     SAME_STACK | SAME_ACCELERATOR | SAME_KIND,
-    SAME_STACK | SAME_KIND,
-    SAME_FAMILY | SAME_GENERATION | SAME_KIND,
-    SAME_FAMILY | SAME_KIND,
+    SAME_STACK | SAME_KIND | SAME_FACTS | SAME_RATES,
+    SAME_FAMILY | SAME_GENERATION | SAME_KIND | SAME_FACTS | SAME_RATES,
+    SAME_FAMILY | SAME_KIND | SAME_FACTS | SAME_RATES,
+    SAME_KIND | SAME_FACTS | SAME_RATES,
+    SAME_KIND | SAME_RATES,
     SAME_KIND,
     0,
 };
@@ -86,12 +92,15 @@ static unsigned agreement(const rk_kin *a, const rk_kin *b)
     same |= a->tensor == b->tensor ? SAME_TENSOR : 0;
     same |= a->several == b->several ? SAME_NODES : 0;
     same |= a->low == b->low ? SAME_WIDTH : 0;
+    same |= a->assumed == b->assumed ? SAME_FACTS : 0;
+    same |= a->uncertain == b->uncertain ? SAME_RATES : 0;
     return same;
 }
 
 /* Says which runs agree with `kin` in what a rung asks for. */
 static void describe(const rk_kin *kin, unsigned rung, char out[RK_BASIS_TEXT])
 {
+    const unsigned same = SAME_STACK | SAME_ACCELERATOR;
     const char *stack = rung & SAME_STACK ? kin->stack : family(kin->stack);
     char software[80] = "any stack", machine[80] = "any accelerator";
     if (rung & (SAME_STACK | SAME_FAMILY)) {
@@ -104,7 +113,7 @@ static void describe(const rk_kin *kin, unsigned rung, char out[RK_BASIS_TEXT])
             (int)(rung & SAME_ACCELERATOR ? strlen(kin->accelerator) : stem(kin->accelerator)),
             kin->accelerator);
     }
-    (void)snprintf(out, RK_BASIS_TEXT, "%s on %s%s%s%s%s%s", software, machine,
+    (void)snprintf(out, RK_BASIS_TEXT, "%s on %s%s%s%s%s%s%s%s", software, machine,
                    !(rung & SAME_KIND) ? ""
                    : kin->moe          ? ", MoE"
                                        : ", dense",
@@ -115,7 +124,16 @@ static void describe(const rk_kin *kin, unsigned rung, char out[RK_BASIS_TEXT])
                                         : ", one node",
                    !(rung & SAME_WIDTH) ? ""
                    : kin->low           ? ", 8 bits or less"
-                                        : ", 16 bits");
+                                        : ", 16 bits",
+                   !(rung & SAME_FACTS) ? ""
+                   : kin->assumed       ? ", facts assumed"
+                                        : ", facts stated",
+                   rung & SAME_RATES && kin->uncertain ? ", rates assumed" : "");
+    if ((rung & same) != same) {
+        const size_t length = strlen(out);
+        (void)snprintf(out + length, RK_BASIS_TEXT - length, "; too few of %s on %s", kin->stack,
+                       kin->accelerator);
+    }
 }
 
 /* ---- percentiles ------------------------------------------------------------------------------
@@ -227,7 +245,7 @@ static bool same_kin(const rk_kin *a, const rk_kin *b)
 {
     return strcmp(a->stack, b->stack) == 0 && strcmp(a->accelerator, b->accelerator) == 0 &&
            a->moe == b->moe && a->several == b->several && a->low == b->low &&
-           a->tensor == b->tensor;
+           a->tensor == b->tensor && a->assumed == b->assumed && a->uncertain == b->uncertain;
 }
 
 /* The list, moved where it needs room for one more element; NULL: there is no memory. */

@@ -8,10 +8,12 @@
  * Residuals are kept in groups of runs that err together (one model of one source on one
  * generation of accelerators); in a percentile every group weighs the same.  Comparable runs are
  * those that agree in stack, accelerator, dense or MoE, place of tensor parallelism, one or
- * several nodes, and width of the formats; where they are fewer than RK_INTERVAL_RUNS, less has to
- * agree.  A run to be estimated is one of a source that nobody knows yet, and every source errs by
- * something of its own besides: its variance adds to that of comparable runs, and is such that four
- * in five runs of a source lie in the intervals of the others.
+ * several nodes, width of the formats, and whether facts of the run were assumed; where they are
+ * fewer than RK_INTERVAL_RUNS, less has to agree, of other accelerators whether their rates were
+ * assumed.  So an interval of a run whose facts or machine are guessed is made of such runs.  A run
+ * to be estimated is one of a source that nobody knows yet, and every source errs by something of
+ * its own besides: its variance adds to that of comparable runs, and is such that four in five runs
+ * of a source lie in the intervals of the others.
  */
 #ifndef RK_EVIDENCE_INTERVAL_H
 #define RK_EVIDENCE_INTERVAL_H
@@ -32,6 +34,8 @@ extern const char *const rk_tensor_place_names[]; /* NULL-terminated, in enum or
 /* What comparable runs agree in. */
 typedef struct rk_kin {
     char stack[RK_KIN_NAME], accelerator[RK_KIN_NAME];
+    bool assumed;           /* facts of the run are */
+    bool uncertain;         /* nobody measured what the matrix engine reaches */
     bool moe, several, low; /* several nodes; formats of 8 bits and less */
     bool frozen;            /* adapters learn: like no run that residuals are of */
     rk_tensor_place tensor;

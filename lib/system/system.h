@@ -60,6 +60,7 @@ typedef struct rk_accelerator {
     rk_generation generation;
     int64_t cores; /* SMs, compute units, AI cores */
     rk_gemm_engine gemm[RK_PRECISION_COUNT];
+    bool uncertain;         /* nobody measured what GEMMs in 16 bits reach */
     bool fp8_one_layout;    /* 8-bit GEMMs read both operands along K: transposed copies are kept */
     double vector_peak;     /* FLOP/s in fp32 */
     double memory_capacity; /* bytes, nominal */

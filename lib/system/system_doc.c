@@ -79,7 +79,7 @@ static rk_status read_group(const json_t *object, const char *path, const rk_fie
         .name = key, .type = RK_FIELD_NUMBER, .offset = offsetof(type_, place), .optional = true,  \
         .min = SHARE_LEAST, .max = most, .help = text                                              \
     }
-/* The list of doubtful keys is for people and tests: it changes nothing. */
+/* The list of doubtful keys is for people and tests; see says_uncertain for what it changes. */
 static rk_status read_uncertain(const json_t *value, const char *path, void *out, rk_error *err)
 {
     char found[RK_JSON_TEXT_SIZE];
@@ -243,11 +243,27 @@ static rk_status read_compute(const json_t *value, const char *path, void *out, 
     return read_group(value, path, compute_fields, COUNT(compute_fields), out, err);
 }
 
+/* Whether a group says that one of its keys is doubtful. */
+static bool says_uncertain(const json_t *group, const char *key)
+{
+    const json_t *list = json_object_get(group, "uncertain");
+    bool found = false;
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        found |= strcmp(json_string_value(json_array_get(list, i)), key) == 0;
+    }
+    return found;
+}
+
 /* The two 16-bit formats run alike everywhere; a chip that lacks one is used with the other. */
 static rk_status read_gemm(const json_t *value, const char *path, void *out, rk_error *err)
 {
     rk_gemm_engine *engines = ((rk_accelerator *)out)->gemm;
     rk_status status = read_group(value, path, gemm_fields, COUNT(gemm_fields), engines, err);
+    const char *wide = json_object_get(value, "bf16") ? "bf16" : "fp16";
+    if (!status) {
+        ((rk_accelerator *)out)->uncertain =
+            says_uncertain(json_object_get(value, wide), "efficiency"); /* widens intervals */
+    }
     if (!json_object_get(value, "fp16")) {
         engines[RK_FP16] = engines[RK_BF16];
     } else if (!json_object_get(value, "bf16")) {

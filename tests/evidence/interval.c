@@ -43,8 +43,8 @@ static void test_percentiles(void **state)
     assert_int_equal(rk_interval_of(&r, &dense, NULL, &i, &err), RK_OK);
     assert_near(i.low, 0.8 * 0.8, 1e-12);
     assert_near(i.high, 1.25 * 1.25, 1e-12);
-    assert_string_equal(i.basis,
-                        "megatron-2025 on h100-sxm, dense, TP in a node, one node, 16 bits");
+    assert_string_equal(
+        i.basis, "megatron-2025 on h100-sxm, dense, TP in a node, one node, 16 bits, facts stated");
     rk_residuals_clear(&r);
 }
 
@@ -65,18 +65,54 @@ static void test_ladder(void **state)
 
     assert_int_equal(rk_interval_of(&r, &dense, NULL, &i, &err), RK_OK);
     assert_int_equal(i.runs, 12); /* NeMo is a Megatron, an H100 an H100 */
-    assert_string_equal(i.basis, "megatron on h100, dense");
+    assert_string_equal(
+        i.basis, "megatron on h100, dense, facts stated; too few of megatron-2025 on h100-sxm");
     assert_int_equal(rk_interval_of(&r, &other, NULL, &i, &err), RK_OK);
-    assert_string_equal(i.basis, "any stack on any accelerator, dense");
+    assert_string_equal(
+        i.basis,
+        "any stack on any accelerator, dense, facts stated; too few of torchtitan on h100-sxm");
     assert_int_equal(rk_interval_of(&r, &nemo, &(rk_left_out){"b", NULL}, &i, &err), RK_OK);
     assert_int_equal(i.runs, 31); /* without b there are eleven dense ones */
     assert_int_equal(i.groups, 3);
-    assert_string_equal(i.basis, "any stack on any accelerator");
+    assert_string_equal(i.basis, "any stack on any accelerator; too few of nemo-2024 on h100-pcie");
     assert_int_equal(rk_interval_of(&r, &moe, &(rk_left_out){"m", "m"}, &i, &err), RK_OK);
     assert_near(i.high, 1.25, 1e-12);
     rk_residuals_clear(&r);
     assert_int_equal(rk_interval_of(&r, &dense, NULL, &i, &err), RK_OK);
     assert_int_equal(i.runs, 0);
+}
+
+/*
+ * A run whose facts are assumed is judged by such runs where they are enough, and an accelerator
+ * whose rates are assumed by other such accelerators.
+ */
+static void test_doubts(void **state)
+{
+    (void)state;
+    rk_residuals r = {.cells = NULL};
+    rk_interval i;
+    rk_error err;
+    rk_kin guessed = dense, chip = dense, other = dense;
+    guessed.assumed = true;
+    chip.uncertain = true;
+    snprintf(chip.accelerator, sizeof(chip.accelerator), "tpu-v5p");
+    snprintf(chip.stack, sizeof(chip.stack), "maxtext-tpu");
+    other = chip;
+    snprintf(other.accelerator, sizeof(other.accelerator), "trainium2");
+    snprintf(other.stack, sizeof(other.stack), "neuronx");
+    add(&r, &dense, "a", 1.1, 12);
+    add(&r, &guessed, "b", 1.3, 12);
+    add(&r, &chip, "c", 1.5, 12);
+    const struct {
+        const rk_kin *kin;
+        double high;
+    } wanted[] = {{&dense, 1.1}, {&guessed, 1.3}, {&other, 1.5}};
+    for (size_t j = 0; j < sizeof(wanted) / sizeof(wanted[0]); j++) {
+        assert_int_equal(rk_interval_of(&r, wanted[j].kin, NULL, &i, &err), RK_OK);
+        assert_near(i.high, wanted[j].high, 1e-12);
+    }
+    assert_non_null(strstr(i.basis, "rates assumed; too few of neuronx on trainium2"));
+    rk_residuals_clear(&r);
 }
 
 /*
@@ -146,7 +182,8 @@ static void test_built_in(void **state)
         assert_string_equal(x->kin.accelerator, y->kin.accelerator);
         assert_true(x->kin.moe == y->kin.moe && x->kin.several == y->kin.several &&
                     x->kin.low == y->kin.low && x->kin.frozen == y->kin.frozen &&
-                    x->kin.tensor == y->kin.tensor);
+                    x->kin.tensor == y->kin.tensor && x->kin.assumed == y->kin.assumed &&
+                    x->kin.uncertain == y->kin.uncertain);
         assert_true(x->peer == y->peer && x->first == y->first && x->count == y->count);
     }
     rk_residuals_clear(&r);
@@ -157,7 +194,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_percentiles),  cmocka_unit_test(test_ladder),
         cmocka_unit_test(test_source_error), cmocka_unit_test(test_document),
-        cmocka_unit_test(test_built_in),
+        cmocka_unit_test(test_doubts),       cmocka_unit_test(test_built_in),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
