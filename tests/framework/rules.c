@@ -146,6 +146,7 @@ static void borrow(rk_model *m)
     X(fp4, ANY, DENSE, "precision", s->precision = RK_FP4)                                         \
     X(mxfp8, ANY, DENSE, "mxfp8 of the accelerator", s->precision = RK_FP8;                        \
       s->fp8_recipe = RK_FP8_MX)                                                                   \
+    X(kernel, ANY, DENSE, "attention kernel", s->attention_kernel = RK_KERNEL_CUDNN_MXFP8)         \
     X(wide_weights, ANY, DENSE, "fp8 weights need fp8", s->low_weights = true;                     \
       s->sharding = RK_SHARD_OPTIMIZER)                                                            \
     X(low_weights, MEGATRON, DENSE, "fp8 weights need ZeRO", s->precision = RK_FP8;                \
