@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "base/units.h"
 #include "command/commands.h"
-#include "command/run_command.h"
+#include "command/whole_run.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -123,7 +123,7 @@ static rk_status find_run(rk_job *job, void *arguments, void *what, rk_error *er
     rk_run_outcome *outcome = asking->outcome;
     rk_whole_run *run = &outcome->run;
     const rk_setup *setup = outcome->strategies.setup;
-    const rk_run_args *args = arguments;
+    rk_run_args *args = arguments;
     run->args = args;
     run->inputs = &setup->inputs;
     if (rk_run_is_question(args) || args->timeline) {
@@ -131,10 +131,11 @@ static rk_status find_run(rk_job *job, void *arguments, void *what, rk_error *er
                        "deadline, budget, max_power and timeline are for jobs: see "
                        "rk_answer_request");
     }
-    if (!asking->strategy) {
-        return rk_whole_run_find(job, run, err);
+    rk_status status = rk_run_settle_batch(args, &setup->inputs.model, err);
+    if (status || !asking->strategy) {
+        return status ? status : rk_whole_run_find(job, run, err);
     }
-    const rk_status status = rk_ask_strategy(setup, asking->strategy, &run->found, err);
+    status = rk_ask_strategy(setup, asking->strategy, &run->found, err);
     return status ? status : rk_whole_run_fill(job, run, err);
 }
 

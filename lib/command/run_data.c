@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A whole run as JSON and CSV, and its timeline. */
-#include "command/run_command.h"
+#include "command/whole_run.h"
 
 #include "base/error.h"
 #include "base/units.h"

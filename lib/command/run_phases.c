@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Phases of a run: sequences and batches that change on the way. */
-#include "command/run_command.h"
+#include "command/whole_run.h"
 
 #include "base/error.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A whole run as text. */
-#include "command/run_command.h"
+#include "command/whole_run.h"
 
 #include "base/text.h"
 #include "base/time_text.h"

@@ -8,13 +8,9 @@
 #include <inttypes.h>
 #include <math.h>
 
-/* Batches of today's pre-training: 4 M tokens for Llama 2, 4 to 16 M for Llama 3 (technical
- * reports). */
-#define USUAL_BATCH_TOKENS 4194304.0
-
-int64_t rk_default_global_batch(int64_t accelerators, int64_t micro_batch, int64_t seq)
+int64_t rk_global_batch_near(int64_t accelerators, int64_t micro_batch, int64_t seq, double tokens)
 {
-    const double wanted = USUAL_BATCH_TOKENS / (double)seq;
+    const double wanted = tokens / (double)seq;
     double odd = (double)accelerators * (double)micro_batch;
     while (fmod(odd, 2) == 0) {
         odd /= 2;
@@ -86,7 +82,8 @@ static rk_status settle_virtual_stages(rk_request *r, const rk_model *model, rk_
 static void settle_batch(rk_request *r, int64_t seq)
 {
     const int64_t micro_batch = r->micro_batch.count == 1 ? r->micro_batch.values[0] : 1;
-    r->global_batch = rk_default_global_batch(r->accelerators, micro_batch, r->seq ? r->seq : seq);
+    r->global_batch = rk_global_batch_near(r->accelerators, micro_batch, r->seq ? r->seq : seq,
+                                           RK_USUAL_BATCH_TOKENS);
     r->assumed_batch = true;
 }
 

@@ -5,11 +5,16 @@
 
 #include "request/request.h"
 
+/* Tokens of a batch where nothing else is known: 4 M, of Llama 2; Llama 3 takes 4 to 16 M
+ * (technical reports). */
+#define RK_USUAL_BATCH_TOKENS 4194304.0
+
 /*
- * The global batch of about 4 M tokens, sequences: of the numbers odd(accelerators x micro_batch) x
- * 2^k, which the data-parallel sizes of a power of two divide, the nearest by ratio.
+ * The global batch of about so many tokens, sequences: of the numbers odd(accelerators x
+ * micro_batch) x 2^k, which the data-parallel sizes of a power of two divide, the nearest by ratio.
+ * It is no less than odd(accelerators x micro_batch), whatever the tokens.
  */
-int64_t rk_default_global_batch(int64_t accelerators, int64_t micro_batch, int64_t seq);
+int64_t rk_global_batch_near(int64_t accelerators, int64_t micro_batch, int64_t seq, double tokens);
 
 /*
  * Fills in the accelerators of a request that gives nodes, and the batch of one that gives none.

@@ -12,12 +12,13 @@
 static void test_default_batch(void **state)
 {
     (void)state;
-    assert_int_equal(rk_default_global_batch(64, 1, 8192), 512);
-    assert_int_equal(rk_default_global_batch(64, 1, 4096), 1024);
-    assert_int_equal(rk_default_global_batch(48, 1, 4096), 768); /* 3 x 256 */
-    assert_int_equal(rk_default_global_batch(8, 3, 8192), 384);  /* 3 x 128 */
-    assert_int_equal(rk_default_global_batch(7, 1, 1048576), 7); /* never below odd(7) */
-    assert_int_equal(rk_default_global_batch(1, 1, 4194304 * 4), 1);
+    assert_int_equal(rk_global_batch_near(64, 1, 8192, RK_USUAL_BATCH_TOKENS), 512);
+    assert_int_equal(rk_global_batch_near(64, 1, 4096, RK_USUAL_BATCH_TOKENS), 1024);
+    assert_int_equal(rk_global_batch_near(48, 1, 4096, RK_USUAL_BATCH_TOKENS), 768); /* 3 x 256 */
+    assert_int_equal(rk_global_batch_near(8, 3, 8192, RK_USUAL_BATCH_TOKENS), 384);  /* 3 x 128 */
+    assert_int_equal(rk_global_batch_near(7, 1, 1048576, RK_USUAL_BATCH_TOKENS),
+                     7); /* never below odd(7) */
+    assert_int_equal(rk_global_batch_near(1, 1, 4194304 * 4, RK_USUAL_BATCH_TOKENS), 1);
 }
 
 /* Within a factor of sqrt(2) of 4 M tokens, wherever such a number exists. */
@@ -25,7 +26,8 @@ static void test_default_batch_tokens(void **state)
 {
     (void)state;
     for (int64_t n = 1; n <= 512; n++) {
-        const double tokens = (double)rk_default_global_batch(n, 1, 4096) * 4096;
+        const double tokens =
+            (double)rk_global_batch_near(n, 1, 4096, RK_USUAL_BATCH_TOKENS) * 4096;
         assert_true(tokens > 4194304 / 1.4143 && tokens < 4194304 * 1.4143);
     }
 }

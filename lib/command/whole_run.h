@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What `reckon run` is asked, and what it finds. */
-#ifndef RK_COMMAND_RUN_COMMAND_H
-#define RK_COMMAND_RUN_COMMAND_H
+#ifndef RK_COMMAND_WHOLE_RUN_H
+#define RK_COMMAND_WHOLE_RUN_H
 
 #include "command/found.h"
 #include "command/run_rules.h"
@@ -68,6 +68,16 @@ typedef struct rk_whole_run {
 /* Whether the command line asks for a cluster rather than for a run on one. */
 bool rk_run_is_question(const rk_run_args *args);
 
+/* The tokens of a run, from --tokens or from --loss and its law; 0: from --steps and the batch. */
+rk_status rk_run_tokens(const rk_run_args *args, const rk_model *model, double *tokens,
+                        rk_error *err);
+
+/*
+ * Gives a run whose batch is assumed the one that is usual for its tokens (the law step-law), for
+ * the accelerators of the request; without tokens it stays as it is.
+ */
+rk_status rk_run_settle_batch(rk_run_args *args, const rk_model *model, rk_error *err);
+
 /*
  * Fills a run whose strategy has been found: tokens, step, interruptions, prices, simulation and
  * what moves it.
@@ -101,8 +111,5 @@ rk_text_writer rk_whole_run_text;
 /* "15.6 T", "5.682 TB", "512"; returns `out`. */
 #define RK_AMOUNT_SIZE 32
 const char *rk_amount_text(double value, const char *unit, char out[RK_AMOUNT_SIZE]);
-
-/* Answers which cluster meets a deadline, a budget or a limit of power. */
-rk_status rk_run_choose(rk_job *job, const rk_run_args *args, rk_error *err);
 
 #endif

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The clusters among which `reckon run` chooses by a deadline, a budget or a limit of power. */
+#ifndef RK_COMMAND_CLUSTERS_H
+#define RK_COMMAND_CLUSTERS_H
+
+#include "command/whole_run.h"
+
+#define RK_OFFERED_MAX  16
+#define RK_CLUSTER_ROWS (RK_OFFERED_MAX * 32)
+
+/* A system of the command line. */
+typedef struct rk_offered {
+    char name[256];
+    int64_t most; /* accelerators; 0: as many as it has */
+} rk_offered;
+
+/* A cluster and its run. */
+typedef struct rk_cluster {
+    const char *system;
+    rk_strategy strategy;
+    double accelerators, step, days, late_days, hours, cost, power;
+    bool meets, front;
+} rk_cluster;
+
+typedef struct rk_clusters {
+    const rk_run_args *args;
+    double deadline, max_power; /* days, W; infinite: not asked */
+    int offered_count, count;
+    rk_offered offered[RK_OFFERED_MAX];
+    rk_cluster clusters[RK_CLUSTER_ROWS];
+    int smallest, cheapest, fastest; /* places in clusters; below 0: none meets it */
+} rk_clusters;
+
+/*
+ * Adds the clusters of a system: some about the number that a first guess says and, with a
+ * deadline, the smallest that meets it.
+ */
+rk_status rk_clusters_add(rk_job *job, rk_clusters *clusters, const rk_offered *offered,
+                          rk_error *err);
+
+/* Sorts by days, and finds the smallest, the cheapest and the fastest, and the front. */
+void rk_clusters_choose(rk_clusters *clusters);
+
+/* Writes the clusters as text, JSON or CSV. */
+rk_status rk_clusters_write(const rk_job *job, const rk_clusters *clusters, rk_error *err);
+
+/* Answers which cluster meets a deadline, a budget or a limit of power. */
+rk_status rk_run_choose(rk_job *job, const rk_run_args *args, rk_error *err);
+
+#endif

@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which clusters of a system can answer a question, and which of them is the smallest. */
+#include "command/clusters.h"
+
+#include "base/error.h"
+#include "base/units.h"
+#include "request/choices.h"
+#include "search/bounded_plan.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#define USUAL_MFU   0.4  /* where the first guess starts */
+#define USUAL_DAYS  30.0 /* likewise, without a deadline */
+#define CHOICE_RUNS 200  /* simulated for each cluster */
+
+/* The smallest cluster is found to one part in so many, or to a domain. */
+#define GROWTH_STEPS 32
+
+/* A system that is asked, and what the run needs of it. */
+struct site {
+    const rk_offered *offered;
+    rk_run_args args; /* with this system */
+    rk_inputs inputs;
+    double tokens, seq;
+    int64_t domain, most; /* accelerators of the innermost tier, of all that may be used */
+};
+
+/* ---- one cluster --------------------------------------------------------------------------- */
+
+static void fill_cluster(const rk_clusters *c, const rk_whole_run *run, rk_cluster *out)
+{
+    const rk_answer *answer = rk_found_answer(&run->found);
+    const rk_training *t = &run->training;
+    const rk_training_result *r = &run->result;
+    out->strategy = answer->strategy;
+    out->accelerators = t->accelerators;
+    out->step = t->step;
+    out->days = r->total / DAY;
+    out->late_days = run->simulated.total_s.p90 / DAY;
+    out->hours = r->accelerator_hours;
+    out->cost = r->cost;
+    out->power = t->accelerators * t->power * t->pue;
+    out->meets = out->days <= c->deadline && out->power <= c->max_power &&
+                 (!(c->args->budget > 0) || out->cost <= c->args->budget);
+}
+
+/* The arguments for so many accelerators, with the batch that is given or usual there. */
+static rk_status args_of(const struct site *site, int64_t accelerators, rk_run_args *args,
+                         rk_error *err)
+{
+    *args = site->args;
+    args->request.accelerators = accelerators;
+    args->request.assumed_batch = args->request.global_batch == 0;
+    return rk_run_settle_batch(args, &site->inputs.model, err);
+}
+
+/* Adds a cluster of so many accelerators, if some strategy fits there. */
+static rk_status add_cluster(rk_job *job, rk_clusters *c, const struct site *site,
+                             int64_t accelerators, rk_error *err)
+{
+    rk_run_args args;
+    rk_inputs inputs;
+    rk_whole_run run = {.args = &args, .inputs = &inputs};
+    rk_status status = args_of(site, accelerators, &args, err);
+    if (status) {
+        return status;
+    }
+    args.simulated = args.simulated < CHOICE_RUNS ? args.simulated : CHOICE_RUNS;
+    status = rk_request_load(&args.request, &inputs, err);
+    if (!status && rk_found_fill(job, &args.request, &inputs, &run.found, err) == RK_ERR_STOPPED) {
+        status = RK_ERR_STOPPED;
+    } else if (!status && rk_found_answer(&run.found) && c->count < RK_CLUSTER_ROWS &&
+               rk_found_answer(&run.found)->estimate.fits) {
+        status = rk_whole_run_fill(job, &run, err);
+        rk_cluster *out = &c->clusters[c->count];
+        *out = (rk_cluster){.system = site->offered->name};
+        if (!status) {
+            fill_cluster(c, &run, out);
+            c->count++;
+        }
+    }
+    rk_found_clear(&run.found);
+    rk_inputs_clear(&inputs);
+    return status;
+}
+
+/* ---- about the first guess ----------------------------------------------------------------- */
+
+/* Whole domains nearest to a number: 1, 5/4 or 3/2 times a power of two. */
+static int64_t rounded(double accelerators, int64_t domain, int64_t most)
+{
+    const double domains = fmax(1, fmin(accelerators, (double)most) / (double)domain);
+    const double power = exp2(floor(log2(domains))), share = domains / power;
+    const double round = share < 1.125 || power < 4 ? 1
+                         : share < 1.375            ? 1.25
+                         : share < 1.75             ? 1.5
+                                                    : 2;
+    const int64_t result = domain * (int64_t)(power * round);
+    return result < most ? result : most / domain * domain;
+}
+
+static bool is_there(const rk_clusters *c, const char *system, int64_t accelerators)
+{
+    for (int i = 0; i < c->count; i++) {
+        if (c->clusters[i].system == system &&
+            c->clusters[i].accelerators == (double)accelerators) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The accelerators from which on the question can be answered, by a first guess of the MFU. */
+static double first_guess(const rk_clusters *c, const struct site *site)
+{
+    const rk_accelerator *a = &site->inputs.system.accelerator;
+    const double parameters = (double)rk_model_params_of(&site->inputs.model).active;
+    const double days = c->deadline < HUGE_VAL ? c->deadline : USUAL_DAYS;
+    const double most = c->max_power / (2 * a->power); /* with node and building */
+    return fmin(most,
+                6 * parameters * site->tokens / (USUAL_MFU * a->gemm[RK_BF16].peak * days * DAY));
+}
+
+static rk_status add_near_guess(rk_job *job, rk_clusters *c, const struct site *site, rk_error *err)
+{
+    static const double factors[] = {1, 2, 0.5, 4, 1.25, 1.5};
+    const double guess = first_guess(c, site);
+    rk_status status = RK_OK;
+    for (size_t i = 0; i < COUNT(factors) && !status; i++) {
+        const int64_t accelerators = rounded(factors[i] * guess, site->domain, site->most);
+        if (!is_there(c, site->offered->name, accelerators)) {
+            status = add_cluster(job, c, site, accelerators, err);
+        }
+    }
+    return status;
+}
+
+/* ---- the smallest -------------------------------------------------------------------------- */
+
+/* Accelerators of a cluster that is not known yet over the fastest of those that are. */
+#define FASTER 1.25
+
+/*
+ * What makes a run shorter than its steps: a factor measured nearby, or fewer tokens for a smaller
+ * batch.  A search for the smallest cluster allows for that much.
+ */
+#define SHORTER 0.5
+
+/*
+ * Time over that of the steps alone, at least: what a smaller cluster of this system loses to
+ * interruptions and checkpoints, a larger one loses too.
+ */
+static double least_overhead(const rk_clusters *c, const struct site *site, int64_t accelerators)
+{
+    double most = 1;
+    for (int i = 0; i < c->count; i++) {
+        const rk_cluster *k = &c->clusters[i];
+        if (k->system == site->offered->name && k->accelerators <= (double)accelerators) {
+            const double steps = site->tokens / site->seq / (double)k->strategy.global_batch;
+            most = fmax(most, k->days * DAY / (k->step * steps));
+        }
+    }
+    return most;
+}
+
+/* Sequences/s below which no run on so many accelerators ends in time. */
+static double least_rate(const rk_clusters *c, const struct site *site, int64_t accelerators)
+{
+    const rk_run_args *args = &site->args;
+    const double sequences = site->tokens / site->seq;
+    const bool shorter = args->near || args->batch_law || args->reference_batch > 0;
+    const double factor = shorter ? SHORTER : least_overhead(c, site, accelerators);
+    return factor * sequences / (c->deadline * DAY);
+}
+
+/* Whether any strategy on so many accelerators is fast enough. */
+static rk_status is_fast_enough(rk_job *job, const rk_clusters *c, const struct site *site,
+                                int64_t accelerators, bool *fast, rk_error *err)
+{
+    rk_run_args args;
+    rk_plan_space space;
+    rk_planned planned;
+    rk_bounded_counts counts;
+    rk_error refusal; /* degrees that do not divide the accelerators: not these */
+    size_t found = 0;
+    *fast = false;
+    rk_status status = args_of(site, accelerators, &args, err);
+    if (status || rk_request_space(&args.request, &site->inputs, &space, &refusal)) {
+        return status;
+    }
+    rk_search_control control = rk_job_search_control(job, "clusters", args.request.threads);
+    control.least_rate = least_rate(c, site, accelerators);
+    status = rk_plan_search_bounded(&site->inputs.model, &site->inputs.system,
+                                    &site->inputs.software.stack, &space, &control, 1, &planned,
+                                    &found, &counts, err);
+    *fast = found > 0;
+    return status;
+}
+
+/*
+ * The fewest domains that can end in time, if no accelerator is so much faster than those of the
+ * clusters that are known; 0: none is known.
+ */
+static int64_t fewest_by_known(const rk_clusters *c, const struct site *site)
+{
+    double least = HUGE_VAL;
+    for (int i = 0; i < c->count; i++) {
+        const rk_cluster *k = &c->clusters[i];
+        if (k->system == site->offered->name) {
+            least = fmin(least, k->accelerators * k->days / (FASTER * c->deadline));
+        }
+    }
+    return least < HUGE_VAL ? site->domain * (int64_t)fmax(1, ceil(least / (double)site->domain))
+                            : 0;
+}
+
+static int64_t smallest_that_meets(const rk_clusters *c, const char *system)
+{
+    double least = 0;
+    for (int i = 0; i < c->count; i++) {
+        const rk_cluster *k = &c->clusters[i];
+        if (k->system == system && k->meets && (least <= 0 || k->accelerators < least)) {
+            least = k->accelerators;
+        }
+    }
+    return (int64_t)least;
+}
+
+/* The steps in which clusters of about n accelerators are tried: a domain times a power of two. */
+static int64_t growth(int64_t n, int64_t domain)
+{
+    int64_t step = domain;
+    while (n >= 2 * GROWTH_STEPS * step) {
+        step *= 2;
+    }
+    return step;
+}
+
+/*
+ * Tries every number of whole steps from below, up to the smallest that is known to meet the
+ * deadline: time does not fall steadily with accelerators, because degrees must divide them.
+ */
+static rk_status add_smallest(rk_job *job, rk_clusters *c, const struct site *site, rk_error *err)
+{
+    const char *system = site->offered->name;
+    const rk_run_args *args = &site->args;
+    const bool given = args->mfu > 0 || args->step_s > 0 || args->phases ||
+                       rk_request_is_strategy(&args->request, &site->inputs.model);
+    int64_t known = smallest_that_meets(c, system);
+    rk_status status = RK_OK;
+    if (given || !(c->deadline < HUGE_VAL)) {
+        return RK_OK;
+    }
+    for (int64_t n = fewest_by_known(c, site), step; n < known && !status; n += step) {
+        bool fast = false;
+        step = growth(n, site->domain);
+        n = (n + step - 1) / step * step;
+        if (!is_there(c, system, n)) {
+            status = is_fast_enough(job, c, site, n, &fast, err);
+        }
+        if (fast && !status) {
+            status = add_cluster(job, c, site, n, err);
+            known = smallest_that_meets(c, system);
+        }
+    }
+    return status;
+}
+
+/* ---- clusters of a system ------------------------------------------------------------------ */
+
+static rk_status survey(struct site *site, rk_error *err)
+{
+    rk_run_args *args = &site->args;
+    args->request.system = site->offered->name;
+    args->request.accelerators = 0;
+    rk_status status = rk_request_load(&args->request, &site->inputs, err);
+    status = status ? status : rk_run_tokens(args, &site->inputs.model, &site->tokens, err);
+    if (status) {
+        return status;
+    }
+    const rk_system *system = &site->inputs.system;
+    const int64_t has = system->tiers[system->tier_count - 1].size;
+    const int64_t limit = site->offered->most;
+    site->seq = (double)(args->request.seq > 0 ? args->request.seq : site->inputs.model.seq);
+    site->most = limit > 0 && limit < has ? limit : has;
+    site->domain = system->tiers[0].size < site->most ? system->tiers[0].size : site->most;
+    if (args->steps > 0 && args->request.global_batch == 0) {
+        return rk_fail(err, RK_ERR_INVALID, "--steps needs --global-batch");
+    }
+    if (args->steps > 0) {
+        site->tokens = args->steps * (double)args->request.global_batch * site->seq;
+    }
+    return RK_OK;
+}
+
+rk_status rk_clusters_add(rk_job *job, rk_clusters *clusters, const rk_offered *offered,
+                          rk_error *err)
+{
+    struct site site = {.offered = offered, .args = *clusters->args};
+    rk_status status = survey(&site, err);
+    status = status ? status : add_near_guess(job, clusters, &site, err);
+    status = status ? status : add_smallest(job, clusters, &site, err);
+    rk_inputs_clear(&site.inputs);
+    return status;
+}
+
+/* ---- the choice ---------------------------------------------------------------------------- */
+
+static int by_days(const void *a, const void *b)
+{
+    const double x = ((const rk_cluster *)a)->days, y = ((const rk_cluster *)b)->days;
+    return (x > y) - (x < y);
+}
+
+/* What a cluster costs; without prices, its accelerator-hours. */
+static double cost_of(const rk_cluster *cluster)
+{
+    return cluster->cost > 0 ? cluster->cost : cluster->hours;
+}
+
+void rk_clusters_choose(rk_clusters *c)
+{
+    double least = HUGE_VAL;
+    qsort(c->clusters, (size_t)c->count, sizeof(c->clusters[0]), by_days);
+    c->smallest = c->cheapest = c->fastest = -1;
+    for (int i = 0; i < c->count; i++) {
+        rk_cluster *k = &c->clusters[i];
+        k->front = cost_of(k) < least; /* nothing faster is as cheap */
+        least = fmin(least, cost_of(k));
+        if (!k->meets) {
+            continue;
+        }
+        c->fastest = c->fastest < 0 ? i : c->fastest;
+        if (c->smallest < 0 || k->accelerators < c->clusters[c->smallest].accelerators) {
+            c->smallest = i;
+        }
+        if (c->cheapest < 0 || cost_of(k) < cost_of(&c->clusters[c->cheapest])) {
+            c->cheapest = i;
+        }
+    }
+}

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What `reckon run` says of clusters. */
+#include "command/clusters.h"
+
+#include "base/units.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+
+#define WATTS_PER_MW 1e6
+
+static const char *answer_of(const rk_clusters *c, int i, char out[64])
+{
+    (void)snprintf(out, 64, "%s%s%s%s", i == c->smallest ? " smallest" : "",
+                   i == c->cheapest ? " cheapest" : "", i == c->fastest ? " fastest" : "",
+                   c->clusters[i].meets ? "" : " beyond a limit");
+    return out[0] == ' ' ? out + 1 : out;
+}
+
+static rk_status write_text(FILE *to, const void *what, rk_table_style style, rk_error *err)
+{
+    static const rk_table_column columns[] = {
+        {"system", RK_ALIGN_LEFT}, {"accelerators", RK_ALIGN_RIGHT}, {"layout", RK_ALIGN_LEFT},
+        {"batch", RK_ALIGN_RIGHT}, {"step, s", RK_ALIGN_RIGHT},      {"days", RK_ALIGN_RIGHT},
+        {"p90", RK_ALIGN_RIGHT},   {"M hours", RK_ALIGN_RIGHT},      {"M cost", RK_ALIGN_RIGHT},
+        {"MW", RK_ALIGN_RIGHT},    {"front", RK_ALIGN_LEFT},         {"answer", RK_ALIGN_LEFT},
+    };
+    const rk_clusters *c = what;
+    char answer[64];
+    rk_table table;
+    rk_table_init(&table, columns, COUNT(columns));
+    for (int i = 0; i < c->count; i++) {
+        const rk_cluster *k = &c->clusters[i];
+        rk_table_cell(&table, "%s", k->system);
+        rk_table_cell(&table, "%.0f", k->accelerators);
+        rk_table_cell(&table, "TP %" PRId64 " CP %" PRId64 " PP %" PRId64 " DP %" PRId64,
+                      k->strategy.tp, k->strategy.cp, k->strategy.pp, k->strategy.dp);
+        rk_table_cell(&table, "%" PRId64, k->strategy.global_batch);
+        rk_table_cell(&table, "%.3f", k->step);
+        rk_table_cell(&table, "%.1f", k->days);
+        rk_table_cell(&table, "%.1f", k->late_days);
+        rk_table_cell(&table, "%.3f", k->hours / 1e6);
+        if (k->cost > 0) {
+            rk_table_cell(&table, "%.3f", k->cost / 1e6);
+        } else {
+            rk_table_cell(&table, "-");
+        }
+        rk_table_cell(&table, "%.2f", k->power / WATTS_PER_MW);
+        rk_table_cell(&table, "%s", k->front ? "*" : "");
+        rk_table_cell(&table, "%s", answer_of(c, i, answer));
+    }
+    const rk_status status = rk_write_table(to, &table, style, err);
+    if (!status && c->fastest < 0) {
+        (void)fputs("\nnothing meets it: give more accelerators, time, money or power\n", to);
+    }
+    return status;
+}
+
+static rk_status write_rows(const rk_job *job, const rk_clusters *c, rk_error *err)
+{
+    rk_out *out;
+    char answer[64];
+    const rk_status status = rk_job_open(job, c->args->request.output, &out, err);
+    if (status) {
+        return status;
+    }
+    rk_out_text(out, "system,accelerators,tp,cp,pp,dp,global_batch,step_s,days,days_p90,"
+                     "accelerator_hours,cost,power_W,meets,front,answer\n");
+    for (int i = 0; i < c->count; i++) {
+        const rk_cluster *k = &c->clusters[i];
+        rk_out_printf(out, "%s,%.0f,%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64,
+                      k->system, k->accelerators, k->strategy.tp, k->strategy.cp, k->strategy.pp,
+                      k->strategy.dp, k->strategy.global_batch);
+        rk_out_printf(out, ",%.9g,%.9g,%.9g,%.9g,%.9g,%.9g,%s,%s,%s\n", k->step, k->days,
+                      k->late_days, k->hours, k->cost, k->power, k->meets ? "true" : "false",
+                      k->front ? "true" : "false", answer_of(c, i, answer));
+    }
+    return rk_out_close(out, err);
+}
+
+static void write_cluster(rk_json_writer *writer, const rk_clusters *c, int i)
+{
+    const rk_cluster *k = &c->clusters[i];
+    rk_json_item(writer);
+    rk_json_open(writer, "{");
+    rk_json_string(writer, "system", k->system);
+    rk_json_count(writer, "accelerators", (uint64_t)k->accelerators);
+    rk_json_count(writer, "tp", (uint64_t)k->strategy.tp);
+    rk_json_count(writer, "cp", (uint64_t)k->strategy.cp);
+    rk_json_count(writer, "pp", (uint64_t)k->strategy.pp);
+    rk_json_count(writer, "dp", (uint64_t)k->strategy.dp);
+    rk_json_count(writer, "global_batch", (uint64_t)k->strategy.global_batch);
+    rk_json_real(writer, "step_s", k->step);
+    rk_json_real(writer, "days", k->days);
+    rk_json_real(writer, "days_p90", k->late_days);
+    rk_json_real(writer, "accelerator_hours", k->hours);
+    rk_json_real(writer, "cost", k->cost > 0 ? k->cost : nan(""));
+    rk_json_real(writer, "power_W", k->power);
+    rk_json_flag(writer, "meets", k->meets);
+    rk_json_flag(writer, "front", k->front);
+    rk_json_flag(writer, "smallest", i == c->smallest);
+    rk_json_flag(writer, "cheapest", i == c->cheapest);
+    rk_json_flag(writer, "fastest", i == c->fastest);
+    rk_json_close(writer, "}");
+}
+
+static rk_status write_json(const rk_job *job, const rk_clusters *c, rk_error *err)
+{
+    rk_out *out;
+    const rk_status status = rk_job_open(job, c->args->request.output, &out, err);
+    if (status) {
+        return status;
+    }
+    rk_json_writer writer = {.out = out, .indented = true};
+    rk_json_open_answer(&writer);
+    rk_json_open_member(&writer, "clusters", "[");
+    for (int i = 0; i < c->count; i++) {
+        write_cluster(&writer, c, i);
+    }
+    rk_json_close(&writer, "]");
+    rk_json_close(&writer, "}");
+    rk_out_text(out, "\n");
+    return rk_out_close(out, err);
+}
+
+rk_status rk_clusters_write(const rk_job *job, const rk_clusters *c, rk_error *err)
+{
+    const rk_request *request = &c->args->request;
+    return request->json  ? write_json(job, c, err)
+           : request->csv ? write_rows(job, c, err)
+                          : rk_job_print(job, request->output, write_text, c, err);
+}

@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A whole run: its tokens, its parts, its percentiles and what moves it. */
+#include "command/whole_run.h"
+
+#include "base/error.h"
+#include "base/units.h"
+#include "run/stragglers.h"
+#include "work/parallel.h"
+
+#include <math.h>
+
+#define GIGA 1e9
+#define P90  1.2815515655446004 /* standard deviations to the 90th percentile */
+
+/* ---- how many tokens ----------------------------------------------------------------------- */
+
+/* Tokens for the batch of the run, over those that its reference batch needs. */
+static rk_status fill_batch_factor(rk_whole_run *run, double batch, rk_error *err)
+{
+    const rk_run_args *args = run->args;
+    rk_batch_law law;
+    run->tokens_factor = 1;
+    if (!(args->reference_batch > 0)) {
+        return RK_OK;
+    }
+    const rk_status status =
+        rk_batch_law_load(args->batch_law ? args->batch_law : "power-lines", &law, err);
+    if (status) {
+        return status;
+    }
+    run->critical = rk_batch_critical(&law, run->training.tokens, args->loss);
+    if (law.by_loss && !(args->loss > 0)) {
+        return rk_fail(err, RK_ERR_INVALID, "the batch law %s needs --loss", law.name);
+    }
+    run->tokens_factor = rk_batch_tokens_factor(batch, args->reference_batch, run->critical);
+    run->training.tokens *= run->tokens_factor;
+    return RK_OK;
+}
+
+/* All phases as one: steps and their mean time, by the tokens of each. */
+static void join_phases(rk_whole_run *run)
+{
+    double tokens = 0, steps = 0, seconds = 0;
+    for (int i = 0; i < run->phase_count; i++) {
+        rk_run_phase *phase = &run->phases[i];
+        const double each = ceil(phase->tokens / ((double)phase->seq * (double)phase->batch));
+        phase->days = each * phase->step_s * run->straggling / DAY;
+        tokens += phase->tokens;
+        steps += each;
+        seconds += each * phase->step_s * run->straggling;
+    }
+    run->training.tokens = tokens;
+    run->training.tokens_per_step = tokens / steps;
+    run->training.step = seconds / steps;
+}
+
+static rk_status fill_tokens(rk_whole_run *run, rk_error *err)
+{
+    const rk_run_args *args = run->args;
+    const double batch = run->training.tokens_per_step;
+    const rk_model_params params = rk_model_params_of(&run->inputs->model);
+    run->parameters = (double)params.total;
+    run->training.tokens = args->tokens > 0 ? args->tokens : args->steps * batch;
+    if (run->phase_count > 0) {
+        join_phases(run);
+    }
+    if (args->loss > 0) {
+        rk_status status =
+            rk_loss_law_load(args->law ? args->law : "chinchilla-refit", &run->law, err);
+        status = status ? status
+                        : rk_loss_tokens(&run->law, run->parameters, args->loss,
+                                         &run->training.tokens, err);
+        if (status) {
+            return status;
+        }
+    }
+    return fill_batch_factor(run, batch, err);
+}
+
+/* ---- the parts of a run -------------------------------------------------------------------- */
+
+/* A checkpoint holds the weights that learn and the states of the optimizer. */
+static double checkpoint_bytes(const rk_model *model, const rk_strategy *s)
+{
+    const rk_model_params params = rk_model_params_of(model);
+    const double each = rk_strategy_learning(s) * s->states.weight + s->states.optimizer;
+    return (double)(params.total + params.mtp) * each;
+}
+
+/* As estimated, or as asked for; with stragglers. */
+static double step_of(rk_whole_run *run)
+{
+    const rk_run_args *args = run->args;
+    const rk_answer *answer = rk_found_answer(&run->found);
+    const double estimated = answer->estimate.step;
+    const double step = args->step_s > 0 ? args->step_s
+                        : args->mfu > 0  ? estimated * answer->estimate.mfu / (args->mfu / 100)
+                                         : estimated;
+    const double workers = (double)rk_strategy_ranks(&answer->strategy);
+    run->straggling = rk_straggler_noise(workers, args->stragglers / 100);
+    return step * run->straggling;
+}
+
+static rk_status fill_prices(rk_whole_run *run, rk_error *err)
+{
+    const rk_run_args *args = run->args;
+    const rk_accelerator *a = &run->inputs->system.accelerator;
+    rk_training *t = &run->training;
+    rk_status status =
+        rk_price_list_load(args->prices ? args->prices : "published", &run->prices, err);
+    t->price = fmax(0, args->price);
+    if (args->purchase > 0) {
+        t->price = rk_price_of_purchase(args->purchase, args->life * 365 * DAY);
+    } else if (!status && args->price < 0) {
+        status = args->prices ? rk_price_list_find(&run->prices, a->name, &t->price, err) : RK_OK;
+    }
+    t->power = args->power > 0 ? args->power : run->prices.node_power * a->power;
+    t->pue = args->pue > 0 ? args->pue : run->prices.pue;
+    t->carbon = args->carbon >= 0 ? args->carbon : args->prices ? run->prices.carbon : 0;
+    return status;
+}
+
+/* Copies nearby: what they cost, and after which interruptions they help. */
+static rk_status fill_near(rk_whole_run *run, rk_error *err)
+{
+    const rk_run_args *args = run->args;
+    rk_training *t = &run->training;
+    rk_storage storage;
+    if (!args->near) {
+        return RK_OK;
+    }
+    const rk_status status =
+        rk_storage_load(args->storage_tiers ? args->storage_tiers : "published", &storage, err);
+    const rk_storage_tier *tier = status ? NULL : rk_storage_find(&storage, args->near, err);
+    if (!tier) {
+        return status ? status : err->code;
+    }
+    if (!rk_storage_holds(tier, t->checkpoint, 2, t->accelerators, run->reliability.node)) {
+        return rk_fail(err, RK_ERR_INVALID,
+                       "two checkpoints do not fit into the tier %s; take another tier",
+                       tier->name);
+    }
+    t->near_write = rk_storage_time_s(tier, t->checkpoint, t->accelerators, run->reliability.node);
+    t->near_read = t->near_write;
+    t->near_share = tier->survives == RK_SURVIVES_PROCESS
+                        ? 1 - rk_reliability_hardware_share(&run->reliability)
+                        : rk_reliability_one_node_share(&run->reliability);
+    return RK_OK;
+}
+
+static rk_status fill_training(rk_whole_run *run, rk_error *err)
+{
+    const rk_run_args *args = run->args;
+    const rk_answer *answer = rk_found_answer(&run->found);
+    const rk_strategy *s = &answer->strategy;
+    const rk_accelerator *a = &run->inputs->system.accelerator;
+    const double accelerators = (double)rk_strategy_ranks(s);
+    rk_reliability *reliability = &run->reliability;
+    rk_status status = rk_training_usual(accelerators, &run->training, err);
+    status = status ? status
+                    : rk_reliability_load(args->reliability ? args->reliability : "published",
+                                          reliability, err);
+    if (status) {
+        return status;
+    }
+    rk_training *t = &run->training;
+    t->tokens_per_step = (double)s->global_batch * (double)s->seq;
+    t->step = step_of(run);
+    t->failure_rate = args->failures >= 0 ? args->failures / 1000 / DAY : reliability->rate;
+    t->restart = args->restart >= 0 ? args->restart * MINUTE
+                                    : rk_reliability_stall_s(reliability, args->spares > 0);
+    t->checkpoint = checkpoint_bytes(&run->inputs->model, s);
+    t->storage = args->storage > 0 ? args->storage * GIGA : t->storage;
+    t->host = args->async ? a->host_bandwidth * a->host_efficiency : 0;
+    t->interval = args->interval * MINUTE;
+    t->planned_share = args->failures >= 0 ? 0 : reliability->planned_share;
+    run->rate_spread = args->failures >= 0 ? 0 : reliability->spread;
+    if (args->async && !(t->host > 0)) {
+        return rk_fail(err, RK_ERR_INVALID,
+                       "the system document has no link to host memory, which "
+                       "--async-checkpoint needs");
+    }
+    status = fill_near(run, err);
+    status = status ? status : fill_tokens(run, err);
+    status = status ? status : fill_prices(run, err);
+    const rk_setting setting = rk_setting_of(&args->request, run->inputs);
+    status = status ? status : rk_rules_fill(&setting, answer, &run->rules, err);
+    return status ? status : rk_training_run(t, &run->result, err);
+}
+
+/* ---- percentiles --------------------------------------------------------------------------- */
+
+/* Standard deviation of the logarithm of the step, from the interval of its estimate. */
+static double step_spread(const rk_whole_run *run)
+{
+    const rk_interval *interval = &rk_found_answer(&run->found)->interval;
+    const bool known = interval->runs > 0 && !(run->args->step_s > 0) && !(run->args->mfu > 0);
+    return known ? log(interval->high / interval->low) / (2 * P90) : 0;
+}
+
+/* By whether the near copy is usable, and whether a node has to be replaced. */
+static void fill_causes(rk_whole_run *run)
+{
+    rk_simulation *s = &run->simulation;
+    const rk_training *t = &run->training;
+    const double hardware = rk_reliability_hardware_share(&run->reliability);
+    const double near = t->near_write > 0 ? t->near_share : 0;
+    s->cause_count = 4;
+    for (int i = 0; i < s->cause_count; i++) {
+        const bool part = i % 2 == 0, usable = i / 2 == 0;
+        s->causes[i] = (rk_cause){
+            .share = (part ? hardware : 1 - hardware) * (usable ? near : 1 - near),
+            .near_s = t->restart + t->near_read,
+            .far_s = t->restart + run->result.writing,
+            .near = usable,
+            .hardware = part,
+        };
+    }
+}
+
+static rk_status simulate(rk_job *job, rk_whole_run *run, rk_error *err)
+{
+    const rk_run_args *args = run->args;
+    const rk_training *t = &run->training;
+    const int64_t threads = args->request.threads;
+    (void)job;
+    run->simulation = (rk_simulation){
+        .work_s = run->result.part[RK_TRAINING_STEPS],
+        .work_spread = step_spread(run),
+        .rate = t->failure_rate * t->accelerators,
+        .rate_spread = run->rate_spread,
+        .interval_s = run->result.interval,
+        .planned_rate = t->failure_rate * t->accelerators * t->planned_share,
+        .planned_s = t->restart + run->result.writing,
+        .near_cost_s = run->result.far_every > 1 ? t->near_write : 0,
+        .far_cost_s = run->result.blocking + (run->result.far_every > 1 ? 0 : t->near_write),
+        .far_every = run->result.far_every,
+        .far_writing_s = t->host > 0 ? run->result.writing : 0,
+        .spares = (int)args->spares,
+        .repair_s = run->reliability.repair_s,
+        .runs = args->simulated,
+        .seed = (uint64_t)args->seed,
+        .threads = threads > 0 ? (int)threads : rk_core_count(),
+    };
+    fill_causes(run);
+    return run->simulation.runs > 0 ? rk_simulate(&run->simulation, &run->simulated, err) : RK_OK;
+}
+
+/* ---- what moves it ------------------------------------------------------------------------- */
+
+static void add_range(rk_whole_run *run, rk_assumption what, double low, double high)
+{
+    if (high > low) {
+        run->ranges[run->range_count++] =
+            (rk_assumed_range){.what = what, .low = low, .high = high};
+    }
+}
+
+static void fill_ranges(rk_whole_run *run)
+{
+    const double step = exp(P90 * step_spread(run)), rate = exp(P90 * run->rate_spread);
+    const rk_reliability *r = &run->reliability;
+    run->range_count = 0;
+    add_range(run, RK_ASSUMES_STEP, 1 / step, step);
+    if (run->training.failure_rate > 0) {
+        add_range(run, RK_ASSUMES_INTERRUPTIONS, 1 / rate, rate);
+        if (run->args->restart < 0) { /* warm standbys, or as long again */
+            add_range(run, RK_ASSUMES_RESTART,
+                      rk_reliability_stall_s(r, true) / run->training.restart, 2);
+        }
+        if (!(run->args->storage > 0)) {
+            add_range(run, RK_ASSUMES_STORAGE, 0.25, 4);
+        }
+    }
+    rk_training_sensitivity(&run->training, run->ranges, run->range_count);
+}
+
+rk_status rk_whole_run_fill(rk_job *job, rk_whole_run *run, rk_error *err)
+{
+    rk_status status = fill_training(run, err);
+    status = status ? status : simulate(job, run, err);
+    if (!status) {
+        fill_ranges(run);
+    }
+    return status;
+}
+
+double rk_whole_run_cost_rate(const rk_whole_run *run)
+{
+    return run->result.total > 0 ? run->result.cost / run->result.total : 0;
+}
+
+rk_status rk_whole_run_find(rk_job *job, rk_whole_run *run, rk_error *err)
+{
+    rk_status status = rk_run_phases_read(run, err);
+    if (!status) {
+        status = run->phase_count > 0
+                     ? rk_run_phases_fill(job, run, err)
+                     : rk_found_fill(job, &run->args->request, run->inputs, &run->found, err);
+    }
+    return status || !rk_found_answer(&run->found) ? status : rk_whole_run_fill(job, run, err);
+}
