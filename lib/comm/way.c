@@ -107,6 +107,7 @@ static rk_way_phase phase_with(const question *q, int i, const rk_algorithm *alg
     }
     const rk_traffic t =
         rk_traffic_of(tier, algorithm, &p.job, (double)(tier->size / domain), (double)p.job.ranks);
+    p.busy_s = t.bytes / (t.bandwidth * tier->efficiency);
     p.fixed_s = tier->latency + t.start_s;
     p.wire_s = p.fixed_s + rk_algorithm_seconds(algorithm, &p.job, &p.link, 0);
     p.seconds = rk_traffic_seconds(tier, &t);
@@ -121,6 +122,7 @@ static rk_way_phase phase_on_torus(const question *q, int i, rk_collective op, d
     return (rk_way_phase){
         .tier = tier,
         .job = {.op = op, .ranks = units(q, i), .bytes = bytes, .chunks = 1},
+        .busy_s = t.bytes / (t.bandwidth * tier->efficiency),
         .seconds = rk_traffic_seconds(tier, &t),
     };
 }

@@ -16,6 +16,7 @@ typedef struct rk_way_phase {
     rk_collective_job job; /* among the units of the tier: domains of the tier below, or ranks */
     rk_link link;          /* of a unit: a port or, of mesh algorithms, the link of a pair */
     double fixed_s;        /* before the first round, and to start messages */
+    double busy_s;         /* its bytes at the bandwidth of the links alone */
     double wire_s;         /* rounds and bytes over the links alone, as messages are replayed */
     double seconds;        /* with the ramp and the protocols of the tier, as estimates take it */
 } rk_way_phase;

@@ -8,7 +8,9 @@
 #include "command/comm.h"
 #include "command/comm_fit.h"
 #include "command/comm_links.h"
+#include "command/comm_options.h"
 #include "command/comm_servers.h"
+#include "command/comm_with.h"
 #include "command/commands.h"
 #include "io/json_write.h"
 #include "report/describe.h"
@@ -18,163 +20,56 @@
 #include <stdio.h>
 #include <string.h>
 
-#define ALL_OPS ((1U << RK_COLL_COUNT) - 1)
-
-/* ---- options ------------------------------------------------------------------------------- */
-
-struct comm_args {
-    const char *system, *output, *algorithm, *fit;
-    int64_t ranks, stride, domains;
-    int64_t servers, every, sharing;
-    double imbalance, compute_ms, staleness_price, fabric_share;
-    unsigned ops; /* a bit per rk_collective */
-    rk_option_counts sizes;
-    bool explain, json, csv;
-};
-
-#define PLACE(member) offsetof(struct comm_args, member)
-
-static const rk_option comm_options[] = {
-    {.name = "collective",
-     .positional = true,
-     .type = RK_OPTION_SET,
-     .offset = PLACE(ops),
-     .choices = rk_collective_names,
-     .value = "NAME,...",
-     .help = "which collectives, all-reduce or all_reduce; default: all"},
-    {.name = "system",
-     .offset = PLACE(system),
-     .value = "NAME|FILE",
-     .catalogue = "systems",
-     .word = RK_WORD_SYSTEM,
-     .help = "the machine: a name of 'reckon list systems', an accelerator, or a document"},
-    {.name = "ranks",
-     .letter = 'p',
-     .type = RK_OPTION_COUNT,
-     .offset = PLACE(ranks),
-     .min = 2,
-     .max = INT32_MAX,
-     .value = "N",
-     .word = RK_WORD_COUNT,
-     .help = "of the group; default: those of one innermost domain"},
-    {.name = "stride",
-     .type = RK_OPTION_COUNT,
-     .offset = PLACE(stride),
-     .min = 1,
-     .max = INT32_MAX,
-     .value = "N",
-     .help = "from one rank of the group to the next; default: 1"},
-    {.name = "op",
-     .type = RK_OPTION_SET,
-     .offset = PLACE(ops),
-     .choices = rk_collective_names,
-     .value = "NAME,...",
-     .help = "the same as an option"},
-    {.name = "bytes",
-     .aliases = {"size", "sizes", "message-size"},
-     .letter = 'b',
-     .type = RK_OPTION_COUNTS,
-     .offset = PLACE(sizes),
-     .min = 1,
-     .max = INT64_C(1) << 50,
-     .bytes = true,
-     .value = "N,...",
-     .help =
-         "sizes, as nccl-tests count them: 64KiB, 1GiB; 1Mi..1Gi doubles from one to the other"},
-    {.name = "algorithm",
-     .letter = 'a',
-     .offset = PLACE(algorithm),
-     .value = "NAME",
-     .help = "the algorithm between the outermost domains, 'best', 'all', or 'nccl'; default: what "
-             "estimates use, which is what training software runs"},
-    {.name = "imbalance",
-     .type = RK_OPTION_REAL,
-     .offset = PLACE(imbalance),
-     .min = 1,
-     .max = 1000000,
-     .value = "X",
-     .help = "all-to-all with counts that differ: bytes of the busiest rank over the mean; "
-             "default: 1"},
-    {.name = "sharing",
-     .type = RK_OPTION_COUNT,
-     .offset = PLACE(sharing),
-     .min = 1,
-     .max = 1000000,
-     .value = "N",
-     .help = "groups that use the same links at once; default: 1"},
-    {.name = "fabric-share",
-     .type = RK_OPTION_REAL,
-     .offset = PLACE(fabric_share),
-     .above = true,
-     .max = 1,
-     .value = "X",
-     .help =
-         "bandwidth of fabrics that flows leave each other, as colliding ECMP hashes do: 0.6 to "
-         "0.9; default: 1"},
-    {.name = "servers",
-     .type = RK_OPTION_COUNT,
-     .offset = PLACE(servers),
-     .max = INT32_MAX,
-     .value = "N",
-     .help = "compare the all-reduce with parameter servers, N of them on machines of their own"},
-    {.name = "compute-ms",
-     .type = RK_OPTION_REAL,
-     .offset = PLACE(compute_ms),
-     .above = true,
-     .max = INT32_MAX,
-     .value = "X",
-     .help = "with --servers: a step without communication, for rates and asynchronous servers"},
-    {.name = "staleness-price",
-     .type = RK_OPTION_REAL,
-     .offset = PLACE(staleness_price),
-     .max = 1000,
-     .value = "X",
-     .help = "with --compute-ms: steps more per update of staleness, as a share; default: 0"},
-    {.name = "every",
-     .type = RK_OPTION_COUNT,
-     .offset = PLACE(every),
-     .min = 1,
-     .max = INT32_MAX,
-     .value = "N",
-     .help = "with --servers: and with an average every N steps alone (local SGD, DiLoCo)"},
-    {.name = "explain",
-     .type = RK_OPTION_FLAG,
-     .offset = PLACE(explain),
-     .help = "with --algorithm: the phases of each way, their messages and the load of links; with "
-             "--csv a row per link"},
-    {.name = "fit",
-     .offset = PLACE(fit),
-     .value = "FILE",
-     .help =
-         "fit the constants of a fabric to output of nccl-tests, rccl-tests or hccl_test, or to "
-         "a table"},
-    {.name = "domains",
-     .type = RK_OPTION_COUNT,
-     .offset = PLACE(domains),
-     .min = 1,
-     .max = INT32_MAX,
-     .value = "N",
-     .help = "with --fit: nodes that the ranks are on, where the file does not list them"},
-    {.name = "json",
-     .type = RK_OPTION_FLAG,
-     .offset = PLACE(json),
-     .help = "write the answer as JSON"},
-    {.name = "csv",
-     .type = RK_OPTION_FLAG,
-     .offset = PLACE(csv),
-     .help = "write a table like those that documents of systems name"},
-    {.name = "output",
-     .letter = 'o',
-     .offset = PLACE(output),
-     .value = "FILE",
-     .help = "write to a file instead of standard output"},
-};
-
 struct comm {
-    const struct comm_args *args;
+    const rk_comm_args *args;
     const rk_system *system;
     rk_group group;
+    rk_comm_with with; /* with.system NULL: nothing beside */
 };
+
+/* The library of an accelerator, where the model of its choice among algorithms is not here. */
+static const char *other_library(const rk_system *system)
+{
+    switch (system->accelerator.generation) {
+    case RK_GENERATION_CDNA2:
+    case RK_GENERATION_CDNA3:
+    case RK_GENERATION_CDNA4:
+        return "RCCL";
+    case RK_GENERATION_GAUDI:
+        return "Gaudi's HCCL";
+    case RK_GENERATION_ASCEND:
+        return "HCCL";
+    case RK_GENERATION_TPU:
+        return "XLA";
+    case RK_GENERATION_TRAINIUM:
+        return "Neuron";
+    default:
+        return NULL;
+    }
+}
+
+#define CHOICE_SIZE 128
+
+/* Who chooses among the algorithms. */
+static const char *describe_choice(const struct comm *comm, char out[CHOICE_SIZE])
+{
+    const char *asked = comm->args->algorithm, *library = other_library(comm->system);
+    if (asked && strcmp(asked, "nccl") == 0) {
+        (void)snprintf(out, CHOICE_SIZE, "by NCCL's cost model");
+    } else if (asked && strcmp(asked, "best") == 0) {
+        (void)snprintf(out, CHOICE_SIZE, "the cheapest of all");
+    } else if (asked) {
+        (void)snprintf(out, CHOICE_SIZE, "%s", strcmp(asked, "all") == 0 ? "all" : "as asked");
+    } else if (library) {
+        (void)snprintf(
+            out, CHOICE_SIZE,
+            "the cheapest that training software runs; the choice of %s itself is not modelled",
+            library);
+    } else {
+        (void)snprintf(out, CHOICE_SIZE, "the cheapest that training software runs");
+    }
+    return out;
+}
 
 /* ---- one collective -------------------------------------------------------------------------- */
 
@@ -343,7 +238,7 @@ static void write_group(FILE *to, const struct comm *comm)
         (void)fprintf(to, ", %" PRId64 " in a domain of %s", comm->group.within[i],
                       system->tiers[i].name);
     }
-    (void)fputs("\n\n", to);
+    (void)fprintf(to, "\nchoice    %s\n\n", describe_choice(comm, (char[CHOICE_SIZE]){0}));
 }
 
 /* A way that uses all tiers at once. */
@@ -454,10 +349,32 @@ static rk_status explain(FILE *to, const struct comm *comm, rk_table_style style
     return status;
 }
 
+static void add_beside(void *to, const struct comm *comm, const timing *t)
+{
+    const rk_comm_beside beside =
+        rk_comm_beside_of(&comm->with, &comm->group, t->op, t->bytes, t->seconds, t->name);
+    rk_comm_with_add(to, &comm->with, t->op, t->bytes, &beside);
+}
+
+/* Beside another collective. */
+static rk_status write_with(FILE *to, const struct comm *comm, rk_table_style style, rk_error *err)
+{
+    rk_table table;
+    (void)fprintf(to, "\nwith      %s of %" PRId64 " ranks", rk_collective_names[comm->with.op],
+                  comm->with.group.size);
+    if (comm->args->with_stride > 1) {
+        (void)fprintf(to, ", every %" PRId64 "th", comm->args->with_stride);
+    }
+    (void)fputs(", at the same time\n\n", to);
+    rk_table_init(&table, rk_comm_with_columns, RK_COMM_WITH_COLUMNS);
+    for_each(comm, add_beside, &table);
+    return rk_write_table(to, &table, style, err);
+}
+
 /* What else is asked for. */
 static rk_status write_more(FILE *to, const struct comm *comm, rk_table_style style, rk_error *err)
 {
-    const struct comm_args *args = comm->args;
+    const rk_comm_args *args = comm->args;
     const rk_comm_servers servers = {
         .extra = args->servers,
         .compute_s = 1e-3 * args->compute_ms,
@@ -465,6 +382,9 @@ static rk_status write_more(FILE *to, const struct comm *comm, rk_table_style st
         .every = args->every,
     };
     rk_status status = args->explain ? explain(to, comm, style, err) : RK_OK;
+    if (!status && comm->with.system) {
+        status = write_with(to, comm, style, err);
+    }
     if (!status && args->servers >= 0) {
         status = rk_comm_servers_write(to, &servers, comm->system, &comm->group, &args->sizes,
                                        style, err);
@@ -502,7 +422,6 @@ static void add_csv(void *to, const struct comm *comm, const timing *t)
 static void add_json(void *to, const struct comm *comm, const timing *t)
 {
     rk_json_writer *writer = to;
-    (void)comm;
     rk_json_item(writer);
     rk_json_open(writer, "{");
     rk_json_string(writer, "op", rk_collective_names[t->op]);
@@ -511,6 +430,18 @@ static void add_json(void *to, const struct comm *comm, const timing *t)
     rk_json_real(writer, "seconds", t->seconds);
     rk_json_real(writer, "algorithm_bytes_per_s", t->algorithm);
     rk_json_real(writer, "bus_bytes_per_s", t->bus);
+    if (comm->with.system) {
+        const rk_comm_beside beside =
+            rk_comm_beside_of(&comm->with, &comm->group, t->op, t->bytes, t->seconds, t->name);
+        rk_json_open_member(writer, "with", "{");
+        rk_json_string(writer, "op", rk_collective_names[comm->with.op]);
+        rk_json_count(writer, "ranks", (uint64_t)comm->with.group.size);
+        rk_json_real(writer, "alone_seconds", beside.other.seconds);
+        rk_json_real(writer, "together_seconds", beside.pair.seconds[1]);
+        rk_json_close(writer, "}");
+        rk_json_real(writer, "together_seconds", beside.pair.seconds[0]);
+        rk_json_string(writer, "shared_tier", rk_comm_shared_tier(&comm->with, &beside.pair));
+    }
     rk_json_close(writer, "}");
 }
 
@@ -538,6 +469,7 @@ static rk_status write_data(const rk_job *job, const struct comm *comm, rk_error
     rk_json_string(&writer, "system", comm->system->name);
     rk_json_count(&writer, "ranks", (uint64_t)comm->group.size);
     rk_json_count(&writer, "ranks_of_innermost_domain", (uint64_t)comm->group.within[0]);
+    rk_json_string(&writer, "choice", describe_choice(comm, (char[CHOICE_SIZE]){0}));
     rk_json_open_member(&writer, "collectives", "[");
     for_each(comm, add_json, &writer);
     rk_json_close(&writer, "]");
@@ -566,27 +498,11 @@ rk_status rk_comm_place(const rk_system *system, int64_t ranks, int64_t stride, 
     return RK_OK;
 }
 
-static void init_comm(void *arguments)
-{
-    *(struct comm_args *)arguments = (struct comm_args){
-        .output = "-",
-        .stride = 1,
-        .imbalance = 1,
-        .servers = -1,
-        .sharing = 1,
-        .fabric_share = 1,
-        .ops = ALL_OPS,
-        .sizes = {.count = 5,
-                  .values = {INT64_C(1) << 16, INT64_C(1) << 20, INT64_C(1) << 24, INT64_C(1) << 28,
-                             INT64_C(1) << 32}},
-    };
-}
-
 /* The first of the collectives that were asked for; all: none was named. */
-static rk_status fit(rk_job *job, const struct comm_args *args, rk_error *err)
+static rk_status fit(rk_job *job, const rk_comm_args *args, rk_error *err)
 {
     rk_comm_hint hint = {
-        .has_op = args->ops != ALL_OPS, .ranks = args->ranks, .domains = args->domains};
+        .has_op = args->ops != RK_COMM_ALL_OPS, .ranks = args->ranks, .domains = args->domains};
     while (hint.has_op && !(args->ops >> hint.op & 1)) {
         hint.op++;
     }
@@ -598,31 +514,26 @@ static rk_status fit(rk_job *job, const struct comm_args *args, rk_error *err)
                        err);
 }
 
+/* The groups of the second collective. */
+static rk_status place_with(struct comm *comm, rk_error *err)
+{
+    const rk_comm_args *args = comm->args;
+    comm->with = (rk_comm_with){
+        .system = comm->system, .op = (rk_collective)args->with, .bytes = (double)args->with_bytes};
+    return rk_comm_place(comm->system, args->with_ranks > 0 ? args->with_ranks : args->ranks,
+                         args->with_stride > 0 ? args->with_stride : args->stride,
+                         &comm->with.group, err);
+}
+
 static rk_status run_comm(rk_job *job, void *arguments, rk_error *err)
 {
-    const struct comm_args *args = arguments;
+    const rk_comm_args *args = arguments;
     rk_system system;
-    if (args->json && args->csv) {
-        return rk_fail(err, RK_ERR_INVALID, "--json and --csv exclude each other");
+    rk_status status = rk_comm_check(args, err);
+    if (status || args->fit) {
+        return status ? status : fit(job, args, err);
     }
-    if (args->explain && (!args->algorithm || strcmp(args->algorithm, "nccl") == 0)) {
-        return rk_fail(err, RK_ERR_INVALID, "--explain needs --algorithm best, all or a name");
-    }
-    if (args->fit) {
-        return fit(job, args, err);
-    }
-    if (args->servers >= 0 && (args->json || args->csv)) {
-        return rk_fail(err, RK_ERR_INVALID, "--servers is written as text only");
-    }
-    if (args->servers < 0 && (args->compute_ms > 0 || args->every > 0)) {
-        return rk_fail(
-            err, RK_ERR_INVALID,
-            "--compute-ms and --every need --servers; --servers 0 for none of their own");
-    }
-    if (!args->system) {
-        return rk_fail(err, RK_ERR_INVALID, "--system is required, or --fit with a file");
-    }
-    rk_status status = rk_system_load(args->system, &system, err);
+    status = rk_system_load(args->system, &system, err);
     if (status) {
         return status;
     }
@@ -633,6 +544,9 @@ static rk_status run_comm(rk_job *job, void *arguments, rk_error *err)
     struct comm comm = {.args = args, .system = &system};
     status = rk_comm_place(&system, args->ranks, args->stride, &comm.group, err);
     status = status ? status : check_algorithm(&comm, err);
+    if (!status && args->with != RK_COLL_COUNT) {
+        status = place_with(&comm, err);
+    }
     if (!status) {
         status = args->json || args->csv ? write_data(job, &comm, err)
                                          : rk_job_print(job, args->output, write_text, &comm, err);
@@ -645,13 +559,13 @@ static rk_status run_comm(rk_job *job, void *arguments, rk_error *err)
 const rk_command rk_command_comm = {
     .name = "comm",
     .purpose = "Predict time and bandwidth of collectives",
-    .options = comm_options,
-    .option_count = sizeof(comm_options) / sizeof(comm_options[0]),
+    .options = rk_comm_options,
+    .option_count = RK_COMM_OPTIONS,
     .notes = "Sizes and bandwidths are those of nccl-tests. Exit status: 0 done, 2 wrong usage\n"
              "or input.\n"
              "\n"
              "example: reckon comm all-reduce 64xdgx-h100-superpod --bytes 1Mi..1Gi --explain",
-    .size = sizeof(struct comm_args),
-    .init = init_comm,
+    .size = sizeof(rk_comm_args),
+    .init = rk_comm_init,
     .run = run_comm,
 };

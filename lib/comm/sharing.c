@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "comm/sharing.h"
+
+#include "system/transport.h"
+
+#include <math.h>
+#include <string.h>
+
+/* ---- one collective ------------------------------------------------------------------------ */
+
+/*
+ * Bytes that leave a rank's part of a domain of the tier below, of which u exchange data: x (u-1)/u
+ * of its share with x = 2 for all-reduce; of an all-to-all what goes to the ranks outside.
+ */
+static double least_bytes(const rk_group *group, int tier, rk_collective op, double bytes)
+{
+    const double below = tier > 0 ? (double)group->within[tier - 1] : 1;
+    const double within = (double)group->within[tier], u = ceil(within / below);
+    switch (op) {
+    case RK_COLL_ALL_TO_ALL:
+        return bytes * (within - below) / (double)group->size;
+    case RK_COLL_ALL_REDUCE:
+        return 2 * (u - 1) / u * bytes / below;
+    case RK_COLL_REDUCE_SCATTER:
+    case RK_COLL_ALL_GATHER:
+    case RK_COLL_SCATTER:
+    case RK_COLL_GATHER:
+        return (u - 1) / u * bytes / below;
+    default:
+        return u > 1 ? bytes / below : 0;
+    }
+}
+
+/* A message crosses the outermost tier that the group spans, and no other. */
+static bool is_crossed(const rk_group *group, int tiers, int tier, rk_collective op)
+{
+    const int64_t below = tier > 0 ? group->within[tier - 1] : 1;
+    bool further = false;
+    for (int i = tier + 1; i < tiers; i++) {
+        further = further || group->within[i] > group->within[tier];
+    }
+    return group->within[tier] > below && !(op == RK_COLL_SEND && further);
+}
+
+static void fill_whole(const rk_system *system, const rk_group *group, rk_collective op,
+                       double bytes, rk_comm_flow *flow)
+{
+    for (int i = 0; i < system->tier_count; i++) {
+        const rk_tier *tier = &system->tiers[i];
+        if (is_crossed(group, system->tier_count, i, op)) {
+            const double moved = op == RK_COLL_SEND ? bytes : least_bytes(group, i, op, bytes);
+            flow->busy_s[i] = moved / (tier->bandwidth * tier->efficiency);
+        }
+    }
+}
+
+static void fill_phases(const rk_system *system, const rk_way *way, rk_comm_flow *flow)
+{
+    for (int i = 0; i < way->phase_count; i++) {
+        flow->busy_s[way->phases[i].tier - system->tiers] += way->phases[i].busy_s;
+    }
+}
+
+rk_comm_flow rk_comm_flow_of(const rk_system *system, const rk_group *group, rk_collective op,
+                             double bytes, const char *name, double seconds)
+{
+    rk_way ways[RK_WAY_MAX];
+    const int count = rk_ways_find(system, group, op, bytes, ways);
+    const rk_way *way = &ways[0];
+    for (int i = count - 1; i >= 0; i--) {
+        way = strcmp(ways[i].name, name) == 0 ? &ways[i] : way;
+    }
+    rk_comm_flow flow = {.name = way->name, .seconds = seconds};
+    if (way->phase_count > 0) {
+        fill_phases(system, way, &flow);
+    } else {
+        fill_whole(system, group, op, bytes, &flow);
+    }
+    for (int i = 0; i < system->tier_count; i++) {
+        flow.busy_s[i] = fmin(flow.busy_s[i], flow.seconds);
+    }
+    return flow;
+}
+
+/* ---- two of them --------------------------------------------------------------------------- */
+
+/* What one gets of a tier of which it wants `own` and the other `other`. */
+static double granted(double own, double other)
+{
+    return own + other <= 1 ? own : own <= 0.5 ? own : fmax(0.5, 1 - other);
+}
+
+/* The pace of a collective, 1 when it is alone, beside another that works at `other_pace`. */
+static double pace_beside(const rk_comm_flow *own, const rk_comm_flow *other, double other_pace,
+                          int tiers)
+{
+    double pace = 1;
+    for (int i = 0; i < tiers; i++) {
+        const double x = own->busy_s[i] / own->seconds;
+        const double y = other_pace * other->busy_s[i] / other->seconds;
+        pace = x > 0 ? fmin(pace, granted(x, y) / x) : pace;
+    }
+    return pace;
+}
+
+/* Each pace falls when the other rises, so that these rounds close in on both from one side. */
+#define PACE_ROUNDS 32
+
+static void find_paces(const rk_comm_flow *a, const rk_comm_flow *b, int tiers, double pace[2])
+{
+    pace[1] = 1;
+    for (int i = 0; i < PACE_ROUNDS; i++) {
+        pace[0] = pace_beside(a, b, pace[1], tiers);
+        pace[1] = pace_beside(b, a, pace[0], tiers);
+    }
+}
+
+rk_comm_pair rk_comm_pair_of(const rk_comm_flow *a, const rk_comm_flow *b, int tiers)
+{
+    rk_comm_pair pair = {.tier = -1};
+    double pace[2], most = 1;
+    for (int i = 0; i < tiers; i++) {
+        const double x = a->busy_s[i] / a->seconds, y = b->busy_s[i] / b->seconds;
+        pair.wanted[i] = x + y;
+        if (x > 0 && y > 0 && x + y > most) {
+            most = x + y;
+            pair.tier = i;
+        }
+    }
+    find_paces(a, b, tiers, pace);
+    const double first[2] = {a->seconds / pace[0], b->seconds / pace[1]};
+    const double end = fmin(first[0], first[1]);
+    for (int k = 0; k < 2; k++) {
+        const double alone = k == 0 ? a->seconds : b->seconds;
+        pair.seconds[k] = first[k] <= end ? first[k] : end + (alone - end * pace[k]);
+    }
+    return pair;
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "command/comm_with.h"
+
+#include "base/time_text.h"
+#include "report/describe.h"
+
+rk_comm_beside rk_comm_beside_of(const rk_comm_with *with, const rk_group *group, rk_collective op,
+                                 double bytes, double seconds, const char *name)
+{
+    const char *cheapest;
+    const double other = with->bytes > 0 ? with->bytes : bytes;
+    const double other_seconds =
+        rk_collective_choose(with->system, with->op, other, &with->group, &cheapest);
+    rk_comm_beside beside = {
+        .one = rk_comm_flow_of(with->system, group, op, bytes, name, seconds),
+        .other =
+            rk_comm_flow_of(with->system, &with->group, with->op, other, cheapest, other_seconds),
+    };
+    beside.pair = rk_comm_pair_of(&beside.one, &beside.other, with->system->tier_count);
+    return beside;
+}
+
+const char *rk_comm_shared_tier(const rk_comm_with *with, const rk_comm_pair *pair)
+{
+    return pair->tier < 0 ? "none" : with->system->tiers[pair->tier].name;
+}
+
+const rk_table_column rk_comm_with_columns[RK_COMM_WITH_COLUMNS] = {
+    {"collective", RK_ALIGN_LEFT}, {"bytes", RK_ALIGN_RIGHT},    {"together", RK_ALIGN_RIGHT},
+    {"second", RK_ALIGN_RIGHT},    {"together", RK_ALIGN_RIGHT}, {"wanted of links", RK_ALIGN_LEFT},
+};
+
+void rk_comm_with_add(rk_table *table, const rk_comm_with *with, rk_collective op, double bytes,
+                      const rk_comm_beside *beside)
+{
+    const double seconds[] = {beside->pair.seconds[0], beside->other.seconds,
+                              beside->pair.seconds[1]};
+    char size[RK_COMMAS_SIZE], time[RK_TIME_TEXT_SIZE];
+    int most = 0;
+    rk_table_cell(table, "%s", rk_collective_names[op]);
+    rk_table_cell(table, "%s", rk_with_commas((uint64_t)bytes, size));
+    for (int i = 0; i < 3; i++) {
+        rk_table_cell(table, "%s", rk_time_text(seconds[i], time));
+    }
+    for (int i = 0; i < with->system->tier_count; i++) {
+        most = beside->pair.wanted[i] > beside->pair.wanted[most] ? i : most;
+    }
+    rk_table_cell(table, "%s %.0f %%", with->system->tiers[most].name,
+                  100 * beside->pair.wanted[most]);
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `reckon comm --with`: two collectives at once, and which links they share. */
+#ifndef RK_COMMAND_COMM_WITH_H
+#define RK_COMMAND_COMM_WITH_H
+
+#include "comm/sharing.h"
+#include "report/table.h"
+
+/* The other collective. */
+typedef struct rk_comm_with {
+    const rk_system *system;
+    rk_collective op;
+    double bytes; /* 0: as many as the one beside it */
+    rk_group group;
+} rk_comm_with;
+
+/* One beside the other, both started at once. */
+typedef struct rk_comm_beside {
+    rk_comm_flow one, other;
+    rk_comm_pair pair;
+} rk_comm_beside;
+
+/* A collective of `group` that takes `seconds` by the way `name`, beside the other. */
+rk_comm_beside rk_comm_beside_of(const rk_comm_with *with, const rk_group *group, rk_collective op,
+                                 double bytes, double seconds, const char *name);
+
+/* The name of the tier that both share most; "none". */
+const char *rk_comm_shared_tier(const rk_comm_with *with, const rk_comm_pair *pair);
+
+#define RK_COMM_WITH_COLUMNS 6
+extern const rk_table_column rk_comm_with_columns[RK_COMM_WITH_COLUMNS];
+
+/* Adds a row: what both take, and of which links they want the greatest share. */
+void rk_comm_with_add(rk_table *table, const rk_comm_with *with, rk_collective op, double bytes,
+                      const rk_comm_beside *beside);
+
+#endif
