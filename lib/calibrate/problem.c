@@ -108,13 +108,13 @@ static void set_engines(rk_fit_setup *bench, int index)
 {
     const rk_accelerator *a = &bench->machines[index].accelerator;
     for (int rated = 0; rated < 2; rated++) {
-        rk_accelerator *engines[2] = {&bench->engines[index][0][rated],
-                                      &bench->engines[index][1][rated]};
-        *engines[0] = *a;
+        rk_accelerator own = *a;
         for (int i = 0; rated && i < RK_PRECISION_COUNT; i++) {
-            engines[0]->gemm[i].efficiency *= bench->extra[index].rate;
+            own.gemm[i].efficiency *= bench->extra[index].rate;
         }
-        *engines[1] = rk_accelerator_in_burst(engines[0]);
+        for (int clock = RK_CLOCK_TRAINING; clock <= RK_CLOCK_BURST; clock++) {
+            bench->engines[index][clock][rated] = rk_accelerator_at_clock(&own, (rk_clock)clock);
+        }
     }
 }
 
@@ -199,8 +199,8 @@ static double gemm_seconds(const rk_fit_setup *bench, const rk_observation *row)
 {
     const rk_gemm_work *gemm = &row->op.kernel.gemm;
     const bool rated = bench->recipe->tables[row->table].rated;
-    const rk_accelerator *a = &bench->engines[row->document][gemm->burst][rated];
-    const double droop = gemm->burst ? bench->extra[row->document].droop : 0;
+    const rk_accelerator *a = &bench->engines[row->document][gemm->clock][rated];
+    const double droop = gemm->clock == RK_CLOCK_BURST ? bench->extra[row->document].droop : 0;
     const double t = (gemm->grouped ? rk_grouped_gemm_seconds : rk_gemm_seconds)(
         a, gemm->precision, gemm->batch, gemm->M, gemm->N, gemm->K, gemm->accumulate_bytes);
     return rk_drooping_seconds(t, droop) +

@@ -24,8 +24,8 @@ typedef struct rk_fit_setup {
     rk_system machines[RK_RECIPE_DOCUMENTS];  /* of documents that are machines */
     rk_stack stacks[RK_RECIPE_DOCUMENTS];     /* of documents that are stacks */
     rk_table_constants extra[RK_RECIPE_DOCUMENTS];
-    /* The accelerators as GEMM rows see them: [burst][rated]. */
-    rk_accelerator engines[RK_RECIPE_DOCUMENTS][2][2];
+    /* The accelerators as GEMM rows see them: [clock][rated]. */
+    rk_accelerator engines[RK_RECIPE_DOCUMENTS][3][2];
     rk_system *systems; /* owned; those of the sources of runs, as the documents make them */
 } rk_fit_setup;
 

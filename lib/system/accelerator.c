@@ -51,11 +51,13 @@ rk_accelerator rk_accelerator_at_power(const rk_accelerator *a, double watts)
     return limited;
 }
 
-rk_accelerator rk_accelerator_in_burst(const rk_accelerator *a)
+rk_accelerator rk_accelerator_at_clock(const rk_accelerator *a, rk_clock clock)
 {
-    rk_accelerator fast = *a;
-    scale_engines(&fast, a->burst);
-    return fast;
+    rk_accelerator other = *a;
+    scale_engines(&other, clock == RK_CLOCK_BURST       ? a->burst
+                          : clock == RK_CLOCK_SUSTAINED ? a->sustained
+                                                        : 1);
+    return other;
 }
 
 /* Slower by droop t / (t + 1 ms): kernels of milliseconds see the clock fall while they run. */

@@ -24,7 +24,7 @@ typedef struct rk_gemm_work {
     rk_precision precision;
     double batch, M, N, K, accumulate_bytes;
     bool grouped; /* `batch` experts in one launch, not a batched product */
-    bool burst;   /* of a short benchmark, before heat and power limit the clock */
+    rk_clock clock;
 } rk_gemm_work;
 
 /* What rk_collective_seconds is asked. */

@@ -79,7 +79,7 @@ static const char *const flags[] = {"0", "1", NULL};
 
 static rk_status read_gemm(const rk_cells *t, size_t row, rk_operator_row *out, rk_error *err)
 {
-    static const char *const clocks[] = {"sustained", "burst", NULL};
+    static const char *const clocks[] = {"training", "sustained", "burst", NULL};
     int precision = 0, clock = 0, module = 0, grouped = 0;
     rk_gemm_work g = {.batch = 1};
     rk_status status =
@@ -95,7 +95,7 @@ static rk_status read_gemm(const rk_cells *t, size_t row, rk_operator_row *out, 
                     : rk_cell_number(t, row, "accumulate_bytes", 0, true, &g.accumulate_bytes, err);
     g.precision = (rk_precision)precision;
     g.grouped = grouped == 1;
-    g.burst = clock == 1;
+    g.clock = (rk_clock)clock;
     out->kernel.gemm = g;
     out->module_bytes = module ? 2 * g.batch * g.M * g.K : 0;
     return status;

@@ -29,6 +29,13 @@ typedef struct rk_gemm_engine {
     double wave_share; /* 0..1: how far a last partial wave costs a full one */
 } rk_gemm_engine;
 
+/* At what clock a GEMM was timed. */
+typedef enum rk_clock {
+    RK_CLOCK_TRAINING,  /* of training, where other kernels and messages come between */
+    RK_CLOCK_SUSTAINED, /* repeated for a second, at the power limit of the board */
+    RK_CLOCK_BURST,     /* a few times, before heat and power limit the clock */
+} rk_clock;
+
 /* Architectures that software is built for. */
 typedef enum rk_generation {
     RK_GENERATION_NONE, /* not said */
@@ -74,7 +81,8 @@ typedef struct rk_accelerator {
     rk_sparse_rates sparse;
     double kernel_seconds;  /* fixed cost of a kernel on the device */
     double launch_seconds;  /* host time to launch one kernel */
-    double burst;           /* rate of short GEMM benchmarks over the sustained, >= 1 */
+    double burst;           /* rate of short GEMM benchmarks over that of training, >= 1 */
+    double sustained;       /* the same of benchmarks repeated for a second, at the power limit */
     double host_bandwidth;  /* bytes/s each way to host memory, of the link */
     double host_efficiency; /* of large pinned copies */
     double host_capacity;   /* bytes of host memory per accelerator */
@@ -89,7 +97,7 @@ typedef struct rk_accelerator {
 rk_accelerator rk_accelerator_at_power(const rk_accelerator *a, double watts);
 
 /* The accelerator as short GEMM benchmarks see it: before heat and power limit the clock. */
-rk_accelerator rk_accelerator_in_burst(const rk_accelerator *a);
+rk_accelerator rk_accelerator_at_clock(const rk_accelerator *a, rk_clock clock);
 
 /* What a kernel of `seconds` takes there, whose rate falls by `droop` within milliseconds. */
 double rk_drooping_seconds(double seconds, double droop);

@@ -37,6 +37,7 @@ static const bound accelerator_bounds[] = {
     {"kernel_seconds", offsetof(rk_accelerator, kernel_seconds), 0, 1, false},
     {"launch_seconds", offsetof(rk_accelerator, launch_seconds), 0, 1, false},
     {"burst", offsetof(rk_accelerator, burst), 1, 10, false},
+    {"sustained", offsetof(rk_accelerator, sustained), 0.1, 10, true},
     {"host_bandwidth", offsetof(rk_accelerator, host_bandwidth), 0, MOST, true},
     {"host_efficiency", offsetof(rk_accelerator, host_efficiency), 0, 1, true},
     {"host_capacity", offsetof(rk_accelerator, host_capacity), 0, MOST, false},

@@ -125,7 +125,14 @@ static const rk_field compute_fields[] = {
      .optional = true,
      .min = 1,
      .max = 10,
-     .help = "GEMM rate of short benchmarks over the sustained rate"},
+     .help = "GEMM rate of short benchmarks over that of training"},
+    {.name = "sustained",
+     .type = RK_FIELD_NUMBER,
+     .offset = offsetof(rk_accelerator, sustained),
+     .optional = true,
+     .min = 0.1,
+     .max = 10,
+     .help = "the same of benchmarks repeated for a second"},
     {.name = "fp8_one_layout",
      .type = RK_FIELD_BOOL,
      .offset = offsetof(rk_accelerator, fp8_one_layout),
@@ -599,7 +606,7 @@ static const rk_field accelerator_fields[] = {
 static rk_status read_accelerator_object(const json_t *object, const char *path, rk_system *system,
                                          rk_error *err)
 {
-    *system = (rk_system){.accelerator = {.burst = 1, .sparse = usual_sparse}};
+    *system = (rk_system){.accelerator = {.burst = 1, .sustained = 1, .sparse = usual_sparse}};
     return read_group(object, path, accelerator_fields, COUNT(accelerator_fields), system, err);
 }
 

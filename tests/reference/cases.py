@@ -273,7 +273,7 @@ def random_accelerator(rng):
     usable = between(rng, 16, 300)
     compute = {"cores": rng.choice((8, 75, 80, 108, 132, 148, 150, 304)), "vector_tflops": 50,
                "kernel_us": between(rng, 0.5, 5), "launch_us": between(rng, 0.1, 10),
-               "power_W": 700, "burst": 1.2, "fp8_one_layout": often(rng, 0.5)}
+               "power_W": 700, "burst": 1.2, "sustained": 0.9, "fp8_one_layout": often(rng, 0.5)}
     attention = {"forward_tflops": between(rng, 30, 1200), "backward_tflops": between(rng, 20, 900),
                  "ramp_tokens": between(rng, 50, 3000), "softmax_elements": between(rng, 10, 200)}
     host = {"bandwidth_GBps": between(rng, 10, 500), "efficiency": between(rng, 0.5, 1),
@@ -283,7 +283,7 @@ def random_accelerator(rng):
     return {
         "name": "made up",
         "sparse": without_some(rng, sparse, tuple(sparse)),
-        "compute": without_some(rng, compute, ("kernel_us", "launch_us", "power_W", "burst",
+        "compute": without_some(rng, compute, ("kernel_us", "launch_us", "power_W", "burst", "sustained",
                                                "fp8_one_layout")),
         "gemm": gemm,
         "generation": rng.choice(("blackwell", "hopper", "cdna4")),
@@ -376,9 +376,8 @@ def noisy(rng, seconds):
 
 def gemm_row(rng, a, k):
     """A row of a GEMM that random_gemm() made."""
-    clock = rng.choice(("burst", "sustained"))
-    price = kernels.burst_seconds if clock == "burst" else kernels.modelled_gemm
-    seconds = price(a, k["gemm"], k["batch"], k["M"], k["N"], k["K"], k["accumulate"],
+    clock = rng.choice(("burst", "sustained", "training"))
+    seconds = kernels.gemm_at(clock)(a, k["gemm"], k["batch"], k["M"], k["N"], k["K"], k["accumulate"],
                     k["grouped"])
     return {"precision": k["gemm"], "m": k["M"], "n": k["N"], "k": k["K"], "batch": k["batch"],
             "accumulate_bytes": k["accumulate"], "clock": clock, "grouped": int(k["grouped"]),

@@ -139,7 +139,7 @@ static void test_power_limit(void **state)
 static void test_burst(void **state)
 {
     const rk_accelerator a = load_system("h100-sxm").accelerator;
-    const rk_accelerator b = rk_accelerator_in_burst(&a);
+    const rk_accelerator b = rk_accelerator_at_clock(&a, RK_CLOCK_BURST);
     (void)state;
     assert_near(b.gemm[RK_BF16].efficiency, a.gemm[RK_BF16].efficiency * a.burst, 1e-12);
     assert_near(b.attention_forward, a.attention_forward, 0);

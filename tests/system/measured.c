@@ -157,16 +157,34 @@ static void test_burst(void **state)
 {
     rk_system s = load_system("h100-sxm");
     rk_measured_kernel k = gemm(1, 1, 1);
-    const rk_accelerator fast = rk_accelerator_in_burst(&s.accelerator);
+    const rk_accelerator fast = rk_accelerator_at_clock(&s.accelerator, RK_CLOCK_BURST);
     (void)state;
     assert_true(s.accelerator.burst > 1);
-    k.gemm.burst = true;
+    k.gemm.clock = RK_CLOCK_BURST;
     for (double size = 512; size <= 65536; size *= 128) {
         k.gemm.M = k.gemm.N = k.gemm.K = size;
         k.seconds = price(size < 1000 ? &fast : &s.accelerator, &k);
         assert_near(rk_measured_ratio(&s, &k), 1, 0.01);
     }
     rk_system_clear(&s);
+}
+
+/* Rows of benchmarks that run for a second are compared at the clock of these. */
+static void test_sustained(void **state)
+{
+    static const char *const names[] = {"gb200-nvl72", "h200-sxm", "a100-sxm-80gb"};
+    (void)state;
+    for (size_t i = 0; i < 3; i++) {
+        rk_system s = load_system(names[i]);
+        rk_measured_kernel k = gemm(8192, 8192, 8192);
+        k.gemm.clock = RK_CLOCK_TRAINING;
+        k.seconds = price(&s.accelerator, &k);
+        const double training = rk_measured_ratio(&s, &k);
+        k.gemm.clock = RK_CLOCK_SUSTAINED;
+        assert_near(training, 1, 1e-12);
+        assert_near(rk_measured_ratio(&s, &k), s.accelerator.sustained, 0.01);
+        rk_system_clear(&s);
+    }
 }
 
 /* The ratio lies among those of the rows, and moves by little with sizes. */
@@ -397,17 +415,12 @@ static void test_refusals(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_near_and_far),
-        cmocka_unit_test(test_others_stay),
-        cmocka_unit_test(test_groups),
-        cmocka_unit_test(test_collectives),
-        cmocka_unit_test(test_burst),
-        cmocka_unit_test(test_smooth),
-        cmocka_unit_test(test_replaced),
-        cmocka_unit_test(test_document),
-        cmocka_unit_test(test_chip_and_cluster),
-        cmocka_unit_test(test_refusals),
-        cmocka_unit_test(test_limit),
+        cmocka_unit_test(test_near_and_far), cmocka_unit_test(test_others_stay),
+        cmocka_unit_test(test_groups),       cmocka_unit_test(test_collectives),
+        cmocka_unit_test(test_burst),        cmocka_unit_test(test_sustained),
+        cmocka_unit_test(test_smooth),       cmocka_unit_test(test_replaced),
+        cmocka_unit_test(test_document),     cmocka_unit_test(test_chip_and_cluster),
+        cmocka_unit_test(test_refusals),     cmocka_unit_test(test_limit),
         cmocka_unit_test(test_written_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

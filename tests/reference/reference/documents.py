@@ -155,6 +155,7 @@ def accelerator_of(document):
         launch=compute.get("launch_us", 0) * US,
         power=compute.get("power_W", 0),
         burst=compute.get("burst", 1),
+        sustained=compute.get("sustained", 1),
         fp8_one_layout=compute.get("fp8_one_layout", False),
         gemm=engines_of(document["gemm"]),
         attention_forward=attention["forward_tflops"] * TERA,

@@ -82,6 +82,19 @@ def burst_seconds(a, precision, batch, M, N, K, accumulate, grouped):
     return t * (1 + (a.burst - 1) * t / (t + 1e-3))
 
 
+def repeated_seconds(a, precision, batch, M, N, K, accumulate, grouped):
+    """As a benchmark of a second sees a GEMM."""
+    engine = a.gemm[precision]
+    training, engine.efficiency = engine.efficiency, engine.efficiency * a.sustained
+    t = modelled_gemm(a, precision, batch, M, N, K, accumulate, grouped)
+    engine.efficiency = training
+    return t
+
+
+def gemm_at(clock):
+    return {"burst": burst_seconds, "sustained": repeated_seconds}.get(clock, modelled_gemm)
+
+
 # ---- attention of libraries -----------------------------------------------------------------
 
 def flash(a, library, heads, group, queries, keys, d, d_v, window, causal, ordered, backward,

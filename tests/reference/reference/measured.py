@@ -85,8 +85,7 @@ def gemm_row(row, system):
     precision = row["precision"]
     M, N, K = number(row, "m"), number(row, "n"), number(row, "k")
     work = (precision, batch, M, N, K, number(row, "accumulate_bytes", 0), grouped)
-    burst = row.get("clock") == "burst"
-    seconds = (kernels.burst_seconds if burst else kernels.modelled_gemm)(system.accelerator, *work)
+    seconds = kernels.gemm_at(row.get("clock"))(system.accelerator, *work)
     return gemm_key(precision, grouped), gemm_place(M, N, K), seconds
 
 
