@@ -27,20 +27,13 @@ bool rk_strategy_legal(const rk_model *model, const rk_system *system, const rk_
                        rk_framework framework, rk_violation *violation)
 {
     const struct question q = {model, system, strategy, framework};
-    for (const struct rk_rule *const *table = rk_framework_of(framework)->rules; *table; table++) {
-        for (const struct rk_rule *rule = *table; rule->name; rule++) {
-            if (rule->broken(&q)) {
-                if (violation) {
-                    rk_rule_tell(&q, rule, violation);
-                }
-                return false;
-            }
-        }
-    }
-    if (violation) {
+    const struct rk_rule *broken = rk_rule_first_broken(&q);
+    if (violation && broken) {
+        rk_rule_tell(&q, broken, violation);
+    } else if (violation) {
         memset(violation, 0, sizeof(*violation));
     }
-    return true;
+    return !broken;
 }
 
 size_t rk_strategy_broken(const rk_model *model, const rk_system *system,

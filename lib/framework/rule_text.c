@@ -277,7 +277,8 @@ static void append_layout(struct text *t, const struct question *q)
     s.count_embedding = s.count_head = false;
     s.layout = layout;
     s.layout_count = (int)stages;
-    if (rk_strategy_legal(q->model, q->system, &s, q->framework, NULL)) {
+    const struct question changed = {q->model, q->system, &s, q->framework};
+    if (!rk_rule_first_broken(&changed)) {
         append_string(t, ", or the layout ");
         append_field(t, &s, "layout", strlen("layout"));
     }

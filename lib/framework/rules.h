@@ -67,6 +67,19 @@ static inline bool rk_rule_recomputes(const rk_strategy *s, unsigned modules)
     return s->recompute == RK_REC_SELECTIVE && (s->recompute_modules & modules) != 0;
 }
 
+/* The first rule that is broken; NULL: none is. */
+static inline const struct rk_rule *rk_rule_first_broken(const struct question *q)
+{
+    for (const struct rk_rule *const *table = rk_traits_of(q)->rules; *table; table++) {
+        for (const struct rk_rule *rule = *table; rule->name; rule++) {
+            if (rule->broken(q)) {
+                return rule;
+            }
+        }
+    }
+    return NULL;
+}
+
 /* Fills the message of a broken rule: what was found, and the nearest legal values. */
 void rk_rule_tell(const struct question *q, const struct rk_rule *rule, rk_violation *violation);
 
