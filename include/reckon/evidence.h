@@ -111,6 +111,7 @@ typedef struct rk_validation_row {
     bool fits;                    /* predicted */
     bool thrashes;                /* likewise: it runs, but its allocator works all the time */
     bool ran_out_of_memory;       /* measured */
+    bool unsure;                  /* does not fit, but by a value that the row does not state */
 } rk_validation_row;
 
 /*

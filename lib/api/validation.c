@@ -177,6 +177,7 @@ static void add_predicted(const rk_compared *c, rk_validation_row *row)
     row->usable_bytes = c->usable;
     row->fits = c->fits;
     row->thrashes = c->thrashes;
+    row->unsure = c->unsure;
     row->ran_out_of_memory = c->out_of_memory;
 }
 

@@ -108,6 +108,7 @@ static rk_value predicted_value(const rk_compared *c, size_t field)
         rk_value_real(c->usable),
         rk_value_text(c->thrashes ? "will thrash"
                       : c->fits   ? "yes"
+                      : c->unsure ? "unknown"
                                   : "no"),
         rk_value_bool(c->out_of_memory),
         rk_value_text(c->assumed),

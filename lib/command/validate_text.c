@@ -279,6 +279,7 @@ static rk_status write_rows(FILE *to, const rk_validation *v, rk_table_style sty
         rk_table_cell(&table, "%s%s",
                       row->thrashes ? "will thrash"
                       : row->fits   ? "yes"
+                      : row->unsure ? "unknown"
                                     : "no",
                       row->out_of_memory ? ", ran out" : "");
         cell_parts(&table, row);

@@ -257,12 +257,15 @@ static uint64_t guessed(const degrees *d, const rk_run_facts *facts, const rk_st
     return (micro ? 0 : bit(RK_RUN_MICRO_BATCH)) | (chunks_stated ? 0 : bit(RK_RUN_VP));
 }
 
-/* Names the columns that were filled in, where they matter to the run. */
-static void note_assumed(uint64_t assumed, const rk_strategy *s, char out[RK_RUN_NOTE_SIZE])
+/* Of the columns that were filled in, those that matter to the run. */
+static uint64_t that_matter(uint64_t assumed, const rk_strategy *s)
+{
+    return assumed & ~(s->tp > 1 ? 0 : bit(RK_RUN_SP)) & ~(s->pp > 1 ? 0 : bit(RK_RUN_VP));
+}
+
+static void name_assumed(uint64_t assumed, char out[RK_RUN_NOTE_SIZE])
 {
     size_t length = 0;
-    assumed &= ~(s->tp > 1 ? 0 : bit(RK_RUN_SP));
-    assumed &= ~(s->pp > 1 ? 0 : bit(RK_RUN_VP));
     out[0] = '\0';
     for (int column = 0; column < RK_RUN_COLUMN_COUNT; column++) {
         if (assumed >> column & 1 && length + 32 < RK_RUN_NOTE_SIZE) {
@@ -302,6 +305,12 @@ static bool try_strategy(filling *f)
            rk_strategy_legal(&run->model, &f->sources->systems[run->system], &run->strategy,
                              RK_FRAMEWORK_ANY, NULL);
 }
+
+/* Columns that decide how much memory a run needs. */
+#define DECIDE_MEMORY                                                                              \
+    (bit(RK_RUN_TP) | bit(RK_RUN_PP) | bit(RK_RUN_VP) | bit(RK_RUN_SP) | bit(RK_RUN_SHARDING) |    \
+     bit(RK_RUN_MICRO_BATCH) | bit(RK_RUN_RECOMPUTE) | bit(RK_RUN_PRECISION) | bit(RK_RUN_VOCAB) | \
+     bit(RK_RUN_HEADS))
 
 /* The same, and whether it fits in memory; *step gets its time. */
 static bool try_fit(filling *f, double *step)
@@ -453,7 +462,9 @@ rk_status rk_run_case_fill(const rk_run_sources *sources, const rk_run_table *ta
     if (status) {
         return status;
     }
-    note_assumed(f.assumed, &out->strategy, out->assumed);
+    const uint64_t assumed = that_matter(f.assumed, &out->strategy);
+    name_assumed(assumed, out->assumed);
+    out->unsure = (assumed & DECIDE_MEMORY) != 0;
     const double peak = sources->systems[out->system].accelerator.gemm[RK_BF16].peak;
     return set_measured(table, row, &f.facts, peak, out, err);
 }

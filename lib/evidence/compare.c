@@ -72,6 +72,7 @@ static void set_prediction(const rk_run_case *run, const rk_run_prediction *p, r
     c->usable = e->usable;
     c->fits = e->fits || e->thrashes;
     c->thrashes = e->thrashes;
+    c->unsure = !c->fits && run->unsure;
     if (c->step_measured > 0 && peak > 0) {
         const int64_t seq = run->strategy.seq;
         c->mfu_measured = e->model_flops / c->step_measured / peak;

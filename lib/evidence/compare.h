@@ -28,6 +28,7 @@ typedef struct rk_compared {
     rk_times times;
     double need, usable; /* bytes of the rank that needs most, and those it may use */
     bool fits, thrashes;
+    bool unsure; /* does not fit, by an assumed value: nobody knows */
     rk_kin kin;
     double low, high; /* 10th to 90th percentile of the step; 0: nothing is comparable */
     double null_step; /* of the null model; 0: no run of this accelerator to fit it on */

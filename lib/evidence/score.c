@@ -69,7 +69,7 @@ static rk_status score_errors(const rk_compared **rows, size_t count, rk_row_sco
 
 static void add_verdict(const rk_compared *row, rk_verdicts *v)
 {
-    if (!row->selected || !row->predicted || !row->labelled) {
+    if (!row->selected || !row->predicted || !row->labelled || row->unsure) {
         return;
     }
     ++*(row->out_of_memory ? row->fits ? &v->oom_fits : &v->oom_not
