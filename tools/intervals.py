@@ -10,7 +10,8 @@ has with the constants of the others are data/runs/residuals.json (--write): the
 asks for an estimate were not fitted to either.
 
 Then every source is left out of these residuals in turn, and the intervals made of the others are
-compared with its runs, both splits. Prints a table of Markdown.
+compared with its runs, both splits. Prints a table of Markdown; exit status 1 where less than 70 % of
+the runs of a source lie inside, on average.
 """
 import csv
 import json
@@ -25,6 +26,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 DATA = ROOT / "data"
 TABLES = ["fit", "fit_2", "check", "check_2"]
 ROWS_LEAST = 3
+INSIDE_LEAST = 70  # %
 
 
 def read(path):
@@ -158,6 +160,7 @@ def print_table(found):
     width = 100 * statistics.median(map(half_width, everything))
     print(f"| **mean of these sources** | | | **{means:.0f}** | |")
     print(f"| all runs | {len(everything)} | | {share(everything):.0f} | {width:.0f} |")
+    return means >= INSIDE_LEAST
 
 
 def main():
@@ -170,8 +173,8 @@ def main():
         rows = without_own(reckon, rows, folder)
         if "--write" in sys.argv[2:]:
             write_residuals(reckon, rows, folder, os.fspath(DATA / "runs" / "residuals.json"))
-        print_table(judge(reckon, rows, folder))
+        return 0 if print_table(judge(reckon, rows, folder)) else 1
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())
