@@ -2,9 +2,9 @@
 /* `reckon estimate`: the step of one strategy, its parts, its memory and its communication. */
 #include "command/commands.h"
 #include "command/estimate_operators.h"
-#include "command/estimate_sync.h"
 #include "command/found.h"
 #include "command/run_rules.h"
+#include "command/sync_answer.h"
 #include "request/launch_flags.h"
 
 static const rk_option estimate_options[] = {
@@ -18,45 +18,7 @@ static const rk_option estimate_options[] = {
      .type = RK_OPTION_FLAG,
      .offset = offsetof(rk_request, operators),
      .help = "list what a microbatch runs on a rank: sizes, FLOPs, bytes, messages, time"},
-    {.name = "dp-sync",
-     .type = RK_OPTION_FLAG,
-     .offset = offsetof(rk_request, dp_sync),
-     .help = "compare the all-reduce of gradients with parameter servers, synchronous and not, and "
-             "with averages now and then (local SGD, DiLoCo)"},
-    {.name = "dp-servers",
-     .type = RK_OPTION_COUNT,
-     .offset = offsetof(rk_request, dp_servers),
-     .min = 1,
-     .max = INT32_MAX,
-     .value = "N",
-     .help = "with --dp-sync: nodes that only serve"},
-    {.name = "dp-every",
-     .type = RK_OPTION_COUNT,
-     .offset = offsetof(rk_request, dp_every),
-     .min = 1,
-     .max = INT32_MAX,
-     .value = "N",
-     .help = "with --dp-sync: steps from one average to the next; default: 500"},
-    {.name = "sites",
-     .type = RK_OPTION_COUNT,
-     .offset = offsetof(rk_request, sites),
-     .min = 2,
-     .max = INT32_MAX,
-     .value = "N",
-     .help = "with --dp-sync: sites like this one that average now and then"},
-    {.name = "site-GBps",
-     .type = RK_OPTION_REAL,
-     .offset = offsetof(rk_request, site_bandwidth),
-     .above = true,
-     .max = 1000000,
-     .value = "X",
-     .help = "with --sites: the link of a site, GB/s each way"},
-    {.name = "staleness-price",
-     .type = RK_OPTION_REAL,
-     .offset = offsetof(rk_request, staleness_price),
-     .max = 1000,
-     .value = "X",
-     .help = "with --dp-sync: steps more per update of staleness, as a share; default: 0"},
+    RK_OPTIONS_OF_SYNC,
     RK_OPTION_EMIT,
 };
 

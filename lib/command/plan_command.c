@@ -3,6 +3,7 @@
 #include "command/calculon_options.h"
 #include "command/commands.h"
 #include "command/planner.h"
+#include "command/sync_answer.h"
 #include "request/launch_flags.h"
 
 #define MOST_RANKED 1000
@@ -49,6 +50,7 @@ static const rk_option reckon_options[] = {
      .type = RK_OPTION_FLAG,
      .offset = offsetof(rk_request, exhaustive),
      .help = "look at every strategy, and count those that are legal and fit"},
+    RK_OPTIONS_OF_SYNC,
     RK_OPTION_EMIT,
     RK_OPTIONS_OF_SEARCH,
 };

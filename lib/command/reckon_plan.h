@@ -5,6 +5,8 @@
 
 #include "command/answer.h"
 #include "command/ranked.h"
+#include "command/run_rules.h"
+#include "command/sync_answer.h"
 #include "method/alternatives.h"
 
 #define RK_THREADS_MAX 4096
@@ -20,6 +22,8 @@ typedef struct rk_plan_answer {
     double cpu_s;       /* of the search */
     rk_answer *answers; /* owned; best first */
     size_t answer_count;
+    rk_rules rules;    /* of the best */
+    rk_sync sync;      /* likewise, with --dp-sync */
     rk_answer nearest; /* that of ranking.shortage, where one is legal */
 } rk_plan_answer;
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The answer of `reckon plan` by the reckon model for people. */
 #include "command/reckon_plan.h"
-#include "command/run_rules.h"
 #include "report/describe.h"
 
 #include "base/time_text.h"
@@ -98,12 +97,14 @@ rk_status rk_plan_answer_write_best(FILE *to, const rk_plan_answer *plan, rk_tab
     if (!status) {
         status = rk_write_volumes(to, plan->inputs, best, style, err);
     }
-    rk_rules rules;
-    status = status ? status : rk_rules_fill(&plan->setting, best, &rules, err);
     if (!status) {
         (void)fputc('\n', to);
-        rk_rules_write_time(to, &rules);
-        rk_rules_write(to, &rules);
+        rk_rules_write_time(to, &plan->rules);
+        rk_rules_write(to, &plan->rules);
+    }
+    if (!status && plan->request->dp_sync) {
+        (void)fputc('\n', to);
+        status = rk_sync_write(to, &plan->sync, style, err);
     }
     return status;
 }

@@ -61,11 +61,25 @@ static void allow_offload(rk_asked *asked)
     }
 }
 
+/* What is said of the best strategy beside its estimate. */
+static rk_status fill_best(rk_plan_answer *plan, rk_error *err)
+{
+    const rk_answer *best = plan->answers;
+    if (plan->answer_count == 0) {
+        return RK_OK;
+    }
+    const rk_status status = rk_rules_fill(&plan->setting, best, &plan->rules, err);
+    return status || !plan->request->dp_sync
+               ? status
+               : rk_sync_fill(plan->request, &plan->setting, best, &plan->sync, err);
+}
+
 static rk_status rank(rk_job *job, rk_asked *asked, rk_error *err)
 {
     rk_plan_answer *reckoning = &asked->reckoning;
-    const rk_status status = rk_plan_answer_search(job, reckoning->request, reckoning->inputs,
-                                                   asked->top, reckoning, err);
+    rk_status status = rk_plan_answer_search(job, reckoning->request, reckoning->inputs, asked->top,
+                                             reckoning, err);
+    status = status ? status : fill_best(reckoning, err);
     asked->ranking = &reckoning->ranking;
     asked->time = (rk_search_time){.cpu_s = reckoning->cpu_s, .wall_s = -1};
     return status;
@@ -94,6 +108,14 @@ static void write_request_json(rk_json_writer *writer, const rk_asked *asked)
 static void write_shortage_json(rk_json_writer *writer, const rk_asked *asked)
 {
     rk_shortage_write_json(writer, &asked->reckoning);
+}
+
+static void write_best_json(rk_json_writer *writer, const rk_asked *asked)
+{
+    rk_rules_write_json(writer, &asked->reckoning.rules);
+    if (asked->reckoning.request->dp_sync) {
+        rk_sync_write_json(writer, &asked->reckoning.sync);
+    }
 }
 
 static void write_strategies_json(rk_json_writer *writer, const rk_asked *asked)
@@ -191,6 +213,7 @@ const rk_planner rk_planner_reckon = {
     .write_best = write_best,
     .write_shortage = write_shortage,
     .write_request_json = write_request_json,
+    .write_best_json = write_best_json,
     .write_shortage_json = write_shortage_json,
     .write_strategies_json = write_strategies_json,
     .write_csv = write_csv,

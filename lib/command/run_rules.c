@@ -98,9 +98,9 @@ void rk_rules_write(FILE *to, const rk_rules *r)
         rk_write_label(to, "scaling");
         (void)fprintf(to,
                       "%.1f TFLOP/s x %.0f accelerators x %.3f = %.4g PFLOP/s: against %.0f "
-                      "accelerators\n",
+                      "accelerator%s\n",
                       r->part_rate / TERA, r->accelerators, r->weak,
-                      r->rate * r->accelerators / 1e15, r->part);
+                      r->rate * r->accelerators / 1e15, r->part, r->part > 1 ? "s" : "");
         rk_write_label(to, "");
         (void)fprintf(to,
                       "scale factor %.3f with the batch growing (weak), %.3f with all of it "

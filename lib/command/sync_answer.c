@@ -4,7 +4,7 @@
  * are a machine: they add up first and have a NIC each.  With TP and PP as many groups work at once
  * as there are ranks of a replica, and nodes that only serve are shared among them.
  */
-#include "command/estimate_sync.h"
+#include "command/sync_answer.h"
 
 #include "base/error.h"
 #include "base/time_text.h"
@@ -160,7 +160,9 @@ rk_status rk_sync_write(FILE *to, const rk_sync *sync, rk_table_style style, rk_
         rk_table_cell(&table, "%.4g", way->staleness);
         rk_table_cell(&table, "%.0f", way->tokens_second);
     }
-    (void)fprintf(to, "%.4g GB of gradients a rank, %.4g GB/s of its group in a node\n",
+    (void)fprintf(to,
+                  "a step moves %.4g GB of gradients a rank and as much of parameters, over "
+                  "all\nmicrobatches, at %.4g GB/s of its group in a node\n",
                   sync->bytes / 1e9, sync->bandwidth / 1e9);
     return rk_write_table(to, &table, style, err);
 }

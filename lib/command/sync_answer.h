@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Other ways to keep data parallel ranks together, beside the all-reduce of a strategy. */
+#ifndef RK_COMMAND_SYNC_ANSWER_H
+#define RK_COMMAND_SYNC_ANSWER_H
+
+#include "command/answer.h"
+
+/* A way: parameter servers, averages now and then. */
+typedef struct rk_sync_way {
+    const char *name;
+    double sync_s;        /* of gradients and parameters, or of an average; 0: not apart */
+    double step_s;        /* in which all ranks have done their part of a batch */
+    double staleness;     /* updates by others that a gradient does not know */
+    double worth_s;       /* step_s with the price of staleness */
+    double tokens_second; /* of the whole system, by worth_s */
+} rk_sync_way;
+
+#define RK_SYNC_WAY_MAX 7
+
+typedef struct rk_sync {
+    double bytes;     /* of gradients, and of parameters, of a rank */
+    double bandwidth; /* bytes/s of its group in a node to the others */
+    int count;
+    rk_sync_way ways[RK_SYNC_WAY_MAX];
+} rk_sync;
+
+/* Fills the ways that the options of a request ask for; the strategy has dp of 2 and more. */
+rk_status rk_sync_fill(const rk_request *request, const rk_setting *setting,
+                       const rk_answer *answer, rk_sync *sync, rk_error *err);
+
+rk_status rk_sync_write(FILE *to, const rk_sync *sync, rk_table_style style, rk_error *err);
+
+/* The member "dp_sync". */
+void rk_sync_write_json(rk_json_writer *writer, const rk_sync *sync);
+
+/* Options of commands that compare these ways, the struct of each of which begins with an
+ * rk_request. */
+#define RK_OPTIONS_OF_SYNC                                                                         \
+    {.name = "dp-sync",                                                                            \
+     .type = RK_OPTION_FLAG,                                                                       \
+     .offset = offsetof(rk_request, dp_sync),                                                      \
+     .help =                                                                                       \
+         "compare the all-reduce of gradients with parameter servers, synchronous and not, and "   \
+         "with averages now and then (local SGD, DiLoCo)"},                                        \
+        {.name = "dp-servers",                                                                     \
+         .type = RK_OPTION_COUNT,                                                                  \
+         .offset = offsetof(rk_request, dp_servers),                                               \
+         .min = 1,                                                                                 \
+         .max = INT32_MAX,                                                                         \
+         .value = "N",                                                                             \
+         .help = "with --dp-sync: nodes that only serve"},                                         \
+        {.name = "dp-every",                                                                       \
+         .type = RK_OPTION_COUNT,                                                                  \
+         .offset = offsetof(rk_request, dp_every),                                                 \
+         .min = 1,                                                                                 \
+         .max = INT32_MAX,                                                                         \
+         .value = "N",                                                                             \
+         .help = "with --dp-sync: steps from one average to the next; default: 500"},              \
+        {.name = "sites",                                                                          \
+         .type = RK_OPTION_COUNT,                                                                  \
+         .offset = offsetof(rk_request, sites),                                                    \
+         .min = 2,                                                                                 \
+         .max = INT32_MAX,                                                                         \
+         .value = "N",                                                                             \
+         .help = "with --dp-sync: sites like this one that average now and then"},                 \
+        {.name = "site-GBps",                                                                      \
+         .type = RK_OPTION_REAL,                                                                   \
+         .offset = offsetof(rk_request, site_bandwidth),                                           \
+         .above = true,                                                                            \
+         .max = 1000000,                                                                           \
+         .value = "X",                                                                             \
+         .help = "with --sites: the link of a site, GB/s each way"},                               \
+    {                                                                                              \
+        .name = "staleness-price", .type = RK_OPTION_REAL,                                         \
+        .offset = offsetof(rk_request, staleness_price), .max = 1000, .value = "X",                \
+        .help = "with --dp-sync: steps more per update of staleness, as a share; default: 0"       \
+    }
+
+#endif
