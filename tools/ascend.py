@@ -138,9 +138,11 @@ def techniques(reckon, folder):
     compare("all-to-all of experts exposed → all of it hidden (2)",
             [reckon.step(system, *EXPERTS) for system, _ in CLUSTERS],
             [reckon.step(system, *EXPERTS, without="ep_comm") for system, _ in CLUSTERS])
-    compare("kernels launched one by one → as graphs (3)",
+    compare("kernels launched one by one → layers as graphs (3)",
             *steps(reckon, SMALL, [*SMALL, "--graph-capture"]))
-    compare("attention unfused → flash (1)",
+    compare("kernels launched one by one → the step as one graph, sunk to the device (3)",
+            *steps(reckon, SMALL, [*SMALL, "--graph-step"]))
+    compare("attention unfused → fused as flash attention (1)",
             *steps(reckon, [*DENSE, "--attention", "unfused", "--recompute", "full"],
                    [*DENSE, "--attention", "flash", "--recompute", "full"]))
     compare("recompute full → selective (1)",
@@ -151,8 +153,8 @@ def techniques(reckon, folder):
     print("2. Qwen3 30B-A3B on 64 accelerators, EP 16, PP 2, VP 2, batch 512 of 4,096 tokens: an upper limit.")
     print("   The estimate itself hides no all-to-all on these stacks (mindspeed; on H800 megatron-2025).")
     print("3. GPT-2 small on 8 accelerators, one sequence of 512 tokens a microbatch: the host launches kernels")
-    print("   more slowly than they run. No measurement says what graphs save with mindspeed, so its document")
-    print("   (`graph_share`) saves nothing.")
+    print("   more slowly than they run. No measurement says what graphs of layers save with mindspeed, so its")
+    print("   document (`graph_share`) saves nothing; a sunk graph has no launches left, an upper limit.")
 
 
 def main():
