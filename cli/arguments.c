@@ -130,8 +130,12 @@ static bool find_option(const rk_command *command, int answer, rk_option_info *i
     return option != NULL;
 }
 
-/* Explains an answer of '?' or ':'; RK_PARSED: `given` is a long option that the table lacks. */
-static int fail_option(const rk_command *command, int answer, const char *given)
+/*
+ * Explains an answer of '?' or ':'; RK_PARSED: `given` is a long option that the table lacks.
+ * `letters`: the word that is being read letter by letter, such as "-tp", or NULL.
+ */
+static int fail_option(const rk_command *command, int answer, const char *given,
+                       const char *letters)
 {
     rk_option_info info = {.name = "help"};
     const bool known = find_option(command, optopt, &info);
@@ -140,6 +144,9 @@ static int fail_option(const rk_command *command, int answer, const char *given)
     }
     if (known || optopt == 'h') {
         return rk_fail_command(command, "--%s takes no value (found %s)", info.name, given);
+    }
+    if (optopt && letters && letters[0] == '-' && letters[1] == optopt && letters[2]) {
+        return rk_fail_command(command, "unknown option %s; did you mean -%s?", letters, letters);
     }
     if (optopt) {
         return rk_fail_command(command, "unknown option -%c; 'reckon %s --help' lists the options",
@@ -245,7 +252,8 @@ static int read_all(const rk_command *command, int argc, char **argv, const tabl
             return RK_EXIT_DONE;
         }
         if (answer == '?' || answer == ':') {
-            result = fail_option(command, answer, argv[optind - 1]);
+            result =
+                fail_option(command, answer, argv[optind - 1], optind < argc ? argv[optind] : NULL);
             result = result == RK_PARSED ? take_flag(command, argc, argv, &unused, job) : result;
         } else if (answer == POSITIONAL) {
             result = set_positional(command, optarg, &next, job);

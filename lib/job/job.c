@@ -95,9 +95,9 @@ static bool has_name(const rk_option *option, const char *given)
 /* What could be meant: the start of several names, or the nearest one. */
 rk_status rk_job_fail_unknown(const rk_command *command, const char *given, rk_error *err)
 {
-    const char *names[(1 + RK_ALIAS_MAX) * RK_OPTION_MAX],
-        *fitting[(1 + RK_ALIAS_MAX) * RK_OPTION_MAX];
-    char list[256];
+    enum { FITTING_MAX = 6 };
+    const char *names[(1 + RK_ALIAS_MAX) * RK_OPTION_MAX], *fitting[FITTING_MAX];
+    char forms[FITTING_MAX][RK_OPTION_WORD_SIZE], list[256];
     size_t count = 0, fitting_count = 0;
     const rk_option *option;
     for (size_t i = 0; (option = rk_command_option(command, i)); i++) {
@@ -107,14 +107,16 @@ rk_status rk_job_fail_unknown(const rk_command *command, const char *given, rk_e
             names[count++] = option->aliases[j];
         }
     }
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count && fitting_count < FITTING_MAX; i++) {
         if (given[0] && strncmp(names[i], given, strlen(given)) == 0) {
-            fitting[fitting_count++] = names[i];
+            (void)snprintf(forms[fitting_count], sizeof(forms[0]), "--%s", names[i]);
+            fitting[fitting_count] = forms[fitting_count];
+            fitting_count++;
         }
     }
     if (fitting_count > 1) {
-        return rk_fail(err, RK_ERR_INVALID, "option --%s could be --%s", given,
-                       rk_join_words(fitting, fitting_count, " or --", list, sizeof(list)));
+        return rk_fail(err, RK_ERR_INVALID, "option --%s could be %s", given,
+                       rk_join_words(fitting, fitting_count, " or ", list, sizeof(list)));
     }
     const char *nearest = rk_nearest_name(given, names, count);
     return nearest ? rk_fail(err, RK_ERR_INVALID, "unknown option --%s; did you mean --%s?", given,

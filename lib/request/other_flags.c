@@ -123,6 +123,12 @@ static const struct {
     {"gradient-checkpointing", "recompute", "full"},
     {"activation-checkpointing", "recompute", "full"},
     {"cpu-offload", "offload", "optimizer"},
+    {"no-recompute", "recompute", "none"},
+    {"fp8", "precision", "fp8"},
+    {"fp4", "precision", "fp4"},
+    {"zero1", "zero", "1"},
+    {"zero2", "zero", "2"},
+    {"zero3", "zero", "3"},
 };
 
 /* Flags that say too little, or different things to different tools. */
@@ -137,6 +143,7 @@ static const struct {
     {"deepspeed", "what the file says: --zero, --micro-batch, --global-batch and --precision"},
     {"deepspeed-config",
      "what the file says: --zero, --micro-batch, --global-batch and --precision"},
+    {"days", "--deadline to 'reckon run', which chooses the number of accelerators"},
     {"time", "--deadline to 'reckon run', which chooses the number of accelerators"},
 };
 
