@@ -11,7 +11,7 @@
 #include <string.h>
 
 enum {
-    POSITIONAL = 1, /* getopt_long's answer for an argument that is no option */
+    POSITIONAL = 1, /* getopt_long's answer for an argument that is not an option */
     HELP_ALL = 2,
     LONG_OPTION = 256 /* its answer for a long option: this plus the place in the table */
 };

@@ -80,6 +80,13 @@ static bool has_common(const rk_command *command)
     return false;
 }
 
+/* Whether an option is usually given as a word: "llama3-70b 64xh100". */
+static bool is_word(const rk_option_info *info)
+{
+    return info->catalogue &&
+           (strcmp(info->catalogue, "models") == 0 || strcmp(info->catalogue, "systems") == 0);
+}
+
 static void write_usage(const help_text *h)
 {
     const rk_option *option;
@@ -92,6 +99,9 @@ static void write_usage(const help_text *h)
         rk_option_describe(option, &info, sizeof(info));
         if (info.positional) {
             (void)snprintf(piece, sizeof(piece), info.required ? "%s" : "[%s]", info.value);
+        } else if (info.required && is_word(&info)) {
+            (void)snprintf(piece, sizeof(piece), "%s",
+                           info.catalogue[0] == 'm' ? "MODEL" : "[Nx]SYSTEM");
         } else if (info.required) {
             (void)snprintf(piece, sizeof(piece), "--%s %s", info.name, info.value);
         } else {

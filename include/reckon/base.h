@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Errors, and the version: what every other header of libreckon builds upon. */
+/* Errors and the version; included by every other header of libreckon. */
 #ifndef RECKON_BASE_H
 #define RECKON_BASE_H
 
@@ -12,16 +12,16 @@ extern "C" {
 #endif
 
 #if defined(__GNUC__)
-/* Marks what the library exports. */
+/* Marks exported symbols. */
 #define RK_API __attribute__((visibility("default")))
-/* Marks which argument is a format of printf, and which the first of its values. */
+/* Marks the index of a printf format and of its first argument. */
 #define RK_PRINTF(fmt, args) __attribute__((format(printf, fmt, args)))
 #else
 #define RK_API
 #define RK_PRINTF(fmt, args)
 #endif
 
-/* The version of the headers; rk_version is that of the library. */
+/* Version of these headers; rk_version returns that of the library. */
 #define RK_VERSION "0.1.0"
 
 /* ---- errors ---------------------------------------------------------------------------- */
@@ -33,11 +33,11 @@ typedef enum rk_status {
     RK_ERR_IO,      /* a file could not be opened, read or written */
     RK_ERR_SYNTAX,  /* a document is not JSON; line and column are set */
     RK_ERR_INVALID, /* a document or an argument is wrong; file and path say where */
-    RK_ERR_LIMIT,   /* a size is too large to be computed with */
-    RK_ERR_STOPPED, /* the caller asked for the work to stop */
+    RK_ERR_LIMIT,   /* a size is too large to compute with */
+    RK_ERR_STOPPED, /* stopped by the caller */
 } rk_status;
 
-/* Filled by the function that fails; one sentence in `message`, without file or path. */
+/* Filled by a function that fails; `message` is one sentence, without file or path. */
 typedef struct rk_error {
     rk_status code;    /* what the function returned */
     int line, column;  /* 1-based, of a syntax error; 0 otherwise */
@@ -52,7 +52,7 @@ typedef struct rk_error {
  */
 RK_API const char *rk_error_text(const rk_error *err, char *out, size_t size);
 
-/* Returns the version of the library that is running, e.g. "0.1.0". */
+/* Returns the version of the loaded library, e.g. "0.1.0". */
 RK_API const char *rk_version(void);
 
 #ifdef __cplusplus

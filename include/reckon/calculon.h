@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The Calculon methodology, number for number as published: its documents, the evaluation of one
- * mapping, and the search of all of them.
+ * The Calculon methodology, number for number as published: its documents, the evaluation of a
+ * mapping, and the search over all mappings.
  */
 #ifndef RECKON_CALCULON_H
 #define RECKON_CALCULON_H
@@ -19,7 +19,7 @@ typedef enum rk_datatype { RK_FLOAT8, RK_FLOAT16, RK_BFLOAT16, RK_FLOAT32 } rk_d
 
 /* Values of rk_datatype. */
 #define RK_DATATYPE_COUNT 4
-/* A name that is none of them; an evaluation refuses it, though only after the networks. */
+/* An unknown name; evaluation rejects it, but only after it has checked the networks. */
 #define RK_DATATYPE_UNKNOWN ((rk_datatype)RK_DATATYPE_COUNT)
 
 /* Kinds of attention. */
@@ -58,15 +58,15 @@ typedef struct rk_calculon_exe {
     int64_t batch_size;                /* B: sequences per step */
     int64_t microbatch_size;           /* b: sequences */
     rk_datatype datatype;              /* of weights and activations */
-    bool fused_activation;             /* activations are fused with what is before them */
+    bool fused_activation;             /* activations are fused with the preceding layer */
     rk_attention attention_type;       /* multi-head or multi-query */
     rk_recompute activation_recompute; /* what is recomputed */
     int64_t pipeline_interleaving;     /* v: chunks per processor */
     bool optimizer_sharding;           /* over data-parallel ranks */
     rk_tp_comm tensor_par_comm_type;   /* collectives of tensor parallelism */
     rk_tp_overlap tensor_par_overlap;  /* how they hide */
-    bool seq_par_ag_redo;  /* gather again in backward what sequence parallelism splits */
-    bool data_par_overlap; /* gradients are reduced during backward */
+    bool seq_par_ag_redo;              /* gather sequence-parallel activations again in backward */
+    bool data_par_overlap;             /* gradients are reduced during backward */
     /* what is in offload memory */
     bool weight_offload;
     bool activations_offload;
@@ -75,10 +75,10 @@ typedef struct rk_calculon_exe {
     bool training; /* else inference: forward alone */
 } rk_calculon_exe;
 
-/* Steps of one efficiency curve at most. */
+/* Maximum number of steps of an efficiency curve. */
 #define RK_CURVE_MAX 64
 
-/* Network tiers of one system at most. */
+/* Maximum number of network tiers of a system. */
 #define RK_NETWORK_MAX 16
 
 /* A step curve: the rate of the first step whose threshold the size reaches. */
@@ -112,13 +112,13 @@ typedef enum rk_net_op { RK_P2P, RK_REDUCE_SCATTER, RK_ALL_GATHER, RK_ALL_REDUCE
 typedef struct rk_calculon_network {
     double bandwidth;  /* bytes/s per processor, before efficiency */
     double efficiency; /* 0 < e <= 1 */
-    int64_t size;      /* processors that one instance spans */
+    int64_t size;      /* processors in one instance */
     double latency;    /* seconds, once per operation */
     /* bytes of a link over those of the operation: scalar (1 + offset / ranks) */
     double scalar[RK_NET_OP_COUNT];
     double offset[RK_NET_OP_COUNT];
 
-    bool must_be_filled;    /* a group of this tier takes all of it */
+    bool must_be_filled;    /* a group on this tier takes all of it */
     double processor_usage; /* share of compute lost while the tier communicates, 0 <= u < 1 */
 } rk_calculon_network;
 
@@ -133,8 +133,8 @@ typedef struct rk_calculon_sys {
 
 /*
  * Read one document.  `name` is a path that ends in .json or .json.gz, or a catalogue name
- * ("seed-1T", "h100-80g-off512g50-nvl8"); a path wins.  With `lenient`, unknown keys of the
- * application, and of the system outside its networks, are ignored, as the published tool does.
+ * ("seed-1T", "h100-80g-off512g50-nvl8"); a path takes precedence.  With `lenient`, unknown keys of
+ * the application, and of the system outside its networks, are ignored, as the published tool does.
  * Errors: RK_ERR_IO, RK_ERR_SYNTAX, RK_ERR_INVALID with the JSON path and the nearest name.
  */
 RK_API rk_status rk_calculon_app_load(const char *name, bool lenient, rk_calculon_app *app,
@@ -144,7 +144,7 @@ RK_API rk_status rk_calculon_app_load(const char *name, bool lenient, rk_calculo
 RK_API rk_status rk_calculon_sys_load(const char *name, bool lenient, rk_calculon_sys *sys,
                                       rk_error *err);
 
-/* The same of a mapping; all keys have to be known. */
+/* The same for a mapping; unknown keys are errors. */
 RK_API rk_status rk_calculon_exe_load(const char *name, rk_calculon_exe *exe, rk_error *err);
 
 /* ---- the Calculon methodology: one evaluation -------------------------------------------- */
@@ -188,13 +188,13 @@ typedef struct rk_calculon_stats {
     double block_optim_flops, block_optim_flops_time, block_optim_mem_accessed;
     double block_optim_mem_time, block_optim_time;
 
-    /* bytes that a block sends: by tensor, pipeline and data parallelism */
+    /* bytes sent per block for tensor, pipeline and data parallelism */
     double baseblock_fw_tp_size, edgeblock_fw_tp_size;
     double baseblock_bw_tp_size, edgeblock_bw_tp_size;
     double baseblock_recomm_size, edgeblock_recomm_size;
     double block_fw_pp_size, block_bw_pp_size, block_dp_size;
 
-    /* bytes/s with which traffic hides completely */
+    /* bytes/s at which traffic is completely hidden */
     double tp_bw_overlap_req, dp_bw_overlap_req_chunk, dp_bw_overlap_req_tail;
 
     /* bytes of a block */
@@ -220,7 +220,7 @@ typedef struct rk_calculon_stats {
     double fw_offload_exposed_time, bw_offload_exposed_time;
 
     double total_time; /* s of a step */
-    /* bytes/s to offload memory with which it hides completely */
+    /* bytes/s to offload memory at which it is completely hidden */
     double act_offload_bw_req, weight_offload_bw_req, optim_offload_bw_req, offload_mem_bw_req;
 
     /* bytes that a processor needs of either memory */
@@ -258,7 +258,7 @@ typedef struct rk_calculon_verdict {
 /* Writes the published message of a misfit to `out`, always terminated.  Returns out. */
 RK_API const char *rk_calculon_verdict_text(const rk_calculon_verdict *v, char *out, size_t size);
 
-/* Layers of a block at most. */
+/* Maximum number of layers in a block. */
 #define RK_CALCULON_LAYER_MAX 24
 
 /* What a layer does in one phase. */
@@ -268,7 +268,7 @@ typedef struct rk_calculon_phase_stats {
     double processing_time;      /* s */
 } rk_calculon_phase_stats;
 
-/* What a layer sends in one phase: bytes of one tile, bytes in all, s, s not hidden. */
+/* Communication of a layer in one phase: bytes per tile, total bytes, s, exposed s. */
 typedef struct rk_calculon_comm_stats {
     double tile, size, time, time_exposed; /* bytes, bytes, s, s */
 } rk_calculon_comm_stats;
@@ -301,12 +301,12 @@ RK_API double rk_calculon_parameters(const rk_calculon_app *app);
 
 /* The space of mappings: all of them for `num_procs` processors, with these limits. */
 typedef struct rk_calculon_space {
-    int64_t num_procs, max_batch_size; /* processors; sequences of a step at most */
+    int64_t num_procs, max_batch_size; /* processors; largest number of sequences per step */
     rk_datatype datatype;              /* of all mappings */
     int fused_count;                   /* 1 or 2 */
     bool fused[2];                     /* values of fused_activation, in order */
-    bool no_tp_overlap, no_dp_overlap; /* traffic that hides behind nothing */
-    bool mbs_break;                    /* skip larger microbatches once one does not fit */
+    bool no_tp_overlap, no_dp_overlap; /* traffic that never overlaps */
+    bool mbs_break;                    /* skip larger micro-batches once one does not fit */
 } rk_calculon_space;
 
 /* A mapping of a ranking. */
@@ -329,8 +329,8 @@ RK_API rk_status rk_calculon_search(const rk_calculon_app *app, const rk_calculo
                                     rk_search_counts *counts, rk_error *err);
 
 /*
- * As rk_calculon_search, bit for bit the same ranking, but without evaluating what bounds settle
- * (docs/search.md).  The counts do not depend on the number of threads either.
+ * Like rk_calculon_search, with bit for bit the same ranking, but without evaluating mappings that
+ * bounds rule out (docs/search.md).  The counts do not depend on the number of threads either.
  */
 RK_API rk_status rk_calculon_search_bounded(const rk_calculon_app *app, const rk_calculon_sys *sys,
                                             const rk_calculon_space *space,

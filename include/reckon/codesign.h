@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What to change: the worth of each number of a machine, the cheapest machine that is fast enough,
- * the shape of a model that trains best.
+ * Co-design: the value of each hardware number, the cheapest machine that is fast enough, the model
+ * shape that trains best.
  *
  *     rk_explanation *explanation;
  *     rk_number_worth worth;
@@ -12,11 +12,11 @@
  *     rk_explanation_free(explanation);
  *
  * Figures are those of `reckon explain`, `design` and `shape` by the reckon model, to the last
- * digit; see docs/codesign.md.  By the Calculon methodology these are jobs (reckon/command.h).
+ * digit; see docs/codesign.md.  For the Calculon methodology, use jobs (reckon/command.h).
  *
  * In all three, `space` is as for rk_plan_strategies, with accelerators and global batch; `control`
- * may be NULL and is used likewise; what is created refers to the setup, which has to live longer,
- * and is NULL after a failure.  Errors: RK_ERR_INVALID for options, RK_ERR_STOPPED, RK_ERR_MEMORY.
+ * may be NULL and is used as there; results refer to the setup, which must outlive them, and are
+ * NULL after a failure.  Errors: RK_ERR_INVALID for options, RK_ERR_STOPPED, RK_ERR_MEMORY.
  */
 #ifndef RECKON_CODESIGN_H
 #define RECKON_CODESIGN_H
@@ -29,13 +29,13 @@ extern "C" {
 
 /* ---- what each number is worth --------------------------------------------------------------- */
 
-/* The best strategy on a machine with each of its numbers changed. */
+/* The best strategy on a machine, with each hardware number changed in turn. */
 typedef struct rk_explanation rk_explanation;
 
 /*
- * Finds the best strategy, then again with each number of the system better by `change` (0.1: 10 %,
- * from -0.9 to 9; below 0 worse), by itself; the domain of the fastest network doubles.
- * *explanation is to be freed with rk_explanation_free.
+ * Finds the best strategy, then searches again with each hardware number improved by `change`, one
+ * at a time (0.1: 10 %; from -0.9 to 9; negative: worse); the domain of the fastest network
+ * doubles. Free *explanation with rk_explanation_free.
  */
 RK_API rk_status rk_explain_system(const rk_setup *setup, const rk_space *space, double change,
                                    const rk_job_control *control, rk_explanation **explanation,
@@ -46,12 +46,12 @@ RK_API void rk_explanation_free(rk_explanation *explanation);
 
 /* What is compared with. */
 typedef struct rk_explanation_facts {
-    bool found;             /* a strategy fits; else there is nothing to explain */
+    bool found;             /* a strategy fits; otherwise there is nothing to explain */
     double change;          /* that was asked for */
-    double step_s;          /* of the best strategy on the system as it is */
+    double step_s;          /* best step time on the unchanged system */
     double sequences_per_s; /* likewise */
     int64_t numbers;        /* that were changed */
-    uint64_t strategies;    /* of all searches, settled by bounds or evaluated */
+    uint64_t strategies;    /* strategies of all searches, ruled out by bounds or evaluated */
     uint64_t evaluated;     /* of them, evaluated */
 } rk_explanation_facts;
 
@@ -59,19 +59,19 @@ typedef struct rk_explanation_facts {
 RK_API void rk_explanation_describe(const rk_explanation *explanation, rk_explanation_facts *facts,
                                     size_t size);
 
-/* What a number of the system is worth. */
+/* The value of one hardware number. */
 typedef struct rk_number_worth {
-    const char *key;        /* in documents: "tier1_GBps"; lives as long as the explanation, like
-                               the next */
-    const char *name;       /* for people: "NVLink4 bandwidth" */
-    const char *unit;       /* of the next two; static */
-    double from;            /* what it is */
-    double to;              /* what it is changed to */
-    double old_step_s;      /* of the strategy that was best before; 0: it does not run then */
-    bool runs;              /* some strategy fits; else the rest is 0 */
-    double step_s;          /* of the best strategy then */
+    const char *key;   /* in documents: "tier1_GBps"; lives as long as the explanation, like
+                          the next */
+    const char *name;  /* for people: "NVLink4 bandwidth" */
+    const char *unit;  /* of the next two; static */
+    double from;       /* what it is */
+    double to;         /* what it is changed to */
+    double old_step_s; /* step time of the strategy that was best before; 0: it no longer runs */
+    bool runs;         /* some strategy fits; otherwise the rest is 0 */
+    double step_s;     /* of the best strategy then */
     double sequences_per_s; /* likewise */
-    double gain;            /* its rate over that of before, less 1 */
+    double gain;            /* relative gain in throughput */
 } rk_number_worth;
 
 /*
@@ -91,22 +91,22 @@ RK_API bool rk_explanation_strategy(const rk_explanation *explanation, size_t in
 
 /* ---- the cheapest machine -------------------------------------------------------------------- */
 
-/* Every machine of a grid with prices. */
+/* All machines of a grid of priced components. */
 typedef struct rk_machines rk_machines;
 
-/* What a machine has to do.  All zero but the first two: the machines that no other beats. */
+/* Targets for a machine.  With only the first two set: the Pareto front of cost and speed. */
 typedef struct rk_machine_target {
     size_t size;         /* sizeof(rk_machine_target) */
-    const char *prices;  /* document of the numbers that vary, with their prices: a name or file */
-    double step_s;       /* longest step; 0: any, like the next two */
+    const char *prices;  /* document of hardware numbers to vary, with prices: a name or file */
+    double step_s;       /* maximum step time; 0: any; the next two likewise */
     double tokens_per_s; /* least rate */
-    double days;         /* longest time to train on `tokens` */
+    double days;         /* maximum time to train on `tokens` */
     double tokens;       /* to train on; 0: not known */
 } rk_machine_target;
 
 /*
- * Searches for the best strategy on every machine that the prices span.  Where they have an axis of
- * processors, space->accelerators is 0.  *machines is to be freed with rk_machines_free.
+ * Searches for the best strategy on every machine of the price list.  Where they have an axis of
+ * processors, space->accelerators is 0.  Free *machines with rk_machines_free.
  */
 RK_API rk_status rk_design_machines(const rk_setup *setup, const rk_space *space,
                                     const rk_machine_target *target, const rk_job_control *control,
@@ -117,19 +117,20 @@ RK_API void rk_machines_free(rk_machines *machines);
 
 /* A machine with its best strategy. */
 typedef struct rk_machine_facts {
-    int64_t accelerators;   /* of it */
-    double cost_of_one;     /* of an accelerator with its share of everything */
-    double cost;            /* of all, in the currency of the prices */
-    bool runs;              /* some strategy fits; else the rest is 0 */
-    bool on_front;          /* none is as cheap and faster, or cheaper and as fast */
-    bool meets_target;      /* it is fast enough */
-    bool cheapest;          /* of those that meet a target */
-    double step_s;          /* of the batch */
+    int64_t accelerators; /* of it */
+    double cost_of_one;   /* price per accelerator, including its share of the system */
+    double cost;          /* total price, in the currency of the prices */
+    bool runs;            /* some strategy fits; otherwise the rest is 0 */
+    bool on_front;     /* on the Pareto front: no other is both at least as cheap and as fast, and
+                          better in one */
+    bool meets_target; /* it is fast enough */
+    bool cheapest;     /* of those that meet a target */
+    double step_s;     /* of the batch */
     double sequences_per_s; /* by its best strategy */
     double tokens_per_s;    /* likewise */
     double mfu;             /* likewise */
     double days;            /* for the tokens of the target; 0: not known */
-    double run_cost;        /* share of the life of the machine that they take; 0: not known */
+    double run_cost;        /* fraction of the machine's life that they take; 0: not known */
 } rk_machine_facts;
 
 /*
@@ -152,26 +153,26 @@ RK_API bool rk_machines_strategy(const rk_machines *machines, size_t index, rk_s
 
 /* ---- the shape of a model -------------------------------------------------------------------- */
 
-/* Models of nearly as many parameters that differ in blocks, heads and widths. */
+/* Models of similar size that differ in blocks, heads and widths. */
 typedef struct rk_shapes rk_shapes;
 
-/* Which shapes to try.  All zero but `size`: those near the model. */
+/* Shapes to try.  All zero except `size`: shapes close to the model. */
 typedef struct rk_shape_choice {
     size_t size;              /* sizeof(rk_shape_choice) */
-    double parameters;        /* of a shape; 0: as many as the model has */
-    double tolerance_percent; /* how far from them a shape may be; 0: 2 */
-    rk_counts blocks;         /* to try; count 0: all that the aspect allows */
+    double parameters;        /* parameters of a shape; 0: those of the model */
+    double tolerance_percent; /* tolerance in percent; 0: 2 */
+    rk_counts blocks;         /* to try; count 0: all within the aspect ratio */
     rk_counts heads;          /* to try; count 0: all multiples of head_multiple */
     rk_counts head_sizes;     /* to try; count 0: that of the model */
-    int64_t head_multiple;    /* that heads are multiples of; 0: 8 */
+    int64_t head_multiple;    /* number of heads must be a multiple of this; 0: 8 */
     double feedforward;       /* width over hidden size; 0: that of the model */
     double aspect_min;        /* least hidden size over blocks; 0: 64 */
     double aspect_max;        /* and the most; 0: 256 */
 } rk_shape_choice;
 
 /*
- * Searches for the best strategy of every shape; what is no size is as the model of the setup has
- * it.  `choice` may be NULL.  *shapes is to be freed with rk_shapes_free.
+ * Searches for the best strategy of every shape; everything but sizes is that of the setup's model.
+ * `choice` may be NULL.  Free *shapes with rk_shapes_free.
  */
 RK_API rk_status rk_shape_models(const rk_setup *setup, const rk_space *space,
                                  const rk_shape_choice *choice, const rk_job_control *control,
@@ -189,7 +190,7 @@ typedef struct rk_shape_facts {
     int64_t head_size;      /* of each */
     double parameters;      /* of the whole model */
     uint64_t mappings;      /* strategies, whether they fit or not */
-    bool runs;              /* some strategy fits; else the rest is 0 */
+    bool runs;              /* some strategy fits; otherwise the rest is 0 */
     double mfu;             /* by the best strategy */
     double step_s;          /* likewise */
     double sequences_per_s; /* likewise */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Every command of `reckon` as a function: its options go in as text or as a JSON request, its
- * answer comes out as text, JSON, CSV or SVG.  The program `reckon` itself uses nothing else.
+ * Every command of `reckon` as a function: options are passed as text or as a JSON request, the
+ * answer is text, JSON, CSV or SVG.  The program `reckon` uses only this interface.
  *
  *     rk_job *job;
  *     rk_status status = rk_job_create(rk_command_find("plan"), &job, &err);
@@ -12,7 +12,7 @@
  *     status = status ? status : rk_job_run(job, &control, &err);
  *     rk_job_free(job);
  *
- * Commands and options are constant tables: pointers to them stay valid for ever.  A job belongs to
+ * Commands and options are constant tables: pointers to them stay valid.  A job belongs to
  * one thread at a time; different jobs may run in different threads.
  */
 #ifndef RECKON_COMMAND_H
@@ -32,13 +32,13 @@ typedef struct rk_command rk_command;
 /* An option of a command. */
 typedef struct rk_option rk_option;
 
-/* The commands in the order of the help text; NULL from the number of commands on. */
+/* The commands in the order of the help text; NULL past the last. */
 RK_API const rk_command *rk_command_at(size_t index);
 
 /* The command of that name, e.g. "plan"; NULL if none has it. */
 RK_API const rk_command *rk_command_find(const char *name);
 
-/* The name of the command that a mistyped one comes nearest to; NULL: none does. */
+/* The command name closest to a mistyped one; NULL: none is close. */
 RK_API const char *rk_command_suggest(const char *name);
 
 /*
@@ -51,7 +51,7 @@ RK_API rk_status rk_command_resolve(const rk_command *command, const char *metho
                                     const char *model, const char *system,
                                     const rk_command **resolved, rk_error *err);
 
-/* What a command is called, e.g. "plan". */
+/* The name of a command, e.g. "plan". */
 RK_API const char *rk_command_name(const rk_command *command);
 RK_API const char *rk_command_purpose(const rk_command *command); /* a sentence, no full stop */
 RK_API const char *rk_command_notes(const rk_command *command);   /* ends the help; may be NULL */
@@ -59,10 +59,10 @@ RK_API const char *rk_command_notes(const rk_command *command);   /* ends the he
 /* Whether the command shares its search with the ranks of a team (rk_job_control.team). */
 RK_API bool rk_command_is_shared(const rk_command *command);
 
-/* The options of a command, from 0; NULL behind the last. */
+/* The options of a command, from 0; NULL past the last. */
 RK_API const rk_option *rk_command_option(const rk_command *command, size_t index);
 
-/* What an option is, for parsers, help and shells.  Fields may be added at the end. */
+/* Description of an option, for parsers, help and shells.  Fields may be added at the end. */
 typedef struct rk_option_info {
     const char *name;  /* "threads" */
     const char *value; /* what help calls the value, e.g. "NAME|FILE"; NULL: it takes none */
@@ -73,9 +73,9 @@ typedef struct rk_option_info {
     const char *const *choices; /* NULL-terminated; NULL: free */
     const char *const *aliases; /* other long names; at most alias_count are not NULL */
     size_t alias_count;         /* of `aliases` */
-    const char *catalogue;      /* names of this kind complete it; NULL: none do */
+    const char *catalogue;      /* catalogue names of this kind complete it; NULL: none */
     const char *group; /* heading that begins with this option in the full help; NULL: none */
-    bool common;       /* among the few that a short help lists */
+    bool common;       /* listed in the short help */
 } rk_option_info;
 
 /*
@@ -85,13 +85,13 @@ RK_API void rk_option_describe(const rk_option *option, rk_option_info *info, si
 
 /*
  * The JSON Schema (draft 2020-12) of the requests of a command: what rk_job_set_json and
- * rk_answer_request take, from the table of its options.  *schema is to be freed with rk_free; NULL
+ * rk_answer_request take, from the table of its options.  Free *schema with rk_free; it is NULL
  * after a failure.  Errors: RK_ERR_INVALID where `command` is NULL; RK_ERR_MEMORY.
  */
 RK_API rk_status rk_command_schema(const rk_command *command, char **schema, rk_error *err);
 
 /*
- * The names of the built-in catalogue, from 0; NULL behind the last.  *kind is its folder, e.g.
+ * The names of the built-in catalogue, from 0; NULL past the last.  *kind is its folder, e.g.
  * "models", "systems" or "calculon/systems".
  */
 RK_API const char *rk_catalogue_name(size_t index, const char **kind);
@@ -108,16 +108,16 @@ typedef struct rk_team rk_team;
 typedef struct rk_job_progress {
     const char *what;     /* what is counted, e.g. "strategies" */
     uint64_t done, total; /* total 0: not known */
-    const char *note;     /* what else there is to say, e.g. "3 of 10 points done"; or NULL */
+    const char *note;     /* further information, e.g. "3 of 10 points done"; or NULL */
 } rk_job_progress;
 
-/* How a job runs, and where its output goes.  All zero is legal: then the answer is lost. */
+/* How a job runs, and where its output goes.  All zero is legal and discards the answer. */
 typedef struct rk_job_control {
     size_t size; /* sizeof(rk_job_control); fields may be added at the end */
     void *user;  /* handed to the functions below */
     /* Receives the answer, unless the option `output` names a file; may be called often. */
     void (*write)(void *user, const char *text, size_t size);
-    /* Receives remarks, one line each without a line end; they are no part of the answer. */
+    /* Receives remarks, one line each without a line end; they are not part of the answer. */
     void (*remark)(void *user, const char *line);
     /*
      * Called about ten times a second while a search runs, from the thread that runs the job.
@@ -148,7 +148,7 @@ RK_API rk_status rk_job_set(rk_job *job, const char *option, const char *value, 
  */
 RK_API rk_status rk_job_set_word(rk_job *job, const char *word, rk_error *err);
 
-/* What became of a flag of a training framework. */
+/* How a flag of a training framework was used. */
 typedef enum rk_flag_use {
     RK_FLAG_ALONE,      /* taken; it has no value */
     RK_FLAG_WITH_VALUE, /* taken with its value */
@@ -156,9 +156,9 @@ typedef enum rk_flag_use {
 } rk_flag_use;
 
 /*
- * Sets options from a flag of Megatron-LM or torchrun that is no option of the command, such as
- * "num-layers" with "80" or "bf16", so that a launch line can be pasted.  `value`: the word behind
- * the flag, or NULL.  Errors: RK_ERR_INVALID for a flag that is none of theirs either.
+ * Sets options from a flag of Megatron-LM or torchrun that is not an option of the command, such as
+ * "num-layers" with "80" or "bf16", so that a launch line can be pasted.  `value`: the word after
+ * the flag, or NULL.  Errors: RK_ERR_INVALID for unknown flags.
  */
 RK_API rk_status rk_job_set_launch_flag(rk_job *job, const char *flag, const char *value,
                                         rk_flag_use *use, rk_error *err);
@@ -170,12 +170,12 @@ RK_API rk_status rk_job_set_launch_flag(rk_job *job, const char *flag, const cha
 RK_API rk_status rk_job_set_json(rk_job *job, const char *request, rk_error *err);
 
 /*
- * Runs the job.  Errors: whatever is wrong with options or documents; RK_ERR_STOPPED.  "Nothing
+ * Runs the job.  Errors: invalid options or documents; RK_ERR_STOPPED.  "Nothing
  * fits" is an answer: rk_job_found is false then.
  */
 RK_API rk_status rk_job_run(rk_job *job, const rk_job_control *control, rk_error *err);
 
-/* Whether the last run found what was asked for: a strategy that fits, a design within budget. */
+/* Whether the last run found an answer: a strategy that fits, a design within budget. */
 RK_API bool rk_job_found(const rk_job *job);
 
 /* NULL is legal. */
@@ -183,12 +183,12 @@ RK_API void rk_job_free(rk_job *job);
 
 /*
  * One JSON request in, one JSON response out, as `reckon COMMAND --json` prints it.  `control` may
- * be NULL.  *response is to be freed with rk_free.
+ * be NULL.  Free *response with rk_free.
  */
 RK_API rk_status rk_answer_request(const char *command, const char *request,
                                    const rk_job_control *control, char **response, rk_error *err);
 
-/* Frees text that the library has allocated.  NULL is legal. */
+/* Frees text allocated by the library.  NULL is legal. */
 RK_API void rk_free(void *text);
 
 #ifdef __cplusplus

@@ -4,7 +4,7 @@
  *
  * A document is named in one of three ways, everywhere in the library: the name of a catalogue
  * entry ("llama3-70b"), a path that ends in .json or .json.gz, or a JSON text, which begins with
- * '{'.  Handles never change, so any number of threads may read one.
+ * '{'.  Handles are immutable, so any number of threads can read one.
  */
 #ifndef RECKON_DOCUMENT_H
 #define RECKON_DOCUMENT_H
@@ -21,9 +21,9 @@ extern "C" {
 typedef struct rk_model rk_model;
 
 /*
- * Reads a model: a document of ours, or a config.json of Hugging Face.  *model is to be freed with
- * rk_model_free; NULL after a failure.  Errors: RK_ERR_IO, RK_ERR_SYNTAX, RK_ERR_INVALID with file
- * and JSON path, RK_ERR_MEMORY.
+ * Reads a model: a document, or a Hugging Face config.json.  Free *model with rk_model_free; it is
+ * NULL after a failure.  Errors: RK_ERR_IO, RK_ERR_SYNTAX, RK_ERR_INVALID with file and JSON path,
+ * RK_ERR_MEMORY.
  */
 RK_API rk_status rk_model_create(const char *document, rk_model **model, rk_error *err);
 
@@ -39,8 +39,8 @@ typedef struct rk_model_facts {
     int64_t layers;            /* without MTP */
     int64_t hidden;            /* width of the residual stream, elements */
     int64_t vocabulary;        /* rows of the embedding */
-    int64_t sequence_tokens;   /* usual sequence length in training */
-    bool has_experts;          /* some layer is a mixture of experts */
+    int64_t sequence_tokens;   /* default sequence length in training */
+    bool has_experts;          /* at least one layer is a mixture of experts */
 } rk_model_facts;
 
 /* Fills the first `size` bytes of `facts`: pass sizeof(rk_model_facts). */
@@ -66,10 +66,10 @@ typedef struct rk_system rk_system;
  */
 RK_API rk_status rk_system_create(const char *document, rk_system **system, rk_error *err);
 
-/* NULL is legal.  What was made from the system (rk_setup_create) is to be freed before. */
+/* NULL is legal.  Free everything made from the system (rk_setup_create) first. */
 RK_API void rk_system_free(rk_system *system);
 
-/* What a system is, per accelerator. */
+/* Properties of a system, per accelerator. */
 typedef struct rk_system_facts {
     const char *name;          /* lives as long as the system, like the next */
     const char *accelerator;   /* "H100 SXM" */
@@ -77,10 +77,10 @@ typedef struct rk_system_facts {
     int64_t node;              /* accelerators of the innermost network tier */
     int tiers;                 /* of the network, see rk_system_tier */
     double memory_bytes;       /* nominal */
-    double usable_bytes;       /* that a process can allocate */
+    double usable_bytes;       /* available to a process */
     double memory_bytes_per_s; /* peak of device memory */
     double vector_flops_per_s; /* in fp32 */
-    double host_memory_bytes;  /* 0: not known, like all that follow */
+    double host_memory_bytes;  /* 0: not known; the following likewise */
     double host_bytes_per_s;   /* each way, of the link */
     double power_watts;        /* of the board */
     double price_per_hour;     /* US dollars */
@@ -108,7 +108,7 @@ RK_API bool rk_system_tier(const rk_system *system, int index, rk_tier_facts *fa
 
 /* ---- stacks ---------------------------------------------------------------------------------- */
 
-/* The training software as it behaves: fusion, overlap, launch cost, memory. */
+/* How the training software behaves: fusion, overlap, launch cost, memory. */
 typedef struct rk_stack rk_stack;
 
 /*
@@ -124,8 +124,8 @@ RK_API void rk_stack_free(rk_stack *stack);
 
 /* What a stack is. */
 typedef struct rk_stack_facts {
-    const char *name;   /* lives as long as the stack, like the next two */
-    const char *family; /* software under one name over the years; "": none */
+    const char *name;   /* lives as long as the stack; the next two likewise */
+    const char *family; /* software family over the years; "": none */
     const char *base;   /* family that it builds on; "": none */
     int64_t year;       /* of its releases; 0: not known */
 } rk_stack_facts;

@@ -33,7 +33,7 @@ typedef struct rk_run_table rk_run_table;
 /*
  * Reads a table: the name of one of the catalogue ("check"), the path of a file (.csv or .csv.gz),
  * the text of a CSV file with its header, or a JSON text {"rows": [{"model": ..., ...}, ...]}
- * whose members are columns.  *table is to be freed with rk_run_table_free; NULL after a failure.
+ * whose members are columns.  Free *table with rk_run_table_free; it is NULL after a failure.
  * Errors: RK_ERR_IO; RK_ERR_SYNTAX; RK_ERR_INVALID for a table without the columns that make a
  * run; RK_ERR_LIMIT; RK_ERR_MEMORY.
  */
@@ -47,27 +47,27 @@ RK_API size_t rk_run_table_count(const rk_run_table *table);
 
 /* ---- validation ------------------------------------------------------------------------------ */
 
-/* Predictions beside measurements. */
+/* Predictions compared with measurements. */
 typedef struct rk_validation rk_validation;
 
-/* Which rows count and how they are grouped.  All zero but `size`: all, by source and kind. */
+/* Rows to use and how to group them.  All zero except `size`: all rows, by source and kind. */
 typedef struct rk_validation_choice {
     size_t size;         /* sizeof(rk_validation_choice) */
     const char *split;   /* only rows of this split, "fit" or "check"; NULL: all */
-    const char *only;    /* only rows with this in id, source, model, accelerator or stack */
+    const char *only;    /* only rows whose id, source, model, accelerator or stack contains this */
     const char *by;      /* one or two dimensions of groups, as of `reckon validate --by`: "stack",
                             "accelerator,precision"; NULL: "source,kind" */
     const char *sources; /* file of defaults for empty cells; NULL: the built-in ones */
 } rk_validation_choice;
 
-/* Tables of a validation at most. */
+/* Maximum number of tables of a validation. */
 #define RK_VALIDATION_TABLES 8
 
 /*
  * Predicts every row of `count` tables, at most RK_VALIDATION_TABLES.  `choice` may be NULL.
- * *validation refers to the tables, which have to live longer; to be freed with rk_validation_free;
- * NULL after a failure.  A row that cannot be predicted is no error: it says why.  Errors:
- * RK_ERR_INVALID for a choice, or a cell that is no number; RK_ERR_IO; RK_ERR_MEMORY.
+ * *validation refers to the tables, which must outlive it; free it with rk_validation_free; it is
+ * NULL after a failure.  A row that cannot be predicted is not an error; it says why.  Errors:
+ * RK_ERR_INVALID for a choice, or a cell that is not a number; RK_ERR_IO; RK_ERR_MEMORY.
  */
 RK_API rk_status rk_validate_runs(const rk_run_table *const *tables, size_t count,
                                   const rk_validation_choice *choice, rk_validation **validation,
@@ -76,7 +76,7 @@ RK_API rk_status rk_validate_runs(const rk_run_table *const *tables, size_t coun
 /* NULL is legal. */
 RK_API void rk_validation_free(rk_validation *validation);
 
-/* A measured run beside its prediction; 0 is not measured, or not predicted.  Texts live as long as
+/* A measured run and its prediction; 0: not measured, or not predicted.  Texts live as long as
    the validation. */
 typedef struct rk_validation_row {
     const char *table;            /* file or name */
@@ -96,7 +96,7 @@ typedef struct rk_validation_row {
     double step_s;                /* predicted */
     double step_measured_s;       /* as measured */
     double step_error;            /* predicted over measured, less 1; NaN: not measured */
-    double p10_step_s;            /* where comparable runs lie: 10th percentile */
+    double p10_step_s;            /* 10th percentile of comparable runs */
     double p90_step_s;            /* 90th percentile */
     double null_step_s;           /* by the null model, a constant MFU */
     double tokens_per_s;          /* predicted, per accelerator */
@@ -106,10 +106,10 @@ typedef struct rk_validation_row {
     double memory_bytes;          /* predicted peak, in the sense of the source */
     double memory_measured_bytes; /* as measured */
     double memory_error;          /* as step_error */
-    double need_bytes;            /* of the rank that needs most */
+    double need_bytes;            /* on the rank that needs most */
     double usable_bytes;          /* that it may use */
     bool fits;                    /* predicted */
-    bool thrashes;                /* likewise: it runs, but its allocator works all the time */
+    bool thrashes;                /* likewise: it runs, but the allocator thrashes */
     bool ran_out_of_memory;       /* measured */
     bool unsure;                  /* does not fit, but by a value that the row does not state */
 } rk_validation_row;
@@ -131,7 +131,7 @@ RK_API bool rk_validation_strategy(const rk_validation *validation, size_t index
 /* Errors of a set of predictions. */
 typedef struct rk_errors {
     size_t count;  /* runs; 0: the rest means nothing */
-    double mean;   /* of |predicted / measured - 1|, like the next three */
+    double mean;   /* of |predicted / measured - 1|; the next three likewise */
     double median; /* half are better */
     double p90;    /* nine in ten are better */
     double worst;  /* of all */
@@ -140,14 +140,14 @@ typedef struct rk_errors {
 } rk_errors;
 
 /*
- * What ranking costs: of runs of one model, batch and number of accelerators, how much slower the
- * one is that is predicted to be fastest (of those said to fit) than the one that was.
+ * Cost of trusting the ranking: among runs of one model, batch and number of accelerators, how much
+ * slower the run predicted to be fastest (of those predicted to fit) is than the fastest.
  */
 typedef struct rk_regret {
     size_t groups; /* jobs of at least two strategies that ran */
     size_t best;   /* where the fastest was chosen */
     size_t failed; /* where the chosen one ran out of memory */
-    double mean;   /* of the jobs whose choice ran, like the next three */
+    double mean;   /* of the jobs whose choice ran; the next three likewise */
     double median; /* half cost less */
     double p90;    /* nine in ten cost less */
     double worst;  /* of all */
@@ -155,11 +155,11 @@ typedef struct rk_regret {
 
 /* Verdicts on memory, of sources that report runs which ran out of it. */
 typedef struct rk_verdicts {
-    size_t ran_fits;   /* ran, and are said to fit */
-    size_t ran_not;    /* ran, and are said not to fit */
-    size_t oom_fits;   /* ran out of memory, and are said to fit */
-    size_t oom_not;    /* ran out of memory, as predicted */
-    size_t thrash_ran; /* of those that ran, said to run short of memory */
+    size_t ran_fits;   /* ran, predicted to fit */
+    size_t ran_not;    /* ran, predicted not to fit */
+    size_t oom_fits;   /* ran out of memory, predicted to fit */
+    size_t oom_not;    /* ran out of memory, predicted not to fit */
+    size_t thrash_ran; /* of those that ran, predicted to run short of memory */
     size_t thrash_oom; /* of those that ran out of it, likewise */
 } rk_verdicts;
 
@@ -168,10 +168,10 @@ typedef struct rk_score {
     const char *group;         /* "all", or what the runs have in common; lives as long as the
                                   validation */
     rk_errors step;            /* of the time of a step */
-    rk_errors null_model;      /* the same by a constant MFU per accelerator */
+    rk_errors null_model;      /* the same for a constant MFU per accelerator */
     size_t intervals;          /* runs with an interval */
-    double interval_coverage;  /* share of them that lie in it; NaN without any */
-    double interval_width;     /* mean of high over low, less 1; NaN likewise */
+    double interval_coverage;  /* fraction of runs inside the interval; NaN: none */
+    double interval_width;     /* mean of high / low - 1; NaN: none */
     rk_errors memory;          /* of the peak */
     rk_regret first_choice;    /* of ranking */
     rk_verdicts out_of_memory; /* of saying what fits */
@@ -179,7 +179,7 @@ typedef struct rk_score {
 
 /*
  * Fills the first `size` bytes with the score of all rows that were asked for: pass
- * sizeof(rk_score).  Returns false where none could be predicted.
+ * sizeof(rk_score).  Returns false if none could be predicted.
  */
 RK_API bool rk_validation_score(const rk_validation *validation, rk_score *score, size_t size);
 
@@ -192,17 +192,17 @@ RK_API bool rk_validation_group(const rk_validation *validation, size_t index, r
 /* Constants of documents, fitted to measurements. */
 typedef struct rk_calibration rk_calibration;
 
-/* How constants are fitted.  All zero but `size` is legal. */
+/* How constants are fitted.  All zero except `size` is legal. */
 typedef struct rk_calibration_choice {
     size_t size;     /* sizeof(rk_calibration_choice) */
-    int64_t threads; /* of the fits without a group; 0: one per core */
-    bool quick;      /* without these fits: no deviations, and no errors by the others */
+    int64_t threads; /* threads for the fits without a group; 0: one per core */
+    bool quick;      /* skip these fits: no deviations and no left-out errors */
 } rk_calibration_choice;
 
 /*
  * Fits the constants that a recipe names, a file or a JSON text, to the rows that it names; paths
- * in a file are relative to its folder.  Needs a library that was built with NLopt.  `choice` may
- * be NULL.  *calibration is to be freed with rk_calibration_free; NULL after a failure.  Errors:
+ * in a file are relative to its folder.  Needs a library built with NLopt.  `choice` may
+ * be NULL.  Free *calibration with rk_calibration_free; it is NULL after a failure.  Errors:
  * RK_ERR_IO, RK_ERR_SYNTAX, RK_ERR_INVALID with file and JSON path; RK_ERR_MEMORY.
  */
 RK_API rk_status rk_calibrate_constants(const char *recipe, const rk_calibration_choice *choice,
@@ -217,10 +217,10 @@ RK_API void rk_calibration_free(rk_calibration *calibration);
  */
 RK_API rk_status rk_calibration_write(rk_calibration *calibration, rk_error *err);
 
-/* Relative errors of a set of rows, shares of 1. */
+/* Relative errors of a set of rows, as fractions. */
 typedef struct rk_error_summary {
     size_t rows;   /* 0: the rest means nothing */
-    double mean;   /* without sign, like the next two */
+    double mean;   /* without sign; the next two likewise */
     double median; /* half are better */
     double p90;    /* nine in ten are better */
     double rms;    /* root of the mean square */
@@ -239,14 +239,14 @@ typedef struct rk_calibration_facts {
     rk_error_summary found;         /* by the documents as found */
     rk_error_summary fitted;        /* by the fitted constants */
     rk_error_summary by_the_others; /* each group by constants fitted to the others */
-    rk_error_summary held_out;      /* of rows that no constant was fitted to */
+    rk_error_summary held_out;      /* of held-out rows */
 } rk_calibration_facts;
 
 /* Fills the first `size` bytes of `facts`: pass sizeof(rk_calibration_facts). */
 RK_API void rk_calibration_describe(const rk_calibration *calibration, rk_calibration_facts *facts,
                                     size_t size);
 
-/* A constant that was fitted. */
+/* A fitted constant. */
 typedef struct rk_fitted_constant {
     const char *key;     /* in the document: "gemm.bf16.feed"; lives as long as the calibration */
     const char *unit;    /* likewise; "" */

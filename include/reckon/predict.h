@@ -31,10 +31,11 @@ extern "C" {
 
 /* ---- what is trained, on what, with what ----------------------------------------------------- */
 
-/* A model on a system with its training software, which all questions below are about. */
+/* A model on a system with its training software: the subject of everything below. */
 typedef struct rk_setup rk_setup;
 
-/* What is known of the software.  All zero but `size`: what is usual on the accelerator. */
+/* The software, as far as it is known.  All zero except `size`: the accelerator's usual software.
+ */
 typedef struct rk_setup_choice {
     size_t size;           /* sizeof(rk_setup_choice) */
     const char *framework; /* whose constraints apply: "megatron", "torchtitan", "any"...; NULL:
@@ -42,12 +43,12 @@ typedef struct rk_setup_choice {
     const rk_stack *stack; /* NULL: the usual one of the framework */
     const char *mfu_convention; /* how model FLOPs are counted: "megatron", "palm"...; NULL: that of
                                    the framework */
-    double max_memory_bytes;    /* that training may use of an accelerator; 0: all that is usable */
+    double max_memory_bytes;    /* memory per accelerator that training may use; 0: all */
 } rk_setup_choice;
 
 /*
- * Brings documents together; `choice` may be NULL.  *setup has copies of model and stack and refers
- * to the system, which has to live longer.  To be freed with rk_setup_free.  Errors: RK_ERR_INVALID
+ * Combines documents; `choice` may be NULL.  *setup has copies of model and stack and refers
+ * to the system, which must outlive it.  Free it with rk_setup_free.  Errors: RK_ERR_INVALID
  * for a name, with those that exist; RK_ERR_MEMORY.
  */
 RK_API rk_status rk_setup_create(const rk_model *model, const rk_system *system,
@@ -56,7 +57,7 @@ RK_API rk_status rk_setup_create(const rk_model *model, const rk_system *system,
 /* NULL is legal. */
 RK_API void rk_setup_free(rk_setup *setup);
 
-/* What was chosen.  Texts live as long as the setup. */
+/* The choices made.  Texts live as long as the setup. */
 typedef struct rk_setup_facts {
     const char *framework;        /* "megatron" */
     const char *framework_reason; /* "usual on hopper" */
@@ -74,9 +75,9 @@ RK_API void rk_setup_describe(const rk_setup *setup, rk_setup_facts *facts, size
  * Makes a strategy from options as `reckon estimate` does: `options` is a JSON object of them, e.g.
  * {"accelerators": 64, "tp": 8, "pp": 2, "global_batch": 128}; what it leaves out follows from the
  * rest or is the framework's default.  Fills the first `size` bytes: pass sizeof(rk_strategy).
- * Errors: RK_ERR_SYNTAX; RK_ERR_INVALID for an option, and for a strategy that the framework
- * refuses, with the rule and the nearest legal choice.  "layout" is refused: it would outlive its
- * text, so set rk_strategy.layout.
+ * Errors: RK_ERR_SYNTAX; RK_ERR_INVALID for an option, and for a strategy that the framework does
+ * not run, with the rule and the nearest legal choice.  "layout" is refused because it would
+ * outlive its text; set rk_strategy.layout instead.
  */
 RK_API rk_status rk_strategy_read(const rk_setup *setup, const char *options, rk_strategy *strategy,
                                   size_t size, rk_error *err);
@@ -84,7 +85,7 @@ RK_API rk_status rk_strategy_read(const rk_setup *setup, const char *options, rk
 /* Whether a strategy is legal. */
 typedef struct rk_legality {
     bool legal;        /* it breaks no rule */
-    const char *rule;  /* the first rule that it breaks, e.g. "heads % tp"; static; NULL: none */
+    const char *rule;  /* the first broken rule, e.g. "heads % tp"; static; NULL: none */
     char message[256]; /* what was found, and the nearest legal choice; "" */
 } rk_legality;
 
@@ -105,10 +106,10 @@ RK_API bool rk_strategy_field(const rk_strategy *strategy, size_t index, const c
 
 /* ---- predictions ----------------------------------------------------------------------------- */
 
-/* Parts of a step at most. */
+/* Maximum number of parts of a step. */
 #define RK_TIME_ROOM 32
 
-/* Parts of memory at most. */
+/* Maximum number of parts of memory. */
 #define RK_MEMORY_ROOM 16
 
 /* The name of a part of a step in documents, e.g. "linear"; NULL past the last. */
@@ -126,19 +127,19 @@ typedef struct rk_prediction {
     double mfu;                  /* model FLOPs over the dense peak of bf16 */
     double hfu;                  /* hardware FLOPs over it */
     double tokens_per_s;         /* of all accelerators */
-    double tensor_bytes;         /* that a rank sends in a step, by group */
+    double tensor_bytes;         /* bytes a rank sends per step, by group */
     double context_bytes;        /* likewise */
     double expert_bytes;         /* likewise */
     double pipeline_bytes;       /* likewise */
     double data_bytes;           /* likewise */
     bool fits;                   /* the stage that needs most memory has it */
-    bool thrashes;               /* it runs, but its allocator gives memory back all the time */
-    int64_t worst_stage;         /* pipeline rank that needs most memory */
-    double memory_bytes;         /* that it needs */
+    bool thrashes;       /* it runs, but the allocator keeps freeing and reallocating memory */
+    int64_t worst_stage; /* pipeline rank that needs most memory */
+    double memory_bytes; /* that it needs */
     double memory_part_bytes[RK_MEMORY_ROOM]; /* by rk_memory_part_name; adds up to memory_bytes */
     double usable_bytes;                      /* that it may use */
     double host_bytes;                        /* offloaded, per accelerator of that stage */
-    /* Where measured steps of comparable runs lie (docs/accuracy.md); 0 runs: none is comparable,
+    /* Interval of measured steps of comparable runs (docs/accuracy.md); 0 runs: none is comparable,
      * or rk_predict_step was called. */
     double p10_step_s;         /* 10th percentile */
     double p90_step_s;         /* 90th percentile */
@@ -158,35 +159,35 @@ typedef struct rk_stage_use {
 
 /*
  * Predicts a step of a legal strategy, without stages and comparable runs: for programs that
- * predict many.  Fills the first `size` bytes: pass sizeof(rk_prediction).  Errors: RK_ERR_INVALID
- * where the strategy is not legal, with the rule; RK_ERR_MEMORY.
+ * predict many strategies.  Fills the first `size` bytes: pass sizeof(rk_prediction).  Errors:
+ * RK_ERR_INVALID if the strategy is not legal, with the rule; RK_ERR_MEMORY.
  */
 RK_API rk_status rk_predict_step(const rk_setup *setup, const rk_strategy *strategy,
                                  rk_prediction *prediction, size_t size, rk_error *err);
 
 /* ---- outcomes -------------------------------------------------------------------------------- */
 
-/* Strategies with all that is predicted of them. */
+/* Strategies with their full predictions. */
 typedef struct rk_outcome rk_outcome;
 
 /*
- * Predicts one strategy in full: rk_outcome_count is 1, whether it fits or not.  *outcome refers to
- * the setup and to strategy->layout, which have to live longer; to be freed with rk_outcome_free;
+ * Predicts one strategy in full; rk_outcome_count is 1 even if it does not fit.  *outcome refers to
+ * the setup and to strategy->layout, which must outlive it; free it with rk_outcome_free; it is
  * NULL after a failure.  Errors as of rk_predict_step.
  */
 RK_API rk_status rk_estimate_strategy(const rk_setup *setup, const rk_strategy *strategy,
                                       rk_outcome **outcome, rk_error *err);
 
-/* Numbers of a list at most. */
+/* Maximum number of entries in a list. */
 #define RK_COUNTS_MAX 32
 
-/* Numbers to choose from; count 0: all that are possible. */
+/* Values to choose from; count 0: all possible ones. */
 typedef struct rk_counts {
     int count;                     /* at most RK_COUNTS_MAX */
     int64_t values[RK_COUNTS_MAX]; /* each at least 1; of `zero` at least 0 */
 } rk_counts;
 
-/* The strategies to choose from.  All zero but `size` and the first two: all that are usual. */
+/* The strategies to choose from.  All zero except `size` and the first two: the usual space. */
 typedef struct rk_space {
     size_t size;           /* sizeof(rk_space) */
     int64_t accelerators;  /* to train on */
@@ -203,10 +204,10 @@ typedef struct rk_space {
     unsigned recomputes;   /* bits 1 << rk_recompute_kind; 0: all */
     int64_t top;           /* strategies to rank; 0: 5 */
     int64_t threads;       /* 0: one per core */
-    bool bounded;          /* settle most strategies by bounds; same ranking, see docs/search.md */
-    bool exhaustive;       /* look at each; neither: by bounds where that is faster */
-    const char *options;   /* more options of `reckon plan`, as a JSON object: {"precision":
-                              "fp8"}; they come after the fields above.  NULL: none */
+    bool bounded;        /* rule out most strategies by bounds; same ranking, see docs/search.md */
+    bool exhaustive;     /* evaluate every strategy; neither: by bounds where that is faster */
+    const char *options; /* more options of `reckon plan`, as a JSON object: {"precision":
+                            "fp8"}; they come after the fields above.  NULL: none */
 } rk_space;
 
 /*
@@ -235,13 +236,14 @@ RK_API void rk_outcome_free(rk_outcome *outcome);
 
 /* How the search went. */
 typedef struct rk_outcome_facts {
-    bool searched;               /* choices were open; else the rest is 0, but for the last */
-    bool bounded;                /* bounds settled most strategies */
+    bool searched;               /* choices were open; otherwise the rest is 0, except the last */
+    bool bounded;                /* bounds ruled out most strategies */
     uint64_t strategies;         /* of the space in which every degree divides */
     uint64_t evaluated;          /* whose step or memory was computed */
     uint64_t legal;              /* for model and framework; 0 when bounded */
     uint64_t fitting;            /* within memory; 0 when bounded */
-    int64_t enough_accelerators; /* when nothing fits: with so many, something does; 0: unknown */
+    int64_t enough_accelerators; /* when nothing fits: a number of accelerators on which something
+                                    does; 0: unknown */
     int64_t fewest_accelerators; /* on which some strategy fits: rk_fit_strategies; 0: unknown */
 } rk_outcome_facts;
 
@@ -258,7 +260,7 @@ RK_API size_t rk_outcome_count(const rk_outcome *outcome);
 RK_API bool rk_outcome_strategy(const rk_outcome *outcome, size_t index, rk_strategy *strategy,
                                 size_t size);
 
-/* The same for what is predicted of it: pass sizeof(rk_prediction). */
+/* The same for its prediction: pass sizeof(rk_prediction). */
 RK_API bool rk_outcome_prediction(const rk_outcome *outcome, size_t index,
                                   rk_prediction *prediction, size_t size);
 
@@ -267,8 +269,8 @@ RK_API bool rk_outcome_stage(const rk_outcome *outcome, size_t index, int64_t st
                              rk_stage_use *use, size_t size);
 
 /*
- * When nothing fits, the legal strategy that needs least memory.  Each of the two may be NULL.
- * Returns false where something fits, or no strategy is legal.
+ * When nothing fits, the legal strategy that needs the least memory.  Each of the two may be NULL.
+ * Returns false if something fits, or if no strategy is legal.
  */
 RK_API bool rk_outcome_nearest(const rk_outcome *outcome, rk_strategy *strategy,
                                size_t strategy_size, rk_prediction *prediction,
@@ -283,8 +285,8 @@ RK_API bool rk_outcome_change(const rk_outcome *outcome, size_t index, char *tex
 
 /*
  * Writes a launch file for strategy `index`: `name` is "megatron", "megatron-slurm", "torchtitan"
- * or "torchtitan-python".  *text is to be freed with rk_free.  `remark` (may be NULL) receives,
- * with `user`, what the file does not express.  Errors: RK_ERR_INVALID where the framework cannot
+ * or "torchtitan-python".  Free *text with rk_free.  `remark` (may be NULL) receives,
+ * with `user`, whatever the file cannot express.  Errors: RK_ERR_INVALID where the framework cannot
  * run it, with the reason.
  */
 RK_API rk_status rk_outcome_write_launch(const rk_outcome *outcome, size_t index, const char *name,
@@ -297,9 +299,9 @@ RK_API rk_status rk_outcome_write_launch(const rk_outcome *outcome, size_t index
 typedef struct rk_operators rk_operators;
 
 /*
- * Lists the operators of strategy `index` of an outcome.  *operators refers to nothing; to be freed
- * with rk_operators_free; NULL after a failure.  Errors: RK_ERR_INVALID past the last strategy;
- * RK_ERR_MEMORY.  Source: docs/method/layers.md.
+ * Lists the operators of strategy `index` of an outcome.  *operators refers to nothing; free it
+ * with rk_operators_free; it is NULL after a failure.  Errors: RK_ERR_INVALID past the last
+ * strategy; RK_ERR_MEMORY.  Source: docs/method/layers.md.
  */
 RK_API rk_status rk_operators_create(const rk_outcome *outcome, size_t index,
                                      rk_operators **operators, rk_error *err);

@@ -30,8 +30,8 @@ extern "C" {
 /* ---- what is asked --------------------------------------------------------------------------- */
 
 /*
- * A run to predict.  Begin with rk_run_request_init.  Texts, strategy and space have to live as
- * long as the call.
+ * A run to predict.  Begin with rk_run_request_init.  Texts, strategy and space must live as long
+ * as the call.
  */
 typedef struct rk_run_request {
     size_t size;                 /* sizeof(rk_run_request); fields may be added at the end */
@@ -42,46 +42,47 @@ typedef struct rk_run_request {
     double steps;                /* to train for */
     double loss;                 /* to reach, nats per token, by `law` */
     const char *law;             /* scaling law, by name or file; NULL: the usual one */
-    double reference_batch;      /* tokens of a step that tokens or loss are meant for: a larger
+    double reference_batch;      /* batch size, in tokens, that `tokens` or `loss` assumes: a larger
                                     batch needs more; 0: whatever the batch is */
     const char *batch_law;       /* law of the critical batch; NULL: the usual one */
-    double step_s;               /* as if every step took this long; 0: as predicted */
-    double mfu_percent;          /* as if every step reached this MFU; 0: as predicted */
-    double stragglers_percent;   /* standard deviation of a worker's step; 0: all are as fast */
+    double step_s;               /* assumed step time; 0: predicted */
+    double mfu_percent;          /* assumed MFU; 0: predicted */
+    double stragglers_percent;   /* relative standard deviation of a worker's step time; 0: all
+                                    equally fast */
     const char *reliability;     /* document of rates of interruptions; NULL: the published one */
     double failures;             /* a day per 1,000 accelerators; below 0: by `reliability` */
     double restart_s;            /* from an interruption to the next step, without reading; below 0:
                                     by `reliability` */
-    int64_t spares;              /* nodes that stand by; below 0: a node is replaced at once */
+    int64_t spares;              /* hot spare nodes; negative: failed nodes are replaced at once */
     double storage_bytes_per_s;  /* of all storage; 0: as much per accelerator as for Llama 3 */
     double checkpoint_every_s;   /* of training between checkpoints; 0: the best interval */
     bool async_checkpoint;       /* training waits for the copy to host memory only */
     const char *near_checkpoint; /* tier that takes copies between those in storage: "host",
                                     "peer-host" or "nvme"; NULL: none are made */
     const char *storage_tiers;   /* document of these tiers; NULL: the published one */
-    const char *prices;          /* document of prices; NULL: only what follows is known */
+    const char *prices;          /* price document; NULL: only the following prices are known */
     double price_per_hour;       /* of an accelerator, in any currency; below 0: by `prices` */
-    double purchase_price;       /* of an accelerator with its share of everything; 0: rented */
-    double life_years;           /* over which a purchase is paid off */
-    double power_watts;          /* of an accelerator with its share of the node; 0: by `prices` */
-    double pue;                  /* power of the building over that of its machines; 0: likewise */
-    double carbon_g_per_kwh;     /* of the power; below 0: by `prices` */
-    int64_t simulated_runs;      /* for percentiles; 0: none */
-    int64_t seed;                /* of the simulation: the same gives the same figures */
+    double purchase_price; /* price per accelerator, including its share of the system; 0: rented */
+    double life_years;     /* depreciation period of a purchase */
+    double power_watts;    /* of an accelerator with its share of the node; 0: by `prices` */
+    double pue;            /* power usage effectiveness of the building; 0: likewise */
+    double carbon_g_per_kwh; /* of the power; below 0: by `prices` */
+    int64_t simulated_runs;  /* for percentiles; 0: none */
+    int64_t seed;            /* of the simulation: equal seeds give equal results */
 } rk_run_request;
 
-/* Fills the first `size` bytes with what is usual: pass sizeof(rk_run_request). */
+/* Fills the first `size` bytes with defaults: pass sizeof(rk_run_request). */
 RK_API void rk_run_request_init(rk_run_request *request, size_t size);
 
 /* ---- what is predicted ----------------------------------------------------------------------- */
 
-/* A whole run with the strategy that it trains with. */
+/* A whole run with its strategy. */
 typedef struct rk_run_outcome rk_run_outcome;
 
 /*
  * Predicts a whole run; when no strategy of the space fits, rk_run_outcome_facts.found is false.
  * `control` is as for rk_plan_strategies and may be NULL.  *run refers to the setup and to
- * strategy->layout, which have to live longer; to be freed with rk_run_outcome_free; NULL after a
+ * strategy->layout, which must outlive it; free it with rk_run_outcome_free; it is NULL after a
  * failure.  Errors: RK_ERR_INVALID for a number out of range, for options, a document or a strategy
  * that the framework refuses, and where interruptions leave no time to advance; RK_ERR_STOPPED;
  * RK_ERR_MEMORY.
@@ -92,7 +93,7 @@ RK_API rk_status rk_predict_run(const rk_setup *setup, const rk_run_request *req
 /* NULL is legal. */
 RK_API void rk_run_outcome_free(rk_run_outcome *run);
 
-/* A figure over all simulated runs. */
+/* Statistics over all simulated runs. */
 typedef struct rk_spread {
     double mean;  /* of the runs that ended */
     double error; /* standard error of the mean */
@@ -101,18 +102,18 @@ typedef struct rk_spread {
     double p90;   /* and the 90th percentile */
 } rk_spread;
 
-/* What a run comes to; the five times after total_s add up to it. */
+/* Results of a run; the five times after total_s add up to it. */
 typedef struct rk_run_outcome_facts {
-    bool found;                        /* a strategy fits; else the rest is 0 */
+    bool found;                        /* a strategy fits; otherwise the rest is 0 */
     double tokens;                     /* to train on */
     double steps;                      /* of the optimizer */
-    double step_s;                     /* of one that nothing interrupts, with stragglers */
+    double step_s;                     /* of an uninterrupted step, with stragglers */
     double accelerators;               /* to train on */
     double checkpoint_bytes;           /* of one, of all accelerators */
     double total_s;                    /* expected, from the first step to the last */
     double training_s;                 /* in steps */
     double checkpoints_s;              /* waiting for checkpoints */
-    double lost_s;                     /* work since the last checkpoint, done again */
+    double lost_s;                     /* work since the last checkpoint that is repeated */
     double restarts_s;                 /* from interruptions to the next step */
     double planned_s;                  /* stops that lose no work */
     double goodput;                    /* share of the steps in total_s */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What searches of strategies have in common: how they report, are stopped, and count. */
+/* Common to all strategy searches: progress, cancellation and counts. */
 #ifndef RECKON_SEARCH_H
 #define RECKON_SEARCH_H
 
@@ -16,9 +16,9 @@ typedef struct rk_search_counts {
     uint64_t bad;      /* and those that do not */
 } rk_search_counts;
 
-/* How a search reports on itself and is stopped; all zero is legal. */
+/* Progress and cancellation of a search; all zero is legal. */
 typedef struct rk_search_control {
-    int threads; /* 0: one per core that this process may use */
+    int threads; /* 0: one per core available to this process */
     /*
      * Called about ten times a second from the calling thread with the candidates settled so far
      * and their total; return false to stop the search (RK_ERR_STOPPED).  May be NULL.
@@ -32,7 +32,7 @@ typedef struct rk_search_control {
      */
     uint64_t slice;
     uint64_t slices;   /* how many parts there are */
-    double least_rate; /* sequences/s: a bounded search does not look for slower strategies */
+    double least_rate; /* sequences/s: a bounded search ignores slower strategies */
     /*
      * What other parts have found already: strategies below this score (the rate, or the negative
      * time of a step) are of no use, and may be left out of the ranking.  NULL: all are of use.
@@ -41,17 +41,17 @@ typedef struct rk_search_control {
 } rk_search_control;
 
 /*
- * How a bounded search settled the strategies of a space: total is the sum of evaluated and of the
- * four below it.  How many of them would run is not known.
+ * How a bounded search disposed of the strategies of a space: total is the sum of evaluated and of
+ * the four below it.  The number that would run is not known.
  */
 typedef struct rk_bounded_counts {
     uint64_t total;        /* strategies of the space (mbs_break is ignored) */
     uint64_t evaluated;    /* of which the step time was computed */
-    uint64_t by_time;      /* in a group that takes too long at least */
-    uint64_t by_memory;    /* in a group that needs more memory than is available */
+    uint64_t by_time;      /* in a group whose lower bound on time is too high */
+    uint64_t by_memory;    /* in a group whose lower bound on memory is too high */
     uint64_t by_dominance; /* of which one that offloads less, and is as fast, is too slow */
-    uint64_t by_rule;      /* that no network tiers hold or no framework runs */
-    uint64_t bounds;       /* bounds that were computed, each for a group */
+    uint64_t by_rule;      /* not supported by any network tier or framework */
+    uint64_t bounds;       /* number of bounds computed, one per group */
 } rk_bounded_counts;
 
 #ifdef __cplusplus

@@ -64,13 +64,13 @@ enum {
     RK_MODULE_OPERATORS = 64,
 };
 
-/* Where adapters stand; bits of rk_strategy.adapter_modules. */
+/* Modules with adapters; bits of rk_strategy.adapter_modules. */
 enum rk_adapted { RK_ADAPTED_ATTENTION = 1, RK_ADAPTED_FFN = 2 };
 
 /* How context parallelism exchanges keys and values. */
 typedef enum rk_cp_kind { RK_CP_RING, RK_CP_ALL_GATHER, RK_CP_ULYSSES } rk_cp_kind;
 
-/* How ranks are numbered, the fastest first; experts take the place of cp in their layers. */
+/* Rank order, fastest-varying first; experts take the place of cp in their layers. */
 typedef enum rk_rank_order {
     RK_ORDER_DATA_PIPELINE, /* tp-cp-dp-pp: Megatron-LM's default */
     RK_ORDER_PIPELINE_DATA, /* tp-cp-pp-dp: that of Llama 3 */
@@ -79,7 +79,7 @@ typedef enum rk_rank_order {
 /* Values of rk_rank_order. */
 #define RK_ORDER_COUNT 2
 
-/* What data-parallel ranks share out. */
+/* What is sharded over data-parallel ranks. */
 typedef enum rk_sharding {
     RK_SHARD_NONE,      /* plain data parallelism */
     RK_SHARD_OPTIMIZER, /* ZeRO-1, distributed optimizer */
@@ -118,8 +118,8 @@ typedef enum rk_optimizer {
     RK_OPTIMIZER_ADAFACTOR,  /* without momentum */
     RK_OPTIMIZER_SGD,        /* with momentum */
     RK_OPTIMIZER_SGD_PLAIN,  /* without */
-    RK_OPTIMIZER_MUON,       /* every data rank updates all matrices */
-    RK_OPTIMIZER_DIST_MUON,  /* data ranks share the matrices out */
+    RK_OPTIMIZER_MUON,       /* every data-parallel rank updates all matrices */
+    RK_OPTIMIZER_DIST_MUON,  /* matrices are distributed over data-parallel ranks */
     RK_OPTIMIZER_COUNT,
 } rk_optimizer;
 
@@ -151,19 +151,20 @@ typedef struct rk_strategy {
     int64_t replicas;
     rk_precision precision;   /* of the linears */
     rk_fp8_recipe fp8_recipe; /* of linears in fp8 */
-    bool low_weights; /* those of linears in fp8 and fp4 exist so only, but for the optimizer's */
+    bool low_weights; /* weights of fp8 and fp4 linear layers exist only in that type, except the
+                         optimizer's copy */
     rk_state_recipe states;                       /* bytes of model states */
-    bool flash_attention;                         /* scores are never in memory */
-    bool tp_overlap, grad_overlap, param_overlap; /* traffic that hides behind compute */
+    bool flash_attention;                         /* attention scores are never written to memory */
+    bool tp_overlap, grad_overlap, param_overlap; /* traffic that overlaps with compute */
     bool pp_overlap, moe_overlap;                 /* likewise */
     bool graph_capture;                           /* kernels of layers are launched as graphs */
     bool graph_step;                              /* a graph holds all kernels of a step */
     bool offload_optimizer, offload_activations, offload_weights; /* to host memory */
-    int64_t first_stage_layers, last_stage_layers; /* of a rank, all chunks; 0: as the rest */
-    bool count_embedding, count_head;              /* they take the place of a layer in the split */
+    int64_t first_stage_layers, last_stage_layers; /* of a rank; 0: like the others */
+    bool count_embedding, count_head;              /* counted as a layer in the split */
     bool mtp_before_head;                          /* MTP is on the stage before the head's */
     const int16_t *layout; /* the caller's: layers of every virtual stage in the model's order */
-    int layout_count;      /* stages of it; 0: no layout, layers are shared out */
+    int layout_count;      /* number of stages in it; 0: no layout, layers are spread evenly */
     /*
      * Fine-tuning by adapters (LoRA): all that the model has is frozen, and the linears of these
      * modules (dense and shared FFNs, not routed experts) learn by two thin matrices of this rank.
@@ -171,10 +172,10 @@ typedef struct rk_strategy {
      */
     int64_t adapter_rank;
     unsigned adapter_modules; /* bits of rk_adapted */
-    double learning;          /* with adapters: their parameters over those of the model */
+    double learning;          /* with adapters: their parameters as a fraction of the model's */
     double capacity_factor;   /* MoE; 0: dropless */
-    double imbalance;         /* most loaded expert rank over the mean, >= 1 */
-    rk_optimizer optimizer;   /* of all weights that learn */
+    double imbalance;         /* tokens on the most loaded expert rank over the mean, >= 1 */
+    rk_optimizer optimizer;   /* of all trained weights */
     double outer_states;      /* more bytes of the optimizer, per parameter of embedding and head */
     bool low_activations;     /* inputs of gated activations are kept in 8 bits */
     rk_attention_kernel attention_kernel; /* with flash attention */

@@ -59,12 +59,12 @@ typedef struct rk_column {
 
 /* ---- documents ------------------------------------------------------------------------------- */
 
-/* A document of a sweep with all that it names. */
+/* A sweep document with everything that it names. */
 typedef struct rk_sweep_doc rk_sweep;
 
 /*
- * Reads the document of a sweep: a file or a JSON text.  *sweep is to be freed with rk_sweep_free;
- * NULL after a failure.  Errors: RK_ERR_IO, RK_ERR_SYNTAX, RK_ERR_INVALID with file and JSON path,
+ * Reads the document of a sweep: a file or a JSON text.  Free *sweep with rk_sweep_free; it is NULL
+ * after a failure.  Errors: RK_ERR_IO, RK_ERR_SYNTAX, RK_ERR_INVALID with file and JSON path,
  * RK_ERR_LIMIT for too many points, RK_ERR_MEMORY.
  */
 RK_API rk_status rk_sweep_create(const char *document, rk_sweep **sweep, rk_error *err);
@@ -76,7 +76,7 @@ RK_API void rk_sweep_free(rk_sweep *sweep);
 
 /* A row of the table: a point and one of its results, or a point without one. */
 typedef struct rk_sweep_row {
-    uint64_t point;           /* number of the point, row by row of the grid, from 0 */
+    uint64_t point;           /* number of the point, in grid order, from 0 */
     size_t count;             /* of columns */
     const rk_column *columns; /* that the document asks for; the same for all rows */
     const rk_value *values;   /* one each, valid until the function returns; those of the result are
@@ -90,7 +90,7 @@ typedef struct rk_sweep_progress {
     uint64_t points_total; /* of the grid */
     uint64_t done;         /* strategies; 0 while checking */
     uint64_t total;        /* likewise */
-    uint64_t resumed;      /* part of `done` that an earlier run settled */
+    uint64_t resumed;      /* part of `done` that an earlier run completed */
 } rk_sweep_progress;
 
 /* What a sweep comes to. */
@@ -102,7 +102,7 @@ typedef struct rk_sweep_totals {
     uint64_t fitting;    /* points with at least one result */
 } rk_sweep_totals;
 
-/* How a sweep runs and where its rows go.  All zero but `size` is legal: then they are lost. */
+/* How a sweep runs and where its rows go.  All zero except `size` is legal and discards them. */
 typedef struct rk_sweep_control {
     size_t size;     /* sizeof(rk_sweep_control); fields may be added at the end */
     void *user;      /* handed to the functions below */
@@ -116,8 +116,8 @@ typedef struct rk_sweep_control {
     bool (*progress)(void *user, const rk_sweep_progress *progress);
     const char *csv;    /* file that gets the rows as well; NULL: none */
     const char *sqlite; /* database that gets them; NULL: none */
-    bool resume;        /* take the points that are finished from the database */
-    const char *pareto; /* only rows that nothing beats in these columns: "time,memory,max:COLUMN";
+    bool resume;        /* take finished points from the database */
+    const char *pareto; /* only rows on the Pareto front of these columns: "time,memory,max:COLUMN";
                            NULL: all rows */
     rk_team *team;      /* NULL: this process is alone */
 } rk_sweep_control;
@@ -131,9 +131,9 @@ RK_API rk_status rk_sweep_count(const rk_sweep *sweep, rk_sweep_totals *totals, 
                                 rk_error *err);
 
 /*
- * Checks every point, then settles all and hands out their rows.  `control` may be NULL, and so may
- * `totals`, whose first `size` bytes are filled.  After RK_ERR_STOPPED the rows of the points that
- * were finished have been handed out.  Errors as of rk_sweep_count; RK_ERR_IO for files.
+ * Checks every point, then runs all and delivers their rows.  `control` may be NULL, and so may
+ * `totals`, whose first `size` bytes are filled.  After RK_ERR_STOPPED, the rows of finished points
+ * have been delivered.  Errors as of rk_sweep_count; RK_ERR_IO for files.
  */
 RK_API rk_status rk_sweep_points(const rk_sweep *sweep, const rk_sweep_control *control,
                                  rk_sweep_totals *totals, size_t size, rk_error *err);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Processes that share a search, as rank 0 and the others see each other: messages of bytes to and
- * from rank 0.  A program fills the struct with its way to carry them, e.g. MPI, and hands it to a
- * job on every rank (rk_job_control.team).  Rank 0 has the answer.
+ * from rank 0.  A program fills the struct with its transport, e.g. MPI, and passes it to a job on
+ * every rank (rk_job_control.team).  Rank 0 has the answer.
  */
 #ifndef RECKON_TEAM_H
 #define RECKON_TEAM_H
@@ -15,10 +15,10 @@ extern "C" {
 
 struct rk_team {
     int rank, size; /* ranks are numbered from 0 */
-    uint64_t runs;  /* the library counts shared searches here; 0 at first */
+    uint64_t runs;  /* the library counts shared searches here; initially 0 */
     void *context;  /* handed to the functions below */
-    int cores;      /* that are this rank's share, at least 1 */
-    bool broken;    /* set by the library: a rank was lost, and they cannot all end together */
+    int cores;      /* threads of this rank, at least 1 */
+    bool broken;    /* set by the library: a rank was lost, so they cannot all finish together */
     double *cpu_s;  /* s of processor time of each rank in shared searches, set on rank 0; NULL: not
                        wanted */
     /* Sends a copy of a message; does not wait until it arrives. */

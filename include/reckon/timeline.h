@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The timeline of one training step: what every pipeline rank does when.
+ * The timeline of one training step: what every pipeline rank does, and when.
  *
  *     rk_timeline *timeline;
  *     rk_timeline_event event;
@@ -23,12 +23,12 @@
 extern "C" {
 #endif
 
-/* A step that has been played. */
+/* A simulated step. */
 typedef struct rk_timeline rk_timeline;
 
 /*
- * Plays a step of strategy `index` of an outcome.  *timeline refers to the outcome, which has to
- * live longer; to be freed with rk_timeline_free; NULL after a failure.  Errors: RK_ERR_INVALID
+ * Simulates a step of strategy `index` of an outcome.  *timeline refers to the outcome, which must
+ * outlive it; free it with rk_timeline_free; it is NULL after a failure.  Errors: RK_ERR_INVALID
  * past the last strategy; RK_ERR_MEMORY.  Source: docs/method/schedules.md.
  */
 RK_API rk_status rk_timeline_create(const rk_outcome *outcome, size_t index, rk_timeline **timeline,
@@ -50,19 +50,19 @@ typedef struct rk_timeline_facts {
 RK_API void rk_timeline_describe(const rk_timeline *timeline, rk_timeline_facts *facts,
                                  size_t size);
 
-/* Something that a rank does. */
+/* An activity of a rank. */
 typedef struct rk_timeline_event {
     int64_t rank;        /* of the pipeline, from 0; -1: all ranks, after the pipeline */
     const char *stream;  /* "compute"; "backward" where a schedule overlaps it with forward; of what
                             follows the pipeline "dp", "pp", "host" or "compute"; static */
-    const char *kind;    /* "forward", "backward", "weight", or what follows the pipeline: a part of
-                            the step, such as "optimizer"; static */
+    const char *kind;    /* "forward", "backward", "weight", or the part of the step after the
+                            pipeline:    the step, such as "optimizer"; static */
     int64_t chunk;       /* of the rank's layers, from 0; -1: none */
     int64_t micro_batch; /* from 0; -1: none */
     double start_s;      /* since the start of the step */
     double duration_s;   /* of the event */
     double tensor_s;     /* of it, visible communication of tensor parallelism; it alternates with
-                            computation layer by layer, like the next two */
+                            computation layer by layer; the next two likewise */
     double context_s;    /* of context parallelism */
     double expert_s;     /* of expert parallelism */
 } rk_timeline_event;
@@ -74,10 +74,10 @@ typedef struct rk_timeline_event {
 RK_API bool rk_timeline_at(const rk_timeline *timeline, size_t index, rk_timeline_event *event,
                            size_t size);
 
-/* What a rank of the pipeline waits and keeps. */
+/* Idle time and stored activations of a pipeline rank. */
 typedef struct rk_timeline_rank {
     double idle_s;         /* while the pipeline runs */
-    double most_in_flight; /* microbatches whose activations it keeps at once */
+    double most_in_flight; /* micro-batches whose activations it stores at once */
 } rk_timeline_rank;
 
 /* Fills the first `size` bytes for a rank.  Returns false, and fills nothing, past the last. */

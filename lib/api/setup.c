@@ -107,7 +107,7 @@ rk_status rk_strategy_adopt(const rk_strategy *given, rk_strategy *strategy, rk_
     for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
         if (fields[i].value < 0 || fields[i].value >= fields[i].count) {
             return rk_fail_at(err, RK_ERR_INVALID, fields[i].name,
-                              "%d is no value of its enumeration, which ends at %d; set size to "
+                              "%d is not a value of its enumeration, which ends at %d; set size to "
                               "sizeof(rk_strategy), and begin with rk_strategy_read",
                               fields[i].value, fields[i].count - 1);
         }

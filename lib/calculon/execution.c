@@ -52,15 +52,16 @@ static rk_status check_degrees(const rk_calculon_exe *exe, rk_error *err)
         const long long above = (batch / data + 1) * data;
         const bool up = above - batch <= batch % data || batch < data;
         return rk_fail_at(err, RK_ERR_INVALID, "batch_size",
-                          "batch_size %lld is no multiple of data_par %lld; the nearest is %lld",
+                          "batch_size %lld is not a multiple of data_par %lld; the nearest is %lld",
                           batch, data, up ? above : above - data);
     }
     const long long local = batch / data, microbatch = exe->microbatch_size;
     if (local % microbatch) {
-        return rk_fail_at(err, RK_ERR_INVALID, "microbatch_size",
-                          "batch_size / data_par is %lld, which is no multiple of microbatch_size "
-                          "%lld; %lld would do",
-                          local, microbatch, (long long)rk_common_divisor(local, microbatch));
+        return rk_fail_at(
+            err, RK_ERR_INVALID, "microbatch_size",
+            "batch_size / data_par is %lld, which is not a multiple of microbatch_size "
+            "%lld; %lld would do",
+            local, microbatch, (long long)rk_common_divisor(local, microbatch));
     }
     return RK_OK;
 }

@@ -27,7 +27,7 @@ static rk_status read_numbers(const json_t *value, const char *path, double *out
                               rk_error *err)
 {
     char element[RK_JSON_PATH_SIZE], found[RK_JSON_TEXT_SIZE];
-    const size_t given = json_array_size(value); /* 0 of what is no array */
+    const size_t given = json_array_size(value); /* 0 of what is not an array */
     if (given < 1 || given > RK_PRICE_VALUES_MAX) {
         return rk_fail_at(err, RK_ERR_INVALID, path, "expected a list of 1 to %d numbers, found %s",
                           RK_PRICE_VALUES_MAX, rk_json_describe(value, found));

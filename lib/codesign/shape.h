@@ -30,7 +30,7 @@ typedef struct rk_shape {
 } rk_shape;
 
 /*
- * Searches for the best strategy of every shape, which takes what is no size from the model of
+ * Searches for the best strategy of every shape, which takes what is not a size from the model of
  * `problem`.  *shapes is the caller's to free; the most efficient first, of equal ones that with
  * more mappings.
  */

@@ -81,7 +81,7 @@
 #define RK_OPTION_JSON                                                                             \
     {                                                                                              \
         .name = "json", .type = RK_OPTION_FLAG, .offset = RK_PLAN_PLACE(json),                     \
-        .help = "write the answer as JSON"                                                         \
+        .help = "write JSON"                                                                       \
     }
 
 #define RK_OPTION_CSV                                                                              \

@@ -90,7 +90,7 @@ static void add_size(const struct page *page, const rk_system *system, const rk_
         add_asynchronous(page, &servers);
     }
     if (asked->every > 0) {
-        add_waiting(page, "all-reduce now and then", bytes, all_reduce / (double)asked->every);
+        add_waiting(page, "periodic all-reduce", bytes, all_reduce / (double)asked->every);
     }
 }
 

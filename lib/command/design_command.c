@@ -34,11 +34,10 @@ struct reckon_args {
      .offset = offsetof(struct args, target.prices),                                               \
      .catalogue = "prices",                                                                        \
      .value = "NAME|FILE",                                                                         \
-     .help = "the numbers of the machine that vary, with prices: 'example' or a .json file"},      \
-        TARGET(args, step, "step", "SECONDS", "target: longest step of the whole batch"),          \
-        TARGET(args, tokens_per_second, "tokens-per-second", "N",                                  \
-               "target: least tokens/s of the machine"),                                           \
-        TARGET(args, days, "days", "N", "target: longest time to train on --tokens"),              \
+     .help = "hardware numbers to vary, with prices: 'example' or a .json file"},                  \
+        TARGET(args, step, "step", "SECONDS", "target: maximum step time"),                        \
+        TARGET(args, tokens_per_second, "tokens-per-second", "N", "target: minimum throughput"),   \
+        TARGET(args, days, "days", "N", "target: maximum training time for --tokens"),             \
         TARGET(args, tokens, "tokens", "N", "tokens to train on: 15T")
 
 static const rk_option calculon_options[] = {

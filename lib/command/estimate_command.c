@@ -13,11 +13,11 @@ static const rk_option estimate_options[] = {
      .common = true,
      .type = RK_OPTION_FLAG,
      .offset = offsetof(rk_request, explain),
-     .help = "say what bounds the step, and what better hardware would buy"},
+     .help = "show what limits the step and what better hardware would gain"},
     {.name = "operators",
      .type = RK_OPTION_FLAG,
      .offset = offsetof(rk_request, operators),
-     .help = "list what a microbatch runs on a rank: sizes, FLOPs, bytes, messages, time"},
+     .help = "list the operators of one micro-batch: sizes, FLOPs, bytes, messages, time"},
     RK_OPTIONS_OF_SYNC,
     RK_OPTION_EMIT,
 };

@@ -25,7 +25,7 @@ struct reckon_args {
     {                                                                                              \
         .name = "change", .type = RK_OPTION_REAL, .offset = offsetof(struct args, change),         \
         .min = -90, .max = 900, .value = "PERCENT",                                                \
-        .help = "how much better every number gets, worse below 0; default: 10"                    \
+        .help = "improvement of each number; negative: deterioration; default: 10"                 \
     }
 
 static const rk_option calculon_options[] = {

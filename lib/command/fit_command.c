@@ -20,7 +20,7 @@ static const rk_option fit_options[] = {
      .offset = offsetof(rk_request, threads),
      .max = 4096,
      .value = "N",
-     .help = "of a search; default: one per core"},
+     .help = "threads for a search; default: one per core"},
 };
 
 static bool fits(const rk_fit *fit)

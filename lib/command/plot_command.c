@@ -19,22 +19,22 @@ static const rk_option plot_options[] = {
      .required = true,
      .offset = offsetof(struct plot_arguments, document),
      .value = "FIGURE.json",
-     .help = "what to draw"},
+     .help = "the figure, or a page of figures"},
     {.name = "results",
      .positional = true,
      .offset = offsetof(struct plot_arguments, results),
      .value = "RESULTS",
-     .help = "a table of results, .csv, .csv.gz or .db, in place of the document's"},
+     .help = "results (.csv, .csv.gz or .db), in place of the document's"},
     {.name = "output",
      .letter = 'o',
      .offset = offsetof(struct plot_arguments, output),
      .value = "FILE",
-     .help = "a figure (.svg), or the page (.html, .md); the figure on standard output unless "
-             "given"},
+     .help =
+         "write a figure (.svg) or the page (.html, .md); default: the figure, to standard output"},
     {.name = "figure",
      .offset = offsetof(struct plot_arguments, figure),
      .value = "NAME",
-     .help = "which figure of a page to draw"},
+     .help = "figure of a page to draw"},
 };
 
 static rk_status run_plot(rk_job *job, void *arguments, rk_error *err);

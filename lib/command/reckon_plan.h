@@ -76,7 +76,7 @@ extern const char *const rk_reckon_plan_methods[];
     {                                                                                              \
         .name = "method", .type = RK_OPTION_CHOICE, .offset = offsetof(rk_request, method),        \
         .choices = rk_reckon_plan_methods, .value = "NAME",                                        \
-        .help = "method; default: that of the documents"                                           \
+        .help = "performance model; default: that of the documents"                                \
     }
 
 #endif

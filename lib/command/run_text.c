@@ -121,7 +121,7 @@ static void write_failures(FILE *to, const rk_whole_run *run)
                   rk_duration_text(r->writing, reading));
 }
 
-/* Spare nodes that hardly ever run out. */
+/* Spare nodes that rarely run out. */
 static void write_spares(FILE *to, const rk_whole_run *run)
 {
     const rk_reliability *r = &run->reliability;

@@ -50,13 +50,17 @@ struct reckon_args {
 
 #define SHAPES(args)                                                                               \
     REAL(args, tolerance, "tolerance", 0, 50, "PERCENT",                                           \
-         "how far from --parameters a shape may be; default: 2"),                                  \
-        COUNTS(args, blocks, "blocks", "blocks to try; default: all that --aspect allows"),        \
-        COUNTS(args, heads, "heads", "heads to try; default: all multiples of --head-multiple"),   \
-        ONE_COUNT(args, head_multiple, "head-multiple", "heads are multiples of it; default: 8"),  \
+         "tolerance around --parameters; default: 2"),                                             \
+        COUNTS(args, blocks, "blocks",                                                             \
+               "numbers of blocks to try; default: all within the aspect ratios"),                 \
+        COUNTS(args, heads, "heads",                                                               \
+               "numbers of heads to try; default: all multiples of --head-multiple"),              \
+        ONE_COUNT(args, head_multiple, "head-multiple",                                            \
+                  "try multiples of this number of heads; default: 8"),                            \
         REAL(args, aspect_min, "aspect-min", 0, INT64_MAX, "RATIO",                                \
-             "least hidden size over blocks; default: 64"),                                        \
-        REAL(args, aspect_max, "aspect-max", 0, INT64_MAX, "RATIO", "and the most; default: 256")
+             "minimum hidden size over blocks; default: 64"),                                      \
+        REAL(args, aspect_max, "aspect-max", 0, INT64_MAX, "RATIO",                                \
+             "maximum hidden size over blocks; default: 256")
 
 #define TOP_OPTION(args)                                                                           \
     {                                                                                              \
@@ -96,12 +100,11 @@ static const rk_option calculon_options[] = {
 
 static const rk_option reckon_options[] = {
     REAL(reckon_args, parameters, "parameters", 1, INT64_MAX, "N",
-         "parameters of the shapes: 1.1T; default: as many as --model has"),
+         "number of parameters, such as 1.1T; default: that of --model"),
     SHAPES(reckon_args),
-    COUNTS(reckon_args, head_sizes, "head-size",
-           "sizes of a head to try; default: that of --model"),
+    COUNTS(reckon_args, head_sizes, "head-size", "head sizes to try; default: that of --model"),
     REAL(reckon_args, feedforward, "feedforward", 1, 64, "RATIO",
-         "feed-forward over hidden size; default: that of --model"),
+         "feed-forward size over hidden size; default: that of --model"),
     TOP_OPTION(reckon_args),
     RK_OPTIONS_OF_SEARCH,
 };

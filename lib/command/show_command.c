@@ -30,7 +30,7 @@ static const rk_option show_options[] = {
     {.name = "json",
      .type = RK_OPTION_FLAG,
      .offset = offsetof(show_arguments, json),
-     .help = "print only the document, as a start for one of your own"},
+     .help = "print only the document, to start your own from"},
 };
 
 static void write_line(FILE *to, const char *label, const char *words)

@@ -5,7 +5,7 @@
 
 #include "command/answer.h"
 
-/* A way: parameter servers, averages now and then. */
+/* A way: parameter servers, periodic averages. */
 typedef struct rk_sync_way {
     const char *name;
     double sync_s;        /* of gradients and parameters, or of an average; 0: not apart */
@@ -39,41 +39,40 @@ void rk_sync_write_json(rk_json_writer *writer, const rk_sync *sync);
     {.name = "dp-sync",                                                                            \
      .type = RK_OPTION_FLAG,                                                                       \
      .offset = offsetof(rk_request, dp_sync),                                                      \
-     .help =                                                                                       \
-         "compare the all-reduce of gradients with parameter servers, synchronous and not, and "   \
-         "with averages now and then (local SGD, DiLoCo)"},                                        \
+     .help = "compare the gradient all-reduce with parameter servers, synchronous and "            \
+             "asynchronous, and with periodic averaging (local SGD, DiLoCo)"},                     \
         {.name = "dp-servers",                                                                     \
          .type = RK_OPTION_COUNT,                                                                  \
          .offset = offsetof(rk_request, dp_servers),                                               \
          .min = 1,                                                                                 \
          .max = INT32_MAX,                                                                         \
          .value = "N",                                                                             \
-         .help = "with --dp-sync: nodes that only serve"},                                         \
+         .help = "with --dp-sync: dedicated parameter-server nodes"},                              \
         {.name = "dp-every",                                                                       \
          .type = RK_OPTION_COUNT,                                                                  \
          .offset = offsetof(rk_request, dp_every),                                                 \
          .min = 1,                                                                                 \
          .max = INT32_MAX,                                                                         \
          .value = "N",                                                                             \
-         .help = "with --dp-sync: steps from one average to the next; default: 500"},              \
+         .help = "with --dp-sync: steps between averages; default: 500"},                          \
         {.name = "sites",                                                                          \
          .type = RK_OPTION_COUNT,                                                                  \
          .offset = offsetof(rk_request, sites),                                                    \
          .min = 2,                                                                                 \
          .max = INT32_MAX,                                                                         \
          .value = "N",                                                                             \
-         .help = "with --dp-sync: sites like this one that average now and then"},                 \
+         .help = "with --dp-sync: sites of this size that average periodically"},                  \
         {.name = "site-GBps",                                                                      \
          .type = RK_OPTION_REAL,                                                                   \
          .offset = offsetof(rk_request, site_bandwidth),                                           \
          .above = true,                                                                            \
          .max = 1000000,                                                                           \
          .value = "X",                                                                             \
-         .help = "with --sites: the link of a site, GB/s each way"},                               \
+         .help = "with --sites: bandwidth of a site's link, GB/s each way"},                       \
     {                                                                                              \
         .name = "staleness-price", .type = RK_OPTION_REAL,                                         \
         .offset = offsetof(rk_request, staleness_price), .max = 1000, .value = "X",                \
-        .help = "with --dp-sync: steps more per update of staleness, as a share; default: 0"       \
+        .help = "with --dp-sync: extra steps per stale update, as a fraction; default: 0"          \
     }
 
 #endif

@@ -178,10 +178,11 @@ static void write_verdicts(FILE *to, const rk_score_group *g)
         "recall %.1f%%\n",
         g->label, v->ran_fits + v->oom_not, all, 100 * rk_verdicts_accuracy(v),
         100 * rk_verdicts_precision(v), 100 * rk_verdicts_recall(v));
-    (void)fprintf(to,
-                  "  %zu said to fit ran out of memory, %zu said not to fit ran; of the %zu said "
-                  "to thrash, %zu ran out\n",
-                  v->oom_fits, v->ran_not, v->thrash_ran + v->thrash_oom, v->thrash_oom);
+    (void)fprintf(
+        to,
+        "  %zu predicted to fit ran out of memory, %zu predicted not to fit ran; of the %zu "
+        "predicted to thrash, %zu ran out\n",
+        v->oom_fits, v->ran_not, v->thrash_ran + v->thrash_oom, v->thrash_oom);
 }
 
 /* ---- rows ------------------------------------------------------------------------------------ */

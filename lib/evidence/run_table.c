@@ -138,7 +138,7 @@ rk_status rk_run_table_check(const rk_run_table *table, rk_error *err)
     for (size_t i = 0; i < sizeof(needed) / sizeof(needed[0]); i++) {
         if (table->at[needed[i]] < 0) {
             (void)rk_fail(err, RK_ERR_INVALID,
-                          "the header lacks the column %s: this is no table of runs",
+                          "the header lacks the column %s: this is not a table of runs",
                           rk_run_column_names[needed[i]]);
             rk_error_set_file(err, table->name);
             return RK_ERR_INVALID;

@@ -372,7 +372,8 @@ const struct rk_rule rk_rules_sizes[] = {
 
 const struct rk_rule rk_rules_arithmetic[] = {
     {"gbs % (mbs*dp)", batch_rest, VARY(global_batch),
-     "the global batch {global_batch} is no multiple of {n} = micro-batch {micro_batch} x dp {dp}"},
+     "the global batch {global_batch} is not a multiple of {n} = micro-batch {micro_batch} x dp "
+     "{dp}"},
     {"tp*cp*dp % (ep*etp)", folding_rest, VARY(ep),
      "ep {ep} x etp {etp} does not divide the {n} ranks of a stage, tp {tp} x cp {cp} x dp {dp}"},
     {"ep*etp = tp*cp", experts_off_block, VARY(ep),

@@ -17,7 +17,7 @@ static int64_t expert_parallel_without_sp(const struct question *q)
 
 const struct rk_rule rk_rules_balanced_cp[] = {
     {"seq % (2*cp)", seq_rest_balanced, VARY(seq),
-     "the sequence {seq_tokens} is no multiple of {n} = 2 x cp {cp}, as balanced causal work "
+     "the sequence {seq_tokens} is not a multiple of {n} = 2 x cp {cp}, as balanced causal work "
      "needs"},
     {0},
 };

@@ -62,7 +62,7 @@ static separator cut_cell(reader *r, const char **fault)
         for (; !at_line_end(r->at, r->end, &size) && *r->at != ','; *out++ = *r->at++) {
             if (*r->at == '"' || *r->at == '\0') {
                 *fault = *r->at ? "there is a quote inside a cell that does not start with one"
-                                : "the file holds a zero byte: it is no text";
+                                : "the file holds a zero byte: it is not a text";
                 return BAD_CELL;
             }
         }

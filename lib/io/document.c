@@ -102,7 +102,7 @@ static rk_status fail_unknown(const rk_json_doc *doc, rk_error *err)
     return RK_ERR_INVALID;
 }
 
-/* Writes the path of the config.json of a folder; false: the name is no folder. */
+/* Writes the path of the config.json of a folder; false: the name is not a folder. */
 static bool find_config(const char *name, const char *folder, char *out, size_t size)
 {
     struct stat about;

@@ -18,7 +18,7 @@ typedef struct rk_json_doc {
 
 /*
  * Parses `size` bytes of text; `name` is used in messages.  Refuses duplicate keys, trailing
- * text, numbers that overflow, a root that is no object, nesting deeper than jansson allows
+ * text, numbers that overflow, a root that is not an object, nesting deeper than jansson allows
  * (RK_ERR_SYNTAX with line and column, or RK_ERR_INVALID).
  */
 rk_status rk_json_parse(const char *text, size_t size, const char *name, rk_json_doc *doc,

@@ -86,8 +86,8 @@ static rk_status read_rows(sqlite3 *db, text *csv, rk_error *err)
     if (!good) {
         status = rk_fail(err, RK_ERR_MEMORY, "not enough memory for the table");
     } else if (code != SQLITE_DONE) {
-        status =
-            rk_fail(err, RK_ERR_INVALID, "this is no database of a sweep: %s", sqlite3_errmsg(db));
+        status = rk_fail(err, RK_ERR_INVALID, "this is not a database of a sweep: %s",
+                         sqlite3_errmsg(db));
     }
     (void)sqlite3_finalize(rows);
     return status;

@@ -58,7 +58,7 @@ void *rk_job_arguments(rk_job *job);
 /* Whether a command found what it was asked for; jobs begin with false. */
 void rk_job_set_found(rk_job *job, bool found);
 
-/* Hands a line that is no part of the answer to whoever runs the job. */
+/* Hands a line that is not a part of the answer to whoever runs the job. */
 void rk_job_remark(const rk_job *job, const char *format, ...) RK_PRINTF(2, 3);
 
 /*

@@ -149,7 +149,7 @@ static void add_flash(rk_cost_builder *x, const rk_attention_shape *a)
 }
 
 /*
- * Batched products of head sizes that are no multiple of 16 bytes, over aligned ones: the matrix
+ * Batched products of head sizes that are not multiples of 16 bytes, over aligned ones: the matrix
  * engine loads them element by element.  (BLOOM's sweep on A100: heads of 108 lose the time of six
  * such products against 104 and 112.)
  */

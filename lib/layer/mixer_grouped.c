@@ -55,7 +55,7 @@ static rk_status complete(rk_layer_type *type, int64_t hidden, const char *path,
         if (hidden % a->query_heads != 0) {
             return rk_fail_at(err, RK_ERR_INVALID, rk_json_path_member(path, "head_size", member),
                               "the key \"head_size\" is missing, and hidden = %" PRId64
-                              " is no multiple of heads = %" PRId64,
+                              " is not a multiple of heads = %" PRId64,
                               hidden, a->query_heads);
         }
         a->head_size = hidden / a->query_heads;

@@ -189,7 +189,7 @@ rk_status rk_hf_adapt_minicpm3(hf_draft *draft, rk_error *err)
     if (draft->size[HF_VALUE_SIZE] == 0 && heads > 0) {
         if (hidden % heads != 0) {
             return rk_hf_fail(draft, "v_head_dim", err,
-                              "this key is missing, and hidden_size is no multiple of "
+                              "this key is missing, and hidden_size is not a multiple of "
                               "num_attention_heads");
         }
         draft->size[HF_VALUE_SIZE] = hidden / heads;

@@ -335,7 +335,7 @@ static rk_status derive_attention(hf_draft *draft, rk_error *err)
         if (size[HF_HIDDEN] % a->query_heads != 0) {
             return rk_hf_fail(draft, "head_dim", err,
                               "this key is missing, and the width %" PRId64
-                              " is no multiple of the %" PRId64 " heads",
+                              " is not a multiple of the %" PRId64 " heads",
                               size[HF_HIDDEN], a->query_heads);
         }
         a->head_size = size[HF_HIDDEN] / a->query_heads;

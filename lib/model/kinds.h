@@ -113,7 +113,7 @@ struct rk_mixer {
     const struct rk_recurrence_kind *recurrence; /* NULL: no recurrence */
 
     /*
-     * Training FLOPs per token (forward and twice that backward) of what is no product with a
+     * Training FLOPs per token (forward and twice that backward) of what is not a product with a
      * weight, in a sequence of `seq` tokens.
      */
     double (*flops)(const rk_layer_type *type, int64_t hidden, int64_t seq, rk_flop_reach reach);

@@ -9,7 +9,7 @@
 
 #define RK_LABEL_SIZE 48
 
-/* Escapes for XML and HTML; what is no legal character there becomes U+FFFD. */
+/* Escapes for XML and HTML; what is not a legal character there becomes U+FFFD. */
 void rk_draw_escaped(rk_out *out, const char *text);
 
 /* Writes a length, rounded to 1/100. */

@@ -119,7 +119,7 @@ rk_status rk_request_strategy(const rk_request *request, const rk_inputs *inputs
 
 /*
  * The strategies that a command line leaves open.  Refuses what a search does not take, and degrees
- * that the accelerators are no multiple of.
+ * that the accelerators are not a multiple of.
  */
 rk_status rk_request_space(const rk_request *request, const rk_inputs *inputs, rk_plan_space *space,
                            rk_error *err);

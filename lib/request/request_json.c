@@ -13,7 +13,7 @@
 
 /* ---- names ----------------------------------------------------------------------------------- */
 
-/* Options that are no part of a strategy; those without a name here are about the command. */
+/* Options that are not part of a strategy; those without a name here are about the command. */
 static const char *const outer_names[] = {"accelerators", "global-batch", "seq",
                                           "framework",    "max-memory",   "mfu-convention"};
 static const char *const command_names[] = {

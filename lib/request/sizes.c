@@ -69,7 +69,7 @@ static rk_status settle_virtual_stages(rk_request *r, const rk_model *model, rk_
     const double stages = model->layers / stage;
     if (stages < 1 || floor(stages) < stages) {
         return rk_fail(err, RK_ERR_INVALID,
-                       "--vp-layers %" PRId64 ": %d layers are no multiple of %.0f = pp %" PRId64
+                       "--vp-layers %" PRId64 ": %d layers are not a multiple of %.0f = pp %" PRId64
                        " x %" PRId64,
                        r->vp_layers, (int)model->layers, stage, r->pp.values[0], r->vp_layers);
     }

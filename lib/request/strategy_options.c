@@ -148,7 +148,7 @@ const rk_option rk_strategy_options[RK_STRATEGY_OPTION_COUNT] = {
     NUMBER("gpus-per-node", "nproc-per-node", gpus_per_node,
            "accelerators per node; checked against the system"),
     ABOVE("max-memory", NULL, max_memory, MEMORY_MAX,
-          "GiB to use per accelerator; default: all that it has"),
+          "memory limit per accelerator, GiB; default: all of it"),
     CHOICE("framework", framework, rk_framework_names,
            "framework whose constraints and defaults apply; default: the accelerator's usual one"),
     {.name = "stack",
@@ -186,14 +186,14 @@ const rk_option rk_strategy_options[RK_STRATEGY_OPTION_COUNT] = {
      .common = true,
      .help = "sequence length in tokens, such as 8192 or 8k; default: the model's"},
     NUMBER("document-tokens", NULL, document,
-           "tokens per document; attention does not cross documents; default: the whole sequence"),
+           "document length in tokens; attention stops at its end; default: the sequence length"),
     DEGREES("tp", "tensor-model-parallel-size", tp, "tensor parallelism", .group = "Parallelism",
             .common = true),
     DEGREES("pp", "pipeline-model-parallel-size", pp, "pipeline parallelism", .common = true),
     DEGREES("cp", "context-parallel-size", cp, "context parallelism"),
     DEGREES("ep", "expert-model-parallel-size", ep, "expert parallelism", .common = true),
     DEGREES("etp", "expert-tensor-parallel-size", etp, "tensor parallelism of experts"),
-    NUMBER("dp", "data-parallel-size", dp, "data parallelism; default: what the others leave"),
+    NUMBER("dp", "data-parallel-size", dp, "data parallelism; default: the remaining accelerators"),
     {.name = "zero",
      .aliases = {"zero-stage"},
      .type = RK_OPTION_COUNTS,
@@ -229,10 +229,10 @@ const rk_option rk_strategy_options[RK_STRATEGY_OPTION_COUNT] = {
     FLAG("count-head", "account-for-loss-in-pipeline-split", count_head,
          "count the output layer as a layer when splitting stages"),
     NUMBER("mtp-layers", "mtp-num-layers", mtp_layers,
-           "modules of multi-token prediction; default: those of the model"),
-    FLAG("no-mtp", NULL, no_mtp, "train without the modules of multi-token prediction"),
+           "multi-token prediction modules; default: the model's"),
+    FLAG("no-mtp", NULL, no_mtp, "train without multi-token prediction"),
     FLAG("mtp-before-head", NULL, mtp_before_head,
-         "place MTP layers on the stage before the output layer's"),
+         "put MTP layers on the stage before the one with the output layer"),
     SET("recompute", "recompute-granularity", recomputes, rk_recompute_kind_names,
         "activation recomputation", .group = "Memory", .common = true),
     SET("recompute-modules", NULL, modules, module_choices, "modules of selective recomputation"),
@@ -243,7 +243,7 @@ const rk_option rk_strategy_options[RK_STRATEGY_OPTION_COUNT] = {
            .group = "Precision and optimizer", .common = true),
     CHOICE("fp8-recipe", fp8_recipe, rk_fp8_recipe_names, "scaling of fp8; default: tensorwise"),
     FLAG("fp8-param-gather", NULL, low_weights,
-         "keep and gather the weights of fp8 and fp4 linear layers in that type alone"),
+         "keep weights of fp8 and fp4 linear layers in that type only, and gather them in it"),
     FLAG("fp8-activation-input", "activation-func-fp8-input-store", low_activations,
          "keep the inputs of gated activations in fp8"),
     CHOICE("gradients", gradients, gradient_choices, "data type of gradient accumulation"),
@@ -258,7 +258,7 @@ const rk_option rk_strategy_options[RK_STRATEGY_OPTION_COUNT] = {
     ABOVE("capacity-factor", "moe-expert-capacity-factor", capacity_factor, 1000,
           "expert capacity factor; default: no token is dropped"),
     REAL("imbalance", NULL, imbalance, 1, 1000,
-         "tokens of the busiest expert rank over the mean; default: 1"),
+         "expert load imbalance: tokens on the busiest rank over the mean; default: 1"),
     NUMBER("lora-rank", "peft-dim", lora_rank, "fine-tune LoRA adapters of this rank",
            .group = "Fine-tuning"),
     SET("lora-modules", NULL, lora_modules, rk_adapted_names,
@@ -558,7 +558,7 @@ static rk_status check_single(const rk_request *r, rk_error *err)
     return RK_OK;
 }
 
-/* Refuses degrees that the accelerators are no multiple of, or that leave another --dp. */
+/* Refuses degrees that the accelerators are not a multiple of, or that leave another --dp. */
 static rk_status check_degrees(const rk_request *r, int64_t tp, int64_t cp, int64_t pp, bool all,
                                rk_error *err)
 {
@@ -568,7 +568,7 @@ static rk_status check_degrees(const rk_request *r, int64_t tp, int64_t cp, int6
         const double times = fit ? (double)(r->accelerators / fit) : 0;
         return rk_fail(err, RK_ERR_INVALID,
                        "the rule accelerators %% (tp*cp*pp): %" PRId64
-                       " accelerators are no multiple of %.0f = tp %" PRId64 " x cp %" PRId64
+                       " accelerators are not a multiple of %.0f = tp %" PRId64 " x cp %" PRId64
                        " x pp %" PRId64 "; nearest legal accelerators: %.0f or %.0f",
                        r->accelerators, each, tp, cp, pp, each * fmax(times, 1),
                        each * (fmax(times, 1) + 1));

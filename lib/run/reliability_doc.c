@@ -38,7 +38,7 @@ static rk_status read_clusters(const json_t *value, const char *path, void *out,
 {
     rk_reliability *reliability = out;
     char element[RK_JSON_PATH_SIZE], found[RK_JSON_TEXT_SIZE];
-    const size_t given = json_array_size(value); /* 0 of what is no array */
+    const size_t given = json_array_size(value); /* 0 of what is not an array */
     if (given < 1 || given > RK_CLUSTERS_MAX) {
         return rk_fail_at(err, RK_ERR_INVALID, path,
                           "expected a list of 1 to %d clusters, found %s", RK_CLUSTERS_MAX,

@@ -63,7 +63,7 @@ typedef struct rk_named_values {
 rk_status rk_named_evaluate(const rk_named_values *values, const char *expression, const char *path,
                             rk_arena *arena, rk_value *value, rk_error *err);
 
-/* NaN for what is no number. */
+/* NaN for what is not a number. */
 double rk_value_number(const rk_value *value);
 
 /* Whether two values are the same: numbers as numbers, and no value as no value. */

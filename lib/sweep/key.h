@@ -25,7 +25,7 @@ typedef struct rk_sweep_key {
     rk_sweep_key_part parts[RK_SWEEP_KEY_PARTS];
 } rk_sweep_key;
 
-/* Errors: RK_ERR_INVALID for text that is no key. */
+/* Errors: RK_ERR_INVALID for text that is not a key. */
 rk_status rk_sweep_key_parse(const char *text, rk_sweep_key *key, rk_error *err);
 void rk_sweep_key_clear(rk_sweep_key *key);
 

@@ -300,7 +300,7 @@ static void write_message(struct trace *t, const rk_op *from, const rk_op *to, s
     if (from->kind != to->kind || from->microbatch != to->microbatch || from->rank == to->rank) {
         return;
     }
-    /* inside of the first slice: its end is no part of it */
+    /* inside of the first slice: its end is not a part of it */
     write_flow(t, from, 's', id, from->start);
     write_flow(t, to, 'f', id, to->start);
     t->rank = from->rank;

@@ -161,7 +161,7 @@ static void print_report(report *r)
 
 /* ---- out of memory ------------------------------------------------------------------------- */
 
-/* Counts rows of the nanotron sweep by whether they are said to fit. */
+/* Counts rows of the nanotron sweep by whether they are predicted to fit. */
 static void count_fits(const rk_run_sources *sources, const rk_run_table *t, size_t *fits,
                        size_t *fails)
 {

@@ -285,7 +285,7 @@ static void test_software(void **state)
     }
 }
 
-/* Runs of one's own name their documents. */
+/* Runs of your own name their documents. */
 static void test_named(void **state)
 {
     (void)state;

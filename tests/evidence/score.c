@@ -48,7 +48,7 @@ static void make(rk_compared rows[ROWS])
 {
     rows[0] = run(0, 1.0, 1.2, true);  /* chosen */
     rows[1] = run(1, 1.1, 1.0, true);  /* the best */
-    rows[2] = run(2, 0.9, 0.9, false); /* faster, but said not to fit */
+    rows[2] = run(2, 0.9, 0.9, false); /* faster, but predicted not to fit */
     rows[3] = run(3, 2.0, 0, true);
     rows[4] = run(4, 3.0, 0, true); /* chosen, and ran out of memory */
     rows[5] = run(5, 4.0, 4.0, true);
@@ -84,7 +84,8 @@ static void test_regret(void **state)
     assert_int_equal(r->groups, 2);
     assert_int_equal(r->failed, 1);
     assert_int_equal(r->best, 0);
-    assert_near(r->median, 1.2 / 0.9 - 1, 1e-12); /* to the best that ran, said to fit or not */
+    assert_near(r->median, 1.2 / 0.9 - 1,
+                1e-12); /* to the best that ran, predicted to fit or not */
     rk_grouping_clear(&grouping);
 
     rows[0].step = 1.15; /* now the second is chosen, and the third is not there */

@@ -389,7 +389,7 @@ static void test_nearest(void **state)
         const char *says;
     } cases[] = {
         {break_batch, ANY, DENSE,
-         "the global batch 130 is no multiple of 8 = micro-batch 1 x dp 8; nearest legal global "
+         "the global batch 130 is not a multiple of 8 = micro-batch 1 x dp 8; nearest legal global "
          "batch: 128 or 136"},
         {break_heads, ANY, DENSE,
          "64 attention heads do not split over tp 128; nearest legal tp: 64"},

@@ -27,6 +27,17 @@ HABITS = [
     (r"\bthere is not enough memory\b", "not enough memory"),
     (r"\bgets? ahead\b", "advances"),
     (r"\blaid over\b", "laid out on"),
+    (r"(?<!here\s)\b(is|are) no (multiple|part|number|text|list|array|option|folder|product)\b",
+     "is not a ..."),
+    (r"\bto be freed (with|by)\b", "free it with ..."),
+    (r"\blives? longer\b|\bto live longer\b", "outlives"),
+    (r"\blike the next (two|three|four)\b", "; the next two likewise"),
+    (r"\belse the rest is\b", "otherwise the rest is"),
+    (r"\bhowever alike\b", "even if nearly alike"),
+    (r"\bnow and then\b", "periodically"),
+    (r"\bsaid to (not )?fit\b", "predicted to fit"),
+    (r"\bhardly ever\b", "rarely"),
+    (r"\bof one's own\b", "of your own"),
 ]
 ENDINGS = {".c", ".h", ".md", ".py", ".sh", ".scd", ".txt", ".json", ".ipynb", ".golden"}
 LEFT_OUT = {"CHANGELOG.md", "tests/language/check.py", "LICENSE"}

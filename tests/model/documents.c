@@ -237,7 +237,7 @@ static void test_faults(void **state)
         {"\"heads\": -4, \"ffn\": 256", "heads", "found -4"},
         {"\"heads\": 4.0, \"ffn\": 256", "heads", "a real"},
         {"\"heads\": \"4\", \"ffn\": 256", "heads", "a string"},
-        {"\"heads\": 5, \"ffn\": 256", "head_size", "no multiple"},
+        {"\"heads\": 5, \"ffn\": 256", "head_size", "not a multiple"},
         {"\"heads\": 4, \"kv_heads\": 3, \"ffn\": 256", "kv_heads", "divisor"},
         {"\"heads\": 4, \"kv_heads\": 8, \"ffn\": 256", "kv_heads", "divisor"},
         {"\"heads\": 4, \"ffn\": 256, \"qk_norm\": \"heads\"", "qk_norm", "\"head\""},

@@ -126,7 +126,7 @@ static void test_flags(void **state)
     model = load("opt-13b");
     assert_int_equal(model.learned_positions, 2050);
     assert_int_equal(model.seq, 2048);
-    model = load("llama-3.1-8b"); /* a context of 131072 is no training length */
+    model = load("llama-3.1-8b"); /* a context of 131072 is not a training length */
     assert_int_equal(model.seq, 8192);
     assert_false(model.tied);
     model = load("deepseek-v3");
@@ -210,7 +210,7 @@ static void test_refusals(void **state)
          "from 1"},
         {"{\"model_type\": \"llama\", \"num_hidden_layers\": 2000}", "num_hidden_layers",
          "from 1 to 1024"},
-        {"{\"model_type\": \"llama\", \"num_attention_heads\": 33}", "head_dim", "no multiple"},
+        {"{\"model_type\": \"llama\", \"num_attention_heads\": 33}", "head_dim", "not a multiple"},
         {"{\"model_type\": \"mixtral\", \"num_experts_per_tok\": 9}", "top_k", "from 1 to 8"},
         {"{\"model_type\": \"mixtral\", \"num_experts_per_tok\": null}", "top_k", "from 1 to 8"},
         {"{\"model_type\": \"opt\", \"word_embed_proj_dim\": -1}", "word_embed_proj_dim", "from 0"},
@@ -260,7 +260,7 @@ static void test_route_groups(void **state)
     }
 }
 
-/* Keys that ask for nothing refuse nothing, and null is no value. */
+/* Keys that ask for nothing refuse nothing, and null is not a value. */
 /* What launch files say: the file's own values, and none of what it leaves out. */
 static void test_details(void **state)
 {

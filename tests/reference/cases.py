@@ -28,7 +28,7 @@ def often(rng, share):
 
 
 def without_some(rng, fields, names):
-    """Leaves optional fields out now and then, so that their defaults count."""
+    """Leaves optional fields out at random, so that their defaults count."""
     return {key: value for key, value in fields.items() if key not in names or often(rng, 0.85)}
 
 

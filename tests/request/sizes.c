@@ -68,7 +68,7 @@ static void test_virtual_stages(void **state)
     r.vp_layers = 2;
     assert_int_equal(rk_request_settle_sizes(&r, &err), RK_OK);
     assert_int_equal(r.vp.values[0], 4);
-    r.vp_layers = 3; /* 32 layers are no multiple of 12 */
+    r.vp_layers = 3; /* 32 layers are not a multiple of 12 */
     assert_int_equal(rk_request_settle_sizes(&r, &err), RK_ERR_INVALID);
 }
 

@@ -92,7 +92,7 @@ static void check_sources(json_t *value, const char *where)
     for (size_t i = 0; i < json_array_size(uncertain); i++) {
         const char *key = json_string_value(json_array_get(uncertain, i));
         if (!json_object_get(value, key)) {
-            fail_msg("%s: the uncertain \"%s\" is no key of its group", where, key);
+            fail_msg("%s: the uncertain \"%s\" is not a key of its group", where, key);
         }
     }
     for (void *at = json_object_iter(value); at; at = json_object_iter_next(value, at)) {

@@ -28,7 +28,7 @@ static void test_known(void **state)
     expect(&nodes, 16, 1, 8, 16);     /* over two nodes */
     expect(&nodes, 4, 8, 1, 4);       /* one rank per node */
     expect(&nodes, 64, 4, 2, 64);     /* two ranks per node */
-    expect(&nodes, 16, 1024, 1, 2);   /* three fit a pod, but 16 / 3 is no whole number */
+    expect(&nodes, 16, 1024, 1, 2);   /* three fit a pod, but 16 / 3 is not a whole number */
     expect(&nodes, 1024, 16, 1, 128); /* 192 fit */
     expect(&racks, 64, 1, 64, 64);
     expect(&racks, 128, 1, 64, 128); /* 72 fit; racks are filled in part */

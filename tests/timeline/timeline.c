@@ -161,7 +161,7 @@ static void check_trace(const json_t *events, const rk_timeline *t)
     assert_true(last >= 1e6 * t->step - 0.01 && last <= 1e6 * t->step + 0.01);
 }
 
-/* Whether a slice of the thread holds the time; its end is no part of it. */
+/* Whether a slice of the thread holds the time; its end is not a part of it. */
 static bool is_held(const json_t *events, double thread, double time)
 {
     for (size_t i = 0; i < json_array_size(events); i++) {
