@@ -115,7 +115,7 @@ static void add_attention_casts(rk_cost_builder *x, const rk_attention_shape *a)
 static void add_flash(rk_cost_builder *x, const rk_attention_shape *a)
 {
     const rk_strategy *s = x->c->strategy;
-    const int64_t reach = s->document > 0 && s->document < s->seq ? s->document : s->seq;
+    const int64_t reach = rk_strategy_reach(s);
     const double sequences = (double)s->micro_batch * (double)s->seq / (double)reach;
     const double cp = (double)s->cp, t = (double)s->tp;
     const double flops = sequences * rk_attention_flops(a, reach) / (t * cp);

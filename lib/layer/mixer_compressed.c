@@ -188,11 +188,6 @@ static double flops(const rk_layer_type *type, int64_t hidden, int64_t seq, rk_f
 
 /* ---- operators ----------------------------------------------------------------------------- */
 
-static double reach_of(const rk_strategy *s)
-{
-    return (double)(s->document > 0 && s->document < s->seq ? s->document : s->seq);
-}
-
 /*
  * The way down to the latent of queries and to key and value, compressors, the way up.  Kept: the
  * latent before and after its norm, key and value before and after, what entries are made of,
@@ -226,7 +221,8 @@ static void add_projections(rk_cost_builder *x, const rk_attention_shape *a)
 static void add_indexer(rk_cost_builder *x, const rk_attention_shape *a)
 {
     const rk_strategy *s = x->c->strategy;
-    const double T = x->c->tokens, h = (double)x->c->model->hidden, reach = reach_of(s);
+    const double T = x->c->tokens, h = (double)x->c->model->hidden,
+                 reach = (double)rk_strategy_reach(s);
     const double each = 2 * (double)(a->index.heads * (a->index.size + 1));
     const double queries = (double)(a->index.heads * a->index.size);
     const double pooled = (double)compressor_width(a, a->index.size);
@@ -246,7 +242,7 @@ static void add_core(rk_cost_builder *x, const rk_attention_shape *a)
     const rk_strategy *s = x->c->strategy;
     const rk_accelerator *device = &x->c->system->accelerator;
     const double heads = (double)a->query_heads / (double)s->tp, tile = device->sparse.head_tile;
-    const double reach = reach_of(s), padded = ceil(heads / tile) * tile;
+    const double reach = (double)rk_strategy_reach(s), padded = ceil(heads / tile) * tile;
     const double keys = fmin((double)a->window, reach) + visited(a, reach);
     rk_add_picked(x, 4 * x->c->tokens * keys * heads * (double)a->head_size, heads / padded);
 }

@@ -37,9 +37,9 @@ static void fill_size(const rk_recurrence_shape *r, int64_t h, rk_recurrence_siz
 }
 
 /*
- * As the gated delta rule with d_k = d_v, n_k = n_v; the vector of decays makes its kernels 1.4
- * times as long forward and 1.7 times backward (chunk_gla over chunk_gdn on GB200, README of
- * flash-linear-attention at bc3b101d).
+ * As the gated delta rule with d_k = d_v, n_k = n_v.  Where chunk_kda is not measured, the vector
+ * of decays makes its kernels 1.4 times as long forward and 1.7 times backward (chunk_gla over
+ * chunk_gdn on GB200, README of flash-linear-attention at bc3b101d).
  * Kept: outputs of the projections and convolutions; queries and keys normalised; the decay; the
  * two products within chunks; the input of the gated norm.  Temporaries: states of chunks and their
  * gradients.
@@ -56,7 +56,8 @@ static void fill_work(const rk_block_context *c, const rk_recurrence_shape *r,
         .streamed_backward = e * (9 * D + 5 * D),
         .kept = e * (4 * D + 3 * D + 2 * D + D + 2 * C * n + D),
         .transient = 2 * e * (D * d / C),
-        .scan = {.flop_share = c->stack->delta_flop_share,
+        .scan = {.rule = RK_DELTA_KIMI,
+                 .flop_share = c->stack->delta_flop_share,
                  .stream_share = c->stack->delta_stream_share,
                  .flops_forward = n * (6 * d * d + 10 * C * d + C * C) + conv,
                  .flops_backward = n * (16 * d * d + 30 * C * d + 4 * C * C) + 2 * conv,

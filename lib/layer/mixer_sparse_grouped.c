@@ -32,7 +32,7 @@ static int matrices(const rk_layer_type *type, double h, rk_matrix out[RK_MATRIX
 static void add_core(rk_cost_builder *x, const rk_attention_shape *a)
 {
     const rk_strategy *s = x->c->strategy;
-    const int64_t reach = s->document > 0 && s->document < s->seq ? s->document : s->seq;
+    const int64_t reach = rk_strategy_reach(s);
     const double t = (double)s->tp, qk = (double)rk_attention_qk_size(a);
     const double v = (double)rk_attention_value_size(a);
     const double heads = (double)a->query_heads / t;

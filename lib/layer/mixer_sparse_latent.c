@@ -41,7 +41,7 @@ static void add_core(rk_cost_builder *x, const rk_attention_shape *a)
     const rk_strategy *s = x->c->strategy;
     const rk_accelerator *device = &x->c->system->accelerator;
     const double heads = (double)a->query_heads / (double)s->tp, tile = device->sparse.head_tile;
-    const double reach = (double)(s->document > 0 && s->document < s->seq ? s->document : s->seq);
+    const double reach = (double)rk_strategy_reach(s);
     const double width = 2 * (double)a->kv_rank + (double)a->rope_size;
     const double padded = ceil(heads / tile) * tile;
     rk_add_picked(x, 2 * x->c->tokens * rk_index_visited(a, reach) * heads * width, heads / padded);

@@ -45,6 +45,8 @@ typedef struct rk_operator {
     double share;           /* of the rate of products and attention that the kernels reach */
     double stream_share;    /* of a scan, the same of the bandwidth of memory */
     double kernels;         /* of a scan */
+    rk_delta_rule rule;     /* of a scan: at the rates of the accelerator where it has them */
+    double sequence;        /* of a delta rule: tokens along which states are passed on */
     double sharing;         /* of attention: query heads that share keys */
     double relative;        /* of attention: time over that of the stack's kernel; 0: 1 */
     rk_message message;

@@ -27,12 +27,16 @@ static double attention_seconds(const rk_accelerator *a, const rk_operator *o)
 }
 
 /*
- * A pass of a scan takes its FLOPs at a share of the peak of the matrix engine or its bytes at a
- * share of memory bandwidth, whichever is longer, and the time of its kernels.
+ * A pass of a scan whose kernels are measured takes what they take; others take their FLOPs at
+ * a share of the peak of the matrix engine or their bytes at a share of memory bandwidth, whichever
+ * is longer, and the time of their kernels.
  */
 static double scan_seconds(const rk_accelerator *a, const rk_operator *o)
 {
     const double rate = a->gemm[o->precision].peak * o->share;
+    if (a->delta[o->rule].rate > 0) {
+        return rk_delta_seconds(a, o->rule, o->flops, o->sequence, o->pass != RK_PASS_FORWARD);
+    }
     return fmax(o->flops / rate, o->bytes / (a->memory_bandwidth * o->stream_share)) +
            o->kernels * a->kernel_seconds;
 }

@@ -156,6 +156,9 @@ double rk_recurrence_flops(const rk_layer_type *type, int64_t hidden, int64_t se
 
 /* ---- operators ----------------------------------------------------------------------------- */
 
+/* Bytes of the elements that kernels of delta rules were measured with. */
+static const double measured_bytes = 2;
+
 static void add_scan(rk_cost_builder *x, const rk_scan *scan, double each)
 {
     rk_operator o = {
@@ -168,6 +171,8 @@ static void add_scan(rk_cost_builder *x, const rk_scan *scan, double each)
         .share = scan->flop_share,
         .stream_share = scan->stream_share,
         .kernels = scan->kernels_forward,
+        .rule = x->c->element == measured_bytes ? scan->rule : RK_DELTA_NONE,
+        .sequence = (double)rk_strategy_reach(x->c->strategy),
     };
     rk_emit(x, &o);
     o.pass = RK_PASS_BACKWARD;

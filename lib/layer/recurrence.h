@@ -28,6 +28,7 @@ typedef struct rk_recurrence_size {
 
 /* The kernels of a recurrence: what they execute and move, and how many there are. */
 typedef struct rk_scan {
+    rk_delta_rule rule;              /* whose rates count where the accelerator has them */
     double flop_share, stream_share; /* of the peaks of matrix engine and memory */
     double flops_forward, flops_backward;
     double bytes_forward, bytes_backward;

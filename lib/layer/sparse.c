@@ -137,12 +137,6 @@ static void emit(rk_cost_builder *x, rk_pass pass, double flops, double share, d
     rk_emit(x, &o);
 }
 
-/* Tokens of a sequence, or of a document that masks attention. */
-static double reach_of(const rk_strategy *s)
-{
-    return (double)(s->document > 0 && s->document < s->seq ? s->document : s->seq);
-}
-
 static void add_index_linears(rk_cost_builder *x, const rk_attention_shape *a)
 {
     const rk_strategy *s = x->c->strategy;
@@ -183,7 +177,7 @@ void rk_add_index_work(rk_cost_builder *x, const rk_index_work *w)
 
 void rk_add_index(rk_cost_builder *x, const rk_attention_shape *a, double teacher)
 {
-    const double reach = reach_of(x->c->strategy);
+    const double reach = (double)rk_strategy_reach(x->c->strategy);
     const rk_index_work work = {
         .seen = (reach + 1) / 2,
         .visited = rk_index_visited(a, reach),

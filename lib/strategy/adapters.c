@@ -36,6 +36,11 @@ void rk_strategy_freeze(const rk_model *model, int64_t rank, unsigned modules,
     strategy->outer_states = 0;
 }
 
+int64_t rk_strategy_reach(const rk_strategy *s)
+{
+    return s->document > 0 && s->document < s->seq ? s->document : s->seq;
+}
+
 double rk_strategy_learning(const rk_strategy *strategy)
 {
     return strategy->adapter_rank > 0 ? strategy->learning : 1;

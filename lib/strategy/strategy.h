@@ -26,6 +26,9 @@ rk_strategy rk_strategy_defaults(const rk_model *model);
 void rk_strategy_freeze(const rk_model *model, int64_t rank, unsigned modules,
                         rk_strategy *strategy);
 
+/* Tokens of a sequence, or of a document that masks attention. */
+int64_t rk_strategy_reach(const rk_strategy *strategy);
+
 /* Share of the parameters that learn: 1 but with adapters. */
 double rk_strategy_learning(const rk_strategy *strategy);
 

@@ -44,6 +44,9 @@ rk_accelerator rk_accelerator_at_power(const rk_accelerator *a, double watts)
             limited.flash[i].forward *= factor;
             limited.flash[i].backward *= factor;
         }
+        for (int i = 0; i < RK_DELTA_COUNT; i++) {
+            limited.delta[i].rate *= factor;
+        }
         limited.sparse.core_share *= factor;
         limited.sparse.index_share *= factor;
         limited.power = watts;

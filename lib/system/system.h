@@ -62,6 +62,20 @@ typedef struct rk_sparse_rates {
     double select_share; /* of memory bandwidth, while the best scores are picked */
 } rk_sparse_rates;
 
+/* Rules of linear attention whose chunked kernels are measured. */
+typedef enum rk_delta_rule {
+    RK_DELTA_NONE,
+    RK_DELTA_GATED, /* flash-linear-attention, chunk_gated_delta_rule */
+    RK_DELTA_KIMI,  /* the same, chunk_kda */
+    RK_DELTA_COUNT,
+} rk_delta_rule;
+
+typedef struct rk_delta_rates {
+    double rate;   /* FLOP/s while all cores are busy; 0: not measured */
+    double token;  /* seconds per token of a sequence, along which states are passed on */
+    double launch; /* seconds besides, of all kernels of forward */
+} rk_delta_rates;
+
 typedef struct rk_accelerator {
     char name[48];
     rk_generation generation;
@@ -79,6 +93,7 @@ typedef struct rk_accelerator {
     double attention_softmax;                     /* head size that costs as much as the softmax */
     rk_flash_rates flash[RK_FLASH_LIBRARY_COUNT];
     rk_sparse_rates sparse;
+    rk_delta_rates delta[RK_DELTA_COUNT];
     double kernel_seconds;  /* fixed cost of a kernel on the device */
     double launch_seconds;  /* host time to launch one kernel */
     double burst;           /* rate of short GEMM benchmarks over that of training, >= 1 */
@@ -227,6 +242,10 @@ double rk_attention_seconds(const rk_accelerator *a, const rk_attention_work *wo
 
 /* The same of a library's kernel as benchmarks time it; infinite where it was not measured. */
 double rk_flash_seconds(const rk_accelerator *a, const rk_flash_work *work);
+
+/* A pass of a delta rule over sequences of `tokens`; infinite where it was not measured. */
+double rk_delta_seconds(const rk_accelerator *a, rk_delta_rule rule, double flops, double tokens,
+                        bool backward);
 
 /* A streaming kernel over `bytes` of device memory; 0 bytes: no kernel. */
 double rk_stream_seconds(const rk_accelerator *a, double bytes);

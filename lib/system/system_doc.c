@@ -20,7 +20,8 @@ static const struct {
     const char *unit;
     double factor;
 } units[] = {
-    {"GB/s", 1e9}, {"GB", 1e9}, {"GiB", 0x1p30}, {"MB", 1e6}, {"TFLOP/s", 1e12}, {"us", 1e-6},
+    {"GB/s", 1e9},     {"GB", 1e9},  {"GiB", 0x1p30}, {"MB", 1e6},
+    {"TFLOP/s", 1e12}, {"us", 1e-6}, {"ns", 1e-9},
 };
 
 static double unit_factor(const rk_field *field)
@@ -229,6 +230,30 @@ static const rk_field sparse_fields[] = {
 static const rk_sparse_rates usual_sparse = {
     .core_share = 0.6, .head_tile = 64, .index_share = 0.35, .select_share = 0.3};
 
+static const rk_field delta_rate_fields[] = {
+    OPTIONAL("tflops", rk_delta_rates, rate, RATE_MOST, "TFLOP/s", "while all cores are busy"),
+    OPTIONAL("token_ns", rk_delta_rates, token, 1e6, "ns",
+             "per token of a sequence, along which states are passed on"),
+    OPTIONAL("launch_us", rk_delta_rates, launch, 1e6, "us", "of all kernels of a forward pass"),
+    UNCERTAIN,
+};
+
+static rk_status read_delta_rates(const json_t *value, const char *path, void *out, rk_error *err)
+{
+    return read_group(value, path, delta_rate_fields, COUNT(delta_rate_fields), out, err);
+}
+
+#define DELTA(key, index)                                                                          \
+    {                                                                                              \
+        .name = key, .type = RK_FIELD_CUSTOM, .offset = (index) * sizeof(rk_delta_rates),          \
+        .optional = true, .read = read_delta_rates, .help = "rates of a rule"                      \
+    }
+
+static const rk_field delta_fields[] = {
+    DELTA("gated", RK_DELTA_GATED),
+    DELTA("kimi", RK_DELTA_KIMI),
+};
+
 static const rk_field memory_fields[] = {
     RATE("capacity_GB", rk_accelerator, memory_capacity, "GB", "nominal"),
     RATE("usable_GiB", rk_accelerator, memory_usable, "GiB", "that a process can allocate"),
@@ -294,6 +319,12 @@ static rk_status read_sparse(const json_t *value, const char *path, void *out, r
 {
     rk_sparse_rates *rates = &((rk_accelerator *)out)->sparse;
     return read_group(value, path, sparse_fields, COUNT(sparse_fields), rates, err);
+}
+
+static rk_status read_delta(const json_t *value, const char *path, void *out, rk_error *err)
+{
+    rk_delta_rates *rates = ((rk_accelerator *)out)->delta;
+    return read_group(value, path, delta_fields, COUNT(delta_fields), rates, err);
 }
 
 static rk_status read_memory(const json_t *value, const char *path, void *out, rk_error *err)
@@ -597,6 +628,12 @@ static const rk_field accelerator_fields[] = {
      .optional = true,
      .read = read_sparse,
      .help = "kernels of attention to picked keys"},
+    {.name = "delta",
+     .type = RK_FIELD_CUSTOM,
+     .offset = offsetof(rk_system, accelerator),
+     .optional = true,
+     .read = read_delta,
+     .help = "kernels of delta rules"},
     GROUP("memory", read_memory),
     GROUP("host", read_host),
     {.name = "tiers", .type = RK_FIELD_CUSTOM, .read = read_tiers, .help = "a list of tiers"},

@@ -263,6 +263,12 @@ def random_flash_rates(rng):
     return without_some(rng, rates, ("prologue_keys", "softmax_elements"))
 
 
+def random_delta_rates(rng):
+    rates = {"tflops": between(rng, 10, 500), "token_ns": between(rng, 1, 50),
+             "launch_us": between(rng, 1, 100)}
+    return without_some(rng, rates, ("tflops", "token_ns", "launch_us"))
+
+
 def random_accelerator(rng):
     peak = between(rng, 50, 2500)
     gemm = {"bf16": random_engine(rng, peak), "fp8": random_engine(rng, 2 * peak),
@@ -287,6 +293,7 @@ def random_accelerator(rng):
                                                "fp8_one_layout")),
         "gemm": gemm,
         "generation": rng.choice(("blackwell", "hopper", "cdna4")),
+        "delta": {rule: random_delta_rates(rng) for rule in ("gated", "kimi") if often(rng, 0.6)},
         "flash": {library: random_flash_rates(rng) for library in FLASH if often(rng, 0.6)},
         "attention": without_some(rng, attention, ("ramp_tokens", "softmax_elements")),
         "memory": {"capacity_GB": 2 * usable, "usable_GiB": usable,

@@ -3,6 +3,8 @@
 """Cost models of the kernels of linear attention, sparse attention and hyper-connections.
 
     fit.py >RESULTS.md
+    fit.py --write       the constants of delta rules into ../../accelerators
+    fit.py --check       fails where these documents hold others
 
 Fits at most four constants per accelerator and kernel to the tables beside this script, on all shapes but
 every fifth by a hash, and writes the errors on those that are held out. Each constant multiplies a known
@@ -20,6 +22,7 @@ import csv
 import gzip
 import hashlib
 import os
+import re
 import statistics
 import sys
 
@@ -169,4 +172,62 @@ def main():
             100 * statistics.median([e for pair in errors.values() for e in pair[1]])))
 
 
-main()
+# What estimates take: flash-linear-attention's kernels, which training runs, as the software names whose
+# timings of them are the most regular; a + b s + c B s n d. A head of d = 128 with chunks of 64 executes
+# 6 d^2 + 10 C d + C^2 FLOPs a token.
+RULES = [("gated", "gated_delta_rule", "trtllm"), ("kimi", "kimi_delta_attention", "sglang")]
+FLOPS = 6 * 128 ** 2 + 10 * 64 * 128 + 64 ** 2
+MACHINES = {"B200": ["b200-sxm"], "B300": ["b300-sxm"], "GB200": ["gb200-nvl72"], "GB300": ["gb300-nvl72"],
+            "H100-SXM5": ["h100-sxm", "h800-sxm"], "H200-SXM": ["h200-sxm", "gh200"]}
+SAME_CHIP = {"h800-sxm": "As the H100, which is the same chip: ", "gh200": "As the H200, which is the same chip: "}
+
+
+def three(rows, accelerator, op, software):
+    """Constants of a rule, errors of the shapes held out, and how many rows there are."""
+    chosen = [(delta(r)[:3], number(r, "latency_us")) for r in rows
+              if r["accelerator"] == accelerator and r["op"] == op and r["software"].startswith(software)]
+    out = [s for s in chosen if held_out((accelerator, op), s[0])]
+    constants = fit([s for s in chosen if not held_out((accelerator, op), s[0])])
+    errors = [abs(sum(k * s[0][i] for i, k in constants.items()) / s[1] - 1) for s in out]
+    return constants, 100 * statistics.median(errors), len(chosen), len(out)
+
+
+def delta_block(rows, accelerator, name):
+    """The text of `delta` in an accelerator."""
+    lines = []
+    for rule, op, software in RULES:
+        constants, error, count, out = three(rows, accelerator, op, software)
+        assert len(constants) == 3, (accelerator, rule)
+        lines.append("""    "%s": {
+      "tflops": %.3g,
+      "token_ns": %.3g,
+      "launch_us": %.3g,
+      "source": "%sdata/measured/layers/fit.py: %d rows, median error %.1f%% on %d held out."
+    }""" % (rule, FLOPS / 128 / constants[2], constants[1], constants[0], SAME_CHIP.get(name, ""), count,
+            error, out))
+    return '  "delta": {\n%s\n  },\n' % ",\n".join(lines)
+
+
+def documents(check):
+    rows = rows_of("linear_attention.csv.gz")
+    stale = []
+    for accelerator, names in MACHINES.items():
+        for name in names:
+            path = os.path.join(HERE, "..", "..", "accelerators", name + ".json")
+            with open(path) as file:
+                old = file.read()
+            bare = re.sub(r'  "delta": \{.*?\n  \},\n', "", old, flags=re.S)
+            new = bare.replace('  "memory": {\n', delta_block(rows, accelerator, name) + '  "memory": {\n', 1)
+            if new != old:
+                stale.append(name)
+            if not check:
+                with open(path, "w") as file:
+                    file.write(new)
+    if check and stale:
+        sys.exit("constants of delta rules differ in %s: run data/measured/layers/fit.py --write" % ", ".join(stale))
+
+
+if len(sys.argv) > 1:
+    documents(sys.argv[1] == "--check")
+else:
+    main()

@@ -169,6 +169,9 @@ def accelerator_of(document):
                for library, rates in document.get("flash", {}).items()},
         sparse={**SPARSE_DEFAULTS, **{key: value for key, value in document.get("sparse", {}).items()
                                       if key in SPARSE_DEFAULTS}},
+        delta={rule: Record(rate=rates.get("tflops", 0) * TERA, token=rates.get("token_ns", 0) * 1e-9,
+                            launch=rates.get("launch_us", 0) * US)
+               for rule, rates in document.get("delta", {}).items()},
         usable=memory["usable_GiB"] * GIB,
         memory_bandwidth=memory["bandwidth_GBps"] * GB,
         bandwidth=memory["bandwidth_GBps"] * GB * memory["efficiency"],
@@ -228,6 +231,8 @@ def limit_power(accelerator, watts):
     for rates in accelerator.flash.values():
         rates.forward *= factor
         rates.backward *= factor
+    for rates in accelerator.delta.values():
+        rates.rate *= factor
     accelerator.sparse = dict(accelerator.sparse)
     accelerator.sparse["core_share"] *= factor
     accelerator.sparse["index_share"] *= factor

@@ -6,13 +6,23 @@ from types import SimpleNamespace as Record
 from reference import models
 
 
-def add_scan(x, flops, sizes, counts, kind="scan"):
+def delta_passes(c, rates, flops):
+    s = c.strategy
+    tokens = s.document if 0 < s.document < s.seq else s.seq
+    return (rates.launch + tokens * rates.token + flops[0] / rates.rate,
+            1.5 * rates.launch + 2 * tokens * rates.token + flops[1] / rates.rate)
+
+
+def add_scan(x, flops, sizes, counts, kind="scan", rule=None):
     """Each of (forward, backward): FLOPs, bytes moved, kernels."""
     c, a, stack = x.c, x.c.accelerator, vars(x.c.stack)
     rate = a.gemm[c.wide].peak * stack[kind + "_flop_share"]
     bandwidth = a.memory_bandwidth * stack[kind + "_stream_share"]
     forward, backward = (max(flops[i] / rate, sizes[i] / bandwidth) + counts[i] * a.kernel
                          for i in range(2))
+    rates = a.delta.get(rule) if c.element == 2 else None
+    if rates and rates.rate > 0:
+        forward, backward = delta_passes(c, rates, flops)
     x.comm("attention", forward, backward)
     x.flops_forward += flops[0]
     x.flops_backward += flops[1]
@@ -107,7 +117,7 @@ def add_recurrence(x, layer):
             x.send("tensor", *[2 * size * (t - 1) / t] * 2)
     add_head_exchange(x, c.element * T * r.m / t, c.element * T * r.inner / t)
     add_scan(x, [T / t * each for each in r.flops], [T / t * each for each in r.sizes], r.counts,
-             r.kind)
+             r.kind, {"gated_delta": "gated", "kimi_delta": "kimi"}.get(layer.mixer))
     x.stream("memory-bound ops", *[T / t * each for each in r.streams])
     x.adapted_linear("attention", T, h, r.inner / t, summed=True)
     x.save(T / t * r.kept)
