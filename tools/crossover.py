@@ -20,11 +20,26 @@ LENGTHS = [2048, 4096, 8192, 16384, 32768, 65536, 131072]
 SYSTEMS = [("Hopper", "h100-sxm"), ("Blackwell", "gb200-nvl72")]
 TOKENS = 2**24  # of a step
 
+# Kimi-Linear-48B-A3B, configuration of the released weights: every fourth layer, and the last, is latent attention.
+KIMI = {
+    "name": "kimi-linear-48b-a3b", "hidden": 2304, "layers": 27, "vocab": 163840, "seq": 8192, "tied": False, "heads": 32,
+    "kv_rank": 512, "nope_size": 128, "rope_size": 64, "value_size": 128, "ffn": 9216, "state_heads": 32,
+    "state_value_size": 128, "conv_width": 4, "chunk": 64, "experts": 256, "top_k": 8, "expert_ffn": 1024,
+    "shared_experts": 1, "shared_ffn": 1024, "router": "sigmoid",
+    "types": [{"mixer": "kimi_delta", "feed_forward": "dense"}, {"mixer": "kimi_delta", "feed_forward": "experts"},
+              {"mixer": "latent", "feed_forward": "experts"}],
+    "pattern": [0] + [2 if i % 4 == 3 or i == 26 else 1 for i in range(1, 27)],
+}
+LATENT = {"types": [{"mixer": "latent", "feed_forward": "dense"}, {"mixer": "latent", "feed_forward": "experts"}],
+          "pattern": [0] + 26 * [1]}
+
 DENSE = {"mixer": "grouped", "feed_forward": "experts"}
 PAIRS = [
-    # title, model, how the dense twin differs, accelerators, strategy
+    # title, model, how the dense twin differs, accelerators, strategy; with --cp, all of a sequence is on a group
     ("Gated DeltaNet: Qwen3-Next 80B, 36 of 48 layers linear", "qwen3-next-80b-a3b",
      {"types": [DENSE], "pattern": [0]}, 128, ["--tp", "1", "--pp", "1", "--ep", "16"]),
+    ("Kimi delta attention: Kimi-Linear 48B, 20 of 27 layers linear", KIMI, LATENT, 128,
+     ["--tp", "8", "--cp", "1", "--pp", "1", "--ep", "16"]),
     ("Indexed attention: DeepSeek-V3.2 against DeepSeek-V3", "deepseek-v3.2",
      "deepseek-v3", 1024, ["--tp", "1", "--pp", "16", "--ep", "32",
                                           "--first-stage-layers", "3", "--last-stage-layers", "2"]),
@@ -35,10 +50,10 @@ PAIRS = [
 
 
 def estimate(reckon, model, system, accelerators, strategy, seq):
-    cp = max(1, seq // 16384)
-    command = [reckon, "estimate", "--model", model, "--system", system, "-p", str(accelerators), "--cp",
-               str(cp), "--cp-kind", "all-gather", "-b", str(TOKENS // seq), "--seq", str(seq),
-               "--micro-batch", str(max(1, 16384 // seq)), "--recompute", "full", "--zero", "1",
+    split = [] if "--cp" in strategy else ["--cp", str(max(1, seq // 16384)), "--cp-kind", "all-gather"]
+    batch = max(1, (16384 if split else LENGTHS[-1]) // seq)
+    command = [reckon, "estimate", "--model", model, "--system", system, "-p", str(accelerators), *split, "-b",
+               str(TOKENS // seq), "--seq", str(seq), "--micro-batch", str(batch), "--recompute", "full", "--zero", "1",
                "--schedule", "1f1b", "--json", *strategy]
     done = subprocess.run(command, capture_output=True, text=True)
     if not done.stdout:
@@ -47,16 +62,24 @@ def estimate(reckon, model, system, accelerators, strategy, seq):
     return answer["step_s"], answer["time_s"]
 
 
-def twin_of(model, dense, scratch):
-    if isinstance(dense, str):
-        return dense
-    with open(os.path.join(ROOT, "data", "models", model + ".json"), encoding="utf-8") as file:
-        document = json.load(file)
-    document = {**document, **dense, "name": model + " dense"}
-    path = os.path.join(scratch, model + "-dense.json")
+def written(document, scratch):
+    path = os.path.join(scratch, document["name"].replace(" ", "-") + ".json")
     with open(path, "w", encoding="utf-8") as file:
         json.dump(document, file)
     return path
+
+
+def twins_of(model, dense, scratch):
+    """The model and its dense twin, as names or files."""
+    if isinstance(dense, str):
+        return model, dense
+    document = model
+    if isinstance(model, str):
+        with open(os.path.join(ROOT, "data", "models", model + ".json"), encoding="utf-8") as file:
+            document = json.load(file)
+    else:
+        model = written(document, scratch)
+    return model, written({**document, **dense, "name": document["name"] + " dense"}, scratch)
 
 
 def crossing(rows):
@@ -75,7 +98,7 @@ def crossing(rows):
 
 def section(reckon, pair, scratch):
     title, model, dense, accelerators, strategy = pair
-    twin = twin_of(model, dense, scratch)
+    model, twin = twins_of(model, dense, scratch)
     print("## %s\n" % title)
     for name, system in SYSTEMS:
         rows = []
@@ -96,15 +119,16 @@ def write(reckon):
     print("""# Where other attention pays
 
 From which sequence length on linear attention and attention to picked keys train faster than softmax attention
-over all keys, with %d million tokens a step, BF16, full recomputation, and 16,384 tokens of
-a microbatch on a rank: several short sequences, or a part of a long one by context parallelism. Each pair of models differs in its attention alone: the same layers, the same strategy, the same
-tokens. Written by `tools/crossover.py`.
+over all keys, with %d million tokens a step, BF16, full recomputation, and 16,384 tokens of a microbatch on a
+rank: several short sequences, or a part of a long one by context parallelism (by tensor parallelism for Kimi
+delta attention, which no framework splits over context ranks). Each pair of models differs in its attention
+alone: the same layers, the same strategy, the same tokens. Written by `tools/crossover.py`.
 
 DeepSeek sparse attention runs in absorbed form, in training too: all heads share one key of 576 elements, and
 a pair of query and key takes 3.4 times the arithmetic of keys that are made for every head. With its indexer
 it takes more arithmetic than dense latent attention in sequences of up to about 17,000 tokens, whatever
-the machine. Gated DeltaNet has no such price, but its kernels reach a small share of the matrix
-engine, so that short sequences gain little.
+the machine. Delta rules have no such price, but their kernels reach 5 to 10 %% of the matrix engine: short
+sequences lose, by Kimi's vector of decays more than by the one decay of Gated DeltaNet.
 """ % (TOKENS // 2**20))
     with tempfile.TemporaryDirectory() as scratch:
         for pair in PAIRS:
