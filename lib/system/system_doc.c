@@ -6,6 +6,7 @@
 #include "base/units.h"
 #include "io/catalogue.h"
 #include "io/fields.h"
+#include "system/doc_fields.h"
 #include "system/measured_doc.h"
 
 #include <stdio.h>
@@ -35,8 +36,8 @@ static double unit_factor(const rk_field *field)
 }
 
 /* As rk_fields_read, into a struct of seconds, bytes and FLOP. */
-static rk_status read_group(const json_t *object, const char *path, const rk_field *fields,
-                            size_t count, void *out, rk_error *err)
+rk_status rk_system_read_group(const json_t *object, const char *path, const rk_field *fields,
+                               size_t count, void *out, rk_error *err)
 {
     rk_status status = rk_fields_read(object, path, fields, count, RK_UNKNOWN_REFUSE, out, err);
     for (size_t i = 0; !status && i < count; i++) {
@@ -47,41 +48,8 @@ static rk_status read_group(const json_t *object, const char *path, const rk_fie
     return status;
 }
 
-/*
- * Far outside of any machine, and far inside of what times, energies and prices computed from them
- * can hold: no sum or quotient of theirs overflows.
- */
-#define RATE_LEAST  1e-3 /* GB/s, TFLOP/s, GB: a megabyte a second, a gigaflop a second */
-#define RATE_MOST   1e12 /* GB/s, TFLOP/s, GB, tokens */
-#define SHARE_LEAST 0.01 /* of a rate */
-#define POWER_LEAST 1    /* W */
-
-/* A rate or a capacity; the key is written with its unit. */
-#define RATE(key, type_, place, unit_, text)                                                       \
-    {                                                                                              \
-        .name = key, .type = RK_FIELD_NUMBER, .offset = offsetof(type_, place), .min = RATE_LEAST, \
-        .max = RATE_MOST, .unit = unit_, .help = text                                              \
-    }
-/* A number of at least 0 and at most `most` that may be absent. */
-#define OPTIONAL(key, type_, place, most, unit_, text)                                             \
-    {                                                                                              \
-        .name = key, .type = RK_FIELD_NUMBER, .offset = offsetof(type_, place), .optional = true,  \
-        .max = most, .unit = unit_, .help = text                                                   \
-    }
-/* A share of a rate. */
-#define SHARE(key, type_, place, text)                                                             \
-    {                                                                                              \
-        .name = key, .type = RK_FIELD_NUMBER, .offset = offsetof(type_, place),                    \
-        .min = SHARE_LEAST, .max = 1, .help = text                                                 \
-    }
-/* One rate over another, which may be absent. */
-#define RATIO(key, type_, place, most, text)                                                       \
-    {                                                                                              \
-        .name = key, .type = RK_FIELD_NUMBER, .offset = offsetof(type_, place), .optional = true,  \
-        .min = SHARE_LEAST, .max = most, .help = text                                              \
-    }
 /* The list of doubtful keys is for people and tests; see says_uncertain for what it changes. */
-static rk_status read_uncertain(const json_t *value, const char *path, void *out, rk_error *err)
+rk_status rk_system_read_uncertain(const json_t *value, const char *path, void *out, rk_error *err)
 {
     char found[RK_JSON_TEXT_SIZE];
     bool good = json_is_array(value);
@@ -93,12 +61,6 @@ static rk_status read_uncertain(const json_t *value, const char *path, void *out
                 : rk_fail_at(err, RK_ERR_INVALID, path, "expected a list of keys, found %s",
                              rk_json_describe(value, found));
 }
-
-#define UNCERTAIN                                                                                  \
-    {                                                                                              \
-        .name = "uncertain", .type = RK_FIELD_CUSTOM, .optional = true, .read = read_uncertain,    \
-        .help = "a list of keys"                                                                   \
-    }
 
 /* ---- the accelerator ---------------------------------------------------------------------- */
 
@@ -156,7 +118,7 @@ static rk_status read_engine(const json_t *value, const char *path, void *out, r
     rk_gemm_engine *engine = out;
     /* Defaults are the middle of what is measured on Hopper and later chips. */
     *engine = (rk_gemm_engine){.efficiency = 0.7, .feed = 2, .prologue = 100, .wave_share = 0.3};
-    return read_group(value, path, engine_fields, COUNT(engine_fields), engine, err);
+    return rk_system_read_group(value, path, engine_fields, COUNT(engine_fields), engine, err);
 }
 
 #define ENGINE(key, index)                                                                         \
@@ -182,78 +144,6 @@ static const rk_field attention_fields[] = {
     UNCERTAIN,
 };
 
-static const rk_field flash_rate_fields[] = {
-    OPTIONAL("forward_tflops", rk_flash_rates, forward, RATE_MOST, "TFLOP/s",
-             "of short benchmarks, head size 128"),
-    OPTIONAL("backward_tflops", rk_flash_rates, backward, RATE_MOST, "TFLOP/s", "the same"),
-    OPTIONAL("prologue_keys", rk_flash_rates, prologue, 1e6, NULL,
-             "what a query takes besides its keys"),
-    OPTIONAL("softmax_elements", rk_flash_rates, softmax, 1e4, NULL,
-             "head size whose products take as long as the softmax"),
-    UNCERTAIN,
-};
-
-static rk_status read_flash_rates(const json_t *value, const char *path, void *out, rk_error *err)
-{
-    return read_group(value, path, flash_rate_fields, COUNT(flash_rate_fields), out, err);
-}
-
-#define FLASH(key, index)                                                                          \
-    {                                                                                              \
-        .name = key, .type = RK_FIELD_CUSTOM, .offset = (index) * sizeof(rk_flash_rates),          \
-        .optional = true, .read = read_flash_rates, .help = "rates of a library"                   \
-    }
-
-/* Keys are rk_flash_library_names. */
-static const rk_field flash_fields[] = {
-    FLASH("cudnn", RK_FLASH_CUDNN),
-    FLASH("cudnn_fp8", RK_FLASH_CUDNN_FP8),
-    FLASH("cudnn_mxfp8", RK_FLASH_CUDNN_MXFP8),
-    FLASH("flash_attention_2", RK_FLASH_2),
-    FLASH("flash_attention_3", RK_FLASH_3),
-    FLASH("aiter", RK_FLASH_AITER),
-};
-
-static const rk_field sparse_fields[] = {
-    RATIO("core_share", rk_sparse_rates, core_share, 1,
-          "of the matrix engine, by attention to picked keys"),
-    OPTIONAL("head_tile", rk_sparse_rates, head_tile, 1024, NULL,
-             "query heads that its kernel pads to"),
-    RATIO("index_share", rk_sparse_rates, index_share, 1,
-          "of the matrix engine, by the scores of an indexer"),
-    RATIO("select_share", rk_sparse_rates, select_share, 1,
-          "of memory bandwidth, while the best scores are picked"),
-    UNCERTAIN,
-};
-
-/* What flash_mla_sparse_fwd and DeepGEMM's fp8_mqa_logits reach on H100; see data/measured. */
-static const rk_sparse_rates usual_sparse = {
-    .core_share = 0.6, .head_tile = 64, .index_share = 0.35, .select_share = 0.3};
-
-static const rk_field delta_rate_fields[] = {
-    OPTIONAL("tflops", rk_delta_rates, rate, RATE_MOST, "TFLOP/s", "while all cores are busy"),
-    OPTIONAL("token_ns", rk_delta_rates, token, 1e6, "ns",
-             "per token of a sequence, along which states are passed on"),
-    OPTIONAL("launch_us", rk_delta_rates, launch, 1e6, "us", "of all kernels of a forward pass"),
-    UNCERTAIN,
-};
-
-static rk_status read_delta_rates(const json_t *value, const char *path, void *out, rk_error *err)
-{
-    return read_group(value, path, delta_rate_fields, COUNT(delta_rate_fields), out, err);
-}
-
-#define DELTA(key, index)                                                                          \
-    {                                                                                              \
-        .name = key, .type = RK_FIELD_CUSTOM, .offset = (index) * sizeof(rk_delta_rates),          \
-        .optional = true, .read = read_delta_rates, .help = "rates of a rule"                      \
-    }
-
-static const rk_field delta_fields[] = {
-    DELTA("gated", RK_DELTA_GATED),
-    DELTA("kimi", RK_DELTA_KIMI),
-};
-
 static const rk_field memory_fields[] = {
     RATE("capacity_GB", rk_accelerator, memory_capacity, "GB", "nominal"),
     RATE("usable_GiB", rk_accelerator, memory_usable, "GiB", "that a process can allocate"),
@@ -272,7 +162,7 @@ static const rk_field host_fields[] = {
 
 static rk_status read_compute(const json_t *value, const char *path, void *out, rk_error *err)
 {
-    return read_group(value, path, compute_fields, COUNT(compute_fields), out, err);
+    return rk_system_read_group(value, path, compute_fields, COUNT(compute_fields), out, err);
 }
 
 /* Whether a group says that one of its keys is doubtful. */
@@ -290,7 +180,8 @@ static bool says_uncertain(const json_t *group, const char *key)
 static rk_status read_gemm(const json_t *value, const char *path, void *out, rk_error *err)
 {
     rk_gemm_engine *engines = ((rk_accelerator *)out)->gemm;
-    rk_status status = read_group(value, path, gemm_fields, COUNT(gemm_fields), engines, err);
+    rk_status status =
+        rk_system_read_group(value, path, gemm_fields, COUNT(gemm_fields), engines, err);
     const char *wide = json_object_get(value, "bf16") ? "bf16" : "fp16";
     if (!status) {
         ((rk_accelerator *)out)->uncertain =
@@ -306,35 +197,17 @@ static rk_status read_gemm(const json_t *value, const char *path, void *out, rk_
 
 static rk_status read_attention(const json_t *value, const char *path, void *out, rk_error *err)
 {
-    return read_group(value, path, attention_fields, COUNT(attention_fields), out, err);
-}
-
-static rk_status read_flash(const json_t *value, const char *path, void *out, rk_error *err)
-{
-    rk_flash_rates *rates = ((rk_accelerator *)out)->flash;
-    return read_group(value, path, flash_fields, COUNT(flash_fields), rates, err);
-}
-
-static rk_status read_sparse(const json_t *value, const char *path, void *out, rk_error *err)
-{
-    rk_sparse_rates *rates = &((rk_accelerator *)out)->sparse;
-    return read_group(value, path, sparse_fields, COUNT(sparse_fields), rates, err);
-}
-
-static rk_status read_delta(const json_t *value, const char *path, void *out, rk_error *err)
-{
-    rk_delta_rates *rates = ((rk_accelerator *)out)->delta;
-    return read_group(value, path, delta_fields, COUNT(delta_fields), rates, err);
+    return rk_system_read_group(value, path, attention_fields, COUNT(attention_fields), out, err);
 }
 
 static rk_status read_memory(const json_t *value, const char *path, void *out, rk_error *err)
 {
-    return read_group(value, path, memory_fields, COUNT(memory_fields), out, err);
+    return rk_system_read_group(value, path, memory_fields, COUNT(memory_fields), out, err);
 }
 
 static rk_status read_host(const json_t *value, const char *path, void *out, rk_error *err)
 {
-    return read_group(value, path, host_fields, COUNT(host_fields), out, err);
+    return rk_system_read_group(value, path, host_fields, COUNT(host_fields), out, err);
 }
 
 /* ---- tiers -------------------------------------------------------------------------------- */
@@ -374,8 +247,8 @@ static rk_status read_sides(const json_t *value, const char *path, void *out, rk
     }
     for (size_t i = 0; i < count && !status; i++) {
         (void)rk_json_path_element(path, i, element);
-        status = read_group(json_array_get(value, i), element, side_fields, COUNT(side_fields),
-                            &tier->sides[i], err);
+        status = rk_system_read_group(json_array_get(value, i), element, side_fields,
+                                      COUNT(side_fields), &tier->sides[i], err);
     }
     tier->side_count = (int)count;
     return status;
@@ -429,8 +302,8 @@ static rk_status read_fits(const json_t *value, const char *path, void *out, rk_
     for (size_t i = 0; i < json_array_size(value) && !status; i++) {
         struct named_fit fit = {0};
         (void)rk_json_path_element(path, i, element);
-        status =
-            read_group(json_array_get(value, i), element, fit_fields, COUNT(fit_fields), &fit, err);
+        status = rk_system_read_group(json_array_get(value, i), element, fit_fields,
+                                      COUNT(fit_fields), &fit, err);
         if (!status) {
             tier->fits[fit.op] = fit.fit;
         }
@@ -512,7 +385,7 @@ static rk_status read_tier(const json_t *value, const char *path, const rk_syste
     const char *as = json_string_value(json_object_get(value, "as"));
     *tier = (rk_tier){.exchange_share = 1, .serial = 0.5, .flow_share = 1};
     if (!as) {
-        return read_group(value, path, tier_fields, COUNT(tier_fields), tier, err);
+        return rk_system_read_group(value, path, tier_fields, COUNT(tier_fields), tier, err);
     }
     int found = 0;
     for (int i = 0; i < node->tier_count; i++) {
@@ -532,7 +405,7 @@ static rk_status read_tier(const json_t *value, const char *path, const rk_syste
     for (size_t i = 0; i < COUNT(fields); i++) {
         fields[i].optional = true;
     }
-    return read_group(value, path, fields, COUNT(fields), tier, err);
+    return rk_system_read_group(value, path, fields, COUNT(fields), tier, err);
 }
 
 static rk_status read_tiers(const json_t *value, const char *path, void *out, rk_error *err)
@@ -620,19 +493,19 @@ static const rk_field accelerator_fields[] = {
      .type = RK_FIELD_CUSTOM,
      .offset = offsetof(rk_system, accelerator),
      .optional = true,
-     .read = read_flash,
+     .read = rk_system_read_flash,
      .help = "attention kernels of libraries"},
     {.name = "sparse",
      .type = RK_FIELD_CUSTOM,
      .offset = offsetof(rk_system, accelerator),
      .optional = true,
-     .read = read_sparse,
+     .read = rk_system_read_sparse,
      .help = "kernels of attention to picked keys"},
     {.name = "delta",
      .type = RK_FIELD_CUSTOM,
      .offset = offsetof(rk_system, accelerator),
      .optional = true,
-     .read = read_delta,
+     .read = rk_system_read_delta,
      .help = "kernels of delta rules"},
     GROUP("memory", read_memory),
     GROUP("host", read_host),
@@ -643,8 +516,9 @@ static const rk_field accelerator_fields[] = {
 static rk_status read_accelerator_object(const json_t *object, const char *path, rk_system *system,
                                          rk_error *err)
 {
-    *system = (rk_system){.accelerator = {.burst = 1, .sustained = 1, .sparse = usual_sparse}};
-    return read_group(object, path, accelerator_fields, COUNT(accelerator_fields), system, err);
+    *system = (rk_system){.accelerator = {.burst = 1, .sustained = 1, .sparse = rk_usual_sparse}};
+    return rk_system_read_group(object, path, accelerator_fields, COUNT(accelerator_fields), system,
+                                err);
 }
 
 static rk_status read_tables(const json_t *object, const char *document, rk_system *system,
@@ -739,7 +613,8 @@ static rk_status read_inner_tables(const json_t *accelerator, const char *docume
 static rk_status read_cluster(const json_t *object, const char *document, rk_system *system,
                               rk_error *err)
 {
-    rk_status status = read_group(object, "", cluster_fields, COUNT(cluster_fields), system, err);
+    rk_status status =
+        rk_system_read_group(object, "", cluster_fields, COUNT(cluster_fields), system, err);
     if (!status) {
         status = read_inner_tables(json_object_get(object, "accelerator"), document, system, err);
     }
