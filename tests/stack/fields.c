@@ -96,6 +96,7 @@ static void try_recurrence(const char *model)
     d.system = system_of("dgx-h100-superpod");
     d.stack = stack_of("megatron-2025");
     d.strategy = rk_strategy_defaults(&d.model);
+    d.strategy.precision = RK_TF32; /* rates of delta rules are of 16 bits */
     try_fields(&d);
 }
 

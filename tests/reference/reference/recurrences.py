@@ -117,7 +117,7 @@ def add_recurrence(x, layer):
             x.send("tensor", *[2 * size * (t - 1) / t] * 2)
     add_head_exchange(x, c.element * T * r.m / t, c.element * T * r.inner / t)
     add_scan(x, [T / t * each for each in r.flops], [T / t * each for each in r.sizes], r.counts,
-             r.kind, {"gated_delta": "gated", "kimi_delta": "kimi"}.get(layer.mixer))
+             r.kind, {"gated_delta": "gated", "lightning": "gated", "kimi_delta": "kimi"}.get(layer.mixer))
     x.stream("memory-bound ops", *[T / t * each for each in r.streams])
     x.adapted_linear("attention", T, h, r.inner / t, summed=True)
     x.save(T / t * r.kept)
