@@ -145,13 +145,19 @@ static void visit_ways(const struct comm *comm, timing *t, double moved, visit_t
     }
 }
 
+/* Bytes that the busiest rank sends of a size. */
+static double busiest_bytes(const struct comm *comm, rk_collective op, double bytes)
+{
+    return bytes * (op == RK_COLL_ALL_TO_ALL ? comm->args->imbalance : 1);
+}
+
 static void for_each(const struct comm *comm, visit_timing *visit, void *to)
 {
     const char *asked = comm->args->algorithm;
     for (int op = 0; rk_collective_names[op]; op++) {
         for (int i = 0; comm->args->ops >> op & 1 && i < comm->args->sizes.count; i++) {
             timing t = {.op = (rk_collective)op, .bytes = (double)comm->args->sizes.values[i]};
-            const double moved = t.bytes * (op == RK_COLL_ALL_TO_ALL ? comm->args->imbalance : 1);
+            const double moved = busiest_bytes(comm, t.op, t.bytes);
             (asked && strcmp(asked, "nccl") != 0 ? visit_ways : visit_model)(comm, &t, moved, visit,
                                                                              to);
         }
@@ -349,11 +355,24 @@ static rk_status explain(FILE *to, const struct comm *comm, rk_table_style style
     return status;
 }
 
+static rk_comm_beside beside_of(const struct comm *comm, const timing *t)
+{
+    const double other = comm->with.bytes > 0 ? comm->with.bytes : t->bytes;
+    rk_comm_with with = comm->with;
+    with.bytes = busiest_bytes(comm, with.op, other);
+    return rk_comm_beside_of(&with, &comm->group, t->op, busiest_bytes(comm, t->op, t->bytes),
+                             t->seconds, t->name);
+}
+
 static void add_beside(void *to, const struct comm *comm, const timing *t)
 {
-    const rk_comm_beside beside =
-        rk_comm_beside_of(&comm->with, &comm->group, t->op, t->bytes, t->seconds, t->name);
-    rk_comm_with_add(to, &comm->with, t->op, t->bytes, &beside);
+    const char *asked = comm->args->algorithm;
+    const rk_comm_beside beside = beside_of(comm, t);
+    char name[sizeof(t->name) + 32];
+    (void)snprintf(name, sizeof(name), "%s%s%s", rk_collective_names[t->op],
+                   asked && strcmp(asked, "all") == 0 ? ", " : "",
+                   asked && strcmp(asked, "all") == 0 ? t->name : "");
+    rk_comm_with_add(to, &comm->with, name, t->bytes, &beside);
 }
 
 /* Beside another collective. */
@@ -431,8 +450,7 @@ static void add_json(void *to, const struct comm *comm, const timing *t)
     rk_json_real(writer, "algorithm_bytes_per_s", t->algorithm);
     rk_json_real(writer, "bus_bytes_per_s", t->bus);
     if (comm->with.system) {
-        const rk_comm_beside beside =
-            rk_comm_beside_of(&comm->with, &comm->group, t->op, t->bytes, t->seconds, t->name);
+        const rk_comm_beside beside = beside_of(comm, t);
         rk_json_open_member(writer, "with", "{");
         rk_json_string(writer, "op", rk_collective_names[comm->with.op]);
         rk_json_count(writer, "ranks", (uint64_t)comm->with.group.size);

@@ -8,13 +8,12 @@ rk_comm_beside rk_comm_beside_of(const rk_comm_with *with, const rk_group *group
                                  double bytes, double seconds, const char *name)
 {
     const char *cheapest;
-    const double other = with->bytes > 0 ? with->bytes : bytes;
     const double other_seconds =
-        rk_collective_choose(with->system, with->op, other, &with->group, &cheapest);
+        rk_collective_choose(with->system, with->op, with->bytes, &with->group, &cheapest);
     rk_comm_beside beside = {
         .one = rk_comm_flow_of(with->system, group, op, bytes, name, seconds),
-        .other =
-            rk_comm_flow_of(with->system, &with->group, with->op, other, cheapest, other_seconds),
+        .other = rk_comm_flow_of(with->system, &with->group, with->op, with->bytes, cheapest,
+                                 other_seconds),
     };
     beside.pair = rk_comm_pair_of(&beside.one, &beside.other, with->system->tier_count);
     return beside;
@@ -30,14 +29,14 @@ const rk_table_column rk_comm_with_columns[RK_COMM_WITH_COLUMNS] = {
     {"second", RK_ALIGN_RIGHT},    {"together", RK_ALIGN_RIGHT}, {"wanted of links", RK_ALIGN_LEFT},
 };
 
-void rk_comm_with_add(rk_table *table, const rk_comm_with *with, rk_collective op, double bytes,
+void rk_comm_with_add(rk_table *table, const rk_comm_with *with, const char *name, double bytes,
                       const rk_comm_beside *beside)
 {
     const double seconds[] = {beside->pair.seconds[0], beside->other.seconds,
                               beside->pair.seconds[1]};
     char size[RK_COMMAS_SIZE], time[RK_TIME_TEXT_SIZE];
     int most = 0;
-    rk_table_cell(table, "%s", rk_collective_names[op]);
+    rk_table_cell(table, "%s", name);
     rk_table_cell(table, "%s", rk_with_commas((uint64_t)bytes, size));
     for (int i = 0; i < 3; i++) {
         rk_table_cell(table, "%s", rk_time_text(seconds[i], time));

@@ -10,7 +10,7 @@
 typedef struct rk_comm_with {
     const rk_system *system;
     rk_collective op;
-    double bytes; /* 0: as many as the one beside it */
+    double bytes; /* 0: as many as the one beside it, which rk_comm_beside_of wants stated */
     rk_group group;
 } rk_comm_with;
 
@@ -31,7 +31,7 @@ const char *rk_comm_shared_tier(const rk_comm_with *with, const rk_comm_pair *pa
 extern const rk_table_column rk_comm_with_columns[RK_COMM_WITH_COLUMNS];
 
 /* Adds a row: what both take, and of which links they want the greatest share. */
-void rk_comm_with_add(rk_table *table, const rk_comm_with *with, rk_collective op, double bytes,
+void rk_comm_with_add(rk_table *table, const rk_comm_with *with, const char *name, double bytes,
                       const rk_comm_beside *beside);
 
 #endif
