@@ -49,7 +49,7 @@
       "of a microbatch, of a TPU per device; default: 1 in a pipeline, otherwise the most that "   \
       "fit")                                                                                       \
     X(GLOBAL_BATCH, "gbs", "count", "sequences", "of a step")                                      \
-    X(SP, "seq_parallel", "yes or no", "", "sequence parallelism")                                 \
+    X(SP, "seq_parallel", "true or false", "", "sequence parallelism")                             \
     X(RECOMPUTE, "recompute", "name", "",                                                          \
       "activation recomputation; default: the least that fits")                                    \
     X(SHARDING, "sharding", "name", "",                                                            \
@@ -86,21 +86,21 @@
       "release, as 25.07; default: the release of the year")                                       \
     X(MIXER, "mixer", "name", "",                                                                  \
       "what mixes tokens: attention (default) or hybrid, which needs architecture")                \
-    X(COMPILE, "compile", "yes or no", "",                                                         \
-      "element-wise operators are fused by a compiler; default: yes")                              \
+    X(COMPILE, "compile", "true or false", "",                                                     \
+      "element-wise operators are fused by a compiler; default: true")                             \
     X(FP8_CAST, "fp8_cast", "name", "",                                                            \
       "eager: every operand is quantised by kernels that are not fused; default: fused")           \
     X(NETWORK_STATE, "network_state", "name", "",                                                  \
       "slow: collectives at the start of the job reached less than half of the usual rate; "       \
       "default: normal")                                                                           \
-    X(COMPOSED, "composed", "yes or no", "",                                                       \
-      "the time is composed from profiles, without what a step costs once; default: no")           \
-    X(SCAN_LAYERS, "scan_layers", "yes or no", "",                                                 \
-      "layers are one compiled loop, across which nothing is scheduled; default: no")              \
-    X(FUSED_ACTIVATION, "fused_activation", "yes or no", "",                                       \
+    X(COMPOSED, "composed", "true or false", "",                                                   \
+      "the time is composed from profiles, without what a step costs once; default: false")        \
+    X(SCAN_LAYERS, "scan_layers", "true or false", "",                                             \
+      "layers are one compiled loop, across which nothing is scheduled; default: false")           \
+    X(FUSED_ACTIVATION, "fused_activation", "true or false", "",                                   \
       "the activation function is one kernel where the framework has a choice")                    \
-    X(DROPOUT, "dropout", "yes or no", "",                                                         \
-      "dropout in attention and feed-forward layers; default: no")                                 \
+    X(DROPOUT, "dropout", "true or false", "",                                                     \
+      "dropout in attention and feed-forward layers; default: false")                              \
     X(DISPATCHER, "dispatcher", "name", "",                                                        \
       "alltoall: a token is sent once for each expert; deepep, hybridep: once for each node, in "  \
       "one node once for each rank; default: alltoall of megatron-core, otherwise as the stack")   \

@@ -25,7 +25,7 @@ static const char *type_of(const rk_field *field)
     case RK_FIELD_NUMBER:
         return "number";
     case RK_FIELD_BOOL:
-        return "yes or no";
+        return "true or false";
     case RK_FIELD_ENUM:
         return "name";
     default:
