@@ -12,7 +12,7 @@ import sys
 TENSOR = {"none": "RK_TENSOR_NONE", "in a node": "RK_TENSOR_INSIDE",
           "across nodes": "RK_TENSOR_ACROSS"}
 FLAGS = {"moe": "moe", "several_nodes": "several", "low_precision": "low",
-         "assumed": "assumed", "uncertain": "uncertain"}
+         "adapters": "frozen", "assumed": "assumed", "uncertain": "uncertain"}
 TEXTS = {"source": "source", "model": "model", "stack": "kin.stack",
          "accelerator": "kin.accelerator"}
 

@@ -44,8 +44,9 @@ enum {
     SAME_TENSOR = 32,
     SAME_NODES = 64,
     SAME_WIDTH = 128,
-    SAME_FACTS = 256, /* all known, or some assumed */
-    SAME_RATES = 512, /* of the accelerator: measured, or assumed */
+    SAME_FACTS = 256,     /* all known, or some assumed */
+    SAME_RATES = 512,     /* of the accelerator: measured, or assumed */
+    SAME_LEARNING = 1024, /* of all weights, or of adapters */
 };
 
 /* What has to agree, strictest first. */
@@ -94,6 +95,7 @@ static unsigned agreement(const rk_kin *a, const rk_kin *b)
     same |= a->low == b->low ? SAME_WIDTH : 0;
     same |= a->assumed == b->assumed ? SAME_FACTS : 0;
     same |= a->uncertain == b->uncertain ? SAME_RATES : 0;
+    same |= a->frozen == b->frozen ? SAME_LEARNING : 0;
     return same;
 }
 
@@ -113,11 +115,11 @@ static void describe(const rk_kin *kin, unsigned rung, char out[RK_BASIS_TEXT])
             (int)(rung & SAME_ACCELERATOR ? strlen(kin->accelerator) : stem(kin->accelerator)),
             kin->accelerator);
     }
-    (void)snprintf(out, RK_BASIS_TEXT, "%s on %s%s%s%s%s%s%s%s", software, machine,
+    (void)snprintf(out, RK_BASIS_TEXT, "%s on %s%s%s%s%s%s%s%s%s", software, machine,
                    !(rung & SAME_KIND) ? ""
                    : kin->moe          ? ", MoE"
                                        : ", dense",
-                   rung & SAME_TENSOR ? ", TP " : "",
+                   kin->frozen ? ", adapters" : "", rung & SAME_TENSOR ? ", TP " : "",
                    rung & SAME_TENSOR ? rk_tensor_place_names[kin->tensor] : "",
                    !(rung & SAME_NODES) ? ""
                    : kin->several       ? ", several nodes"
@@ -181,11 +183,14 @@ static bool is_left_out(const rk_residual_cell *cell, const rk_kin *kin, const r
 static void count_runs(const rk_residuals *r, const rk_kin *kin, const rk_left_out *except,
                        unsigned rung, bool *counted, size_t *sizes, rk_interval *out)
 {
+    /* Runs of adapters run the kernels of others, but less of them: they say something of those,
+     * and those too little of them. */
+    const unsigned wanted = rung | (kin->frozen ? SAME_LEARNING : 0);
     out->runs = out->groups = 0;
     memset(sizes, 0, r->cell_count * sizeof(*sizes));
     for (size_t i = 0; i < r->cell_count; i++) {
         const rk_residual_cell *cell = &r->cells[i];
-        counted[i] = (agreement(&cell->kin, kin) & rung) == rung &&
+        counted[i] = (agreement(&cell->kin, kin) & wanted) == wanted &&
                      !(except && is_left_out(cell, kin, except));
         if (counted[i]) {
             out->groups += sizes[cell->peer] == 0;
@@ -224,7 +229,7 @@ rk_status rk_interval_of(const rk_residuals *residuals, const rk_kin *kin,
     if (!sizes || !counted || !list) {
         status = rk_fail(err, RK_ERR_MEMORY, "not enough memory for an interval");
     }
-    for (size_t i = 0; !status && !kin->frozen && i < RUNGS; i++) {
+    for (size_t i = 0; !status && i < RUNGS; i++) {
         count_runs(residuals, kin, except, rungs[i], counted, sizes, out);
         if (out->runs >= RK_INTERVAL_RUNS || (i + 1 == RUNGS && out->runs > 0)) {
             set_percentiles(residuals, counted, sizes, list, out);
@@ -245,7 +250,8 @@ static bool same_kin(const rk_kin *a, const rk_kin *b)
 {
     return strcmp(a->stack, b->stack) == 0 && strcmp(a->accelerator, b->accelerator) == 0 &&
            a->moe == b->moe && a->several == b->several && a->low == b->low &&
-           a->tensor == b->tensor && a->assumed == b->assumed && a->uncertain == b->uncertain;
+           a->tensor == b->tensor && a->assumed == b->assumed && a->uncertain == b->uncertain &&
+           a->frozen == b->frozen;
 }
 
 /* The list, moved where it needs room for one more element; NULL: there is no memory. */
@@ -353,23 +359,6 @@ static rk_status hold_out(const rk_residuals *r, weighted *list, size_t *count, 
     return RK_OK;
 }
 
-/* The least value that a share of the weight does not exceed; 0 for an empty list. */
-static double least_above(weighted *list, size_t count, double share)
-{
-    double total = 0, below = 0;
-    qsort(list, count, sizeof(*list), compare_weighted);
-    for (size_t i = 0; i < count; i++) {
-        total += list[i].weight;
-    }
-    for (size_t i = 0; i < count; i++) {
-        below += list[i].weight;
-        if (below >= share * total * (1 - 1e-12)) {
-            return list[i].value;
-        }
-    }
-    return 0;
-}
-
 rk_status rk_residuals_source_error(rk_residuals *residuals, rk_error *err)
 {
     const double wanted = 0.8, most = 1;
@@ -380,8 +369,13 @@ rk_status rk_residuals_source_error(rk_residuals *residuals, rk_error *err)
     }
     residuals->source_error = 0;
     const rk_status status = hold_out(residuals, list, &count, err);
-    if (!status) {
-        residuals->source_error = fmin(least_above(list, count, wanted), most);
+    if (!status && count > 0) {
+        double total = 0;
+        qsort(list, count, sizeof(*list), compare_weighted);
+        for (size_t i = 0; i < count; i++) {
+            total += list[i].weight;
+        }
+        residuals->source_error = fmin(percentile(list, count, total, wanted), most);
     }
     free(list);
     return status;

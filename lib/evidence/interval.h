@@ -37,7 +37,7 @@ typedef struct rk_kin {
     bool assumed;           /* facts of the run are */
     bool uncertain;         /* nobody measured what the matrix engine reaches */
     bool moe, several, low; /* several nodes; formats of 8 bits and less */
-    bool frozen;            /* adapters learn: like no run that residuals are of */
+    bool frozen;            /* adapters learn: like no run that trains all weights */
     rk_tensor_place tensor;
 } rk_kin;
 

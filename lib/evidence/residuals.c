@@ -57,6 +57,7 @@ static const rk_field cell_fields[] = {
      .names = rk_tensor_place_names},
     FLAG("several_nodes", kin.several),
     FLAG("low_precision", kin.low),
+    FLAG("adapters", kin.frozen),
     FLAG("assumed", kin.assumed),
     FLAG("uncertain", kin.uncertain),
     {.name = "ratios",
@@ -131,6 +132,7 @@ static void write_cell(rk_out *out, const rk_residuals *residuals, const rk_resi
     rk_json_string(&w, "tensor", rk_tensor_place_names[cell->kin.tensor]);
     rk_json_flag(&w, "several_nodes", cell->kin.several);
     rk_json_flag(&w, "low_precision", cell->kin.low);
+    rk_json_flag(&w, "adapters", cell->kin.frozen);
     rk_json_flag(&w, "assumed", cell->kin.assumed);
     rk_json_flag(&w, "uncertain", cell->kin.uncertain);
     rk_json_open_member(&w, "ratios", "[");

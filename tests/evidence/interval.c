@@ -115,6 +115,28 @@ static void test_doubts(void **state)
     rk_residuals_clear(&r);
 }
 
+/* Fine-tuning by adapters is judged by such runs alone, which count among others, too. */
+static void test_adapters(void **state)
+{
+    (void)state;
+    rk_residuals r = {.cells = NULL};
+    rk_interval i;
+    rk_error err;
+    rk_kin lora = dense;
+    lora.frozen = true;
+    add(&r, &dense, "a", 1.1, 12);
+    assert_int_equal(rk_interval_of(&r, &lora, NULL, &i, &err), RK_OK);
+    assert_int_equal(i.runs, 0);
+    add(&r, &lora, "b", 1.4, 3);
+    assert_int_equal(rk_interval_of(&r, &lora, NULL, &i, &err), RK_OK);
+    assert_int_equal(i.runs, 3);
+    assert_near(i.high, 1.4, 1e-12);
+    assert_non_null(strstr(i.basis, "adapters"));
+    assert_int_equal(rk_interval_of(&r, &dense, NULL, &i, &err), RK_OK);
+    assert_int_equal(i.runs, 15);
+    rk_residuals_clear(&r);
+}
+
 /*
  * Sources that agree have no error of their own.  Where one of four is off by more than the three
  * others say, three in four lie inside, which is too few: the error reaches the fourth.
@@ -194,7 +216,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_percentiles),  cmocka_unit_test(test_ladder),
         cmocka_unit_test(test_source_error), cmocka_unit_test(test_document),
-        cmocka_unit_test(test_doubts),       cmocka_unit_test(test_built_in),
+        cmocka_unit_test(test_doubts),       cmocka_unit_test(test_adapters),
+        cmocka_unit_test(test_built_in),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
