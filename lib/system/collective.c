@@ -145,8 +145,9 @@ static priced price_with_sides(const phase *p)
  * One ring through all n ranks: every rank passes (n-1)/n of the tensor on; in a tier, what leaves
  * a domain of the tier below is shared by the links of its ranks (a ring for each, which leave the
  * domain from rank to rank in turn).  Of the u edges of a ring in an inner domain of u units, one
- * leaves it.  All links work at once and the slowest tier decides.  (NCCL across nodes: 377 of 400
- * GB/s on 4 nodes of 8 B200 and 350 to 390 on H100 with 8 NICs of 50 GB/s.)
+ * leaves it by other links; what leaves a fabric for one above still takes the NIC.  All links work
+ * at once and the slowest tier decides.  (NCCL across nodes: 377 of 400 GB/s on 4 nodes of 8 B200
+ * and 350 to 390 on H100 with 8 NICs of 50 GB/s.)
  */
 static double ring_seconds(const rk_system *system, rk_collective op, double bytes,
                            const rk_group *group, double *latency_seconds)
@@ -163,7 +164,8 @@ static double ring_seconds(const rk_system *system, rk_collective op, double byt
                 return HUGE_VAL;
             }
             const double u = ceil((double)group->within[i] / (double)below);
-            const double inside = group->within[i] < group->size ? (u - 1) / u : 1;
+            const bool leaves = group->within[i] < group->size && !rk_tier_is_fabric(tier);
+            const double inside = leaves ? (u - 1) / u : 1;
             const double moved = inside * passes * (n - 1) / n * bytes / (double)below;
             const int64_t domain = i > 0 ? system->tiers[i - 1].size : 1;
             const double reach = rk_tier_reach(tier, false, u, (double)(tier->size / domain));

@@ -380,6 +380,20 @@ static void test_oversubscription(void **state)
     assert_near(4 * exchange, GiB * 768 / 1024 / 12.5e9, 1e-9);
 }
 
+/* A NIC carries all that leaves its node, also what goes on to other leaves. */
+static void test_ring_over_leaves(void **state)
+{
+    rk_system s = {.tier_count = 2,
+                   .tiers = {ideal(RK_TIER_SWITCH, 8, 450e9), ideal(RK_TIER_FABRIC, 4096, 50e9)}};
+    (void)state;
+    s.tiers[1].serial = 1; /* so that one ring beats phases that follow each other */
+    const double flat = seconds(&s, RK_COLL_ALL_GATHER, 16. * GiB, 1024, 1);
+    s.tiers[2] = s.tiers[1];
+    s.tiers[1].size = 32; /* four nodes */
+    s.tier_count = 3;
+    assert_near(seconds(&s, RK_COLL_ALL_GATHER, 16. * GiB, 1024, 1), flat, 1e-12);
+}
+
 /* 31 ranks in a row stand on four nodes of 8 and take between 30 and 32. */
 static void test_uneven_groups(void **state)
 {
@@ -543,6 +557,7 @@ int main(void)
         cmocka_unit_test(test_small_in_large_switches),
         cmocka_unit_test(test_send_over_one_link),
         cmocka_unit_test(test_oversubscription),
+        cmocka_unit_test(test_ring_over_leaves),
         cmocka_unit_test(test_fits),
         cmocka_unit_test(test_measured_meshes),
         cmocka_unit_test(test_axes),

@@ -184,7 +184,8 @@ def ring_seconds(phases, op, size, group):
     n, x = group.size, 2 if op == "all_reduce" else 1
 
     def inside(phase):
-        return 1 if phase.ranks == n else (ceil(phase.units) - 1) / ceil(phase.units)
+        fabric = phase.tier.kind in ("fabric", "dragonfly")
+        return 1 if phase.ranks == n or fabric else (ceil(phase.units) - 1) / ceil(phase.units)
 
     transfer = max(move(phase.tier, inside(phase) * x * (n - 1) / n * size / phase.below,
                         phase.tier.bandwidth
