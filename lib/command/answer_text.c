@@ -351,9 +351,9 @@ static void write_interval(FILE *to, const rk_answer *answer)
     const rk_time_unit unit = rk_time_unit_of(step);
     if (i->runs > 0) {
         rk_write_label(to, "");
-        (void)fprintf(to, "10th to 90th percentile %.3g to %.3g %s, by %zu runs of %zu models:\n",
+        (void)fprintf(to, "10th to 90th percentile %.3g to %.3g %s, by %zu runs of %zu model%s:\n",
                       i->low * step / unit.seconds, i->high * step / unit.seconds, unit.name,
-                      i->runs, i->groups);
+                      i->runs, i->groups, i->groups == 1 ? "" : "s");
         rk_write_label(to, "");
         (void)fprintf(to, "%s\n", i->basis);
     }
