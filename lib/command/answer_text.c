@@ -359,6 +359,25 @@ static void write_interval(FILE *to, const rk_answer *answer)
     }
 }
 
+/*
+ * Conventions count recurrences and indexers by formulas of their own, some by sizes that a layer
+ * does not have: both counts, where they are apart.
+ */
+static void write_executed(FILE *to, const rk_model *model, const rk_estimate *e)
+{
+    bool usual = true;
+    for (int i = 0; i < model->type_count; i++) {
+        const rk_mixer *mixer = model->types[i].mixer;
+        usual = usual && (mixer == &rk_mixer_grouped || mixer == &rk_mixer_latent);
+    }
+    if (!usual) {
+        rk_write_label(to, "");
+        (void)fprintf(to, "%.2f GFLOP a token by this convention, %.2f executed (%+.1f %%)\n",
+                      e->counted_flops / 1e9, e->executed_flops / 1e9,
+                      100 * (e->executed_flops / e->counted_flops - 1));
+    }
+}
+
 void rk_write_summary(FILE *to, const rk_inputs *inputs, const rk_answer *answer)
 {
     const rk_estimate *e = &answer->estimate;
@@ -377,6 +396,7 @@ void rk_write_summary(FILE *to, const rk_inputs *inputs, const rk_answer *answer
         "%s)\n",
         100 * e->mfu, 100 * e->hfu, inputs->system.accelerator.gemm[RK_BF16].peak / 1e12,
         rk_flop_convention_names[e->convention]);
+    write_executed(to, &inputs->model, e);
     write_own_peak(to, inputs, answer);
     write_slower(to, answer);
     write_slower_than_dense(to, answer);

@@ -236,6 +236,24 @@ double rk_step_seconds(const rk_cost_table *table, const rk_strategy *strategy,
     return rk_times_sum(&times);
 }
 
+static double pass_flops(const rk_cost *cost)
+{
+    return cost->flops_forward + cost->flops_backward;
+}
+
+/* FLOPs of a token as executed, without what is recomputed: of all ranks that share its work. */
+static double executed_flops(const rk_cost_table *table, const rk_strategy *s)
+{
+    const rk_model *model = table->context.model;
+    const double modules = (double)model->mtp_layers;
+    double each = pass_flops(&table->embedding) + (1 + modules) * pass_flops(&table->head) +
+                  modules * pass_flops(&table->mtp);
+    for (int i = 0; i < model->layers; i++) {
+        each += pass_flops(&table->layers[model->type_of[i]][0]);
+    }
+    return each * (double)s->tp / table->context.tokens;
+}
+
 static void fill_rates(const rk_cost_table *table, const rk_strategy *s, const rk_stage *stage,
                        rk_estimate *e)
 {
@@ -247,6 +265,8 @@ static void fill_rates(const rk_cost_table *table, const rk_strategy *s, const r
     const double each = s->adapter_rank > 0
                             ? rk_model_frozen_flops_per_token(c->model, s->seq, e->convention)
                             : rk_model_flops_per_token(c->model, s->seq, e->convention);
+    e->counted_flops = each;
+    e->executed_flops = executed_flops(table, s);
     e->model_flops = each * tokens / ranks;
     e->hardware_flops = e->model_flops * (1 + (done > 0 ? stage->flops_recompute / done : 0));
     e->mfu = e->model_flops / (e->step * peak);

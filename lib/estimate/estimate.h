@@ -42,9 +42,10 @@ typedef struct rk_volumes {
 } rk_volumes;
 
 typedef struct rk_estimate {
-    double step;                        /* s; the sum of times.part */
-    rk_times times;                     /* of the slowest rank */
-    double model_flops, hardware_flops; /* per step and accelerator; model by convention below */
+    double step;                          /* s; the sum of times.part */
+    rk_times times;                       /* of the slowest rank */
+    double model_flops, hardware_flops;   /* per step and accelerator; model by convention below */
+    double counted_flops, executed_flops; /* of a token: by convention; as kernels run it, once */
     rk_flop_convention convention;
     double mfu, hfu;          /* against the dense peak of bf16 */
     double tokens_per_second; /* of the whole system */

@@ -48,7 +48,9 @@ static int64_t latent_recompute_without_mla(const struct question *q)
         return 0;
     }
     for (int i = 0; i < q->model->type_count; i++) {
-        if (rk_attention_is_latent(&q->model->types[i].attention)) {
+        /* DeepSeek-V4 makes queries of a latent */
+        const rk_attention_shape *a = &q->model->types[i].attention;
+        if (rk_attention_is_latent(a) || a->out_rank > 0) {
             return 0;
         }
     }

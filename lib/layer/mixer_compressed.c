@@ -202,7 +202,11 @@ static void add_projections(rk_cost_builder *x, const rk_attention_shape *a)
     const double pooled = a->ratio > 0 ? (double)compressor_width(a, a->head_size) : 0;
     rk_add_linear(x, RK_PART_LINEAR, s->precision, T, r, h);
     rk_add_linear(x, RK_PART_LINEAR, s->precision, T, d, h);
+    const rk_cost before = x->cost;
     rk_add_linear(x, RK_PART_LINEAR, s->precision, T, queries, r);
+    if (rk_recomputes(s, RK_MODULE_MLA_UP)) {
+        rk_repeat(x, &before);
+    }
     rk_save(x, false, e * T * (r + 2 * d) + rk_saved_input_bytes(s) * T * r);
     rk_save(x, rk_recomputes(s, RK_MODULE_MLA_UP), e * T * queries);
     rk_add_stream(x, RK_PART_STREAM, 2 * e * T * (queries + d), 2 * e * T * (queries + d));

@@ -128,6 +128,8 @@ void rk_estimate_write_json(rk_json_writer *writer, const rk_strategy *strategy,
     for (size_t i = 0; i < RESULT_COUNT; i++) {
         rk_json_real(writer, results[i].key, result_value(i, strategy, estimate));
     }
+    rk_json_real(writer, "flops_per_token", estimate->counted_flops);
+    rk_json_real(writer, "executed_flops_per_token", estimate->executed_flops);
     rk_json_string(writer, "mfu_convention", rk_flop_convention_names[estimate->convention]);
     rk_json_count(writer, "worst_stage", (uint64_t)estimate->worst_stage);
     rk_json_open_member(writer, "time_s", "{");

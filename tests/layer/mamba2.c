@@ -152,6 +152,11 @@ static void test_modules(void **state)
     (void)state;
     model.mtp_layers = 2;
     assert_near(rk_model_flops_per_token(&model, 8192, RK_FLOPS_MEGATRON) / 1e9, 84.727, 1e-5);
+    model = model_of("nemotron-3-nano-30b"); /* 28672 tokens/s are 807 TFLOP/s */
+    model.mtp_layers = model.mtp_each = 2;   /* of attention and experts */
+    model.mtp_type[0] = 1;
+    model.mtp_type[1] = 2;
+    assert_near(rk_model_flops_per_token(&model, 8192, RK_FLOPS_MEGATRON) / 1e9, 28.147, 1e-4);
 }
 
 /* A layer of one part has what the other lacks: the two make up the layer that has both. */

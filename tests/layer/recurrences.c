@@ -156,6 +156,32 @@ static void test_rates(void **state)
     assert_true(mixer_seconds(&measured, &type, &s, &bare) < bare);
 }
 
+/* Megatron-LM's count of Qwen3-Next without multi-token prediction, of 4,096 tokens. */
+static void test_counted(void **state)
+{
+    const rk_model model = model_of("qwen3-next-80b-a3b");
+    (void)state;
+    assert_near(rk_model_flops_per_token(&model, 4096, RK_FLOPS_MEGATRON) / 1e9, 22.740, 1e-4);
+}
+
+/*
+ * Kimi-Linear keeps about 116 kB of a token and layer: the lists of tensors of
+ * flash-linear-attention's kernels, of norms and of projections.
+ */
+static void test_kept(void **state)
+{
+    const rk_system system = system_of("h100-sxm");
+    const rk_stack stack = stack_of("megatron-2025");
+    const rk_layer_type type = layer_of(&rk_mixer_kimi_delta, kimi_linear);
+    const rk_model model = model_with(&type, 2304);
+    const rk_strategy s = rk_strategy_defaults(&model);
+    const rk_block_context context = rk_block_context_of(&model, &system, &stack, &s);
+    rk_cost cost[2];
+    (void)state;
+    layer_costs(&context, &type, cost);
+    assert_near(cost[0].saved / context.tokens, 116e3, 0.01);
+}
+
 /* Heads split over tensor and context ranks, which exchange the whole projection; KDA has no
  * context parallelism. */
 static void test_splits(void **state)
@@ -186,10 +212,9 @@ static void test_splits(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_figures),
-        cmocka_unit_test(test_measured),
-        cmocka_unit_test(test_rates),
-        cmocka_unit_test(test_splits),
+        cmocka_unit_test(test_figures), cmocka_unit_test(test_measured),
+        cmocka_unit_test(test_rates),   cmocka_unit_test(test_counted),
+        cmocka_unit_test(test_kept),    cmocka_unit_test(test_splits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -231,7 +231,10 @@ def add_compressed(x, layer):
     again = c.recomputes("core_attention")
     x.adapted_linear("attention", T, r, h)
     x.adapted_linear("attention", T, d, h)
+    before = x.copy()
     x.adapted_linear("attention", T, n * d, r)
+    if c.recomputes("mla_up"):
+        x.repeat(before)
     x.save(e * T * (r + 2 * d) + c.formats.saved_input * T * r)
     x.save(e * T * n * d, c.recomputes("mla_up"))
     x.stream("memory-bound ops", *[2 * e * T * (n * d + d)] * 2)
