@@ -97,14 +97,12 @@ void rk_rules_write(FILE *to, const rk_rules *r)
     if (r->part_rate > 0 && r->part < r->accelerators) {
         rk_write_label(to, "scaling");
         (void)fprintf(to,
-                      "%.1f TFLOP/s x %.0f accelerators x %.3f = %.4g PFLOP/s: against %.0f "
+                      "%.1f TFLOP/s x %.0f accelerators x %.3f = %.4g PFLOP/s, relative to %.0f "
                       "accelerator%s\n",
                       r->part_rate / TERA, r->accelerators, r->weak,
                       r->rate * r->accelerators / 1e15, r->part, r->part > 1 ? "s" : "");
         rk_write_label(to, "");
-        (void)fprintf(to,
-                      "scale factor %.3f with the batch growing (weak), %.3f with all of it "
-                      "(strong)\n",
+        (void)fprintf(to, "efficiency: weak %.3f (larger batch), strong %.3f (same batch)\n",
                       r->weak, r->strong);
     }
 }
