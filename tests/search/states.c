@@ -79,8 +79,11 @@ states states_of(const rk_model *model, const rk_strategy *s)
         (double)s->tp * ranks / (double)(s->ep * s->etp) / (double)s->replicas;
     const double whole = dense + experts;
     const double sharded = dense / shards + experts / expert_shards;
+    /* FSDP2 with ZeRO-2: the gathered copy stays whole, the trained weights are sharded */
+    const bool copied = s->sharding == RK_SHARD_GRADIENTS && s->states.gather < s->states.weight;
     return (states){
-        .weights = s->states.weight * (s->sharding == RK_SHARD_ALL ? sharded : whole),
+        .weights = copied ? s->states.gather * whole + s->states.weight * sharded
+                          : s->states.weight * (s->sharding == RK_SHARD_ALL ? sharded : whole),
         .gradients = s->states.gradient * (s->sharding >= RK_SHARD_GRADIENTS ? sharded : whole),
         .optimizer =
             s->states.optimizer * (s->sharding != RK_SHARD_NONE ? sharded : whole) / copies,
