@@ -62,6 +62,7 @@ enum {
     RK_MODULE_MOE = 32,           /* whole mixtures of experts */
     /* torchtitan's operators: all but attention, messages and every second product of a layer */
     RK_MODULE_OPERATORS = 64,
+    RK_MODULE_STREAMS = 128, /* streams of hyper-connections */
 };
 
 /* Modules with adapters; bits of rk_strategy.adapter_modules. */

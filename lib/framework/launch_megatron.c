@@ -143,6 +143,7 @@ static void write_modules(rk_out *out, const rk_strategy *s)
         {RK_MODULE_MLA_UP, "mla_up_proj"},
         {RK_MODULE_MLP, "mlp"},
         {RK_MODULE_MOE, "moe"},
+        {RK_MODULE_STREAMS, "mhc"},
     };
     rk_out_text(out, " \\\n    --recompute-modules");
     for (size_t i = 0; i < sizeof(modules) / sizeof(modules[0]); i++) {

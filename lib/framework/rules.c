@@ -340,6 +340,11 @@ static int64_t operators_and_modules(const struct question *q)
            q->strategy->recompute_modules != RK_MODULE_OPERATORS;
 }
 
+static int64_t streams_without_connections(const struct question *q)
+{
+    return rk_rule_recomputes(q->strategy, RK_MODULE_STREAMS) && q->model->streams == 0;
+}
+
 /* ---- optimizers ---------------------------------------------------------------------------- */
 
 static int64_t whole_matrices_sharded(const struct question *q)
@@ -445,6 +450,8 @@ const struct rk_rule rk_rules_arithmetic[] = {
      "a gate"},
     {"selective needs modules", selective_without_modules, VARY_NONE,
      "selective recompute names no module; name one, such as core attention"},
+    {"mhc needs hyper-connections", streams_without_connections, VARY_NONE,
+     "the module mhc is to be recomputed, but {model} has no hyper-connections"},
     {"operators or modules", operators_and_modules, VARY_NONE,
      "recompute by operators covers norms, activations and more; name no other module"},
     {0},

@@ -211,10 +211,22 @@ static void add_norms(rk_cost_builder *x, const rk_layer_type *type)
 }
 
 /*
+ * Layers whose streams are recomputed together, from those at the input of the first and the
+ * outputs of mixers and networks: as many as make least of both, sqrt(n L / (n + 2)) (arXiv
+ * 2512.24880), with [assumption] L the layers of the model.
+ */
+static double connected_layers(const rk_model *model)
+{
+    const double n = (double)model->streams;
+    return fmax(1, round(sqrt(n * (double)model->layers / (n + 2))));
+}
+
+/*
  * Hyper-connections: before mixer and network each, a product of all n streams in wide precision
  * makes their weights (n n + 2 n outputs), one kernel reads the streams into the hidden state, and
  * one mixes and adds to them.  Elements moved, fused (arXiv 2512.24880): n + 1 and 2 n + 1 forward;
- * backward 2 n + 1 and 3 n + 2.  The streams are kept in place of the plain residual.
+ * backward 2 n + 1 and 3 n + 2.  The streams are kept in place of the plain residual,
+ * unless they are recomputed.
  */
 static void add_connections(rk_cost_builder *x, const rk_layer_type *type)
 {
@@ -223,6 +235,8 @@ static void add_connections(rk_cost_builder *x, const rk_layer_type *type)
     const double elements = x->c->element * T * h;
     const double sites =
         (type->mixer->part.shapes ? 1 : 0) + (type->feed_forward->part.shapes ? 1 : 0);
+    const bool again = rk_recomputes(x->c->strategy, RK_MODULE_STREAMS);
+    const rk_cost before = x->cost;
     if (model->streams == 0) {
         return;
     }
@@ -236,7 +250,14 @@ static void add_connections(rk_cost_builder *x, const rk_layer_type *type)
     rk_add_stream(x, RK_PART_STREAM, sites * (n + 1) * elements, sites * (2 * n + 1) * elements);
     rk_add_stream(x, RK_PART_STREAM, sites * (2 * n + 1) * elements,
                   sites * (3 * n + 2) * elements);
-    rk_save(x, false, sites * n * elements);
+    if (again) {
+        const double layers = connected_layers(model);
+        rk_repeat(x, &before);
+        rk_save(x, false, (sites + n / layers) * elements);
+        rk_save(x, true, layers * sites * n * elements);
+    } else {
+        rk_save(x, false, sites * n * elements);
+    }
 }
 
 /* Gradients that are added to those of the microbatches before by kernels of their own. */

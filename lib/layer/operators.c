@@ -270,6 +270,22 @@ static double gemm_share(const rk_cost_builder *x, rk_precision precision)
     return rk_is_low(precision) ? x->c->stack->low_gemm_share : x->c->stack->gemm_share;
 }
 
+/* One product of a linear, in forward. */
+static rk_operator linear_of(const rk_cost_builder *x, rk_part part, rk_precision precision,
+                             double M, double N, double K)
+{
+    return (rk_operator){
+        .kind = RK_OPERATOR_LINEAR,
+        .part = part,
+        .precision = precision,
+        .M = M,
+        .N = N,
+        .K = K,
+        .flops = 2 * M * N * K,
+        .share = gemm_share(x, precision),
+    };
+}
+
 static void add_bare_linear(rk_cost_builder *x, rk_part part, rk_precision precision, double M,
                             double N, double K)
 {
@@ -290,16 +306,7 @@ void rk_add_detached_linear(rk_cost_builder *x, rk_precision precision, double M
                             double K)
 {
     const double cast = cast_bytes(x, precision), learns = is_frozen(x) ? 0 : 1;
-    const rk_operator o = {
-        .kind = RK_OPERATOR_LINEAR,
-        .part = RK_PART_LINEAR,
-        .precision = precision,
-        .M = M,
-        .N = N,
-        .K = K,
-        .flops = 2 * M * N * K,
-        .share = gemm_share(x, precision),
-    };
+    const rk_operator o = linear_of(x, RK_PART_LINEAR, precision, M, N, K);
     rk_emit(x, &o);
     add_weight_gradient(x, &o, M, N, K);
     if (cast > 0) {
@@ -327,17 +334,8 @@ void rk_add_grouped_linear(rk_cost_builder *x, rk_precision precision, double gr
 void rk_add_product_again(rk_cost_builder *x, double M, double N, double K)
 {
     const rk_precision precision = x->c->strategy->precision;
-    rk_operator o = {
-        .kind = RK_OPERATOR_LINEAR,
-        .part = RK_PART_RECOMPUTE,
-        .pass = RK_PASS_BACKWARD,
-        .precision = precision,
-        .M = M,
-        .N = N,
-        .K = K,
-        .flops = 2 * M * N * K,
-        .share = gemm_share(x, precision),
-    };
+    rk_operator o = linear_of(x, RK_PART_RECOMPUTE, precision, M, N, K);
+    o.pass = RK_PASS_BACKWARD;
     if (rk_recomputes(x->c->strategy, RK_MODULE_OPERATORS)) {
         rk_emit(x, &o);
         o.kind = RK_OPERATOR_STREAM;

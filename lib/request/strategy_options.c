@@ -52,9 +52,9 @@ static const char *const module_choices[] = {
 
 static unsigned modules_of(unsigned choices)
 {
-    return (choices & 0x7F) | (choices >> 7 & 1 ? RK_MODULE_NORM : 0U) |
-           (choices >> 8 & 1 ? RK_MODULE_ACTIVATION : 0U) |
-           (choices >> 9 & 1 ? RK_MODULE_MLA_UP : 0U);
+    return (choices & 0xFF) | (choices >> 8 & 1 ? RK_MODULE_NORM : 0U) |
+           (choices >> 9 & 1 ? RK_MODULE_ACTIVATION : 0U) |
+           (choices >> 10 & 1 ? RK_MODULE_MLA_UP : 0U);
 }
 
 /* Likewise: Megatron-LM names the place of experts too, which is that of cp. */

@@ -160,6 +160,7 @@ static void borrow(rk_model *m)
     X(modules, ANY, DENSE, "selective needs modules", s->recompute = RK_REC_SELECTIVE)             \
     X(operators, ANY, DENSE, "operators or modules",                                               \
       recompute(s, RK_MODULE_OPERATORS | RK_MODULE_NORM))                                          \
+    X(streams, ANY, DENSE, "mhc needs hyper-connections", recompute(s, RK_MODULE_STREAMS))         \
     X(operators_of, MEGATRON, DENSE, "modules of the framework",                                   \
       recompute(s, RK_MODULE_OPERATORS))                                                           \
     X(modules_of, TITAN, DENSE, "modules of the framework", recompute(s, RK_MODULE_NORM))          \

@@ -207,6 +207,31 @@ static void test_streams(void **state)
     assert_true(rk_times_sum(&with[0].forward) > rk_times_sum(&without[0].forward));
 }
 
+/*
+ * Recomputed streams: of 8 copies of the hidden state a layer keeps one per site and, of a block of
+ * round(sqrt(4 * 43 / 6)) = 5 layers, the 4 at its input; their FLOPs run again.
+ */
+static void test_streams_again(void **state)
+{
+    const rk_model model = model_of("deepseek-v4-flash");
+    const rk_system system = system_of("gb200-nvl72");
+    const rk_stack stack = stack_of("megatron-2026-blackwell");
+    rk_strategy s = rk_strategy_defaults(&model), again = s;
+    rk_cost kept[2], made[2];
+    (void)state;
+    again.recompute = RK_REC_SELECTIVE;
+    again.recompute_modules = RK_MODULE_STREAMS;
+    const rk_block_context context = rk_block_context_of(&model, &system, &stack, &s);
+    const rk_block_context other = rk_block_context_of(&model, &system, &stack, &again);
+    layer_costs(&context, &model.types[2], kept);
+    layer_costs(&other, &model.types[2], made);
+    const double state_bytes = 2 * context.tokens * 4096;
+    assert_near(kept[0].saved - made[0].saved, (8 - 2 - 4.0 / 5) * state_bytes, 1e-9);
+    assert_near(made[0].unsaved - kept[0].unsaved, 5 * 8 * state_bytes, 1e-9);
+    assert_near(made[0].flops_recompute, context.tokens * 2 * 2 * 24 * 4 * 4096, 1e-9);
+    assert_legal(&model, &system, &again);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -218,6 +243,7 @@ int main(void)
         cmocka_unit_test(test_compressed_parameters),
         cmocka_unit_test(test_compressed_flops),
         cmocka_unit_test(test_streams),
+        cmocka_unit_test(test_streams_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """docs/method/layers.md, "Attention to picked keys": the indexer and the attention behind it."""
 
-from math import ceil
+from math import ceil, floor
 
 from reference import kernels, precision
 
@@ -276,10 +276,17 @@ def add_connections(x, layer):
     c, n, h = x.c, x.c.model.streams, x.c.model.hidden
     if not n:
         return
+    before = x.copy()
     sites = (layer.mixer != "none") + (layer.feed_forward != "none")
     for _ in range(sites):
         x.linear("linear layers", c.wide, c.T_s, n * n + 2 * n, n * h)
     size = c.element * c.H
     x.stream("memory-bound ops", sites * (n + 1) * size, sites * (2 * n + 1) * size)
     x.stream("memory-bound ops", sites * (2 * n + 1) * size, sites * (3 * n + 2) * size)
-    x.save(sites * n * size)
+    if not c.recomputes("mhc"):
+        x.save(sites * n * size)
+        return
+    x.repeat(before)
+    block = max(1, floor((n * len(c.model.layers) / (n + 2)) ** 0.5 + 0.5))
+    x.save((sites + n / block) * size)
+    x.save(block * sites * n * size, True)
