@@ -178,6 +178,7 @@ typedef struct rk_strategy {
     double imbalance;         /* tokens on the most loaded expert rank over the mean, >= 1 */
     rk_optimizer optimizer;   /* of all trained weights */
     double outer_states;      /* more bytes of the optimizer, per parameter of embedding and head */
+    bool nf4_weights;         /* frozen weights of linears are kept in NF4 (QLoRA) */
     bool low_activations;     /* inputs of gated activations are kept in 8 bits */
     rk_attention_kernel attention_kernel; /* with flash attention */
 } rk_strategy;

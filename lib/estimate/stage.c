@@ -361,9 +361,16 @@ static double kept_from(const rk_strategy *s, const struct kept *kept, rk_shardi
     return s->sharding >= from ? kept->sharded : kept->whole;
 }
 
+/* Bytes of adapters in a parameter's share of the weights (rk_strategy_freeze). */
+static double adapter_bytes(const rk_strategy *s)
+{
+    return s->adapter_rank > 0 ? s->states.weight * s->learning / (1 + s->learning) : 0;
+}
+
 double rk_stored_bytes(const rk_strategy *s, double params, double low)
 {
-    return s->low_weights ? s->states.weight * (params - low) + rk_low_weight_bytes(s) * low
+    const double each = rk_low_weight_bytes(s) + adapter_bytes(s);
+    return s->low_weights ? s->states.weight * (params - low) + each * low
                           : s->states.weight * params;
 }
 

@@ -238,6 +238,7 @@ static void note_strategy(const rk_launch *launch)
                        s->optimizer == RK_OPTIMIZER_ADAFACTOR ||
                        s->optimizer == RK_OPTIMIZER_SGD_PLAIN,
                    "the optimizer, which Megatron-LM lacks");
+    rk_launch_note(launch->notes, s->nf4_weights, "weights in NF4 (bitsandbytes)");
     rk_launch_note(launch->notes, s->low_activations,
                    "activation_func_fp8_input_store, which is set in the configuration");
     rk_launch_note(launch->notes, s->document > 0, "documents that attention does not cross");

@@ -134,6 +134,7 @@ static rk_status check_main(const rk_launch *launch, rk_error *err)
 static void note_main(const rk_launch *launch)
 {
     const rk_strategy *s = launch->strategy;
+    rk_launch_note(launch->notes, s->nf4_weights, "weights in NF4 (bitsandbytes)");
     rk_launch_note(launch->notes, s->low_activations, "inputs of activations in fp8");
     rk_launch_note(launch->notes, s->cp > 1,
                    "how ranks exchange keys and values, and FlexAttention, which cp needs");

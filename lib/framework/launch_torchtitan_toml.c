@@ -185,6 +185,7 @@ rk_status rk_launch_torchtitan(const rk_launch *launch, rk_out *out, rk_error *e
     }
     rk_titan_note(launch);
     rk_launch_note(launch->notes, s->graph_capture || s->graph_step, "CUDA graphs");
+    rk_launch_note(launch->notes, s->nf4_weights, "weights in NF4 (bitsandbytes)");
     rk_launch_note(launch->notes, s->low_activations, "inputs of activations in fp8");
     rk_launch_note(launch->notes, s->tp > 1 && !s->sp, "tensor without sequence parallelism");
     (void)snprintf(words, sizeof(words), "torchtitan 0.2.2 (TOML) for %s on %" PRId64 " %s.",

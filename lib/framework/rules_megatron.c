@@ -17,14 +17,15 @@ static int64_t expert_bias_with_etp(const struct question *q)
 
 static int64_t low_weights_without_shards(const struct question *q)
 {
-    return q->strategy->low_weights && q->strategy->sharding == RK_SHARD_NONE;
+    return q->strategy->low_weights && !q->strategy->nf4_weights &&
+           q->strategy->sharding == RK_SHARD_NONE;
 }
 
 /* The update on the host writes 8-bit weights with scales that it knows beforehand. */
 static int64_t low_weights_with_offload(const struct question *q)
 {
     const rk_strategy *s = q->strategy;
-    return s->low_weights && s->offload_optimizer &&
+    return s->low_weights && !s->nf4_weights && s->offload_optimizer &&
            !(s->precision == RK_FP8 && s->fp8_recipe == RK_FP8_DELAYED);
 }
 

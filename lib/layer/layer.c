@@ -348,7 +348,7 @@ static rk_cost finish_layer(rk_cost_builder x, const rk_layer_type *type, bool f
     add_accumulation(&x);
     overlap_exchange(&x);
     add_layer_floor(&x, type, full);
-    x.cost.transient = layer_transient(x.c, type);
+    x.cost.transient = layer_transient(x.c, type) + x.cost.dequantised;
     x.cost.wgrad_buffers = wgrad_buffers(&x, type);
     return x.cost;
 }

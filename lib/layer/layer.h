@@ -85,7 +85,8 @@ typedef struct rk_cost {
     double replicated_params; /* of them, those that every tensor rank holds whole */
     double expert_params;     /* on this rank */
     double low_dense_params, low_expert_params; /* of them, those of linears in 8 or 4 bits */
-    double adapters;                            /* linears that have one */
+    double dequantised; /* bytes in 16 bits of the largest linear whose weights are in NF4 */
+    double adapters;    /* linears that have one */
     rk_orthogonal orthogonal, orthogonal_experts;
 } rk_cost;
 

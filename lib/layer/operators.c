@@ -286,11 +286,27 @@ static rk_operator linear_of(const rk_cost_builder *x, rk_part part, rk_precisio
     };
 }
 
+/*
+ * Weights in 8 or 4 bits of a linear that is none of the head: those of its precision, or frozen
+ * ones in NF4, which are dequantised to 16 bits for every GEMM that reads them.
+ */
+static double add_low_weights(rk_cost_builder *x, rk_part part, rk_precision precision,
+                              double params, double reads_backward)
+{
+    const double bytes = params * rk_dequantised_bytes(x->c->strategy);
+    if (bytes <= 0 || part == RK_PART_HEAD) {
+        return rk_is_low(precision) ? params : 0;
+    }
+    rk_add_stream(x, RK_PART_CAST, bytes, reads_backward * bytes);
+    x->cost.dequantised = fmax(x->cost.dequantised, 2 * params);
+    return params;
+}
+
 static void add_bare_linear(rk_cost_builder *x, rk_part part, rk_precision precision, double M,
                             double N, double K)
 {
     add_products(x, part, precision, 0, M, N, K, gemm_share(x, precision));
-    x->cost.low_dense_params += rk_is_low(precision) ? N * K : 0;
+    x->cost.low_dense_params += add_low_weights(x, part, precision, N * K, 1);
 }
 
 void rk_add_linear(rk_cost_builder *x, rk_part part, rk_precision precision, double M, double N,
@@ -312,7 +328,7 @@ void rk_add_detached_linear(rk_cost_builder *x, rk_precision precision, double M
     if (cast > 0) {
         rk_add_stream(x, RK_PART_CAST, cast * M * K, learns * cast * M * N);
     }
-    x->cost.low_dense_params += rk_is_low(precision) ? N * K : 0;
+    x->cost.low_dense_params += add_low_weights(x, RK_PART_LINEAR, precision, N * K, 0);
 }
 
 void rk_add_row_linear(rk_cost_builder *x, rk_precision precision, double M, double N, double K)
@@ -328,7 +344,7 @@ void rk_add_grouped_linear(rk_cost_builder *x, rk_precision precision, double gr
 {
     add_products(x, RK_PART_EXPERT, precision, groups, M, N, K,
                  gemm_share(x, precision) * x->c->stack->expert_gemm_share);
-    x->cost.low_expert_params += rk_is_low(precision) ? groups * N * K : 0;
+    x->cost.low_expert_params += add_low_weights(x, RK_PART_EXPERT, precision, groups * N * K, 1);
 }
 
 void rk_add_product_again(rk_cost_builder *x, double M, double N, double K)
@@ -340,7 +356,7 @@ void rk_add_product_again(rk_cost_builder *x, double M, double N, double K)
         rk_emit(x, &o);
         o.kind = RK_OPERATOR_STREAM;
         o.flops = 0;
-        o.bytes = cast_bytes(x, precision) * M * K;
+        o.bytes = cast_bytes(x, precision) * M * K + rk_dequantised_bytes(x->c->strategy) * N * K;
         rk_emit(x, &o);
     }
 }

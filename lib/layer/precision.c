@@ -37,6 +37,12 @@ static const struct format nvfp4_format = {
     .weight_by_row = true,
 };
 
+/*
+ * NF4 of QLoRA (arXiv 2305.14314): 4 bits, a scale of 8 bits for 64 weights, and one of 32 bits for
+ * 256 of these; bytes.
+ */
+#define NF4_BYTES (0.5 + 1.0 / 64 + 4.0 / (64 * 256))
+
 /* Of a strategy in low precision. */
 static const struct format *format_of(const rk_strategy *strategy)
 {
@@ -68,17 +74,20 @@ double rk_saved_input_bytes(const rk_strategy *strategy)
 double rk_low_weight_bytes(const rk_strategy *strategy)
 {
     const struct format *f = format_of(strategy);
-    return f->element + f->weight_scale;
+    return strategy->nf4_weights ? NF4_BYTES : f->element + f->weight_scale;
 }
 
 double rk_low_weight_copies(const rk_strategy *strategy, const rk_accelerator *accelerator)
 {
+    if (strategy->nf4_weights) {
+        return 1;
+    }
     return format_of(strategy)->weight_by_row || accelerator->fp8_one_layout ? 2 : 1;
 }
 
 bool rk_gathers_low(const rk_strategy *strategy)
 {
-    return strategy->low_weights && format_of(strategy)->gathered;
+    return strategy->nf4_weights || (strategy->low_weights && format_of(strategy)->gathered);
 }
 
 double rk_low_gather_bytes(const rk_strategy *strategy)
@@ -102,6 +111,11 @@ double rk_cast_bytes(const rk_strategy *strategy, const rk_accelerator *accelera
 double rk_weight_cast_bytes(const rk_strategy *strategy, double copies)
 {
     return read_bytes(format_of(strategy)) + copies * rk_low_weight_bytes(strategy);
+}
+
+double rk_dequantised_bytes(const rk_strategy *strategy)
+{
+    return strategy->nf4_weights ? NF4_BYTES + WIDE_BYTES : 0;
 }
 
 double rk_cast_passes(const rk_strategy *strategy, const rk_stack *stack)

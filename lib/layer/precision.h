@@ -53,6 +53,9 @@ double rk_cast_bytes(const rk_strategy *strategy, const rk_accelerator *accelera
 /* The same per element of a weight, for `copies` of them from 16 bits. */
 double rk_weight_cast_bytes(const rk_strategy *strategy, double copies);
 
+/* Bytes read and written per weight in NF4 to make it one of 16 bits, for every GEMM; else 0. */
+double rk_dequantised_bytes(const rk_strategy *strategy);
+
 /* What the stack's kernels take over that. */
 double rk_cast_passes(const rk_strategy *strategy, const rk_stack *stack);
 

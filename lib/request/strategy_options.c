@@ -261,6 +261,7 @@ const rk_option rk_strategy_options[RK_STRATEGY_OPTION_COUNT] = {
          "expert load imbalance: tokens on the busiest rank over the mean; default: 1"),
     NUMBER("lora-rank", "peft-dim", lora_rank, "fine-tune LoRA adapters of this rank",
            .group = "Fine-tuning"),
+    FLAG("qlora", NULL, nf4_weights, "keep the frozen linear weights in NF4 (QLoRA)"),
     SET("lora-modules", NULL, lora_modules, rk_adapted_names,
         "modules with adapters; default: both"),
     CHOICE("mfu-convention", convention, rk_flop_convention_names,
@@ -486,7 +487,8 @@ static void apply_base(const rk_request *r, const rk_inputs *inputs, rk_strategy
     s->document = r->document;
     s->precision = precisions[r->precision];
     s->fp8_recipe = recipe_of(r);
-    s->low_weights = r->low_weights;
+    s->low_weights = r->low_weights || r->nf4_weights;
+    s->nf4_weights = r->nf4_weights;
     s->low_activations = r->low_activations;
     s->flash_attention = r->attention != ATTENTION_UNFUSED;
     s->attention_kernel = r->attention > ATTENTION_UNFUSED

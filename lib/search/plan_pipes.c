@@ -345,7 +345,7 @@ static void list_lanes(const rk_plan_lists *l, rk_plan_pipe *pipe)
     rk_plan_set_shape(&l->shapes[pipe->shape_first], &s);
     s.precision = given->precision;
     s.fp8_recipe = given->fp8_recipe;
-    s.low_weights = given->low_weights;
+    s.low_weights = given->low_weights && !given->nf4_weights; /* NF4 bears all lanes */
     s.low_activations = given->low_activations;
     s.dp = given->replicas;
     s.global_batch *= s.dp;

@@ -186,6 +186,7 @@ static const struct field fields[RK_STRATEGY_FIELD_COUNT] = {
     {"precision", "precision", FIELD_ENUM, AT(precision), rk_precision_names, NULL},
     {"recipe", "recipe", FIELD_CUSTOM, 0, NULL, make_recipe},
     FLAG("low_precision_weights", "weights in low precision", low_weights),
+    FLAG("nf4_weights", "weights in NF4", nf4_weights),
     FLAG("fp8_activation_input", "inputs of activations in fp8", low_activations),
     {"attention", "attention", FIELD_CUSTOM, 0, NULL, make_attention},
     {"offload", "offload", FIELD_CUSTOM, 0, NULL, make_offload},

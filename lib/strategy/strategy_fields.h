@@ -25,7 +25,7 @@ unsigned rk_strategy_overlaps(const rk_strategy *strategy);
 void rk_strategy_set_offloads(rk_strategy *strategy, unsigned offloads);
 void rk_strategy_set_overlaps(rk_strategy *strategy, unsigned overlaps);
 
-#define RK_STRATEGY_FIELD_COUNT 47
+#define RK_STRATEGY_FIELD_COUNT 48
 #define RK_STRATEGY_TEXT_SIZE   1280 /* of a field in words: the layout of 256 stages */
 
 /* What a field is called in documents and by people. */

@@ -166,13 +166,48 @@ static void test_flops(void **state)
     assert_near(small->flops_backward, small->flops_forward + adapters + scores, 1e-9);
 }
 
+/* A model on one accelerator, with adapters of rank 64 on all linears and states on the host. */
+static rk_stage_memory memory_of(const rk_model *llama, const rk_system *system, bool nf4)
+{
+    rk_estimate e;
+    rk_strategy s = rk_strategy_defaults(llama);
+    rk_strategy_freeze(llama, 64, RK_ADAPTED_ATTENTION | RK_ADAPTED_FFN, &s);
+    s.nf4_weights = s.low_weights = nf4;
+    s.recompute = RK_REC_FULL;
+    s.seq = 512;
+    s.global_batch = 16;
+    s.offload_optimizer = true;
+    assert_legal(llama, system, &s);
+    assert_int_equal(rk_estimate_step(llama, system, &stack, &s, RK_FLOPS_MEGATRON, &e), RK_OK);
+    return e.memory;
+}
+
+/*
+ * QLoRA (arXiv 2305.14314): 4.127 bits a frozen weight, and 65 B parameters are fine-tuned on one
+ * accelerator of 48 GB, which adapters in 16 bits are not.
+ */
+static void test_nf4(void **state)
+{
+    (void)state;
+    const rk_model llama = model_of("llama-65b");
+    const rk_system system = system_of("l40s");
+    const double ends = 2.0 * 2 * (double)(llama.vocab * llama.hidden);
+    const double usable = system.accelerator.memory_usable;
+    const rk_stage_memory wide = memory_of(&llama, &system, false);
+    const rk_stage_memory nf4 = memory_of(&llama, &system, true);
+    const double saved = wide.part[RK_MEM_WEIGHTS] - nf4.part[RK_MEM_WEIGHTS];
+    const double total = (double)rk_model_params_of(&llama).total;
+    assert_near(saved / (2 * total - ends), (16 - 4.127) / 16, 1e-3);
+    assert_true(nf4.allocated < usable && wide.allocated > 2 * usable);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_count), cmocka_unit_test(test_kinds),
         cmocka_unit_test(test_gates), cmocka_unit_test(test_linears),
         cmocka_unit_test(test_step),  cmocka_unit_test(test_sharded),
-        cmocka_unit_test(test_flops),
+        cmocka_unit_test(test_flops), cmocka_unit_test(test_nf4),
     };
     rk_error err;
     if (rk_model_load("llama3-8b", &model, &err) ||

@@ -157,6 +157,7 @@ static void borrow(rk_model *m)
       s->fp8_recipe = RK_FP8_DELAYED; recompute(s, RK_MODULE_NORM))                                \
     X(ungated, ANY, DENSE, "fp8 activation inputs need a gate", s->low_activations = true;         \
       m->types[0].ffn.gated = false)                                                               \
+    X(nf4, ANY, DENSE, "nf4 needs adapters", s->nf4_weights = s->low_weights = true)               \
     X(modules, ANY, DENSE, "selective needs modules", s->recompute = RK_REC_SELECTIVE)             \
     X(operators, ANY, DENSE, "operators or modules",                                               \
       recompute(s, RK_MODULE_OPERATORS | RK_MODULE_NORM))                                          \

@@ -567,6 +567,8 @@ def random_strategy(rng, model, layers, has_experts):
             s.pop("replicas", None)
     if often(rng, 0.12):
         s["adapter_rank"] = rng.choice((8, 16, 64))
+        if s["precision"] not in ("fp8", "fp4") and often(rng, 0.5):
+            s["nf4_weights"] = s["low_weights"] = True
         s["adapter_modules"] = rng.choice((["attention"], ["ffn"], ["attention", "ffn"]))
     return s
 

@@ -153,6 +153,7 @@ static rk_status read_strategy(const json_t *object, const rk_model *model, draf
         CHOICE(fp8_recipe, rk_fp8_recipe_names),
         FLAG(low_weights),
         FLAG(low_activations),
+        FLAG(nf4_weights),
         CUSTOM("states", read_states, offsetof(draft, strategy.states)),
         FLAG(flash_attention),
         CHOICE(attention_kernel, kernel_names),

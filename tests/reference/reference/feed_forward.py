@@ -96,11 +96,12 @@ def add_experts(x, layer):
         x.send("expert", *[2 * size * (s.etp - 1) / s.etp] * 2)
     before = x.copy()
     x.gemms("experts", s.precision, local, rows / local, up * width, seen)
+    x.low_experts += x.low_weights("experts", s.precision, local * up * width * seen, 1)
     if operators:
         x.repeat(before)
     add_activation(x, "experts", layer, rows * width, up if operators else 0)
     x.gemms("experts", s.precision, local, rows / local, seen, width)
-    x.low_experts += local * (up + 1) * width * seen if c.low else 0
+    x.low_experts += x.low_weights("experts", s.precision, local * width * seen, 1)
     x.save((4 + c.element) * tokens * (layer.experts + layer.zero_experts))
     x.save(c.formats.saved_input * rows * seen)
     if layer.expert_latent:

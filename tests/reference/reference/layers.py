@@ -145,7 +145,7 @@ def finish_layer(x, layer, checkpointed):
     add_accumulation(x)
     overlap_exchange(x)
     add_layer_launches(x, layer, checkpointed)
-    x.transient = layer_temporaries(c, layer)
+    x.transient = layer_temporaries(c, layer) + x.dequantised
     expert = x.experts / (layer.experts / c.strategy.ep) if layer.experts else 0
     x.wgrad_buffers = c.strategy.learning * c.width * c.stack.wgrad_bytes * (x.dense + expert)
     return x

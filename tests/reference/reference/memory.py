@@ -44,7 +44,9 @@ def optimizer_bytes(s, rank):
 def stored_bytes(c, parameters, low):
     weight = c.strategy.states.weight
     if c.strategy.low_weights:
-        return weight * (parameters - low) + c.formats.weight * low
+        s = c.strategy
+        adapters = weight * s.learning / (1 + s.learning) if s.adapter_rank else 0
+        return weight * (parameters - low) + (c.formats.weight + adapters) * low
     return weight * parameters
 
 

@@ -80,6 +80,7 @@ class Block:
         self.sent_forward = dict.fromkeys(("tensor", "context", "expert"), 0.0)
         self.sent_backward = dict.fromkeys(("tensor", "context", "expert"), 0.0)
         self.saved = self.late = self.unsaved = self.transient = self.wgrad_buffers = 0.0
+        self.dequantised = 0.0
         self.dense = self.whole = self.experts = self.low_dense = self.low_experts = 0.0
         self.adapters = 0
         self.matrices = {"dense": [0, 0.0], "experts": [0, 0.0]}  # how many, seconds
@@ -147,9 +148,18 @@ class Block:
             rows = (groups or 1) * M
             self.stream("casts", size * rows * K, size * rows * N)
 
+    def low_weights(self, part, form, parameters, backward):
+        """Of these, those in 8 or 4 bits; in NF4, dequantised for each GEMM."""
+        size = parameters * self.c.formats.dequantised
+        if size == 0 or part == "head and loss":
+            return parameters if precision.is_low(form) else 0
+        self.stream("casts", size, backward * size)
+        self.dequantised = max(self.dequantised, 2 * parameters)
+        return parameters
+
     def linear(self, part, form, M, N, K):
         self.gemms(part, form, None, M, N, K)
-        self.low_dense += N * K if precision.is_low(form) else 0
+        self.low_dense += self.low_weights(part, form, N * K, 1)
 
     def adapter(self, M, M_s, N, K):
         r = self.c.strategy.adapter_rank

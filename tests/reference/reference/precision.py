@@ -40,11 +40,14 @@ def formats_of(s, accelerator, stack):
     f = Record()
     f.activation = 4 if is_full(s.precision) else 2
     f.saved_input = element + of_input if low else f.activation
-    f.weight = element + of_weight
+    nf4 = 0.5 + 1 / 64 + 4 / (64 * 256)
+    f.weight = nf4 if s.nf4_weights else element + of_weight
     f.weight_copies = 2 if weight_by_row or accelerator.fp8_one_layout else 1
+    f.weight_copies = 1 if s.nf4_weights else f.weight_copies
+    f.dequantised = nf4 + 2 if s.nf4_weights else 0
     f.cast_input = read + input_copies * (element + of_input)
     f.cast_weight = lambda copies: read + copies * f.weight
-    f.gathers_low = s.low_weights and gathered
+    f.gathers_low = s.nf4_weights or (s.low_weights and gathered)
     f.gather = f.weight if f.gathers_low else s.states.gather
     f.passes = (stack.fp4_cast_passes if s.precision == "fp4" else
                 stack.mx_cast_passes if s.fp8_recipe == "mxfp8" else stack.cast_passes)

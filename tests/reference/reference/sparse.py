@@ -68,7 +68,7 @@ def detached(x, form, M, N, K):
     if low:
         size = c.formats.passes * c.formats.cast_input
         x.stream("casts", size * M * K, 0 if c.frozen else size * M * N)
-        x.low_dense += N * K
+    x.low_dense += x.low_weights("linear layers", form, N * K, 0)
 
 
 def work(x, forward, flops, share, size=0, kernels_of_pass=1):

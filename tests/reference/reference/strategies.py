@@ -13,7 +13,7 @@ DEFAULTS = {
     "document": 0, "schedule": "1f1b",
     "recompute": "none", "recompute_modules": (), "recompute_layers": 0,
     "sharding": "none", "replicas": 1, "precision": "bf16", "fp8_recipe": "tensorwise",
-    "low_weights": False, "low_activations": False, "flash_attention": True,
+    "low_weights": False, "low_activations": False, "nf4_weights": False, "flash_attention": True,
     "attention_kernel": "usual",
     "tp_overlap": False, "grad_overlap": True, "param_overlap": True, "pp_overlap": True,
     "moe_overlap": False, "graph_capture": False, "graph_step": False,
