@@ -7,6 +7,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 /* Degrees and batch of a row; 0: not printed. */
 typedef struct degrees {
@@ -443,6 +444,21 @@ static rk_status fill_strategy(filling *f, rk_error *err)
     return RK_OK;
 }
 
+/*
+ * Whether the recomputed modules are a guess, as under policies of XLA that the source does not
+ * name or that keep single tensors; adds them to what is assumed.  The step is predicted with them.
+ */
+static bool guesses_modules(const rk_run_table *table, size_t row, char out[RK_RUN_NOTE_SIZE])
+{
+    const char *const name = "recompute_modules";
+    const size_t length = strlen(out);
+    if (!strstr(rk_run_cell(table, row, RK_RUN_INFERRED), name)) {
+        return false;
+    }
+    (void)snprintf(out + length, RK_RUN_NOTE_SIZE - length, "%s%s", length ? ", " : "", name);
+    return true;
+}
+
 rk_status rk_run_case_fill(const rk_run_sources *sources, const rk_run_table *table, size_t row,
                            rk_run_case *out, rk_error *err)
 {
@@ -464,7 +480,8 @@ rk_status rk_run_case_fill(const rk_run_sources *sources, const rk_run_table *ta
     }
     const uint64_t assumed = that_matter(f.assumed, &out->strategy);
     name_assumed(assumed, out->assumed);
-    out->unsure = (assumed & DECIDE_MEMORY) != 0;
+    out->filled = assumed != 0;
+    out->unsure = guesses_modules(table, row, out->assumed) || (assumed & DECIDE_MEMORY);
     const double peak = sources->systems[out->system].accelerator.gemm[RK_BF16].peak;
     return set_measured(table, row, &f.facts, peak, out, err);
 }

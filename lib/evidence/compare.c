@@ -40,7 +40,7 @@ static void set_case(const rk_run_sources *sources, const rk_run_case *run, rk_c
         c->moe |= rk_layer_is_moe(&run->model.types[i]);
     }
     c->kin = rk_kin_of(c->system, c->stack, &run->model, &run->strategy);
-    c->kin.assumed = run->assumed[0] != '\0';
+    c->kin.assumed = run->filled;
     c->step_measured = run->step_seconds;
     c->memory_measured = run->memory;
     c->out_of_memory = run->out_of_memory;

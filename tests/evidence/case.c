@@ -447,18 +447,50 @@ static void test_exchange(void **state)
     assert_near(slow.estimate.step, usual.estimate.step, 0);
 }
 
+/* Modules that the table's maker guessed: named, the verdict is open, the run as the cells say. */
+static void test_guessed_modules(void **state)
+{
+    (void)state;
+    static rk_run_case c;
+    rk_error err;
+    const char *header = COLUMNS ",recompute_modules,inferred";
+    assert_int_equal(fill_under(header,
+                                "1,mine," SHAPE "8,1,1,1,8,1,16,selective,ZeRO-1,BF16,1,,,norm,\n",
+                                &c, &err),
+                     RK_OK);
+    assert_false(c.unsure || c.filled);
+    assert_int_equal(fill_under(header,
+                                "1,mine," SHAPE
+                                "8,1,1,1,8,1,16,selective,ZeRO-1,BF16,1,,,norm,recompute_modules\n",
+                                &c, &err),
+                     RK_OK);
+    assert_true(c.unsure && !c.filled);
+    assert_string_equal(c.assumed, "recompute_modules");
+    assert_int_equal(c.strategy.recompute_modules, RK_MODULE_NORM);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_printed),     cmocka_unit_test(test_precision),
-        cmocka_unit_test(test_rate),        cmocka_unit_test(test_frameworks),
-        cmocka_unit_test(test_names),       cmocka_unit_test(test_assumed),
-        cmocka_unit_test(test_catalogue),   cmocka_unit_test(test_keeps_gathered),
-        cmocka_unit_test(test_refused),     cmocka_unit_test(test_missing),
-        cmocka_unit_test(test_exchange),    cmocka_unit_test(test_shard_groups),
-        cmocka_unit_test(test_software),    cmocka_unit_test(test_flags),
-        cmocka_unit_test(test_named),       cmocka_unit_test(test_experts),
-        cmocka_unit_test(test_utilisation), cmocka_unit_test(test_guessed),
+        cmocka_unit_test(test_printed),
+        cmocka_unit_test(test_precision),
+        cmocka_unit_test(test_rate),
+        cmocka_unit_test(test_frameworks),
+        cmocka_unit_test(test_names),
+        cmocka_unit_test(test_assumed),
+        cmocka_unit_test(test_catalogue),
+        cmocka_unit_test(test_keeps_gathered),
+        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_missing),
+        cmocka_unit_test(test_exchange),
+        cmocka_unit_test(test_shard_groups),
+        cmocka_unit_test(test_software),
+        cmocka_unit_test(test_flags),
+        cmocka_unit_test(test_named),
+        cmocka_unit_test(test_experts),
+        cmocka_unit_test(test_utilisation),
+        cmocka_unit_test(test_guessed),
+        cmocka_unit_test(test_guessed_modules),
     };
     rk_error err;
     if (rk_run_sources_load(NULL, &sources, &err)) {
