@@ -86,11 +86,6 @@ static rk_status read_space(rk_problem *problem, const void *request, bool searc
                                             .global_batch = r->global_batch,
                                             .framework = inputs->software.framework,
                                             .convention = inputs->software.convention};
-    if (!status && search && r->layout_count > 0) {
-        return rk_fail(err, RK_ERR_INVALID,
-                       "--layout belongs to one strategy, and a sweep keeps those that it finds "
-                       "without one: use the task estimate, or leave out the layout");
-    }
     return status || !search ? status : rk_request_space(r, inputs, &problem->reckon.space, err);
 }
 

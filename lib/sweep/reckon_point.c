@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a sweep by the reckon model reads of a point: documents, and a request as of `reckon plan`.
  */
+#include "base/error.h"
 #include "request/request_json.h"
 #include "sweep/common.h"
 
@@ -80,6 +81,11 @@ static rk_status read_point(void *read, bool estimate, const json_t *root, unsig
     }
     rk_problem *problem = &point->common.problem;
     problem->reckon.stack_given = json_object_get(root, "stack") != NULL;
+    if (!status && !estimate && point->request.layout_count > 0) {
+        return rk_fail(err, RK_ERR_INVALID,
+                       "--layout belongs to one strategy, and a sweep keeps those that it finds "
+                       "without one: use the task estimate, or leave out the layout");
+    }
     return status ? status : problem->method->space(problem, &point->request, !estimate, err);
 }
 
