@@ -310,6 +310,9 @@ static rk_status lay_out_kimi(hf_draft *draft, rk_error *err)
     if (rk_hf_find(draft, "attn_res_block_size")) {
         rk_hf_note(draft, "residuals over blocks of layers", "attn_res_block_size");
     }
+    if (draft->layer.moe.latent > 0 && json_is_true(rk_hf_find(draft, "latent_moe_use_norm"))) {
+        rk_hf_note(draft, "norms of the latents of experts", "latent_moe_use_norm");
+    }
     return status ? status : lay_out(draft, softmax, "kimi_delta", err);
 }
 

@@ -25,14 +25,66 @@ void rk_hf_note(hf_draft *draft, const char *words, const char *key)
                    used > 0 ? ", " : "left out: ", words, key);
 }
 
+/*
+ * Parameters of the vision tower of Qwen3-VL and Qwen3.5 (Qwen3VLVisionModel of transformers): h
+ * hidden, F its feed-forward width, o width of the language model, M = merge^2 h.
+ *   patches     c t p^2 h + h, and a learned position each
+ *   block       4 h^2 + 4 h attention, 2 h F + F + h network, 4 h norms
+ *   merger      M^2 + M + M o + o, behind a norm of h; one more, behind a norm of M, for each of
+ *               the deepstack layers
+ * 0: a tower of another form, or one whose sizes the file does not give.
+ */
+static double tower_params(const json_t *tower)
+{
+    enum { HIDDEN, WIDTH, DEPTH, POSITIONS, OUT, PATCH, TIME, CHANNELS, MERGE, SIZES };
+    static const char *const keys[SIZES] = {
+        [HIDDEN] = "hidden_size",
+        [WIDTH] = "intermediate_size",
+        [DEPTH] = "depth",
+        [POSITIONS] = "num_position_embeddings",
+        [OUT] = "out_hidden_size",
+        [PATCH] = "patch_size",
+        [TIME] = "temporal_patch_size",
+        [CHANNELS] = "in_channels",
+        [MERGE] = "spatial_merge_size",
+    };
+    const json_t *deep = json_object_get(tower, "deepstack_visual_indexes");
+    double n[SIZES];
+    for (int i = 0; i < SIZES; i++) {
+        n[i] = (double)json_integer_value(json_object_get(tower, keys[i]));
+        if (!(n[i] > 0)) {
+            return 0;
+        }
+    }
+    if (!json_is_array(deep)) {
+        return 0;
+    }
+    const double h = n[HIDDEN], F = n[WIDTH], M = n[MERGE] * n[MERGE] * h;
+    const double patches = n[CHANNELS] * n[TIME] * n[PATCH] * n[PATCH] * h + h + n[POSITIONS] * h;
+    const double block = 4 * h * h + 4 * h + 2 * h * F + F + h + 4 * h;
+    const double merger = M * M + M + M * n[OUT] + n[OUT];
+    return patches + n[DEPTH] * block + 2 * h + merger +
+           (double)json_array_size(deep) * (2 * M + merger);
+}
+
+/* Names a part that is left out, with its parameters where they can be counted. */
+static void note_part(hf_draft *draft, const json_t *part, const char *words, const char *key)
+{
+    const double params = tower_params(part);
+    char counted[80];
+    (void)snprintf(counted, sizeof(counted), "%s of %.0f parameters", words, params);
+    rk_hf_note(draft, params > 0 ? counted : words, key);
+}
+
 rk_status rk_hf_note_rest(hf_draft *draft, rk_error *err)
 {
     const json_t *objects[] = {draft->root, json_object_get(draft->root, "thinker_config")};
     (void)err;
     for (size_t i = 0; i < COUNT(objects); i++) {
         for (size_t p = 0; p < COUNT(parts); p++) {
-            if (json_object_size(json_object_get(objects[i], parts[p].key)) > 0) {
-                rk_hf_note(draft, parts[p].words, parts[p].key);
+            const json_t *part = json_object_get(objects[i], parts[p].key);
+            if (json_object_size(part) > 0) {
+                note_part(draft, part, parts[p].words, parts[p].key);
             }
         }
     }

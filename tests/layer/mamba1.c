@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Mamba-1 against a layer of Jamba, whose 105,308,448 parameters are those of the released weights.
+/*
+ * UT-L7: Mamba-1 against a layer of Jamba, whose 105,308,448 parameters are those of the released
+ * weights.
  */
 #include "blocks.h"
 

@@ -38,6 +38,10 @@ struct figures {
     double counted, saved, forward, backward;
 };
 
+/*
+ * UT-L8, UT-L9, UT-L11 Qwen3-Next; UT-L10, UT-L14 the same and Kimi-Linear as counted; UT-L12 Kimi;
+ * UT-L16, UT-L17 MiniMax-Text-01; UT-L23 a layer of LFM2 of hidden size 1536.
+ */
 static void test_figures(void **state)
 {
     const rk_system system = system_of("h100-sxm");
@@ -156,7 +160,7 @@ static void test_rates(void **state)
     assert_true(mixer_seconds(&measured, &type, &s, &bare) < bare);
 }
 
-/* Megatron-LM's count of Qwen3-Next without multi-token prediction, of 4,096 tokens. */
+/* UT-L10: Megatron-LM's count of Qwen3-Next without multi-token prediction, of 4,096 tokens. */
 static void test_counted(void **state)
 {
     const rk_model model = model_of("qwen3-next-80b-a3b");
@@ -165,7 +169,7 @@ static void test_counted(void **state)
 }
 
 /*
- * Kimi-Linear keeps about 116 kB of a token and layer: the lists of tensors of
+ * UT-L15: Kimi-Linear keeps about 116 kB of a token and layer: the lists of tensors of
  * flash-linear-attention's kernels, of norms and of projections.
  */
 static void test_kept(void **state)

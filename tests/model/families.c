@@ -107,7 +107,7 @@ static void test_layers(void **state)
     model = load_class("ling-2.5"); /* latent attention behind lightning */
     assert_ptr_equal(model.types[model.type_of[2]].mixer, &rk_mixer_lightning);
     assert_ptr_equal(model.types[model.type_of[3]].mixer, &rk_mixer_latent);
-    model = load_class("kimi-linear-48b"); /* as Megatron-Bridge counts it */
+    model = load_class("kimi-linear-48b"); /* UT-L14: as Megatron-Bridge counts it */
     assert_true(fabs(rk_model_flops_per_token(&model, 4096, RK_FLOPS_BRIDGE) / 20.715e9 - 1) <
                 1e-4);
     model = load_class("grok-2");

@@ -8,6 +8,7 @@
 #include "layer/model_load.h"
 #include "model/hf_config.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 
 #include "models.h"
@@ -22,7 +23,11 @@ static rk_model load(const char *name)
 
 /* ---- counts ----------------------------------------------------------------------------- */
 
-/* Counts that the Hub or the model card states; of MiMo by an independent sum of its tensors. */
+/*
+ * Counts that the Hub or the model card states; of MiMo by an independent sum of its tensors.
+ * UT-L7 Jamba, UT-L8 Qwen3-Next and Qwen3.5, UT-L16 MiniMax-Text-01, UT-L22 Hunyuan-Large, UT-L23
+ * LFM2, UT-L24 LongCat-Flash, UT-L25 Apertus.
+ */
 static void test_counts(void **state)
 {
     static const struct {
@@ -46,9 +51,11 @@ static void test_counts(void **state)
         {"gpt2-xl", 1557611200, 1557611200, 0},
         {"granite-3.1-1b-a400m", 1334625280, 428655616, 0},
         {"hunyuan-large", 388698126080, 51318798080, 0},
+        {"jamba-v0.1", 51570323328, 12110311296, 0},
         {"lfm2-1.2b", 1170340608, 1170340608, 0},
         {"llama-3.1-8b", 8030261248, 8030261248, 0},
         {"llama-4-maverick", 400711848960, 17184691200, 0},
+        {"longcat-flash", 560664980480, 27954818048, 0},
         {"mimo-v2-flash", 308778780864, 15445936320, 0},
         {"minimax-text-01", 456089655296, 48403306496, 0},
         {"minicpm3-4b", 4073875968, 4073875968, 0},
@@ -63,6 +70,7 @@ static void test_counts(void **state)
         {"qwen-72b", 72287920128, 72287920128, 0},
         {"qwen1.5-moe-a2.7b", 14315784192, 2689173504, 0},
         {"qwen3-next-80b-a3b", 79674391296, 3874929408, 0},
+        {"qwen3.5-122b-a10b", 122111526912, 9771288576, 2523679232},
         {"qwen3.5-9b", 8953803264, 8953803264, 243290624},
         {"qwen2.5-omni-7b", 7615616512, 7615616512, 0},
         {"starcoder", 15517462528, 15517462528, 0},
@@ -78,6 +86,59 @@ static void test_counts(void **state)
         }
         assert_string_equal(model.name, cases[i].name);
     }
+}
+
+/*
+ * UT-L13: Kimi K3, with what its note says is left out: two norms and two vectors of residuals in
+ * each of 93 layers and two more at the end, and norms of latents of 3584 in 92 layers with
+ * experts.  A count of 2,785,387,169,920 that is about takes the forget gate for one of full rank.
+ */
+static void test_kimi(void **state)
+{
+    const rk_model model = load("kimi-k3");
+    const rk_model_params p = rk_model_params_of(&model);
+    const int64_t residuals = (4 * 93 + 2) * 7168, norms = 92 * 3584;
+    (void)state;
+    assert_int_equal(p.total + residuals + norms, 2779484476000);
+    assert_int_equal((p.active + residuals + norms) / 10000000, 10536);
+    assert_non_null(strstr(model.note, "residuals over blocks of layers (attn_res_block_size)"));
+    assert_non_null(strstr(model.note, "(latent_moe_use_norm)"));
+}
+
+/* UT-L24: of 12 choices of LongCat-Flash 8 reach an expert with weights; one more of them is 28
+ * times 37,748,736.  The published mean of active parameters, 27 billion, is 3 % below the count
+ * at 8. */
+static void test_longcat(void **state)
+{
+    rk_model model = load("longcat-flash");
+    int64_t active[2];
+    (void)state;
+    for (int real = 8; real <= 9; real++) {
+        for (int i = 0; i < model.type_count; i++) {
+            if (rk_layer_is_moe(&model.types[i])) {
+                model.types[i].moe.top_k = real;
+                model.types[i].moe.zero_experts = 0;
+            }
+        }
+        active[real - 8] = rk_model_params_of(&model).active;
+    }
+    assert_int_equal(active[1] - active[0], (int64_t)28 * 37748736);
+}
+
+/* UT-L27: the vision towers that are left out; of Qwen3-VL-8B both make what the Hub states. */
+static void test_towers(void **state)
+{
+    const rk_model model = load("qwen3-vl-8b");
+    const rk_model_params p = rk_model_params_of(&model);
+    int64_t tower = 0;
+    (void)state;
+    assert_int_equal(sscanf(model.note, "left out: vision tower of %" SCNd64 " parameters", &tower),
+                     1);
+    assert_int_equal(tower, 576388336);
+    assert_int_equal(p.total + tower, 8767123696);
+    const rk_model small = load("qwen3.5-9b"); /* without deepstack layers */
+    assert_string_equal(small.note,
+                        "left out: vision tower of 456010480 parameters (vision_config)");
 }
 
 /* ---- layers ----------------------------------------------------------------------------- */
@@ -477,19 +538,14 @@ static void test_experts_by_layer(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_counts),
-        cmocka_unit_test(test_layers),
-        cmocka_unit_test(test_flags),
-        cmocka_unit_test(test_refusals),
-        cmocka_unit_test(test_route_groups),
-        cmocka_unit_test(test_void_keys),
-        cmocka_unit_test(test_hybrids),
-        cmocka_unit_test(test_files),
-        cmocka_unit_test(test_rest),
-        cmocka_unit_test(test_unknown_type),
-        cmocka_unit_test(test_ling_linear),
-        cmocka_unit_test(test_details),
-        cmocka_unit_test(test_experts_by_layer),
+        cmocka_unit_test(test_counts),       cmocka_unit_test(test_kimi),
+        cmocka_unit_test(test_longcat),      cmocka_unit_test(test_towers),
+        cmocka_unit_test(test_layers),       cmocka_unit_test(test_flags),
+        cmocka_unit_test(test_refusals),     cmocka_unit_test(test_route_groups),
+        cmocka_unit_test(test_void_keys),    cmocka_unit_test(test_hybrids),
+        cmocka_unit_test(test_files),        cmocka_unit_test(test_rest),
+        cmocka_unit_test(test_unknown_type), cmocka_unit_test(test_ling_linear),
+        cmocka_unit_test(test_details),      cmocka_unit_test(test_experts_by_layer),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
