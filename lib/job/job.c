@@ -162,6 +162,15 @@ rk_status rk_job_set(rk_job *job, const char *option, const char *value, rk_erro
     return rk_option_read(found, kept, job->arguments, err);
 }
 
+bool rk_job_has(const rk_job *job, const char *option)
+{
+    bool set = false;
+    for (size_t i = 0; i < rk_command_option_count(job->command); i++) {
+        set = set || (job->seen[i] && has_name(rk_command_option(job->command, i), option));
+    }
+    return set;
+}
+
 rk_status rk_job_set_launch_flag(rk_job *job, const char *flag, const char *value, rk_flag_use *use,
                                  rk_error *err)
 {

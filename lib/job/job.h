@@ -52,6 +52,9 @@ const rk_command *rk_job_command(const rk_job *job);
 /* Refuses an option that a command does not have, with what could be meant. */
 rk_status rk_job_fail_unknown(const rk_command *command, const char *given, rk_error *err);
 
+/* Whether an option of this name is set. */
+bool rk_job_has(const rk_job *job, const char *option);
+
 /* The struct of the command that the options fill. */
 void *rk_job_arguments(rk_job *job);
 

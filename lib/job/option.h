@@ -25,6 +25,11 @@ typedef rk_counts rk_option_counts;
 
 #define RK_ALIAS_MAX 3
 
+/* Another word for a choice; lists of them end with {NULL, NULL}. */
+typedef struct rk_synonym {
+    const char *typed, *choice;
+} rk_synonym;
+
 /* Which word without an option's name is the value of an option: `reckon plan llama3-70b 64xh100`.
  */
 typedef enum rk_word {
@@ -47,9 +52,11 @@ struct rk_option {
     int64_t min, max; /* inclusive bounds of numbers */
     bool above;       /* `min` itself is refused */
     bool bytes;       /* a final B is the unit: 64, 64B, 64KiB, 1GB */
+    bool gib;         /* a number of GiB; another unit may follow: 70GB */
     bool binary;      /* k and M are powers of 1024: 8k tokens are 8,192 */
     rk_word word;
     const char *const *choices; /* NULL-terminated */
+    const rk_synonym *synonyms; /* of choices, not listed; NULL: none */
     const char *value;          /* what help calls the value, e.g. "NAME|FILE" */
     const char *catalogue;      /* shell completion offers names of this kind; NULL: none */
     const char *group; /* heading that begins here in the full help; NULL: the last one's */

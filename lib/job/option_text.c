@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "base/units.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -141,6 +142,9 @@ static rk_status set_choice(const rk_option *option, const char *given, int *val
 {
     char name[RK_OPTION_WORD_SIZE], list[256];
     const size_t count = choice_count(option->choices);
+    for (const rk_synonym *s = option->synonyms; s && s->typed; s++) {
+        given = is_choice(given, s->typed) ? s->choice : given;
+    }
     for (size_t i = 0; i < count; i++) {
         if (is_choice(given, option->choices[i])) {
             *value = (int)i;
@@ -154,16 +158,26 @@ static rk_status set_choice(const rk_option *option, const char *given, int *val
                    nearest ? "; did you mean " : "", nearest ? nearest : "", nearest ? "?" : "");
 }
 
+/* The factor of what follows a number of GiB: "", "GB", "GiB"; "G" is GiB; 0 when it is none. */
+static double memory_factor(const char *suffix)
+{
+    const int64_t factor = suffix_factor(suffix, true, !rk_ends_with(suffix, "B"));
+    return *suffix ? (double)factor / GIB : 1;
+}
+
 static rk_status set_real(const rk_option *option, const char *given, double *value, rk_error *err)
 {
     char name[RK_OPTION_WORD_SIZE], *end = NULL;
     const bool starts = (given[0] >= '0' && given[0] <= '9') || given[0] == '.' || given[0] == '-';
     *value = starts ? strtod(given, &end) : 0;
-    const int64_t factor = starts && end != given ? suffix_factor(end, option->bytes, false) : 0;
-    *value *= (double)factor;
-    if (factor == 0 || !isfinite(*value)) {
-        return rk_fail(err, RK_ERR_INVALID, "%s needs a number such as 1.5, not '%s'",
-                       rk_option_form(option, name), given);
+    const double factor = !starts || end == given ? 0
+                          : option->gib           ? memory_factor(end)
+                                        : (double)suffix_factor(end, option->bytes, false);
+    *value *= factor;
+    if (!(factor > 0) || !isfinite(*value)) {
+        return rk_fail(err, RK_ERR_INVALID, "%s needs a number such as %s, not '%s'",
+                       rk_option_form(option, name), option->gib ? "70, 70GiB or 70GB" : "1.5",
+                       given);
     }
     if (option->above && *value <= (double)option->min) {
         return rk_fail(err, RK_ERR_INVALID, "%s needs a number above %" PRId64 ", not %s",

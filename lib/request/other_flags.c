@@ -6,7 +6,9 @@
 #include "request/other_flags.h"
 
 #include "base/error.h"
+#include "base/text.h"
 #include "base/units.h"
+#include "request/deepspeed_config.h"
 
 #include <string.h>
 #include <strings.h>
@@ -16,13 +18,6 @@
 
 /* Words of other tools for the values of an option; the last pair is NULL. */
 typedef const char *const word_pair[2];
-
-static word_pair precisions[] = {
-    {"bf16", "bf16"},          {"bfloat16", "bf16"}, {"torch.bfloat16", "bf16"},
-    {"fp16", "fp16"},          {"float16", "fp16"},  {"half", "fp16"},
-    {"torch.float16", "fp16"}, {"fp8", "fp8"},       {"float8", "fp8"},
-    {"bf16-mixed", "bf16"},    {"fp4", "fp4"},       {NULL, NULL},
-};
 
 static word_pair recomputes[] = {
     {"none", "none"}, {"false", "none"}, {"selective", "selective"},
@@ -72,6 +67,7 @@ static const struct {
     {"n-gpus", "accelerators", NULL},
     {"ngpus", "accelerators", NULL},
     {"world-size", "accelerators", NULL},
+    {"attn-implementation", "attention", NULL},
     {"model-name", "model", NULL},
     {"model-name-or-path", "model", NULL},
     {"tensor-parallel-size", "tp", NULL},
@@ -97,9 +93,9 @@ static const struct {
     {"per-device-train-batch-size", "micro-batch", NULL},
     {"train-micro-batch-size-per-gpu", "micro-batch", NULL},
     {"train-batch-size", "global-batch", NULL},
-    {"dtype", "precision", precisions},
-    {"torch-dtype", "precision", precisions},
-    {"mixed-precision", "precision", precisions},
+    {"dtype", "precision", NULL},
+    {"torch-dtype", "precision", NULL},
+    {"mixed-precision", "precision", NULL},
     {"activation-checkpointing", "recompute", recomputes},
     {"recomputation", "recompute", recomputes},
     {"sharding-strategy", "zero", shardings},
@@ -137,12 +133,6 @@ static const struct {
 } unclear[] = {
     {"batch-size",
      "--global-batch, sequences per step, or --micro-batch, sequences per micro-batch"},
-    {"gradient-accumulation-steps",
-     "--global-batch: micro-batch x data-parallel ranks x accumulation steps"},
-    {"grad-accum", "--global-batch: micro-batch x data-parallel ranks x accumulation steps"},
-    {"deepspeed", "what the file says: --zero, --micro-batch, --global-batch and --precision"},
-    {"deepspeed-config",
-     "what the file says: --zero, --micro-batch, --global-batch and --precision"},
     {"days", "--deadline to 'reckon run', which chooses the number of accelerators"},
     {"time", "--deadline to 'reckon run', which chooses the number of accelerators"},
 };
@@ -180,6 +170,21 @@ static rk_status set_shards(rk_job *job, const char *value, rk_flag_use *use, rk
     return rk_job_set(job, "zero", value && strcmp(value, "1") == 0 ? "0" : "3", err);
 }
 
+/* "--deepspeed", "--deepspeed FILE" and "--deepspeed-config FILE". */
+static rk_status set_deepspeed(rk_job *job, const char *flag, const char *value, rk_flag_use *use,
+                               rk_error *err)
+{
+    const bool file = value && rk_ends_with(value, ".json");
+    *use = file ? RK_FLAG_WITH_VALUE : RK_FLAG_ALONE;
+    if (file) {
+        return rk_request_take_deepspeed(job, value, err);
+    }
+    if (strcmp(flag, "deepspeed-config") == 0) {
+        return rk_fail(err, RK_ERR_INVALID, "--deepspeed-config needs a file that ends in .json");
+    }
+    return rk_job_has(job, "framework") ? RK_OK : rk_job_set(job, "framework", "deepspeed", err);
+}
+
 /* Whether a flag stands alone, or with a truth: "--activation-checkpointing full" does not. */
 static bool is_switch(size_t i, const char *flag, const char *value)
 {
@@ -208,6 +213,9 @@ rk_status rk_take_other_flag(rk_job *job, const char *flag, const char *value, r
     }
     if (strcmp(flag, "parallelism.data-parallel-shard-degree") == 0) {
         return set_shards(job, value, use, err);
+    }
+    if (strcmp(flag, "deepspeed") == 0 || strcmp(flag, "deepspeed-config") == 0) {
+        return set_deepspeed(job, flag, value, use, err);
     }
     for (size_t i = 0; i < COUNT(unclear); i++) {
         if (strcmp(flag, unclear[i].flag) == 0) {

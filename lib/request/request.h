@@ -19,6 +19,7 @@ typedef struct rk_request {
     const char *model, *system, *stack; /* catalogue names or files */
     int64_t accelerators, global_batch, seq;
     int64_t nodes, gpus_per_node;
+    int64_t accumulation;        /* micro-batches of a rank, in place of global_batch */
     int64_t vp_layers;           /* layers of a virtual stage, in place of vp */
     int64_t shape[RK_SHAPE_MAX]; /* what Megatron's flags say of the model; no option */
     bool assumed_batch;          /* global_batch is a default; not an option */
@@ -68,7 +69,7 @@ rk_status rk_request_set_modules(const rk_request *request, rk_model *model, rk_
 rk_request rk_request_defaults(void);
 void rk_request_init(void *request);
 
-#define RK_STRATEGY_OPTION_COUNT 62
+#define RK_STRATEGY_OPTION_COUNT 63
 extern const rk_option rk_strategy_options[RK_STRATEGY_OPTION_COUNT];
 
 /* Reads the layout of a request, and refuses options that exclude each other. */

@@ -2,6 +2,7 @@
 #include "request/sizes.h"
 
 #include "base/error.h"
+#include "base/units.h"
 #include "layer/model_load.h"
 #include "system/system.h"
 
@@ -79,6 +80,66 @@ static rk_status settle_virtual_stages(rk_request *r, const rk_model *model, rk_
     return RK_OK;
 }
 
+/* The only value of an option; what is not given is 1, as in launch scripts. */
+static rk_status settle_single(rk_option_counts *counts, rk_error *err)
+{
+    if (counts->count > 1) {
+        return rk_fail(err, RK_ERR_INVALID,
+                       "--accumulation needs one value of --tp, --cp, --pp and --micro-batch; or "
+                       "leave it out and give --global-batch");
+    }
+    counts->values[0] = counts->count ? counts->values[0] : 1;
+    counts->count = 1;
+    return RK_OK;
+}
+
+/* The data-parallel ranks that --accumulation multiplies. */
+static rk_status settle_ranks(rk_request *r, double *ranks, rk_error *err)
+{
+    rk_option_counts *const degrees[] = {&r->tp, &r->cp, &r->pp};
+    double model = 1;
+    for (size_t i = 0; i < COUNT(degrees); i++) {
+        const rk_status status = settle_single(degrees[i], err);
+        if (status) {
+            return status;
+        }
+        model *= (double)degrees[i]->values[0];
+    }
+    *ranks = fmax(floor((double)r->accelerators / model), 1);
+    *ranks = r->accelerators || !r->dp ? *ranks : (double)r->dp;
+    return RK_OK;
+}
+
+/*
+ * global batch = micro-batch x accumulation x data-parallel ranks: of the two batches, the one that
+ * is not given; the micro-batch is 1 if neither is.
+ */
+static rk_status settle_accumulation(rk_request *r, rk_error *err)
+{
+    double ranks = 1;
+    rk_status status = settle_ranks(r, &ranks, err);
+    const double each = ranks * (double)r->accumulation;
+    if (!status && r->global_batch && r->micro_batch.count == 0 &&
+        fmod((double)r->global_batch, each) == 0) {
+        r->micro_batch.values[0] = (int64_t)((double)r->global_batch / each);
+        r->micro_batch.count = 1;
+    }
+    status = status ? status : settle_single(&r->micro_batch, err);
+    const double batch = each * (double)r->micro_batch.values[0];
+    if (status || (double)r->global_batch == batch) {
+        return status;
+    }
+    if (r->global_batch || batch > INT32_MAX) {
+        return rk_fail(err, RK_ERR_INVALID,
+                       "--accumulation %" PRId64 " x micro-batch %" PRId64
+                       " x %.0f data-parallel ranks make a batch of %.0f, not %" PRId64
+                       "; leave out one of --accumulation and --global-batch",
+                       r->accumulation, r->micro_batch.values[0], ranks, batch, r->global_batch);
+    }
+    r->global_batch = (int64_t)batch;
+    return RK_OK;
+}
+
 static void settle_batch(rk_request *r, int64_t seq)
 {
     const int64_t micro_batch = r->micro_batch.count == 1 ? r->micro_batch.values[0] : 1;
@@ -107,6 +168,9 @@ static rk_status settle_by_model(rk_request *r, rk_error *err)
 
 rk_status rk_request_settle_sizes(rk_request *request, rk_error *err)
 {
-    const rk_status status = settle_nodes(request, err);
+    rk_status status = settle_nodes(request, err);
+    if (!status && request->accumulation) {
+        status = settle_accumulation(request, err);
+    }
     return status ? status : settle_by_model(request, err);
 }

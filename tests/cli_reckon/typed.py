@@ -13,11 +13,12 @@ import subprocess
 import sys
 
 RECKON = os.path.abspath(sys.argv[1])
+FOLDER = os.path.dirname(os.path.abspath(sys.argv[2]))  # of the files that the table names
 
 
 def ask(line):
     done = subprocess.run([RECKON, *line.split(), "--json"], text=True, encoding="utf-8",
-                          stdin=subprocess.DEVNULL, capture_output=True, check=False)
+                          stdin=subprocess.DEVNULL, cwd=FOLDER, capture_output=True, check=False)
     if done.returncode != 0:
         return f"exit status {done.returncode}: {done.stderr.strip()}"
     answer = json.loads(done.stdout)

@@ -32,6 +32,19 @@ wrong()
     count=$((count + 1))
 }
 
+# ---- configurations of DeepSpeed -----------------------------------------------------------------
+
+deepspeed()
+{
+    printf '%s' "$2" >ds.json
+    wrong "ds.json: $1" estimate llama3-8b 8xh100 --deepspeed ds.json
+}
+deepspeed 'no configuration of DeepSpeed' '{"hidden": 4096}'
+deepspeed 'zero_optimization.stage: expected an integer or "auto", found a string "three"' \
+    '{"zero_optimization": {"stage": "three"}}'
+deepspeed 'optimizer.type: expected Adam, AdamW' \
+    '{"train_batch_size": 64, "optimizer": {"type": "Lion"}}'
+
 # ---- files ---------------------------------------------------------------------------------------
 
 : >empty.json

@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Source: docs/_pages/config-json.md, runtime/config.py and runtime/zero/config.py of DeepSpeed
+ * (edaa7221).  Members that cost nothing, such as gradient_clipping, are not read.
+ */
+#include "request/deepspeed_config.h"
+
+#include "base/error.h"
+#include "base/units.h"
+#include "io/json.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+/* A member as a path, and the option that it sets. */
+struct entry {
+    const char *path, *option;
+};
+
+static const struct entry counts[] = {
+    {"train_micro_batch_size_per_gpu", "micro-batch"},
+    {"train_batch_size", "global-batch"},
+    {"gradient_accumulation_steps", "accumulation"},
+    {"zero_optimization.stage", "zero"},
+};
+
+static const struct entry names[] = {
+    {"data_types.grad_accum_dtype", "gradients"},
+};
+
+/* Types of optimizers that differ in what they keep; others are refused. */
+static const struct {
+    const char *type, *optimizer;
+} optimizers[] = {
+    {"Adam", "adamw"},
+    {"AdamW", "adamw"},
+    {"FusedAdam", "adamw"},
+    {"CPUAdam", "adamw"},
+    {"SGD", "sgd"},
+    {"Adafactor", "adafactor"},
+    {"DeepSpeedCPUAdam", "adamw"},
+    {"Muon", "muon"},
+};
+
+/* The member at "a.b"; NULL: there is none, or it is left to the trainer by "auto". */
+static const json_t *find(const json_t *root, const char *path)
+{
+    char key[64];
+    for (const json_t *at = root; at;) {
+        const size_t length = strcspn(path, ".");
+        (void)snprintf(key, sizeof(key), "%.*s", (int)length, path);
+        at = json_object_get(at, key);
+        if (path[length] == '\0') {
+            const char *text = json_string_value(at);
+            return text && strcmp(text, "auto") == 0 ? NULL : at;
+        }
+        path += length + 1;
+    }
+    return NULL;
+}
+
+static bool is_true(const json_t *root, const char *path)
+{
+    return json_is_true(find(root, path));
+}
+
+/* Whether states go to the host: to "cpu", or through it to "nvme". */
+static bool is_offloaded(const json_t *root, const char *path, const char *old_path)
+{
+    const char *device = json_string_value(find(root, path));
+    return (device && strcmp(device, "none") != 0) || is_true(root, old_path);
+}
+
+/* Sets an option that is not set yet. */
+static rk_status set(rk_job *job, const char *option, const char *value, rk_error *err)
+{
+    return rk_job_has(job, option) ? RK_OK : rk_job_set(job, option, value, err);
+}
+
+static rk_status fail_member(const rk_json_doc *doc, const char *path, const char *wanted,
+                             const json_t *found, rk_error *err)
+{
+    char text[RK_JSON_TEXT_SIZE];
+    return rk_fail(err, RK_ERR_INVALID, "%s: %s: expected %s, found %s", doc->name, path, wanted,
+                   rk_json_describe(found, text));
+}
+
+static rk_status set_counts(rk_job *job, const rk_json_doc *doc, rk_error *err)
+{
+    rk_status status = RK_OK;
+    for (size_t i = 0; i < COUNT(counts) && !status; i++) {
+        const json_t *value = find(doc->root, counts[i].path);
+        char number[32];
+        if (!value) {
+            continue;
+        }
+        if (!json_is_integer(value)) {
+            return fail_member(doc, counts[i].path, "an integer or \"auto\"", value, err);
+        }
+        (void)snprintf(number, sizeof(number), "%" PRId64, (int64_t)json_integer_value(value));
+        status = set(job, counts[i].option, number, err);
+    }
+    return status;
+}
+
+static rk_status set_names(rk_job *job, const rk_json_doc *doc, rk_error *err)
+{
+    rk_status status = RK_OK;
+    for (size_t i = 0; i < COUNT(names) && !status; i++) {
+        const json_t *value = find(doc->root, names[i].path);
+        if (value && !json_is_null(value)) {
+            status = json_is_string(value)
+                         ? set(job, names[i].option, json_string_value(value), err)
+                         : fail_member(doc, names[i].path, "a string", value, err);
+        }
+    }
+    return status;
+}
+
+static rk_status set_precision(rk_job *job, const json_t *root, rk_error *err)
+{
+    const bool bf16 = is_true(root, "bf16.enabled") || is_true(root, "bfloat16.enabled");
+    if (!bf16 && !is_true(root, "fp16.enabled")) {
+        return RK_OK;
+    }
+    return set(job, "precision", bf16 ? "bf16" : "fp16", err);
+}
+
+static rk_status set_offload(rk_job *job, const json_t *root, rk_error *err)
+{
+    const bool optimizer = is_offloaded(root, "zero_optimization.offload_optimizer.device",
+                                        "zero_optimization.cpu_offload");
+    const bool weights = is_offloaded(root, "zero_optimization.offload_param.device",
+                                      "zero_optimization.cpu_offload_params");
+    if (!optimizer && !weights) {
+        return RK_OK;
+    }
+    return set(job, "offload",
+               !weights     ? "optimizer"
+               : !optimizer ? "weights"
+                            : "optimizer,weights",
+               err);
+}
+
+static rk_status set_optimizer(rk_job *job, const rk_json_doc *doc, rk_error *err)
+{
+    const json_t *type = find(doc->root, "optimizer.type");
+    const char *text = json_string_value(type);
+    if (!type) {
+        return RK_OK;
+    }
+    for (size_t i = 0; i < COUNT(optimizers); i++) {
+        if (text && strcasecmp(text, optimizers[i].type) == 0) {
+            return set(job, "optimizer", optimizers[i].optimizer, err);
+        }
+    }
+    return rk_job_has(job, "optimizer")
+               ? RK_OK
+               : fail_member(doc, "optimizer.type",
+                             "Adam, AdamW, SGD, Adafactor or Muon (--optimizer chooses another)",
+                             type, err);
+}
+
+/* Whether it is DeepSpeed's: it has a member that only its configurations have. */
+static bool is_deepspeed(const json_t *root)
+{
+    return json_object_get(root, "zero_optimization") ||
+           json_object_get(root, "train_batch_size") ||
+           json_object_get(root, "train_micro_batch_size_per_gpu");
+}
+
+rk_status rk_request_take_deepspeed(rk_job *job, const char *path, rk_error *err)
+{
+    rk_json_doc doc = {0};
+    rk_status status = rk_json_load(path, NULL, &doc, err);
+    if (!status && !is_deepspeed(doc.root)) {
+        status = rk_fail(err, RK_ERR_INVALID,
+                         "%s: no configuration of DeepSpeed: it has neither \"zero_optimization\" "
+                         "nor \"train_batch_size\"",
+                         doc.name);
+    }
+    if (!status) {
+        status = set(job, "framework", "deepspeed", err);
+    }
+    status = status ? status : set_counts(job, &doc, err);
+    status = status ? status : set_names(job, &doc, err);
+    status = status ? status : set_precision(job, doc.root, err);
+    status = status ? status : set_offload(job, doc.root, err);
+    status = status ? status : set_optimizer(job, &doc, err);
+    rk_json_clear(&doc);
+    return status;
+}

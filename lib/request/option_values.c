@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "request/option_values.h"
+
+#include "base/units.h"
+#include "report/estimate_fields.h"
+#include "strategy/optimizer.h"
+
+const char *const rk_precision_choices[] = {
+    "bf16", "fp16", "fp8", "fp4", "fp32", "tf32", "mxfp8", "nvfp4", NULL,
+};
+static const rk_precision precisions[] = {RK_BF16, RK_FP16, RK_FP8, RK_FP4,
+                                          RK_FP32, RK_TF32, RK_FP8, RK_FP4};
+enum { PRECISION_MXFP8 = 6 };
+
+const char *const rk_attention_choices[] = {RK_ATTENTION_NAMES, NULL};
+enum { ATTENTION_FLASH, ATTENTION_UNFUSED }; /* then kernels from RK_KERNEL_CUDNN on */
+
+const char *const rk_gradient_choices[] = {"fp32", "bf16", NULL};
+static const double gradient_bytes[] = {4, 2};
+
+const char *const rk_moment_choices[] = {"fp32", "bf16", "fp8", NULL};
+static const double moment_bytes[] = {8, 4, 2}; /* of both moments */
+
+/* Megatron-LM's adam decouples weight decay by default: it is AdamW. */
+const char *const rk_optimizer_choices[] = {RK_OPTIMIZER_NAMES, "adam", NULL};
+
+const char *const rk_offload_choices[] = {"none", RK_OFFLOAD_NAMES, NULL};
+
+const char *const rk_overlap_choices[] = {"none", RK_OVERLAP_NAMES, NULL};
+
+/* Ours in the order of the bits, then what Megatron-LM calls some of them. */
+const char *const rk_module_choices[] = {
+    RK_MODULE_NAMES, "layernorm", "moe_act", "mla_up_proj", NULL,
+};
+
+unsigned rk_request_modules(const rk_request *r)
+{
+    return (r->modules & 0xFF) | (r->modules >> 8 & 1 ? RK_MODULE_NORM : 0U) |
+           (r->modules >> 9 & 1 ? RK_MODULE_ACTIVATION : 0U) |
+           (r->modules >> 10 & 1 ? RK_MODULE_MLA_UP : 0U);
+}
+
+/* Likewise: Megatron-LM names the place of experts too, which is that of cp. */
+const char *const rk_order_choices[] = {RK_RANK_ORDER_NAMES, "tp-cp-ep-dp-pp", "tp-cp-ep-pp-dp",
+                                        NULL};
+
+unsigned rk_request_orders(const rk_request *r)
+{
+    const unsigned given = (r->orders | r->orders >> RK_ORDER_COUNT) & ((1U << RK_ORDER_COUNT) - 1);
+    return given | (r->pipeline_first ? 1U << RK_ORDER_PIPELINE_DATA : 0U);
+}
+
+rk_precision rk_request_precision(const rk_request *r)
+{
+    return precisions[r->precision];
+}
+
+bool rk_request_is_mxfp8(const rk_request *r)
+{
+    return r->precision == PRECISION_MXFP8;
+}
+
+bool rk_request_is_flash(const rk_request *r)
+{
+    return r->attention != ATTENTION_UNFUSED;
+}
+
+rk_attention_kernel rk_request_kernel(const rk_request *r)
+{
+    return r->attention > ATTENTION_UNFUSED
+               ? (rk_attention_kernel)(r->attention - ATTENTION_UNFUSED)
+               : RK_KERNEL_OF_STACK;
+}
+
+/* ---- other words for them: of PyTorch, Transformers, and people ------------------------------ */
+
+const rk_synonym rk_precision_synonyms[] = {
+    {"bfloat16", "bf16"}, {"torch.bfloat16", "bf16"}, {"bf16-mixed", "bf16"}, {"float16", "fp16"},
+    {"half", "fp16"},     {"torch.float16", "fp16"},  {"fp16-mixed", "fp16"}, {"float8", "fp8"},
+    {"float32", "fp32"},  {"torch.float32", "fp32"},  {NULL, NULL},
+};
+
+const rk_synonym rk_attention_synonyms[] = {
+    {"fa2", "flash_attention_2"},
+    {"flash2", "flash_attention_2"},
+    {"fa3", "flash_attention_3"},
+    {"flash3", "flash_attention_3"},
+    {"flash_attention", "flash"},
+    {"sdpa", "flash"},    /* PyTorch's, which picks a fused kernel */
+    {"eager", "unfused"}, /* of Transformers */
+    {NULL, NULL},
+};
+
+const rk_synonym rk_framework_synonyms[] = {
+    {"megatron-lm", "megatron"},
+    {"megatron-core", "megatron"},
+    {"mcore", "megatron"},
+    {"nemo", "megatron"},
+    {"megatron-bridge", "megatron"},
+    {"fsdp", "torchtitan"}, /* PyTorch's own */
+    {"fsdp2", "torchtitan"},
+    {"pytorch", "torchtitan"},
+    {"ds", "deepspeed"},
+    {"mindspeed-llm", "mindspeed"},
+    {"neuronx-distributed", "neuronx"},
+    {NULL, NULL},
+};
+
+double rk_request_gradient(const rk_request *r)
+{
+    return r->gradients < 0 ? 0 : gradient_bytes[r->gradients];
+}
+
+double rk_request_moments(const rk_request *r)
+{
+    return r->moments < 0 ? 0 : moment_bytes[r->moments];
+}

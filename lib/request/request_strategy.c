@@ -1,0 +1,360 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The strategy that a request describes, or the space of strategies that it leaves open. */
+#include "base/error.h"
+#include "base/units.h"
+#include "report/estimate_fields.h"
+#include "request/option_values.h"
+#include "strategy/optimizer.h"
+
+#include <inttypes.h>
+#include <math.h>
+
+/* ---- a strategy ----------------------------------------------------------------------------- */
+
+static rk_state_recipe state_recipe(const rk_request *r, rk_framework framework)
+{
+    return rk_framework_states(framework, rk_request_precision(r), rk_request_gradient(r),
+                               rk_request_moments(r));
+}
+
+/* The only sharding that an optimizer on whole matrices has; `usual` of the others. */
+static rk_sharding sharding_of(const rk_request *r, rk_sharding usual)
+{
+    const rk_optimizer_traits *traits = &rk_optimizers[r->optimizer];
+    return !traits->orthogonalizes  ? usual
+           : traits->deals_matrices ? RK_SHARD_OPTIMIZER
+                                    : RK_SHARD_NONE;
+}
+
+static rk_fp8_recipe recipe_of(const rk_request *r)
+{
+    const rk_fp8_recipe usual = rk_request_is_mxfp8(r) ? RK_FP8_MX : RK_FP8_TENSORWISE;
+    return r->fp8_recipe == RK_NOT_GIVEN ? usual : (rk_fp8_recipe)r->fp8_recipe;
+}
+
+/* With adapters, all weights of the model are frozen. */
+static void freeze(const rk_request *r, const rk_model *model, rk_strategy *s)
+{
+    const unsigned both = RK_ADAPTED_ATTENTION | RK_ADAPTED_FFN;
+    if (r->lora_rank > 0) {
+        rk_strategy_freeze(model, r->lora_rank, r->lora_modules ? r->lora_modules : both, s);
+    }
+}
+
+/* What does not depend on the degrees, and is the same in all strategies of a space. */
+static void apply_base(const rk_request *r, const rk_inputs *inputs, rk_strategy *s)
+{
+    s->seq = r->seq ? r->seq : s->seq;
+    s->document = r->document;
+    s->precision = rk_request_precision(r);
+    s->fp8_recipe = recipe_of(r);
+    s->low_weights = r->low_weights || r->nf4_weights;
+    s->nf4_weights = r->nf4_weights;
+    s->low_activations = r->low_activations;
+    s->flash_attention = rk_request_is_flash(r);
+    s->attention_kernel = rk_request_kernel(r);
+    s->states = state_recipe(r, inputs->software.framework);
+    rk_optimizer_set((rk_optimizer)r->optimizer, s);
+    s->replicas = r->replicas ? r->replicas : 1;
+    s->graph_capture = r->graph_capture;
+    s->graph_step = r->graph_step;
+    s->first_stage_layers = r->first_stage_layers;
+    s->last_stage_layers = r->last_stage_layers;
+    s->count_embedding = r->count_embedding;
+    s->count_head = r->count_head;
+    s->mtp_before_head = r->mtp_before_head;
+    s->capacity_factor = r->capacity_factor;
+    s->imbalance = r->imbalance;
+    freeze(r, &inputs->model, s);
+    if (r->overlaps) {
+        rk_strategy_set_overlaps(s, r->overlaps >> 1); /* behind "none" */
+    }
+}
+
+/* The only value of a list; `usual` when it is empty. */
+static int64_t only_value(const rk_option_counts *counts, int64_t usual)
+{
+    return counts->count ? counts->values[0] : usual;
+}
+
+/* The index of the only bit of a set; `usual` when it is empty. */
+static unsigned only_bit(unsigned set, unsigned usual)
+{
+    unsigned index = 0;
+    while (set >> index > 1) {
+        index++;
+    }
+    return set ? index : usual;
+}
+
+/* Refuses an option that was given several values. */
+static rk_status check_single(const rk_request *r, rk_error *err)
+{
+    const struct {
+        const char *name;
+        bool several;
+    } options[] = {
+        {"tp", r->tp.count > 1},
+        {"cp", r->cp.count > 1},
+        {"pp", r->pp.count > 1},
+        {"vp", r->vp.count > 1},
+        {"ep", r->ep.count > 1},
+        {"etp", r->etp.count > 1},
+        {"micro-batch", r->micro_batch.count > 1},
+        {"zero", r->zero.count > 1},
+        {"schedule", (r->schedules & (r->schedules - 1)) != 0},
+        {"recompute", (r->recomputes & (r->recomputes - 1)) != 0},
+        {"cp-kind", (r->cp_kinds & (r->cp_kinds - 1)) != 0},
+        {"order", (rk_request_orders(r) & (rk_request_orders(r) - 1)) != 0},
+        {"offload", (r->offloads & 1U) && r->offloads > 1},
+    };
+    for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++) {
+        if (options[i].several) {
+            return rk_fail(err, RK_ERR_INVALID,
+                           "--%s has several values, and one strategy has one; 'reckon plan' "
+                           "searches them",
+                           options[i].name);
+        }
+    }
+    return RK_OK;
+}
+
+/* Refuses degrees that the accelerators are not a multiple of, or that leave another --dp. */
+static rk_status check_degrees(const rk_request *r, int64_t tp, int64_t cp, int64_t pp, bool all,
+                               rk_error *err)
+{
+    const double each = (double)tp * (double)cp * (double)pp;
+    const int64_t fit = each <= (double)r->accelerators ? (int64_t)each : 0;
+    if (fit == 0 || r->accelerators % fit) {
+        const double times = fit ? (double)(r->accelerators / fit) : 0;
+        return rk_fail(err, RK_ERR_INVALID,
+                       "the rule accelerators %% (tp*cp*pp): %" PRId64
+                       " accelerators are not a multiple of %.0f = tp %" PRId64 " x cp %" PRId64
+                       " x pp %" PRId64 "; nearest legal accelerators: %.0f or %.0f",
+                       r->accelerators, each, tp, cp, pp, each * fmax(times, 1),
+                       each * (fmax(times, 1) + 1));
+    }
+    const int64_t rest = r->accelerators / fit;
+    if (r->dp && (all ? rest != r->dp : rest % r->dp != 0)) {
+        return rk_fail(err, RK_ERR_INVALID,
+                       "the rule accelerators = tp*cp*pp*dp: %" PRId64
+                       " accelerators make dp %" PRId64 "%s, not %" PRId64
+                       "; leave out one of --accelerators and --dp",
+                       r->accelerators, rest, all ? "" : " or a divisor of it", r->dp);
+    }
+    return RK_OK;
+}
+
+/* Degrees that multiply up to the accelerators; what is not given is the rest, or 1. */
+static rk_status apply_degrees(const rk_request *r, rk_strategy *s, rk_error *err)
+{
+    s->tp = only_value(&r->tp, 1);
+    s->cp = only_value(&r->cp, 1);
+    s->pp = only_value(&r->pp, 1);
+    s->vp = only_value(&r->vp, 1);
+    s->ep = only_value(&r->ep, 1);
+    s->etp = only_value(&r->etp, 1);
+    s->dp = r->dp ? r->dp : 1;
+    if (r->accelerators == 0) {
+        return RK_OK;
+    }
+    const rk_status status = check_degrees(r, s->tp, s->cp, s->pp, true, err);
+    if (!status) {
+        s->dp = r->accelerators / (s->tp * s->cp * s->pp);
+    }
+    return status;
+}
+
+static void apply_schedule(const rk_request *r, const rk_inputs *inputs, rk_strategy *s)
+{
+    const rk_framework_traits *f = rk_framework_of(inputs->software.framework);
+    const rk_schedule_kind usual = s->pp > 1 && s->vp == 1 ? f->schedule : rk_schedule_usual(s->vp);
+    s->schedule = (rk_schedule_kind)only_bit(r->schedules, usual);
+    s->recompute = (rk_recompute_kind)only_bit(
+        r->recomputes,
+        r->modules ? RK_REC_SELECTIVE : (r->recompute_layers ? RK_REC_FULL : f->recompute));
+    s->recompute_modules = rk_request_modules(r);
+    if (s->recompute == RK_REC_SELECTIVE && !r->modules) {
+        s->recompute_modules = rk_framework_cheap_modules(inputs->software.framework,
+                                                          &inputs->model, s->flash_attention);
+    }
+    s->recompute_layers = r->recompute_layers;
+}
+
+/* Refuses what later releases of the framework brought. */
+static rk_status check_year(const rk_inputs *inputs, const rk_strategy *strategy, rk_error *err)
+{
+    const rk_framework_traits *f = rk_framework_of(inputs->software.framework);
+    const bool sharded =
+        rk_framework_shardings(inputs->software.framework, inputs->software.year) >>
+            strategy->sharding &
+        1U;
+    const bool replicated =
+        strategy->replicas == 1 ||
+        rk_framework_replicates(inputs->software.framework, inputs->software.year);
+    if ((f->shardings >> strategy->sharding & 1U) && !sharded) {
+        return rk_fail(err, RK_ERR_INVALID,
+                       "the rule releases of the framework: %s has ZeRO-%d since %d, and the stack "
+                       "%s is of %" PRId64 "; use ZeRO-1, or a later stack",
+                       f->title, (int)strategy->sharding, f->shards_year,
+                       inputs->software.stack.name, inputs->software.year);
+    }
+    if (!replicated) {
+        return rk_fail(err, RK_ERR_INVALID,
+                       "the rule releases of the framework: %s replicates shards since %d, and the "
+                       "stack %s is of %" PRId64 "; leave out --hsdp, or use a later stack",
+                       f->title, f->replicas_year, inputs->software.stack.name,
+                       inputs->software.year);
+    }
+    return RK_OK;
+}
+
+static rk_status check_legal(const rk_inputs *inputs, const rk_strategy *strategy, rk_error *err)
+{
+    rk_violation violation;
+    if (rk_strategy_legal(&inputs->model, &inputs->system, strategy, inputs->software.framework,
+                          &violation)) {
+        return RK_OK;
+    }
+    return rk_fail(err, RK_ERR_INVALID, "the rule %s: %s", violation.rule, violation.message);
+}
+
+rk_status rk_request_strategy(const rk_request *request, const rk_inputs *inputs,
+                              rk_strategy *strategy, rk_error *err)
+{
+    const rk_request *r = request;
+    const rk_framework_traits *f = rk_framework_of(inputs->software.framework);
+    *strategy = rk_strategy_defaults(&inputs->model);
+    rk_status status = check_single(r, err);
+    if (!status) {
+        status = apply_degrees(r, strategy, err);
+    }
+    if (status) {
+        return status;
+    }
+    apply_base(r, inputs, strategy);
+    apply_schedule(r, inputs, strategy);
+    strategy->sp = rk_strategy_splits_sequence(strategy->tp, f->sp && !r->no_sp);
+    strategy->tp_overlap = r->overlaps ? strategy->tp_overlap : strategy->sp;
+    strategy->layout = r->layout;
+    strategy->layout_count = r->layout_count;
+    strategy->cp_kind = (rk_cp_kind)only_bit(r->cp_kinds, f->cp_kind);
+    strategy->order = (rk_rank_order)only_bit(rk_request_orders(r), RK_ORDER_DATA_PIPELINE);
+    strategy->micro_batch = only_value(&r->micro_batch, 1);
+    strategy->global_batch =
+        r->global_batch ? r->global_batch : strategy->micro_batch * strategy->dp;
+    strategy->sharding = (rk_sharding)only_value(
+        &r->zero, r->distributed_optimizer ? RK_SHARD_OPTIMIZER : sharding_of(r, f->sharding));
+    rk_strategy_set_offloads(strategy, r->offloads >> 1); /* behind "none" */
+    status = check_year(inputs, strategy, err);
+    return status ? status : check_legal(inputs, strategy, err);
+}
+
+/* ---- a space -------------------------------------------------------------------------------- */
+
+static void restrict_choices(const rk_option_counts *given, rk_choices *choices)
+{
+    for (int i = 0; i < given->count; i++) {
+        choices->values[i] = given->values[i];
+    }
+    choices->count = given->count ? given->count : choices->count;
+}
+
+static int64_t single_value(const rk_option_counts *counts)
+{
+    return counts->count == 1 ? counts->values[0] : 1;
+}
+
+/* Refuses what is missing for a search, and what a search does not take. */
+static rk_status check_space(const rk_request *r, const rk_model *model, rk_error *err)
+{
+    if (r->accelerators == 0 || r->global_batch == 0) {
+        return rk_fail(err, RK_ERR_INVALID, "--%s is missing: a search needs it%s",
+                       r->accelerators == 0 ? "accelerators" : "global-batch",
+                       r->accelerators == 0 ? ", as in 64xh100" : "");
+    }
+    const rk_strategy listed = {.layout = r->layout, .layout_count = r->layout_count};
+    const int64_t layers = rk_strategy_layout_before(&listed, listed.layout_count);
+    if (r->layout_count > 0 && layers != model->layers) {
+        return rk_fail(err, RK_ERR_INVALID, "--layout has %" PRId64 " layers, but %s has %d",
+                       layers, model->name, model->layers);
+    }
+    return check_degrees(r, single_value(&r->tp), single_value(&r->cp), single_value(&r->pp), false,
+                         err);
+}
+
+/* The kinds of recompute that an option or its details ask for; 0: any. */
+static unsigned wanted_recomputes(const rk_request *r)
+{
+    if (r->recomputes) {
+        return r->recomputes;
+    }
+    return (r->modules ? 1U << RK_REC_SELECTIVE : 0) |
+           (r->recompute_layers ? 1U << RK_REC_FULL : 0);
+}
+
+/* Leaves out what later releases of the framework brought than the stack stands for. */
+static rk_status limit_to_year(const rk_inputs *inputs, rk_plan_space *space, rk_error *err)
+{
+    const unsigned has = rk_framework_shardings(inputs->software.framework, inputs->software.year);
+    const unsigned given =
+        space->shardings & rk_framework_of(inputs->software.framework)->shardings;
+    rk_strategy strategy = {.sharding = RK_SHARD_ALL, .replicas = space->base.replicas};
+    if (given & has) {
+        space->shardings &= has;
+        strategy.sharding = RK_SHARD_NONE;
+    } else if (!(given >> RK_SHARD_ALL & 1U)) {
+        strategy.sharding = given ? RK_SHARD_GRADIENTS : RK_SHARD_NONE;
+    }
+    space->hybrid =
+        space->hybrid && rk_framework_replicates(inputs->software.framework, inputs->software.year);
+    return check_year(inputs, &strategy, err);
+}
+
+rk_status rk_request_space(const rk_request *request, const rk_inputs *inputs, rk_plan_space *space,
+                           rk_error *err)
+{
+    const rk_request *r = request;
+    const rk_status status = check_space(r, &inputs->model, err);
+    if (status) {
+        return status;
+    }
+    *space =
+        rk_plan_space_defaults(&inputs->model, &inputs->system, r->accelerators, r->global_batch);
+    space->framework = inputs->software.framework;
+    space->convention = inputs->software.convention;
+    apply_base(r, inputs, &space->base);
+    space->base.layout = r->layout;
+    space->base.layout_count = r->layout_count;
+    restrict_choices(&r->tp, &space->tp);
+    restrict_choices(&r->cp, &space->cp);
+    restrict_choices(&r->pp, &space->pp);
+    restrict_choices(&r->vp, &space->vp);
+    restrict_choices(&r->ep, &space->ep);
+    restrict_choices(&r->etp, &space->etp);
+    restrict_choices(&r->micro_batch, &space->micro_batch);
+    space->schedules = r->schedules ? r->schedules : space->schedules;
+    space->recomputes = wanted_recomputes(r) ? wanted_recomputes(r) : space->recomputes;
+    space->modules = rk_request_modules(r);
+    space->recompute_layers = r->recompute_layers;
+    space->dp = r->dp;
+    space->no_sp = r->no_sp;
+    space->base.tp_overlap = space->base.tp_overlap && (r->overlaps || !r->no_sp);
+    space->orders = rk_request_orders(r) ? rk_request_orders(r) : space->orders;
+    space->cp_kinds = r->cp_kinds ? r->cp_kinds : space->cp_kinds;
+    if (rk_optimizers[r->optimizer].orthogonalizes) {
+        space->shardings = 1U << sharding_of(r, RK_SHARD_NONE);
+    }
+    if (r->distributed_optimizer) {
+        space->shardings = 1U << RK_SHARD_OPTIMIZER;
+    }
+    for (int i = 0; i < r->zero.count; i++) {
+        space->shardings = (i ? space->shardings : 0) | 1U << r->zero.values[i];
+    }
+    if (rk_framework_of(space->framework)->all) {
+        rk_plan_recipes_of_all(&inputs->model, rk_request_gradient(r), rk_request_moments(r),
+                               space);
+    }
+    space->offloads = r->offloads >> 1; /* asked for only: what it costs the host is not seen */
+    return limit_to_year(inputs, space, err);
+}
