@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Bytes put together piece by piece, and taken apart again: what threads and ranks exchange. */
+/* A buffer that threads and ranks exchange: values are appended to it and read back in order. */
 #ifndef RK_BASE_BYTES_H
 #define RK_BASE_BYTES_H
 
@@ -11,12 +11,12 @@
 typedef struct rk_bytes {
     unsigned char *data; /* owned */
     size_t size, room;
-    bool failed; /* memory ran out; adding does nothing from then on */
+    bool failed; /* out of memory; later additions do nothing */
 } rk_bytes;
 
 void rk_bytes_clear(rk_bytes *bytes);
 
-/* Empties it and keeps its room. */
+/* Empties the buffer but keeps its memory. */
 void rk_bytes_reset(rk_bytes *bytes);
 
 void rk_bytes_add(rk_bytes *bytes, const void *data, size_t size);
@@ -25,10 +25,10 @@ void rk_bytes_add(rk_bytes *bytes, const void *data, size_t size);
 void rk_bytes_take_in(void *bytes, const char *text, size_t size);
 void rk_bytes_add_number(rk_bytes *bytes, uint64_t number);
 
-/* Text with its end; NULL stands for "". */
+/* Terminated text; NULL stands for "". */
 void rk_bytes_add_text(rk_bytes *bytes, const char *text);
 
-/* Reads from the front.  What is not there is zero, and `failed` is set. */
+/* Reads from the front. Missing data reads as zero and sets `failed`. */
 typedef struct rk_bytes_reader {
     const unsigned char *at;
     size_t left;

@@ -38,7 +38,7 @@ rk_status rk_divisors(int64_t n, rk_int_list *list, rk_error *err)
             status = rk_int_list_add(list, d, err);
         }
     }
-    /* The cofactors of what was found, largest divisor first, are the other half. */
+    /* The cofactors of the divisors found, from the largest down, are the other half. */
     for (size_t i = list->count; i > 0 && !status; i--) {
         const int64_t small = list->items[i - 1];
         if (small != n / small) {

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Names from input may hold anything; whoever shows an error counts on one line. */
+/* Names from input may hold any character, but an error must fit on one line. */
 static void make_one_line(char *text)
 {
     for (; *text; text++) {

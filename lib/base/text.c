@@ -80,7 +80,7 @@ size_t rk_count_characters(const char *text, size_t size)
 {
     size_t width = 0;
     for (size_t i = 0; i < size; i++) {
-        width += ((unsigned char)text[i] & 0xC0) != 0x80; /* not the rest of a character */
+        width += ((unsigned char)text[i] & 0xC0) != 0x80; /* not a continuation byte */
     }
     return width;
 }
@@ -93,7 +93,7 @@ static size_t edit_distance(const char *a, const char *b)
     if (n > LONGEST || m > LONGEST) {
         return LONGEST;
     }
-    size_t row[3][LONGEST + 1]; /* the row before last, the last, this one, in turn */
+    size_t row[3][LONGEST + 1]; /* three rows of the distance table, used in rotation */
     for (size_t j = 0; j <= m; j++) {
         row[0][j] = j;
     }

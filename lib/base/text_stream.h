@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A stream into a text in memory.  open_memstream does the same but for this: in glibc, what there
- * is no memory for is left out, and neither ferror nor fclose say so.
+ * A stream that writes to memory. Unlike open_memstream in glibc, which drops text silently when
+ * memory runs out, it reports the failure on closing.
  */
 #ifndef RK_BASE_TEXT_STREAM_H
 #define RK_BASE_TEXT_STREAM_H
@@ -11,7 +11,7 @@
 #include <stdio.h>
 
 typedef struct rk_text_stream {
-    FILE *file; /* to write to; NULL: there was no memory to open it */
+    FILE *file; /* the stream; NULL if it could not be opened */
     rk_bytes bytes;
     char *text; /* where open_memstream is used */
     size_t size;

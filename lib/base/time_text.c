@@ -11,7 +11,7 @@
 static const struct time_row {
     rk_time_unit unit;
     double below;         /* s */
-    double below_roughly; /* s; where few digits are printed, larger units come earlier */
+    double below_roughly; /* s; larger units start earlier when few digits are printed */
 } rows[] = {
     {{"µs", 1e-6}, 1e-3, 1e-3},      {{"ms", 1e-3}, 1, 1},
     {{"s", 1}, 1000, 2 * MINUTE},    {{"min", MINUTE}, 2 * HOUR, 2 * HOUR},
@@ -32,7 +32,7 @@ rk_time_unit rk_time_unit_of(double seconds)
     return rows[i].unit;
 }
 
-/* Decimals that make five significant digits of a number from 1 up. */
+/* Decimals that give a number >= 1 five significant digits. */
 static int decimals_of(double number)
 {
     return number < 10 ? 4 : number < 100 ? 3 : number < 1000 ? 2 : 1;

@@ -20,7 +20,7 @@ void rk_top_clear(rk_top *top)
     *top = (rk_top){0};
 }
 
-/* Whether a ranks before b. */
+/* Whether `a` ranks before `b`. */
 static bool better(const rk_top_entry *a, const rk_top_entry *b)
 {
     return a->score != b->score ? a->score > b->score : a->index < b->index;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The best n of many candidates.  Order: higher score first, then lower place in the enumeration,
- * so that the answer does not depend on the order in which candidates arrive.
+ * The best n of many candidates: higher score first, then lower place in the enumeration, so that
+ * the result does not depend on the order in which candidates arrive.
  */
 #ifndef RK_BASE_TOP_H
 #define RK_BASE_TOP_H
@@ -23,7 +23,7 @@ typedef struct rk_top {
     size_t count, room, limit;
 } rk_top;
 
-/* Keeps at most `limit` candidates with so many bytes each.  Released with rk_top_clear. */
+/* Prepares to keep `limit` candidates with payload_size bytes each. Release with rk_top_clear. */
 void rk_top_init(rk_top *top, size_t limit, size_t payload_size);
 void rk_top_clear(rk_top *top);
 

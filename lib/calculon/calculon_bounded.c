@@ -465,7 +465,7 @@ static void clear_search(struct search *s)
     rk_space_plan_clear(&s->shared.plan);
 }
 
-/* Hands out the ranking and adds up the counts; what no round reached is settled by time. */
+/* Returns the ranking and adds up the counts; what no round reached was settled by time. */
 static void report(struct search *s, rk_calculon_ranked *ranked, size_t *ranked_count,
                    rk_bounded_counts *counts)
 {

@@ -26,7 +26,7 @@ static const rk_catalogue_entry *find_exact(const char *kind, const char *name)
 
 /* ---- other names ----------------------------------------------------------------------------- */
 
-/* Takes the ending of a release off: fine-tuned weights have the shape of those they began as. */
+/* Strips a suffix such as "-instruct": fine-tuned weights have the shape of their base model. */
 static size_t length_without_ending(const char *name)
 {
     static const char *const endings[] = {"-instruct", "-chat", "-base", "-hf", "-it"};
@@ -45,8 +45,7 @@ static size_t length_without_ending(const char *name)
     return length;
 }
 
-/* The part of a name that tells it from others: "meta-llama/Llama-3.1-405B-Instruct" is
- * "llama3.1405b". */
+/* The distinctive part of a name: "meta-llama/Llama-3.1-405B-Instruct" is "llama3.1405b". */
 static void make_key(const char *name, char key[KEY_SIZE])
 {
     const char *slash = strrchr(name, '/');
@@ -134,7 +133,7 @@ static size_t common_length(const char *a, const char *b)
     return length;
 }
 
-/* Moves those of the family that begin most alike to the front; returns their number. */
+/* Moves the names of the family with the longest common prefix to the front; returns how many. */
 static size_t keep_relatives(const char *key, const char **names, size_t count)
 {
     const size_t family = family_length(key);
@@ -154,8 +153,8 @@ static size_t keep_relatives(const char *key, const char **names, size_t count)
 }
 
 /*
- * Of the names, the one that is off by a letter; else one that goes on where the given one ends;
- * else of the same family the one that begins most alike; else the nearest.
+ * Suggests a name: one that differs by a letter, else one that continues the given name, else the
+ * one of the same family with the longest common prefix, else the nearest by edit distance.
  */
 static const char *choose_nearest(const char *given, const char **names, size_t count)
 {

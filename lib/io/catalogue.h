@@ -24,8 +24,8 @@ extern const size_t rk_catalogue_count;
 const rk_catalogue_entry *rk_catalogue_find(const char *kind, const char *name);
 
 /*
- * Appends the names of `kind` that go on where `start` ends to a list such as "a, b", as far as
- * there is room.  Returns how many there are.
+ * Appends the names of `kind` that begin with `start` to a list such as "a, b", as far as they fit.
+ * Returns how many there are.
  */
 size_t rk_catalogue_list(const char *kind, const char *start, char *list, size_t size);
 

@@ -23,14 +23,16 @@ typedef struct reader {
 
 typedef enum separator { NEXT_CELL, NEXT_ROW, BAD_CELL } separator;
 
-/* Whether a line ends at `at`; *size gets the characters that say so (0 at the end of the text). */
+/*
+ * Whether a line ends at `at`; *size is the length of the line ending (0 at the end of the text).
+ */
 static bool at_line_end(const char *at, const char *end, size_t *size)
 {
     *size = at == end ? 0 : *at == '\n' ? 1 : 2;
     return at == end || *at == '\n' || (*at == '\r' && at + 1 < end && at[1] == '\n');
 }
 
-/* Takes the quotes off a quoted cell in place.  False when they do not close. */
+/* Unquotes a cell in place.  False when they do not close. */
 static bool unquote(reader *r, char **out)
 {
     for (r->at++; r->at < r->end; *(*out)++ = *r->at++) {
@@ -46,8 +48,8 @@ static bool unquote(reader *r, char **out)
 }
 
 /*
- * Ends the cell at the reader in place and steps behind its separator.  A terminating zero may take
- * the place of the separator: what follows is known by then.
+ * Terminates the cell at the reader in place and moves past its separator. The terminator may
+ * overwrite the separator, which has been read by then.
  */
 static separator cut_cell(reader *r, const char **fault)
 {
@@ -108,7 +110,7 @@ static rk_status fail_cell(rk_error *err, int line, size_t column, const char *f
     return RK_ERR_SYNTAX;
 }
 
-/* Says of a row that has another number of cells than the header. */
+/* Reports a row whose number of cells differs from the header's. */
 static rk_status fail_width(rk_error *err, int line, size_t found, size_t wanted)
 {
     char fault[96];
@@ -160,7 +162,7 @@ static rk_status cut_rows(rk_csv_in *table, char *text, size_t size, rk_error *e
 
 static rk_status take_text(rk_csv_in *table, size_t size, rk_error *err)
 {
-    static const char mark[] = "\xef\xbb\xbf"; /* byte order mark that spreadsheets write */
+    static const char mark[] = "\xef\xbb\xbf"; /* byte order mark, which spreadsheets write */
     const size_t skip = size >= 3 && memcmp(table->text, mark, 3) == 0 ? 3 : 0;
     if (size > skip && table->text[skip] == '<') {
         return rk_fail(err, RK_ERR_INVALID,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rows of a JSON document as the text of a CSV file, so that both are read by the same rules. */
+/* Converts rows of a JSON document to CSV text, so that one set of rules reads both. */
 #include "base/bytes.h"
 #include "base/error.h"
 #include "io/csv_in.h"
@@ -41,7 +41,7 @@ static bool add_cell(rk_bytes *csv, const json_t *value)
     return true;
 }
 
-/* The members of all rows, each once, in the order in which they come; NULL: no memory. */
+/* The members of all rows, each once, in order of appearance; NULL: out of memory. */
 static json_t *list_columns(const json_t *rows)
 {
     json_t *columns = json_object(), *row, *value;

@@ -97,7 +97,7 @@ void rk_csv_text(rk_csv_out *out, const char *lines)
     write_text(out, lines, strlen(lines));
 }
 
-/* Writes the line at hand and empties it. */
+/* Writes the current line and empties it. */
 static void write_line(rk_csv_out *out)
 {
     write_text(out, out->line.data, out->line.size);
@@ -142,7 +142,7 @@ rk_status rk_csv_close(rk_csv_out *out, rk_error *err)
     }
     rk_status status = rk_csv_flush(out, err);
     if (out->file) {
-        (void)fsync(fileno(out->file)); /* what cannot be synced, as a pipe, is written */
+        (void)fsync(fileno(out->file)); /* a pipe cannot be synced; writing is enough */
     }
     errno = 0;
     if (out->file && fclose(out->file) != 0 && status == RK_OK) {

@@ -43,7 +43,7 @@ const char *const rk_document_folders[RK_DOCUMENT_KIND_COUNT] = {
     [RK_DOCUMENT_STACK] = "stacks",
 };
 
-/* Returns the folder that has the name, else one that has a similar name, else models. */
+/* Returns the folder that has the name, else one with a similar name, else models. */
 static const char *find_folder(const char *name)
 {
     const char *similar = rk_document_folders[RK_DOCUMENT_MODEL];
@@ -61,7 +61,7 @@ static const char *find_folder(const char *name)
             return folder;
         }
         const char *nearest = folder ? rk_catalogue_nearest(folder, name) : NULL;
-        /* A name with another first letter is unlikely to be a typing error. */
+        /* Typing errors rarely change the first letter. */
         if (nearest && nearest[0] == tolower((unsigned char)name[0])) {
             similar = folder;
         }

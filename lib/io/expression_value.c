@@ -132,7 +132,7 @@ static rk_value apply_numbers(const rk_step *step, const rk_value *operands,
                     divides && x[1] == 0 ? "this divides by zero" : "this has no finite result");
 }
 
-/* -1, 0 or 1 as a is below, equal to or above b; only equality means something for texts. */
+/* Compares a and b: -1, 0 or 1. For texts only equality is meaningful. */
 static int order_of(const rk_value *a, const rk_value *b)
 {
     if (a->type == RK_VALUE_TEXT) {
@@ -176,7 +176,7 @@ static rk_value apply_comparison(const rk_step *step, const rk_value *a, const r
     }
 }
 
-/* and, or: what one side decides does not need the other, even where that has no value. */
+/* and, or: when one side decides the result, the other may lack a value. */
 static rk_value apply_logic(const rk_step *step, const rk_value *operands,
                             rk_expression_fault *fault)
 {
@@ -228,7 +228,7 @@ rk_value rk_expression_value(const rk_expression *expression, const rk_value *na
 {
     rk_value stack[RK_EXPRESSION_STACK_MAX] = {nothing};
     rk_expression_fault found = {0};
-    size_t top = 0; /* the parser has seen to it that there is room */
+    size_t top = 0; /* the parser made sure of the space */
     for (size_t i = 0; i < expression->step_count; i++) {
         const rk_step *step = &expression->steps[i];
         if (step->operation == RK_OP_CONSTANT) {

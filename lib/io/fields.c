@@ -52,7 +52,7 @@ static void append_range(char out[EXPECTATION_SIZE], const rk_field *field)
     }
 }
 
-/* Says what a field wants: "an integer from 1 to 16", "true or false"... */
+/* Describes what a field expects: "an integer from 1 to 16", "true or false"... */
 static const char *expectation(const rk_field *field, char out[EXPECTATION_SIZE])
 {
     out[0] = '\0';
@@ -184,7 +184,7 @@ static rk_status fail_unknown(const char *path, const char *key, const rk_field 
                       nearest ? "\"?" : "");
 }
 
-/* Keys for people, which documents may carry anywhere but where unknown keys are never allowed. */
+/* Keys for remarks, allowed wherever unknown keys are not refused altogether. */
 static bool is_remark(const char *key)
 {
     return strcmp(key, "name") == 0 || strcmp(key, "source") == 0 ||

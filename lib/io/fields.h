@@ -20,7 +20,7 @@ typedef struct rk_field {
     const char *name;
     rk_field_type type;
     size_t offset;             /* of the value in the struct */
-    bool optional;             /* absent: the struct keeps what it had */
+    bool optional;             /* when absent, the struct keeps its value */
     double min, max;           /* inclusive bounds of numbers; min == max == 0: none */
     bool above_min, below_max; /* the bound itself is excluded */
     const char *const *names;  /* of an enum, NULL-terminated; the index is the value */

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Whether the open file is still the one of that name: its last owner may have removed it. */
+/* Whether the open file is still the one under that name: its last owner may have removed it. */
 static bool is_named(int file, const char *name)
 {
     struct stat mine, named;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Texts become jansson documents here; every complaint carries a file and a position or path. */
+/* Parses text into jansson documents; every error carries a file and a position or path. */
 #include "io/json.h"
 
 #include "base/error.h"
@@ -79,7 +79,7 @@ const char *rk_json_printable(const char *text, char *out, size_t size)
     return out;
 }
 
-/* Paths are made for every value that is read, so by hand: printing one takes ten times as long. */
+/* Built by hand because every value that is read needs a path: snprintf takes ten times as long. */
 static size_t append_path(char out[RK_JSON_PATH_SIZE], size_t used, const char *text)
 {
     while (*text && used + 1 < RK_JSON_PATH_SIZE) {
@@ -295,7 +295,7 @@ static rk_status read_file(const char *path, char **text, size_t *size, rk_error
     return status;
 }
 
-/* Replaces *text, which is freed, by one without the numbers that JSON lacks. */
+/* Replaces *text (freed) by a copy without NaN and Infinity, which JSON lacks. */
 static rk_status replace_numbers(char **text, size_t *size, rk_error *err)
 {
     char *plain = malloc(2 * *size + 1);

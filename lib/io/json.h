@@ -27,7 +27,7 @@ rk_status rk_json_parse(const char *text, size_t size, const char *name, rk_json
 /* Whether a name is that of a file and not of a catalogue entry: it ends in .json or .json.gz. */
 bool rk_json_is_file(const char *name);
 
-/* Whether a name is a document itself: a JSON text, which begins with '{'. */
+/* Whether a name is itself a JSON document, that is, begins with '{'. */
 bool rk_json_is_text(const char *name);
 
 /* What a document is called in messages: its name, "JSON text" where it is one. */

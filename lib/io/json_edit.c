@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The scanner may trust its text: rk_json_parse has read it before. */
+/* The scanner trusts its text, because rk_json_parse has accepted it. */
 #include "io/json_edit.h"
 
 #include "base/error.h"
@@ -22,7 +22,7 @@ static const char *skip_blanks(const char *at)
     return at;
 }
 
-/* From the opening quote to behind the closing one. */
+/* From the opening quote to the byte after the closing one. */
 static const char *skip_string(const char *at)
 {
     for (at++; *at && *at != '"'; at++) {
@@ -46,7 +46,7 @@ static const char *skip_value(const char *at)
     return at;
 }
 
-/* The member that starts at or after `at`, behind a bracket or a comma; false at the end. */
+/* Finds the member that starts at or after `at`, past a bracket or a comma; false at the end. */
 static bool next_member(const char *at, member *out)
 {
     at = skip_blanks(at);
@@ -102,7 +102,7 @@ static bool find_step(const char *at, const char *path, size_t length, member *o
 
 /* ---- changes ------------------------------------------------------------------------------ */
 
-/* Puts `parts` in place of the bytes from `from` to `to`. */
+/* Replaces the bytes from `from` to `to` by `parts`. */
 static rk_status splice(char **text, const char *from, const char *to, const char *const parts[],
                         size_t count, rk_error *err)
 {

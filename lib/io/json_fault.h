@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Texts that are no JSON for a reason that can be named. */
+/* Recognises common reasons why a text is not JSON. */
 #ifndef RK_IO_JSON_FAULT_H
 #define RK_IO_JSON_FAULT_H
 
@@ -8,8 +8,8 @@
 #include <stddef.h>
 
 /*
- * What a text is instead of JSON, as a message: empty, a web page, in another encoding, a Git LFS
- * pointer, binary.  NULL: nothing of the kind.
+ * Explains in a message what a text is instead of JSON: empty, a web page, in another encoding, a
+ * Git LFS pointer, binary. NULL if it is none of these.
  */
 const char *rk_json_foreign_text(const char *text, size_t size);
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * jansson where memory runs out.  Its parser loses characters of a string that it cannot store,
- * and frees some twice; its copies lack what did not fit.  Here the answer is "no memory".
+ * Wrappers that make jansson safe when memory runs out. Its parser loses characters of a string
+ * that it cannot store, and frees some twice; its copies lack what did not fit. These return "no
+ * memory".
  */
 #ifndef RK_IO_JSON_MEMORY_H
 #define RK_IO_JSON_MEMORY_H

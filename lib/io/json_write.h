@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * JSON written piece by piece, so that a document of any length needs no memory: keys, values and
- * brackets in the order in which they stand; the caller sees to it that they match.
+ * A streaming JSON writer, which needs no memory however long the document is. The caller writes
+ * keys, values and brackets in order and makes sure that they match.
  */
 #ifndef RK_IO_JSON_WRITE_H
 #define RK_IO_JSON_WRITE_H

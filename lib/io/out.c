@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Output files that appear complete or not at all. */
+/* Output files that appear complete or do not appear at all. */
 #define _XOPEN_SOURCE 700 /* realpath */
 
 #include "io/out.h"
@@ -31,7 +31,7 @@ struct rk_out {
     int failure;              /* errno of the first failure, or 0 */
 };
 
-/* Some file systems cannot, and say so. */
+/* Some file systems do not support it and return an error. */
 static int sync_file(int file)
 {
     return fsync(file) == 0 || errno == EINVAL || errno == ENOSYS || errno == EROFS ? 0 : -1;
@@ -82,7 +82,7 @@ static int open_target(rk_out *out, const char *path)
     return open_temporary(out, NULL);
 }
 
-/* Writes a folder to its disk: the new name in it. */
+/* Syncs a folder, so that the new name in it survives a power cut. */
 static int sync_folder(const char *file)
 {
     char folder[PATH_MAX];

@@ -25,13 +25,16 @@ void rk_out_write(rk_out *out, const char *text, size_t size);
 void rk_out_text(rk_out *out, const char *text);
 void rk_out_printf(rk_out *out, const char *format, ...) RK_PRINTF(2, 3);
 
-/* Makes the output fail for lack of memory: what it was to hold cannot be made. */
+/* Marks the output as failed for lack of memory. */
 void rk_out_fail_memory(rk_out *out);
 
-/* Finishes and frees.  On any failure since opening, no file is left: RK_ERR_IO with the path. */
+/*
+ * Closes and frees. After any failure since opening, no file is left, and the result is RK_ERR_IO
+ * with the path.
+ */
 rk_status rk_out_close(rk_out *out, rk_error *err);
 
-/* Frees and leaves nothing behind.  NULL is legal. */
+/* Discards the output and frees it; leaves no file. NULL is legal. */
 void rk_out_abandon(rk_out *out);
 
 #endif

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define BUSY_MS 30000 /* how long to wait for a sweep that writes */
+#define BUSY_MS 30000 /* how long to wait for a sweep that is writing */
 
 /* A growing CSV text. */
 typedef struct text {
@@ -43,7 +43,7 @@ static bool add_cell(text *to, const char *cell, bool last)
     return good && add(to, last ? "\"\n" : "\",", 2);
 }
 
-/* The cell as the CSV file has it: numbers that read back exactly, truths as words. */
+/* The cell as in the CSV file: numbers that read back exactly, booleans as words. */
 static const char *cell_text(sqlite3_stmt *rows, int column, char out[RK_NUMBER_TEXT_SIZE])
 {
     const char *type = sqlite3_column_decltype(rows, column);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* In place of sqlite_in.c and sqlite_out.c where reckon is built without SQLite: says so when it is
- * asked for. */
+/*
+ * Replaces sqlite_in.c and sqlite_out.c in builds without SQLite: every call fails with a message.
+ */
 #include "base/error.h"
 #include "io/sqlite_in.h"
 #include "io/sqlite_out.h"

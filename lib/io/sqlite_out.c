@@ -9,8 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define RANK_BITS 20    /* of the ID of a result; the point has the bits above */
-#define BUSY_MS   30000 /* how long to wait for another program that reads or writes the file */
+#define RANK_BITS                                                                                  \
+    20                /* bits of a result's ID that hold the rank; the point takes the higher ones \
+                       */
+#define BUSY_MS 30000 /* how long to wait for another program that reads or writes the file */
 
 struct rk_sqlite_out {
     char name[256];
@@ -225,8 +227,7 @@ rk_status rk_sqlite_open(const char *path, bool resume, const rk_sqlite_layout *
     }
     if (status == RK_OK) {
         (void)sqlite3_busy_timeout(out->db, BUSY_MS);
-        /* Enough against the end of this process; a power cut may take the last points, not more.
-         */
+        /* Survives the end of this process; a power cut may lose the last points, but no more. */
         status = execute(out, "PRAGMA synchronous = NORMAL", err);
     }
     if (status == RK_OK) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Commands and options as whoever builds upon the library sees them. */
+/* Commands and options in the public API. */
 #include "io/catalogue.h"
 #include "io/document.h"
 #include "job/job.h"
@@ -72,7 +72,7 @@ const char *rk_catalogue_name(size_t index, const char **kind)
 
 /* ---- by which method ------------------------------------------------------------------------- */
 
-/* Whether a document is of a kind; what cannot be read is not, but for want of memory. */
+/* Whether a document is of a kind. One that cannot be read is not, unless memory ran out. */
 static rk_status identify(const char *name, rk_document_kind kind, bool *is, rk_error *err)
 {
     rk_document_kind found;

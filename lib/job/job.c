@@ -23,13 +23,13 @@ struct text {
 struct rk_job {
     const rk_command *command;
     rk_job_control control;
-    rk_out_writer *write; /* of the answer; NULL: it is lost */
+    rk_out_writer *write; /* receives the answer; NULL: it is dropped */
     void *write_user;
     void *arguments;
     struct text *texts;       /* owned */
     bool seen[RK_OPTION_MAX]; /* options that are set */
     bool found;
-    const char *counted; /* what the search that runs counts */
+    const char *counted; /* what the running search counts */
 };
 
 /* ---- making one ------------------------------------------------------------------------------ */
@@ -92,7 +92,7 @@ static bool has_name(const rk_option *option, const char *given)
     return found;
 }
 
-/* What could be meant: the start of several names, or the nearest one. */
+/* A suggestion: the names that begin with the given one, or the nearest one. */
 rk_status rk_job_fail_unknown(const rk_command *command, const char *given, rk_error *err)
 {
     enum { FITTING_MAX = 6 };
@@ -191,7 +191,7 @@ rk_status rk_job_set_launch_flag(rk_job *job, const char *flag, const char *valu
                : rk_job_fail_unknown(job->command, flag, err);
 }
 
-/* How to say the options that words stand for, "reckon run llama3-70b 64xh100"; "": it has none. */
+/* Shows how to write a command in words: "reckon run llama3-70b 64xh100"; "" if it takes none. */
 static const char *example_of(const rk_command *command, char out[RK_OPTION_WORD_SIZE])
 {
     bool model = false, system = false;

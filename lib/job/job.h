@@ -61,7 +61,7 @@ void *rk_job_arguments(rk_job *job);
 /* Whether a command found what it was asked for; jobs begin with false. */
 void rk_job_set_found(rk_job *job, bool found);
 
-/* Hands a line that is not a part of the answer to whoever runs the job. */
+/* Passes a line that is not part of the answer to the caller of the job. */
 void rk_job_remark(const rk_job *job, const char *format, ...) RK_PRINTF(2, 3);
 
 /*
@@ -81,7 +81,10 @@ rk_status rk_job_print(const rk_job *job, const char *path, rk_text_writer *writ
 /* Writes a table, and clears it. */
 rk_status rk_write_table(FILE *to, rk_table *table, rk_table_style style, rk_error *err);
 
-/* How a search of the job reports and ends; `what` is what it counts, `threads` 0: its cores. */
+/*
+ * Progress and stop control for a search of the job; `what` names what it counts, `threads` 0: all
+ * cores.
+ */
 rk_search_control rk_job_search_control(rk_job *job, const char *what, int64_t threads);
 
 /* Reports progress that is not that of a search; false: the job is to stop. */
@@ -90,16 +93,16 @@ bool rk_job_report(const rk_job *job, const rk_job_progress *progress);
 /* Writes a piece of the answer; `job` is an rk_job.  For outputs that take an rk_out_writer. */
 rk_out_writer rk_job_write;
 
-/* Whether the answer is drawn for a person at a terminal. */
+/* Whether the answer goes to a terminal. */
 bool rk_job_is_drawn(const rk_job *job);
 
-/* The ranks that share the work; NULL: this process is alone. */
+/* The ranks that share the work; NULL if there is only this process. */
 rk_team *rk_job_team(const rk_job *job);
 
-/* Whether this process writes and reports: it is alone, or rank 0. */
+/* Whether this process writes and reports, that is, is rank 0 or the only one. */
 bool rk_job_is_first(const rk_job *job);
 
-/* Processor time of this process, and of the other ranks for what was shared, s. */
+/* Processor time of this process and of the other ranks' shares of the work, s. */
 double rk_job_cpu_s(const rk_job *job);
 
 #endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Options of commands as a table: names, types, bounds, choices and help.  The command line and
- * JSON requests are read by it, help and man pages are written from it, and shells complete words
- * by it.
+ * Options of commands as tables: names, types, bounds, choices and help. The command line and JSON
+ * requests are read with them; help, man pages and shell completion are generated from them.
  */
 #ifndef RK_JOB_OPTION_H
 #define RK_JOB_OPTION_H
@@ -30,8 +29,7 @@ typedef struct rk_synonym {
     const char *typed, *choice;
 } rk_synonym;
 
-/* Which word without an option's name is the value of an option: `reckon plan llama3-70b 64xh100`.
- */
+/* How a word without an option name is read: `reckon plan llama3-70b 64xh100`. */
 typedef enum rk_word {
     RK_WORD_NONE,
     RK_WORD_MODEL,
@@ -43,7 +41,7 @@ typedef enum rk_word {
 /* One option or positional argument.  An option that is not given keeps its value in the struct. */
 struct rk_option {
     const char *name; /* "threads": --threads, or the name of a positional argument */
-    const char *aliases[RK_ALIAS_MAX]; /* other long names, which users of other tools type */
+    const char *aliases[RK_ALIAS_MAX]; /* other long names, known from other tools */
     char letter;                       /* 'o': -o as well; 0: none */
     bool positional;                   /* taken in table order */
     bool required;
@@ -57,11 +55,12 @@ struct rk_option {
     rk_word word;
     const char *const *choices; /* NULL-terminated */
     const rk_synonym *synonyms; /* of choices, not listed; NULL: none */
-    const char *value;          /* what help calls the value, e.g. "NAME|FILE" */
+    const char *value;          /* placeholder of the value in help, e.g. "NAME|FILE" */
     const char *catalogue;      /* shell completion offers names of this kind; NULL: none */
-    const char *group; /* heading that begins here in the full help; NULL: the last one's */
-    bool common;       /* among the few that the short help lists */
-    const char *help;  /* one line */
+    const char
+        *group;  /* heading of the group that starts here in the full help; NULL: same as before */
+    bool common; /* listed in the short help */
+    const char *help; /* one line */
 };
 
 #define RK_OPTION_MAX 96 /* options of one command */
@@ -73,8 +72,8 @@ struct rk_option {
 const char *rk_option_form(const rk_option *option, char out[RK_OPTION_WORD_SIZE]);
 
 /*
- * Sets the variable of an option in `values` from text.  Text options keep the pointer.  Errors:
- * RK_ERR_INVALID with what would be right.
+ * Sets the variable of an option in `values` from text. Text options keep the pointer. Errors:
+ * RK_ERR_INVALID with what is expected.
  */
 rk_status rk_option_read(const rk_option *option, const char *given, void *values, rk_error *err);
 

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Appends a value as the command line has it: a number, a word, or an item of a list. */
+/* Appends a value as on the command line: a number, a word, or an item of a list. */
 static rk_status append_value(const json_t *value, rk_bytes *text, const char *path, rk_error *err)
 {
     char number[RK_NUMBER_TEXT_SIZE], found[RK_JSON_TEXT_SIZE];
@@ -32,7 +32,7 @@ static rk_status append_value(const json_t *value, rk_bytes *text, const char *p
     return RK_OK;
 }
 
-/* A list is its items between commas, and an object a document, which is its own text. */
+/* A list becomes its items between commas; an object is a document and becomes its text. */
 static rk_status write_value(const json_t *value, rk_bytes *text, const char *path, rk_error *err)
 {
     rk_status status = RK_OK;

@@ -13,7 +13,7 @@
 /* Texts that are numbers, as rk_option_read takes them: "4k", "15T", "64GiB". */
 #define NUMBER_PATTERN "^-?[0-9.]+([eE][-+]?[0-9]+)?([kKmMgGtT]i?)?[bB]?$"
 
-/* The types of an option in a request; null is as if it were absent. */
+/* The types of an option in a request; null means absent. */
 static void write_types(rk_json_writer *w, const char *types)
 {
     rk_json_key(w, "type");

@@ -195,7 +195,7 @@ static rk_status set_real(const rk_option *option, const char *given, double *va
     return RK_OK;
 }
 
-/* Takes the next of several values between commas off `*rest`; false when there is none. */
+/* Splits the next comma-separated value off `*rest`; false if there is none. */
 static bool next_item(const char **rest, char item[RK_OPTION_WORD_SIZE])
 {
     if (!*rest) {

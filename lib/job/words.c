@@ -36,7 +36,7 @@ static rk_status set(rk_job *job, rk_word what, const char *word, rk_error *err)
     return option ? rk_job_set(job, option->name, word, err) : fail_unexpected(job, word, err);
 }
 
-/* Makers' nodes are counted as nodes: "2xdgx-h100" are 16 accelerators; a pod is none. */
+/* Vendors' nodes are counted as nodes: "2xdgx-h100" is 16 accelerators. A pod is not a node. */
 static bool is_node(const char *system)
 {
     const bool made = strncasecmp(system, "dgx", 3) == 0 || strncasecmp(system, "hgx", 3) == 0;
@@ -64,7 +64,7 @@ static rk_status set_machine(rk_job *job, const char *word, size_t digits, rk_er
     return status ? status : set(job, RK_WORD_SYSTEM, system, err);
 }
 
-/* What begins a launch line: torchrun, its script. */
+/* Words that begin a launch line: torchrun and its script. */
 static bool is_launcher(const char *word)
 {
     static const char *const launchers[] = {"torchrun", "deepspeed", "accelerate", "launch",

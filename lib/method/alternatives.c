@@ -10,7 +10,7 @@
 
 #define LESS_MEMORY 0.5 /* of that of the fastest */
 
-/* A kind of alternative is a part of the space that does not hold the fastest strategy. */
+/* A kind of alternative: a part of the space that does not contain the fastest strategy. */
 struct kind {
     const char *label;
     rk_plan_part part;
@@ -51,7 +51,7 @@ const char *rk_alternative_label(unsigned set, char out[RK_ALTERNATIVE_LABEL_SIZ
     return out;
 }
 
-/* Whether the strategy is in the part, but for memory. */
+/* Whether the strategy is in the part, memory aside. */
 static bool is_in(const rk_plan_part *part, const rk_strategy *s)
 {
     return !(part->ones & RK_DEGREE_PP && s->pp > 1) && !(part->ones & RK_DEGREE_TP && s->tp > 1) &&
@@ -61,7 +61,7 @@ static bool is_in(const rk_plan_part *part, const rk_strategy *s)
            (part->recomputes == 0 || part->recomputes >> s->recompute & 1);
 }
 
-/* Keeps the ranking in order of time; what is there already only gets another kind. */
+/* Inserts in order of time; a strategy that is already ranked only gets another kind. */
 static void add_alternative(rk_ranking *ranking, int kind, const rk_candidate *candidate)
 {
     size_t at = ranking->count;
@@ -80,7 +80,7 @@ static void add_alternative(rk_ranking *ranking, int kind, const rk_candidate *c
     ranking->count++;
 }
 
-/* What is of the part is no slower than those that are there already. */
+/* The part can hold no strategy slower than those already ranked. */
 static double longest_step(const rk_plan_part *part, const rk_ranking *ranking)
 {
     for (size_t i = 1; i < ranking->count; i++) {
@@ -118,7 +118,7 @@ static rk_status add_alternatives(const rk_problem *problem, rk_plan_bounds *bou
     return status;
 }
 
-/* Finds the fastest; the ranking stays empty where nothing fits. */
+/* Finds the fastest strategy; the ranking stays empty if nothing fits. */
 static rk_status find_fastest(const rk_problem *problem, rk_plan_bounds *bounds,
                               rk_ranking *ranking, rk_error *err)
 {

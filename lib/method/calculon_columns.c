@@ -23,7 +23,7 @@ rk_value_type rk_calculon_column(size_t index, char name[RK_CALCULON_COLUMN_SIZE
         (void)snprintf(name, RK_CALCULON_COLUMN_SIZE, "%s", rk_calculon_exe_fields[index].name);
         return exe_types[rk_calculon_exe_fields[index].type];
     }
-    /* A long double is stored as an integer where it is one. */
+    /* Stores a long double as an integer if it is integral. */
     const rk_stat_field *field = &rk_calculon_stat_fields[index - RK_CALCULON_EXE_FIELD_COUNT];
     (void)snprintf(name, RK_CALCULON_COLUMN_SIZE, "%s", field->name);
     return field->kind == RK_STAT_REAL ? RK_VALUE_REAL : RK_VALUE_NULL;

@@ -193,7 +193,7 @@ static void set_accelerators(rk_problem *problem, int64_t count)
     problem->calculon.space.num_procs = count;
 }
 
-/* What a network does not hold, the evaluation refuses. */
+/* The evaluation refuses what a network cannot hold. */
 static rk_status check(const rk_problem *problem, rk_error *err)
 {
     (void)problem;

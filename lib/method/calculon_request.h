@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the Calculon method is asked by commands and sweeps. */
+/* A request of commands and sweeps to the Calculon method. */
 #ifndef RK_METHOD_CALCULON_REQUEST_H
 #define RK_METHOD_CALCULON_REQUEST_H
 

@@ -11,7 +11,7 @@
 
 #define EXE(member) offsetof(rk_calculon_exe, member)
 
-/* What a strategy is: a field of the mapping. */
+/* A row that shows a field of the mapping. */
 static const struct {
     const char *label;
     rk_field_type type;

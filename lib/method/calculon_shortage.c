@@ -25,8 +25,8 @@ static rk_status search_with(const rk_problem *problem, const double capacity[2]
 }
 
 /*
- * Halves the interval between a capacity that is too small and one that does, which each success
- * lowers to what its strategy really needs.
+ * Bisects between a capacity that is too small and one that suffices; each success lowers the
+ * latter to what its strategy really needs.
  */
 static rk_status find_least(const rk_problem *problem, int tier, const rk_search_control *control,
                             rk_candidate *least, rk_error *err)
@@ -83,7 +83,7 @@ struct first {
     rk_shortage *shortage;
 };
 
-/* Keeps what keeps the first strategy of the enumeration from running. */
+/* Records why the first strategy of the enumeration does not run. */
 static bool remember_misfit(void *user, uint64_t index, const rk_calculon_exe *exe)
 {
     const struct first *first = user;
@@ -102,7 +102,7 @@ rk_status rk_calculon_find_shortage(const rk_problem *problem, const rk_candidat
                                     uint64_t strategies, const rk_search_control *control,
                                     rk_shortage *shortage, rk_error *err)
 {
-    /* a tier that is missing stays so */
+    /* a missing tier stays missing */
     const double endless[2] = {ENDLESS, problem->calculon.sys.mem2.capacity > 0 ? ENDLESS : 0};
     struct first first = {problem, shortage};
     (void)nearest;

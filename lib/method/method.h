@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A method of predicting what a strategy costs.  What plans, explains, designs and sweeps is
- * written once against this interface, which has two instances: the Calculon method, number for
- * number as published, and the reckon model.
+ * A method of predicting what a strategy costs. Plan, explain, design and sweep are written once
+ * against this interface. It has two implementations: the Calculon method, number for number as
+ * published, and the reckon model.
  */
 #ifndef RK_METHOD_METHOD_H
 #define RK_METHOD_METHOD_H
@@ -25,7 +25,7 @@ typedef struct rk_method rk_method;
  * point to belongs to whoever has loaded them.
  */
 typedef struct rk_problem {
-    const rk_method *method; /* says which member of the union is in use */
+    const rk_method *method; /* selects the member of the union */
     union {
         struct {
             rk_calculon_app app;
@@ -51,7 +51,7 @@ typedef struct rk_source {
     const json_t *object;
 } rk_source;
 
-/* A strategy and what it comes to. */
+/* A strategy and its cost. */
 typedef struct rk_candidate {
     bool fits;
     double step;       /* s */
@@ -59,7 +59,7 @@ typedef struct rk_candidate {
     double efficiency; /* of all FLOPs, see rk_method.efficiency_name */
     double memory;     /* bytes of the fullest accelerator, */
     double offloaded;  /* and of what it keeps elsewhere */
-    double score;      /* that orders candidates, more is better: the rate, or -step */
+    double score;      /* ranks candidates, more is better: the rate, or -step */
     uint64_t index;    /* place in the enumeration of the space; orders equal scores */
     union {
         rk_calculon_exe exe; /* by the Calculon method */
@@ -71,25 +71,25 @@ typedef struct rk_candidate {
 } rk_candidate;
 
 /*
- * What is missing when nothing fits.  The methods know different things; candidates that do not
- * exist have no `fits`.
+ * What is missing when nothing fits. The methods report different parts of it; absent candidates
+ * have `fits` unset.
  */
 typedef struct rk_shortage {
     /* The Calculon method. */
     int64_t least_batch;   /* of an empty space: the batch at which it is not; 0: none is */
-    char misfit[256];      /* why the first strategy does not run, whatever the memory */
-    rk_candidate fastest;  /* with memory without end in both tiers */
-    rk_candidate least[2]; /* that needs least of a tier, with the other as it is */
+    char misfit[256];      /* why the first strategy does not run even with unlimited memory */
+    rk_candidate fastest;  /* with unlimited memory in both tiers */
+    rk_candidate least[2]; /* that needs least of a tier while the other stays as it is */
     /* The reckon model. */
     bool legal;           /* some strategy is legal */
     rk_reasons reasons;   /* why none is */
     rk_candidate nearest; /* the legal one that needs least memory */
     int changes;          /* choices in which `changed` differs from it; 0: nothing near it fits */
-    rk_candidate changed; /* the fastest that fits with so few changes */
+    rk_candidate changed; /* the fastest that fits with this few changes */
     int64_t accelerators; /* with which something fits, by doubling; 0: not known */
 } rk_shortage;
 
-/* The sizes that shapes of a model differ in. */
+/* The sizes in which shapes of a model differ. */
 typedef struct rk_model_sizes {
     int64_t blocks, heads, head_size;
     int64_t hidden, feedforward, seq; /* feedforward: of an expert where the last layer has some */
@@ -114,11 +114,12 @@ struct rk_method {
     const char *efficiency_key;  /* in documents: "efficiency", "mfu" */
     const char *efficiency_name; /* for people: "efficiency", "MFU" */
     const char *efficiency_short;
-    int64_t most_blocks;                   /* of a model */
-    const char *counts[RK_METHOD_COUNTS];  /* what an exhaustive search counts; the first: all */
+    int64_t most_blocks; /* of a model */
+    const char
+        *counts[RK_METHOD_COUNTS]; /* counts of an exhaustive search; the first one is the total */
     const char *counted[RK_METHOD_COUNTS]; /* the same in an answer; NULL: that is left out */
-    const char *search_note;               /* behind these counts, for people; "" */
-    bool finds_nearest;       /* the search gives the strategy that needs least memory */
+    const char *search_note;               /* text after these counts, for people; "" */
+    bool finds_nearest;       /* the search also returns the strategy that needs least memory */
     uint64_t bounds_pay_from; /* strategies of a space; UINT64_MAX: bounds only on request */
     uint64_t slice;           /* strategies that are worth a task of their own */
     int64_t most_results;     /* of a point of a sweep */
@@ -161,7 +162,7 @@ struct rk_method {
                         size_t top, rk_candidate *candidates, size_t *found, rk_candidate *nearest,
                         uint64_t counts[RK_METHOD_COUNTS], rk_error *err);
 
-    /* The same result without evaluating what bounds settle; `control` takes no slices. */
+    /* The same result without evaluating what bounds settle; `control` must not ask for slices. */
     rk_status (*bound)(const rk_problem *problem, const rk_search_control *control, size_t top,
                        rk_candidate *candidates, size_t *found, rk_bounded_counts *counts,
                        rk_error *err);
@@ -197,7 +198,7 @@ struct rk_method {
     int64_t (*accelerators)(const rk_problem *problem);
     void (*set_accelerators)(rk_problem *problem, int64_t accelerators);
 
-    /* Refuses a system that cannot be: tiers hold whole domains, and all accelerators. */
+    /* Refuses an impossible system: tiers must hold whole domains, and all accelerators. */
     rk_status (*check)(const rk_problem *problem, rk_error *err);
 
     /* The sizes of the model. */
@@ -211,7 +212,7 @@ struct rk_method {
     bool (*shape)(const rk_problem *problem, int64_t blocks, int64_t heads, int64_t head_size,
                   double feedforward, rk_model_sizes *sizes);
 
-    /* Gives the model sizes that `shape` has made with the same ratio. */
+    /* Sets the model to sizes that `shape` made with the same ratio. */
     void (*reshape)(rk_problem *problem, const rk_model_sizes *sizes, double feedforward);
 
     /* ---- a candidate in rows, for people ---- */
@@ -221,18 +222,17 @@ struct rk_method {
     size_t row_count;
     const char *(*row_label)(size_t row);
 
-    /* What the row says of a candidate, in `out` or elsewhere. */
+    /* The row's text for a candidate, in `out` or elsewhere. */
     const char *(*describe)(const rk_problem *problem, const rk_candidate *candidate, size_t row,
                             char out[RK_CELL_SIZE]);
 
-    /* Whether the row says anything about these candidates; NULL: every row does. */
+    /* Whether the row is shown for these candidates; NULL: always. */
     bool (*row_tells)(const rk_problem *problem, const rk_candidate *candidates, size_t count,
                       size_t row);
 
     /* ---- a strategy in words ---- */
 
-    /* What is different in b: "TP 8 (was 4), DP 2 (was 4)"; "" when they are equal.  Returns out.
-     */
+    /* Lists what differs in b: "TP 8 (was 4), DP 2 (was 4)"; "" if they are equal. Returns out. */
     const char *(*changes)(const rk_candidate *a, const rk_candidate *b, char out[RK_WORDS_SIZE]);
 
     /* The member "strategy". */

@@ -164,7 +164,7 @@ static void scale_matrix(rk_accelerator *a, double factor)
     a->attention_backward *= factor;
 }
 
-/* The tiers above grow to whole numbers of the domains below them. */
+/* Outer tiers grow to whole numbers of the domains inside them. */
 static void set_domain(rk_system *system, int64_t size)
 {
     int64_t below = size;

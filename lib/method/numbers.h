@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The numbers of a machine that can be bought: what they are, and a machine with one of them
- * changed.
+ * The numbers of a machine that money can improve: what they are, and the machine with one changed.
  */
 #ifndef RK_METHOD_NUMBERS_H
 #define RK_METHOD_NUMBERS_H
@@ -34,13 +33,13 @@ typedef struct rk_number {
 
 #define RK_NUMBER_MAX (8 + 2 * RK_NETWORK_MAX)
 
-/* The numbers of a system as it is.  Returns their number. */
+/* Lists the numbers of a system as it is. Returns how many. */
 size_t rk_calculon_numbers(const rk_calculon_sys *sys, rk_datatype datatype,
                            rk_number out[RK_NUMBER_MAX]);
 size_t rk_system_numbers(const rk_system *system, rk_precision precision,
                          rk_number out[RK_NUMBER_MAX]);
 
-/* Changes a number, whose value in the system is in `number`, to `value`. */
+/* Changes a number of the system, now `number`, to `value`. */
 void rk_calculon_set_number(rk_calculon_sys *sys, const rk_number *number, double value);
 void rk_system_set_number(rk_system *system, const rk_number *number, double value);
 

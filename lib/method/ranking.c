@@ -33,8 +33,8 @@ rk_status rk_choose_search(const rk_problem *problem, rk_search_kind kind, const
 }
 
 /*
- * What needs least memory is known only to a search that looks at all strategies: a method that
- * wants it looks again where bounds have found nothing.
+ * Only an exhaustive search knows the strategy that needs least memory: a method that wants it
+ * searches again if bounds have found nothing.
  */
 static rk_status search(const rk_problem *problem, rk_search_kind kind, size_t top, rk_team *team,
                         const rk_search_control *control, rk_ranking *ranking,

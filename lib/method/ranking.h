@@ -7,8 +7,7 @@
 
 /* How the space is searched. */
 typedef enum rk_search_kind {
-    RK_SEARCH_ANY, /* by bounds where the method says that they pay; see rk_method.bounds_pay_from
-                    */
+    RK_SEARCH_ANY, /* by bounds where they pay, see rk_method.bounds_pay_from */
     RK_SEARCH_EXHAUSTIVE,
     RK_SEARCH_BOUNDED,
 } rk_search_kind;
@@ -22,7 +21,7 @@ typedef struct rk_ranking {
     rk_bounded_counts bounded;
     rk_candidate *candidates; /* owned; best first */
     size_t count;
-    /* Of alternatives (alternatives.h), a bit per kind; 0: these are the `count` fastest. */
+    /* Kinds of alternatives (alternatives.h), a bit each; 0: the ranking is the `count` fastest. */
     unsigned kinds[RK_ALTERNATIVE_KINDS];
     rk_shortage shortage; /* where count is 0 */
 } rk_ranking;
@@ -37,7 +36,7 @@ rk_status rk_rank_strategies(const rk_problem *problem, rk_search_kind kind, siz
                              rk_error *err);
 void rk_ranking_clear(rk_ranking *ranking);
 
-/* Whether to search by bounds.  A team shares exhaustive searches only, and is asked for those. */
+/* Whether to search by bounds. A team can share exhaustive searches only. */
 rk_status rk_choose_search(const rk_problem *problem, rk_search_kind kind, const rk_team *team,
                            bool *by_bounds, rk_error *err);
 

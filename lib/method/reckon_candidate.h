@@ -4,7 +4,7 @@
 
 #include "method/method.h"
 
-/* What a search by the reckon model has found. */
+/* A result of a search by the reckon model. */
 rk_candidate rk_reckon_candidate(const rk_problem *problem, const rk_planned *planned);
 
 #endif

@@ -21,7 +21,7 @@
 
 #define SLICE 400000 /* strategies: tens of milliseconds */
 
-/* Strategies of a space from which on bounds are faster than looking at all, see docs/search.md. */
+/* Size of a space from which bounds are faster than an exhaustive search, see docs/search.md. */
 #define BOUNDS_PAY_FROM 1000000
 
 /* ---- the problem, from what is asked ------------------------------------------------------- */
@@ -59,8 +59,8 @@ static void clear(rk_problem *problem)
 }
 
 /*
- * Framework, stack and limits.  Where no stack is given, the usual one is looked for only when what
- * it follows from has changed.
+ * Framework, stack and limits. Without a given stack, the usual one is looked up again only when
+ * the framework or the generation has changed.
  */
 static rk_status settle(rk_problem *problem, const rk_request *request, rk_error *err)
 {

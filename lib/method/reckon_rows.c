@@ -15,7 +15,7 @@ static const char *const cost_labels[COSTS] = {
     [MFU] = "MFU, %", [MEMORY] = "memory, GiB",  [HOST] = "host memory, GiB",
 };
 
-/* Shown for all; the others where some strategy is not as the space has it. */
+/* Always shown; the other rows only where a strategy differs from the space's default. */
 static const char *const usual_keys[] = {"tp",   "cp",          "pp",       "vp",       "dp",
                                          "zero", "micro_batch", "schedule", "recompute"};
 

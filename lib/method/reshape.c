@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#define WIDTH 128 /* widths of feed-forward parts are multiples of it, so that they split */
+#define WIDTH 128 /* feed-forward widths are multiples of it, so that they divide by TP */
 
 /* A width that grows with the hidden size. */
 static int64_t widen(int64_t width, double factor)
@@ -34,7 +34,7 @@ bool rk_model_reshape(const rk_model *like, double feedforward, int64_t blocks, 
 {
     const rk_attention_shape *first = &like->types[0].attention;
     const rk_ffn_shape *ffn = &like->types[0].ffn;
-    /* of one head, then of the hidden size, as the model has it for each head */
+    /* of one head, then of the hidden size, in the model's proportion */
     const double size = head_size > 0 && !rk_attention_is_latent(first)
                             ? (double)head_size / (double)first->head_size
                             : 1;

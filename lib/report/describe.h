@@ -28,7 +28,7 @@ const char *rk_describe_networks(const rk_calculon_sys *sys, char out[RK_WORDS_S
 /* "TP 8, PP 8, DP 64, interleaving 4, microbatch 1, ..." */
 const char *rk_describe_exe(const rk_calculon_exe *exe, char out[RK_WORDS_SIZE]);
 
-/* What is different in b: "TP 8 (was 4), batch 3072 (was 3000)"; "" when they are equal. */
+/* Lists what differs in b: "TP 8 (was 4), DP 2 (was 4)"; "" if they are equal. Returns out. */
 const char *rk_describe_exe_changes(const rk_calculon_exe *a, const rk_calculon_exe *b,
                                     char out[RK_WORDS_SIZE]);
 

@@ -27,13 +27,13 @@ static double limit_of(const rk_top *top)
     return -floor_score * (1 + RK_LEAST_SLACK);
 }
 
-/* Longest step that can still enter the top list; generous. */
+/* Longest step that can still enter the top list, with a margin for rounding. */
 static double time_limit(const struct worker *w)
 {
     return fmin(limit_of(&w->top), w->most_seconds);
 }
 
-/* Data-parallel degree of a pipeline degree in a batch; 0: it is not in the space. */
+/* Data-parallel degree that goes with a pipeline degree in a batch; 0 if outside the space. */
 static int64_t data_parallel(const rk_plan_bounds *s, const struct batch *b,
                              const rk_plan_pipe *pipe)
 {
@@ -48,7 +48,7 @@ static int lane_count(const rk_plan_bounds *s, const struct batch *b, int64_t pp
     return rk_plan_shardings(&s->lists, b->unit, pp, dp) * s->lists.offload_count;
 }
 
-/* Strategies of a node: its choices of layers times its lanes. */
+/* Strategies of a node: its choices of recomputed layers times its lanes. */
 static int node_choices(const rk_plan_bounds *s, int recompute, const rk_plan_shape *shape)
 {
     return s->lists.recomputes[recompute].kind == RK_REC_FULL ? shape->layer_choice_count : 1;
@@ -131,7 +131,7 @@ static rk_strategy batch_strategy(const rk_plan_bounds *s, const struct batch *b
     return strategy;
 }
 
-/* Completes the strategy of a batch but for layers and lane. */
+/* Completes the strategy of a batch, except for recomputed layers and lane. */
 static rk_strategy node_strategy(const rk_plan_bounds *s, const struct batch *b,
                                  const struct node *node)
 {
@@ -150,7 +150,7 @@ static uint64_t node_lanes(const rk_plan_bounds *s, const struct node *node)
            s->part_lanes;
 }
 
-/* Those of `lanes` that are legal: all or none, because they agree in what rules ask. */
+/* The legal ones of `lanes`: all or none, because rules look only at what they share. */
 static uint64_t legal_of(const rk_plan_bounds *s, rk_strategy *strategy, uint64_t lanes)
 {
     int first = 0;
@@ -166,7 +166,7 @@ static uint64_t legal_of(const rk_plan_bounds *s, rk_strategy *strategy, uint64_
 
 static uint64_t legal_lanes(const rk_plan_bounds *s, rk_strategy *strategy, uint64_t lanes)
 {
-    /* hybrid sharding is the only choice of lanes that degrees have a say in */
+    /* hybrid sharding is the only choice of a lane that depends on degrees */
     return legal_of(s, strategy, lanes & ~s->lists.hybrid_lanes) |
            legal_of(s, strategy, lanes & s->lists.hybrid_lanes);
 }
@@ -191,8 +191,7 @@ static void fill_table(const rk_plan_bounds *s, struct worker *w, const rk_strat
     w->counts.bounds++;
 }
 
-/* Those of some lanes whose states fit; DualPipe, which holds every stage twice, has a say in it.
- */
+/* The lanes whose states fit; DualPipe holds every stage twice. */
 static uint64_t fitting_states(const rk_plan_bounds *s, struct worker *w,
                                const rk_strategy *strategy, uint64_t lanes)
 {
@@ -535,7 +534,7 @@ static void settle_batch(void *context, int worker_index, uint64_t index, rk_par
 static bool tick(void *user, uint64_t done)
 {
     const rk_plan_bounds *s = user;
-    if (s->part) { /* which takes little after all the rest */
+    if (s->part) { /* cheap compared with the rest */
         return s->control->progress(s->control->user, s->lists.total, s->lists.total);
     }
     return s->control->progress(s->control->user, s->settled + done, s->lists.total);
@@ -578,7 +577,7 @@ static rk_status run_rounds(rk_plan_bounds *s, rk_error *err)
         : s->part && s->part->longest_step_s > 0 ? s->part->longest_step_s * (1 + RK_LEAST_SLACK)
                                                  : (double)INFINITY;
     rk_status status = RK_OK;
-    /* Of a part nothing is counted, so a round need not be large to be alike on all machines. */
+    /* Nothing is counted for a part, so that rounds need not be the same on all machines. */
     const size_t first = s->part ? (size_t)s->threads : 1, growth = s->part ? 1 : 2;
     for (size_t size = first; s->done < s->batch_count && !status; size *= growth) {
         const double most = fmin(limit_of(&s->top), cutoff);
@@ -647,7 +646,7 @@ static void clear_search(rk_plan_bounds *s)
     rk_plan_lists_clear(&s->lists);
 }
 
-/* Hands out the ranking and adds up the counts; what no round reached is settled by time. */
+/* Returns the ranking and adds up the counts; what no round reached was settled by time. */
 static void report(rk_plan_bounds *s, rk_planned *planned, size_t *found, rk_bounded_counts *counts)
 {
     counts->total = s->lists.total;

@@ -6,8 +6,8 @@
 #include "search/plan.h"
 
 /*
- * As rk_plan_search, bit for bit the same ranking, but without estimating what bounds settle
- * (docs/search.md).  Neither result nor counts depend on threads.
+ * As rk_plan_search, with bit for bit the same ranking, but skips what bounds settle
+ * (docs/search.md). Neither the result nor the counts depend on the number of threads.
  */
 rk_status rk_plan_search_bounded(const rk_model *model, const rk_system *system,
                                  const rk_stack *stack, const rk_plan_space *space,
@@ -18,7 +18,7 @@ rk_status rk_plan_search_bounded(const rk_model *model, const rk_system *system,
 /* Degrees, a bit each. */
 enum { RK_DEGREE_TP = 1, RK_DEGREE_CP = 2, RK_DEGREE_PP = 4, RK_DEGREE_VP = 8, RK_DEGREE_EP = 16 };
 
-/* Some strategies of a space. */
+/* A part of a space. */
 typedef struct rk_plan_part {
     unsigned ones;         /* degrees that are 1 */
     unsigned shardings;    /* a bit per rk_sharding; 0: all */

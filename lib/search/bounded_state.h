@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the bounded search by the reckon model (bounded_plan.c) keeps while it runs. */
+/* The state of the bounded search by the reckon model (bounded_plan.c). */
 #ifndef RK_SEARCH_BOUNDED_STATE_H
 #define RK_SEARCH_BOUNDED_STATE_H
 
@@ -31,12 +31,12 @@ struct node {
 /* Scratch and results of one thread. */
 struct worker {
     rk_top top;          /* of the batch at hand */
-    rk_top found;        /* of the batches before it in this round */
+    rk_top found;        /* in the batches before it in this round */
     double most_seconds; /* of a step that can still enter, when the round began */
     rk_bounded_counts counts;
     rk_cost_table table;
     rk_plan_clock clock;
-    rk_strategy costed; /* that the table was filled for */
+    rk_strategy costed; /* for which the table was filled */
     rk_stage whole;     /* by the table */
     double *least;      /* owned; by shape: s of a step in the batch at hand */
     struct node *nodes; /* owned; of a batch */
@@ -75,7 +75,7 @@ bool rk_part_has_node(const rk_plan_part *part, const rk_plan_recompute *recompu
 /* Lanes of a part, a bit each. */
 uint64_t rk_part_lanes(const rk_plan_lists *l, const rk_plan_part *part);
 
-/* Seconds of a step that no strategy of a batch with a pipeline degree undercuts. */
+/* Lower bound on the step time of a batch's strategies with a pipeline degree, s. */
 double rk_pipe_bound(const rk_plan_bounds *s, const struct batch *b, const rk_plan_pipe *pipe);
 
 /* Bounds and sorts the batches by what they have of the part that is searched. */

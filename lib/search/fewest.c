@@ -3,10 +3,10 @@
 
 #include "search/bounded_plan.h"
 
-#define STEPS 16 /* of domains, before their number doubles */
-#define TRIES 96 /* numbers beyond what the states alone need */
+#define STEPS 16 /* steps of domains before their number doubles */
+#define TRIES 96 /* numbers tried beyond what the states alone need */
 
-/* Every state has a place somewhere: accelerators for one copy of each, without activations. */
+/* Accelerators that hold one copy of every state, without activations. */
 static double least_accelerators(const rk_model *model, const rk_system *system,
                                  const rk_plan_space *space)
 {

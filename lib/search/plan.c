@@ -32,11 +32,11 @@ struct worker {
     struct least least;
     rk_plan_counts counts;
     rk_cost_table table;
-    bool has_table;     /* of the costs of blocks at hand */
+    bool has_table;     /* of the current costs of blocks */
     rk_strategy costed; /* that it was filled for */
     rk_plan_fit fit;
     rk_plan_clock clock;
-    rk_plan_rank *ranks; /* owned; those at hand that are unlike */
+    rk_plan_rank *ranks; /* owned; distinct ones among them */
     bool *misfits;       /* owned; bases of which no lane fitted a smaller micro-batch */
     rk_status status;
     rk_error error;
@@ -109,7 +109,10 @@ static uint64_t fitting_lanes(const struct search *s, struct worker *w, const rk
 
 /* ---- time ---------------------------------------------------------------------------------- */
 
-/* Longest step that can still enter the top list; generous, as bounds may be off by rounding. */
+/*
+ * Longest step that can still enter the top list, with a margin because bounds may be off by
+ * rounding.
+ */
 static double time_limit(const struct search *s, const struct worker *w)
 {
     return -fmax(rk_top_floor(&w->top), s->floor) * (1 + RK_LEAST_SLACK);
@@ -133,7 +136,7 @@ static void time_base(const struct search *s, struct worker *w, const rk_plan_ba
 
 /* ---- bases --------------------------------------------------------------------------------- */
 
-/* Those of `lanes` that are legal: all or none, because they agree in what rules ask. */
+/* The legal ones of `lanes`: all or none, because rules look only at what they share. */
 static uint64_t legal_lanes(const struct search *s, struct base *base, uint64_t lanes)
 {
     int first = 0;
@@ -150,8 +153,8 @@ static uint64_t legal_lanes(const struct search *s, struct base *base, uint64_t 
 }
 
 /*
- * Those of a base that are legal, whatever number of layers is checkpointed: hybrid sharding is the
- * only choice of lanes that degrees have a say in.
+ * The legal lanes of a base, whatever number of layers is checkpointed: hybrid sharding is the only
+ * choice of a lane that depends on degrees.
  */
 static uint64_t all_legal_lanes(const struct search *s, struct base *base)
 {
@@ -168,7 +171,7 @@ static uint64_t count_lanes(uint64_t lanes)
     return count;
 }
 
-/* Memory only grows with the micro-batch: a base that has not fitted once never does again. */
+/* Memory grows with the micro-batch: a base that did not fit will not fit with a larger one. */
 static void search_base(const struct search *s, struct worker *w, const struct base *base,
                         uint64_t lanes)
 {
@@ -351,7 +354,7 @@ static void clear_search(struct search *s, int threads)
     rk_plan_lists_clear(&s->lists);
 }
 
-/* Gathers in the first worker what all have found. */
+/* Merges the results of all workers into the first. */
 static rk_status merge_workers(struct search *s, int threads, rk_error *err)
 {
     struct worker *all = &s->workers[0];
@@ -377,7 +380,7 @@ static rk_status merge_workers(struct search *s, int threads, rk_error *err)
     return RK_OK;
 }
 
-/* Hands out what the first worker has. */
+/* Returns the results of the first worker. */
 static rk_status report(const struct search *s, rk_planned *planned, size_t *found,
                         rk_planned *nearest, rk_plan_counts *counts, rk_error *err)
 {

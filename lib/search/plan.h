@@ -19,7 +19,7 @@ typedef struct rk_choices {
 
 #define RK_PLAN_RECIPE_MAX RK_FRAMEWORK_COUNT
 
-/* What some framework does with tensor groups and with states. */
+/* How a framework treats tensor groups and states. */
 typedef struct rk_plan_recipe {
     bool sp; /* sequence parallelism where tp > 1 */
     rk_state_recipe states;
@@ -31,7 +31,7 @@ typedef struct rk_plan_space {
     rk_choices tp, cp, pp, vp, ep, etp, micro_batch;
     unsigned schedules;  /* a bit per rk_schedule_kind */
     unsigned shardings;  /* a bit per rk_sharding */
-    bool hybrid;         /* with full sharding: also inside one domain, with replicas between */
+    bool hybrid;         /* with full sharding: also within one domain, replicated across domains */
     unsigned recomputes; /* a bit per rk_recompute_kind; selective tries the usual module sets */
     unsigned cp_kinds;   /* a bit per rk_cp_kind */
     unsigned orders;     /* a bit per rk_rank_order; where two place all ranks alike, the first */

@@ -9,14 +9,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SAME_STEP 1e-4 /* relative difference of steps that are as good as equal */
+#define SAME_STEP 1e-4 /* relative difference below which steps count as equal */
 
 /* Times of one set of blocks as a chunk. */
 struct rk_clock_piece {
-    uint64_t visit;            /* in which the rest was filled; another: not yet */
+    uint64_t visit;            /* in which the rest was filled; otherwise it is stale */
     rk_chunk_times apart, one; /* with weight gradients apart, and in one with the backward */
     rk_chunk_times hidden;     /* under those of another microbatch */
-    rk_stage stage;            /* what it keeps; rk_stage_run has not filled the rest */
+    rk_stage stage;            /* what it keeps; the rest is not filled by rk_stage_run */
 };
 
 /* One set of blocks as a stage. */
@@ -25,7 +25,7 @@ struct rk_clock_stage {
     rk_stage stage;
 };
 
-/* What the passes of a chunk wait for in one lane. */
+/* Traffic that the passes of a chunk wait for in one lane. */
 struct rk_clock_wait {
     uint64_t visit;
     bool splits;  /* with weight gradients apart */
@@ -277,7 +277,7 @@ static bool is_before(const struct lane *a, const struct lane *b)
     return a->offloads != b->offloads ? a->offloads < b->offloads : a->number < b->number;
 }
 
-/* Puts a lane in its place among `count` that are sorted. */
+/* Inserts a lane among `count` sorted ones. */
 static void insert(struct lane *lanes, int count, struct lane lane)
 {
     int at = count;
@@ -287,7 +287,7 @@ static void insert(struct lane *lanes, int count, struct lane lane)
     lanes[at] = lane;
 }
 
-/* Keeps of sorted lanes those that are not as fast as one before them.  Returns how many. */
+/* Drops sorted lanes that are as fast as an earlier one. Returns how many remain. */
 static int drop_variants(struct lane *lanes, int count)
 {
     int kept = 0;
@@ -304,7 +304,7 @@ static int drop_variants(struct lane *lanes, int count)
     return kept;
 }
 
-/* Those of `lanes` that take no longer than the limit with a makespan, which may be a bound. */
+/* The lanes whose step with this makespan, which may be a bound, stays within the limit. */
 static uint64_t within(const rk_plan_clock *clock, const rk_plan_base *base,
                        const struct pace *pace, uint64_t lanes, double limit,
                        double steps[RK_PLAN_LANES])

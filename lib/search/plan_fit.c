@@ -8,7 +8,7 @@
 
 /* Of one set of blocks. */
 struct rk_plan_known {
-    uint64_t visit; /* in which the rest was filled; another: not yet */
+    uint64_t visit; /* in which the rest was filled; otherwise it is stale */
     double seconds; /* of a microbatch */
     rk_stage stage; /* what it keeps in memory */
 };

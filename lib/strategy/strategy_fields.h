@@ -51,7 +51,7 @@ const char *rk_strategy_text(const rk_strategy *strategy, size_t field,
 /* Whether two strategies have the same in a field; fields that follow from others always do. */
 bool rk_strategy_same(const rk_strategy *a, const rk_strategy *b, size_t field);
 
-/* What is different in b: "TP 8 (was 4), DP 2 (was 4)"; "" when they are equal.  Returns out. */
+/* Lists what differs in b: "TP 8 (was 4), DP 2 (was 4)"; "" if they are equal. Returns out. */
 const char *rk_strategy_changes(const rk_strategy *a, const rk_strategy *b, char *out, size_t size);
 
 #endif

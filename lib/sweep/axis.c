@@ -12,11 +12,11 @@
 #include <string.h>
 
 #define EXACT_MAX 9007199254740992.0 /* 2^53: integers up to here are exact in a double */
-#define SLACK     1e-9 /* how far, relatively, rounding may carry the last of some fractions */
+#define SLACK     1e-9 /* relative rounding error allowed in the last value of a range */
 
 /* ---- reading --------------------------------------------------------------------------- */
 
-/* An axis as it is written; the values stay in the document. */
+/* An axis as written; its values stay in the document. */
 struct spec {
     const json_t *key, *values;
     double from, to, step, factor;
@@ -100,8 +100,8 @@ static const rk_field spec_fields[] = {
 };
 
 /*
- * Drops what decimal fractions lose in binary, so that 0.1, 0.2, 0.3 is what a person expects.
- * No value of a range needs more than 15 digits.
+ * Rounds away binary errors of decimal fractions, so that a range yields 0.1, 0.2, 0.3. No value of
+ * a range needs more than 15 digits.
  */
 static double decimal(double value)
 {

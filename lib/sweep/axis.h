@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The axes of a sweep: the keys that they vary, their values, and putting one of them in place. */
+/*
+ * The axes of a sweep: the keys they vary, their values, and how a value is put into the document.
+ */
 #ifndef RK_SWEEP_AXIS_H
 #define RK_SWEEP_AXIS_H
 
 #include "sweep/key.h"
 
-#define RK_SWEEP_AXES_MAX        64 /* keys that one sweep varies */
+#define RK_SWEEP_AXES_MAX        64 /* keys that one sweep may vary */
 #define RK_SWEEP_AXIS_VALUES_MAX 100000
 
 /* One key and its values.  Released with rk_sweep_axis_clear; all zero is an empty one. */
@@ -13,8 +15,8 @@ typedef struct rk_sweep_axis {
     rk_sweep_key key;
     json_t *values;     /* owned: an array of numbers, of strings or of booleans; not empty */
     json_t *documents;  /* owned: for each value the document of that name; NULL: plain values */
-    rk_value_type type; /* of all values; RK_VALUE_NULL where integers and reals are mixed */
-    size_t dimension;   /* of the grid; linked axes share one */
+    rk_value_type type; /* of all values; RK_VALUE_NULL if integers and reals are mixed */
+    size_t dimension;   /* dimension of the grid; linked axes share one */
 } rk_sweep_axis;
 
 /*

@@ -6,7 +6,7 @@
 #include "io/fields.h"
 #include "sweep/settle.h"
 
-/* Variables are passed over; what is about all points is taken out before a point is read. */
+/* Variables are skipped; members that concern all points are removed before a point is read. */
 rk_status rk_sweep_pass(const json_t *value, const char *path, void *out, rk_error *err);
 rk_status rk_sweep_refuse(const json_t *value, const char *path, void *out, rk_error *err);
 

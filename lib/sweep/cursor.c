@@ -37,8 +37,8 @@ static unsigned member_of(const rk_sweep_key *key)
 }
 
 /*
- * Puts the values of axes in place: whole models and systems first, then what varies parts of
- * them.  An axis counts as moved too when the whole in which it stands was put in anew.
+ * Puts the values of axes into the document: whole models and systems first, then their parts. An
+ * axis also counts as moved when the model or system that contains its key was replaced.
  */
 static rk_status place_axes(rk_sweep_cursor *cursor, uint64_t number, bool all, rk_error *err)
 {
@@ -80,7 +80,7 @@ static json_t *json_of(const rk_value *value)
     return json_null();
 }
 
-/* Whether a JSON value is there and is this very value. */
+/* Whether a JSON value is present and is this very object. */
 static bool is_same(const json_t *json, const rk_value *value)
 {
     if (!json) {
@@ -166,7 +166,7 @@ rk_status rk_sweep_cursor_move(rk_sweep_cursor *cursor, uint64_t number, bool *k
         status = check_constraints(cursor, kept, err);
     }
     if (status != RK_OK) {
-        json_decref(cursor->root); /* half of the point is in place */
+        json_decref(cursor->root); /* the point is only partly in place */
         cursor->root = NULL;
         return rk_sweep_doc_fail_at(cursor->doc, number, err);
     }

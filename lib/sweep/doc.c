@@ -109,15 +109,15 @@ static rk_status write_text(rk_sweep_doc *doc, json_t *root, rk_error *err)
     return doc->text ? RK_OK : rk_sweep_fail_memory(err);
 }
 
-/* Adds an empty object to the base, for keys to stand in, unless there is one. */
+/* Adds an empty object to the base, unless there is one, for keys to be placed in. */
 static bool add_object(json_t *base, const char *name)
 {
     return json_object_get(base, name) || json_object_set_new(base, name, json_object()) == 0;
 }
 
 /*
- * Takes the members that are about points out of the base, and makes room for variables, and for
- * what is known of the strategy of the reckon model.
+ * Removes the members that concern points from the base, and adds objects for variables and, with
+ * the reckon model, for the strategy.
  */
 static rk_status strip_base(const rk_sweep_mode *mode, json_t *base, rk_error *err)
 {
@@ -245,7 +245,7 @@ rk_column rk_sweep_doc_axis_column(const rk_sweep_doc *doc, size_t axis)
     return (rk_column){doc->axes[axis].key.text, doc->axes[axis].type};
 }
 
-/* The number of a point is written in a system of mixed radices, a digit for each dimension. */
+/* The number of a point has mixed radices: one digit per dimension. */
 size_t rk_sweep_doc_axis_index(const rk_sweep_doc *doc, size_t axis, uint64_t number)
 {
     size_t dimension = doc->dimension_count;

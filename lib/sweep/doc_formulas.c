@@ -12,7 +12,7 @@ static rk_status fail_many(const char *path, rk_error *err)
                       RK_SWEEP_FORMULAS_MAX);
 }
 
-/* Checks that nothing else gives the key of the last setting a value. */
+/* Checks that nothing else sets the key of the last setting. */
 static rk_status check_setting(const rk_sweep_doc *doc, const char *path, rk_error *err)
 {
     const rk_sweep_key *key = &doc->settings[doc->setting_count - 1].key;

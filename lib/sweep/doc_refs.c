@@ -53,7 +53,7 @@ static rk_status load_reference(const rk_sweep_doc *doc, const char *where, cons
     rk_json_clear(&loaded);
     if (status == RK_OK) {
         status = rk_measured_doc_rebase(*root, path, err);
-        /* what it names in turn starts from the folder of the sweep again */
+        /* paths inside it also start from the folder of the sweep */
         status = status ? status : rk_system_doc_rebase(*root, name, err);
         if (status != RK_OK) {
             json_decref(*root);
@@ -72,7 +72,9 @@ static const char *kind_of(size_t reference, const char *name)
                                                                                    : kind;
 }
 
-/* Writes out the accelerator that a system names, so that axes may vary parts of it. */
+/*
+ * Replaces the name of a system's accelerator by its document, so that axes may vary parts of it.
+ */
 static rk_status resolve_accelerator(const rk_sweep_doc *doc, const char *where, json_t *system,
                                      rk_error *err)
 {
@@ -89,7 +91,7 @@ static rk_status resolve_accelerator(const rk_sweep_doc *doc, const char *where,
     return json_object_set_new(system, "accelerator", root) ? rk_sweep_fail_memory(err) : RK_OK;
 }
 
-/* Loads what is named, complete with what it names itself. */
+/* Loads a named document and everything that it names in turn. */
 static rk_status load_whole(const rk_sweep_doc *doc, size_t reference, const char *where,
                             const char *name, json_t **root, rk_error *err)
 {

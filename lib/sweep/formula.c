@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SHOWN_SIZE 200 /* of an expression in a message */
+#define SHOWN_SIZE 200 /* length of an expression in a message */
 
 rk_status rk_sweep_formula_read(const json_t *value, const char *path, rk_sweep_formula *formula,
                                 rk_error *err)

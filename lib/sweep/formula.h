@@ -24,13 +24,13 @@ rk_status rk_sweep_formula_read(const json_t *value, const char *path, rk_sweep_
 void rk_sweep_formula_clear(rk_sweep_formula *formula);
 
 /*
- * Names that are those of columns mean these from now on, counted from `first`; but not those that
- * `known` (may be NULL) has as keys.  Returns whether there is one.
+ * Binds names to columns, numbered from `first`, except names that are keys of `known` (may be
+ * NULL). Returns whether any name was bound.
  */
 bool rk_sweep_formula_bind(rk_sweep_formula *formula, const rk_column *columns, size_t first,
                            size_t count, json_t *known);
 
-/* Whether the value of the formula depends on what stands at the key. */
+/* Whether the value of the formula depends on the value at the key. */
 bool rk_sweep_formula_uses(const rk_sweep_formula *formula, const rk_sweep_key *key);
 
 /*
@@ -41,13 +41,13 @@ bool rk_sweep_formula_uses(const rk_sweep_formula *formula, const rk_sweep_key *
 rk_status rk_sweep_formula_value(const rk_sweep_formula *formula, json_t *root, const rk_value *row,
                                  rk_value *value, rk_expression_fault *fault, rk_error *err);
 
-/* The same where there must be a value: what it lacks is an error, told at JSON path `path`. */
+/* The same where a value is required: a missing one is an error at JSON path `path`. */
 rk_status rk_sweep_formula_require(const rk_sweep_formula *formula, json_t *root, const char *path,
                                    rk_value *value, rk_error *err);
 
 /*
- * Whether a constraint holds.  A name without a value breaks it; something that is neither true
- * nor false is an error, told at JSON path `path`.
+ * Whether a constraint holds. A name without a value breaks it; a value other than true or false is
+ * an error at JSON path `path`.
  */
 rk_status rk_sweep_formula_holds(const rk_sweep_formula *formula, json_t *root, const rk_value *row,
                                  const char *path, bool *holds, rk_error *err);

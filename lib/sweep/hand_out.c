@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Handing a sweep out: small points go together, large searches are cut into slices. */
+/* Handing out a sweep: small points are grouped, large searches are cut into slices. */
 #include "sweep/doc_parts.h"
 #include "sweep/run.h"
 
@@ -7,7 +7,7 @@
 
 #define SLICES_MAX 64 /* of one search */
 
-/* A point that is too large for a block, and what is read of it. */
+/* A point that is too large for a block, and what was read of it. */
 struct next_point {
     uint64_t number, strategies;
     bool kept, finished;
@@ -21,7 +21,7 @@ static void begin_task(rk_bytes *task, enum rk_sweep_task_kind kind, uint64_t pl
     rk_bytes_add_number(task, strategies);
 }
 
-/* Gives out a slice of a search that is cut, if one is left. */
+/* Hands out a slice of a search that was cut, if one is left. */
 static bool give_slice(rk_sweep_running *run, rk_bytes *task)
 {
     for (struct rk_sweep_cut *cut = run->cut; cut; cut = cut->next) {
@@ -57,7 +57,7 @@ static rk_status cut_search(rk_sweep_running *run, const struct next_point *poin
                                    err);
 }
 
-/* Reads the next point as far as handing it out needs. */
+/* Reads as much of the next point as is needed to hand it out. */
 static rk_status look_at(rk_sweep_running *run, uint64_t number, struct next_point *point,
                          rk_error *err)
 {
@@ -65,7 +65,7 @@ static rk_status look_at(rk_sweep_running *run, uint64_t number, struct next_poi
                                  .kept = true,
                                  .strategies = 1,
                                  .finished = rk_sweep_writer_has(&run->writer, number)};
-    /* an estimate is small and the same everywhere; who does it finds out whether it is dropped */
+    /* estimates are small and alike; the worker finds out whether the point is dropped */
     return run->doc->mode.estimate
                ? RK_OK
                : rk_sweep_worker_look(&run->reader, number, &point->kept, &point->strategies, err);
@@ -77,7 +77,7 @@ static bool is_cut(const rk_sweep_running *run, const struct next_point *point)
     return run->shared && slice > 0 && !run->doc->mode.bounded && point->strategies >= 2 * slice;
 }
 
-/* Passes over points that are dropped or finished.  *found: one that is neither stands next. */
+/* Skips dropped and finished points. *found: the next point is neither. */
 static rk_status skip_points(rk_sweep_running *run, struct next_point *point, bool *found,
                              rk_error *err)
 {
@@ -104,7 +104,7 @@ static rk_status skip_points(rk_sweep_running *run, struct next_point *point, bo
     return status;
 }
 
-/* Puts neighbours together in a task until they are worth one. */
+/* Groups neighbouring points until they are worth a task. */
 static rk_status give_block(rk_sweep_running *run, struct next_point point, rk_bytes *task,
                             rk_error *err)
 {

@@ -13,8 +13,8 @@
 /* ---- text ------------------------------------------------------------------------------------ */
 
 /*
- * Cuts the next part off *rest and writes its name to *names, which moves behind it.  Returns
- * false when there is none that is well formed.
+ * Splits the next part off *rest and writes its name to *names, which advances past it. Returns
+ * false if it is malformed.
  */
 static bool next_part(const char *key, const char **rest, char **names, rk_sweep_key_part *part)
 {
@@ -94,7 +94,7 @@ bool rk_sweep_key_same(const rk_sweep_key *a, const rk_sweep_key *b)
 
 /* ---- errors ---------------------------------------------------------------------------------- */
 
-#define SIBLINGS_MAX 128 /* names that are looked at for a suggestion */
+#define SIBLINGS_MAX 128 /* names considered for a suggestion */
 
 static size_t add_names(json_t *object, const char **names, size_t count)
 {
@@ -138,8 +138,7 @@ static const char *path_of(const rk_sweep_key *key, size_t count, char out[RK_JS
     return out;
 }
 
-/* Why there is nothing at the end of the first `count` parts, whose last is looked for in parent.
- */
+/* Explains why the first `count` parts lead nowhere; the last was looked up in `parent`. */
 static rk_status fail_absent(const rk_sweep_key *key, size_t count, json_t *parent, rk_error *err)
 {
     const rk_sweep_key_part *part = &key->parts[count - 1];
@@ -172,7 +171,7 @@ static json_t *start_of(const rk_sweep_key *key, json_t *root)
     return !json_object_get(root, name) && json_object_get(let, name) ? let : root;
 }
 
-/* Walks to what the last part stands in. */
+/* Walks to the container of the last part. */
 static rk_status walk(const rk_sweep_key *key, json_t *root, json_t **parent, rk_error *err)
 {
     *parent = start_of(key, root);

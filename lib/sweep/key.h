@@ -33,12 +33,12 @@ void rk_sweep_key_clear(rk_sweep_key *key);
 bool rk_sweep_key_same(const rk_sweep_key *a, const rk_sweep_key *b);
 
 /*
- * Puts `value` (taken over, also after a failure) at the key's place in `root`.  What leads to the
- * place must exist; whether the key itself may stand there is left to whoever reads `root`.
+ * Puts `value` (ownership is taken, also on failure) at the key's place in `root`. The containers
+ * on the way must exist; whether the key is valid there is checked by whoever reads `root`.
  */
 rk_status rk_sweep_key_put(const rk_sweep_key *key, json_t *root, json_t *value, rk_error *err);
 
-/* What stands at the key's place.  Errors: nothing does. */
+/* Finds the value at the key's place. Errors: there is none. */
 rk_status rk_sweep_key_find(const rk_sweep_key *key, json_t *root, json_t **value, rk_error *err);
 
 /* The same as a value: a number, text, true, false or null; an object or a list is refused. */

@@ -19,7 +19,7 @@ static const struct {
     {"rate", {"sample_rate", "tokens_per_s"}},
 };
 
-/* Columns of which more is better. */
+/* Columns where more is better. */
 static const char *const wanted[] = {
     "sample_rate",  "compute_efficiency",           "system_efficiency",      "total_efficiency",
     "tokens_per_s", "tokens_per_s_per_accelerator", "tflops_per_accelerator", "mfu",
@@ -120,7 +120,7 @@ void rk_sweep_pareto_clear(rk_sweep_pareto *pareto)
 
 /* ---- the front ------------------------------------------------------------------------------- */
 
-/* Whether a is as good as b in everything and better in something. */
+/* Whether `a` is no worse than `b` in every goal and better in at least one. */
 static bool beats(const rk_sweep_pareto *pareto, const rk_sweep_best *a, const rk_sweep_best *b)
 {
     bool better = false;
@@ -154,7 +154,7 @@ rk_status rk_sweep_pareto_add(rk_sweep_pareto *pareto, const rk_value *row, rk_e
     size_t kept = 0;
     for (size_t i = 0; i < pareto->count; i++) {
         if (beats(pareto, &pareto->front[i], &found)) {
-            return RK_OK; /* then found beats nothing before it either */
+            return RK_OK; /* then `found` beats none of the earlier ones either */
         }
         if (beats(pareto, &found, &pareto->front[i])) {
             rk_bytes_clear(&pareto->front[i].row);

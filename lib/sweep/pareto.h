@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The results that no other result beats: as good in all goals, and better in one. */
+/*
+ * The Pareto front: the results that no other result beats, by being no worse in all goals and
+ * better in one.
+ */
 #ifndef RK_SWEEP_PARETO_H
 #define RK_SWEEP_PARETO_H
 
@@ -26,9 +29,9 @@ typedef struct rk_sweep_pareto {
 } rk_sweep_pareto;
 
 /*
- * Reads "time,memory,max:cost": columns of the table, of which less is better unless "max:" stands
- * before them or the column is one that nobody wants less of; "time", "memory" and "rate" stand for
- * those of the method.  Cleared with rk_sweep_pareto_clear.
+ * Reads goals such as "time,memory,max:cost": columns of the table. Less is better, unless "max:"
+ * stands before the column or more of it is always better. "time", "memory" and "rate" stand for
+ * the columns of the method. Release with rk_sweep_pareto_clear.
  */
 rk_status rk_sweep_pareto_init(const char *text, const rk_sweep_table *table,
                                rk_sweep_pareto *pareto, rk_error *err);

@@ -130,7 +130,7 @@ static const rk_field search_fields[] = {
     RK_SWEEP_COMMON_FIELDS(rk_sweep_point),
 };
 
-/* Members that an execution document has too stand in for its own. */
+/* These members override those of an execution document. */
 #define SHARED(name_, help_)                                                                       \
     {                                                                                              \
         .name = name_, .type = RK_FIELD_CUSTOM, .optional = true, .read = rk_sweep_pass,           \

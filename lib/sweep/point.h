@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a sweep by the Calculon methodology reads of a point. */
+/* What a sweep by the Calculon method reads of a point. */
 #ifndef RK_SWEEP_POINT_H
 #define RK_SWEEP_POINT_H
 
 #include "method/calculon_request.h"
 #include "sweep/common.h"
 
-/* All zero before the first point.  An estimate uses of the space only the datatype. */
+/* All zero before the first point. An estimate uses only the datatype of the space. */
 typedef struct rk_sweep_point {
     rk_sweep_common common;
     rk_calculon_request request;

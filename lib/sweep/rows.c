@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The rows of points as bytes, which go from thread to thread and from rank to rank. */
+/* The rows of points as bytes, which pass between threads and ranks. */
 #include "sweep/worker.h"
 
 void rk_sweep_rows_begin(rk_bytes *rows, uint64_t number, uint64_t count)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A sweep that is running: what its files share. */
+/* The state of a running sweep, shared by the files of lib/sweep. */
 #ifndef RK_SWEEP_RUN_H
 #define RK_SWEEP_RUN_H
 
@@ -7,7 +7,7 @@
 #include "work/share.h"
 
 #define RK_SWEEP_BLOCK_POINTS 128 /* of one task, at most */
-#define RK_SWEEP_LIST_SIZE    512 /* of a text that lists points: "3-7, 12" */
+#define RK_SWEEP_LIST_SIZE    512 /* size of a text that lists points: "3-7, 12" */
 
 /* What a task is: all of some points, or a slice of the search at one. */
 enum rk_sweep_task_kind {
@@ -37,8 +37,8 @@ typedef struct rk_sweep_running {
     /* of rank 0 */
     rk_sweep_progress progress;
     rk_sweep_writer writer;
-    rk_sweep_worker reader;     /* goes through the points to hand them out */
-    rk_sweep_worker finisher;   /* goes back to those of searches that were cut */
+    rk_sweep_worker reader;     /* walks through the points to hand them out */
+    rk_sweep_worker finisher;   /* returns to the points of searches that were cut */
     uint64_t next;              /* point */
     struct rk_sweep_cut *cut;   /* owned list */
     bool shared;                /* by more than one thread */
@@ -54,11 +54,11 @@ bool rk_sweep_report(const rk_sweep_options *options, const rk_sweep_progress *p
 rk_status rk_sweep_check_all(const rk_sweep_table *table, const rk_sweep_options *options,
                              unsigned char **kept, rk_sweep_totals *totals, rk_error *err);
 
-/* Tells what a sweep that is resumed has still to do. */
+/* Reports what a resumed sweep still has to do. */
 void rk_sweep_tell_missing(const rk_sweep_writer *writer, const unsigned char *kept,
                            const rk_sweep_options *options, rk_sweep_totals *totals);
 
-/* Looks what an earlier run has left, and tells what is missing. */
+/* Finds what an earlier run finished, and reports what is missing. */
 rk_status rk_sweep_look_back(const rk_sweep_table *table, const unsigned char *kept,
                              const rk_sweep_options *options, rk_sweep_totals *totals,
                              rk_error *err);
@@ -73,7 +73,7 @@ rk_status rk_sweep_take_result(void *context, const rk_bytes *task, const rk_byt
 bool rk_sweep_tick(void *context);
 void rk_sweep_lost(void *context, int rank, const rk_task_list *tasks);
 
-/* Takes a search out of the list of those that are cut. */
+/* Removes a search from the list of those that were cut. */
 void rk_sweep_drop_cut(rk_sweep_running *run, struct rk_sweep_cut *cut);
 
 #endif

@@ -124,7 +124,7 @@ static bool is_about_strategy(rk_status status)
     return status == RK_ERR_INVALID || status == RK_ERR_LIMIT;
 }
 
-/* What is wrong with the strategy itself is a reason, and no error of the sweep. */
+/* A fault of the strategy itself is recorded as the reason; it is no error of the sweep. */
 static rk_status evaluate(const rk_sweep_state *state, rk_candidate *candidate,
                           char reason[RK_MISFIT_SIZE], rk_error *err)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is done at a point of a sweep: a search or an estimate, by the method of its documents.  The
- * method is rk_method; what differs in a sweep is how its points are read.
+ * What a sweep does at a point: a search or an estimate, by the method of its documents. The
+ * methods are those of rk_method; a sweep adds how points are read.
  */
 #ifndef RK_SWEEP_SETTLE_H
 #define RK_SWEEP_SETTLE_H
@@ -14,12 +14,12 @@
 
 /* What has been found at a point. */
 typedef struct rk_sweep_found {
-    rk_top top;                           /* candidates: the bytes of rk_candidate in use */
+    rk_top top; /* candidates: the bytes of rk_candidate that are in use */
     rk_value counts[RK_SWEEP_COUNTS_MAX]; /* in the order of the count columns */
     char reason[RK_MISFIT_SIZE];          /* why there is no estimate; "" when there is one */
 } rk_sweep_found;
 
-/* What every point has, whichever the method; see rk_sweep_reader.size. */
+/* What a point has with either method; see rk_sweep_reader.size. */
 typedef struct rk_sweep_common {
     int64_t top; /* results that it asks for */
     rk_problem problem;
@@ -28,7 +28,7 @@ typedef struct rk_sweep_common {
 /* How the points of a method are read. */
 typedef struct rk_sweep_reader {
     const rk_method *method;
-    size_t size; /* of a point: a struct that begins with an rk_sweep_common, at first all zero */
+    size_t size; /* of a point: a struct that begins with an rk_sweep_common, all zero at first */
 
     /* Reads what has changed of a point, and checks it as far as its search would. */
     rk_status (*read)(void *point, bool estimate, const json_t *root, unsigned changed,
@@ -42,7 +42,7 @@ extern const rk_sweep_reader rk_sweep_reader_calculon, rk_sweep_reader_reckon;
 
 const rk_sweep_reader *rk_sweep_reader_of(const rk_sweep_mode *mode);
 
-/* What a thread has of a point, and scratch. */
+/* A thread's point, and its scratch memory. */
 typedef struct rk_sweep_state {
     const rk_sweep_reader *reader;
     rk_sweep_mode mode;
@@ -68,11 +68,11 @@ rk_status rk_sweep_state_read(rk_sweep_state *state, const json_t *root, unsigne
 /* Strategies of the search. */
 rk_status rk_sweep_state_count(const rk_sweep_state *state, uint64_t *strategies, rk_error *err);
 
-/* Searches, or a slice of it, into an empty rk_sweep_found whose top has its limit. */
+/* Searches the point, or a slice of it, into an empty rk_sweep_found whose limit is set. */
 rk_status rk_sweep_state_search(rk_sweep_state *state, const rk_search_control *control,
                                 rk_sweep_found *found, rk_error *err);
 
-/* Estimates the one strategy that the point has, into an empty rk_sweep_found. */
+/* Estimates the strategy of the point into an empty rk_sweep_found. */
 rk_status rk_sweep_state_estimate(const rk_sweep_state *state, rk_sweep_found *found,
                                   rk_error *err);
 

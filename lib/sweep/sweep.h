@@ -13,16 +13,16 @@
 
 /* How a sweep is run; all zero is legal. */
 typedef struct rk_sweep_options {
-    const char *csv_path;    /* "-": `write` takes the lines; NULL: no CSV */
+    const char *csv_path;    /* "-": lines go to `write`; NULL: no CSV */
     const char *sqlite_path; /* NULL: no database */
     const char *pareto;      /* goals, see rk_sweep_pareto_init; NULL: no front */
     bool resume;             /* take finished points from the database; it may be new */
     int threads;             /* of each rank; 0: one per core that this process may use */
     rk_team *team;           /* NULL: this process alone */
-    int block_points;        /* that make one task, at most; 0: as many as are worth one */
-    double flush_seconds;    /* between transactions; 0: half a second */
-    double silent_seconds;   /* after which a rank counts as lost; 0: a minute */
-    rk_out_writer *write;    /* of CSV lines that go to no file; NULL: they are lost */
+    int block_points;        /* points of a task, at most; 0: chosen by their size */
+    double flush_seconds;    /* time between transactions; 0: half a second */
+    double silent_seconds;   /* silence after which a rank counts as lost; 0: a minute */
+    rk_out_writer *write;    /* receives CSV lines that go to no file; NULL: they are dropped */
     /*
      * Receives the rows in the order of points, or the Pareto front in the end; return false to
      * stop.  May be NULL.
@@ -30,13 +30,13 @@ typedef struct rk_sweep_options {
     bool (*row)(void *user, const rk_sweep_row *row);
     /* Called several times a second, and for every task; return false to stop.  May be NULL. */
     bool (*progress)(void *user, const rk_sweep_progress *progress);
-    /* Called when a sweep is resumed, with how many points are missing and which: "3-7, 12". */
+    /* Called when a sweep is resumed, with the number and list of missing points: "3-7, 12". */
     void (*resumed)(void *user, uint64_t missing, const char *points);
     /* Called when a rank is lost, with the points that others do again: "3-7, 12".  May be NULL. */
     void (*lost)(void *user, int rank, const char *points);
     /*
-     * Called when `progress` has stopped the sweep and what was finished is safe, with the points
-     * that were begun: at once, because there may be little time.  May be NULL.
+     * Called immediately after `progress` has stopped the sweep and finished points are on disk,
+     * with the points that were begun. May be NULL.
      */
     void (*stopped)(void *user, const char *points);
     void *user;

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reading all points before the first of them is settled, and what an earlier run has left of them.
+/*
+ * Reads and checks all points before the first is settled, and finds those that an earlier run
+ * finished.
  */
 #include "base/error.h"
 #include "sweep/doc_parts.h"
@@ -62,7 +64,7 @@ void rk_sweep_tell_missing(const rk_sweep_writer *writer, const unsigned char *k
 {
     char text[RK_SWEEP_LIST_SIZE] = "";
     size_t used = 0;
-    uint64_t missing = 0, first = 0, last = 0; /* of a run of points that are missing */
+    uint64_t missing = 0, first = 0, last = 0; /* of a range of missing points */
     bool open = false;
     for (uint64_t i = 0; i <= totals->points; i++) {
         const bool is_kept = i < totals->points && (kept[i / 8] >> i % 8 & 1);

@@ -32,18 +32,19 @@ typedef struct rk_sweep_setting {
     rk_sweep_formula formula;
 } rk_sweep_setting;
 
-/* What is done at the points. */
+/* What the sweep does at its points. */
 typedef struct rk_sweep_mode {
     bool reckon;   /* by the reckon model, not the Calculon methodology */
     bool estimate; /* one strategy, not a search */
-    bool bounded;  /* a search that leaves out what bounds settle */
+    bool bounded;  /* a search that skips what bounds settle */
 } rk_sweep_mode;
 
 struct rk_sweep_doc {
     rk_sweep_mode mode;
-    char *name;   /* owned: the path, for messages and relative paths */
-    json_t *base; /* owned: what a point is read from; models and systems are written out */
-    char *text;   /* owned; see rk_sweep_doc_text */
+    char *name; /* owned: the path, for messages and relative paths */
+    json_t
+        *base;  /* owned: the document that points are read from, with models and systems in full */
+    char *text; /* owned; see rk_sweep_doc_text */
     uint64_t point_count;
     rk_sweep_axis axes[RK_SWEEP_AXES_MAX]; /* owned; those of one dimension are neighbours */
     size_t axis_count, dimension_count;
@@ -92,14 +93,14 @@ rk_status rk_sweep_doc_fail_at(const rk_sweep_doc *doc, uint64_t number, rk_erro
 /* ---- going from point to point --------------------------------------------------------------- */
 
 /*
- * The document of one point at a time.  Only what is different from the last point is put in
- * place, so neighbours cost little.  Released with rk_sweep_cursor_clear.
+ * The document of one point at a time. Only differences from the last point are put in place, so
+ * that moving to a neighbour is cheap.  Released with rk_sweep_cursor_clear.
  */
 typedef struct rk_sweep_cursor {
     const rk_sweep_doc *doc;
     json_t *root;     /* owned; NULL before the first point */
-    uint64_t number;  /* of the point that root is of */
-    unsigned changed; /* members that are different since this was last set to 0 */
+    uint64_t number;  /* number of the point that `root` describes */
+    unsigned changed; /* members changed since this was last set to 0 */
 } rk_sweep_cursor;
 
 void rk_sweep_cursor_init(rk_sweep_cursor *cursor, const rk_sweep_doc *doc);

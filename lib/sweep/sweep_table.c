@@ -64,14 +64,14 @@ static rk_status fail_taken(const char *name, const char *path, rk_error *err)
                       rk_json_printable(name, shown, sizeof(shown)));
 }
 
-/* Adds a column outside.  There is room; the formula is taken over. */
+/* Adds an output column, for which there is room; takes ownership of the formula. */
 static rk_status add_output(rk_sweep_table *table, rk_column column, const rk_sweep_output *output,
                             const char *path, rk_error *err)
 {
     table->outputs[table->count] = *output;
     table->columns[table->count++] = column;
     for (size_t i = 0; i + 1 < table->count; i++) {
-        /* SQLite does not tell names apart by case */
+        /* SQLite ignores case in names */
         if (strcasecmp(table->columns[i].name, column.name) == 0) {
             return fail_taken(column.name, path, err);
         }
@@ -116,7 +116,7 @@ static rk_status add_named(rk_sweep_table *table, const char *name, const char *
     return found ? status : fail_no_column(table, name, path, err);
 }
 
-/* Whether a name that means nothing yet is that of a new column. */
+/* Whether an unresolved name is the name of a new column. */
 static bool names_new_column(const rk_sweep_table *table, const rk_sweep_formula *formula)
 {
     const json_t *list = table->doc->columns;
@@ -137,9 +137,9 @@ static bool names_new_column(const rk_sweep_table *table, const rk_sweep_formula
 }
 
 /*
- * Finds out what names mean: axes and counts, keys, or else results, or new columns that stand
- * before.  Returns whether any is a result, or made of one.  Columns that are made of the point
- * alone are all added before the rank, so what is not there by then is made of results.
+ * Resolves names: axes and counts, keys, results, or earlier new columns. Returns whether any is a
+ * result or depends on one.  Columns that are made of the point alone are all added before the
+ * rank, so what is not there by then is made of results.
  */
 static bool bind(const rk_sweep_table *table, rk_sweep_formula *formula)
 {
@@ -155,7 +155,10 @@ static bool bind(const rk_sweep_table *table, rk_sweep_formula *formula)
            names_new_column(table, formula) || of_results;
 }
 
-/* Adds the expressions of {"name": "expression", ...} that are about the point, or the others. */
+/*
+ * Adds the expressions of {"name": "expression", ...} that depend on the point alone, or the
+ * others.
+ */
 static rk_status add_formulas(rk_sweep_table *table, json_t *object, const char *path,
                               bool of_point, rk_error *err)
 {
@@ -183,7 +186,7 @@ static rk_status add_formulas(rk_sweep_table *table, json_t *object, const char 
     return status;
 }
 
-/* Columns that the document asks for, or those of them that are about points. */
+/* The columns that the document asks for, or only those that depend on the point alone. */
 static rk_status add_asked(rk_sweep_table *table, bool of_point, rk_error *err)
 {
     char path[RK_JSON_PATH_SIZE], text[RK_JSON_TEXT_SIZE];
@@ -206,7 +209,7 @@ static rk_status add_asked(rk_sweep_table *table, bool of_point, rk_error *err)
     return status;
 }
 
-/* Columns that `columns` may name, each many times. */
+/* Limit on the columns that `columns` names; a name may appear several times. */
 static size_t count_asked(const rk_sweep_table *table)
 {
     const json_t *list = table->doc->columns;
@@ -352,7 +355,7 @@ rk_status rk_sweep_table_outputs(const rk_sweep_table *table, rk_value *inside, 
         }
         status = rk_sweep_formula_value(&output->formula, root, inside, &row[i], NULL, err);
         if (status == RK_OK && row[i].type == RK_VALUE_BOOL) {
-            row[i] = rk_value_int(row[i].boolean); /* as a database gives it back */
+            row[i] = rk_value_int(row[i].boolean); /* the type that a database returns */
         }
     }
     return status;

@@ -9,7 +9,7 @@
 
 #include "sweep/settle.h"
 
-/* A column outside: a copy of one inside, or an expression. */
+/* An output column: a copy of an inner one, or an expression. */
 typedef struct rk_sweep_output {
     size_t inside;            /* when there is no expression */
     rk_sweep_formula formula; /* expression NULL: none */
@@ -28,7 +28,7 @@ typedef struct rk_sweep_table {
     rk_column *columns;        /* owned; of the outputs; names are borrowed likewise */
     size_t count, point_count; /* the first columns are the same in all rows of a point */
 
-    bool has_text;                 /* rows are wanted as CSV lines too */
+    bool has_text;                 /* also make CSV lines of rows */
     rk_sweep_formula *constraints; /* owned: of results */
     size_t constraint_count;
 } rk_sweep_table;
@@ -37,7 +37,7 @@ typedef struct rk_sweep_table {
 rk_status rk_sweep_table_init(const rk_sweep_doc *doc, rk_sweep_table *table, rk_error *err);
 void rk_sweep_table_clear(rk_sweep_table *table);
 
-/* Fills what stands inside before the rank. */
+/* Fills the inner columns before the rank. */
 void rk_sweep_table_set_point(const rk_sweep_table *table, uint64_t number, const rk_value *counts,
                               rk_value *inside);
 
@@ -46,7 +46,7 @@ void rk_sweep_table_set_point(const rk_sweep_table *table, uint64_t number, cons
 rk_status rk_sweep_table_keeps(const rk_sweep_table *table, const rk_value *inside, json_t *root,
                                bool *keeps, rk_error *err);
 
-/* Fills the columns outside, from `first` to before `end`, which stand behind those inside. */
+/* Fills the output columns from `first` up to, not including, `end`; they follow the inner ones. */
 rk_status rk_sweep_table_outputs(const rk_sweep_table *table, rk_value *inside, json_t *root,
                                  size_t first, size_t end, rk_error *err);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Taking in the results of a sweep's tasks, and telling how it goes. */
+/* Receives the results of a sweep's tasks and reports progress. */
 #include "base/error.h"
 #include "sweep/doc_parts.h"
 #include "sweep/run.h"
@@ -10,7 +10,7 @@
 
 /* ---- stopping ------------------------------------------------------------------------------ */
 
-/* Brings everything to safety before waiting for threads: mpirun waits for a second, not longer. */
+/* Saves everything before waiting for threads, because mpirun waits for a second only. */
 static bool stop(rk_sweep_running *run)
 {
     char text[RK_SWEEP_LIST_SIZE];
@@ -35,7 +35,7 @@ void rk_sweep_drop_cut(rk_sweep_running *run, struct rk_sweep_cut *cut)
     free(cut);
 }
 
-/* Makes the rows of a search whose slices are all there; or begins another round of them. */
+/* Makes the rows of a search once all its slices have arrived, or begins another round of them. */
 static rk_status finish_cut(rk_sweep_running *run, struct rk_sweep_cut *cut, rk_error *err)
 {
     rk_bytes rows = {0};
@@ -107,7 +107,7 @@ bool rk_sweep_tick(void *context)
         progress.done += atomic_load(&run->partial[i]);
     }
     progress.done = progress.done < progress.total ? progress.done : progress.total;
-    /* an error of the files comes back with the next rows, or at the end */
+    /* a file error is returned with the next rows, or at the end */
     return rk_sweep_writer_flush(&run->writer, false, NULL) == RK_OK &&
            (rk_sweep_report(run->options, &progress) || stop(run));
 }

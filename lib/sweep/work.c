@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What threads do of a sweep, on all ranks. */
+/* The work of a sweep's threads, on all ranks. */
 #include "base/error.h"
 #include "sweep/run.h"
 
-/* What the search of a thread reports to. */
+/* Receives the progress of a thread's search. */
 struct ticker {
     atomic_uint_fast64_t *partial;
     uint64_t before; /* strategies of the task that are settled */

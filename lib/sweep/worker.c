@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MORE_IN_A_ROUND 8 /* times as many candidates as in the round before */
+#define MORE_IN_A_ROUND 8 /* factor on the number of candidates from round to round */
 
 /* ---- points ---------------------------------------------------------------------------------- */
 
@@ -98,7 +98,7 @@ void rk_sweep_found_start(const rk_sweep_worker *worker, unsigned round, rk_swee
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
-/* Fills the columns outside of a result; those inside are filled. */
+/* Fills the output columns of a result whose inner columns are filled. */
 static rk_status fill_row(rk_sweep_worker *worker, rk_error *err)
 {
     const rk_sweep_table *table = worker->table;
@@ -116,8 +116,7 @@ static void add_row(rk_sweep_worker *worker, rk_bytes *rows)
     }
 }
 
-/* Appends the rows of at most `worker->state.point->top` of `count` results; *kept: how many there
- * are. */
+/* Appends rows for at most `worker->state.point->top` of `count` results; *kept: how many. */
 static rk_status add_results(rk_sweep_worker *worker, const rk_top *top, size_t count,
                              rk_bytes *rows, uint64_t *kept, rk_error *err)
 {

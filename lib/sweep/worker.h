@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What one thread does in a sweep: it goes to a point, searches or estimates there, and writes the
- * rows of the point as bytes, which rk_sweep_rows_* read again.
+ * The work of one thread of a sweep: it goes to a point, searches or estimates there, and writes
+ * the rows of the point as bytes, which the rk_sweep_rows_* functions read.
  */
 #ifndef RK_SWEEP_WORKER_H
 #define RK_SWEEP_WORKER_H
@@ -9,7 +9,7 @@
 #include "base/bytes.h"
 #include "sweep/sweep_table.h"
 
-/* Candidates that are looked through, at most, for results that meet the constraints. */
+/* Limit on the candidates examined for results that meet the constraints. */
 #define RK_SWEEP_CANDIDATES_MAX 100000
 
 typedef struct rk_sweep_worker {
@@ -17,7 +17,7 @@ typedef struct rk_sweep_worker {
     rk_sweep_cursor cursor;
     rk_sweep_state state;
     rk_value *inside; /* owned; a row of the table */
-    rk_value *row;    /* the same outside, behind it */
+    rk_value *row;    /* its output columns, after it */
     rk_bytes text;    /* owned; the CSV lines of a point */
 } rk_sweep_worker;
 
@@ -42,8 +42,8 @@ rk_status rk_sweep_worker_settle(rk_sweep_worker *worker, const rk_search_contro
 /* ---- a search in slices ---------------------------------------------------------------------- */
 
 /*
- * Results that are made of the candidates of a search in its round `round` (from 0): more and
- * more, as long as constraints drop too many of them.
+ * Results to make from the candidates of a search in round `round` (from 0): the number grows as
+ * long as constraints drop too many of them.
  */
 size_t rk_sweep_worker_wanted(const rk_sweep_worker *worker, unsigned round);
 
@@ -54,13 +54,13 @@ void rk_sweep_found_start(const rk_sweep_worker *worker, unsigned round, rk_swee
 rk_status rk_sweep_worker_slice(rk_sweep_worker *worker, unsigned round,
                                 const rk_search_control *control, rk_bytes *result, rk_error *err);
 
-/* Adds what a slice has found. */
+/* Merges what a slice has found. */
 rk_status rk_sweep_found_add(const rk_sweep_worker *worker, rk_sweep_found *found, bool first,
                              const rk_bytes *result, rk_error *err);
 
 /*
- * Appends the rows of the point that was read from all that was found in a round, unless another
- * round is needed (*again).
+ * Appends the rows of the current point from everything found in a round, unless another round is
+ * needed (*again).
  */
 rk_status rk_sweep_worker_finish(rk_sweep_worker *worker, unsigned round, rk_sweep_found *found,
                                  rk_bytes *rows, bool *again, rk_error *err);
@@ -68,14 +68,14 @@ rk_status rk_sweep_worker_finish(rk_sweep_worker *worker, unsigned round, rk_swe
 /* ---- rows ------------------------------------------------------------------------------------ */
 
 /*
- * The rows of a point begin with its number and their count: 0 when it was dropped.  They
- * end with the same rows as text, CSV lines or "": formatting takes longer than all else of a small
- * estimate, so whoever makes rows does it.
+ * The rows of a point begin with its number and their count, 0 if it was dropped. The same rows as
+ * text follow (CSV lines or ""): formatting takes longer than everything else in a small estimate,
+ * so the worker does it.
  */
 void rk_sweep_rows_begin(rk_bytes *rows, uint64_t number, uint64_t count);
 void rk_sweep_rows_add(rk_bytes *rows, const rk_value *row, size_t count);
 
-/* Reads them again; text lives as long as the bytes.  rk_bytes_take_text reads the lines. */
+/* Reads the rows back; text lives as long as the bytes.  rk_bytes_take_text reads the lines. */
 bool rk_sweep_rows_next(rk_bytes_reader *reader, uint64_t *number, uint64_t *count);
 void rk_sweep_rows_take(rk_bytes_reader *reader, rk_value *row, size_t count);
 

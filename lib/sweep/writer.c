@@ -33,7 +33,7 @@ static void remember(void *user, uint64_t number, bool has_results)
     }
 }
 
-/* The database first: it may refuse, and the CSV file shall not be emptied then. */
+/* The database first: if it refuses, the CSV file must not have been emptied. */
 static rk_status open_files(rk_sweep_writer *writer, const rk_sweep_options *options, rk_error *err)
 {
     rk_status status = RK_OK;
@@ -90,7 +90,7 @@ bool rk_sweep_writer_has(const rk_sweep_writer *writer, uint64_t number)
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
-/* Hands a row to whoever runs the sweep. */
+/* Passes a row to the caller of the sweep. */
 static rk_status hand_row(const rk_sweep_writer *writer, uint64_t point, rk_error *err)
 {
     const rk_sweep_row row = {.point = point,
@@ -102,7 +102,7 @@ static rk_status hand_row(const rk_sweep_writer *writer, uint64_t point, rk_erro
                : rk_fail(err, RK_ERR_STOPPED, "the sweep was stopped");
 }
 
-/* Takes a row in its turn: it goes out, or competes for the front. */
+/* Takes the next row in order: writes it, or offers it to the Pareto front. */
 static rk_status take_row(rk_sweep_writer *writer, uint64_t point, rk_error *err)
 {
     if (!writer->has_pareto) {
@@ -130,7 +130,7 @@ static rk_status copy_row(void *user, rk_error *err)
     return status;
 }
 
-/* Whether rows have a turn: otherwise the database is all there is. */
+/* Whether rows are needed in order, that is, for anything but the database. */
 static bool has_order(const rk_sweep_writer *writer)
 {
     return writer->csv || writer->has_pareto || writer->take_row;
@@ -196,7 +196,7 @@ bool rk_sweep_writer_is_full(const rk_sweep_writer *writer)
     return writer->count - writer->head >= PLACES_MAX || writer->waiting >= WAITING_MAX;
 }
 
-/* Forgets the places that are settled when they are many. */
+/* Frees settled places once there are many. */
 static void drop_settled(rk_sweep_writer *writer)
 {
     if (writer->head < PLACES_MAX) {
@@ -209,7 +209,7 @@ static void drop_settled(rk_sweep_writer *writer)
     writer->head = 0;
 }
 
-/* Writes the places whose turn has come. */
+/* Writes the places that are next in order and ready. */
 static rk_status advance(rk_sweep_writer *writer, rk_error *err)
 {
     rk_status status = RK_OK;

@@ -33,10 +33,10 @@ typedef struct rk_sweep_writer {
     unsigned char *finished; /* owned: a bit per point; NULL: none */
     rk_sweep_place *places;  /* owned; those before `head` are settled */
     size_t head, count, room;
-    uint64_t dropped;              /* places that were taken out at the front */
-    size_t waiting;                /* bytes of rows that wait for their turn */
-    bool broken;                   /* what is not committed shall not be */
-    double flushed, flush_seconds; /* when files were last brought up to date; how often */
+    uint64_t dropped;              /* places removed at the front */
+    size_t waiting;                /* bytes of rows that wait for earlier ones */
+    bool broken;                   /* do not commit what is pending */
+    double flushed, flush_seconds; /* when files were last flushed, and how often */
     uint64_t resumed, fitting;     /* points */
 } rk_sweep_writer;
 
@@ -47,7 +47,7 @@ rk_status rk_sweep_writer_open(rk_sweep_writer *writer, const rk_sweep_table *ta
 /* Whether an earlier run has finished a point. */
 bool rk_sweep_writer_has(const rk_sweep_writer *writer, uint64_t number);
 
-/* Whether so much waits for its turn that no more should be begun. */
+/* Whether so many rows wait for earlier ones that no new work should begin. */
 bool rk_sweep_writer_is_full(const rk_sweep_writer *writer);
 
 /* Reserves the next place in the order, for points whose rows are to come; or are in the database.
@@ -59,13 +59,13 @@ rk_status rk_sweep_writer_reserve(rk_sweep_writer *writer, uint64_t first, uint6
 rk_status rk_sweep_writer_put(rk_sweep_writer *writer, uint64_t place, const unsigned char *rows,
                               size_t size, rk_error *err);
 
-/* Brings the files up to date, at most twice a second unless `now`. */
+/* Flushes the files, at most twice a second unless `now`. */
 rk_status rk_sweep_writer_flush(rk_sweep_writer *writer, bool now, rk_error *err);
 
-/* Writes what is left after the last place, with the Pareto front. */
+/* Writes what remains after the last place, and the Pareto front. */
 rk_status rk_sweep_writer_finish(rk_sweep_writer *writer, rk_error *err);
 
-/* Keeps what has come so far, and closes.  `err` is filled only when there was no error before. */
+/* Saves what has arrived so far, and closes. Fills `err` only if there was no error before. */
 rk_status rk_sweep_writer_close(rk_sweep_writer *writer, rk_status status, rk_error *err);
 
 /* Writes the points whose places are not ready: "points 3-7, 12". */

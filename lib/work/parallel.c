@@ -94,7 +94,9 @@ static double seconds_now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* All units on the calling thread: starting one would take longer than a small search. */
+/*
+ * Runs all units on the calling thread, because starting another takes longer than a small search.
+ */
 static rk_status
 run_alone(uint64_t unit_count,
           void (*work)(void *context, int worker, uint64_t unit, rk_parallel *shared),
@@ -136,7 +138,7 @@ rk_parallel_run(int threads, uint64_t unit_count,
     (void)pthread_mutex_init(&pool.lock, NULL);
     (void)pthread_cond_init(&pool.finished, NULL);
 
-    /* A machine that gives fewer threads than asked for still does all the work. */
+    /* Fewer threads than requested still complete all the work. */
     int started = 0;
     pool.running = threads;
     for (int i = 0; i < threads; i++) {

@@ -9,8 +9,8 @@
 
 /* Shared by the workers of one rk_parallel_run. */
 typedef struct rk_parallel {
-    atomic_uint_fast64_t done; /* workers add what they have settled, in the caller's measure */
-    atomic_bool stop;          /* workers look at it between units and leave early when set */
+    atomic_uint_fast64_t done; /* progress of all workers, in units that the caller chooses */
+    atomic_bool stop;          /* checked between units; workers stop early once it is set */
 } rk_parallel;
 
 /* Cores that this process may use, at least 1. */
@@ -30,8 +30,8 @@ rk_parallel_run(int threads, uint64_t unit_count,
                 void *context, bool (*tick)(void *user, uint64_t done), void *user, rk_error *err);
 
 /*
- * Units dealt out like cards to `slices` parts: how many part `slice` gets, and which its i-th is.
- * Neighbours are alike, so the parts are too.
+ * Deals units round-robin to `slices` parts, so that similar neighbours spread evenly: the number
+ * of units in part `slice`, and the unit at place i of it.
  */
 static inline uint64_t rk_slice_count(uint64_t units, uint64_t slice, uint64_t slices)
 {

@@ -129,7 +129,7 @@ rk_status rk_pool_start(int threads, rk_task_work *work, void *context, rk_pool 
     atomic_init(&pool->stop, false);
     init_conditions(pool);
 
-    /* A machine that gives fewer threads than asked for still does all the work. */
+    /* Fewer threads than requested still complete all the work. */
     for (int i = 0; i < threads; i++) {
         workers[i] = (struct worker){.pool = pool, .index = i};
         if (pthread_create(&workers[i].thread, NULL, worker_main, &workers[i]) != 0) {

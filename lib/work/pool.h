@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Threads that work off tasks, each a piece of bytes in and a piece of bytes out. */
+/* A thread pool. A task is a buffer of bytes in and a buffer of bytes out. */
 #ifndef RK_WORK_POOL_H
 #define RK_WORK_POOL_H
 
@@ -45,16 +45,13 @@ typedef struct rk_pool rk_pool;
 rk_status rk_pool_start(int threads, rk_task_work *work, void *context, rk_pool **pool,
                         rk_error *err);
 
-/* Stops the threads, waits for them, and frees what tasks are left.  NULL is legal. */
+/* Stops the threads, waits for them, and frees the remaining tasks. */
 void rk_pool_free(rk_pool *pool);
 
 /* Hands a task over. */
 void rk_pool_push(rk_pool *pool, rk_task *task);
 
-/*
- * Takes back a task that is done, after waiting for one at most so many seconds; NULL: there is
- * none.
- */
+/* Returns a finished task, waiting at most this many seconds for one; NULL if none finished. */
 rk_task *rk_pool_pop(rk_pool *pool, double seconds);
 
 #endif

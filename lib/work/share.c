@@ -9,13 +9,13 @@
 #include <time.h>
 
 #define TICK_SECONDS   0.1
-#define POLL_SECONDS   0.001 /* between looks for messages */
-#define ALIVE_SECONDS  1.0   /* a rank says something at least so often */
-#define SILENT_SECONDS 60.0  /* after which it counts as lost */
+#define POLL_SECONDS   0.001 /* between checks for messages */
+#define ALIVE_SECONDS  1.0   /* longest silence of a healthy rank */
+#define SILENT_SECONDS 60.0  /* silence after which a rank counts as lost */
 /* Other ranks are more patient with rank 0, which also checks points and writes files. */
 #define PATIENT_SECONDS 3600.0
 
-/* What messages start with: the number of the run, then one of these. */
+/* A message starts with the number of the run and one of these kinds. */
 enum message {
     HELLO,  /* to rank 0: version, fingerprint, threads */
     TASK,   /* number, task */
@@ -26,12 +26,12 @@ enum message {
     END, /* outcome */
 };
 
-/* A rank as rank 0 sees it; [0] is its own threads. */
+/* What rank 0 knows about a rank; [0] stands for its own threads. */
 struct peer {
     bool joined, lost;
-    uint64_t room, given; /* tasks that it may have, and has */
-    double heard;         /* when it last said something */
-    double cpu_s;         /* processor time that it has spent */
+    uint64_t room, given; /* tasks it may hold, and tasks it holds */
+    double heard;         /* time of its last message */
+    double cpu_s;         /* processor time spent so far */
 };
 
 struct share {
@@ -41,9 +41,9 @@ struct share {
     struct peer *peers; /* owned */
     int size;
     rk_task_list away;  /* given to other ranks */
-    rk_task_list again; /* to be given out once more */
+    rk_task_list again; /* to be reassigned */
     uint64_t numbered, given;
-    bool exhausted; /* there is no task before a result comes */
+    bool exhausted; /* no more tasks until a result arrives */
     rk_bytes message;
     double ticked, spoken;
     double cpu_started; /* of this process */
@@ -94,7 +94,7 @@ static rk_status send(rk_bytes *message, const rk_team *team, int to, rk_error *
     return RK_OK;
 }
 
-/* Takes the next message of this run; *kind says what is left in the reader. */
+/* Receives the next message of this run; *kind tells how to read the rest of it. */
 static bool receive(struct share *s, int *from, enum message *kind, rk_bytes_reader *reader)
 {
     size_t size;
@@ -120,7 +120,9 @@ static void take_error(rk_bytes_reader *reader, rk_error *err)
     }
 }
 
-/* Tasks that a rank has at a time: a few more than threads, so that none waits for a message. */
+/*
+ * Tasks a rank holds at a time: a few more than its threads, so that no thread waits for a message.
+ */
 static uint64_t room_for(uint64_t threads)
 {
     return threads + threads / 2 + 1;
@@ -144,7 +146,7 @@ static rk_status give(struct share *s, int rank, rk_task *task, rk_error *err)
     return send(&s->message, s->team, rank, err);
 }
 
-/* The next task to give out; *task is NULL when there is none. */
+/* Fetches the next task to assign; *task is NULL when there is none. */
 static rk_status take_next(struct share *s, rk_task **task, rk_error *err)
 {
     *task = rk_task_take_first(&s->again);
@@ -168,7 +170,7 @@ static rk_status take_next(struct share *s, rk_task **task, rk_error *err)
     return RK_OK;
 }
 
-/* Gives a task to every rank that has room, again and again. */
+/* Assigns tasks until every rank is full. */
 static rk_status hand_out(struct share *s, rk_error *err)
 {
     bool more = true;
@@ -193,7 +195,7 @@ static rk_status hand_out(struct share *s, rk_error *err)
 
 /* ---- rank 0: taking in ----------------------------------------------------------------------- */
 
-/* Takes the task of that number out of a list; NULL: it is not there. */
+/* Removes the task with this number from a list; NULL if it is not in the list. */
 static rk_task *take_number(rk_task_list *list, uint64_t number)
 {
     rk_task_list rest = {NULL, NULL};
@@ -209,7 +211,7 @@ static rk_task *take_number(rk_task_list *list, uint64_t number)
     return found;
 }
 
-/* Takes in a task that is done, and frees it. */
+/* Delivers the result of a finished task and frees the task. */
 static rk_status settle(struct share *s, rk_task *task, rk_error *err)
 {
     rk_status status = task->status;
@@ -230,7 +232,7 @@ static rk_status take_result(struct share *s, int rank, rk_bytes_reader *reader,
     rk_task *task = take_number(&s->away, rk_bytes_take_number(reader));
     rk_bytes_take(reader, &s->peers[rank].cpu_s, sizeof(s->peers[rank].cpu_s));
     if (!task) {
-        /* The rank was given up too early; what it had may still wait to be given out again. */
+        /* The rank was declared lost too early; its tasks may still be waiting for reassignment. */
         return RK_OK;
     }
     task->status = (rk_status)rk_bytes_take_number(reader);
@@ -284,7 +286,7 @@ static rk_status take_messages(struct share *s, rk_error *err)
     return status;
 }
 
-/* Gives up a rank: what it has is to be given out again. */
+/* Declares a rank lost and queues its tasks for reassignment. */
 static void lose(struct share *s, int rank)
 {
     rk_task_list rest = {NULL, NULL}, taken = {NULL, NULL};
@@ -305,7 +307,7 @@ static void lose(struct share *s, int rank)
     }
 }
 
-/* Says that this rank is there, and gives up those that have not said so for long. */
+/* Sends this rank's heartbeat and declares ranks lost that have been silent for too long. */
 static void keep_in_touch(struct share *s)
 {
     const double time = now();
@@ -365,7 +367,7 @@ static rk_status lead(struct share *s, rk_error *err)
     }
 }
 
-/* Tells the other ranks how the run has ended. */
+/* Tells the other ranks how the run ended. */
 static rk_status end(struct share *s, rk_status status, rk_error *err)
 {
     if (s->size < 2) {
@@ -429,7 +431,7 @@ static rk_status send_result(struct share *s, const rk_task *task, rk_error *err
     return send(&s->message, s->team, 0, err);
 }
 
-/* Follows the messages of rank 0; *ended says that nothing more will come. */
+/* Handles the messages of rank 0; *ended is set after the last one. */
 static rk_status follow(struct share *s, bool *ended, rk_error *err)
 {
     rk_bytes_reader reader;
@@ -494,7 +496,7 @@ static rk_status run_other(struct share *s, int threads, rk_error *err)
 
 /* ---- all ------------------------------------------------------------------------------------- */
 
-/* Says that this rank takes no part in the run. */
+/* Tells rank 0 that this rank does not take part in the run. */
 static void leave(const rk_team *team, const rk_error *err)
 {
     rk_bytes message = {0};
