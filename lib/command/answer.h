@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Answers of the reckon model, of which `reckon estimate`, `fit` and `plan` put theirs together. */
+/*
+ * Parts of the reckon model's answers, from which `reckon estimate`, `fit` and `plan` compose
+ * theirs.
+ */
 #ifndef RK_COMMAND_ANSWER_H
 #define RK_COMMAND_ANSWER_H
 
@@ -38,10 +41,10 @@ typedef struct rk_rounding {
 
 double rk_round_next(rk_rounding *rounding, double part);
 
-/* Starts a line of the form "model     ..."; "" goes on with the one before. */
+/* Starts a line of the form "model     ..."; "" continues the one before. */
 void rk_write_label(FILE *to, const char *label);
 
-/* The documents and what they come to, and the strategy in words. */
+/* The documents with their main figures, and the strategy in words. */
 void rk_write_inputs(FILE *to, const rk_request *request, const rk_inputs *inputs);
 void rk_write_strategy(FILE *to, const rk_strategy *strategy);
 
@@ -52,12 +55,12 @@ void rk_write_fit(FILE *to, const rk_inputs *inputs, const rk_answer *answer);
 /* The parts of a step; what is printed adds up to the printed total. */
 rk_status rk_write_time(FILE *to, const rk_estimate *estimate, rk_table_style style, rk_error *err);
 
-/* The memory of the rank that needs most by part, and of all ranks. */
+/* Memory by part on the rank that needs most, and memory of every rank. */
 rk_status rk_write_memory(FILE *to, const rk_answer *answer, rk_table_style style, rk_error *err);
 rk_status rk_write_stages(FILE *to, const rk_inputs *inputs, const rk_answer *answer,
                           rk_table_style style, rk_error *err);
 
-/* What a rank sends in a step, and over what. */
+/* What a rank sends in a step, and over which links. */
 rk_status rk_write_volumes(FILE *to, const rk_inputs *inputs, const rk_answer *answer,
                            rk_table_style style, rk_error *err);
 
@@ -68,12 +71,12 @@ rk_status rk_write_explanation(FILE *to, const rk_answer *answer,
 
 /* ---- for programs -------------------------------------------------------------------------- */
 
-/* The members "request", "model" and "system": what was asked. */
+/* The members "request", "model" and "system", which repeat the question. */
 void rk_request_write_json(rk_json_writer *writer, const rk_request *request,
                            const rk_inputs *inputs);
 
 /*
- * Writes a JSON document to the file that the request names: what was asked, and the members that
+ * Writes a JSON document to the file that the request names: the question, and the members that
  * `write` adds.
  */
 typedef void rk_member_writer(rk_json_writer *writer, const void *what);

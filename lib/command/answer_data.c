@@ -70,7 +70,7 @@ rk_status rk_write_document(const rk_job *job, const rk_request *request, const 
     return rk_out_close(out, err);
 }
 
-/* The member "interval": where the step is measured, and the runs that say so. */
+/* The member "interval": the likely range of the measured step, and the runs it rests on. */
 static void write_interval(rk_json_writer *writer, const rk_answer *answer)
 {
     const rk_interval *interval = &answer->interval;

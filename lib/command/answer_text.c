@@ -48,7 +48,7 @@ static rk_status set_interval(const rk_setting *setting, rk_answer *answer, rk_e
     return rk_interval_of(&rk_residuals_built_in, &kin, NULL, &answer->interval, err);
 }
 
-/* The step of the same strategy in bf16, where that is legal and the strategy is in less. */
+/* The step of the same strategy in bf16, if it uses lower precision and bf16 is legal. */
 static rk_status set_bf16_step(const rk_setting *setting, rk_answer *answer, rk_error *err)
 {
     rk_strategy strategy = answer->strategy;
@@ -68,8 +68,7 @@ static rk_status set_bf16_step(const rk_setting *setting, rk_answer *answer, rk_
     return status;
 }
 
-/* The step of the same strategy where every query attends to all keys, of a model that picks them.
- */
+/* For models with sparse attention: the step of the same strategy with dense attention. */
 static rk_status set_dense_step(const rk_setting *setting, rk_answer *answer, rk_error *err)
 {
     rk_model dense = *setting->model;
@@ -300,7 +299,7 @@ void rk_write_fit(FILE *to, const rk_inputs *inputs, const rk_answer *answer)
     }
 }
 
-/* Utilisation against the peak that the GEMMs could have, where that is not the one of bf16. */
+/* Utilisation of the peak of the GEMMs' own precision, if that is not bf16. */
 static void write_own_peak(FILE *to, const rk_inputs *inputs, const rk_answer *answer)
 {
     const rk_precision precision = answer->strategy.precision;
@@ -315,7 +314,7 @@ static void write_own_peak(FILE *to, const rk_inputs *inputs, const rk_answer *a
     }
 }
 
-/* Says so when lower precision makes a step slower. */
+/* Warns when lower precision makes a step slower. */
 static void write_slower(FILE *to, const rk_answer *answer)
 {
     const double bf16 = answer->bf16_step, step = answer->estimate.step;
@@ -327,7 +326,7 @@ static void write_slower(FILE *to, const rk_answer *answer)
     }
 }
 
-/* Says so when picked keys make a step slower: in short sequences. */
+/* Warns when sparse attention makes a step slower, as it does for short sequences. */
 static void write_slower_than_dense(FILE *to, const rk_answer *answer)
 {
     const double dense = answer->dense_step, step = answer->estimate.step;
@@ -343,7 +342,7 @@ static void write_slower_than_dense(FILE *to, const rk_answer *answer)
     }
 }
 
-/* The interval of the step, and the runs that it comes from. */
+/* The interval of the step, and the runs it rests on. */
 static void write_interval(FILE *to, const rk_answer *answer)
 {
     const rk_interval *i = &answer->interval;
@@ -360,8 +359,8 @@ static void write_interval(FILE *to, const rk_answer *answer)
 }
 
 /*
- * Conventions count recurrences and indexers by formulas of their own, some by sizes that a layer
- * does not have: both counts, where they are apart.
+ * Frameworks count FLOPs of recurrences and indexers with their own formulas, some with sizes that
+ * the layer does not have. Shows both counts where they differ.
  */
 static void write_executed(FILE *to, const rk_model *model, const rk_estimate *e)
 {
@@ -459,7 +458,10 @@ rk_status rk_write_memory(FILE *to, const rk_answer *answer, rk_table_style styl
     return rk_write_table(to, &table, style, err);
 }
 
-/* Layers that the chunks of a pipeline rank hold, and which ends of the model. */
+/*
+ * The layers that the chunks of a pipeline rank hold, and whether it holds the embedding or the
+ * head.
+ */
 static int rank_layers(const rk_chunk *chunks, int64_t count, bool *embedding, bool *head)
 {
     int layers = 0;
@@ -564,7 +566,7 @@ rk_status rk_write_volumes(FILE *to, const rk_inputs *inputs, const rk_answer *a
 
 /* ---- why ------------------------------------------------------------------------------------ */
 
-/* One sentence: the hardware number that is worth most, and what costs most. */
+/* One sentence: the hardware number that matters most, and what costs most time. */
 static void write_bound(FILE *to, const rk_estimate *e, const rk_sensitivity *worth)
 {
     int most = 0;

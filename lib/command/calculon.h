@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The published command line: what the files of its commands share. */
+/* The published command line: what its commands share. */
 #ifndef RK_COMMAND_CALCULON_H
 #define RK_COMMAND_CALCULON_H
 
@@ -34,7 +34,7 @@ rk_status rk_calculon_log_close(rk_calculon_log *log, rk_status status, rk_error
 void rk_calculon_log_print(const rk_calculon_log *log, int level, const char *format, ...)
     RK_PRINTF(3, 4);
 
-/* What an output path may end in; a NULL-terminated list. */
+/* The extensions that an output path may have; NULL-terminated. */
 extern const char *const rk_calculon_json_endings[]; /* .json, .json.gz */
 extern const char *const rk_calculon_csv_endings[];  /* .csv, .csv.gz */
 

@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define PUBLISHED_VERSION "0.1.0" /* of the tool whose answers these are */
+#define PUBLISHED_VERSION "0.1.0" /* version of the published tool that is reproduced */
 
 const char *const rk_calculon_json_endings[] = {".json", ".json.gz", NULL};
 const char *const rk_calculon_csv_endings[] = {".csv", ".csv.gz", NULL};
@@ -84,7 +84,7 @@ void rk_calculon_log_print(const rk_calculon_log *log, int level, const char *fo
 
 /* ---- the commands ---------------------------------------------------------------------------- */
 
-/* The options before the command, and its name. */
+/* The options before the command, and the name of the command. */
 struct globals {
     rk_calculon_globals globals;
     const char *command;

@@ -14,7 +14,7 @@ struct table {
     const rk_calculon_search_inputs *in;
     rk_out *out;
     uint64_t total;
-    double reported; /* when progress was last reported */
+    double reported; /* time of the last progress report */
     rk_search_counts counts;
     rk_calculon_result result; /* of the mapping at hand */
     rk_status status;
@@ -59,7 +59,7 @@ static bool visit(void *user, uint64_t index, const rk_calculon_exe *exe)
     return index % 64 != 0 || report(table, index);
 }
 
-/* Writes the table to a file; none is left when nothing runs and that is not allowed. */
+/* Writes the table to a file; leaves none if nothing runs and an empty result is not allowed. */
 static rk_status write_table(const rk_job *job, const rk_calculon_search_args *args,
                              const rk_calculon_search_inputs *in, uint64_t total,
                              rk_search_counts *counts, rk_error *err)

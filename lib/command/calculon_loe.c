@@ -51,7 +51,7 @@ static rk_status write_json(rk_out *out, bool indented, bool layers,
                             const rk_calculon_search_inputs *in, const struct ranking *ranking,
                             rk_error *err)
 {
-    /* One more than needed: none is a legal number of results. */
+    /* One more than needed, because zero results may be requested. */
     rk_calculon_result *results = calloc(ranking->count + 1, sizeof(*results));
     if (!results) {
         return rk_fail(err, RK_ERR_MEMORY, "no memory for %zu results; lower --top-n",
@@ -118,7 +118,7 @@ static rk_status search(const rk_job *job, const rk_calculon_search_args *args,
     if (args->debug) {
         return rk_calculon_space_count(&in->app, &in->sys, &space, &ranking->counts.executed, err);
     }
-    space.mbs_break = false; /* which would count fewer than can be good */
+    space.mbs_break = false; /* it would count fewer good executions than there are */
     const rk_status status = rk_calculon_space_count(&in->app, &in->sys, &space, &total, err);
     if (status != RK_OK) {
         return status;
@@ -137,7 +137,7 @@ static rk_status search(const rk_job *job, const rk_calculon_search_args *args,
                                            &ranking->counts, err);
 }
 
-/* Logs how the executions were settled. */
+/* Logs how many executions were settled by which bound. */
 static void log_counts(const rk_calculon_log *log, const rk_calculon_search_args *args,
                        const struct ranking *ranking, double seconds)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What commands of the Calculon method are asked, and plans by it. */
+/* Requests of commands by the Calculon method, and its planner. */
 #ifndef RK_COMMAND_CALCULON_PLAN_H
 #define RK_COMMAND_CALCULON_PLAN_H
 
@@ -9,17 +9,17 @@
 
 extern const char *const rk_calculon_methods[]; /* names of `method` */
 
-/* What is not given: five strategies, the smallest datatype (below 0), standard output. */
+/* Defaults: five strategies, the smallest datatype (below 0), standard output. */
 void rk_calculon_request_init(void *request);
 
 /* Refuses options that exclude each other. */
 rk_status rk_calculon_request_check(void *request, rk_error *err);
 
-/* What is searched, how and to where: the options of `reckon plan` and `explain`. */
+/* What to search, how, and where to write: the options of `reckon plan` and `explain`. */
 #define RK_CALCULON_PLAN_OPTIONS 12
 extern const rk_option rk_calculon_plan_options[RK_CALCULON_PLAN_OPTIONS];
 
-/* What was asked and what was found. */
+/* The question and the answer. */
 typedef struct rk_calculon_plan {
     rk_calculon_request request;
     rk_problem problem;
@@ -40,7 +40,7 @@ void rk_calculon_plan_clear(rk_calculon_plan *plan);
 rk_status rk_calculon_plan_evaluate(const rk_calculon_plan *plan, const rk_candidate *candidate,
                                     rk_calculon_result *strategy, rk_error *err);
 
-/* What was asked: model, system and run; and the first two alone. */
+/* The question: model, system and run; and only the first two. */
 void rk_calculon_plan_write_inputs(FILE *to, const rk_calculon_plan *plan);
 void rk_calculon_plan_write_model(FILE *to, const rk_calculon_plan *plan);
 void rk_calculon_plan_write_system(FILE *to, const rk_calculon_plan *plan);

@@ -109,7 +109,7 @@ static rk_status write_memory(FILE *to, const rk_calculon_plan *plan,
     return rk_write_table(to, &table, style, err);
 }
 
-/* Says in one sentence where the time goes. */
+/* One sentence about where the time goes. */
 static void write_verdict(FILE *to, const rk_calculon_time_part parts[RK_CALCULON_TIME_PARTS],
                           double total)
 {
@@ -155,7 +155,7 @@ rk_status rk_calculon_plan_write_best(FILE *to, const rk_calculon_plan *plan, rk
 
 /* ---- nothing fits ------------------------------------------------------------------------ */
 
-/* Writes a strategy that does not fit; `short_of` is what its tier lacks, in bytes. */
+/* Writes a strategy that does not fit; `short_of` is the number of bytes missing in its tier. */
 static void write_need(FILE *to, const char *intro, const rk_candidate *need, double short_of)
 {
     char words[RK_WORDS_SIZE];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the two search commands of the published command line have in common. */
+/* Shared by the two search commands of the published command line. */
 #ifndef RK_COMMAND_CALCULON_SEARCH_H
 #define RK_COMMAND_CALCULON_SEARCH_H
 
@@ -13,7 +13,7 @@ typedef struct rk_calculon_search_args {
     bool debug, noneok, mbs_break, layers, no_tp_overlap, no_dp_overlap, bounded;
 } rk_calculon_search_args;
 
-/* The options of `llm-optimal-execution`; `llm-all-executions` takes the first few only. */
+/* The options of `llm-optimal-execution`; `llm-all-executions` takes only the first few. */
 #define RK_CALCULON_SEARCH_OPTIONS 16
 #define RK_CALCULON_SHARED_OPTIONS 10
 extern const rk_option rk_calculon_search_options[RK_CALCULON_SEARCH_OPTIONS];
@@ -30,7 +30,7 @@ typedef struct rk_calculon_search_inputs {
 rk_status rk_calculon_search_load(rk_job *job, const rk_calculon_search_args *args,
                                   rk_calculon_search_inputs *in, rk_error *err);
 
-/* Logs how many executions were good and bad, and the rate at which all of them were settled. */
+/* Logs how many executions were good and bad, and how many were settled per second. */
 void rk_calculon_log_counts(const rk_calculon_log *log, const rk_search_counts *counts,
                             double seconds);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What people and programs read of a calibration. */
+/* The report of a calibration for people and programs. */
 #ifndef RK_COMMAND_CALIBRATE_REPORT_H
 #define RK_COMMAND_CALIBRATE_REPORT_H
 

@@ -24,21 +24,21 @@ typedef struct rk_cluster {
 
 typedef struct rk_clusters {
     const rk_run_args *args;
-    double deadline, max_power; /* days, W; infinite: not asked */
+    double deadline, max_power; /* days, W; infinite: no limit */
     int offered_count, count;
     rk_offered offered[RK_OFFERED_MAX];
     rk_cluster clusters[RK_CLUSTER_ROWS];
-    int smallest, cheapest, fastest; /* places in clusters; below 0: none meets it */
+    int smallest, cheapest, fastest; /* index into clusters; below 0: none meets it */
 } rk_clusters;
 
 /*
- * Adds the clusters of a system: some about the number that a first guess says and, with a
- * deadline, the smallest that meets it.
+ * Adds the clusters of a system: some around a first guess and, with a deadline, the smallest that
+ * meets it.
  */
 rk_status rk_clusters_add(rk_job *job, rk_clusters *clusters, const rk_offered *offered,
                           rk_error *err);
 
-/* Sorts by days, and finds the smallest, the cheapest and the fastest, and the front. */
+/* Sorts by days; finds the smallest, the cheapest and the fastest cluster, and the Pareto front. */
 void rk_clusters_choose(rk_clusters *clusters);
 
 /* Writes the clusters as text, JSON or CSV. */

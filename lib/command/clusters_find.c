@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which clusters of a system can answer a question, and which of them is the smallest. */
+/* Finds the clusters of a system that meet a deadline, and the smallest of them. */
 #include "command/clusters.h"
 
 #include "base/error.h"
@@ -12,18 +12,18 @@
 
 #define USUAL_MFU   0.4  /* where the first guess starts */
 #define USUAL_DAYS  30.0 /* likewise, without a deadline */
-#define CHOICE_RUNS 200  /* simulated for each cluster */
+#define CHOICE_RUNS 200  /* simulated runs per cluster */
 
-/* The smallest cluster is found to one part in so many, or to a domain. */
+/* Resolution of the smallest cluster: one part in this many, or one domain. */
 #define GROWTH_STEPS 32
 
-/* A system that is asked, and what the run needs of it. */
+/* A candidate system, and what the run needs from it. */
 struct site {
     const rk_offered *offered;
     rk_run_args args; /* with this system */
     rk_inputs inputs;
     double tokens, seq;
-    int64_t domain, most; /* accelerators of the innermost tier, of all that may be used */
+    int64_t domain, most; /* accelerators of the innermost tier, and all that may be used */
 };
 
 /* ---- one cluster --------------------------------------------------------------------------- */
@@ -45,7 +45,7 @@ static void fill_cluster(const rk_clusters *c, const rk_whole_run *run, rk_clust
                  (!(c->args->budget > 0) || out->cost <= c->args->budget);
 }
 
-/* The arguments for so many accelerators, with the batch that is given or usual there. */
+/* The arguments for this many accelerators, with the given or usual batch. */
 static rk_status args_of(const struct site *site, int64_t accelerators, rk_run_args *args,
                          rk_error *err)
 {
@@ -55,7 +55,7 @@ static rk_status args_of(const struct site *site, int64_t accelerators, rk_run_a
     return rk_run_settle_batch(args, &site->inputs.model, err);
 }
 
-/* Adds a cluster of so many accelerators, if some strategy fits there. */
+/* Adds a cluster of this many accelerators, if some strategy fits. */
 static rk_status add_cluster(rk_job *job, rk_clusters *c, const struct site *site,
                              int64_t accelerators, rk_error *err)
 {
@@ -87,7 +87,7 @@ static rk_status add_cluster(rk_job *job, rk_clusters *c, const struct site *sit
 
 /* ---- about the first guess ----------------------------------------------------------------- */
 
-/* Whole domains nearest to a number: 1, 5/4 or 3/2 times a power of two. */
+/* Rounds to whole domains: the nearest of 1, 5/4 and 3/2 times a power of two. */
 static int64_t rounded(double accelerators, int64_t domain, int64_t most)
 {
     const double domains = fmax(1, fmin(accelerators, (double)most) / (double)domain);
@@ -111,7 +111,7 @@ static bool is_there(const rk_clusters *c, const char *system, int64_t accelerat
     return false;
 }
 
-/* The accelerators from which on the question can be answered, by a first guess of the MFU. */
+/* The number of accelerators needed if the MFU is as guessed. */
 static double first_guess(const rk_clusters *c, const struct site *site)
 {
     const rk_accelerator *a = &site->inputs.system.accelerator;
@@ -138,18 +138,18 @@ static rk_status add_near_guess(rk_job *job, rk_clusters *c, const struct site *
 
 /* ---- the smallest -------------------------------------------------------------------------- */
 
-/* Accelerators of a cluster that is not known yet over the fastest of those that are. */
+/* Upper bound on the speed-up over the fastest cluster known so far. */
 #define FASTER 1.25
 
 /*
- * What makes a run shorter than its steps: a factor measured nearby, or fewer tokens for a smaller
- * batch.  A search for the smallest cluster allows for that much.
+ * Factor by which a run may be shorter than its steps suggest: one measured nearby, or fewer tokens
+ * for a smaller batch. The search for the smallest cluster allows for it.
  */
 #define SHORTER 0.5
 
 /*
- * Time over that of the steps alone, at least: what a smaller cluster of this system loses to
- * interruptions and checkpoints, a larger one loses too.
+ * Lower bound on total time over step time: a larger cluster of this system loses at least as much
+ * to interruptions and checkpoints as a smaller one.
  */
 static double least_overhead(const rk_clusters *c, const struct site *site, int64_t accelerators)
 {
@@ -164,7 +164,7 @@ static double least_overhead(const rk_clusters *c, const struct site *site, int6
     return most;
 }
 
-/* Sequences/s below which no run on so many accelerators ends in time. */
+/* Sequences/s below which no run on this many accelerators ends in time. */
 static double least_rate(const rk_clusters *c, const struct site *site, int64_t accelerators)
 {
     const rk_run_args *args = &site->args;
@@ -182,7 +182,7 @@ static rk_status is_fast_enough(rk_job *job, const rk_clusters *c, const struct 
     rk_plan_space space;
     rk_planned planned;
     rk_bounded_counts counts;
-    rk_error refusal; /* degrees that do not divide the accelerators: not these */
+    rk_error refusal; /* the degrees do not divide this number of accelerators: try others */
     size_t found = 0;
     *fast = false;
     rk_status status = args_of(site, accelerators, &args, err);
@@ -199,8 +199,8 @@ static rk_status is_fast_enough(rk_job *job, const rk_clusters *c, const struct 
 }
 
 /*
- * The fewest domains that can end in time, if no accelerator is so much faster than those of the
- * clusters that are known; 0: none is known.
+ * Lower bound on the domains that end in time, from the speed per accelerator of known clusters; 0:
+ * none is known.
  */
 static int64_t fewest_by_known(const rk_clusters *c, const struct site *site)
 {
@@ -238,8 +238,8 @@ static int64_t growth(int64_t n, int64_t domain)
 }
 
 /*
- * Tries every number of whole steps from below, up to the smallest that is known to meet the
- * deadline: time does not fall steadily with accelerators, because degrees must divide them.
+ * Tries every number of whole steps from below, up to the smallest known to meet the deadline:
+ * because degrees must divide the accelerators, time does not fall monotonically with their number.
  */
 static rk_status add_smallest(rk_job *job, rk_clusters *c, const struct site *site, rk_error *err)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What `reckon run` says of clusters. */
+/* The text of `reckon run` about clusters. */
 #include "command/clusters.h"
 
 #include "base/units.h"

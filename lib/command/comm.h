@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Collectives as nccl-tests report them. */
+/* Collectives as nccl-tests reports them. */
 #ifndef RK_COMMAND_COMM_H
 #define RK_COMMAND_COMM_H
 

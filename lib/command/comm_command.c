@@ -27,7 +27,9 @@ struct comm {
     rk_comm_with with; /* with.system NULL: nothing beside */
 };
 
-/* The library of an accelerator, where the model of its choice among algorithms is not here. */
+/*
+ * The collective library of an accelerator, if reckon has no model of how it chooses an algorithm.
+ */
 static const char *other_library(const rk_system *system)
 {
     switch (system->accelerator.generation) {
@@ -50,7 +52,7 @@ static const char *other_library(const rk_system *system)
 
 #define CHOICE_SIZE 128
 
-/* Who chooses among the algorithms. */
+/* What chooses the algorithm. */
 static const char *describe_choice(const struct comm *comm, char out[CHOICE_SIZE])
 {
     const char *asked = comm->args->algorithm, *library = other_library(comm->system);
@@ -109,7 +111,7 @@ static void visit_seconds(const struct comm *comm, timing *t, visit_timing *visi
     visit(to, comm, t);
 }
 
-/* As estimates choose and price it; with --algorithm nccl beside NCCL's choice. */
+/* As in estimates; with --algorithm nccl, next to NCCL's choice. */
 static void visit_model(const struct comm *comm, timing *t, double moved, visit_timing *visit,
                         void *to)
 {
@@ -145,7 +147,7 @@ static void visit_ways(const struct comm *comm, timing *t, double moved, visit_t
     }
 }
 
-/* Bytes that the busiest rank sends of a size. */
+/* Bytes that the busiest rank sends, for a message size. */
 static double busiest_bytes(const struct comm *comm, rk_collective op, double bytes)
 {
     return bytes * (op == RK_COLL_ALL_TO_ALL ? comm->args->imbalance : 1);
@@ -183,7 +185,7 @@ static void count_timing(void *to, const struct comm *comm, const timing *t)
     ++*(int *)to;
 }
 
-/* Refuses names that no way has, and ways that this group cannot use for any of the collectives. */
+/* Refuses unknown names, and algorithms that this group cannot use for any of the collectives. */
 static rk_status check_algorithm(const struct comm *comm, rk_error *err)
 {
     static const char *const choices[] = {"best", "all", "nccl", NULL};
@@ -264,7 +266,7 @@ static void add_whole(rk_table *table, const struct comm *comm, const timing *t)
     }
 }
 
-/* The phases of a way: what each sends over which links. */
+/* The phases of an algorithm: what each sends over which links. */
 static void add_phases(void *to, const struct comm *comm, const timing *t)
 {
     rk_table *table = to;
@@ -297,7 +299,7 @@ static void add_phases(void *to, const struct comm *comm, const timing *t)
     }
 }
 
-/* What all links carry, until something fails. */
+/* The loads of all links, until an error occurs. */
 struct links {
     rk_table table;
     rk_out *out;

@@ -123,7 +123,7 @@ static void write_json(rk_out *out, const struct fit *fit)
         rk_json_real(&writer, "step_s", fitted->curve.step_s);
         rk_json_real(&writer, "chunk_step_s", fitted->curve.chunk_step_s);
         rk_json_real(&writer, "bandwidth_bytes_per_s", fitted->curve.bandwidth);
-        if (set->nominal > 0) { /* as tiers of systems have it */
+        if (set->nominal > 0) { /* in the format of a system's tiers */
             rk_json_open_member(&writer, "tier_fit", "{");
             rk_json_string(&writer, "op", rk_collective_names[set->op]);
             rk_json_real(&writer, "step_us", 1e6 * fitted->curve.step_s);

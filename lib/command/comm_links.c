@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The links of a phase with what they carry. */
+/* The links of a phase and their loads. */
 struct links {
     rk_wiring wiring;
     int64_t count;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What every link carries in the phases of a collective, for `reckon comm --explain`. */
+/* The load of every link in each phase of a collective, for `reckon comm --explain`. */
 #ifndef RK_COMMAND_COMM_LINKS_H
 #define RK_COMMAND_COMM_LINKS_H
 

@@ -13,7 +13,7 @@ struct row {
     const char *name;
     double bytes;
     double seconds;   /* of communication in a step */
-    double rate;      /* updates of all machines in a second; 0: compute is not known */
+    double rate;      /* updates of all machines per second; 0: compute time is not known */
     double staleness; /* updates by others between pull and push */
 };
 

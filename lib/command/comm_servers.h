@@ -6,12 +6,12 @@
 #include "job/job.h"
 #include "system/system.h"
 
-/* What is asked; the machines are the domains of the innermost tier that the group spans. */
+/* The question; the machines are the domains of the innermost tier that the group spans. */
 typedef struct rk_comm_servers {
     int64_t extra;    /* machines that only serve */
-    double compute_s; /* of a step without communication; 0: not said */
+    double compute_s; /* of a step without communication; 0: not given */
     double price;     /* more steps per update of staleness, as a share; see rk_staleness_steps */
-    int64_t every;    /* steps between averages of sites; 0: not said */
+    int64_t every;    /* steps between averages of sites; 0: not given */
 } rk_comm_servers;
 
 /* Writes a row per arrangement and size, beside the all-reduce of estimates. */

@@ -10,11 +10,11 @@
 typedef struct rk_comm_with {
     const rk_system *system;
     rk_collective op;
-    double bytes; /* 0: as many as the one beside it, which rk_comm_beside_of wants stated */
+    double bytes; /* 0: as many as the other collective */
     rk_group group;
 } rk_comm_with;
 
-/* One beside the other, both started at once. */
+/* Two collectives started at the same time. */
 typedef struct rk_comm_beside {
     rk_comm_flow one, other;
     rk_comm_pair pair;
@@ -24,13 +24,13 @@ typedef struct rk_comm_beside {
 rk_comm_beside rk_comm_beside_of(const rk_comm_with *with, const rk_group *group, rk_collective op,
                                  double bytes, double seconds, const char *name);
 
-/* The name of the tier that both share most; "none". */
+/* The name of the tier that both share most, or "none". */
 const char *rk_comm_shared_tier(const rk_comm_with *with, const rk_comm_pair *pair);
 
 #define RK_COMM_WITH_COLUMNS 6
 extern const rk_table_column rk_comm_with_columns[RK_COMM_WITH_COLUMNS];
 
-/* Adds a row: what both take, and of which links they want the greatest share. */
+/* Adds a row: the times of both, and the tier for which they compete most. */
 void rk_comm_with_add(rk_table *table, const rk_comm_with *with, const char *name, double bytes,
                       const rk_comm_beside *beside);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What `reckon design` finds, before anything is written. */
+/* The computation of `reckon design`, without output. */
 #include "command/design_answer.h"
 
 #include "base/error.h"
@@ -28,7 +28,7 @@ double rk_design_answer_run_cost(const rk_design_answer *d, const rk_design *des
 
 /* ---- the search ---------------------------------------------------------------------------- */
 
-/* Sequences/s that are asked for, by all targets together. */
+/* Sequences/s required to meet all targets. */
 static double least_rate(const rk_design_answer *d)
 {
     const rk_design_target *target = &d->target;
@@ -66,8 +66,8 @@ static rk_status search(rk_job *job, rk_design_answer *d, rk_error *err)
 /* ---- what was asked -------------------------------------------------------------------------- */
 
 /*
- * An axis says how many processors there are, or else the options; these stand for all machines,
- * with the most that any of them has.
+ * The number of processors comes from an axis, or else from the options. The problem stands for all
+ * machines and has as many as the largest.
  */
 static rk_status settle_processors(const rk_prices *prices, const char *name,
                                    const rk_planner *planner, void *options, rk_error *err)
@@ -100,7 +100,7 @@ rk_status rk_design_answer_prepare(const rk_planner *planner, void *options, rk_
 rk_status rk_design_answer_find(rk_job *job, rk_design_answer *d, rk_error *err)
 {
     if (find_axis(&d->prices, "offload_GiB")) {
-        d->asked.planner->allow_offload(&d->asked); /* what is paid for may be used */
+        d->asked.planner->allow_offload(&d->asked); /* everything that is paid for may be used */
     }
     return search(job, d, err);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `reckon design`: what its files share. */
+/* Shared by the files of `reckon design`. */
 #ifndef RK_COMMAND_DESIGN_ANSWER_H
 #define RK_COMMAND_DESIGN_ANSWER_H
 
@@ -7,21 +7,21 @@
 #include "command/planner.h"
 #include "report/describe.h"
 
-/* What a machine has to do; 0: not asked. */
+/* What a machine must achieve; 0: no such target. */
 typedef struct rk_design_target {
     const char *prices; /* of which document */
     double step, tokens_per_second, days, tokens;
 } rk_design_target;
 
-/* What was asked and what was found. */
+/* The question and the answer. */
 typedef struct rk_design_answer {
     rk_design_target target;
     rk_asked asked;
     rk_prices prices;
-    double least_rate;  /* sequences/s that are asked for; 0: none */
+    double least_rate;  /* required sequences/s; 0: no target */
     rk_design *designs; /* owned; cheapest first */
     size_t count;
-    const rk_design *cheapest; /* that meets the target; NULL: none, or no target */
+    const rk_design *cheapest; /* machine that meets the target; NULL: none, or no target */
     rk_bounded_counts counts;
     double cpu_s;
 } rk_design_answer;
@@ -33,7 +33,7 @@ const rk_design_target *rk_design_target_of(const void *options);
 rk_status rk_design_answer_prepare(const rk_planner *planner, void *options, rk_design_answer *d,
                                    rk_error *err);
 
-/* Searches on every machine, for what was asked. */
+/* Searches on every machine. */
 rk_status rk_design_answer_find(rk_job *job, rk_design_answer *d, rk_error *err);
 
 /* Seconds in which a machine trains the whole batch. */
@@ -42,7 +42,7 @@ double rk_design_answer_step(const rk_design_answer *d, const rk_design *design)
 /* Days for the tokens that were asked for; 0: no tokens. */
 double rk_design_answer_days(const rk_design_answer *d, const rk_design *design);
 
-/* What a run costs of the life of a machine; 0: not known. */
+/* The share of a machine's price that a run uses up; 0: not known. */
 double rk_design_answer_run_cost(const rk_design_answer *d, const rk_design *design);
 
 rk_text_writer rk_design_answer_write_text; /* `what` is the rk_design_answer */

@@ -127,7 +127,7 @@ static void add_design(rk_table *table, const rk_design_answer *d, const rk_desi
     rk_table_cell(table, "%.2f", 100 * design->best.efficiency);
 }
 
-/* The machines that no other beats; those that meet the target stand below a line. */
+/* The Pareto front of machines; those that meet the target come after a line. */
 static rk_status write_front(FILE *to, const rk_design_answer *d, rk_table_style style,
                              rk_error *err)
 {
@@ -148,7 +148,7 @@ static rk_status write_front(FILE *to, const rk_design_answer *d, rk_table_style
         (rk_table_column){d->target.tokens > 0 ? "days" : "tokens/s", RK_ALIGN_RIGHT};
     columns[count++] = (rk_table_column){efficiency, RK_ALIGN_RIGHT};
     rk_table_init(&table, columns, count);
-    size_t rows = 0, slower = 0; /* slower: those that do not meet the target */
+    size_t rows = 0, slower = 0; /* slower ones, which do not meet the target */
     for (size_t i = 0; i < d->count; i++) {
         const rk_design *design = &d->designs[i];
         if (design == d->cheapest) {

@@ -22,13 +22,13 @@ static const rk_option estimate_options[] = {
     RK_OPTION_EMIT,
 };
 
-/* What was asked and what was found. */
+/* The question and the answer. */
 struct estimate {
     const rk_request *request;
     const rk_inputs *inputs;
     rk_setting setting;
     rk_found found;
-    rk_sensitivities worth; /* filled when they are asked for */
+    rk_sensitivities worth; /* filled on request */
     rk_rules rules;         /* likewise */
     rk_sync sync;           /* likewise */
     rk_operators operators; /* likewise */
@@ -130,7 +130,7 @@ static rk_status run_estimate(rk_job *job, void *arguments, rk_error *err)
     rk_request *request = arguments;
     rk_inputs inputs;
     if (request->accelerators == 0 && request->dp == 0) {
-        request->dp = 1; /* what is not given is 1, also without any degree */
+        request->dp = 1; /* degrees that are not given are 1, even if none is given */
     }
     struct estimate e = {.request = request, .inputs = &inputs};
     rk_status status = rk_request_load(request, &inputs, err);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `reckon estimate --operators`: what a microbatch runs on a rank, operator by operator. */
+/* `reckon estimate --operators`: the operators that a microbatch runs on a rank. */
 #ifndef RK_COMMAND_ESTIMATE_OPERATORS_H
 #define RK_COMMAND_ESTIMATE_OPERATORS_H
 
 #include "command/answer.h"
 #include "layer/operator_list.h"
 
-/* The operators of one block, and how many of it the model has. */
+/* The operators of one block, and the number of such blocks. */
 typedef struct rk_block_operators {
     char name[64];
     int count;

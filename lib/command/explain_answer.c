@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What `reckon explain` finds: the best strategy again with each number of the machine changed. */
+/*
+ * The computation of `reckon explain`: the best strategy is searched again with each number of the
+ * machine changed.
+ */
 #include "command/explain_answer.h"
 
 /* ---- results ------------------------------------------------------------------------------- */

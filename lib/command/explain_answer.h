@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `reckon explain`: what its files share. */
+/* Shared by the files of `reckon explain`. */
 #ifndef RK_COMMAND_EXPLAIN_ANSWER_H
 #define RK_COMMAND_EXPLAIN_ANSWER_H
 
@@ -7,7 +7,7 @@
 #include "command/planner.h"
 #include "report/describe.h"
 
-/* What was asked and what was found. */
+/* The question and the answer. */
 typedef struct rk_explain {
     rk_asked asked;
     double change;     /* 0.1: every number 10 % better */
@@ -19,15 +19,15 @@ typedef struct rk_explain {
 } rk_explain;
 
 /*
- * Finds the best strategy of what was asked, and again with each number changed; where none fits,
- * explain->asked.ranking is empty.
+ * Finds the best strategy, and again with each number changed; if none fits, explain->asked.ranking
+ * is empty.
  */
 rk_status rk_explain_find(rk_job *job, rk_explain *explain, rk_error *err);
 
-/* Better by what share of the rate: 0.05 for 5 %. */
+/* Relative gain of the rate: 0.05 for 5 %. */
 double rk_explain_gain(const rk_explain *explain, const rk_replan *replan);
 
-/* What is different in the strategy that is best then; "" when it is the same. */
+/* How the new best strategy differs; "" if it is the same. */
 const char *rk_explain_changes(const rk_explain *explain, const rk_replan *replan,
                                char out[RK_WORDS_SIZE]);
 

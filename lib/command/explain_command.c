@@ -10,7 +10,7 @@
 
 /* ---- options ------------------------------------------------------------------------------- */
 
-/* The command lines of the two methods; what they share with `reckon plan` comes first. */
+/* The command lines of the two methods; the options shared with `reckon plan` come first. */
 struct calculon_args {
     rk_calculon_request request;
     double change;

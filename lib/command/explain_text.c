@@ -71,7 +71,7 @@ static rk_status write_numbers(FILE *to, const rk_explain *explain, rk_table_sty
         rk_table_cell(&table, "%.5g", replan->value);
         add_seconds(&table, replan->old_step);
         add_seconds(&table, replan->best.step);
-        /* in hundredths of a percent, so that there is no -0.00 */
+        /* in hundredths of a percent, to avoid -0.00 */
         const double gain = round(1e4 * rk_explain_gain(explain, replan)) / 100;
         rk_table_cell(&table, replan->runs ? "%.2f" : "-", gain == 0 ? 0.0 : gain);
     }

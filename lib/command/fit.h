@@ -6,13 +6,13 @@
 #include "command/found.h"
 #include "report/remedies.h"
 
-/* What was asked and what was found. */
+/* The question and the answer. */
 typedef struct rk_fit {
     const rk_request *request;
     const rk_inputs *inputs;
     rk_found found;
-    rk_fit_changes changes; /* of the strategy that the answer is about, when it does not fit */
-    int64_t fewest;         /* accelerators on which some strategy fits; 0: none are enough */
+    rk_fit_changes changes; /* of the strategy in question, if it does not fit */
+    int64_t fewest;         /* accelerators on which some strategy fits; 0: no number suffices */
     rk_planned leanest;     /* a strategy that fits on them */
 } rk_fit;
 
@@ -20,7 +20,7 @@ typedef struct rk_fit {
 rk_status rk_fit_find(rk_job *job, const rk_request *request, const rk_inputs *inputs, rk_fit *fit,
                       rk_error *err);
 
-/* The strategy that the answer is about; NULL: none is legal. */
+/* The strategy in question; NULL: none is legal. */
 const rk_answer *rk_fit_answer(const rk_fit *fit);
 
 #endif

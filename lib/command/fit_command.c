@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `reckon fit`: whether a strategy, or any, fits in memory, and if not what would make it. */
+/* `reckon fit`: whether a strategy, or any, fits in memory, and if not, what would make it fit. */
 #include "base/time_text.h"
 #include "base/units.h"
 #include "command/commands.h"
@@ -193,7 +193,7 @@ static rk_status write_answer(const rk_job *job, const rk_fit *fit, rk_error *er
 
 /* ---- the answer ---------------------------------------------------------------------------- */
 
-/* The fewest accelerators with the batch of the answer, and everything else as asked. */
+/* The fewest accelerators with the batch of the answer and everything else as requested. */
 static rk_status find_fewest(rk_job *job, rk_fit *fit, const rk_answer *answer, rk_error *err)
 {
     const rk_inputs *inputs = fit->inputs;

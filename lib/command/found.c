@@ -10,8 +10,8 @@
 /* ---- the strategy ---------------------------------------------------------------------------- */
 
 /*
- * Nothing is legal: with what is given and the usual values of the rest a strategy breaks a rule,
- * which the error names.
+ * Nothing is legal: the given choices with the usual values of the rest break a rule, which the
+ * error names.
  */
 static rk_status explain_refusal(const rk_request *request, const rk_inputs *inputs, rk_error *err)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The strategy that a command is about: the one of its command line, or the fastest that fits of
- * those that the command line leaves open.
+ * The strategy that a command works on: the one given on its command line, or the fastest that fits
+ * among those it leaves open.
  */
 #ifndef RK_COMMAND_FOUND_H
 #define RK_COMMAND_FOUND_H
@@ -9,7 +9,7 @@
 #include "command/reckon_plan.h"
 
 typedef struct rk_found {
-    bool searched; /* the command line leaves choices open: `plan` has the fastest that fits, or
+    bool searched; /* the command line leaves choices open; `plan` has the fastest that fits, or
                       what is missing */
     rk_plan_answer plan;
     rk_answer given; /* of a strategy that was given */
@@ -23,19 +23,19 @@ rk_status rk_found_fill(rk_job *job, const rk_request *request, const rk_inputs 
                         rk_found *found, rk_error *err);
 void rk_found_clear(rk_found *found);
 
-/* The strategy and its estimate; NULL: none fits. */
+/* The strategy and its estimate; NULL if none fits. */
 const rk_answer *rk_found_answer(const rk_found *found);
 
-/* How the search went, and what was given and searched; nothing when a strategy was given. */
+/* Writes search statistics and the given and searched choices; nothing if a strategy was given. */
 void rk_write_found(FILE *to, const rk_found *found);
 void rk_found_write_json(rk_json_writer *writer, const rk_found *found);
 
-/* What `estimate`, `fit`, `run` and `timeline` say about it in their help. */
+/* The paragraph about it in the help of `estimate`, `fit`, `run` and `timeline`. */
 #define RK_NOTES_OF_CHOICES                                                                        \
     "Searches what is left open of the strategy, as 'reckon plan' does, and uses the\n"            \
     "fastest strategy that fits.\n"
 
-/* What was given of a strategy and what was searched; nothing when nothing was given. */
+/* Which choices were given and which were searched; nothing if none was given. */
 void rk_write_choices(FILE *to, const rk_plan_answer *plan);
 
 #endif

@@ -47,7 +47,7 @@ void rk_write_illegal(FILE *to, const rk_plan_answer *plan)
                       rk_with_commas(rule->excluded, number));
         (void)fprintf(to, "%s: %s.\n", all ? "" : " of them", rule->message);
         if (rule->alone > 0) {
-            break; /* what else is excluded, this rule excludes too */
+            break; /* this rule excludes everything that the others do */
         }
     }
     for (int i = 0; i < reasons->help_count; i++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `reckon list`: what is in the built-in catalogue. */
+/* `reckon list`: the contents of the built-in catalogue. */
 #include "command/commands.h"
 
 #include "base/error.h"

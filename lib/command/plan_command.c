@@ -66,7 +66,7 @@ static void init_reckon(void *request)
     ((rk_request *)request)->top = 0;
 }
 
-/* What is asked for by number is a ranking; a launch file needs the fastest alone. */
+/* With a number given the answer is a ranking; a launch file needs only the fastest. */
 static rk_status complete_reckon(void *request, rk_error *err)
 {
     rk_request *plan = request;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What `plan`, `explain`, `design` and `shape` are asked, by either method, so that each of these
- * commands is written once.  A planner knows the options of its method: it loads what they name,
- * and shows it.
+ * The question of `plan`, `explain`, `design` and `shape` with either method, so that each of these
+ * commands is written once. A planner knows the options of its method: it loads what they name and
+ * shows it.
  */
 #ifndef RK_COMMAND_PLANNER_H
 #define RK_COMMAND_PLANNER_H
@@ -42,7 +42,7 @@ struct rk_planner {
     /* Lets the search offload whatever the options do not forbid. */
     void (*allow_offload)(rk_asked *asked);
 
-    /* Gives a model that the options do not name sequences of so many tokens; or NULL. */
+    /* Sets the sequence length of a model that the options do not name; or NULL. */
     void (*set_seq)(rk_asked *asked, int64_t seq);
 
     /* Searches for the best strategies, with all that an answer of `plan` shows. */
@@ -62,17 +62,17 @@ struct rk_planner {
     void (*write_strategies_json)(rk_json_writer *writer, const rk_asked *asked);
     rk_status (*write_csv)(const rk_job *job, const rk_asked *asked, rk_error *err);
 
-    /* Whether a launch file is wanted in place of the answer; or NULL. */
+    /* Whether a launch file is requested instead of the answer; or NULL. */
     bool (*emits)(const rk_asked *asked);
     rk_status (*emit)(const rk_job *job, const rk_asked *asked, rk_error *err);
 
-    /* What was asked: model and system; the batch; all of it; and without the model. */
+    /* The question: model and system; the batch; all of it; and all but the model. */
     void (*write_documents)(FILE *to, const rk_asked *asked);
     void (*write_batch)(FILE *to, const rk_asked *asked);
     void (*write_inputs)(FILE *to, const rk_asked *asked);
     void (*write_machine)(FILE *to, const rk_asked *asked);
 
-    /* A strategy on one line, or else, where that is NULL, on several. */
+    /* A strategy on one line; if this is NULL, on several. */
     const char *(*strategy_words)(const rk_candidate *candidate, char out[RK_WORDS_SIZE]);
     void (*write_strategy)(FILE *to, const rk_candidate *candidate);
 };
@@ -88,10 +88,10 @@ rk_status rk_asked_load(const rk_planner *planner, const void *options, rk_asked
                         rk_error *err);
 void rk_asked_clear(rk_asked *asked);
 
-/* The same of the reckon model where problem.reckon.inputs are there already. */
+/* The same for the reckon model, with problem.reckon.inputs already loaded. */
 rk_status rk_asked_take(rk_asked *asked, const rk_request *request, rk_error *err);
 
-/* Writes the answer of `plan` as the options want it. */
+/* Writes the answer of `plan` in the format of the options. */
 rk_status rk_plan_write(const rk_job *job, const rk_asked *asked, rk_error *err);
 
 /* Runs `plan`. */

@@ -81,7 +81,7 @@ static rk_status write_one(const rk_job *job, const rk_study *study, const char 
                          "write all of it (-o FILE.html, -o FILE.md)");
 }
 
-/* The figures of a page beside its file. */
+/* Writes the figures of a page next to its file. */
 static rk_status write_figures(const rk_job *job, const rk_study *study, const char *page,
                                rk_error *err)
 {

@@ -23,7 +23,7 @@ rk_status rk_rank_for_job(rk_job *job, const rk_problem *problem, rk_search_kind
 
 /* ---- how it went ---------------------------------------------------------------------------- */
 
-/* Whether the method itself chooses between bounds and all strategies. */
+/* Whether the method chooses between bounded and exhaustive search. */
 static bool chooses(const rk_method *method)
 {
     return method->bounds_pay_from < UINT64_MAX;
@@ -73,7 +73,7 @@ void rk_ranking_write_json(rk_json_writer *writer, const rk_method *method,
 
 enum { TOGETHER_MAX = 10, GAP_WIDTH = 2 };
 
-/* All candidates that are compared: a row that one of them has is shown for all. */
+/* All compared candidates: a row that applies to one is shown for all. */
 struct comparison {
     const rk_problem *problem;
     const rk_candidate *candidates;
@@ -102,7 +102,7 @@ static size_t column_width(const struct comparison *c, size_t number)
     return widest;
 }
 
-/* How many candidates from `first` on have room side by side; at least one. */
+/* How many candidates from `first` on fit side by side; at least one. */
 static size_t count_together(const struct comparison *c, size_t first, int width)
 {
     size_t used = (size_t)c->problem->method->label_width, count = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A ranking of either method: searched for, and written. */
+/* Searches and writes a ranking with either method. */
 #ifndef RK_COMMAND_RANKED_H
 #define RK_COMMAND_RANKED_H
 
@@ -19,15 +19,17 @@ rk_status rk_rank_for_job(rk_job *job, const rk_problem *problem, rk_search_kind
                           int64_t threads, rk_ranking *ranking, rk_search_time *time,
                           rk_error *err);
 
-/* How many strategies there are, and how fast they were gone through: the lines of "search". */
+/* The lines of "search": the number of strategies, and how fast they were searched. */
 void rk_ranking_write(FILE *to, const rk_method *method, const rk_ranking *ranking, double cpu_s);
 
 /* The members "search" and "performance". */
 void rk_ranking_write_json(rk_json_writer *writer, const rk_method *method,
                            const rk_ranking *ranking, rk_search_time time);
 
-/* The candidates of a ranking side by side, as many as the page has room for, in as many tables
- * as it takes; an empty line behind each. */
+/*
+ * The candidates of a ranking side by side, in as many tables as the page's width requires, each
+ * followed by an empty line.
+ */
 rk_status rk_write_comparison(FILE *to, const rk_problem *problem, const rk_ranking *ranking,
                               rk_table_style style, rk_error *err);
 

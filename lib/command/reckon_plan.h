@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Searches by the reckon model: what `reckon plan --method reckon` and `reckon fit` share. */
+/* Searches by the reckon model, for `reckon plan --method reckon` and `reckon fit`. */
 #ifndef RK_COMMAND_RECKON_PLAN_H
 #define RK_COMMAND_RECKON_PLAN_H
 
@@ -12,7 +12,7 @@
 #define RK_THREADS_MAX 4096
 #define RK_PLAN_TOP    5 /* strategies of a ranking by default */
 
-/* What was asked and what was found. */
+/* The question and the answer. */
 typedef struct rk_plan_answer {
     const rk_request *request;
     const rk_inputs *inputs;
@@ -29,8 +29,8 @@ typedef struct rk_plan_answer {
 
 /*
  * Searches the space of a request for the `top` fastest strategies, or with top 0 for distinct
- * alternatives.  On standard error, a long
- * search shows how far it is.  Cleared with rk_plan_answer_clear, also after a failure.
+ * alternatives. Long searches show their progress on standard error.  Cleared with
+ * rk_plan_answer_clear, also after a failure.
  */
 rk_status rk_plan_answer_search(rk_job *job, const rk_request *request, const rk_inputs *inputs,
                                 size_t top, rk_plan_answer *plan, rk_error *err);
@@ -41,7 +41,7 @@ void rk_plan_answer_clear(rk_plan_answer *plan);
 /* The inputs and the space for what is written once for both methods. */
 rk_problem rk_plan_answer_problem(const rk_plan_answer *plan);
 
-/* How many strategies there are, and how fast they were gone through. */
+/* The number of strategies, and how fast they were searched. */
 void rk_write_search(FILE *to, const rk_plan_answer *plan);
 void rk_search_write_json(rk_json_writer *writer, const rk_plan_answer *plan);
 
@@ -53,10 +53,10 @@ void rk_shortage_write_json(rk_json_writer *writer, const rk_plan_answer *plan);
 void rk_write_illegal(FILE *to, const rk_plan_answer *plan);
 void rk_illegal_write_json(rk_json_writer *writer, const rk_plan_answer *plan);
 
-/* What was asked: model, system, stack and run. */
+/* The question: model, system, stack and run. */
 void rk_plan_answer_write_inputs(FILE *to, const rk_plan_answer *plan);
 
-/* Why the others are slower than the best strategy, and that one in full. */
+/* Why the others are slower than the best strategy, and the best one in full. */
 rk_status rk_plan_answer_write_best(FILE *to, const rk_plan_answer *plan, rk_table_style style,
                                     rk_error *err);
 

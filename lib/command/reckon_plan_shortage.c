@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is missing when a strategy does not fit, or none does, and what would help. */
+/* What is missing when a strategy, or every strategy, does not fit, and what would help. */
 #include "command/reckon_plan.h"
 
 #include "base/time_text.h"

@@ -15,10 +15,10 @@
 /* ---- why the others are slower -------------------------------------------------------------- */
 
 #define LINE_WIDTH 80
-#define SHOWN      1e-5 /* s: less is not worth a word */
+#define SHOWN      1e-5 /* s: smaller differences are not mentioned */
 
 /*
- * The part that differs most between two estimates, but for one; RK_PART_COUNT: none differs by
+ * The part that differs most between two estimates, one excepted; RK_PART_COUNT if none differs by
  * SHOWN.
  */
 static int most_different(const rk_estimate *a, const rk_estimate *b, int but)

@@ -14,7 +14,7 @@ typedef struct rk_shape_wish {
     double feedforward, aspect_min, aspect_max;
 } rk_shape_wish;
 
-/* What was asked and what was found. */
+/* The question and the answer. */
 typedef struct rk_shape_answer {
     rk_shape_wish wish;
     rk_asked asked;

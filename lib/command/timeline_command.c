@@ -20,7 +20,7 @@ static const rk_option timeline_options[] = {
     RK_OPTIONS_OF_SEARCH,
 };
 
-/* What was asked and what was found. */
+/* The question and the answer. */
 struct asked {
     const rk_request *request;
     const rk_inputs *inputs;
