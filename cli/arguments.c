@@ -131,8 +131,8 @@ static bool find_option(const rk_command *command, int answer, rk_option_info *i
 }
 
 /*
- * Explains an answer of '?' or ':'; RK_PARSED: `given` is a long option that the table lacks.
- * `letters`: the word that is being read letter by letter, such as "-tp", or NULL.
+ * Explains getopt_long's answer '?' or ':'; RK_PARSED: `given` is a long option that the table
+ * lacks. `letters`: the word that is being read letter by letter, such as "-tp", or NULL.
  */
 static int fail_option(const rk_command *command, int answer, const char *given,
                        const char *letters)
@@ -155,7 +155,7 @@ static int fail_option(const rk_command *command, int answer, const char *given,
     return RK_PARSED;
 }
 
-/* Flags of a pasted launch line that nothing depends on, for one remark. */
+/* Flags of a pasted launch line that have no effect, collected for one remark. */
 typedef struct unused_flags {
     char names[512];
     size_t length;
@@ -177,8 +177,8 @@ static bool is_value(const char *word)
 }
 
 /*
- * Takes a long option that the table lacks: a flag of a launch line, "--name=value" or "--name
- * value".  Words behind a flag that is not used are skipped.
+ * Handles a long option that the table lacks: a flag of a launch line, as "--name=value" or "--name
+ * value". Words after an unused flag are skipped.
  */
 static int take_flag(const rk_command *command, int argc, char **argv, unused_flags *unused,
                      rk_job *job)
@@ -214,8 +214,8 @@ static int set_option(const rk_command *command, const rk_option_info *info, con
 }
 
 /*
- * Gives a word to the next positional argument, from `*next` on, or to the option that such words
- * stand for: "comm all-reduce h100" and "comm h100 all-reduce" are the same.
+ * Assigns a word to the next positional argument, from `*next` on, or to the option that such words
+ * set: "comm all-reduce h100" and "comm h100 all-reduce" are the same.
  */
 static int set_positional(const rk_command *command, const char *word, size_t *next, rk_job *job)
 {
@@ -242,7 +242,7 @@ static int read_all(const rk_command *command, int argc, char **argv, const tabl
     size_t next = 0;
     int result = RK_PARSED, answer;
     unused_flags unused = {.length = 0};
-    optind = 0; /* start afresh: another table may have been parsed before */
+    optind = 0; /* reset getopt: another table may have been parsed before */
     opterr = 0;
     while (result == RK_PARSED &&
            (answer = getopt_long(argc, argv, t->letters, t->names, NULL)) != -1) {

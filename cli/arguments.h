@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Command lines: what they say goes into a job, what is wrong with them to standard error. */
+/* Reads command lines into jobs, and reports errors on standard error. */
 #ifndef RK_CLI_ARGUMENTS_H
 #define RK_CLI_ARGUMENTS_H
 

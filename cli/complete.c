@@ -25,7 +25,7 @@ static void offer_commands(const char *prefix)
     offer(prefix, "--version");
 }
 
-/* What may be the value of an option; nothing where the shell should offer files. */
+/* Lists the values of an option; none if the shell should offer files. */
 static void offer_values(const char *prefix, const rk_option_info *info)
 {
     const char *name, *kind;

@@ -3,8 +3,8 @@
 #define RK_CLI_COMPLETE_H
 
 /*
- * `reckon __complete WORD...`: what may stand for the last word, one candidate a line.  The
- * completion scripts of the shells ask it, so that they know nothing of the options themselves.
+ * `reckon __complete WORD...`: completions of the last word, one per line. The shells' completion
+ * scripts call it, so that they need not know the options.
  */
 int rk_run_complete(int argc, char **argv);
 

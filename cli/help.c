@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#define LEFT_COLUMN 26 /* letters of an option before its help */
+#define LEFT_COLUMN 26 /* width of an option before its help */
 
 void rk_write_overview(FILE *to)
 {
@@ -28,13 +28,13 @@ void rk_write_overview(FILE *to)
 
 /* ---- lines that fit the terminal ------------------------------------------------------------- */
 
-/* Where a text goes on: the column it has reached, and where its next lines begin. */
+/* The position in a text: the column reached, and the indent of further lines. */
 typedef struct wrapping {
     FILE *to;
     int column, indent, width;
 } wrapping;
 
-/* Writes a word, on a new line where it does not fit. */
+/* Writes a word, on a new line if it does not fit. */
 static void write_word(wrapping *w, const char *word, int length)
 {
     const int blank = w->column > w->indent;

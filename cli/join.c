@@ -31,7 +31,7 @@ int rk_team_join(const rk_command *command)
                                started);
     }
     if (joined && joined->rank > 0 && !freopen("/dev/null", "w", stdout)) {
-        return RK_EXIT_USAGE; /* it would say what rank 0 says */
+        return RK_EXIT_USAGE; /* it would repeat what rank 0 prints */
     }
     return joined ? RK_PARSED : rk_fail_command(command, "MPI does not work here");
 }

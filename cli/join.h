@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Joining the ranks that a command shares its work with. */
+/* Joins the ranks with which a command shares its work. */
 #ifndef RK_CLI_JOIN_H
 #define RK_CLI_JOIN_H
 
@@ -11,7 +11,7 @@
  */
 int rk_team_join(const rk_command *command);
 
-/* Reports on standard error how much processor time each rank has spent on what they shared. */
+/* Reports on standard error how much processor time each rank has spent on the shared work. */
 void rk_team_report(const rk_command *command);
 
 #endif

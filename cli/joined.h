@@ -5,17 +5,17 @@
 
 #include "reckon/team.h"
 
-/* Takes over the team that this process is in, from the start of its command to its end. */
+/* Takes ownership of this process's team while its command runs. */
 void rk_team_keep(rk_team *team);
 
 /* The ranks; NULL: this process is alone. */
 rk_team *rk_team_joined(void);
 
-/* Whether this process does what only one may do: write, report, fail aloud. */
+/* Whether this process is the one that writes, reports and prints errors. */
 bool rk_team_is_first(void);
 
 /*
- * Ends what was joined, if anything.  Returns the exit status of this rank: that of the command on
+ * Leaves the team, if it was joined.  Returns the exit status of this rank: that of the command on
  * rank 0, else 0, so that rank 0 can report what went wrong before all end.
  */
 int rk_team_end(int status);

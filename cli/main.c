@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The front door of `reckon`: which command, help and version. */
+/* The main function of `reckon`: dispatches to commands, help and version. */
 #include "arguments.h"
 #include "calculon.h"
 #include "complete.h"

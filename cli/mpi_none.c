@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* In place of mpi_team.c where reckon is built without MPI. */
+/* Replaces mpi_team.c in builds without MPI. */
 #include "mpi_team.h"
 
 #include <stddef.h>

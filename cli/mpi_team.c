@@ -13,14 +13,14 @@
 #define TAG       7
 #define CORES_MAX CPU_SETSIZE
 
-/* A message that MPI still reads. */
+/* A message that MPI is still sending. */
 struct parcel {
     MPI_Request request;
     void *data; /* owned */
     struct parcel *next;
 };
 
-/* What carries the messages of the team. */
+/* Sends and receives the messages of the team. */
 struct carrier {
     rk_team team;
     MPI_Comm ranks;
@@ -35,7 +35,7 @@ bool rk_mpi_is_built(void)
 
 /* ---- messages -------------------------------------------------------------------------------- */
 
-/* Frees the messages that have gone. */
+/* Frees the messages that have been sent. */
 static void free_parcels(struct carrier *carrier)
 {
     struct parcel **place = &carrier->parcels;
@@ -52,7 +52,7 @@ static void free_parcels(struct carrier *carrier)
     }
 }
 
-/* What cannot be sent is lost; the other side notices the silence. */
+/* A message that cannot be sent is dropped; the other side notices the silence. */
 static void send(void *context, int to, const void *data, size_t size)
 {
     struct carrier *carrier = context;
@@ -152,7 +152,7 @@ static void nap(void)
     (void)nanosleep(&pause, NULL);
 }
 
-/* A rank that is done first waits for the others without keeping a core busy. */
+/* A rank that finishes early waits for the others without keeping a core busy. */
 static void wait_for_all(struct carrier *carrier)
 {
     MPI_Request request;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A long job seen from the command line: one line on standard error, when that is a terminal and
- * the job takes longer than a second; and a clean stop when the person presses Ctrl-C.
+ * Shows the progress of a long job: one line on standard error, if that is a terminal and the job
+ * takes longer than a second. Ends the job cleanly when the user presses Ctrl-C.
  */
 #ifndef RK_CLI_PROGRESS_H
 #define RK_CLI_PROGRESS_H
@@ -15,7 +15,7 @@ typedef struct rk_progress {
 } rk_progress;
 
 /*
- * Begins a job: from here on SIGINT and SIGTERM make rk_progress_show return false instead of
+ * Begins a job: until it ends, SIGINT and SIGTERM make rk_progress_show return false instead of
  * ending the program.  One job at a time.
  */
 void rk_progress_start(rk_progress *progress);
@@ -23,10 +23,10 @@ void rk_progress_start(rk_progress *progress);
 /* Draws the line, and returns whether to go on. */
 bool rk_progress_show(rk_progress *progress, const rk_job_progress *report);
 
-/* Clears the line, so that something else can be written. */
+/* Clears the line so that other text can be written. */
 void rk_progress_clear(rk_progress *progress);
 
-/* Ends the job: clears the line and gives the signals back. */
+/* Ends the job: clears the line and restores the signal handlers. */
 void rk_progress_end(rk_progress *progress);
 
 /* The exit status after a signal stopped a job (128 plus its number), 0 if none did. */

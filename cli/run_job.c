@@ -11,7 +11,7 @@
 
 enum { WORDS = 3 }; /* of a short path: a model, a system, a number of accelerators */
 
-/* What the callbacks of a job know. */
+/* The context of a job's callbacks. */
 struct screen {
     const rk_command *command;
     rk_progress progress;
@@ -37,7 +37,7 @@ static bool show_progress(void *user, const rk_job_progress *report)
     return rk_progress_show(&screen->progress, report);
 }
 
-/* Runs a job that has its options.  Returns the exit status. */
+/* Runs a job whose options are set.  Returns the exit status. */
 static int run(const rk_command *command, rk_job *job, int nothing)
 {
     rk_error err;

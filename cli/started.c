@@ -5,7 +5,7 @@
 
 int rk_mpi_started(void)
 {
-    /* What tells a process that it was started, and with how many others. */
+    /* Environment variables that tell a process how many others were started with it. */
     static const char *const names[][2] = {
         {"OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_SIZE"}, /* Open MPI */
         {"PMI_RANK", "PMI_SIZE"},                         /* MPICH, and srun for it */

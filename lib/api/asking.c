@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Numbers of programs as options: as text, so that the bounds of the option are checked in one
- * place.  17 digits are the number itself.
+ * Sets options to numbers from programs, as text, so that the bounds of options are checked in one
+ * place. 17 digits reproduce a double exactly.
  */
 #include "api/handles.h"
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Structs of programs that were built with another version of the headers. */
+/* Structs of programs that were built with a different version of the headers. */
 #ifndef RK_API_HAND_OUT_H
 #define RK_API_HAND_OUT_H
 
 #include <stddef.h>
 #include <string.h>
 
-/* Hands a struct to a program whose own has `size` bytes. */
+/* Copies a struct to a program whose version of it has `size` bytes. */
 static inline void rk_hand_out(void *to, size_t size, const void *from, size_t known)
 {
     memcpy(to, from, size < known ? size : known);

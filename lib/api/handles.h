@@ -17,8 +17,8 @@ struct rk_setup {
 
 struct rk_outcome {
     const rk_setup *setup;
-    rk_job *job; /* owned; its request is what was asked; NULL: one strategy */
-    rk_fit fit;  /* `found` is what was found, by plans too */
+    rk_job *job; /* owned; its request is the question; NULL: one strategy */
+    rk_fit fit;  /* `found` is the result, also of plans */
 };
 
 /* An empty outcome with a job of the command; cleared by rk_outcome_clear. */
@@ -53,8 +53,8 @@ rk_status rk_find_name(const char *what, const char *name, const char *const *na
                        rk_error *err);
 
 /*
- * A copy of a program's strategy, whose struct may be shorter than ours.  Refuses values outside of
- * their enumeration, which tables are indexed by.
+ * A copy of a program's strategy, whose struct may be shorter than ours. Refuses values outside
+ * their enumeration, because tables are indexed with them.
  */
 rk_status rk_strategy_adopt(const rk_strategy *given, rk_strategy *strategy, rk_error *err);
 
@@ -68,10 +68,10 @@ rk_status rk_strategy_adopt_legal(const rk_setup *setup, const rk_strategy *give
  */
 rk_status rk_ask(const rk_setup *setup, rk_job *job, const char *options, rk_error *err);
 
-/* Hands out a strategy with the size that was asked for. */
+/* Copies a strategy to a struct of the requested size. */
 void rk_strategy_hand_out(const rk_strategy *strategy, rk_strategy *out, size_t size);
 
-/* What an estimate comes to for programs, without comparable runs. */
+/* The figures of an estimate for programs, without comparable runs. */
 rk_prediction rk_prediction_of(const rk_estimate *estimate);
 
 /* The memory of a rank by part. */

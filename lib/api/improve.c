@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What numbers of a machine are worth, which machine is cheapest, which shape of a model is best.
- */
+/* Sensitivities of a machine's numbers, the cheapest machine, the best shape of a model. */
 #include "api/handles.h"
 
 #include "base/error.h"
@@ -11,7 +10,7 @@
 
 #include <stdlib.h>
 
-/* Begins what the planner of the reckon model is asked about a setup. */
+/* Prepares a question to the planner of the reckon model about a setup. */
 static rk_status begin(const rk_setup *setup, const rk_request *request, rk_asked *asked,
                        rk_error *err)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Plans, estimates and fits with all that is predicted. */
+/* Plans, estimates and fits, with everything that is predicted. */
 #include "api/handles.h"
 
 #include "base/bytes.h"
@@ -314,7 +314,7 @@ bool rk_outcome_change(const rk_outcome *outcome, size_t index, char *text, size
 
 /* ---- launch files ---------------------------------------------------------------------------- */
 
-/* A launch file that is being written. */
+/* A launch file while it is being written. */
 struct launching {
     const rk_outcome *outcome;
     const rk_answer *answer;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tables of measured runs, and what they say of predictions. */
+/* Tables of measured runs, compared with predictions. */
 #include "api/handles.h"
 
 #include "base/error.h"
@@ -44,9 +44,9 @@ size_t rk_run_table_count(const rk_run_table *table)
 
 /* ---- validation ------------------------------------------------------------------------------ */
 
-/* A validation with the job whose options say what is compared, and the rows that are asked for. */
+/* A validation, with the job whose options select the rows to compare. */
 struct checking {
-    rk_validation validation; /* first: programs hold this */
+    rk_validation validation; /* first member: the handle of programs */
     rk_job *job;              /* owned */
     const rk_compared **rows; /* owned */
     size_t row_count;

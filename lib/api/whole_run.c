@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whole runs: what a program asks becomes the options of `reckon run`. */
+/* Whole runs: a program's request becomes the options of `reckon run`. */
 #include "api/handles.h"
 
 #include "base/error.h"
@@ -19,7 +19,7 @@ struct rk_run_outcome {
 
 #define GIGA 1e9
 
-/* A number of a request as an option; 0 is a value of it, or means that it is not given. */
+/* A number of a request as an option; 0 is either a value or means not given. */
 static const struct {
     const char *option;
     size_t offset;

@@ -55,7 +55,7 @@ static const char *describe_difference(const rk_estimate *best, const rk_estimat
     return out;
 }
 
-/* A line for each of the others; what is too long for it stands below. */
+/* One line for each of the others; long explanations go below. */
 static void write_reasons(FILE *to, const rk_plan_answer *plan)
 {
     const rk_estimate *best = &plan->answers[0].estimate;

@@ -14,7 +14,7 @@ static int64_t *accelerators(void *options)
     return &((rk_request *)options)->accelerators;
 }
 
-/* What follows from a problem that is there, and the options of the command. */
+/* Derives the rest from a loaded problem and the options of the command. */
 static void take(rk_asked *asked, const rk_request *request)
 {
     rk_plan_answer *reckoning = &asked->reckoning;
@@ -61,7 +61,7 @@ static void allow_offload(rk_asked *asked)
     }
 }
 
-/* What is said of the best strategy beside its estimate. */
+/* Remarks on the best strategy besides its estimate. */
 static rk_status fill_best(rk_plan_answer *plan, rk_error *err)
 {
     const rk_answer *best = plan->answers;
@@ -136,7 +136,7 @@ static void write_strategies_json(rk_json_writer *writer, const rk_asked *asked)
     rk_json_close(writer, "]");
 }
 
-/* With a label and a slowdown behind each of the alternatives. */
+/* Adds a label and the slowdown to each of the alternatives. */
 static rk_status write_csv(const rk_job *job, const rk_asked *asked, rk_error *err)
 {
     const rk_plan_answer *plan = &asked->reckoning;
@@ -168,7 +168,7 @@ static bool emits(const rk_asked *asked)
 static rk_status emit(const rk_job *job, const rk_asked *asked, rk_error *err)
 {
     const rk_plan_answer *plan = &asked->reckoning;
-    if (plan->answer_count == 0) { /* a file that says why would be run as a script */
+    if (plan->answer_count == 0) { /* a file with the reason in it might be run as a script */
         rk_job_remark(job, "no strategy fits, so there is no launch file; without --emit, plan "
                            "says what is missing");
         return RK_OK;

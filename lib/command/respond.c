@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The command that answers a request, by what it says of the method and the documents. */
+/* The command that answers a request, chosen by its method and documents. */
 static rk_status resolve(const char *name, const char *request, const rk_command **command,
                          rk_error *err)
 {

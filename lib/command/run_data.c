@@ -117,7 +117,7 @@ static void write_members(rk_json_writer *writer, const void *what)
     rk_answer_write_json(writer, answer);
 }
 
-/* The last cells of a row; empty where nothing was simulated, or has no end. */
+/* The last cells of a row; empty if nothing was simulated or the run never ends. */
 static void write_percentiles(rk_out *out, const rk_whole_run *run)
 {
     const rk_spread *total = &run->simulated.total_s, *goodput = &run->simulated.goodput;

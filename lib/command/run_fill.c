@@ -14,7 +14,7 @@
 
 /* ---- how many tokens ----------------------------------------------------------------------- */
 
-/* Tokens for the batch of the run, over those that its reference batch needs. */
+/* Tokens needed with the batch of the run, relative to those with the reference batch. */
 static rk_status fill_batch_factor(rk_whole_run *run, double batch, rk_error *err)
 {
     const rk_run_args *args = run->args;
@@ -37,7 +37,7 @@ static rk_status fill_batch_factor(rk_whole_run *run, double batch, rk_error *er
     return RK_OK;
 }
 
-/* All phases as one: steps and their mean time, by the tokens of each. */
+/* All phases as one: their steps, and their mean time weighted by tokens. */
 static void join_phases(rk_whole_run *run)
 {
     double tokens = 0, steps = 0, seconds = 0;
@@ -79,7 +79,7 @@ static rk_status fill_tokens(rk_whole_run *run, rk_error *err)
 
 /* ---- the parts of a run -------------------------------------------------------------------- */
 
-/* A checkpoint holds the weights that learn and the states of the optimizer. */
+/* A checkpoint holds the trainable weights and the optimizer states. */
 static double checkpoint_bytes(const rk_model *model, const rk_strategy *s)
 {
     const rk_model_params params = rk_model_params_of(model);
@@ -87,7 +87,7 @@ static double checkpoint_bytes(const rk_model *model, const rk_strategy *s)
     return (double)(params.total + params.mtp) * each;
 }
 
-/* As estimated, or as asked for; with stragglers. */
+/* As estimated or as given, with stragglers. */
 static double step_of(rk_whole_run *run)
 {
     const rk_run_args *args = run->args;
@@ -120,7 +120,7 @@ static rk_status fill_prices(rk_whole_run *run, rk_error *err)
     return status;
 }
 
-/* Copies nearby: what they cost, and after which interruptions they help. */
+/* Checkpoints in nearby memory: their cost, and the interruptions after which they help. */
 static rk_status fill_near(rk_whole_run *run, rk_error *err)
 {
     const rk_run_args *args = run->args;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Phases of a run: sequences and batches that change on the way. */
+/* Phases of a run, between which sequence length and batch change. */
 #include "command/whole_run.h"
 
 #include "base/error.h"
@@ -8,7 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A number with k, M, G, T for powers of 1000 at `*at`, which moves behind it; 0: there is none. */
+/*
+ * Reads a number with k, M, G or T for powers of 1000 at `*at`, which advances past it; 0 if there
+ * is none.
+ */
 static double read_number(const char **at)
 {
     static const char letters[] = "kMGT";

@@ -25,7 +25,7 @@ static int64_t least_dp(const rk_strategy *s)
     return dp < s->dp ? dp : s->dp;
 }
 
-/* FLOP/s that an accelerator executes on `dp` replicas with a batch; 0: that is not legal. */
+/* FLOP/s that an accelerator executes with `dp` replicas and a batch; 0 if that is not legal. */
 static rk_status rate_on(const rk_setting *setting, const rk_strategy *strategy, int64_t dp,
                          int64_t batch, double *rate, rk_error *err)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Memory by a rule of thumb, and how the rate of a run scales, beside the prediction. */
+/* Memory by a rule of thumb, and how the rate of a run scales, next to the prediction. */
 #ifndef RK_COMMAND_RUN_RULES_H
 #define RK_COMMAND_RUN_RULES_H
 
@@ -16,7 +16,9 @@ typedef struct rk_rules {
     double weak, strong; /* rate over that of the part, with its share and with all of the batch */
 } rk_rules;
 
-/* Fills the rules of an answer.  The part has as little data parallelism as experts allow. */
+/*
+ * Fills the rules of an answer. The smallest part has as little data parallelism as experts allow.
+ */
 rk_status rk_rules_fill(const rk_setting *setting, const rk_answer *answer, rk_rules *rules,
                         rk_error *err);
 

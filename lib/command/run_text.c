@@ -30,7 +30,7 @@ const char *rk_amount_text(double value, const char *unit, char out[RK_AMOUNT_SI
 
 /* ---- lines --------------------------------------------------------------------------------- */
 
-/* Where the tokens come from, when they were not given. */
+/* Where the number of tokens comes from, if it was not given. */
 static void write_tokens(FILE *to, const rk_whole_run *run)
 {
     char tokens[RK_AMOUNT_SIZE], critical[RK_AMOUNT_SIZE];
@@ -87,7 +87,7 @@ static void write_run(FILE *to, const rk_whole_run *run)
     }
 }
 
-/* What each phase takes, where there are several. */
+/* The time of each phase, if there are several. */
 static void write_phases(FILE *to, const rk_whole_run *run)
 {
     char tokens[RK_AMOUNT_SIZE], step[RK_TIME_TEXT_SIZE], duration[RK_TIME_TEXT_SIZE];
@@ -174,7 +174,7 @@ static void write_energy(FILE *to, const rk_whole_run *run)
                   rk_amount_text((t->pue - 1) * machines, "Wh", building));
 }
 
-/* What the run costs beside time. */
+/* What the run costs besides time. */
 static void write_prices(FILE *to, const rk_whole_run *run)
 {
     const rk_training *t = &run->training;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `reckon shape`: the model of so many parameters that maps best on a machine. */
+/* `reckon shape`: the model of a given size that maps best onto a machine. */
 #include "command/shape_command.h"
 
 #include "command/calculon_options.h"
@@ -118,7 +118,7 @@ static const rk_shape_wish wish_defaults = {
 
 /* ---- both methods -------------------------------------------------------------------------- */
 
-/* Values that are given stand for themselves: blocks may have any aspect. */
+/* Given values are used as they are, whatever the aspect ratio. */
 static rk_shape_space space_of(const rk_shape_wish *wish)
 {
     const bool all = wish->blocks.count == 0;
@@ -153,7 +153,7 @@ static rk_status search(rk_job *job, rk_shape_answer *s, rk_error *err)
     return status;
 }
 
-/* What the wish leaves open is as the model has it. */
+/* The model supplies what the request leaves open. */
 static void complete_wish(const rk_asked *asked, rk_shape_wish *wish)
 {
     rk_model_sizes sizes;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `reckon shape`: what its files share. */
+/* Shared by the files of `reckon shape`. */
 #ifndef RK_COMMAND_SHAPE_H
 #define RK_COMMAND_SHAPE_H
 
 #include "codesign/shape.h"
 #include "command/planner.h"
 
-/* What shapes are asked for. */
+/* The requested shapes. */
 typedef struct rk_shape_wish {
     double parameters, tolerance; /* the second in % */
     int64_t seq, head_multiple;
@@ -25,10 +25,10 @@ typedef struct rk_shape_answer {
     double cpu_s;
 } rk_shape_answer;
 
-/* The wish of the options of `reckon shape` by the reckon model. */
+/* The shapes that the options of `reckon shape` request with the reckon model. */
 const rk_shape_wish *rk_shape_wish_of(const void *options);
 
-/* Searches for the best strategy of every shape, for what was asked. */
+/* Searches for the best strategy of every shape. */
 rk_status rk_shape_answer_find(rk_job *job, rk_shape_answer *s, rk_error *err);
 
 rk_text_writer rk_shape_answer_write_text; /* `what` is the rk_shape_answer */

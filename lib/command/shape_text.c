@@ -129,7 +129,7 @@ static int compare_counts(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* How the shapes are spread: those that run stand first, by efficiency. */
+/* The distribution of the shapes: those that run come first, by efficiency. */
 static rk_status write_spread(FILE *to, const rk_shape_answer *s, rk_error *err)
 {
     char least[RK_COMMAS_SIZE], middle[RK_COMMAS_SIZE], most[RK_COMMAS_SIZE];

@@ -167,7 +167,7 @@ static rk_status write_text(FILE *to, const void *what, rk_table_style style, rk
     return status;
 }
 
-/* The document as it stands in the catalogue. */
+/* The document as it is in the catalogue. */
 static rk_status write_document(const rk_job *job, const rk_catalogue_entry *entry, rk_error *err)
 {
     rk_out *out;

@@ -67,7 +67,10 @@ static const rk_option sweep_options[] = {
 
 /* ---- progress ---------------------------------------------------------------------------- */
 
-/* What an earlier run settled is left out, so that rate and time left are those of this one. */
+/*
+ * Leaves out what an earlier run settled, so that the rate and the remaining time are those of this
+ * run.
+ */
 static bool show(void *user, const rk_sweep_progress *progress)
 {
     const rk_job *job = user;

@@ -17,9 +17,9 @@ struct sync_case {
     const rk_request *request;
     const rk_answer *answer;
     double machines;          /* of a data parallel group */
-    double extra;             /* that only serve, of this group; may be a part of one */
+    double extra;             /* nodes of this group that only serve; may be a fraction */
     double alone_s;           /* a step without data parallel traffic */
-    double shown;             /* part of that traffic that a step waits for */
+    double shown;             /* share of that traffic that a step waits for */
     double all_reduce_s;      /* of the gradients */
     double parameters_fp32_b; /* of a replica */
     double latency;
@@ -48,8 +48,8 @@ static void add_servers(struct sync_case *c)
 }
 
 /*
- * Each machine goes on by itself; a step is as many updates as there are machines.  They are alike,
- * so that a bound on staleness changes nothing.
+ * Each machine proceeds independently; a step counts as many updates as there are machines. The
+ * machines are alike, so that a bound on staleness changes nothing.
  */
 static void add_asynchronous(struct sync_case *c)
 {

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Other ways to keep data parallel ranks together, beside the all-reduce of a strategy. */
+/* Alternatives to the all-reduce that keeps data parallel ranks in step. */
 #ifndef RK_COMMAND_SYNC_ANSWER_H
 #define RK_COMMAND_SYNC_ANSWER_H
 
 #include "command/answer.h"
 
-/* A way: parameter servers, periodic averages. */
+/* An alternative: parameter servers, periodic averages. */
 typedef struct rk_sync_way {
     const char *name;
-    double sync_s;        /* of gradients and parameters, or of an average; 0: not apart */
+    double sync_s;        /* of gradients and parameters, or of an average; 0: not separate */
     double step_s;        /* in which all ranks have done their part of a batch */
-    double staleness;     /* updates by others that a gradient does not know */
+    double staleness;     /* updates by others that a gradient has not seen */
     double worth_s;       /* step_s with the price of staleness */
     double tokens_second; /* of the whole system, by worth_s */
 } rk_sync_way;
@@ -19,12 +19,12 @@ typedef struct rk_sync_way {
 
 typedef struct rk_sync {
     double bytes;     /* of gradients, and of parameters, of a rank */
-    double bandwidth; /* bytes/s of its group in a node to the others */
+    double bandwidth; /* bytes/s from its group in a node to the others */
     int count;
     rk_sync_way ways[RK_SYNC_WAY_MAX];
 } rk_sync;
 
-/* Fills the ways that the options of a request ask for; the strategy has dp of 2 and more. */
+/* Fills the requested alternatives; the strategy has a dp of 2 or more. */
 rk_status rk_sync_fill(const rk_request *request, const rk_setting *setting,
                        const rk_answer *answer, rk_sync *sync, rk_error *err);
 
@@ -33,8 +33,7 @@ rk_status rk_sync_write(FILE *to, const rk_sync *sync, rk_table_style style, rk_
 /* The member "dp_sync". */
 void rk_sync_write_json(rk_json_writer *writer, const rk_sync *sync);
 
-/* Options of commands that compare these ways, the struct of each of which begins with an
- * rk_request. */
+/* Options of commands that compare these alternatives; their structs begin with an rk_request. */
 #define RK_OPTIONS_OF_SYNC                                                                         \
     {.name = "dp-sync",                                                                            \
      .type = RK_OPTION_FLAG,                                                                       \

@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PICTURE_MAX = 100000 }; /* operations of a picture: more are too small to see */
+enum { PICTURE_MAX = 100000 }; /* most operations in a picture: more would be too small to see */
 
 static const rk_option timeline_options[] = {
     RK_OPTIONS_OF_SEARCH,
@@ -30,7 +30,9 @@ struct asked {
 
 /* ---- for people ---------------------------------------------------------------------------- */
 
-/* The letter of what a rank does at a time: a digit of its microbatch going forward, a letter back.
+/*
+ * The character for what a rank does at a time: a digit of the microbatch going forward, a letter
+ * going back.
  */
 static char letter_at(const rk_timeline *t, size_t *next, size_t past, double time)
 {
@@ -54,7 +56,7 @@ static char letter_at(const rk_timeline *t, size_t *next, size_t past, double ti
     }
 }
 
-/* A line a rank, a letter a moment. */
+/* One line per rank, one character per interval of time. */
 static void write_letters(FILE *to, const rk_timeline *t, int width)
 {
     const int columns = width > 30 ? width - 12 : 18;
@@ -143,7 +145,7 @@ static rk_status write_text(FILE *to, const void *what, rk_table_style style, rk
 
 typedef enum output_form { FORM_TEXT, FORM_TABLE, FORM_TRACE, FORM_PICTURE } output_form;
 
-/* By the options, which the ending of the file has settled. */
+/* Writes the format of the options, which the extension of the file has chosen. */
 static output_form form_of(const rk_request *request)
 {
     if (request->json) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What `reckon validate` was asked and found, and the ways in which it tells it. */
+/* The question and the answer of `reckon validate`, and its output formats. */
 #ifndef RK_COMMAND_VALIDATE_H
 #define RK_COMMAND_VALIDATE_H
 
@@ -9,7 +9,7 @@
 
 typedef struct rk_validate_request {
     const char *runs, *only, *sources, *output, *plot, *residuals, *intervals, *figures;
-    int split;   /* place in the names of splits; -1: all */
+    int split;   /* index of the split; -1: all */
     unsigned by; /* rk_dimension, a bit each */
     bool rows, json, csv, whole;
 } rk_validate_request;
@@ -20,20 +20,20 @@ struct rk_validation {
     rk_run_table tables[RK_VALIDATION_TABLES];
     size_t table_count;
     rk_comparison comparison;
-    rk_grouping all; /* one group: every row that was asked for */
+    rk_grouping all; /* one group: all selected rows */
     rk_grouping by;  /* by the dimensions of the request */
 };
 
 /*
- * Takes over a table, whose cells belong to whoever has loaded it.  Refuses one without the columns
- * of a run, and one too many.
+ * Adds a table, whose cells stay owned by the caller. Refuses a table without the columns of a run,
+ * and too many tables.
  */
 rk_status rk_validation_add(rk_validation *v, const rk_run_table *table, rk_error *err);
 
-/* Compares and scores what v->request asks for of the tables. */
+/* Compares and scores the rows that v->request selects. */
 rk_status rk_validation_compare(rk_validation *v, rk_error *err);
 
-/* Releases what was compared, and not the tables. */
+/* Releases the comparison, but not the tables. */
 void rk_validation_clear(rk_validation *v);
 
 rk_text_writer rk_validation_write_text; /* `what` is an rk_validation */
@@ -49,7 +49,7 @@ rk_status rk_validation_plot(const rk_job *job, const rk_validation *v, const ch
 enum { RK_COMPARED_FIELDS = 41 };
 extern const rk_column rk_compared_columns[RK_COMPARED_FIELDS];
 
-/* The value of a field; a text lies in the row, the table or the program. */
+/* The value of a field; a text is borrowed from the row, the table or the program. */
 rk_value rk_compared_value(const rk_compared *row, size_t field);
 
 /* ---- counting what was said of rows ---------------------------------------------------------- */
@@ -61,10 +61,10 @@ typedef struct rk_remark {
 
 enum { RK_REMARK_MAX = 48 };
 
-/* Reasons for which rows that were asked for are left out, the most frequent first. */
+/* Reasons why selected rows are left out, the most frequent first. */
 size_t rk_validation_left_out(const rk_validation *v, rk_remark out[RK_REMARK_MAX]);
 
-/* Columns that were empty and got a default, in predicted rows. */
+/* Columns of predicted rows that were empty and took a default. */
 size_t rk_validation_assumed(const rk_validation *v, rk_remark out[RK_REMARK_MAX]);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `reckon validate`: measured runs beside their predictions. */
+/* `reckon validate`: compares measured runs with predictions. */
 #include "command/validate.h"
 
 #include "base/error.h"
@@ -99,7 +99,7 @@ static rk_status load_table(const char *name, rk_validation *v, rk_error *err)
     return status;
 }
 
-/* Loads the tables that stand between commas, or the one that is a text. */
+/* Loads the tables of a comma-separated list, or one given as text. */
 static rk_status load_tables(const char *list, rk_validation *v, rk_error *err)
 {
     char path[1024];
@@ -121,7 +121,7 @@ static rk_status load_tables(const char *list, rk_validation *v, rk_error *err)
     return status;
 }
 
-/* Gathers residuals of what was asked for, and writes them. */
+/* Collects the residuals of the selected rows and writes them. */
 static rk_status write_residuals(const rk_validation *v, rk_error *err)
 {
     rk_residuals residuals;
@@ -197,7 +197,7 @@ static rk_status write_figures(const rk_job *job, const rk_figures *figures, con
     return rk_out_close(out, err);
 }
 
-/* Judges by figures; *worse: one is worse than was written down. */
+/* Compares with recorded figures; *worse: one of them is worse. */
 static rk_status judge(const rk_job *job, const rk_validation *v, bool *worse, rk_error *err)
 {
     const rk_validate_request *request = v->request;

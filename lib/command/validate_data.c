@@ -58,7 +58,7 @@ const rk_column rk_compared_columns[RK_COMPARED_FIELDS] = {
 
 static const rk_value nothing = {.type = RK_VALUE_NULL};
 
-/* A number that is only there when it is above 0. */
+/* A number that is written only if it is above 0. */
 static rk_value positive(double value)
 {
     return value > 0 && isfinite(value) ? rk_value_real(value) : nothing;
@@ -345,7 +345,7 @@ static void write_rows(rk_json_writer *w, const rk_comparison *comparison)
     rk_json_close(w, "]");
 }
 
-/* Scores in every single dimension. */
+/* Scores by each dimension alone. */
 static rk_status write_dimensions(rk_json_writer *w, const rk_validation *v, rk_error *err)
 {
     rk_json_open_member(w, "by", "{");

@@ -8,13 +8,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Points of the groups, one after the other. */
+/* Points of the groups, one group after the other. */
 typedef struct points {
     double *measured, *predicted, *error; /* owned, of one allocation */
     size_t count;
     rk_plot_series pairs[RK_PLOT_SERIES_MAX], errors[RK_PLOT_SERIES_MAX];
     size_t series_count;
-    char others[32]; /* name of the series of all groups without a colour */
+    char others[32]; /* name of the series of the groups without a colour of their own */
 } points;
 
 /* Adds the runs of a group as points. */
@@ -30,7 +30,7 @@ static void add_runs(const rk_score_group *g, points *p)
     }
 }
 
-/* Ends the series that began at point `first`; without points there is none. */
+/* Ends the series that began at point `first`; without points, adds none. */
 static void add_series(points *p, size_t first, const char *name, int color)
 {
     if (p->count > first) {
@@ -45,7 +45,7 @@ static void add_series(points *p, size_t first, const char *name, int color)
     }
 }
 
-/* Moves the groups with most runs to the front, so that each of them has a colour of its own. */
+/* Moves the groups with most runs to the front, so that each gets its own colour. */
 static void sort_groups(const rk_score_group **groups, size_t count)
 {
     for (size_t i = 1; i < count; i++) {
@@ -69,7 +69,7 @@ static void add_groups(const rk_validation *v, const rk_score_group **groups, po
     if (own < count) {
         sort_groups(groups, count);
     }
-    for (size_t g = own; g < count; g++) { /* first, so that the others are drawn over them */
+    for (size_t g = own; g < count; g++) { /* first, so that the others are drawn on top */
         add_runs(groups[g], p);
     }
     (void)snprintf(p->others, sizeof(p->others), "%zu others", count - own);

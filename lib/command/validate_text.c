@@ -56,7 +56,7 @@ static void write_remarks(FILE *to, const char *title, const rk_remark *remarks,
 
 /* ---- errors ---------------------------------------------------------------------------------- */
 
-/* Begins a row: what errors in time and in memory have in common. */
+/* Begins a row with the cells shared by errors in time and in memory. */
 static void cell_errors(rk_table *table, const char *label, const rk_errors *e)
 {
     rk_table_cell(table, "%s", label);
@@ -234,7 +234,7 @@ static void cell_layout(rk_table *table, const rk_compared *row)
     rk_table_cell(table, "%s", text);
 }
 
-/* Predicted, measured and the error of a measure that may not have been measured. */
+/* The prediction, the measurement (if there is one) and the error. */
 static void cells_measure(rk_table *table, double predicted, double measured)
 {
     rk_table_cell(table, "%.4g", predicted);
@@ -297,7 +297,7 @@ static const char *unread_of(const rk_compared *row)
     return row->selected ? rk_run_cell(row->table, row->row, RK_RUN_UNREAD) : "";
 }
 
-/* Rows whose sources say what no column takes. */
+/* Rows whose sources state facts for which there is no column. */
 static void write_unread_count(FILE *to, const rk_validation *v)
 {
     size_t count = 0;
@@ -322,7 +322,7 @@ static void write_unread(FILE *to, const rk_validation *v)
     }
 }
 
-/* Rows that are not predicted, each with what is missing. */
+/* Rows without a prediction, each with the missing facts. */
 static void write_missing(FILE *to, const rk_validation *v)
 {
     for (size_t i = 0; i < v->comparison.count; i++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What `reckon run` is asked, and what it finds. */
+/* The question and the answer of `reckon run`. */
 #ifndef RK_COMMAND_WHOLE_RUN_H
 #define RK_COMMAND_WHOLE_RUN_H
 
@@ -13,7 +13,7 @@
 #include "run/storage.h"
 #include "run/training.h"
 
-/* Options; below 0 where a number is not given and 0 is one. */
+/* Options; below 0 if a number is not given and 0 is a legal value. */
 typedef struct rk_run_args {
     rk_request request;
     double tokens, steps, loss, reference_batch; /* the last in tokens; 0: not given */
@@ -23,13 +23,15 @@ typedef struct rk_run_args {
     double price, power, pue, carbon, purchase, life;
     const char *phases, *near, *storage_tiers;
     int64_t spares, simulated, seed;
-    const char *deadline, *max_power; /* "30d", "20MW"; NULL: not asked */
+    const char *deadline, *max_power; /* "30d", "20MW"; NULL: no limit */
     double budget;                    /* 0: not asked */
     bool async;
 } rk_run_args;
 
-/* Where the command line says nothing: years in which a purchase is paid off, as design documents
-   assume, and runs of the simulation. */
+/*
+ * Defaults: the years over which a purchase is paid off, as design documents assume, and the runs
+ * of the simulation.
+ */
 #define RK_RUN_LIFE_YEARS 4.0
 #define RK_RUN_SIMULATED  1000
 
@@ -49,18 +51,18 @@ typedef struct rk_whole_run {
     rk_reliability reliability;
     double rate_spread; /* of the rate of interruptions; 0: it is given */
     rk_price_list prices;
-    rk_loss_law law; /* where a loss is asked for */
+    rk_loss_law law; /* if a target loss is given */
     double parameters;
-    double tokens_factor, critical; /* tokens by the batch over those by the reference; batch in
-                                       tokens; 0: not asked */
+    double tokens_factor, critical; /* tokens with the batch over those with the reference batch;
+                                       batch in tokens; 0: not requested */
     double straggling;              /* factor of the step */
-    int phase_count;                /* 0: one phase, not asked for */
+    int phase_count;                /* 0: one phase, none given */
     rk_run_phase phases[RK_PHASES_MAX];
     rk_training training;
     rk_training_result result;
     rk_rules rules;
     rk_simulation simulation;
-    rk_simulated simulated; /* where simulation.runs is above 0 */
+    rk_simulated simulated; /* if simulation.runs is above 0 */
     rk_assumed_range ranges[RK_ASSUMPTION_COUNT];
     int range_count;
 } rk_whole_run;
@@ -73,20 +75,20 @@ rk_status rk_run_tokens(const rk_run_args *args, const rk_model *model, double *
                         rk_error *err);
 
 /*
- * Gives a run whose batch is assumed the one that is usual for its tokens (the law step-law), for
- * the accelerators of the request; without tokens it stays as it is.
+ * Sets an assumed batch to the usual one for the tokens of the run (the law step-law) and the
+ * accelerators of the request; without tokens it is unchanged.
  */
 rk_status rk_run_settle_batch(rk_run_args *args, const rk_model *model, rk_error *err);
 
 /*
  * Fills a run whose strategy has been found: tokens, step, interruptions, prices, simulation and
- * what moves it.
+ * sensitivities.
  */
 rk_status rk_whole_run_fill(rk_job *job, rk_whole_run *run, rk_error *err);
 
 /*
- * Finds the strategy of a run, whose args and inputs are set, and fills it where one fits.
- * run->found is the caller's to clear, also after a failure.
+ * Finds the strategy of a run, whose args and inputs are set, and fills the run if one fits. The
+ * caller clears run->found, also after a failure.
  */
 rk_status rk_whole_run_find(rk_job *job, rk_whole_run *run, rk_error *err);
 
@@ -102,7 +104,7 @@ rk_status rk_run_phases_read(rk_whole_run *run, rk_error *err);
  */
 rk_status rk_run_phases_fill(rk_job *job, rk_whole_run *run, rk_error *err);
 
-/* Writes a run as text, JSON or CSV, and its timeline where that is asked for. */
+/* Writes a run as text, JSON or CSV, and its timeline if requested. */
 rk_status rk_whole_run_write(const rk_job *job, const rk_whole_run *run, rk_error *err);
 
 /* Text of a run. */

@@ -7,7 +7,7 @@
 
 /* ---- cells --------------------------------------------------------------------------------- */
 
-/* A figure of so many digits, or a dash where it is not known. */
+/* A figure of this many digits, or a dash if it is not known. */
 static void write_figure(FILE *to, double value, int digits)
 {
     if (value > 0) {

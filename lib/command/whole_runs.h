@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Published whole runs beside predictions: what `reckon validate --whole` writes. */
+/* Published whole runs next to predictions, written by `reckon validate --whole`. */
 #ifndef RK_COMMAND_WHOLE_RUNS_H
 #define RK_COMMAND_WHOLE_RUNS_H
 
