@@ -15,8 +15,8 @@
 struct grid {
     const rk_problem *problem;
     const rk_prices *prices;
-    rk_number numbers[RK_PRICE_AXES_MAX]; /* of each axis as the system has it */
-    int processors;                       /* the axis that says how many; -1: none */
+    rk_number numbers[RK_PRICE_AXES_MAX]; /* values of the axes in the system */
+    int processors;                       /* the axis of the number of processors; -1: none */
     rk_design *designs;
     size_t count;
 };
@@ -53,7 +53,7 @@ static rk_status check_values(const rk_price_axis *axis, bool whole, bool zero, 
     return RK_OK;
 }
 
-/* The number that an axis varies; `all` ends before the name of processors. */
+/* The number that an axis varies; `all` does not contain processors. */
 static rk_status find_number(struct grid *g, int axis_index, const rk_number *all, size_t count,
                              rk_error *err)
 {
@@ -84,7 +84,7 @@ static rk_status find_number(struct grid *g, int axis_index, const rk_number *al
     return check_values(axis, all[n].whole, capacity, err);
 }
 
-/* Gives a problem a value of an axis. */
+/* Applies a value of an axis to a problem. */
 static void set_value(const struct grid *g, int axis_index, double value, rk_problem *problem)
 {
     if (axis_index == g->processors) {
@@ -94,7 +94,7 @@ static void set_value(const struct grid *g, int axis_index, double value, rk_pro
     }
 }
 
-/* No value may make a system that cannot be: tiers have to hold whole domains. */
+/* No value may make an impossible system: tiers must hold whole domains. */
 static rk_status check_systems(const struct grid *g, int axis_index, rk_error *err)
 {
     const rk_price_axis *axis = &g->prices->axes[axis_index];

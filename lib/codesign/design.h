@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Every machine of a grid with prices: what it costs, how fast it trains a model by its best
- * strategy, and which machines no other beats in both.
+ * Every machine of a grid with prices: its cost, how fast it trains a model with its best strategy,
+ * and whether it is on the Pareto front of both.
  */
 #ifndef RK_CODESIGN_DESIGN_H
 #define RK_CODESIGN_DESIGN_H
@@ -10,7 +10,7 @@
 #include "method/method.h"
 
 typedef struct rk_design {
-    int choice[RK_PRICE_AXES_MAX]; /* of the values of each axis */
+    int choice[RK_PRICE_AXES_MAX]; /* index of the value of each axis */
     int64_t processors;
     double each, cost; /* price of a processor, and of all */
     bool runs;         /* some strategy fits */

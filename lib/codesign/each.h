@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Many searches that do not depend on each other, spread over threads. */
+/* Independent searches, spread over threads. */
 #ifndef RK_CODESIGN_EACH_H
 #define RK_CODESIGN_EACH_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Machines that can be bought, as a grid of numbers with prices. */
+/* Machines on offer, as a grid of numbers with prices. */
 #ifndef RK_CODESIGN_PRICES_H
 #define RK_CODESIGN_PRICES_H
 
@@ -19,8 +19,8 @@ typedef struct rk_price_axis {
 typedef struct rk_prices {
     char name[64];
     char currency[8];
-    double processor; /* of one with everything that no axis prices */
-    double life_days; /* over which a machine is paid off; 0: not said */
+    double processor; /* price of a processor with everything that no axis prices */
+    double life_days; /* years over which a machine is paid off; 0: not given */
     int axis_count;
     rk_price_axis axes[RK_PRICE_AXES_MAX];
 } rk_prices;

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The largest rate first; the order of numbers settles ties. */
+/* The largest rate first; ties keep the order of numbers. */
 static int compare(const void *a, const void *b)
 {
     const rk_replan *x = a, *y = b;
@@ -48,8 +48,8 @@ static rk_search_control control_of(const rk_search_control *control, struct tic
 /* ---- one number after the other ------------------------------------------------------------ */
 
 /*
- * Searches on a changed system.  The strategy of before is kept unless another is faster by more
- * than one in ten thousand.
+ * Searches on a changed system. The earlier strategy is kept unless another is faster by more than
+ * one part in ten thousand.
  */
 static rk_status replan(const rk_problem *changed, rk_search_control *control,
                         const rk_candidate *before, rk_replan *replan, rk_bounded_counts *counts,
@@ -93,7 +93,7 @@ rk_status rk_replan_all(const rk_problem *problem, const rk_search_control *cont
         const double value = rk_number_changed(&numbers[i], change);
         rk_problem changed = *problem;
         ticker.done = i * SHARE;
-        if (!(value > 0)) { /* nothing to change: no offload memory, no latency */
+        if (!(value > 0)) { /* not changed: no offload memory, no latency */
             continue;
         }
         method->set_number(&changed, &numbers[i], value);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What each number of a machine is worth: the best strategy on a machine with one of them changed,
- * beside the strategy that was best before.
+ * The sensitivity of each number of a machine: the best strategy with that number changed, next to
+ * the strategy that was best before.
  */
 #ifndef RK_CODESIGN_REPLAN_H
 #define RK_CODESIGN_REPLAN_H
@@ -10,10 +10,10 @@
 
 typedef struct rk_replan {
     rk_number number;
-    double value;              /* that it is changed to, in its unit */
-    double old_step, old_rate; /* s, sequences/s: the strategy of before; 0: it does not run */
+    double value;              /* changed value, in its unit */
+    double old_step, old_rate; /* s, sequences/s of the earlier strategy; 0: it does not run */
     bool runs;                 /* some strategy fits */
-    rk_candidate best;         /* the best strategy then, where one fits */
+    rk_candidate best;         /* the best strategy after the change, if one fits */
 } rk_replan;
 
 /*

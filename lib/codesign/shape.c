@@ -38,7 +38,7 @@ static rk_status add_shape(struct survey *s, const rk_model_sizes *sizes, rk_err
     return RK_OK;
 }
 
-/* Adds a shape when it is near enough.  *larger says whether it has too many parameters. */
+/* Adds a shape if it is close enough in size. *larger: it has too many parameters. */
 static rk_status try_shape(struct survey *s, int64_t blocks, int64_t heads, int64_t head_size,
                            bool *larger, rk_error *err)
 {
@@ -53,7 +53,7 @@ static rk_status try_shape(struct survey *s, int64_t blocks, int64_t heads, int6
                                                                       : RK_OK;
 }
 
-/* All numbers of heads for so many blocks. */
+/* Tries all numbers of heads for a number of blocks. */
 static rk_status list_heads(struct survey *s, int64_t blocks, int64_t head_size, rk_error *err)
 {
     const rk_shape_space *w = s->wanted;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Models of nearly as many parameters that differ in shape: blocks, heads, hidden size.  Which
- * shapes map well depends on what divides: a shape with few divisors has few strategies.
+ * Models of about the same size that differ in shape: blocks, heads, hidden size. A shape whose
+ * numbers have few divisors has few strategies.
  */
 #ifndef RK_CODESIGN_SHAPE_H
 #define RK_CODESIGN_SHAPE_H
@@ -16,7 +16,7 @@ typedef struct rk_shape_space {
     double feedforward_ratio;         /* to the hidden size; 0: that of the model */
     int64_t head_multiple;            /* heads are multiples of it */
     double aspect_min, aspect_max;    /* of hidden over blocks */
-    int block_count, head_size_count; /* block_count 0: all that the aspect allows */
+    int block_count, head_size_count; /* block_count 0: all that the aspect ratio allows */
     int64_t blocks[RK_SHAPE_VALUES_MAX], head_sizes[RK_SHAPE_VALUES_MAX];
     int head_count; /* 0: all multiples */
     int64_t heads[RK_SHAPE_VALUES_MAX];
@@ -30,9 +30,9 @@ typedef struct rk_shape {
 } rk_shape;
 
 /*
- * Searches for the best strategy of every shape, which takes what is not a size from the model of
- * `problem`.  *shapes is the caller's to free; the most efficient first, of equal ones that with
- * more mappings.
+ * Searches for the best strategy of every shape; everything but the sizes comes from the model of
+ * `problem`. The caller frees *shapes; the most efficient comes first, and of equally efficient
+ * ones the one with more mappings.
  */
 rk_status rk_shape_search(const rk_shape_space *shapes_space, const rk_problem *problem,
                           const rk_search_control *control, rk_shape **shapes, size_t *count,

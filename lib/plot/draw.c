@@ -91,7 +91,7 @@ double rk_text_width(const char *text, double size)
 
 /* ---- numbers --------------------------------------------------------------------------- */
 
-/* Writes n / 10^decimals; by hand, for a locale may not have its way.  Returns the end. */
+/* Writes n / 10^decimals, by hand because printf depends on the locale.  Returns the end. */
 static char *put_decimal(char *to, uint64_t n, int decimals, bool grouped)
 {
     char digits[40];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The pieces of an SVG: numbers, escaped text, lines, marks; and how wide text will be. */
+/* The elements of an SVG: numbers, escaped text, lines, marks; and the width of text. */
 #ifndef RK_PLOT_DRAW_H
 #define RK_PLOT_DRAW_H
 
@@ -19,8 +19,8 @@ void rk_draw_number(rk_out *out, double value);
 double rk_text_width(const char *text, double size);
 
 /*
- * The value with so many decimals (0 to 9), with thousands set apart by commas and a real minus:
- * "12,288", "-0.25".  Values beyond 10^15 are written with a power of ten.  Returns out.
+ * The value with 0 to 9 decimals, commas between thousands and a true minus sign: "12,288",
+ * "-0.25". Values beyond 10^15 are written with a power of ten. Returns out.
  */
 const char *rk_label_fixed(double value, int decimals, char out[RK_LABEL_SIZE]);
 
@@ -30,7 +30,10 @@ const char *rk_label_fixed(double value, int decimals, char out[RK_LABEL_SIZE]);
  */
 const char *rk_label_short(double value, char out[RK_LABEL_SIZE]);
 
-/* As a power of ten: "3.5x10^20" with a real cross and raised digits; not for 0.  Returns out. */
+/*
+ * As a power of ten: "3.5x10^20" with a true multiplication sign and superscript digits; not for 0.
+ * Returns out.
+ */
 const char *rk_label_power(double value, int decimals, char out[RK_LABEL_SIZE]);
 
 /* Whether text is a number as the functions above write it, or stands for none (a dash). */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What stands for the data: bands, bars, lines, marks, and the lines and notes beside them. */
+/* Draws the data: bands, bars, lines and marks, with the lines and notes next to them. */
 #include "plot/panel.h"
 
 #include <math.h>
 
-#define BAR_SHARE 0.8 /* of the room of a category that its bars take together */
+#define BAR_SHARE 0.8 /* share of a category's width that its bars take together */
 
 static double x_of(const rk_panel *panel, const rk_plot_series *series, size_t i)
 {
@@ -103,7 +103,7 @@ static void draw_points(const rk_panel *panel, const rk_plot_series *series, siz
 
 /* ---- bars ------------------------------------------------------------------------------ */
 
-/* Text that stands on top of a bar, upright when it is wider than the bar. */
+/* Text on top of a bar, vertical if it is wider than the bar. */
 static void draw_bar_text(double x, double y, double room, const char *text, const char *color,
                           rk_out *out)
 {

@@ -5,11 +5,11 @@
 #include <math.h>
 
 #define TICK       3.0
-#define X_SPACING  42.0 /* room for a label of the x axis, about */
+#define X_SPACING  42.0 /* approximate width of a label of the x axis */
 #define Y_SPACING  22.0
 #define COLOR_ROOM 19.0 /* gap, colour scale and tick of a heat map */
 
-/* How labels of the x axis are turned that have no room side by side: as little as will do. */
+/* How far to rotate labels of the x axis that do not fit side by side: as little as possible. */
 static const struct turn {
     double degrees, sine, cosine;
 } turns[] = {{-40, 0.643, 0.766}, {-65, 0.906, 0.423}};
@@ -78,7 +78,7 @@ static double widest_label(const rk_plot_axis *axis, const rk_scale *scale)
     return widest;
 }
 
-/* Every how many labels fit when each takes the room of its size and a gap. */
+/* The least n for which every n-th label fits. */
 static size_t label_stride(const rk_plot_axis *axis, const rk_scale *scale, bool is_x)
 {
     const size_t count = label_count(axis, scale);
@@ -243,7 +243,7 @@ void rk_panel_draw(rk_panel *panel, double x, double y, bool legend, rk_out *out
     if (panel->data->heat.values) {
         rk_heat_draw(panel, out);
     } else {
-        /* A view of its own cuts off what is outside. */
+        /* A nested view clips what is outside. */
         rk_out_text(out, "<svg x=\"");
         rk_draw_number(out, x);
         rk_out_text(out, "\" y=\"");

@@ -19,17 +19,20 @@
 typedef struct rk_panel {
     const rk_plot_panel *data;
     rk_scale x, y;
-    double left, right, top, bottom; /* margins: titles, labels, legend, colour scale */
-    double width, height;            /* of the plotting area, at x.start and y.start + y.length */
-    rk_scale heat;                   /* the colour scale */
-    size_t x_every, y_every;         /* every so many labels are written */
-    double turn;                     /* of the labels of the x axis, in degrees; 0: none */
+    double left, right, top,
+        bottom;              /* width or height of margins: titles, labels, legend, colour scale */
+    double width, height;    /* of the plotting area, at x.start and y.start + y.length */
+    rk_scale heat;           /* the colour scale */
+    size_t x_every, y_every; /* every so many labels are written */
+    double turn;             /* of the labels of the x axis, in degrees; 0: none */
 } rk_panel;
 
 /* Finds the scales, for a plotting area of about that size, and the margins at the sides. */
 void rk_panel_measure(rk_panel *panel, const rk_plot_panel *data, double width, double height);
 
-/* With the width of the plotting area known: how labels are set, and the margins at top and bottom.
+/*
+ * Once the width of the plotting area is known: how labels are set, and the margins at top and
+ * bottom.
  */
 void rk_panel_set_width(rk_panel *panel, double width, bool legend);
 

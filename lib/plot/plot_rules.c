@@ -53,7 +53,7 @@ void rk_rules_draw(const rk_panel *panel, rk_out *out)
     }
 }
 
-/* The label of a level line stands on its right end, that of an upright one beside its top. */
+/* A horizontal line has its label at the right end, a vertical one next to its top. */
 void rk_rule_labels_draw(const rk_panel *panel, rk_out *out)
 {
     const rk_scale *xs = &panel->x, *ys = &panel->y;
@@ -77,7 +77,7 @@ void rk_notes_draw(const rk_panel *panel, rk_out *out)
 {
     static const struct {
         double dx, dy;
-        double share; /* of the text that lies on the left of where it is set */
+        double share; /* share of the text to the left of its position */
     } sides[] = {
         [RK_PLOT_ABOVE] = {0, -5, 0.5},
         [RK_PLOT_BELOW] = {0, 9.5, 0.5},

@@ -53,7 +53,7 @@ static void choose_step(double range, size_t wanted, int *digit, int *power)
     }
 }
 
-/* n steps, with one rounding only. */
+/* n steps, rounded only once. */
 static double at_step(double n, int digit, int power)
 {
     return power >= 0 ? n * digit * pow(10, power) : n * digit / pow(10, -power);
@@ -106,7 +106,7 @@ static void linear_ticks(rk_scale *scale, bool free_range, size_t wanted)
     label_linear(scale, power);
 }
 
-/* The range when none is asked for: that of the data, never empty. */
+/* The default range: that of the data, never empty. */
 static void linear_range(rk_scale *scale, const rk_plot_axis *axis, rk_extent extent)
 {
     double from = 0, to = 1;
@@ -118,7 +118,7 @@ static void linear_range(rk_scale *scale, const rk_plot_axis *axis, rk_extent ex
             to = fmax(to, 0);
         }
     }
-    /* Too narrow a range has no ticks that a double could tell apart. */
+    /* In too narrow a range, ticks would be the same double. */
     const double narrow = 1e-9 * fmax(fabs(from), fabs(to));
     if (to - from <= narrow) {
         const double room = from != 0 ? fabs(from) / 10 : 1;

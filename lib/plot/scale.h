@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From values to places: the range of an axis, its ticks and their labels. */
+/* Maps values to positions: the range of an axis, its ticks and their labels. */
 #ifndef RK_PLOT_SCALE_H
 #define RK_PLOT_SCALE_H
 
@@ -17,7 +17,7 @@ typedef struct rk_tick {
 typedef struct rk_scale {
     bool logarithmic;
     double from, to;      /* from < to; both above 0 on a logarithmic scale */
-    double start, length; /* the place of `from`, and from there to that of `to` */
+    double start, length; /* the position of `from`, and the distance to that of `to` */
     rk_tick ticks[RK_TICKS_MAX];
     size_t tick_count;
 } rk_scale;
@@ -29,7 +29,7 @@ typedef struct rk_extent {
 
 #define RK_EXTENT_EMPTY ((rk_extent){.least = 1, .greatest = 0})
 
-/* Takes in the values that have a place on such an axis. */
+/* Extends the range by the values that have a position on such an axis. */
 void rk_extent_add(rk_extent *extent, bool logarithmic, const double *values, size_t count);
 
 /*
@@ -41,7 +41,7 @@ rk_scale rk_scale_of(const rk_plot_axis *axis, rk_extent extent, size_t wanted);
 /* The scale of an axis of categories 0 .. count-1, each 1 wide; it has no ticks. */
 rk_scale rk_scale_categories(size_t count);
 
-/* Whether a value has a place within the range (or on its ends). */
+/* Whether a value lies within the range, ends included. */
 bool rk_scale_holds(const rk_scale *scale, double value);
 
 /* The place of a value; NaN when it has none, far outside at most 10^5 points off. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A figure: panels in rows and columns whose plotting areas are of one size and in line. */
+/* A figure: panels in rows and columns, whose plotting areas have one size and are aligned. */
 #include "plot/panel.h"
 
 #include "base/error.h"
@@ -84,7 +84,7 @@ static void arrange(const rk_plot_figure *figure, layout *l)
     for (size_t i = 0; i < count; i++) {
         rk_panel_measure(&l->panels[i], &figure->panels[i], guess, height);
     }
-    /* Turned labels may ask for more room on the left; the second pass knows. */
+    /* Rotated labels may need more room on the left, which the second pass takes into account. */
     for (int pass = 0; pass < 2; pass++) {
         const double width = align(l, count);
         for (size_t i = 0; i < count; i++) {

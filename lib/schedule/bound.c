@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a pipeline takes at least, in a time that does not depend on microbatches.  A makespan is
- * the longest path through the steps of all ranks, so every path is a bound.  Those here go to a
- * rank, stay there for a run of its steps, and leave it:
+ * Lower bounds on the time of a pipeline, found in a time that does not depend on the number of
+ * microbatches.  A makespan is the longest path through the steps of all ranks, so every path is a
+ * bound.  The paths here go to a rank, stay there for a run of its steps, and leave it:
  *
  *     wait + m (F + B + W of the rank) + wait
  *

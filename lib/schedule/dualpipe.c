@@ -9,7 +9,7 @@
 
 #include <math.h>
 
-/* The near direction enters at the end of the pipeline that this rank is closer to. */
+/* The near direction enters at the end of the pipeline closer to this rank. */
 enum side { NEAR, FAR };
 
 struct writer {
@@ -17,7 +17,7 @@ struct writer {
     int64_t half;       /* microbatches of one direction */
     int64_t near_chunk; /* 0 in the first half of the ranks */
     int64_t forwards[2], backwards[2];
-    int64_t weights; /* place in the order up to which weight gradients are settled */
+    int64_t weights; /* place in the order up to which weight gradients are scheduled */
 };
 
 static int64_t chunk_of(const struct writer *w, enum side side)
@@ -25,7 +25,7 @@ static int64_t chunk_of(const struct writer *w, enum side side)
     return side == NEAR ? w->near_chunk : 1 - w->near_chunk;
 }
 
-/* The direction of chunk 1 has the second half of the microbatches. */
+/* Chunk 1 has the second half of the microbatches. */
 static int64_t microbatch_of(const struct writer *w, enum side side, int64_t index)
 {
     return chunk_of(w, side) * w->half + index;
@@ -52,7 +52,7 @@ static void pair(struct writer *w, enum side side)
     step->pair_microbatch = (int32_t)microbatch_of(w, other, w->backwards[other]++);
 }
 
-/* The weight gradient that waits longest. */
+/* The weight gradient that has waited longest. */
 static void add_weight(struct writer *w)
 {
     while (w->order->steps[w->weights].kind != RK_STEP_INPUT) {
@@ -98,7 +98,10 @@ static void steady(struct writer *w, int64_t depth, int64_t inner)
     }
 }
 
-/* From half of the last backwards on, weight gradients wait so that the others get theirs. */
+/*
+ * After half of the last backwards, weight gradients are postponed, so that other ranks get their
+ * inputs.
+ */
 static void drain(struct writer *w, int64_t depth, int64_t inner)
 {
     for (int64_t i = 0; i < 2 * (depth + 1); i++) {
@@ -168,8 +171,8 @@ static double bound(const rk_pipeline *p)
 }
 
 /*
- * With h = p/2: m - h - 2 pairs in a row on the innermost ranks, and what fills and drains them.
- * The published bubble (h - 1)(pair + B - 2 W) is that of F = B = W.
+ * With h = p/2: m - h - 2 pairs in a row on the innermost ranks, plus filling and draining. The
+ * published bubble (h - 1)(pair + B - 2 W) is that of F = B = W.
  */
 static double closed(const rk_pipeline *p)
 {

@@ -29,7 +29,7 @@ static double in_flight(int64_t ranks, int64_t chunks_per_rank, int64_t microbat
     return (double)microbatches;
 }
 
-/* What it takes, for any stages. */
+/* The time for any stages. */
 static double bound(const rk_pipeline *p)
 {
     double sum = 0, forward = 0, backward = 0;

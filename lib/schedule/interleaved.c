@@ -59,8 +59,8 @@ static double bound(const rk_pipeline *p)
     const int64_t v = p->chunks_per_rank, m = p->microbatches, last = v - 1;
     const bool groups = m % p->ranks == 0;
     double forwards = 0, backwards = 0, seconds = 0; /* of all chunks */
-    double first_before = 0, first_back_before = 0;  /* chunk 0 of the ranks before */
-    double last_after = 0, last_back_after = 0;      /* the last chunk of the ranks after */
+    double first_before = 0, first_back_before = 0;  /* chunk 0 of the preceding ranks */
+    double last_after = 0, last_back_after = 0;      /* the last chunk of the following ranks */
     for (int64_t r = 0; r < p->ranks; r++) {
         const rk_chunk_times sum = rk_rank_times(p, r), t = rk_chunk_times_at(p, r, last);
         forwards += sum.forward;
@@ -107,7 +107,7 @@ static double closed(const rk_pipeline *p)
     return (double)p->microbatches * s.work_max + others / (double)p->chunks_per_rank;
 }
 
-/* Once along all stages each way. */
+/* Once along all stages in each direction. */
 static double overlapped_sends(const rk_pipeline *p)
 {
     return p->ranks == 1 ? 0 : 2 * (double)(p->ranks * p->chunks_per_rank - 1);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What each schedule is called, what it asks of its numbers, and where it places its stages. */
+/* The names of the schedules, their constraints, and where they place stages. */
 #include "schedule/order.h"
 
 #include "base/error.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The makespan of a schedule, with the same bits as rk_pipeline_play gives it, for searches that
- * ask for it millions of times: orders are compiled once, and rounds that only repeat the one
- * before are skipped.
+ * The makespan of a schedule, bit for bit that of rk_pipeline_play, for searches that compute it
+ * millions of times: orders are compiled once, and rounds that only repeat the previous one are
+ * skipped.
  */
 #include "schedule/program.h"
 #include "schedule/ticks.h"
@@ -14,7 +14,9 @@
 
 enum { BUCKETS = 256 };
 
-/* Instructions that are kept; beyond, all are released and compiled again when they are needed. */
+/*
+ * Limit on cached instructions; beyond it, all programs are released and compiled again on demand.
+ */
 #define KEPT_MAX ((int64_t)1 << 22)
 
 struct rk_makespans {
@@ -150,7 +152,7 @@ static void run(const rk_instruction *at, int64_t count, const int64_t *duration
     }
 }
 
-/* Whether the last round is the one before, later by *shift on every rank. */
+/* Whether the last round equals the one before, later by *shift on every rank. */
 static bool repeats_itself(const rk_program *program, const int64_t *ends, int64_t *shift)
 {
     const int64_t steps = program->round_steps;
@@ -175,7 +177,7 @@ static void shift_round(const rk_program *program, int64_t *ends, int64_t shift)
     }
 }
 
-/* What follows waits for the last round only, so when it repeats itself the others are skipped. */
+/* What follows depends on the last round only, so once rounds repeat, the rest are skipped. */
 static void run_rounds(const rk_program *program, int64_t microbatches, const int64_t *durations,
                        int64_t *ends)
 {

@@ -38,7 +38,9 @@ static double bound(const rk_pipeline *p)
     return rk_linear_bound(p, 0);
 }
 
-/* One microbatch passes all ranks both ways; the others follow at the pace of the slowest. */
+/*
+ * One microbatch passes all ranks in both directions; the others follow at the pace of the slowest.
+ */
 static double closed(const rk_pipeline *p)
 {
     const rk_pipeline_survey s = rk_survey_pipeline(p);

@@ -90,7 +90,7 @@ bool rk_place_next(const rk_pipeline *pipeline, rk_place place, int direction, r
 /* Whether a result goes from `place` to another rank. */
 bool rk_place_sends(const rk_pipeline *pipeline, rk_place place, int direction);
 
-/* What every evaluation relies on: sizes without which there is no order, finite times. */
+/* Checks that every evaluation relies on: sizes for which an order exists, and finite times. */
 rk_status rk_pipeline_check_order(const rk_pipeline *pipeline, rk_error *err);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What closed forms and bounds of several schedules share; inside lib/schedule only. */
+/* Shared by closed forms and bounds of several schedules; inside lib/schedule only. */
 #ifndef RK_SCHEDULE_PARTS_H
 #define RK_SCHEDULE_PARTS_H
 
@@ -10,8 +10,7 @@ static inline int64_t rk_least_of(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-/* rk_place_sends; where stages go round the ranks, only the first and the last have no neighbour.
- */
+/* rk_place_sends; with stages placed round-robin, only the first and the last lack a neighbour. */
 static inline bool rk_chunk_sends(const rk_pipeline *p, int64_t rank, int64_t chunk, int direction)
 {
     if (rk_schedules[p->kind]->placement != RK_PLACEMENT_LOOP) {
@@ -57,13 +56,10 @@ typedef struct rk_pipeline_survey {
 
 rk_pipeline_survey rk_survey_pipeline(const rk_pipeline *pipeline);
 
-/* Messages of a pipeline whose ranks wait for each other once each way: 2 (p - 1). */
+/* Messages of a pipeline whose ranks wait for each other once in each direction: 2 (p - 1). */
 double rk_sends_both_ways(const rk_pipeline *pipeline);
 
-/*
- * Seconds that a rank waits before its run of steps, and that pass after it, by its two ends: see
- * bound.c.
- */
+/* Seconds that a rank waits before its run of steps, and seconds after it: see bound.c. */
 typedef struct rk_waits {
     double first_forward, first_backward; /* of a run that begins there */
     double last_step, last_forward;       /* of a run that ends there */
@@ -78,7 +74,7 @@ double rk_longest_wait(const rk_waits *waits);
  */
 double rk_linear_bound(const rk_pipeline *pipeline, int64_t factor);
 
-/* The bound of stages in a V: every rank waits for the first chunks of those before it. */
+/* The bound of stages in a V: every rank waits for the first chunks of the preceding ranks. */
 double rk_v_bound(const rk_pipeline *pipeline);
 
 #endif

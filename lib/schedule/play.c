@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The exact evaluation: every rank runs its order, a step starts when its rank is free and its
- * input has come.  A rank that waits is looked at again only when its neighbour has moved on, so
+ * The exact evaluation: every rank runs its order, and a step starts when its rank is free and its
+ * input has arrived. A waiting rank is examined again only when its neighbour has advanced, so that
  * the work is linear in the number of steps.
  */
 #include "schedule/order.h"
@@ -56,8 +56,8 @@ static const struct ticks *times_of(const struct play *y, rk_place place)
 }
 
 /*
- * When the input from the chunk before (forward, direction -1) or after (backward, 1) has come:
- * 0 at the ends of the model, -1 when it is not known yet.
+ * When the input from the chunk before (forward, direction -1) or after (backward, 1) has arrived:
+ * 0 at the ends of the model, -1 if not known yet.
  */
 static int64_t arrival(const struct play *y, int64_t *ends, rk_place place, int64_t microbatch,
                        int direction)
@@ -76,7 +76,7 @@ static rk_place backward_place(rk_place place, const rk_step *step)
     return (rk_place){place.rank, rk_step_backward_chunk(step)};
 }
 
-/* When all inputs of a step have come, or -1.  Weight gradients follow on their own rank. */
+/* When all inputs of a step have arrived, or -1.  Weight gradients follow on their own rank. */
 static int64_t ready_at(const struct play *y, rk_place place, const rk_step *step)
 {
     int64_t ready = 0;
@@ -256,7 +256,7 @@ static void fill_result(const struct play *y, rk_pipeline_result *result)
     }
 }
 
-/* Turns the times of the pipeline into ticks. */
+/* Converts the times of the pipeline to ticks. */
 static rk_status fill_ticks(struct play *y, rk_error *err)
 {
     const rk_pipeline *p = y->pipeline;

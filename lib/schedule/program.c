@@ -107,8 +107,8 @@ static rk_status prepare(struct compiler *c, rk_error *err)
 }
 
 /*
- * The place of what a step waits for on another rank, 0 where there is none.  Returns whether that
- * step has been emitted.
+ * Finds the step on another rank that a step waits for; 0 if there is none. Returns whether it has
+ * been emitted.
  */
 static bool find_input(const struct compiler *c, int32_t *places, rk_place place,
                        int64_t microbatch, int direction, int32_t *input)
@@ -116,7 +116,7 @@ static bool find_input(const struct compiler *c, int32_t *places, rk_place place
     rk_place from;
     *input = 0;
     if (!rk_place_next(c->pipeline, place, direction, &from) || from.rank == place.rank) {
-        return true; /* a step of the same rank is in its order already */
+        return true; /* a step of the same rank is ordered already */
     }
     *input = *place_in(c, places, from, microbatch);
     return *input < c->first[from.rank] + c->next[from.rank];
@@ -199,7 +199,7 @@ static rk_status compile_whole(struct compiler *c, rk_error *err)
     return RK_OK;
 }
 
-/* A program for any number: of two rounds the first is part of the beginning. */
+/* A program for any number of microbatches: the first of two rounds belongs to the beginning. */
 static rk_status compile_rounds(struct compiler *c, rk_error *err)
 {
     const rk_pipeline *p = c->pipeline;

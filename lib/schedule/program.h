@@ -26,7 +26,7 @@ typedef struct rk_instruction {
 typedef struct rk_program {
     rk_schedule_kind kind;
     int64_t ranks, chunks_per_rank;
-    int64_t microbatches; /* that it is for; where it repeats its body: the fewest */
+    int64_t microbatches; /* microbatches it is for; the fewest, if it repeats its body */
 
     rk_instruction *instructions; /* owned */
     int64_t begin, body, end;     /* instructions of each part */
@@ -35,7 +35,7 @@ typedef struct rk_program {
     int64_t ends;                 /* room for the ends of steps */
 
     /* Of a program that repeats its body. */
-    int64_t round_microbatches; /* that one more round of the body runs; 0: there is none */
+    int64_t round_microbatches; /* microbatches of another round of the body; 0: there is no body */
     int64_t round_steps;        /* of a rank */
     int64_t *rounds;            /* owned; by rank: where the steps of the body begin; those of the
                                    round before stand right before them */
@@ -48,7 +48,7 @@ typedef struct rk_program {
  */
 int64_t rk_program_microbatches(const rk_pipeline *pipeline);
 
-/* Compiles the order of a pipeline; released with rk_program_free.  Its times do not matter. */
+/* Compiles the order of a pipeline, whatever its times; release with rk_program_free. */
 rk_status rk_program_new(const rk_pipeline *pipeline, rk_program **program, rk_error *err);
 void rk_program_free(rk_program *program);
 

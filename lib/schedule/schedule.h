@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Pipeline schedules: how long the stages take together, what each waits, how much they keep.
- * Closed forms serve the search; the exact evaluation of events serves the answer.
+ * Pipeline schedules: makespan, waiting time and activations in flight. The search uses closed
+ * forms, the answer the exact event-by-event evaluation.
  */
 #ifndef RK_SCHEDULE_SCHEDULE_H
 #define RK_SCHEDULE_SCHEDULE_H
@@ -27,9 +27,8 @@ int64_t rk_schedule_stages(rk_schedule_kind kind, int64_t ranks, int64_t chunks_
 int64_t rk_schedule_stage(rk_schedule_kind kind, int64_t ranks, int64_t rank, int64_t chunk);
 
 /*
- * What a schedule asks of its numbers.  A schedule can be played with any number of microbatches
- * that its order exists for (DualPipe: even and at least 2 p); the closed forms, and frameworks,
- * want these.
+ * The constraints of a schedule. A schedule can be played with any number of microbatches for which
+ * an order exists (DualPipe: even and at least 2 p); closed forms and frameworks require these.
  */
 typedef struct rk_schedule_needs {
     int64_t rank_multiple;
@@ -58,11 +57,11 @@ typedef struct rk_chunk_times {
 typedef struct rk_pipeline {
     rk_schedule_kind kind;
     int64_t ranks;           /* p */
-    int64_t chunks_per_rank; /* v, within the needs of the schedule */
+    int64_t chunks_per_rank; /* v, as the schedule requires */
     int64_t microbatches;    /* m */
     const rk_chunk_times *chunks;
     double send_seconds;    /* one message between neighbours */
-    bool send_overlapped;   /* messages delay only who waits for them, not the sender */
+    bool send_overlapped;   /* messages delay the receiver only, not the sender */
     double overlapped_pair; /* of schedules that run pairs, s: a forward and a whole backward
                                together, at least the longer of them; 0: their sum */
 } rk_pipeline;
@@ -75,7 +74,7 @@ struct rk_order;
  * microbatches, and waits for nothing but rounds k and k - 1 of other ranks.
  */
 typedef struct rk_schedule_round {
-    int64_t steps;        /* of a rank in a round; 0: nothing repeats itself */
+    int64_t steps;        /* steps of a rank in a round; 0: no rounds */
     int64_t microbatches; /* that a round runs */
     int64_t least;        /* microbatches with which all ranks run one round */
 } rk_schedule_round;
@@ -91,22 +90,22 @@ typedef struct rk_v_block {
     int back; /* from the backward of chunk 1 to that of chunk 0 on the last rank */
 } rk_v_block;
 
-/* What there is to know about a schedule. */
+/* The properties of a schedule. */
 typedef struct rk_schedule {
     rk_stage_placement placement;
-    bool usual;        /* what a strategy means that names none, see rk_schedule_usual */
+    bool usual;        /* the default of a strategy that names none, see rk_schedule_usual */
     bool splits;       /* input and weight gradients are separate steps */
     bool pairs;        /* a forward and a backward of the other direction may run as one step */
     bool losses_first; /* the losses of all microbatches come before the first backward */
     bool runs;         /* a rank runs as many microbatches of a chunk in a row as there are ranks */
-    bool fixed_needs;  /* an order exists only for microbatches that meet the needs */
+    bool fixed_needs;  /* an order exists only for microbatches that meet the constraints */
     rk_schedule_needs (*needs)(int64_t ranks);
 
     /* The steps of one rank. */
     void (*write_order)(const rk_pipeline *pipeline, int64_t rank, struct rk_order *order);
     /* Peak activations of a rank, see rk_pipeline_in_flight; NULL: those of its block. */
     double (*in_flight)(int64_t ranks, int64_t chunks_per_rank, int64_t microbatches, int64_t rank);
-    /* What it takes at least, see rk_pipeline_bound. */
+    /* Lower bound on its time, see rk_pipeline_bound. */
     double (*bound)(const rk_pipeline *pipeline);
 
     /* Closed form, s, without overlapped messages; NULL: there is none. */
@@ -114,7 +113,7 @@ typedef struct rk_schedule {
     /* Overlapped messages on the longest path; only with a closed form. */
     double (*overlapped_sends)(const rk_pipeline *pipeline);
 
-    /* Rounds, and where round 0 of a rank begins; NULL: nothing repeats itself. */
+    /* Rounds, and where round 0 of a rank begins; NULL: no rounds. */
     rk_schedule_round (*round)(const rk_pipeline *pipeline);
     int64_t (*first_round)(const rk_pipeline *pipeline, int64_t rank);
     /* The makespan in ticks from the durations of a program; NULL: its order is evaluated. */
@@ -128,11 +127,13 @@ extern const rk_schedule *const rk_schedules[]; /* in enum order */
 /* Sets of schedules: bits 1 << rk_schedule_kind. */
 enum { RK_SCHEDULES_ALL = (1 << RK_SCHEDULE_KIND_COUNT) - 1 };
 
-/* The schedule of a strategy that names none, with so many chunks per rank; 1 also without a
- * pipeline. */
+/*
+ * The schedule of a strategy that names none, for a number of chunks per rank (1 also without a
+ * pipeline).
+ */
 rk_schedule_kind rk_schedule_usual(int64_t chunks_per_rank);
 
-/* Whether its chunks per rank can be chosen (vp of a strategy); others have one number of them. */
+/* Whether its chunks per rank can be chosen (vp of a strategy); for other schedules it is fixed. */
 bool rk_schedule_has_vp(rk_schedule_kind kind);
 
 /* Ranks that hold each stage: 1 or 2. */
@@ -144,7 +145,7 @@ static inline int rk_schedule_copies(rk_schedule_kind kind)
 /* Result by rank; arrays have room for `ranks` entries each and belong to the caller. */
 typedef struct rk_pipeline_result {
     double seconds;    /* makespan with a global barrier at the end */
-    double *idle;      /* s of each rank within it that it does not compute; may be NULL */
+    double *idle;      /* idle time of each rank within the makespan, s; may be NULL */
     double *in_flight; /* peak of kept activations of each rank, as rk_pipeline_in_flight; may be
                           NULL */
 } rk_pipeline_result;
@@ -188,22 +189,22 @@ typedef struct rk_op {
 rk_status rk_pipeline_play(const rk_pipeline *pipeline, rk_pipeline_result *result,
                            void (*visit)(void *user, const rk_op *op), void *user, rk_error *err);
 
-/* What makespans share: compiled orders and scratch.  For one thread at a time. */
+/* Compiled orders and scratch memory for makespans. Not for concurrent use. */
 typedef struct rk_makespans rk_makespans;
 
 rk_status rk_makespans_new(rk_makespans **makespans, rk_error *err);
 void rk_makespans_free(rk_makespans *makespans);
 
 /*
- * The seconds of rk_pipeline_play, with the same bits, of a pipeline whose numbers are legal.  It
- * takes nanoseconds per chunk, whatever the number of microbatches once ranks keep pace.
+ * The seconds of rk_pipeline_play, bit for bit, for a legal pipeline. It takes nanoseconds per
+ * chunk, whatever the number of microbatches, once ranks keep pace.
  */
 rk_status rk_pipeline_makespan(rk_makespans *makespans, const rk_pipeline *pipeline,
                                double *seconds, rk_error *err);
 
 /*
- * What a pipeline takes at least: never more than rk_pipeline_play but for rounding, and the same
- * for equal stages of GPipe, 1F1B and interleaved without overlapped messages.  O(p v), no memory.
+ * A lower bound: never more than rk_pipeline_play except for rounding, and equal to it for equal
+ * stages of GPipe, 1F1B and interleaved without overlapped messages. O(p v), no allocation.
  */
 double rk_pipeline_bound(const rk_pipeline *pipeline);
 

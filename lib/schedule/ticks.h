@@ -15,7 +15,7 @@
 typedef struct rk_clock {
     double seconds;    /* of a tick */
     double per_second; /* ticks */
-    bool finite;       /* the times of the pipeline are; else there are no ticks of them */
+    bool finite;       /* false: the times of the pipeline have no representation in ticks */
 } rk_clock;
 
 static inline rk_clock rk_clock_of(const rk_pipeline *p)

@@ -31,7 +31,7 @@ static int64_t take_after(struct plan *plan, int64_t at, int step)
     return at;
 }
 
-/* Weight gradients take the two ticks that are left: the nearer one that of the later backward. */
+/* Weight gradients take the two remaining ticks: the later backward gets the nearer one. */
 static struct plan plan_rank(const rk_v_block *b, int64_t ranks, int64_t rank)
 {
     const int64_t before = rank, after = ranks - 1 - rank;
@@ -76,7 +76,7 @@ rk_schedule_needs rk_v_block_needs(int64_t ranks)
     return (rk_schedule_needs){1, 2, 2, 1, ranks + 2};
 }
 
-/* Steps of a kind that run before a tick, of endlessly many microbatches. */
+/* Steps of a kind that run before a tick, with infinitely many microbatches. */
 static int64_t count_before(const struct plan *plan, int step, int64_t tick)
 {
     return tick > plan->at[step] ? (tick - plan->at[step] + TICKS - 1) / TICKS : 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What all parts of a study are made with: values as text, and the tables. */
+/* Shared by all parts of a study: values as text, and the tables. */
 #include "study/build.h"
 
 #include "base/error.h"
@@ -61,7 +61,7 @@ rk_status rk_quantity_text(rk_builder *builder, const rk_spec_quantity *quantity
 
 /* ---- text with values ------------------------------------------------------------------ */
 
-/* Reads "name}" or "name:decimals}" at *text and moves behind it. */
+/* Reads "name}" or "name:decimals}" at *text, which advances past it. */
 static rk_status read_place(rk_builder *builder, const char **text, const char *path,
                             char out[RK_LABEL_SIZE], const char **found, rk_error *err)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the parts of a study are built from; private to this room. */
+/* The context from which the parts of a study are built; private to lib/study. */
 #ifndef RK_STUDY_BUILD_H
 #define RK_STUDY_BUILD_H
 
@@ -21,17 +21,17 @@ typedef struct rk_builder {
 rk_status rk_builder_table(rk_builder *builder, const char *name, const char *path,
                            const rk_data **data, rk_error *err);
 
-/* A value as text, in the way of the quantity. */
+/* A value as text, in the format of the quantity. */
 rk_status rk_quantity_text(rk_builder *builder, const rk_spec_quantity *quantity,
                            const rk_value *value, const char **text, rk_error *err);
 
-/* The different values of a list in the order in which they come up. */
+/* The distinct values of a list in order of appearance. */
 typedef struct rk_distinct {
     rk_value *values;
     size_t count, room;
 } rk_distinct;
 
-/* The place of a value, which is added when it is new; room must be left. */
+/* The index of a value, which is added if it is new; there must be room. */
 size_t rk_distinct_place(rk_distinct *distinct, const rk_value *value);
 
 rk_status rk_build_figure(rk_builder *builder, const json_t *value, const char *path,

@@ -37,7 +37,7 @@ bool rk_value_same(const rk_value *a, const rk_value *b)
 
 /* ---- loading --------------------------------------------------------------------------- */
 
-/* What the text of a cell stands for.  Borrows the text. */
+/* The value of a cell's text, which is borrowed. */
 static rk_value cell_value(const char *text)
 {
     char *end;
@@ -104,7 +104,7 @@ static size_t find_column(const rk_data *data, const char *name)
     return i;
 }
 
-/* Leaves out all but the best strategy of each point. */
+/* Keeps only the best strategy of each point. */
 static void keep_best(rk_data *data)
 {
     const size_t rank = find_column(data, "rank");
@@ -141,7 +141,7 @@ rk_status rk_data_load(const char *path, bool all_ranks, rk_arena *arena, rk_dat
 
 /* ---- expressions ----------------------------------------------------------------------- */
 
-/* Puts the document's path in front of what the expression complains of. */
+/* Prefixes the error of an expression with its path in the document. */
 static rk_status fail_expression(const char *path, rk_error *err)
 {
     if (err) {
@@ -159,7 +159,7 @@ static rk_status fail_name(const char *name, const char *const *names, size_t co
                    : rk_fail_at(err, RK_ERR_INVALID, path, "there is no %s \"%s\"", what, name);
 }
 
-/* Text of an expression's own constants goes with it: keeps a copy. */
+/* Texts of an expression's constants are freed with it: keeps a copy. */
 static rk_status keep_text(rk_value *value, rk_arena *arena, rk_error *err)
 {
     return value->type == RK_VALUE_TEXT

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tables of results in memory, and what expressions over their columns give. */
+/* Tables of results in memory, and the values of expressions over their columns. */
 #ifndef RK_STUDY_DATA_H
 #define RK_STUDY_DATA_H
 
@@ -8,7 +8,7 @@
 #include "io/value.h"
 
 typedef struct rk_data {
-    const char *name;   /* by which the document calls it */
+    const char *name;   /* name in the document */
     const char **names; /* of the columns */
     rk_value **cells;   /* [column][row]; text is borrowed from the arena */
     size_t columns, rows;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From rows to the points, bars and cells of a figure. */
+/* Turns rows into the points, bars and cells of a figure. */
 #include "study/build.h"
 
 #include "base/error.h"
@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-/* What is known of a panel while it is built. */
+/* The state of a panel while it is built. */
 typedef struct panel_builder {
     rk_builder *builder;
     const rk_spec_panel *spec;
@@ -48,7 +48,7 @@ static rk_status set_axis(rk_builder *builder, const rk_spec_quantity *spec, rk_
     return read_numbers(builder, spec->ticks, &axis->ticks, &axis->tick_count, err);
 }
 
-/* The names of the categories that came up. */
+/* The names of the categories found. */
 static rk_status name_categories(rk_builder *builder, const rk_spec_quantity *spec,
                                  const rk_distinct *distinct, rk_plot_axis *axis, rk_error *err)
 {
@@ -70,7 +70,7 @@ static rk_value json_as_value(const json_t *value)
                                     : rk_value_real(json_number_value(value));
 }
 
-/* Room for so many more categories, after those that the document lists. */
+/* Limit on further categories, after those that the document lists. */
 static rk_status start_categories(rk_builder *builder, const rk_spec_quantity *spec, size_t more,
                                   rk_distinct *distinct, rk_error *err)
 {
@@ -110,7 +110,7 @@ static rk_status numbers_of(panel_builder *p, const rk_rows *rows, const char *e
     return status;
 }
 
-/* The places of the rows along x: numbers, or places of categories. */
+/* The positions of the rows along x: numbers, or indices of categories. */
 static rk_status places_of(panel_builder *p, const rk_rows *rows, const char *expression,
                            const double **out, rk_error *err)
 {
@@ -160,7 +160,7 @@ static rk_status fill_series(panel_builder *p, const rk_rows *rows, const rk_spe
     return status;
 }
 
-/* The panel's own way of drawing a series. */
+/* The panel's default way of drawing a series. */
 static rk_spec_series series_of_panel(const rk_spec_panel *spec)
 {
     return (rk_spec_series){.kind = spec->kind,
@@ -188,7 +188,7 @@ static rk_status add_listed_series(panel_builder *p, const rk_rows *all, rk_plot
             status = rk_data_select(data, spec.where, RK_PATH(path, "where"), p->builder->arena,
                                     &rows, err);
         }
-        if (!status && data == all->data) { /* also what the panel asks for */
+        if (!status && data == all->data) { /* the panel's members, too */
             status = get(p->builder, rows.count, sizeof(*kept.rows), &kept.rows, err);
             for (size_t j = 0, k = 0; j < rows.count && !status; j++) {
                 while (k < all->count && all->rows[k] < rows.rows[j]) {
@@ -247,7 +247,7 @@ static rk_status add_grouped_series(panel_builder *p, const rk_rows *all, rk_plo
     return status;
 }
 
-/* Whether the values of x are names: text, or numbers that are to be taken as names. */
+/* Whether the values of x are categories: texts, or numbers to be treated as categories. */
 static rk_status look_at_x(panel_builder *p, const rk_rows *rows, rk_error *err)
 {
     const rk_spec_quantity *x = &p->spec->x;
@@ -375,7 +375,7 @@ static rk_status add_heat(panel_builder *p, const rk_rows *rows, rk_error *err)
 
 /* ---- rules and notes ------------------------------------------------------------------- */
 
-/* A number, or what an expression over the values of the document gives. */
+/* A number, or the value of an expression over the values of the document. */
 static rk_status amount(panel_builder *p, const json_t *spec, const char *path, double *out,
                         rk_error *err)
 {
@@ -503,7 +503,7 @@ rk_status rk_build_figure(rk_builder *builder, const json_t *value, const char *
     }
     for (size_t i = 0; i < listed && !status; i++) {
         const char *place = RK_PLACE(RK_PATH(path, "panels"), i);
-        rk_spec_panel panel = spec.panel; /* what the figure says serves every panel */
+        rk_spec_panel panel = spec.panel; /* the figure's members apply to every panel */
         panel.title = NULL;
         status = rk_spec_read_panel(json_array_get(spec.panels, i), place, &panel, err);
         if (!status) {

@@ -59,7 +59,8 @@ static rk_status read_object(const json_t *value, const char *path, void *out, r
 static rk_status read_names(const json_t *value, const char *path, void *out, rk_error *err)
 {
     const char *key;
-    json_t *name, *object = (json_t *)(uintptr_t)value; /* jansson's iterator wants it so */
+    json_t *name,
+        *object = (json_t *)(uintptr_t)value; /* jansson's iterator takes no const object */
     json_object_foreach(object, key, name)
     {
         if (!json_is_string(name)) {

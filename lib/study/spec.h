@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The objects of a study's document as they stand there.  Texts and nested values are borrowed
- * from the document; what is absent is NULL or 0.
+ * The objects of a study's document. Texts and nested values are borrowed from the document; absent
+ * members are NULL or 0.
  */
 #ifndef RK_STUDY_SPEC_H
 #define RK_STUDY_SPEC_H
@@ -9,7 +9,7 @@
 #include "io/json.h"
 #include "study/data.h"
 
-/* What is shown of the rows: an expression, and how its values look. */
+/* A quantity to show: an expression over rows, and the format of its values. */
 typedef struct rk_spec_quantity {
     const char *value; /* expression; NULL: no such quantity */
     const char *title;
@@ -62,7 +62,7 @@ typedef struct rk_spec_value {
     unsigned of; /* rk_spec_of */
 } rk_spec_value;
 
-/* Which of the values of the rows. */
+/* How values of several rows are reduced to one. */
 typedef enum rk_spec_of {
     RK_OF_ONLY,
     RK_OF_FIRST,

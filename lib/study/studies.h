@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A study: figures, tables and text made of tables of results, as one JSON document describes
- * them (docs/plot.md).
+ * A study: figures, tables and text made from tables of results, as described by a JSON document
+ * (docs/plot.md).
  */
 #ifndef RK_STUDY_STUDIES_H
 #define RK_STUDY_STUDIES_H
@@ -49,7 +49,7 @@ rk_status rk_study_parse(const char *text, size_t size, const char *name, const 
 
 void rk_study_clear(rk_study *study);
 
-/* The figure of that name, or with NULL the only one.  NULL: there is none (or are several). */
+/* The figure of that name; with NULL, the only figure. NULL if there is none, or more than one. */
 const rk_study_item *rk_study_figure(const rk_study *study, const char *name);
 
 /* Write the page.  In Markdown the figures are links to NAME.svg. */

@@ -58,7 +58,7 @@ static rk_status load_table(rk_builder *builder, const char *name, const rk_spec
     return status;
 }
 
-/* The document's own table comes first: it serves where none is named. */
+/* The document's own table comes first: it is the default. */
 static rk_status load_tables(rk_builder *builder, rk_error *err)
 {
     rk_status status = rk_arena_get(builder->arena, json_object_size(builder->doc.tables) + 1,
@@ -85,7 +85,7 @@ static rk_status load_tables(rk_builder *builder, rk_error *err)
     return status;
 }
 
-/* The one value that stands for those of all rows. */
+/* The single value that represents all rows. */
 static rk_status reduce(const rk_value *values, size_t count, const rk_spec_value *spec,
                         const char *path, rk_value *out, rk_error *err)
 {
@@ -168,7 +168,7 @@ static rk_status find_values(rk_builder *builder, rk_error *err)
 
 /* ---- the page -------------------------------------------------------------------------- */
 
-/* A string, or a list of strings that are joined by blanks. */
+/* A string, or a list of strings joined by blanks. */
 static rk_status read_lines(rk_builder *builder, const json_t *value, const char *path,
                             const char **out, rk_error *err)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tables of a study: rows as they are, values by two quantities, lines of text, claims. */
+/* Tables of a study: plain rows, values by two quantities, lines of text, claims. */
 #include "study/build.h"
 
 #include "base/error.h"

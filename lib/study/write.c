@@ -33,7 +33,10 @@ rk_status rk_study_html(const rk_study *study, rk_out *out, rk_error *err)
 
 /* ---- Markdown -------------------------------------------------------------------------- */
 
-/* Breaks text into lines of up to 100 characters; a line starts with nothing of a meaning. */
+/*
+ * Breaks text into lines of up to 100 characters, none of which starts with a character that has a
+ * meaning in Markdown.
+ */
 static void wrapped(const char *text, rk_out *out)
 {
     enum { LINE = 100 };
@@ -54,7 +57,7 @@ static void wrapped(const char *text, rk_out *out)
     rk_out_text(out, "\n\n");
 }
 
-/* A cell in which nothing ends it. */
+/* A cell with the characters escaped that would end it. */
 static void cell(const char *text, rk_out *out)
 {
     rk_out_text(out, " ");

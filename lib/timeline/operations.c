@@ -12,7 +12,7 @@ const char *const rk_op_kind_names[] = {"forward", "backward", "weight", NULL};
 
 /* ---- filling ------------------------------------------------------------------------------- */
 
-/* Takes the operations of a schedule as they are played. */
+/* Records the operations of a schedule as they are played. */
 struct taker {
     rk_timeline *timeline;
     bool failed; /* no memory */
@@ -53,7 +53,7 @@ static void add_after(rk_timeline *t, rk_part part, const char *name, double sec
     }
 }
 
-/* What of the step's parts is not in the pipeline; the rest is what norms and casts take. */
+/* The parts of a step outside the pipeline; the remainder is norms and casts. */
 static void fill_after(rk_timeline *t, const rk_estimate *e)
 {
     static const rk_part parts[] = {RK_PART_DP, RK_PART_OPTIMIZER, RK_PART_OFFLOAD, RK_PART_FIXED};

@@ -13,7 +13,7 @@
 
 enum { RK_TIMELINE_AFTER_MAX = 8 };
 
-/* What a step takes after its pipeline; on all ranks at once. */
+/* Work after the pipeline, on all ranks at once. */
 typedef struct rk_timeline_after {
     rk_part part; /* RK_PART_COUNT: none */
     const char *name;

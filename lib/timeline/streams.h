@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What ranks of a timeline do beside computing: communicate, and keep activations. */
+/* What ranks of a timeline do besides computing: communicate, and keep activations. */
 #ifndef RK_TIMELINE_STREAMS_H
 #define RK_TIMELINE_STREAMS_H
 
 #include "estimate/stage.h"
 
-/* Communication within a layer, in the order in which a trace shows it. */
+/* Communication within a layer, in the order of a trace. */
 typedef enum rk_stream { RK_STREAM_TP, RK_STREAM_CP, RK_STREAM_EP, RK_STREAM_COUNT } rk_stream;
 
-/* Shares of the time of a pass that are visible communication. */
+/* Shares of a pass's time that are visible communication. */
 typedef struct rk_stream_shares {
     double forward[RK_STREAM_COUNT], backward[RK_STREAM_COUNT];
 } rk_stream_shares;
@@ -21,7 +21,7 @@ typedef struct rk_streams {
 } rk_streams;
 
 /*
- * Fills what the chunks of a legal strategy do; cleared with rk_streams_clear.  Errors:
+ * Fills the streams of a legal strategy's chunks; release with rk_streams_clear. Errors:
  * RK_ERR_MEMORY.
  */
 rk_status rk_streams_fill(const rk_model *model, const rk_system *system, const rk_stack *stack,

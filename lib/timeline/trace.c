@@ -16,11 +16,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { LANES = 100 }; /* threads of a process at the most */
+enum { LANES = 100 }; /* most threads of a process */
 
 typedef enum trace_lane {
     LANE_COMPUTE,
-    LANE_BACKWARD, /* beside a forward, where a schedule pairs them */
+    LANE_BACKWARD, /* backward of a pair, drawn next to its forward */
     LANE_TP,
     LANE_CP,
     LANE_EP,
@@ -75,7 +75,7 @@ static void write_name(struct trace *t, trace_lane lane, const char *kind, const
     rk_out_printf(t->out, ",\"ph\":\"M\",\"name\":\"%s\",\"args\":{\"name\":\"%s\"}}", kind, name);
 }
 
-/* A slice without its end, for further members. */
+/* A slice up to its closing brace, so that members can follow. */
 static void begin_slice(struct trace *t, trace_lane lane, const char *name, const char *category,
                         const char *color, double start, double end)
 {
@@ -171,7 +171,7 @@ static void write_after(struct trace *t)
     }
 }
 
-/* Bytes of a rank with so many microbatches in flight. */
+/* Bytes of a rank with a number of microbatches in flight. */
 static void write_memory(struct trace *t, double at, double in_flight)
 {
     const rk_stage_need *need = &t->timeline->streams.needs[t->rank];
@@ -300,7 +300,7 @@ static void write_message(struct trace *t, const rk_op *from, const rk_op *to, s
     if (from->kind != to->kind || from->microbatch != to->microbatch || from->rank == to->rank) {
         return;
     }
-    /* inside of the first slice: its end is not a part of it */
+    /* inside the first slice, which excludes its end */
     write_flow(t, from, 's', id, from->start);
     write_flow(t, to, 'f', id, to->start);
     t->rank = from->rank;
@@ -312,7 +312,7 @@ static void write_message(struct trace *t, const rk_op *from, const rk_op *to, s
 
 /* ---- the file -------------------------------------------------------------------------------- */
 
-/* Which threads hold something: those of empty ones are not named. */
+/* Which threads have events: empty ones are not named. */
 static void find_used(struct trace *t)
 {
     const rk_timeline *line = t->timeline;
