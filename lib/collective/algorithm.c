@@ -8,10 +8,19 @@ const char *const rk_collective_names[] = {
     "send",       "scatter",        "gather",     "reduce",     NULL};
 
 const rk_algorithm *const rk_algorithms[] = {
-    &rk_algorithm_ring,  &rk_algorithm_tree,       &rk_algorithm_halving_doubling,
-    &rk_algorithm_nhr,   &rk_algorithm_pat,        &rk_algorithm_chain,
-    &rk_algorithm_bruck, &rk_algorithm_pairwise,   &rk_algorithm_direct,
-    &rk_algorithm_mesh,  &rk_algorithm_in_network, NULL,
+    &rk_algorithm_ring,
+    &rk_algorithm_tree,
+    &rk_algorithm_halving_doubling,
+    &rk_algorithm_nhr,
+    &rk_algorithm_nb,
+    &rk_algorithm_pat,
+    &rk_algorithm_chain,
+    &rk_algorithm_bruck,
+    &rk_algorithm_pairwise,
+    &rk_algorithm_direct,
+    &rk_algorithm_mesh,
+    &rk_algorithm_in_network,
+    NULL,
 };
 
 const rk_algorithm *rk_algorithm_find(const char *name)

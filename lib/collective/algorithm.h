@@ -57,8 +57,9 @@ typedef struct rk_algorithm {
 } rk_algorithm;
 
 extern const rk_algorithm rk_algorithm_ring, rk_algorithm_chain, rk_algorithm_tree,
-    rk_algorithm_halving_doubling, rk_algorithm_bruck, rk_algorithm_nhr, rk_algorithm_pairwise,
-    rk_algorithm_direct, rk_algorithm_mesh, rk_algorithm_in_network, rk_algorithm_pat;
+    rk_algorithm_halving_doubling, rk_algorithm_bruck, rk_algorithm_nhr, rk_algorithm_nb,
+    rk_algorithm_pairwise, rk_algorithm_direct, rk_algorithm_mesh, rk_algorithm_in_network,
+    rk_algorithm_pat;
 
 /* The chunks with which a chain is fastest. */
 int32_t rk_chain_chunks(int32_t ranks, double bytes, const rk_link *link);

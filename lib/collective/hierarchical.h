@@ -42,6 +42,13 @@ int rk_two_levels_phases(const rk_two_levels *levels, rk_collective op, double b
                          double seconds[RK_PHASE_MAX]);
 
 /*
+ * Seconds of the three phases of an all-reduce of servers with unlike numbers of ranks, local[i]
+ * in server i (HCCL's AHC; levels->local is not read).
+ */
+void rk_unlike_servers_phases(const rk_two_levels *levels, const int32_t *local, double bytes,
+                              double seconds[3]);
+
+/*
  * Links inside and between servers at work at once: in every round a rank passes one chunk to the
  * next server, and hands the one that came in the round before to the ranks of its own server over
  * the links of a mesh.

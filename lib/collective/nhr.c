@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Non-uniform exchange at doubling distances, for any number of ranks: HCCL's NHR.  Before gather
- * round k a rank has d = 2^k blocks, its own and those after it, and sends min(d, n - d) of them to
- * the rank d before it.  A reduce-scatter runs the same messages backwards and adds.
+ * HCCL's NHR (non-uniform hierarchical ring), for any number of ranks.  In round k of a
+ * reduce-scatter, a rank hands to the rank d = 2^k before it what it has of the blocks that stand
+ * d, 3d, 5d, ... before it: half of the tensor goes to the neighbour, and blocks travel far once
+ * they are few.  An all-gather runs the same messages backwards.
  *
  *     reduce-scatter, all-gather   ceil(log2 n) alpha + (n-1)/n S/B [+ (n-1)/n S gamma]
  *     all-reduce                   their sum
  *
- * Source: HCCL, introduction to collective algorithms (NHR); the all-gather is that of Bruck et
- * al., "Efficient algorithms for all-to-all communications in multiport message-passing systems",
- * IEEE TPDS 8 (1997).
+ * Rounds and bytes of a port are those of nb.c; on links that are shared farther out, such as
+ * leaves of a fat tree, NHR is the lighter of the two.
+ * Source: HCCL, introduction to collective algorithms (NHR).
  */
 #include "collective/algorithm.h"
 
@@ -42,18 +43,20 @@ static int32_t nhr_blocks(const rk_collective_job *job)
 static void send_distance(const rk_collective_job *job, int32_t round, int32_t distance,
                           bool reduces, rk_message_visitor *visit, void *user)
 {
-    const int32_t n = job->ranks, blocks = distance < n - distance ? distance : n - distance;
+    const int32_t n = job->ranks;
     for (int32_t i = 0; i < n; i++) {
         const int32_t before = (i - distance + n) % n;
-        visit(user, &(rk_collective_message){
-                        .round = round,
-                        .source = reduces ? before : i,
-                        .target = reduces ? i : before,
-                        .first_block = i,
-                        .blocks = blocks,
-                        .reduces = reduces,
-                        .bytes = job->bytes * (double)blocks / (double)n,
-                    });
+        for (int32_t o = distance; o < n; o += 2 * distance) {
+            visit(user, &(rk_collective_message){
+                            .round = round,
+                            .source = reduces ? i : before,
+                            .target = reduces ? before : i,
+                            .first_block = (i - o + n) % n,
+                            .blocks = 1,
+                            .reduces = reduces,
+                            .bytes = job->bytes / (double)n,
+                        });
+        }
     }
 }
 
@@ -61,17 +64,17 @@ static void nhr_send(const rk_collective_job *job, rk_message_visitor *visit, vo
 {
     const int32_t rounds = rounds_of(job->ranks);
     int32_t round = 0;
-    for (int32_t k = rounds - 1; k >= 0 && job->op != RK_COLL_ALL_GATHER; k--) {
+    for (int32_t k = 0; k < rounds && job->op != RK_COLL_ALL_GATHER; k++) {
         send_distance(job, round++, INT32_C(1) << k, true, visit, user);
     }
-    for (int32_t k = 0; k < rounds && job->op != RK_COLL_REDUCE_SCATTER; k++) {
+    for (int32_t k = rounds - 1; k >= 0 && job->op != RK_COLL_REDUCE_SCATTER; k--) {
         send_distance(job, round++, INT32_C(1) << k, false, visit, user);
     }
 }
 
 const rk_algorithm rk_algorithm_nhr = {
     .name = "nhr",
-    .purpose = "exchange at doubling distances for any number of ranks",
+    .purpose = "exchange at doubling distances, most of it with neighbours",
     .ops = 1U << RK_COLL_ALL_REDUCE | 1U << RK_COLL_REDUCE_SCATTER | 1U << RK_COLL_ALL_GATHER,
     .cost = nhr_cost,
     .blocks = nhr_blocks,

@@ -8,10 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char flat_exchange[] = "flat-exchange";
+static const char flat_exchange[] = "flat-exchange", ahc[] = "ahc";
 
 const char *const rk_way_names[] = {rk_flat_ring_name, flat_exchange, rk_concurrent_name,
-                                    rk_axes_name, NULL};
+                                    rk_axes_name,      ahc,           NULL};
 
 /*
  * To start one of many messages that are under way at once: 1 to 3 us a peer where accelerators
@@ -217,6 +217,26 @@ static rk_way way_by_tiers(const question *q, const rk_algorithm *algorithm)
     return way;
 }
 
+/*
+ * All-reduce where the last domain has fewer ranks than the others (ahc.c): they hand as much to
+ * the outermost tier as the ranks of that domain, which have most.
+ */
+static bool add_unlike(const question *q, rk_way *way)
+{
+    const int64_t inner = below(q, q->outer);
+    const int64_t least = (q->group->size - 1) % inner + 1;
+    if (q->op != RK_COLL_ALL_REDUCE || least == inner ||
+        q->system->tiers[q->outer].kind == RK_TIER_TORUS) {
+        return false;
+    }
+    *way = (rk_way){.name = ahc};
+    add_inner(q, way, RK_COLL_REDUCE_SCATTER, true);
+    add_phase(way, cheapest_phase(q, q->outer, q->op, q->bytes / (double)least));
+    add_inner(q, way, RK_COLL_ALL_GATHER, false);
+    sum_phases(q, way);
+    return true;
+}
+
 /* ---- all tiers at once --------------------------------------------------------------------- */
 
 /* One ring through all ranks. */
@@ -305,6 +325,7 @@ int rk_ways_find(const rk_system *system, const rk_group *group, rk_collective o
         count += add_flat_ring(&q, &ways[count]);
         count += add_flat_exchange(&q, &ways[count]);
         count += add_concurrent(&q, &ways[count]);
+        count += add_unlike(&q, &ways[count]);
     }
     qsort(ways, (size_t)count, sizeof(ways[0]), by_seconds);
     return count;

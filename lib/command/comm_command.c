@@ -63,10 +63,10 @@ static const char *describe_choice(const struct comm *comm, char out[CHOICE_SIZE
     } else if (asked) {
         (void)snprintf(out, CHOICE_SIZE, "%s", strcmp(asked, "all") == 0 ? "all" : "as asked");
     } else if (library) {
-        (void)snprintf(
-            out, CHOICE_SIZE,
-            "the cheapest that training software runs; the choice of %s itself is not modelled",
-            library);
+        (void)snprintf(out, CHOICE_SIZE,
+                       "the cheapest that training software runs: no model of how %s itself "
+                       "chooses is at hand",
+                       library);
     } else {
         (void)snprintf(out, CHOICE_SIZE, "the cheapest that training software runs");
     }

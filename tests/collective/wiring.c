@@ -144,6 +144,28 @@ static void test_fat_tree(void **state)
 }
 
 /* Rank i's NIC talks to NICs of its rail alone: rings per rail never leave their leaf. */
+/* NHR sends half of the tensor to neighbours, NB half of it farthest: 4:1 leaves tell them apart.
+ */
+static void test_near_and_far(void **state)
+{
+    const rk_wiring w = {.kind = RK_WIRING_FAT_TREE,
+                         .ranks = 64,
+                         .bandwidth = 50e9,
+                         .local = 16,
+                         .oversubscription = 4};
+    const rk_collective_job job = {.op = RK_COLL_ALL_GATHER, .ranks = 64, .bytes = 1e9};
+    rk_replay near, far;
+    rk_error err;
+    (void)state;
+    assert_int_equal(rk_algorithm_replay(&rk_algorithm_nhr, &job, &w, 0, NULL, &near, &err), RK_OK);
+    assert_int_equal(rk_algorithm_replay(&rk_algorithm_nb, &job, &w, 0, NULL, &far, &err), RK_OK);
+    /* blocks over an uplink, in 64ths of the tensor and as if it had the NICs' bandwidth: distances
+     * 1 to 16 and 32 leave a leaf with 1, 2, 4, 8, 16 and 16 ranks, which send 32 to 1 blocks (NHR)
+     * or 1 to 32 (NB) and share a quarter of 16 NICs; a round has NIC or uplink as its slowest */
+    assert_close(near.seconds, (32 + 16 + 8 + 8 + 8 + 4) / 64.0 * 1e9 / 50e9, 1e-9);
+    assert_close(far.seconds, (1 + 2 + 4 + 16 + 64 + 128) / 64.0 * 1e9 / 50e9, 1e-9);
+}
+
 static void test_rails(void **state)
 {
     const rk_wiring w = {.kind = RK_WIRING_RAILS,
@@ -290,11 +312,12 @@ static void test_exchange(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_routes),    cmocka_unit_test(test_torus_distance),
-        cmocka_unit_test(test_cube_mesh), cmocka_unit_test(test_fat_tree),
-        cmocka_unit_test(test_rails),     cmocka_unit_test(test_dragonfly),
-        cmocka_unit_test(test_torus),     cmocka_unit_test(test_concurrent),
-        cmocka_unit_test(test_phases),    cmocka_unit_test(test_exchange),
+        cmocka_unit_test(test_routes),       cmocka_unit_test(test_torus_distance),
+        cmocka_unit_test(test_cube_mesh),    cmocka_unit_test(test_fat_tree),
+        cmocka_unit_test(test_near_and_far), cmocka_unit_test(test_rails),
+        cmocka_unit_test(test_dragonfly),    cmocka_unit_test(test_torus),
+        cmocka_unit_test(test_concurrent),   cmocka_unit_test(test_phases),
+        cmocka_unit_test(test_exchange),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
