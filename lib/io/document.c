@@ -81,7 +81,9 @@ static bool has_telling_key(const json_t *object, int kind)
 
 bool rk_document_is_config(const json_t *object)
 {
-    return json_object_get(object, "model_type") || json_object_get(object, "architectures");
+    /* Mamba's authors name neither type nor class */
+    return json_object_get(object, "model_type") || json_object_get(object, "architectures") ||
+           json_object_get(object, "ssm_cfg");
 }
 
 /* Names the first of its keys for each kind that the document could have been. */

@@ -3,6 +3,7 @@
 #include "model/hf_table.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 static void set_biases(hf_draft *draft, bool value)
@@ -131,6 +132,16 @@ rk_status rk_hf_adapt_afmoe(hf_draft *draft, rk_error *err)
     return RK_OK;
 }
 
+/* Aria: intermediate_size is the width of an expert, unless another key says it. */
+rk_status rk_hf_adapt_aria(hf_draft *draft, rk_error *err)
+{
+    (void)err;
+    if (draft->size[HF_EXPERT_FFN] > 0) {
+        draft->size[HF_FFN] = draft->size[HF_EXPERT_FFN];
+    }
+    return RK_OK;
+}
+
 /* Arctic: a dense network of the width of the model beside the experts, with a norm of its own. */
 rk_status rk_hf_adapt_arctic(hf_draft *draft, rk_error *err)
 {
@@ -178,6 +189,33 @@ rk_status rk_hf_adapt_hunyuan_v1_moe(hf_draft *draft, rk_error *err)
     size[HF_SHARED_FFN] = size[HF_SHARED_EXPERTS] * size[HF_FFN];
     if (size[HF_EXPERTS] == 1) {
         size[HF_EXPERTS] = 0;
+    }
+    return RK_OK;
+}
+
+/* HyperCLOVA X: norms may follow attention and FFN too. */
+rk_status rk_hf_adapt_hyperclovax(hf_draft *draft, rk_error *err)
+{
+    bool after = false;
+    const rk_status status = rk_hf_read_flag(draft, (hf_flag){"use_post_norm", false}, &after, err);
+    draft->model.norms_per_layer = after ? 4 : 2;
+    return status;
+}
+
+/*
+ * MiniCPM-V and -o: the version of the file says whose layers they are: Qwen2's (2.6), Qwen3's
+ * (4.5), else those of Llama (of Llama 3 and of MiniCPM).
+ */
+rk_status rk_hf_adapt_minicpmv(hf_draft *draft, rk_error *err)
+{
+    const json_t *given = rk_hf_find(draft, "version");
+    const char *text = json_string_value(given);
+    const double version = text ? strtod(text, NULL) : json_number_value(given);
+    (void)err;
+    draft->layer.attention.bias_qkv = version > 2.55 && version < 3.5;
+    if (version > 4.25) {
+        draft->layer.attention.qk_norm = RK_QK_NORM_HEAD;
+        draft->size[HF_HEAD_SIZE] = draft->size[HF_HEAD_SIZE] > 0 ? draft->size[HF_HEAD_SIZE] : 128;
     }
     return RK_OK;
 }

@@ -19,8 +19,10 @@
 enum { TRAINING_CONTEXT_MAX = 8192 };
 
 /* Where a file that holds more than a language model keeps it. */
-static const char *const nested_configs[] = {"text_config", "llm_config", "language_config",
-                                             "thinker_config.text_config"};
+static const char *const nested_configs[] = {
+    "text_config", "llm_config",   "language_config",   "thinker_config.text_config",
+    "lm_config",   "llama_config", "text_model_config", "language_model_config",
+};
 
 /* ---- the language model and its architecture --------------------------------------------- */
 
@@ -122,9 +124,10 @@ static bool is_of_weights(const char *key)
 }
 
 /*
- * Refuses keys that look like sizes of a layer: to pass over one would make a wrong model.  In a
- * file whose type is not known, every other integer and list but the numbers of tokens is noted,
- * and flags that may give a layer more weights.
+ * Keys that look like sizes of a layer and are not known.  The class of a known type reads none but
+ * its own, so they are noted.  In a file whose type is not known one may make another model: it is
+ * refused, and every other integer and list but the numbers of tokens is noted, and flags that may
+ * give a layer more weights.
  */
 static rk_status refuse_unknown_sizes(hf_draft *draft, rk_error *err)
 {
@@ -143,7 +146,9 @@ static rk_status refuse_unknown_sizes(hf_draft *draft, rk_error *err)
         if (!sizes) {
             continue;
         }
-        if (is_structural(key)) {
+        if (is_structural(key) && !draft->note_guess) {
+            rk_hf_note(draft, "a key that is not known", key);
+        } else if (is_structural(key)) {
             return rk_hf_fail(draft, key, err,
                               "reckon does not know what this key does to the layers; take it out "
                               "if it does nothing");
@@ -193,6 +198,8 @@ static rk_status find_architecture(hf_draft *draft, rk_error *err)
         draft->note_class = draft->architecture && !of_type;
     } else if (draft->config != draft->root && !given_type(draft)) {
         draft->architecture = named_around(draft->root);
+    } else if (rk_hf_find(draft, "ssm_cfg")) {
+        draft->architecture = rk_hf_find_type(RK_HF_MAMBA_AUTHORS);
     }
     if (name && !draft->architecture && !rk_hf_reason_against(name)) {
         draft->architecture = rk_hf_guess_type(draft);
@@ -256,10 +263,11 @@ static rk_status read_sizes(hf_draft *draft, rk_error *err)
         const hf_size size = rk_hf_aliases[i].size;
         const json_t *value = rk_hf_find_raw(draft, rk_hf_aliases[i].key);
         /* A pattern may also be a string, which hf_layers.c reads. */
-        if (!value || given[size] || (size == HF_WINDOW_PERIOD && json_is_string(value))) {
+        if (!value || given[size] || (size == HF_WINDOW_PERIOD && json_is_string(value)) ||
+            (json_is_array(value) && reads_itself(draft, rk_hf_aliases[i].key))) {
             continue;
         }
-        if (json_is_null(value)) {
+        if (json_is_null(value) || json_is_false(value)) {
             draft->size[size] = 0;
             continue;
         }

@@ -8,6 +8,7 @@
 
 static const char *const reads_hf_olmo[] = {"mlp_hidden_size", "embedding_size", NULL};
 static const char *const reads_qk_layernorm[] = {"qk_layernorm", NULL};
+static const char *const reads_minicpmv[] = {"query_num", NULL};
 static const char *const reads_chatglm[] = {"inner_hidden_size", NULL};
 
 const hf_architecture rk_hf_dense[] = {
@@ -507,6 +508,28 @@ const hf_architecture rk_hf_dense[] = {
         .bias_qkv = {"attention_bias", false},
         .bias_out = {"attention_bias", false},
         .bias_ffn = {"mlp_bias", false},
+    },
+    {
+        .type = "jais2",
+        .defaults = {SHAPE(150272, 3328, 26624, 32, 26), [HF_HEAD_SIZE] = 128},
+        .norm = RK_NORM_LAYER,
+        .norms = 2,
+        .plain = true,
+        .bias_qkv = {"attention_bias", true},
+        .bias_out = {"attention_bias", true},
+        .bias_ffn = {"mlp_bias", true},
+    },
+    {
+        .type = "hyperclovax",
+        .norms = 2,
+        LLAMA_BIASES,
+        .adapt = rk_hf_adapt_hyperclovax,
+    },
+    {
+        .type = "minicpmv",
+        .norms = 2,
+        .reads = reads_minicpmv,
+        .adapt = rk_hf_adapt_minicpmv,
     },
 };
 const size_t rk_hf_dense_count = COUNT(rk_hf_dense);

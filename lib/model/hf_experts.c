@@ -298,5 +298,14 @@ const hf_architecture rk_hf_experts[] = {
         .bias_out = {"attention_bias", false},
         .has_experts = true,
     },
+    {
+        .type = "aria_text",
+        .defaults = {SHAPE(32000, 4096, 4096, 32, 32), EXPERTS(8, 2, 0), [HF_SHARED_EXPERTS] = 2},
+        .norms = 2,
+        LLAMA_BIASES,
+        .has_experts = true,
+        .ffn_is_expert = true,
+        .adapt = rk_hf_adapt_aria,
+    },
 };
 const size_t rk_hf_experts_count = COUNT(rk_hf_experts);

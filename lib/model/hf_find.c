@@ -75,3 +75,18 @@ rk_status rk_hf_read_size(const hf_draft *draft, const char *key, const json_t *
     *out = size;
     return RK_OK;
 }
+
+rk_status rk_hf_read_or(const hf_draft *draft, const char *key, int64_t usual, int64_t *out,
+                        rk_error *err)
+{
+    const json_t *value = rk_hf_find(draft, key);
+    *out = usual;
+    return value ? rk_hf_read_size(draft, key, value, out, err) : RK_OK;
+}
+
+rk_status rk_hf_read_key(const hf_draft *draft, const char *key, int64_t *out, rk_error *err)
+{
+    const json_t *value = rk_hf_find(draft, key);
+    return value ? rk_hf_read_size(draft, key, value, out, err)
+                 : rk_hf_fail(draft, key, err, "this key is missing");
+}

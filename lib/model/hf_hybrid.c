@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Hugging Face models whose layers differ in their kind: state-space layers between layers of
- * attention, blocks of a single part, and layers whose widths a search has chosen.  Sources: the
+ * attention, and blocks of a single part.  Sources: the
  * configuration and modelling classes of transformers; DeciLM (arXiv 2411.19146).
  */
 #include "base/units.h"
@@ -95,24 +95,14 @@ static const char *const reads_jamba[] = {
     "attn_layer_period",   "attn_layer_offset",  "expert_layer_period",
     "expert_layer_offset", "num_logits_to_keep", NULL};
 static const char *const reads_mamba1[] = {"state_size", "time_step_rank", "ssm_state_size", NULL};
-static const char *const reads_nas[] = {"block_configs", NULL};
 
 /* ---- layers -------------------------------------------------------------------------------- */
-
-/* Reads a size; where the file is silent, that of the class. */
-static rk_status read_or(const hf_draft *draft, const char *key, int64_t usual, int64_t *out,
-                         rk_error *err)
-{
-    const json_t *value = rk_hf_find(draft, key);
-    *out = usual;
-    return value ? rk_hf_read_size(draft, key, value, out, err) : RK_OK;
-}
 
 /* Reads how many times the channels are the hidden size, where the file says it. */
 static rk_status read_expand(const hf_draft *draft, const char *key, int64_t *out, rk_error *err)
 {
     enum { EXPAND_MAX = 1024 };
-    const rk_status status = read_or(draft, key, *out, out, err);
+    const rk_status status = rk_hf_read_or(draft, key, *out, out, err);
     return status || (*out > 0 && *out <= EXPAND_MAX)
                ? status
                : rk_hf_fail(draft, key, err, "expected an integer from 1 to %d", EXPAND_MAX);
@@ -137,12 +127,12 @@ static rk_status read_mamba(hf_draft *draft, const mamba_keys *keys, rk_error *e
     };
     rk_status status = read_expand(draft, "mamba_expand", &expand, err);
     for (size_t i = 0; !status && i < COUNT(sizes); i++) {
-        status = read_or(draft, sizes[i].key, sizes[i].usual, sizes[i].out, err);
+        status = rk_hf_read_or(draft, sizes[i].key, sizes[i].usual, sizes[i].out, err);
     }
     if (!status && follows) {
         r->value_size = r->heads > 0 ? expand * draft->size[HF_HIDDEN] / r->heads : 0;
     } else if (!status) {
-        status = read_or(draft, keys->head_size, keys->usual_head_size, &r->value_size, err);
+        status = rk_hf_read_or(draft, keys->head_size, keys->usual_head_size, &r->value_size, err);
     }
     return status ? status
                   : rk_hf_read_flag(draft, (hf_flag){keys->bias, true}, &r->conv_bias, err);
@@ -387,61 +377,57 @@ static rk_status lay_out_mamba1(hf_draft *draft, rk_error *err)
     return status ? status : rk_hf_finish(draft, &to, err);
 }
 
-/* ---- block-wise search (Nemotron NAS) -------------------------------------------------------- */
+/* ---- the files of Mamba's authors ------------------------------------------------------------ */
 
-/* Widths are 2/3 of a multiple of the hidden size, rounded up to 256 (modeling_decilm.py). */
-static int64_t searched_width(double multiple, int64_t hidden)
+static const char *const author_keys[] = {"ssm_cfg.d_state", "ssm_cfg.d_conv", "ssm_cfg.dt_rank",
+                                          "ssm_cfg.expand", "ssm_cfg.conv_bias"};
+
+/* Mamba-2 as its authors spell it: heads follow from their size. */
+static rk_status read_authors_mamba2(hf_draft *draft, rk_error *err)
 {
-    const int64_t step = 256, width = (int64_t)(2 * multiple * (double)hidden / 3);
-    return (width + step - 1) / step * step;
+    rk_recurrence_shape *r = &draft->layer.recurrence;
+    int64_t expand = 2;
+    const struct {
+        const char *key;
+        int64_t usual, *out;
+    } sizes[] = {
+        {"ssm_cfg.d_state", 128, &r->key_size}, {"ssm_cfg.d_conv", 4, &r->conv_width},
+        {"ssm_cfg.ngroups", 1, &r->key_heads},  {"ssm_cfg.headdim", 64, &r->value_size},
+        {"ssm_cfg.chunk_size", 256, &r->chunk},
+    };
+    rk_status status = read_expand(draft, "ssm_cfg.expand", &expand, err);
+    for (size_t i = 0; !status && i < COUNT(sizes); i++) {
+        status = rk_hf_read_or(draft, sizes[i].key, sizes[i].usual, sizes[i].out, err);
+    }
+    r->heads = r->value_size > 0 ? expand * draft->size[HF_HIDDEN] / r->value_size : 0;
+    return status
+               ? status
+               : rk_hf_read_flag(draft, (hf_flag){"ssm_cfg.conv_bias", true}, &r->conv_bias, err);
 }
 
-static rk_status append_searched(const hf_draft *draft, rk_hf_layout *to, const json_t *block,
-                                 rk_error *err)
+/* The vocabulary is padded to a multiple; tying has a key of its own. */
+static rk_status adapt_authors(hf_draft *draft, rk_error *err)
 {
-    const json_t *attention = json_object_get(block, "attention");
-    const json_t *ffn = json_object_get(block, "ffn");
-    const json_t *group = json_object_get(attention, "n_heads_in_group");
-    const double multiple = json_number_value(json_object_get(ffn, "ffn_mult"));
-    const bool mixes = !json_is_true(json_object_get(attention, "no_op"));
-    const bool works = !json_is_true(json_object_get(ffn, "no_op"));
-    rk_layer_type type = draft->layer;
-    if (json_is_true(json_object_get(attention, "replace_with_linear")) ||
-        json_is_true(json_object_get(ffn, "replace_with_linear"))) {
-        return rk_hf_fail(draft, "block_configs", err,
-                          "layer %d has a linear in place of attention or of the FFN, which reckon "
-                          "cannot express yet",
-                          to->layers);
+    int64_t multiple = 8;
+    const rk_status status = rk_hf_read_or(draft, "pad_vocab_size_multiple", 8, &multiple, err);
+    if (!status && multiple > 0) {
+        draft->size[HF_VOCAB] = (draft->size[HF_VOCAB] + multiple - 1) / multiple * multiple;
     }
-    if (mixes && (json_integer_value(group) < 1 ||
-                  type.attention.query_heads % json_integer_value(group) != 0)) {
-        return rk_hf_fail(draft, "block_configs", err,
-                          "layer %d: expected n_heads_in_group, a divisor of the heads",
-                          to->layers);
-    }
-    if (works && !(multiple > 0 && multiple < 1024)) {
-        return rk_hf_fail(draft, "block_configs", err, "layer %d: expected ffn_mult above 0",
-                          to->layers);
-    }
-    if (!mixes && !works) {
-        return RK_OK; /* nothing is left of the layer */
-    }
-    type.attention.kv_heads = mixes ? type.attention.query_heads / json_integer_value(group) : 0;
-    type.ffn.width = works ? searched_width(multiple, draft->size[HF_HIDDEN]) : 0;
-    type.moe = (rk_moe_shape){0};
-    return rk_hf_append_kinds(draft, to, &type, mixes ? "grouped" : "none",
-                              works ? "dense" : "none", err);
+    return status
+               ? status
+               : rk_hf_read_flag(draft, (hf_flag){"tie_embeddings", true}, &draft->model.tied, err);
 }
 
-static rk_status lay_out_nas(hf_draft *draft, rk_error *err)
+static rk_status lay_out_authors(hf_draft *draft, rk_error *err)
 {
     rk_hf_layout to = {.layers = 0};
-    const json_t *list = rk_hf_find(draft, "block_configs");
-    rk_status status = json_array_size(list) > 0
-                           ? RK_OK
-                           : rk_hf_fail(draft, "block_configs", err, "expected a list of layers");
-    for (size_t i = 0; !status && i < json_array_size(list); i++) {
-        status = append_searched(draft, &to, json_array_get(list, i), err);
+    const char *layer = json_string_value(rk_hf_find(draft, "ssm_cfg.layer"));
+    const bool second = layer && strcmp(layer, "Mamba2") == 0;
+    rk_status status =
+        second ? read_authors_mamba2(draft, err) : read_mamba1(draft, author_keys, 0, err);
+    for (int i = 0; !status && i < (int)draft->size[HF_LAYERS]; i++) {
+        status = rk_hf_append_kinds(draft, &to, &draft->layer, second ? "mamba2" : "mamba1", "none",
+                                    err);
     }
     return status ? status : rk_hf_finish(draft, &to, err);
 }
@@ -527,12 +513,12 @@ const hf_architecture rk_hf_hybrids[] = {
         .lay_out = lay_out_mamba1,
     },
     {
-        .type = "nemotron-nas",
-        .defaults = {SHAPE(128256, 8192, 1, 80, 64)},
+        .type = RK_HF_MAMBA_AUTHORS,
+        .defaults = {SHAPE(50277, 2560, 1, 64, 1)},
+        .tied = true,
         .norms = 2,
-        LLAMA_BIASES,
-        .reads = reads_nas,
-        .lay_out = lay_out_nas,
+        .adapt = adapt_authors,
+        .lay_out = lay_out_authors,
     },
 };
 const size_t rk_hf_hybrids_count = COUNT(rk_hf_hybrids);

@@ -127,6 +127,7 @@ const hf_refusal rk_hf_refusals[] = {
     {"qk_layernorm", "norms of queries and keys with biases"},
     {"attn_config.qk_ln", "norms of queries and keys with biases"},
     {"cross_attention_layers", "cross-attention"},
+    {"attn_layer_idx", "layers of attention between state-space layers"},
 };
 const size_t rk_hf_refusal_count = COUNT(rk_hf_refusals);
 
@@ -145,10 +146,13 @@ const char *const rk_hf_harmless_keys[] = {
     "mlp_only_layers",
     "moe_layer_freq",
     "moe_layers",
+    "moe_shared_expert_intermediate_size", /* that of the experts */
     "no_repeat_ngram_size",
     "no_rope_layers",
     "num_beam_groups",
+    "org_vocab_size",
     "qk_head_dim", /* the sum of two others */
+    "rope_local_base_freq",
     "rotary_dim",
     "sliding_window_size",
     "word_embed_proj_dim",

@@ -85,22 +85,6 @@ static rk_status lay_out(hf_draft *draft, const bool softmax[RK_LAYER_MAX], cons
     return status;
 }
 
-static rk_status read_key(const hf_draft *draft, const char *key, int64_t *out, rk_error *err)
-{
-    const json_t *value = rk_hf_find(draft, key);
-    return value ? rk_hf_read_size(draft, key, value, out, err)
-                 : rk_hf_fail(draft, key, err, "this key is missing");
-}
-
-/* Reads a size; where the file is silent, that of the class. */
-static rk_status read_or(const hf_draft *draft, const char *key, int64_t usual, int64_t *out,
-                         rk_error *err)
-{
-    const json_t *value = rk_hf_find(draft, key);
-    *out = usual;
-    return value ? rk_hf_read_size(draft, key, value, out, err) : RK_OK;
-}
-
 /* Whether a list of words calls layer i softmax attention; `usual` where there is no list. */
 static bool is_softmax(const json_t *words, int i, bool usual)
 {
@@ -128,7 +112,7 @@ static rk_status read_delta(hf_draft *draft, const rk_recurrence_shape *usual, r
     };
     rk_status status = RK_OK;
     for (size_t i = 0; !status && i < COUNT(sizes); i++) {
-        status = read_or(draft, sizes[i].key, sizes[i].usual, sizes[i].out, err);
+        status = rk_hf_read_or(draft, sizes[i].key, sizes[i].usual, sizes[i].out, err);
     }
     r->chunk = DELTA_CHUNK;
     return status;
@@ -143,7 +127,7 @@ static rk_status lay_out_qwen(hf_draft *draft, rk_error *err)
     const json_t *words = rk_hf_find(draft, "layer_types");
     int64_t interval = 4;
     rk_status status = read_delta(draft, &usual, err);
-    status = status ? status : read_or(draft, "full_attention_interval", 4, &interval, err);
+    status = status ? status : rk_hf_read_or(draft, "full_attention_interval", 4, &interval, err);
     status = status ? status
                     : rk_hf_read_flag(draft, (hf_flag){"attn_output_gate", true},
                                       &draft->layer.attention.output_gate, err);
@@ -164,10 +148,11 @@ static rk_status lay_out_olmo_hybrid(hf_draft *draft, rk_error *err)
     const int layers = (int)draft->size[HF_LAYERS];
     const int64_t heads = draft->size[HF_HEADS];
     rk_recurrence_shape usual = {.heads = heads, .key_heads = heads, .conv_width = 4};
-    rk_status status = read_or(draft, "linear_num_key_heads", heads, &usual.key_heads, err);
+    rk_status status = rk_hf_read_or(draft, "linear_num_key_heads", heads, &usual.key_heads, err);
     if (!status && usual.key_heads > 0) {
-        status = read_or(draft, "linear_key_head_dim",
-                         3 * draft->size[HF_HIDDEN] / (4 * usual.key_heads), &usual.key_size, err);
+        status =
+            rk_hf_read_or(draft, "linear_key_head_dim",
+                          3 * draft->size[HF_HIDDEN] / (4 * usual.key_heads), &usual.key_size, err);
     }
     usual.value_size = 2 * usual.key_size;
     status = status ? status : read_delta(draft, &usual, err);
@@ -210,7 +195,7 @@ static rk_status lay_out_lfm2(hf_draft *draft, rk_error *err)
     rk_recurrence_shape *r = &draft->layer.recurrence;
     const json_t *words = rk_hf_find(draft, "layer_types");
     const json_t *indices = rk_hf_find(draft, "full_attn_idxs");
-    rk_status status = read_or(draft, "conv_L_cache", 3, &r->conv_width, err);
+    rk_status status = rk_hf_read_or(draft, "conv_L_cache", 3, &r->conv_width, err);
     status = status ? status
                     : rk_hf_read_flag(draft, (hf_flag){"tie_embedding", draft->model.tied},
                                       &draft->model.tied, err);
@@ -263,7 +248,7 @@ static rk_status lay_out_ling(hf_draft *draft, rk_error *err)
     rk_recurrence_shape *r = &draft->layer.recurrence;
     const int64_t layers = draft->size[HF_LAYERS];
     int64_t group = 1;
-    const rk_status status = read_key(draft, "layer_group_size", &group, err);
+    const rk_status status = rk_hf_read_key(draft, "layer_group_size", &group, err);
     group = group > 0 ? group : 1;
     r->heads = r->key_heads = draft->size[HF_HEADS];
     r->key_size = r->value_size = draft->size[HF_HEAD_SIZE] != 0 ? draft->size[HF_HEAD_SIZE]
@@ -282,11 +267,12 @@ static rk_status lay_out_kimi(hf_draft *draft, rk_error *err)
     rk_recurrence_shape *r = &draft->layer.recurrence;
     const json_t *full = rk_hf_find(draft, "linear_attn_config.full_attn_layers");
     const json_t *latent = rk_hf_find(draft, "routed_expert_hidden_size");
-    rk_status status = read_key(draft, "linear_attn_config.num_heads", &r->heads, err);
-    status = status ? status : read_key(draft, "linear_attn_config.head_dim", &r->key_size, err);
+    rk_status status = rk_hf_read_key(draft, "linear_attn_config.num_heads", &r->heads, err);
     status =
-        status ? status
-               : read_key(draft, "linear_attn_config.short_conv_kernel_size", &r->conv_width, err);
+        status ? status : rk_hf_read_key(draft, "linear_attn_config.head_dim", &r->key_size, err);
+    status = status ? status
+                    : rk_hf_read_key(draft, "linear_attn_config.short_conv_kernel_size",
+                                     &r->conv_width, err);
     status = status
                  ? status
                  : rk_hf_read_flag(draft, (hf_flag){"linear_attn_config.use_full_rank_gate", false},

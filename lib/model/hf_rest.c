@@ -9,12 +9,23 @@
 static const struct {
     const char *key, *words;
 } parts[] = {
-    {"vision_config", "vision tower"},     {"visual", "vision tower"},
-    {"vit_config", "vision tower"},        {"vision_tower_config", "vision tower"},
-    {"img_processor", "vision tower"},     {"audio_config", "audio tower"},
-    {"speech_config", "audio tower"},      {"projector_config", "projector"},
-    {"talker_config", "speech generator"}, {"token2wav_config", "speech decoder"},
+    {"vision_config", "vision tower"},
+    {"visual", "vision tower"},
+    {"vit_config", "vision tower"},
+    {"vision_tower_config", "vision tower"},
+    {"img_processor", "vision tower"},
+    {"audio_config", "audio tower"},
+    {"speech_config", "audio tower"},
+    {"projector_config", "projector"},
+    {"talker_config", "speech generator"},
+    {"token2wav_config", "speech decoder"},
     {"code2wav_config", "speech decoder"},
+    {"mm_vision_tower", "vision tower"},
+    {"embd_layer", "towers of other inputs"},
+    {"vision_lora", "adapters for pictures"},
+    {"speech_lora", "adapters for sound"},
+    {"sam_config", "vision tower"},
+    {"encoder_config", "encoder"},
 };
 
 void rk_hf_note(hf_draft *draft, const char *words, const char *key)
@@ -83,7 +94,7 @@ rk_status rk_hf_note_rest(hf_draft *draft, rk_error *err)
     for (size_t i = 0; i < COUNT(objects); i++) {
         for (size_t p = 0; p < COUNT(parts); p++) {
             const json_t *part = json_object_get(objects[i], parts[p].key);
-            if (json_object_size(part) > 0) {
+            if (json_object_size(part) > 0 || json_is_string(part)) {
                 note_part(draft, part, parts[p].words, parts[p].key);
             }
         }

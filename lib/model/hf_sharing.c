@@ -23,12 +23,6 @@ static const char *const reads_gemma4[] = {
 };
 static const char *const reads_step[] = {"share_expert_dim", "use_head_wise_attn_gate", NULL};
 
-static rk_status read_optional(const hf_draft *draft, const char *key, int64_t *out, rk_error *err)
-{
-    const json_t *value = rk_hf_find(draft, key);
-    return value ? rk_hf_read_size(draft, key, value, out, err) : RK_OK;
-}
-
 /* Cross-layer attention: of every `cla_share_factor` layers the first makes keys and values. */
 static rk_status lay_out_hunyuan(hf_draft *draft, rk_error *err)
 {
@@ -37,7 +31,7 @@ static rk_status lay_out_hunyuan(hf_draft *draft, rk_error *err)
     int64_t factor = 1;
     rk_status status = rk_hf_lay_out(draft, err);
     status = status ? status : rk_hf_read_flag(draft, (hf_flag){"use_cla", false}, &shares, err);
-    status = status ? status : read_optional(draft, "cla_share_factor", &factor, err);
+    status = status ? status : rk_hf_read_or(draft, "cla_share_factor", factor, &factor, err);
     factor = shares && factor > 0 ? factor : 1;
     for (int i = 0; !status && i < draft->model.layers; i++) {
         rk_layer_type type = draft->model.types[draft->model.type_of[i]];
@@ -68,7 +62,7 @@ static rk_status read_gemma4(const hf_draft *draft, gemma_sizes *g, rk_error *er
     };
     rk_status status = RK_OK;
     for (size_t i = 0; !status && i < COUNT(sizes); i++) {
-        status = read_optional(draft, sizes[i].key, sizes[i].out, err);
+        status = rk_hf_read_or(draft, sizes[i].key, *sizes[i].out, sizes[i].out, err);
     }
     status = status ? status
                     : rk_hf_read_flag(draft, (hf_flag){"attention_k_eq_v", false},
@@ -147,7 +141,8 @@ static rk_status lay_out_longcat(hf_draft *draft, rk_error *err)
     rk_hf_layout to = {.layers = 0};
     rk_layer_type first = draft->layer, second = draft->layer;
     rk_moe_shape *moe = &first.moe;
-    rk_status status = read_optional(draft, "zero_expert_num", &moe->zero_experts, err);
+    rk_status status =
+        rk_hf_read_or(draft, "zero_expert_num", moe->zero_experts, &moe->zero_experts, err);
     moe->shortcut = true;
     moe->shared_experts = 1;
     moe->shared_width = draft->size[HF_FFN];

@@ -34,22 +34,6 @@ enum { V4_PICKED = 4 };
 /* How the attention of a layer finds its keys. */
 enum { KEYS_ALL, KEYS_PICKED, KEYS_SHARED, KEYS_KINDS };
 
-/* Reads a size that must be there. */
-static rk_status read_key(const hf_draft *draft, const char *key, int64_t *out, rk_error *err)
-{
-    const json_t *value = rk_hf_find(draft, key);
-    return value ? rk_hf_read_size(draft, key, value, out, err)
-                 : rk_hf_fail(draft, key, err, "this key is missing");
-}
-
-/* Reads a size that may be missing: it is then 0. */
-static rk_status read_more(const hf_draft *draft, const char *key, int64_t *out, rk_error *err)
-{
-    const json_t *value = rk_hf_find(draft, key);
-    *out = 0;
-    return value ? rk_hf_read_size(draft, key, value, out, err) : RK_OK;
-}
-
 /*
  * Lays out layers with experts or without whose keys are found in the way keys[i]; draft->layer has
  * both networks and the indexer.
@@ -95,8 +79,8 @@ static rk_status mark_shared(const hf_draft *draft, uint8_t keys[RK_LAYER_MAX], 
 {
     const json_t *words = rk_hf_find(draft, "indexer_types");
     int64_t every = 0, first = 0;
-    rk_status status = read_more(draft, "index_topk_freq", &every, err);
-    status = status ? status : read_more(draft, "index_skip_topk_offset", &first, err);
+    rk_status status = rk_hf_read_or(draft, "index_topk_freq", 0, &every, err);
+    status = status ? status : rk_hf_read_or(draft, "index_skip_topk_offset", 0, &first, err);
     if (words && json_array_size(words) < (size_t)draft->size[HF_LAYERS]) {
         return rk_hf_fail(draft, "indexer_types", err, "expected a word for each layer");
     }
@@ -114,9 +98,9 @@ static rk_status lay_out_dsa(hf_draft *draft, rk_error *err)
 {
     uint8_t keys[RK_LAYER_MAX] = {0};
     rk_index_shape *index = &draft->layer.attention.index;
-    rk_status status = read_key(draft, "index_n_heads", &index->heads, err);
-    status = status ? status : read_key(draft, "index_head_dim", &index->size, err);
-    status = status ? status : read_key(draft, "index_topk", &index->keys, err);
+    rk_status status = rk_hf_read_key(draft, "index_n_heads", &index->heads, err);
+    status = status ? status : rk_hf_read_key(draft, "index_head_dim", &index->size, err);
+    status = status ? status : rk_hf_read_key(draft, "index_topk", &index->keys, err);
     status = status ? status : mark_shared(draft, keys, err);
     return status ? status : lay_out(draft, keys, err);
 }
@@ -139,12 +123,14 @@ static rk_status lay_out_minimax_m3(hf_draft *draft, rk_error *err)
     };
     rk_status status = RK_OK;
     for (size_t i = 0; !status && i < COUNT(sizes); i++) {
-        status = read_key(draft, sizes[i].key, sizes[i].out, err);
+        status = rk_hf_read_key(draft, sizes[i].key, sizes[i].out, err);
     }
-    status = status ? status
-                    : read_more(draft, "sparse_attention_config.sparse_local_block", &local, err);
-    status = status ? status
-                    : read_more(draft, "sparse_attention_config.sparse_init_block", &first, err);
+    status =
+        status ? status
+               : rk_hf_read_or(draft, "sparse_attention_config.sparse_local_block", 0, &local, err);
+    status =
+        status ? status
+               : rk_hf_read_or(draft, "sparse_attention_config.sparse_init_block", 0, &first, err);
     if (!status && json_array_size(marks) < (size_t)draft->size[HF_LAYERS]) {
         return rk_hf_fail(draft, "sparse_attention_config.sparse_attention_freq", err,
                           "expected an element for each layer");
@@ -171,7 +157,7 @@ static rk_status v4_layer(const hf_draft *draft, int64_t ratio, bool hashed, rk_
     type->moe.router_bias = !hashed;
     type->attention.ratio = ratio;
     if (ratio == V4_PICKED) {
-        const rk_status status = read_key(draft, "index_topk", &picked, err);
+        const rk_status status = rk_hf_read_key(draft, "index_topk", &picked, err);
         type->attention.index.keys = picked;
         if (status) {
             return status;
@@ -196,11 +182,11 @@ static rk_status read_v4(hf_draft *draft, int64_t *hashed, rk_error *err)
     };
     rk_status status = RK_OK;
     for (size_t i = 0; !status && i < COUNT(sizes); i++) {
-        status = read_key(draft, sizes[i].key, sizes[i].out, err);
+        status = rk_hf_read_key(draft, sizes[i].key, sizes[i].out, err);
     }
     a->kv_heads = 1;
     a->sinks = true;
-    return status ? status : read_more(draft, "num_hash_layers", hashed, err);
+    return status ? status : rk_hf_read_or(draft, "num_hash_layers", 0, hashed, err);
 }
 
 static rk_status lay_out_v4(hf_draft *draft, rk_error *err)

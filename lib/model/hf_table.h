@@ -107,12 +107,16 @@ typedef struct hf_architecture {
     const char *const *reads; /* ends with NULL */
 } hf_architecture;
 
-/* Architectures without experts, those that may have them, those of layers of several kinds,
- * those with linear attention, those that share keys and values, and those with an indexer. */
+/* Architectures without experts, those that may have them, those of layers of several kinds, those
+ * with linear attention, those that share keys and values, those with an indexer, and those whose
+ * layers have widths of their own. */
 extern const hf_architecture rk_hf_dense[], rk_hf_experts[], rk_hf_hybrids[], rk_hf_linears[],
-    rk_hf_sharing[], rk_hf_sparse[];
+    rk_hf_sharing[], rk_hf_sparse[], rk_hf_widths[];
 extern const size_t rk_hf_dense_count, rk_hf_experts_count, rk_hf_hybrids_count,
-    rk_hf_linears_count, rk_hf_sharing_count, rk_hf_sparse_count;
+    rk_hf_linears_count, rk_hf_sharing_count, rk_hf_sparse_count, rk_hf_widths_count;
+
+/* The type of the files that Mamba's authors publish, which name none but have "ssm_cfg". */
+#define RK_HF_MAMBA_AUTHORS "mamba_ssm"
 
 /* Returns the architecture of a model_type, which may be another name of it; NULL: not known. */
 const hf_architecture *rk_hf_find_type(const char *type);
@@ -182,6 +186,13 @@ rk_status rk_hf_read_flag(const hf_draft *draft, hf_flag flag, bool *out, rk_err
 rk_status rk_hf_read_size(const hf_draft *draft, const char *key, const json_t *value, int64_t *out,
                           rk_error *err);
 
+/* Reads the size of a key; `usual` where the file is silent. */
+rk_status rk_hf_read_or(const hf_draft *draft, const char *key, int64_t usual, int64_t *out,
+                        rk_error *err);
+
+/* Reads the size of a key that must be there. */
+rk_status rk_hf_read_key(const hf_draft *draft, const char *key, int64_t *out, rk_error *err);
+
 /* Marks the layers that have experts; marks[] is all false. */
 rk_status rk_hf_mark_experts(const hf_draft *draft, int layers, bool marks[RK_LAYER_MAX],
                              rk_error *err);
@@ -204,6 +215,7 @@ rk_status rk_hf_read_details(hf_draft *draft, rk_error *err);
  */
 rk_status rk_hf_adapt_afmoe(hf_draft *draft, rk_error *err);
 rk_status rk_hf_adapt_apertus(hf_draft *draft, rk_error *err);
+rk_status rk_hf_adapt_aria(hf_draft *draft, rk_error *err);
 rk_status rk_hf_adapt_arctic(hf_draft *draft, rk_error *err);
 rk_status rk_hf_adapt_chatglm(hf_draft *draft, rk_error *err);
 rk_status rk_hf_adapt_ernie_vl(hf_draft *draft, rk_error *err);
@@ -212,8 +224,10 @@ rk_status rk_hf_adapt_gpt_bigcode(hf_draft *draft, rk_error *err);
 rk_status rk_hf_adapt_grok(hf_draft *draft, rk_error *err);
 rk_status rk_hf_adapt_hf_olmo(hf_draft *draft, rk_error *err);
 rk_status rk_hf_adapt_hunyuan_v1_moe(hf_draft *draft, rk_error *err);
+rk_status rk_hf_adapt_hyperclovax(hf_draft *draft, rk_error *err);
 rk_status rk_hf_adapt_jais(hf_draft *draft, rk_error *err);
 rk_status rk_hf_adapt_minicpm3(hf_draft *draft, rk_error *err);
+rk_status rk_hf_adapt_minicpmv(hf_draft *draft, rk_error *err);
 rk_status rk_hf_adapt_molmo(hf_draft *draft, rk_error *err);
 rk_status rk_hf_adapt_mpt(hf_draft *draft, rk_error *err);
 rk_status rk_hf_adapt_opt(hf_draft *draft, rk_error *err);

@@ -14,16 +14,20 @@ enum { NAMES_MAX = 256 };
 static const struct {
     const char *name, *type;
 } synonyms[] = {
-    {"RefinedWeb", "falcon"},
-    {"RefinedWebModel", "falcon"},
-    {"Yi", "llama"},
     {"aquila", "llama"},
+    {"aria_moe_lm", "aria_text"},
+    {"axk1", "deepseek_v3"},
     {"bailing_hybrid", "bailing_moe_linear"},
     {"bailing_moe_linear_v2", "bailing_moe_linear"},
     {"bailing_moe_v2", "bailing_moe"},
+    {"code_llama", "llama"},
     {"codegen", "gptj"},
     {"cwm", "llama"},
+    {"deci", "nemotron-nas"},
     {"dots_ocr", "qwen2"},
+    {"dots_vlm", "deepseek_v3"},
+    {"emu3", "llama"},
+    {"emu3_text_model", "llama"},
     {"ernie4_5_moe_vl", "ernie4_5_vl_moe"},
     {"ernie4_5_vl_moe_text", "ernie4_5_vl_moe"},
     {"exaone4_5_text", "exaone4"},
@@ -32,18 +36,28 @@ static const struct {
     {"glm4v", "glm4"},
     {"glm4v_moe_text", "glm4_moe"},
     {"glm4v_text", "glm4"},
+    {"GOT", "qwen2"},
     {"granitemoeshared", "granitemoe"},
+    {"grinmoe", "phimoe"},
+    {"Emu3", "llama"},
     {"helium", "llama"},
     {"hunyuan_vl", "hunyuan_v1_dense"},
     {"hunyuan_vl_text", "hunyuan_v1_dense"},
-    {"deci", "nemotron-nas"},
-    {"minimax_m1", "minimax_text_01"},
+    {"keye", "qwen3"},
+    {"keye_vl1_5", "qwen3"},
+    {"llava_llama", "llama"},
+    {"llava_mistral", "mistral"},
+    {"llava_qwen", "qwen2"},
+    {"mimo_v2", "mimo_v2_flash"},
     {"minimax", "minimax_text_01"},
+    {"minicpmo", "minicpmv"},
+    {"minimax_m1", "minimax_text_01"},
     {"ministral", "mistral"},
     {"ministral3", "mistral"},
-    {"mimo_v2", "mimo_v2_flash"},
     {"mixformer-sequential", "phi"},
     {"moss", "gptj"},
+    {"open_llama", "llama"},
+    {"paddleocr_vl", "ernie4_5"},
     {"phi-msft", "phi"},
     {"phi3_v", "phi3"},
     {"phi4_multimodal", "phi3"},
@@ -57,11 +71,14 @@ static const struct {
     {"qwen3_omni_moe_text", "qwen3_moe"},
     {"qwen3_vl_moe_text", "qwen3_moe"},
     {"qwen3_vl_text", "qwen3"},
+    {"RefinedWeb", "falcon"},
+    {"RefinedWebModel", "falcon"},
     {"skywork", "llama"},
     {"solar", "llama"},
     {"stablelm_epoch", "stablelm"},
     {"step3p5", "step3p7"},
     {"xverse", "llama"},
+    {"Yi", "llama"},
 };
 
 typedef struct rows {
@@ -73,6 +90,7 @@ static const rows tables[] = {
     {rk_hf_dense, &rk_hf_dense_count},     {rk_hf_experts, &rk_hf_experts_count},
     {rk_hf_hybrids, &rk_hf_hybrids_count}, {rk_hf_linears, &rk_hf_linears_count},
     {rk_hf_sharing, &rk_hf_sharing_count}, {rk_hf_sparse, &rk_hf_sparse_count},
+    {rk_hf_widths, &rk_hf_widths_count},
 };
 
 /* Returns the i-th architecture of all tables, or NULL behind the last. */
@@ -154,11 +172,14 @@ static const struct {
     {"bart", "an encoder and a decoder"},
     {"bert", "an encoder in place of a decoder"},
     {"bitnet", "norms within attention and the FFN"},
+    {"chameleon", "norms of queries and keys that differ from head to head"},
     {"deberta-v2", "an encoder in place of a decoder"},
     {"diffllama", "differential attention"},
     {"gemma3n", "several residual streams, updated in turn (AltUp)"},
     {"gemma3n_text", "several residual streams, updated in turn (AltUp)"},
     {"hymba", "learned tokens before every sequence, and heads of two kinds in one layer"},
+    {"jetmoe", "experts in place of heads of attention"},
+    {"mllama", "cross-attention"},
     {"modernbert", "an encoder in place of a decoder"},
     {"mt5", "an encoder and a decoder"},
     {"phi3small", "block-sparse attention of a fixed pattern"},
@@ -169,8 +190,10 @@ static const struct {
     {"rwkv5", "the time mixing of RWKV"},
     {"rwkv6", "the time mixing of RWKV"},
     {"rwkv7", "the time mixing of RWKV"},
+    {"step3_text", "queries of a low rank that heads share (MFA)"},
     {"t5", "an encoder and a decoder"},
     {"t5gemma", "an encoder and a decoder"},
+    {"telechat", "biases in some of the matrices of a layer"},
     {"whisper", "an encoder and a decoder"},
     {"xlstm", "the memory cells of xLSTM"},
     {"zamba", "transformer blocks whose weights layers share"},
@@ -224,7 +247,6 @@ const hf_architecture *rk_hf_guess_type(const hf_draft *draft)
         }
     }
     if (!activation || (strcmp(activation, "silu") != 0 && strcmp(activation, "swish") != 0) ||
-        !json_is_string(rk_hf_find(draft, "model_type")) ||
         json_is_true(rk_hf_find(draft, "is_encoder_decoder"))) {
         return NULL;
     }

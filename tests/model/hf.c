@@ -255,7 +255,7 @@ static void test_refusals(void **state)
          "an encoder and"},
         {"{\"model_type\": \"nemotron_h\", " MAMBA "\"hybrid_override_pattern\": \"M*x\"}",
          "hybrid_override_pattern", "block 2"},
-        {"{" LLAMA ", \"secret_heads\": 4}", "secret_heads", "does not know"},
+        {"{" LLAMA ", \"moe_latent_size\": 4}", "moe_latent_size", "latent"},
         {"{" LLAMA ", \"num_experts\": 8}", "model_type", "8 experts"},
         {"{" LLAMA ", \"num_key_value_heads\": 3}", "kv_heads", "divisor"},
         {"{" LLAMA ", \"head_dim\": -1}", "head_dim", "from 0"},
@@ -353,6 +353,23 @@ static void test_details(void **state)
     assert_int_equal(d->router, RK_ROUTER_SIGMOID);
     model = load("mixtral-8x7b");
     assert_int_equal(d->router, RK_ROUTER_SOFTMAX);
+}
+
+/* Of a type that is known, a key that is not changes nothing and is noted. */
+static void test_foreign_keys(void **state)
+{
+    rk_model plain, same;
+    rk_error err;
+    (void)state;
+    assert_int_equal(read_text("{" LLAMA "}", &plain, &err), RK_OK);
+    assert_int_equal(read_text("{" LLAMA ", \"secret_heads\": 4, \"n_group\": false}", &same, &err),
+                     RK_OK);
+    assert_int_equal(rk_model_params_of(&plain).total, rk_model_params_of(&same).total);
+    assert_non_null(strstr(same.note, "not known (secret_heads)"));
+    assert_int_equal(
+        read_text("{\"ssm_cfg\": {\"layer\": \"Mamba2\"}, \"attn_layer_idx\": [3]}", &same, &err),
+        RK_ERR_INVALID);
+    assert_string_equal(err.path, "attn_layer_idx");
 }
 
 static void test_void_keys(void **state)
@@ -538,14 +555,23 @@ static void test_experts_by_layer(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_counts),       cmocka_unit_test(test_kimi),
-        cmocka_unit_test(test_longcat),      cmocka_unit_test(test_towers),
-        cmocka_unit_test(test_layers),       cmocka_unit_test(test_flags),
-        cmocka_unit_test(test_refusals),     cmocka_unit_test(test_route_groups),
-        cmocka_unit_test(test_void_keys),    cmocka_unit_test(test_hybrids),
-        cmocka_unit_test(test_files),        cmocka_unit_test(test_rest),
-        cmocka_unit_test(test_unknown_type), cmocka_unit_test(test_ling_linear),
-        cmocka_unit_test(test_details),      cmocka_unit_test(test_experts_by_layer),
+        cmocka_unit_test(test_counts),
+        cmocka_unit_test(test_kimi),
+        cmocka_unit_test(test_longcat),
+        cmocka_unit_test(test_towers),
+        cmocka_unit_test(test_layers),
+        cmocka_unit_test(test_flags),
+        cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_route_groups),
+        cmocka_unit_test(test_foreign_keys),
+        cmocka_unit_test(test_void_keys),
+        cmocka_unit_test(test_hybrids),
+        cmocka_unit_test(test_files),
+        cmocka_unit_test(test_rest),
+        cmocka_unit_test(test_unknown_type),
+        cmocka_unit_test(test_ling_linear),
+        cmocka_unit_test(test_details),
+        cmocka_unit_test(test_experts_by_layer),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
