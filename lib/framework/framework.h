@@ -53,6 +53,7 @@ typedef struct rk_framework_traits {
     bool sp;              /* sequence parallelism in the tensor group */
     bool etp;             /* experts are split by tensor parallelism of their own */
     bool some_layers;     /* full recompute can be limited to some layers of a stage */
+    bool patterns;        /* stages of hybrids end wherever their pattern says */
     bool plain_alone;     /* unsharded data parallelism excludes every other degree */
     bool weight_offload;
     bool narrow_states; /* gradients and moments of the optimizer in fewer bits */

@@ -63,8 +63,7 @@ rk_status rk_launch_check(rk_framework framework, const rk_model *model, const r
     const rk_framework_traits *f = rk_framework_of(framework);
     const char *name = rk_framework_names[framework];
     const bool runs = f->runs_on >> a->generation & 1U;
-    const char *hybrid = rk_launch_hybrid(model);
-    const char *missing = hybrid ? hybrid : f->unnamed_part ? f->unnamed_part(model) : NULL;
+    const char *missing = f->unnamed_part ? f->unnamed_part(model) : NULL;
     if (!runs) {
         return rk_fail(err, RK_ERR_INVALID,
                        "--emit: %s does not run on %s, whose framework is %s; reckon writes no "

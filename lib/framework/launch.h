@@ -50,7 +50,7 @@ extern const rk_launch_kind rk_launch_kinds[];
 rk_status rk_launch_check(rk_framework framework, const rk_model *model, const rk_system *system,
                           rk_error *err);
 
-/* The part of a hybrid model that no launch file can say yet, or NULL. */
+/* The part of a model that is not a plain stack of attention and feed-forward networks, or NULL. */
 const char *rk_launch_hybrid(const rk_model *model);
 
 /* ---- for the writers ----------------------------------------------------------------------- */

@@ -33,6 +33,9 @@ static void write_pipeline(rk_out *out, const rk_launch *launch)
     const rk_strategy *s = launch->strategy;
     rk_megatron_degree(out, "pipeline-model-parallel-size", s->pp);
     rk_megatron_flag_if(out, s->vp > 1 && !s->pp_overlap, "no-overlap-p2p-communication");
+    if (rk_megatron_is_hybrid(launch->model)) {
+        return; /* its pattern has the stages */
+    }
     if (s->layout_count > 0) {
         write_layout(out, launch);
         return;
@@ -188,7 +191,9 @@ static void write_graphs(rk_out *out, const rk_launch *launch)
         if (has_experts(launch->model)) {
             const bool again =
                 s->recompute == RK_REC_SELECTIVE && (s->recompute_modules & RK_MODULE_MOE) != 0;
-            rk_megatron_text(out, "cuda-graph-modules", again ? "attn" : "attn moe_router");
+            const bool hybrid = rk_megatron_is_hybrid(launch->model);
+            rk_out_printf(out, " \\\n    --cuda-graph-modules attn%s%s", hybrid ? " mamba" : "",
+                          again ? "" : " moe_router");
         }
     }
     rk_megatron_flag_if(out, s->graph_step || s->graph_capture, "te-rng-tracker");
@@ -204,6 +209,28 @@ static rk_status check_schedule(const rk_strategy *s, rk_error *err)
                        "--graph-capture, or use --recompute selective");
     }
     return rk_launch_check_schedule(RK_FRAMEWORK_MEGATRON, s, err);
+}
+
+/* Blocks of a pattern: the modules of MTP come last, and layers are counted one by one. */
+static rk_status check_pattern(const rk_launch *launch, rk_error *err)
+{
+    const rk_strategy *s = launch->strategy;
+    const rk_model *m = launch->model;
+    if (!rk_megatron_is_hybrid(m)) {
+        return check_schedule(s, err);
+    }
+    if (s->mtp_before_head && m->mtp_layers > 0) {
+        return rk_fail(err, RK_ERR_INVALID,
+                       "Megatron-LM runs multi-token prediction of a pattern of blocks in the last "
+                       "stage; leave out --mtp-before-head");
+    }
+    if (s->recompute_layers > 0 && rk_megatron_layers(m) != m->layers) {
+        return rk_fail(err, RK_ERR_INVALID,
+                       "Megatron-LM counts mixers and networks of %s as layers of their own; leave "
+                       "out --recompute-layers",
+                       m->name);
+    }
+    return check_schedule(s, err);
 }
 
 static rk_status check(const rk_launch *launch, rk_error *err)
@@ -227,7 +254,7 @@ static rk_status check(const rk_launch *launch, rk_error *err)
                        "Megatron-LM has no argument to offload all %s; leave it out of --offload",
                        s->offload_activations ? "activations" : "weights");
     }
-    return check_schedule(s, err);
+    return check_pattern(launch, err);
 }
 
 static void note_strategy(const rk_launch *launch)
@@ -252,10 +279,11 @@ static void note_strategy(const rk_launch *launch)
 static void write_head(rk_out *out, const rk_launch *launch)
 {
     char words[256];
-    (void)snprintf(
-        words, sizeof(words),
-        "pretrain_gpt.py of Megatron-LM as of August 2026 (d98e8a64) for %s on %" PRId64 " %s.",
-        launch->model->name, rk_strategy_ranks(launch->strategy), launch->system->accelerator.name);
+    (void)snprintf(words, sizeof(words),
+                   "%s of Megatron-LM as of August 2026 (d98e8a64) for %s on %" PRId64 " %s.",
+                   rk_megatron_is_hybrid(launch->model) ? "Hybrid model" : "pretrain_gpt.py",
+                   launch->model->name, rk_strategy_ranks(launch->strategy),
+                   launch->system->accelerator.name);
     rk_launch_comment(out, launch->title);
     rk_launch_comment(out, words);
     rk_launch_comment(out, "Arguments of this script follow the ones below: give data, tokenizer, "
@@ -289,6 +317,10 @@ static void write_rendezvous(rk_out *out, const rk_launch *launch, bool slurm)
     rk_out_printf(
         out, "MASTER_PORT=${MASTER_PORT:-29500}\nGPUS_PER_NODE=${GPUS_PER_NODE:-%" PRId64 "}\n",
         node);
+    if (rk_megatron_is_hybrid(launch->model)) { /* by its new name, or by its old one */
+        rk_out_text(out, "PRETRAIN=${PRETRAIN:-pretrain_hybrid.py}\n"
+                         "[ -e \"$PRETRAIN\" ] || PRETRAIN=pretrain_mamba.py\n");
+    }
     rk_out_text(out, needs_one_connection(launch) ? "export CUDA_DEVICE_MAX_CONNECTIONS=1\n" : "");
     rk_out_printf(out, "%storchrun --nnodes \"$NNODES\" --nproc-per-node \"$GPUS_PER_NODE\" \\\n",
                   slurm ? "srun " : "");
@@ -296,7 +328,8 @@ static void write_rendezvous(rk_out *out, const rk_launch *launch, bool slurm)
                              "--rdzv-endpoint \"$MASTER_ADDR:$MASTER_PORT\" \\\n"
                            : "    --node-rank \"$NODE_RANK\" --master-addr \"$MASTER_ADDR\" "
                              "--master-port \"$MASTER_PORT\" \\\n");
-    rk_out_text(out, "    pretrain_gpt.py");
+    rk_out_text(out,
+                rk_megatron_is_hybrid(launch->model) ? "    \"$PRETRAIN\"" : "    pretrain_gpt.py");
 }
 
 /* Slurm reads its lines up to the first command. */

@@ -2,15 +2,40 @@
 /* A model in arguments of Megatron-LM, at commit d98e8a64 (2026-08-22). */
 #include "framework/megatron_flags.h"
 
-/* A layer of the model with experts, or without; NULL: there is none. */
+/* A layer of the model with experts, or with a dense network; NULL: there is none. */
 static const rk_layer_type *type_with(const rk_model *model, bool experts)
 {
     for (int i = 0; i < model->type_count; i++) {
-        if (rk_layer_is_moe(&model->types[i]) == experts) {
-            return &model->types[i];
+        const rk_layer_type *type = &model->types[i];
+        if (rk_megatron_has_network(type) && rk_layer_is_moe(type) == experts) {
+            return type;
         }
     }
     return NULL;
+}
+
+/* The first attention of the model; all zero: there is none. */
+static const rk_attention_shape *attention_of(const rk_model *model)
+{
+    static const rk_attention_shape none = {0};
+    for (int i = 0; i < model->type_count; i++) {
+        if (rk_megatron_has_attention(&model->types[i])) {
+            return &model->types[i].attention;
+        }
+    }
+    return &none;
+}
+
+/* The first network of the model, of experts too; all zero: there is none. */
+static const rk_ffn_shape *network_of(const rk_model *model)
+{
+    static const rk_ffn_shape none = {0};
+    for (int i = 0; i < model->type_count; i++) {
+        if (rk_megatron_has_network(&model->types[i])) {
+            return &model->types[i].ffn;
+        }
+    }
+    return &none;
 }
 
 /* The window of the model's windowed layers; 0: none has one. */
@@ -40,7 +65,8 @@ static bool same_experts(const rk_moe_shape *a, const rk_moe_shape *b)
 {
     return a->experts == b->experts && a->top_k == b->top_k && a->expert_width == b->expert_width &&
            a->shared_experts * a->shared_width == b->shared_experts * b->shared_width &&
-           a->expert_groups == b->expert_groups && a->route_groups == b->route_groups;
+           a->expert_groups == b->expert_groups && a->route_groups == b->route_groups &&
+           a->latent == b->latent;
 }
 
 /* Whether layers differ in more than their window and in having experts. */
@@ -50,13 +76,16 @@ static bool is_mixed(const rk_model *model)
     const int64_t window = window_of(model);
     for (int i = 0; i < model->type_count; i++) {
         const rk_layer_type *type = &model->types[i];
-        const bool experts = rk_layer_is_moe(type);
-        if (!same_attention(&type->attention, &model->types[0].attention) ||
-            (type->attention.window != 0 && type->attention.window != window) ||
-            (!experts && type->ffn.width != dense->ffn.width) ||
-            (experts && !same_experts(&type->moe, &moe->moe)) ||
-            type->ffn.gated != model->types[0].ffn.gated ||
-            type->ffn.clamped != model->types[0].ffn.clamped) {
+        const bool experts = rk_layer_is_moe(type), network = rk_megatron_has_network(type);
+        if (rk_megatron_has_attention(type) &&
+            (!same_attention(&type->attention, attention_of(model)) ||
+             (type->attention.window != 0 && type->attention.window != window))) {
+            return true;
+        }
+        if (network && ((!experts && type->ffn.width != dense->ffn.width) ||
+                        (experts && !same_experts(&type->moe, &moe->moe)) ||
+                        type->ffn.gated != network_of(model)->gated ||
+                        type->ffn.clamped != network_of(model)->clamped)) {
             return true;
         }
     }
@@ -72,15 +101,17 @@ static enum biases biases_of(const rk_model *model)
     for (int i = 0; i < model->type_count; i++) {
         const rk_layer_type *type = &model->types[i];
         const bool ffn = rk_layer_is_moe(type) ? type->moe.expert_bias : type->ffn.bias;
-        with += type->attention.bias_out + ffn;
-        without += !type->attention.bias_out + !ffn;
+        const bool attends = rk_megatron_has_attention(type);
+        const bool network = rk_megatron_has_network(type);
+        with += (attends && type->attention.bias_out) + (network && ffn);
+        without += (attends && !type->attention.bias_out) + (network && !ffn);
     }
     return with == 0 ? BIASES_NONE : without == 0 ? BIASES_ALL : BIASES_SOME;
 }
 
 static const char *missing_of_attention(const rk_model *model)
 {
-    const rk_attention_shape *a = &model->types[0].attention;
+    const rk_attention_shape *a = attention_of(model);
     for (int i = 0; i < model->type_count; i++) {
         if (model->types[i].attention.chunked) {
             return "the attention in fixed chunks";
@@ -104,7 +135,7 @@ static const char *missing_of_attention(const rk_model *model)
 static const char *missing_of_ffn(const rk_model *model)
 {
     const rk_layer_type *moe = type_with(model, true);
-    const rk_ffn_shape *ffn = &model->types[0].ffn;
+    const rk_ffn_shape *ffn = network_of(model);
     const rk_activation activation = model->details.activation;
     const bool silu = activation == RK_ACTIVATION_SILU || activation == RK_ACTIVATION_USUAL;
     if (ffn->gated && !ffn->clamped && !silu) {
@@ -115,7 +146,7 @@ static const char *missing_of_ffn(const rk_model *model)
         return "the activation, which is neither GELU nor squared ReLU,";
     }
     if (biases_of(model) == BIASES_SOME ||
-        (biases_of(model) == BIASES_ALL && !model->types[0].attention.bias_qkv)) {
+        (biases_of(model) == BIASES_ALL && !attention_of(model)->bias_qkv)) {
         return "the biases, which only some linears have,";
     }
     if (moe && moe->moe.router_bias && model->details.router == RK_ROUTER_SOFTMAX &&
@@ -131,7 +162,7 @@ const char *rk_launch_megatron_missing(const rk_model *model)
         bool found;
         const char *words;
     } parts[] = {
-        {rk_launch_hybrid(model) != NULL, rk_launch_hybrid(model)},
+        {rk_megatron_missing_layer(model) != NULL, rk_megatron_missing_layer(model)},
         {is_mixed(model), "the layers, which have several shapes,"},
         {model->norms_per_layer != 2, "the norms of a layer, which are not two,"},
         {!model->final_norm, "the missing norm after the last layer"},
@@ -158,7 +189,8 @@ void rk_megatron_note_model(const rk_launch *launch)
     const rk_model_details *d = &m->details;
     const bool rotary = m->learned_positions == 0;
     rk_launch_notes *notes = launch->notes;
-    rk_launch_note(notes, rotary && !(d->rope_base > 0),
+    rk_megatron_note_layers(launch);
+    rk_launch_note(notes, rotary && !(d->rope_base > 0) && !rk_megatron_is_hybrid(m),
                    "the rotary base, which the model document does not give; Megatron's 10,000 "
                    "holds");
     rk_launch_note(notes, rotary && d->rope_window_base > 0 && d->rope_window_base != d->rope_base,
@@ -185,8 +217,8 @@ static int period_of(const rk_model *m, bool (*of)(const rk_layer_type *type))
 }
 
 /* Writes "([0]*3+[1]*58)", runs of equal layers, or "(([1]*5+[0]*1)*8)" where these repeat. */
-static void write_layers(rk_out *out, const rk_model *m, const char *name,
-                         bool (*of)(const rk_layer_type *type))
+void rk_megatron_write_layers(rk_out *out, const rk_model *m, const char *name,
+                              bool (*of)(const rk_layer_type *type))
 {
     const int least = period_of(m, of), period = least > 1 ? least : m->layers;
     const int times = m->layers / period;
@@ -217,7 +249,7 @@ static bool is_windowed(const rk_layer_type *type)
 static void write_rotary_scaling(rk_out *out, const rk_model *m)
 {
     const rk_model_details *d = &m->details;
-    const bool latent = rk_attention_is_latent(&m->types[0].attention);
+    const bool latent = rk_attention_is_latent(attention_of(m));
     if (d->rope_scaling == RK_ROPE_LLAMA3) {
         rk_megatron_flag(out, "use-rope-scaling");
         rk_megatron_real(out, "rope-scaling-factor", d->rope_factor);
@@ -237,10 +269,11 @@ static void write_rotary_scaling(rk_out *out, const rk_model *m)
             rk_megatron_real(out, "yarn-beta-slow", d->rope_beta_slow);
         }
     }
-    if (latent && d->rope_scaling != RK_ROPE_YARN) { /* YaRN is its default, and fused */
+    const bool other = latent && d->rope_scaling != RK_ROPE_YARN; /* YaRN is its default, fused */
+    if (other) {
         rk_megatron_text(out, "rope-type", "rope");
-        rk_megatron_flag(out, "no-rope-fusion");
     }
+    rk_megatron_flag_if(out, other || attention_of(m)->index.keys > 0, "no-rope-fusion");
 }
 
 static void write_positions(rk_out *out, const rk_launch *launch)
@@ -248,12 +281,16 @@ static void write_positions(rk_out *out, const rk_launch *launch)
     const rk_model *m = launch->model;
     const rk_model_details *d = &m->details;
     const int64_t seq = launch->strategy->seq;
-    const bool latent = rk_attention_is_latent(&m->types[0].attention);
+    const bool latent = rk_attention_is_latent(attention_of(m));
     rk_megatron_count(out, "seq-length", seq);
     rk_megatron_count(out, "max-position-embeddings",
                       m->learned_positions > seq ? m->learned_positions : seq);
     if (m->learned_positions > 0) {
         rk_megatron_text(out, "position-embedding-type", "learned_absolute");
+        return;
+    }
+    if (rk_megatron_is_hybrid(m) && !(d->rope_base > 0)) { /* its recurrences know the order */
+        rk_megatron_text(out, "position-embedding-type", "none");
         return;
     }
     const bool yarn = d->rope_scaling == RK_ROPE_YARN && !latent;
@@ -280,8 +317,12 @@ static void write_latent(rk_out *out, const rk_attention_shape *a)
 
 static void write_attention(rk_out *out, const rk_model *m)
 {
-    const rk_attention_shape *a = &m->types[0].attention;
+    const rk_attention_shape *a = attention_of(m);
     const int64_t window = window_of(m);
+    if (a->query_heads == 0) { /* asked for all the same */
+        rk_megatron_count(out, "num-attention-heads", m->types[0].recurrence.heads);
+        return;
+    }
     rk_megatron_count(out, "num-attention-heads", a->query_heads);
     if (rk_attention_is_latent(a)) {
         write_latent(out, a);
@@ -299,7 +340,7 @@ static void write_attention(rk_out *out, const rk_model *m)
     }
     if (window > 0) { /* keys before a query, besides its own */
         rk_out_printf(out, " \\\n    --window-size \"(%" PRId64 ",0)\"", window - 1);
-        write_layers(out, m, "window-attn-skip-freq", is_windowed);
+        rk_megatron_write_layers(out, m, "window-attn-skip-freq", is_windowed);
     }
 }
 
@@ -307,7 +348,7 @@ static void write_attention(rk_out *out, const rk_model *m)
  * model card 2025). */
 static void write_activation(rk_out *out, const rk_model *m)
 {
-    const rk_ffn_shape *ffn = &m->types[0].ffn;
+    const rk_ffn_shape *ffn = network_of(m);
     if (ffn->clamped) {
         rk_megatron_flag(out, "quick-geglu");
         rk_megatron_text(out, "activation-func-clamp-value", "7.0");
@@ -318,7 +359,7 @@ static void write_activation(rk_out *out, const rk_model *m)
     }
     if (biases_of(m) == BIASES_NONE) {
         rk_megatron_flag(out, "disable-bias-linear");
-        rk_megatron_flag_if(out, m->types[0].attention.bias_qkv, "add-qkv-bias");
+        rk_megatron_flag_if(out, attention_of(m)->bias_qkv, "add-qkv-bias");
     }
 }
 
@@ -348,8 +389,13 @@ static void write_experts(rk_out *out, const rk_launch *launch, const rk_moe_sha
     const rk_generation generation = launch->system->accelerator.generation;
     const bool nvlink = generation == RK_GENERATION_HOPPER || generation == RK_GENERATION_BLACKWELL;
     rk_megatron_count(out, "num-experts", moe->experts);
-    write_layers(out, launch->model, "moe-layer-freq", rk_layer_is_moe);
+    if (!rk_megatron_is_hybrid(launch->model)) { /* whose pattern says it */
+        rk_megatron_write_layers(out, launch->model, "moe-layer-freq", rk_layer_is_moe);
+    }
     rk_megatron_count(out, "moe-ffn-hidden-size", moe->expert_width);
+    if (moe->latent > 0) {
+        rk_megatron_count(out, "moe-latent-size", moe->latent);
+    }
     write_router(out, launch, moe);
     if (moe->shared_experts > 0) {
         rk_megatron_count(out, "moe-shared-expert-intermediate-size",
@@ -378,9 +424,12 @@ void rk_megatron_write_model(rk_out *out, const rk_launch *launch)
 {
     const rk_model *m = launch->model;
     const rk_layer_type *dense = type_with(m, false), *moe = type_with(m, true);
-    rk_megatron_count(out, "num-layers", m->layers);
+    rk_megatron_count(out, "num-layers", rk_megatron_layers(m));
     rk_megatron_count(out, "hidden-size", m->hidden);
-    rk_megatron_count(out, "ffn-hidden-size", dense ? dense->ffn.width : moe->moe.expert_width);
+    if (dense || moe) {
+        rk_megatron_count(out, "ffn-hidden-size", dense ? dense->ffn.width : moe->moe.expert_width);
+    }
+    rk_megatron_write_mixers(out, launch);
     write_attention(out, m);
     write_positions(out, launch);
     rk_megatron_text(out, "normalization", m->norm == RK_NORM_RMS ? "RMSNorm" : "LayerNorm");

@@ -20,6 +20,7 @@ const rk_framework_traits rk_framework_megatron = {
     .sp = true,
     .etp = true,
     .some_layers = true,
+    .patterns = true, /* --hybrid-layer-pattern */
     .weight_offload = true,
     .narrow_states = true, /* --grad-reduce-in-bf16, --exp-avg-dtype */
     .schedule = RK_SCHEDULE_1F1B,

@@ -4,6 +4,9 @@
 #define RK_FRAMEWORK_RULES_H
 
 #include "framework/framework.h"
+#include "model/kinds.h"
+
+#include <string.h>
 
 struct question {
     const rk_model *model;
@@ -59,6 +62,25 @@ static inline const rk_layer_type *rk_rule_moe_type(const rk_model *model)
         }
     }
     return NULL;
+}
+
+/* Whether a layer has the mixer of this name. */
+static inline bool rk_rule_is_mixer(const rk_layer_type *type, const char *name)
+{
+    return strcmp(type->mixer->part.name, name) == 0;
+}
+
+/* Whether layers are blocks of one part, or hold a state space: Megatron-LM's hybrid models. */
+static inline bool rk_rule_is_hybrid(const rk_model *model)
+{
+    for (int i = 0; i < model->type_count; i++) {
+        const rk_layer_type *type = &model->types[i];
+        if (!type->mixer->part.shapes || !type->feed_forward->part.shapes ||
+            rk_rule_is_mixer(type, "mamba2")) {
+            return true;
+        }
+    }
+    return false;
 }
 
 /* Whether a strategy recomputes one of these modules, but no whole layers. */

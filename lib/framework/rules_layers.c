@@ -91,17 +91,27 @@ static int64_t layers_too_few(const struct question *q)
     return too_few || too_many ? q->model->layers : 0;
 }
 
+/*
+ * The pattern of a hybrid has a mark wherever a stage of Megatron-LM ends (arguments.py:849): its
+ * stages need not have as many layers.
+ */
+static bool splits_anywhere(const struct question *q)
+{
+    return rk_traits_of(q)->patterns && rk_rule_is_hybrid(q->model);
+}
+
 static int64_t layers_rest_ranks(const struct question *q)
 {
     const struct rest rest = rest_of(q);
-    return rest.ranks > 0 && !rk_rule_divides(rest.ranks, rest.units) ? rest.units : 0;
+    const bool even = rest.ranks == 0 || rk_rule_divides(rest.ranks, rest.units);
+    return even || splits_anywhere(q) ? 0 : rest.units;
 }
 
 static int64_t layers_rest_chunks(const struct question *q)
 {
     const struct rest rest = rest_of(q);
-    return rest.ranks > 0 && !rk_rule_divides(rest.ranks * rest.chunks, rest.units) ? rest.units
-                                                                                    : 0;
+    const bool even = rest.ranks == 0 || rk_rule_divides(rest.ranks * rest.chunks, rest.units);
+    return even || splits_anywhere(q) ? 0 : rest.units;
 }
 
 static int64_t own_layers_rest(const struct question *q)

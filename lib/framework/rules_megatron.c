@@ -100,7 +100,53 @@ static int64_t expert_overlap_with_mtp(const struct question *q)
     return q->strategy->moe_overlap && q->model->mtp_layers > 1 ? q->model->mtp_layers : 0;
 }
 
+/* transformer_config.py:3170: keys that an indexer picks may be anyone's. */
+static int64_t indexer_without_gather(const struct question *q)
+{
+    const rk_strategy *s = q->strategy;
+    if (s->cp == 1 || s->cp_kind == RK_CP_ALL_GATHER) {
+        return 0;
+    }
+    for (int i = 0; i < q->model->type_count; i++) {
+        const rk_attention_shape *a = &q->model->types[i].attention;
+        if (rk_attention_is_latent(a) && a->index.keys > 0) {
+            return a->index.keys;
+        }
+    }
+    return 0;
+}
+
+/*
+ * mamba_mixer.py: what a rank makes of z, x, B, C and dt, 2 n P + 2 G N + n over t, is a multiple
+ * of 16 where products are in 8 bits.
+ */
+static int64_t state_projection_rest(const struct question *q)
+{
+    enum { UNIT = 16 };
+    const rk_strategy *s = q->strategy;
+    if (s->precision != RK_FP8) {
+        return 0;
+    }
+    for (int i = 0; i < q->model->type_count; i++) {
+        const rk_layer_type *type = &q->model->types[i];
+        const rk_recurrence_shape *r = &type->recurrence;
+        const int64_t made =
+            2 * r->heads * r->value_size + 2 * r->key_heads * r->key_size + r->heads;
+        if (r->heads > 0 && made % (UNIT * s->tp) != 0 && rk_rule_is_mixer(type, "mamba2")) {
+            return made;
+        }
+    }
+    return 0;
+}
+
 const struct rk_rule rk_rules_megatron[] = {
+    {"indexer needs all-gather", indexer_without_gather, VARY_NONE,
+     "a query attends to {n} keys that an indexer picks from all ranks of cp {cp}; use the cp kind "
+     "all-gather"},
+    {"mamba fp8 % 16", state_projection_rest, VARY(tp),
+     "the input projection of Mamba-2 has {n} outputs, which over tp {tp} is not a multiple of 16, "
+     "as "
+     "fp8 needs"},
     {"interleaving of two ranks", two_ranks_without_overlap, VARY(pp),
      "pp 2 with vp {vp} needs overlapped messages between stages"},
     {"expert bias needs etp = 1", expert_bias_with_etp, VARY(etp),

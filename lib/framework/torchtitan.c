@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* torchtitan 0.2.2 (73a0e697) and main of 2026-08-21 (b5bcd76c). */
+#include "framework/launch.h"
 #include "framework/shorthand.h"
 
 /* Key/value heads that do not split over tp. */
@@ -42,4 +43,5 @@ const rk_framework_traits rk_framework_torchtitan = {
     .sharding = RK_SHARD_ALL,
     .states = WHOLE_STATES,
     .convention = RK_FLOPS_TORCHTITAN,
+    .unnamed_part = rk_launch_hybrid,
 };

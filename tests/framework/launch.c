@@ -218,6 +218,116 @@ static void test_one_expert(void **state)
     assert_holds(text, "--moe-router-pre-softmax");
 }
 
+/*
+ * The pattern of Nemotron 3 Super is that of Megatron-LM's functional test
+ * nemotron3_super_release_gb200.  Stages of a pattern may have different numbers of layers.
+ */
+static void test_hybrids(void **state)
+{
+    (void)state;
+    static char text[MOST];
+    rk_error err;
+    rk_model model = model_of("nemotron-3-super-120b");
+    rk_strategy s = rk_strategy_defaults(&model);
+    model.mtp_layers = 2;
+    assert_int_equal(launch(&model, "dgx-h100-superpod", &s, text, &err), RK_OK);
+    assert_holds(text, "--spec megatron.core.models.hybrid.hybrid_layer_specs hybrid_stack_spec ");
+    assert_holds(text, "--hybrid-layer-pattern \"MEMEMEM*EMEMEMEM*EMEMEMEM*EMEMEMEMEM*EMEMEMEMEM*"
+                       "EMEMEMEMEM*EMEMEMEMEM*EMEMEMEM*EMEMEMEME/*E/*E\"");
+    assert_holds(text, "--position-embedding-type none");
+    assert_holds(text, "--moe-latent-size 1024");
+    assert_holds(text, "\"$PRETRAIN\" \\");
+    s.mtp_before_head = true;
+    assert_int_equal(launch(&model, "dgx-h100-superpod", &s, text, &err), RK_ERR_INVALID);
+    assert_non_null(strstr(err.message, "--mtp-before-head"));
+
+    model = model_of("nemotron-h-56b"); /* 118 layers, uneven over four stages */
+    s = rk_strategy_defaults(&model);
+    s.pp = 4;
+    s.tp = s.global_batch = 8;
+    assert_true(rk_strategy_legal(&model, NULL, &s, RK_FRAMEWORK_MEGATRON, NULL));
+    assert_false(rk_strategy_legal(&model, NULL, &s, RK_FRAMEWORK_MINDSPEED, NULL));
+    assert_int_equal(launch(&model, "dgx-h100-superpod", &s, text, &err), RK_OK);
+    static const size_t stages[] = {30, 30, 29, 29};
+    const char *at = strstr(text, "--hybrid-layer-pattern \"");
+    assert_non_null(at);
+    at += strlen("--hybrid-layer-pattern \"");
+    for (int stage = 0, layer = 0; stage < 4; stage++) {
+        assert_int_equal(strcspn(at, "|\""), stages[stage]);
+        for (size_t i = 0; i < stages[stage]; i++) {
+            assert_int_equal(at[i], "M-*"[model.type_of[layer++]]);
+        }
+        at += stages[stage] + 1;
+    }
+    assert_null(strstr(text, "--decoder-"));
+}
+
+/* Layers of two parts are two blocks of a pattern; Megatron-LM counts them as such. */
+static void test_blocks(void **state)
+{
+    (void)state;
+    static char text[MOST];
+    rk_error err;
+    rk_model model = model_of("llama3-8b");
+    cut_layers(&model, 4);
+    model.types[1] = model.types[0];
+    model.types[1].mixer = &rk_mixer_mamba2;
+    model.types[1].attention = (rk_attention_shape){0};
+    model.types[1].recurrence = (rk_recurrence_shape){.heads = 128,
+                                                      .key_heads = 8,
+                                                      .key_size = 128,
+                                                      .value_size = 64,
+                                                      .conv_width = 4,
+                                                      .conv_bias = true,
+                                                      .chunk = 256};
+    model.type_count = 2;
+    model.type_of[0] = model.type_of[2] = 1;
+    rk_strategy s = rk_strategy_defaults(&model);
+    s.pp = s.global_batch = 2;
+    assert_int_equal(launch(&model, "dgx-h100-superpod", &s, text, &err), RK_OK);
+    assert_holds(text, "--num-layers 8 ");
+    assert_holds(text, "--hybrid-layer-pattern \"M-*-|M-*-\"");
+    assert_holds(text, "--position-embedding-type rope"); /* its attention has positions */
+    assert_int_equal(notes.count, 1);                     /* chunks of 256 tokens */
+    s.recompute = RK_REC_FULL;
+    s.recompute_layers = 1;
+    assert_int_equal(launch(&model, "dgx-h100-superpod", &s, text, &err), RK_ERR_INVALID);
+    assert_non_null(strstr(err.message, "--recompute-layers"));
+    s = rk_strategy_defaults(&model);
+    model.types[1].recurrence.conv_width = 3;
+    assert_int_equal(launch(&model, "dgx-h100-superpod", &s, text, &err), RK_ERR_INVALID);
+    assert_non_null(strstr(err.message, "the width of the convolutions"));
+}
+
+/* A delta rule in most layers, by a number or by a list; keys that an indexer picks. */
+static void test_variants(void **state)
+{
+    (void)state;
+    static char text[MOST];
+    rk_error err;
+    rk_model model = model_of("qwen3-next-80b-a3b");
+    rk_strategy s = rk_strategy_defaults(&model);
+    assert_int_equal(launch(&model, "dgx-h100-superpod", &s, text, &err), RK_OK);
+    assert_holds(text, "--experimental-attention-variant gdn ");
+    assert_holds(text, "--linear-attention-freq 4 ");
+    assert_holds(text, "--linear-num-value-heads 32 ");
+    assert_holds(text, "--attention-output-gate");
+    assert_holds(text, " pretrain_gpt.py ");
+    model.type_of[47] = model.type_of[0];
+    assert_int_equal(launch(&model, "dgx-h100-superpod", &s, text, &err), RK_OK);
+    assert_holds(text, "--linear-attention-freq \"([1]*3+[0]*1+[1]*3+");
+    model = model_of("deepseek-v3.2");
+    s = rk_strategy_defaults(&model);
+    assert_int_equal(launch(&model, "dgx-h100-superpod", &s, text, &err), RK_OK);
+    assert_holds(text, "--experimental-attention-variant dsa ");
+    assert_holds(text, "--dsa-indexer-topk 2048 ");
+    assert_holds(text, "--no-rope-fusion");
+    s.cp = 2;
+    assert_false(rk_strategy_legal(&model, NULL, &s, RK_FRAMEWORK_MEGATRON, NULL));
+    s.cp_kind = RK_CP_ALL_GATHER;
+    assert_true(rk_strategy_legal(&model, NULL, &s, RK_FRAMEWORK_MEGATRON, NULL));
+}
+
 /* A model that would come out as another one is refused, by the part that is missing. */
 static void test_other_models(void **state)
 {
@@ -232,8 +342,11 @@ static void test_other_models(void **state)
         {"olmo2-7b", "over all heads"},
         {"opt-6.7b", "neither GELU"},
         {"dbrx", "lack a gain or a bias"},
-        {"deepseek-v3.2", "indexer of the sparse attention"},
-        {"minimax-m3", "indexer of the sparse attention"},
+        {"glm-5.2", "layers that share an indexer"},
+        {"minimax-m3", "indexer of blocks of keys"},
+        {"falcon-h1-34b", "state space side by side"},
+        {"lfm2-1.2b", "short convolutions"},
+        {"minimax-text-01", "lightning attention"},
         {"deepseek-v4-flash", "compressed attention"},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -445,12 +558,14 @@ static void test_titan_stages(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_pipeline),     cmocka_unit_test(test_experts),
-        cmocka_unit_test(test_refusals),     cmocka_unit_test(test_titan),
-        cmocka_unit_test(test_details),      cmocka_unit_test(test_one_expert),
-        cmocka_unit_test(test_other_models), cmocka_unit_test(test_start),
-        cmocka_unit_test(test_places),       cmocka_unit_test(test_strategy_parts),
-        cmocka_unit_test(test_titan_stages), cmocka_unit_test(test_titan_mesh),
+        cmocka_unit_test(test_pipeline),       cmocka_unit_test(test_experts),
+        cmocka_unit_test(test_hybrids),        cmocka_unit_test(test_blocks),
+        cmocka_unit_test(test_variants),       cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_titan),          cmocka_unit_test(test_details),
+        cmocka_unit_test(test_one_expert),     cmocka_unit_test(test_other_models),
+        cmocka_unit_test(test_start),          cmocka_unit_test(test_places),
+        cmocka_unit_test(test_strategy_parts), cmocka_unit_test(test_titan_stages),
+        cmocka_unit_test(test_titan_mesh),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -14,6 +14,7 @@ by the same code, and files with a fault have to be noticed.
 import json
 import os
 import pathlib
+import re
 import shlex
 import subprocess
 import sys
@@ -169,10 +170,38 @@ def strategy_for_torchtitan(line):
     }
 
 
+LETTERS = {"grouped": "*", "latent": "+", "sparse_latent": "D", "mamba2": "M", "gated_delta": "G",
+           "none": ""}
+
+
+def letters_of(document, mtp):
+    """Mixers of all layers as letters; blocks of a hybrid, or None; those of a module of MTP."""
+    d = document
+    usual = ("D" if "index_keys" in d else "+") if "kv_rank" in d else "*"
+    if "types" not in d:
+        return usual * d["layers"], None, []
+    mixers, blocks = [], []
+    for kind in d["types"]:
+        mixer = LETTERS[kind["mixer"]] if "mixer" in kind else usual
+        network = kind.get("feed_forward", "experts" if "experts" in d else "dense")
+        mixers.append(mixer)
+        blocks.append(mixer + {"dense": "-", "experts": "E", "none": ""}[network])
+    pattern = d["pattern"]
+    order = [pattern[i % len(pattern)] for i in range(d["layers"])]
+    module = "".join(blocks[i] for i in d.get("mtp_pattern", order[-1:]))
+    hybrid = any(len(block) == 1 or "M" in block for block in blocks)
+    return ("".join(mixers[i] for i in order), "".join(blocks[i] for i in order) if hybrid else None,
+            [module] * mtp if hybrid else [])
+
+
 def kinds_of_layers(document):
     """Which layers have experts, and the window of each."""
-    layers, types = document["layers"], document.get("types")
-    require(types is None, "documents with types are refused")
+    layers = document["layers"]
+    if "types" in document:
+        order = [document["pattern"][i % len(document["pattern"])] for i in range(layers)]
+        usual = "experts" if "experts" in document else "dense"
+        networks = [kind.get("feed_forward", usual) for kind in document["types"]]
+        return [int(networks[i] == "experts") for i in order], [0] * layers
     pattern = document.get("window_pattern", "w")
     first, every = document.get("dense_first", 0), document.get("moe_every", 1)
     moe = [int("experts" in document and i >= first and (i + 1) % every == 0)
@@ -182,8 +211,11 @@ def kinds_of_layers(document):
     return moe, window
 
 
-def model_for_megatron(document, seq):
+def model_for_megatron(document, seq, mtp):
     d = document
+    mixers, blocks, modules = letters_of(d, mtp)
+    state = [d.get("state_" + key) for key in ("heads", "key_heads", "key_size", "value_size")]
+    heads, groups, keys, values = state
     moe, window = kinds_of_layers(d)
     latent, learned = "kv_rank" in d, d.get("learned_positions", 0)
     plain = d.get("norm", "rms") == "layer"
@@ -191,14 +223,19 @@ def model_for_megatron(document, seq):
         "hidden": d["hidden"], "layers": d["layers"], "vocab": d["vocab"], "heads": d["heads"],
         "kv_heads": d.get("kv_heads", d["heads"]),
         "head_size": None if latent else d.get("head_size", d["hidden"] // d["heads"]),
-        "tied": d["tied"], "moe": moe, "ffn": None if all(moe) else d["ffn"],
+        "tied": d["tied"], "moe": moe, "ffn": d.get("ffn"),
         "gated": d.get("gated", True), "clamped": d.get("clamped", False),
         "norm": "LayerNorm" if plain else "RMSNorm",
         "norm_epsilon": d.get("norm_epsilon", 1e-5),
         "bias_qkv": d.get("bias_qkv", False), "bias_out": d.get("bias_out", False),
         "qk_norm": latent or d.get("qk_norm", "none") != "none", "sinks": d.get("sinks", False),
-        "window": window, "mtp_layers": d.get("mtp_layers", 0),
-        "positions": "learned_absolute" if learned
+        "window": window, "mtp_layers": mtp, "mixers": blocks or mixers,
+        "modules": modules, "latent_experts": d.get("expert_latent"),
+        "output_gate": d.get("output_gate", False),
+        "mamba": (heads, values, groups, keys) if "M" in mixers else None,
+        "delta": (heads, groups, keys, values, d["conv_width"]) if "G" in mixers else None,
+        "index": (d["index_heads"], d["index_size"], d["index_keys"]) if "D" in mixers else None,
+        "positions": "none" if blocks else "learned_absolute" if learned
         else "yarn" if d.get("rope_scaling") == "yarn" and not latent else "rope",
         "rope_base": None if learned else d.get("rope_base", 10000), "dropout": (0.0, 0.0),
     }
@@ -208,6 +245,8 @@ def model_for_megatron(document, seq):
     if any(moe):
         sigmoid = d.get("router") == "sigmoid"
         width = d.get("shared_ffn", d["expert_ffn"])
+        if d.get("ffn") is None:
+            del model["ffn"]
         model["experts"] = {
             "experts": d["experts"], "top_k": d["top_k"], "width": d["expert_ffn"],
             "shared": d.get("shared_experts", 0) * width,
@@ -246,8 +285,11 @@ class Shell:
             env={"PATH": f"{self.folder}:{os.environ['PATH']}", **environment})
         require(out.returncode == 0, f"the script fails: {out.stderr}")
         words = out.stdout.split("\0")[:-1]
-        require("pretrain_gpt.py" in words, "the script starts pretrain_gpt.py")
-        at = words.index("pretrain_gpt.py")
+        starts = [i for i, word in enumerate(words) if re.fullmatch("pretrain_[a-z]+.py", word)]
+        require(len(starts) == 1, "the script starts one program")
+        at = starts[0]
+        require((words[at] != "pretrain_gpt.py") == ("--hybrid-layer-pattern" in words),
+                "the program of a model of blocks, or of layers")
         value = words[0].split("=")[1]
         return words[1:at], words[at + 1:], {"CUDA_DEVICE_MAX_CONNECTIONS": value} if value else {}
 
@@ -288,7 +330,8 @@ def check_megatron(text, line, shell):
     megatron.check_more(case)
     compare(megatron.strategy_of(case), strategy_for_megatron(line), "strategy")
     found = megatron.model_of(case)
-    expected = model_for_megatron(line.document, case.args.seq_length)
+    expected = model_for_megatron(line.document, case.args.seq_length,
+                                  line.count("mtp-layers", line.document.get("mtp_layers", 0)))
     compare(found, expected, "model")
 
 
@@ -403,6 +446,11 @@ FAULTS = {
         replace("--recompute-method uniform", "--recompute-method whole"),
         replace("--window-size \"(", "--window-size \"(1"),
         replace("([0]*3+", "([0]*2+[1]*1+"),
+        replace("\"MEMEM*E", "\"MEMEME*"), replace("|M", "M|"), replace("/*E\"", "/*-\""),
+        swap("--mamba-num-heads ", "--mamba-head-dim "), swap("--mamba-state-dim ", "--mamba-num-groups "),
+        drop("--linear-attention-freq"), swap("--linear-num-key-heads ", "--linear-num-value-heads "),
+        drop("--dsa-indexer-topk"), drop("--experimental-attention-variant"), drop("--moe-latent"),
+        drop("--no-rope-fusion"), drop("--hybrid-layer-pattern"), drop("--attention-output-gate"),
     ],
     "torchtitan": [
         swap("tensor_parallel_degree = ", "pipeline_parallel_degree = "),
@@ -486,13 +534,17 @@ def check_published():
                 compare({k: v for k, v in normal.items() if k in found},
                         {k: v for k, v in found.items() if k in normal}, "published")
                 counts.torchtitan += 1
-            elif "hybrid" not in normal:
+            else:
                 case = megatron.Case(megatron.parse(words_of(row)),
                                      row.get("world_size", normal["tp"] * normal["pp"] * normal["cp"]),
                                      {}, 9)
                 found, model = megatron.strategy_of(case), megatron.model_of(case)
                 compare(found, {own: normal[theirs] for theirs, own in NORMAL.items()
-                                if theirs in normal}, "published")
+                                if theirs in normal and ("hybrid" not in normal or own != "vp")},
+                        "published")
+                if "hybrid" in normal:
+                    main, *modules = normal["hybrid"].split("/")
+                    compare(model, {"mixers": main.replace("|", ""), "modules": modules}, "published")
                 compare(model, {own: normal[theirs] for theirs, own in SHAPE.items()
                                 if theirs in normal and model[own] is not None}, "published")
                 counts.megatron += 1

@@ -96,6 +96,20 @@ def parse(words):
     return PARSER.parse_args(words)
 
 
+# ---- the pattern of a hybrid -----------------------------------------------------------------
+
+
+def read_pattern(text):
+    """The blocks of every stage, and of every module of MTP, by the letters of hybrid models."""
+    main, *modules = text.split("/")
+    if not re.fullmatch(r"[MG*D+\-E|]+", main) or not all(re.fullmatch(r"[*+ED\-MG]+", m)
+                                                         for m in modules):
+        raise Wrong(f"hybrid pattern {text}")
+    if "*" in main and ("D" in main or "+" in main):
+        raise Wrong(f"hybrid pattern {text} has two kinds of attention")
+    return main.split("|"), modules
+
+
 # ---- the pipeline layout ------------------------------------------------------------------------
 
 
@@ -163,6 +177,13 @@ class Case:
         if a.expert_tensor_parallel_size is None:
             a.expert_tensor_parallel_size = a.tensor_model_parallel_size
         self.stages = None
+        self.segments, self.modules = (None, []) if a.hybrid_layer_pattern is None else read_pattern(
+            a.hybrid_layer_pattern)
+        if self.segments:
+            blocks = sum(map(len, self.segments))
+            require(a.num_layers in (None, blocks), f"the pattern has {blocks} layers")
+            a.num_layers = blocks
+            require(len(self.modules) == (a.mtp_num_layers or 0), "modules of the pattern")
         a.virtual_pipeline_model_parallel_size = self.virtual_stages()
         if a.recompute_activations:
             a.recompute_granularity = "selective"
@@ -186,6 +207,8 @@ class Case:
     def virtual_stages(self):
         a = self.args
         pp = a.pipeline_model_parallel_size
+        if self.segments:
+            return len(self.segments) // pp if len(self.segments) > pp else None
         if a.pipeline_model_parallel_layout is not None:
             self.stages = len(read_layout(a.pipeline_model_parallel_layout))
             return self.stages // pp if self.stages > pp else None
@@ -267,6 +290,10 @@ def names_of(case):
         "fused_apply_rotary_pos_emb": 1, "fused_apply_rotary_pos_emb_thd": 1,
         # locals of the functions that hold the rules
         "total_model_size": case.total, "num_stages": case.stages,
+        "has_pipes": bool(case.segments) and len(case.segments) > 1,
+        "hybrid_pipeline_segments": len(case.segments or []), "tp_cp_size":
+        a.tensor_model_parallel_size * a.context_parallel_size,
+        "cp_comm_types": c.cp_comm_type if isinstance(c.cp_comm_type, list) else [c.cp_comm_type],
         "num_layers": rest if own else case.units(), "pipeline_parallel_size": middle,
         "num_layers_per_pipeline_stage": per_rank, "num_layers_per_pipeline_rank": per_rank,
         "num_layers_per_middle_pipeline_rank": per_rank, "detected_vpp_size": vpp,
@@ -276,7 +303,8 @@ def names_of(case):
         "any_conflict": any((own, a.account_for_embedding_in_pipeline_split,
                              a.account_for_loss_in_pipeline_split)),
         "invalid_modules": set(a.recompute_modules) - {
-            "core_attn", "moe_act", "layernorm", "mla_up_proj", "mlp", "moe", "shared_experts"},
+            "core_attn", "moe_act", "layernorm", "mla_up_proj", "mlp", "moe", "shared_experts",
+            "gdn_norm_out", "mhc"},
         "full_cudagraph": c.cuda_graph_impl == "full_iteration",
         "load_balancing_type": c.moe_router_load_balancing_type,
         # parameters of initialize_model_parallel
@@ -350,9 +378,40 @@ def check_more(case):
         require((width or tp) % tp == 0, f"width {width} over tp {tp}")
     if a.num_experts:
         require(c.moe_ffn_hidden_size % a.expert_tensor_parallel_size == 0, "experts over etp")
-    for name in ("moe_layer_freq", "window_attn_skip_freq"):
+    check_mixers(case)
+    for name in ("moe_layer_freq", "window_attn_skip_freq", "linear_attention_freq"):
         if isinstance(a[name], list):
             require(len(a[name]) == a.num_layers, f"{name} has {len(a[name])} layers")
+
+
+def check_mixers(case):
+    """Heads and groups of Mamba-2 over tp and cp (mamba_mixer.py, mamba_context_parallel.py)."""
+    a = case.args
+    tp, cp, low = a.tensor_model_parallel_size, a.context_parallel_size, a.fp8 is not None
+    if case.segments is None or "M" not in "".join(case.segments):
+        return
+    heads = a.mamba_num_heads or 2 * a.hidden_size // a.mamba_head_dim
+    groups = a.mamba_num_groups
+    require(heads % tp == 0 and groups % tp == 0 and heads % groups == 0, "heads of Mamba over tp")
+    require(heads // tp % cp == 0, "heads of Mamba over cp")
+    require(groups // tp % cp == 0 or cp % (groups // tp) == 0, "groups of Mamba over cp")
+    made = (2 * heads * a.mamba_head_dim + 2 * groups * a.mamba_state_dim + heads) // tp
+    require(not low or made % 16 == 0, "input projection of Mamba in fp8")
+
+
+def mixers_of(case):
+    """A letter for the mixer of every layer: M, G, *, +, D; none where it is a network alone."""
+    a = case.args
+    if case.segments:
+        return "".join(case.segments)
+    attention = ("D" if a.experimental_attention_variant == "dsa"
+                 else "+" if a.multi_latent_attention else "*")
+    freq = a.linear_attention_freq
+    if freq is None or a.experimental_attention_variant not in ("gdn", "gated_delta_net"):
+        return attention * a.num_layers
+    if isinstance(freq, int):
+        freq = [int((i + 1) % freq != 0) for i in range(a.num_layers)]
+    return "".join("G" if linear else attention for linear in freq)
 
 
 # ---- the strategy and the model, read back --------------------------------------------------------
@@ -362,6 +421,8 @@ def stages_of(case):
     """Layers of every stage in the order of the model."""
     a = case.args
     pp, vpp = a.pipeline_model_parallel_size, a.virtual_pipeline_model_parallel_size or 1
+    if case.segments and len(case.segments) > 1:
+        return [len(stage) for stage in case.segments]
     if a.pipeline_model_parallel_layout is not None:
         return [stage.count("t") for stage in read_layout(a.pipeline_model_parallel_layout)]
     first, last = a.decoder_first_pipeline_num_layers, a.decoder_last_pipeline_num_layers
@@ -440,7 +501,8 @@ def strategy_of(case):
 def model_of(case):
     a, c = case.args, case.config
     moe, latent = a.num_experts is not None, a.multi_latent_attention
-    layers = a.moe_layer_freq if isinstance(a.moe_layer_freq, list) else [
+    layers = [int(letter == "E") for letter in "".join(case.segments)] if case.segments else (
+        a.moe_layer_freq) if isinstance(a.moe_layer_freq, list) else [
         int(i % a.moe_layer_freq == 0) for i in range(a.num_layers)]
     windows = a.window_attn_skip_freq
     if a.window_size is not None and windows is None:
@@ -461,6 +523,15 @@ def model_of(case):
         "positions": a.position_embedding_type, "mtp_layers": a.mtp_num_layers or 0,
         "rope_base": None if a.position_embedding_type == "learned_absolute" else a.rotary_base,
         "dropout": (a.hidden_dropout, a.attention_dropout),
+        "mixers": mixers_of(case), "modules": case.modules, "latent_experts": a.moe_latent_size,
+        "mamba": None if "M" not in mixers_of(case) else (
+            a.mamba_num_heads, a.mamba_head_dim, a.mamba_num_groups, a.mamba_state_dim),
+        "delta": None if "G" not in mixers_of(case) else (
+            a.linear_num_value_heads, a.linear_num_key_heads, a.linear_key_head_dim,
+            a.linear_value_head_dim, a.linear_conv_kernel_dim),
+        "index": None if a.experimental_attention_variant != "dsa" else (
+            a.dsa_indexer_n_heads, a.dsa_indexer_head_dim, a.dsa_indexer_topk),
+        "output_gate": a.attention_output_gate,
     }
     if latent:
         model["latent"] = (a.q_lora_rank, a.kv_lora_rank, a.qk_head_dim, a.qk_pos_emb_head_dim,

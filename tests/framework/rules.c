@@ -107,6 +107,9 @@ static void borrow(rk_model *m)
     X(kv_heads, MEGATRON, DENSE, "kv_heads % tp", m->types[0].attention.kv_heads = 3)              \
     X(state_heads, ANY, DENSE, "state_heads % tp", make_recurrent(m, 5))                           \
     X(state_context, ANY, DENSE, "state_heads % (tp*cp)", s->cp = 16; make_recurrent(m, 16))       \
+    X(mamba_fp8, MEGATRON, DENSE, "mamba fp8 % 16", s->precision = RK_FP8; make_recurrent(m, 2))   \
+    X(indexer, MEGATRON, DENSE, "indexer needs all-gather", s->cp = 2;                             \
+      m->types[0].attention.kv_rank = 512; m->types[0].attention.index.keys = 2048)                \
     X(copied_kv, TITAN, DENSE, "kv_heads of the framework", s->tp = 16)                            \
     X(ffn, ANY, DENSE, "ffn % tp", m->types[0].ffn.width = 28671)                                  \
     X(shared, ANY, MOE, "ffn % tp", m->types[1].moe.shared_width = 2047)                           \
