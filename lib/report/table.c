@@ -16,7 +16,7 @@
 void rk_table_init(rk_table *table, const rk_table_column *columns, size_t column_count)
 {
     assert(column_count > 0);
-    *table = (rk_table){.columns = columns, .column_count = column_count, .keys = 1};
+    *table = (rk_table){.columns = columns, .column_count = column_count};
 }
 
 void rk_table_clear(rk_table *table)
@@ -97,9 +97,56 @@ static void pad(FILE *to, size_t count, const char *with)
     }
 }
 
+/* Whether no two rows have the same cells in the first `keys` columns. */
+static bool are_apart(const rk_table *table, size_t keys)
+{
+    const size_t n = table->column_count;
+    for (size_t i = 0; i < table->cell_count; i += n) {
+        for (size_t j = table->cells[i] ? i + n : table->cell_count; j < table->cell_count;
+             j += n) {
+            size_t c = 0;
+            while (c < keys && table->cells[j] &&
+                   strcmp(table->cells[i + c], table->cells[j + c]) == 0) {
+                c++;
+            }
+            if (c == keys) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+/* Width of the first `keys` columns, and of the widest of the others beside them. */
+static size_t least_width(const size_t *widths, size_t count, size_t keys)
+{
+    size_t used = 0, widest = 0;
+    for (size_t c = 0; c < count; c++) {
+        used += c < keys ? widths[c] + strlen(GAP) : 0;
+        widest = c >= keys && widths[c] > widest ? widths[c] : widest;
+    }
+    return used + widest;
+}
+
+/*
+ * The fewest leading columns that tell the rows of a split table apart, if every other column has
+ * room beside them; otherwise the first alone.
+ */
+static size_t key_columns(const rk_table *table, const size_t *widths, int page)
+{
+    const size_t n = table->column_count;
+    for (size_t k = 1; k < n && least_width(widths, n, k) <= (size_t)page; k++) {
+        if (are_apart(table, k)) {
+            return k;
+        }
+    }
+    return 1;
+}
+
 /* The columns that stand side by side in one part of a table: the keys, and some others. */
 struct part {
     const rk_table *table;
+    size_t keys;
     const size_t *widths; /* of all columns */
     size_t first, past;   /* of those that are not keys */
     bool drawn;
@@ -109,19 +156,20 @@ struct part {
 static size_t next_column(const struct part *part, size_t c)
 {
     const size_t next = c + 1;
-    return next == part->table->keys && next < part->first ? part->first : next;
+    return next == part->keys && next < part->first ? part->first : next;
 }
 
 /* Columns from `first` on that have room beside the keys: at least one. */
-static size_t columns_with_room(const rk_table *table, const size_t *widths, size_t first, int page)
+static size_t columns_with_room(const struct part *part, int page)
 {
-    size_t used = 0, past = first;
-    for (size_t c = 0; c < table->keys; c++) {
-        used += widths[c] + strlen(GAP);
+    size_t used = 0, past = part->first;
+    for (size_t c = 0; c < part->keys; c++) {
+        used += part->widths[c] + strlen(GAP);
     }
     do {
-        used += widths[past++] + strlen(GAP);
-    } while (past < table->column_count && (page <= 0 || used + widths[past] <= (size_t)page));
+        used += part->widths[past++] + strlen(GAP);
+    } while (past < part->table->column_count &&
+             (page <= 0 || used + part->widths[past] <= (size_t)page));
     return past;
 }
 
@@ -189,11 +237,14 @@ static void write_part(FILE *to, const struct part *part)
 static void write_table(FILE *to, const rk_table *table, const size_t *widths, rk_table_style style)
 {
     const size_t n = table->column_count;
-    struct part part = {.table = table, .widths = widths, .drawn = style.drawn};
-    assert(table->keys > 0 && (table->keys < n || n == 1));
-    for (part.first = n == 1 ? 0 : table->keys; part.first < n; part.first = part.past) {
+    struct part part = {
+        .table = table, .keys = 1, .widths = widths, .drawn = style.drawn, .first = n > 1};
+    if (style.width > 0 && columns_with_room(&part, style.width) < n) {
+        part.keys = key_columns(table, widths, style.width);
+    }
+    for (part.first = n > 1 ? part.keys : 0; part.first < n; part.first = part.past) {
         (void)fputs(part.past > 0 ? "\n" : "", to);
-        part.past = columns_with_room(table, widths, part.first, style.width);
+        part.past = columns_with_room(&part, style.width);
         write_part(to, &part);
     }
 }

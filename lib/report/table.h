@@ -24,7 +24,6 @@ typedef struct rk_table {
     size_t column_count;
     char **cells; /* owned, row by row; a row of NULLs is a rule */
     size_t cell_count, room;
-    size_t keys; /* leading columns, at least 1, that say which row it is */
     bool failed; /* there was no memory; rk_table_text reports it */
 } rk_table;
 
@@ -40,7 +39,7 @@ void rk_table_rule(rk_table *table);
 /*
  * Writes the table, whose last row must be complete, to a new text that the caller frees.  A table
  * that is wider than the page is written in parts, one below the other, each of which begins with
- * the key columns.  Widths count UTF-8 characters.
+ * the columns that tell its rows apart.  Widths count UTF-8 characters.
  */
 rk_status rk_table_text(const rk_table *table, rk_table_style style, char **text, rk_error *err);
 

@@ -80,6 +80,46 @@ static void test_many_cells(void **state)
     rk_table_clear(&table);
 }
 
+/* Rows that the first column does not tell apart: later parts begin with the first two. */
+static void test_keys_of_parts(void **state)
+{
+    static const rk_table_column wide[] = {{"name", RK_ALIGN_LEFT},
+                                           {"size", RK_ALIGN_RIGHT},
+                                           {"first", RK_ALIGN_RIGHT},
+                                           {"second", RK_ALIGN_RIGHT}};
+    (void)state;
+    rk_table table;
+    rk_table_init(&table, wide, 4);
+    for (int i = 0; i < 4; i++) {
+        rk_table_cell(&table, i < 2 ? "a" : "b");
+        rk_table_cell(&table, "%d", i % 2 + 1);
+        rk_table_cell(&table, "%d", i);
+        rk_table_cell(&table, "%d", 10 * i);
+    }
+    expect(&table, (rk_table_style){.width = 20},
+           "name  size  first\n----  ----  -----\na        1      0\na        2      1\n"
+           "b        1      2\nb        2      3\n\n"
+           "name  size  second\n----  ----  ------\na        1       0\na        2      10\n"
+           "b        1      20\nb        2      30\n");
+}
+
+static void test_keys_without_room(void **state)
+{
+    static const rk_table_column wide[] = {
+        {"name", RK_ALIGN_LEFT}, {"size", RK_ALIGN_RIGHT}, {"value", RK_ALIGN_RIGHT}};
+    (void)state;
+    rk_table table;
+    rk_table_init(&table, wide, 3);
+    for (int i = 0; i < 2; i++) {
+        rk_table_cell(&table, "a");
+        rk_table_cell(&table, "%d", i);
+        rk_table_cell(&table, "%d", i);
+    }
+    expect(&table, (rk_table_style){.width = 12},
+           "name  size\n----  ----\na        0\na        1\n\n"
+           "name  value\n----  -----\na         0\na         1\n");
+}
+
 static void test_parts(void **state)
 {
     static const rk_table_column wide[] = {
@@ -129,6 +169,8 @@ int main(void)
         cmocka_unit_test(test_terminal_counts_characters),
         cmocka_unit_test(test_many_cells),
         cmocka_unit_test(test_parts),
+        cmocka_unit_test(test_keys_of_parts),
+        cmocka_unit_test(test_keys_without_room),
         cmocka_unit_test(test_wrap),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
