@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Writes the second half of docs/accuracy.md anew; tools/accuracy.sh calls this.
 #
-#     tools/accuracy-page.sh RECKON
+#     tools/accuracy-page.sh RECKON [PAGE [PLOT]]     where to write; default: docs/accuracy.md,
+#                                                     docs/accuracy-check.svg
 set -eu
 
 reckon=$1
@@ -25,6 +26,9 @@ show()
 }
 
 page=docs/accuracy.md
+export NO_COLOR=1 COLUMNS=160
+"$reckon" validate --runs "$all" --split check --by source --plot "${3:-docs/accuracy-check.svg}" \
+    -o /dev/null
 mark='<!-- What follows is made by tools/accuracy.sh. -->'
 new=$(mktemp)
 trap 'rm -f "$new"' EXIT
@@ -103,4 +107,4 @@ cat <<'TEXT'
 
 TEXT
 show 1 1
-cp "$new" "$page"
+cp "$new" "${2:-$page}"

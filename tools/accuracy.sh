@@ -19,6 +19,4 @@ tools/intervals.py "$reckon" --write >"$build/intervals.md"
 ninja -C "$build" --quiet reckon
 "$reckon" validate --runs "$all" --figures data/runs/figures.json --json -o data/runs/figures.json ||
     test $? -eq 1
-"$reckon" validate --runs "$all" --split check --by source --plot docs/accuracy-check.svg \
-    -o /dev/null
 tools/accuracy-page.sh "$reckon"

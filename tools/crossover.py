@@ -145,7 +145,8 @@ def check(reckon, page):
         lines = file.read().splitlines()
     fresh = made.getvalue().splitlines()
     if len(lines) != len(fresh):
-        sys.exit("crossover.py: %s is out of date: write it again" % page)
+        sys.exit("crossover.py: %s is out of date; renew it: tools/crossover.py build/reckon "
+                 ">docs/crossover.md" % page)
     for old, new in zip(lines, fresh):
         far = number.sub("#", old) != number.sub("#", new) or any(
             abs(float(a) - float(b)) > max(0.15 * float(b), 5 if float(b) > 1 else 0.1)

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Rewrites the tables of docs/published-runs.md from data/runs/published.csv.
 #
-#     tools/published-runs.sh [RECKON]
+#     tools/published-runs.sh [RECKON [PAGE]]     PAGE: where to write; default: docs/published-runs.md
 set -eu
 
 cd "$(dirname "$0")/.."
@@ -14,4 +14,4 @@ trap 'rm -f "$new"' EXIT
 awk -v mark="$mark" '{print} $0 == mark {exit}' "$page" >"$new"
 echo >>"$new"
 "$reckon" validate --runs published --whole >>"$new"
-cat "$new" >"$page"
+cat "$new" >"${2:-$page}"
