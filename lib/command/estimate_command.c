@@ -28,8 +28,8 @@ struct estimate {
     const rk_inputs *inputs;
     rk_setting setting;
     rk_found found;
-    rk_sensitivities worth; /* filled on request */
-    rk_rules rules;         /* likewise */
+    rk_rules rules;         /* filled for text and JSON */
+    rk_sensitivities worth; /* filled when they are asked for */
     rk_sync sync;           /* likewise */
     rk_operators operators; /* likewise */
 };
@@ -46,7 +46,7 @@ static rk_status write_tables(FILE *to, const struct estimate *e, const rk_answe
     if (!status) {
         status = rk_write_stages(to, e->inputs, answer, style, err);
     }
-    if (!status) {
+    if (!status && rk_strategy_ranks(&answer->strategy) > 1) {
         (void)fputc('\n', to);
         status = rk_write_volumes(to, e->inputs, answer, style, err);
     }
@@ -75,6 +75,9 @@ static rk_status write_text(FILE *to, const void *what, rk_table_style style, rk
         (void)fputc('\n', to);
         rk_rules_write_time(to, &e->rules);
         rk_rules_write(to, &e->rules);
+    } else if (!status) {
+        (void)fputc('\n', to);
+        rk_rules_write_brief(to, &e->rules);
     }
     if (!status && e->request->dp_sync) {
         (void)fputc('\n', to);
@@ -98,8 +101,8 @@ static void write_members(rk_json_writer *writer, const void *what)
     rk_answer_write_json(writer, answer);
     if (e->request->explain) {
         rk_explanation_write_json(writer, answer, &e->worth);
-        rk_rules_write_json(writer, &e->rules);
     }
+    rk_rules_write_json(writer, &e->rules);
     if (e->request->dp_sync) {
         rk_sync_write_json(writer, &e->sync);
     }
@@ -142,7 +145,9 @@ static rk_status run_estimate(rk_job *job, void *arguments, rk_error *err)
     if (answer && request->explain) {
         status = rk_find_sensitivities(&e.setting, &answer->strategy, answer->estimate.step,
                                        &e.worth, err);
-        status = status ? status : rk_rules_fill(&e.setting, answer, &e.rules, err);
+    }
+    if (!status && answer && !request->csv) {
+        status = rk_rules_fill(&e.setting, answer, &e.rules, err);
     }
     if (!status && answer && request->dp_sync) {
         status = rk_sync_fill(request, &e.setting, answer, &e.sync, err);

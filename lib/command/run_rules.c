@@ -64,6 +64,7 @@ rk_status rk_rules_fill(const rk_setting *setting, const rk_answer *answer, rk_r
     rules->recompute = s->recompute == RK_REC_FULL;
     rules->trillion_s = rk_training_rule_s(TERA, (double)params.active, rules->accelerators,
                                            rules->rate, rules->recompute);
+    rules->predicted_s = TERA / answer->estimate.tokens_per_second;
     rules->part = rules->accelerators / (double)s->dp * (double)dp;
     for (int64_t i = 0; i < s->pp; i++) {
         rules->memory += answer->stages[i].total * rules->accelerators / (double)s->pp;
@@ -81,8 +82,25 @@ rk_status rk_rules_fill(const rk_setting *setting, const rk_answer *answer, rk_r
 void rk_rules_write_time(FILE *to, const rk_rules *r)
 {
     rk_write_label(to, "rule");
-    (void)fprintf(to, "%d T P / (n X) gives %.4g days a trillion tokens at %.4g TFLOP/s\n",
-                  r->recompute ? 8 : 6, r->trillion_s / DAY, r->rate / TERA);
+    (void)fprintf(to,
+                  "%d T P / (n X) gives %.4g days a trillion tokens at %.4g TFLOP/s; predicted "
+                  "%.4g\n",
+                  r->recompute ? 8 : 6, r->trillion_s / DAY, r->rate / TERA, r->predicted_s / DAY);
+}
+
+void rk_rules_write_brief(FILE *to, const rk_rules *r)
+{
+    rk_write_label(to, "rules");
+    (void)fprintf(to, "%d T P / (n X): %.4g days a trillion tokens; predicted %.4g\n",
+                  r->recompute ? 8 : 6, r->trillion_s / DAY, r->predicted_s / DAY);
+    rk_write_label(to, "");
+    (void)fprintf(to, "memory 7 to 8 x %.4g GB of fp32 weights; predicted %.0f GB in all\n",
+                  r->weights / GIGA, r->memory / GIGA);
+    if (r->part_rate > 0 && r->part < r->accelerators) {
+        rk_write_label(to, "");
+        (void)fprintf(to, "%.4g PFLOP/s, scale factor weak %.3f, strong %.3f from %.0f\n",
+                      r->rate * r->accelerators / 1e15, r->weak, r->strong, r->part);
+    }
 }
 
 void rk_rules_write(FILE *to, const rk_rules *r)
@@ -112,6 +130,7 @@ void rk_rules_write_json(rk_json_writer *writer, const rk_rules *r)
     rk_json_open_member(writer, "scaling", "{");
     rk_json_real(writer, "flops_per_s_per_accelerator", r->rate);
     rk_json_real(writer, "seconds_per_trillion_tokens", r->trillion_s);
+    rk_json_real(writer, "predicted_seconds_per_trillion_tokens", r->predicted_s);
     rk_json_real(writer, "weights_fp32_bytes", r->weights);
     rk_json_real(writer, "memory_predicted_bytes", r->memory);
     rk_json_real(writer, "scaling_from_accelerators", r->part);
