@@ -3,6 +3,7 @@
 """What estimates say of the measured collectives of data/collectives, which nothing is fitted to.
 
     tools/collectives.py BUILD/reckon
+    tools/collectives.py --floor         what the best curve that never falls with the size leaves below 1 MB
 
 A line for each machine of the catalogue, collective and number of ranks: rows of 1 MB and more, the
 median error without sign, and the median with it.
@@ -10,6 +11,7 @@ median error without sign, and the median with it.
 
 import collections
 import csv
+import math
 import pathlib
 import statistics
 import subprocess
@@ -54,7 +56,35 @@ def predicted(reckon, system, op, ranks, sizes):
     return found
 
 
+def rising(values):
+    """The sequence that never falls and is nearest to the values in the mean square."""
+    blocks = []
+    for value in values:
+        blocks.append((value, 1))
+        while len(blocks) > 1 and blocks[-2][0] > blocks[-1][0]:
+            (last, m), (before, n) = blocks.pop(), blocks.pop()
+            blocks.append(((before * n + last * m) / (n + m), n + m))
+    return [value for value, count in blocks for _ in range(count)]
+
+
+def floor():
+    """What a function of the size that never falls leaves, fitted to every number of ranks by itself."""
+    curves = collections.defaultdict(list)
+    with open(TABLE, encoding="utf-8") as file:
+        for row in csv.DictReader(file):
+            curves[row["system"], row["op"], row["ranks"], row["domains"]].append(
+                (float(row["bytes"]), math.log(float(row["us"]))))
+    errors = sorted(abs(math.expm1(fit - time)) for rows in curves.values()
+                    for (size, time), fit in zip(sorted(rows), rising([time for _, time in sorted(rows)]))
+                    if size < 1e6)
+    print(f"Below 1 MB {len(errors)} rows: 90th percentile {100 * errors[math.ceil(0.9 * len(errors)) - 1]:.0f} %, "
+          f"{sum(error > 0.35 for error in errors)} over 35 %.")
+
+
 def main():
+    if sys.argv[1:] == ["--floor"]:
+        floor()
+        return
     if len(sys.argv) != 2:
         sys.exit(__doc__)
     print("| machine | collective | ranks | rows | median error, % | bias, % |")
