@@ -305,7 +305,7 @@ void rk_add_attention_core(rk_cost_builder *x, const rk_attention_shape *a)
     /* the output, which is also the input of the projection unless that is cast; row sums */
     rk_save(x, again, x->c->element * T * w.output);
     rk_save(x, again, s->flash_attention ? 4 * T * heads : 0);
-    if (rk_wide_precision(s) != s->precision) {
+    if (rk_wide_precision(s) != s->precision && s->adapter_rank == 0) {
         rk_save(x, again, rk_saved_input_bytes(s) * T * w.output);
     }
 }

@@ -42,7 +42,8 @@ void rk_add_activation(rk_cost_builder *x, rk_part part, const rk_ffn_shape *ffn
     }
     save_inputs(x, ffn, elements * ((gated ? 2 : 1) - inputs_again), elements * inputs_again);
     rk_save(x, again, gated && stack->keeps_activation ? x->c->element * elements : 0);
-    rk_save(x, again, rk_saved_input_bytes(s) * elements);
+    const bool adapts = x->adapts && part != RK_PART_EXPERT;
+    rk_save(x, again, rk_kept_input_bytes(s, adapts) * elements);
 }
 
 void rk_add_ffn(rk_cost_builder *x, const rk_ffn_shape *ffn, double width)

@@ -165,6 +165,18 @@ static double wgrad_buffers(const rk_cost_builder *x, const rk_layer_type *type)
 
 /* ---- the layer ----------------------------------------------------------------------------- */
 
+/* Of a frozen model: those that an adapter reads, in 16 bits; routed experts have none. */
+static double frozen_norm_output_bytes(const rk_block_context *c, const rk_layer_type *type,
+                                       double outputs)
+{
+    const unsigned modules = c->strategy->adapter_modules;
+    const bool routed = rk_layer_is_moe(type) && !type->moe.shared_experts;
+    const bool mixer = type->mixer->part.shapes && modules & RK_ADAPTED_ATTENTION;
+    const bool network = type->feed_forward->part.shapes && modules & RK_ADAPTED_FFN && !routed;
+    const double read = (mixer ? 1 : 0) + (network ? 1 : 0);
+    return fmin(outputs, read) * rk_kept_input_bytes(c->strategy, true);
+}
+
 /*
  * Bytes kept per hidden element of the outputs of norms.  Those after attention and FFN feed no
  * linear: they are not kept.  The router, which stays in 16 bits, keeps its input so; in low
@@ -173,6 +185,9 @@ static double wgrad_buffers(const rk_cost_builder *x, const rk_layer_type *type)
 static double norm_output_bytes(const rk_block_context *c, const rk_layer_type *type)
 {
     const double outputs = fmin(rk_layer_norms(c->model, type), 2);
+    if (c->strategy->adapter_rank > 0) {
+        return frozen_norm_output_bytes(c, type, outputs);
+    }
     const double each = rk_saved_input_bytes(c->strategy);
     const bool low = rk_is_low(c->strategy->precision);
     if (!low || !rk_layer_is_moe(type)) {
@@ -374,7 +389,7 @@ static void add_layer_embedding(rk_cost_builder *x, double p)
     rk_add_stream(x, RK_PART_STREAM, 3 * c->element * T * p, 5 * c->element * T * p);
     rk_add_linear(x, RK_PART_LINEAR, c->strategy->precision, T, h, p);
     rk_save(x, false, 2 * c->element * T * p);
-    rk_save(x, false, rk_saved_input_bytes(c->strategy) * T * (h + p));
+    rk_save(x, false, rk_kept_input_bytes(c->strategy, x->adapts) * T * (h + p));
 }
 
 /* Adds all that a layer does but its mixer: what is left are the launches and memory of its passes.
@@ -449,7 +464,8 @@ static void add_width_projection(rk_cost_builder *x)
     if (model->embedding_width > 0) {
         rk_add_linear(x, RK_PART_HEAD, rk_wide_precision(x->c->strategy), x->c->local_tokens, width,
                       h);
-        rk_save(x, false, x->c->element * x->c->local_tokens * width);
+        const double kept = x->c->strategy->adapter_rank == 0 ? x->c->element : 0;
+        rk_save(x, false, kept * x->c->local_tokens * width);
     }
 }
 
@@ -546,8 +562,10 @@ static rk_cost head_cost(const rk_block_context *context, rk_operator_list *list
     add_accumulation(&x);
     rk_add_host_floor(&x, stack->kernels_forward, stack->kernels_backward);
     /* input and output of the final norm, logits; then the gradients of input and weight */
+    const double norms = s->adapter_rank == 0 ? 2 : 1; /* only a learning head needs its input */
     rk_save(&x, false,
-            2 * context->element * elements + of_logits(context, stack->logit_bytes, 1) * logits);
+            norms * context->element * elements +
+                of_logits(context, stack->logit_bytes, 1) * logits);
     x.cost.transient = hidden_bytes(context) + rk_strategy_learning(s) * wide * stack->wgrad_bytes *
                                                    rk_block_table_params(context);
     return x.cost;
@@ -580,6 +598,6 @@ rk_cost rk_block_mtp(const rk_block_context *context)
     /* inputs of the norms, and the outputs of two beside each other, as the projection reads them
      */
     rk_save(&x, false, norms * context->element * elements);
-    rk_save(&x, false, 2 * rk_saved_input_bytes(context->strategy) * elements);
+    rk_save(&x, false, 2 * rk_kept_input_bytes(context->strategy, false) * elements);
     return x.cost;
 }

@@ -74,7 +74,7 @@ static void add(rk_cost_builder *x, const rk_layer_type *type)
     rk_add_product_again(x, T, h, w.output);
     rk_save(x, again, x->c->element * T * w.output);
     rk_save(x, again, 4 * T * heads);
-    if (rk_wide_precision(s) != s->precision) {
+    if (rk_wide_precision(s) != s->precision && s->adapter_rank == 0) {
         rk_save(x, again, rk_saved_input_bytes(s) * T * w.output);
     }
 }

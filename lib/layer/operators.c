@@ -110,6 +110,14 @@ void rk_save(rk_cost_builder *x, bool again, double bytes)
     }
 }
 
+double rk_kept_input_bytes(const rk_strategy *strategy, bool adapts)
+{
+    if (strategy->adapter_rank == 0) {
+        return rk_saved_input_bytes(strategy);
+    }
+    return adapts ? rk_activation_bytes(strategy) : 0;
+}
+
 /* Bytes of one group that are sent again. */
 static void send_again(rk_cost_builder *x, rk_group_kind group, double sent)
 {

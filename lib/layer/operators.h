@@ -30,6 +30,15 @@ bool rk_recomputes(const rk_strategy *strategy, unsigned module);
 /* Bytes kept for backward or, where their module is recomputed (`again`), recomputed for it. */
 void rk_save(rk_cost_builder *x, bool again, double bytes);
 
+/*
+ * Bytes per element that backward keeps of the input of a linear in low precision or not, for its
+ * weight gradient: the cast one where the weight learns.  The gradient of the input needs the
+ * weight alone, so that of a frozen linear nothing is kept (PyTorch saves the operands of a product
+ * for gradients that are asked for; Transformer Engine, module/linear.py and layernorm_linear.py,
+ * where weight.requires_grad), unless an adapter beside it (`adapts`) reads the input in 16 bits.
+ */
+double rk_kept_input_bytes(const rk_strategy *strategy, bool adapts);
+
 /* Repeats in backward what forward has added since `before`. */
 void rk_repeat(rk_cost_builder *x, const rk_cost *before);
 

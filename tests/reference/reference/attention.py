@@ -28,7 +28,7 @@ def add_latent_projections(x, layer):
     if up:
         x.repeat(before)
     x.save(c.element * T * (q_rank + rank + layer.rope_size))
-    x.save(c.formats.saved_input * T * (q_rank + rank))
+    x.save(c.kept_input("attention") * T * (q_rank + rank))
     x.save(c.element * T * (q if layer.sparse else q + y + z), up)
     turned = q + (rank + layer.rope_size if layer.sparse else y)
     x.stream("memory-bound ops", *[2 * c.element * T * turned] * 2)
@@ -175,7 +175,7 @@ def add_attention(x, layer):
     unsaved = again and s.flash_attention
     x.save(c.element * T * o, unsaved)
     x.save(4 * T * layer.heads / s.tp if s.flash_attention else 0, unsaved)
-    x.save(c.formats.saved_input * T * o if c.low else 0, unsaved)
+    x.save(c.formats.saved_input * T * o if c.low and not c.frozen else 0, unsaved)
 
 
 def add_sparse(x, layer):
@@ -197,4 +197,7 @@ def add_sparse(x, layer):
     x.product_again(T, c.model.hidden, o)
     x.save(c.element * T * (n * layer.kv_rank if layer.latent else o), again)
     x.save(4 * T * n, again)
-    x.save(c.formats.saved_input * T * o if layer.latent or c.low else 0, again)
+    if layer.latent:
+        x.save(c.kept_input("attention") * T * o, again)
+    else:
+        x.save(c.formats.saved_input * T * o if c.low and not c.frozen else 0, again)

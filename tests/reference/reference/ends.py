@@ -9,7 +9,7 @@ def add_width_projection(x):
     c = x.c
     if c.model.embedding_width:
         x.linear("head and loss", c.wide, c.T_s, c.model.embedding_width, c.model.hidden)
-        x.save(c.element * c.T_s * c.model.embedding_width)
+        x.save(0 if c.frozen else c.element * c.T_s * c.model.embedding_width)
 
 
 def embedding_block(c):
@@ -57,7 +57,7 @@ def head_block(c):
     x.dense = c.table + x.whole + (width if c.model.head_bias else 0)
     layers.add_accumulation(x)
     x.floor_at_launches(stack.kernels_forward, stack.kernels_backward)
-    x.save(2 * c.element * c.H + kept * logits)
+    x.save((1 if c.frozen else 2) * c.element * c.H + kept * logits)
     x.transient = size + s.learning * c.width * stack.wgrad_bytes * c.table
     return x
 
@@ -72,5 +72,5 @@ def mtp_block(c):
     x.dense = 2 * h * h / s.tp + x.whole
     layers.add_accumulation(x)
     x.save(3 * c.element * c.H)
-    x.save(2 * c.formats.saved_input * c.H)
+    x.save(2 * c.kept_input() * c.H)
     return x

@@ -23,7 +23,7 @@ def add_activation(x, part, layer, elements, inputs_unsaved):
         x.save(c.element * kept)
     x.save(c.element * elements * inputs_unsaved, True)
     x.save(c.element * elements if layer.gated and stack.keeps_activation else 0, again)
-    x.save(c.formats.saved_input * elements, again)
+    x.save(c.kept_input(None if part == "experts" else "ffn") * elements, again)
 
 
 def add_ffn(x, layer, width):
@@ -103,10 +103,10 @@ def add_experts(x, layer):
     x.gemms("experts", s.precision, local, rows / local, seen, width)
     x.low_experts += x.low_weights("experts", s.precision, local * width * seen, 1)
     x.save((4 + c.element) * tokens * (layer.experts + layer.zero_experts))
-    x.save(c.formats.saved_input * rows * seen)
+    x.save(c.kept_input() * rows * seen)
     if layer.expert_latent:
         x.linear("experts", s.precision, tokens, seen, h)
         x.linear("experts", s.precision, tokens, h, seen)
-        x.save(2 * c.formats.saved_input * tokens * seen)
+        x.save(2 * c.kept_input() * tokens * seen)
     if layer.shared_experts:
         add_ffn(x, layer, layer.shared_experts * layer.shared_ffn)

@@ -7,6 +7,10 @@ from reference import (attention, feed_forward, models, operators, parameters, r
 
 def norm_output_bytes(c, layer):
     outputs = min(models.norms_of(c.model, layer), 2)
+    if c.frozen:
+        mixer = 0 if layer.mixer == "none" else c.kept_input("attention")
+        bare = layer.feed_forward == "none" or layer.experts and not layer.shared_experts
+        return min(mixer + (0 if bare else c.kept_input("ffn")), outputs * c.element)
     if c.low and layer.experts:
         return (outputs if layer.shared_experts else 1) * c.formats.saved_input + c.element
     return outputs * c.formats.saved_input
@@ -157,7 +161,7 @@ def add_layer_embedding(x, p):
     x.stream("memory-bound ops", 3 * c.element * c.T_s * p, 5 * c.element * c.T_s * p)
     x.adapted_linear("ffn", c.T_s, c.model.hidden, p)
     x.save(2 * c.element * c.T_s * p)
-    x.save(c.formats.saved_input * c.T_s * (c.model.hidden + p))
+    x.save(c.kept_input("ffn") * c.T_s * (c.model.hidden + p))
 
 
 def add_both(x, layer):

@@ -45,6 +45,12 @@ class Setting:
         full, half = a.gemm[form], a.gemm["bf16"]
         return full.peak * full.efficiency / (half.peak * half.efficiency)
 
+    def kept_input(self, module=None):
+        """Bytes per element kept of a linear's input; frozen, only adapters of a module read it."""
+        if not self.frozen:
+            return self.formats.saved_input
+        return self.element if module in self.strategy.adapter_modules else 0
+
     def collective(self, op, size, group):
         return collectives.seconds_of(self.system, op, size, self.groups[group])
 

@@ -55,7 +55,7 @@ def add_mamba2(x, layer):
     add_scan(x, [T * each for each in flops], (T * size, 2.5 * T * size), counts)
     x.adapted_linear("attention", T, h, d, summed=True)
     x.save(e * T * m + (1 if layer.bare_output else 2) * e * T * d)
-    x.save(c.formats.saved_input * T * d)
+    x.save(c.kept_input("attention") * T * d)
 
 
 def recurrence_of(layer, e):
@@ -121,4 +121,4 @@ def add_recurrence(x, layer):
     x.stream("memory-bound ops", *[T / t * each for each in r.streams])
     x.adapted_linear("attention", T, h, r.inner / t, summed=True)
     x.save(T / t * r.kept)
-    x.save(c.formats.saved_input * T * r.inner / t)
+    x.save(c.kept_input("attention") * T * r.inner / t)

@@ -235,7 +235,7 @@ def add_compressed(x, layer):
     x.adapted_linear("attention", T, n * d, r)
     if c.recomputes("mla_up"):
         x.repeat(before)
-    x.save(e * T * (r + 2 * d) + c.formats.saved_input * T * r)
+    x.save(e * T * (r + 2 * d) + c.kept_input("attention") * T * r)
     x.save(e * T * n * d, c.recomputes("mla_up"))
     x.stream("memory-bound ops", *[2 * e * T * (n * d + d)] * 2)
     if layer.compress_ratio:
@@ -261,7 +261,7 @@ def add_compressed(x, layer):
     x.adapted_linear("attention", T, low, layer.heads * d / layer.out_groups)
     x.adapted_linear("attention", T, h, low, summed=True)
     x.save(e * T * n * d + 4 * T * n, again)
-    x.save(c.formats.saved_input * T * low)
+    x.save(c.kept_input("attention") * T * low)
 
 
 # ---- hyper-connections ----------------------------------------------------------------------
