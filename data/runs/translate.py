@@ -91,9 +91,25 @@ def unread(row, used):
     return "; ".join(pieces)
 
 
+def restate_degrees(out, notes):
+    """Degrees of a file that is not the run's: the log's accumulation steps contradict them.
+
+    Data parallelism follows from the log; how the other ranks were used, and sequence
+    parallelism with them, is left open.
+    """
+    steps = re.search(r"log gradient_accumulation_steps=(\d+)", notes)
+    if "gbs==dp*mbs*ga=False" not in notes or not steps or not out["mbs"] or not out["gbs"]:
+        return
+    ranks, parts = int(out["n_accel"]), int(out["mbs"]) * int(steps.group(1))
+    dp = int(out["gbs"]) // parts
+    if dp * parts == int(out["gbs"]) and ranks % max(dp, 1) == 0:
+        out.update(dp=str(dp), tp="", cp="", seq_parallel="")
+
+
 def translate(row, rules):
     out = {name: tidy(row.get(name, "")) for name in IDENTITY + COPIED}
     out["seq_parallel"] = {"True": "true", "False": "false"}.get(out["seq_parallel"], "")
+    restate_degrees(out, row.get("notes", ""))
     if out["task"] == "pretrain":
         out["task"] = ""
     if out["mbs"] and float(out["mbs"]) < 1:  # of a device, where several share a sequence

@@ -4,6 +4,7 @@
 #include "base/units.h"
 #include "evidence/facts.h"
 #include "framework/framework.h"
+#include "layer/precision.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -52,16 +53,17 @@ static rk_status read_degrees(const rk_run_table *table, size_t row, degrees *ou
     return RK_OK;
 }
 
-/* One degree follows from the others, and sharding of all states needs none. */
-static bool degrees_stated(const degrees *d, const rk_run_facts *facts)
-{
-    const bool stated = d->dp > 0 || (d->tp > 0 && d->pp > 0);
-    return stated || d->ranks == 1 || facts->sharding == RK_SHARD_ALL;
-}
-
 static int64_t at_least_1(int64_t value)
 {
     return value < 1 ? 1 : value;
+}
+
+/* One degree follows from the others, and sharding of all states needs none. */
+static bool degrees_stated(const degrees *d, const rk_run_facts *facts)
+{
+    const bool inner = d->tp > 0 || d->cp > 0 || d->dp * at_least_1(d->pp) == d->ranks;
+    const bool stated = (d->dp > 0 && inner) || (d->tp > 0 && d->pp > 0);
+    return stated || d->ranks == 1 || facts->sharding == RK_SHARD_ALL;
 }
 
 /*
@@ -386,6 +388,13 @@ static void fit_memory(filling *f, bool micro_stated)
     (void)try_strategy(f);
 }
 
+/* Context parallelism that follows: of stated data-parallel ranks, what else is not used. */
+static int64_t context_left(const degrees *asked, int64_t tp, int64_t pp)
+{
+    const int64_t rest = asked->ranks / tp / pp;
+    return asked->cp || asked->dp < 1 || rest % asked->dp ? asked->cp : rest / asked->dp;
+}
+
 /* Degrees that nobody states: those of the fastest step that fits, tensor ranks in a node. */
 static void plan_degrees(filling *f)
 {
@@ -395,6 +404,7 @@ static void plan_degrees(filling *f)
     const int64_t node = f->sources->systems[f->run->system].tiers[0].size;
     best.tp = at_least_1(asked.tp);
     best.pp = at_least_1(asked.pp);
+    best.cp = context_left(&asked, best.tp, best.pp);
     for (int64_t tp = 1; tp <= node && tp <= 64; tp *= 2) {
         for (int64_t pp = 1; pp <= f->run->model.layers && pp <= 64; pp++) {
             const int64_t inner = tp * pp * at_least_1(asked.cp);
@@ -405,6 +415,7 @@ static void plan_degrees(filling *f)
             f->d = asked;
             f->d.tp = tp;
             f->d.pp = pp;
+            f->d.cp = context_left(&asked, tp, pp);
             f->d.micro_batch = at_least_1(asked.micro_batch);
             if (try_fit(f, &step) && step < least) {
                 least = step;
@@ -414,7 +425,8 @@ static void plan_degrees(filling *f)
         }
     }
     f->d = best;
-    f->assumed |= (asked.tp ? 0 : bit(RK_RUN_TP)) | (asked.pp ? 0 : bit(RK_RUN_PP));
+    f->assumed |= (asked.tp ? 0 : bit(RK_RUN_TP)) | (asked.pp ? 0 : bit(RK_RUN_PP)) |
+                  (asked.cp || best.cp < 2 ? 0 : bit(RK_RUN_CP));
 }
 
 /* The strategy that the row states, and the usual choice where it states none. */
@@ -444,19 +456,66 @@ static rk_status fill_strategy(filling *f, rk_error *err)
     return RK_OK;
 }
 
+/* Adds a column to those that are assumed, where it is one. */
+static bool note(bool assumed, const char *name, char out[RK_RUN_NOTE_SIZE])
+{
+    const size_t length = strlen(out);
+    if (assumed) {
+        (void)snprintf(out + length, RK_RUN_NOTE_SIZE - length, "%s%s", length ? ", " : "", name);
+    }
+    return assumed;
+}
+
 /*
  * Whether the recomputed modules are a guess, as under policies of XLA that the source does not
- * name or that keep single tensors; adds them to what is assumed.  The step is predicted with them.
+ * name or that keep single tensors.  The step is predicted with them.
  */
-static bool guesses_modules(const rk_run_table *table, size_t row, char out[RK_RUN_NOTE_SIZE])
+static bool guesses_modules(const rk_run_table *table, size_t row)
 {
-    const char *const name = "recompute_modules";
-    const size_t length = strlen(out);
-    if (!strstr(rk_run_cell(table, row, RK_RUN_INFERRED), name)) {
+    return strstr(rk_run_cell(table, row, RK_RUN_INFERRED), "recompute_modules") != NULL;
+}
+
+static bool states(const rk_run_table *table, size_t row, const char *fact)
+{
+    for (size_t i = 0; i < rk_run_fact_count; i++) {
+        if (strcmp(rk_run_fact_fields[i].name, fact) == 0) {
+            return rk_run_fact_cell(table, row, i)[0] != '\0';
+        }
+    }
+    return false;
+}
+
+static bool fits_with(const filling *f, const rk_system *system, bool low_activations)
+{
+    rk_run_case *run = f->run;
+    rk_run_prediction p;
+    const bool stated = run->strategy.low_activations;
+    run->strategy.low_activations = low_activations;
+    rk_run_predict(f->sources, run, system, NULL, &p);
+    run->strategy.low_activations = stated;
+    return p.estimate.fits || p.estimate.thrashes;
+}
+
+/*
+ * Settings of training in 8 bits that decide whether a run fits and of which its row says nothing:
+ * inputs of gated activations in 8 bits, and transposed copies of weights that are made again in
+ * every backward, not kept (Megatron Core: activation_func_fp8_input_store,
+ * disable_parameter_transpose_cache).  The step is predicted without them.
+ */
+static bool rests_on_settings(const filling *f, const rk_run_table *table, size_t row,
+                              char out[RK_RUN_NOTE_SIZE])
+{
+    const rk_strategy *s = &f->run->strategy;
+    const bool low = s->low_activations;
+    const bool open = !low && !states(table, row, "low_activations");
+    rk_system once = f->sources->systems[f->run->system];
+    once.accelerator.fp8_one_layout = false;
+    if (!rk_is_low(s->precision) || fits_with(f, NULL, low)) {
         return false;
     }
-    (void)snprintf(out + length, RK_RUN_NOTE_SIZE - length, "%s%s", length ? ", " : "", name);
-    return true;
+    return note(open && fits_with(f, NULL, true), "low_activations", out) ||
+           note(fits_with(f, &once, low), "transposed weights", out) ||
+           note(open && fits_with(f, &once, true), "low_activations, transposed weights", out);
 }
 
 rk_status rk_run_case_fill(const rk_run_sources *sources, const rk_run_table *table, size_t row,
@@ -481,7 +540,8 @@ rk_status rk_run_case_fill(const rk_run_sources *sources, const rk_run_table *ta
     const uint64_t assumed = that_matter(f.assumed, &out->strategy);
     name_assumed(assumed, out->assumed);
     out->filled = assumed != 0;
-    out->unsure = guesses_modules(table, row, out->assumed) || (assumed & DECIDE_MEMORY);
+    out->unsure = note(guesses_modules(table, row), "recompute_modules", out->assumed) ||
+                  rests_on_settings(&f, table, row, out->assumed) || (assumed & DECIDE_MEMORY);
     const double peak = sources->systems[out->system].accelerator.gemm[RK_BF16].peak;
     return set_measured(table, row, &f.facts, peak, out, err);
 }

@@ -37,7 +37,7 @@
     X(PER_NODE, "gpus_per_node", "count", "", "accelerators of a node")                            \
     X(TP, "tp", "count", "",                                                                       \
       "tensor parallelism; default: the degrees of the fastest step that fits, where dp is "       \
-      "missing, too")                                                                              \
+      "missing or leaves ranks over, too")                                                         \
     X(PP, "pp", "count", "", "pipeline parallelism")                                               \
     X(VP, "vpp", "count", "", "virtual pipeline stages per rank")                                  \
     X(CP, "cp", "count", "", "context parallelism")                                                \

@@ -469,6 +469,58 @@ static void test_guessed_modules(void **state)
     assert_int_equal(c.strategy.recompute_modules, RK_MODULE_NORM);
 }
 
+/* FP8 on eight H100 with so many layers, and what the row says of inputs of activations. */
+static void fill_fp8(int layers, const char *low_activations, rk_run_case *c)
+{
+    char row[512];
+    rk_error err;
+    (void)snprintf(row, sizeof(row),
+                   "1,mine,llama,%d,4096,11008,32,32000,4096,H100,8,1,1,1,8,2,16,none,ZeRO-1,FP8,1,"
+                   ",,%s\n",
+                   layers, low_activations);
+    assert_int_equal(fill_under(COLUMNS ",low_activations", row, c, &err), RK_OK);
+}
+
+/* A verdict that hangs on settings of FP8 of which the row says nothing is open, and names them. */
+static void test_open_settings(void **state)
+{
+    static const struct {
+        int layers;
+        const char *low_activations, *named;
+    } rows[] = {
+        {30, "", ""}, /* fits */
+        {34, "", "low_activations"},
+        {34, "false", "transposed weights"},
+        {34, "true", ""}, /* fits */
+        {36, "", "low_activations, transposed weights"},
+        {36, "false", ""}, /* does not fit either way */
+        {64, "", ""},
+    };
+    static rk_run_case c;
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        fill_fp8(rows[i].layers, rows[i].low_activations, &c);
+        assert_string_equal(c.assumed, rows[i].named);
+        assert_int_equal(c.unsure, rows[i].named[0] != '\0');
+        assert_false(c.filled);
+        assert_int_equal(c.strategy.low_activations, strcmp(rows[i].low_activations, "true") == 0);
+    }
+}
+
+/* Of stated data-parallel ranks, what is left is shared out as the fastest step has it. */
+static void test_planned_inside(void **state)
+{
+    static rk_run_case c;
+    rk_error err;
+    (void)state;
+    assert_int_equal(
+        fill_under(COLUMNS, "1,mine," SHAPE "16,,1,,4,1,16,none,ZeRO-1,BF16,1,,\n", &c, &err),
+        RK_OK);
+    assert_int_equal(c.strategy.dp, 4);
+    assert_int_equal(c.strategy.tp * c.strategy.cp, 4);
+    assert_true(c.unsure && strstr(c.assumed, "tp"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -491,6 +543,8 @@ int main(void)
         cmocka_unit_test(test_utilisation),
         cmocka_unit_test(test_guessed),
         cmocka_unit_test(test_guessed_modules),
+        cmocka_unit_test(test_open_settings),
+        cmocka_unit_test(test_planned_inside),
     };
     rk_error err;
     if (rk_run_sources_load(NULL, &sources, &err)) {
