@@ -498,8 +498,8 @@ static bool fits_with(const filling *f, const rk_system *system, bool low_activa
 
 /*
  * Settings of training in 8 bits that decide whether a run fits and of which its row says nothing:
- * inputs of gated activations in 8 bits, and transposed copies of weights that are made again in
- * every backward, not kept (Megatron Core: activation_func_fp8_input_store,
+ * inputs of gated activations in 8 bits, and transposed copies of weights that are recomputed in
+ * every backward pass instead of kept (Megatron Core: activation_func_fp8_input_store,
  * disable_parameter_transpose_cache).  The step is predicted without them.
  */
 static bool rests_on_settings(const filling *f, const rk_run_table *table, size_t row,
