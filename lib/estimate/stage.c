@@ -84,6 +84,7 @@ static void keep_params(rk_stage *stage, double count, const rk_cost *cost)
 {
     stage->dense_params += count * cost->dense_params;
     stage->replicated_params += count * cost->replicated_params;
+    stage->outer_params += count * cost->outer_params;
     stage->expert_params += count * cost->expert_params;
     stage->low_dense_params += count * cost->low_dense_params;
     stage->low_expert_params += count * cost->low_expert_params;

@@ -27,7 +27,7 @@ typedef struct rk_stage {
     double layer_expert_params;
     double layer_low_params;
     double head_params;
-    double outer_params; /* of dense ones, those of embedding and head */
+    double outer_params; /* of dense ones, those of embedding and head, and of layers */
     rk_orthogonal orthogonal, orthogonal_experts;
     int layers;
     bool embedding, head;

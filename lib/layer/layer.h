@@ -83,6 +83,7 @@ typedef struct rk_cost {
     double wgrad_buffers;     /* bytes that stay, for weight gradients on their way */
     double dense_params;      /* on this rank */
     double replicated_params; /* of them, those that every tensor rank holds whole */
+    double outer_params;      /* of dense ones, those of recurrences that Muon leaves to AdamW */
     double expert_params;     /* on this rank */
     double low_dense_params, low_expert_params; /* of them, those of linears in 8 or 4 bits */
     double dequantised; /* bytes in 16 bits of the largest linear whose weights are in NF4 */

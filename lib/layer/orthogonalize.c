@@ -3,7 +3,9 @@
  * What Muon adds to the update of a layer: five Newton-Schulz steps on each matrix, in bf16.  Every
  * tensor rank gathers the matrices that are split over it and repeats the steps on whole ones, the
  * default of Megatron-Core ("duplicated").  Source: its emerging_optimizers and
- * layer_wise_optimizer; Muon: Moonlight, arXiv 2502.16982.
+ * layer_wise_optimizer; Muon: Moonlight, arXiv 2502.16982.  Of a recurrence it takes the output
+ * projection; the input projection, which holds several things at once, the convolution and all
+ * vectors learn by AdamW.
  */
 #include "layer/operators.h"
 #include "model/kinds.h"
@@ -54,7 +56,12 @@ void rk_add_orthogonalization(rk_cost_builder *x, const rk_part_kind *part,
         return;
     }
     const int count = part->matrices(type, (double)x->c->model->hidden, matrices);
+    double rest = (double)rk_layer_params_of(x->c->model, type).attention;
     for (int i = 0; i < count; i++) {
         add_matrix(x, &matrices[i]);
+        rest -= matrices[i].count * matrices[i].rows * matrices[i].columns;
+    }
+    if (part->shapes & RK_SHAPE_RECURRENCE) {
+        x->cost.outer_params += rest / (double)x->c->strategy->tp;
     }
 }

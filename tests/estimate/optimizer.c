@@ -21,7 +21,8 @@ static double orthogonal_flops(const rk_model *m)
         const rk_part_kind *parts[] = {&type->mixer->part, &type->feed_forward->part};
         for (int j = 0; j < 2; j++) {
             rk_matrix matrices[RK_MATRIX_MAX];
-            const int count = parts[j]->matrices(type, (double)m->hidden, matrices);
+            const int count =
+                parts[j]->matrices ? parts[j]->matrices(type, (double)m->hidden, matrices) : 0;
             for (int k = 0; k < count; k++) {
                 sum += matrices[k].count *
                        rk_newton_schulz_flops(matrices[k].rows, matrices[k].columns);
@@ -77,6 +78,33 @@ static void test_matrices(void **state)
     }
 }
 
+/* 5 steps of 4 a^2 b + 2 a^3 for so many matrices, a the smaller side, by hand. */
+static double steps(double count, double a, double b)
+{
+    return 5 * count * (4 * a * a * b + 2 * a * a * a);
+}
+
+/*
+ * Of a hybrid Muon takes output projections of mixers, queries, keys, values, networks and routers:
+ * the 54 layers of Mamba-2, 10 of attention and 54 networks of Nemotron-H 56B; 36 delta rules, 12
+ * gated attentions and 48 layers of experts of Qwen3-Next.
+ */
+static void test_hybrids(void **state)
+{
+    rk_model m = model_of("nemotron-h-56b");
+    (void)state;
+    double sum = steps(54, 8192, 16384); /* outputs of 256 heads of 64 */
+    sum +=
+        steps(10 * 2, 8192, 8192) + steps(10 * 2, 1024, 8192); /* queries, output; keys, values */
+    sum += steps(54 * 2, 8192, 32768);
+    assert_near(orthogonal_flops(&m), sum, 1e-12);
+    m = model_of("qwen3-next-80b-a3b");
+    sum = steps(36, 2048, 4096) + steps(12 * 3, 2048, 4096); /* queries, gate, output */
+    sum += steps(12 * 2, 512, 2048);
+    sum += 48 * (steps(3 * 512, 512, 2048) + steps(1, 512, 2048) + steps(3, 512, 2048));
+    assert_near(orthogonal_flops(&m), sum, 1e-12);
+}
+
 static rk_estimate estimate(rk_optimizer optimizer, rk_sharding sharding, int64_t tp)
 {
     rk_strategy s = rk_strategy_defaults(&model);
@@ -116,6 +144,31 @@ static void test_states(void **state)
         assert_near(e.memory.part[RK_MEM_OPTIMIZER],
                     cases[i].matrix * (all - outer) + cases[i].outer * outer, 1e-9);
     }
+}
+
+/*
+ * The input projections, convolutions and vectors of Mamba-2 keep both moments of AdamW, as do
+ * embedding and head: 12 bytes with the master copy, not 8.
+ */
+static void test_hybrid_states(void **state)
+{
+    const rk_model llama = model;
+    (void)state;
+    model = model_of("nemotron-h-56b");
+    const double h = 8192, d = 256 * 64, keys = 2 * 8 * 256, n = 256;
+    const double all = (double)rk_model_params_of(&model).total;
+    const double mamba = h * (2 * d + keys + n) + 5 * (d + keys) + 3 * n + d;
+    const double outer = 2 * 131072 * h + h + 54 * mamba;
+    const double muon = estimate(RK_OPTIMIZER_MUON, RK_SHARD_NONE, 1).memory.part[RK_MEM_OPTIMIZER];
+    const double dealt =
+        estimate(RK_OPTIMIZER_DIST_MUON, RK_SHARD_OPTIMIZER, 1).memory.part[RK_MEM_OPTIMIZER];
+    const double bytes =
+        estimate(RK_OPTIMIZER_ADAM_8BIT, RK_SHARD_NONE, 1).memory.part[RK_MEM_OPTIMIZER];
+    assert_near(muon, 8 * (all - outer) + 12 * outer, 1e-9);
+    assert_near(dealt, muon / 64, 1e-9);
+    /* blocks of 8 bits know no matrices: only embedding and head differ */
+    assert_near(bytes, 6.03125 * all + (12 - 6.03125) * (2 * 131072 * h + h), 1e-9);
+    model = llama;
 }
 
 /*
@@ -178,6 +231,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_newton_schulz), cmocka_unit_test(test_matrices),
+        cmocka_unit_test(test_hybrids),       cmocka_unit_test(test_hybrid_states),
         cmocka_unit_test(test_states),        cmocka_unit_test(test_time),
         cmocka_unit_test(test_rules),
     };

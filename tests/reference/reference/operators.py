@@ -90,6 +90,7 @@ class Block:
         self.dense = self.whole = self.experts = self.low_dense = self.low_experts = 0.0
         self.adapters = 0
         self.matrices = {"dense": [0, 0.0], "experts": [0, 0.0]}  # how many, seconds
+        self.outer = 0  # parameters of recurrences that Muon leaves to AdamW
 
     def copy(self):
         setting, self.c = self.c, None

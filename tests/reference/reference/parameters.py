@@ -69,6 +69,10 @@ def orthogonalize(x, layer):
                                     "expert_tensor" if experts else "tensor")
         x.matrices[kind][0] += count
         x.matrices[kind][1] += seconds
+    if layer.mixer in ("mamba2", "parallel") or layer.mixer in models.RECURRENCES:
+        mixer = models.Record(**dict(vars(layer), feed_forward="none", experts=0))
+        taken = sum(count * a * b for _, count, a, b in matrices_of(mixer, c.model.hidden))
+        x.outer += (models.layer_parameters(c.model, layer).attention - taken) / s.tp
 
 
 def count_parameters(x, layer):

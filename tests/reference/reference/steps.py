@@ -84,6 +84,7 @@ def keep(rank, entries, share, c):
     rank.head_transient = head.block.transient if head else 0
     rank.head_parameters = head.block.dense if head else 0
     rank.outer = sum(e.held * e.block.dense for e in entries if e.kind in ("embedding", "head"))
+    rank.outer += sum(e.held * e.block.outer for e in entries)
     rank.matrices = {kind: [sum(e.held * e.block.matrices[kind][i] for e in entries)
                             for i in (0, 1)] for kind in ("dense", "experts")}
     if c.model.tied and head and any(e.kind == "embedding" for e in entries):
