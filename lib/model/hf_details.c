@@ -100,9 +100,30 @@ static rk_rope_scaling find_scaling(const hf_draft *draft)
                                        : RK_ROPE_OTHER;
 }
 
+/* Hybrids whose attention knows no positions, although their files may have a rotary base. */
+static bool lacks_positions(const hf_draft *draft)
+{
+    const char *type = draft->architecture->type;
+    const char *positions = json_string_value(rk_hf_find(draft, "position_embedding_type"));
+    return strcmp(type, "nemotron_h") == 0 || strcmp(type, "jamba") == 0 ||
+           (positions && strcmp(positions, "nope") == 0);
+}
+
+/* Bamba: defaults of its configuration class, and elements of a head that rotate. */
+static void read_bamba(const hf_draft *draft, rk_model_details *details)
+{
+    const double base = 10000, rotating = FIND_NUMBER(draft, "attn_rotary_emb");
+    const double size = (double)draft->size[HF_HIDDEN] / (double)draft->size[HF_HEADS];
+    details->rope_base = details->rope_base > 0 ? details->rope_base : base;
+    details->rope_share = rotating > 0 && rotating < size ? rotating / size : 0;
+}
+
 static void read_positions(const hf_draft *draft, rk_model_details *details)
 {
     const char *type = draft->architecture->type;
+    if (lacks_positions(draft)) {
+        return;
+    }
     details->alibi = strcmp(type, "bloom") == 0 || json_is_true(rk_hf_find(draft, "alibi")) ||
                      json_is_true(rk_hf_find(draft, "attn_config.alibi"));
     details->rope_base = FIND_NUMBER(draft, "rope_theta", "rope_parameters.rope_theta",
@@ -118,6 +139,9 @@ static void read_positions(const hf_draft *draft, rk_model_details *details)
     details->rope_mscale_all = FIND_NUMBER(draft, "rope_scaling.mscale_all_dim");
     details->rope_beta_fast = FIND_NUMBER(draft, "rope_scaling.beta_fast");
     details->rope_beta_slow = FIND_NUMBER(draft, "rope_scaling.beta_slow");
+    if (strcmp(type, "bamba") == 0) {
+        read_bamba(draft, details);
+    }
 }
 
 rk_status rk_hf_read_details(hf_draft *draft, rk_error *err)

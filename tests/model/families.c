@@ -110,6 +110,10 @@ static void test_layers(void **state)
     model = load_class("kimi-linear-48b"); /* UT-L14: as Megatron-Bridge counts it */
     assert_true(fabs(rk_model_flops_per_token(&model, 4096, RK_FLOPS_BRIDGE) / 20.715e9 - 1) <
                 1e-4);
+    model = load_class("bamba-9b"); /* half of a head rotates */
+    assert_true(model.details.rope_base == 10000 && model.details.rope_share == 0.5);
+    model = load_class("granite-4.0-h-tiny");
+    assert_true(model.details.rope_base == 0);
     model = load_class("grok-2");
     assert_non_null(strstr(model.note, "read as \"grok-1\" by the name of its class"));
     model = load_class("ernie-4.5-vl-28b");

@@ -184,6 +184,8 @@ static void test_flags(void **state)
     (void)state;
     assert_true(model.parallel_block && model.tied);
     assert_int_equal(model.norms_per_layer, 2);
+    model = load("nemotron-3-nano"); /* its rope_theta means nothing */
+    assert_true(model.details.rope_base == 0);
     model = load("opt-13b");
     assert_int_equal(model.learned_positions, 2050);
     assert_int_equal(model.seq, 2048);
