@@ -102,7 +102,7 @@ typedef struct rk_spread {
     double p90;   /* and the 90th percentile */
 } rk_spread;
 
-/* Results of a run; the five times after total_s add up to it. */
+/* Results of a run; the five times after total_s and start_s add up to it. */
 typedef struct rk_run_outcome_facts {
     bool found;                        /* a strategy fits; otherwise the rest is 0 */
     double tokens;                     /* to train on */
@@ -110,7 +110,7 @@ typedef struct rk_run_outcome_facts {
     double step_s;                     /* of an uninterrupted step, with stragglers */
     double accelerators;               /* to train on */
     double checkpoint_bytes;           /* of one, of all accelerators */
-    double total_s;                    /* expected, from the first step to the last */
+    double total_s;                    /* expected, from the start to the last step */
     double training_s;                 /* in steps */
     double checkpoints_s;              /* waiting for checkpoints */
     double lost_s;                     /* work since the last checkpoint that is repeated */
@@ -123,7 +123,7 @@ typedef struct rk_run_outcome_facts {
     double near_copies;                /* per checkpoint in storage; 1: none are made nearby */
     double checkpoint_write_s;         /* until one is in storage; reading takes as long */
     double checkpoint_blocking_s;      /* that training waits for one */
-    double accelerator_hours;          /* of all accelerators */
+    double accelerator_hours;          /* of all accelerators, spares included */
     double cost;                       /* in the currency of the price; 0: not known */
     double energy_joules;              /* building included; 0: not known */
     double carbon_kg;                  /* of CO2; 0: not known */
@@ -133,6 +133,7 @@ typedef struct rk_run_outcome_facts {
     rk_spread simulated_goodput;       /* share of its steps */
     rk_spread simulated_interruptions; /* of a run */
     rk_spread simulated_cost;          /* of a run; 0: not known */
+    double start_s;                    /* from the start of the job to its first step */
 } rk_run_outcome_facts;
 
 /* Fills the first `size` bytes of `facts`: pass sizeof(rk_run_outcome_facts). */

@@ -236,6 +236,7 @@ void rk_run_outcome_describe(const rk_run_outcome *outcome, rk_run_outcome_facts
             .lost_s = r->part[RK_TRAINING_LOST],
             .restarts_s = r->part[RK_TRAINING_RESTARTS],
             .planned_s = r->part[RK_TRAINING_PLANNED],
+            .start_s = r->part[RK_TRAINING_START],
             .goodput = r->goodput,
             .mtbf_s = r->mtbf,
             .failures = r->failures,

@@ -40,7 +40,7 @@ static void fill_cluster(const rk_clusters *c, const rk_whole_run *run, rk_clust
     out->late_days = run->simulated.total_s.p90 / DAY;
     out->hours = r->accelerator_hours;
     out->cost = r->cost;
-    out->power = t->accelerators * t->power * t->pue;
+    out->power = (t->accelerators + t->spares) * run->peak_power * t->pue;
     out->meets = out->days <= c->deadline && out->power <= c->max_power &&
                  (!(c->args->budget > 0) || out->cost <= c->args->budget);
 }

@@ -39,6 +39,11 @@ static const rk_option run_options[] = {
      .offset = PLACE(phases),
      .value = "SEQ:TOKENS[:BATCH],...",
      .help = "phases with their own sequence length and batch, such as 8192:15T,131072:100G:128"},
+    {.name = "batch-ramp",
+     .offset = PLACE(batch_ramp),
+     .value = "BATCH:TOKENS[:STEPS]",
+     .help = "raise the batch from so many sequences to --global-batch over the first tokens, in "
+             "equal steps, such as 256:250G:8"},
     NAMED("law", law, "scaling_laws", "scaling law of --loss; default: chinchilla-refit"),
     ABOVE("reference-batch", reference_batch, "TOKENS",
           "batch size that --tokens or --loss assumes; larger batches need more tokens"),
@@ -66,6 +71,15 @@ static const rk_option run_options[] = {
     REAL("restart", restart, "MINUTES",
          "time from an interruption to the next step, excluding checkpoint loading; default: from "
          "--reliability"),
+    REAL("start", start, "MINUTES",
+         "time from the start of the job to its first step, excluding checkpoint loading; default: "
+         "from --reliability"),
+    REAL("silent-corruption", silent, "MINUTES",
+         "training until wrong results are noticed, and lost; default: from --reliability"),
+    {.name = "maintenance",
+     .offset = PLACE(maintenance),
+     .value = "HOURS:DAYS",
+     .help = "maintenance windows: how long, and how many days from one to the next, such as 4:30"},
     {.name = "spares",
      .type = RK_OPTION_COUNT,
      .offset = PLACE(spares),
@@ -74,6 +88,12 @@ static const rk_option run_options[] = {
      .help = "hot spare nodes; default: failed nodes are replaced at once"},
     REAL("stragglers", stragglers, "PERCENT",
          "standard deviation of a worker's step time; the slowest sets the pace; default: 0"),
+    NUMBER(1, false, "barriers", barriers, "N",
+           "synchronizations per step over which --stragglers are spread; default: 1"),
+    {.name = "slow-devices",
+     .offset = PLACE(slow_devices),
+     .value = "PERCENT:PERCENT",
+     .help = "share of accelerators that are slow for good, and by how much, such as 0.5:10"},
     ABOVE("storage", storage, "GB/s",
           "storage bandwidth of the cluster; default: 0.122 per accelerator, as for Llama 3"),
     ABOVE("checkpoint-every", interval, "MINUTES", "checkpoint interval; default: the optimum"),
@@ -81,12 +101,21 @@ static const rk_option run_options[] = {
      .type = RK_OPTION_FLAG,
      .offset = PLACE(async),
      .help = "training waits only for the copy to host memory"},
+    {.name = "checkpoint-tier",
+     .offset = PLACE(far),
+     .value = "TIER",
+     .help = "checkpoint to this tier: parallel-fs or object-store; default: --storage"},
     {.name = "near-checkpoint",
      .offset = PLACE(near),
      .value = "TIER",
      .help = "also checkpoint to this tier: peer-host, host or nvme"},
-    NAMED("storage-tiers", storage_tiers, "storage",
-          "tiers of --near-checkpoint; default: published"),
+    NAMED("storage-tiers", storage_tiers, "storage", "document of the tiers; default: published"),
+    {.name = "compare-tiers",
+     .type = RK_OPTION_FLAG,
+     .offset = PLACE(compare_tiers),
+     .help = "list what the run takes with every tier: time to save, time to restart, goodput"},
+    ABOVE("token-bytes", token_bytes, "N",
+          "bytes of a token in the data; default: 2, or 4 for more than 65,500 tokens"),
     {.name = "simulate",
      .type = RK_OPTION_COUNT,
      .offset = PLACE(simulated),
@@ -110,7 +139,10 @@ static const rk_option run_options[] = {
           "purchase price per accelerator, including its share of the cluster"),
     ABOVE("life", life, "YEARS", "depreciation period of a purchase; default: 4"),
     ABOVE("power", power, "W",
-          "power per accelerator, including its share of the node; default: 1.82 x board power"),
+          "power per accelerator in training, including its share of the node; default: by its "
+          "utilization, at most 1.5 x board power"),
+    REAL("idle-power", idle_power, "W",
+         "the same while it waits for a restart, or stands by; default: 0.59 x board power"),
     NUMBER(1, false, "pue", pue, "X", "power usage effectiveness of the building; default: 1.1"),
     REAL("carbon", carbon, "G", "grams of CO2 per kWh"),
     RK_OPTIONS_OF_SEARCH,
@@ -128,6 +160,8 @@ static void init_run(void *arguments)
     rk_run_args *args = arguments;
     rk_request_init(&args->request);
     args->failures = args->restart = args->price = args->carbon = NOT_GIVEN;
+    args->start = args->silent = args->idle_power = NOT_GIVEN;
+    args->barriers = 1;
     args->simulated = RK_RUN_SIMULATED;
     args->seed = 1;
     args->life = RK_RUN_LIFE_YEARS;
@@ -153,6 +187,14 @@ static rk_status complete_run(void *arguments, rk_error *err)
         return rk_fail(err, RK_ERR_INVALID,
                        "--phases needs a cluster: leave out --deadline, "
                        "--budget and --max-power");
+    }
+    if (!status && args->phases && (args->batch_ramp || args->step_s > 0)) {
+        return rk_fail(err, RK_ERR_INVALID, "--phases and --%s exclude each other",
+                       args->batch_ramp ? "batch-ramp" : "step-time");
+    }
+    if (!status && args->near && args->compare_tiers) {
+        return rk_fail(err, RK_ERR_INVALID,
+                       "--near-checkpoint and --compare-tiers exclude each other");
     }
     if (!status && args->mfu > 0 && args->step_s > 0) {
         return rk_fail(err, RK_ERR_INVALID, "--mfu and --step-time exclude each other");

@@ -25,6 +25,7 @@ static const struct {
     RESULT("lost_s", part[RK_TRAINING_LOST], false),
     RESULT("restarts_s", part[RK_TRAINING_RESTARTS], false),
     RESULT("planned_s", part[RK_TRAINING_PLANNED], false),
+    RESULT("start_s", part[RK_TRAINING_START], false),
     RESULT("goodput", goodput, false),
     RESULT("mtbf_s", mtbf, false),
     RESULT("failures", failures, false),
@@ -93,6 +94,59 @@ static void write_ranges(rk_json_writer *writer, const rk_whole_run *run)
     rk_json_close(writer, "]");
 }
 
+/* By tier; null where a run that saves there does not advance. */
+static void write_tiers(rk_json_writer *writer, const rk_whole_run *run)
+{
+    rk_json_open_member(writer, "tiers", "[");
+    for (int i = 0; i < run->tier_count; i++) {
+        const rk_run_tier *t = &run->tiers[i];
+        rk_json_item(writer);
+        rk_json_open(writer, "{");
+        rk_json_string(writer, "name", t->tier.name);
+        rk_json_flag(writer, "holds", t->holds);
+        rk_json_real(writer, "survived_share", t->share);
+        rk_json_real(writer, "copy_s", t->copy_s);
+        rk_json_real(writer, "restart_s", t->restart_s);
+        rk_json_real(writer, "interval_s", t->total_s > 0 ? t->interval_s : nan(""));
+        rk_json_real(writer, "goodput", t->total_s > 0 ? t->goodput : nan(""));
+        rk_json_real(writer, "total_s", t->total_s > 0 ? t->total_s : nan(""));
+        rk_json_close(writer, "}");
+    }
+    rk_json_close(writer, "]");
+}
+
+/* Phases with their steps, of a run that has several. */
+static void write_phases(rk_json_writer *writer, const rk_whole_run *run)
+{
+    rk_json_open_member(writer, "phases", "[");
+    for (int i = 0; i < run->phase_count; i++) {
+        const rk_run_phase *p = &run->phases[i];
+        rk_json_item(writer);
+        rk_json_open(writer, "{");
+        rk_json_count(writer, "seq_tokens", (uint64_t)p->seq);
+        rk_json_count(writer, "global_batch", (uint64_t)p->batch);
+        rk_json_real(writer, "tokens", p->tokens);
+        rk_json_real(writer, "step_s", p->step_s);
+        rk_json_real(writer, "training_s", p->days * DAY);
+        rk_json_close(writer, "}");
+    }
+    rk_json_close(writer, "]");
+}
+
+/* What the hours and the energy are made of. */
+static void write_rates(rk_json_writer *writer, const rk_whole_run *run)
+{
+    const rk_training *t = &run->training;
+    rk_json_real(writer, "price_per_hour", t->price > 0 ? t->price : nan(""));
+    rk_json_real(writer, "spare_accelerators", t->spares);
+    rk_json_real(writer, "utilisation", run->utilisation);
+    rk_json_real(writer, "power_W", t->power);
+    rk_json_real(writer, "idle_power_W", t->idle_power);
+    rk_json_real(writer, "pue", t->pue);
+    rk_json_real(writer, "data_bytes", run->data_bytes);
+    rk_json_real(writer, "data_bytes_per_s", run->data_rate);
+}
+
 static void write_members(rk_json_writer *writer, const void *what)
 {
     const rk_whole_run *run = what;
@@ -110,6 +164,13 @@ static void write_members(rk_json_writer *writer, const void *what)
     }
     if (run->simulation.runs > 0) {
         write_simulated(writer, run);
+    }
+    write_rates(writer, run);
+    if (run->phase_count > 0) {
+        write_phases(writer, run);
+    }
+    if (run->tier_count > 0) {
+        write_tiers(writer, run);
     }
     write_ranges(writer, run);
     rk_rules_write_json(writer, &run->rules);
@@ -161,8 +222,8 @@ static const char *const moment_names[] = {"start", "interruption", "resume", "e
 static void write_moment(void *context, const rk_moment *moment)
 {
     rk_out *out = context;
-    rk_out_printf(out, "%s,%.6g,%.9g\n", moment_names[moment->kind], moment->time_s / HOUR,
-                  moment->done);
+    rk_out_printf(out, "%s,%.6g,%.9g,%lld\n", moment_names[moment->kind], moment->time_s / HOUR,
+                  moment->done, (long long)moment->saved);
 }
 
 /* Progress of the run with the median time. */
@@ -176,7 +237,7 @@ static rk_status write_timeline(const rk_job *job, const rk_whole_run *run, rk_e
     if (status) {
         return status;
     }
-    rk_out_text(out, "moment,hours,done\n");
+    rk_out_text(out, "moment,hours,done,checkpoints\n");
     status =
         rk_simulate_moments(&run->simulation, run->simulated.middle_run, write_moment, out, err);
     if (status) {

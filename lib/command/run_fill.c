@@ -61,7 +61,7 @@ static rk_status fill_tokens(rk_whole_run *run, rk_error *err)
     const rk_model_params params = rk_model_params_of(&run->inputs->model);
     run->parameters = (double)params.total;
     run->training.tokens = args->tokens > 0 ? args->tokens : args->steps * batch;
-    if (run->phase_count > 0) {
+    if (args->phases) {
         join_phases(run);
     }
     if (args->loss > 0) {
@@ -74,7 +74,12 @@ static rk_status fill_tokens(rk_whole_run *run, rk_error *err)
             return status;
         }
     }
-    return fill_batch_factor(run, batch, err);
+    rk_status status = fill_batch_factor(run, batch, err);
+    status = status ? status : rk_run_ramp_fill(run, err);
+    if (!status && args->batch_ramp) {
+        join_phases(run);
+    }
+    return status;
 }
 
 /* ---- the parts of a run -------------------------------------------------------------------- */
@@ -87,65 +92,22 @@ static double checkpoint_bytes(const rk_model *model, const rk_strategy *s)
     return (double)(params.total + params.mtp) * each;
 }
 
-/* As estimated or as given, with stragglers. */
+double rk_run_step_s(const rk_run_args *args, const rk_estimate *estimate)
+{
+    return args->step_s > 0 ? args->step_s
+           : args->mfu > 0  ? estimate->step * estimate->mfu / (args->mfu / 100)
+                            : estimate->step;
+}
+
+/* As estimated, or as asked for; with stragglers, by chance and for good. */
 static double step_of(rk_whole_run *run)
 {
     const rk_run_args *args = run->args;
     const rk_answer *answer = rk_found_answer(&run->found);
-    const double estimated = answer->estimate.step;
-    const double step = args->step_s > 0 ? args->step_s
-                        : args->mfu > 0  ? estimated * answer->estimate.mfu / (args->mfu / 100)
-                                         : estimated;
     const double workers = (double)rk_strategy_ranks(&answer->strategy);
-    run->straggling = rk_straggler_noise(workers, args->stragglers / 100);
-    return step * run->straggling;
-}
-
-static rk_status fill_prices(rk_whole_run *run, rk_error *err)
-{
-    const rk_run_args *args = run->args;
-    const rk_accelerator *a = &run->inputs->system.accelerator;
-    rk_training *t = &run->training;
-    rk_status status =
-        rk_price_list_load(args->prices ? args->prices : "published", &run->prices, err);
-    t->price = fmax(0, args->price);
-    if (args->purchase > 0) {
-        t->price = rk_price_of_purchase(args->purchase, args->life * 365 * DAY);
-    } else if (!status && args->price < 0) {
-        status = args->prices ? rk_price_list_find(&run->prices, a->name, &t->price, err) : RK_OK;
-    }
-    t->power = args->power > 0 ? args->power : run->prices.node_power * a->power;
-    t->pue = args->pue > 0 ? args->pue : run->prices.pue;
-    t->carbon = args->carbon >= 0 ? args->carbon : args->prices ? run->prices.carbon : 0;
-    return status;
-}
-
-/* Checkpoints in nearby memory: their cost, and the interruptions after which they help. */
-static rk_status fill_near(rk_whole_run *run, rk_error *err)
-{
-    const rk_run_args *args = run->args;
-    rk_training *t = &run->training;
-    rk_storage storage;
-    if (!args->near) {
-        return RK_OK;
-    }
-    const rk_status status =
-        rk_storage_load(args->storage_tiers ? args->storage_tiers : "published", &storage, err);
-    const rk_storage_tier *tier = status ? NULL : rk_storage_find(&storage, args->near, err);
-    if (!tier) {
-        return status ? status : err->code;
-    }
-    if (!rk_storage_holds(tier, t->checkpoint, 2, t->accelerators, run->reliability.node)) {
-        return rk_fail(err, RK_ERR_INVALID,
-                       "two checkpoints do not fit into the tier %s; take another tier",
-                       tier->name);
-    }
-    t->near_write = rk_storage_time_s(tier, t->checkpoint, t->accelerators, run->reliability.node);
-    t->near_read = t->near_write;
-    t->near_share = tier->survives == RK_SURVIVES_PROCESS
-                        ? 1 - rk_reliability_hardware_share(&run->reliability)
-                        : rk_reliability_one_node_share(&run->reliability);
-    return RK_OK;
+    run->straggling = rk_straggler_barriers(workers, args->stragglers / 100, args->barriers) *
+                      rk_straggler_persistent(workers, run->slow_share, run->slow_by);
+    return rk_run_step_s(args, &answer->estimate) * run->straggling;
 }
 
 static rk_status fill_training(rk_whole_run *run, rk_error *err)
@@ -165,6 +127,10 @@ static rk_status fill_training(rk_whole_run *run, rk_error *err)
     }
     rk_training *t = &run->training;
     t->tokens_per_step = (double)s->global_batch * (double)s->seq;
+    status = rk_run_read_pairs(run, err);
+    if (status) {
+        return status;
+    }
     t->step = step_of(run);
     t->failure_rate = args->failures >= 0 ? args->failures / 1000 / DAY : reliability->rate;
     t->restart = args->restart >= 0 ? args->restart * MINUTE
@@ -174,15 +140,18 @@ static rk_status fill_training(rk_whole_run *run, rk_error *err)
     t->host = args->async ? a->host_bandwidth * a->host_efficiency : 0;
     t->interval = args->interval * MINUTE;
     t->planned_share = args->failures >= 0 ? 0 : reliability->planned_share;
+    t->start = args->start >= 0 ? args->start * MINUTE : reliability->start_s;
+    t->silent_share = rk_reliability_silent_share(reliability);
+    t->silent = args->silent >= 0 ? args->silent * MINUTE : reliability->silent_s;
     run->rate_spread = args->failures >= 0 ? 0 : reliability->spread;
     if (args->async && !(t->host > 0)) {
         return rk_fail(err, RK_ERR_INVALID,
                        "the system document has no link to host memory, which "
                        "--async-checkpoint needs");
     }
-    status = fill_near(run, err);
+    status = rk_run_fill_tiers(run, err);
     status = status ? status : fill_tokens(run, err);
-    status = status ? status : fill_prices(run, err);
+    status = status ? status : rk_run_fill_prices(run, err);
     const rk_setting setting = rk_setting_of(&args->request, run->inputs);
     status = status ? status : rk_rules_fill(&setting, answer, &run->rules, err);
     return status ? status : rk_training_run(t, &run->result, err);
@@ -205,15 +174,24 @@ static void fill_causes(rk_whole_run *run)
     const rk_training *t = &run->training;
     const double hardware = rk_reliability_hardware_share(&run->reliability);
     const double near = t->near_write > 0 ? t->near_share : 0;
+    const double silent = t->silent > 0 ? t->silent_share : 0;
     s->cause_count = 4;
     for (int i = 0; i < s->cause_count; i++) {
         const bool part = i % 2 == 0, usable = i / 2 == 0;
         s->causes[i] = (rk_cause){
-            .share = (part ? hardware : 1 - hardware) * (usable ? near : 1 - near),
+            .share = (1 - silent) * (part ? hardware : 1 - hardware) * (usable ? near : 1 - near),
             .near_s = t->restart + t->near_read,
             .far_s = t->restart + run->result.writing,
             .near = usable,
             .hardware = part,
+        };
+    }
+    if (silent > 0) {
+        s->causes[s->cause_count++] = (rk_cause){
+            .share = silent,
+            .far_s = t->restart + run->result.writing,
+            .rollback_s = t->silent,
+            .hardware = true,
         };
     }
 }
@@ -232,6 +210,9 @@ static rk_status simulate(rk_job *job, rk_whole_run *run, rk_error *err)
         .interval_s = run->result.interval,
         .planned_rate = t->failure_rate * t->accelerators * t->planned_share,
         .planned_s = t->restart + run->result.writing,
+        .window_every = t->window_every,
+        .window_s = t->window_every > 0 ? t->window + t->restart + run->result.writing : 0,
+        .start_s = run->result.part[RK_TRAINING_START],
         .near_cost_s = run->result.far_every > 1 ? t->near_write : 0,
         .far_cost_s = run->result.blocking + (run->result.far_every > 1 ? 0 : t->near_write),
         .far_every = run->result.far_every,
@@ -275,12 +256,29 @@ static void fill_ranges(rk_whole_run *run)
     rk_training_sensitivity(&run->training, run->ranges, run->range_count);
 }
 
+/* ---- data ---------------------------------------------------------------------------------- */
+
+#define WORD_TOKENS 65500 /* up to here a token takes two bytes, as in Megatron Core's data sets   \
+                           */
+
+static void fill_data(rk_whole_run *run)
+{
+    const rk_training *t = &run->training;
+    const double each = run->args->token_bytes > 0               ? run->args->token_bytes
+                        : run->inputs->model.vocab < WORD_TOKENS ? 2
+                                                                 : 4;
+    run->data_bytes = each * t->tokens;
+    run->data_rate = each * t->tokens_per_step / t->step;
+}
+
 rk_status rk_whole_run_fill(rk_job *job, rk_whole_run *run, rk_error *err)
 {
     rk_status status = fill_training(run, err);
     status = status ? status : simulate(job, run, err);
     if (!status) {
         fill_ranges(run);
+        fill_data(run);
+        status = rk_run_compare_tiers(run, err);
     }
     return status;
 }

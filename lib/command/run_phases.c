@@ -8,11 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/*
- * Reads a number with k, M, G or T for powers of 1000 at `*at`, which advances past it; 0 if there
- * is none.
- */
-static double read_number(const char **at)
+double rk_run_read_number(const char **at)
 {
     static const char letters[] = "kMGT";
     char *end;
@@ -29,16 +25,16 @@ static double read_number(const char **at)
 
 static bool read_phase(const char **at, int64_t usual_batch, rk_run_phase *phase)
 {
-    phase->seq = (int64_t)read_number(at);
+    phase->seq = (int64_t)rk_run_read_number(at);
     if (phase->seq < 1 || **at != ':') {
         return false;
     }
     (*at)++;
-    phase->tokens = read_number(at);
+    phase->tokens = rk_run_read_number(at);
     phase->batch = usual_batch;
     if (**at == ':') {
         (*at)++;
-        phase->batch = (int64_t)read_number(at);
+        phase->batch = (int64_t)rk_run_read_number(at);
     }
     return phase->tokens >= 1 && phase->batch >= 1 && (**at == ',' || **at == '\0');
 }
@@ -76,7 +72,7 @@ static rk_status fill_phase(rk_job *job, const rk_whole_run *run, rk_run_phase *
                        "accelerators, or another batch",
                        (long long)phase->seq, (long long)phase->batch);
     }
-    phase->step_s = answer ? answer->estimate.step : 0;
+    phase->step_s = answer ? rk_run_step_s(run->args, &answer->estimate) : 0;
     return status;
 }
 

@@ -119,6 +119,16 @@ static void write_failures(FILE *to, const rk_whole_run *run)
     (void)fprintf(to, ";\n%-10s%s to restart and %s to read\n", "",
                   rk_duration_text(run->training.restart, restart),
                   rk_duration_text(r->writing, reading));
+    if (run->training.silent > 0) {
+        (void)fprintf(to, "%-10ssilent corruption once in %s, noticed after %s\n", "",
+                      rk_duration_text(r->mtbf / run->training.silent_share, time),
+                      rk_duration_text(run->training.silent, restart));
+    }
+    if (run->training.window_every > 0) {
+        (void)fprintf(to, "%-10smaintenance of %s every %s\n", "",
+                      rk_duration_text(run->training.window, time),
+                      rk_duration_text(run->training.window_every, restart));
+    }
 }
 
 /* Spare nodes that rarely run out. */
@@ -165,13 +175,40 @@ static void write_checkpoints(FILE *to, const rk_whole_run *run)
 static void write_energy(FILE *to, const rk_whole_run *run)
 {
     const rk_training *t = &run->training;
-    const double boards = fmin(run->inputs->system.accelerator.power, t->power) / t->power;
     const double machines = run->result.energy / t->pue / HOUR;
+    const double hours = run->result.accelerator_hours; /* spares included */
+    const double rest = fmin(machines, run->node.rest * hours);
     char board[RK_AMOUNT_SIZE], node[RK_AMOUNT_SIZE], building[RK_AMOUNT_SIZE];
     (void)fprintf(to, "%-10sboards %s, rest of their nodes %s, building %s\n", "",
-                  rk_amount_text(boards * machines, "Wh", board),
-                  rk_amount_text((1 - boards) * machines, "Wh", node),
+                  rk_amount_text(machines - rest, "Wh", board), rk_amount_text(rest, "Wh", node),
                   rk_amount_text((t->pue - 1) * machines, "Wh", building));
+    (void)fprintf(to, "%-10s%.0f W while training", "", t->power);
+    if (!(run->args->power > 0)) {
+        (void)fprintf(to, ", when boards are busy %.0f %% of the time", 100 * run->utilisation);
+    }
+    (void)fprintf(to, "; %.0f W while waiting\n", t->idle_power);
+}
+
+/* What the tokens take, and how fast they are read. */
+static void write_data(FILE *to, const rk_whole_run *run)
+{
+    char size[RK_AMOUNT_SIZE], rate[RK_AMOUNT_SIZE], loading[RK_AMOUNT_SIZE];
+    rk_write_label(to, "data");
+    (void)fprintf(to, "%s of tokens, read at %s (%.2g %% of the storage); all at once in %s\n",
+                  rk_amount_text(run->data_bytes, "B", size),
+                  rk_amount_text(run->data_rate, "B/s", rate),
+                  100 * run->data_rate / run->training.storage,
+                  rk_duration_text(run->data_bytes / run->training.storage, loading));
+}
+
+/* Where the price of an hour comes from. */
+static void write_price_source(FILE *to, const rk_whole_run *run)
+{
+    if (run->hour) {
+        (void)fprintf(to, "%-10sprice of %s, %s, in %s\n", "", run->prices.name,
+                      run->hour->date[0] ? run->hour->date : run->prices.date,
+                      run->prices.currency);
+    }
 }
 
 /* What the run costs besides time. */
@@ -182,6 +219,9 @@ static void write_prices(FILE *to, const rk_whole_run *run)
     char number[RK_AMOUNT_SIZE];
     rk_write_label(to, "cost");
     (void)fprintf(to, "%s accelerator-hours", rk_amount_text(r->accelerator_hours, "", number));
+    if (t->spares > 0) {
+        (void)fprintf(to, ", %.0f spares included", t->spares);
+    }
     if (t->price > 0) {
         (void)fprintf(to, " at %.4g: %s", t->price, rk_amount_text(r->cost, "", number));
         if (run->simulation.runs > 0 && run->simulated.total_s.p90 < HUGE_VAL) {
@@ -193,16 +233,47 @@ static void write_prices(FILE *to, const rk_whole_run *run)
         }
     }
     (void)fputc('\n', to);
+    write_price_source(to, run);
     if (t->power > 0) {
         rk_write_label(to, "energy");
-        (void)fprintf(to, "%s at %.0f W an accelerator and PUE %.3g",
-                      rk_amount_text(r->energy / HOUR, "Wh", number), t->power, t->pue);
+        (void)fprintf(to, "%s at %.0f W an accelerator on the average and PUE %.3g",
+                      rk_amount_text(r->energy / HOUR, "Wh", number),
+                      r->energy / t->pue / (r->accelerator_hours * HOUR), t->pue);
         if (t->carbon > 0) {
             (void)fprintf(to, "; %s of CO2", rk_amount_text(r->carbon / 1e3, "t", number));
         }
         (void)fputc('\n', to);
         write_energy(to, run);
     }
+}
+
+static rk_status write_tiers(FILE *to, const rk_whole_run *run, rk_table_style style, rk_error *err)
+{
+    const rk_table_column columns[] = {
+        {"saved to", RK_ALIGN_LEFT},       {"survives, %", RK_ALIGN_RIGHT},
+        {"written in", RK_ALIGN_RIGHT},    {"restart", RK_ALIGN_RIGHT},
+        {"best interval", RK_ALIGN_RIGHT}, {"goodput, %", RK_ALIGN_RIGHT},
+        {"days", RK_ALIGN_RIGHT}};
+    char time[RK_AMOUNT_SIZE];
+    rk_table table;
+    rk_table_init(&table, columns, COUNT(columns));
+    for (int i = 0; i < run->tier_count; i++) {
+        const rk_run_tier *t = &run->tiers[i];
+        rk_table_cell(&table, "%s", t->tier.name);
+        rk_table_cell(&table, "%.0f", 100 * t->share);
+        rk_table_cell(&table, "%s", rk_duration_text(t->copy_s, time));
+        rk_table_cell(&table, "%s", rk_duration_text(t->restart_s, time));
+        if (t->total_s > 0) {
+            rk_table_cell(&table, "%s", rk_duration_text(t->interval_s, time));
+            rk_table_cell(&table, "%.1f", 100 * t->goodput);
+            rk_table_cell(&table, "%.4g", t->total_s / DAY);
+        } else {
+            rk_table_cell(&table, "%s", t->holds ? "does not advance" : "too small");
+            rk_table_cell(&table, "-");
+            rk_table_cell(&table, "-");
+        }
+    }
+    return rk_write_table(to, &table, style, err);
 }
 
 static rk_status write_parts(FILE *to, const rk_training_result *r, rk_table_style style,
@@ -236,7 +307,8 @@ static void write_rule(FILE *to, const rk_whole_run *run)
     const rk_answer *answer = rk_found_answer(&run->found);
     const bool recompute = answer->strategy.recompute == RK_REC_FULL;
     const rk_training *t = &run->training;
-    const double rate = answer->estimate.hardware_flops / t->step;
+    const double step = rk_run_step_s(run->args, &answer->estimate) * run->straggling;
+    const double rate = answer->estimate.hardware_flops / step; /* with the whole batch */
     const double time =
         rk_training_rule_s(t->tokens, run->parameters, t->accelerators, rate, recompute);
     const rk_time_unit unit = rk_time_unit_of(time);
@@ -283,10 +355,18 @@ rk_status rk_whole_run_text(FILE *to, const void *what, rk_table_style style, rk
     write_failures(to, run);
     write_spares(to, run);
     write_checkpoints(to, run);
+    write_data(to, run);
     write_prices(to, run);
     write_rule(to, run);
     rk_rules_write(to, &run->rules);
     write_ranges(to, run);
     (void)fputc('\n', to);
+    if (run->tier_count > 0) {
+        const rk_status status = write_tiers(to, run, style, err);
+        (void)fputc('\n', to);
+        if (status) {
+            return status;
+        }
+    }
     return write_parts(to, &run->result, style, err);
 }

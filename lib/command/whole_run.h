@@ -5,6 +5,7 @@
 
 #include "command/found.h"
 #include "command/run_rules.h"
+#include "run/power.h"
 #include "run/price_list.h"
 #include "run/reliability.h"
 #include "run/scaling_law.h"
@@ -21,11 +22,14 @@ typedef struct rk_run_args {
     const char *law, *batch_law, *reliability, *prices, *timeline;
     double failures, restart, storage, interval, stragglers;
     double price, power, pue, carbon, purchase, life;
-    const char *phases, *near, *storage_tiers;
+    const char *phases, *batch_ramp, *near, *far, *storage_tiers;
+    const char *maintenance, *slow_devices; /* "4:30", "0.5:10" (run_pairs.c) */
+    double start, silent, idle_power;       /* minutes, minutes, W; below 0: not given */
+    double barriers, token_bytes;           /* the latter 0: by the vocabulary */
     int64_t spares, simulated, seed;
     const char *deadline, *max_power; /* "30d", "20MW"; NULL: no limit */
     double budget;                    /* 0: not asked */
-    bool async;
+    bool async, compare_tiers;
 } rk_run_args;
 
 /*
@@ -43,6 +47,15 @@ typedef struct rk_run_phase {
     double tokens, step_s, days; /* days without interruptions */
 } rk_run_phase;
 
+/* What a tier of storage does for a run. */
+typedef struct rk_run_tier {
+    rk_storage_tier tier;
+    bool holds;                          /* two checkpoints */
+    double copy_s, restart_s;            /* to write or read one; from an interruption */
+    double share;                        /* of the interruptions that it survives */
+    double interval_s, goodput, total_s; /* of the run that saves there; 0: it does not advance */
+} rk_run_tier;
+
 /* A whole run of one strategy. */
 typedef struct rk_whole_run {
     const rk_run_args *args;
@@ -51,7 +64,15 @@ typedef struct rk_whole_run {
     rk_reliability reliability;
     double rate_spread; /* of the rate of interruptions; 0: it is given */
     rk_price_list prices;
-    rk_loss_law law; /* if a target loss is given */
+    const rk_hour_price *hour; /* of `prices`; NULL: the price is given, or not known */
+    rk_node_power node;
+    double utilisation;           /* share of a step in which accelerators compute */
+    double peak_power;            /* W per accelerator, with its share of the node */
+    double data_bytes, data_rate; /* of the tokens; bytes/s that training reads */
+    double slow_share, slow_by;   /* of the accelerators, and what they take longer */
+    int tier_count;               /* 0: not asked */
+    rk_run_tier tiers[RK_STORAGE_TIERS_MAX];
+    rk_loss_law law; /* where a loss is asked for */
     double parameters;
     double tokens_factor, critical; /* tokens with the batch over those with the reference batch;
                                        batch in tokens; 0: not requested */
@@ -92,8 +113,29 @@ rk_status rk_whole_run_fill(rk_job *job, rk_whole_run *run, rk_error *err);
  */
 rk_status rk_whole_run_find(rk_job *job, rk_whole_run *run, rk_error *err);
 
+/* Step of an estimate, as asked for or as estimated; without stragglers. */
+double rk_run_step_s(const rk_run_args *args, const rk_estimate *estimate);
+
+/* Fills what the options of two numbers say. */
+rk_status rk_run_read_pairs(rk_whole_run *run, rk_error *err);
+
+/* Chooses where checkpoints are written, and where copies nearby. */
+rk_status rk_run_fill_tiers(rk_whole_run *run, rk_error *err);
+
+/* The same run with every tier of the storage document, where that is asked for. */
+rk_status rk_run_compare_tiers(rk_whole_run *run, rk_error *err);
+
+/* Fills the phases of a batch that rises, where that is asked for; the layout stays. */
+rk_status rk_run_ramp_fill(rk_whole_run *run, rk_error *err);
+
+/* Fills prices and power. */
+rk_status rk_run_fill_prices(rk_whole_run *run, rk_error *err);
+
 /* What a second of the run costs; 0: not known. */
 double rk_whole_run_cost_rate(const rk_whole_run *run);
+
+/* A number with k, M, G, T for powers of 1000 at `*at`, which moves behind it; 0: there is none. */
+double rk_run_read_number(const char **at);
 
 /* Reads "SEQUENCE:TOKENS[:BATCH],...".  Sets phase_count. */
 rk_status rk_run_phases_read(rk_whole_run *run, rk_error *err);

@@ -66,6 +66,16 @@ double rk_reliability_hardware_share(const rk_reliability *reliability)
     return events > 0 ? parts / events : 0;
 }
 
+double rk_reliability_silent_share(const rk_reliability *reliability)
+{
+    double events = 0, wrong = 0;
+    for (int i = 0; i < reliability->component_count; i++) {
+        events += reliability->components[i].events;
+        wrong += reliability->components[i].silent ? reliability->components[i].events : 0;
+    }
+    return events > 0 ? wrong / events : 0;
+}
+
 /* ---- Poisson ------------------------------------------------------------------------------- */
 
 /* Regularized lower incomplete gamma function by its series; converges fast for x < a + 1. */

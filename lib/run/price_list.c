@@ -20,12 +20,9 @@ static rk_status read_currency(const json_t *value, const char *path, void *out,
     return rk_field_text(value, path, out, sizeof(((rk_price_list *)0)->currency), err);
 }
 
-/* The date is for people. */
 static rk_status read_date(const json_t *value, const char *path, void *out, rk_error *err)
 {
-    char date[32];
-    (void)out;
-    return rk_field_text(value, path, date, sizeof(date), err);
+    return rk_field_text(value, path, out, sizeof(((rk_price_list *)0)->date), err);
 }
 
 static const rk_field hour_fields[] = {
@@ -39,6 +36,12 @@ static const rk_field hour_fields[] = {
      .offset = offsetof(rk_hour_price, price),
      .max = MOST,
      .help = "of an hour"},
+    {.name = "date",
+     .type = RK_FIELD_CUSTOM,
+     .offset = offsetof(rk_hour_price, date),
+     .read = read_date,
+     .optional = true,
+     .help = "of the price; default: that of the list"},
 };
 
 static rk_status read_hours(const json_t *value, const char *path, void *out, rk_error *err)
@@ -68,7 +71,11 @@ static const rk_field list_fields[] = {
      .offset = offsetof(rk_price_list, currency),
      .read = read_currency,
      .help = "of all prices"},
-    {.name = "date", .type = RK_FIELD_CUSTOM, .read = read_date, .help = "of the prices"},
+    {.name = "date",
+     .type = RK_FIELD_CUSTOM,
+     .offset = offsetof(rk_price_list, date),
+     .read = read_date,
+     .help = "of the prices"},
     {.name = "hours",
      .type = RK_FIELD_CUSTOM,
      .offset = 0,
@@ -85,7 +92,13 @@ static const rk_field list_fields[] = {
      .offset = offsetof(rk_price_list, node_power),
      .min = 1,
      .max = 10,
-     .help = "power of a node over that of its boards"},
+     .help = "power of a busy node over that of its boards"},
+    {.name = "idle_power",
+     .type = RK_FIELD_NUMBER,
+     .offset = offsetof(rk_price_list, idle_power),
+     .optional = true,
+     .max = 10,
+     .help = "power of an idle node over that of its busy boards; default: as a busy node"},
     {.name = "carbon_g_per_kWh",
      .type = RK_FIELD_NUMBER,
      .offset = offsetof(rk_price_list, carbon),
@@ -110,12 +123,12 @@ rk_status rk_price_list_load(const char *name, rk_price_list *list, rk_error *er
     return status;
 }
 
-rk_status rk_price_list_find(const rk_price_list *list, const char *accelerator, double *price,
-                             rk_error *err)
+rk_status rk_price_list_find(const rk_price_list *list, const char *accelerator,
+                             const rk_hour_price **price, rk_error *err)
 {
     for (int i = 0; i < list->count; i++) {
         if (strcmp(list->hours[i].accelerator, accelerator) == 0) {
-            *price = list->hours[i].price;
+            *price = &list->hours[i];
             return RK_OK;
         }
     }

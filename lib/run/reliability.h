@@ -18,6 +18,7 @@ typedef struct rk_component {
     bool hang;     /* nothing crashes: a time-out of the collectives finds it */
     bool hardware; /* a part has to be replaced */
     bool one_node; /* other nodes keep their memory and their disks */
+    bool silent;   /* wrong results that are noticed late: the training since is lost */
 } rk_component;
 
 /* A cluster whose interruptions are published. */
@@ -39,6 +40,8 @@ typedef struct rk_reliability {
     double restart_s;         /* from there to the first step, without reading a checkpoint */
     double standby_restart_s; /* the same where spare nodes stand by */
     double repair_s;          /* until a node is back */
+    double start_s;           /* from the start of a job to its first step, without reading */
+    double silent_s;          /* training until wrong results are noticed */
     double rate; /* unexpected interruptions per accelerator and s: the clusters' geometric mean */
     double spread; /* standard deviation of the logarithm of the rate of a new cluster */
 } rk_reliability;
@@ -65,6 +68,9 @@ double rk_reliability_one_node_share(const rk_reliability *reliability);
 
 /* Share of the interruptions after which a node has to be replaced. */
 double rk_reliability_hardware_share(const rk_reliability *reliability);
+
+/* Share of the interruptions that follow wrong results. */
+double rk_reliability_silent_share(const rk_reliability *reliability);
 
 /* ---- counts ---------------------------------------------------------------------------------- */
 

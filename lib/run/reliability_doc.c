@@ -81,6 +81,8 @@ static const rk_field component_fields[] = {
               .help = "a part has to be replaced; default: true"),
     COMPONENT("one_node", RK_FIELD_BOOL, one_node, .optional = true,
               .help = "other nodes keep memory and disks; default: true"),
+    COMPONENT("silent", RK_FIELD_BOOL, silent, .optional = true,
+              .help = "wrong results that are noticed late; default: false"),
 };
 
 static rk_status read_components(const json_t *value, const char *path, void *out, rk_error *err)
@@ -111,10 +113,10 @@ static rk_status read_components(const json_t *value, const char *path, void *ou
 
 /* ---- the document -------------------------------------------------------------------------- */
 
-#define SECONDS(name_, help_)                                                                      \
+#define SECONDS(name_, ...)                                                                        \
     {                                                                                              \
         .name = #name_, .type = RK_FIELD_NUMBER, .offset = offsetof(rk_reliability, name_),        \
-        .max = MOST, .unit = "s", .help = help_                                                    \
+        .max = MOST, .unit = "s", .help = __VA_ARGS__                                              \
     }
 
 static const rk_field reliability_fields[] = {
@@ -145,6 +147,9 @@ static const rk_field reliability_fields[] = {
     SECONDS(restart_s, "from there to the first step, without reading a checkpoint"),
     SECONDS(standby_restart_s, "the same where spare nodes stand by"),
     SECONDS(repair_s, "until a node is back"),
+    SECONDS(start_s, "from the start of a job to its first step, without reading; default: 0",
+            .optional = true),
+    SECONDS(silent_s, "training until wrong results are noticed; default: 0", .optional = true),
 };
 
 rk_status rk_reliability_load(const char *name, rk_reliability *reliability, rk_error *err)

@@ -88,6 +88,7 @@ struct progress {
     double copy;   /* segments that the copy holds from which it goes on */
     double next;   /* s until the next interruption */
     int64_t count; /* of interruptions */
+    int64_t saved; /* far copies so far, for the picture */
     double *back;  /* when each spare is back */
     int oldest;    /* of them */
 };
@@ -194,11 +195,14 @@ static inline void interrupt(struct run *run, struct progress *p, double ran)
     p->copy = near;
 }
 
-static void record_moment(const struct run *run, rk_moment_kind kind, double time, double done_s)
+static void record_moment(const struct run *run, rk_moment_kind kind, const struct progress *p,
+                          double done_s)
 {
     if (run->note) {
-        const rk_moment moment = {
-            .kind = kind, .time_s = time, .done = fmin(1, done_s / run->work)};
+        const rk_moment moment = {.kind = kind,
+                                  .time_s = run->sim->start_s + p->time,
+                                  .done = fmin(1, done_s / run->work),
+                                  .saved = p->saved};
         run->note(run->context, &moment);
     }
 }
@@ -212,6 +216,17 @@ static double done_after(const struct run *run, double copy, double ran)
     const double share = run->sim->interval_s / (run->sim->interval_s + run->sim->near_cost_s +
                                                  run->sim->far_cost_s / run->sim->far_every);
     return copy * run->sim->interval_s + ran * share;
+}
+
+/* Far copies made in `ran` s of training from a copy, for the picture. */
+static int64_t saved_in(const struct run *run, double copy, double ran)
+{
+    const double every = run->sim->far_every;
+    if (!run->note || !(run->sim->interval_s < HUGE_VAL)) {
+        return 0;
+    }
+    const double since = ran + (copy - floor(copy / every) * every) * run->segment;
+    return (int64_t)floor(since * run->per_pattern);
 }
 
 /* Stops that were planned, and their time. */
@@ -237,7 +252,7 @@ static struct outcome one_run(struct run *run, double *back)
     for (int i = 0; i < sim->spares; i++) {
         back[i] = 0;
     }
-    record_moment(run, RK_MOMENT_START, 0, 0);
+    record_moment(run, RK_MOMENT_START, &p, 0);
     if (run->mtbf < HUGE_VAL) {
         p.next = until_next(run);
     }
@@ -246,20 +261,26 @@ static struct outcome one_run(struct run *run, double *back)
         const double need = p.next < left ? HUGE_VAL : need_of(run, p.copy);
         if (p.next >= need) {
             p.time += need;
+            p.saved += saved_in(run, p.copy, need);
             break;
         }
         const double ran = p.next;
         p.time += ran;
-        record_moment(run, RK_MOMENT_INTERRUPTION, p.time, done_after(run, p.copy, ran));
+        p.saved += saved_in(run, p.copy, ran);
+        record_moment(run, RK_MOMENT_INTERRUPTION, &p, done_after(run, p.copy, ran));
         interrupt(run, &p, ran);
-        record_moment(run, RK_MOMENT_RESUME, p.time, p.copy * saved);
+        record_moment(run, RK_MOMENT_RESUME, &p, p.copy * saved);
     }
     if (p.count >= EVENTS_MAX) {
         return (struct outcome){.total = HUGE_VAL};
     }
-    record_moment(run, RK_MOMENT_END, p.time, run->work);
+    record_moment(run, RK_MOMENT_END, &p, run->work);
     const double planned = planned_stops(run, p.time);
     p.time += planned * sim->planned_s;
+    if (sim->window_every > 0) {
+        p.time += floor(p.time / (sim->window_every - sim->window_s)) * sim->window_s;
+    }
+    p.time += sim->start_s;
     return (struct outcome){
         .total = p.time, .goodput = run->work / p.time, .interruptions = (double)p.count + planned};
 }
@@ -311,7 +332,10 @@ static double slowdown_of(const rk_simulation *sim, double rate)
 
 double rk_simulation_expected_s(const rk_simulation *sim)
 {
-    return sim->work_s * slowdown_of(sim, sim->rate) * (1 + sim->planned_rate * sim->planned_s);
+    const double windows =
+        sim->window_every > 0 ? sim->window_every / (sim->window_every - sim->window_s) : 1;
+    return sim->start_s + sim->work_s * slowdown_of(sim, sim->rate) *
+                              (1 + sim->planned_rate * sim->planned_s) * windows;
 }
 
 /* ---- all runs ------------------------------------------------------------------------------ */
@@ -376,10 +400,11 @@ static rk_status check(const rk_simulation *sim, rk_error *err)
         return rk_fail(err, RK_ERR_INVALID, "the shares of all causes add up to %g, not 1", shares);
     }
     if (!(sim->work_s > 0) || !(sim->interval_s > 0) || !(sim->far_every >= 1) ||
+        sim->window_s < 0 || (sim->window_every > 0 && sim->window_s >= sim->window_every) ||
         sim->far_writing_s > sim->far_every * sim->interval_s) {
         return rk_fail(err, RK_ERR_INVALID,
-                       "a run needs work, an interval between checkpoints above 0, and time to "
-                       "write one before the next");
+                       "a run needs work, an interval between checkpoints above 0, time to write "
+                       "one before the next, and time between maintenance windows");
     }
     return RK_OK;
 }

@@ -25,6 +25,8 @@ typedef struct rk_simulation {
     double rate;        /* unexpected interruptions per s: the median */
     double rate_spread; /* standard deviation of the logarithm of the rate from run to run */
     double planned_rate, planned_s; /* stops that lose no work: per s, and what one takes */
+    double window_every, window_s;  /* maintenance: from one to the next, 0: none; what one takes */
+    double start_s;                 /* until the first step */
     double interval_s;              /* of training between copies; HUGE_VAL: none are made */
     double near_cost_s, far_cost_s; /* training waits for them */
     double far_every;               /* near copies per far one, at least 1 */
@@ -65,11 +67,12 @@ typedef struct rk_moment {
     rk_moment_kind kind;
     double time_s; /* since the start */
     double done;   /* share of the work that is done */
+    int64_t saved; /* far copies since the start, those of work that was done again too */
 } rk_moment;
 
 /*
- * Calls `note` for the moments of one run (0 to runs - 1), in order of time; planned stops are not
- * among them.
+ * Calls `note` for the moments of one run (0 to runs - 1), in order of time; planned stops and
+ * maintenance are not among them.
  */
 rk_status rk_simulate_moments(const rk_simulation *simulation, int64_t run,
                               void (*note)(void *context, const rk_moment *moment), void *context,

@@ -11,8 +11,8 @@
 #define USUAL_STORAGE 0.122e9 /* bytes/s an accelerator; see training.h */
 #define SLOWEST       100.0   /* times the run without interruptions: nobody would wait */
 
-const char *const rk_training_part_names[] = {"training", "checkpoints",   "work done again",
-                                              "restarts", "planned stops", NULL};
+const char *const rk_training_part_names[] = {
+    "training", "checkpoints", "work done again", "restarts", "planned stops", "start", NULL};
 
 /* Time between checkpoints: what is asked, or the best; a step at least, and time to write one. */
 static double interval_of(const rk_training *t, const rk_training_result *r)
@@ -101,6 +101,18 @@ static rk_status check(const rk_training *t, const rk_training_result *r, rk_err
                        r->writing, r->interval);
     }
     const double restart = t->restart + (t->host > 0 ? 2 : 1) * r->writing;
+    if (t->window_every > 0 && t->window + t->restart + r->writing >= t->window_every) {
+        return rk_fail(err, RK_ERR_INVALID,
+                       "a maintenance window of %.4g s and a restart of %.4g s leave no time until "
+                       "the next, %.4g s later; make it shorter or rarer",
+                       t->window, t->restart + r->writing, t->window_every);
+    }
+    if (t->silent_share * t->silent >= (1 - 1 / SLOWEST) * r->mtbf) {
+        return rk_fail(err, RK_ERR_INVALID,
+                       "silent corruption comes every %.4g s and spoils %.4g s: the run does not "
+                       "advance; notice it sooner",
+                       r->mtbf / t->silent_share, t->silent);
+    }
     if (r->interval < HUGE_VAL &&
         !(rk_failure_slowdown(r->interval, r->blocking, restart, r->mtbf) < SLOWEST)) {
         return rk_fail(err, RK_ERR_INVALID,
@@ -111,10 +123,38 @@ static rk_status check(const rk_training *t, const rk_training_result *r, rk_err
     return RK_OK;
 }
 
+/*
+ * What lengthens the parts above: training that silent corruption spoilt, at `rate` (per s), then
+ * planned stops and maintenance windows, each with a restart, and the start.
+ */
+static void add_stops(const rk_training *t, rk_training_result *r, double rate)
+{
+    const double restart = t->restart + r->writing;
+    double running = 0;
+    for (int i = 0; i < RK_TRAINING_PLANNED; i++) {
+        running += r->part[i];
+    }
+    const double spoilt = rate * t->silent_share * t->silent;
+    r->part[RK_TRAINING_LOST] += running * spoilt / (1 - spoilt);
+    running /= 1 - spoilt;
+    r->failures = running * rate;
+    r->part[RK_TRAINING_PLANNED] = running * t->planned_share * rate * restart;
+    if (t->window_every > 0) {
+        const double stop = t->window + restart;
+        r->part[RK_TRAINING_PLANNED] +=
+            (running + r->part[RK_TRAINING_PLANNED]) * stop / (t->window_every - stop);
+    }
+    r->part[RK_TRAINING_START] = t->start > 0 ? t->start + r->writing : 0;
+}
+
+/* Training, saving and repeating draw full power; who waits draws less. */
 static void add_prices(const rk_training *t, rk_training_result *r)
 {
-    r->accelerator_hours = t->accelerators * r->total / HOUR;
-    r->energy = t->accelerators * t->power * t->pue * r->total;
+    const double busy =
+        r->part[RK_TRAINING_STEPS] + r->part[RK_TRAINING_CHECKPOINTS] + r->part[RK_TRAINING_LOST];
+    const double idle = t->accelerators * (r->total - busy) + t->spares * r->total;
+    r->accelerator_hours = (t->accelerators + t->spares) * r->total / HOUR;
+    r->energy = t->pue * (t->accelerators * t->power * busy + t->idle_power * idle);
     r->cost = t->price * r->accelerator_hours;
     r->carbon = t->carbon / 1e3 * r->energy / J_PER_KWH;
 }
@@ -150,14 +190,10 @@ rk_status rk_training_run(const rk_training *t, rk_training_result *r, rk_error 
     } else {
         add_failures(t, r);
     }
-    for (int i = 0; i < RK_TRAINING_PLANNED; i++) {
-        r->part[RK_TRAINING_PLANNED] +=
-            r->part[i] * t->planned_share * failures * (t->restart + r->writing);
-    }
+    add_stops(t, r, failures);
     for (int i = 0; i < RK_TRAINING_PART_COUNT; i++) {
         r->total += r->part[i];
     }
-    r->failures = (r->total - r->part[RK_TRAINING_PLANNED]) * failures;
     r->goodput = r->part[RK_TRAINING_STEPS] / r->total;
     add_prices(t, r);
     return RK_OK;

@@ -27,22 +27,31 @@ typedef struct rk_training {
     double near_write; /* s that training waits for one; 0: none are made */
     double near_read;  /* s */
     double near_share; /* of the interruptions, after which the near copy is usable */
+    /* Corruption that nobody notices at first; training since then is done again. */
+    double silent_share; /* of the interruptions */
+    double silent;       /* s of training until it is noticed */
     /* Stops that were planned and lose no work. */
     double planned_share; /* of them for each unexpected interruption */
+    double window;        /* s of a maintenance window, after which the run restarts */
+    double window_every;  /* s from one to the next; 0: there are none */
+    double start;         /* s from the start of the job to its first step, but for reading */
     /* Prices; 0: not known. */
-    double power;  /* W per accelerator, with its share of the node */
-    double pue;    /* power of the building over that of its machines */
-    double price;  /* of an accelerator-hour */
-    double carbon; /* g per kWh */
+    double spares;     /* accelerators that stand by, and are paid for */
+    double power;      /* W per accelerator in training, with its share of the node */
+    double idle_power; /* the same while it waits: restarts, stops, spares */
+    double pue;        /* power of the building over that of its machines */
+    double price;      /* of an accelerator-hour */
+    double carbon;     /* g per kWh */
 } rk_training;
 
-/* Where the time of a run goes; the five add up to the total. */
+/* Where the time of a run goes; the parts add up to the total. */
 typedef enum rk_training_part {
     RK_TRAINING_STEPS,
     RK_TRAINING_CHECKPOINTS, /* training waits for them */
     RK_TRAINING_LOST,        /* work since the last checkpoint, done again */
     RK_TRAINING_RESTARTS,
     RK_TRAINING_PLANNED, /* stops that lose no work */
+    RK_TRAINING_START,   /* until the first step */
     RK_TRAINING_PART_COUNT,
 } rk_training_part;
 
@@ -71,8 +80,8 @@ typedef struct rk_training_result {
 rk_status rk_training_usual(double accelerators, rk_training *training, rk_error *err);
 
 /*
- * The expected run.  Fails with RK_ERR_INVALID where interruptions leave no time to advance, and
- * where an interval is shorter than the writing of a checkpoint.
+ * The expected run.  Fails with RK_ERR_INVALID where interruptions, corruption or maintenance leave
+ * no time to advance, and where an interval is shorter than the writing of a checkpoint.
  */
 rk_status rk_training_run(const rk_training *training, rk_training_result *result, rk_error *err);
 

@@ -256,6 +256,7 @@ class Run(Result):
     lost_s: Optional[float] = None
     restarts_s: Optional[float] = None
     planned_s: Optional[float] = None
+    start_s: Optional[float] = None
     goodput: Optional[float] = None
     mtbf_s: Optional[float] = None
     failures: Optional[float] = None
@@ -282,7 +283,8 @@ class Run(Result):
 
     def plot(self, width: int = 640) -> "Picture":
         """Where the time of the run goes, as a bar."""
-        keys = ("training_s", "checkpoints_s", "lost_s", "restarts_s", "planned_s")
+        keys = ("training_s", "checkpoints_s", "lost_s", "restarts_s", "planned_s",
+                "start_s")
         parts = {key[:-2]: self.values[key] for key in keys if self.values.get(key)}
         return _bar(parts, self.total_s or 1, width, "run")
 

@@ -84,8 +84,8 @@ static void test_run(void **state)
     assert_true(f.found);
     assert_true(f.tokens == 1e12 && f.accelerators == 16);
     assert_near(f.steps, 1e12 / (32.0 * (double)d->strategy.seq), 1e-6);
-    assert_near(f.training_s + f.checkpoints_s + f.lost_s + f.restarts_s + f.planned_s, f.total_s,
-                1e-12);
+    assert_near(f.training_s + f.checkpoints_s + f.lost_s + f.restarts_s + f.planned_s + f.start_s,
+                f.total_s, 1e-12);
     assert_near(f.goodput, f.training_s / f.total_s, 1e-12);
     assert_near(f.accelerator_hours, 16 * f.total_s / 3600, 1e-12);
     assert_near(f.cost, 2.5 * f.accelerator_hours, 1e-12);

@@ -118,7 +118,8 @@ class Package(unittest.TestCase):
     def test_run(self):
         run = reckon.run("llama3-8b", "h100-sxm", accelerators=8, global_batch=64, tokens="1T",
                          price=2)
-        parts = (run.training_s, run.checkpoints_s, run.lost_s, run.restarts_s, run.planned_s)
+        parts = (run.training_s, run.checkpoints_s, run.lost_s, run.restarts_s, run.planned_s,
+                 run.start_s)
         self.assertAlmostEqual(sum(parts) / run.total_s, 1)
         self.assertAlmostEqual(run.cost, 2 * run.accelerator_hours)
         self.assertEqual(run.days, run.values["total_s"] / 86400)

@@ -85,10 +85,11 @@ class Levels:
 
 RUN = ("tokens", "tokens_per_step", "step", "accelerators", "failure_rate", "restart",
        "checkpoint", "storage", "host", "interval", "near_write", "near_read", "near_share",
-       "planned_share", "power", "pue", "price", "carbon")
+       "silent_share", "silent", "planned_share", "window", "window_every", "start", "spares",
+       "power", "idle_power", "pue", "price", "carbon")
 RESULT = ("steps", "mtbf", "failures", "blocking", "writing", "interval", "far_every", "training",
-          "checkpoints", "lost", "restarts", "planned", "total", "goodput", "accelerator_hours",
-          "energy", "cost", "carbon")
+          "checkpoints", "lost", "restarts", "planned", "start", "total", "goodput",
+          "accelerator_hours", "energy", "cost", "carbon")
 
 
 def one_level(t, r, work):
@@ -146,6 +147,12 @@ def training(t):
     if t["host"] > 0 and r["interval"] < r["writing"]:
         return None
     restart = t["restart"] + (2 if t["host"] > 0 else 1) * r["writing"]
+    window = t["window"] + t["restart"] + r["writing"]
+    if t["window_every"] and window >= t["window_every"]:
+        return None
+    spoilt = rate * t["silent_share"] * t["silent"]  # of the time of training
+    if spoilt >= 0.99:
+        return None
     try:
         if not slowdown(r["interval"], r["blocking"], restart, r["mtbf"]) < 100:
             return None
@@ -157,12 +164,24 @@ def training(t):
     else:
         one_level(t, r, work)
     before = work + r["checkpoints"] + r["lost"] + r["restarts"]
-    r["planned"] = before * rate * t["planned_share"] * (t["restart"] + r["writing"])
-    r["total"] = before + r["planned"]
-    r["failures"] = before * rate
+    running = before / (1 - spoilt)
+    r["lost"] += running - before
+    r["failures"] = running * rate
+    r["planned"] = r["failures"] * t["planned_share"] * (t["restart"] + r["writing"])
+    if t["window_every"]:  # calendar time = what runs + windows, one in each `window_every` of it
+        calendar = (running + r["planned"]) / (1 - window / t["window_every"])
+        r["planned"] = calendar - running
+    if t["start"]:
+        r["start"] = t["start"] + r["writing"]
+    r["total"] = running + r["planned"] + r["start"]
     r["goodput"] = work / r["total"]
-    r["accelerator_hours"] = t["accelerators"] * r["total"] / HOUR
-    r["energy"] = t["accelerators"] * r["total"] * t["power"] * t["pue"]
+    paid = t["accelerators"] + t["spares"]
+    r["accelerator_hours"] = paid * r["total"] / HOUR
+    # All draw idle power all the time, and those that train what is beyond it while they do.
+    training = work + r["checkpoints"] + r["lost"]
+    watts = paid * r["total"] * t["idle_power"]
+    watts += t["accelerators"] * training * (t["power"] - t["idle_power"])
+    r["energy"] = watts * t["pue"]
     r["cost"] = t["price"] * r["accelerator_hours"]
     r["carbon"] = r["energy"] / 3.6e6 * t["carbon"] / 1000
     return r
@@ -294,7 +313,12 @@ class Cases:
             "interval": b(30, 2e4) if near or r.random() < 0.5 else 0,
             "near_write": b(0.01, 30) if near else 0, "near_read": b(0.01, 30) if near else 0,
             "near_share": r.random() if near else 0,
-            "planned_share": 0 if r.random() < 0.5 else b(0.01, 1), "power": b(100, 2000),
+            "silent_share": 0 if r.random() < 0.5 else b(1e-3, 0.2), "silent": b(10, 1e5),
+            "planned_share": 0 if r.random() < 0.5 else b(0.01, 1), "window": b(60, 1e5),
+            "window_every": 0 if r.random() < 0.5 else b(1, 60) * DAY,
+            "start": 0 if r.random() < 0.5 else b(1, 3600),
+            "spares": 0 if r.random() < 0.5 else math.floor(b(1, 1000)),
+            "power": b(100, 2000), "idle_power": b(10, 1000),
             "pue": b(1, 1.6), "price": b(0.1, 20), "carbon": b(10, 900),
         }
         result = training(t)
@@ -351,10 +375,11 @@ class Cases:
             value, parameters, tokens, needed = found
             if abs(value / loss_of(law, n, d) - 1) > 1e-9:
                 return "the loss is %.12g" % loss_of(law, n, d)
-            known = tokens_for(law, n, loss)
-            if not abs(math.log(needed / known)) < 1e-6 if known > 0 and needed > 0 else (
-                    (known > 0) != (needed > 0) and known < 1e200):
-                return "%.9g tokens reach it" % known
+            over = loss / loss_of(law, n, 1e300) - 1
+            if over < -1e-9 and needed > 0:
+                return "no tokens reach it"
+            if over > 1e-6 and not abs(loss_of(law, n, needed) / loss - 1) < 1e-9:
+                return "%.9g tokens reach it" % tokens_for(law, n, loss)
             if abs(6 * parameters * tokens / flops - 1) > 1e-9:
                 return "the optimum takes %.6g FLOP" % (6 * parameters * tokens)
             best = loss_of(law, parameters, tokens)

@@ -2,6 +2,7 @@
 /* Whole runs: published figures, parts that add up, and a twin that lets failures happen. */
 #include "run/training.h"
 #include "base/units.h"
+#include "run/power.h"
 #include "run/price_list.h"
 #include "run/sensitivity.h"
 #include "run/simulate.h"
@@ -37,6 +38,7 @@ static rk_training llama(void)
         .checkpoint = 14 * 405.85e9,
         .storage = 2e12,
         .power = 700,
+        .idle_power = 700,
         .pue = 1.1,
     };
 }
@@ -207,13 +209,107 @@ static void test_prices(void **state)
     (void)state;
     rk_price_list list;
     rk_error err;
-    double price = 0;
+    const rk_hour_price *price = NULL;
     assert_int_equal(rk_price_list_load("published", &list, &err), RK_OK);
     assert_int_equal(rk_price_list_find(&list, "h800-sxm", &price, &err), RK_OK);
-    assert_near(2.664e6 * price, 5.328e6, 1e-12); /* DeepSeek-V3: 5.328 M$ of pre-training */
+    assert_near(2.664e6 * price->price, 5.328e6, 1e-12); /* DeepSeek-V3: 5.328 M$ of pre-training */
     assert_int_equal(rk_price_list_find(&list, "h800", &price, &err), RK_ERR_INVALID);
     assert_non_null(strstr(err.message, "--price"));
     assert_near(rk_price_of_purchase(35040, 4 * 365 * DAY), 1, 1e-12);
+}
+
+/* Power of a node: constant without knowledge of idle nodes, linear in between otherwise. */
+static void test_power(void **state)
+{
+    (void)state;
+    rk_node_power p = rk_node_power_of(700, 1.5, 0.59);
+    assert_near(rk_node_power_at(&p, 1), 1050, 1e-12);
+    assert_near(rk_node_power_at(&p, 0), 413, 1e-12);
+    assert_near(rk_node_power_at(&p, 0.5), (1050 + 413) / 2.0, 1e-12);
+    assert_near(p.rest, 350, 1e-12);
+    p = rk_node_power_of(700, 1.5, 1.5); /* idle as if busy */
+    assert_near(rk_node_power_at(&p, 0), 1050, 1e-12);
+    p = rk_node_power_of(700, 1.5, 0.2); /* an idle node draws no less than its hosts */
+    assert_near(rk_node_power_at(&p, 0), 350, 1e-12);
+    /* BLOOM: 256 MWh of idle nodes in 1,082,990 hours of boards of 400 W. */
+    rk_price_list list;
+    rk_error err;
+    assert_int_equal(rk_price_list_load("published", &list, &err), RK_OK);
+    assert_near(14.6e6 / 57 * 1e3 / 1082990 / 400, list.idle_power, 5e-3);
+    assert_near(8400 / 8.0 / 700, list.node_power, 1e-12);
+}
+
+/* Energy and hours: who waits draws less, and spares wait all the time. */
+static void test_waiting(void **state)
+{
+    (void)state;
+    rk_training t = llama();
+    rk_training_result r;
+    rk_error err;
+    t.idle_power = 100;
+    t.pue = 1;
+    assert_int_equal(rk_training_run(&t, &r, &err), RK_OK);
+    const double waiting = r.part[RK_TRAINING_RESTARTS];
+    assert_near(r.energy, 16384 * (700 * (r.total - waiting) + 100 * waiting), 1e-12);
+    t.spares = 128;
+    const double before = r.energy, hours = r.accelerator_hours;
+    assert_int_equal(rk_training_run(&t, &r, &err), RK_OK);
+    assert_near(r.energy - before, 128 * 100 * r.total, 1e-9);
+    assert_near(r.accelerator_hours / hours, 1 + 128.0 / 16384, 1e-12);
+}
+
+/* The start, maintenance windows and silent corruption, by hand and by simulation. */
+static void test_stops(void **state)
+{
+    (void)state;
+    rk_training t = llama();
+    rk_training_result plain, r;
+    rk_error err;
+    assert_int_equal(rk_training_run(&t, &plain, &err), RK_OK);
+    t.start = 600;
+    assert_int_equal(rk_training_run(&t, &r, &err), RK_OK);
+    assert_near(r.total, plain.total + 600 + r.writing, 1e-12);
+    t.window = 4 * HOUR;
+    t.window_every = 30 * DAY;
+    assert_int_equal(rk_training_run(&t, &r, &err), RK_OK);
+    const double stop = 4 * HOUR + 600 + r.writing, windows = r.part[RK_TRAINING_PLANNED] / stop;
+    assert_near(plain.total + windows * stop, windows * 30 * DAY, 1e-9); /* one in 30 days */
+    assert_near(r.failures, plain.failures, 1e-12);
+    t.silent_share = 6.0 / 419;
+    t.silent = DAY;
+    assert_int_equal(rk_training_run(&t, &r, &err), RK_OK);
+    const double running = r.total - r.part[RK_TRAINING_PLANNED] - r.part[RK_TRAINING_START];
+    assert_near(running, plain.total + r.failures * 6.0 / 419 * DAY, 1e-9);
+    const rk_simulation s = {
+        .work_s = r.part[RK_TRAINING_STEPS],
+        .rate = 1 / r.mtbf,
+        .interval_s = r.interval,
+        .far_cost_s = r.blocking,
+        .far_every = 1,
+        .window_every = t.window_every,
+        .window_s = stop,
+        .start_s = r.part[RK_TRAINING_START],
+        .cause_count = 2,
+        .causes = {{.share = 413.0 / 419, .far_s = 600 + r.writing},
+                   {.share = 6.0 / 419, .far_s = 600 + r.writing, .rollback_s = DAY}},
+        .spares = -1,
+        .runs = 400,
+        .seed = 5,
+        .threads = 1,
+    };
+    rk_simulated simulated;
+    assert_int_equal(rk_simulate(&s, &simulated, &err), RK_OK);
+    /* Windows come whole, and the last may just be missed. */
+    assert_true(fabs(simulated.total_s.mean - r.total) <
+                4 * simulated.total_s.error + stop + 1e-3 * r.total);
+    assert_near(rk_simulation_expected_s(&s), r.total, 1e-3);
+    t.window_every = 4 * HOUR;
+    assert_int_equal(rk_training_run(&t, &r, &err), RK_ERR_INVALID);
+    assert_non_null(strstr(err.message, "maintenance window"));
+    t.window_every = 0;
+    t.silent = 100 * DAY;
+    assert_int_equal(rk_training_run(&t, &r, &err), RK_ERR_INVALID);
+    assert_non_null(strstr(err.message, "silent corruption"));
 }
 
 /* UT-50, UT-52 and UT-53: energy, and a step and a rate that NVIDIA prints. */
@@ -395,12 +491,14 @@ static void test_twin(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_intervals),   cmocka_unit_test(test_published),
-        cmocka_unit_test(test_identities),  cmocka_unit_test(test_no_failures),
-        cmocka_unit_test(test_refusals),    cmocka_unit_test(test_sensitivity),
-        cmocka_unit_test(test_prices),      cmocka_unit_test(test_worked),
-        cmocka_unit_test(test_near_copies), cmocka_unit_test(test_documented),
-        cmocka_unit_test(test_storage),     cmocka_unit_test(test_twin),
+        cmocka_unit_test(test_intervals),  cmocka_unit_test(test_published),
+        cmocka_unit_test(test_identities), cmocka_unit_test(test_no_failures),
+        cmocka_unit_test(test_refusals),   cmocka_unit_test(test_sensitivity),
+        cmocka_unit_test(test_prices),     cmocka_unit_test(test_worked),
+        cmocka_unit_test(test_power),      cmocka_unit_test(test_waiting),
+        cmocka_unit_test(test_stops),      cmocka_unit_test(test_near_copies),
+        cmocka_unit_test(test_documented), cmocka_unit_test(test_storage),
+        cmocka_unit_test(test_twin),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

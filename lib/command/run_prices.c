@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the hours and the power of a run cost. */
+#include "command/whole_run.h"
+
+#include "base/units.h"
+
+#include <math.h>
+
+/* Times in which the accelerator computes; communication, bubbles and launches leave it waiting. */
+static const rk_part computing[] = {
+    RK_PART_LINEAR, RK_PART_ATTENTION, RK_PART_EXPERT,    RK_PART_STREAM,
+    RK_PART_CAST,   RK_PART_HEAD,      RK_PART_RECOMPUTE, RK_PART_OPTIMIZER,
+};
+
+/* Share of a step in which accelerators compute. */
+static double utilisation_of(const rk_whole_run *run)
+{
+    const rk_estimate *e = &rk_found_answer(&run->found)->estimate;
+    double busy = 0;
+    for (size_t i = 0; i < COUNT(computing); i++) {
+        busy += e->times.part[computing[i]];
+    }
+    return fmin(1, busy / (rk_run_step_s(run->args, e) * run->straggling));
+}
+
+/* By component and utilisation, or as asked for. */
+static void fill_power(rk_whole_run *run)
+{
+    const rk_run_args *args = run->args;
+    const rk_price_list *list = &run->prices;
+    rk_training *t = &run->training;
+    const double idle = list->idle_power > 0 ? list->idle_power : list->node_power;
+    run->node = rk_node_power_of(run->inputs->system.accelerator.power, list->node_power, idle);
+    run->utilisation = utilisation_of(run);
+    run->peak_power = args->power > 0 ? args->power : rk_node_power_at(&run->node, 1);
+    t->power = args->power > 0 ? args->power : rk_node_power_at(&run->node, run->utilisation);
+    t->idle_power =
+        args->idle_power >= 0 ? args->idle_power : fmin(t->power, rk_node_power_at(&run->node, 0));
+}
+
+rk_status rk_run_fill_prices(rk_whole_run *run, rk_error *err)
+{
+    const rk_run_args *args = run->args;
+    const char *accelerator = run->inputs->system.accelerator.name;
+    rk_training *t = &run->training;
+    rk_status status =
+        rk_price_list_load(args->prices ? args->prices : "published", &run->prices, err);
+    t->price = fmax(0, args->price);
+    run->hour = NULL;
+    if (args->purchase > 0) {
+        t->price = rk_price_of_purchase(args->purchase, args->life * 365 * DAY);
+    } else if (!status && args->price < 0 && args->prices) {
+        status = rk_price_list_find(&run->prices, accelerator, &run->hour, err);
+        t->price = status ? 0 : run->hour->price;
+    }
+    fill_power(run);
+    t->pue = args->pue > 0 ? args->pue : run->prices.pue;
+    t->carbon = args->carbon >= 0 ? args->carbon : args->prices ? run->prices.carbon : 0;
+    t->spares = args->spares > 0 ? (double)args->spares * run->reliability.node : 0;
+    return status;
+}

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A batch that rises at the start of a run, as phases that keep its layout. */
+#include "command/whole_run.h"
+
+#include "base/error.h"
+
+#include <math.h>
+
+#define USUAL_STEPS 8
+
+/* "256:250G:8": sequences at first, tokens until the batch is whole, equal steps. */
+typedef struct ramp {
+    double from, tokens;
+    int64_t steps;
+} ramp;
+
+static rk_status read_ramp(const char *text, ramp *out, rk_error *err)
+{
+    const char *at = text;
+    *out = (ramp){.steps = USUAL_STEPS};
+    out->from = rk_run_read_number(&at);
+    bool good = out->from >= 1 && *at == ':';
+    at += good;
+    out->tokens = good ? rk_run_read_number(&at) : 0;
+    if (*at == ':') {
+        at++;
+        out->steps = (int64_t)rk_run_read_number(&at);
+    }
+    good = good && out->tokens >= 1 && out->steps >= 1 && out->steps < RK_PHASES_MAX && !*at;
+    return good ? RK_OK
+                : rk_fail(err, RK_ERR_INVALID,
+                          "--batch-ramp: expected BATCH:TOKENS:STEPS with at most %d steps as "
+                          "256:250G:8, found \"%s\"",
+                          RK_PHASES_MAX - 1, text);
+}
+
+/* The least batch of so many sequences or more that the layout of the run can have. */
+static int64_t batch_of(const rk_setting *setting, const rk_strategy *strategy, double sequences)
+{
+    rk_strategy part = *strategy;
+    const int64_t unit = part.dp * part.micro_batch, full = part.global_batch;
+    part.global_batch = (int64_t)ceil(sequences / (double)unit) * unit;
+    while (part.global_batch < full &&
+           !rk_strategy_legal(setting->model, setting->system, &part, setting->framework, NULL)) {
+        part.global_batch += unit;
+    }
+    return part.global_batch < full ? part.global_batch : full;
+}
+
+/* The step of the layout of the run with another batch; a time that is given shrinks with it. */
+static rk_status step_of(const rk_whole_run *run, const rk_setting *setting, rk_run_phase *phase,
+                         rk_error *err)
+{
+    const rk_answer *answer = rk_found_answer(&run->found);
+    rk_strategy part = answer->strategy;
+    rk_estimate estimate;
+    part.global_batch = phase->batch;
+    const rk_status status = rk_estimate_exact(setting->model, setting->system, setting->stack,
+                                               &part, setting->convention, &estimate, NULL, err);
+    if (!status) {
+        phase->step_s = run->args->step_s > 0
+                            ? run->args->step_s * estimate.step / answer->estimate.step
+                            : rk_run_step_s(run->args, &estimate);
+    }
+    return status;
+}
+
+/* Adds a phase, or its tokens to the last one where the layout has the same batch. */
+static rk_status add_phase(rk_whole_run *run, const rk_setting *setting, double sequences,
+                           double tokens, rk_error *err)
+{
+    const rk_strategy *s = &rk_found_answer(&run->found)->strategy;
+    const int64_t batch = batch_of(setting, s, sequences);
+    rk_run_phase *last = run->phase_count > 0 ? &run->phases[run->phase_count - 1] : NULL;
+    if (last && last->batch == batch) {
+        last->tokens += tokens;
+        return RK_OK;
+    }
+    rk_run_phase *phase = &run->phases[run->phase_count++];
+    *phase = (rk_run_phase){.seq = s->seq, .batch = batch, .tokens = tokens};
+    return step_of(run, setting, phase, err);
+}
+
+rk_status rk_run_ramp_fill(rk_whole_run *run, rk_error *err)
+{
+    const rk_setting setting = rk_setting_of(&run->args->request, run->inputs);
+    const double full = (double)rk_found_answer(&run->found)->strategy.global_batch;
+    ramp r;
+    if (!run->args->batch_ramp) {
+        return RK_OK;
+    }
+    rk_status status = read_ramp(run->args->batch_ramp, &r, err);
+    if (!status && (r.from >= full || r.tokens >= run->training.tokens)) {
+        status = rk_fail(err, RK_ERR_INVALID,
+                         "--batch-ramp: it starts below the batch of %.0f, and ends before the "
+                         "%.4g tokens of the run",
+                         full, run->training.tokens);
+    }
+    run->phase_count = 0;
+    for (int64_t i = 0; i < r.steps && !status; i++) {
+        const double sequences = r.from + (full - r.from) * (double)i / (double)r.steps;
+        status = add_phase(run, &setting, sequences, r.tokens / (double)r.steps, err);
+    }
+    return status ? status : add_phase(run, &setting, full, run->training.tokens - r.tokens, err);
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "run/power.h"
+
+#include <math.h>
+
+rk_node_power rk_node_power_of(double board, double busy, double idle)
+{
+    return (rk_node_power){
+        .board = board,
+        .board_idle = fmin(board, fmax(0, board * (idle - (busy - 1)))),
+        .rest = board * (busy - 1),
+    };
+}
+
+double rk_node_power_at(const rk_node_power *power, double utilisation)
+{
+    return power->rest + power->board_idle + utilisation * (power->board - power->board_idle);
+}
