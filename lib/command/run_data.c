@@ -27,6 +27,7 @@ static const struct {
     RESULT("planned_s", part[RK_TRAINING_PLANNED], false),
     RESULT("start_s", part[RK_TRAINING_START], false),
     RESULT("goodput", goodput, false),
+    RESULT("goodput_first_order", goodput_first, true),
     RESULT("mtbf_s", mtbf, false),
     RESULT("failures", failures, false),
     RESULT("checkpoint_interval_s", interval, false),

@@ -258,8 +258,9 @@ static void fill_ranges(rk_whole_run *run)
 
 /* ---- data ---------------------------------------------------------------------------------- */
 
-#define WORD_TOKENS 65500 /* up to here a token takes two bytes, as in Megatron Core's data sets   \
-                           */
+#define WORD_TOKENS                                                                                \
+    65500 /* up to here a token takes two bytes, as in Megatron Core's data sets                   \
+           */
 
 static void fill_data(rk_whole_run *run)
 {

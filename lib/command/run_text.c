@@ -119,6 +119,10 @@ static void write_failures(FILE *to, const rk_whole_run *run)
     (void)fprintf(to, ";\n%-10s%s to restart and %s to read\n", "",
                   rk_duration_text(run->training.restart, restart),
                   rk_duration_text(r->writing, reading));
+    if (r->goodput_first > 0 && r->goodput - r->goodput_first > 0.01) {
+        (void)fprintf(to, "%-10sgoodput %.1f %% by the first-order law\n", "",
+                      100 * r->goodput_first);
+    }
     if (run->training.silent > 0) {
         (void)fprintf(to, "%-10ssilent corruption once in %s, noticed after %s\n", "",
                       rk_duration_text(r->mtbf / run->training.silent_share, time),

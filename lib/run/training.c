@@ -195,6 +195,11 @@ rk_status rk_training_run(const rk_training *t, rk_training_result *r, rk_error 
         r->total += r->part[i];
     }
     r->goodput = r->part[RK_TRAINING_STEPS] / r->total;
+    r->goodput_first =
+        t->near_write > 0 && r->mtbf < HUGE_VAL ? 0
+        : r->interval < HUGE_VAL
+            ? rk_effective_share(r->interval, r->blocking, t->restart + r->writing, r->mtbf)
+            : 1;
     add_prices(t, r);
     return RK_OK;
 }

@@ -68,6 +68,8 @@ typedef struct rk_training_result {
     double part[RK_TRAINING_PART_COUNT]; /* s */
     double total;                        /* s */
     double goodput;                      /* share of steps in the total */
+    double goodput_first;                /* the same by the first-order law (run/checkpoint.h); 0:
+                                            copies nearby, which it does not know */
     double accelerator_hours;
     double energy, cost, carbon; /* J, money, kg; 0: not known */
 } rk_training_result;

@@ -88,7 +88,7 @@ RUN = ("tokens", "tokens_per_step", "step", "accelerators", "failure_rate", "res
        "silent_share", "silent", "planned_share", "window", "window_every", "start", "spares",
        "power", "idle_power", "pue", "price", "carbon")
 RESULT = ("steps", "mtbf", "failures", "blocking", "writing", "interval", "far_every", "training",
-          "checkpoints", "lost", "restarts", "planned", "start", "total", "goodput",
+          "checkpoints", "lost", "restarts", "planned", "start", "total", "goodput", "goodput_first",
           "accelerator_hours", "energy", "cost", "carbon")
 
 
@@ -175,6 +175,10 @@ def training(t):
         r["start"] = t["start"] + r["writing"]
     r["total"] = running + r["planned"] + r["start"]
     r["goodput"] = work / r["total"]
+    r["goodput_first"] = 1 if r["interval"] == INFINITE else first_order_share(
+        r["interval"], r["blocking"], t["restart"] + r["writing"], r["mtbf"])
+    if t["near_write"] > 0 and rate > 0:
+        r["goodput_first"] = 0
     paid = t["accelerators"] + t["spares"]
     r["accelerator_hours"] = paid * r["total"] / HOUR
     # All draw idle power all the time, and those that train what is beyond it while they do.
