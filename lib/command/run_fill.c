@@ -99,7 +99,7 @@ double rk_run_step_s(const rk_run_args *args, const rk_estimate *estimate)
                             : estimate->step;
 }
 
-/* As estimated, or as asked for; with stragglers, by chance and for good. */
+/* As estimated or as given, with stragglers, by chance and for good. */
 static double step_of(rk_whole_run *run)
 {
     const rk_run_args *args = run->args;

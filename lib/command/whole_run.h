@@ -72,7 +72,7 @@ typedef struct rk_whole_run {
     double slow_share, slow_by;   /* of the accelerators, and what they take longer */
     int tier_count;               /* 0: not asked */
     rk_run_tier tiers[RK_STORAGE_TIERS_MAX];
-    rk_loss_law law; /* where a loss is asked for */
+    rk_loss_law law; /* if a target loss is given */
     double parameters;
     double tokens_factor, critical; /* tokens with the batch over those with the reference batch;
                                        batch in tokens; 0: not requested */
