@@ -28,6 +28,7 @@ typedef struct rk_clusters {
     int offered_count, count;
     rk_offered offered[RK_OFFERED_MAX];
     rk_cluster clusters[RK_CLUSTER_ROWS];
+    rk_error stuck; /* why a run on some cluster does not advance; code RK_OK: all do */
     int smallest, cheapest, fastest; /* index into clusters; below 0: none meets it */
 } rk_clusters;
 

@@ -55,9 +55,30 @@ static rk_status args_of(const struct site *site, int64_t accelerators, rk_run_a
     return rk_run_settle_batch(args, &site->inputs.model, err);
 }
 
-/* Adds a cluster of this many accelerators, if some strategy fits. */
+/* Whether filling a run failed because the run itself does not advance. */
+static bool is_stuck(const rk_whole_run *run)
+{
+    return run->result.steps > 0 && !(run->result.total > 0);
+}
+
+/* The strategy that is known to be the fastest, or the one that a search finds. */
+static rk_status find_strategy(rk_job *job, rk_whole_run *run, const rk_strategy *known,
+                               rk_error *err)
+{
+    if (!known) {
+        return rk_found_fill(job, &run->args->request, run->inputs, &run->found, err);
+    }
+    const rk_setting setting = rk_setting_of(&run->args->request, run->inputs);
+    run->found = (rk_found){.searched = false};
+    return rk_answer_fill(&setting, known, &run->found.given, err);
+}
+
+/*
+ * Adds a cluster of this many accelerators, if some strategy fits and the run advances there; its
+ * fastest strategy may be known (NULL: it is not).
+ */
 static rk_status add_cluster(rk_job *job, rk_clusters *c, const struct site *site,
-                             int64_t accelerators, rk_error *err)
+                             int64_t accelerators, const rk_strategy *known, rk_error *err)
 {
     rk_run_args args;
     rk_inputs inputs;
@@ -68,7 +89,7 @@ static rk_status add_cluster(rk_job *job, rk_clusters *c, const struct site *sit
     }
     args.simulated = args.simulated < CHOICE_RUNS ? args.simulated : CHOICE_RUNS;
     status = rk_request_load(&args.request, &inputs, err);
-    if (!status && rk_found_fill(job, &args.request, &inputs, &run.found, err) == RK_ERR_STOPPED) {
+    if (!status && find_strategy(job, &run, known, err) == RK_ERR_STOPPED) {
         status = RK_ERR_STOPPED;
     } else if (!status && rk_found_answer(&run.found) && c->count < RK_CLUSTER_ROWS &&
                rk_found_answer(&run.found)->estimate.fits) {
@@ -78,6 +99,9 @@ static rk_status add_cluster(rk_job *job, rk_clusters *c, const struct site *sit
         if (!status) {
             fill_cluster(c, &run, out);
             c->count++;
+        } else if (is_stuck(&run)) {
+            c->stuck = *err; /* others may be small enough */
+            status = RK_OK;
         }
     }
     rk_found_clear(&run.found);
@@ -130,7 +154,7 @@ static rk_status add_near_guess(rk_job *job, rk_clusters *c, const struct site *
     for (size_t i = 0; i < COUNT(factors) && !status; i++) {
         const int64_t accelerators = rounded(factors[i] * guess, site->domain, site->most);
         if (!is_there(c, site->offered->name, accelerators)) {
-            status = add_cluster(job, c, site, accelerators, err);
+            status = add_cluster(job, c, site, accelerators, NULL, err);
         }
     }
     return status;
@@ -176,7 +200,8 @@ static double least_rate(const rk_clusters *c, const struct site *site, int64_t 
 
 /* Whether any strategy on so many accelerators is fast enough. */
 static rk_status is_fast_enough(rk_job *job, const rk_clusters *c, const struct site *site,
-                                int64_t accelerators, bool *fast, rk_error *err)
+                                int64_t accelerators, bool *fast, rk_strategy *fastest,
+                                rk_error *err)
 {
     rk_run_args args;
     rk_plan_space space;
@@ -195,6 +220,9 @@ static rk_status is_fast_enough(rk_job *job, const rk_clusters *c, const struct 
                                     &site->inputs.software.stack, &space, &control, 1, &planned,
                                     &found, &counts, err);
     *fast = found > 0;
+    if (*fast) {
+        *fastest = planned.strategy;
+    }
     return status;
 }
 
@@ -254,13 +282,14 @@ static rk_status add_smallest(rk_job *job, rk_clusters *c, const struct site *si
     }
     for (int64_t n = fewest_by_known(c, site), step; n < known && !status; n += step) {
         bool fast = false;
+        rk_strategy fastest;
         step = growth(n, site->domain);
         n = (n + step - 1) / step * step;
         if (!is_there(c, system, n)) {
-            status = is_fast_enough(job, c, site, n, &fast, err);
+            status = is_fast_enough(job, c, site, n, &fast, &fastest, err);
         }
         if (fast && !status) {
-            status = add_cluster(job, c, site, n, err);
+            status = add_cluster(job, c, site, n, &fastest, err);
             known = smallest_that_meets(c, system);
         }
     }

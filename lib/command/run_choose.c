@@ -79,6 +79,10 @@ rk_status rk_run_choose(rk_job *job, const rk_run_args *args, rk_error *err)
     for (int i = 0; i < c->offered_count && !status; i++) {
         status = rk_clusters_add(job, c, &c->offered[i], err);
     }
+    if (!status && c->count == 0 && c->stuck.code) {
+        *err = c->stuck;
+        status = err->code;
+    }
     if (!status) {
         rk_clusters_choose(c);
         status = rk_clusters_write(job, c, err);

@@ -162,6 +162,7 @@ done
     wrong '--tokens needs a number' run $run --tokens 300Bi
     wrong '--batch-ramp: expected BATCH:TOKENS:STEPS' run $run --tokens 300B --batch-ramp 16
     wrong '--batch-ramp: it starts below' run $run --tokens 300B --batch-ramp 1:1T
+    wrong 'the run does not advance' run --model llama3-8b --system h100-sxm:64 --tokens 1T --deadline 9d --failures 1M
     wrong '--maintenance: expected hours' run $run --tokens 300B --maintenance 8
     wrong 'a maintenance window of' run $run --tokens 300B --maintenance 30:1
     wrong '--slow-devices: expected percent' run $run --tokens 300B --slow-devices 1:0
