@@ -160,6 +160,24 @@ static rk_status add_near_guess(rk_job *job, rk_clusters *c, const struct site *
     return status;
 }
 
+/*
+ * Where the guess is too small for the memory that the model needs: doubles it until a strategy
+ * fits.
+ */
+static rk_status add_until_fits(rk_job *job, rk_clusters *c, const struct site *site, rk_error *err)
+{
+    const int before = c->count;
+    rk_status status = add_near_guess(job, c, site, err);
+    double accelerators = 4 * fmax(first_guess(c, site), (double)site->domain);
+    while (!status && c->count == before && accelerators < (double)site->most && !c->stuck.code &&
+           !(c->max_power < HUGE_VAL)) {
+        accelerators = fmin(2 * accelerators, (double)site->most);
+        status =
+            add_cluster(job, c, site, rounded(accelerators, site->domain, site->most), NULL, err);
+    }
+    return status;
+}
+
 /* ---- the smallest -------------------------------------------------------------------------- */
 
 /* Upper bound on the speed-up over the fastest cluster known so far. */
@@ -328,7 +346,7 @@ rk_status rk_clusters_add(rk_job *job, rk_clusters *clusters, const rk_offered *
 {
     struct site site = {.offered = offered, .args = *clusters->args};
     rk_status status = survey(&site, err);
-    status = status ? status : add_near_guess(job, clusters, &site, err);
+    status = status ? status : add_until_fits(job, clusters, &site, err);
     status = status ? status : add_smallest(job, clusters, &site, err);
     rk_inputs_clear(&site.inputs);
     return status;
