@@ -40,12 +40,19 @@ static const char *const list_choices[] = {
     "calculon-systems", "runs",    "aliases",      NULL,
 };
 
+static const rk_synonym list_synonyms[] = {
+    {"gpus", "accelerators"}, {"devices", "accelerators"}, {"machines", "systems"},
+    {"clusters", "systems"},  {"software", "stacks"},      {"frameworks", "stacks"},
+    {NULL, NULL},
+};
+
 static const rk_option list_options[] = {
     {.name = "what",
      .positional = true,
      .type = RK_OPTION_CHOICE,
      .offset = offsetof(list_arguments, what),
      .choices = list_choices,
+     .synonyms = list_synonyms,
      .value = "WHAT",
      .help = "list only these"},
     {.name = "json",

@@ -68,6 +68,8 @@ static const struct {
     {"ngpus", "accelerators", NULL},
     {"world-size", "accelerators", NULL},
     {"attn-implementation", "attention", NULL},
+    {"cost-per-gpu-hour", "price", NULL},
+    {"price-per-gpu-hour", "price", NULL},
     {"model-name", "model", NULL},
     {"model-name-or-path", "model", NULL},
     {"tensor-parallel-size", "tp", NULL},
@@ -133,6 +135,11 @@ static const struct {
 } unclear[] = {
     {"batch-size",
      "--global-batch, sequences per step, or --micro-batch, sequences per micro-batch"},
+    {"batch-tokens", "--global-batch: tokens of a step / sequence length"},
+    {"global-batch-tokens", "--global-batch: tokens of a step / sequence length"},
+    {"epochs", "--tokens to 'reckon run': tokens of the data set x epochs"},
+    {"num-train-epochs", "--tokens to 'reckon run': tokens of the data set x epochs"},
+    {"hours", "--deadline to 'reckon run', such as 24h, which chooses the number of accelerators"},
     {"days", "--deadline to 'reckon run', which chooses the number of accelerators"},
     {"time", "--deadline to 'reckon run', which chooses the number of accelerators"},
 };
