@@ -26,7 +26,7 @@ extern "C" {
 
 /* ---- errors ---------------------------------------------------------------------------- */
 
-/* How a call went. */
+/* Result of a call. */
 typedef enum rk_status {
     RK_OK = 0,      /* done */
     RK_ERR_MEMORY,  /* the machine ran out of memory */
@@ -43,7 +43,7 @@ typedef struct rk_error {
     int line, column;  /* 1-based, of a syntax error; 0 otherwise */
     char file[256];    /* document at fault, "" when the fault is in no document */
     char path[128];    /* JSON path of the value at fault, e.g. "networks[1].bandwidth" */
-    char message[512]; /* what was found and what would be right */
+    char message[512]; /* what was found and what is expected */
 } rk_error;
 
 /*

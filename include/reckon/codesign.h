@@ -11,8 +11,8 @@
  *     }
  *     rk_explanation_free(explanation);
  *
- * Figures are those of `reckon explain`, `design` and `shape` by the reckon model, to the last
- * digit; see docs/codesign.md.  For the Calculon methodology, use jobs (reckon/command.h).
+ * Results are identical to those of `reckon explain`, `design` and `shape` with the reckon model;
+ * see docs/codesign.md.  For the Calculon methodology, use jobs (reckon/command.h).
  *
  * In all three, `space` is as for rk_plan_strategies, with accelerators and global batch; `control`
  * may be NULL and is used as there; results refer to the setup, which must outlive them, and are
@@ -44,10 +44,10 @@ RK_API rk_status rk_explain_system(const rk_setup *setup, const rk_space *space,
 /* NULL is legal. */
 RK_API void rk_explanation_free(rk_explanation *explanation);
 
-/* What is compared with. */
+/* The unchanged system, and the size of the searches. */
 typedef struct rk_explanation_facts {
     bool found;             /* a strategy fits; otherwise there is nothing to explain */
-    double change;          /* that was asked for */
+    double change;          /* as requested */
     double step_s;          /* best step time on the unchanged system */
     double sequences_per_s; /* likewise */
     int64_t numbers;        /* that were changed */
@@ -65,11 +65,11 @@ typedef struct rk_number_worth {
                           the next */
     const char *name;  /* for people: "NVLink4 bandwidth" */
     const char *unit;  /* of the next two; static */
-    double from;       /* what it is */
-    double to;         /* what it is changed to */
+    double from;       /* current value */
+    double to;         /* changed value */
     double old_step_s; /* step time of the strategy that was best before; 0: it no longer runs */
     bool runs;         /* some strategy fits; otherwise the rest is 0 */
-    double step_s;     /* of the best strategy then */
+    double step_s;     /* of the best strategy with the change */
     double sequences_per_s; /* likewise */
     double gain;            /* relative gain in throughput */
 } rk_number_worth;
@@ -129,8 +129,8 @@ typedef struct rk_machine_facts {
     double sequences_per_s; /* by its best strategy */
     double tokens_per_s;    /* likewise */
     double mfu;             /* likewise */
-    double days;            /* for the tokens of the target; 0: not known */
-    double run_cost;        /* fraction of the machine's life that they take; 0: not known */
+    double days;            /* to train on the tokens of the target; 0: unknown */
+    double run_cost;        /* cost x days / depreciation period; 0: unknown */
 } rk_machine_facts;
 
 /*

@@ -24,7 +24,7 @@
 extern "C" {
 #endif
 
-/* ---- what commands and options there are --------------------------------------------------- */
+/* ---- commands and options ------------------------------------------------------------------ */
 
 /* A command of `reckon`. */
 typedef struct rk_command rk_command;
@@ -104,7 +104,7 @@ typedef struct rk_job rk_job;
 /* Other processes that share a search; see reckon/team.h. */
 typedef struct rk_team rk_team;
 
-/* How far a search is. */
+/* Progress of a search. */
 typedef struct rk_job_progress {
     const char *what;     /* what is counted, e.g. "strategies" */
     uint64_t done, total; /* total 0: not known */

@@ -13,8 +13,8 @@
  *         printf("%zu runs, mean error %.1f %%\n", score.step.count, 100 * score.step.mean);
  *     }
  *
- * Figures are those of `reckon validate` and `reckon calibrate`, to the last digit.  The columns of
- * a table: docs/columns.md; how errors are counted: docs/accuracy.md; recipes: docs/calibration.md.
+ * Results are identical to those of `reckon validate` and `reckon calibrate`.  See docs/columns.md
+ * for the columns of a table, docs/accuracy.md for errors, docs/calibration.md for recipes.
  */
 #ifndef RECKON_EVIDENCE_H
 #define RECKON_EVIDENCE_H
@@ -258,7 +258,7 @@ typedef struct rk_fitted_constant {
     double width;        /* half of the range in which the loss grows by less than 1 % */
     double importance;   /* growth of the loss at the worse of its bounds, relative */
     bool at_bound;       /* it is on a bound */
-    bool idle;           /* it hardly matters */
+    bool idle;           /* the loss hardly depends on it */
 } rk_fitted_constant;
 
 /*

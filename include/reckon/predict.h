@@ -16,8 +16,8 @@
  *         rk_outcome_prediction(outcome, 0, &best, sizeof(best));
  *     }
  *
- * Figures are those of `reckon plan`, `estimate`, `fit` and `comm`, to the last digit.  The model
- * and its sources: docs/method.md.
+ * Results are identical to those of `reckon plan`, `estimate`, `fit` and `comm`.  docs/method.md
+ * describes the model and its sources.
  */
 #ifndef RECKON_PREDICT_H
 #define RECKON_PREDICT_H
@@ -29,13 +29,12 @@
 extern "C" {
 #endif
 
-/* ---- what is trained, on what, with what ----------------------------------------------------- */
+/* ---- model, system and software -------------------------------------------------------------- */
 
-/* A model on a system with its training software: the subject of everything below. */
+/* A model, a system and training software; all functions below use one. */
 typedef struct rk_setup rk_setup;
 
-/* The software, as far as it is known.  All zero except `size`: the accelerator's usual software.
- */
+/* Choice of software.  All zero except `size`: the accelerator's usual software. */
 typedef struct rk_setup_choice {
     size_t size;           /* sizeof(rk_setup_choice) */
     const char *framework; /* whose constraints apply: "megatron", "torchtitan", "any"...; NULL:
@@ -73,11 +72,11 @@ RK_API void rk_setup_describe(const rk_setup *setup, rk_setup_facts *facts, size
 
 /*
  * Makes a strategy from options as `reckon estimate` does: `options` is a JSON object of them, e.g.
- * {"accelerators": 64, "tp": 8, "pp": 2, "global_batch": 128}; what it leaves out follows from the
- * rest or is the framework's default.  Fills the first `size` bytes: pass sizeof(rk_strategy).
- * Errors: RK_ERR_SYNTAX; RK_ERR_INVALID for an option, and for a strategy that the framework does
- * not run, with the rule and the nearest legal choice.  "layout" is refused because it would
- * outlive its text; set rk_strategy.layout instead.
+ * {"accelerators": 64, "tp": 8, "pp": 2, "global_batch": 128}; options that are not given follow
+ * from the others or have the framework's default.  Fills the first `size` bytes: pass
+ * sizeof(rk_strategy). Errors: RK_ERR_SYNTAX; RK_ERR_INVALID for an option, and for a strategy that
+ * the framework does not run, with the rule and the nearest legal choice.  "layout" is refused
+ * because it would outlive its text; set rk_strategy.layout instead.
  */
 RK_API rk_status rk_strategy_read(const rk_setup *setup, const char *options, rk_strategy *strategy,
                                   size_t size, rk_error *err);
@@ -132,12 +131,12 @@ typedef struct rk_prediction {
     double expert_bytes;         /* likewise */
     double pipeline_bytes;       /* likewise */
     double data_bytes;           /* likewise */
-    bool fits;                   /* the stage that needs most memory has it */
+    bool fits;                   /* on every stage */
     bool thrashes;       /* it runs, but the allocator keeps freeing and reallocating memory */
     int64_t worst_stage; /* pipeline rank that needs most memory */
-    double memory_bytes; /* that it needs */
+    double memory_bytes; /* of that stage */
     double memory_part_bytes[RK_MEMORY_ROOM]; /* by rk_memory_part_name; adds up to memory_bytes */
-    double usable_bytes;                      /* that it may use */
+    double usable_bytes;                      /* available to it */
     double host_bytes;                        /* offloaded, per accelerator of that stage */
     /* Interval of measured steps of comparable runs (docs/accuracy.md); 0 runs: none is comparable,
      * or rk_predict_step was called. */
@@ -223,9 +222,9 @@ RK_API rk_status rk_plan_strategies(const rk_setup *setup, const rk_space *space
                                     rk_error *err);
 
 /*
- * Says whether a strategy fits, or any where the space leaves choices open, and if not what would
- * make it fit: rk_outcome_change, and the fewest accelerators of rk_outcome_describe.  Otherwise as
- * rk_plan_strategies.
+ * Checks whether a strategy fits, or any strategy of a space with open choices, and if not, finds
+ * what would make it fit: rk_outcome_change, and the fewest accelerators of rk_outcome_describe.
+ * Otherwise as rk_plan_strategies.
  */
 RK_API rk_status rk_fit_strategies(const rk_setup *setup, const rk_space *space,
                                    const rk_job_control *control, rk_outcome **outcome,
@@ -322,12 +321,12 @@ typedef struct rk_operator_facts {
     double K;               /* inner dimension, or size of a head */
     double flops;           /* executed */
     double moved_bytes;     /* by memory-bound work */
-    double saved_bytes;     /* kept for backward; negative: given up */
+    double saved_bytes;     /* kept for backward; negative: freed */
     const char *collective; /* of a message: "all_reduce"; static; NULL: it sends none */
     double messages;        /* of the same size, one after the other */
     double message_bytes;   /* of one, as rk_predict_collective takes them */
     int64_t ranks;          /* of the group of a message */
-    double sent_bytes;      /* that leave the rank, of all */
+    double sent_bytes;      /* of all messages */
     double seconds;         /* on the critical path of the pass */
 } rk_operator_facts;
 
@@ -342,10 +341,10 @@ RK_API bool rk_operators_at(const rk_operators *operators, size_t index, rk_oper
 
 /* One collective operation, in the terms of nccl-tests. */
 typedef struct rk_collective_timing {
-    double seconds;                    /* that it takes */
-    double algorithm_bytes_per_s;      /* size over time */
-    double bus_bytes_per_s;            /* that times what the links of a ring carry per byte */
-    int64_t ranks;                     /* of the group */
+    double seconds;               /* duration */
+    double algorithm_bytes_per_s; /* size over time */
+    double bus_bytes_per_s; /* algorithm bandwidth times the bytes on a ring's links per byte */
+    int64_t ranks;          /* of the group */
     int64_t ranks_of_innermost_domain; /* in a full domain of the fastest tier */
 } rk_collective_timing;
 

@@ -16,7 +16,7 @@
  *     }
  *     rk_run_outcome_free(run);
  *
- * Figures are those of `reckon run`, to the last digit.  The model and its sources: docs/run.md.
+ * Results are identical to those of `reckon run`; see docs/run.md.
  */
 #ifndef RECKON_RUN_H
 #define RECKON_RUN_H
@@ -27,7 +27,7 @@
 extern "C" {
 #endif
 
-/* ---- what is asked --------------------------------------------------------------------------- */
+/* ---- requests -------------------------------------------------------------------------------- */
 
 /*
  * A run to predict.  Begin with rk_run_request_init.  Texts, strategy and space must live as long
@@ -50,7 +50,7 @@ typedef struct rk_run_request {
     double stragglers_percent;   /* relative standard deviation of a worker's step time; 0: all
                                     equally fast */
     const char *reliability;     /* document of rates of interruptions; NULL: the published one */
-    double failures;             /* a day per 1,000 accelerators; below 0: by `reliability` */
+    double failures;             /* per day and 1,000 accelerators; below 0: by `reliability` */
     double restart_s;            /* from an interruption to the next step, without reading; below 0:
                                     by `reliability` */
     int64_t spares;              /* hot spare nodes; negative: failed nodes are replaced at once */
@@ -74,7 +74,7 @@ typedef struct rk_run_request {
 /* Fills the first `size` bytes with defaults: pass sizeof(rk_run_request). */
 RK_API void rk_run_request_init(rk_run_request *request, size_t size);
 
-/* ---- what is predicted ----------------------------------------------------------------------- */
+/* ---- predictions ----------------------------------------------------------------------------- */
 
 /* A whole run with its strategy. */
 typedef struct rk_run_outcome rk_run_outcome;
@@ -95,7 +95,7 @@ RK_API void rk_run_outcome_free(rk_run_outcome *run);
 
 /* Statistics over all simulated runs. */
 typedef struct rk_spread {
-    double mean;  /* of the runs that ended */
+    double mean;  /* of runs that finished */
     double error; /* standard error of the mean */
     double p10;   /* 10th percentile of all runs; infinite: no end */
     double p50;   /* likewise the median */
@@ -128,7 +128,7 @@ typedef struct rk_run_outcome_facts {
     double energy_joules;              /* building included; 0: not known */
     double carbon_kg;                  /* of CO2; 0: not known */
     int64_t simulated_runs;            /* 0: the rest is 0 */
-    int64_t unfinished_runs;           /* of them, those that do not advance */
+    int64_t unfinished_runs;           /* of these, runs that never finish */
     rk_spread simulated_total_s;       /* time of a run */
     rk_spread simulated_goodput;       /* share of its steps */
     rk_spread simulated_interruptions; /* of a run */
@@ -146,7 +146,7 @@ RK_API void rk_run_outcome_describe(const rk_run_outcome *run, rk_run_outcome_fa
  */
 RK_API const rk_outcome *rk_run_outcome_strategies(const rk_run_outcome *run);
 
-/* An assumption that moves the answer, from its low to its high end. */
+/* An uncertain assumption, and the length of the run at both ends of its range. */
 typedef struct rk_run_assumption {
     const char *name;    /* static */
     double low;          /* as a factor of what is assumed */
@@ -156,7 +156,7 @@ typedef struct rk_run_assumption {
 } rk_run_assumption;
 
 /*
- * Fills the first `size` bytes for assumption `index`, the one that moves the run most first.
+ * Fills the first `size` bytes for assumption `index`, those with the largest effect first.
  * Returns false, and fills nothing, past the last.
  */
 RK_API bool rk_run_outcome_assumption(const rk_run_outcome *run, size_t index,

@@ -31,7 +31,7 @@ typedef struct rk_search_control {
      * Bounded searches take no parts: they search all.
      */
     uint64_t slice;
-    uint64_t slices;   /* how many parts there are */
+    uint64_t slices;   /* number of parts */
     double least_rate; /* sequences/s: a bounded search ignores slower strategies */
     /*
      * What other parts have found already: strategies below this score (the rate, or the negative
@@ -41,8 +41,8 @@ typedef struct rk_search_control {
 } rk_search_control;
 
 /*
- * How a bounded search disposed of the strategies of a space: total is the sum of evaluated and of
- * the four below it.  The number that would run is not known.
+ * Why a bounded search eliminated strategies: total is the sum of evaluated and the four counts
+ * below it.  The number of strategies that would run is unknown.
  */
 typedef struct rk_bounded_counts {
     uint64_t total;        /* strategies of the space (mbs_break is ignored) */

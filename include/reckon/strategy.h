@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How a run is laid out on a system: degrees of parallelism, batch, recompute, sharding, precision
- * and overlap.  The library and its commands use the same struct.
+ * Strategies: degrees of parallelism, batch, recomputation, sharding, precision and overlap.  The
+ * library and its commands use the same struct.
  *
  * Ranks are numbered with tensor parallelism fastest, then context, then data and pipeline in the
  * strategy's order (expert groups fold over tensor, context and data ranks).
@@ -30,11 +30,11 @@ typedef enum rk_precision { RK_FP32, RK_TF32, RK_BF16, RK_FP16, RK_FP8, RK_FP4 }
     X(1F1B, 1f1b, "1f1b")                                                                          \
     X(INTERLEAVED, interleaved, "interleaved") /* 1F1B with v > 1 chunks a rank */                 \
     X(ZB_H1, zb_h1, "zb-h1")                   /* weight gradients fill bubbles, memory of 1F1B */ \
-    X(ZB_H2, zb_h2, "zb-h2")          /* the same with 2p - 1 microbatches: fills more of them */  \
-    X(ZB_V, zb_v, "zb-v")             /* a V; only filling it idles when F = B = W */              \
+    X(ZB_H2, zb_h2, "zb-h2")                   /* the same with 2p - 1 microbatches in flight */   \
+    X(ZB_V, zb_v, "zb-v")             /* V-shaped; no bubble in steady state if F = B = W */       \
     X(DUALPIPE, dualpipe, "dualpipe") /* bidirectional, two copies of the weights */               \
-    X(V_HALF, v_half, "v-half")       /* a V with half the activations of 1F1B */                  \
-    X(V_MIN, v_min, "v-min")          /* a V with a third of them */
+    X(V_HALF, v_half, "v-half")       /* V-shaped, half the activations of 1F1B */                 \
+    X(V_MIN, v_min, "v-min")          /* V-shaped, a third of them */
 
 /* How an entry becomes an enumerator. */
 #define RK_SCHEDULE_KIND(kind, entry, name) RK_SCHEDULE_##kind,
@@ -93,8 +93,8 @@ typedef enum rk_sharding {
  * fp4 have one recipe, NVFP4: a scale of 8 bits per 16 elements and one per tensor.
  */
 typedef enum rk_fp8_recipe {
-    RK_FP8_TENSORWISE, /* one scale per tensor, of what it holds now: one more pass over it */
-    RK_FP8_DELAYED,    /* one scale per tensor, of what it held in earlier steps */
+    RK_FP8_TENSORWISE, /* one scale per tensor, of its current values: needs another pass */
+    RK_FP8_DELAYED,    /* one scale per tensor, of its values in earlier steps */
     RK_FP8_BLOCKWISE,  /* 1x128 of activations and gradients, 128x128 of weights (DeepSeek) */
     RK_FP8_MX,         /* 1x32 along the inner dimension of each GEMM, in 8 bits */
 } rk_fp8_recipe;
@@ -111,7 +111,7 @@ typedef enum rk_attention_kernel {
     RK_KERNEL_COUNT,
 } rk_attention_kernel;
 
-/* What updates the weights; docs/method/optimizers.md says what each keeps and does. */
+/* Optimizers; docs/method/optimizers.md describes their states and costs. */
 typedef enum rk_optimizer {
     RK_OPTIMIZER_ADAMW,
     RK_OPTIMIZER_ADAMW_BF16, /* moments in bf16 */
@@ -131,8 +131,7 @@ typedef struct rk_state_recipe {
     double reduce;                      /* bytes of a reduced gradient, 4 or 2 */
 } rk_state_recipe;
 
-/* A strategy.  Begin with rk_strategy_read, or with one of an outcome, and change what is to
- * differ. */
+/* A strategy.  Start with rk_strategy_read or a strategy of an outcome, and modify it. */
 typedef struct rk_strategy {
     size_t size; /* sizeof(rk_strategy) of the program; fields may be added at the end */
     int64_t tp, cp, pp, vp, dp;        /* vp: chunks per rank of the interleaved schedule, else 1 */
@@ -167,13 +166,13 @@ typedef struct rk_strategy {
     const int16_t *layout; /* the caller's: layers of every virtual stage in the model's order */
     int layout_count;      /* number of stages in it; 0: no layout, layers are spread evenly */
     /*
-     * Fine-tuning by adapters (LoRA): all that the model has is frozen, and the linears of these
-     * modules (dense and shared FFNs, not routed experts) learn by two thin matrices of this rank.
-     * 0: everything learns.  rk_strategy_freeze sets all three and the bytes of states.
+     * Fine-tuning with adapters (LoRA): the weights of the model are frozen, and the linears of
+     * these modules (dense and shared FFNs, not routed experts) get trainable adapters of this
+     * rank. 0: all weights are trained.  rk_strategy_freeze sets all three and the bytes of states.
      */
     int64_t adapter_rank;
     unsigned adapter_modules; /* bits of rk_adapted */
-    double learning;          /* with adapters: their parameters as a fraction of the model's */
+    double learning;          /* parameters of adapters as a fraction of the model's */
     double capacity_factor;   /* MoE; 0: dropless */
     double imbalance;         /* tokens on the most loaded expert rank over the mean, >= 1 */
     rk_optimizer optimizer;   /* of all trained weights */

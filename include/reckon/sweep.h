@@ -18,7 +18,7 @@
  *     status = status ? status : rk_sweep_points(sweep, &control, NULL, 0, &err);
  *     rk_sweep_free(sweep);
  *
- * Rows are those of `reckon sweep`, in the same order.  The document: docs/sweep.md.
+ * Rows are identical to those of `reckon sweep`.  docs/sweep.md describes the document.
  */
 #ifndef RECKON_SWEEP_H
 #define RECKON_SWEEP_H
@@ -31,7 +31,7 @@ extern "C" {
 
 /* ---- values ---------------------------------------------------------------------------------- */
 
-/* What a value is. */
+/* Type of a value. */
 typedef enum rk_value_type {
     RK_VALUE_NULL, /* no value; of a column: values of several types */
     RK_VALUE_INT,  /* `integer` */
@@ -93,7 +93,7 @@ typedef struct rk_sweep_progress {
     uint64_t resumed;      /* part of `done` that an earlier run completed */
 } rk_sweep_progress;
 
-/* What a sweep comes to. */
+/* Counts of a sweep. */
 typedef struct rk_sweep_totals {
     uint64_t points;     /* of the grid */
     uint64_t dropped;    /* of them: break a constraint */

@@ -37,12 +37,12 @@ RK_API rk_status rk_timeline_create(const rk_outcome *outcome, size_t index, rk_
 /* NULL is legal. */
 RK_API void rk_timeline_free(rk_timeline *timeline);
 
-/* What a step comes to. */
+/* Summary of a step. */
 typedef struct rk_timeline_facts {
     double step_s;        /* of the whole step */
-    double pipeline_s;    /* until the last rank has passed its last microbatch */
+    double pipeline_s;    /* until the last rank has finished its last microbatch */
     int64_t ranks;        /* of the pipeline */
-    int64_t events;       /* that rk_timeline_at knows */
+    int64_t events;       /* number of events */
     int64_t microbatches; /* of a data-parallel replica */
 } rk_timeline_facts;
 
@@ -56,7 +56,7 @@ typedef struct rk_timeline_event {
     const char *stream;  /* "compute"; "backward" where a schedule overlaps it with forward; of what
                             follows the pipeline "dp", "pp", "host" or "compute"; static */
     const char *kind;    /* "forward", "backward", "weight", or the part of the step after the
-                            pipeline:    the step, such as "optimizer"; static */
+                            pipeline, such as "optimizer"; static */
     int64_t chunk;       /* of the rank's layers, from 0; -1: none */
     int64_t micro_batch; /* from 0; -1: none */
     double start_s;      /* since the start of the step */
