@@ -12,7 +12,8 @@ rk_status rk_int_list_add(rk_int_list *list, int64_t item, rk_error *err)
         const size_t room = list->room ? 2 * list->room : 16;
         int64_t *items = realloc(list->items, room * sizeof(*items));
         if (!items) {
-            return rk_fail(err, RK_ERR_MEMORY, "no memory for a list of %zu integers", room);
+            return rk_fail(err, RK_ERR_MEMORY, "not enough memory for a list of %zu integers",
+                           room);
         }
         list->items = items;
         list->room = room;

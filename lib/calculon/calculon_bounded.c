@@ -382,7 +382,7 @@ static rk_status run_rounds(struct search *s, rk_error *err)
 
 static rk_status fail_memory(rk_error *err)
 {
-    return rk_fail(err, RK_ERR_MEMORY, "no memory for the scratch of a search");
+    return rk_fail(err, RK_ERR_MEMORY, "not enough memory for the scratch of a search");
 }
 
 static rk_status init_workers(struct search *s, rk_error *err)

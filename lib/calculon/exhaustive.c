@@ -276,7 +276,7 @@ static rk_status init_workers(struct search *s, int threads, rk_error *err)
     const size_t tiers = (size_t)s->sys->network_count;
     s->workers = calloc((size_t)threads, sizeof(*s->workers));
     if (!s->workers) {
-        return rk_fail(err, RK_ERR_MEMORY, "no memory for %d threads", threads);
+        return rk_fail(err, RK_ERR_MEMORY, "not enough memory for %d threads", threads);
     }
     for (int i = 0; i < threads; i++) {
         struct worker *w = &s->workers[i];
@@ -286,7 +286,7 @@ static rk_status init_workers(struct search *s, int threads, rk_error *err)
         w->limits = aligned_alloc(64, s->units.v_max * sizeof(*w->limits));
         w->dead = s->space->mbs_break ? malloc(s->units.cells_max * dead_size(s)) : NULL;
         if (!w->columns || !w->batches || !w->limits || (s->space->mbs_break && !w->dead)) {
-            return rk_fail(err, RK_ERR_MEMORY, "no memory for the scratch of a search");
+            return rk_fail(err, RK_ERR_MEMORY, "not enough memory for the scratch of a search");
         }
     }
     return RK_OK;

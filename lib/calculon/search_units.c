@@ -50,7 +50,7 @@ static rk_status add_units(const rk_space_plan *plan, bool together, size_t cell
     rk_space_unit *items =
         realloc(units->items, (units->count + b_count / step) * sizeof(*units->items));
     if (!items) {
-        return rk_fail(err, RK_ERR_MEMORY, "no memory for the units of a search");
+        return rk_fail(err, RK_ERR_MEMORY, "not enough memory for the units of a search");
     }
     units->items = items;
     for (size_t i = 0; i < b_count; i += step) {

@@ -92,7 +92,7 @@ static rk_status plan_settings(const rk_calculon_sys *sys, const rk_calculon_spa
         plan->settings[type] = list.items;
         plan->ordinal[type] = list.ordinal;
         if (!list.items || !list.ordinal) {
-            return rk_fail(err, RK_ERR_MEMORY, "no memory for the settings of a search");
+            return rk_fail(err, RK_ERR_MEMORY, "not enough memory for the settings of a search");
         }
         list_settings(space, type, has_mem2, &list);
         plan->setting_count[type] = list.count;
@@ -119,7 +119,7 @@ static rk_status add_cell(struct planner *pl, const rk_space_cell *cell, rk_erro
         const size_t room = pl->cell_room ? 2 * pl->cell_room : 64;
         rk_space_cell *cells = realloc(plan->cells, room * sizeof(*cells));
         if (!cells) {
-            return rk_fail(err, RK_ERR_MEMORY, "no memory for %zu pairs of degrees", room);
+            return rk_fail(err, RK_ERR_MEMORY, "not enough memory for %zu pairs of degrees", room);
         }
         plan->cells = cells;
         pl->cell_room = room;

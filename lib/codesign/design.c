@@ -142,7 +142,7 @@ static rk_status list_designs(struct grid *g, rk_error *err)
     }
     g->designs = calloc(count, sizeof(*g->designs));
     if (!g->designs) {
-        return rk_fail(err, RK_ERR_MEMORY, "no memory for %zu machines", count);
+        return rk_fail(err, RK_ERR_MEMORY, "not enough memory for %zu machines", count);
     }
     for (g->count = 0; g->count < count; g->count++) {
         rk_design *d = &g->designs[g->count];

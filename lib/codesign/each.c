@@ -54,7 +54,7 @@ rk_status rk_search_each(uint64_t count, rk_each_search *search, void *context,
     const struct worker *first = NULL; /* searches are taken in order */
     *counts = (rk_bounded_counts){0};
     if (!run.workers) {
-        return rk_fail(err, RK_ERR_MEMORY, "no memory for %d threads", threads);
+        return rk_fail(err, RK_ERR_MEMORY, "not enough memory for %d threads", threads);
     }
     rk_status status = rk_parallel_run(threads, count, run_unit, &run,
                                        control && control->progress ? tick : NULL, &run, err);

@@ -29,7 +29,7 @@ static rk_status add_shape(struct survey *s, const rk_model_sizes *sizes, rk_err
         const size_t room = s->room ? 2 * s->room : 64;
         rk_shape *shapes = realloc(s->shapes, room * sizeof(*shapes));
         if (!shapes) {
-            return rk_fail(err, RK_ERR_MEMORY, "no memory for %zu shapes", room);
+            return rk_fail(err, RK_ERR_MEMORY, "not enough memory for %zu shapes", room);
         }
         s->shapes = shapes;
         s->room = room;

@@ -54,7 +54,7 @@ static rk_status write_json(rk_out *out, bool indented, bool layers,
     /* One more than needed, because zero results may be requested. */
     rk_calculon_result *results = calloc(ranking->count + 1, sizeof(*results));
     if (!results) {
-        return rk_fail(err, RK_ERR_MEMORY, "no memory for %zu results; lower --top-n",
+        return rk_fail(err, RK_ERR_MEMORY, "not enough memory for %zu results; lower --top-n",
                        ranking->count);
     }
     rk_status status = RK_OK;

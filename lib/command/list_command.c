@@ -41,8 +41,12 @@ static const char *const list_choices[] = {
 };
 
 static const rk_synonym list_synonyms[] = {
-    {"gpus", "accelerators"}, {"devices", "accelerators"}, {"machines", "systems"},
-    {"clusters", "systems"},  {"software", "stacks"},      {"frameworks", "stacks"},
+    {"gpus", "accelerators"},
+    {"devices", "accelerators"},
+    {"machines", "systems"},
+    {"clusters", "systems"},
+    {"software", "stacks"},
+    {"frameworks", "stacks"},
     {NULL, NULL},
 };
 

@@ -198,7 +198,8 @@ static rk_status prepare_statements(rk_sqlite_out *out, rk_error *err)
         char *text = finish_sql(sql[i]);
         if (status == RK_OK) {
             status = text ? prepare(out, text, statements[i], err)
-                          : rk_fail(err, RK_ERR_MEMORY, "no memory for the statements of SQLite");
+                          : rk_fail(err, RK_ERR_MEMORY,
+                                    "not enough memory for the statements of SQLite");
         }
         sqlite3_free(text);
     }

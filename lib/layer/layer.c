@@ -434,8 +434,9 @@ void rk_block_layer(const rk_block_context *context, const rk_layer_type *type,
 
 static rk_status list_status(const rk_operator_list *list, rk_error *err)
 {
-    return list->failed ? rk_fail(err, RK_ERR_MEMORY, "no memory for the operators of a layer")
-                        : RK_OK;
+    return list->failed
+               ? rk_fail(err, RK_ERR_MEMORY, "not enough memory for the operators of a layer")
+               : RK_OK;
 }
 
 rk_status rk_list_layer(const rk_block_context *context, const rk_layer_type *type, bool whole,

@@ -182,7 +182,8 @@ rk_status rk_published_load(const char *path, rk_published *out, rk_error *err)
         status ? status : rk_compare_runs(&out->sources, &out->facts, 1, &all, &out->compared, err);
     if (!status) {
         out->runs = calloc(out->compared.count + 1, sizeof(*out->runs));
-        status = out->runs ? RK_OK : rk_fail(err, RK_ERR_MEMORY, "no memory for published runs");
+        status =
+            out->runs ? RK_OK : rk_fail(err, RK_ERR_MEMORY, "not enough memory for published runs");
     }
     for (size_t i = 0; i < out->compared.count && !status; i++) {
         status = fill_run(out, i, &out->runs[i], err);

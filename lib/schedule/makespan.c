@@ -29,7 +29,7 @@ struct rk_makespans {
 rk_status rk_makespans_new(rk_makespans **makespans, rk_error *err)
 {
     *makespans = calloc(1, sizeof(**makespans));
-    return *makespans ? RK_OK : rk_fail(err, RK_ERR_MEMORY, "out of memory for schedules");
+    return *makespans ? RK_OK : rk_fail(err, RK_ERR_MEMORY, "not enough memory for schedules");
 }
 
 static void forget_programs(rk_makespans *m)
@@ -91,7 +91,7 @@ static rk_status make_room(int64_t **room, size_t *size, size_t wanted, rk_error
     if (wanted > *size) {
         int64_t *more = realloc(*room, wanted * sizeof(*more));
         if (!more) {
-            return rk_fail(err, RK_ERR_MEMORY, "out of memory for the steps of a schedule");
+            return rk_fail(err, RK_ERR_MEMORY, "not enough memory for the steps of a schedule");
         }
         *room = more;
         *size = wanted;

@@ -22,7 +22,7 @@ rk_status rk_orders_init(const rk_pipeline *p, rk_orders *orders, rk_error *err)
     orders->ranks = calloc((size_t)p->ranks, sizeof(*orders->ranks));
     orders->steps = malloc((size_t)(p->ranks * room) * sizeof(*orders->steps));
     if (!orders->ranks || !orders->steps) {
-        return rk_fail(err, RK_ERR_MEMORY, "out of memory for %lld steps of a pipeline",
+        return rk_fail(err, RK_ERR_MEMORY, "not enough memory for %lld steps of a pipeline",
                        (long long)(p->ranks * room));
     }
     for (int64_t r = 0; r < p->ranks; r++) {

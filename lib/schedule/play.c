@@ -222,7 +222,8 @@ static rk_status play_prepare(struct play *y, rk_error *err)
     y->forward_end = malloc((size_t)(2 * ends) * sizeof(*y->forward_end));
     y->queue = malloc((size_t)p->ranks * sizeof(*y->queue));
     if (!y->ranks || !y->forward_end || !y->queue) {
-        return rk_fail(err, RK_ERR_MEMORY, "out of memory for %lld ends of passes of a pipeline",
+        return rk_fail(err, RK_ERR_MEMORY,
+                       "not enough memory for %lld ends of passes of a pipeline",
                        (long long)(2 * ends));
     }
     y->backward_end = y->forward_end + ends;
@@ -266,7 +267,7 @@ static rk_status fill_ticks(struct play *y, rk_error *err)
     y->pair = rk_to_ticks(y->clock, p->overlapped_pair);
     y->chunks = malloc(count * sizeof(*y->chunks));
     if (!y->chunks) {
-        return rk_fail(err, RK_ERR_MEMORY, "out of memory for the chunks of a pipeline");
+        return rk_fail(err, RK_ERR_MEMORY, "not enough memory for the chunks of a pipeline");
     }
     for (size_t i = 0; i < count; i++) {
         y->chunks[i] = (struct ticks){

@@ -81,7 +81,7 @@ static rk_status prepare(struct compiler *c, rk_error *err)
     c->first = c->program->first = calloc((size_t)p->ranks + 1, sizeof(*c->first));
     c->forward_of = malloc(2 * (size_t)all * sizeof(*c->forward_of));
     if (!c->first || !c->next || !c->forward_of) {
-        return rk_fail(err, RK_ERR_MEMORY, "out of memory for %lld places of a schedule",
+        return rk_fail(err, RK_ERR_MEMORY, "not enough memory for %lld places of a schedule",
                        (long long)(2 * all));
     }
     c->backward_of = c->forward_of + all;
@@ -209,7 +209,7 @@ static rk_status compile_rounds(struct compiler *c, rk_error *err)
     program->rounds = calloc((size_t)p->ranks, sizeof(*program->rounds));
     if (!cuts || !program->rounds) {
         free(cuts);
-        return rk_fail(err, RK_ERR_MEMORY, "out of memory for the rounds of a pipeline");
+        return rk_fail(err, RK_ERR_MEMORY, "not enough memory for the rounds of a pipeline");
     }
     int64_t *round0 = cuts, *round1 = cuts + p->ranks, *after = cuts + 2 * p->ranks;
     for (int64_t r = 0; r < p->ranks; r++) {
@@ -238,7 +238,7 @@ rk_status rk_program_new(const rk_pipeline *pipeline, rk_program **program, rk_e
     p.microbatches = rk_program_microbatches(pipeline);
     struct compiler c = {.pipeline = &p, .program = calloc(1, sizeof(**program))};
     rk_status status =
-        c.program ? RK_OK : rk_fail(err, RK_ERR_MEMORY, "out of memory for a schedule");
+        c.program ? RK_OK : rk_fail(err, RK_ERR_MEMORY, "not enough memory for a schedule");
     if (!status) {
         c.program->kind = p.kind;
         c.program->ranks = p.ranks;
@@ -250,7 +250,7 @@ rk_status rk_program_new(const rk_pipeline *pipeline, rk_program **program, rk_e
         c.program->instructions = malloc((size_t)c.program->ends * sizeof(rk_instruction));
         status = c.program->instructions
                      ? (round_of(&p).steps > 0 ? compile_rounds(&c, err) : compile_whole(&c, err))
-                     : rk_fail(err, RK_ERR_MEMORY, "out of memory for the steps of a schedule");
+                     : rk_fail(err, RK_ERR_MEMORY, "not enough memory for the steps of a schedule");
     }
     release(&c);
     if (status) {

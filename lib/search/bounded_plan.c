@@ -84,7 +84,8 @@ static rk_status add_batch(rk_plan_bounds *s, const struct batch *batch, rk_erro
         const size_t room = s->batch_room ? 2 * s->batch_room : 256;
         struct batch *batches = realloc(s->batches, room * sizeof(*batches));
         if (!batches) {
-            return rk_fail(err, RK_ERR_MEMORY, "no memory for %zu micro-batches of a plan", room);
+            return rk_fail(err, RK_ERR_MEMORY, "not enough memory for %zu micro-batches of a plan",
+                           room);
         }
         s->batches = batches;
         s->batch_room = room;
@@ -339,7 +340,7 @@ static rk_status list_groups(rk_plan_bounds *s, rk_error *err)
         s->pipe_bounds[i] = (double)INFINITY;
     }
     if (!s->groups || !s->pipe_bounds) {
-        return rk_fail(err, RK_ERR_MEMORY, "no memory for the micro-batches of a plan");
+        return rk_fail(err, RK_ERR_MEMORY, "not enough memory for the micro-batches of a plan");
     }
     for (size_t i = 0; i < s->batch_count; i++) {
         if (i == 0 || compare_costs(&s->batches[i - 1], &s->batches[i]) != 0) {
@@ -610,7 +611,7 @@ static rk_status init_workers(rk_plan_bounds *s, rk_error *err)
     const rk_plan_lists *l = &s->lists;
     s->workers = calloc((size_t)s->threads, sizeof(*s->workers));
     if (!s->workers) {
-        return rk_fail(err, RK_ERR_MEMORY, "no memory for %d threads", s->threads);
+        return rk_fail(err, RK_ERR_MEMORY, "not enough memory for %d threads", s->threads);
     }
     for (int i = 0; i < s->threads; i++) {
         struct worker *w = &s->workers[i];
@@ -619,7 +620,7 @@ static rk_status init_workers(rk_plan_bounds *s, rk_error *err)
         w->least = malloc((l->shape_count + 1) * sizeof(*w->least));
         w->nodes = malloc(((size_t)l->recompute_count * l->shape_count + 1) * sizeof(*w->nodes));
         if (!w->least || !w->nodes) {
-            return rk_fail(err, RK_ERR_MEMORY, "no memory for the scratch of a search");
+            return rk_fail(err, RK_ERR_MEMORY, "not enough memory for the scratch of a search");
         }
         const rk_status status = rk_plan_clock_init(&w->clock, l, err);
         if (status) {
@@ -679,7 +680,7 @@ rk_status rk_plan_bounds_open(const rk_model *model, const rk_system *system, co
     rk_status status;
     *bounds = s;
     if (!s) {
-        return rk_fail(err, RK_ERR_MEMORY, "no memory for a search");
+        return rk_fail(err, RK_ERR_MEMORY, "not enough memory for a search");
     }
     *s = (rk_plan_bounds){
         .model = model,

@@ -321,7 +321,7 @@ static rk_status init_workers(struct search *s, int threads, rk_error *err)
     }
     s->workers = calloc((size_t)threads, sizeof(*s->workers));
     if (!s->workers) {
-        return rk_fail(err, RK_ERR_MEMORY, "no memory for %d threads", threads);
+        return rk_fail(err, RK_ERR_MEMORY, "not enough memory for %d threads", threads);
     }
     for (int i = 0; i < threads; i++) {
         struct worker *w = &s->workers[i];
@@ -330,7 +330,7 @@ static rk_status init_workers(struct search *s, int threads, rk_error *err)
         w->ranks = malloc(kinds * sizeof(*w->ranks));
         w->misfits = malloc((size_t)s->lists.recompute_count * s->lists.base_count + 1);
         if (!w->ranks || !w->misfits) {
-            return rk_fail(err, RK_ERR_MEMORY, "no memory for the scratch of a search");
+            return rk_fail(err, RK_ERR_MEMORY, "not enough memory for the scratch of a search");
         }
         rk_status status = rk_plan_fit_init(&w->fit, &s->lists, &s->system, err);
         status = status ? status : rk_plan_clock_init(&w->clock, &s->lists, err);

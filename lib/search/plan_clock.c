@@ -67,7 +67,7 @@ rk_status rk_plan_clock_init(rk_plan_clock *clock, const rk_plan_lists *lists, r
     clock->longer = calloc(most_chunks(lists), sizeof(*clock->longer));
     clock->waits = calloc(pieces * lane_count(lists), sizeof(*clock->waits));
     if (!clock->pieces || !clock->held || !clock->waits || !clock->chunks || !clock->longer) {
-        return rk_fail(err, RK_ERR_MEMORY, "no memory for the stages of a plan");
+        return rk_fail(err, RK_ERR_MEMORY, "not enough memory for the stages of a plan");
     }
     return rk_makespans_new(&clock->makespans, err);
 }

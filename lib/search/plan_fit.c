@@ -40,7 +40,7 @@ rk_status rk_plan_fit_init(rk_plan_fit *fit, const rk_plan_lists *lists, const r
     fit->bracket = calloc(most * WAYS * fit->lanes, sizeof(*fit->bracket));
     return fit->known && fit->bracket
                ? RK_OK
-               : rk_fail(err, RK_ERR_MEMORY, "no memory for the stages of a plan");
+               : rk_fail(err, RK_ERR_MEMORY, "not enough memory for the stages of a plan");
 }
 
 void rk_plan_fit_clear(rk_plan_fit *fit)

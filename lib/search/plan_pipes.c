@@ -108,7 +108,7 @@ static rk_status add_shape(rk_plan_lists *l, rk_plan_pipe *pipe, const rk_plan_s
         const size_t room = l->shape_count ? 2 * (size_t)l->shape_count : 1;
         rk_plan_shape *shapes = realloc(l->shapes, room * sizeof(*shapes));
         if (!shapes) {
-            return rk_fail(err, RK_ERR_MEMORY, "no memory for the layouts of a pipeline");
+            return rk_fail(err, RK_ERR_MEMORY, "not enough memory for the layouts of a pipeline");
         }
         l->shapes = shapes;
     }
@@ -259,7 +259,7 @@ static rk_status place_blocks(rk_stage_blocks **list, size_t first, size_t *coun
         const size_t room = *count ? 2 * *count : 1;
         rk_stage_blocks *more = realloc(*list, room * sizeof(*more));
         if (!more) {
-            return rk_fail(err, RK_ERR_MEMORY, "no memory for the stages of a plan");
+            return rk_fail(err, RK_ERR_MEMORY, "not enough memory for the stages of a plan");
         }
         *list = more;
     }
@@ -365,7 +365,7 @@ rk_status rk_plan_list_pipes(rk_plan_lists *l, rk_error *err)
     rk_status status = RK_OK;
     l->pipes = calloc(l->pp.count + 1, sizeof(*l->pipes));
     if (!l->pipes) {
-        return rk_fail(err, RK_ERR_MEMORY, "no memory for the pipeline degrees of a plan");
+        return rk_fail(err, RK_ERR_MEMORY, "not enough memory for the pipeline degrees of a plan");
     }
     for (size_t i = 0; i < l->pp.count && !status; i++) {
         rk_plan_pipe *pipe = &l->pipes[l->pipe_count];

@@ -383,7 +383,7 @@ static rk_status list_units(rk_plan_lists *l, rk_error *err)
                         l->cp.count * l->ep.count * l->etp.count;
     l->units = malloc((most + 1) * sizeof(*l->units));
     if (!l->units) {
-        return rk_fail(err, RK_ERR_MEMORY, "no memory for the units of a plan");
+        return rk_fail(err, RK_ERR_MEMORY, "not enough memory for the units of a plan");
     }
     for (size_t i = 0; i < most; i++) {
         size_t rest = i;

@@ -95,7 +95,7 @@ static rk_status take(void *context, const rk_bytes *task, const rk_bytes *resul
     rk_status status = RK_OK;
     (void)task;
     if (!candidate) {
-        return rk_fail(err, RK_ERR_MEMORY, "no memory for a candidate");
+        return rk_fail(err, RK_ERR_MEMORY, "not enough memory for a candidate");
     }
     for (size_t i = 0; i < COUNTS; i++) {
         s->counts[i] += rk_bytes_take_number(&reader);
@@ -159,7 +159,7 @@ static rk_status search_plan(const struct shared *s, const rk_search_control *co
     rk_plan_counts found_counts = {0};
     size_t count = 0;
     if (!planned) {
-        return rk_fail(err, RK_ERR_MEMORY, "no memory for the ranking");
+        return rk_fail(err, RK_ERR_MEMORY, "not enough memory for the ranking");
     }
     rk_status status = rk_plan_search(in->model, in->system, in->stack, in->space, control,
                                       s->top_n, planned, &count, &nearest, &found_counts, err);
@@ -264,7 +264,7 @@ static rk_status search_calculon(const struct shared *s, const rk_search_control
     size_t count = 0;
     (void)rest;
     if (!ranked) {
-        return rk_fail(err, RK_ERR_MEMORY, "no memory for the ranking");
+        return rk_fail(err, RK_ERR_MEMORY, "not enough memory for the ranking");
     }
     rk_status status = rk_calculon_search(in->app, in->sys, in->space, control, s->top_n, ranked,
                                           &count, &found, err);

@@ -30,7 +30,8 @@ rk_status rk_sweep_formula_read(const json_t *value, const char *path, rk_sweep_
     }
     if (status == RK_OK) {
         formula->names = calloc(count + 1, sizeof(*formula->names));
-        status = formula->names ? RK_OK : rk_fail(&fault, RK_ERR_MEMORY, "no memory for names");
+        status =
+            formula->names ? RK_OK : rk_fail(&fault, RK_ERR_MEMORY, "not enough memory for names");
     }
     for (size_t i = 0; i < count && status == RK_OK; i++) {
         status = rk_sweep_key_parse(rk_expression_name(formula->expression, i),

@@ -90,7 +90,7 @@ rk_status rk_timeline_fill(const rk_model *model, const rk_system *system, const
         status = rk_streams_fill(model, system, stack, strategy, &timeline->streams, err);
     }
     if (!timeline->idle || !timeline->in_flight || taker.failed) {
-        status = rk_fail(err, RK_ERR_MEMORY, "out of memory for the operations of a step");
+        status = rk_fail(err, RK_ERR_MEMORY, "not enough memory for the operations of a step");
     }
     if (!status) {
         qsort(timeline->ops, timeline->op_count, sizeof(*timeline->ops), compare_ops);

@@ -129,7 +129,7 @@ rk_parallel_run(int threads, uint64_t unit_count,
     }
     struct worker *workers = calloc((size_t)threads, sizeof(*workers));
     if (!workers) {
-        return rk_fail(err, RK_ERR_MEMORY, "no memory for %d threads", threads);
+        return rk_fail(err, RK_ERR_MEMORY, "not enough memory for %d threads", threads);
     }
     struct pool pool = {.unit_count = unit_count, .work = work, .context = context};
     atomic_init(&pool.shared.done, 0);

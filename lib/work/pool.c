@@ -73,7 +73,8 @@ static void do_task(rk_pool *pool, int worker, rk_task *task)
     task->status =
         pool->work(pool->context, worker, &task->bytes, &task->result, &pool->stop, &task->error);
     if (task->status == RK_OK && task->result.failed) {
-        task->status = rk_fail(&task->error, RK_ERR_MEMORY, "no memory for the result of a task");
+        task->status =
+            rk_fail(&task->error, RK_ERR_MEMORY, "not enough memory for the result of a task");
     }
 }
 
@@ -121,7 +122,7 @@ rk_status rk_pool_start(int threads, rk_task_work *work, void *context, rk_pool 
     if (!pool || !workers) {
         free(pool);
         free(workers);
-        return rk_fail(err, RK_ERR_MEMORY, "no memory for %d threads", threads);
+        return rk_fail(err, RK_ERR_MEMORY, "not enough memory for %d threads", threads);
     }
     pool->work = work;
     pool->context = context;

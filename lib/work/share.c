@@ -88,7 +88,7 @@ static void begin(rk_bytes *message, const rk_team *team, enum message kind)
 static rk_status send(rk_bytes *message, const rk_team *team, int to, rk_error *err)
 {
     if (message->failed) {
-        return rk_fail(err, RK_ERR_MEMORY, "no memory for a message to rank %d", to);
+        return rk_fail(err, RK_ERR_MEMORY, "not enough memory for a message to rank %d", to);
     }
     team->send(team->context, to, message->data, message->size);
     return RK_OK;
@@ -155,11 +155,11 @@ static rk_status take_next(struct share *s, rk_task **task, rk_error *err)
     }
     rk_task *made = rk_task_new(++s->numbered);
     if (!made) {
-        return rk_fail(err, RK_ERR_MEMORY, "no memory for a task");
+        return rk_fail(err, RK_ERR_MEMORY, "not enough memory for a task");
     }
     rk_status status = s->job->next(s->job->context, &made->bytes, err);
     if (status == RK_OK && made->bytes.failed) {
-        status = rk_fail(err, RK_ERR_MEMORY, "no memory for a task");
+        status = rk_fail(err, RK_ERR_MEMORY, "not enough memory for a task");
     }
     if (status != RK_OK || made->bytes.size == 0) {
         s->exhausted = status == RK_OK;
@@ -239,7 +239,7 @@ static rk_status take_result(struct share *s, int rank, rk_bytes_reader *reader,
     take_error(reader, &task->error);
     rk_bytes_add(&task->result, reader->at, reader->left);
     if (reader->failed || task->result.failed) {
-        task->status = rk_fail(&task->error, RK_ERR_MEMORY, "no memory for a result");
+        task->status = rk_fail(&task->error, RK_ERR_MEMORY, "not enough memory for a result");
     }
     return settle(s, task, err);
 }
@@ -398,7 +398,7 @@ static rk_status run_first(struct share *s, int threads, rk_error *err)
 {
     s->peers = calloc((size_t)s->size, sizeof(*s->peers));
     if (!s->peers) {
-        return rk_fail(err, RK_ERR_MEMORY, "no memory for %d ranks", s->size);
+        return rk_fail(err, RK_ERR_MEMORY, "not enough memory for %d ranks", s->size);
     }
     for (int rank = 0; rank < s->size; rank++) {
         s->peers[rank].heard = now();
@@ -443,7 +443,7 @@ static rk_status follow(struct share *s, bool *ended, rk_error *err)
         if (kind == TASK) {
             rk_task *task = rk_task_new(rk_bytes_take_number(&reader));
             if (!task) {
-                return rk_fail(err, RK_ERR_MEMORY, "no memory for a task");
+                return rk_fail(err, RK_ERR_MEMORY, "not enough memory for a task");
             }
             rk_bytes_add(&task->bytes, reader.at, reader.left);
             rk_pool_push(s->pool, task);
