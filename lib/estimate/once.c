@@ -442,6 +442,7 @@ rk_pipeline rk_pipeline_of(const rk_strategy *s, const rk_chunk_times *chunks, d
         .microbatches = rk_strategy_microbatches(s),
         .chunks = chunks,
         .send_seconds = send,
+        .rolls = rk_schedules[s->schedule]->rolls,
     };
 }
 

@@ -77,5 +77,14 @@ double rk_v_bound(const rk_pipeline *p)
 
 double rk_pipeline_bound(const rk_pipeline *pipeline)
 {
-    return rk_schedules[pipeline->kind]->bound(pipeline);
+    if (!pipeline->rolls) {
+        return rk_schedules[pipeline->kind]->bound(pipeline);
+    }
+    double seconds = 0; /* the work of a rank: what it waits for may lie in the step before */
+    for (int64_t r = 0; r < pipeline->ranks; r++) {
+        const rk_chunk_times t = rk_rank_times(pipeline, r);
+        seconds =
+            fmax(seconds, (double)pipeline->microbatches * (t.forward + t.backward + t.weight));
+    }
+    return seconds;
 }

@@ -43,7 +43,8 @@ double rk_pipeline_seconds(const rk_pipeline *pipeline)
     if (!schedule->closed) {
         return rk_pipeline_bound(pipeline);
     }
-    const double seconds = schedule->closed(pipeline);
+    const double seconds =
+        (pipeline->rolls ? schedule->closed_rolling : schedule->closed)(pipeline);
     return pipeline->send_seconds > 0 && pipeline->send_overlapped
                ? seconds + pipeline->send_seconds * schedule->overlapped_sends(pipeline)
                : seconds;

@@ -14,6 +14,9 @@
 
 enum { BUCKETS = 256 };
 
+/* Steps in a row after which ranks keep pace: the slowest waits for none by then. */
+enum { ROLLED_STEPS = 8 };
+
 /*
  * Limit on cached instructions; beyond it, all programs are released and compiled again on demand.
  */
@@ -198,6 +201,45 @@ static void run_rounds(const rk_program *program, int64_t microbatches, const in
     }
 }
 
+/* One step from the starts of the ranks, which stand before their ends. */
+static void run_step(const rk_program *program, const rk_pipeline *p, const int64_t *durations,
+                     int64_t *ends)
+{
+    run(program->instructions, program->begin, durations, ends);
+    if (program->body > 0) {
+        run_rounds(program, p->microbatches, durations, ends);
+    }
+    run(program->instructions + program->begin + program->body, program->end, durations, ends);
+}
+
+/*
+ * How much later a step ends than the one before when ranks do not wait for each other between
+ * steps: of the rank that falls behind most, until all do by the same.  Every step begins anew at
+ * the start of rank 0, because an input that is not there has come at 0.
+ */
+static int64_t roll(const rk_program *program, const rk_pipeline *p, const int64_t *durations,
+                    int64_t *ends)
+{
+    int64_t most = 0;
+    bool settled = false;
+    for (int i = 0; i < ROLLED_STEPS && !settled; i++) {
+        int64_t least = INT64_MAX;
+        const int64_t first = ends[program->first[1] - 2];
+        most = 0;
+        for (int64_t r = 0; r < program->ranks; r++) {
+            ends[program->first[r] - 1] = ends[program->first[r + 1] - 2] - first;
+        }
+        run_step(program, p, durations, ends);
+        for (int64_t r = 0; r < program->ranks; r++) {
+            const int64_t took = ends[program->first[r + 1] - 2] - ends[program->first[r] - 1];
+            most = rk_later(most, took);
+            least = took < least ? took : least;
+        }
+        settled = most == least;
+    }
+    return most;
+}
+
 static int64_t evaluate(const rk_program *program, const rk_pipeline *p, const int64_t *durations,
                         int64_t *ends)
 {
@@ -206,11 +248,10 @@ static int64_t evaluate(const rk_program *program, const rk_pipeline *p, const i
     for (int64_t r = 0; r < program->ranks; r++) {
         ends[program->first[r] - 1] = 0;
     }
-    run(program->instructions, program->begin, durations, ends);
-    if (program->body > 0) {
-        run_rounds(program, p->microbatches, durations, ends);
+    run_step(program, p, durations, ends);
+    if (p->rolls) {
+        return roll(program, p, durations, ends);
     }
-    run(program->instructions + program->begin + program->body, program->end, durations, ends);
     for (int64_t r = 0; r < program->ranks; r++) {
         last = rk_later(last, ends[program->first[r + 1] - 2]);
     }

@@ -62,6 +62,9 @@ typedef struct rk_pipeline {
     const rk_chunk_times *chunks;
     double send_seconds;    /* one message between neighbours */
     bool send_overlapped;   /* messages delay the receiver only, not the sender */
+    bool rolls;             /* a rank begins the next step when it has finished its own steps: the
+                               time of a step is that between two of many; rk_pipeline_play still
+                               plays a single one */
     double overlapped_pair; /* of schedules that run pairs, s: a forward and a whole backward
                                together, at least the longer of them; 0: their sum */
 } rk_pipeline;
@@ -99,6 +102,7 @@ typedef struct rk_schedule {
     bool losses_first; /* the losses of all microbatches come before the first backward */
     bool runs;         /* a rank runs as many microbatches of a chunk in a row as there are ranks */
     bool fixed_needs;  /* an order exists only for microbatches that meet the constraints */
+    bool rolls;        /* no barrier ends a step: the optimizer is validated afterwards */
     rk_schedule_needs (*needs)(int64_t ranks);
 
     /* The steps of one rank. */
@@ -110,6 +114,8 @@ typedef struct rk_schedule {
 
     /* Closed form, s, without overlapped messages; NULL: there is none. */
     double (*closed)(const rk_pipeline *pipeline);
+    /* The same of a pipeline that rolls; only of schedules that do. */
+    double (*closed_rolling)(const rk_pipeline *pipeline);
     /* Overlapped messages on the longest path; only with a closed form. */
     double (*overlapped_sends)(const rk_pipeline *pipeline);
 
@@ -196,8 +202,8 @@ rk_status rk_makespans_new(rk_makespans **makespans, rk_error *err);
 void rk_makespans_free(rk_makespans *makespans);
 
 /*
- * The seconds of rk_pipeline_play, bit for bit, for a legal pipeline. It takes nanoseconds per
- * chunk, whatever the number of microbatches, once ranks keep pace.
+ * The seconds of rk_pipeline_play, bit for bit, for a legal pipeline without `rolls`. It takes
+ * nanoseconds per chunk, whatever the number of microbatches, once ranks keep pace.
  */
 rk_status rk_pipeline_makespan(rk_makespans *makespans, const rk_pipeline *pipeline,
                                double *seconds, rk_error *err);

@@ -4,7 +4,7 @@
  * ahead as 1F1B, and rank r lets r weight gradients lie, which it computes while it would wait for
  * the last backwards; so no rank keeps more than p activations, the most that 1F1B keeps on its
  * first. ZB-H2 doubles both: forwards fill the wait for the first backward too, at 2p - 1
- * activations.
+ * activations, and no barrier ends a step (optimizer validated afterwards, section 4 there).
  */
 #include "schedule/parts.h"
 
@@ -144,6 +144,24 @@ static double closed_h2(const rk_pipeline *p)
     return longest;
 }
 
+/*
+ * The same without the barrier: a rank begins the next step when it is done with this one, so what
+ * it waits for its first forward is gone from all steps but the first of a run.
+ */
+static double rolling_h2(const rk_pipeline *p)
+{
+    const rk_pipeline_survey s = rk_survey_pipeline(p);
+    const rk_chunk_times t = s.mean;
+    const double gaps = (double)(p->ranks - 1), m = (double)p->microbatches;
+    double longest = m * s.work_max + gaps * (t.forward + t.backward - 2 * t.weight);
+    for (int64_t r = 0; r < p->ranks; r++) {
+        const rk_chunk_times own = rk_rank_times(p, r);
+        const double wait = (gaps - (double)r) * fmax(t.backward - t.forward, 0);
+        longest = fmax(longest, m * (own.forward + own.backward + own.weight) + wait);
+    }
+    return longest;
+}
+
 /* A rank waits for two microbatches before. */
 static rk_schedule_round round_h2(const rk_pipeline *p)
 {
@@ -157,11 +175,13 @@ static int64_t first_round_h2(const rk_pipeline *p, int64_t rank)
 
 const rk_schedule rk_schedule_zb_h2 = {
     .splits = true,
+    .rolls = true,
     .needs = needs_h2,
     .write_order = write_h2,
     .in_flight = in_flight_h2,
     .bound = bound_h2,
     .closed = closed_h2,
+    .closed_rolling = rolling_h2,
     .overlapped_sends = rk_sends_both_ways,
     .round = round_h2,
     .first_round = first_round_h2,

@@ -89,6 +89,18 @@ static void test_zb_h1(void **state)
 }
 
 /* First start and last end of each rank. */
+/* The seconds of one of many steps. */
+static double rolled(const struct sample *s)
+{
+    rk_makespans *makespans;
+    rk_error err;
+    double seconds = 0;
+    assert_int_equal(rk_makespans_new(&makespans, &err), RK_OK);
+    assert_int_equal(rk_pipeline_makespan(makespans, &s->pipeline, &seconds, &err), RK_OK);
+    rk_makespans_free(makespans);
+    return seconds;
+}
+
 struct spans {
     double first[8], last[8];
 };
@@ -100,7 +112,9 @@ static void visit_span(void *user, const rk_op *op)
     spans->last[op->rank] = fmax(spans->last[op->rank], op->end);
 }
 
-/* Twice the activations leave no wait within a rank; the barrier makes the span that of ZB-H1. */
+/* Twice the activations leave no wait within a rank; a barrier makes the span that of ZB-H1, and
+ * without one a step takes the work of a rank (arXiv 2401.10241).
+ */
 static void test_zb_h2(void **state)
 {
     struct sample s;
@@ -115,6 +129,16 @@ static void test_zb_h2(void **state)
     }
     fill_equal(&s, RK_SCHEDULE_ZB_H2, 8, 1, 24, (rk_chunk_times){1, 1.2, 0.8});
     assert_seconds(&s, 24 * 3 + 7);
+    fill_equal(&s, RK_SCHEDULE_ZB_H2, 4, 1, 8, (rk_chunk_times){1, 1, 1});
+    s.pipeline.rolls = true;
+    assert_near(rolled(&s), 24, &s);
+    /* the first rank of ZB-H1 and 1F1B waits within the step: nothing is gained */
+    fill_equal(&s, RK_SCHEDULE_ZB_H1, 4, 1, 8, (rk_chunk_times){1, 1, 1});
+    s.pipeline.rolls = true;
+    assert_near(rolled(&s), 27, &s);
+    fill_equal(&s, RK_SCHEDULE_1F1B, 4, 1, 8, (rk_chunk_times){1, 2, 0});
+    s.pipeline.rolls = true;
+    assert_near(rolled(&s), 33, &s);
 }
 
 static void test_zb_v(void **state)

@@ -424,6 +424,44 @@ static void test_makespans(void **state)
     rk_makespans_free(makespans);
 }
 
+/*
+ * Steps without a barrier: never longer than with one, nor shorter than the work of a rank and the
+ * bound; of equal stages as the closed form says.
+ */
+static void test_rolling(void **state)
+{
+    uint64_t seed = 11;
+    char text[160];
+    rk_makespans *makespans;
+    rk_error err;
+    double gain = 0;
+    (void)state;
+    assert_int_equal(rk_makespans_new(&makespans, &err), RK_OK);
+    for (int i = 0; i < 20000; i++) {
+        struct sample s;
+        double barrier = 0, seconds = 0;
+        if (i % 2) {
+            fill_random(&s, RK_SCHEDULE_ZB_H2, &seed);
+        } else {
+            fill_any(&s, RK_SCHEDULE_ZB_H2, &seed);
+        }
+        s.pipeline.send_overlapped = false;
+        assert_int_equal(rk_pipeline_makespan(makespans, &s.pipeline, &barrier, &err), RK_OK);
+        s.pipeline.rolls = true;
+        assert_int_equal(rk_pipeline_makespan(makespans, &s.pipeline, &seconds, &err), RK_OK);
+        const double closed = rk_pipeline_seconds(&s.pipeline);
+        if (seconds > barrier * (1 + 1e-11) ||
+            rk_pipeline_bound(&s.pipeline) > seconds * (1 + 1e-11) ||
+            (i % 2 && !near(closed, seconds))) {
+            fail_msg("%s: rolling %.17g, closed %.17g, with a barrier %.17g", describe(&s, text),
+                     seconds, closed, barrier);
+        }
+        gain = fmax(gain, barrier / seconds - 1);
+    }
+    assert_true(gain > 0.2);
+    rk_makespans_free(makespans);
+}
+
 /* Orders that are not of whole groups have makespans too, or none where ranks wait for ever. */
 static void test_odd_microbatches(void **state)
 {
@@ -487,6 +525,7 @@ int main(void)
         cmocka_unit_test(test_overlapped_messages),
         cmocka_unit_test(test_blocking_messages),
         cmocka_unit_test(test_makespans),
+        cmocka_unit_test(test_rolling),
         cmocka_unit_test(test_odd_microbatches),
         cmocka_unit_test(test_bounds),
     };
