@@ -145,6 +145,18 @@ static int64_t borrowed_apart(const struct question *q)
     return 0;
 }
 
+/* A stage behind the first with a layer that borrows the weights of a block: it may own none. */
+static int64_t block_apart(const struct question *q)
+{
+    const rk_model *model = q->model;
+    for (int i = 0; q->strategy->pp > 1 && i < model->layers; i++) {
+        if (model->types[model->type_of[i]].shared.borrowed) {
+            return i;
+        }
+    }
+    return 0;
+}
+
 const struct rk_rule rk_rules_layers[] = {
     {"layout", layout_below_zero, VARY_NONE,
      "every stage of a layout must have 0 layers or more, not {n}"},
@@ -170,6 +182,9 @@ const struct rk_rule rk_rules_layers[] = {
     {"borrowed keys and values", borrowed_apart, VARY(vp),
      "a stage starts with layer {n}, whose keys and values are those of a layer before it; use "
      "stages that keep such layers together (pp {pp}, vp {vp})"},
+    {"shared blocks", block_apart, VARY(pp),
+     "layer {n} borrows the weights of an earlier layer, so all layers must be on one stage; use "
+     "pp 1, not {pp}"},
     {0},
 };
 

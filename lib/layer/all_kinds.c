@@ -6,13 +6,11 @@
 #include "layer/all_kinds.h"
 
 static const rk_mixer *const mixers[] = {
-    &rk_mixer_none,           &rk_mixer_mamba1,
-    &rk_mixer_mamba2,         &rk_mixer_gated_delta,
-    &rk_mixer_kimi_delta,     &rk_mixer_lightning,
-    &rk_mixer_convolution,    &rk_mixer_parallel,
-    &rk_mixer_compressed,     &rk_mixer_sparse_latent,
-    &rk_mixer_sparse_grouped, &rk_mixer_latent,
-    &rk_mixer_grouped,        NULL,
+    &rk_mixer_none,        &rk_mixer_mamba1,        &rk_mixer_mamba2,
+    &rk_mixer_gated_delta, &rk_mixer_kimi_delta,    &rk_mixer_lightning,
+    &rk_mixer_convolution, &rk_mixer_parallel,      &rk_mixer_shared,
+    &rk_mixer_compressed,  &rk_mixer_sparse_latent, &rk_mixer_sparse_grouped,
+    &rk_mixer_latent,      &rk_mixer_grouped,       NULL,
 };
 
 static const rk_feed_forward *const feed_forwards[] = {

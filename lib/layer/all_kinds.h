@@ -17,6 +17,7 @@ extern const rk_mixer rk_mixer_kimi_delta;
 extern const rk_mixer rk_mixer_lightning;
 extern const rk_mixer rk_mixer_convolution; /* short and gated */
 extern const rk_mixer rk_mixer_parallel;    /* softmax attention and Mamba-2 side by side */
+extern const rk_mixer rk_mixer_shared;      /* a block that layers share, beside Mamba-2 */
 extern const rk_mixer rk_mixer_none;
 
 extern const rk_feed_forward rk_feed_forward_dense;

@@ -285,7 +285,8 @@ static void add_accumulation(rk_cost_builder *x)
 
 static double tensor_regions(const rk_block_context *c, const rk_layer_type *type)
 {
-    const double mixer = type->mixer->part.shapes ? 1 : 0;
+    const double regions = type->mixer->regions > 0 ? type->mixer->regions : 1;
+    const double mixer = type->mixer->part.shapes ? regions : 0;
     return c->model->parallel_block ? 1 : mixer + type->feed_forward->regions(c, type);
 }
 

@@ -377,6 +377,92 @@ static rk_status lay_out_mamba1(hf_draft *draft, rk_error *err)
     return status ? status : rk_hf_finish(draft, &to, err);
 }
 
+/* ---- Zamba2 ---------------------------------------------------------------------------------- */
+
+static const mamba_keys zamba2_keys = {
+    "n_mamba_heads",
+    "mamba_headdim",
+    "mamba_d_state",
+    "mamba_ngroups",
+    "mamba_d_conv",
+    "use_conv_bias",
+    "chunk_size",
+    256,
+    8,
+    0,
+    64,
+    1,
+    4,
+};
+
+static const char *const reads_zamba2[] = {"adapter_rank",
+                                           "num_mem_blocks",
+                                           "hybrid_layer_ids",
+                                           "layers_block_type",
+                                           "n_mamba_heads",
+                                           "mamba_headdim",
+                                           "mamba_d_state",
+                                           "mamba_ngroups",
+                                           "chunk_size",
+                                           "attention_head_dim",
+                                           "attention_hidden_size",
+                                           "kv_channels",
+                                           NULL};
+
+/* Every head is of 1/n of the hidden state and the embedding together; keys are not shared. */
+static rk_status adapt_zamba2(hf_draft *draft, rk_error *err)
+{
+    int64_t *size = draft->size;
+    const int64_t heads = size[HF_HEADS] > 0 ? size[HF_HEADS] : 1;
+    size[HF_KV_HEADS] = size[HF_HEADS];
+    return rk_hf_read_or(draft, "attention_head_dim", 2 * size[HF_HIDDEN] / heads,
+                         &size[HF_HEAD_SIZE], err);
+}
+
+/* Whether a block stands beside layer i: by a list of layers or by words. */
+static bool is_hybrid(const hf_draft *draft, int i)
+{
+    const json_t *list = rk_hf_find(draft, "hybrid_layer_ids");
+    const json_t *words = rk_hf_find(draft, "layers_block_type");
+    const char *word = json_string_value(json_array_get(words, (size_t)i));
+    bool listed = false;
+    for (size_t j = 0; j < json_array_size(list); j++) {
+        listed = listed || json_integer_value(json_array_get(list, j)) == i;
+    }
+    return json_array_size(list) > 0 ? listed : word && strcmp(word, "hybrid") == 0;
+}
+
+/* The blocks take turns: the first layers that use them own them, all others borrow. */
+static rk_status lay_out_zamba2(hf_draft *draft, rk_error *err)
+{
+    rk_hf_layout to = {.layers = 0};
+    rk_shared_shape *shared = &draft->layer.shared;
+    int64_t shared_blocks = 1, used = 0;
+    bool adapts = true;
+    rk_status status = read_mamba(draft, &zamba2_keys, err);
+    status = status ? status : rk_hf_read_or(draft, "num_mem_blocks", 1, &shared_blocks, err);
+    status =
+        status ? status : rk_hf_read_or(draft, "adapter_rank", 128, &shared->adapter_rank, err);
+    status = status
+                 ? status
+                 : rk_hf_read_flag(draft, (hf_flag){"use_shared_mlp_adapter", true}, &adapts, err);
+    status = status ? status
+                    : rk_hf_read_flag(draft, (hf_flag){"use_shared_attention_adapter", false},
+                                      &shared->attention_adapters, err);
+    shared->adapter_rank = adapts ? shared->adapter_rank : 0;
+    for (int i = 0; !status && i < (int)draft->size[HF_LAYERS]; i++) {
+        rk_layer_type layer = draft->layer;
+        const bool hybrid = is_hybrid(draft, i);
+        layer.shared.borrowed = used >= shared_blocks;
+        if (!hybrid) {
+            layer.shared = (rk_shared_shape){0};
+        }
+        used += hybrid;
+        status = rk_hf_append_kinds(draft, &to, &layer, hybrid ? "shared" : "mamba2", "none", err);
+    }
+    return status ? status : rk_hf_finish(draft, &to, err);
+}
+
 /* ---- the files of Mamba's authors ------------------------------------------------------------ */
 
 static const char *const author_keys[] = {"ssm_cfg.d_state", "ssm_cfg.d_conv", "ssm_cfg.dt_rank",
@@ -511,6 +597,16 @@ const hf_architecture rk_hf_hybrids[] = {
         .norms = 2,
         .reads = reads_mamba1,
         .lay_out = lay_out_mamba1,
+    },
+    {
+        .type = "zamba2",
+        .defaults = {SHAPE(32000, 2560, 0, 54, 32)},
+        .tied = true,
+        .norms = 2,
+        .ffn_multiple = 4,
+        .reads = reads_zamba2,
+        .adapt = adapt_zamba2,
+        .lay_out = lay_out_zamba2,
     },
     {
         .type = RK_HF_MAMBA_AUTHORS,

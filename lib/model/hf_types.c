@@ -197,7 +197,6 @@ static const struct {
     {"whisper", "an encoder and a decoder"},
     {"xlstm", "the memory cells of xLSTM"},
     {"zamba", "transformer blocks whose weights layers share"},
-    {"zamba2", "transformer blocks whose weights layers share"},
 };
 
 const char *rk_hf_reason_against(const char *name)

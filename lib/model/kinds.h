@@ -111,6 +111,7 @@ typedef struct rk_part_kind {
 struct rk_mixer {
     rk_part_kind part;
     const struct rk_recurrence_kind *recurrence; /* NULL: no recurrence */
+    double regions; /* in which the tensor ranks gather the tokens and sum the results; 0: one */
 
     /*
      * Training FLOPs per token (forward and twice that backward) of what is not a product with a

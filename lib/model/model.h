@@ -76,6 +76,13 @@ typedef struct rk_recurrence_shape {
     bool bare_output;  /* Mamba-2: its output is gated, but not normed */
 } rk_recurrence_shape;
 
+/* A transformer block beside a state-space layer, whose weights several layers share. */
+typedef struct rk_shared_shape {
+    bool borrowed;           /* its weights are those of an earlier layer */
+    int64_t adapter_rank;    /* of adapters that every use has for itself; 0: none */
+    bool attention_adapters; /* queries, keys and values have them, too */
+} rk_shared_shape;
+
 typedef struct rk_ffn_shape {
     int64_t width; /* f; 0: no dense FFN */
     bool gated;    /* three matrices instead of two */
@@ -108,6 +115,7 @@ typedef struct rk_layer_type {
     const rk_feed_forward *feed_forward;
     rk_attention_shape attention;
     rk_recurrence_shape recurrence;
+    rk_shared_shape shared;
     rk_ffn_shape ffn; /* of experts too: gated says how an expert looks */
     rk_moe_shape moe;
 } rk_layer_type;
