@@ -305,9 +305,7 @@ static rk_status lay_out_kimi(hf_draft *draft, rk_error *err)
 /* ---- the rows ------------------------------------------------------------------------------ */
 
 #define QWEN_LINEAR                                                                                \
-    .norms = 2, .normalises_qk = YES, .qk_norm = RK_QK_NORM_HEAD,                                  \
-    .bias_qkv = {"attention_bias", false}, .bias_out = {"attention_bias", false},                  \
-    .reads = reads_qwen, .lay_out = lay_out_qwen
+    .norms = 2, HEAD_NORMS, ATTENTION_BIASES, .reads = reads_qwen, .lay_out = lay_out_qwen
 
 const hf_architecture rk_hf_linears[] = {
     {
@@ -337,8 +335,7 @@ const hf_architecture rk_hf_linears[] = {
         .norms = 2,
         .normalises_qk = YES,
         .qk_norm = RK_QK_NORM_FULL,
-        .bias_qkv = {"attention_bias", false},
-        .bias_out = {"attention_bias", false},
+        ATTENTION_BIASES,
         .reads = reads_qwen,
         .lay_out = lay_out_olmo_hybrid,
     },
@@ -347,8 +344,7 @@ const hf_architecture rk_hf_linears[] = {
         .defaults = {SHAPE(65536, 2560, 12288, 32, 32), [HF_KV_HEADS] = 8},
         .tied = true,
         .norms = 2,
-        .normalises_qk = YES,
-        .qk_norm = RK_QK_NORM_HEAD,
+        HEAD_NORMS,
         .reads = reads_lfm2,
         .adapt = adjust_lfm2,
         .lay_out = lay_out_lfm2,
@@ -359,8 +355,7 @@ const hf_architecture rk_hf_linears[] = {
                      EXPERTS(32, 4, 1792), [HF_DENSE_FIRST] = 2},
         .tied = true,
         .norms = 2,
-        .normalises_qk = YES,
-        .qk_norm = RK_QK_NORM_HEAD,
+        HEAD_NORMS,
         .has_experts = true,
         .router_bias = {"use_expert_bias", true},
         .reads = reads_lfm2,

@@ -195,7 +195,7 @@ typedef struct rk_model {
     int64_t streams;           /* n of hyper-connections; 0: one plain residual stream */
     bool layer_scalar;         /* a learned factor on the output of every layer */
     rk_model_details details;
-    char note[256]; /* what the import left out or assumed; "": nothing */
+    char note[512]; /* what the import left out or assumed; "": nothing */
 } rk_model;
 
 /* Elements of a row of the embedding. */
