@@ -51,6 +51,17 @@ static void borrow(rk_model *m)
     m->type_count++;
 }
 
+/* All layers but the first borrow the weights of its block. */
+static void share(rk_model *m)
+{
+    m->types[m->type_count] = m->types[0];
+    m->types[m->type_count].shared.borrowed = true;
+    for (int i = 1; i < m->layers; i++) {
+        m->type_of[i] = (uint8_t)m->type_count;
+    }
+    m->type_count++;
+}
+
 /* Name, framework, model, rule, and what breaks it. */
 #define BREAKS(X)                                                                                  \
     X(zero, ANY, DENSE, "sizes", s->tp = 0)                                                        \
@@ -71,6 +82,7 @@ static void borrow(rk_model *m)
     X(chunks, DEEPSPEED, DENSE, "schedule of the framework", s->vp = 2; interleave(s))             \
     X(odd_ranks, ANY, DENSE, "pp of the schedule", s->pp = 5; dualpipe(s))                         \
     X(borrowed, ANY, DENSE, "borrowed keys and values", borrow(m))                                 \
+    X(blocks, ANY, DENSE, "shared blocks", share(m))                                               \
     X(remainder, MEGATRON, DENSE, "microbatches % pp", s->vp = 2; interleave(s);                   \
       s->global_batch = 8 * 18)                                                                    \
     X(few, ANY, DENSE, "microbatches of the schedule", s->schedule = RK_SCHEDULE_ZB_V;             \

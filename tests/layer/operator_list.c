@@ -164,6 +164,28 @@ static void test_recurrences(void **state)
     }
 }
 
+/* A block that layers share, beside Mamba-2. */
+static void test_shared(void **state)
+{
+    uint64_t r = 18;
+    const uint8_t layers[RK_LAYER_MAX] = {0};
+    const rk_layer_type type = {
+        .mixer = &rk_mixer_shared,
+        .feed_forward = &rk_feed_forward_none,
+        .attention = {.query_heads = 32, .kv_heads = 32, .head_size = 128},
+        .recurrence = {64, 8, 128, 64, 4, 256, true, false, 0, false, false},
+        .ffn = {.width = 8192, .gated = true},
+        .shared = {.adapter_rank = 128, .attention_adapters = true},
+    };
+    rk_model model = {.hidden = 2048, .vocab = 32000, .seq = 4096, .norms_per_layer = 2};
+    (void)state;
+    rk_model_set_layers(&model, &type, layers, 8);
+    for (int i = 0; i < 40; i++) {
+        const rk_strategy s = draw_any(&r, &model);
+        check_model(&model, &s);
+    }
+}
+
 /* Every other mixer and every feed-forward network is that of some model of the catalogue. */
 static void test_catalogue(void **state)
 {
@@ -189,7 +211,8 @@ static void test_catalogue(void **state)
         }
     }
     for (int k = 0; rk_all_kinds.mixers[k]; k++) {
-        assert_true(mixers[k] || rk_all_kinds.mixers[k]->recurrence);
+        const rk_mixer *mixer = rk_all_kinds.mixers[k];
+        assert_true(mixers[k] || mixer->recurrence || mixer == &rk_mixer_shared);
     }
     for (int k = 0; rk_all_kinds.feed_forwards[k]; k++) {
         assert_true(networks[k]);
@@ -229,9 +252,8 @@ static void test_message(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_random),
-        cmocka_unit_test(test_recurrences),
-        cmocka_unit_test(test_catalogue),
+        cmocka_unit_test(test_random),  cmocka_unit_test(test_recurrences),
+        cmocka_unit_test(test_shared),  cmocka_unit_test(test_catalogue),
         cmocka_unit_test(test_message),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
