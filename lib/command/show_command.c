@@ -4,15 +4,18 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "base/text_stream.h"
 #include "base/units.h"
 #include "io/catalogue.h"
 #include "io/document.h"
+#include "io/json.h"
 #include "layer/model_load.h"
 #include "report/describe.h"
 #include "stack/stack.h"
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 typedef struct show_arguments {
     const char *name;
@@ -180,6 +183,34 @@ static rk_status write_document(const rk_job *job, const rk_catalogue_entry *ent
     return rk_out_close(out, err);
 }
 
+/* The document of a file, once it is checked. */
+static rk_status write_file(const rk_job *job, struct shown *shown, rk_error *err)
+{
+    rk_text_stream stream;
+    rk_json_doc doc = {0};
+    rk_out *out;
+    size_t size;
+    if (!rk_text_stream_open(&stream)) {
+        return rk_fail(err, RK_ERR_MEMORY, "not enough memory for a document");
+    }
+    rk_status status = write_text(stream.file, shown, (rk_table_style){0}, err);
+    free(rk_text_stream_close(&stream, &size));
+    status = status ? status : rk_json_load(shown->args->name, NULL, &doc, err);
+    char *text = status ? NULL : json_dumps(doc.root, JSON_INDENT(2) | JSON_REAL_PRECISION(17));
+    rk_json_clear(&doc);
+    if (!status && !text) {
+        status = rk_fail(err, RK_ERR_MEMORY, "not enough memory for a document");
+    }
+    status = status ? status : rk_job_open(job, "-", &out, err);
+    if (!status) {
+        rk_out_text(out, text);
+        rk_out_text(out, "\n");
+        status = rk_out_close(out, err);
+    }
+    free(text);
+    return status;
+}
+
 static rk_status run_show(rk_job *job, void *arguments, rk_error *err)
 {
     struct shown shown = {.args = arguments};
@@ -191,8 +222,8 @@ static rk_status run_show(rk_job *job, void *arguments, rk_error *err)
     const char *folder = rk_document_folders[shown.kind];
     shown.entry = folder ? rk_catalogue_find(folder, name) : NULL;
     if (shown.args->json && !shown.entry) {
-        return rk_fail(err, RK_ERR_INVALID,
-                       "--json prints documents of the catalogue; %s is a file already", name);
+        rk_job_set_found(job, true);
+        return write_file(job, &shown, err);
     }
     rk_job_set_found(job, true);
     const rk_status printed =
