@@ -28,6 +28,7 @@ static const struct mixer_row {
     {"parallel", 0, "attention and state space side by side"},
     {"sparse_grouped", 0, "the indexer of blocks of keys"},
     {"compressed", 0, "the compressed attention"},
+    {"shared", 0, "the blocks whose weights layers share"},
 };
 
 static const struct mixer_row *row_of(const rk_layer_type *type)
@@ -125,6 +126,7 @@ static const char *missing_of_type(const rk_model *model, const rk_layer_type *t
         const char *words;
     } parts[] = {
         {row && row->missing, row ? row->missing : NULL},
+        {!row && type->mixer->part.shapes != 0, "a mixer that is not in its list"},
         {type->attention.kv_source != RK_KV_OWN, "the keys and values that layers or heads share"},
         {type->attention.head_gate, "the gate of the attention heads"},
         {type->attention.index.shared, "the list of layers that share an indexer"},

@@ -125,7 +125,7 @@ static void test_splits(void **state)
 
 /*
  * UT-L2: the Mamba-2 layers of Zamba2 2.7B, whose weights are not shared, and its embedding.  What
- * layers share is refused by the import and counted here by hand, of hidden size h: two blocks, run
+ * layers share is counted here by hand, of hidden size h: two blocks, run
  * on the hidden state beside the embedding, with queries, keys and values of 2 h to 32 heads of
  * 160, a gated network of 4 h and norms of 2 h and h; and at each of nine uses a linear of h by h
  * and an adapter of rank 128 from h to both halves of the network.
