@@ -110,6 +110,7 @@ static void keep_layers(rk_stage *stage, int count, double share, const rk_cost 
     stage->layer_expert_params = fmax(stage->layer_expert_params, cost->expert_params);
     stage->layer_low_params =
         fmax(stage->layer_low_params, cost->low_dense_params + cost->low_expert_params);
+    stage->matrix_params = fmax(stage->matrix_params, cost->matrix_params);
 }
 
 /* MTP modules run the head once more each, but hold no copy of it. */
@@ -140,6 +141,7 @@ void rk_stage_keep(const rk_cost_table *table, const rk_stage_blocks *blocks, rk
     stage->low_dense_params = stage->low_expert_params = stage->outer_params = 0;
     stage->orthogonal = stage->orthogonal_experts = (rk_orthogonal){0, 0};
     stage->layer_dense_params = stage->layer_expert_params = stage->layer_low_params = 0;
+    stage->matrix_params = 0;
     stage->layers = 0;
     stage->embedding = blocks->embedding;
     stage->head = blocks->head;
@@ -533,16 +535,19 @@ static void fill_moments(const rk_cost_table *table, const rk_strategy *s, const
                  (stale ? stack->stale_logit_bytes * logits : 0);
     need->update = rk_strategy_learning(s) * stack->optimizer_temporary *
                    (stage->dense_params + stage->expert_params);
-    const double layer = stage->layer_dense_params + stage->layer_expert_params;
+    const bool tensors = stack->gathers_tensors && s->sharding == RK_SHARD_ALL;
+    const double layer =
+        tensors ? stage->matrix_params : stage->layer_dense_params + stage->layer_expert_params;
     if (s->sharding >= RK_SHARD_GRADIENTS && rk_stage_gradient_runs(stack, s).scatters <= 0) {
-        /* gradients are whole until they are scattered: of the layer at hand, or of the head */
+        /* gradients are whole until they are scattered: of the layer or matrix at hand, or of the
+         * head */
         need->layer += layer * s->states.reduce;
         need->head += stage->head_params * s->states.reduce;
     }
     if (s->sharding == RK_SHARD_ALL) {
-        /* parameters in use: of the layer at hand and the next, or of the head */
-        const double low = stage->layer_low_params;
-        need->layer += layers_at_hand(stage) * rk_gathered_bytes(s, layer, low) +
+        /* parameters in use: of the layer or matrix at hand and the next, or of the head */
+        const double low = tensors ? fmin(stage->layer_low_params, layer) : stage->layer_low_params;
+        need->layer += (tensors ? 2 : layers_at_hand(stage)) * rk_gathered_bytes(s, layer, low) +
                        extra_copies(table, s) * rk_low_weight_bytes(s) * low;
         need->head += stage->head_params * s->states.gather;
     }

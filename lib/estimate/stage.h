@@ -26,6 +26,7 @@ typedef struct rk_stage {
     double layer_dense_params;                  /* of the layer with most */
     double layer_expert_params;
     double layer_low_params;
+    double matrix_params; /* of the largest linear of a layer */
     double head_params;
     double outer_params; /* of dense ones, those of embedding and head, and of layers */
     rk_orthogonal orthogonal, orthogonal_experts;

@@ -86,8 +86,9 @@ typedef struct rk_cost {
     double outer_params;      /* of dense ones, those of recurrences that Muon leaves to AdamW */
     double expert_params;     /* on this rank */
     double low_dense_params, low_expert_params; /* of them, those of linears in 8 or 4 bits */
-    double dequantised; /* bytes in 16 bits of the largest linear whose weights are in NF4 */
-    double adapters;    /* linears that have one */
+    double dequantised;   /* bytes in 16 bits of the largest linear whose weights are in NF4 */
+    double adapters;      /* linears that have one */
+    double matrix_params; /* of the largest linear, or of all experts' */
     rk_orthogonal orthogonal, orthogonal_experts;
 } rk_cost;
 

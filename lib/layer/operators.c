@@ -302,6 +302,7 @@ static double add_low_weights(rk_cost_builder *x, rk_part part, rk_precision pre
                               double params, double reads_backward)
 {
     const double bytes = params * rk_dequantised_bytes(x->c->strategy);
+    x->cost.matrix_params = fmax(x->cost.matrix_params, params);
     if (bytes <= 0 || part == RK_PART_HEAD) {
         return rk_is_low(precision) ? params : 0;
     }

@@ -67,9 +67,10 @@ typedef struct rk_stack {
     double bucket_rank_params; /* and so many for every rank of the group */
     bool deduplicates;         /* dispatch sends one copy per domain, or rank */
     bool scatters_messages;    /* messages between stages are split over the tensor group */
-    bool reduces_whole; /* with a sharded optimizer gradients are all-reduced, after backward */
-    bool scatters_last; /* under pipelines sharded gradients are scattered once, after the last
-                           microbatch of a chunk */
+    bool reduces_whole;   /* with a sharded optimizer gradients are all-reduced, after backward */
+    bool scatters_last;   /* under pipelines sharded gradients are scattered once, after the last
+                             microbatch of a chunk */
+    bool gathers_tensors; /* sharded weights and gradients pass one by one, not by layers */
     /* Per step. */
     double step_seconds; /* fixed */
     double scale_growth; /* relative, per doubling of accelerators beyond 8 */

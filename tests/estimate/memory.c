@@ -234,13 +234,47 @@ static void test_offloaded(void **state)
     assert_near(rk_stage_host_at(&need, 4), 4 * stage.saved, 1e-12);
 }
 
+/* Temporaries of a layer's backward with everything sharded over eight TPUs. */
+static double sharded_layer(bool gathers_tensors, rk_stage *stage)
+{
+    static rk_cost_table table;
+    static rk_model model;
+    const rk_system system = system_of("tpu-v6e");
+    rk_stack stack = stack_of("maxtext-tpu");
+    rk_chunk chunks[RK_CHUNK_MAX];
+    model = model_of("llama3-8b");
+    rk_strategy s = rk_strategy_defaults(&model);
+    s.dp = s.global_batch = 8;
+    s.sharding = RK_SHARD_ALL;
+    assert_true(stack.gathers_tensors);
+    stack.gathers_tensors = gathers_tensors;
+    rk_cost_table_fill(&model, &system, &stack, &s, &table);
+    rk_strategy_chunks(&model, &s, chunks);
+    *stage = rk_stage_of(&table, &s, chunks);
+    return rk_stage_need_of(&table, &s, stage).layer;
+}
+
+/*
+ * XLA gathers and scatters matrix by matrix: two of gate and up, in 16 bits, and one gradient in
+ * fp32 are whole, in place of two layers and one.
+ */
+static void test_tensors(void **state)
+{
+    const double matrix = 2.0 * 14336 * 4096, bytes = 2 * 2 + 4;
+    rk_stage stage;
+    (void)state;
+    const double tensors = sharded_layer(true, &stage), layers = sharded_layer(false, &stage);
+    assert_near(stage.matrix_params, matrix, 1e-12);
+    assert_near(layers - tensors, bytes * (stage.layer_dense_params - matrix), 1e-9);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_activations),    cmocka_unit_test(test_states),
         cmocka_unit_test(test_measured),       cmocka_unit_test(test_temporaries),
         cmocka_unit_test(test_sharded_states), cmocka_unit_test(test_losses),
-        cmocka_unit_test(test_offloaded),
+        cmocka_unit_test(test_offloaded),      cmocka_unit_test(test_tensors),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -86,7 +86,7 @@ class Block:
         self.sent_forward = dict.fromkeys(("tensor", "context", "expert"), 0.0)
         self.sent_backward = dict.fromkeys(("tensor", "context", "expert"), 0.0)
         self.saved = self.late = self.unsaved = self.transient = self.wgrad_buffers = 0.0
-        self.dequantised = 0.0
+        self.dequantised = self.matrix = 0.0
         self.dense = self.whole = self.experts = self.low_dense = self.low_experts = 0.0
         self.adapters = 0
         self.matrices = {"dense": [0, 0.0], "experts": [0, 0.0]}  # how many, seconds
@@ -158,6 +158,7 @@ class Block:
     def low_weights(self, part, form, parameters, backward):
         """Of these, those in 8 or 4 bits; in NF4, dequantised for each GEMM."""
         size = parameters * self.c.formats.dequantised
+        self.matrix = max(self.matrix, parameters)
         if size == 0 or part == "head and loss":
             return parameters if precision.is_low(form) else 0
         self.stream("casts", size, backward * size)

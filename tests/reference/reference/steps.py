@@ -78,7 +78,8 @@ def keep(rank, entries, share, c):
     rank.wgrad_buffers = max((b.wgrad_buffers for b in own), default=0)
     rank.largest = Record(dense=max((b.dense for b in own), default=0),
                           experts=max((b.experts for b in own), default=0),
-                          low=max((b.low_dense + b.low_experts for b in own), default=0))
+                          low=max((b.low_dense + b.low_experts for b in own), default=0),
+                          matrix=max((b.matrix for b in own), default=0))
     rank.head = head is not None
     rank.head_saved = head.runs * head.block.saved if head else 0
     rank.head_transient = head.block.transient if head else 0
