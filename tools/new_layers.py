@@ -46,7 +46,7 @@ NOTES = """## What explains the worst
 * L11: the source names no recomputation. 80 GB do not hold the step without any, so the estimate recomputes.
 * L13 has no prediction: with the default states, 18 bytes per parameter in all, the step needs 104 of 79 GiB, even
   with full recomputation. With moments and gradients in bf16 it needs 78 GiB, and the error of the step time is
-  -9 %. The source does not say which states the run had, so the row stays empty.
+  -9 %%. The source does not say which states the run had, so the row stays empty.
 * The two rows of moe_recipes are one configuration: in two months software made its step 10 %% shorter.
 """
 
