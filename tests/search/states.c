@@ -8,6 +8,24 @@ struct counted {
     double split, whole, experts;
 };
 
+/*
+ * What every tensor rank holds of the compressed attention of DeepSeek-V4: key and value in one,
+ * the latent of queries, the compressor of entries, and the indexer with a compressor of its own.
+ */
+static double whole_of_compressed(const rk_attention_shape *a, double h)
+{
+    const bool indexed = a->index.keys > 0;
+    const double windows = indexed ? 2 : 1, m = (double)a->ratio;
+    const double d = (double)a->head_size, q = (double)a->q_rank;
+    const double heads = (double)a->index.heads, d_index = (double)a->index.size;
+    double whole = (h + 1) * (q + d);
+    for (int i = 0; i < (indexed ? 2 : 1) && a->ratio > 0; i++) {
+        const double size = i == 0 ? d : d_index;
+        whole += windows * size * (2 * h + m) + size;
+    }
+    return indexed ? whole + heads * (q * d_index + h) : whole;
+}
+
 /* What every tensor rank holds: norms, biases behind sums, routers, ways down to latents. */
 static double whole_of(const rk_model *model, const rk_layer_type *type, const rk_layer_params *p)
 {
@@ -20,6 +38,9 @@ static double whole_of(const rk_model *model, const rk_layer_type *type, const r
     whole += 2 * h * (double)type->moe.latent; /* to the latent of the experts, and back */
     whole += type->ffn.bias && p->ffn > 0 ? h : 0;
     whole += (double)(p->ffn > 0 ? type->ffn.activation_scalars : 0);
+    if (a->out_rank > 0) {
+        return whole + whole_of_compressed(a, h);
+    }
     if (rk_attention_is_latent(a)) {
         whole += latents + (h + a->bias_qkv) * (latents + (double)a->rope_size);
     } else if (a->qk_norm == RK_QK_NORM_HEAD) {
@@ -38,7 +59,7 @@ static void count_layer(const rk_model *model, const rk_layer_type *type, double
     sum->whole += whole;
     sum->split += (double)(p.total - p.experts) - whole;
     sum->experts += (double)p.experts;
-    if (!rk_attention_is_latent(a) && (double)a->kv_heads < t) {
+    if (!rk_attention_is_latent(a) && a->out_rank == 0 && (double)a->kv_heads < t) {
         sum->split += (t - (double)a->kv_heads) * head * ((double)model->hidden + a->bias_qkv);
     }
 }
@@ -54,8 +75,12 @@ static struct counted count_model(const rk_model *model, const rk_strategy *s)
     for (int i = 0; i < model->layers; i++) {
         count_layer(model, &model->types[model->type_of[i]], t, &sum);
     }
+    uint8_t mtp[RK_MTP_LAYERS_MAX];
+    const int each = rk_model_mtp_types(model, mtp);
     for (int i = 0; i < model->mtp_layers; i++) {
-        count_layer(model, &model->types[model->type_of[model->layers - 1]], t, &sum);
+        for (int k = 0; k < each; k++) {
+            count_layer(model, &model->types[mtp[k]], t, &sum);
+        }
         sum.split += 2 * h * h;
         sum.whole += (double)ends.mtp_norms;
     }
