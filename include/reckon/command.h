@@ -65,7 +65,7 @@ RK_API const rk_option *rk_command_option(const rk_command *command, size_t inde
 /* Description of an option, for parsers, help and shells.  Fields may be added at the end. */
 typedef struct rk_option_info {
     const char *name;           /* "threads" */
-    const char *value;          /* placeholder of the value in help, e.g. "NAME|FILE" */
+    const char *value;          /* placeholder of the value in help, e.g. "NAME|FILE"; NULL: none */
     const char *help;           /* one line */
     char letter;                /* 'o' for -o; 0: none */
     bool positional;            /* without a name on the command line, in table order */

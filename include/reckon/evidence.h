@@ -254,7 +254,7 @@ typedef struct rk_fitted_constant {
     double start;        /* of the recipe */
     double found;        /* in the first document; NaN: absent */
     double value;        /* fitted */
-    double deviation;    /* standard, by leaving out one group after the other; NaN: quick */
+    double deviation;    /* standard deviation, leaving out one group at a time; NaN: quick */
     double width;        /* half of the range in which the loss grows by less than 1 % */
     double importance;   /* growth of the loss at the worse of its bounds, relative */
     bool at_bound;       /* it is on a bound */

@@ -136,7 +136,7 @@ typedef struct rk_strategy {
     size_t size; /* sizeof(rk_strategy) of the program; fields may be added at the end */
     int64_t tp, cp, pp, vp, dp;        /* vp: chunks per rank of the interleaved schedule, else 1 */
     int64_t ep, etp;                   /* experts over ep ranks, each over etp */
-    bool sp;                           /* sequence parallelism in the tensor group */
+    bool sp;                           /* sequence parallelism within the tensor group */
     rk_cp_kind cp_kind;                /* with cp > 1 */
     rk_rank_order order;               /* of the ranks */
     int64_t micro_batch, global_batch; /* sequences */

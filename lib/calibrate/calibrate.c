@@ -13,7 +13,9 @@
 /* ---- the fit -----------------------------------------------------------------------------------
  */
 
-/* What the first document that has a constant holds; the start where it is of the tables. */
+/*
+ * The value in the first document that has the constant; the start, for a constant of the tables.
+ */
 static rk_status find_values(rk_calibration *c, double *found, rk_error *err)
 {
     rk_status status = RK_OK;

@@ -80,7 +80,7 @@ static double loss_at(unsigned count, const double *shares, double *gradient, vo
     return t->status ? HUGE_VAL : rk_fit_setup_loss(t->bench, t->without) + recipe->ridge * away;
 }
 
-/* One descent from `shares`, which get its end.  Returns the loss there. */
+/* One descent from `shares`, which receive its end point. Returns the loss there. */
 static double descend(task *t, unsigned count, double step, int evaluations, double *shares)
 {
     double least = HUGE_VAL;

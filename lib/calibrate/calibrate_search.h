@@ -19,8 +19,8 @@ double rk_constant_rounded(const rk_constant *constant, double value);
 double rk_fit_setup_loss(const rk_fit_setup *bench, int without);
 
 /*
- * Moves `values` to the least loss near them, or, with `starts` random starts drawn from `seed`,
- * to the best of what they lead to.  The same input gives the same answer.  RK_ERR_INVALID when
+ * Moves `values` to the nearest local minimum of the loss or, with `starts` random starts drawn
+ * from `seed`, to the best minimum found. The same input gives the same answer. RK_ERR_INVALID if
  * the program was built without NLopt.
  */
 rk_status rk_search(rk_fit_setup *bench, int without, int64_t starts, uint64_t seed, double *values,

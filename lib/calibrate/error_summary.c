@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How far predictions are from what was measured, over many rows. */
+/* Errors of predictions over many rows. */
 #include "calibrate/fitted.h"
 
 #include "base/error.h"

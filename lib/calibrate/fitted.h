@@ -15,17 +15,17 @@ enum { RK_DECIDING_ROWS = 3 };
 typedef struct rk_fitted {
     double start, found; /* of the recipe; in the first document, NAN: absent */
     double value;
-    double deviation;    /* standard, by leaving out one group after the other */
+    double deviation;    /* standard deviation, by leaving out one group at a time */
     double width;        /* half of the range in which the loss grows by less than 1% */
     double importance;   /* growth of the loss at the worse of its bounds, relative */
     bool at_bound, idle; /* on a bound; importance below 1% */
-    /* Rows without which it would be most different: indices of observations, and by how much. */
+    /* The rows that influence it most: indices of observations, and the change without each. */
     int deciding_count;
     size_t deciding[RK_DECIDING_ROWS];
     double moves[RK_DECIDING_ROWS];
 } rk_fitted;
 
-/* What leaving out a group says. */
+/* The result of leaving out a group. */
 typedef struct rk_left_out {
     size_t group;
     rk_error_summary before, after, without; /* its own error, last with constants from the rest */
@@ -34,7 +34,7 @@ typedef struct rk_left_out {
 
 struct rk_calibration {
     rk_recipe *recipe;  /* owned */
-    rk_fit_setup bench; /* holds the constants of the end */
+    rk_fit_setup bench; /* holds the final constants */
     rk_observations rows;
     double loss_start, loss_found, loss;
     rk_error_summary start, found, after; /* of rows to fit */
@@ -59,7 +59,7 @@ typedef struct rk_calibrate_options {
 rk_status rk_calibrate(const char *path, const rk_calibrate_options *options,
                        rk_calibration *calibration, rk_error *err);
 
-/* The same by a recipe that is read already; the calibration takes it over, also on failure. */
+/* The same with a loaded recipe; the calibration takes ownership, also on failure. */
 rk_status rk_calibrate_by(rk_recipe *recipe, const rk_calibrate_options *options,
                           rk_calibration *calibration, rk_error *err);
 

@@ -129,7 +129,7 @@ static bool grow(void **list, size_t count, size_t *room, size_t size)
     return larger != NULL;
 }
 
-/* Place in a list of a name, which is added when it is new. */
+/* Index of a name in a list; a new name is added. */
 static rk_status place_of(rk_observation_group **list, size_t *count, size_t *room,
                           const char *name, int *place, rk_error *err)
 {
@@ -150,7 +150,7 @@ static rk_status place_of(rk_observation_group **list, size_t *count, size_t *ro
 
 enum { CELL_LETTERS = 40 };
 
-/* The cells of a row in some columns, with blanks between; or each up to its first blank. */
+/* The cells of a row in some columns, separated by blanks; or each up to its first blank. */
 static void join_cells(const rk_run_table *table, size_t row, const char columns[][RK_RECIPE_NAME],
                        int count, bool first_word,
                        char name[sizeof(((rk_observation_group *)NULL)->name)])

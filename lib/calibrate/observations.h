@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rows of tables that a recipe asks for: what was measured, and what it takes to predict it. */
+/* The rows of tables that a recipe selects: measurements, with what is needed to predict them. */
 #ifndef RK_CALIBRATE_OBSERVATIONS_H
 #define RK_CALIBRATE_OBSERVATIONS_H
 

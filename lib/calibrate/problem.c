@@ -182,8 +182,8 @@ rk_status rk_fit_setup_set(rk_fit_setup *bench, const double *values, rk_error *
  */
 
 /*
- * What a row times besides its kernel: some small kernels, and passes over the tensors of the
- * module (positions and the cache of keys and values; the quantisation of a GEMM's input).
+ * Work that a row times besides its kernel: some small kernels, and passes over the tensors of the
+ * module (rotary positions and the KV cache; quantisation of a GEMM's input).
  */
 static double beside_seconds(const rk_fit_setup *bench, int document, double module_bytes)
 {
@@ -194,7 +194,7 @@ static double beside_seconds(const rk_fit_setup *bench, int document, double mod
                : 0;
 }
 
-/* A short benchmark runs before heat limits the clock, and long kernels see the clock fall. */
+/* Short benchmarks end before heat limits the clock; during long kernels the clock falls. */
 static double gemm_seconds(const rk_fit_setup *bench, const rk_observation *row)
 {
     const rk_gemm_work *gemm = &row->op.kernel.gemm;
@@ -253,7 +253,7 @@ static double run_prediction(const rk_fit_setup *bench, const rk_observation *ro
 
 double rk_fit_setup_error(const rk_fit_setup *bench, const rk_observation *row)
 {
-    /* Far beyond any error that says something, so that a failed price cannot spoil a sum. */
+    /* Far beyond any meaningful error, so that a failed prediction cannot dominate a sum. */
     const double most = 10;
     const double predicted =
         row->document < 0 ? run_prediction(bench, row) : operator_seconds(bench, row);

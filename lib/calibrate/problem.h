@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The errors of all rows as a function of the constants. */
+/* Computes the errors of all rows from the constants. */
 #ifndef RK_CALIBRATE_PROBLEM_H
 #define RK_CALIBRATE_PROBLEM_H
 
 #include "calibrate/observations.h"
 #include "calibrate/tuned.h"
 
-/* What rows of operators time besides the price, by machine; see rk_is_table_key. */
+/* Time in operator rows besides the predicted kernel, by machine; see rk_is_table_key. */
 typedef struct rk_table_constants {
     double module_seconds, module_passes; /* beside the kernel of a module */
     double rate;  /* of the GEMMs of tables that are "rated", over the document's */
@@ -14,8 +14,8 @@ typedef struct rk_table_constants {
 } rk_table_constants;
 
 /*
- * Documents and what is read of them under the constants of the moment; one for each thread.
- * Constants whose key starts with "data." belong to the tables and to no document.
+ * Documents, and what is read from them with the current constants; one per thread. Constants whose
+ * key starts with "data." belong to the tables and to no document.
  */
 typedef struct rk_fit_setup {
     const rk_recipe *recipe;

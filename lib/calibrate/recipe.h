@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a calibration is asked to do: which numbers of which documents, between which bounds, to
- * which rows of which tables, and what counts as close.  Documents of data/calibrations.
+ * A calibration's recipe: which numbers of which documents to fit, within which bounds, to which
+ * rows of which tables, and with which loss. Recipes are in data/calibrations.
  */
 #ifndef RK_CALIBRATE_RECIPE_H
 #define RK_CALIBRATE_RECIPE_H
@@ -26,7 +26,7 @@ typedef struct rk_constant {
     char keys[RK_RECIPE_KEYS][RK_RECIPE_NAME]; /* "gemm.bf16.feed", "tiers[0].efficiency" */
     unsigned documents;                        /* a bit for each document of the recipe */
     double start, min, max;
-    bool logarithmic; /* the search walks in factors: min > 0 */
+    bool logarithmic; /* searched on a logarithmic scale: min > 0 */
     char unit[24];
     char meaning[160];
 } rk_constant;
@@ -96,8 +96,8 @@ typedef struct rk_recipe {
     rk_recipe_table tables[RK_RECIPE_TABLES];
     rk_loss_kind loss;
     double scale;   /* of the loss */
-    double ridge;   /* cost of a constant away from its start, per square of shares of its range */
-    double balance; /* 0: each row weighs alike; 1: each group; between: n^-balance a row */
+    double ridge;   /* cost of moving a constant from its start, per squared share of its range */
+    double balance; /* 0: all rows weigh the same; 1: all groups do; between: n^-balance per row */
     int64_t starts; /* random starts besides the given one */
     int64_t seed;
 } rk_recipe;

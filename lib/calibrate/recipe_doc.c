@@ -393,7 +393,7 @@ static const rk_field recipe_fields[] = {
      .max = 0x1p31},
 };
 
-/* Puts the folder of the recipe in front of a relative path. */
+/* Prefixes a relative path with the folder of the recipe. */
 static rk_status resolve(const char *recipe, char path[RK_RECIPE_PATH], rk_error *err)
 {
     char given[RK_RECIPE_PATH];

@@ -71,7 +71,7 @@ static rk_status read_whole(const char *path, char **text, size_t *size, rk_erro
     return RK_OK;
 }
 
-/* Reads the document in the kind that its keys tell. */
+/* Reads a document as the kind that its keys indicate. */
 static rk_status check(rk_tuned *tuned, rk_error *err)
 {
     rk_system system;
@@ -131,7 +131,7 @@ const char *rk_tuned_name(const rk_tuned *tuned)
 
 /* ---- numbers ------------------------------------------------------------------------------- */
 
-/* The value at a path; `parent` is what would hold it, `key` the last step. */
+/* The value at a path; `parent` is its container, `key` the last step. */
 static json_t *find(const rk_tuned *tuned, const char *path, json_t **parent, char key[PATH_SIZE])
 {
     json_t *at = tuned->doc.root;
@@ -177,7 +177,7 @@ static rk_status fail_memory(rk_error *err)
     return rk_fail(err, RK_ERR_MEMORY, "not enough memory to change a document");
 }
 
-/* The change of a path, a new one when it is the first. */
+/* The change at a path; creates the first one. */
 static change *change_of(rk_tuned *tuned, const char *path, bool note)
 {
     for (size_t i = 0; i < tuned->change_count; i++) {
@@ -193,7 +193,7 @@ static change *change_of(rk_tuned *tuned, const char *path, bool note)
     return added;
 }
 
-/* Puts a real of its own at a path, so that later changes are one assignment. */
+/* Puts its own real at a path, so that later changes are a single assignment. */
 static rk_status add_number(rk_tuned *tuned, const char *path, double value, rk_error *err)
 {
     char key[PATH_SIZE] = "";
@@ -221,7 +221,7 @@ rk_status rk_tuned_set(rk_tuned *tuned, const char *path, double value, rk_error
     return add_number(tuned, path, value, err);
 }
 
-/* Measured tables would hide the constants of the model, which are what is sought. */
+/* Measured tables would hide the constants of the model, which are to be fitted. */
 static void drop_tables(rk_status status, rk_system *system)
 {
     if (!status) {

@@ -16,7 +16,7 @@ typedef enum rk_tuned_kind { RK_TUNED_SYSTEM, RK_TUNED_STACK } rk_tuned_kind;
 /* Reads a file of either kind, and checks it.  The caller frees *tuned. */
 rk_status rk_tuned_open(const char *path, rk_tuned **tuned, rk_error *err);
 
-/* A copy that shares nothing, for another thread. */
+/* A deep copy, for another thread. */
 rk_status rk_tuned_copy(const rk_tuned *tuned, rk_tuned **copy, rk_error *err);
 
 /* NULL is legal. */
@@ -34,11 +34,11 @@ rk_status rk_tuned_get(const rk_tuned *tuned, const char *path, double missing, 
 /* Changes a number, or adds it. */
 rk_status rk_tuned_set(rk_tuned *tuned, const char *path, double value, rk_error *err);
 
-/* The document as it stands after the changes; machines without their measured tables. */
+/* The document with its changes; machines without their measured tables. */
 rk_status rk_tuned_system(const rk_tuned *tuned, rk_system *system, rk_error *err);
 rk_status rk_tuned_stack(const rk_tuned *tuned, rk_stack *stack, rk_error *err);
 
-/* A cluster of the catalogue or of a file as it is with this document as its accelerator. */
+/* A cluster of the catalogue or of a file, with this document as its accelerator. */
 rk_status rk_tuned_cluster(const rk_tuned *tuned, const char *name, rk_system *system,
                            rk_error *err);
 

@@ -75,7 +75,7 @@ static void set_deviations(rk_calibration *c)
             const double away = c->groups[j].values[i] - mean;
             square += away * away;
         }
-        /* below what the search resolves: held by a bound */
+        /* smaller than the search resolves: held by a bound */
         const double range = c->recipe->constants[i].max - c->recipe->constants[i].min;
         const double deviation = sqrt((g - 1) / g * square);
         c->constants[i].deviation = deviation > 1e-9 * range ? deviation : 0;
@@ -289,7 +289,7 @@ static double in_unit(const rk_constant *constant, double value, double share)
                                  : (constant->max - constant->min) * share;
 }
 
-/* Keeps the rows that move a constant most, largest first. */
+/* Keeps the rows that move a constant most, sorted by influence. */
 static void keep_deciding(rk_fitted *constant, size_t row, double move)
 {
     int at = constant->deciding_count;

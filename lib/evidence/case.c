@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Degrees and batch of a row; 0: not printed. */
+/* Degrees and batch of a row; 0: not stated. */
 typedef struct degrees {
     int64_t ranks, tp, pp, vp, cp, ep, etp, dp, micro_batch, global_batch;
 } degrees;
@@ -58,7 +58,7 @@ static int64_t at_least_1(int64_t value)
     return value < 1 ? 1 : value;
 }
 
-/* One degree follows from the others, and sharding of all states needs none. */
+/* One degree follows from the others; with all states sharded, none is needed. */
 static bool degrees_stated(const degrees *d, const rk_run_facts *facts)
 {
     const bool inner = d->tp > 0 || d->cp > 0 || d->dp * at_least_1(d->pp) == d->ranks;
@@ -86,7 +86,10 @@ static int64_t chunks(const rk_model *model, const degrees *d, const rk_run_fact
                                                  : 1);
 }
 
-/* Of a step that states none: 1 in a pipeline, as most recipes have, otherwise all of its batch. */
+/*
+ * The default of a row without a micro-batch: 1 in a pipeline, as in most recipes, otherwise the
+ * whole batch of a rank.
+ */
 static int64_t usual_micro_batch(const rk_run_facts *facts, const rk_strategy *s)
 {
     const int64_t batch = s->global_batch / s->dp;
@@ -121,8 +124,8 @@ static void set_degrees(const rk_model *model, const degrees *d, const rk_run_fa
 }
 
 /*
- * A layout by hand, as recipes of models with a heavy head have it: fewer layers beside the loss;
- * where stages are too short for that, none, and the MTP modules on the stage before.
+ * A layout by hand, as in recipes of models with a large vocabulary: fewer layers on the stage of
+ * the loss; where stages are too short for that, none, and the MTP modules on the stage before.
  */
 static void spare_head(const rk_model *model, int64_t stages, rk_strategy *s, int16_t *layout)
 {
@@ -252,7 +255,7 @@ static uint64_t bit(rk_run_column column)
     return UINT64_C(1) << column;
 }
 
-/* Degrees that neither the row nor a rule states and that do not follow from the others. */
+/* Degrees that neither the row nor a rule states, and that do not follow from others. */
 static uint64_t guessed(const degrees *d, const rk_run_facts *facts, const rk_strategy *s)
 {
     const bool micro = d->micro_batch || facts->micro_batch || s->global_batch == s->dp;
@@ -260,7 +263,7 @@ static uint64_t guessed(const degrees *d, const rk_run_facts *facts, const rk_st
     return (micro ? 0 : bit(RK_RUN_MICRO_BATCH)) | (chunks_stated ? 0 : bit(RK_RUN_VP));
 }
 
-/* Of the columns that were filled in, those that matter to the run. */
+/* The filled-in columns that matter to the run. */
 static uint64_t that_matter(uint64_t assumed, const rk_strategy *s)
 {
     return assumed & ~(s->tp > 1 ? 0 : bit(RK_RUN_SP)) & ~(s->pp > 1 ? 0 : bit(RK_RUN_VP));
@@ -299,7 +302,7 @@ typedef struct filling {
     uint64_t assumed;
 } filling;
 
-/* Makes the strategy; whether it is legal. */
+/* Makes the strategy. Returns whether it is legal. */
 static bool try_strategy(filling *f)
 {
     rk_run_case *run = f->run;
@@ -327,8 +330,10 @@ static bool try_fit(filling *f, double *step)
     return p.estimate.fits;
 }
 
-/* A micro-batch that nobody states: the usual one in a pipeline, otherwise the most that fit; *step
- * gets its time. */
+/*
+ * The micro-batch of a row that states none: the usual one in a pipeline, otherwise the largest
+ * that fits; *step gets its time.
+ */
 static bool fit_micro_batch(filling *f, double *step)
 {
     const int64_t batch = f->run->strategy.global_batch / at_least_1(f->run->strategy.dp);
@@ -344,7 +349,7 @@ static bool fit_micro_batch(filling *f, double *step)
     return false;
 }
 
-/* Ways to keep fewer activations, as recipes of Megatron, NeMo and MaxText combine them. */
+/* Recompute settings, as recipes of Megatron, NeMo and MaxText combine them. */
 static const struct {
     rk_recompute_kind kind;
     unsigned modules;
@@ -361,7 +366,7 @@ static const struct {
     {RK_REC_NONE, 0, true},
 };
 
-/* Recomputation that nobody states: of the ways that fit, the fastest. */
+/* The recompute setting of a row that states none: the fastest that fits. */
 static void fit_memory(filling *f, bool micro_stated)
 {
     enum { WAYS = sizeof(recomputations) / sizeof(*recomputations) };
@@ -395,7 +400,10 @@ static int64_t context_left(const degrees *asked, int64_t tp, int64_t pp)
     return asked->cp || asked->dp < 1 || rest % asked->dp ? asked->cp : rest / asked->dp;
 }
 
-/* Degrees that nobody states: those of the fastest step that fits, tensor ranks in a node. */
+/*
+ * Degrees of a row that states none: those of the fastest step that fits, with tensor parallelism
+ * inside a node.
+ */
 static void plan_degrees(filling *f)
 {
     const degrees asked = f->d;
@@ -429,7 +437,7 @@ static void plan_degrees(filling *f)
                   (asked.cp || best.cp < 2 ? 0 : bit(RK_RUN_CP));
 }
 
-/* The strategy that the row states, and the usual choice where it states none. */
+/* The strategy that the row states, with the usual choices where it states none. */
 static rk_status fill_strategy(filling *f, rk_error *err)
 {
     rk_violation violation = {.rule = NULL};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Predicted beside measured, run by run, and the groups in which errors are reported. */
+/* Predictions and measurements, run by run, and the groups in which errors are reported. */
 #ifndef RK_EVIDENCE_COMPARE_H
 #define RK_EVIDENCE_COMPARE_H
 
@@ -12,7 +12,7 @@ enum { RK_COMPARED_TEXT = 160, RK_LABEL_TEXT = 64 };
 typedef struct rk_compared {
     const rk_run_table *table;
     size_t row;
-    bool selected;                 /* one that the reader asked for; others fit the null model */
+    bool selected;                 /* selected by the user; other rows only fit the null model */
     bool predicted;                /* false: `reason` says what is missing or wrong */
     char reason[RK_COMPARED_TEXT]; /* "" when predicted */
     char assumed[RK_RUN_NOTE_SIZE];
@@ -28,7 +28,7 @@ typedef struct rk_compared {
     rk_times times;
     double need, usable; /* bytes of the rank that needs most, and those it may use */
     bool fits, thrashes;
-    bool unsure; /* does not fit, by an assumed value: nobody knows */
+    bool unsure; /* does not fit because of an assumed value: unknown */
     rk_kin kin;
     double low, high; /* 10th to 90th percentile of the step; 0: nothing is comparable */
     double null_step; /* of the null model; 0: no run of this accelerator to fit it on */
@@ -43,7 +43,7 @@ typedef struct rk_comparison {
     size_t count;
 } rk_comparison;
 
-/* Which rows the reader asks for; NULL: all. */
+/* Which rows to select; NULL: all. */
 typedef struct rk_selection {
     const char *split; /* "fit" or "check" */
     const char *only;  /* part of the id, source, model, accelerator or stack */
@@ -68,7 +68,7 @@ rk_status rk_compare_runs(const rk_run_sources *sources, const rk_run_table *tab
                           rk_error *err);
 void rk_comparison_clear(rk_comparison *comparison);
 
-/* Whether the time (or the memory) of a row counts: predicted, measured and asked for. */
+/* Whether the time (or memory) of a row counts: predicted, measured and selected. */
 bool rk_compared_has_time(const rk_compared *row);
 bool rk_compared_has_memory(const rk_compared *row);
 
@@ -98,7 +98,7 @@ typedef enum rk_dimension {
 
 extern const char *const rk_dimension_names[]; /* NULL-terminated, in enum order */
 
-/* What a row is in a dimension.  Returns where it stands among others; 0: by the alphabet. */
+/* The label of a row in a dimension. Returns its sort key; 0: alphabetical. */
 int rk_compared_label(const rk_compared *row, rk_dimension dimension, char out[RK_LABEL_TEXT]);
 
 #endif

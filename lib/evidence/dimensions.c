@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* In which group a compared run stands. */
+/* The group of a compared run. */
 #include "evidence/compare.h"
 
 #include <stdio.h>

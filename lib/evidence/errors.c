@@ -41,7 +41,7 @@ static int compare_ranked(const void *a, const void *b)
     return compare_numbers(&((const ranked *)a)->value, &((const ranked *)b)->value);
 }
 
-/* Ranks of values in their own order; equal ones share the mean of their ranks. */
+/* Ranks of values, in the order of the values; ties share their mean rank. */
 static void rank(const double *values, size_t count, ranked *list, double *out)
 {
     for (size_t i = 0; i < count; i++) {

@@ -7,10 +7,10 @@
 
 void rk_sort_numbers(double *values, size_t count);
 
-/* The middle of sorted values, or the mean of the two in the middle; NaN of none. */
+/* The median of sorted values; NaN if there are none. */
 double rk_median(const double *sorted, size_t count);
 
-/* The smallest of sorted values that a share of them does not exceed; NaN of none. */
+/* The smallest of sorted values that a share of them does not exceed; NaN if there are none. */
 double rk_percentile(const double *sorted, size_t count, double share);
 
 /*
@@ -19,7 +19,7 @@ double rk_percentile(const double *sorted, size_t count, double share);
  */
 rk_status rk_spearman(const double *x, const double *y, size_t count, double *out, rk_error *err);
 
-/* Errors of `count` ratios predicted / measured, which are sorted and changed on the way. */
+/* Errors of `count` ratios predicted / measured, which are sorted and modified in the process. */
 rk_errors rk_errors_of(double *ratios, size_t count);
 
 #endif

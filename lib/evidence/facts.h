@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is known of a run: columns of its row, and what data/runs/defaults.json adds to them. */
+/* The facts of a run: the columns of its row, and what data/runs/defaults.json adds. */
 #ifndef RK_EVIDENCE_FACTS_H
 #define RK_EVIDENCE_FACTS_H
 
@@ -11,13 +11,13 @@ typedef struct rk_run_facts {
     /* Names of documents; "": none. */
     char stack[64], system[64], model[64];
     char group[64]; /* name under which the row's errors are reported; "": that of its part */
-    /* The machine, where it differs from the document. */
+    /* The machine, if it differs from the document. */
     double network_bandwidth, power, memory_bandwidth, memory_usable; /* GB/s, W, GB/s, GiB */
     /* Memory as the source means it. */
     rk_run_memory memory;
     bool decimal_memory; /* printed in GB of 10^9 bytes */
     bool first_stage, out_of_memory;
-    bool untimed;             /* the time of the step is a matter of something else */
+    bool untimed;             /* the time of the step depends on something else */
     rk_flop_convention flops; /* that the source counts utilisation by */
     int rate; /* how printed TFLOP/s or MFU count: 1 + rk_flop_convention; 0: not to be used */
     /* Architecture. */
@@ -25,7 +25,7 @@ typedef struct rk_run_facts {
     bool gated, biases, tied, learned_positions, parallel_block;
     rk_qk_norm qk_norm;
     int64_t vocab;        /* where the row prints none */
-    int64_t dense_layers; /* leading layers without experts; -1: as in the catalogue, or none */
+    int64_t dense_layers; /* leading dense layers; -1: as in the catalogue, or none */
     bool mtp;
     /* Strategy. */
     int64_t micro_batch, vp, etp; /* 0: none */
@@ -34,8 +34,9 @@ typedef struct rk_run_facts {
     int64_t replicas;             /* HSDP; 0: none */
     int64_t slice;                /* accelerators that share states where all are sharded; 0: all */
     bool keeps_gathered;          /* FSDP2 under pipelines */
-    bool stage_microbatches;      /* as many as pipeline ranks, where their size is not stated */
-    bool no_accumulation;         /* a step is one microbatch, whatever is printed */
+    bool stage_microbatches; /* number of micro-batches equals pipeline ranks, if their size is not
+                                stated */
+    bool no_accumulation;    /* a step is one microbatch, whatever is printed */
     bool sp;
     rk_cp_kind cp_kind;
     rk_rank_order order;
@@ -50,7 +51,7 @@ typedef struct rk_run_facts {
     bool flash_attention, tp_overlap, grad_overlap, param_overlap, moe_overlap;
     bool graph_capture, graph_step;
     bool offload_activations;
-    bool split_by_weight;  /* stages as nanotron fills them */
+    bool split_by_weight;  /* stages filled as nanotron does */
     bool short_last_stage; /* a layout by hand: fewer layers beside the loss */
     double capacity_factor;
     int64_t lora_rank; /* 0: all weights learn */
@@ -80,12 +81,12 @@ struct rk_run_rule {
     int change_count;
 };
 
-/* Whether a row is one that the rule speaks of. */
+/* Whether a rule applies to a row. */
 bool rk_run_rule_matches(const rk_run_rule *rule, const rk_run_table *table, size_t row);
 
 /*
- * Gathers what all rules say of a row; the changes of its stack go into the case.  *assumed gets a
- * bit (1 << rk_run_column) for each column that was filled in.
+ * Applies all rules to a row; the changes of its stack go into the case. *assumed gets a bit (1 <<
+ * rk_run_column) for each column that was filled in.
  */
 rk_status rk_run_facts_of(const rk_run_sources *sources, const rk_run_table *table, size_t row,
                           rk_run_facts *facts, rk_run_case *out, uint64_t *assumed, rk_error *err);
@@ -102,7 +103,7 @@ rk_status rk_run_model_of(const rk_run_sources *sources, const rk_run_table *tab
  */
 void rk_run_model_named(const rk_run_table *table, size_t row, char name[64]);
 
-/* The documents that the row itself names, in place of what rules say. */
+/* The documents that the row itself names override those of rules. */
 rk_status rk_run_facts_named(const rk_run_table *table, size_t row, rk_run_facts *facts,
                              rk_error *err);
 
@@ -110,7 +111,7 @@ rk_status rk_run_facts_named(const rk_run_table *table, size_t row, rk_run_facts
 rk_status rk_run_documents_add(rk_run_sources *sources, const rk_run_facts *named, rk_error *err);
 void rk_run_documents_clear(rk_run_sources *sources);
 
-/* Place of a name in a list, or -1. */
+/* Index of a name in a list, or -1. */
 int rk_run_place(char (*names)[64], size_t count, const char *name);
 
 #endif

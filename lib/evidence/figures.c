@@ -38,7 +38,7 @@ static int dimension_of(const char *name)
     return i;
 }
 
-/* Labels by dimension: a text, or a list of texts; "*" at the end stands for anything. */
+/* Labels by dimension: a text or a list of texts; a final "*" matches anything. */
 static rk_status read_where(const json_t *value, const char *path, void *out, rk_error *err)
 {
     json_t *where = (json_t *)(uintptr_t)value; /* jansson iterates over no const object */
@@ -214,7 +214,7 @@ static void set_first_choice(const rk_regret *r, rk_figure *f)
     f->now = f->runs_now > 0 ? f->now : (double)NAN;
 }
 
-/* How far a value is from perfect. */
+/* Distance of a value from the ideal. */
 static double badness(const rk_figure *f, double value)
 {
     if (f->statistic == RK_STATISTIC_COVERAGE) {
@@ -291,7 +291,7 @@ rk_status rk_figures_evaluate(rk_figures *figures, const rk_comparison *comparis
 /* ---- writing ----------------------------------------------------------------------------------
  */
 
-/* The value as it is written down: four digits behind the point. */
+/* The value as recorded: four digits after the point. */
 static double rounded(double value)
 {
     return round(value * 1e4) / 1e4;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The figures that accuracy is judged by: each a statistic of some runs, with what it should be,
- * what it was when it was written down, and by how much it may get worse.  data/runs/figures.json.
+ * The figures by which accuracy is judged (data/runs/figures.json): each is a statistic of some
+ * runs, with its target, its recorded value, and the margin by which it may get worse.
  */
 #ifndef RK_EVIDENCE_FIGURES_H
 #define RK_EVIDENCE_FIGURES_H
@@ -39,13 +39,13 @@ typedef struct rk_figure {
     rk_statistic statistic;
     double target;      /* at most; of shares at least */
     double target_most; /* of coverage: at most */
-    double value;       /* as written down; negative: not yet */
-    double margin;      /* by which it may get worse */
-    int64_t runs;       /* that it was made of; fewer is worse */
+    double value;       /* recorded value; negative: none yet */
+    double margin;      /* margin by which it may get worse */
+    int64_t runs;       /* runs that it was computed from; fewer is worse */
     /* Found by rk_figures_evaluate. */
     double now; /* NaN: no such rows */
     int64_t runs_now;
-    bool meets, worse; /* the target; than written down and the margin allows */
+    bool meets, worse; /* meets the target; worse than value and margin allow */
 } rk_figure;
 
 typedef struct rk_figures {
@@ -61,7 +61,7 @@ void rk_figures_clear(rk_figures *figures);
 /* Computes all figures from the selected rows of a comparison. */
 rk_status rk_figures_evaluate(rk_figures *figures, const rk_comparison *comparison, rk_error *err);
 
-/* Writes the document again, with what was found as the value of each figure. */
+/* Writes the document with the new value of each figure. */
 rk_status rk_figures_write(const rk_figures *figures, rk_out *out, rk_error *err);
 
 #endif

@@ -34,7 +34,7 @@ rk_kin rk_kin_of(const rk_system *system, const rk_stack *stack, const rk_model 
 /* ---- what is comparable -----------------------------------------------------------------------
  */
 
-/* What two runs agree in, a bit each. */
+/* Properties in which two runs agree, a bit each. */
 enum {
     SAME_STACK = 1,
     SAME_FAMILY = 2, /* of stacks */
@@ -49,7 +49,7 @@ enum {
     SAME_LEARNING = 1024, /* of all weights, or of adapters */
 };
 
-/* What has to agree, strictest first. */
+/* What must agree, strictest first. */
 static const unsigned rungs[] = {
     SAME_STACK | SAME_ACCELERATOR | SAME_KIND | SAME_TENSOR | SAME_NODES | SAME_WIDTH | SAME_FACTS,
     SAME_STACK | SAME_ACCELERATOR | SAME_KIND | SAME_TENSOR | SAME_NODES | SAME_FACTS,
@@ -99,7 +99,7 @@ static unsigned agreement(const rk_kin *a, const rk_kin *b)
     return same;
 }
 
-/* Says which runs agree with `kin` in what a rung asks for. */
+/* Finds the runs that agree with `kin` in everything that a rung requires. */
 static void describe(const rk_kin *kin, unsigned rung, char out[RK_BASIS_TEXT])
 {
     const unsigned same = SAME_STACK | SAME_ACCELERATOR;
@@ -183,8 +183,10 @@ static bool is_left_out(const rk_residual_cell *cell, const rk_kin *kin, const r
 static void count_runs(const rk_residuals *r, const rk_kin *kin, const rk_left_out *except,
                        unsigned rung, bool *counted, size_t *sizes, rk_interval *out)
 {
-    /* Runs of adapters run the kernels of others, but less of them: they say something of those,
-     * and those too little of them. */
+    /*
+     * Runs with adapters use fewer of the kernels of full training: they are evidence for full
+     * training, but not the other way round.
+     */
     const unsigned wanted = rung | (kin->frozen ? SAME_LEARNING : 0);
     out->runs = out->groups = 0;
     memset(sizes, 0, r->cell_count * sizeof(*sizes));
@@ -212,7 +214,7 @@ static void set_percentiles(const rk_residuals *r, const bool *counted, const si
     }
     qsort(list, count, sizeof(*list), compare_weighted);
     const double total = (double)out->groups;
-    /* Four in five of the runs and their mirror images. */
+    /* Covers four in five of the runs and their mirror images. */
     const double far = hypot(percentile(list, count, total, 0.8), r->source_error);
     out->low = exp(-far);
     out->high = exp(far);
@@ -254,7 +256,7 @@ static bool same_kin(const rk_kin *a, const rk_kin *b)
            a->frozen == b->frozen;
 }
 
-/* The list, moved where it needs room for one more element; NULL: there is no memory. */
+/* The list, reallocated if it needs room for one more element; NULL if memory ran out. */
 static void *grown(void *list, size_t count, size_t *room, size_t size)
 {
     if (count < *room) {
@@ -303,7 +305,7 @@ rk_status rk_residuals_add(rk_residuals *residuals, const rk_kin *kin, const cha
         (void)snprintf(cell->model, sizeof(cell->model), "%s", model);
         residuals->cell_count++;
     }
-    /* The ratios of a cell lie together: later cells move up. */
+    /* The ratios of a cell are contiguous: later cells move up. */
     const size_t at = cell->first + cell->count++;
     memmove(&ratios[at + 1], &ratios[at], (residuals->ratio_count - at) * sizeof(*ratios));
     ratios[at] = ratio;

@@ -56,8 +56,8 @@ typedef struct rk_residuals {
     const rk_residual_cell *cells;
     const double *ratios; /* measured over predicted */
     size_t cell_count, ratio_count;
-    double source_error; /* of a source that is not known, in logarithms; 0: as those that are */
-    /* The same lists where they are owned, and room in them; NULL and 0 of the built-in ones. */
+    double source_error; /* error of an unknown source, as a logarithm; 0: as of known ones */
+    /* The same lists if owned, and their capacities; NULL and 0 for the built-in ones. */
     rk_residual_cell *own_cells;
     double *own_ratios;
     size_t cell_room, ratio_room;
@@ -72,14 +72,14 @@ typedef struct rk_interval {
     char basis[RK_BASIS_TEXT]; /* which runs: "nanotron on h100-sxm, dense, TP in a node" */
 } rk_interval;
 
-/* Runs that an interval is not to be made of. */
+/* Runs to leave out of an interval. */
 typedef struct rk_left_out {
     const char *source;
     const char *model; /* on the generation of the accelerator in question; NULL: any model */
 } rk_left_out;
 
 /*
- * The interval of what is like `kin`, without some runs (NULL: with all).  The only failure is
+ * The interval of runs like `kin`, leaving out some runs (NULL: none). The only failure is
  * RK_ERR_MEMORY.
  */
 rk_status rk_interval_of(const rk_residuals *residuals, const rk_kin *kin,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The architecture of a measured run: what the row prints over what is known of the model. */
+/* The architecture of a measured run: what the row states overrides what is known of the model. */
 #include "base/error.h"
 #include "evidence/facts.h"
 #include "layer/all_kinds.h"
@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Sizes that a row prints; 0: not printed. */
+/* Sizes that a row states; 0: not stated. */
 typedef struct sizes {
     int64_t layers, hidden, ffn, heads, kv_heads, head_size, vocab, seq;
     int64_t experts, top_k, expert_ffn, shared;
@@ -160,7 +160,7 @@ static void set_printed_layers(const sizes *n, const rk_run_facts *facts, rk_mod
     rk_model_set_layers(model, kinds, kind_of, (int)n->layers);
 }
 
-/* Sizes of the catalogue where the row prints none. */
+/* Sizes of the catalogue, if the row states none. */
 static void fill_sizes(const rk_model *known, sizes *n)
 {
     const rk_layer_type *last = &known->types[known->type_count - 1];
@@ -210,7 +210,7 @@ static void assume_sizes(const rk_run_facts *facts, sizes *n, uint64_t *assumed)
     }
 }
 
-/* A model of which the row prints no more than its name and its vocabulary. */
+/* A model of which the row states only its name and its vocabulary. */
 static bool is_whole(const rk_run_table *table, size_t row)
 {
     return rk_run_cell(table, row, RK_RUN_LAYERS)[0] == '\0' &&

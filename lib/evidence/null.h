@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The model that knows nothing: one constant utilisation for every run of an accelerator. */
+/* The null model: one constant utilisation for every run on an accelerator. */
 #ifndef RK_EVIDENCE_NULL_H
 #define RK_EVIDENCE_NULL_H
 

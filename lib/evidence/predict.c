@@ -44,7 +44,7 @@ static void changed_stack(const rk_run_case *run, const rk_stack *stack, rk_stac
     }
 }
 
-/* The documents of a run: as listed, in place of those, and with the run's own changes. */
+/* The documents of a run: those listed, or replacements, with the run's own changes. */
 typedef struct documents {
     const rk_system *system;
     const rk_stack *stack;
@@ -81,7 +81,7 @@ static void finish(const rk_run_case *run, const rk_stage_memory *memory, rk_run
     out->memory = run->memory_kind == RK_RUN_ALLOCATED  ? memory->allocated
                   : run->memory_kind == RK_RUN_RESERVED ? memory->reserved
                                                         : memory->total;
-    /* A run that ran cannot have had more than there is. */
+    /* A run that ran cannot have used more than there is. */
     const double most =
         run->memory_kind == RK_RUN_TOTAL ? e->usable : e->usable - memory->part[RK_MEM_CONTEXT];
     out->memory = e->fits ? out->memory : fmin(out->memory, most);

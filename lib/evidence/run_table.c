@@ -49,7 +49,7 @@ static rk_status read_header(rk_run_table *table, rk_error *err)
     return status;
 }
 
-/* Takes over what was read. */
+/* Takes ownership of what was read. */
 static rk_status take(rk_status status, rk_csv_in *csv, rk_run_table *table, rk_error *err)
 {
     memset(table, 0, sizeof(*table));

@@ -102,7 +102,7 @@ double rk_verdicts_recall(const rk_verdicts *v)
 
 /* ---- regret -------------------------------------------------------------------------------- */
 
-/* What makes runs comparable: all but the strategy, and the software. */
+/* What makes runs comparable: everything but the strategy and the software. */
 static int compare_jobs(const rk_compared *a, const rk_compared *b)
 {
     static const rk_run_column columns[] = {RK_RUN_MODEL, RK_RUN_RELEASE, RK_RUN_PRECISION};
@@ -293,7 +293,7 @@ static rk_status find_groups(const rk_comparison *comparison, const rk_dimension
     return RK_OK;
 }
 
-/* Hands every group its part of the list of rows. */
+/* Gives every group its part of the list of rows. */
 static void fill_groups(const rk_comparison *comparison, const size_t *group_of, rk_grouping *out)
 {
     const rk_compared **next = out->rows;

@@ -10,11 +10,11 @@ double rk_verdicts_accuracy(const rk_verdicts *v);
 double rk_verdicts_precision(const rk_verdicts *v); /* of "runs out of memory" */
 double rk_verdicts_recall(const rk_verdicts *v);
 
-/* What a set of rows comes to. */
+/* The scores of a set of rows. */
 typedef struct rk_row_score {
     rk_errors time, memory;
     size_t intervals, inside; /* runs with an interval of time, and those measured within it */
-    double width;             /* mean of high over low, less 1 */
+    double width;             /* mean of high / low - 1 */
     rk_errors null;           /* of the null model, over the rows that it predicts */
     rk_regret regret;
     rk_verdicts verdicts;
@@ -23,7 +23,7 @@ typedef struct rk_row_score {
 /* Share of the runs with an interval that lie in it; NaN without any. */
 double rk_score_coverage(const rk_row_score *score);
 
-/* Scores rows; the list is left in another order. */
+/* Scores rows; reorders the list. */
 rk_status rk_score_rows(const rk_compared **rows, size_t count, rk_row_score *out, rk_error *err);
 
 typedef struct rk_score_group {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The rules of data/runs/defaults.json: which rows they speak of, and what they say. */
+/* The rules of data/runs/defaults.json: which rows they apply to, and what they set. */
 #include "base/error.h"
 #include "base/text.h"
 #include "evidence/facts.h"
@@ -59,7 +59,7 @@ static size_t fact_of(const char *name)
     return fact;
 }
 
-/* What names a row or describes it in words, and no rule reads. */
+/* Columns that name or describe a row in words, which no rule reads. */
 static bool is_wording(rk_run_column column)
 {
     return column == RK_RUN_ID || column == RK_RUN_PART || column == RK_RUN_SOURCE ||
@@ -301,7 +301,7 @@ static rk_status apply_set(const json_t *set, rk_run_facts *facts, rk_error *err
                : RK_OK;
 }
 
-/* Fills in what the row does not print, and remembers the columns. */
+/* Fills in what the row does not state, and records the columns. */
 static rk_status apply_assumed(const json_t *assume, const rk_run_table *table, size_t row,
                                rk_run_facts *facts, uint64_t *assumed, rk_error *err)
 {
@@ -319,7 +319,7 @@ static rk_status apply_assumed(const json_t *assume, const rk_run_table *table, 
     return RK_OK;
 }
 
-/* Columns that whoever made the table filled in: "vpp+vocab". */
+/* Columns that the author of the table filled in: "vpp+vocab". */
 static void note_inferred(const rk_run_table *table, size_t row, uint64_t *assumed)
 {
     const char *cell = rk_run_cell(table, row, RK_RUN_INFERRED);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* All that some framework runs: only what is arithmetically impossible is refused. */
+/* Everything that any framework can run: refuses only what is arithmetically impossible. */
 #include "framework/shorthand.h"
 
 const rk_framework_traits rk_framework_any = {

@@ -49,7 +49,7 @@ rk_status rk_software_choose(const rk_software_wish *wish, const rk_accelerator 
     if (name && !status) {
         software->match = rk_stack_match_of(name, accelerator, &software->stack);
     }
-    /* a family of other software says nothing of the framework's releases */
+    /* the year of other software says nothing about this framework's releases */
     const rk_framework own = rk_framework_of_stack(software->stack.family, software->stack.base);
     software->year = own == software->framework ? software->stack.year : 0;
     software->convention =

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which framework and stack a question means, and why. */
+/* Chooses the framework and stack for a question, and says why. */
 #ifndef RK_FRAMEWORK_CHOICE_H
 #define RK_FRAMEWORK_CHOICE_H
 
@@ -11,7 +11,7 @@
 /* What a person asks for. */
 typedef struct rk_software_wish {
     const char *stack;     /* a name or a file; NULL: any */
-    const rk_stack *known; /* the stack itself where it is known already, otherwise NULL */
+    const rk_stack *known; /* the stack itself if it is already loaded, otherwise NULL */
     int framework;         /* rk_framework; below 0: any */
     int convention;        /* rk_flop_convention; below 0: that of the framework */
 } rk_software_wish;
@@ -38,7 +38,7 @@ typedef struct rk_software {
 rk_status rk_software_choose(const rk_software_wish *wish, const rk_accelerator *accelerator,
                              rk_software *software, rk_error *err);
 
-/* Why this framework, and why this stack; the second is empty where nothing is unusual. */
+/* Why this framework, and why this stack; the second is empty for the usual stack. */
 const char *rk_software_framework_reason(const rk_software *software,
                                          const rk_accelerator *accelerator,
                                          char out[RK_REASON_SIZE]);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table of frameworks, and what follows from an entry of it. */
+/* The table of frameworks, and lookups in it. */
 #include "framework/shorthand.h"
 
 #include <string.h>

@@ -36,9 +36,9 @@ struct rk_rule;
 typedef struct rk_framework_traits {
     const char *title;     /* for people */
     const char *stacks[3]; /* families of data/stacks that run it, the usual one first */
-    bool all;              /* does what any framework does; the others are tried with it */
+    bool all;              /* does what any framework does; "any" tries the others with it */
     unsigned runs_on;      /* accelerators that it supports: bits 1 << rk_generation */
-    unsigned usual_on;     /* those whose usual framework it is, of them */
+    unsigned usual_on;     /* the ones of these whose usual framework it is */
     const struct rk_rule *rules[RK_FRAMEWORK_RULES]; /* tables in their order, NULL after them */
     unsigned schedules;                              /* with pp > 1: bits 1 << rk_schedule_kind */
     /* Their names in launch files; NULL: other settings say it. */
@@ -50,7 +50,7 @@ typedef struct rk_framework_traits {
     unsigned modules;     /* of selective recompute */
     unsigned always;      /* those of them that every selective recompute covers */
     bool expert_act;      /* of activations, only those of experts are recomputed */
-    bool sp;              /* sequence parallelism in the tensor group */
+    bool sp;              /* sequence parallelism within the tensor group */
     bool etp;             /* experts are split by tensor parallelism of their own */
     bool some_layers;     /* full recompute can be limited to some layers of a stage */
     bool patterns;        /* stages of hybrids end wherever their pattern says */
@@ -67,7 +67,9 @@ typedef struct rk_framework_traits {
     /* Years of the releases that brought these; 0: as old as the framework. */
     int replicas_year; /* replicas of shards (HSDP) */
     int shards_year;   /* sharded gradients and parameters (ZeRO-2 and 3) */
-    /* The part of a model that its launch files have no name for; NULL (also the function): none.
+    /*
+     * Names the part of a model that its launch files cannot express; NULL (also the function):
+     * none.
      */
     const char *(*unnamed_part)(const rk_model *model);
 } rk_framework_traits;
@@ -79,7 +81,7 @@ static inline const rk_framework_traits *rk_framework_of(rk_framework framework)
     return rk_frameworks[framework];
 }
 
-/* Whether a search over what `framework` runs tries what `one` runs: itself, or one of all. */
+/* Whether a search for `framework` includes what `one` runs. */
 static inline bool rk_framework_covers(rk_framework framework, rk_framework one)
 {
     return rk_frameworks[framework]->all ? !rk_frameworks[one]->all : framework == one;
@@ -99,7 +101,7 @@ rk_framework rk_framework_of_stack(const char *family, const char *base);
 rk_state_recipe rk_framework_states(rk_framework framework, rk_precision precision, double gradient,
                                     double moments);
 
-/* Modules of selective recompute that are worth it: those that are cheap to compute again. */
+/* Modules worth recomputing selectively: those that are cheap to recompute. */
 unsigned rk_framework_cheap_modules(rk_framework framework, const rk_model *model,
                                     bool flash_attention);
 

@@ -106,7 +106,7 @@ const char *rk_launch_schedule(rk_framework framework, const rk_strategy *strate
     return rk_framework_of(framework)->launch_schedules[strategy->schedule];
 }
 
-/* Names come from documents, and may hold anything. */
+/* Names come from documents and may contain any character. */
 void rk_launch_comment(rk_out *out, const char *words)
 {
     rk_out_text(out, "# ");

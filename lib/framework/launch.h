@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A strategy as what starts it: the arguments or the configuration of a framework. */
+/* Launch files: a strategy as the arguments or the configuration of a framework. */
 #ifndef RK_FRAMEWORK_LAUNCH_H
 #define RK_FRAMEWORK_LAUNCH_H
 
@@ -14,7 +14,7 @@ typedef struct rk_launch_notes {
     const char *words[RK_LAUNCH_NOTES_MAX];
 } rk_launch_notes;
 
-/* What is to be started; all borrowed. */
+/* The run to launch; all borrowed. */
 typedef struct rk_launch {
     const rk_model *model;
     const rk_system *system;
@@ -46,7 +46,7 @@ typedef struct rk_launch_kind {
 extern const char *const rk_launch_names[]; /* NULL-terminated */
 extern const rk_launch_kind rk_launch_kinds[];
 
-/* Refuses what can be refused before a strategy is known: the accelerator, and the model. */
+/* Checks what does not depend on the strategy: the accelerator and the model. */
 rk_status rk_launch_check(rk_framework framework, const rk_model *model, const rk_system *system,
                           rk_error *err);
 
@@ -62,16 +62,16 @@ const char *rk_launch_megatron_missing(const rk_model *model);
 /* TOML for torchtitan 0.2.2; a configuration function for torchtitan as of August 2026. */
 rk_launch_writer rk_launch_torchtitan, rk_launch_torchtitan_python;
 
-/* A line of a comment, without what could end it. */
+/* A line of a comment, without characters that could end it. */
 void rk_launch_comment(rk_out *out, const char *words);
 
-/* Notes a part that the file does not express, if `found`. */
+/* Records a part that the file does not express, if `found`. */
 void rk_launch_note(rk_launch_notes *notes, bool found, const char *words);
 
 /* Writes the notes as comments: "Not expressed in NAME: WORDS." */
 void rk_launch_write_notes(rk_out *out, const rk_launch_notes *notes, const char *name);
 
-/* Refuses a schedule that the framework does not run. */
+/* Refuses a schedule that the framework lacks. */
 rk_status rk_launch_check_schedule(rk_framework framework, const rk_strategy *strategy,
                                    rk_error *err);
 

@@ -299,7 +299,7 @@ static bool needs_one_connection(const rk_launch *launch)
            s->sharding < RK_SHARD_GRADIENTS && !s->moe_overlap && (s->tp > 1 || s->cp > 1);
 }
 
-/* Where the ranks meet; what the environment says comes first. */
+/* The rendezvous address; environment variables take precedence. */
 static void write_rendezvous(rk_out *out, const rk_launch *launch, bool slurm)
 {
     const int64_t ranks = rk_strategy_ranks(launch->strategy);
@@ -332,7 +332,7 @@ static void write_rendezvous(rk_out *out, const rk_launch *launch, bool slurm)
                 rk_megatron_is_hybrid(launch->model) ? "    \"$PRETRAIN\"" : "    pretrain_gpt.py");
 }
 
-/* Slurm reads its lines up to the first command. */
+/* Slurm reads directives up to the first command. */
 static void write_job(rk_out *out, const rk_launch *launch)
 {
     const int64_t ranks = rk_strategy_ranks(launch->strategy);

@@ -201,7 +201,7 @@ void rk_megatron_note_model(const rk_launch *launch)
 
 /* ---- layers by kind ------------------------------------------------------------------------- */
 
-/* The least number of layers after which all that follows repeats; that of the model: none. */
+/* The shortest period of the layers; the number of layers if there is none. */
 static int period_of(const rk_model *m, bool (*of)(const rk_layer_type *type))
 {
     for (int period = 1; period <= m->layers / 2; period++) {
@@ -406,7 +406,7 @@ static void write_experts(rk_out *out, const rk_launch *launch, const rk_moe_sha
     rk_megatron_flag(out, "moe-permute-fusion");
     rk_megatron_count(out, "expert-model-parallel-size", s->ep);
     rk_megatron_count(out, "expert-tensor-parallel-size", s->etp);
-    if (s->capacity_factor > 0) { /* which the flexible dispatchers do not pad */
+    if (s->capacity_factor > 0) { /* the flexible dispatchers do not pad these */
         rk_megatron_text(out, "moe-token-dispatcher-type", "alltoall");
         rk_megatron_real(out, "moe-expert-capacity-factor", s->capacity_factor);
         rk_megatron_flag(out, "moe-pad-expert-input-to-capacity");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the two configurations of torchtitan share: models, stages, and what it cannot run. */
+/* Shared by the two configurations of torchtitan: models, stages, and what it cannot run. */
 #include "framework/launch_torchtitan.h"
 
 #include "base/error.h"
@@ -91,7 +91,7 @@ static bool splits_so(const rk_model *model, const struct stages *stages,
     return true;
 }
 
-/* The number of layers per stage that makes as many stages: their quotient rounds up to it. */
+/* The number of layers per stage that gives this many stages, rounding up. */
 static int64_t layers_for(int64_t units, int64_t stages)
 {
     for (int64_t each = 1; each <= units; each++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the two configurations of torchtitan share. */
+/* Shared by the two configurations of torchtitan. */
 #ifndef RK_FRAMEWORK_LAUNCH_TORCHTITAN_H
 #define RK_FRAMEWORK_LAUNCH_TORCHTITAN_H
 
@@ -18,15 +18,15 @@ const rk_titan_flavor *rk_titan_flavor_of(const rk_model *model);
 
 /* How torchtitan is made to split the layers over stages as the strategy does. */
 typedef struct rk_titan_split {
-    int64_t first_less, last_less; /* layers that the ends stand for */
+    int64_t first_less, last_less; /* layers for which the ends count */
     int64_t layers_per_stage;      /* 0: not given */
-    bool listed;                   /* the keys above cannot say it: list the modules of stages */
+    bool listed; /* the keys above cannot express it: list the modules of stages */
 } rk_titan_split;
 
 /* pp > 1. */
 rk_titan_split rk_titan_split_of(const rk_model *model, const rk_strategy *strategy);
 
-/* Writes "[["tok_embeddings", "layers.0"], ["layers.1", "norm", "output"]]", a stage a line. */
+/* Writes "[["tok_embeddings", "layers.0"], ["layers.1", "norm", "output"]]", one line per stage. */
 void rk_titan_write_modules(rk_out *out, const rk_model *model, const rk_strategy *strategy);
 
 /* Refuses what no torchtitan can run; notes what neither configuration expresses. */

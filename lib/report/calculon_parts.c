@@ -22,7 +22,7 @@ void rk_calculon_time_parts(const rk_calculon_stats *s,
     }
 }
 
-/* What is offloaded keeps a working set in tier 1 and the whole in tier 2. */
+/* Offloaded data keeps a working set in tier 1 and everything in tier 2. */
 void rk_calculon_memory_parts(const rk_calculon_exe *exe, const rk_calculon_stats *s,
                               rk_calculon_memory_part parts[RK_CALCULON_MEMORY_PARTS])
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the time of a step and the memory of a processor are made of, under the Calculon method. */
+/* The parts of the time of a step and of the memory of a processor, by the Calculon method. */
 #ifndef RK_REPORT_CALCULON_PARTS_H
 #define RK_REPORT_CALCULON_PARTS_H
 
@@ -11,7 +11,7 @@
 typedef struct rk_calculon_time_part {
     const char *name; /* "pipeline bubble" */
     const char *key;  /* "bubble_s" */
-    bool compute;     /* the work itself; the others are what comes on top */
+    bool compute;     /* the work itself; the others are overhead */
     double seconds;
 } rk_calculon_time_part;
 

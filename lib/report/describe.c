@@ -13,7 +13,7 @@
 
 #define ENDLESS 0x1p60 /* bytes */
 
-/* A text that grows at its end and is cut where the buffer ends. */
+/* A text that grows at its end and is truncated at the end of the buffer. */
 typedef struct words {
     char *text;
     size_t used, size;
@@ -249,7 +249,7 @@ const char *rk_describe_matrix(const rk_accelerator *accelerator, char out[RK_WO
     return out;
 }
 
-/* A fabric that is not said to end has the largest size that nests. */
+/* A fabric of unlimited size has the largest size that nests. */
 #define ENDLESS_TIER ((int64_t)1000000)
 
 const char *rk_describe_measured(const rk_accelerator *accelerator, char out[RK_WORDS_SIZE])

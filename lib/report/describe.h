@@ -28,7 +28,7 @@ const char *rk_describe_networks(const rk_calculon_sys *sys, char out[RK_WORDS_S
 /* "TP 8, PP 8, DP 64, interleaving 4, microbatch 1, ..." */
 const char *rk_describe_exe(const rk_calculon_exe *exe, char out[RK_WORDS_SIZE]);
 
-/* Lists what differs in b: "TP 8 (was 4), DP 2 (was 4)"; "" if they are equal. Returns out. */
+/* Lists what differs in b: "TP 8 (was 4), batch 3072 (was 3000)"; "" if they are equal. */
 const char *rk_describe_exe_changes(const rk_calculon_exe *a, const rk_calculon_exe *b,
                                     char out[RK_WORDS_SIZE]);
 
@@ -45,7 +45,7 @@ const char *rk_describe_matrix(const rk_accelerator *accelerator, char out[RK_WO
 /* "622 GEMMs, 44 attention kernels"; NULL without tables. */
 const char *rk_describe_measured(const rk_accelerator *accelerator, char out[RK_WORDS_SIZE]);
 
-/* "NVLink4: 8 x 450; NDR InfiniBand: 1016 x 50"; a tier without end says how fast it is only. */
+/* "NVLink4: 8 x 450; NDR InfiniBand: 1016 x 50"; an unlimited tier shows its bandwidth only. */
 const char *rk_describe_tiers(const rk_system *system, char out[RK_WORDS_SIZE]);
 
 /* A whole number with commas between thousands: "15,904,064". */

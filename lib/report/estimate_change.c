@@ -22,7 +22,7 @@ static void offer(const struct walk *walk, const rk_strategy *changed)
 
 /* ---- degrees ------------------------------------------------------------------------------- */
 
-/* Keeps what depends on a degree in step with it. */
+/* Updates what depends on a degree. */
 static void settle(const rk_strategy *from, rk_strategy *changed)
 {
     if (from->tp == 1 || changed->tp == 1) {
@@ -37,7 +37,7 @@ static void settle(const rk_strategy *from, rk_strategy *changed)
     }
 }
 
-/* Doubles or halves a degree and lets data parallelism make up for it. */
+/* Doubles or halves a degree and adjusts data parallelism. */
 static void offer_degree(const struct walk *walk, const rk_strategy *from, size_t offset)
 {
     for (int up = 0; up < 2; up++) {
@@ -53,7 +53,7 @@ static void offer_degree(const struct walk *walk, const rk_strategy *from, size_
     }
 }
 
-/* Doubles or halves what no other degree has to make up for. */
+/* Doubles or halves a number that no other degree depends on. */
 static void offer_factor(const struct walk *walk, const rk_strategy *from, size_t offset)
 {
     for (int up = 0; up < 2; up++) {
@@ -71,7 +71,7 @@ static void offer_factor(const struct walk *walk, const rk_strategy *from, size_
     }
 }
 
-/* More pipeline ranks with as many stages in all. */
+/* More pipeline ranks, with the same number of stages. */
 static void offer_fewer_chunks(const struct walk *walk, const rk_strategy *from)
 {
     rk_strategy changed = *from;

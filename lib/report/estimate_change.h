@@ -9,7 +9,7 @@
 #include "estimate/estimate.h"
 #include "framework/framework.h"
 
-/* What a strategy is judged by. */
+/* The criterion for a strategy. */
 typedef struct rk_setting {
     const rk_model *model;
     const rk_system *system;

@@ -116,7 +116,7 @@ static rk_status tier_latency(const rk_setting *setting, const rk_strategy *stra
 
 /* ---- memory capacity ----------------------------------------------------------------------- */
 
-/* The fastest neighbour that fits now, and the fastest that fits only with more memory. */
+/* Finds the fastest neighbour that fits now, and the fastest that fits only with more memory. */
 struct neighbours {
     const rk_setting *setting;
     double usable;       /* bytes, with more */
@@ -145,7 +145,7 @@ static void survey(void *user, const rk_strategy *changed)
     }
 }
 
-/* What it buys is what a neighbour that needs it is faster than those that do without. */
+/* The value of memory is how much faster a neighbour is that needs it than those that do not. */
 static rk_status memory_capacity(const rk_setting *setting, const rk_strategy *strategy,
                                  double step, rk_sensitivity *out, rk_error *err)
 {
@@ -174,7 +174,7 @@ static rk_status memory_capacity(const rk_setting *setting, const rk_strategy *s
 
 /* ---- all of them --------------------------------------------------------------------------- */
 
-/* The most valuable first; names settle ties. */
+/* The most valuable first; ties are sorted by name. */
 static int compare(const void *a, const void *b)
 {
     const rk_sensitivity *x = a, *y = b;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What each number of the hardware is worth: the step again with one of them 10 % better. */
+/* The sensitivity of each hardware number: the step with that number 10 % better. */
 #ifndef RK_REPORT_ESTIMATE_EXPLAIN_H
 #define RK_REPORT_ESTIMATE_EXPLAIN_H
 
@@ -7,7 +7,7 @@
 
 #define RK_SENSITIVITY_MAX (5 + 2 * RK_TIER_MAX)
 
-/* What 10 % better is: of a rate or a size, and of a time. */
+/* Factor for 10 % better: for a rate or a size, and for a time. */
 #define RK_MORE 1.1
 #define RK_LESS 0.9
 
@@ -18,7 +18,7 @@ typedef struct rk_sensitivity {
     const char *unit;
     bool lower;  /* better is less: a time */
     double step; /* s, with the number 10 % better */
-    /* Of memory capacity, which buys time only through another strategy: which one. */
+    /* For memory capacity, which saves time only through another strategy: that strategy. */
     bool changes;
     rk_strategy strategy;
 } rk_sensitivity;

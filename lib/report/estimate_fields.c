@@ -168,7 +168,7 @@ void rk_stages_write_json(rk_json_writer *writer, const rk_stage_memory *stages,
 
 /* ---- columns ------------------------------------------------------------------------------- */
 
-/* The columns of an estimate behind those of its strategy. */
+/* The columns of an estimate, after those of its strategy. */
 enum {
     FITS = RK_STRATEGY_FIELD_COUNT,
     THRASHES,

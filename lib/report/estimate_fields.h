@@ -34,7 +34,7 @@ void rk_stages_write_json(rk_json_writer *writer, const rk_stage_memory *stages,
 size_t rk_estimate_column_count(void);
 rk_value_type rk_estimate_column(size_t column, char name[RK_ESTIMATE_COLUMN_SIZE]);
 
-/* Fills a value for each; text may stand in `texts`. */
+/* Fills a value for each column; texts may be written to `texts`. */
 typedef char rk_estimate_texts[RK_STRATEGY_FIELD_COUNT][RK_STRATEGY_TEXT_SIZE];
 void rk_estimate_values(const rk_strategy *strategy, const rk_estimate *estimate,
                         rk_estimate_texts texts, rk_value *values);

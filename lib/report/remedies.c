@@ -201,7 +201,7 @@ struct walk {
     const rk_strategy *from;
     rk_makespans *makespans;
     rk_fit_changes *changes;
-    rk_strategy leanest[KIND_COUNT]; /* by bit: what needs least memory */
+    rk_strategy leanest[KIND_COUNT]; /* by bit: the change that needs least memory */
     double bytes[KIND_COUNT];        /* of it; infinite: none */
     rk_status status;
     rk_error *err;
@@ -218,7 +218,7 @@ static void keep(rk_fit_changes *changes, const rk_fit_change *change)
         changes->items[changes->count++] = *change;
     } else if (at < changes->count && change->estimate.step < changes->items[at].estimate.step) {
         changes->items[at] = *change;
-    } else if (at == changes->count) { /* no room: in place of the slowest */
+    } else if (at == changes->count) { /* no room: replaces the slowest */
         size_t slowest = 0;
         for (size_t i = 1; i < changes->count; i++) {
             slowest = changes->items[i].estimate.step > changes->items[slowest].estimate.step
@@ -262,7 +262,7 @@ static void judge(void *user, const rk_strategy *changed)
     }
 }
 
-/* The cheapest first; of equal ones that with the plainest change. */
+/* The cheapest first; of equal ones the one with the simplest change. */
 static bool comes_before(const rk_fit_change *a, const rk_fit_change *b)
 {
     if (a->estimate.step < b->estimate.step || a->estimate.step > b->estimate.step) {
@@ -292,7 +292,7 @@ rk_status rk_find_fit_changes(const rk_setting *setting, const rk_strategy *from
         w.bytes[bit] = (double)INFINITY;
     }
     w.status = rk_makespans_new(&w.makespans, err);
-    visit_all(setting, from, judge, &w); /* judges nothing after a failure */
+    visit_all(setting, from, judge, &w); /* does nothing after a failure */
     if (changes->count == 0) {
         const struct walk first = w;
         for (int bit = 0; bit < KIND_COUNT && !w.status; bit++) {

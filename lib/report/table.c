@@ -143,7 +143,7 @@ static size_t key_columns(const rk_table *table, const size_t *widths, int page)
     return 1;
 }
 
-/* The columns that stand side by side in one part of a table: the keys, and some others. */
+/* The columns in one part of a table: the keys, and some others. */
 struct part {
     const rk_table *table;
     size_t keys;
@@ -159,7 +159,7 @@ static size_t next_column(const struct part *part, size_t c)
     return next == part->keys && next < part->first ? part->first : next;
 }
 
-/* Columns from `first` on that have room beside the keys: at least one. */
+/* How many columns from `first` on fit next to the keys: at least one. */
 static size_t columns_with_room(const struct part *part, int page)
 {
     size_t used = 0, past = part->first;
@@ -182,7 +182,7 @@ static void write_rule(FILE *to, const struct part *part)
     (void)fputc('\n', to);
 }
 
-/* Writes one cell; the last one of a row gets no blanks behind it. */
+/* Writes one cell, without trailing blanks in the last one of a row. */
 static void write_aligned(FILE *to, const char *text, size_t width, rk_align align, bool last)
 {
     const size_t blanks = width - width_of(text);

@@ -15,7 +15,7 @@ typedef struct rk_table_column {
 /* How text is laid out. */
 typedef struct rk_table_style {
     int width;  /* columns of the page; 0: no limit */
-    bool drawn; /* bold titles and drawn lines, for terminals; false: for pipes and files */
+    bool drawn; /* bold titles and rules, for terminals; false: for pipes and files */
 } rk_table_style;
 
 /* Rows are filled from left to right.  Released with rk_table_clear. */
@@ -24,7 +24,7 @@ typedef struct rk_table {
     size_t column_count;
     char **cells; /* owned, row by row; a row of NULLs is a rule */
     size_t cell_count, room;
-    bool failed; /* there was no memory; rk_table_text reports it */
+    bool failed; /* memory ran out; rk_table_text reports it */
 } rk_table;
 
 void rk_table_init(rk_table *table, const rk_table_column *columns, size_t column_count);
@@ -33,7 +33,7 @@ void rk_table_clear(rk_table *table);
 /* Appends the next cell. */
 void rk_table_cell(rk_table *table, const char *format, ...) RK_PRINTF(2, 3);
 
-/* Draws a line between the rows before and those to come. */
+/* Draws a rule between the rows so far and the next ones. */
 void rk_table_rule(rk_table *table);
 
 /*

@@ -8,7 +8,7 @@
 
 #define LABEL_WIDTH 10 /* of rk_write_label */
 
-/* Where the text of a line begins: behind its label, or behind its blanks. */
+/* Where the text of a line begins: after its label, or after its blanks. */
 static size_t indent_of(const char *line, size_t length)
 {
     const size_t blanks = strspn(line, " "), word = strcspn(line, " \n");
@@ -30,7 +30,7 @@ static bool is_row(const char *line, size_t length)
     return false;
 }
 
-/* The bytes of text that stand on a line: the most words in `width` characters, at least one. */
+/* The bytes of text that go on a line: as many words as fit in `width` characters, at least one. */
 static size_t count_fitting(const char *text, size_t length, size_t width)
 {
     size_t fitting = 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The training software as it is: which operators are fused, what overlaps, what a launch costs,
- * what it keeps in memory besides tensors.  One document per stack in data/stacks; the keys and
- * their meaning are in lib/stack/stack_doc.c.
+ * The training software: which operators are fused, what overlaps, what a launch costs, what it
+ * keeps in memory besides tensors.  One document per stack in data/stacks; the keys and their
+ * meaning are in lib/stack/stack_doc.c.
  */
 #ifndef RK_STACK_STACK_H
 #define RK_STACK_STACK_H
@@ -11,11 +11,12 @@
 
 typedef struct rk_stack {
     char name[48];
-    char family[24];      /* software under one name over the years, e.g. megatron; "": none */
-    char base[24];        /* family that it builds on: stands in where it has no document */
-    int64_t year;         /* of its releases; 0: not said */
+    char family[24];      /* releases under one name, e.g. megatron; "": none */
+    char base[24];        /* family that it builds on, used if it has no document */
+    int64_t year;         /* year of its releases; 0: not given */
     unsigned generations; /* of accelerators that it was fitted on: bits 1 << rk_generation */
-    rk_attention_kernel attention_kernel; /* of flash attention; RK_KERNEL_OF_STACK: not said */
+    rk_attention_kernel
+        attention_kernel; /* flash attention kernel; RK_KERNEL_OF_STACK: not given */
     /* Rates inside a training step over those of the accelerator's document. */
     double gemm_share, low_gemm_share; /* of 16-bit and wider, and of 8- and 4-bit formats */
     double expert_gemm_share;          /* of grouped GEMMs, besides */

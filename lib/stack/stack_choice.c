@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What is looked for: a family, nearest to a year (0: the newest), for a generation. */
+/* The search key: a family, nearest to a year (0: the newest), for a generation. */
 struct wanted {
     char family[sizeof(((rk_stack *)NULL)->family)];
     int64_t year;
@@ -32,12 +32,12 @@ static void split(const char *name, struct wanted *out)
         family = length - digits - 1;
         out->year = atoi(name + length - digits);
     }
-    family = family < sizeof(out->family) ? family : 0; /* no family has so long a name */
+    family = family < sizeof(out->family) ? family : 0; /* longer than the name of any family */
     memcpy(out->family, name, family);
     out->family[family] = '\0';
 }
 
-/* Years between a document and what is wanted; the newer of two is nearer by half a year. */
+/* Years between a document and the wanted year; of two equally near, the newer wins. */
 static double distance(const rk_stack *stack, int64_t year)
 {
     const double newest = 1e4;
@@ -45,7 +45,7 @@ static double distance(const rk_stack *stack, int64_t year)
     return years > 0 ? years - 0.5 : -years;
 }
 
-/* Documents of the catalogue, of which the nearest so far is kept. */
+/* A scan of the catalogue that keeps the nearest document. */
 struct nearest {
     bool found;
     rk_stack stack;
@@ -75,7 +75,7 @@ static rk_status find(const struct wanted *wanted, bool any, struct nearest *out
     return RK_OK;
 }
 
-/* As find, for the generation; where the family has nothing for it, in the family it builds on. */
+/* As find, for the generation; if the family has none for it, in the family it builds on. */
 static rk_status find_here(const struct wanted *wanted, struct nearest *out, rk_error *err)
 {
     struct wanted below = *wanted;
@@ -92,7 +92,7 @@ static rk_status find_here(const struct wanted *wanted, struct nearest *out, rk_
     return find(&below, false, out, err);
 }
 
-/* A document of the catalogue that is for other generations gives way to one for this. */
+/* A document for other generations is replaced by one for this generation. */
 static rk_status choose_instead(const struct wanted *wanted, rk_stack *stack, rk_error *err)
 {
     struct nearest other;

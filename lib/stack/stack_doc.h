@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The document of a training stack: groups of numbers, each with its "source".  What is absent has
- * the value of software that is perfect in that respect; the tables of stack_doc.c say what each
- * number means.
+ * The document of a training stack: groups of numbers, each with its "source". An absent number
+ * takes its ideal value; the tables of stack_doc.c explain each number.
  */
 #ifndef RK_STACK_STACK_DOC_H
 #define RK_STACK_STACK_DOC_H

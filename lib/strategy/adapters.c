@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Fine-tuning by adapters: how much learns where the model is frozen. */
+/* Fine-tuning with adapters: the trainable parameters of a frozen model. */
 #include "model/kinds.h"
 #include "strategy/strategy.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The strategy that others are made from, and numbers that follow from one. */
+/* The default strategy, and numbers that follow from a strategy. */
 #include "strategy/strategy_fields.h"
 
 const char *const rk_module_names[] = {RK_MODULE_NAMES, NULL};

@@ -31,7 +31,7 @@ const rk_optimizer_traits *rk_optimizer_of(const rk_strategy *strategy);
  */
 void rk_optimizer_set(rk_optimizer optimizer, rk_strategy *strategy);
 
-/* Products of one orthogonalization: five Newton-Schulz steps of three each. */
+/* Matrix products of one orthogonalization: five Newton-Schulz steps of three each. */
 enum { RK_NEWTON_SCHULZ_STEPS = 5 };
 
 /* FLOPs of orthogonalizing an a x b matrix: 5 (4 a^2 b + 2 a^3), a the smaller side. */

@@ -30,7 +30,7 @@ int64_t rk_strategy_layout_before(const rk_strategy *strategy, int64_t stage)
 /* Ranks by how the units of their stages are counted. */
 enum owner { OTHERS, FIRST, LAST, OWNER_COUNT };
 
-/* Units of each of the stages that are still to come; of the first `over` one more. */
+/* Units of each remaining stage; the first `over` have one more. */
 struct shares {
     int64_t each, over;
 };

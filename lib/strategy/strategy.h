@@ -19,9 +19,9 @@ bool rk_is_full(rk_precision precision);
 rk_strategy rk_strategy_defaults(const rk_model *model);
 
 /*
- * Freezes the model but for adapters of a rank (at least 1) on `modules`.  Bytes of gradients and
- * of the optimizer become those of what learns, per parameter of the model; adapters are weights
- * besides.
+ * Freezes the model except for adapters of a rank (at least 1) on `modules`. Bytes of gradients and
+ * optimizer become those of the trainable parameters, per parameter of the model; adapters are
+ * additional weights.
  */
 void rk_strategy_freeze(const rk_model *model, int64_t rank, unsigned modules,
                         rk_strategy *strategy);
@@ -29,10 +29,10 @@ void rk_strategy_freeze(const rk_model *model, int64_t rank, unsigned modules,
 /* Tokens of a sequence, or of a document that masks attention. */
 int64_t rk_strategy_reach(const rk_strategy *strategy);
 
-/* Share of the parameters that learn: 1 but with adapters. */
+/* Share of the parameters that are trained: 1 without adapters. */
 double rk_strategy_learning(const rk_strategy *strategy);
 
-/* Whether there is sequence parallelism where it is wanted: a tensor group of one has none. */
+/* Whether sequence parallelism has an effect: not in a tensor group of one. */
 bool rk_strategy_splits_sequence(int64_t tp, bool wanted);
 
 /* tp * cp * pp * dp. */
@@ -50,7 +50,9 @@ typedef struct rk_chunk {
     bool mtp;             /* layers and projections of MTP modules */
 } rk_chunk;
 
-/* Most chunks of all ranks: a stage has a layer or an end; DualPipe has every stage twice. */
+/*
+ * Limit on the chunks of all ranks: a stage has a layer or an end; DualPipe has every stage twice.
+ */
 enum { RK_CHUNK_MAX = 2 * (RK_LAYER_MAX + 2) };
 
 /* Chunks of one rank: vp, or 2 for schedules that give both ends of the model to a rank. */

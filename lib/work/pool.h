@@ -45,7 +45,7 @@ typedef struct rk_pool rk_pool;
 rk_status rk_pool_start(int threads, rk_task_work *work, void *context, rk_pool **pool,
                         rk_error *err);
 
-/* Stops the threads, waits for them, and frees the remaining tasks. */
+/* Stops the threads, waits for them, and frees the remaining tasks.  NULL is legal. */
 void rk_pool_free(rk_pool *pool);
 
 /* Hands a task over. */
