@@ -104,6 +104,15 @@ def random_parallel(rng, heads):
                 kv_heads=rng.choice((1, heads)), head_size=rng.choice((64, 128)))
 
 
+def random_shared(rng, heads):
+    """A block that layers share beside Mamba-2; it has its network within."""
+    return dict(random_mamba2(rng, heads), mixer="shared", heads=heads, feed_forward="none",
+                kv_heads=rng.choice((8, heads)), head_size=rng.choice((64, 128)),
+                ffn=rng.choice((2048, 8192)), gated=often(rng, 0.7),
+                borrowed_block=often(rng, 0.5), block_adapter_rank=rng.choice((0, 128)),
+                attention_adapters=often(rng, 0.5))
+
+
 def random_recurrence(rng, heads):
     """Any recurrence but Mamba-2; those that have no separate keys leave them out."""
     kind = rng.choice(("gated_delta", "kimi_delta", "lightning", "convolution", "mamba1"))
@@ -130,9 +139,10 @@ def random_part(rng, heads, dense, experts):
     if kind == "network":
         return dict(network, mixer="none")
     mixer = rng.choice((random_mamba2, random_recurrence, random_layer, random_sparse,
-                        random_compressed, random_parallel))(
+                        random_compressed, random_parallel, random_shared))(
         rng, heads)
-    return dict(mixer, **(network if kind == "both" else {"feed_forward": "none"}))
+    alone = kind != "both" or mixer.get("mixer") == "shared"
+    return dict(mixer, **({"feed_forward": "none"} if alone else network))
 
 
 def random_experts(rng):

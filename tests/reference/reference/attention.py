@@ -160,11 +160,16 @@ def add_context_parallel(x, layer):
 
 
 def add_attention(x, layer):
+    (add_latent_projections if layer.latent else add_grouped_projections)(x, layer)
+    add_core(x, layer)
+
+
+def add_core(x, layer):
+    """Attention behind its projections, context parallelism and the output projection."""
     c, s = x.c, x.c.strategy
     T, h = c.T, c.model.hidden
     o = widths_of(layer, s.tp)[3]
     again = c.recomputes("core_attention")
-    (add_latent_projections if layer.latent else add_grouped_projections)(x, layer)
     before = x.copy()
     (add_flash if s.flash_attention else add_unfused)(x, layer)
     add_context_parallel(x, layer)

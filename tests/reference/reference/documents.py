@@ -30,6 +30,7 @@ LAYER_DEFAULTS = {
     "state_heads": 0, "state_key_heads": 0, "state_key_size": 0, "state_value_size": 0,
     "conv_width": 0, "conv_bias": False, "chunk": 0, "full_gate": False, "step_rank": 0, "inner_norms": False,
     "bare_output": False,
+    "borrowed_block": False, "block_adapter_rank": 0, "attention_adapters": False,
     "ffn": 0, "gated": True, "clamped": False, "ffn_bias": False,
     "activation_scalars": 0,
     "experts": 0, "top_k": 0, "expert_ffn": 0, "expert_latent": 0, "shared_experts": 0, "shared_ffn": 0,
@@ -58,11 +59,11 @@ def complete_layer(fields, hidden):
     layer.feed_forward = named or ("experts" if layer.experts > 0 else "dense")
     if named in ("dense", "none"):
         layer.experts = layer.top_k = 0
-    if named in ("experts", "none"):
+    if named in ("experts", "none") and layer.mixer != "shared":
         layer.ffn, layer.ffn_bias = 0, False
     layer.shared_ffn = layer.shared_ffn or layer.expert_ffn
     layer.latent = layer.mixer in ("latent", "sparse_latent")
-    if layer.mixer == "parallel":
+    if layer.mixer in ("parallel", "shared"):
         layer.state_key_heads = layer.state_key_heads or layer.state_heads
     elif layer.mixer not in ("latent", "grouped", "sparse_latent", "sparse_grouped",
                              "compressed"):
@@ -77,11 +78,14 @@ def complete_layer(fields, hidden):
         layer.state_key_heads = layer.state_key_heads or layer.state_heads
         layer.state_key_size = layer.state_key_size or layer.state_value_size
         return layer
+    if layer.mixer == "shared":
+        layer.bias_out = layer.bias_qkv = layer.ffn_bias = False
     layer.kv_heads = 1 if layer.mixer == "compressed" else layer.kv_heads or layer.heads
     if layer.latent:
         layer.d_qk = layer.nope_size + layer.rope_size
     else:
-        layer.head_size = layer.head_size or hidden // layer.heads
+        width = 2 * hidden if layer.mixer == "shared" else hidden
+        layer.head_size = layer.head_size or width // layer.heads
         layer.d_qk = layer.head_size
     layer.d_v = layer.value_size or layer.head_size
     layer.bias_out = layer.bias_out and layer.mixer != "compressed"

@@ -4,7 +4,7 @@
 from reference import models
 
 
-def add_activation(x, part, layer, elements, inputs_unsaved):
+def add_activation(x, part, layer, elements, inputs_unsaved, module="ffn"):
     """`inputs_unsaved`: of its inputs, those that recomputation by operators recomputes."""
     c, s, stack = x.c, x.c.strategy, x.c.stack
     again = c.recomputes("activation")
@@ -23,16 +23,16 @@ def add_activation(x, part, layer, elements, inputs_unsaved):
         x.save(c.element * kept)
     x.save(c.element * elements * inputs_unsaved, True)
     x.save(c.element * elements if layer.gated and stack.keeps_activation else 0, again)
-    x.save(c.kept_input(None if part == "experts" else "ffn") * elements, again)
+    x.save(c.kept_input(None if part == "experts" else module) * elements, again)
 
 
-def add_ffn(x, layer, width):
+def add_ffn(x, layer, width, module="ffn"):
     c, T, h = x.c, x.c.T, x.c.model.hidden
     f = width / c.strategy.tp
     operators = layer.gated and c.recomputes("operators")
-    x.adapted_linear("ffn", T, (2 if layer.gated else 1) * f, h)
-    add_activation(x, "memory-bound ops", layer, T * f, 1 if operators else 0)
-    x.adapted_linear("ffn", T, h, f, summed=True)
+    x.adapted_linear(module, T, (2 if layer.gated else 1) * f, h)
+    add_activation(x, "memory-bound ops", layer, T * f, 1 if operators else 0, module)
+    x.adapted_linear(module, T, h, f, summed=True)
     if operators:
         x.product_again(T, f, h)
         x.save(c.element * T * h)

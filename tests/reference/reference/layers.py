@@ -43,7 +43,7 @@ def tensor_regions(c, layer):
         return 1
     on_shards = layer.experts and not layer.shared_experts and c.strategy.etp == 1
     network = 0 if layer.feed_forward == "none" or on_shards else 1
-    return (layer.mixer != "none") + network
+    return {"none": 0, "shared": 3}.get(layer.mixer, 1) + network
 
 
 def add_tensor_parallel(x, layer):
@@ -79,7 +79,7 @@ def layer_temporaries(c, layer):
         inner = up * layer.expert_ffn / s.etp * feed_forward.expert_rows(c, layer)
     else:
         inner = up * layer.ffn / s.tp * c.T
-    if layer.mixer == "parallel":
+    if layer.mixer in ("parallel", "shared"):
         return max(layer_temporaries(c, part) for part in models.both_parts(layer))
     if layer.mixer == "mamba2":
         states = layer.state_heads * layer.state_value_size * layer.state_key_size / layer.chunk
@@ -114,7 +114,7 @@ def add_layer_launches(x, layer, checkpointed):
         forward, backward = stack.kernels_forward, stack.kernels_backward
         if layer.feed_forward == "none":
             forward, backward = forward * 7 / 12, backward * 7 / 12
-    own = {"mamba2": (13, 26), "none": (0, 0)}.get(layer.mixer)
+    own = {"mamba2": (13, 26), "shared": (13, 26), "none": (0, 0)}.get(layer.mixer)
     if layer.mixer in models.RECURRENCES:
         own = recurrences.recurrence_of(layer, c.element).launches
     if sparse.has_indexer(layer):
@@ -124,6 +124,8 @@ def add_layer_launches(x, layer, checkpointed):
     if own:
         forward += own[0] - stack.kernels_forward * 7 / 12
         backward += own[1] - stack.kernels_backward * 7 / 12
+    if layer.mixer == "shared":
+        forward, backward = forward + stack.kernels_forward + 3, backward + stack.kernels_backward + 6
     forward += 4 * x.adapters
     backward += 8 * x.adapters
     x.floor_at_launches(forward, backward + (forward if checkpointed else 0))
@@ -172,11 +174,47 @@ def add_both(x, layer):
     x.stream("memory-bound ops", 3 * output, 3 * output)
 
 
+def add_shared_norm(x, width):
+    c, stack = x.c, x.c.stack
+    x.stream("memory-bound ops", stack.norm_forward / 2 * c.width * c.T_s * width,
+             stack.norm_backward / 2 * c.width * c.T_s * width)
+    x.save(c.element * c.T_s * width)
+    x.save(c.formats.saved_input * c.T_s * width, c.recomputes("norm"))
+
+
+def add_shared_adapter(x, rank, count, out, width):
+    """Products into and out of the adapters of a use of a shared block."""
+    if rank:
+        x.adapted_linear("attention", x.c.T, count * rank, width)
+        x.adapted_linear("attention", x.c.T, out, rank)
+        x.save(x.c.element * x.c.T * count * rank)
+
+
+def add_shared(x, layer):
+    """A block of attention and network whose weights layers share, beside Mamba-2."""
+    c, t = x.c, x.c.strategy.tp
+    T, h, e, r = c.T, c.model.hidden, c.element, layer.block_adapter_rank
+    made = sum(attention.widths_of(layer, t)[:3])
+    x.stream("memory-bound ops", *[4 * e * c.T_s * h] * 2)
+    add_shared_norm(x, 2 * h)
+    x.adapted_linear("attention", T, made, 2 * h)
+    x.save(e * T * made)
+    add_shared_adapter(x, r if layer.attention_adapters else 0, 3, made, 2 * h)
+    attention.add_core(x, layer)
+    add_shared_norm(x, h)
+    feed_forward.add_ffn(x, layer, layer.ffn, "attention")
+    add_shared_adapter(x, r, 1, (2 if layer.gated else 1) * layer.ffn / t, h)
+    x.adapted_linear("attention", c.T_s, h, h)
+    x.save(c.formats.saved_input * c.T_s * h)
+    x.stream("memory-bound ops", *[3 * e * c.T_s * h] * 2)
+    recurrences.add_mamba2(x, layer)
+
+
 def layer_blocks(c, layer):
     """A layer as the strategy recomputes it, and the same checkpointed whole."""
     x = operators.Block(c)
     special = {"none": lambda *_: None, "mamba2": recurrences.add_mamba2,
-               "parallel": add_both}
+               "parallel": add_both, "shared": add_shared}
     special.update(dict.fromkeys(models.RECURRENCES, recurrences.add_recurrence))
     special.update(dict.fromkeys(("sparse_latent", "sparse_grouped"), attention.add_sparse))
     special["compressed"] = sparse.add_compressed

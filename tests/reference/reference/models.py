@@ -56,6 +56,26 @@ def both_parts(layer):
     return [Record(**dict(vars(layer), mixer=mixer)) for mixer in ("grouped", "mamba2")]
 
 
+def shared_block(layer, h):
+    """Weights of a shared block that a layer computes with: attention on 2 h, and a network."""
+    n, d_qk, d_v = layer.heads, layer.d_qk, layer.d_v
+    made = n * d_qk + layer.kv_heads * (d_qk + d_v)
+    return 2 * h * made + n * d_v * h + (3 if layer.gated else 2) * h * layer.ffn, made
+
+
+def shared_adapters(layer, h):
+    """Inputs of the adapters of a use, which tensor ranks do not split, and their outputs."""
+    r, made = layer.block_adapter_rank, shared_block(layer, h)[1]
+    queries = layer.attention_adapters
+    return (r * (h + (6 * h if queries else 0)),
+            r * ((2 if layer.gated else 1) * layer.ffn + (made if queries else 0)))
+
+
+def shared_own(layer, h):
+    """What every use of a shared block has for itself: a projection and adapters."""
+    return h * h + sum(shared_adapters(layer, h))
+
+
 # Matrices, vectors, GEMM weights as counted, forward FLOPs in place of core attention.
 
 def gated_delta(layer, h):
@@ -100,6 +120,9 @@ RECURRENCES = {"mamba1": mamba1, "gated_delta": gated_delta, "kimi_delta": kimi_
 def mixer_matrices(layer, h):
     if layer.mixer == "parallel":
         return sum(mixer_matrices(part, h) for part in both_parts(layer))
+    if layer.mixer == "shared":
+        return (mixer_matrices(both_parts(layer)[1], h) + shared_block(layer, h)[0]
+                + shared_own(layer, h))
     if layer.mixer == "compressed":
         return sparse.compressed_whole(layer, h)[0] + sparse.compressed_split(layer, h)
     if layer.mixer == "none":
@@ -115,6 +138,8 @@ def mixer_matrices(layer, h):
 def mixer_vectors(layer, h):
     if layer.mixer == "parallel":
         return sum(mixer_vectors(part, h) for part in both_parts(layer))
+    if layer.mixer == "shared":
+        return mixer_vectors(both_parts(layer)[1], h)
     if layer.mixer == "compressed":
         return sparse.compressed_whole(layer, h)[1] + (layer.heads if layer.sinks else 0)
     if layer.mixer == "none":
@@ -148,6 +173,10 @@ def layer_parameters(model, layer):
     p.norms = (norms_of(model, layer) + (model.layer_embedding > 0)) * norm_weights(model)
     p.norms += sparse.connection_parameters(model.streams, h)[0]
     p.norms += model.layer_scalar
+    if layer.mixer == "shared" and layer.borrowed_block:
+        p.attention -= shared_block(layer, h)[0]
+    elif layer.mixer == "shared":
+        p.norms += 2 * h + h
     p.ffn += 2 * h * model.layer_embedding
     p.gemm += 2 * h * model.layer_embedding
     if layer.feed_forward == "experts":
@@ -220,7 +249,7 @@ def attention_flops(layer, s):
 
 def layer_weights(model, layer):
     """GEMM weights of a layer as conventions count them."""
-    if layer.mixer in ("mamba2", "parallel"):
+    if layer.mixer in ("mamba2", "parallel", "shared"):
         h = model.hidden
         _, b, n = mamba2_sizes(layer)
         own = mixer_matrices(Record(**dict(vars(layer), mixer="mamba2")), h)
@@ -256,7 +285,7 @@ def flops_per_token(model, s, convention, frozen=False):
     span = {"megatron": lambda layer: s / 2,
             "megatron-bridge": lambda layer: causal_span(layer, s)}.get(convention, lambda layer: s)
     def mixing(layer):
-        if layer.mixer == "parallel":
+        if layer.mixer in ("parallel", "shared"):
             return sum(mixing(part) for part in both_parts(layer))
         if layer.mixer == "compressed":
             return sparse.compressed_flops(layer, s) / 3

@@ -9,7 +9,9 @@ def matrices_of(layer, h):
     g, n = 3 if layer.gated else 2, layer.heads
     if layer.mixer == "parallel":
         yield from attention_matrices(layer, n, h)
-    if layer.mixer in ("mamba2", "parallel"):
+    if layer.mixer == "shared":
+        yield from shared_matrices(layer, h)
+    if layer.mixer in ("mamba2", "parallel", "shared"):
         yield "dense", 1, h, models.mamba2_sizes(layer)[0]
     elif layer.mixer in models.RECURRENCES:
         yield "dense", 1, h, layer.state_heads * (layer.state_value_size or 1)
@@ -25,6 +27,17 @@ def matrices_of(layer, h):
             yield "dense", g * layer.shared_experts, layer.shared_ffn, h
     elif layer.feed_forward != "none":
         yield "dense", g, layer.ffn, h
+
+
+def shared_matrices(layer, h):
+    """The projection of a use; of a block that the layer owns, its weights."""
+    yield "dense", 1, h, h
+    if not layer.borrowed_block:
+        yield "dense", 1, layer.heads * layer.d_qk, 2 * h
+        yield "dense", 1, layer.kv_heads * layer.d_qk, 2 * h
+        yield "dense", 1, layer.kv_heads * layer.d_v, 2 * h
+        yield "dense", 1, h, layer.heads * layer.d_v
+        yield "dense", 3 if layer.gated else 2, layer.ffn, h
 
 
 def attention_matrices(layer, n, h):
@@ -69,7 +82,7 @@ def orthogonalize(x, layer):
                                     "expert_tensor" if experts else "tensor")
         x.matrices[kind][0] += count
         x.matrices[kind][1] += seconds
-    if layer.mixer in ("mamba2", "parallel") or layer.mixer in models.RECURRENCES:
+    if layer.mixer in ("mamba2", "parallel", "shared") or layer.mixer in models.RECURRENCES:
         mixer = models.Record(**dict(vars(layer), feed_forward="none", experts=0))
         taken = sum(count * a * b for _, count, a, b in matrices_of(mixer, c.model.hidden))
         x.outer += (models.layer_parameters(c.model, layer).attention - taken) / s.tp
@@ -87,6 +100,8 @@ def count_parameters(x, layer):
     copies = 0
     if layer.mixer in ("mamba2", "none") or layer.mixer in models.RECURRENCES:
         pass
+    elif layer.mixer == "shared":
+        whole += h * h + models.shared_adapters(layer, h)[0]
     elif layer.mixer == "compressed":
         whole += sum(sparse.compressed_whole(layer, h))
     elif layer.latent:

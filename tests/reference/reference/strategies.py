@@ -74,6 +74,12 @@ def attention_features(layer, h):
         return 0
     if layer.mixer == "parallel":
         return sum(attention_features(part, h) for part in models.both_parts(layer))
+    if layer.mixer == "shared":
+        up = 2 if layer.gated else 1
+        block = (2 * h + models.shared_block(layer, h)[1] + layer.heads * layer.d_v + h
+                 + h + up * layer.ffn + layer.ffn + h)
+        return (2 * h + (0 if layer.borrowed_block else block)
+                + attention_features(models.both_parts(layer)[1], h))
     if layer.mixer == "mamba2":
         d, b, n = models.mamba2_sizes(layer)
         return h + (2 * d + b + n) + d + h
@@ -96,6 +102,7 @@ def attention_features(layer, h):
 def ffn_features(layer, h):
     experts = layer.feed_forward == "experts"
     width = layer.shared_experts * layer.shared_ffn if experts else layer.ffn
+    width = 0 if layer.feed_forward == "none" else width
     up = 2 if layer.gated else 1
     return (h + up * width) + (width + h) if width else 0
 
