@@ -325,6 +325,19 @@ static void test_worked(void **state)
     rk_error err;
     assert_int_equal(rk_training_run(&t, &r, &err), RK_OK);
     assert_near(r.total / DAY, 109.33, 1e-4);
+    /* Llama 4 Scout, model card: 5.0 M hours of 700 W are 1,354 t, so 387 g per kWh. */
+    t = (rk_training){.tokens = 5000 * 3600.0,
+                      .tokens_per_step = 1,
+                      .step = 1,
+                      .accelerators = 1000,
+                      .storage = 1,
+                      .power = 700,
+                      .idle_power = 700,
+                      .pue = 1,
+                      .carbon = 387};
+    assert_int_equal(rk_training_run(&t, &r, &err), RK_OK);
+    assert_near(r.accelerator_hours, 5e6, 1e-9);
+    assert_near(r.carbon, 1354e3, 1e-3);
 }
 
 /* Documented clusters with their own figures: goodput and what checkpoints take, within 20 %. */
