@@ -63,7 +63,7 @@ struct rk_option {
     const char *help; /* one line */
 };
 
-#define RK_OPTION_MAX 96 /* options of one command */
+#define RK_OPTION_MAX 160 /* options of one command */
 
 /* Size of the name of an option, or of one item of a list. */
 #define RK_OPTION_WORD_SIZE 64

@@ -152,6 +152,25 @@ struct layouts {
     bool trimmed; /* shorter ends, because nothing else divides */
 };
 
+/*
+ * Where stages may end anywhere, every number of chunks is legal.  A search leaves out stages of
+ * unequal lengths that others make needless: those with a largest stage of as many layers as with
+ * fewer chunks, which send fewer messages and whose ranks hold more equal numbers of layers; and
+ * those whose ends do not count as layers, if they can.
+ */
+static bool is_left_out(const rk_plan_lists *l, int64_t pp, const rk_plan_shape *shape)
+{
+    const int64_t ends = shape->count_embedding + shape->count_head;
+    const int64_t units = l->model->layers + ends, stages = pp * shape->vp;
+    if (!rk_framework_of(l->space->framework)->patterns || l->space->vp.count > 0 ||
+        shape->layout_count > 0 || units % stages == 0) {
+        return false;
+    }
+    const bool like_fewer =
+        shape->vp > 1 && (units + stages - 1) / stages == (units + stages - pp - 1) / (stages - pp);
+    return like_fewer || (ends == 0 && stages > 2);
+}
+
 /* Adds the layouts of a schedule; that of the base comes first. */
 static rk_status add_layouts(rk_plan_lists *l, rk_plan_pipe *pipe, const struct layouts *layouts,
                              rk_plan_shape shape, rk_error *err)
@@ -165,7 +184,8 @@ static rk_status add_layouts(rk_plan_lists *l, rk_plan_pipe *pipe, const struct 
     trim_ends(l->model, pipe->pp, &choices[2]);
     const bool wanted[] = {true, counted, layouts->trimmed && choices[2].last_stage_layers > 0};
     for (size_t i = 0; i < sizeof(choices) / sizeof(choices[0]) && !status; i++) {
-        if (wanted[i] && is_legal_shape(l, pipe->pp, &choices[i])) {
+        if (wanted[i] && !is_left_out(l, pipe->pp, &choices[i]) &&
+            is_legal_shape(l, pipe->pp, &choices[i])) {
             status = add_shape(l, pipe, &choices[i], err);
         }
     }

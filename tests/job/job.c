@@ -253,6 +253,7 @@ static void test_tables(void **state)
         const rk_command *found = rk_command_at(i);
         assert_ptr_equal(rk_command_find(rk_command_name(found)), found);
         assert_non_null(rk_command_purpose(found));
+        assert_true(rk_command_option_count(found) <= RK_OPTION_MAX); /* jobs have room for them */
         for (size_t j = 0; rk_command_option(found, j); j++) {
             rk_option_info info;
             rk_option_describe(rk_command_option(found, j), &info, sizeof(info));
