@@ -161,9 +161,11 @@ struct layouts {
 static bool is_left_out(const rk_plan_lists *l, int64_t pp, const rk_plan_shape *shape)
 {
     const int64_t ends = shape->count_embedding + shape->count_head;
-    const int64_t units = l->model->layers + ends, stages = pp * shape->vp;
-    if (!rk_framework_of(l->space->framework)->patterns || l->space->vp.count > 0 ||
-        shape->layout_count > 0 || units % stages == 0) {
+    const int64_t units = l->model->layers + ends;
+    const int64_t stages = rk_schedule_stages(shape->schedule, pp, shape->vp);
+    const bool given = shape->layout_count > 0 || shape->first_stage_layers > 0 ||
+                       shape->last_stage_layers > 0 || l->space->vp.count > 0;
+    if (!rk_framework_of(l->space->framework)->patterns || given || units % stages == 0) {
         return false;
     }
     const bool like_fewer =
