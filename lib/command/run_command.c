@@ -42,7 +42,7 @@ static const rk_option run_options[] = {
     {.name = "batch-ramp",
      .offset = PLACE(batch_ramp),
      .value = "BATCH:TOKENS[:STEPS]",
-     .help = "raise the batch from so many sequences to --global-batch over the first tokens, in "
+     .help = "raise the batch from BATCH sequences to --global-batch over the first TOKENS, in "
              "equal steps, such as 256:250G:8"},
     NAMED("law", law, "scaling_laws", "scaling law of --loss; default: chinchilla-refit"),
     ABOVE("reference-batch", reference_batch, "TOKENS",
@@ -93,7 +93,7 @@ static const rk_option run_options[] = {
     {.name = "slow-devices",
      .offset = PLACE(slow_devices),
      .value = "PERCENT:PERCENT",
-     .help = "share of accelerators that are slow for good, and by how much, such as 0.5:10"},
+     .help = "share of permanently slow accelerators, and their slowdown, such as 0.5:10"},
     ABOVE("storage", storage, "GB/s",
           "storage bandwidth of the cluster; default: 0.122 per accelerator, as for Llama 3"),
     ABOVE("checkpoint-every", interval, "MINUTES", "checkpoint interval; default: the optimum"),

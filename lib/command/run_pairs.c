@@ -43,6 +43,7 @@ rk_status rk_run_read_pairs(rk_whole_run *run, rk_error *err)
     }
     return status || run->slow_share < 1
                ? status
-               : rk_fail(err, RK_ERR_INVALID,
-                         "--slow-devices: less than 100 percent of the accelerators can be slow");
+               : rk_fail(
+                     err, RK_ERR_INVALID,
+                     "--slow-devices: make the share of slow accelerators less than 100 percent");
 }

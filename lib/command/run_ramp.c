@@ -92,8 +92,8 @@ rk_status rk_run_ramp_fill(rk_whole_run *run, rk_error *err)
     rk_status status = read_ramp(run->args->batch_ramp, &r, err);
     if (!status && (r.from >= full || r.tokens >= run->training.tokens)) {
         status = rk_fail(err, RK_ERR_INVALID,
-                         "--batch-ramp: it starts below the batch of %.0f, and ends before the "
-                         "%.4g tokens of the run",
+                         "--batch-ramp must start below the batch of %.0f and end before the %.4g "
+                         "tokens of the run",
                          full, run->training.tokens);
     }
     run->phase_count = 0;

@@ -120,7 +120,7 @@ static void write_failures(FILE *to, const rk_whole_run *run)
                   rk_duration_text(run->training.restart, restart),
                   rk_duration_text(r->writing, reading));
     if (r->goodput_first > 0 && r->goodput - r->goodput_first > 0.01) {
-        (void)fprintf(to, "%-10sgoodput %.1f %% by the first-order law\n", "",
+        (void)fprintf(to, "%-10sgoodput %.1f %% by the first-order formula\n", "",
                       100 * r->goodput_first);
     }
     if (run->training.silent > 0) {
@@ -198,11 +198,11 @@ static void write_data(FILE *to, const rk_whole_run *run)
 {
     char size[RK_AMOUNT_SIZE], rate[RK_AMOUNT_SIZE], loading[RK_AMOUNT_SIZE];
     rk_write_label(to, "data");
-    (void)fprintf(to, "%s of tokens, read at %s (%.2g %% of the storage); all at once in %s\n",
-                  rk_amount_text(run->data_bytes, "B", size),
-                  rk_amount_text(run->data_rate, "B/s", rate),
-                  100 * run->data_rate / run->training.storage,
-                  rk_duration_text(run->data_bytes / run->training.storage, loading));
+    (void)fprintf(
+        to, "%s of tokens, read at %s (%.2g %% of storage bandwidth); %s to read all at once\n",
+        rk_amount_text(run->data_bytes, "B", size), rk_amount_text(run->data_rate, "B/s", rate),
+        100 * run->data_rate / run->training.storage,
+        rk_duration_text(run->data_bytes / run->training.storage, loading));
 }
 
 /* Where the price of an hour comes from. */
@@ -240,7 +240,7 @@ static void write_prices(FILE *to, const rk_whole_run *run)
     write_price_source(to, run);
     if (t->power > 0) {
         rk_write_label(to, "energy");
-        (void)fprintf(to, "%s at %.0f W an accelerator on the average and PUE %.3g",
+        (void)fprintf(to, "%s at %.0f W an accelerator on average and PUE %.3g",
                       rk_amount_text(r->energy / HOUR, "Wh", number),
                       r->energy / t->pue / (r->accelerator_hours * HOUR), t->pue);
         if (t->carbon > 0) {

@@ -42,8 +42,8 @@ static rk_status fill_far(rk_whole_run *run, const rk_storage *storage, rk_error
     }
     if (tier->survives != RK_SURVIVES_SYSTEM) {
         return rk_fail(err, RK_ERR_INVALID,
-                       "the tier %s is lost with its nodes: use --near-checkpoint %s beside "
-                       "storage that is not",
+                       "checkpoints in the tier %s are lost with their nodes; use "
+                       "--near-checkpoint %s, and another tier or --storage for the rest",
                        tier->name, tier->name);
     }
     save_far(run, tier, &run->training);
@@ -76,7 +76,7 @@ rk_status rk_run_fill_tiers(rk_whole_run *run, rk_error *err)
 
 rk_status rk_run_compare_tiers(rk_whole_run *run, rk_error *err)
 {
-    rk_storage storage;
+    rk_storage storage = {0};
     run->tier_count = 0;
     if (!run->args->compare_tiers) {
         return RK_OK;

@@ -108,10 +108,11 @@ static rk_status check(const rk_training *t, const rk_training_result *r, rk_err
                        t->window, t->restart + r->writing, t->window_every);
     }
     if (t->silent_share * t->silent >= (1 - 1 / SLOWEST) * r->mtbf) {
-        return rk_fail(err, RK_ERR_INVALID,
-                       "silent corruption comes every %.4g s and spoils %.4g s: the run does not "
-                       "advance; notice it sooner",
-                       r->mtbf / t->silent_share, t->silent);
+        return rk_fail(
+            err, RK_ERR_INVALID,
+            "silent corruption every %.4g s invalidates %.4g s of training: the run does "
+            "not advance; it must be noticed sooner",
+            r->mtbf / t->silent_share, t->silent);
     }
     if (r->interval < HUGE_VAL &&
         !(rk_failure_slowdown(r->interval, r->blocking, restart, r->mtbf) < SLOWEST)) {

@@ -124,12 +124,11 @@ static double bound_h2(const rk_pipeline *p)
 }
 
 /*
- * Rank r waits for r forwards before its first step, and for its first backward as long as the
- * forwards that it runs ahead do not bridge; then it never idles, unless weight gradients are too
- * short to fill the rest.  With F = B = W the last rank binds: what this schedule is said to have
- * no bubble of is there again with a barrier at the end of the step.
+ * Rank r waits `first` s per rank before it for its first step, and for its first backward as long
+ * as the forwards that it runs ahead do not bridge; then it never idles, unless weight gradients
+ * are too short to fill the rest.
  */
-static double closed_h2(const rk_pipeline *p)
+static double longest_h2(const rk_pipeline *p, double first)
 {
     const rk_pipeline_survey s = rk_survey_pipeline(p);
     const rk_chunk_times t = s.mean;
@@ -138,28 +137,25 @@ static double closed_h2(const rk_pipeline *p)
     for (int64_t r = 0; r < p->ranks; r++) {
         const rk_chunk_times own = rk_rank_times(p, r);
         const double before =
-            (double)r * t.forward + (gaps - (double)r) * fmax(t.backward - t.forward, 0);
+            (double)r * first + (gaps - (double)r) * fmax(t.backward - t.forward, 0);
         longest = fmax(longest, m * (own.forward + own.backward + own.weight) + before);
     }
     return longest;
 }
 
 /*
- * The same without the barrier: a rank begins the next step when it is done with this one, so what
- * it waits for its first forward is gone from all steps but the first of a run.
+ * With F = B = W the last rank binds: the bubble that this schedule avoids comes back with a
+ * barrier at the end of the step.
  */
+static double closed_h2(const rk_pipeline *p)
+{
+    return longest_h2(p, rk_survey_pipeline(p).mean.forward);
+}
+
+/* Without the barrier, only the first step of a run waits for its first forward. */
 static double rolling_h2(const rk_pipeline *p)
 {
-    const rk_pipeline_survey s = rk_survey_pipeline(p);
-    const rk_chunk_times t = s.mean;
-    const double gaps = (double)(p->ranks - 1), m = (double)p->microbatches;
-    double longest = m * s.work_max + gaps * (t.forward + t.backward - 2 * t.weight);
-    for (int64_t r = 0; r < p->ranks; r++) {
-        const rk_chunk_times own = rk_rank_times(p, r);
-        const double wait = (gaps - (double)r) * fmax(t.backward - t.forward, 0);
-        longest = fmax(longest, m * (own.forward + own.backward + own.weight) + wait);
-    }
-    return longest;
+    return longest_h2(p, 0);
 }
 
 /* A rank waits for two microbatches before. */

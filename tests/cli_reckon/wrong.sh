@@ -161,13 +161,13 @@ done
     wrong '--tokens needs a number' run $run --tokens 300Q
     wrong '--tokens needs a number' run $run --tokens 300Bi
     wrong '--batch-ramp: expected BATCH:TOKENS:STEPS' run $run --tokens 300B --batch-ramp 16
-    wrong '--batch-ramp: it starts below' run $run --tokens 300B --batch-ramp 1:1T
+    wrong '--batch-ramp must start below' run $run --tokens 300B --batch-ramp 1:1T
     wrong 'the run does not advance' run --model llama3-8b --system h100-sxm:64 --tokens 1T --deadline 9d --failures 1M
     wrong '--maintenance: expected hours' run $run --tokens 300B --maintenance 8
     wrong 'a maintenance window of' run $run --tokens 300B --maintenance 30:1
     wrong '--slow-devices: expected percent' run $run --tokens 300B --slow-devices 1:0
     wrong 'less than 100 percent' run $run --tokens 300B --slow-devices 100:1
-    wrong 'is lost with its nodes' run $run --tokens 300B --checkpoint-tier host
+    wrong 'are lost with their nodes' run $run --tokens 300B --checkpoint-tier host
     wrong 'exclude each other' run $run --phases 8k:1T --batch-ramp 16:1G
     wrong '--storage needs a number above 0' run $run --tokens 300B --storage 0
     wrong '--checkpoint-every needs a number above 0' run $run --tokens 300B --checkpoint-every 0
