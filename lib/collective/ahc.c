@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * All-reduce of servers with unlike numbers of ranks: HCCL's AHC (asymmetric hierarchical
+ * All-reduce of servers with different numbers of ranks: HCCL's AHC (asymmetric hierarchical
  * concatenation).  A server of g_i ranks scatters the sum inside, so that each of its ranks has
  * S/g_i; between G servers, ranks whose parts overlap all-reduce what they have in common, all of
  * it at once; then each server gathers.  A rank of the smallest server has most to send between
@@ -21,7 +21,7 @@ static double seconds_of(const rk_algorithm *algorithm, rk_collective op, int32_
     return ranks > 1 ? rk_algorithm_seconds(algorithm, &job, link, reduce_seconds_per_byte) : 0;
 }
 
-void rk_unlike_servers_phases(const rk_two_levels *l, const int32_t *local, double bytes,
+void rk_uneven_servers_phases(const rk_two_levels *l, const int32_t *local, double bytes,
                               double seconds[3])
 {
     const double gamma = l->reduce_seconds_per_byte;

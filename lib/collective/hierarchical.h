@@ -42,10 +42,10 @@ int rk_two_levels_phases(const rk_two_levels *levels, rk_collective op, double b
                          double seconds[RK_PHASE_MAX]);
 
 /*
- * Seconds of the three phases of an all-reduce of servers with unlike numbers of ranks, local[i]
+ * Seconds of the three phases of an all-reduce of servers with different numbers of ranks, local[i]
  * in server i (HCCL's AHC; levels->local is not read).
  */
-void rk_unlike_servers_phases(const rk_two_levels *levels, const int32_t *local, double bytes,
+void rk_uneven_servers_phases(const rk_two_levels *levels, const int32_t *local, double bytes,
                               double seconds[3]);
 
 /*

@@ -11,33 +11,7 @@
  * Source: Bruck et al., "Efficient algorithms for all-to-all communications in multiport
  * message-passing systems", IEEE TPDS 8 (1997); HCCL, introduction to collective algorithms (NB).
  */
-#include "collective/algorithm.h"
-
-static int32_t rounds_of(int32_t n)
-{
-    int32_t rounds = 0;
-    while ((INT32_C(1) << rounds) < n) {
-        rounds++;
-    }
-    return rounds;
-}
-
-static rk_collective_cost nb_cost(const rk_collective_job *job)
-{
-    const double n = (double)job->ranks, share = (n - 1) / n * job->bytes;
-    const double passes = job->op == RK_COLL_ALL_REDUCE ? 2 : 1;
-    return (rk_collective_cost){
-        .rounds = passes * (double)rounds_of(job->ranks),
-        .bytes = passes * share,
-        .reduced = job->op == RK_COLL_ALL_GATHER ? 0 : share,
-        .messages = passes * (double)rounds_of(job->ranks),
-    };
-}
-
-static int32_t nb_blocks(const rk_collective_job *job)
-{
-    return job->ranks;
-}
+#include "collective/doubling.h"
 
 static void send_distance(const rk_collective_job *job, int32_t round, int32_t distance,
                           bool reduces, rk_message_visitor *visit, void *user)
@@ -59,7 +33,7 @@ static void send_distance(const rk_collective_job *job, int32_t round, int32_t d
 
 static void nb_send(const rk_collective_job *job, rk_message_visitor *visit, void *user)
 {
-    const int32_t rounds = rounds_of(job->ranks);
+    const int32_t rounds = rk_doubling_rounds(job->ranks);
     int32_t round = 0;
     for (int32_t k = rounds - 1; k >= 0 && job->op != RK_COLL_ALL_GATHER; k--) {
         send_distance(job, round++, INT32_C(1) << k, true, visit, user);
@@ -73,7 +47,7 @@ const rk_algorithm rk_algorithm_nb = {
     .name = "nb",
     .purpose = "Bruck's exchange at doubling distances, in runs of memory",
     .ops = 1U << RK_COLL_ALL_REDUCE | 1U << RK_COLL_REDUCE_SCATTER | 1U << RK_COLL_ALL_GATHER,
-    .cost = nb_cost,
-    .blocks = nb_blocks,
+    .cost = rk_doubling_cost,
+    .blocks = rk_doubling_blocks,
     .send = nb_send,
 };

@@ -10,32 +10,7 @@
  * Source: S. Jeaugey, "PAT: a new algorithm for all-gather and reduce-scatter operations at scale",
  * arXiv 2506.20252 (NCCL 2.23).
  */
-#include "collective/algorithm.h"
-
-static int32_t rounds_of(int32_t ranks)
-{
-    int32_t rounds = 0;
-    while ((INT32_C(1) << rounds) < ranks) {
-        rounds++;
-    }
-    return rounds;
-}
-
-static rk_collective_cost pat_cost(const rk_collective_job *job)
-{
-    const double n = (double)job->ranks, share = (n - 1) / n * job->bytes;
-    return (rk_collective_cost){
-        .rounds = rounds_of(job->ranks),
-        .bytes = share,
-        .reduced = job->op == RK_COLL_REDUCE_SCATTER ? share : 0,
-        .messages = rounds_of(job->ranks),
-    };
-}
-
-static int32_t pat_blocks(const rk_collective_job *job)
-{
-    return job->ranks;
-}
+#include "collective/doubling.h"
 
 /* The round of an all-gather in which blocks travel `distance`; backwards if they are added. */
 static void send_distance(const rk_collective_job *job, int32_t round, int32_t distance,
@@ -61,7 +36,7 @@ static void send_distance(const rk_collective_job *job, int32_t round, int32_t d
 
 static void pat_send(const rk_collective_job *job, rk_message_visitor *visit, void *user)
 {
-    const int32_t rounds = rounds_of(job->ranks);
+    const int32_t rounds = rk_doubling_rounds(job->ranks);
     for (int32_t round = 0; round < rounds; round++) {
         const int32_t doublings = job->op == RK_COLL_REDUCE_SCATTER ? round : rounds - 1 - round;
         send_distance(job, round, INT32_C(1) << doublings, visit, user);
@@ -72,7 +47,7 @@ const rk_algorithm rk_algorithm_pat = {
     .name = "pat",
     .purpose = "parallel aggregated trees: far first; latency grows with the logarithm",
     .ops = 1U << RK_COLL_REDUCE_SCATTER | 1U << RK_COLL_ALL_GATHER,
-    .cost = pat_cost,
-    .blocks = pat_blocks,
+    .cost = rk_doubling_cost,
+    .blocks = rk_doubling_blocks,
     .send = pat_send,
 };

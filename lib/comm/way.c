@@ -221,7 +221,7 @@ static rk_way way_by_tiers(const question *q, const rk_algorithm *algorithm)
  * All-reduce where the last domain has fewer ranks than the others (ahc.c): they hand as much to
  * the outermost tier as the ranks of that domain, which have most.
  */
-static bool add_unlike(const question *q, rk_way *way)
+static bool add_uneven(const question *q, rk_way *way)
 {
     const int64_t inner = below(q, q->outer);
     const int64_t least = (q->group->size - 1) % inner + 1;
@@ -325,7 +325,7 @@ int rk_ways_find(const rk_system *system, const rk_group *group, rk_collective o
         count += add_flat_ring(&q, &ways[count]);
         count += add_flat_exchange(&q, &ways[count]);
         count += add_concurrent(&q, &ways[count]);
-        count += add_unlike(&q, &ways[count]);
+        count += add_uneven(&q, &ways[count]);
     }
     qsort(ways, (size_t)count, sizeof(ways[0]), by_seconds);
     return count;

@@ -37,7 +37,7 @@ typedef struct rk_way {
  *     flat-exchange  all-to-all with every message sent straight to its rank
  *     concurrent     links inside and between servers at once (HCCL's pipeline)
  *     axes           rings along all axes of a torus at once
- *     ahc            all-reduce of domains with unlike numbers of ranks (HCCL's AHC)
+ *     ahc            all-reduce of domains with different numbers of ranks (HCCL's AHC)
  */
 #define RK_WAY_MAX 16
 

@@ -110,3 +110,10 @@ static const rk_recurrence_kind kind = {.convolution = true,
                                         .work = fill_work};
 
 const rk_mixer rk_mixer_mamba2 = RK_RECURRENCE("mamba2", kind);
+
+rk_layer_type rk_mamba2_alone(const rk_layer_type *type)
+{
+    rk_layer_type alone = *type;
+    alone.mixer = &rk_mixer_mamba2;
+    return alone;
+}

@@ -13,14 +13,7 @@
 #include "layer/all_kinds.h"
 #include "layer/attention.h"
 #include "layer/ffn.h"
-
-/* The state-space part by itself. */
-static rk_layer_type states_of(const rk_layer_type *type)
-{
-    rk_layer_type states = *type;
-    states.mixer = &rk_mixer_mamba2;
-    return states;
-}
+#include "layer/recurrence.h"
 
 static const rk_field fields[] = {
     RK_LAYER_FLAG(borrowed_block, shared.borrowed,
@@ -31,16 +24,9 @@ static const rk_field fields[] = {
                   "queries, keys and values of a shared block have adapters, too"),
 };
 
-/* It must be named: its sizes are those of three kinds. */
-static bool claims(const rk_layer_type *type)
-{
-    (void)type;
-    return false;
-}
-
 static rk_status complete(rk_layer_type *type, int64_t hidden, const char *path, rk_error *err)
 {
-    rk_layer_type states = states_of(type);
+    rk_layer_type states = rk_mamba2_alone(type);
     const rk_status status = rk_mixer_mamba2.part.complete(&states, hidden, path, err);
     type->recurrence = states.recurrence;
     return status ? status : rk_mixer_grouped.part.complete(type, 2 * hidden, path, err);
@@ -52,7 +38,7 @@ static rk_status check(const rk_layer_type *type, rk_error *err)
         {"ffn", type->ffn.width, 1, RK_WIDTH_MAX},
         {"block_adapter_rank", type->shared.adapter_rank, 0, RK_RANK_MAX},
     };
-    const rk_layer_type states = states_of(type);
+    const rk_layer_type states = rk_mamba2_alone(type);
     rk_status status = rk_mixer_mamba2.part.check(&states, err);
     status = status ? status : rk_mixer_grouped.part.check(type, err);
     return status ? status : rk_check_sizes(sizes, COUNT(sizes), err);
@@ -95,7 +81,7 @@ static int64_t adapters_out(const rk_layer_type *type)
 /* Norms of the block, of 2 h and of h, are counted with its weights. */
 static void count(const rk_layer_type *type, int64_t h, rk_layer_params *p)
 {
-    const rk_layer_type states = states_of(type);
+    const rk_layer_type states = rk_mamba2_alone(type);
     const int64_t block = block_matrices(type, h);
     const int64_t own = h * h + adapters_in(type, h) + adapters_out(type);
     rk_mixer_mamba2.part.count(&states, h, p);
@@ -109,14 +95,14 @@ static void count(const rk_layer_type *type, int64_t h, rk_layer_params *p)
 static void unsplit(const rk_layer_type *type, double hidden, double t, double *whole,
                     double *copied)
 {
-    const rk_layer_type states = states_of(type);
+    const rk_layer_type states = rk_mamba2_alone(type);
     rk_mixer_mamba2.part.unsplit(&states, hidden, t, whole, copied);
     *whole += hidden * hidden + (double)adapters_in(type, (int64_t)hidden);
 }
 
 static int matrices(const rk_layer_type *type, double h, rk_matrix out[RK_MATRIX_MAX])
 {
-    const rk_layer_type states = states_of(type);
+    const rk_layer_type states = rk_mamba2_alone(type);
     const rk_attention_shape *a = &type->attention;
     const double qk = (double)rk_attention_qk_size(a), v = (double)rk_attention_value_size(a);
     const double n = (double)a->query_heads, kv = (double)a->kv_heads;
@@ -134,7 +120,7 @@ static int matrices(const rk_layer_type *type, double h, rk_matrix out[RK_MATRIX
 
 static double features(const rk_layer_type *type, double h)
 {
-    const rk_layer_type states = states_of(type);
+    const rk_layer_type states = rk_mamba2_alone(type);
     const double attention =
         2 * h + (double)made(&type->attention) + (double)mixed(&type->attention) + h;
     const double network = rk_ffn_features(h, (double)type->ffn.width, type->ffn.gated);
@@ -144,14 +130,14 @@ static double features(const rk_layer_type *type, double h)
 
 static double flops(const rk_layer_type *type, int64_t hidden, int64_t seq, rk_flop_reach reach)
 {
-    const rk_layer_type states = states_of(type);
+    const rk_layer_type states = rk_mamba2_alone(type);
     return rk_attention_flops_of(type, hidden, seq, reach) +
            rk_mixer_mamba2.flops(&states, hidden, seq, reach);
 }
 
 static int64_t unsplittable(const rk_layer_type *type, int64_t tp, int64_t cp)
 {
-    const rk_layer_type states = states_of(type);
+    const rk_layer_type states = rk_mamba2_alone(type);
     return type->attention.kv_heads % tp != 0 ? type->attention.kv_heads
                                               : rk_mixer_mamba2.unsplittable(&states, tp, cp);
 }
@@ -160,7 +146,7 @@ static int64_t unsplittable(const rk_layer_type *type, int64_t tp, int64_t cp)
 static void kernels(const rk_block_context *c, const rk_layer_type *type, double *forward,
                     double *backward)
 {
-    const rk_layer_type states = states_of(type);
+    const rk_layer_type states = rk_mamba2_alone(type);
     rk_mixer_mamba2.kernels(c, &states, forward, backward);
     *forward += c->stack->kernels_forward + 3;
     *backward += c->stack->kernels_backward + 2 * 3;
@@ -220,14 +206,14 @@ static void add_block(rk_cost_builder *x, const rk_layer_type *type)
 
 static void add(rk_cost_builder *x, const rk_layer_type *type)
 {
-    const rk_layer_type states = states_of(type);
+    const rk_layer_type states = rk_mamba2_alone(type);
     add_block(x, type);
     rk_mixer_mamba2.part.add(x, &states);
 }
 
 static double transient(const rk_block_context *c, const rk_layer_type *type)
 {
-    const rk_layer_type states = states_of(type);
+    const rk_layer_type states = rk_mamba2_alone(type);
     const double attention = rk_attention_transient(c, type);
     const double network = rk_feed_forward_dense.part.transient(c, type);
     const double scan = rk_mixer_mamba2.part.transient(c, &states);
@@ -241,7 +227,6 @@ const rk_mixer rk_mixer_shared = {
              .shapes = RK_SHAPE_ATTENTION | RK_SHAPE_RECURRENCE | RK_SHAPE_FFN | RK_SHAPE_WIDTH,
              .fields = fields,
              .field_count = COUNT(fields),
-             .claims = claims,
              .complete = complete,
              .check = check,
              .count = count,

@@ -4,13 +4,6 @@
 
 #include "base/error.h"
 
-/* A document asks for it by name. */
-bool rk_none_claims(const rk_layer_type *type)
-{
-    (void)type;
-    return false;
-}
-
 rk_status rk_none_check(const rk_layer_type *type, rk_error *err)
 {
     if (!type->mixer->part.shapes && !type->feed_forward->part.shapes) {

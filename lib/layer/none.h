@@ -5,7 +5,6 @@
 
 #include "layer/operators.h"
 
-bool rk_none_claims(const rk_layer_type *type);
 rk_status rk_none_check(const rk_layer_type *type, rk_error *err);
 void rk_none_count(const rk_layer_type *type, int64_t hidden, rk_layer_params *params);
 void rk_none_unsplit(const rk_layer_type *type, double hidden, double t, double *whole,
@@ -16,7 +15,7 @@ double rk_none_transient(const rk_block_context *c, const rk_layer_type *type);
 
 #define RK_PART_NONE                                                                               \
     {                                                                                              \
-        .name = "none", .claims = rk_none_claims, .check = rk_none_check, .count = rk_none_count,  \
+        .name = "none", .check = rk_none_check, .count = rk_none_count,                            \
         .unsplit = rk_none_unsplit, .features = rk_none_features, .add = rk_none_add,              \
         .transient = rk_none_transient                                                             \
     }

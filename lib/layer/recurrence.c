@@ -103,12 +103,6 @@ int64_t rk_recurrence_unsplittable(const rk_layer_type *type, int64_t tp, int64_
     return r->key_heads % tp == 0 && even ? 0 : r->key_heads;
 }
 
-bool rk_recurrence_claims(const rk_layer_type *type)
-{
-    (void)type; /* a recurrence is asked for by name */
-    return false;
-}
-
 /* ---- parameters and FLOPs ------------------------------------------------------------------ */
 
 void rk_recurrence_count(const rk_layer_type *type, int64_t h, rk_layer_params *p)

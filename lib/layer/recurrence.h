@@ -69,6 +69,9 @@ typedef struct rk_recurrence_kind {
     int64_t (*unsplittable)(const rk_recurrence_shape *r, int64_t tp, int64_t cp);
 } rk_recurrence_kind;
 
+/* A layer that has Mamba-2 beside another mixer, as one that has Mamba-2 alone. */
+rk_layer_type rk_mamba2_alone(const rk_layer_type *type);
+
 /* The functions of rk_part_kind and rk_mixer for every recurrence. */
 rk_status rk_recurrence_complete(rk_layer_type *type, int64_t hidden, const char *path,
                                  rk_error *err);
@@ -76,7 +79,6 @@ rk_status rk_recurrence_check(const rk_layer_type *type, rk_error *err);
 void rk_recurrence_count(const rk_layer_type *type, int64_t hidden, rk_layer_params *params);
 void rk_recurrence_unsplit(const rk_layer_type *type, double hidden, double t, double *whole,
                            double *copied);
-bool rk_recurrence_claims(const rk_layer_type *type);
 double rk_recurrence_features(const rk_layer_type *type, double hidden);
 int rk_recurrence_matrices(const rk_layer_type *type, double hidden, rk_matrix out[RK_MATRIX_MAX]);
 void rk_recurrence_add(rk_cost_builder *x, const rk_layer_type *type);
@@ -94,7 +96,6 @@ void rk_recurrence_launches(const rk_block_context *c, const rk_layer_type *type
                  .shapes = RK_SHAPE_RECURRENCE,                                                    \
                  .fields = rk_recurrence_fields,                                                   \
                  .field_count = RK_RECURRENCE_FIELD_COUNT,                                         \
-                 .claims = rk_recurrence_claims,                                                   \
                  .complete = rk_recurrence_complete,                                               \
                  .check = rk_recurrence_check,                                                     \
                  .count = rk_recurrence_count,                                                     \

@@ -67,7 +67,8 @@ typedef struct rk_part_kind {
     const rk_field *fields;
     size_t field_count;
 
-    /* Whether a layer with these sizes, whose document names no kind, is of this one. */
+    /* Whether a layer with these sizes, whose document names no kind, is of this one; NULL: a
+     * document has to name it. */
     bool (*claims)(const rk_layer_type *type);
 
     /*

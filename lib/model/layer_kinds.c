@@ -84,14 +84,19 @@ int rk_model_mtp_types(const rk_model *model, uint8_t types[RK_MTP_LAYERS_MAX])
     return model->mtp_each;
 }
 
+static bool is_claimed(const rk_part_kind *part, const rk_layer_type *type)
+{
+    return part->claims && part->claims(type);
+}
+
 void rk_layer_set_kinds(rk_layer_type *type, const rk_kinds *kinds)
 {
     const rk_mixer *const *mixer = kinds->mixers;
     const rk_feed_forward *const *network = kinds->feed_forwards;
-    while (mixer[1] && !mixer[0]->part.claims(type)) {
+    while (mixer[1] && !is_claimed(&mixer[0]->part, type)) {
         mixer++;
     }
-    while (network[1] && !network[0]->part.claims(type)) {
+    while (network[1] && !is_claimed(&network[0]->part, type)) {
         network++;
     }
     type->mixer = *mixer;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * All-reduce of servers with unlike numbers of ranks: its closed form is what its messages take,
+ * All-reduce of servers with different numbers of ranks: its closed form is what its messages take,
  * all of them sent over the ports of ranks and their NICs.
  */
 #include "collective/hierarchical.h"
@@ -121,7 +121,7 @@ static void test_messages(void **state)
         for (int32_t i = 0; i < l.servers; i++) {
             local[i] = draw(&seed, 1, LOCAL);
         }
-        rk_unlike_servers_phases(&l, local, bytes, seconds);
+        rk_uneven_servers_phases(&l, local, bytes, seconds);
         assert_close(seconds[0], inside_seconds(&l, local, RK_COLL_REDUCE_SCATTER, bytes), 1e-9);
         assert_close(seconds[1], between_seconds(&l, local, bytes), 1e-9);
         assert_close(seconds[2], inside_seconds(&l, local, RK_COLL_ALL_GATHER, bytes), 1e-9);
@@ -138,12 +138,12 @@ static void test_alike(void **state)
                              .inside_link = {200e9, 2e-6},
                              .between_link = {25e9, 7e-6}};
     const int32_t local[] = {8, 8, 8, 8};
-    double unlike[3], phases[RK_PHASE_MAX];
+    double uneven[3], phases[RK_PHASE_MAX];
     (void)state;
-    rk_unlike_servers_phases(&l, local, 1e9, unlike);
+    rk_uneven_servers_phases(&l, local, 1e9, uneven);
     assert_int_equal(rk_two_levels_phases(&l, RK_COLL_ALL_REDUCE, 1e9, phases), 3);
     for (int i = 0; i < 3; i++) {
-        assert_close(unlike[i], phases[i], 1e-12);
+        assert_close(uneven[i], phases[i], 1e-12);
     }
 }
 
