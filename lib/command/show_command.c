@@ -170,43 +170,32 @@ static rk_status write_text(FILE *to, const void *what, rk_table_style style, rk
     return status;
 }
 
-/* The document as it is in the catalogue. */
-static rk_status write_document(const rk_job *job, const rk_catalogue_entry *entry, rk_error *err)
+/* A document as it is, on a line of its own. */
+static rk_status write_document(const rk_job *job, const char *text, size_t size, rk_error *err)
 {
     rk_out *out;
     const rk_status status = rk_job_open(job, "-", &out, err);
     if (status) {
         return status;
     }
-    rk_out_write(out, entry->text, entry->size);
-    rk_out_text(out, entry->size && entry->text[entry->size - 1] == '\n' ? "" : "\n");
+    rk_out_write(out, text, size);
+    rk_out_text(out, size && text[size - 1] == '\n' ? "" : "\n");
     return rk_out_close(out, err);
 }
 
-/* The document of a file, once it is checked. */
+/* The document of a file, which describing it has checked. */
 static rk_status write_file(const rk_job *job, struct shown *shown, rk_error *err)
 {
     rk_text_stream stream;
-    rk_json_doc doc = {0};
-    rk_out *out;
+    char *text = NULL;
     size_t size;
     if (!rk_text_stream_open(&stream)) {
         return rk_fail(err, RK_ERR_MEMORY, "not enough memory for a document");
     }
     rk_status status = write_text(stream.file, shown, (rk_table_style){0}, err);
     free(rk_text_stream_close(&stream, &size));
-    status = status ? status : rk_json_load(shown->args->name, NULL, &doc, err);
-    char *text = status ? NULL : json_dumps(doc.root, JSON_INDENT(2) | JSON_REAL_PRECISION(17));
-    rk_json_clear(&doc);
-    if (!status && !text) {
-        status = rk_fail(err, RK_ERR_MEMORY, "not enough memory for a document");
-    }
-    status = status ? status : rk_job_open(job, "-", &out, err);
-    if (!status) {
-        rk_out_text(out, text);
-        rk_out_text(out, "\n");
-        status = rk_out_close(out, err);
-    }
+    status = status ? status : rk_json_read_text(shown->args->name, &text, &size, err);
+    status = status ? status : write_document(job, text, size, err);
     free(text);
     return status;
 }
@@ -228,7 +217,8 @@ static rk_status run_show(rk_job *job, void *arguments, rk_error *err)
     rk_job_set_found(job, true);
     const rk_status printed =
         shown.args->json ? RK_OK : rk_job_print(job, "-", write_text, &shown, err);
-    return printed || !shown.entry ? printed : write_document(job, shown.entry, err);
+    return printed || !shown.entry ? printed
+                                   : write_document(job, shown.entry->text, shown.entry->size, err);
 }
 
 const rk_command rk_command_show = {

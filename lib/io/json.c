@@ -295,6 +295,25 @@ static rk_status read_file(const char *path, char **text, size_t *size, rk_error
     return status;
 }
 
+rk_status rk_json_read_text(const char *name, char **text, size_t *size, rk_error *err)
+{
+    rk_status status = RK_OK;
+    *text = NULL;
+    if (!rk_json_is_text(name)) {
+        status = read_file(name, text, size, err);
+        rk_error_set_file(status ? err : NULL, name);
+    } else {
+        *text = strdup(name);
+        *size = strlen(name);
+        status = *text ? RK_OK : rk_fail(err, RK_ERR_MEMORY, "not enough memory for a document");
+    }
+    if (status) {
+        free(*text);
+        *text = NULL;
+    }
+    return status;
+}
+
 /* Replaces *text (freed) by a copy without NaN and Infinity, which JSON lacks. */
 static rk_status replace_numbers(char **text, size_t *size, rk_error *err)
 {

@@ -41,6 +41,12 @@ const char *rk_json_title(const char *name);
  */
 rk_status rk_json_load(const char *name, const char *kind, rk_json_doc *doc, rk_error *err);
 
+/*
+ * Reads the text of a JSON text or a file (unpacked) as it is, unchecked.  The caller frees *text,
+ * which is NULL after a failure.
+ */
+rk_status rk_json_read_text(const char *name, char **text, size_t *size, rk_error *err);
+
 /* As rk_json_load of a file, but reads Infinity, -Infinity and NaN, which Python writes, as null.
  */
 rk_status rk_json_load_python(const char *path, rk_json_doc *doc, rk_error *err);
