@@ -258,16 +258,15 @@ static void fill_ranges(rk_whole_run *run)
 
 /* ---- data ---------------------------------------------------------------------------------- */
 
-#define WORD_TOKENS                                                                                \
-    65500 /* up to here a token takes two bytes, as in Megatron Core's data sets                   \
-           */
+/* Data sets of Megatron Core have 2 bytes for a token of a vocabulary below this, else 4. */
+#define VOCABULARY_OF_2_BYTES 65500
 
 static void fill_data(rk_whole_run *run)
 {
     const rk_training *t = &run->training;
-    const double each = run->args->token_bytes > 0               ? run->args->token_bytes
-                        : run->inputs->model.vocab < WORD_TOKENS ? 2
-                                                                 : 4;
+    const double each = run->args->token_bytes > 0                         ? run->args->token_bytes
+                        : run->inputs->model.vocab < VOCABULARY_OF_2_BYTES ? 2
+                                                                           : 4;
     run->data_bytes = each * t->tokens;
     run->data_rate = each * t->tokens_per_step / t->step;
 }

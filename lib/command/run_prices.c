@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the hours and the power of a run cost. */
+/* Prices of a run's hours, and its power. */
 #include "command/whole_run.h"
 
 #include "base/units.h"
 
 #include <math.h>
 
-/* Times in which the accelerator computes; communication, bubbles and launches leave it waiting. */
+/* Parts in which the accelerator computes; it waits during communication, bubbles and launches. */
 static const rk_part computing[] = {
     RK_PART_LINEAR, RK_PART_ATTENTION, RK_PART_EXPERT,    RK_PART_STREAM,
     RK_PART_CAST,   RK_PART_HEAD,      RK_PART_RECOMPUTE, RK_PART_OPTIMIZER,
@@ -23,7 +23,7 @@ static double utilisation_of(const rk_whole_run *run)
     return fmin(1, busy / (rk_run_step_s(run->args, e) * run->straggling));
 }
 
-/* By component and utilisation, or as asked for. */
+/* Power by component and utilisation, or as given. */
 static void fill_power(rk_whole_run *run)
 {
     const rk_run_args *args = run->args;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A batch that rises at the start of a run, as phases that keep its layout. */
+/* A batch that rises at the start of a run, as phases with the same layout. */
 #include "command/whole_run.h"
 
 #include "base/error.h"
@@ -34,7 +34,7 @@ static rk_status read_ramp(const char *text, ramp *out, rk_error *err)
                           RK_PHASES_MAX - 1, text);
 }
 
-/* The least batch of so many sequences or more that the layout of the run can have. */
+/* The smallest batch of at least this many sequences that is legal for the layout of the run. */
 static int64_t batch_of(const rk_setting *setting, const rk_strategy *strategy, double sequences)
 {
     rk_strategy part = *strategy;
@@ -47,7 +47,7 @@ static int64_t batch_of(const rk_setting *setting, const rk_strategy *strategy, 
     return part.global_batch < full ? part.global_batch : full;
 }
 
-/* The step of the layout of the run with another batch; a time that is given shrinks with it. */
+/* The step time of the run's layout with another batch; a given step time scales with it. */
 static rk_status step_of(const rk_whole_run *run, const rk_setting *setting, rk_run_phase *phase,
                          rk_error *err)
 {
@@ -65,7 +65,7 @@ static rk_status step_of(const rk_whole_run *run, const rk_setting *setting, rk_
     return status;
 }
 
-/* Adds a phase, or its tokens to the last one where the layout has the same batch. */
+/* Adds a phase, or its tokens to the last phase if that has the same batch. */
 static rk_status add_phase(rk_whole_run *run, const rk_setting *setting, double sequences,
                            double tokens, rk_error *err)
 {

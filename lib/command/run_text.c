@@ -193,7 +193,7 @@ static void write_energy(FILE *to, const rk_whole_run *run)
     (void)fprintf(to, "; %.0f W while waiting\n", t->idle_power);
 }
 
-/* What the tokens take, and how fast they are read. */
+/* The size of the tokens, and how fast training reads them. */
 static void write_data(FILE *to, const rk_whole_run *run)
 {
     char size[RK_AMOUNT_SIZE], rate[RK_AMOUNT_SIZE], loading[RK_AMOUNT_SIZE];
@@ -205,7 +205,7 @@ static void write_data(FILE *to, const rk_whole_run *run)
         rk_duration_text(run->data_bytes / run->training.storage, loading));
 }
 
-/* Where the price of an hour comes from. */
+/* The source of the price of an hour. */
 static void write_price_source(FILE *to, const rk_whole_run *run)
 {
     if (run->hour) {

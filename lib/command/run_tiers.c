@@ -1,11 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where a run saves: the tiers of a storage document, chosen or compared. */
+/* The storage tiers where a run saves checkpoints, chosen or compared. */
 #include "command/whole_run.h"
 
 #include "base/error.h"
 #include "base/units.h"
 
 #include <math.h>
+
+static rk_status load_tiers(const rk_run_args *args, rk_storage *storage, rk_error *err)
+{
+    return rk_storage_load(args->storage_tiers ? args->storage_tiers : "published", storage, err);
+}
 
 static rk_status check_room(const rk_whole_run *run, const rk_storage_tier *tier, rk_error *err)
 {
@@ -17,14 +22,14 @@ static rk_status check_room(const rk_whole_run *run, const rk_storage_tier *tier
                          tier->name);
 }
 
-/* Checkpoints in a tier that survives everything: latency and bandwidth as one. */
+/* Checkpoints in a tier that survives all interruptions, with latency folded into bandwidth. */
 static void save_far(const rk_whole_run *run, const rk_storage_tier *tier, rk_training *t)
 {
     t->storage = t->checkpoint /
                  rk_storage_time_s(tier, t->checkpoint, t->accelerators, run->reliability.node);
 }
 
-/* Copies nearby: what they cost, and after which interruptions they help. */
+/* Checkpoints in nearby memory: their cost, and the interruptions after which they help. */
 static void save_near(const rk_whole_run *run, const rk_storage_tier *tier, rk_training *t)
 {
     t->near_write = rk_storage_time_s(tier, t->checkpoint, t->accelerators, run->reliability.node);
@@ -57,8 +62,7 @@ rk_status rk_run_fill_tiers(rk_whole_run *run, rk_error *err)
     if (!args->near && !args->far && !args->compare_tiers) {
         return RK_OK;
     }
-    rk_status status =
-        rk_storage_load(args->storage_tiers ? args->storage_tiers : "published", &storage, err);
+    rk_status status = load_tiers(args, &storage, err);
     if (!status && args->far) {
         status = fill_far(run, &storage, err);
     }
@@ -81,8 +85,7 @@ rk_status rk_run_compare_tiers(rk_whole_run *run, rk_error *err)
     if (!run->args->compare_tiers) {
         return RK_OK;
     }
-    const rk_status status = rk_storage_load(
-        run->args->storage_tiers ? run->args->storage_tiers : "published", &storage, err);
+    const rk_status status = load_tiers(run->args, &storage, err);
     for (int i = 0; i < storage.count && !status; i++) {
         const rk_storage_tier *tier = &storage.tiers[i];
         rk_run_tier *out = &run->tiers[run->tier_count++];

@@ -47,7 +47,7 @@ typedef struct rk_run_phase {
     double tokens, step_s, days; /* days without interruptions */
 } rk_run_phase;
 
-/* What a tier of storage does for a run. */
+/* A run that saves to a storage tier. */
 typedef struct rk_run_tier {
     rk_storage_tier tier;
     bool holds;                          /* two checkpoints */
@@ -70,7 +70,7 @@ typedef struct rk_whole_run {
     double peak_power;            /* W per accelerator, with its share of the node */
     double data_bytes, data_rate; /* of the tokens; bytes/s that training reads */
     double slow_share, slow_by;   /* of the accelerators, and what they take longer */
-    int tier_count;               /* 0: not asked */
+    int tier_count;               /* 0: not requested */
     rk_run_tier tiers[RK_STORAGE_TIERS_MAX];
     rk_loss_law law; /* if a target loss is given */
     double parameters;
@@ -113,19 +113,19 @@ rk_status rk_whole_run_fill(rk_job *job, rk_whole_run *run, rk_error *err);
  */
 rk_status rk_whole_run_find(rk_job *job, rk_whole_run *run, rk_error *err);
 
-/* Step of an estimate, as asked for or as estimated; without stragglers. */
+/* The step time of an estimate, or the one given by options; without stragglers, s. */
 double rk_run_step_s(const rk_run_args *args, const rk_estimate *estimate);
 
-/* Fills what the options of two numbers say. */
+/* Reads the options that are two numbers with a colon between them. */
 rk_status rk_run_read_pairs(rk_whole_run *run, rk_error *err);
 
-/* Chooses where checkpoints are written, and where copies nearby. */
+/* Applies the storage tiers chosen for checkpoints and for nearby copies. */
 rk_status rk_run_fill_tiers(rk_whole_run *run, rk_error *err);
 
-/* The same run with every tier of the storage document, where that is asked for. */
+/* Compares the same run with every tier of the storage document, if requested. */
 rk_status rk_run_compare_tiers(rk_whole_run *run, rk_error *err);
 
-/* Fills the phases of a batch that rises, where that is asked for; the layout stays. */
+/* Fills the phases of a rising batch, if requested; the layout does not change. */
 rk_status rk_run_ramp_fill(rk_whole_run *run, rk_error *err);
 
 /* Fills prices and power. */
@@ -134,7 +134,8 @@ rk_status rk_run_fill_prices(rk_whole_run *run, rk_error *err);
 /* What a second of the run costs; 0: not known. */
 double rk_whole_run_cost_rate(const rk_whole_run *run);
 
-/* A number with k, M, G, T for powers of 1000 at `*at`, which moves behind it; 0: there is none. */
+/* Reads a number with k, M, G or T for powers of 1000 at `*at`, which advances past it; 0 if none.
+ */
 double rk_run_read_number(const char **at);
 
 /* Reads "SEQUENCE:TOKENS[:BATCH],...".  Sets phase_count. */
