@@ -5,7 +5,7 @@
 
 int rk_mpi_started(void)
 {
-    /* Environment variables that tell a process how many others were started with it. */
+    /* Environment variables with the number of processes that were started together. */
     static const char *const names[][2] = {
         {"OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_SIZE"}, /* Open MPI */
         {"PMI_RANK", "PMI_SIZE"},                         /* MPICH, and srun for it */

@@ -118,7 +118,7 @@ static rk_status search(const rk_job *job, const rk_calculon_search_args *args,
     if (args->debug) {
         return rk_calculon_space_count(&in->app, &in->sys, &space, &ranking->counts.executed, err);
     }
-    space.mbs_break = false; /* it would count fewer good executions than there are */
+    space.mbs_break = false; /* it would count too few good executions */
     const rk_status status = rk_calculon_space_count(&in->app, &in->sys, &space, &total, err);
     if (status != RK_OK) {
         return status;

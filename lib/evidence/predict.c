@@ -81,7 +81,7 @@ static void finish(const rk_run_case *run, const rk_stage_memory *memory, rk_run
     out->memory = run->memory_kind == RK_RUN_ALLOCATED  ? memory->allocated
                   : run->memory_kind == RK_RUN_RESERVED ? memory->reserved
                                                         : memory->total;
-    /* A run that ran cannot have used more than there is. */
+    /* A run that ran cannot have used more memory than was available. */
     const double most =
         run->memory_kind == RK_RUN_TOTAL ? e->usable : e->usable - memory->part[RK_MEM_CONTEXT];
     out->memory = e->fits ? out->memory : fmin(out->memory, most);

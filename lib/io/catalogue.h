@@ -25,7 +25,7 @@ const rk_catalogue_entry *rk_catalogue_find(const char *kind, const char *name);
 
 /*
  * Appends the names of `kind` that begin with `start` to a list such as "a, b", as far as they fit.
- * Returns how many there are.
+ * Returns their number.
  */
 size_t rk_catalogue_list(const char *kind, const char *start, char *list, size_t size);
 

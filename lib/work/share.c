@@ -94,7 +94,7 @@ static rk_status send(rk_bytes *message, const rk_team *team, int to, rk_error *
     return RK_OK;
 }
 
-/* Receives the next message of this run; *kind tells how to read the rest of it. */
+/* Receives the next message of this run; *kind is the format of the rest. */
 static bool receive(struct share *s, int *from, enum message *kind, rk_bytes_reader *reader)
 {
     size_t size;
