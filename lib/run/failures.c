@@ -5,6 +5,7 @@
 #include "base/units.h"
 
 #include <math.h>
+#include <stddef.h>
 
 #define SPREAD_STEPS 400 /* of the mixture over rates */
 #define TINY         1e-300
@@ -34,46 +35,39 @@ int rk_reliability_pool(const rk_reliability *reliability, int left_out, double 
     return count;
 }
 
+/* The share of the interruptions whose component has a flag, given by its offset in rk_component.
+ */
+static double share_with(const rk_reliability *reliability, size_t flag)
+{
+    double events = 0, flagged = 0;
+    for (int i = 0; i < reliability->component_count; i++) {
+        const rk_component *c = &reliability->components[i];
+        events += c->events;
+        flagged += *(const bool *)((const char *)c + flag) ? c->events : 0;
+    }
+    return events > 0 ? flagged / events : 0;
+}
+
 double rk_reliability_stall_s(const rk_reliability *reliability, bool standby)
 {
-    double events = 0, hangs = 0;
-    for (int i = 0; i < reliability->component_count; i++) {
-        events += reliability->components[i].events;
-        hangs += reliability->components[i].hang ? reliability->components[i].events : 0;
-    }
-    const double share = events > 0 ? hangs / events : 0;
+    const double share = share_with(reliability, offsetof(rk_component, hang));
     return share * reliability->hang_s + (1 - share) * reliability->detect_s +
            (standby ? reliability->standby_restart_s : reliability->restart_s);
 }
 
 double rk_reliability_one_node_share(const rk_reliability *reliability)
 {
-    double events = 0, within = 0;
-    for (int i = 0; i < reliability->component_count; i++) {
-        events += reliability->components[i].events;
-        within += reliability->components[i].one_node ? reliability->components[i].events : 0;
-    }
-    return events > 0 ? within / events : 0;
+    return share_with(reliability, offsetof(rk_component, one_node));
 }
 
 double rk_reliability_hardware_share(const rk_reliability *reliability)
 {
-    double events = 0, parts = 0;
-    for (int i = 0; i < reliability->component_count; i++) {
-        events += reliability->components[i].events;
-        parts += reliability->components[i].hardware ? reliability->components[i].events : 0;
-    }
-    return events > 0 ? parts / events : 0;
+    return share_with(reliability, offsetof(rk_component, hardware));
 }
 
 double rk_reliability_silent_share(const rk_reliability *reliability)
 {
-    double events = 0, wrong = 0;
-    for (int i = 0; i < reliability->component_count; i++) {
-        events += reliability->components[i].events;
-        wrong += reliability->components[i].silent ? reliability->components[i].events : 0;
-    }
-    return events > 0 ? wrong / events : 0;
+    return share_with(reliability, offsetof(rk_component, silent));
 }
 
 /* ---- Poisson ------------------------------------------------------------------------------- */
