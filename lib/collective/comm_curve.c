@@ -41,12 +41,33 @@ static shape shape_of(const rk_comm_row *row)
     }
 }
 
+/* Of an operation that sends straight to peers, through the accelerators' memory. */
+bool rk_comm_row_may_inject(const rk_comm_row *row)
+{
+    const bool straight =
+        row->op == RK_COLL_ALL_TO_ALL || row->op == RK_COLL_SCATTER || row->op == RK_COLL_GATHER;
+    return straight && row->domains > 1 && row->inject_bytes > 0;
+}
+
+bool rk_comm_row_injects(const rk_comm_row *row)
+{
+    return rk_comm_row_may_inject(row) && row->bytes / row->ranks <= row->inject_bytes;
+}
+
+/* 0: as step_s says, 1: as chunk_step_s does. */
+static double way_of(const rk_comm_row *row, const shape *s)
+{
+    if (rk_comm_row_may_inject(row)) {
+        return rk_comm_row_injects(row) ? 0 : 1;
+    }
+    const double way = log(s->message / s->small) / log(s->large / s->small);
+    return fmin(fmax(way, 0), 1);
+}
+
 double rk_comm_curve_seconds(const rk_comm_curve *curve, const rk_comm_row *row)
 {
     const shape s = shape_of(row);
-    const double way = log(s.message / s.small) / log(s.large / s.small);
-    const double part = fmin(fmax(way, 0), 1);
-    const double step = curve->step_s * pow(curve->chunk_step_s / curve->step_s, part);
+    const double step = curve->step_s * pow(curve->chunk_step_s / curve->step_s, way_of(row, &s));
     return s.rounds * step + s.bytes / curve->bandwidth;
 }
 
@@ -59,6 +80,17 @@ static rk_comm_curve curve_at(const double at[CONSTANTS])
     return (rk_comm_curve){exp(at[0]), exp(at[1]), exp(at[2])};
 }
 
+/* What a small row weighs, so that small and large rows weigh the same together. */
+static double weight_of_small(const rk_comm_row *rows, const bool *use, size_t count)
+{
+    double small = 0, large = 0;
+    for (size_t i = 0; i < count; i++) {
+        const double used = !use || use[i] ? 1 : 0;
+        *(rows[i].bytes < RK_COMM_LARGE_BYTES ? &small : &large) += used;
+    }
+    return small > 0 && large > 0 ? large / small : 1;
+}
+
 /*
  * Mean cost of the errors: 5 e^2 + 0.05 below 0.1, |e| above.  Steps that the rows do not settle
  * stay near each other by a small pull.
@@ -68,14 +100,16 @@ static double loss_at(const double at[CONSTANTS], const rk_comm_row *rows, const
 {
     const rk_comm_curve curve = curve_at(at);
     const double apart = (at[1] - at[0] - 1) / 2;
+    const double of_small = weight_of_small(rows, use, count);
     double sum = 0, used = 0;
     for (size_t i = 0; i < count; i++) {
         if (use && !use[i]) {
             continue;
         }
         const double e = fabs(log(rk_comm_curve_seconds(&curve, &rows[i]) / rows[i].seconds));
-        sum += e > 0.1 ? e : 5 * e * e + 0.05;
-        used++;
+        const double weight = rows[i].bytes < RK_COMM_LARGE_BYTES ? of_small : 1;
+        sum += weight * (e > 0.1 ? e : 5 * e * e + 0.05);
+        used += weight;
     }
     return sum / fmax(used, 1) + 1e-3 * apart * apart;
 }

@@ -7,6 +7,12 @@
  * size.
  *
  *     t = rounds * step + bytes of a rank / bandwidth
+ *
+ * Some networks send messages of up to `inject_bytes` inside the command that the host writes to
+ * the NIC.  Messages straight to a peer (all-to-all, scatter, gather) start in accelerator memory,
+ * so the host copies each of them out first; there `step_s` is of a copied message and
+ * `chunk_step_s` of any other.  Rings and trees of small messages start in host memory (NCCL's
+ * buffers of LL).
  */
 #ifndef RK_COLLECTIVE_COMM_CURVE_H
 #define RK_COLLECTIVE_COMM_CURVE_H
@@ -14,6 +20,8 @@
 #include "collective/operation.h"
 
 #include "reckon/reckon.h"
+
+#define RK_COMM_LARGE_BYTES 1e6
 
 typedef struct rk_comm_curve {
     double step_s, chunk_step_s;
@@ -26,15 +34,22 @@ typedef struct rk_comm_row {
     rk_collective op;
     double ranks, domains;
     double bytes, seconds; /* bytes as rk_collective_seconds counts them */
+    double inject_bytes;   /* of the network; 0: it has no such messages */
 } rk_comm_row;
+
+/* Whether the host copies the messages of a row into commands, and whether it would smaller ones.
+ */
+bool rk_comm_row_injects(const rk_comm_row *row);
+bool rk_comm_row_may_inject(const rk_comm_row *row);
 
 /* Seconds of row->op with row->bytes; row->seconds is not looked at. */
 double rk_comm_curve_seconds(const rk_comm_curve *curve, const rk_comm_row *row);
 
 /*
  * Fits the constants to the rows for which `use` (NULL: all) is true, all of one collective on one
- * fabric: the least mean of |log(predicted / measured)|, squared where it is small.  The same rows
- * give the same constants.  count >= 1.
+ * fabric: the least mean of |log(predicted / measured)|, squared where it is small; rows below
+ * RK_COMM_LARGE_BYTES weigh as much as those from there on.  The same rows give the same constants.
+ * count >= 1.
  */
 rk_comm_curve rk_comm_curve_fit(const rk_comm_row *rows, const bool *use, size_t count);
 

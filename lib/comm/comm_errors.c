@@ -49,7 +49,7 @@ static rk_comm_error summary_of(pile *p)
 
 static rk_comm_size size_of(const rk_comm_row *row)
 {
-    return row->bytes >= 1e6 ? RK_COMM_LARGE : RK_COMM_SMALL;
+    return row->bytes >= RK_COMM_LARGE_BYTES ? RK_COMM_LARGE : RK_COMM_SMALL;
 }
 
 static void pile_up(pile *p, double value)
@@ -89,7 +89,10 @@ static rk_comm_error errors_of(struct work *w, const rk_comm_set *set, const rk_
     return summary_of(own);
 }
 
-/* Whether no larger size of the same ranks took less than 0.8 of the time. */
+/*
+ * Whether no larger size of the same ranks took less than 0.8 of the time.  Larger ones that the
+ * host need not copy may.
+ */
 static bool is_sound(const rk_comm_set *set, const rk_comm_row *row)
 {
     static const double least = 0.8;
@@ -97,7 +100,8 @@ static bool is_sound(const rk_comm_set *set, const rk_comm_row *row)
         const rk_comm_row *other = &set->rows[i];
         const bool alike =
             fabs(other->ranks - row->ranks) < 0.5 && fabs(other->domains - row->domains) < 0.5;
-        if (alike && other->bytes > row->bytes && other->seconds < least * row->seconds) {
+        if (alike && rk_comm_row_injects(row) == rk_comm_row_injects(other) &&
+            other->bytes > row->bytes && other->seconds < least * row->seconds) {
             return false;
         }
     }
@@ -193,7 +197,8 @@ static void leave_out(struct work *w, rk_comm_fitted *fitted, size_t which)
         const rk_comm_set *other = &w->results->sets[i];
         if (is_other(set, other) && set->op == other->op &&
             settles_steps(other, &fitted[i].curve)) {
-            w->shares[0][settled] = fitted[i].curve.step_s;
+            const bool copies = rk_comm_row_may_inject(&other->rows[0]); /* others need not */
+            w->shares[0][settled] = copies ? fitted[i].curve.chunk_step_s : fitted[i].curve.step_s;
             w->shares[1][settled++] = fitted[i].curve.chunk_step_s;
         }
     }

@@ -85,7 +85,8 @@ static bool find_op(const char *text, rk_collective *op)
 static bool is_sound(const rk_comm_row *row)
 {
     return row->ranks >= 2 && row->domains >= 1 && row->domains <= row->ranks && row->bytes > 0 &&
-           row->seconds > 0 && isfinite(row->bytes) && isfinite(row->seconds);
+           row->seconds > 0 && row->inject_bytes >= 0 && isfinite(row->bytes) &&
+           isfinite(row->seconds);
 }
 
 /* ---- tables -------------------------------------------------------------------------------- */
@@ -135,6 +136,7 @@ static rk_status load_table(const char *path, rk_comm_results *results, rk_error
             .domains = number_of(&table, i, "domains", local > 0 ? ranks / local : 0),
             .bytes = number_of(&table, i, "bytes", 0),
             .seconds = number_of(&table, i, "us", 0) * 1e-6,
+            .inject_bytes = number_of(&table, i, "inject_bytes", 0),
         };
         if (!op || !find_op(op, &row.op) || !is_sound(&row)) {
             status = rk_fail(err, RK_ERR_SYNTAX,

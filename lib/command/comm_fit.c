@@ -129,6 +129,9 @@ static void write_json(rk_out *out, const struct fit *fit)
             rk_json_real(&writer, "step_us", 1e6 * fitted->curve.step_s);
             rk_json_real(&writer, "chunk_step_us", 1e6 * fitted->curve.chunk_step_s);
             rk_json_real(&writer, "share", fitted->curve.bandwidth / set->nominal);
+            if (rk_comm_row_may_inject(&set->rows[0])) {
+                rk_json_real(&writer, "inject_bytes", set->rows[0].inject_bytes);
+            }
             rk_json_close(&writer, "}");
         }
         write_error(&writer, "error", &fitted->all);

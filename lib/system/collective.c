@@ -287,7 +287,8 @@ static priced price_fit(const rk_system *system, int outer, rk_collective op, do
     const rk_comm_row row = {.op = op,
                              .ranks = n,
                              .domains = outer > 0 ? ceil(n / (double)group->within[0]) : 1,
-                             .bytes = bytes};
+                             .bytes = bytes,
+                             .inject_bytes = fit->inject_bytes};
     return (priced){rk_fit_name, rk_comm_curve_seconds(&curve, &row)};
 }
 

@@ -146,6 +146,7 @@ typedef struct rk_side_link {
 typedef struct rk_tier_fit {
     double step, chunk_step; /* s */
     double share;            /* bandwidth of a rank over that of the tier; 0: there is no fit */
+    double inject_bytes;     /* of a message that the host copies into a command; 0: none */
 } rk_tier_fit;
 
 /*

@@ -142,6 +142,7 @@ static const bound fit_bounds[] = {
     {"step", offsetof(rk_tier_fit, step), 0, 1, true},
     {"chunk_step", offsetof(rk_tier_fit, chunk_step), 0, 1, true},
     {"share", offsetof(rk_tier_fit, share), 0, 10, true},
+    {"inject_bytes", offsetof(rk_tier_fit, inject_bytes), 0, 1e9, false},
 };
 
 static rk_status check_fits(const rk_tier *tier, const char *path, rk_error *err)

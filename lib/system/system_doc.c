@@ -285,6 +285,8 @@ static const rk_field fit_fields[] = {
      .min = SHARE_LEAST,
      .max = 10,
      .help = "of the tier's bandwidth"},
+    OPTIONAL("inject_bytes", struct named_fit, fit.inject_bytes, 1e9, NULL,
+             "of a message that the host copies into a command"),
     UNCERTAIN,
 };
 

@@ -236,7 +236,7 @@ def random_tier(rng, below, last):
     if often(rng, 0.15):
         tier["fits"] = [
             {"op": op, "step_us": between(rng, 1, 50), "chunk_step_us": between(rng, 1, 200),
-             "share": between(rng, 0.1, 1)}
+             "share": between(rng, 0.1, 1), "inject_bytes": rng.choice((0, 192, 1e5))}
             for op in rng.sample(OPERATIONS, rng.choice((1, 2, 4)))]
     if often(rng, 0.25):
         tier["side_links"] = [

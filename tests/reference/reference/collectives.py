@@ -239,6 +239,8 @@ def fit_seconds(tier, fit, op, size, n, domains):
         moved = ring if inside else size * (n - local) / n
     grown = log2(message / small) if message > small else 0
     part = min(grown / log2(large / small), 1)
+    if fit.inject_bytes and not inside and op in ("all_to_all", "scatter", "gather"):
+        part = 1 if message > fit.inject_bytes else 0
     step = fit.step ** (1 - part) * fit.chunk_step ** part
     return rounds * step + moved / (fit.share * tier.bandwidth)
 

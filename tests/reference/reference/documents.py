@@ -207,7 +207,7 @@ def tier_of(fields, below):
                       latency=side.get("latency_us", 0) * US)
                for side in fields.get("side_links", [])],
         fits={fit["op"]: Record(step=fit["step_us"] * US, chunk_step=fit["chunk_step_us"] * US,
-                                share=fit["share"]) for fit in fields.get("fits", [])})
+                                share=fit["share"], inject_bytes=fit.get("inject_bytes", 0)) for fit in fields.get("fits", [])})
 
 
 def tiers_of(documents, node):
