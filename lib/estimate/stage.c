@@ -542,14 +542,16 @@ static void fill_moments(const rk_cost_table *table, const rk_strategy *s, const
         /* gradients are whole until they are scattered: of the layer or matrix at hand, or of the
          * head */
         need->layer += layer * s->states.reduce;
-        need->head += stage->head_params * s->states.reduce;
+        need->head += tensors ? 0 : stage->head_params * s->states.reduce;
     }
     if (s->sharding == RK_SHARD_ALL) {
         /* parameters in use: of the layer or matrix at hand and the next, or of the head */
         const double low = tensors ? fmin(stage->layer_low_params, layer) : stage->layer_low_params;
         need->layer += (tensors ? 2 : layers_at_hand(stage)) * rk_gathered_bytes(s, layer, low) +
                        extra_copies(table, s) * rk_low_weight_bytes(s) * low;
-        need->head += stage->head_params * s->states.gather;
+        /* tensor by tensor, the head is read for the gradients of its inputs before its own */
+        need->head += stage->head_params *
+                      (tensors ? fmax(s->states.gather, s->states.reduce) : s->states.gather);
     }
 }
 

@@ -298,6 +298,7 @@ static void add(rk_cost_builder *x, const rk_layer_type *type)
     const rk_cost before = x->cost;
     rk_add_grouped_linear(x, s->precision, local, rows / local, (type->ffn.gated ? 2 : 1) * width,
                           seen);
+    x->cost.matrix_params = before.matrix_params; /* gate and up are as large as down */
     if (operators) { /* which keeps no product of experts; nothing needs the last one */
         rk_repeat(x, &before);
     }

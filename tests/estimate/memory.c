@@ -234,8 +234,8 @@ static void test_offloaded(void **state)
     assert_near(rk_stage_host_at(&need, 4), 4 * stage.saved, 1e-12);
 }
 
-/* Temporaries of a layer's backward with everything sharded over eight TPUs. */
-static double sharded_layer(bool gathers_tensors, rk_stage *stage)
+/* Memory of a rank with everything sharded over eight TPUs. */
+static rk_stage_need sharded(bool gathers_tensors, rk_stage *stage)
 {
     static rk_cost_table table;
     static rk_model model;
@@ -251,21 +251,23 @@ static double sharded_layer(bool gathers_tensors, rk_stage *stage)
     rk_cost_table_fill(&model, &system, &stack, &s, &table);
     rk_strategy_chunks(&model, &s, chunks);
     *stage = rk_stage_of(&table, &s, chunks);
-    return rk_stage_need_of(&table, &s, stage).layer;
+    return rk_stage_need_of(&table, &s, stage);
 }
 
 /*
- * XLA gathers and scatters matrix by matrix: two of gate and up, in 16 bits, and one gradient in
- * fp32 are whole, in place of two layers and one.
+ * XLA gathers and scatters matrix by matrix: two, such as gate and up, in 16 bits, and one gradient
+ * in fp32 are whole, in place of two layers and one.  At the head it is the larger of the matrix
+ * and its gradient, in place of both.
  */
 static void test_tensors(void **state)
 {
-    const double matrix = 2.0 * 14336 * 4096, bytes = 2 * 2 + 4;
+    const double matrix = 14336.0 * 4096, bytes = 2 * 2 + 4;
     rk_stage stage;
     (void)state;
-    const double tensors = sharded_layer(true, &stage), layers = sharded_layer(false, &stage);
+    const rk_stage_need tensors = sharded(true, &stage), layers = sharded(false, &stage);
     assert_near(stage.matrix_params, matrix, 1e-12);
-    assert_near(layers - tensors, bytes * (stage.layer_dense_params - matrix), 1e-9);
+    assert_near(layers.layer - tensors.layer, bytes * (stage.layer_dense_params - matrix), 1e-9);
+    assert_near(layers.head - tensors.head, 2 * stage.head_params, 1e-9);
 }
 
 int main(void)

@@ -131,15 +131,17 @@ def moments_of(c, rank):
         head += stack.stale_logit_bytes * c.T * c.vocab / s.tp
     largest = rank.largest
     parameters, low, at_hand = largest.dense + largest.experts, largest.low, layers_at_hand(rank)
-    if stack.gathers_tensors and s.sharding == "all":
+    tensors = stack.gathers_tensors and s.sharding == "all"
+    if tensors:
         parameters, low, at_hand = largest.matrix, min(largest.low, largest.matrix), 2
     if s.sharding in ("gradients", "all") and not gradient_runs(c):
         layer += s.states.reduce * parameters
-        head += s.states.reduce * rank.head_parameters
+        head += 0 if tensors else s.states.reduce * rank.head_parameters
     if s.sharding == "all":
         layer += at_hand * gathered_bytes(c, parameters, low)
         layer += extra_copies(c) * c.formats.weight * low
-        head += s.states.gather * rank.head_parameters
+        whole = max(s.states.gather, s.states.reduce) if tensors else s.states.gather
+        head += whole * rank.head_parameters
     update = s.learning * stack.optimizer_temporary * (rank.dense + rank.experts)
     return always, layer, head, update
 
