@@ -4,6 +4,7 @@
 
     tools/collectives.py BUILD/reckon
     tools/collectives.py --floor         what the best curve that never falls with the size leaves below 1 MB
+    tools/collectives.py --exchange-share   exchange_share of NDR InfiniBand by the rows of nodes with eight rails
 
 A line for each machine of the catalogue, collective and number of ranks: rows of 1 MB and more, the
 median error without sign, and the median with it.
@@ -11,13 +12,15 @@ median error without sign, and the median with it.
 
 import collections
 import csv
+import json
 import math
 import pathlib
 import statistics
 import subprocess
 import sys
 
-TABLE = pathlib.Path(__file__).resolve().parent.parent / "data/collectives/measured.csv"
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+TABLE = ROOT / "data/collectives/measured.csv"
 # What a system of the table is called there, and in the catalogue; ranks of an innermost domain.
 MACHINES = (
     ("A100 (8 per node", "a100-sxm-80gb", 8), ("B300, NVLink", "b300-sxm", 8),
@@ -81,7 +84,29 @@ def floor():
           f"{sum(error > 0.35 for error in errors)} over 35 %.")
 
 
+def exchange_share():
+    """The share of the bandwidth of rings with which estimates take as long as each large row of all-to-all."""
+    node = json.loads((ROOT / "data/accelerators/h100-sxm.json").read_text(encoding="utf-8"))
+    tier = next(tier for tier in node["tiers"] if tier["kind"] == "fabric")
+    rate = tier["bandwidth_GBps"] * 1e9 * tier["efficiency"]
+    nics, shares = [], []
+    with open(TABLE, encoding="utf-8") as file:
+        for row in csv.DictReader(file):
+            size, ranks, domains = float(row["bytes"]), int(row["ranks"]), int(row["domains"])
+            if row["op"] == "all_to_all" and "8 rails" in row["system"] and size >= 1e9:
+                moved, seconds = size * (domains - 1) / domains, float(row["us"]) * 1e-6
+                ramp = math.sqrt(tier["half_MB"] * 1e6 * moved)
+                latency = tier["latency_us"] + (3 + math.log2(ranks) / 2) * tier["step_latency_us"]
+                nics.append(moved / seconds / (tier["bandwidth_GBps"] * 1e9))
+                shares.append((moved + ramp) / (seconds - latency * 1e-6) / rate)
+    print(f"{len(shares)} rows: {min(nics):.2f} to {max(nics):.2f} of the NIC; exchange_share {min(shares):.3f} to "
+          f"{max(shares):.3f}, median {statistics.median(shares):.3f}.")
+
+
 def main():
+    if sys.argv[1:] == ["--exchange-share"]:
+        exchange_share()
+        return
     if sys.argv[1:] == ["--floor"]:
         floor()
         return

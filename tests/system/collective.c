@@ -235,15 +235,13 @@ static void test_planes_and_flows(void **state)
 }
 
 /*
- * Large all-to-alls over rails reach 0.84 to 0.98 of NIC (n-1)/(n-g), as the tables have it. (Those
- * of training steps reach less: exchange_share is fitted to them.)
+ * Large all-to-alls over rails reach 0.84 to 0.98 of NIC (n-1)/(n-g), as the tables have it.
  */
 static void test_exchange_over_rails(void **state)
 {
     rk_system s = load_system("dgx-h100-superpod");
     (void)state;
     rk_system_clear(&s);
-    s.tiers[1].exchange_share = 1;
     for (int64_t n = 16; n <= 512; n *= 2) {
         const double bus = 16 * GiB * (double)(n - 1) / (double)n /
                            seconds(&s, RK_COLL_ALL_TO_ALL, 16 * GiB, n, 1);
