@@ -180,6 +180,7 @@ typedef struct rk_strategy {
     bool nf4_weights;         /* frozen weights of linears are kept in NF4 (QLoRA) */
     bool low_activations;     /* inputs of gated activations are kept in 8 bits */
     rk_attention_kernel attention_kernel; /* with flash attention */
+    int64_t offload_layers; /* of the model, whose activations are offloaded; 0: all layers */
 } rk_strategy;
 
 #ifdef __cplusplus

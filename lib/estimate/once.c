@@ -198,7 +198,8 @@ static double copies_each_way(const rk_cost_table *table, const rk_strategy *s,
     const rk_accelerator *a = &table->context.system->accelerator;
     double seconds = 0;
     if (s->offload_activations) {
-        seconds += rk_host_copy_seconds(a, stage->saved);
+        const double share = rk_offloaded_share(table->context.model, s);
+        seconds += rk_host_copy_seconds(a, share * stage->saved);
     }
     if (s->offload_weights) {
         seconds += rk_host_copy_seconds(a, rk_stage_stored_weights(s, stage));
@@ -351,15 +352,19 @@ double rk_weight_cast_seconds(const rk_cost_table *table, const rk_strategy *s,
     const double params = stage->low_dense_params + stage->low_expert_params;
     const double copies = rk_low_weight_copies(s, &c->system->accelerator);
     const double turn = (copies - 1) * 2 * rk_low_weight_bytes(s); /* one copy into another */
+    const bool again = rk_transposes_again(s, &c->system->accelerator, c->stack);
+    const double m = (double)rk_strategy_microbatches(s);
     double bytes;
-    if (params <= 0 || (s->adapter_rank > 0 && s->sharding != RK_SHARD_ALL)) {
-        return 0; /* frozen weights are cast once and for all */
+    if (params <= 0) {
+        return 0;
     }
     if (s->sharding == RK_SHARD_ALL) {
-        const double pass = rk_gathers_low(s) ? turn : 2 * rk_weight_cast_bytes(s, 1);
-        bytes = (double)rk_strategy_microbatches(s) * pass;
+        bytes = m * (rk_gathers_low(s) ? turn : 2 * rk_weight_cast_bytes(s, 1));
     } else {
-        bytes = rk_gathers_low(s) ? turn : rk_weight_cast_bytes(s, copies);
+        /* frozen weights are cast once and for all; gathered ones arrive cast */
+        const bool cast = s->adapter_rank == 0 && !rk_gathers_low(s);
+        const double turns = again ? m : cast || s->adapter_rank > 0 ? 0 : 1;
+        bytes = (cast ? rk_weight_cast_bytes(s, again ? 1 : copies) : 0) + turns * turn;
     }
     return rk_stream_seconds(&c->system->accelerator,
                              rk_cast_passes(s, c->stack) * bytes * params) /

@@ -410,15 +410,22 @@ static double gathered_weights(const rk_strategy *s, const struct kept *kept)
            rk_stored_bytes(s, kept->sharded, kept->low_sharded);
 }
 
+/* Of these copies, those that are made for the layer at hand and not kept. */
+static double passing_copies(const rk_cost_table *table, const rk_strategy *s)
+{
+    const rk_block_context *c = &table->context;
+    const double again = rk_transposes_again(s, &c->system->accelerator, c->stack) ? 1 : 0;
+    return s->sharding == RK_SHARD_ALL ? extra_copies(table, s) : again;
+}
+
 static double kept_weights(const rk_cost_table *table, const rk_strategy *s,
                            const struct kept *kept)
 {
     const bool fsdp = table->context.stack->scatters_last || s->states.gather < s->states.weight;
     const bool copied = s->sharding == RK_SHARD_GRADIENTS && fsdp;
     const double stored = copied ? gathered_weights(s, kept) : stored_weights(s, kept);
-    return s->sharding != RK_SHARD_ALL && kept->low > 0
-               ? stored + extra_copies(table, s) * rk_low_weight_bytes(s) * kept->low
-               : stored;
+    const double copies = kept->low > 0 ? extra_copies(table, s) - passing_copies(table, s) : 0;
+    return copies > 0 ? stored + copies * rk_low_weight_bytes(s) * kept->low : stored;
 }
 
 double rk_stage_stored_weights(const rk_strategy *strategy, const rk_stage *stage)
@@ -538,6 +545,7 @@ static void fill_moments(const rk_cost_table *table, const rk_strategy *s, const
     const bool tensors = stack->gathers_tensors && s->sharding == RK_SHARD_ALL;
     const double layer =
         tensors ? stage->matrix_params : stage->layer_dense_params + stage->layer_expert_params;
+    const double low = tensors ? fmin(stage->layer_low_params, layer) : stage->layer_low_params;
     if (s->sharding >= RK_SHARD_GRADIENTS && rk_stage_gradient_runs(stack, s).scatters <= 0) {
         /* gradients are whole until they are scattered: of the layer or matrix at hand, or of the
          * head */
@@ -546,13 +554,20 @@ static void fill_moments(const rk_cost_table *table, const rk_strategy *s, const
     }
     if (s->sharding == RK_SHARD_ALL) {
         /* parameters in use: of the layer or matrix at hand and the next, or of the head */
-        const double low = tensors ? fmin(stage->layer_low_params, layer) : stage->layer_low_params;
-        need->layer += (tensors ? 2 : layers_at_hand(stage)) * rk_gathered_bytes(s, layer, low) +
-                       extra_copies(table, s) * rk_low_weight_bytes(s) * low;
+        need->layer += (tensors ? 2 : layers_at_hand(stage)) * rk_gathered_bytes(s, layer, low);
         /* tensor by tensor, the head is read for the gradients of its inputs before its own */
         need->head += stage->head_params *
                       (tensors ? fmax(s->states.gather, s->states.reduce) : s->states.gather);
     }
+    if (low > 0) {
+        need->layer += passing_copies(table, s) * rk_low_weight_bytes(s) * low;
+    }
+}
+
+double rk_offloaded_share(const rk_model *model, const rk_strategy *s)
+{
+    const double layers = (double)s->offload_layers / model->layers;
+    return !s->offload_activations ? 0 : layers > 0 ? fmin(layers, 1) : 1;
 }
 
 /*
@@ -564,7 +579,8 @@ static void fill_activations(const rk_block_context *c, const rk_strategy *s, co
 {
     /* Offloaded activations leave two layers' worth behind as buffers. */
     const double buffers = stage->layers > 2 ? 2.0 / stage->layers : 1;
-    need->most = s->offload_activations ? buffers : (double)INFINITY;
+    need->offloaded = rk_offloaded_share(c->model, s);
+    need->most = buffers;
     need->live = c->stack->activation_share;
     need->saved = stage->saved;
     need->late = stage->late;
@@ -582,7 +598,7 @@ static void fill_host(const rk_strategy *s, const rk_stage *stage, const struct 
         need->host += optimizer_bytes(s, kept);
     }
     if (s->offload_activations) {
-        need->host_saved = stage->saved;
+        need->host_saved = need->offloaded * stage->saved;
     }
     if (s->offload_weights) {
         need->host += stored_weights(s, kept);
@@ -622,7 +638,8 @@ static void add_fragments(const rk_stage_need *need, rk_stage_memory *m)
 
 rk_stage_memory rk_stage_memory_at(const rk_stage_need *need, double in_flight)
 {
-    const double kept = need->live * fmin(need->most, in_flight);
+    const double away = need->offloaded * in_flight;
+    const double kept = need->live * (in_flight - away + fmin(need->most, away));
     const double activations = kept * need->saved + need->ahead + in_flight * need->ends;
     const double layer = need->unsaved + need->layer;
     rk_stage_memory m = {

@@ -123,6 +123,9 @@ double rk_stage_optimized_params(const rk_strategy *strategy, const rk_stage *st
 /* Bytes of optimizer states of which a rank keeps one copy. */
 double rk_stage_optimizer_bytes(const rk_strategy *strategy, const rk_stage *stage);
 
+/* Share of the activations of every stage that is offloaded. */
+double rk_offloaded_share(const rk_model *model, const rk_strategy *strategy);
+
 /* Bytes of the weights of a stage as a rank stores them. */
 double rk_stage_stored_weights(const rk_strategy *strategy, const rk_stage *stage);
 
@@ -133,7 +136,8 @@ typedef struct rk_stage_need {
     double saved;               /* activations of a microbatch */
     double late;                /* of them, see rk_cost */
     double live;                /* share of both that lives at the peak */
-    double most;                /* microbatches that leave theirs on the device at once */
+    double offloaded;           /* share of both that goes to the host */
+    double most;                /* microbatches that leave that share on the device at once */
     double ahead;               /* late ones of a host that runs ahead */
     double ends;                /* messages between stages, of a microbatch in flight */
     double always;              /* workspaces and buffers that stay */

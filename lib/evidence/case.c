@@ -198,6 +198,7 @@ static void set_strategy(const degrees *d, const rk_run_facts *facts, const rk_m
     s->param_overlap = facts->param_overlap;
     s->pp_overlap = s->vp > 1;
     s->offload_activations = facts->offload_activations;
+    s->offload_layers = facts->offload_layers;
     s->graph_capture = facts->graph_capture;
     s->graph_step = facts->graph_step;
     s->moe_overlap = facts->moe_overlap;
@@ -493,37 +494,57 @@ static bool states(const rk_run_table *table, size_t row, const char *fact)
     return false;
 }
 
-static bool fits_with(const filling *f, const rk_system *system, bool low_activations)
+/* Estimates the run with settings of 8 bits; the change of its stack is the last one. */
+static rk_estimate estimate_with(const filling *f, bool low_activations, bool transposes_again)
 {
+    static const rk_run_change again = {
+        .offset = offsetof(rk_stack, transposes_again), .boolean = true, .value = 1};
     rk_run_case *run = f->run;
     rk_run_prediction p;
-    const bool stated = run->strategy.low_activations;
     run->strategy.low_activations = low_activations;
-    rk_run_predict(f->sources, run, system, NULL, &p);
-    run->strategy.low_activations = stated;
-    return p.estimate.fits || p.estimate.thrashes;
+    if (transposes_again) {
+        run->changes[run->change_count++] = again;
+    }
+    rk_run_predict(f->sources, run, NULL, NULL, &p);
+    return p.estimate;
 }
 
 /*
  * Settings of training in 8 bits that decide whether a run fits and of which its row says nothing:
- * inputs of gated activations in 8 bits, and transposed copies of weights that are recomputed in
- * every backward pass instead of kept (Megatron Core: activation_func_fp8_input_store,
- * disable_parameter_transpose_cache).  The step is predicted without them.
+ * inputs of gated activations in 8 bits, and transposed copies of weights that are made in every
+ * backward pass instead of kept (Megatron Core: activation_func_fp8_input_store,
+ * disable_parameter_transpose_cache).  A run that fits in no other way had them: of the fastest
+ * step that fits, or else of the fastest that runs at all.
  */
-static bool rests_on_settings(const filling *f, const rk_run_table *table, size_t row,
-                              char out[RK_RUN_NOTE_SIZE])
+static bool take_settings(const filling *f, const rk_run_table *table, size_t row,
+                          char out[RK_RUN_NOTE_SIZE])
 {
-    const rk_strategy *s = &f->run->strategy;
-    const bool low = s->low_activations;
-    const bool open = !low && !states(table, row, "low_activations");
-    rk_system once = f->sources->systems[f->run->system];
-    once.accelerator.fp8_one_layout = false;
-    if (!rk_is_low(s->precision) || fits_with(f, NULL, low)) {
-        return false;
+    enum { LOW = 1, AGAIN = 2, WAYS = 4 };
+    static const char *const names[WAYS] = {"", "low_activations", "transposed weights",
+                                            "low_activations, transposed weights"};
+    rk_run_case *run = f->run;
+    const bool stated = run->strategy.low_activations;
+    const bool open =
+        !stated && !states(table, row, "low_activations") && run->model.types[0].ffn.gated;
+    const int changes = run->change_count;
+    const rk_estimate usual = estimate_with(f, stated, false);
+    double least[2] = {(double)INFINITY, (double)INFINITY}; /* of those that fit, that run */
+    int best[2] = {0, 0};
+    for (int way = 1; way < WAYS && rk_is_low(run->strategy.precision); way++) {
+        if ((way & LOW && !open) || (way & AGAIN && changes == RK_RUN_CHANGE_MAX)) {
+            continue;
+        }
+        const rk_estimate e = estimate_with(f, way & LOW || stated, way & AGAIN);
+        const int runs = e.fits ? 0 : 1;
+        run->change_count = changes;
+        if ((e.fits || (e.thrashes && !usual.thrashes)) && e.step < least[runs]) {
+            least[runs] = e.step;
+            best[runs] = way;
+        }
     }
-    return note(open && fits_with(f, NULL, true), "low_activations", out) ||
-           note(fits_with(f, &once, low), "transposed weights", out) ||
-           note(open && fits_with(f, &once, true), "low_activations, transposed weights", out);
+    const int taken = usual.fits ? 0 : best[0] ? best[0] : best[1];
+    (void)estimate_with(f, taken & LOW || stated, taken & AGAIN);
+    return note(taken > 0, names[taken], out);
 }
 
 rk_status rk_run_case_fill(const rk_run_sources *sources, const rk_run_table *table, size_t row,
@@ -549,7 +570,7 @@ rk_status rk_run_case_fill(const rk_run_sources *sources, const rk_run_table *ta
     name_assumed(assumed, out->assumed);
     out->filled = assumed != 0;
     out->unsure = note(guesses_modules(table, row), "recompute_modules", out->assumed) ||
-                  rests_on_settings(&f, table, row, out->assumed) || (assumed & DECIDE_MEMORY);
+                  take_settings(&f, table, row, out->assumed) || (assumed & DECIDE_MEMORY);
     const double peak = sources->systems[out->system].accelerator.gemm[RK_BF16].peak;
     return set_measured(table, row, &f.facts, peak, out, err);
 }

@@ -174,6 +174,7 @@ const rk_field rk_run_fact_fields[] = {
     FLAG("param_overlap", param_overlap, "parameters are gathered beside the forward pass"),
     FLAG("moe_overlap", moe_overlap, "all-to-all beside the compute of another microbatch"),
     FLAG("offload_activations", offload_activations, "activations that are kept go to the host"),
+    INT("offload_layers", offload_layers, "layers whose activations are offloaded; 0: all"),
     FLAG("graph_capture", graph_capture, "CUDA graphs of layers"),
     FLAG("graph_step", graph_step, "a CUDA graph of the step"),
     FLAG("split_by_weight", split_by_weight,

@@ -51,6 +51,7 @@ typedef struct rk_run_facts {
     bool flash_attention, tp_overlap, grad_overlap, param_overlap, moe_overlap;
     bool graph_capture, graph_step;
     bool offload_activations;
+    int64_t offload_layers;
     bool split_by_weight;  /* stages filled as nanotron does */
     bool short_last_stage; /* a layout by hand: fewer layers beside the loss */
     double capacity_factor;

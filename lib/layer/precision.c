@@ -85,6 +85,13 @@ double rk_low_weight_copies(const rk_strategy *strategy, const rk_accelerator *a
     return format_of(strategy)->weight_by_row || accelerator->fp8_one_layout ? 2 : 1;
 }
 
+bool rk_transposes_again(const rk_strategy *strategy, const rk_accelerator *accelerator,
+                         const rk_stack *stack)
+{
+    return stack->transposes_again && !format_of(strategy)->weight_by_row &&
+           rk_low_weight_copies(strategy, accelerator) > 1;
+}
+
 bool rk_gathers_low(const rk_strategy *strategy)
 {
     return strategy->nf4_weights || (strategy->low_weights && format_of(strategy)->gathered);

@@ -36,6 +36,14 @@ double rk_low_weight_bytes(const rk_strategy *strategy);
 /* Copies that the GEMMs of a step read: along rows, and along columns where that is another. */
 double rk_low_weight_copies(const rk_strategy *strategy, const rk_accelerator *accelerator);
 
+/*
+ * Whether the copy of a weight along columns is the one along rows, transposed in every backward
+ * pass, and is not kept (Megatron Core: disable_parameter_transpose_cache).  Scales of rows do not
+ * serve columns.
+ */
+bool rk_transposes_again(const rk_strategy *strategy, const rk_accelerator *accelerator,
+                         const rk_stack *stack);
+
 /* Whether weights travel as the copy along rows; otherwise they do as they are written. */
 bool rk_gathers_low(const rk_strategy *strategy);
 

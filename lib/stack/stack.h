@@ -87,6 +87,7 @@ typedef struct rk_stack {
     double late_buffers;        /* more of them where no stage holds the host back */
     double stage_tensors;       /* hidden states that a pipeline keeps per microbatch in flight */
     double optimizer_temporary; /* bytes per parameter while the optimizer steps */
+    bool transposes_again;  /* transposed copies of 8-bit weights are made in every backward pass */
     double thrash_seconds;  /* per GiB beyond memory and microbatch, of giving back and taking */
     double context_bytes;   /* context and communicators outside the allocator */
     double workspace_bytes; /* of libraries, inside the allocator */

@@ -129,6 +129,8 @@ static const rk_field memory_fields[] = {
     NUMBER(stage_tensors, 100, "tensors",
            "hidden states that the pipeline keeps beside activations, per microbatch in flight"),
     BYTES(optimizer_temporary, "per parameter while the optimizer steps"),
+    FLAG(transposes_again,
+         "transposed copies of 8-bit weights are made in every backward pass, not kept"),
     SECONDS(thrash_seconds,
             "per GiB beyond memory and microbatch, of giving back and taking again"),
     SIZE(context_bytes, "context_GiB", "GiB", "context and communicators"),

@@ -2,6 +2,7 @@
 /* Memory of pipeline ranks against published tables and measured allocations. */
 #include "../layer/blocks.h"
 
+#include "estimate/once.h"
 #include "estimate/stage.h"
 
 /* ---- activations of GPT --------------------------------------------------------------------- */
@@ -234,6 +235,73 @@ static void test_offloaded(void **state)
     assert_near(rk_stage_host_at(&need, 4), 4 * stage.saved, 1e-12);
 }
 
+/* Of 32 layers 8 are offloaded: their activations but for two layers of the eight of a stage. */
+static void test_offloaded_layers(void **state)
+{
+    static rk_model model;
+    rk_stage stage;
+    (void)state;
+    model = model_of("llama3-8b");
+    rk_strategy s = rk_strategy_defaults(&model);
+    s.offload_layers = 8;
+    assert_near(rk_offloaded_share(&model, &s), 0, 0);
+    s.offload_activations = true;
+    assert_near(rk_offloaded_share(&model, &s), 0.25, 0);
+    s.offload_layers = 40;
+    assert_near(rk_offloaded_share(&model, &s), 1, 0);
+    s.offload_layers = 0;
+    assert_near(rk_offloaded_share(&model, &s), 1, 0);
+
+    rk_stage_need need = need_of(RK_SCHEDULE_1F1B, false, &stage);
+    const double whole = rk_stage_memory_at(&need, 4).part[RK_MEM_ACTIVATIONS];
+    need.offloaded = 0.25;
+    const double quarter = rk_stage_memory_at(&need, 4).part[RK_MEM_ACTIVATIONS];
+    assert_near(whole - quarter, (4 * 0.25 - 2.0 / 8) * stage.saved, 1e-9);
+}
+
+/*
+ * Frozen 8-bit weights on Hopper are kept along rows and along columns, unless the latter are made
+ * in every backward pass: then those of the layer at hand are there.
+ */
+static void test_transposes(void **state)
+{
+    static rk_model model;
+    static rk_cost_table table;
+    const rk_system system = system_of("h200-sxm");
+    rk_stack stack = stack_of("nemo-2025");
+    rk_chunk chunks[RK_CHUNK_MAX];
+    rk_stage_need need[2];
+    rk_stage stage;
+    double seconds[2];
+    (void)state;
+    model = model_of("llama2-70b");
+    rk_strategy s = rk_strategy_defaults(&model);
+    s.dp = 8;
+    s.global_batch = 16;
+    s.precision = RK_FP8;
+    s.fp8_recipe = RK_FP8_DELAYED;
+    s.low_weights = true;
+    rk_strategy_freeze(&model, 16, RK_ADAPTED_ATTENTION, &s);
+    for (int again = 0; again < 2; again++) {
+        stack.transposes_again = again;
+        rk_cost_table_fill(&model, &system, &stack, &s, &table);
+        rk_strategy_chunks(&model, &s, chunks);
+        stage = rk_stage_of(&table, &s, chunks);
+        need[again] = rk_stage_need_of(&table, &s, &stage);
+        seconds[again] = rk_weight_cast_seconds(&table, &s, &stage);
+    }
+    const double low = stage.low_dense_params;
+    assert_true(low > 60e9);
+    assert_near(need[0].weights - need[1].weights, low, 1e-9);
+    assert_near(need[1].layer - need[0].layer, stage.layer_low_params, 1e-9);
+    assert_near(seconds[0], 0, 0);
+    /* two microbatches read and write a byte of each weight */
+    assert_near(seconds[1],
+                rk_stream_seconds(&system.accelerator, stack.cast_passes * 2 * 2 * low) /
+                    stack.stream_share,
+                1e-9);
+}
+
 /* Memory of a rank with everything sharded over eight TPUs. */
 static rk_stage_need sharded(bool gathers_tensors, rk_stage *stage)
 {
@@ -276,7 +344,8 @@ int main(void)
         cmocka_unit_test(test_activations),    cmocka_unit_test(test_states),
         cmocka_unit_test(test_measured),       cmocka_unit_test(test_temporaries),
         cmocka_unit_test(test_sharded_states), cmocka_unit_test(test_losses),
-        cmocka_unit_test(test_offloaded),      cmocka_unit_test(test_tensors),
+        cmocka_unit_test(test_offloaded),      cmocka_unit_test(test_offloaded_layers),
+        cmocka_unit_test(test_transposes),     cmocka_unit_test(test_tensors),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

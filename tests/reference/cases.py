@@ -562,6 +562,7 @@ def random_strategy(rng, model, layers, has_experts):
                         ("offload_activations", 0.15), ("offload_weights", 0.15),
                         ("mtp_before_head", 0.3), ("low_activations", 0.25)):
         s[flag] = often(rng, share)
+    s["offload_layers"] = rng.choice((0, 0, 1, 5, 1000))
     s["capacity_factor"] = rng.choice((0, 0, 1, 1.25))
     s["imbalance"] = rng.choice((1, 1, 1.1, 1.37))
     if often(rng, 0.3):

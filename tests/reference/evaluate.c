@@ -146,6 +146,7 @@ static rk_status read_strategy(const json_t *object, const rk_model *model, draf
         CHOICE(recompute, recompute_names),
         CUSTOM("recompute_modules", read_modules, offsetof(draft, strategy.recompute_modules)),
         INT(recompute_layers),
+        INT(offload_layers),
         CHOICE(sharding, sharding_names),
         CHOICE(optimizer, rk_optimizer_names),
         INT(replicas),

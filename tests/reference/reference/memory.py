@@ -58,6 +58,13 @@ def extra_copies(c):
     return c.formats.weight_copies - (1 if c.strategy.low_weights else 0)
 
 
+def passing_copies(c):
+    """Of these, those that are made for the layer at hand and not kept."""
+    if c.strategy.sharding == "all":
+        return extra_copies(c)
+    return 1 if c.formats.transposes_again else 0
+
+
 def stored_weights(c, rank):
     """Bytes of the weights of a rank, of its shards where they are sharded."""
     kept = kept_of(c.strategy, rank)
@@ -86,7 +93,7 @@ def weights_of(c, rank):
     s, kept = c.strategy, kept_of(c.strategy, rank)
     if s.offload_weights:
         return loaded_weights(c, rank)
-    copies = 0 if s.sharding == "all" else extra_copies(c)
+    copies = extra_copies(c) - passing_copies(c)
     fsdp = c.stack.scatters_last or s.states.gather < s.states.weight
     stored = stored_weights(c, rank)
     if s.sharding == "gradients" and fsdp:
@@ -139,20 +146,27 @@ def moments_of(c, rank):
         head += 0 if tensors else s.states.reduce * rank.head_parameters
     if s.sharding == "all":
         layer += at_hand * gathered_bytes(c, parameters, low)
-        layer += extra_copies(c) * c.formats.weight * low
         whole = max(s.states.gather, s.states.reduce) if tensors else s.states.gather
         head += whole * rank.head_parameters
+    layer += passing_copies(c) * c.formats.weight * low
     update = s.learning * stack.optimizer_temporary * (rank.dense + rank.experts)
     return always, layer, head, update
+
+
+def offloaded_share(c):
+    """Of the activations of every stage."""
+    s = c.strategy
+    if not s.offload_activations:
+        return 0
+    return min(1, s.offload_layers / len(c.model.layers)) if s.offload_layers else 1
 
 
 def activations_of(c, rank, in_flight):
     """Bytes of activations, and of them those that are late."""
     s, stack = c.strategy, c.stack
-    most = inf
-    if s.offload_activations:
-        most = 2 / rank.layers if rank.layers > 2 else 1
-    kept = stack.activation_share * min(in_flight, most)
+    most = 2 / rank.layers if rank.layers > 2 else 1
+    away = offloaded_share(c) * in_flight
+    kept = stack.activation_share * (in_flight - away + min(away, most))
     ahead = stack.late_buffers * c.element * c.T * c.model.hidden if s.tp > 1 and s.pp == 1 else 0
     message = c.element * c.T_s * max(c.model.streams, 1) * c.model.hidden
     ends = stack.stage_tensors * message if s.pp > 1 else 0
@@ -196,5 +210,5 @@ def host_bytes(c, rank, in_flight):
     if s.offload_weights:
         size += stored_weights(c, rank)
     if s.offload_activations:
-        size += in_flight * rank.saved
+        size += offloaded_share(c) * in_flight * rank.saved
     return size

@@ -44,6 +44,8 @@ def formats_of(s, accelerator, stack):
     f.weight = nf4 if s.nf4_weights else element + of_weight
     f.weight_copies = 2 if weight_by_row or accelerator.fp8_one_layout else 1
     f.weight_copies = 1 if s.nf4_weights else f.weight_copies
+    f.transposes_again = (stack.transposes_again and f.weight_copies > 1
+                          and not weight_by_row)
     f.dequantised = nf4 + 2 if s.nf4_weights else 0
     f.cast_input = read + input_copies * (element + of_input)
     f.cast_weight = lambda copies: read + copies * f.weight

@@ -264,7 +264,7 @@ def visible_copies(each_way, seconds, used):
 def copies_each_way(c, rank):
     s, a, seconds = c.strategy, c.accelerator, 0
     if s.offload_activations:
-        seconds += kernels.copy(a, rank.saved)
+        seconds += kernels.copy(a, memory.offloaded_share(c) * rank.saved)
     if s.offload_weights:
         seconds += kernels.copy(a, memory.stored_weights(c, rank))
     return seconds
@@ -369,12 +369,16 @@ def weight_cast_seconds(c, heaviest):
     s, f = c.strategy, c.formats
     low = heaviest.low_dense + heaviest.low_experts
     turn = 2 * f.weight * (f.weight_copies - 1)
-    if low == 0 or (c.frozen and s.sharding != "all"):
+    if low == 0:
         return 0
     if s.sharding == "all":
         size = s.microbatches * (turn if f.gathers_low else 2 * f.cast_weight(1))
     else:
-        size = turn if f.gathers_low else f.cast_weight(f.weight_copies)
+        size = s.microbatches * turn if f.transposes_again else 0
+        if not c.frozen and not f.gathers_low:
+            size += f.cast_weight(1 if f.transposes_again else f.weight_copies)
+        elif not c.frozen and not f.transposes_again:
+            size += turn
     return c.stream(f.passes * size * low)
 
 

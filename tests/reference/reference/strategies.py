@@ -18,6 +18,7 @@ DEFAULTS = {
     "tp_overlap": False, "grad_overlap": True, "param_overlap": True, "pp_overlap": True,
     "moe_overlap": False, "graph_capture": False, "graph_step": False,
     "offload_optimizer": False, "offload_activations": False, "offload_weights": False,
+    "offload_layers": 0,
     "first_stage_layers": 0, "last_stage_layers": 0,
     "count_embedding": False, "count_head": False, "mtp_before_head": False, "layout": (),
     "capacity_factor": 0, "imbalance": 1, "adapter_rank": 0, "adapter_modules": (),
