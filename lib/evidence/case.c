@@ -367,6 +367,32 @@ static const struct {
     {RK_REC_NONE, 0, true},
 };
 
+static bool try_memory(filling *f, bool micro_stated, double *step)
+{
+    return micro_stated ? try_fit(f, step) : fit_micro_batch(f, step);
+}
+
+/*
+ * Sharding of a row that states recompute alone: none, unless the run fits with its optimizer
+ * sharded and not without.
+ */
+static void fit_sharding(filling *f, bool micro_stated)
+{
+    const filling before = *f;
+    double step;
+    const uint64_t open = f->assumed & (bit(RK_RUN_SHARDING) | bit(RK_RUN_RECOMPUTE));
+    if (open != bit(RK_RUN_SHARDING) || f->facts.sharding != RK_SHARD_NONE ||
+        try_memory(f, micro_stated, &step)) {
+        *f = before;
+        return;
+    }
+    *f = before;
+    f->facts.sharding = RK_SHARD_OPTIMIZER;
+    const bool fits = try_memory(f, micro_stated, &step);
+    *f = before;
+    f->facts.sharding = fits ? RK_SHARD_OPTIMIZER : RK_SHARD_NONE;
+}
+
 /* The recompute setting of a row that states none: the fastest that fits. */
 static void fit_memory(filling *f, bool micro_stated)
 {
@@ -375,8 +401,7 @@ static void fit_memory(filling *f, bool micro_stated)
     const filling before = *f;
     filling best = before;
     double step = (double)INFINITY, least = (double)INFINITY;
-    const bool fits = micro_stated ? try_fit(f, &step) : fit_micro_batch(f, &step);
-    if (fits || !open) {
+    if (try_memory(f, micro_stated, &step) || !open) {
         return;
     }
     for (size_t i = 0; i < WAYS; i++) {
@@ -384,7 +409,7 @@ static void fit_memory(filling *f, bool micro_stated)
         f->facts.recompute = recomputations[i].kind;
         f->facts.modules = recomputations[i].modules;
         f->facts.offload_activations = recomputations[i].offload;
-        if ((micro_stated ? try_fit(f, &step) : fit_micro_batch(f, &step)) && step < least) {
+        if (try_memory(f, micro_stated, &step) && step < least) {
             least = step;
             best = *f;
         }
@@ -458,8 +483,9 @@ static rk_status fill_strategy(filling *f, rk_error *err)
         return rk_fail(err, RK_ERR_INVALID, "%s", violation.message);
     }
     const bool micro_stated = !(open & bit(RK_RUN_MICRO_BATCH)) || f->facts.no_accumulation;
-    if (!micro_stated || f->assumed & bit(RK_RUN_RECOMPUTE)) {
+    if (!micro_stated || f->assumed & (bit(RK_RUN_RECOMPUTE) | bit(RK_RUN_SHARDING))) {
         f->d = stated;
+        fit_sharding(f, micro_stated);
         fit_memory(f, micro_stated);
     }
     return RK_OK;

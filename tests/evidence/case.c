@@ -161,6 +161,15 @@ static void test_assumed(void **state)
     rk_run_predict(&sources, &c, NULL, NULL, &p);
     assert_false(p.estimate.fits);
 
+    /* Sharding that is not stated is none, or of the optimizer where only that fits. */
+    assert_int_equal(fill("1,x," SHAPE "32,2,1,,16,1,16,full,,BF16,1,,\n", &c, &err), RK_OK);
+    assert_int_equal(c.strategy.sharding, RK_SHARD_NONE);
+    assert_int_equal(fill("1,x," SHAPE "16,1,1,,16,1,16,full,,BF16,1,,\n", &c, &err), RK_OK);
+    assert_int_equal(c.strategy.sharding, RK_SHARD_OPTIMIZER);
+    rk_run_predict(&sources, &c, NULL, NULL, &p);
+    assert_true(p.estimate.fits);
+    assert_string_equal(c.assumed, "sharding");
+
     assert_int_equal(fill("1,x," SHAPE "24,,,,,1,48,none,,BF16,1,,\n", &c, &err), RK_OK);
     assert_int_equal(rk_strategy_ranks(&c.strategy), 24);
     assert_non_null(strstr(c.assumed, "tp, pp"));
