@@ -29,7 +29,7 @@ COPIED = [
 FACTS = [
     "framework", "framework_version", "stack", "system", "network_GBps", "network_state",
     "architecture", "mixer", "sharding", "recompute", "recompute_modules", "offload_activations", "offload_layers", "precision",
-    "fp8_recipe", "fp8_cast", "schedule", "layer_chunks", "replicas", "shard_ranks", "cp_kind",
+    "fp8_recipe", "fp8_cast", "schedule", "layout", "layer_chunks", "replicas", "shard_ranks", "cp_kind",
     "rank_order", "parallel_block", "capacity_factor", "dispatcher", "kernels", "flash_attention", "attention_kernel", "compile",
     "scan_layers", "fused_activation", "dropout", "tp_overlap", "grad_overlap", "param_overlap",
     "moe_overlap", "graph_capture", "graph_step", "weight_bytes", "gradient_bytes",
@@ -130,9 +130,19 @@ def translate(row, rules):
             out[key] = cell_of(value)
         for key, (column, pattern) in rule.get("take", {}).items():
             out[key] = re.search(pattern, row[column]).group(1)
+    if row_layout := out.get("layout"):
+        out["layout"] = layout_of(row_layout)
     out["inferred"] = "+".join(inferred)
     out["unread"] = unread(row, used)
     return out
+
+
+def layout_of(worded):
+    """Layers of stages that are counted with the embedding and the head: 7/9/9/9 -> 6+9+9+8"""
+    counts = [int(count) for count in worded.split("/")]
+    counts[0] -= 1
+    counts[-1] -= 1
+    return "+".join(map(str, counts)) if len(counts) > 1 else ""
 
 
 def translated(path, rules):

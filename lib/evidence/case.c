@@ -149,7 +149,11 @@ static void set_stages(const rk_model *model, const rk_run_facts *facts, rk_stra
                        int16_t *layout)
 {
     const int64_t stages = rk_schedule_stages(s->schedule, s->pp, s->vp);
-    if (facts->split_by_weight && s->pp > 1 && stages <= RK_RUN_STAGE_MAX) {
+    if (facts->layout.count > 0 && s->pp > 1) {
+        memcpy(layout, facts->layout.layers, (size_t)facts->layout.count * sizeof(*layout));
+        s->layout = layout;
+        s->layout_count = facts->layout.count;
+    } else if (facts->split_by_weight && s->pp > 1 && stages <= RK_RUN_STAGE_MAX) {
         rk_strategy_layout_by_weight(model, stages, layout);
         s->layout = layout;
         s->layout_count = (int)stages;

@@ -191,6 +191,29 @@ static void test_keeps_gathered(void **state)
     assert_int_equal(c.strategy.micro_batch, 2); /* four microbatches of the 8 sequences */
 }
 
+/* Layers of each stage as the row has them; they have to add up. */
+static void test_layout(void **state)
+{
+    (void)state;
+    static rk_run_case c;
+    rk_error err;
+    static const char header[] = COLUMNS ",layout";
+    assert_int_equal(
+        fill_under(header, "1,x," SHAPE "16,1,4,,4,1,32,full,none,BF16,1,,,7+9+9+7\n", &c, &err),
+        RK_OK);
+    assert_int_equal(c.strategy.layout_count, 4);
+    assert_int_equal(c.layout[0] * 1000 + c.layout[1] * 100 + c.layout[2] * 10 + c.layout[3], 7997);
+    static const char *const bad[][2] = {
+        {"7+9+9", "layout"}, {"7+9+9+8", "layout"}, {"7+9+", "layout"}, {"7/9/9/7", "layout"}};
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        char row[256];
+        (void)snprintf(row, sizeof(row), "1,x," SHAPE "16,1,4,,4,1,32,full,none,BF16,1,,,%s\n",
+                       bad[i][0]);
+        assert_int_equal(fill_under(header, row, &c, &err), RK_ERR_INVALID);
+        assert_non_null(strstr(err.message, bad[i][1]));
+    }
+}
+
 /* A model of the catalogue by its name, or by the column architecture. */
 static void test_catalogue(void **state)
 {
@@ -542,27 +565,17 @@ static void test_planned_inside(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_printed),
-        cmocka_unit_test(test_precision),
-        cmocka_unit_test(test_rate),
-        cmocka_unit_test(test_frameworks),
-        cmocka_unit_test(test_names),
-        cmocka_unit_test(test_assumed),
-        cmocka_unit_test(test_catalogue),
-        cmocka_unit_test(test_keeps_gathered),
-        cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_missing),
-        cmocka_unit_test(test_exchange),
-        cmocka_unit_test(test_shard_groups),
-        cmocka_unit_test(test_software),
-        cmocka_unit_test(test_flags),
-        cmocka_unit_test(test_named),
-        cmocka_unit_test(test_experts),
-        cmocka_unit_test(test_utilisation),
-        cmocka_unit_test(test_guessed),
-        cmocka_unit_test(test_guessed_modules),
-        cmocka_unit_test(test_open_settings),
-        cmocka_unit_test(test_planned_inside),
+        cmocka_unit_test(test_printed),       cmocka_unit_test(test_precision),
+        cmocka_unit_test(test_rate),          cmocka_unit_test(test_frameworks),
+        cmocka_unit_test(test_names),         cmocka_unit_test(test_assumed),
+        cmocka_unit_test(test_catalogue),     cmocka_unit_test(test_keeps_gathered),
+        cmocka_unit_test(test_layout),        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_missing),       cmocka_unit_test(test_exchange),
+        cmocka_unit_test(test_shard_groups),  cmocka_unit_test(test_software),
+        cmocka_unit_test(test_flags),         cmocka_unit_test(test_named),
+        cmocka_unit_test(test_experts),       cmocka_unit_test(test_utilisation),
+        cmocka_unit_test(test_guessed),       cmocka_unit_test(test_guessed_modules),
+        cmocka_unit_test(test_open_settings), cmocka_unit_test(test_planned_inside),
     };
     rk_error err;
     if (rk_run_sources_load(NULL, &sources, &err)) {
