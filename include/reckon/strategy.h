@@ -62,7 +62,8 @@ enum {
     RK_MODULE_MOE = 32,           /* whole mixtures of experts */
     /* torchtitan's operators: all but attention, messages and every second product of a layer */
     RK_MODULE_OPERATORS = 64,
-    RK_MODULE_STREAMS = 128, /* streams of hyper-connections */
+    RK_MODULE_STREAMS = 128,    /* streams of hyper-connections */
+    RK_MODULE_PROJECTION = 256, /* output projection of attention, up to the next norm */
 };
 
 /* Modules with adapters; bits of rk_strategy.adapter_modules. */

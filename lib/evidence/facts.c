@@ -32,7 +32,8 @@ static rk_status read_why(const json_t *value, const char *path, void *out, rk_e
 
 /* Modules of selective recompute in the order of their bits. */
 static const char *const module_names[] = {
-    "core_attention", "norm", "activation", "mla_up", "mlp", "moe", "operators", "mhc", NULL};
+    "core_attention", "norm", "activation", "mla_up", "mlp", "moe",
+    "operators",      "mhc",  "attn_proj",  NULL};
 
 /* A list of names as bits in their order. */
 static rk_status read_bits(const json_t *value, const char *path, const char *const *names,
@@ -185,7 +186,7 @@ const rk_field rk_run_fact_fields[] = {
     NAMES("recompute", recompute, rk_recompute_kind_names, "kind of recompute"),
     TEXT("recompute_modules", modules, read_modules,
          "recomputed modules, joined by +: core_attention, norm, activation, mla_up, mlp, moe, "
-         "operators, mhc"),
+         "operators, mhc, attn_proj"),
     NAMES("precision", precision, rk_precision_names, "of the linears"),
     NAMES("fp8_recipe", fp8_recipe, rk_fp8_recipe_names, "how fp8 is scaled"),
     FLAG("low_weights", low_weights, "weights of fp8 and fp4 linears are kept in them alone"),

@@ -37,7 +37,7 @@ const rk_framework_traits rk_framework_maxtext = {
     .cp_kinds = ALL_KINDS,
     .orders = ALL_ORDERS,
     .modules = RK_MODULE_CORE_ATTENTION | RK_MODULE_NORM | RK_MODULE_ACTIVATION | RK_MODULE_MLP |
-               RK_MODULE_MOE,
+               RK_MODULE_MOE | RK_MODULE_PROJECTION,
     .always = RK_MODULE_NORM | RK_MODULE_ACTIVATION, /* every policy recomputes them */
     .sp = true,
     .etp = true,

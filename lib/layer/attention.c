@@ -284,6 +284,15 @@ static void add_context_parallel(rk_cost_builder *x, const rk_attention_widths *
     }
 }
 
+/* The output projection runs again, with the sum over the tensor group, for the norm behind it. */
+static void add_projection_again(rk_cost_builder *x, const rk_cost *before)
+{
+    rk_repeat(x, before);
+    if (x->c->strategy->tp > 1) {
+        rk_send(x, RK_PASS_BACKWARD, RK_PART_RECOMPUTE, x->c->reduce.seconds, &x->c->reduce, 1);
+    }
+}
+
 void rk_add_attention_core(rk_cost_builder *x, const rk_attention_shape *a)
 {
     const rk_strategy *s = x->c->strategy;
@@ -300,8 +309,12 @@ void rk_add_attention_core(rk_cost_builder *x, const rk_attention_shape *a)
     if (rk_recomputes(s, RK_MODULE_CORE_ATTENTION)) {
         rk_repeat(x, &before);
     }
+    const rk_cost projected = x->cost;
     rk_add_row_linear(x, s->precision, T, (double)x->c->model->hidden, w.output);
     rk_add_product_again(x, T, (double)x->c->model->hidden, w.output);
+    if (rk_recomputes(s, RK_MODULE_PROJECTION)) {
+        add_projection_again(x, &projected);
+    }
     /* the output, which is also the input of the projection unless that is cast; row sums */
     rk_save(x, again, x->c->element * T * w.output);
     rk_save(x, again, s->flash_attention ? 4 * T * heads : 0);

@@ -219,7 +219,13 @@ static void add_norms(rk_cost_builder *x, const rk_layer_type *type)
     rk_add_stream(x, RK_PART_STREAM, stack->dropout_bytes * wide, stack->dropout_bytes * wide);
     const double inputs = x->c->element * elements;
     rk_save(x, false, inputs); /* of the layer; those within it are recomputed by operators */
-    rk_save(x, rk_recomputes(s, RK_MODULE_OPERATORS), (norms - 1) * inputs);
+    /* of those within it, an output projection that runs again yields what lies before the FFN */
+    const double within = norms - 1,
+                 projected = type->mixer->projects && rk_recomputes(s, RK_MODULE_PROJECTION)
+                                 ? fmin(pairs, within)
+                                 : 0;
+    rk_save(x, true, projected * inputs);
+    rk_save(x, rk_recomputes(s, RK_MODULE_OPERATORS), (within - projected) * inputs);
     rk_save(x, again, output * fmax(gathered, kept));
     x->cost.late += again ? 0 : output * fmax(gathered - kept, 0);
     rk_save(x, false, stack->dropout_bytes > 0 ? 2 * elements : 0); /* masks */

@@ -253,5 +253,6 @@ const rk_mixer rk_mixer_grouped = {
              .matrices = matrices,
              .add = add,
              .transient = rk_attention_transient},
+    .projects = true,
     .flops = rk_attention_flops_of,
 };

@@ -178,5 +178,6 @@ const rk_mixer rk_mixer_latent = {
              .matrices = matrices,
              .add = add,
              .transient = rk_attention_transient},
+    .projects = true,
     .flops = rk_attention_flops_of,
 };

@@ -236,6 +236,7 @@ const rk_mixer rk_mixer_shared = {
              .add = add,
              .transient = transient},
     .regions = 3,
+    .projects = true,
     .flops = flops,
     .unsplittable = unsplittable,
     .kernels = kernels,

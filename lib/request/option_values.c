@@ -35,9 +35,9 @@ const char *const rk_module_choices[] = {
 
 unsigned rk_request_modules(const rk_request *r)
 {
-    return (r->modules & 0xFF) | (r->modules >> 8 & 1 ? RK_MODULE_NORM : 0U) |
-           (r->modules >> 9 & 1 ? RK_MODULE_ACTIVATION : 0U) |
-           (r->modules >> 10 & 1 ? RK_MODULE_MLA_UP : 0U);
+    return (r->modules & 0x1FF) | (r->modules >> 9 & 1 ? RK_MODULE_NORM : 0U) |
+           (r->modules >> 10 & 1 ? RK_MODULE_ACTIVATION : 0U) |
+           (r->modules >> 11 & 1 ? RK_MODULE_MLA_UP : 0U);
 }
 
 /* Likewise: Megatron-LM names the place of experts too, which is that of cp. */

@@ -13,8 +13,9 @@
 #define RK_ATTENTION_NAMES                                                                         \
     "flash", "unfused", "cudnn", "cudnn_fp8", "cudnn_mxfp8", "flash_attention_2",                  \
         "flash_attention_3", "aiter"
-#define RK_RECOMPUTE_NAMES  "none", "selective", "full"
-#define RK_MODULE_NAMES     "core_attn", "norm", "act", "mla_up", "mlp", "moe", "operators", "mhc"
+#define RK_RECOMPUTE_NAMES "none", "selective", "full"
+#define RK_MODULE_NAMES                                                                            \
+    "core_attn", "norm", "act", "mla_up", "mlp", "moe", "operators", "mhc", "attn_proj"
 #define RK_RANK_ORDER_NAMES "tp-cp-dp-pp", "tp-cp-pp-dp"
 #define RK_OFFLOAD_NAMES    "optimizer", "activations", "weights"
 #define RK_OVERLAP_NAMES    "tp", "grad", "param", "pp", "moe"

@@ -78,6 +78,9 @@ static void test_recompute(void **state)
         {RK_MODULE_ACTIVATION, 0, 2},
         {RK_MODULE_MLP, 0, 6},
         {RK_MODULE_NORM | RK_MODULE_ACTIVATION, 4, 2},
+        {RK_MODULE_PROJECTION, 2, 0}, /* the input of the norm behind it */
+        /* MaxText: kept are the layer's input, queries, keys, values and the output of attention */
+        {RK_MODULE_NORM | RK_MODULE_MLP | RK_MODULE_PROJECTION, 6, 6},
     };
     for (size_t i = 0; i < sizeof(gone) / sizeof(gone[0]); i++) {
         s.recompute_modules = gone[i].modules;

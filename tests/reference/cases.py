@@ -12,7 +12,7 @@ from reference.documents import DATA, STACK_DEFAULTS, load, load_system, system_
 SCHEDULES = ("gpipe", "1f1b", "interleaved", "zb-h1", "zb-h2", "zb-v", "dualpipe", "v-half",
              "v-min")
 CONVENTIONS = ("megatron", "full", "palm", "torchtitan", "nanotron", "megatron-bridge")
-MODULES = ("core_attention", "norm", "activation", "mla_up", "mlp", "moe", "mhc")
+MODULES = ("core_attention", "norm", "activation", "mla_up", "mlp", "moe", "mhc", "attn_proj")
 
 
 def names_of(folder):

@@ -49,7 +49,8 @@ static const char *const cp_kind_names[] = {"ring", "all_gather", "ulysses", NUL
 static const char *const recompute_names[] = {"none", "selective", "full", NULL};
 static const char *const sharding_names[] = {"none", "optimizer", "gradients", "all", NULL};
 static const char *const module_names[] = {
-    "core_attention", "norm", "activation", "mla_up", "mlp", "moe", "operators", "mhc", NULL};
+    "core_attention", "norm", "activation", "mla_up", "mlp", "moe",
+    "operators",      "mhc",  "attn_proj",  NULL};
 /* rk_attention_kernel in order. */
 static const char *const kernel_names[] = {
     "usual", "cudnn", "cudnn_fp8", "cudnn_mxfp8", "flash_attention_2", "flash_attention_3",

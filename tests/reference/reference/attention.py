@@ -175,8 +175,15 @@ def add_core(x, layer):
     add_context_parallel(x, layer)
     if again:
         x.repeat(before)
+    before = x.copy()
     x.adapted_linear("attention", T, h, o, summed=True)
     x.product_again(T, h, o)
+    if c.recomputes("attn_proj"):
+        x.projects_again = True
+        x.repeat(before)
+        if s.tp > 1:
+            x.backward["recompute"] += c.reduce
+            x.send("tensor", 0, (1 if s.sp else 2) * c.element * T * h * (s.tp - 1) / s.tp)
     unsaved = again and s.flash_attention
     x.save(c.element * T * o, unsaved)
     x.save(4 * T * layer.heads / s.tp if s.flash_attention else 0, unsaved)

@@ -89,6 +89,7 @@ class Block:
         self.dequantised = self.matrix = 0.0
         self.dense = self.whole = self.experts = self.low_dense = self.low_experts = 0.0
         self.adapters = 0
+        self.projects_again = False
         self.matrices = {"dense": [0, 0.0], "experts": [0, 0.0]}  # how many, seconds
         self.outer = 0  # parameters of recurrences that Muon leaves to AdamW
 
