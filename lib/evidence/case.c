@@ -377,49 +377,44 @@ static bool try_memory(filling *f, bool micro_stated, double *step)
 }
 
 /*
- * Sharding of a row that states recompute alone: none, unless the run fits with its optimizer
- * sharded and not without.
+ * Recompute and sharding of a row, where it states none: none of both, or the fastest that fit.
+ * Megatron Core does not offload activations of pipelines.
  */
-static void fit_sharding(filling *f, bool micro_stated)
-{
-    const filling before = *f;
-    double step;
-    const uint64_t open = f->assumed & (bit(RK_RUN_SHARDING) | bit(RK_RUN_RECOMPUTE));
-    if (open != bit(RK_RUN_SHARDING) || f->facts.sharding != RK_SHARD_NONE ||
-        try_memory(f, micro_stated, &step)) {
-        *f = before;
-        return;
-    }
-    *f = before;
-    f->facts.sharding = RK_SHARD_OPTIMIZER;
-    const bool fits = try_memory(f, micro_stated, &step);
-    *f = before;
-    f->facts.sharding = fits ? RK_SHARD_OPTIMIZER : RK_SHARD_NONE;
-}
-
-/* The recompute setting of a row that states none: the fastest that fits. */
 static void fit_memory(filling *f, bool micro_stated)
 {
     enum { WAYS = sizeof(recomputations) / sizeof(*recomputations) };
     const bool open = f->assumed & bit(RK_RUN_RECOMPUTE);
+    const bool unsharded = f->assumed & bit(RK_RUN_SHARDING) && f->facts.sharding == RK_SHARD_NONE;
     const filling before = *f;
     filling best = before;
     double step = (double)INFINITY, least = (double)INFINITY;
-    if (try_memory(f, micro_stated, &step) || !open) {
+    if (try_memory(f, micro_stated, &step) || !(open || unsharded)) {
         return;
     }
-    for (size_t i = 0; i < WAYS; i++) {
+    for (int i = 0; i < 2 * (WAYS + 1); i++) {
+        const int way = i / 2, sharded = i % 2; /* way 0: recompute as before */
+        if ((way > 0 && !open) || (sharded && !unsharded)) {
+            continue;
+        }
         *f = before;
-        f->facts.recompute = recomputations[i].kind;
-        f->facts.modules = recomputations[i].modules;
-        f->facts.offload_activations = recomputations[i].offload;
+        if (sharded) {
+            f->facts.sharding = RK_SHARD_OPTIMIZER;
+        }
+        if (way > 0) {
+            f->facts.recompute = recomputations[way - 1].kind;
+            f->facts.modules = recomputations[way - 1].modules;
+            f->facts.offload_activations = recomputations[way - 1].offload;
+        }
+        if (f->facts.offload_activations && f->run->strategy.pp > 1) {
+            continue;
+        }
         if (try_memory(f, micro_stated, &step) && step < least) {
             least = step;
             best = *f;
         }
     }
     *f = best;
-    f->run->settled = least < (double)INFINITY;
+    f->run->settled = open && least < (double)INFINITY;
     (void)try_strategy(f);
 }
 
@@ -489,7 +484,6 @@ static rk_status fill_strategy(filling *f, rk_error *err)
     const bool micro_stated = !(open & bit(RK_RUN_MICRO_BATCH)) || f->facts.no_accumulation;
     if (!micro_stated || f->assumed & (bit(RK_RUN_RECOMPUTE) | bit(RK_RUN_SHARDING))) {
         f->d = stated;
-        fit_sharding(f, micro_stated);
         fit_memory(f, micro_stated);
     }
     return RK_OK;

@@ -170,6 +170,17 @@ static void test_assumed(void **state)
     assert_true(p.estimate.fits);
     assert_string_equal(c.assumed, "sharding");
 
+    /* Where recompute is open too, the fastest of both: here no recompute is needed. */
+    assert_int_equal(fill("1,x," SHAPE "16,1,1,,16,1,16,,,BF16,1,,\n", &c, &err), RK_OK);
+    assert_int_equal(c.strategy.sharding, RK_SHARD_OPTIMIZER);
+    assert_int_equal(c.strategy.recompute, RK_REC_NONE);
+    assert_false(c.strategy.offload_activations);
+
+    /* Activations of pipelines are not taken to be offloaded. */
+    assert_int_equal(fill("1,x," SHAPE "16,1,4,,4,16,512,,ZeRO-1,BF16,1,,\n", &c, &err), RK_OK);
+    assert_int_equal(c.strategy.recompute, RK_REC_FULL);
+    assert_false(c.strategy.offload_activations);
+
     assert_int_equal(fill("1,x," SHAPE "24,,,,,1,48,none,,BF16,1,,\n", &c, &err), RK_OK);
     assert_int_equal(rk_strategy_ranks(&c.strategy), 24);
     assert_non_null(strstr(c.assumed, "tp, pp"));
