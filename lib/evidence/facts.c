@@ -146,6 +146,7 @@ const rk_field rk_run_fact_fields[] = {
     INT("slice", slice,
         "accelerators of a slice, within which states are sharded where all are; 0: all"),
     INT("replicas", replicas, "copies of the sharded states (HSDP); 0: one"),
+    INT("ep", ep, "expert parallelism"),
     INT("etp", etp, "tensor parallelism of experts; 0: none"),
     FLAG("no_accumulation", no_accumulation, "a step is one microbatch, whatever mbs says"),
     FLAG("seq_parallel", sp, "sequence parallelism"),

@@ -66,6 +66,7 @@ typedef struct rk_run_case {
     double network_bandwidth;                 /* bytes/s of the outermost tier; 0: as documented */
     double power;                             /* W; 0: as documented */
     double memory_bandwidth, memory_usable;   /* bytes/s, bytes; 0: as documented */
+    int64_t node;                             /* accelerators of a node; 0: as documented */
     double step_seconds;                      /* measured; 0: not printed */
     double memory;                            /* measured peak, bytes; 0: not printed */
     rk_run_memory memory_kind;
