@@ -6,6 +6,7 @@
 #include "framework/framework.h"
 #include "layer/precision.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -250,6 +251,7 @@ static rk_status set_measured(const rk_run_table *table, size_t row, const rk_ru
     status = status ? status : rk_run_number(table, row, RK_RUN_MFU, &mfu, err);
     status = status ? status : rk_run_number(table, row, RK_RUN_MEMORY, &memory, err);
     tflops = tflops > 0 ? tflops : mfu * peak / 1e12;
+    out->uncounted = out->step_seconds <= 0 && rate <= 0 && tflops > 0 && facts->rate == 0;
     if (rate <= 0 && tflops > 0 && facts->rate > 0) {
         const rk_flop_convention convention = (rk_flop_convention)(facts->rate - 1);
         rate = 1e12 * tflops / rk_model_flops_per_token(&out->model, s->seq, convention);
@@ -343,7 +345,7 @@ static bool try_strategy(filling *f)
 #define DECIDE_MEMORY                                                                              \
     (bit(RK_RUN_TP) | bit(RK_RUN_PP) | bit(RK_RUN_VP) | bit(RK_RUN_CP) | bit(RK_RUN_EP) |          \
      bit(RK_RUN_SP) | bit(RK_RUN_SHARDING) | bit(RK_RUN_MICRO_BATCH) | bit(RK_RUN_RECOMPUTE) |     \
-     bit(RK_RUN_PRECISION) | bit(RK_RUN_VOCAB) | bit(RK_RUN_HEADS) | bit(RK_RUN_FRAMEWORK))
+     bit(RK_RUN_PRECISION) | bit(RK_RUN_VOCAB) | bit(RK_RUN_HEADS))
 
 /* The same, and whether it fits in memory; *step gets its time. */
 static bool try_fit(filling *f, double *step)
@@ -545,7 +547,11 @@ static rk_status fill_strategy(filling *f, rk_error *err)
     const uint64_t open = guessed(&f->d, &f->facts, &run->strategy);
     f->assumed |= open;
     if (rk_strategy_ranks(&run->strategy) != f->d.ranks) {
-        return rk_fail(err, RK_ERR_INVALID, "degrees do not multiply to the accelerators");
+        const rk_strategy *s = &run->strategy;
+        return rk_fail(err, RK_ERR_INVALID,
+                       "degrees do not multiply to the accelerators: tp %" PRId64 " x pp %" PRId64
+                       " x cp %" PRId64 " x dp %" PRId64 ", n_accel %" PRId64,
+                       s->tp, s->pp, s->cp, s->dp, f->d.ranks);
     }
     if (!legal && !rk_strategy_legal(&run->model, &f->sources->systems[run->system], &run->strategy,
                                      RK_FRAMEWORK_ANY, &violation)) {
@@ -621,6 +627,25 @@ static bool rests_on_settings(const filling *f, const rk_run_table *table, size_
            note(open && fits_with(f, &once, true), "low_activations, transposed weights", out);
 }
 
+/*
+ * Whether a run of unknown software fits with the leanest states that some keep, all in 16 bits,
+ * and not with those that are assumed.
+ */
+static bool rests_on_framework(const filling *f)
+{
+    rk_run_case *run = f->run;
+    const rk_state_recipe assumed = run->strategy.states;
+    const bool unknown = f->assumed & bit(RK_RUN_FRAMEWORK);
+    if (!unknown || fits_with(f, NULL, run->strategy.low_activations)) {
+        return false;
+    }
+    run->strategy.states.weight = run->strategy.states.gradient = fmin(2, assumed.gradient);
+    run->strategy.states.optimizer = fmin(4, assumed.optimizer);
+    const bool fits = fits_with(f, NULL, run->strategy.low_activations);
+    run->strategy.states = assumed;
+    return fits;
+}
+
 rk_status rk_run_case_fill(const rk_run_sources *sources, const rk_run_table *table, size_t row,
                            rk_run_case *out, rk_error *err)
 {
@@ -646,7 +671,8 @@ rk_status rk_run_case_fill(const rk_run_sources *sources, const rk_run_table *ta
     name_assumed(assumed, out->assumed);
     out->filled = assumed != 0;
     out->unsure = note(guesses_modules(table, row), "recompute_modules", out->assumed) ||
-                  rests_on_settings(&f, table, row, out->assumed) || (assumed & DECIDE_MEMORY);
+                  rests_on_settings(&f, table, row, out->assumed) || (assumed & DECIDE_MEMORY) ||
+                  rests_on_framework(&f);
     const double peak = sources->systems[out->system].accelerator.gemm[RK_BF16].peak;
     return set_measured(table, row, &f.facts, peak, out, err);
 }

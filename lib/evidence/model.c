@@ -240,7 +240,10 @@ rk_status rk_run_model_of(const rk_run_sources *sources, const rk_run_table *tab
         return rk_fail(err, RK_ERR_INVALID, "length of sequences not stated: seq is missing");
     }
     if (missing) {
-        return rk_fail(err, RK_ERR_INVALID, "architecture not stated: %s is missing", missing);
+        return rk_fail(err, RK_ERR_INVALID, "architecture not stated: %s is missing%s", missing,
+                       known || !rk_run_cell(table, row, RK_RUN_MODEL)[0]
+                           ? ""
+                           : ", and the catalogue has no model of this name");
     }
     if (known) {
         *model = *known;

@@ -8,7 +8,7 @@
 /*
  * Words of a name, lower case and without what joins them, and the framework of
  * data/runs/defaults.json that they mean.  A trainer stands for the engine that runs its steps:
- * those of the second half run eager PyTorch over its FSDP unless they are told to use another.
+ * those of the second half run eager PyTorch, over its FSDP by default.
  */
 static const struct {
     const char *words, *framework;

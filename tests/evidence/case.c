@@ -625,6 +625,48 @@ static void test_spellings(void **state)
     }
 }
 
+/* Whether a run of unknown software fits is open where the states that it keeps decide. */
+static void test_unknown_software(void **state)
+{
+    static const struct {
+        int layers;
+        const char *framework;
+        bool unsure;
+    } rows[] = {{32, "home-made", false},
+                {60, "home-made", true},
+                {60, "megatron-lm", false},
+                {240, "home-made", false}};
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        static rk_run_case c;
+        rk_error err;
+        char row[256];
+        (void)snprintf(row, sizeof(row),
+                       "1,mine,llama,%d,4096,11008,32,32000,4096,H100,8,1,1,1,8,1,16,full,ZeRO-1,"
+                       "BF16,1,,,false,%s\n",
+                       rows[i].layers, rows[i].framework);
+        assert_int_equal(fill_under(COLUMNS ",seq_parallel,framework", row, &c, &err), RK_OK);
+        assert_int_equal(c.unsure, rows[i].unsure);
+    }
+}
+
+/* Utilisation alone says no time, unless its count is stated. */
+static void test_uncounted(void **state)
+{
+    static const char *const conventions[] = {"", "megatron"};
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        static rk_run_case c;
+        rk_error err;
+        char row[256];
+        (void)snprintf(row, sizeof(row), "1,mine," SHAPE "8,8,1,,1,1,16,none,,BF16,,,,,,0.4,%s,\n",
+                       conventions[i]);
+        assert_int_equal(fill_under(EXPERTS, row, &c, &err), RK_OK);
+        assert_int_equal(c.uncounted, i == 0);
+        assert_int_equal(c.step_seconds > 0, i == 1);
+    }
+}
+
 /* Tensor parallelism of eight leaves a node of four. */
 static void test_node(void **state)
 {
@@ -669,6 +711,8 @@ int main(void)
         cmocka_unit_test(test_planned_experts),
         cmocka_unit_test(test_own_words),
         cmocka_unit_test(test_spellings),
+        cmocka_unit_test(test_unknown_software),
+        cmocka_unit_test(test_uncounted),
         cmocka_unit_test(test_node),
     };
     rk_error err;
