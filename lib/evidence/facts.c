@@ -138,6 +138,7 @@ const rk_field rk_run_fact_fields[] = {
          "attention and feed-forward layer side by side, after one norm"),
     NAMES("qk_norm", qk_norm, qk_norm_names, "norm of queries and keys"),
     INT("dense_layers", dense_layers, "leading layers without experts"),
+    FLAG("hybrid", hybrid, "has layers that are not of attention; needs a model of the catalogue"),
     FLAG("mtp", mtp, "multi-token prediction as the catalogue has it"),
     INT("mbs", micro_batch, "sequences"),
     INT("vpp", vp, "chunks of a pipeline rank"),

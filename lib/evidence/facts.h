@@ -26,7 +26,7 @@ typedef struct rk_run_facts {
     rk_qk_norm qk_norm;
     int64_t vocab;        /* where the row prints none */
     int64_t dense_layers; /* leading dense layers; -1: as in the catalogue, or none */
-    bool mtp;
+    bool mtp, hybrid;
     /* Strategy. */
     int64_t micro_batch, vp, ep, etp; /* 0: none */
     bool layer_chunks;                /* of a layer each, where the row states none */

@@ -236,6 +236,12 @@ rk_status rk_run_model_of(const rk_run_sources *sources, const rk_run_table *tab
     }
     assume_sizes(facts, &n, assumed);
     const char *missing = missing_size(&n);
+    if (facts->hybrid && (!known || n.layers != known->layers || n.hidden != known->hidden)) {
+        return rk_fail(
+            err, RK_ERR_INVALID,
+            "layers that are not of attention: no column describes them; name a model of "
+            "the catalogue with these sizes in the column architecture");
+    }
     if (n.seq < 1) {
         return rk_fail(err, RK_ERR_INVALID, "length of sequences not stated: seq is missing");
     }
@@ -245,6 +251,7 @@ rk_status rk_run_model_of(const rk_run_sources *sources, const rk_run_table *tab
                            ? ""
                            : ", and the catalogue has no model of this name");
     }
+    const bool whole = is_whole(table, row) || facts->hybrid;
     if (known) {
         *model = *known;
         model->mtp_layers = facts->mtp ? model->mtp_layers : 0;
@@ -263,7 +270,7 @@ rk_status rk_run_model_of(const rk_run_sources *sources, const rk_run_table *tab
     model->seq = n.seq;
     (void)snprintf(model->name, sizeof(model->name), "%.63s",
                    rk_run_cell(table, row, RK_RUN_MODEL));
-    if (known && !is_whole(table, row)) {
+    if (known && !whole) {
         set_known_layers(&n, facts, known, model);
     } else if (!known) {
         set_printed_layers(&n, facts, model);

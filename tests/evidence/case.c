@@ -223,6 +223,40 @@ static void test_refused(void **state)
                      RK_ERR_INVALID);
 }
 
+/* A hybrid is a model of the catalogue, by its name alone or by the column architecture. */
+static void test_hybrid(void **state)
+{
+    static const struct {
+        const char *row;
+        rk_status status;
+    } rows[] = {
+        {"nemotron-h-56b,,,,,8192,H100,32,8,1,4,96,,", RK_OK},
+        {"nemotron-h-56b,118,8192,64,131072,8192,H100,32,8,1,4,96,hybrid,nemotron-h-56b", RK_OK},
+        {"nemotron-h-56b,118,8192,64,131072,8192,H100,32,8,1,4,96,hybrid,", RK_ERR_INVALID},
+        {"half of it,59,8192,64,131072,8192,H100,32,8,1,4,96,hybrid,nemotron-h-56b",
+         RK_ERR_INVALID},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        static rk_run_case c;
+        rk_run_table table;
+        rk_error err;
+        char text[512];
+        (void)snprintf(text, sizeof(text),
+                       "model,layers,hidden,heads,vocab,seq,accelerator,n_accel,tp,pp,dp,gbs,mixer,"
+                       "architecture\n%s\n",
+                       rows[i].row);
+        assert_int_equal(rk_run_table_parse(text, strlen(text), "test.csv", &table, &err), RK_OK);
+        assert_int_equal(rk_run_sources_add(&sources, &table, &err), RK_OK);
+        assert_int_equal(rk_run_case_fill(&sources, &table, 0, &c, &err), rows[i].status);
+        if (rows[i].status == RK_OK) {
+            assert_true(c.model.type_count > 2); /* of layers */
+            assert_null(strstr(c.assumed, "heads"));
+        }
+        rk_run_table_clear(&table);
+    }
+}
+
 static void test_missing(void **state)
 {
     (void)state;
@@ -696,6 +730,7 @@ int main(void)
         cmocka_unit_test(test_catalogue),
         cmocka_unit_test(test_keeps_gathered),
         cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_hybrid),
         cmocka_unit_test(test_missing),
         cmocka_unit_test(test_exchange),
         cmocka_unit_test(test_shard_groups),
