@@ -575,15 +575,6 @@ static bool note(bool assumed, const char *name, char out[RK_RUN_NOTE_SIZE])
     return assumed;
 }
 
-/*
- * Whether the recomputed modules are a guess, as under policies of XLA that the source does not
- * name or that keep single tensors.  The step is predicted with them.
- */
-static bool guesses_modules(const rk_run_table *table, size_t row)
-{
-    return strstr(rk_run_cell(table, row, RK_RUN_INFERRED), "recompute_modules") != NULL;
-}
-
 static bool states(const rk_run_table *table, size_t row, const char *fact)
 {
     for (size_t i = 0; i < rk_run_fact_count; i++) {
@@ -592,6 +583,19 @@ static bool states(const rk_run_table *table, size_t row, const char *fact)
         }
     }
     return false;
+}
+
+/*
+ * Whether the recomputed modules are a guess, as under policies of XLA that the source does not
+ * name or that keep single tensors, or where a row only says "selective".  The step is predicted
+ * with them.
+ */
+static bool guesses_modules(const filling *f, const rk_run_table *table, size_t row)
+{
+    const bool open = f->facts.recompute == RK_REC_SELECTIVE && f->facts.modules &&
+                      !(f->assumed & bit(RK_RUN_RECOMPUTE)) &&
+                      !states(table, row, "recompute_modules");
+    return open || strstr(rk_run_cell(table, row, RK_RUN_INFERRED), "recompute_modules") != NULL;
 }
 
 static bool fits_with(const filling *f, const rk_system *system, bool low_activations)
@@ -670,7 +674,7 @@ rk_status rk_run_case_fill(const rk_run_sources *sources, const rk_run_table *ta
     const uint64_t assumed = that_matter(f.assumed, &out->strategy);
     name_assumed(assumed, out->assumed);
     out->filled = assumed != 0;
-    out->unsure = note(guesses_modules(table, row), "recompute_modules", out->assumed) ||
+    out->unsure = note(guesses_modules(&f, table, row), "recompute_modules", out->assumed) ||
                   rests_on_settings(&f, table, row, out->assumed) || (assumed & DECIDE_MEMORY) ||
                   rests_on_framework(&f);
     const double peak = sources->systems[out->system].accelerator.gemm[RK_BF16].peak;

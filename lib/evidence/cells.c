@@ -13,25 +13,16 @@ enum { CELL_MAX = 128 };
 static const struct {
     const char *column, *word, *value;
 } synonyms[] = {
-    {"sharding", "zero0", "none"},
-    {"sharding", "ddp", "none"},
-    {"sharding", "zero1", "optimizer"},
-    {"sharding", "distributedoptimizer", "optimizer"},
-    {"sharding", "zero2", "gradients"},
-    {"sharding", "shardgradop", "gradients"},
-    {"sharding", "zero3", "all"},
-    {"sharding", "fullshard", "all"},
-    {"sharding", "fsdp", "all"},
-    {"sharding", "fsdp2", "all"},
-    {"recompute", "true", "full"},
-    {"recompute", "false", "none"},
-    {"precision", "bfloat16", "bf16"},
-    {"precision", "float16", "fp16"},
-    {"precision", "float32", "fp32"},
-    {"precision", "float8", "fp8"},
-    {"precision", "nvfp4", "fp4"},
-    {"fp8_recipe", "hybrid", "delayed"},
-    {"fp8_recipe", "current", "tensorwise"},
+    {"sharding", "zero0", "none"},       {"sharding", "ddp", "none"},
+    {"sharding", "zero1", "optimizer"},  {"sharding", "distributedoptimizer", "optimizer"},
+    {"sharding", "zero2", "gradients"},  {"sharding", "shardgradop", "gradients"},
+    {"sharding", "zero3", "all"},        {"sharding", "fullshard", "all"},
+    {"sharding", "hsdp", "all"},         {"sharding", "fsdp", "all"},
+    {"sharding", "fsdp2", "all"},        {"recompute", "true", "full"},
+    {"recompute", "false", "none"},      {"precision", "bfloat16", "bf16"},
+    {"precision", "float16", "fp16"},    {"precision", "float32", "fp32"},
+    {"precision", "float8", "fp8"},      {"precision", "nvfp4", "fp4"},
+    {"fp8_recipe", "hybrid", "delayed"}, {"fp8_recipe", "current", "tensorwise"},
 };
 
 static char lower(char c)

@@ -247,7 +247,7 @@ rk_status rk_run_model_of(const rk_run_sources *sources, const rk_run_table *tab
     }
     if (missing) {
         return rk_fail(err, RK_ERR_INVALID, "architecture not stated: %s is missing%s", missing,
-                       known || !rk_run_cell(table, row, RK_RUN_MODEL)[0]
+                       known || !is_whole(table, row) || !rk_run_cell(table, row, RK_RUN_MODEL)[0]
                            ? ""
                            : ", and the catalogue has no model of this name");
     }

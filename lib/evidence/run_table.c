@@ -62,6 +62,33 @@ static void name_frameworks(rk_run_table *table)
     }
 }
 
+/* Cuts what stands in parentheses behind a name: "full (every block)" is full. */
+static void cut_remarks(rk_run_table *table, int column)
+{
+    const int at = table->at[column];
+    for (size_t row = 1; at >= 0 && row <= table->rows; row++) {
+        char *cell = table->cells[row * table->columns + (size_t)at];
+        size_t length = strcspn(cell, "(");
+        if (cell[length] == '(' && length > 0) {
+            while (length > 0 && cell[length - 1] == ' ') {
+                length--;
+            }
+            cell[length] = '\0';
+        }
+    }
+}
+
+/* Names as rules have them. */
+static void tidy_names(rk_run_table *table)
+{
+    for (int column = 0; column < RK_RUN_COLUMN_COUNT; column++) {
+        if (strcmp(rk_run_column_texts[column].type, "name") == 0) {
+            cut_remarks(table, column);
+        }
+    }
+    name_frameworks(table);
+}
+
 /* Takes ownership of what was read. */
 static rk_status take(rk_status status, rk_csv_in *csv, rk_run_table *table, rk_error *err)
 {
@@ -77,7 +104,7 @@ static rk_status take(rk_status status, rk_csv_in *csv, rk_run_table *table, rk_
             rk_error_set_file(err, table->name);
             rk_run_table_clear(table);
         } else {
-            name_frameworks(table);
+            tidy_names(table);
         }
     }
     return status;

@@ -504,6 +504,15 @@ static void test_guessed_modules(void **state)
     assert_true(c.unsure && !c.filled);
     assert_string_equal(c.assumed, "recompute_modules");
     assert_int_equal(c.strategy.recompute_modules, RK_MODULE_NORM);
+
+    /* Not listed: those of Megatron. */
+    assert_int_equal(fill_under(header,
+                                "1,mine," SHAPE "8,1,1,1,8,1,16,selective (why?),ZeRO-1,BF16,1,,,,,"
+                                "megatron-lm\n",
+                                &c, &err),
+                     RK_OK);
+    assert_int_equal(c.strategy.recompute_modules, RK_MODULE_CORE_ATTENTION);
+    assert_string_equal(c.assumed, "recompute_modules");
 }
 
 /* FP8 on eight H100 with so many layers, and what the row says of inputs of activations. */
@@ -646,7 +655,8 @@ static void test_own_words(void **state)
 /* ZeRO by any of its usual spellings. */
 static void test_spellings(void **state)
 {
-    static const char *const words[] = {"ZeRO-3", "zero3", "FSDP2", "FULL_SHARD"};
+    static const char *const words[] = {
+        "ZeRO-3", "zero3", "FSDP2", "FULL_SHARD", "FSDP (every layer)", "HSDP"};
     (void)state;
     for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
         static rk_run_case c;
@@ -656,6 +666,7 @@ static void test_spellings(void **state)
                        words[i]);
         assert_int_equal(fill(row, &c, &err), RK_OK);
         assert_int_equal(c.strategy.sharding, RK_SHARD_ALL);
+        assert_int_equal(c.strategy.replicas, strcmp(words[i], "HSDP") == 0 ? 2 : 1);
     }
 }
 
