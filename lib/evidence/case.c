@@ -533,8 +533,7 @@ static void plan_degrees(filling *f, bool dense, bool experts)
     f->assumed |= experts ? 0 : bit(RK_RUN_EP);
 }
 
-/* The strategy that the row states, with the usual choices where it states none. */
-static rk_status fill_strategy(filling *f, rk_error *err)
+static rk_status fill_as_assumed(filling *f, rk_error *err)
 {
     rk_violation violation = {.rule = NULL};
     rk_run_case *run = f->run;
@@ -563,6 +562,34 @@ static rk_status fill_strategy(filling *f, rk_error *err)
         fit_memory(f, micro_stated);
     }
     return RK_OK;
+}
+
+static bool fits_now(const filling *f)
+{
+    rk_run_prediction p;
+    rk_run_predict(f->sources, f->run, NULL, NULL, &p);
+    return p.estimate.fits;
+}
+
+/*
+ * The strategy that the row states, with the usual choices where it states none.  States that are
+ * assumed to be whole on every rank, and do not fit so, are sharded as by ZeRO-1.
+ */
+static rk_status fill_strategy(filling *f, rk_error *err)
+{
+    const filling before = *f;
+    const rk_status status = fill_as_assumed(f, err);
+    const bool whole = f->assumed & bit(RK_RUN_SHARDING) && f->facts.sharding == RK_SHARD_NONE;
+    if ((!status && (f->run->strategy.dp == 1 || fits_now(f))) || !whole) {
+        return status;
+    }
+    *f = before;
+    f->facts.sharding = RK_SHARD_OPTIMIZER;
+    if (!fill_as_assumed(f, err) && fits_now(f)) {
+        return RK_OK;
+    }
+    *f = before;
+    return fill_as_assumed(f, err);
 }
 
 /* Adds a column to those that are assumed, where it is one. */

@@ -81,12 +81,12 @@ static void cut_remarks(rk_run_table *table, int column)
 /* Names as rules have them. */
 static void tidy_names(rk_run_table *table)
 {
+    name_frameworks(table);
     for (int column = 0; column < RK_RUN_COLUMN_COUNT; column++) {
-        if (strcmp(rk_run_column_texts[column].type, "name") == 0) {
+        if (column != RK_RUN_FRAMEWORK && strcmp(rk_run_column_texts[column].type, "name") == 0) {
             cut_remarks(table, column);
         }
     }
-    name_frameworks(table);
 }
 
 /* Takes ownership of what was read. */

@@ -26,6 +26,12 @@ static const rk_catalogue_entry *find_exact(const char *kind, const char *name)
 
 /* ---- other names ----------------------------------------------------------------------------- */
 
+/* What joins the words of a name. */
+static bool is_joint(char c)
+{
+    return c && strchr("-_ ", c);
+}
+
 /* Strips a suffix such as "-instruct": fine-tuned weights have the shape of their base model. */
 static size_t length_without_ending(const char *name)
 {
@@ -34,8 +40,11 @@ static size_t length_without_ending(const char *name)
     for (size_t i = 0; i < sizeof(endings) / sizeof(endings[0]); i++) {
         const size_t end = strlen(endings[i]);
         size_t same = 0;
-        while (same < end && same < length &&
-               tolower((unsigned char)name[length - 1 - same]) == endings[i][end - 1 - same]) {
+        while (same < end && same < length) {
+            const char wanted = endings[i][end - 1 - same], found = name[length - 1 - same];
+            if (tolower((unsigned char)found) != wanted && !(wanted == '-' && is_joint(found))) {
+                break;
+            }
             same++;
         }
         if (same == end && length > end) {
@@ -53,7 +62,7 @@ static void make_key(const char *name, char key[KEY_SIZE])
     const size_t length = length_without_ending(own);
     size_t used = 0;
     for (size_t i = 0; i < length && used + 1 < KEY_SIZE; i++) {
-        if (!strchr("-_ ", own[i])) {
+        if (!is_joint(own[i])) {
             key[used++] = (char)tolower((unsigned char)own[i]);
         }
     }
@@ -118,11 +127,6 @@ const rk_catalogue_entry *rk_catalogue_find(const char *kind, const char *name)
 
 /* ---- names inside longer ones ------------------------------------------------------------------
  */
-
-static bool is_joint(char c)
-{
-    return c && strchr("-_ ", c);
-}
 
 /*
  * Letters of `name` that begin `text`, whatever joins them ("RTX 4090" has "rtx-4090"), if `text`

@@ -601,6 +601,25 @@ static void test_planned_experts(void **state)
     assert_true(c.strategy.ep > 1 && strstr(c.assumed, "ep"));
 }
 
+/* States that nobody says are whole on every rank are sharded where they do not fit otherwise. */
+static void test_assumed_sharding(void **state)
+{
+    static rk_run_case c;
+    rk_error err;
+    (void)state;
+    assert_int_equal(fill_framework("1,mine,yi,60,7168,20480,56,64000,4096,A800,64,8,1,,8,1,256,,,"
+                                    "BF16,1,,,2024,megatron-lm\n",
+                                    &c, &err),
+                     RK_OK);
+    assert_int_equal(c.strategy.sharding, RK_SHARD_OPTIMIZER);
+    assert_non_null(strstr(c.assumed, "sharding"));
+    assert_int_equal(fill_framework("1,mine,yi,60,7168,20480,56,64000,4096,A800,64,8,1,,8,1,256,,"
+                                    "none,BF16,1,,,2024,megatron-lm\n",
+                                    &c, &err),
+                     RK_OK);
+    assert_int_equal(c.strategy.sharding, RK_SHARD_NONE);
+}
+
 /* A table as its owner words it: names of models, accelerators and software as their vendors spell.
  */
 static void test_own_words(void **state)
@@ -626,6 +645,8 @@ static void test_own_words(void **state)
          true},
         {"Llama-3-8B", "B200 180GB", "NVIDIA NeMo 2.0", "hgx-b200-400g", "nemo-2025-blackwell",
          true},
+        {"Llama 3.1 8B Instruct", "Instinct MI325X", "Primus (Megatron-LM)", "mi325x",
+         "megatron-2025", true},
         {"Llama-3-8B", "H200", "home-made", "h200-sxm", "megatron-2025", false},
     };
     (void)state;
@@ -755,6 +776,7 @@ int main(void)
         cmocka_unit_test(test_open_settings),
         cmocka_unit_test(test_planned_inside),
         cmocka_unit_test(test_planned_experts),
+        cmocka_unit_test(test_assumed_sharding),
         cmocka_unit_test(test_own_words),
         cmocka_unit_test(test_spellings),
         cmocka_unit_test(test_unknown_software),
