@@ -106,7 +106,7 @@
       "one node once for each rank; default: alltoall of megatron-core, otherwise as the stack")   \
     X(KERNELS, "kernels", "name", "",                                                              \
       "of attention, norms and products where the framework has a choice: transformer-engine; "    \
-      "default: PyTorch's")                                                                        \
+      "default: the framework's own")                                                              \
     X(INFERRED, "inferred", "list", "",                                                            \
       "columns of the row whose values are guesses: \"vpp+vocab\"")                                \
     X(UNREAD, "unread", "text", "",                                                                \

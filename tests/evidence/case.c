@@ -285,6 +285,56 @@ static void test_software(void **state)
     }
 }
 
+/*
+ * JAX keeps parameters in fp32 and gathers them in bf16, also where products are in 8 bits: MaxText
+ * on TPU, Paxml with Transformer Engine.
+ */
+static void test_jax_weights(void **state)
+{
+    (void)state;
+    static const char *const rows[] = {
+        "1,x," MODEL "TPU v6e,256,1,1,,256,2,512,full,FSDP,FP8,1,,,2024,maxtext\n",
+        "1,x," MODEL "H100,64,1,1,,64,2,128,none,FSDP,FP8,1,,,2024,paxml\n",
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        static rk_run_case c;
+        rk_error err;
+        assert_int_equal(fill_framework(rows[i], &c, &err), RK_OK);
+        assert_int_equal(c.strategy.precision, RK_FP8);
+        assert_false(c.strategy.low_weights);
+        assert_near(c.strategy.states.gather, 2, 0);
+    }
+}
+
+/* Attention that writes its scores: loops of XLA, and the one kernel of Transformer Engine. */
+static void test_jax_scores(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *kernels;
+        double forward, backward;
+    } rows[] = {{"", 8, 14}, {"transformer-engine", 4, 6}};
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        static rk_run_case c, changed;
+        rk_run_prediction ruled, set;
+        rk_error err;
+        char row[256];
+        (void)snprintf(row, sizeof(row),
+                       "1,x," MODEL "A100,8,1,1,,8,1,8,none,none,BF16,1,,,paxml,false,%s\n",
+                       rows[i].kernels);
+        assert_int_equal(fill_under(COLUMNS ",framework,flash_attention,kernels", row, &c, &err),
+                         RK_OK);
+        changed = c;
+        changed.change_count = 0;
+        rk_stack stack = sources.stacks[c.stack];
+        stack.score_forward = rows[i].forward;
+        stack.score_backward = rows[i].backward;
+        rk_run_predict(&sources, &c, NULL, NULL, &ruled);
+        rk_run_predict(&sources, &changed, NULL, &stack, &set);
+        assert_near(ruled.estimate.step, set.estimate.step, 1e-12);
+    }
+}
+
 /* Runs of your own name their documents. */
 static void test_named(void **state)
 {
@@ -537,6 +587,8 @@ int main(void)
         cmocka_unit_test(test_exchange),
         cmocka_unit_test(test_shard_groups),
         cmocka_unit_test(test_software),
+        cmocka_unit_test(test_jax_weights),
+        cmocka_unit_test(test_jax_scores),
         cmocka_unit_test(test_flags),
         cmocka_unit_test(test_named),
         cmocka_unit_test(test_experts),
