@@ -15,20 +15,31 @@ struct dp_traffic {
 };
 
 /*
+ * Messages of a layer of `params` fully sharded parameters: one, or as many as its largest matrix
+ * goes into it where tensors pass one by one.
+ */
+static double layer_messages(const rk_stack *stack, const rk_stage *stage, double params)
+{
+    const bool tensors = stack->gathers_tensors && stage->matrix_params > 0;
+    return tensors ? fmax(1, floor(params / stage->matrix_params + 0.5)) : 1;
+}
+
+/*
  * A collective on `params` parameters in `bytes`, in messages of about `most` bytes and of at least
- * as many parameters as the stack's buckets have; in one where there is no limit, and of a layer
- * of fully sharded parameters.  Buckets grow with the group, so that the latency of its ring does
- * not (Megatron-Core: the larger of 40 million and 1 million per rank).
+ * as many parameters as the stack's buckets have; in one where there is no limit, and in `tensors`
+ * of a layer of fully sharded parameters.  Buckets grow with the group, so that the latency of its
+ * ring does not (Megatron-Core: the larger of 40 million and 1 million per rank).
  */
 static double in_messages(const rk_cost_table *table, const rk_strategy *s, rk_collective op,
-                          double params, double bytes, double most, const rk_group *group)
+                          double params, double bytes, double most, double tensors,
+                          const rk_group *group)
 {
     const rk_stack *stack = table->context.stack;
     const double bucket =
         fmax(stack->bucket_params, stack->bucket_rank_params * (double)group->size);
     const double message = fmax(most, bucket * bytes / params);
-    const bool cut = message > 0 && s->sharding != RK_SHARD_ALL;
-    const double messages = cut ? fmax(1, floor(bytes / message + 0.5)) : 1;
+    const double cut = message > 0 ? fmax(1, floor(bytes / message + 0.5)) : 1;
+    const double messages = s->sharding == RK_SHARD_ALL ? tensors : cut;
     return messages * rk_collective_seconds(table->context.system, op, bytes / messages, group);
 }
 
@@ -36,11 +47,12 @@ static double in_messages(const rk_cost_table *table, const rk_strategy *s, rk_c
  * Gradients of `params` parameters: all-reduced, or reduce-scattered in the shard group and
  * all-reduced among its replicas (HSDP); then parameters are gathered.
  */
-static void add_dp_group(const rk_cost_table *table, const rk_strategy *s, double params,
-                         double low, const rk_group *shard, const rk_group *replica,
+static void add_dp_group(const rk_cost_table *table, const rk_strategy *s, const rk_stage *stage,
+                         double params, double low, const rk_group *shard, const rk_group *replica,
                          struct dp_traffic *t)
 {
     const rk_stack *stack = table->context.stack;
+    const double tensors = layer_messages(stack, stage, params);
     const double reduced = params * s->states.reduce;
     const double gathered = rk_gathered_bytes(s, params, low);
     const double n = (double)shard->size, share = (n - 1) / n;
@@ -53,17 +65,17 @@ static void add_dp_group(const rk_cost_table *table, const rk_strategy *s, doubl
         /* between steps only what learns has changed */
         const double changed = s->sharding == RK_SHARD_ALL ? 1 : learning;
         t->gather += in_messages(table, s, RK_COLL_ALL_GATHER, changed * params, changed * gathered,
-                                 stack->gather_bytes, shard);
+                                 stack->gather_bytes, tensors, shard);
         t->gather_bytes += changed * gathered * share;
     }
     const bool whole = !sharded || stack->reduces_whole || rk_optimizer_of(s)->deals_matrices;
     t->reduce += in_messages(table, s, whole ? RK_COLL_ALL_REDUCE : RK_COLL_REDUCE_SCATTER, learns,
-                             reduced, stack->bucket_bytes, shard);
+                             reduced, stack->bucket_bytes, tensors, shard);
     t->reduce_bytes += (whole ? 2 : 1) * reduced * share;
     if (replica && replica->size > 1) {
         const double r = (double)replica->size;
         t->reduce += in_messages(table, s, RK_COLL_ALL_REDUCE, learns / n, reduced / n,
-                                 stack->bucket_bytes, replica);
+                                 stack->bucket_bytes, tensors, replica);
         t->reduce_bytes += 2 * reduced / n * (r - 1) / r;
     }
 }
@@ -80,12 +92,12 @@ static struct dp_traffic dp_traffic(const rk_cost_table *table, const rk_strateg
     const rk_group *replicas = sharded ? &replica : NULL;
     const rk_group data = rk_strategy_group(system, s, sharded ? RK_GROUP_SHARD : RK_GROUP_DATA);
     struct dp_traffic t = {0, 0, 0, 0};
-    add_dp_group(table, s, dense, low, &data, replicas, &t);
+    add_dp_group(table, s, stage, dense, low, &data, replicas, &t);
     if (experts > 0) {
         const rk_group expert_data =
             rk_strategy_group(system, s, sharded ? RK_GROUP_EXPERT_SHARD : RK_GROUP_EXPERT_DATA);
-        add_dp_group(table, s, experts, share * stage->low_expert_params, &expert_data, replicas,
-                     &t);
+        add_dp_group(table, s, stage, experts, share * stage->low_expert_params, &expert_data,
+                     replicas, &t);
     }
     return t;
 }

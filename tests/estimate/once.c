@@ -77,6 +77,30 @@ static void test_norm_rings(void **state)
 }
 
 /*
+ * A layer of 12 h^2 parameters, whose largest matrices have 4 h^2, passes in one message or in
+ * three: each pays the latency of the ring, in two gathers and a scatter.
+ */
+static void test_tensors(void **state)
+{
+    (void)state;
+    const rk_model model = gpt_of(24, 4096, 32);
+    const rk_system system = system_of("h100-p5-efa");
+    rk_stack stack = stack_of("maxtext-gpu");
+    rk_strategy s = tensor_strategy(&model, 1);
+    s.dp = s.global_batch = 256;
+    s.sharding = RK_SHARD_ALL;
+    s.grad_overlap = false;
+    double seconds[2];
+    for (int i = 0; i < 2; i++) {
+        stack.gathers_tensors = i;
+        seconds[i] = estimate_of(&model, &stack, &s).times.part[RK_PART_DP];
+    }
+    const rk_group group = rk_strategy_group(&system, &s, RK_GROUP_SHARD);
+    const double latency = rk_collective_seconds(&system, RK_COLL_ALL_GATHER, 1, &group);
+    assert_near((seconds[1] - seconds[0]) / (24 * 3 * 2 * latency), 1, 0.2);
+}
+
+/*
  * Two messages for every stage that a microbatch passes on its way.  The last stage, which has the
  * head, sets the pace while messages are short: it sends one a microbatch.  Long ones make it a
  * stage in the middle, which sends two.
@@ -151,9 +175,8 @@ static void test_gradient_runs(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_late_reduction),
-        cmocka_unit_test(test_norm_rings),
-        cmocka_unit_test(test_send_seconds),
+        cmocka_unit_test(test_late_reduction), cmocka_unit_test(test_norm_rings),
+        cmocka_unit_test(test_tensors),        cmocka_unit_test(test_send_seconds),
         cmocka_unit_test(test_gradient_runs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

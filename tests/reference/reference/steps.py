@@ -196,38 +196,47 @@ def message_seconds(c, times, work, send):
 
 # ---- data parallelism -----------------------------------------------------------------------
 
-def in_messages(c, op, parameters, size, most, group):
+def layer_messages(stack, matrix, parameters):
+    """Messages of a layer of fully sharded parameters."""
+    if stack.gathers_tensors and matrix > 0:
+        return max(1, floor(parameters / matrix + 0.5))
+    return 1
+
+
+def in_messages(c, op, parameters, size, most, tensors, group):
     """A collective on so many parameters, in messages."""
     s, stack = c.strategy, c.stack
     bucket = max(stack.bucket_params, stack.bucket_rank_params * group.size)
     message = max(most, bucket * size / parameters)
-    count = 1
+    count = tensors if s.sharding == "all" else 1
     if message > 0 and s.sharding != "all":
         count = max(1, floor(size / message + 0.5))
     return count * collectives.seconds_of(c.system, op, size / count, group)
 
 
-def traffic_of_group(c, parameters, low, shard, replica):
+def traffic_of_group(c, matrix, parameters, low, shard, replica):
     """Seconds to reduce and to gather, and the bytes that a rank sends of each."""
     s, stack, learning = c.strategy, c.stack, c.strategy.learning
     t = Record(reduce=0, gather=0, reduce_bytes=0, gather_bytes=0)
     if parameters == 0:
         return t
     reduced = s.states.reduce * parameters
+    tensors = layer_messages(stack, matrix, parameters)
     leaves = (shard.size - 1) / shard.size
     if s.sharding != "none":
         a = 1 if s.sharding == "all" else learning
         gathered = a * memory.gathered_bytes(c, parameters, low)
-        t.gather = in_messages(c, "all_gather", a * parameters, gathered, stack.gather_bytes, shard)
+        t.gather = in_messages(c, "all_gather", a * parameters, gathered, stack.gather_bytes,
+                               tensors, shard)
         t.gather_bytes = gathered * leaves
     whole = s.sharding == "none" or stack.reduces_whole or s.deals_matrices
     t.reduce = in_messages(c, "all_reduce" if whole else "reduce_scatter", learning * parameters,
-                           reduced, stack.bucket_bytes, shard)
+                           reduced, stack.bucket_bytes, tensors, shard)
     t.reduce_bytes = (2 if whole else 1) * reduced * leaves
     if s.sharding != "none" and replica.size > 1:
         n, r = shard.size, replica.size
         t.reduce += in_messages(c, "all_reduce", learning * parameters / n, reduced / n,
-                                stack.bucket_bytes, replica)
+                                stack.bucket_bytes, tensors, replica)
         t.reduce_bytes += 2 * reduced / n * (r - 1) / r
     return t
 
@@ -241,8 +250,8 @@ def traffic_of(c, rank, share):
     for kind, parameters, low in ((kinds[0], rank.dense, rank.low_dense),
                                   (kinds[1], rank.experts, rank.low_experts)):
         if parameters > 0:
-            t = traffic_of_group(c, share * parameters, share * low, group_of(c.system, s, kind),
-                                 replica)
+            t = traffic_of_group(c, rank.largest.matrix, share * parameters, share * low,
+                                 group_of(c.system, s, kind), replica)
             for name in vars(sums):
                 setattr(sums, name, getattr(sums, name) + getattr(t, name))
     return sums
