@@ -270,21 +270,35 @@ rk_pass_traffic rk_pass_traffic_of(const rk_cost_table *table, const rk_strategy
 
 /* ---- once a step --------------------------------------------------------------------------- */
 
-/*
- * Seconds of reductions that stay visible, of `reduce` for all gradients of the rank.  Those of
- * runs hide under the backward of the run that follows, those of the last microbatch under its own.
- * `last`: of that one what it uses of its pass.
- */
-static double shown_reduction(const rk_stack *stack, const rk_gradient_runs *runs, bool overlaps,
-                              double reduce, double backward, double *last)
+/* Chunks of a rank, and microbatches of one that run in a row where stages are interleaved. */
+struct turns {
+    double chunks, run;
+};
+
+static struct turns turns_of(const rk_strategy *s)
 {
-    const double chunks = runs->scatters > 0 ? runs->chunks : 1;
-    const double scatters = runs->scatters > 0 ? runs->scatters : 1;
-    const double each = reduce / chunks, pass = backward / chunks;
-    const double end = shown(stack, overlaps, each, pass);
-    const double before = shown(stack, overlaps, each, fmax(runs->microbatches, 1) * pass);
-    *last = each - end;
-    return end + (chunks * scatters - 1) * before;
+    if (!rk_schedules[s->schedule]->runs) {
+        return (struct turns){1, 1};
+    }
+    return (struct turns){(double)rk_stage_chunks(s),
+                          fmin((double)s->pp, (double)rk_strategy_microbatches(s))};
+}
+
+/*
+ * Seconds that stay visible of `times` exchanges of all chunks, of `traffic` seconds each, beside
+ * passes of `pass` seconds for a microbatch.  A chunk is exchanged beside the run of the one that
+ * is next to it: its gradients after its last backward pass, its parameters before its first
+ * forward pass.  The last exchange, or the first, has but the pass of its own microbatch.
+ * `own`: what that uses of its pass.
+ */
+static double shown_turns(const rk_stack *stack, const struct turns *turns, bool overlaps,
+                          double times, double traffic, double pass, double *own)
+{
+    const double each = traffic / turns->chunks, window = pass / turns->chunks;
+    const double alone = shown(stack, overlaps, each, window);
+    const double beside = shown(stack, overlaps, each, turns->run * window);
+    *own = each - alone;
+    return alone + (turns->chunks * times - 1) * beside;
 }
 
 /*
@@ -296,21 +310,20 @@ static rk_exchange reduce_once(const rk_cost_table *table, const rk_strategy *s,
 {
     const rk_stack *stack = table->context.stack;
     const struct dp_traffic t = dp_traffic(table, s, heaviest, 1);
-    const rk_gradient_runs runs = rk_stage_gradient_runs(stack, s);
-    const bool once = s->sharding < RK_SHARD_GRADIENTS || runs.scatters > 0;
+    const struct turns turns = turns_of(s);
+    const double scatters = rk_stage_gradient_runs(stack, s).scatters;
+    const bool once = s->sharding < RK_SHARD_GRADIENTS || scatters > 0;
     const double gathers = s->sharding == RK_SHARD_ALL ? 0 : 1; /* else in every pass */
-    double hidden = 0;
-    const double reduce = shown_reduction(
-        stack, &runs, s->grad_overlap && !reduces_late(stack, s), once ? t.reduce : 0,
-        rk_stage_backward(s, heaviest) + heaviest->hidden_backward, &hidden);
-    const double gather = shown(stack, s->param_overlap, gathers * t.gather,
-                                rk_times_sum(&heaviest->forward) + heaviest->hidden_forward);
-    return (rk_exchange){
-        .visible = reduce + gather,
-        .bytes = (once ? fmax(runs.scatters, 1) * t.reduce_bytes : 0) + gathers * t.gather_bytes,
-        .hidden_forward = gathers * t.gather - gather,
-        .hidden_backward = hidden,
-    };
+    rk_exchange out = {.visible = 0};
+    out.visible =
+        shown_turns(stack, &turns, s->grad_overlap && !reduces_late(stack, s), fmax(scatters, 1),
+                    once ? t.reduce : 0, rk_stage_backward(s, heaviest) + heaviest->hidden_backward,
+                    &out.hidden_backward);
+    out.visible += shown_turns(stack, &turns, s->param_overlap, 1, gathers * t.gather,
+                               rk_times_sum(&heaviest->forward) + heaviest->hidden_forward,
+                               &out.hidden_forward);
+    out.bytes = (once ? fmax(scatters, 1) * t.reduce_bytes : 0) + gathers * t.gather_bytes;
+    return out;
 }
 
 /* A tied embedding has a copy on the first and on the last stage; their gradients are summed. */

@@ -329,18 +329,24 @@ def reduce_once(c, heaviest):
         t.reduce = t.reduce_bytes = 0
     if s.sharding == "all":
         t.gather = t.gather_bytes = 0
-    runs = runs or Record(scatters=1, microbatches=1, chunks=1)
-    each, window = t.reduce / runs.chunks, alone(heaviest, "backward") / runs.chunks
-    before = end = each
-    if s.grad_overlap and not late(c):
-        before = visible(stack, each, runs.microbatches * window)
-        end = visible(stack, each, window)
-    gather = t.gather
-    if s.param_overlap:
-        gather = visible(stack, t.gather, alone(heaviest, "forward"))
-    return Record(seconds=end + (runs.chunks * runs.scatters - 1) * before + gather,
-                  bytes=runs.scatters * t.reduce_bytes + t.gather_bytes,
-                  forward=t.gather - gather, backward=each - end)
+    grouped = s.schedule == "interleaved"
+    run, chunks = (min(s.pp, s.microbatches), s.vp) if grouped else (1, 1)
+    scatters = runs.scatters if runs else 1
+
+    def exchange(seconds, window, overlaps):
+        """Visible seconds of a chunk beside a pass of its own and beside a run of another."""
+        if not overlaps:
+            return seconds, seconds
+        return visible(stack, seconds, window), visible(stack, seconds, run * window)
+
+    reduce, gather = t.reduce / chunks, t.gather / chunks
+    end, before = exchange(reduce, alone(heaviest, "backward") / chunks,
+                           s.grad_overlap and not late(c))
+    start, after = exchange(gather, alone(heaviest, "forward") / chunks, s.param_overlap)
+    return Record(seconds=(end + (chunks * scatters - 1) * before
+                           + start + (chunks - 1) * after),
+                  bytes=scatters * t.reduce_bytes + t.gather_bytes,
+                  forward=gather - start, backward=reduce - end)
 
 
 def tied_seconds(c):
