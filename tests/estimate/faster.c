@@ -93,12 +93,18 @@ static const struct draw *contended(const struct draw *given, uint64_t *r)
  * 0.53 % at most, all in schedules that compute weight gradients apart; one of them, by 0.016 %, in
  * a schedule built of V blocks, whose order depends on how long the passes take; in 60,000 draws
  * one is 1.1 %.  The same goes for all-to-all that hides under compute: what is shorter hides less,
- * and some of it was not on the critical path.  Gradients that a pipeline scatters in runs hide
- * under all passes of the heaviest rank.
+ * and some of it was not on the critical path.  What a pipeline exchanges beside runs of
+ * microbatches hides under all passes of the heaviest rank.
  */
+static bool exchanges_in_runs(const rk_stack *stack, const rk_strategy *s)
+{
+    return (s->grad_overlap && rk_stage_gradient_runs(stack, s).scatters > 0) ||
+           ((s->grad_overlap || s->param_overlap) && rk_schedules[s->schedule]->runs);
+}
+
 static double slack_of(const rk_stack *stack, const rk_strategy *s)
 {
-    if (s->grad_overlap && rk_stage_gradient_runs(stack, s).scatters > 0) {
+    if (exchanges_in_runs(stack, s)) {
         return 2e-2;
     }
     if (s->moe_overlap) {
@@ -158,7 +164,7 @@ static void check_overlap(const struct draw *given, uint64_t *r)
         const double serial = step_seconds(&d, &d.system, &d.stack, &s);
         *flags[i] = true;
         const double overlapped = step_seconds(&d, &d.system, &d.stack, &s);
-        const bool runs = s.grad_overlap && rk_stage_gradient_runs(&d.stack, &s).scatters > 0;
+        const bool runs = exchanges_in_runs(&d.stack, &s);
         const double slack = runs ? 2e-2 : s.moe_overlap || rk_stage_splits(&s) ? 1e-2 : 1e-9;
         if (overlapped > serial * (1 + slack)) {
             fail_msg("overlap %zu: a step of %.9g s, without %.9g", i, overlapped, serial);
