@@ -158,27 +158,6 @@ static double unaligned(double head_bytes)
     return fmod(head_bytes, 16) > 0 ? 6 : 1;
 }
 
-/* Emits `count` batched products of M x N x K in a pass. */
-static void add_batched(rk_cost_builder *x, rk_pass pass, int count, double heads, double M,
-                        double N, double K, double share)
-{
-    const rk_operator o = {
-        .kind = RK_OPERATOR_PRODUCT,
-        .part = RK_PART_ATTENTION,
-        .pass = pass,
-        .precision = rk_wide_precision(x->c->strategy),
-        .groups = heads,
-        .M = M,
-        .N = N,
-        .K = K,
-        .flops = 2 * heads * M * N * K,
-        .share = share,
-    };
-    for (int i = 0; i < count; i++) {
-        rk_emit(x, &o);
-    }
-}
-
 /*
  * Attention by batched products and separate kernels of softmax and dropout on the whole square of
  * scores: Q K' and P V forward, dO V', P' dO, and both products with the gradient of the scores
@@ -193,11 +172,11 @@ static void add_unfused(rk_cost_builder *x, const rk_attention_shape *a)
     const double qk = (double)rk_attention_qk_size(a), v = (double)rk_attention_value_size(a);
     const double share = stack->gemm_share / unaligned(qk * x->c->element);
     const double scores = heads * queries * n;
-    add_batched(x, RK_PASS_FORWARD, 1, heads, queries, n, qk, share);
-    add_batched(x, RK_PASS_FORWARD, 1, heads, queries, v, n, share);
-    add_batched(x, RK_PASS_BACKWARD, 1, heads, queries, n, v, share);
-    add_batched(x, RK_PASS_BACKWARD, 1, heads, queries, v, n, share);
-    add_batched(x, RK_PASS_BACKWARD, 2, heads, queries, qk, n, share);
+    rk_add_products(x, RK_PART_ATTENTION, RK_PASS_FORWARD, 1, heads, queries, n, qk, share);
+    rk_add_products(x, RK_PART_ATTENTION, RK_PASS_FORWARD, 1, heads, queries, v, n, share);
+    rk_add_products(x, RK_PART_ATTENTION, RK_PASS_BACKWARD, 1, heads, queries, n, v, share);
+    rk_add_products(x, RK_PART_ATTENTION, RK_PASS_BACKWARD, 1, heads, queries, v, n, share);
+    rk_add_products(x, RK_PART_ATTENTION, RK_PASS_BACKWARD, 2, heads, queries, qk, n, share);
     rk_add_stream(x, RK_PART_ATTENTION, x->c->width * stack->score_forward * scores,
                   x->c->width * stack->score_backward * scores);
     rk_save(x, rk_recomputes(s, RK_MODULE_CORE_ATTENTION),

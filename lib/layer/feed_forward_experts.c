@@ -273,6 +273,28 @@ static void add_router_seconds(rk_cost_builder *x)
     rk_emit(x, &o);
 }
 
+/*
+ * Tokens that products with masks take to the slots of experts and back (GShard, arXiv 2006.16668;
+ * MaxText with a capacity): a sequence of n tokens has `load k n` slots.  Forward dispatches and
+ * combines; backward has the gradients of both, and that of the mask that combines, which holds the
+ * weights of the router.  A mask has an element for every token and slot.
+ */
+static void add_masks(rk_cost_builder *x, const rk_moe_shape *moe, double seen)
+{
+    const rk_strategy *s = x->c->strategy;
+    const double tokens = routed_tokens(x->c), n = fmin((double)s->seq, tokens);
+    const double slots = load(s) * rk_moe_reached(moe) * n, groups = tokens / n;
+    const double share = x->c->stack->gemm_share;
+    const double mask = x->c->element * tokens * slots;
+    rk_add_products(x, RK_PART_EXPERT, RK_PASS_FORWARD, 1, groups, slots, seen, n, share);
+    rk_add_products(x, RK_PART_EXPERT, RK_PASS_FORWARD, 1, groups, n, seen, slots, share);
+    rk_add_products(x, RK_PART_EXPERT, RK_PASS_BACKWARD, 1, groups, n, seen, slots, share);
+    rk_add_products(x, RK_PART_EXPERT, RK_PASS_BACKWARD, 1, groups, slots, seen, n, share);
+    rk_add_products(x, RK_PART_EXPERT, RK_PASS_BACKWARD, 1, groups, n, slots, seen, share);
+    rk_add_stream(x, RK_PART_EXPERT, 2 * mask, mask); /* written; the gradient is read */
+    rk_save(x, false, 2 * mask);
+}
+
 static void add(rk_cost_builder *x, const rk_layer_type *type)
 {
     const rk_strategy *s = x->c->strategy;
@@ -289,7 +311,11 @@ static void add(rk_cost_builder *x, const rk_layer_type *type)
 
     const double routed = experts + (double)moe->zero_experts;
     rk_add_linear(x, RK_PART_EXPERT, rk_wide_precision(s), tokens, routed, h);
-    rk_add_stream(x, RK_PART_EXPERT, permuted, permuted);
+    if (stack->masks_tokens && s->capacity_factor > 0) {
+        add_masks(x, moe, seen);
+    } else {
+        rk_add_stream(x, RK_PART_EXPERT, permuted, permuted);
+    }
     add_router_seconds(x);
     add_dispatch(x, moe);
     if (s->etp > 1) {

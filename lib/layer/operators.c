@@ -162,6 +162,26 @@ void rk_checkpoint(rk_cost_builder *x, const rk_cost *before)
     x->cost.late = before->late;
 }
 
+void rk_add_products(rk_cost_builder *x, rk_part part, rk_pass pass, int count, double groups,
+                     double M, double N, double K, double share)
+{
+    const rk_operator o = {
+        .kind = RK_OPERATOR_PRODUCT,
+        .part = part,
+        .pass = pass,
+        .precision = rk_wide_precision(x->c->strategy),
+        .groups = groups,
+        .M = M,
+        .N = N,
+        .K = K,
+        .flops = 2 * groups * M * N * K,
+        .share = share,
+    };
+    for (int i = 0; i < count; i++) {
+        rk_emit(x, &o);
+    }
+}
+
 /* ---- memory-bound -------------------------------------------------------------------------- */
 
 void rk_add_stream(rk_cost_builder *x, rk_part part, double forward_bytes, double backward_bytes)

@@ -77,6 +77,11 @@ void rk_add_row_linear(rk_cost_builder *x, rk_precision precision, double M, dou
 void rk_add_grouped_linear(rk_cost_builder *x, rk_precision precision, double groups, double M,
                            double N, double K);
 
+/* `count` times `groups` products of M x N x K in a pass and in wide precision, at a share of the
+ * rate. */
+void rk_add_products(rk_cost_builder *x, rk_part part, rk_pass pass, int count, double groups,
+                     double M, double N, double K, double share);
+
 /* Memory-bound work of so many bytes in each pass. */
 void rk_add_stream(rk_cost_builder *x, rk_part part, double forward_bytes, double backward_bytes);
 

@@ -72,6 +72,7 @@ typedef struct rk_stack {
     bool scatters_last;   /* under pipelines sharded gradients are scattered once, after the last
                              microbatch of a chunk */
     bool gathers_tensors; /* sharded weights and gradients pass one by one, not by layers */
+    bool masks_tokens;    /* with a capacity, products with masks take tokens to experts and back */
     /* Per step. */
     double step_seconds; /* fixed */
     double scale_growth; /* relative, per doubling of accelerators beyond 8 */

@@ -108,6 +108,7 @@ static const rk_field communication_fields[] = {
     FLAG(reduces_whole, "with a sharded optimizer gradients are all-reduced, after backward"),
     FLAG(scatters_last, "pipelines scatter sharded gradients with the last microbatch of a chunk"),
     FLAG(gathers_tensors, "fully sharded weights and gradients pass one by one, not by layers"),
+    FLAG(masks_tokens, "with a capacity, products with masks take tokens to experts and back"),
 };
 
 static const rk_field step_fields[] = {

@@ -123,6 +123,34 @@ static void test_capacity(void **state)
 }
 
 /*
+ * Masks of GShard: of Mixtral 8x7B, 4,096 tokens have 1.25 x 2 x 4,096 = 10,240 slots, so that each
+ * of two products takes 2 x 4,096 x 10,240 FLOPs per token of 4,096 elements, and each mask 84 MB.
+ */
+static void test_masks(void **state)
+{
+    (void)state;
+    const rk_model model = model_of("mixtral-8x7b");
+    const rk_system system = system_of("tpu-v6e");
+    rk_stack stack = stack_of("maxtext-tpu");
+    rk_strategy s = rk_strategy_defaults(&model);
+    s.seq = 4096;
+    s.capacity_factor = 1.25;
+    assert_true(stack.masks_tokens);
+    const rk_cost masked = cost_of(&model, &system, &stack, &s);
+    stack.masks_tokens = false;
+    const rk_cost permuted = cost_of(&model, &system, &stack, &s);
+    const double product = 2.0 * 4096 * 4096 * 10240;
+    assert_near((masked.flops_forward - permuted.flops_forward) / product, 2, 1e-9);
+    assert_near((masked.flops_backward - permuted.flops_backward) / product, 3, 1e-9);
+    assert_near(masked.saved - permuted.saved, 2 * 2.0 * 4096 * 10240, 1);
+    stack.masks_tokens = true;
+    s.capacity_factor = 0; /* without one, tokens are sorted */
+    const rk_cost dropless = cost_of(&model, &system, &stack, &s);
+    stack.masks_tokens = false;
+    assert_near(dropless.flops_forward, cost_of(&model, &system, &stack, &s).flops_forward, 0);
+}
+
+/*
  * A pass for weight gradients alone waits for its own launches, one for each of the four linears of
  * a dense layer, and the rest of backward for the others: faster launches make both shorter.
  */
@@ -209,6 +237,7 @@ int main(void)
         cmocka_unit_test(test_expert_overlap_uncovered),
         cmocka_unit_test(test_head_alignment),
         cmocka_unit_test(test_capacity),
+        cmocka_unit_test(test_masks),
         cmocka_unit_test(test_split_backward),
         cmocka_unit_test(test_clamped),
         cmocka_unit_test(test_tensor_overlap),

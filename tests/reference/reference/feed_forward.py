@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """docs/method/layers.md: the operators of dense and expert networks on one rank."""
 
-from reference import models
+from reference import kernels, models
 
 
 def add_activation(x, part, layer, elements, inputs_unsaved, module="ffn"):
@@ -77,6 +77,26 @@ def add_dispatch(x, layer):
     x.send("expert", (there + back) * leaves, 2 * back * leaves)
 
 
+def add_masks(x, layer, seen):
+    """Products with masks of tokens and slots, in place of a permutation."""
+    c, s = x.c, x.c.strategy
+    tokens = c.T / s.tp
+    n = min(s.seq, tokens)
+    slots = expert_load(s) * models.reached(layer) * n
+
+    def seconds(rows, columns, inner):
+        return kernels.gemm(c.accelerator, c.wide, rows, columns, inner,
+                            batch=tokens / n) / c.stack.gemm_share
+
+    there, back = seconds(slots, seen, n), seconds(n, seen, slots)
+    x.comm("experts", there + back, there + back + seconds(n, slots, seen))
+    x.flops_forward += 4 * tokens * slots * seen
+    x.flops_backward += 6 * tokens * slots * seen
+    mask = c.element * tokens * slots
+    x.stream("experts", 2 * mask, mask)
+    x.save(2 * mask)
+
+
 def add_experts(x, layer):
     c, s, stack, h = x.c, x.c.strategy, x.c.stack, x.c.model.hidden
     seen = layer.expert_latent or h
@@ -87,7 +107,10 @@ def add_experts(x, layer):
 
     x.linear("experts", c.wide, tokens, layer.experts + layer.zero_experts, h)
     permuted = stack.permute_passes * 4 * c.element * rows / s.etp * seen
-    x.stream("experts", permuted, permuted)
+    if stack.masks_tokens and s.capacity_factor > 0:
+        add_masks(x, layer, seen)
+    else:
+        x.stream("experts", permuted, permuted)
     x.comm("experts", stack.router_seconds, stack.router_seconds)
     add_dispatch(x, layer)
     if s.etp > 1:
