@@ -270,35 +270,50 @@ rk_pass_traffic rk_pass_traffic_of(const rk_cost_table *table, const rk_strategy
 
 /* ---- once a step --------------------------------------------------------------------------- */
 
-/* Chunks of a rank, and microbatches of one that run in a row where stages are interleaved. */
-struct turns {
-    double chunks, run;
+/*
+ * How the traffic of a rank is cut into that of its chunks.  Where schedules take microbatches in
+ * runs through one chunk after the other, all chunks but one exchange theirs beside the run of
+ * another chunk; the first to gather and the last to reduce hides beside a microbatch of its own.
+ */
+struct chunk_runs {
+    double chunks;       /* of the rank */
+    double microbatches; /* of a run */
+    double times;        /* that every chunk exchanges its own in a step */
 };
 
-static struct turns turns_of(const rk_strategy *s)
+/* Parameters, and gradients that nothing scatters before the last microbatch. */
+static struct chunk_runs chunk_runs_of(const rk_stack *stack, const rk_strategy *s)
 {
-    if (!rk_schedules[s->schedule]->runs) {
-        return (struct turns){1, 1};
+    if (!stack->overlaps_chunks || !rk_schedules[s->schedule]->runs) {
+        return (struct chunk_runs){1, 1, 1};
     }
-    return (struct turns){(double)rk_stage_chunks(s),
-                          fmin((double)s->pp, (double)rk_strategy_microbatches(s))};
+    return (struct chunk_runs){
+        .chunks = (double)rk_stage_chunks(s),
+        .microbatches = fmin((double)s->pp, (double)rk_strategy_microbatches(s)),
+        .times = 1,
+    };
+}
+
+static struct chunk_runs scatter_runs_of(const rk_stack *stack, const rk_strategy *s)
+{
+    const rk_gradient_runs runs = rk_stage_gradient_runs(stack, s);
+    return runs.scatters > 0 ? (struct chunk_runs){runs.chunks, runs.microbatches, runs.scatters}
+                             : chunk_runs_of(stack, s);
 }
 
 /*
- * Seconds that stay visible of `times` exchanges of all chunks, of `traffic` seconds each, beside
- * passes of `pass` seconds for a microbatch.  A chunk is exchanged beside the run of the one that
- * is next to it: its gradients after its last backward pass, its parameters before its first
- * forward pass.  The last exchange, or the first, has but the pass of its own microbatch.
- * `own`: what that uses of its pass.
+ * Seconds that stay visible of `traffic` for all chunks, as often as the runs say, beside passes of
+ * `pass` seconds per microbatch through all chunks.  `own`: what the exchange beside a microbatch
+ * of its own chunk uses of that.
  */
-static double shown_turns(const rk_stack *stack, const struct turns *turns, bool overlaps,
-                          double times, double traffic, double pass, double *own)
+static double shown_in_runs(const rk_stack *stack, const struct chunk_runs *runs, bool overlaps,
+                            double traffic, double pass, double *own)
 {
-    const double each = traffic / turns->chunks, window = pass / turns->chunks;
-    const double alone = shown(stack, overlaps, each, window);
-    const double beside = shown(stack, overlaps, each, turns->run * window);
+    const double each = traffic / runs->chunks, microbatch = pass / runs->chunks;
+    const double alone = shown(stack, overlaps, each, microbatch);
+    const double beside = shown(stack, overlaps, each, fmax(runs->microbatches, 1) * microbatch);
     *own = each - alone;
-    return alone + (turns->chunks * times - 1) * beside;
+    return alone + (runs->chunks * runs->times - 1) * beside;
 }
 
 /*
@@ -310,20 +325,20 @@ static rk_exchange reduce_once(const rk_cost_table *table, const rk_strategy *s,
 {
     const rk_stack *stack = table->context.stack;
     const struct dp_traffic t = dp_traffic(table, s, heaviest, 1);
-    const struct turns turns = turns_of(s);
-    const double scatters = rk_stage_gradient_runs(stack, s).scatters;
-    const bool once = s->sharding < RK_SHARD_GRADIENTS || scatters > 0;
-    const double gathers = s->sharding == RK_SHARD_ALL ? 0 : 1; /* else in every pass */
-    rk_exchange out = {.visible = 0};
-    out.visible =
-        shown_turns(stack, &turns, s->grad_overlap && !reduces_late(stack, s), fmax(scatters, 1),
-                    once ? t.reduce : 0, rk_stage_backward(s, heaviest) + heaviest->hidden_backward,
-                    &out.hidden_backward);
-    out.visible += shown_turns(stack, &turns, s->param_overlap, 1, gathers * t.gather,
+    const struct chunk_runs gathers = chunk_runs_of(stack, s), scatters = scatter_runs_of(stack, s);
+    const bool once =
+        s->sharding < RK_SHARD_GRADIENTS || rk_stage_gradient_runs(stack, s).scatters > 0;
+    const bool gathered = s->sharding != RK_SHARD_ALL; /* else in every pass */
+    rk_exchange x = {
+        .bytes = (once ? scatters.times * t.reduce_bytes : 0) + (gathered ? t.gather_bytes : 0),
+    };
+    x.visible = shown_in_runs(
+        stack, &scatters, s->grad_overlap && !reduces_late(stack, s), once ? t.reduce : 0,
+        rk_stage_backward(s, heaviest) + heaviest->hidden_backward, &x.hidden_backward);
+    x.visible += shown_in_runs(stack, &gathers, s->param_overlap, gathered ? t.gather : 0,
                                rk_times_sum(&heaviest->forward) + heaviest->hidden_forward,
-                               &out.hidden_forward);
-    out.bytes = (once ? fmax(scatters, 1) * t.reduce_bytes : 0) + gathers * t.gather_bytes;
-    return out;
+                               &x.hidden_forward);
+    return x;
 }
 
 /* A tied embedding has a copy on the first and on the last stage; their gradients are summed. */

@@ -489,6 +489,8 @@ rk_gradient_runs rk_stage_gradient_runs(const rk_stack *stack, const rk_strategy
     const double open = run >= m ? 1 : stack->scatters_last ? chunks : 2;
     return (rk_gradient_runs){
         .scatters = scatters,
+        .microbatches = run,
+        .chunks = chunks,
         .open = fmin(open, chunks) / chunks,
     };
 }

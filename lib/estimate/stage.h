@@ -105,8 +105,10 @@ bool rk_stage_splits(const rk_strategy *strategy);
  * (FSDP2).
  */
 typedef struct rk_gradient_runs {
-    double scatters; /* of a chunk in a step; 0: every microbatch scatters its own */
-    double open;     /* share of the rank's gradients that is whole at the peak */
+    double scatters;     /* of a chunk in a step; 0: every microbatch scatters its own */
+    double microbatches; /* between two of them */
+    double chunks;       /* of a rank, scattered one after the other */
+    double open;         /* share of the rank's gradients that is whole at the peak */
 } rk_gradient_runs;
 
 rk_gradient_runs rk_stage_gradient_runs(const rk_stack *stack, const rk_strategy *strategy);

@@ -103,7 +103,8 @@ def gradient_runs(c):
     grouped = s.schedule == "interleaved"
     run, chunks = (min(s.pp, m), s.vp) if grouped else (m, 1)
     open_chunks = 1 if run >= m else chunks if last else 2
-    return Record(scatters=1 if last else ceil(m / run), open=min(open_chunks, chunks) / chunks)
+    return Record(scatters=1 if last else ceil(m / run), microbatches=run, chunks=chunks,
+                  open=min(open_chunks, chunks) / chunks)
 
 
 def gradients_of(c, rank):

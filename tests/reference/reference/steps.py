@@ -329,24 +329,25 @@ def reduce_once(c, heaviest):
         t.reduce = t.reduce_bytes = 0
     if s.sharding == "all":
         t.gather = t.gather_bytes = 0
-    grouped = s.schedule == "interleaved"
-    run, chunks = (min(s.pp, s.microbatches), s.vp) if grouped else (1, 1)
-    scatters = runs.scatters if runs else 1
+    whole = Record(scatters=1, microbatches=1, chunks=1)
+    if stack.overlaps_chunks and s.schedule == "interleaved":
+        whole = Record(scatters=1, microbatches=min(s.pp, s.microbatches), chunks=s.vp)
+    runs = runs or whole
+    reduce, end = in_runs(stack, runs, s.grad_overlap and not late(c), t.reduce,
+                          alone(heaviest, "backward"))
+    gather, start = in_runs(stack, whole, s.param_overlap, t.gather, alone(heaviest, "forward"))
+    return Record(seconds=reduce + gather, bytes=runs.scatters * t.reduce_bytes + t.gather_bytes,
+                  forward=start, backward=end)
 
-    def exchange(seconds, window, overlaps):
-        """Visible seconds of a chunk beside a pass of its own and beside a run of another."""
-        if not overlaps:
-            return seconds, seconds
-        return visible(stack, seconds, window), visible(stack, seconds, run * window)
 
-    reduce, gather = t.reduce / chunks, t.gather / chunks
-    end, before = exchange(reduce, alone(heaviest, "backward") / chunks,
-                           s.grad_overlap and not late(c))
-    start, after = exchange(gather, alone(heaviest, "forward") / chunks, s.param_overlap)
-    return Record(seconds=(end + (chunks * scatters - 1) * before
-                           + start + (chunks - 1) * after),
-                  bytes=scatters * t.reduce_bytes + t.gather_bytes,
-                  forward=gather - start, backward=reduce - end)
+def in_runs(stack, runs, overlaps, traffic, window):
+    """Visible seconds: one chunk beside its own microbatch, others beside runs; what the first uses."""
+    each = traffic / runs.chunks
+    if not overlaps:
+        return each * runs.chunks * runs.scatters, 0
+    end = visible(stack, each, window / runs.chunks)
+    before = visible(stack, each, runs.microbatches * window / runs.chunks)
+    return end + (runs.chunks * runs.scatters - 1) * before, each - end
 
 
 def tied_seconds(c):
