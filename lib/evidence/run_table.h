@@ -101,6 +101,9 @@
       "the time is composed from profiles, without what a step costs once; default: false")        \
     X(SCAN_LAYERS, "scan_layers", "true or false", "",                                             \
       "layers are one compiled loop, across which nothing is scheduled; default: false")           \
+    X(CHUNK_OVERLAP, "chunk_overlap", "true or false", "",                                         \
+      "interleaved chunks exchange gradients and parameters beside one another; default: as the "  \
+      "stack")                                                                                     \
     X(FUSED_ACTIVATION, "fused_activation", "true or false", "",                                   \
       "the activation function is one kernel where the framework has a choice")                    \
     X(DROPOUT, "dropout", "true or false", "",                                                     \
