@@ -370,6 +370,29 @@ static void test_jax_scores(void **state)
     }
 }
 
+/* Whether interleaved chunks exchange beside one another is the stack's, unless the row says so. */
+static void test_chunk_overlap(void **state)
+{
+    (void)state;
+    static const char columns[] = COLUMNS ",framework,year,chunk_overlap";
+    double steps[3];
+    for (int i = 0; i < 3; i++) {
+        static const char *const said[] = {"", "false", "true"};
+        static rk_run_case c;
+        rk_run_prediction prediction;
+        rk_error err;
+        char row[256];
+        (void)snprintf(row, sizeof(row),
+                       "1,x," SHAPE "512,1,8,4,64,1,512,none,ZeRO-1,BF16,1,,,nemo,2024,%s\n",
+                       said[i]);
+        assert_int_equal(fill_under(columns, row, &c, &err), RK_OK);
+        rk_run_predict(&sources, &c, NULL, NULL, &prediction);
+        steps[i] = prediction.estimate.step;
+    }
+    assert_near(steps[1], steps[0], 0);
+    assert_true(steps[2] < steps[0]);
+}
+
 /* Runs of your own name their documents. */
 static void test_named(void **state)
 {
@@ -819,6 +842,7 @@ int main(void)
         cmocka_unit_test(test_software),
         cmocka_unit_test(test_jax_weights),
         cmocka_unit_test(test_jax_scores),
+        cmocka_unit_test(test_chunk_overlap),
         cmocka_unit_test(test_flags),
         cmocka_unit_test(test_named),
         cmocka_unit_test(test_experts),
