@@ -331,8 +331,8 @@ static double regions(const rk_block_context *c, const rk_layer_type *type)
     return !type->moe.shared_experts && c->strategy->etp == 1 ? 0 : 1;
 }
 
-static void kernels(const rk_block_context *c, const rk_layer_type *type, double *forward,
-                    double *backward)
+/* Kernels of the experts of a rank in forward, which launches them one by one. */
+static double expert_kernels(const rk_block_context *c, const rk_layer_type *type)
 {
     const rk_stack *stack = c->stack;
     const rk_strategy *s = c->strategy;
@@ -340,9 +340,28 @@ static void kernels(const rk_block_context *c, const rk_layer_type *type, double
     const double each = stack->expert_kernels + (low ? stack->expert_cast_kernels : 0);
     /* With a capacity, shapes are known before routing. */
     const double known = s->capacity_factor > 0 ? stack->capacity_launches : 1;
-    const double experts = (double)type->moe.experts / (double)s->ep * each * known;
+    return (double)type->moe.experts / (double)s->ep * each * known;
+}
+
+static void kernels(const rk_block_context *c, const rk_layer_type *type, double *forward,
+                    double *backward)
+{
+    const rk_stack *stack = c->stack;
+    const double experts = expert_kernels(c, type);
     *forward = stack->moe_kernels_forward + experts;
     *backward = stack->moe_kernels_backward + stack->expert_backward_launches * experts;
+}
+
+/*
+ * A graph of layers holds attention, router and what prepares a dispatch, but experts only where
+ * they are padded to a capacity: their shapes depend on the routing (Megatron Core,
+ * transformer_config.py, forbids the scope "moe" otherwise).
+ */
+static void loose(const rk_block_context *c, const rk_layer_type *type, double *forward,
+                  double *backward)
+{
+    *forward = c->strategy->capacity_factor > 0 ? 0 : expert_kernels(c, type);
+    *backward = c->stack->expert_backward_launches * *forward;
 }
 
 const rk_feed_forward rk_feed_forward_experts = {
@@ -362,4 +381,5 @@ const rk_feed_forward rk_feed_forward_experts = {
     .module = RK_MODULE_MOE,
     .regions = regions,
     .kernels = kernels,
+    .loose = loose,
 };
