@@ -263,6 +263,20 @@ static void add_expert_tensor(rk_cost_builder *x, double rows, double seen)
     rk_send(x, RK_PASS_BACKWARD, RK_PART_EP, once, both, 2);
 }
 
+/*
+ * Rows that are permuted on the way to the experts, and back on the way from them.  A rank sorts
+ * those that it sends by expert.  An all-to-all then delivers them sender by sender, so that a rank
+ * with several experts sorts what it received once more; kernels that de-duplicate write every row
+ * where its expert reads it.
+ */
+static double permuted_rows(const rk_block_context *c, const rk_moe_shape *moe)
+{
+    const rk_strategy *s = c->strategy;
+    const double rows = expert_rows(c, moe), sent = rows / (double)s->etp;
+    const bool mixed = s->ep * s->etp > 1 && moe->experts > s->ep;
+    return sent + (mixed && !c->stack->deduplicates ? rows : 0);
+}
+
 /* What routing takes whatever the sizes, in each pass. */
 static void add_router_seconds(rk_cost_builder *x)
 {
@@ -285,7 +299,7 @@ static void add(rk_cost_builder *x, const rk_layer_type *type)
     const double tokens = routed_tokens(x->c), rows = expert_rows(x->c, moe);
     const double seen = seen_width(moe, h);
     const double permuted =
-        stack->permute_passes * 4 * x->c->element * rows / (double)s->etp * seen;
+        stack->permute_passes * 4 * x->c->element * permuted_rows(x->c, moe) * seen;
 
     const double routed = experts + (double)moe->zero_experts;
     rk_add_linear(x, RK_PART_EXPERT, rk_wide_precision(s), tokens, routed, h);
