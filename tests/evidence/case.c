@@ -553,6 +553,36 @@ static void test_open_settings(void **state)
     }
 }
 
+/* Latent attention that does not fit as it is recomputes its way up first, as recipes do. */
+static void test_latent_recompute(void **state)
+{
+    static rk_run_case c;
+    rk_error err;
+    const char *row =
+        "1,mine,deepseek-v3,61,7168,18432,128,129280,4096,H100,1024,2,8,4,64,1,8192,,ZeRO-1,FP8,1,,"
+        ",256,8,,,1,64,2048,2025,megatron-bridge\n";
+    (void)state;
+    assert_int_equal(fill_under(EXPERTS ",ep,moe_ffn,year,framework", row, &c, &err), RK_OK);
+    assert_int_equal(c.strategy.recompute, RK_REC_SELECTIVE);
+    assert_int_equal(c.strategy.recompute_modules, RK_MODULE_MLA_UP);
+    assert_non_null(strstr(c.assumed, "recompute"));
+}
+
+/* What a rule says of the software that a row names is a fact, whatever was assumed before. */
+static void test_recipe_recompute(void **state)
+{
+    static rk_run_case c;
+    rk_error err;
+    const char *row =
+        "1,mine,deepseek-v3,61,7168,18432,128,129280,4096,H100,512,2,8,1,32,1,4096,,ZeRO-1,BF16,1,,"
+        ",256,8,,,1,64,2048,2025,nemo,25.02\n";
+    (void)state;
+    assert_int_equal(
+        fill_under(EXPERTS ",ep,moe_ffn,year,framework,framework_version", row, &c, &err), RK_OK);
+    assert_int_equal(c.strategy.recompute_modules, RK_MODULE_MLA_UP);
+    assert_null(strstr(c.assumed, "recompute"));
+}
+
 /* Of stated data-parallel ranks, what is left is shared out as the fastest step has it. */
 static void test_planned_inside(void **state)
 {
@@ -774,6 +804,8 @@ int main(void)
         cmocka_unit_test(test_guessed),
         cmocka_unit_test(test_guessed_modules),
         cmocka_unit_test(test_open_settings),
+        cmocka_unit_test(test_latent_recompute),
+        cmocka_unit_test(test_recipe_recompute),
         cmocka_unit_test(test_planned_inside),
         cmocka_unit_test(test_planned_experts),
         cmocka_unit_test(test_assumed_sharding),
