@@ -384,6 +384,7 @@ static const struct {
     unsigned modules;
     bool offload;
 } recomputations[] = {
+    {RK_REC_SELECTIVE, RK_MODULE_MLA_UP, false},
     {RK_REC_SELECTIVE, RK_MODULE_NORM | RK_MODULE_ACTIVATION, false},
     {RK_REC_SELECTIVE,
      RK_MODULE_NORM | RK_MODULE_ACTIVATION | RK_MODULE_MLA_UP | RK_MODULE_CORE_ATTENTION, false},

@@ -320,79 +320,6 @@ static void test_software(void **state)
     }
 }
 
-/*
- * JAX keeps parameters in fp32 and gathers them in bf16, also where products are in 8 bits: MaxText
- * on TPU, Paxml with Transformer Engine.
- */
-static void test_jax_weights(void **state)
-{
-    (void)state;
-    static const char *const rows[] = {
-        "1,x," MODEL "TPU v6e,256,1,1,,256,2,512,full,FSDP,FP8,1,,,2024,maxtext\n",
-        "1,x," MODEL "H100,64,1,1,,64,2,128,none,FSDP,FP8,1,,,2024,paxml\n",
-    };
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        static rk_run_case c;
-        rk_error err;
-        assert_int_equal(fill_framework(rows[i], &c, &err), RK_OK);
-        assert_int_equal(c.strategy.precision, RK_FP8);
-        assert_false(c.strategy.low_weights);
-        assert_near(c.strategy.states.gather, 2, 0);
-    }
-}
-
-/* Attention that writes its scores: loops of XLA, and the one kernel of Transformer Engine. */
-static void test_jax_scores(void **state)
-{
-    (void)state;
-    static const struct {
-        const char *kernels;
-        double forward, backward;
-    } rows[] = {{"", 8, 14}, {"transformer-engine", 4, 6}};
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        static rk_run_case c, changed;
-        rk_run_prediction ruled, set;
-        rk_error err;
-        char row[256];
-        (void)snprintf(row, sizeof(row),
-                       "1,x," MODEL "A100,8,1,1,,8,1,8,none,none,BF16,1,,,paxml,false,%s\n",
-                       rows[i].kernels);
-        assert_int_equal(fill_under(COLUMNS ",framework,flash_attention,kernels", row, &c, &err),
-                         RK_OK);
-        changed = c;
-        changed.change_count = 0;
-        rk_stack stack = sources.stacks[c.stack];
-        stack.score_forward = rows[i].forward;
-        stack.score_backward = rows[i].backward;
-        rk_run_predict(&sources, &c, NULL, NULL, &ruled);
-        rk_run_predict(&sources, &changed, NULL, &stack, &set);
-        assert_near(ruled.estimate.step, set.estimate.step, 1e-12);
-    }
-}
-
-/* Whether interleaved chunks exchange beside one another is the stack's, unless the row says so. */
-static void test_chunk_overlap(void **state)
-{
-    (void)state;
-    static const char columns[] = COLUMNS ",framework,year,chunk_overlap";
-    double steps[3];
-    for (int i = 0; i < 3; i++) {
-        static const char *const said[] = {"", "false", "true"};
-        static rk_run_case c;
-        rk_run_prediction prediction;
-        rk_error err;
-        char row[256];
-        (void)snprintf(row, sizeof(row),
-                       "1,x," SHAPE "512,1,8,4,64,1,512,none,ZeRO-1,BF16,1,,,nemo,2024,%s\n",
-                       said[i]);
-        assert_int_equal(fill_under(columns, row, &c, &err), RK_OK);
-        rk_run_predict(&sources, &c, NULL, NULL, &prediction);
-        steps[i] = prediction.estimate.step;
-    }
-    assert_near(steps[1], steps[0], 0);
-    assert_true(steps[2] < steps[0]);
-}
-
 /* Runs of your own name their documents. */
 static void test_named(void **state)
 {
@@ -626,6 +553,36 @@ static void test_open_settings(void **state)
     }
 }
 
+/* Latent attention that does not fit as it is recomputes its way up first, as recipes do. */
+static void test_latent_recompute(void **state)
+{
+    static rk_run_case c;
+    rk_error err;
+    const char *row =
+        "1,mine,deepseek-v3,61,7168,18432,128,129280,4096,H100,1024,2,8,4,64,1,8192,,ZeRO-1,FP8,1,,"
+        ",256,8,,,1,64,2048,2025,megatron-bridge\n";
+    (void)state;
+    assert_int_equal(fill_under(EXPERTS ",ep,moe_ffn,year,framework", row, &c, &err), RK_OK);
+    assert_int_equal(c.strategy.recompute, RK_REC_SELECTIVE);
+    assert_int_equal(c.strategy.recompute_modules, RK_MODULE_MLA_UP);
+    assert_non_null(strstr(c.assumed, "recompute"));
+}
+
+/* What a rule says of the software that a row names is a fact, whatever was assumed before. */
+static void test_recipe_recompute(void **state)
+{
+    static rk_run_case c;
+    rk_error err;
+    const char *row =
+        "1,mine,deepseek-v3,61,7168,18432,128,129280,4096,H100,512,2,8,1,32,1,4096,,ZeRO-1,BF16,1,,"
+        ",256,8,,,1,64,2048,2025,nemo,25.02\n";
+    (void)state;
+    assert_int_equal(
+        fill_under(EXPERTS ",ep,moe_ffn,year,framework,framework_version", row, &c, &err), RK_OK);
+    assert_int_equal(c.strategy.recompute_modules, RK_MODULE_MLA_UP);
+    assert_null(strstr(c.assumed, "recompute"));
+}
+
 /* Of stated data-parallel ranks, what is left is shared out as the fastest step has it. */
 static void test_planned_inside(void **state)
 {
@@ -840,9 +797,6 @@ int main(void)
         cmocka_unit_test(test_exchange),
         cmocka_unit_test(test_shard_groups),
         cmocka_unit_test(test_software),
-        cmocka_unit_test(test_jax_weights),
-        cmocka_unit_test(test_jax_scores),
-        cmocka_unit_test(test_chunk_overlap),
         cmocka_unit_test(test_flags),
         cmocka_unit_test(test_named),
         cmocka_unit_test(test_experts),
@@ -850,6 +804,8 @@ int main(void)
         cmocka_unit_test(test_guessed),
         cmocka_unit_test(test_guessed_modules),
         cmocka_unit_test(test_open_settings),
+        cmocka_unit_test(test_latent_recompute),
+        cmocka_unit_test(test_recipe_recompute),
         cmocka_unit_test(test_planned_inside),
         cmocka_unit_test(test_planned_experts),
         cmocka_unit_test(test_assumed_sharding),
