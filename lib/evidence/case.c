@@ -220,6 +220,15 @@ static rk_status set_documents(const rk_run_sources *sources, const rk_run_facts
     return out->stack < 0 ? rk_fail(err, RK_ERR_INVALID, "no stack is known for such rows") : RK_OK;
 }
 
+/* Accelerators of a node, where the row states them. */
+static rk_status read_node(const rk_run_table *table, size_t row, rk_run_case *out, rk_error *err)
+{
+    double node = 0;
+    const rk_status status = rk_run_number(table, row, RK_RUN_PER_NODE, &node, err);
+    out->node = node >= 1 && node <= DEGREE_MOST ? (int64_t)node : 0;
+    return status;
+}
+
 /* The measured step; `peak`, FLOP/s, is what utilisation counts by. */
 static rk_status set_measured(const rk_run_table *table, size_t row, const rk_run_facts *facts,
                               double peak, rk_run_case *out, rk_error *err)
@@ -409,7 +418,9 @@ static void plan_degrees(filling *f)
     const degrees asked = f->d;
     degrees best = asked;
     double least = (double)INFINITY, step;
-    const int64_t node = f->sources->systems[f->run->system].tiers[0].size;
+    rk_system system;
+    rk_run_system(f->run, &f->sources->systems[f->run->system], &system);
+    const int64_t node = system.tiers[0].size;
     best.tp = at_least_1(asked.tp);
     best.pp = at_least_1(asked.pp);
     best.cp = context_left(&asked, best.tp, best.pp);
@@ -538,6 +549,7 @@ rk_status rk_run_case_fill(const rk_run_sources *sources, const rk_run_table *ta
         status = rk_fail(err, RK_ERR_INVALID, "%s", f.facts.unsupported);
     }
     status = status ? status : read_degrees(table, row, &f.d, err);
+    status = status ? status : read_node(table, row, out, err);
     status = status ? status
                     : rk_run_model_of(sources, table, row, &f.facts, &out->model, &f.assumed, err);
     status = status ? status : set_documents(sources, &f.facts, out, err);

@@ -34,7 +34,8 @@
       "name; its document is found by parts of it (H100, TPU v5p)")                                \
     X(ACCELERATORS, "n_accel", "count", "",                                                        \
       "accelerators: TPU chips, NeuronCores, half modules of MI250X")                              \
-    X(PER_NODE, "gpus_per_node", "count", "", "accelerators of a node")                            \
+    X(PER_NODE, "gpus_per_node", "count", "",                                                      \
+      "accelerators of a node; default: those of the system")                                      \
     X(TP, "tp", "count", "",                                                                       \
       "tensor parallelism; default: the degrees of the fastest step that fits, where dp is "       \
       "missing or leaves ranks over, too")                                                         \

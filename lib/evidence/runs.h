@@ -63,6 +63,7 @@ typedef struct rk_run_case {
     int stack, system;    /* into the lists of rk_run_sources */
     int change_count;
     rk_run_change changes[RK_RUN_CHANGE_MAX]; /* of the stack */
+    int64_t node;                             /* accelerators of a node; 0: as documented */
     double network_bandwidth;                 /* bytes/s of the outermost tier; 0: as documented */
     double power;                             /* W; 0: as documented */
     double memory_bandwidth, memory_usable;   /* bytes/s, bytes; 0: as documented */
@@ -85,6 +86,9 @@ typedef struct rk_run_case {
  */
 rk_status rk_run_case_fill(const rk_run_sources *sources, const rk_run_table *table, size_t row,
                            rk_run_case *out, rk_error *err);
+
+/* The system as the run had it: its nodes, network, power and memory. */
+void rk_run_system(const rk_run_case *run, const rk_system *documented, rk_system *out);
 
 /* ---- predictions ---------------------------------------------------------------------------- */
 

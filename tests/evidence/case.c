@@ -447,6 +447,34 @@ static void test_exchange(void **state)
     assert_near(slow.estimate.step, usual.estimate.step, 0);
 }
 
+/*
+ * gpus_per_node: nodes of four of an H100, whose eight tensor ranks then span two; GH200 of four a
+ * node have NVLink between them; a tray of a rack is no node.
+ */
+static void test_nodes(void **state)
+{
+    (void)state;
+    static const char header[] = COLUMNS ",gpus_per_node";
+    static rk_run_case c;
+    rk_run_prediction usual, stated;
+    rk_system system;
+    rk_error err;
+    static const char *const rows[] = {
+        "1,mine," SHAPE "64,8,1,,8,1,256,none,ZeRO-1,BF16,1,,,8\n",
+        "1,mine," SHAPE "64,8,1,,8,1,256,none,ZeRO-1,BF16,1,,,4\n",
+        "1,mine," MODEL "GH200,64,4,1,,16,1,256,none,ZeRO-1,BF16,1,,,4\n",
+        "1,mine," MODEL "GB200,64,8,1,,8,1,256,none,ZeRO-1,BF16,1,,,4\n",
+    };
+    static const int64_t nodes[] = {8, 4, 4, 72};
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        assert_int_equal(fill_under(header, rows[i], &c, &err), RK_OK);
+        rk_run_system(&c, &sources.systems[c.system], &system);
+        assert_int_equal(rk_system_node(&system), nodes[i]);
+        rk_run_predict(&sources, &c, NULL, NULL, i == 0 ? &usual : &stated);
+        assert_true(i != 1 || stated.estimate.step > 1.1 * usual.estimate.step);
+    }
+}
+
 /* Modules that the table's maker guessed: named, the verdict is open, the run as the cells say. */
 static void test_guessed_modules(void **state)
 {
@@ -543,6 +571,7 @@ int main(void)
         cmocka_unit_test(test_utilisation),
         cmocka_unit_test(test_guessed),
         cmocka_unit_test(test_guessed_modules),
+        cmocka_unit_test(test_nodes),
         cmocka_unit_test(test_open_settings),
         cmocka_unit_test(test_planned_inside),
     };
