@@ -8,6 +8,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Degrees and batch of a row; 0: not stated. */
@@ -309,14 +310,55 @@ typedef struct filling {
     rk_run_facts facts;
     degrees d;
     uint64_t assumed;
+    int16_t stages[RK_RUN_STAGE_MAX]; /* layers of each, where they are stated */
+    int stage_count;
 } filling;
+
+/* Layers of each stage: "6+9+9+8". */
+static rk_status read_stages(const rk_run_table *table, size_t row, filling *f, rk_error *err)
+{
+    const char *cell = rk_run_cell(table, row, RK_RUN_STAGE_LAYERS);
+    f->stage_count = 0;
+    while (*cell) {
+        char *end = NULL;
+        const long layers = strtol(cell, &end, 10);
+        if (end == cell || layers < 0 || layers > RK_LAYER_MAX || (*end && *end != '+') ||
+            (*end && !end[1]) || f->stage_count == RK_RUN_STAGE_MAX) {
+            return rk_fail(err, RK_ERR_INVALID,
+                           "column stage_layers: expected the layers of up to %d stages such as "
+                           "6+9+9+8, found '%.60s'",
+                           RK_RUN_STAGE_MAX, rk_run_cell(table, row, RK_RUN_STAGE_LAYERS));
+        }
+        f->stages[f->stage_count++] = (int16_t)layers;
+        cell = end + (*end == '+');
+    }
+    return RK_OK;
+}
+
+/* Whether the stated stages are those of the strategy; the layout is theirs then. */
+static bool take_stages(const filling *f, rk_strategy *s)
+{
+    int64_t layers = 0;
+    for (int i = 0; i < f->stage_count; i++) {
+        layers += f->stages[i];
+    }
+    if (f->stage_count != rk_schedule_stages(s->schedule, s->pp, s->vp) ||
+        layers != f->run->model.layers) {
+        return f->stage_count == 0;
+    }
+    memcpy(f->run->layout, f->stages, sizeof(f->stages));
+    s->layout = f->run->layout;
+    s->layout_count = f->stage_count;
+    s->count_embedding = s->count_head = false;
+    return true;
+}
 
 /* Makes the strategy. Returns whether it is legal. */
 static bool try_strategy(filling *f)
 {
     rk_run_case *run = f->run;
     set_strategy(&f->d, &f->facts, &run->model, &run->strategy, run->layout);
-    return rk_strategy_ranks(&run->strategy) == f->d.ranks &&
+    return take_stages(f, &run->strategy) && rk_strategy_ranks(&run->strategy) == f->d.ranks &&
            rk_strategy_legal(&run->model, &f->sources->systems[run->system], &run->strategy,
                              RK_FRAMEWORK_ANY, NULL);
 }
@@ -463,6 +505,12 @@ static rk_status fill_strategy(filling *f, rk_error *err)
     if (rk_strategy_ranks(&run->strategy) != f->d.ranks) {
         return rk_fail(err, RK_ERR_INVALID, "degrees do not multiply to the accelerators");
     }
+    if (!take_stages(f, &run->strategy)) {
+        return rk_fail(err, RK_ERR_INVALID,
+                       "column stage_layers: its %d stages are not the %d layers on pp %d x vpp %d",
+                       f->stage_count, (int)run->model.layers, (int)run->strategy.pp,
+                       (int)run->strategy.vp);
+    }
     if (!legal && !rk_strategy_legal(&run->model, &f->sources->systems[run->system], &run->strategy,
                                      RK_FRAMEWORK_ANY, &violation)) {
         return rk_fail(err, RK_ERR_INVALID, "%s", violation.message);
@@ -550,6 +598,7 @@ rk_status rk_run_case_fill(const rk_run_sources *sources, const rk_run_table *ta
     }
     status = status ? status : read_degrees(table, row, &f.d, err);
     status = status ? status : read_node(table, row, out, err);
+    status = status ? status : read_stages(table, row, &f, err);
     status = status ? status
                     : rk_run_model_of(sources, table, row, &f.facts, &out->model, &f.assumed, err);
     status = status ? status : set_documents(sources, &f.facts, out, err);

@@ -475,6 +475,36 @@ static void test_nodes(void **state)
     }
 }
 
+/* Layers of stages that a row states; a head start for the first stage needs less memory. */
+static void test_stage_layers(void **state)
+{
+    (void)state;
+    static const char header[] = COLUMNS ",stage_layers";
+    static rk_run_case c;
+    rk_run_prediction even, stated;
+    rk_error err;
+    assert_int_equal(
+        fill_under(header, "1,mine," SHAPE "64,4,4,,4,1,64,none,none,BF16,1,,,\n", &c, &err),
+        RK_OK);
+    rk_run_predict(&sources, &c, NULL, NULL, &even);
+    assert_int_equal(
+        fill_under(header, "1,mine," SHAPE "64,4,4,,4,1,64,none,none,BF16,1,,,6+9+9+8\n", &c, &err),
+        RK_OK);
+    assert_int_equal(c.strategy.layout_count, 4);
+    assert_int_equal(c.layout[0] * 1000 + c.layout[1] * 100 + c.layout[2] * 10 + c.layout[3], 6998);
+    rk_run_predict(&sources, &c, NULL, NULL, &stated);
+    assert_true(stated.estimate.step > even.estimate.step);
+    assert_true(stated.memory < even.memory);
+    static const char *const wrong[] = {"8+8+8", "8+8+8+9", "8+8+8+", "8+8+8+x", "-8+8+16+16"};
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+        char row[256];
+        (void)snprintf(row, sizeof(row), "1,mine," SHAPE "64,4,4,,4,1,64,none,none,BF16,1,,,%s\n",
+                       wrong[i]);
+        assert_int_equal(fill_under(header, row, &c, &err), RK_ERR_INVALID);
+        assert_non_null(strstr(err.message, "stage_layers"));
+    }
+}
+
 /* Modules that the table's maker guessed: named, the verdict is open, the run as the cells say. */
 static void test_guessed_modules(void **state)
 {
@@ -572,6 +602,7 @@ int main(void)
         cmocka_unit_test(test_guessed),
         cmocka_unit_test(test_guessed_modules),
         cmocka_unit_test(test_nodes),
+        cmocka_unit_test(test_stage_layers),
         cmocka_unit_test(test_open_settings),
         cmocka_unit_test(test_planned_inside),
     };
