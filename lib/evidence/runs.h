@@ -75,9 +75,10 @@ typedef struct rk_run_case {
     bool out_of_memory;               /* measured: the run ended so */
     rk_flop_convention convention;    /* that the source counts utilisation by */
     char assumed[RK_RUN_NOTE_SIZE];   /* columns that were empty and got a default: "vpp, mbs" */
-    bool settled; /* open recomputation is not the assumed one, which does not fit */
-    bool filled;  /* columns that decide the step were filled in */
-    bool unsure;  /* a value that decides how much memory it needs is assumed */
+    bool uncounted; /* printed as utilisation alone, and nothing says how that counts */
+    bool settled;   /* open recomputation is not the assumed one, which does not fit */
+    bool filled;    /* columns that decide the step were filled in */
+    bool unsure;    /* a value that decides how much memory it needs is assumed */
 } rk_run_case;
 
 /*
