@@ -169,6 +169,10 @@ static void set_strategy(const degrees *d, const rk_run_facts *facts, const rk_m
     s->sp = rk_strategy_splits_sequence(s->tp, facts->sp);
     s->recompute = facts->recompute;
     s->recompute_modules = facts->recompute == RK_REC_SELECTIVE ? facts->modules : 0;
+    if (facts->recompute == RK_REC_FULL && facts->recompute_every > 1) {
+        const int64_t chunk = at_least_1(model->layers / at_least_1(s->pp * s->vp));
+        s->recompute_layers = (chunk + facts->recompute_every - 1) / facts->recompute_every;
+    }
     s->sharding = facts->sharding;
     const bool groups = facts->shard_ranks > 0 && s->sharding != RK_SHARD_NONE;
     const bool slices = facts->slice > 0 && s->sharding == RK_SHARD_ALL;

@@ -161,6 +161,8 @@ const rk_field rk_run_fact_fields[] = {
     TEXT("recompute_modules", modules, read_modules,
          "recomputed modules, joined by +: core_attention, norm, activation, mla_up, mlp, moe, "
          "operators, mhc"),
+    INT("recompute_every", recompute_every,
+        "with full recompute, one layer in so many is checkpointed; 0: all"),
     NAMES("precision", precision, rk_precision_names, "of the linears"),
     NAMES("fp8_recipe", fp8_recipe, rk_fp8_recipe_names, "how fp8 is scaled"),
     FLAG("low_weights", low_weights, "weights of fp8 and fp4 linears are kept in them alone"),

@@ -44,6 +44,7 @@ typedef struct rk_run_facts {
     int64_t shard_ranks; /* of a group that shards; 0: all data-parallel ranks */
     rk_recompute_kind recompute;
     unsigned modules;
+    int64_t recompute_every; /* of full recompute: one layer in so many; 0: all */
     rk_precision precision;
     rk_fp8_recipe fp8_recipe;
     bool low_weights, low_activations;
