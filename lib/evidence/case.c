@@ -370,6 +370,14 @@ static const struct {
     {RK_REC_NONE, 0, true},
 };
 
+/* Whether the framework of the run's stack recomputes these modules. */
+static bool can_recompute(const filling *f, unsigned modules)
+{
+    const rk_stack *stack = &f->sources->stacks[f->run->stack];
+    const rk_framework framework = rk_framework_of_stack(stack->family, stack->base);
+    return framework == RK_FRAMEWORK_COUNT || (modules & ~rk_framework_of(framework)->modules) == 0;
+}
+
 /* The recompute setting of a row that states none: the fastest that fits. */
 static void fit_memory(filling *f, bool micro_stated)
 {
@@ -384,6 +392,9 @@ static void fit_memory(filling *f, bool micro_stated)
     }
     for (size_t i = 0; i < WAYS; i++) {
         *f = before;
+        if (!can_recompute(f, recomputations[i].modules)) {
+            continue;
+        }
         f->facts.recompute = recomputations[i].kind;
         f->facts.modules = recomputations[i].modules;
         f->facts.offload_activations = recomputations[i].offload;

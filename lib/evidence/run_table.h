@@ -104,6 +104,9 @@
     X(DISPATCHER, "dispatcher", "name", "",                                                        \
       "alltoall: a token is sent once for each expert; deepep, hybridep: once for each node, in "  \
       "one node once for each rank; default: alltoall of megatron-core, otherwise as the stack")   \
+    X(ROUTING, "routing", "name", "",                                                              \
+      "in_turn: a benchmark's gate gives tokens consecutive experts, most of them on one rank; "   \
+      "default: uniform")                                                                          \
     X(KERNELS, "kernels", "name", "",                                                              \
       "of attention, norms and products where the framework has a choice: transformer-engine; "    \
       "default: PyTorch's")                                                                        \

@@ -67,6 +67,7 @@ typedef struct rk_stack {
     double bucket_params;      /* of messages of either kind: at least so many parameters, */
     double bucket_rank_params; /* and so many for every rank of the group */
     bool deduplicates;         /* dispatch sends one copy per domain, or rank */
+    bool routes_in_turn;       /* the gate deals out experts in turn, as benchmarks do */
     bool scatters_messages;    /* messages between stages are split over the tensor group */
     bool reduces_whole;   /* with a sharded optimizer gradients are all-reduced, after backward */
     bool scatters_last;   /* under pipelines sharded gradients are scattered once, after the last

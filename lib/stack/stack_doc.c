@@ -104,6 +104,7 @@ static const rk_field communication_fields[] = {
     SIZE(bucket_rank_params, "bucket_rank_Mparams", "10^6",
          "and at least so many for every rank of the group"),
     FLAG(deduplicates, "dispatch sends one copy of a token per domain, in one domain per rank"),
+    FLAG(routes_in_turn, "the gate gives token i experts i k to i k + k - 1, as benchmarks do"),
     FLAG(scatters_messages, "messages between stages are split over the tensor group"),
     FLAG(reduces_whole, "with a sharded optimizer gradients are all-reduced, after backward"),
     FLAG(scatters_last, "pipelines scatter sharded gradients with the last microbatch of a chunk"),
