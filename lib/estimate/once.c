@@ -8,10 +8,14 @@
 
 /* ---- data parallelism ---------------------------------------------------------------------- */
 
-/* Time to reduce and to gather what a rank shares with its replicas, s, and bytes sent. */
+/*
+ * Time to reduce and to gather what a rank shares with its replicas, s, and bytes sent; and the
+ * time of the copies that go with them.
+ */
 struct dp_traffic {
     double reduce, gather;
     double reduce_bytes, gather_bytes;
+    double pack, unpack;
 };
 
 /*
@@ -30,6 +34,21 @@ static double in_messages(const rk_cost_table *table, const rk_strategy *s, rk_c
     const bool cut = message > 0 && s->sharding != RK_SHARD_ALL;
     const double messages = cut ? fmax(1, floor(bytes / message + 0.5)) : 1;
     return messages * rk_collective_seconds(table->context.system, op, bytes / messages, group);
+}
+
+/*
+ * FSDP2 gathers the shards of a layer in one buffer, from which every parameter is copied, and
+ * copies the gradients of a layer into one buffer, in the type in which they are reduced; both on
+ * the stream that computes (PyTorch 2.6, foreach_all_gather_copy_out and foreach_reduce).
+ */
+static void add_copies(const rk_cost_table *table, const rk_strategy *s, double gathered,
+                       double learns, struct dp_traffic *t)
+{
+    const rk_block_context *c = &table->context;
+    const rk_accelerator *a = &c->system->accelerator;
+    t->unpack += rk_stream_seconds(a, 2 * gathered) / c->stack->stream_share;
+    t->pack +=
+        rk_stream_seconds(a, learns * (c->element + s->states.reduce)) / c->stack->stream_share;
 }
 
 /*
@@ -56,6 +75,9 @@ static void add_dp_group(const rk_cost_table *table, const rk_strategy *s, doubl
                                  stack->gather_bytes, shard);
         t->gather_bytes += changed * gathered * share;
     }
+    if (s->sharding >= RK_SHARD_GRADIENTS && stack->copies_shards && shard->size > 1) {
+        add_copies(table, s, gathered, learns, t);
+    }
     const bool whole = !sharded || stack->reduces_whole || rk_optimizer_of(s)->deals_matrices;
     t->reduce += in_messages(table, s, whole ? RK_COLL_ALL_REDUCE : RK_COLL_REDUCE_SCATTER, learns,
                              reduced, stack->bucket_bytes, shard);
@@ -79,7 +101,7 @@ static struct dp_traffic dp_traffic(const rk_cost_table *table, const rk_strateg
     const rk_group replica = rk_strategy_group(system, s, RK_GROUP_REPLICA);
     const rk_group *replicas = sharded ? &replica : NULL;
     const rk_group data = rk_strategy_group(system, s, sharded ? RK_GROUP_SHARD : RK_GROUP_DATA);
-    struct dp_traffic t = {0, 0, 0, 0};
+    struct dp_traffic t = {.reduce = 0};
     add_dp_group(table, s, dense, low, &data, replicas, &t);
     if (experts > 0) {
         const rk_group expert_data =
@@ -181,8 +203,10 @@ static double add_exchange(const rk_cost_table *table, const rk_strategy *s, con
         .backward = shown(stack, overlaps, all.backward, passes->backward / pieces),
         .weight = shown(stack, overlaps, all.weight, passes->weight / pieces),
     };
-    out->data =
-        (rk_chunk_times){pieces * seen.forward, pieces * seen.backward, pieces * seen.weight};
+    const rk_chunk_times copies = exchanged(s, whole ? t.unpack : 0, own * t.pack);
+    out->data = (rk_chunk_times){pieces * (seen.forward + copies.forward),
+                                 pieces * (seen.backward + copies.backward),
+                                 pieces * (seen.weight + copies.weight)};
     *hidden = (rk_chunk_times){pieces * (all.forward - seen.forward),
                                pieces * (all.backward - seen.backward),
                                pieces * (all.weight - seen.weight)};
@@ -294,7 +318,8 @@ static rk_exchange reduce_once(const rk_cost_table *table, const rk_strategy *s,
     const double gather = shown(stack, s->param_overlap, gathers * t.gather,
                                 rk_times_sum(&heaviest->forward) + heaviest->hidden_forward);
     return (rk_exchange){
-        .visible = reduce + gather,
+        .visible =
+            reduce + gather + (once ? fmax(runs.scatters, 1) * t.pack : 0) + gathers * t.unpack,
         .bytes = (once ? fmax(runs.scatters, 1) * t.reduce_bytes : 0) + gathers * t.gather_bytes,
         .hidden_forward = gathers * t.gather - gather,
         .hidden_backward = hidden,
