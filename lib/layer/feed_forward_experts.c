@@ -273,6 +273,12 @@ static void add_dispatch(rk_cost_builder *x, const rk_moe_shape *moe)
             forward, 2);
     rk_send(x, RK_PASS_BACKWARD, RK_PART_EP,
             exposed_beside(moe, &x->cost.backward, 2 * combine.seconds), backward, 2);
+    /* combining keeps no tensor: recomputation that stops early does not repeat it */
+    if (stack->recompute_stops && !moe->shortcut && !moe->latent && !moe->shared_experts &&
+        s->etp == 1) {
+        x->spared.forward.part[RK_PART_EP] += combine.seconds;
+        x->spared.sent_forward.expert += combine.sent;
+    }
 }
 
 /* Gathers the rows over the ranks that share an expert, and scatters the results. */

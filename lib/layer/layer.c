@@ -104,8 +104,13 @@ static void add_tensor_parallel(rk_cost_builder *x, double regions)
     const rk_message sum = rk_message_times(&x->c->reduce, regions), both[] = {gather, sum};
     const double sums = visible(sum.seconds, reduce, &by_weight);
     x->cost.apart.sums = sum.seconds - sums;
-    rk_send(x, RK_PASS_FORWARD, RK_PART_TP,
-            visible(gather.seconds + sum.seconds, forward, &in_forward), both, 2);
+    const double first = visible(gather.seconds + sum.seconds, forward, &in_forward);
+    rk_send(x, RK_PASS_FORWARD, RK_PART_TP, first, both, 2);
+    if (x->stops) { /* the sum behind the last product */
+        x->spared.forward.part[RK_PART_TP] +=
+            first * x->c->reduce.seconds / (gather.seconds + sum.seconds);
+        x->spared.sent_forward.tensor += x->c->reduce.sent;
+    }
     rk_send(x, RK_PASS_BACKWARD, RK_PART_TP, visible(gather.seconds, backward, &by_input), &gather,
             1);
     rk_send(x, RK_PASS_BACKWARD, RK_PART_TP, sums, &sum, 1);
@@ -417,8 +422,7 @@ static void add_layer(rk_cost_builder *x, const rk_layer_type *type)
 static void checkpoint_layer(rk_cost_builder *x)
 {
     const rk_block_context *c = x->c;
-    const rk_cost nothing = {.saved = 0};
-    rk_checkpoint(x, &nothing);
+    rk_checkpoint(x, &x->spared);
     rk_save(x, false,
             c->element * c->local_tokens * (double)(rk_model_streams(c->model) * c->model->hidden));
 }

@@ -370,6 +370,17 @@ void rk_add_product_again(rk_cost_builder *x, double M, double N, double K)
     }
 }
 
+void rk_spare_last_product(rk_cost_builder *x, double M, double N, double K)
+{
+    const rk_strategy *s = x->c->strategy;
+    const rk_operator o = linear_of(x, RK_PART_LINEAR, s->precision, M, N, K);
+    x->stops = x->c->stack->recompute_stops;
+    if (x->stops && !(s->adapter_rank > 0 && x->adapts)) {
+        x->spared.forward.part[RK_PART_LINEAR] += rk_price(x->c, &o);
+        x->spared.flops_forward += o.flops;
+    }
+}
+
 /* ---- host ---------------------------------------------------------------------------------- */
 
 /*

@@ -78,6 +78,7 @@ typedef struct rk_stack {
     double step_seconds; /* fixed */
     double scale_growth; /* relative, per doubling of accelerators beyond 8 */
     /* Memory. */
+    bool recompute_stops;       /* checkpoints stop with the last tensor that backward needs */
     bool keeps_gathered;        /* sequence parallelism keeps the gathered inputs of linears */
     bool keeps_activation;      /* a gated activation keeps its intermediate */
     double gathered_share;      /* of the gathered inputs kept that are live at the peak */

@@ -118,6 +118,7 @@ static const rk_field step_fields[] = {
 };
 
 static const rk_field memory_fields[] = {
+    FLAG(recompute_stops, "recomputed layers stop with the last tensor that backward needs"),
     FLAG(keeps_gathered, "gathered inputs of linears are kept with sequence parallelism"),
     FLAG(keeps_activation, "a gated activation keeps its intermediate"),
     SHARE(gathered_share, "of the gathered inputs kept that live at the peak"),

@@ -80,6 +80,10 @@ def add_dispatch(x, layer):
                 for seconds, passed in zip(sums, (x.forward, x.backward))]
     x.comm("EP comm", *sums)
     leaves = (s.ep - 1) / s.ep
+    if (stack.recompute_stops and s.etp == 1
+            and not (layer.shortcut or layer.expert_latent or layer.shared_experts)):
+        x.spared.forward["EP comm"] = once
+        x.spared.sent_forward["expert"] = back * leaves
     x.send("expert", (there + back) * leaves, 2 * back * leaves)
 
 

@@ -66,7 +66,12 @@ def add_tensor_parallel(x, layer):
     if regathers and not operators:
         again = visible(G, stack.regather_exposed, B - (G - gathers))
     x.apart_sums = R - sums
-    x.comm("TP comm", visible(G + R, forward, F), gathers + sums + again)
+    shown = visible(G + R, forward, F)
+    x.comm("TP comm", shown, gathers + sums + again)
+    if x.stops:
+        x.spared.forward["TP comm"] += shown * c.reduce / (G + R)
+        x.spared.sent_forward["tensor"] += ((1 if s.sp else 2) * c.element * c.T * c.model.hidden
+                                            * (s.tp - 1) / s.tp)
     if operators and s.sp:
         x.backward["recompute"] += visible(G, forward, x.backward["recompute"])
     sent = regions * c.element * c.T * c.model.hidden * (s.tp - 1) / s.tp
@@ -213,6 +218,7 @@ def add_shared(x, layer):
 def layer_blocks(c, layer):
     """A layer as the strategy recomputes it, and the same checkpointed whole."""
     x = operators.Block(c)
+    x.spared, x.stops = operators.Block(c), False
     special = {"none": lambda *_: None, "mamba2": recurrences.add_mamba2,
                "parallel": add_both, "shared": add_shared}
     special.update(dict.fromkeys(models.RECURRENCES, recurrences.add_recurrence))
@@ -224,6 +230,12 @@ def layer_blocks(c, layer):
         feed_forward.add_experts(x, layer)
     elif layer.feed_forward == "dense":
         feed_forward.add_ffn(x, layer, layer.ffn)
+        x.stops = c.stack.recompute_stops
+        if x.stops and not (c.frozen and "ffn" in c.strategy.adapter_modules):
+            last = operators.Block(c)
+            last.gemms("linear layers", c.strategy.precision, None, c.T, c.model.hidden, layer.ffn / c.strategy.tp)
+            x.spared.forward["linear layers"] = last.forward["linear layers"]
+            x.spared.flops_forward = last.flops_forward
     if c.recomputes("moe" if layer.experts else "mlp"):
         x.checkpoint(before)
     if c.model.layer_embedding:
@@ -233,6 +245,7 @@ def layer_blocks(c, layer):
     add_tensor_parallel(x, layer)
     parameters.count_parameters(x, layer)
     usual = finish_layer(x, layer, False)
-    x.checkpoint(operators.Block(c))
+    x.spared.saved = x.spared.late = 0
+    x.checkpoint(x.spared)
     x.save(max(c.model.streams, 1) * c.element * c.H)
     return usual, finish_layer(x, layer, True)
