@@ -301,7 +301,7 @@ void rk_add_attention_core(rk_cost_builder *x, const rk_attention_shape *a)
         rk_repeat(x, &before);
     }
     rk_add_row_linear(x, s->precision, T, (double)x->c->model->hidden, w.output);
-    rk_add_product_again(x, T, (double)x->c->model->hidden, w.output);
+    rk_add_product_again(x, T, (double)x->c->model->hidden, w.output, true);
     /* the output, which is also the input of the projection unless that is cast; row sums */
     rk_save(x, again, x->c->element * T * w.output);
     rk_save(x, again, s->flash_attention ? 4 * T * heads : 0);

@@ -57,7 +57,7 @@ void rk_repeat(rk_cost_builder *x, const rk_cost *before);
  * products of a layer in their order (queries, keys, values, output, gate, up, down) the second,
  * fourth and sixth.
  */
-void rk_add_product_again(rk_cost_builder *x, double M, double N, double K);
+void rk_add_product_again(rk_cost_builder *x, double M, double N, double K, bool summed);
 
 /*
  * Checkpoints what was added since `before`: forward runs again, nothing of it is kept but what

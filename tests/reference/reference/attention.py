@@ -176,7 +176,7 @@ def add_core(x, layer):
     if again:
         x.repeat(before)
     x.adapted_linear("attention", T, h, o, summed=True)
-    x.product_again(T, h, o)
+    x.product_again(T, h, o, True)
     unsaved = again and s.flash_attention
     x.save(c.element * T * o, unsaved)
     x.save(4 * T * layer.heads / s.tp if s.flash_attention else 0, unsaved)
@@ -199,7 +199,7 @@ def add_sparse(x, layer):
     if again:
         x.repeat(before)
     x.adapted_linear("attention", T, c.model.hidden, o, summed=True)
-    x.product_again(T, c.model.hidden, o)
+    x.product_again(T, c.model.hidden, o, True)
     x.save(c.element * T * (n * layer.kv_rank if layer.latent else o), again)
     x.save(4 * T * n, again)
     if layer.latent:

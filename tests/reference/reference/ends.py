@@ -18,7 +18,7 @@ def embedding_block(c):
     x.stream("head and loss", 2 * size, 0 if c.frozen else 8 * c.T * c.model.hidden)
     if s.tp > 1:
         sent = size * (s.tp - 1) / s.tp
-        x.comm("TP comm", c.reduce, 0 if c.frozen else c.gather)
+        x.comm("TP comm", c.reduce + c.reduce_copy, 0 if c.frozen else c.gather + c.gather_copy)
         x.send("tensor", (1 if s.sp else 2) * sent, sent if s.sp and not c.frozen else 0)
     p, h = c.parameters, c.model.hidden
     second = len(c.model.layers) * c.model.layer_embedding
@@ -49,7 +49,7 @@ def head_block(c):
     size = c.element * c.T * c.model.hidden
     if s.tp > 1:
         loss = 3 * c.collective("all_reduce", 4 * c.T, "tensor")
-        x.comm("TP comm", c.gather + loss, c.reduce)
+        x.comm("TP comm", c.gather + c.gather_copy + loss, c.reduce + c.reduce_copy)
         leaves = (s.tp - 1) / s.tp
         x.send("tensor", ((size if s.sp else 0) + 24 * c.T) * leaves,
                (1 if s.sp else 2) * size * leaves)

@@ -51,7 +51,8 @@ def add_tensor_parallel(x, layer):
     if s.tp == 1:
         return
     regions = tensor_regions(c, layer)
-    G, R = regions * c.gather, regions * c.reduce
+    G, R = regions * c.region_gather, regions * c.reduce
+    copies = regions * (c.region_copy + c.reduce_copy)
     group = c.groups["tensor"]
     user_buffers = s.tp_overlap and group.within[0] == group.size
     most = stack.tp_overlap_exposed if user_buffers else 1
@@ -64,18 +65,20 @@ def add_tensor_parallel(x, layer):
     gathers, sums = visible(G, backward, B), visible(R, reduce, B_w)
     again = 0
     if regathers and not operators:
-        again = visible(G, stack.regather_exposed, B - (G - gathers))
+        again = visible(G, stack.regather_exposed, B - (G - gathers)) + regions * c.region_copy
     x.apart_sums = R - sums
     shown = visible(G + R, forward, F)
-    x.comm("TP comm", shown, gathers + sums + again)
+    x.comm("TP comm", shown + copies, gathers + sums + again + copies)
     if x.stops:
-        x.spared.forward["TP comm"] += shown * c.reduce / (G + R)
+        x.spared.forward["TP comm"] += shown * c.reduce / (G + R) + c.reduce_copy
         x.spared.sent_forward["tensor"] += ((1 if s.sp else 2) * c.element * c.T * c.model.hidden
                                             * (s.tp - 1) / s.tp)
     if operators and s.sp:
-        x.backward["recompute"] += visible(G, forward, x.backward["recompute"])
+        x.backward["recompute"] += visible(G, forward, x.backward["recompute"]) + regions * c.region_copy
     sent = regions * c.element * c.T * c.model.hidden * (s.tp - 1) / s.tp
-    x.send("tensor", 2 * sent, (3 if s.sp and regathers else 2) * sent)
+    gathered = sent / c.element if c.gathers_cast else sent
+    once = sent + gathered if s.sp else 2 * sent
+    x.send("tensor", once, once + (gathered if s.sp and regathers else 0))
 
 
 def layer_temporaries(c, layer):
