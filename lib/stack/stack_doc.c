@@ -107,6 +107,8 @@ static const rk_field communication_fields[] = {
     FLAG(routes_in_turn, "the gate gives token i experts i k to i k + k - 1, as benchmarks do"),
     FLAG(scatters_messages, "messages between stages are split over the tensor group"),
     FLAG(reduces_whole, "with a sharded optimizer gradients are all-reduced, after backward"),
+    FLAG(ring_gathers,
+         "a ring gathers keys and values of all query heads, passes their gradients in fp32"),
     FLAG(gathers_cast, "tensor ranks cast to tensorwise fp8 before they gather"),
     FLAG(copies_sequence, "what tensor ranks gather and scatter of sequences is copied besides"),
     FLAG(copies_shards, "gathered parameters are copied out of a buffer, gradients into one"),
