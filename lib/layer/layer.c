@@ -610,11 +610,14 @@ static rk_cost head_cost(const rk_block_context *context, rk_operator_list *list
         rk_block_table_params(context) + x.cost.replicated_params + (model->head_bias ? width : 0);
     add_accumulation(&x);
     rk_add_host_floor(&x, stack->kernels_forward, stack->kernels_backward);
-    /* input and output of the final norm, logits; then the gradients of input and weight */
-    const double norms = s->adapter_rank == 0 ? 2 : 1; /* only a learning head needs its input */
+    /* input of the final norm, and its output, which a learning head needs, as it was gathered
+     * where linears keep that; logits; then the gradients of input and weight */
+    const double input =
+        stack->keeps_gathered ? fmax(stack->gathered_share * T * h, elements) : elements;
     rk_save(&x, false,
-            norms * context->element * elements +
-                of_logits(context, stack->logit_bytes, 1) * logits);
+            context->element * (elements + (s->adapter_rank == 0 ? input : 0)) +
+                of_logits(context, s->tp > 1 ? stack->split_logit_bytes : stack->logit_bytes, 1) *
+                    logits);
     x.cost.transient = hidden_bytes(context) + rk_strategy_learning(s) * wide * stack->wgrad_bytes *
                                                    rk_block_table_params(context);
     return x.cost;

@@ -88,6 +88,7 @@ typedef struct rk_stack {
     double activation_share;    /* of the activations by tensor list that are live at the peak */
     double wgrad_bytes;         /* buffers of weight gradients of one layer, per parameter */
     double logit_bytes;         /* per logit kept or made by the loss */
+    double split_logit_bytes;   /* the same where tensor ranks split the vocabulary */
     double stale_logit_bytes;   /* of the microbatch before, per logit, which are not yet free */
     double gathered_buffers;    /* tensors of a whole sequence besides, with tensor parallelism */
     double late_buffers;        /* more of them where no stage holds the host back */

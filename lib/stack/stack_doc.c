@@ -129,6 +129,8 @@ static const rk_field memory_fields[] = {
     SHARE(activation_share, "of the activations by tensor list that live at the peak"),
     BYTES(wgrad_bytes, "buffers of weight gradients of a layer, per parameter"),
     BYTES(logit_bytes, "per logit, kept or made by the loss"),
+    BYTES(split_logit_bytes,
+          "the same where tensor ranks split the vocabulary; default logit_bytes"),
     BYTES(stale_logit_bytes, "of the microbatch before, per logit, not yet free"),
     NUMBER(gathered_buffers, 100, "tensors", "tensors of a whole sequence with tensor parallelism"),
     NUMBER(late_buffers, 100, "tensors",
@@ -327,6 +329,7 @@ rk_status rk_stack_from_json(const json_t *object, rk_stack *stack, rk_error *er
         .delta_flop_share = 1,
         .delta_stream_share = 1,
         .attention_backward_share = NOT_GIVEN,
+        .split_logit_bytes = NOT_GIVEN,
         .stream_share = 1,
         .norm_forward = 16,
         .norm_backward = 20,
@@ -361,6 +364,7 @@ rk_status rk_stack_from_json(const json_t *object, rk_stack *stack, rk_error *er
     const rk_status status =
         rk_fields_read(object, "", groups, COUNT(groups), RK_UNKNOWN_REFUSE, stack, err);
     follow(&stack->low_gemm_share, stack->gemm_share);
+    follow(&stack->split_logit_bytes, stack->logit_bytes);
     follow(&stack->attention_backward_share, stack->attention_share);
     follow(&stack->mx_cast_passes, stack->cast_passes);
     follow(&stack->fp4_cast_passes, stack->cast_passes);

@@ -322,7 +322,7 @@ STACK_DEFAULTS = {
     "step": {"step_seconds": 0, "scale_growth": 0},
     "memory": {
         "recompute_stops": False, "keeps_gathered": False, "keeps_activation": False, "gathered_share": 1,
-        "activation_share": 1, "wgrad_bytes": 0, "logit_bytes": 2, "stale_logit_bytes": 0,
+        "activation_share": 1, "wgrad_bytes": 0, "logit_bytes": 2, "split_logit_bytes": "logit_bytes", "stale_logit_bytes": 0,
         "gathered_buffers": 0, "late_buffers": 0, "stage_tensors": 0, "optimizer_temporary": 0,
         "thrash_seconds": 0, "context_GiB": 0, "workspace_GiB": 0, "fragmentation": 0,
         "stage_fragmentation": 0,
