@@ -370,12 +370,15 @@ static const struct {
     {RK_REC_NONE, 0, true},
 };
 
-/* Whether the framework of the run's stack recomputes these modules. */
-static bool can_recompute(const filling *f, unsigned modules)
+/* Whether the framework of the run's stack recomputes or offloads so. */
+static bool can_recompute(const filling *f, int way)
 {
     const rk_stack *stack = &f->sources->stacks[f->run->stack];
     const rk_framework framework = rk_framework_of_stack(stack->family, stack->base);
-    return framework == RK_FRAMEWORK_COUNT || (modules & ~rk_framework_of(framework)->modules) == 0;
+    const rk_framework_traits *traits =
+        rk_framework_of(framework < RK_FRAMEWORK_COUNT ? framework : RK_FRAMEWORK_ANY);
+    return (recomputations[way].modules & ~traits->modules) == 0 &&
+           !(recomputations[way].offload && traits->keeps_activations);
 }
 
 /* The recompute setting of a row that states none: the fastest that fits. */
@@ -390,9 +393,9 @@ static void fit_memory(filling *f, bool micro_stated)
     if (fits || !open) {
         return;
     }
-    for (size_t i = 0; i < WAYS; i++) {
+    for (int i = 0; i < WAYS; i++) {
         *f = before;
-        if (!can_recompute(f, recomputations[i].modules)) {
+        if (!can_recompute(f, i)) {
             continue;
         }
         f->facts.recompute = recomputations[i].kind;
