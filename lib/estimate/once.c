@@ -180,6 +180,23 @@ static rk_chunk_times exchanged(const rk_strategy *s, double gather, double redu
 }
 
 /*
+ * Seconds in which FSDP2 adds whole gradients to those of the microbatches before, in the type in
+ * which a pipeline reduces them once (PyTorch 2.6, FSDPParam.accumulate_unsharded_grad_if_needed).
+ */
+static double whole_sums(const rk_cost_table *table, const rk_strategy *s, const rk_stage *stage)
+{
+    const rk_block_context *c = &table->context;
+    const double params = rk_strategy_learning(s) * (stage->dense_params + stage->expert_params);
+    if (!c->stack->copies_shards || !c->stack->scatters_last ||
+        rk_stage_gradient_runs(c->stack, s).scatters <= 0) {
+        return 0;
+    }
+    return rk_stream_seconds(&c->system->accelerator,
+                             params * (c->element + 2 * s->states.reduce)) /
+           c->stack->stream_share;
+}
+
+/*
  * Fully sharded: every layer gathers its parameters in forward and again in backward and
  * scatters its gradients, each beside the compute of the layer before.  ZeRO-2 without a pipeline
  * keeps no gradients whole, so every microbatch scatters its own.  Weight gradients that are
@@ -203,7 +220,8 @@ static double add_exchange(const rk_cost_table *table, const rk_strategy *s, con
         .backward = shown(stack, overlaps, all.backward, passes->backward / pieces),
         .weight = shown(stack, overlaps, all.weight, passes->weight / pieces),
     };
-    const rk_chunk_times copies = exchanged(s, whole ? t.unpack : 0, own * t.pack);
+    const rk_chunk_times copies =
+        exchanged(s, whole ? t.unpack : 0, own * t.pack + whole_sums(table, s, stage) / pieces);
     out->data = (rk_chunk_times){pieces * (seen.forward + copies.forward),
                                  pieces * (seen.backward + copies.backward),
                                  pieces * (seen.weight + copies.weight)};

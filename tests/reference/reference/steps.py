@@ -291,6 +291,9 @@ def waiting(blocks, stage, times):
         gather = t.gather if s.sharding == "all" else 0
         if memory.gradient_runs(c):
             t.reduce = t.reduce_bytes = t.pack = 0
+            if stack.copies_shards and stack.scatters_last:
+                sums = s.learning * (held.dense + held.experts) * (c.element + 2 * s.states.reduce)
+                t.pack = kernels.stream(c.accelerator, sums) / stack.stream_share / l
         if s.sharding != "all":
             t.unpack = 0
         copies = {"forward": t.unpack, "backward": t.unpack + (0 if apart else t.pack),
