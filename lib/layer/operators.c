@@ -451,16 +451,24 @@ static void floor_apart(rk_cost *cost, double device, double host, double launch
     cost->apart.launches = fmax(0, both - cost->apart.sums - launched_seconds(device, host));
 }
 
-void rk_add_host_floor(rk_cost_builder *x, double kernels_forward, double kernels_backward)
+/* Launches of the kernels of a pass, by how much of them graphs leave. */
+static double launches_of(const rk_cost_builder *x, rk_kernels kernels, double captured)
+{
+    const rk_strategy *s = x->c->strategy;
+    const double more = s->tp > 1 ? x->c->stack->tp_kernels : 0;
+    return captured * (kernels.all - kernels.loose + more) + (s->graph_step ? 0 : kernels.loose);
+}
+
+void rk_add_host_floor(rk_cost_builder *x, rk_kernels forward, rk_kernels backward)
 {
     const rk_stack *stack = x->c->stack;
     const rk_strategy *s = x->c->strategy;
     const double captured = s->graph_step ? 0 : s->graph_capture ? stack->graph_share : 1;
     const double overlap = s->moe_overlap ? stack->overlap_launches : 1;
-    const double launch = captured * overlap * x->c->system->accelerator.launch_seconds;
-    const double more = s->tp > 1 ? stack->tp_kernels : 0;
-    const double host = (kernels_backward + more) * launch;
-    floor_apart(&x->cost, rk_times_sum(&x->cost.backward), host, launch);
-    floor_at(x, RK_PASS_FORWARD, (kernels_forward + more) * launch, &x->cost.hidden_forward);
+    const double launch = overlap * x->c->system->accelerator.launch_seconds;
+    const double host = launches_of(x, backward, captured) * launch;
+    floor_apart(&x->cost, rk_times_sum(&x->cost.backward), host, captured * launch);
+    floor_at(x, RK_PASS_FORWARD, launches_of(x, forward, captured) * launch,
+             &x->cost.hidden_forward);
     floor_at(x, RK_PASS_BACKWARD, host, &x->cost.hidden_backward);
 }

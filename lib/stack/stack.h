@@ -76,6 +76,8 @@ typedef struct rk_stack {
     bool copies_shards;   /* gathered weights are copied from a buffer, gradients into one */
     bool scatters_last;   /* under pipelines sharded gradients are scattered once, after the last
                              microbatch of a chunk */
+    bool overlaps_chunks; /* interleaved stages exchange gradients and parameters of a chunk beside
+                             the passes of other chunks */
     bool gathers_tensors; /* sharded weights and gradients pass one by one, not by layers */
     /* Per step. */
     double step_seconds; /* fixed */

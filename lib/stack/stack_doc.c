@@ -113,6 +113,8 @@ static const rk_field communication_fields[] = {
     FLAG(copies_sequence, "what tensor ranks gather and scatter of sequences is copied besides"),
     FLAG(copies_shards, "gathered parameters are copied out of a buffer, gradients into one"),
     FLAG(scatters_last, "pipelines scatter sharded gradients with the last microbatch of a chunk"),
+    FLAG(overlaps_chunks,
+         "interleaved stages exchange gradients and parameters of a chunk beside other chunks"),
     FLAG(gathers_tensors, "fully sharded weights and gradients pass one by one, not by layers"),
 };
 
