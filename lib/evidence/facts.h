@@ -55,6 +55,7 @@ typedef struct rk_run_facts {
     bool split_by_weight;  /* stages filled as nanotron does */
     bool short_last_stage; /* a layout by hand: fewer layers beside the loss */
     double capacity_factor;
+    int routing;       /* of tokens to experts: uniform, or in turn; rules read it */
     int64_t lora_rank; /* 0: all weights learn */
     unsigned lora_modules;
     rk_state_recipe states;

@@ -94,6 +94,28 @@ static void test_expert_overlap(void **state)
                 cost_of(&model, &system, &stack, &s).forward.part[RK_PART_HOST]);
 }
 
+/* A host that waits for every kernel adds its launches to what the device takes. */
+static void test_blocked_launches(void **state)
+{
+    (void)state;
+    const rk_model model = model_of("bloom-176b");
+    const rk_system system = system_of("a100-sxm-80gb");
+    rk_stack stack = stack_of("megatron-deepspeed-2022");
+    rk_strategy s = rk_strategy_defaults(&model);
+    s.tp = 8;
+    const double launch = system.accelerator.launch_seconds;
+    const rk_cost queued = cost_of(&model, &system, &stack, &s);
+    stack.blocks_launches = true;
+    const rk_cost blocked = cost_of(&model, &system, &stack, &s);
+    assert_true(queued.forward.part[RK_PART_HOST] < 1e-4);
+    assert_near(blocked.forward.part[RK_PART_HOST],
+                (stack.kernels_forward + stack.tp_kernels) * launch, 1e-9);
+    assert_near(blocked.backward.part[RK_PART_HOST],
+                (stack.kernels_backward + stack.tp_kernels) * launch, 1e-9);
+    s.graph_step = true; /* nothing is launched one by one */
+    assert_near(cost_of(&model, &system, &stack, &s).forward.part[RK_PART_HOST], 0, 0);
+}
+
 /* What compute is too short to cover stays visible in full. */
 static void test_expert_overlap_uncovered(void **state)
 {
@@ -376,13 +398,21 @@ static void test_gathered_ring(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_graphs),          cmocka_unit_test(test_graphs_of_experts),
-        cmocka_unit_test(test_expert_overlap),  cmocka_unit_test(test_expert_overlap_uncovered),
-        cmocka_unit_test(test_head_alignment),  cmocka_unit_test(test_capacity),
-        cmocka_unit_test(test_sorted_again),    cmocka_unit_test(test_split_backward),
-        cmocka_unit_test(test_clamped),         cmocka_unit_test(test_tensor_overlap),
-        cmocka_unit_test(test_recompute_stops), cmocka_unit_test(test_sequence_copies),
-        cmocka_unit_test(test_gathers_cast),    cmocka_unit_test(test_gathered_ring),
+        cmocka_unit_test(test_graphs),
+        cmocka_unit_test(test_graphs_of_experts),
+        cmocka_unit_test(test_blocked_launches),
+        cmocka_unit_test(test_expert_overlap),
+        cmocka_unit_test(test_expert_overlap_uncovered),
+        cmocka_unit_test(test_head_alignment),
+        cmocka_unit_test(test_capacity),
+        cmocka_unit_test(test_sorted_again),
+        cmocka_unit_test(test_split_backward),
+        cmocka_unit_test(test_clamped),
+        cmocka_unit_test(test_tensor_overlap),
+        cmocka_unit_test(test_recompute_stops),
+        cmocka_unit_test(test_sequence_copies),
+        cmocka_unit_test(test_gathers_cast),
+        cmocka_unit_test(test_gathered_ring),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

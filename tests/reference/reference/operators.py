@@ -75,8 +75,10 @@ class Setting:
         return module in s.recompute_modules or by_operators
 
 
-def launched(device, host):
+def launched(stack, device, host):
     """Seconds of a pass whose kernels take `host` seconds to launch."""
+    if stack.blocks_launches:
+        return device + max(host, 0)
     high = max(device, host)
     return high * ((device / high) ** 6 + (host / high) ** 6) ** (1 / 6) if host > 0 else device
 
@@ -240,15 +242,15 @@ class Block:
         host = (backward - loose_backward + more) * each + loose_backward * alone
         for way, launches in (("forward", ahead), ("backward", host)):
             device = getattr(self, way + "_seconds")
-            longer = launched(device + getattr(self, "hidden_" + way), launches)
-            setattr(self, "hidden_" + way, longer - launched(device, launches))
+            longer = launched(c.stack, device + getattr(self, "hidden_" + way), launches)
+            setattr(self, "hidden_" + way, longer - launched(c.stack, device, launches))
         self.forward["host-bound"] += (
-            launched(self.forward_seconds, ahead) - self.forward_seconds)
+            launched(c.stack, self.forward_seconds, ahead) - self.forward_seconds)
         device = self.backward_seconds
-        self.backward["host-bound"] += launched(device, host) - device
+        self.backward["host-bound"] += launched(c.stack, device, host) - device
         if host > 0 and self.weight_seconds > 0:
             own = min(self.weight_kernels * each, host)
-            rest = launched(device - self.weight_seconds + self.apart_sums, host - own)
-            self.weight_seconds = launched(self.weight_seconds, own)
+            rest = launched(c.stack, device - self.weight_seconds + self.apart_sums, host - own)
+            self.weight_seconds = launched(c.stack, self.weight_seconds, own)
             both = rest + self.weight_seconds
-            self.apart_launches = max(0, both - self.apart_sums - launched(device, host))
+            self.apart_launches = max(0, both - self.apart_sums - launched(c.stack, device, host))
