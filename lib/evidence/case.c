@@ -681,8 +681,7 @@ static bool states(const rk_run_table *table, size_t row, const char *fact)
 static bool guesses_modules(const filling *f, const rk_run_table *table, size_t row)
 {
     const bool open = f->facts.recompute == RK_REC_SELECTIVE && f->facts.modules &&
-                      !(f->assumed & bit(RK_RUN_RECOMPUTE)) &&
-                      !states(table, row, "recompute_modules");
+                      states(table, row, "recompute") && !states(table, row, "recompute_modules");
     return open || strstr(rk_run_cell(table, row, RK_RUN_INFERRED), "recompute_modules") != NULL;
 }
 
