@@ -28,9 +28,9 @@ COPIED = [
 ]
 FACTS = [
     "framework", "framework_version", "stack", "system", "network_GBps", "network_state",
-    "architecture", "mixer", "sharding", "recompute", "recompute_modules", "offload_activations", "precision",
+    "architecture", "mixer", "sharding", "recompute", "recompute_modules", "recompute_every", "offload_activations", "precision",
     "fp8_recipe", "fp8_cast", "schedule", "stage_layers", "layer_chunks", "replicas", "shard_ranks", "cp_kind",
-    "rank_order", "parallel_block", "capacity_factor", "dispatcher", "kernels", "flash_attention", "attention_kernel", "compile",
+    "rank_order", "parallel_block", "capacity_factor", "dispatcher", "routing", "kernels", "flash_attention", "attention_kernel", "compile",
     "scan_layers", "chunk_overlap", "fused_activation", "dropout", "launch_blocking", "tp_overlap", "grad_overlap", "param_overlap",
     "moe_overlap", "graph_capture", "graph_step", "weight_bytes", "gradient_bytes",
     "optimizer_bytes", "gather_bytes", "reduce_bytes", "memory_kind", "memory_decimal",

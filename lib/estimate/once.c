@@ -8,10 +8,14 @@
 
 /* ---- data parallelism ---------------------------------------------------------------------- */
 
-/* Time to reduce and to gather what a rank shares with its replicas, s, and bytes sent. */
+/*
+ * Time to reduce and to gather what a rank shares with its replicas, s, and bytes sent; and the
+ * time of the copies that go with them.
+ */
 struct dp_traffic {
     double reduce, gather;
     double reduce_bytes, gather_bytes;
+    double pack, unpack;
 };
 
 /*
@@ -44,6 +48,21 @@ static double in_messages(const rk_cost_table *table, const rk_strategy *s, rk_c
 }
 
 /*
+ * FSDP2 gathers the shards of a layer in one buffer, from which every parameter is copied, and
+ * copies the gradients of a layer into one buffer, in the type in which they are reduced; both on
+ * the stream that computes (PyTorch 2.6, foreach_all_gather_copy_out and foreach_reduce).
+ */
+static void add_copies(const rk_cost_table *table, const rk_strategy *s, double gathered,
+                       double learns, struct dp_traffic *t)
+{
+    const rk_block_context *c = &table->context;
+    const rk_accelerator *a = &c->system->accelerator;
+    t->unpack += rk_stream_seconds(a, 2 * gathered) / c->stack->stream_share;
+    t->pack +=
+        rk_stream_seconds(a, learns * (c->element + s->states.reduce)) / c->stack->stream_share;
+}
+
+/*
  * Gradients of `params` parameters: all-reduced, or reduce-scattered in the shard group and
  * all-reduced among its replicas (HSDP); then parameters are gathered.
  */
@@ -68,6 +87,9 @@ static void add_dp_group(const rk_cost_table *table, const rk_strategy *s, const
                                  stack->gather_bytes, tensors, shard);
         t->gather_bytes += changed * gathered * share;
     }
+    if (s->sharding >= RK_SHARD_GRADIENTS && stack->copies_shards && shard->size > 1) {
+        add_copies(table, s, gathered, learns, t);
+    }
     const bool whole = !sharded || stack->reduces_whole || rk_optimizer_of(s)->deals_matrices;
     t->reduce += in_messages(table, s, whole ? RK_COLL_ALL_REDUCE : RK_COLL_REDUCE_SCATTER, learns,
                              reduced, stack->bucket_bytes, tensors, shard);
@@ -91,7 +113,7 @@ static struct dp_traffic dp_traffic(const rk_cost_table *table, const rk_strateg
     const rk_group replica = rk_strategy_group(system, s, RK_GROUP_REPLICA);
     const rk_group *replicas = sharded ? &replica : NULL;
     const rk_group data = rk_strategy_group(system, s, sharded ? RK_GROUP_SHARD : RK_GROUP_DATA);
-    struct dp_traffic t = {0, 0, 0, 0};
+    struct dp_traffic t = {.reduce = 0};
     add_dp_group(table, s, stage, dense, low, &data, replicas, &t);
     if (experts > 0) {
         const rk_group expert_data =
@@ -170,6 +192,23 @@ static rk_chunk_times exchanged(const rk_strategy *s, double gather, double redu
 }
 
 /*
+ * Seconds in which FSDP2 adds whole gradients to those of the microbatches before, in the type in
+ * which a pipeline reduces them once (PyTorch 2.6, FSDPParam.accumulate_unsharded_grad_if_needed).
+ */
+static double whole_sums(const rk_cost_table *table, const rk_strategy *s, const rk_stage *stage)
+{
+    const rk_block_context *c = &table->context;
+    const double params = rk_strategy_learning(s) * (stage->dense_params + stage->expert_params);
+    if (!c->stack->copies_shards || !c->stack->scatters_last ||
+        rk_stage_gradient_runs(c->stack, s).scatters <= 0) {
+        return 0;
+    }
+    return rk_stream_seconds(&c->system->accelerator,
+                             params * (c->element + 2 * s->states.reduce)) /
+           c->stack->stream_share;
+}
+
+/*
  * Fully sharded: every layer gathers its parameters in forward and again in backward and
  * scatters its gradients, each beside the compute of the layer before.  ZeRO-2 without a pipeline
  * keeps no gradients whole, so every microbatch scatters its own.  Weight gradients that are
@@ -193,8 +232,11 @@ static double add_exchange(const rk_cost_table *table, const rk_strategy *s, con
         .backward = shown(stack, overlaps, all.backward, passes->backward / pieces),
         .weight = shown(stack, overlaps, all.weight, passes->weight / pieces),
     };
-    out->data =
-        (rk_chunk_times){pieces * seen.forward, pieces * seen.backward, pieces * seen.weight};
+    const rk_chunk_times copies =
+        exchanged(s, whole ? t.unpack : 0, own * t.pack + whole_sums(table, s, stage) / pieces);
+    out->data = (rk_chunk_times){pieces * (seen.forward + copies.forward),
+                                 pieces * (seen.backward + copies.backward),
+                                 pieces * (seen.weight + copies.weight)};
     *hidden = (rk_chunk_times){pieces * (all.forward - seen.forward),
                                pieces * (all.backward - seen.backward),
                                pieces * (all.weight - seen.weight)};
@@ -338,6 +380,7 @@ static rk_exchange reduce_once(const rk_cost_table *table, const rk_strategy *s,
     x.visible += shown_in_runs(stack, &gathers, s->param_overlap, gathered ? t.gather : 0,
                                rk_times_sum(&heaviest->forward) + heaviest->hidden_forward,
                                &x.hidden_forward);
+    x.visible += (once ? scatters.times * t.pack : 0) + (gathered ? t.unpack : 0);
     return x;
 }
 

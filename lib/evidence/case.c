@@ -171,6 +171,10 @@ static void set_strategy(const degrees *d, const rk_run_facts *facts, const rk_m
     s->sp = rk_strategy_splits_sequence(s->tp, facts->sp);
     s->recompute = facts->recompute;
     s->recompute_modules = facts->recompute == RK_REC_SELECTIVE ? facts->modules : 0;
+    if (facts->recompute == RK_REC_FULL && facts->recompute_every > 1) {
+        const int64_t chunk = at_least_1(model->layers / at_least_1(s->pp * s->vp));
+        s->recompute_layers = (chunk + facts->recompute_every - 1) / facts->recompute_every;
+    }
     s->sharding = facts->sharding;
     const bool groups = facts->shard_ranks > 0 && s->sharding != RK_SHARD_NONE;
     const bool slices = facts->slice > 0 && s->sharding == RK_SHARD_ALL;
@@ -430,6 +434,17 @@ static const struct {
     {RK_REC_NONE, 0, true},
 };
 
+/* Whether the framework of the run's stack recomputes or offloads so. */
+static bool can_recompute(const filling *f, int way)
+{
+    const rk_stack *stack = &f->sources->stacks[f->run->stack];
+    const rk_framework framework = rk_framework_of_stack(stack->family, stack->base);
+    const rk_framework_traits *traits =
+        rk_framework_of(framework < RK_FRAMEWORK_COUNT ? framework : RK_FRAMEWORK_ANY);
+    return (recomputations[way].modules & ~traits->modules) == 0 &&
+           !(recomputations[way].offload && traits->keeps_activations);
+}
+
 /* The recompute setting of a row that states none: the fastest that fits. */
 static void fit_memory(filling *f, bool micro_stated)
 {
@@ -442,8 +457,11 @@ static void fit_memory(filling *f, bool micro_stated)
     if (fits || !open) {
         return;
     }
-    for (size_t i = 0; i < WAYS; i++) {
+    for (int i = 0; i < WAYS; i++) {
         *f = before;
+        if (!can_recompute(f, i)) {
+            continue;
+        }
         f->facts.recompute = recomputations[i].kind;
         f->facts.modules = recomputations[i].modules;
         f->facts.offload_activations = recomputations[i].offload;

@@ -29,6 +29,8 @@ static rk_status read_why(const json_t *value, const char *path, void *out, rk_e
                                   err);
 }
 
+static const char *const routing_names[] = {"uniform", "in_turn", NULL};
+
 /* Modules of selective recompute in the order of their bits. */
 static const char *const module_names[] = {
     "core_attention", "norm", "activation", "mla_up", "mlp", "moe", "operators", "mhc", NULL};
@@ -163,6 +165,8 @@ const rk_field rk_run_fact_fields[] = {
     TEXT("recompute_modules", modules, read_modules,
          "recomputed modules, joined by +: core_attention, norm, activation, mla_up, mlp, moe, "
          "operators, mhc"),
+    INT("recompute_every", recompute_every,
+        "with full recompute, one layer in so many is checkpointed; 0: all"),
     NAMES("precision", precision, rk_precision_names, "of the linears"),
     NAMES("fp8_recipe", fp8_recipe, rk_fp8_recipe_names, "how fp8 is scaled"),
     FLAG("low_weights", low_weights, "weights of fp8 and fp4 linears are kept in them alone"),
@@ -184,6 +188,8 @@ const rk_field rk_run_fact_fields[] = {
     INT("lora_rank", lora_rank, "rank of adapters; 0: all weights learn"),
     TEXT("lora_modules", lora_modules, read_adapted,
          "modules with adapters, joined by +: attention, mlp"),
+    NAMES("routing", routing, routing_names,
+          "in_turn: a benchmark's gate gives tokens consecutive experts, most of them on one rank"),
     NUMBER("capacity_factor", capacity_factor, 100, NULL,
            "capacity factor of experts; 0: dropless"),
     NUMBER("weight_bytes", states.weight, 16, "bytes", "state kept per parameter"),

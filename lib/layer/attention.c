@@ -211,6 +211,34 @@ static void add_ring(rk_cost_builder *x, double kv, double out)
     rk_add_stream(x, RK_PART_CP, merge, merge);
 }
 
+/*
+ * Ring of PyTorch (2.6, experimental/_attention.py): keys and values, repeated for all query heads
+ * before attention, are gathered at once, beside the attention of the local step, 1/c of all; so
+ * again backward.  Results of steps are added to an fp32 sum.  The gradients of keys and values
+ * pass the ring in fp32 after every step, the last time beside nothing; those of queries are summed
+ * in fp32 too, and those of keys and values are copied into a message besides.
+ */
+static void add_gathered_ring(rk_cost_builder *x, const rk_attention_widths *w)
+{
+    const double c = (double)x->c->strategy->cp, e = x->c->element, T = x->c->tokens;
+    const double pairs = T * (w->query + w->output); /* of keys and values */
+    const rk_message gather =
+        rk_message_of(x->c, RK_COLL_ALL_GATHER, RK_GROUP_CONTEXT, c * e * pairs, 1);
+    const rk_message pass =
+        rk_message_of(x->c, RK_COLL_SEND, RK_GROUP_CONTEXT, SUM_BYTES * pairs, 1);
+    const rk_message back[] = {gather, rk_message_times(&pass, c)};
+    const double first = x->cost.forward.part[RK_PART_ATTENTION] / c;
+    const double first_back = x->cost.backward.part[RK_PART_ATTENTION] / c;
+    const double sum = 2 * SUM_BYTES + e; /* read, add, write */
+    rk_send(x, RK_PASS_FORWARD, RK_PART_CP, beyond(gather.seconds, first), &gather, 1);
+    rk_send(x, RK_PASS_BACKWARD, RK_PART_CP,
+            beyond(gather.seconds, first_back) + pass.seconds +
+                beyond((c - 1) * pass.seconds, (c - 1) * first_back),
+            back, 2);
+    rk_add_stream(x, RK_PART_CP, (c - 1) * sum * T * w->output,
+                  (c - 1) * (sum * T * w->query + (sum + 2 * SUM_BYTES) * pairs));
+}
+
 /* All-gather: once forward, and again with a reduce-scatter of the gradients backward, visible. */
 static void add_gathers(rk_cost_builder *x, double kv)
 {
@@ -252,7 +280,11 @@ static void add_context_parallel(rk_cost_builder *x, const rk_attention_widths *
     }
     switch (x->c->strategy->cp_kind) {
     case RK_CP_RING:
-        add_ring(x, kv, out);
+        if (x->c->stack->ring_gathers) {
+            add_gathered_ring(x, w);
+        } else {
+            add_ring(x, kv, out);
+        }
         break;
     case RK_CP_ALL_GATHER:
         add_gathers(x, kv);
@@ -280,7 +312,7 @@ void rk_add_attention_core(rk_cost_builder *x, const rk_attention_shape *a)
         rk_repeat(x, &before);
     }
     rk_add_row_linear(x, s->precision, T, (double)x->c->model->hidden, w.output);
-    rk_add_product_again(x, T, (double)x->c->model->hidden, w.output);
+    rk_add_product_again(x, T, (double)x->c->model->hidden, w.output, true);
     /* the output, which is also the input of the projection unless that is cast; row sums */
     rk_save(x, again, x->c->element * T * w.output);
     rk_save(x, again, s->flash_attention ? 4 * T * heads : 0);

@@ -204,6 +204,28 @@ static double open_domains(const rk_moe_shape *moe, double domains)
     return fmin((double)moe->route_groups * each, domains);
 }
 
+static int64_t common_divisor(int64_t a, int64_t b)
+{
+    while (b) {
+        const int64_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
+/*
+ * Places that k consecutive experts lie on, of those that hold `each` experts, where token i has
+ * experts i k to i k + k - 1: they begin at every multiple of gcd(k, each) equally often, and
+ * (k - gcd) / each of them begin so that they cross into one place more.
+ */
+static double places_in_turn(const rk_moe_shape *moe, double places)
+{
+    const double each = (double)moe->experts / places;
+    const double step = (double)common_divisor(moe->top_k, (int64_t)each);
+    return fmin(1 + ((double)moe->top_k - step) / each, places);
+}
+
 /*
  * Copies of a token that are sent with de-duplication, over the k without: one per domain that
  * holds any of its k experts, or, in one domain, one per rank.  Of D open ones, uniform choices
@@ -216,7 +238,9 @@ static double copies_share(const rk_cost_builder *x, const rk_moe_shape *moe)
     const double domains = (double)group->size / (double)group->within[0];
     const double places = domains > 1 ? domains : (double)group->size;
     const double open = open_domains(moe, places), k = rk_moe_reached(moe);
-    return x->c->stack->deduplicates ? open * (1 - pow(1 - 1 / open, k)) / k : 1;
+    const double reached = x->c->stack->routes_in_turn ? places_in_turn(moe, places)
+                                                       : open * (1 - pow(1 - 1 / open, k));
+    return x->c->stack->deduplicates ? reached / k : 1;
 }
 
 /*
@@ -249,6 +273,12 @@ static void add_dispatch(rk_cost_builder *x, const rk_moe_shape *moe)
             forward, 2);
     rk_send(x, RK_PASS_BACKWARD, RK_PART_EP,
             exposed_beside(moe, &x->cost.backward, 2 * combine.seconds), backward, 2);
+    /* combining keeps no tensor: recomputation that stops early does not repeat it */
+    if (stack->recompute_stops && !moe->shortcut && !moe->latent && !moe->shared_experts &&
+        s->etp == 1) {
+        x->spared.forward.part[RK_PART_EP] += combine.seconds;
+        x->spared.sent_forward.expert += combine.sent;
+    }
 }
 
 /* Gathers the rows over the ranks that share an expert, and scatters the results. */

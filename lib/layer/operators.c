@@ -236,12 +236,28 @@ static void add_weight_gradient(rk_cost_builder *x, const rk_operator *linear, d
     }
 }
 
+/* Rows that are cast, and whose gradients are, of linears that split the tokens over ranks. */
+typedef struct cast_rows {
+    double inputs, gradients;
+} cast_rows;
+
+/*
+ * Rows of a linear of the tensor group whose inputs are gathered before it, or whose outputs are
+ * summed behind it, so that their gradients are gathered: a rank casts its own where casts come
+ * first.
+ */
+static cast_rows cast_rows_of(const rk_cost_builder *x, double M, bool summed)
+{
+    const double own = x->c->gathers_cast ? M / (double)x->c->strategy->tp : M;
+    return summed ? (cast_rows){M, own} : (cast_rows){own, M};
+}
+
 /*
  * Emits the three GEMMs of a linear and, of a low-precision one, the casts of its inputs in forward
  * and of its outputs' gradients in backward.  `groups` 0: it is no linear of experts.
  */
 static void add_products(rk_cost_builder *x, rk_part part, rk_precision precision, double groups,
-                         double M, double N, double K, double share)
+                         double M, double N, double K, double share, cast_rows rows)
 {
     const double times = groups > 0 ? groups : 1, cast = cast_bytes(x, precision);
     rk_operator o = {
@@ -262,7 +278,8 @@ static void add_products(rk_cost_builder *x, rk_part part, rk_precision precisio
     rk_emit(x, &o);
     add_weight_gradient(x, &o, M, N, K);
     if (cast > 0) {
-        rk_add_stream(x, RK_PART_CAST, cast * times * M * K, cast * times * M * N);
+        rk_add_stream(x, RK_PART_CAST, cast * times * rows.inputs * K,
+                      cast * times * rows.gradients * N);
     }
 }
 
@@ -332,16 +349,16 @@ static double add_low_weights(rk_cost_builder *x, rk_part part, rk_precision pre
 }
 
 static void add_bare_linear(rk_cost_builder *x, rk_part part, rk_precision precision, double M,
-                            double N, double K)
+                            double N, double K, cast_rows rows)
 {
-    add_products(x, part, precision, 0, M, N, K, gemm_share(x, precision));
+    add_products(x, part, precision, 0, M, N, K, gemm_share(x, precision), rows);
     x->cost.low_dense_params += add_low_weights(x, part, precision, N * K, 1);
 }
 
 void rk_add_linear(rk_cost_builder *x, rk_part part, rk_precision precision, double M, double N,
                    double K)
 {
-    add_bare_linear(x, part, precision, M, N, K);
+    add_bare_linear(x, part, precision, M, N, K, cast_rows_of(x, M, false));
     if (x->adapts && part == RK_PART_LINEAR) {
         add_adapter(x, M, M, N, K);
     }
@@ -362,7 +379,7 @@ void rk_add_detached_linear(rk_cost_builder *x, rk_precision precision, double M
 
 void rk_add_row_linear(rk_cost_builder *x, rk_precision precision, double M, double N, double K)
 {
-    add_bare_linear(x, RK_PART_LINEAR, precision, M, N, K);
+    add_bare_linear(x, RK_PART_LINEAR, precision, M, N, K, cast_rows_of(x, M, true));
     if (x->adapts) {
         add_adapter(x, M, M * x->c->local_tokens / x->c->tokens, N, K);
     }
@@ -372,11 +389,11 @@ void rk_add_grouped_linear(rk_cost_builder *x, rk_precision precision, double gr
                            double N, double K)
 {
     add_products(x, RK_PART_EXPERT, precision, groups, M, N, K,
-                 gemm_share(x, precision) * x->c->stack->expert_gemm_share);
+                 gemm_share(x, precision) * x->c->stack->expert_gemm_share, (cast_rows){M, M});
     x->cost.low_expert_params += add_low_weights(x, RK_PART_EXPERT, precision, groups * N * K, 1);
 }
 
-void rk_add_product_again(rk_cost_builder *x, double M, double N, double K)
+void rk_add_product_again(rk_cost_builder *x, double M, double N, double K, bool summed)
 {
     const rk_precision precision = x->c->strategy->precision;
     rk_operator o = linear_of(x, RK_PART_RECOMPUTE, precision, M, N, K);
@@ -385,8 +402,20 @@ void rk_add_product_again(rk_cost_builder *x, double M, double N, double K)
         rk_emit(x, &o);
         o.kind = RK_OPERATOR_STREAM;
         o.flops = 0;
-        o.bytes = cast_bytes(x, precision) * M * K + rk_dequantised_bytes(x->c->strategy) * N * K;
+        o.bytes = cast_bytes(x, precision) * cast_rows_of(x, M, summed).inputs * K +
+                  rk_dequantised_bytes(x->c->strategy) * N * K;
         rk_emit(x, &o);
+    }
+}
+
+void rk_spare_last_product(rk_cost_builder *x, double M, double N, double K)
+{
+    const rk_strategy *s = x->c->strategy;
+    const rk_operator o = linear_of(x, RK_PART_LINEAR, s->precision, M, N, K);
+    x->stops = x->c->stack->recompute_stops;
+    if (x->stops && !(s->adapter_rank > 0 && x->adapts)) {
+        x->spared.forward.part[RK_PART_LINEAR] += rk_price(x->c, &o);
+        x->spared.flops_forward += o.flops;
     }
 }
 

@@ -10,12 +10,22 @@
 typedef struct rk_cost_builder {
     const rk_block_context *c;
     bool adapts; /* what is added to RK_PART_LINEAR has adapters */
+    bool stops;  /* recomputing the layer stops before the last product of its network */
     rk_cost cost;
+    rk_cost spared;         /* times, FLOPs and messages of forward that it therefore leaves out */
     rk_operator_list *list; /* gets what is emitted; NULL: nobody asks */
 } rk_cost_builder;
 
 /* Prices an operator, adds it to the cost of the block, and lists it. */
 void rk_emit(rk_cost_builder *x, const rk_operator *o);
+
+/*
+ * Leaves the last product of a network, (M,N,K), out of what recomputing the layer repeats, where
+ * the stack stops there: checkpoints of PyTorch run until the last tensor that backward needs is
+ * there again, and that is an input of this product.  An adapter beside it needs its own input
+ * last.
+ */
+void rk_spare_last_product(rk_cost_builder *x, double M, double N, double K);
 
 /*
  * Emits messages of a pass, of which `visible` seconds in all are not hidden by other work; both
@@ -47,7 +57,7 @@ void rk_repeat(rk_cost_builder *x, const rk_cost *before);
  * products of a layer in their order (queries, keys, values, output, gate, up, down) the second,
  * fourth and sixth.
  */
-void rk_add_product_again(rk_cost_builder *x, double M, double N, double K);
+void rk_add_product_again(rk_cost_builder *x, double M, double N, double K, bool summed);
 
 /*
  * Checkpoints what was added since `before`: forward runs again, nothing of it is kept but what

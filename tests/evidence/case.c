@@ -626,6 +626,61 @@ static void test_latent_recompute(void **state)
     assert_non_null(strstr(c.assumed, "recompute"));
 }
 
+/* torchtitan recomputes operators or layers, and offloads no activations: nothing else is assumed.
+ */
+static void test_layers_recomputed(void **state)
+{
+    static rk_run_case c;
+    rk_error err;
+    (void)state;
+    assert_int_equal(
+        fill_framework("1,mine,llama,80,8192,28672,64,128256,8192,H100,64,1,1,,64,1,64,,"
+                       "all,bf16,1,,,2024,torchtitan\n",
+                       &c, &err),
+        RK_OK);
+    assert_int_equal(c.strategy.recompute, RK_REC_FULL);
+    assert_false(c.strategy.offload_activations);
+    assert_non_null(strstr(c.assumed, "recompute"));
+}
+
+/* One of two layers of a stage of 5 is checkpointed: 3 of them. */
+static void test_recompute_every(void **state)
+{
+    static rk_run_case c;
+    rk_error err;
+    (void)state;
+    assert_int_equal(fill_under(COLUMNS ",framework,recompute_every",
+                                "1,mine,llama,40,5120,13824,40,32000,4096,H100,64,1,8,1,8,1,64,"
+                                "full,all,bf16,1,,,torchtitan,2\n",
+                                &c, &err),
+                     RK_OK);
+    assert_int_equal(c.strategy.recompute, RK_REC_FULL);
+    assert_int_equal(c.strategy.recompute_layers, 3);
+}
+
+/* A gate that deals out experts in turn is a change of the stack; an unknown gate is refused. */
+static void test_routing(void **state)
+{
+    static rk_run_case c;
+    rk_error err;
+    int changes[2];
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        char row[256];
+        (void)snprintf(row, sizeof(row),
+                       "1,mine," SHAPE "8,1,1,,8,1,8,none,all,bf16,1,,,nemo-automodel,%s\n",
+                       i ? "in_turn" : "");
+        assert_int_equal(fill_under(COLUMNS ",framework,routing", row, &c, &err), RK_OK);
+        changes[i] = c.change_count;
+    }
+    assert_int_equal(changes[1], changes[0] + 1);
+    assert_int_equal(fill_under(COLUMNS ",framework,routing",
+                                "1,mine," SHAPE
+                                "8,1,1,,8,1,8,none,all,bf16,1,,,nemo-automodel,random\n",
+                                &c, &err),
+                     RK_ERR_INVALID);
+}
+
 /* What a rule says of the software that a row names is a fact, whatever was assumed before. */
 static void test_recipe_recompute(void **state)
 {
@@ -865,6 +920,9 @@ int main(void)
         cmocka_unit_test(test_stage_layers),
         cmocka_unit_test(test_open_settings),
         cmocka_unit_test(test_latent_recompute),
+        cmocka_unit_test(test_layers_recomputed),
+        cmocka_unit_test(test_recompute_every),
+        cmocka_unit_test(test_routing),
         cmocka_unit_test(test_recipe_recompute),
         cmocka_unit_test(test_planned_inside),
         cmocka_unit_test(test_planned_experts),

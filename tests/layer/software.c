@@ -302,6 +302,127 @@ static void test_tensor_overlap(void **state)
     assert_near(cost_of(&model, &system, &stack, &s).backward.part[RK_PART_TP], all, 1e-9);
 }
 
+static double streamed(const rk_system *system, const rk_stack *stack, double bytes)
+{
+    return rk_stream_seconds(&system->accelerator, bytes) / stack->stream_share;
+}
+
+/*
+ * A checkpoint that stops early leaves out the product behind the last tensor that backward needs,
+ * and the sum of its outputs over the tensor group; with an adapter beside it the sum alone.
+ */
+static void test_recompute_stops(void **state)
+{
+    (void)state;
+    const rk_model model = model_of("llama3-8b");
+    const rk_system system = system_of("h100-sxm");
+    rk_stack stack = stack_of("torchtitan");
+    stack.tp_forward_exposed = 1;
+    for (int i = 0; i < 3; i++) {
+        rk_strategy s = rk_strategy_defaults(&model);
+        rk_cost all[2], stopped[2];
+        s.tp = i == 1 ? 8 : 1;
+        s.sp = s.tp > 1;
+        if (i == 2) {
+            rk_strategy_freeze(&model, 16, RK_ADAPTED_ATTENTION | RK_ADAPTED_FFN, &s);
+        }
+        stack.recompute_stops = false;
+        const rk_block_context without = rk_block_context_of(&model, &system, &stack, &s);
+        layer_costs(&without, &model.types[0], all);
+        stack.recompute_stops = true;
+        const rk_block_context with = rk_block_context_of(&model, &system, &stack, &s);
+        layer_costs(&with, &model.types[0], stopped);
+        const double T = with.tokens, width = 14336.0 / (double)s.tp;
+        const double spared = i == 2 ? 0 : 2 * T * 4096 * width;
+        assert_near(all[1].flops_recompute - stopped[1].flops_recompute, spared, 1e-9);
+        assert_near(all[1].sent_backward.tensor - stopped[1].sent_backward.tensor,
+                    i == 1 ? with.reduce.sent : 0, 1e-9);
+        assert_true(
+            all[1].backward.part[RK_PART_RECOMPUTE] - stopped[1].backward.part[RK_PART_RECOMPUTE] >=
+            spared / system.accelerator.gemm[RK_BF16].peak + (i == 1 ? with.reduce.seconds : 0));
+        assert_near(stopped[0].backward.part[RK_PART_RECOMPUTE], 0, 0);
+    }
+}
+
+/*
+ * What PyTorch gathers and scatters of sequences is copied: 2 regions, each with a gather and a
+ * scatter, read and written; products that overlap with their messages sum instead, 1 + 1/8.
+ */
+static void test_sequence_copies(void **state)
+{
+    (void)state;
+    const rk_model model = model_of("llama3-8b");
+    const rk_system system = system_of("h100-sxm");
+    rk_stack stack = stack_of("torchtitan");
+    rk_strategy s = rk_strategy_defaults(&model);
+    s.tp = 8;
+    s.sp = true;
+    const double bytes = 2.0 * (double)s.seq * 4096;
+    for (int i = 0; i < 2; i++) {
+        s.tp_overlap = i == 1;
+        stack.copies_sequence = false;
+        const rk_cost bare = cost_of(&model, &system, &stack, &s);
+        stack.copies_sequence = true;
+        const rk_cost copied = cost_of(&model, &system, &stack, &s);
+        const double copies = 2 * (streamed(&system, &stack, 2 * bytes) +
+                                   streamed(&system, &stack, (i ? 1 + 1 / 8.0 : 2) * bytes));
+        assert_near(copied.forward.part[RK_PART_TP] - bare.forward.part[RK_PART_TP], copies, 1e-9);
+        assert_near(copied.backward.part[RK_PART_TP] - bare.backward.part[RK_PART_TP], copies,
+                    1e-9);
+    }
+}
+
+/* Tensorwise fp8 that is gathered cast: a gather of one byte, a scatter of two; 1/8 of the casts of
+ * what is gathered. */
+static void test_gathers_cast(void **state)
+{
+    (void)state;
+    const rk_model model = model_of("llama3-8b");
+    const rk_system system = system_of("h100-sxm");
+    rk_stack stack = stack_of("torchtitan");
+    rk_strategy s = rk_strategy_defaults(&model);
+    s.tp = 8;
+    s.sp = true;
+    s.precision = RK_FP8;
+    s.fp8_recipe = RK_FP8_TENSORWISE;
+    s.micro_batch = s.global_batch = 32;
+    const rk_cost low = cost_of(&model, &system, &stack, &s);
+    stack.gathers_cast = false;
+    const rk_cost wide = cost_of(&model, &system, &stack, &s);
+    assert_near(low.sent_forward.tensor / wide.sent_forward.tensor, 3 / 4.0, 1e-12);
+    /* inputs: h before queries and gate, h/8 before the output, f/8 before down */
+    const double own = 512.0 + 1792, gathered = 2 * 4096;
+    assert_near(low.forward.part[RK_PART_CAST] / wide.forward.part[RK_PART_CAST],
+                (own + gathered / 8) / (own + gathered), 2e-2); /* and launches */
+    stack.gathers_cast = true;
+    s.fp8_recipe = RK_FP8_DELAYED;
+    assert_near(cost_of(&model, &system, &stack, &s).sent_forward.tensor, wide.sent_forward.tensor,
+                1e-12);
+}
+
+/*
+ * PyTorch's ring gathers 2 x 4,096 elements of keys and values of 32 heads, where 8 heads have
+ * 2 x 1,024, and passes their gradients in fp32 as often as there are ranks.
+ */
+static void test_gathered_ring(void **state)
+{
+    (void)state;
+    const rk_model model = model_of("llama3-8b");
+    const rk_system system = system_of("h100-sxm");
+    rk_stack stack = stack_of("torchtitan");
+    rk_strategy s = rk_strategy_defaults(&model);
+    s.cp = 4;
+    s.seq = 131072;
+    const double pairs = 32768.0 * 2 * 4096;
+    const rk_cost gathered = cost_of(&model, &system, &stack, &s);
+    stack.ring_gathers = false;
+    const rk_cost ring = cost_of(&model, &system, &stack, &s);
+    assert_near(ring.sent_forward.context, 3 * 2 * pairs / 4, 1e-9);
+    assert_near(gathered.sent_forward.context, 3 * 2 * pairs, 1e-9);
+    assert_near(gathered.sent_backward.context, 3 * 2 * pairs + 4 * 4 * pairs, 1e-9);
+    assert_true(gathered.backward.part[RK_PART_CP] > ring.backward.part[RK_PART_CP]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -317,6 +438,10 @@ int main(void)
         cmocka_unit_test(test_split_backward),
         cmocka_unit_test(test_clamped),
         cmocka_unit_test(test_tensor_overlap),
+        cmocka_unit_test(test_recompute_stops),
+        cmocka_unit_test(test_sequence_copies),
+        cmocka_unit_test(test_gathers_cast),
+        cmocka_unit_test(test_gathered_ring),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """docs/method/layers.md: the operators of dense and expert networks on one rank."""
 
+import math
+
 from reference import kernels, models
 
 
@@ -57,6 +59,10 @@ def copies_share(c, layer):
         return 1
     domains = group.size / group.within[0]
     reached = places = domains if domains > 1 else group.size
+    if c.stack.routes_in_turn:
+        each = layer.experts // places
+        reached = min(1 + (layer.top_k - math.gcd(layer.top_k, int(each))) / each, places)
+        return reached / k
     if layer.route_groups:
         reached = min(layer.route_groups * max(places / layer.expert_groups, 1), places)
     return reached * (1 - (1 - 1 / reached) ** k) / k
@@ -74,6 +80,10 @@ def add_dispatch(x, layer):
                 for seconds, passed in zip(sums, (x.forward, x.backward))]
     x.comm("EP comm", *sums)
     leaves = (s.ep - 1) / s.ep
+    if (stack.recompute_stops and s.etp == 1
+            and not (layer.shortcut or layer.expert_latent or layer.shared_experts)):
+        x.spared.forward["EP comm"] = once
+        x.spared.sent_forward["expert"] = back * leaves
     x.send("expert", (there + back) * leaves, 2 * back * leaves)
 
 

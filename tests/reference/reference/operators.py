@@ -35,6 +35,16 @@ class Setting:
         hidden = self.element * self.T * model.hidden
         self.gather = self.collective("all_gather", hidden, "tensor") if s.sp else 0
         self.reduce = self.collective("reduce_scatter" if s.sp else "all_reduce", hidden, "tensor")
+        self.gathers_cast = (stack.gathers_cast and s.tp > 1 and s.sp and s.precision == "fp8"
+                             and s.fp8_recipe == "tensorwise")
+        region = hidden / self.element if self.gathers_cast else hidden
+        self.region_gather = self.collective("all_gather", region, "tensor") if s.sp else 0
+        self.gather_copy = self.region_copy = self.reduce_copy = 0
+        if stack.copies_sequence and s.tp > 1 and s.sp:
+            group = self.groups["tensor"]
+            fused = s.tp_overlap and group.within[0] == group.size
+            self.gather_copy, self.region_copy = self.stream(2 * hidden), self.stream(2 * region)
+            self.reduce_copy = self.stream((1 + 1 / s.tp if fused else 2) * hidden)
         self.parameters = models.model_parameters(model)
 
     def rate_of_attention(self):
@@ -129,8 +139,15 @@ class Block:
         else:
             self.saved += size
 
-    def gemms(self, part, form, groups, M, N, K):
-        """The three GEMMs of a linear, plain or of `groups` experts, and its casts."""
+    def own_rows(self, M):
+        """Rows that a rank casts of those that its tensor group gathers."""
+        return M / self.c.strategy.tp if self.c.gathers_cast else M
+
+    def gemms(self, part, form, groups, M, N, K, cast=None):
+        """The three GEMMs of a linear, plain or of `groups` experts, and its casts.
+
+        `cast`: of how many rows of inputs, and of gradients of outputs.
+        """
         c, stack, a = self.c, self.c.stack, self.c.accelerator
         low = precision.is_low(form)
         share = stack.low_gemm_share if low else stack.gemm_share
@@ -154,8 +171,8 @@ class Block:
         self.flops_backward += (1 if c.frozen else 2) * flops
         if low:
             size = c.formats.passes * c.formats.cast_input
-            rows = (groups or 1) * M
-            self.stream("casts", size * rows * K, size * rows * N)
+            inputs, gradients = cast or (M, M)
+            self.stream("casts", size * (groups or 1) * inputs * K, size * (groups or 1) * gradients * N)
 
     def low_weights(self, part, form, parameters, backward):
         """Of these, those in 8 or 4 bits; in NF4, dequantised for each GEMM."""
@@ -167,8 +184,9 @@ class Block:
         self.dequantised = max(self.dequantised, 2 * parameters)
         return parameters
 
-    def linear(self, part, form, M, N, K):
-        self.gemms(part, form, None, M, N, K)
+    def linear(self, part, form, M, N, K, summed=False):
+        own = self.own_rows(M)
+        self.gemms(part, form, None, M, N, K, (M, own) if summed else (own, M))
         self.low_dense += self.low_weights(part, form, N * K, 1)
 
     def adapter(self, M, M_s, N, K):
@@ -183,7 +201,7 @@ class Block:
     def adapted_linear(self, module, M, N, K, summed=False):
         """A linear of a module; its outputs may be summed over the tensor group."""
         c = self.c
-        self.linear("linear layers", c.strategy.precision, M, N, K)
+        self.linear("linear layers", c.strategy.precision, M, N, K, summed)
         if c.frozen and module in c.strategy.adapter_modules:
             self.adapter(M, M * c.T_s / c.T if summed else M, N, K)
 
@@ -202,11 +220,11 @@ class Block:
         self.unsaved += self.saved - before.saved
         self.saved, self.late = before.saved, before.late
 
-    def product_again(self, M, N, K):
+    def product_again(self, M, N, K, summed=False):
         """A product that recomputation by operators runs again."""
         if self.c.recomputes("operators"):
             again = Block(self.c)
-            again.linear("linear layers", self.c.strategy.precision, M, N, K)
+            again.linear("linear layers", self.c.strategy.precision, M, N, K, summed)
             self.backward["recompute"] += again.forward_seconds
             self.flops_recompute += again.flops_forward
 
