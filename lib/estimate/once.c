@@ -8,39 +8,70 @@
 
 /* ---- data parallelism ---------------------------------------------------------------------- */
 
-/* Time to reduce and to gather what a rank shares with its replicas, s, and bytes sent. */
+/*
+ * Time to reduce and to gather what a rank shares with its replicas, s, and bytes sent; and the
+ * time of the copies that go with them.
+ */
 struct dp_traffic {
     double reduce, gather;
     double reduce_bytes, gather_bytes;
+    double pack, unpack;
 };
 
 /*
+ * Messages of a layer of `params` fully sharded parameters: one, or as many as its largest matrix
+ * goes into it where tensors pass one by one.
+ */
+static double layer_messages(const rk_stack *stack, const rk_stage *stage, double params)
+{
+    const bool tensors = stack->gathers_tensors && stage->matrix_params > 0;
+    return tensors ? fmax(1, floor(params / stage->matrix_params + 0.5)) : 1;
+}
+
+/*
  * A collective on `params` parameters in `bytes`, in messages of about `most` bytes and of at least
- * as many parameters as the stack's buckets have; in one where there is no limit, and of a layer
- * of fully sharded parameters.  Buckets grow with the group, so that the latency of its ring does
- * not (Megatron-Core: the larger of 40 million and 1 million per rank).
+ * as many parameters as the stack's buckets have; in one where there is no limit, and in `tensors`
+ * of a layer of fully sharded parameters.  Buckets grow with the group, so that the latency of its
+ * ring does not (Megatron-Core: the larger of 40 million and 1 million per rank).
  */
 static double in_messages(const rk_cost_table *table, const rk_strategy *s, rk_collective op,
-                          double params, double bytes, double most, const rk_group *group)
+                          double params, double bytes, double most, double tensors,
+                          const rk_group *group)
 {
     const rk_stack *stack = table->context.stack;
     const double bucket =
         fmax(stack->bucket_params, stack->bucket_rank_params * (double)group->size);
     const double message = fmax(most, bucket * bytes / params);
-    const bool cut = message > 0 && s->sharding != RK_SHARD_ALL;
-    const double messages = cut ? fmax(1, floor(bytes / message + 0.5)) : 1;
+    const double cut = message > 0 ? fmax(1, floor(bytes / message + 0.5)) : 1;
+    const double messages = s->sharding == RK_SHARD_ALL ? tensors : cut;
     return messages * rk_collective_seconds(table->context.system, op, bytes / messages, group);
+}
+
+/*
+ * FSDP2 gathers the shards of a layer in one buffer, from which every parameter is copied, and
+ * copies the gradients of a layer into one buffer, in the type in which they are reduced; both on
+ * the stream that computes (PyTorch 2.6, foreach_all_gather_copy_out and foreach_reduce).
+ */
+static void add_copies(const rk_cost_table *table, const rk_strategy *s, double gathered,
+                       double learns, struct dp_traffic *t)
+{
+    const rk_block_context *c = &table->context;
+    const rk_accelerator *a = &c->system->accelerator;
+    t->unpack += rk_stream_seconds(a, 2 * gathered) / c->stack->stream_share;
+    t->pack +=
+        rk_stream_seconds(a, learns * (c->element + s->states.reduce)) / c->stack->stream_share;
 }
 
 /*
  * Gradients of `params` parameters: all-reduced, or reduce-scattered in the shard group and
  * all-reduced among its replicas (HSDP); then parameters are gathered.
  */
-static void add_dp_group(const rk_cost_table *table, const rk_strategy *s, double params,
-                         double low, const rk_group *shard, const rk_group *replica,
+static void add_dp_group(const rk_cost_table *table, const rk_strategy *s, const rk_stage *stage,
+                         double params, double low, const rk_group *shard, const rk_group *replica,
                          struct dp_traffic *t)
 {
     const rk_stack *stack = table->context.stack;
+    const double tensors = layer_messages(stack, stage, params);
     const double reduced = params * s->states.reduce;
     const double gathered = rk_gathered_bytes(s, params, low);
     const double n = (double)shard->size, share = (n - 1) / n;
@@ -53,17 +84,20 @@ static void add_dp_group(const rk_cost_table *table, const rk_strategy *s, doubl
         /* between steps only what learns has changed */
         const double changed = s->sharding == RK_SHARD_ALL ? 1 : learning;
         t->gather += in_messages(table, s, RK_COLL_ALL_GATHER, changed * params, changed * gathered,
-                                 stack->gather_bytes, shard);
+                                 stack->gather_bytes, tensors, shard);
         t->gather_bytes += changed * gathered * share;
+    }
+    if (s->sharding >= RK_SHARD_GRADIENTS && stack->copies_shards && shard->size > 1) {
+        add_copies(table, s, gathered, learns, t);
     }
     const bool whole = !sharded || stack->reduces_whole || rk_optimizer_of(s)->deals_matrices;
     t->reduce += in_messages(table, s, whole ? RK_COLL_ALL_REDUCE : RK_COLL_REDUCE_SCATTER, learns,
-                             reduced, stack->bucket_bytes, shard);
+                             reduced, stack->bucket_bytes, tensors, shard);
     t->reduce_bytes += (whole ? 2 : 1) * reduced * share;
     if (replica && replica->size > 1) {
         const double r = (double)replica->size;
         t->reduce += in_messages(table, s, RK_COLL_ALL_REDUCE, learns / n, reduced / n,
-                                 stack->bucket_bytes, replica);
+                                 stack->bucket_bytes, tensors, replica);
         t->reduce_bytes += 2 * reduced / n * (r - 1) / r;
     }
 }
@@ -79,13 +113,13 @@ static struct dp_traffic dp_traffic(const rk_cost_table *table, const rk_strateg
     const rk_group replica = rk_strategy_group(system, s, RK_GROUP_REPLICA);
     const rk_group *replicas = sharded ? &replica : NULL;
     const rk_group data = rk_strategy_group(system, s, sharded ? RK_GROUP_SHARD : RK_GROUP_DATA);
-    struct dp_traffic t = {0, 0, 0, 0};
-    add_dp_group(table, s, dense, low, &data, replicas, &t);
+    struct dp_traffic t = {.reduce = 0};
+    add_dp_group(table, s, stage, dense, low, &data, replicas, &t);
     if (experts > 0) {
         const rk_group expert_data =
             rk_strategy_group(system, s, sharded ? RK_GROUP_EXPERT_SHARD : RK_GROUP_EXPERT_DATA);
-        add_dp_group(table, s, experts, share * stage->low_expert_params, &expert_data, replicas,
-                     &t);
+        add_dp_group(table, s, stage, experts, share * stage->low_expert_params, &expert_data,
+                     replicas, &t);
     }
     return t;
 }
@@ -158,6 +192,23 @@ static rk_chunk_times exchanged(const rk_strategy *s, double gather, double redu
 }
 
 /*
+ * Seconds in which FSDP2 adds whole gradients to those of the microbatches before, in the type in
+ * which a pipeline reduces them once (PyTorch 2.6, FSDPParam.accumulate_unsharded_grad_if_needed).
+ */
+static double whole_sums(const rk_cost_table *table, const rk_strategy *s, const rk_stage *stage)
+{
+    const rk_block_context *c = &table->context;
+    const double params = rk_strategy_learning(s) * (stage->dense_params + stage->expert_params);
+    if (!c->stack->copies_shards || !c->stack->scatters_last ||
+        rk_stage_gradient_runs(c->stack, s).scatters <= 0) {
+        return 0;
+    }
+    return rk_stream_seconds(&c->system->accelerator,
+                             params * (c->element + 2 * s->states.reduce)) /
+           c->stack->stream_share;
+}
+
+/*
  * Fully sharded: every layer gathers its parameters in forward and again in backward and
  * scatters its gradients, each beside the compute of the layer before.  ZeRO-2 without a pipeline
  * keeps no gradients whole, so every microbatch scatters its own.  Weight gradients that are
@@ -181,8 +232,11 @@ static double add_exchange(const rk_cost_table *table, const rk_strategy *s, con
         .backward = shown(stack, overlaps, all.backward, passes->backward / pieces),
         .weight = shown(stack, overlaps, all.weight, passes->weight / pieces),
     };
-    out->data =
-        (rk_chunk_times){pieces * seen.forward, pieces * seen.backward, pieces * seen.weight};
+    const rk_chunk_times copies =
+        exchanged(s, whole ? t.unpack : 0, own * t.pack + whole_sums(table, s, stage) / pieces);
+    out->data = (rk_chunk_times){pieces * (seen.forward + copies.forward),
+                                 pieces * (seen.backward + copies.backward),
+                                 pieces * (seen.weight + copies.weight)};
     *hidden = (rk_chunk_times){pieces * (all.forward - seen.forward),
                                pieces * (all.backward - seen.backward),
                                pieces * (all.weight - seen.weight)};
@@ -327,6 +381,7 @@ static rk_exchange reduce_once(const rk_cost_table *table, const rk_strategy *s,
     x.visible += shown_in_runs(stack, &gathers, s->param_overlap, gathered ? t.gather : 0,
                                rk_times_sum(&heaviest->forward) + heaviest->hidden_forward,
                                &x.hidden_forward);
+    x.visible += (once ? scatters.times * t.pack : 0) + (gathered ? t.unpack : 0);
     return x;
 }
 

@@ -9,6 +9,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Degrees and batch of a row; 0: not stated. */
@@ -150,11 +151,7 @@ static void set_stages(const rk_model *model, const rk_run_facts *facts, rk_stra
                        int16_t *layout)
 {
     const int64_t stages = rk_schedule_stages(s->schedule, s->pp, s->vp);
-    if (facts->layout.count > 0 && s->pp > 1) {
-        memcpy(layout, facts->layout.layers, (size_t)facts->layout.count * sizeof(*layout));
-        s->layout = layout;
-        s->layout_count = facts->layout.count;
-    } else if (facts->split_by_weight && s->pp > 1 && stages <= RK_RUN_STAGE_MAX) {
+    if (facts->split_by_weight && s->pp > 1 && stages <= RK_RUN_STAGE_MAX) {
         rk_strategy_layout_by_weight(model, stages, layout);
         s->layout = layout;
         s->layout_count = (int)stages;
@@ -174,6 +171,10 @@ static void set_strategy(const degrees *d, const rk_run_facts *facts, const rk_m
     s->sp = rk_strategy_splits_sequence(s->tp, facts->sp);
     s->recompute = facts->recompute;
     s->recompute_modules = facts->recompute == RK_REC_SELECTIVE ? facts->modules : 0;
+    if (facts->recompute == RK_REC_FULL && facts->recompute_every > 1) {
+        const int64_t chunk = at_least_1(model->layers / at_least_1(s->pp * s->vp));
+        s->recompute_layers = (chunk + facts->recompute_every - 1) / facts->recompute_every;
+    }
     s->sharding = facts->sharding;
     const bool groups = facts->shard_ranks > 0 && s->sharding != RK_SHARD_NONE;
     const bool slices = facts->slice > 0 && s->sharding == RK_SHARD_ALL;
@@ -226,20 +227,12 @@ static rk_status set_documents(const rk_run_sources *sources, const rk_run_facts
     return out->stack < 0 ? rk_fail(err, RK_ERR_INVALID, "no stack is known for such rows") : RK_OK;
 }
 
-/*
- * A node with fewer accelerators than that of the document.  In racks that NVLink joins, and in
- * slices of TPUs, what the row calls a node is a host.
- */
-static rk_status set_node(const rk_run_table *table, size_t row, const rk_system *system,
-                          rk_run_case *out, rk_error *err)
+/* Accelerators of a node, where the row states them. */
+static rk_status read_node(const rk_run_table *table, size_t row, rk_run_case *out, rk_error *err)
 {
-    enum { NODE_MOST = 16 };
-    const int64_t size = system->tiers[0].size;
-    double stated = 0;
-    const rk_status status = rk_run_number(table, row, RK_RUN_PER_NODE, &stated, err);
-    const bool smaller = stated >= 1 && stated < (double)size && size <= NODE_MOST;
-    const bool divides = smaller && size % (int64_t)stated == 0;
-    out->node = divides && system->tier_count > 1 ? (int64_t)stated : 0;
+    double node = 0;
+    const rk_status status = rk_run_number(table, row, RK_RUN_PER_NODE, &node, err);
+    out->node = node >= 1 && node <= DEGREE_MOST ? (int64_t)node : 0;
     return status;
 }
 
@@ -334,14 +327,55 @@ typedef struct filling {
     rk_run_facts facts;
     degrees d;
     uint64_t assumed;
+    int16_t stages[RK_RUN_STAGE_MAX]; /* layers of each, where they are stated */
+    int stage_count;
 } filling;
+
+/* Layers of each stage: "6+9+9+8". */
+static rk_status read_stages(const rk_run_table *table, size_t row, filling *f, rk_error *err)
+{
+    const char *cell = rk_run_cell(table, row, RK_RUN_STAGE_LAYERS);
+    f->stage_count = 0;
+    while (*cell) {
+        char *end = NULL;
+        const long layers = strtol(cell, &end, 10);
+        if (end == cell || layers < 0 || layers > RK_LAYER_MAX || (*end && *end != '+') ||
+            (*end && !end[1]) || f->stage_count == RK_RUN_STAGE_MAX) {
+            return rk_fail(err, RK_ERR_INVALID,
+                           "column stage_layers: expected the layers of up to %d stages such as "
+                           "6+9+9+8, found '%.60s'",
+                           RK_RUN_STAGE_MAX, rk_run_cell(table, row, RK_RUN_STAGE_LAYERS));
+        }
+        f->stages[f->stage_count++] = (int16_t)layers;
+        cell = end + (*end == '+');
+    }
+    return RK_OK;
+}
+
+/* Whether the stated stages are those of the strategy; the layout is theirs then. */
+static bool take_stages(const filling *f, rk_strategy *s)
+{
+    int64_t layers = 0;
+    for (int i = 0; i < f->stage_count; i++) {
+        layers += f->stages[i];
+    }
+    if (f->stage_count != rk_schedule_stages(s->schedule, s->pp, s->vp) ||
+        layers != f->run->model.layers) {
+        return f->stage_count == 0;
+    }
+    memcpy(f->run->layout, f->stages, sizeof(f->stages));
+    s->layout = f->run->layout;
+    s->layout_count = f->stage_count;
+    s->count_embedding = s->count_head = false;
+    return true;
+}
 
 /* Makes the strategy. Returns whether it is legal. */
 static bool try_strategy(filling *f)
 {
     rk_run_case *run = f->run;
     set_strategy(&f->d, &f->facts, &run->model, &run->strategy, run->layout);
-    return rk_strategy_ranks(&run->strategy) == f->d.ranks &&
+    return take_stages(f, &run->strategy) && rk_strategy_ranks(&run->strategy) == f->d.ranks &&
            rk_strategy_legal(&run->model, &f->sources->systems[run->system], &run->strategy,
                              RK_FRAMEWORK_ANY, NULL);
 }
@@ -389,6 +423,7 @@ static const struct {
     unsigned modules;
     bool offload;
 } recomputations[] = {
+    {RK_REC_SELECTIVE, RK_MODULE_MLA_UP, false},
     {RK_REC_SELECTIVE, RK_MODULE_NORM | RK_MODULE_ACTIVATION, false},
     {RK_REC_SELECTIVE,
      RK_MODULE_NORM | RK_MODULE_ACTIVATION | RK_MODULE_MLA_UP | RK_MODULE_CORE_ATTENTION, false},
@@ -406,9 +441,20 @@ static bool try_memory(filling *f, bool micro_stated, double *step)
 }
 
 /*
- * The recompute setting of a row that states none: the fastest that fits.  Megatron Core does not
- * offload activations of pipelines.
+ * Whether the framework of the run's stack recomputes or offloads so; activations of pipelines are
+ * not offloaded.
  */
+static bool can_recompute(const filling *f, int way)
+{
+    const rk_stack *stack = &f->sources->stacks[f->run->stack];
+    const rk_framework framework = rk_framework_of_stack(stack->family, stack->base);
+    const rk_framework_traits *traits =
+        rk_framework_of(framework < RK_FRAMEWORK_COUNT ? framework : RK_FRAMEWORK_ANY);
+    return (recomputations[way].modules & ~traits->modules) == 0 &&
+           !(recomputations[way].offload && (traits->keeps_activations || f->run->strategy.pp > 1));
+}
+
+/* The recompute setting of a row that states none: the fastest that fits. */
 static void fit_memory(filling *f, bool micro_stated)
 {
     enum { WAYS = sizeof(recomputations) / sizeof(*recomputations) };
@@ -419,11 +465,11 @@ static void fit_memory(filling *f, bool micro_stated)
     if (try_memory(f, micro_stated, &step) || !open) {
         return;
     }
-    for (size_t i = 0; i < WAYS; i++) {
-        if (recomputations[i].offload && f->run->strategy.pp > 1) {
+    for (int i = 0; i < WAYS; i++) {
+        *f = before;
+        if (!can_recompute(f, i)) {
             continue;
         }
-        *f = before;
         f->facts.recompute = recomputations[i].kind;
         f->facts.modules = recomputations[i].modules;
         f->facts.offload_activations = recomputations[i].offload;
@@ -501,7 +547,9 @@ static bool states_experts(const filling *f)
 static void try_dense_degrees(filling *f, bool dense, bool experts, plan *best)
 {
     const degrees asked = f->d;
-    const int64_t node = f->sources->systems[f->run->system].tiers[0].size;
+    rk_system system;
+    rk_run_system(f->run, &f->sources->systems[f->run->system], &system);
+    const int64_t node = system.tiers[0].size;
     for (int64_t tp = 1; tp <= node && tp <= 64 && !dense; tp *= 2) {
         for (int64_t pp = 1; pp <= f->run->model.layers && pp <= 64; pp++) {
             const int64_t inner = tp * pp * at_least_1(asked.cp);
@@ -566,6 +614,12 @@ static rk_status fill_as_assumed(filling *f, rk_error *err)
                        "degrees do not multiply to the accelerators: tp %" PRId64 " x pp %" PRId64
                        " x cp %" PRId64 " x dp %" PRId64 ", n_accel %" PRId64,
                        s->tp, s->pp, s->cp, s->dp, f->d.ranks);
+    }
+    if (!take_stages(f, &run->strategy)) {
+        return rk_fail(err, RK_ERR_INVALID,
+                       "column stage_layers: its %d stages are not the %d layers on pp %d x vpp %d",
+                       f->stage_count, (int)run->model.layers, (int)run->strategy.pp,
+                       (int)run->strategy.vp);
     }
     if (!legal && !rk_strategy_legal(&run->model, &f->sources->systems[run->system], &run->strategy,
                                      RK_FRAMEWORK_ANY, &violation)) {
@@ -635,8 +689,7 @@ static bool states(const rk_run_table *table, size_t row, const char *fact)
 static bool guesses_modules(const filling *f, const rk_run_table *table, size_t row)
 {
     const bool open = f->facts.recompute == RK_REC_SELECTIVE && f->facts.modules &&
-                      !(f->assumed & bit(RK_RUN_RECOMPUTE)) &&
-                      !states(table, row, "recompute_modules");
+                      states(table, row, "recompute") && !states(table, row, "recompute_modules");
     return open || strstr(rk_run_cell(table, row, RK_RUN_INFERRED), "recompute_modules") != NULL;
 }
 
@@ -732,10 +785,11 @@ rk_status rk_run_case_fill(const rk_run_sources *sources, const rk_run_table *ta
         status = rk_fail(err, RK_ERR_INVALID, "%s", f.facts.unsupported);
     }
     status = status ? status : read_degrees(table, row, &f.d, err);
+    status = status ? status : read_node(table, row, out, err);
+    status = status ? status : read_stages(table, row, &f, err);
     status = status ? status
                     : rk_run_model_of(sources, table, row, &f.facts, &out->model, &f.assumed, err);
     status = status ? status : set_documents(sources, &f.facts, out, err);
-    status = status ? status : set_node(table, row, &sources->systems[out->system], out, err);
     f.assumed |= guessed_framework(table, row);
     status = status ? status : fill_strategy(&f, err);
     if (status) {

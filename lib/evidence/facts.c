@@ -5,7 +5,6 @@
 #include "base/error.h"
 #include "base/units.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 const rk_run_facts rk_run_facts_default = {
@@ -29,6 +28,8 @@ static rk_status read_why(const json_t *value, const char *path, void *out, rk_e
     return rk_field_text_or_empty(value, path, out, sizeof(((rk_run_facts *)NULL)->unsupported),
                                   err);
 }
+
+static const char *const routing_names[] = {"uniform", "in_turn", NULL};
 
 /* Modules of selective recompute in the order of their bits. */
 static const char *const module_names[] = {
@@ -83,30 +84,6 @@ static const char *const kernel_names[] = {
     "usual", "cudnn", "cudnn_fp8", "cudnn_mxfp8", "flash_attention_2", "flash_attention_3",
     "aiter", NULL};
 static const char *const sharding_names[] = {"none", "optimizer", "gradients", "all", NULL};
-
-/* "6+9+9+8" */
-static rk_status read_layout(const json_t *value, const char *path, void *out, rk_error *err)
-{
-    rk_run_layout layout = {.count = 0};
-    char found[RK_JSON_TEXT_SIZE];
-    const char *at = json_string_value(value);
-    while (at && *at && layout.count < RK_RUN_STAGE_MAX) {
-        char *end = NULL;
-        const long layers = strtol(at, &end, 10);
-        if (end == at || layers < 0 || layers > INT16_MAX || (*end && (*end != '+' || !end[1]))) {
-            break;
-        }
-        layout.layers[layout.count++] = (int16_t)layers;
-        at = end + (*end == '+');
-    }
-    if (!at || *at) {
-        return rk_fail_at(err, RK_ERR_INVALID, path,
-                          "expected layers of at most %d stages as in \"6+9+9+8\", found %s",
-                          RK_RUN_STAGE_MAX, rk_json_describe(value, found));
-    }
-    memcpy(out, &layout, sizeof(layout));
-    return RK_OK;
-}
 
 #define TEXT(key, place, reader, text)                                                             \
     {                                                                                              \
@@ -189,6 +166,8 @@ const rk_field rk_run_fact_fields[] = {
     TEXT("recompute_modules", modules, read_modules,
          "recomputed modules, joined by +: core_attention, norm, activation, mla_up, mlp, moe, "
          "operators, mhc, attn_proj"),
+    INT("recompute_every", recompute_every,
+        "with full recompute, one layer in so many is checkpointed; 0: all"),
     NAMES("precision", precision, rk_precision_names, "of the linears"),
     NAMES("fp8_recipe", fp8_recipe, rk_fp8_recipe_names, "how fp8 is scaled"),
     FLAG("low_weights", low_weights, "weights of fp8 and fp4 linears are kept in them alone"),
@@ -208,11 +187,11 @@ const rk_field rk_run_fact_fields[] = {
     FLAG("split_by_weight", split_by_weight,
          "stages take layers until their share of the weights, head included"),
     FLAG("short_last_stage", short_last_stage, "the last stage has fewer layers"),
-    TEXT("layout", layout, read_layout,
-         "layers of each pipeline stage, without embedding and head: \"6+9+9+8\""),
     INT("lora_rank", lora_rank, "rank of adapters; 0: all weights learn"),
     TEXT("lora_modules", lora_modules, read_adapted,
          "modules with adapters, joined by +: attention, mlp"),
+    NAMES("routing", routing, routing_names,
+          "in_turn: a benchmark's gate gives tokens consecutive experts, most of them on one rank"),
     NUMBER("capacity_factor", capacity_factor, 100, NULL,
            "capacity factor of experts; 0: dropless"),
     NUMBER("weight_bytes", states.weight, 16, "bytes", "state kept per parameter"),

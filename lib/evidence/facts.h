@@ -6,12 +6,6 @@
 #include "evidence/runs.h"
 #include "io/fields.h"
 
-/* Layers of each stage in the order of the model; none: count is 0. */
-typedef struct rk_run_layout {
-    int count;
-    int16_t layers[RK_RUN_STAGE_MAX];
-} rk_run_layout;
-
 typedef struct rk_run_facts {
     char unsupported[128]; /* why the row cannot be predicted; "": it can */
     /* Names of documents; "": none. */
@@ -50,6 +44,7 @@ typedef struct rk_run_facts {
     int64_t shard_ranks; /* of a group that shards; 0: all data-parallel ranks */
     rk_recompute_kind recompute;
     unsigned modules;
+    int64_t recompute_every; /* of full recompute: one layer in so many; 0: all */
     rk_precision precision;
     rk_fp8_recipe fp8_recipe;
     bool low_weights, low_activations;
@@ -60,8 +55,8 @@ typedef struct rk_run_facts {
     int64_t offload_layers;
     bool split_by_weight;  /* stages filled as nanotron does */
     bool short_last_stage; /* a layout by hand: fewer layers beside the loss */
-    rk_run_layout layout;  /* as stated, in place of both */
     double capacity_factor;
+    int routing;       /* of tokens to experts: uniform, or in turn; rules read it */
     int64_t lora_rank; /* 0: all weights learn */
     unsigned lora_modules;
     rk_state_recipe states;

@@ -101,16 +101,23 @@
       "the time is composed from profiles, without what a step costs once; default: false")        \
     X(SCAN_LAYERS, "scan_layers", "true or false", "",                                             \
       "layers are one compiled loop, across which nothing is scheduled; default: false")           \
+    X(CHUNK_OVERLAP, "chunk_overlap", "true or false", "",                                         \
+      "interleaved chunks exchange gradients and parameters beside one another; default: as the "  \
+      "stack")                                                                                     \
     X(FUSED_ACTIVATION, "fused_activation", "true or false", "",                                   \
       "the activation function is one kernel where the framework has a choice")                    \
     X(DROPOUT, "dropout", "true or false", "",                                                     \
       "dropout in attention and feed-forward layers; default: false")                              \
+    X(STAGE_LAYERS, "stage_layers", "list", "",                                                    \
+      "layers of each pipeline stage: 6+9+9+8; default: as evenly as the framework spreads them")  \
+    X(LAUNCH_BLOCKING, "launch_blocking", "true or false", "",                                     \
+      "the host waits for every kernel (CUDA_LAUNCH_BLOCKING=1); default: false")                  \
     X(DISPATCHER, "dispatcher", "name", "",                                                        \
       "alltoall: a token is sent once for each expert; deepep, hybridep: once for each node, in "  \
       "one node once for each rank; default: alltoall of megatron-core, otherwise as the stack")   \
     X(KERNELS, "kernels", "name", "",                                                              \
       "of attention, norms and products where the framework has a choice: transformer-engine; "    \
-      "default: PyTorch's")                                                                        \
+      "default: the framework's own")                                                              \
     X(INFERRED, "inferred", "list", "",                                                            \
       "columns of the row whose values are guesses: \"vpp+vocab\"")                                \
     X(UNREAD, "unread", "text", "",                                                                \

@@ -56,7 +56,8 @@ typedef struct rk_framework_traits {
     bool patterns;        /* stages of hybrids end wherever their pattern says */
     bool plain_alone;     /* unsharded data parallelism excludes every other degree */
     bool weight_offload;
-    bool narrow_states; /* gradients and moments of the optimizer in fewer bits */
+    bool keeps_activations; /* has no offload of activations */
+    bool narrow_states;     /* gradients and moments of the optimizer in fewer bits */
     /* Defaults. */
     rk_schedule_kind schedule; /* with pp > 1 */
     rk_sharding sharding;

@@ -39,6 +39,7 @@ const rk_framework_traits rk_framework_torchtitan = {
     .sp = true,
     .plain_alone = true, /* DDP by itself; the other degrees build on a mesh of shards */
     .weight_offload = true,
+    .keeps_activations = true,
     .schedule = RK_SCHEDULE_1F1B,
     .sharding = RK_SHARD_ALL,
     .states = WHOLE_STATES,

@@ -150,33 +150,12 @@ static void add_flash(rk_cost_builder *x, const rk_attention_shape *a)
 
 /*
  * Batched products of head sizes that are not multiples of 16 bytes, over aligned ones: the matrix
- * engine loads them element by element.  (BLOOM's sweep on A100: heads of 108 lose the time of six
- * such products against 104 and 112.)
+ * engine loads them element by element.  (BLOOM's sweep on A100: of four pairs of runs that differ
+ * in heads alone, those with heads of 108 take 38 to 44 s a step longer than those with 144.)
  */
 static double unaligned(double head_bytes)
 {
-    return fmod(head_bytes, 16) > 0 ? 6 : 1;
-}
-
-/* Emits `count` batched products of M x N x K in a pass. */
-static void add_batched(rk_cost_builder *x, rk_pass pass, int count, double heads, double M,
-                        double N, double K, double share)
-{
-    const rk_operator o = {
-        .kind = RK_OPERATOR_PRODUCT,
-        .part = RK_PART_ATTENTION,
-        .pass = pass,
-        .precision = rk_wide_precision(x->c->strategy),
-        .groups = heads,
-        .M = M,
-        .N = N,
-        .K = K,
-        .flops = 2 * heads * M * N * K,
-        .share = share,
-    };
-    for (int i = 0; i < count; i++) {
-        rk_emit(x, &o);
-    }
+    return fmod(head_bytes, 16) > 0 ? 11 : 1;
 }
 
 /*
@@ -193,11 +172,11 @@ static void add_unfused(rk_cost_builder *x, const rk_attention_shape *a)
     const double qk = (double)rk_attention_qk_size(a), v = (double)rk_attention_value_size(a);
     const double share = stack->gemm_share / unaligned(qk * x->c->element);
     const double scores = heads * queries * n;
-    add_batched(x, RK_PASS_FORWARD, 1, heads, queries, n, qk, share);
-    add_batched(x, RK_PASS_FORWARD, 1, heads, queries, v, n, share);
-    add_batched(x, RK_PASS_BACKWARD, 1, heads, queries, n, v, share);
-    add_batched(x, RK_PASS_BACKWARD, 1, heads, queries, v, n, share);
-    add_batched(x, RK_PASS_BACKWARD, 2, heads, queries, qk, n, share);
+    rk_add_products(x, RK_PART_ATTENTION, RK_PASS_FORWARD, 1, heads, queries, n, qk, share);
+    rk_add_products(x, RK_PART_ATTENTION, RK_PASS_FORWARD, 1, heads, queries, v, n, share);
+    rk_add_products(x, RK_PART_ATTENTION, RK_PASS_BACKWARD, 1, heads, queries, n, v, share);
+    rk_add_products(x, RK_PART_ATTENTION, RK_PASS_BACKWARD, 1, heads, queries, v, n, share);
+    rk_add_products(x, RK_PART_ATTENTION, RK_PASS_BACKWARD, 2, heads, queries, qk, n, share);
     rk_add_stream(x, RK_PART_ATTENTION, x->c->width * stack->score_forward * scores,
                   x->c->width * stack->score_backward * scores);
     rk_save(x, rk_recomputes(s, RK_MODULE_CORE_ATTENTION),
@@ -230,6 +209,34 @@ static void add_ring(rk_cost_builder *x, double kv, double out)
     rk_send(x, RK_PASS_BACKWARD, RK_PART_CP,
             beyond(twice.seconds, hidden * x->cost.backward.part[RK_PART_ATTENTION]), &twice, 1);
     rk_add_stream(x, RK_PART_CP, merge, merge);
+}
+
+/*
+ * Ring of PyTorch (2.6, experimental/_attention.py): keys and values, repeated for all query heads
+ * before attention, are gathered at once, beside the attention of the local step, 1/c of all; so
+ * again backward.  Results of steps are added to an fp32 sum.  The gradients of keys and values
+ * pass the ring in fp32 after every step, the last time beside nothing; those of queries are summed
+ * in fp32 too, and those of keys and values are copied into a message besides.
+ */
+static void add_gathered_ring(rk_cost_builder *x, const rk_attention_widths *w)
+{
+    const double c = (double)x->c->strategy->cp, e = x->c->element, T = x->c->tokens;
+    const double pairs = T * (w->query + w->output); /* of keys and values */
+    const rk_message gather =
+        rk_message_of(x->c, RK_COLL_ALL_GATHER, RK_GROUP_CONTEXT, c * e * pairs, 1);
+    const rk_message pass =
+        rk_message_of(x->c, RK_COLL_SEND, RK_GROUP_CONTEXT, SUM_BYTES * pairs, 1);
+    const rk_message back[] = {gather, rk_message_times(&pass, c)};
+    const double first = x->cost.forward.part[RK_PART_ATTENTION] / c;
+    const double first_back = x->cost.backward.part[RK_PART_ATTENTION] / c;
+    const double sum = 2 * SUM_BYTES + e; /* read, add, write */
+    rk_send(x, RK_PASS_FORWARD, RK_PART_CP, beyond(gather.seconds, first), &gather, 1);
+    rk_send(x, RK_PASS_BACKWARD, RK_PART_CP,
+            beyond(gather.seconds, first_back) + pass.seconds +
+                beyond((c - 1) * pass.seconds, (c - 1) * first_back),
+            back, 2);
+    rk_add_stream(x, RK_PART_CP, (c - 1) * sum * T * w->output,
+                  (c - 1) * (sum * T * w->query + (sum + 2 * SUM_BYTES) * pairs));
 }
 
 /* All-gather: once forward, and again with a reduce-scatter of the gradients backward, visible. */
@@ -273,7 +280,11 @@ static void add_context_parallel(rk_cost_builder *x, const rk_attention_widths *
     }
     switch (x->c->strategy->cp_kind) {
     case RK_CP_RING:
-        add_ring(x, kv, out);
+        if (x->c->stack->ring_gathers) {
+            add_gathered_ring(x, w);
+        } else {
+            add_ring(x, kv, out);
+        }
         break;
     case RK_CP_ALL_GATHER:
         add_gathers(x, kv);
@@ -311,7 +322,7 @@ void rk_add_attention_core(rk_cost_builder *x, const rk_attention_shape *a)
     }
     const rk_cost projected = x->cost;
     rk_add_row_linear(x, s->precision, T, (double)x->c->model->hidden, w.output);
-    rk_add_product_again(x, T, (double)x->c->model->hidden, w.output);
+    rk_add_product_again(x, T, (double)x->c->model->hidden, w.output, true);
     if (rk_recomputes(s, RK_MODULE_PROJECTION)) {
         add_projection_again(x, &projected);
     }

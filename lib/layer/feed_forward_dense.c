@@ -76,7 +76,10 @@ static double features(const rk_layer_type *type, double h)
 
 static void add(rk_cost_builder *x, const rk_layer_type *type)
 {
-    rk_add_ffn(x, &type->ffn, (double)type->ffn.width);
+    const double width = (double)type->ffn.width;
+    rk_add_ffn(x, &type->ffn, width);
+    rk_spare_last_product(x, x->c->tokens, (double)x->c->model->hidden,
+                          width / (double)x->c->strategy->tp);
 }
 
 /* The gradients of what enters and leaves the activation; what it took from the output side is

@@ -204,6 +204,28 @@ static double open_domains(const rk_moe_shape *moe, double domains)
     return fmin((double)moe->route_groups * each, domains);
 }
 
+static int64_t common_divisor(int64_t a, int64_t b)
+{
+    while (b) {
+        const int64_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
+/*
+ * Places that k consecutive experts lie on, of those that hold `each` experts, where token i has
+ * experts i k to i k + k - 1: they begin at every multiple of gcd(k, each) equally often, and
+ * (k - gcd) / each of them begin so that they cross into one place more.
+ */
+static double places_in_turn(const rk_moe_shape *moe, double places)
+{
+    const double each = (double)moe->experts / places;
+    const double step = (double)common_divisor(moe->top_k, (int64_t)each);
+    return fmin(1 + ((double)moe->top_k - step) / each, places);
+}
+
 /*
  * Copies of a token that are sent with de-duplication, over the k without: one per domain that
  * holds any of its k experts, or, in one domain, one per rank.  Of D open ones, uniform choices
@@ -216,7 +238,9 @@ static double copies_share(const rk_cost_builder *x, const rk_moe_shape *moe)
     const double domains = (double)group->size / (double)group->within[0];
     const double places = domains > 1 ? domains : (double)group->size;
     const double open = open_domains(moe, places), k = rk_moe_reached(moe);
-    return x->c->stack->deduplicates ? open * (1 - pow(1 - 1 / open, k)) / k : 1;
+    const double reached = x->c->stack->routes_in_turn ? places_in_turn(moe, places)
+                                                       : open * (1 - pow(1 - 1 / open, k));
+    return x->c->stack->deduplicates ? reached / k : 1;
 }
 
 /*
@@ -249,6 +273,12 @@ static void add_dispatch(rk_cost_builder *x, const rk_moe_shape *moe)
             forward, 2);
     rk_send(x, RK_PASS_BACKWARD, RK_PART_EP,
             exposed_beside(moe, &x->cost.backward, 2 * combine.seconds), backward, 2);
+    /* combining keeps no tensor: recomputation that stops early does not repeat it */
+    if (stack->recompute_stops && !moe->shortcut && !moe->latent && !moe->shared_experts &&
+        s->etp == 1) {
+        x->spared.forward.part[RK_PART_EP] += combine.seconds;
+        x->spared.sent_forward.expert += combine.sent;
+    }
 }
 
 /* Gathers the rows over the ranks that share an expert, and scatters the results. */
@@ -263,6 +293,20 @@ static void add_expert_tensor(rk_cost_builder *x, double rows, double seen)
     rk_send(x, RK_PASS_BACKWARD, RK_PART_EP, once, both, 2);
 }
 
+/*
+ * Rows that are permuted on the way to the experts, and back on the way from them.  A rank sorts
+ * those that it sends by expert.  An all-to-all then delivers them sender by sender, so that a rank
+ * with several experts sorts what it received once more; kernels that de-duplicate write every row
+ * where its expert reads it.
+ */
+static double permuted_rows(const rk_block_context *c, const rk_moe_shape *moe)
+{
+    const rk_strategy *s = c->strategy;
+    const double rows = expert_rows(c, moe), sent = rows / (double)s->etp;
+    const bool mixed = s->ep * s->etp > 1 && moe->experts > s->ep;
+    return sent + (mixed && !c->stack->deduplicates ? rows : 0);
+}
+
 /* What routing takes whatever the sizes, in each pass. */
 static void add_router_seconds(rk_cost_builder *x)
 {
@@ -271,6 +315,28 @@ static void add_router_seconds(rk_cost_builder *x)
     rk_emit(x, &o);
     o.pass = RK_PASS_BACKWARD;
     rk_emit(x, &o);
+}
+
+/*
+ * Tokens that products with masks take to the slots of experts and back (GShard, arXiv 2006.16668;
+ * MaxText with a capacity): a sequence of n tokens has `load k n` slots.  Forward dispatches and
+ * combines; backward has the gradients of both, and that of the mask that combines, which holds the
+ * weights of the router.  A mask has an element for every token and slot.
+ */
+static void add_masks(rk_cost_builder *x, const rk_moe_shape *moe, double seen)
+{
+    const rk_strategy *s = x->c->strategy;
+    const double tokens = routed_tokens(x->c), n = fmin((double)s->seq, tokens);
+    const double slots = load(s) * rk_moe_reached(moe) * n, groups = tokens / n;
+    const double share = x->c->stack->gemm_share;
+    const double mask = x->c->element * tokens * slots;
+    rk_add_products(x, RK_PART_EXPERT, RK_PASS_FORWARD, 1, groups, slots, seen, n, share);
+    rk_add_products(x, RK_PART_EXPERT, RK_PASS_FORWARD, 1, groups, n, seen, slots, share);
+    rk_add_products(x, RK_PART_EXPERT, RK_PASS_BACKWARD, 1, groups, n, seen, slots, share);
+    rk_add_products(x, RK_PART_EXPERT, RK_PASS_BACKWARD, 1, groups, slots, seen, n, share);
+    rk_add_products(x, RK_PART_EXPERT, RK_PASS_BACKWARD, 1, groups, n, slots, seen, share);
+    rk_add_stream(x, RK_PART_EXPERT, 2 * mask, mask); /* written; the gradient is read */
+    rk_save(x, false, 2 * mask);
 }
 
 static void add(rk_cost_builder *x, const rk_layer_type *type)
@@ -285,11 +351,15 @@ static void add(rk_cost_builder *x, const rk_layer_type *type)
     const double tokens = routed_tokens(x->c), rows = expert_rows(x->c, moe);
     const double seen = seen_width(moe, h);
     const double permuted =
-        stack->permute_passes * 4 * x->c->element * rows / (double)s->etp * seen;
+        stack->permute_passes * 4 * x->c->element * permuted_rows(x->c, moe) * seen;
 
     const double routed = experts + (double)moe->zero_experts;
     rk_add_linear(x, RK_PART_EXPERT, rk_wide_precision(s), tokens, routed, h);
-    rk_add_stream(x, RK_PART_EXPERT, permuted, permuted);
+    if (stack->masks_tokens && s->capacity_factor > 0) {
+        add_masks(x, moe, seen);
+    } else {
+        rk_add_stream(x, RK_PART_EXPERT, permuted, permuted);
+    }
     add_router_seconds(x);
     add_dispatch(x, moe);
     if (s->etp > 1) {
@@ -331,8 +401,8 @@ static double regions(const rk_block_context *c, const rk_layer_type *type)
     return !type->moe.shared_experts && c->strategy->etp == 1 ? 0 : 1;
 }
 
-static void kernels(const rk_block_context *c, const rk_layer_type *type, double *forward,
-                    double *backward)
+/* Kernels of the experts of a rank in forward, which launches them one by one. */
+static double expert_kernels(const rk_block_context *c, const rk_layer_type *type)
 {
     const rk_stack *stack = c->stack;
     const rk_strategy *s = c->strategy;
@@ -340,9 +410,28 @@ static void kernels(const rk_block_context *c, const rk_layer_type *type, double
     const double each = stack->expert_kernels + (low ? stack->expert_cast_kernels : 0);
     /* With a capacity, shapes are known before routing. */
     const double known = s->capacity_factor > 0 ? stack->capacity_launches : 1;
-    const double experts = (double)type->moe.experts / (double)s->ep * each * known;
+    return (double)type->moe.experts / (double)s->ep * each * known;
+}
+
+static void kernels(const rk_block_context *c, const rk_layer_type *type, double *forward,
+                    double *backward)
+{
+    const rk_stack *stack = c->stack;
+    const double experts = expert_kernels(c, type);
     *forward = stack->moe_kernels_forward + experts;
     *backward = stack->moe_kernels_backward + stack->expert_backward_launches * experts;
+}
+
+/*
+ * A graph of layers holds attention, router and what prepares a dispatch, but experts only where
+ * they are padded to a capacity: their shapes depend on the routing (Megatron Core,
+ * transformer_config.py, forbids the scope "moe" otherwise).
+ */
+static void loose(const rk_block_context *c, const rk_layer_type *type, double *forward,
+                  double *backward)
+{
+    *forward = c->strategy->capacity_factor > 0 ? 0 : expert_kernels(c, type);
+    *backward = c->stack->expert_backward_launches * *forward;
 }
 
 const rk_feed_forward rk_feed_forward_experts = {
@@ -362,4 +451,5 @@ const rk_feed_forward rk_feed_forward_experts = {
     .module = RK_MODULE_MOE,
     .regions = regions,
     .kernels = kernels,
+    .loose = loose,
 };

@@ -27,6 +27,38 @@ static double attention_rate(const rk_accelerator *a, rk_precision precision)
                : 1;
 }
 
+/* Whether kernels write directly into the memory of their peers (userbuffers): one domain only. */
+static bool overlaps_tensor(const rk_block_context *c)
+{
+    const rk_group *group = &c->groups[RK_GROUP_TENSOR];
+    return c->strategy->tp_overlap && group->within[0] == group->size;
+}
+
+static double copy_seconds(const rk_block_context *c, double bytes)
+{
+    return rk_stream_seconds(&c->system->accelerator, bytes) / c->stack->stream_share;
+}
+
+/*
+ * Collectives of PyTorch join and cut along the first dimension, which is that of sequences, while
+ * tensor ranks share the tokens of each: what is gathered is copied once it has come, and what is
+ * to be scattered before it goes (PyTorch 2.6, all_gather_tensor and reduce_scatter_tensor of
+ * _functional_collectives.py).  Products that overlap with their messages put what they gather in
+ * order as well, and read the results of all ranks to sum them (_symmetric_memory,
+ * fused_all_gather_matmul and fused_matmul_reduce_scatter).  `bytes`: all tokens in the type of
+ * activations; `cast`: in the one that linears gather.
+ */
+static void set_copies(rk_block_context *c, double bytes, double cast)
+{
+    const double t = (double)c->strategy->tp;
+    if (!c->stack->copies_sequence || t <= 1 || !c->strategy->sp) {
+        return;
+    }
+    c->gather_copy = copy_seconds(c, 2 * bytes);
+    c->region_copy = copy_seconds(c, 2 * cast);
+    c->reduce_copy = copy_seconds(c, (overlaps_tensor(c) ? 1 + 1 / t : 2) * bytes);
+}
+
 rk_block_context rk_block_context_of(const rk_model *model, const rk_system *system,
                                      const rk_stack *stack, const rk_strategy *strategy)
 {
@@ -52,6 +84,13 @@ rk_block_context rk_block_context_of(const rk_model *model, const rk_system *sys
     const double bytes = hidden_bytes(&context), gathers = strategy->sp ? 1 : 0;
     context.gather = rk_message_of(&context, RK_COLL_ALL_GATHER, RK_GROUP_TENSOR, bytes, gathers);
     context.reduce = rk_message_of(&context, reduction, RK_GROUP_TENSOR, bytes, 1);
+    context.gathers_cast = stack->gathers_cast && strategy->tp > 1 && strategy->sp &&
+                           strategy->precision == RK_FP8 &&
+                           strategy->fp8_recipe == RK_FP8_TENSORWISE;
+    const double cast = context.gathers_cast ? bytes / context.element : bytes;
+    context.region_gather =
+        rk_message_of(&context, RK_COLL_ALL_GATHER, RK_GROUP_TENSOR, cast, gathers);
+    set_copies(&context, bytes, cast);
     return context;
 }
 
@@ -82,10 +121,7 @@ static void add_tensor_parallel(rk_cost_builder *x, double regions)
 {
     const rk_strategy *s = x->c->strategy;
     const rk_stack *stack = x->c->stack;
-    const rk_group *group = &x->c->groups[RK_GROUP_TENSOR];
-    /* Kernels that overlap (userbuffers) write into their peers' memory: one domain only. */
-    const bool overlap = s->tp_overlap && group->within[0] == group->size;
-    const double all = overlap ? stack->tp_overlap_exposed : 1;
+    const double all = overlaps_tensor(x->c) ? stack->tp_overlap_exposed : 1;
     const double forward = fmin(all, stack->tp_forward_exposed);
     const double backward = fmin(all, stack->tp_backward_exposed);
     const double reduce = fmin(all, stack->tp_reduce_exposed);
@@ -100,21 +136,30 @@ static void add_tensor_parallel(rk_cost_builder *x, double regions)
     if (s->tp == 1) {
         return;
     }
-    const rk_message gather = rk_message_times(&x->c->gather, regions);
+    const rk_message gather = rk_message_times(&x->c->region_gather, regions);
     const rk_message sum = rk_message_times(&x->c->reduce, regions), both[] = {gather, sum};
     const double sums = visible(sum.seconds, reduce, &by_weight);
     x->cost.apart.sums = sum.seconds - sums;
-    rk_send(x, RK_PASS_FORWARD, RK_PART_TP,
-            visible(gather.seconds + sum.seconds, forward, &in_forward), both, 2);
-    rk_send(x, RK_PASS_BACKWARD, RK_PART_TP, visible(gather.seconds, backward, &by_input), &gather,
-            1);
+    const double first = visible(gather.seconds + sum.seconds, forward, &in_forward);
+    const double copies = regions * (x->c->region_copy + x->c->reduce_copy);
+    rk_send(x, RK_PASS_FORWARD, RK_PART_TP, first + copies, both, 2);
+    if (x->stops) { /* the sum behind the last product */
+        x->spared.forward.part[RK_PART_TP] +=
+            first * x->c->reduce.seconds / (gather.seconds + sum.seconds) + x->c->reduce_copy;
+        x->spared.sent_forward.tensor += x->c->reduce.sent;
+    }
+    rk_send(x, RK_PASS_BACKWARD, RK_PART_TP, visible(gather.seconds, backward, &by_input) + copies,
+            &gather, 1);
     rk_send(x, RK_PASS_BACKWARD, RK_PART_TP, sums, &sum, 1);
     if (operators) { /* sums are kept, gathers are not */
         rk_send(x, RK_PASS_BACKWARD, RK_PART_RECOMPUTE,
-                visible(gather.seconds, forward, &in_recompute), &gather, 1);
+                visible(gather.seconds, forward, &in_recompute) + regions * x->c->region_copy,
+                &gather, 1);
     } else if (!stack->keeps_gathered) {
         rk_send(x, RK_PASS_BACKWARD, RK_PART_TP,
-                visible(gather.seconds, stack->regather_exposed, &by_input), &gather, 1);
+                visible(gather.seconds, stack->regather_exposed, &by_input) +
+                    regions * x->c->region_copy,
+                &gather, 1);
     }
 }
 
@@ -302,8 +347,11 @@ static double tensor_regions(const rk_block_context *c, const rk_layer_type *typ
  */
 static void add_layer_floor(rk_cost_builder *x, const rk_layer_type *type, bool full)
 {
-    double forward, backward;
+    double forward, backward, loose_forward = 0, loose_backward = 0;
     type->feed_forward->kernels(x->c, type, &forward, &backward);
+    if (type->feed_forward->loose) {
+        type->feed_forward->loose(x->c, type, &loose_forward, &loose_backward);
+    }
     if (type->mixer->kernels) {
         double own_forward, own_backward;
         type->mixer->kernels(x->c, type, &own_forward, &own_backward);
@@ -311,8 +359,10 @@ static void add_layer_floor(rk_cost_builder *x, const rk_layer_type *type, bool 
         backward += own_backward - RK_MIXER_KERNELS * x->c->stack->kernels_backward;
     }
     const double adapters = 4 * x->cost.adapters;
-    rk_add_host_floor(x, forward + adapters,
-                      backward + 2 * adapters + (full ? forward + adapters : 0));
+    const rk_kernels ahead = {.all = forward + adapters, .loose = loose_forward};
+    const rk_kernels back = {.all = backward + 2 * adapters + (full ? ahead.all : 0),
+                             .loose = loose_backward + (full ? ahead.loose : 0)};
+    rk_add_host_floor(x, ahead, back);
 }
 
 /*
@@ -423,8 +473,7 @@ static void add_layer(rk_cost_builder *x, const rk_layer_type *type)
 static void checkpoint_layer(rk_cost_builder *x)
 {
     const rk_block_context *c = x->c;
-    const rk_cost nothing = {.saved = 0};
-    rk_checkpoint(x, &nothing);
+    rk_checkpoint(x, &x->spared);
     rk_save(x, false,
             c->element * c->local_tokens * (double)(rk_model_streams(c->model) * c->model->hidden));
 }
@@ -487,9 +536,11 @@ static rk_cost embedding_cost(const rk_block_context *context, rk_operator_list 
     /* gather and write forward; rows of the fp32 gradient read and written backward */
     const double rows = 8 * context->tokens * (double)model->hidden;
     rk_add_stream(&x, RK_PART_HEAD, 2 * bytes, learns ? rows : 0);
-    rk_send(&x, RK_PASS_FORWARD, RK_PART_TP, context->reduce.seconds, &context->reduce, 1);
+    rk_send(&x, RK_PASS_FORWARD, RK_PART_TP, context->reduce.seconds + context->reduce_copy,
+            &context->reduce, 1);
     if (learns) {
-        rk_send(&x, RK_PASS_BACKWARD, RK_PART_TP, context->gather.seconds, &context->gather, 1);
+        rk_send(&x, RK_PASS_BACKWARD, RK_PART_TP, context->gather.seconds + context->gather_copy,
+                &context->gather, 1);
     }
     const rk_end_params p = rk_end_params_of(model);
     const double of_layers = (double)(model->layers * model->layer_embedding);
@@ -533,8 +584,9 @@ static void add_head_comm(rk_cost_builder *x)
     }
     const rk_message forward[] = {c->gather,
                                   rk_message_of(c, RK_COLL_ALL_REDUCE, RK_GROUP_TENSOR, each, 3)};
-    rk_send(x, RK_PASS_FORWARD, RK_PART_TP, forward[0].seconds + forward[1].seconds, forward, 2);
-    rk_send(x, RK_PASS_BACKWARD, RK_PART_TP, c->reduce.seconds, &c->reduce, 1);
+    rk_send(x, RK_PASS_FORWARD, RK_PART_TP,
+            forward[0].seconds + forward[1].seconds + c->gather_copy, forward, 2);
+    rk_send(x, RK_PASS_BACKWARD, RK_PART_TP, c->reduce.seconds + c->reduce_copy, &c->reduce, 1);
 }
 
 /*
@@ -568,12 +620,16 @@ static rk_cost head_cost(const rk_block_context *context, rk_operator_list *list
     x.cost.dense_params =
         rk_block_table_params(context) + x.cost.replicated_params + (model->head_bias ? width : 0);
     add_accumulation(&x);
-    rk_add_host_floor(&x, stack->kernels_forward, stack->kernels_backward);
-    /* input and output of the final norm, logits; then the gradients of input and weight */
-    const double norms = s->adapter_rank == 0 ? 2 : 1; /* only a learning head needs its input */
+    rk_add_host_floor(&x, (rk_kernels){.all = stack->kernels_forward},
+                      (rk_kernels){.all = stack->kernels_backward});
+    /* input of the final norm, and its output, which a learning head needs, as it was gathered
+     * where linears keep that; logits; then the gradients of input and weight */
+    const double input =
+        stack->keeps_gathered ? fmax(stack->gathered_share * T * h, elements) : elements;
     rk_save(&x, false,
-            norms * context->element * elements +
-                of_logits(context, stack->logit_bytes, 1) * logits);
+            context->element * (elements + (s->adapter_rank == 0 ? input : 0)) +
+                of_logits(context, s->tp > 1 ? stack->split_logit_bytes : stack->logit_bytes, 1) *
+                    logits);
     x.cost.transient = hidden_bytes(context) + rk_strategy_learning(s) * wide * stack->wgrad_bytes *
                                                    rk_block_table_params(context);
     return x.cost;

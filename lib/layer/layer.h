@@ -118,6 +118,11 @@ typedef struct rk_block_context {
     double vocab;        /* padded to a multiple of 128 tp, as Megatron does */
     /* on the hidden state of T tokens over the tensor group */
     rk_message gather; /* with sequence parallelism; else nothing */
+    bool gathers_cast; /* inputs of linears and gradients of outputs are cast before gathering */
+    rk_message region_gather; /* what linears gather: as gather, or of one byte per element */
+    /* Seconds of copies that go with each of the three, for collectives that do not join or cut
+     * sequences where they lie; visible. */
+    double gather_copy, region_copy, reduce_copy;
     rk_message reduce; /* reduce-scatter with sequence parallelism, else all-reduce */
 } rk_block_context;
 

@@ -211,7 +211,7 @@ void rk_add_grouped_projections(rk_cost_builder *x, const rk_attention_shape *a)
     const bool operators = rk_recomputes(s, RK_MODULE_OPERATORS);
     rk_add_linear(x, RK_PART_LINEAR, s->precision, T, made, h);
     if (key > 0) {
-        rk_add_product_again(x, T, key, h);
+        rk_add_product_again(x, T, key, h, false);
     }
     const rk_cost before = x->cost;
     /* keys, and queries with their positions, are made from what is kept of the products */

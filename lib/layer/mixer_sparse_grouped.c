@@ -71,7 +71,7 @@ static void add(rk_cost_builder *x, const rk_layer_type *type)
         rk_repeat(x, &before);
     }
     rk_add_row_linear(x, s->precision, T, h, w.output);
-    rk_add_product_again(x, T, h, w.output);
+    rk_add_product_again(x, T, h, w.output, true);
     rk_save(x, again, x->c->element * T * w.output);
     rk_save(x, again, 4 * T * heads);
     if (rk_wide_precision(s) != s->precision && s->adapter_rank == 0) {

@@ -162,6 +162,26 @@ void rk_checkpoint(rk_cost_builder *x, const rk_cost *before)
     x->cost.late = before->late;
 }
 
+void rk_add_products(rk_cost_builder *x, rk_part part, rk_pass pass, int count, double groups,
+                     double M, double N, double K, double share)
+{
+    const rk_operator o = {
+        .kind = RK_OPERATOR_PRODUCT,
+        .part = part,
+        .pass = pass,
+        .precision = rk_wide_precision(x->c->strategy),
+        .groups = groups,
+        .M = M,
+        .N = N,
+        .K = K,
+        .flops = 2 * groups * M * N * K,
+        .share = share,
+    };
+    for (int i = 0; i < count; i++) {
+        rk_emit(x, &o);
+    }
+}
+
 /* ---- memory-bound -------------------------------------------------------------------------- */
 
 void rk_add_stream(rk_cost_builder *x, rk_part part, double forward_bytes, double backward_bytes)
@@ -216,12 +236,28 @@ static void add_weight_gradient(rk_cost_builder *x, const rk_operator *linear, d
     }
 }
 
+/* Rows that are cast, and whose gradients are, of linears that split the tokens over ranks. */
+typedef struct cast_rows {
+    double inputs, gradients;
+} cast_rows;
+
+/*
+ * Rows of a linear of the tensor group whose inputs are gathered before it, or whose outputs are
+ * summed behind it, so that their gradients are gathered: a rank casts its own where casts come
+ * first.
+ */
+static cast_rows cast_rows_of(const rk_cost_builder *x, double M, bool summed)
+{
+    const double own = x->c->gathers_cast ? M / (double)x->c->strategy->tp : M;
+    return summed ? (cast_rows){M, own} : (cast_rows){own, M};
+}
+
 /*
  * Emits the three GEMMs of a linear and, of a low-precision one, the casts of its inputs in forward
  * and of its outputs' gradients in backward.  `groups` 0: it is no linear of experts.
  */
 static void add_products(rk_cost_builder *x, rk_part part, rk_precision precision, double groups,
-                         double M, double N, double K, double share)
+                         double M, double N, double K, double share, cast_rows rows)
 {
     const double times = groups > 0 ? groups : 1, cast = cast_bytes(x, precision);
     rk_operator o = {
@@ -242,7 +278,8 @@ static void add_products(rk_cost_builder *x, rk_part part, rk_precision precisio
     rk_emit(x, &o);
     add_weight_gradient(x, &o, M, N, K);
     if (cast > 0) {
-        rk_add_stream(x, RK_PART_CAST, cast * times * M * K, cast * times * M * N);
+        rk_add_stream(x, RK_PART_CAST, cast * times * rows.inputs * K,
+                      cast * times * rows.gradients * N);
     }
 }
 
@@ -312,16 +349,16 @@ static double add_low_weights(rk_cost_builder *x, rk_part part, rk_precision pre
 }
 
 static void add_bare_linear(rk_cost_builder *x, rk_part part, rk_precision precision, double M,
-                            double N, double K)
+                            double N, double K, cast_rows rows)
 {
-    add_products(x, part, precision, 0, M, N, K, gemm_share(x, precision));
+    add_products(x, part, precision, 0, M, N, K, gemm_share(x, precision), rows);
     x->cost.low_dense_params += add_low_weights(x, part, precision, N * K, 1);
 }
 
 void rk_add_linear(rk_cost_builder *x, rk_part part, rk_precision precision, double M, double N,
                    double K)
 {
-    add_bare_linear(x, part, precision, M, N, K);
+    add_bare_linear(x, part, precision, M, N, K, cast_rows_of(x, M, false));
     if (x->adapts && part == RK_PART_LINEAR) {
         add_adapter(x, M, M, N, K);
     }
@@ -342,7 +379,7 @@ void rk_add_detached_linear(rk_cost_builder *x, rk_precision precision, double M
 
 void rk_add_row_linear(rk_cost_builder *x, rk_precision precision, double M, double N, double K)
 {
-    add_bare_linear(x, RK_PART_LINEAR, precision, M, N, K);
+    add_bare_linear(x, RK_PART_LINEAR, precision, M, N, K, cast_rows_of(x, M, true));
     if (x->adapts) {
         add_adapter(x, M, M * x->c->local_tokens / x->c->tokens, N, K);
     }
@@ -352,11 +389,11 @@ void rk_add_grouped_linear(rk_cost_builder *x, rk_precision precision, double gr
                            double N, double K)
 {
     add_products(x, RK_PART_EXPERT, precision, groups, M, N, K,
-                 gemm_share(x, precision) * x->c->stack->expert_gemm_share);
+                 gemm_share(x, precision) * x->c->stack->expert_gemm_share, (cast_rows){M, M});
     x->cost.low_expert_params += add_low_weights(x, RK_PART_EXPERT, precision, groups * N * K, 1);
 }
 
-void rk_add_product_again(rk_cost_builder *x, double M, double N, double K)
+void rk_add_product_again(rk_cost_builder *x, double M, double N, double K, bool summed)
 {
     const rk_precision precision = x->c->strategy->precision;
     rk_operator o = linear_of(x, RK_PART_RECOMPUTE, precision, M, N, K);
@@ -365,8 +402,20 @@ void rk_add_product_again(rk_cost_builder *x, double M, double N, double K)
         rk_emit(x, &o);
         o.kind = RK_OPERATOR_STREAM;
         o.flops = 0;
-        o.bytes = cast_bytes(x, precision) * M * K + rk_dequantised_bytes(x->c->strategy) * N * K;
+        o.bytes = cast_bytes(x, precision) * cast_rows_of(x, M, summed).inputs * K +
+                  rk_dequantised_bytes(x->c->strategy) * N * K;
         rk_emit(x, &o);
+    }
+}
+
+void rk_spare_last_product(rk_cost_builder *x, double M, double N, double K)
+{
+    const rk_strategy *s = x->c->strategy;
+    const rk_operator o = linear_of(x, RK_PART_LINEAR, s->precision, M, N, K);
+    x->stops = x->c->stack->recompute_stops;
+    if (x->stops && !(s->adapter_rank > 0 && x->adapts)) {
+        x->spared.forward.part[RK_PART_LINEAR] += rk_price(x->c, &o);
+        x->spared.flops_forward += o.flops;
     }
 }
 
@@ -376,10 +425,13 @@ void rk_add_product_again(rk_cost_builder *x, double M, double N, double K)
  * What a pass of `device` seconds takes whose kernels take `host` seconds to launch: the longer of
  * the two, and both a little where they are alike, so that the bound sets in smoothly.  The sixth
  * power is chosen, not measured: it adds 12 % where both are equal, and 0.3 % where one is twice
- * the other.
+ * the other.  A host that waits for every kernel adds up with the device.
  */
-static double launched_seconds(double device, double host)
+static double launched_seconds(const rk_stack *stack, double device, double host)
 {
+    if (stack->blocks_launches) {
+        return device + host;
+    }
     const double high = device > host ? device : host;
     const double a = device / high, b = host / high;
     return high * pow(a * a * a * a * a * a + b * b * b * b * b * b, 1.0 / 6);
@@ -391,14 +443,15 @@ static double launched_seconds(double device, double host)
 static void floor_at(rk_cost_builder *x, rk_pass pass, double host, double *hidden)
 {
     const bool forward = pass == RK_PASS_FORWARD;
+    const rk_stack *stack = x->c->stack;
     const double device = rk_times_sum(forward ? &x->cost.forward : &x->cost.backward);
     if (host > 0) {
-        const double launched = launched_seconds(device, host);
+        const double launched = launched_seconds(stack, device, host);
         const rk_operator o = {.kind = RK_OPERATOR_LAUNCH,
                                .part = RK_PART_HOST,
                                .pass = pass,
                                .seconds = launched - device};
-        *hidden = *hidden > 0 ? launched_seconds(device + *hidden, host) - launched : 0;
+        *hidden = *hidden > 0 ? launched_seconds(stack, device + *hidden, host) - launched : 0;
         rk_emit(x, &o);
     }
 }
@@ -408,7 +461,8 @@ static void floor_at(rk_cost_builder *x, rk_pass pass, double host, double *hidd
  * between two passes, each with its own floor: neither gets longer when a kernel or its launch
  * takes less.
  */
-static void floor_apart(rk_cost *cost, double device, double host, double launch)
+static void floor_apart(const rk_stack *stack, rk_cost *cost, double device, double host,
+                        double launch)
 {
     const double weight = cost->weight_seconds;
     const double own = fmin(cost->weight_kernels * launch, host);
@@ -416,22 +470,30 @@ static void floor_apart(rk_cost *cost, double device, double host, double launch
         return;
     }
     const double rest = device - weight + cost->apart.sums;
-    cost->weight_seconds = launched_seconds(weight, own);
-    const double both = launched_seconds(rest, host - own) + cost->weight_seconds;
+    cost->weight_seconds = launched_seconds(stack, weight, own);
+    const double both = launched_seconds(stack, rest, host - own) + cost->weight_seconds;
     /* no less than 0, but for rounding */
-    cost->apart.launches = fmax(0, both - cost->apart.sums - launched_seconds(device, host));
+    cost->apart.launches = fmax(0, both - cost->apart.sums - launched_seconds(stack, device, host));
 }
 
-void rk_add_host_floor(rk_cost_builder *x, double kernels_forward, double kernels_backward)
+/* Launches of the kernels of a pass, by how much of them graphs leave. */
+static double launches_of(const rk_cost_builder *x, rk_kernels kernels, double captured)
+{
+    const rk_strategy *s = x->c->strategy;
+    const double more = s->tp > 1 ? x->c->stack->tp_kernels : 0;
+    return captured * (kernels.all - kernels.loose + more) + (s->graph_step ? 0 : kernels.loose);
+}
+
+void rk_add_host_floor(rk_cost_builder *x, rk_kernels forward, rk_kernels backward)
 {
     const rk_stack *stack = x->c->stack;
     const rk_strategy *s = x->c->strategy;
     const double captured = s->graph_step ? 0 : s->graph_capture ? stack->graph_share : 1;
     const double overlap = s->moe_overlap ? stack->overlap_launches : 1;
-    const double launch = captured * overlap * x->c->system->accelerator.launch_seconds;
-    const double more = s->tp > 1 ? stack->tp_kernels : 0;
-    const double host = (kernels_backward + more) * launch;
-    floor_apart(&x->cost, rk_times_sum(&x->cost.backward), host, launch);
-    floor_at(x, RK_PASS_FORWARD, (kernels_forward + more) * launch, &x->cost.hidden_forward);
+    const double launch = overlap * x->c->system->accelerator.launch_seconds;
+    const double host = launches_of(x, backward, captured) * launch;
+    floor_apart(stack, &x->cost, rk_times_sum(&x->cost.backward), host, captured * launch);
+    floor_at(x, RK_PASS_FORWARD, launches_of(x, forward, captured) * launch,
+             &x->cost.hidden_forward);
     floor_at(x, RK_PASS_BACKWARD, host, &x->cost.hidden_backward);
 }

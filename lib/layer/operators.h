@@ -10,12 +10,22 @@
 typedef struct rk_cost_builder {
     const rk_block_context *c;
     bool adapts; /* what is added to RK_PART_LINEAR has adapters */
+    bool stops;  /* recomputing the layer stops before the last product of its network */
     rk_cost cost;
+    rk_cost spared;         /* times, FLOPs and messages of forward that it therefore leaves out */
     rk_operator_list *list; /* gets what is emitted; NULL: nobody asks */
 } rk_cost_builder;
 
 /* Prices an operator, adds it to the cost of the block, and lists it. */
 void rk_emit(rk_cost_builder *x, const rk_operator *o);
+
+/*
+ * Leaves the last product of a network, (M,N,K), out of what recomputing the layer repeats, where
+ * the stack stops there: checkpoints of PyTorch run until the last tensor that backward needs is
+ * there again, and that is an input of this product.  An adapter beside it needs its own input
+ * last.
+ */
+void rk_spare_last_product(rk_cost_builder *x, double M, double N, double K);
 
 /*
  * Emits messages of a pass, of which `visible` seconds in all are not hidden by other work; both
@@ -47,7 +57,7 @@ void rk_repeat(rk_cost_builder *x, const rk_cost *before);
  * products of a layer in their order (queries, keys, values, output, gate, up, down) the second,
  * fourth and sixth.
  */
-void rk_add_product_again(rk_cost_builder *x, double M, double N, double K);
+void rk_add_product_again(rk_cost_builder *x, double M, double N, double K, bool summed);
 
 /*
  * Checkpoints what was added since `before`: forward runs again, nothing of it is kept but what
@@ -77,6 +87,11 @@ void rk_add_row_linear(rk_cost_builder *x, rk_precision precision, double M, dou
 void rk_add_grouped_linear(rk_cost_builder *x, rk_precision precision, double groups, double M,
                            double N, double K);
 
+/* `count` times `groups` products of M x N x K in a pass and in wide precision, at a share of the
+ * rate. */
+void rk_add_products(rk_cost_builder *x, rk_part part, rk_pass pass, int count, double groups,
+                     double M, double N, double K, double share);
+
 /* Memory-bound work of so many bytes in each pass. */
 void rk_add_stream(rk_cost_builder *x, rk_part part, double forward_bytes, double backward_bytes);
 
@@ -94,8 +109,13 @@ void rk_add_exchange(rk_cost_builder *x, double in, double out);
  */
 #define RK_MIXER_KERNELS (7.0 / 12)
 
+/* Kernels of a pass, and how many of them a graph of layers cannot hold. */
+typedef struct rk_kernels {
+    double all, loose;
+} rk_kernels;
+
 /* Host-bound floor: the passes take at least the launch of their kernels. */
-void rk_add_host_floor(rk_cost_builder *x, double kernels_forward, double kernels_backward);
+void rk_add_host_floor(rk_cost_builder *x, rk_kernels forward, rk_kernels backward);
 
 /* Adds the matrices of a part of a layer that Muon orthogonalizes, where it is the optimizer. */
 void rk_add_orthogonalization(rk_cost_builder *x, const rk_part_kind *part,

@@ -48,6 +48,7 @@ typedef struct rk_stack {
     double graph_share;                               /* of the kernels with graph capture */
     double overlap_launches;                          /* launches with moe_overlap over without */
     double router_seconds;                            /* of routing a microbatch, each way */
+    bool blocks_launches;                             /* every kernel ends before the next launch */
     /* Shares of communication that stay visible. */
     double tp_forward_exposed, tp_backward_exposed;
     double tp_reduce_exposed;  /* of reducing gradients beside the weight gradients */
@@ -67,23 +68,31 @@ typedef struct rk_stack {
     double bucket_params;      /* of messages of either kind: at least so many parameters, */
     double bucket_rank_params; /* and so many for every rank of the group */
     bool deduplicates;         /* dispatch sends one copy per domain, or rank */
+    bool routes_in_turn;       /* the gate deals out experts in turn, as benchmarks do */
     bool scatters_messages;    /* messages between stages are split over the tensor group */
     bool reduces_whole;   /* with a sharded optimizer gradients are all-reduced, after backward */
+    bool ring_gathers;    /* a ring gathers keys and values of all heads, and sums in fp32 */
+    bool gathers_cast;    /* tensor ranks gather what tensorwise fp8 has already cast */
+    bool copies_sequence; /* what tensor ranks gather and scatter of sequences is copied */
+    bool copies_shards;   /* gathered weights are copied from a buffer, gradients into one */
     bool scatters_last;   /* under pipelines sharded gradients are scattered once, after the last
                              microbatch of a chunk */
     bool overlaps_chunks; /* interleaved stages exchange gradients and parameters of a chunk beside
                              the passes of other chunks */
     bool gathers_tensors; /* sharded weights and gradients pass one by one, not by layers */
+    bool masks_tokens;    /* with a capacity, products with masks take tokens to experts and back */
     /* Per step. */
     double step_seconds; /* fixed */
     double scale_growth; /* relative, per doubling of accelerators beyond 8 */
     /* Memory. */
+    bool recompute_stops;       /* checkpoints stop with the last tensor that backward needs */
     bool keeps_gathered;        /* sequence parallelism keeps the gathered inputs of linears */
     bool keeps_activation;      /* a gated activation keeps its intermediate */
     double gathered_share;      /* of the gathered inputs kept that are live at the peak */
     double activation_share;    /* of the activations by tensor list that are live at the peak */
     double wgrad_bytes;         /* buffers of weight gradients of one layer, per parameter */
     double logit_bytes;         /* per logit kept or made by the loss */
+    double split_logit_bytes;   /* the same where tensor ranks split the vocabulary */
     double stale_logit_bytes;   /* of the microbatch before, per logit, which are not yet free */
     double gathered_buffers;    /* tensors of a whole sequence besides, with tensor parallelism */
     double late_buffers;        /* more of them where no stage holds the host back */

@@ -80,6 +80,7 @@ static const rk_field host_fields[] = {
     NUMBER(graph_share, 1, "share", "of the launches that remain with graph capture"),
     NUMBER(overlap_launches, 10, "ratio", "launches with all-to-all overlapped, over without"),
     SECONDS(router_seconds, "fixed time of routing a microbatch, each way"),
+    FLAG(blocks_launches, "the host waits for a kernel before it launches the next"),
 };
 
 static const rk_field communication_fields[] = {
@@ -104,12 +105,19 @@ static const rk_field communication_fields[] = {
     SIZE(bucket_rank_params, "bucket_rank_Mparams", "10^6",
          "and at least so many for every rank of the group"),
     FLAG(deduplicates, "dispatch sends one copy of a token per domain, in one domain per rank"),
+    FLAG(routes_in_turn, "the gate gives token i experts i k to i k + k - 1, as benchmarks do"),
     FLAG(scatters_messages, "messages between stages are split over the tensor group"),
     FLAG(reduces_whole, "with a sharded optimizer gradients are all-reduced, after backward"),
+    FLAG(ring_gathers,
+         "a ring gathers keys and values of all query heads, passes their gradients in fp32"),
+    FLAG(gathers_cast, "tensor ranks cast to tensorwise fp8 before they gather"),
+    FLAG(copies_sequence, "what tensor ranks gather and scatter of sequences is copied besides"),
+    FLAG(copies_shards, "gathered parameters are copied out of a buffer, gradients into one"),
     FLAG(scatters_last, "pipelines scatter sharded gradients with the last microbatch of a chunk"),
     FLAG(overlaps_chunks,
          "interleaved stages exchange gradients and parameters of a chunk beside other chunks"),
     FLAG(gathers_tensors, "fully sharded weights and gradients pass one by one, not by layers"),
+    FLAG(masks_tokens, "with a capacity, products with masks take tokens to experts and back"),
 };
 
 static const rk_field step_fields[] = {
@@ -118,12 +126,15 @@ static const rk_field step_fields[] = {
 };
 
 static const rk_field memory_fields[] = {
+    FLAG(recompute_stops, "recomputed layers stop with the last tensor that backward needs"),
     FLAG(keeps_gathered, "gathered inputs of linears are kept with sequence parallelism"),
     FLAG(keeps_activation, "a gated activation keeps its intermediate"),
     SHARE(gathered_share, "of the gathered inputs kept that live at the peak"),
     SHARE(activation_share, "of the activations by tensor list that live at the peak"),
     BYTES(wgrad_bytes, "buffers of weight gradients of a layer, per parameter"),
     BYTES(logit_bytes, "per logit, kept or made by the loss"),
+    BYTES(split_logit_bytes,
+          "the same where tensor ranks split the vocabulary; default logit_bytes"),
     BYTES(stale_logit_bytes, "of the microbatch before, per logit, not yet free"),
     NUMBER(gathered_buffers, 100, "tensors", "tensors of a whole sequence with tensor parallelism"),
     NUMBER(late_buffers, 100, "tensors",
@@ -324,6 +335,7 @@ rk_status rk_stack_from_json(const json_t *object, rk_stack *stack, rk_error *er
         .delta_flop_share = 1,
         .delta_stream_share = 1,
         .attention_backward_share = NOT_GIVEN,
+        .split_logit_bytes = NOT_GIVEN,
         .stream_share = 1,
         .norm_forward = 16,
         .norm_backward = 20,
@@ -358,6 +370,7 @@ rk_status rk_stack_from_json(const json_t *object, rk_stack *stack, rk_error *er
     const rk_status status =
         rk_fields_read(object, "", groups, COUNT(groups), RK_UNKNOWN_REFUSE, stack, err);
     follow(&stack->low_gemm_share, stack->gemm_share);
+    follow(&stack->split_logit_bytes, stack->logit_bytes);
     follow(&stack->attention_backward_share, stack->attention_share);
     follow(&stack->mx_cast_passes, stack->cast_passes);
     follow(&stack->fp4_cast_passes, stack->cast_passes);

@@ -77,6 +77,30 @@ static void test_norm_rings(void **state)
 }
 
 /*
+ * A layer of 12 h^2 parameters, whose largest matrices have 4 h^2, passes in one message or in
+ * three: each pays the latency of the ring, in two gathers and a scatter.
+ */
+static void test_tensors(void **state)
+{
+    (void)state;
+    const rk_model model = gpt_of(24, 4096, 32);
+    const rk_system system = system_of("h100-p5-efa");
+    rk_stack stack = stack_of("maxtext-gpu");
+    rk_strategy s = tensor_strategy(&model, 1);
+    s.dp = s.global_batch = 256;
+    s.sharding = RK_SHARD_ALL;
+    s.grad_overlap = false;
+    double seconds[2];
+    for (int i = 0; i < 2; i++) {
+        stack.gathers_tensors = i;
+        seconds[i] = estimate_of(&model, &stack, &s).times.part[RK_PART_DP];
+    }
+    const rk_group group = rk_strategy_group(&system, &s, RK_GROUP_SHARD);
+    const double latency = rk_collective_seconds(&system, RK_COLL_ALL_GATHER, 1, &group);
+    assert_near((seconds[1] - seconds[0]) / (24 * 3 * 2 * latency), 1, 0.2);
+}
+
+/*
  * Two messages for every stage that a microbatch passes on its way.  The last stage, which has the
  * head, sets the pace while messages are short: it sends one a microbatch.  Long ones make it a
  * stage in the middle, which sends two.
@@ -149,6 +173,36 @@ static void test_gradient_runs(void **state)
 }
 
 /*
+ * FSDP2 copies what it gathers out of a buffer, 2 x 2 bytes a parameter, twice a microbatch, and
+ * gradients into one, 2 + 4 bytes, beside nothing; one rank alone has nothing to share.
+ */
+static void test_copies_of_shards(void **state)
+{
+    (void)state;
+    const rk_model model = gpt_of(24, 4096, 32);
+    const rk_system system = system_of("h100-p5-efa");
+    rk_stack stack = stack_of("torchtitan");
+    rk_strategy s = rk_strategy_defaults(&model);
+    s.sharding = RK_SHARD_ALL;
+    s.states =
+        (rk_state_recipe){.weight = 4, .gradient = 4, .optimizer = 8, .gather = 2, .reduce = 4};
+    stack.scale_growth = 0;
+    for (int dp = 1; dp <= 4; dp += 3) {
+        s.dp = dp;
+        s.global_batch = 3 * dp; /* three microbatches */
+        stack.copies_shards = true;
+        const double with = estimate_of(&model, &stack, &s).times.part[RK_PART_DP];
+        stack.copies_shards = false;
+        const double without = estimate_of(&model, &stack, &s).times.part[RK_PART_DP];
+        const double params = (double)rk_model_params_of(&model).total;
+        const double bytes = dp == 1 ? 0 : 3 * params * (2 * 2 * 2 + 2 + 4);
+        const double rate = system.accelerator.memory_bandwidth *
+                            system.accelerator.memory_efficiency * stack.stream_share;
+        assert_near(with - without, bytes / rate, 2e-2); /* and launches */
+    }
+}
+
+/*
  * Gradients of 4 interleaved chunks, with 4 stages and nothing shown of what hides: of the
  * reduction R and the backward B of a microbatch, those of the last chunk show (R - B) / 4, and the
  * three before pass beside a run of 4 microbatches.  Without chunks all wait for the last
@@ -184,9 +238,10 @@ static void test_chunks_overlap(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_late_reduction), cmocka_unit_test(test_norm_rings),
-        cmocka_unit_test(test_send_seconds),   cmocka_unit_test(test_gradient_runs),
-        cmocka_unit_test(test_chunks_overlap),
+        cmocka_unit_test(test_late_reduction),   cmocka_unit_test(test_norm_rings),
+        cmocka_unit_test(test_tensors),          cmocka_unit_test(test_send_seconds),
+        cmocka_unit_test(test_gradient_runs),    cmocka_unit_test(test_chunks_overlap),
+        cmocka_unit_test(test_copies_of_shards),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -202,29 +202,6 @@ static void test_keeps_gathered(void **state)
     assert_int_equal(c.strategy.micro_batch, 2); /* four microbatches of the 8 sequences */
 }
 
-/* Layers of each stage as the row has them; they have to add up. */
-static void test_layout(void **state)
-{
-    (void)state;
-    static rk_run_case c;
-    rk_error err;
-    static const char header[] = COLUMNS ",layout";
-    assert_int_equal(
-        fill_under(header, "1,x," SHAPE "16,1,4,,4,1,32,full,none,BF16,1,,,7+9+9+7\n", &c, &err),
-        RK_OK);
-    assert_int_equal(c.strategy.layout_count, 4);
-    assert_int_equal(c.layout[0] * 1000 + c.layout[1] * 100 + c.layout[2] * 10 + c.layout[3], 7997);
-    static const char *const bad[][2] = {
-        {"7+9+9", "layout"}, {"7+9+9+8", "layout"}, {"7+9+", "layout"}, {"7/9/9/7", "layout"}};
-    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
-        char row[256];
-        (void)snprintf(row, sizeof(row), "1,x," SHAPE "16,1,4,,4,1,32,full,none,BF16,1,,,%s\n",
-                       bad[i][0]);
-        assert_int_equal(fill_under(header, row, &c, &err), RK_ERR_INVALID);
-        assert_non_null(strstr(err.message, bad[i][1]));
-    }
-}
-
 /* A model of the catalogue by its name, or by the column architecture. */
 static void test_catalogue(void **state)
 {
@@ -525,6 +502,64 @@ static void test_exchange(void **state)
     assert_near(slow.estimate.step, usual.estimate.step, 0);
 }
 
+/*
+ * gpus_per_node: nodes of four of an H100, whose eight tensor ranks then span two; GH200 of four a
+ * node have NVLink between them; a tray of a rack is no node.
+ */
+static void test_nodes(void **state)
+{
+    (void)state;
+    static const char header[] = COLUMNS ",gpus_per_node";
+    static rk_run_case c;
+    rk_run_prediction usual, stated;
+    rk_system system;
+    rk_error err;
+    static const char *const rows[] = {
+        "1,mine," SHAPE "64,8,1,,8,1,256,none,ZeRO-1,BF16,1,,,8\n",
+        "1,mine," SHAPE "64,8,1,,8,1,256,none,ZeRO-1,BF16,1,,,4\n",
+        "1,mine," MODEL "GH200,64,4,1,,16,1,256,none,ZeRO-1,BF16,1,,,4\n",
+        "1,mine," MODEL "GB200,64,8,1,,8,1,256,none,ZeRO-1,BF16,1,,,4\n",
+    };
+    static const int64_t nodes[] = {8, 4, 4, 72};
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        assert_int_equal(fill_under(header, rows[i], &c, &err), RK_OK);
+        rk_run_system(&c, &sources.systems[c.system], &system);
+        assert_int_equal(rk_system_node(&system), nodes[i]);
+        rk_run_predict(&sources, &c, NULL, NULL, i == 0 ? &usual : &stated);
+        assert_true(i != 1 || stated.estimate.step > 1.1 * usual.estimate.step);
+    }
+}
+
+/* Layers of stages that a row states; a head start for the first stage needs less memory. */
+static void test_stage_layers(void **state)
+{
+    (void)state;
+    static const char header[] = COLUMNS ",stage_layers";
+    static rk_run_case c;
+    rk_run_prediction even, stated;
+    rk_error err;
+    assert_int_equal(
+        fill_under(header, "1,mine," SHAPE "64,4,4,,4,1,64,none,none,BF16,1,,,\n", &c, &err),
+        RK_OK);
+    rk_run_predict(&sources, &c, NULL, NULL, &even);
+    assert_int_equal(
+        fill_under(header, "1,mine," SHAPE "64,4,4,,4,1,64,none,none,BF16,1,,,6+9+9+8\n", &c, &err),
+        RK_OK);
+    assert_int_equal(c.strategy.layout_count, 4);
+    assert_int_equal(c.layout[0] * 1000 + c.layout[1] * 100 + c.layout[2] * 10 + c.layout[3], 6998);
+    rk_run_predict(&sources, &c, NULL, NULL, &stated);
+    assert_true(stated.estimate.step > even.estimate.step);
+    assert_true(stated.memory < even.memory);
+    static const char *const wrong[] = {"8+8+8", "8+8+8+9", "8+8+8+", "8+8+8+x", "-8+8+16+16"};
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+        char row[256];
+        (void)snprintf(row, sizeof(row), "1,mine," SHAPE "64,4,4,,4,1,64,none,none,BF16,1,,,%s\n",
+                       wrong[i]);
+        assert_int_equal(fill_under(header, row, &c, &err), RK_ERR_INVALID);
+        assert_non_null(strstr(err.message, "stage_layers"));
+    }
+}
+
 /* Modules that the table's maker guessed: named, the verdict is open, the run as the cells say. */
 static void test_guessed_modules(void **state)
 {
@@ -603,6 +638,91 @@ static void test_open_settings(void **state)
         rk_run_predict(&sources, &c, NULL, NULL, &p);
         assert_int_equal(p.estimate.fits, rows[i].layers < 36 || low);
     }
+}
+
+/* Latent attention that does not fit as it is recomputes its way up first, as recipes do. */
+static void test_latent_recompute(void **state)
+{
+    static rk_run_case c;
+    rk_error err;
+    const char *row =
+        "1,mine,deepseek-v3,61,7168,18432,128,129280,4096,H100,1024,2,8,4,64,1,8192,,ZeRO-1,FP8,1,,"
+        ",256,8,,,1,64,2048,2025,megatron-bridge\n";
+    (void)state;
+    assert_int_equal(fill_under(EXPERTS ",ep,moe_ffn,year,framework", row, &c, &err), RK_OK);
+    assert_int_equal(c.strategy.recompute, RK_REC_SELECTIVE);
+    assert_int_equal(c.strategy.recompute_modules, RK_MODULE_MLA_UP);
+    assert_non_null(strstr(c.assumed, "recompute"));
+}
+
+/* torchtitan recomputes operators or layers, and offloads no activations: nothing else is assumed.
+ */
+static void test_layers_recomputed(void **state)
+{
+    static rk_run_case c;
+    rk_error err;
+    (void)state;
+    assert_int_equal(
+        fill_framework("1,mine,llama,80,8192,28672,64,128256,8192,H100,64,1,1,,64,1,64,,"
+                       "all,bf16,1,,,2024,torchtitan\n",
+                       &c, &err),
+        RK_OK);
+    assert_int_equal(c.strategy.recompute, RK_REC_FULL);
+    assert_false(c.strategy.offload_activations);
+    assert_non_null(strstr(c.assumed, "recompute"));
+}
+
+/* One of two layers of a stage of 5 is checkpointed: 3 of them. */
+static void test_recompute_every(void **state)
+{
+    static rk_run_case c;
+    rk_error err;
+    (void)state;
+    assert_int_equal(fill_under(COLUMNS ",framework,recompute_every",
+                                "1,mine,llama,40,5120,13824,40,32000,4096,H100,64,1,8,1,8,1,64,"
+                                "full,all,bf16,1,,,torchtitan,2\n",
+                                &c, &err),
+                     RK_OK);
+    assert_int_equal(c.strategy.recompute, RK_REC_FULL);
+    assert_int_equal(c.strategy.recompute_layers, 3);
+}
+
+/* A gate that deals out experts in turn is a change of the stack; an unknown gate is refused. */
+static void test_routing(void **state)
+{
+    static rk_run_case c;
+    rk_error err;
+    int changes[2];
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        char row[256];
+        (void)snprintf(row, sizeof(row),
+                       "1,mine," SHAPE "8,1,1,,8,1,8,none,all,bf16,1,,,nemo-automodel,%s\n",
+                       i ? "in_turn" : "");
+        assert_int_equal(fill_under(COLUMNS ",framework,routing", row, &c, &err), RK_OK);
+        changes[i] = c.change_count;
+    }
+    assert_int_equal(changes[1], changes[0] + 1);
+    assert_int_equal(fill_under(COLUMNS ",framework,routing",
+                                "1,mine," SHAPE
+                                "8,1,1,,8,1,8,none,all,bf16,1,,,nemo-automodel,random\n",
+                                &c, &err),
+                     RK_ERR_INVALID);
+}
+
+/* What a rule says of the software that a row names is a fact, whatever was assumed before. */
+static void test_recipe_recompute(void **state)
+{
+    static rk_run_case c;
+    rk_error err;
+    const char *row =
+        "1,mine,deepseek-v3,61,7168,18432,128,129280,4096,H100,512,2,8,1,32,1,4096,,ZeRO-1,BF16,1,,"
+        ",256,8,,,1,64,2048,2025,nemo,25.02\n";
+    (void)state;
+    assert_int_equal(
+        fill_under(EXPERTS ",ep,moe_ffn,year,framework,framework_version", row, &c, &err), RK_OK);
+    assert_int_equal(c.strategy.recompute_modules, RK_MODULE_MLA_UP);
+    assert_null(strstr(c.assumed, "recompute"));
 }
 
 /* Of stated data-parallel ranks, what is left is shared out as the fastest step has it. */
@@ -813,7 +933,6 @@ int main(void)
         cmocka_unit_test(test_assumed),
         cmocka_unit_test(test_catalogue),
         cmocka_unit_test(test_keeps_gathered),
-        cmocka_unit_test(test_layout),
         cmocka_unit_test(test_refused),
         cmocka_unit_test(test_hybrid),
         cmocka_unit_test(test_missing),
@@ -826,7 +945,14 @@ int main(void)
         cmocka_unit_test(test_utilisation),
         cmocka_unit_test(test_guessed),
         cmocka_unit_test(test_guessed_modules),
+        cmocka_unit_test(test_nodes),
+        cmocka_unit_test(test_stage_layers),
         cmocka_unit_test(test_open_settings),
+        cmocka_unit_test(test_latent_recompute),
+        cmocka_unit_test(test_layers_recomputed),
+        cmocka_unit_test(test_recompute_every),
+        cmocka_unit_test(test_routing),
+        cmocka_unit_test(test_recipe_recompute),
         cmocka_unit_test(test_planned_inside),
         cmocka_unit_test(test_planned_experts),
         cmocka_unit_test(test_assumed_sharding),

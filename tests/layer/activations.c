@@ -170,10 +170,11 @@ static void test_logits(void **state)
     for (int t = 1; t <= 8; t *= 8) {
         s.tp = t;
         for (int bytes = 2; bytes <= 4; bytes += 2) {
-            stack.logit_bytes = 0;
+            double *const per_logit = t > 1 ? &stack.split_logit_bytes : &stack.logit_bytes;
+            *per_logit = 0;
             rk_block_context context = rk_block_context_of(&model, &system, &stack, &s);
             const double without = rk_block_head(&context).saved;
-            stack.logit_bytes = bytes;
+            *per_logit = bytes;
             context = rk_block_context_of(&model, &system, &stack, &s);
             const double padding = t == 8 ? 129024.0 / 128256 : 1;
             assert_near(rk_block_head(&context).saved - without, 2.1013e9 * padding * bytes / 2 / t,

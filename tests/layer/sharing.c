@@ -136,12 +136,45 @@ static void test_zero_experts(void **state)
     assert_near(plain[0].sent_forward.expert, 2 * beside[0].sent_forward.expert, 1e-12);
 }
 
+/*
+ * A benchmark's gate gives token i experts 8 i to 8 i + 7 of 128: on 8 ranks of 16 experts all of
+ * them lie on one rank, on 32 ranks of 4 on two; of 3 experts that begin anywhere among fours,
+ * every second token has a place more (1.5).
+ */
+static void test_routes_in_turn(void **state)
+{
+    static const struct {
+        int64_t ranks, top_k;
+        double copies;
+    } cases[] = {{8, 8, 1}, {32, 8, 2}, {32, 3, 1.5}};
+    rk_model model = model_of("qwen3-30b-a3b");
+    const rk_system system = system_of("gb200-nvl72-pod"); /* one domain */
+    rk_stack stack = stack_of("megatron-2025-blackwell");
+    rk_layer_type type = model.types[0];
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        rk_strategy s = rk_strategy_defaults(&model);
+        rk_cost each[2], merged[2];
+        s.dp = s.ep = s.global_batch = cases[i].ranks;
+        type.moe.top_k = cases[i].top_k;
+        stack.deduplicates = stack.routes_in_turn = false;
+        const rk_block_context all = rk_block_context_of(&model, &system, &stack, &s);
+        layer_costs(&all, &type, each);
+        stack.deduplicates = stack.routes_in_turn = true;
+        const rk_block_context once = rk_block_context_of(&model, &system, &stack, &s);
+        layer_costs(&once, &type, merged);
+        assert_near(merged[0].sent_forward.expert * (double)cases[i].top_k,
+                    each[0].sent_forward.expert * cases[i].copies, 1e-12);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_borrowed),        cmocka_unit_test(test_stages),
         cmocka_unit_test(test_gates),           cmocka_unit_test(test_narrow),
-        cmocka_unit_test(test_layer_embedding), cmocka_unit_test(test_zero_experts),
+        cmocka_unit_test(test_layer_embedding), cmocka_unit_test(test_routes_in_turn),
+        cmocka_unit_test(test_zero_experts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

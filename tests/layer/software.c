@@ -34,6 +34,32 @@ static void test_graphs(void **state)
     assert_near(step.forward.part[RK_PART_HOST] + step.backward.part[RK_PART_HOST], 0, 0);
 }
 
+/* A graph of layers leaves out experts, whose shapes depend on the routing, without a capacity. */
+static void test_graphs_of_experts(void **state)
+{
+    (void)state;
+    const rk_model model = model_of("qwen3-30b-a3b");
+    rk_system system = system_of("h100-sxm");
+    rk_stack stack = stack_of("megatron-2025");
+    rk_strategy s = rk_strategy_defaults(&model);
+    s.dp = s.ep = s.global_batch = 8;
+    s.graph_capture = true;
+    stack.graph_share = 0.25;
+    stack.capacity_launches = 0.5;
+    system.accelerator.launch_seconds = 1; /* nothing else counts */
+    const double experts = (double)model.types[0].moe.experts / 8 * stack.expert_kernels;
+    const rk_cost dropless = cost_of(&model, &system, &stack, &s);
+    assert_near(rk_times_sum(&dropless.forward), stack.moe_kernels_forward / 4 + experts, 1e-9);
+    assert_near(rk_times_sum(&dropless.backward),
+                stack.moe_kernels_backward / 4 + stack.expert_backward_launches * experts, 1e-9);
+    s.capacity_factor = 1;
+    const rk_cost padded = cost_of(&model, &system, &stack, &s);
+    assert_near(rk_times_sum(&padded.forward), (stack.moe_kernels_forward + experts / 2) / 4, 1e-9);
+    s.graph_step = true;
+    const rk_cost step = cost_of(&model, &system, &stack, &s);
+    assert_near(step.forward.part[RK_PART_HOST], 0, 0);
+}
+
 /*
  * Of overlapped all-to-all what compute does not cover stays visible, and the cores that it keeps;
  * where kernels are launched one by one, it costs launches besides.
@@ -66,6 +92,28 @@ static void test_expert_overlap(void **state)
     s.moe_overlap = false;
     assert_true(eager.forward.part[RK_PART_HOST] >
                 cost_of(&model, &system, &stack, &s).forward.part[RK_PART_HOST]);
+}
+
+/* A host that waits for every kernel adds its launches to what the device takes. */
+static void test_blocked_launches(void **state)
+{
+    (void)state;
+    const rk_model model = model_of("bloom-176b");
+    const rk_system system = system_of("a100-sxm-80gb");
+    rk_stack stack = stack_of("megatron-deepspeed-2022");
+    rk_strategy s = rk_strategy_defaults(&model);
+    s.tp = 8;
+    const double launch = system.accelerator.launch_seconds;
+    const rk_cost queued = cost_of(&model, &system, &stack, &s);
+    stack.blocks_launches = true;
+    const rk_cost blocked = cost_of(&model, &system, &stack, &s);
+    assert_true(queued.forward.part[RK_PART_HOST] < 1e-4);
+    assert_near(blocked.forward.part[RK_PART_HOST],
+                (stack.kernels_forward + stack.tp_kernels) * launch, 1e-9);
+    assert_near(blocked.backward.part[RK_PART_HOST],
+                (stack.kernels_backward + stack.tp_kernels) * launch, 1e-9);
+    s.graph_step = true; /* nothing is launched one by one */
+    assert_near(cost_of(&model, &system, &stack, &s).forward.part[RK_PART_HOST], 0, 0);
 }
 
 /* What compute is too short to cover stays visible in full. */
@@ -120,6 +168,59 @@ static void test_capacity(void **state)
     assert_near(rk_times_sum(&dropless.forward), stack.moe_kernels_forward + experts, 1e-6);
     assert_near(rk_times_sum(&dropped.forward),
                 stack.moe_kernels_forward + stack.capacity_launches * experts, 1e-6);
+}
+
+/* Rows that an all-to-all delivers are sorted by expert where a rank has several of them. */
+static void test_sorted_again(void **state)
+{
+    (void)state;
+    const rk_model model = model_of("qwen3-30b-a3b");
+    rk_system system = system_of("h100-sxm");
+    rk_stack stack = stack_of("megatron-2025");
+    rk_strategy s = rk_strategy_defaults(&model);
+    s.dp = s.ep = s.global_batch = 8;
+    s.graph_step = true; /* no launches */
+    const rk_cost written = cost_of(&model, &system, &stack, &s);
+    stack.deduplicates = false;
+    const rk_cost sorted = cost_of(&model, &system, &stack, &s);
+    const double bytes = 4.0 * 2 * (double)s.seq * 8 * (double)model.hidden;
+    const double once = rk_stream_seconds(&system.accelerator, bytes),
+                 twice = rk_stream_seconds(&system.accelerator, 2 * bytes);
+    assert_near(sorted.forward.part[RK_PART_EXPERT] - written.forward.part[RK_PART_EXPERT],
+                (twice - once) / stack.stream_share, 1e-9);
+    s.dp = s.ep = s.global_batch = 128; /* an expert for each rank */
+    const rk_cost one = cost_of(&model, &system, &stack, &s);
+    stack.deduplicates = true;
+    assert_near(cost_of(&model, &system, &stack, &s).forward.part[RK_PART_EXPERT],
+                one.forward.part[RK_PART_EXPERT], 0);
+}
+
+/*
+ * Masks of GShard: of Mixtral 8x7B, 4,096 tokens have 1.25 x 2 x 4,096 = 10,240 slots, so that each
+ * of two products takes 2 x 4,096 x 10,240 FLOPs per token of 4,096 elements, and each mask 84 MB.
+ */
+static void test_masks(void **state)
+{
+    (void)state;
+    const rk_model model = model_of("mixtral-8x7b");
+    const rk_system system = system_of("tpu-v6e");
+    rk_stack stack = stack_of("maxtext-tpu");
+    rk_strategy s = rk_strategy_defaults(&model);
+    s.seq = 4096;
+    s.capacity_factor = 1.25;
+    assert_true(stack.masks_tokens);
+    const rk_cost masked = cost_of(&model, &system, &stack, &s);
+    stack.masks_tokens = false;
+    const rk_cost permuted = cost_of(&model, &system, &stack, &s);
+    const double product = 2.0 * 4096 * 4096 * 10240;
+    assert_near((masked.flops_forward - permuted.flops_forward) / product, 2, 1e-9);
+    assert_near((masked.flops_backward - permuted.flops_backward) / product, 3, 1e-9);
+    assert_near(masked.saved - permuted.saved, 2 * 2.0 * 4096 * 10240, 1);
+    stack.masks_tokens = true;
+    s.capacity_factor = 0; /* without one, tokens are sorted */
+    const rk_cost dropless = cost_of(&model, &system, &stack, &s);
+    stack.masks_tokens = false;
+    assert_near(dropless.flops_forward, cost_of(&model, &system, &stack, &s).flops_forward, 0);
 }
 
 /*
@@ -201,17 +302,146 @@ static void test_tensor_overlap(void **state)
     assert_near(cost_of(&model, &system, &stack, &s).backward.part[RK_PART_TP], all, 1e-9);
 }
 
+static double streamed(const rk_system *system, const rk_stack *stack, double bytes)
+{
+    return rk_stream_seconds(&system->accelerator, bytes) / stack->stream_share;
+}
+
+/*
+ * A checkpoint that stops early leaves out the product behind the last tensor that backward needs,
+ * and the sum of its outputs over the tensor group; with an adapter beside it the sum alone.
+ */
+static void test_recompute_stops(void **state)
+{
+    (void)state;
+    const rk_model model = model_of("llama3-8b");
+    const rk_system system = system_of("h100-sxm");
+    rk_stack stack = stack_of("torchtitan");
+    stack.tp_forward_exposed = 1;
+    for (int i = 0; i < 3; i++) {
+        rk_strategy s = rk_strategy_defaults(&model);
+        rk_cost all[2], stopped[2];
+        s.tp = i == 1 ? 8 : 1;
+        s.sp = s.tp > 1;
+        if (i == 2) {
+            rk_strategy_freeze(&model, 16, RK_ADAPTED_ATTENTION | RK_ADAPTED_FFN, &s);
+        }
+        stack.recompute_stops = false;
+        const rk_block_context without = rk_block_context_of(&model, &system, &stack, &s);
+        layer_costs(&without, &model.types[0], all);
+        stack.recompute_stops = true;
+        const rk_block_context with = rk_block_context_of(&model, &system, &stack, &s);
+        layer_costs(&with, &model.types[0], stopped);
+        const double T = with.tokens, width = 14336.0 / (double)s.tp;
+        const double spared = i == 2 ? 0 : 2 * T * 4096 * width;
+        assert_near(all[1].flops_recompute - stopped[1].flops_recompute, spared, 1e-9);
+        assert_near(all[1].sent_backward.tensor - stopped[1].sent_backward.tensor,
+                    i == 1 ? with.reduce.sent : 0, 1e-9);
+        assert_true(
+            all[1].backward.part[RK_PART_RECOMPUTE] - stopped[1].backward.part[RK_PART_RECOMPUTE] >=
+            spared / system.accelerator.gemm[RK_BF16].peak + (i == 1 ? with.reduce.seconds : 0));
+        assert_near(stopped[0].backward.part[RK_PART_RECOMPUTE], 0, 0);
+    }
+}
+
+/*
+ * What PyTorch gathers and scatters of sequences is copied: 2 regions, each with a gather and a
+ * scatter, read and written; products that overlap with their messages sum instead, 1 + 1/8.
+ */
+static void test_sequence_copies(void **state)
+{
+    (void)state;
+    const rk_model model = model_of("llama3-8b");
+    const rk_system system = system_of("h100-sxm");
+    rk_stack stack = stack_of("torchtitan");
+    rk_strategy s = rk_strategy_defaults(&model);
+    s.tp = 8;
+    s.sp = true;
+    const double bytes = 2.0 * (double)s.seq * 4096;
+    for (int i = 0; i < 2; i++) {
+        s.tp_overlap = i == 1;
+        stack.copies_sequence = false;
+        const rk_cost bare = cost_of(&model, &system, &stack, &s);
+        stack.copies_sequence = true;
+        const rk_cost copied = cost_of(&model, &system, &stack, &s);
+        const double copies = 2 * (streamed(&system, &stack, 2 * bytes) +
+                                   streamed(&system, &stack, (i ? 1 + 1 / 8.0 : 2) * bytes));
+        assert_near(copied.forward.part[RK_PART_TP] - bare.forward.part[RK_PART_TP], copies, 1e-9);
+        assert_near(copied.backward.part[RK_PART_TP] - bare.backward.part[RK_PART_TP], copies,
+                    1e-9);
+    }
+}
+
+/* Tensorwise fp8 that is gathered cast: a gather of one byte, a scatter of two; 1/8 of the casts of
+ * what is gathered. */
+static void test_gathers_cast(void **state)
+{
+    (void)state;
+    const rk_model model = model_of("llama3-8b");
+    const rk_system system = system_of("h100-sxm");
+    rk_stack stack = stack_of("torchtitan");
+    rk_strategy s = rk_strategy_defaults(&model);
+    s.tp = 8;
+    s.sp = true;
+    s.precision = RK_FP8;
+    s.fp8_recipe = RK_FP8_TENSORWISE;
+    s.micro_batch = s.global_batch = 32;
+    const rk_cost low = cost_of(&model, &system, &stack, &s);
+    stack.gathers_cast = false;
+    const rk_cost wide = cost_of(&model, &system, &stack, &s);
+    assert_near(low.sent_forward.tensor / wide.sent_forward.tensor, 3 / 4.0, 1e-12);
+    /* inputs: h before queries and gate, h/8 before the output, f/8 before down */
+    const double own = 512.0 + 1792, gathered = 2 * 4096;
+    assert_near(low.forward.part[RK_PART_CAST] / wide.forward.part[RK_PART_CAST],
+                (own + gathered / 8) / (own + gathered), 2e-2); /* and launches */
+    stack.gathers_cast = true;
+    s.fp8_recipe = RK_FP8_DELAYED;
+    assert_near(cost_of(&model, &system, &stack, &s).sent_forward.tensor, wide.sent_forward.tensor,
+                1e-12);
+}
+
+/*
+ * PyTorch's ring gathers 2 x 4,096 elements of keys and values of 32 heads, where 8 heads have
+ * 2 x 1,024, and passes their gradients in fp32 as often as there are ranks.
+ */
+static void test_gathered_ring(void **state)
+{
+    (void)state;
+    const rk_model model = model_of("llama3-8b");
+    const rk_system system = system_of("h100-sxm");
+    rk_stack stack = stack_of("torchtitan");
+    rk_strategy s = rk_strategy_defaults(&model);
+    s.cp = 4;
+    s.seq = 131072;
+    const double pairs = 32768.0 * 2 * 4096;
+    const rk_cost gathered = cost_of(&model, &system, &stack, &s);
+    stack.ring_gathers = false;
+    const rk_cost ring = cost_of(&model, &system, &stack, &s);
+    assert_near(ring.sent_forward.context, 3 * 2 * pairs / 4, 1e-9);
+    assert_near(gathered.sent_forward.context, 3 * 2 * pairs, 1e-9);
+    assert_near(gathered.sent_backward.context, 3 * 2 * pairs + 4 * 4 * pairs, 1e-9);
+    assert_true(gathered.backward.part[RK_PART_CP] > ring.backward.part[RK_PART_CP]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_graphs),
+        cmocka_unit_test(test_graphs_of_experts),
+        cmocka_unit_test(test_blocked_launches),
         cmocka_unit_test(test_expert_overlap),
         cmocka_unit_test(test_expert_overlap_uncovered),
         cmocka_unit_test(test_head_alignment),
         cmocka_unit_test(test_capacity),
+        cmocka_unit_test(test_masks),
+        cmocka_unit_test(test_sorted_again),
         cmocka_unit_test(test_split_backward),
         cmocka_unit_test(test_clamped),
         cmocka_unit_test(test_tensor_overlap),
+        cmocka_unit_test(test_recompute_stops),
+        cmocka_unit_test(test_sequence_copies),
+        cmocka_unit_test(test_gathers_cast),
+        cmocka_unit_test(test_gathered_ring),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

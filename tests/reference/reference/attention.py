@@ -115,7 +115,7 @@ def add_unfused(x, layer):
     d_qk, d_v = layer.d_qk, layer.d_v
     queries, keys = s.seq / s.cp, s.seq
     batch = s.micro_batch * layer.heads / s.tp
-    slow = (6 if c.element * d_qk % 16 else 1) / c.stack.gemm_share
+    slow = (11 if c.element * d_qk % 16 else 1) / c.stack.gemm_share
 
     def seconds(n, k):
         return slow * kernels.gemm(c.accelerator, c.wide, queries, n, k, batch=batch)
@@ -139,7 +139,16 @@ def add_context_parallel(x, layer):
     qkv = c.element * c.T * q + kv
     if n == 1:
         return
-    if s.cp_kind == "ring":
+    if s.cp_kind == "ring" and stack.ring_gathers:
+        pairs = c.T * (q + o)
+        gather, step = c.collective("all_gather", n * c.element * pairs, "context"), c.collective("send", 4 * pairs, "context")
+        local, local_back = x.forward["attention"] / n, x.backward["attention"] / n
+        x.comm("CP comm", max(0, gather - local),
+               max(0, gather - local_back) + step + max(0, (n - 1) * (step - local_back)))
+        x.stream("CP comm", (n - 1) * (8 + c.element) * c.T * o,
+                 (n - 1) * ((8 + c.element) * c.T * q + (16 + c.element) * pairs))
+        x.send("context", (n - 1) * c.element * pairs, (n - 1) * c.element * pairs + n * 4 * pairs)
+    elif s.cp_kind == "ring":
         send = (n - 1) * c.collective("send", kv, "context")
         beside = (n - 1) / n
         x.comm("CP comm", max(0, send - beside * x.forward["attention"]),
@@ -177,7 +186,7 @@ def add_core(x, layer):
         x.repeat(before)
     before = x.copy()
     x.adapted_linear("attention", T, h, o, summed=True)
-    x.product_again(T, h, o)
+    x.product_again(T, h, o, True)
     if c.recomputes("attn_proj"):
         x.projects_again = True
         x.repeat(before)
@@ -206,7 +215,7 @@ def add_sparse(x, layer):
     if again:
         x.repeat(before)
     x.adapted_linear("attention", T, c.model.hidden, o, summed=True)
-    x.product_again(T, c.model.hidden, o)
+    x.product_again(T, c.model.hidden, o, True)
     x.save(c.element * T * (n * layer.kv_rank if layer.latent else o), again)
     x.save(4 * T * n, again)
     if layer.latent:

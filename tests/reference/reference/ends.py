@@ -18,7 +18,7 @@ def embedding_block(c):
     x.stream("head and loss", 2 * size, 0 if c.frozen else 8 * c.T * c.model.hidden)
     if s.tp > 1:
         sent = size * (s.tp - 1) / s.tp
-        x.comm("TP comm", c.reduce, 0 if c.frozen else c.gather)
+        x.comm("TP comm", c.reduce + c.reduce_copy, 0 if c.frozen else c.gather + c.gather_copy)
         x.send("tensor", (1 if s.sp else 2) * sent, sent if s.sp and not c.frozen else 0)
     p, h = c.parameters, c.model.hidden
     second = len(c.model.layers) * c.model.layer_embedding
@@ -41,7 +41,7 @@ def head_block(c):
     logits = c.T * width
     x.linear("head and loss", c.wide, c.T, width, c.model.embedding_width or c.model.hidden)
     add_width_projection(x)
-    loss, kept = stack.loss_bytes, stack.logit_bytes
+    loss, kept = stack.loss_bytes, stack.split_logit_bytes if s.tp > 1 else stack.logit_bytes
     if precision.is_full(s.precision):
         loss, kept = max(loss, 16), max(kept, 4)
     x.stream("head and loss", loss / 2 * logits + c.width * stack.norm_forward / 2 * c.H,
@@ -49,7 +49,7 @@ def head_block(c):
     size = c.element * c.T * c.model.hidden
     if s.tp > 1:
         loss = 3 * c.collective("all_reduce", 4 * c.T, "tensor")
-        x.comm("TP comm", c.gather + loss, c.reduce)
+        x.comm("TP comm", c.gather + c.gather_copy + loss, c.reduce + c.reduce_copy)
         leaves = (s.tp - 1) / s.tp
         x.send("tensor", ((size if s.sp else 0) + 24 * c.T) * leaves,
                (1 if s.sp else 2) * size * leaves)
@@ -57,7 +57,8 @@ def head_block(c):
     x.dense = c.table + x.whole + (width if c.model.head_bias else 0)
     layers.add_accumulation(x)
     x.floor_at_launches(stack.kernels_forward, stack.kernels_backward)
-    x.save((1 if c.frozen else 2) * c.element * c.H + kept * logits)
+    gathered = max(stack.gathered_share * c.T * c.model.hidden, c.H) if stack.keeps_gathered else c.H
+    x.save(c.element * (c.H + (0 if c.frozen else gathered)) + kept * logits)
     x.transient = size + s.learning * c.width * stack.wgrad_bytes * c.table
     return x
 

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """docs/method/layers.md: the operators of dense and expert networks on one rank."""
 
-from reference import models
+import math
+
+from reference import kernels, models
 
 
 def add_activation(x, part, layer, elements, inputs_unsaved, module="ffn"):
@@ -57,6 +59,10 @@ def copies_share(c, layer):
         return 1
     domains = group.size / group.within[0]
     reached = places = domains if domains > 1 else group.size
+    if c.stack.routes_in_turn:
+        each = layer.experts // places
+        reached = min(1 + (layer.top_k - math.gcd(layer.top_k, int(each))) / each, places)
+        return reached / k
     if layer.route_groups:
         reached = min(layer.route_groups * max(places / layer.expert_groups, 1), places)
     return reached * (1 - (1 - 1 / reached) ** k) / k
@@ -74,7 +80,31 @@ def add_dispatch(x, layer):
                 for seconds, passed in zip(sums, (x.forward, x.backward))]
     x.comm("EP comm", *sums)
     leaves = (s.ep - 1) / s.ep
+    if (stack.recompute_stops and s.etp == 1
+            and not (layer.shortcut or layer.expert_latent or layer.shared_experts)):
+        x.spared.forward["EP comm"] = once
+        x.spared.sent_forward["expert"] = back * leaves
     x.send("expert", (there + back) * leaves, 2 * back * leaves)
+
+
+def add_masks(x, layer, seen):
+    """Products with masks of tokens and slots, in place of a permutation."""
+    c, s = x.c, x.c.strategy
+    tokens = c.T / s.tp
+    n = min(s.seq, tokens)
+    slots = expert_load(s) * models.reached(layer) * n
+
+    def seconds(rows, columns, inner):
+        return kernels.gemm(c.accelerator, c.wide, rows, columns, inner,
+                            batch=tokens / n) / c.stack.gemm_share
+
+    there, back = seconds(slots, seen, n), seconds(n, seen, slots)
+    x.comm("experts", there + back, there + back + seconds(n, slots, seen))
+    x.flops_forward += 4 * tokens * slots * seen
+    x.flops_backward += 6 * tokens * slots * seen
+    mask = c.element * tokens * slots
+    x.stream("experts", 2 * mask, mask)
+    x.save(2 * mask)
 
 
 def add_experts(x, layer):
@@ -86,8 +116,14 @@ def add_experts(x, layer):
     operators = c.recomputes("operators")
 
     x.linear("experts", c.wide, tokens, layer.experts + layer.zero_experts, h)
-    permuted = stack.permute_passes * 4 * c.element * rows / s.etp * seen
-    x.stream("experts", permuted, permuted)
+    sorted_rows = rows / s.etp
+    if not stack.deduplicates and s.ep * s.etp > 1 and layer.experts > s.ep:
+        sorted_rows += rows
+    permuted = stack.permute_passes * 4 * c.element * sorted_rows * seen
+    if stack.masks_tokens and s.capacity_factor > 0:
+        add_masks(x, layer, seen)
+    else:
+        x.stream("experts", permuted, permuted)
     x.comm("experts", stack.router_seconds, stack.router_seconds)
     add_dispatch(x, layer)
     if s.etp > 1:

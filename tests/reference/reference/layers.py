@@ -53,7 +53,8 @@ def add_tensor_parallel(x, layer):
     if s.tp == 1:
         return
     regions = tensor_regions(c, layer)
-    G, R = regions * c.gather, regions * c.reduce
+    G, R = regions * c.region_gather, regions * c.reduce
+    copies = regions * (c.region_copy + c.reduce_copy)
     group = c.groups["tensor"]
     user_buffers = s.tp_overlap and group.within[0] == group.size
     most = stack.tp_overlap_exposed if user_buffers else 1
@@ -66,13 +67,20 @@ def add_tensor_parallel(x, layer):
     gathers, sums = visible(G, backward, B), visible(R, reduce, B_w)
     again = 0
     if regathers and not operators:
-        again = visible(G, stack.regather_exposed, B - (G - gathers))
+        again = visible(G, stack.regather_exposed, B - (G - gathers)) + regions * c.region_copy
     x.apart_sums = R - sums
-    x.comm("TP comm", visible(G + R, forward, F), gathers + sums + again)
+    shown = visible(G + R, forward, F)
+    x.comm("TP comm", shown + copies, gathers + sums + again + copies)
+    if x.stops:
+        x.spared.forward["TP comm"] += shown * c.reduce / (G + R) + c.reduce_copy
+        x.spared.sent_forward["tensor"] += ((1 if s.sp else 2) * c.element * c.T * c.model.hidden
+                                            * (s.tp - 1) / s.tp)
     if operators and s.sp:
-        x.backward["recompute"] += visible(G, forward, x.backward["recompute"])
+        x.backward["recompute"] += visible(G, forward, x.backward["recompute"]) + regions * c.region_copy
     sent = regions * c.element * c.T * c.model.hidden * (s.tp - 1) / s.tp
-    x.send("tensor", 2 * sent, (3 if s.sp and regathers else 2) * sent)
+    gathered = sent / c.element if c.gathers_cast else sent
+    once = sent + gathered if s.sp else 2 * sent
+    x.send("tensor", once, once + (gathered if s.sp and regathers else 0))
 
 
 def layer_temporaries(c, layer):
@@ -106,12 +114,15 @@ def add_accumulation(x):
 
 def add_layer_launches(x, layer, checkpointed):
     c, s, stack = x.c, x.c.strategy, x.c.stack
+    loose = [0, 0]
     if layer.experts:
         each = stack.expert_kernels + (stack.expert_cast_kernels if c.low else 0)
         each *= stack.capacity_launches if s.capacity_factor > 0 else 1
         experts = layer.experts / s.ep * each
         forward = stack.moe_kernels_forward + experts
         backward = stack.moe_kernels_backward + stack.expert_backward_launches * experts
+        if not s.capacity_factor:
+            loose = [experts, stack.expert_backward_launches * experts]
     else:
         forward, backward = stack.kernels_forward, stack.kernels_backward
         if layer.feed_forward == "none":
@@ -130,7 +141,9 @@ def add_layer_launches(x, layer, checkpointed):
         forward, backward = forward + stack.kernels_forward + 3, backward + stack.kernels_backward + 6
     forward += 4 * x.adapters
     backward += 8 * x.adapters
-    x.floor_at_launches(forward, backward + (forward if checkpointed else 0))
+    if checkpointed:
+        backward, loose[1] = backward + forward, loose[1] + loose[0]
+    x.floor_at_launches(forward, backward, *loose)
 
 
 def overlap_exchange(x):
@@ -215,6 +228,7 @@ def add_shared(x, layer):
 def layer_blocks(c, layer):
     """A layer as the strategy recomputes it, and the same checkpointed whole."""
     x = operators.Block(c)
+    x.spared, x.stops = operators.Block(c), False
     special = {"none": lambda *_: None, "mamba2": recurrences.add_mamba2,
                "parallel": add_both, "shared": add_shared}
     special.update(dict.fromkeys(models.RECURRENCES, recurrences.add_recurrence))
@@ -226,6 +240,12 @@ def layer_blocks(c, layer):
         feed_forward.add_experts(x, layer)
     elif layer.feed_forward == "dense":
         feed_forward.add_ffn(x, layer, layer.ffn)
+        x.stops = c.stack.recompute_stops
+        if x.stops and not (c.frozen and "ffn" in c.strategy.adapter_modules):
+            last = operators.Block(c)
+            last.gemms("linear layers", c.strategy.precision, None, c.T, c.model.hidden, layer.ffn / c.strategy.tp)
+            x.spared.forward["linear layers"] = last.forward["linear layers"]
+            x.spared.flops_forward = last.flops_forward
     if c.recomputes("moe" if layer.experts else "mlp"):
         x.checkpoint(before)
     if c.model.layer_embedding:
@@ -235,6 +255,7 @@ def layer_blocks(c, layer):
     add_tensor_parallel(x, layer)
     parameters.count_parameters(x, layer)
     usual = finish_layer(x, layer, False)
-    x.checkpoint(operators.Block(c))
+    x.spared.saved = x.spared.late = 0
+    x.checkpoint(x.spared)
     x.save(max(c.model.streams, 1) * c.element * c.H)
     return usual, finish_layer(x, layer, True)

@@ -35,6 +35,16 @@ class Setting:
         hidden = self.element * self.T * model.hidden
         self.gather = self.collective("all_gather", hidden, "tensor") if s.sp else 0
         self.reduce = self.collective("reduce_scatter" if s.sp else "all_reduce", hidden, "tensor")
+        self.gathers_cast = (stack.gathers_cast and s.tp > 1 and s.sp and s.precision == "fp8"
+                             and s.fp8_recipe == "tensorwise")
+        region = hidden / self.element if self.gathers_cast else hidden
+        self.region_gather = self.collective("all_gather", region, "tensor") if s.sp else 0
+        self.gather_copy = self.region_copy = self.reduce_copy = 0
+        if stack.copies_sequence and s.tp > 1 and s.sp:
+            group = self.groups["tensor"]
+            fused = s.tp_overlap and group.within[0] == group.size
+            self.gather_copy, self.region_copy = self.stream(2 * hidden), self.stream(2 * region)
+            self.reduce_copy = self.stream((1 + 1 / s.tp if fused else 2) * hidden)
         self.parameters = models.model_parameters(model)
 
     def rate_of_attention(self):
@@ -65,8 +75,10 @@ class Setting:
         return module in s.recompute_modules or by_operators
 
 
-def launched(device, host):
+def launched(stack, device, host):
     """Seconds of a pass whose kernels take `host` seconds to launch."""
+    if stack.blocks_launches:
+        return device + max(host, 0)
     high = max(device, host)
     return high * ((device / high) ** 6 + (host / high) ** 6) ** (1 / 6) if host > 0 else device
 
@@ -128,8 +140,15 @@ class Block:
         else:
             self.saved += size
 
-    def gemms(self, part, form, groups, M, N, K):
-        """The three GEMMs of a linear, plain or of `groups` experts, and its casts."""
+    def own_rows(self, M):
+        """Rows that a rank casts of those that its tensor group gathers."""
+        return M / self.c.strategy.tp if self.c.gathers_cast else M
+
+    def gemms(self, part, form, groups, M, N, K, cast=None):
+        """The three GEMMs of a linear, plain or of `groups` experts, and its casts.
+
+        `cast`: of how many rows of inputs, and of gradients of outputs.
+        """
         c, stack, a = self.c, self.c.stack, self.c.accelerator
         low = precision.is_low(form)
         share = stack.low_gemm_share if low else stack.gemm_share
@@ -153,8 +172,8 @@ class Block:
         self.flops_backward += (1 if c.frozen else 2) * flops
         if low:
             size = c.formats.passes * c.formats.cast_input
-            rows = (groups or 1) * M
-            self.stream("casts", size * rows * K, size * rows * N)
+            inputs, gradients = cast or (M, M)
+            self.stream("casts", size * (groups or 1) * inputs * K, size * (groups or 1) * gradients * N)
 
     def low_weights(self, part, form, parameters, backward):
         """Of these, those in 8 or 4 bits; in NF4, dequantised for each GEMM."""
@@ -166,8 +185,9 @@ class Block:
         self.dequantised = max(self.dequantised, 2 * parameters)
         return parameters
 
-    def linear(self, part, form, M, N, K):
-        self.gemms(part, form, None, M, N, K)
+    def linear(self, part, form, M, N, K, summed=False):
+        own = self.own_rows(M)
+        self.gemms(part, form, None, M, N, K, (M, own) if summed else (own, M))
         self.low_dense += self.low_weights(part, form, N * K, 1)
 
     def adapter(self, M, M_s, N, K):
@@ -182,7 +202,7 @@ class Block:
     def adapted_linear(self, module, M, N, K, summed=False):
         """A linear of a module; its outputs may be summed over the tensor group."""
         c = self.c
-        self.linear("linear layers", c.strategy.precision, M, N, K)
+        self.linear("linear layers", c.strategy.precision, M, N, K, summed)
         if c.frozen and module in c.strategy.adapter_modules:
             self.adapter(M, M * c.T_s / c.T if summed else M, N, K)
 
@@ -201,33 +221,37 @@ class Block:
         self.unsaved += self.saved - before.saved
         self.saved, self.late = before.saved, before.late
 
-    def product_again(self, M, N, K):
+    def product_again(self, M, N, K, summed=False):
         """A product that recomputation by operators runs again."""
         if self.c.recomputes("operators"):
             again = Block(self.c)
-            again.linear("linear layers", self.c.strategy.precision, M, N, K)
+            again.linear("linear layers", self.c.strategy.precision, M, N, K, summed)
             self.backward["recompute"] += again.forward_seconds
             self.flops_recompute += again.flops_forward
 
     # ---- launches
 
-    def floor_at_launches(self, forward, backward):
+    def floor_at_launches(self, forward, backward, loose_forward=0, loose_backward=0):
+        """Loose kernels are those that a graph of layers leaves out."""
         c, s = self.c, self.c.strategy
         captured = 0 if s.graph_step else c.stack.graph_share if s.graph_capture else 1
         overlap = c.stack.overlap_launches if s.moe_overlap else 1
         more = c.stack.tp_kernels if s.tp > 1 else 0
         each = c.accelerator.launch * captured * overlap
-        for way, count in (("forward", forward), ("backward", backward)):
-            device, host = getattr(self, way + "_seconds"), (count + more) * each
-            longer = launched(device + getattr(self, "hidden_" + way), host)
-            setattr(self, "hidden_" + way, longer - launched(device, host))
+        alone = 0 if s.graph_step else c.accelerator.launch * overlap
+        ahead = (forward - loose_forward + more) * each + loose_forward * alone
+        host = (backward - loose_backward + more) * each + loose_backward * alone
+        for way, launches in (("forward", ahead), ("backward", host)):
+            device = getattr(self, way + "_seconds")
+            longer = launched(c.stack, device + getattr(self, "hidden_" + way), launches)
+            setattr(self, "hidden_" + way, longer - launched(c.stack, device, launches))
         self.forward["host-bound"] += (
-            launched(self.forward_seconds, (forward + more) * each) - self.forward_seconds)
-        host, device = (backward + more) * each, self.backward_seconds
-        self.backward["host-bound"] += launched(device, host) - device
+            launched(c.stack, self.forward_seconds, ahead) - self.forward_seconds)
+        device = self.backward_seconds
+        self.backward["host-bound"] += launched(c.stack, device, host) - device
         if host > 0 and self.weight_seconds > 0:
             own = min(self.weight_kernels * each, host)
-            rest = launched(device - self.weight_seconds + self.apart_sums, host - own)
-            self.weight_seconds = launched(self.weight_seconds, own)
+            rest = launched(c.stack, device - self.weight_seconds + self.apart_sums, host - own)
+            self.weight_seconds = launched(c.stack, self.weight_seconds, own)
             both = rest + self.weight_seconds
-            self.apart_launches = max(0, both - self.apart_sums - launched(device, host))
+            self.apart_launches = max(0, both - self.apart_sums - launched(c.stack, device, host))

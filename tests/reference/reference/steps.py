@@ -196,38 +196,50 @@ def message_seconds(c, times, work, send):
 
 # ---- data parallelism -----------------------------------------------------------------------
 
-def in_messages(c, op, parameters, size, most, group):
+def layer_messages(stack, matrix, parameters):
+    """Messages of a layer of fully sharded parameters."""
+    if stack.gathers_tensors and matrix > 0:
+        return max(1, floor(parameters / matrix + 0.5))
+    return 1
+
+
+def in_messages(c, op, parameters, size, most, tensors, group):
     """A collective on so many parameters, in messages."""
     s, stack = c.strategy, c.stack
     bucket = max(stack.bucket_params, stack.bucket_rank_params * group.size)
     message = max(most, bucket * size / parameters)
-    count = 1
+    count = tensors if s.sharding == "all" else 1
     if message > 0 and s.sharding != "all":
         count = max(1, floor(size / message + 0.5))
     return count * collectives.seconds_of(c.system, op, size / count, group)
 
 
-def traffic_of_group(c, parameters, low, shard, replica):
-    """Seconds to reduce and to gather, and the bytes that a rank sends of each."""
+def traffic_of_group(c, matrix, parameters, low, shard, replica):
+    """Seconds to reduce and to gather, the bytes that a rank sends of each, and seconds of copies."""
     s, stack, learning = c.strategy, c.stack, c.strategy.learning
-    t = Record(reduce=0, gather=0, reduce_bytes=0, gather_bytes=0)
+    t = Record(reduce=0, gather=0, reduce_bytes=0, gather_bytes=0, pack=0, unpack=0)
     if parameters == 0:
         return t
     reduced = s.states.reduce * parameters
+    tensors = layer_messages(stack, matrix, parameters)
     leaves = (shard.size - 1) / shard.size
     if s.sharding != "none":
         a = 1 if s.sharding == "all" else learning
         gathered = a * memory.gathered_bytes(c, parameters, low)
-        t.gather = in_messages(c, "all_gather", a * parameters, gathered, stack.gather_bytes, shard)
+        t.gather = in_messages(c, "all_gather", a * parameters, gathered, stack.gather_bytes,
+                               tensors, shard)
         t.gather_bytes = gathered * leaves
+    if s.sharding in ("gradients", "all") and stack.copies_shards and shard.size > 1:
+        t.unpack = kernels.stream(c.accelerator, 2 * memory.gathered_bytes(c, parameters, low)) / stack.stream_share
+        t.pack = kernels.stream(c.accelerator, learning * parameters * (c.element + s.states.reduce)) / stack.stream_share
     whole = s.sharding == "none" or stack.reduces_whole or s.deals_matrices
     t.reduce = in_messages(c, "all_reduce" if whole else "reduce_scatter", learning * parameters,
-                           reduced, stack.bucket_bytes, shard)
+                           reduced, stack.bucket_bytes, tensors, shard)
     t.reduce_bytes = (2 if whole else 1) * reduced * leaves
     if s.sharding != "none" and replica.size > 1:
         n, r = shard.size, replica.size
         t.reduce += in_messages(c, "all_reduce", learning * parameters / n, reduced / n,
-                                stack.bucket_bytes, replica)
+                                stack.bucket_bytes, tensors, replica)
         t.reduce_bytes += 2 * reduced / n * (r - 1) / r
     return t
 
@@ -237,12 +249,12 @@ def traffic_of(c, rank, share):
     s = c.strategy
     kinds = ("data", "expert_data") if s.sharding == "none" else ("shard", "expert_shard")
     replica = group_of(c.system, s, "replica")
-    sums = Record(reduce=0, gather=0, reduce_bytes=0, gather_bytes=0)
+    sums = Record(reduce=0, gather=0, reduce_bytes=0, gather_bytes=0, pack=0, unpack=0)
     for kind, parameters, low in ((kinds[0], rank.dense, rank.low_dense),
                                   (kinds[1], rank.experts, rank.low_experts)):
         if parameters > 0:
-            t = traffic_of_group(c, share * parameters, share * low, group_of(c.system, s, kind),
-                                 replica)
+            t = traffic_of_group(c, rank.largest.matrix, share * parameters, share * low,
+                                 group_of(c.system, s, kind), replica)
             for name in vars(sums):
                 setattr(sums, name, getattr(sums, name) + getattr(t, name))
     return sums
@@ -287,12 +299,19 @@ def waiting(blocks, stage, times):
         t = traffic_of(c, held, 1 / l)
         gather = t.gather if s.sharding == "all" else 0
         if memory.gradient_runs(c):
-            t.reduce = t.reduce_bytes = 0
+            t.reduce = t.reduce_bytes = t.pack = 0
+            if stack.copies_shards and stack.scatters_last:
+                sums = s.learning * (held.dense + held.experts) * (c.element + 2 * s.states.reduce)
+                t.pack = kernels.stream(c.accelerator, sums) / stack.stream_share / l
+        if s.sharding != "all":
+            t.unpack = 0
+        copies = {"forward": t.unpack, "backward": t.unpack + (0 if apart else t.pack),
+                  "weight": t.pack if apart else 0}
         overlaps = s.grad_overlap and (s.param_overlap if s.sharding == "all" else not late(c))
         for name, seconds in (("forward", gather), ("backward", gather + (0 if apart else t.reduce)),
                               ("weight", t.reduce if apart else 0)):
             shown = visible(stack, seconds, getattr(times, name) / l) if overlaps else seconds
-            setattr(w.data, name, l * shown)
+            setattr(w.data, name, l * (shown + copies[name]))
             setattr(hidden, name, l * (seconds - shown))
         w.bytes = l * (t.reduce_bytes + (2 * t.gather_bytes if s.sharding == "all" else 0))
     each_way = copies_each_way(c, held)
@@ -317,9 +336,9 @@ def reduce_once(c, heaviest):
         return Record(seconds=0, bytes=0, forward=0, backward=0)
     t = traffic_of(c, heaviest, 1)
     if s.sharding == "gradients" and not runs:
-        t.reduce = t.reduce_bytes = 0
+        t.reduce = t.reduce_bytes = t.pack = 0
     if s.sharding == "all":
-        t.gather = t.gather_bytes = 0
+        t.gather = t.gather_bytes = t.unpack = 0
     whole = Record(scatters=1, microbatches=1, chunks=1)
     if stack.overlaps_chunks and s.schedule == "interleaved":
         whole = Record(scatters=1, microbatches=min(s.pp, s.microbatches), chunks=s.vp)
@@ -327,7 +346,8 @@ def reduce_once(c, heaviest):
     reduce, end = in_runs(stack, runs, s.grad_overlap and not late(c), t.reduce,
                           alone(heaviest, "backward"))
     gather, start = in_runs(stack, whole, s.param_overlap, t.gather, alone(heaviest, "forward"))
-    return Record(seconds=reduce + gather, bytes=runs.scatters * t.reduce_bytes + t.gather_bytes,
+    copies = runs.scatters * t.pack + t.unpack
+    return Record(seconds=reduce + gather + copies, bytes=runs.scatters * t.reduce_bytes + t.gather_bytes,
                   forward=start, backward=end)
 
 

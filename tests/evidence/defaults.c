@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What runs are taken to be by their software: data/runs/defaults.json. */
+#include "runs_test.h"
+
+#include <stdio.h>
+
+#define COLUMNS                                                                                    \
+    "id,part,model,layers,hidden,ffn,heads,vocab,seq,accelerator,n_accel,tp,pp,vpp,dp,mbs,gbs,"    \
+    "recompute,sharding,precision,step_time_s,tokens_per_s_per_gpu,peak_mem_gib,year,framework"
+#define MODEL "llama,32,4096,11008,32,32000,4096,"
+
+static rk_run_sources sources;
+
+static rk_status fill_under(const char *header, const char *row, rk_run_case *run, rk_error *err)
+{
+    char text[1024];
+    rk_run_table table;
+    (void)snprintf(text, sizeof(text), "%s\n%s", header, row);
+    assert_int_equal(rk_run_table_parse(text, strlen(text), "test.csv", &table, err), RK_OK);
+    const rk_status status = rk_run_case_fill(&sources, &table, 0, run, err);
+    rk_run_table_clear(&table);
+    return status;
+}
+
+/*
+ * JAX keeps parameters in fp32 and gathers them in bf16, also where products are in 8 bits: MaxText
+ * on TPU, Paxml with Transformer Engine.
+ */
+static void test_jax_weights(void **state)
+{
+    (void)state;
+    static const char *const rows[] = {
+        "1,x," MODEL "TPU v6e,256,1,1,,256,2,512,full,FSDP,FP8,1,,,2024,maxtext\n",
+        "1,x," MODEL "H100,64,1,1,,64,2,128,none,FSDP,FP8,1,,,2024,paxml\n",
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        static rk_run_case c;
+        rk_error err;
+        assert_int_equal(fill_under(COLUMNS, rows[i], &c, &err), RK_OK);
+        assert_int_equal(c.strategy.precision, RK_FP8);
+        assert_false(c.strategy.low_weights);
+        assert_near(c.strategy.states.gather, 2, 0);
+    }
+}
+
+/* Attention that writes its scores: loops of XLA, and the one kernel of Transformer Engine. */
+static void test_jax_scores(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *kernels;
+        double forward, backward;
+    } rows[] = {{"", 8, 14}, {"transformer-engine", 4, 6}};
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        static rk_run_case c, changed;
+        rk_run_prediction ruled, set;
+        rk_error err;
+        char row[256];
+        (void)snprintf(row, sizeof(row),
+                       "1,x," MODEL "A100,8,1,1,,8,1,8,none,none,BF16,1,,,2024,paxml,false,%s\n",
+                       rows[i].kernels);
+        assert_int_equal(fill_under(COLUMNS ",flash_attention,kernels", row, &c, &err), RK_OK);
+        changed = c;
+        changed.change_count = 0;
+        rk_stack stack = sources.stacks[c.stack];
+        stack.score_forward = rows[i].forward;
+        stack.score_backward = rows[i].backward;
+        rk_run_predict(&sources, &c, NULL, NULL, &ruled);
+        rk_run_predict(&sources, &changed, NULL, &stack, &set);
+        assert_near(ruled.estimate.step, set.estimate.step, 1e-12);
+    }
+}
+
+/* Whether interleaved chunks exchange beside one another is the stack's, unless the row says so. */
+static void test_chunk_overlap(void **state)
+{
+    (void)state;
+    static const char columns[] = COLUMNS ",network_GBps,chunk_overlap";
+    double steps[3];
+    for (int i = 0; i < 3; i++) {
+        static const char *const said[] = {"", "false", "true"};
+        static rk_run_case c;
+        rk_run_prediction prediction;
+        rk_error err;
+        char row[256];
+        (void)snprintf(row, sizeof(row),
+                       "1,x," MODEL "H100,512,1,8,4,64,1,512,none,ZeRO-1,BF16,1,,,2024,nemo,2,%s\n",
+                       said[i]);
+        assert_int_equal(fill_under(columns, row, &c, &err), RK_OK);
+        rk_run_predict(&sources, &c, NULL, NULL, &prediction);
+        steps[i] = prediction.estimate.step;
+    }
+    assert_near(steps[1], steps[0], 0);
+    assert_true(steps[2] < steps[0]);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_jax_weights),
+        cmocka_unit_test(test_jax_scores),
+        cmocka_unit_test(test_chunk_overlap),
+    };
+    rk_error err;
+    if (rk_run_sources_load(NULL, &sources, &err)) {
+        return 1;
+    }
+    const int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    rk_run_sources_clear(&sources);
+    return failed;
+}
