@@ -129,6 +129,7 @@ typedef enum rk_tier_kind {
 } rk_tier_kind;
 
 #define RK_CUBE_MESH_UNITS 8
+#define RK_TORUS_AXES      3
 
 extern const char *const rk_tier_kind_names[]; /* NULL-terminated, in enum order */
 
@@ -173,6 +174,9 @@ typedef struct rk_tier {
     double flow_share;      /* that colliding flows leave, in `efficiency` once it is read */
     int64_t axes;           /* of a torus; else 0 */
     int64_t ring;           /* of a torus: units along an axis whose ends are joined */
+    int64_t slice[RK_TORUS_AXES]; /* of a torus: units of a group along each axis, which groups of
+                                     this size take; no field of documents; all 0: as many axes as
+                                     the size allows */
     int side_count;
     rk_side_link sides[RK_SIDE_LINK_MAX]; /* take a part of what stays in a domain of the tier */
     rk_tier_fit fits[RK_COLL_COUNT];      /* of groups whose outermost tier it is */

@@ -84,11 +84,12 @@ def torus_traffic(phase):
     closed = along >= tier.ring * (1 - 1e-9)
     link = tier.bandwidth / (2 * tier.axes)
     hops = along / 2 if closed else along - 1
+    share = 1 / 2 if closed else (u - 1) / u
     if phase.op == "all_to_all":
         moved = phase.bytes * along / 8 * (1 if closed else 2)
         return Record(steps=x * hops * axes, bytes=moved, 
                       bandwidth=link * tier.exchange_share, ramp=1, start=0)
-    return Record(steps=x * hops * axes, bytes=x * hops / along * phase.bytes,
+    return Record(steps=x * hops * axes, bytes=x * share * phase.bytes,
                   bandwidth=link * axes, ramp=1, start=0)
 
 
