@@ -2,6 +2,7 @@
 #include "command/comm_options.h"
 
 #include "base/error.h"
+#include "comm/way.h"
 
 #include <string.h>
 
@@ -37,6 +38,18 @@ const rk_option rk_comm_options[RK_COMM_OPTIONS] = {
      .max = INT32_MAX,
      .value = "N",
      .help = "distance between consecutive ranks of the group; default: 1"},
+    {.name = "slice",
+     .offset = PLACE(slice),
+     .value = "AxB[xC]",
+     .help = "on a torus: ranks along each axis, such as 4x4 or 16; default: as many axes as have "
+             "4 ranks each"},
+    {.name = "placement",
+     .type = RK_OPTION_COUNTS,
+     .offset = PLACE(placement),
+     .min = 1,
+     .max = INT32_MAX,
+     .value = "N,...",
+     .help = "ranks on each node, in place of --ranks: 8,8,6,2"},
     {.name = "op",
      .type = RK_OPTION_SET,
      .offset = PLACE(ops),
@@ -52,14 +65,22 @@ const rk_option rk_comm_options[RK_COMM_OPTIONS] = {
      .max = INT64_C(1) << 50,
      .bytes = true,
      .value = "N,...",
-     .help = "message sizes, counted as in nccl-tests: 64KiB, 1GiB; 1Mi..1Gi: every power of two "
-             "between"},
+     .help =
+         "message sizes, counted as in nccl-tests: 64KiB, 1GiB; 1Mi..1Gi doubles from the first "
+         "to the last"},
     {.name = "algorithm",
      .letter = 'a',
      .offset = PLACE(algorithm),
      .value = "NAME",
      .help = "algorithm between nodes, or 'best', 'all' or 'nccl'; default: the one that training "
              "software runs"},
+    {.name = "chunks",
+     .type = RK_OPTION_COUNT,
+     .offset = PLACE(chunks),
+     .max = RK_WAY_CHUNKS_MAX,
+     .value = "N",
+     .help = "with --algorithm: pipeline the phases of the tiers in N chunks; 1: one phase after "
+             "the other; 0: the fastest number; default: overlap as measured"},
     {.name = "imbalance",
      .type = RK_OPTION_REAL,
      .offset = PLACE(imbalance),
@@ -141,6 +162,10 @@ const rk_option rk_comm_options[RK_COMM_OPTIONS] = {
      .offset = PLACE(explain),
      .help = "with --algorithm: list the phases of each way, their messages and link loads; with "
              "--csv, one row per link"},
+    {.name = "plot",
+     .offset = PLACE(plot),
+     .value = "FILE.svg",
+     .help = "plot bus bandwidth by size, with a line for each collective and algorithm"},
     {.name = "fit",
      .offset = PLACE(fit),
      .value = "FILE",
@@ -172,6 +197,7 @@ void rk_comm_init(void *arguments)
         .stride = 1,
         .imbalance = 1,
         .servers = -1,
+        .chunks = -1,
         .sharing = 1,
         .with = RK_COLL_COUNT,
         .fabric_share = 1,
@@ -198,6 +224,30 @@ static rk_status check_with(const rk_comm_args *args, rk_error *err)
     return RK_OK;
 }
 
+/* What goes with ways only, and with an even group. */
+static rk_status check_ways(const rk_comm_args *args, rk_error *err)
+{
+    const bool ways = args->algorithm && strcmp(args->algorithm, "nccl") != 0;
+    if (args->chunks >= 0 && !ways) {
+        return rk_fail(err, RK_ERR_INVALID, "--chunks needs --algorithm best, all or a name");
+    }
+    if (args->placement.count > 0 && !ways) {
+        return rk_fail(err, RK_ERR_INVALID, "--placement needs --algorithm best, all or a name");
+    }
+    if (args->placement.count > 0 && (args->ranks > 0 || args->stride > 1 || args->slice ||
+                                      args->with != RK_COLL_COUNT || args->servers >= 0)) {
+        return rk_fail(err, RK_ERR_INVALID,
+                       "--placement goes without --ranks, --stride, --slice, --with and --servers");
+    }
+    if (args->slice && args->stride > 1) {
+        return rk_fail(err, RK_ERR_INVALID, "--slice and --stride exclude each other");
+    }
+    if (args->plot && (args->json || args->csv)) {
+        return rk_fail(err, RK_ERR_INVALID, "--plot goes with text, not with --json or --csv");
+    }
+    return RK_OK;
+}
+
 rk_status rk_comm_check(const rk_comm_args *args, rk_error *err)
 {
     if (args->json && args->csv) {
@@ -220,5 +270,6 @@ rk_status rk_comm_check(const rk_comm_args *args, rk_error *err)
     if (!args->system) {
         return rk_fail(err, RK_ERR_INVALID, "--system is required, or --fit with a file");
     }
-    return check_with(args, err);
+    const rk_status status = check_ways(args, err);
+    return status ? status : check_with(args, err);
 }
