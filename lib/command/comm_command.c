@@ -665,6 +665,10 @@ static rk_status run_comm(rk_job *job, void *arguments, rk_error *err)
     }
     struct comm comm = {.args = args, .system = &system};
     status = find_algorithm(&comm, err);
+    if (!status && args->side_links && !rk_system_use_side_links(&system)) {
+        status = rk_fail(err, RK_ERR_INVALID,
+                         "--side-links needs a tier with \"side_links\"; %s has none", system.name);
+    }
     status = status ? status : place(&comm, &system, err);
     status = status ? status : check_algorithm(&comm, err);
     if (!status && args->with != RK_COLL_COUNT) {

@@ -157,6 +157,11 @@ const rk_option rk_comm_options[RK_COMM_OPTIONS] = {
      .max = INT32_MAX,
      .value = "N",
      .help = "with --servers: also average every N steps only (local SGD, DiLoCo)"},
+    {.name = "side-links",
+     .type = RK_OPTION_FLAG,
+     .offset = PLACE(side_links),
+     .help = "without --algorithm: split collectives over the side links of the system too, such "
+             "as a NIC beside NVLink"},
     {.name = "explain",
      .type = RK_OPTION_FLAG,
      .offset = PLACE(explain),
@@ -228,6 +233,9 @@ static rk_status check_with(const rk_comm_args *args, rk_error *err)
 static rk_status check_ways(const rk_comm_args *args, rk_error *err)
 {
     const bool ways = args->algorithm && strcmp(args->algorithm, "nccl") != 0;
+    if (args->side_links && args->algorithm) {
+        return rk_fail(err, RK_ERR_INVALID, "--side-links goes without --algorithm");
+    }
     if (args->chunks >= 0 && !ways) {
         return rk_fail(err, RK_ERR_INVALID, "--chunks needs --algorithm best, all or a name");
     }

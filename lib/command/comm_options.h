@@ -18,10 +18,10 @@ typedef struct rk_comm_args {
     double imbalance, compute_ms, staleness_price, fabric_share;
     unsigned ops; /* a bit per rk_collective */
     rk_option_counts sizes, placement;
-    bool explain, json, csv;
+    bool explain, side_links, json, csv;
 } rk_comm_args;
 
-#define RK_COMM_OPTIONS 28
+#define RK_COMM_OPTIONS 29
 extern const rk_option rk_comm_options[RK_COMM_OPTIONS];
 
 /* The values of options that are not given. */

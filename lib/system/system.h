@@ -139,6 +139,7 @@ typedef struct rk_side_link {
     double bandwidth;  /* bytes/s per accelerator per direction */
     double efficiency; /* of large messages */
     double latency;    /* s, fixed per collective */
+    bool used;         /* by collectives, without rk_system_use_side_links */
 } rk_side_link;
 
 #define RK_SIDE_LINK_MAX 3
@@ -177,7 +178,7 @@ typedef struct rk_tier {
     int64_t slice[RK_TORUS_AXES]; /* of a torus: units of a group along each axis, which groups of
                                      this size take; no field of documents; all 0: as many axes as
                                      the size allows */
-    int side_count;
+    int side_count, idle_sides;   /* links that collectives use, and those after them that wait */
     rk_side_link sides[RK_SIDE_LINK_MAX]; /* take a part of what stays in a domain of the tier */
     rk_tier_fit fits[RK_COLL_COUNT];      /* of groups whose outermost tier it is */
 } rk_tier;
@@ -301,6 +302,9 @@ double rk_collective_sent(rk_collective op, double bytes, double ranks);
  * bandwidths > 0, latencies >= 0.
  */
 double rk_split_seconds(const rk_link *links, size_t count, double bytes, double *shares);
+
+/* Lets collectives use the side links that the document marks as not used; false: it has none. */
+bool rk_system_use_side_links(rk_system *system);
 
 /* Copying to or from host memory, one direction. */
 double rk_host_copy_seconds(const rk_accelerator *a, double bytes);
