@@ -445,12 +445,12 @@ rk_status rk_way_replay(const rk_way_phase *phase, double *loads, rk_replay *rep
     const rk_wiring wiring = rk_way_wiring(phase);
     if (!phase->algorithm) {
         return rk_fail(err, RK_ERR_INVALID,
-                       "rings along the axes of a torus are not sent message by message");
+                       "messages of rings along the axes of a torus are not listed");
     }
     if (phase->job.ranks > RK_WAY_REPLAY_UNITS) {
         return rk_fail(err, RK_ERR_INVALID,
-                       "%d units exchange data in %s; messages are sent one by one up to %d: give "
-                       "--ranks so that fewer do",
+                       "messages of %d units in %s are too many to list (at most %d units); lower "
+                       "--ranks",
                        (int)phase->job.ranks, phase->tier->name, RK_WAY_REPLAY_UNITS);
     }
     double *own = loads ? NULL : calloc((size_t)rk_wiring_links(&wiring), sizeof(*own));

@@ -67,18 +67,17 @@ static const char *describe_choice(const struct comm *comm, char out[CHOICE_SIZE
 {
     const char *asked = comm->algorithm, *library = other_library(comm->system);
     if (asked && strcmp(asked, "nccl") == 0) {
-        (void)snprintf(out, CHOICE_SIZE, "by NCCL's cost model");
+        (void)snprintf(out, CHOICE_SIZE, "that of NCCL's tuner");
     } else if (asked && strcmp(asked, "best") == 0) {
-        (void)snprintf(out, CHOICE_SIZE, "the cheapest of all");
+        (void)snprintf(out, CHOICE_SIZE, "the fastest of all algorithms");
     } else if (asked) {
         (void)snprintf(out, CHOICE_SIZE, "%s", strcmp(asked, "all") == 0 ? "all" : "as asked");
     } else if (library) {
         (void)snprintf(out, CHOICE_SIZE,
-                       "the cheapest that training software runs: no model of how %s itself "
-                       "chooses is at hand",
+                       "the fastest that training software runs (no model of how %s chooses)",
                        library);
     } else {
-        (void)snprintf(out, CHOICE_SIZE, "the cheapest that training software runs");
+        (void)snprintf(out, CHOICE_SIZE, "the fastest that training software runs");
     }
     return out;
 }
@@ -244,7 +243,7 @@ static rk_status check_algorithm(const struct comm *comm, rk_error *err)
         !rk_nccl_graph_of(comm->system, &comm->group, &graph)) {
         return rk_fail(err, RK_ERR_INVALID,
                        "NCCL's choice is known for even groups on NVIDIA's accelerators only; "
-                       "--algorithm best takes the cheapest");
+                       "--algorithm best takes the fastest");
     }
     for_each(comm, count_timing, &count);
     if (count == 0 && strcmp(comm->algorithm, "in-network") == 0 &&
@@ -320,7 +319,7 @@ static void add_whole(rk_table *table, const struct comm *comm, const timing *t)
     rk_table_cell(table, "%s", rk_collective_names[t->op]);
     rk_table_cell(table, "%s", rk_with_commas((uint64_t)t->bytes, size));
     rk_table_cell(table, "%s", t->name);
-    rk_table_cell(table, "all at once");
+    rk_table_cell(table, "all tiers");
     rk_table_cell(table, "%s", rk_collective_names[t->op]);
     rk_table_cell(table, "%s", t->name);
     rk_table_cell(table, "%" PRId64, ranks_of(comm));
@@ -398,14 +397,14 @@ static rk_status explain(FILE *to, const struct comm *comm, rk_table_style style
         {"way", RK_ALIGN_LEFT},          {"tier", RK_ALIGN_LEFT},
         {"phase", RK_ALIGN_LEFT},        {"algorithm", RK_ALIGN_LEFT},
         {"units", RK_ALIGN_RIGHT},       {"time", RK_ALIGN_RIGHT},
-        {"messages", RK_ALIGN_RIGHT},    {"bytes", RK_ALIGN_RIGHT},
+        {"messages", RK_ALIGN_RIGHT},    {"link bytes", RK_ALIGN_RIGHT},
         {"busiest link", RK_ALIGN_LEFT},
     };
     static const rk_table_column links[] = {
         {"phase", RK_ALIGN_LEFT},       {"links", RK_ALIGN_LEFT},
         {"number", RK_ALIGN_RIGHT},     {"least bytes", RK_ALIGN_RIGHT},
         {"mean bytes", RK_ALIGN_RIGHT}, {"most bytes", RK_ALIGN_RIGHT},
-        {"most busy", RK_ALIGN_RIGHT},
+        {"busy", RK_ALIGN_RIGHT},
     };
     struct links all = {.err = err};
     rk_table table;

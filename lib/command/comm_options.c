@@ -100,22 +100,23 @@ const rk_option rk_comm_options[RK_COMM_OPTIONS] = {
      .offset = PLACE(with),
      .choices = rk_collective_names,
      .value = "NAME",
-     .help = "a second collective that starts at the same time on the same accelerators: what both "
-             "take, and which links they share"},
+     .help =
+         "run a second collective at the same time on the same accelerators, and print the time of "
+         "both and the links they share"},
     {.name = "with-ranks",
      .type = RK_OPTION_COUNT,
      .offset = PLACE(with_ranks),
      .min = 2,
      .max = INT32_MAX,
      .value = "N",
-     .help = "of the groups of --with; default: --ranks"},
+     .help = "with --with: ranks in its group; default: --ranks"},
     {.name = "with-stride",
      .type = RK_OPTION_COUNT,
      .offset = PLACE(with_stride),
      .min = 1,
      .max = INT32_MAX,
      .value = "N",
-     .help = "from one rank of such a group to the next; default: --stride"},
+     .help = "with --with: distance between its consecutive ranks; default: --stride"},
     {.name = "with-bytes",
      .type = RK_OPTION_COUNT,
      .offset = PLACE(with_bytes),
@@ -123,7 +124,7 @@ const rk_option rk_comm_options[RK_COMM_OPTIONS] = {
      .max = INT64_C(1) << 50,
      .bytes = true,
      .value = "N",
-     .help = "of --with; default: the size of the collective beside it"},
+     .help = "with --with: its message size; default: that of the first collective"},
     {.name = "fabric-share",
      .type = RK_OPTION_REAL,
      .offset = PLACE(fabric_share),
@@ -218,13 +219,12 @@ static rk_status check_with(const rk_comm_args *args, rk_error *err)
     if (args->with == RK_COLL_COUNT &&
         (args->with_ranks > 0 || args->with_stride > 0 || args->with_bytes > 0)) {
         return rk_fail(err, RK_ERR_INVALID,
-                       "--with-ranks, --with-stride and --with-bytes need --with: the second "
-                       "collective");
+                       "--with-ranks, --with-stride and --with-bytes need --with");
     }
     if (args->with != RK_COLL_COUNT &&
         (args->csv || (args->algorithm && strcmp(args->algorithm, "nccl") == 0))) {
         return rk_fail(err, RK_ERR_INVALID,
-                       "--with goes with text and --json, and with algorithms other than nccl");
+                       "--with cannot be combined with --csv or --algorithm nccl");
     }
     return RK_OK;
 }
@@ -234,7 +234,7 @@ static rk_status check_ways(const rk_comm_args *args, rk_error *err)
 {
     const bool ways = args->algorithm && strcmp(args->algorithm, "nccl") != 0;
     if (args->side_links && args->algorithm) {
-        return rk_fail(err, RK_ERR_INVALID, "--side-links goes without --algorithm");
+        return rk_fail(err, RK_ERR_INVALID, "--side-links cannot be combined with --algorithm");
     }
     if (args->chunks >= 0 && !ways) {
         return rk_fail(err, RK_ERR_INVALID, "--chunks needs --algorithm best, all or a name");
@@ -244,14 +244,15 @@ static rk_status check_ways(const rk_comm_args *args, rk_error *err)
     }
     if (args->placement.count > 0 && (args->ranks > 0 || args->stride > 1 || args->slice ||
                                       args->with != RK_COLL_COUNT || args->servers >= 0)) {
-        return rk_fail(err, RK_ERR_INVALID,
-                       "--placement goes without --ranks, --stride, --slice, --with and --servers");
+        return rk_fail(
+            err, RK_ERR_INVALID,
+            "--placement cannot be combined with --ranks, --stride, --slice, --with or --servers");
     }
     if (args->slice && args->stride > 1) {
         return rk_fail(err, RK_ERR_INVALID, "--slice and --stride exclude each other");
     }
     if (args->plot && (args->json || args->csv)) {
-        return rk_fail(err, RK_ERR_INVALID, "--plot goes with text, not with --json or --csv");
+        return rk_fail(err, RK_ERR_INVALID, "--plot cannot be combined with --json or --csv");
     }
     return RK_OK;
 }
@@ -268,12 +269,11 @@ rk_status rk_comm_check(const rk_comm_args *args, rk_error *err)
         return RK_OK;
     }
     if (args->servers >= 0 && (args->json || args->csv)) {
-        return rk_fail(err, RK_ERR_INVALID, "--servers is written as text only");
+        return rk_fail(err, RK_ERR_INVALID, "--servers prints text only, no JSON or CSV");
     }
     if (args->servers < 0 && (args->compute_ms > 0 || args->every > 0)) {
-        return rk_fail(
-            err, RK_ERR_INVALID,
-            "--compute-ms and --every need --servers; --servers 0 for none of their own");
+        return rk_fail(err, RK_ERR_INVALID,
+                       "--compute-ms and --every need --servers N (0: no dedicated nodes)");
     }
     if (!args->system) {
         return rk_fail(err, RK_ERR_INVALID, "--system is required, or --fit with a file");

@@ -17,8 +17,8 @@ rk_status rk_comm_place(const rk_system *system, int64_t ranks, int64_t stride, 
     const int64_t size = ranks > 0 ? ranks : system->tiers[0].size;
     if (size < 2 || (size - 1) > (most - 1) / stride) {
         return rk_fail(err, RK_ERR_INVALID,
-                       "%" PRId64 " ranks, %" PRId64 " from one to the next, do not fit on %" PRId64
-                       " accelerators; give --ranks and --stride that do",
+                       "%" PRId64 " ranks with stride %" PRId64 " do not fit on %" PRId64
+                       " accelerators; lower --ranks or --stride",
                        size, stride, most);
     }
     *group = rk_group_packed(system, size, stride);
