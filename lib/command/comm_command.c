@@ -461,7 +461,8 @@ static rk_status write_with(FILE *to, const struct comm *comm, rk_table_style st
 static void add_point(void *to, const struct comm *comm, const timing *t)
 {
     char name[RK_COMM_LINE_NAME_SIZE];
-    const char *algorithm = comm->algorithm && strcmp(comm->algorithm, "all") == 0 ? t->name : NULL;
+    const bool all = comm->algorithm && strcmp(comm->algorithm, "all") == 0;
+    const char *algorithm = all ? t->way->name : NULL;
     (void)snprintf(name, sizeof(name), "%s%s%s", rk_collective_names[t->op], algorithm ? ", " : "",
                    algorithm ? algorithm : "");
     rk_comm_lines_add(to, name, t->bytes, t->bus);
@@ -615,7 +616,7 @@ static rk_status place_with(struct comm *comm, rk_error *err)
     const rk_comm_args *args = comm->args;
     comm->with = (rk_comm_with){
         .system = comm->system, .op = (rk_collective)args->with, .bytes = (double)args->with_bytes};
-    return rk_comm_place(comm->system, args->with_ranks > 0 ? args->with_ranks : args->ranks,
+    return rk_comm_place(comm->system, args->with_ranks > 0 ? args->with_ranks : comm->group.size,
                          args->with_stride > 0 ? args->with_stride : args->stride,
                          &comm->with.group, err);
 }
