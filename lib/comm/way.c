@@ -55,21 +55,7 @@ static int32_t units(const question *q, int i)
  */
 static double share_of(const question *q, int i)
 {
-    const double few =
-        i > 0 && q->options.least > 0 ? (double)q->options.least / (double)q->group->within[0] : 1;
-    return 1 / ((double)below(q, i) * few);
-}
-
-/*
- * What ranks that gather or exchange lack, over what they would lack in equal domains: in the
- * smallest domain (n - least)/n instead of (N - 1)/N.
- */
-static double lack_of(const question *q)
-{
-    const double n = (double)q->options.ranks, N = (double)units(q, q->outer);
-    const bool whole = q->op == RK_COLL_ALL_REDUCE || q->op == RK_COLL_BROADCAST ||
-                       q->op == RK_COLL_REDUCE || q->options.least == 0;
-    return whole ? 1 : (n - (double)q->options.least) / n * N / (N - 1);
+    return 1 / (double)rk_group_fewest(q->group, i - 1);
 }
 
 /* The port of a unit; of mesh tiers the link of a pair, which rings have too. */
@@ -246,7 +232,8 @@ static void sum_phases(const question *q, rk_way *way)
 static rk_way chunk_by_tiers(const question *q, const rk_algorithm *algorithm, int32_t chunks)
 {
     const sides inner = sides_of(q->op);
-    const double share = (q->op == RK_COLL_ALL_TO_ALL ? 1 : share_of(q, q->outer)) * lack_of(q);
+    const double share = (q->op == RK_COLL_ALL_TO_ALL ? 1 : share_of(q, q->outer)) *
+                         rk_group_lack(q->group, q->outer - 1, q->op);
     rk_way way = {.name = algorithm ? algorithm->name : rk_axes_name, .chunks = chunks};
     if (inner.before != RK_COLL_COUNT) {
         add_inner(q, &way, inner.before, true);
@@ -277,21 +264,19 @@ static rk_way way_by_tiers(const question *q, const rk_algorithm *algorithm)
 }
 
 /*
- * All-reduce where the last domain has fewer ranks than the others (ahc.c): they hand as much to
- * the outermost tier as the ranks of that domain, which have most.
+ * All-reduce where the last domain has fewer ranks than the others (ahc.c), by the fastest
+ * algorithm between domains.
  */
 static bool add_uneven(const question *q, rk_way *way)
 {
-    const int64_t inner = below(q, q->outer);
-    const int64_t least = (q->group->size - 1) % inner + 1;
-    if (q->op != RK_COLL_ALL_REDUCE || least == inner || q->options.least > 0 ||
-        q->options.chunks != RK_WAY_AS_MEASURED ||
+    if (q->op != RK_COLL_ALL_REDUCE || q->options.chunks != RK_WAY_AS_MEASURED ||
+        rk_group_fewest(q->group, q->outer - 1) == below(q, q->outer) ||
         q->system->tiers[q->outer].kind == RK_TIER_TORUS) {
         return false;
     }
     *way = (rk_way){.name = ahc};
     add_inner(q, way, RK_COLL_REDUCE_SCATTER, true);
-    add_phase(way, cheapest_phase(q, q->outer, q->op, q->bytes / (double)least));
+    add_phase(way, cheapest_phase(q, q->outer, q->op, q->bytes * share_of(q, q->outer)));
     add_inner(q, way, RK_COLL_ALL_GATHER, false);
     sum_phases(q, way);
     return true;
@@ -299,37 +284,11 @@ static bool add_uneven(const question *q, rk_way *way)
 
 /* ---- all tiers at once --------------------------------------------------------------------- */
 
-/* As if all domains had as few ranks as the smallest. */
-static rk_group smallest(const question *q)
-{
-    rk_group group = *q->group;
-    const int64_t most = group.within[0];
-    for (int i = 0; i < RK_TIER_MAX; i++) {
-        group.within[i] = group.within[i] / most * q->options.least;
-    }
-    group.size = group.size / most * q->options.least;
-    return group;
-}
-
-typedef double price_of(const rk_system *system, rk_collective op, double bytes,
-                        const rk_group *group);
-
-/*
- * Where domains differ, the smallest has fewest links to the others and the fullest most steps: the
- * slower of the two.
- */
-static double slower(const question *q, price_of *price)
-{
-    const double full = price(q->system, q->op, q->bytes, q->group);
-    const rk_group few = smallest(q);
-    return q->options.least > 0 ? fmax(full, price(q->system, q->op, q->bytes, &few)) : full;
-}
-
 /* One ring through all ranks. */
 static bool add_flat_ring(const question *q, rk_way *way)
 {
     const double seconds = rk_algorithm_runs(&rk_algorithm_ring, q->op, 2)
-                               ? slower(q, rk_flat_ring_seconds)
+                               ? rk_flat_ring_seconds(q->system, q->op, q->bytes, q->group)
                                : HUGE_VAL;
     *way = (rk_way){.name = rk_flat_ring_name, .seconds = seconds};
     return seconds < HUGE_VAL;
@@ -338,17 +297,15 @@ static bool add_flat_ring(const question *q, rk_way *way)
 /* All messages at once; of the buffer, what stays in a tier goes over the links of that tier. */
 static bool add_flat_exchange(const question *q, rk_way *way)
 {
-    const int64_t least = q->options.least;
-    const double n = (double)(least > 0 ? q->options.ranks : q->group->size);
+    const double n = (double)q->group->size;
     double longest = 0;
     if (q->op != RK_COLL_ALL_TO_ALL) {
         return false;
     }
     for (int i = 0; i <= q->outer; i++) {
         const double added =
-            least > 0 && i == q->outer
-                ? n - (double)(q->group->within[i - 1] / q->group->within[0] * least)
-                : (double)(q->group->within[i] - below(q, i));
+            (double)q->group->within[i] -
+            (double)(i == q->outer ? rk_group_fewest(q->group, i - 1) : below(q, i));
         double bandwidth = link_of(q, i).bandwidth;
         if (q->system->tiers[i].kind == RK_TIER_TORUS) {
             return false;
@@ -368,7 +325,7 @@ static bool add_flat_exchange(const question *q, rk_way *way)
 /* Servers that are meshes, joined by a tier of their own. */
 static bool add_concurrent(const question *q, rk_way *way)
 {
-    const double seconds = slower(q, rk_concurrent_ring_seconds);
+    const double seconds = rk_concurrent_ring_seconds(q->system, q->op, q->bytes, q->group);
     *way = (rk_way){.name = rk_concurrent_name, .seconds = seconds};
     return seconds < HUGE_VAL;
 }

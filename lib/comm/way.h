@@ -31,11 +31,9 @@ typedef struct rk_way {
     double seconds;                        /* of all phases, which may overlap */
 } rk_way;
 
-/* How phases overlap, and where ranks stand unevenly. */
+/* How phases overlap. */
 typedef struct rk_way_options {
     int32_t chunks; /* RK_WAY_AS_MEASURED, RK_WAY_BEST_CHUNKS, or a number: 1 is serial */
-    int64_t least;  /* ranks in the innermost domain that has fewest; 0: all domains are alike */
-    int64_t ranks;  /* of the group, whose rk_group counts all domains as the fullest; if least */
 } rk_way_options;
 
 #define RK_WAY_AS_MEASURED 0
@@ -67,8 +65,7 @@ int rk_ways_find(const rk_system *system, const rk_group *group, rk_collective o
  *
  *     t = sum of all phases + (Q - 1) max over tiers (sum of its phases)       each of one chunk
  *
- * Ways that use all tiers at once know no chunks.  Where domains hold different numbers of ranks,
- * those in the domain with fewest have most to send between domains.
+ * Ways that use all tiers at once know no chunks.
  */
 int rk_ways_find_with(const rk_system *system, const rk_group *group, rk_collective op,
                       double bytes, const rk_way_options *options, rk_way ways[RK_WAY_MAX]);

@@ -21,11 +21,11 @@ rk_status rk_comm_place(const rk_system *system, int64_t ranks, int64_t stride, 
 rk_status rk_comm_slice(rk_system *system, const char *text, int64_t *ranks, rk_error *err);
 
 /*
- * The group with so many ranks on each node.  It counts every node as the fullest; `options` get
- * what the others lack.
+ * The group with so many ranks on each node, `ranks` in all.  It counts every node as the fullest
+ * but one, which has as many as the smallest: that node decides.
  */
 rk_status rk_comm_place_unevenly(const rk_system *system, const rk_option_counts *placement,
-                                 rk_group *group, rk_way_options *options, rk_error *err);
+                                 rk_group *group, int64_t *ranks, rk_error *err);
 
 /*
  * Bandwidth of the links over that of the algorithm (nccl-tests, PERFORMANCE.md): what a ring has

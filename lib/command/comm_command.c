@@ -28,13 +28,14 @@ struct comm {
     rk_group group;
     const char *algorithm;  /* a name of lib/comm, "best", "all" or "nccl"; NULL: none asked for */
     rk_way_options options; /* of ways */
+    int64_t placed;         /* ranks with --placement; 0: those of the group */
     rk_comm_with with;      /* with.system NULL: nothing beside */
 };
 
 /* Ranks of the group. */
 static int64_t ranks_of(const struct comm *comm)
 {
-    return comm->options.least > 0 ? comm->options.ranks : comm->group.size;
+    return comm->placed > 0 ? comm->placed : comm->group.size;
 }
 
 /*
@@ -630,7 +631,7 @@ static rk_status place(struct comm *comm, rk_system *system, rk_error *err)
                            : args->chunks == 0 ? RK_WAY_BEST_CHUNKS
                                                : (int32_t)args->chunks;
     if (args->placement.count > 0) {
-        return rk_comm_place_unevenly(system, &args->placement, &comm->group, &comm->options, err);
+        return rk_comm_place_unevenly(system, &args->placement, &comm->group, &comm->placed, err);
     }
     const rk_status status = args->slice ? rk_comm_slice(system, args->slice, &ranks, err) : RK_OK;
     return status ? status : rk_comm_place(system, ranks, args->stride, &comm->group, err);

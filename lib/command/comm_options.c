@@ -239,9 +239,6 @@ static rk_status check_ways(const rk_comm_args *args, rk_error *err)
     if (args->chunks >= 0 && !ways) {
         return rk_fail(err, RK_ERR_INVALID, "--chunks needs --algorithm best, all or a name");
     }
-    if (args->placement.count > 0 && !ways) {
-        return rk_fail(err, RK_ERR_INVALID, "--placement needs --algorithm best, all or a name");
-    }
     if (args->placement.count > 0 && (args->ranks > 0 || args->stride > 1 || args->slice ||
                                       args->with != RK_COLL_COUNT || args->servers >= 0)) {
         return rk_fail(

@@ -88,32 +88,29 @@ rk_status rk_comm_slice(rk_system *system, const char *text, int64_t *ranks, rk_
 /* ---- domains with different numbers of ranks ----------------------------------------------- */
 
 rk_status rk_comm_place_unevenly(const rk_system *system, const rk_option_counts *placement,
-                                 rk_group *group, rk_way_options *options, rk_error *err)
+                                 rk_group *group, int64_t *ranks, rk_error *err)
 {
     const int64_t size = system->tier_count > 0 ? system->tiers[0].size : 0;
     const int64_t last = system->tier_count > 0 ? system->tiers[system->tier_count - 1].size : 0;
-    int64_t most = 0;
-    options->least = INT64_MAX;
-    options->ranks = 0;
+    const int64_t nodes = placement->count;
+    int64_t most = 0, fewest = INT64_MAX;
+    *ranks = 0;
     for (int i = 0; i < placement->count; i++) {
-        const int64_t ranks = placement->values[i];
-        most = ranks > most ? ranks : most;
-        options->least = ranks < options->least ? ranks : options->least;
-        options->ranks += ranks;
+        const int64_t held = placement->values[i];
+        most = held > most ? held : most;
+        fewest = held < fewest ? held : fewest;
+        *ranks += held;
     }
-    if (system->tier_count < 2 || most > size || placement->count < 2 ||
-        placement->count > last / size) {
+    if (system->tier_count < 2 || most > size || nodes < 2 || nodes > last / size) {
         return rk_fail(err, RK_ERR_INVALID,
                        "--placement needs the ranks on each of 2 to %" PRId64
                        " nodes, at most %" PRId64 " on one",
                        size > 0 ? last / size : 0, size);
     }
-    *group = (rk_group){.size = most * placement->count};
+    *group = (rk_group){.size = most * (nodes - 1) + fewest};
     for (int i = 0; i < RK_TIER_MAX; i++) {
-        const int64_t domains =
-            i < system->tier_count - 1 ? system->tiers[i].size / size : placement->count;
-        group->within[i] = most * (domains < placement->count ? domains : placement->count);
+        const int64_t domain = i < system->tier_count - 1 ? system->tiers[i].size / size : nodes;
+        group->within[i] = domain < nodes ? most * domain : group->size;
     }
-    options->least = options->least < most ? options->least : 0;
     return RK_OK;
 }

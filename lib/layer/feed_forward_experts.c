@@ -213,7 +213,7 @@ static double open_domains(const rk_moe_shape *moe, double domains)
 static double copies_share(const rk_cost_builder *x, const rk_moe_shape *moe)
 {
     const rk_group *group = &x->c->groups[RK_GROUP_EXPERT];
-    const double domains = (double)group->size / (double)group->within[0];
+    const double domains = ceil((double)group->size / (double)group->within[0]);
     const double places = domains > 1 ? domains : (double)group->size;
     const double open = open_domains(moe, places), k = rk_moe_reached(moe);
     return x->c->stack->deduplicates ? open * (1 - pow(1 - 1 / open, k)) / k : 1;

@@ -194,8 +194,9 @@ typedef struct rk_system {
 } rk_system;
 
 /*
- * Where the ranks of a communication group stand: within[i] ranks share one domain of tier i
- * (within[i] divides within[i+1], but in rk_group_packed); the last entry is the size of the group.
+ * Where the ranks of a communication group stand: within[i] ranks share one domain of tier i; the
+ * last entry is the size of the group.  Where within[i] does not divide it, the last domain holds
+ * the rest, and the others are full.
  */
 typedef struct rk_group {
     int64_t size;
@@ -205,15 +206,27 @@ typedef struct rk_group {
 /*
  * The group of `size` ranks that are `stride` apart in a machine filled in rank order, so the
  * ranks of tier i's domain are consecutive.  A domain that a whole number of equal parts of the
- * group cannot fill is filled in part (64 of 72 for 128 ranks).  size, stride >= 1.
+ * group cannot fill is filled in part (64 of 72 for 128 ranks), unless even the last domain holds
+ * more than such a part when all before are full (7 of 31 ranks on nodes of 8, where equal parts
+ * have 1).  size, stride >= 1.
  */
 rk_group rk_group_of(const rk_system *system, int64_t size, int64_t stride);
 
 /*
  * The same group with every domain filled before the next: 31 ranks on nodes of 8 are 8, 8, 8 and
- * 7.  within[i] is what a full domain holds and need not divide within[i+1].  size, stride >= 1.
+ * 7.  size, stride >= 1.
  */
 rk_group rk_group_packed(const rk_system *system, int64_t size, int64_t stride);
+
+/* Ranks in the domain of a tier that holds fewest, the last; tier -1: 1. */
+int64_t rk_group_fewest(const rk_group *group, int tier);
+
+/*
+ * What a rank of the smallest domain of `tier` sends or lacks in a gather, scatter or exchange of n
+ * ranks, (n - g)/n of the buffer, over what it would with u equal domains, (u - 1)/u; 1 for other
+ * collectives.
+ */
+double rk_group_lack(const rk_group *group, int tier, rk_collective op);
 
 /* The group of `count` such groups, `apart` ranks from one to the next; apart >= size * stride. */
 rk_group rk_group_of_parts(const rk_system *system, int64_t size, int64_t stride, int64_t count,

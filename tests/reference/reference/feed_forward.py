@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """docs/method/layers.md: the operators of dense and expert networks on one rank."""
 
+from math import ceil
+
 from reference import models
 
 
@@ -55,7 +57,7 @@ def copies_share(c, layer):
     group, k = c.groups["expert"], models.reached(layer)
     if not c.stack.deduplicates:
         return 1
-    domains = group.size / group.within[0]
+    domains = ceil(group.size / group.within[0])
     reached = places = domains if domains > 1 else group.size
     if layer.route_groups:
         reached = min(layer.route_groups * max(places / layer.expert_groups, 1), places)
