@@ -92,13 +92,6 @@ static double checkpoint_bytes(const rk_model *model, const rk_strategy *s)
     return (double)(params.total + params.mtp) * each;
 }
 
-double rk_run_step_s(const rk_run_args *args, const rk_estimate *estimate)
-{
-    return args->step_s > 0 ? args->step_s
-           : args->mfu > 0  ? estimate->step * estimate->mfu / (args->mfu / 100)
-                            : estimate->step;
-}
-
 /* As estimated or as given, with stragglers, by chance and for good. */
 static double step_of(rk_whole_run *run)
 {

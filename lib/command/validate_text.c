@@ -247,6 +247,14 @@ static void cells_measure(rk_table *table, double predicted, double measured)
     }
 }
 
+/* The run's name, or its place in the table. */
+static const char *name_of(const rk_compared *row, char place[32])
+{
+    const char *id = rk_run_cell(row->table, row->row, RK_RUN_ID);
+    (void)snprintf(place, 32, "row %zu", row->row + 1);
+    return id[0] ? id : place;
+}
+
 static rk_status write_rows(FILE *to, const rk_validation *v, rk_table_style style, rk_error *err)
 {
     static const rk_table_column columns[] = {
@@ -261,13 +269,14 @@ static rk_status write_rows(FILE *to, const rk_validation *v, rk_table_style sty
         {"assumed", RK_ALIGN_LEFT},
     };
     rk_table table;
+    char place[32];
     rk_table_init(&table, columns, COUNT(columns));
     for (size_t i = 0; i < v->comparison.count; i++) {
         const rk_compared *row = &v->comparison.rows[i];
         if (!row->selected || !row->predicted) {
             continue;
         }
-        rk_table_cell(&table, "%s", rk_run_cell(row->table, row->row, RK_RUN_ID));
+        rk_table_cell(&table, "%s", name_of(row, place));
         rk_table_cell(&table, "%.24s", rk_run_cell(row->table, row->row, RK_RUN_MODEL));
         rk_table_cell(&table, "%lld", (long long)row->ranks);
         cell_layout(&table, row);
@@ -310,14 +319,30 @@ static void write_unread_count(FILE *to, const rk_validation *v)
     }
 }
 
+/* Rows whose measured utilisation is not compared, because nothing says how it counts. */
+static void write_uncounted(FILE *to, const rk_validation *v)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < v->comparison.count; i++) {
+        const rk_compared *row = &v->comparison.rows[i];
+        count += row->selected && row->predicted && row->uncounted;
+    }
+    if (count > 0) {
+        (void)fprintf(to,
+                      "%-9s %4zu  rows print utilisation alone: flop_convention has to say how "
+                      "it counts\n",
+                      "no time", count);
+    }
+}
+
 /* The same facts, row by row, in the words of the source. */
 static void write_unread(FILE *to, const rk_validation *v)
 {
+    char place[32];
     for (size_t i = 0; i < v->comparison.count; i++) {
         const rk_compared *row = &v->comparison.rows[i];
         if (unread_of(row)[0]) {
-            (void)fprintf(to, "%s: unread: %s\n", rk_run_cell(row->table, row->row, RK_RUN_ID),
-                          unread_of(row));
+            (void)fprintf(to, "%s: unread: %s\n", name_of(row, place), unread_of(row));
         }
     }
 }
@@ -325,11 +350,11 @@ static void write_unread(FILE *to, const rk_validation *v)
 /* Rows without a prediction, each with the missing facts. */
 static void write_missing(FILE *to, const rk_validation *v)
 {
+    char place[32];
     for (size_t i = 0; i < v->comparison.count; i++) {
         const rk_compared *row = &v->comparison.rows[i];
         if (row->selected && !row->predicted) {
-            (void)fprintf(to, "%s: %s\n", rk_run_cell(row->table, row->row, RK_RUN_ID),
-                          row->reason);
+            (void)fprintf(to, "%s: %s\n", name_of(row, place), row->reason);
         }
     }
     write_unread(to, v);
@@ -387,6 +412,7 @@ rk_status rk_validation_write_text(FILE *to, const void *what, rk_table_style st
     write_remarks(to, "left out", remarks, rk_validation_left_out(v, remarks));
     write_remarks(to, "assumed", remarks, rk_validation_assumed(v, remarks));
     write_unread_count(to, v);
+    write_uncounted(to, v);
     (void)fputc('\n', to);
     rk_status status = RK_OK;
     if (v->request->rows) {

@@ -259,20 +259,49 @@ rk_pass_traffic rk_pass_traffic_of(const rk_cost_table *table, const rk_strategy
 /* ---- once a step --------------------------------------------------------------------------- */
 
 /*
- * Seconds of reductions that stay visible, of `reduce` for all gradients of the rank.  Those of
- * runs hide under the backward of the run that follows, those of the last microbatch under its own.
- * `last`: of that one what it uses of its pass.
+ * How the traffic of a rank is cut into that of its chunks.  Where schedules take microbatches in
+ * runs through one chunk after the other, all chunks but one exchange theirs beside the run of
+ * another chunk; the first to gather and the last to reduce hides beside a microbatch of its own.
  */
-static double shown_reduction(const rk_stack *stack, const rk_gradient_runs *runs, bool overlaps,
-                              double reduce, double backward, double *last)
+struct chunk_runs {
+    double chunks;       /* of the rank */
+    double microbatches; /* of a run */
+    double times;        /* that every chunk exchanges its own in a step */
+};
+
+/* Parameters, and gradients that nothing scatters before the last microbatch. */
+static struct chunk_runs chunk_runs_of(const rk_stack *stack, const rk_strategy *s)
 {
-    const double chunks = runs->scatters > 0 ? runs->chunks : 1;
-    const double scatters = runs->scatters > 0 ? runs->scatters : 1;
-    const double each = reduce / chunks, pass = backward / chunks;
-    const double end = shown(stack, overlaps, each, pass);
-    const double before = shown(stack, overlaps, each, fmax(runs->microbatches, 1) * pass);
-    *last = each - end;
-    return end + (chunks * scatters - 1) * before;
+    if (!stack->overlaps_chunks || !rk_schedules[s->schedule]->runs) {
+        return (struct chunk_runs){1, 1, 1};
+    }
+    return (struct chunk_runs){
+        .chunks = (double)rk_stage_chunks(s),
+        .microbatches = fmin((double)s->pp, (double)rk_strategy_microbatches(s)),
+        .times = 1,
+    };
+}
+
+static struct chunk_runs scatter_runs_of(const rk_stack *stack, const rk_strategy *s)
+{
+    const rk_gradient_runs runs = rk_stage_gradient_runs(stack, s);
+    return runs.scatters > 0 ? (struct chunk_runs){runs.chunks, runs.microbatches, runs.scatters}
+                             : chunk_runs_of(stack, s);
+}
+
+/*
+ * Seconds that stay visible of `traffic` for all chunks, as often as the runs say, beside passes of
+ * `pass` seconds per microbatch through all chunks.  `own`: what the exchange beside a microbatch
+ * of its own chunk uses of that.
+ */
+static double shown_in_runs(const rk_stack *stack, const struct chunk_runs *runs, bool overlaps,
+                            double traffic, double pass, double *own)
+{
+    const double each = traffic / runs->chunks, microbatch = pass / runs->chunks;
+    const double alone = shown(stack, overlaps, each, microbatch);
+    const double beside = shown(stack, overlaps, each, fmax(runs->microbatches, 1) * microbatch);
+    *own = each - alone;
+    return alone + (runs->chunks * runs->times - 1) * beside;
 }
 
 /*
@@ -284,21 +313,20 @@ static rk_exchange reduce_once(const rk_cost_table *table, const rk_strategy *s,
 {
     const rk_stack *stack = table->context.stack;
     const struct dp_traffic t = dp_traffic(table, s, heaviest, 1);
-    const rk_gradient_runs runs = rk_stage_gradient_runs(stack, s);
-    const bool once = s->sharding < RK_SHARD_GRADIENTS || runs.scatters > 0;
-    const double gathers = s->sharding == RK_SHARD_ALL ? 0 : 1; /* else in every pass */
-    double hidden = 0;
-    const double reduce = shown_reduction(
-        stack, &runs, s->grad_overlap && !reduces_late(stack, s), once ? t.reduce : 0,
-        rk_stage_backward(s, heaviest) + heaviest->hidden_backward, &hidden);
-    const double gather = shown(stack, s->param_overlap, gathers * t.gather,
-                                rk_times_sum(&heaviest->forward) + heaviest->hidden_forward);
-    return (rk_exchange){
-        .visible = reduce + gather,
-        .bytes = (once ? fmax(runs.scatters, 1) * t.reduce_bytes : 0) + gathers * t.gather_bytes,
-        .hidden_forward = gathers * t.gather - gather,
-        .hidden_backward = hidden,
+    const struct chunk_runs gathers = chunk_runs_of(stack, s), scatters = scatter_runs_of(stack, s);
+    const bool once =
+        s->sharding < RK_SHARD_GRADIENTS || rk_stage_gradient_runs(stack, s).scatters > 0;
+    const bool gathered = s->sharding != RK_SHARD_ALL; /* else in every pass */
+    rk_exchange x = {
+        .bytes = (once ? scatters.times * t.reduce_bytes : 0) + (gathered ? t.gather_bytes : 0),
     };
+    x.visible = shown_in_runs(
+        stack, &scatters, s->grad_overlap && !reduces_late(stack, s), once ? t.reduce : 0,
+        rk_stage_backward(s, heaviest) + heaviest->hidden_backward, &x.hidden_backward);
+    x.visible += shown_in_runs(stack, &gathers, s->param_overlap, gathered ? t.gather : 0,
+                               rk_times_sum(&heaviest->forward) + heaviest->hidden_forward,
+                               &x.hidden_forward);
+    return x;
 }
 
 /* A tied embedding has a copy on the first and on the last stage; their gradients are summed. */

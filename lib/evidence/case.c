@@ -6,6 +6,7 @@
 #include "framework/framework.h"
 #include "layer/precision.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -102,7 +103,7 @@ static void set_degrees(const rk_model *model, const degrees *d, const rk_run_fa
     s->tp = at_least_1(d->tp);
     s->pp = at_least_1(d->pp);
     s->cp = at_least_1(d->cp);
-    s->ep = at_least_1(d->ep);
+    s->ep = at_least_1(d->ep ? d->ep : facts->ep);
     s->etp = at_least_1(d->etp ? d->etp : facts->etp);
     const int64_t inner = s->tp * s->pp; /* at most 2^48 */
     s->dp = at_least_1(d->dp ? d->dp : d->ranks / inner / s->cp);
@@ -220,6 +221,23 @@ static rk_status set_documents(const rk_run_sources *sources, const rk_run_facts
     return out->stack < 0 ? rk_fail(err, RK_ERR_INVALID, "no stack is known for such rows") : RK_OK;
 }
 
+/*
+ * A node with fewer accelerators than that of the document.  In racks that NVLink joins, and in
+ * slices of TPUs, what the row calls a node is a host.
+ */
+static rk_status set_node(const rk_run_table *table, size_t row, const rk_system *system,
+                          rk_run_case *out, rk_error *err)
+{
+    enum { NODE_MOST = 16 };
+    const int64_t size = system->tiers[0].size;
+    double stated = 0;
+    const rk_status status = rk_run_number(table, row, RK_RUN_PER_NODE, &stated, err);
+    const bool smaller = stated >= 1 && stated < (double)size && size <= NODE_MOST;
+    const bool divides = smaller && size % (int64_t)stated == 0;
+    out->node = divides && system->tier_count > 1 ? (int64_t)stated : 0;
+    return status;
+}
+
 /* The measured step; `peak`, FLOP/s, is what utilisation counts by. */
 static rk_status set_measured(const rk_run_table *table, size_t row, const rk_run_facts *facts,
                               double peak, rk_run_case *out, rk_error *err)
@@ -233,6 +251,7 @@ static rk_status set_measured(const rk_run_table *table, size_t row, const rk_ru
     status = status ? status : rk_run_number(table, row, RK_RUN_MFU, &mfu, err);
     status = status ? status : rk_run_number(table, row, RK_RUN_MEMORY, &memory, err);
     tflops = tflops > 0 ? tflops : mfu * peak / 1e12;
+    out->uncounted = out->step_seconds <= 0 && rate <= 0 && tflops > 0 && facts->rate == 0;
     if (rate <= 0 && tflops > 0 && facts->rate > 0) {
         const rk_flop_convention convention = (rk_flop_convention)(facts->rate - 1);
         rate = 1e12 * tflops / rk_model_flops_per_token(&out->model, s->seq, convention);
@@ -253,6 +272,16 @@ static rk_status set_measured(const rk_run_table *table, size_t row, const rk_ru
 static uint64_t bit(rk_run_column column)
 {
     return UINT64_C(1) << column;
+}
+
+/*
+ * The framework of a row that names none, or one that no rule knows, is a guess where the stack
+ * follows from it.
+ */
+static uint64_t guessed_framework(const rk_run_table *table, size_t row)
+{
+    const bool known = rk_run_framework(rk_run_cell(table, row, RK_RUN_FRAMEWORK)) != NULL;
+    return known || rk_run_cell(table, row, RK_RUN_STACK)[0] ? 0 : bit(RK_RUN_FRAMEWORK);
 }
 
 /* Degrees that neither the row nor a rule states, and that do not follow from others. */
@@ -314,9 +343,9 @@ static bool try_strategy(filling *f)
 
 /* Columns that decide how much memory a run needs. */
 #define DECIDE_MEMORY                                                                              \
-    (bit(RK_RUN_TP) | bit(RK_RUN_PP) | bit(RK_RUN_VP) | bit(RK_RUN_SP) | bit(RK_RUN_SHARDING) |    \
-     bit(RK_RUN_MICRO_BATCH) | bit(RK_RUN_RECOMPUTE) | bit(RK_RUN_PRECISION) | bit(RK_RUN_VOCAB) | \
-     bit(RK_RUN_HEADS))
+    (bit(RK_RUN_TP) | bit(RK_RUN_PP) | bit(RK_RUN_VP) | bit(RK_RUN_CP) | bit(RK_RUN_EP) |          \
+     bit(RK_RUN_SP) | bit(RK_RUN_SHARDING) | bit(RK_RUN_MICRO_BATCH) | bit(RK_RUN_RECOMPUTE) |     \
+     bit(RK_RUN_PRECISION) | bit(RK_RUN_VOCAB) | bit(RK_RUN_HEADS))
 
 /* The same, and whether it fits in memory; *step gets its time. */
 static bool try_fit(filling *f, double *step)
@@ -400,20 +429,65 @@ static int64_t context_left(const degrees *asked, int64_t tp, int64_t pp)
     return asked->cp || asked->dp < 1 || rest % asked->dp ? asked->cp : rest / asked->dp;
 }
 
-/*
- * Degrees of a row that states none: those of the fastest step that fits, with tensor parallelism
- * inside a node.
- */
-static void plan_degrees(filling *f)
+/* The fastest of the degrees that were tried and fit, or else those that need the least memory. */
+typedef struct plan {
+    degrees best;
+    double step, need;
+    bool fits;
+} plan;
+
+/* Tries the degrees in `f`, which do not change. */
+static void try_degrees(filling *f, plan *best)
+{
+    rk_run_prediction p;
+    const int64_t micro = f->d.micro_batch;
+    f->d.micro_batch = at_least_1(micro);
+    const bool legal = try_strategy(f);
+    f->d.micro_batch = micro;
+    if (!legal) {
+        return;
+    }
+    rk_run_predict(f->sources, f->run, NULL, NULL, &p);
+    const rk_estimate *e = &p.estimate;
+    if (best->fits ? e->fits && e->step < best->step : e->fits || e->memory.total < best->need) {
+        *best = (plan){f->d, e->step, e->memory.total, e->fits};
+    }
+}
+
+/* Tries expert parallelism of every degree that shares out the experts, where it is not stated. */
+static void try_experts(filling *f, bool stated, plan *best)
+{
+    const rk_model *model = &f->run->model;
+    const degrees asked = f->d;
+    int64_t experts = 1;
+    for (int i = 0; i < model->type_count && !stated; i++) {
+        const rk_layer_type *type = &model->types[i];
+        experts = rk_layer_is_moe(type) ? type->moe.experts : experts;
+    }
+    for (int64_t ep = 1; ep <= experts; ep++) {
+        if (experts % ep == 0) {
+            f->d.ep = stated ? asked.ep : ep;
+            try_degrees(f, best);
+        }
+    }
+    f->d = asked;
+}
+
+static bool states_experts(const filling *f)
+{
+    bool moe = false;
+    for (int i = 0; i < f->run->model.type_count; i++) {
+        moe |= rk_layer_is_moe(&f->run->model.types[i]);
+    }
+    return !moe || f->d.ep > 0 || f->facts.ep > 0;
+}
+
+/* Tries tensor parallelism inside a node and every number of stages, where they are not stated. */
+static void try_dense_degrees(filling *f, bool dense, bool experts, plan *best)
 {
     const degrees asked = f->d;
-    degrees best = asked;
-    double least = (double)INFINITY, step;
     const int64_t node = f->sources->systems[f->run->system].tiers[0].size;
-    best.tp = at_least_1(asked.tp);
-    best.pp = at_least_1(asked.pp);
-    best.cp = context_left(&asked, best.tp, best.pp);
-    for (int64_t tp = 1; tp <= node && tp <= 64; tp *= 2) {
+    for (int64_t tp = 1; tp <= node && tp <= 64 && !dense; tp *= 2) {
         for (int64_t pp = 1; pp <= f->run->model.layers && pp <= 64; pp++) {
             const int64_t inner = tp * pp * at_least_1(asked.cp);
             if ((asked.tp && tp != asked.tp) || (asked.pp && pp != asked.pp) ||
@@ -424,33 +498,59 @@ static void plan_degrees(filling *f)
             f->d.tp = tp;
             f->d.pp = pp;
             f->d.cp = context_left(&asked, tp, pp);
-            f->d.micro_batch = at_least_1(asked.micro_batch);
-            if (try_fit(f, &step) && step < least) {
-                least = step;
-                best = f->d;
-                best.micro_batch = asked.micro_batch;
-            }
+            try_experts(f, experts, best);
         }
     }
-    f->d = best;
-    f->assumed |= (asked.tp ? 0 : bit(RK_RUN_TP)) | (asked.pp ? 0 : bit(RK_RUN_PP)) |
-                  (asked.cp || best.cp < 2 ? 0 : bit(RK_RUN_CP));
+    f->d = asked;
+    if (dense) {
+        try_experts(f, experts, best);
+    }
 }
 
-/* The strategy that the row states, with the usual choices where it states none. */
-static rk_status fill_strategy(filling *f, rk_error *err)
+/*
+ * Degrees of a row that states none: those of the fastest step that fits, with tensor parallelism
+ * inside a node; where none fits, with whole layers recomputed if the row leaves that open.
+ */
+static void plan_degrees(filling *f, bool dense, bool experts)
+{
+    const degrees asked = f->d;
+    const rk_run_facts facts = f->facts;
+    plan best = {.best = asked, .step = (double)INFINITY, .need = (double)INFINITY};
+    try_dense_degrees(f, dense, experts, &best);
+    if (!best.fits && f->assumed & bit(RK_RUN_RECOMPUTE)) {
+        f->facts.recompute = RK_REC_FULL;
+        try_dense_degrees(f, dense, experts, &best);
+        f->facts = facts;
+    }
+    f->d = best.best;
+    if (!dense) {
+        f->d.tp = at_least_1(f->d.tp);
+        f->d.pp = at_least_1(f->d.pp);
+        f->d.cp = f->d.cp ? f->d.cp : context_left(&asked, f->d.tp, f->d.pp);
+        f->assumed |= (asked.tp ? 0 : bit(RK_RUN_TP)) | (asked.pp ? 0 : bit(RK_RUN_PP)) |
+                      (asked.cp || f->d.cp < 2 ? 0 : bit(RK_RUN_CP));
+    }
+    f->assumed |= experts ? 0 : bit(RK_RUN_EP);
+}
+
+static rk_status fill_as_assumed(filling *f, rk_error *err)
 {
     rk_violation violation = {.rule = NULL};
     rk_run_case *run = f->run;
-    if (!degrees_stated(&f->d, &f->facts)) {
-        plan_degrees(f);
+    const bool dense = degrees_stated(&f->d, &f->facts), experts = states_experts(f);
+    if (!dense || !experts) {
+        plan_degrees(f, dense, experts);
     }
     const degrees stated = f->d;
     const bool legal = try_strategy(f);
     const uint64_t open = guessed(&f->d, &f->facts, &run->strategy);
     f->assumed |= open;
     if (rk_strategy_ranks(&run->strategy) != f->d.ranks) {
-        return rk_fail(err, RK_ERR_INVALID, "degrees do not multiply to the accelerators");
+        const rk_strategy *s = &run->strategy;
+        return rk_fail(err, RK_ERR_INVALID,
+                       "degrees do not multiply to the accelerators: tp %" PRId64 " x pp %" PRId64
+                       " x cp %" PRId64 " x dp %" PRId64 ", n_accel %" PRId64,
+                       s->tp, s->pp, s->cp, s->dp, f->d.ranks);
     }
     if (!legal && !rk_strategy_legal(&run->model, &f->sources->systems[run->system], &run->strategy,
                                      RK_FRAMEWORK_ANY, &violation)) {
@@ -464,6 +564,34 @@ static rk_status fill_strategy(filling *f, rk_error *err)
     return RK_OK;
 }
 
+static bool fits_now(const filling *f)
+{
+    rk_run_prediction p;
+    rk_run_predict(f->sources, f->run, NULL, NULL, &p);
+    return p.estimate.fits;
+}
+
+/*
+ * The strategy that the row states, with the usual choices where it states none.  States that are
+ * assumed to be whole on every rank, and do not fit so, are sharded as by ZeRO-1.
+ */
+static rk_status fill_strategy(filling *f, rk_error *err)
+{
+    const filling before = *f;
+    const rk_status status = fill_as_assumed(f, err);
+    const bool whole = f->assumed & bit(RK_RUN_SHARDING) && f->facts.sharding == RK_SHARD_NONE;
+    if ((!status && (f->run->strategy.dp == 1 || fits_now(f))) || !whole) {
+        return status;
+    }
+    *f = before;
+    f->facts.sharding = RK_SHARD_OPTIMIZER;
+    if (!fill_as_assumed(f, err) && fits_now(f)) {
+        return RK_OK;
+    }
+    *f = before;
+    return fill_as_assumed(f, err);
+}
+
 /* Adds a column to those that are assumed, where it is one. */
 static bool note(bool assumed, const char *name, char out[RK_RUN_NOTE_SIZE])
 {
@@ -474,15 +602,6 @@ static bool note(bool assumed, const char *name, char out[RK_RUN_NOTE_SIZE])
     return assumed;
 }
 
-/*
- * Whether the recomputed modules are a guess, as under policies of XLA that the source does not
- * name or that keep single tensors.  The step is predicted with them.
- */
-static bool guesses_modules(const rk_run_table *table, size_t row)
-{
-    return strstr(rk_run_cell(table, row, RK_RUN_INFERRED), "recompute_modules") != NULL;
-}
-
 static bool states(const rk_run_table *table, size_t row, const char *fact)
 {
     for (size_t i = 0; i < rk_run_fact_count; i++) {
@@ -491,6 +610,19 @@ static bool states(const rk_run_table *table, size_t row, const char *fact)
         }
     }
     return false;
+}
+
+/*
+ * Whether the recomputed modules are a guess, as under policies of XLA that the source does not
+ * name or that keep single tensors, or where a row only says "selective".  The step is predicted
+ * with them.
+ */
+static bool guesses_modules(const filling *f, const rk_run_table *table, size_t row)
+{
+    const bool open = f->facts.recompute == RK_REC_SELECTIVE && f->facts.modules &&
+                      !(f->assumed & bit(RK_RUN_RECOMPUTE)) &&
+                      !states(table, row, "recompute_modules");
+    return open || strstr(rk_run_cell(table, row, RK_RUN_INFERRED), "recompute_modules") != NULL;
 }
 
 static bool fits_with(const filling *f, const rk_system *system, bool low_activations)
@@ -526,6 +658,25 @@ static bool rests_on_settings(const filling *f, const rk_run_table *table, size_
            note(open && fits_with(f, &once, true), "low_activations, transposed weights", out);
 }
 
+/*
+ * Whether a run of unknown software fits with the leanest states that some keep, all in 16 bits,
+ * and not with those that are assumed.
+ */
+static bool rests_on_framework(const filling *f)
+{
+    rk_run_case *run = f->run;
+    const rk_state_recipe assumed = run->strategy.states;
+    const bool unknown = f->assumed & bit(RK_RUN_FRAMEWORK);
+    if (!unknown || fits_with(f, NULL, run->strategy.low_activations)) {
+        return false;
+    }
+    run->strategy.states.weight = run->strategy.states.gradient = fmin(2, assumed.gradient);
+    run->strategy.states.optimizer = fmin(4, assumed.optimizer);
+    const bool fits = fits_with(f, NULL, run->strategy.low_activations);
+    run->strategy.states = assumed;
+    return fits;
+}
+
 rk_status rk_run_case_fill(const rk_run_sources *sources, const rk_run_table *table, size_t row,
                            rk_run_case *out, rk_error *err)
 {
@@ -541,6 +692,8 @@ rk_status rk_run_case_fill(const rk_run_sources *sources, const rk_run_table *ta
     status = status ? status
                     : rk_run_model_of(sources, table, row, &f.facts, &out->model, &f.assumed, err);
     status = status ? status : set_documents(sources, &f.facts, out, err);
+    status = status ? status : set_node(table, row, &sources->systems[out->system], out, err);
+    f.assumed |= guessed_framework(table, row);
     status = status ? status : fill_strategy(&f, err);
     if (status) {
         return status;
@@ -548,8 +701,9 @@ rk_status rk_run_case_fill(const rk_run_sources *sources, const rk_run_table *ta
     const uint64_t assumed = that_matter(f.assumed, &out->strategy);
     name_assumed(assumed, out->assumed);
     out->filled = assumed != 0;
-    out->unsure = note(guesses_modules(table, row), "recompute_modules", out->assumed) ||
-                  rests_on_settings(&f, table, row, out->assumed) || (assumed & DECIDE_MEMORY);
+    out->unsure = note(guesses_modules(&f, table, row), "recompute_modules", out->assumed) ||
+                  rests_on_settings(&f, table, row, out->assumed) || (assumed & DECIDE_MEMORY) ||
+                  rests_on_framework(&f);
     const double peak = sources->systems[out->system].accelerator.gemm[RK_BF16].peak;
     return set_measured(table, row, &f.facts, peak, out, err);
 }

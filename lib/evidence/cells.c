@@ -9,14 +9,19 @@
 
 enum { CELL_MAX = 128 };
 
-/* Usual words for the values of columns. */
+/* Usual words for the values of columns, without what joins them. */
 static const struct {
     const char *column, *word, *value;
 } synonyms[] = {
-    {"sharding", "zero-0", "none"},      {"sharding", "ddp", "none"},
-    {"sharding", "zero-1", "optimizer"}, {"sharding", "zero-2", "gradients"},
-    {"sharding", "zero-3", "all"},       {"sharding", "fsdp", "all"},
-    {"sharding", "fsdp2", "all"},        {"precision", "nvfp4", "fp4"},
+    {"sharding", "zero0", "none"},       {"sharding", "ddp", "none"},
+    {"sharding", "zero1", "optimizer"},  {"sharding", "distributedoptimizer", "optimizer"},
+    {"sharding", "zero2", "gradients"},  {"sharding", "shardgradop", "gradients"},
+    {"sharding", "zero3", "all"},        {"sharding", "fullshard", "all"},
+    {"sharding", "hsdp", "all"},         {"sharding", "fsdp", "all"},
+    {"sharding", "fsdp2", "all"},        {"recompute", "true", "full"},
+    {"recompute", "false", "none"},      {"precision", "bfloat16", "bf16"},
+    {"precision", "float16", "fp16"},    {"precision", "float32", "fp32"},
+    {"precision", "float8", "fp8"},      {"precision", "nvfp4", "fp4"},
     {"fp8_recipe", "hybrid", "delayed"}, {"fp8_recipe", "current", "tensorwise"},
 };
 
@@ -27,14 +32,17 @@ static char lower(char c)
 
 static json_t *name_of(const char *column, const char *cell)
 {
-    char text[CELL_MAX];
-    size_t i = 0;
+    char text[CELL_MAX], word[CELL_MAX];
+    size_t i = 0, letters = 0;
     for (; cell[i] && i + 1 < sizeof(text); i++) {
         text[i] = lower(cell[i]);
+        if (!strchr("-_ ", text[i])) {
+            word[letters++] = text[i];
+        }
     }
-    text[i] = '\0';
+    text[i] = word[letters] = '\0';
     for (i = 0; i < sizeof(synonyms) / sizeof(synonyms[0]); i++) {
-        if (strcmp(synonyms[i].column, column) == 0 && strcmp(synonyms[i].word, text) == 0) {
+        if (strcmp(synonyms[i].column, column) == 0 && strcmp(synonyms[i].word, word) == 0) {
             return json_string(synonyms[i].value);
         }
     }

@@ -45,6 +45,7 @@ static void set_case(const rk_run_sources *sources, const rk_run_case *run, rk_c
     c->memory_measured = run->memory;
     c->out_of_memory = run->out_of_memory;
     c->settled = run->settled;
+    c->uncounted = run->uncounted;
     (void)snprintf(c->assumed, sizeof(c->assumed), "%s", run->assumed);
     (void)snprintf(c->group, sizeof(c->group), "%s", run->group);
 }

@@ -6,7 +6,7 @@
 #include "evidence/interval.h"
 #include "evidence/runs.h"
 
-enum { RK_COMPARED_TEXT = 160, RK_LABEL_TEXT = 64 };
+enum { RK_COMPARED_TEXT = 256, RK_LABEL_TEXT = 64 };
 
 /* One run.  Texts of the table are borrowed. */
 typedef struct rk_compared {
@@ -16,7 +16,7 @@ typedef struct rk_compared {
     bool predicted;                /* false: `reason` says what is missing or wrong */
     char reason[RK_COMPARED_TEXT]; /* "" when predicted */
     char assumed[RK_RUN_NOTE_SIZE];
-    bool settled;              /* as in rk_run_case */
+    bool settled, uncounted;   /* as in rk_run_case */
     char group[RK_LABEL_TEXT]; /* the source, or the part of it that is grouped separately */
     const rk_stack *stack;
     const rk_system *system;

@@ -6,7 +6,6 @@
 #include "layer/model_load.h"
 #include "stack/stack_doc.h"
 
-#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -77,24 +76,6 @@ static rk_status name_cell(const rk_run_table *table, size_t row, rk_run_column 
     return RK_OK;
 }
 
-/* Whether two names are the same but for case and punctuation. */
-static bool same_name(const char *a, const char *b)
-{
-    for (;;) {
-        while (*a && !isalnum((unsigned char)*a)) {
-            a++;
-        }
-        while (*b && !isalnum((unsigned char)*b)) {
-            b++;
-        }
-        if (!*a || tolower((unsigned char)*a) != tolower((unsigned char)*b)) {
-            return *a == *b;
-        }
-        a++;
-        b++;
-    }
-}
-
 void rk_run_model_named(const rk_run_table *table, size_t row, char name[64])
 {
     const char *model = rk_run_cell(table, row, RK_RUN_MODEL);
@@ -105,12 +86,19 @@ void rk_run_model_named(const rk_run_table *table, size_t row, char name[64])
         (void)name_cell(table, row, RK_RUN_ARCHITECTURE, name, NULL);
         return;
     }
-    for (size_t i = 0; !complete && i < rk_catalogue_count; i++) {
-        const rk_catalogue_entry *entry = &rk_catalogue[i];
-        if (strcmp(entry->kind, "models") == 0 && same_name(entry->name, model)) {
-            (void)snprintf(name, 64, "%.63s", entry->name);
-            return;
-        }
+    const rk_catalogue_entry *entry = complete ? NULL : rk_catalogue_find("models", model);
+    if (entry) {
+        (void)snprintf(name, 64, "%.63s", entry->name);
+    }
+}
+
+/* The accelerator of the catalogue whose name the row's has in it, if no rule names a system. */
+static void find_accelerator(const rk_run_table *table, size_t row, char system[64])
+{
+    const rk_catalogue_entry *entry =
+        rk_catalogue_find_inside("accelerators", rk_run_cell(table, row, RK_RUN_ACCELERATOR));
+    if (entry) {
+        (void)snprintf(system, 64, "%.63s", entry->name);
     }
 }
 
@@ -130,6 +118,9 @@ rk_status rk_run_facts_named(const rk_run_table *table, size_t row, rk_run_facts
     }
     if (system[0]) {
         memcpy(facts->system, system, sizeof(system));
+    }
+    if (!facts->system[0]) {
+        find_accelerator(table, row, facts->system);
     }
     if (model[0]) {
         memcpy(facts->model, model, sizeof(model));

@@ -26,14 +26,14 @@ typedef struct rk_run_facts {
     rk_qk_norm qk_norm;
     int64_t vocab;        /* where the row prints none */
     int64_t dense_layers; /* leading dense layers; -1: as in the catalogue, or none */
-    bool mtp;
+    bool mtp, hybrid;
     /* Strategy. */
-    int64_t micro_batch, vp, etp; /* 0: none */
-    bool layer_chunks;            /* of a layer each, where the row states none */
-    int schedule;                 /* 1 + rk_schedule_kind; 0: as vp says */
-    int64_t replicas;             /* HSDP; 0: none */
-    int64_t slice;                /* accelerators that share states where all are sharded; 0: all */
-    bool keeps_gathered;          /* FSDP2 under pipelines */
+    int64_t micro_batch, vp, ep, etp; /* 0: none */
+    bool layer_chunks;                /* of a layer each, where the row states none */
+    int schedule;                     /* 1 + rk_schedule_kind; 0: as vp says */
+    int64_t replicas;                 /* HSDP; 0: none */
+    int64_t slice;           /* accelerators that share states where all are sharded; 0: all */
+    bool keeps_gathered;     /* FSDP2 under pipelines */
     bool stage_microbatches; /* number of micro-batches equals pipeline ranks, if their size is not
                                 stated */
     bool no_accumulation;    /* a step is one microbatch, whatever is printed */
@@ -74,6 +74,9 @@ rk_run_column rk_run_fact_column(size_t index);
 rk_status rk_run_facts_read(const rk_run_table *table, size_t row, rk_run_facts *facts,
                             rk_error *err);
 
+/* The framework that a name of training software means ("PyTorch FSDP2" is fsdp); NULL: unknown. */
+const char *rk_run_framework(const char *cell);
+
 /* A rule of the document. */
 struct rk_run_rule {
     const json_t *match, *set, *assume; /* in the document; NULL: none */
@@ -98,12 +101,15 @@ rk_status rk_run_model_of(const rk_run_sources *sources, const rk_run_table *tab
 
 /*
  * The model of the catalogue that a row means: the one that it names in the column architecture,
- * or, where it prints no layers or no width, the one whose name is that of the model but for case
- * and punctuation.  "": none.
+ * or, where it prints no layers or no width, the one that the catalogue finds by the model's name.
+ * "": none.
  */
 void rk_run_model_named(const rk_run_table *table, size_t row, char name[64]);
 
-/* The documents that the row itself names override those of rules. */
+/*
+ * The documents that the row itself names override those of rules; where neither names a system,
+ * it is the accelerator of the catalogue whose name is in that of the row.
+ */
 rk_status rk_run_facts_named(const rk_run_table *table, size_t row, rk_run_facts *facts,
                              rk_error *err);
 

@@ -80,7 +80,6 @@ static const char *missing_size(const sizes *n)
            : n->hidden < 1                           ? "hidden"
            : n->heads < 1                            ? "heads"
            : n->vocab < 1                            ? "vocab"
-           : n->seq < 1                              ? "seq"
            : n->experts > 0 && n->top_k < 1          ? "moe_topk"
                                                      : NULL;
 }
@@ -164,11 +163,15 @@ static void set_printed_layers(const sizes *n, const rk_run_facts *facts, rk_mod
 static void fill_sizes(const rk_model *known, sizes *n)
 {
     const rk_layer_type *last = &known->types[known->type_count - 1];
+    const rk_layer_type *attends = known->types; /* in hybrids not every layer does */
+    while (attends < last && attends->attention.query_heads == 0) {
+        attends++;
+    }
 #define FILL(size, value) n->size = n->size ? n->size : (value)
     if (!n->hidden) {
-        FILL(heads, known->types[0].attention.query_heads);
-        FILL(kv_heads, known->types[0].attention.kv_heads);
-        FILL(head_size, known->types[0].attention.head_size);
+        FILL(heads, attends->attention.query_heads);
+        FILL(kv_heads, attends->attention.kv_heads);
+        FILL(head_size, attends->attention.head_size);
         FILL(ffn, known->types[0].ffn.width);
         FILL(experts, last->moe.experts);
         FILL(top_k, last->moe.top_k);
@@ -179,7 +182,6 @@ static void fill_sizes(const rk_model *known, sizes *n)
     FILL(layers, known->layers);
     FILL(hidden, known->hidden);
     FILL(vocab, known->vocab);
-    FILL(seq, known->seq);
 #undef FILL
 }
 
@@ -234,9 +236,22 @@ rk_status rk_run_model_of(const rk_run_sources *sources, const rk_run_table *tab
     }
     assume_sizes(facts, &n, assumed);
     const char *missing = missing_size(&n);
-    if (missing) {
-        return rk_fail(err, RK_ERR_INVALID, "architecture not stated: %s is missing", missing);
+    if (facts->hybrid && (!known || n.layers != known->layers || n.hidden != known->hidden)) {
+        return rk_fail(
+            err, RK_ERR_INVALID,
+            "layers that are not of attention: no column describes them; name a model of "
+            "the catalogue with these sizes in the column architecture");
     }
+    if (n.seq < 1) {
+        return rk_fail(err, RK_ERR_INVALID, "length of sequences not stated: seq is missing");
+    }
+    if (missing) {
+        return rk_fail(err, RK_ERR_INVALID, "architecture not stated: %s is missing%s", missing,
+                       known || !is_whole(table, row) || !rk_run_cell(table, row, RK_RUN_MODEL)[0]
+                           ? ""
+                           : ", and the catalogue has no model of this name");
+    }
+    const bool whole = is_whole(table, row) || facts->hybrid;
     if (known) {
         *model = *known;
         model->mtp_layers = facts->mtp ? model->mtp_layers : 0;
@@ -255,7 +270,7 @@ rk_status rk_run_model_of(const rk_run_sources *sources, const rk_run_table *tab
     model->seq = n.seq;
     (void)snprintf(model->name, sizeof(model->name), "%.63s",
                    rk_run_cell(table, row, RK_RUN_MODEL));
-    if (known && !is_whole(table, row)) {
+    if (known && !whole) {
         set_known_layers(&n, facts, known, model);
     } else if (!known) {
         set_printed_layers(&n, facts, model);

@@ -21,12 +21,15 @@ static void changed_system(const rk_run_case *run, const rk_system *system, rk_s
     if (run->memory_usable > 0) {
         out->accelerator.memory_usable = run->memory_usable;
     }
+    if (run->node > 0) {
+        out->tiers[0].size = run->node;
+    }
 }
 
 static bool changes_system(const rk_run_case *run)
 {
     return run->network_bandwidth > 0 || run->power > 0 || run->memory_bandwidth > 0 ||
-           run->memory_usable > 0;
+           run->memory_usable > 0 || run->node > 0;
 }
 
 static void changed_stack(const rk_run_case *run, const rk_stack *stack, rk_stack *out)

@@ -49,6 +49,46 @@ static rk_status read_header(rk_run_table *table, rk_error *err)
     return status;
 }
 
+/* Frameworks by the names that rules have; an unknown one keeps its own. */
+static void name_frameworks(rk_run_table *table)
+{
+    const int at = table->at[RK_RUN_FRAMEWORK];
+    for (size_t row = 1; at >= 0 && row <= table->rows; row++) {
+        char **cell = &table->cells[row * table->columns + (size_t)at];
+        const char *framework = rk_run_framework(*cell);
+        if (framework) {
+            *cell = (char *)(uintptr_t)framework; /* nothing writes to cells */
+        }
+    }
+}
+
+/* Cuts what stands in parentheses behind a name: "full (every block)" is full. */
+static void cut_remarks(rk_run_table *table, int column)
+{
+    const int at = table->at[column];
+    for (size_t row = 1; at >= 0 && row <= table->rows; row++) {
+        char *cell = table->cells[row * table->columns + (size_t)at];
+        size_t length = strcspn(cell, "(");
+        if (cell[length] == '(' && length > 0) {
+            while (length > 0 && cell[length - 1] == ' ') {
+                length--;
+            }
+            cell[length] = '\0';
+        }
+    }
+}
+
+/* Names as rules have them. */
+static void tidy_names(rk_run_table *table)
+{
+    name_frameworks(table);
+    for (int column = 0; column < RK_RUN_COLUMN_COUNT; column++) {
+        if (column != RK_RUN_FRAMEWORK && strcmp(rk_run_column_texts[column].type, "name") == 0) {
+            cut_remarks(table, column);
+        }
+    }
+}
+
 /* Takes ownership of what was read. */
 static rk_status take(rk_status status, rk_csv_in *csv, rk_run_table *table, rk_error *err)
 {
@@ -63,6 +103,8 @@ static rk_status take(rk_status status, rk_csv_in *csv, rk_run_table *table, rk_
         if (status) {
             rk_error_set_file(err, table->name);
             rk_run_table_clear(table);
+        } else {
+            tidy_names(table);
         }
     }
     return status;
@@ -130,16 +172,23 @@ rk_status rk_run_number(const rk_run_table *table, size_t row, rk_run_column col
     return RK_OK;
 }
 
+/* Columns without which no row says what ran; of a list, the table needs one. */
+static const rk_run_column needed[][3] = {
+    {RK_RUN_MODEL, RK_RUN_LAYERS, RK_RUN_ARCHITECTURE},
+    {RK_RUN_SEQ, RK_RUN_SEQ, RK_RUN_SEQ},
+    {RK_RUN_ACCELERATOR, RK_RUN_SYSTEM, RK_RUN_SYSTEM},
+    {RK_RUN_ACCELERATORS, RK_RUN_ACCELERATORS, RK_RUN_ACCELERATORS},
+    {RK_RUN_GLOBAL_BATCH, RK_RUN_GLOBAL_BATCH, RK_RUN_GLOBAL_BATCH},
+};
+
 rk_status rk_run_table_check(const rk_run_table *table, rk_error *err)
 {
-    static const rk_run_column needed[] = {
-        RK_RUN_LAYERS, RK_RUN_HIDDEN,      RK_RUN_HEADS,        RK_RUN_VOCAB,
-        RK_RUN_SEQ,    RK_RUN_ACCELERATOR, RK_RUN_ACCELERATORS, RK_RUN_GLOBAL_BATCH};
     for (size_t i = 0; i < sizeof(needed) / sizeof(needed[0]); i++) {
-        if (table->at[needed[i]] < 0) {
+        const rk_run_column *list = needed[i];
+        if (table->at[list[0]] < 0 && table->at[list[1]] < 0 && table->at[list[2]] < 0) {
             (void)rk_fail(err, RK_ERR_INVALID,
                           "the header lacks the column %s: this is not a table of runs",
-                          rk_run_column_names[needed[i]]);
+                          rk_run_column_names[list[0]]);
             rk_error_set_file(err, table->name);
             return RK_ERR_INVALID;
         }

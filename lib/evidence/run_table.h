@@ -31,17 +31,20 @@
     X(SHARED_EXPERTS, "shared_experts", "count", "",                                               \
       "shared experts, of another width as \"1 (width 5632)\"")                                    \
     X(ACCELERATOR, "accelerator", "text", "",                                                      \
-      "name; its document is found by parts of it (H100, TPU v5p)")                                \
+      "as its vendor or nvidia-smi spells it; its document is found by parts of it (H100, TPU "    \
+      "v5p)")                                                                                      \
     X(ACCELERATORS, "n_accel", "count", "",                                                        \
       "accelerators: TPU chips, NeuronCores, half modules of MI250X")                              \
-    X(PER_NODE, "gpus_per_node", "count", "", "accelerators of a node")                            \
+    X(PER_NODE, "gpus_per_node", "count", "",                                                      \
+      "accelerators of a node; of a host, in racks that NVLink joins and in slices of TPUs")       \
     X(TP, "tp", "count", "",                                                                       \
       "tensor parallelism; default: the degrees of the fastest step that fits, where dp is "       \
       "missing or leaves ranks over, too")                                                         \
     X(PP, "pp", "count", "", "pipeline parallelism")                                               \
     X(VP, "vpp", "count", "", "virtual pipeline stages per rank")                                  \
     X(CP, "cp", "count", "", "context parallelism")                                                \
-    X(EP, "ep", "count", "", "expert parallelism")                                                 \
+    X(EP, "ep", "count", "",                                                                       \
+      "expert parallelism; default: as the fastest step that fits, of MaxText 1")                  \
     X(ETP, "etp", "count", "", "tensor parallelism of experts")                                    \
     X(DP, "dp", "count", "",                                                                       \
       "data-parallel replicas, sharded ones included: tp x pp x cp x dp = n_accel")                \
@@ -80,8 +83,9 @@
       "a name of data/models, or a file, for what the row does not print")                         \
     X(FRAMEWORK, "framework", "name", "",                                                          \
       "megatron-core, megatron-lm, megatron-bridge, nemo, megatron-deepspeed, gpt-neox, "          \
-      "torchtitan, nemo-automodel, nanotron, llm-foundry, maxtext, paxml, mindspeed, neuronx, "    \
-      "internevo, paddle")                                                                         \
+      "torchtitan, nemo-automodel, nanotron, llm-foundry, fsdp (other trainers of PyTorch), "      \
+      "deepspeed, colossal-ai, maxtext (other trainers of JAX), paxml, mindspeed, neuronx, "       \
+      "internevo, paddle; of any other, what is usual on the accelerator, listed as assumed")      \
     X(FRAMEWORK_VERSION, "framework_version", "text", "",                                          \
       "release, as 25.07; default: the release of the year")                                       \
     X(MIXER, "mixer", "name", "",                                                                  \

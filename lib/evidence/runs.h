@@ -66,6 +66,7 @@ typedef struct rk_run_case {
     double network_bandwidth;                 /* bytes/s of the outermost tier; 0: as documented */
     double power;                             /* W; 0: as documented */
     double memory_bandwidth, memory_usable;   /* bytes/s, bytes; 0: as documented */
+    int64_t node;                             /* accelerators of a node; 0: as documented */
     double step_seconds;                      /* measured; 0: not printed */
     double memory;                            /* measured peak, bytes; 0: not printed */
     rk_run_memory memory_kind;
@@ -74,9 +75,10 @@ typedef struct rk_run_case {
     bool out_of_memory;               /* measured: the run ended so */
     rk_flop_convention convention;    /* that the source counts utilisation by */
     char assumed[RK_RUN_NOTE_SIZE];   /* columns that were empty and got a default: "vpp, mbs" */
-    bool settled; /* open recomputation is not the assumed one, which does not fit */
-    bool filled;  /* columns that decide the step were filled in */
-    bool unsure;  /* a value that decides how much memory it needs is assumed */
+    bool uncounted; /* printed as utilisation alone, and nothing says how that counts */
+    bool settled;   /* open recomputation is not the assumed one, which does not fit */
+    bool filled;    /* columns that decide the step were filled in */
+    bool unsure;    /* a value that decides how much memory it needs is assumed */
 } rk_run_case;
 
 /*

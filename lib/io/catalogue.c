@@ -26,6 +26,12 @@ static const rk_catalogue_entry *find_exact(const char *kind, const char *name)
 
 /* ---- other names ----------------------------------------------------------------------------- */
 
+/* What joins the words of a name. */
+static bool is_joint(char c)
+{
+    return c && strchr("-_ ", c);
+}
+
 /* Strips a suffix such as "-instruct": fine-tuned weights have the shape of their base model. */
 static size_t length_without_ending(const char *name)
 {
@@ -34,8 +40,11 @@ static size_t length_without_ending(const char *name)
     for (size_t i = 0; i < sizeof(endings) / sizeof(endings[0]); i++) {
         const size_t end = strlen(endings[i]);
         size_t same = 0;
-        while (same < end && same < length &&
-               tolower((unsigned char)name[length - 1 - same]) == endings[i][end - 1 - same]) {
+        while (same < end && same < length) {
+            const char wanted = endings[i][end - 1 - same], found = name[length - 1 - same];
+            if (tolower((unsigned char)found) != wanted && !(wanted == '-' && is_joint(found))) {
+                break;
+            }
             same++;
         }
         if (same == end && length > end) {
@@ -53,7 +62,7 @@ static void make_key(const char *name, char key[KEY_SIZE])
     const size_t length = length_without_ending(own);
     size_t used = 0;
     for (size_t i = 0; i < length && used + 1 < KEY_SIZE; i++) {
-        if (!strchr("-_ ", own[i])) {
+        if (!is_joint(own[i])) {
             key[used++] = (char)tolower((unsigned char)own[i]);
         }
     }
@@ -114,6 +123,85 @@ const rk_catalogue_entry *rk_catalogue_find(const char *kind, const char *name)
     make_key(name, key);
     entry = find_alike(kind, key);
     return entry ? entry : find_alias(kind, key);
+}
+
+/* ---- names inside longer ones ------------------------------------------------------------------
+ */
+
+/*
+ * Letters of `name` that begin `text`, whatever joins them ("RTX 4090" has "rtx-4090"), if `text`
+ * ends there or goes on with punctuation; 0: none.
+ */
+static size_t length_at(const char *text, const char *name, size_t length)
+{
+    size_t letters = 0;
+    for (size_t i = 0; i < length; i++) {
+        if (is_joint(name[i])) {
+            continue;
+        }
+        while (letters > 0 && is_joint(*text)) {
+            text++;
+        }
+        if (tolower((unsigned char)*text) != tolower((unsigned char)name[i])) {
+            return 0;
+        }
+        letters++;
+        text++;
+    }
+    return isalnum((unsigned char)*text) ? 0 : letters;
+}
+
+/* The same anywhere in `text` where a word begins. */
+static size_t length_inside(const char *text, const char *name, size_t length)
+{
+    for (const char *at = text; *at; at++) {
+        const bool starts = at == text || !isalnum((unsigned char)at[-1]);
+        const size_t letters = starts ? length_at(at, name, length) : 0;
+        if (letters > 0) {
+            return letters;
+        }
+    }
+    return 0;
+}
+
+enum { LETTERS_LEAST = 3 }; /* "v4" is in the names of many things */
+
+/* The alias of data/aliases/KIND.csv with the most letters in `text`, if they are above *most. */
+static const rk_catalogue_entry *find_alias_inside(const char *kind, const char *text, size_t *most)
+{
+    const rk_catalogue_entry *table = find_exact("aliases", kind), *best = NULL;
+    const char *at = table ? table->text : NULL, *end = at ? at + table->size : NULL;
+    while (at && at < end) {
+        const char *line_end = memchr(at, '\n', (size_t)(end - at));
+        const char *comma = line_end ? memchr(at, ',', (size_t)(line_end - at)) : NULL;
+        const size_t letters = comma ? length_inside(text, at, (size_t)(comma - at)) : 0;
+        char name[KEY_SIZE];
+        if (letters > *most && (size_t)(line_end - comma) <= sizeof(name)) {
+            memcpy(name, comma + 1, (size_t)(line_end - comma - 1));
+            name[line_end - comma - 1] = '\0';
+            best = find_exact(kind, name);
+            *most = letters;
+        }
+        at = line_end ? line_end + 1 : NULL;
+    }
+    return best;
+}
+
+const rk_catalogue_entry *rk_catalogue_find_inside(const char *kind, const char *text)
+{
+    const rk_catalogue_entry *best = NULL;
+    size_t most = LETTERS_LEAST - 1;
+    for (size_t i = 0; i < rk_catalogue_count; i++) {
+        const rk_catalogue_entry *entry = &rk_catalogue[i];
+        const bool kin = strcmp(entry->kind, kind) == 0;
+        const size_t letters = kin ? length_inside(text, entry->name, strlen(entry->name)) : 0;
+        if (letters > most) {
+            best = entry;
+            most = letters;
+        }
+    }
+    const rk_catalogue_entry *other = find_alias_inside(kind, text, &most);
+    return other ? other : best;
 }
 
 /* ---- suggestions ----------------------------------------------------------------------------- */

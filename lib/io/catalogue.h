@@ -24,6 +24,12 @@ extern const size_t rk_catalogue_count;
 const rk_catalogue_entry *rk_catalogue_find(const char *kind, const char *name);
 
 /*
+ * Returns the entry whose name, or other name of data/aliases, takes most of the letters of `text`
+ * as whole words ("NVIDIA L40S-48GB" is l40s, "H20-96GB" is h20 and no H200), or NULL.
+ */
+const rk_catalogue_entry *rk_catalogue_find_inside(const char *kind, const char *text);
+
+/*
  * Appends the names of `kind` that begin with `start` to a list such as "a, b", as far as they fit.
  * Returns their number.
  */

@@ -8,6 +8,7 @@
 #include "search/plan_lists.h"
 #include "strategy/strategy_fields.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -146,10 +147,56 @@ static void trim_ends(const rk_model *model, int64_t pp, rk_plan_shape *shape)
     shape->first_stage_layers = rest - shape->last_stage_layers;
 }
 
+/* Layouts with a shorter last rank are listed if the head, counted as one layer, delays its stage
+ * by at least this share of an even one. */
+#define LONG_HEAD_SHARE 0.15
+
+/*
+ * Layers whose matrix products take as long as what the last stage computes besides its layers: the
+ * head and, for every module of multi-token prediction, the module and the head again.
+ */
+static double layers_of_head(const rk_plan_lists *l)
+{
+    const rk_model *model = l->model;
+    const int modules = l->space->base.mtp_before_head ? 0 : model->mtp_layers;
+    const double head = (double)model->vocab * (double)rk_model_embedding_width(model);
+    double ends = head, layers = 0;
+    if (modules > 0) {
+        ends += (double)rk_model_params_of(model).mtp_active + modules * head;
+    }
+    for (int i = 0; i < model->layers; i++) {
+        layers += (double)rk_layer_params_of(model, &model->types[model->type_of[i]]).counted;
+    }
+    return layers > 0 ? ends * model->layers / layers : 0;
+}
+
+/*
+ * Layers of the last rank, fewer than an even share, with which it takes as long as the others: the
+ * nearest number that the framework can run and that leaves equal chunks to the others; 0 if there
+ * is none.
+ */
+static int64_t balanced_last(const rk_plan_lists *l, int64_t pp, double head_layers,
+                             rk_plan_shape shape)
+{
+    const int64_t layers = l->model->layers;
+    const double wanted = ((double)layers - head_layers * (double)(pp - 1)) / (double)pp;
+    int64_t best = 0;
+    for (int64_t last = shape.vp; last * pp < layers; last += shape.vp) {
+        const bool nearer = best == 0 || fabs((double)last - wanted) < fabs((double)best - wanted);
+        shape.last_stage_layers = last;
+        if (nearer && (layers - last) % ((pp - 1) * shape.vp) == 0 &&
+            is_legal_shape(l, pp, &shape)) {
+            best = last;
+        }
+    }
+    return best;
+}
+
 /* Layouts of a pipeline degree that the space asks for. */
 struct layouts {
-    bool counted; /* both ends taken as layers */
-    bool trimmed; /* shorter ends, because nothing else divides */
+    bool counted;       /* both ends taken as layers */
+    bool trimmed;       /* shorter ends, because nothing else divides */
+    double head_layers; /* a shorter last rank, for a head as long as so many layers; 0: none */
 };
 
 /*
@@ -180,11 +227,15 @@ static rk_status add_layouts(rk_plan_lists *l, rk_plan_pipe *pipe, const struct 
     /* one or two stages hold the same with and without their ends counted */
     const bool counted =
         layouts->counted && rk_schedule_stages(shape.schedule, pipe->pp, shape.vp) > 2;
-    rk_plan_shape choices[] = {base_shape(l, pipe->pp, shape), shape, shape};
+    rk_plan_shape choices[] = {base_shape(l, pipe->pp, shape), shape, shape, shape};
     rk_status status = RK_OK;
     choices[1].count_embedding = choices[1].count_head = true;
     trim_ends(l->model, pipe->pp, &choices[2]);
-    const bool wanted[] = {true, counted, layouts->trimmed && choices[2].last_stage_layers > 0};
+    if (layouts->head_layers > 0 && rk_schedules[shape.schedule]->placement == RK_PLACEMENT_LOOP) {
+        choices[3].last_stage_layers = balanced_last(l, pipe->pp, layouts->head_layers, shape);
+    }
+    const bool wanted[] = {true, counted, layouts->trimmed && choices[2].last_stage_layers > 0,
+                           choices[3].last_stage_layers > 0};
     for (size_t i = 0; i < sizeof(choices) / sizeof(choices[0]) && !status; i++) {
         if (wanted[i] && !is_left_out(l, pipe->pp, &choices[i]) &&
             is_legal_shape(l, pipe->pp, &choices[i])) {
@@ -201,12 +252,15 @@ static struct layouts layouts_of(const rk_plan_lists *l, int64_t pp)
     rk_plan_shape trimmed = {.vp = 1};
     if (pp == 1 || base->first_stage_layers || base->last_stage_layers || base->count_embedding ||
         base->count_head || base->layout_count > 0) {
-        return (struct layouts){false, false};
+        return (struct layouts){0};
     }
     trim_ends(l->model, pp, &trimmed);
+    const double head_layers = layers_of_head(l);
     return (struct layouts){
         .counted = true,
         .trimmed = trimmed.last_stage_layers > 0 && needs_trimmed(l, pp, &trimmed),
+        .head_layers =
+            (head_layers - 1) * (double)pp >= LONG_HEAD_SHARE * l->model->layers ? head_layers : 0,
     };
 }
 

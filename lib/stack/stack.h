@@ -71,6 +71,8 @@ typedef struct rk_stack {
     bool reduces_whole;   /* with a sharded optimizer gradients are all-reduced, after backward */
     bool scatters_last;   /* under pipelines sharded gradients are scattered once, after the last
                              microbatch of a chunk */
+    bool overlaps_chunks; /* interleaved stages exchange gradients and parameters of a chunk beside
+                             the passes of other chunks */
     bool gathers_tensors; /* sharded weights and gradients pass one by one, not by layers */
     /* Per step. */
     double step_seconds; /* fixed */

@@ -107,6 +107,8 @@ static const rk_field communication_fields[] = {
     FLAG(scatters_messages, "messages between stages are split over the tensor group"),
     FLAG(reduces_whole, "with a sharded optimizer gradients are all-reduced, after backward"),
     FLAG(scatters_last, "pipelines scatter sharded gradients with the last microbatch of a chunk"),
+    FLAG(overlaps_chunks,
+         "interleaved stages exchange gradients and parameters of a chunk beside other chunks"),
     FLAG(gathers_tensors, "fully sharded weights and gradients pass one by one, not by layers"),
 };
 

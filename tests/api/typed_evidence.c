@@ -71,7 +71,7 @@ static void test_tables(void **state)
     assert_true(rk_run_table_count(table) > 100);
     rk_run_table_free(table);
     rk_run_table_free(NULL);
-    assert_refused("a,b\n1,2\n", RK_ERR_INVALID, "layers");
+    assert_refused("a,b\n1,2\n", RK_ERR_INVALID, "model");
     assert_refused("none.csv", RK_ERR_IO, "");
     assert_refused("{\"rows\": 3}", RK_ERR_INVALID, "list of rows");
     assert_refused("{\"rows\": []}", RK_ERR_INVALID, "at least one");

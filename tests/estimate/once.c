@@ -148,13 +148,45 @@ static void test_gradient_runs(void **state)
     check_runs(&last, 1, 1);
 }
 
+/*
+ * Gradients of 4 interleaved chunks, with 4 stages and nothing shown of what hides: of the
+ * reduction R and the backward B of a microbatch, those of the last chunk show (R - B) / 4, and the
+ * three before pass beside a run of 4 microbatches.  Without chunks all wait for the last
+ * microbatch.
+ */
+static void test_chunks_overlap(void **state)
+{
+    (void)state;
+    rk_model model = gpt_of(16, 8192, 64);
+    rk_stack stack = stack_of("megatron-2025");
+    rk_strategy s = rk_strategy_defaults(&model);
+    double shown[2];
+    model.tied = false; /* no reduction between the ends of the pipeline */
+    stack.dp_exposed = stack.contention = stack.bucket_params = stack.bucket_rank_params = 0;
+    stack.dp_window = 1;
+    s.pp = s.vp = 4;
+    s.schedule = RK_SCHEDULE_INTERLEAVED;
+    s.dp = 8;
+    s.global_batch = 8 * 4;
+    s.sharding = RK_SHARD_NONE;
+    s.grad_overlap = false;
+    const double reduction = estimate_of(&model, &stack, &s).times.part[RK_PART_DP];
+    s.grad_overlap = true;
+    for (int i = 0; i < 2; i++) {
+        stack.overlaps_chunks = i;
+        shown[i] = estimate_of(&model, &stack, &s).times.part[RK_PART_DP];
+    }
+    const double backward = reduction - shown[0];
+    assert_true(backward > 0 && backward < reduction);
+    assert_near(shown[1], (reduction - backward) / 4 + 3 * fmax(0, reduction / 4 - backward), 1e-9);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_late_reduction),
-        cmocka_unit_test(test_norm_rings),
-        cmocka_unit_test(test_send_seconds),
-        cmocka_unit_test(test_gradient_runs),
+        cmocka_unit_test(test_late_reduction), cmocka_unit_test(test_norm_rings),
+        cmocka_unit_test(test_send_seconds),   cmocka_unit_test(test_gradient_runs),
+        cmocka_unit_test(test_chunks_overlap),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -51,7 +51,7 @@ static void test_printed(void **state)
     assert_near(c.step_seconds, 2.5, 0);
     assert_near(c.memory, 40 * 0x1p30, 0);
     assert_int_equal(c.model.types[0].attention.head_size, 128);
-    assert_string_equal(c.assumed, "seq_parallel");
+    assert_string_equal(c.assumed, "seq_parallel, framework");
 }
 
 /* A format and the recipe of its scales; fp8 weights are kept in 8 bits by Megatron's recipes. */
@@ -94,7 +94,7 @@ static void test_rate(void **state)
     rk_error err;
     assert_int_equal(fill("1,mine," SHAPE "8,8,1,,1,1,16,,,,,1024,\n", &c, &err), RK_OK);
     assert_near(c.step_seconds, 16.0 * 4096 / (1024 * 8), 1e-12);
-    assert_string_equal(c.assumed, "seq_parallel, recompute, sharding, precision");
+    assert_string_equal(c.assumed, "seq_parallel, recompute, sharding, precision, framework");
 }
 
 /* A framework stands for a stack and its habits; a cell that is filled stays. */
@@ -143,7 +143,7 @@ static void test_assumed(void **state)
         fill("1,x,,32,4096,11008,,,4096,H100,8,8,1,,1,1,16,none,,BF16,1,,\n", &c, &err), RK_OK);
     assert_int_equal(c.model.types[0].attention.query_heads, 32);
     assert_int_equal(c.model.vocab, 50304);
-    assert_string_equal(c.assumed, "heads, vocab, seq_parallel, sharding");
+    assert_string_equal(c.assumed, "heads, vocab, seq_parallel, sharding, framework");
 
     /* All of a batch does not fit, nor does half of it. */
     assert_int_equal(fill("1,x," SHAPE "8,8,1,,1,,256,none,,BF16,1,,\n", &c, &err), RK_OK);
@@ -223,6 +223,40 @@ static void test_refused(void **state)
                      RK_ERR_INVALID);
 }
 
+/* A hybrid is a model of the catalogue, by its name alone or by the column architecture. */
+static void test_hybrid(void **state)
+{
+    static const struct {
+        const char *row;
+        rk_status status;
+    } rows[] = {
+        {"nemotron-h-56b,,,,,8192,H100,32,8,1,4,96,,", RK_OK},
+        {"nemotron-h-56b,118,8192,64,131072,8192,H100,32,8,1,4,96,hybrid,nemotron-h-56b", RK_OK},
+        {"nemotron-h-56b,118,8192,64,131072,8192,H100,32,8,1,4,96,hybrid,", RK_ERR_INVALID},
+        {"half of it,59,8192,64,131072,8192,H100,32,8,1,4,96,hybrid,nemotron-h-56b",
+         RK_ERR_INVALID},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        static rk_run_case c;
+        rk_run_table table;
+        rk_error err;
+        char text[512];
+        (void)snprintf(text, sizeof(text),
+                       "model,layers,hidden,heads,vocab,seq,accelerator,n_accel,tp,pp,dp,gbs,mixer,"
+                       "architecture\n%s\n",
+                       rows[i].row);
+        assert_int_equal(rk_run_table_parse(text, strlen(text), "test.csv", &table, &err), RK_OK);
+        assert_int_equal(rk_run_sources_add(&sources, &table, &err), RK_OK);
+        assert_int_equal(rk_run_case_fill(&sources, &table, 0, &c, &err), rows[i].status);
+        if (rows[i].status == RK_OK) {
+            assert_true(c.model.type_count > 2); /* of layers */
+            assert_null(strstr(c.assumed, "heads"));
+        }
+        rk_run_table_clear(&table);
+    }
+}
+
 static void test_missing(void **state)
 {
     (void)state;
@@ -233,6 +267,7 @@ static void test_missing(void **state)
         {"1,x," SHAPE "8,8,1,,1,1,,,,,1,,\n", "batch not stated"},
         {"1,x," SHAPE ",8,1,,1,1,16,,,,1,,\n", "number of accelerators not stated"},
         {"1,x,llama,,4096,11008,32,32000,4096,H100,8,8,1,,1,1,16,,,,1,,\n", "layers is missing"},
+        {"1,x,llama,32,4096,11008,32,32000,,H100,8,8,1,,1,1,16,,,,1,,\n", "seq is missing"},
         {"1,x,llama,32,4096,1,32,9,4096,Abacus,8,8,1,,1,1,16,,,,1,,\n", "without a document"},
         {"1,x," SHAPE "24,8,1,,2,1,16,,,,1,,\n", "do not multiply"},
         {"1,x," SHAPE "8,eight,1,,1,1,16,,,,1,,\n", "row 1, column tp"},
@@ -364,8 +399,8 @@ static void test_guessed(void **state)
         static rk_run_case c;
         rk_error err;
         char row[256];
-        (void)snprintf(row, sizeof(row), "1,mine,llama,%s\n", cases[i].row);
-        assert_int_equal(fill_under(COLUMNS ",layer_chunks", row, &c, &err), RK_OK);
+        (void)snprintf(row, sizeof(row), "1,mine,llama,%s,megatron-lm\n", cases[i].row);
+        assert_int_equal(fill_under(COLUMNS ",layer_chunks,framework", row, &c, &err), RK_OK);
         assert_int_equal(c.strategy.vp, cases[i].vp);
         assert_true(c.strategy.count_embedding == cases[i].counted);
         assert_string_equal(c.assumed, cases[i].assumed);
@@ -453,20 +488,31 @@ static void test_guessed_modules(void **state)
     (void)state;
     static rk_run_case c;
     rk_error err;
-    const char *header = COLUMNS ",recompute_modules,inferred";
+    const char *header = COLUMNS ",recompute_modules,inferred,framework";
     assert_int_equal(fill_under(header,
-                                "1,mine," SHAPE "8,1,1,1,8,1,16,selective,ZeRO-1,BF16,1,,,norm,\n",
+                                "1,mine," SHAPE
+                                "8,1,1,1,8,1,16,selective,ZeRO-1,BF16,1,,,norm,,megatron-lm\n",
                                 &c, &err),
                      RK_OK);
     assert_false(c.unsure || c.filled);
     assert_int_equal(fill_under(header,
                                 "1,mine," SHAPE
-                                "8,1,1,1,8,1,16,selective,ZeRO-1,BF16,1,,,norm,recompute_modules\n",
+                                "8,1,1,1,8,1,16,selective,ZeRO-1,BF16,1,,,norm,recompute_modules,"
+                                "megatron-lm\n",
                                 &c, &err),
                      RK_OK);
     assert_true(c.unsure && !c.filled);
     assert_string_equal(c.assumed, "recompute_modules");
     assert_int_equal(c.strategy.recompute_modules, RK_MODULE_NORM);
+
+    /* Not listed: those of Megatron. */
+    assert_int_equal(fill_under(header,
+                                "1,mine," SHAPE "8,1,1,1,8,1,16,selective (why?),ZeRO-1,BF16,1,,,,,"
+                                "megatron-lm\n",
+                                &c, &err),
+                     RK_OK);
+    assert_int_equal(c.strategy.recompute_modules, RK_MODULE_CORE_ATTENTION);
+    assert_string_equal(c.assumed, "recompute_modules");
 }
 
 /* FP8 on eight H100 with so many layers, and what the row says of inputs of activations. */
@@ -476,9 +522,9 @@ static void fill_fp8(int layers, const char *low_activations, rk_run_case *c)
     rk_error err;
     (void)snprintf(row, sizeof(row),
                    "1,mine,llama,%d,4096,11008,32,32000,4096,H100,8,1,1,1,8,2,16,none,ZeRO-1,FP8,1,"
-                   ",,%s\n",
+                   ",,%s,megatron-lm\n",
                    layers, low_activations);
-    assert_int_equal(fill_under(COLUMNS ",low_activations", row, c, &err), RK_OK);
+    assert_int_equal(fill_under(COLUMNS ",low_activations,framework", row, c, &err), RK_OK);
 }
 
 /* A verdict that hangs on settings of FP8 of which the row says nothing is open, and names them. */
@@ -521,6 +567,189 @@ static void test_planned_inside(void **state)
     assert_true(c.unsure && strstr(c.assumed, "tp"));
 }
 
+/* Experts are shared out as the fastest step that fits has them, if the row does not say how. */
+static void test_planned_experts(void **state)
+{
+    static rk_run_case c;
+    rk_error err;
+    const char *header = COLUMNS ",moe_experts,moe_topk,moe_ffn,framework,ep";
+    (void)state;
+    assert_int_equal(fill_under(header,
+                                "1,mine,moe,48,4096,11008,32,32000,4096,H100,64,1,1,,64,1,256,none,"
+                                "ZeRO-1,BF16,1,,,128,8,1536,megatron-core,\n",
+                                &c, &err),
+                     RK_OK);
+    assert_in_range(c.strategy.ep, 8, 64);
+    assert_true(c.unsure && strstr(c.assumed, "ep"));
+    assert_int_equal(fill_under(header,
+                                "1,mine,moe,48,4096,11008,32,32000,4096,H100,64,1,1,,64,1,256,none,"
+                                "ZeRO-1,BF16,1,,,128,8,1536,megatron-core,4\n",
+                                &c, &err),
+                     RK_OK);
+    assert_int_equal(c.strategy.ep, 4);
+    assert_null(strstr(c.assumed, "ep"));
+
+    /* Of nothing that fits without recomputation, what fits with it. */
+    assert_int_equal(fill_under(header,
+                                "1,mine,moe,60,4096,14336,32,65536,8192,H800,240,,15,,,,720,,,BF16,"
+                                "1,,,32,3,14336,megatron-lm,\n",
+                                &c, &err),
+                     RK_OK);
+    rk_run_prediction p;
+    rk_run_predict(&sources, &c, NULL, NULL, &p);
+    assert_true(p.estimate.fits);
+    assert_true(c.strategy.ep > 1 && strstr(c.assumed, "ep"));
+}
+
+/* States that nobody says are whole on every rank are sharded where they do not fit otherwise. */
+static void test_assumed_sharding(void **state)
+{
+    static rk_run_case c;
+    rk_error err;
+    (void)state;
+    assert_int_equal(fill_framework("1,mine,yi,60,7168,20480,56,64000,4096,A800,64,8,1,,8,1,256,,,"
+                                    "BF16,1,,,2024,megatron-lm\n",
+                                    &c, &err),
+                     RK_OK);
+    assert_int_equal(c.strategy.sharding, RK_SHARD_OPTIMIZER);
+    assert_non_null(strstr(c.assumed, "sharding"));
+    assert_int_equal(fill_framework("1,mine,yi,60,7168,20480,56,64000,4096,A800,64,8,1,,8,1,256,,"
+                                    "none,BF16,1,,,2024,megatron-lm\n",
+                                    &c, &err),
+                     RK_OK);
+    assert_int_equal(c.strategy.sharding, RK_SHARD_NONE);
+}
+
+/* A table as its owner words it: names of models, accelerators and software as their vendors spell.
+ */
+static void test_own_words(void **state)
+{
+    static const struct {
+        const char *model, *accelerator, *framework, *system, *stack;
+        bool known;
+    } rows[] = {
+        {"meta-llama/Llama-3.1-8B-Instruct", "NVIDIA H100 80GB HBM3", "PyTorch FSDP2", "h100-sxm",
+         "fsdp-llm-foundry-hopper", true},
+        {"Llama-3-8B", "H100-80GB-SXM5", "Megatron-LM", "h100-sxm", "megatron-2025", true},
+        {"Llama-3-8B", "NVIDIA H100 PCIe", "LitGPT", "h100-pcie", "fsdp-llm-foundry-hopper", true},
+        {"Llama-3-8B", "A100-SXM4-40GB", "DeepSpeed ZeRO-3", "a100-sxm-40gb", "deepspeed-ampere",
+         true},
+        {"Llama-3-8B", "A100 80GB PCIe", "LLaMA-Factory", "a100-pcie-80gb", "fsdp-llm-foundry",
+         true},
+        {"Llama-3-8B", "H20-96GB", "Colossal-AI", "h20", "deepspeed-hopper", true},
+        {"Llama-3-8B", "GeForce RTX 4090", "Axolotl", "rtx-4090", "fsdp-llm-foundry", true},
+        {"Llama-3-8B", "AMD Instinct MI300X OAM", "Megatron-Core", "mi300x", "megatron-2025", true},
+        {"Llama-3-8B", "Ascend 910B3", "MindSpeed-LLM", "ascend-910b3", "mindspeed", true},
+        {"Llama-3-8B", "TPU v5litepod-256", "EasyLM", "tpu-v5e", "maxtext-tpu", true},
+        {"Llama-3-8B", "Trainium2", "NeuronX Distributed", "trainium2", "neuronx-distributed",
+         true},
+        {"Llama-3-8B", "B200 180GB", "NVIDIA NeMo 2.0", "hgx-b200-400g", "nemo-2025-blackwell",
+         true},
+        {"Llama 3.1 8B Instruct", "Instinct MI325X", "Primus (Megatron-LM)", "mi325x",
+         "megatron-2025", true},
+        {"Llama-3-8B", "H200", "home-made", "h200-sxm", "megatron-2025", false},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        static rk_run_case c;
+        rk_run_table table;
+        rk_error err;
+        char text[512];
+        (void)snprintf(text, sizeof(text),
+                       "model,accelerator,framework,seq,n_accel,tp,pp,dp,mbs,gbs,sharding\n"
+                       "%s,%s,%s,2048,64,8,1,8,1,64,\n",
+                       rows[i].model, rows[i].accelerator, rows[i].framework);
+        assert_int_equal(rk_run_table_parse(text, strlen(text), "test.csv", &table, &err), RK_OK);
+        assert_int_equal(rk_run_table_check(&table, &err), RK_OK);
+        assert_int_equal(rk_run_sources_add(&sources, &table, &err), RK_OK);
+        if (rk_run_case_fill(&sources, &table, 0, &c, &err)) {
+            fail_msg("%s: %s", rows[i].accelerator, err.message);
+        }
+        assert_int_equal(c.model.layers, 32);
+        assert_string_equal(sources.system_names[c.system], rows[i].system);
+        assert_string_equal(sources.stack_names[c.stack], rows[i].stack);
+        assert_true(rows[i].known == !strstr(c.assumed, "framework"));
+        rk_run_table_clear(&table);
+    }
+}
+
+/* ZeRO by any of its usual spellings. */
+static void test_spellings(void **state)
+{
+    static const char *const words[] = {
+        "ZeRO-3", "zero3", "FSDP2", "FULL_SHARD", "FSDP (every layer)", "HSDP"};
+    (void)state;
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+        static rk_run_case c;
+        rk_error err;
+        char row[256];
+        (void)snprintf(row, sizeof(row), "1,x," SHAPE "16,1,1,,16,1,16,none,%s,BF16,1,,\n",
+                       words[i]);
+        assert_int_equal(fill(row, &c, &err), RK_OK);
+        assert_int_equal(c.strategy.sharding, RK_SHARD_ALL);
+        assert_int_equal(c.strategy.replicas, strcmp(words[i], "HSDP") == 0 ? 2 : 1);
+    }
+}
+
+/* Whether a run of unknown software fits is open where the states that it keeps decide. */
+static void test_unknown_software(void **state)
+{
+    static const struct {
+        int layers;
+        const char *framework;
+        bool unsure;
+    } rows[] = {{32, "home-made", false},
+                {60, "home-made", true},
+                {60, "megatron-lm", false},
+                {240, "home-made", false}};
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        static rk_run_case c;
+        rk_error err;
+        char row[256];
+        (void)snprintf(row, sizeof(row),
+                       "1,mine,llama,%d,4096,11008,32,32000,4096,H100,8,1,1,1,8,1,16,full,ZeRO-1,"
+                       "BF16,1,,,false,%s\n",
+                       rows[i].layers, rows[i].framework);
+        assert_int_equal(fill_under(COLUMNS ",seq_parallel,framework", row, &c, &err), RK_OK);
+        assert_int_equal(c.unsure, rows[i].unsure);
+    }
+}
+
+/* Utilisation alone says no time, unless its count is stated. */
+static void test_uncounted(void **state)
+{
+    static const char *const conventions[] = {"", "megatron"};
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        static rk_run_case c;
+        rk_error err;
+        char row[256];
+        (void)snprintf(row, sizeof(row), "1,mine," SHAPE "8,8,1,,1,1,16,none,,BF16,,,,,,0.4,%s,\n",
+                       conventions[i]);
+        assert_int_equal(fill_under(EXPERTS, row, &c, &err), RK_OK);
+        assert_int_equal(c.uncounted, i == 0);
+        assert_int_equal(c.step_seconds > 0, i == 1);
+    }
+}
+
+/* Tensor parallelism of eight leaves a node of four. */
+static void test_node(void **state)
+{
+    static rk_run_case c[2];
+    rk_run_prediction p[2];
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        rk_error err;
+        char row[256];
+        (void)snprintf(row, sizeof(row),
+                       "1,x," MODEL "A100,16,8,1,,2,1,16,none,ZeRO-1,BF16,1,,,%d\n", i ? 4 : 8);
+        assert_int_equal(fill_under(COLUMNS ",gpus_per_node", row, &c[i], &err), RK_OK);
+        rk_run_predict(&sources, &c[i], NULL, NULL, &p[i]);
+    }
+    assert_true(p[1].estimate.step > 1.1 * p[0].estimate.step);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -533,6 +762,7 @@ int main(void)
         cmocka_unit_test(test_catalogue),
         cmocka_unit_test(test_keeps_gathered),
         cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_hybrid),
         cmocka_unit_test(test_missing),
         cmocka_unit_test(test_exchange),
         cmocka_unit_test(test_shard_groups),
@@ -545,6 +775,13 @@ int main(void)
         cmocka_unit_test(test_guessed_modules),
         cmocka_unit_test(test_open_settings),
         cmocka_unit_test(test_planned_inside),
+        cmocka_unit_test(test_planned_experts),
+        cmocka_unit_test(test_assumed_sharding),
+        cmocka_unit_test(test_own_words),
+        cmocka_unit_test(test_spellings),
+        cmocka_unit_test(test_unknown_software),
+        cmocka_unit_test(test_uncounted),
+        cmocka_unit_test(test_node),
     };
     rk_error err;
     if (rk_run_sources_load(NULL, &sources, &err)) {

@@ -173,7 +173,42 @@ static bool splits(const struct walk *w, int64_t units, int64_t stages)
                        : units >= stages && (!facts_of(w)->even || units % stages == 0);
 }
 
-/* Ends of the model take the place of layers; or, where no layout divides, have fewer of them. */
+/*
+ * Layers of a last rank that is shorter for its head and modules of multi-token prediction, which
+ * take as long as `extra` layers: all ranks take alike if it has (layers + extra) / pp - extra.
+ */
+static int64_t short_last(const struct walk *w, const rk_strategy *s)
+{
+    const rk_model *m = w->model;
+    const int64_t others = (s->pp - 1) * s->vp;
+    const double head = (double)(m->vocab * rk_model_embedding_width(m));
+    double mean = 0, extra = head, off = INFINITY;
+    int64_t found = 0;
+    for (int i = 0; i < m->layers; i++) {
+        mean += (double)rk_layer_params_of(m, &m->types[m->type_of[i]]).counted / m->layers;
+    }
+    if (!s->mtp_before_head && m->mtp_layers > 0) {
+        extra += (double)rk_model_params_of(m).mtp_active + m->mtp_layers * head;
+    }
+    extra /= mean;
+    if (facts_of(w)->plain || rk_schedules[s->schedule]->placement != RK_PLACEMENT_LOOP ||
+        (extra - 1) * (double)s->pp < 0.15 * m->layers) {
+        return 0;
+    }
+    for (int64_t last = s->vp; last < m->layers; last += s->vp) {
+        const double away = fabs((m->layers + extra) / (double)s->pp - extra - (double)last);
+        if (last * s->pp < m->layers && (m->layers - last) % others == 0 && away < off) {
+            found = last;
+            off = away;
+        }
+    }
+    return found;
+}
+
+/*
+ * Ends of the model take the place of layers; where no layout divides, they have fewer of them; and
+ * the last rank has fewer if its head takes long.
+ */
 static void walk_layouts(struct walk *w, rk_strategy s)
 {
     const int64_t layers = w->model->layers, v = s.vp;
@@ -210,6 +245,11 @@ static void walk_layouts(struct walk *w, rk_strategy s)
     if (none && divides && last >= chunks && (s.pp > 2 ? middle >= chunks : rest == layers)) {
         s.last_stage_layers = last;
         s.first_stage_layers = rest - s.last_stage_layers;
+        walk_layers(w, s);
+    }
+    s.first_stage_layers = 0;
+    s.last_stage_layers = short_last(w, &s);
+    if (s.last_stage_layers > 0) {
         walk_layers(w, s);
     }
 }

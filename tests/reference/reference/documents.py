@@ -317,7 +317,7 @@ STACK_DEFAULTS = {
         "norm_rings": 0, "norm_rings_whole": 0,
         "bucket_MiB": 0, "gather_MiB": 0, "bucket_Mparams": 0, "bucket_rank_Mparams": 0,
         "deduplicates": False, "scatters_messages": False, "reduces_whole": False, "scatters_last": False,
-        "gathers_tensors": False,
+        "overlaps_chunks": False, "gathers_tensors": False,
     },
     "step": {"step_seconds": 0, "scale_growth": 0},
     "memory": {

@@ -320,18 +320,25 @@ def reduce_once(c, heaviest):
         t.reduce = t.reduce_bytes = 0
     if s.sharding == "all":
         t.gather = t.gather_bytes = 0
-    runs = runs or Record(scatters=1, microbatches=1, chunks=1)
-    each, window = t.reduce / runs.chunks, alone(heaviest, "backward") / runs.chunks
-    before = end = each
-    if s.grad_overlap and not late(c):
-        before = visible(stack, each, runs.microbatches * window)
-        end = visible(stack, each, window)
-    gather = t.gather
-    if s.param_overlap:
-        gather = visible(stack, t.gather, alone(heaviest, "forward"))
-    return Record(seconds=end + (runs.chunks * runs.scatters - 1) * before + gather,
-                  bytes=runs.scatters * t.reduce_bytes + t.gather_bytes,
-                  forward=t.gather - gather, backward=each - end)
+    whole = Record(scatters=1, microbatches=1, chunks=1)
+    if stack.overlaps_chunks and s.schedule == "interleaved":
+        whole = Record(scatters=1, microbatches=min(s.pp, s.microbatches), chunks=s.vp)
+    runs = runs or whole
+    reduce, end = in_runs(stack, runs, s.grad_overlap and not late(c), t.reduce,
+                          alone(heaviest, "backward"))
+    gather, start = in_runs(stack, whole, s.param_overlap, t.gather, alone(heaviest, "forward"))
+    return Record(seconds=reduce + gather, bytes=runs.scatters * t.reduce_bytes + t.gather_bytes,
+                  forward=start, backward=end)
+
+
+def in_runs(stack, runs, overlaps, traffic, window):
+    """Visible seconds: one chunk beside its own microbatch, others beside runs; what the first uses."""
+    each = traffic / runs.chunks
+    if not overlaps:
+        return each * runs.chunks * runs.scatters, 0
+    end = visible(stack, each, window / runs.chunks)
+    before = visible(stack, each, runs.microbatches * window / runs.chunks)
+    return end + (runs.chunks * runs.scatters - 1) * before, each - end
 
 
 def tied_seconds(c):
