@@ -201,7 +201,8 @@ static void count_timing(void *to, const struct comm *comm, const timing *t)
 static rk_status find_algorithm(struct comm *comm, rk_error *err)
 {
     static const char *const choices[] = {"best", "all", "nccl", NULL};
-    const char *asked = comm->args->algorithm;
+    const bool ways = comm->args->explain || comm->args->chunks >= 0;
+    const char *asked = comm->args->algorithm ? comm->args->algorithm : ways ? "best" : NULL;
     char names[400];
     size_t length = 0;
     if (!asked) {
@@ -235,6 +236,7 @@ static const rk_tier *outermost(const struct comm *comm)
 /* Refuses algorithms that this group cannot use for any of the collectives. */
 static rk_status check_algorithm(const struct comm *comm, rk_error *err)
 {
+    const char *asked = comm->args->algorithm ? comm->args->algorithm : comm->algorithm;
     int count = 0;
     rk_nccl_graph graph;
     if (!comm->algorithm) {
@@ -259,7 +261,7 @@ static rk_status check_algorithm(const struct comm *comm, rk_error *err)
                      : rk_fail(err, RK_ERR_INVALID,
                                "'%s' runs none of these collectives on %" PRId64
                                " ranks in %s; --algorithm all lists what does",
-                               comm->args->algorithm, ranks_of(comm), outermost(comm)->name);
+                               asked, ranks_of(comm), outermost(comm)->name);
 }
 
 /* ---- what is written ------------------------------------------------------------------------- */

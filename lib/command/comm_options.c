@@ -79,8 +79,8 @@ const rk_option rk_comm_options[RK_COMM_OPTIONS] = {
      .offset = PLACE(chunks),
      .max = RK_WAY_CHUNKS_MAX,
      .value = "N",
-     .help = "with --algorithm: pipeline the phases of the tiers in N chunks; 1: one phase after "
-             "the other; 0: the fastest number; default: overlap as measured"},
+     .help = "pipeline the phases of the tiers in N chunks; 1: one phase after the other; 0: the "
+             "fastest number; default: overlap as measured"},
     {.name = "imbalance",
      .type = RK_OPTION_REAL,
      .offset = PLACE(imbalance),
@@ -166,8 +166,8 @@ const rk_option rk_comm_options[RK_COMM_OPTIONS] = {
     {.name = "explain",
      .type = RK_OPTION_FLAG,
      .offset = PLACE(explain),
-     .help = "with --algorithm: list the phases of each way, their messages and link loads; with "
-             "--csv, one row per link"},
+     .help = "list the phases of each way, their messages and link loads; with --csv, one row per "
+             "link; default algorithm: best"},
     {.name = "plot",
      .offset = PLACE(plot),
      .value = "FILE.svg",
@@ -232,11 +232,11 @@ static rk_status check_with(const rk_comm_args *args, rk_error *err)
 /* What goes with ways only, and with an even group. */
 static rk_status check_ways(const rk_comm_args *args, rk_error *err)
 {
-    const bool ways = args->algorithm && strcmp(args->algorithm, "nccl") != 0;
-    if (args->side_links && args->algorithm) {
-        return rk_fail(err, RK_ERR_INVALID, "--side-links cannot be combined with --algorithm");
+    if (args->side_links && (args->algorithm || args->explain || args->chunks >= 0)) {
+        return rk_fail(err, RK_ERR_INVALID,
+                       "--side-links cannot be combined with --algorithm, --explain or --chunks");
     }
-    if (args->chunks >= 0 && !ways) {
+    if (args->chunks >= 0 && args->algorithm && strcmp(args->algorithm, "nccl") == 0) {
         return rk_fail(err, RK_ERR_INVALID, "--chunks needs --algorithm best, all or a name");
     }
     if (args->placement.count > 0 && (args->ranks > 0 || args->stride > 1 || args->slice ||
@@ -259,7 +259,7 @@ rk_status rk_comm_check(const rk_comm_args *args, rk_error *err)
     if (args->json && args->csv) {
         return rk_fail(err, RK_ERR_INVALID, "--json and --csv exclude each other");
     }
-    if (args->explain && (!args->algorithm || strcmp(args->algorithm, "nccl") == 0)) {
+    if (args->explain && args->algorithm && strcmp(args->algorithm, "nccl") == 0) {
         return rk_fail(err, RK_ERR_INVALID, "--explain needs --algorithm best, all or a name");
     }
     if (args->fit) {
