@@ -17,6 +17,7 @@ import csv
 import json
 import os
 import pathlib
+import re
 import statistics
 import subprocess
 import sys
@@ -65,9 +66,11 @@ def reset(recipe, folder):
         for name in listed(constant.get("documents", list(documents))):
             document = json.loads(documents[name].read_text())
             for key in listed(constant["key"]):
-                group, _, field = key.partition(".")
-                if isinstance(document.get(group), dict) and field in document[group]:
-                    document[group][field] = constant["start"]
+                part, place, field = re.fullmatch(r"(\w+)(?:\[(\d+)\])?\.(\w+)", key).groups()
+                group = document.get(part)
+                group = group[int(place)] if group and place else group
+                if isinstance(group, dict) and field in group:
+                    group[field] = constant["start"]
             documents[name].write_text(json.dumps(document))
 
 

@@ -6,7 +6,7 @@ same with all names and free text removed, and on split fit by constants that we
     tools/sources-out.py RECKON
 
 Nothing is fitted to most sources, so that their error is that of a source left out.  Sources that
-share no fitted stack with another are listed apart: nothing but the start of a recipe is left without
+share no fitted stack or machine with another are listed apart: nothing but the start of a recipe is left without
 them.
 """
 import csv
@@ -20,7 +20,7 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 RUNS = ROOT / "data" / "runs"
 NAMES = ["id", "source", "commit_or_version", "unread"]
-APART = ["hf_playbook", "llm_foundry", "megatron_lm"]
+APART = ["bigscience", "hf_playbook", "llm_foundry", "megatron_lm"]
 RECIPES = ["stacks-hopper", "stacks-blackwell", "stacks-experts", "stacks-eager-2023"]
 
 

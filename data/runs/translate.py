@@ -29,9 +29,9 @@ COPIED = [
 FACTS = [
     "framework", "framework_version", "stack", "system", "network_GBps", "network_state",
     "architecture", "mixer", "sharding", "recompute", "recompute_modules", "offload_activations", "precision",
-    "fp8_recipe", "fp8_cast", "schedule", "layer_chunks", "replicas", "shard_ranks", "cp_kind",
+    "fp8_recipe", "fp8_cast", "schedule", "stage_layers", "layer_chunks", "replicas", "shard_ranks", "cp_kind",
     "rank_order", "parallel_block", "capacity_factor", "dispatcher", "kernels", "flash_attention", "attention_kernel", "compile",
-    "scan_layers", "fused_activation", "dropout", "tp_overlap", "grad_overlap", "param_overlap",
+    "scan_layers", "fused_activation", "dropout", "launch_blocking", "tp_overlap", "grad_overlap", "param_overlap",
     "moe_overlap", "graph_capture", "graph_step", "weight_bytes", "gradient_bytes",
     "optimizer_bytes", "gather_bytes", "reduce_bytes", "memory_kind", "memory_decimal",
     "flop_convention", "composed", "group", "inferred", "unread",
@@ -106,6 +106,15 @@ def restate_degrees(out, notes):
         out.update(dp=str(dp), tp="", cp="", seq_parallel="")
 
 
+def count_layers(out):
+    """7/9/9/9, the embedding and the head counted with the layers of their stages -> 6+9+9+8"""
+    stages = [int(stage) for stage in out.get("stage_layers", "").split("/") if stage]
+    if stages:
+        stages[0] -= 1
+        stages[-1] -= 1
+    out["stage_layers"] = "+".join(map(str, stages)) if len(stages) > 1 else ""
+
+
 def translate(row, rules):
     out = {name: tidy(row.get(name, "")) for name in IDENTITY + COPIED}
     out["seq_parallel"] = {"True": "true", "False": "false"}.get(out["seq_parallel"], "")
@@ -130,6 +139,7 @@ def translate(row, rules):
             out[key] = cell_of(value)
         for key, (column, pattern) in rule.get("take", {}).items():
             out[key] = re.search(pattern, row[column]).group(1)
+    count_layers(out)
     out["inferred"] = "+".join(inferred)
     out["unread"] = unread(row, used)
     return out

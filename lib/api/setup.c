@@ -7,6 +7,7 @@
 #include "command/commands.h"
 #include "report/estimate_fields.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 
 /* ---- the setup ------------------------------------------------------------------------------- */
@@ -173,7 +174,7 @@ bool rk_strategy_field(const rk_strategy *strategy, size_t index, const char **n
 /* ---- strategies from options ----------------------------------------------------------------- */
 
 /* Options that belong to the setup. */
-static rk_status check_options(const rk_request *request, rk_error *err)
+static rk_status check_options(const rk_setup *setup, const rk_request *request, rk_error *err)
 {
     if (request->model || request->system) {
         return rk_fail(err, RK_ERR_INVALID,
@@ -184,6 +185,13 @@ static rk_status check_options(const rk_request *request, rk_error *err)
         return rk_fail(err, RK_ERR_INVALID,
                        "stack, framework, mfu_convention and max_memory belong to the setup: see "
                        "rk_setup_choice");
+    }
+    if (request->gpus_per_node && request->gpus_per_node != rk_system_node(&setup->inputs.system)) {
+        return rk_fail(err, RK_ERR_INVALID,
+                       "gpus_per_node %" PRId64 ": the nodes of %s have %" PRId64
+                       "; give the setup a system of other nodes",
+                       request->gpus_per_node, setup->inputs.system.name,
+                       rk_system_node(&setup->inputs.system));
     }
     return request->emit >= 0
                ? rk_fail(err, RK_ERR_INVALID,
@@ -196,7 +204,7 @@ rk_status rk_ask(const rk_setup *setup, rk_job *job, const char *options, rk_err
     rk_inputs own = setup->inputs; /* the limit is checked, and memory already set */
     rk_request *request = rk_job_arguments(job);
     rk_status status = options ? rk_job_set_json(job, options, err) : RK_OK;
-    status = status ? status : check_options(request, err);
+    status = status ? status : check_options(setup, request, err);
     status = status ? status : rk_job_set(job, "model", setup->inputs.model.name, err);
     status = status ? status : rk_job_set(job, "system", setup->inputs.system.name, err);
     return status ? status : rk_request_limit(request, &own.system, err);

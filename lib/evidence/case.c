@@ -9,6 +9,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Degrees and batch of a row; 0: not stated. */
@@ -221,20 +222,12 @@ static rk_status set_documents(const rk_run_sources *sources, const rk_run_facts
     return out->stack < 0 ? rk_fail(err, RK_ERR_INVALID, "no stack is known for such rows") : RK_OK;
 }
 
-/*
- * A node with fewer accelerators than that of the document.  In racks that NVLink joins, and in
- * slices of TPUs, what the row calls a node is a host.
- */
-static rk_status set_node(const rk_run_table *table, size_t row, const rk_system *system,
-                          rk_run_case *out, rk_error *err)
+/* Accelerators of a node, where the row states them. */
+static rk_status read_node(const rk_run_table *table, size_t row, rk_run_case *out, rk_error *err)
 {
-    enum { NODE_MOST = 16 };
-    const int64_t size = system->tiers[0].size;
-    double stated = 0;
-    const rk_status status = rk_run_number(table, row, RK_RUN_PER_NODE, &stated, err);
-    const bool smaller = stated >= 1 && stated < (double)size && size <= NODE_MOST;
-    const bool divides = smaller && size % (int64_t)stated == 0;
-    out->node = divides && system->tier_count > 1 ? (int64_t)stated : 0;
+    double node = 0;
+    const rk_status status = rk_run_number(table, row, RK_RUN_PER_NODE, &node, err);
+    out->node = node >= 1 && node <= DEGREE_MOST ? (int64_t)node : 0;
     return status;
 }
 
@@ -329,14 +322,55 @@ typedef struct filling {
     rk_run_facts facts;
     degrees d;
     uint64_t assumed;
+    int16_t stages[RK_RUN_STAGE_MAX]; /* layers of each, where they are stated */
+    int stage_count;
 } filling;
+
+/* Layers of each stage: "6+9+9+8". */
+static rk_status read_stages(const rk_run_table *table, size_t row, filling *f, rk_error *err)
+{
+    const char *cell = rk_run_cell(table, row, RK_RUN_STAGE_LAYERS);
+    f->stage_count = 0;
+    while (*cell) {
+        char *end = NULL;
+        const long layers = strtol(cell, &end, 10);
+        if (end == cell || layers < 0 || layers > RK_LAYER_MAX || (*end && *end != '+') ||
+            (*end && !end[1]) || f->stage_count == RK_RUN_STAGE_MAX) {
+            return rk_fail(err, RK_ERR_INVALID,
+                           "column stage_layers: expected the layers of up to %d stages such as "
+                           "6+9+9+8, found '%.60s'",
+                           RK_RUN_STAGE_MAX, rk_run_cell(table, row, RK_RUN_STAGE_LAYERS));
+        }
+        f->stages[f->stage_count++] = (int16_t)layers;
+        cell = end + (*end == '+');
+    }
+    return RK_OK;
+}
+
+/* Whether the stated stages are those of the strategy; the layout is theirs then. */
+static bool take_stages(const filling *f, rk_strategy *s)
+{
+    int64_t layers = 0;
+    for (int i = 0; i < f->stage_count; i++) {
+        layers += f->stages[i];
+    }
+    if (f->stage_count != rk_schedule_stages(s->schedule, s->pp, s->vp) ||
+        layers != f->run->model.layers) {
+        return f->stage_count == 0;
+    }
+    memcpy(f->run->layout, f->stages, sizeof(f->stages));
+    s->layout = f->run->layout;
+    s->layout_count = f->stage_count;
+    s->count_embedding = s->count_head = false;
+    return true;
+}
 
 /* Makes the strategy. Returns whether it is legal. */
 static bool try_strategy(filling *f)
 {
     rk_run_case *run = f->run;
     set_strategy(&f->d, &f->facts, &run->model, &run->strategy, run->layout);
-    return rk_strategy_ranks(&run->strategy) == f->d.ranks &&
+    return take_stages(f, &run->strategy) && rk_strategy_ranks(&run->strategy) == f->d.ranks &&
            rk_strategy_legal(&run->model, &f->sources->systems[run->system], &run->strategy,
                              RK_FRAMEWORK_ANY, NULL);
 }
@@ -384,6 +418,7 @@ static const struct {
     unsigned modules;
     bool offload;
 } recomputations[] = {
+    {RK_REC_SELECTIVE, RK_MODULE_MLA_UP, false},
     {RK_REC_SELECTIVE, RK_MODULE_NORM | RK_MODULE_ACTIVATION, false},
     {RK_REC_SELECTIVE,
      RK_MODULE_NORM | RK_MODULE_ACTIVATION | RK_MODULE_MLA_UP | RK_MODULE_CORE_ATTENTION, false},
@@ -486,7 +521,9 @@ static bool states_experts(const filling *f)
 static void try_dense_degrees(filling *f, bool dense, bool experts, plan *best)
 {
     const degrees asked = f->d;
-    const int64_t node = f->sources->systems[f->run->system].tiers[0].size;
+    rk_system system;
+    rk_run_system(f->run, &f->sources->systems[f->run->system], &system);
+    const int64_t node = system.tiers[0].size;
     for (int64_t tp = 1; tp <= node && tp <= 64 && !dense; tp *= 2) {
         for (int64_t pp = 1; pp <= f->run->model.layers && pp <= 64; pp++) {
             const int64_t inner = tp * pp * at_least_1(asked.cp);
@@ -551,6 +588,12 @@ static rk_status fill_as_assumed(filling *f, rk_error *err)
                        "degrees do not multiply to the accelerators: tp %" PRId64 " x pp %" PRId64
                        " x cp %" PRId64 " x dp %" PRId64 ", n_accel %" PRId64,
                        s->tp, s->pp, s->cp, s->dp, f->d.ranks);
+    }
+    if (!take_stages(f, &run->strategy)) {
+        return rk_fail(err, RK_ERR_INVALID,
+                       "column stage_layers: its %d stages are not the %d layers on pp %d x vpp %d",
+                       f->stage_count, (int)run->model.layers, (int)run->strategy.pp,
+                       (int)run->strategy.vp);
     }
     if (!legal && !rk_strategy_legal(&run->model, &f->sources->systems[run->system], &run->strategy,
                                      RK_FRAMEWORK_ANY, &violation)) {
@@ -620,8 +663,7 @@ static bool states(const rk_run_table *table, size_t row, const char *fact)
 static bool guesses_modules(const filling *f, const rk_run_table *table, size_t row)
 {
     const bool open = f->facts.recompute == RK_REC_SELECTIVE && f->facts.modules &&
-                      !(f->assumed & bit(RK_RUN_RECOMPUTE)) &&
-                      !states(table, row, "recompute_modules");
+                      states(table, row, "recompute") && !states(table, row, "recompute_modules");
     return open || strstr(rk_run_cell(table, row, RK_RUN_INFERRED), "recompute_modules") != NULL;
 }
 
@@ -689,10 +731,11 @@ rk_status rk_run_case_fill(const rk_run_sources *sources, const rk_run_table *ta
         status = rk_fail(err, RK_ERR_INVALID, "%s", f.facts.unsupported);
     }
     status = status ? status : read_degrees(table, row, &f.d, err);
+    status = status ? status : read_node(table, row, out, err);
+    status = status ? status : read_stages(table, row, &f, err);
     status = status ? status
                     : rk_run_model_of(sources, table, row, &f.facts, &out->model, &f.assumed, err);
     status = status ? status : set_documents(sources, &f.facts, out, err);
-    status = status ? status : set_node(table, row, &sources->systems[out->system], out, err);
     f.assumed |= guessed_framework(table, row);
     status = status ? status : fill_strategy(&f, err);
     if (status) {

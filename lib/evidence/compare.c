@@ -39,7 +39,9 @@ static void set_case(const rk_run_sources *sources, const rk_run_case *run, rk_c
     for (int i = 0; i < run->model.type_count; i++) {
         c->moe |= rk_layer_is_moe(&run->model.types[i]);
     }
-    c->kin = rk_kin_of(c->system, c->stack, &run->model, &run->strategy);
+    rk_system system;
+    rk_run_system(run, c->system, &system);
+    c->kin = rk_kin_of(&system, c->stack, &run->model, &run->strategy);
     c->kin.assumed = run->filled;
     c->step_measured = run->step_seconds;
     c->memory_measured = run->memory;

@@ -5,10 +5,12 @@
 #include <math.h>
 #include <string.h>
 
-/* The system of the case as its run had it. */
-static void changed_system(const rk_run_case *run, const rk_system *system, rk_system *out)
+void rk_run_system(const rk_run_case *run, const rk_system *documented, rk_system *out)
 {
-    *out = *system;
+    *out = *documented;
+    if (run->node > 0) {
+        (void)rk_system_set_node(out, run->node); /* a size that it cannot have says nothing */
+    }
     if (run->network_bandwidth > 0) {
         out->tiers[out->tier_count - 1].bandwidth = run->network_bandwidth;
     }
@@ -21,15 +23,12 @@ static void changed_system(const rk_run_case *run, const rk_system *system, rk_s
     if (run->memory_usable > 0) {
         out->accelerator.memory_usable = run->memory_usable;
     }
-    if (run->node > 0) {
-        out->tiers[0].size = run->node;
-    }
 }
 
 static bool changes_system(const rk_run_case *run)
 {
-    return run->network_bandwidth > 0 || run->power > 0 || run->memory_bandwidth > 0 ||
-           run->memory_usable > 0 || run->node > 0;
+    return run->node > 0 || run->network_bandwidth > 0 || run->power > 0 ||
+           run->memory_bandwidth > 0 || run->memory_usable > 0;
 }
 
 static void changed_stack(const rk_run_case *run, const rk_stack *stack, rk_stack *out)
@@ -61,7 +60,7 @@ static void choose(const rk_run_sources *sources, const rk_run_case *run, const 
     d->system = system ? system : &sources->systems[run->system];
     d->stack = stack ? stack : &sources->stacks[run->stack];
     if (changes_system(run)) {
-        changed_system(run, d->system, &d->own_system);
+        rk_run_system(run, d->system, &d->own_system);
         d->system = &d->own_system;
     }
     if (run->change_count > 0) {

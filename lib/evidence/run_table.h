@@ -105,6 +105,10 @@
       "the activation function is one kernel where the framework has a choice")                    \
     X(DROPOUT, "dropout", "true or false", "",                                                     \
       "dropout in attention and feed-forward layers; default: false")                              \
+    X(STAGE_LAYERS, "stage_layers", "list", "",                                                    \
+      "layers of each pipeline stage: 6+9+9+8; default: as evenly as the framework spreads them")  \
+    X(LAUNCH_BLOCKING, "launch_blocking", "true or false", "",                                     \
+      "the host waits for every kernel (CUDA_LAUNCH_BLOCKING=1); default: false")                  \
     X(DISPATCHER, "dispatcher", "name", "",                                                        \
       "alltoall: a token is sent once for each expert; deepep, hybridep: once for each node, in "  \
       "one node once for each rank; default: alltoall of megatron-core, otherwise as the stack")   \

@@ -63,10 +63,10 @@ typedef struct rk_run_case {
     int stack, system;    /* into the lists of rk_run_sources */
     int change_count;
     rk_run_change changes[RK_RUN_CHANGE_MAX]; /* of the stack */
+    int64_t node;                             /* accelerators of a node; 0: as documented */
     double network_bandwidth;                 /* bytes/s of the outermost tier; 0: as documented */
     double power;                             /* W; 0: as documented */
     double memory_bandwidth, memory_usable;   /* bytes/s, bytes; 0: as documented */
-    int64_t node;                             /* accelerators of a node; 0: as documented */
     double step_seconds;                      /* measured; 0: not printed */
     double memory;                            /* measured peak, bytes; 0: not printed */
     rk_run_memory memory_kind;
@@ -87,6 +87,9 @@ typedef struct rk_run_case {
  */
 rk_status rk_run_case_fill(const rk_run_sources *sources, const rk_run_table *table, size_t row,
                            rk_run_case *out, rk_error *err);
+
+/* The system as the run had it: its nodes, network, power and memory. */
+void rk_run_system(const rk_run_case *run, const rk_system *documented, rk_system *out);
 
 /* ---- predictions ---------------------------------------------------------------------------- */
 

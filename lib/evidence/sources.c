@@ -294,8 +294,20 @@ void rk_run_sources_clear(rk_run_sources *sources)
 /* ---- what rules say of a row ------------------------------------------------------------------
  */
 
-static rk_status apply_set(const json_t *set, rk_run_facts *facts, rk_error *err)
+/* The bit of the column of a fact; 0: it has none. */
+static uint64_t column_bit(size_t fact)
 {
+    const rk_run_column column = rk_run_fact_column(fact);
+    return column < RK_RUN_COLUMN_COUNT ? UINT64_C(1) << column : 0;
+}
+
+/* What follows from what the row states is no guess any more. */
+static rk_status apply_set(const json_t *set, rk_run_facts *facts, uint64_t *assumed, rk_error *err)
+{
+    for (size_t i = 0; set && i < rk_run_fact_count; i++) {
+        *assumed &=
+            json_object_get(set, rk_run_fact_fields[i].name) ? ~column_bit(i) : ~UINT64_C(0);
+    }
     return set ? rk_fields_read(set, "set", rk_run_fact_fields, rk_run_fact_count, RK_UNKNOWN_NEVER,
                                 facts, err)
                : RK_OK;
@@ -309,11 +321,10 @@ static rk_status apply_assumed(const json_t *assume, const rk_run_table *table, 
         const json_t *value = json_object_get(assume, rk_run_fact_fields[i].name);
         if (value && rk_run_fact_cell(table, row, i)[0] == '\0') {
             rk_status status = rk_field_read(value, "assume", &rk_run_fact_fields[i], facts, err);
-            const rk_run_column column = rk_run_fact_column(i);
             if (status) {
                 return status;
             }
-            *assumed |= column < RK_RUN_COLUMN_COUNT ? UINT64_C(1) << column : 0;
+            *assumed |= column_bit(i);
         }
     }
     return RK_OK;
@@ -347,7 +358,7 @@ rk_status rk_run_facts_of(const rk_run_sources *sources, const rk_run_table *tab
             continue;
         }
         rk_status status = apply_assumed(rule->assume, table, row, facts, assumed, err);
-        status = status ? status : apply_set(rule->set, facts, err);
+        status = status ? status : apply_set(rule->set, facts, assumed, err);
         if (status) {
             return status;
         }

@@ -263,6 +263,20 @@ static void add_expert_tensor(rk_cost_builder *x, double rows, double seen)
     rk_send(x, RK_PASS_BACKWARD, RK_PART_EP, once, both, 2);
 }
 
+/*
+ * Rows that are permuted on the way to the experts, and back on the way from them.  A rank sorts
+ * those that it sends by expert.  An all-to-all then delivers them sender by sender, so that a rank
+ * with several experts sorts what it received once more; kernels that de-duplicate write every row
+ * where its expert reads it.
+ */
+static double permuted_rows(const rk_block_context *c, const rk_moe_shape *moe)
+{
+    const rk_strategy *s = c->strategy;
+    const double rows = expert_rows(c, moe), sent = rows / (double)s->etp;
+    const bool mixed = s->ep * s->etp > 1 && moe->experts > s->ep;
+    return sent + (mixed && !c->stack->deduplicates ? rows : 0);
+}
+
 /* What routing takes whatever the sizes, in each pass. */
 static void add_router_seconds(rk_cost_builder *x)
 {
@@ -285,7 +299,7 @@ static void add(rk_cost_builder *x, const rk_layer_type *type)
     const double tokens = routed_tokens(x->c), rows = expert_rows(x->c, moe);
     const double seen = seen_width(moe, h);
     const double permuted =
-        stack->permute_passes * 4 * x->c->element * rows / (double)s->etp * seen;
+        stack->permute_passes * 4 * x->c->element * permuted_rows(x->c, moe) * seen;
 
     const double routed = experts + (double)moe->zero_experts;
     rk_add_linear(x, RK_PART_EXPERT, rk_wide_precision(s), tokens, routed, h);
@@ -331,8 +345,8 @@ static double regions(const rk_block_context *c, const rk_layer_type *type)
     return !type->moe.shared_experts && c->strategy->etp == 1 ? 0 : 1;
 }
 
-static void kernels(const rk_block_context *c, const rk_layer_type *type, double *forward,
-                    double *backward)
+/* Kernels of the experts of a rank in forward, which launches them one by one. */
+static double expert_kernels(const rk_block_context *c, const rk_layer_type *type)
 {
     const rk_stack *stack = c->stack;
     const rk_strategy *s = c->strategy;
@@ -340,9 +354,28 @@ static void kernels(const rk_block_context *c, const rk_layer_type *type, double
     const double each = stack->expert_kernels + (low ? stack->expert_cast_kernels : 0);
     /* With a capacity, shapes are known before routing. */
     const double known = s->capacity_factor > 0 ? stack->capacity_launches : 1;
-    const double experts = (double)type->moe.experts / (double)s->ep * each * known;
+    return (double)type->moe.experts / (double)s->ep * each * known;
+}
+
+static void kernels(const rk_block_context *c, const rk_layer_type *type, double *forward,
+                    double *backward)
+{
+    const rk_stack *stack = c->stack;
+    const double experts = expert_kernels(c, type);
     *forward = stack->moe_kernels_forward + experts;
     *backward = stack->moe_kernels_backward + stack->expert_backward_launches * experts;
+}
+
+/*
+ * A graph of layers holds attention, router and what prepares a dispatch, but experts only where
+ * they are padded to a capacity: their shapes depend on the routing (Megatron Core,
+ * transformer_config.py, forbids the scope "moe" otherwise).
+ */
+static void loose(const rk_block_context *c, const rk_layer_type *type, double *forward,
+                  double *backward)
+{
+    *forward = c->strategy->capacity_factor > 0 ? 0 : expert_kernels(c, type);
+    *backward = c->stack->expert_backward_launches * *forward;
 }
 
 const rk_feed_forward rk_feed_forward_experts = {
@@ -362,4 +395,5 @@ const rk_feed_forward rk_feed_forward_experts = {
     .module = RK_MODULE_MOE,
     .regions = regions,
     .kernels = kernels,
+    .loose = loose,
 };

@@ -296,8 +296,11 @@ static double tensor_regions(const rk_block_context *c, const rk_layer_type *typ
  */
 static void add_layer_floor(rk_cost_builder *x, const rk_layer_type *type, bool full)
 {
-    double forward, backward;
+    double forward, backward, loose_forward = 0, loose_backward = 0;
     type->feed_forward->kernels(x->c, type, &forward, &backward);
+    if (type->feed_forward->loose) {
+        type->feed_forward->loose(x->c, type, &loose_forward, &loose_backward);
+    }
     if (type->mixer->kernels) {
         double own_forward, own_backward;
         type->mixer->kernels(x->c, type, &own_forward, &own_backward);
@@ -305,8 +308,10 @@ static void add_layer_floor(rk_cost_builder *x, const rk_layer_type *type, bool 
         backward += own_backward - RK_MIXER_KERNELS * x->c->stack->kernels_backward;
     }
     const double adapters = 4 * x->cost.adapters;
-    rk_add_host_floor(x, forward + adapters,
-                      backward + 2 * adapters + (full ? forward + adapters : 0));
+    const rk_kernels ahead = {.all = forward + adapters, .loose = loose_forward};
+    const rk_kernels back = {.all = backward + 2 * adapters + (full ? ahead.all : 0),
+                             .loose = loose_backward + (full ? ahead.loose : 0)};
+    rk_add_host_floor(x, ahead, back);
 }
 
 /*
@@ -562,7 +567,8 @@ static rk_cost head_cost(const rk_block_context *context, rk_operator_list *list
     x.cost.dense_params =
         rk_block_table_params(context) + x.cost.replicated_params + (model->head_bias ? width : 0);
     add_accumulation(&x);
-    rk_add_host_floor(&x, stack->kernels_forward, stack->kernels_backward);
+    rk_add_host_floor(&x, (rk_kernels){.all = stack->kernels_forward},
+                      (rk_kernels){.all = stack->kernels_backward});
     /* input and output of the final norm, logits; then the gradients of input and weight */
     const double norms = s->adapter_rank == 0 ? 2 : 1; /* only a learning head needs its input */
     rk_save(&x, false,

@@ -376,10 +376,13 @@ void rk_add_product_again(rk_cost_builder *x, double M, double N, double K)
  * What a pass of `device` seconds takes whose kernels take `host` seconds to launch: the longer of
  * the two, and both a little where they are alike, so that the bound sets in smoothly.  The sixth
  * power is chosen, not measured: it adds 12 % where both are equal, and 0.3 % where one is twice
- * the other.
+ * the other.  A host that waits for every kernel adds up with the device.
  */
-static double launched_seconds(double device, double host)
+static double launched_seconds(const rk_stack *stack, double device, double host)
 {
+    if (stack->blocks_launches) {
+        return device + host;
+    }
     const double high = device > host ? device : host;
     const double a = device / high, b = host / high;
     return high * pow(a * a * a * a * a * a + b * b * b * b * b * b, 1.0 / 6);
@@ -391,14 +394,15 @@ static double launched_seconds(double device, double host)
 static void floor_at(rk_cost_builder *x, rk_pass pass, double host, double *hidden)
 {
     const bool forward = pass == RK_PASS_FORWARD;
+    const rk_stack *stack = x->c->stack;
     const double device = rk_times_sum(forward ? &x->cost.forward : &x->cost.backward);
     if (host > 0) {
-        const double launched = launched_seconds(device, host);
+        const double launched = launched_seconds(stack, device, host);
         const rk_operator o = {.kind = RK_OPERATOR_LAUNCH,
                                .part = RK_PART_HOST,
                                .pass = pass,
                                .seconds = launched - device};
-        *hidden = *hidden > 0 ? launched_seconds(device + *hidden, host) - launched : 0;
+        *hidden = *hidden > 0 ? launched_seconds(stack, device + *hidden, host) - launched : 0;
         rk_emit(x, &o);
     }
 }
@@ -408,7 +412,8 @@ static void floor_at(rk_cost_builder *x, rk_pass pass, double host, double *hidd
  * between two passes, each with its own floor: neither gets longer when a kernel or its launch
  * takes less.
  */
-static void floor_apart(rk_cost *cost, double device, double host, double launch)
+static void floor_apart(const rk_stack *stack, rk_cost *cost, double device, double host,
+                        double launch)
 {
     const double weight = cost->weight_seconds;
     const double own = fmin(cost->weight_kernels * launch, host);
@@ -416,22 +421,30 @@ static void floor_apart(rk_cost *cost, double device, double host, double launch
         return;
     }
     const double rest = device - weight + cost->apart.sums;
-    cost->weight_seconds = launched_seconds(weight, own);
-    const double both = launched_seconds(rest, host - own) + cost->weight_seconds;
+    cost->weight_seconds = launched_seconds(stack, weight, own);
+    const double both = launched_seconds(stack, rest, host - own) + cost->weight_seconds;
     /* no less than 0, but for rounding */
-    cost->apart.launches = fmax(0, both - cost->apart.sums - launched_seconds(device, host));
+    cost->apart.launches = fmax(0, both - cost->apart.sums - launched_seconds(stack, device, host));
 }
 
-void rk_add_host_floor(rk_cost_builder *x, double kernels_forward, double kernels_backward)
+/* Launches of the kernels of a pass, by how much of them graphs leave. */
+static double launches_of(const rk_cost_builder *x, rk_kernels kernels, double captured)
+{
+    const rk_strategy *s = x->c->strategy;
+    const double more = s->tp > 1 ? x->c->stack->tp_kernels : 0;
+    return captured * (kernels.all - kernels.loose + more) + (s->graph_step ? 0 : kernels.loose);
+}
+
+void rk_add_host_floor(rk_cost_builder *x, rk_kernels forward, rk_kernels backward)
 {
     const rk_stack *stack = x->c->stack;
     const rk_strategy *s = x->c->strategy;
     const double captured = s->graph_step ? 0 : s->graph_capture ? stack->graph_share : 1;
     const double overlap = s->moe_overlap ? stack->overlap_launches : 1;
-    const double launch = captured * overlap * x->c->system->accelerator.launch_seconds;
-    const double more = s->tp > 1 ? stack->tp_kernels : 0;
-    const double host = (kernels_backward + more) * launch;
-    floor_apart(&x->cost, rk_times_sum(&x->cost.backward), host, launch);
-    floor_at(x, RK_PASS_FORWARD, (kernels_forward + more) * launch, &x->cost.hidden_forward);
+    const double launch = overlap * x->c->system->accelerator.launch_seconds;
+    const double host = launches_of(x, backward, captured) * launch;
+    floor_apart(stack, &x->cost, rk_times_sum(&x->cost.backward), host, captured * launch);
+    floor_at(x, RK_PASS_FORWARD, launches_of(x, forward, captured) * launch,
+             &x->cost.hidden_forward);
     floor_at(x, RK_PASS_BACKWARD, host, &x->cost.hidden_backward);
 }

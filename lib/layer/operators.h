@@ -94,8 +94,13 @@ void rk_add_exchange(rk_cost_builder *x, double in, double out);
  */
 #define RK_MIXER_KERNELS (7.0 / 12)
 
+/* Kernels of a pass, and how many of them a graph of layers cannot hold. */
+typedef struct rk_kernels {
+    double all, loose;
+} rk_kernels;
+
 /* Host-bound floor: the passes take at least the launch of their kernels. */
-void rk_add_host_floor(rk_cost_builder *x, double kernels_forward, double kernels_backward);
+void rk_add_host_floor(rk_cost_builder *x, rk_kernels forward, rk_kernels backward);
 
 /* Adds the matrices of a part of a layer that Muon orthogonalizes, where it is the optimizer. */
 void rk_add_orthogonalization(rk_cost_builder *x, const rk_part_kind *part,

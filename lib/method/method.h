@@ -36,7 +36,10 @@ typedef struct rk_problem {
             rk_inputs inputs;
             rk_plan_space space;
             /* Of what was loaded and settled before: */
-            double memory_usable;           /* of the accelerator, without the request's limit */
+            double memory_usable; /* of the accelerator, without the request's limit */
+            int64_t node;         /* size of nodes that the last request gave, or 0 */
+            int tier_count;       /* of the system, without that */
+            rk_tier tiers[RK_TIER_MAX];
             bool stack_given;               /* the stack was loaded as a document */
             bool has_usual;                 /* the stack is the usual one of */
             int usual_framework;            /* a framework that was given */

@@ -18,6 +18,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define SLICE 400000 /* strategies: tens of milliseconds */
 
@@ -33,7 +34,21 @@ static rk_status load_system(rk_problem *problem, const rk_source *source, rk_er
     const rk_status status = source->name ? rk_system_load(source->name, system, err)
                                           : rk_system_from_json(source->object, system, err);
     problem->reckon.memory_usable = system->accelerator.memory_usable;
+    problem->reckon.node = 0;
+    problem->reckon.tier_count = system->tier_count;
+    memcpy(problem->reckon.tiers, system->tiers, sizeof(system->tiers));
     return status;
+}
+
+/* Takes back the size of nodes of another request; the machine is as it was loaded. */
+static void restore_nodes(rk_problem *problem, int64_t node)
+{
+    rk_system *system = &problem->reckon.inputs.system;
+    if (problem->reckon.node != node) {
+        system->tier_count = problem->reckon.tier_count;
+        memcpy(system->tiers, problem->reckon.tiers, sizeof(system->tiers));
+        problem->reckon.node = node;
+    }
 }
 
 static rk_status load(rk_problem *problem, rk_document_kind kind, const rk_source *source,
@@ -74,6 +89,7 @@ static rk_status settle(rk_problem *problem, const rk_request *request, rk_error
     problem->reckon.usual_framework = request->framework;
     problem->reckon.usual_generation = generation;
     inputs->system.accelerator.memory_usable = problem->reckon.memory_usable;
+    restore_nodes(problem, request->gpus_per_node);
     return rk_request_apply(request, known, inputs, err);
 }
 

@@ -142,6 +142,10 @@ struct rk_feed_forward {
     /* Kernels of a layer with softmax attention and this network. */
     void (*kernels)(const struct rk_block_context *c, const rk_layer_type *type, double *forward,
                     double *backward);
+
+    /* Of these, kernels that a graph of layers cannot hold; NULL: none. */
+    void (*loose)(const struct rk_block_context *c, const rk_layer_type *type, double *forward,
+                  double *backward);
 };
 
 /* The kinds that documents are read with; both lists end with NULL. */

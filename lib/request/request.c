@@ -120,7 +120,8 @@ static rk_status check_accelerators(const rk_request *request, const rk_system *
 
 rk_status rk_request_limit(const rk_request *request, rk_system *system, rk_error *err)
 {
-    const rk_status status = check_accelerators(request, system, err);
+    rk_status status = rk_request_set_node(request, system, err);
+    status = status ? status : check_accelerators(request, system, err);
     if (!status && request->max_memory > 0) {
         system->accelerator.memory_usable = request->max_memory * GIB;
     }
@@ -148,11 +149,12 @@ rk_status rk_request_apply(const rk_request *request, bool stack_given, rk_input
                            rk_error *err)
 {
     rk_status status = rk_request_settle(request, stack_given, inputs, err);
+    status = status ? status : rk_request_limit(request, &inputs->system, err);
     if (!status && request->emit >= 0) {
         status = rk_launch_check(rk_launch_kinds[request->emit].framework, &inputs->model,
                                  &inputs->system, err);
     }
-    return status ? status : rk_request_limit(request, &inputs->system, err);
+    return status;
 }
 
 void rk_inputs_clear(rk_inputs *inputs)

@@ -82,7 +82,7 @@ rk_status rk_request_finish(void *request, rk_error *err);
 /* The documents that a request names, and what follows from them where it says nothing. */
 typedef struct rk_inputs {
     rk_model model;
-    rk_system system; /* with the request's limit of memory */
+    rk_system system; /* with the request's limit of memory and size of nodes */
     rk_software software;
 } rk_inputs;
 

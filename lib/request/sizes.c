@@ -20,21 +20,27 @@ int64_t rk_global_batch_near(int64_t accelerators, int64_t micro_batch, int64_t 
     return (int64_t)(odd * exp2(power));
 }
 
-/* Accelerators of a node: the innermost tier, or what the options say where they agree. */
+rk_status rk_request_set_node(const rk_request *request, rk_system *system, rk_error *err)
+{
+    if (!request->gpus_per_node || rk_system_set_node(system, request->gpus_per_node)) {
+        return RK_OK;
+    }
+    return rk_fail(err, RK_ERR_INVALID,
+                   "--gpus-per-node %" PRId64 ": the nodes of %s have %" PRId64
+                   "; give a system document of other nodes",
+                   request->gpus_per_node, system->name, rk_system_node(system));
+}
+
+/* Accelerators of a node: those of the options, otherwise of the machine. */
 static rk_status find_node(const rk_request *r, int64_t *node, rk_error *err)
 {
     rk_system system = {.accelerator.measured = NULL};
-    const rk_status status = rk_system_load(r->system, &system, err);
+    rk_status status = rk_system_load(r->system, &system, err);
     if (!status) {
-        *node = system.tier_count > 0 ? system.tiers[0].size : 1;
+        status = rk_request_set_node(r, &system, err);
+        *node = r->gpus_per_node ? r->gpus_per_node : rk_system_node(&system);
     }
     rk_system_clear(&system);
-    if (!status && r->gpus_per_node && r->gpus_per_node != *node) {
-        return rk_fail(err, RK_ERR_INVALID,
-                       "--gpus-per-node %" PRId64 ": the nodes of %s have %" PRId64
-                       "; give a system document of other nodes",
-                       r->gpus_per_node, r->system, *node);
-    }
     return status;
 }
 

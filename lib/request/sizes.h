@@ -16,6 +16,9 @@
  */
 int64_t rk_global_batch_near(int64_t accelerators, int64_t micro_batch, int64_t seq, double tokens);
 
+/* Gives a system nodes of --gpus-per-node; refuses nodes that the machine cannot have. */
+rk_status rk_request_set_node(const rk_request *request, rk_system *system, rk_error *err);
+
 /*
  * Fills in the accelerators of a request that gives nodes, and the batch of one that gives none.
  * Loads the documents it needs for that.  Refuses nodes that contradict the accelerators or the

@@ -83,7 +83,7 @@ const rk_option rk_strategy_options[RK_STRATEGY_OPTION_COUNT] = {
      .word = RK_WORD_NODES,
      .help = "number of nodes, in place of --accelerators"},
     NUMBER("gpus-per-node", "nproc-per-node", gpus_per_node,
-           "accelerators per node; checked against the system"),
+           "accelerators per node, where it is not the usual node of the system"),
     ABOVE("max-memory", NULL, max_memory, MEMORY_MAX,
           "memory limit per accelerator, GiB, or with a unit such as 70GB; default: all of it",
           .gib = true),

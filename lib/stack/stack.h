@@ -48,6 +48,7 @@ typedef struct rk_stack {
     double graph_share;                               /* of the kernels with graph capture */
     double overlap_launches;                          /* launches with moe_overlap over without */
     double router_seconds;                            /* of routing a microbatch, each way */
+    bool blocks_launches;                             /* every kernel ends before the next launch */
     /* Shares of communication that stay visible. */
     double tp_forward_exposed, tp_backward_exposed;
     double tp_reduce_exposed;  /* of reducing gradients beside the weight gradients */

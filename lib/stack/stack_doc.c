@@ -80,6 +80,7 @@ static const rk_field host_fields[] = {
     NUMBER(graph_share, 1, "share", "of the launches that remain with graph capture"),
     NUMBER(overlap_launches, 10, "ratio", "launches with all-to-all overlapped, over without"),
     SECONDS(router_seconds, "fixed time of routing a microbatch, each way"),
+    FLAG(blocks_launches, "the host waits for a kernel before it launches the next"),
 };
 
 static const rk_field communication_fields[] = {

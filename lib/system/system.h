@@ -193,6 +193,15 @@ typedef struct rk_system {
     double price;               /* $ per accelerator hour; 0: unknown */
 } rk_system;
 
+/* Accelerators of a node: what is joined by other links than those of a network. */
+int64_t rk_system_node(const rk_system *system);
+
+/*
+ * Makes nodes of `size` accelerators; false, and nothing changes, where the machine cannot have
+ * them.  A tray of a rack or host of a pod is no node of its own: these keep their domain.
+ */
+bool rk_system_set_node(rk_system *system, int64_t size);
+
 /*
  * Where the ranks of a communication group stand: within[i] ranks share one domain of tier i; the
  * last entry is the size of the group.  Where within[i] does not divide it, the last domain holds

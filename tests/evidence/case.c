@@ -482,6 +482,64 @@ static void test_exchange(void **state)
     assert_near(slow.estimate.step, usual.estimate.step, 0);
 }
 
+/*
+ * gpus_per_node: nodes of four of an H100, whose eight tensor ranks then span two; GH200 of four a
+ * node have NVLink between them; a tray of a rack is no node.
+ */
+static void test_nodes(void **state)
+{
+    (void)state;
+    static const char header[] = COLUMNS ",gpus_per_node";
+    static rk_run_case c;
+    rk_run_prediction usual, stated;
+    rk_system system;
+    rk_error err;
+    static const char *const rows[] = {
+        "1,mine," SHAPE "64,8,1,,8,1,256,none,ZeRO-1,BF16,1,,,8\n",
+        "1,mine," SHAPE "64,8,1,,8,1,256,none,ZeRO-1,BF16,1,,,4\n",
+        "1,mine," MODEL "GH200,64,4,1,,16,1,256,none,ZeRO-1,BF16,1,,,4\n",
+        "1,mine," MODEL "GB200,64,8,1,,8,1,256,none,ZeRO-1,BF16,1,,,4\n",
+    };
+    static const int64_t nodes[] = {8, 4, 4, 72};
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        assert_int_equal(fill_under(header, rows[i], &c, &err), RK_OK);
+        rk_run_system(&c, &sources.systems[c.system], &system);
+        assert_int_equal(rk_system_node(&system), nodes[i]);
+        rk_run_predict(&sources, &c, NULL, NULL, i == 0 ? &usual : &stated);
+        assert_true(i != 1 || stated.estimate.step > 1.1 * usual.estimate.step);
+    }
+}
+
+/* Layers of stages that a row states; a head start for the first stage needs less memory. */
+static void test_stage_layers(void **state)
+{
+    (void)state;
+    static const char header[] = COLUMNS ",stage_layers";
+    static rk_run_case c;
+    rk_run_prediction even, stated;
+    rk_error err;
+    assert_int_equal(
+        fill_under(header, "1,mine," SHAPE "64,4,4,,4,1,64,none,none,BF16,1,,,\n", &c, &err),
+        RK_OK);
+    rk_run_predict(&sources, &c, NULL, NULL, &even);
+    assert_int_equal(
+        fill_under(header, "1,mine," SHAPE "64,4,4,,4,1,64,none,none,BF16,1,,,6+9+9+8\n", &c, &err),
+        RK_OK);
+    assert_int_equal(c.strategy.layout_count, 4);
+    assert_int_equal(c.layout[0] * 1000 + c.layout[1] * 100 + c.layout[2] * 10 + c.layout[3], 6998);
+    rk_run_predict(&sources, &c, NULL, NULL, &stated);
+    assert_true(stated.estimate.step > even.estimate.step);
+    assert_true(stated.memory < even.memory);
+    static const char *const wrong[] = {"8+8+8", "8+8+8+9", "8+8+8+", "8+8+8+x", "-8+8+16+16"};
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+        char row[256];
+        (void)snprintf(row, sizeof(row), "1,mine," SHAPE "64,4,4,,4,1,64,none,none,BF16,1,,,%s\n",
+                       wrong[i]);
+        assert_int_equal(fill_under(header, row, &c, &err), RK_ERR_INVALID);
+        assert_non_null(strstr(err.message, "stage_layers"));
+    }
+}
+
 /* Modules that the table's maker guessed: named, the verdict is open, the run as the cells say. */
 static void test_guessed_modules(void **state)
 {
@@ -551,6 +609,36 @@ static void test_open_settings(void **state)
         assert_false(c.filled);
         assert_int_equal(c.strategy.low_activations, strcmp(rows[i].low_activations, "true") == 0);
     }
+}
+
+/* Latent attention that does not fit as it is recomputes its way up first, as recipes do. */
+static void test_latent_recompute(void **state)
+{
+    static rk_run_case c;
+    rk_error err;
+    const char *row =
+        "1,mine,deepseek-v3,61,7168,18432,128,129280,4096,H100,1024,2,8,4,64,1,8192,,ZeRO-1,FP8,1,,"
+        ",256,8,,,1,64,2048,2025,megatron-bridge\n";
+    (void)state;
+    assert_int_equal(fill_under(EXPERTS ",ep,moe_ffn,year,framework", row, &c, &err), RK_OK);
+    assert_int_equal(c.strategy.recompute, RK_REC_SELECTIVE);
+    assert_int_equal(c.strategy.recompute_modules, RK_MODULE_MLA_UP);
+    assert_non_null(strstr(c.assumed, "recompute"));
+}
+
+/* What a rule says of the software that a row names is a fact, whatever was assumed before. */
+static void test_recipe_recompute(void **state)
+{
+    static rk_run_case c;
+    rk_error err;
+    const char *row =
+        "1,mine,deepseek-v3,61,7168,18432,128,129280,4096,H100,512,2,8,1,32,1,4096,,ZeRO-1,BF16,1,,"
+        ",256,8,,,1,64,2048,2025,nemo,25.02\n";
+    (void)state;
+    assert_int_equal(
+        fill_under(EXPERTS ",ep,moe_ffn,year,framework,framework_version", row, &c, &err), RK_OK);
+    assert_int_equal(c.strategy.recompute_modules, RK_MODULE_MLA_UP);
+    assert_null(strstr(c.assumed, "recompute"));
 }
 
 /* Of stated data-parallel ranks, what is left is shared out as the fastest step has it. */
@@ -773,7 +861,11 @@ int main(void)
         cmocka_unit_test(test_utilisation),
         cmocka_unit_test(test_guessed),
         cmocka_unit_test(test_guessed_modules),
+        cmocka_unit_test(test_nodes),
+        cmocka_unit_test(test_stage_layers),
         cmocka_unit_test(test_open_settings),
+        cmocka_unit_test(test_latent_recompute),
+        cmocka_unit_test(test_recipe_recompute),
         cmocka_unit_test(test_planned_inside),
         cmocka_unit_test(test_planned_experts),
         cmocka_unit_test(test_assumed_sharding),

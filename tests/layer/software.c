@@ -34,6 +34,32 @@ static void test_graphs(void **state)
     assert_near(step.forward.part[RK_PART_HOST] + step.backward.part[RK_PART_HOST], 0, 0);
 }
 
+/* A graph of layers leaves out experts, whose shapes depend on the routing, without a capacity. */
+static void test_graphs_of_experts(void **state)
+{
+    (void)state;
+    const rk_model model = model_of("qwen3-30b-a3b");
+    rk_system system = system_of("h100-sxm");
+    rk_stack stack = stack_of("megatron-2025");
+    rk_strategy s = rk_strategy_defaults(&model);
+    s.dp = s.ep = s.global_batch = 8;
+    s.graph_capture = true;
+    stack.graph_share = 0.25;
+    stack.capacity_launches = 0.5;
+    system.accelerator.launch_seconds = 1; /* nothing else counts */
+    const double experts = (double)model.types[0].moe.experts / 8 * stack.expert_kernels;
+    const rk_cost dropless = cost_of(&model, &system, &stack, &s);
+    assert_near(rk_times_sum(&dropless.forward), stack.moe_kernels_forward / 4 + experts, 1e-9);
+    assert_near(rk_times_sum(&dropless.backward),
+                stack.moe_kernels_backward / 4 + stack.expert_backward_launches * experts, 1e-9);
+    s.capacity_factor = 1;
+    const rk_cost padded = cost_of(&model, &system, &stack, &s);
+    assert_near(rk_times_sum(&padded.forward), (stack.moe_kernels_forward + experts / 2) / 4, 1e-9);
+    s.graph_step = true;
+    const rk_cost step = cost_of(&model, &system, &stack, &s);
+    assert_near(step.forward.part[RK_PART_HOST], 0, 0);
+}
+
 /*
  * Of overlapped all-to-all what compute does not cover stays visible, and the cores that it keeps;
  * where kernels are launched one by one, it costs launches besides.
@@ -66,6 +92,28 @@ static void test_expert_overlap(void **state)
     s.moe_overlap = false;
     assert_true(eager.forward.part[RK_PART_HOST] >
                 cost_of(&model, &system, &stack, &s).forward.part[RK_PART_HOST]);
+}
+
+/* A host that waits for every kernel adds its launches to what the device takes. */
+static void test_blocked_launches(void **state)
+{
+    (void)state;
+    const rk_model model = model_of("bloom-176b");
+    const rk_system system = system_of("a100-sxm-80gb");
+    rk_stack stack = stack_of("megatron-deepspeed-2022");
+    rk_strategy s = rk_strategy_defaults(&model);
+    s.tp = 8;
+    const double launch = system.accelerator.launch_seconds;
+    const rk_cost queued = cost_of(&model, &system, &stack, &s);
+    stack.blocks_launches = true;
+    const rk_cost blocked = cost_of(&model, &system, &stack, &s);
+    assert_true(queued.forward.part[RK_PART_HOST] < 1e-4);
+    assert_near(blocked.forward.part[RK_PART_HOST],
+                (stack.kernels_forward + stack.tp_kernels) * launch, 1e-9);
+    assert_near(blocked.backward.part[RK_PART_HOST],
+                (stack.kernels_backward + stack.tp_kernels) * launch, 1e-9);
+    s.graph_step = true; /* nothing is launched one by one */
+    assert_near(cost_of(&model, &system, &stack, &s).forward.part[RK_PART_HOST], 0, 0);
 }
 
 /* What compute is too short to cover stays visible in full. */
@@ -120,6 +168,31 @@ static void test_capacity(void **state)
     assert_near(rk_times_sum(&dropless.forward), stack.moe_kernels_forward + experts, 1e-6);
     assert_near(rk_times_sum(&dropped.forward),
                 stack.moe_kernels_forward + stack.capacity_launches * experts, 1e-6);
+}
+
+/* Rows that an all-to-all delivers are sorted by expert where a rank has several of them. */
+static void test_sorted_again(void **state)
+{
+    (void)state;
+    const rk_model model = model_of("qwen3-30b-a3b");
+    rk_system system = system_of("h100-sxm");
+    rk_stack stack = stack_of("megatron-2025");
+    rk_strategy s = rk_strategy_defaults(&model);
+    s.dp = s.ep = s.global_batch = 8;
+    s.graph_step = true; /* no launches */
+    const rk_cost written = cost_of(&model, &system, &stack, &s);
+    stack.deduplicates = false;
+    const rk_cost sorted = cost_of(&model, &system, &stack, &s);
+    const double bytes = 4.0 * 2 * (double)s.seq * 8 * (double)model.hidden;
+    const double once = rk_stream_seconds(&system.accelerator, bytes),
+                 twice = rk_stream_seconds(&system.accelerator, 2 * bytes);
+    assert_near(sorted.forward.part[RK_PART_EXPERT] - written.forward.part[RK_PART_EXPERT],
+                (twice - once) / stack.stream_share, 1e-9);
+    s.dp = s.ep = s.global_batch = 128; /* an expert for each rank */
+    const rk_cost one = cost_of(&model, &system, &stack, &s);
+    stack.deduplicates = true;
+    assert_near(cost_of(&model, &system, &stack, &s).forward.part[RK_PART_EXPERT],
+                one.forward.part[RK_PART_EXPERT], 0);
 }
 
 /*
@@ -205,10 +278,13 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_graphs),
+        cmocka_unit_test(test_graphs_of_experts),
+        cmocka_unit_test(test_blocked_launches),
         cmocka_unit_test(test_expert_overlap),
         cmocka_unit_test(test_expert_overlap_uncovered),
         cmocka_unit_test(test_head_alignment),
         cmocka_unit_test(test_capacity),
+        cmocka_unit_test(test_sorted_again),
         cmocka_unit_test(test_split_backward),
         cmocka_unit_test(test_clamped),
         cmocka_unit_test(test_tensor_overlap),

@@ -56,7 +56,31 @@ static void test_nodes(void **state)
     assert_int_equal(rk_request_settle_sizes(&r, &err), RK_ERR_INVALID);
     r = request_of("llama3-8b", "h100-sxm");
     r.gpus_per_node = 4;
+    r.nodes = 6;
+    assert_int_equal(rk_request_settle_sizes(&r, &err), RK_OK);
+    assert_int_equal(r.accelerators, 24);
+    r = request_of("llama3-8b", "gb200"); /* trays of a rack */
+    r.gpus_per_node = 4;
+    r.nodes = 6;
+    assert_int_equal(rk_request_settle_sizes(&r, &err), RK_OK);
+    assert_int_equal(r.accelerators, 24);
+    r = request_of("llama3-8b", "gh200"); /* its document knows no links inside a node */
+    r.gpus_per_node = 4;
     assert_int_equal(rk_request_settle_sizes(&r, &err), RK_ERR_INVALID);
+}
+
+/* The machine of a request has nodes of --gpus-per-node. */
+static void test_node_size(void **state)
+{
+    rk_error err;
+    rk_inputs inputs;
+    rk_request r = request_of("llama3-8b", "h100-sxm");
+    (void)state;
+    r.accelerators = 32;
+    r.gpus_per_node = 4;
+    assert_int_equal(rk_request_load(&r, &inputs, &err), RK_OK);
+    assert_int_equal(rk_system_node(&inputs.system), 4);
+    rk_inputs_clear(&inputs);
 }
 
 static void test_virtual_stages(void **state)
@@ -75,9 +99,8 @@ static void test_virtual_stages(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_default_batch),
-        cmocka_unit_test(test_default_batch_tokens),
-        cmocka_unit_test(test_nodes),
+        cmocka_unit_test(test_default_batch),  cmocka_unit_test(test_default_batch_tokens),
+        cmocka_unit_test(test_nodes),          cmocka_unit_test(test_node_size),
         cmocka_unit_test(test_virtual_stages),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

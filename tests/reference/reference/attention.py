@@ -115,7 +115,7 @@ def add_unfused(x, layer):
     d_qk, d_v = layer.d_qk, layer.d_v
     queries, keys = s.seq / s.cp, s.seq
     batch = s.micro_batch * layer.heads / s.tp
-    slow = (6 if c.element * d_qk % 16 else 1) / c.stack.gemm_share
+    slow = (11 if c.element * d_qk % 16 else 1) / c.stack.gemm_share
 
     def seconds(n, k):
         return slow * kernels.gemm(c.accelerator, c.wide, queries, n, k, batch=batch)

@@ -308,6 +308,7 @@ STACK_DEFAULTS = {
         "moe_kernels_backward": 0, "expert_kernels": 0, "expert_cast_kernels": 0,
         "expert_backward_launches": 1,
         "capacity_launches": 1, "graph_share": 1, "overlap_launches": 1, "router_seconds": 0,
+        "blocks_launches": False,
     },
     "communication": {
         "tp_forward_exposed": 1, "tp_backward_exposed": 1,

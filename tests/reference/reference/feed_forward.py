@@ -88,7 +88,10 @@ def add_experts(x, layer):
     operators = c.recomputes("operators")
 
     x.linear("experts", c.wide, tokens, layer.experts + layer.zero_experts, h)
-    permuted = stack.permute_passes * 4 * c.element * rows / s.etp * seen
+    sorted_rows = rows / s.etp
+    if not stack.deduplicates and s.ep * s.etp > 1 and layer.experts > s.ep:
+        sorted_rows += rows
+    permuted = stack.permute_passes * 4 * c.element * sorted_rows * seen
     x.stream("experts", permuted, permuted)
     x.comm("experts", stack.router_seconds, stack.router_seconds)
     add_dispatch(x, layer)

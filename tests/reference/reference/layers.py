@@ -104,12 +104,15 @@ def add_accumulation(x):
 
 def add_layer_launches(x, layer, checkpointed):
     c, s, stack = x.c, x.c.strategy, x.c.stack
+    loose = [0, 0]
     if layer.experts:
         each = stack.expert_kernels + (stack.expert_cast_kernels if c.low else 0)
         each *= stack.capacity_launches if s.capacity_factor > 0 else 1
         experts = layer.experts / s.ep * each
         forward = stack.moe_kernels_forward + experts
         backward = stack.moe_kernels_backward + stack.expert_backward_launches * experts
+        if not s.capacity_factor:
+            loose = [experts, stack.expert_backward_launches * experts]
     else:
         forward, backward = stack.kernels_forward, stack.kernels_backward
         if layer.feed_forward == "none":
@@ -128,7 +131,9 @@ def add_layer_launches(x, layer, checkpointed):
         forward, backward = forward + stack.kernels_forward + 3, backward + stack.kernels_backward + 6
     forward += 4 * x.adapters
     backward += 8 * x.adapters
-    x.floor_at_launches(forward, backward + (forward if checkpointed else 0))
+    if checkpointed:
+        backward, loose[1] = backward + forward, loose[1] + loose[0]
+    x.floor_at_launches(forward, backward, *loose)
 
 
 def overlap_exchange(x):

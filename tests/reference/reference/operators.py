@@ -65,8 +65,10 @@ class Setting:
         return module in s.recompute_modules or by_operators
 
 
-def launched(device, host):
+def launched(stack, device, host):
     """Seconds of a pass whose kernels take `host` seconds to launch."""
+    if stack.blocks_launches:
+        return device + max(host, 0)
     high = max(device, host)
     return high * ((device / high) ** 6 + (host / high) ** 6) ** (1 / 6) if host > 0 else device
 
@@ -210,23 +212,27 @@ class Block:
 
     # ---- launches
 
-    def floor_at_launches(self, forward, backward):
+    def floor_at_launches(self, forward, backward, loose_forward=0, loose_backward=0):
+        """Loose kernels are those that a graph of layers leaves out."""
         c, s = self.c, self.c.strategy
         captured = 0 if s.graph_step else c.stack.graph_share if s.graph_capture else 1
         overlap = c.stack.overlap_launches if s.moe_overlap else 1
         more = c.stack.tp_kernels if s.tp > 1 else 0
         each = c.accelerator.launch * captured * overlap
-        for way, count in (("forward", forward), ("backward", backward)):
-            device, host = getattr(self, way + "_seconds"), (count + more) * each
-            longer = launched(device + getattr(self, "hidden_" + way), host)
-            setattr(self, "hidden_" + way, longer - launched(device, host))
+        alone = 0 if s.graph_step else c.accelerator.launch * overlap
+        ahead = (forward - loose_forward + more) * each + loose_forward * alone
+        host = (backward - loose_backward + more) * each + loose_backward * alone
+        for way, launches in (("forward", ahead), ("backward", host)):
+            device = getattr(self, way + "_seconds")
+            longer = launched(c.stack, device + getattr(self, "hidden_" + way), launches)
+            setattr(self, "hidden_" + way, longer - launched(c.stack, device, launches))
         self.forward["host-bound"] += (
-            launched(self.forward_seconds, (forward + more) * each) - self.forward_seconds)
-        host, device = (backward + more) * each, self.backward_seconds
-        self.backward["host-bound"] += launched(device, host) - device
+            launched(c.stack, self.forward_seconds, ahead) - self.forward_seconds)
+        device = self.backward_seconds
+        self.backward["host-bound"] += launched(c.stack, device, host) - device
         if host > 0 and self.weight_seconds > 0:
             own = min(self.weight_kernels * each, host)
-            rest = launched(device - self.weight_seconds + self.apart_sums, host - own)
-            self.weight_seconds = launched(self.weight_seconds, own)
+            rest = launched(c.stack, device - self.weight_seconds + self.apart_sums, host - own)
+            self.weight_seconds = launched(c.stack, self.weight_seconds, own)
             both = rest + self.weight_seconds
-            self.apart_launches = max(0, both - self.apart_sums - launched(device, host))
+            self.apart_launches = max(0, both - self.apart_sums - launched(c.stack, device, host))
