@@ -13,6 +13,9 @@ import subprocess
 import sys
 import tempfile
 
+# Groups that span levels: 8 nodes, two supernodes.
+LEVELS = (("atlas-800t-a2", "910B2, 8 nodes of 8", 64), ("cloudmatrix-384", "910C, 2 supernodes of 384", 768),
+          ("deepseek-v3-h800", "H800, 8 nodes of 8", 64))
 CLUSTERS = (("atlas-800t-a2", "910B2"), ("cloudmatrix-384", "910C"), ("deepseek-v3-h800", "H800"))
 DENSE = ["--model", "llama3-70b", "-p", "64", "-b", "128", "--tp", "8", "--pp", "4",
          "--micro-batch", "1", "--cp", "1", "--vp", "1", "--ep", "1", "--etp", "1", "--zero", "1"]
@@ -23,16 +26,6 @@ EXPERTS = ["--model", "qwen3-30b-a3b", "-p", "64", "-b", "512", "--seq", "4096",
            "--vp", "2", "--ep", "16", "--micro-batch", "1", "--cp", "1", "--etp", "1", "--zero", "1",
            "--recompute", "selective"]
 MiB = 1 << 20
-
-# Links beside those of the first tier, GB/s of an accelerator each way.
-SIDES = {
-    "atlas-800t-a2": [("RoCE", 25, 40, "NIC of 200 Gb/s")],
-    "cloudmatrix-384": [("RoCE", 50, 40, "NIC of 400 Gb/s; CANN AnyPath uses HCCS, SIO and RoCE together "
-                         "(hiascend.com, tech article of 2025-04-28)")],
-    "deepseek-v3-h800": [("PCIe", 25, 30, "half of PCIe 5 x16, which the NIC shares"),
-                         ("NDR", 25, 40, "FlexLink, arXiv 2510.15882")],
-}
-
 
 class Reckon:
     def __init__(self, program):
@@ -52,30 +45,24 @@ class Reckon:
         estimate = answer["estimate"]
         return estimate["step_s"] - (estimate["time_s"][without] if without else 0)
 
-    def ways(self, system, ranks, size):
+    def ways(self, system, ranks, size, *more):
+        """Seconds and chunks of each way to run an all-reduce."""
         answer = self.ask("comm", "all-reduce", "--system", system, "--ranks", str(ranks),
-                          "--bytes", str(size), "--algorithm", "all")
-        return {c["algorithm"]: c["seconds"] for c in answer["collectives"]}
+                          "--bytes", str(size), "--algorithm", "all", *more)
+        return {c["algorithm"]: (c["seconds"], c.get("chunks", 1)) for c in answer["collectives"]}
 
-    def with_sides(self, system, folder):
-        """The document of a system whose innermost tier has links beside its own."""
-        document = json.loads(subprocess.run([self.program, "show", "--json", system],
-                                             capture_output=True, text=True, check=True).stdout)
-        accelerator = json.loads(subprocess.run(
-            [self.program, "show", "--json", document["accelerator"]],
-            capture_output=True, text=True, check=True).stdout)
-        tiers = document.setdefault("tiers", accelerator["tiers"])
-        tier = tiers[0]
-        if "as" in tier:
-            base = next(t for t in accelerator["tiers"] if t["name"] == tier["as"])
-            tier = {**base, **{key: value for key, value in tier.items() if key != "as"}}
-        tier["side_links"] = [{"name": name, "bandwidth_GBps": rate, "efficiency": 0.9,
-                               "latency_us": latency, "source": source}
-                              for name, rate, latency, source in SIDES[system]]
-        document["tiers"][0] = tier
-        path = f"{folder}/{system}.json"
+    def document(self, name):
+        return json.loads(subprocess.run([self.program, "show", "--json", name],
+                                         capture_output=True, text=True, check=True).stdout)
+
+    def stack_with_graphs(self, system, folder):
+        """The stack of a system, if its graphs of layers save as many launches as Megatron's."""
+        name = self.ask("estimate", "--system", system, *SMALL)["request"]["stack"]
+        stack = self.document(name)
+        stack["host"]["graph_share"] = self.document("megatron-2025")["host"]["graph_share"]
+        path = f"{folder}/{name}.json"
         with open(path, "w", encoding="utf-8") as file:
-            json.dump(document, file)
+            json.dump(stack, file)
         return path
 
 
@@ -110,37 +97,51 @@ def head(first):
     print("|---" * (len(CLUSTERS) + 1) + "|")
 
 
-def collectives(reckon):
-    print("## All-reduce over servers: one level after the other, or both at once\n")
-    print("64 ranks. By levels: reduce-scatter inside, ring between, all-gather inside. At once: HCCL's")
-    print("pipeline where servers are meshes (910B2), a ring for every NIC where they are switches (H800).")
-    print("The 64 ranks of the CloudMatrix share one UB switch and have no levels.\n")
-    head("size")
-    for size in (1, 16, 256, 1024):
-        cells = []
-        for system, _ in CLUSTERS:
-            ways = reckon.ways(system, 64, size * MiB)
-            at_once = ways.get("concurrent", ways.get("flat-ring"))
-            cells.append(f"{shown(ways['ring'])} → {shown(at_once)} ({gain(ways['ring'], at_once)})"
-                         if at_once else shown(ways["ring"]))
-        row(f"{size} MiB", cells)
+def hierarchical(reckon):
+    print("## Hierarchical all-reduce: serial, pipelined, concurrent\n")
+    print("Reduce-scatter inside a node or supernode, a ring between, all-gather inside. *Serial*: one phase")
+    print("after the other. *Pipelined*: the tensor is cut into chunks, and the links inside work on one chunk")
+    print("while the NICs work on another; the fastest number of chunks is in brackets. A chunk is priced as a")
+    print("collective of its own, so small tensors gain nothing. *Concurrent*: HCCL's pipeline, which hands each chunk")
+    print("that arrives from the next server to the ranks of the own server over their mesh; switches have no such")
+    print("form. *One ring*: a ring through all ranks for each NIC, which needs a switch inside.\n")
+    print("| cluster | size | serial | pipelined | concurrent | one ring |")
+    print("|---|---|---|---|---|---|")
+    for system, name, ranks in LEVELS:
+        for size in (1, 16, 256, 1024):
+            serial = reckon.ways(system, ranks, size * MiB, "--chunks", "1")["ring"][0]
+            ways = reckon.ways(system, ranks, size * MiB, "--chunks", "0")
+            cells = [f"{shown(ways['ring'][0])} ({ways['ring'][1]}; {gain(serial, ways['ring'][0])})"]
+            for way in ("concurrent", "flat-ring"):
+                seconds = ways.get(way, (None,))[0]
+                cells.append(f"{shown(seconds)} ({gain(serial, seconds)})" if seconds else "–")
+            row(name, [f"{size} MiB", shown(serial), *cells])
+    print("\nOn H800 one ring is slow for small tensors: its 126 steps go through all 64 ranks at the latency of")
+    print("the NICs, where the ring between nodes takes 14. At 1 GiB it moves 1.97 of the tensor over the 8 NICs of a")
+    print("node, the hierarchical form 1.75, but it keeps NVLink and NICs at work together without chunks. On 910B2")
+    print("the mesh and the NICs take about as long as each other, so both at once nearly halve the time. Between two")
+    print("supernodes 384 NICs each carry 1/384 of the tensor: UB takes almost all of the time, and overlap gains nothing.")
+    print("\nThe 64 ranks of the table below stand in one supernode of 910C and have no levels: an all-reduce takes")
+    print(", ".join(f"{shown(reckon.ways('cloudmatrix-384', 64, size * MiB)['ring'][0])} of {size} MiB"
+                    for size in (1, 16, 256, 1024)) + " there.")
 
 
 def techniques(reckon, folder):
     print("\n## A step without and with a technique\n")
     head("technique")
     plain = [*DENSE, "--recompute", "selective"]
-    sides = [reckon.step(reckon.with_sides(system, folder), *plain) for system, _ in CLUSTERS]
-    compare("TP traffic over the links of the tier → and side links (1)",
-            [reckon.step(system, *plain) for system, _ in CLUSTERS], sides)
+    compare("TP traffic over HCCS, UB or NVLink → split over it and the side links (1)",
+            *steps(reckon, plain, [*plain, "--side-links"]))
     compare("TP, gradients and parameters exposed → hidden (1)",
             *steps(reckon, [*plain, "--overlap", "none"], [*plain, "--overlap", "tp,grad,param,pp"]))
     compare("all-to-all of experts exposed → all of it hidden (2)",
             [reckon.step(system, *EXPERTS) for system, _ in CLUSTERS],
             [reckon.step(system, *EXPERTS, without="ep_comm") for system, _ in CLUSTERS])
-    compare("kernels launched one by one → layers as graphs (3)",
-            *steps(reckon, SMALL, [*SMALL, "--graph-capture"]))
-    compare("kernels launched one by one → the step as one graph, sunk to the device (3)",
+    graphs = [reckon.step(system, *SMALL, "--graph-capture", "--stack",
+                          reckon.stack_with_graphs(system, folder)) for system, _ in CLUSTERS]
+    compare("kernels launched one by one → a graph for each layer (3)",
+            [reckon.step(system, *SMALL) for system, _ in CLUSTERS], graphs)
+    compare("kernels launched one by one → the step as one graph, sunk to the device (4)",
             *steps(reckon, SMALL, [*SMALL, "--graph-step"]))
     compare("attention unfused → fused as flash attention (1)",
             *steps(reckon, [*DENSE, "--attention", "unfused", "--recompute", "full"],
@@ -152,9 +153,10 @@ def techniques(reckon, folder):
     print("\n1. Llama 3 70B on 64 accelerators, TP 8, PP 4, batch 128, micro-batch 1.")
     print("2. Qwen3 30B-A3B on 64 accelerators, EP 16, PP 2, VP 2, batch 512 of 4,096 tokens: an upper limit.")
     print("   The estimate itself hides no all-to-all on these stacks (mindspeed; on H800 megatron-2025).")
-    print("3. GPT-2 small on 8 accelerators, one sequence of 512 tokens a microbatch: the host launches kernels")
-    print("   more slowly than they run. No measurement says what graphs of layers save with mindspeed, so its")
-    print("   document (`graph_share`) saves nothing; a sunk graph has no launches left, an upper limit.")
+    print("3. GPT-2 small on 8 accelerators, one sequence of 512 tokens in a micro-batch: the host launches kernels")
+    print("   more slowly than they run. The graphs leave 42 % of the launches, as in the stacks of Megatron;")
+    print("   on Ascend that is an assumption: no measurement is at hand, and the mindspeed stack itself saves nothing.")
+    print("4. The same; nothing is left to launch, an upper limit.")
 
 
 def main():
@@ -164,15 +166,15 @@ def main():
     print("# What techniques are worth on Ascend clusters\n")
     print("Written by `tools/ascend.py BUILD/reckon`; estimates of the reckon model, not measurements.")
     print("The documents of Ascend machines mark what in them is uncertain (`reckon show ascend-910b2`).\n")
-    collectives(reckon)
+    hierarchical(reckon)
     with tempfile.TemporaryDirectory() as folder:
         techniques(reckon, folder)
-    print("\nSide links of an accelerator, each way:\n")
+    print("\nSide links of an accelerator, each way (`--side-links`):\n")
     for system, name in CLUSTERS:
-        print(f"- {name}: " + ", ".join(f"{link} {rate} GB/s ({source})"
-                                        for link, rate, _, source in SIDES[system]))
-    print("\nWhat they add is an upper limit: they are taken to be idle, and where PCIe and the NIC share an")
-    print("uplink, the two have to add up to it.")
+        for side in reckon.document(system)["tiers"][0]["side_links"]:
+            print(f"- {name}: {side['name']}, {side['bandwidth_GBps']:g} GB/s. {side['source']}")
+    print("\nWhat they add is an upper limit: they are taken to be idle. Where PCIe and the NIC share an uplink,")
+    print("the two add up to it.")
 
 
 if __name__ == "__main__":

@@ -16,18 +16,19 @@ static double least_bytes(const rk_group *group, int tier, rk_collective op, dou
 {
     const double below = tier > 0 ? (double)group->within[tier - 1] : 1;
     const double within = (double)group->within[tier], u = ceil(within / below);
+    const double links = (double)rk_group_fewest(group, tier - 1); /* out of the smallest domain */
     switch (op) {
     case RK_COLL_ALL_TO_ALL:
         return bytes * (within - below) / (double)group->size;
     case RK_COLL_ALL_REDUCE:
-        return 2 * (u - 1) / u * bytes / below;
+        return 2 * (u - 1) / u * bytes / links;
     case RK_COLL_REDUCE_SCATTER:
     case RK_COLL_ALL_GATHER:
     case RK_COLL_SCATTER:
     case RK_COLL_GATHER:
-        return (u - 1) / u * bytes / below;
+        return (u - 1) / u * bytes / links;
     default:
-        return u > 1 ? bytes / below : 0;
+        return u > 1 ? bytes / links : 0;
     }
 }
 

@@ -26,6 +26,7 @@ typedef struct question {
     rk_collective op;
     double bytes;
     int outer; /* the outermost tier that the group spans */
+    rk_way_options options;
 } question;
 
 /* ---- one tier ------------------------------------------------------------------------------ */
@@ -46,6 +47,15 @@ static bool spans(const question *q, int i)
 static int32_t units(const question *q, int i)
 {
     return (int32_t)((q->group->within[i] + below(q, i) - 1) / below(q, i));
+}
+
+/*
+ * The part of the tensor that a rank takes to tier i, the tiers below having spread it: of domains
+ * with different numbers of ranks, in the one that has fewest.
+ */
+static double share_of(const question *q, int i)
+{
+    return 1 / (double)rk_group_fewest(q->group, i - 1);
 }
 
 /* The port of a unit; of mesh tiers the link of a pair, which rings have too. */
@@ -122,6 +132,7 @@ static rk_way_phase phase_on_torus(const question *q, int i, rk_collective op, d
     return (rk_way_phase){
         .tier = tier,
         .job = {.op = op, .ranks = units(q, i), .bytes = bytes, .chunks = 1},
+        .link = {tier->bandwidth * tier->efficiency / (2 * (double)tier->axes), tier->step_latency},
         .busy_s = t.bytes / (t.bandwidth * tier->efficiency),
         .seconds = rk_traffic_seconds(tier, &t),
     };
@@ -157,7 +168,7 @@ static void add_inner(const question *q, rk_way *way, rk_collective op, bool out
 {
     for (int k = 0; k < q->outer; k++) {
         const int i = outwards ? k : q->outer - 1 - k;
-        const double share = op == RK_COLL_ALL_TO_ALL ? 1 : 1 / (double)below(q, i);
+        const double share = op == RK_COLL_ALL_TO_ALL ? 1 : share_of(q, i);
         if (spans(q, i)) {
             add_phase(way, cheapest_phase(q, i, op, q->bytes * share));
         }
@@ -188,7 +199,7 @@ static sides sides_of(rk_collective op)
 }
 
 /* Phases overlap as the outermost tier says; all-to-all hands everything over in between. */
-static void sum_phases(const question *q, rk_way *way)
+static double overlapped(const question *q, const rk_way *way)
 {
     double sum = 0, longest = 0;
     for (int i = 0; i < way->phase_count; i++) {
@@ -196,15 +207,34 @@ static void sum_phases(const question *q, rk_way *way)
         longest = fmax(longest, way->phases[i].seconds);
     }
     const double serial = q->op == RK_COLL_ALL_TO_ALL ? 1 : q->system->tiers[q->outer].serial;
-    way->seconds = longest + serial * (sum - longest);
+    return longest + serial * (sum - longest);
 }
 
-/* An algorithm in the outermost tier, the cheapest inside. */
-static rk_way way_by_tiers(const question *q, const rk_algorithm *algorithm)
+/* Chunks follow each other; phases are of one, and those in the same tier share its links. */
+static double pipelined(const question *q, const rk_way *way)
+{
+    double sum = 0, longest = 0, of[RK_TIER_MAX] = {0};
+    for (int i = 0; i < way->phase_count; i++) {
+        double *tier = &of[way->phases[i].tier - q->system->tiers];
+        sum += way->phases[i].seconds;
+        *tier += way->phases[i].seconds;
+        longest = fmax(longest, *tier);
+    }
+    return sum + ((double)way->chunks - 1) * longest;
+}
+
+static void sum_phases(const question *q, rk_way *way)
+{
+    way->seconds = way->chunks > 0 ? pipelined(q, way) : overlapped(q, way);
+}
+
+/* An algorithm in the outermost tier, the cheapest inside; q->bytes are those of a chunk. */
+static rk_way chunk_by_tiers(const question *q, const rk_algorithm *algorithm, int32_t chunks)
 {
     const sides inner = sides_of(q->op);
-    const double share = q->op == RK_COLL_ALL_TO_ALL ? 1 : 1 / (double)below(q, q->outer);
-    rk_way way = {.name = algorithm ? algorithm->name : rk_axes_name};
+    const double share = (q->op == RK_COLL_ALL_TO_ALL ? 1 : share_of(q, q->outer)) *
+                         rk_group_lack(q->group, q->outer - 1, q->op);
+    rk_way way = {.name = algorithm ? algorithm->name : rk_axes_name, .chunks = chunks};
     if (inner.before != RK_COLL_COUNT) {
         add_inner(q, &way, inner.before, true);
     }
@@ -217,21 +247,36 @@ static rk_way way_by_tiers(const question *q, const rk_algorithm *algorithm)
     return way;
 }
 
+/* In as many chunks as are asked for; the fastest of powers of two if that is asked for. */
+static rk_way way_by_tiers(const question *q, const rk_algorithm *algorithm)
+{
+    const bool best = q->options.chunks == RK_WAY_BEST_CHUNKS;
+    const int32_t first = best ? 1 : q->options.chunks;
+    question part = *q;
+    part.bytes = q->bytes / (double)(first > 0 ? first : 1);
+    rk_way way = chunk_by_tiers(&part, algorithm, first);
+    for (int32_t chunks = 2; best && chunks <= RK_WAY_CHUNKS_MAX; chunks *= 2) {
+        part.bytes = q->bytes / (double)chunks;
+        const rk_way other = chunk_by_tiers(&part, algorithm, chunks);
+        way = other.seconds < way.seconds ? other : way;
+    }
+    return way;
+}
+
 /*
- * All-reduce where the last domain has fewer ranks than the others (ahc.c): they hand as much to
- * the outermost tier as the ranks of that domain, which have most.
+ * All-reduce where the last domain has fewer ranks than the others (ahc.c), by the fastest
+ * algorithm between domains.
  */
 static bool add_uneven(const question *q, rk_way *way)
 {
-    const int64_t inner = below(q, q->outer);
-    const int64_t least = (q->group->size - 1) % inner + 1;
-    if (q->op != RK_COLL_ALL_REDUCE || least == inner ||
+    if (q->op != RK_COLL_ALL_REDUCE || q->options.chunks != RK_WAY_AS_MEASURED ||
+        rk_group_fewest(q->group, q->outer - 1) == below(q, q->outer) ||
         q->system->tiers[q->outer].kind == RK_TIER_TORUS) {
         return false;
     }
     *way = (rk_way){.name = ahc};
     add_inner(q, way, RK_COLL_REDUCE_SCATTER, true);
-    add_phase(way, cheapest_phase(q, q->outer, q->op, q->bytes / (double)least));
+    add_phase(way, cheapest_phase(q, q->outer, q->op, q->bytes * share_of(q, q->outer)));
     add_inner(q, way, RK_COLL_ALL_GATHER, false);
     sum_phases(q, way);
     return true;
@@ -258,7 +303,9 @@ static bool add_flat_exchange(const question *q, rk_way *way)
         return false;
     }
     for (int i = 0; i <= q->outer; i++) {
-        const double added = (double)(q->group->within[i] - below(q, i));
+        const double added =
+            (double)q->group->within[i] -
+            (double)(i == q->outer ? rk_group_fewest(q->group, i - 1) : below(q, i));
         double bandwidth = link_of(q, i).bandwidth;
         if (q->system->tiers[i].kind == RK_TIER_TORUS) {
             return false;
@@ -302,7 +349,13 @@ static rk_way way_of_send(const question *q)
 int rk_ways_find(const rk_system *system, const rk_group *group, rk_collective op, double bytes,
                  rk_way ways[RK_WAY_MAX])
 {
-    question q = {.system = system, .group = group, .op = op, .bytes = bytes};
+    return rk_ways_find_with(system, group, op, bytes, &(rk_way_options){0}, ways);
+}
+
+int rk_ways_find_with(const rk_system *system, const rk_group *group, rk_collective op,
+                      double bytes, const rk_way_options *options, rk_way ways[RK_WAY_MAX])
+{
+    question q = {.system = system, .group = group, .op = op, .bytes = bytes, .options = *options};
     int count = 0;
     for (int i = 0; i < system->tier_count; i++) {
         q.outer = spans(&q, i) ? i : q.outer;
@@ -349,12 +402,12 @@ rk_status rk_way_replay(const rk_way_phase *phase, double *loads, rk_replay *rep
     const rk_wiring wiring = rk_way_wiring(phase);
     if (!phase->algorithm) {
         return rk_fail(err, RK_ERR_INVALID,
-                       "rings along the axes of a torus are not sent message by message");
+                       "messages of rings along the axes of a torus are not listed");
     }
     if (phase->job.ranks > RK_WAY_REPLAY_UNITS) {
         return rk_fail(err, RK_ERR_INVALID,
-                       "%d units exchange data in %s; messages are sent one by one up to %d: give "
-                       "--ranks so that fewer do",
+                       "messages of %d units in %s are too many to list (at most %d units); lower "
+                       "--ranks",
                        (int)phase->job.ranks, phase->tier->name, RK_WAY_REPLAY_UNITS);
     }
     double *own = loads ? NULL : calloc((size_t)rk_wiring_links(&wiring), sizeof(*own));

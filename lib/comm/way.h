@@ -26,9 +26,19 @@ typedef struct rk_way_phase {
 typedef struct rk_way {
     const char *name;
     int phase_count;
-    rk_way_phase phases[RK_WAY_PHASE_MAX]; /* in order of time */
+    int32_t chunks; /* of the tensor, whose phases overlap; 0: they overlap as the tier says */
+    rk_way_phase phases[RK_WAY_PHASE_MAX]; /* in order of time; of one chunk */
     double seconds;                        /* of all phases, which may overlap */
 } rk_way;
+
+/* How phases overlap. */
+typedef struct rk_way_options {
+    int32_t chunks; /* RK_WAY_AS_MEASURED, RK_WAY_BEST_CHUNKS, or a number: 1 is serial */
+} rk_way_options;
+
+#define RK_WAY_AS_MEASURED 0
+#define RK_WAY_BEST_CHUNKS (-1)
+#define RK_WAY_CHUNKS_MAX  1024
 
 /*
  * Names of ways beside those of rk_algorithms:
@@ -49,8 +59,25 @@ typedef struct rk_way {
 int rk_ways_find(const rk_system *system, const rk_group *group, rk_collective op, double bytes,
                  rk_way ways[RK_WAY_MAX]);
 
+/*
+ * The same with options.  With Q chunks, a tier works on one chunk while the next works on the one
+ * before; phases in the same tier share its links:
+ *
+ *     t = sum of all phases + (Q - 1) max over tiers (sum of its phases)       each of one chunk
+ *
+ * Ways that use all tiers at once know no chunks.
+ */
+int rk_ways_find_with(const rk_system *system, const rk_group *group, rk_collective op,
+                      double bytes, const rk_way_options *options, rk_way ways[RK_WAY_MAX]);
+
 /* The names of ways that are not algorithms; NULL-terminated. */
 extern const char *const rk_way_names[];
+
+/*
+ * The algorithm or way of a name, in any case, as --algorithm spells it, or as NCCL and HCCL call
+ * it ("nvls", "H-D_R"); NULL: none.
+ */
+const char *rk_way_name_of(const char *asked);
 
 /* How the units of a phase are joined. */
 rk_wiring rk_way_wiring(const rk_way_phase *phase);

@@ -3,6 +3,8 @@
 #ifndef RK_COMMAND_COMM_H
 #define RK_COMMAND_COMM_H
 
+#include "comm/way.h"
+#include "job/job.h"
 #include "system/system.h"
 
 /*
@@ -11,6 +13,19 @@
  */
 rk_status rk_comm_place(const rk_system *system, int64_t ranks, int64_t stride, rk_group *group,
                         rk_error *err);
+
+/*
+ * The slice of a torus that "4x4x8" says: sets the axes of the innermost tier and the number of
+ * ranks, which has to agree if it is above 0.
+ */
+rk_status rk_comm_slice(rk_system *system, const char *text, int64_t *ranks, rk_error *err);
+
+/*
+ * The group with so many ranks on each node, `ranks` in all.  It counts every node as the fullest
+ * but one, which has as many as the smallest: that node decides.
+ */
+rk_status rk_comm_place_unevenly(const rk_system *system, const rk_option_counts *placement,
+                                 rk_group *group, int64_t *ranks, rk_error *err);
 
 /*
  * Bandwidth of the links over that of the algorithm (nccl-tests, PERFORMANCE.md): what a ring has

@@ -9,6 +9,7 @@
 #include "command/comm_fit.h"
 #include "command/comm_links.h"
 #include "command/comm_options.h"
+#include "command/comm_plot.h"
 #include "command/comm_servers.h"
 #include "command/comm_with.h"
 #include "command/commands.h"
@@ -18,14 +19,24 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 struct comm {
     const rk_comm_args *args;
     const rk_system *system;
     rk_group group;
-    rk_comm_with with; /* with.system NULL: nothing beside */
+    const char *algorithm;  /* a name of lib/comm, "best", "all" or "nccl"; NULL: none asked for */
+    rk_way_options options; /* of ways */
+    int64_t placed;         /* ranks with --placement; 0: those of the group */
+    rk_comm_with with;      /* with.system NULL: nothing beside */
 };
+
+/* Ranks of the group. */
+static int64_t ranks_of(const struct comm *comm)
+{
+    return comm->placed > 0 ? comm->placed : comm->group.size;
+}
 
 /*
  * The collective library of an accelerator, if reckon has no model of how it chooses an algorithm.
@@ -55,20 +66,19 @@ static const char *other_library(const rk_system *system)
 /* What chooses the algorithm. */
 static const char *describe_choice(const struct comm *comm, char out[CHOICE_SIZE])
 {
-    const char *asked = comm->args->algorithm, *library = other_library(comm->system);
+    const char *asked = comm->algorithm, *library = other_library(comm->system);
     if (asked && strcmp(asked, "nccl") == 0) {
-        (void)snprintf(out, CHOICE_SIZE, "by NCCL's cost model");
+        (void)snprintf(out, CHOICE_SIZE, "that of NCCL's tuner");
     } else if (asked && strcmp(asked, "best") == 0) {
-        (void)snprintf(out, CHOICE_SIZE, "the cheapest of all");
+        (void)snprintf(out, CHOICE_SIZE, "the fastest of all algorithms");
     } else if (asked) {
         (void)snprintf(out, CHOICE_SIZE, "%s", strcmp(asked, "all") == 0 ? "all" : "as asked");
     } else if (library) {
         (void)snprintf(out, CHOICE_SIZE,
-                       "the cheapest that training software runs: no model of how %s itself "
-                       "chooses is at hand",
+                       "the fastest that training software runs (no model of how %s chooses)",
                        library);
     } else {
-        (void)snprintf(out, CHOICE_SIZE, "the cheapest that training software runs");
+        (void)snprintf(out, CHOICE_SIZE, "the fastest that training software runs");
     }
     return out;
 }
@@ -107,7 +117,7 @@ typedef void visit_timing(void *to, const struct comm *comm, const timing *timin
 static void visit_seconds(const struct comm *comm, timing *t, visit_timing *visit, void *to)
 {
     t->algorithm = t->bytes / t->seconds;
-    t->bus = t->algorithm * rk_comm_bus_factor(t->op, (double)comm->group.size);
+    t->bus = t->algorithm * rk_comm_bus_factor(t->op, (double)ranks_of(comm));
     visit(to, comm, t);
 }
 
@@ -119,7 +129,7 @@ static void visit_model(const struct comm *comm, timing *t, double moved, visit_
     const char *algorithm;
     t->seconds = rk_collective_choose(comm->system, t->op, moved, &comm->group, &algorithm);
     (void)snprintf(t->name, sizeof(t->name), "%s", algorithm);
-    if (comm->args->algorithm && rk_nccl_graph_of(comm->system, &comm->group, &graph) &&
+    if (comm->algorithm && rk_nccl_graph_of(comm->system, &comm->group, &graph) &&
         (t->op == RK_COLL_ALL_REDUCE || t->op == RK_COLL_REDUCE_SCATTER ||
          t->op == RK_COLL_ALL_GATHER)) {
         const rk_nccl_choice choice = rk_nccl_choose(&graph, t->op, moved);
@@ -134,14 +144,16 @@ static void visit_ways(const struct comm *comm, timing *t, double moved, visit_t
                        void *to)
 {
     rk_way ways[RK_WAY_MAX];
-    const char *asked = comm->args->algorithm;
+    const char *asked = comm->algorithm;
     const bool best = strcmp(asked, "best") == 0, all = strcmp(asked, "all") == 0;
-    const int count = rk_ways_find(comm->system, &comm->group, t->op, moved, ways);
+    const int count =
+        rk_ways_find_with(comm->system, &comm->group, t->op, moved, &comm->options, ways);
     for (int i = 0; i < (best ? 1 : count); i++) {
         if (best || all || strcmp(ways[i].name, asked) == 0) {
             t->way = &ways[i];
             t->seconds = ways[i].seconds;
-            (void)snprintf(t->name, sizeof(t->name), "%s", ways[i].name);
+            (void)snprintf(t->name, sizeof(t->name), ways[i].chunks > 0 ? "%s, chunks %d" : "%s",
+                           ways[i].name, (int)ways[i].chunks);
             visit_seconds(comm, t, visit, to);
         }
     }
@@ -155,7 +167,7 @@ static double busiest_bytes(const struct comm *comm, rk_collective op, double by
 
 static void for_each(const struct comm *comm, visit_timing *visit, void *to)
 {
-    const char *asked = comm->args->algorithm;
+    const char *asked = comm->algorithm;
     for (int op = 0; rk_collective_names[op]; op++) {
         for (int i = 0; comm->args->ops >> op & 1 && i < comm->args->sizes.count; i++) {
             timing t = {.op = (rk_collective)op, .bytes = (double)comm->args->sizes.values[i]};
@@ -185,41 +197,71 @@ static void count_timing(void *to, const struct comm *comm, const timing *t)
     ++*(int *)to;
 }
 
-/* Refuses unknown names, and algorithms that this group cannot use for any of the collectives. */
-static rk_status check_algorithm(const struct comm *comm, rk_error *err)
+/* Sets the name that is asked for; refuses unknown ones. */
+static rk_status find_algorithm(struct comm *comm, rk_error *err)
 {
     static const char *const choices[] = {"best", "all", "nccl", NULL};
-    const char *asked = comm->args->algorithm;
+    const bool ways = comm->args->explain || comm->args->chunks >= 0;
+    const char *asked = comm->args->algorithm ? comm->args->algorithm : ways ? "best" : NULL;
     char names[400];
-    int count = 0;
     size_t length = 0;
-    rk_nccl_graph graph;
     if (!asked) {
         return RK_OK;
     }
-    if (!is_name(asked, choices) && !is_name(asked, rk_way_names) && !rk_algorithm_find(asked)) {
-        for (size_t i = 0; rk_algorithms[i]; i++) {
-            length += (size_t)snprintf(names + length, sizeof(names) - length, "%s, ",
-                                       rk_algorithms[i]->name);
-        }
-        for (size_t i = 0; rk_way_names[i]; i++) {
-            length +=
-                (size_t)snprintf(names + length, sizeof(names) - length, "%s, ", rk_way_names[i]);
-        }
-        return rk_fail(err, RK_ERR_INVALID, "--algorithm must be %sbest, all or nccl, not '%s'",
-                       names, asked);
+    comm->algorithm = is_name(asked, choices) ? asked : rk_way_name_of(asked);
+    if (comm->algorithm) {
+        return RK_OK;
     }
-    if (strcmp(asked, "nccl") == 0 && !rk_nccl_graph_of(comm->system, &comm->group, &graph)) {
+    for (size_t i = 0; rk_algorithms[i]; i++) {
+        length += (size_t)snprintf(names + length, sizeof(names) - length, "%s, ",
+                                   rk_algorithms[i]->name);
+    }
+    for (size_t i = 0; rk_way_names[i]; i++) {
+        length += (size_t)snprintf(names + length, sizeof(names) - length, "%s, ", rk_way_names[i]);
+    }
+    return rk_fail(err, RK_ERR_INVALID, "--algorithm must be %sbest, all or nccl, not '%s'", names,
+                   asked);
+}
+
+/* The outermost tier that the group spans. */
+static const rk_tier *outermost(const struct comm *comm)
+{
+    int outer = 0;
+    for (int i = 1; i < comm->system->tier_count; i++) {
+        outer = comm->group.within[i] > comm->group.within[i - 1] ? i : outer;
+    }
+    return &comm->system->tiers[outer];
+}
+
+/* Refuses algorithms that this group cannot use for any of the collectives. */
+static rk_status check_algorithm(const struct comm *comm, rk_error *err)
+{
+    const char *asked = comm->args->algorithm ? comm->args->algorithm : comm->algorithm;
+    int count = 0;
+    rk_nccl_graph graph;
+    if (!comm->algorithm) {
+        return RK_OK;
+    }
+    if (strcmp(comm->algorithm, "nccl") == 0 &&
+        !rk_nccl_graph_of(comm->system, &comm->group, &graph)) {
         return rk_fail(err, RK_ERR_INVALID,
                        "NCCL's choice is known for even groups on NVIDIA's accelerators only; "
-                       "--algorithm best takes the cheapest");
+                       "--algorithm best takes the fastest");
     }
     for_each(comm, count_timing, &count);
+    if (count == 0 && strcmp(comm->algorithm, "in-network") == 0 &&
+        !outermost(comm)->in_network_reduce) {
+        return rk_fail(
+            err, RK_ERR_INVALID,
+            "'%s' between the domains of this group needs switches that reduce "
+            "(\"in_network_reduce\"), and %s has none; NVLS inside a node needs no option",
+            comm->args->algorithm, outermost(comm)->name);
+    }
     return count > 0 ? RK_OK
                      : rk_fail(err, RK_ERR_INVALID,
-                               "no collective that is asked for can run as '%s' on this group; "
-                               "--algorithm all lists what can",
-                               asked);
+                               "'%s' runs none of these collectives on %" PRId64
+                               " ranks in %s; --algorithm all lists what does",
+                               asked, ranks_of(comm), outermost(comm)->name);
 }
 
 /* ---- what is written ------------------------------------------------------------------------- */
@@ -237,12 +279,36 @@ static void add_row(void *to, const struct comm *comm, const timing *t)
     rk_table_cell(table, "%.2f", t->bus / 1e9);
 }
 
+/* "4x4 in ICI 3D torus". */
+static void write_axes(FILE *to, const rk_tier *torus)
+{
+    (void)fprintf(to, ", %" PRId64, torus->slice[0]);
+    for (int i = 1; i < RK_TORUS_AXES && torus->slice[i] > 1; i++) {
+        (void)fprintf(to, "x%" PRId64, torus->slice[i]);
+    }
+    (void)fprintf(to, " in %s", torus->name);
+}
+
+static void write_placement(FILE *to, const rk_option_counts *placement, const char *tier)
+{
+    for (int i = 0; i < placement->count; i++) {
+        (void)fprintf(to, "%s%" PRId64, i > 0 ? "," : ", ", placement->values[i]);
+    }
+    (void)fprintf(to, " in domains of %s", tier);
+}
+
 /* How many ranks of the group share a domain of each tier. */
 static void write_group(FILE *to, const struct comm *comm)
 {
     const rk_system *system = comm->system;
-    (void)fprintf(to, "group     %" PRId64 " ranks", comm->group.size);
-    for (int i = 0; i + 1 < system->tier_count; i++) {
+    (void)fprintf(to, "group     %" PRId64 " ranks", ranks_of(comm));
+    if (comm->args->slice) {
+        write_axes(to, &system->tiers[0]);
+    } else if (comm->args->placement.count > 0) {
+        write_placement(to, &comm->args->placement, system->tiers[0].name);
+    }
+    for (int i = comm->args->slice || comm->args->placement.count > 0 ? 1 : 0;
+         i + 1 < system->tier_count; i++) {
         (void)fprintf(to, ", %" PRId64 " in a domain of %s", comm->group.within[i],
                       system->tiers[i].name);
     }
@@ -256,10 +322,10 @@ static void add_whole(rk_table *table, const struct comm *comm, const timing *t)
     rk_table_cell(table, "%s", rk_collective_names[t->op]);
     rk_table_cell(table, "%s", rk_with_commas((uint64_t)t->bytes, size));
     rk_table_cell(table, "%s", t->name);
-    rk_table_cell(table, "all at once");
+    rk_table_cell(table, "all tiers");
     rk_table_cell(table, "%s", rk_collective_names[t->op]);
     rk_table_cell(table, "%s", t->name);
-    rk_table_cell(table, "%" PRId64, comm->group.size);
+    rk_table_cell(table, "%" PRId64, ranks_of(comm));
     rk_table_cell(table, "%s", rk_time_text(t->seconds, time));
     for (int i = 0; i < 3; i++) {
         rk_table_cell(table, "%s", "");
@@ -288,9 +354,11 @@ static void add_phases(void *to, const struct comm *comm, const timing *t)
         rk_table_cell(table, "%d", (int)p->job.ranks);
         rk_table_cell(table, "%s", rk_time_text(p->seconds, time));
         if (rk_way_replay(p, NULL, &replay, &err)) {
+            const double moved = p->busy_s * p->link.bandwidth; /* over one link of a torus */
             rk_table_cell(table, "%s", "");
-            rk_table_cell(table, "%s", "");
-            rk_table_cell(table, "%s", "");
+            rk_table_cell(table, "%s",
+                          p->algorithm ? "" : rk_with_commas((uint64_t)(moved + 0.5), size));
+            rk_table_cell(table, "%s", p->algorithm ? "" : "each way along an axis");
             continue;
         }
         rk_table_cell(table, "%s", rk_with_commas((uint64_t)replay.messages, size));
@@ -332,14 +400,14 @@ static rk_status explain(FILE *to, const struct comm *comm, rk_table_style style
         {"way", RK_ALIGN_LEFT},          {"tier", RK_ALIGN_LEFT},
         {"phase", RK_ALIGN_LEFT},        {"algorithm", RK_ALIGN_LEFT},
         {"units", RK_ALIGN_RIGHT},       {"time", RK_ALIGN_RIGHT},
-        {"messages", RK_ALIGN_RIGHT},    {"bytes", RK_ALIGN_RIGHT},
+        {"messages", RK_ALIGN_RIGHT},    {"link bytes", RK_ALIGN_RIGHT},
         {"busiest link", RK_ALIGN_LEFT},
     };
     static const rk_table_column links[] = {
         {"phase", RK_ALIGN_LEFT},       {"links", RK_ALIGN_LEFT},
         {"number", RK_ALIGN_RIGHT},     {"least bytes", RK_ALIGN_RIGHT},
         {"mean bytes", RK_ALIGN_RIGHT}, {"most bytes", RK_ALIGN_RIGHT},
-        {"most busy", RK_ALIGN_RIGHT},
+        {"busy", RK_ALIGN_RIGHT},
     };
     struct links all = {.err = err};
     rk_table table;
@@ -350,11 +418,12 @@ static rk_status explain(FILE *to, const struct comm *comm, rk_table_style style
     rk_table_init(&all.table, links, sizeof(links) / sizeof(links[0]));
     for_each(comm, add_links, &all);
     status = status ? status : all.status;
-    if (!status) {
-        (void)fputs("\n", to);
-        status = rk_write_table(to, &all.table, style, err);
+    if (status || all.table.cell_count == 0) { /* nothing is sent message by message */
+        rk_table_clear(&all.table);
+        return status;
     }
-    return status;
+    (void)fputs("\n", to);
+    return rk_write_table(to, &all.table, style, err);
 }
 
 static rk_comm_beside beside_of(const struct comm *comm, const timing *t)
@@ -368,7 +437,7 @@ static rk_comm_beside beside_of(const struct comm *comm, const timing *t)
 
 static void add_beside(void *to, const struct comm *comm, const timing *t)
 {
-    const char *asked = comm->args->algorithm;
+    const char *asked = comm->algorithm;
     const rk_comm_beside beside = beside_of(comm, t);
     char name[sizeof(t->name) + 32];
     (void)snprintf(name, sizeof(name), "%s%s%s", rk_collective_names[t->op],
@@ -390,6 +459,31 @@ static rk_status write_with(FILE *to, const struct comm *comm, rk_table_style st
     rk_table_init(&table, rk_comm_with_columns, RK_COMM_WITH_COLUMNS);
     for_each(comm, add_beside, &table);
     return rk_write_table(to, &table, style, err);
+}
+
+static void add_point(void *to, const struct comm *comm, const timing *t)
+{
+    char name[RK_COMM_LINE_NAME_SIZE];
+    const bool all = comm->algorithm && strcmp(comm->algorithm, "all") == 0;
+    const char *algorithm = all ? t->way->name : NULL;
+    (void)snprintf(name, sizeof(name), "%s%s%s", rk_collective_names[t->op], algorithm ? ", " : "",
+                   algorithm ? algorithm : "");
+    rk_comm_lines_add(to, name, t->bytes, t->bus);
+}
+
+static rk_status plot(const rk_job *job, const struct comm *comm, rk_error *err)
+{
+    char title[160];
+    rk_comm_lines *lines = rk_comm_lines_create();
+    if (!lines) {
+        return rk_fail(err, RK_ERR_MEMORY, "not enough memory for the figure");
+    }
+    (void)snprintf(title, sizeof(title), "Bus bandwidth of %" PRId64 " ranks on %s", ranks_of(comm),
+                   comm->system->name);
+    for_each(comm, add_point, lines);
+    const rk_status status = rk_comm_lines_plot(job, lines, title, comm->args->plot, err);
+    free(lines);
+    return status;
 }
 
 /* What else is asked for. */
@@ -436,7 +530,7 @@ static void add_csv(void *to, const struct comm *comm, const timing *t)
 {
     char us[RK_NUMBER_TEXT_SIZE];
     rk_out_printf(to, "%s,%" PRId64 ",%" PRId64 ",%.0f,%s\n", rk_collective_names[t->op],
-                  comm->group.size, comm->group.within[0], t->bytes,
+                  ranks_of(comm), comm->group.within[0], t->bytes,
                   rk_double_text(1e6 * t->seconds, us));
 }
 
@@ -446,7 +540,10 @@ static void add_json(void *to, const struct comm *comm, const timing *t)
     rk_json_item(writer);
     rk_json_open(writer, "{");
     rk_json_string(writer, "op", rk_collective_names[t->op]);
-    rk_json_string(writer, "algorithm", t->name);
+    rk_json_string(writer, "algorithm", t->way ? t->way->name : t->name);
+    if (t->way && t->way->chunks > 0) {
+        rk_json_count(writer, "chunks", (uint64_t)t->way->chunks);
+    }
     rk_json_real(writer, "bytes", t->bytes);
     rk_json_real(writer, "seconds", t->seconds);
     rk_json_real(writer, "algorithm_bytes_per_s", t->algorithm);
@@ -487,7 +584,7 @@ static rk_status write_data(const rk_job *job, const struct comm *comm, rk_error
     rk_json_writer writer = {.out = out, .indented = true};
     rk_json_open_answer(&writer);
     rk_json_string(&writer, "system", comm->system->name);
-    rk_json_count(&writer, "ranks", (uint64_t)comm->group.size);
+    rk_json_count(&writer, "ranks", (uint64_t)ranks_of(comm));
     rk_json_count(&writer, "ranks_of_innermost_domain", (uint64_t)comm->group.within[0]);
     rk_json_string(&writer, "choice", describe_choice(comm, (char[CHOICE_SIZE]){0}));
     rk_json_open_member(&writer, "collectives", "[");
@@ -499,24 +596,6 @@ static rk_status write_data(const rk_job *job, const struct comm *comm, rk_error
 }
 
 /* ---- the command ----------------------------------------------------------------------------- */
-
-rk_status rk_comm_place(const rk_system *system, int64_t ranks, int64_t stride, rk_group *group,
-                        rk_error *err)
-{
-    if (system->tier_count == 0) {
-        return rk_fail(err, RK_ERR_INVALID, "the system document has no \"tiers\": its network");
-    }
-    const int64_t most = system->tiers[system->tier_count - 1].size;
-    const int64_t size = ranks > 0 ? ranks : system->tiers[0].size;
-    if (size < 2 || (size - 1) > (most - 1) / stride) {
-        return rk_fail(err, RK_ERR_INVALID,
-                       "%" PRId64 " ranks, %" PRId64 " from one to the next, do not fit on %" PRId64
-                       " accelerators; give --ranks and --stride that do",
-                       size, stride, most);
-    }
-    *group = rk_group_packed(system, size, stride);
-    return RK_OK;
-}
 
 /* The first of the collectives that were asked for; all: none was named. */
 static rk_status fit(rk_job *job, const rk_comm_args *args, rk_error *err)
@@ -540,9 +619,35 @@ static rk_status place_with(struct comm *comm, rk_error *err)
     const rk_comm_args *args = comm->args;
     comm->with = (rk_comm_with){
         .system = comm->system, .op = (rk_collective)args->with, .bytes = (double)args->with_bytes};
-    return rk_comm_place(comm->system, args->with_ranks > 0 ? args->with_ranks : args->ranks,
+    return rk_comm_place(comm->system, args->with_ranks > 0 ? args->with_ranks : comm->group.size,
                          args->with_stride > 0 ? args->with_stride : args->stride,
                          &comm->with.group, err);
+}
+
+/* The group, and what the ways need to know of it. */
+static rk_status place(struct comm *comm, rk_system *system, rk_error *err)
+{
+    const rk_comm_args *args = comm->args;
+    int64_t ranks = args->ranks;
+    comm->options.chunks = args->chunks < 0    ? RK_WAY_AS_MEASURED
+                           : args->chunks == 0 ? RK_WAY_BEST_CHUNKS
+                                               : (int32_t)args->chunks;
+    if (args->placement.count > 0) {
+        return rk_comm_place_unevenly(system, &args->placement, &comm->group, &comm->placed, err);
+    }
+    const rk_status status = args->slice ? rk_comm_slice(system, args->slice, &ranks, err) : RK_OK;
+    return status ? status : rk_comm_place(system, ranks, args->stride, &comm->group, err);
+}
+
+static rk_status answer(rk_job *job, const struct comm *comm, rk_error *err)
+{
+    const rk_comm_args *args = comm->args;
+    const rk_status status = args->plot ? plot(job, comm, err) : RK_OK;
+    if (status) {
+        return status;
+    }
+    return args->json || args->csv ? write_data(job, comm, err)
+                                   : rk_job_print(job, args->output, write_text, comm, err);
 }
 
 static rk_status run_comm(rk_job *job, void *arguments, rk_error *err)
@@ -562,15 +667,17 @@ static rk_status run_comm(rk_job *job, void *arguments, rk_error *err)
             (rk_tier_is_fabric(&system.tiers[i]) ? args->fabric_share : 1) / (double)args->sharing;
     }
     struct comm comm = {.args = args, .system = &system};
-    status = rk_comm_place(&system, args->ranks, args->stride, &comm.group, err);
+    status = find_algorithm(&comm, err);
+    if (!status && args->side_links && !rk_system_use_side_links(&system)) {
+        status = rk_fail(err, RK_ERR_INVALID,
+                         "--side-links needs a tier with \"side_links\"; %s has none", system.name);
+    }
+    status = status ? status : place(&comm, &system, err);
     status = status ? status : check_algorithm(&comm, err);
     if (!status && args->with != RK_COLL_COUNT) {
         status = place_with(&comm, err);
     }
-    if (!status) {
-        status = args->json || args->csv ? write_data(job, &comm, err)
-                                         : rk_job_print(job, args->output, write_text, &comm, err);
-    }
+    status = status ? status : answer(job, &comm, err);
     rk_system_clear(&system);
     rk_job_set_found(job, true);
     return status;

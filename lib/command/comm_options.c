@@ -2,6 +2,7 @@
 #include "command/comm_options.h"
 
 #include "base/error.h"
+#include "comm/way.h"
 
 #include <string.h>
 
@@ -37,6 +38,18 @@ const rk_option rk_comm_options[RK_COMM_OPTIONS] = {
      .max = INT32_MAX,
      .value = "N",
      .help = "distance between consecutive ranks of the group; default: 1"},
+    {.name = "slice",
+     .offset = PLACE(slice),
+     .value = "AxB[xC]",
+     .help = "on a torus: ranks along each axis, such as 4x4 or 16; default: as many axes as have "
+             "4 ranks each"},
+    {.name = "placement",
+     .type = RK_OPTION_COUNTS,
+     .offset = PLACE(placement),
+     .min = 1,
+     .max = INT32_MAX,
+     .value = "N,...",
+     .help = "ranks on each node, in place of --ranks: 8,8,6,2"},
     {.name = "op",
      .type = RK_OPTION_SET,
      .offset = PLACE(ops),
@@ -52,14 +65,22 @@ const rk_option rk_comm_options[RK_COMM_OPTIONS] = {
      .max = INT64_C(1) << 50,
      .bytes = true,
      .value = "N,...",
-     .help = "message sizes, counted as in nccl-tests: 64KiB, 1GiB; 1Mi..1Gi: every power of two "
-             "between"},
+     .help =
+         "message sizes, counted as in nccl-tests: 64KiB, 1GiB; 1Mi..1Gi doubles from the first "
+         "to the last"},
     {.name = "algorithm",
      .letter = 'a',
      .offset = PLACE(algorithm),
      .value = "NAME",
      .help = "algorithm between nodes, or 'best', 'all' or 'nccl'; default: the one that training "
              "software runs"},
+    {.name = "chunks",
+     .type = RK_OPTION_COUNT,
+     .offset = PLACE(chunks),
+     .max = RK_WAY_CHUNKS_MAX,
+     .value = "N",
+     .help = "pipeline the phases of the tiers in N chunks; 1: one phase after the other; 0: the "
+             "fastest number; default: overlap as measured"},
     {.name = "imbalance",
      .type = RK_OPTION_REAL,
      .offset = PLACE(imbalance),
@@ -79,22 +100,23 @@ const rk_option rk_comm_options[RK_COMM_OPTIONS] = {
      .offset = PLACE(with),
      .choices = rk_collective_names,
      .value = "NAME",
-     .help = "a second collective that starts at the same time on the same accelerators: what both "
-             "take, and which links they share"},
+     .help =
+         "run a second collective at the same time on the same accelerators, and print the time of "
+         "both and the links they share"},
     {.name = "with-ranks",
      .type = RK_OPTION_COUNT,
      .offset = PLACE(with_ranks),
      .min = 2,
      .max = INT32_MAX,
      .value = "N",
-     .help = "of the groups of --with; default: --ranks"},
+     .help = "with --with: ranks in its group; default: --ranks"},
     {.name = "with-stride",
      .type = RK_OPTION_COUNT,
      .offset = PLACE(with_stride),
      .min = 1,
      .max = INT32_MAX,
      .value = "N",
-     .help = "from one rank of such a group to the next; default: --stride"},
+     .help = "with --with: distance between its consecutive ranks; default: --stride"},
     {.name = "with-bytes",
      .type = RK_OPTION_COUNT,
      .offset = PLACE(with_bytes),
@@ -102,7 +124,7 @@ const rk_option rk_comm_options[RK_COMM_OPTIONS] = {
      .max = INT64_C(1) << 50,
      .bytes = true,
      .value = "N",
-     .help = "of --with; default: the size of the collective beside it"},
+     .help = "with --with: its message size; default: that of the first collective"},
     {.name = "fabric-share",
      .type = RK_OPTION_REAL,
      .offset = PLACE(fabric_share),
@@ -136,11 +158,20 @@ const rk_option rk_comm_options[RK_COMM_OPTIONS] = {
      .max = INT32_MAX,
      .value = "N",
      .help = "with --servers: also average every N steps only (local SGD, DiLoCo)"},
+    {.name = "side-links",
+     .type = RK_OPTION_FLAG,
+     .offset = PLACE(side_links),
+     .help = "without --algorithm: split collectives over the side links of the system too, such "
+             "as a NIC beside NVLink"},
     {.name = "explain",
      .type = RK_OPTION_FLAG,
      .offset = PLACE(explain),
-     .help = "with --algorithm: list the phases of each way, their messages and link loads; with "
-             "--csv, one row per link"},
+     .help = "list the phases of each way, their messages and link loads; with --csv, one row per "
+             "link; default algorithm: best"},
+    {.name = "plot",
+     .offset = PLACE(plot),
+     .value = "FILE.svg",
+     .help = "plot bus bandwidth by size, with a line for each collective and algorithm"},
     {.name = "fit",
      .offset = PLACE(fit),
      .value = "FILE",
@@ -172,6 +203,7 @@ void rk_comm_init(void *arguments)
         .stride = 1,
         .imbalance = 1,
         .servers = -1,
+        .chunks = -1,
         .sharing = 1,
         .with = RK_COLL_COUNT,
         .fabric_share = 1,
@@ -187,13 +219,37 @@ static rk_status check_with(const rk_comm_args *args, rk_error *err)
     if (args->with == RK_COLL_COUNT &&
         (args->with_ranks > 0 || args->with_stride > 0 || args->with_bytes > 0)) {
         return rk_fail(err, RK_ERR_INVALID,
-                       "--with-ranks, --with-stride and --with-bytes need --with: the second "
-                       "collective");
+                       "--with-ranks, --with-stride and --with-bytes need --with");
     }
     if (args->with != RK_COLL_COUNT &&
         (args->csv || (args->algorithm && strcmp(args->algorithm, "nccl") == 0))) {
         return rk_fail(err, RK_ERR_INVALID,
-                       "--with goes with text and --json, and with algorithms other than nccl");
+                       "--with cannot be combined with --csv or --algorithm nccl");
+    }
+    return RK_OK;
+}
+
+/* What goes with ways only, and with an even group. */
+static rk_status check_ways(const rk_comm_args *args, rk_error *err)
+{
+    if (args->side_links && (args->algorithm || args->explain || args->chunks >= 0)) {
+        return rk_fail(err, RK_ERR_INVALID,
+                       "--side-links cannot be combined with --algorithm, --explain or --chunks");
+    }
+    if (args->chunks >= 0 && args->algorithm && strcmp(args->algorithm, "nccl") == 0) {
+        return rk_fail(err, RK_ERR_INVALID, "--chunks needs --algorithm best, all or a name");
+    }
+    if (args->placement.count > 0 && (args->ranks > 0 || args->stride > 1 || args->slice ||
+                                      args->with != RK_COLL_COUNT || args->servers >= 0)) {
+        return rk_fail(
+            err, RK_ERR_INVALID,
+            "--placement cannot be combined with --ranks, --stride, --slice, --with or --servers");
+    }
+    if (args->slice && args->stride > 1) {
+        return rk_fail(err, RK_ERR_INVALID, "--slice and --stride exclude each other");
+    }
+    if (args->plot && (args->json || args->csv)) {
+        return rk_fail(err, RK_ERR_INVALID, "--plot cannot be combined with --json or --csv");
     }
     return RK_OK;
 }
@@ -203,22 +259,22 @@ rk_status rk_comm_check(const rk_comm_args *args, rk_error *err)
     if (args->json && args->csv) {
         return rk_fail(err, RK_ERR_INVALID, "--json and --csv exclude each other");
     }
-    if (args->explain && (!args->algorithm || strcmp(args->algorithm, "nccl") == 0)) {
+    if (args->explain && args->algorithm && strcmp(args->algorithm, "nccl") == 0) {
         return rk_fail(err, RK_ERR_INVALID, "--explain needs --algorithm best, all or a name");
     }
     if (args->fit) {
         return RK_OK;
     }
     if (args->servers >= 0 && (args->json || args->csv)) {
-        return rk_fail(err, RK_ERR_INVALID, "--servers is written as text only");
+        return rk_fail(err, RK_ERR_INVALID, "--servers prints text only, no JSON or CSV");
     }
     if (args->servers < 0 && (args->compute_ms > 0 || args->every > 0)) {
-        return rk_fail(
-            err, RK_ERR_INVALID,
-            "--compute-ms and --every need --servers; --servers 0 for none of their own");
+        return rk_fail(err, RK_ERR_INVALID,
+                       "--compute-ms and --every need --servers N (0: no dedicated nodes)");
     }
     if (!args->system) {
         return rk_fail(err, RK_ERR_INVALID, "--system is required, or --fit with a file");
     }
-    return check_with(args, err);
+    const rk_status status = check_ways(args, err);
+    return status ? status : check_with(args, err);
 }

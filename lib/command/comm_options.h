@@ -9,18 +9,19 @@
 #define RK_COMM_ALL_OPS ((1U << RK_COLL_COUNT) - 1)
 
 typedef struct rk_comm_args {
-    const char *system, *output, *algorithm, *fit;
+    const char *system, *output, *algorithm, *fit, *slice, *plot;
     int64_t ranks, stride, domains;
     int64_t servers, every, sharing;
+    int64_t chunks; /* -1: as measured; 0: the best number */
     int64_t with_ranks, with_stride, with_bytes;
     int with; /* rk_collective; RK_COLL_COUNT: none */
     double imbalance, compute_ms, staleness_price, fabric_share;
     unsigned ops; /* a bit per rk_collective */
-    rk_option_counts sizes;
-    bool explain, json, csv;
+    rk_option_counts sizes, placement;
+    bool explain, side_links, json, csv;
 } rk_comm_args;
 
-#define RK_COMM_OPTIONS 24
+#define RK_COMM_OPTIONS 29
 extern const rk_option rk_comm_options[RK_COMM_OPTIONS];
 
 /* The values of options that are not given. */

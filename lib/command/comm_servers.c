@@ -80,7 +80,7 @@ static void add_size(const struct page *page, const rk_system *system, const rk_
                     rk_parameter_server_mixed_seconds(page->machines, 0, bytes, page->bandwidth));
     if (asked->extra > 0) {
         const double extra = fmin((double)asked->extra, page->machines);
-        add_waiting(page, "the same and extra servers", bytes,
+        add_waiting(page, "all machines and extra servers", bytes,
                     servers.latency + rk_parameter_server_mixed_seconds(page->machines, extra,
                                                                         bytes, page->bandwidth));
         servers.servers = (double)asked->extra;
@@ -101,7 +101,7 @@ rk_status rk_comm_servers_write(FILE *to, const rk_comm_servers *asked, const rk
     static const rk_table_column columns[] = {
         {"arrangement", RK_ALIGN_LEFT}, {"bytes", RK_ALIGN_RIGHT},
         {"time", RK_ALIGN_RIGHT},       {"updates/s", RK_ALIGN_RIGHT},
-        {"stale by", RK_ALIGN_RIGHT},   {"worth, updates/s", RK_ALIGN_RIGHT},
+        {"staleness", RK_ALIGN_RIGHT},  {"effective, updates/s", RK_ALIGN_RIGHT},
     };
     int outer = 0;
     rk_table table;
@@ -118,7 +118,7 @@ rk_status rk_comm_servers_write(FILE *to, const rk_comm_servers *asked, const rk
         .table = &table,
     };
     (void)fprintf(to, "\nparameter servers: %.0f machines of %.4g GB/s%s\n\n", page.machines,
-                  page.bandwidth / 1e9, asked->extra > 0 ? ", and those that only serve" : "");
+                  page.bandwidth / 1e9, asked->extra > 0 ? ", and dedicated servers" : "");
     rk_table_init(&table, columns, asked->compute_s > 0 ? 6 : 3);
     for (int i = 0; i < sizes->count; i++) {
         add_size(&page, system, group, (double)sizes->values[i]);

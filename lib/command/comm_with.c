@@ -26,7 +26,7 @@ const char *rk_comm_shared_tier(const rk_comm_with *with, const rk_comm_pair *pa
 
 const rk_table_column rk_comm_with_columns[RK_COMM_WITH_COLUMNS] = {
     {"collective", RK_ALIGN_LEFT}, {"bytes", RK_ALIGN_RIGHT},    {"together", RK_ALIGN_RIGHT},
-    {"second", RK_ALIGN_RIGHT},    {"together", RK_ALIGN_RIGHT}, {"wanted of links", RK_ALIGN_LEFT},
+    {"second", RK_ALIGN_RIGHT},    {"together", RK_ALIGN_RIGHT}, {"demand on links", RK_ALIGN_LEFT},
 };
 
 void rk_comm_with_add(rk_table *table, const rk_comm_with *with, const char *name, double bytes,

@@ -143,8 +143,8 @@ rk_status rk_sync_write(FILE *to, const rk_sync *sync, rk_table_style style, rk_
         {"data parallelism by", RK_ALIGN_LEFT},
         {rk_time_title("sync", unit, sync_title), RK_ALIGN_RIGHT},
         {rk_time_title("step", unit, step_title), RK_ALIGN_RIGHT},
-        {"stale by", RK_ALIGN_RIGHT},
-        {"worth, tokens/s", RK_ALIGN_RIGHT},
+        {"staleness", RK_ALIGN_RIGHT},
+        {"effective, tokens/s", RK_ALIGN_RIGHT},
     };
     rk_table table;
     rk_table_init(&table, columns, sizeof(columns) / sizeof(columns[0]));

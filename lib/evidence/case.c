@@ -269,7 +269,7 @@ static rk_status set_measured(const rk_run_table *table, size_t row, const rk_ru
 
 static uint64_t bit(rk_run_column column)
 {
-    return UINT64_C(1) << column;
+    return rk_run_column_bit((int)column);
 }
 
 /*
@@ -301,7 +301,7 @@ static void name_assumed(uint64_t assumed, char out[RK_RUN_NOTE_SIZE])
     size_t length = 0;
     out[0] = '\0';
     for (int column = 0; column < RK_RUN_COLUMN_COUNT; column++) {
-        if (assumed >> column & 1 && length + 32 < RK_RUN_NOTE_SIZE) {
+        if (assumed & rk_run_column_bit(column) && length + 32 < RK_RUN_NOTE_SIZE) {
             const int added = snprintf(out + length, RK_RUN_NOTE_SIZE - length, "%s%s",
                                        length ? ", " : "", rk_run_column_names[column]);
             length += added > 0 ? (size_t)added : 0;

@@ -204,11 +204,11 @@ static void assume_sizes(const rk_run_facts *facts, sizes *n, uint64_t *assumed)
     n->vocab = n->vocab ? n->vocab : facts->vocab;
     if (n->vocab == 0) {
         n->vocab = USUAL_VOCAB;
-        *assumed |= UINT64_C(1) << RK_RUN_VOCAB;
+        *assumed |= rk_run_column_bit(RK_RUN_VOCAB);
     }
     if (n->heads == 0 && n->hidden > 0) {
         n->heads = usual_heads(n->hidden, n->tp > 1 ? n->tp : 1);
-        *assumed |= UINT64_C(1) << RK_RUN_HEADS;
+        *assumed |= rk_run_column_bit(RK_RUN_HEADS);
     }
 }
 

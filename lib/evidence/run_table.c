@@ -19,6 +19,18 @@ const char *const rk_run_column_names[] = {RK_RUN_COLUMN_LIST(COLUMN_NAME) NULL}
 const rk_run_column_text rk_run_column_texts[RK_RUN_COLUMN_COUNT] = {
     RK_RUN_COLUMN_LIST(COLUMN_TEXT)};
 
+uint64_t rk_run_column_bit(int column)
+{
+    int place = 0;
+    if (strcmp(rk_run_column_texts[column].type, "text") == 0) {
+        return 0;
+    }
+    for (int i = 0; i < column; i++) {
+        place += strcmp(rk_run_column_texts[i].type, "text") != 0;
+    }
+    return UINT64_C(1) << place;
+}
+
 /* ---- header -------------------------------------------------------------------------------- */
 
 /* Place of a column in the header; -1: the table lacks it. */

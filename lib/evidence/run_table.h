@@ -137,6 +137,9 @@ typedef struct rk_run_column_text {
 } rk_run_column_text;
 extern const rk_run_column_text rk_run_column_texts[RK_RUN_COLUMN_COUNT];
 
+/* The bit of a column in a set of columns; 0 of text, which nobody guesses. */
+uint64_t rk_run_column_bit(int column);
+
 enum { RK_RUN_FACT_MAX = 80 };
 
 struct rk_run_table {

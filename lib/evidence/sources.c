@@ -298,7 +298,7 @@ void rk_run_sources_clear(rk_run_sources *sources)
 static uint64_t column_bit(size_t fact)
 {
     const rk_run_column column = rk_run_fact_column(fact);
-    return column < RK_RUN_COLUMN_COUNT ? UINT64_C(1) << column : 0;
+    return column < RK_RUN_COLUMN_COUNT ? rk_run_column_bit((int)column) : 0;
 }
 
 /* What follows from what the row states is no guess any more. */
@@ -339,7 +339,7 @@ static void note_inferred(const rk_run_table *table, size_t row, uint64_t *assum
         for (int column = 0; column < RK_RUN_COLUMN_COUNT; column++) {
             const char *name = rk_run_column_names[column];
             if (strlen(name) == length && strncmp(name, cell, length) == 0) {
-                *assumed |= UINT64_C(1) << column;
+                *assumed |= rk_run_column_bit(column);
             }
         }
         cell += length + (cell[length] == '+');

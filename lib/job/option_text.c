@@ -219,7 +219,7 @@ static rk_status add_count(const rk_option *option, int64_t value, rk_option_cou
     return RK_OK;
 }
 
-/* "1Mi..1Gi": a count, twice it, and so on up to the last. */
+/* "1Mi..1Gi": a count, twice it, and so on up to the last, which is there in any case. */
 static rk_status add_doublings(const rk_option *option, char *first_text, char *last_text,
                                rk_option_counts *counts, rk_error *err)
 {
@@ -235,7 +235,7 @@ static rk_status add_doublings(const rk_option *option, char *first_text, char *
     for (int64_t next = first; !status; next *= 2) {
         status = add_count(option, next, counts, err);
         if (next > last / 2) {
-            break;
+            return status || next == last ? status : add_count(option, last, counts, err);
         }
     }
     return status;

@@ -235,7 +235,7 @@ static double places_in_turn(const rk_moe_shape *moe, double places)
 static double copies_share(const rk_cost_builder *x, const rk_moe_shape *moe)
 {
     const rk_group *group = &x->c->groups[RK_GROUP_EXPERT];
-    const double domains = (double)group->size / (double)group->within[0];
+    const double domains = ceil((double)group->size / (double)group->within[0]);
     const double places = domains > 1 ? domains : (double)group->size;
     const double open = open_domains(moe, places), k = rk_moe_reached(moe);
     const double reached = x->c->stack->routes_in_turn ? places_in_turn(moe, places)

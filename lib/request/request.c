@@ -125,6 +125,10 @@ rk_status rk_request_limit(const rk_request *request, rk_system *system, rk_erro
     if (!status && request->max_memory > 0) {
         system->accelerator.memory_usable = request->max_memory * GIB;
     }
+    if (!status && request->side_links && !rk_system_use_side_links(system)) {
+        return rk_fail(err, RK_ERR_INVALID,
+                       "--side-links needs a tier with \"side_links\"; %s has none", system->name);
+    }
     return status;
 }
 

@@ -42,6 +42,7 @@ typedef struct rk_request {
     double capacity_factor, imbalance, max_memory; /* the last in GiB */
     bool no_sp, sp, count_embedding, count_head, mtp_before_head, graph_capture, graph_step,
         distributed_optimizer, pipeline_first;
+    bool side_links;
     bool low_weights, low_activations, nf4_weights, no_mtp;
     bool json, csv, explain, operators, bounded, exhaustive;
     bool dp_sync; /* of estimate: compare ways of data parallelism */
@@ -69,7 +70,7 @@ rk_status rk_request_set_modules(const rk_request *request, rk_model *model, rk_
 rk_request rk_request_defaults(void);
 void rk_request_init(void *request);
 
-#define RK_STRATEGY_OPTION_COUNT 63
+#define RK_STRATEGY_OPTION_COUNT 64
 extern const rk_option rk_strategy_options[RK_STRATEGY_OPTION_COUNT];
 
 /* Reads the layout of a request, and refuses options that exclude each other. */

@@ -203,6 +203,8 @@ const rk_option rk_strategy_options[RK_STRATEGY_OPTION_COUNT] = {
            .group = "Kernels and overlap"),
     SET("overlap", NULL, overlaps, rk_overlap_choices,
         "communication to overlap with compute; default: all but moe"),
+    FLAG("side-links", NULL, side_links,
+         "split collectives over the side links of the system too, such as a NIC beside NVLink"),
     FLAG("graph-capture", "enable-cuda-graph", graph_capture, "launch kernels as CUDA graphs"),
     FLAG("graph-step", NULL, graph_step, "capture the whole step in one graph"),
     ABOVE("capacity-factor", "moe-expert-capacity-factor", capacity_factor, 1000,

@@ -391,7 +391,7 @@ static rk_status list_held(rk_plan_lists *l, rk_plan_pipe *pipe, rk_plan_shape *
 int64_t rk_plan_domains(const rk_plan_lists *l, const rk_strategy *strategy)
 {
     const rk_group group = rk_strategy_group(l->system, strategy, RK_GROUP_DATA);
-    return group.size / group.within[0];
+    return group.size % group.within[0] ? 1 : group.size / group.within[0];
 }
 
 void rk_plan_set_lane(const rk_plan_lists *l, int lane, rk_strategy *strategy)

@@ -143,11 +143,11 @@ static priced price_with_sides(const phase *p)
 
 /*
  * One ring through all n ranks: every rank passes (n-1)/n of the tensor on; in a tier, what leaves
- * a domain of the tier below is shared by the links of its ranks (a ring for each, which leave the
- * domain from rank to rank in turn).  Of the u edges of a ring in an inner domain of u units, one
- * leaves it by other links; what leaves a fabric for one above still takes the NIC.  All links work
- * at once and the slowest tier decides.  (NCCL across nodes: 377 of 400 GB/s on 4 nodes of 8 B200
- * and 350 to 390 on H100 with 8 NICs of 50 GB/s.)
+ * a domain of the tier below, the one with fewest ranks, is shared by the links of its ranks (a
+ * ring for each, which leave the domain from rank to rank in turn).  Of the u edges of a ring in an
+ * inner domain of u units, one leaves it by other links; what leaves a fabric for one above still
+ * takes the NIC.  All links work at once and the slowest tier decides.  (NCCL across nodes: 377 of
+ * 400 GB/s on 4 nodes of 8 B200 and 350 to 390 on H100 with 8 NICs of 50 GB/s.)
  */
 static double ring_seconds(const rk_system *system, rk_collective op, double bytes,
                            const rk_group *group, double *latency_seconds)
@@ -166,7 +166,8 @@ static double ring_seconds(const rk_system *system, rk_collective op, double byt
             const double u = ceil((double)group->within[i] / (double)below);
             const bool leaves = group->within[i] < group->size && !rk_tier_is_fabric(tier);
             const double inside = leaves ? (u - 1) / u : 1;
-            const double moved = inside * passes * (n - 1) / n * bytes / (double)below;
+            const double links = (double)rk_group_fewest(group, i - 1); /* out of a domain below */
+            const double moved = inside * passes * (n - 1) / n * bytes / links;
             const int64_t domain = i > 0 ? system->tiers[i - 1].size : 1;
             const double reach = rk_tier_reach(tier, false, u, (double)(tier->size / domain));
             transfer = fmax(transfer, rk_transfer_seconds(tier, moved, tier->bandwidth * reach, 1));
@@ -201,12 +202,13 @@ double rk_concurrent_ring_seconds(const rk_system *system, rk_collective op, dou
     const rk_link pair = {inside->bandwidth * inside->efficiency / ((double)inside->size - 1),
                           inside->step_latency};
     const int32_t servers = (int32_t)((group->size + local - 1) / local);
-    const double passes = op == RK_COLL_ALL_REDUCE ? 2 : 1, n = (double)servers * (double)local;
+    const int64_t fewest = rk_group_fewest(group, 0); /* whose NICs carry most */
+    const double passes = op == RK_COLL_ALL_REDUCE ? 2 : 1, n = (double)servers * (double)fewest;
     const double sent = passes * ((double)servers - 1) * bytes / n; /* by a NIC */
     const double ramp = sqrt(between->half_bytes * sent) / nic.bandwidth +
                         sqrt(inside->half_bytes * passes * bytes) / inside->bandwidth;
     return between->latency + ramp +
-           rk_concurrent_seconds(op, bytes, servers, (int32_t)local, &nic, &pair);
+           rk_concurrent_seconds(op, bytes, servers, (int32_t)fewest, &nic, &pair);
 }
 
 /* Whether a switch below the outermost tier adds what passes through it. */
@@ -252,16 +254,18 @@ static priced price_levels(const rk_system *system, rk_collective op, double byt
         const int64_t within = group->within[i];
         if (within > below) {
             /* Of an all-to-all, what stays in the domain; tiers below have sent their part of it.
-             */
-            const double share =
-                op == RK_COLL_ALL_TO_ALL ? (double)within / (double)group->size : 1 / (double)below;
+             * Where domains differ, the ranks of the smallest carry most. */
+            const double share = op == RK_COLL_ALL_TO_ALL
+                                     ? (double)within / (double)group->size
+                                     : 1 / (double)rk_group_fewest(group, i - 1);
+            const double lack = within == group->size ? rk_group_lack(group, i - 1, op) : 1;
             const phase p = {
                 .tier = tier,
                 .op = op,
                 .units = (double)within / (double)below,
                 .links = (double)(tier->size / domain),
                 .ranks = (double)within,
-                .bytes = bytes * share,
+                .bytes = bytes * share * lack,
             };
             /* side links may be what carries data to the next tier: they help within one only */
             const bool sides = tier->side_count > 0 && within == group->size && below == 1;

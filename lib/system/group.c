@@ -2,6 +2,8 @@
 /* Where the ranks of a group are in the tiers of a machine. */
 #include "system/system.h"
 
+#include <math.h>
+
 /* The largest divisor of n that is at most `limit`; n, limit >= 1.  About sqrt(n) steps. */
 static int64_t divisor_up_to(int64_t n, int64_t limit)
 {
@@ -31,7 +33,25 @@ static int64_t held(const rk_system *system, int tier, int64_t count, int64_t st
     return divisor_up_to(count, fit > 1 ? fit : 1);
 }
 
-rk_group rk_group_of(const rk_system *system, int64_t size, int64_t stride)
+int64_t rk_group_fewest(const rk_group *group, int tier)
+{
+    return tier < 0 ? 1 : (group->size - 1) % group->within[tier] + 1;
+}
+
+double rk_group_lack(const rk_group *group, int tier, rk_collective op)
+{
+    const int64_t fewest = rk_group_fewest(group, tier);
+    if (tier < 0 || fewest == group->within[tier] || op == RK_COLL_ALL_REDUCE ||
+        op == RK_COLL_BROADCAST || op == RK_COLL_REDUCE || op == RK_COLL_SEND) {
+        return 1;
+    }
+    const double n = (double)group->size;
+    const double domains = ceil(n / (double)group->within[tier]);
+    return (n - (double)fewest) / n * domains / (domains - 1);
+}
+
+/* In equal parts. */
+static rk_group in_parts(const rk_system *system, int64_t size, int64_t stride)
 {
     rk_group group = {.size = size};
     int64_t above = size;
@@ -40,6 +60,18 @@ rk_group rk_group_of(const rk_system *system, int64_t size, int64_t stride)
         group.within[i] = above;
     }
     return group;
+}
+
+rk_group rk_group_of(const rk_system *system, int64_t size, int64_t stride)
+{
+    const rk_group parts = in_parts(system, size, stride);
+    const int64_t fit = system->tiers[0].size / stride; /* of a node */
+    if (system->tier_count < 2 || parts.within[0] == size || parts.within[0] >= fit ||
+        system->tiers[0].size % stride != 0) {
+        return parts;
+    }
+    const rk_group packed = rk_group_packed(system, size, stride);
+    return rk_group_fewest(&packed, 0) > parts.within[0] ? packed : parts;
 }
 
 rk_group rk_group_packed(const rk_system *system, int64_t size, int64_t stride)

@@ -42,3 +42,15 @@ double rk_split_seconds(const rk_link *links, size_t count, double bytes, double
     }
     return first + end;
 }
+
+bool rk_system_use_side_links(rk_system *system)
+{
+    bool any = false;
+    for (int i = 0; i < system->tier_count; i++) {
+        rk_tier *tier = &system->tiers[i];
+        tier->side_count += tier->idle_sides;
+        tier->idle_sides = 0;
+        any = any || tier->side_count > 0;
+    }
+    return any;
+}

@@ -129,6 +129,7 @@ typedef enum rk_tier_kind {
 } rk_tier_kind;
 
 #define RK_CUBE_MESH_UNITS 8
+#define RK_TORUS_AXES      3
 
 extern const char *const rk_tier_kind_names[]; /* NULL-terminated, in enum order */
 
@@ -138,6 +139,7 @@ typedef struct rk_side_link {
     double bandwidth;  /* bytes/s per accelerator per direction */
     double efficiency; /* of large messages */
     double latency;    /* s, fixed per collective */
+    bool used;         /* by collectives, without rk_system_use_side_links */
 } rk_side_link;
 
 #define RK_SIDE_LINK_MAX 3
@@ -173,7 +175,10 @@ typedef struct rk_tier {
     double flow_share;      /* that colliding flows leave, in `efficiency` once it is read */
     int64_t axes;           /* of a torus; else 0 */
     int64_t ring;           /* of a torus: units along an axis whose ends are joined */
-    int side_count;
+    int64_t slice[RK_TORUS_AXES]; /* of a torus: units of a group along each axis, which groups of
+                                     this size take; no field of documents; all 0: as many axes as
+                                     the size allows */
+    int side_count, idle_sides;   /* links that collectives use, and those after them that wait */
     rk_side_link sides[RK_SIDE_LINK_MAX]; /* take a part of what stays in a domain of the tier */
     rk_tier_fit fits[RK_COLL_COUNT];      /* of groups whose outermost tier it is */
 } rk_tier;
@@ -198,8 +203,9 @@ int64_t rk_system_node(const rk_system *system);
 bool rk_system_set_node(rk_system *system, int64_t size);
 
 /*
- * Where the ranks of a communication group stand: within[i] ranks share one domain of tier i
- * (within[i] divides within[i+1], but in rk_group_packed); the last entry is the size of the group.
+ * Where the ranks of a communication group stand: within[i] ranks share one domain of tier i; the
+ * last entry is the size of the group.  Where within[i] does not divide it, the last domain holds
+ * the rest, and the others are full.
  */
 typedef struct rk_group {
     int64_t size;
@@ -209,15 +215,27 @@ typedef struct rk_group {
 /*
  * The group of `size` ranks that are `stride` apart in a machine filled in rank order, so the
  * ranks of tier i's domain are consecutive.  A domain that a whole number of equal parts of the
- * group cannot fill is filled in part (64 of 72 for 128 ranks).  size, stride >= 1.
+ * group cannot fill is filled in part (64 of 72 for 128 ranks), unless even the last domain holds
+ * more than such a part when all before are full (7 of 31 ranks on nodes of 8, where equal parts
+ * have 1).  size, stride >= 1.
  */
 rk_group rk_group_of(const rk_system *system, int64_t size, int64_t stride);
 
 /*
  * The same group with every domain filled before the next: 31 ranks on nodes of 8 are 8, 8, 8 and
- * 7.  within[i] is what a full domain holds and need not divide within[i+1].  size, stride >= 1.
+ * 7.  size, stride >= 1.
  */
 rk_group rk_group_packed(const rk_system *system, int64_t size, int64_t stride);
+
+/* Ranks in the domain of a tier that holds fewest, the last; tier -1: 1. */
+int64_t rk_group_fewest(const rk_group *group, int tier);
+
+/*
+ * What a rank of the smallest domain of `tier` sends or lacks in a gather, scatter or exchange of n
+ * ranks, (n - g)/n of the buffer, over what it would with u equal domains, (u - 1)/u; 1 for other
+ * collectives.
+ */
+double rk_group_lack(const rk_group *group, int tier, rk_collective op);
 
 /* The group of `count` such groups, `apart` ranks from one to the next; apart >= size * stride. */
 rk_group rk_group_of_parts(const rk_system *system, int64_t size, int64_t stride, int64_t count,
@@ -306,6 +324,9 @@ double rk_collective_sent(rk_collective op, double bytes, double ranks);
  * bandwidths > 0, latencies >= 0.
  */
 double rk_split_seconds(const rk_link *links, size_t count, double bytes, double *shares);
+
+/* Lets collectives use the side links that the document marks as not used; false: it has none. */
+bool rk_system_use_side_links(rk_system *system);
 
 /* Copying to or from host memory, one direction. */
 double rk_host_copy_seconds(const rk_accelerator *a, double bytes);

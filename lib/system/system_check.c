@@ -126,12 +126,13 @@ static rk_status check_sides(const rk_tier *tier, const char *path, rk_error *er
 {
     char member[64];
     rk_status status = RK_OK;
-    if (tier->side_count < 0 || tier->side_count > RK_SIDE_LINK_MAX) {
+    const int count = tier->side_count + tier->idle_sides;
+    if (tier->side_count < 0 || tier->idle_sides < 0 || count > RK_SIDE_LINK_MAX) {
         (void)snprintf(member, sizeof(member), "%s.side_links", path);
         return rk_fail_at(err, RK_ERR_INVALID, member, "expected at most %d links, found %d",
-                          RK_SIDE_LINK_MAX, tier->side_count);
+                          RK_SIDE_LINK_MAX, count);
     }
-    for (int i = 0; !status && i < tier->side_count; i++) {
+    for (int i = 0; !status && i < count; i++) {
         (void)snprintf(member, sizeof(member), "%s.side_links[%d]", path, i);
         status = check_bounds(&tier->sides[i], member, side_bounds, COUNT(side_bounds), err);
     }

@@ -231,8 +231,29 @@ static const rk_field side_fields[] = {
     RATE("bandwidth_GBps", rk_side_link, bandwidth, "GB/s", "per accelerator and direction"),
     SHARE("efficiency", rk_side_link, efficiency, "of large messages"),
     OPTIONAL("latency_us", rk_side_link, latency, 1e6, "us", "of a collective"),
+    {.name = "used",
+     .type = RK_FIELD_BOOL,
+     .offset = offsetof(rk_side_link, used),
+     .optional = true,
+     .help = "whether collectives use it unless told to"},
     UNCERTAIN,
 };
+
+/* Links that are used first. */
+static void sort_sides(rk_tier *tier, const rk_side_link *links, size_t count)
+{
+    tier->side_count = tier->idle_sides = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (links[i].used) {
+            tier->sides[tier->side_count++] = links[i];
+        }
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (!links[i].used) {
+            tier->sides[tier->side_count + tier->idle_sides++] = links[i];
+        }
+    }
+}
 
 /* `out` is the tier. */
 static rk_status read_sides(const json_t *value, const char *path, void *out, rk_error *err)
@@ -240,6 +261,7 @@ static rk_status read_sides(const json_t *value, const char *path, void *out, rk
     rk_tier *tier = out;
     const size_t count = json_array_size(value);
     char element[RK_JSON_PATH_SIZE], found[RK_JSON_TEXT_SIZE];
+    rk_side_link links[RK_SIDE_LINK_MAX] = {{.used = true}, {.used = true}, {.used = true}};
     rk_status status = RK_OK;
     if (!json_is_array(value) || count > RK_SIDE_LINK_MAX) {
         return rk_fail_at(err, RK_ERR_INVALID, path, "expected a list of up to %d links, found %s",
@@ -248,9 +270,9 @@ static rk_status read_sides(const json_t *value, const char *path, void *out, rk
     for (size_t i = 0; i < count && !status; i++) {
         (void)rk_json_path_element(path, i, element);
         status = rk_system_read_group(json_array_get(value, i), element, side_fields,
-                                      COUNT(side_fields), &tier->sides[i], err);
+                                      COUNT(side_fields), &links[i], err);
     }
-    tier->side_count = (int)count;
+    sort_sides(tier, links, count);
     return status;
 }
 

@@ -208,28 +208,58 @@ static double passes_of(rk_collective op)
 }
 
 /*
- * The group takes as many axes as it can with 4 units along each, X units along an axis, and works
- * on all its axes at once.  On an axis data travels both ways around the ring, X/2 hops; where the
- * ends are not joined, one way, X-1 hops.  All-to-all is bound by the links that cross the middle
- * of an axis: X/8 of the buffer each, twice that without the joining links.
- * (JAX scaling book, sharding; AG of V over a closed axis: V / (two links).)
+ * The units of a group along each axis that it takes: those of a slice if the tier has one of this
+ * size, else as many axes as it can with 4 units along each, alike.
+ */
+static int axes_of(const rk_tier *tier, double units, double along[RK_TORUS_AXES])
+{
+    double product = 1;
+    int count = 0;
+    for (int i = 0; i < RK_TORUS_AXES; i++) {
+        product *= (double)tier->slice[i];
+        if (tier->slice[i] > 1) {
+            along[count++] = (double)tier->slice[i];
+        }
+    }
+    if (product == units) {
+        return count;
+    }
+    const double axes = fmin(fmax(floor(log2(units) / 2), 1), (double)tier->axes);
+    for (count = 0; count < (int)axes; count++) {
+        along[count] = pow(units, 1 / axes);
+    }
+    return count;
+}
+
+/*
+ * The group works on all its axes at once: parts of the tensor take them in different orders, so
+ * that all links end together.  On an axis of X units whose ends are joined data travels both ways,
+ * X/2 hops, over two links of a unit; where they are not, the units at the ends have one, X-1 hops.
+ * A unit of a gather lacks (n-1)/n of the tensor; where an axis is closed the textbook counts all
+ * of it, V / (two links).  All-to-all is bound by the links across the middle of the longest axis:
+ * X/8 of the buffer each, twice that if not closed.  (JAX scaling book, sharding.)
  */
 rk_traffic rk_traffic_on_axes(const rk_tier *tier, rk_collective op, double units, double bytes)
 {
-    const double axes = fmin(fmax(floor(log2(units) / 2), 1), (double)tier->axes);
-    const double along = pow(units, 1 / axes);
-    const bool closed = along >= (double)tier->ring * (1 - 1e-9);
+    double along[RK_TORUS_AXES], hops = 0, links = 0, middle = 0;
+    const int axes = axes_of(tier, units, along);
+    for (int i = 0; i < axes; i++) {
+        const bool closed = along[i] >= (double)tier->ring * (1 - 1e-9);
+        hops += closed ? along[i] / 2 : along[i] - 1;
+        links += closed ? 2 : 1; /* of the unit that has fewest */
+        middle = fmax(middle, along[i] * (closed ? 1 : 2) / 8);
+    }
+    const double lacks = links > axes ? 1 : (units - 1) / units;
     const double link = tier->bandwidth / (2 * (double)tier->axes); /* one way */
     const double passes = passes_of(op);
-    const double hops = closed ? along / 2 : along - 1;
     rk_traffic t = {
-        .rounds = passes * hops * axes,
-        .bytes = passes * hops / along * bytes,
+        .rounds = passes * hops,
+        .bytes = passes * lacks * axes / links * bytes,
         .bandwidth = link * axes,
         .ramp = 1,
     };
     if (op == RK_COLL_ALL_TO_ALL) {
-        t.bytes = bytes * along * (closed ? 1 : 2) / 8;
+        t.bytes = middle * bytes;
         t.bandwidth = link * tier->exchange_share;
     }
     return t;

@@ -37,8 +37,8 @@ static void test_side_links(void **state)
                              .exchange_share = 1};
     rk_system three = one;
     three.tiers[0].side_count = 2;
-    three.tiers[0].sides[0] = (rk_side_link){"PCIe", 25e9, 1, 0};
-    three.tiers[0].sides[1] = (rk_side_link){"NIC", 50e9, 0.5, 0};
+    three.tiers[0].sides[0] = (rk_side_link){"PCIe", 25e9, 1, 0, true};
+    three.tiers[0].sides[1] = (rk_side_link){"NIC", 50e9, 0.5, 0, true};
     for (int sp = 0; sp < 2; sp++) {
         const rk_estimate slow = estimate_of(&one, sp), fast = estimate_of(&three, sp);
         assert_true(slow.times.part[RK_PART_TP] > 0.02 * slow.step);

@@ -78,13 +78,25 @@ static void test_numbers(void **state)
     }
 }
 
+/* Every column but those of text has a bit of its own. */
+static void test_bits(void **state)
+{
+    uint64_t all = 0;
+    (void)state;
+    for (int column = 0; column < RK_RUN_COLUMN_COUNT; column++) {
+        const uint64_t bit = rk_run_column_bit(column);
+        assert_int_equal(bit == 0, strcmp(rk_run_column_texts[column].type, "text") == 0);
+        assert_int_equal(all & bit, 0);
+        all |= bit;
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_cells),
-        cmocka_unit_test(test_spreadsheet),
-        cmocka_unit_test(test_faults),
-        cmocka_unit_test(test_numbers),
+        cmocka_unit_test(test_cells),  cmocka_unit_test(test_spreadsheet),
+        cmocka_unit_test(test_faults), cmocka_unit_test(test_numbers),
+        cmocka_unit_test(test_bits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -271,12 +271,37 @@ static void test_side_links(void **state)
     assert_near(s.tiers[0].sides[1].efficiency, 0.5, 1e-12);
     assert_near(s.tiers[0].sides[1].latency, 30e-6, 1e-12);
     assert_near(s.tiers[0].sides[0].latency, 0, 0);
+    assert_true(rk_system_use_side_links(&s));
+    assert_int_equal(s.tiers[0].side_count, 2);
     s.tiers[0].sides[1].latency = 2;
     assert_int_equal(rk_system_check(&s, &err), RK_ERR_INVALID);
     assert_string_equal(err.path, "tiers[0].side_links[1].latency");
     s.tiers[0].side_count = RK_SIDE_LINK_MAX + 1;
     assert_int_equal(rk_system_check(&s, &err), RK_ERR_INVALID);
     assert_string_equal(err.path, "tiers[0].side_links");
+}
+
+/* Links of the catalogue that wait until somebody asks for them. */
+static void test_idle_side_links(void **state)
+{
+    const rk_group node = {.size = 8, .within = {8, 8, 8, 8}};
+    rk_system s;
+    rk_error err;
+    (void)state;
+    assert_int_equal(rk_system_load("deepseek-v3-h800", &s, &err), RK_OK);
+    assert_int_equal(s.tiers[0].side_count, 0);
+    assert_int_equal(s.tiers[0].idle_sides, 2);
+    const double alone = rk_collective_seconds(&s, RK_COLL_ALL_GATHER, 1e9, &node);
+    assert_true(rk_system_use_side_links(&s));
+    assert_int_equal(s.tiers[0].side_count, 2);
+    assert_int_equal(s.tiers[0].idle_sides, 0);
+    /* 160 GB/s and 2 x 22.5 GB/s */
+    const double split = rk_collective_seconds(&s, RK_COLL_ALL_GATHER, 1e9, &node);
+    assert_near(alone / split, 205. / 160, 0.02);
+    rk_system_clear(&s);
+    assert_int_equal(rk_system_load("h100-sxm", &s, &err), RK_OK);
+    assert_false(rk_system_use_side_links(&s));
+    rk_system_clear(&s);
 }
 
 static void expect_fault(const char *text, const char *path, const char *message)
@@ -384,12 +409,13 @@ static void test_names(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_promised), cmocka_unit_test(test_sources),
-        cmocka_unit_test(test_units),    cmocka_unit_test(test_open_tier),
-        cmocka_unit_test(test_own_chip), cmocka_unit_test(test_cluster),
-        cmocka_unit_test(test_faults),   cmocka_unit_test(test_struct_faults),
-        cmocka_unit_test(test_names),    cmocka_unit_test(test_side_links),
-        cmocka_unit_test(test_tier_as),  cmocka_unit_test(test_tiers_once),
+        cmocka_unit_test(test_promised),        cmocka_unit_test(test_sources),
+        cmocka_unit_test(test_units),           cmocka_unit_test(test_open_tier),
+        cmocka_unit_test(test_own_chip),        cmocka_unit_test(test_cluster),
+        cmocka_unit_test(test_faults),          cmocka_unit_test(test_struct_faults),
+        cmocka_unit_test(test_names),           cmocka_unit_test(test_side_links),
+        cmocka_unit_test(test_idle_side_links), cmocka_unit_test(test_tier_as),
+        cmocka_unit_test(test_tiers_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

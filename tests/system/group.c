@@ -33,7 +33,10 @@ static void test_known(void **state)
     expect(&racks, 64, 1, 64, 64);
     expect(&racks, 128, 1, 64, 128); /* 72 fit; racks are filled in part */
     expect(&racks, 6, 12, 6, 6);
-    expect(&racks, 7, 12, 1, 7); /* a prime that does not fit spreads */
+    expect(&racks, 7, 12, 1, 7);  /* 6 and 1 have no more links than a rank in each */
+    expect(&nodes, 31, 1, 8, 31); /* 8, 8, 8 and 7, not 31 nodes */
+    expect(&nodes, 12, 1, 6, 12); /* 6 and 6, not 8 and 4 */
+    expect(&nodes, 33, 1, 3, 33); /* 8 four times and 1 have one link on the last node */
 }
 
 /* Counts the ranks 0, stride, 2 stride ... in the first domain. */
@@ -119,6 +122,14 @@ static void test_any(void **state)
         const int64_t size = (int64_t)random_size(&seed, 1, 50000);
         const int64_t stride = (int64_t)random_size(&seed, 1, 5000);
         const rk_group group = rk_group_of(&system, size, stride);
+        if (size % group.within[0] != 0 || size % group.within[1] != 0) { /* not in equal parts */
+            const int64_t fewest = rk_group_fewest(&group, 0);
+            assert_int_equal(a % stride, 0);
+            assert_int_equal(group.within[0], a / stride);
+            assert_int_equal(fewest, (size - 1) % group.within[0] + 1);
+            assert_true(fewest > 1);
+            continue;
+        }
         assert_int_equal(group.within[1] % group.within[0], 0);
         assert_int_equal(size % group.within[1], 0);
         assert_true(group.within[0] == 1 || group.within[0] * stride <= a);

@@ -7,6 +7,7 @@ from types import SimpleNamespace as Record
 from reference import measured
 
 RINGS = ("all_reduce", "reduce_scatter", "all_gather")
+WHOLE = ("all_reduce", "broadcast", "reduce", "send")
 
 
 def move(tier, size, bandwidth, ramp=1):
@@ -84,11 +85,12 @@ def torus_traffic(phase):
     closed = along >= tier.ring * (1 - 1e-9)
     link = tier.bandwidth / (2 * tier.axes)
     hops = along / 2 if closed else along - 1
+    share = 1 / 2 if closed else (u - 1) / u
     if phase.op == "all_to_all":
         moved = phase.bytes * along / 8 * (1 if closed else 2)
         return Record(steps=x * hops * axes, bytes=moved, 
                       bandwidth=link * tier.exchange_share, ramp=1, start=0)
-    return Record(steps=x * hops * axes, bytes=x * hops / along * phase.bytes,
+    return Record(steps=x * hops * axes, bytes=x * share * phase.bytes,
                   bandwidth=link * axes, ramp=1, start=0)
 
 
@@ -160,9 +162,13 @@ def phases_of(system, op, size, group):
     phases, below, domain = [], 1, 1
     for tier, within in zip(system.tiers, group.within):
         if within > below:
-            share = within / group.size if op == "all_to_all" else 1 / below
+            few = (group.size - 1) % below + 1
+            share = within / group.size if op == "all_to_all" else 1 / few
+            if few < below and within == group.size and op not in WHOLE:
+                u = ceil(within / below)
+                share *= (group.size - few) / group.size * u / (u - 1)
             phases.append(Record(tier=tier, op=op, units=within / below, ranks=within,
-                                 links=tier.size / domain, bytes=size * share, below=below))
+                                 links=tier.size / domain, bytes=size * share, below=below, few=few))
         below, domain = within, tier.size
     return phases
 
@@ -187,7 +193,7 @@ def ring_seconds(phases, op, size, group):
         fabric = phase.tier.kind in ("fabric", "dragonfly")
         return 1 if phase.ranks == n or fabric else (ceil(phase.units) - 1) / ceil(phase.units)
 
-    transfer = max(move(phase.tier, inside(phase) * x * (n - 1) / n * size / phase.below,
+    transfer = max(move(phase.tier, inside(phase) * x * (n - 1) / n * size / phase.few,
                         phase.tier.bandwidth
                         * reach(phase.tier, False, ceil(phase.units), phase.links))
                    for phase in phases)
@@ -199,7 +205,7 @@ def concurrent_seconds(phases, op, size, group):
     """Links inside and between servers at once."""
     inside, between = phases
     servers = ceil(group.size / inside.ranks)
-    chunk = size / (servers * inside.ranks)
+    chunk = size / (servers * between.few)
     pair = (inside.tier.step_latency
             + chunk / (inside.tier.bandwidth * inside.tier.efficiency / (inside.links - 1)))
     nic = between.tier.step_latency + chunk / (between.tier.bandwidth * between.tier.efficiency)

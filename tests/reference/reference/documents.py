@@ -205,7 +205,7 @@ def tier_of(fields, below):
         axes=fields.get("axes", 0), ring=fields.get("ring", 0),
         sides=[Record(bandwidth=side["bandwidth_GBps"] * GB * side["efficiency"],
                       latency=side.get("latency_us", 0) * US)
-               for side in fields.get("side_links", [])],
+               for side in fields.get("side_links", []) if side.get("used", True)],
         fits={fit["op"]: Record(step=fit["step_us"] * US, chunk_step=fit["chunk_step_us"] * US,
                                 share=fit["share"], inject_bytes=fit.get("inject_bytes", 0)) for fit in fields.get("fits", [])})
 

@@ -57,7 +57,7 @@ def copies_share(c, layer):
     group, k = c.groups["expert"], models.reached(layer)
     if not c.stack.deduplicates:
         return 1
-    domains = group.size / group.within[0]
+    domains = math.ceil(group.size / group.within[0])
     reached = places = domains if domains > 1 else group.size
     if c.stack.routes_in_turn:
         each = layer.experts // places

@@ -128,7 +128,18 @@ def largest_divisor(n, limit):
 
 
 def place(system, size, stride):
-    """A group: its size, and the ranks within one domain of each tier."""
+    """A group: its size, and the ranks within one domain of each tier; the last may hold fewer."""
+    parts, node = place_equally(system, size, stride), system.tiers[0].size
+    full = node // stride
+    if len(system.tiers) < 2 or parts.within[0] in (size, full) or full == 0 or node % stride:
+        return parts
+    if (size - 1) % min(full, size) + 1 <= parts.within[0]:
+        return parts
+    inner = [min(size, (tier.size - 1) // stride + 1) for tier in system.tiers[:-1]]
+    return Record(size=size, within=inner + [size])
+
+
+def place_equally(system, size, stride):
     within, above = [], size
     for i, tier in reversed(list(enumerate(system.tiers))):
         if i < len(system.tiers) - 1:
