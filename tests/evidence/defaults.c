@@ -1,26 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What runs are taken to be by their software: data/runs/defaults.json. */
-#include "runs_test.h"
+#include "rows.h"
 
-#include <stdio.h>
-
-#define COLUMNS                                                                                    \
-    "id,part,model,layers,hidden,ffn,heads,vocab,seq,accelerator,n_accel,tp,pp,vpp,dp,mbs,gbs,"    \
-    "recompute,sharding,precision,step_time_s,tokens_per_s_per_gpu,peak_mem_gib,year,framework"
-#define MODEL "llama,32,4096,11008,32,32000,4096,"
-
-static rk_run_sources sources;
-
-static rk_status fill_under(const char *header, const char *row, rk_run_case *run, rk_error *err)
-{
-    char text[1024];
-    rk_run_table table;
-    (void)snprintf(text, sizeof(text), "%s\n%s", header, row);
-    assert_int_equal(rk_run_table_parse(text, strlen(text), "test.csv", &table, err), RK_OK);
-    const rk_status status = rk_run_case_fill(&sources, &table, 0, run, err);
-    rk_run_table_clear(&table);
-    return status;
-}
+#define OF_SOFTWARE COLUMNS ",year,framework"
 
 /*
  * JAX keeps parameters in fp32 and gathers them in bf16, also where products are in 8 bits: MaxText
@@ -36,7 +18,7 @@ static void test_jax_weights(void **state)
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         static rk_run_case c;
         rk_error err;
-        assert_int_equal(fill_under(COLUMNS, rows[i], &c, &err), RK_OK);
+        assert_int_equal(fill_under(OF_SOFTWARE, rows[i], &c, &err), RK_OK);
         assert_int_equal(c.strategy.precision, RK_FP8);
         assert_false(c.strategy.low_weights);
         assert_near(c.strategy.states.gather, 2, 0);
@@ -59,7 +41,7 @@ static void test_jax_scores(void **state)
         (void)snprintf(row, sizeof(row),
                        "1,x," MODEL "A100,8,1,1,,8,1,8,none,none,BF16,1,,,2024,paxml,false,%s\n",
                        rows[i].kernels);
-        assert_int_equal(fill_under(COLUMNS ",flash_attention,kernels", row, &c, &err), RK_OK);
+        assert_int_equal(fill_under(OF_SOFTWARE ",flash_attention,kernels", row, &c, &err), RK_OK);
         changed = c;
         changed.change_count = 0;
         rk_stack stack = sources.stacks[c.stack];
@@ -75,7 +57,7 @@ static void test_jax_scores(void **state)
 static void test_chunk_overlap(void **state)
 {
     (void)state;
-    static const char columns[] = COLUMNS ",network_GBps,chunk_overlap";
+    static const char columns[] = OF_SOFTWARE ",network_GBps,chunk_overlap";
     double steps[3];
     for (int i = 0; i < 3; i++) {
         static const char *const said[] = {"", "false", "true"};

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Rows of a table in the text of a test. */
+#ifndef TESTS_ROWS_H
+#define TESTS_ROWS_H
+
+#include "runs_test.h"
+
+#include <stdio.h>
+
+#define COLUMNS                                                                                    \
+    "id,part,model,layers,hidden,ffn,heads,vocab,seq,accelerator,n_accel,tp,pp,vpp,dp,mbs,gbs,"    \
+    "recompute,sharding,precision,step_time_s,tokens_per_s_per_gpu,peak_mem_gib"
+#define EXPERTS COLUMNS ",moe_experts,moe_topk,mfu,flop_convention,shared_experts"
+#define MODEL   "llama,32,4096,11008,32,32000,4096,"
+#define SHAPE   MODEL "H100,"
+
+static rk_run_sources sources;
+
+static inline rk_status fill_under(const char *header, const char *row, rk_run_case *run,
+                                   rk_error *err)
+{
+    char text[1024];
+    rk_run_table table;
+    (void)snprintf(text, sizeof(text), "%s\n%s", header, row);
+    assert_int_equal(rk_run_table_parse(text, strlen(text), "test.csv", &table, err), RK_OK);
+    const rk_status status = rk_run_case_fill(&sources, &table, 0, run, err);
+    rk_run_table_clear(&table);
+    return status;
+}
+
+/* A row with the year and the framework. */
+static inline rk_status fill_framework(const char *row, rk_run_case *run, rk_error *err)
+{
+    return fill_under(COLUMNS ",year,framework", row, run, err);
+}
+
+#endif
