@@ -679,11 +679,5 @@ int main(void)
         cmocka_unit_test(test_spellings),    cmocka_unit_test(test_unknown_software),
         cmocka_unit_test(test_uncounted),    cmocka_unit_test(test_node),
     };
-    rk_error err;
-    if (rk_run_sources_load(NULL, &sources, &err)) {
-        return 1;
-    }
-    const int failed = cmocka_run_group_tests(tests, NULL, NULL);
-    rk_run_sources_clear(&sources);
-    return failed;
+    return cmocka_run_group_tests(tests, load_sources, clear_sources);
 }

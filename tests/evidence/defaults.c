@@ -83,11 +83,5 @@ int main(void)
         cmocka_unit_test(test_jax_scores),
         cmocka_unit_test(test_chunk_overlap),
     };
-    rk_error err;
-    if (rk_run_sources_load(NULL, &sources, &err)) {
-        return 1;
-    }
-    const int failed = cmocka_run_group_tests(tests, NULL, NULL);
-    rk_run_sources_clear(&sources);
-    return failed;
+    return cmocka_run_group_tests(tests, load_sources, clear_sources);
 }

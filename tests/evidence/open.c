@@ -243,11 +243,5 @@ int main(void)
         cmocka_unit_test(test_recipe_recompute), cmocka_unit_test(test_planned_inside),
         cmocka_unit_test(test_planned_experts),  cmocka_unit_test(test_assumed_sharding),
     };
-    rk_error err;
-    if (rk_run_sources_load(NULL, &sources, &err)) {
-        return 1;
-    }
-    const int failed = cmocka_run_group_tests(tests, NULL, NULL);
-    rk_run_sources_clear(&sources);
-    return failed;
+    return cmocka_run_group_tests(tests, load_sources, clear_sources);
 }

@@ -16,6 +16,21 @@
 
 static rk_run_sources sources;
 
+/* Set up and take down the group of tests. */
+static inline int load_sources(void **state)
+{
+    rk_error err;
+    (void)state;
+    return rk_run_sources_load(NULL, &sources, &err) ? -1 : 0;
+}
+
+static inline int clear_sources(void **state)
+{
+    (void)state;
+    rk_run_sources_clear(&sources);
+    return 0;
+}
+
 static inline rk_status fill_under(const char *header, const char *row, rk_run_case *run,
                                    rk_error *err)
 {
