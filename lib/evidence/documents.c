@@ -76,10 +76,15 @@ static rk_status name_cell(const rk_run_table *table, size_t row, rk_run_column 
     return RK_OK;
 }
 
+/*
+ * A row that prints its sizes is not looked up by its name, unless its layers are not of attention:
+ * sizes do not describe those.
+ */
 void rk_run_model_named(const rk_run_table *table, size_t row, char name[64])
 {
     const char *model = rk_run_cell(table, row, RK_RUN_MODEL);
-    const bool complete = rk_run_cell(table, row, RK_RUN_LAYERS)[0] != '\0' &&
+    const bool plain = strcmp(rk_run_cell(table, row, RK_RUN_MIXER), "hybrid") != 0;
+    const bool complete = plain && rk_run_cell(table, row, RK_RUN_LAYERS)[0] != '\0' &&
                           rk_run_cell(table, row, RK_RUN_HIDDEN)[0] != '\0';
     name[0] = '\0';
     if (rk_run_cell(table, row, RK_RUN_ARCHITECTURE)[0]) {

@@ -89,7 +89,8 @@
     X(FRAMEWORK_VERSION, "framework_version", "text", "",                                          \
       "release, as 25.07; default: the release of the year")                                       \
     X(MIXER, "mixer", "name", "",                                                                  \
-      "what mixes tokens: attention (default) or hybrid, which needs architecture")                \
+      "what mixes tokens: attention (default) or hybrid, whose layers are those of architecture, " \
+      "or else of the catalogue's model of this name, if it has the sizes printed")                \
     X(COMPILE, "compile", "true or false", "",                                                     \
       "element-wise operators are fused by a compiler; default: true")                             \
     X(FP8_CAST, "fp8_cast", "name", "",                                                            \

@@ -224,7 +224,9 @@ static void test_hybrid(void **state)
     } rows[] = {
         {"nemotron-h-56b,,,,,8192,H100,32,8,1,4,96,,", RK_OK},
         {"nemotron-h-56b,118,8192,64,131072,8192,H100,32,8,1,4,96,hybrid,nemotron-h-56b", RK_OK},
-        {"nemotron-h-56b,118,8192,64,131072,8192,H100,32,8,1,4,96,hybrid,", RK_ERR_INVALID},
+        {"nemotron-h-56b,118,8192,64,131072,8192,H100,32,8,1,4,96,hybrid,", RK_OK},
+        {"nemotron-h-56b,59,8192,64,131072,8192,H100,32,8,1,4,96,hybrid,", RK_ERR_INVALID},
+        {"no name of ours,118,8192,64,131072,8192,H100,32,8,1,4,96,hybrid,", RK_ERR_INVALID},
         {"half of it,59,8192,64,131072,8192,H100,32,8,1,4,96,hybrid,nemotron-h-56b",
          RK_ERR_INVALID},
     };
