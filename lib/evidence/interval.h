@@ -13,7 +13,8 @@
  * assumed.  So an interval of a run whose facts or machine are guessed is made of such runs.  A run
  * to be estimated is one of a source that nobody knows yet, and every source errs by something of
  * its own besides: its variance adds to that of comparable runs, and is such that four in five runs
- * of a source lie in the intervals of the others.
+ * of a source lie in the intervals of the others.  Models with layers that none of the runs has are
+ * off by what published steps of such models are at least.
  */
 #ifndef RK_EVIDENCE_INTERVAL_H
 #define RK_EVIDENCE_INTERVAL_H
@@ -37,6 +38,7 @@ typedef struct rk_kin {
     bool assumed;           /* facts of the run are */
     bool uncertain;         /* nobody measured what the matrix engine reaches */
     bool moe, several, low; /* several nodes; formats of 8 bits and less */
+    bool untimed;           /* layers whose mixers none of the runs has */
     bool frozen;            /* adapters learn: like no run that trains all weights */
     rk_tensor_place tensor;
 } rk_kin;

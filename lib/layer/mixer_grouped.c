@@ -253,6 +253,7 @@ const rk_mixer rk_mixer_grouped = {
              .matrices = matrices,
              .add = add,
              .transient = rk_attention_transient},
+    .timed = true,
     .projects = true,
     .flops = rk_attention_flops_of,
 };

@@ -178,6 +178,7 @@ const rk_mixer rk_mixer_latent = {
              .matrices = matrices,
              .add = add,
              .transient = rk_attention_transient},
+    .timed = true,
     .projects = true,
     .flops = rk_attention_flops_of,
 };

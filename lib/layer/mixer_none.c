@@ -22,6 +22,7 @@ static void kernels(const rk_block_context *c, const rk_layer_type *type, double
 
 const rk_mixer rk_mixer_none = {
     .part = RK_PART_NONE,
+    .timed = true,
     .flops = flops,
     .kernels = kernels,
 };

@@ -112,6 +112,7 @@ typedef struct rk_part_kind {
 struct rk_mixer {
     rk_part_kind part;
     const struct rk_recurrence_kind *recurrence; /* NULL: no recurrence */
+    bool timed;     /* whole steps with it are among the runs that constants were fitted to */
     bool projects;  /* ends with an output projection that can be recomputed by itself */
     double regions; /* in which the tensor ranks gather the tokens and sum the results; 0: one */
 

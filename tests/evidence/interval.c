@@ -137,6 +137,31 @@ static void test_adapters(void **state)
     rk_residuals_clear(&r);
 }
 
+/* Layers that no run has widen an interval that is narrow, and no other. */
+static void test_untimed_layers(void **state)
+{
+    (void)state;
+    rk_residuals r = {.cells = NULL};
+    rk_interval i, same;
+    rk_error err;
+    rk_kin hybrid = dense;
+    hybrid.untimed = true;
+    add(&r, &dense, "a", 1.02, 12);
+    assert_int_equal(rk_interval_of(&r, &dense, NULL, &i, &err), RK_OK);
+    assert_near(i.high, 1.02, 1e-12);
+    assert_null(strstr(i.basis, "layers"));
+    assert_int_equal(rk_interval_of(&r, &hybrid, NULL, &i, &err), RK_OK);
+    assert_true(i.high > 1.25 && i.high < 1.5);
+    assert_near(i.low * i.high, 1, 1e-12);
+    assert_non_null(strstr(i.basis, "kinds of layers"));
+    rk_residuals_clear(&r);
+    add(&r, &dense, "a", 2, 12);
+    assert_int_equal(rk_interval_of(&r, &dense, NULL, &same, &err), RK_OK);
+    assert_int_equal(rk_interval_of(&r, &hybrid, NULL, &i, &err), RK_OK);
+    assert_near(i.high, same.high, 0);
+    rk_residuals_clear(&r);
+}
+
 /*
  * Sources that agree have no error of their own.  Where one of four is off by more than the three
  * others say, three in four lie inside, which is too few: the error reaches the fourth.
@@ -217,7 +242,7 @@ int main(void)
         cmocka_unit_test(test_percentiles),  cmocka_unit_test(test_ladder),
         cmocka_unit_test(test_source_error), cmocka_unit_test(test_document),
         cmocka_unit_test(test_doubts),       cmocka_unit_test(test_adapters),
-        cmocka_unit_test(test_built_in),
+        cmocka_unit_test(test_built_in),     cmocka_unit_test(test_untimed_layers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
