@@ -182,7 +182,7 @@ static int64_t short_last(const struct walk *w, const rk_strategy *s)
     const rk_model *m = w->model;
     const int64_t others = (s->pp - 1) * s->vp;
     const double head = (double)(m->vocab * rk_model_embedding_width(m));
-    double mean = 0, extra = head, off = INFINITY;
+    double mean = 0, extra = head, off = HUGE_VAL;
     int64_t found = 0;
     for (int i = 0; i < m->layers; i++) {
         mean += (double)rk_layer_params_of(m, &m->types[m->type_of[i]]).counted / m->layers;
