@@ -121,7 +121,7 @@ def hierarchical(reckon):
     print("node, the hierarchical form 1.75, but it keeps NVLink and NICs at work together without chunks. On 910B2")
     print("the mesh and the NICs take about as long as each other, so both at once nearly halve the time. Between two")
     print("supernodes 384 NICs each carry 1/384 of the tensor: UB takes almost all of the time, and overlap gains nothing.")
-    print("\nThe 64 ranks of the table below stand in one supernode of 910C and have no levels: an all-reduce takes")
+    print("\nThe 64 ranks of the table below are in one supernode of 910C, which has no levels: an all-reduce takes")
     print(", ".join(f"{shown(reckon.ways('cloudmatrix-384', 64, size * MiB)['ring'][0])} of {size} MiB"
                     for size in (1, 16, 256, 1024)) + " there.")
 

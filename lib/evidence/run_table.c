@@ -74,7 +74,7 @@ static void name_frameworks(rk_run_table *table)
     }
 }
 
-/* Cuts what stands in parentheses behind a name: "full (every block)" is full. */
+/* Cuts a remark in parentheses off a name: "full (every block)" is full. */
 static void cut_remarks(rk_run_table *table, int column)
 {
     const int at = table->at[column];
