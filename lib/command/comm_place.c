@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where the ranks of `reckon comm` stand: --ranks, --stride, --slice and --placement. */
+/* Where `reckon comm` places its ranks: --ranks, --stride, --slice and --placement. */
 #include "base/error.h"
 #include "command/comm.h"
 

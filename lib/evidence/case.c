@@ -153,13 +153,11 @@ static rk_estimate estimate_with(const rk_run_filling *f, bool low_activations,
     static const rk_run_change again = {
         .offset = offsetof(rk_stack, transposes_again), .boolean = true, .value = 1};
     rk_run_case *run = f->run;
-    rk_run_prediction p;
     run->strategy.low_activations = low_activations;
     if (transposes_again) {
         run->changes[run->change_count++] = again;
     }
-    rk_run_predict(f->sources, run, NULL, NULL, &p);
-    return p.estimate;
+    return rk_run_estimate_now(f);
 }
 
 /*
@@ -203,9 +201,8 @@ static bool take_settings(const rk_run_filling *f, const rk_run_table *table, si
 /* Whether it fits, or runs short of memory. */
 static bool runs_now(const rk_run_filling *f)
 {
-    rk_run_prediction p;
-    rk_run_predict(f->sources, f->run, NULL, NULL, &p);
-    return p.estimate.fits || p.estimate.thrashes;
+    const rk_estimate e = rk_run_estimate_now(f);
+    return e.fits || e.thrashes;
 }
 
 /*

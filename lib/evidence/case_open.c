@@ -67,16 +67,22 @@ static bool try_strategy(rk_run_filling *f)
                              RK_FRAMEWORK_ANY, NULL);
 }
 
+rk_estimate rk_run_estimate_now(const rk_run_filling *f)
+{
+    rk_run_prediction p;
+    rk_run_predict(f->sources, f->run, NULL, NULL, &p);
+    return p.estimate;
+}
+
 /* The same, and whether it fits in memory; *step gets its time. */
 static bool try_fit(rk_run_filling *f, double *step)
 {
-    rk_run_prediction p;
     if (!try_strategy(f)) {
         return false;
     }
-    rk_run_predict(f->sources, f->run, NULL, NULL, &p);
-    *step = p.estimate.step;
-    return p.estimate.fits;
+    const rk_estimate e = rk_run_estimate_now(f);
+    *step = e.step;
+    return e.fits;
 }
 
 /*
@@ -181,7 +187,6 @@ typedef struct plan {
 /* Tries the degrees in `f`, which do not change. */
 static void try_degrees(rk_run_filling *f, plan *best)
 {
-    rk_run_prediction p;
     const int64_t micro = f->d.micro_batch;
     f->d.micro_batch = rk_at_least_1(micro);
     const bool legal = try_strategy(f);
@@ -189,10 +194,9 @@ static void try_degrees(rk_run_filling *f, plan *best)
     if (!legal) {
         return;
     }
-    rk_run_predict(f->sources, f->run, NULL, NULL, &p);
-    const rk_estimate *e = &p.estimate;
-    if (best->fits ? e->fits && e->step < best->step : e->fits || e->memory.total < best->need) {
-        *best = (plan){f->d, e->step, e->memory.total, e->fits};
+    const rk_estimate e = rk_run_estimate_now(f);
+    if (best->fits ? e.fits && e.step < best->step : e.fits || e.memory.total < best->need) {
+        *best = (plan){f->d, e.step, e.memory.total, e.fits};
     }
 }
 
@@ -315,25 +319,18 @@ static rk_status fill_as_assumed(rk_run_filling *f, rk_error *err)
     return RK_OK;
 }
 
-static bool fits_now(const rk_run_filling *f)
-{
-    rk_run_prediction p;
-    rk_run_predict(f->sources, f->run, NULL, NULL, &p);
-    return p.estimate.fits;
-}
-
 rk_status rk_run_fill_strategy(rk_run_filling *f, rk_error *err)
 {
     const rk_run_filling before = *f;
     const rk_status status = fill_as_assumed(f, err);
     const bool whole =
         f->assumed & rk_run_bit(RK_RUN_SHARDING) && f->facts.sharding == RK_SHARD_NONE;
-    if ((!status && (f->run->strategy.dp == 1 || fits_now(f))) || !whole) {
+    if ((!status && (f->run->strategy.dp == 1 || rk_run_estimate_now(f).fits)) || !whole) {
         return status;
     }
     *f = before;
     f->facts.sharding = RK_SHARD_OPTIMIZER;
-    if (!fill_as_assumed(f, err) && fits_now(f)) {
+    if (!fill_as_assumed(f, err) && rk_run_estimate_now(f).fits) {
         return RK_OK;
     }
     *f = before;

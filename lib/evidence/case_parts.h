@@ -49,6 +49,9 @@ int64_t rk_run_usual_micro_batch(const rk_run_facts *facts, const rk_strategy *s
 void rk_run_set_strategy(const rk_run_degrees *degrees, const rk_run_facts *facts,
                          const rk_model *model, rk_strategy *strategy, int16_t *layout);
 
+/* The estimate of the run as it is filled so far. */
+rk_estimate rk_run_estimate_now(const rk_run_filling *f);
+
 /* Layers of each stage, where the row states them: "6+9+9+8". */
 rk_status rk_run_read_stages(const rk_run_table *table, size_t row, rk_run_filling *f,
                              rk_error *err);

@@ -82,22 +82,48 @@ static bool has_key(const char *text, size_t length, const char *key)
     return strcmp(own, key) == 0;
 }
 
-/* The entry that a line "alias,name" of data/aliases/KIND.csv stands for. */
-static const rk_catalogue_entry *find_alias(const char *kind, const char *key)
+/* A line "alias,name" of data/aliases/KIND.csv; what is left of the table begins at `rest`. */
+typedef struct alias_line {
+    const char *rest, *end;
+    const char *alias;
+    size_t length; /* of the alias, which no '\0' ends */
+    char name[KEY_SIZE];
+} alias_line;
+
+static alias_line first_alias(const char *kind)
 {
     const rk_catalogue_entry *table = find_exact("aliases", kind);
-    const char *at = table ? table->text : NULL, *end = at ? at + table->size : NULL;
-    while (at && at < end) {
-        const char *line_end = memchr(at, '\n', (size_t)(end - at));
+    return (alias_line){.rest = table ? table->text : NULL,
+                        .end = table ? table->text + table->size : NULL};
+}
+
+/* Reads the next line; false after the last one. */
+static bool next_alias(alias_line *line)
+{
+    while (line->rest && line->rest < line->end) {
+        const char *at = line->rest;
+        const char *line_end = memchr(at, '\n', (size_t)(line->end - at));
         const char *comma = line_end ? memchr(at, ',', (size_t)(line_end - at)) : NULL;
-        char name[KEY_SIZE];
-        if (comma && (size_t)(line_end - comma) <= sizeof(name) &&
-            has_key(at, (size_t)(comma - at), key)) {
-            memcpy(name, comma + 1, (size_t)(line_end - comma - 1));
-            name[line_end - comma - 1] = '\0';
-            return find_exact(kind, name);
+        line->rest = line_end ? line_end + 1 : NULL;
+        if (comma && (size_t)(line_end - comma) <= sizeof(line->name)) {
+            line->alias = at;
+            line->length = (size_t)(comma - at);
+            memcpy(line->name, comma + 1, (size_t)(line_end - comma - 1));
+            line->name[line_end - comma - 1] = '\0';
+            return true;
         }
-        at = line_end ? line_end + 1 : NULL;
+    }
+    return false;
+}
+
+/* The entry that an alias with this key stands for. */
+static const rk_catalogue_entry *find_alias(const char *kind, const char *key)
+{
+    alias_line line = first_alias(kind);
+    while (next_alias(&line)) {
+        if (has_key(line.alias, line.length, key)) {
+            return find_exact(kind, line.name);
+        }
     }
     return NULL;
 }
@@ -166,23 +192,17 @@ static size_t length_inside(const char *text, const char *name, size_t length)
 
 enum { LETTERS_LEAST = 3 }; /* "v4" is in the names of many things */
 
-/* The alias of data/aliases/KIND.csv with the most letters in `text`, if they are above *most. */
+/* The entry of the alias with the most letters in `text`, if they are above *most. */
 static const rk_catalogue_entry *find_alias_inside(const char *kind, const char *text, size_t *most)
 {
-    const rk_catalogue_entry *table = find_exact("aliases", kind), *best = NULL;
-    const char *at = table ? table->text : NULL, *end = at ? at + table->size : NULL;
-    while (at && at < end) {
-        const char *line_end = memchr(at, '\n', (size_t)(end - at));
-        const char *comma = line_end ? memchr(at, ',', (size_t)(line_end - at)) : NULL;
-        const size_t letters = comma ? length_inside(text, at, (size_t)(comma - at)) : 0;
-        char name[KEY_SIZE];
-        if (letters > *most && (size_t)(line_end - comma) <= sizeof(name)) {
-            memcpy(name, comma + 1, (size_t)(line_end - comma - 1));
-            name[line_end - comma - 1] = '\0';
-            best = find_exact(kind, name);
+    const rk_catalogue_entry *best = NULL;
+    alias_line line = first_alias(kind);
+    while (next_alias(&line)) {
+        const size_t letters = length_inside(text, line.alias, line.length);
+        if (letters > *most) {
+            best = find_exact(kind, line.name);
             *most = letters;
         }
-        at = line_end ? line_end + 1 : NULL;
     }
     return best;
 }

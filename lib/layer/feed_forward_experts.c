@@ -4,6 +4,7 @@
  * shared ones.  Letters: T tokens of a microbatch on a context-parallel rank, h hidden, t tensor
  * parallel, E experts, k experts per token, e expert parallel, e_t tensor parallel of experts.
  */
+#include "base/divisors.h"
 #include "base/error.h"
 #include "base/units.h"
 #include "layer/all_kinds.h"
@@ -204,16 +205,6 @@ static double open_domains(const rk_moe_shape *moe, double domains)
     return fmin((double)moe->route_groups * each, domains);
 }
 
-static int64_t common_divisor(int64_t a, int64_t b)
-{
-    while (b) {
-        const int64_t rest = a % b;
-        a = b;
-        b = rest;
-    }
-    return a;
-}
-
 /*
  * Places that k consecutive experts lie on, of those that hold `each` experts, where token i has
  * experts i k to i k + k - 1: they begin at every multiple of gcd(k, each) equally often, and
@@ -222,7 +213,7 @@ static int64_t common_divisor(int64_t a, int64_t b)
 static double places_in_turn(const rk_moe_shape *moe, double places)
 {
     const double each = (double)moe->experts / places;
-    const double step = (double)common_divisor(moe->top_k, (int64_t)each);
+    const double step = (double)rk_common_divisor(moe->top_k, (int64_t)each);
     return fmin(1 + ((double)moe->top_k - step) / each, places);
 }
 

@@ -32,12 +32,13 @@ const char *const rk_overlap_choices[] = {"none", RK_OVERLAP_NAMES, NULL};
 const char *const rk_module_choices[] = {
     RK_MODULE_NAMES, "layernorm", "moe_act", "mla_up_proj", NULL,
 };
+enum { MODULES = sizeof(rk_module_choices) / sizeof(rk_module_choices[0]) - 4 }; /* of ours */
 
 unsigned rk_request_modules(const rk_request *r)
 {
-    return (r->modules & 0x1FF) | (r->modules >> 9 & 1 ? RK_MODULE_NORM : 0U) |
-           (r->modules >> 10 & 1 ? RK_MODULE_ACTIVATION : 0U) |
-           (r->modules >> 11 & 1 ? RK_MODULE_MLA_UP : 0U);
+    const unsigned theirs = r->modules >> MODULES;
+    return (r->modules & ((1U << MODULES) - 1)) | (theirs & 1 ? RK_MODULE_NORM : 0U) |
+           (theirs & 2 ? RK_MODULE_ACTIVATION : 0U) | (theirs & 4 ? RK_MODULE_MLA_UP : 0U);
 }
 
 /* Likewise: Megatron-LM names the place of experts too, which is that of cp. */

@@ -203,7 +203,7 @@ int64_t rk_system_node(const rk_system *system);
 bool rk_system_set_node(rk_system *system, int64_t size);
 
 /*
- * Where the ranks of a communication group stand: within[i] ranks share one domain of tier i; the
+ * Where the ranks of a communication group are: within[i] ranks share one domain of tier i; the
  * last entry is the size of the group.  Where within[i] does not divide it, the last domain holds
  * the rest, and the others are full.
  */
