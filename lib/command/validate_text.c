@@ -396,7 +396,7 @@ rk_status rk_validation_write_figures(FILE *to, const void *what, rk_table_style
         rk_table_cell(&table, "%lld", (long long)f->runs_now);
         cell_target(&table, f);
         cell_percent(&table, f->now);
-        rk_table_cell(&table, "%s", f->meets ? "met" : "missed");
+        rk_table_cell(&table, "%s", f->runs_now == 0 ? "-" : f->meets ? "met" : "missed");
         cell_percent(&table, f->value >= 0 ? f->value : (double)NAN);
         rk_table_cell(&table, "%.1f", 100 * f->margin);
         rk_table_cell(&table, "%s", f->worse ? "WORSE" : "");
