@@ -50,7 +50,9 @@ PAIRS = [
 
 
 def estimate(reckon, model, system, accelerators, strategy, seq):
-    split = [] if "--cp" in strategy else ["--cp", str(max(1, seq // 16384)), "--cp-kind", "all-gather"]
+    cp = max(1, seq // 16384)
+    kind = ["--cp-kind", "all-gather"] if cp > 1 else []
+    split = [] if "--cp" in strategy else ["--cp", str(cp), *kind]
     batch = max(1, (16384 if split else LENGTHS[-1]) // seq)
     command = [reckon, "estimate", "--model", model, "--system", system, "-p", str(accelerators), *split, "-b",
                str(TOKENS // seq), "--seq", str(seq), "--micro-batch", str(batch), "--recompute", "full", "--zero", "1",

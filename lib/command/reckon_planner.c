@@ -7,8 +7,6 @@
 
 #include <inttypes.h>
 
-#define ALL_OFFLOADS 7 /* of rk_plan_space */
-
 static int64_t *accelerators(void *options)
 {
     return &((rk_request *)options)->accelerators;
@@ -57,7 +55,7 @@ static void clear(rk_asked *asked)
 static void allow_offload(rk_asked *asked)
 {
     if (!asked->reckoning.request->offloads) {
-        asked->problem.reckon.space.offloads = ALL_OFFLOADS;
+        asked->problem.reckon.space.offloads = RK_PLAN_ALL_OFFLOADS;
     }
 }
 

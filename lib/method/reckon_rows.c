@@ -35,7 +35,7 @@ bool rk_reckon_row_tells(const rk_problem *problem, const rk_candidate *candidat
     const rk_plan_space *space = &problem->reckon.space;
     bool differs = false;
     if (row >= RK_STRATEGY_FIELD_COUNT) {
-        return row != RK_STRATEGY_FIELD_COUNT + HOST || space->offloads != 0;
+        return row != RK_STRATEGY_FIELD_COUNT + HOST || space->offloads != RK_PLAN_NO_OFFLOAD;
     }
     for (size_t i = 0; i < count; i++) {
         differs = differs || !rk_strategy_same(&candidates[i].strategy, &space->base, row);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "request/choices.h"
 
+#include "request/option_values.h"
+
 #include <stdio.h>
 
 const char *const rk_choice_names[RK_CHOICE_COUNT] = {
@@ -18,6 +20,7 @@ const char *const rk_choice_names[RK_CHOICE_COUNT] = {
     [RK_CHOICE_CP_KIND] = "CP kind",
     [RK_CHOICE_ORDER] = "rank order",
     [RK_CHOICE_SPLIT] = "split of layers",
+    [RK_CHOICE_OFFLOAD] = "offload",
 };
 const char *const rk_choice_keys[RK_CHOICE_COUNT] = {
     [RK_CHOICE_TP] = "tp",
@@ -34,6 +37,7 @@ const char *const rk_choice_keys[RK_CHOICE_COUNT] = {
     [RK_CHOICE_CP_KIND] = "cp_kind",
     [RK_CHOICE_ORDER] = "rank_order",
     [RK_CHOICE_SPLIT] = "split",
+    [RK_CHOICE_OFFLOAD] = "offload",
 };
 
 #define BIT(choice) (1U << (choice))
@@ -58,6 +62,7 @@ static unsigned given_choices(const rk_request *r)
         [RK_CHOICE_ORDER] = r->orders || r->pipeline_first,
         [RK_CHOICE_SPLIT] = r->layout_count || r->first_stage_layers || r->last_stage_layers ||
                             r->count_embedding || r->count_head,
+        [RK_CHOICE_OFFLOAD] = r->offloads != 0,
     };
     unsigned set = 0;
     for (int i = 0; i < RK_CHOICE_COUNT; i++) {
@@ -87,6 +92,7 @@ static unsigned several_choices(const rk_request *r)
         [RK_CHOICE_SCHEDULE] = is_several(r->schedules),
         [RK_CHOICE_CP_KIND] = is_several(r->cp_kinds),
         [RK_CHOICE_ORDER] = is_several(r->orders),
+        [RK_CHOICE_OFFLOAD] = rk_request_searches_offload(r),
     };
     unsigned set = 0;
     for (int i = 0; i < RK_CHOICE_COUNT; i++) {
@@ -129,24 +135,13 @@ static bool has_experts(const rk_model *model)
     return false;
 }
 
-/* Whether the chunks per rank of one of these schedules can be chosen. */
-static bool have_vp(unsigned schedules)
-{
-    for (unsigned i = 0; i < RK_SCHEDULE_KIND_COUNT; i++) {
-        if (schedules >> i & 1U && rk_schedule_has_vp((rk_schedule_kind)i)) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* Choices that have one possibility, whether they are given or not. */
 static unsigned determined_choices(const rk_request *r, const rk_model *model)
 {
     const bool used_up = uses_all(r);
     const bool one_tp = is_one(&r->tp, used_up), one_cp = is_one(&r->cp, used_up);
     const bool one_pp = is_one(&r->pp, used_up), experts = has_experts(model);
-    const bool interleaves = !r->schedules || have_vp(r->schedules);
+    const bool interleaves = !r->schedules || rk_schedules_have_vp(r->schedules);
     const bool determined[RK_CHOICE_COUNT] = {
         [RK_CHOICE_TP] = one_tp,
         [RK_CHOICE_CP] = one_cp,
@@ -159,6 +154,7 @@ static unsigned determined_choices(const rk_request *r, const rk_model *model)
         [RK_CHOICE_CP_KIND] = one_cp,
         [RK_CHOICE_ORDER] = one_pp,
         [RK_CHOICE_SPLIT] = one_pp,
+        [RK_CHOICE_OFFLOAD] = true, /* not given: none */
     };
     unsigned set = 0;
     for (int i = 0; i < RK_CHOICE_COUNT; i++) {

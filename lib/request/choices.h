@@ -28,6 +28,7 @@ typedef enum rk_choice {
     RK_CHOICE_CP_KIND,
     RK_CHOICE_ORDER,
     RK_CHOICE_SPLIT,
+    RK_CHOICE_OFFLOAD,
     RK_CHOICE_COUNT,
 } rk_choice;
 

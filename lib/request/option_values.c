@@ -24,7 +24,8 @@ static const double moment_bytes[] = {8, 4, 2}; /* of both moments */
 /* Megatron-LM's adam decouples weight decay by default: it is AdamW. */
 const char *const rk_optimizer_choices[] = {RK_OPTIMIZER_NAMES, "adam", NULL};
 
-const char *const rk_offload_choices[] = {"none", RK_OFFLOAD_NAMES, NULL};
+const char *const rk_offload_choices[] = {"none", RK_OFFLOAD_NAMES, "auto", NULL};
+enum { OFFLOADS = sizeof(rk_offload_choices) / sizeof(rk_offload_choices[0]) - 3 };
 
 const char *const rk_overlap_choices[] = {"none", RK_OVERLAP_NAMES, NULL};
 
@@ -115,4 +116,14 @@ double rk_request_gradient(const rk_request *r)
 double rk_request_moments(const rk_request *r)
 {
     return r->moments < 0 ? 0 : moment_bytes[r->moments];
+}
+
+bool rk_request_searches_offload(const rk_request *r)
+{
+    return r->offloads >> (1 + OFFLOADS) & 1U;
+}
+
+unsigned rk_request_offloads(const rk_request *r)
+{
+    return r->offloads >> 1 & ((1U << OFFLOADS) - 1); /* behind "none" */
 }

@@ -30,6 +30,10 @@ rk_attention_kernel rk_request_kernel(const rk_request *request);
 double rk_request_gradient(const rk_request *request);
 double rk_request_moments(const rk_request *request);
 
+/* Whether a search may offload whatever pays, and otherwise what is offloaded, a bit each. */
+bool rk_request_searches_offload(const rk_request *request);
+unsigned rk_request_offloads(const rk_request *request);
+
 /* Sets of rk_module and of rk_rank_order; 0: not given. */
 unsigned rk_request_modules(const rk_request *request);
 unsigned rk_request_orders(const rk_request *request);

@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "request/option_values.h"
 
 #include <limits.h>
 #include <string.h>
@@ -77,6 +78,9 @@ rk_status rk_request_check(const rk_request *r, rk_error *err)
          "--recompute-modules is for selective recompute and --recompute-layers for full; leave "
          "out one"},
         {is_mixed(r->overlaps), "--overlap none excludes the other names"},
+        {is_mixed(r->offloads), "--offload none excludes the other names"},
+        {rk_request_searches_offload(r) && rk_request_offloads(r),
+         "--offload auto searches all sets of offloads; leave out the other names"},
         {r->layout_count > 0 && (r->first_stage_layers || r->last_stage_layers),
          "--layout names the layers of every stage; leave out --first-stage-layers and "
          "--last-stage-layers"},

@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "base/units.h"
 #include "report/estimate_fields.h"
+#include "request/needs.h"
 #include "request/option_values.h"
 #include "strategy/optimizer.h"
 
@@ -106,7 +107,7 @@ static rk_status check_single(const rk_request *r, rk_error *err)
         {"recompute", (r->recomputes & (r->recomputes - 1)) != 0},
         {"cp-kind", (r->cp_kinds & (r->cp_kinds - 1)) != 0},
         {"order", (rk_request_orders(r) & (rk_request_orders(r) - 1)) != 0},
-        {"offload", (r->offloads & 1U) && r->offloads > 1},
+        {"offload", rk_request_searches_offload(r)},
     };
     for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++) {
         if (options[i].several) {
@@ -219,6 +220,32 @@ static rk_status check_legal(const rk_inputs *inputs, const rk_strategy *strateg
     return rk_fail(err, RK_ERR_INVALID, "the rule %s: %s", violation.rule, violation.message);
 }
 
+/* Refuses options of what the framework does not have. */
+static rk_status check_framework(const rk_request *r, rk_framework framework, rk_error *err)
+{
+    const rk_framework_traits *f = rk_framework_of(framework);
+    if (r->sp && !f->sp && !f->all) {
+        return rk_fail(err, RK_ERR_INVALID,
+                       "%s has no sequence parallelism; leave out --sequence-parallel", f->title);
+    }
+    if (r->vp.count == 1 && r->vp.values[0] > 1 && !rk_schedules_have_vp(f->schedules)) {
+        return rk_fail(err, RK_ERR_INVALID,
+                       "%s runs no schedule with virtual pipeline stages; leave out --vp",
+                       f->title);
+    }
+    return RK_OK;
+}
+
+/* Refuses options of a degree that is 1. */
+static rk_status check_needs(const rk_request *r, const rk_strategy *s, rk_error *err)
+{
+    return rk_request_check_needs(r,
+                                  (s->tp > 1 ? RK_DEGREE_TP : 0U) |
+                                      (s->cp > 1 ? RK_DEGREE_CP : 0U) |
+                                      (s->pp > 1 ? RK_DEGREE_PP : 0U),
+                                  err);
+}
+
 rk_status rk_request_strategy(const rk_request *request, const rk_inputs *inputs,
                               rk_strategy *strategy, rk_error *err)
 {
@@ -245,8 +272,10 @@ rk_status rk_request_strategy(const rk_request *request, const rk_inputs *inputs
         r->global_batch ? r->global_batch : strategy->micro_batch * strategy->dp;
     strategy->sharding = (rk_sharding)only_value(
         &r->zero, r->distributed_optimizer ? RK_SHARD_OPTIMIZER : sharding_of(r, f->sharding));
-    rk_strategy_set_offloads(strategy, r->offloads >> 1); /* behind "none" */
-    status = check_year(inputs, strategy, err);
+    rk_strategy_set_offloads(strategy, rk_request_offloads(r));
+    status = check_framework(r, inputs->software.framework, err);
+    status = status ? status : check_needs(r, strategy, err);
+    status = status ? status : check_year(inputs, strategy, err);
     return status ? status : check_legal(inputs, strategy, err);
 }
 
@@ -265,6 +294,16 @@ static int64_t single_value(const rk_option_counts *counts)
     return counts->count == 1 ? counts->values[0] : 1;
 }
 
+/* Whether a degree of so many accelerators can be above 1. */
+static bool is_above_one(const rk_request *r, const rk_option_counts *given)
+{
+    bool above = given->count == 0 && r->accelerators > 1;
+    for (int i = 0; i < given->count; i++) {
+        above = above || given->values[i] > 1;
+    }
+    return above;
+}
+
 /* Refuses what is missing for a search, and what a search does not take. */
 static rk_status check_space(const rk_request *r, const rk_model *model, rk_error *err)
 {
@@ -279,8 +318,13 @@ static rk_status check_space(const rk_request *r, const rk_model *model, rk_erro
         return rk_fail(err, RK_ERR_INVALID, "--layout has %" PRId64 " layers, but %s has %d",
                        layers, model->name, model->layers);
     }
-    return check_degrees(r, single_value(&r->tp), single_value(&r->cp), single_value(&r->pp), false,
-                         err);
+    const unsigned possible = (is_above_one(r, &r->tp) ? RK_DEGREE_TP : 0U) |
+                              (is_above_one(r, &r->cp) ? RK_DEGREE_CP : 0U) |
+                              (is_above_one(r, &r->pp) ? RK_DEGREE_PP : 0U);
+    const rk_status status = rk_request_check_needs(r, possible, err);
+    return status ? status
+                  : check_degrees(r, single_value(&r->tp), single_value(&r->cp),
+                                  single_value(&r->pp), false, err);
 }
 
 /* The kinds of recompute that an option or its details ask for; 0: any. */
@@ -315,7 +359,8 @@ rk_status rk_request_space(const rk_request *request, const rk_inputs *inputs, r
                            rk_error *err)
 {
     const rk_request *r = request;
-    const rk_status status = check_space(r, &inputs->model, err);
+    rk_status status = check_framework(r, inputs->software.framework, err);
+    status = status ? status : check_space(r, &inputs->model, err);
     if (status) {
         return status;
     }
@@ -336,8 +381,13 @@ rk_status rk_request_space(const rk_request *request, const rk_inputs *inputs, r
     space->schedules = r->schedules ? r->schedules : space->schedules;
     space->recomputes = wanted_recomputes(r) ? wanted_recomputes(r) : space->recomputes;
     space->modules = rk_request_modules(r);
-    space->recompute_layers = r->recompute_layers;
+    if (r->recomputes ||
+        r->recompute_layers) { /* full is all layers unless their number is given */
+        space->recompute_layers = r->recompute_layers;
+    }
+    space->above_one = rk_request_above_one(r);
     space->dp = r->dp;
+    space->sp = r->sp;
     space->no_sp = r->no_sp;
     space->base.tp_overlap = space->base.tp_overlap && (r->overlaps || !r->no_sp);
     space->orders = rk_request_orders(r) ? rk_request_orders(r) : space->orders;
@@ -355,6 +405,8 @@ rk_status rk_request_space(const rk_request *request, const rk_inputs *inputs, r
         rk_plan_recipes_of_all(&inputs->model, rk_request_gradient(r), rk_request_moments(r),
                                space);
     }
-    space->offloads = r->offloads >> 1; /* asked for only: what it costs the host is not seen */
+    /* asked for only: what it costs the host is not seen */
+    space->offloads =
+        rk_request_searches_offload(r) ? RK_PLAN_ALL_OFFLOADS : 1U << rk_request_offloads(r);
     return limit_to_year(inputs, space, err);
 }

@@ -83,6 +83,16 @@ bool rk_schedule_has_vp(rk_schedule_kind kind)
     return needs.chunks_max > needs.chunks_min;
 }
 
+bool rk_schedules_have_vp(unsigned schedules)
+{
+    for (unsigned i = 0; i < RK_SCHEDULE_KIND_COUNT; i++) {
+        if (schedules >> i & 1U && rk_schedule_has_vp((rk_schedule_kind)i)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 rk_schedule_kind rk_schedule_usual(int64_t chunks_per_rank)
 {
     unsigned kind = 0;

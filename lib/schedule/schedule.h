@@ -142,6 +142,9 @@ rk_schedule_kind rk_schedule_usual(int64_t chunks_per_rank);
 /* Whether its chunks per rank can be chosen (vp of a strategy); for other schedules it is fixed. */
 bool rk_schedule_has_vp(rk_schedule_kind kind);
 
+/* Whether one of these schedules, a bit each, has a choice of chunks per rank. */
+bool rk_schedules_have_vp(unsigned schedules);
+
 /* Ranks that hold each stage: 1 or 2. */
 static inline int rk_schedule_copies(rk_schedule_kind kind)
 {

@@ -422,7 +422,7 @@ static void settle_node(const rk_plan_bounds *s, struct worker *w, const struct 
     const bool full = s->lists.recomputes[node->recompute].kind == RK_REC_FULL;
     const int choices = node_choices(s, node->recompute, node->shape);
     for (int i = 0; i < choices && !w->status; i++) {
-        base->strategy.recompute_layers = node->shape->layer_choices[i];
+        base->strategy.recompute_layers = full ? node->shape->layer_choices[i] : 0;
         base->choice = full ? (size_t)i + 1 : 0;
         settle_base(s, w, node, base);
         base->index += (uint64_t)node->lanes;

@@ -15,9 +15,6 @@ rk_status rk_plan_search_bounded(const rk_model *model, const rk_system *system,
                                  rk_planned *planned, size_t *found, rk_bounded_counts *counts,
                                  rk_error *err);
 
-/* Degrees, a bit each. */
-enum { RK_DEGREE_TP = 1, RK_DEGREE_CP = 2, RK_DEGREE_PP = 4, RK_DEGREE_VP = 8, RK_DEGREE_EP = 16 };
-
 /* A part of a space. */
 typedef struct rk_plan_part {
     unsigned ones;         /* degrees that are 1 */

@@ -11,7 +11,7 @@ static double least_accelerators(const rk_model *model, const rk_system *system,
                                  const rk_plan_space *space)
 {
     const rk_state_recipe *states = &space->base.states;
-    const bool elsewhere = space->offloads != 0 || space->base.low_weights;
+    const bool elsewhere = space->offloads != RK_PLAN_NO_OFFLOAD || space->base.low_weights;
     const double bytes = states->weight + states->gradient + states->optimizer;
     const double usable =
         space->max_memory > 0 ? space->max_memory : system->accelerator.memory_usable;

@@ -211,12 +211,12 @@ static uint64_t search_pipe(const struct search *s, struct worker *w, const rk_p
     for (size_t i = 0; i < pipe->shape_count; i++) {
         base.its.shape = &s->lists.shapes[pipe->shape_first + i];
         rk_plan_set_shape(base.its.shape, &base.its.strategy);
-        base.its.strategy.recompute_layers = 0;
-        const uint64_t lanes = all_legal_lanes(s, &base);
         const bool full = base.its.strategy.recompute == RK_REC_FULL;
+        base.its.strategy.recompute_layers = s->lists.recomputes[recompute].layers;
+        const uint64_t lanes = all_legal_lanes(s, &base);
         const int choices = full ? base.its.shape->layer_choice_count : 1;
         for (int j = 0; j < choices && !w->status; j++) {
-            base.its.strategy.recompute_layers = base.its.shape->layer_choices[j];
+            base.its.strategy.recompute_layers = full ? base.its.shape->layer_choices[j] : 0;
             base.its.choice = full ? (size_t)j + 1 : 0;
             base.its.index = index;
             search_base(s, w, &base, lanes);
@@ -293,7 +293,9 @@ rk_plan_space rk_plan_space_defaults(const rk_model *model, const rk_system *sys
         .hybrid = true,
         .cp_kinds = (1U << (RK_CP_ULYSSES + 1)) - 1,
         .orders = 1U << RK_ORDER_DATA_PIPELINE,
-        .offloads = system->accelerator.host_capacity > 0 ? RK_PLAN_OFFLOADS - 1 : 0,
+        .recompute_layers = -1,
+        .offloads =
+            system->accelerator.host_capacity > 0 ? RK_PLAN_ALL_OFFLOADS : RK_PLAN_NO_OFFLOAD,
         .framework = RK_FRAMEWORK_MEGATRON,
         .convention = RK_FLOPS_MEGATRON,
         .base = rk_strategy_defaults(model),

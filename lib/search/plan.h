@@ -17,6 +17,9 @@ typedef struct rk_choices {
     int64_t values[RK_CHOICE_MAX];
 } rk_choices;
 
+/* Degrees, a bit each. */
+enum { RK_DEGREE_TP = 1, RK_DEGREE_CP = 2, RK_DEGREE_PP = 4, RK_DEGREE_VP = 8, RK_DEGREE_EP = 16 };
+
 #define RK_PLAN_RECIPE_MAX RK_FRAMEWORK_COUNT
 
 /* How a framework treats tensor groups and states. */
@@ -25,21 +28,27 @@ typedef struct rk_plan_recipe {
     rk_state_recipe states;
 } rk_plan_recipe;
 
+/* Sets of offloads: none, and all that rk_strategy_offloads can name. */
+#define RK_PLAN_NO_OFFLOAD   1U
+#define RK_PLAN_ALL_OFFLOADS ((1U << 8) - 1)
+
 typedef struct rk_plan_space {
     int64_t accelerators;
     int64_t global_batch; /* sequences per step */
     rk_choices tp, cp, pp, vp, ep, etp, micro_batch;
+    unsigned above_one;  /* a bit per RK_DEGREE_*: degrees that are not 1 */
     unsigned schedules;  /* a bit per rk_schedule_kind */
     unsigned shardings;  /* a bit per rk_sharding */
     bool hybrid;         /* with full sharding: also within one domain, replicated across domains */
     unsigned recomputes; /* a bit per rk_recompute_kind; selective tries the usual module sets */
     unsigned cp_kinds;   /* a bit per rk_cp_kind */
     unsigned orders;     /* a bit per rk_rank_order; where two place all ranks alike, the first */
-    unsigned offloads;   /* bits 1: optimizer, 2: activations, 4: weights may be offloaded */
+    unsigned offloads;   /* a bit per set of offloads, as rk_strategy_offloads numbers them */
     /* Pinned choices; 0 and false: free. */
     int64_t dp;
     unsigned modules;         /* of selective recompute: this set and no other */
-    int64_t recompute_layers; /* of full recompute: so many of each chunk, and no other number */
+    int64_t recompute_layers; /* of full recompute, of each chunk; 0: all; below 0: any number */
+    bool sp;                  /* of recipes, those with sequence parallelism */
     bool no_sp;               /* tensor without sequence parallelism */
     rk_framework framework;
     /* Tried one after the other; none: the framework's sp with the states of the base. */

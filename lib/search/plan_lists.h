@@ -24,6 +24,7 @@
 typedef struct rk_plan_recompute {
     rk_recompute_kind kind;
     unsigned modules;
+    int64_t layers; /* of full recompute, of each chunk, where their number is given; 0: all */
 } rk_plan_recompute;
 
 typedef struct rk_plan_sharding {
@@ -90,7 +91,7 @@ typedef struct rk_plan_lists {
     rk_stage_blocks *pieces; /* owned */
     rk_int_list ranks, kinds, held, piece_of;
     size_t pipe_count, shape_count, unit_count, block_count, piece_count;
-    size_t base_count; /* choices of layers of all shapes */
+    size_t base_count; /* choices of layers of all shapes, of each at least 1 */
     uint64_t total;
 } rk_plan_lists;
 

@@ -80,16 +80,16 @@ static int64_t most_layers(const rk_plan_lists *l, int64_t pp, const rk_plan_sha
 
 /*
  * All layers of a chunk, or every eighth of them if the framework can: what is checkpointed whole.
- * Where their number is pinned, that one, or none when a chunk has fewer.
+ * Where their number is given, that one, or none when a chunk has fewer.
  */
 static void list_layer_choices(const rk_plan_lists *l, int64_t pp, rk_plan_shape *shape)
 {
     const int64_t most = most_layers(l, pp, shape);
     const bool some = rk_framework_of(l->space->framework)->some_layers;
-    const int64_t pinned = l->space->recompute_layers;
-    if (pinned) {
-        shape->layer_choices[0] = pinned;
-        shape->layer_choice_count = pinned <= most;
+    const int64_t given = l->space->recompute_layers;
+    if (given >= 0) {
+        shape->layer_choices[0] = given;
+        shape->layer_choice_count = given <= most;
         return;
     }
     shape->layer_choices[shape->layer_choice_count++] = 0;
@@ -407,7 +407,7 @@ void rk_plan_set_recompute(const rk_plan_recompute *recompute, rk_strategy *stra
 {
     strategy->recompute = recompute->kind;
     strategy->recompute_modules = recompute->modules;
-    strategy->recompute_layers = 0;
+    strategy->recompute_layers = recompute->layers;
 }
 
 /*
@@ -462,7 +462,8 @@ rk_status rk_plan_list_pipes(rk_plan_lists *l, rk_error *err)
         pipe->piece_count = l->piece_count - pipe->piece_first;
         if (pipe->shape_count > 0) {
             list_lanes(l, pipe);
-            l->base_count += pipe->base_count;
+            l->base_count +=
+                pipe->base_count > pipe->shape_count ? pipe->base_count : pipe->shape_count;
             l->pipe_count++;
         }
     }

@@ -71,6 +71,7 @@ static rk_status check_space(const rk_plan_space *s, rk_error *err)
         {"kind of recompute", s->recomputes, (1U << (RK_REC_FULL + 1)) - 1},
         {"kind of context parallelism", s->cp_kinds, (1U << (RK_CP_ULYSSES + 1)) - 1},
         {"order of ranks", s->orders, (1U << RK_ORDER_COUNT) - 1},
+        {"set of offloads", s->offloads, RK_PLAN_ALL_OFFLOADS},
     };
     for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
         if (sizes[i].value < 1 || sizes[i].value > LARGEST) {
@@ -96,14 +97,15 @@ static rk_status check_space(const rk_plan_space *s, rk_error *err)
 
 /* ---- lists of values ----------------------------------------------------------------------- */
 
-/* Fills an ascending list of the choices up to `most` that divide `whole`. */
-static rk_status list_degrees(const rk_choices *choices, int64_t whole, int64_t most,
+/* Fills an ascending list of the choices from `least` to `most` that divide `whole`. */
+static rk_status list_degrees(const rk_choices *choices, int64_t whole, int64_t least, int64_t most,
                               rk_int_list *list, rk_error *err)
 {
     const rk_status status = rk_divisors(whole, list, err);
     size_t kept = 0;
     for (size_t i = 0; i < list->count; i++) {
-        if (list->items[i] <= most && rk_plan_allows(choices, list->items[i])) {
+        if (list->items[i] >= least && list->items[i] <= most &&
+            rk_plan_allows(choices, list->items[i])) {
             list->items[kept++] = list->items[i];
         }
     }
@@ -142,12 +144,16 @@ static rk_status list_all_degrees(rk_plan_lists *l, const struct sizes *sizes, r
     const int64_t experts = sizes->experts ? sizes->experts : 1;
     const int64_t width = sizes->experts ? sizes->expert_width : 1;
     rk_status status;
-    (void)((status = list_degrees(&s->tp, rk_common_divisor(n, sizes->heads), n, &l->tp, err)) ||
-           (status = list_degrees(&s->cp, rk_common_divisor(n, seq), n, &l->cp, err)) ||
-           (status = list_degrees(&s->pp, n, l->model->layers + 2, &l->pp, err)) ||
-           (status = list_degrees(&s->ep, rk_common_divisor(n, experts), n, &l->ep, err)) ||
-           (status = list_degrees(&s->etp, rk_common_divisor(n, width), n, &l->etp, err)) ||
-           (status = list_degrees(&s->micro_batch, s->global_batch, s->global_batch,
+    const int64_t tp = s->above_one & RK_DEGREE_TP ? 2 : 1;
+    const int64_t cp = s->above_one & RK_DEGREE_CP ? 2 : 1;
+    const int64_t pp = s->above_one & RK_DEGREE_PP ? 2 : 1;
+    (void)((status =
+                list_degrees(&s->tp, rk_common_divisor(n, sizes->heads), tp, n, &l->tp, err)) ||
+           (status = list_degrees(&s->cp, rk_common_divisor(n, seq), cp, n, &l->cp, err)) ||
+           (status = list_degrees(&s->pp, n, pp, l->model->layers + 2, &l->pp, err)) ||
+           (status = list_degrees(&s->ep, rk_common_divisor(n, experts), 1, n, &l->ep, err)) ||
+           (status = list_degrees(&s->etp, rk_common_divisor(n, width), 1, n, &l->etp, err)) ||
+           (status = list_degrees(&s->micro_batch, s->global_batch, 1, s->global_batch,
                                   &l->micro_batch, err)));
     return status;
 }
@@ -159,7 +165,8 @@ static void add_recompute(rk_plan_lists *l, rk_recompute_kind kind, unsigned mod
             return;
         }
     }
-    l->recomputes[l->recompute_count++] = (rk_plan_recompute){kind, modules};
+    const int64_t given = kind == RK_REC_FULL ? l->space->recompute_layers : 0;
+    l->recomputes[l->recompute_count++] = (rk_plan_recompute){kind, modules, given > 0 ? given : 0};
 }
 
 /* The module sets that a framework tries: cheap element-wise outputs, up-projections, whole FFNs.
@@ -241,10 +248,12 @@ static void list_recipes(rk_plan_lists *l)
 {
     const rk_plan_space *s = l->space;
     for (int i = 0; i < s->recipe_count; i++) {
-        l->recipes[l->recipe_count] = s->recipes[i];
-        l->recipes[l->recipe_count++].sp = s->recipes[i].sp && !s->no_sp;
+        if (s->recipes[i].sp || !s->sp) {
+            l->recipes[l->recipe_count] = s->recipes[i];
+            l->recipes[l->recipe_count++].sp = s->recipes[i].sp && !s->no_sp;
+        }
     }
-    if (l->recipe_count == 0) {
+    if (s->recipe_count == 0) {
         l->recipes[l->recipe_count++] =
             (rk_plan_recipe){rk_framework_of(s->framework)->sp && !s->no_sp, s->base.states};
     }
@@ -284,7 +293,7 @@ static void list_bits(rk_plan_lists *l)
         l->shardings[l->sharding_count++] = (rk_plan_sharding){RK_SHARD_ALL, .hybrid = true};
     }
     for (unsigned i = 0; i < RK_PLAN_OFFLOADS; i++) {
-        if ((i & ~s->offloads) == 0) {
+        if (s->offloads >> i & 1U) {
             l->offloads[l->offload_count++] = i;
         }
     }

@@ -118,8 +118,10 @@ wrong_with '--recompute-modules needs --recompute selective' --recompute full \
     --recompute-modules norm
 wrong_with '--recompute-layers needs --recompute full' --recompute selective --recompute-layers 2
 wrong_with 'leave out one' --recompute-modules norm --recompute-layers 2
-wrong_with '--offload has several values' --tp 1 --cp 1 --pp 1 --micro-batch 1 --zero 1 \
-    --recompute none --offload none,optimizer
+wrong_with '--offload none excludes the other names' --offload none,optimizer
+wrong_with '--offload auto searches all sets' --offload auto,optimizer
+wrong_with '--schedule needs --pp 2 or more' --pp 1 --schedule interleaved
+wrong_with '--sequence-parallel needs --tp 2 or more' --tp 1 --sequence-parallel
 wrong_with '--overlap none excludes the other names' --tp 1 --overlap tp,none
 wrong_with '--layout names the layers of every stage' --pp 2 --layout 16,16 --first-stage-layers 3
 wrong_with '--layout names the layers of every stage' --pp 2 --layout 16,16 --count-head

@@ -123,7 +123,7 @@ static void test_plan_machines(void **state)
     assert_int_equal(rk_system_load("h100-sxm", &system, &err), RK_OK);
     assert_int_equal(rk_stack_load("megatron-2025", &stack, &err), RK_OK);
     rk_plan_space plans = rk_plan_space_defaults(&model, &system, 8, 32);
-    plans.offloads = 1;
+    plans.offloads = 3;
     const rk_problem problem = {
         .method = &rk_method_reckon,
         .reckon = {.inputs = {.model = model, .system = system, .software = {.stack = stack}},

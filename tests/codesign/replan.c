@@ -170,7 +170,7 @@ static void test_plan_replan(void **state)
     assert_int_equal(rk_stack_load("megatron-2025", &stack, &err), RK_OK);
     system.accelerator.memory_usable = 34 * GIB;
     rk_plan_space space = rk_plan_space_defaults(&model, &system, 64, 128);
-    space.offloads = 0;
+    space.offloads = RK_PLAN_NO_OFFLOAD;
     const rk_problem problem = {
         .method = &rk_method_reckon,
         .reckon = {.inputs = {.model = model, .system = system, .software = {.stack = stack}},

@@ -210,7 +210,7 @@ static void test_reckon_shortage(void **state)
     rk_error err;
     (void)state;
     problem.reckon.space.accelerators = 2;
-    problem.reckon.space.offloads = 0;
+    problem.reckon.space.offloads = RK_PLAN_NO_OFFLOAD;
     problem.reckon.inputs.system.accelerator.memory_usable = 30 * GIB;
     for (int kind = RK_SEARCH_ANY; kind <= RK_SEARCH_BOUNDED; kind++) {
         assert_int_equal(

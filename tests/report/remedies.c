@@ -185,7 +185,7 @@ static void test_fewest(void **state)
     const rk_setting s = setting_of(&in, "llama3-70b", 79);
     rk_plan_space space = rk_plan_space_defaults(s.model, s.system, 64, 48);
     space.framework = RK_FRAMEWORK_MEGATRON;
-    space.offloads = 0;
+    space.offloads = RK_PLAN_NO_OFFLOAD;
     assert_int_equal(rk_find_fewest_accelerators(s.model, s.system, s.stack, &space, NULL, &fewest,
                                                  &planned, &err),
                      RK_OK);

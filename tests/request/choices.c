@@ -157,7 +157,7 @@ static void test_pinned_search(void **state)
             size_t best = 0;
             rk_plan_space narrow = space;
             narrow.dp = dp;
-            narrow.recompute_layers = layers;
+            narrow.recompute_layers = layers ? layers : -1;
             narrow.recomputes = layers ? 1U << RK_REC_FULL : space.recomputes;
             while (best < count && (all[best].strategy.dp != dp ||
                                     (layers && all[best].strategy.recompute_layers != layers))) {

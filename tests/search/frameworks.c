@@ -64,7 +64,7 @@ static void test_any_is_superset(void **state)
                                                      PICK(&r, 8, 12, 16, 32));
         space.max_memory = (double)PICK(&r, 3, 6, 20) * GIB;
         space.base.flash_attention = PICK(&r, 0, 1, 1);
-        space.offloads = 0;
+        space.offloads = RK_PLAN_NO_OFFLOAD;
         system.tiers[0].size = PICK(&r, 2, 4, 8);
         rk_plan_space all = space_for(space, RK_FRAMEWORK_ANY);
         rk_plan_recipes_of_all(&model, 0, 0, &all);

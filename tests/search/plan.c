@@ -242,7 +242,9 @@ static void test_random_spaces(void **state)
         space.recomputes = (unsigned)PICK(&r, 7, 1, 2, 4, 5);
         space.cp_kinds = (unsigned)PICK(&r, 7, 1, 4, 6);
         space.orders = (unsigned)PICK(&r, 1, 1, 2, 3);
-        space.offloads = (unsigned)PICK(&r, 7, 0, 1, 5);
+        space.offloads = (unsigned)PICK(&r, 0xFF, 1, 3, 0x33, 1 << 1, 1 << 6);
+        space.recompute_layers = PICK(&r, -1, -1, 0, 1, 2);
+        space.above_one = (unsigned)PICK(&r, 0, 0, 0, RK_DEGREE_TP, RK_DEGREE_PP, RK_DEGREE_CP);
         space.framework = (rk_framework)PICK(&r, 0, 1, 1, 2, 3, 4, 5, 6, 7);
         if (space.framework == RK_FRAMEWORK_ANY && PICK(&r, 0, 1)) {
             rk_plan_recipes_of_all(&model, 0, 0, &space);
@@ -335,7 +337,7 @@ static void test_constraints(void **state)
     space.micro_batch = (rk_choices){1, {2}};
     space.shardings = 1U << RK_SHARD_OPTIMIZER;
     space.recomputes = 1U << RK_REC_FULL;
-    space.offloads = 0;
+    space.offloads = RK_PLAN_NO_OFFLOAD;
     space.max_memory = 50 * GIB;
     assert_int_equal(search(&model, &space, NULL, planned, &found, NULL, &counts), RK_OK);
     assert_int_equal(found, TOP);
@@ -367,7 +369,7 @@ static void test_nothing(void **state)
     (void)state;
     space.accelerators = 8;
     space.global_batch = 8;
-    space.offloads = 0;
+    space.offloads = RK_PLAN_NO_OFFLOAD;
     space.max_memory = 20 * GIB;
     assert_int_equal(search(&model, &space, NULL, planned, &found, &nearest, &counts), RK_OK);
     assert_int_equal(found, 0);

@@ -40,7 +40,7 @@ static struct problem random_problem(uint64_t seed)
                           (double)PICK(&r, 4, 8, 16));
     p.space.framework = (rk_framework)PICK(&r, 0, 1, 1, 2);
     p.space.base.pp_overlap = PICK(&r, 0, 1);
-    p.space.offloads = (unsigned)PICK(&r, 0, 3, 7);
+    p.space.offloads = (unsigned)PICK(&r, 1, 0xF, 0xFF, 1 << 3);
     return p;
 }
 

@@ -118,7 +118,7 @@ static void meet(struct walk *w, const rk_strategy *s)
 static void walk_offloads(struct walk *w, rk_strategy s)
 {
     for (unsigned bits = 0; bits < 8; bits++) {
-        if ((bits & w->space->offloads) == bits) {
+        if (w->space->offloads >> bits & 1) {
             s.offload_optimizer = bits & 1;
             s.offload_activations = bits & 2;
             s.offload_weights = bits & 4;
@@ -157,6 +157,13 @@ static void walk_layers(struct walk *w, rk_strategy s)
 {
     const int64_t stages = rk_schedule_stages(s.schedule, s.pp, s.vp);
     const int64_t layers = (w->model->layers + stages - 1) / stages;
+    if (s.recompute == RK_REC_FULL && w->space->recompute_layers >= 0) {
+        s.recompute_layers = w->space->recompute_layers;
+        if (s.recompute_layers <= layers) {
+            walk_shardings(w, s);
+        }
+        return;
+    }
     walk_shardings(w, s);
     for (int64_t i = 1; i < 8 && s.recompute == RK_REC_FULL && facts_of(w)->some_layers; i++) {
         if (i * layers / 8 > s.recompute_layers) {
@@ -279,7 +286,8 @@ static void walk_pipelines(struct walk *w, rk_strategy s)
 {
     const int64_t n = w->space->accelerators;
     for (int64_t pp = 1; pp <= n; pp++) {
-        if (n % (s.tp * s.cp * pp) || !chosen(&w->space->pp, pp)) {
+        if (n % (s.tp * s.cp * pp) || !chosen(&w->space->pp, pp) ||
+            (pp == 1 && w->space->above_one & RK_DEGREE_PP)) {
             continue;
         }
         s.pp = pp;
@@ -393,6 +401,8 @@ static void walk_degrees(struct walk *w, rk_strategy s, bool sp, bool repeated)
                 for (s.etp = 1; s.etp <= n; s.etp++) {
                     s.sp = s.tp > 1 && sp;
                     if ((s.tp > 1 || !repeated) && chosen(&w->space->tp, s.tp) &&
+                        (s.tp > 1 || !(w->space->above_one & RK_DEGREE_TP)) &&
+                        (s.cp > 1 || !(w->space->above_one & RK_DEGREE_CP)) &&
                         chosen(&w->space->cp, s.cp) && chosen(&w->space->ep, s.ep) &&
                         chosen(&w->space->etp, s.etp) &&
                         (w->space->etp.count || s.tp % s.etp == 0) && s.seq % s.cp == 0 &&
