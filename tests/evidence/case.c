@@ -534,6 +534,27 @@ static void test_stage_layers(void **state)
     }
 }
 
+/* The memory of a run that does not fit is its need in the sense of the source, not the limit. */
+static void test_memory_beyond(void **state)
+{
+    (void)state;
+    static const char *const kinds[] = {"allocated", "reserved", "total"};
+    static rk_run_case c;
+    rk_error err;
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+        char row[256];
+        rk_run_prediction p;
+        (void)snprintf(row, sizeof(row), "1,mine," SHAPE "1,1,1,,1,1,8,none,none,BF16,1,,90,%s\n",
+                       kinds[i]);
+        assert_int_equal(fill_under(COLUMNS ",memory_kind", row, &c, &err), RK_OK);
+        assert_int_equal(rk_run_predict_exact(&sources, &c, NULL, NULL, &p, &err), RK_OK);
+        assert_false(p.estimate.fits);
+        const rk_stage_memory *m = &p.estimate.memory;
+        assert_near(p.memory, i == 0 ? m->allocated : i == 1 ? m->reserved : m->total, 0);
+        assert_true(p.memory > p.estimate.usable);
+    }
+}
+
 /* A table as its owner words it: names of models, accelerators and software as their vendors spell.
  */
 static void test_own_words(void **state)
@@ -667,19 +688,33 @@ static void test_node(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_printed),      cmocka_unit_test(test_precision),
-        cmocka_unit_test(test_rate),         cmocka_unit_test(test_frameworks),
-        cmocka_unit_test(test_names),        cmocka_unit_test(test_assumed),
-        cmocka_unit_test(test_catalogue),    cmocka_unit_test(test_keeps_gathered),
-        cmocka_unit_test(test_refused),      cmocka_unit_test(test_hybrid),
-        cmocka_unit_test(test_missing),      cmocka_unit_test(test_exchange),
-        cmocka_unit_test(test_shard_groups), cmocka_unit_test(test_software),
-        cmocka_unit_test(test_flags),        cmocka_unit_test(test_named),
-        cmocka_unit_test(test_experts),      cmocka_unit_test(test_utilisation),
-        cmocka_unit_test(test_guessed),      cmocka_unit_test(test_nodes),
-        cmocka_unit_test(test_stage_layers), cmocka_unit_test(test_own_words),
-        cmocka_unit_test(test_spellings),    cmocka_unit_test(test_unknown_software),
-        cmocka_unit_test(test_uncounted),    cmocka_unit_test(test_node),
+        cmocka_unit_test(test_printed),
+        cmocka_unit_test(test_precision),
+        cmocka_unit_test(test_rate),
+        cmocka_unit_test(test_frameworks),
+        cmocka_unit_test(test_names),
+        cmocka_unit_test(test_assumed),
+        cmocka_unit_test(test_catalogue),
+        cmocka_unit_test(test_keeps_gathered),
+        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_hybrid),
+        cmocka_unit_test(test_missing),
+        cmocka_unit_test(test_exchange),
+        cmocka_unit_test(test_shard_groups),
+        cmocka_unit_test(test_software),
+        cmocka_unit_test(test_flags),
+        cmocka_unit_test(test_named),
+        cmocka_unit_test(test_experts),
+        cmocka_unit_test(test_utilisation),
+        cmocka_unit_test(test_guessed),
+        cmocka_unit_test(test_nodes),
+        cmocka_unit_test(test_stage_layers),
+        cmocka_unit_test(test_memory_beyond),
+        cmocka_unit_test(test_own_words),
+        cmocka_unit_test(test_spellings),
+        cmocka_unit_test(test_unknown_software),
+        cmocka_unit_test(test_uncounted),
+        cmocka_unit_test(test_node),
     };
     return cmocka_run_group_tests(tests, load_sources, clear_sources);
 }
