@@ -534,6 +534,27 @@ static void test_stage_layers(void **state)
     }
 }
 
+/* A kernel that the accelerator has no rates for is predicted, and its rates are assumed. */
+static void test_lent_kernel(void **state)
+{
+    (void)state;
+    static const char header[] = COLUMNS ",system,attention_kernel";
+    static rk_run_case c;
+    rk_run_prediction usual, lent;
+    rk_error err;
+    for (int i = 0; i < 2; i++) {
+        char row[256];
+        (void)snprintf(row, sizeof(row),
+                       "1,mine," SHAPE "8,1,1,,8,1,64,none,ZeRO-1,BF16,1,,,b300-sxm,%s\n",
+                       i ? "cudnn_fp8" : "");
+        assert_int_equal(fill_under(header, row, &c, &err), RK_OK);
+        assert_int_equal(strstr(c.assumed, "rates of attention_kernel") != NULL, i == 1);
+        rk_run_predict(&sources, &c, NULL, NULL, i ? &lent : &usual);
+    }
+    assert_true(lent.estimate.times.part[RK_PART_ATTENTION] <
+                0.95 * usual.estimate.times.part[RK_PART_ATTENTION]);
+}
+
 /* The memory of a run that does not fit is its need in the sense of the source, not the limit. */
 static void test_memory_beyond(void **state)
 {
@@ -688,33 +709,20 @@ static void test_node(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_printed),
-        cmocka_unit_test(test_precision),
-        cmocka_unit_test(test_rate),
-        cmocka_unit_test(test_frameworks),
-        cmocka_unit_test(test_names),
-        cmocka_unit_test(test_assumed),
-        cmocka_unit_test(test_catalogue),
-        cmocka_unit_test(test_keeps_gathered),
-        cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_hybrid),
-        cmocka_unit_test(test_missing),
-        cmocka_unit_test(test_exchange),
-        cmocka_unit_test(test_shard_groups),
-        cmocka_unit_test(test_software),
-        cmocka_unit_test(test_flags),
-        cmocka_unit_test(test_named),
-        cmocka_unit_test(test_experts),
-        cmocka_unit_test(test_utilisation),
-        cmocka_unit_test(test_guessed),
-        cmocka_unit_test(test_nodes),
-        cmocka_unit_test(test_stage_layers),
-        cmocka_unit_test(test_memory_beyond),
-        cmocka_unit_test(test_own_words),
-        cmocka_unit_test(test_spellings),
-        cmocka_unit_test(test_unknown_software),
-        cmocka_unit_test(test_uncounted),
-        cmocka_unit_test(test_node),
+        cmocka_unit_test(test_printed),       cmocka_unit_test(test_precision),
+        cmocka_unit_test(test_rate),          cmocka_unit_test(test_frameworks),
+        cmocka_unit_test(test_names),         cmocka_unit_test(test_assumed),
+        cmocka_unit_test(test_catalogue),     cmocka_unit_test(test_keeps_gathered),
+        cmocka_unit_test(test_refused),       cmocka_unit_test(test_hybrid),
+        cmocka_unit_test(test_missing),       cmocka_unit_test(test_exchange),
+        cmocka_unit_test(test_shard_groups),  cmocka_unit_test(test_software),
+        cmocka_unit_test(test_flags),         cmocka_unit_test(test_named),
+        cmocka_unit_test(test_experts),       cmocka_unit_test(test_utilisation),
+        cmocka_unit_test(test_guessed),       cmocka_unit_test(test_nodes),
+        cmocka_unit_test(test_stage_layers),  cmocka_unit_test(test_lent_kernel),
+        cmocka_unit_test(test_memory_beyond), cmocka_unit_test(test_own_words),
+        cmocka_unit_test(test_spellings),     cmocka_unit_test(test_unknown_software),
+        cmocka_unit_test(test_uncounted),     cmocka_unit_test(test_node),
     };
     return cmocka_run_group_tests(tests, load_sources, clear_sources);
 }
