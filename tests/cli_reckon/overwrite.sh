@@ -5,7 +5,7 @@
 #     overwrite.sh RECKON
 set -eu
 
-reckon=$1
+reckon=$(realpath "$1")
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 here=$(cd "$(dirname "$0")" && pwd)
