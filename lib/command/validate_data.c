@@ -140,6 +140,23 @@ rk_value rk_compared_value(const rk_compared *row, size_t field)
     return field == RK_COMPARED_FIELDS - 1 ? rk_value_text(row->reason) : nothing;
 }
 
+/* A table of runs has no place for what is said of the tables that it is made of. */
+static void remark_tables(const rk_job *job, const rk_validation *v)
+{
+    for (size_t i = 0; i < v->table_count; i++) {
+        const rk_run_table *table = &v->tables[i];
+        for (size_t place = 0; place < table->columns; place++) {
+            if (rk_run_column_ignored(table, place)) {
+                rk_job_remark(job, "%s: the column %s is ignored", table->name,
+                              table->cells[place]);
+            }
+        }
+        if (!rk_run_table_measures(table)) {
+            rk_job_remark(job, "%s: no column of measurements, nothing is compared", table->name);
+        }
+    }
+}
+
 rk_status rk_validation_write_csv(const rk_job *job, const rk_validation *v, rk_error *err)
 {
     rk_csv_out *out;
@@ -148,6 +165,7 @@ rk_status rk_validation_write_csv(const rk_job *job, const rk_validation *v, rk_
     if (status) {
         return status;
     }
+    remark_tables(job, v);
     rk_csv_header(out, rk_compared_columns, RK_COMPARED_FIELDS);
     for (size_t i = 0; i < v->comparison.count; i++) {
         const rk_compared *row = &v->comparison.rows[i];
