@@ -17,6 +17,7 @@ export NO_COLOR=1 COLUMNS=160
 ninja -C "$build" --quiet reckon
 tools/intervals.py "$reckon" --write >"$build/intervals.md"
 ninja -C "$build" --quiet reckon
-"$reckon" validate --runs "$all" --figures data/runs/figures.json --json -o data/runs/figures.json ||
+"$reckon" validate --runs "$all" --figures data/runs/figures.json --json -o "$build/figures.json" ||
     test $? -eq 1
+mv "$build/figures.json" data/runs/figures.json
 tools/accuracy-page.sh "$reckon"

@@ -5,7 +5,9 @@
 #include "base/units.h"
 #include "framework/launch.h"
 #include "io/json.h"
+#include "report/describe.h"
 #include "report/estimate_fields.h"
+#include "request/option_values.h"
 #include "system/measured.h"
 
 void rk_request_write_json(rk_json_writer *writer, const rk_request *request,
@@ -13,7 +15,7 @@ void rk_request_write_json(rk_json_writer *writer, const rk_request *request,
 {
     const rk_model_params params = rk_model_params_of(&inputs->model);
     const rk_accelerator *accelerator = &inputs->system.accelerator;
-    char reason[RK_REASON_SIZE];
+    char reason[RK_REASON_SIZE], words[RK_WORDS_SIZE];
     rk_json_open_member(writer, "request", "{");
     rk_json_string(writer, "model", rk_json_title(request->model));
     rk_json_string(writer, "system", rk_json_title(request->system));
@@ -23,9 +25,16 @@ void rk_request_write_json(rk_json_writer *writer, const rk_request *request,
     if (rk_stack_reason(request, inputs, reason)[0]) {
         rk_json_string(writer, "stack_reason", reason);
     }
-    if (request->assumed_batch) {
+    const char *kernel =
+        rk_describe_kernel(accelerator, &inputs->software.stack, rk_request_kernel(request), words);
+    if (request->assumed_batch || kernel) {
         rk_json_open_member(writer, "assumed", "{");
-        rk_json_count(writer, "global_batch", (uint64_t)request->global_batch);
+        if (request->assumed_batch) {
+            rk_json_count(writer, "global_batch", (uint64_t)request->global_batch);
+        }
+        if (kernel) {
+            rk_json_string(writer, "attention_kernel", kernel);
+        }
         rk_json_close(writer, "}");
     }
     rk_json_close(writer, "}");

@@ -10,6 +10,7 @@
 #include "layer/all_kinds.h"
 #include "report/describe.h"
 #include "report/estimate_fields.h"
+#include "request/option_values.h"
 #include "strategy/optimizer.h"
 
 #include <inttypes.h>
@@ -43,8 +44,8 @@ rk_setting rk_setting_of(const rk_request *request, const rk_inputs *inputs)
 
 static rk_status set_interval(const rk_setting *setting, rk_answer *answer, rk_error *err)
 {
-    const rk_kin kin =
-        rk_kin_of(setting->system, setting->stack, setting->model, &answer->strategy);
+    const rk_kin kin = rk_kin_of(setting->system, setting->stack, setting->model, &answer->strategy,
+                                 &answer->estimate);
     return rk_interval_of(&rk_residuals_built_in, &kin, NULL, &answer->interval, err);
 }
 
@@ -180,6 +181,11 @@ void rk_write_inputs(FILE *to, const rk_request *request, const rk_inputs *input
     }
     if (request->assumed_batch) {
         write_assumed_batch(to, request, inputs);
+    }
+    if (rk_describe_kernel(&inputs->system.accelerator, &inputs->software.stack,
+                           rk_request_kernel(request), words)) {
+        rk_write_label(to, request->assumed_batch ? "" : "assumed");
+        (void)fprintf(to, "%s\n", words);
     }
 }
 

@@ -33,7 +33,7 @@ static const int levels[] = {RK_LOG_INFO, RK_LOG_CRITICAL, RK_LOG_CRITICAL, 40, 
 #define PLACE(member) offsetof(rk_calculon_globals, member)
 
 const rk_option rk_calculon_global_options[RK_CALCULON_GLOBALS] = {
-    {.name = "log", .offset = PLACE(log), .value = "FILE"},
+    {.name = "log", .writes = true, .offset = PLACE(log), .value = "FILE"},
     {.name = "verbosity",
      .type = RK_OPTION_CHOICE,
      .offset = PLACE(verbosity),
@@ -99,6 +99,7 @@ static const rk_option options[] = {
     {.name = "log",
      .letter = 'l',
      .type = RK_OPTION_TEXT,
+     .writes = true,
      .offset = PLACE(log),
      .value = "FILE",
      .help = "where messages go; - is standard output, the default"},

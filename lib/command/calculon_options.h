@@ -92,8 +92,8 @@
 
 #define RK_OPTION_OUTPUT                                                                           \
     {                                                                                              \
-        .name = "output", .letter = 'o', .offset = RK_PLAN_PLACE(output), .value = "FILE",         \
-        .help = "write to a file instead of standard output"                                       \
+        .name = "output", .letter = 'o', .writes = true, .offset = RK_PLAN_PLACE(output),          \
+        .value = "FILE", .help = "write to a file instead of standard output"                      \
     }
 
 extern const char *const rk_fused_names[];

@@ -60,6 +60,7 @@ const rk_option rk_calculon_search_options[RK_CALCULON_SEARCH_OPTIONS] = {
     {.name = "output",
      .positional = true,
      .required = true,
+     .writes = true,
      .offset = PLACE(output),
      .value = "output",
      .help = "file to write: .csv, or .json for a ranking; each may end in .gz"},

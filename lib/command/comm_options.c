@@ -169,6 +169,7 @@ const rk_option rk_comm_options[RK_COMM_OPTIONS] = {
      .help = "list the phases of each way, their messages and link loads; with --csv, one row per "
              "link; default algorithm: best"},
     {.name = "plot",
+     .writes = true,
      .offset = PLACE(plot),
      .value = "FILE.svg",
      .help = "plot bus bandwidth by size, with a line for each collective and algorithm"},
@@ -191,6 +192,7 @@ const rk_option rk_comm_options[RK_COMM_OPTIONS] = {
      .help = "write CSV, in the format of tables in system documents"},
     {.name = "output",
      .letter = 'o',
+     .writes = true,
      .offset = PLACE(output),
      .value = "FILE",
      .help = "write to a file instead of standard output"},

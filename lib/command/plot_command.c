@@ -27,6 +27,7 @@ static const rk_option plot_options[] = {
      .help = "results (.csv, .csv.gz or .db), in place of the document's"},
     {.name = "output",
      .letter = 'o',
+     .writes = true,
      .offset = offsetof(struct plot_arguments, output),
      .value = "FILE",
      .help =

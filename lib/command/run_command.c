@@ -129,6 +129,7 @@ static const rk_option run_options[] = {
      .value = "N",
      .help = "seed of the simulation; default: 1"},
     {.name = "timeline",
+     .writes = true,
      .offset = PLACE(timeline),
      .value = "FILE.csv",
      .help = "write progress and interruptions of the median run"},

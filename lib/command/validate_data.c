@@ -140,6 +140,23 @@ rk_value rk_compared_value(const rk_compared *row, size_t field)
     return field == RK_COMPARED_FIELDS - 1 ? rk_value_text(row->reason) : nothing;
 }
 
+/* A table of runs has no place for what is said of the tables that it is made of. */
+static void remark_tables(const rk_job *job, const rk_validation *v)
+{
+    for (size_t i = 0; i < v->table_count; i++) {
+        const rk_run_table *table = &v->tables[i];
+        for (size_t place = 0; place < table->columns; place++) {
+            if (rk_run_column_ignored(table, place)) {
+                rk_job_remark(job, "%s: the column %s is ignored", table->name,
+                              table->cells[place]);
+            }
+        }
+        if (!rk_run_table_measures(table)) {
+            rk_job_remark(job, "%s: no column of measurements, nothing is compared", table->name);
+        }
+    }
+}
+
 rk_status rk_validation_write_csv(const rk_job *job, const rk_validation *v, rk_error *err)
 {
     rk_csv_out *out;
@@ -148,6 +165,7 @@ rk_status rk_validation_write_csv(const rk_job *job, const rk_validation *v, rk_
     if (status) {
         return status;
     }
+    remark_tables(job, v);
     rk_csv_header(out, rk_compared_columns, RK_COMPARED_FIELDS);
     for (size_t i = 0; i < v->comparison.count; i++) {
         const rk_compared *row = &v->comparison.rows[i];
@@ -345,6 +363,30 @@ static void write_rows(rk_json_writer *w, const rk_comparison *comparison)
     rk_json_close(w, "]");
 }
 
+/* Columns that mean nothing to reckon, and tables that measure nothing. */
+static void write_tables(rk_json_writer *w, const rk_validation *v)
+{
+    rk_json_open_member(w, "tables", "[");
+    for (size_t i = 0; i < v->table_count; i++) {
+        const rk_run_table *table = &v->tables[i];
+        rk_json_item(w);
+        rk_json_open(w, "{");
+        rk_json_string(w, "file", table->name);
+        rk_json_count(w, "rows", table->rows);
+        rk_json_flag(w, "measured", rk_run_table_measures(table));
+        rk_json_open_member(w, "ignored_columns", "[");
+        for (size_t place = 0; place < table->columns; place++) {
+            if (rk_run_column_ignored(table, place)) {
+                rk_json_item(w);
+                rk_json_text(w, table->cells[place]);
+            }
+        }
+        rk_json_close(w, "]");
+        rk_json_close(w, "}");
+    }
+    rk_json_close(w, "]");
+}
+
 /* Scores by each dimension alone. */
 static rk_status write_dimensions(rk_json_writer *w, const rk_validation *v, rk_error *err)
 {
@@ -373,6 +415,7 @@ rk_status rk_validation_write_json(const rk_job *job, const rk_validation *v, rk
     }
     rk_json_writer w = {.out = out, .indented = true};
     rk_json_open_answer(&w);
+    write_tables(&w, v);
     write_grouping(&w, "all", &v->all);
     write_grouping(&w, "groups", &v->by);
     status = write_dimensions(&w, v, err);

@@ -44,7 +44,29 @@ static void write_files(FILE *to, const rk_validation *v)
     for (size_t i = 0; i < v->table_count; i++) {
         (void)fprintf(to, "%s%s", i ? ", " : "", v->tables[i].name);
     }
-    (void)fprintf(to, ": %zu rows, %zu predicted\n", asked, predicted);
+    (void)fprintf(to, ": %zu row%s, %zu predicted\n", asked, asked == 1 ? "" : "s", predicted);
+}
+
+/* Columns that mean nothing to reckon, and tables that measure nothing. */
+static void write_columns(FILE *to, const rk_validation *v)
+{
+    for (size_t i = 0; i < v->table_count; i++) {
+        const rk_run_table *table = &v->tables[i];
+        const char *before = "ignored   columns ";
+        for (size_t place = 0; place < table->columns; place++) {
+            if (rk_run_column_ignored(table, place)) {
+                (void)fprintf(to, "%s%s", before, table->cells[place]);
+                before = ", ";
+            }
+        }
+        (void)fputs(before[0] == ',' ? "\n" : "", to);
+        if (!rk_run_table_measures(table)) {
+            (void)fprintf(to,
+                          "%-9s %s has no column of measurements such as step_time_s, "
+                          "tokens_per_s_per_gpu or peak_mem_gib: nothing is compared\n",
+                          "measured", table->name);
+        }
+    }
 }
 
 static void write_remarks(FILE *to, const char *title, const rk_remark *remarks, size_t count)
@@ -85,6 +107,9 @@ static rk_status write_time(FILE *to, const rk_validation *v, rk_table_style sty
         {"in 10-90%", RK_ALIGN_RIGHT},
     };
     rk_table table;
+    if (v->all.groups[0].score.time.count == 0) {
+        return RK_OK;
+    }
     rk_table_init(&table, columns, COUNT(columns));
     for (size_t i = 0; i <= v->by.count; i++) {
         const rk_score_group *g = i < v->by.count ? &v->by.groups[i] : &v->all.groups[0];
@@ -409,6 +434,7 @@ rk_status rk_validation_write_text(FILE *to, const void *what, rk_table_style st
     const rk_validation *v = what;
     rk_remark remarks[RK_REMARK_MAX];
     write_files(to, v);
+    write_columns(to, v);
     write_remarks(to, "left out", remarks, rk_validation_left_out(v, remarks));
     write_remarks(to, "assumed", remarks, rk_validation_assumed(v, remarks));
     write_unread_count(to, v);

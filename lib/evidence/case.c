@@ -4,6 +4,7 @@
 #include "base/units.h"
 #include "evidence/case_parts.h"
 #include "layer/precision.h"
+#include "system/flash_lent.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -205,6 +206,15 @@ static bool runs_now(const rk_run_filling *f)
     return e.fits || e.thrashes;
 }
 
+/* Whether the rates of the attention kernel that it states are those of another accelerator. */
+static bool lends_kernel(const rk_run_sources *sources, const rk_run_case *run)
+{
+    const rk_attention_kernel kernel = run->strategy.attention_kernel;
+    return kernel != RK_KERNEL_OF_STACK && kernel != sources->stacks[run->stack].attention_kernel &&
+           !rk_flash_is_measured(&sources->systems[run->system].accelerator,
+                                 (rk_flash_library)(kernel - RK_KERNEL_CUDNN));
+}
+
 /*
  * Whether a run of unknown software fits with the leanest states that some keep, all in 16 bits,
  * and not with those that are assumed.
@@ -252,6 +262,7 @@ rk_status rk_run_case_fill(const rk_run_sources *sources, const rk_run_table *ta
     out->unsure = note(guesses_modules(&f, table, row), "recompute_modules", out->assumed) ||
                   take_settings(&f, table, row, out->assumed) || (assumed & DECIDE_MEMORY) ||
                   rests_on_framework(&f);
+    (void)note(lends_kernel(sources, out), "rates of attention_kernel", out->assumed);
     const double peak = sources->systems[out->system].accelerator.gemm[RK_BF16].peak;
     return set_measured(table, row, &f.facts, peak, out, err);
 }

@@ -39,10 +39,6 @@ static void set_case(const rk_run_sources *sources, const rk_run_case *run, rk_c
     for (int i = 0; i < run->model.type_count; i++) {
         c->moe |= rk_layer_is_moe(&run->model.types[i]);
     }
-    rk_system system;
-    rk_run_system(run, c->system, &system);
-    c->kin = rk_kin_of(&system, c->stack, &run->model, &run->strategy);
-    c->kin.assumed = run->filled;
     c->step_measured = run->step_seconds;
     c->memory_measured = run->memory;
     c->out_of_memory = run->out_of_memory;
@@ -64,6 +60,10 @@ static void set_prediction(const rk_run_case *run, const rk_run_prediction *p, r
 {
     const rk_estimate *e = &p->estimate;
     const double peak = c->system->accelerator.gemm[RK_BF16].peak;
+    rk_system system;
+    rk_run_system(run, c->system, &system);
+    c->kin = rk_kin_of(&system, c->stack, &run->model, &run->strategy, e);
+    c->kin.assumed = run->filled;
     c->predicted = true;
     c->step = e->step;
     c->times = e->times;

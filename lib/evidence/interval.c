@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "model/kinds.h"
+#include "system/flash_lent.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -17,8 +18,29 @@ static const double untimed_error = 0.29;
 
 const char *const rk_tensor_place_names[] = {"none", "in a node", "across nodes", NULL};
 
+/* The share of core attention in a step, with its part of what is recomputed. */
+static double attention_share(const rk_estimate *e)
+{
+    const double *part = e->times.part;
+    const double layers = part[RK_PART_LINEAR] + part[RK_PART_ATTENTION] + part[RK_PART_EXPERT] +
+                          part[RK_PART_STREAM] + part[RK_PART_CAST];
+    const double again = layers > 0 ? part[RK_PART_RECOMPUTE] / layers : 0;
+    return e->step > 0 ? fmin(part[RK_PART_ATTENTION] * (1 + again) / e->step, 1) : 0;
+}
+
+static double kernel_error(const rk_system *system, const rk_stack *stack,
+                           const rk_strategy *strategy, const rk_estimate *estimate)
+{
+    const rk_attention_kernel kernel = strategy->attention_kernel;
+    if (kernel == RK_KERNEL_OF_STACK || kernel == stack->attention_kernel) {
+        return 0;
+    }
+    const rk_flash_library library = (rk_flash_library)(kernel - RK_KERNEL_CUDNN);
+    return attention_share(estimate) * rk_flash_error(&system->accelerator, library);
+}
+
 rk_kin rk_kin_of(const rk_system *system, const rk_stack *stack, const rk_model *model,
-                 const rk_strategy *strategy)
+                 const rk_strategy *strategy, const rk_estimate *estimate)
 {
     const int64_t node = system->tiers[0].size;
     rk_kin kin = {
@@ -26,6 +48,7 @@ rk_kin rk_kin_of(const rk_system *system, const rk_stack *stack, const rk_model 
         .low = strategy->precision == RK_FP8 || strategy->precision == RK_FP4,
         .frozen = strategy->adapter_rank > 0,
         .uncertain = system->accelerator.uncertain,
+        .kernel = kernel_error(system, stack, strategy, estimate),
         .tensor = strategy->tp == 1      ? RK_TENSOR_NONE
                   : strategy->tp <= node ? RK_TENSOR_INSIDE
                                          : RK_TENSOR_ACROSS,
@@ -145,6 +168,11 @@ static void describe(const rk_kin *kin, unsigned rung, char out[RK_BASIS_TEXT])
                        kin->accelerator);
         length = strlen(out);
     }
+    if (kin->kernel > 0) {
+        (void)snprintf(out + length, RK_BASIS_TEXT - length,
+                       "; rates of the attention kernel assumed");
+        length = strlen(out);
+    }
     if (kin->untimed) {
         (void)snprintf(out + length, RK_BASIS_TEXT - length,
                        "; none has its kinds of layers, so at least %.0f %% either way",
@@ -229,7 +257,8 @@ static void set_percentiles(const rk_residuals *r, const rk_kin *kin, const bool
     qsort(list, count, sizeof(*list), compare_weighted);
     const double total = (double)out->groups;
     /* Covers four in five of the runs and their mirror images. */
-    const double known = hypot(percentile(list, count, total, 0.8), r->source_error);
+    const double known =
+        hypot(hypot(percentile(list, count, total, 0.8), r->source_error), kin->kernel);
     const double far = kin->untimed ? fmax(known, untimed_error) : known;
     out->low = exp(-far);
     out->high = exp(far);

@@ -14,13 +14,14 @@
  * to be estimated is one of a source that nobody knows yet, and every source errs by something of
  * its own besides: its variance adds to that of comparable runs, and is such that four in five runs
  * of a source lie in the intervals of the others.  Models with layers that none of the runs has are
- * off by what published steps of such models are at least.
+ * off by what published steps of such models are at least.  Where the accelerator has no rates for
+ * the attention kernel of the run, the error of the rates that are taken instead adds its variance,
+ * by the share of attention in the step.
  */
 #ifndef RK_EVIDENCE_INTERVAL_H
 #define RK_EVIDENCE_INTERVAL_H
 
-#include "stack/stack.h"
-#include "strategy/strategy.h"
+#include "estimate/estimate.h"
 
 enum { RK_INTERVAL_RUNS = 12, RK_KIN_NAME = 64, RK_BASIS_TEXT = 256 };
 
@@ -40,11 +41,14 @@ typedef struct rk_kin {
     bool moe, several, low; /* several nodes; formats of 8 bits and less */
     bool untimed;           /* layers whose mixers none of the runs has */
     bool frozen;            /* adapters learn: like no run that trains all weights */
+    double kernel;          /* how far the step may be off, as a logarithm, because the rates of its
+                               attention kernel are those of another accelerator; 0: they are not */
     rk_tensor_place tensor;
 } rk_kin;
 
+/* `estimate` is that of the strategy. */
 rk_kin rk_kin_of(const rk_system *system, const rk_stack *stack, const rk_model *model,
-                 const rk_strategy *strategy);
+                 const rk_strategy *strategy, const rk_estimate *estimate);
 
 /* Runs that agree in everything and err together. */
 typedef struct rk_residual_cell {

@@ -184,30 +184,6 @@ rk_status rk_run_number(const rk_run_table *table, size_t row, rk_run_column col
     return RK_OK;
 }
 
-/* Columns without which no row says what ran; of a list, the table needs one. */
-static const rk_run_column needed[][3] = {
-    {RK_RUN_MODEL, RK_RUN_LAYERS, RK_RUN_ARCHITECTURE},
-    {RK_RUN_SEQ, RK_RUN_SEQ, RK_RUN_SEQ},
-    {RK_RUN_ACCELERATOR, RK_RUN_SYSTEM, RK_RUN_SYSTEM},
-    {RK_RUN_ACCELERATORS, RK_RUN_ACCELERATORS, RK_RUN_ACCELERATORS},
-    {RK_RUN_GLOBAL_BATCH, RK_RUN_GLOBAL_BATCH, RK_RUN_GLOBAL_BATCH},
-};
-
-rk_status rk_run_table_check(const rk_run_table *table, rk_error *err)
-{
-    for (size_t i = 0; i < sizeof(needed) / sizeof(needed[0]); i++) {
-        const rk_run_column *list = needed[i];
-        if (table->at[list[0]] < 0 && table->at[list[1]] < 0 && table->at[list[2]] < 0) {
-            (void)rk_fail(err, RK_ERR_INVALID,
-                          "the header lacks the column %s: this is not a table of runs",
-                          rk_run_column_names[list[0]]);
-            rk_error_set_file(err, table->name);
-            return RK_ERR_INVALID;
-        }
-    }
-    return RK_OK;
-}
-
 static char lower(char c)
 {
     return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;

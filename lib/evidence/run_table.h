@@ -177,8 +177,20 @@ const char *rk_run_cell(const rk_run_table *table, size_t row, rk_run_column col
 rk_status rk_run_number(const rk_run_table *table, size_t row, rk_run_column column, double *value,
                         rk_error *err);
 
-/* Refuses a table that lacks a column without which no row can be a run. */
+/*
+ * Refuses a table that lacks columns without which no row can be a run, or that has columns which
+ * look like misspelt ones it lacks; the message names them all.  Other unknown columns are ignored.
+ */
 rk_status rk_run_table_check(const rk_run_table *table, rk_error *err);
+
+/* Whether no column means the column at `place` of the header. */
+bool rk_run_column_ignored(const rk_run_table *table, size_t place);
+
+/* Whether the table has a column of outcomes. */
+#define RK_RUN_MEASURES                                                                            \
+    "step_time_s", "tokens_per_s_per_gpu", "tflops_per_gpu", "mfu", "peak_mem_gib", "outcome",     \
+        "out_of_memory"
+bool rk_run_table_measures(const rk_run_table *table);
 
 /* Whether `text` contains `part`, letters of either case alike. */
 bool rk_run_contains(const char *text, const char *part);

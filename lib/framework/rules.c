@@ -4,6 +4,7 @@
 
 #include "model/kinds.h"
 #include "strategy/optimizer.h"
+#include "system/flash_lent.h"
 
 /* Beyond these, products of sizes are not computed. */
 #define SIZE_LIMIT       ((int64_t)1 << 30)
@@ -294,23 +295,20 @@ static int64_t missing_precision(const struct question *q)
     return q->system && !(q->system->accelerator.gemm[q->strategy->precision].peak > 0);
 }
 
-/* Scales per 32 elements are read by the engines that read those of fp4. */
 static int64_t missing_mx(const struct question *q)
 {
     const rk_strategy *s = q->strategy;
     return q->system && s->precision == RK_FP8 && s->fp8_recipe == RK_FP8_MX &&
-           !(q->system->accelerator.gemm[RK_FP4].peak > 0);
+           !rk_accelerator_reads_mx(&q->system->accelerator);
 }
 
-/* A kernel whose rates nobody measured on the accelerator. */
+/* A kernel that does not exist for the accelerator; one that nobody measured on it is estimated. */
 static int64_t missing_kernel(const struct question *q)
 {
     const int kernel = (int)q->strategy->attention_kernel;
-    if (!q->system || kernel == RK_KERNEL_OF_STACK) {
-        return 0;
-    }
-    const rk_flash_rates *rates = &q->system->accelerator.flash[kernel - 1];
-    return !(rates->forward > 0 && rates->backward > 0);
+    return q->system && kernel != RK_KERNEL_OF_STACK &&
+           !rk_flash_is_measured(&q->system->accelerator, (rk_flash_library)(kernel - 1)) &&
+           !rk_flash_exists(&q->system->accelerator, (rk_flash_library)(kernel - 1));
 }
 
 static int64_t low_weights_without_linears(const struct question *q)
@@ -449,7 +447,7 @@ const struct rk_rule rk_rules_arithmetic[] = {
      "{accelerator} does not read the scales of mxfp8; use the recipe tensorwise, delayed or "
      "blockwise"},
     {"attention kernel", missing_kernel, VARY_NONE,
-     "the document of {accelerator} has no rates for the attention kernel {attention}; use flash"},
+     "there is no attention kernel {attention} for {accelerator}; use flash"},
     {"fp8 weights need fp8", low_weights_without_linears, VARY_NONE,
      "weights are kept in the precision of the linears, but that is {precision}; use fp8 or fp4"},
     {"nf4 needs adapters", nf4_without_adapters, VARY_NONE,

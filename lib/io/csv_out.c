@@ -11,7 +11,8 @@
 #include <unistd.h>
 
 struct rk_csv_out {
-    FILE *file; /* owned; NULL: `write` takes the lines */
+    rk_out *whole; /* owned; NULL: the table grows in `file`, or `write` takes the lines */
+    FILE *file;    /* owned */
     rk_out_writer *write;
     void *user;
     rk_bytes line; /* owned; scratch */
@@ -19,15 +20,35 @@ struct rk_csv_out {
     char name[256];
 };
 
+static rk_status create(const char *name, rk_csv_out **out, rk_error *err)
+{
+    *out = calloc(1, sizeof(**out));
+    if (!*out) {
+        return rk_fail(err, RK_ERR_MEMORY, "not enough memory to write a table");
+    }
+    (void)snprintf((*out)->name, sizeof((*out)->name), "%s", name);
+    return RK_OK;
+}
+
 rk_status rk_csv_open(const char *path, rk_csv_out **out, rk_error *err)
 {
-    rk_status status = RK_OK;
-    *out = NULL;
-    rk_csv_out *opened = calloc(1, sizeof(*opened));
-    if (!opened) {
-        return rk_fail(err, RK_ERR_MEMORY, "not enough memory to open a file");
+    rk_status status = create(path, out, err);
+    status = status ? status : rk_out_open(path, &(*out)->whole, err);
+    if (status) {
+        free(*out);
+        *out = NULL;
     }
-    (void)snprintf(opened->name, sizeof(opened->name), "%s", path);
+    return status;
+}
+
+rk_status rk_csv_open_growing(const char *path, rk_csv_out **out, rk_error *err)
+{
+    rk_csv_out *opened;
+    rk_status status = create(path, &opened, err);
+    *out = NULL;
+    if (status) {
+        return status;
+    }
     if (rk_ends_with(path, ".gz")) {
         status = rk_fail(err, RK_ERR_INVALID,
                          "a table that grows row by row is not compressed: leave out .gz");
@@ -48,18 +69,19 @@ rk_status rk_csv_open(const char *path, rk_csv_out **out, rk_error *err)
 
 rk_status rk_csv_open_writer(rk_out_writer *write, void *user, rk_csv_out **out, rk_error *err)
 {
-    *out = calloc(1, sizeof(**out));
-    if (!*out) {
-        return rk_fail(err, RK_ERR_MEMORY, "not enough memory to write a table");
+    const rk_status status = create("", out, err);
+    if (!status) {
+        (*out)->write = write;
+        (*out)->user = user;
     }
-    (*out)->write = write;
-    (*out)->user = user;
-    return RK_OK;
+    return status;
 }
 
 static void write_text(rk_csv_out *out, const void *text, size_t size)
 {
-    if (out->file) {
+    if (out->whole) {
+        rk_out_write(out->whole, text, size);
+    } else if (out->file) {
         (void)fwrite(text, 1, size, out->file);
     } else if (out->write) {
         out->write(out->user, text, size);
@@ -141,6 +163,11 @@ rk_status rk_csv_close(rk_csv_out *out, rk_error *err)
         return RK_OK;
     }
     rk_status status = rk_csv_flush(out, err);
+    if (out->whole && status) {
+        rk_out_abandon(out->whole);
+    } else if (out->whole) {
+        status = rk_out_close(out->whole, err);
+    }
     if (out->file) {
         (void)fsync(fileno(out->file)); /* a pipe cannot be synced; writing is enough */
     }

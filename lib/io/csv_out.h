@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * A CSV file that can be read while it grows: it appears under its name at once, and rows are
- * handed to the system when they are flushed.
- */
+/* CSV files. */
 #ifndef RK_IO_CSV_OUT_H
 #define RK_IO_CSV_OUT_H
 
@@ -13,8 +10,14 @@
 
 typedef struct rk_csv_out rk_csv_out;
 
-/* Opens `path`, replacing what it holds.  The caller closes *out. */
+/* Opens `path` as rk_out_open: it appears complete or not at all.  The caller closes *out. */
 rk_status rk_csv_open(const char *path, rk_csv_out **out, rk_error *err);
+
+/*
+ * The same for a file that can be read while it grows: it appears under its name at once, replacing
+ * what that held, and rows are handed to the system when they are flushed.
+ */
+rk_status rk_csv_open_growing(const char *path, rk_csv_out **out, rk_error *err);
 
 /* The same for lines that go to `write` instead of a file; NULL: they are lost. */
 rk_status rk_csv_open_writer(rk_out_writer *write, void *user, rk_csv_out **out, rk_error *err);

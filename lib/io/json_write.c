@@ -81,9 +81,8 @@ void rk_json_flag(rk_json_writer *writer, const char *key, bool value)
     rk_json_value(writer, value ? "true" : "false");
 }
 
-void rk_json_string(rk_json_writer *writer, const char *key, const char *text)
+void rk_json_text(rk_json_writer *writer, const char *text)
 {
-    rk_json_key(writer, key);
     rk_out_text(writer->out, "\"");
     for (; *text; text++) {
         const unsigned char c = (unsigned char)*text;
@@ -96,6 +95,12 @@ void rk_json_string(rk_json_writer *writer, const char *key, const char *text)
         }
     }
     rk_out_text(writer->out, "\"");
+}
+
+void rk_json_string(rk_json_writer *writer, const char *key, const char *text)
+{
+    rk_json_key(writer, key);
+    rk_json_text(writer, text);
 }
 
 void rk_json_open_member(rk_json_writer *writer, const char *key, const char *bracket)

@@ -24,6 +24,9 @@ void rk_json_item(rk_json_writer *writer);
 /* Writes a value that is JSON text already. */
 void rk_json_value(rk_json_writer *writer, const char *text);
 
+/* Writes a string as a value. */
+void rk_json_text(rk_json_writer *writer, const char *text);
+
 /* Write a member: a whole number, a number (null when it is not finite), a truth, a string. */
 void rk_json_count(rk_json_writer *writer, const char *key, uint64_t value);
 void rk_json_real(rk_json_writer *writer, const char *key, double value);

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "base/text_stream.h"
+#include "io/inputs.h"
 #include "report/wrap.h"
 
 #include <stdarg.h>
@@ -17,6 +18,7 @@
 /* A text that an option points to. */
 struct text {
     struct text *next;
+    bool written; /* names an output */
     char text[];
 };
 
@@ -127,7 +129,7 @@ rk_status rk_job_fail_unknown(const rk_command *command, const char *given, rk_e
 }
 
 /* Keeps a copy of a text as long as the job. */
-static const char *keep_text(rk_job *job, const char *text)
+static const char *keep_text(rk_job *job, const char *text, bool written)
 {
     const size_t size = strlen(text) + 1;
     struct text *kept = malloc(sizeof(*kept) + size);
@@ -136,6 +138,7 @@ static const char *keep_text(rk_job *job, const char *text)
     }
     memcpy(kept->text, text, size);
     kept->next = job->texts;
+    kept->written = written;
     job->texts = kept;
     return kept->text;
 }
@@ -154,7 +157,7 @@ rk_status rk_job_set(rk_job *job, const char *option, const char *value, rk_erro
     if (!value && found->type != RK_OPTION_FLAG) {
         return rk_fail(err, RK_ERR_INVALID, "%s needs a value: %s", found->name, found->value);
     }
-    const char *kept = value ? keep_text(job, value) : NULL;
+    const char *kept = value ? keep_text(job, value, found->writes) : NULL;
     if (value && !kept) {
         return rk_fail(err, RK_ERR_MEMORY, "not enough memory for the options");
     }
@@ -185,6 +188,9 @@ rk_status rk_job_set_launch_flag(rk_job *job, const char *flag, const char *valu
             *use = option->type == RK_OPTION_FLAG ? RK_FLAG_ALONE : RK_FLAG_WITH_VALUE;
             return rk_job_set(job, name, option->type == RK_OPTION_FLAG ? NULL : value, err);
         }
+    }
+    if (value && !keep_text(job, value, false)) { /* it may name a file */
+        return rk_fail(err, RK_ERR_MEMORY, "not enough memory for the options");
     }
     return job->command->take_launch_flag
                ? job->command->take_launch_flag(job, name, value, use, err)
@@ -232,6 +238,29 @@ static rk_status check_required(const rk_job *job, rk_error *err)
                    count > 1 ? "are" : "is", job->command->name);
 }
 
+/* ---- files ----------------------------------------------------------------------------------- */
+
+/* Refuses to write a file that the job reads. */
+static rk_status check_output(const rk_job *job, const char *path, rk_error *err)
+{
+    rk_status status = RK_OK;
+    for (const struct text *text = job->texts; text && !status; text = text->next) {
+        const char *input = text->text;
+        status = text->written ? RK_OK : rk_refuse_input(path, &input, 1, err);
+    }
+    return status;
+}
+
+/* Refuses it before the job runs. */
+static rk_status check_outputs(const rk_job *job, rk_error *err)
+{
+    rk_status status = RK_OK;
+    for (const struct text *text = job->texts; text && !status; text = text->next) {
+        status = text->written ? check_output(job, text->text, err) : RK_OK;
+    }
+    return status;
+}
+
 /* ---- running one ----------------------------------------------------------------------------- */
 
 rk_status rk_job_use(rk_job *job, const rk_job_control *control, rk_out_writer *write, void *user,
@@ -246,6 +275,7 @@ rk_status rk_job_use(rk_job *job, const rk_job_control *control, rk_out_writer *
     job->write_user = user;
     job->found = false;
     rk_status status = check_required(job, err);
+    status = status ? status : check_outputs(job, err);
     if (!status && job->command->complete) {
         status = job->command->complete(job->arguments, err);
     }
@@ -311,14 +341,20 @@ static bool is_answer(const char *path)
 
 rk_status rk_job_open(const rk_job *job, const char *path, rk_out **out, rk_error *err)
 {
-    return is_answer(path) ? rk_out_open_writer(job->write, job->write_user, out, err)
-                           : rk_out_open(path, out, err);
+    if (is_answer(path)) {
+        return rk_out_open_writer(job->write, job->write_user, out, err);
+    }
+    const rk_status status = check_output(job, path, err);
+    return status ? status : rk_out_open(path, out, err);
 }
 
 rk_status rk_job_open_csv(const rk_job *job, const char *path, rk_csv_out **out, rk_error *err)
 {
-    return is_answer(path) ? rk_csv_open_writer(job->write, job->write_user, out, err)
-                           : rk_csv_open(path, out, err);
+    if (is_answer(path)) {
+        return rk_csv_open_writer(job->write, job->write_user, out, err);
+    }
+    const rk_status status = check_output(job, path, err);
+    return status ? status : rk_csv_open(path, out, err);
 }
 
 /* The text that `write` makes, with lines that fit the page; the caller frees it. */

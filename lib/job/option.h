@@ -45,6 +45,7 @@ struct rk_option {
     char letter;                       /* 'o': -o as well; 0: none */
     bool positional;                   /* taken in table order */
     bool required;
+    bool writes; /* the text names a file that the command writes */
     rk_option_type type;
     size_t offset;    /* of the variable in the struct */
     int64_t min, max; /* inclusive bounds of numbers */

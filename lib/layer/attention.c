@@ -10,6 +10,7 @@
 #include "layer/attention.h"
 
 #include "base/units.h"
+#include "system/flash_lent.h"
 
 #include <math.h>
 
@@ -71,11 +72,24 @@ static rk_flash_work flash_work(const rk_cost_builder *x, const rk_operator *o,
     };
 }
 
+/* What a pass takes over what it takes with cudnn, on the accelerator that has rates of both. */
+static double lent_ratio(const rk_accelerator *accelerator, rk_flash_work work)
+{
+    const rk_accelerator *lender = rk_flash_lender(accelerator, work.library);
+    if (!lender) {
+        return 0;
+    }
+    const double seconds = rk_flash_seconds(lender, &work);
+    work.library = RK_FLASH_CUDNN;
+    return seconds / rk_flash_seconds(lender, &work);
+}
+
 /*
  * What a pass takes with the kernel of the strategy over what it takes with that of the stack; 0:
  * they are the same.  In training a kernel does not reach what it reaches alone, and the constants
  * of attention say what it does reach: only the ratio of two kernels is taken from benchmarks.
- * Where the stack does not say what it runs, the kernel takes its own time.
+ * Where the stack does not say what it runs, the kernel takes its own time.  Without rates of its
+ * own, it has the ratio to cudnn of the nearest accelerator, or none.
  */
 static double kernel_ratio(const rk_cost_builder *x, const rk_operator *o, rk_flash_work work)
 {
@@ -86,6 +100,9 @@ static double kernel_ratio(const rk_cost_builder *x, const rk_operator *o, rk_fl
         return 0;
     }
     work.library = library_of(kernel);
+    if (!rk_flash_is_measured(accelerator, work.library)) {
+        return lent_ratio(accelerator, work);
+    }
     const double seconds = rk_flash_seconds(accelerator, &work);
     work.library = library_of(usual == RK_KERNEL_OF_STACK ? kernel : usual);
     const double other = rk_flash_seconds(accelerator, &work);

@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "calculon/calculon_docs.h"
+#include "system/flash_lent.h"
 #include "system/measured.h"
 
 #include <inttypes.h>
@@ -265,6 +266,32 @@ const char *rk_describe_measured(const rk_accelerator *accelerator, char out[RK_
         if (count > 0) {
             add(&to, "%s%zu %s", out[0] ? ", " : "", count, kinds[kind]);
         }
+    }
+    return out;
+}
+
+const char *rk_describe_kernel(const rk_accelerator *accelerator, const rk_stack *stack,
+                               rk_attention_kernel kernel, char out[RK_WORDS_SIZE])
+{
+    words to = {.text = out, .size = RK_WORDS_SIZE};
+    const rk_flash_library library = (rk_flash_library)(kernel - RK_KERNEL_CUDNN);
+    if (kernel == RK_KERNEL_OF_STACK || kernel == stack->attention_kernel ||
+        rk_flash_is_measured(accelerator, library)) {
+        return NULL;
+    }
+    const char *name = rk_flash_library_names[library];
+    const rk_accelerator *lender = rk_flash_lender(accelerator, library);
+    if (accelerator->flash[library].forward > 0) {
+        add(&to,
+            "attention kernel %s: %s has rates of forward only; backward at the same ratio to "
+            "cudnn",
+            name, accelerator->name);
+    } else if (lender) {
+        add(&to, "attention kernel %s: at its ratio to cudnn on %s; %s has no rates of it", name,
+            lender->name, accelerator->name);
+    } else {
+        add(&to, "attention kernel %s: as fast as the usual one; %s has no rates of it", name,
+            accelerator->name);
     }
     return out;
 }

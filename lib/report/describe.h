@@ -4,7 +4,7 @@
 #define RK_REPORT_DESCRIBE_H
 
 #include "model/model.h"
-#include "system/system.h"
+#include "stack/stack.h"
 
 #define RK_WORDS_SIZE 1024
 
@@ -44,6 +44,13 @@ const char *rk_describe_matrix(const rk_accelerator *accelerator, char out[RK_WO
 
 /* "622 GEMMs, 44 attention kernels"; NULL without tables. */
 const char *rk_describe_measured(const rk_accelerator *accelerator, char out[RK_WORDS_SIZE]);
+
+/*
+ * Where the rates of an attention kernel come from that is not the stack's and that the accelerator
+ * has none of; NULL: it has them.
+ */
+const char *rk_describe_kernel(const rk_accelerator *accelerator, const rk_stack *stack,
+                               rk_attention_kernel kernel, char out[RK_WORDS_SIZE]);
 
 /* "NVLink4: 8 x 450; NDR InfiniBand: 1016 x 50"; an unlimited tier shows its bandwidth only. */
 const char *rk_describe_tiers(const rk_system *system, char out[RK_WORDS_SIZE]);

@@ -223,6 +223,7 @@ const rk_option rk_strategy_options[RK_STRATEGY_OPTION_COUNT] = {
     FLAG("csv", NULL, csv, "write CSV"),
     {.name = "output",
      .letter = 'o',
+     .writes = true,
      .offset = PLACE(output),
      .value = "FILE",
      .common = true,

@@ -2,6 +2,8 @@
 #include "sweep/writer.h"
 
 #include "base/error.h"
+#include "base/units.h"
+#include "io/inputs.h"
 #include "sweep/doc_parts.h"
 
 #include <inttypes.h>
@@ -36,8 +38,11 @@ static void remember(void *user, uint64_t number, bool has_results)
 /* The database first: if it refuses, the CSV file must not have been emptied. */
 static rk_status open_files(rk_sweep_writer *writer, const rk_sweep_options *options, rk_error *err)
 {
-    rk_status status = RK_OK;
-    if (options->sqlite_path) {
+    const rk_sweep_doc *doc = writer->table->doc;
+    const char *const inputs[] = {doc->name, rk_sweep_doc_text(doc)};
+    rk_status status = rk_refuse_input(options->sqlite_path, inputs, COUNT(inputs), err);
+    status = status ? status : rk_refuse_input(options->csv_path, inputs, COUNT(inputs), err);
+    if (status == RK_OK && options->sqlite_path) {
         status = rk_sqlite_open(options->sqlite_path, options->resume, &writer->layout,
                                 &writer->sqlite, err);
     }
@@ -50,7 +55,7 @@ static rk_status open_files(rk_sweep_writer *writer, const rk_sweep_options *opt
     if (status == RK_OK && options->csv_path) {
         status = strcmp(options->csv_path, "-") == 0
                      ? rk_csv_open_writer(options->write, options->user, &writer->csv, err)
-                     : rk_csv_open(options->csv_path, &writer->csv, err);
+                     : rk_csv_open_growing(options->csv_path, &writer->csv, err);
     }
     if (status == RK_OK && writer->csv) {
         rk_csv_header(writer->csv, writer->table->columns, writer->table->count);

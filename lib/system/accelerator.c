@@ -24,6 +24,13 @@ static void scale_engines(rk_accelerator *a, double factor)
     }
 }
 
+/* The engines that read those of fp4 read scales of 32 elements as well. */
+bool rk_accelerator_reads_mx(const rk_accelerator *a)
+{
+    return a->gemm[RK_FP4].peak > 0 || a->generation == RK_GENERATION_BLACKWELL ||
+           a->generation == RK_GENERATION_CDNA4;
+}
+
 /*
  * Power follows the cube of the clock above what memory and leakage take at any clock, about 200 W
  * of the 700 of an H100 (five stacks of HBM at 30 W; boards that idle with memory clocked up draw

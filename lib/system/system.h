@@ -105,6 +105,9 @@ typedef struct rk_accelerator {
     rk_measured *measured;  /* owned by the system that was loaded, copies borrow; NULL: none */
 } rk_accelerator;
 
+/* Whether its engines read the scales of mxfp8. */
+bool rk_accelerator_reads_mx(const rk_accelerator *a);
+
 /*
  * The accelerator under another limit of board power, in W: clocks fall below the power it is
  * built for, and rates of compute with them.  Returned as it is when its power is not known.

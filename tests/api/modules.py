@@ -64,7 +64,8 @@ def check_includes(root, order):
 
 def modules_of_objects(root, order):
     """Object names begin with the module (io_json.c.o), but for those of a library of their own."""
-    found = {"catalogue.c.o": "io", "evidence_residual_table.c.o": "evidence"}
+    found = {"catalogue.c.o": "io", "evidence_residual_table.c.o": "evidence",
+             "system_flash_table.c.o": "system"}
     for path in (root / "lib").glob("*/*.c"):
         module = path.parent.name
         if module in order:

@@ -262,6 +262,28 @@ static bool count_progress(void *user, const rk_sweep_progress *progress)
     return true;
 }
 
+/* The rows do not replace the document of the sweep. */
+static void test_sweep_onto_itself(void **state)
+{
+    char folder[] = "/tmp/reckon-test-XXXXXX", path[64], read[sizeof(GRID) + 1] = "";
+    rk_sweep *sweep;
+    rk_error err;
+    (void)state;
+    assert_non_null(mkdtemp(folder));
+    (void)snprintf(path, sizeof(path), "%s/grid.json", folder);
+    FILE *file = fopen(path, "w");
+    assert_true(file && fputs(GRID, file) >= 0 && fclose(file) == 0);
+    assert_int_equal(rk_sweep_create(path, &sweep, &err), RK_OK);
+    const rk_sweep_control control = {.size = sizeof(control), .threads = 1, .csv = path};
+    assert_int_equal(rk_sweep_points(sweep, &control, NULL, 0, &err), RK_ERR_INVALID);
+    rk_sweep_free(sweep);
+    file = fopen(path, "r");
+    assert_true(file && fread(read, 1, sizeof(read), file) == strlen(GRID) && fclose(file) == 0);
+    assert_string_equal(read, GRID);
+    (void)remove(path);
+    (void)remove(folder);
+}
+
 static void test_sweep(void **state)
 {
     rk_sweep *sweep;
@@ -311,7 +333,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_explanation), cmocka_unit_test(test_machines),
         cmocka_unit_test(test_shapes),      cmocka_unit_test(test_stopped),
-        cmocka_unit_test(test_sweep),
+        cmocka_unit_test(test_sweep),       cmocka_unit_test(test_sweep_onto_itself),
     };
     return cmocka_run_group_tests(tests, open_documents, close_documents);
 }

@@ -534,6 +534,48 @@ static void test_stage_layers(void **state)
     }
 }
 
+/* A kernel that the accelerator has no rates for is predicted, and its rates are assumed. */
+static void test_lent_kernel(void **state)
+{
+    (void)state;
+    static const char header[] = COLUMNS ",system,attention_kernel";
+    static rk_run_case c;
+    rk_run_prediction usual, lent;
+    rk_error err;
+    for (int i = 0; i < 2; i++) {
+        char row[256];
+        (void)snprintf(row, sizeof(row),
+                       "1,mine," SHAPE "8,1,1,,8,1,64,none,ZeRO-1,BF16,1,,,b300-sxm,%s\n",
+                       i ? "cudnn_fp8" : "");
+        assert_int_equal(fill_under(header, row, &c, &err), RK_OK);
+        assert_int_equal(strstr(c.assumed, "rates of attention_kernel") != NULL, i == 1);
+        rk_run_predict(&sources, &c, NULL, NULL, i ? &lent : &usual);
+    }
+    assert_true(lent.estimate.times.part[RK_PART_ATTENTION] <
+                0.95 * usual.estimate.times.part[RK_PART_ATTENTION]);
+}
+
+/* The memory of a run that does not fit is its need in the sense of the source, not the limit. */
+static void test_memory_beyond(void **state)
+{
+    (void)state;
+    static const char *const kinds[] = {"allocated", "reserved", "total"};
+    static rk_run_case c;
+    rk_error err;
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+        char row[256];
+        rk_run_prediction p;
+        (void)snprintf(row, sizeof(row), "1,mine," SHAPE "1,1,1,,1,1,8,none,none,BF16,1,,90,%s\n",
+                       kinds[i]);
+        assert_int_equal(fill_under(COLUMNS ",memory_kind", row, &c, &err), RK_OK);
+        assert_int_equal(rk_run_predict_exact(&sources, &c, NULL, NULL, &p, &err), RK_OK);
+        assert_false(p.estimate.fits);
+        const rk_stage_memory *m = &p.estimate.memory;
+        assert_near(p.memory, i == 0 ? m->allocated : i == 1 ? m->reserved : m->total, 0);
+        assert_true(p.memory > p.estimate.usable);
+    }
+}
+
 /* A table as its owner words it: names of models, accelerators and software as their vendors spell.
  */
 static void test_own_words(void **state)
@@ -605,6 +647,64 @@ static void test_spellings(void **state)
     }
 }
 
+/* Strategies of Megatron's FSDP, and no distributed optimizer: what Megatron means by them. */
+static void test_megatron_sharding(void **state)
+{
+    static const struct {
+        const char *word;
+        rk_sharding sharding;
+    } words[] = {{"optim_grads_params", RK_SHARD_ALL},
+                 {"Megatron-FSDP", RK_SHARD_ALL},
+                 {"optim_grads", RK_SHARD_GRADIENTS},
+                 {"optim", RK_SHARD_OPTIMIZER},
+                 {"distributed optimizer", RK_SHARD_OPTIMIZER},
+                 {"no_shard", RK_SHARD_NONE},
+                 {"none", RK_SHARD_NONE}};
+    (void)state;
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+        static rk_run_case c;
+        rk_error err;
+        char row[256];
+        (void)snprintf(row, sizeof(row),
+                       "1,x," SHAPE "16,1,1,,16,1,16,none,%s,BF16,1,,,2025,megatron-core\n",
+                       words[i].word);
+        assert_int_equal(fill_framework(row, &c, &err), RK_OK);
+        assert_int_equal(c.strategy.sharding, words[i].sharding);
+        assert_null(strstr(c.assumed, "sharding"));
+    }
+}
+
+/* Kernels and recipes in the words in use; those of a format that name its scales. */
+static void test_words_of_precision(void **state)
+{
+    static const struct {
+        const char *cells; /* precision, fp8_recipe, attention_kernel */
+        rk_fp8_recipe recipe;
+        rk_attention_kernel kernel;
+    } words[] = {{"MXFP8,,", RK_FP8_MX, RK_KERNEL_OF_STACK},
+                 {"fp8,current scaling,flash", RK_FP8_TENSORWISE, RK_KERNEL_OF_STACK},
+                 {"FP8,Delayed-Scaling,cuDNN FP8", RK_FP8_DELAYED, RK_KERNEL_CUDNN_FP8},
+                 {"fp8,block_scaling,FlashAttention-2", RK_FP8_BLOCKWISE, RK_KERNEL_FLASH_2},
+                 {"fp8,mxfp8,cudnn-mxfp8", RK_FP8_MX, RK_KERNEL_CUDNN_MXFP8}};
+    (void)state;
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+        static rk_run_case c;
+        rk_error err;
+        char row[256];
+        (void)snprintf(row, sizeof(row),
+                       "8,1,megatron-core,llama3-8b,8192,B200,8,1,1,8,64,ZeRO-1,%s\n",
+                       words[i].cells);
+        assert_int_equal(fill_under("id,mbs,framework,model,seq,accelerator,n_accel,tp,pp,dp,gbs,"
+                                    "sharding,precision,fp8_recipe,attention_kernel",
+                                    row, &c, &err),
+                         RK_OK);
+        assert_int_equal(c.strategy.precision, RK_FP8);
+        assert_int_equal(c.strategy.fp8_recipe, words[i].recipe);
+        assert_int_equal(c.strategy.attention_kernel, words[i].kernel);
+        assert_true(c.strategy.low_weights);
+    }
+}
+
 /* Whether a run of unknown software fits is open where the states that it keeps decide. */
 static void test_unknown_software(void **state)
 {
@@ -667,19 +767,36 @@ static void test_node(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_printed),      cmocka_unit_test(test_precision),
-        cmocka_unit_test(test_rate),         cmocka_unit_test(test_frameworks),
-        cmocka_unit_test(test_names),        cmocka_unit_test(test_assumed),
-        cmocka_unit_test(test_catalogue),    cmocka_unit_test(test_keeps_gathered),
-        cmocka_unit_test(test_refused),      cmocka_unit_test(test_hybrid),
-        cmocka_unit_test(test_missing),      cmocka_unit_test(test_exchange),
-        cmocka_unit_test(test_shard_groups), cmocka_unit_test(test_software),
-        cmocka_unit_test(test_flags),        cmocka_unit_test(test_named),
-        cmocka_unit_test(test_experts),      cmocka_unit_test(test_utilisation),
-        cmocka_unit_test(test_guessed),      cmocka_unit_test(test_nodes),
-        cmocka_unit_test(test_stage_layers), cmocka_unit_test(test_own_words),
-        cmocka_unit_test(test_spellings),    cmocka_unit_test(test_unknown_software),
-        cmocka_unit_test(test_uncounted),    cmocka_unit_test(test_node),
+        cmocka_unit_test(test_printed),
+        cmocka_unit_test(test_precision),
+        cmocka_unit_test(test_rate),
+        cmocka_unit_test(test_frameworks),
+        cmocka_unit_test(test_names),
+        cmocka_unit_test(test_assumed),
+        cmocka_unit_test(test_catalogue),
+        cmocka_unit_test(test_keeps_gathered),
+        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_hybrid),
+        cmocka_unit_test(test_missing),
+        cmocka_unit_test(test_exchange),
+        cmocka_unit_test(test_shard_groups),
+        cmocka_unit_test(test_software),
+        cmocka_unit_test(test_flags),
+        cmocka_unit_test(test_named),
+        cmocka_unit_test(test_experts),
+        cmocka_unit_test(test_utilisation),
+        cmocka_unit_test(test_guessed),
+        cmocka_unit_test(test_nodes),
+        cmocka_unit_test(test_stage_layers),
+        cmocka_unit_test(test_lent_kernel),
+        cmocka_unit_test(test_memory_beyond),
+        cmocka_unit_test(test_own_words),
+        cmocka_unit_test(test_spellings),
+        cmocka_unit_test(test_megatron_sharding),
+        cmocka_unit_test(test_words_of_precision),
+        cmocka_unit_test(test_unknown_software),
+        cmocka_unit_test(test_uncounted),
+        cmocka_unit_test(test_node),
     };
     return cmocka_run_group_tests(tests, load_sources, clear_sources);
 }

@@ -48,6 +48,23 @@ static void test_percentiles(void **state)
     rk_residuals_clear(&r);
 }
 
+/* An error of the attention kernel adds its variance, of logarithms. */
+static void test_kernel(void **state)
+{
+    (void)state;
+    rk_residuals r = {.cells = NULL};
+    rk_interval i;
+    rk_error err;
+    rk_kin kin = dense;
+    add_thirds(&r, &dense);
+    kin.kernel = sqrt(3) * log(1.25);
+    assert_int_equal(rk_interval_of(&r, &kin, NULL, &i, &err), RK_OK);
+    assert_near(i.low, 0.8 * 0.8, 1e-12);
+    assert_near(i.high, 1.25 * 1.25, 1e-12);
+    assert_non_null(strstr(i.basis, "; rates of the attention kernel assumed"));
+    rk_residuals_clear(&r);
+}
+
 /* Fewer runs or groups than enough: those of other stacks and machines are looked at too. */
 static void test_ladder(void **state)
 {
@@ -239,10 +256,11 @@ static void test_built_in(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_percentiles),  cmocka_unit_test(test_ladder),
-        cmocka_unit_test(test_source_error), cmocka_unit_test(test_document),
-        cmocka_unit_test(test_doubts),       cmocka_unit_test(test_adapters),
-        cmocka_unit_test(test_built_in),     cmocka_unit_test(test_untimed_layers),
+        cmocka_unit_test(test_percentiles),    cmocka_unit_test(test_ladder),
+        cmocka_unit_test(test_kernel),         cmocka_unit_test(test_source_error),
+        cmocka_unit_test(test_document),       cmocka_unit_test(test_doubts),
+        cmocka_unit_test(test_adapters),       cmocka_unit_test(test_built_in),
+        cmocka_unit_test(test_untimed_layers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

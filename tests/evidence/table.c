@@ -91,12 +91,67 @@ static void test_bits(void **state)
     }
 }
 
+/* The message for a header; "": it is taken. */
+static const char *check(const char *header, rk_error *err)
+{
+    rk_run_table t;
+    *err = (rk_error){.message = ""};
+    assert_int_equal(parse(header, &t, err), RK_OK);
+    const rk_status status = rk_run_table_check(&t, err);
+    assert_int_equal(status, err->message[0] ? RK_ERR_INVALID : RK_OK);
+    rk_run_table_clear(&t);
+    return err->message;
+}
+
+#define NEEDED "model,seq,accelerator,n_accel,gbs"
+
+/* What a header lacks and misspells, all at once; a column beside the one it looks like is its
+ * owner's, and so is one that looks like none. */
+static void test_columns(void **state)
+{
+    (void)state;
+    rk_error err;
+    assert_string_equal(check("model,accelerator\n", &err),
+                        "missing required columns: seq, n_accel, gbs (see docs/columns.md)");
+    assert_string_equal(check("layers,seq,system,n_accel\n", &err),
+                        "missing required column: gbs (see docs/columns.md)");
+    assert_string_equal(check(NEEDED ",step_s\n", &err),
+                        "unknown column: step_s (did you mean step_time_s?); see docs/columns.md");
+    assert_string_equal(
+        check(NEEDED ",step_time,peak_memory_gib,shardng\n", &err),
+        "unknown columns: step_time (did you mean step_time_s?), peak_memory_gib (did you mean "
+        "peak_mem_gib?), shardng (did you mean sharding?); see docs/columns.md");
+    assert_string_equal(
+        check("model,seqlen,accelerator,gpus,gbs\n", &err),
+        "missing required columns: seq, n_accel; unknown columns: seqlen (did you mean seq?), gpus "
+        "(did you mean n_accel?) (see docs/columns.md)");
+    assert_string_equal(check(NEEDED ",step_s,step_time_s\n", &err), "");
+    assert_string_equal(check(NEEDED ",notes,source,url,loss,wandb run\n", &err), "");
+}
+
+static void test_ignored(void **state)
+{
+    (void)state;
+    rk_run_table t;
+    rk_error err;
+    assert_int_equal(parse(NEEDED ",loss,url,,unread\n", &t, &err), RK_OK);
+    for (size_t place = 0; place < t.columns; place++) {
+        assert_int_equal(rk_run_column_ignored(&t, place), place == 5);
+    }
+    assert_false(rk_run_table_measures(&t));
+    rk_run_table_clear(&t);
+    assert_int_equal(parse(NEEDED ",mfu\n", &t, &err), RK_OK);
+    assert_true(rk_run_table_measures(&t));
+    rk_run_table_clear(&t);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_cells),  cmocka_unit_test(test_spreadsheet),
-        cmocka_unit_test(test_faults), cmocka_unit_test(test_numbers),
-        cmocka_unit_test(test_bits),
+        cmocka_unit_test(test_cells),   cmocka_unit_test(test_spreadsheet),
+        cmocka_unit_test(test_faults),  cmocka_unit_test(test_numbers),
+        cmocka_unit_test(test_bits),    cmocka_unit_test(test_columns),
+        cmocka_unit_test(test_ignored),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -264,6 +264,28 @@ static void test_tables(void **state)
     assert_string_equal(rk_command_suggest("estimte"), "estimate");
 }
 
+/* An option that names a file to write says so: rk_job_open and others rely on it. */
+static void test_writes(void **state)
+{
+    const rk_command *each;
+    size_t written = 0;
+    (void)state;
+    for (size_t i = 0; (each = rk_command_at(i)); i++) {
+        const rk_option *option;
+        for (size_t j = 0; (option = rk_command_option(each, j)); j++) {
+            const bool text = option->type == RK_OPTION_TEXT && option->value && option->help;
+            const bool writes = text && (strncmp(option->help, "write ", 6) == 0 ||
+                                         strncmp(option->help, "plot ", 5) == 0 ||
+                                         strstr(option->help, "to write"));
+            if (writes && !option->writes) {
+                fail_msg("%s --%s", rk_command_name(each), option->name);
+            }
+            written += writes;
+        }
+    }
+    assert_true(written > 10);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -271,6 +293,7 @@ int main(void)
         cmocka_unit_test(test_refused),   cmocka_unit_test(test_checked_before_it_runs),
         cmocka_unit_test(test_callbacks), cmocka_unit_test(test_shorter_control),
         cmocka_unit_test(test_requests),  cmocka_unit_test(test_tables),
+        cmocka_unit_test(test_writes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

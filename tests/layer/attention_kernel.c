@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The attention kernel that a strategy names: its time, casts and messages. */
 #include "blocks.h"
+#include "system/flash_lent.h"
 
 static rk_cost mixer_cost(const rk_model *model, const rk_system *system, const rk_stack *stack,
                           const rk_strategy *s)
@@ -100,7 +101,7 @@ static void test_casts(void **state)
     }
 }
 
-/* A kernel that nobody measured on the accelerator is refused, and the message names both. */
+/* A kernel that does not exist for the accelerator is refused, and the message names both. */
 static void test_refused(void **state)
 {
     const rk_model model = model_of("llama3-8b");
@@ -116,13 +117,61 @@ static void test_refused(void **state)
     assert_true(rk_strategy_legal(&model, &system, &s, RK_FRAMEWORK_ANY, &violation));
 }
 
+/* Times of the two passes with a kernel over those without. */
+static void ratios_on(const char *accelerator, rk_attention_kernel kernel, double ratios[2])
+{
+    const rk_model model = model_of("llama3-8b");
+    const rk_system system = system_of(accelerator);
+    const rk_stack stack = stack_of("megatron-2025-blackwell");
+    rk_violation violation;
+    rk_strategy s = rk_strategy_defaults(&model);
+    s.seq = 8192;
+    const rk_cost usual = mixer_cost(&model, &system, &stack, &s);
+    s.attention_kernel = kernel;
+    assert_true(rk_strategy_legal(&model, &system, &s, RK_FRAMEWORK_ANY, &violation));
+    const rk_cost other = mixer_cost(&model, &system, &stack, &s);
+    ratios[0] = ratio_of(&other, &usual, false);
+    ratios[1] = ratio_of(&other, &usual, true);
+}
+
+/*
+ * A kernel without rates on the accelerator has the ratio to cudnn of the nearest one: B300 that of
+ * GB300, the same chip.  Of kernels that no accelerator of the generation has, the time is usual.
+ */
+static void test_lent(void **state)
+{
+    const rk_system ultra = system_of("gb300-nvl72"), hopper = system_of("h100-sxm");
+    double found[2];
+    (void)state;
+    ratios_on("b300-sxm", RK_KERNEL_CUDNN_FP8, found);
+    for (int backward = 0; backward < 2; backward++) {
+        const rk_flash_work eight = work_of(RK_FLASH_CUDNN_FP8, 8192, backward == 1);
+        const rk_flash_work sixteen = work_of(RK_FLASH_CUDNN, 8192, backward == 1);
+        assert_near(found[backward],
+                    rk_flash_seconds(&ultra.accelerator, &eight) /
+                        rk_flash_seconds(&ultra.accelerator, &sixteen),
+                    1e-4);
+        assert_true(found[backward] < 0.95);
+    }
+    ratios_on("h100-sxm", RK_KERNEL_FLASH_3, found);
+    assert_near(found[0], 1, 1e-12);
+    assert_near(found[1], 1, 1e-12);
+    ratios_on("h100-sxm", RK_KERNEL_FLASH_2, found); /* backward is not measured */
+    const rk_flash_work two = work_of(RK_FLASH_2, 8192, false);
+    const rk_flash_work cudnn = work_of(RK_FLASH_CUDNN, 8192, false);
+    assert_near(found[0],
+                rk_flash_seconds(&hopper.accelerator, &two) /
+                    rk_flash_seconds(&hopper.accelerator, &cudnn),
+                1e-4);
+    assert_true(found[1] > 1.5 && found[1] < 2.5);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_ratio),
-        cmocka_unit_test(test_unnamed),
-        cmocka_unit_test(test_casts),
-        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_ratio), cmocka_unit_test(test_unnamed),
+        cmocka_unit_test(test_casts), cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_lent),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

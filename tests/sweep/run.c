@@ -205,7 +205,7 @@ static void test_csv_cells(void **state)
     size_t size = 0;
     (void)state;
     assert_true(scratch_make(&s));
-    assert_int_equal(rk_csv_open(scratch_path(&s, "a.csv"), &out, &err), RK_OK);
+    assert_int_equal(rk_csv_open_growing(scratch_path(&s, "a.csv"), &out, &err), RK_OK);
     rk_csv_header(out, columns, 2);
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         rk_csv_row(out, rows[i], 2);
@@ -215,8 +215,8 @@ static void test_csv_cells(void **state)
     assert_string_equal(text, "plain,\"a,b\"\nx y,\"say \"\"x, y\"\"\"\n\"two\nlines\",\n"
                               "-9223372036854775808,0.1\ntrue,-1e+300\n");
     free(text);
-    assert_int_equal(rk_csv_open(scratch_path(&s, "a.csv.gz"), &out, &err), RK_ERR_INVALID);
-    assert_int_equal(rk_csv_open("/nonexistent/a.csv", &out, &err), RK_ERR_IO);
+    assert_int_equal(rk_csv_open_growing(scratch_path(&s, "a.csv.gz"), &out, &err), RK_ERR_INVALID);
+    assert_int_equal(rk_csv_open_growing("/nonexistent/a.csv", &out, &err), RK_ERR_IO);
     assert_null(out);
     scratch_remove(&s);
 }

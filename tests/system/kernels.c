@@ -2,6 +2,8 @@
 /* Attention, streaming, host copies; accelerators under other clocks. */
 #include "machine.h"
 
+#include "system/flash_lent.h"
+
 static void test_optimizer_bytes(void **state)
 {
     const rk_accelerator a = {.memory_bandwidth = 2.039e12, .memory_efficiency = 0.85};
@@ -208,6 +210,51 @@ static void test_flash_groups(void **state)
     }
 }
 
+/* Which kernels there are for an accelerator, whether or not anybody measured them on it. */
+static void test_flash_exists(void **state)
+{
+    static const struct {
+        const char *accelerator, *kernels; /* of rk_flash_library, a letter each */
+    } cases[] = {
+        {"v100-sxm2-32gb", "y-----"}, {"a100-sxm-80gb", "y--y--"}, {"l40s", "y--y--"},
+        {"h800-sxm", "yy-yy-"},       {"b300-sxm", "yyyy--"},      {"rtx-5090", "yyyy--"},
+        {"mi300x", "---y-y"},         {"tpu-v5p", "------"},       {"ascend-910b3", "------"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        const rk_accelerator a = load_system(cases[i].accelerator).accelerator;
+        for (int library = 0; library < RK_FLASH_LIBRARY_COUNT; library++) {
+            if (rk_flash_exists(&a, (rk_flash_library)library) !=
+                (cases[i].kernels[library] == 'y')) {
+                fail_msg("%s on %s", rk_flash_library_names[library], a.name);
+            }
+        }
+    }
+}
+
+/*
+ * Rates come from the nearest accelerator of the generation, by its rates and not its name; how far
+ * they may be off is what nearest accelerators that are measured differ by.
+ */
+static void test_flash_lender(void **state)
+{
+    rk_accelerator own = load_system("b300-sxm").accelerator;
+    (void)state;
+    assert_string_equal(rk_flash_lender(&own, RK_FLASH_CUDNN_FP8)->name, "gb300-nvl72");
+    assert_true(rk_flash_error(&own, RK_FLASH_CUDNN_FP8) > 0.1);
+    assert_true(rk_flash_error(&own, RK_FLASH_CUDNN_FP8) < 0.3);
+    own = load_system("gb300-nvl72").accelerator;
+    assert_near(rk_flash_error(&own, RK_FLASH_CUDNN_FP8), 0, 0);
+    (void)strcpy(own.name, "mine");
+    own.flash[RK_FLASH_CUDNN_FP8] = (rk_flash_rates){.forward = 0};
+    assert_string_equal(rk_flash_lender(&own, RK_FLASH_CUDNN_FP8)->name, "gb300-nvl72");
+    own = load_system("a100-sxm-80gb").accelerator;
+    assert_null(rk_flash_lender(&own, RK_FLASH_CUDNN));
+    assert_near(rk_flash_error(&own, RK_FLASH_CUDNN), log(761.0 / 375), 1e-9);
+    own.generation = RK_GENERATION_NONE;
+    assert_null(rk_flash_lender(&own, RK_FLASH_CUDNN_FP8));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -217,7 +264,8 @@ int main(void)
         cmocka_unit_test(test_slow_kernel),     cmocka_unit_test(test_growth),
         cmocka_unit_test(test_power_limit),     cmocka_unit_test(test_burst),
         cmocka_unit_test(test_flash_window),    cmocka_unit_test(test_flash_clock),
-        cmocka_unit_test(test_flash_groups),
+        cmocka_unit_test(test_flash_groups),    cmocka_unit_test(test_flash_exists),
+        cmocka_unit_test(test_flash_lender),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

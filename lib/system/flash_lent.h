@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Attention kernels on accelerators whose document has no rates for them.  Such a kernel takes as
+ * much longer or shorter than cudnn in 16 bits as on the nearest accelerator of the same
+ * generation, or, where none has its rates, as long as the usual kernel.
+ */
+#ifndef RK_SYSTEM_FLASH_LENT_H
+#define RK_SYSTEM_FLASH_LENT_H
+
+#include "system/system.h"
+
+/* Whether the kernel exists for the accelerator, by its generation and the formats it reads. */
+bool rk_flash_exists(const rk_accelerator *a, rk_flash_library library);
+
+/* Whether the document has its rates, of both passes. */
+bool rk_flash_is_measured(const rk_accelerator *a, rk_flash_library library);
+
+/* The accelerator whose ratio of the kernel to cudnn is taken; NULL: none of the generation. */
+const rk_accelerator *rk_flash_lender(const rk_accelerator *a, rk_flash_library library);
+
+/*
+ * By how much, as a logarithm, a kernel may be off that is not measured: the most by which measured
+ * kernels differ from those of the nearest other accelerator, or, without a lender, from each
+ * other.  0: it is measured.
+ */
+double rk_flash_error(const rk_accelerator *a, rk_flash_library library);
+
+/* Accelerators of the catalogue with rates of cudnn, made by tools/flash_table.py. */
+extern const rk_accelerator rk_flash_lenders[];
+extern const size_t rk_flash_lender_count;
+extern const double rk_flash_lent_errors[]; /* by library */
+extern const double rk_flash_apart;
+
+#endif
