@@ -2,6 +2,7 @@
 #include "evidence/interval.h"
 
 #include "base/error.h"
+#include "base/extremes.h"
 #include "model/kinds.h"
 
 #include <math.h>
@@ -230,7 +231,7 @@ static void set_percentiles(const rk_residuals *r, const rk_kin *kin, const bool
     const double total = (double)out->groups;
     /* Covers four in five of the runs and their mirror images. */
     const double known = hypot(percentile(list, count, total, 0.8), r->source_error);
-    const double far = kin->untimed ? fmax(known, untimed_error) : known;
+    const double far = kin->untimed ? rk_max(known, untimed_error) : known;
     out->low = exp(-far);
     out->high = exp(far);
 }
@@ -369,8 +370,8 @@ static rk_status hold_out(const rk_residuals *r, weighted *list, size_t *count, 
         const double far = log(interval.high);
         for (size_t j = cell->first; interval.runs > 0 && j < cell->first + cell->count; j++) {
             const double off = fabs(log(r->ratios[j]));
-            list[(*count)++] = (weighted){.value = sqrt(fmax(off * off - far * far, 0)),
-                                          .weight = 1 / fmax(size, RK_INTERVAL_RUNS)};
+            list[(*count)++] = (weighted){.value = sqrt(rk_max(off * off - far * far, 0)),
+                                          .weight = 1 / rk_max(size, RK_INTERVAL_RUNS)};
         }
     }
     return RK_OK;
@@ -392,7 +393,7 @@ rk_status rk_residuals_source_error(rk_residuals *residuals, rk_error *err)
         for (size_t i = 0; i < count; i++) {
             total += list[i].weight;
         }
-        residuals->source_error = fmin(percentile(list, count, total, wanted), most);
+        residuals->source_error = rk_min(percentile(list, count, total, wanted), most);
     }
     free(list);
     return status;

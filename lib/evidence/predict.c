@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The estimate of a measured run. */
+#include "base/extremes.h"
 #include "evidence/runs.h"
 
-#include <math.h>
 #include <string.h>
 
 void rk_run_system(const rk_run_case *run, const rk_system *documented, rk_system *out)
@@ -86,7 +86,7 @@ static void finish(const rk_run_case *run, const rk_stage_memory *memory, rk_run
     /* A run that ran cannot have used more memory than was available. */
     const double most =
         run->memory_kind == RK_RUN_TOTAL ? e->usable : e->usable - memory->part[RK_MEM_CONTEXT];
-    out->memory = e->fits ? out->memory : fmin(out->memory, most);
+    out->memory = e->fits ? out->memory : rk_min(out->memory, most);
     out->tokens_per_second = e->tokens_per_second / (double)rk_strategy_ranks(&run->strategy);
     out->flops_per_second = e->step > 0 ? e->model_flops / e->step : 0;
 }

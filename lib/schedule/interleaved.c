@@ -3,6 +3,7 @@
  * Interleaved 1F1B (Narayanan et al. 2021, section 2.2): p microbatches run through chunk 0, then
  * through chunk 1, ..., then the next p; backwards the same with the last chunk first.
  */
+#include "base/extremes.h"
 #include "schedule/parts.h"
 
 #include <math.h>
@@ -92,11 +93,11 @@ static double bound(const rk_pipeline *p)
                                  more * (first.backward + first.weight);
         }
         const double work = (double)m * (sum.forward + sum.backward + sum.weight);
-        seconds = fmax(seconds, work + rk_longest_wait(&waits));
+        seconds = rk_max(seconds, work + rk_longest_wait(&waits));
         first_before += first.forward;
         first_back_before += first.backward + first.weight;
     }
-    return fmax(seconds, all);
+    return rk_max(seconds, all);
 }
 
 /* As 1F1B, but chunk by chunk: filling and draining take 1/v. */
