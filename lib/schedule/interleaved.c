@@ -6,17 +6,28 @@
 #include "base/extremes.h"
 #include "schedule/parts.h"
 
-#include <math.h>
+/* The forwards of a rank, or its backwards with the last chunk first, one by one. */
+typedef struct walk {
+    int64_t first, past; /* microbatches of the group at hand; the last group may be short */
+    int64_t chunk, microbatch;
+} walk;
 
-/* Chunk and microbatch of the k-th forward of a rank. */
-static rk_step forward_at(const rk_pipeline *pipeline, int64_t k)
+static walk start_walk(const rk_pipeline *pipeline)
 {
-    const int64_t p = pipeline->ranks, v = pipeline->chunks_per_rank, m = pipeline->microbatches;
-    const int64_t first = k / (p * v) * p;
-    const int64_t group = m - first < p ? m - first : p; /* the last group may be short */
-    const int64_t within = k - first * v;
-    return (rk_step){.chunk = (int32_t)(within / group),
-                     .microbatch = (int32_t)(first + within % group)};
+    return (walk){.past = rk_least_of(pipeline->ranks, pipeline->microbatches)};
+}
+
+static void advance(const rk_pipeline *pipeline, walk *at)
+{
+    if (++at->microbatch < at->past) {
+        return;
+    }
+    if (++at->chunk == pipeline->chunks_per_rank) {
+        at->chunk = 0;
+        at->first = at->past;
+        at->past = rk_least_of(at->first + pipeline->ranks, pipeline->microbatches);
+    }
+    at->microbatch = at->first;
 }
 
 static void write_order(const rk_pipeline *pipeline, int64_t rank, rk_order *order)
@@ -24,15 +35,16 @@ static void write_order(const rk_pipeline *pipeline, int64_t rank, rk_order *ord
     const int64_t p = pipeline->ranks, v = pipeline->chunks_per_rank;
     const int64_t count = v * pipeline->microbatches;
     const int64_t wanted = 2 * (p - 1 - rank) + (v - 1) * p;
-    const int64_t ahead = wanted < count ? wanted : count;
+    const int64_t ahead = rk_least_of(wanted, count);
+    walk forward = start_walk(pipeline), backward = forward;
     for (int64_t k = 0; k < ahead + count; k++) {
         if (k < count) {
-            const rk_step step = forward_at(pipeline, k);
-            rk_order_add(order, RK_STEP_FORWARD, step.chunk, step.microbatch);
+            rk_order_add(order, RK_STEP_FORWARD, forward.chunk, forward.microbatch);
+            advance(pipeline, &forward);
         }
         if (k >= ahead) {
-            const rk_step step = forward_at(pipeline, k - ahead);
-            rk_order_add(order, RK_STEP_BACKWARD, v - 1 - step.chunk, step.microbatch);
+            rk_order_add(order, RK_STEP_BACKWARD, v - 1 - backward.chunk, backward.microbatch);
+            advance(pipeline, &backward);
         }
     }
 }
