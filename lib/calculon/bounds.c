@@ -55,7 +55,7 @@ double rk_bound_memory(const rk_calculon_sys *sys, const rk_block_column *k,
     const double stored =
         full_recompute ? L * k->checkpoint_size * n->depth : k->storage_space * (L * n->depth - 1);
     const double kept = full_recompute || !offloads ? stored : rk_min(stored, k->storage_space);
-    const double weights = offloads ? rk_min(2, L) * k->weight_space : L * k->weight_space;
+    const double weights = offloads ? rk_min(L, 2) * k->weight_space : L * k->weight_space;
     const double states =
         offloads ? o->gradient + 2 * o->state : o->gradient * (L - 1) + L * o->state;
     return weights + (k->working_space + kept) + (k->gradient_unsharded + states) +

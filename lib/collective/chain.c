@@ -17,7 +17,7 @@ int32_t rk_chain_chunks(int32_t ranks, double bytes, const rk_link *link)
     const double most = 1024, hops = (double)ranks - 2;
     const double best =
         link->latency > 0 ? sqrt(hops * bytes / (link->bandwidth * link->latency)) : most;
-    return (int32_t)rk_max(1, rk_min(best, most));
+    return (int32_t)rk_max(rk_min(best, most), 1);
 }
 
 static rk_collective_cost chain_cost(const rk_collective_job *job)

@@ -24,7 +24,7 @@ double rk_phases_best_chunks(const double *seconds, int count, double chunk_late
         sum += seconds[i];
         longest = rk_max(longest, seconds[i]);
     }
-    return rk_max(1, sqrt((sum - longest) / chunk_latency));
+    return rk_max(sqrt((sum - longest) / chunk_latency), 1);
 }
 
 static double phase(const rk_two_levels *l, bool inside, rk_collective op, double bytes)

@@ -86,7 +86,7 @@ bool rk_nccl_graph_of(const rk_system *system, const rk_group *group, rk_nccl_gr
     const int index = (int)generation - (int)RK_GENERATION_VOLTA;
     const bool links = rk_tier_is_switch(inside);
     const double nominal = links ? nvlink[index].nominal : 12;
-    const double channels = rk_max(1, round(inside->bandwidth / 1e9 / nominal));
+    const double channels = rk_max(round(inside->bandwidth / 1e9 / nominal), 1);
     *graph = (rk_nccl_graph){
         .generation = (rk_nccl_generation)index,
         .ranks = (int32_t)group->size,

@@ -89,7 +89,7 @@ rk_comm_flow rk_comm_flow_of(const rk_system *system, const rk_group *group, rk_
 /* What one gets of a tier of which it wants `own` and the other `other`. */
 static double granted(double own, double other)
 {
-    return own + other <= 1 ? own : own <= 0.5 ? own : rk_max(0.5, 1 - other);
+    return own + other <= 1 ? own : own <= 0.5 ? own : rk_max(1 - other, 0.5);
 }
 
 /* The pace of a collective, 1 when it is alone, beside another that works at `other_pace`. */

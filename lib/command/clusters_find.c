@@ -115,7 +115,7 @@ static rk_status add_cluster(rk_job *job, rk_clusters *c, const struct site *sit
 /* Rounds to whole domains: the nearest of 1, 5/4 and 3/2 times a power of two. */
 static int64_t rounded(double accelerators, int64_t domain, int64_t most)
 {
-    const double domains = rk_max(1, rk_min(accelerators, (double)most) / (double)domain);
+    const double domains = rk_max(rk_min(accelerators, (double)most) / (double)domain, 1);
     const double power = exp2(floor(log2(domains))), share = domains / power;
     const double round = share < 1.125 || power < 4 ? 1
                          : share < 1.375            ? 1.25
@@ -258,7 +258,7 @@ static int64_t fewest_by_known(const rk_clusters *c, const struct site *site)
             least = rk_min(least, k->accelerators * k->days / (FASTER * c->deadline));
         }
     }
-    return least < HUGE_VAL ? site->domain * (int64_t)rk_max(1, ceil(least / (double)site->domain))
+    return least < HUGE_VAL ? site->domain * (int64_t)rk_max(ceil(least / (double)site->domain), 1)
                             : 0;
 }
 

@@ -142,7 +142,7 @@ static void write_shortage_json(rk_json_writer *writer, const rk_fit *fit)
     const rk_estimate *e = &answer->estimate;
     rk_json_open_member(writer, "shortage", "{");
     rk_json_count(writer, "stage", (uint64_t)e->worst_stage);
-    rk_json_real(writer, "missing_bytes", rk_max(0, e->memory.total - e->usable));
+    rk_json_real(writer, "missing_bytes", rk_max(e->memory.total - e->usable, 0));
     rk_json_string(writer, "largest_part", rk_memory_part_keys[largest_part(&e->memory)]);
     rk_json_open_member(writer, "changes", "[");
     for (size_t i = 0; i < fit->changes.count; i++) {

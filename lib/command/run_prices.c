@@ -19,7 +19,7 @@ static double utilisation_of(const rk_whole_run *run)
     for (size_t i = 0; i < COUNT(computing); i++) {
         busy += e->times.part[computing[i]];
     }
-    return rk_min(1, busy / (rk_run_step_s(run->args, e) * run->straggling));
+    return rk_min(busy / (rk_run_step_s(run->args, e) * run->straggling), 1);
 }
 
 /* Power by component and utilisation, or as given. */
@@ -44,7 +44,7 @@ rk_status rk_run_fill_prices(rk_whole_run *run, rk_error *err)
     rk_training *t = &run->training;
     rk_status status =
         rk_price_list_load(args->prices ? args->prices : "published", &run->prices, err);
-    t->price = rk_max(0, args->price);
+    t->price = rk_max(args->price, 0);
     run->hour = NULL;
     if (args->purchase > 0) {
         t->price = rk_price_of_purchase(args->purchase, args->life * 365 * DAY);

@@ -26,7 +26,7 @@ struct dp_traffic {
 static double layer_messages(const rk_stack *stack, const rk_stage *stage, double params)
 {
     const bool tensors = stack->gathers_tensors && stage->matrix_params > 0;
-    return tensors ? rk_max(1, floor(params / stage->matrix_params + 0.5)) : 1;
+    return tensors ? rk_max(floor(params / stage->matrix_params + 0.5), 1) : 1;
 }
 
 /*
@@ -43,7 +43,7 @@ static double in_messages(const rk_cost_table *table, const rk_strategy *s, rk_c
     const double bucket =
         rk_max(stack->bucket_params, stack->bucket_rank_params * (double)group->size);
     const double message = rk_max(most, bucket * bytes / params);
-    const double cut = message > 0 ? rk_max(1, floor(bytes / message + 0.5)) : 1;
+    const double cut = message > 0 ? rk_max(floor(bytes / message + 0.5), 1) : 1;
     const double messages = s->sharding == RK_SHARD_ALL ? tensors : cut;
     return messages * rk_collective_seconds(table->context.system, op, bytes / messages, group);
 }
@@ -265,14 +265,14 @@ static double copies_each_way(const rk_cost_table *table, const rk_strategy *s,
 /* What stays visible of copies beside a pass of which other traffic uses a part. */
 static double visible_copies(double each_way, double pass, double used)
 {
-    return rk_max(0, each_way - rk_max(0, pass - used));
+    return rk_max(each_way - rk_max(pass - used, 0), 0);
 }
 
 /* What `taken` of the `used` seconds of a pass, which hide other traffic, add to visible copies. */
 static double copies_beside(double each_way, double pass, double used, double taken)
 {
-    return rk_max(0, visible_copies(each_way, pass, used) -
-                         visible_copies(each_way, pass, used - taken));
+    return rk_max(
+        visible_copies(each_way, pass, used) - visible_copies(each_way, pass, used - taken), 0);
 }
 
 /*
@@ -288,10 +288,11 @@ static double sharded_ends(const rk_strategy *s, const rk_stage *first, double s
     const double gathered = hidden->forward / layers;
     const double scattered =
         rk_min(scatter / 2, (splits ? hidden->weight : hidden->backward) / layers);
-    return rk_max(0,
-                  gathered - copies_beside(each_way, passes->forward, hidden->forward, gathered)) +
-           rk_max(0, scattered - copies_beside(each_way, passes->backward, hidden->backward,
-                                               splits ? 0 : scattered));
+    return rk_max(gathered - copies_beside(each_way, passes->forward, hidden->forward, gathered),
+                  0) +
+           rk_max(scattered - copies_beside(each_way, passes->backward, hidden->backward,
+                                            splits ? 0 : scattered),
+                  0);
 }
 
 rk_pass_traffic rk_pass_traffic_of(const rk_cost_table *table, const rk_strategy *s,

@@ -218,8 +218,8 @@ static bool rests_on_framework(const rk_run_filling *f)
     if (!unknown || runs_now(f)) {
         return false;
     }
-    run->strategy.states.weight = run->strategy.states.gradient = rk_min(2, assumed.gradient);
-    run->strategy.states.optimizer = rk_min(4, assumed.optimizer);
+    run->strategy.states.weight = run->strategy.states.gradient = rk_min(assumed.gradient, 2);
+    run->strategy.states.optimizer = rk_min(assumed.optimizer, 4);
     const bool fits = runs_now(f);
     run->strategy.states = assumed;
     return fits;

@@ -219,7 +219,7 @@ static void set_first_choice(const rk_regret *r, rk_figure *f)
 static double badness(const rk_figure *f, double value)
 {
     if (f->statistic == RK_STATISTIC_COVERAGE) {
-        return rk_max(0, rk_max(f->target - value, value - f->target_most));
+        return rk_max(rk_max(f->target - value, value - f->target_most), 0);
     }
     const bool share = f->statistic == RK_STATISTIC_ACCURACY ||
                        f->statistic == RK_STATISTIC_PRECISION ||

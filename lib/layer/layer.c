@@ -285,7 +285,7 @@ static void add_norms(rk_cost_builder *x, const rk_layer_type *type)
 static double connected_layers(const rk_model *model)
 {
     const double n = (double)model->streams;
-    return rk_max(1, round(sqrt(n * (double)model->layers / (n + 2))));
+    return rk_max(round(sqrt(n * (double)model->layers / (n + 2))), 1);
 }
 
 /*

@@ -476,7 +476,7 @@ static void floor_apart(const rk_stack *stack, rk_cost *cost, double device, dou
     const double both = launched_seconds(stack, rest, host - own) + cost->weight_seconds;
     /* no less than 0, but for rounding */
     cost->apart.launches =
-        rk_max(0, both - cost->apart.sums - launched_seconds(stack, device, host));
+        rk_max(both - cost->apart.sums - launched_seconds(stack, device, host), 0);
 }
 
 /* Launches of the kernels of a pass, by how much of them graphs leave. */

@@ -81,7 +81,7 @@ static void arrange(const rk_plot_figure *figure, layout *l)
                                  : RK_PLOT_TWO_COLUMNS;
     const double guess = rk_max(l->width / (double)l->columns - MARGINS, LEAST_PLOT);
     const double height =
-        figure->plot_height > 0 ? figure->plot_height : rk_max(HEIGHT_MIN, round(guess * 0.62));
+        figure->plot_height > 0 ? figure->plot_height : rk_max(round(guess * 0.62), HEIGHT_MIN);
     for (size_t i = 0; i < count; i++) {
         rk_panel_measure(&l->panels[i], &figure->panels[i], guess, height);
     }

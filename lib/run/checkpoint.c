@@ -32,7 +32,7 @@ double rk_failure_slowdown(double interval, double cost, double restart, double 
 double rk_effective_share(double interval, double cost, double restart, double mtbf)
 {
     const double running = 1 - (restart + interval / 2) / mtbf;
-    return rk_max(0, running / (1 + (interval > 0 ? cost / interval : 0)));
+    return rk_max(running / (1 + (interval > 0 ? cost / interval : 0)), 0);
 }
 
 /* ---- two levels ---------------------------------------------------------------------------- */

@@ -18,7 +18,7 @@
 static double sharers(const rk_storage_tier *tier, double accelerators, double per_node)
 {
     return tier->per == RK_PER_ACCELERATOR ? accelerators
-           : tier->per == RK_PER_NODE      ? rk_max(1, accelerators / per_node)
+           : tier->per == RK_PER_NODE      ? rk_max(accelerators / per_node, 1)
                                            : 1;
 }
 

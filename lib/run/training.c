@@ -88,7 +88,7 @@ static void add_levels(const rk_training *t, rk_training_result *r)
     r->part[RK_TRAINING_STEPS] = work;
     r->part[RK_TRAINING_CHECKPOINTS] =
         work / r->interval * (t->near_write + r->blocking / r->far_every);
-    const double rest = rk_max(0, total - work - r->part[RK_TRAINING_CHECKPOINTS]);
+    const double rest = rk_max(total - work - r->part[RK_TRAINING_CHECKPOINTS], 0);
     r->part[RK_TRAINING_RESTARTS] = rk_min(rest, total / r->mtbf * restart);
     r->part[RK_TRAINING_LOST] = rest - r->part[RK_TRAINING_RESTARTS];
 }

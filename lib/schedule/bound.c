@@ -49,7 +49,7 @@ double rk_linear_bound(const rk_pipeline *p, int64_t factor)
         const rk_waits waits = {
             .first_forward = forwards_before,
             .first_backward = forwards + backwards_after - (double)both * t.forward,
-            .last_step = rk_max(0, backwards_before - (double)last * t.weight),
+            .last_step = rk_max(backwards_before - (double)last * t.weight, 0),
             .last_forward =
                 forwards_after + backwards - (double)both * backward - (double)late * t.weight,
             .forwards_first = both == m,

@@ -107,7 +107,7 @@ static double evaluate(const rk_plan_fit *fit, struct rk_plan_bracket *b, const 
     const rk_accelerator *a = &fit->system->accelerator;
     const double total = rk_stage_memory_at(&b->need, rank->in_flight).total;
     const double host = rk_stage_host_at(&b->need, rank->in_flight);
-    const double bytes = total + rk_max(0, host - a->host_capacity);
+    const double bytes = total + rk_max(host - a->host_capacity, 0);
     if (total <= a->memory_usable && host <= a->host_capacity) {
         b->fits = rk_max(b->fits, rank->in_flight);
     } else {

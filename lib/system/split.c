@@ -39,7 +39,7 @@ double rk_split_seconds(const rk_link *links, size_t count, double bytes, double
         end = end_together(links, count, bytes, first, before);
     } while (end < before);
     for (size_t j = 0; shares && j < count; j++) {
-        shares[j] = links[j].bandwidth * rk_max(0, end - (links[j].latency - first));
+        shares[j] = links[j].bandwidth * rk_max(end - (links[j].latency - first), 0);
     }
     return first + end;
 }

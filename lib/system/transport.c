@@ -28,7 +28,7 @@ static double cube_mesh_reach(bool exchange, double units)
 {
     static const double rings[] = {0, 0, 1, 2, 4, 2, 2, 4, 6},
                         busy[] = {0, 0, 1, 2, 3, 2, 2.5, 1.5, 1.75};
-    const int n = (int)rk_max(2, rk_min(units, RK_CUBE_MESH_UNITS));
+    const int n = (int)rk_max(rk_min(units, RK_CUBE_MESH_UNITS), 2);
     return (exchange ? busy : rings)[n] / 6;
 }
 
