@@ -314,7 +314,7 @@ static bool add_flat_exchange(const question *q, rk_way *way)
         if (q->system->tiers[i].kind == RK_TIER_MESH) { /* a link to each of the units */
             bandwidth *= (double)(units(q, i) - 1);
         }
-        longest = rk_max(longest, q->bytes * added / n / bandwidth);
+        longest = rk_max(q->bytes * added / n / bandwidth, longest); /* NaN: one unit of a mesh */
     }
     const rk_tier *outer = &q->system->tiers[q->outer];
     *way = (rk_way){.name = flat_exchange,

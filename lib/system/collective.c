@@ -135,7 +135,7 @@ static priced price_with_sides(const phase *p)
             least = root;
         }
         /* never too short, and exact to the last digits where one of the two is flat */
-        best.seconds = rk_min(best.seconds, rk_max(rest, sides));
+        best.seconds = rk_min(best.seconds, rk_max(sides, rest)); /* NaN: nothing for sides */
     }
     return best;
 }
