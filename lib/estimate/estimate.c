@@ -360,9 +360,8 @@ rk_status rk_estimate_exact(const rk_model *model, const rk_system *system, cons
                             const rk_strategy *strategy, rk_flop_convention convention,
                             rk_estimate *estimate, rk_stage_memory *stages, rk_error *err)
 {
-    rk_cost_table table;
-    rk_cost_table_fill(model, system, stack, strategy, &table);
-    return rk_estimate_play(&table, strategy, convention, estimate, stages, err);
+    return rk_estimate_kept(model, system, stack, strategy, convention, NULL, estimate, stages,
+                            err);
 }
 
 rk_status rk_estimate_again(const rk_model *model, const rk_system *system, const rk_stack *stack,
@@ -372,6 +371,22 @@ rk_status rk_estimate_again(const rk_model *model, const rk_system *system, cons
     rk_cost_table table;
     rk_cost_table_fill(model, system, stack, strategy, &table);
     return rk_estimate_table(&table, strategy, convention, makespans, estimate, NULL, err);
+}
+
+rk_status rk_estimate_kept(const rk_model *model, const rk_system *system, const rk_stack *stack,
+                           const rk_strategy *strategy, rk_flop_convention convention,
+                           rk_makespans_store *store, rk_estimate *estimate,
+                           rk_stage_memory *stages, rk_error *err)
+{
+    rk_cost_table table;
+    rk_makespans *makespans;
+    rk_status status = rk_makespans_take(store, &makespans, err);
+    if (!status) {
+        rk_cost_table_fill(model, system, stack, strategy, &table);
+        status = rk_estimate_table(&table, strategy, convention, makespans, estimate, stages, err);
+    }
+    rk_makespans_put(store, makespans);
+    return status;
 }
 
 rk_status rk_estimate_step(const rk_model *model, const rk_system *system, const rk_stack *stack,
