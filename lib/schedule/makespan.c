@@ -61,7 +61,7 @@ void rk_makespans_free(rk_makespans *makespans)
 /* ---- kept between calls -------------------------------------------------------------------- */
 
 struct rk_makespans_store {
-    _Atomic(rk_makespans *) kept; /* owned; NULL while a call has it */
+    rk_makespans *_Atomic kept; /* owned; NULL while a call has it */
 };
 
 rk_status rk_makespans_store_new(rk_makespans_store **store, rk_error *err)
