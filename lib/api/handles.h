@@ -10,8 +10,8 @@
 #include "request/request.h"
 
 struct rk_setup {
-    rk_inputs inputs; /* its measured tables belong to the system it was made from */
-    rk_setting setting;
+    rk_inputs inputs;   /* its measured tables belong to the system it was made from */
+    rk_setting setting; /* owns its makespans */
     char framework_reason[RK_REASON_SIZE], stack_reason[RK_REASON_SIZE];
 };
 

@@ -64,8 +64,8 @@ rk_status rk_predict_step(const rk_setup *setup, const rk_strategy *strategy,
     rk_estimate estimate;
     rk_status status = rk_strategy_adopt_legal(setup, strategy, &own, err);
     if (!status) {
-        status = rk_estimate_exact(s->model, s->system, s->stack, &own, s->convention, &estimate,
-                                   NULL, err);
+        status = rk_estimate_kept(s->model, s->system, s->stack, &own, s->convention, s->makespans,
+                                  &estimate, NULL, err);
     }
     if (!status) {
         const rk_prediction all = rk_prediction_of(&estimate);

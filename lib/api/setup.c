@@ -52,7 +52,9 @@ rk_status rk_setup_create(const rk_model *model, const rk_system *system,
     if (known.max_memory_bytes > 0) {
         created->inputs.system.accelerator.memory_usable = known.max_memory_bytes;
     }
-    const rk_status status = choose_software(&known, created, err);
+    rk_makespans_store *makespans = NULL;
+    rk_status status = choose_software(&known, created, err);
+    status = status ? status : rk_makespans_store_new(&makespans, err);
     if (status) {
         free(created);
         return status;
@@ -63,6 +65,7 @@ rk_status rk_setup_create(const rk_model *model, const rk_system *system,
         .stack = &created->inputs.software.stack,
         .framework = created->inputs.software.framework,
         .convention = created->inputs.software.convention,
+        .makespans = makespans,
     };
     *setup = created;
     return RK_OK;
@@ -70,7 +73,10 @@ rk_status rk_setup_create(const rk_model *model, const rk_system *system,
 
 void rk_setup_free(rk_setup *setup)
 {
-    free(setup);
+    if (setup) {
+        rk_makespans_store_free(setup->setting.makespans);
+        free(setup);
+    }
 }
 
 void rk_setup_describe(const rk_setup *setup, rk_setup_facts *facts, size_t size)

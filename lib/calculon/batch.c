@@ -2,6 +2,7 @@
 #include "calculon/batch.h"
 
 #include "base/error.h"
+#include "base/extremes.h"
 #include "calculon/calculon_layers.h"
 #include "calculon/primitives.h"
 
@@ -341,9 +342,9 @@ rk_status rk_batch_rates(const rk_calculon_app *app, const rk_calculon_sys *sys,
     const struct counts n = count(app, exe);
     const struct block_times b = time_blocks(sys, exe, &n, s);
     const double memory_bw = s->block_agrad_mem_time + s->block_wgrad_mem_time;
-    const double free_fw =
-        fmin(b.fw_bare[RK_BASE] - s->block_fw_mem_time, b.fw_bare[RK_EDGE] - s->block_fw_mem_time);
-    const double free_bw = fmin(b.bw_bare[RK_BASE] - memory_bw, b.bw_bare[RK_EDGE] - memory_bw);
+    const double free_fw = rk_min(b.fw_bare[RK_BASE] - s->block_fw_mem_time,
+                                  b.fw_bare[RK_EDGE] - s->block_fw_mem_time);
+    const double free_bw = rk_min(b.bw_bare[RK_BASE] - memory_bw, b.bw_bare[RK_EDGE] - memory_bw);
     if (free_fw == 0 || (exe->training && free_bw == 0)) {
         return rk_fail(err, RK_ERR_INVALID,
                        "every layer is bound by memory alone, so no time is left to offload in "
@@ -358,7 +359,7 @@ rk_status rk_batch_rates(const rk_calculon_app *app, const rk_calculon_sys *sys,
     s->offload_mem_bw_req = b.size_fw / free_fw;
     if (exe->training) {
         s->optim_offload_bw_req = (s->block_weight_grad_space + s->block_optimizer_space) / free_bw;
-        s->offload_mem_bw_req = fmax(s->offload_mem_bw_req, b.size_bw / free_bw);
+        s->offload_mem_bw_req = rk_max(s->offload_mem_bw_req, b.size_bw / free_bw);
     }
 
     s->useful_flops = s->block_fw_flops + s->block_agrad_flops + s->block_wgrad_flops +

@@ -3,6 +3,7 @@
 #ifndef RK_CALCULON_BOUNDED_PARTS_H
 #define RK_CALCULON_BOUNDED_PARTS_H
 
+#include "base/extremes.h"
 #include "base/top.h"
 #include "calculon/bounds.h"
 #include "calculon/search_units.h"
@@ -65,7 +66,7 @@ static inline double rk_bounded_limit(const rk_bounded_worker *w)
 {
     const double floor_rate = rk_top_floor(&w->top);
     const double own = floor_rate > 0 ? 1 / floor_rate : (double)INFINITY;
-    return fmin(own, w->most_seconds) * (1 + RK_BOUND_SLACK);
+    return rk_min(own, w->most_seconds) * (1 + RK_BOUND_SLACK);
 }
 
 /* Scratch for so many interleavings; NULL: no memory.  Released with free. */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "calculon/bounds.h"
 
+#include "base/extremes.h"
+
 #include <math.h>
 
 bool rk_bounds_apply(const rk_calculon_sys *sys)
@@ -38,8 +40,8 @@ double rk_bound_once(const rk_calculon_app *app, const rk_calculon_sys *sys,
     double reduce = (double)INFINITY;
     for (int tier = 0; tier < cell->nets[2]; tier++) {
         if (nets->on_data[tier]) {
-            reduce = fmin(reduce,
-                          rk_reduce_block_seconds(sys, cell, column->weight_space, sharded, tier));
+            reduce = rk_min(
+                reduce, rk_reduce_block_seconds(sys, cell, column->weight_space, sharded, tier));
         }
     }
     return L * optimizer->time + reduce;
@@ -52,8 +54,8 @@ double rk_bound_memory(const rk_calculon_sys *sys, const rk_block_column *k,
     const bool offloads = sys->mem2.capacity > 0 && L >= 3;
     const double stored =
         full_recompute ? L * k->checkpoint_size * n->depth : k->storage_space * (L * n->depth - 1);
-    const double kept = full_recompute || !offloads ? stored : fmin(stored, k->storage_space);
-    const double weights = offloads ? fmin(2, L) * k->weight_space : L * k->weight_space;
+    const double kept = full_recompute || !offloads ? stored : rk_min(stored, k->storage_space);
+    const double weights = offloads ? rk_min(L, 2) * k->weight_space : L * k->weight_space;
     const double states =
         offloads ? o->gradient + 2 * o->state : o->gradient * (L - 1) + L * o->state;
     return weights + (k->working_space + kept) + (k->gradient_unsharded + states) +

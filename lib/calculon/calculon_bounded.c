@@ -9,6 +9,7 @@
 #include "calculon/bounded_parts.h"
 
 #include "base/error.h"
+#include "base/extremes.h"
 #include "calculon/execution.h"
 #include "calculon/primitives.h"
 #include "work/parallel.h"
@@ -78,9 +79,9 @@ static struct least least_of(struct search *s, const rk_block_column *columns, i
     struct least least = {{(double)INFINITY, (double)INFINITY}, (double)INFINITY, 0};
     for (int i = 0; i < count; i++) {
         const rk_bound_block block = rk_bound_block_of(&columns[i]);
-        least.block.base = fmin(least.block.base, block.base);
-        least.block.edge = fmin(least.block.edge, block.edge);
-        least.pp_size = fmin(least.pp_size, columns[i].pp_size);
+        least.block.base = rk_min(least.block.base, block.base);
+        least.block.edge = rk_min(least.block.edge, block.edge);
+        least.pp_size = rk_min(least.pp_size, columns[i].pp_size);
         if (!has_free_time(&columns[i])) {
             atomic_store(&s->no_bound, true);
         }
@@ -99,14 +100,14 @@ static double cell_bound(const rk_bounded *s, size_t cell_index, const struct le
     double message = (double)INFINITY, pipeline = (double)INFINITY, once = (double)INFINITY;
     for (int j = 0; j < cell->nets[1]; j++) {
         message =
-            fmin(message, rk_network_seconds(&s->sys->networks[j], RK_P2P, least->pp_size, 2));
+            rk_min(message, rk_network_seconds(&s->sys->networks[j], RK_P2P, least->pp_size, 2));
     }
     for (size_t v = 0; v < cell->v_count; v++) {
-        pipeline = fmin(pipeline, rk_bound_pipeline(&least->block, &batches[v], message));
+        pipeline = rk_min(pipeline, rk_bound_pipeline(&least->block, &batches[v], message));
     }
     for (int sharded = 0; sharded < 2; sharded++) {
-        once = fmin(once, rk_bound_once(s->app, s->sys, cell, &s->nets[cell_index], &column, &none,
-                                        sharded));
+        once = rk_min(once, rk_bound_once(s->app, s->sys, cell, &s->nets[cell_index], &column,
+                                          &none, sharded));
     }
     return (pipeline + once) / (double)cell->B;
 }
@@ -135,7 +136,7 @@ static void bound_unit(void *context, int worker_index, uint64_t index, rk_paral
         if (b->nets[c].count > 0 &&
             rk_space_find_microbatch(&b->plan, cell, microbatch) != SIZE_MAX) {
             rk_batches_fill(b->app, &b->plan, cell, microbatch, w->batches);
-            ranked->bound = fmin(ranked->bound, cell_bound(b, c, &least, w->batches));
+            ranked->bound = rk_min(ranked->bound, cell_bound(b, c, &least, w->batches));
             w->counts.bounds++;
         }
     }
@@ -178,13 +179,13 @@ static double node_bound(const rk_bounded *s, const rk_bounded_worker *w,
             const double message =
                 rk_network_seconds(&s->sys->networks[j], RK_P2P, columns[i].pp_size, 2);
             for (size_t v = 0; v < cell->v_count; v++) {
-                pipeline = fmin(pipeline, rk_bound_pipeline(&block, &w->batches[v], message));
+                pipeline = rk_min(pipeline, rk_bound_pipeline(&block, &w->batches[v], message));
             }
         }
     }
     for (int sharding = 0; sharding < shardings; sharding++) {
-        once =
-            fmin(once, rk_bound_once(s->app, s->sys, cell, nets, columns, &o[sharding], sharding));
+        once = rk_min(once,
+                      rk_bound_once(s->app, s->sys, cell, nets, columns, &o[sharding], sharding));
     }
     return (pipeline + once) / (double)cell->B;
 }
@@ -354,7 +355,7 @@ static rk_status run_rounds(struct search *s, rk_error *err)
     const double least_rate = s->control ? s->control->least_rate : 0;
     rk_status status = RK_OK;
     for (size_t size = 1; s->done < units && !status; size *= 2) {
-        const double floor_rate = fmax(rk_top_floor(&b->top), least_rate);
+        const double floor_rate = rk_max(rk_top_floor(&b->top), least_rate);
         const double most = floor_rate > 0 ? 1 / floor_rate : (double)INFINITY;
         size_t count = 0;
         while (count < size && s->done + count < units &&

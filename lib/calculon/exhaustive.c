@@ -7,6 +7,7 @@
  * equal rates are ordered by the index of their mapping in the enumeration.
  */
 #include "base/error.h"
+#include "base/extremes.h"
 #include "base/top.h"
 #include "calculon/batch.h"
 #include "calculon/execution.h"
@@ -64,7 +65,7 @@ struct family_run {
 /* Largest total time whose rate can still enter the top list; slightly generous. */
 static double time_limit(const struct search *s, const struct worker *w, const rk_space_cell *cell)
 {
-    const double floor_rate = fmax(rk_top_floor(&w->top), s->floor);
+    const double floor_rate = rk_max(rk_top_floor(&w->top), s->floor);
     return floor_rate <= 0 ? (double)INFINITY : (double)cell->B / floor_rate * (1 + 1e-14);
 }
 

@@ -8,6 +8,7 @@
 #include "calibrate/calibrate_search.h"
 
 #include "base/error.h"
+#include "base/extremes.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -32,7 +33,7 @@ double rk_constant_rounded(const rk_constant *constant, double value)
 {
     char text[32];
     (void)snprintf(text, sizeof(text), "%.3g", value);
-    return fmin(fmax(strtod(text, NULL), constant->min), constant->max);
+    return rk_min(rk_max(strtod(text, NULL), constant->min), constant->max);
 }
 
 /* ---- loss ---------------------------------------------------------------------------------------
@@ -128,14 +129,14 @@ rk_status rk_search(rk_fit_setup *bench, int without, int64_t starts, uint64_t s
     for (int64_t start = 0; start <= starts && !t.status; start++) {
         for (unsigned i = 0; i < count; i++) {
             const double given = rk_constant_share(&recipe->constants[i], values[i]);
-            shares[i] = start == 0 ? fmin(fmax(given, 0), 1) : draw(&seed);
+            shares[i] = start == 0 ? rk_min(rk_max(given, 0), 1) : draw(&seed);
         }
         const int evaluations = (int)count * (starts > 0 ? 150 : 60);
         const double loss = descend(&t, count, starts > 0 ? 0.1 : 0.03, evaluations, shares);
         for (unsigned i = 0; i < count && loss < least; i++) {
             best[i] = shares[i];
         }
-        least = fmin(least, loss);
+        least = rk_min(least, loss);
     }
     for (unsigned i = 0; i < count && !t.status; i++) {
         values[i] = rk_constant_value(&recipe->constants[i], best[i]);

@@ -2,6 +2,7 @@
 #include "calibrate/problem.h"
 
 #include "base/error.h"
+#include "base/extremes.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -286,6 +287,6 @@ double rk_loss_weight(const rk_recipe *recipe, double error)
     case RK_LOSS_HUBER:
         return 1 / (s * sqrt(1 + error * error / (s * s)));
     default:
-        return 1 / fmax(fabs(error), s / 10); /* an absolute value has no curvature of its own */
+        return 1 / rk_max(fabs(error), s / 10); /* an absolute value has no curvature of its own */
     }
 }

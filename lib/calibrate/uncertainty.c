@@ -18,6 +18,7 @@
 #include "calibrate/fitted.h"
 
 #include "base/error.h"
+#include "base/extremes.h"
 #include "calibrate/calibrate_search.h"
 #include "work/parallel.h"
 
@@ -216,7 +217,7 @@ static rk_status set_slopes(rk_calibration *c, curvature *v, rk_error *err)
     for (int i = 0; !status && i < count; i++) {
         const rk_constant *constant = &c->recipe->constants[i];
         const double at = rk_constant_share(constant, c->constants[i].value);
-        const double low = fmax(at - step, 0), high = fmin(at + step, 1);
+        const double low = rk_max(at - step, 0), high = rk_min(at + step, 1);
         for (int side = 0; !status && side < 2; side++) {
             values[i] = rk_constant_value(constant, side ? high : low);
             status = rk_fit_setup_set(&c->bench, values, err);
@@ -274,7 +275,7 @@ static void set_inverse(const rk_calibration *c, curvature *v)
     }
     double largest = 0;
     for (int a = 0; a < count; a++) {
-        largest = fmax(largest, v->inverse[a][a]);
+        largest = rk_max(largest, v->inverse[a][a]);
     }
     for (int a = 0; a < count; a++) {
         v->inverse[a][a] += 1e-9 * largest + 1e-12;
@@ -317,7 +318,7 @@ static void set_widths(rk_calibration *c, const curvature *v)
         const rk_constant *constant = &c->recipe->constants[i];
         rk_fitted *fitted = &c->constants[i];
         const double width = sqrt(2 * 0.01 * c->loss * v->weights * v->inverse[i][i]);
-        fitted->width = in_unit(constant, fitted->value, fmin(width, 1));
+        fitted->width = in_unit(constant, fitted->value, rk_min(width, 1));
         for (size_t j = 0; j < c->rows.count; j++) {
             const rk_observation *row = &c->rows.rows[j];
             const double *slope = v->slopes + j * (size_t)count;
@@ -351,7 +352,7 @@ static rk_status set_importance(rk_calibration *c, rk_error *err)
             values[i] = side ? constant->max : constant->min;
             status = rk_fit_setup_set(&c->bench, values, err);
             const double loss = status ? 0 : rk_fit_setup_loss(&c->bench, -1);
-            fitted->importance = fmax(fitted->importance, loss / fmax(c->loss, 1e-12) - 1);
+            fitted->importance = rk_max(fitted->importance, loss / rk_max(c->loss, 1e-12) - 1);
         }
         fitted->at_bound = share < slack || share > 1 - slack;
         fitted->idle = fitted->importance < 0.01;

@@ -2,6 +2,7 @@
 #include "codesign/design.h"
 
 #include "base/error.h"
+#include "base/extremes.h"
 #include "base/text.h"
 #include "codesign/each.h"
 
@@ -201,7 +202,7 @@ static void find_front(rk_design *designs, size_t count)
     qsort(designs, count, sizeof(*designs), compare);
     for (size_t i = 0; i < count; i++) {
         designs[i].on_front = designs[i].runs && designs[i].best.rate > fastest;
-        fastest = fmax(fastest, designs[i].best.rate);
+        fastest = rk_max(fastest, designs[i].best.rate);
     }
 }
 

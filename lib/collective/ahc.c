@@ -10,9 +10,8 @@
  *
  * Source: HCCL, introduction to collective algorithms (AHC).
  */
+#include "base/extremes.h"
 #include "collective/hierarchical.h"
-
-#include <math.h>
 
 static double seconds_of(const rk_algorithm *algorithm, rk_collective op, int32_t ranks,
                          double bytes, const rk_link *link, double reduce_seconds_per_byte)
@@ -29,10 +28,10 @@ void rk_uneven_servers_phases(const rk_two_levels *l, const int32_t *local, doub
     seconds[0] = seconds[2] = 0;
     for (int32_t i = 0; i < l->servers; i++) {
         least = local[i] < least ? local[i] : least;
-        seconds[0] = fmax(seconds[0], seconds_of(l->inside, RK_COLL_REDUCE_SCATTER, local[i], bytes,
-                                                 &l->inside_link, gamma));
-        seconds[2] = fmax(seconds[2], seconds_of(l->inside, RK_COLL_ALL_GATHER, local[i], bytes,
-                                                 &l->inside_link, gamma));
+        seconds[0] = rk_max(seconds[0], seconds_of(l->inside, RK_COLL_REDUCE_SCATTER, local[i],
+                                                   bytes, &l->inside_link, gamma));
+        seconds[2] = rk_max(seconds[2], seconds_of(l->inside, RK_COLL_ALL_GATHER, local[i], bytes,
+                                                   &l->inside_link, gamma));
     }
     seconds[1] = seconds_of(l->between, RK_COLL_ALL_REDUCE, l->servers, bytes / (double)least,
                             &l->between_link, gamma);

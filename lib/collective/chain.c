@@ -7,6 +7,7 @@
  *
  * The best Q is sqrt((n-2) S / (B alpha)).
  */
+#include "base/extremes.h"
 #include "collective/algorithm.h"
 
 #include <math.h>
@@ -16,7 +17,7 @@ int32_t rk_chain_chunks(int32_t ranks, double bytes, const rk_link *link)
     const double most = 1024, hops = (double)ranks - 2;
     const double best =
         link->latency > 0 ? sqrt(hops * bytes / (link->bandwidth * link->latency)) : most;
-    return (int32_t)fmax(1, fmin(best, most));
+    return (int32_t)rk_max(rk_min(best, most), 1);
 }
 
 static rk_collective_cost chain_cost(const rk_collective_job *job)

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collective/comm_curve.h"
 
+#include "base/extremes.h"
+
 #include <math.h>
 
 /* ---- the form ------------------------------------------------------------------------------ */
@@ -61,7 +63,7 @@ static double way_of(const rk_comm_row *row, const shape *s)
         return rk_comm_row_injects(row) ? 0 : 1;
     }
     const double way = log(s->message / s->small) / log(s->large / s->small);
-    return fmin(fmax(way, 0), 1);
+    return rk_min(rk_max(way, 0), 1);
 }
 
 double rk_comm_curve_seconds(const rk_comm_curve *curve, const rk_comm_row *row)
@@ -111,7 +113,7 @@ static double loss_at(const double at[CONSTANTS], const rk_comm_row *rows, const
         sum += weight * (e > 0.1 ? e : 5 * e * e + 0.05);
         used += weight;
     }
-    return sum / fmax(used, 1) + 1e-3 * apart * apart;
+    return sum / rk_max(used, 1) + 1e-3 * apart * apart;
 }
 
 /* Along the axes and from there on in the direction of what helped, by halved steps. */
@@ -131,7 +133,7 @@ static double search_from(double at[CONSTANTS], const rk_comm_row *rows, const b
             const double loss = loss_at(at, rows, use, count);
             better = better || loss < least;
             at[k / 2] = loss < least ? at[k / 2] : old;
-            least = fmin(least, loss);
+            least = rk_min(least, loss);
         }
         for (int k = 0; k < CONSTANTS; k++) {
             further[k] = 2 * at[k] - before[k];
@@ -140,7 +142,7 @@ static double search_from(double at[CONSTANTS], const rk_comm_row *rows, const b
         for (int k = 0; loss < least && k < CONSTANTS; k++) {
             at[k] = further[k];
         }
-        least = fmin(least, loss);
+        least = rk_min(least, loss);
         step *= better ? 1 : 0.5;
     }
     return least;
@@ -159,7 +161,7 @@ rk_comm_curve rk_comm_curve_fit(const rk_comm_row *rows, const bool *use, size_t
         }
         const double loss = search_from(at, rows, use, count);
         best = loss < least ? curve_at(at) : best;
-        least = fmin(least, loss);
+        least = rk_min(least, loss);
     }
     return best;
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collective/hierarchical.h"
 
+#include "base/extremes.h"
+
 #include <math.h>
 
 /* ---- phases -------------------------------------------------------------------------------- */
@@ -10,7 +12,7 @@ double rk_phases_seconds(const double *seconds, int count, double chunks, double
     double sum = 0, longest = 0;
     for (int i = 0; i < count; i++) {
         sum += seconds[i];
-        longest = fmax(longest, seconds[i]);
+        longest = rk_max(longest, seconds[i]);
     }
     return sum / chunks + (chunks - 1) / chunks * longest + chunks * chunk_latency;
 }
@@ -20,9 +22,9 @@ double rk_phases_best_chunks(const double *seconds, int count, double chunk_late
     double sum = 0, longest = 0;
     for (int i = 0; i < count; i++) {
         sum += seconds[i];
-        longest = fmax(longest, seconds[i]);
+        longest = rk_max(longest, seconds[i]);
     }
-    return fmax(1, sqrt((sum - longest) / chunk_latency));
+    return rk_max(sqrt((sum - longest) / chunk_latency), 1);
 }
 
 static double phase(const rk_two_levels *l, bool inside, rk_collective op, double bytes)
@@ -67,7 +69,7 @@ double rk_concurrent_seconds(rk_collective op, double bytes, int32_t servers, in
     const double chunk = bytes / ((double)servers * (double)local);
     const double outside = between->latency + chunk / between->bandwidth;
     const double inside = pair->latency + chunk / pair->bandwidth;
-    const double once = ((double)servers - 1) * fmax(outside, inside) + inside;
+    const double once = ((double)servers - 1) * rk_max(outside, inside) + inside;
     return op == RK_COLL_ALL_REDUCE ? 2 * once : once;
 }
 
@@ -136,8 +138,8 @@ double rk_flat_exchange_seconds(double bytes, int32_t servers, int32_t local, co
 {
     const double n = (double)servers * (double)local, g = (double)local;
     const double latency = servers > 1 ? between->latency : inside->latency;
-    return latency +
-           fmax(bytes * (g - 1) / n / inside->bandwidth, bytes * (n - g) / n / between->bandwidth);
+    return latency + rk_max(bytes * (g - 1) / n / inside->bandwidth,
+                            bytes * (n - g) / n / between->bandwidth);
 }
 
 double rk_two_level_exchange_seconds(double bytes, int32_t servers, int32_t local,

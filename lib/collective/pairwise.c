@@ -12,6 +12,8 @@
  */
 #include "collective/pairwise.h"
 
+#include "base/extremes.h"
+
 #include <math.h>
 
 static rk_collective_cost pairwise_cost(const rk_collective_job *job)
@@ -58,7 +60,7 @@ double rk_pairwise_seconds(int32_t ranks, const double *bytes, const rk_link *li
     for (int32_t k = 1; k < ranks; k++) {
         double most = 0;
         for (int32_t i = 0; i < ranks; i++) {
-            most = fmax(most, bytes[(size_t)i * (size_t)ranks + (size_t)((i + k) % ranks)]);
+            most = rk_max(most, bytes[(size_t)i * (size_t)ranks + (size_t)((i + k) % ranks)]);
         }
         seconds += link->latency + most / link->bandwidth;
     }

@@ -3,6 +3,7 @@
 #include "collective/algorithm.h"
 
 #include "base/error.h"
+#include "base/extremes.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -28,11 +29,11 @@ static void end_round(struct state *s)
         const int64_t link = s->touched[i];
         const rk_wire wire = rk_wiring_wire(s->wiring, link);
         const double latency = s->algorithm->streams ? 0 : wire.latency;
-        slowest = fmax(slowest, latency + s->loads[link] / wire.bandwidth);
+        slowest = rk_max(slowest, latency + s->loads[link] / wire.bandwidth);
         s->loads[link] = 0;
     }
     for (int32_t rank = 0; rank < s->ranks; rank++) {
-        most = fmax(most, s->reduced[rank]);
+        most = rk_max(most, s->reduced[rank]);
         s->reduced[rank] = 0;
     }
     s->touched_count = 0;

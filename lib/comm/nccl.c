@@ -5,6 +5,7 @@
  */
 #include "comm/nccl.h"
 
+#include "base/extremes.h"
 #include "system/transport.h"
 
 #include <math.h>
@@ -85,7 +86,7 @@ bool rk_nccl_graph_of(const rk_system *system, const rk_group *group, rk_nccl_gr
     const int index = (int)generation - (int)RK_GENERATION_VOLTA;
     const bool links = rk_tier_is_switch(inside);
     const double nominal = links ? nvlink[index].nominal : 12;
-    const double channels = fmax(1, round(inside->bandwidth / 1e9 / nominal));
+    const double channels = rk_max(round(inside->bandwidth / 1e9 / nominal), 1);
     *graph = (rk_nccl_graph){
         .generation = (rk_nccl_generation)index,
         .ranks = (int32_t)group->size,
@@ -132,7 +133,7 @@ static double ring_latency(const rk_nccl_graph *g, rk_collective op, rk_nccl_pro
                              : g->amd_host ? 2
                                            : 1) *
                             (p == RK_NCCL_SIMPLE ? 3 : 1);
-    return base_latency[RK_NCCL_RING][p] + (steps - hops) * fmax(local, overhead) +
+    return base_latency[RK_NCCL_RING][p] + (steps - hops) * rk_max(local, overhead) +
            hops * network_step(g, RK_NCCL_RING, p);
 }
 
@@ -166,9 +167,9 @@ static double ring_rate(const rk_nccl_graph *g, rk_nccl_protocol p, double bus, 
 {
     switch (p) {
     case RK_NCCL_LL:
-        return fmin(ll, bus * 0.5);
+        return rk_min(ll, bus * 0.5);
     case RK_NCCL_LL128:
-        return fmin(bus * 0.92, g->channels * ring_ll128_most[g->generation]);
+        return rk_min(bus * 0.92, g->channels * ring_ll128_most[g->generation]);
     default:
         return bus;
     }
@@ -179,12 +180,12 @@ static double tree_rate(const rk_nccl_graph *g, rk_nccl_protocol p, double bus, 
     const int nodes = nodes_index(g);
     switch (p) {
     case RK_NCCL_LL:
-        return fmin(bus / 3.8, ll);
+        return rk_min(bus / 3.8, ll);
     case RK_NCCL_LL128:
-        return fmin(bus * (g->nodes == 1 ? 7.0 / 9 : 120.0 / 128),
-                    g->channels * tree_ll128_most[g->generation][nodes]);
+        return rk_min(bus * (g->nodes == 1 ? 7.0 / 9 : 120.0 / 128),
+                      g->channels * tree_ll128_most[g->generation][nodes]);
     default:
-        return fmin(bus * 0.92, g->channels * tree_most[g->generation][nodes]);
+        return rk_min(bus * 0.92, g->channels * tree_most[g->generation][nodes]);
     }
 }
 
@@ -199,9 +200,9 @@ static double nvls_rate(const rk_nccl_graph *g, rk_collective op, rk_nccl_algori
     double between = g->inter_GBps;
     if (a == RK_NCCL_NVLS_TREE) {
         between *= g->nodes == 2 ? 2 : 1;
-        between = fmin(between, nvls_tree_most[g->generation][nodes_index(g)]);
+        between = rk_min(between, nvls_tree_most[g->generation][nodes_index(g)]);
     }
-    return fmin(inside, between) * c;
+    return rk_min(inside, between) * c;
 }
 
 /* GB/s of the size of the collective. */

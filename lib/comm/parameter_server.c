@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "comm/parameter_server.h"
 
-#include <math.h>
+#include "base/extremes.h"
 
 static double ways(const rk_parameter_servers *s)
 {
@@ -12,7 +12,7 @@ double rk_parameter_server_seconds(const rk_parameter_servers *s)
 {
     const double worker = s->bytes / s->worker_bandwidth;
     const double server = s->workers * s->bytes / (s->servers * s->server_bandwidth);
-    return s->latency + ways(s) * fmax(worker, server);
+    return s->latency + ways(s) * rk_max(worker, server);
 }
 
 double rk_parameter_server_mixed_seconds(double machines, double extra, double bytes,
@@ -26,7 +26,7 @@ double rk_parameter_server_async_rate(const rk_parameter_servers *s, double comp
 {
     const double alone = s->latency + 2 * s->bytes / s->worker_bandwidth;
     const double capacity = s->servers * s->server_bandwidth / (ways(s) * s->bytes);
-    return fmin(s->workers / (compute_s + alone), capacity);
+    return rk_min(s->workers / (compute_s + alone), capacity);
 }
 
 double rk_parameter_server_bounded_rate(const rk_parameter_servers *s, const double *compute_s,
@@ -36,16 +36,16 @@ double rk_parameter_server_bounded_rate(const rk_parameter_servers *s, const dou
     const double capacity = s->servers * s->server_bandwidth / (ways(s) * s->bytes);
     double slowest = 0, sum = 0;
     for (size_t i = 0; i < count; i++) {
-        slowest = fmax(slowest, compute_s[i] + own);
+        slowest = rk_max(slowest, compute_s[i] + own);
         sum += 1 / (compute_s[i] + own);
     }
-    return fmin(bound < 0 ? sum : (double)count / slowest, capacity);
+    return rk_min(bound < 0 ? sum : (double)count / slowest, capacity);
 }
 
 double rk_parameter_server_staleness(double workers, double bound)
 {
     const double others = workers - 1;
-    return bound < 0 ? others : fmin(others, bound * others);
+    return bound < 0 ? others : rk_min(others, bound * others);
 }
 
 double rk_staleness_steps(double staleness, double price)
@@ -56,5 +56,5 @@ double rk_staleness_steps(double staleness, double price)
 double rk_outer_step_seconds(double step_s, double sync_s, double every, bool overlapped)
 {
     const double part = sync_s / every;
-    return overlapped ? fmax(step_s, part) : step_s + part;
+    return overlapped ? rk_max(step_s, part) : step_s + part;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "comm/sharing.h"
 
+#include "base/extremes.h"
 #include "system/transport.h"
 
 #include <math.h>
@@ -78,7 +79,7 @@ rk_comm_flow rk_comm_flow_of(const rk_system *system, const rk_group *group, rk_
         fill_whole(system, group, op, bytes, &flow);
     }
     for (int i = 0; i < system->tier_count; i++) {
-        flow.busy_s[i] = fmin(flow.busy_s[i], flow.seconds);
+        flow.busy_s[i] = rk_min(flow.busy_s[i], flow.seconds);
     }
     return flow;
 }
@@ -88,7 +89,7 @@ rk_comm_flow rk_comm_flow_of(const rk_system *system, const rk_group *group, rk_
 /* What one gets of a tier of which it wants `own` and the other `other`. */
 static double granted(double own, double other)
 {
-    return own + other <= 1 ? own : own <= 0.5 ? own : fmax(0.5, 1 - other);
+    return own + other <= 1 ? own : own <= 0.5 ? own : rk_max(1 - other, 0.5);
 }
 
 /* The pace of a collective, 1 when it is alone, beside another that works at `other_pace`. */
@@ -99,7 +100,7 @@ static double pace_beside(const rk_comm_flow *own, const rk_comm_flow *other, do
     for (int i = 0; i < tiers; i++) {
         const double x = own->busy_s[i] / own->seconds;
         const double y = other_pace * other->busy_s[i] / other->seconds;
-        pace = x > 0 ? fmin(pace, granted(x, y) / x) : pace;
+        pace = x > 0 ? rk_min(pace, granted(x, y) / x) : pace;
     }
     return pace;
 }
@@ -130,7 +131,7 @@ rk_comm_pair rk_comm_pair_of(const rk_comm_flow *a, const rk_comm_flow *b, int t
     }
     find_paces(a, b, tiers, pace);
     const double first[2] = {a->seconds / pace[0], b->seconds / pace[1]};
-    const double end = fmin(first[0], first[1]);
+    const double end = rk_min(first[0], first[1]);
     for (int k = 0; k < 2; k++) {
         const double alone = k == 0 ? a->seconds : b->seconds;
         pair.seconds[k] = first[k] <= end ? first[k] : end + (alone - end * pace[k]);

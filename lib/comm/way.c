@@ -2,6 +2,7 @@
 #include "comm/way.h"
 
 #include "base/error.h"
+#include "base/extremes.h"
 #include "system/transport.h"
 
 #include <math.h>
@@ -204,7 +205,7 @@ static double overlapped(const question *q, const rk_way *way)
     double sum = 0, longest = 0;
     for (int i = 0; i < way->phase_count; i++) {
         sum += way->phases[i].seconds;
-        longest = fmax(longest, way->phases[i].seconds);
+        longest = rk_max(longest, way->phases[i].seconds);
     }
     const double serial = q->op == RK_COLL_ALL_TO_ALL ? 1 : q->system->tiers[q->outer].serial;
     return longest + serial * (sum - longest);
@@ -218,7 +219,7 @@ static double pipelined(const question *q, const rk_way *way)
         double *tier = &of[way->phases[i].tier - q->system->tiers];
         sum += way->phases[i].seconds;
         *tier += way->phases[i].seconds;
-        longest = fmax(longest, *tier);
+        longest = rk_max(longest, *tier);
     }
     return sum + ((double)way->chunks - 1) * longest;
 }
@@ -313,7 +314,7 @@ static bool add_flat_exchange(const question *q, rk_way *way)
         if (q->system->tiers[i].kind == RK_TIER_MESH) { /* a link to each of the units */
             bandwidth *= (double)(units(q, i) - 1);
         }
-        longest = fmax(longest, q->bytes * added / n / bandwidth);
+        longest = rk_max(q->bytes * added / n / bandwidth, longest); /* NaN: one unit of a mesh */
     }
     const rk_tier *outer = &q->system->tiers[q->outer];
     *way = (rk_way){.name = flat_exchange,

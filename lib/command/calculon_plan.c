@@ -2,10 +2,10 @@
 #include "command/calculon_plan.h"
 
 #include "base/error.h"
+#include "base/extremes.h"
 #include "calculon/calculon_docs.h"
 #include "command/calculon_options.h"
 
-#include <math.h>
 #include <stdlib.h>
 
 const char *const rk_calculon_methods[] = {"calculon", NULL};
@@ -39,8 +39,8 @@ rk_status rk_calculon_plan_evaluate(const rk_calculon_plan *plan, const rk_candi
 {
     rk_calculon_sys sys = plan->problem.calculon.sys;
     rk_calculon_verdict verdict;
-    sys.mem1.capacity = fmax(sys.mem1.capacity, candidate->memory);
-    sys.mem2.capacity = fmax(sys.mem2.capacity, candidate->offloaded);
+    sys.mem1.capacity = rk_max(sys.mem1.capacity, candidate->memory);
+    sys.mem2.capacity = rk_max(sys.mem2.capacity, candidate->offloaded);
     strategy->exe = candidate->exe;
     strategy->layer_count = 0;
     return rk_calculon_evaluate(&plan->problem.calculon.app, &sys, &candidate->exe,

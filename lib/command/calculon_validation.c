@@ -6,6 +6,7 @@
 #include "command/calculon.h"
 
 #include "base/error.h"
+#include "base/extremes.h"
 #include "base/text.h"
 #include "calculon/calculon_write.h"
 #include "command/commands.h"
@@ -221,7 +222,7 @@ static void print_group(const rk_calculon_log *log, const struct group *group,
                 const double computed = quantity->computed(&stats[i][j], &stats[i][0]);
                 const double deviation = 100.0 * (1.0 - computed / published);
                 sum += fabs(deviation);
-                worst = fmax(worst, fabs(deviation));
+                worst = rk_max(worst, fabs(deviation));
                 rk_calculon_log_print(log, RK_LOG_INFO, "%s,%s,%.2f,%.2f,%.2f", models[i].name,
                                       modes[group->modes[j]].name, published, computed, deviation);
             }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "command/calibrate_report.h"
 
+#include "base/extremes.h"
 #include "base/text.h"
 #include "io/csv_out.h"
 
@@ -121,7 +122,7 @@ static rk_status write_constants(FILE *to, const rk_calibration *c, rk_table_sty
             rk_table_cell(&table, "-");
         }
         rk_table_cell(&table, "%.2g", f->width);
-        rk_table_cell(&table, "%.0f%%", 100 * fmin(f->importance, 99.99));
+        rk_table_cell(&table, "%.0f%%", 100 * rk_min(f->importance, 99.99));
         rk_table_cell(&table, "%.4g", constant->min);
         rk_table_cell(&table, "%.4g", constant->max);
         rk_table_cell(&table, "%s", constant->unit);

@@ -3,6 +3,7 @@
 #include "command/clusters.h"
 
 #include "base/error.h"
+#include "base/extremes.h"
 #include "base/units.h"
 #include "request/choices.h"
 #include "search/bounded_plan.h"
@@ -114,7 +115,7 @@ static rk_status add_cluster(rk_job *job, rk_clusters *c, const struct site *sit
 /* Rounds to whole domains: the nearest of 1, 5/4 and 3/2 times a power of two. */
 static int64_t rounded(double accelerators, int64_t domain, int64_t most)
 {
-    const double domains = fmax(1, fmin(accelerators, (double)most) / (double)domain);
+    const double domains = rk_max(rk_min(accelerators, (double)most) / (double)domain, 1);
     const double power = exp2(floor(log2(domains))), share = domains / power;
     const double round = share < 1.125 || power < 4 ? 1
                          : share < 1.375            ? 1.25
@@ -142,8 +143,8 @@ static double first_guess(const rk_clusters *c, const struct site *site)
     const double parameters = (double)rk_model_params_of(&site->inputs.model).active;
     const double days = c->deadline < HUGE_VAL ? c->deadline : USUAL_DAYS;
     const double most = c->max_power / (2 * a->power); /* with node and building */
-    return fmin(most,
-                6 * parameters * site->tokens / (USUAL_MFU * a->gemm[RK_BF16].peak * days * DAY));
+    return rk_min(most,
+                  6 * parameters * site->tokens / (USUAL_MFU * a->gemm[RK_BF16].peak * days * DAY));
 }
 
 static rk_status add_near_guess(rk_job *job, rk_clusters *c, const struct site *site, rk_error *err)
@@ -168,10 +169,10 @@ static rk_status add_until_fits(rk_job *job, rk_clusters *c, const struct site *
 {
     const int before = c->count;
     rk_status status = add_near_guess(job, c, site, err);
-    double accelerators = 4 * fmax(first_guess(c, site), (double)site->domain);
+    double accelerators = 4 * rk_max(first_guess(c, site), (double)site->domain);
     while (!status && c->count == before && accelerators < (double)site->most && !c->stuck.code &&
            !(c->max_power < HUGE_VAL)) {
-        accelerators = fmin(2 * accelerators, (double)site->most);
+        accelerators = rk_min(2 * accelerators, (double)site->most);
         status =
             add_cluster(job, c, site, rounded(accelerators, site->domain, site->most), NULL, err);
     }
@@ -200,7 +201,7 @@ static double least_overhead(const rk_clusters *c, const struct site *site, int6
         const rk_cluster *k = &c->clusters[i];
         if (k->system == site->offered->name && k->accelerators <= (double)accelerators) {
             const double steps = site->tokens / site->seq / (double)k->strategy.global_batch;
-            most = fmax(most, k->days * DAY / (k->step * steps));
+            most = rk_max(most, k->days * DAY / (k->step * steps));
         }
     }
     return most;
@@ -254,10 +255,10 @@ static int64_t fewest_by_known(const rk_clusters *c, const struct site *site)
     for (int i = 0; i < c->count; i++) {
         const rk_cluster *k = &c->clusters[i];
         if (k->system == site->offered->name) {
-            least = fmin(least, k->accelerators * k->days / (FASTER * c->deadline));
+            least = rk_min(least, k->accelerators * k->days / (FASTER * c->deadline));
         }
     }
-    return least < HUGE_VAL ? site->domain * (int64_t)fmax(1, ceil(least / (double)site->domain))
+    return least < HUGE_VAL ? site->domain * (int64_t)rk_max(ceil(least / (double)site->domain), 1)
                             : 0;
 }
 
@@ -374,7 +375,7 @@ void rk_clusters_choose(rk_clusters *c)
     for (int i = 0; i < c->count; i++) {
         rk_cluster *k = &c->clusters[i];
         k->front = cost_of(k) < least; /* nothing faster is as cheap */
-        least = fmin(least, cost_of(k));
+        least = rk_min(least, cost_of(k));
         if (!k->meets) {
             continue;
         }

@@ -2,6 +2,7 @@
 #include "command/comm_links.h"
 
 #include "base/error.h"
+#include "base/extremes.h"
 #include "base/time_text.h"
 
 #include <ctype.h>
@@ -91,9 +92,9 @@ static void add_kinds(rk_table *table, const rk_way_phase *phase, const struct l
             struct kind *kind = kind_of(kinds, &count, name);
             kind->count++;
             kind->sum += links->loads[i];
-            kind->least = fmin(kind->least, links->loads[i]);
-            kind->most = fmax(kind->most, links->loads[i]);
-            kind->busy = fmax(kind->busy, busy_seconds(links, i));
+            kind->least = rk_min(kind->least, links->loads[i]);
+            kind->most = rk_max(kind->most, links->loads[i]);
+            kind->busy = rk_max(kind->busy, busy_seconds(links, i));
         }
     }
     for (size_t i = 0; i < count; i++) {

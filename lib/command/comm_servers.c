@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "command/comm_servers.h"
 
+#include "base/extremes.h"
 #include "base/text.h"
 #include "base/time_text.h"
 #include "comm/parameter_server.h"
@@ -79,7 +80,7 @@ static void add_size(const struct page *page, const rk_system *system, const rk_
                 servers.latency +
                     rk_parameter_server_mixed_seconds(page->machines, 0, bytes, page->bandwidth));
     if (asked->extra > 0) {
-        const double extra = fmin((double)asked->extra, page->machines);
+        const double extra = rk_min((double)asked->extra, page->machines);
         add_waiting(page, "all machines and extra servers", bytes,
                     servers.latency + rk_parameter_server_mixed_seconds(page->machines, extra,
                                                                         bytes, page->bandwidth));

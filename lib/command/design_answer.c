@@ -3,6 +3,7 @@
 #include "command/design_answer.h"
 
 #include "base/error.h"
+#include "base/extremes.h"
 #include "base/units.h"
 
 #include <string.h>
@@ -36,7 +37,7 @@ static double least_rate(const rk_design_answer *d)
     const double by_step = target->step > 0 ? (double)d->asked.batch / target->step : 0;
     const double by_tokens = target->tokens_per_second / seq;
     const double by_days = target->days > 0 ? target->tokens / seq / (target->days * DAY) : 0;
-    const double most = by_step > by_tokens ? by_step : by_tokens;
+    const double most = rk_max(by_step, by_tokens);
     return most > by_days ? most : by_days;
 }
 

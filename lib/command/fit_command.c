@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `reckon fit`: whether a strategy, or any, fits in memory, and if not, what would make it fit. */
+#include "base/extremes.h"
 #include "base/time_text.h"
 #include "base/units.h"
 #include "command/commands.h"
@@ -11,7 +12,6 @@
 #include "search/fewest.h"
 
 #include <inttypes.h>
-#include <math.h>
 
 static const rk_option fit_options[] = {
     {.name = "threads",
@@ -142,7 +142,7 @@ static void write_shortage_json(rk_json_writer *writer, const rk_fit *fit)
     const rk_estimate *e = &answer->estimate;
     rk_json_open_member(writer, "shortage", "{");
     rk_json_count(writer, "stage", (uint64_t)e->worst_stage);
-    rk_json_real(writer, "missing_bytes", fmax(0, e->memory.total - e->usable));
+    rk_json_real(writer, "missing_bytes", rk_max(e->memory.total - e->usable, 0));
     rk_json_string(writer, "largest_part", rk_memory_part_keys[largest_part(&e->memory)]);
     rk_json_open_member(writer, "changes", "[");
     for (size_t i = 0; i < fit->changes.count; i++) {

@@ -2,9 +2,8 @@
 /* Prices of a run's hours, and its power. */
 #include "command/whole_run.h"
 
+#include "base/extremes.h"
 #include "base/units.h"
-
-#include <math.h>
 
 /* Parts in which the accelerator computes; it waits during communication, bubbles and launches. */
 static const rk_part computing[] = {
@@ -20,7 +19,7 @@ static double utilisation_of(const rk_whole_run *run)
     for (size_t i = 0; i < COUNT(computing); i++) {
         busy += e->times.part[computing[i]];
     }
-    return fmin(1, busy / (rk_run_step_s(run->args, e) * run->straggling));
+    return rk_min(busy / (rk_run_step_s(run->args, e) * run->straggling), 1);
 }
 
 /* Power by component and utilisation, or as given. */
@@ -34,8 +33,8 @@ static void fill_power(rk_whole_run *run)
     run->utilisation = utilisation_of(run);
     run->peak_power = args->power > 0 ? args->power : rk_node_power_at(&run->node, 1);
     t->power = args->power > 0 ? args->power : rk_node_power_at(&run->node, run->utilisation);
-    t->idle_power =
-        args->idle_power >= 0 ? args->idle_power : fmin(t->power, rk_node_power_at(&run->node, 0));
+    t->idle_power = args->idle_power >= 0 ? args->idle_power
+                                          : rk_min(t->power, rk_node_power_at(&run->node, 0));
 }
 
 rk_status rk_run_fill_prices(rk_whole_run *run, rk_error *err)
@@ -45,7 +44,7 @@ rk_status rk_run_fill_prices(rk_whole_run *run, rk_error *err)
     rk_training *t = &run->training;
     rk_status status =
         rk_price_list_load(args->prices ? args->prices : "published", &run->prices, err);
-    t->price = fmax(0, args->price);
+    t->price = rk_max(args->price, 0);
     run->hour = NULL;
     if (args->purchase > 0) {
         t->price = rk_price_of_purchase(args->purchase, args->life * 365 * DAY);

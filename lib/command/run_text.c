@@ -2,6 +2,7 @@
 /* A whole run as text. */
 #include "command/whole_run.h"
 
+#include "base/extremes.h"
 #include "base/text.h"
 #include "base/time_text.h"
 #include "base/units.h"
@@ -181,7 +182,7 @@ static void write_energy(FILE *to, const rk_whole_run *run)
     const rk_training *t = &run->training;
     const double machines = run->result.energy / t->pue / HOUR;
     const double hours = run->result.accelerator_hours; /* spares included */
-    const double rest = fmin(machines, run->node.rest * hours);
+    const double rest = rk_min(machines, run->node.rest * hours);
     char board[RK_AMOUNT_SIZE], node[RK_AMOUNT_SIZE], building[RK_AMOUNT_SIZE];
     (void)fprintf(to, "%-10sboards %s, rest of their nodes %s, building %s\n", "",
                   rk_amount_text(machines - rest, "Wh", board), rk_amount_text(rest, "Wh", node),
@@ -326,7 +327,7 @@ static void write_ranges(FILE *to, const rk_whole_run *run)
 {
     for (int i = 0; i < run->range_count && i < 3; i++) {
         const rk_assumed_range *r = &run->ranges[i];
-        const double low = fmin(r->low_s, r->high_s), high = fmax(r->low_s, r->high_s);
+        const double low = rk_min(r->low_s, r->high_s), high = rk_max(r->low_s, r->high_s);
         const rk_time_unit unit = rk_time_unit_of(low);
         rk_write_label(to, i == 0 ? "assumed" : "");
         (void)fprintf(to, "%s x %.3g to %.3g: ", rk_assumption_names[r->what], r->low, r->high);

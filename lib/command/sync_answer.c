@@ -7,6 +7,7 @@
 #include "command/sync_answer.h"
 
 #include "base/error.h"
+#include "base/extremes.h"
 #include "base/time_text.h"
 #include "comm/parameter_server.h"
 
@@ -40,7 +41,7 @@ static void add_servers(struct sync_case *c)
         c->latency + rk_parameter_server_mixed_seconds(c->machines, 0, s->bytes, s->bandwidth);
     add_way(c, "parameter servers on all nodes", own, c->alone_s + c->shown * own);
     if (c->extra > 0) {
-        const double extra = fmin(c->extra, c->machines); /* more have nothing to do */
+        const double extra = rk_min(c->extra, c->machines); /* more have nothing to do */
         const double more = c->latency + rk_parameter_server_mixed_seconds(c->machines, extra,
                                                                            s->bytes, s->bandwidth);
         add_way(c, "and on extra nodes", more, c->alone_s + c->shown * more);
@@ -123,7 +124,7 @@ rk_status rk_sync_fill(const rk_request *request, const rk_setting *setting,
         .latency = tier->latency,
         .sync = sync,
     };
-    c.shown = fmin(visible / c.all_reduce_s, 1);
+    c.shown = rk_min(visible / c.all_reduce_s, 1);
     add_way(&c, "all-reduce", c.all_reduce_s, e->step);
     add_servers(&c);
     add_asynchronous(&c);

@@ -3,11 +3,11 @@
 #include "estimate/estimate.h"
 
 #include "base/error.h"
+#include "base/extremes.h"
 #include "base/units.h"
 #include "estimate/once.h"
 #include "estimate/step.h"
 
-#include <math.h>
 #include <string.h>
 
 const char *const rk_memory_part_names[] = {
@@ -181,7 +181,7 @@ rk_status rk_step_makespan(const rk_cost_table *table, const rk_strategy *s,
     if (!status && send > 0 && rk_pipeline_bound(&with) < out->work + overlapped) {
         double all = 0;
         status = rk_pipeline_makespan(makespans, &with, &all, err);
-        out->sends = fmin(overlapped, all - out->work);
+        out->sends = rk_min(overlapped, all - out->work);
     }
     return status;
 }
@@ -195,8 +195,8 @@ static rk_makespan closed_makespan(const rk_cost_table *table, const rk_strategy
     const rk_pipeline without = rk_pipeline_of(s, chunks, 0);
     const rk_pipeline with = rk_pipeline_of(s, chunks, send);
     out.work = rk_pipeline_seconds(&without);
-    out.sends = fmin(rk_overlapped_sends(table->context.stack, s, send),
-                     rk_pipeline_seconds(&with) - out.work);
+    out.sends = rk_min(rk_overlapped_sends(table->context.stack, s, send),
+                       rk_pipeline_seconds(&with) - out.work);
     return out;
 }
 
@@ -360,9 +360,8 @@ rk_status rk_estimate_exact(const rk_model *model, const rk_system *system, cons
                             const rk_strategy *strategy, rk_flop_convention convention,
                             rk_estimate *estimate, rk_stage_memory *stages, rk_error *err)
 {
-    rk_cost_table table;
-    rk_cost_table_fill(model, system, stack, strategy, &table);
-    return rk_estimate_play(&table, strategy, convention, estimate, stages, err);
+    return rk_estimate_kept(model, system, stack, strategy, convention, NULL, estimate, stages,
+                            err);
 }
 
 rk_status rk_estimate_again(const rk_model *model, const rk_system *system, const rk_stack *stack,
@@ -372,6 +371,22 @@ rk_status rk_estimate_again(const rk_model *model, const rk_system *system, cons
     rk_cost_table table;
     rk_cost_table_fill(model, system, stack, strategy, &table);
     return rk_estimate_table(&table, strategy, convention, makespans, estimate, NULL, err);
+}
+
+rk_status rk_estimate_kept(const rk_model *model, const rk_system *system, const rk_stack *stack,
+                           const rk_strategy *strategy, rk_flop_convention convention,
+                           rk_makespans_store *store, rk_estimate *estimate,
+                           rk_stage_memory *stages, rk_error *err)
+{
+    rk_cost_table table;
+    rk_makespans *makespans;
+    rk_status status = rk_makespans_take(store, &makespans, err);
+    if (!status) {
+        rk_cost_table_fill(model, system, stack, strategy, &table);
+        status = rk_estimate_table(&table, strategy, convention, makespans, estimate, stages, err);
+    }
+    rk_makespans_put(store, makespans);
+    return status;
 }
 
 rk_status rk_estimate_step(const rk_model *model, const rk_system *system, const rk_stack *stack,

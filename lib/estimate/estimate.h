@@ -104,6 +104,12 @@ rk_status rk_estimate_again(const rk_model *model, const rk_system *system, cons
                             const rk_strategy *strategy, rk_flop_convention convention,
                             rk_makespans *makespans, rk_estimate *estimate, rk_error *err);
 
+/* rk_estimate_exact with the orders of schedules that a store keeps. */
+rk_status rk_estimate_kept(const rk_model *model, const rk_system *system, const rk_stack *stack,
+                           const rk_strategy *strategy, rk_flop_convention convention,
+                           rk_makespans_store *store, rk_estimate *estimate,
+                           rk_stage_memory *stages, rk_error *err);
+
 /* rk_estimate_exact without what few ask for. */
 rk_status rk_estimate_step(const rk_model *model, const rk_system *system, const rk_stack *stack,
                            const rk_strategy *strategy, rk_flop_convention convention,

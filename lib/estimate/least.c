@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "estimate/least.h"
 
+#include "base/extremes.h"
 #include "estimate/once.h"
-
-#include <math.h>
 
 rk_stage rk_whole_model(const rk_cost_table *table, const rk_strategy *strategy)
 {
@@ -27,8 +26,8 @@ rk_makespan rk_least_makespan(const rk_cost_table *table, const rk_strategy *s,
     const rk_pipeline without = rk_pipeline_of(s, chunks, 0);
     const rk_pipeline with = rk_pipeline_of(s, chunks, send);
     least.work = rk_pipeline_bound(&without);
-    least.sends = fmin(rk_overlapped_sends(table->context.stack, s, send),
-                       fmax(rk_pipeline_bound(&with) - least.work, 0));
+    least.sends = rk_min(rk_overlapped_sends(table->context.stack, s, send),
+                         rk_max(rk_pipeline_bound(&with) - least.work, 0));
     return least;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "estimate/once.h"
 
+#include "base/extremes.h"
 #include "layer/precision.h"
 #include "strategy/optimizer.h"
 
@@ -25,7 +26,7 @@ struct dp_traffic {
 static double layer_messages(const rk_stack *stack, const rk_stage *stage, double params)
 {
     const bool tensors = stack->gathers_tensors && stage->matrix_params > 0;
-    return tensors ? fmax(1, floor(params / stage->matrix_params + 0.5)) : 1;
+    return tensors ? rk_max(floor(params / stage->matrix_params + 0.5), 1) : 1;
 }
 
 /*
@@ -40,9 +41,9 @@ static double in_messages(const rk_cost_table *table, const rk_strategy *s, rk_c
 {
     const rk_stack *stack = table->context.stack;
     const double bucket =
-        fmax(stack->bucket_params, stack->bucket_rank_params * (double)group->size);
-    const double message = fmax(most, bucket * bytes / params);
-    const double cut = message > 0 ? fmax(1, floor(bytes / message + 0.5)) : 1;
+        rk_max(stack->bucket_params, stack->bucket_rank_params * (double)group->size);
+    const double message = rk_max(most, bucket * bytes / params);
+    const double cut = message > 0 ? rk_max(floor(bytes / message + 0.5), 1) : 1;
     const double messages = s->sharding == RK_SHARD_ALL ? tensors : cut;
     return messages * rk_collective_seconds(table->context.system, op, bytes / messages, group);
 }
@@ -135,9 +136,9 @@ static struct dp_traffic dp_traffic(const rk_cost_table *table, const rk_strateg
  */
 static double visible(const rk_stack *stack, double traffic, double pass)
 {
-    const double hidden = fmin(traffic, stack->dp_window * pass);
-    return fmin(traffic,
-                stack->dp_exposed * traffic + (traffic - hidden) + stack->contention * hidden);
+    const double hidden = rk_min(traffic, stack->dp_window * pass);
+    return rk_min(traffic,
+                  stack->dp_exposed * traffic + (traffic - hidden) + stack->contention * hidden);
 }
 
 static double shown(const rk_stack *stack, bool overlaps, double traffic, double pass)
@@ -264,14 +265,14 @@ static double copies_each_way(const rk_cost_table *table, const rk_strategy *s,
 /* What stays visible of copies beside a pass of which other traffic uses a part. */
 static double visible_copies(double each_way, double pass, double used)
 {
-    return fmax(0, each_way - fmax(0, pass - used));
+    return rk_max(each_way - rk_max(pass - used, 0), 0);
 }
 
 /* What `taken` of the `used` seconds of a pass, which hide other traffic, add to visible copies. */
 static double copies_beside(double each_way, double pass, double used, double taken)
 {
-    return fmax(0, visible_copies(each_way, pass, used) -
-                       visible_copies(each_way, pass, used - taken));
+    return rk_max(
+        visible_copies(each_way, pass, used) - visible_copies(each_way, pass, used - taken), 0);
 }
 
 /*
@@ -286,10 +287,12 @@ static double sharded_ends(const rk_strategy *s, const rk_stage *first, double s
     const bool splits = rk_stage_splits(s);
     const double gathered = hidden->forward / layers;
     const double scattered =
-        fmin(scatter / 2, (splits ? hidden->weight : hidden->backward) / layers);
-    return fmax(0, gathered - copies_beside(each_way, passes->forward, hidden->forward, gathered)) +
-           fmax(0, scattered - copies_beside(each_way, passes->backward, hidden->backward,
-                                             splits ? 0 : scattered));
+        rk_min(scatter / 2, (splits ? hidden->weight : hidden->backward) / layers);
+    return rk_max(gathered - copies_beside(each_way, passes->forward, hidden->forward, gathered),
+                  0) +
+           rk_max(scattered - copies_beside(each_way, passes->backward, hidden->backward,
+                                            splits ? 0 : scattered),
+                  0);
 }
 
 rk_pass_traffic rk_pass_traffic_of(const rk_cost_table *table, const rk_strategy *s,
@@ -332,7 +335,7 @@ static struct chunk_runs chunk_runs_of(const rk_stack *stack, const rk_strategy 
     }
     return (struct chunk_runs){
         .chunks = (double)rk_stage_chunks(s),
-        .microbatches = fmin((double)s->pp, (double)rk_strategy_microbatches(s)),
+        .microbatches = rk_min((double)s->pp, (double)rk_strategy_microbatches(s)),
         .times = 1,
     };
 }
@@ -354,7 +357,7 @@ static double shown_in_runs(const rk_stack *stack, const struct chunk_runs *runs
 {
     const double each = traffic / runs->chunks, microbatch = pass / runs->chunks;
     const double alone = shown(stack, overlaps, each, microbatch);
-    const double beside = shown(stack, overlaps, each, fmax(runs->microbatches, 1) * microbatch);
+    const double beside = shown(stack, overlaps, each, rk_max(runs->microbatches, 1) * microbatch);
     *own = each - alone;
     return alone + (runs->chunks * runs->times - 1) * beside;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "estimate/stage.h"
 
+#include "base/extremes.h"
 #include "layer/precision.h"
 
 #include <math.h>
@@ -105,12 +106,12 @@ static void keep_layers(rk_stage *stage, int count, double share, const rk_cost 
         stage->unsaved = cost->unsaved;
         stage->transient = cost->transient;
     }
-    stage->wgrad_buffers = fmax(stage->wgrad_buffers, cost->wgrad_buffers);
-    stage->layer_dense_params = fmax(stage->layer_dense_params, cost->dense_params);
-    stage->layer_expert_params = fmax(stage->layer_expert_params, cost->expert_params);
+    stage->wgrad_buffers = rk_max(stage->wgrad_buffers, cost->wgrad_buffers);
+    stage->layer_dense_params = rk_max(stage->layer_dense_params, cost->dense_params);
+    stage->layer_expert_params = rk_max(stage->layer_expert_params, cost->expert_params);
     stage->layer_low_params =
-        fmax(stage->layer_low_params, cost->low_dense_params + cost->low_expert_params);
-    stage->matrix_params = fmax(stage->matrix_params, cost->matrix_params);
+        rk_max(stage->layer_low_params, cost->low_dense_params + cost->low_expert_params);
+    stage->matrix_params = rk_max(stage->matrix_params, cost->matrix_params);
 }
 
 /* MTP modules run the head once more each, but hold no copy of it. */
@@ -490,7 +491,7 @@ rk_gradient_runs rk_stage_gradient_runs(const rk_stack *stack, const rk_strategy
     const double m = (double)rk_strategy_microbatches(strategy);
     const bool runs = rk_schedules[strategy->schedule]->runs;
     const double chunks = runs ? (double)rk_stage_chunks(strategy) : 1;
-    const double run = runs ? fmin((double)strategy->pp, m) : m;
+    const double run = runs ? rk_min((double)strategy->pp, m) : m;
     const double scatters = stack->scatters_last ? 1 : ceil(m / run);
     /* the chunk of the first backward, and where runs go on, the one that is being scattered */
     const double open = run >= m ? 1 : stack->scatters_last ? chunks : 2;
@@ -498,7 +499,7 @@ rk_gradient_runs rk_stage_gradient_runs(const rk_stack *stack, const rk_strategy
         .scatters = scatters,
         .microbatches = run,
         .chunks = chunks,
-        .open = fmin(open, chunks) / chunks,
+        .open = rk_min(open, chunks) / chunks,
     };
 }
 
@@ -512,8 +513,8 @@ static double gradient_bytes(const rk_stack *stack, const rk_strategy *s, const 
     if (runs.scatters <= 0) {
         return shards;
     }
-    const double summed = s->states.reduce * fmax(runs.open * whole, layer);
-    return runs.open < 1 ? shards + summed : fmax(shards, summed);
+    const double summed = s->states.reduce * rk_max(runs.open * whole, layer);
+    return runs.open < 1 ? shards + summed : rk_max(shards, summed);
 }
 
 /* ---- memory -------------------------------------------------------------------------------- */
@@ -545,7 +546,7 @@ static void fill_moments(const rk_cost_table *table, const rk_strategy *s, const
     const bool tensors = stack->gathers_tensors && s->sharding == RK_SHARD_ALL;
     const double layer =
         tensors ? stage->matrix_params : stage->layer_dense_params + stage->layer_expert_params;
-    const double low = tensors ? fmin(stage->layer_low_params, layer) : stage->layer_low_params;
+    const double low = tensors ? rk_min(stage->layer_low_params, layer) : stage->layer_low_params;
     if (s->sharding >= RK_SHARD_GRADIENTS && rk_stage_gradient_runs(stack, s).scatters <= 0) {
         /* gradients are whole until they are scattered: of the layer or matrix at hand, or of the
          * head */
@@ -557,7 +558,7 @@ static void fill_moments(const rk_cost_table *table, const rk_strategy *s, const
         need->layer += (tensors ? 2 : layers_at_hand(stage)) * rk_gathered_bytes(s, layer, low);
         /* tensor by tensor, the head is read for the gradients of its inputs before its own */
         need->head += stage->head_params *
-                      (tensors ? fmax(s->states.gather, s->states.reduce) : s->states.gather);
+                      (tensors ? rk_max(s->states.gather, s->states.reduce) : s->states.gather);
     }
     if (low > 0) {
         need->layer += passing_copies(table, s) * rk_low_weight_bytes(s) * low;
@@ -567,7 +568,7 @@ static void fill_moments(const rk_cost_table *table, const rk_strategy *s, const
 double rk_offloaded_share(const rk_model *model, const rk_strategy *s)
 {
     const double layers = (double)s->offload_layers / model->layers;
-    return !s->offload_activations ? 0 : layers > 0 ? fmin(layers, 1) : 1;
+    return !s->offload_activations ? 0 : layers > 0 ? rk_min(layers, 1) : 1;
 }
 
 /*
@@ -639,7 +640,7 @@ static void add_fragments(const rk_stage_need *need, rk_stage_memory *m)
 rk_stage_memory rk_stage_memory_at(const rk_stage_need *need, double in_flight)
 {
     const double away = need->offloaded * in_flight;
-    const double kept = need->live * (in_flight - away + fmin(need->most, away));
+    const double kept = need->live * (in_flight - away + rk_min(need->most, away));
     const double activations = kept * need->saved + need->ahead + in_flight * need->ends;
     const double layer = need->unsaved + need->layer;
     rk_stage_memory m = {
@@ -653,8 +654,8 @@ rk_stage_memory rk_stage_memory_at(const rk_stage_need *need, double in_flight)
             },
     };
     /* The peak is the worst of three moments, also when what is late is given back. */
-    const double peak = activations + fmax(layer, need->head);
-    m.late = fmin(kept * need->late + need->ahead, fmax(peak - need->update, 0));
+    const double peak = activations + rk_max(layer, need->head);
+    m.late = rk_min(kept * need->late + need->ahead, rk_max(peak - need->update, 0));
     if (need->update > peak) {
         m.part[RK_MEM_ACTIVATIONS] = 0;
         m.part[RK_MEM_TRANSIENT] += need->update;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A row of a table as the inputs of an estimate. */
 #include "base/error.h"
+#include "base/extremes.h"
 #include "base/units.h"
 #include "evidence/case_parts.h"
 #include "layer/precision.h"
@@ -227,8 +228,8 @@ static bool rests_on_framework(const rk_run_filling *f)
     if (!unknown || runs_now(f)) {
         return false;
     }
-    run->strategy.states.weight = run->strategy.states.gradient = fmin(2, assumed.gradient);
-    run->strategy.states.optimizer = fmin(4, assumed.optimizer);
+    run->strategy.states.weight = run->strategy.states.gradient = rk_min(assumed.gradient, 2);
+    run->strategy.states.optimizer = rk_min(assumed.optimizer, 4);
     const bool fits = runs_now(f);
     run->strategy.states = assumed;
     return fits;

@@ -2,6 +2,7 @@
 #include "evidence/figures.h"
 
 #include "base/error.h"
+#include "base/extremes.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "io/fields.h"
@@ -218,7 +219,7 @@ static void set_first_choice(const rk_regret *r, rk_figure *f)
 static double badness(const rk_figure *f, double value)
 {
     if (f->statistic == RK_STATISTIC_COVERAGE) {
-        return fmax(0, fmax(f->target - value, value - f->target_most));
+        return rk_max(rk_max(f->target - value, value - f->target_most), 0);
     }
     const bool share = f->statistic == RK_STATISTIC_ACCURACY ||
                        f->statistic == RK_STATISTIC_PRECISION ||

@@ -2,6 +2,7 @@
 #include "evidence/interval.h"
 
 #include "base/error.h"
+#include "base/extremes.h"
 #include "model/kinds.h"
 #include "system/flash_lent.h"
 
@@ -25,7 +26,7 @@ static double attention_share(const rk_estimate *e)
     const double layers = part[RK_PART_LINEAR] + part[RK_PART_ATTENTION] + part[RK_PART_EXPERT] +
                           part[RK_PART_STREAM] + part[RK_PART_CAST];
     const double again = layers > 0 ? part[RK_PART_RECOMPUTE] / layers : 0;
-    return e->step > 0 ? fmin(part[RK_PART_ATTENTION] * (1 + again) / e->step, 1) : 0;
+    return e->step > 0 ? rk_min(part[RK_PART_ATTENTION] * (1 + again) / e->step, 1) : 0;
 }
 
 static double kernel_error(const rk_system *system, const rk_stack *stack,
@@ -259,7 +260,7 @@ static void set_percentiles(const rk_residuals *r, const rk_kin *kin, const bool
     /* Covers four in five of the runs and their mirror images. */
     const double known =
         hypot(hypot(percentile(list, count, total, 0.8), r->source_error), kin->kernel);
-    const double far = kin->untimed ? fmax(known, untimed_error) : known;
+    const double far = kin->untimed ? rk_max(known, untimed_error) : known;
     out->low = exp(-far);
     out->high = exp(far);
 }
@@ -398,8 +399,8 @@ static rk_status hold_out(const rk_residuals *r, weighted *list, size_t *count, 
         const double far = log(interval.high);
         for (size_t j = cell->first; interval.runs > 0 && j < cell->first + cell->count; j++) {
             const double off = fabs(log(r->ratios[j]));
-            list[(*count)++] = (weighted){.value = sqrt(fmax(off * off - far * far, 0)),
-                                          .weight = 1 / fmax(size, RK_INTERVAL_RUNS)};
+            list[(*count)++] = (weighted){.value = sqrt(rk_max(off * off - far * far, 0)),
+                                          .weight = 1 / rk_max(size, RK_INTERVAL_RUNS)};
         }
     }
     return RK_OK;
@@ -421,7 +422,7 @@ rk_status rk_residuals_source_error(rk_residuals *residuals, rk_error *err)
         for (size_t i = 0; i < count; i++) {
             total += list[i].weight;
         }
-        residuals->source_error = fmin(percentile(list, count, total, wanted), most);
+        residuals->source_error = rk_min(percentile(list, count, total, wanted), most);
     }
     free(list);
     return status;

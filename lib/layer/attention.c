@@ -9,6 +9,7 @@
  */
 #include "layer/attention.h"
 
+#include "base/extremes.h"
 #include "base/units.h"
 #include "system/flash_lent.h"
 
@@ -62,7 +63,7 @@ static rk_flash_work flash_work(const rk_cost_builder *x, const rk_operator *o,
         .heads = rows / queries,
         .group = o->sharing,
         .queries = queries,
-        .keys = window ? reach : fmax(o->flops / (rows * pair) + queries / 2, queries),
+        .keys = window ? reach : rk_max(o->flops / (rows * pair) + queries / 2, queries),
         .qk_size = qk,
         .v_size = v,
         .window = window ? (double)a->window : 0,
@@ -141,8 +142,8 @@ static void add_flash(rk_cost_builder *x, const rk_attention_shape *a)
     const double seen = (double)(a->window && a->window < reach ? a->window : reach);
     /* Ulysses gives a rank whole sequences of fewer heads; a ring cuts all but short documents. */
     const bool by_heads = s->cp_kind == RK_CP_ULYSSES, ring = s->cp_kind == RK_CP_RING;
-    const double piece = reach == s->seq ? seen / cp : fmin(seen, (double)s->seq / cp);
-    const double queries = by_heads ? (double)reach : fmin((double)reach, (double)s->seq / cp);
+    const double piece = reach == s->seq ? seen / cp : rk_min(seen, (double)s->seq / cp);
+    const double queries = by_heads ? (double)reach : rk_min((double)reach, (double)s->seq / cp);
     rk_operator o = {
         .kind = RK_OPERATOR_ATTENTION,
         .part = RK_PART_ATTENTION,
@@ -152,7 +153,7 @@ static void add_flash(rk_cost_builder *x, const rk_attention_shape *a)
         .K = qk,
         .flops = flops,
         .share = x->c->attention * x->c->stack->attention_share,
-        .sharing = (double)a->query_heads / fmax((double)a->kv_heads, t),
+        .sharing = (double)a->query_heads / rk_max((double)a->kv_heads, t),
     };
     o.relative = kernel_ratio(x, &o, flash_work(x, &o, a, queries, (double)reach));
     rk_emit(x, &o);

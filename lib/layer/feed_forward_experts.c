@@ -6,6 +6,7 @@
  */
 #include "base/divisors.h"
 #include "base/error.h"
+#include "base/extremes.h"
 #include "base/units.h"
 #include "layer/all_kinds.h"
 #include "layer/ffn.h"
@@ -201,8 +202,8 @@ static double open_domains(const rk_moe_shape *moe, double domains)
     if (moe->route_groups == 0) {
         return domains;
     }
-    const double each = fmax(domains / (double)moe->expert_groups, 1);
-    return fmin((double)moe->route_groups * each, domains);
+    const double each = rk_max(domains / (double)moe->expert_groups, 1);
+    return rk_min((double)moe->route_groups * each, domains);
 }
 
 /*
@@ -214,7 +215,7 @@ static double places_in_turn(const rk_moe_shape *moe, double places)
 {
     const double each = (double)moe->experts / places;
     const double step = (double)rk_common_divisor(moe->top_k, (int64_t)each);
-    return fmin(1 + ((double)moe->top_k - step) / each, places);
+    return rk_min(1 + ((double)moe->top_k - step) / each, places);
 }
 
 /*
@@ -241,7 +242,7 @@ static double copies_share(const rk_cost_builder *x, const rk_moe_shape *moe)
 static double exposed_beside(const rk_moe_shape *moe, const rk_times *pass, double seconds)
 {
     const double mixer = pass->part[RK_PART_LINEAR] + pass->part[RK_PART_ATTENTION];
-    return moe->shortcut ? fmax(seconds - mixer, 0) : seconds;
+    return moe->shortcut ? rk_max(seconds - mixer, 0) : seconds;
 }
 
 /* Dispatch and combine, and the same for the gradients: each way k copies of the tokens. */
@@ -317,7 +318,7 @@ static void add_router_seconds(rk_cost_builder *x)
 static void add_masks(rk_cost_builder *x, const rk_moe_shape *moe, double seen)
 {
     const rk_strategy *s = x->c->strategy;
-    const double tokens = routed_tokens(x->c), n = fmin((double)s->seq, tokens);
+    const double tokens = routed_tokens(x->c), n = rk_min((double)s->seq, tokens);
     const double slots = load(s) * rk_moe_reached(moe) * n, groups = tokens / n;
     const double share = x->c->stack->gemm_share;
     const double mask = x->c->element * tokens * slots;

@@ -5,6 +5,7 @@
  * rank, h hidden, t tensor parallel, V vocabulary.
  */
 #include "base/error.h"
+#include "base/extremes.h"
 #include "layer/operators.h"
 
 #include <math.h>
@@ -102,7 +103,7 @@ rk_block_context rk_block_context_of(const rk_model *model, const rk_system *sys
  */
 static double visible(double seconds, double share, double *window)
 {
-    const double left = fmax(share * seconds, fmin(seconds, seconds - *window));
+    const double left = rk_max(share * seconds, rk_min(seconds, seconds - *window));
     *window -= seconds - left;
     return left;
 }
@@ -122,9 +123,9 @@ static void add_tensor_parallel(rk_cost_builder *x, double regions)
     const rk_strategy *s = x->c->strategy;
     const rk_stack *stack = x->c->stack;
     const double all = overlaps_tensor(x->c) ? stack->tp_overlap_exposed : 1;
-    const double forward = fmin(all, stack->tp_forward_exposed);
-    const double backward = fmin(all, stack->tp_backward_exposed);
-    const double reduce = fmin(all, stack->tp_reduce_exposed);
+    const double forward = rk_min(all, stack->tp_forward_exposed);
+    const double backward = rk_min(all, stack->tp_backward_exposed);
+    const double reduce = rk_min(all, stack->tp_reduce_exposed);
     const bool operators = rk_recomputes(s, RK_MODULE_OPERATORS);
     /* half of the linears of backward make gradients of inputs, half of weights that learn */
     const double linear_backward = x->cost.backward.part[RK_PART_LINEAR];
@@ -196,7 +197,7 @@ static double layer_transient(const rk_block_context *c, const rk_layer_type *ty
 {
     const double mixer = type->mixer->part.transient(c, type);
     const double network = type->feed_forward->part.transient(c, type);
-    return fmax(network, mixer) + hidden_bytes(c);
+    return rk_max(network, mixer) + hidden_bytes(c);
 }
 
 /* Buffers that stay for weight gradients: one of each matrix, one for all experts. */
@@ -219,7 +220,7 @@ static double frozen_norm_output_bytes(const rk_block_context *c, const rk_layer
     const bool mixer = type->mixer->part.shapes && modules & RK_ADAPTED_ATTENTION;
     const bool network = type->feed_forward->part.shapes && modules & RK_ADAPTED_FFN && !routed;
     const double read = (mixer ? 1 : 0) + (network ? 1 : 0);
-    return fmin(outputs, read) * rk_kept_input_bytes(c->strategy, true);
+    return rk_min(outputs, read) * rk_kept_input_bytes(c->strategy, true);
 }
 
 /*
@@ -229,7 +230,7 @@ static double frozen_norm_output_bytes(const rk_block_context *c, const rk_layer
  */
 static double norm_output_bytes(const rk_block_context *c, const rk_layer_type *type)
 {
-    const double outputs = fmin(rk_layer_norms(c->model, type), 2);
+    const double outputs = rk_min(rk_layer_norms(c->model, type), 2);
     if (c->strategy->adapter_rank > 0) {
         return frozen_norm_output_bytes(c, type, outputs);
     }
@@ -267,12 +268,12 @@ static void add_norms(rk_cost_builder *x, const rk_layer_type *type)
     /* of those within it, an output projection that runs again yields what lies before the FFN */
     const double within = norms - 1,
                  projected = type->mixer->projects && rk_recomputes(s, RK_MODULE_PROJECTION)
-                                 ? fmin(pairs, within)
+                                 ? rk_min(pairs, within)
                                  : 0;
     rk_save(x, true, projected * inputs);
     rk_save(x, rk_recomputes(s, RK_MODULE_OPERATORS), (within - projected) * inputs);
-    rk_save(x, again, output * fmax(gathered, kept));
-    x->cost.late += again ? 0 : output * fmax(gathered - kept, 0);
+    rk_save(x, again, output * rk_max(gathered, kept));
+    x->cost.late += again ? 0 : output * rk_max(gathered - kept, 0);
     rk_save(x, false, stack->dropout_bytes > 0 ? 2 * elements : 0); /* masks */
 }
 
@@ -284,7 +285,7 @@ static void add_norms(rk_cost_builder *x, const rk_layer_type *type)
 static double connected_layers(const rk_model *model)
 {
     const double n = (double)model->streams;
-    return fmax(1, round(sqrt(n * (double)model->layers / (n + 2))));
+    return rk_max(round(sqrt(n * (double)model->layers / (n + 2))), 1);
 }
 
 /*
@@ -378,8 +379,8 @@ static void add_layer_floor(rk_cost_builder *x, const rk_layer_type *type, bool 
 static double visible_exchange(const rk_stack *stack, double seconds, double beside)
 {
     const double slower = stack->deduplicates ? stack->exchange_slowdown : 1;
-    const double all = slower * seconds, both = fmin(all, beside);
-    return fmin(seconds, all - (1 - stack->exchange_cores) * both);
+    const double all = slower * seconds, both = rk_min(all, beside);
+    return rk_min(seconds, all - (1 - stack->exchange_cores) * both);
 }
 
 /* Makes the all-to-all of a pass, which takes *all seconds, take `visible`; what that hides. */
@@ -595,7 +596,7 @@ static void add_head_comm(rk_cost_builder *x)
  */
 static double of_logits(const rk_block_context *c, double bytes, double times)
 {
-    return rk_is_full(c->strategy->precision) ? fmax(bytes, times * c->element) : bytes;
+    return rk_is_full(c->strategy->precision) ? rk_max(bytes, times * c->element) : bytes;
 }
 
 static rk_cost head_cost(const rk_block_context *context, rk_operator_list *list)
@@ -625,7 +626,7 @@ static rk_cost head_cost(const rk_block_context *context, rk_operator_list *list
     /* input of the final norm, and its output, which a learning head needs, as it was gathered
      * where linears keep that; logits; then the gradients of input and weight */
     const double input =
-        stack->keeps_gathered ? fmax(stack->gathered_share * T * h, elements) : elements;
+        stack->keeps_gathered ? rk_max(stack->gathered_share * T * h, elements) : elements;
     rk_save(&x, false,
             context->element * (elements + (s->adapter_rank == 0 ? input : 0)) +
                 of_logits(context, s->tp > 1 ? stack->split_logit_bytes : stack->logit_bytes, 1) *

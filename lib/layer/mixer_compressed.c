@@ -10,6 +10,7 @@
  * (flop_utils.py, "dsv4_hybrid") for what is counted.
  */
 #include "base/error.h"
+#include "base/extremes.h"
 #include "base/units.h"
 #include "layer/all_kinds.h"
 #include "layer/sparse.h"
@@ -157,7 +158,7 @@ static double features(const rk_layer_type *type, double h)
 /* Entries that a query attends to on average besides its window. */
 static double entries(const rk_attention_shape *a, double s)
 {
-    const double m = (double)a->ratio, k = fmin((double)a->index.keys, s / m);
+    const double m = (double)a->ratio, k = rk_min((double)a->index.keys, s / m);
     if (a->ratio == 0) {
         return 0;
     }
@@ -167,7 +168,7 @@ static double entries(const rk_attention_shape *a, double s)
 /* Those that a kernel visits: the whole list, or what the causal mask leaves. */
 static double visited(const rk_attention_shape *a, double s)
 {
-    return picks(a) ? fmin((double)a->index.keys, s / (double)a->ratio) : entries(a, s);
+    return picks(a) ? rk_min((double)a->index.keys, s / (double)a->ratio) : entries(a, s);
 }
 
 /*
@@ -247,7 +248,7 @@ static void add_core(rk_cost_builder *x, const rk_attention_shape *a)
     const rk_accelerator *device = &x->c->system->accelerator;
     const double heads = (double)a->query_heads / (double)s->tp, tile = device->sparse.head_tile;
     const double reach = (double)rk_strategy_reach(s), padded = ceil(heads / tile) * tile;
-    const double keys = fmin((double)a->window, reach) + visited(a, reach);
+    const double keys = rk_min((double)a->window, reach) + visited(a, reach);
     rk_add_picked(x, 4 * x->c->tokens * keys * heads * (double)a->head_size, heads / padded);
 }
 

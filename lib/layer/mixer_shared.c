@@ -9,6 +9,7 @@
  * width of the network, r rank of the adapters, t tensor parallel.  Sizes: the modelling class of
  * transformers (modeling_zamba2.py).
  */
+#include "base/extremes.h"
 #include "base/units.h"
 #include "layer/all_kinds.h"
 #include "layer/attention.h"
@@ -217,7 +218,7 @@ static double transient(const rk_block_context *c, const rk_layer_type *type)
     const double attention = rk_attention_transient(c, type);
     const double network = rk_feed_forward_dense.part.transient(c, type);
     const double scan = rk_mixer_mamba2.part.transient(c, &states);
-    const double block = attention > network ? attention : network;
+    const double block = rk_max(attention, network);
     return block > scan ? block : scan;
 }
 

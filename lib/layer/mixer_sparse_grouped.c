@@ -4,11 +4,10 @@
  * indexer picks by the best score of each.  Kernels visit whole blocks, so they skip what the
  * causal mask hides.  Letters as in sparse.c and mixer_grouped.c.
  */
+#include "base/extremes.h"
 #include "base/units.h"
 #include "layer/all_kinds.h"
 #include "layer/sparse.h"
-
-#include <math.h>
 
 static bool claims(const rk_layer_type *type)
 {
@@ -45,7 +44,7 @@ static void add_core(rk_cost_builder *x, const rk_attention_shape *a)
         .K = qk,
         .flops = 2 * x->c->tokens * rk_selected_span(a->index.keys, reach) * heads * (qk + v),
         .share = x->c->attention * x->c->stack->attention_share,
-        .sharing = (double)a->query_heads / fmax((double)a->kv_heads, t),
+        .sharing = (double)a->query_heads / rk_max((double)a->kv_heads, t),
     };
     rk_emit(x, &o);
     o.pass = RK_PASS_BACKWARD;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "layer/operators.h"
 
+#include "base/extremes.h"
+
 #include <math.h>
 
 const char *const rk_part_names[] = {
@@ -339,12 +341,12 @@ static double add_low_weights(rk_cost_builder *x, rk_part part, rk_precision pre
                               double params, double reads_backward)
 {
     const double bytes = params * rk_dequantised_bytes(x->c->strategy);
-    x->cost.matrix_params = fmax(x->cost.matrix_params, params);
+    x->cost.matrix_params = rk_max(x->cost.matrix_params, params);
     if (bytes <= 0 || part == RK_PART_HEAD) {
         return rk_is_low(precision) ? params : 0;
     }
     rk_add_stream(x, RK_PART_CAST, bytes, reads_backward * bytes);
-    x->cost.dequantised = fmax(x->cost.dequantised, 2 * params);
+    x->cost.dequantised = rk_max(x->cost.dequantised, 2 * params);
     return params;
 }
 
@@ -432,7 +434,7 @@ static double launched_seconds(const rk_stack *stack, double device, double host
     if (stack->blocks_launches) {
         return device + host;
     }
-    const double high = device > host ? device : host;
+    const double high = rk_max(device, host);
     const double a = device / high, b = host / high;
     return high * pow(a * a * a * a * a * a + b * b * b * b * b * b, 1.0 / 6);
 }
@@ -465,7 +467,7 @@ static void floor_apart(const rk_stack *stack, rk_cost *cost, double device, dou
                         double launch)
 {
     const double weight = cost->weight_seconds;
-    const double own = fmin(cost->weight_kernels * launch, host);
+    const double own = rk_min(cost->weight_kernels * launch, host);
     if (host <= 0 || weight <= 0) {
         return;
     }
@@ -473,7 +475,8 @@ static void floor_apart(const rk_stack *stack, rk_cost *cost, double device, dou
     cost->weight_seconds = launched_seconds(stack, weight, own);
     const double both = launched_seconds(stack, rest, host - own) + cost->weight_seconds;
     /* no less than 0, but for rounding */
-    cost->apart.launches = fmax(0, both - cost->apart.sums - launched_seconds(stack, device, host));
+    cost->apart.launches =
+        rk_max(both - cost->apart.sums - launched_seconds(stack, device, host), 0);
 }
 
 /* Launches of the kernels of a pass, by how much of them graphs leave. */

@@ -7,11 +7,10 @@
  * projection; the input projection, which holds several things at once, the convolution and all
  * vectors learn by AdamW.
  */
+#include "base/extremes.h"
 #include "layer/operators.h"
 #include "model/kinds.h"
 #include "strategy/optimizer.h"
-
-#include <math.h>
 
 /* A rank gathers the momentum in 32 bits. */
 #define MOMENTUM_BYTES 4.0
@@ -25,7 +24,7 @@ static rk_precision precision_of(const rk_block_context *c)
 static double newton_schulz_seconds(const rk_block_context *c, double batch, const rk_matrix *m)
 {
     const rk_accelerator *accelerator = &c->system->accelerator;
-    const double a = fmin(m->rows, m->columns), b = fmax(m->rows, m->columns);
+    const double a = rk_min(m->rows, m->columns), b = rk_max(m->rows, m->columns);
     const rk_precision p = precision_of(c);
     return RK_NEWTON_SCHULZ_STEPS * (rk_gemm_seconds(accelerator, p, batch, a, a, b, 0) +
                                      rk_gemm_seconds(accelerator, p, batch, a, a, a, 0) +

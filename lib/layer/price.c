@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "layer/price.h"
 
-#include <math.h>
+#include "base/extremes.h"
 
 static double linear_seconds(const rk_accelerator *a, const rk_operator *o)
 {
@@ -37,7 +37,7 @@ static double scan_seconds(const rk_accelerator *a, const rk_operator *o)
     if (a->delta[o->rule].rate > 0) {
         return rk_delta_seconds(a, o->rule, o->flops, o->sequence, o->pass != RK_PASS_FORWARD);
     }
-    return fmax(o->flops / rate, o->bytes / (a->memory_bandwidth * o->stream_share)) +
+    return rk_max(o->flops / rate, o->bytes / (a->memory_bandwidth * o->stream_share)) +
            o->kernels * a->kernel_seconds;
 }
 

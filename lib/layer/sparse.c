@@ -8,10 +8,9 @@
  */
 #include "layer/sparse.h"
 
+#include "base/extremes.h"
 #include "base/units.h"
 #include "layer/all_kinds.h"
-
-#include <math.h>
 
 const rk_field rk_index_fields[RK_INDEX_FIELD_COUNT] = {
     RK_LAYER_SIZE(index_heads, attention.index.heads, "heads of the indexer of sparse attention"),
@@ -71,7 +70,7 @@ void rk_index_count(const rk_attention_shape *a, int64_t h, rk_layer_params *p)
 /* Kernels go through all k entries of the list of a query, those of its first tokens too. */
 double rk_index_visited(const rk_attention_shape *a, double seq)
 {
-    return fmin((double)a->index.keys, seq);
+    return rk_min((double)a->index.keys, seq);
 }
 
 /* ---- FLOPs as conventions count them ------------------------------------------------------- */
@@ -245,7 +244,7 @@ void rk_sparse_kernels(const rk_block_context *c, const rk_layer_type *type, dou
 double rk_sparse_transient(const rk_block_context *c, const rk_layer_type *type)
 {
     return has_indexer(&type->attention)
-               ? SCORE_BYTES * fmin(c->tokens, chunk_queries) * (double)c->strategy->seq
+               ? SCORE_BYTES * rk_min(c->tokens, chunk_queries) * (double)c->strategy->seq
                : 0;
 }
 

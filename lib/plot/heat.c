@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Heat maps: cells, and the colour scale beside them. */
+#include "base/extremes.h"
 #include "plot/panel.h"
 
 #include <math.h>
@@ -84,7 +85,7 @@ static void draw_scale(const rk_panel *panel, rk_out *out)
         rk_draw_line(out, x + BAR_WIDTH, y, x + BAR_WIDTH + 2, y, RK_COLOR_FRAME, 0.6, false);
         rk_draw_text(out, x + BAR_WIDTH + 4, y + RK_SIZE_TICK * 0.35, scale.ticks[i].label,
                      (rk_text_style){.size = RK_SIZE_TICK});
-        widest = fmax(widest, rk_text_width(scale.ticks[i].label, RK_SIZE_TICK));
+        widest = rk_max(widest, rk_text_width(scale.ticks[i].label, RK_SIZE_TICK));
     }
     if (panel->data->heat.title) {
         rk_draw_text(

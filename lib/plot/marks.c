@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Draws the data: bands, bars, lines and marks, with the lines and notes next to them. */
+#include "base/extremes.h"
 #include "plot/panel.h"
 
 #include <math.h>
@@ -137,13 +138,13 @@ static void draw_bars(const rk_panel *panel, size_t index, size_t place, size_t 
             }
             continue;
         }
-        rk_draw_box(out, x - width / 2 + 0.25, fmin(y, base), width - 0.5, fabs(base - y), color);
+        rk_draw_box(out, x - width / 2 + 0.25, rk_min(y, base), width - 0.5, fabs(base - y), color);
         if (series->low && series->high) {
             draw_whisker(panel, x, series->low[i], series->high[i], out);
         }
         if (series->labelled) {
             char label[RK_LABEL_SIZE];
-            draw_bar_text(x, fmin(y, base), width,
+            draw_bar_text(x, rk_min(y, base), width,
                           rk_label_fixed(series->y[i], series->decimals, label), NULL, out);
         }
     }

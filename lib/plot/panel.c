@@ -2,6 +2,8 @@
 /* The frame of a panel: scales, margins, axes and titles. */
 #include "plot/panel.h"
 
+#include "base/extremes.h"
+
 #include <math.h>
 
 #define TICK       3.0
@@ -72,7 +74,7 @@ static double widest_label(const rk_plot_axis *axis, const rk_scale *scale)
     double widest = 0;
     for (size_t i = 0; i < label_count(axis, scale); i++) {
         if (!is_minor(axis, scale, i)) {
-            widest = fmax(widest, rk_text_width(label_at(axis, scale, i), RK_SIZE_TICK));
+            widest = rk_max(widest, rk_text_width(label_at(axis, scale, i), RK_SIZE_TICK));
         }
     }
     return widest;
@@ -121,8 +123,8 @@ void rk_panel_measure(rk_panel *panel, const rk_plot_panel *data, double width, 
         panel->right = COLOR_ROOM + widest_label(&axis, &panel->heat) + (data->heat.title ? 15 : 4);
     } else if (!data->x.categories && panel->x.tick_count > 0) {
         const rk_tick *last = &panel->x.ticks[panel->x.tick_count - 1];
-        panel->right =
-            fmax(panel->right, last->minor ? 0 : rk_text_width(last->label, RK_SIZE_TICK) / 2 + 1);
+        panel->right = rk_max(panel->right,
+                              last->minor ? 0 : rk_text_width(last->label, RK_SIZE_TICK) / 2 + 1);
     }
 }
 
@@ -141,7 +143,7 @@ void rk_panel_set_width(rk_panel *panel, double width, bool legend)
         /* The first labels reach out to the left. */
         const double reach =
             rk_text_width(label_at(&data->x, &panel->x, 0), RK_SIZE_TICK) * turn->cosine;
-        panel->left = fmax(panel->left, reach - room / 2);
+        panel->left = rk_max(panel->left, reach - room / 2);
     }
     panel->top = data->title ? 14 : 5;
     const size_t rows = legend ? rk_legend_rows(data, width) : 0;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Lines for comparison, and notes. */
+#include "base/extremes.h"
 #include "plot/panel.h"
 
 #include <math.h>
@@ -94,7 +95,7 @@ void rk_notes_draw(const rk_panel *panel, rk_out *out)
         const double width = rk_text_width(note->text, RK_SIZE_NOTE);
         const double left = panel->x.start + 1, right = panel->x.start + panel->width;
         double x = rk_scale_place(&panel->x, note->x) + sides[note->side].dx;
-        x = fmax(fmin(x - sides[note->side].share * width, right - width), left);
+        x = rk_max(rk_min(x - sides[note->side].share * width, right - width), left);
         rk_draw_text(out, x, rk_scale_place(&panel->y, note->y) + sides[note->side].dy, note->text,
                      (rk_text_style){.size = RK_SIZE_NOTE, .halo = true});
     }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "plot/scale.h"
 
+#include "base/extremes.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -62,7 +64,7 @@ static double at_step(double n, int digit, int power)
 static void label_linear(rk_scale *scale, int power)
 {
     static const char letters[] = {'M', 'G', 'T', 'P'};
-    const double most = fmax(fabs(scale->from), fabs(scale->to));
+    const double most = rk_max(fabs(scale->from), fabs(scale->to));
     int thousands = 0; /* steps of 10^3 that a letter stands for, from 10^6 on */
     while (most >= 1e6 && thousands < 5 && most / pow(1000, thousands) >= 1000) {
         thousands++;
@@ -70,7 +72,8 @@ static void label_linear(rk_scale *scale, int power)
     for (size_t i = 0; i < scale->tick_count; i++) {
         rk_tick *tick = &scale->ticks[i];
         if (most >= 1e18 || (most > 0 && most < 1e-4)) {
-            const int decimals = (int)floor(log10(fmax(fabs(tick->value), 1e-320)) + SLACK) - power;
+            const int decimals =
+                (int)floor(log10(rk_max(fabs(tick->value), 1e-320)) + SLACK) - power;
             if (tick->value == 0) {
                 (void)rk_label_fixed(0, 0, tick->label);
             } else {
@@ -114,12 +117,12 @@ static void linear_range(rk_scale *scale, const rk_plot_axis *axis, rk_extent ex
         from = extent.least;
         to = extent.greatest;
         if (axis->zero || (!axis->ticks && from > 0 && from < 0.3 * to)) {
-            from = fmin(from, 0);
-            to = fmax(to, 0);
+            from = rk_min(from, 0);
+            to = rk_max(to, 0);
         }
     }
     /* In too narrow a range, ticks would be the same double. */
-    const double narrow = 1e-9 * fmax(fabs(from), fabs(to));
+    const double narrow = 1e-9 * rk_max(fabs(from), fabs(to));
     if (to - from <= narrow) {
         const double room = from != 0 ? fabs(from) / 10 : 1;
         to = from + room;
@@ -130,8 +133,8 @@ static void linear_range(rk_scale *scale, const rk_plot_axis *axis, rk_extent ex
         to += room;
         from -= axis->zero && from >= 0 ? 0 : room;
     }
-    scale->from = fmax(from, -1e300);
-    scale->to = fmin(to, 1e300);
+    scale->from = rk_max(from, -1e300);
+    scale->to = rk_min(to, 1e300);
 }
 
 /* ---- logarithmic ----------------------------------------------------------------------- */
@@ -248,5 +251,5 @@ double rk_scale_place(const rk_scale *scale, double value)
     const double share = scale->logarithmic ? (log10(value) - log10(scale->from)) /
                                                   (log10(scale->to) - log10(scale->from))
                                             : (value - scale->from) / (scale->to - scale->from);
-    return fmin(fmax(scale->start + share * scale->length, -1e5), 1e5);
+    return rk_min(rk_max(scale->start + share * scale->length, -1e5), 1e5);
 }

@@ -3,6 +3,7 @@
 #include "plot/panel.h"
 
 #include "base/error.h"
+#include "base/extremes.h"
 
 #include <math.h>
 
@@ -50,7 +51,7 @@ static rk_status check(const rk_plot_figure *figure, rk_error *err)
 
 static void grow(double *to, double value)
 {
-    *to = fmax(*to, value);
+    *to = rk_max(*to, value);
 }
 
 /* The margins of columns and rows from those of the panels; returns the width of a panel. */
@@ -66,7 +67,7 @@ static double align(layout *l, size_t count)
     for (size_t column = 0; column < l->columns; column++) {
         room -= l->left[column] + l->right[column];
     }
-    return fmax(room / (double)l->columns, LEAST_PLOT);
+    return rk_max(room / (double)l->columns, LEAST_PLOT);
 }
 
 static void arrange(const rk_plot_figure *figure, layout *l)
@@ -78,9 +79,9 @@ static void arrange(const rk_plot_figure *figure, layout *l)
     l->width = figure->width > 0 ? figure->width
                : l->columns == 1 ? RK_PLOT_ONE_COLUMN
                                  : RK_PLOT_TWO_COLUMNS;
-    const double guess = fmax(l->width / (double)l->columns - MARGINS, LEAST_PLOT);
+    const double guess = rk_max(l->width / (double)l->columns - MARGINS, LEAST_PLOT);
     const double height =
-        figure->plot_height > 0 ? figure->plot_height : fmax(HEIGHT_MIN, round(guess * 0.62));
+        figure->plot_height > 0 ? figure->plot_height : rk_max(round(guess * 0.62), HEIGHT_MIN);
     for (size_t i = 0; i < count; i++) {
         rk_panel_measure(&l->panels[i], &figure->panels[i], guess, height);
     }

@@ -16,6 +16,7 @@ typedef struct rk_setting {
     const rk_stack *stack;
     rk_framework framework;
     rk_flop_convention convention;
+    rk_makespans_store *makespans; /* for estimates one after the other; NULL: none is kept */
 } rk_setting;
 
 /*

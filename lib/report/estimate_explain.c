@@ -54,8 +54,9 @@ static rk_status step_on(const rk_setting *setting, const rk_system *system,
                          const rk_strategy *strategy, rk_sensitivity *out, rk_error *err)
 {
     rk_estimate estimate;
-    const rk_status status = rk_estimate_exact(setting->model, system, setting->stack, strategy,
-                                               setting->convention, &estimate, NULL, err);
+    const rk_status status =
+        rk_estimate_kept(setting->model, system, setting->stack, strategy, setting->convention,
+                         setting->makespans, &estimate, NULL, err);
     out->step = estimate.step;
     return status;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "report/remedies.h"
 
+#include "base/extremes.h"
 #include "report/estimate_fields.h"
 
 #include <inttypes.h>
@@ -235,7 +236,7 @@ static void note_leanest(struct walk *w, const rk_fit_change *change)
 {
     const double host = w->setting->system->accelerator.host_capacity;
     const double bytes =
-        change->estimate.memory.total + fmax(0, change->estimate.host_bytes - host);
+        change->estimate.memory.total + rk_max(change->estimate.host_bytes - host, 0);
     for (int bit = 0; bit < KIND_COUNT; bit++) {
         if (change->kinds == 1U << bit && bytes < w->bytes[bit]) {
             w->bytes[bit] = bytes;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The strategy that a request describes, or the space of strategies that it leaves open. */
 #include "base/error.h"
+#include "base/extremes.h"
 #include "base/units.h"
 #include "report/estimate_fields.h"
 #include "request/needs.h"
@@ -8,7 +9,6 @@
 #include "strategy/optimizer.h"
 
 #include <inttypes.h>
-#include <math.h>
 
 /* ---- a strategy ----------------------------------------------------------------------------- */
 
@@ -132,8 +132,8 @@ static rk_status check_degrees(const rk_request *r, int64_t tp, int64_t cp, int6
                        "the rule accelerators %% (tp*cp*pp): %" PRId64
                        " accelerators are not a multiple of %.0f = tp %" PRId64 " x cp %" PRId64
                        " x pp %" PRId64 "; nearest legal accelerators: %.0f or %.0f",
-                       r->accelerators, each, tp, cp, pp, each * fmax(times, 1),
-                       each * (fmax(times, 1) + 1));
+                       r->accelerators, each, tp, cp, pp, each * rk_max(times, 1),
+                       each * (rk_max(times, 1) + 1));
     }
     const int64_t rest = r->accelerators / fit;
     if (r->dp && (all ? rest != r->dp : rest % r->dp != 0)) {

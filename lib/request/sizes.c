@@ -2,6 +2,7 @@
 #include "request/sizes.h"
 
 #include "base/error.h"
+#include "base/extremes.h"
 #include "base/units.h"
 #include "layer/model_load.h"
 #include "system/system.h"
@@ -16,7 +17,7 @@ int64_t rk_global_batch_near(int64_t accelerators, int64_t micro_batch, int64_t 
     while (fmod(odd, 2) == 0) {
         odd /= 2;
     }
-    const double power = round(log2(fmax(wanted / odd, 1)));
+    const double power = round(log2(rk_max(wanted / odd, 1)));
     return (int64_t)(odd * exp2(power));
 }
 
@@ -111,7 +112,7 @@ static rk_status settle_ranks(rk_request *r, double *ranks, rk_error *err)
         }
         model *= (double)degrees[i]->values[0];
     }
-    *ranks = fmax(floor((double)r->accelerators / model), 1);
+    *ranks = rk_max(floor((double)r->accelerators / model), 1);
     *ranks = r->accelerators || !r->dp ? *ranks : (double)r->dp;
     return RK_OK;
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "run/checkpoint.h"
 
+#include "base/extremes.h"
+
 #include <math.h>
 
 /* J. W. Young, A first order approximation to the optimum checkpoint interval, 1974. */
@@ -30,7 +32,7 @@ double rk_failure_slowdown(double interval, double cost, double restart, double 
 double rk_effective_share(double interval, double cost, double restart, double mtbf)
 {
     const double running = 1 - (restart + interval / 2) / mtbf;
-    return fmax(0, running / (1 + (interval > 0 ? cost / interval : 0)));
+    return rk_max(running / (1 + (interval > 0 ? cost / interval : 0)), 0);
 }
 
 /* ---- two levels ---------------------------------------------------------------------------- */
@@ -89,7 +91,7 @@ double rk_checkpoint_levels_waste(const rk_checkpoint_levels *l)
 static double best_interval(rk_checkpoint_levels *l, double least)
 {
     const double golden = (sqrt(5) - 1) / 2;
-    double low = log(least), high = fmax(low, log(fmax(l->mtbf_s, least)));
+    double low = log(least), high = rk_max(low, log(rk_max(l->mtbf_s, least)));
     for (int i = 0; i < 60 && high - low > 1e-9; i++) {
         const double left = high - golden * (high - low), right = low + golden * (high - low);
         l->interval_s = exp(left);

@@ -2,6 +2,7 @@
 /* Counts of interruptions, and what a list of causes amounts to. */
 #include "run/reliability.h"
 
+#include "base/extremes.h"
 #include "base/units.h"
 
 #include <math.h>
@@ -30,7 +31,7 @@ int rk_reliability_pool(const rk_reliability *reliability, int left_out, double 
     const double mean = count > 0 ? sum / count : 0;
     *rate = count > 0 ? exp(mean) : 0;
     *spread = count > 1
-                  ? sqrt(fmax(0, squares - count * mean * mean) / (count - 1) * (1 + 1.0 / count))
+                  ? sqrt(rk_max(squares - count * mean * mean, 0) / (count - 1) * (1 + 1.0 / count))
                   : 0;
     return count;
 }
@@ -114,7 +115,7 @@ double rk_poisson_at_most(double count, double mean)
     }
     const double a = floor(count) + 1;
     const double share = mean < a + 1 ? 1 - gamma_series(a, mean) : gamma_fraction(a, mean);
-    return fmin(1, fmax(0, share));
+    return rk_min(rk_max(share, 0), 1);
 }
 
 /* ---- the normal distribution --------------------------------------------------------------- */

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "run/power.h"
 
-#include <math.h>
+#include "base/extremes.h"
 
 rk_node_power rk_node_power_of(double board, double busy, double idle)
 {
     return (rk_node_power){
         .board = board,
-        .board_idle = fmin(board, fmax(0, board * (idle - (busy - 1)))),
+        .board_idle = rk_min(board, rk_max(board * (idle - (busy - 1)), 0)),
         .rest = board * (busy - 1),
     };
 }

@@ -2,6 +2,7 @@
 #include "run/simulate.h"
 
 #include "base/error.h"
+#include "base/extremes.h"
 #include "run/checkpoint.h"
 #include "work/parallel.h"
 
@@ -119,7 +120,7 @@ static double need_of(const struct run *run, double from)
         return run->work;
     }
     const double left = run->work - from * sim->interval_s;
-    const double copies = fmax(0, ceil(left / sim->interval_s) - 1);
+    const double copies = rk_max(ceil(left / sim->interval_s) - 1, 0);
     const double far = floor((from + copies) / sim->far_every) - floor(from / sim->far_every);
     return left + copies * sim->near_cost_s + far * sim->far_cost_s;
 }
@@ -135,7 +136,7 @@ static inline void copies_after(const struct run *run, double from, double ran, 
     const double rest = since - whole * run->pattern;
     *near = (patterns + whole) * every;
     if (every > 1) {
-        *near += fmin(floor(rest * run->per_segment), every - 1);
+        *near += rk_min(floor(rest * run->per_segment), every - 1);
     }
     if (whole > 0 && rest < run->sim->far_writing_s) {
         whole -= 1; /* the last far copy was on its way */
@@ -152,7 +153,7 @@ static double wait_for_spare(const struct run *run, struct progress *p)
         return sim->repair_s;
     }
     double *back = &p->back[p->oldest];
-    const double wait = fmax(0, *back - p->time);
+    const double wait = rk_max(*back - p->time, 0);
     *back = p->time + wait + sim->repair_s;
     p->oldest = p->oldest + 1 < sim->spares ? p->oldest + 1 : 0;
     return wait;
@@ -176,7 +177,7 @@ static inline void interrupt(struct run *run, struct progress *p, double ran)
         use_near = use_near && cause->near;
         near = use_near ? near : far;
         if (cause->rollback_s > 0 && sim->interval_s < HUGE_VAL && !again) {
-            const double clean = fmax(0, near - ceil(cause->rollback_s / sim->interval_s));
+            const double clean = rk_max(near - ceil(cause->rollback_s / sim->interval_s), 0);
             near = far = floor(clean / sim->far_every) * sim->far_every;
             use_near = false;
         }
@@ -201,7 +202,7 @@ static void record_moment(const struct run *run, rk_moment_kind kind, const stru
     if (run->note) {
         const rk_moment moment = {.kind = kind,
                                   .time_s = run->sim->start_s + p->time,
-                                  .done = fmin(1, done_s / run->work),
+                                  .done = rk_min(done_s / run->work, 1),
                                   .saved = p->saved};
         run->note(run->context, &moment);
     }
@@ -235,7 +236,7 @@ static double planned_stops(struct run *run, double time)
     const double mean = run->sim->planned_rate * time;
     double count = 0;
     if (mean > 500) {
-        count = fmax(0, floor(mean + sqrt(mean) * normal(&run->random) + 0.5));
+        count = rk_max(floor(mean + sqrt(mean) * normal(&run->random) + 0.5), 0);
     } else if (mean > 0) {
         for (double sum = -log(uniform(&run->random)); sum < mean; count++) {
             sum -= log(uniform(&run->random));
@@ -327,7 +328,7 @@ static double slowdown_of(const rk_simulation *sim, double rate)
         .far_every = copies ? sim->far_every : 1,
     };
     const double slowdown = rk_checkpoint_levels_slowdown(&levels);
-    return slowdown / fmax(1e-9, 1 - rate * (rollback + (copies ? sim->far_writing_s : 0)));
+    return slowdown / rk_max(1 - rate * (rollback + (copies ? sim->far_writing_s : 0)), 1e-9);
 }
 
 double rk_simulation_expected_s(const rk_simulation *sim)

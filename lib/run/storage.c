@@ -2,10 +2,10 @@
 #include "run/storage.h"
 
 #include "base/error.h"
+#include "base/extremes.h"
 #include "base/units.h"
 #include "io/fields.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -18,7 +18,7 @@
 static double sharers(const rk_storage_tier *tier, double accelerators, double per_node)
 {
     return tier->per == RK_PER_ACCELERATOR ? accelerators
-           : tier->per == RK_PER_NODE      ? fmax(1, accelerators / per_node)
+           : tier->per == RK_PER_NODE      ? rk_max(accelerators / per_node, 1)
                                            : 1;
 }
 

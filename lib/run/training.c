@@ -2,6 +2,7 @@
 #include "run/training.h"
 
 #include "base/error.h"
+#include "base/extremes.h"
 #include "base/units.h"
 #include "run/reliability.h"
 
@@ -23,8 +24,8 @@ static double interval_of(const rk_training *t, const rk_training_result *r)
     if (!(r->mtbf < HUGE_VAL)) {
         return HUGE_VAL;
     }
-    const double least = t->host > 0 ? fmax(t->step, r->writing) : t->step;
-    return fmax(rk_checkpoint_daly(r->blocking, r->mtbf), least);
+    const double least = t->host > 0 ? rk_max(t->step, r->writing) : t->step;
+    return rk_max(rk_checkpoint_daly(r->blocking, r->mtbf), least);
 }
 
 /*
@@ -72,11 +73,11 @@ static void add_levels(const rk_training *t, rk_training_result *r)
             levels.far_every = every;
             const double slowdown = rk_checkpoint_levels_slowdown(&levels);
             r->far_every = slowdown < least ? every : r->far_every;
-            least = fmin(least, slowdown);
+            least = rk_min(least, slowdown);
         }
         levels.far_every = r->far_every;
     } else {
-        rk_checkpoint_levels_best(&levels, fmax(t->step, t->near_write), FAR_MOST);
+        rk_checkpoint_levels_best(&levels, rk_max(t->step, t->near_write), FAR_MOST);
     }
     r->interval = levels.interval_s;
     r->far_every = levels.far_every;
@@ -87,8 +88,8 @@ static void add_levels(const rk_training *t, rk_training_result *r)
     r->part[RK_TRAINING_STEPS] = work;
     r->part[RK_TRAINING_CHECKPOINTS] =
         work / r->interval * (t->near_write + r->blocking / r->far_every);
-    const double rest = fmax(0, total - work - r->part[RK_TRAINING_CHECKPOINTS]);
-    r->part[RK_TRAINING_RESTARTS] = fmin(rest, total / r->mtbf * restart);
+    const double rest = rk_max(total - work - r->part[RK_TRAINING_CHECKPOINTS], 0);
+    r->part[RK_TRAINING_RESTARTS] = rk_min(rest, total / r->mtbf * restart);
     r->part[RK_TRAINING_LOST] = rest - r->part[RK_TRAINING_RESTARTS];
 }
 

@@ -11,15 +11,14 @@
  * its last forward, is waited for in the same way.  docs/search.md has the argument in full.
  * Each schedule has its bound in its own file.
  */
+#include "base/extremes.h"
 #include "schedule/parts.h"
-
-#include <math.h>
 
 double rk_longest_wait(const rk_waits *w)
 {
-    const double before = fmax(w->first_forward, w->first_backward);
-    const double after = fmax(w->last_step, w->last_forward);
-    return w->forwards_first ? fmax(w->first_forward + after, before + w->last_step)
+    const double before = rk_max(w->first_forward, w->first_backward);
+    const double after = rk_max(w->last_step, w->last_forward);
+    return w->forwards_first ? rk_max(w->first_forward + after, before + w->last_step)
                              : before + after;
 }
 
@@ -50,17 +49,17 @@ double rk_linear_bound(const rk_pipeline *p, int64_t factor)
         const rk_waits waits = {
             .first_forward = forwards_before,
             .first_backward = forwards + backwards_after - (double)both * t.forward,
-            .last_step = fmax(0, backwards_before - (double)last * t.weight),
+            .last_step = rk_max(backwards_before - (double)last * t.weight, 0),
             .last_forward =
                 forwards_after + backwards - (double)both * backward - (double)late * t.weight,
             .forwards_first = both == m,
         };
-        seconds = fmax(seconds,
-                       (double)m * (t.forward + t.backward + t.weight) + rk_longest_wait(&waits));
+        seconds = rk_max(seconds,
+                         (double)m * (t.forward + t.backward + t.weight) + rk_longest_wait(&waits));
         forwards_before += t.forward;
         backwards_before += backward;
     }
-    return fmax(seconds, forwards + backwards);
+    return rk_max(seconds, forwards + backwards);
 }
 
 double rk_v_bound(const rk_pipeline *p)
@@ -69,7 +68,7 @@ double rk_v_bound(const rk_pipeline *p)
     for (int64_t r = 0; r < p->ranks; r++) {
         const rk_chunk_times sum = rk_rank_times(p, r);
         const double work = (double)p->microbatches * (sum.forward + sum.backward + sum.weight);
-        seconds = fmax(seconds, before + work);
+        seconds = rk_max(seconds, before + work);
         before += rk_chunk_times_at(p, r, 0).forward;
     }
     return seconds;
@@ -84,7 +83,7 @@ double rk_pipeline_bound(const rk_pipeline *pipeline)
     for (int64_t r = 0; r < pipeline->ranks; r++) {
         const rk_chunk_times t = rk_rank_times(pipeline, r);
         seconds =
-            fmax(seconds, (double)pipeline->microbatches * (t.forward + t.backward + t.weight));
+            rk_max(seconds, (double)pipeline->microbatches * (t.forward + t.backward + t.weight));
     }
     return seconds;
 }

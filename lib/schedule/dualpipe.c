@@ -5,6 +5,7 @@
  * other's communication.  Every rank holds two stages; the order is symmetric in the two halves of
  * the pipeline.
  */
+#include "base/extremes.h"
 #include "schedule/parts.h"
 
 #include <math.h>
@@ -162,8 +163,8 @@ static double bound(const rk_pipeline *p)
             const double forward = a->forward + b->forward;
             const double backward = a->backward + a->weight + b->backward + b->weight;
             const double work =
-                p->overlapped_pair > 0 ? fmax(forward, backward) : forward + backward;
-            seconds = fmax(seconds, before[side] + half * work);
+                p->overlapped_pair > 0 ? rk_max(forward, backward) : forward + backward;
+            seconds = rk_max(seconds, before[side] + half * work);
             before[side] += (side == 0 ? a : b)->forward;
         }
     }
@@ -184,7 +185,7 @@ static double closed(const rk_pipeline *p)
     /* a rank runs half of the microbatches through each of its chunks */
     const double uneven = p->overlapped_pair > 0 ? 0 : m * (s.work_max / 2 - (f + b + w));
     return uneven + (m - h - 2) * pair + 2 * h * f + (h + 2) * b + 3 * w +
-           fmax(h * f, (h - 1) * b) + (h - 1) * fmax(b, w);
+           rk_max(h * f, (h - 1) * b) + (h - 1) * rk_max(b, w);
 }
 
 static rk_schedule_round round_of(const rk_pipeline *p)

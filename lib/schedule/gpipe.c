@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* GPipe: all forwards, then all backwards. */
+#include "base/extremes.h"
 #include "schedule/parts.h"
 #include "schedule/program.h"
 #include "schedule/ticks.h"
@@ -36,8 +37,8 @@ static double bound(const rk_pipeline *p)
     for (int64_t r = 0; r < p->ranks; r++) {
         const rk_chunk_times t = rk_chunk_times_at(p, r, 0);
         sum += t.forward + t.backward + t.weight;
-        forward = fmax(forward, t.forward);
-        backward = fmax(backward, t.backward + t.weight);
+        forward = rk_max(forward, t.forward);
+        backward = rk_max(backward, t.backward + t.weight);
     }
     return sum + (double)(p->microbatches - 1) * (forward + backward);
 }

@@ -3,19 +3,31 @@
  * Interleaved 1F1B (Narayanan et al. 2021, section 2.2): p microbatches run through chunk 0, then
  * through chunk 1, ..., then the next p; backwards the same with the last chunk first.
  */
+#include "base/extremes.h"
 #include "schedule/parts.h"
 
-#include <math.h>
+/* The forwards of a rank, or its backwards with the last chunk first, one by one. */
+typedef struct walk {
+    int64_t first, past; /* microbatches of the group at hand; the last group may be short */
+    int64_t chunk, microbatch;
+} walk;
 
-/* Chunk and microbatch of the k-th forward of a rank. */
-static rk_step forward_at(const rk_pipeline *pipeline, int64_t k)
+static walk start_walk(const rk_pipeline *pipeline)
 {
-    const int64_t p = pipeline->ranks, v = pipeline->chunks_per_rank, m = pipeline->microbatches;
-    const int64_t first = k / (p * v) * p;
-    const int64_t group = m - first < p ? m - first : p; /* the last group may be short */
-    const int64_t within = k - first * v;
-    return (rk_step){.chunk = (int32_t)(within / group),
-                     .microbatch = (int32_t)(first + within % group)};
+    return (walk){.past = rk_least_of(pipeline->ranks, pipeline->microbatches)};
+}
+
+static void advance(const rk_pipeline *pipeline, walk *at)
+{
+    if (++at->microbatch < at->past) {
+        return;
+    }
+    if (++at->chunk == pipeline->chunks_per_rank) {
+        at->chunk = 0;
+        at->first = at->past;
+        at->past = rk_least_of(at->first + pipeline->ranks, pipeline->microbatches);
+    }
+    at->microbatch = at->first;
 }
 
 static void write_order(const rk_pipeline *pipeline, int64_t rank, rk_order *order)
@@ -23,15 +35,16 @@ static void write_order(const rk_pipeline *pipeline, int64_t rank, rk_order *ord
     const int64_t p = pipeline->ranks, v = pipeline->chunks_per_rank;
     const int64_t count = v * pipeline->microbatches;
     const int64_t wanted = 2 * (p - 1 - rank) + (v - 1) * p;
-    const int64_t ahead = wanted < count ? wanted : count;
+    const int64_t ahead = rk_least_of(wanted, count);
+    walk forward = start_walk(pipeline), backward = forward;
     for (int64_t k = 0; k < ahead + count; k++) {
         if (k < count) {
-            const rk_step step = forward_at(pipeline, k);
-            rk_order_add(order, RK_STEP_FORWARD, step.chunk, step.microbatch);
+            rk_order_add(order, RK_STEP_FORWARD, forward.chunk, forward.microbatch);
+            advance(pipeline, &forward);
         }
         if (k >= ahead) {
-            const rk_step step = forward_at(pipeline, k - ahead);
-            rk_order_add(order, RK_STEP_BACKWARD, v - 1 - step.chunk, step.microbatch);
+            rk_order_add(order, RK_STEP_BACKWARD, v - 1 - backward.chunk, backward.microbatch);
+            advance(pipeline, &backward);
         }
     }
 }
@@ -92,11 +105,11 @@ static double bound(const rk_pipeline *p)
                                  more * (first.backward + first.weight);
         }
         const double work = (double)m * (sum.forward + sum.backward + sum.weight);
-        seconds = fmax(seconds, work + rk_longest_wait(&waits));
+        seconds = rk_max(seconds, work + rk_longest_wait(&waits));
         first_before += first.forward;
         first_back_before += first.backward + first.weight;
     }
-    return fmax(seconds, all);
+    return rk_max(seconds, all);
 }
 
 /* As 1F1B, but chunk by chunk: filling and draining take 1/v. */

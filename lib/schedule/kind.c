@@ -3,6 +3,7 @@
 #include "schedule/order.h"
 
 #include "base/error.h"
+#include "base/extremes.h"
 
 #include <assert.h>
 #include <math.h>
@@ -116,7 +117,7 @@ static rk_status check_times(const rk_pipeline *p, rk_error *err)
                            (long long)(i % p->chunks_per_rank),
                            (long long)(i / p->chunks_per_rank));
         }
-        longest = fmax(longest, fmax(t->forward, t->backward + t->weight));
+        longest = rk_max(longest, rk_max(t->forward, t->backward + t->weight));
     }
     if (!(p->send_seconds >= 0 && isfinite(p->send_seconds))) {
         return rk_fail(err, RK_ERR_INVALID, "a message takes %g s; it must be 0 or more",

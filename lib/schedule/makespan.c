@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -55,6 +56,44 @@ void rk_makespans_free(rk_makespans *makespans)
         free(makespans->durations);
         free(makespans);
     }
+}
+
+/* ---- kept between calls -------------------------------------------------------------------- */
+
+struct rk_makespans_store {
+    rk_makespans *_Atomic kept; /* owned; NULL while a call has it */
+};
+
+rk_status rk_makespans_store_new(rk_makespans_store **store, rk_error *err)
+{
+    *store = malloc(sizeof(**store));
+    if (!*store) {
+        return rk_fail(err, RK_ERR_MEMORY, "not enough memory for schedules");
+    }
+    atomic_init(&(*store)->kept, NULL);
+    return RK_OK;
+}
+
+void rk_makespans_store_free(rk_makespans_store *store)
+{
+    if (store) {
+        rk_makespans_free(atomic_load(&store->kept));
+        free(store);
+    }
+}
+
+rk_status rk_makespans_take(rk_makespans_store *store, rk_makespans **makespans, rk_error *err)
+{
+    *makespans = store ? atomic_exchange(&store->kept, NULL) : NULL;
+    return *makespans ? RK_OK : rk_makespans_new(makespans, err);
+}
+
+void rk_makespans_put(rk_makespans_store *store, rk_makespans *makespans)
+{
+    if (makespans && makespans->kept > KEPT_MAX) {
+        forget_programs(makespans);
+    }
+    rk_makespans_free(store && makespans ? atomic_exchange(&store->kept, makespans) : makespans);
 }
 
 /* ---- programs ------------------------------------------------------------------------------ */

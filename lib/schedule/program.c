@@ -37,13 +37,21 @@ int64_t rk_program_microbatches(const rk_pipeline *pipeline)
 
 /* ---- compiling ----------------------------------------------------------------------------- */
 
+/* The chunk of another rank that a chunk waits for. */
+struct source {
+    int32_t rank;  /* -1: it waits for none */
+    int32_t chunk; /* rank * chunks_per_rank + chunk */
+};
+
 struct compiler {
     const rk_pipeline *pipeline;
     rk_program *program;
     rk_orders orders;
-    int64_t *first;      /* the program's */
-    int64_t *next;       /* by rank: the step to emit */
-    int32_t *forward_of; /* by chunk and microbatch: place of the step that runs it */
+    int64_t *first;          /* the program's */
+    int64_t *next;           /* by rank: the step to emit */
+    struct source *forward;  /* by chunk: what its forwards wait for */
+    struct source *backward; /* likewise */
+    int32_t *forward_of;     /* by chunk and microbatch: place of the step that runs it */
     int32_t *backward_of;
     int64_t emitted;
 };
@@ -52,7 +60,18 @@ static void release(struct compiler *c)
 {
     rk_orders_clear(&c->orders);
     free(c->next);
+    free(c->forward);
     free(c->forward_of);
+}
+
+static struct source source_of(const rk_pipeline *p, rk_place place, int direction)
+{
+    rk_place from;
+    if (!rk_place_next(p, place, direction, &from) || from.rank == place.rank) {
+        return (struct source){.rank = -1}; /* a step of the same rank is ordered already */
+    }
+    return (struct source){(int32_t)from.rank,
+                           (int32_t)(from.rank * p->chunks_per_rank + from.chunk)};
 }
 
 static int32_t *place_in(const struct compiler *c, int32_t *places, rk_place place,
@@ -76,15 +95,22 @@ static rk_status prepare(struct compiler *c, rk_error *err)
     if (status) {
         return status;
     }
-    const int64_t all = p->ranks * p->chunks_per_rank * p->microbatches;
+    const int64_t chunks = p->ranks * p->chunks_per_rank, all = chunks * p->microbatches;
     c->next = calloc((size_t)p->ranks, sizeof(*c->next));
     c->first = c->program->first = calloc((size_t)p->ranks + 1, sizeof(*c->first));
+    c->forward = malloc(2 * (size_t)chunks * sizeof(*c->forward));
     c->forward_of = malloc(2 * (size_t)all * sizeof(*c->forward_of));
-    if (!c->first || !c->next || !c->forward_of) {
+    if (!c->first || !c->next || !c->forward || !c->forward_of) {
         return rk_fail(err, RK_ERR_MEMORY, "not enough memory for %lld places of a schedule",
                        (long long)(2 * all));
     }
+    c->backward = c->forward + chunks;
     c->backward_of = c->forward_of + all;
+    for (int64_t i = 0; i < chunks; i++) {
+        const rk_place place = {i / p->chunks_per_rank, i % p->chunks_per_rank};
+        c->forward[i] = source_of(p, place, -1);
+        c->backward[i] = source_of(p, place, 1);
+    }
     int64_t place = 0;
     for (int64_t r = 0; r < p->ranks; r++) {
         const rk_order *order = &c->orders.ranks[r];
@@ -110,16 +136,15 @@ static rk_status prepare(struct compiler *c, rk_error *err)
  * Finds the step on another rank that a step waits for; 0 if there is none. Returns whether it has
  * been emitted.
  */
-static bool find_input(const struct compiler *c, int32_t *places, rk_place place,
-                       int64_t microbatch, int direction, int32_t *input)
+static inline bool find_input(const struct compiler *c, const int32_t *places,
+                              const struct source *from, int64_t microbatch, int32_t *input)
 {
-    rk_place from;
-    *input = 0;
-    if (!rk_place_next(c->pipeline, place, direction, &from) || from.rank == place.rank) {
-        return true; /* a step of the same rank is ordered already */
+    if (from->rank < 0) {
+        *input = 0;
+        return true;
     }
-    *input = *place_in(c, places, from, microbatch);
-    return *input < c->first[from.rank] + c->next[from.rank];
+    *input = places[from->chunk * c->pipeline->microbatches + microbatch];
+    return *input < c->first[from->rank] + c->next[from->rank];
 }
 
 /* Emits the next step of a rank if its inputs have been. */
@@ -127,19 +152,19 @@ static bool emit(struct compiler *c, int64_t rank)
 {
     const rk_pipeline *p = c->pipeline;
     const rk_step *step = &c->orders.ranks[rank].steps[c->next[rank]];
-    const rk_place place = {rank, step->chunk};
+    const int64_t chunks = rank * p->chunks_per_rank;
     rk_instruction in = {
         .step = (int32_t)(c->first[rank] + c->next[rank]),
-        .duration = (int32_t)((rank * p->chunks_per_rank + step->chunk) * RK_STEP_KINDS) +
-                    (int32_t)step->kind,
+        .duration = (int32_t)((chunks + step->chunk) * RK_STEP_KINDS) + (int32_t)step->kind,
     };
     if (rk_step_has_forward(step) &&
-        !find_input(c, c->forward_of, place, step->microbatch, -1, &in.inputs[0])) {
+        !find_input(c, c->forward_of, &c->forward[chunks + step->chunk], step->microbatch,
+                    &in.inputs[0])) {
         return false;
     }
     if (rk_step_has_backward(step) &&
-        !find_input(c, c->backward_of, backward_place(rank, step),
-                    rk_step_backward_microbatch(step), 1, &in.inputs[1])) {
+        !find_input(c, c->backward_of, &c->backward[chunks + rk_step_backward_chunk(step)],
+                    rk_step_backward_microbatch(step), &in.inputs[1])) {
         return false;
     }
     c->program->instructions[c->emitted++] = in;

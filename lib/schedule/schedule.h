@@ -205,6 +205,19 @@ rk_status rk_makespans_new(rk_makespans **makespans, rk_error *err);
 void rk_makespans_free(rk_makespans *makespans);
 
 /*
+ * Keeps compiled orders from one call to the next, for calls in any number of threads: a call takes
+ * what is kept, or makes anew what another call has taken, and one of them is kept after.
+ */
+typedef struct rk_makespans_store rk_makespans_store;
+
+rk_status rk_makespans_store_new(rk_makespans_store **store, rk_error *err);
+void rk_makespans_store_free(rk_makespans_store *store);
+
+/* The caller owns what it takes until it puts that back; without a store (NULL) nothing is kept. */
+rk_status rk_makespans_take(rk_makespans_store *store, rk_makespans **makespans, rk_error *err);
+void rk_makespans_put(rk_makespans_store *store, rk_makespans *makespans);
+
+/*
  * The seconds of rk_pipeline_play, bit for bit, for a legal pipeline without `rolls`. It takes
  * nanoseconds per chunk, whatever the number of microbatches, once ranks keep pace.
  */

@@ -6,6 +6,7 @@
  * first. ZB-H2 doubles both: forwards fill the wait for the first backward too, at 2p - 1
  * activations, and no barrier ends a step (optimizer validated afterwards, section 4 there).
  */
+#include "base/extremes.h"
 #include "schedule/parts.h"
 
 #include <math.h>
@@ -69,11 +70,11 @@ static double closed_h1(const rk_pipeline *p)
     const rk_chunk_times t = s.mean;
     const double gaps = (double)(p->ranks - 1);
     const double m = (double)p->microbatches;
-    const double missing = fmax((double)p->ranks - m, 0);
+    const double missing = rk_max((double)p->ranks - m, 0);
     const double around = gaps * (t.forward + t.backward) - (gaps - missing) * t.weight;
     const double before = gaps * t.forward + missing * t.backward;
     const double after = gaps * t.backward + missing * t.forward;
-    return m * s.work_max + fmax(around, fmax(before, after));
+    return m * s.work_max + rk_max(around, rk_max(before, after));
 }
 
 static rk_schedule_round round_h1(const rk_pipeline *p)
@@ -137,8 +138,8 @@ static double longest_h2(const rk_pipeline *p, double first)
     for (int64_t r = 0; r < p->ranks; r++) {
         const rk_chunk_times own = rk_rank_times(p, r);
         const double before =
-            (double)r * first + (gaps - (double)r) * fmax(t.backward - t.forward, 0);
-        longest = fmax(longest, m * (own.forward + own.backward + own.weight) + before);
+            (double)r * first + (gaps - (double)r) * rk_max(t.backward - t.forward, 0);
+        longest = rk_max(longest, m * (own.forward + own.backward + own.weight) + before);
     }
     return longest;
 }

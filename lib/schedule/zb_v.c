@@ -6,6 +6,7 @@
  *
  * The order is that of 2p - 1 microbatches or more; of fewer, what does not exist is left out.
  */
+#include "base/extremes.h"
 #include "schedule/parts.h"
 
 #include <math.h>
@@ -97,11 +98,11 @@ static double closed(const rk_pipeline *p)
     if (p->ranks == 1) {
         return work;
     }
-    const double f = t.forward, b = t.backward, w = t.weight, longer = fmax(f, b);
-    const double balanced = longer + (n - 2) * fmax(b, fmax(w, 2 * f - b));
+    const double f = t.forward, b = t.backward, w = t.weight, longer = rk_max(f, b);
+    const double balanced = longer + (n - 2) * rk_max(b, rk_max(w, 2 * f - b));
     const double backward = (2 * n - 3) * longer + b - 2 * (n - 1) * w;
     const double forward = 2 * (n - 1) * f - w;
-    return work + fmax(fmax(balanced, backward), forward - (n - 1) * fmin(b, 2 * w));
+    return work + rk_max(rk_max(balanced, backward), forward - (n - 1) * rk_min(b, 2 * w));
 }
 
 /* Once down and up the V each way. */

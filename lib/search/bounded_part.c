@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/extremes.h"
 #include "search/bounded_state.h"
 
 #include <math.h>
@@ -53,7 +54,7 @@ void rk_bound_part(rk_plan_bounds *s)
         b->bound = (double)INFINITY;
         for (size_t j = 0; j < l->pipe_count && rk_part_has_batch(s->part, b); j++) {
             if (rk_part_has_pipe(s->part, &l->pipes[j])) {
-                b->bound = fmin(b->bound, rk_pipe_bound(s, b, &l->pipes[j]));
+                b->bound = rk_min(b->bound, rk_pipe_bound(s, b, &l->pipes[j]));
             }
         }
     }

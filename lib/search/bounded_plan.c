@@ -11,6 +11,7 @@
 #include "search/bounded_plan.h"
 
 #include "base/error.h"
+#include "base/extremes.h"
 #include "estimate/least.h"
 #include "search/bounded_state.h"
 #include "work/parallel.h"
@@ -30,7 +31,7 @@ static double limit_of(const rk_top *top)
 /* Longest step that can still enter the top list, with a margin for rounding. */
 static double time_limit(const struct worker *w)
 {
-    return fmin(limit_of(&w->top), w->most_seconds);
+    return rk_min(limit_of(&w->top), w->most_seconds);
 }
 
 /* Data-parallel degree that goes with a pipeline degree in a batch; 0 if outside the space. */
@@ -240,7 +241,7 @@ static double bound_shapes(const rk_plan_bounds *s, struct worker *w, const stru
             w->least[i] = rk_plan_clock_least(&w->clock, &base);
             w->counts.bounds++;
         }
-        least = fmin(least, w->least[i]);
+        least = rk_min(least, w->least[i]);
     }
     return least;
 }
@@ -294,7 +295,7 @@ static void bound_batch(const rk_plan_bounds *s, struct worker *w, struct batch 
         const int64_t dp = data_parallel(s, b, &l->pipes[i]);
         double *bound = &s->pipe_bounds[b->number * l->pipe_count + i];
         *bound = dp ? bound_shapes(s, w, b, &l->pipes[i], dp) : (double)INFINITY;
-        b->bound = fmin(b->bound, *bound);
+        b->bound = rk_min(b->bound, *bound);
     }
     if (!(b->bound < (double)INFINITY)) {
         w->counts.by_memory += b->count;
@@ -581,7 +582,7 @@ static rk_status run_rounds(rk_plan_bounds *s, rk_error *err)
     /* Nothing is counted for a part, so that rounds need not be the same on all machines. */
     const size_t first = s->part ? (size_t)s->threads : 1, growth = s->part ? 1 : 2;
     for (size_t size = first; s->done < s->batch_count && !status; size *= growth) {
-        const double most = fmin(limit_of(&s->top), cutoff);
+        const double most = rk_min(limit_of(&s->top), cutoff);
         size_t count = 0;
         while (count < size && s->done + count < s->batch_count &&
                s->batches[s->done + count].bound <= most &&
@@ -747,7 +748,7 @@ rk_status rk_plan_bounds_search_part(rk_plan_bounds *bounds, const rk_plan_part 
     rk_bound_part(bounds);
     bounds->part_lanes = rk_part_lanes(&bounds->lists, part);
     if (part->max_memory > 0) {
-        bounds->system.accelerator.memory_usable = fmin(part->max_memory, usable);
+        bounds->system.accelerator.memory_usable = rk_min(part->max_memory, usable);
     }
     const rk_status status = bounds->part_lanes
                                  ? rk_plan_bounds_search(bounds, 1, planned, &count, &counts, err)

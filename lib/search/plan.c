@@ -8,6 +8,7 @@
 #include "search/plan.h"
 
 #include "base/error.h"
+#include "base/extremes.h"
 #include "base/top.h"
 #include "estimate/least.h"
 #include "search/plan_clock.h"
@@ -115,7 +116,7 @@ static uint64_t fitting_lanes(const struct search *s, struct worker *w, const rk
  */
 static double time_limit(const struct search *s, const struct worker *w)
 {
-    return -fmax(rk_top_floor(&w->top), s->floor) * (1 + RK_LEAST_SLACK);
+    return -rk_max(rk_top_floor(&w->top), s->floor) * (1 + RK_LEAST_SLACK);
 }
 
 /*

@@ -2,6 +2,7 @@
 #include "search/plan_fit.h"
 
 #include "base/error.h"
+#include "base/extremes.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -74,7 +75,7 @@ double rk_plan_fit_seconds(rk_plan_fit *fit, const rk_plan_rank *ranks, size_t c
 {
     double seconds = 0;
     for (size_t i = 0; i < count; i++) {
-        seconds = fmax(seconds, known_of(fit, ranks[i].blocks)->seconds);
+        seconds = rk_max(seconds, known_of(fit, ranks[i].blocks)->seconds);
     }
     return seconds;
 }
@@ -106,11 +107,11 @@ static double evaluate(const rk_plan_fit *fit, struct rk_plan_bracket *b, const 
     const rk_accelerator *a = &fit->system->accelerator;
     const double total = rk_stage_memory_at(&b->need, rank->in_flight).total;
     const double host = rk_stage_host_at(&b->need, rank->in_flight);
-    const double bytes = total + fmax(0, host - a->host_capacity);
+    const double bytes = total + rk_max(host - a->host_capacity, 0);
     if (total <= a->memory_usable && host <= a->host_capacity) {
-        b->fits = fmax(b->fits, rank->in_flight);
+        b->fits = rk_max(b->fits, rank->in_flight);
     } else {
-        b->fails = fmin(b->fails, rank->in_flight);
+        b->fails = rk_min(b->fails, rank->in_flight);
     }
     if (rank->in_flight < b->least) {
         b->least = rank->in_flight;
@@ -153,7 +154,7 @@ bool rk_plan_fit_lane(rk_plan_fit *fit, const rk_strategy *strategy, int lane,
         *bytes = 0;
         for (size_t i = 0; i < count; i++) {
             struct rk_plan_bracket *b = bracket_of(fit, strategy, lane, ranks[i].blocks);
-            *bytes = fmax(*bytes, evaluate(fit, b, &ranks[i]));
+            *bytes = rk_max(*bytes, evaluate(fit, b, &ranks[i]));
         }
     }
     for (size_t i = 0; i < count && fits; i++) {

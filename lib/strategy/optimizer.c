@@ -6,7 +6,7 @@
  */
 #include "strategy/optimizer.h"
 
-#include <math.h>
+#include "base/extremes.h"
 
 #define ADAMW_TRAFFIC      30.0
 #define WITH_STATES(bytes) ((4 + 8 + 2 + 2 * (bytes)) / ADAMW_TRAFFIC)
@@ -47,6 +47,6 @@ void rk_optimizer_set(rk_optimizer optimizer, rk_strategy *strategy)
 
 double rk_newton_schulz_flops(double rows, double columns)
 {
-    const double a = fmin(rows, columns), b = fmax(rows, columns);
+    const double a = rk_min(rows, columns), b = rk_max(rows, columns);
     return RK_NEWTON_SCHULZ_STEPS * (4 * a * a * b + 2 * a * a * a);
 }

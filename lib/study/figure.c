@@ -3,6 +3,7 @@
 #include "study/build.h"
 
 #include "base/error.h"
+#include "base/extremes.h"
 
 #include <math.h>
 #include <string.h>
@@ -348,7 +349,7 @@ static rk_status add_heat(panel_builder *p, const rk_rows *rows, rk_error *err)
                                     .to = spec->heat.to,
                                     .logarithmic = spec->heat.logarithmic,
                                     .labelled = spec->heat.labels,
-                                    .decimals = (int)fmax(0, (double)spec->heat.decimals)};
+                                    .decimals = (int)rk_max((double)spec->heat.decimals, 0)};
     rk_status status =
         rk_data_evaluate(rows, spec->x.value, RK_PATH(p->path, "x"), p->builder->arena, &x, err);
     if (!status) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Number formats, and accelerators at other clocks. */
+#include "base/extremes.h"
 #include "system/system.h"
 
 #include <math.h>
@@ -42,7 +43,7 @@ rk_accelerator rk_accelerator_at_power(const rk_accelerator *a, double watts)
     rk_accelerator limited = *a;
     if (a->power > 0 && watts > 0 && watts < a->power) {
         /* a floor that keeps the clock above 0.3 of the usual one, whatever limit is given */
-        const double moving = fmax(watts - standing, 0.02 * a->power);
+        const double moving = rk_max(watts - standing, 0.02 * a->power);
         const double factor = cbrt(moving / (a->power - standing));
         scale_engines(&limited, factor);
         limited.attention_forward *= factor;

@@ -11,6 +11,7 @@
  * competes: it moves more between the tiers, but all tiers at once.  Where no switch reduces (A100
  * and before), NCCL has no all-reduce of large tensors but that ring.
  */
+#include "base/extremes.h"
 #include "collective/comm_curve.h"
 #include "collective/hierarchical.h"
 #include "system/measured.h"
@@ -134,7 +135,7 @@ static priced price_with_sides(const phase *p)
             least = root;
         }
         /* never too short, and exact to the last digits where one of the two is flat */
-        best.seconds = fmin(best.seconds, fmax(rest, sides));
+        best.seconds = rk_min(best.seconds, rk_max(sides, rest)); /* NaN: nothing for sides */
     }
     return best;
 }
@@ -170,7 +171,8 @@ static double ring_seconds(const rk_system *system, rk_collective op, double byt
             const double moved = inside * passes * (n - 1) / n * bytes / links;
             const int64_t domain = i > 0 ? system->tiers[i - 1].size : 1;
             const double reach = rk_tier_reach(tier, false, u, (double)(tier->size / domain));
-            transfer = fmax(transfer, rk_transfer_seconds(tier, moved, tier->bandwidth * reach, 1));
+            transfer =
+                rk_max(transfer, rk_transfer_seconds(tier, moved, tier->bandwidth * reach, 1));
             latency = tier->latency + passes * (n - 1) * tier->step_latency;
         }
         below = group->within[i];
@@ -271,7 +273,7 @@ static priced price_levels(const rk_system *system, rk_collective op, double byt
             const bool sides = tier->side_count > 0 && within == group->size && below == 1;
             outer = sides && p.bytes > 0 ? price_with_sides(&p) : price_phase(&p);
             sum += outer.seconds;
-            longest = fmax(longest, outer.seconds);
+            longest = rk_max(longest, outer.seconds);
             serial = op == RK_COLL_ALL_TO_ALL ? 0 : tier->serial;
         }
         below = within;
@@ -317,7 +319,7 @@ static priced modelled(const rk_system *system, rk_collective op, double bytes,
     double latency;
     const double ring = ring_seconds(system, op, bytes, group, &latency);
     if (op == RK_COLL_ALL_REDUCE && isfinite(ring) && !switch_reduces(system, outer)) {
-        levels.seconds = fmax(levels.seconds, ring - latency); /* trees save latency alone */
+        levels.seconds = rk_max(levels.seconds, ring - latency); /* trees save latency alone */
     }
     return cheaper(levels, (priced){rk_flat_ring_name, ring});
 }

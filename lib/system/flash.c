@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "system/flash.h"
 
+#include "base/extremes.h"
 #include "system/limits.h"
 #include "system/system.h"
 
@@ -45,11 +46,11 @@ static bool keeps_to_window(const rk_flash_work *w)
 /* Keys that a block computes for its queries, on average. */
 static double keys_of(const rk_flash_work *w, double block)
 {
-    const double seen = fmin(w->keys - w->queries + (w->queries + block) / 2, w->keys);
+    const double seen = rk_min(w->keys - w->queries + (w->queries + block) / 2, w->keys);
     if (!w->causal) {
         return w->keys;
     }
-    return keeps_to_window(w) ? fmin(w->window + block, seen) : seen;
+    return keeps_to_window(w) ? rk_min(w->window + block, seen) : seen;
 }
 
 /*
@@ -93,7 +94,7 @@ double rk_flash_seconds(const rk_accelerator *a, const rk_flash_work *w)
                          rk_both_limits(1, k->softmax / usual_head);
     const double busy = w->heads * w->queries * (keys + k->prologue) * flops * scale / rate;
     const double last = keeps_to_window(w) ? 1 : (1 + w->keys / keys) / 2;
-    const double blocks = w->heads * fmax(w->queries / block, 1);
+    const double blocks = w->heads * rk_max(w->queries / block, 1);
     const double longest = busy / blocks * (double)a->cores * last;
     const double fixed = (w->backward ? backward_kernels : forward_kernels) * a->kernel_seconds;
     const bool waits =

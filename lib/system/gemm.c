@@ -8,6 +8,7 @@
  * larger form does better than two library versions differ, about 5% rms.  Where a machine has
  * tables of its own, they correct it (measured.h).
  */
+#include "base/extremes.h"
 #include "base/units.h"
 #include "system/limits.h"
 #include "system/measured.h"
@@ -57,12 +58,6 @@ static inline double round_up(double x)
     return nearest < x ? nearest + 1 : nearest;
 }
 
-/* fmax() without its care for NaN, which is a call. */
-static inline double at_least(double x, double low)
-{
-    return x < low ? low : x;
-}
-
 /* A GEMM on an engine, and what its tiles have in common. */
 typedef struct product {
     double batch, M, N, K;
@@ -75,7 +70,7 @@ typedef struct product {
 /* FLOP of a core for w waves of tiles that take `per_k` per step of a K of length k. */
 static inline double waves_flops(const product *p, double w, double per_k, double k)
 {
-    return at_least((1 - p->q) * w + p->q * round_up(w), 1) * per_k * (k + p->k0);
+    return rk_max((1 - p->q) * w + p->q * round_up(w), 1) * per_k * (k + p->k0);
 }
 
 /* The least of `least` and of w1 waves of tiles whose K is split. */
@@ -86,7 +81,7 @@ static double split_flops(const product *p, double w1, double per_k, double leas
         s *= 2;
         part *= 0.5;
         const double merge = p->merge + s * p->merge_part;
-        const double w = w1 * s, k = at_least(part, split_k_least);
+        const double w = w1 * s, k = rk_max(part, split_k_least);
         if (w * per_k * (k + p->k0) + merge >= least) {
             break; /* not even with full waves, nor with more splits */
         }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What is not a GEMM: flash attention, streaming kernels, copies to the host. */
+#include "base/extremes.h"
 #include "system/limits.h"
 #include "system/measured.h"
 
@@ -46,7 +47,7 @@ double rk_attention_seconds(const rk_accelerator *a, const rk_attention_work *wo
     const double kernels = work->backward ? backward_kernels : forward_kernels;
     const double busy = work->flops / rate * (1 + a->attention_ramp / work->seq) *
                         head_factor(share * a->attention_softmax, work->qk_size);
-    const double blocks = work->heads * fmax(work->seq / block_queries, 1);
+    const double blocks = work->heads * rk_max(work->seq / block_queries, 1);
     const double longest = busy / blocks * (double)a->cores * longest_block;
     const double seconds = rk_both_limits(busy, longest) + kernels * a->kernel_seconds;
     return a->measured ? seconds * rk_measured_attention(a->measured, work) : seconds;

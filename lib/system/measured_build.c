@@ -3,6 +3,7 @@
 #include "system/measured_tables.h"
 
 #include "base/error.h"
+#include "base/extremes.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -139,12 +140,12 @@ static void clamp(rk_measured *m, const rk_system *system, const rk_measured_ker
         double at[AXES];
         const int t = rk_measured_locate(&kernels[i], at);
         const double log_ratio = log(rk_measured_ratio(system, &kernels[i]));
-        low[t] = fmin(low[t], log_ratio);
-        high[t] = fmax(high[t], log_ratio);
+        low[t] = rk_min(low[t], log_ratio);
+        high[t] = rk_max(high[t], log_ratio);
     }
     for (int t = 0; t < RK_MEASURED_TABLES; t++) {
         for (size_t i = 0; m->tables[t].logs && i < node_count(&m->tables[t]); i++) {
-            m->tables[t].logs[i] = fmin(fmax(m->tables[t].logs[i], low[t]), high[t]);
+            m->tables[t].logs[i] = rk_min(rk_max(m->tables[t].logs[i], low[t]), high[t]);
         }
     }
 }

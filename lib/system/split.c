@@ -8,6 +8,7 @@
  *
  * A link whose latency is not below t has nothing to take and is left out, which makes t smaller.
  */
+#include "base/extremes.h"
 #include "system/system.h"
 
 #include <math.h>
@@ -31,14 +32,14 @@ double rk_split_seconds(const rk_link *links, size_t count, double bytes, double
 {
     double first = HUGE_VAL, end = HUGE_VAL, before;
     for (size_t j = 0; j < count; j++) {
-        first = fmin(first, links[j].latency);
+        first = rk_min(first, links[j].latency);
     }
     do { /* one link is left at least: that which begins first */
         before = end;
         end = end_together(links, count, bytes, first, before);
     } while (end < before);
     for (size_t j = 0; shares && j < count; j++) {
-        shares[j] = links[j].bandwidth * fmax(0, end - (links[j].latency - first));
+        shares[j] = links[j].bandwidth * rk_max(end - (links[j].latency - first), 0);
     }
     return first + end;
 }

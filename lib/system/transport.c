@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "system/transport.h"
 
+#include "base/extremes.h"
+
 #include <math.h>
 
 /* ---- links --------------------------------------------------------------------------------- */
@@ -26,7 +28,7 @@ static double cube_mesh_reach(bool exchange, double units)
 {
     static const double rings[] = {0, 0, 1, 2, 4, 2, 2, 4, 6},
                         busy[] = {0, 0, 1, 2, 3, 2, 2.5, 1.5, 1.75};
-    const int n = (int)fmax(2, fmin(units, RK_CUBE_MESH_UNITS));
+    const int n = (int)rk_max(rk_min(units, RK_CUBE_MESH_UNITS), 2);
     return (exchange ? busy : rings)[n] / 6;
 }
 
@@ -42,7 +44,7 @@ double rk_tier_reach(const rk_tier *tier, bool exchange, double units, double li
     case RK_TIER_CUBE_MESH:
         return cube_mesh_reach(exchange, units);
     case RK_TIER_DRAGONFLY:
-        return fmax(exchange ? (units - 1) / (links - 1) : 0, detour);
+        return rk_max(exchange ? (units - 1) / (links - 1) : 0, detour);
     default:
         return 1;
     }
@@ -68,8 +70,8 @@ static double switch_seconds(const rk_tier *tier, const rk_traffic *t)
     const double flagged = t->bytes / (flagged_share * t->bandwidth * tier->efficiency);
     const double moving = rk_transfer_seconds(tier, t->bytes, t->bandwidth, t->ramp);
     const double waiting = (t->rounds + 1) * chunk_seconds;
-    return fmin(t->small_rounds * tier->step_latency + flagged,
-                t->rounds * tier->step_latency + sqrt(moving * moving + waiting * waiting));
+    return rk_min(t->small_rounds * tier->step_latency + flagged,
+                  t->rounds * tier->step_latency + sqrt(moving * moving + waiting * waiting));
 }
 
 double rk_traffic_seconds(const rk_tier *tier, const rk_traffic *t)
@@ -131,7 +133,7 @@ static void make_chain(const rk_collective_job *job, double ranks, rk_traffic *t
  */
 static void make_in_network(const rk_tier *tier, double ranks, rk_traffic *t)
 {
-    t->rounds = t->small_rounds = t->rounds * (fmin(ranks, 8) - 1);
+    t->rounds = t->small_rounds = t->rounds * (rk_min(ranks, 8) - 1);
     t->bandwidth = tier->bandwidth * tier->reduce_share;
     t->ramp = 2;
 }
@@ -224,7 +226,7 @@ static int axes_of(const rk_tier *tier, double units, double along[RK_TORUS_AXES
     if (product == units) {
         return count;
     }
-    const double axes = fmin(fmax(floor(log2(units) / 2), 1), (double)tier->axes);
+    const double axes = rk_min(rk_max(floor(log2(units) / 2), 1), (double)tier->axes);
     for (count = 0; count < (int)axes; count++) {
         along[count] = pow(units, 1 / axes);
     }
@@ -247,7 +249,7 @@ rk_traffic rk_traffic_on_axes(const rk_tier *tier, rk_collective op, double unit
         const bool closed = along[i] >= (double)tier->ring * (1 - 1e-9);
         hops += closed ? along[i] / 2 : along[i] - 1;
         links += closed ? 2 : 1; /* of the unit that has fewest */
-        middle = fmax(middle, along[i] * (closed ? 1 : 2) / 8);
+        middle = rk_max(middle, along[i] * (closed ? 1 : 2) / 8);
     }
     const double lacks = links > axes ? 1 : (units - 1) / units;
     const double link = tier->bandwidth / (2 * (double)tier->axes); /* one way */

@@ -8,6 +8,7 @@
 #include "timeline/operations.h"
 
 #include "base/error.h"
+#include "base/extremes.h"
 #include "base/units.h"
 #include "io/json_write.h"
 
@@ -242,7 +243,7 @@ static void write_rank(struct trace *t)
     for (size_t i = first; i < past; i++) {
         write_idle(t, done, line->ops[i].start);
         write_op(t, &line->ops[i]);
-        done = fmax(done, line->ops[i].end);
+        done = rk_max(done, line->ops[i].end);
     }
     write_idle(t, done, line->pipeline);
     write_after(t);
@@ -294,8 +295,8 @@ static void write_message(struct trace *t, const rk_op *from, const rk_op *to, s
 {
     const trace_lane lane = from->kind == RK_OP_FORWARD ? LANE_PP_FORWARD : LANE_PP_BACKWARD;
     /* no longer than the pass, so that the messages of a rank do not overlap */
-    const double most = fmin(t->timeline->streams.send, from->end - from->start);
-    const double end = fmin(from->end + most, to->start);
+    const double most = rk_min(t->timeline->streams.send, from->end - from->start);
+    const double end = rk_min(from->end + most, to->start);
     char name[RK_OP_NAME_SIZE];
     if (from->kind != to->kind || from->microbatch != to->microbatch || from->rank == to->rank) {
         return;
