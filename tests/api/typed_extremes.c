@@ -32,6 +32,7 @@ struct documents {
     uint64_t answers; /* calls that returned OK */
 };
 
+static const int16_t layers[1 << 12] = {1, 1, 1, 1};
 static const rk_counts one = {.count = 1, .values = {1}};
 
 static int open_documents(void **state)
@@ -46,6 +47,8 @@ static int open_documents(void **state)
                                       "{\"tp\": 2, \"pp\": 2, \"dp\": 2, \"global_batch\": 16}",
                                       &d->strategy, sizeof(d->strategy), &err),
                      RK_OK);
+    assert_null(d->strategy.layout);
+    d->strategy.layout = layers; /* as many as layout_count can say */
     d->space = (rk_space){.size = sizeof(d->space),
                           .accelerators = 2,
                           .global_batch = 4,
