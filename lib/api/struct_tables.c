@@ -4,11 +4,10 @@
 
 #include "base/error.h"
 #include "base/members.h"
+#include "base/units.h"
 #include "command/reckon_plan.h"
 #include "run/simulate.h"
 #include "strategy/strategy.h"
-
-#define COUNT(table) (sizeof(table) / sizeof((table)[0]))
 
 /* ---- bounds ---------------------------------------------------------------------------------- */
 

@@ -6,6 +6,7 @@
 #include "base/members.h"
 #include "base/text.h"
 #include "base/text_stream.h"
+#include "base/units.h"
 #include "report/wrap.h"
 
 #include <stdarg.h>
@@ -246,10 +247,9 @@ static const rk_member control_members[] = {
 static rk_status take_control(const rk_job_control *given, rk_job_control *own, rk_error *err)
 {
     *own = (rk_job_control){0};
-    return given && given->size > 0
-               ? rk_members_take(own, sizeof(*own), given, "rk_job_control", control_members,
-                                 sizeof(control_members) / sizeof(control_members[0]), err)
-               : RK_OK;
+    return given && given->size > 0 ? rk_members_take(own, sizeof(*own), given, "rk_job_control",
+                                                      control_members, COUNT(control_members), err)
+                                    : RK_OK;
 }
 
 rk_status rk_job_use(rk_job *job, const rk_job_control *control, rk_out_writer *write, void *user,

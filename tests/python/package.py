@@ -81,7 +81,7 @@ class Package(unittest.TestCase):
                         datatype="float8")
         self.assertIn("1422.53 GiB of the 80.00 GiB", caught.exception.reason)
         with self.assertRaises(reckon.NothingFitsError) as caught:
-            reckon.run("llama3-8b", "h100-sxm", tokens="15T", deadline="0.01d")
+            reckon.run("llama3-70b", "h100-sxm", tokens="15T", deadline="2d")
         self.assertIn("no cluster meets the limits", str(caught.exception))
 
     def test_what_does_not_fit_is_an_answer(self):
