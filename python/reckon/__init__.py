@@ -9,8 +9,8 @@ What a large-language-model training run will cost, before you pay for it.
 Functions take a model, a system and the options of the command of the same name, with '_' for '-'.
 A model or a system is a name of the catalogue, the path of a document, or a document as a mapping.
 Long searches report to `progress` (reckon.print_progress shows a line).  Ctrl-C stops every call at
-once.  The interpreter lock is released while the library works.  Numbers may be of any type that has
-__index__ or __float__, such as those of numpy.
+once.  The interpreter lock is released while the library works.  Numbers may be of any type that
+has __index__ or __float__, such as those of numpy.
 
 Where nothing fits, plan, estimate, run, timeline, explain and sweep raise NothingFitsError, a
 LookupError with the reason and with changes that would help.  `fit` is asked just that and returns

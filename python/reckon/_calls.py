@@ -4,8 +4,8 @@ Calls of the library that Ctrl-C stops at once.
 
 A call runs in a thread of its own while the caller waits: signals reach the main thread only, and
 Python acts on them between two bytecodes, of which the library executes none.  The caller raises
-KeyboardInterrupt without delay; the library notices within a tenth of a second of a search, and ends
-in the background.  No signal handler is set.
+KeyboardInterrupt without delay; a search notices within about a tenth of a second, and ends in the
+background.  No signal handler is set.
 """
 
 from __future__ import annotations

@@ -165,7 +165,8 @@ def _plain(value: Any) -> Any:
             pass
     if isinstance(value, (set, frozenset, range)):
         return list(value)
-    raise TypeError(f"a {type(value).__name__} is no number, text, list, path or mapping")
+    kind = type(value).__name__
+    raise TypeError(f"expected a number, a text, a list, a path or a mapping, not {kind}")
 
 
 def to_json(what: str, value: Any) -> str:

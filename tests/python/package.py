@@ -104,7 +104,7 @@ class Package(unittest.TestCase):
                 return self.value
 
         class Scalar:
-            """As a scalar of numpy: numpy.bool_ has __float__, but is no number."""
+            """As a scalar of numpy: numpy.bool_ has __float__, but means true or false."""
             shape = ()
 
             def __init__(self, value):
