@@ -42,7 +42,8 @@ typedef struct rk_error {
     rk_status code;    /* what the function returned */
     int line, column;  /* 1-based, of a syntax error; 0 otherwise */
     char file[256];    /* document at fault, "" when the fault is in no document */
-    char path[128];    /* JSON path of the value at fault, e.g. "networks[1].bandwidth" */
+    char path[128];    /* JSON path of the value at fault, e.g. "networks[1].bandwidth", or the
+                          member of a struct, e.g. "states.weight" */
     char message[512]; /* what was found and what is expected */
 } rk_error;
 

@@ -285,7 +285,8 @@ typedef struct rk_calculon_layer_stats {
 /*
  * Evaluates one mapping.  On RK_OK, `verdict` says whether it runs; `stats` is complete only when
  * it does (verdict RK_FITS).  `layers` may be NULL, else room for RK_CALCULON_LAYER_MAX entries;
- * *layer_count is set.  Errors: RK_ERR_INVALID for what the published tool dies of (a degree that
+ * *layer_count is set.  Errors: RK_ERR_INVALID for a member of a struct that is out of its bounds,
+ * with its name in rk_error.path, and for what the published tool dies of (a degree that
  * does not divide, an uncovered curve), RK_ERR_LIMIT for sizes beyond 2^62 bytes.
  * Cost: about a microsecond; no allocation.
  */

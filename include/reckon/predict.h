@@ -18,6 +18,11 @@
  *
  * Results are identical to those of `reckon plan`, `estimate`, `fit` and `comm`.  docs/method.md
  * describes the model and its sources.
+ *
+ * Enumerations, numbers and flags of all structs that a program passes are checked before anything
+ * is computed: RK_ERR_INVALID for a member that is out of its bounds, NaN or infinite, and its name
+ * in rk_error.path.  NULL in place of a handle, a struct or a name that is needed is
+ * RK_ERR_INVALID.
  */
 #ifndef RECKON_PREDICT_H
 #define RECKON_PREDICT_H
@@ -91,7 +96,7 @@ typedef struct rk_legality {
 /*
  * Checks a strategy against the model and against the constraints of the framework
  * (docs/frameworks.md names their sources).  Fills the first `size` bytes: pass
- * sizeof(rk_legality).  Errors: RK_ERR_INVALID for a value outside of its enumeration.
+ * sizeof(rk_legality).  Errors: RK_ERR_INVALID for a member out of its bounds.
  */
 RK_API rk_status rk_strategy_check(const rk_setup *setup, const rk_strategy *strategy,
                                    rk_legality *legality, size_t size, rk_error *err);
@@ -159,7 +164,8 @@ typedef struct rk_stage_use {
 /*
  * Predicts a step of a legal strategy, without stages and comparable runs: for programs that
  * predict many strategies.  Fills the first `size` bytes: pass sizeof(rk_prediction).  Errors:
- * RK_ERR_INVALID if the strategy is not legal, with the rule; RK_ERR_MEMORY.
+ * RK_ERR_INVALID for a member out of its bounds, and if the strategy is not legal, with the rule;
+ * RK_ERR_MEMORY.
  */
 RK_API rk_status rk_predict_step(const rk_setup *setup, const rk_strategy *strategy,
                                  rk_prediction *prediction, size_t size, rk_error *err);

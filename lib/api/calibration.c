@@ -3,32 +3,30 @@
 #include "calibrate/fitted.h"
 
 #include "api/hand_out.h"
+#include "api/struct_tables.h"
 #include "base/error.h"
 #include "work/parallel.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-enum { MOST_THREADS = 4096 }; /* as of `reckon calibrate --threads` */
-
 rk_status rk_calibrate_constants(const char *recipe, const rk_calibration_choice *choice,
                                  rk_calibration **calibration, rk_error *err)
 {
-    rk_calibration *created = calloc(1, sizeof(*created));
-    rk_calibration_choice own = {0};
+    rk_calibration_choice own;
     *calibration = NULL;
+    rk_status status = rk_need(recipe, "recipe", err);
+    status = status ? status : rk_take_calibration_choice(choice, &own, err);
+    if (status) {
+        return status;
+    }
+    rk_calibration *created = calloc(1, sizeof(*created));
     if (!created) {
         return rk_fail(err, RK_ERR_MEMORY, "not enough memory for a calibration");
     }
-    if (choice) {
-        rk_hand_out(&own, choice->size, choice, sizeof(own));
-    }
-    const bool wrong = own.threads < 0 || own.threads > MOST_THREADS;
     const rk_calibrate_options options = {
         .threads = own.threads > 0 ? (int)own.threads : rk_core_count(), .quick = own.quick};
-    const rk_status status =
-        wrong ? rk_fail(err, RK_ERR_INVALID, "threads are 0 (one per core) to %d", MOST_THREADS)
-              : rk_calibrate(recipe, &options, created, err);
+    status = rk_calibrate(recipe, &options, created, err);
     if (status) {
         rk_calibration_free(created);
         return status;

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sweeps. */
 #include "api/hand_out.h"
+#include "api/struct_tables.h"
 
 #include "base/error.h"
 #include "sweep/sweep.h"
 
-enum { MOST_THREADS = 4096 }; /* as of `reckon sweep --threads` */
-
 rk_status rk_sweep_create(const char *document, rk_sweep **sweep, rk_error *err)
 {
-    return rk_sweep_doc_load(document, sweep, err);
+    *sweep = NULL;
+    const rk_status status = rk_need(document, "document of a sweep", err);
+    return status ? status : rk_sweep_doc_load(document, sweep, err);
 }
 
 void rk_sweep_free(rk_sweep *sweep)
@@ -21,7 +22,8 @@ rk_status rk_sweep_count(const rk_sweep *sweep, rk_sweep_totals *totals, size_t 
 {
     const rk_sweep_options options = {0};
     rk_sweep_totals all = {0};
-    const rk_status status = rk_sweep_check(sweep, &options, &all, err);
+    rk_status status = rk_need(sweep, "sweep", err);
+    status = status ? status : rk_sweep_check(sweep, &options, &all, err);
     if (!status) {
         rk_hand_out(totals, size, &all, sizeof(all));
     }
@@ -31,13 +33,12 @@ rk_status rk_sweep_count(const rk_sweep *sweep, rk_sweep_totals *totals, size_t 
 rk_status rk_sweep_points(const rk_sweep *sweep, const rk_sweep_control *control,
                           rk_sweep_totals *totals, size_t size, rk_error *err)
 {
-    rk_sweep_control own = {0};
+    rk_sweep_control own;
     rk_sweep_totals all = {0};
-    if (control) {
-        rk_hand_out(&own, control->size, control, sizeof(own));
-    }
-    if (own.threads < 0 || own.threads > MOST_THREADS) {
-        return rk_fail(err, RK_ERR_INVALID, "threads are 0 (one per core) to %d", MOST_THREADS);
+    rk_status status = rk_need(sweep, "sweep", err);
+    status = status ? status : rk_take_sweep_control(control, &own, err);
+    if (status) {
+        return status;
     }
     if (own.resume && !own.sqlite) {
         return rk_fail(err, RK_ERR_INVALID,
@@ -55,7 +56,7 @@ rk_status rk_sweep_points(const rk_sweep *sweep, const rk_sweep_control *control
         .progress = own.progress,
         .user = own.user,
     };
-    const rk_status status = rk_sweep_run(sweep, &options, &all, err);
+    status = rk_sweep_run(sweep, &options, &all, err);
     if (totals) {
         rk_hand_out(totals, size, &all, sizeof(all));
     }

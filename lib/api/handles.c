@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Models, systems and stacks as handles. */
 #include "api/handles.h"
+#include "api/struct_tables.h"
 
 #include "base/error.h"
 #include "base/text.h"
@@ -14,25 +15,29 @@ rk_status rk_find_name(const char *what, const char *name, const char *const *na
     char list[256];
     size_t count = 0;
     for (; names[count]; count++) {
-        if (strcmp(names[count], name) == 0) {
+        if (name && strcmp(names[count], name) == 0) {
             *index = (int)count;
             return RK_OK;
         }
     }
     return rk_fail(err, RK_ERR_INVALID, "the %s must be %s, not '%.80s'", what,
-                   rk_join_words(names, count, " or ", list, sizeof(list)), name);
+                   rk_join_words(names, count, " or ", list, sizeof(list)), name ? name : "NULL");
 }
 
 /* ---- models ---------------------------------------------------------------------------------- */
 
 rk_status rk_model_create(const char *document, rk_model **model, rk_error *err)
 {
-    rk_model *created = calloc(1, sizeof(*created));
     *model = NULL;
+    rk_status status = rk_need(document, "name of a model", err);
+    if (status) {
+        return status;
+    }
+    rk_model *created = calloc(1, sizeof(*created));
     if (!created) {
         return rk_fail(err, RK_ERR_MEMORY, "not enough memory for a model");
     }
-    const rk_status status = rk_model_load(document, created, err);
+    status = rk_model_load(document, created, err);
     if (status) {
         free(created);
         return status;
@@ -69,8 +74,10 @@ rk_status rk_model_count_flops(const rk_model *model, int64_t sequence, const ch
                                double *flops_per_token, rk_error *err)
 {
     int index = 0;
-    const rk_status status =
-        rk_find_name("FLOP convention", convention, rk_flop_convention_names, &index, err);
+    rk_status status = rk_need(model, "model", err);
+    status =
+        status ? status
+               : rk_find_name("FLOP convention", convention, rk_flop_convention_names, &index, err);
     if (status) {
         return status;
     }
@@ -87,12 +94,16 @@ rk_status rk_model_count_flops(const rk_model *model, int64_t sequence, const ch
 
 rk_status rk_system_create(const char *document, rk_system **system, rk_error *err)
 {
-    rk_system *created = calloc(1, sizeof(*created));
     *system = NULL;
+    rk_status status = rk_need(document, "name of a system", err);
+    if (status) {
+        return status;
+    }
+    rk_system *created = calloc(1, sizeof(*created));
     if (!created) {
         return rk_fail(err, RK_ERR_MEMORY, "not enough memory for a system");
     }
-    const rk_status status = rk_system_load(document, created, err);
+    status = rk_system_load(document, created, err);
     if (status) {
         free(created);
         return status;
@@ -157,13 +168,17 @@ bool rk_system_tier(const rk_system *system, int index, rk_tier_facts *facts, si
 rk_status rk_stack_create(const char *document, const rk_system *system, rk_stack **stack,
                           rk_error *err)
 {
-    rk_stack *created = calloc(1, sizeof(*created));
     *stack = NULL;
+    rk_status status = rk_need(document, "name of a stack", err);
+    if (status) {
+        return status;
+    }
+    rk_stack *created = calloc(1, sizeof(*created));
     if (!created) {
         return rk_fail(err, RK_ERR_MEMORY, "not enough memory for a stack");
     }
-    const rk_status status = system ? rk_stack_choose(document, &system->accelerator, created, err)
-                                    : rk_stack_load(document, created, err);
+    status = system ? rk_stack_choose(document, &system->accelerator, created, err)
+                    : rk_stack_load(document, created, err);
     if (status) {
         free(created);
         return status;

@@ -52,13 +52,7 @@ rk_status rk_ask_strategy(const rk_setup *setup, const rk_strategy *strategy, rk
 rk_status rk_find_name(const char *what, const char *name, const char *const *names, int *index,
                        rk_error *err);
 
-/*
- * A copy of a program's strategy, whose struct may be shorter than ours. Refuses values outside
- * their enumeration, because tables are indexed with them.
- */
-rk_status rk_strategy_adopt(const rk_strategy *given, rk_strategy *strategy, rk_error *err);
-
-/* The same, and refuses what is not legal. */
+/* A copy of a program's strategy (rk_take_strategy); refuses one that is not legal. */
 rk_status rk_strategy_adopt_legal(const rk_setup *setup, const rk_strategy *given,
                                   rk_strategy *strategy, rk_error *err);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sensitivities of a machine's numbers, the cheapest machine, the best shape of a model. */
 #include "api/handles.h"
+#include "api/struct_tables.h"
 
 #include "base/error.h"
 #include "command/commands.h"
@@ -28,7 +29,8 @@ static void end(rk_asked *asked)
 static rk_status open_job(const rk_setup *setup, const rk_space *space, const rk_command *command,
                           rk_job **job, rk_error *err)
 {
-    const rk_status status = rk_job_create(command, job, err);
+    rk_status status = rk_need(setup, "setup", err);
+    status = status ? status : rk_job_create(command, job, err);
     return status ? status : rk_ask_space(setup, space, *job, err);
 }
 
@@ -184,14 +186,14 @@ rk_status rk_design_machines(const rk_setup *setup, const rk_space *space,
                              rk_machines **machines, rk_error *err)
 {
     rk_machines *created = calloc(1, sizeof(*created));
-    rk_machine_target own = {0};
+    rk_machine_target own;
     *machines = NULL;
     if (!created) {
         return rk_fail(err, RK_ERR_MEMORY, "not enough memory for machines");
     }
     created->setup = setup;
-    rk_hand_out(&own, target->size, target, sizeof(own));
-    rk_status status = open_job(setup, space, &rk_command_design, &created->job, err);
+    rk_status status = rk_take_machine_target(target, &own, err);
+    status = status ? status : open_job(setup, space, &rk_command_design, &created->job, err);
     status = status ? status : set_target(&own, created->job, err);
     status = status ? status : rk_job_use(created->job, control, NULL, NULL, design, created, err);
     if (status) {
@@ -306,16 +308,14 @@ rk_status rk_shape_models(const rk_setup *setup, const rk_space *space,
                           rk_shapes **shapes, rk_error *err)
 {
     rk_shapes *created = calloc(1, sizeof(*created));
-    rk_shape_choice own = {0};
+    rk_shape_choice own;
     *shapes = NULL;
     if (!created) {
         return rk_fail(err, RK_ERR_MEMORY, "not enough memory for shapes");
     }
     created->setup = setup;
-    if (choice) {
-        rk_hand_out(&own, choice->size, choice, sizeof(own));
-    }
-    rk_status status = open_job(setup, space, &rk_command_shape, &created->job, err);
+    rk_status status = rk_take_shape_choice(choice, &own, err);
+    status = status ? status : open_job(setup, space, &rk_command_shape, &created->job, err);
     status = status ? status : set_choice(&own, created->job, err);
     status = status ? status : rk_job_use(created->job, control, NULL, NULL, shape, created, err);
     if (status) {

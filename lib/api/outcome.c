@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Plans, estimates and fits, with everything that is predicted. */
 #include "api/handles.h"
+#include "api/struct_tables.h"
 
 #include "base/bytes.h"
 #include "base/error.h"
@@ -15,7 +16,8 @@ rk_status rk_outcome_begin(const rk_setup *setup, const rk_command *command, rk_
                            rk_error *err)
 {
     *outcome = (rk_outcome){.setup = setup};
-    return rk_job_create(command, &outcome->job, err);
+    const rk_status status = rk_need(setup, "setup", err);
+    return status ? status : rk_job_create(command, &outcome->job, err);
 }
 
 void rk_outcome_clear(rk_outcome *outcome)
@@ -41,59 +43,22 @@ static rk_status create_outcome(const rk_setup *setup, const rk_command *command
     return RK_OK;
 }
 
-static rk_status check_counts(const char *name, const rk_counts *counts, int64_t least,
-                              int64_t most, rk_error *err)
-{
-    bool wrong = counts->count < 0 || counts->count > RK_COUNTS_MAX;
-    for (int i = 0; !wrong && i < counts->count; i++) {
-        wrong = counts->values[i] < least || counts->values[i] > most;
-    }
-    return wrong
-               ? rk_fail_at(err, RK_ERR_INVALID, name, "at most %d numbers, each from %lld to %lld",
-                            RK_COUNTS_MAX, (long long)least, (long long)most)
-               : RK_OK;
-}
-
-#define DEGREE_MAX (INT64_C(1) << 30)
-#define TOP_MAX    1000
-
-/* The fields of a space in the terms of options, within the same bounds. */
+/* The fields of a space in the terms of options. */
 static rk_status take_space(const rk_space *given, rk_request *request, rk_space *space,
                             rk_error *err)
 {
-    *space = (rk_space){0};
-    rk_hand_out(space, given->size, given, sizeof(*space));
-    const struct {
-        const char *name;
-        const rk_counts *from;
-        rk_option_counts *to;
-        int64_t least, most;
-    } lists[] = {
-        {"tp", &space->tp, &request->tp, 1, DEGREE_MAX},
-        {"cp", &space->cp, &request->cp, 1, DEGREE_MAX},
-        {"pp", &space->pp, &request->pp, 1, DEGREE_MAX},
-        {"vp", &space->vp, &request->vp, 1, DEGREE_MAX},
-        {"ep", &space->ep, &request->ep, 1, DEGREE_MAX},
-        {"etp", &space->etp, &request->etp, 1, DEGREE_MAX},
-        {"micro_batch", &space->micro_batch, &request->micro_batch, 1, DEGREE_MAX},
-        {"zero", &space->zero, &request->zero, 0, RK_SHARD_ALL},
-    };
-    for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
-        const rk_status status =
-            check_counts(lists[i].name, lists[i].from, lists[i].least, lists[i].most, err);
-        if (status) {
-            return status;
-        }
-        *lists[i].to = *lists[i].from;
+    const rk_status status = rk_take_space(given, space, err);
+    if (status) {
+        return status;
     }
-    if (space->accelerators < 0 || space->accelerators > DEGREE_MAX || space->global_batch < 0 ||
-        space->global_batch > DEGREE_MAX || space->top < 0 || space->top > TOP_MAX ||
-        space->threads < 0 || space->threads > RK_THREADS_MAX ||
-        space->schedules >> RK_SCHEDULE_KIND_COUNT || space->recomputes >> (RK_REC_FULL + 1)) {
-        return rk_fail(err, RK_ERR_INVALID,
-                       "a number of the space is out of range; set its size to sizeof(rk_space), "
-                       "and what is not meant to 0");
-    }
+    request->tp = space->tp;
+    request->cp = space->cp;
+    request->pp = space->pp;
+    request->vp = space->vp;
+    request->ep = space->ep;
+    request->etp = space->etp;
+    request->micro_batch = space->micro_batch;
+    request->zero = space->zero;
     request->accelerators = space->accelerators;
     request->global_batch = space->global_batch;
     request->schedules = space->schedules;
@@ -226,6 +191,11 @@ const rk_answer *rk_outcome_answer(const rk_outcome *outcome, size_t index)
 rk_status rk_outcome_pick(const rk_outcome *outcome, size_t index, const rk_answer **answer,
                           rk_error *err)
 {
+    *answer = NULL;
+    const rk_status status = rk_need(outcome, "outcome", err);
+    if (status) {
+        return status;
+    }
     *answer = rk_outcome_answer(outcome, index);
     return *answer
                ? RK_OK

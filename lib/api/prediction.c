@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Predictions of single strategies and collectives. */
 #include "api/handles.h"
+#include "api/struct_tables.h"
 #include "base/error.h"
 #include "command/comm.h"
 #include "report/estimate_fields.h"
 
 #include <assert.h>
 #include <math.h>
+
+#define BYTES_MAX 0x1p63 /* of a collective */
 
 static_assert((int)RK_PART_COUNT <= RK_TIME_ROOM, "parts of a step");
 static_assert((int)RK_MEMORY_PART_COUNT <= RK_MEMORY_ROOM, "parts of memory");
@@ -59,11 +62,12 @@ rk_prediction rk_prediction_of(const rk_estimate *e)
 rk_status rk_predict_step(const rk_setup *setup, const rk_strategy *strategy,
                           rk_prediction *prediction, size_t size, rk_error *err)
 {
-    const rk_setting *s = &setup->setting;
     rk_strategy own;
     rk_estimate estimate;
-    rk_status status = rk_strategy_adopt_legal(setup, strategy, &own, err);
+    rk_status status = rk_need(setup, "setup", err);
+    status = status ? status : rk_strategy_adopt_legal(setup, strategy, &own, err);
     if (!status) {
+        const rk_setting *s = &setup->setting;
         status = rk_estimate_kept(s->model, s->system, s->stack, &own, s->convention, s->makespans,
                                   &estimate, NULL, err);
     }
@@ -81,11 +85,12 @@ rk_status rk_predict_collective(const rk_system *system, const char *name, int64
     int op = 0;
     rk_group group;
     rk_collective_timing t;
-    rk_status status = rk_find_name("collective", name, rk_collective_names, &op, err);
-    if (!status && (ranks < 0 || stride < 1 || !(bytes > 0) || !isfinite(bytes))) {
+    rk_status status = rk_need(system, "system", err);
+    status = status ? status : rk_find_name("collective", name, rk_collective_names, &op, err);
+    if (!status && (ranks < 0 || stride < 1 || !(bytes > 0) || bytes > BYTES_MAX)) {
         status = rk_fail(err, RK_ERR_INVALID,
                          "a collective has at least 2 ranks (0: those of one innermost domain), a "
-                         "stride of at least 1, and more than 0 bytes");
+                         "stride of at least 1, and more than 0 and at most 2^63 bytes");
     }
     status = status ? status : rk_comm_place(system, ranks, stride, &group, err);
     if (status) {

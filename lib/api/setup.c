@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A model on a system with its software, and strategies of it. */
 #include "api/handles.h"
+#include "api/struct_tables.h"
 
 #include "base/error.h"
 #include "base/text.h"
@@ -38,14 +39,17 @@ static rk_status choose_software(const rk_setup_choice *choice, rk_setup *setup,
 rk_status rk_setup_create(const rk_model *model, const rk_system *system,
                           const rk_setup_choice *choice, rk_setup **setup, rk_error *err)
 {
-    rk_setup *created = calloc(1, sizeof(*created));
-    rk_setup_choice known = {0};
+    rk_setup_choice known;
     *setup = NULL;
+    rk_status status = rk_need(model, "model", err);
+    status = status ? status : rk_need(system, "system", err);
+    status = status ? status : rk_take_setup_choice(choice, &known, err);
+    if (status) {
+        return status;
+    }
+    rk_setup *created = calloc(1, sizeof(*created));
     if (!created) {
         return rk_fail(err, RK_ERR_MEMORY, "not enough memory for a setup");
-    }
-    if (choice) {
-        rk_hand_out(&known, choice->size, choice, sizeof(known));
     }
     created->inputs.model = *model;
     created->inputs.system = *system;
@@ -53,7 +57,7 @@ rk_status rk_setup_create(const rk_model *model, const rk_system *system,
         created->inputs.system.accelerator.memory_usable = known.max_memory_bytes;
     }
     rk_makespans_store *makespans = NULL;
-    rk_status status = choose_software(&known, created, err);
+    status = choose_software(&known, created, err);
     status = status ? status : rk_makespans_store_new(&makespans, err);
     if (status) {
         free(created);
@@ -93,41 +97,12 @@ void rk_setup_describe(const rk_setup *setup, rk_setup_facts *facts, size_t size
 
 /* ---- strategies ------------------------------------------------------------------------------ */
 
-rk_status rk_strategy_adopt(const rk_strategy *given, rk_strategy *strategy, rk_error *err)
-{
-    *strategy = (rk_strategy){0};
-    rk_hand_out(strategy, given->size, given, sizeof(*strategy));
-    strategy->size = sizeof(*strategy);
-    const struct {
-        const char *name;
-        int value, count;
-    } fields[] = {
-        {"cp_kind", (int)strategy->cp_kind, RK_CP_ULYSSES + 1},
-        {"order", (int)strategy->order, RK_ORDER_COUNT},
-        {"schedule", (int)strategy->schedule, RK_SCHEDULE_KIND_COUNT},
-        {"recompute", (int)strategy->recompute, RK_REC_FULL + 1},
-        {"sharding", (int)strategy->sharding, RK_SHARD_ALL + 1},
-        {"precision", (int)strategy->precision, RK_PRECISION_COUNT},
-        {"fp8_recipe", (int)strategy->fp8_recipe, RK_FP8_MX + 1},
-        {"optimizer", (int)strategy->optimizer, RK_OPTIMIZER_COUNT},
-    };
-    for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
-        if (fields[i].value < 0 || fields[i].value >= fields[i].count) {
-            return rk_fail_at(err, RK_ERR_INVALID, fields[i].name,
-                              "%d is not a value of its enumeration, which ends at %d; set size to "
-                              "sizeof(rk_strategy), and begin with rk_strategy_read",
-                              fields[i].value, fields[i].count - 1);
-        }
-    }
-    return RK_OK;
-}
-
 rk_status rk_strategy_adopt_legal(const rk_setup *setup, const rk_strategy *given,
                                   rk_strategy *strategy, rk_error *err)
 {
     rk_violation violation;
     const rk_inputs *inputs = &setup->inputs;
-    const rk_status status = rk_strategy_adopt(given, strategy, err);
+    const rk_status status = rk_take_strategy(given, strategy, err);
     if (status || rk_strategy_legal(&inputs->model, &inputs->system, strategy,
                                     inputs->software.framework, &violation)) {
         return status;
@@ -139,6 +114,7 @@ void rk_strategy_hand_out(const rk_strategy *strategy, rk_strategy *out, size_t 
 {
     rk_strategy all = *strategy;
     all.size = size;
+    all.layout = all.layout_count > 0 ? all.layout : NULL; /* none, not that of a freed request */
     rk_hand_out(out, size, &all, sizeof(all));
 }
 
@@ -148,11 +124,12 @@ rk_status rk_strategy_check(const rk_setup *setup, const rk_strategy *strategy,
     rk_strategy own;
     rk_violation violation = {0};
     rk_legality all = {.legal = true};
-    const rk_inputs *inputs = &setup->inputs;
-    const rk_status status = rk_strategy_adopt(strategy, &own, err);
+    rk_status status = rk_need(setup, "setup", err);
+    status = status ? status : rk_take_strategy(strategy, &own, err);
     if (status) {
         return status;
     }
+    const rk_inputs *inputs = &setup->inputs;
     if (!rk_strategy_legal(&inputs->model, &inputs->system, &own, inputs->software.framework,
                            &violation)) {
         all.legal = false;
@@ -169,7 +146,7 @@ bool rk_strategy_field(const rk_strategy *strategy, size_t index, const char **n
     rk_strategy own;
     rk_error err;
     char value[RK_STRATEGY_TEXT_SIZE];
-    if (index >= RK_STRATEGY_FIELD_COUNT || rk_strategy_adopt(strategy, &own, &err)) {
+    if (index >= RK_STRATEGY_FIELD_COUNT || rk_take_strategy(strategy, &own, &err)) {
         return false;
     }
     *name = rk_strategy_label(index);
@@ -237,7 +214,8 @@ rk_status rk_strategy_read(const rk_setup *setup, const char *options, rk_strate
 {
     struct reading reading = {.setup = setup};
     rk_job *job = NULL;
-    rk_status status = rk_job_create(&rk_command_estimate, &job, err);
+    rk_status status = rk_need(setup, "setup", err);
+    status = status ? status : rk_job_create(&rk_command_estimate, &job, err);
     status = status ? status : rk_ask(setup, job, options, err);
     status = status ? status : rk_job_use(job, NULL, NULL, NULL, take_strategy, &reading, err);
     rk_job_free(job);

@@ -83,7 +83,6 @@ bool rk_operators_at(const rk_operators *operators, size_t index, rk_operator_fa
 rk_status rk_timeline_create(const rk_outcome *outcome, size_t index, rk_timeline **timeline,
                              rk_error *err)
 {
-    const rk_inputs *inputs = &outcome->setup->inputs;
     const rk_answer *answer;
     *timeline = NULL;
     rk_status status = rk_outcome_pick(outcome, index, &answer, err);
@@ -94,6 +93,7 @@ rk_status rk_timeline_create(const rk_outcome *outcome, size_t index, rk_timelin
     if (!created) {
         return rk_fail(err, RK_ERR_MEMORY, "not enough memory for a timeline");
     }
+    const rk_inputs *inputs = &outcome->setup->inputs;
     status = rk_timeline_fill(&inputs->model, &inputs->system, &inputs->software.stack,
                               &answer->strategy, &answer->estimate, created, err);
     if (status) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tables of measured runs, compared with predictions. */
 #include "api/handles.h"
+#include "api/struct_tables.h"
 
 #include "base/error.h"
 #include "command/commands.h"
@@ -14,12 +15,16 @@
 
 rk_status rk_run_table_create(const char *document, rk_run_table **table, rk_error *err)
 {
-    rk_run_table *created = calloc(1, sizeof(*created));
     *table = NULL;
+    rk_status status = rk_need(document, "name of a table", err);
+    if (status) {
+        return status;
+    }
+    rk_run_table *created = calloc(1, sizeof(*created));
     if (!created) {
         return rk_fail(err, RK_ERR_MEMORY, "not enough memory for a table");
     }
-    rk_status status = rk_run_table_load(document, created, err);
+    status = rk_run_table_load(document, created, err);
     status = status ? status : rk_run_table_check(created, err);
     if (status) {
         rk_run_table_free(created);
@@ -116,15 +121,16 @@ rk_status rk_validate_runs(const rk_run_table *const *tables, size_t count,
 {
     struct checking *created = calloc(1, sizeof(*created));
     struct comparing comparing = {.checking = created, .tables = tables, .count = count};
-    rk_validation_choice own = {0};
+    rk_validation_choice own;
     *validation = NULL;
     if (!created) {
         return rk_fail(err, RK_ERR_MEMORY, "not enough memory for a validation");
     }
-    if (choice) {
-        rk_hand_out(&own, choice->size, choice, sizeof(own));
+    rk_status status = rk_take_validation_choice(choice, &own, err);
+    for (size_t i = 0; i < count && !status; i++) {
+        status = rk_need(tables ? tables[i] : NULL, "table", err);
     }
-    rk_status status = rk_job_create(&rk_command_validate, &created->job, err);
+    status = status ? status : rk_job_create(&rk_command_validate, &created->job, err);
     status = status ? status : set_choice(&own, created->job, err);
     status = status ? status : rk_job_use(created->job, NULL, NULL, NULL, compare, &comparing, err);
     if (status) {

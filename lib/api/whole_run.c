@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Whole runs: a program's request becomes the options of `reckon run`. */
 #include "api/handles.h"
+#include "api/struct_tables.h"
 
 #include "base/error.h"
 #include "base/units.h"
@@ -163,8 +164,10 @@ rk_status rk_predict_run(const rk_setup *setup, const rk_run_request *request,
 {
     rk_run_request own;
     *run = NULL;
-    rk_run_request_init(&own, sizeof(own));
-    rk_hand_out(&own, request->size, request, sizeof(own));
+    rk_status status = rk_take_run_request(request, &own, err);
+    if (status) {
+        return status;
+    }
     if (!own.strategy == !own.space) {
         return rk_fail(err, RK_ERR_INVALID,
                        "a run has either a strategy or a space to choose one from; begin with "
@@ -174,7 +177,7 @@ rk_status rk_predict_run(const rk_setup *setup, const rk_run_request *request,
     if (!created) {
         return rk_fail(err, RK_ERR_MEMORY, "not enough memory for a run");
     }
-    const rk_status status = ask_run(setup, &own, control, created, err);
+    status = ask_run(setup, &own, control, created, err);
     if (status) {
         rk_run_outcome_free(created);
         return status;

@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/extremes.h"
 #include "calculon/execution.h"
+#include "calculon/inputs.h"
 #include "calculon/primitives.h"
 #include "work/parallel.h"
 
@@ -545,7 +546,9 @@ rk_status rk_calculon_search_bounded(const rk_calculon_app *app, const rk_calcul
     *counts = (rk_bounded_counts){0};
     atomic_init(&s.no_bound, false);
     rk_top_init(&b->top, top_n, sizeof(rk_calculon_exe));
-    if ((status = rk_calculon_sys_check(sys, space->datatype, err)) ||
+    if ((status = rk_calculon_inputs_check(app, sys, err)) ||
+        (status = rk_calculon_control_check(control, err)) ||
+        (status = rk_calculon_sys_check(sys, space->datatype, err)) ||
         (status = rk_space_plan_init(app, sys, space, &b->plan, err)) ||
         (status = rk_space_units_init(&b->plan, false, &b->units, err)) || b->units.count == 0) {
         goto cleanup;

@@ -5,6 +5,7 @@
 #include "calculon/batch.h"
 #include "calculon/calculon_block.h"
 #include "calculon/execution.h"
+#include "calculon/inputs.h"
 #include "calculon/primitives.h"
 
 #include <inttypes.h>
@@ -214,7 +215,8 @@ rk_status rk_calculon_evaluate(const rk_calculon_app *app, const rk_calculon_sys
     if (layer_count) {
         *layer_count = 0;
     }
-    if ((status = rk_calculon_exe_check(exe, err)) || (status = check_tiers(sys, exe, err))) {
+    if ((status = rk_calculon_inputs_check(app, sys, err)) ||
+        (status = rk_calculon_exe_check(exe, err)) || (status = check_tiers(sys, exe, err))) {
         return status;
     }
     /* The published order: network, name of the datatype, blocks of a processor, rates. */

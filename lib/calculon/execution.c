@@ -3,40 +3,32 @@
 
 #include "base/divisors.h"
 #include "base/error.h"
+#include "base/members.h"
+#include "base/units.h"
 
 #include <inttypes.h>
 
-/* Every number is positive and small enough that products of two stay within 63 bits. */
-static rk_status check_ranges(const rk_calculon_exe *exe, rk_error *err)
-{
-    const int64_t degree_most = (int64_t)1 << 31, count_most = (int64_t)1 << 40;
-    const struct {
-        const char *name;
-        int64_t value, most;
-    } counts[] = {
-        {"num_procs", exe->num_procs, degree_most},
-        {"tensor_par", exe->tensor_par, degree_most},
-        {"pipeline_par", exe->pipeline_par, degree_most},
-        {"data_par", exe->data_par, degree_most},
-        {"pipeline_interleaving", exe->pipeline_interleaving, degree_most},
-        {"batch_size", exe->batch_size, count_most},
-        {"microbatch_size", exe->microbatch_size, count_most},
-    };
-    for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
-        if (counts[i].value < 1 || counts[i].value > counts[i].most) {
-            return rk_fail_at(err, RK_ERR_INVALID, counts[i].name,
-                              "expected 1 to %" PRId64 ", found %" PRId64, counts[i].most,
-                              counts[i].value);
-        }
-    }
-    if ((unsigned)exe->attention_type > RK_MULTIQUERY ||
-        (unsigned)exe->activation_recompute > RK_RECOMPUTE_NONE ||
-        (unsigned)exe->tensor_par_comm_type > RK_TP_RS_AG ||
-        (unsigned)exe->tensor_par_overlap > RK_OVERLAP_PIPE) {
-        return rk_fail(err, RK_ERR_INVALID, "a setting of the mapping is none of its enum");
-    }
-    return RK_OK;
-}
+#define DEGREE(name)      RK_MEMBER(rk_calculon_exe, INT64, name, 1, INT64_C(1) << 31)
+#define BATCH(name)       RK_MEMBER(rk_calculon_exe, INT64, name, 1, INT64_C(1) << 40)
+#define KIND(name, most_) RK_MEMBER(rk_calculon_exe, ENUM, name, 0, most_)
+
+/*
+ * Every number is positive and small enough that products of two stay within 63 bits.  Whether a
+ * datatype is known is asked after the networks, as the published tool does.
+ */
+static const rk_member members[] = {
+    DEGREE(num_procs),
+    DEGREE(tensor_par),
+    DEGREE(pipeline_par),
+    DEGREE(data_par),
+    DEGREE(pipeline_interleaving),
+    BATCH(batch_size),
+    BATCH(microbatch_size),
+    KIND(attention_type, RK_MULTIQUERY),
+    KIND(activation_recompute, RK_RECOMPUTE_NONE),
+    KIND(tensor_par_comm_type, RK_TP_RS_AG),
+    KIND(tensor_par_overlap, RK_OVERLAP_PIPE),
+};
 
 /* The degrees multiply to the processors and split the batch; all values are in their bounds. */
 static rk_status check_degrees(const rk_calculon_exe *exe, rk_error *err)
@@ -105,7 +97,8 @@ static rk_status check_settings(const rk_calculon_exe *exe, rk_error *err)
 rk_status rk_calculon_exe_check(const rk_calculon_exe *exe, rk_error *err)
 {
     rk_status status;
-    if ((status = check_ranges(exe, err)) || (status = check_degrees(exe, err))) {
+    if ((status = rk_members_check(exe, "", members, COUNT(members), err)) ||
+        (status = check_degrees(exe, err))) {
         return status;
     }
     return check_settings(exe, err);

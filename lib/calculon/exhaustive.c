@@ -12,6 +12,7 @@
 #include "calculon/batch.h"
 #include "calculon/execution.h"
 #include "calculon/family.h"
+#include "calculon/inputs.h"
 #include "calculon/primitives.h"
 #include "calculon/search_units.h"
 #include "work/parallel.h"
@@ -367,7 +368,9 @@ rk_status rk_calculon_search(const rk_calculon_app *app, const rk_calculon_sys *
     err = err ? err : &ignored;
     *ranked_count = 0;
     *counts = (rk_search_counts){0};
-    if ((status = rk_calculon_sys_check(sys, space->datatype, err)) ||
+    if ((status = rk_calculon_inputs_check(app, sys, err)) ||
+        (status = rk_calculon_control_check(control, err)) ||
+        (status = rk_calculon_sys_check(sys, space->datatype, err)) ||
         (status = rk_space_plan_init(app, sys, space, &s.plan, err)) ||
         (status = rk_space_units_init(&s.plan, space->mbs_break, &s.units, err)) ||
         s.units.count == 0 || (status = init_workers(&s, threads, err))) {

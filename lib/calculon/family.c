@@ -7,6 +7,8 @@
 #include <math.h>
 #include <string.h>
 
+#define ROOMY 1e30 /* bytes that every mapping fits in */
+
 /* ---- families ---------------------------------------------------------------------------- */
 
 int rk_families_list(const rk_calculon_space *space, bool tensor, rk_family families[RK_FAMILY_MAX])
@@ -320,7 +322,7 @@ rk_status rk_mapping_fault(const rk_calculon_app *app, const rk_calculon_sys *sy
     rk_calculon_sys roomy = *sys;
     rk_calculon_stats stats;
     rk_calculon_verdict verdict;
-    roomy.mem1.capacity = roomy.mem2.capacity = (double)INFINITY;
+    roomy.mem1.capacity = roomy.mem2.capacity = ROOMY;
     for (int i = 0; i < roomy.network_count; i++) {
         roomy.networks[i].size = INT64_MAX;
         roomy.networks[i].must_be_filled = false;

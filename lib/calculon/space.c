@@ -3,6 +3,7 @@
 
 #include "base/divisors.h"
 #include "base/error.h"
+#include "calculon/inputs.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -206,32 +207,15 @@ static rk_status plan_cells(struct planner *pl, rk_error *err)
     return status;
 }
 
-static rk_status check_space(const rk_calculon_space *space, rk_error *err)
-{
-    const int64_t most = (int64_t)1 << 40;
-    if (space->num_procs < 1 || space->num_procs > most) {
-        return rk_fail(err, RK_ERR_INVALID,
-                       "the number of processors is %" PRId64 "; it must be 1 to 2^40",
-                       space->num_procs);
-    }
-    if (space->max_batch_size < 1 || space->max_batch_size > most) {
-        return rk_fail(err, RK_ERR_INVALID, "the batch size is %" PRId64 "; it must be 1 to 2^40",
-                       space->max_batch_size);
-    }
-    if (space->fused_count < 1 || space->fused_count > 2) {
-        return rk_fail(err, RK_ERR_INVALID, "fused_count is %d; it must be 1 or 2",
-                       space->fused_count);
-    }
-    return RK_OK;
-}
-
 rk_status rk_space_plan_init(const rk_calculon_app *app, const rk_calculon_sys *sys,
                              const rk_calculon_space *space, rk_space_plan *plan, rk_error *err)
 {
     struct planner pl = {.app = app, .sys = sys, .space = space, .plan = plan};
     rk_status status;
     *plan = (rk_space_plan){0};
-    if (!(status = check_space(space, err)) && !(status = plan_settings(sys, space, plan, err))) {
+    if (!(status = rk_calculon_space_check(space, err)) &&
+        !(status = rk_calculon_inputs_check(app, sys, err)) &&
+        !(status = plan_settings(sys, space, plan, err))) {
         status = plan_cells(&pl, err);
     }
     plan->values = pl.values.items;

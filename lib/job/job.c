@@ -3,9 +3,11 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/members.h"
 #include "base/text.h"
 #include "base/text_stream.h"
 #include "io/inputs.h"
+#include "base/units.h"
 #include "report/wrap.h"
 
 #include <stdarg.h>
@@ -263,18 +265,30 @@ static rk_status check_outputs(const rk_job *job, rk_error *err)
 
 /* ---- running one ----------------------------------------------------------------------------- */
 
+#define WIDTH_MAX (1 << 20) /* columns */
+
+static const rk_member control_members[] = {
+    RK_FLAG(rk_job_control, drawn),
+    RK_MEMBER(rk_job_control, INT, width, 0, WIDTH_MAX),
+};
+
+/* A control of all zero is legal, too. */
+static rk_status take_control(const rk_job_control *given, rk_job_control *own, rk_error *err)
+{
+    *own = (rk_job_control){0};
+    return given && given->size > 0 ? rk_members_take(own, sizeof(*own), given, "rk_job_control",
+                                                      control_members, COUNT(control_members), err)
+                                    : RK_OK;
+}
+
 rk_status rk_job_use(rk_job *job, const rk_job_control *control, rk_out_writer *write, void *user,
                      rk_job_user *use, void *what, rk_error *err)
 {
-    job->control = (rk_job_control){0};
-    if (control) {
-        const size_t known = sizeof(job->control);
-        memcpy(&job->control, control, control->size < known ? control->size : known);
-    }
     job->write = write;
     job->write_user = user;
     job->found = false;
-    rk_status status = check_required(job, err);
+    rk_status status = take_control(control, &job->control, err);
+    status = status ? status : check_required(job, err);
     status = status ? status : check_outputs(job, err);
     if (!status && job->command->complete) {
         status = job->command->complete(job->arguments, err);

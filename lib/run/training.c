@@ -161,6 +161,19 @@ static void add_prices(const rk_training *t, rk_training_result *r)
     r->carbon = t->carbon / 1e3 * r->energy / J_PER_KWH;
 }
 
+/* Numbers far out of proportion, such as an MFU of 1e-300 %, add up to no number. */
+static rk_status check_finite(const rk_training *t, const rk_training_result *r, rk_error *err)
+{
+    if (isfinite(r->total) && isfinite(r->goodput) && isfinite(r->failures) &&
+        isfinite(r->energy) && isfinite(r->cost) && isfinite(r->carbon)) {
+        return RK_OK;
+    }
+    return rk_fail(err, RK_ERR_INVALID,
+                   "%.4g steps of %.4g s are no run that can be computed; check the tokens, the "
+                   "step time or MFU, the interruptions and the prices",
+                   r->steps, t->step);
+}
+
 rk_status rk_training_usual(double accelerators, rk_training *training, rk_error *err)
 {
     rk_reliability reliability;
@@ -203,5 +216,5 @@ rk_status rk_training_run(const rk_training *t, rk_training_result *r, rk_error 
             ? rk_effective_share(r->interval, r->blocking, t->restart + r->writing, r->mtbf)
             : 1;
     add_prices(t, r);
-    return RK_OK;
+    return check_finite(t, r, err);
 }

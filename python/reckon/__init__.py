@@ -8,8 +8,14 @@ What a large-language-model training run will cost, before you pay for it.
 
 Functions take a model, a system and the options of the command of the same name, with '_' for '-'.
 A model or a system is a name of the catalogue, the path of a document, or a document as a mapping.
-Long searches report to `progress` (reckon.print_progress shows a line) and stop on Ctrl-C.  The
-interpreter lock is released while the library works.
+Long searches report to `progress` (reckon.print_progress shows a line).  Ctrl-C stops every call at
+once.  The interpreter lock is released while the library works.  Numbers may be of any type that
+has __index__ or __float__, such as those of numpy.
+
+Where nothing fits, plan, estimate, run, timeline, explain and sweep raise NothingFitsError, a
+LookupError with the reason and with changes that would help.  `fit` is asked just that and returns
+its answer.  `estimate` of a strategy that is given in full returns its figures, with
+estimate.fits False.
 """
 
 from __future__ import annotations
@@ -23,12 +29,15 @@ import tempfile
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Union
 
 from ._library import (
+    NothingFitsError,
     ProgressCallback,
     ReckonError,
     catalogue,
     command_schema,
+    fit_of,
     print_progress,
     run_command,
+    to_json,
     version,
 )
 from .results import (
@@ -36,6 +45,7 @@ from .results import (
     Collective,
     Comm,
     Estimate,
+    Explanation,
     Fit,
     Interval,
     MeasuredRun,
@@ -51,6 +61,7 @@ from .results import (
     choice_of,
     plan_of,
     run_of,
+    shortage_of,
 )
 
 __all__ = [
@@ -58,9 +69,11 @@ __all__ = [
     "Collective",
     "Comm",
     "Estimate",
+    "Explanation",
     "Fit",
     "Interval",
     "MeasuredRun",
+    "NothingFitsError",
     "Picture",
     "Plan",
     "ReckonError",
@@ -74,6 +87,7 @@ __all__ = [
     "catalogue",
     "comm",
     "estimate",
+    "explain",
     "fit",
     "plan",
     "print_progress",
@@ -95,6 +109,18 @@ def _ask(
     return json.loads(run_command(name, {**options, "json": True}, progress).text)
 
 
+def _search(
+    name: str, options: Dict[str, Any], progress: Optional[ProgressCallback]
+) -> Dict[str, Any]:
+    """The JSON answer of a search; NothingFitsError where it has no strategy."""
+    answer = run_command(name, {**options, "json": True}, progress)
+    is_json = answer.text.startswith("{")  # a timeline of nothing is a text
+    raw = json.loads(answer.text) if is_json else dict(fit_of(options))
+    if not answer.found and not (is_json and choice_of(raw)):
+        raise NothingFitsError(shortage_of(raw), raw, options)
+    return raw
+
+
 def plan(
     model: Document,
     system: Document,
@@ -105,9 +131,10 @@ def plan(
     """
     The best strategies to train a model on a system.
 
-    Needs `accelerators` and `global_batch` (sequences).  Degrees may be lists: tp=[4, 8].
+    Needs `accelerators` and `global_batch` (sequences).  Degrees may be lists: tp=[4, 8].  Raises
+    NothingFitsError.
     """
-    return plan_of(_ask("plan", {"model": model, "system": system, **options}, progress))
+    return plan_of(_search("plan", {"model": model, "system": system, **options}, progress))
 
 
 def estimate(
@@ -120,13 +147,13 @@ def estimate(
     """
     A step of one strategy: time, memory and communication, part by part.
 
-    Raises ReckonError where the framework refuses the strategy, LookupError where none of those
-    left open fits.
+    Raises ReckonError where the framework refuses the strategy, NothingFitsError where none of
+    those left open fits.  A strategy that is given in full has figures although it does not fit:
+    estimate.fits is False.
     """
-    answer = _ask("estimate", {"model": model, "system": system, **options}, progress)
+    answer = _search("estimate", {"model": model, "system": system, **options}, progress)
     choice = choice_of(answer)
-    if choice is None:
-        raise LookupError("no strategy fits; reckon.plan(...).raw says what is missing")
+    assert choice
     return choice
 
 
@@ -149,8 +176,26 @@ def run(
     progress: Optional[ProgressCallback] = None,
     **options: Any,
 ) -> Run:
-    """A whole training run of `tokens`: days, failures, checkpoints, money and energy."""
-    return run_of(_ask("run", {"model": model, "system": system, **options}, progress))
+    """
+    A whole training run of `tokens`: days, failures, checkpoints, money and energy.  Raises
+    NothingFitsError.
+    """
+    return run_of(_search("run", {"model": model, "system": system, **options}, progress))
+
+
+def explain(
+    model: Document,
+    system: Document,
+    *,
+    progress: Optional[ProgressCallback] = None,
+    **options: Any,
+) -> Explanation:
+    """
+    What each number of a machine is worth: the best strategy, searched again with every number
+    better by `change` percent.  Raises NothingFitsError.
+    """
+    answer = _search("explain", {"model": model, "system": system, **options}, progress)
+    return Explanation(items=list(answer["numbers"]), raw=answer)
 
 
 def comm(
@@ -174,7 +219,7 @@ def validate(
 ) -> Validation:
     """Predictions of measured runs: a table by name or file, its text, or rows as mappings."""
     if not isinstance(runs, (str, os.PathLike)):
-        runs = json.dumps({"rows": [dict(row) for row in runs]})
+        runs = to_json("runs", {"rows": [dict(row) for row in runs]})
     asked = {"runs": runs, **options}
     answer = _ask("validate", asked, progress)
     rows = list(answer.get("rows", []))
@@ -210,9 +255,15 @@ def sweep(
     progress: Optional[ProgressCallback] = None,
     **options: Any,
 ) -> Sweep:
-    """A search or an estimate at every point of a grid: a file, or the grid as a mapping."""
-    text = run_command("sweep", {"grid": grid, **options}, progress).text
-    return Sweep(items=_read_csv(text), raw={"csv": text})
+    """
+    A search or an estimate at every point of a grid: a file, or the grid as a mapping.  Points at
+    which nothing fits have None for their results; NothingFitsError where that is so at all.
+    """
+    answer = run_command("sweep", {"grid": grid, **options}, progress)
+    table = {"csv": answer.text}
+    if not answer.found:
+        raise NothingFitsError("nothing fits at any point of the grid", table, {})
+    return Sweep(items=_read_csv(answer.text), raw=table)
 
 
 def schema(command: str, method: Optional[str] = None) -> Dict[str, Any]:
@@ -227,9 +278,9 @@ def timeline(
     progress: Optional[ProgressCallback] = None,
     **options: Any,
 ) -> Timeline:
-    """The timeline of one step."""
+    """The timeline of one step.  Raises NothingFitsError."""
     asked = {"model": model, "system": system, **options}
-    trace = _ask("timeline", asked, progress)
+    trace = _search("timeline", asked, progress)
     operations = _read_csv(run_command("timeline", {**asked, "csv": True}, progress).text)
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder) / "step.svg"

@@ -6,6 +6,7 @@ from __future__ import annotations
 import ctypes
 import ctypes.util
 import json
+import operator
 import os
 import pathlib
 import shutil
@@ -13,8 +14,9 @@ import subprocess
 import sys
 from typing import Any, Callable, List, Mapping, Optional
 
+from ._calls import Call
+
 RK_OK = 0
-RK_ERR_STOPPED = 6
 
 
 class ReckonError(Exception):
@@ -146,9 +148,66 @@ def _check(status: int, error: _Error) -> None:
         raise ReckonError(text.value.decode(errors="replace"))
 
 
-def _document_text(value: Any) -> Any:
-    """A path is its name; documents may be given as mappings."""
-    return os.fspath(value) if isinstance(value, os.PathLike) else value
+def _plain(value: Any) -> Any:
+    """A value that json does not know: a path, a mapping, an array, or whatever is a number."""
+    if isinstance(value, os.PathLike):
+        return os.fspath(value)
+    if isinstance(value, Mapping):
+        return dict(value)
+    if getattr(value, "shape", None) == () and hasattr(value, "item"):
+        return value.item()  # a scalar of numpy or of a tensor library
+    if hasattr(value, "tolist"):
+        return value.tolist()
+    for read in (operator.index, float):
+        try:
+            return read(value)
+        except TypeError:
+            pass
+    if isinstance(value, (set, frozenset, range)):
+        return list(value)
+    kind = type(value).__name__
+    raise TypeError(f"expected a number, a text, a list, a path or a mapping, not {kind}")
+
+
+def to_json(what: str, value: Any) -> str:
+    """`value` as JSON; `what` is its name in errors."""
+    try:
+        return json.dumps(value, default=_plain, allow_nan=False)
+    except (TypeError, ValueError) as error:
+        wrong = "neither NaN nor infinite is a value" if "JSON compliant" in str(error) else error
+        raise ReckonError(f"{what}: {wrong}") from None
+
+
+class NothingFitsError(LookupError):
+    """
+    No strategy fits in memory.  `reason` says by how much the nearest one does not, `raw` is the
+    answer of the library.
+    """
+
+    def __init__(self, reason: str, raw: Mapping[str, Any], options: Mapping[str, Any]) -> None:
+        super().__init__(reason, raw, options)
+        self.reason, self.raw, self._options = reason, dict(raw), dict(options)
+
+    def __str__(self) -> str:
+        return self.reason
+
+    @property
+    def accelerators(self) -> Optional[int]:
+        """A number of accelerators on which a strategy fits; None: not known."""
+        return self.raw.get("accelerators_that_fit") or self.raw.get("fewest_accelerators") or None
+
+    @property
+    def changes(self) -> List[Mapping[str, Any]]:
+        """
+        Changes of one or two choices that make the nearest strategy fit, fastest first: `change`
+        in words, `step_ratio`, `strategy`, `estimate`.  Empty: none does.  This asks `fit`.
+        """
+        try:
+            found = fit_of(self._options)
+        except ReckonError:
+            return []  # the question is none that `fit` answers, such as one of Calculon's
+        listed = found.get("shortage", {}).get("changes", [])
+        return list(listed) if isinstance(listed, list) else []
 
 
 def print_progress(what: str, done: int, total: int) -> None:
@@ -177,6 +236,13 @@ def command_schema(name: str, method: Optional[str] = None) -> str:
         _library.rk_free(text)
 
 
+def fit_of(options: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The answer of `fit` to a question of another command, whose other options are left out."""
+    known = json.loads(command_schema("fit"))["properties"]
+    asked = {key: value for key, value in options.items() if key.replace("-", "_") in known}
+    return json.loads(run_command("fit", {**asked, "json": True}).text)
+
+
 class Answer:
     """What a command wrote, what it remarked, and whether it found what was asked for."""
 
@@ -185,7 +251,8 @@ class Answer:
 
 
 def _encode(value: Any) -> Optional[bytes]:
-    return value.encode() if isinstance(value, str) else None
+    """A name or a path; a document that was given as a mapping is left to the job."""
+    return value.encode(errors="replace") if isinstance(value, str) else None
 
 
 def run_command(
@@ -193,12 +260,25 @@ def run_command(
 ) -> Answer:
     """
     Runs a command of `reckon`.  `options` has the names of the command line; None is as if absent.
-    Ctrl-C stops a search.  The interpreter lock is released while the library works.
+    Ctrl-C stops it at once.  The interpreter lock is released while the library works.
     """
-    given = {key: _document_text(value) for key, value in options.items() if value is not None}
+    given = {key: value for key, value in options.items() if value is not None}
+    request = {key: to_json(key, value) for key, value in given.items()}
+    names = {key: json.loads(request.get(key, "null")) for key in ("method", "model", "system")}
+    text = "{" + ", ".join(f"{json.dumps(key)}: {value}" for key, value in request.items()) + "}"
+
+    def work(report: Callable[..., bool]) -> Answer:
+        return _run_job(name, [_encode(value) for value in names.values()], text.encode(), report)
+
+    return Call(work, progress).run()
+
+
+def _run_job(
+    name: str, resolve: List[Optional[bytes]], request: bytes, report: Callable[..., bool]
+) -> Answer:
+    """Runs a command in this thread, until `report` returns False."""
     pieces: List[bytes] = []
     remarks: List[str] = []
-    raised: List[BaseException] = []
 
     @_WRITE
     def write(_user: Any, data: Any, size: int) -> None:
@@ -209,41 +289,24 @@ def run_command(
         remarks.append(line.decode(errors="replace"))
 
     @_PROGRESS
-    def report(_user: Any, at: Any) -> bool:
-        try:
-            if progress:
-                progress(at.contents.what.decode(), at.contents.done, at.contents.total)
-            return True
-        except BaseException as exception:  # Ctrl-C, or whatever the callback raises
-            raised.append(exception)
-            return False
+    def progress(_user: Any, at: Any) -> bool:
+        return report(at.contents.what.decode(), at.contents.done, at.contents.total)
 
     error, command, job = _Error(), ctypes.c_void_p(), ctypes.c_void_p()
     found = _library.rk_command_find(name.encode())
     if not found:
         raise ReckonError(f"reckon has no command {name!r}")
     _check(
-        _library.rk_command_resolve(
-            found,
-            _encode(given.get("method")),
-            _encode(given.get("model")),
-            _encode(given.get("system")),
-            ctypes.byref(command),
-            ctypes.byref(error),
-        ),
+        _library.rk_command_resolve(found, *resolve, ctypes.byref(command), ctypes.byref(error)),
         error,
     )
     _check(_library.rk_job_create(command, ctypes.byref(job), ctypes.byref(error)), error)
     try:
-        request = json.dumps(given).encode()
         _check(_library.rk_job_set_json(job, request, ctypes.byref(error)), error)
         control = _Control(
-            size=ctypes.sizeof(_Control), write=write, remark=remark, progress=report
+            size=ctypes.sizeof(_Control), write=write, remark=remark, progress=progress
         )
-        status = _library.rk_job_run(job, ctypes.byref(control), ctypes.byref(error))
-        if raised:
-            raise raised[0]
-        _check(status, error)
+        _check(_library.rk_job_run(job, ctypes.byref(control), ctypes.byref(error)), error)
         text = b"".join(pieces).decode()
         return Answer(text, remarks, bool(_library.rk_job_found(job)))
     finally:

@@ -191,7 +191,7 @@ def choice_of(raw: Mapping[str, Any]) -> Optional[Choice]:
 class Plan(Result):
     """
     Strategies, best first: distinct alternatives with a `label` and a `slowdown`, or with `top` the
-    fastest ones.  Empty where nothing fits: `raw` then says what is missing.
+    fastest ones.
     """
 
     choices: List[Choice]
@@ -200,8 +200,6 @@ class Plan(Result):
     @property
     def best(self) -> Choice:
         """The fastest strategy that fits."""
-        if not self.choices:
-            raise LookupError("no strategy fits; see .raw for what is missing")
         return self.choices[0]
 
     def rows(self) -> List[Dict[str, Any]]:
@@ -243,7 +241,8 @@ class Spread:
 class Run(Result):
     """
     A whole run: s, bytes, J, kg.  `simulated` has spreads of total_s, goodput, interruptions and,
-    with a price, cost.  `choice` is None, and the figures too, where nothing fits.
+    with a price, cost.  `choice` and figures are None in answers to --deadline and its like, which
+    are in `raw`.
     """
 
     choice: Optional[Choice]
@@ -302,6 +301,32 @@ def run_of(raw: Dict[str, Any]) -> Run:
     )
 
 
+def shortage_of(raw: Mapping[str, Any]) -> str:
+    """Why nothing fits, from the JSON answer of a search."""
+    if raw.get("clusters"):
+        return "no cluster meets the limits: give more accelerators, time, money or power"
+    least = raw.get("shortfall", {}).get("least_memory")
+    if least:
+        available = raw.get("system", {}).get("memory_bytes", 0)
+        return (
+            f"no strategy fits: the nearest needs {least['memory_bytes'] / 2**30:.2f} GiB of the "
+            f"{available / 2**30:.2f} GiB available"
+        )
+    nearest = raw.get("nearest", raw)
+    missing = nearest.get("shortage", {}).get("missing_bytes")
+    estimate = nearest.get("estimate", {})
+    if missing is None or "memory_total_bytes" not in estimate:
+        return "no strategy fits"
+    needed = estimate["memory_total_bytes"]
+    enough = raw.get("accelerators_that_fit")
+    return (
+        f"no strategy fits: the nearest needs {needed / 2**30:.2f} GiB on stage "
+        f"{estimate.get('worst_stage', 0)}, {missing / 2**30:.2f} GiB over the "
+        f"{estimate.get('memory_usable_bytes', 0) / 2**30:.2f} GiB available"
+        + (f"; with accelerators doubled, strategies fit at {enough}" if enough else "")
+    )
+
+
 @dataclasses.dataclass(frozen=True)
 class Table(Result):
     """Rows of an answer: points of a sweep, and whatever else is a table."""
@@ -326,6 +351,11 @@ class Sweep(Table):
     def plot(self, x: str, y: str, width: int = 640) -> "Picture":
         """A column over another, a dot per row."""
         return _scatter(self.items, x, y, width)
+
+
+@dataclasses.dataclass(frozen=True)
+class Explanation(Table):
+    """What each number of a machine is worth, the largest gain first; `raw["best"]` is without."""
 
 
 @dataclasses.dataclass(frozen=True)

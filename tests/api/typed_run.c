@@ -173,8 +173,9 @@ static void assert_refused(const struct documents *d, const rk_run_request *requ
     rk_error err;
     assert_int_equal(rk_predict_run(d->setup, request, NULL, &run, &err), RK_ERR_INVALID);
     assert_null(run);
-    if (!strstr(err.message, says)) {
-        fail_msg("\"%s\" lacks \"%s\"", err.message, says);
+    char text[1024];
+    if (!strstr(rk_error_text(&err, text, sizeof(text)), says)) {
+        fail_msg("\"%s\" lacks \"%s\"", text, says);
     }
 }
 

@@ -2,8 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """The Python package: answers, errors, progress and interruption."""
 
+import decimal
+import fractions
 import json
 import pathlib
+import pickle
 import sys
 import tempfile
 import threading
@@ -47,12 +50,103 @@ class Package(unittest.TestCase):
         self.assertTrue(choice.estimate.plot().svg.startswith("<svg"))
 
     def test_nothing_fits(self):
-        plan = reckon.plan("llama3.1-405b", "h100-sxm", accelerators=8, global_batch=8)
-        self.assertEqual(plan.choices, [])
-        with self.assertRaises(LookupError):
-            plan.best
+        """One exception says so in every call, with the reason and what would help."""
+        asked = dict(model="llama3-70b", system="h100-sxm", accelerators=4, global_batch=4)
+        grid = {"model": "llama3-70b", "system": "h100-sxm", "global_batch": 4,
+                "axes": [{"key": "accelerators", "values": [2, 4]}]}
+        calls = {
+            "plan": lambda: reckon.plan(**asked),
+            "estimate": lambda: reckon.estimate(**asked),
+            "run": lambda: reckon.run(tokens="1T", **asked),
+            "timeline": lambda: reckon.timeline(**asked),
+            "explain": lambda: reckon.explain(**asked),
+        }
+        for name, call in calls.items():
+            with self.subTest(call=name), self.assertRaises(reckon.NothingFitsError) as caught:
+                call()
+            error = pickle.loads(pickle.dumps(caught.exception))
+            self.assertIsInstance(error, LookupError)
+            self.assertIn("GiB over the 79.10 GiB available", error.reason, name)
+            self.assertIn(error.accelerators, (24, 32), name)
+            self.assertIn("offload optimizer", error.changes[0]["change"], name)
+            self.assertTrue(error.changes[0]["estimate"]["fits"], name)
+        with self.assertRaises(reckon.NothingFitsError) as caught:
+            reckon.sweep(grid)
+        self.assertEqual(caught.exception.changes, [])
+        self.assertIn("point,", caught.exception.raw["csv"])
+        grid["axes"][0]["values"] = [4, 64]
+        self.assertEqual([row["step_s"] is None for row in reckon.sweep(grid)], [True, False])
+        with self.assertRaises(reckon.NothingFitsError) as caught:
+            reckon.plan("seed-1T", "h100-80g-off512g50-nvl8", processors=8, batch=8,
+                        datatype="float8")
+        self.assertIn("1422.53 GiB of the 80.00 GiB", caught.exception.reason)
+        with self.assertRaises(reckon.NothingFitsError) as caught:
+            reckon.run("llama3-70b", "h100-sxm", tokens="15T", deadline="2d")
+        self.assertIn("no cluster meets the limits", str(caught.exception))
+
+    def test_what_does_not_fit_is_an_answer(self):
+        """Of fit, and of an estimate whose strategy is given in full."""
         fit = reckon.fit("llama3.1-405b", "h100-sxm", accelerators=8, global_batch=8)
         self.assertFalse(fit.fits)
+        given = reckon.estimate("llama3-70b", "h100-sxm", accelerators=4, tp=4, cp=1, pp=1, vp=1,
+                                micro_batch=1, zero=0, recompute="none", global_batch=4)
+        self.assertFalse(given.estimate.fits)
+        self.assertGreater(given.estimate.memory_total_bytes, given.estimate.memory_usable_bytes)
+
+    def test_numbers_of_any_type(self):
+        """Whatever has __index__ or __float__ is a number, as those of numpy are."""
+
+        class Whole:
+            def __init__(self, value):
+                self.value = value
+
+            def __index__(self):
+                return self.value
+
+        class Scalar:
+            """As a scalar of numpy: numpy.bool_ has __float__, but means true or false."""
+            shape = ()
+
+            def __init__(self, value):
+                self.value = value
+
+            def item(self):
+                return self.value
+
+        class Array:
+            shape = (2,)
+
+            def tolist(self):
+                return [1, 2]
+
+        plain = reckon.plan("llama3-8b", "h100-sxm", accelerators=8, global_batch=64, tp=[1, 2],
+                            max_memory=70.5, exhaustive=True)
+        other = reckon.plan("llama3-8b", "h100-sxm", accelerators=Whole(8), global_batch=Scalar(64),
+                            tp=Array(), max_memory=fractions.Fraction(141, 2),
+                            exhaustive=Scalar(True))
+        self.assertEqual(plain.best.strategy, other.best.strategy)
+        for tp in ({Whole(1): 2}, object(), float("nan"), [decimal.Decimal("inf")]):
+            with self.assertRaises(reckon.ReckonError) as caught:
+                reckon.plan("llama3-8b", "h100-sxm", accelerators=8, global_batch=64, tp=tp)
+            self.assertIn("tp: ", str(caught.exception))
+        rows = [{"id": "a", "model": "llama3-8b", "accelerator": "H100", "n_accel": Whole(8),
+                 "seq": 8192, "gbs": Scalar(64), "step_time_s": decimal.Decimal("6.5")}]
+        self.assertEqual(reckon.validate(rows).runs[0].step_measured_s, 6.5)
+        try:
+            import numpy
+        except ImportError:
+            return
+        counts = numpy.array([1, 2])
+        other = reckon.plan("llama3-8b", "h100-sxm", accelerators=numpy.int64(8), tp=counts,
+                            global_batch=numpy.uint16(64), max_memory=numpy.float64(70.5),
+                            exhaustive=numpy.bool_(True))
+        self.assertEqual(plain.best.strategy, other.best.strategy)
+
+    def test_explain(self):
+        explanation = reckon.explain("llama3-8b", "h100-sxm", accelerators=8, global_batch=64)
+        gains = [row["gain"] for row in explanation.rows() if row["runs"]]
+        self.assertEqual(gains, sorted(gains, reverse=True))
+        self.assertGreater(gains[0], 0.01)
 
     def test_errors_say_what_to_do(self):
         cases = [
@@ -126,10 +220,6 @@ class Package(unittest.TestCase):
         self.assertLess(run.simulated["cost"].p10, run.simulated["cost"].p90)
         self.assertTrue(run.plot().svg.startswith("<svg"))
         self.assertIn("<table>", run._repr_html_())
-        nothing = reckon.run("llama3.1-405b", "h100-sxm", accelerators=8, global_batch=8,
-                             tokens="1T")
-        self.assertIsNone(nothing.choice)
-        self.assertIsNone(nothing.days)
 
     def test_comm(self):
         comm = reckon.comm("h100-sxm", ranks=8, bytes="1Mi,1Gi")

@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Every enumeration, number and flag of the structs that programs fill, with its bounds. */
+#include "api/struct_tables.h"
+
+#include "base/error.h"
+#include "base/members.h"
+#include "base/units.h"
+#include "command/reckon_plan.h"
+#include "run/simulate.h"
+#include "strategy/strategy.h"
+
+/* ---- bounds ---------------------------------------------------------------------------------- */
+
+#define DEGREE_MAX  (1 << 30) /* degrees, batches and tokens, as of options */
+#define VALUE_MAX   (1 << 24) /* blocks, heads and sizes of a shape, as of `reckon shape` */
+#define TOP_MAX     1000
+#define AMOUNT_MAX  1e6    /* bytes per parameter, ratios and shares */
+#define REAL_MAX    0x1p63 /* as of options */
+#define BITS(count) ((1U << (count)) - 1)
+
+/* ---- setups ---------------------------------------------------------------------------------- */
+
+static const rk_member setup_choice[] = {
+    RK_MEMBER(rk_setup_choice, REAL, max_memory_bytes, 0, REAL_MAX),
+};
+
+/* ---- strategies ------------------------------------------------------------------------------ */
+
+#define DEGREE(name)        RK_MEMBER(rk_strategy, INT64, name, 1, DEGREE_MAX)
+#define AMOUNT(name)        RK_MEMBER(rk_strategy, INT64, name, 0, DEGREE_MAX)
+#define KIND(name, count)   RK_MEMBER(rk_strategy, ENUM, name, 0, (count)-1)
+#define SHARE(name, least_) RK_MEMBER(rk_strategy, REAL, name, least_, AMOUNT_MAX)
+#define SWITCH(name)        RK_FLAG(rk_strategy, name)
+
+static const rk_member strategy[] = {
+    DEGREE(tp),
+    DEGREE(cp),
+    DEGREE(pp),
+    DEGREE(vp),
+    DEGREE(dp),
+    DEGREE(ep),
+    DEGREE(etp),
+    SWITCH(sp),
+    KIND(cp_kind, RK_CP_ULYSSES + 1),
+    KIND(order, RK_ORDER_COUNT),
+    DEGREE(micro_batch),
+    DEGREE(global_batch),
+    DEGREE(seq),
+    AMOUNT(document),
+    KIND(schedule, RK_SCHEDULE_KIND_COUNT),
+    KIND(recompute, RK_REC_FULL + 1),
+    RK_MEMBER(rk_strategy, UNSIGNED, recompute_modules, 0, 2 * RK_MODULE_PROJECTION - 1),
+    AMOUNT(recompute_layers),
+    KIND(sharding, RK_SHARD_ALL + 1),
+    DEGREE(replicas),
+    KIND(precision, RK_PRECISION_COUNT),
+    KIND(fp8_recipe, RK_FP8_MX + 1),
+    SWITCH(low_weights),
+    SHARE(states.weight, 0),
+    SHARE(states.gradient, 0),
+    SHARE(states.optimizer, 0),
+    SHARE(states.gather, 0),
+    SHARE(states.reduce, 0),
+    SWITCH(flash_attention),
+    SWITCH(tp_overlap),
+    SWITCH(grad_overlap),
+    SWITCH(param_overlap),
+    SWITCH(pp_overlap),
+    SWITCH(moe_overlap),
+    SWITCH(graph_capture),
+    SWITCH(graph_step),
+    SWITCH(offload_optimizer),
+    SWITCH(offload_activations),
+    SWITCH(offload_weights),
+    AMOUNT(first_stage_layers),
+    AMOUNT(last_stage_layers),
+    SWITCH(count_embedding),
+    SWITCH(count_head),
+    SWITCH(mtp_before_head),
+    RK_MEMBER(rk_strategy, INT, layout_count, 0, RK_CHUNK_MAX),
+    AMOUNT(adapter_rank),
+    RK_MEMBER(rk_strategy, UNSIGNED, adapter_modules, 0, RK_ADAPTED_ATTENTION | RK_ADAPTED_FFN),
+    SHARE(learning, 0),
+    SHARE(capacity_factor, 0),
+    SHARE(imbalance, 1),
+    KIND(optimizer, RK_OPTIMIZER_COUNT),
+    SHARE(outer_states, 0),
+    SWITCH(nf4_weights),
+    SWITCH(low_activations),
+    KIND(attention_kernel, RK_KERNEL_COUNT),
+    AMOUNT(offload_layers),
+};
+
+#undef SHARE
+
+/* ---- spaces ---------------------------------------------------------------------------------- */
+
+#define DEGREES(name) RK_MEMBER(rk_space, COUNTS, name, 1, DEGREE_MAX)
+
+static const rk_member space[] = {
+    RK_MEMBER(rk_space, INT64, accelerators, 0, DEGREE_MAX),
+    RK_MEMBER(rk_space, INT64, global_batch, 0, DEGREE_MAX),
+    DEGREES(tp),
+    DEGREES(cp),
+    DEGREES(pp),
+    DEGREES(vp),
+    DEGREES(ep),
+    DEGREES(etp),
+    DEGREES(micro_batch),
+    RK_MEMBER(rk_space, COUNTS, zero, 0, RK_SHARD_ALL),
+    RK_MEMBER(rk_space, UNSIGNED, schedules, 0, BITS(RK_SCHEDULE_KIND_COUNT)),
+    RK_MEMBER(rk_space, UNSIGNED, recomputes, 0, BITS(RK_REC_FULL + 1)),
+    RK_MEMBER(rk_space, INT64, top, 0, TOP_MAX),
+    RK_MEMBER(rk_space, INT64, threads, 0, RK_THREADS_MAX),
+    RK_FLAG(rk_space, bounded),
+    RK_FLAG(rk_space, exhaustive),
+};
+
+/* ---- runs ------------------------------------------------------------------------------------ */
+
+#define REAL(name)        RK_MEMBER(rk_run_request, REAL, name, 0, REAL_MAX)
+#define REAL_OR_NOT(name) RK_MEMBER(rk_run_request, REAL, name, -REAL_MAX, REAL_MAX)
+
+static const rk_member run_request[] = {
+    REAL(tokens),
+    REAL(steps),
+    REAL(loss),
+    REAL(reference_batch),
+    REAL(step_s),
+    REAL(mfu_percent),
+    REAL(stragglers_percent),
+    REAL_OR_NOT(failures),
+    REAL_OR_NOT(restart_s),
+    RK_MEMBER(rk_run_request, INT64, spares, -REAL_MAX, RK_SPARES_MAX),
+    REAL(storage_bytes_per_s),
+    REAL(checkpoint_every_s),
+    RK_FLAG(rk_run_request, async_checkpoint),
+    REAL_OR_NOT(price_per_hour),
+    REAL(purchase_price),
+    REAL(life_years),
+    REAL(power_watts),
+    REAL(pue),
+    REAL_OR_NOT(carbon_g_per_kwh),
+    RK_MEMBER(rk_run_request, INT64, simulated_runs, 0, RK_SIMULATE_MAX),
+    RK_MEMBER(rk_run_request, INT64, seed, 0, REAL_MAX),
+};
+
+#undef REAL
+
+/* ---- co-design ------------------------------------------------------------------------------- */
+
+#define TARGET(name) RK_MEMBER(rk_machine_target, REAL, name, 0, REAL_MAX)
+
+static const rk_member machine_target[] = {
+    TARGET(step_s),
+    TARGET(tokens_per_s),
+    TARGET(days),
+    TARGET(tokens),
+};
+
+#define SHAPE_REAL(name, most_) RK_MEMBER(rk_shape_choice, REAL, name, 0, most_)
+#define SHAPE_LIST(name)        RK_MEMBER(rk_shape_choice, COUNTS, name, 1, VALUE_MAX)
+
+static const rk_member shape_choice[] = {
+    SHAPE_REAL(parameters, REAL_MAX),
+    SHAPE_REAL(tolerance_percent, 50),
+    SHAPE_LIST(blocks),
+    SHAPE_LIST(heads),
+    SHAPE_LIST(head_sizes),
+    RK_MEMBER(rk_shape_choice, INT64, head_multiple, 0, VALUE_MAX),
+    SHAPE_REAL(feedforward, REAL_MAX),
+    SHAPE_REAL(aspect_min, REAL_MAX),
+    SHAPE_REAL(aspect_max, REAL_MAX),
+};
+
+/* ---- measured runs and sweeps ---------------------------------------------------------------- */
+
+static const rk_member calibration_choice[] = {
+    RK_MEMBER(rk_calibration_choice, INT64, threads, 0, RK_THREADS_MAX),
+    RK_FLAG(rk_calibration_choice, quick),
+};
+
+static const rk_member sweep_control[] = {
+    RK_MEMBER(rk_sweep_control, INT64, threads, 0, RK_THREADS_MAX),
+    RK_FLAG(rk_sweep_control, resume),
+};
+
+/* ---- copies ---------------------------------------------------------------------------------- */
+
+#define TAKE(type, own, given, table, err)                                                         \
+    rk_members_take(own, sizeof(*(own)), given, type, table, COUNT(table), err)
+
+rk_status rk_take_setup_choice(const rk_setup_choice *given, rk_setup_choice *own, rk_error *err)
+{
+    *own = (rk_setup_choice){.size = sizeof(*own)};
+    return given ? TAKE("rk_setup_choice", own, given, setup_choice, err) : RK_OK;
+}
+
+rk_status rk_take_strategy(const rk_strategy *given, rk_strategy *own, rk_error *err)
+{
+    *own = (rk_strategy){.size = sizeof(*own)};
+    const rk_status status = TAKE("rk_strategy", own, given, strategy, err);
+    return !status && own->layout_count > 0 && !own->layout
+               ? rk_fail_at(err, RK_ERR_INVALID, "layout",
+                            "the layout is NULL, but layout_count is %d", own->layout_count)
+               : status;
+}
+
+rk_status rk_take_space(const rk_space *given, rk_space *own, rk_error *err)
+{
+    *own = (rk_space){.size = sizeof(*own)};
+    return TAKE("rk_space", own, given, space, err);
+}
+
+rk_status rk_take_run_request(const rk_run_request *given, rk_run_request *own, rk_error *err)
+{
+    rk_run_request_init(own, sizeof(*own));
+    return TAKE("rk_run_request", own, given, run_request, err);
+}
+
+rk_status rk_take_machine_target(const rk_machine_target *given, rk_machine_target *own,
+                                 rk_error *err)
+{
+    *own = (rk_machine_target){.size = sizeof(*own)};
+    return TAKE("rk_machine_target", own, given, machine_target, err);
+}
+
+rk_status rk_take_shape_choice(const rk_shape_choice *given, rk_shape_choice *own, rk_error *err)
+{
+    *own = (rk_shape_choice){.size = sizeof(*own)};
+    return given ? TAKE("rk_shape_choice", own, given, shape_choice, err) : RK_OK;
+}
+
+rk_status rk_take_validation_choice(const rk_validation_choice *given, rk_validation_choice *own,
+                                    rk_error *err)
+{
+    *own = (rk_validation_choice){.size = sizeof(*own)};
+    return given ? rk_members_take(own, sizeof(*own), given, "rk_validation_choice", NULL, 0, err)
+                 : RK_OK;
+}
+
+rk_status rk_take_calibration_choice(const rk_calibration_choice *given, rk_calibration_choice *own,
+                                     rk_error *err)
+{
+    *own = (rk_calibration_choice){.size = sizeof(*own)};
+    return given ? TAKE("rk_calibration_choice", own, given, calibration_choice, err) : RK_OK;
+}
+
+rk_status rk_take_sweep_control(const rk_sweep_control *given, rk_sweep_control *own, rk_error *err)
+{
+    *own = (rk_sweep_control){.size = sizeof(*own)};
+    return given ? TAKE("rk_sweep_control", own, given, sweep_control, err) : RK_OK;
+}
+
+rk_status rk_need(const void *given, const char *what, rk_error *err)
+{
+    return given ? RK_OK : rk_fail(err, RK_ERR_INVALID, "the %s is NULL", what);
+}
