@@ -5,6 +5,7 @@ A case need not be legal: run.py asks for another one where the rules refuse it.
 """
 
 import os
+import random
 
 from reference import collectives, kernels, strategies
 from reference.documents import DATA, STACK_DEFAULTS, load, load_system, system_of
@@ -164,6 +165,11 @@ def random_experts(rng):
     return fields
 
 
+STACK_FIELDS = ("hidden", "layers", "vocab", "seq", "tied", "norm", "norms_per_layer", "final_norm",
+                "parallel_block", "embedding_norm", "head_bias", "mtp_layers", "learned_positions",
+                "embedding_width", "layer_embedding", "layer_scalar")
+
+
 def random_model(rng):
     heads = rng.choice((8, 16, 32, 40, 64))
     model = {
@@ -208,7 +214,17 @@ def random_model(rng):
         model["mtp_pattern"] = [rng.randrange(len(kinds)) for _ in range(rng.choice((1, 2)))]
     if kind not in ("types", "hybrid") and model.get("window") and often(rng, 0.5):
         model["window_pattern"] = rng.choice(("wf", "wwf", "fw"))
-    return model
+    return without_attention(random.Random(repr(model)), model, heads, dense)
+
+
+def without_attention(rng, model, heads, dense):
+    """In some cases the same stack of one recurrence: no key of attention, no list of types."""
+    if not often(rng, 0.06):
+        return model
+    kept = {key: model[key] for key in STACK_FIELDS if key in model}
+    mixer = rng.choice((random_mamba2, random_recurrence))(rng, heads)
+    network = dense if often(rng, 0.5) else {"feed_forward": "none"}
+    return dict(kept, **mixer, **network)
 
 
 # ---- systems --------------------------------------------------------------------------------
