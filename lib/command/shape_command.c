@@ -159,7 +159,7 @@ static rk_status complete_wish(const rk_asked *asked, rk_shape_wish *wish, rk_er
 {
     rk_model_sizes sizes;
     asked->planner->method->sizes(&asked->problem, &sizes);
-    if (sizes.heads == 0) {
+    if (sizes.blocks > 0 && sizes.heads == 0) {
         return rk_fail(err, RK_ERR_INVALID,
                        "shapes vary the heads of attention, and the first layer of this model has "
                        "none; take a model whose first layer has attention");

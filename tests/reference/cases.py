@@ -298,7 +298,8 @@ def random_delta_rates(rng):
 def random_accelerator(rng):
     peak = between(rng, 50, 2500)
     gemm = {"bf16": random_engine(rng, peak), "fp8": random_engine(rng, 2 * peak),
-            "fp4": random_engine(rng, 4 * peak), "fp32": random_engine(rng, peak / 16),
+            "fp4": random_engine(rng, 4 * peak), "int8": random_engine(rng, 2 * peak),
+            "fp32": random_engine(rng, peak / 16),
             "tf32": random_engine(rng, peak / 2)}
     if often(rng, 0.3):
         gemm["fp16"] = random_engine(rng, peak)
@@ -513,8 +514,8 @@ def random_recompute(rng):
 
 
 def random_precision(rng):
-    precision = rng.choice(("bf16", "bf16", "bf16", "fp16", "fp8", "fp8", "fp4", "fp32", "tf32"))
-    low = precision in ("fp8", "fp4")
+    precision = rng.choice(("bf16", "bf16", "bf16", "fp16", "fp8", "fp8", "fp4", "int8", "fp32", "tf32"))
+    low = precision in ("fp8", "fp4", "int8")
     return {"precision": precision, "low_weights": low and often(rng, 0.4),
             "fp8_recipe": rng.choice(("tensorwise", "delayed", "blockwise", "mxfp8"))}
 
@@ -594,7 +595,7 @@ def random_strategy(rng, model, layers, has_experts):
             s.pop("replicas", None)
     if often(rng, 0.12):
         s["adapter_rank"] = rng.choice((8, 16, 64))
-        if s["precision"] not in ("fp8", "fp4") and often(rng, 0.5):
+        if s["precision"] not in ("fp8", "fp4", "int8") and often(rng, 0.5):
             s["nf4_weights"] = s["low_weights"] = True
         s["adapter_modules"] = rng.choice((["attention"], ["ffn"], ["attention", "ffn"]))
     return s
