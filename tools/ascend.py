@@ -5,7 +5,7 @@
     tools/ascend.py BUILD/reckon > docs/ascend.md
 
 Every row estimates a step (or a collective) without and with one technique, on nodes of Ascend
-910B2, on a CloudMatrix of Ascend 910C and on nodes of H800.
+910B2, on a CloudMatrix of Ascend 910C, whose ranks are dies, and on nodes of H800.
 """
 
 import json
@@ -14,7 +14,7 @@ import sys
 import tempfile
 
 # Groups that span levels: 8 nodes, two supernodes.
-LEVELS = (("atlas-800t-a2", "910B2, 8 nodes of 8", 64), ("cloudmatrix-384", "910C, 2 supernodes of 384", 768),
+LEVELS = (("atlas-800t-a2", "910B2, 8 nodes of 8", 64), ("cloudmatrix-384", "910C, 2 supernodes of 768", 1536),
           ("deepseek-v3-h800", "H800, 8 nodes of 8", 64))
 CLUSTERS = (("atlas-800t-a2", "910B2"), ("cloudmatrix-384", "910C"), ("deepseek-v3-h800", "H800"))
 DENSE = ["--model", "llama3-70b", "-p", "64", "-b", "128", "--tp", "8", "--pp", "4",
@@ -111,16 +111,17 @@ def hierarchical(reckon):
         for size in (1, 16, 256, 1024):
             serial = reckon.ways(system, ranks, size * MiB, "--chunks", "1")["ring"][0]
             ways = reckon.ways(system, ranks, size * MiB, "--chunks", "0")
+            whole = reckon.ways(system, ranks, size * MiB)
             cells = [f"{shown(ways['ring'][0])} ({ways['ring'][1]}; {gain(serial, ways['ring'][0])})"]
             for way in ("concurrent", "flat-ring"):
-                seconds = ways.get(way, (None,))[0]
+                seconds = whole.get(way, (None,))[0]
                 cells.append(f"{shown(seconds)} ({gain(serial, seconds)})" if seconds else "–")
             row(name, [f"{size} MiB", shown(serial), *cells])
     print("\nOn H800 one ring is slow for small tensors: its 126 steps go through all 64 ranks at the latency of")
     print("the NICs, where the ring between nodes takes 14. At 1 GiB it moves 1.97 of the tensor over the 8 NICs of a")
     print("node, the hierarchical form 1.75, but it keeps NVLink and NICs at work together without chunks. On 910B2")
     print("the mesh and the NICs take about as long as each other, so both at once nearly halve the time. Between two")
-    print("supernodes 384 NICs each carry 1/384 of the tensor: UB takes almost all of the time, and overlap gains nothing.")
+    print("supernodes the NICs of 768 dies each carry 1/768 of the tensor: UB takes almost all of the time, and overlap gains nothing.")
     print("\nThe 64 ranks of the table below are in one supernode of 910C, which has no levels: an all-reduce takes")
     print(", ".join(f"{shown(reckon.ways('cloudmatrix-384', 64, size * MiB)['ring'][0])} of {size} MiB"
                     for size in (1, 16, 256, 1024)) + " there.")

@@ -15,11 +15,19 @@
 extern "C" {
 #endif
 
-/* Number formats of GEMM operands. */
-typedef enum rk_precision { RK_FP32, RK_TF32, RK_BF16, RK_FP16, RK_FP8, RK_FP4 } rk_precision;
+/* Number formats of GEMM operands; int8 is that of AQT, scaled as fp8 is. */
+typedef enum rk_precision {
+    RK_FP32,
+    RK_TF32,
+    RK_BF16,
+    RK_FP16,
+    RK_FP8,
+    RK_FP4,
+    RK_INT8
+} rk_precision;
 
 /* Values of rk_precision. */
-#define RK_PRECISION_COUNT 6
+#define RK_PRECISION_COUNT 7
 
 /*
  * All schedules of a pipeline: RK_SCHEDULE_<kind>, the entry that its file in lib/schedule defines,
@@ -152,7 +160,7 @@ typedef struct rk_strategy {
     int64_t replicas;
     rk_precision precision;   /* of the linears */
     rk_fp8_recipe fp8_recipe; /* of linears in fp8 */
-    bool low_weights; /* weights of fp8 and fp4 linear layers exist only in that type, except the
+    bool low_weights; /* weights of low-precision linear layers exist only in that type, except the
                          optimizer's copy */
     rk_state_recipe states;                       /* bytes of model states */
     bool flash_attention;                         /* attention scores are never written to memory */

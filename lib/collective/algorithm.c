@@ -7,21 +7,9 @@ const char *const rk_collective_names[] = {
     "all_reduce", "reduce_scatter", "all_gather", "all_to_all", "broadcast",
     "send",       "scatter",        "gather",     "reduce",     NULL};
 
-const rk_algorithm *const rk_algorithms[] = {
-    &rk_algorithm_ring,
-    &rk_algorithm_tree,
-    &rk_algorithm_halving_doubling,
-    &rk_algorithm_nhr,
-    &rk_algorithm_nb,
-    &rk_algorithm_pat,
-    &rk_algorithm_chain,
-    &rk_algorithm_bruck,
-    &rk_algorithm_pairwise,
-    &rk_algorithm_direct,
-    &rk_algorithm_mesh,
-    &rk_algorithm_in_network,
-    NULL,
-};
+#define RK_ALGORITHM_ENTRY(name) &rk_algorithm_##name,
+const rk_algorithm *const rk_algorithms[RK_ALGORITHM_COUNT + 1] = {
+    RK_ALGORITHM_LIST(RK_ALGORITHM_ENTRY) NULL};
 
 const rk_algorithm *rk_algorithm_find(const char *name)
 {
@@ -35,8 +23,7 @@ const rk_algorithm *rk_algorithm_find(const char *name)
 
 bool rk_algorithm_runs(const rk_algorithm *algorithm, rk_collective op, int32_t ranks)
 {
-    /* an all-reduce by halving folds the ranks beyond a power of two in */
-    const bool any = !algorithm->powers_of_two || op == RK_COLL_ALL_REDUCE;
+    const bool any = !algorithm->powers_of_two || algorithm->any_ranks >> op & 1;
     return ranks >= 2 && (algorithm->ops >> op & 1) && (any || (ranks & (ranks - 1)) == 0);
 }
 

@@ -46,7 +46,8 @@ typedef struct rk_algorithm {
     const char *name;    /* as options spell it, e.g. "ring" */
     const char *purpose; /* one line for `list` and documentation */
     unsigned ops;        /* a bit per rk_collective */
-    bool powers_of_two;  /* other numbers of ranks are refused */
+    bool powers_of_two;  /* other numbers of ranks are refused, but for `any_ranks` */
+    unsigned any_ranks;  /* of those: a bit per rk_collective that folds in the ranks beyond */
     bool mesh;           /* made for a link per pair: bytes are those of one link */
     bool streams;        /* rounds overlap: links work all the time, latency counts every round */
     rk_collective_cost (*cost)(const rk_collective_job *job);
@@ -56,16 +57,34 @@ typedef struct rk_algorithm {
     void (*send)(const rk_collective_job *job, rk_message_visitor *visit, void *user);
 } rk_algorithm;
 
-extern const rk_algorithm rk_algorithm_ring, rk_algorithm_chain, rk_algorithm_tree,
-    rk_algorithm_halving_doubling, rk_algorithm_bruck, rk_algorithm_nhr, rk_algorithm_nb,
-    rk_algorithm_pairwise, rk_algorithm_direct, rk_algorithm_mesh, rk_algorithm_in_network,
-    rk_algorithm_pat;
+/* X(ring): rk_algorithm_ring of a file of its own.  Of equally fast ones the first is taken. */
+#define RK_ALGORITHM_LIST(X)                                                                       \
+    X(ring)                                                                                        \
+    X(tree)                                                                                        \
+    X(halving_doubling)                                                                            \
+    X(nhr)                                                                                         \
+    X(nb)                                                                                          \
+    X(pat)                                                                                         \
+    X(chain)                                                                                       \
+    X(bruck)                                                                                       \
+    X(pairwise)                                                                                    \
+    X(direct)                                                                                      \
+    X(mesh)                                                                                        \
+    X(in_network)
+
+#define RK_ALGORITHM_DECLARE(name) extern const rk_algorithm rk_algorithm_##name;
+RK_ALGORITHM_LIST(RK_ALGORITHM_DECLARE)
+#undef RK_ALGORITHM_DECLARE
+
+#define RK_ALGORITHM_ONE(name) +1
+enum { RK_ALGORITHM_COUNT = RK_ALGORITHM_LIST(RK_ALGORITHM_ONE) };
+#undef RK_ALGORITHM_ONE
 
 /* The chunks with which a chain is fastest. */
 int32_t rk_chain_chunks(int32_t ranks, double bytes, const rk_link *link);
 
 /* All of them; NULL-terminated. */
-extern const rk_algorithm *const rk_algorithms[];
+extern const rk_algorithm *const rk_algorithms[RK_ALGORITHM_COUNT + 1];
 
 /* The algorithm of a name; NULL: none. */
 const rk_algorithm *rk_algorithm_find(const char *name);

@@ -118,6 +118,7 @@ const rk_algorithm rk_algorithm_halving_doubling = {
     .purpose = "exchange of halves at growing distances; few rounds and least bytes",
     .ops = 1U << RK_COLL_ALL_REDUCE | 1U << RK_COLL_REDUCE_SCATTER | 1U << RK_COLL_ALL_GATHER,
     .powers_of_two = true,
+    .any_ranks = 1U << RK_COLL_ALL_REDUCE,
     .cost = halving_cost,
     .blocks = halving_blocks,
     .send = halving_send,

@@ -11,8 +11,8 @@
 
 static const char flat_exchange[] = "flat-exchange", ahc[] = "ahc";
 
-const char *const rk_way_names[] = {rk_flat_ring_name, flat_exchange, rk_concurrent_name,
-                                    rk_axes_name,      ahc,           NULL};
+const char *const rk_way_names[RK_WAY_NAME_COUNT + 1] = {
+    rk_flat_ring_name, flat_exchange, rk_concurrent_name, rk_axes_name, ahc, NULL};
 
 /*
  * To start one of many messages that are under way at once: 1 to 3 us a peer where accelerators
@@ -270,7 +270,7 @@ static rk_way way_by_tiers(const question *q, const rk_algorithm *algorithm)
  */
 static bool add_uneven(const question *q, rk_way *way)
 {
-    if (q->op != RK_COLL_ALL_REDUCE || q->options.chunks != RK_WAY_AS_MEASURED ||
+    if (q->op != RK_COLL_ALL_REDUCE ||
         rk_group_fewest(q->group, q->outer - 1) == below(q, q->outer) ||
         q->system->tiers[q->outer].kind == RK_TIER_TORUS) {
         return false;
@@ -340,11 +340,15 @@ static int by_seconds(const void *a, const void *b)
     return order ? order : strcmp(x->name, y->name);
 }
 
-/* A message between neighbours. */
+/* A message between neighbours, whose chunks follow each other: the fastest number is 1. */
 static rk_way way_of_send(const question *q)
 {
+    const int32_t asked = q->options.chunks, chunks = asked == RK_WAY_BEST_CHUNKS ? 1 : asked;
+    const double parts = chunks > 0 ? (double)chunks : 1;
     return (rk_way){.name = "direct",
-                    .seconds = rk_collective_seconds(q->system, q->op, q->bytes, q->group)};
+                    .chunks = chunks,
+                    .seconds = parts *
+                               rk_collective_seconds(q->system, q->op, q->bytes / parts, q->group)};
 }
 
 int rk_ways_find(const rk_system *system, const rk_group *group, rk_collective op, double bytes,
@@ -375,7 +379,8 @@ int rk_ways_find_with(const rk_system *system, const rk_group *group, rk_collect
     if (outer->kind == RK_TIER_TORUS) {
         ways[count++] = way_by_tiers(&q, NULL);
     }
-    if (group->within[0] < group->size) { /* else there is one tier, or one rank in each domain */
+    /* else there is one tier, or one rank in each domain; and these ways know no chunks */
+    if (group->within[0] < group->size && options->chunks == RK_WAY_AS_MEASURED) {
         count += add_flat_ring(&q, &ways[count]);
         count += add_flat_exchange(&q, &ways[count]);
         count += add_concurrent(&q, &ways[count]);

@@ -49,7 +49,10 @@ typedef struct rk_way_options {
  *     axes           rings along all axes of a torus at once
  *     ahc            all-reduce of domains with different numbers of ranks (HCCL's AHC)
  */
-#define RK_WAY_MAX 16
+enum { RK_WAY_NAME_COUNT = 5 };
+
+/* Each algorithm names one way at most: room for all of them. */
+enum { RK_WAY_MAX = RK_ALGORITHM_COUNT + RK_WAY_NAME_COUNT };
 
 /*
  * All ways to run `op` with `bytes` (as rk_collective_seconds counts them) on a group of two ranks
@@ -65,13 +68,13 @@ int rk_ways_find(const rk_system *system, const rk_group *group, rk_collective o
  *
  *     t = sum of all phases + (Q - 1) max over tiers (sum of its phases)       each of one chunk
  *
- * Ways that use all tiers at once know no chunks.
+ * Ways that use all tiers at once know no chunks, and are left out where chunks are asked for.
  */
 int rk_ways_find_with(const rk_system *system, const rk_group *group, rk_collective op,
                       double bytes, const rk_way_options *options, rk_way ways[RK_WAY_MAX]);
 
 /* The names of ways that are not algorithms; NULL-terminated. */
-extern const char *const rk_way_names[];
+extern const char *const rk_way_names[RK_WAY_NAME_COUNT + 1];
 
 /*
  * The algorithm or way of a name, in any case, as --algorithm spells it, or as NCCL and HCCL call

@@ -54,7 +54,7 @@ static rk_status set_bf16_step(const rk_setting *setting, rk_answer *answer, rk_
 {
     rk_strategy strategy = answer->strategy;
     rk_estimate estimate;
-    if (strategy.precision != RK_FP8 && strategy.precision != RK_FP4) {
+    if (!rk_is_low(strategy.precision)) {
         return RK_OK;
     }
     strategy.precision = RK_BF16;
@@ -242,7 +242,7 @@ void rk_write_strategy(FILE *to, const rk_strategy *s)
     write_field(to, s, "offload");
     (void)fputc('\n', to);
     rk_write_label(to, "");
-    if (s->precision == RK_FP8 || s->precision == RK_FP4) {
+    if (rk_is_low(s->precision)) {
         char recipe[RK_STRATEGY_TEXT_SIZE];
         (void)fprintf(to, "%s by the recipe %s, weights in %s\n", rk_precision_names[s->precision],
                       rk_strategy_text(s, rk_find_strategy_field("recipe"), recipe),

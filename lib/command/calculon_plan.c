@@ -5,6 +5,7 @@
 #include "base/extremes.h"
 #include "calculon/calculon_docs.h"
 #include "command/calculon_options.h"
+#include "job/output_form.h"
 
 #include <stdlib.h>
 
@@ -22,9 +23,11 @@ void rk_calculon_request_init(void *request)
 
 rk_status rk_calculon_request_check(void *request, rk_error *err)
 {
-    const rk_calculon_request *r = request;
+    rk_calculon_request *r = request;
+    const rk_output output = {
+        .path = r->output, .json = &r->json, .csv = &r->csv, .message = RK_OUTPUT_MESSAGE};
     return r->json && r->csv ? rk_fail(err, RK_ERR_INVALID, "--json and --csv exclude each other")
-                             : RK_OK;
+                             : rk_output_settle(&output, err);
 }
 
 const rk_option rk_calculon_plan_options[RK_CALCULON_PLAN_OPTIONS] = {

@@ -2,6 +2,7 @@
 /* `reckon calibrate`: fits constants of documents to measurements. */
 #include "command/calibrate_report.h"
 #include "command/commands.h"
+#include "job/output_form.h"
 
 #include "work/parallel.h"
 
@@ -73,6 +74,18 @@ static void init_calibrate(void *arguments)
     args->threads = rk_core_count();
 }
 
+static rk_status check_calibrate(void *arguments, rk_error *err)
+{
+    calibrate_arguments *args = arguments;
+    const rk_output output = {.path = args->output,
+                              .json = &args->json,
+                              .message = "the report is written as .json or text"};
+    const rk_status status = rk_output_settle(&output, err);
+    return status ? status
+                  : rk_output_check("rows", args->rows, 1U << RK_OUTPUT_CSV,
+                                    "the errors of rows are written as .csv", err);
+}
+
 static rk_status run_calibrate(rk_job *job, void *arguments, rk_error *err)
 {
     const calibrate_arguments *args = arguments;
@@ -104,5 +117,6 @@ const rk_command rk_command_calibrate = {
              "example: reckon calibrate data/calibrations/gemm-hopper.json",
     .size = sizeof(calibrate_arguments),
     .init = init_calibrate,
+    .complete = check_calibrate,
     .run = run_calibrate,
 };

@@ -148,7 +148,7 @@ static void visit_ways(const struct comm *comm, timing *t, double moved, visit_t
     const bool best = strcmp(asked, "best") == 0, all = strcmp(asked, "all") == 0;
     const int count =
         rk_ways_find_with(comm->system, &comm->group, t->op, moved, &comm->options, ways);
-    for (int i = 0; i < (best ? 1 : count); i++) {
+    for (int i = 0; i < count && !(best && i > 0); i++) {
         if (best || all || strcmp(ways[i].name, asked) == 0) {
             t->way = &ways[i];
             t->seconds = ways[i].seconds;
@@ -203,7 +203,7 @@ static rk_status find_algorithm(struct comm *comm, rk_error *err)
     static const char *const choices[] = {"best", "all", "nccl", NULL};
     const bool ways = comm->args->explain || comm->args->chunks >= 0;
     const char *asked = comm->args->algorithm ? comm->args->algorithm : ways ? "best" : NULL;
-    char names[400];
+    char names[RK_WAY_MAX * 32];
     size_t length = 0;
     if (!asked) {
         return RK_OK;
@@ -212,12 +212,10 @@ static rk_status find_algorithm(struct comm *comm, rk_error *err)
     if (comm->algorithm) {
         return RK_OK;
     }
-    for (size_t i = 0; rk_algorithms[i]; i++) {
-        length += (size_t)snprintf(names + length, sizeof(names) - length, "%s, ",
-                                   rk_algorithms[i]->name);
-    }
-    for (size_t i = 0; rk_way_names[i]; i++) {
-        length += (size_t)snprintf(names + length, sizeof(names) - length, "%s, ", rk_way_names[i]);
+    for (int i = 0; i < RK_WAY_MAX; i++) {
+        const char *name =
+            i < RK_ALGORITHM_COUNT ? rk_algorithms[i]->name : rk_way_names[i - RK_ALGORITHM_COUNT];
+        length += (size_t)snprintf(names + length, sizeof(names) - length, "%.29s, ", name);
     }
     return rk_fail(err, RK_ERR_INVALID, "--algorithm must be %sbest, all or nccl, not '%s'", names,
                    asked);
@@ -249,6 +247,13 @@ static rk_status check_algorithm(const struct comm *comm, rk_error *err)
                        "--algorithm best takes the fastest");
     }
     for_each(comm, count_timing, &count);
+    if (count == 0 && comm->args->chunks >= 0 && is_name(comm->algorithm, rk_way_names) &&
+        strcmp(comm->algorithm, rk_axes_name) != 0) {
+        return rk_fail(err, RK_ERR_INVALID,
+                       "'%s' uses all tiers at once and has no chunks; leave out --chunks, or name "
+                       "an algorithm that runs tier by tier, such as ring",
+                       asked);
+    }
     if (count == 0 && strcmp(comm->algorithm, "in-network") == 0 &&
         !outermost(comm)->in_network_reduce) {
         return rk_fail(
@@ -652,7 +657,7 @@ static rk_status answer(rk_job *job, const struct comm *comm, rk_error *err)
 
 static rk_status run_comm(rk_job *job, void *arguments, rk_error *err)
 {
-    const rk_comm_args *args = arguments;
+    rk_comm_args *args = arguments;
     rk_system system;
     rk_status status = rk_comm_check(args, err);
     if (status || args->fit) {

@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "comm/way.h"
+#include "job/output_form.h"
 
 #include <string.h>
 
@@ -256,8 +257,21 @@ static rk_status check_ways(const rk_comm_args *args, rk_error *err)
     return RK_OK;
 }
 
-rk_status rk_comm_check(const rk_comm_args *args, rk_error *err)
+/* The formats that the files ask for. */
+static rk_status settle_files(rk_comm_args *args, rk_error *err)
 {
+    const rk_output output = {
+        .path = args->output, .json = &args->json, .csv = &args->csv, .message = RK_OUTPUT_MESSAGE};
+    const rk_status status = rk_output_settle(&output, err);
+    return status ? status : rk_output_check_plot("plot", args->plot, err);
+}
+
+rk_status rk_comm_check(rk_comm_args *args, rk_error *err)
+{
+    const rk_status settled = settle_files(args, err);
+    if (settled) {
+        return settled;
+    }
     if (args->json && args->csv) {
         return rk_fail(err, RK_ERR_INVALID, "--json and --csv exclude each other");
     }

@@ -27,7 +27,7 @@ extern const rk_option rk_comm_options[RK_COMM_OPTIONS];
 /* The values of options that are not given. */
 void rk_comm_init(void *arguments);
 
-/* Refuses options that exclude or need each other. */
-rk_status rk_comm_check(const rk_comm_args *args, rk_error *err);
+/* Takes the format from the output file; refuses options that exclude or need each other. */
+rk_status rk_comm_check(rk_comm_args *args, rk_error *err);
 
 #endif

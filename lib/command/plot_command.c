@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `reckon plot`: figures and pages of results. */
 #include "command/commands.h"
+#include "job/output_form.h"
 #include "study/studies.h"
 
 #include "base/error.h"
@@ -38,6 +39,7 @@ static const rk_option plot_options[] = {
      .help = "figure of a page to draw"},
 };
 
+static rk_status check_plot(void *arguments, rk_error *err);
 static rk_status run_plot(rk_job *job, void *arguments, rk_error *err);
 
 const rk_command rk_command_plot = {
@@ -47,6 +49,7 @@ const rk_command rk_command_plot = {
     .option_count = sizeof(plot_options) / sizeof(plot_options[0]),
     .notes = "Exit status: 0 done, 2 wrong usage or wrong input.",
     .size = sizeof(struct plot_arguments),
+    .complete = check_plot,
     .run = run_plot,
 };
 
@@ -133,6 +136,18 @@ static rk_status write_output(const rk_job *job, const rk_study *study,
     }
     rk_status status = write_page(job, study, path, html, err);
     return status || html ? status : write_figures(job, study, path, err);
+}
+
+static rk_status check_plot(void *arguments, rk_error *err)
+{
+    const struct plot_arguments *args = arguments;
+    const bool page = args->output && rk_ends_with(args->output, ".md");
+    const unsigned written = 1U << RK_OUTPUT_SVG | 1U << RK_OUTPUT_HTML;
+    return page ? RK_OK
+                : rk_output_check("output", args->output, written,
+                                  "plots are written as SVG; name a file that ends in .svg, or in "
+                                  ".html or .md for the page",
+                                  err);
 }
 
 static rk_status run_plot(rk_job *job, void *arguments, rk_error *err)

@@ -2,6 +2,7 @@
 /* `reckon shape`: the model of a given size that maps best onto a machine. */
 #include "command/shape_command.h"
 
+#include "base/error.h"
 #include "command/calculon_options.h"
 #include "command/commands.h"
 #include "request/launch_flags.h"
@@ -154,16 +155,22 @@ static rk_status search(rk_job *job, rk_shape_answer *s, rk_error *err)
 }
 
 /* The model supplies what the request leaves open. */
-static void complete_wish(const rk_asked *asked, rk_shape_wish *wish)
+static rk_status complete_wish(const rk_asked *asked, rk_shape_wish *wish, rk_error *err)
 {
     rk_model_sizes sizes;
     asked->planner->method->sizes(&asked->problem, &sizes);
+    if (sizes.blocks > 0 && sizes.heads == 0) {
+        return rk_fail(err, RK_ERR_INVALID,
+                       "shapes vary the heads of attention, and the first layer of this model has "
+                       "none; take a model whose first layer has attention");
+    }
     if (!(wish->parameters > 0)) {
         wish->parameters = sizes.parameters;
     }
     if (wish->head_sizes.count == 0) {
         wish->head_sizes = (rk_option_counts){1, {sizes.head_size}};
     }
+    return RK_OK;
 }
 
 rk_status rk_shape_answer_find(rk_job *job, rk_shape_answer *s, rk_error *err)
@@ -172,8 +179,8 @@ rk_status rk_shape_answer_find(rk_job *job, rk_shape_answer *s, rk_error *err)
     if (planner->set_seq) {
         planner->set_seq(&s->asked, s->wish.seq);
     }
-    complete_wish(&s->asked, &s->wish);
-    return search(job, s, err);
+    const rk_status status = complete_wish(&s->asked, &s->wish, err);
+    return status ? status : search(job, s, err);
 }
 
 static rk_status write_answer(const rk_job *job, const rk_shape_answer *s, rk_error *err)

@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "command/commands.h"
+#include "job/output_form.h"
 #include "work/share.h"
 
 #include <inttypes.h>
@@ -120,7 +121,8 @@ static rk_status check_arguments(void *arguments, rk_error *err)
     if (!args->output && !args->sqlite) {
         args->output = "-";
     }
-    return RK_OK;
+    return rk_output_check("output", args->output, 1U << RK_OUTPUT_CSV,
+                           "a sweep is written as .csv, or with --sqlite as a database", err);
 }
 
 static rk_status write_counts(FILE *to, const void *what, rk_table_style style, rk_error *err)

@@ -7,8 +7,8 @@
 #include "base/time_text.h"
 #include "command/commands.h"
 #include "command/found.h"
+#include "job/output_form.h"
 #include "request/launch_flags.h"
-#include "request/request_check.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -6,6 +6,7 @@
 #include "command/commands.h"
 #include "command/whole_runs.h"
 #include "io/json.h"
+#include "job/output_form.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -240,6 +241,23 @@ static void init_validate(void *arguments)
     request->by = 1u << RK_BY_SOURCE | 1u << RK_BY_KIND;
 }
 
+/* The formats that the files ask for. */
+static rk_status settle_files(rk_validate_request *request, rk_error *err)
+{
+    const rk_output output = {
+        .path = request->output,
+        .json = request->whole ? NULL : &request->json,
+        .csv = request->whole ? NULL : &request->csv,
+        .message = request->whole ? "whole runs are compared in a Markdown table: .md or text"
+                                  : RK_OUTPUT_MESSAGE,
+    };
+    rk_status status = rk_output_settle(&output, err);
+    status = status ? status
+                    : rk_output_check("residuals", request->residuals, 1U << RK_OUTPUT_JSON,
+                                      "residuals are written as .json", err);
+    return status ? status : rk_output_check_plot("plot", request->plot, err);
+}
+
 static rk_status check_request(void *arguments, rk_error *err)
 {
     rk_validate_request *request = arguments;
@@ -248,6 +266,10 @@ static rk_status check_request(void *arguments, rk_error *err)
     }
     if (request->json && request->csv) {
         return rk_fail(err, RK_ERR_INVALID, "--json and --csv exclude each other");
+    }
+    const rk_status status = settle_files(request, err);
+    if (status) {
+        return status;
     }
     if (request->figures && (request->split >= 0 || request->only || request->csv)) {
         return rk_fail(err, RK_ERR_INVALID,

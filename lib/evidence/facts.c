@@ -170,7 +170,7 @@ const rk_field rk_run_fact_fields[] = {
         "with full recompute, one layer in so many is checkpointed; 0: all"),
     NAMES("precision", precision, rk_precision_names, "of the linears"),
     NAMES("fp8_recipe", fp8_recipe, rk_fp8_recipe_names, "how fp8 is scaled"),
-    FLAG("low_weights", low_weights, "weights of fp8 and fp4 linears are kept in them alone"),
+    FLAG("low_weights", low_weights, "weights of low-precision linears are kept in it alone"),
     FLAG("low_activations", low_activations, "inputs of gated activations are kept in fp8"),
     FLAG("flash_attention", flash_attention, "attention does not write its scores"),
     NAMES("attention_kernel", kernel, kernel_names,

@@ -46,7 +46,7 @@ rk_kin rk_kin_of(const rk_system *system, const rk_stack *stack, const rk_model 
     const int64_t node = system->tiers[0].size;
     rk_kin kin = {
         .several = rk_strategy_ranks(strategy) > node,
-        .low = strategy->precision == RK_FP8 || strategy->precision == RK_FP4,
+        .low = rk_is_low(strategy->precision),
         .frozen = strategy->adapter_rank > 0,
         .uncertain = system->accelerator.uncertain,
         .kernel = kernel_error(system, stack, strategy, estimate),

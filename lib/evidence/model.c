@@ -74,11 +74,11 @@ static rk_status read_shared(const rk_run_table *table, size_t row, sizes *out, 
 }
 
 /* The column without which there is no model; NULL: none. */
-static const char *missing_size(const sizes *n)
+static const char *missing_size(const sizes *n, bool attends)
 {
     return n->layers < 1 || n->layers > RK_LAYER_MAX ? "layers"
            : n->hidden < 1                           ? "hidden"
-           : n->heads < 1                            ? "heads"
+           : attends && n->heads < 1                 ? "heads"
            : n->vocab < 1                            ? "vocab"
            : n->experts > 0 && n->top_k < 1          ? "moe_topk"
                                                      : NULL;
@@ -199,14 +199,24 @@ static int64_t usual_heads(int64_t hidden, int64_t tp)
 
 enum { USUAL_VOCAB = 50304 }; /* of GPT-2, padded to a multiple of 128 */
 
-static void assume_sizes(const rk_run_facts *facts, sizes *n, uint64_t *assumed)
+static bool has_attention(const rk_model *model)
+{
+    bool attends = false;
+    for (int i = 0; i < model->type_count; i++) {
+        attends |= model->types[i].attention.query_heads > 0;
+    }
+    return attends;
+}
+
+/* `attends`: the model needs heads. */
+static void assume_sizes(const rk_run_facts *facts, bool attends, sizes *n, uint64_t *assumed)
 {
     n->vocab = n->vocab ? n->vocab : facts->vocab;
     if (n->vocab == 0) {
         n->vocab = USUAL_VOCAB;
         *assumed |= rk_run_column_bit(RK_RUN_VOCAB);
     }
-    if (n->heads == 0 && n->hidden > 0) {
+    if (attends && n->heads == 0 && n->hidden > 0) {
         n->heads = usual_heads(n->hidden, n->tp > 1 ? n->tp : 1);
         *assumed |= rk_run_column_bit(RK_RUN_HEADS);
     }
@@ -234,9 +244,10 @@ rk_status rk_run_model_of(const rk_run_sources *sources, const rk_run_table *tab
     if (known) {
         fill_sizes(known, &n);
     }
-    assume_sizes(facts, &n, assumed);
-    const char *missing = missing_size(&n);
-    if (facts->hybrid && (!known || n.layers != known->layers || n.hidden != known->hidden)) {
+    const bool attends = !known || has_attention(known), hybrid = facts->hybrid || !attends;
+    assume_sizes(facts, attends, &n, assumed);
+    const char *missing = missing_size(&n, attends);
+    if (hybrid && (!known || n.layers != known->layers || n.hidden != known->hidden)) {
         return rk_fail(
             err, RK_ERR_INVALID,
             "layers that are not of attention: no column describes them; name a model of "
@@ -251,7 +262,7 @@ rk_status rk_run_model_of(const rk_run_sources *sources, const rk_run_table *tab
                            ? ""
                            : ", and the catalogue has no model of this name");
     }
-    const bool whole = is_whole(table, row) || facts->hybrid;
+    const bool whole = is_whole(table, row) || hybrid;
     if (known) {
         *model = *known;
         model->mtp_layers = facts->mtp ? model->mtp_layers : 0;

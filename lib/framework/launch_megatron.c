@@ -245,6 +245,10 @@ static rk_status check(const rk_launch *launch, rk_error *err)
         return rk_fail(err, RK_ERR_INVALID,
                        "Megatron-LM has no adapters; leave out --lora-rank, or emit nothing");
     }
+    if (s->precision == RK_INT8) {
+        return rk_fail(err, RK_ERR_INVALID,
+                       "Megatron-LM does not train in int8; use bf16 or fp8, or emit nothing");
+    }
     if (s->recompute == RK_REC_SELECTIVE && s->recompute_modules & RK_MODULE_OPERATORS) {
         return rk_fail(err, RK_ERR_INVALID,
                        "Megatron-LM recomputes modules or layers, not operators");

@@ -230,7 +230,7 @@ rk_status rk_titan_check(const rk_launch *launch, rk_error *err)
         return rk_fail(err, RK_ERR_INVALID,
                        "torchtitan splits sequences by ring or all-gather, not by Ulysses");
     }
-    if (s->precision == RK_FP16 || s->precision == RK_FP4 ||
+    if (s->precision == RK_FP16 || s->precision == RK_FP4 || s->precision == RK_INT8 ||
         (s->precision == RK_FP8 &&
          (s->fp8_recipe == RK_FP8_BLOCKWISE || s->fp8_recipe == RK_FP8_DELAYED))) {
         return rk_fail(err, RK_ERR_INVALID,

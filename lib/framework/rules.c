@@ -314,14 +314,13 @@ static int64_t missing_kernel(const struct question *q)
 static int64_t low_weights_without_linears(const struct question *q)
 {
     return q->strategy->low_weights && !q->strategy->nf4_weights &&
-           q->strategy->precision != RK_FP8 && q->strategy->precision != RK_FP4;
+           !rk_is_low(q->strategy->precision);
 }
 
 static int64_t nf4_without_adapters(const struct question *q)
 {
     const rk_strategy *s = q->strategy;
-    const bool wide = s->precision != RK_FP8 && s->precision != RK_FP4;
-    return s->nf4_weights && (s->adapter_rank == 0 || !wide || !s->low_weights);
+    return s->nf4_weights && (s->adapter_rank == 0 || rk_is_low(s->precision) || !s->low_weights);
 }
 
 static int64_t low_activations_without_gate(const struct question *q)
@@ -449,7 +448,8 @@ const struct rk_rule rk_rules_arithmetic[] = {
     {"attention kernel", missing_kernel, VARY_NONE,
      "there is no attention kernel {attention} for {accelerator}; use flash"},
     {"fp8 weights need fp8", low_weights_without_linears, VARY_NONE,
-     "weights are kept in the precision of the linears, but that is {precision}; use fp8 or fp4"},
+     "weights are kept in the precision of the linears, but that is {precision}; use fp8, fp4 or "
+     "int8"},
     {"nf4 needs adapters", nf4_without_adapters, VARY_NONE,
      "weights in NF4 are frozen and multiplied in 16 bits: use adapters (lora-rank) and bf16, fp16 "
      "or tf32, not {precision}"},

@@ -18,10 +18,8 @@ static const char *const qk_norm_names[] = {"none", "head", "full", "head_bias",
 static const char *const kv_source_names[] = {"own", "keys", "borrowed", NULL};
 
 static const rk_field fields[] = {
-    {.name = "heads",
-     .type = RK_FIELD_INT,
-     .offset = offsetof(rk_layer_type, attention.query_heads),
-     .help = "an integer: query heads"},
+    RK_LAYER_SIZE(heads, attention.query_heads,
+                  "query heads; required where a layer has attention"),
     RK_LAYER_SIZE(kv_heads, attention.kv_heads, "key and value heads; default heads"),
     RK_LAYER_SIZE(head_size, attention.head_size, "elements per head; default hidden / heads"),
     RK_LAYER_SIZE(value_size, attention.value_size, "elements per value head; default head_size"),

@@ -49,11 +49,6 @@ static const struct format *format_of(const rk_strategy *strategy)
     return strategy->precision == RK_FP4 ? &nvfp4_format : &fp8_formats[strategy->fp8_recipe];
 }
 
-bool rk_is_low(rk_precision precision)
-{
-    return precision == RK_FP8 || precision == RK_FP4;
-}
-
 double rk_activation_bytes(const rk_strategy *strategy)
 {
     return rk_is_full(strategy->precision) ? 4 : 2;

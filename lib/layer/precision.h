@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Linears in 8 and 4 bits: what the scaled copies of their operands take, and what casting moves.
- * Attention, router, embedding and head stay in 16 bits.  Sources: Transformer Engine, "Performance
- * considerations" of low-precision training; model specification 1.5.7, 3.7 and 6.6.
+ * Linears in 8 and 4 bits (rk_is_low): what the scaled copies of their operands take, and what
+ * casting moves. Attention, router, embedding and head stay in 16 bits.  Sources: Transformer
+ * Engine, "Performance considerations" of low-precision training; model specification 1.5.7, 3.7
+ * and 6.6.
  */
 #ifndef RK_LAYER_PRECISION_H
 #define RK_LAYER_PRECISION_H
 
 #include "stack/stack.h"
 #include "strategy/strategy.h"
-
-bool rk_is_low(rk_precision precision);
 
 /*
  * Bytes of an element of activations, and of their gradients and messages: 4 in fp32 and TF32,

@@ -18,6 +18,9 @@
 #include <stdio.h>
 #include <string.h>
 
+/* In place of query heads, of which only layers with attention need a number. */
+#define HEADS_ABSENT INT64_MIN
+
 /* What a document says, before its layers are laid out. */
 typedef struct draft {
     const rk_kinds *kinds;
@@ -199,6 +202,11 @@ static rk_status complete_layer(draft *d, const char *path, rk_error *err)
         return fail_below(rk_json_path_member(path, err->path, member), err);
     }
     const rk_part_kind *mixer = &layer->mixer->part, *network = &layer->feed_forward->part;
+    if ((mixer->shapes & RK_SHAPE_ATTENTION) && layer->attention.query_heads == HEADS_ABSENT) {
+        return rk_fail_at(err, RK_ERR_INVALID, path,
+                          "the key \"heads\" is missing: expected an integer, or a \"mixer\" "
+                          "without attention");
+    }
     rk_status status = mixer->complete ? mixer->complete(layer, hidden, path, err) : RK_OK;
     if (!status && network->complete) {
         status = network->complete(layer, hidden, path, err);
@@ -258,8 +266,10 @@ static rk_status lay_by_rules(draft *d, rk_error *err)
     d->layer.attention.window = 0;
     d->layer.attention.chunked = false;
     rk_layer_kinds(&d->layer, &windowed, d->kinds, kinds);
-    for (int i = 0; i < RK_KIND_COUNT && d->mixer; i++) {
-        kinds[i].mixer = d->layer.mixer; /* by its name, which no sizes claim */
+    for (int i = 0; i < RK_KIND_COUNT; i++) { /* by their names, which no sizes claim */
+        kinds[i].mixer = d->mixer ? d->layer.mixer : kinds[i].mixer;
+        kinds[i].feed_forward =
+            d->feed_forward && !has_experts ? d->layer.feed_forward : kinds[i].feed_forward;
     }
     for (int i = 0; i < d->layers; i++) {
         const bool in_window = pattern[(size_t)i % period] == 'w';
@@ -396,7 +406,7 @@ rk_status rk_model_from_json(const json_t *object, const rk_kinds *kinds, rk_mod
     draft d = {
         .kinds = kinds,
         .model = {.final_norm = true},
-        .layer = {.ffn = {.gated = true}},
+        .layer = {.ffn = {.gated = true}, .attention = {.query_heads = HEADS_ABSENT}},
         .norms_per_layer = 2,
         .moe_every = 1,
     };

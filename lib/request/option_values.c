@@ -6,10 +6,10 @@
 #include "strategy/optimizer.h"
 
 const char *const rk_precision_choices[] = {
-    "bf16", "fp16", "fp8", "fp4", "fp32", "tf32", "mxfp8", "nvfp4", NULL,
+    "bf16", "fp16", "fp8", "fp4", "fp32", "tf32", "mxfp8", "nvfp4", "int8", NULL,
 };
-static const rk_precision precisions[] = {RK_BF16, RK_FP16, RK_FP8, RK_FP4,
-                                          RK_FP32, RK_TF32, RK_FP8, RK_FP4};
+static const rk_precision precisions[] = {RK_BF16, RK_FP16, RK_FP8, RK_FP4, RK_FP32,
+                                          RK_TF32, RK_FP8,  RK_FP4, RK_INT8};
 enum { PRECISION_MXFP8 = 6 };
 
 const char *const rk_attention_choices[] = {RK_ATTENTION_NAMES, NULL};

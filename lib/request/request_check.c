@@ -97,71 +97,18 @@ rk_status rk_request_check(const rk_request *r, rk_error *err)
 
 /* ---- files ----------------------------------------------------------------------------------- */
 
-rk_output_form rk_output_form_of(const char *output)
-{
-    static const struct {
-        const char *ending;
-        rk_output_form form;
-    } forms[] = {
-        {".txt", RK_OUTPUT_TEXT},        {".json", RK_OUTPUT_JSON},
-        {".csv", RK_OUTPUT_CSV},         {".svg", RK_OUTPUT_SVG},
-        {".png", RK_OUTPUT_UNKNOWN},     {".jpg", RK_OUTPUT_UNKNOWN},
-        {".jpeg", RK_OUTPUT_UNKNOWN},    {".gif", RK_OUTPUT_UNKNOWN},
-        {".webp", RK_OUTPUT_UNKNOWN},    {".pdf", RK_OUTPUT_UNKNOWN},
-        {".eps", RK_OUTPUT_UNKNOWN},     {".ps", RK_OUTPUT_UNKNOWN},
-        {".html", RK_OUTPUT_UNKNOWN},    {".htm", RK_OUTPUT_UNKNOWN},
-        {".xlsx", RK_OUTPUT_UNKNOWN},    {".xls", RK_OUTPUT_UNKNOWN},
-        {".ods", RK_OUTPUT_UNKNOWN},     {".tsv", RK_OUTPUT_UNKNOWN},
-        {".yaml", RK_OUTPUT_UNKNOWN},    {".yml", RK_OUTPUT_UNKNOWN},
-        {".parquet", RK_OUTPUT_UNKNOWN}, {".sqlite", RK_OUTPUT_UNKNOWN},
-        {".db", RK_OUTPUT_UNKNOWN},      {".zip", RK_OUTPUT_UNKNOWN},
-        {".xz", RK_OUTPUT_UNKNOWN},      {".zst", RK_OUTPUT_UNKNOWN},
-        {".bz2", RK_OUTPUT_UNKNOWN},
-    };
-    char name[512];
-    size_t length = strlen(output);
-    if (rk_ends_with(output, ".gz")) {
-        length -= 3;
-    }
-    const size_t from = length < sizeof(name) ? 0 : length - sizeof(name) + 1;
-    memcpy(name, output + from, length - from);
-    name[length - from] = '\0';
-    for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
-        if (rk_ends_with(name, forms[i].ending)) {
-            return forms[i].form;
-        }
-    }
-    return RK_OUTPUT_ANY;
-}
-
-/* What is wrong with the form of a file; NULL: nothing. */
-static const char *find_fault(const rk_request *r, rk_output_form form)
-{
-    if (form == RK_OUTPUT_UNKNOWN || (form == RK_OUTPUT_SVG && !r->pictures)) {
-        return r->pictures ? "a timeline is written as .json (a trace), .csv, .svg or text"
-                           : "the answer is written as .json, .csv or text";
-    }
-    if ((r->json && form != RK_OUTPUT_ANY && form != RK_OUTPUT_JSON)) {
-        return "--json says otherwise; leave out one";
-    }
-    if ((r->csv && form != RK_OUTPUT_ANY && form != RK_OUTPUT_CSV)) {
-        return "--csv says otherwise; leave out one";
-    }
-    return NULL;
-}
-
 rk_status rk_request_settle_output(rk_request *request, rk_error *err)
 {
-    const rk_output_form form = rk_output_form_of(request->output);
-    const char *fault = request->emit >= 0 ? NULL : find_fault(request, form);
-    if (fault) {
-        return rk_fail(err, RK_ERR_INVALID, "--output %.200s: %s", request->output, fault);
-    }
-    if (request->emit < 0) {
-        request->json = request->json || form == RK_OUTPUT_JSON;
-        request->csv = request->csv || form == RK_OUTPUT_CSV;
-    }
-    return RK_OK;
+    const rk_output output = {
+        .path = request->output,
+        .json = &request->json,
+        .csv = &request->csv,
+        .svg = request->pictures,
+        .message = request->pictures
+                       ? "a timeline is written as .json (a trace), .csv, .svg or text"
+                       : RK_OUTPUT_MESSAGE,
+    };
+    return request->emit >= 0 ? RK_OK : rk_output_settle(&output, err);
 }
 
 rk_status rk_request_set_modules(const rk_request *request, rk_model *model, rk_error *err)

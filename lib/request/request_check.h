@@ -3,6 +3,7 @@
 #ifndef RK_REQUEST_REQUEST_CHECK_H
 #define RK_REQUEST_REQUEST_CHECK_H
 
+#include "job/output_form.h"
 #include "request/request.h"
 
 /*
@@ -10,18 +11,6 @@
  * is left to the rules of strategies.
  */
 rk_status rk_request_check(const rk_request *request, rk_error *err);
-
-/* What the ending of an output file asks for; a final ".gz" does not count. */
-typedef enum rk_output_form {
-    RK_OUTPUT_ANY, /* standard output, or an ending that says nothing */
-    RK_OUTPUT_TEXT,
-    RK_OUTPUT_JSON,
-    RK_OUTPUT_CSV,
-    RK_OUTPUT_SVG,
-    RK_OUTPUT_UNKNOWN, /* of a format that no command of strategies writes: .png, .pdf... */
-} rk_output_form;
-
-rk_output_form rk_output_form_of(const char *output);
 
 /*
  * Takes --json or --csv from the ending of the output file.  Refuses an ending that says otherwise

@@ -193,7 +193,7 @@ const rk_option rk_strategy_options[RK_STRATEGY_OPTION_COUNT] = {
            .group = "Precision and optimizer", .common = true),
     CHOICE("fp8-recipe", fp8_recipe, rk_fp8_recipe_names, "scaling of fp8; default: tensorwise"),
     FLAG("fp8-param-gather", NULL, low_weights,
-         "keep weights of fp8 and fp4 linear layers in that type only, and gather them in it"),
+         "keep weights of low-precision linear layers in that type only, and gather them in it"),
     FLAG("fp8-activation-input", "activation-func-fp8-input-store", low_activations,
          "keep the inputs of gated activations in fp8"),
     CHOICE("gradients", gradients, rk_gradient_choices, "data type of gradient accumulation"),

@@ -15,6 +15,11 @@ bool rk_is_full(rk_precision precision)
     return precision == RK_FP32 || precision == RK_TF32;
 }
 
+bool rk_is_low(rk_precision precision)
+{
+    return precision == RK_FP8 || precision == RK_FP4 || precision == RK_INT8;
+}
+
 rk_strategy rk_strategy_defaults(const rk_model *model)
 {
     return (rk_strategy){

@@ -15,6 +15,9 @@ extern const char *const rk_rank_order_names[], *const rk_fp8_recipe_names[];
 /* Whether tensors have 32 bits: TF32 rounds operands within the matrix engine only. */
 bool rk_is_full(rk_precision precision);
 
+/* Linears in 8 or 4 bits, whose operands are cast from 16. */
+bool rk_is_low(rk_precision precision);
+
 /* A plain bf16 strategy of one accelerator for the model's usual sequence length. */
 rk_strategy rk_strategy_defaults(const rk_model *model);
 

@@ -84,13 +84,13 @@ static rk_value make_overlap(const rk_strategy *s, char out[RK_STRATEGY_TEXT_SIZ
     return bits_value(rk_strategy_overlaps(s), names, out);
 }
 
-/* How operands of linears in 8 and 4 bits are scaled. */
+/* How operands of linears in 8 and 4 bits are scaled; int8 has the names of fp8. */
 static rk_value make_recipe(const rk_strategy *s, char out[RK_STRATEGY_TEXT_SIZE])
 {
     (void)out;
-    return rk_value_text(s->precision == RK_FP8   ? rk_fp8_recipe_names[s->fp8_recipe]
-                         : s->precision == RK_FP4 ? "nvfp4"
-                                                  : "none");
+    return rk_value_text(s->precision == RK_FP4    ? "nvfp4"
+                         : rk_is_low(s->precision) ? rk_fp8_recipe_names[s->fp8_recipe]
+                                                   : "none");
 }
 
 static rk_value make_attention(const rk_strategy *s, char out[RK_STRATEGY_TEXT_SIZE])

@@ -5,7 +5,8 @@
 
 #include <math.h>
 
-const char *const rk_precision_names[] = {"fp32", "tf32", "bf16", "fp16", "fp8", "fp4", NULL};
+const char *const rk_precision_names[] = {"fp32", "tf32", "bf16", "fp16",
+                                          "fp8",  "fp4",  "int8", NULL};
 
 const char *const rk_generation_names[] = {"none",  "volta",    "ampere", "hopper", "blackwell",
                                            "cdna2", "cdna3",    "cdna4",  "gaudi",  "ascend",
@@ -14,7 +15,7 @@ const char *const rk_generation_names[] = {"none",  "volta",    "ampere", "hoppe
 /* fp4: half a byte and one scale byte for 16 elements. */
 double rk_precision_bytes(rk_precision precision)
 {
-    static const double bytes[RK_PRECISION_COUNT] = {4, 4, 2, 2, 1, 0.5625};
+    static const double bytes[RK_PRECISION_COUNT] = {4, 4, 2, 2, 1, 0.5625, 1};
     return bytes[precision];
 }
 

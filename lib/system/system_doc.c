@@ -130,6 +130,7 @@ static rk_status read_engine(const json_t *value, const char *path, void *out, r
 static const rk_field gemm_fields[] = {
     ENGINE("fp32", RK_FP32), ENGINE("tf32", RK_TF32), ENGINE("bf16", RK_BF16),
     ENGINE("fp16", RK_FP16), ENGINE("fp8", RK_FP8),   ENGINE("fp4", RK_FP4),
+    ENGINE("int8", RK_INT8),
 };
 
 static const rk_field attention_fields[] = {

@@ -218,6 +218,11 @@ static void test_names(void **state)
     assert_true(rk_algorithm_runs(&rk_algorithm_halving_doubling, RK_COLL_ALL_REDUCE, 6));
     assert_false(rk_algorithm_runs(&rk_algorithm_ring, RK_COLL_ALL_TO_ALL, 8));
     assert_false(rk_algorithm_runs(&rk_algorithm_ring, RK_COLL_ALL_REDUCE, 1));
+    const rk_algorithm halves = {.ops = (1U << RK_COLL_COUNT) - 1, .powers_of_two = true};
+    for (int op = 0; op < RK_COLL_COUNT; op++) {
+        assert_true(rk_algorithm_runs(&halves, (rk_collective)op, 8));
+        assert_false(rk_algorithm_runs(&halves, (rk_collective)op, 6));
+    }
 }
 
 int main(void)

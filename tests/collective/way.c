@@ -400,6 +400,29 @@ static double simulate_chunks(const rk_way *way, const rk_tier *tiers)
     return end;
 }
 
+/* Who asks for chunks gets them from every way, and no way that has none. */
+static void test_asked_chunks(void **state)
+{
+    static const int32_t asked[] = {1, 4, RK_WAY_BEST_CHUNKS};
+    rk_system s;
+    rk_error err;
+    (void)state;
+    assert_int_equal(rk_system_load(DATA_FOLDER "/systems/atlas-800t-a2.json", &s, &err), RK_OK);
+    const rk_group group = rk_group_packed(&s, 64, 1);
+    for (int op = 0; op < RK_COLL_COUNT; op++) {
+        for (size_t i = 0; i < sizeof(asked) / sizeof(asked[0]); i++) {
+            rk_way ways[RK_WAY_MAX];
+            const int count = rk_ways_find_with(&s, &group, (rk_collective)op, 0x1p30,
+                                                &(rk_way_options){.chunks = asked[i]}, ways);
+            assert_true(count >= 1);
+            for (int k = 0; k < count; k++) {
+                assert_true(asked[i] > 0 ? ways[k].chunks == asked[i] : ways[k].chunks >= 1);
+            }
+        }
+    }
+    rk_system_clear(&s);
+}
+
 static void test_chunks(void **state)
 {
     static const rk_collective ops[] = {RK_COLL_ALL_REDUCE, RK_COLL_ALL_GATHER,
@@ -493,12 +516,19 @@ static void test_names(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_slices),         cmocka_unit_test(test_chunks),
-        cmocka_unit_test(test_placement),      cmocka_unit_test(test_names),
-        cmocka_unit_test(test_phases),         cmocka_unit_test(test_all_tiers_at_once),
-        cmocka_unit_test(test_known),          cmocka_unit_test(test_best),
-        cmocka_unit_test(test_tiers_left_out), cmocka_unit_test(test_nccl),
-        cmocka_unit_test(test_link_names),     cmocka_unit_test(test_agreement),
+        cmocka_unit_test(test_slices),
+        cmocka_unit_test(test_asked_chunks),
+        cmocka_unit_test(test_chunks),
+        cmocka_unit_test(test_placement),
+        cmocka_unit_test(test_names),
+        cmocka_unit_test(test_phases),
+        cmocka_unit_test(test_all_tiers_at_once),
+        cmocka_unit_test(test_known),
+        cmocka_unit_test(test_best),
+        cmocka_unit_test(test_tiers_left_out),
+        cmocka_unit_test(test_nccl),
+        cmocka_unit_test(test_link_names),
+        cmocka_unit_test(test_agreement),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

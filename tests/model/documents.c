@@ -203,6 +203,28 @@ static void test_named_mixer(void **state)
     assert_ptr_equal(model.types[0].mixer, &rk_mixer_lightning);
 }
 
+/* Only layers with attention need heads: none of a recurrence alone, by rules or by a list. */
+static void test_no_attention(void **state)
+{
+    static const char recurrence[] = "\"state_heads\": 4, \"state_key_size\": 16, "
+                                     "\"state_value_size\": 32, \"conv_width\": 4, \"chunk\": 64";
+    static const char *const kinds[] = {
+        "\"mixer\": \"mamba2\", \"feed_forward\": \"none\"",
+        "\"types\": [{\"mixer\": \"mamba2\", \"feed_forward\": \"none\"}], \"pattern\": [0]"};
+    rk_model models[2];
+    char text[512];
+    (void)state;
+    for (size_t i = 0; i < COUNT(kinds); i++) {
+        (void)snprintf(text, sizeof(text), "%s, %s", recurrence, kinds[i]);
+        models[i] = read_good(text);
+        assert_int_equal(models[i].type_count, 1);
+        assert_ptr_equal(models[i].types[0].mixer, &rk_mixer_mamba2);
+        assert_ptr_equal(models[i].types[0].feed_forward, &rk_feed_forward_none);
+        assert_int_equal(models[i].types[0].attention.query_heads, 0);
+    }
+    assert_memory_equal(&models[0].types[0], &models[1].types[0], sizeof(models[0].types[0]));
+}
+
 /* A layer type accepts every key of a layer, including the last ones of the table. */
 static void test_type_keys(void **state)
 {
@@ -228,6 +250,9 @@ static void test_faults(void **state)
         const char *keys, *path, *message; /* message: a part of it */
     } cases[] = {
         {"\"ffn\": 256", "", "\"heads\" is missing"},
+        {"\"ffn\": 256, \"mixer\": \"grouped\"", "", "\"heads\" is missing"},
+        {"\"ffn\": 256, \"state_heads\": 4, \"types\": [{}], \"pattern\": [0]", "types[0]",
+         "\"heads\" is missing"},
         {"\"head\": 4, \"ffn\": 256", "head", "did you mean \"heads\"?"},
         {"\"heads\": 4, \"fnn\": 256", "fnn", "did you mean \"ffn\"?"},
         {"\"heads\": 4, \"ffn\": 256, \"widnow\": 8", "widnow", "did you mean \"window\"?"},
@@ -407,11 +432,12 @@ static void test_names(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_defaults),  cmocka_unit_test(test_keys_count),
-        cmocka_unit_test(test_experts),   cmocka_unit_test(test_latent),
-        cmocka_unit_test(test_layers),    cmocka_unit_test(test_named_mixer),
-        cmocka_unit_test(test_type_keys), cmocka_unit_test(test_faults),
-        cmocka_unit_test(test_check),     cmocka_unit_test(test_names),
+        cmocka_unit_test(test_defaults),     cmocka_unit_test(test_keys_count),
+        cmocka_unit_test(test_experts),      cmocka_unit_test(test_latent),
+        cmocka_unit_test(test_layers),       cmocka_unit_test(test_named_mixer),
+        cmocka_unit_test(test_no_attention), cmocka_unit_test(test_type_keys),
+        cmocka_unit_test(test_faults),       cmocka_unit_test(test_check),
+        cmocka_unit_test(test_names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

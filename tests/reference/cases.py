@@ -5,6 +5,7 @@ A case need not be legal: run.py asks for another one where the rules refuse it.
 """
 
 import os
+import random
 
 from reference import collectives, kernels, strategies
 from reference.documents import DATA, STACK_DEFAULTS, load, load_system, system_of
@@ -164,6 +165,11 @@ def random_experts(rng):
     return fields
 
 
+STACK_FIELDS = ("hidden", "layers", "vocab", "seq", "tied", "norm", "norms_per_layer", "final_norm",
+                "parallel_block", "embedding_norm", "head_bias", "mtp_layers", "learned_positions",
+                "embedding_width", "layer_embedding", "layer_scalar")
+
+
 def random_model(rng):
     heads = rng.choice((8, 16, 32, 40, 64))
     model = {
@@ -208,7 +214,17 @@ def random_model(rng):
         model["mtp_pattern"] = [rng.randrange(len(kinds)) for _ in range(rng.choice((1, 2)))]
     if kind not in ("types", "hybrid") and model.get("window") and often(rng, 0.5):
         model["window_pattern"] = rng.choice(("wf", "wwf", "fw"))
-    return model
+    return without_attention(random.Random(repr(model)), model, heads, dense)
+
+
+def without_attention(rng, model, heads, dense):
+    """In some cases the same stack of one recurrence: no key of attention, no list of types."""
+    if not often(rng, 0.06):
+        return model
+    kept = {key: model[key] for key in STACK_FIELDS if key in model}
+    mixer = rng.choice((random_mamba2, random_recurrence))(rng, heads)
+    network = dense if often(rng, 0.5) else {"feed_forward": "none"}
+    return dict(kept, **mixer, **network)
 
 
 # ---- systems --------------------------------------------------------------------------------
@@ -282,7 +298,8 @@ def random_delta_rates(rng):
 def random_accelerator(rng):
     peak = between(rng, 50, 2500)
     gemm = {"bf16": random_engine(rng, peak), "fp8": random_engine(rng, 2 * peak),
-            "fp4": random_engine(rng, 4 * peak), "fp32": random_engine(rng, peak / 16),
+            "fp4": random_engine(rng, 4 * peak), "int8": random_engine(rng, 2 * peak),
+            "fp32": random_engine(rng, peak / 16),
             "tf32": random_engine(rng, peak / 2)}
     if often(rng, 0.3):
         gemm["fp16"] = random_engine(rng, peak)
@@ -497,8 +514,8 @@ def random_recompute(rng):
 
 
 def random_precision(rng):
-    precision = rng.choice(("bf16", "bf16", "bf16", "fp16", "fp8", "fp8", "fp4", "fp32", "tf32"))
-    low = precision in ("fp8", "fp4")
+    precision = rng.choice(("bf16", "bf16", "bf16", "fp16", "fp8", "fp8", "fp4", "int8", "fp32", "tf32"))
+    low = precision in ("fp8", "fp4", "int8")
     return {"precision": precision, "low_weights": low and often(rng, 0.4),
             "fp8_recipe": rng.choice(("tensorwise", "delayed", "blockwise", "mxfp8"))}
 
@@ -578,7 +595,7 @@ def random_strategy(rng, model, layers, has_experts):
             s.pop("replicas", None)
     if often(rng, 0.12):
         s["adapter_rank"] = rng.choice((8, 16, 64))
-        if s["precision"] not in ("fp8", "fp4") and often(rng, 0.5):
+        if s["precision"] not in ("fp8", "fp4", "int8") and often(rng, 0.5):
             s["nf4_weights"] = s["low_weights"] = True
         s["adapter_modules"] = rng.choice((["attention"], ["ffn"], ["attention", "ffn"]))
     return s

@@ -35,10 +35,13 @@ static const char *const promised[] = {
     "ascend-910b2",
     "ascend-910b3",
     "ascend-910c",
+    "ascend-910c-package",
     "gaudi2",
     "gaudi3",
     "trainium1",
     "trainium2",
+    "trainium3",
+    "trn2-ultraserver",
     "selene",
     "dgx-a100-superpod",
     "dgx-h100-superpod",
@@ -142,6 +145,62 @@ static void test_units(void **state)
     assert_true(s.tiers[0].in_network_reduce);
     assert_int_equal(s.tiers[1].size, 2048);
     assert_false(load_system("a100-sxm-80gb").accelerator.gemm[RK_FP8].peak > 0);
+}
+
+/* Only v6e and later have fp8; the 8 bits of v5e and v5p are integers. */
+static void test_tpu_engines(void **state)
+{
+    static const struct {
+        const char *name;
+        double fp8, int8;
+    } chips[] = {{"tpu-v5e", 0, 394e12},
+                 {"tpu-v5p", 0, 918e12},
+                 {"tpu-v6e", 918e12, 1836e12},
+                 {"tpu-v7", 4614e12, 0}};
+    (void)state;
+    for (size_t i = 0; i < sizeof(chips) / sizeof(chips[0]); i++) {
+        const rk_accelerator a = load_system(chips[i].name).accelerator;
+        assert_near(a.gemm[RK_FP8].peak, chips[i].fp8, 1e-12);
+        assert_near(a.gemm[RK_INT8].peak, chips[i].int8, 1e-12);
+    }
+}
+
+/* A rank of Ascend 910C is a die: half of the package in everything, two in a package. */
+static void test_dies(void **state)
+{
+    const rk_system die = load_system("ascend-910c"), package = load_system("ascend-910c-package");
+    const rk_system supernode = load_system("cloudmatrix-384");
+    (void)state;
+    assert_near(2 * die.accelerator.gemm[RK_BF16].peak, package.accelerator.gemm[RK_BF16].peak, 0);
+    assert_near(2 * die.accelerator.memory_usable, package.accelerator.memory_usable, 0);
+    assert_near(2 * die.accelerator.memory_bandwidth, package.accelerator.memory_bandwidth, 0);
+    assert_near(2 * die.accelerator.power, package.accelerator.power, 0);
+    assert_int_equal(supernode.tiers[0].size, 768);
+    for (int i = 0; i < 2; i++) {
+        assert_near(2 * die.tiers[i].bandwidth, package.tiers[i].bandwidth, 0);
+        assert_near(supernode.tiers[i].bandwidth, die.tiers[i].bandwidth, 0);
+    }
+    assert_int_equal(die.tiers[0].size, 2 * package.tiers[0].size);
+}
+
+/* Trainium 2: a torus in the node, a ring of nodes in an UltraServer; hosts hold 128 GiB a chip. */
+static void test_trainium(void **state)
+{
+    const rk_system node = load_system("trainium2"), ultra = load_system("trn2-ultraserver");
+    const rk_system third = load_system("trainium3");
+    static const double rates[] = {256e9, 320e9, 128e9, 25e9};
+    (void)state;
+    assert_near(node.tiers[0].bandwidth, 512e9, 1e-12);
+    assert_int_equal(node.tiers[0].kind, RK_TIER_TORUS);
+    assert_near(ultra.tiers[1].bandwidth, 128e9, 1e-12);
+    assert_int_equal(ultra.tiers[1].size, 64);
+    assert_near(node.accelerator.host_capacity, 128 * 0x1p30, 1e-12);
+    assert_near(node.accelerator.gemm[RK_FP32].peak, 181e12, 1e-12);
+    assert_near(load_system("trainium1").accelerator.gemm[RK_FP32].peak, 47.5e12, 1e-12);
+    assert_int_equal(third.tier_count, (int)(sizeof(rates) / sizeof(rates[0])));
+    for (int i = 0; i < third.tier_count; i++) {
+        assert_near(third.tiers[i].bandwidth, rates[i], 1e-12);
+    }
 }
 
 /* One set of constants per accelerator: clusters do not repeat the tiers of its node. */
@@ -415,7 +474,8 @@ int main(void)
         cmocka_unit_test(test_faults),          cmocka_unit_test(test_struct_faults),
         cmocka_unit_test(test_names),           cmocka_unit_test(test_side_links),
         cmocka_unit_test(test_idle_side_links), cmocka_unit_test(test_tier_as),
-        cmocka_unit_test(test_tiers_once),
+        cmocka_unit_test(test_tpu_engines),     cmocka_unit_test(test_dies),
+        cmocka_unit_test(test_trainium),        cmocka_unit_test(test_tiers_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -380,7 +380,7 @@ static void test_refusals(void **state)
         {"{\"gemm\": \"gone.csv\"}", "", "gone.csv"},
         {"{\"gemm\": \"t.csv\"}", "precision,m,n,us\nbf16,1,1,1\n", "the column k is missing"},
         {"{\"gemm\": \"t.csv\"}", GEMM_HEAD "bf16,64,x,64,1\n", "row 1, column n"},
-        {"{\"gemm\": \"t.csv\"}", GEMM_HEAD "int8,64,64,64,1\n", "row 1, column precision"},
+        {"{\"gemm\": \"t.csv\"}", GEMM_HEAD "int7,64,64,64,1\n", "row 1, column precision"},
         {"{\"gemm\": \"t.csv\"}", GEMM_HEAD "bf16,64,64,64,0.0000001\n", "microseconds"},
         {"{\"gemm\": \"t.csv\"}", GEMM_HEAD "bf16,4096,4096,4096,0.4\n", "microseconds"},
         {"{\"gemm\": \"t.csv\"}", GEMM_HEAD "bf16,1e17,64,64,1\n", "sizes are from 1"},

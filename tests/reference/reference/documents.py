@@ -128,7 +128,7 @@ def model_of(document):
 
 # ---- accelerators and systems ---------------------------------------------------------------
 
-FORMATS = ("fp32", "tf32", "bf16", "fp16", "fp8", "fp4")
+FORMATS = ("fp32", "tf32", "bf16", "fp16", "fp8", "fp4", "int8")
 
 
 def engine_of(fields):

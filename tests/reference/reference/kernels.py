@@ -5,7 +5,7 @@ from math import ceil, inf
 
 from reference import measured
 
-OPERAND_BYTES = {"fp32": 4, "tf32": 4, "bf16": 2, "fp16": 2, "fp8": 1, "fp4": 0.5625}
+OPERAND_BYTES = {"fp32": 4, "tf32": 4, "bf16": 2, "fp16": 2, "fp8": 1, "fp4": 0.5625, "int8": 1}
 # rows, columns, cores that share a tile
 TILES = [(256, 256, 2), (256, 128, 1), (128, 256, 1), (128, 128, 1), (128, 64, 1), (64, 128, 1),
          (64, 64, 1), (32, 64, 1), (16, 64, 1)]

@@ -17,7 +17,7 @@ RECIPES = {
 
 
 def is_low(precision):
-    return precision in ("fp8", "fp4")
+    return precision in ("fp8", "fp4", "int8")
 
 
 def is_full(precision):

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The format of an output file: what its ending asks for, and what a command writes. */
+#ifndef RK_JOB_OUTPUT_FORM_H
+#define RK_JOB_OUTPUT_FORM_H
+
+#include "reckon/base.h"
+
+#include <stdbool.h>
+
+/* What the ending of an output file asks for; a final ".gz" does not count. */
+typedef enum rk_output_form {
+    RK_OUTPUT_ANY, /* standard output, or an ending that says nothing */
+    RK_OUTPUT_TEXT,
+    RK_OUTPUT_JSON,
+    RK_OUTPUT_CSV,
+    RK_OUTPUT_SVG,
+    RK_OUTPUT_HTML,
+    RK_OUTPUT_UNKNOWN, /* of a format that no command writes: .png, .pdf... */
+} rk_output_form;
+
+rk_output_form rk_output_form_of(const char *output);
+
+/*
+ * Refuses an ending that asks for another format than those of `written`, a bit per rk_output_form,
+ * with `message`: "plots are written as SVG".  A NULL path passes.
+ */
+rk_status rk_output_check(const char *option, const char *path, unsigned written,
+                          const char *message, rk_error *err);
+
+/* A plot that an option such as --plot names. */
+rk_status rk_output_check_plot(const char *option, const char *path, rk_error *err);
+
+/* The answer of a command: text, or what one of these options asks for. */
+typedef struct rk_output {
+    const char *path; /* of --output */
+    bool *json, *csv; /* set where the ending asks for them; NULL: the command does not write it */
+    bool svg;         /* it writes pictures too */
+    const char *message; /* what it writes: "the answer is written as .json, .csv or text" */
+} rk_output;
+
+#define RK_OUTPUT_MESSAGE "the answer is written as .json, .csv or text"
+
+/*
+ * Takes --json or --csv from the ending of the output file.  Refuses an ending that says otherwise
+ * than the options, and formats that are not written.
+ */
+rk_status rk_output_settle(const rk_output *output, rk_error *err);
+
+#endif
