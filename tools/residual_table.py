@@ -13,8 +13,8 @@ TENSOR = {"none": "RK_TENSOR_NONE", "in a node": "RK_TENSOR_INSIDE",
           "across nodes": "RK_TENSOR_ACROSS"}
 FLAGS = {"moe": "moe", "several_nodes": "several", "low_precision": "low",
          "adapters": "frozen", "assumed": "assumed", "uncertain": "uncertain"}
-TEXTS = {"source": "source", "model": "model", "stack": "kin.stack",
-         "accelerator": "kin.accelerator"}
+TEXTS = {"source": "source", "model": "model", "stack": "kin.stack", "family": "kin.family",
+         "product": "kin.product", "line": "kin.line"}
 
 
 def member(cell, key):
@@ -31,8 +31,7 @@ def member(cell, key):
 def rows_of(cells):
     groups, first = {}, 0
     for i, cell in enumerate(cells):
-        generation = cell["accelerator"].split("-")[0]
-        peer = groups.setdefault((cell["source"], cell["model"], generation), i)
+        peer = groups.setdefault((cell["source"], cell["model"], cell["line"]), i)
         members = [member(cell, key) for key in cell if key != "ratios"]
         members += [f".peer = {peer}", f".first = {first}", f".count = {len(cell['ratios'])}"]
         yield "    {" + ", ".join(members) + "},\n"

@@ -6,6 +6,7 @@
 #include "model/kinds.h"
 #include "system/flash_lent.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -40,6 +41,25 @@ static double kernel_error(const rk_system *system, const rk_stack *stack,
     return attention_share(estimate) * rk_flash_error(&system->accelerator, library);
 }
 
+/* "megatron-2025-hopper", of the family megatron: releases of a year for some accelerators. */
+static void name_software(const rk_stack *stack, rk_kin *kin)
+{
+    (void)snprintf(kin->stack_name, sizeof(kin->stack_name), "%s", stack->name);
+    if (!stack->family[0]) {
+        return;
+    }
+    size_t used =
+        (size_t)snprintf(kin->stack, sizeof(kin->stack), "%s-%" PRId64, stack->family, stack->year);
+    for (int i = 0; rk_generation_names[i] && used < sizeof(kin->stack); i++) {
+        if (stack->generations >> i & 1U) {
+            used += (size_t)snprintf(kin->stack + used, sizeof(kin->stack) - used, "-%s",
+                                     rk_generation_names[i]);
+        }
+    }
+    (void)snprintf(kin->family, sizeof(kin->family), "%s",
+                   stack->base[0] ? stack->base : stack->family);
+}
+
 rk_kin rk_kin_of(const rk_system *system, const rk_stack *stack, const rk_model *model,
                  const rk_strategy *strategy, const rk_estimate *estimate)
 {
@@ -58,8 +78,11 @@ rk_kin rk_kin_of(const rk_system *system, const rk_stack *stack, const rk_model 
         kin.moe |= rk_layer_is_moe(&model->types[i]);
         kin.untimed |= !model->types[i].mixer->timed;
     }
-    (void)snprintf(kin.stack, sizeof(kin.stack), "%s", stack->name);
-    (void)snprintf(kin.accelerator, sizeof(kin.accelerator), "%s", system->accelerator.name);
+    name_software(stack, &kin);
+    (void)snprintf(kin.product, sizeof(kin.product), "%s", system->accelerator.product);
+    (void)snprintf(kin.line, sizeof(kin.line), "%s", system->accelerator.line);
+    (void)snprintf(kin.accelerator_name, sizeof(kin.accelerator_name), "%s",
+                   system->accelerator.name);
     return kin;
 }
 
@@ -71,7 +94,7 @@ enum {
     SAME_STACK = 1,
     SAME_FAMILY = 2, /* of stacks */
     SAME_ACCELERATOR = 4,
-    SAME_GENERATION = 8,
+    SAME_LINE = 8,
     SAME_KIND = 16,
     SAME_TENSOR = 32,
     SAME_NODES = 64,
@@ -88,7 +111,7 @@ static const unsigned rungs[] = {
     SAME_STACK | SAME_ACCELERATOR | SAME_KIND | SAME_FACTS,
     SAME_STACK | SAME_ACCELERATOR | SAME_KIND,
     SAME_STACK | SAME_KIND | SAME_FACTS | SAME_RATES,
-    SAME_FAMILY | SAME_GENERATION | SAME_KIND | SAME_FACTS | SAME_RATES,
+    SAME_FAMILY | SAME_LINE | SAME_KIND | SAME_FACTS | SAME_RATES,
     SAME_FAMILY | SAME_KIND | SAME_FACTS | SAME_RATES,
     SAME_KIND | SAME_FACTS | SAME_RATES,
     SAME_KIND | SAME_RATES,
@@ -97,30 +120,19 @@ static const unsigned rungs[] = {
 };
 enum { RUNGS = sizeof(rungs) / sizeof(rungs[0]) };
 
-/* Length of a name up to its first '-': "megatron-2025" is one of the megatrons. */
-static size_t stem(const char *name)
+/* Whether two facts are known and the same. */
+static bool is_same(const char *a, const char *b)
 {
-    return strcspn(name, "-");
-}
-
-static bool same_stem(const char *a, const char *b)
-{
-    return stem(a) == stem(b) && strncmp(a, b, stem(a)) == 0;
-}
-
-/* NeMo is built on Megatron Core. */
-static const char *family(const char *stack)
-{
-    return strncmp(stack, "nemo-", 5) == 0 ? "megatron-" : stack;
+    return a[0] && strcmp(a, b) == 0;
 }
 
 static unsigned agreement(const rk_kin *a, const rk_kin *b)
 {
     unsigned same = 0;
-    same |= strcmp(a->stack, b->stack) == 0 ? SAME_STACK : 0;
-    same |= same_stem(family(a->stack), family(b->stack)) ? SAME_FAMILY : 0;
-    same |= strcmp(a->accelerator, b->accelerator) == 0 ? SAME_ACCELERATOR : 0;
-    same |= same_stem(a->accelerator, b->accelerator) ? SAME_GENERATION : 0;
+    same |= is_same(a->stack, b->stack) ? SAME_STACK : 0;
+    same |= is_same(a->family, b->family) ? SAME_FAMILY : 0;
+    same |= is_same(a->product, b->product) ? SAME_ACCELERATOR : 0;
+    same |= is_same(a->line, b->line) ? SAME_LINE : 0;
     same |= a->moe == b->moe ? SAME_KIND : 0;
     same |= a->tensor == b->tensor ? SAME_TENSOR : 0;
     same |= a->several == b->several ? SAME_NODES : 0;
@@ -135,18 +147,12 @@ static unsigned agreement(const rk_kin *a, const rk_kin *b)
 static void describe(const rk_kin *kin, unsigned rung, char out[RK_BASIS_TEXT])
 {
     const unsigned same = SAME_STACK | SAME_ACCELERATOR;
-    const char *stack = rung & SAME_STACK ? kin->stack : family(kin->stack);
-    char software[80] = "any stack", machine[80] = "any accelerator";
-    if (rung & (SAME_STACK | SAME_FAMILY)) {
-        (void)snprintf(software, sizeof(software), "%.*s",
-                       (int)(rung & SAME_STACK ? strlen(stack) : stem(stack)), stack);
-    }
-    if (rung & (SAME_ACCELERATOR | SAME_GENERATION)) {
-        (void)snprintf(
-            machine, sizeof(machine), "%.*s",
-            (int)(rung & SAME_ACCELERATOR ? strlen(kin->accelerator) : stem(kin->accelerator)),
-            kin->accelerator);
-    }
+    const char *software = rung & SAME_STACK    ? kin->stack_name
+                           : rung & SAME_FAMILY ? kin->family
+                                                : "any stack";
+    const char *machine = rung & SAME_ACCELERATOR ? kin->accelerator_name
+                          : rung & SAME_LINE      ? kin->line
+                                                  : "any accelerator";
     (void)snprintf(out, RK_BASIS_TEXT, "%s on %s%s%s%s%s%s%s%s%s", software, machine,
                    !(rung & SAME_KIND) ? ""
                    : kin->moe          ? ", MoE"
@@ -165,8 +171,8 @@ static void describe(const rk_kin *kin, unsigned rung, char out[RK_BASIS_TEXT])
                    rung & SAME_RATES && kin->uncertain ? ", rates assumed" : "");
     size_t length = strlen(out);
     if ((rung & same) != same) {
-        (void)snprintf(out + length, RK_BASIS_TEXT - length, "; too few of %s on %s", kin->stack,
-                       kin->accelerator);
+        (void)snprintf(out + length, RK_BASIS_TEXT - length, "; too few of %s on %s",
+                       kin->stack_name, kin->accelerator_name);
         length = strlen(out);
     }
     if (kin->kernel > 0) {
@@ -215,8 +221,8 @@ static double percentile(const weighted *list, size_t count, double total, doubl
 static bool is_left_out(const rk_residual_cell *cell, const rk_kin *kin, const rk_left_out *except)
 {
     return strcmp(cell->source, except->source) == 0 &&
-           (!except->model || (strcmp(cell->model, except->model) == 0 &&
-                               same_stem(cell->kin.accelerator, kin->accelerator)));
+           (!except->model ||
+            (strcmp(cell->model, except->model) == 0 && strcmp(cell->kin.line, kin->line) == 0));
 }
 
 /*
@@ -295,7 +301,7 @@ rk_status rk_interval_of(const rk_residuals *residuals, const rk_kin *kin,
 
 static bool same_kin(const rk_kin *a, const rk_kin *b)
 {
-    return strcmp(a->stack, b->stack) == 0 && strcmp(a->accelerator, b->accelerator) == 0 &&
+    return strcmp(a->stack, b->stack) == 0 && strcmp(a->product, b->product) == 0 &&
            a->moe == b->moe && a->several == b->several && a->low == b->low &&
            a->tensor == b->tensor && a->assumed == b->assumed && a->uncertain == b->uncertain &&
            a->frozen == b->frozen;

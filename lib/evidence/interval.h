@@ -35,7 +35,14 @@ extern const char *const rk_tensor_place_names[]; /* NULL-terminated, in enum or
 
 /* What comparable runs agree in. */
 typedef struct rk_kin {
-    char stack[RK_KIN_NAME], accelerator[RK_KIN_NAME];
+    /*
+     * Facts of the documents, never their names: releases and generations of the stack
+     * ("megatron-2025-hopper") and the family that it builds on, the accelerator as it is sold and
+     * the line of products that it belongs to.  "": unknown, and like no other.
+     */
+    char stack[RK_KIN_NAME], family[RK_KIN_NAME];
+    char product[RK_KIN_NAME], line[RK_KIN_NAME];
+    char stack_name[RK_KIN_NAME], accelerator_name[RK_KIN_NAME]; /* of the documents, for people */
     bool assumed;           /* facts of the run are */
     bool uncertain;         /* nobody measured what the matrix engine reaches */
     bool moe, several, low; /* several nodes; formats of 8 bits and less */

@@ -49,7 +49,9 @@ static const rk_field cell_fields[] = {
     TEXT("source", source, read_name),
     TEXT("model", model, read_name),
     TEXT("stack", kin.stack, read_name),
-    TEXT("accelerator", kin.accelerator, read_name),
+    TEXT("family", kin.family, read_name),
+    TEXT("product", kin.product, read_name),
+    TEXT("line", kin.line, read_name),
     FLAG("moe", kin.moe),
     {.name = "tensor",
      .type = RK_FIELD_ENUM,
@@ -127,7 +129,9 @@ static void write_cell(rk_out *out, const rk_residuals *residuals, const rk_resi
     rk_json_string(&w, "source", cell->source);
     rk_json_string(&w, "model", cell->model);
     rk_json_string(&w, "stack", cell->kin.stack);
-    rk_json_string(&w, "accelerator", cell->kin.accelerator);
+    rk_json_string(&w, "family", cell->kin.family);
+    rk_json_string(&w, "product", cell->kin.product);
+    rk_json_string(&w, "line", cell->kin.line);
     rk_json_flag(&w, "moe", cell->kin.moe);
     rk_json_string(&w, "tensor", rk_tensor_place_names[cell->kin.tensor]);
     rk_json_flag(&w, "several_nodes", cell->kin.several);

@@ -78,6 +78,8 @@ typedef struct rk_delta_rates {
 
 typedef struct rk_accelerator {
     char name[48];
+    char product[32]; /* as it is sold; what measured runs are compared by; "": unknown */
+    char line[16];    /* of products that share a design; "": unknown */
     rk_generation generation;
     int64_t cores; /* SMs, compute units, AI cores */
     rk_gemm_engine gemm[RK_PRECISION_COUNT];

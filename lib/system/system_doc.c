@@ -474,6 +474,16 @@ static rk_status read_accelerator_name(const json_t *value, const char *path, vo
     return rk_field_text(value, path, out, sizeof(((rk_accelerator *)NULL)->name), err);
 }
 
+static rk_status read_product(const json_t *value, const char *path, void *out, rk_error *err)
+{
+    return rk_field_text(value, path, out, sizeof(((rk_accelerator *)NULL)->product), err);
+}
+
+static rk_status read_line(const json_t *value, const char *path, void *out, rk_error *err)
+{
+    return rk_field_text(value, path, out, sizeof(((rk_accelerator *)NULL)->line), err);
+}
+
 static rk_status read_system_name(const json_t *value, const char *path, void *out, rk_error *err)
 {
     return rk_field_text(value, path, out, sizeof(((rk_system *)NULL)->name), err);
@@ -511,6 +521,18 @@ static const rk_field accelerator_fields[] = {
      .optional = true,
      .names = rk_generation_names,
      .help = "architecture that software is built for"},
+    {.name = "product",
+     .type = RK_FIELD_CUSTOM,
+     .offset = offsetof(rk_system, accelerator.product),
+     .optional = true,
+     .read = read_product,
+     .help = "as it is sold: errors of measured runs on it make the intervals of estimates"},
+    {.name = "line",
+     .type = RK_FIELD_CUSTOM,
+     .offset = offsetof(rk_system, accelerator.line),
+     .optional = true,
+     .read = read_line,
+     .help = "products of one design, whose runs stand in where those of the product are few"},
     GROUP("compute", read_compute),
     GROUP("gemm", read_gemm),
     GROUP("attention", read_attention),

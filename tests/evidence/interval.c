@@ -8,8 +8,27 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-static const rk_kin dense = {
-    .stack = "megatron-2025", .accelerator = "h100-sxm", .tensor = RK_TENSOR_INSIDE};
+static const rk_kin dense = {.stack = "megatron-2025-hopper",
+                             .family = "megatron",
+                             .product = "h100-sxm",
+                             .line = "h100",
+                             .stack_name = "megatron-2025",
+                             .accelerator_name = "h100-sxm",
+                             .tensor = RK_TENSOR_INSIDE};
+
+static void set_stack(rk_kin *kin, const char *name, const char *family)
+{
+    snprintf(kin->stack, sizeof(kin->stack), "%s", name);
+    snprintf(kin->family, sizeof(kin->family), "%s", family);
+    snprintf(kin->stack_name, sizeof(kin->stack_name), "%s", name);
+}
+
+static void set_accelerator(rk_kin *kin, const char *product, const char *line)
+{
+    snprintf(kin->product, sizeof(kin->product), "%s", product);
+    snprintf(kin->line, sizeof(kin->line), "%s", line);
+    snprintf(kin->accelerator_name, sizeof(kin->accelerator_name), "%s", product);
+}
 
 static void add(rk_residuals *r, const rk_kin *kin, const char *model, double ratio, int times)
 {
@@ -74,9 +93,9 @@ static void test_ladder(void **state)
     rk_error err;
     rk_kin moe = dense, nemo = dense, other = dense;
     moe.moe = true;
-    snprintf(nemo.stack, sizeof(nemo.stack), "nemo-2024");
-    snprintf(nemo.accelerator, sizeof(nemo.accelerator), "h100-pcie");
-    snprintf(other.stack, sizeof(other.stack), "torchtitan");
+    set_stack(&nemo, "nemo-2024", "megatron");
+    set_accelerator(&nemo, "h100-pcie", "h100");
+    set_stack(&other, "torchtitan", "torchtitan");
     add_thirds(&r, &nemo);
     add(&r, &moe, "m", 3, 20);
 
@@ -112,11 +131,11 @@ static void test_doubts(void **state)
     rk_kin guessed = dense, chip = dense, other = dense;
     guessed.assumed = true;
     chip.uncertain = true;
-    snprintf(chip.accelerator, sizeof(chip.accelerator), "tpu-v5p");
-    snprintf(chip.stack, sizeof(chip.stack), "maxtext-tpu");
+    set_accelerator(&chip, "tpu-v5p", "tpu");
+    set_stack(&chip, "maxtext-tpu", "maxtext");
     other = chip;
-    snprintf(other.accelerator, sizeof(other.accelerator), "trainium2");
-    snprintf(other.stack, sizeof(other.stack), "neuronx");
+    set_accelerator(&other, "trainium2", "trainium2");
+    set_stack(&other, "neuronx", "neuronx");
     add(&r, &dense, "a", 1.1, 12);
     add(&r, &guessed, "b", 1.3, 12);
     add(&r, &chip, "c", 1.5, 12);
@@ -243,7 +262,9 @@ static void test_built_in(void **state)
         assert_string_equal(x->source, y->source);
         assert_string_equal(x->model, y->model);
         assert_string_equal(x->kin.stack, y->kin.stack);
-        assert_string_equal(x->kin.accelerator, y->kin.accelerator);
+        assert_string_equal(x->kin.family, y->kin.family);
+        assert_string_equal(x->kin.product, y->kin.product);
+        assert_string_equal(x->kin.line, y->kin.line);
         assert_true(x->kin.moe == y->kin.moe && x->kin.several == y->kin.several &&
                     x->kin.low == y->kin.low && x->kin.frozen == y->kin.frozen &&
                     x->kin.tensor == y->kin.tensor && x->kin.assumed == y->kin.assumed &&
