@@ -16,8 +16,7 @@ rk_status rk_run_tokens(const rk_run_args *args, const rk_model *model, double *
     const rk_status status =
         rk_loss_law_load(args->law ? args->law : "chinchilla-refit", &law, err);
     return status ? status
-                  : rk_loss_tokens(&law, (double)rk_model_params_of(model).total, args->loss,
-                                   tokens, err);
+                  : rk_loss_tokens(&law, rk_loss_parameters(&law, model), args->loss, tokens, err);
 }
 
 rk_status rk_run_settle_batch(rk_run_args *args, const rk_model *model, rk_error *err)

@@ -58,8 +58,6 @@ static rk_status fill_tokens(rk_whole_run *run, rk_error *err)
 {
     const rk_run_args *args = run->args;
     const double batch = run->training.tokens_per_step;
-    const rk_model_params params = rk_model_params_of(&run->inputs->model);
-    run->parameters = (double)params.total;
     run->training.tokens = args->tokens > 0 ? args->tokens : args->steps * batch;
     if (args->phases) {
         join_phases(run);
@@ -67,9 +65,12 @@ static rk_status fill_tokens(rk_whole_run *run, rk_error *err)
     if (args->loss > 0) {
         rk_status status =
             rk_loss_law_load(args->law ? args->law : "chinchilla-refit", &run->law, err);
-        status = status ? status
-                        : rk_loss_tokens(&run->law, run->parameters, args->loss,
-                                         &run->training.tokens, err);
+        if (status) {
+            return status;
+        }
+        run->loss_parameters = rk_loss_parameters(&run->law, &run->inputs->model);
+        status =
+            rk_loss_tokens(&run->law, run->loss_parameters, args->loss, &run->training.tokens, err);
         if (status) {
             return status;
         }

@@ -36,10 +36,14 @@ static void write_tokens(FILE *to, const rk_whole_run *run)
     char tokens[RK_AMOUNT_SIZE], critical[RK_AMOUNT_SIZE];
     if (run->args->loss > 0) {
         rk_write_label(to, "loss");
-        (void)fprintf(to, "%.4g by the law %s: %s tokens for %s parameters\n", run->args->loss,
-                      run->law.name,
+        const rk_model_params params = rk_model_params_of(&run->inputs->model);
+        const bool experts = params.active < params.total;
+        (void)fprintf(to, "%.4g by the law %s: %s tokens for %s%s parameters%s%s\n",
+                      run->args->loss, run->law.name,
                       rk_amount_text(run->training.tokens / run->tokens_factor, "", tokens),
-                      rk_amount_text(run->parameters, "", critical));
+                      rk_amount_text(run->loss_parameters, "", critical), experts ? " active" : "",
+                      run->law.counts == RK_LAW_COUNTS_ALL ? "" : " outside the embeddings",
+                      experts ? "; it is fitted to dense models, and experts lower the loss" : "");
     }
     if (run->critical > 0) {
         rk_write_label(to, "batch");
@@ -313,8 +317,8 @@ static void write_rule(FILE *to, const rk_whole_run *run)
     const rk_training *t = &run->training;
     const double step = rk_run_step_s(run->args, &answer->estimate) * run->straggling;
     const double rate = answer->estimate.hardware_flops / step; /* with the whole batch */
-    const double time =
-        rk_training_rule_s(t->tokens, run->parameters, t->accelerators, rate, recompute);
+    const double parameters = (double)rk_model_params_of(&run->inputs->model).active;
+    const double time = rk_training_rule_s(t->tokens, parameters, t->accelerators, rate, recompute);
     const rk_time_unit unit = rk_time_unit_of(time);
     rk_write_label(to, "rule");
     (void)fprintf(to, "%d T P / (n X) gives %.4g %s of training at %.4g TFLOP/s\n",

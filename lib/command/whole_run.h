@@ -72,8 +72,8 @@ typedef struct rk_whole_run {
     double slow_share, slow_by;   /* of the accelerators, and what they take longer */
     int tier_count;               /* 0: not requested */
     rk_run_tier tiers[RK_STORAGE_TIERS_MAX];
-    rk_loss_law law; /* if a target loss is given */
-    double parameters;
+    rk_loss_law law;                /* if a target loss is given */
+    double loss_parameters;         /* of the model, as this law counts them */
     double tokens_factor, critical; /* tokens with the batch over those with the reference batch;
                                        batch in tokens; 0: not requested */
     double straggling;              /* factor of the step */

@@ -10,6 +10,13 @@
 
 /* ---- loss ---------------------------------------------------------------------------------- */
 
+double rk_loss_parameters(const rk_loss_law *law, const rk_model *model)
+{
+    const rk_model_params p = rk_model_params_of(model);
+    const int64_t ends = p.ends.embedding + p.ends.positions + p.ends.head;
+    return (double)(law->counts == RK_LAW_COUNTS_ALL ? p.active : p.active - ends);
+}
+
 double rk_loss_of(const rk_loss_law *law, double parameters, double tokens)
 {
     const rk_law_term *n = &law->parameters, *d = &law->tokens;
@@ -104,6 +111,7 @@ double rk_training_rule_s(double tokens, double parameters, double accelerators,
 #define MOST 1e30
 
 static const char *const loss_forms[] = {"sum", "joint", NULL};
+static const char *const law_counts[] = {"all", "without_embedding", NULL};
 static const char *const batch_forms[] = {"tokens", "loss", NULL};
 
 static const rk_field term_fields[] = {
@@ -133,6 +141,12 @@ static const rk_field loss_fields[] = {
      .offset = offsetof(rk_loss_law, form),
      .names = loss_forms,
      .help = "sum: floor + A/N^a + B/D^b; joint: ((A/N)^(a/b) + B/D)^b"},
+    {.name = "counts",
+     .type = RK_FIELD_ENUM,
+     .offset = offsetof(rk_loss_law, counts),
+     .optional = true,
+     .names = law_counts,
+     .help = "which parameters N counts"},
     {.name = "floor",
      .type = RK_FIELD_NUMBER,
      .offset = offsetof(rk_loss_law, floor),

@@ -6,7 +6,7 @@
 #ifndef RK_RUN_SCALING_LAW_H
 #define RK_RUN_SCALING_LAW_H
 
-#include "reckon/reckon.h"
+#include "model/model.h"
 
 /* ---- loss ------------------------------------------------------------------------------------ */
 
@@ -14,6 +14,12 @@ typedef enum rk_loss_form {
     RK_LOSS_SUM,   /* floor + A / N^a + B / D^b */
     RK_LOSS_JOINT, /* ((A / N)^(a/b) + B / D)^b */
 } rk_loss_form;
+
+/* Which parameters of a model a law counts. */
+typedef enum rk_law_counts {
+    RK_LAW_COUNTS_ALL,
+    RK_LAW_COUNTS_WITHOUT_EMBEDDING, /* nor head, nor positions */
+} rk_law_counts;
 
 /* One constant of a law with its exponent. */
 typedef struct rk_law_term {
@@ -23,12 +29,19 @@ typedef struct rk_law_term {
 typedef struct rk_loss_law {
     char name[64];
     rk_loss_form form;
+    rk_law_counts counts;
     double floor;
     rk_law_term parameters, tokens; /* A, a and B, b */
 } rk_loss_law;
 
 /* Reads a document: a file, or a name of the catalogue data/scaling_laws. */
 rk_status rk_loss_law_load(const char *name, rk_loss_law *law, rk_error *err);
+
+/*
+ * Parameters of a model as a law counts them. The laws are fitted to dense models; of a mixture of
+ * experts these are the active ones.
+ */
+double rk_loss_parameters(const rk_loss_law *law, const rk_model *model);
 
 /* Loss of a model of so many parameters after so many tokens; HUGE_VAL tokens: its floor. */
 double rk_loss_of(const rk_loss_law *law, double parameters, double tokens);

@@ -2,6 +2,7 @@
 /* Laws of loss and batch: worked figures, and that they invert. */
 #include "run/scaling_law.h"
 #include "base/units.h"
+#include "layer/model_load.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -108,6 +109,21 @@ static void test_kaplan(void **state)
     assert_true(rk_loss_of(&law, n, d) <= rk_loss_of(&law, n / 1.1, d * 1.1));
 }
 
+/* Laws of dense models count the active parameters of a mixture; Kaplan's none of the ends. */
+static void test_parameters(void **state)
+{
+    (void)state;
+    const rk_loss_law all = loss_law("chinchilla-refit"), inner = loss_law("kaplan");
+    rk_model model;
+    rk_error err;
+    assert_int_equal(rk_model_load("llama3-8b", &model, &err), RK_OK);
+    assert_near(rk_loss_parameters(&all, &model), 8.03e9, 1e-3);
+    assert_near(rk_loss_parameters(&inner, &model), 8.03e9 - 2 * 128256 * 4096.0, 1e-3);
+    assert_int_equal(rk_model_load("qwen3-235b-a22b", &model, &err), RK_OK);
+    assert_near(rk_loss_parameters(&all, &model), 22.19e9, 1e-3);
+    assert_near(rk_loss_parameters(&inner, &model), 22.19e9 - 2 * 151936 * 4096.0, 1e-3);
+}
+
 static void test_batches(void **state)
 {
     (void)state;
@@ -162,9 +178,10 @@ static void test_refusals(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_losses), cmocka_unit_test(test_tokens),
-        cmocka_unit_test(test_kaplan), cmocka_unit_test(test_batches),
-        cmocka_unit_test(test_rules),  cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_losses),   cmocka_unit_test(test_tokens),
+        cmocka_unit_test(test_kaplan),   cmocka_unit_test(test_parameters),
+        cmocka_unit_test(test_batches),  cmocka_unit_test(test_rules),
+        cmocka_unit_test(test_refusals),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
