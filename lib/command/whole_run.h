@@ -134,9 +134,11 @@ rk_status rk_run_fill_prices(rk_whole_run *run, rk_error *err);
 /* What a second of the run costs; 0: not known. */
 double rk_whole_run_cost_rate(const rk_whole_run *run);
 
-/* Reads a number with k, M, G or T for powers of 1000 at `*at`, which advances past it; 0 if none.
+/*
+ * Refuses tokens of less than one step, such as 15 where 15T is meant; `option` has given them.
  */
-double rk_run_read_number(const char **at);
+rk_status rk_run_check_length(const char *option, double tokens, int64_t batch, int64_t seq,
+                              rk_error *err);
 
 /* Reads "SEQUENCE:TOKENS[:BATCH],...".  Sets phase_count. */
 rk_status rk_run_phases_read(rk_whole_run *run, rk_error *err);

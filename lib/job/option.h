@@ -77,6 +77,13 @@ const char *rk_option_form(const rk_option *option, char out[RK_OPTION_WORD_SIZE
  */
 rk_status rk_option_read(const rk_option *option, const char *given, void *values, rk_error *err);
 
+/*
+ * Reads a number above 0 with a suffix, as options take them, up to the next ':', ',' or end of the
+ * text, and moves *at there. Returns 0, which is no such number, if there is none.  `binary`: "8k"
+ * is 8,192.
+ */
+double rk_option_amount(const char **at, bool binary);
+
 /* Joins words for a message, e.g. "a, b and c" where `last` is " and ".  Returns out. */
 const char *rk_join_words(const char *const *words, size_t count, const char *last, char *out,
                           size_t size);

@@ -195,6 +195,21 @@ static rk_status set_real(const rk_option *option, const char *given, double *va
     return RK_OK;
 }
 
+double rk_option_amount(const char **at, bool binary)
+{
+    char suffix[RK_OPTION_WORD_SIZE], *end = NULL;
+    const bool starts = (**at >= '0' && **at <= '9') || **at == '.';
+    const double number = starts ? strtod(*at, &end) : 0;
+    if (!starts || end == *at) {
+        return 0;
+    }
+    const size_t length = strcspn(end, ":,");
+    (void)snprintf(suffix, sizeof(suffix), "%.*s", (int)length, end);
+    const double value = number * (double)suffix_factor(suffix, false, binary);
+    *at = end + length;
+    return value > 0 && isfinite(value) ? value : 0;
+}
+
 /* Splits the next comma-separated value off `*rest`; false if there is none. */
 static bool next_item(const char **rest, char item[RK_OPTION_WORD_SIZE])
 {
