@@ -2,6 +2,7 @@
 /* The text of `reckon run` about clusters. */
 #include "command/clusters.h"
 
+#include "base/time_text.h"
 #include "base/units.h"
 
 #include <inttypes.h>
@@ -16,6 +17,18 @@ static const char *answer_of(const rk_clusters *c, int i, char out[64])
                    i == c->cheapest ? " cheapest" : "", i == c->fastest ? " fastest" : "",
                    c->clusters[i].meets ? "" : " beyond a limit");
     return out[0] == ' ' ? out + 1 : out;
+}
+
+/* What the steps of all clusters follow from, where they are not predicted. */
+static void write_stated(FILE *to, const rk_run_args *args)
+{
+    char step[RK_TIME_TEXT_SIZE];
+    if (args->step_s > 0) {
+        (void)fprintf(to, "\nstated, not predicted: steps of %s (--step-time)\n",
+                      rk_time_text(args->step_s, step));
+    } else if (args->mfu > 0) {
+        (void)fprintf(to, "\nstated, not predicted: an MFU of %.4g %% (--mfu)\n", 100 * args->mfu);
+    }
 }
 
 static rk_status write_text(FILE *to, const void *what, rk_table_style style, rk_error *err)
@@ -51,6 +64,9 @@ static rk_status write_text(FILE *to, const void *what, rk_table_style style, rk
         rk_table_cell(&table, "%s", answer_of(c, i, answer));
     }
     const rk_status status = rk_write_table(to, &table, style, err);
+    if (!status) {
+        write_stated(to, c->args);
+    }
     if (!status && c->fastest < 0) {
         (void)fputs("\nnothing meets it: give more accelerators, time, money or power\n", to);
     }

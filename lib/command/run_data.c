@@ -159,6 +159,12 @@ static void write_members(rk_json_writer *writer, const void *what)
     }
     rk_json_open_member(writer, "run", "{");
     rk_json_real(writer, "tokens", run->training.tokens);
+    rk_json_real(writer, "step_s", run->training.step);
+    rk_json_string(writer, "step_source",
+                   rk_run_step_is_stated(run->args) ? "stated" : "predicted");
+    rk_json_real(writer, "mfu",
+                 answer->estimate.mfu * answer->estimate.step /
+                     rk_run_step_s(run->args, &answer->estimate));
     rk_json_real(writer, "checkpoint_bytes", run->training.checkpoint);
     for (size_t i = 0; i < FIELD_COUNT; i++) {
         rk_json_real(writer, fields[i].key, field_of(&run->result, i));

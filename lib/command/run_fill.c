@@ -157,7 +157,7 @@ static rk_status fill_training(rk_whole_run *run, rk_error *err)
 static double step_spread(const rk_whole_run *run)
 {
     const rk_interval *interval = &rk_found_answer(&run->found)->interval;
-    const bool known = interval->runs > 0 && !(run->args->step_s > 0) && !(run->args->mfu > 0);
+    const bool known = interval->runs > 0 && !rk_run_step_is_stated(run->args);
     return known ? log(interval->high / interval->low) / (2 * P90) : 0;
 }
 

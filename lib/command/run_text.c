@@ -91,6 +91,22 @@ static void write_run(FILE *to, const rk_whole_run *run)
     }
 }
 
+/* The step that the run is made of, where it is not the predicted one. */
+static void write_stated(FILE *to, const rk_whole_run *run)
+{
+    const rk_estimate *e = &rk_found_answer(&run->found)->estimate;
+    const double step = rk_run_step_s(run->args, e);
+    char used[RK_TIME_TEXT_SIZE], predicted[RK_TIME_TEXT_SIZE];
+    if (!rk_run_step_is_stated(run->args)) {
+        return;
+    }
+    rk_write_label(to, "stated");
+    (void)fprintf(to, "steps of %s, MFU %.2f %% (--%s); predicted: %s, %.2f %%\n",
+                  rk_time_text(step, used), 100 * e->mfu * e->step / step,
+                  run->args->step_s > 0 ? "step-time" : "mfu", rk_time_text(e->step, predicted),
+                  100 * e->mfu);
+}
+
 /* The time of each phase, if there are several. */
 static void write_phases(FILE *to, const rk_whole_run *run)
 {
@@ -358,6 +374,7 @@ rk_status rk_whole_run_text(FILE *to, const void *what, rk_table_style style, rk
     (void)fputc('\n', to);
     rk_write_summary(to, run->inputs, answer);
     (void)fputc('\n', to);
+    write_stated(to, run);
     write_run(to, run);
     write_phases(to, run);
     write_failures(to, run);

@@ -18,7 +18,7 @@
 typedef struct rk_run_args {
     rk_request request;
     double tokens, steps, loss, reference_batch; /* the last in tokens; 0: not given */
-    double mfu, step_s;                          /* %, s; 0: as estimated */
+    double mfu, step_s;                          /* a share, s; 0: as estimated */
     const char *law, *batch_law, *reliability, *prices, *timeline;
     double failures, restart, storage, interval, stragglers;
     double price, power, pue, carbon, purchase, life;
@@ -115,6 +115,9 @@ rk_status rk_whole_run_find(rk_job *job, rk_whole_run *run, rk_error *err);
 
 /* The step time of an estimate, or the one given by options; without stragglers, s. */
 double rk_run_step_s(const rk_run_args *args, const rk_estimate *estimate);
+
+/* Whether options give the step time, or the MFU. */
+bool rk_run_step_is_stated(const rk_run_args *args);
 
 /* Reads the options that are two numbers with a colon between them. */
 rk_status rk_run_read_pairs(rk_whole_run *run, rk_error *err);

@@ -51,6 +51,7 @@ struct rk_option {
     bool above;       /* `min` itself is refused */
     bool bytes;       /* a final B is the unit: 64, 64B, 64KiB, 1GB */
     bool gib;         /* a number of GiB; another unit may follow: 70GB */
+    bool share;       /* a share up to 1, or a percentage: 0.4, 40 and 40% are 0.4 */
     bool binary;      /* k and M are powers of 1024: 8k tokens are 8,192 */
     rk_word word;
     const char *const *choices; /* NULL-terminated */

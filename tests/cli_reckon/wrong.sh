@@ -175,6 +175,9 @@ done
     wrong '--phases: 15 tokens are less than one step' run $run --phases 8k:15
     wrong '--batch-ramp: 250 tokens are less than one step' run $run --tokens 300B --batch-ramp 16:250
     wrong 'did you mean 15T?' run --model llama3-8b --system h100-sxm --tokens 15 --deadline 9d
+    for mfu in 0 0% 101 140% -0.4 0.4x 40k; do
+        wrong '--mfu needs a share up to 1 or a percentage up to 100' run $run --tokens 300B --mfu $mfu
+    done
     wrong '--phases: expected at most' run $run --phases 8kx:1T
     wrong 'exclude each other' run $run --phases 8k:1T --batch-ramp 16:1G
     wrong '--storage needs a number above 0' run $run --tokens 300B --storage 0
@@ -216,6 +219,13 @@ done
     done
     "$reckon" run $run --tokens 300B --batch-ramp 16:10B --csv >plain
     "$reckon" run $run --tokens 300B --batch-ramp 16:10G --csv | cmp - plain
+}
+# shellcheck disable=SC2086
+{
+    "$reckon" run $run --tokens 300B --mfu 40 --csv >plain
+    for mfu in 40% 0.4 4e-1; do
+        "$reckon" run $run --tokens 300B --mfu $mfu --csv | cmp - plain
+    done
 }
 head -1 ending.csv | grep -q step_s || { echo "plan -o ending.csv writes no CSV" >&2; exit 1; }
 "$reckon" comm --system h100-sxm --bytes 65536 --csv >plain
