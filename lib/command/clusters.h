@@ -28,7 +28,9 @@ typedef struct rk_clusters {
     int offered_count, count;
     rk_offered offered[RK_OFFERED_MAX];
     rk_cluster clusters[RK_CLUSTER_ROWS];
-    rk_error stuck; /* why a run on some cluster does not advance; code RK_OK: all do */
+    rk_model model;        /* that the run trains */
+    rk_loss_target target; /* if a loss is given */
+    rk_error stuck;        /* why a run on some cluster does not advance; code RK_OK: all do */
     int smallest, cheapest, fastest; /* index into clusters; below 0: none meets it */
 } rk_clusters;
 

@@ -316,19 +316,21 @@ static rk_status add_smallest(rk_job *job, rk_clusters *c, const struct site *si
 
 /* ---- clusters of a system ------------------------------------------------------------------ */
 
-static rk_status survey(struct site *site, rk_error *err)
+static rk_status survey(rk_clusters *c, struct site *site, rk_error *err)
 {
     rk_run_args *args = &site->args;
     args->request.system = site->offered->name;
     args->request.accelerators = 0;
     rk_status status = rk_request_load(&args->request, &site->inputs, err);
-    status = status ? status : rk_run_tokens(args, &site->inputs.model, &site->tokens, err);
+    status =
+        status ? status : rk_run_tokens(args, &site->inputs.model, &c->target, &site->tokens, err);
     if (status) {
         return status;
     }
     const rk_system *system = &site->inputs.system;
     const int64_t has = system->tiers[system->tier_count - 1].size;
     const int64_t limit = site->offered->most;
+    c->model = site->inputs.model;
     site->seq = (double)(args->request.seq > 0 ? args->request.seq : site->inputs.model.seq);
     site->most = limit > 0 && limit < has ? limit : has;
     site->domain = system->tiers[0].size < site->most ? system->tiers[0].size : site->most;
@@ -345,7 +347,7 @@ rk_status rk_clusters_add(rk_job *job, rk_clusters *clusters, const rk_offered *
                           rk_error *err)
 {
     struct site site = {.offered = offered, .args = *clusters->args};
-    rk_status status = survey(&site, err);
+    rk_status status = survey(clusters, &site, err);
     status = status ? status : add_until_fits(job, clusters, &site, err);
     status = status ? status : add_smallest(job, clusters, &site, err);
     rk_inputs_clear(&site.inputs);

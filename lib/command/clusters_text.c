@@ -66,6 +66,8 @@ static rk_status write_text(FILE *to, const void *what, rk_table_style style, rk
     const rk_status status = rk_write_table(to, &table, style, err);
     if (!status) {
         write_stated(to, c->args);
+        (void)fputs(c->args->loss > 0 ? "\n" : "", to);
+        rk_run_write_target(to, c->args, &c->model, &c->target);
     }
     if (!status && c->fastest < 0) {
         (void)fputs("\nnothing meets it: give more accelerators, time, money or power\n", to);

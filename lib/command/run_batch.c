@@ -8,18 +8,26 @@
 
 #include <stdio.h>
 
-rk_status rk_run_tokens(const rk_run_args *args, const rk_model *model, double *tokens,
-                        rk_error *err)
+rk_status rk_run_tokens(const rk_run_args *args, const rk_model *model, rk_loss_target *target,
+                        double *tokens, rk_error *err)
 {
-    rk_loss_law law;
     *tokens = args->tokens;
+    *target = (rk_loss_target){.tokens = 0};
     if (!(args->loss > 0)) {
         return RK_OK;
     }
-    const rk_status status =
-        rk_loss_law_load(args->law ? args->law : "chinchilla-refit", &law, err);
+    rk_status status =
+        rk_loss_law_load(args->law ? args->law : "chinchilla-refit", &target->law, err);
+    if (status) {
+        return status;
+    }
+    target->parameters = rk_loss_parameters(&target->law, model);
+    status =
+        rk_loss_tokens_in_range(&target->law, target->parameters, args->loss, &target->tokens, err);
+    *tokens = target->tokens;
     return status ? status
-                  : rk_loss_tokens(&law, rk_loss_parameters(&law, model), args->loss, tokens, err);
+                  : rk_loss_others(&target->law, model, args->loss, target->others,
+                                   &target->other_count, err);
 }
 
 /* The letter that a budget of so few tokens lacks: 15 is 15T, 300 is 300B; "": none. */
@@ -63,8 +71,9 @@ rk_status rk_run_settle_batch(rk_run_args *args, const rk_model *model, rk_error
 {
     rk_request *r = &args->request;
     rk_batch_law law;
+    rk_loss_target target;
     double tokens;
-    rk_status status = rk_run_tokens(args, model, &tokens, err);
+    rk_status status = rk_run_tokens(args, model, &target, &tokens, err);
     if (!status && r->assumed_batch && tokens > 0) {
         status = rk_batch_law_load("step-law", &law, err);
         const int64_t micro_batch = r->micro_batch.count == 1 ? r->micro_batch.values[0] : 1;

@@ -58,24 +58,17 @@ static rk_status fill_tokens(rk_whole_run *run, rk_error *err)
 {
     const rk_run_args *args = run->args;
     const double batch = run->training.tokens_per_step;
-    run->training.tokens = args->tokens > 0 ? args->tokens : args->steps * batch;
-    if (args->phases) {
+    rk_status status =
+        rk_run_tokens(args, &run->inputs->model, &run->target, &run->training.tokens, err);
+    if (status) {
+        return status;
+    }
+    if (args->steps > 0) {
+        run->training.tokens = args->steps * batch;
+    } else if (args->phases) {
         join_phases(run);
     }
-    if (args->loss > 0) {
-        rk_status status =
-            rk_loss_law_load(args->law ? args->law : "chinchilla-refit", &run->law, err);
-        if (status) {
-            return status;
-        }
-        run->loss_parameters = rk_loss_parameters(&run->law, &run->inputs->model);
-        status =
-            rk_loss_tokens(&run->law, run->loss_parameters, args->loss, &run->training.tokens, err);
-        if (status) {
-            return status;
-        }
-    }
-    rk_status status = fill_batch_factor(run, batch, err);
+    status = fill_batch_factor(run, batch, err);
     status = status ? status : rk_run_ramp_fill(run, err);
     if (!status && args->batch_ramp) {
         join_phases(run);

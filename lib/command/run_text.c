@@ -30,21 +30,41 @@ const char *rk_amount_text(double value, const char *unit, char out[RK_AMOUNT_SI
 
 /* ---- lines --------------------------------------------------------------------------------- */
 
+void rk_run_write_target(FILE *to, const rk_run_args *args, const rk_model *model,
+                         const rk_loss_target *target)
+{
+    const rk_loss_law *law = &target->law;
+    const rk_model_params params = rk_model_params_of(model);
+    const bool experts = params.active < params.total;
+    char n[RK_AMOUNT_SIZE], d[RK_AMOUNT_SIZE];
+    if (!(args->loss > 0)) {
+        return;
+    }
+    rk_write_label(to, "loss");
+    (void)fprintf(to, "%.4g by the law %s: %s tokens for %s%s parameters%s\n", args->loss,
+                  law->name, rk_amount_text(target->tokens, "", d),
+                  rk_amount_text(target->parameters, "", n), experts ? " active" : "",
+                  law->counts == RK_LAW_COUNTS_ALL ? "" : " outside the embeddings");
+    if (law->most_tokens > 0) {
+        (void)fprintf(
+            to, "%-10sthe law rests on %s of up to %s parameters and %s tokens%s\n", "",
+            experts ? "dense models" : "runs", rk_amount_text(law->most_parameters, "", n),
+            rk_amount_text(law->most_tokens, "", d),
+            target->parameters > 1.1 * law->most_parameters ? "; this model is larger" : "");
+    }
+    for (int i = 0; i < target->other_count; i++) {
+        (void)fprintf(to, i == 0 ? "%-10sother laws: " : "%.0s, ", "");
+        (void)fprintf(to, "%s by %s", rk_amount_text(target->others[i].tokens, "", d),
+                      target->others[i].name);
+    }
+    (void)fputs(target->other_count > 0 ? "\n" : "", to);
+}
+
 /* Where the number of tokens comes from, if it was not given. */
 static void write_tokens(FILE *to, const rk_whole_run *run)
 {
     char tokens[RK_AMOUNT_SIZE], critical[RK_AMOUNT_SIZE];
-    if (run->args->loss > 0) {
-        rk_write_label(to, "loss");
-        const rk_model_params params = rk_model_params_of(&run->inputs->model);
-        const bool experts = params.active < params.total;
-        (void)fprintf(to, "%.4g by the law %s: %s tokens for %s%s parameters%s%s\n",
-                      run->args->loss, run->law.name,
-                      rk_amount_text(run->training.tokens / run->tokens_factor, "", tokens),
-                      rk_amount_text(run->loss_parameters, "", critical), experts ? " active" : "",
-                      run->law.counts == RK_LAW_COUNTS_ALL ? "" : " outside the embeddings",
-                      experts ? "; it is fitted to dense models, and experts lower the loss" : "");
-    }
+    rk_run_write_target(to, run->args, &run->inputs->model, &run->target);
     if (run->critical > 0) {
         rk_write_label(to, "batch");
         (void)fprintf(to, "%s tokens, critical %s: %.4g times the tokens of a batch of %s\n",

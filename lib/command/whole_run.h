@@ -56,6 +56,15 @@ typedef struct rk_run_tier {
     double interval_s, goodput, total_s; /* of the run that saves there; 0: it does not advance */
 } rk_run_tier;
 
+/* The tokens of a target loss: by the law that was asked for, and by others of the same text. */
+typedef struct rk_loss_target {
+    rk_loss_law law;
+    double parameters; /* of the model, as the law counts them */
+    double tokens;
+    int other_count;
+    rk_law_tokens others[RK_LAWS_MAX];
+} rk_loss_target;
+
 /* A whole run of one strategy. */
 typedef struct rk_whole_run {
     const rk_run_args *args;
@@ -72,8 +81,7 @@ typedef struct rk_whole_run {
     double slow_share, slow_by;   /* of the accelerators, and what they take longer */
     int tier_count;               /* 0: not requested */
     rk_run_tier tiers[RK_STORAGE_TIERS_MAX];
-    rk_loss_law law;                /* if a target loss is given */
-    double loss_parameters;         /* of the model, as this law counts them */
+    rk_loss_target target;          /* if a loss is given */
     double tokens_factor, critical; /* tokens with the batch over those with the reference batch;
                                        batch in tokens; 0: not requested */
     double straggling;              /* factor of the step */
@@ -91,9 +99,12 @@ typedef struct rk_whole_run {
 /* Whether the command line asks for a cluster rather than for a run on one. */
 bool rk_run_is_question(const rk_run_args *args);
 
-/* The tokens of a run, from --tokens or from --loss and its law; 0: from --steps and the batch. */
-rk_status rk_run_tokens(const rk_run_args *args, const rk_model *model, double *tokens,
-                        rk_error *err);
+/*
+ * The tokens of a run, from --tokens or from --loss and its law, which fills the target; 0: from
+ * --steps and the batch.
+ */
+rk_status rk_run_tokens(const rk_run_args *args, const rk_model *model, rk_loss_target *target,
+                        double *tokens, rk_error *err);
 
 /*
  * Sets an assumed batch to the usual one for the tokens of the run (the law step-law) and the
@@ -157,6 +168,10 @@ rk_status rk_whole_run_write(const rk_job *job, const rk_whole_run *run, rk_erro
 
 /* Text of a run. */
 rk_text_writer rk_whole_run_text;
+
+/* The law of a target loss, its range, and what others say; nothing without --loss. */
+void rk_run_write_target(FILE *to, const rk_run_args *args, const rk_model *model,
+                         const rk_loss_target *target);
 
 /* "15.6 T", "5.682 TB", "512"; returns `out`. */
 #define RK_AMOUNT_SIZE 32

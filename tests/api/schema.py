@@ -32,6 +32,7 @@ ANSWERS = [
     ("run", "run", {**SMALL, "dp": 8, "tokens": "1T"}),
     ("run", "run", {**SMALL, "dp": 8, "tokens": 1e12, "price": 2.5, "failures": 0}),
     ("run", "run", {**SMALL, "dp": 8, "tokens": "1T", "mfu": 0.4}),
+    ("run", "run", {**SMALL, "dp": 8, "loss": 2.1}),
     ("run", "run", {**SMALL, "dp": 8, "tokens": "1T", "mfu": "40%"}),
     ("run", "run", {**SMALL, "tokens": "1T", "deadline": "30d", "simulate": 10}),
     ("timeline", "timeline", {**SMALL, "pp": 2, "dp": 4, "global_batch": 16}),
