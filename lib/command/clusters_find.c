@@ -8,7 +8,9 @@
 #include "search/bounded_plan.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define USUAL_MFU   0.4  /* where the first guess starts */
 #define USUAL_DAYS  30.0 /* likewise, without a deadline */
@@ -33,6 +35,8 @@ static void fill_cluster(const rk_clusters *c, const rk_whole_run *run, rk_clust
     const rk_answer *answer = rk_found_answer(&run->found);
     const rk_training *t = &run->training;
     const rk_training_result *r = &run->result;
+    (void)snprintf(out->accelerator, sizeof(out->accelerator), "%s",
+                   run->inputs->system.accelerator.name);
     out->strategy = answer->strategy;
     out->accelerators = t->accelerators;
     out->step = t->step;
@@ -368,15 +372,31 @@ static double cost_of(const rk_cluster *cluster)
     return cluster->cost > 0 ? cluster->cost : cluster->hours;
 }
 
+/* Whether the costs of two clusters compare: in money, or in hours of the same accelerator. */
+static bool compare(const rk_cluster *a, const rk_cluster *b)
+{
+    return (a->cost > 0 && b->cost > 0) || strcmp(a->accelerator, b->accelerator) == 0;
+}
+
+/* Whether nothing faster is as cheap; the clusters are sorted by days. */
+static bool is_on_front(const rk_clusters *c, int i)
+{
+    const rk_cluster *k = &c->clusters[i];
+    for (int j = 0; j < i; j++) {
+        if (compare(k, &c->clusters[j]) && cost_of(&c->clusters[j]) <= cost_of(k)) {
+            return false;
+        }
+    }
+    return true;
+}
+
 void rk_clusters_choose(rk_clusters *c)
 {
-    double least = HUGE_VAL;
     qsort(c->clusters, (size_t)c->count, sizeof(c->clusters[0]), by_days);
     c->smallest = c->cheapest = c->fastest = -1;
     for (int i = 0; i < c->count; i++) {
         rk_cluster *k = &c->clusters[i];
-        k->front = cost_of(k) < least; /* nothing faster is as cheap */
-        least = fmin(least, cost_of(k));
+        k->front = is_on_front(c, i);
         if (!k->meets) {
             continue;
         }
@@ -384,7 +404,7 @@ void rk_clusters_choose(rk_clusters *c)
         if (c->smallest < 0 || k->accelerators < c->clusters[c->smallest].accelerators) {
             c->smallest = i;
         }
-        if (c->cheapest < 0 || cost_of(k) < cost_of(&c->clusters[c->cheapest])) {
+        if (k->cost > 0 && (c->cheapest < 0 || k->cost < c->clusters[c->cheapest].cost)) {
             c->cheapest = i;
         }
     }

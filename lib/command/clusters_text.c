@@ -8,6 +8,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #define WATTS_PER_MW 1e6
 
@@ -28,6 +29,24 @@ static void write_stated(FILE *to, const rk_run_args *args)
                       rk_time_text(args->step_s, step));
     } else if (args->mfu > 0) {
         (void)fprintf(to, "\nstated, not predicted: an MFU of %.4g %% (--mfu)\n", 100 * args->mfu);
+    }
+}
+
+/* By which measure clusters are compared, where the table does not say it. */
+static void write_measure(FILE *to, const rk_clusters *c)
+{
+    bool priced = false, several = false;
+    for (int i = 0; i < c->count; i++) {
+        priced = priced || c->clusters[i].cost > 0;
+        several = several || strcmp(c->clusters[i].accelerator, c->clusters[0].accelerator) != 0;
+    }
+    if (c->count > 0 && !priced) {
+        (void)fputs("\nfront: nothing faster takes fewer hours of the same accelerator; --price or "
+                    "--prices says which cluster is cheapest\n",
+                    to);
+    } else if (several && !c->args->prices) {
+        (void)fputs("\ncost: hours of all accelerators at one price; --prices has one for each\n",
+                    to);
     }
 }
 
@@ -65,6 +84,7 @@ static rk_status write_text(FILE *to, const void *what, rk_table_style style, rk
     }
     const rk_status status = rk_write_table(to, &table, style, err);
     if (!status) {
+        write_measure(to, c);
         write_stated(to, c->args);
         (void)fputs(c->args->loss > 0 ? "\n" : "", to);
         rk_run_write_target(to, c->args, &c->model, &c->target);
