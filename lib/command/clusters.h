@@ -31,6 +31,8 @@ typedef struct rk_clusters {
     rk_cluster clusters[RK_CLUSTER_ROWS];
     rk_model model;        /* that the run trains */
     rk_loss_target target; /* if a loss is given */
+    double tokens;         /* of the run */
+    int64_t best_batch;    /* by step-law, where none is given; 0: the usual one is */
     rk_error stuck;        /* why a run on some cluster does not advance; code RK_OK: all do */
     int smallest, cheapest, fastest; /* index into clusters; below 0: none meets it */
 } rk_clusters;

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/units.h"
 #include "request/choices.h"
+#include "request/sizes.h"
 #include "search/bounded_plan.h"
 
 #include <math.h>
@@ -55,8 +56,10 @@ static rk_status args_of(const struct site *site, int64_t accelerators, rk_run_a
 {
     *args = site->args;
     args->request.accelerators = accelerators;
-    args->request.assumed_batch = args->request.global_batch == 0;
-    return rk_run_settle_batch(args, &site->inputs.model, err);
+    if (args->request.global_batch == 0) {
+        rk_request_assume_batch(&args->request, site->inputs.model.seq);
+    }
+    return rk_run_check_tokens(args, &site->inputs.model, err);
 }
 
 /* Whether filling a run failed because the run itself does not advance. */
@@ -344,6 +347,7 @@ static rk_status survey(rk_clusters *c, struct site *site, rk_error *err)
     if (args->steps > 0) {
         site->tokens = args->steps * (double)args->request.global_batch * site->seq;
     }
+    c->tokens = site->tokens;
     return RK_OK;
 }
 

@@ -67,20 +67,19 @@ static rk_status check_length(const rk_run_args *args, const rk_model *model, do
                       : RK_OK;
 }
 
-rk_status rk_run_settle_batch(rk_run_args *args, const rk_model *model, rk_error *err)
+rk_status rk_run_check_tokens(const rk_run_args *args, const rk_model *model, rk_error *err)
 {
-    rk_request *r = &args->request;
-    rk_batch_law law;
     rk_loss_target target;
     double tokens;
-    rk_status status = rk_run_tokens(args, model, &target, &tokens, err);
-    if (!status && r->assumed_batch && tokens > 0) {
-        status = rk_batch_law_load("step-law", &law, err);
-        const int64_t micro_batch = r->micro_batch.count == 1 ? r->micro_batch.values[0] : 1;
-        r->run_tokens = tokens;
-        r->global_batch =
-            rk_global_batch_near(r->accelerators, micro_batch, r->seq > 0 ? r->seq : model->seq,
-                                 status ? 1 : rk_batch_critical(&law, tokens, 0));
-    }
+    const rk_status status = rk_run_tokens(args, model, &target, &tokens, err);
     return status ? status : check_length(args, model, tokens, err);
+}
+
+rk_status rk_run_best_batch(const rk_request *request, int64_t seq, double tokens, int64_t *batch,
+                            rk_error *err)
+{
+    rk_batch_law law;
+    const rk_status status = rk_batch_law_load("step-law", &law, err);
+    *batch = status ? 0 : rk_request_batch_of(request, seq, rk_batch_critical(&law, tokens, 0));
+    return status;
 }

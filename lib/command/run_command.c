@@ -218,7 +218,7 @@ static rk_status run_run(rk_job *job, void *arguments, rk_error *err)
     rk_inputs inputs;
     rk_whole_run run = {.args = args, .inputs = &inputs};
     rk_status status = rk_request_load(&args->request, &inputs, err);
-    status = status ? status : rk_run_settle_batch(args, &inputs.model, err);
+    status = status ? status : rk_run_check_tokens(args, &inputs.model, err);
     status = status ? status : rk_whole_run_find(job, &run, err);
     status = status ? status : rk_whole_run_write(job, &run, err);
     const rk_answer *answer = status ? NULL : rk_found_answer(&run.found);
@@ -239,8 +239,7 @@ const rk_command rk_command_run = {
     .notes = RK_NOTES_OF_CHOICES
     "--deadline, --budget and --max-power search the number of accelerators too;\n"
     "--system may then list several systems, each with a limit:\n"
-    "h100-sxm:4096,b200-sxm:2048.  Without --global-batch, a run takes the batch\n"
-    "that is best for its tokens (step-law).\n"
+    "h100-sxm:4096,b200-sxm:2048.\n"
     "\n"
     "Exit status: 0 done, 1 it does not fit, 2 wrong usage or input, or an illegal\n"
     "strategy.\n"

@@ -184,6 +184,9 @@ static void write_members(rk_json_writer *writer, const void *what)
     rk_json_open_member(writer, "run", "{");
     rk_json_real(writer, "tokens", run->training.tokens);
     write_target(writer, run);
+    if (run->best_batch > 0) {
+        rk_json_count(writer, "step_law_global_batch", (uint64_t)run->best_batch);
+    }
     rk_json_real(writer, "step_s", run->training.step);
     rk_json_string(writer, "step_source",
                    rk_run_step_is_stated(run->args) ? "stated" : "predicted");
@@ -291,7 +294,8 @@ rk_status rk_whole_run_write(const rk_job *job, const rk_whole_run *run, rk_erro
         }
     }
     if (request->json) {
-        return rk_write_document(job, request, run->inputs, write_members, run, err);
+        const rk_request shown = rk_run_shown_request(run);
+        return rk_write_document(job, &shown, run->inputs, write_members, run, err);
     }
     return request->csv ? write_row(job, run, err)
                         : rk_job_print(job, request->output, rk_whole_run_text, run, err);

@@ -54,6 +54,21 @@ static void join_phases(rk_whole_run *run)
     run->training.step = seconds / steps;
 }
 
+/* What suits the tokens of the run better than the assumed batch. */
+static rk_status fill_best_batch(rk_whole_run *run, rk_error *err)
+{
+    const rk_request *request = &run->args->request;
+    const rk_strategy *s = &rk_found_answer(&run->found)->strategy;
+    run->best_batch = 0;
+    if (!request->assumed_batch || run->args->phases || run->args->steps > 0) {
+        return RK_OK;
+    }
+    const rk_status status =
+        rk_run_best_batch(request, s->seq, run->training.tokens, &run->best_batch, err);
+    run->best_batch = run->best_batch == s->global_batch ? 0 : run->best_batch;
+    return status;
+}
+
 static rk_status fill_tokens(rk_whole_run *run, rk_error *err)
 {
     const rk_run_args *args = run->args;
@@ -68,7 +83,8 @@ static rk_status fill_tokens(rk_whole_run *run, rk_error *err)
     } else if (args->phases) {
         join_phases(run);
     }
-    status = fill_batch_factor(run, batch, err);
+    status = fill_best_batch(run, err);
+    status = status ? status : fill_batch_factor(run, batch, err);
     status = status ? status : rk_run_ramp_fill(run, err);
     if (!status && args->batch_ramp) {
         join_phases(run);

@@ -3,6 +3,7 @@
 #include "command/whole_run.h"
 
 #include "base/error.h"
+#include "request/sizes.h"
 
 /* A sequence length or a batch; 0 if it is out of range. */
 static int64_t count_of(double amount)
@@ -10,7 +11,7 @@ static int64_t count_of(double amount)
     return amount < INT32_MAX ? (int64_t)amount : 0;
 }
 
-static bool read_phase(const char **at, int64_t usual_batch, rk_run_phase *phase)
+static bool read_phase(const char **at, const rk_request *request, rk_run_phase *phase)
 {
     phase->seq = count_of(rk_option_amount(at, true));
     if (phase->seq < 1 || **at != ':') {
@@ -18,7 +19,10 @@ static bool read_phase(const char **at, int64_t usual_batch, rk_run_phase *phase
     }
     (*at)++;
     phase->tokens = rk_option_amount(at, false);
-    phase->batch = usual_batch;
+    phase->assumed_batch = request->assumed_batch && **at != ':';
+    phase->batch = phase->assumed_batch
+                       ? rk_request_batch_of(request, phase->seq, RK_USUAL_BATCH_TOKENS)
+                       : request->global_batch;
     if (**at == ':') {
         (*at)++;
         phase->batch = count_of(rk_option_amount(at, false));
@@ -32,7 +36,7 @@ rk_status rk_run_phases_read(rk_whole_run *run, rk_error *err)
     run->phase_count = 0;
     for (const char *at = run->args->phases; at && *at;) {
         if (run->phase_count == RK_PHASES_MAX ||
-            !read_phase(&at, request->global_batch, &run->phases[run->phase_count])) {
+            !read_phase(&at, request, &run->phases[run->phase_count])) {
             return rk_fail(err, RK_ERR_INVALID,
                            "--phases: expected at most %d of SEQUENCE:TOKENS:BATCH as "
                            "8k:15T:2048,128k:100G:128; without the batch it is --global-batch",
@@ -77,4 +81,18 @@ rk_status rk_run_phases_fill(rk_job *job, rk_whole_run *run, rk_error *err)
         rk_found_clear(&found);
     }
     return status;
+}
+
+rk_request rk_run_shown_request(const rk_whole_run *run)
+{
+    rk_request shown = run->args->request;
+    if (run->args->phases) {
+        shown.seq = run->phases[0].seq;
+        shown.assumed_batch = false;
+    }
+    for (int i = 0; run->args->phases && i < run->phase_count && !shown.assumed_batch; i++) {
+        shown.assumed_batch = run->phases[i].assumed_batch;
+        shown.global_batch = run->phases[i].batch;
+    }
+    return shown;
 }

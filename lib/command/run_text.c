@@ -65,6 +65,15 @@ static void write_tokens(FILE *to, const rk_whole_run *run)
 {
     char tokens[RK_AMOUNT_SIZE], critical[RK_AMOUNT_SIZE];
     rk_run_write_target(to, run->args, &run->inputs->model, &run->target);
+    if (run->best_batch > 0) {
+        const double best =
+            (double)run->best_batch * (double)rk_found_answer(&run->found)->strategy.seq;
+        rk_write_label(to, "batch");
+        (void)fprintf(to, "the law step-law finds %s tokens best for %s: --global-batch %lld\n",
+                      rk_amount_text(best, "", tokens),
+                      rk_amount_text(run->training.tokens, "", critical),
+                      (long long)run->best_batch);
+    }
     if (run->critical > 0) {
         rk_write_label(to, "batch");
         (void)fprintf(to, "%s tokens, critical %s: %.4g times the tokens of a batch of %s\n",
@@ -383,7 +392,8 @@ rk_status rk_whole_run_text(FILE *to, const void *what, rk_table_style style, rk
 {
     const rk_whole_run *run = what;
     const rk_answer *answer = rk_found_answer(&run->found);
-    rk_write_inputs(to, &run->args->request, run->inputs);
+    const rk_request shown = rk_run_shown_request(run);
+    rk_write_inputs(to, &shown, run->inputs);
     rk_write_found(to, &run->found);
     if (!answer) {
         (void)fputc('\n', to);

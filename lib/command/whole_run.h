@@ -44,6 +44,7 @@ typedef struct rk_run_args {
 /* A part of a run with its own sequence and batch. */
 typedef struct rk_run_phase {
     int64_t seq, batch;
+    bool assumed_batch;
     double tokens, step_s, days; /* days without interruptions */
 } rk_run_phase;
 
@@ -85,6 +86,7 @@ typedef struct rk_whole_run {
     double tokens_factor, critical; /* tokens with the batch over those with the reference batch;
                                        batch in tokens; 0: not requested */
     double straggling;              /* factor of the step */
+    int64_t best_batch;             /* by step-law, where a batch is assumed; 0: it is that one */
     int phase_count;                /* 0: one phase, none given */
     rk_run_phase phases[RK_PHASES_MAX];
     rk_training training;
@@ -106,11 +108,12 @@ bool rk_run_is_question(const rk_run_args *args);
 rk_status rk_run_tokens(const rk_run_args *args, const rk_model *model, rk_loss_target *target,
                         double *tokens, rk_error *err);
 
-/*
- * Sets an assumed batch to the usual one for the tokens of the run (the law step-law) and the
- * accelerators of the request; without tokens it is unchanged.
- */
-rk_status rk_run_settle_batch(rk_run_args *args, const rk_model *model, rk_error *err);
+/* Refuses a run that is less than one step, before its strategy is searched. */
+rk_status rk_run_check_tokens(const rk_run_args *args, const rk_model *model, rk_error *err);
+
+/* The batch that the law step-law finds best for so many tokens, in sequences of `seq`. */
+rk_status rk_run_best_batch(const rk_request *request, int64_t seq, double tokens, int64_t *batch,
+                            rk_error *err);
 
 /*
  * Fills a run whose strategy has been found: tokens, step, interruptions, prices, simulation and
@@ -156,6 +159,9 @@ rk_status rk_run_check_length(const char *option, double tokens, int64_t batch, 
 
 /* Reads "SEQUENCE:TOKENS[:BATCH],...".  Sets phase_count. */
 rk_status rk_run_phases_read(rk_whole_run *run, rk_error *err);
+
+/* The request as an answer shows it: what phases give is not assumed. */
+rk_request rk_run_shown_request(const rk_whole_run *run);
 
 /*
  * Estimates, or searches, the strategy of every phase; the first is that of the run.  Sets
