@@ -3,13 +3,18 @@
 #include "command/clusters.h"
 
 #include "base/error.h"
+#include "base/text.h"
 #include "base/units.h"
 #include "command/commands.h"
+#include "io/json.h"
 #include "request/launch_flags.h"
 #include "run/stragglers.h"
 #include "work/parallel.h"
 
+#include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
+#include <string.h>
 
 #define NOT_GIVEN (-1.0)
 
@@ -175,11 +180,34 @@ static void init_run(void *arguments)
     args->spares = -1;
 }
 
+/* A question that searches the number of accelerators, and gives it. */
+static rk_status fail_counted(const rk_run_args *args, rk_error *err)
+{
+    const char *option = args->deadline ? "deadline" : args->budget > 0 ? "budget" : "max-power";
+    const int64_t nodes = args->request.accelerators > 0 ? 0 : args->request.nodes;
+    const char *system = args->request.system;
+    char most[RK_COMMAS_SIZE] = "N";
+    if (!nodes) {
+        (void)snprintf(most, sizeof(most), "%" PRId64, args->request.accelerators);
+    }
+    return rk_fail(err, RK_ERR_INVALID,
+                   "--%s searches the number of accelerators: leave out the %" PRId64
+                   " %s, or set a limit as in --system %.100s:%s; without --%s the answer is about "
+                   "them",
+                   option, nodes ? nodes : args->request.accelerators,
+                   nodes ? "nodes" : "accelerators",
+                   rk_json_is_text(system) || strchr(system, ':') ? "NAME" : system, most, option);
+}
+
 static rk_status complete_run(void *arguments, rk_error *err)
 {
     const rk_run_args *args = arguments;
     const int given =
         (args->tokens > 0) + (args->steps > 0) + (args->loss > 0) + (args->phases != NULL);
+    if (given == 1 && rk_run_is_question(args) &&
+        (args->request.accelerators || args->request.nodes)) {
+        return fail_counted(args, err);
+    }
     const rk_status status = rk_request_finish(arguments, err);
     if (!status && given != 1) {
         return rk_fail(err, RK_ERR_INVALID,
@@ -237,8 +265,8 @@ const rk_command rk_command_run = {
     .shared_count = RK_STRATEGY_OPTION_COUNT,
     .take_launch_flag = rk_request_take_launch_flag,
     .notes = RK_NOTES_OF_CHOICES
-    "--deadline, --budget and --max-power search the number of accelerators too;\n"
-    "--system may then list several systems, each with a limit:\n"
+    "--deadline, --budget and --max-power search the number of accelerators too,\n"
+    "so give none; --system may then list several systems, each with a limit:\n"
     "h100-sxm:4096,b200-sxm:2048.\n"
     "\n"
     "Exit status: 0 done, 1 it does not fit, 2 wrong usage or input, or an illegal\n"
