@@ -184,7 +184,7 @@ static void init_run(void *arguments)
 static rk_status fail_counted(const rk_run_args *args, rk_error *err)
 {
     const char *option = args->deadline ? "deadline" : args->budget > 0 ? "budget" : "max-power";
-    const int64_t nodes = args->request.accelerators > 0 ? 0 : args->request.nodes;
+    const int64_t nodes = args->request.nodes;
     const char *system = args->request.system;
     char most[RK_COMMAS_SIZE] = "N";
     if (!nodes) {
@@ -204,10 +204,6 @@ static rk_status complete_run(void *arguments, rk_error *err)
     const rk_run_args *args = arguments;
     const int given =
         (args->tokens > 0) + (args->steps > 0) + (args->loss > 0) + (args->phases != NULL);
-    if (given == 1 && rk_run_is_question(args) &&
-        (args->request.accelerators || args->request.nodes)) {
-        return fail_counted(args, err);
-    }
     const rk_status status = rk_request_finish(arguments, err);
     if (!status && given != 1) {
         return rk_fail(err, RK_ERR_INVALID,
@@ -241,7 +237,8 @@ static rk_status run_run(rk_job *job, void *arguments, rk_error *err)
 {
     rk_run_args *args = arguments;
     if (rk_run_is_question(args)) {
-        return rk_run_choose(job, args, err);
+        const bool counted = args->request.accelerators || args->request.nodes;
+        return counted ? fail_counted(args, err) : rk_run_choose(job, args, err);
     }
     rk_inputs inputs;
     rk_whole_run run = {.args = args, .inputs = &inputs};
