@@ -46,7 +46,7 @@ typedef struct rk_run_request {
                                     batch needs more; 0: whatever the batch is */
     const char *batch_law;       /* law of the critical batch; NULL: the usual one */
     double step_s;               /* assumed step time; 0: predicted */
-    double mfu_percent;          /* assumed MFU; 0: predicted */
+    double mfu_percent;          /* assumed MFU, %; up to 1 it is a share; 0: predicted */
     double stragglers_percent;   /* relative standard deviation of a worker's step time; 0: all
                                     equally fast */
     const char *reliability;     /* document of rates of interruptions; NULL: the published one */

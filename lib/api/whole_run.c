@@ -132,7 +132,7 @@ static rk_status find_run(rk_job *job, void *arguments, void *what, rk_error *er
                        "deadline, budget, max_power and timeline are for jobs: see "
                        "rk_answer_request");
     }
-    rk_status status = rk_run_settle_batch(args, &setup->inputs.model, err);
+    rk_status status = rk_run_check_tokens(args, &setup->inputs.model, err);
     if (status || !asking->strategy) {
         return status ? status : rk_whole_run_find(job, run, err);
     }

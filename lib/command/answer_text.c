@@ -140,19 +140,27 @@ static void write_system(FILE *to, const rk_request *request, const rk_system *s
     }
 }
 
-static void write_assumed_batch(FILE *to, const rk_request *request, const rk_inputs *inputs)
+/* What was chosen for the person: sequence length, batch, rates of the attention kernel. */
+static void write_assumed(FILE *to, const rk_request *request, const rk_inputs *inputs)
 {
-    char number[RK_COMMAS_SIZE], batch[RK_NUMBER_TEXT_SIZE], run[RK_NUMBER_TEXT_SIZE];
-    const int64_t seq = request->seq > 0 ? request->seq : inputs->model.seq;
-    rk_write_label(to, "assumed");
-    (void)fprintf(to, "global batch of %s sequences, ",
-                  rk_with_commas((uint64_t)request->global_batch, number));
-    if (request->run_tokens > 0) {
-        (void)fprintf(to, "%s tokens, usual for %s (--global-batch)\n",
-                      rk_count_text((double)request->global_batch * (double)seq, batch),
-                      rk_count_text(request->run_tokens, run));
-    } else {
-        (void)fputs("about 4 M tokens (--global-batch)\n", to);
+    char number[RK_COMMAS_SIZE], words[RK_WORDS_SIZE];
+    const char *label = "assumed";
+    if (request->seq == 0) {
+        rk_write_label(to, label);
+        (void)fprintf(to, "sequence of %s tokens, the model's (--seq)\n",
+                      rk_with_commas((uint64_t)inputs->model.seq, number));
+        label = "";
+    }
+    if (request->assumed_batch) {
+        rk_write_label(to, label);
+        (void)fprintf(to, "global batch of %s sequences, about 4 M tokens (--global-batch)\n",
+                      rk_with_commas((uint64_t)request->global_batch, number));
+        label = "";
+    }
+    if (rk_describe_kernel(&inputs->system.accelerator, &inputs->software.stack,
+                           rk_request_kernel(request), words)) {
+        rk_write_label(to, label);
+        (void)fprintf(to, "%s\n", words);
     }
 }
 
@@ -179,14 +187,7 @@ void rk_write_inputs(FILE *to, const rk_request *request, const rk_inputs *input
         rk_write_label(to, "");
         (void)fprintf(to, "%s\n", reason);
     }
-    if (request->assumed_batch) {
-        write_assumed_batch(to, request, inputs);
-    }
-    if (rk_describe_kernel(&inputs->system.accelerator, &inputs->software.stack,
-                           rk_request_kernel(request), words)) {
-        rk_write_label(to, request->assumed_batch ? "" : "assumed");
-        (void)fprintf(to, "%s\n", words);
-    }
+    write_assumed(to, request, inputs);
 }
 
 /* Writes a field of a strategy behind a comma. */

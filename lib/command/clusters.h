@@ -17,6 +17,7 @@ typedef struct rk_offered {
 /* A cluster and its run. */
 typedef struct rk_cluster {
     const char *system;
+    char accelerator[64];
     rk_strategy strategy;
     double accelerators, step, days, late_days, hours, cost, power;
     bool meets, front;
@@ -28,7 +29,11 @@ typedef struct rk_clusters {
     int offered_count, count;
     rk_offered offered[RK_OFFERED_MAX];
     rk_cluster clusters[RK_CLUSTER_ROWS];
-    rk_error stuck; /* why a run on some cluster does not advance; code RK_OK: all do */
+    rk_model model;        /* that the run trains */
+    rk_loss_target target; /* if a loss is given */
+    double tokens;         /* of the run */
+    int64_t best_batch;    /* by step-law, where none is given; 0: the usual one is */
+    rk_error stuck;        /* why a run on some cluster does not advance; code RK_OK: all do */
     int smallest, cheapest, fastest; /* index into clusters; below 0: none meets it */
 } rk_clusters;
 
@@ -39,7 +44,11 @@ typedef struct rk_clusters {
 rk_status rk_clusters_add(rk_job *job, rk_clusters *clusters, const rk_offered *offered,
                           rk_error *err);
 
-/* Sorts by days; finds the smallest, the cheapest and the fastest cluster, and the Pareto front. */
+/*
+ * Sorts by days; finds the smallest, the fastest and, by prices, the cheapest cluster, and the
+ * Pareto front of days and cost. Without prices accelerator-hours take the place of cost among
+ * clusters of the same accelerator: an hour of one is not an hour of another.
+ */
 void rk_clusters_choose(rk_clusters *clusters);
 
 /* Writes the clusters as text, JSON or CSV. */

@@ -6,10 +6,13 @@
 #include "base/extremes.h"
 #include "base/units.h"
 #include "request/choices.h"
+#include "request/sizes.h"
 #include "search/bounded_plan.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define USUAL_MFU   0.4  /* where the first guess starts */
 #define USUAL_DAYS  30.0 /* likewise, without a deadline */
@@ -34,6 +37,8 @@ static void fill_cluster(const rk_clusters *c, const rk_whole_run *run, rk_clust
     const rk_answer *answer = rk_found_answer(&run->found);
     const rk_training *t = &run->training;
     const rk_training_result *r = &run->result;
+    (void)snprintf(out->accelerator, sizeof(out->accelerator), "%s",
+                   run->inputs->system.accelerator.name);
     out->strategy = answer->strategy;
     out->accelerators = t->accelerators;
     out->step = t->step;
@@ -52,8 +57,10 @@ static rk_status args_of(const struct site *site, int64_t accelerators, rk_run_a
 {
     *args = site->args;
     args->request.accelerators = accelerators;
-    args->request.assumed_batch = args->request.global_batch == 0;
-    return rk_run_settle_batch(args, &site->inputs.model, err);
+    if (args->request.global_batch == 0) {
+        rk_request_assume_batch(&args->request, site->inputs.model.seq);
+    }
+    return rk_run_check_tokens(args, &site->inputs.model, err);
 }
 
 /* Whether filling a run failed because the run itself does not advance. */
@@ -317,19 +324,21 @@ static rk_status add_smallest(rk_job *job, rk_clusters *c, const struct site *si
 
 /* ---- clusters of a system ------------------------------------------------------------------ */
 
-static rk_status survey(struct site *site, rk_error *err)
+static rk_status survey(rk_clusters *c, struct site *site, rk_error *err)
 {
     rk_run_args *args = &site->args;
     args->request.system = site->offered->name;
     args->request.accelerators = 0;
     rk_status status = rk_request_load(&args->request, &site->inputs, err);
-    status = status ? status : rk_run_tokens(args, &site->inputs.model, &site->tokens, err);
+    status =
+        status ? status : rk_run_tokens(args, &site->inputs.model, &c->target, &site->tokens, err);
     if (status) {
         return status;
     }
     const rk_system *system = &site->inputs.system;
     const int64_t has = system->tiers[system->tier_count - 1].size;
     const int64_t limit = site->offered->most;
+    c->model = site->inputs.model;
     site->seq = (double)(args->request.seq > 0 ? args->request.seq : site->inputs.model.seq);
     site->most = limit > 0 && limit < has ? limit : has;
     site->domain = system->tiers[0].size < site->most ? system->tiers[0].size : site->most;
@@ -339,6 +348,7 @@ static rk_status survey(struct site *site, rk_error *err)
     if (args->steps > 0) {
         site->tokens = args->steps * (double)args->request.global_batch * site->seq;
     }
+    c->tokens = site->tokens;
     return RK_OK;
 }
 
@@ -346,7 +356,7 @@ rk_status rk_clusters_add(rk_job *job, rk_clusters *clusters, const rk_offered *
                           rk_error *err)
 {
     struct site site = {.offered = offered, .args = *clusters->args};
-    rk_status status = survey(&site, err);
+    rk_status status = survey(clusters, &site, err);
     status = status ? status : add_until_fits(job, clusters, &site, err);
     status = status ? status : add_smallest(job, clusters, &site, err);
     rk_inputs_clear(&site.inputs);
@@ -367,15 +377,31 @@ static double cost_of(const rk_cluster *cluster)
     return cluster->cost > 0 ? cluster->cost : cluster->hours;
 }
 
+/* Whether the costs of two clusters compare: in money, or in hours of the same accelerator. */
+static bool compare(const rk_cluster *a, const rk_cluster *b)
+{
+    return (a->cost > 0 && b->cost > 0) || strcmp(a->accelerator, b->accelerator) == 0;
+}
+
+/* Whether nothing faster is as cheap; the clusters are sorted by days. */
+static bool is_on_front(const rk_clusters *c, int i)
+{
+    const rk_cluster *k = &c->clusters[i];
+    for (int j = 0; j < i; j++) {
+        if (compare(k, &c->clusters[j]) && cost_of(&c->clusters[j]) <= cost_of(k)) {
+            return false;
+        }
+    }
+    return true;
+}
+
 void rk_clusters_choose(rk_clusters *c)
 {
-    double least = HUGE_VAL;
     qsort(c->clusters, (size_t)c->count, sizeof(c->clusters[0]), by_days);
     c->smallest = c->cheapest = c->fastest = -1;
     for (int i = 0; i < c->count; i++) {
         rk_cluster *k = &c->clusters[i];
-        k->front = cost_of(k) < least; /* nothing faster is as cheap */
-        least = rk_min(least, cost_of(k));
+        k->front = is_on_front(c, i);
         if (!k->meets) {
             continue;
         }
@@ -383,7 +409,7 @@ void rk_clusters_choose(rk_clusters *c)
         if (c->smallest < 0 || k->accelerators < c->clusters[c->smallest].accelerators) {
             c->smallest = i;
         }
-        if (c->cheapest < 0 || cost_of(k) < cost_of(&c->clusters[c->cheapest])) {
+        if (k->cost > 0 && (c->cheapest < 0 || k->cost < c->clusters[c->cheapest].cost)) {
             c->cheapest = i;
         }
     }

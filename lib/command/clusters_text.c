@@ -2,11 +2,15 @@
 /* The text of `reckon run` about clusters. */
 #include "command/clusters.h"
 
+#include "base/text.h"
+#include "base/time_text.h"
 #include "base/units.h"
+#include "request/sizes.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #define WATTS_PER_MW 1e6
 
@@ -16,6 +20,59 @@ static const char *answer_of(const rk_clusters *c, int i, char out[64])
                    i == c->cheapest ? " cheapest" : "", i == c->fastest ? " fastest" : "",
                    c->clusters[i].meets ? "" : " beyond a limit");
     return out[0] == ' ' ? out + 1 : out;
+}
+
+/* What the steps of all clusters follow from, where they are not predicted. */
+static void write_stated(FILE *to, const rk_run_args *args)
+{
+    char step[RK_TIME_TEXT_SIZE];
+    if (args->step_s > 0) {
+        (void)fprintf(to, "\nstated, not predicted: steps of %s (--step-time)\n",
+                      rk_time_text(args->step_s, step));
+    } else if (args->mfu > 0) {
+        (void)fprintf(to, "\nstated, not predicted: an MFU of %.4g %% (--mfu)\n", 100 * args->mfu);
+    }
+}
+
+/* By which measure clusters are compared, where the table does not say it. */
+static void write_measure(FILE *to, const rk_clusters *c)
+{
+    bool priced = false, several = false;
+    for (int i = 0; i < c->count; i++) {
+        priced = priced || c->clusters[i].cost > 0;
+        several = several || strcmp(c->clusters[i].accelerator, c->clusters[0].accelerator) != 0;
+    }
+    if (c->count > 0 && !priced) {
+        (void)fputs("\nfront: nothing faster takes fewer hours of the same accelerator; --price or "
+                    "--prices says which cluster is cheapest\n",
+                    to);
+    } else if (several && !c->args->prices) {
+        (void)fputs("\ncost: hours of all accelerators at one price; --prices has one for each\n",
+                    to);
+    }
+}
+
+/* Sequence length and batch, where they are not given. */
+static void write_assumed(FILE *to, const rk_clusters *c)
+{
+    const rk_request *r = &c->args->request;
+    const int64_t seq = r->seq > 0 ? r->seq : c->model.seq;
+    char number[RK_COMMAS_SIZE], tokens[RK_AMOUNT_SIZE], best[RK_AMOUNT_SIZE];
+    const bool batch = r->global_batch == 0;
+    if (r->seq == 0) {
+        (void)fprintf(to, "\nassumed: sequence of %s tokens, the model's (--seq)%s",
+                      rk_with_commas((uint64_t)seq, number), batch ? "; " : "\n");
+    }
+    if (batch) {
+        (void)fprintf(to, "%sglobal batch of about 4 M tokens (--global-batch)\n",
+                      r->seq == 0 ? "" : "\nassumed: ");
+    }
+    if (c->best_batch > 0) {
+        (void)fprintf(
+            to, "batch: the law step-law finds %s tokens best for %s: --global-batch %" PRId64 "\n",
+            rk_amount_text((double)c->best_batch * (double)seq, "", best),
+            rk_amount_text(c->tokens, "", tokens), c->best_batch);
+    }
 }
 
 static rk_status write_text(FILE *to, const void *what, rk_table_style style, rk_error *err)
@@ -51,6 +108,13 @@ static rk_status write_text(FILE *to, const void *what, rk_table_style style, rk
         rk_table_cell(&table, "%s", answer_of(c, i, answer));
     }
     const rk_status status = rk_write_table(to, &table, style, err);
+    if (!status) {
+        write_assumed(to, c);
+        write_measure(to, c);
+        write_stated(to, c->args);
+        (void)fputs(c->args->loss > 0 ? "\n" : "", to);
+        rk_run_write_target(to, c->args, &c->model, &c->target);
+    }
     if (!status && c->fastest < 0) {
         (void)fputs("\nnothing meets it: give more accelerators, time, money or power\n", to);
     }
@@ -105,6 +169,24 @@ static void write_cluster(rk_json_writer *writer, const rk_clusters *c, int i)
     rk_json_close(writer, "}");
 }
 
+static void write_assumed_json(rk_json_writer *writer, const rk_clusters *c)
+{
+    const bool seq = c->args->request.seq == 0, batch = c->args->request.global_batch == 0;
+    if (seq || batch) {
+        rk_json_open_member(writer, "assumed", "{");
+        if (seq) {
+            rk_json_count(writer, "seq", (uint64_t)c->model.seq);
+        }
+        if (batch) {
+            rk_json_real(writer, "global_batch_tokens", RK_USUAL_BATCH_TOKENS);
+        }
+        if (c->best_batch > 0) {
+            rk_json_count(writer, "step_law_global_batch", (uint64_t)c->best_batch);
+        }
+        rk_json_close(writer, "}");
+    }
+}
+
 static rk_status write_json(const rk_job *job, const rk_clusters *c, rk_error *err)
 {
     rk_out *out;
@@ -114,6 +196,7 @@ static rk_status write_json(const rk_job *job, const rk_clusters *c, rk_error *e
     }
     rk_json_writer writer = {.out = out, .indented = true};
     rk_json_open_answer(&writer);
+    write_assumed_json(&writer, c);
     rk_json_open_member(&writer, "clusters", "[");
     for (int i = 0; i < c->count; i++) {
         write_cluster(&writer, c, i);

@@ -6,6 +6,7 @@
 #include "command/clusters.h"
 
 #include "base/error.h"
+#include "request/sizes.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -82,6 +83,15 @@ rk_status rk_run_choose(rk_job *job, const rk_run_args *args, rk_error *err)
     if (!status && c->count == 0 && c->stuck.code) {
         *err = c->stuck;
         status = err->code;
+    }
+    if (!status && args->request.global_batch == 0) {
+        rk_request one = args->request;
+        one.accelerators = 1;
+        one.seq = one.seq > 0 ? one.seq : c->model.seq;
+        status = rk_run_best_batch(&one, one.seq, c->tokens, &c->best_batch, err);
+        if (c->best_batch == rk_request_batch_of(&one, one.seq, RK_USUAL_BATCH_TOKENS)) {
+            c->best_batch = 0;
+        }
     }
     if (!status) {
         rk_clusters_choose(c);

@@ -3,13 +3,18 @@
 #include "command/clusters.h"
 
 #include "base/error.h"
+#include "base/text.h"
 #include "base/units.h"
 #include "command/commands.h"
+#include "io/json.h"
 #include "request/launch_flags.h"
 #include "run/stragglers.h"
 #include "work/parallel.h"
 
+#include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
+#include <string.h>
 
 #define NOT_GIVEN (-1.0)
 
@@ -38,7 +43,7 @@ static const rk_option run_options[] = {
     {.name = "phases",
      .offset = PLACE(phases),
      .value = "SEQ:TOKENS[:BATCH],...",
-     .help = "phases with their own sequence length and batch, such as 8192:15T,131072:100G:128"},
+     .help = "phases with their own sequence length and batch, such as 8k:15T,128k:100G:128"},
     {.name = "batch-ramp",
      .offset = PLACE(batch_ramp),
      .value = "BATCH:TOKENS[:STEPS]",
@@ -49,7 +54,14 @@ static const rk_option run_options[] = {
           "batch size that --tokens or --loss assumes; larger batches need more tokens"),
     NAMED("batch-law", batch_law, "batch_laws",
           "law of the critical batch size; default: power-lines"),
-    ABOVE("mfu", mfu, "PERCENT", "assume this MFU instead of estimating it"),
+    {.name = "mfu",
+     .type = RK_OPTION_REAL,
+     .offset = PLACE(mfu),
+     .above = true,
+     .max = 100,
+     .share = true,
+     .value = "SHARE",
+     .help = "assume this MFU, such as 40% or 0.4, instead of estimating it"},
     ABOVE("step-time", step_s, "SECONDS", "assume this step time instead of estimating it"),
     {.name = "deadline",
      .offset = PLACE(deadline),
@@ -169,6 +181,25 @@ static void init_run(void *arguments)
     args->spares = -1;
 }
 
+/* A question that searches the number of accelerators, and gives it. */
+static rk_status fail_counted(const rk_run_args *args, rk_error *err)
+{
+    const char *option = args->deadline ? "deadline" : args->budget > 0 ? "budget" : "max-power";
+    const int64_t nodes = args->request.nodes;
+    const char *system = args->request.system;
+    char most[RK_COMMAS_SIZE] = "N";
+    if (!nodes) {
+        (void)snprintf(most, sizeof(most), "%" PRId64, args->request.accelerators);
+    }
+    return rk_fail(err, RK_ERR_INVALID,
+                   "--%s searches the number of accelerators: leave out the %" PRId64
+                   " %s, or set a limit as in --system %.100s:%s; without --%s the answer is about "
+                   "them",
+                   option, nodes ? nodes : args->request.accelerators,
+                   nodes ? "nodes" : "accelerators",
+                   rk_json_is_text(system) || strchr(system, ':') ? "NAME" : system, most, option);
+}
+
 static rk_status complete_run(void *arguments, rk_error *err)
 {
     const rk_run_args *args = arguments;
@@ -207,12 +238,13 @@ static rk_status run_run(rk_job *job, void *arguments, rk_error *err)
 {
     rk_run_args *args = arguments;
     if (rk_run_is_question(args)) {
-        return rk_run_choose(job, args, err);
+        const bool counted = args->request.accelerators || args->request.nodes;
+        return counted ? fail_counted(args, err) : rk_run_choose(job, args, err);
     }
     rk_inputs inputs;
     rk_whole_run run = {.args = args, .inputs = &inputs};
     rk_status status = rk_request_load(&args->request, &inputs, err);
-    status = status ? status : rk_run_settle_batch(args, &inputs.model, err);
+    status = status ? status : rk_run_check_tokens(args, &inputs.model, err);
     status = status ? status : rk_whole_run_find(job, &run, err);
     status = status ? status : rk_whole_run_write(job, &run, err);
     const rk_answer *answer = status ? NULL : rk_found_answer(&run.found);
@@ -231,10 +263,9 @@ const rk_command rk_command_run = {
     .shared_count = RK_STRATEGY_OPTION_COUNT,
     .take_launch_flag = rk_request_take_launch_flag,
     .notes = RK_NOTES_OF_CHOICES
-    "--deadline, --budget and --max-power search the number of accelerators too;\n"
-    "--system may then list several systems, each with a limit:\n"
-    "h100-sxm:4096,b200-sxm:2048.  Without --global-batch, a run takes the batch\n"
-    "that is best for its tokens (step-law).\n"
+    "--deadline, --budget and --max-power search the number of accelerators too,\n"
+    "so give none; --system may then list several systems, each with a limit:\n"
+    "h100-sxm:4096,b200-sxm:2048.\n"
     "\n"
     "Exit status: 0 done, 1 it does not fit, 2 wrong usage or input, or an illegal\n"
     "strategy.\n"

@@ -134,6 +134,30 @@ static void write_phases(rk_json_writer *writer, const rk_whole_run *run)
     rk_json_close(writer, "]");
 }
 
+/* The law of the tokens, and what others say. */
+static void write_target(rk_json_writer *writer, const rk_whole_run *run)
+{
+    const rk_loss_target *target = &run->target;
+    const rk_loss_law *law = &target->law;
+    const bool ranged = law->most_tokens > 0;
+    if (!(run->args->loss > 0)) {
+        return;
+    }
+    rk_json_open_member(writer, "loss", "{");
+    rk_json_real(writer, "target", run->args->loss);
+    rk_json_string(writer, "law", law->name);
+    rk_json_real(writer, "tokens", target->tokens);
+    rk_json_real(writer, "parameters", target->parameters);
+    rk_json_real(writer, "range_parameters", ranged ? law->most_parameters : nan(""));
+    rk_json_real(writer, "range_tokens", ranged ? law->most_tokens : nan(""));
+    rk_json_open_member(writer, "tokens_by_other_laws", "{");
+    for (int i = 0; i < target->other_count; i++) {
+        rk_json_real(writer, target->others[i].name, target->others[i].tokens);
+    }
+    rk_json_close(writer, "}");
+    rk_json_close(writer, "}");
+}
+
 /* What the hours and the energy are made of. */
 static void write_rates(rk_json_writer *writer, const rk_whole_run *run)
 {
@@ -159,6 +183,16 @@ static void write_members(rk_json_writer *writer, const void *what)
     }
     rk_json_open_member(writer, "run", "{");
     rk_json_real(writer, "tokens", run->training.tokens);
+    write_target(writer, run);
+    if (run->best_batch > 0) {
+        rk_json_count(writer, "step_law_global_batch", (uint64_t)run->best_batch);
+    }
+    rk_json_real(writer, "step_s", run->training.step);
+    rk_json_string(writer, "step_source",
+                   rk_run_step_is_stated(run->args) ? "stated" : "predicted");
+    rk_json_real(writer, "mfu",
+                 answer->estimate.mfu * answer->estimate.step /
+                     rk_run_step_s(run->args, &answer->estimate));
     rk_json_real(writer, "checkpoint_bytes", run->training.checkpoint);
     for (size_t i = 0; i < FIELD_COUNT; i++) {
         rk_json_real(writer, fields[i].key, field_of(&run->result, i));
@@ -260,7 +294,8 @@ rk_status rk_whole_run_write(const rk_job *job, const rk_whole_run *run, rk_erro
         }
     }
     if (request->json) {
-        return rk_write_document(job, request, run->inputs, write_members, run, err);
+        const rk_request shown = rk_run_shown_request(run);
+        return rk_write_document(job, &shown, run->inputs, write_members, run, err);
     }
     return request->csv ? write_row(job, run, err)
                         : rk_job_print(job, request->output, rk_whole_run_text, run, err);

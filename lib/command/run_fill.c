@@ -54,27 +54,37 @@ static void join_phases(rk_whole_run *run)
     run->training.step = seconds / steps;
 }
 
+/* What suits the tokens of the run better than the assumed batch. */
+static rk_status fill_best_batch(rk_whole_run *run, rk_error *err)
+{
+    const rk_request *request = &run->args->request;
+    const rk_strategy *s = &rk_found_answer(&run->found)->strategy;
+    run->best_batch = 0;
+    if (!request->assumed_batch || run->args->phases || run->args->steps > 0) {
+        return RK_OK;
+    }
+    const rk_status status =
+        rk_run_best_batch(request, s->seq, run->training.tokens, &run->best_batch, err);
+    run->best_batch = run->best_batch == s->global_batch ? 0 : run->best_batch;
+    return status;
+}
+
 static rk_status fill_tokens(rk_whole_run *run, rk_error *err)
 {
     const rk_run_args *args = run->args;
     const double batch = run->training.tokens_per_step;
-    const rk_model_params params = rk_model_params_of(&run->inputs->model);
-    run->parameters = (double)params.total;
-    run->training.tokens = args->tokens > 0 ? args->tokens : args->steps * batch;
-    if (args->phases) {
+    rk_status status =
+        rk_run_tokens(args, &run->inputs->model, &run->target, &run->training.tokens, err);
+    if (status) {
+        return status;
+    }
+    if (args->steps > 0) {
+        run->training.tokens = args->steps * batch;
+    } else if (args->phases) {
         join_phases(run);
     }
-    if (args->loss > 0) {
-        rk_status status =
-            rk_loss_law_load(args->law ? args->law : "chinchilla-refit", &run->law, err);
-        status = status ? status
-                        : rk_loss_tokens(&run->law, run->parameters, args->loss,
-                                         &run->training.tokens, err);
-        if (status) {
-            return status;
-        }
-    }
-    rk_status status = fill_batch_factor(run, batch, err);
+    status = fill_best_batch(run, err);
+    status = status ? status : fill_batch_factor(run, batch, err);
     status = status ? status : rk_run_ramp_fill(run, err);
     if (!status && args->batch_ramp) {
         join_phases(run);
@@ -156,7 +166,7 @@ static rk_status fill_training(rk_whole_run *run, rk_error *err)
 static double step_spread(const rk_whole_run *run)
 {
     const rk_interval *interval = &rk_found_answer(&run->found)->interval;
-    const bool known = interval->runs > 0 && !(run->args->step_s > 0) && !(run->args->mfu > 0);
+    const bool known = interval->runs > 0 && !rk_run_step_is_stated(run->args);
     return known ? log(interval->high / interval->low) / (2 * P90) : 0;
 }
 

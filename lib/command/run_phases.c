@@ -3,38 +3,29 @@
 #include "command/whole_run.h"
 
 #include "base/error.h"
+#include "request/sizes.h"
 
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
-double rk_run_read_number(const char **at)
+/* A sequence length or a batch; 0 if it is out of range. */
+static int64_t count_of(double amount)
 {
-    static const char letters[] = "kMGT";
-    char *end;
-    double value = strtod(*at, &end);
-    const char *letter = *end ? strchr(letters, *end) : NULL;
-    end += letter != NULL;
-    for (; letter && letter >= letters; letter--) {
-        value *= 1000;
-    }
-    value = end == *at || !(value < 1e18) ? 0 : value;
-    *at = end;
-    return value;
+    return amount < INT32_MAX ? (int64_t)amount : 0;
 }
 
-static bool read_phase(const char **at, int64_t usual_batch, rk_run_phase *phase)
+static bool read_phase(const char **at, const rk_request *request, rk_run_phase *phase)
 {
-    phase->seq = (int64_t)rk_run_read_number(at);
+    phase->seq = count_of(rk_option_amount(at, true));
     if (phase->seq < 1 || **at != ':') {
         return false;
     }
     (*at)++;
-    phase->tokens = rk_run_read_number(at);
-    phase->batch = usual_batch;
+    phase->tokens = rk_option_amount(at, false);
+    phase->assumed_batch = request->assumed_batch && **at != ':';
+    phase->batch = phase->assumed_batch
+                       ? rk_request_batch_of(request, phase->seq, RK_USUAL_BATCH_TOKENS)
+                       : request->global_batch;
     if (**at == ':') {
         (*at)++;
-        phase->batch = (int64_t)rk_run_read_number(at);
+        phase->batch = count_of(rk_option_amount(at, false));
     }
     return phase->tokens >= 1 && phase->batch >= 1 && (**at == ',' || **at == '\0');
 }
@@ -45,13 +36,18 @@ rk_status rk_run_phases_read(rk_whole_run *run, rk_error *err)
     run->phase_count = 0;
     for (const char *at = run->args->phases; at && *at;) {
         if (run->phase_count == RK_PHASES_MAX ||
-            !read_phase(&at, request->global_batch, &run->phases[run->phase_count])) {
+            !read_phase(&at, request, &run->phases[run->phase_count])) {
             return rk_fail(err, RK_ERR_INVALID,
                            "--phases: expected at most %d of SEQUENCE:TOKENS:BATCH as "
-                           "8192:15T:2048,131072:100G:128; without the batch it is --global-batch",
+                           "8k:15T:2048,128k:100G:128; without the batch it is --global-batch",
                            RK_PHASES_MAX);
         }
-        run->phase_count++;
+        const rk_run_phase *phase = &run->phases[run->phase_count++];
+        const rk_status status =
+            rk_run_check_length("phases", phase->tokens, phase->batch, phase->seq, err);
+        if (status) {
+            return status;
+        }
         at += *at == ',';
     }
     return RK_OK;
@@ -85,4 +81,18 @@ rk_status rk_run_phases_fill(rk_job *job, rk_whole_run *run, rk_error *err)
         rk_found_clear(&found);
     }
     return status;
+}
+
+rk_request rk_run_shown_request(const rk_whole_run *run)
+{
+    rk_request shown = run->args->request;
+    if (run->args->phases) {
+        shown.seq = run->phases[0].seq;
+        shown.assumed_batch = false;
+    }
+    for (int i = 0; run->args->phases && i < run->phase_count && !shown.assumed_batch; i++) {
+        shown.assumed_batch = run->phases[i].assumed_batch;
+        shown.global_batch = run->phases[i].batch;
+    }
+    return shown;
 }

@@ -18,13 +18,13 @@ static rk_status read_ramp(const char *text, ramp *out, rk_error *err)
 {
     const char *at = text;
     *out = (ramp){.steps = USUAL_STEPS};
-    out->from = rk_run_read_number(&at);
+    out->from = rk_option_amount(&at, false);
     bool good = out->from >= 1 && *at == ':';
     at += good;
-    out->tokens = good ? rk_run_read_number(&at) : 0;
+    out->tokens = good ? rk_option_amount(&at, false) : 0;
     if (*at == ':') {
         at++;
-        out->steps = (int64_t)rk_run_read_number(&at);
+        out->steps = (int64_t)fmin(rk_option_amount(&at, false), RK_PHASES_MAX);
     }
     good = good && out->tokens >= 1 && out->steps >= 1 && out->steps < RK_PHASES_MAX && !*at;
     return good ? RK_OK
@@ -95,6 +95,10 @@ rk_status rk_run_ramp_fill(rk_whole_run *run, rk_error *err)
                          "--batch-ramp must start below the batch of %.0f and end before the %.4g "
                          "tokens of the run",
                          full, run->training.tokens);
+    }
+    if (!status) {
+        status = rk_run_check_length("batch-ramp", r.tokens, (int64_t)r.from,
+                                     rk_found_answer(&run->found)->strategy.seq, err);
     }
     run->phase_count = 0;
     for (int64_t i = 0; i < r.steps && !status; i++) {

@@ -31,16 +31,49 @@ const char *rk_amount_text(double value, const char *unit, char out[RK_AMOUNT_SI
 
 /* ---- lines --------------------------------------------------------------------------------- */
 
+void rk_run_write_target(FILE *to, const rk_run_args *args, const rk_model *model,
+                         const rk_loss_target *target)
+{
+    const rk_loss_law *law = &target->law;
+    const rk_model_params params = rk_model_params_of(model);
+    const bool experts = params.active < params.total;
+    char n[RK_AMOUNT_SIZE], d[RK_AMOUNT_SIZE];
+    if (!(args->loss > 0)) {
+        return;
+    }
+    rk_write_label(to, "loss");
+    (void)fprintf(to, "%.4g by the law %s: %s tokens for %s%s parameters%s\n", args->loss,
+                  law->name, rk_amount_text(target->tokens, "", d),
+                  rk_amount_text(target->parameters, "", n), experts ? " active" : "",
+                  law->counts == RK_LAW_COUNTS_ALL ? "" : " outside the embeddings");
+    if (law->most_tokens > 0) {
+        (void)fprintf(
+            to, "%-10sthe law rests on %s of up to %s parameters and %s tokens%s\n", "",
+            experts ? "dense models" : "runs", rk_amount_text(law->most_parameters, "", n),
+            rk_amount_text(law->most_tokens, "", d),
+            target->parameters > 1.1 * law->most_parameters ? "; this model is larger" : "");
+    }
+    for (int i = 0; i < target->other_count; i++) {
+        (void)fprintf(to, i == 0 ? "%-10sother laws: " : "%.0s, ", "");
+        (void)fprintf(to, "%s by %s", rk_amount_text(target->others[i].tokens, "", d),
+                      target->others[i].name);
+    }
+    (void)fputs(target->other_count > 0 ? "\n" : "", to);
+}
+
 /* Where the number of tokens comes from, if it was not given. */
 static void write_tokens(FILE *to, const rk_whole_run *run)
 {
     char tokens[RK_AMOUNT_SIZE], critical[RK_AMOUNT_SIZE];
-    if (run->args->loss > 0) {
-        rk_write_label(to, "loss");
-        (void)fprintf(to, "%.4g by the law %s: %s tokens for %s parameters\n", run->args->loss,
-                      run->law.name,
-                      rk_amount_text(run->training.tokens / run->tokens_factor, "", tokens),
-                      rk_amount_text(run->parameters, "", critical));
+    rk_run_write_target(to, run->args, &run->inputs->model, &run->target);
+    if (run->best_batch > 0) {
+        const double best =
+            (double)run->best_batch * (double)rk_found_answer(&run->found)->strategy.seq;
+        rk_write_label(to, "batch");
+        (void)fprintf(to, "the law step-law finds %s tokens best for %s: --global-batch %lld\n",
+                      rk_amount_text(best, "", tokens),
+                      rk_amount_text(run->training.tokens, "", critical),
+                      (long long)run->best_batch);
     }
     if (run->critical > 0) {
         rk_write_label(to, "batch");
@@ -86,6 +119,22 @@ static void write_run(FILE *to, const rk_whole_run *run)
                       rk_with_commas((uint64_t)run->simulation.runs, steps), 100 * s->goodput.p10,
                       100 * s->goodput.p50, 100 * s->goodput.p90);
     }
+}
+
+/* The step that the run is made of, where it is not the predicted one. */
+static void write_stated(FILE *to, const rk_whole_run *run)
+{
+    const rk_estimate *e = &rk_found_answer(&run->found)->estimate;
+    const double step = rk_run_step_s(run->args, e);
+    char used[RK_TIME_TEXT_SIZE], predicted[RK_TIME_TEXT_SIZE];
+    if (!rk_run_step_is_stated(run->args)) {
+        return;
+    }
+    rk_write_label(to, "stated");
+    (void)fprintf(to, "steps of %s, MFU %.2f %% (--%s); predicted: %s, %.2f %%\n",
+                  rk_time_text(step, used), 100 * e->mfu * e->step / step,
+                  run->args->step_s > 0 ? "step-time" : "mfu", rk_time_text(e->step, predicted),
+                  100 * e->mfu);
 }
 
 /* The time of each phase, if there are several. */
@@ -314,8 +363,8 @@ static void write_rule(FILE *to, const rk_whole_run *run)
     const rk_training *t = &run->training;
     const double step = rk_run_step_s(run->args, &answer->estimate) * run->straggling;
     const double rate = answer->estimate.hardware_flops / step; /* with the whole batch */
-    const double time =
-        rk_training_rule_s(t->tokens, run->parameters, t->accelerators, rate, recompute);
+    const double parameters = (double)rk_model_params_of(&run->inputs->model).active;
+    const double time = rk_training_rule_s(t->tokens, parameters, t->accelerators, rate, recompute);
     const rk_time_unit unit = rk_time_unit_of(time);
     rk_write_label(to, "rule");
     (void)fprintf(to, "%d T P / (n X) gives %.4g %s of training at %.4g TFLOP/s\n",
@@ -344,7 +393,8 @@ rk_status rk_whole_run_text(FILE *to, const void *what, rk_table_style style, rk
 {
     const rk_whole_run *run = what;
     const rk_answer *answer = rk_found_answer(&run->found);
-    rk_write_inputs(to, &run->args->request, run->inputs);
+    const rk_request shown = rk_run_shown_request(run);
+    rk_write_inputs(to, &shown, run->inputs);
     rk_write_found(to, &run->found);
     if (!answer) {
         (void)fputc('\n', to);
@@ -355,6 +405,7 @@ rk_status rk_whole_run_text(FILE *to, const void *what, rk_table_style style, rk
     (void)fputc('\n', to);
     rk_write_summary(to, run->inputs, answer);
     (void)fputc('\n', to);
+    write_stated(to, run);
     write_run(to, run);
     write_phases(to, run);
     write_failures(to, run);

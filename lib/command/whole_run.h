@@ -18,7 +18,7 @@
 typedef struct rk_run_args {
     rk_request request;
     double tokens, steps, loss, reference_batch; /* the last in tokens; 0: not given */
-    double mfu, step_s;                          /* %, s; 0: as estimated */
+    double mfu, step_s;                          /* a share, s; 0: as estimated */
     const char *law, *batch_law, *reliability, *prices, *timeline;
     double failures, restart, storage, interval, stragglers;
     double price, power, pue, carbon, purchase, life;
@@ -44,6 +44,7 @@ typedef struct rk_run_args {
 /* A part of a run with its own sequence and batch. */
 typedef struct rk_run_phase {
     int64_t seq, batch;
+    bool assumed_batch;
     double tokens, step_s, days; /* days without interruptions */
 } rk_run_phase;
 
@@ -55,6 +56,15 @@ typedef struct rk_run_tier {
     double share;                        /* of the interruptions that it survives */
     double interval_s, goodput, total_s; /* of the run that saves there; 0: it does not advance */
 } rk_run_tier;
+
+/* The tokens of a target loss: by the law that was asked for, and by others of the same text. */
+typedef struct rk_loss_target {
+    rk_loss_law law;
+    double parameters; /* of the model, as the law counts them */
+    double tokens;
+    int other_count;
+    rk_law_tokens others[RK_LAWS_MAX];
+} rk_loss_target;
 
 /* A whole run of one strategy. */
 typedef struct rk_whole_run {
@@ -72,11 +82,11 @@ typedef struct rk_whole_run {
     double slow_share, slow_by;   /* of the accelerators, and what they take longer */
     int tier_count;               /* 0: not requested */
     rk_run_tier tiers[RK_STORAGE_TIERS_MAX];
-    rk_loss_law law; /* if a target loss is given */
-    double parameters;
+    rk_loss_target target;          /* if a loss is given */
     double tokens_factor, critical; /* tokens with the batch over those with the reference batch;
                                        batch in tokens; 0: not requested */
     double straggling;              /* factor of the step */
+    int64_t best_batch;             /* by step-law, where a batch is assumed; 0: it is that one */
     int phase_count;                /* 0: one phase, none given */
     rk_run_phase phases[RK_PHASES_MAX];
     rk_training training;
@@ -91,15 +101,19 @@ typedef struct rk_whole_run {
 /* Whether the command line asks for a cluster rather than for a run on one. */
 bool rk_run_is_question(const rk_run_args *args);
 
-/* The tokens of a run, from --tokens or from --loss and its law; 0: from --steps and the batch. */
-rk_status rk_run_tokens(const rk_run_args *args, const rk_model *model, double *tokens,
-                        rk_error *err);
-
 /*
- * Sets an assumed batch to the usual one for the tokens of the run (the law step-law) and the
- * accelerators of the request; without tokens it is unchanged.
+ * The tokens of a run, from --tokens or from --loss and its law, which fills the target; 0: from
+ * --steps and the batch.
  */
-rk_status rk_run_settle_batch(rk_run_args *args, const rk_model *model, rk_error *err);
+rk_status rk_run_tokens(const rk_run_args *args, const rk_model *model, rk_loss_target *target,
+                        double *tokens, rk_error *err);
+
+/* Refuses a run that is less than one step, before its strategy is searched. */
+rk_status rk_run_check_tokens(const rk_run_args *args, const rk_model *model, rk_error *err);
+
+/* The batch that the law step-law finds best for so many tokens, in sequences of `seq`. */
+rk_status rk_run_best_batch(const rk_request *request, int64_t seq, double tokens, int64_t *batch,
+                            rk_error *err);
 
 /*
  * Fills a run whose strategy has been found: tokens, step, interruptions, prices, simulation and
@@ -115,6 +129,9 @@ rk_status rk_whole_run_find(rk_job *job, rk_whole_run *run, rk_error *err);
 
 /* The step time of an estimate, or the one given by options; without stragglers, s. */
 double rk_run_step_s(const rk_run_args *args, const rk_estimate *estimate);
+
+/* Whether options give the step time, or the MFU. */
+bool rk_run_step_is_stated(const rk_run_args *args);
 
 /* Reads the options that are two numbers with a colon between them. */
 rk_status rk_run_read_pairs(rk_whole_run *run, rk_error *err);
@@ -134,12 +151,17 @@ rk_status rk_run_fill_prices(rk_whole_run *run, rk_error *err);
 /* What a second of the run costs; 0: not known. */
 double rk_whole_run_cost_rate(const rk_whole_run *run);
 
-/* Reads a number with k, M, G or T for powers of 1000 at `*at`, which advances past it; 0 if none.
+/*
+ * Refuses tokens of less than one step, such as 15 where 15T is meant; `option` has given them.
  */
-double rk_run_read_number(const char **at);
+rk_status rk_run_check_length(const char *option, double tokens, int64_t batch, int64_t seq,
+                              rk_error *err);
 
 /* Reads "SEQUENCE:TOKENS[:BATCH],...".  Sets phase_count. */
 rk_status rk_run_phases_read(rk_whole_run *run, rk_error *err);
+
+/* The request as an answer shows it: what phases give is not assumed. */
+rk_request rk_run_shown_request(const rk_whole_run *run);
 
 /*
  * Estimates, or searches, the strategy of every phase; the first is that of the run.  Sets
@@ -152,6 +174,10 @@ rk_status rk_whole_run_write(const rk_job *job, const rk_whole_run *run, rk_erro
 
 /* Text of a run. */
 rk_text_writer rk_whole_run_text;
+
+/* The law of a target loss, its range, and what others say; nothing without --loss. */
+void rk_run_write_target(FILE *to, const rk_run_args *args, const rk_model *model,
+                         const rk_loss_target *target);
 
 /* "15.6 T", "5.682 TB", "512"; returns `out`. */
 #define RK_AMOUNT_SIZE 32

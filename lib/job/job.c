@@ -6,8 +6,9 @@
 #include "base/members.h"
 #include "base/text.h"
 #include "base/text_stream.h"
-#include "io/inputs.h"
 #include "base/units.h"
+#include "io/inputs.h"
+#include "io/json.h"
 #include "report/wrap.h"
 
 #include <stdarg.h>
@@ -30,8 +31,10 @@ struct rk_job {
     rk_out_writer *write; /* receives the answer; NULL: it is dropped */
     void *write_user;
     void *arguments;
-    struct text *texts;       /* owned */
-    bool seen[RK_OPTION_MAX]; /* options that are set */
+    struct text *texts;               /* owned */
+    bool seen[RK_OPTION_MAX];         /* options that are set */
+    const char *given[RK_OPTION_MAX]; /* their last values */
+    bool by_word[RK_OPTION_MAX];      /* set by a word without an option's name */
     bool found;
     const char *counted; /* what the running search counts */
 };
@@ -145,7 +148,42 @@ static const char *keep_text(rk_job *job, const char *text, bool written)
     return kept->text;
 }
 
-rk_status rk_job_set(rk_job *job, const char *option, const char *value, rk_error *err)
+/* Whether two values of an option differ: "64" and "64" do not, nor do "1k" and "1000". */
+static bool differ(const rk_option *option, const char *a, const char *b, void *scratch)
+{
+    const int64_t *count = (const int64_t *)(const void *)((const char *)scratch + option->offset);
+    if (option->type != RK_OPTION_COUNT || rk_option_read(option, a, scratch, NULL)) {
+        return strcmp(a, b) != 0;
+    }
+    const int64_t first = *count;
+    return rk_option_read(option, b, scratch, NULL) || *count != first;
+}
+
+/* A word says what the question is about; another value of the same is a mistake, not a change. */
+static rk_status fail_twice(const rk_job *job, const rk_option *option, const char *first,
+                            const char *second, rk_error *err)
+{
+    char form[RK_OPTION_WORD_SIZE], a[RK_JSON_TEXT_SIZE], b[RK_JSON_TEXT_SIZE];
+    (void)rk_json_printable(first, a, sizeof(a));
+    (void)rk_json_printable(second, b, sizeof(b));
+    if (option->word == RK_WORD_COUNT || option->word == RK_WORD_NODES) {
+        return rk_fail(err, RK_ERR_INVALID, "%s is given twice, as %s and as %s; leave one out",
+                       rk_option_form(option, form), a, b);
+    }
+    const bool model = option->word == RK_WORD_MODEL;
+    char choice[3 * RK_JSON_TEXT_SIZE] = "";
+    if (!model) {
+        (void)snprintf(choice, sizeof(choice),
+                       "; 'reckon run --deadline 30d --system %s,%s' chooses between them", a, b);
+    }
+    return rk_fail(err, RK_ERR_INVALID,
+                   "one %s is answered per question, and here are two: give 'reckon %s' %s, then "
+                   "%s%s",
+                   model ? "model" : "system", job->command->name, a, b, choice);
+}
+
+static rk_status set_option(rk_job *job, const char *option, const char *value, bool by_word,
+                            rk_error *err)
 {
     const size_t count = rk_command_option_count(job->command);
     size_t i = 0;
@@ -163,8 +201,24 @@ rk_status rk_job_set(rk_job *job, const char *option, const char *value, rk_erro
     if (value && !kept) {
         return rk_fail(err, RK_ERR_MEMORY, "not enough memory for the options");
     }
+    if (value && job->given[i] && (by_word || job->by_word[i]) &&
+        differ(found, job->given[i], kept, job->arguments)) {
+        return fail_twice(job, found, job->given[i], kept, err);
+    }
     job->seen[i] = true;
+    job->given[i] = kept;
+    job->by_word[i] = job->by_word[i] || by_word;
     return rk_option_read(found, kept, job->arguments, err);
+}
+
+rk_status rk_job_set(rk_job *job, const char *option, const char *value, rk_error *err)
+{
+    return set_option(job, option, value, false, err);
+}
+
+rk_status rk_job_set_by_word(rk_job *job, const char *option, const char *value, rk_error *err)
+{
+    return set_option(job, option, value, true, err);
 }
 
 bool rk_job_has(const rk_job *job, const char *option)

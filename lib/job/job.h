@@ -52,6 +52,12 @@ const rk_command *rk_job_command(const rk_job *job);
 /* Refuses an option that a command does not have, with what could be meant. */
 rk_status rk_job_fail_unknown(const rk_command *command, const char *given, rk_error *err);
 
+/*
+ * As rk_job_set, for a word without an option's name: refuses another value of the same option,
+ * whichever of them comes first.
+ */
+rk_status rk_job_set_by_word(rk_job *job, const char *option, const char *value, rk_error *err);
+
 /* Whether an option of this name is set. */
 bool rk_job_has(const rk_job *job, const char *option);
 

@@ -52,6 +52,7 @@ struct rk_option {
     bool above;       /* `min` itself is refused */
     bool bytes;       /* a final B is the unit: 64, 64B, 64KiB, 1GB */
     bool gib;         /* a number of GiB; another unit may follow: 70GB */
+    bool share;       /* a share up to 1, or a percentage: 0.4, 40 and 40% are 0.4 */
     bool binary;      /* k and M are powers of 1024: 8k tokens are 8,192 */
     rk_word word;
     const char *const *choices; /* NULL-terminated */
@@ -77,6 +78,13 @@ const char *rk_option_form(const rk_option *option, char out[RK_OPTION_WORD_SIZE
  * RK_ERR_INVALID with what is expected.
  */
 rk_status rk_option_read(const rk_option *option, const char *given, void *values, rk_error *err);
+
+/*
+ * Reads a number above 0 with a suffix, as options take them, up to the next ':', ',' or end of the
+ * text, and moves *at there. Returns 0, which is no such number, if there is none.  `binary`: "8k"
+ * is 8,192.
+ */
+double rk_option_amount(const char **at, bool binary);
 
 /* Joins words for a message, e.g. "a, b and c" where `last` is " and ".  Returns out. */
 const char *rk_join_words(const char *const *words, size_t count, const char *last, char *out,

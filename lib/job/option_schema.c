@@ -12,6 +12,7 @@
 
 /* Texts that are numbers, as rk_option_read takes them: "4k", "15T", "64GiB". */
 #define NUMBER_PATTERN "^-?[0-9.]+([eE][-+]?[0-9]+)?([kKmMgGtT]i?)?[bB]?$"
+#define SHARE_PATTERN  "^[0-9.]+([eE][-+]?[0-9]+)?%?$"
 
 /* The types of an option in a request; null means absent. */
 static void write_types(rk_json_writer *w, const char *types)
@@ -113,7 +114,7 @@ static void write_type(rk_json_writer *w, const rk_option *option)
         write_types(w, option->type == RK_OPTION_COUNT ? "[\"integer\", \"string\", \"null\"]"
                                                        : "[\"number\", \"string\", \"null\"]");
         write_bounds(w, option);
-        rk_json_string(w, "pattern", NUMBER_PATTERN);
+        rk_json_string(w, "pattern", option->share ? SHARE_PATTERN : NUMBER_PATTERN);
         return;
     case RK_OPTION_COUNTS:
         write_types(w, "[\"integer\", \"string\", \"array\", \"null\"]");

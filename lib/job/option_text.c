@@ -165,6 +165,30 @@ static double memory_factor(const char *suffix)
     return *suffix ? (double)factor / GIB : 1;
 }
 
+/* A share up to 1, or a percentage up to 100, as a share; 0 if it is neither. */
+static double read_share(const char *given)
+{
+    char *end = NULL;
+    const bool starts = (given[0] >= '0' && given[0] <= '9') || given[0] == '.';
+    const double number = starts ? strtod(given, &end) : 0;
+    const bool percent = starts && strcmp(end, "%") == 0;
+    if (!starts || end == given || (*end && !percent) || !(number > 0 && number <= 100)) {
+        return 0;
+    }
+    return percent || number > 1 ? number / 100 : number;
+}
+
+static rk_status set_share(const rk_option *option, const char *given, double *value, rk_error *err)
+{
+    char name[RK_OPTION_WORD_SIZE];
+    *value = read_share(given);
+    return *value > 0 ? RK_OK
+                      : rk_fail(err, RK_ERR_INVALID,
+                                "%s needs a share up to 1 or a percentage up to 100, such as 0.4 "
+                                "or 40%%, not '%s'",
+                                rk_option_form(option, name), given);
+}
+
 static rk_status set_real(const rk_option *option, const char *given, double *value, rk_error *err)
 {
     char name[RK_OPTION_WORD_SIZE], *end = NULL;
@@ -193,6 +217,21 @@ static rk_status set_real(const rk_option *option, const char *given, double *va
                        rk_option_form(option, name), option->min, option->max, given);
     }
     return RK_OK;
+}
+
+double rk_option_amount(const char **at, bool binary)
+{
+    char suffix[RK_OPTION_WORD_SIZE], *end = NULL;
+    const bool starts = (**at >= '0' && **at <= '9') || **at == '.';
+    const double number = starts ? strtod(*at, &end) : 0;
+    if (!starts || end == *at) {
+        return 0;
+    }
+    const size_t length = strcspn(end, ":,");
+    (void)snprintf(suffix, sizeof(suffix), "%.*s", (int)length, end);
+    const double value = number * (double)suffix_factor(suffix, false, binary);
+    *at = end + length;
+    return value > 0 && isfinite(value) ? value : 0;
 }
 
 /* Splits the next comma-separated value off `*rest`; false if there is none. */
@@ -300,7 +339,8 @@ rk_status rk_option_read(const rk_option *option, const char *given, void *value
     case RK_OPTION_CHOICE:
         return set_choice(option, given, value, err);
     case RK_OPTION_REAL:
-        return set_real(option, given, value, err);
+        return option->share ? set_share(option, given, value, err)
+                             : set_real(option, given, value, err);
     case RK_OPTION_COUNTS:
         return set_counts(option, given, value, err);
     case RK_OPTION_SET:

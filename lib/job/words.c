@@ -33,7 +33,8 @@ static rk_status fail_unexpected(const rk_job *job, const char *word, rk_error *
 static rk_status set(rk_job *job, rk_word what, const char *word, rk_error *err)
 {
     const rk_option *option = find_taker(rk_job_command(job), what);
-    return option ? rk_job_set(job, option->name, word, err) : fail_unexpected(job, word, err);
+    return option ? rk_job_set_by_word(job, option->name, word, err)
+                  : fail_unexpected(job, word, err);
 }
 
 /* Vendors' nodes are counted as nodes: "2xdgx-h100" is 16 accelerators. A pod is not a node. */
@@ -60,8 +61,8 @@ static rk_status set_machine(rk_job *job, const char *word, size_t digits, rk_er
     }
     memcpy(count, word, digits);
     count[digits] = '\0';
-    const rk_status status = set(job, nodes ? RK_WORD_NODES : RK_WORD_COUNT, count, err);
-    return status ? status : set(job, RK_WORD_SYSTEM, system, err);
+    const rk_status status = set(job, RK_WORD_SYSTEM, system, err);
+    return status ? status : set(job, nodes ? RK_WORD_NODES : RK_WORD_COUNT, count, err);
 }
 
 /* Words that begin a launch line: torchrun and its script. */

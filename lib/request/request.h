@@ -23,7 +23,6 @@ typedef struct rk_request {
     int64_t vp_layers;           /* layers of a virtual stage, in place of vp */
     int64_t shape[RK_SHAPE_MAX]; /* what Megatron's flags say of the model; no option */
     bool assumed_batch;          /* global_batch is a default; not an option */
-    double run_tokens;           /* that the default suits; 0: it is the usual one */
     bool fsdp;
     rk_option_counts tp, cp, pp, vp, ep, etp, micro_batch, zero;
     int64_t dp, replicas;

@@ -147,11 +147,15 @@ static rk_status settle_accumulation(rk_request *r, rk_error *err)
     return RK_OK;
 }
 
-static void settle_batch(rk_request *r, int64_t seq)
+int64_t rk_request_batch_of(const rk_request *r, int64_t seq, double tokens)
 {
     const int64_t micro_batch = r->micro_batch.count == 1 ? r->micro_batch.values[0] : 1;
-    r->global_batch = rk_global_batch_near(r->accelerators, micro_batch, r->seq ? r->seq : seq,
-                                           RK_USUAL_BATCH_TOKENS);
+    return rk_global_batch_near(r->accelerators, micro_batch, seq, tokens);
+}
+
+void rk_request_assume_batch(rk_request *r, int64_t seq)
+{
+    r->global_batch = rk_request_batch_of(r, r->seq ? r->seq : seq, RK_USUAL_BATCH_TOKENS);
     r->assumed_batch = true;
 }
 
@@ -168,7 +172,7 @@ static rk_status settle_by_model(rk_request *r, rk_error *err)
         status = settle_virtual_stages(r, &model, err);
     }
     if (!status && batch) {
-        settle_batch(r, model.seq);
+        rk_request_assume_batch(r, model.seq);
     }
     return status;
 }

@@ -5,8 +5,10 @@
 
 #include "request/request.h"
 
-/* Tokens of a batch where nothing else is known: 4 M, of Llama 2; Llama 3 takes 4 to 16 M
- * (technical reports). */
+/*
+ * Tokens of the batch of every question that gives none, whatever its command: 4 M, of Llama 2;
+ * Llama 3 takes 4 to 16 M (technical reports).
+ */
 #define RK_USUAL_BATCH_TOKENS 4194304.0
 
 /*
@@ -15,6 +17,12 @@
  * It is no less than odd(accelerators x micro_batch), whatever the tokens.
  */
 int64_t rk_global_batch_near(int64_t accelerators, int64_t micro_batch, int64_t seq, double tokens);
+
+/* The batch of a request of about so many tokens, in sequences of `seq`. */
+int64_t rk_request_batch_of(const rk_request *request, int64_t seq, double tokens);
+
+/* Gives a request the usual batch; `seq`: the sequence length of the model. */
+void rk_request_assume_batch(rk_request *request, int64_t seq);
 
 /* Gives a system nodes of --gpus-per-node; refuses nodes that the machine cannot have. */
 rk_status rk_request_set_node(const rk_request *request, rk_system *system, rk_error *err);

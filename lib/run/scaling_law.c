@@ -2,13 +2,24 @@
 #include "run/scaling_law.h"
 
 #include "base/error.h"
+#include "base/text.h"
 #include "base/units.h"
+#include "io/catalogue.h"
 #include "io/fields.h"
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 /* ---- loss ---------------------------------------------------------------------------------- */
+
+double rk_loss_parameters(const rk_loss_law *law, const rk_model *model)
+{
+    const rk_model_params p = rk_model_params_of(model);
+    const int64_t ends = p.ends.embedding + p.ends.positions + p.ends.head;
+    return (double)(law->counts == RK_LAW_COUNTS_ALL ? p.active : p.active - ends);
+}
 
 double rk_loss_of(const rk_loss_law *law, double parameters, double tokens)
 {
@@ -38,6 +49,30 @@ rk_status rk_loss_tokens(const rk_loss_law *law, double parameters, double loss,
                                       pow(n->coefficient / parameters, n->exponent / d->exponent))
                   : pow(d->coefficient / (loss - floor), 1 / d->exponent);
     return RK_OK;
+}
+
+double rk_loss_lowest(const rk_loss_law *law, double parameters)
+{
+    return law->most_tokens > 0 ? fmax(rk_loss_of(law, parameters, law->most_tokens),
+                                       rk_loss_of(law, law->most_parameters, law->most_tokens))
+                                : 0;
+}
+
+rk_status rk_loss_tokens_in_range(const rk_loss_law *law, double parameters, double loss,
+                                  double *tokens, rk_error *err)
+{
+    char n[RK_NUMBER_TEXT_SIZE], most_n[RK_NUMBER_TEXT_SIZE], most_d[RK_NUMBER_TEXT_SIZE];
+    const double lowest = rk_loss_lowest(law, parameters);
+    if (loss >= lowest) {
+        return rk_loss_tokens(law, parameters, loss, tokens, err);
+    }
+    return rk_fail(err, RK_ERR_INVALID,
+                   "a loss of %.4g is out of the range of the law %s, which rests on runs of up to "
+                   "%s parameters and %s tokens: with %s parameters it is good down to %.4g; give "
+                   "a loss from there on, or --tokens",
+                   loss, law->name, rk_count_text(law->most_parameters, most_n),
+                   rk_count_text(law->most_tokens, most_d), rk_count_text(parameters, n),
+                   ceil(1000 * lowest) / 1000);
 }
 
 void rk_loss_optimum(const rk_loss_law *law, double flops, double *parameters, double *tokens)
@@ -104,6 +139,7 @@ double rk_training_rule_s(double tokens, double parameters, double accelerators,
 #define MOST 1e30
 
 static const char *const loss_forms[] = {"sum", "joint", NULL};
+static const char *const law_counts[] = {"all", "without_embedding", NULL};
 static const char *const batch_forms[] = {"tokens", "loss", NULL};
 
 static const rk_field term_fields[] = {
@@ -127,12 +163,53 @@ static rk_status read_term(const json_t *value, const char *path, void *out, rk_
                           err);
 }
 
+static rk_status read_text(const json_t *value, const char *path, void *out, rk_error *err)
+{
+    return rk_field_text(value, path, out, RK_LAW_NAME_SIZE, err);
+}
+
+#define MOST_OF(name_, member, help_)                                                              \
+    {                                                                                              \
+        .name = name_, .type = RK_FIELD_NUMBER, .offset = offsetof(rk_loss_law, member),           \
+        .above_min = true, .max = MOST, .help = help_                                              \
+    }
+
+static const rk_field range_fields[] = {
+    MOST_OF("parameters", most_parameters, "most of a run that the law rests on"),
+    MOST_OF("tokens", most_tokens, "likewise"),
+};
+
+/* Two members of the law: `out` is the law itself. */
+static rk_status read_range(const json_t *value, const char *path, void *out, rk_error *err)
+{
+    return rk_fields_read(value, path, range_fields, COUNT(range_fields), RK_UNKNOWN_REFUSE, out,
+                          err);
+}
+
 static const rk_field loss_fields[] = {
+    {.name = "text",
+     .type = RK_FIELD_CUSTOM,
+     .offset = offsetof(rk_loss_law, text),
+     .optional = true,
+     .read = read_text,
+     .help = "that the losses are of: laws of the same text are compared"},
+    {.name = "range",
+     .type = RK_FIELD_CUSTOM,
+     .offset = 0,
+     .optional = true,
+     .read = read_range,
+     .help = "parameters and tokens of the largest runs that the law rests on"},
     {.name = "form",
      .type = RK_FIELD_ENUM,
      .offset = offsetof(rk_loss_law, form),
      .names = loss_forms,
      .help = "sum: floor + A/N^a + B/D^b; joint: ((A/N)^(a/b) + B/D)^b"},
+    {.name = "counts",
+     .type = RK_FIELD_ENUM,
+     .offset = offsetof(rk_loss_law, counts),
+     .optional = true,
+     .names = law_counts,
+     .help = "which parameters N counts"},
     {.name = "floor",
      .type = RK_FIELD_NUMBER,
      .offset = offsetof(rk_loss_law, floor),
@@ -194,6 +271,36 @@ rk_status rk_loss_law_load(const char *name, rk_loss_law *law, rk_error *err)
     *law = (rk_loss_law){.form = RK_LOSS_SUM};
     (void)snprintf(law->name, sizeof(law->name), "%s", name);
     return load(name, "scaling_laws", loss_fields, COUNT(loss_fields), law, err);
+}
+
+static int by_tokens(const void *a, const void *b)
+{
+    const double x = ((const rk_law_tokens *)a)->tokens, y = ((const rk_law_tokens *)b)->tokens;
+    return (x > y) - (x < y);
+}
+
+rk_status rk_loss_others(const rk_loss_law *law, const rk_model *model, double loss,
+                         rk_law_tokens others[RK_LAWS_MAX], int *count, rk_error *err)
+{
+    rk_status status = RK_OK;
+    *count = 0;
+    for (size_t i = 0; i < rk_catalogue_count && *count < RK_LAWS_MAX && !status; i++) {
+        const rk_catalogue_entry *entry = &rk_catalogue[i];
+        rk_loss_law other;
+        rk_law_tokens *out = &others[*count];
+        if (strcmp(entry->kind, "scaling_laws") != 0 || strcmp(entry->name, law->name) == 0) {
+            continue;
+        }
+        status = rk_loss_law_load(entry->name, &other, err);
+        if (!status && other.text[0] && strcmp(other.text, law->text) == 0 &&
+            !rk_loss_tokens_in_range(&other, rk_loss_parameters(&other, model), loss, &out->tokens,
+                                     NULL)) {
+            (void)snprintf(out->name, sizeof(out->name), "%s", other.name);
+            (*count)++;
+        }
+    }
+    qsort(others, (size_t)*count, sizeof(others[0]), by_tokens);
+    return status;
 }
 
 rk_status rk_batch_law_load(const char *name, rk_batch_law *law, rk_error *err)

@@ -738,12 +738,21 @@ rk_status rk_system_doc_rebase(json_t *cluster, const char *document, rk_error *
                : RK_OK;
 }
 
+static rk_status fail_list(const char *name, rk_error *err)
+{
+    char shown[RK_JSON_TEXT_SIZE];
+    return rk_fail(err, RK_ERR_INVALID,
+                   "one system is answered per question, not the list %s: ask for each by itself, "
+                   "or let 'reckon run' choose with --deadline, --budget or --max-power",
+                   rk_json_printable(name, shown, sizeof(shown)));
+}
+
 rk_status rk_system_load(const char *name, rk_system *system, rk_error *err)
 {
     rk_json_doc doc;
     if (!rk_json_is_text(name) && !rk_json_is_file(name) &&
         !rk_catalogue_find(folder_of(name), name)) {
-        return fail_unknown(name, err);
+        return strchr(name, ',') ? fail_list(name, err) : fail_unknown(name, err);
     }
     rk_status status = rk_json_load(name, folder_of(name), &doc, err);
     if (!status) {

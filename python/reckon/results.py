@@ -240,7 +240,8 @@ class Spread:
 @dataclasses.dataclass(frozen=True)
 class Run(Result):
     """
-    A whole run: s, bytes, J, kg.  `simulated` has spreads of total_s, goodput, interruptions and,
+    A whole run: s, bytes, J, kg; `step_s` and `mfu`, a share, are those that the run is made of,
+    "predicted" or "stated" (`step_source`).  `simulated` has spreads of total_s, goodput, interruptions and,
     with a price, cost.  `choice` and figures are None in answers to --deadline and its like, which
     are in `raw`.
     """
@@ -249,6 +250,9 @@ class Run(Result):
     raw: Dict[str, Any] = dataclasses.field(repr=False, compare=False)
     tokens: Optional[float] = None
     steps: Optional[float] = None
+    step_s: Optional[float] = None
+    step_source: Optional[str] = None
+    mfu: Optional[float] = None
     total_s: Optional[float] = None
     training_s: Optional[float] = None
     checkpoints_s: Optional[float] = None

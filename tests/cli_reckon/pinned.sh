@@ -23,7 +23,7 @@ awk -v count="$questions" -v seed="$seed" '
         while (count-- > 0) {
             line = "--model " pick("llama3-8b llama3-8b mixtral-8x7b gemma2-9b")
             line = line " --system " pick("dgx-h100-superpod a100-sxm-80gb b200-sxm")
-            line = line " -p " pick("8 16 32") " -b " pick("32 64 96")
+            line = line " -p " pick("8 16 32"); maybe(0.7, "global-batch", "32 64 96")
             maybe(0.5, "tp", "1 2 4 8"); maybe(0.4, "pp", "1 2 4"); maybe(0.3, "cp", "1 2")
             maybe(0.2, "dp", "1 2 4"); maybe(0.3, "micro-batch", "1 2")
             maybe(0.3, "zero", "0 1 3"); maybe(0.3, "recompute", "none selective full")

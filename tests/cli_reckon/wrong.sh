@@ -170,6 +170,19 @@ done
     wrong '--slow-devices: expected percent' run $run --tokens 300B --slow-devices 1:0
     wrong 'less than 100 percent' run $run --tokens 300B --slow-devices 100:1
     wrong 'are lost with their nodes' run $run --tokens 300B --checkpoint-tier host
+    wrong '15 tokens are less than one step, 524,288 tokens (64 sequences of 8192); did you mean 15T?' run $run --tokens 15
+    wrong 'did you mean 300B?' run $run --tokens 300
+    wrong '500 k tokens are less than one step' run $run --tokens 500k
+    wrong '--steps: 0.5 is less than one step' run $run --steps 0.5
+    wrong '--phases: 15 tokens are less than one step' run $run --phases 8k:15
+    wrong '--batch-ramp: 250 tokens are less than one step' run $run --tokens 300B --batch-ramp 16:250
+    wrong 'did you mean 15T?' run --model llama3-8b --system h100-sxm --tokens 15 --deadline 9d
+    for mfu in 0 0% 101 140% -0.4 0.4x 40k; do
+        wrong '--mfu needs a share up to 1 or a percentage up to 100' run $run --tokens 300B --mfu $mfu
+    done
+    wrong 'out of the range of the law chinchilla-refit, which rests on runs of up to 70 B parameters and 1.4 T tokens: with 8.03 B parameters it is good down to 2.066' run $run --loss 1.9
+    wrong 'out of the range of the law kaplan' run --model llama3-70b --system h100-sxm --law kaplan --loss 1.9 --deadline 90d
+    wrong '--phases: expected at most' run $run --phases 8kx:1T
     wrong 'exclude each other' run $run --phases 8k:1T --batch-ramp 16:1G
     wrong '--storage needs a number above 0' run $run --tokens 300B --storage 0
     wrong '--checkpoint-every needs a number above 0' run $run --tokens 300B --checkpoint-every 0
@@ -201,6 +214,23 @@ done <"$table"
 for file in billion giga ending; do
     grep -q '"tokens": 300000000000' $file.json || { echo "$file.json: tokens" >&2; exit 1; }
 done
+# Suffixes mean the same in all options.
+# shellcheck disable=SC2086
+{
+    "$reckon" run $run --seq 8k --tokens 300B --csv >plain
+    for phases in 8k:300B 8192:300G 8K:0.3T 8Ki:300b:64; do
+        "$reckon" run $run --phases $phases --csv | cmp - plain
+    done
+    "$reckon" run $run --tokens 300B --batch-ramp 16:10B --csv >plain
+    "$reckon" run $run --tokens 300B --batch-ramp 16:10G --csv | cmp - plain
+}
+# shellcheck disable=SC2086
+{
+    "$reckon" run $run --tokens 300B --mfu 40 --csv >plain
+    for mfu in 40% 0.4 4e-1; do
+        "$reckon" run $run --tokens 300B --mfu $mfu --csv | cmp - plain
+    done
+}
 head -1 ending.csv | grep -q step_s || { echo "plan -o ending.csv writes no CSV" >&2; exit 1; }
 "$reckon" comm --system h100-sxm --bytes 65536 --csv >plain
 for size in 64Ki 64KiB 65536B; do

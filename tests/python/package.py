@@ -220,6 +220,17 @@ class Package(unittest.TestCase):
         self.assertLess(run.simulated["cost"].p10, run.simulated["cost"].p90)
         self.assertTrue(run.plot().svg.startswith("<svg"))
         self.assertIn("<table>", run._repr_html_())
+        asked = {"accelerators": 8, "global_batch": 64, "tokens": "1T", "tp": 8}
+        plain = reckon.run("llama3-8b", "h100-sxm", **asked)
+        share = plain.choice.estimate.mfu
+        for mfu in (share, 100 * share, "%.17g%%" % (100 * share)):
+            again = reckon.run("llama3-8b", "h100-sxm", mfu=mfu, **asked)
+            self.assertAlmostEqual(again.days / plain.days, 1)
+            self.assertAlmostEqual(again.raw["run"]["mfu"], share)
+            self.assertEqual(again.raw["run"]["step_source"], "stated")
+        self.assertEqual(plain.raw["run"]["step_source"], "predicted")
+        with self.assertRaises(reckon.ReckonError):
+            reckon.run("llama3-8b", "h100-sxm", mfu=140, **asked)
 
     def test_comm(self):
         comm = reckon.comm("h100-sxm", ranks=8, bytes="1Mi,1Gi")

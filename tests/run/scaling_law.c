@@ -2,6 +2,7 @@
 /* Laws of loss and batch: worked figures, and that they invert. */
 #include "run/scaling_law.h"
 #include "base/units.h"
+#include "layer/model_load.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -108,6 +109,55 @@ static void test_kaplan(void **state)
     assert_true(rk_loss_of(&law, n, d) <= rk_loss_of(&law, n / 1.1, d * 1.1));
 }
 
+/* Laws of dense models count the active parameters of a mixture; Kaplan's none of the ends. */
+static void test_parameters(void **state)
+{
+    (void)state;
+    const rk_loss_law all = loss_law("chinchilla-refit"), inner = loss_law("kaplan");
+    rk_model model;
+    rk_error err;
+    assert_int_equal(rk_model_load("llama3-8b", &model, &err), RK_OK);
+    assert_near(rk_loss_parameters(&all, &model), 8.03e9, 1e-3);
+    assert_near(rk_loss_parameters(&inner, &model), 8.03e9 - 2 * 128256 * 4096.0, 1e-3);
+    assert_int_equal(rk_model_load("qwen3-235b-a22b", &model, &err), RK_OK);
+    assert_near(rk_loss_parameters(&all, &model), 22.19e9, 1e-3);
+    assert_near(rk_loss_parameters(&inner, &model), 22.19e9 - 2 * 151936 * 4096.0, 1e-3);
+}
+
+/* Losses below what a law's largest runs reach are refused, and others of the same text compared.
+ */
+static void test_range(void **state)
+{
+    (void)state;
+    const rk_loss_law law = loss_law("chinchilla-refit"), old = loss_law("kaplan");
+    rk_law_tokens others[RK_LAWS_MAX];
+    rk_model model;
+    rk_error err;
+    double tokens;
+    int count;
+    assert_near(rk_loss_lowest(&law, 70e9), 1.9739, 5e-5);
+    assert_near(rk_loss_lowest(&law, 405e9), 1.9739, 5e-5); /* of the largest run */
+    assert_near(rk_loss_lowest(&law, 8.03e9), rk_loss_of(&law, 8.03e9, 1.4e12), 1e-12);
+    assert_int_equal(rk_loss_tokens_in_range(&law, 70e9, 2.00, &tokens, &err), RK_OK);
+    assert_near(tokens, 6.20e11, 6e-3);
+    assert_int_equal(rk_loss_tokens_in_range(&law, 70e9, 1.90, &tokens, &err), RK_ERR_INVALID);
+    assert_non_null(strstr(err.message, "up to 70 B parameters and 1.4 T tokens"));
+    assert_non_null(strstr(err.message, "good down to 1.974"));
+    assert_int_equal(rk_loss_tokens_in_range(&law, 8.03e9, 2.05, &tokens, &err), RK_ERR_INVALID);
+    rk_loss_law bare = law;
+    bare.most_tokens = bare.most_parameters = 0; /* a law that states no range */
+    assert_int_equal(rk_loss_tokens_in_range(&bare, 70e9, 1.90, &tokens, &err), RK_OK);
+    assert_int_equal(rk_model_load("llama3-70b", &model, &err), RK_OK);
+    assert_int_equal(rk_loss_others(&law, &model, 2, others, &count, &err), RK_OK);
+    assert_int_equal(count, 2);
+    assert_string_equal(others[0].name, "chinchilla-4-digits");
+    assert_string_equal(others[1].name, "chinchilla");
+    assert_near(others[1].tokens, pow(410.7 / (2 - 1.69 - 406.4 / pow(70.5537e9, 0.34)), 1 / 0.28),
+                1e-4);
+    assert_int_equal(rk_loss_others(&old, &model, 2.6, others, &count, &err), RK_OK);
+    assert_int_equal(count, 0); /* nothing else is of WebText2 */
+}
+
 static void test_batches(void **state)
 {
     (void)state;
@@ -163,7 +213,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_losses), cmocka_unit_test(test_tokens),
-        cmocka_unit_test(test_kaplan), cmocka_unit_test(test_batches),
+        cmocka_unit_test(test_kaplan), cmocka_unit_test(test_parameters),
+        cmocka_unit_test(test_range),  cmocka_unit_test(test_batches),
         cmocka_unit_test(test_rules),  cmocka_unit_test(test_refusals),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
